@@ -1,0 +1,57 @@
+# redist: needs an MPI compiler and make; what else is installed is used by tests and examples.
+#   make run     the ADI heat solver on 4 ranks          make check   all tests
+#   make bench   methods against memcpy and plain MPI    make clean
+# Override on the command line: MPICC, MPIEXEC, CC, CFLAGS, BUILD.
+
+first   = $(firstword $(foreach c,$(1),$(shell command -v $(c) 2>/dev/null)))
+MPICC   = $(call first,mpicc.mpich mpicc)
+MPIEXEC = $(call first,mpiexec.mpich mpiexec)
+CC      = cc
+CFLAGS  = -O3 -g
+BUILD   = build
+STRICT  = -std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
+HEADERS = redist.h redist_plan.h
+
+# The programs that need a further library: how to link it, and a line of C that tells whether it is there.
+LIBS_fft3d    = -lfftw3 -lm
+LIBS_pdgemr2d = -lscalapack-mpich
+LIBS_adi      = -lm
+PROBE_fft3d    = int fftw_cleanup(void); int main(void) { fftw_cleanup(); return 0; }
+PROBE_pdgemr2d = void pdgemr2d_(void); int main(void) { pdgemr2d_(); return 0; }
+
+EXAMPLES = $(patsubst examples/%.c,%,$(wildcard examples/*.c))
+TESTS    = $(patsubst tests/%.c,%,$(wildcard tests/*.c))
+BENCHES  = $(patsubst bench/%.c,%,$(wildcard bench/*.c))
+
+all: examples
+examples: $(EXAMPLES:%=$(BUILD)/%)
+
+run: $(BUILD)/adi
+	$(MPIEXEC) -n 4 $(BUILD)/adi
+
+check: export MPICC := $(MPICC)
+check: export MPIEXEC := $(MPIEXEC)
+check: examples $(TESTS:%=$(BUILD)/%)
+	@sh tests/run $(BUILD) $(ONLY)
+
+bench: $(BENCHES:%=$(BUILD)/%)
+	$(MPIEXEC) -n 2 $(BUILD)/methods
+
+# A program whose library is absent is replaced by a file that says so.
+define program
+$(BUILD)/$(1): $(2) $(HEADERS) $(wildcard $(dir $(2))*.h)
+	@mkdir -p $(BUILD)
+	@rm -f $$@ $$@.skip
+	@if [ -z '$(PROBE_$(1))' ] || echo '$(PROBE_$(1))' | $(MPICC) -x c -o $$@.probe - $(LIBS_$(1)) 2>/dev/null; then \
+	    echo $(MPICC) $(2) && $(MPICC) $(STRICT) $(CFLAGS) -I. -o $$@ $(2) $(LIBS_$(1)); \
+	else echo '$(2): skipped, no $(LIBS_$(1))' && echo 'it needs $(LIBS_$(1))' >$$@.skip; fi
+	@rm -f $$@.probe
+endef
+$(foreach p,$(EXAMPLES),$(eval $(call program,$(p),examples/$(p).c)))
+$(foreach p,$(TESTS),$(eval $(call program,$(p),tests/$(p).c)))
+$(foreach p,$(BENCHES),$(eval $(call program,$(p),bench/$(p).c)))
+
+clean:
+	rm -rf $(BUILD)
+
+.PHONY: all examples run check bench clean

@@ -1,0 +1,2235 @@
+/* redist.h: who owns what, who sends what to whom, and the copying. No MPI. MIT licence, see the end of the file.
+ *
+ * A redist_layout says where every element of a distributed array lives: which rank, and where in that rank's memory.
+ * Layouts are plain values. Transposing, rotating, cutting out a section, adding ghost cells or choosing other ranks
+ * makes another layout; one verb then copies element i of one view to element i of another view of the same shape.
+ *
+ *     #include <stdio.h>
+ *     #include "redist.h"
+ *
+ *     int main(void)
+ *     {
+ *         redist_layout rows = redist_layout_2d(redist_block(6, 2), redist_whole(4));
+ *         redist_layout columns = redist_layout_2d(redist_whole(6), redist_cyclic(4, 2));
+ *         const int64_t index[2] = {5, 2};
+ *         printf("element (5,2) lives on rank %d by rows, on rank %d by columns; 0 sends %d elements to 1\n",
+ *                redist_layout_owner(&rows, index), redist_layout_owner(&columns, index),
+ *                (int)redist_volume(&rows, 0, &columns, 1));
+ *         return 0;
+ *     }
+ *
+ * redist_plan.h moves the data with MPI. Axes are independent of each other: ownership, intersections and traffic
+ * factor into per-axis pieces, so costs are sums over axes, never products, and do not grow with the number of
+ * processes that a rank has nothing to do with.
+ *
+ * Words. An axis is one dimension of an array, dealt out over a line of processes; a process of that line is a
+ * coordinate. The coordinates of all axes make the process grid; its processes are numbered as places 0, 1, ..., and
+ * each place lives on a rank. A view index counts what a view shows; a local position counts what a coordinate owns.
+ *
+ * All functions here are local (no communication), keep no state, and may be called from any thread.
+ *
+ * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
+ * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
+ * 2001, Namugwanya 2021.
+ */
+#ifndef REDIST_H
+#define REDIST_H
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define REDIST_VERSION_MAJOR 0
+#define REDIST_VERSION_MINOR 1
+#define REDIST_VERSION_PATCH 0
+
+/* ------------------------------------------------------------------------------------------------------- options */
+
+/* Define any of these before the first #include; every file of a program must see the same REDIST_MAX_DIMS. */
+
+#ifndef REDIST_MAX_DIMS
+#define REDIST_MAX_DIMS 8 /* the highest rank of an array */
+#endif
+
+#ifndef REDIST_API
+#define REDIST_API static inline /* linkage of every function */
+#endif
+
+#ifndef REDIST_MALLOC
+#define REDIST_MALLOC(bytes) malloc(bytes) /* NULL is answered by REDIST_ERR_MEMORY, never by a crash */
+#define REDIST_FREE(pointer) free(pointer)
+#endif
+
+#ifndef REDIST_ASSERT
+#define REDIST_ASSERT(condition) ((void)0) /* internal consistency only; bad input is answered by error codes */
+#endif
+
+/* --------------------------------------------------------------------------------------------------------- types */
+
+/* What functions that return int answer, unless they say otherwise. */
+typedef enum {
+    REDIST_OK = 0,
+    REDIST_ERR_ARGUMENT, /* a NULL pointer, or a number that is no choice                             */
+    REDIST_ERR_LAYOUT,   /* a layout that describes no array                                          */
+    REDIST_ERR_SHAPE,    /* the two views differ in rank or extents                                   */
+    REDIST_ERR_RANK,     /* a rank outside the communicator, negative, or twice in one grid           */
+    REDIST_ERR_OVERFLOW, /* more than 2^62 elements, or more than INT_MAX places                      */
+    REDIST_ERR_TYPE,     /* an element datatype with gaps                                             */
+    REDIST_ERR_MISMATCH, /* ranks passed different layouts, element sizes or options                  */
+    REDIST_ERR_MEMORY,   /* memory is exhausted, or max_buffer is too small                           */
+    REDIST_ERR_ALIAS,    /* source and destination overlap, and the plan is not in place              */
+    REDIST_ERR_BUSY,     /* started and not yet waited for, or waited for and not started             */
+    REDIST_ERR_BUFFER,   /* not the fixed arrays that the plan was made for                           */
+    REDIST_ERR_MPI       /* an MPI call failed                                                        */
+} redist_error;
+
+/* Which axis varies fastest: the last (C) or the first (Fortran). */
+typedef enum { REDIST_ROW_MAJOR = 0, REDIST_COLUMN_MAJOR = 1 } redist_order;
+
+/* How an axis is cut into blocks. */
+typedef enum { REDIST_PRIV_CYCLIC, REDIST_PRIV_BALANCED, REDIST_PRIV_CUTS } redist_priv_kind;
+
+/* One dimension of an array. Block k lives at coordinate (k + first) mod procs; view index i is axis index
+   start + i * step. Fill it with the builders below. */
+typedef struct {
+    redist_priv_kind kind;
+    int procs;                  /* processes along the axis                                    */
+    int first;                  /* coordinate of block 0                                       */
+    int64_t extent;             /* indices of the whole axis                                   */
+    int64_t block;              /* indices per block (REDIST_PRIV_CYCLIC), at most max(extent, 1) */
+    const int64_t *cuts;        /* cuts[procs + 1] (REDIST_PRIV_CUTS)                          */
+    int64_t start, step, count; /* the view; count is 0 when the axis is invalid               */
+} redist_axis;
+
+/* Why a layout describes no array: which axis, and the value at fault. */
+typedef struct {
+    int kind; /* 0: nothing wrong */
+    int axis; /* -1: no axis in particular */
+    int64_t value;
+} redist_priv_fault;
+
+/* An axis of a view, and how the local array stores it. */
+typedef struct {
+    redist_axis axis;
+    int stored;        /* it is axis `stored` of the array as built          */
+    int64_t low, high; /* ghost cells before and after the owned elements    */
+    int64_t allocated; /* elements along this axis, ghost cells included; 0: just what is needed */
+} redist_priv_dimension;
+
+/* Axes x process grid x ranks x local storage. A value: copy it freely, there is nothing to clean up. */
+typedef struct {
+    int ndim;
+    redist_priv_dimension dim[REDIST_MAX_DIMS]; /* in the order of the view */
+    redist_order grid_order, memory_order;      /* of the array's own axes  */
+    int first_rank;
+    const int *ranks; /* place k lives on ranks[k], or on first_rank + k when NULL */
+    redist_priv_fault fault;
+} redist_layout;
+
+/* What redist_traffic_between counts. */
+typedef struct {
+    int64_t total, kept, moved;          /* elements                                            */
+    int64_t messages;                    /* pairs of different ranks that exchange anything     */
+    int64_t max_sends, max_receives;     /* messages, over ranks                                */
+    int64_t max_sent, max_received;      /* elements, over ranks, to and from other ranks       */
+} redist_traffic;
+
+/* ------------------------------------------------------------------------------------------ axes: who owns index i */
+
+/* Owner, local position and global index of CYCLIC(b) over p processes, as constant expressions.
+   i: global index >= 0; c: coordinate, 0 <= c < p; l: local position >= 0; b: block size >= 1; p: processes >= 1. */
+#define REDIST_OWNER(i, b, p) ((i) / (b) % (p))
+#define REDIST_LOCAL(i, b, p) ((i) / (b) / (p) * (b) + (i) % (b))
+#define REDIST_GLOBAL(c, l, b, p) (((l) / (b) * (p) + (c)) * (b) + (l) % (b))
+
+/* Builders of axes. n: indices, 0 <= n <= 2^62; procs: processes along the axis, >= 1. They never fail: an axis built
+   from bad numbers is empty, and redist_layout_check tells what was wrong with it. */
+
+/* "*": the axis is not distributed. */
+REDIST_API redist_axis redist_whole(int64_t n);
+/* HPF BLOCK: blocks of ceil(n / procs); the last processes may own less, or nothing. */
+REDIST_API redist_axis redist_block(int64_t n, int procs);
+/* HPF CYCLIC: index i belongs to coordinate i mod procs. */
+REDIST_API redist_axis redist_cyclic(int64_t n, int procs);
+/* HPF CYCLIC(block): blocks of `block` >= 1 indices are dealt out in turn. */
+REDIST_API redist_axis redist_block_cyclic(int64_t n, int64_t block, int procs);
+/* One block each, sizes differ by at most 1, the larger ones first. */
+REDIST_API redist_axis redist_balanced(int64_t n, int procs);
+/* Block k holds the indices cuts[k] <= i < cuts[k + 1]. cuts[procs + 1]: 0 = cuts[0] <= ... <= cuts[procs] = n, kept by
+   reference: it must live as long as the axis and everything made from it. */
+REDIST_API redist_axis redist_cuts(const int64_t *cuts, int procs);
+/* The same axis with block 0 at coordinate `coord`, 0 <= coord < procs, and block k at (k + coord) mod procs
+   (ScaLAPACK's RSRC and CSRC). */
+REDIST_API redist_axis redist_starting_at(redist_axis x, int coord);
+
+/* Fill cuts[procs + 1] with floor(n / procs) indices each and the remainder to the last process, or to the first
+   (Namugwanya 2021: the standard mapping and the "special rules"). n >= 0, procs >= 1. */
+REDIST_API void redist_cuts_remainder_last(int64_t n, int procs, int64_t *cuts);
+REDIST_API void redist_cuts_remainder_first(int64_t n, int procs, int64_t *cuts);
+
+/* Queries of an axis. i: index of the view, 0 <= i < count; l: position in the local array of the whole axis, >= 0,
+   ghost cells not counted; coord: 0 <= coord < procs. O(1); cuts take O(log procs). */
+
+/* The coordinate that owns view index i; -1 when i is outside the view. */
+REDIST_API int redist_owner(const redist_axis *x, int64_t i);
+/* The position of view index i in its owner's local array; -1 when i is outside the view. */
+REDIST_API int64_t redist_local(const redist_axis *x, int64_t i);
+/* The view index at local position l of coord, the inverse of the two above; -1 when the view does not show it. */
+REDIST_API int64_t redist_global(const redist_axis *x, int coord, int64_t l);
+/* How many view indices coord owns; 0 for a coordinate outside the axis. O(log block) in views with steps. */
+REDIST_API int64_t redist_count(const redist_axis *x, int coord);
+
+/* ------------------------------------------------------------------------------------------------ layouts and views */
+
+/* A layout of 1, 2, 3 or ndim axes, 1 <= ndim <= REDIST_MAX_DIMS: axes[ndim], slowest first in C's eyes. The process
+   grid is the product of the axes' processes; its places are numbered row by row and live on ranks 0, 1, .... Local
+   arrays are stored row by row without ghost cells. */
+REDIST_API redist_layout redist_layout_1d(redist_axis x);
+REDIST_API redist_layout redist_layout_2d(redist_axis x, redist_axis y);
+REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_axis z);
+REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes);
+
+/* The builders below take a layout and return a changed one. They never fail: bad arguments make a layout that
+   redist_layout_check refuses, with the first mistake told by redist_layout_explain. `axis` counts the axes of the
+   layout as given, 0 <= axis < ndim, after whatever views were made before. */
+
+/* How places are numbered: the last (REDIST_ROW_MAJOR, the default) or the first axis varies fastest. Orders speak of
+   the axes as given to redist_layout_nd, whatever views are made before or after. */
+REDIST_API redist_layout redist_grid_order(redist_layout layout, redist_order order);
+/* Which axis is contiguous in local memory: the last (REDIST_ROW_MAJOR, the default) or the first. */
+REDIST_API redist_layout redist_memory_order(redist_layout layout, redist_order order);
+/* Places 0, 1, ... live on first_rank, first_rank + 1, ...; first_rank >= 0. */
+REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank);
+/* Place k lives on ranks[k] >= 0, no rank twice. ranks[places] is kept by reference: it must outlive the layout and
+   the plans made from it. */
+REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks);
+/* Ghost cells around the local array: `low` elements before local position 0 and `high` after the last, both >= 0,
+   in memory (a flipped view does not exchange them). redist never reads nor writes ghost cells. */
+REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_t low, int64_t high);
+/* The elements that the local array has along an axis (a leading dimension), ghost cells included: at least what the
+   rank owns with its ghost cells. It may differ from rank to rank. 0: just what is needed, the default. */
+REDIST_API redist_layout redist_with_extent(redist_layout layout, int axis, int64_t allocated);
+/* The layout of a ScaLAPACK matrix. desc: DTYPE, CTXT, M, N, MB, NB, RSRC, CSRC, LLD, of which the first two are not
+   read; nprow x npcol: its process grid, numbered row by row (BLACS "Row"). The local array is column-major with LLD
+   elements along axis 0. */
+REDIST_API redist_layout redist_from_scalapack(const int desc[9], int nprow, int npcol);
+/* Axis d of the result is axis axes[d]; axes[ndim] is a permutation of 0, ..., ndim - 1. */
+REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes);
+/* All axes reversed: element (i, j) of the result is element (j, i). */
+REDIST_API redist_layout redist_transposed(redist_layout layout);
+/* Index i of the axis is index count - 1 - i. */
+REDIST_API redist_layout redist_flipped(redist_layout layout, int axis);
+/* Axes 0 and 1 turned counter-clockwise by quarter_turns * 90 degrees (any int), like numpy.rot90; ndim >= 2. */
+REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns);
+/* Index i of the axis, 0 <= i < count, is index start + i * step; step is not 0, and all of them lie in the axis. */
+REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t start, int64_t count, int64_t step);
+
+/* REDIST_OK, or why the layout describes no array: REDIST_ERR_ARGUMENT (NULL), REDIST_ERR_LAYOUT, REDIST_ERR_RANK,
+   REDIST_ERR_OVERFLOW, REDIST_ERR_MEMORY. O(axes); O(places log places) with redist_on_ranks. */
+REDIST_API int redist_layout_check(const redist_layout *layout);
+/* The same code, and a sentence that names the axis and the value. text[size]: cut short to fit, always terminated;
+   empty when all is well; may be NULL when size is 0. */
+REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, size_t size);
+
+/* Queries of a layout. On a layout that redist_layout_check refuses they answer 0 (places, coords_of, alloc) or -1;
+   only the ranks given to redist_on_ranks are not looked at again. */
+
+/* Processes in the grid. */
+REDIST_API int redist_places(const redist_layout *layout);
+/* The rank at coords[ndim], coordinates in the order of the view's axes; -1 when there is none. */
+REDIST_API int redist_rank_of(const redist_layout *layout, const int *coords);
+/* Writes the coordinates of a rank to coords[ndim]. 1 when the rank holds a place, else 0 (coords is not written).
+   O(axes); O(places) with redist_on_ranks. */
+REDIST_API int redist_coords_of(const redist_layout *layout, int rank, int *coords);
+/* The rank that owns the element at index[ndim] of the view; -1 when the index lies outside. */
+REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *index);
+/* The offset of that element, in elements, in its owner's array, ghost cells included; -1 when the index lies outside.
+   An extent given by redist_with_extent is taken as the owner's. */
+REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64_t *index);
+/* The elements of a rank's local array, ghost cells and padding included: what to allocate. 0 if it holds no place. */
+REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank);
+/* Writes one line, such as `100x80: block@4, cyclic(8)@2`. REDIST_ERR_ARGUMENT for NULL, or what
+   redist_layout_check says. */
+REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file);
+
+/* A general sentence for an error code; never NULL. */
+REDIST_API const char *redist_strerror(int code);
+
+/* ---------------------------------------------------------------------------------------------------- on paper */
+
+/* How many elements rank_from of `from` sends to rank_to of `to`. 0 when either rank holds no place; -1 when the
+   layouts are invalid, differ in shape, or memory is exhausted. */
+REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to, int rank_to);
+
+/* Counts what the redistribution keeps and moves. O(places x axes + sum of the axes' runs).
+   REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
+REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to, redist_traffic *traffic);
+
+/* The whole redistribution inside one process, for tests, simulation and threads. from_arrays[k] and to_arrays[k] are
+   the local arrays of place k, of redist_layout_alloc elements of element_bytes >= 1 bytes each; NULL where a place
+   owns nothing. Arrays must not overlap. Only owned elements of the destination are written.
+   REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
+REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays, const redist_layout *to,
+                           void *const *to_arrays, size_t element_bytes);
+
+/* =================================================================================================================
+   Bodies, under the same banners.
+   ============================================================================================================== */
+
+/* ------------------------------------------------------------------------------------------------------ arithmetic */
+
+#define REDIST_PRIV_MAX_ELEMENTS (INT64_C(1) << 62)
+
+REDIST_API int64_t redist_priv_min(int64_t a, int64_t b) { return a < b ? a : b; }
+REDIST_API int64_t redist_priv_max(int64_t a, int64_t b) { return a > b ? a : b; }
+REDIST_API int64_t redist_priv_clamp(int64_t a, int64_t low, int64_t high)
+{
+    return redist_priv_min(redist_priv_max(a, low), high);
+}
+REDIST_API int64_t redist_priv_ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); }
+REDIST_API int64_t redist_priv_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); } /* b > 0 */
+REDIST_API int64_t redist_priv_mod(int64_t a, int64_t b) { return a % b < 0 ? a % b + b : a % b; }
+
+REDIST_API int64_t redist_priv_gcd(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* a * b, or limit when that is more; a, b >= 0. */
+REDIST_API int64_t redist_priv_product(int64_t a, int64_t b, int64_t limit)
+{
+    return b != 0 && a > limit / b ? limit : redist_priv_min(a * b, limit);
+}
+
+/* The smallest x >= 0 with low <= a x mod m <= high, -1 when there is none or a x passes 2^62.
+   0 <= low <= high < m, 0 <= a < m. Euclid's algorithm on the pair (a, m). */
+REDIST_API int64_t redist_priv_first_in(int64_t a, int64_t m, int64_t low, int64_t high)
+{
+    int64_t x, wraps;
+    if (low == 0)
+        return 0;
+    if (a == 0)
+        return -1;
+    if (a > m - a)
+        return redist_priv_first_in(m - a, m, m - high, m - low);
+    x = redist_priv_ceil_div(low, a);
+    if (x <= high / a)
+        return x;
+    wraps = redist_priv_first_in(m % a, a, redist_priv_mod(-high, a), redist_priv_mod(-low, a));
+    if (wraps < 0 || wraps > (REDIST_PRIV_MAX_ELEMENTS - low) / m)
+        return -1;
+    return redist_priv_ceil_div(m * wraps + low, a);
+}
+
+/* Sum of floor((a i + b) / m) over 0 <= i < n, modulo 2^64: differences of two such sums that fit are exact although
+   the sums are not. a n + b < 2^63 after reducing a and b below m. */
+REDIST_API uint64_t redist_priv_floor_sum(uint64_t n, uint64_t m, uint64_t a, uint64_t b)
+{
+    uint64_t sum = 0, pairs, top;
+    for (;;) {
+        pairs = n % 2 == 0 ? n / 2 * (n - 1) : (n - 1) / 2 * n;
+        sum += n == 0 ? 0 : pairs * (a / m);
+        sum += n * (b / m);
+        a %= m;
+        b %= m;
+        top = a * n + b;
+        if (top < m)
+            return sum;
+        n = top / m;
+        b = top % m;
+        top = m;
+        m = a;
+        a = top;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------------------ faults */
+
+enum {
+    REDIST_PRIV_NO_FAULT,
+    REDIST_PRIV_BAD_NDIM,
+    REDIST_PRIV_BAD_EXTENT,
+    REDIST_PRIV_LARGE_EXTENT,
+    REDIST_PRIV_BAD_PROCS,
+    REDIST_PRIV_BAD_BLOCK,
+    REDIST_PRIV_BAD_FIRST,
+    REDIST_PRIV_NO_CUTS,
+    REDIST_PRIV_BAD_CUT,
+    REDIST_PRIV_NO_AXIS,
+    REDIST_PRIV_BAD_HALO,
+    REDIST_PRIV_BAD_ALLOCATED,
+    REDIST_PRIV_BAD_PERMUTATION,
+    REDIST_PRIV_BAD_STEP,
+    REDIST_PRIV_BAD_COUNT,
+    REDIST_PRIV_BAD_START,
+    REDIST_PRIV_BAD_END,
+    REDIST_PRIV_BAD_ORDER,
+    REDIST_PRIV_NULL_POINTER,
+    REDIST_PRIV_MANY_ELEMENTS,
+    REDIST_PRIV_MANY_PLACES,
+    REDIST_PRIV_BAD_RANK,
+    REDIST_PRIV_RANK_TWICE,
+    REDIST_PRIV_NO_MEMORY
+};
+
+typedef struct {
+    int code;
+    const char *before, *after; /* the sentence around the value */
+} redist_priv_sentence;
+
+REDIST_API const redist_priv_sentence *redist_priv_sentence_of(int kind)
+{
+    static const redist_priv_sentence sentences[] = {
+        {REDIST_OK, "", ""},
+        {REDIST_ERR_LAYOUT, "the number of axes is ", ", must be at least 1 and at most REDIST_MAX_DIMS"},
+        {REDIST_ERR_LAYOUT, "extent is ", ", must be at least 0"},
+        {REDIST_ERR_OVERFLOW, "extent is ", ", must be at most 2^62"},
+        {REDIST_ERR_LAYOUT, "the number of processes is ", ", must be at least 1"},
+        {REDIST_ERR_LAYOUT, "block is ", ", must be at least 1"},
+        {REDIST_ERR_LAYOUT, "the coordinate of block 0 is ", ", must be at least 0 and less than the processes"},
+        {REDIST_ERR_LAYOUT, "cuts is NULL for ", " processes"},
+        {REDIST_ERR_LAYOUT, "cuts must start at 0 and never fall, but do not at cut ", ""},
+        {REDIST_ERR_LAYOUT, "a builder was given axis ", ", which the layout does not have"},
+        {REDIST_ERR_LAYOUT, "a halo is ", " wide, must be at least 0 and at most 2^62"},
+        {REDIST_ERR_LAYOUT, "the allocated extent is ", ", less than what must fit"},
+        {REDIST_ERR_LAYOUT, "a permutation names axis ", ", outside the layout or twice"},
+        {REDIST_ERR_LAYOUT, "the step of a section is ", ", must not be 0"},
+        {REDIST_ERR_LAYOUT, "the count of a section is ", ", must be at least 0"},
+        {REDIST_ERR_LAYOUT, "a section starts at ", ", outside the axis"},
+        {REDIST_ERR_LAYOUT, "a section of this start and step counts ", ", past the end of the axis"},
+        {REDIST_ERR_LAYOUT, "an order is ", ", must be REDIST_ROW_MAJOR or REDIST_COLUMN_MAJOR"},
+        {REDIST_ERR_LAYOUT, "a builder was given a NULL pointer (", ")"},
+        {REDIST_ERR_OVERFLOW, "the array or a local array has 2^62 elements or more (", " axes)"},
+        {REDIST_ERR_OVERFLOW, "the process grid has more than INT_MAX places (", " axes)"},
+        {REDIST_ERR_RANK, "a place is on rank ", ", must be at least 0 and at most INT_MAX"},
+        {REDIST_ERR_RANK, "two places are on rank ", ""},
+        {REDIST_ERR_MEMORY, "no memory to check the ranks of ", " places"},
+    };
+    return &sentences[kind];
+}
+
+REDIST_API redist_priv_fault redist_priv_fault_at(int kind, int axis, int64_t value)
+{
+    redist_priv_fault fault;
+    fault.kind = kind;
+    fault.axis = axis;
+    fault.value = value;
+    return fault;
+}
+
+/* Writes the sentence of a fault, "axis 1: block is 0, must be at least 1"; returns its code. */
+REDIST_API int redist_priv_tell(redist_priv_fault fault, char *text, size_t size)
+{
+    const redist_priv_sentence *sentence = redist_priv_sentence_of(fault.kind);
+    char axis[32] = "";
+    if (size == 0 || text == NULL)
+        return sentence->code;
+    text[0] = '\0';
+    if (fault.kind == REDIST_PRIV_NO_FAULT)
+        return REDIST_OK;
+    if (fault.axis >= 0)
+        snprintf(axis, sizeof axis, "axis %d: ", fault.axis);
+    snprintf(text, size, "%s%s%" PRId64 "%s", axis, sentence->before, fault.value, sentence->after);
+    return sentence->code;
+}
+
+/* ---------------------------------------------------------------------------------- axes: who owns index i (bodies) */
+
+/* Blocks of an axis: block k holds [block_start(k), block_start(k + 1)) and is the (k / procs)-th of its owner. */
+
+REDIST_API int64_t redist_priv_blocks(const redist_axis *x)
+{
+    return x->kind == REDIST_PRIV_CYCLIC ? redist_priv_ceil_div(x->extent, x->block) : x->procs;
+}
+
+REDIST_API int64_t redist_priv_block_start(const redist_axis *x, int64_t k)
+{
+    if (x->kind == REDIST_PRIV_CUTS)
+        return x->cuts[k];
+    if (x->kind == REDIST_PRIV_BALANCED)
+        return k * (x->extent / x->procs) + redist_priv_min(k, x->extent % x->procs);
+    return k > x->extent / x->block ? x->extent : k * x->block;
+}
+
+/* The last block that starts at or before g and is not empty. */
+REDIST_API int64_t redist_priv_cut_of(const redist_axis *x, int64_t g)
+{
+    int64_t low = 0, high = x->procs;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (x->cuts[middle] <= g)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+REDIST_API int64_t redist_priv_block_of(const redist_axis *x, int64_t g)
+{
+    int64_t small = x->extent / x->procs, larger = x->extent % x->procs; /* balanced: `larger` blocks of small + 1 */
+    if (x->kind == REDIST_PRIV_CYCLIC)
+        return g / x->block;
+    if (x->kind == REDIST_PRIV_CUTS)
+        return redist_priv_cut_of(x, g);
+    return g < larger * (small + 1) ? g / (small + 1) : larger + (g - larger * (small + 1)) / small;
+}
+
+/* The first block of a coordinate; its others follow in steps of procs. */
+REDIST_API int64_t redist_priv_first_block(const redist_axis *x, int coord)
+{
+    return coord >= x->first ? coord - x->first : (int64_t)coord - x->first + x->procs;
+}
+
+/* Whether every coordinate owns one interval, so that nothing repeats. */
+REDIST_API int redist_priv_is_interval(const redist_axis *x)
+{
+    return x->procs == 1 || redist_priv_blocks(x) <= x->procs;
+}
+
+/* The indices of the whole axis below g, 0 <= g <= extent, that coord owns: also the local position of g if it owns g. */
+REDIST_API int64_t redist_priv_below(const redist_axis *x, int coord, int64_t g)
+{
+    int64_t mine = redist_priv_first_block(x, coord), k, inside;
+    if (x->kind != REDIST_PRIV_CYCLIC) {
+        int64_t start = redist_priv_block_start(x, mine);
+        return redist_priv_clamp(g, start, redist_priv_block_start(x, mine + 1)) - start;
+    }
+    k = g / x->block;
+    inside = k % x->procs > mine ? x->block : k % x->procs == mine ? g % x->block : 0;
+    return k / x->procs * x->block + inside;
+}
+
+/* The local array's owned elements along an axis. */
+REDIST_API int64_t redist_priv_size(const redist_axis *x, int coord) { return redist_priv_below(x, coord, x->extent); }
+
+REDIST_API redist_priv_fault redist_priv_cuts_fault(const redist_axis *x)
+{
+    int k;
+    if (x->cuts == NULL)
+        return redist_priv_fault_at(REDIST_PRIV_NO_CUTS, -1, x->procs);
+    for (k = 0; k <= x->procs; k++)
+        if (k == 0 ? x->cuts[0] != 0 : x->cuts[k] < x->cuts[k - 1])
+            return redist_priv_fault_at(REDIST_PRIV_BAD_CUT, -1, k);
+    return redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
+}
+
+REDIST_API redist_priv_fault redist_priv_axis_fault(const redist_axis *x)
+{
+    if (x->procs < 1)
+        return redist_priv_fault_at(REDIST_PRIV_BAD_PROCS, -1, x->procs);
+    if (x->kind == REDIST_PRIV_CUTS && redist_priv_cuts_fault(x).kind != REDIST_PRIV_NO_FAULT)
+        return redist_priv_cuts_fault(x);
+    if (x->extent < 0)
+        return redist_priv_fault_at(REDIST_PRIV_BAD_EXTENT, -1, x->extent);
+    if (x->extent > REDIST_PRIV_MAX_ELEMENTS)
+        return redist_priv_fault_at(REDIST_PRIV_LARGE_EXTENT, -1, x->extent);
+    if (x->block < 1)
+        return redist_priv_fault_at(REDIST_PRIV_BAD_BLOCK, -1, x->block);
+    if (x->first < 0 || x->first >= x->procs)
+        return redist_priv_fault_at(REDIST_PRIV_BAD_FIRST, -1, x->first);
+    return redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
+}
+
+REDIST_API redist_axis redist_priv_axis(redist_priv_kind kind, int64_t n, int64_t block, int procs, const int64_t *cuts)
+{
+    redist_axis x;
+    x.kind = kind;
+    x.procs = procs;
+    x.first = 0;
+    x.extent = n;
+    x.block = redist_priv_min(block, redist_priv_max(n, 1));
+    x.cuts = cuts;
+    x.start = 0;
+    x.step = 1;
+    x.count = redist_priv_axis_fault(&x).kind == REDIST_PRIV_NO_FAULT ? n : 0;
+    return x;
+}
+
+REDIST_API redist_axis redist_whole(int64_t n) { return redist_block(n, 1); }
+
+REDIST_API redist_axis redist_block(int64_t n, int procs)
+{
+    int64_t block = n > 0 && procs > 0 ? redist_priv_ceil_div(n, procs) : 1;
+    return redist_block_cyclic(n, block, procs);
+}
+
+REDIST_API redist_axis redist_cyclic(int64_t n, int procs) { return redist_block_cyclic(n, 1, procs); }
+
+REDIST_API redist_axis redist_block_cyclic(int64_t n, int64_t block, int procs)
+{
+    return redist_priv_axis(REDIST_PRIV_CYCLIC, n, block, procs, NULL);
+}
+
+REDIST_API redist_axis redist_balanced(int64_t n, int procs)
+{
+    return redist_priv_axis(REDIST_PRIV_BALANCED, n, 1, procs, NULL);
+}
+
+REDIST_API redist_axis redist_cuts(const int64_t *cuts, int procs)
+{
+    return redist_priv_axis(REDIST_PRIV_CUTS, cuts != NULL && procs > 0 ? cuts[procs] : 0, 1, procs, cuts);
+}
+
+REDIST_API redist_axis redist_starting_at(redist_axis x, int coord)
+{
+    x.first = coord;
+    if (redist_priv_axis_fault(&x).kind != REDIST_PRIV_NO_FAULT)
+        x.count = 0;
+    return x;
+}
+
+REDIST_API void redist_cuts_remainder_last(int64_t n, int procs, int64_t *cuts)
+{
+    int k;
+    for (k = 0; k < procs; k++)
+        cuts[k] = k * (n / procs);
+    cuts[procs] = n;
+}
+
+REDIST_API void redist_cuts_remainder_first(int64_t n, int procs, int64_t *cuts)
+{
+    int k;
+    cuts[0] = 0;
+    for (k = 1; k <= procs; k++)
+        cuts[k] = n % procs + k * (n / procs);
+}
+
+/* Index of the whole axis of view index i, -1 when i is outside the view. */
+REDIST_API int64_t redist_priv_axis_index(const redist_axis *x, int64_t i)
+{
+    return i < 0 || i >= x->count ? -1 : x->start + i * x->step;
+}
+
+REDIST_API int redist_owner(const redist_axis *x, int64_t i)
+{
+    int64_t g = redist_priv_axis_index(x, i);
+    return g < 0 ? -1 : (int)((redist_priv_block_of(x, g) + x->first) % x->procs);
+}
+
+REDIST_API int64_t redist_local(const redist_axis *x, int64_t i)
+{
+    int64_t g = redist_priv_axis_index(x, i), k;
+    if (g < 0)
+        return -1;
+    k = redist_priv_block_of(x, g);
+    return k / x->procs * x->block + g - redist_priv_block_start(x, k);
+}
+
+REDIST_API int64_t redist_global(const redist_axis *x, int coord, int64_t l)
+{
+    int64_t g, i, mine;
+    if (x->count == 0 || coord < 0 || coord >= x->procs || l < 0 || l >= redist_priv_size(x, coord))
+        return -1;
+    mine = redist_priv_first_block(x, coord);
+    if (x->kind == REDIST_PRIV_CYCLIC)
+        g = (l / x->block * x->procs + mine) * x->block + l % x->block;
+    else
+        g = redist_priv_block_start(x, mine) + l;
+    i = (g - x->start) / x->step;
+    return (g - x->start) % x->step == 0 && i >= 0 && i < x->count ? i : -1;
+}
+
+/* What a coordinate owns of an axis whose coordinates own one interval each: begin <= index < end. */
+REDIST_API void redist_priv_interval(const redist_axis *x, int coord, int64_t *begin, int64_t *end)
+{
+    int64_t mine = redist_priv_first_block(x, coord);
+    *begin = mine < redist_priv_blocks(x) ? redist_priv_block_start(x, mine) : x->extent;
+    *end = *begin + redist_priv_size(x, coord);
+}
+
+/* How many of the `count` indices low, low + step, ... lie in blocks of coord; step >= 1. */
+REDIST_API int64_t redist_priv_count_steps(const redist_axis *x, int coord, int64_t low, int64_t step, int64_t count)
+{
+    int64_t begin, end;
+    uint64_t cycle, n, a, past; /* index + past reaches a multiple of the cycle where a block begins */
+    if (redist_priv_is_interval(x)) {
+        redist_priv_interval(x, coord, &begin, &end);
+        begin = redist_priv_clamp(redist_priv_ceil_div(redist_priv_max(begin - low, 0), step), 0, count);
+        end = redist_priv_clamp(redist_priv_ceil_div(redist_priv_max(end - low, 0), step), 0, count);
+        return end - begin;
+    }
+    cycle = (uint64_t)(x->block * x->procs);
+    n = (uint64_t)count;
+    a = (uint64_t)step;
+    past = (uint64_t)low + cycle - (uint64_t)(redist_priv_first_block(x, coord) * x->block);
+    return (int64_t)(redist_priv_floor_sum(n, cycle, a, past) -
+                     redist_priv_floor_sum(n, cycle, a, past - (uint64_t)x->block));
+}
+
+REDIST_API int64_t redist_count(const redist_axis *x, int coord)
+{
+    int64_t low, last;
+    if (x->count == 0 || coord < 0 || coord >= x->procs)
+        return 0;
+    last = x->start + (x->count - 1) * x->step;
+    low = redist_priv_min(x->start, last);
+    last = redist_priv_max(x->start, last);
+    if (x->step == 1 || x->step == -1)
+        return redist_priv_below(x, coord, last + 1) - redist_priv_below(x, coord, low);
+    return redist_priv_count_steps(x, coord, low, x->step < 0 ? -x->step : x->step, x->count);
+}
+
+/* ---------------------------------------------------------------------------------------- layouts and views (bodies) */
+
+REDIST_API int redist_priv_usable(const redist_layout *layout)
+{
+    return layout != NULL && layout->ndim >= 1 && layout->ndim <= REDIST_MAX_DIMS &&
+           layout->fault.kind == REDIST_PRIV_NO_FAULT;
+}
+
+/* Keeps the first mistake. */
+REDIST_API void redist_priv_blame(redist_layout *layout, int kind, int axis, int64_t value)
+{
+    if (layout->fault.kind == REDIST_PRIV_NO_FAULT)
+        layout->fault = redist_priv_fault_at(kind, axis, value);
+}
+
+/* The dimension that a builder changes; NULL, with the blame recorded, when there is none. */
+REDIST_API redist_priv_dimension *redist_priv_pick(redist_layout *layout, int axis)
+{
+    if (axis >= 0 && axis < layout->ndim)
+        return &layout->dim[axis];
+    redist_priv_blame(layout, REDIST_PRIV_NO_AXIS, axis, axis);
+    return NULL;
+}
+
+/* The largest number of elements any coordinate owns. */
+REDIST_API int64_t redist_priv_largest(const redist_axis *x)
+{
+    int64_t most = redist_priv_size(x, x->first);
+    int c;
+    for (c = 0; x->kind == REDIST_PRIV_CUTS && c < x->procs; c++)
+        most = redist_priv_max(most, redist_priv_size(x, c));
+    return most;
+}
+
+/* Blames a layout whose extents' product, or largest local array, passes 2^62, or whose places pass INT_MAX. */
+REDIST_API void redist_priv_blame_overflow(redist_layout *layout)
+{
+    const int64_t limit = REDIST_PRIV_MAX_ELEMENTS;
+    int64_t all = 1, local = 1, places = 1;
+    int d, empty = 0;
+    for (d = 0; d < layout->ndim && layout->fault.kind == REDIST_PRIV_NO_FAULT; d++) {
+        const redist_priv_dimension *dim = &layout->dim[d];
+        int64_t largest = redist_priv_largest(&dim->axis);
+        int64_t need = redist_priv_min(dim->low, limit - largest) + largest;
+        need = redist_priv_min(dim->high, limit - need) + need;
+        empty |= dim->axis.extent == 0;
+        all = redist_priv_product(all, redist_priv_max(dim->axis.extent, 1), limit);
+        local = redist_priv_product(local, redist_priv_max(redist_priv_max(need, dim->allocated), 1), limit);
+        places = redist_priv_product(places, dim->axis.procs, limit);
+    }
+    if (places > INT_MAX)
+        redist_priv_blame(layout, REDIST_PRIV_MANY_PLACES, -1, layout->ndim);
+    if ((all >= limit && !empty) || local >= limit)
+        redist_priv_blame(layout, REDIST_PRIV_MANY_ELEMENTS, -1, layout->ndim);
+}
+
+REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
+{
+    redist_layout layout;
+    int d;
+    memset(&layout, 0, sizeof layout);
+    layout.fault.axis = -1;
+    if (ndim < 1 || ndim > REDIST_MAX_DIMS)
+        redist_priv_blame(&layout, REDIST_PRIV_BAD_NDIM, -1, ndim);
+    else if (axes == NULL)
+        redist_priv_blame(&layout, REDIST_PRIV_NULL_POINTER, -1, 0);
+    else
+        layout.ndim = ndim;
+    for (d = 0; d < layout.ndim; d++) {
+        redist_priv_fault fault = redist_priv_axis_fault(&axes[d]);
+        layout.dim[d].axis = axes[d];
+        layout.dim[d].stored = d;
+        if (fault.kind != REDIST_PRIV_NO_FAULT)
+            redist_priv_blame(&layout, fault.kind, d, fault.value);
+    }
+    redist_priv_blame_overflow(&layout);
+    return layout;
+}
+
+REDIST_API redist_layout redist_layout_1d(redist_axis x) { return redist_layout_nd(1, &x); }
+
+REDIST_API redist_layout redist_layout_2d(redist_axis x, redist_axis y)
+{
+    redist_axis axes[2];
+    axes[0] = x;
+    axes[1] = y;
+    return redist_layout_nd(2, axes);
+}
+
+REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_axis z)
+{
+    redist_axis axes[3];
+    axes[0] = x;
+    axes[1] = y;
+    axes[2] = z;
+    return redist_layout_nd(3, axes);
+}
+
+REDIST_API redist_order redist_priv_order(redist_layout *layout, redist_order order)
+{
+    if (order != REDIST_ROW_MAJOR && order != REDIST_COLUMN_MAJOR)
+        redist_priv_blame(layout, REDIST_PRIV_BAD_ORDER, -1, (int64_t)order);
+    return order;
+}
+
+REDIST_API redist_layout redist_grid_order(redist_layout layout, redist_order order)
+{
+    layout.grid_order = redist_priv_order(&layout, order);
+    return layout;
+}
+
+REDIST_API redist_layout redist_memory_order(redist_layout layout, redist_order order)
+{
+    layout.memory_order = redist_priv_order(&layout, order);
+    return layout;
+}
+
+REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank)
+{
+    if (first_rank < 0 || first_rank > INT_MAX - redist_places(&layout))
+        redist_priv_blame(&layout, REDIST_PRIV_BAD_RANK, -1, first_rank);
+    layout.first_rank = first_rank;
+    layout.ranks = NULL;
+    return layout;
+}
+
+REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks)
+{
+    if (ranks == NULL)
+        redist_priv_blame(&layout, REDIST_PRIV_NULL_POINTER, -1, 0);
+    layout.ranks = ranks;
+    return layout;
+}
+
+REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_t low, int64_t high)
+{
+    redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
+    if (dim == NULL)
+        return layout;
+    if (low < 0 || low > REDIST_PRIV_MAX_ELEMENTS || high < 0 || high > REDIST_PRIV_MAX_ELEMENTS)
+        redist_priv_blame(&layout, REDIST_PRIV_BAD_HALO, axis,
+                          low < 0 || low > REDIST_PRIV_MAX_ELEMENTS ? low : high);
+    dim->low = low;
+    dim->high = high;
+    redist_priv_blame_overflow(&layout);
+    return layout;
+}
+
+REDIST_API redist_layout redist_with_extent(redist_layout layout, int axis, int64_t allocated)
+{
+    redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
+    if (dim == NULL)
+        return layout;
+    if (allocated < 0)
+        redist_priv_blame(&layout, REDIST_PRIV_BAD_ALLOCATED, axis, allocated);
+    dim->allocated = allocated;
+    redist_priv_blame_overflow(&layout);
+    return layout;
+}
+
+REDIST_API redist_layout redist_from_scalapack(const int desc[9], int nprow, int npcol)
+{
+    redist_layout layout;
+    if (desc == NULL)
+        return redist_layout_nd(2, NULL);
+    layout = redist_layout_2d(redist_starting_at(redist_block_cyclic(desc[2], desc[4], nprow), desc[6]),
+                              redist_starting_at(redist_block_cyclic(desc[3], desc[5], npcol), desc[7]));
+    return redist_with_extent(redist_memory_order(layout, REDIST_COLUMN_MAJOR), 0, desc[8]);
+}
+
+REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes)
+{
+    redist_layout result = layout;
+    int seen[REDIST_MAX_DIMS] = {0};
+    int d;
+    if (axes == NULL)
+        redist_priv_blame(&result, REDIST_PRIV_NULL_POINTER, -1, 0);
+    for (d = 0; d < layout.ndim && axes != NULL; d++) {
+        if (axes[d] < 0 || axes[d] >= layout.ndim || seen[axes[d]]) {
+            redist_priv_blame(&result, REDIST_PRIV_BAD_PERMUTATION, d, axes[d]);
+            return result;
+        }
+        seen[axes[d]] = 1;
+        result.dim[d] = layout.dim[axes[d]];
+    }
+    return result;
+}
+
+REDIST_API redist_layout redist_transposed(redist_layout layout)
+{
+    int axes[REDIST_MAX_DIMS];
+    int d;
+    for (d = 0; d < layout.ndim; d++)
+        axes[d] = layout.ndim - 1 - d;
+    return redist_permuted(layout, axes);
+}
+
+REDIST_API redist_layout redist_flipped(redist_layout layout, int axis)
+{
+    redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
+    int64_t count = dim == NULL ? 0 : dim->axis.count;
+    return count == 0 ? layout : redist_section(layout, axis, count - 1, count, -1);
+}
+
+REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns)
+{
+    int turns = (int)redist_priv_mod(quarter_turns, 4);
+    int d, axes[REDIST_MAX_DIMS];
+    if (redist_priv_pick(&layout, 1) == NULL || turns == 0)
+        return layout;
+    if (turns == 2)
+        return redist_flipped(redist_flipped(layout, 0), 1);
+    for (d = 0; d < layout.ndim; d++)
+        axes[d] = d < 2 ? 1 - d : d;
+    return redist_flipped(redist_permuted(layout, axes), turns == 1 ? 0 : 1);
+}
+
+REDIST_API int redist_priv_section_fault(const redist_axis *x, int64_t start, int64_t count, int64_t step)
+{
+    int64_t room = step > 0 ? x->count - 1 - start : start; /* how far a section may reach from its start */
+    if (step == 0)
+        return REDIST_PRIV_BAD_STEP;
+    if (count < 0)
+        return REDIST_PRIV_BAD_COUNT;
+    if (start < 0 || start > x->count || (count > 0 && start == x->count))
+        return REDIST_PRIV_BAD_START;
+    if (count > 1 && (step < -REDIST_PRIV_MAX_ELEMENTS || room / (step < 0 ? -step : step) < count - 1))
+        return REDIST_PRIV_BAD_END;
+    return REDIST_PRIV_NO_FAULT;
+}
+
+REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t start, int64_t count, int64_t step)
+{
+    redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
+    redist_axis *x = dim == NULL ? NULL : &dim->axis;
+    int kind = x == NULL ? REDIST_PRIV_NO_FAULT : redist_priv_section_fault(x, start, count, step);
+    if (kind != REDIST_PRIV_NO_FAULT)
+        redist_priv_blame(&layout, kind, axis,
+                          kind == REDIST_PRIV_BAD_STEP ? step : kind == REDIST_PRIV_BAD_START ? start : count);
+    if (x == NULL || layout.fault.kind != REDIST_PRIV_NO_FAULT)
+        return layout;
+    x->start = count == 0 ? 0 : x->start + start * x->step;
+    x->step = count <= 1 ? 1 : x->step * step;
+    x->count = count;
+    return layout;
+}
+
+REDIST_API int redist_priv_compare_ints(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+REDIST_API redist_priv_fault redist_priv_ranks_fault(const redist_layout *layout, int places)
+{
+    redist_priv_fault fault = redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
+    int k, *sorted;
+    if (layout->ranks == NULL)
+        return fault;
+    sorted = (int *)REDIST_MALLOC((size_t)places * sizeof *sorted);
+    if (sorted == NULL)
+        return redist_priv_fault_at(REDIST_PRIV_NO_MEMORY, -1, places);
+    memcpy(sorted, layout->ranks, (size_t)places * sizeof *sorted);
+    qsort(sorted, (size_t)places, sizeof *sorted, redist_priv_compare_ints);
+    if (sorted[0] < 0)
+        fault = redist_priv_fault_at(REDIST_PRIV_BAD_RANK, -1, sorted[0]);
+    for (k = 1; k < places && fault.kind == REDIST_PRIV_NO_FAULT; k++)
+        if (sorted[k] == sorted[k - 1])
+            fault = redist_priv_fault_at(REDIST_PRIV_RANK_TWICE, -1, sorted[k]);
+    REDIST_FREE(sorted);
+    return fault;
+}
+
+REDIST_API redist_priv_fault redist_priv_layout_fault(const redist_layout *layout)
+{
+    if (layout->fault.kind != REDIST_PRIV_NO_FAULT)
+        return layout->fault;
+    if (layout->ndim < 1 || layout->ndim > REDIST_MAX_DIMS)
+        return redist_priv_fault_at(REDIST_PRIV_BAD_NDIM, -1, layout->ndim);
+    return redist_priv_ranks_fault(layout, redist_places(layout));
+}
+
+REDIST_API int redist_layout_check(const redist_layout *layout) { return redist_layout_explain(layout, NULL, 0); }
+
+REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, size_t size)
+{
+    if (layout != NULL)
+        return redist_priv_tell(redist_priv_layout_fault(layout), text, size);
+    if (text != NULL && size > 0)
+        snprintf(text, size, "the layout is NULL");
+    return REDIST_ERR_ARGUMENT;
+}
+
+/* by_storage[s] is the axis of the view that is axis s of the array as built. */
+REDIST_API void redist_priv_by_storage(const redist_layout *layout, int *by_storage)
+{
+    int d;
+    for (d = 0; d < layout->ndim; d++)
+        by_storage[layout->dim[d].stored] = d;
+}
+
+/* The axes of the view from the slowest to the fastest in a storage order. */
+REDIST_API void redist_priv_slow_to_fast(const redist_layout *layout, redist_order order, int *axes)
+{
+    int by_storage[REDIST_MAX_DIMS] = {0};
+    int k;
+    redist_priv_by_storage(layout, by_storage);
+    for (k = 0; k < layout->ndim; k++)
+        axes[k] = by_storage[order == REDIST_ROW_MAJOR ? k : layout->ndim - 1 - k];
+}
+
+REDIST_API int redist_places(const redist_layout *layout)
+{
+    int64_t places = 1;
+    int d;
+    if (!redist_priv_usable(layout))
+        return 0;
+    for (d = 0; d < layout->ndim; d++)
+        places = redist_priv_product(places, layout->dim[d].axis.procs, INT64_C(1) << 31);
+    return places > INT_MAX ? 0 : (int)places;
+}
+
+REDIST_API int redist_priv_place_of(const redist_layout *layout, const int *coords)
+{
+    int axes[REDIST_MAX_DIMS];
+    int k, place = 0;
+    redist_priv_slow_to_fast(layout, layout->grid_order, axes);
+    for (k = 0; k < layout->ndim; k++)
+        place = place * layout->dim[axes[k]].axis.procs + coords[axes[k]];
+    return place;
+}
+
+REDIST_API void redist_priv_coords_of_place(const redist_layout *layout, int place, int *coords)
+{
+    int axes[REDIST_MAX_DIMS];
+    int k;
+    redist_priv_slow_to_fast(layout, layout->grid_order, axes);
+    for (k = layout->ndim - 1; k >= 0; k--) {
+        coords[axes[k]] = place % layout->dim[axes[k]].axis.procs;
+        place /= layout->dim[axes[k]].axis.procs;
+    }
+}
+
+REDIST_API int redist_priv_rank_at(const redist_layout *layout, int place)
+{
+    return layout->ranks != NULL ? layout->ranks[place] : layout->first_rank + place;
+}
+
+/* The place that lives on a rank, -1 when none does. */
+REDIST_API int redist_priv_place_on(const redist_layout *layout, int rank)
+{
+    int k, places = redist_places(layout);
+    if (layout->ranks == NULL)
+        return rank >= layout->first_rank && rank - layout->first_rank < places ? rank - layout->first_rank : -1;
+    for (k = 0; k < places; k++)
+        if (layout->ranks[k] == rank)
+            return k;
+    return -1;
+}
+
+REDIST_API int redist_rank_of(const redist_layout *layout, const int *coords)
+{
+    int d;
+    if (redist_places(layout) == 0 || coords == NULL)
+        return -1;
+    for (d = 0; d < layout->ndim; d++)
+        if (coords[d] < 0 || coords[d] >= layout->dim[d].axis.procs)
+            return -1;
+    return redist_priv_rank_at(layout, redist_priv_place_of(layout, coords));
+}
+
+REDIST_API int redist_coords_of(const redist_layout *layout, int rank, int *coords)
+{
+    int place = redist_places(layout) == 0 || coords == NULL ? -1 : redist_priv_place_on(layout, rank);
+    if (place < 0)
+        return 0;
+    redist_priv_coords_of_place(layout, place, coords);
+    return 1;
+}
+
+/* The coordinates that own index[ndim]; 0 when the index lies outside. */
+REDIST_API int redist_priv_owner_coords(const redist_layout *layout, const int64_t *index, int *coords)
+{
+    int d;
+    if (redist_places(layout) == 0 || index == NULL)
+        return 0;
+    for (d = 0; d < layout->ndim; d++) {
+        coords[d] = redist_owner(&layout->dim[d].axis, index[d]);
+        if (coords[d] < 0)
+            return 0;
+    }
+    return 1;
+}
+
+REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *index)
+{
+    int coords[REDIST_MAX_DIMS] = {0};
+    if (!redist_priv_owner_coords(layout, index, coords))
+        return -1;
+    return redist_priv_rank_at(layout, redist_priv_place_of(layout, coords));
+}
+
+/* How the local array of one place is stored, in elements: an axis's stride, where local position 0 lies, and all. */
+typedef struct {
+    int64_t stride[REDIST_MAX_DIMS]; /* by axis of the view */
+    int64_t origin, size;
+} redist_priv_storage;
+
+REDIST_API int64_t redist_priv_need(const redist_priv_dimension *dim, int coord)
+{
+    return dim->low + redist_priv_size(&dim->axis, coord) + dim->high;
+}
+
+REDIST_API redist_priv_storage redist_priv_storage_at(const redist_layout *layout, const int *coords)
+{
+    redist_priv_storage storage;
+    int axes[REDIST_MAX_DIMS];
+    int k;
+    storage.origin = 0;
+    storage.size = 1;
+    redist_priv_slow_to_fast(layout, layout->memory_order, axes);
+    for (k = layout->ndim - 1; k >= 0; k--) {
+        const redist_priv_dimension *dim = &layout->dim[axes[k]];
+        storage.stride[axes[k]] = storage.size;
+        storage.origin += dim->low * storage.size;
+        storage.size *= dim->allocated > 0 ? dim->allocated : redist_priv_need(dim, coords[axes[k]]);
+    }
+    return storage;
+}
+
+/* Whether an extent given by redist_with_extent is too small for what a place owns. */
+REDIST_API redist_priv_fault redist_priv_extent_fault(const redist_layout *layout, const int *coords)
+{
+    int d;
+    for (d = 0; d < layout->ndim; d++)
+        if (layout->dim[d].allocated > 0 && layout->dim[d].allocated < redist_priv_need(&layout->dim[d], coords[d]))
+            return redist_priv_fault_at(REDIST_PRIV_BAD_ALLOCATED, d, layout->dim[d].allocated);
+    return redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
+}
+
+REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64_t *index)
+{
+    int coords[REDIST_MAX_DIMS] = {0};
+    redist_priv_storage storage;
+    int64_t offset;
+    int d;
+    if (!redist_priv_owner_coords(layout, index, coords))
+        return -1;
+    storage = redist_priv_storage_at(layout, coords);
+    offset = storage.origin;
+    for (d = 0; d < layout->ndim; d++)
+        offset += redist_local(&layout->dim[d].axis, index[d]) * storage.stride[d];
+    return offset;
+}
+
+REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank)
+{
+    int coords[REDIST_MAX_DIMS] = {0};
+    return redist_coords_of(layout, rank, coords) ? redist_priv_storage_at(layout, coords).size : 0;
+}
+
+REDIST_API void redist_priv_print_axis(const redist_priv_dimension *dim, FILE *file)
+{
+    const redist_axis *x = &dim->axis;
+    int k;
+    if (x->kind == REDIST_PRIV_BALANCED)
+        fprintf(file, "balanced@%d", x->procs);
+    else if (x->kind == REDIST_PRIV_CUTS)
+        for (k = 0; k <= x->procs; k++)
+            fprintf(file, "%s%" PRId64 "%s", k == 0 ? "cuts(" : ",", x->cuts[k], k == x->procs ? ")" : "");
+    else if (x->procs == 1)
+        fprintf(file, "*");
+    else if (x->block == redist_block(x->extent, x->procs).block)
+        fprintf(file, "block@%d", x->procs);
+    else
+        fprintf(file, "cyclic(%" PRId64 ")@%d", x->block, x->procs);
+    if (x->first != 0)
+        fprintf(file, " from %d", x->first);
+    if (x->start != 0 || x->step != 1 || x->count != x->extent)
+        fprintf(file, " [%" PRId64 ":%" PRId64 ":%" PRId64 " of %" PRId64 "]", x->start, x->count, x->step, x->extent);
+    if (dim->low != 0 || dim->high != 0)
+        fprintf(file, " halo(%" PRId64 ",%" PRId64 ")", dim->low, dim->high);
+    if (dim->allocated != 0)
+        fprintf(file, " extent(%" PRId64 ")", dim->allocated);
+}
+
+REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file)
+{
+    int d, permuted = 0, code = file == NULL ? REDIST_ERR_ARGUMENT : redist_layout_check(layout);
+    if (code != REDIST_OK)
+        return code;
+    for (d = 0; d < layout->ndim; d++)
+        fprintf(file, "%s%" PRId64, d == 0 ? "" : "x", layout->dim[d].axis.count);
+    for (d = 0; d < layout->ndim; d++) {
+        fprintf(file, d == 0 ? ": " : ", ");
+        redist_priv_print_axis(&layout->dim[d], file);
+        permuted |= layout->dim[d].stored != d;
+    }
+    for (d = 0; permuted && d < layout->ndim; d++)
+        fprintf(file, "%s%d%s", d == 0 ? "; axes(" : ",", layout->dim[d].stored, d == layout->ndim - 1 ? ")" : "");
+    if (layout->grid_order == REDIST_COLUMN_MAJOR)
+        fprintf(file, "; grid column-major");
+    if (layout->memory_order == REDIST_COLUMN_MAJOR)
+        fprintf(file, "; memory column-major");
+    for (d = 0; layout->ranks != NULL && d < redist_places(layout); d++)
+        fprintf(file, "%s%d", d == 0 ? "; ranks " : ",", layout->ranks[d]);
+    if (layout->ranks == NULL && layout->first_rank != 0)
+        fprintf(file, "; from rank %d", layout->first_rank);
+    fprintf(file, "\n");
+    return REDIST_OK;
+}
+
+REDIST_API const char *redist_strerror(int code)
+{
+    static const char *const texts[] = {
+        "success",
+        "an argument is NULL or no valid choice",
+        "a layout describes no array",
+        "the source view and the destination view differ in shape",
+        "a rank is outside the communicator, or holds two places of one grid",
+        "more than 2^62 elements or INT_MAX places",
+        "the element datatype has gaps (its size is not its extent)",
+        "ranks passed different layouts, element sizes or options",
+        "memory is exhausted, or max_buffer is too small",
+        "source and destination overlap, and the plan is not in place",
+        "the plan is started and not yet waited for, or not started",
+        "these are not the fixed arrays that the plan was made for",
+        "an MPI call failed",
+    };
+    return code < 0 || (size_t)code >= sizeof texts / sizeof texts[0] ? "not a redist error code" : texts[code];
+}
+
+/* --------------------------------------------------------------------- runs: what two coordinates of an axis share */
+
+/* What a coordinate owns of a view, as view indices: the tracks [start + k period, start + k period + length), k >= 0,
+   clipped to the view. Inside a segment the local position advances by `step` per view index, from one segment of a
+   track to its next by `advance`. A block-cyclic axis seen without steps has one track; period is the view's count
+   when nothing repeats. */
+typedef struct {
+    int64_t start, length, local;
+} redist_priv_track;
+
+typedef struct {
+    int64_t period, advance, step, count;
+    int64_t tracks;
+    redist_priv_track *track;
+} redist_priv_pattern;
+
+/* A small strided box along one axis: n[0] elements, n[1] times, n[2] times. Positions and strides, in elements, on
+   the source, the destination, and in a dense array of just the elements that two coordinates share. */
+enum { REDIST_PRIV_FROM, REDIST_PRIV_TO, REDIST_PRIV_PACKED, REDIST_PRIV_SIDES };
+enum { REDIST_PRIV_LEVELS = 3 };
+
+typedef struct {
+    int64_t n[REDIST_PRIV_LEVELS];
+    int64_t at[REDIST_PRIV_SIDES];
+    int64_t stride[REDIST_PRIV_LEVELS][REDIST_PRIV_SIDES];
+} redist_priv_run;
+
+/* The elements that two coordinates share. */
+typedef struct {
+    redist_priv_run *run;
+    int64_t runs, room;
+    int64_t elements;
+} redist_priv_runs;
+
+/* The i-th of an array that grows as needed; NULL when memory is exhausted (the array is then as before). */
+REDIST_API void *redist_priv_grow(void *array, int64_t used, int64_t *room, size_t bytes)
+{
+    int64_t larger = *room == 0 ? 4 : 2 * *room;
+    void *grown;
+    if (used < *room)
+        return array;
+    grown = REDIST_MALLOC((size_t)larger * bytes);
+    if (grown == NULL)
+        return NULL;
+    if (used > 0)
+        memcpy(grown, array, (size_t)used * bytes);
+    REDIST_FREE(array);
+    *room = larger;
+    return grown;
+}
+
+/* How far along the view from index i the next index is that coord owns, 0 <= i < count; -1 when there is none. */
+REDIST_API int64_t redist_priv_distance(const redist_axis *x, int coord, int64_t i)
+{
+    const int64_t g = x->start + i * x->step, step = x->step < 0 ? -x->step : x->step, left = x->count - i;
+    int64_t low, high, near, far, cycle, distance; /* owned: low <= index <= high; near and far: seen from g */
+    if (redist_priv_is_interval(x)) {
+        redist_priv_interval(x, coord, &low, &high);
+        near = redist_priv_max(x->step > 0 ? low - g : g - high + 1, 0);
+        far = x->step > 0 ? high - 1 - g : g - low;
+        distance = redist_priv_ceil_div(near, step);
+        return distance < left && distance * step <= far ? distance : -1;
+    }
+    cycle = x->block * x->procs;
+    low = redist_priv_first_block(x, coord) * x->block;
+    near = redist_priv_mod(x->step > 0 ? low - g : g - (low + x->block - 1), cycle);
+    far = near + x->block - 1;
+    distance = far >= cycle ? 0 : redist_priv_first_in(step % cycle, cycle, near, far);
+    return distance < left ? distance : -1;
+}
+
+/* How many view indices from i on, 0 <= i < count, lie in the block of index i. */
+REDIST_API int64_t redist_priv_reach(const redist_axis *x, int64_t i)
+{
+    int64_t g = x->start + i * x->step, k = redist_priv_block_of(x, g), steps;
+    if (x->procs == 1)
+        return x->count - i;
+    steps = x->step > 0 ? (redist_priv_block_start(x, k + 1) - 1 - g) / x->step
+                        : (g - redist_priv_block_start(x, k)) / -x->step;
+    return redist_priv_min(steps + 1, x->count - i);
+}
+
+/* View indices after which the owners repeat; the view's count when they do not. */
+REDIST_API int64_t redist_priv_period(const redist_axis *x)
+{
+    int64_t cycle;
+    if (redist_priv_is_interval(x))
+        return x->count;
+    cycle = x->block * x->procs;
+    return redist_priv_min(cycle / redist_priv_gcd(cycle, x->step < 0 ? -x->step : x->step), x->count);
+}
+
+/* A segment cut by the ends of the period becomes one, which starts before the view. */
+REDIST_API void redist_priv_join_ends(redist_priv_pattern *p)
+{
+    redist_priv_track *head = &p->track[0], *last = &p->track[p->tracks - 1];
+    if (p->tracks < 2 || p->period == p->count || head->start != 0 || last->start + last->length != p->period ||
+        last->local + last->length * p->step != head->local + p->advance)
+        return;
+    head->start = last->start - p->period;
+    head->local = last->local - p->advance;
+    head->length += last->length;
+    p->tracks--;
+}
+
+/* The pattern of a coordinate. REDIST_ERR_MEMORY. Free it with redist_priv_pattern_free, whatever this returns. */
+REDIST_API int redist_priv_pattern_of(const redist_axis *x, int coord, redist_priv_pattern *p)
+{
+    int64_t i = 0, skip, room = 0;
+    memset(p, 0, sizeof *p);
+    p->count = x->count;
+    p->period = redist_priv_period(x);
+    p->step = x->step;
+    p->advance = p->period == x->count ? 0 : p->period * x->step / x->procs;
+    while (i < p->period && (skip = redist_priv_distance(x, coord, i)) >= 0 && i + skip < p->period) {
+        redist_priv_track *grown = (redist_priv_track *)redist_priv_grow(p->track, p->tracks, &room, sizeof *grown);
+        if (grown == NULL)
+            return REDIST_ERR_MEMORY;
+        p->track = grown;
+        i += skip;
+        p->track[p->tracks].start = i;
+        p->track[p->tracks].local = redist_local(x, i);
+        p->track[p->tracks].length = redist_priv_min(redist_priv_reach(x, i), p->period - i);
+        i += p->track[p->tracks++].length;
+    }
+    if (p->tracks > 0)
+        redist_priv_join_ends(p);
+    return REDIST_OK;
+}
+
+REDIST_API void redist_priv_pattern_free(redist_priv_pattern *p)
+{
+    REDIST_FREE(p->track);
+    p->track = NULL;
+}
+
+/* One track of a pattern, ready for intersecting. */
+typedef struct {
+    int64_t period, advance, step, start, length, local;
+} redist_priv_comb;
+
+REDIST_API redist_priv_comb redist_priv_comb_of(const redist_priv_pattern *p, int64_t t)
+{
+    redist_priv_comb comb;
+    comb.period = p->period;
+    comb.advance = p->advance;
+    comb.step = p->step;
+    comb.start = p->track[t].start;
+    comb.length = p->track[t].length;
+    comb.local = p->track[t].local;
+    return comb;
+}
+
+/* The local position of view index i, which lies in a segment of the comb. */
+REDIST_API int64_t redist_priv_comb_local(const redist_priv_comb *c, int64_t i)
+{
+    int64_t k = redist_priv_floor_div(i - c->start, c->period);
+    return c->local + k * c->advance + (i - c->start - k * c->period) * c->step;
+}
+
+/* What both sides of an axis bring to their intersection; side FROM and side TO. */
+typedef struct {
+    redist_priv_comb comb[2];
+    int outer;                  /* the side with the longer period */
+    int64_t repeat, superblock; /* everything is repeated so often, at this distance of view indices */
+    redist_priv_runs *runs;
+} redist_priv_meeting;
+
+/* Adds `count` runs of `length` indices, the first at view index i, the others at distances of the inner period. */
+REDIST_API int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t length, int64_t count)
+{
+    redist_priv_runs *list = m->runs;
+    int64_t distance = m->comb[!m->outer].period;
+    redist_priv_run run;
+    redist_priv_run *grown;
+    int side;
+    run.n[0] = length;
+    run.n[1] = count;
+    run.n[2] = m->repeat;
+    for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
+        const redist_priv_comb *comb = &m->comb[side];
+        run.at[side] = redist_priv_comb_local(comb, i);
+        run.stride[0][side] = comb->step;
+        run.stride[1][side] = count == 1 ? 0 : side == m->outer ? distance * comb->step : comb->advance;
+        run.stride[2][side] = m->repeat == 1 ? 0 : m->superblock / comb->period * comb->advance;
+    }
+    run.at[REDIST_PRIV_PACKED] = list->elements;
+    run.stride[0][REDIST_PRIV_PACKED] = 1;
+    run.stride[1][REDIST_PRIV_PACKED] = length;
+    run.stride[2][REDIST_PRIV_PACKED] = 0; /* known when the superblock is complete */
+    list->elements += length * count;
+    grown = (redist_priv_run *)redist_priv_grow(list->run, list->runs, &list->room, sizeof run);
+    if (grown == NULL)
+        return REDIST_ERR_MEMORY;
+    list->run = grown;
+    list->run[list->runs++] = run;
+    return REDIST_OK;
+}
+
+/* Adds what the inner comb has of the view indices begin <= i < end, which lie in one segment of the outer comb: a cut
+   segment, full ones, a cut segment. */
+REDIST_API int redist_priv_add_segment(redist_priv_meeting *m, int64_t begin, int64_t end)
+{
+    const redist_priv_comb *inner = &m->comb[!m->outer];
+    int64_t at = inner->start + redist_priv_floor_div(begin - inner->start, inner->period) * inner->period;
+    int64_t full;
+    int code = REDIST_OK;
+    if (begin >= end)
+        return REDIST_OK;
+    if (at < begin) {
+        if (at + inner->length > begin)
+            code = redist_priv_add_run(m, begin, redist_priv_min(at + inner->length, end) - begin, 1);
+        at += inner->period;
+    }
+    full = at + inner->length <= end ? (end - at - inner->length) / inner->period + 1 : 0;
+    if (code == REDIST_OK && full > 0)
+        code = redist_priv_add_run(m, at, inner->length, full);
+    at += full * inner->period;
+    if (code == REDIST_OK && at < end)
+        code = redist_priv_add_run(m, at, end - at, 1);
+    return code;
+}
+
+/* Adds what the two combs share of the view indices begin <= i < end. Only those segments of the outer comb are
+   visited that meet the inner one: the k with (outer start + k outer period - inner start) mod inner period in a
+   window (Kalns and Ni 1995 walk the blocks; here Euclid finds the next). */
+REDIST_API int redist_priv_add_range(redist_priv_meeting *m, int64_t begin, int64_t end)
+{
+    const redist_priv_comb *outer = &m->comb[m->outer], *inner = &m->comb[!m->outer];
+    const int64_t p = inner->period, window = outer->length + inner->length - 1;
+    int64_t k = redist_priv_max(redist_priv_floor_div(begin - outer->start, outer->period), 0), low, skip;
+    int code = REDIST_OK;
+    while (code == REDIST_OK && outer->start + k * outer->period < end) {
+        int64_t at = outer->start + k * outer->period;
+        low = redist_priv_mod(inner->start - (outer->length - 1) - at, p);
+        skip = low + window > p ? 0 : redist_priv_first_in(outer->period % p, p, low, low + window - 1);
+        if (skip < 0 || skip > (end - at) / outer->period)
+            break;
+        k += skip;
+        at = outer->start + k * outer->period;
+        code = redist_priv_add_segment(m, redist_priv_max(at, begin), redist_priv_min(at + outer->length, end));
+        k++;
+    }
+    return code;
+}
+
+/* Runs whose end the next one continues on every side become one. */
+REDIST_API void redist_priv_join_runs(redist_priv_runs *list)
+{
+    int64_t r, kept = 0;
+    int side, joined;
+    for (r = 1; r < list->runs; r++) {
+        redist_priv_run *a = &list->run[kept], *b = &list->run[r];
+        joined = a->n[1] == 1 && a->n[2] == 1 && b->n[1] == 1 && b->n[2] == 1;
+        for (side = 0; side < REDIST_PRIV_SIDES; side++)
+            joined &= b->at[side] == a->at[side] + a->n[0] * a->stride[0][side];
+        if (joined)
+            a->n[0] += b->n[0];
+        else
+            list->run[++kept] = *b;
+    }
+    list->runs = list->runs == 0 ? 0 : kept + 1;
+}
+
+/* Repetitions that continue each other on every side become longer runs. */
+REDIST_API void redist_priv_fold(redist_priv_run *run)
+{
+    int level, side, contiguous;
+    for (level = 1; level < REDIST_PRIV_LEVELS; level++) {
+        contiguous = run->n[level] > 1 && (level == 1 || run->n[1] == 1);
+        for (side = 0; side < REDIST_PRIV_SIDES; side++)
+            contiguous &= run->stride[level][side] == run->n[0] * run->stride[0][side];
+        if (contiguous) {
+            run->n[0] *= run->n[level];
+            run->n[level] = 1;
+        }
+    }
+}
+
+/* Adds one superblock, repeated, or the tail: what all tracks share of begin <= i < end. */
+REDIST_API int redist_priv_add_all(redist_priv_meeting *m, const redist_priv_pattern *from,
+                                   const redist_priv_pattern *to, int64_t begin, int64_t end)
+{
+    const int64_t first_run = m->runs->runs, before = m->runs->elements;
+    int64_t f, t, r, elements;
+    int code = REDIST_OK;
+    for (f = 0; f < from->tracks && code == REDIST_OK; f++)
+        for (t = 0; t < to->tracks && code == REDIST_OK; t++) {
+            m->comb[REDIST_PRIV_FROM] = redist_priv_comb_of(from, f);
+            m->comb[REDIST_PRIV_TO] = redist_priv_comb_of(to, t);
+            code = redist_priv_add_range(m, begin, end);
+        }
+    elements = m->runs->elements - before;
+    for (r = first_run; r < m->runs->runs; r++) {
+        m->runs->run[r].stride[2][REDIST_PRIV_PACKED] = elements;
+        redist_priv_fold(&m->runs->run[r]);
+    }
+    m->runs->elements = before + elements * m->repeat;
+    return code;
+}
+
+/* The elements that two patterns share: one superblock of lcm(periods) indices, repeated, and a tail (Walker and Otto
+   1996). REDIST_ERR_MEMORY; free the list with redist_priv_runs_free, whatever this returns. */
+REDIST_API int redist_priv_meet(const redist_priv_pattern *from, const redist_priv_pattern *to, redist_priv_runs *list)
+{
+    redist_priv_meeting m;
+    int code;
+    memset(&m, 0, sizeof m);
+    memset(list, 0, sizeof *list);
+    if (from->tracks == 0 || to->tracks == 0)
+        return REDIST_OK;
+    m.outer = to->period > from->period ? REDIST_PRIV_TO : REDIST_PRIV_FROM;
+    m.runs = list;
+    m.superblock = redist_priv_product(from->period / redist_priv_gcd(from->period, to->period), to->period, from->count);
+    m.repeat = from->count / m.superblock;
+    code = redist_priv_add_all(&m, from, to, 0, m.superblock);
+    if (code == REDIST_OK && m.repeat * m.superblock < from->count) {
+        int64_t begin = m.repeat * m.superblock;
+        m.repeat = 1;
+        code = redist_priv_add_all(&m, from, to, begin, from->count);
+    }
+    redist_priv_join_runs(list);
+    return code;
+}
+
+REDIST_API void redist_priv_runs_free(redist_priv_runs *list)
+{
+    REDIST_FREE(list->run);
+    list->run = NULL;
+}
+
+/* The coordinates of `other` that own some of what `pattern` shows, ascending. REDIST_ERR_MEMORY; free *coords. */
+REDIST_API int redist_priv_peers(const redist_priv_pattern *pattern, const redist_axis *other, int **coords, int64_t *peers)
+{
+    const int64_t period = redist_priv_period(other);
+    const int64_t superblock = redist_priv_product(
+        pattern->period / redist_priv_max(redist_priv_gcd(pattern->period, period), 1), period, pattern->count);
+    int64_t t, at, i, end, room = 0, n = 0, kept;
+    *coords = NULL;
+    *peers = 0;
+    for (t = 0; t < pattern->tracks; t++)
+        for (at = pattern->track[t].start; at < superblock; at += pattern->period) {
+            i = redist_priv_max(at, 0);
+            end = redist_priv_min(redist_priv_min(at + pattern->track[t].length, i + period), superblock);
+            for (; i < end; i += redist_priv_reach(other, i)) {
+                int *grown = (int *)redist_priv_grow(*coords, n, &room, sizeof *grown);
+                if (grown == NULL)
+                    return REDIST_ERR_MEMORY;
+                *coords = grown;
+                grown[n++] = redist_owner(other, i);
+            }
+        }
+    if (n > 0)
+        qsort(*coords, (size_t)n, sizeof **coords, redist_priv_compare_ints);
+    for (kept = 0, i = 0; i < n; i++)
+        if (i == 0 || (*coords)[i] != (*coords)[i - 1])
+            (*coords)[kept++] = (*coords)[i];
+    *peers = kept;
+    return REDIST_OK;
+}
+
+/* ---------------------------------------------------------------------------------- messages: products of run lists */
+
+/* Whom one coordinate meets on the other side of its axis, and in which runs. */
+typedef struct {
+    int64_t peers;
+    int *coord;             /* ascending */
+    redist_priv_runs *runs; /* runs[k]: shared with coord[k] */
+} redist_priv_partners;
+
+/* Everything one place sends, or receives: the product of its axes' partners. `own` is its side, FROM or TO. */
+typedef struct {
+    int own, ndim;
+    int64_t messages; /* places that it shares elements with */
+    redist_priv_partners axis[REDIST_MAX_DIMS];
+} redist_priv_neighbours;
+
+/* Elements that two places share, as runs along every axis, and how the three sides store them: the source array, the
+   destination array, and a dense buffer of just these elements. Strides and origins in elements. */
+typedef struct {
+    int ndim;
+    int64_t elements;
+    const redist_priv_runs *axis[REDIST_MAX_DIMS];
+    int64_t stride[REDIST_PRIV_SIDES][REDIST_MAX_DIMS];
+    int64_t origin[REDIST_PRIV_SIDES];
+} redist_priv_message;
+
+REDIST_API void redist_priv_partners_free(redist_priv_partners *p)
+{
+    int64_t k;
+    for (k = 0; p->runs != NULL && k < p->peers; k++)
+        redist_priv_runs_free(&p->runs[k]);
+    REDIST_FREE(p->runs);
+    REDIST_FREE(p->coord);
+    p->runs = NULL;
+    p->coord = NULL;
+    p->peers = 0;
+}
+
+/* Meets `mine`, the pattern of a coordinate on side `own`, with one coordinate of the other side's axis. */
+REDIST_API int redist_priv_meet_coord(const redist_priv_pattern *mine, int own, const redist_axis *other, int coord,
+                                      redist_priv_runs *list)
+{
+    redist_priv_pattern theirs;
+    int code = redist_priv_pattern_of(other, coord, &theirs);
+    memset(list, 0, sizeof *list);
+    if (code == REDIST_OK)
+        code = own == REDIST_PRIV_FROM ? redist_priv_meet(mine, &theirs, list) : redist_priv_meet(&theirs, mine, list);
+    redist_priv_pattern_free(&theirs);
+    return code;
+}
+
+/* REDIST_ERR_MEMORY; free with redist_priv_partners_free, whatever this returns. */
+REDIST_API int redist_priv_partners_of(const redist_axis *mine, int coord, int own, const redist_axis *other,
+                                       redist_priv_partners *p)
+{
+    redist_priv_pattern pattern;
+    int64_t k;
+    int code = redist_priv_pattern_of(mine, coord, &pattern);
+    memset(p, 0, sizeof *p);
+    if (code == REDIST_OK)
+        code = redist_priv_peers(&pattern, other, &p->coord, &p->peers);
+    if (code == REDIST_OK && p->peers > 0) {
+        p->runs = (redist_priv_runs *)REDIST_MALLOC((size_t)p->peers * sizeof *p->runs);
+        if (p->runs == NULL)
+            code = REDIST_ERR_MEMORY;
+        else
+            memset(p->runs, 0, (size_t)p->peers * sizeof *p->runs);
+    }
+    for (k = 0; code == REDIST_OK && k < p->peers; k++)
+        code = redist_priv_meet_coord(&pattern, own, other, p->coord[k], &p->runs[k]);
+    redist_priv_pattern_free(&pattern);
+    return code;
+}
+
+REDIST_API void redist_priv_neighbours_free(redist_priv_neighbours *n)
+{
+    int d;
+    for (d = 0; d < n->ndim; d++)
+        redist_priv_partners_free(&n->axis[d]);
+    n->messages = 0;
+}
+
+/* The neighbours of the place at coords of layout `mine`, which is side `own` of the exchange. REDIST_ERR_MEMORY; free
+   with redist_priv_neighbours_free, whatever this returns. */
+REDIST_API int redist_priv_neighbours_of(const redist_layout *mine, const int *coords, int own,
+                                         const redist_layout *other, redist_priv_neighbours *n)
+{
+    int d, code = REDIST_OK;
+    memset(n, 0, sizeof *n);
+    n->own = own;
+    n->ndim = mine->ndim;
+    n->messages = 1;
+    for (d = 0; d < mine->ndim && code == REDIST_OK; d++) {
+        code = redist_priv_partners_of(&mine->dim[d].axis, coords[d], own, &other->dim[d].axis, &n->axis[d]);
+        n->messages *= n->axis[d].peers;
+    }
+    return code;
+}
+
+/* The k-th message of a place, 0 <= k < messages, ascending by the other place's coordinates, which go to coords[ndim].
+   Packed elements lie in the order of the source's memory, which both sides know. The strides and origins of FROM and
+   TO are the caller's to fill. */
+REDIST_API redist_priv_message redist_priv_message_of(const redist_priv_neighbours *n, int64_t k,
+                                                      const redist_layout *from, int *coords)
+{
+    redist_priv_message m;
+    int axes[REDIST_MAX_DIMS];
+    int d;
+    memset(&m, 0, sizeof m);
+    m.ndim = n->ndim;
+    m.elements = 1;
+    for (d = n->ndim - 1; d >= 0; d--) {
+        const redist_priv_partners *p = &n->axis[d];
+        coords[d] = p->coord[k % p->peers];
+        m.axis[d] = &p->runs[k % p->peers];
+        k /= p->peers;
+    }
+    redist_priv_slow_to_fast(from, from->memory_order, axes);
+    for (d = n->ndim - 1; d >= 0; d--) {
+        m.stride[REDIST_PRIV_PACKED][axes[d]] = m.elements;
+        m.elements *= m.axis[axes[d]]->elements;
+    }
+    return m;
+}
+
+REDIST_API void redist_priv_store(redist_priv_message *m, int side, const redist_priv_storage *storage)
+{
+    memcpy(m->stride[side], storage->stride, sizeof storage->stride);
+    m->origin[side] = storage->origin;
+}
+
+/* --------------------------------------------------------------------------------------------------------- copying */
+
+/* One loop of a copy: n times, at these distances in bytes. */
+typedef struct {
+    int64_t n, from, to;
+} redist_priv_loop;
+
+enum { REDIST_PRIV_MAX_LOOPS = REDIST_PRIV_LEVELS * REDIST_MAX_DIMS + 2 };
+
+/* Loops around a unit of contiguous bytes, the outermost first. */
+typedef struct {
+    int loops;
+    int64_t unit;
+    redist_priv_loop loop[REDIST_PRIV_MAX_LOOPS];
+} redist_priv_box;
+
+enum { REDIST_PRIV_LINE = 64, REDIST_PRIV_HOT = 16384 }; /* bytes of a cache line; what stays in the fastest cache */
+
+/* Two loops around a unit whose size the compiler knows; either side contiguous in the inner loop, or none. */
+#define REDIST_PRIV_COPY_LOOPS(unit, from_step, to_step)                                                              \
+    for (j = 0; j < outer.n; j++)                                                                                     \
+        for (i = 0; i < inner.n; i++)                                                                                 \
+            memcpy(to + j * outer.to + i * (to_step), from + j * outer.from + i * (from_step), (size_t)(unit));
+
+#define REDIST_PRIV_COPY_UNITS(bytes)                                                                                 \
+    case bytes:                                                                                                       \
+        if (inner.to == (bytes))                                                                                      \
+            REDIST_PRIV_COPY_LOOPS(bytes, inner.from, bytes)                                                          \
+        else if (inner.from == (bytes))                                                                               \
+            REDIST_PRIV_COPY_LOOPS(bytes, bytes, inner.to)                                                            \
+        else                                                                                                          \
+            REDIST_PRIV_COPY_LOOPS(bytes, inner.from, inner.to)                                                       \
+        break;
+
+REDIST_API void redist_priv_copy_units(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
+                                       char *to)
+{
+    int64_t i, j;
+    switch (unit) {
+        REDIST_PRIV_COPY_UNITS(1)
+        REDIST_PRIV_COPY_UNITS(2)
+        REDIST_PRIV_COPY_UNITS(4)
+        REDIST_PRIV_COPY_UNITS(8)
+        REDIST_PRIV_COPY_UNITS(12)
+        REDIST_PRIV_COPY_UNITS(16)
+        REDIST_PRIV_COPY_UNITS(24)
+        REDIST_PRIV_COPY_UNITS(32)
+        REDIST_PRIV_COPY_UNITS(48)
+        REDIST_PRIV_COPY_UNITS(64)
+        REDIST_PRIV_COPY_UNITS(128)
+    default:
+        REDIST_PRIV_COPY_LOOPS(unit, inner.from, inner.to)
+    }
+}
+
+REDIST_API int64_t redist_priv_abs(int64_t a) { return a < 0 ? -a : a; }
+
+/* Two loops that cross: the inner is the destination's fast one, the outer the source's. Square tiles of one cache line
+   a side let every line be read and written once while it is hot. */
+REDIST_API void redist_priv_copy_tiles(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
+                                       char *to)
+{
+    const int64_t edge = redist_priv_max(REDIST_PRIV_LINE / unit, 1);
+    redist_priv_loop tall = outer, wide = inner;
+    int64_t i, j;
+    for (i = 0; i < inner.n; i += edge)
+        for (j = 0; j < outer.n; j += edge) {
+            tall.n = redist_priv_min(edge, outer.n - j);
+            wide.n = redist_priv_min(edge, inner.n - i);
+            redist_priv_copy_units(unit, tall, wide, from + j * outer.from + i * inner.from,
+                                   to + j * outer.to + i * inner.to);
+        }
+}
+
+REDIST_API void redist_priv_add_loop(redist_priv_box *box, int64_t n, int64_t from, int64_t to)
+{
+    redist_priv_loop *loop = &box->loop[box->loops];
+    if (n == 1)
+        return;
+    loop->n = n;
+    loop->from = from;
+    loop->to = to;
+    box->loops++;
+}
+
+/* Sorts the loops so that the destination's fastest is last. */
+REDIST_API void redist_priv_sort_loops(redist_priv_box *box)
+{
+    int a, b;
+    for (a = 1; a < box->loops; a++) {
+        redist_priv_loop loop = box->loop[a];
+        for (b = a; b > 0 && redist_priv_abs(box->loop[b - 1].to) < redist_priv_abs(loop.to); b--)
+            box->loop[b] = box->loop[b - 1];
+        box->loop[b] = loop;
+    }
+}
+
+/* Loops that continue each other on both sides become one; a contiguous innermost loop becomes the unit. */
+REDIST_API void redist_priv_merge_loops(redist_priv_box *box)
+{
+    int k, kept = 0;
+    redist_priv_sort_loops(box);
+    for (k = 1; k < box->loops; k++) {
+        redist_priv_loop *outer = &box->loop[kept], inner = box->loop[k];
+        if (outer->from == inner.n * inner.from && outer->to == inner.n * inner.to) {
+            inner.n *= outer->n;
+            *outer = inner;
+        } else {
+            box->loop[++kept] = inner;
+        }
+    }
+    box->loops = box->loops == 0 ? 0 : kept + 1;
+    if (box->loops > 0 && box->loop[kept].from == box->unit && box->loop[kept].to == box->unit) {
+        box->unit *= box->loop[kept].n;
+        box->loops--;
+    }
+}
+
+/* Puts the source's fastest loop next to the innermost; returns whether they are two. */
+REDIST_API int redist_priv_cross_loops(redist_priv_box *box)
+{
+    const int last = box->loops - 1;
+    int k, fast = last;
+    redist_priv_loop loop;
+    for (k = 0; k < last; k++)
+        if (redist_priv_abs(box->loop[k].from) < redist_priv_abs(box->loop[fast].from))
+            fast = k;
+    if (fast == last)
+        return 0;
+    loop = box->loop[fast];
+    for (k = fast; k < last - 1; k++)
+        box->loop[k] = box->loop[k + 1];
+    box->loop[last - 1] = loop;
+    return box->unit < REDIST_PRIV_LINE;
+}
+
+/* Copies a box; its loops may come in any order, and are put in a good one. */
+REDIST_API void redist_priv_copy_box(redist_priv_box *box, const char *from, char *to)
+{
+    const redist_priv_loop once = {1, 0, 0};
+    redist_priv_loop outer = once, inner = once;
+    int64_t counter[REDIST_PRIV_MAX_LOOPS] = {0};
+    int k, crossed;
+    redist_priv_merge_loops(box);
+    crossed = box->loops > 1 && redist_priv_cross_loops(box);
+    if (box->loops > 0)
+        inner = box->loop[--box->loops];
+    if (box->loops > 0)
+        outer = box->loop[--box->loops];
+    do {
+        if (crossed)
+            redist_priv_copy_tiles(box->unit, outer, inner, from, to);
+        else
+            redist_priv_copy_units(box->unit, outer, inner, from, to);
+        for (k = box->loops - 1; k >= 0; k--) {
+            const redist_priv_loop *loop = &box->loop[k];
+            from += loop->from;
+            to += loop->to;
+            if (++counter[k] < loop->n)
+                break;
+            from -= loop->n * loop->from;
+            to -= loop->n * loop->to;
+            counter[k] = 0;
+        }
+    } while (k >= 0);
+}
+
+/* A copy of one message between two of its sides. Axes are visited from the destination's slowest to its fastest;
+   those from `split` on hold the fastest axis of the source or of the destination. When one of these has several runs,
+   the axes before are walked element by element, so that all runs find a line while it is hot. */
+typedef struct {
+    const redist_priv_message *message;
+    int from, to; /* sides */
+    int axis[REDIST_MAX_DIMS];
+    int split, walk;
+    int64_t bytes; /* of an element */
+} redist_priv_copier;
+
+REDIST_API void redist_priv_copy_axes(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
+                                      const char *from, char *to);
+
+/* Copies what lies under `n2` repetitions of one run, from repetition `begin` on. */
+REDIST_API void redist_priv_copy_run(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
+                                     const redist_priv_run *run, int64_t begin, int64_t n2, const char *from, char *to)
+{
+    const int d = c->axis[depth];
+    const int64_t a = c->message->stride[c->from][d] * c->bytes, b = c->message->stride[c->to][d] * c->bytes;
+    const int walk = c->walk && depth < c->split;
+    redist_priv_box box = *outer;
+    int64_t n[REDIST_PRIV_LEVELS], i, j, k;
+    int level;
+    n[0] = run->n[0];
+    n[1] = run->n[1];
+    n[2] = n2;
+    from += (run->at[c->from] + begin * run->stride[2][c->from]) * a;
+    to += (run->at[c->to] + begin * run->stride[2][c->to]) * b;
+    for (level = REDIST_PRIV_LEVELS - 1; level >= 0 && !walk; level--) {
+        redist_priv_add_loop(&box, n[level], run->stride[level][c->from] * a, run->stride[level][c->to] * b);
+        n[level] = 1;
+    }
+    for (k = 0; k < n[2]; k++)
+        for (j = 0; j < n[1]; j++)
+            for (i = 0; i < n[0]; i++)
+                redist_priv_copy_axes(
+                    c, depth + 1, &box,
+                    from + (k * run->stride[2][c->from] + j * run->stride[1][c->from] + i * run->stride[0][c->from]) * a,
+                    to + (k * run->stride[2][c->to] + j * run->stride[1][c->to] + i * run->stride[0][c->to]) * b);
+}
+
+/* How many repetitions of a superblock fit the fastest cache; all of them while nothing else touches the lines. */
+REDIST_API int64_t redist_priv_hot_repeats(const redist_priv_copier *c, int depth, const redist_priv_runs *list)
+{
+    int64_t bytes = list->run[0].stride[2][REDIST_PRIV_PACKED] * c->bytes;
+    if (list->runs == 1 || depth < c->message->ndim - 1)
+        return INT64_MAX;
+    return redist_priv_max(REDIST_PRIV_HOT / redist_priv_max(bytes, 1), 1);
+}
+
+REDIST_API void redist_priv_copy_axes(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
+                                      const char *from, char *to)
+{
+    const redist_priv_runs *list;
+    int64_t begin, hot, r, most = 1;
+    redist_priv_box box;
+    if (depth == c->message->ndim) {
+        box = *outer;
+        redist_priv_copy_box(&box, from, to);
+        return;
+    }
+    list = c->message->axis[c->axis[depth]];
+    hot = redist_priv_hot_repeats(c, depth, list);
+    for (begin = 0; begin < most; begin += redist_priv_min(hot, most - begin))
+        for (r = 0; r < list->runs; r++) {
+            const redist_priv_run *run = &list->run[r];
+            most = redist_priv_max(most, run->n[2]);
+            if (begin < run->n[2])
+                redist_priv_copy_run(c, depth, outer, run, begin, redist_priv_min(hot, run->n[2] - begin), from, to);
+        }
+}
+
+/* The axis of a message that is fastest on one side, among those with more than one element; the last if none. */
+REDIST_API int redist_priv_fastest(const redist_priv_message *m, int side)
+{
+    int d, fastest = -1;
+    for (d = 0; d < m->ndim; d++)
+        if (m->axis[d]->elements > 1 && (fastest < 0 || m->stride[side][d] < m->stride[side][fastest]))
+            fastest = d;
+    return fastest < 0 ? m->ndim - 1 : fastest;
+}
+
+/* Copies a message from one of its sides to another; `from` and `to` point at the beginnings of the arrays. */
+REDIST_API void redist_priv_copy(const redist_priv_message *m, int from_side, const void *from, int to_side, void *to,
+                                 size_t element_bytes)
+{
+    redist_priv_copier c;
+    redist_priv_box box;
+    int a, b, fastest = redist_priv_fastest(m, from_side);
+    if (m->elements == 0)
+        return;
+    c.message = m;
+    c.from = from_side;
+    c.to = to_side;
+    c.bytes = (int64_t)element_bytes;
+    c.split = c.walk = 0;
+    for (a = 0; a < m->ndim; a++) {
+        for (b = a; b > 0 && m->stride[to_side][c.axis[b - 1]] < m->stride[to_side][a]; b--)
+            c.axis[b] = c.axis[b - 1];
+        c.axis[b] = a;
+    }
+    for (a = 0; a < m->ndim; a++)
+        if (c.axis[a] == fastest)
+            c.split = a;
+    for (a = c.split; a < m->ndim; a++)
+        c.walk |= m->axis[c.axis[a]]->runs > 1;
+    box.loops = 0;
+    box.unit = c.bytes;
+    redist_priv_copy_axes(&c, 0, &box, (const char *)from + m->origin[from_side] * c.bytes,
+                          (char *)to + m->origin[to_side] * c.bytes);
+}
+
+/* ------------------------------------------------------------------------------------------------- on paper (bodies) */
+
+/* REDIST_OK when both layouts are valid and show the same shape. */
+REDIST_API int redist_priv_check_pair(const redist_layout *from, const redist_layout *to)
+{
+    int d, code = redist_layout_check(from);
+    if (code == REDIST_OK)
+        code = redist_layout_check(to);
+    if (code != REDIST_OK)
+        return code;
+    if (from->ndim != to->ndim)
+        return REDIST_ERR_SHAPE;
+    for (d = 0; d < from->ndim; d++)
+        if (from->dim[d].axis.count != to->dim[d].axis.count)
+            return REDIST_ERR_SHAPE;
+    return REDIST_OK;
+}
+
+/* The elements that a coordinate of `from` and one of `to` share; -1 when memory is exhausted. */
+REDIST_API int64_t redist_priv_shared(const redist_axis *from, int from_coord, const redist_axis *to, int to_coord)
+{
+    redist_priv_pattern pattern;
+    redist_priv_runs list;
+    int64_t elements = -1;
+    memset(&list, 0, sizeof list);
+    if (redist_priv_pattern_of(from, from_coord, &pattern) == REDIST_OK &&
+        redist_priv_meet_coord(&pattern, REDIST_PRIV_FROM, to, to_coord, &list) == REDIST_OK)
+        elements = list.elements;
+    redist_priv_runs_free(&list);
+    redist_priv_pattern_free(&pattern);
+    return elements;
+}
+
+/* What place_from and place_to share, given as coordinates; -1 when memory is exhausted. */
+REDIST_API int64_t redist_priv_shared_by(const redist_layout *from, const int *from_coords, const redist_layout *to,
+                                         const int *to_coords)
+{
+    int64_t volume = 1, shared;
+    int d;
+    for (d = 0; d < from->ndim && volume > 0; d++) {
+        shared = redist_priv_shared(&from->dim[d].axis, from_coords[d], &to->dim[d].axis, to_coords[d]);
+        volume = shared < 0 ? -1 : volume * shared;
+    }
+    return volume;
+}
+
+REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to, int rank_to)
+{
+    int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
+    if (redist_priv_check_pair(from, to) != REDIST_OK)
+        return -1;
+    if (!redist_coords_of(from, rank_from, from_coords) || !redist_coords_of(to, rank_to, to_coords))
+        return 0;
+    return redist_priv_shared_by(from, from_coords, to, to_coords);
+}
+
+/* Places by rank, so that a rank's place is found in O(log places). */
+typedef struct {
+    int rank, place;
+} redist_priv_lodger;
+
+REDIST_API int redist_priv_compare_lodgers(const void *a, const void *b)
+{
+    return redist_priv_compare_ints(&((const redist_priv_lodger *)a)->rank, &((const redist_priv_lodger *)b)->rank);
+}
+
+/* All places, ascending by rank; NULL when memory is exhausted. */
+REDIST_API redist_priv_lodger *redist_priv_lodgers(const redist_layout *layout)
+{
+    const int places = redist_places(layout);
+    redist_priv_lodger *lodgers = (redist_priv_lodger *)REDIST_MALLOC((size_t)places * sizeof *lodgers);
+    int k;
+    for (k = 0; lodgers != NULL && k < places; k++) {
+        lodgers[k].rank = redist_priv_rank_at(layout, k);
+        lodgers[k].place = k;
+    }
+    if (lodgers != NULL && layout->ranks != NULL)
+        qsort(lodgers, (size_t)places, sizeof *lodgers, redist_priv_compare_lodgers);
+    return lodgers;
+}
+
+/* How many coordinates of the other side each coordinate of each axis meets: degree[d][coord]. One block of memory. */
+REDIST_API int redist_priv_degrees(const redist_layout *mine, const redist_layout *other, int64_t **degree)
+{
+    redist_priv_pattern pattern;
+    int64_t procs = 0, *next;
+    int d, c, *coords, code = REDIST_OK;
+    for (d = 0; d < mine->ndim; d++)
+        procs += mine->dim[d].axis.procs;
+    next = (int64_t *)REDIST_MALLOC((size_t)procs * sizeof *next);
+    for (d = 0; d < mine->ndim; d++) {
+        degree[d] = next;
+        next += next == NULL ? 0 : mine->dim[d].axis.procs;
+    }
+    if (degree[0] == NULL)
+        return REDIST_ERR_MEMORY;
+    for (d = 0; d < mine->ndim; d++)
+        for (c = 0; c < mine->dim[d].axis.procs && code == REDIST_OK; c++) {
+            coords = NULL;
+            code = redist_priv_pattern_of(&mine->dim[d].axis, c, &pattern);
+            if (code == REDIST_OK)
+                code = redist_priv_peers(&pattern, &other->dim[d].axis, &coords, &degree[d][c]);
+            REDIST_FREE(coords);
+            redist_priv_pattern_free(&pattern);
+        }
+    return code;
+}
+
+/* What one side of an exchange does in all: sums and maxima over its ranks. */
+typedef struct {
+    int64_t kept, messages, max_messages, max_elements;
+} redist_priv_side_traffic;
+
+/* Adds one place: its partners and elements, less those on its own rank. */
+REDIST_API int redist_priv_add_place(redist_priv_side_traffic *t, const redist_layout *mine, int place,
+                                     int64_t *const *degree, const redist_layout *other, int other_place)
+{
+    int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
+    int64_t elements = 1, messages = 1, kept = 0;
+    int d;
+    redist_priv_coords_of_place(mine, place, coords);
+    if (other_place >= 0) {
+        redist_priv_coords_of_place(other, other_place, other_coords);
+        kept = redist_priv_shared_by(mine, coords, other, other_coords);
+        if (kept < 0)
+            return REDIST_ERR_MEMORY;
+    }
+    for (d = 0; d < mine->ndim; d++) {
+        elements *= redist_count(&mine->dim[d].axis, coords[d]);
+        messages *= degree[d][coords[d]];
+    }
+    messages -= kept > 0;
+    t->kept += kept;
+    t->messages += messages;
+    t->max_messages = redist_priv_max(t->max_messages, messages);
+    t->max_elements = redist_priv_max(t->max_elements, elements - kept);
+    return REDIST_OK;
+}
+
+REDIST_API int redist_priv_traffic_of(const redist_layout *mine, const redist_layout *other, redist_priv_side_traffic *t)
+{
+    const int places = redist_places(mine), others = redist_places(other);
+    int64_t *degree[REDIST_MAX_DIMS] = {NULL};
+    redist_priv_lodger *here = redist_priv_lodgers(mine), *there = redist_priv_lodgers(other);
+    int code = here == NULL || there == NULL ? REDIST_ERR_MEMORY : redist_priv_degrees(mine, other, degree);
+    int k, o = 0;
+    memset(t, 0, sizeof *t);
+    for (k = 0; k < places && code == REDIST_OK; k++) {
+        while (o < others && there[o].rank < here[k].rank)
+            o++;
+        code = redist_priv_add_place(t, mine, here[k].place, degree, other,
+                                     o < others && there[o].rank == here[k].rank ? there[o].place : -1);
+    }
+    REDIST_FREE(degree[0]);
+    REDIST_FREE(there);
+    REDIST_FREE(here);
+    return code;
+}
+
+REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to, redist_traffic *traffic)
+{
+    redist_priv_side_traffic sent, received;
+    int d, code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
+    if (code == REDIST_OK)
+        code = redist_priv_traffic_of(from, to, &sent);
+    if (code == REDIST_OK)
+        code = redist_priv_traffic_of(to, from, &received);
+    if (code != REDIST_OK)
+        return code;
+    traffic->total = 1;
+    for (d = 0; d < from->ndim; d++)
+        traffic->total *= from->dim[d].axis.count;
+    traffic->kept = sent.kept;
+    traffic->moved = traffic->total - sent.kept;
+    traffic->messages = sent.messages;
+    traffic->max_sends = sent.max_messages;
+    traffic->max_receives = received.max_messages;
+    traffic->max_sent = sent.max_elements;
+    traffic->max_received = received.max_elements;
+    return REDIST_OK;
+}
+
+/* Copies all that one place of the source has to the places that want it. */
+REDIST_API int redist_priv_move_place(const redist_layout *from, int place, const void *from_array,
+                                      const redist_layout *to, void *const *to_arrays, size_t element_bytes)
+{
+    int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
+    redist_priv_storage from_storage, to_storage;
+    redist_priv_neighbours n;
+    redist_priv_message m;
+    int64_t k;
+    int code;
+    redist_priv_coords_of_place(from, place, from_coords);
+    from_storage = redist_priv_storage_at(from, from_coords);
+    code = redist_priv_neighbours_of(from, from_coords, REDIST_PRIV_FROM, to, &n);
+    for (k = 0; code == REDIST_OK && k < n.messages; k++) {
+        m = redist_priv_message_of(&n, k, from, to_coords);
+        to_storage = redist_priv_storage_at(to, to_coords);
+        redist_priv_store(&m, REDIST_PRIV_FROM, &from_storage);
+        redist_priv_store(&m, REDIST_PRIV_TO, &to_storage);
+        redist_priv_copy(&m, REDIST_PRIV_FROM, from_array, REDIST_PRIV_TO, to_arrays[redist_priv_place_of(to, to_coords)],
+                         element_bytes);
+    }
+    redist_priv_neighbours_free(&n);
+    return code;
+}
+
+/* Whether every place that owns something has an array, and room in it. */
+REDIST_API int redist_priv_check_arrays(const redist_layout *layout, const void *const *arrays)
+{
+    int coords[REDIST_MAX_DIMS] = {0};
+    int place, d, places = redist_places(layout);
+    for (place = 0; place < places; place++) {
+        int64_t owned = 1;
+        redist_priv_coords_of_place(layout, place, coords);
+        for (d = 0; d < layout->ndim; d++)
+            owned *= redist_count(&layout->dim[d].axis, coords[d]);
+        if (owned > 0 && arrays[place] == NULL)
+            return REDIST_ERR_ARGUMENT;
+        if (redist_priv_extent_fault(layout, coords).kind != REDIST_PRIV_NO_FAULT)
+            return REDIST_ERR_LAYOUT;
+    }
+    return REDIST_OK;
+}
+
+REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays, const redist_layout *to,
+                           void *const *to_arrays, size_t element_bytes)
+{
+    int place, places, code = redist_priv_check_pair(from, to);
+    if (code == REDIST_OK && (from_arrays == NULL || to_arrays == NULL || element_bytes == 0))
+        code = REDIST_ERR_ARGUMENT;
+    if (code == REDIST_OK)
+        code = redist_priv_check_arrays(from, from_arrays);
+    if (code == REDIST_OK)
+        code = redist_priv_check_arrays(to, (const void *const *)to_arrays);
+    places = code == REDIST_OK ? redist_places(from) : 0;
+    for (place = 0; place < places && code == REDIST_OK; place++)
+        code = redist_priv_move_place(from, place, from_arrays[place], to, to_arrays, element_bytes);
+    return code;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* REDIST_H */

@@ -1,0 +1,1604 @@
+/* redist_plan.h: persistent MPI plans for redist.h: plan once, execute every step. MIT licence, see the end of the file.
+ *
+ *     #include <mpi.h>
+ *     #include <stdlib.h>
+ *     #include "redist_plan.h"
+ *
+ *     int main(int argc, char **argv)
+ *     {
+ *         int p, rank, step;
+ *         MPI_Init(&argc, &argv);
+ *         MPI_Comm_size(MPI_COMM_WORLD, &p);
+ *         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+ *         redist_layout rows = redist_layout_2d(redist_block(1000, p), redist_whole(800));
+ *         redist_layout columns = redist_layout_2d(redist_whole(1000), redist_block(800, p));
+ *         double *a = calloc((size_t)redist_layout_alloc(&rows, rank), sizeof *a);
+ *         double *b = calloc((size_t)redist_layout_alloc(&columns, rank), sizeof *b);
+ *         redist_plan *plan;
+ *         int error = redist_plan_create(MPI_COMM_WORLD, &rows, &columns, MPI_DOUBLE, NULL, &plan);
+ *         for (step = 0; error == REDIST_OK && step < 10; step++)
+ *             error = redist_execute(plan, a, b);
+ *         if (error == REDIST_OK)
+ *             redist_plan_free(&plan);
+ *         free(a);
+ *         free(b);
+ *         MPI_Finalize();
+ *         return error;
+ *     }
+ *
+ * Works with any MPI-3.1 library; persistent collectives are used where MPI_VERSION >= 4. A plan duplicates the
+ * communicator, so its messages never meet the caller's, and everything it needs lives in it: no static data, no
+ * attributes. Different threads may use different plans under MPI_THREAD_MULTIPLE. Nothing is allocated by the library
+ * between redist_start and redist_wait, and all waiting yields the processor after a few tests.
+ *
+ * Errors. Every function returns REDIST_OK or another redist_error. redist_plan_create agrees: when it fails on any
+ * rank, every rank returns that error and finds the same sentence in options.message. Mistakes in the arguments of an
+ * execution are told only to the rank that made them, before anything is sent: it may call again with better ones.
+ * MPI errors come back as REDIST_ERR_MPI; the plan is then fit for redist_plan_free only.
+ */
+#ifndef REDIST_PLAN_H
+#define REDIST_PLAN_H
+
+#include <mpi.h>
+#include <stdarg.h>
+
+#include "redist.h"
+
+#ifndef REDIST_YIELD
+#include <sched.h>
+#define REDIST_YIELD() ((void)sched_yield()) /* gives the processor away while waiting */
+#endif
+
+#ifndef REDIST_MAX_COUNT
+#define REDIST_MAX_COUNT INT_MAX /* the largest count given to MPI; larger messages are cut, or sent in larger units */
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --------------------------------------------------------------------------------------------------------- types */
+
+/* How a plan exchanges. What stays on a rank never passes through MPI, whatever the method. */
+typedef enum {
+    REDIST_AUTO = 0,       /* the one that promises to be fastest                                                    */
+    REDIST_ALLTOALLV,      /* packed, one MPI_Alltoallv: many peers with small messages                              */
+    REDIST_ALLTOALLW,      /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory  */
+    REDIST_POINT_TO_POINT, /* packed, persistent messages to real peers only; contiguous messages are not packed     */
+    REDIST_SCHEDULED,      /* contention-free steps, bounded buffers (not available yet)                             */
+    REDIST_SHARED,         /* node shared memory inside a node, messages between nodes (not available yet)           */
+    REDIST_MULTIPHASE      /* a chain of plans (not available yet)                                                   */
+} redist_method;
+
+/* How REDIST_AUTO chooses: from sizes, or by timing the candidates (for now both do the former). */
+typedef enum { REDIST_ESTIMATE = 0, REDIST_MEASURE } redist_effort;
+
+typedef struct redist_plan redist_plan;
+typedef struct redist_arena redist_arena;
+
+/* All zero is the default. The same on every rank, but for from, to and the message. */
+typedef struct {
+    redist_method method;
+    redist_effort effort;
+    int arrays;          /* arrays moved by one execution, in one message per peer; 0 means 1                     */
+    int64_t max_buffer;  /* bytes of staging memory per rank that the plan may hold; 0: no limit                  */
+    int in_place;        /* not 0: source and destination may be the same memory                                  */
+    redist_arena *arena; /* NULL; arenas are not available yet                                                    */
+    const void *from;    /* fixed arrays (one array per execution only): every execution passes exactly these, so */
+    void *to;            /*   that persistent requests can use them directly; NULL: arrays may change             */
+    int node_ranks;      /* > 0: treat the communicator as nodes of so many ranks (for tests)                     */
+    char *message;       /* message[message_size]: receives the sentence of a failure, "" on success; or NULL     */
+    size_t message_size;
+} redist_options;
+
+/* What one execution does on this rank. */
+typedef struct {
+    redist_method method;
+    int64_t sends, receives;                         /* messages to and from other ranks       */
+    int64_t bytes_sent, bytes_received, bytes_kept;  /* per execution, all arrays              */
+    int64_t buffer_bytes;                            /* staging memory that the plan holds     */
+    int steps, phases;
+} redist_stats;
+
+/* ------------------------------------------------------------------------------------------------- plans */
+
+/* Plans the redistribution of arrays from one layout to another, whose views have the same shape.
+   Collective over comm (an intracommunicator), which is duplicated.
+   from, to: valid layouts on ranks of comm; arrays they refer to (cuts, ranks) must outlive the plan. Every rank passes
+       the same layouts; only extents given by redist_with_extent may differ.
+   element: a datatype without gaps (size = extent); it may be freed after the call.
+   options: NULL for defaults.
+   *plan: the new plan, NULL on failure.
+   Costs O(sum of the axes' runs + peers), O(ranks) for the collective methods; not O(elements).
+   Errors, the same on every rank: REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _TYPE, _MISMATCH, _MEMORY,
+   _MPI. A NULL communicator is told to its rank only. */
+REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
+                                  MPI_Datatype element, const redist_options *options, redist_plan **plan);
+
+/* Moves one array: redist_start, then redist_wait. Collective over the plan's communicator.
+   from, to: local arrays of redist_layout_alloc elements; NULL on ranks that own nothing there.
+   REDIST_ERR_ARGUMENT (NULL, or a plan for several arrays), _ALIAS, _BUSY, _BUFFER, _MPI. */
+REDIST_API int redist_execute(redist_plan *plan, const void *from, void *to);
+
+/* Starts moving one array. Collective, does not wait for others. Until redist_wait, or a redist_test that says done, the
+   source is read-only and the destination is the library's. Errors as redist_execute. */
+REDIST_API int redist_start(redist_plan *plan, const void *from, void *to);
+
+/* Moves a started execution on. Local. *done = 1 when it is complete, as after redist_wait; else 0.
+   REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI. */
+REDIST_API int redist_test(redist_plan *plan, int *done);
+
+/* Completes a started execution, yielding the processor while it waits. Collective.
+   REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI. */
+REDIST_API int redist_wait(redist_plan *plan);
+
+/* The same for options.arrays arrays of the same layouts: from[options.arrays], to[options.arrays]. The two lists of
+   pointers may be reused when the call returns. */
+REDIST_API int redist_execute_many(redist_plan *plan, const void *const *from, void *const *to);
+REDIST_API int redist_start_many(redist_plan *plan, const void *const *from, void *const *to);
+
+/* Frees a plan and sets *plan to NULL; a NULL *plan is fine. Collective. REDIST_ERR_ARGUMENT, _BUSY (started). */
+REDIST_API int redist_plan_free(redist_plan **plan);
+
+/* What one execution does on this rank. Local. REDIST_ERR_ARGUMENT. */
+REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
+
+/* Rank 0 writes one report for all ranks to file, which the others may pass as NULL. Collective.
+   REDIST_ERR_ARGUMENT, _MPI. */
+REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
+
+/* =================================================================================================================
+   Bodies.
+   ============================================================================================================== */
+
+/* --------------------------------------------------------------------------------------------------------- waiting */
+
+enum { REDIST_PRIV_TRIES = 20 }; /* tests before the processor is given away */
+
+REDIST_API void redist_priv_be_polite(int *tries)
+{
+    if (++*tries > REDIST_PRIV_TRIES)
+        REDIST_YIELD();
+}
+
+/* MPI_Wait that yields. */
+REDIST_API int redist_priv_await(MPI_Request *request)
+{
+    int done = 0, tries = 0, code = MPI_SUCCESS;
+    while (code == MPI_SUCCESS && !done) {
+        code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
+        redist_priv_be_polite(&tries);
+    }
+    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+REDIST_API int redist_priv_reduce(MPI_Comm comm, const int64_t *mine, int64_t *all, int n, MPI_Op op)
+{
+    MPI_Request request;
+    if (MPI_Iallreduce(mine, all, n, MPI_INT64_T, op, comm, &request) != MPI_SUCCESS)
+        return REDIST_ERR_MPI;
+    return redist_priv_await(&request);
+}
+
+REDIST_API int redist_priv_broadcast(MPI_Comm comm, void *data, size_t bytes, int root)
+{
+    MPI_Request request;
+    if (MPI_Ibcast(data, (int)bytes, MPI_BYTE, root, comm, &request) != MPI_SUCCESS)
+        return REDIST_ERR_MPI;
+    return redist_priv_await(&request);
+}
+
+/* -------------------------------------------------------------------------------------------------------- verdicts */
+
+/* What went wrong, in words. */
+typedef struct {
+    int code;
+    char text[256];
+} redist_priv_verdict;
+
+/* Records the first failure of this rank. */
+REDIST_API void redist_priv_fail(redist_priv_verdict *v, int code, const char *format, ...)
+{
+    va_list args;
+    if (v->code != REDIST_OK || code == REDIST_OK)
+        return;
+    v->code = code;
+    va_start(args, format);
+    vsnprintf(v->text, sizeof v->text, format, args);
+    va_end(args);
+}
+
+/* Makes the verdict of the lowest failing rank everybody's, and takes the maxima of values[n], n <= 7, over ranks.
+   Collective. Returns the code of the verdict. */
+REDIST_API int redist_priv_agree(MPI_Comm comm, redist_priv_verdict *v, int64_t *values, int n)
+{
+    int64_t mine[8] = {0}, all[8] = {0};
+    int rank, size;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    mine[0] = v->code == REDIST_OK ? 0 : size - rank;
+    if (n > 0)
+        memcpy(mine + 1, values, (size_t)n * sizeof *values);
+    if (redist_priv_reduce(comm, mine, all, n + 1, MPI_MAX) != REDIST_OK ||
+        (all[0] > 0 && redist_priv_broadcast(comm, v, sizeof *v, size - (int)all[0]) != REDIST_OK))
+        redist_priv_fail(v, REDIST_ERR_MPI, "an MPI call failed while the ranks agreed on a plan");
+    if (n > 0)
+        memcpy(values, all + 1, (size_t)n * sizeof *values);
+    return v->code;
+}
+
+/* ------------------------------------------------------------------------------------------------------------ plans */
+
+/* The part of a message's life that its peer needs: which message, and where it waits. */
+typedef struct {
+    int rank;
+    int turn;         /* peers are served by distance, so that not all ranks turn to one at once */
+    int64_t message;  /* of the neighbours */
+    int64_t bytes;    /* of all arrays */
+    int64_t staged;   /* where it lies in the staging memory, in bytes; -1 when it is contiguous in the array */
+    int64_t direct;   /* where it then begins in the array, in bytes */
+    int64_t pending;  /* requests not yet complete */
+} redist_priv_peer;
+
+/* The sending (REDIST_PRIV_FROM) or the receiving (REDIST_PRIV_TO) half of this rank's exchange. */
+typedef struct {
+    int holds;                   /* this rank holds a place of the layout */
+    int fixed;                   /* all ranks use the arrays given in the options */
+    int64_t owned, array_bytes;  /* elements it owns there; bytes of one array */
+    redist_priv_storage storage;
+    redist_priv_neighbours neighbours;
+    int64_t peers;               /* other ranks; peer[peers] */
+    redist_priv_peer *peer;
+    int64_t bytes, staging_bytes;
+    char *staging;
+    const void *const *array;    /* of the execution at work; array[arrays] */
+} redist_priv_side;
+
+/* One way to exchange. Functions return redist_error; they find everything in the plan. */
+typedef struct {
+    redist_method method;
+    const char *name;
+    int (*plan_staging)(redist_plan *, int own);     /* decides what is staged on one side and sets its staging_bytes */
+    int (*create)(redist_plan *);                    /* staging memory is there; local                                */
+    int (*commit)(redist_plan *);                    /* collective, after all ranks created; or NULL                  */
+    int (*start)(redist_plan *);
+    int (*test)(redist_plan *, int *done);
+    void (*destroy)(redist_plan *);                  /* also after a create that failed half-way                      */
+} redist_priv_transport;
+
+/* What MPI's collectives want to know of one side, by rank. */
+typedef struct {
+    int *counts, *offsets;
+    MPI_Datatype *types; /* REDIST_ALLTOALLW: of all arrays at the addresses of the last execution */
+    MPI_Datatype *each;  /* the same of one array, from its beginning, when there are several arrays */
+} redist_priv_table;
+
+struct redist_plan {
+    MPI_Comm comm;
+    int rank, size, arrays, active;
+    int64_t element_bytes;
+    MPI_Datatype element;         /* valid during creation only */
+    redist_layout from, to;
+    redist_options options;
+    redist_priv_side side[2];
+    redist_priv_message kept;     /* what stays on this rank; no elements: nothing */
+    char *kept_staging;           /* in place only */
+    const void **pointers;        /* pointers[4 * arrays]: the arrays of the execution at work, and of one before */
+    const redist_priv_transport *transport;
+    int64_t unit_bytes;           /* REDIST_ALLTOALLV counts in these */
+    int64_t largest;              /* bytes of the largest staging memory or array on any rank */
+    MPI_Request *request;         /* request[requests]: those that receive come first */
+    int requests, receives;
+    int *index;                   /* index[requests] and status[requests]: for MPI_Testsome */
+    MPI_Status *status;
+    int64_t *owner;               /* owner[requests]: the peer a request serves */
+    redist_priv_table table[2];
+    MPI_Datatype unit;
+};
+
+REDIST_API const redist_layout *redist_priv_layout(const redist_plan *p, int side)
+{
+    return side == REDIST_PRIV_FROM ? &p->from : &p->to;
+}
+
+REDIST_API const char *redist_priv_side_name(int side) { return side == REDIST_PRIV_FROM ? "source" : "destination"; }
+
+/* NULL for a method that does not exist, REDIST_AUTO included. */
+REDIST_API const redist_priv_transport *redist_priv_transport_of(int method);
+
+/* ------------------------------------------------------------------------------------- checking arguments (private) */
+
+REDIST_API uint64_t redist_priv_hash(uint64_t hash, const void *data, size_t bytes)
+{
+    const unsigned char *byte = (const unsigned char *)data;
+    size_t k;
+    for (k = 0; k < bytes; k++)
+        hash = (hash ^ byte[k]) * UINT64_C(1099511628211); /* FNV-1a */
+    return hash;
+}
+
+/* Everything that must be the same on every rank, as numbers with names. */
+enum { REDIST_PRIV_AXIS_WORDS = 12, REDIST_PRIV_LAYOUT_WORDS = 5, REDIST_PRIV_OPTION_WORDS = 8 };
+enum {
+    REDIST_PRIV_WORDS =
+        REDIST_PRIV_OPTION_WORDS + 2 * (REDIST_PRIV_LAYOUT_WORDS + REDIST_MAX_DIMS * REDIST_PRIV_AXIS_WORDS)
+};
+
+typedef struct {
+    int64_t value;
+    const char *what;
+    int side, axis; /* -1: of the plan; -1: of the layout */
+} redist_priv_word;
+
+typedef struct {
+    int n, side, axis;
+    redist_priv_word word[REDIST_PRIV_WORDS];
+} redist_priv_words;
+
+REDIST_API void redist_priv_say(redist_priv_words *w, const char *what, int64_t value)
+{
+    w->word[w->n].value = value;
+    w->word[w->n].what = what;
+    w->word[w->n].side = w->side;
+    w->word[w->n++].axis = w->axis;
+}
+
+REDIST_API void redist_priv_say_axis(redist_priv_words *w, const redist_priv_dimension *dim)
+{
+    const redist_axis *x = &dim->axis;
+    const uint64_t cuts =
+        x->kind == REDIST_PRIV_CUTS ? redist_priv_hash(1, x->cuts, ((size_t)x->procs + 1) * sizeof *x->cuts) : 0;
+    redist_priv_say(w, "extent", x->extent);
+    redist_priv_say(w, "kind of blocks", (int64_t)x->kind);
+    redist_priv_say(w, "number of processes", x->procs);
+    redist_priv_say(w, "block", x->block);
+    redist_priv_say(w, "first coordinate", x->first);
+    redist_priv_say(w, "sum of the cuts", (int64_t)(cuts >> 1));
+    redist_priv_say(w, "start of the section", x->start);
+    redist_priv_say(w, "step of the section", x->step);
+    redist_priv_say(w, "count of the section", x->count);
+    redist_priv_say(w, "axis of the array", dim->stored);
+    redist_priv_say(w, "low halo", dim->low);
+    redist_priv_say(w, "high halo", dim->high);
+}
+
+REDIST_API void redist_priv_say_layout(redist_priv_words *w, int side, const redist_layout *layout)
+{
+    const uint64_t ranks =
+        layout->ranks == NULL ? 0 : redist_priv_hash(1, layout->ranks, (size_t)redist_places(layout) * sizeof(int));
+    w->side = side;
+    w->axis = -1;
+    redist_priv_say(w, "number of axes", layout->ndim);
+    redist_priv_say(w, "grid order", (int64_t)layout->grid_order);
+    redist_priv_say(w, "memory order", (int64_t)layout->memory_order);
+    redist_priv_say(w, "first rank", layout->ranks == NULL ? layout->first_rank : 0);
+    redist_priv_say(w, "sum of the ranks", (int64_t)(ranks >> 1));
+    for (w->axis = 0; w->axis < layout->ndim; w->axis++)
+        redist_priv_say_axis(w, &layout->dim[w->axis]);
+}
+
+REDIST_API void redist_priv_say_plan(redist_priv_words *w, const redist_plan *p)
+{
+    memset(w, 0, sizeof *w);
+    w->side = w->axis = -1;
+    redist_priv_say(w, "element size", p->element_bytes);
+    redist_priv_say(w, "method", (int64_t)p->options.method);
+    redist_priv_say(w, "effort", (int64_t)p->options.effort);
+    redist_priv_say(w, "number of arrays", p->arrays);
+    redist_priv_say(w, "max_buffer", p->options.max_buffer);
+    redist_priv_say(w, "in_place", p->options.in_place != 0);
+    redist_priv_say(w, "arena", p->options.arena != NULL);
+    redist_priv_say(w, "node_ranks", p->options.node_ranks);
+    redist_priv_say_layout(w, REDIST_PRIV_FROM, &p->from);
+    redist_priv_say_layout(w, REDIST_PRIV_TO, &p->to);
+}
+
+/* A number below 2^62 that differs, in all likelihood, when any word does. */
+REDIST_API int64_t redist_priv_digest(const redist_priv_words *w)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    int k;
+    for (k = 0; k < w->n; k++)
+        hash = redist_priv_hash(hash, &w->word[k].value, sizeof w->word[k].value);
+    return (int64_t)(hash >> 2);
+}
+
+/* Says how this rank's words differ from rank 0's. Collective. */
+REDIST_API void redist_priv_blame_words(redist_plan *p, redist_priv_words *mine, redist_priv_verdict *v)
+{
+    int64_t first[REDIST_PRIV_WORDS + 1] = {0};
+    int k;
+    first[REDIST_PRIV_WORDS] = mine->n;
+    for (k = 0; k < mine->n; k++)
+        first[k] = mine->word[k].value;
+    if (redist_priv_broadcast(p->comm, first, sizeof first, 0) != REDIST_OK)
+        redist_priv_fail(v, REDIST_ERR_MPI, "an MPI call failed while the ranks compared their layouts");
+    for (k = 0; k < mine->n; k++) {
+        const redist_priv_word *word = &mine->word[k];
+        char axis[32] = "";
+        if (word->value == first[k] && k < first[REDIST_PRIV_WORDS])
+            continue;
+        if (word->axis >= 0)
+            snprintf(axis, sizeof axis, "axis %d: ", word->axis);
+        redist_priv_fail(v, REDIST_ERR_MISMATCH, "rank %d: %s%s%s%s is %" PRId64 ", but %" PRId64 " on rank 0", p->rank,
+                         word->side < 0 ? "" : redist_priv_side_name(word->side), word->side < 0 ? "" : " ", axis,
+                         word->what, word->value, first[k]);
+    }
+    redist_priv_agree(p->comm, v, NULL, 0);
+    redist_priv_fail(v, REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options");
+}
+
+/* Agrees that all ranks passed the same. Collective; no rank has failed before. */
+REDIST_API int redist_priv_check_same(redist_plan *p, redist_priv_verdict *v)
+{
+    redist_priv_words words;
+    int64_t bounds[2] = {0, 0};
+    if (v->code == REDIST_OK) {
+        redist_priv_say_plan(&words, p);
+        bounds[0] = redist_priv_digest(&words);
+        bounds[1] = -bounds[0];
+    }
+    if (redist_priv_agree(p->comm, v, bounds, 2) == REDIST_OK && bounds[0] != -bounds[1])
+        redist_priv_blame_words(p, &words, v);
+    return v->code;
+}
+
+REDIST_API void redist_priv_check_layout(const redist_plan *p, int side, redist_priv_verdict *v)
+{
+    const redist_layout *layout = redist_priv_layout(p, side);
+    const char *name = redist_priv_side_name(side);
+    char text[160];
+    int coords[REDIST_MAX_DIMS] = {0};
+    int k, places, code = redist_layout_explain(layout, text, sizeof text);
+    redist_priv_fail(v, code, "rank %d: %s %s", p->rank, name, text);
+    if (code != REDIST_OK)
+        return;
+    places = redist_places(layout);
+    for (k = 0; k < places; k = layout->ranks == NULL ? places : k + 1) {
+        int last = layout->ranks == NULL ? layout->first_rank + places - 1 : layout->ranks[k];
+        if (last >= p->size)
+            redist_priv_fail(v, REDIST_ERR_RANK, "rank %d: a %s place is on rank %d, but the communicator has %d ranks",
+                             p->rank, name, last, p->size);
+    }
+    if (redist_coords_of(layout, p->rank, coords)) {
+        code = redist_priv_tell(redist_priv_extent_fault(layout, coords), text, sizeof text);
+        redist_priv_fail(v, code, "rank %d: %s %s", p->rank, name, text);
+    }
+}
+
+REDIST_API void redist_priv_check_shapes(const redist_plan *p, redist_priv_verdict *v)
+{
+    int d;
+    if (v->code != REDIST_OK)
+        return;
+    if (p->from.ndim != p->to.ndim)
+        redist_priv_fail(v, REDIST_ERR_SHAPE, "rank %d: the source has %d axes, the destination %d", p->rank,
+                         p->from.ndim, p->to.ndim);
+    for (d = 0; d < p->from.ndim && v->code == REDIST_OK; d++)
+        if (p->from.dim[d].axis.count != p->to.dim[d].axis.count)
+            redist_priv_fail(v, REDIST_ERR_SHAPE,
+                             "rank %d: axis %d: the source has extent %" PRId64 ", the destination %" PRId64, p->rank, d,
+                             p->from.dim[d].axis.count, p->to.dim[d].axis.count);
+}
+
+REDIST_API void redist_priv_check_element(redist_plan *p, redist_priv_verdict *v)
+{
+    MPI_Aint lower = 0, extent = 0;
+    int size = 0;
+    if (p->element == MPI_DATATYPE_NULL) {
+        redist_priv_fail(v, REDIST_ERR_TYPE, "rank %d: the element datatype is MPI_DATATYPE_NULL", p->rank);
+        return;
+    }
+    if (MPI_Type_size(p->element, &size) != MPI_SUCCESS ||
+        MPI_Type_get_extent(p->element, &lower, &extent) != MPI_SUCCESS)
+        redist_priv_fail(v, REDIST_ERR_TYPE, "rank %d: the element datatype is not a datatype", p->rank);
+    if (size < 1 || lower != 0 || extent != (MPI_Aint)size)
+        redist_priv_fail(v, REDIST_ERR_TYPE, "rank %d: the element datatype has size %d, but extent %" PRId64, p->rank,
+                         size, (int64_t)extent);
+    p->element_bytes = size;
+}
+
+REDIST_API void redist_priv_check_options(redist_plan *p, redist_priv_verdict *v)
+{
+    const redist_options *o = &p->options;
+    if ((int)o->method != REDIST_AUTO && redist_priv_transport_of((int)o->method) == NULL)
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: options.method is %d, which is not available", p->rank,
+                         (int)o->method);
+    if (o->effort != REDIST_ESTIMATE && o->effort != REDIST_MEASURE)
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: options.effort is %d", p->rank, (int)o->effort);
+    if (o->arrays < 0 || o->max_buffer < 0 || o->node_ranks < 0)
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT,
+                         "rank %d: options.arrays is %d, max_buffer %" PRId64 ", node_ranks %d, must be at least 0",
+                         p->rank, o->arrays, o->max_buffer, o->node_ranks);
+    if (o->arena != NULL)
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: options.arena is given, but arenas are not available", p->rank);
+    if (o->arrays > 1 && (o->from != NULL || o->to != NULL))
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: fixed arrays go with one array, but options.arrays is %d",
+                         p->rank, o->arrays);
+    p->arrays = o->arrays > 0 ? o->arrays : 1;
+}
+
+/* Bytes of everything this rank can hold must be countable. */
+REDIST_API void redist_priv_check_bytes(const redist_plan *p, redist_priv_verdict *v)
+{
+    const int64_t limit = INT64_MAX / 4 / redist_priv_max(p->element_bytes, 1) / p->arrays;
+    int side, coords[REDIST_MAX_DIMS] = {0};
+    for (side = 0; side < 2 && v->code == REDIST_OK; side++) {
+        const redist_layout *layout = redist_priv_layout(p, side);
+        if (redist_coords_of(layout, p->rank, coords) && redist_priv_storage_at(layout, coords).size > limit)
+            redist_priv_fail(v, REDIST_ERR_OVERFLOW, "rank %d: the %s arrays have more than 2^61 bytes", p->rank,
+                             redist_priv_side_name(side));
+    }
+}
+
+/* --------------------------------------------------------------------------------------------------- peers (private) */
+
+/* The message of a peer, with this side's storage filled in. */
+REDIST_API redist_priv_message redist_priv_peer_message(const redist_plan *p, int own, int64_t message)
+{
+    int coords[REDIST_MAX_DIMS] = {0};
+    redist_priv_message m = redist_priv_message_of(&p->side[own].neighbours, message, &p->from, coords);
+    redist_priv_store(&m, own, &p->side[own].storage);
+    return m;
+}
+
+/* Where a message begins in the array when it is contiguous there, in elements; -1 when it is not. */
+REDIST_API int64_t redist_priv_contiguous(const redist_priv_message *m, int side)
+{
+    redist_priv_box box;
+    int64_t begin = m->origin[side];
+    int d, level;
+    box.loops = 0;
+    box.unit = 1;
+    for (d = 0; d < m->ndim; d++) {
+        const redist_priv_run *run = m->axis[d]->run;
+        if (m->axis[d]->runs != 1)
+            return -1;
+        begin += run->at[side] * m->stride[side][d];
+        for (level = 0; level < REDIST_PRIV_LEVELS; level++)
+            redist_priv_add_loop(&box, run->n[level], run->stride[level][side] * m->stride[side][d],
+                                 run->stride[level][REDIST_PRIV_PACKED] * m->stride[REDIST_PRIV_PACKED][d]);
+    }
+    redist_priv_merge_loops(&box);
+    return box.loops == 0 ? begin : -1;
+}
+
+REDIST_API int redist_priv_compare_turns(const void *a, const void *b)
+{
+    return redist_priv_compare_ints(&((const redist_priv_peer *)a)->turn, &((const redist_priv_peer *)b)->turn);
+}
+
+/* The message that this rank keeps: the same product of runs, stored on both sides. */
+REDIST_API void redist_priv_keep(redist_plan *p, int64_t message)
+{
+    p->kept = redist_priv_peer_message(p, REDIST_PRIV_FROM, message);
+    redist_priv_store(&p->kept, REDIST_PRIV_TO, &p->side[REDIST_PRIV_TO].storage);
+}
+
+/* Lists the other ranks that this rank exchanges with on one side. */
+REDIST_API int redist_priv_list_peers(redist_plan *p, int own)
+{
+    redist_priv_side *s = &p->side[own];
+    const redist_layout *other = redist_priv_layout(p, !own);
+    int coords[REDIST_MAX_DIMS] = {0};
+    int64_t k;
+    s->peer = (redist_priv_peer *)REDIST_MALLOC((size_t)s->neighbours.messages * sizeof *s->peer + 1);
+    if (s->peer == NULL)
+        return REDIST_ERR_MEMORY;
+    for (k = 0; k < s->neighbours.messages; k++) {
+        redist_priv_message m = redist_priv_message_of(&s->neighbours, k, &p->from, coords);
+        redist_priv_peer *peer = &s->peer[s->peers];
+        memset(peer, 0, sizeof *peer);
+        peer->rank = redist_rank_of(other, coords);
+        peer->turn = (own == REDIST_PRIV_FROM ? peer->rank - p->rank : p->rank - peer->rank) + p->size;
+        peer->turn %= p->size;
+        peer->message = k;
+        peer->bytes = m.elements * p->element_bytes * p->arrays;
+        if (peer->rank != p->rank) {
+            s->bytes += peer->bytes;
+            s->peers++;
+        } else if (own == REDIST_PRIV_FROM) {
+            redist_priv_keep(p, k);
+        }
+    }
+    qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_turns);
+    return REDIST_OK;
+}
+
+/* Finds what this rank owns on one side, and its neighbours. */
+REDIST_API int redist_priv_open_side(redist_plan *p, int own)
+{
+    redist_priv_side *s = &p->side[own];
+    const redist_layout *layout = redist_priv_layout(p, own);
+    int d, coords[REDIST_MAX_DIMS] = {0};
+    s->holds = redist_coords_of(layout, p->rank, coords);
+    if (!s->holds)
+        return REDIST_OK;
+    s->owned = 1;
+    for (d = 0; d < layout->ndim; d++)
+        s->owned *= redist_count(&layout->dim[d].axis, coords[d]);
+    s->storage = redist_priv_storage_at(layout, coords);
+    s->array_bytes = s->storage.size * p->element_bytes;
+    return redist_priv_neighbours_of(layout, coords, own, redist_priv_layout(p, !own), &s->neighbours);
+}
+
+REDIST_API int redist_priv_open_sides(redist_plan *p)
+{
+    int own, code = REDIST_OK;
+    for (own = 0; own < 2 && code == REDIST_OK; own++)
+        code = redist_priv_open_side(p, own);
+    for (own = 0; own < 2 && code == REDIST_OK; own++)
+        code = redist_priv_list_peers(p, own);
+    p->pointers = (const void **)REDIST_MALLOC(4 * (size_t)p->arrays * sizeof *p->pointers);
+    if (p->pointers == NULL)
+        return REDIST_ERR_MEMORY;
+    memset((void *)p->pointers, 0, 4 * (size_t)p->arrays * sizeof *p->pointers);
+    p->side[REDIST_PRIV_FROM].array = p->pointers;
+    p->side[REDIST_PRIV_TO].array = p->pointers + p->arrays;
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------------- staging (private) */
+
+REDIST_API int64_t redist_priv_round_up(int64_t a, int64_t multiple) { return (a + multiple - 1) / multiple * multiple; }
+
+/* Gives every peer of a side a place in its staging memory, or none where the array itself will do (may_be_direct). */
+REDIST_API int redist_priv_stage_peers(redist_plan *p, int own, int may_be_direct)
+{
+    redist_priv_side *s = &p->side[own];
+    int64_t k;
+    s->staging_bytes = 0;
+    for (k = 0; k < s->peers; k++) {
+        redist_priv_message m = redist_priv_peer_message(p, own, s->peer[k].message);
+        s->peer[k].direct = redist_priv_contiguous(&m, own) * p->element_bytes;
+        s->peer[k].staged = -1;
+        if (may_be_direct && s->peer[k].direct >= 0)
+            continue;
+        s->peer[k].staged = s->staging_bytes;
+        s->staging_bytes += redist_priv_round_up(s->peer[k].bytes, redist_priv_max(p->unit_bytes, REDIST_PRIV_LINE));
+    }
+    return REDIST_OK;
+}
+
+/* Arrays can stand in for staging memory when there is one, and it is not overwritten at the same time. */
+REDIST_API int redist_priv_may_be_direct(const redist_plan *p) { return p->arrays == 1 && !p->options.in_place; }
+
+REDIST_API int64_t redist_priv_kept_staging_bytes(const redist_plan *p)
+{
+    return p->options.in_place ? p->kept.elements * p->element_bytes * p->arrays : 0;
+}
+
+REDIST_API int64_t redist_priv_buffer_bytes(const redist_plan *p)
+{
+    return p->side[REDIST_PRIV_FROM].staging_bytes + p->side[REDIST_PRIV_TO].staging_bytes +
+           redist_priv_kept_staging_bytes(p);
+}
+
+/* The array of a side: the fixed one, or that of the execution at work. */
+REDIST_API char *redist_priv_array(const redist_plan *p, int own)
+{
+    const void *fixed = own == REDIST_PRIV_FROM ? p->options.from : p->options.to;
+    return (char *)(uintptr_t)(p->side[own].fixed ? fixed : p->side[own].array[0]);
+}
+
+/* Where a side's messages lie when they lie in one piece of memory. */
+REDIST_API char *redist_priv_memory(const redist_plan *p, int own)
+{
+    return p->side[own].staging != NULL ? p->side[own].staging : redist_priv_array(p, own);
+}
+
+/* Copies one message of every array between two of its sides; a packed side holds the arrays one after the other. */
+REDIST_API void redist_priv_copy_arrays(const redist_plan *p, const redist_priv_message *m, int from_side, char *packed,
+                                        int to_side)
+{
+    const int64_t bytes = m->elements * p->element_bytes;
+    int a;
+    for (a = 0; a < p->arrays; a++) {
+        const void *from = from_side == REDIST_PRIV_FROM ? p->pointers[a] : packed + a * bytes;
+        const void *to = to_side == REDIST_PRIV_TO ? p->pointers[p->arrays + a] : packed + a * bytes;
+        redist_priv_copy(m, from_side, from, to_side, (void *)(uintptr_t)to, (size_t)p->element_bytes);
+    }
+}
+
+REDIST_API void redist_priv_pack(redist_plan *p, const redist_priv_peer *peer)
+{
+    redist_priv_message m = redist_priv_peer_message(p, REDIST_PRIV_FROM, peer->message);
+    redist_priv_copy_arrays(p, &m, REDIST_PRIV_FROM, p->side[REDIST_PRIV_FROM].staging + peer->staged,
+                            REDIST_PRIV_PACKED);
+}
+
+REDIST_API void redist_priv_unpack(redist_plan *p, const redist_priv_peer *peer)
+{
+    redist_priv_message m = redist_priv_peer_message(p, REDIST_PRIV_TO, peer->message);
+    redist_priv_copy_arrays(p, &m, REDIST_PRIV_PACKED, p->side[REDIST_PRIV_TO].staging + peer->staged, REDIST_PRIV_TO);
+}
+
+/* Packs, or unpacks, what is staged on a side. */
+REDIST_API void redist_priv_copy_staged(redist_plan *p, int own)
+{
+    const redist_priv_side *s = &p->side[own];
+    int64_t k;
+    for (k = 0; k < s->peers; k++)
+        if (s->peer[k].staged >= 0) {
+            if (own == REDIST_PRIV_FROM)
+                redist_priv_pack(p, &s->peer[k]);
+            else
+                redist_priv_unpack(p, &s->peer[k]);
+        }
+}
+
+/* Moves what stays on this rank, after everything else has been packed. */
+REDIST_API void redist_priv_copy_kept(redist_plan *p)
+{
+    if (p->kept.elements == 0)
+        return;
+    if (p->kept_staging == NULL) {
+        redist_priv_copy_arrays(p, &p->kept, REDIST_PRIV_FROM, NULL, REDIST_PRIV_TO);
+    } else {
+        redist_priv_copy_arrays(p, &p->kept, REDIST_PRIV_FROM, p->kept_staging, REDIST_PRIV_PACKED);
+        redist_priv_copy_arrays(p, &p->kept, REDIST_PRIV_PACKED, p->kept_staging, REDIST_PRIV_TO);
+    }
+}
+
+/* ------------------------------------------------------------------------------- REDIST_POINT_TO_POINT (private) */
+
+REDIST_API int redist_priv_p2p_staging(redist_plan *p, int own)
+{
+    return redist_priv_stage_peers(p, own, redist_priv_may_be_direct(p));
+}
+
+/* A message travels in pieces of at most REDIST_MAX_COUNT bytes, told apart by their tags. */
+REDIST_API int64_t redist_priv_pieces(int64_t bytes) { return redist_priv_ceil_div(bytes, REDIST_MAX_COUNT); }
+
+/* Whether a peer's memory is known when the plan is made, so that its requests can be persistent. */
+REDIST_API int redist_priv_is_bound(const redist_plan *p, int own, const redist_priv_peer *peer)
+{
+    return peer->staged >= 0 || p->side[own].fixed;
+}
+
+/* Posts, or prepares, the piece of a message that begins at byte `begin`. */
+REDIST_API int redist_priv_p2p_piece(redist_plan *p, int own, const redist_priv_peer *peer, int64_t begin,
+                                     MPI_Request *request)
+{
+    const int count = (int)redist_priv_min(peer->bytes - begin, REDIST_MAX_COUNT);
+    const int tag = (int)(begin / REDIST_MAX_COUNT);
+    const int bound = redist_priv_is_bound(p, own, peer);
+    char *memory = begin + (peer->staged >= 0 ? p->side[own].staging + peer->staged
+                                              : redist_priv_array(p, own) + peer->direct);
+    int code;
+    if (own == REDIST_PRIV_FROM)
+        code = (bound ? MPI_Send_init : MPI_Isend)(memory, count, MPI_BYTE, peer->rank, tag, p->comm, request);
+    else
+        code = (bound ? MPI_Recv_init : MPI_Irecv)(memory, count, MPI_BYTE, peer->rank, tag, p->comm, request);
+    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+REDIST_API int redist_priv_p2p_create(redist_plan *p)
+{
+    int64_t k, begin, total = 0;
+    int own, next = 0, code = REDIST_OK;
+    for (own = 0; own < 2; own++)
+        for (k = 0; k < p->side[own].peers; k++)
+            total += redist_priv_pieces(p->side[own].peer[k].bytes);
+    p->request = (MPI_Request *)REDIST_MALLOC((size_t)total * sizeof *p->request + 1);
+    p->index = (int *)REDIST_MALLOC((size_t)total * sizeof *p->index + 1);
+    p->owner = (int64_t *)REDIST_MALLOC((size_t)total * sizeof *p->owner + 1);
+    p->status = (MPI_Status *)REDIST_MALLOC((size_t)total * sizeof *p->status + 1);
+    if (p->request == NULL || p->index == NULL || p->owner == NULL || p->status == NULL || total > INT_MAX)
+        return REDIST_ERR_MEMORY;
+    for (p->requests = 0; p->requests < (int)total; p->requests++)
+        p->request[p->requests] = MPI_REQUEST_NULL;
+    for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM; own--) {
+        for (k = 0; k < p->side[own].peers; k++) {
+            const redist_priv_peer *peer = &p->side[own].peer[k];
+            for (begin = 0; begin < peer->bytes && code == REDIST_OK; begin += REDIST_MAX_COUNT) {
+                p->owner[next] = k;
+                if (redist_priv_is_bound(p, own, peer))
+                    code = redist_priv_p2p_piece(p, own, peer, begin, &p->request[next]);
+                next++;
+            }
+        }
+        if (own == REDIST_PRIV_TO)
+            p->receives = next;
+    }
+    return code;
+}
+
+/* Starts all pieces of the k-th peer of a side; `request` is its first. */
+REDIST_API int redist_priv_p2p_start_peer(redist_plan *p, int own, redist_priv_peer *peer, MPI_Request *request)
+{
+    int64_t begin;
+    int code = REDIST_OK;
+    peer->pending = redist_priv_pieces(peer->bytes);
+    if (own == REDIST_PRIV_FROM && peer->staged >= 0)
+        redist_priv_pack(p, peer);
+    for (begin = 0; begin < peer->bytes && code == REDIST_OK; begin += REDIST_MAX_COUNT, request++) {
+        if (!redist_priv_is_bound(p, own, peer))
+            code = redist_priv_p2p_piece(p, own, peer, begin, request);
+        else if (MPI_Start(request) != MPI_SUCCESS)
+            code = REDIST_ERR_MPI;
+    }
+    return code;
+}
+
+REDIST_API int redist_priv_p2p_start(redist_plan *p)
+{
+    MPI_Request *request = p->request;
+    int64_t k;
+    int own, code = REDIST_OK;
+    for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM; own--)
+        for (k = 0; k < p->side[own].peers && code == REDIST_OK; k++) {
+            redist_priv_peer *peer = &p->side[own].peer[k];
+            code = redist_priv_p2p_start_peer(p, own, peer, request);
+            request += redist_priv_pieces(peer->bytes);
+        }
+    redist_priv_copy_kept(p);
+    return code;
+}
+
+REDIST_API int redist_priv_p2p_test(redist_plan *p, int *done)
+{
+    int k, n = 0;
+    if (MPI_Testsome(p->requests, p->request, &n, p->index, p->status) != MPI_SUCCESS)
+        return REDIST_ERR_MPI;
+    *done = n == MPI_UNDEFINED;
+    for (k = 0; !*done && k < n; k++)
+        if (p->index[k] < p->receives) {
+            redist_priv_peer *peer = &p->side[REDIST_PRIV_TO].peer[p->owner[p->index[k]]];
+            if (--peer->pending == 0 && peer->staged >= 0)
+                redist_priv_unpack(p, peer);
+        }
+    return REDIST_OK;
+}
+
+REDIST_API void redist_priv_free_requests(redist_plan *p)
+{
+    int k;
+    for (k = 0; k < p->requests; k++)
+        if (p->request[k] != MPI_REQUEST_NULL)
+            MPI_Request_free(&p->request[k]);
+    REDIST_FREE(p->request);
+    REDIST_FREE(p->index);
+    REDIST_FREE(p->owner);
+    REDIST_FREE(p->status);
+    p->request = NULL;
+    p->index = NULL;
+    p->owner = NULL;
+    p->status = NULL;
+    p->requests = p->receives = 0;
+}
+
+/* ---------------------------------------------------------------------------------- MPI's collectives (private) */
+
+REDIST_API void redist_priv_free_types(MPI_Datatype *types, int n)
+{
+    int k;
+    for (k = 0; types != NULL && k < n; k++)
+        if (types[k] != MPI_BYTE)
+            MPI_Type_free(&types[k]);
+    REDIST_FREE(types);
+}
+
+/* Requests go first: some MPI libraries still read the types of a persistent collective. */
+REDIST_API void redist_priv_collective_destroy(redist_plan *p)
+{
+    int own;
+    redist_priv_free_requests(p);
+    for (own = 0; own < 2; own++) {
+        redist_priv_table *t = &p->table[own];
+        redist_priv_free_types(t->types, p->size);
+        redist_priv_free_types(t->each, p->size);
+        REDIST_FREE(t->offsets);
+        REDIST_FREE(t->counts);
+        memset(t, 0, sizeof *t);
+    }
+    if (p->unit != MPI_BYTE)
+        MPI_Type_free(&p->unit);
+    p->unit = MPI_BYTE;
+}
+
+/* n datatypes MPI_BYTE; NULL when memory is exhausted. */
+REDIST_API MPI_Datatype *redist_priv_byte_types(int n)
+{
+    MPI_Datatype *types = (MPI_Datatype *)REDIST_MALLOC((size_t)n * sizeof *types);
+    int k;
+    for (k = 0; types != NULL && k < n; k++)
+        types[k] = MPI_BYTE;
+    return types;
+}
+
+/* Tables by rank, all zero, and one request. */
+REDIST_API int redist_priv_collective_tables(redist_plan *p)
+{
+    const size_t bytes = (size_t)p->size * sizeof(int);
+    int own;
+    p->request = (MPI_Request *)REDIST_MALLOC(sizeof *p->request);
+    if (p->request == NULL)
+        return REDIST_ERR_MEMORY;
+    p->request[0] = MPI_REQUEST_NULL;
+    p->requests = 1;
+    for (own = 0; own < 2; own++) {
+        redist_priv_table *t = &p->table[own];
+        t->counts = (int *)REDIST_MALLOC(bytes);
+        t->offsets = (int *)REDIST_MALLOC(bytes);
+        t->types = redist_priv_byte_types(p->size);
+        t->each = redist_priv_byte_types(p->size);
+        if (t->counts == NULL || t->offsets == NULL || t->types == NULL || t->each == NULL)
+            return REDIST_ERR_MEMORY;
+        memset(t->counts, 0, bytes);
+        memset(t->offsets, 0, bytes);
+    }
+    return REDIST_OK;
+}
+
+REDIST_API int redist_priv_collective_test(redist_plan *p, int *done)
+{
+    if (MPI_Test(p->request, done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        return REDIST_ERR_MPI;
+    if (*done)
+        redist_priv_copy_staged(p, REDIST_PRIV_TO);
+    return REDIST_OK;
+}
+
+/* ---------------------------------------------------------------------------------------- REDIST_ALLTOALLV (private) */
+
+/* Counts and offsets are ints: beyond that, messages are padded to multiples of a larger unit. One buffer must hold all
+   messages of a side, so the array serves only when it is fixed and every message is contiguous there. */
+REDIST_API int redist_priv_alltoallv_staging(redist_plan *p, int own)
+{
+    redist_priv_side *s = &p->side[own];
+    int64_t staged;
+    for (p->unit_bytes = 1; p->largest / p->unit_bytes > REDIST_MAX_COUNT - p->size; p->unit_bytes *= 2)
+        if (p->unit_bytes > p->largest)
+            return REDIST_ERR_OVERFLOW;
+    if (s->fixed && p->unit_bytes == 1 && redist_priv_may_be_direct(p)) {
+        redist_priv_stage_peers(p, own, 1);
+        staged = s->staging_bytes;
+        if (staged == 0)
+            return REDIST_OK;
+    }
+    return redist_priv_stage_peers(p, own, 0);
+}
+
+REDIST_API int redist_priv_alltoallv_create(redist_plan *p)
+{
+    int64_t k;
+    int own, code = redist_priv_collective_tables(p);
+    for (own = 0; own < 2 && code == REDIST_OK; own++)
+        for (k = 0; k < p->side[own].peers; k++) {
+            const redist_priv_peer *peer = &p->side[own].peer[k];
+            p->table[own].counts[peer->rank] = (int)redist_priv_ceil_div(peer->bytes, p->unit_bytes);
+            p->table[own].offsets[peer->rank] =
+                (int)((peer->staged >= 0 ? peer->staged : peer->direct) / p->unit_bytes);
+        }
+    if (code == REDIST_OK && p->unit_bytes > 1 &&
+        (MPI_Type_contiguous((int)p->unit_bytes, MPI_BYTE, &p->unit) != MPI_SUCCESS ||
+         MPI_Type_commit(&p->unit) != MPI_SUCCESS))
+        code = REDIST_ERR_MPI;
+    return code;
+}
+
+/* Collective: begins an execution, or with MPI-4 prepares all of them. */
+REDIST_API int redist_priv_alltoallv_post(redist_plan *p)
+{
+    const redist_priv_table *f = &p->table[REDIST_PRIV_FROM], *t = &p->table[REDIST_PRIV_TO];
+    const void *from = redist_priv_memory(p, REDIST_PRIV_FROM);
+    void *to = redist_priv_memory(p, REDIST_PRIV_TO);
+    int code;
+#if MPI_VERSION >= 4
+    code = MPI_Alltoallv_init(from, f->counts, f->offsets, p->unit, to, t->counts, t->offsets, p->unit, p->comm,
+                              MPI_INFO_NULL, p->request);
+#else
+    code = MPI_Ialltoallv(from, f->counts, f->offsets, p->unit, to, t->counts, t->offsets, p->unit, p->comm, p->request);
+#endif
+    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+REDIST_API int redist_priv_alltoallv_commit(redist_plan *p)
+{
+    return MPI_VERSION >= 4 ? redist_priv_alltoallv_post(p) : REDIST_OK;
+}
+
+/* Starts a prepared request, or posts a new one. */
+REDIST_API int redist_priv_collective_start(redist_plan *p, int (*post)(redist_plan *))
+{
+    if (p->request[0] == MPI_REQUEST_NULL)
+        return post(p);
+    return MPI_Start(p->request) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+REDIST_API int redist_priv_alltoallv_start(redist_plan *p)
+{
+    int code;
+    redist_priv_copy_staged(p, REDIST_PRIV_FROM);
+    code = redist_priv_collective_start(p, redist_priv_alltoallv_post);
+    redist_priv_copy_kept(p);
+    return code;
+}
+
+/* ---------------------------------------------------------------------------------------- REDIST_ALLTOALLW (private) */
+
+/* Replaces *type by what an MPI constructor made of it. */
+REDIST_API int redist_priv_become(MPI_Datatype *type, int mpi_code, const MPI_Datatype *made)
+{
+    if (mpi_code != MPI_SUCCESS)
+        return REDIST_ERR_MPI;
+    MPI_Type_free(type);
+    *type = *made;
+    return REDIST_OK;
+}
+
+REDIST_API int redist_priv_displace(MPI_Datatype *type, int64_t bytes)
+{
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    const MPI_Aint at = (MPI_Aint)bytes;
+    return bytes == 0 ? REDIST_OK : redist_priv_become(type, MPI_Type_create_hindexed_block(1, 1, &at, *type, &made), &made);
+}
+
+/* n times *type at distances of `stride` bytes; counts past REDIST_MAX_COUNT are nested. */
+REDIST_API int redist_priv_repeat(MPI_Datatype *type, int64_t n, int64_t stride)
+{
+    const int64_t most = REDIST_MAX_COUNT, whole = n / most;
+    MPI_Datatype made = MPI_DATATYPE_NULL, part[2];
+    MPI_Aint at[2] = {0, 0};
+    int lengths[2] = {1, 1}, code = REDIST_OK;
+    if (n == 1)
+        return REDIST_OK;
+    if (n <= most)
+        return redist_priv_become(type, MPI_Type_create_hvector((int)n, 1, (MPI_Aint)stride, *type, &made), &made);
+    if (MPI_Type_dup(*type, &part[1]) != MPI_SUCCESS)
+        return REDIST_ERR_MPI;
+    part[0] = *type;
+    at[1] = (MPI_Aint)(whole * most * stride);
+    lengths[1] = n % most > 0;
+    code = redist_priv_repeat(&part[0], most, stride);
+    if (code == REDIST_OK)
+        code = redist_priv_repeat(&part[0], whole, most * stride);
+    if (code == REDIST_OK)
+        code = redist_priv_repeat(&part[1], redist_priv_max(n % most, 1), stride);
+    *type = part[0];
+    if (code == REDIST_OK)
+        code = redist_priv_become(type, MPI_Type_create_struct(2, lengths, at, part, &made), &made);
+    MPI_Type_free(&part[1]);
+    return code;
+}
+
+/* *type at every element of a run. */
+REDIST_API int redist_priv_follow_run(MPI_Datatype *type, const redist_priv_run *run, int side, int64_t stride)
+{
+    int level, code = REDIST_OK;
+    for (level = 0; level < REDIST_PRIV_LEVELS && code == REDIST_OK; level++)
+        code = redist_priv_repeat(type, run->n[level], run->stride[level][side] * stride);
+    return code == REDIST_OK ? redist_priv_displace(type, run->at[side] * stride) : code;
+}
+
+/* *type at every element of several runs. */
+REDIST_API int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list, int side, int64_t stride)
+{
+    const int n = (int)list->runs;
+    MPI_Datatype made = MPI_DATATYPE_NULL, *part;
+    int *ones, k, ready = 0, code = REDIST_OK;
+    MPI_Aint *at;
+    if (n == 1)
+        return redist_priv_follow_run(type, list->run, side, stride);
+    part = (MPI_Datatype *)REDIST_MALLOC((size_t)n * sizeof *part);
+    ones = (int *)REDIST_MALLOC((size_t)n * sizeof *ones);
+    at = (MPI_Aint *)REDIST_MALLOC((size_t)n * sizeof *at);
+    if (part == NULL || ones == NULL || at == NULL)
+        code = REDIST_ERR_MEMORY;
+    for (k = 0; k < n && code == REDIST_OK; k++) {
+        ones[k] = 1;
+        at[k] = 0;
+        if (MPI_Type_dup(*type, &part[k]) != MPI_SUCCESS)
+            code = REDIST_ERR_MPI;
+        else
+            ready++;
+        if (code == REDIST_OK)
+            code = redist_priv_follow_run(&part[k], &list->run[k], side, stride);
+    }
+    if (code == REDIST_OK)
+        code = redist_priv_become(type, MPI_Type_create_struct(n, ones, at, part, &made), &made);
+    for (k = 0; k < ready; k++)
+        MPI_Type_free(&part[k]);
+    REDIST_FREE(at);
+    REDIST_FREE(ones);
+    REDIST_FREE(part);
+    return code;
+}
+
+/* The datatype of a peer's message on one side: in packed order, so that both ends agree. */
+REDIST_API int redist_priv_type_of(redist_plan *p, int own, const redist_priv_peer *peer, MPI_Datatype *type)
+{
+    redist_priv_message m = redist_priv_peer_message(p, own, peer->message);
+    const redist_layout *from = &p->from;
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    int axes[REDIST_MAX_DIMS], k, code = REDIST_OK;
+    if (MPI_Type_dup(p->element, &made) != MPI_SUCCESS)
+        return REDIST_ERR_MPI;
+    if (peer->staged >= 0) {
+        code = redist_priv_repeat(&made, m.elements * p->arrays, p->element_bytes);
+        if (code == REDIST_OK)
+            code = redist_priv_displace(&made, peer->staged);
+    } else {
+        redist_priv_slow_to_fast(from, from->memory_order, axes);
+        for (k = m.ndim - 1; k >= 0 && code == REDIST_OK; k--)
+            code = redist_priv_follow_runs(&made, m.axis[axes[k]], own, m.stride[own][axes[k]] * p->element_bytes);
+        if (code == REDIST_OK)
+            code = redist_priv_displace(&made, m.origin[own] * p->element_bytes);
+    }
+    if (code == REDIST_OK && MPI_Type_commit(&made) != MPI_SUCCESS)
+        code = REDIST_ERR_MPI;
+    if (code == REDIST_OK)
+        *type = made;
+    else
+        MPI_Type_free(&made);
+    return code;
+}
+
+/* Nothing is staged, but for the source of an exchange in place. */
+REDIST_API int redist_priv_alltoallw_staging(redist_plan *p, int own)
+{
+    redist_priv_side *s = &p->side[own];
+    int64_t k;
+    if (own == REDIST_PRIV_FROM && p->options.in_place)
+        return redist_priv_stage_peers(p, own, 0);
+    s->staging_bytes = 0;
+    for (k = 0; k < s->peers; k++)
+        s->peer[k].staged = -1;
+    return REDIST_OK;
+}
+
+/* Whether the datatypes of a side hold addresses, which change with the arrays. */
+REDIST_API int redist_priv_holds_addresses(const redist_plan *p, int own)
+{
+    return p->arrays > 1 && p->side[own].staging == NULL;
+}
+
+REDIST_API int redist_priv_alltoallw_create(redist_plan *p)
+{
+    int64_t k;
+    int own, code = redist_priv_collective_tables(p);
+    for (own = 0; own < 2 && code == REDIST_OK; own++)
+        for (k = 0; k < p->side[own].peers && code == REDIST_OK; k++) {
+            const redist_priv_peer *peer = &p->side[own].peer[k];
+            redist_priv_table *t = &p->table[own];
+            t->counts[peer->rank] = 1;
+            code = redist_priv_type_of(p, own, peer,
+                                       redist_priv_holds_addresses(p, own) ? &t->each[peer->rank] : &t->types[peer->rank]);
+        }
+    return code;
+}
+
+/* Makes the datatypes of several arrays, unless the arrays are those of the execution before. */
+REDIST_API int redist_priv_address_types(redist_plan *p, int own)
+{
+    const void **now = p->pointers + own * p->arrays, **before = now + 2 * p->arrays;
+    redist_priv_table *t = &p->table[own];
+    int64_t k;
+    if (!redist_priv_holds_addresses(p, own) || memcmp(now, before, (size_t)p->arrays * sizeof *now) == 0)
+        return REDIST_OK;
+    for (k = 0; k < p->side[own].peers; k++) {
+        const int rank = p->side[own].peer[k].rank;
+        MPI_Datatype made = MPI_DATATYPE_NULL;
+        if (MPI_Type_create_hindexed_block(p->arrays, 1, (const MPI_Aint *)(const void *)now, t->each[rank], &made) !=
+                MPI_SUCCESS ||
+            MPI_Type_commit(&made) != MPI_SUCCESS)
+            return REDIST_ERR_MPI;
+        if (t->types[rank] != MPI_BYTE)
+            MPI_Type_free(&t->types[rank]);
+        t->types[rank] = made;
+    }
+    memcpy(before, now, (size_t)p->arrays * sizeof *now);
+    return REDIST_OK;
+}
+
+/* Whether the memory of both sides is known when the plan is made, on all ranks. */
+REDIST_API int redist_priv_alltoallw_persists(const redist_plan *p)
+{
+    return MPI_VERSION >= 4 && p->arrays == 1 && p->side[REDIST_PRIV_TO].fixed &&
+           (p->side[REDIST_PRIV_FROM].fixed || p->options.in_place);
+}
+
+REDIST_API int redist_priv_alltoallw_post(redist_plan *p)
+{
+    const redist_priv_table *f = &p->table[REDIST_PRIV_FROM], *t = &p->table[REDIST_PRIV_TO];
+    const void *from = redist_priv_holds_addresses(p, REDIST_PRIV_FROM) ? MPI_BOTTOM : redist_priv_memory(p, REDIST_PRIV_FROM);
+    void *to = redist_priv_holds_addresses(p, REDIST_PRIV_TO) ? MPI_BOTTOM : redist_priv_memory(p, REDIST_PRIV_TO);
+    int code;
+#if MPI_VERSION >= 4
+    if (redist_priv_alltoallw_persists(p))
+        code = MPI_Alltoallw_init(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
+                                  MPI_INFO_NULL, p->request);
+    else
+#endif
+        code = MPI_Ialltoallw(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
+                              p->request);
+    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+REDIST_API int redist_priv_alltoallw_commit(redist_plan *p)
+{
+    return redist_priv_alltoallw_persists(p) ? redist_priv_alltoallw_post(p) : REDIST_OK;
+}
+
+REDIST_API int redist_priv_alltoallw_start(redist_plan *p)
+{
+    int own, code = REDIST_OK;
+    redist_priv_copy_staged(p, REDIST_PRIV_FROM);
+    for (own = 0; own < 2 && code == REDIST_OK; own++)
+        code = redist_priv_address_types(p, own);
+    if (code == REDIST_OK)
+        code = redist_priv_collective_start(p, redist_priv_alltoallw_post);
+    redist_priv_copy_kept(p);
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------ choosing a method (private) */
+
+REDIST_API const redist_priv_transport *redist_priv_transport_of(int method)
+{
+    static const redist_priv_transport transports[] = {
+        {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", redist_priv_alltoallv_staging, redist_priv_alltoallv_create,
+         redist_priv_alltoallv_commit, redist_priv_alltoallv_start, redist_priv_collective_test,
+         redist_priv_collective_destroy},
+        {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", redist_priv_alltoallw_staging, redist_priv_alltoallw_create,
+         redist_priv_alltoallw_commit, redist_priv_alltoallw_start, redist_priv_collective_test,
+         redist_priv_collective_destroy},
+        {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
+         redist_priv_p2p_start, redist_priv_p2p_test, redist_priv_free_requests},
+    };
+    size_t k;
+    for (k = 0; k < sizeof transports / sizeof transports[0]; k++)
+        if ((int)transports[k].method == method)
+            return &transports[k];
+    return NULL;
+}
+
+/* What the ranks must know of each other to choose alike: maxima over ranks. */
+enum {
+    REDIST_PRIV_UNFIXED_FROM, /* a rank owns something, but gives no fixed array */
+    REDIST_PRIV_UNFIXED_TO,
+    REDIST_PRIV_LARGEST,      /* bytes of staging memory or of an array */
+    REDIST_PRIV_BUFFER,       /* bytes that REDIST_POINT_TO_POINT would stage */
+    REDIST_PRIV_PEERS,
+    REDIST_PRIV_MESSAGE,      /* bytes */
+    REDIST_PRIV_FACTS
+};
+
+REDIST_API void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
+{
+    const redist_options *o = &p->options;
+    int64_t k, staged;
+    int own;
+    memset(facts, 0, REDIST_PRIV_FACTS * sizeof *facts);
+    facts[REDIST_PRIV_UNFIXED_FROM] = o->from == NULL && p->side[REDIST_PRIV_FROM].owned > 0;
+    facts[REDIST_PRIV_UNFIXED_TO] = o->to == NULL && p->side[REDIST_PRIV_TO].owned > 0;
+    for (own = 0; own < 2; own++) {
+        const redist_priv_side *s = &p->side[own];
+        redist_priv_p2p_staging(p, own);
+        staged = s->bytes + s->peers * REDIST_PRIV_LINE;
+        facts[REDIST_PRIV_LARGEST] =
+            redist_priv_max(facts[REDIST_PRIV_LARGEST], redist_priv_max(staged, s->array_bytes));
+        facts[REDIST_PRIV_PEERS] = redist_priv_max(facts[REDIST_PRIV_PEERS], s->peers);
+        for (k = 0; k < s->peers; k++)
+            facts[REDIST_PRIV_MESSAGE] = redist_priv_max(facts[REDIST_PRIV_MESSAGE], s->peer[k].bytes);
+    }
+    facts[REDIST_PRIV_BUFFER] = redist_priv_buffer_bytes(p);
+}
+
+/* Many peers with tiny messages are what the algorithms behind MPI_Alltoallv are for; scarce memory is what derived
+   datatypes are for; all else goes to real peers only. */
+REDIST_API redist_method redist_priv_estimate(const redist_plan *p, const int64_t *facts)
+{
+    if (p->options.max_buffer > 0 && facts[REDIST_PRIV_BUFFER] > p->options.max_buffer)
+        return REDIST_ALLTOALLW;
+    if (p->size >= 32 && facts[REDIST_PRIV_PEERS] >= p->size / 2 && facts[REDIST_PRIV_MESSAGE] <= 512)
+        return REDIST_ALLTOALLV;
+    return REDIST_POINT_TO_POINT;
+}
+
+/* Chooses the transport and decides what it stages. Agrees on nothing: all ranks have the same facts. */
+REDIST_API void redist_priv_choose(redist_plan *p, const int64_t *facts, redist_priv_verdict *v)
+{
+    const redist_method asked = p->options.method;
+    int own;
+    p->side[REDIST_PRIV_FROM].fixed = p->arrays == 1 && !facts[REDIST_PRIV_UNFIXED_FROM];
+    p->side[REDIST_PRIV_TO].fixed = p->arrays == 1 && !facts[REDIST_PRIV_UNFIXED_TO];
+    p->largest = facts[REDIST_PRIV_LARGEST];
+    p->transport = redist_priv_transport_of((int)(asked == REDIST_AUTO ? redist_priv_estimate(p, facts) : asked));
+    for (own = 0; own < 2; own++)
+        redist_priv_fail(v, p->transport->plan_staging(p, own), "rank %d: too many ranks or bytes for %s", p->rank,
+                         p->transport->name);
+    if (p->options.max_buffer > 0 && redist_priv_buffer_bytes(p) > p->options.max_buffer)
+        redist_priv_fail(v, REDIST_ERR_MEMORY,
+                         "rank %d: %s needs %" PRId64 " bytes of staging memory, but options.max_buffer is %" PRId64,
+                         p->rank, p->transport->name, redist_priv_buffer_bytes(p), p->options.max_buffer);
+}
+
+REDIST_API void redist_priv_allocate(redist_plan *p, char **memory, int64_t bytes, redist_priv_verdict *v)
+{
+    if (bytes == 0 || v->code != REDIST_OK)
+        return;
+    *memory = (uint64_t)bytes > SIZE_MAX ? NULL : (char *)REDIST_MALLOC((size_t)bytes);
+    if (*memory == NULL)
+        redist_priv_fail(v, REDIST_ERR_MEMORY, "rank %d: no memory for %" PRId64 " bytes of staging", p->rank, bytes);
+}
+
+/* ---------------------------------------------------------------------------------------------------- plans (bodies) */
+
+REDIST_API void redist_priv_plan_destroy(redist_plan *p)
+{
+    int own;
+    if (p->transport != NULL)
+        p->transport->destroy(p);
+    for (own = 0; own < 2; own++) {
+        REDIST_FREE(p->side[own].staging);
+        REDIST_FREE(p->side[own].peer);
+        redist_priv_neighbours_free(&p->side[own].neighbours);
+    }
+    REDIST_FREE(p->kept_staging);
+    REDIST_FREE(p->pointers);
+    if (p->comm != MPI_COMM_NULL)
+        MPI_Comm_free(&p->comm);
+    REDIST_FREE(p);
+}
+
+/* Looks at everything the caller gave. Local. */
+REDIST_API void redist_priv_check_arguments(redist_plan *p, const redist_layout *from, const redist_layout *to,
+                                            redist_plan **plan, redist_priv_verdict *v)
+{
+    if (from == NULL || to == NULL || plan == NULL) {
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: the %s is NULL", p->rank,
+                         from == NULL ? "source layout" : to == NULL ? "destination layout" : "pointer to the plan");
+        return;
+    }
+    p->from = *from;
+    p->to = *to;
+    redist_priv_check_options(p, v);
+    redist_priv_check_element(p, v);
+    redist_priv_check_layout(p, REDIST_PRIV_FROM, v);
+    redist_priv_check_layout(p, REDIST_PRIV_TO, v);
+    redist_priv_check_shapes(p, v);
+    if (v->code == REDIST_OK)
+        redist_priv_check_bytes(p, v);
+}
+
+/* Finds the peers, chooses the method and makes it ready: agreement after each step that may fail on one rank. */
+REDIST_API int redist_priv_plan_make(redist_plan *p, redist_priv_verdict *v)
+{
+    int64_t facts[REDIST_PRIV_FACTS] = {0};
+    int own;
+    redist_priv_fail(v, redist_priv_open_sides(p), "rank %d: no memory for the plan's tables", p->rank);
+    if (v->code == REDIST_OK)
+        redist_priv_gather_facts(p, facts);
+    if (redist_priv_agree(p->comm, v, facts, REDIST_PRIV_FACTS) != REDIST_OK)
+        return v->code;
+    redist_priv_choose(p, facts, v);
+    for (own = 0; own < 2; own++)
+        redist_priv_allocate(p, &p->side[own].staging, p->side[own].staging_bytes, v);
+    redist_priv_allocate(p, &p->kept_staging, redist_priv_kept_staging_bytes(p), v);
+    if (v->code == REDIST_OK)
+        redist_priv_fail(v, p->transport->create(p), "rank %d: no memory, or an MPI error, while making %s", p->rank,
+                         p->transport->name);
+    if (redist_priv_agree(p->comm, v, NULL, 0) != REDIST_OK || p->transport->commit == NULL)
+        return v->code;
+    redist_priv_fail(v, p->transport->commit(p), "rank %d: an MPI error while making %s", p->rank, p->transport->name);
+    return redist_priv_agree(p->comm, v, NULL, 0);
+}
+
+/* A private communicator and an empty plan; a rank without memory for it still joins the agreement. */
+REDIST_API redist_plan *redist_priv_plan_open(MPI_Comm comm, const redist_options *options, redist_plan *fallback,
+                                              redist_priv_verdict *v)
+{
+    redist_plan *p = (redist_plan *)REDIST_MALLOC(sizeof *p);
+    MPI_Request request;
+    if (p == NULL)
+        p = fallback;
+    memset(p, 0, sizeof *p);
+    p->comm = MPI_COMM_NULL;
+    p->unit = MPI_BYTE;
+    p->unit_bytes = 1;
+    MPI_Comm_rank(comm, &p->rank);
+    MPI_Comm_size(comm, &p->size);
+    if (options != NULL)
+        p->options = *options;
+    if (MPI_Comm_idup(comm, &p->comm, &request) != MPI_SUCCESS || redist_priv_await(&request) != REDIST_OK)
+        redist_priv_fail(v, REDIST_ERR_MPI, "rank %d: MPI_Comm_idup failed", p->rank);
+    else
+        MPI_Comm_set_errhandler(p->comm, MPI_ERRORS_RETURN);
+    if (p == fallback)
+        redist_priv_fail(v, REDIST_ERR_MEMORY, "rank %d: no memory for a plan", p->rank);
+    return p;
+}
+
+REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
+                                  MPI_Datatype element, const redist_options *options, redist_plan **plan)
+{
+    redist_priv_verdict verdict;
+    redist_plan fallback, *p;
+    int between = 0;
+    memset(&verdict, 0, sizeof verdict);
+    if (plan != NULL)
+        *plan = NULL;
+    if (comm == MPI_COMM_NULL || MPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between)
+        return REDIST_ERR_ARGUMENT;
+    p = redist_priv_plan_open(comm, options, &fallback, &verdict);
+    if (p->comm == MPI_COMM_NULL)
+        return REDIST_ERR_MPI;
+    p->element = element;
+    redist_priv_check_arguments(p, from, to, plan, &verdict);
+    if (redist_priv_check_same(p, &verdict) == REDIST_OK)
+        redist_priv_plan_make(p, &verdict);
+    if (options != NULL && options->message != NULL && options->message_size > 0)
+        snprintf(options->message, options->message_size, "%s", verdict.text);
+    if (verdict.code == REDIST_OK)
+        *plan = p;
+    else if (p != &fallback)
+        redist_priv_plan_destroy(p);
+    else
+        MPI_Comm_free(&p->comm);
+    return verdict.code;
+}
+
+/* Whether two arrays share memory that both layouts use. Arrays with allocated extents may interleave without sharing
+   anything, so of those only equal beginnings count. */
+REDIST_API int redist_priv_overlap(const redist_plan *p, int a_side, const void *a, int b_side, const void *b)
+{
+    const uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+    int d, padded = 0;
+    if (p->side[a_side].owned == 0 || p->side[b_side].owned == 0)
+        return 0;
+    for (d = 0; d < p->from.ndim; d++)
+        padded |= p->from.dim[d].allocated > 0 || p->to.dim[d].allocated > 0;
+    if (padded)
+        return x == y;
+    return x < y + (uintptr_t)p->side[b_side].array_bytes && y < x + (uintptr_t)p->side[a_side].array_bytes;
+}
+
+REDIST_API int redist_priv_check_aliases(const redist_plan *p, const void *const *from, void *const *to)
+{
+    int a, b;
+    for (a = 0; a < p->arrays; a++)
+        for (b = 0; b < p->arrays; b++)
+            if ((!p->options.in_place && redist_priv_overlap(p, REDIST_PRIV_FROM, from[a], REDIST_PRIV_TO, to[b])) ||
+                (a < b && redist_priv_overlap(p, REDIST_PRIV_TO, to[a], REDIST_PRIV_TO, to[b])))
+                return REDIST_ERR_ALIAS;
+    return REDIST_OK;
+}
+
+REDIST_API int redist_priv_check_execution(const redist_plan *p, const void *const *from, void *const *to)
+{
+    int a;
+    if (p == NULL || from == NULL || to == NULL)
+        return REDIST_ERR_ARGUMENT;
+    if (p->active)
+        return REDIST_ERR_BUSY;
+    for (a = 0; a < p->arrays; a++)
+        if ((from[a] == NULL && p->side[REDIST_PRIV_FROM].owned > 0) ||
+            (to[a] == NULL && p->side[REDIST_PRIV_TO].owned > 0))
+            return REDIST_ERR_ARGUMENT;
+    if ((p->options.from != NULL && from[0] != p->options.from) || (p->options.to != NULL && to[0] != p->options.to))
+        return REDIST_ERR_BUFFER;
+    return redist_priv_check_aliases(p, from, to);
+}
+
+REDIST_API int redist_start_many(redist_plan *p, const void *const *from, void *const *to)
+{
+    int a, code = redist_priv_check_execution(p, from, to);
+    if (code != REDIST_OK)
+        return code;
+    for (a = 0; a < p->arrays; a++) {
+        p->pointers[a] = from[a];
+        p->pointers[p->arrays + a] = to[a];
+    }
+    p->active = 1;
+    return p->transport->start(p);
+}
+
+REDIST_API int redist_start(redist_plan *p, const void *from, void *to)
+{
+    return p == NULL || p->arrays != 1 ? REDIST_ERR_ARGUMENT : redist_start_many(p, &from, &to);
+}
+
+REDIST_API int redist_test(redist_plan *p, int *done)
+{
+    int code;
+    if (p == NULL || done == NULL)
+        return REDIST_ERR_ARGUMENT;
+    *done = 0;
+    if (!p->active)
+        return REDIST_ERR_BUSY;
+    code = p->transport->test(p, done);
+    p->active = !*done;
+    return code;
+}
+
+REDIST_API int redist_wait(redist_plan *p)
+{
+    int done = 0, tries = 0, code = REDIST_OK;
+    while (code == REDIST_OK && !done) {
+        code = redist_test(p, &done);
+        if (!done)
+            redist_priv_be_polite(&tries);
+    }
+    return code;
+}
+
+REDIST_API int redist_execute_many(redist_plan *p, const void *const *from, void *const *to)
+{
+    int code = redist_start_many(p, from, to);
+    return code == REDIST_OK ? redist_wait(p) : code;
+}
+
+REDIST_API int redist_execute(redist_plan *p, const void *from, void *to)
+{
+    int code = redist_start(p, from, to);
+    return code == REDIST_OK ? redist_wait(p) : code;
+}
+
+REDIST_API int redist_plan_free(redist_plan **plan)
+{
+    if (plan == NULL)
+        return REDIST_ERR_ARGUMENT;
+    if (*plan != NULL && (*plan)->active)
+        return REDIST_ERR_BUSY;
+    if (*plan != NULL)
+        redist_priv_plan_destroy(*plan);
+    *plan = NULL;
+    return REDIST_OK;
+}
+
+REDIST_API int redist_plan_stats(const redist_plan *p, redist_stats *stats)
+{
+    if (p == NULL || stats == NULL)
+        return REDIST_ERR_ARGUMENT;
+    memset(stats, 0, sizeof *stats);
+    stats->method = p->transport->method;
+    stats->sends = p->side[REDIST_PRIV_FROM].peers;
+    stats->receives = p->side[REDIST_PRIV_TO].peers;
+    stats->bytes_sent = p->side[REDIST_PRIV_FROM].bytes;
+    stats->bytes_received = p->side[REDIST_PRIV_TO].bytes;
+    stats->bytes_kept = p->kept.elements * p->element_bytes * p->arrays;
+    stats->buffer_bytes = redist_priv_buffer_bytes(p);
+    stats->steps = 1;
+    stats->phases = 1;
+    return REDIST_OK;
+}
+
+REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
+{
+    enum { SENDS, SENT, KEPT, BUFFER, N };
+    redist_stats stats;
+    int64_t mine[N], sum[N] = {0}, most[N] = {0};
+    int code = redist_plan_stats(p, &stats);
+    if (code != REDIST_OK || (p->rank == 0 && file == NULL))
+        code = REDIST_ERR_ARGUMENT;
+    if (p == NULL)
+        return code;
+    mine[SENDS] = stats.sends;
+    mine[SENT] = stats.bytes_sent;
+    mine[KEPT] = stats.bytes_kept;
+    mine[BUFFER] = stats.buffer_bytes;
+    if (redist_priv_reduce(p->comm, mine, sum, N, MPI_SUM) != REDIST_OK ||
+        redist_priv_reduce(p->comm, mine, most, N, MPI_MAX) != REDIST_OK)
+        return REDIST_ERR_MPI;
+    if (p->rank != 0 || code != REDIST_OK)
+        return code;
+    fprintf(file, "redist plan on %d ranks, %d array%s of %" PRId64 "-byte elements\n  from     ", p->size, p->arrays,
+            p->arrays == 1 ? "" : "s", p->element_bytes);
+    redist_layout_print(&p->from, file);
+    fprintf(file, "  to       ");
+    redist_layout_print(&p->to, file);
+    fprintf(file, "  method   %s%s\n", p->transport->name, p->options.method == REDIST_AUTO ? ", chosen" : ", asked for");
+    fprintf(file, "  messages %" PRId64 " in all, at most %" PRId64 " from one rank\n", sum[SENDS], most[SENDS]);
+    fprintf(file, "  bytes    %" PRId64 " moved, %" PRId64 " kept, at most %" PRId64 " sent by one rank\n", sum[SENT],
+            sum[KEPT], most[SENT]);
+    fprintf(file, "  staging  %" PRId64 " bytes in all, at most %" PRId64 " on one rank\n", sum[BUFFER], most[BUFFER]);
+    return REDIST_OK;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* REDIST_PLAN_H */

@@ -1,0 +1,161 @@
+#!/bin/sh
+# Runs the examples and looks at what they return, print and write. MIT licence, see LICENSE.
+# environment: BUILD (where the programs are), MPIEXEC
+passed=0 failed=0 skipped=0
+work=$BUILD/examples.tmp
+mkdir -p "$work" || exit 1
+trap 'rm -rf "$work"' EXIT
+
+case_of() { # status description
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        [ "$failed" -gt 10 ] || { echo "FAILED: $2" && sed 's/^/    /' "$work/output" | head -n 12; }
+    fi
+}
+
+# expect STATUS PATTERN RANKS PROGRAM [ARGUMENT...]: the exit status, and a line that matches
+expect() {
+    status=$1 pattern=$2 ranks=$3 program=$4
+    shift 4
+    timeout -k 5 20 $MPIEXEC -n "$ranks" "$BUILD/$program" "$@" >"$work/output" 2>&1 </dev/null
+    got=$?
+    [ "$got" -eq "$status" ] && grep -q -e "$pattern" "$work/output"
+    case_of $? "$program $* on $ranks ranks: exit status $got, not $status, or no line like '$pattern'"
+}
+
+same() { # file file description
+    cmp "$1" "$2" >"$work/output" 2>&1
+    case_of $? "$3: the files differ"
+}
+
+skip() { # program
+    [ -e "$BUILD/$1.skip" ] || return 1
+    skipped=$((skipped + 1))
+    echo "skipped: $1, $(cat "$BUILD/$1.skip")"
+}
+
+test_hello() {
+    for ranks in 1 2 4 7 9; do
+        expect 0 '^0 of 96 elements are wrong' $ranks hello
+    done
+}
+
+test_adi_solution() {
+    for ranks in 1 2 4 7; do
+        expect 0 'rounding .*: right' $ranks adi --n 50 --steps 20
+        expect 0 'rounding .*: right' $ranks adi --n 3 --steps 4 --dt 0.01 --method point_to_point
+        expect 0 'rounding .*: right' $ranks adi --n 41 --steps 5 --block 3 --method alltoallv
+        expect 0 'rounding .*: right' $ranks adi --n 41 --steps 5 --block 1 --method alltoallw
+    done
+    expect 0 '12 messages of 0.06 MB together; 0.03 MB' 3 adi --n 75 --steps 1 --method point_to_point
+    ! grep -q 'step 1 of' "$work/output" && grep -q right "$work/output"
+    case_of $? 'a progress line, though there is no terminal'
+    expect 0 ' 0 messages of 0.00 MB' 1 adi --n 60 --steps 0
+}
+
+# Whatever the ranks, the method and the blocks: the same picture, byte by byte.
+test_adi_same() {
+    expect 0 right 1 adi --n 61 --steps 7 --picture "$work/one.pgm"
+    for options in '4' '7' '4 --method alltoallv' '4 --method alltoallw' '4 --method point_to_point' '1 --block 4' '4 --block 1' \
+        '4 --block 1 --method alltoallv' '7 --block 5 --method alltoallw' '4 --block 40 --method point_to_point'; do
+        expect 0 right ${options%% *} adi --n 61 --steps 7 --picture "$work/other.pgm" $(echo "$options" | cut -s -d ' ' -f 2-)
+        same "$work/one.pgm" "$work/other.pgm" "adi on $options ranks against 1 rank"
+        rm -f "$work/other.pgm"
+    done
+}
+
+# unchanged INPUT EXPECTED: no steps, so only the format may change
+unchanged() {
+    for ranks in 1 4; do
+        expect 0 right $ranks adi --from "$1" --steps 0 --picture "$work/copy.pgm"
+        same "$2" "$work/copy.pgm" "$(basename "$1") read and written on $ranks ranks"
+        rm -f "$work/copy.pgm"
+    done
+}
+
+test_adi_from() {
+    unchanged "$work/one.pgm" "$work/one.pgm"
+    printf 'P2\n# a comment\n3 2 # another\n9\n0 1 2\n3\t4 9' >"$work/text.pgm"
+    printf 'P5\n3 2\n9\n\000\001\002\003\004\011' >"$work/binary.pgm"
+    unchanged "$work/text.pgm" "$work/binary.pgm"
+    printf 'P5\n2 3\n1000\n\001\000\000\012\003\350\000\000\002\001\000\377' >"$work/deep.pgm"
+    unchanged "$work/deep.pgm" "$work/deep.pgm"
+    printf 'P5 # all on one line\n5 1 255\n\007\007\007\007\007' >"$work/even.pgm"
+    printf 'P5\n5 1\n255\n\007\007\007\007\007' >"$work/flat.pgm"
+    expect 0 'heat lost .*: right' 2 adi --from "$work/even.pgm" --picture "$work/copy.pgm"
+    same "$work/flat.pgm" "$work/copy.pgm" 'an even picture after 100 steps'
+    for picture in one text deep; do
+        expect 0 'heat lost .*: right' 1 adi --from "$work/$picture.pgm" --steps 9 --picture "$work/smooth.pgm"
+        expect 0 'heat lost .*: right' 5 adi --from "$work/$picture.pgm" --steps 9 --picture "$work/copy.pgm" --block 2
+        same "$work/smooth.pgm" "$work/copy.pgm" "$picture.pgm smoothed on 5 ranks against 1 rank"
+    done
+    printf 'P2\n3 3\n900\n0 0 0 0 900 0 0 0 0\n' >"$work/spot.pgm"
+    printf 'P5\n3 3\n900\n\000\144\000\144\000\144\000\144\000\144\000\144\000\144\000\144\000\144' >"$work/flat.pgm"
+    expect 0 'heat lost .*: right' 2 adi --from "$work/spot.pgm" --dt 0.5 --steps 500 --picture "$work/copy.pgm"
+    same "$work/flat.pgm" "$work/copy.pgm" 'a spot, evened out'
+}
+
+bad_picture() { # contents pattern
+    printf "$1" >"$work/bad.pgm"
+    expect 1 "bad.pgm: .*$2" 3 adi --from "$work/bad.pgm" --steps 1
+}
+
+test_adi_bad_pictures() {
+    expect 1 'cannot be opened' 3 adi --from "$work/absent.pgm"
+    expect 1 'cannot be read' 2 adi --from "$work"
+    expect 1 'cannot be created' 3 adi --n 9 --steps 1 --picture "$work/absent/a.pgm"
+    bad_picture '' 'must begin with P2 or P5'
+    bad_picture 'P6\n1 1\n255\nabc' 'must begin with P2 or P5'
+    bad_picture 'P5\n' 'width and height'
+    bad_picture 'P5\n0 3\n255\n' 'width and height'
+    bad_picture 'P5\n3 -1\n255\n' 'width and height'
+    bad_picture 'P5\n99999999999999999999 2\n255\n' 'width and height'
+    bad_picture 'P5\n2 2\n' 'largest grey value'
+    bad_picture 'P5\n2 2\n70000\nabcd' 'largest grey value'
+    bad_picture 'P5\n2 2\n0\nabcd' 'largest grey value'
+    bad_picture 'P5\n2 2\n255' 'no white space'
+    bad_picture 'P5\n4 4\n255\nabc' 'ends before'
+    bad_picture 'P5\n2 1\n256\n\000\001\000' 'ends before'
+    bad_picture 'P2\n2 2\n255\n1 2 3' 'ends before'
+    bad_picture 'P2\n2 2\n255\n1 2 x 4\n' 'not a number'
+    bad_picture 'P2\n2 2\n255\n1 2 256 4\n' 'above the largest'
+    bad_picture 'P5\n2 1\n9\n\001\012' 'above the largest'
+    bad_picture 'P5\n1048576 1048576\n255\nabc' '\(not enough memory\|ends before\|too large\)'
+}
+
+test_adi_options() {
+    expect 0 '^usage' 3 adi --help
+    expect 2 'adi: --n needs an integer from 1 to 1000000' 2 adi --n few
+    for bad in '--n 0' '--n -3' '--n 12x' '--n' '--n 99999999999999999999' '--steps 1.5' '--steps -1' '--method fast' '--block 0' \
+        '--dt 0' '--dt nan' '--dt -1' '--picture' '--from'; do
+        expect 2 "adi: ${bad%% *} needs .*, not '$(echo "$bad" | cut -s -d ' ' -f 2)'" 2 adi $bad
+    done
+    expect 2 "unknown option '--fast'" 2 adi --fast 1
+    expect 2 "unknown option 'fast'" 2 adi fast
+    expect 2 'exclude each other' 2 adi --from "$work/one.pgm" --n 5
+}
+
+test_fft3d() {
+    for ranks in 1 2 4 6; do
+        expect 0 'error .*: right' $ranks fft3d --nx 16 --ny 16 --nz 16
+        expect 0 'error .*: right' $ranks fft3d --nx 12 --ny 7 --nz 5
+        expect 0 'error .*: right' $ranks fft3d --nx 1 --ny 31 --nz 4
+        expect 0 'error .*: right' $ranks fft3d --nx 3 --ny 2 --nz 1
+    done
+    expect 2 'fft3d: --nx needs an integer' 2 fft3d --nx 0
+    expect 0 '^usage' 1 fft3d --help
+}
+
+skip hello || test_hello
+if ! skip adi; then
+    test_adi_solution
+    test_adi_same
+    test_adi_from
+    test_adi_bad_pictures
+    test_adi_options
+fi
+skip fft3d || test_fft3d
+echo "examples.sh: $passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

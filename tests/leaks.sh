@@ -1,0 +1,82 @@
+#!/bin/sh
+# Runs some tests under valgrind, or else with the compiler's sanitizers. MIT licence, see LICENSE.
+# usage: BUILD=directory tests/leaks.sh     (environment: MPICC, MPIEXEC)
+# MPI libraries have findings of their own: only those count whose innermost frame is in a file of this project.
+tests=$(dirname "$0")
+BUILD=${BUILD:-build}
+MPICC=${MPICC:-mpicc}
+MPIEXEC=${MPIEXEC:-mpiexec}
+work=$BUILD/leaks
+passed=0 failed=0 skipped=0
+
+# Prints the findings in valgrind's logs that are ours: paragraphs whose first frame outside valgrind is in a file here.
+findings() {
+    cat "$work"/log.* 2>/dev/null | sed -E 's/^==[0-9]+== ?//' |
+        awk -v RS= '{
+            n = split($0, line, "\n")
+            for (i = 1; i <= n; i++)
+                if (line[i] ~ /^ +(at|by) 0x/ && line[i] !~ /\((vg_replace|.*vgpreload)/)
+                    break
+            if (i <= n && line[i] ~ /\((redist(_plan)?\.h|oracle\.h|exchange\.h|test(_mpi)?\.h|move\.c|plan_[a-z]+\.c):[0-9]+\)/)
+                print $0 "\n"
+        }'
+}
+
+under_valgrind() { # ranks program arguments
+    ranks=$1
+    shift
+    set -- valgrind --quiet --leak-check=full --num-callers=30 --log-file="$work/log.%p" "$@"
+    [ "$ranks" -eq 0 ] || set -- "$MPIEXEC" -n "$ranks" "$@"
+    "$@"
+}
+
+sanitized() { # ranks program arguments
+    ranks=$1 program=$2
+    shift 2
+    name=$(basename "$program")
+    "$MPICC" -std=c99 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -I"$tests/.." -o "$work/$name" "$tests/$name.c" || return 1
+    set -- "$work/$name" "$@"
+    [ "$ranks" -eq 0 ] || set -- "$MPIEXEC" -n "$ranks" "$@"
+    printf 'leak:%s\n' libmpi libpmi libuc libhwloc libopen libfabric libpmix >"$work/suppressions"
+    LSAN_OPTIONS=suppressions=$work/suppressions "$@"
+}
+
+check() { # ranks name arguments
+    ranks=$1 name=$2
+    shift 2
+    rm -rf "$work"
+    mkdir -p "$work"
+    if [ ! -x "$BUILD/$name" ]; then
+        echo "skipped: $name is not built"
+        skipped=$((skipped + 1))
+        return
+    fi
+    "$tool" "$ranks" "$BUILD/$name" "$@" >"$work/output" 2>&1
+    status=$?
+    found=$(findings)
+    if [ "$status" -eq 0 ] && [ -z "$found" ] && grep -q ' 0 failed' "$work/output"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $name on $ranks ranks, $tool, status $status"
+        tail -n 20 "$work/output"
+        echo "$found" | head -n 60
+    fi
+}
+
+if command -v valgrind >/dev/null; then
+    tool=under_valgrind
+elif echo 'int main(void) { return 0; }' | "$MPICC" -x c -fsanitize=address,undefined -o "$BUILD/leaks.probe" - 2>/dev/null; then
+    tool=sanitized
+    rm -f "$BUILD/leaks.probe"
+else
+    echo 'skipped: neither valgrind nor sanitizers'
+    echo 'leaks.sh: 0 passed, 0 failed, 1 skipped'
+    exit 0
+fi
+check 0 move 200 0 1
+check 2 plan_random 1 8
+check 2 plan_errors
+rm -rf "$work"
+echo "leaks.sh: $passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,197 @@
+/* redist tests: redist_move, redist_traffic_between and redist_volume on random pairs, against tables dealt out by hand. MIT licence, see LICENSE. */
+#define TEST_LENGTH 100000
+#define TEST_ELEMENTS 400000
+#define TEST_LARGEST 1500000
+
+#include "redist.h"
+#include "oracle.h"
+
+enum { WORLD = 12 };
+
+typedef struct {
+    test_array arrays[2];
+    test_table tables[2];
+    redist_layout layouts[2];
+    unsigned char *held[2][TEST_PLACES];        /* [0] source, [1] destination */
+    size_t shift;                               /* bytes by which the arrays miss the alignment of malloc */
+} pair;
+
+/* Repeating patterns are where large arrays differ from small ones. */
+static void make_cyclic(test_array *array)
+{
+    int a;
+    for (a = 0; a < array->ndim; a++)
+        if (array->axes[a].kind != TEST_WHOLE)
+            array->axes[a].kind = TEST_BLOCK_CYCLIC;
+}
+
+static void draw(pair *p, int number, int large)
+{
+    test_random r = {(uint64_t)number};
+    int side;
+    test_draw_pair(&r, (int)test_between(&r, 1, WORLD), 0, large, &p->arrays[0], &p->arrays[1]);
+    for (side = 0; side < 2; side++) {
+        if (large && number % 4 != 0)
+            make_cyclic(&p->arrays[side]);
+        test_tabulate(&p->arrays[side], &p->tables[side]);
+        p->layouts[side] = test_layout(&p->arrays[side], &p->tables[side], -1);
+    }
+}
+
+/* Places that own nothing get NULL every other time. */
+static void allocate(pair *p, int side, size_t bytes, int number)
+{
+    const test_table *t = &p->tables[side];
+    int k;
+    for (k = 0; k < t->places; k++) {
+        int absent = t->owned[k] == 0 && number % 2 == 0;
+        p->held[side][k] = absent ? NULL : (unsigned char *)malloc((size_t)t->alloc[k] * bytes + 1) + p->shift;
+        if (!absent)
+            test_fill(t, k, bytes, 100, side == 0 ? 7 : 8, p->held[side][k]);
+        if (!absent && side == 1)       /* the destination starts out with other contents */
+            test_fill(t, k, bytes, 200, 8, p->held[side][k]);
+    }
+}
+
+/* Whether the arrays hold these contents and nothing else was touched; frees them. */
+static int holds(pair *p, int side, size_t bytes)
+{
+    const test_table *t = &p->tables[side];
+    int k, good = 1;
+    for (k = 0; k < t->places; k++) {
+        size_t size = (size_t)t->alloc[k] * bytes;
+        unsigned char *expected = malloc(size + 1);
+        test_fill(t, k, bytes, 100, side == 0 ? 7 : 8, expected);
+        if (p->held[side][k] != NULL && memcmp(expected, p->held[side][k], size) != 0)
+            good = 0;
+        free(expected);
+        if (p->held[side][k] != NULL)
+            free(p->held[side][k] - p->shift);
+    }
+    return good;
+}
+
+static void check_move(pair *p, size_t bytes, int number)
+{
+    const void *from[TEST_PLACES];
+    void *to[TEST_PLACES];
+    int k, code, target, source;
+    p->shift = number % 5 == 0;
+    allocate(p, 0, bytes, number);
+    allocate(p, 1, bytes, number);
+    for (k = 0; k < TEST_PLACES; k++) {
+        from[k] = k < p->tables[0].places ? p->held[0][k] : NULL;
+        to[k] = k < p->tables[1].places ? p->held[1][k] : NULL;
+    }
+    code = redist_move(&p->layouts[0], from, &p->layouts[1], to, bytes);
+    source = holds(p, 0, bytes);
+    target = holds(p, 1, bytes);
+    test_case(code == REDIST_OK && target && source, "move, pair %d, %d bytes: code %d, destination %s, source %s", number,
+              (int)bytes, code, target ? "right" : "wrong", source ? "untouched" : "changed");
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static redist_traffic expected_traffic(const int64_t *volumes)
+{
+    redist_traffic t = {0, 0, 0, 0, 0, 0, 0, 0};
+    int a, b;
+    for (a = 0; a < WORLD; a++) {
+        int64_t sends = 0, receives = 0, sent = 0, received = 0;
+        for (b = 0; b < WORLD; b++) {
+            int64_t out = a == b ? 0 : volumes[a * WORLD + b], in = a == b ? 0 : volumes[b * WORLD + a];
+            sends += out > 0;
+            receives += in > 0;
+            sent += out;
+            received += in;
+        }
+        t.kept += volumes[a * WORLD + a];
+        t.moved += sent;
+        t.messages += sends;
+        t.max_sends = larger(t.max_sends, sends);
+        t.max_receives = larger(t.max_receives, receives);
+        t.max_sent = larger(t.max_sent, sent);
+        t.max_received = larger(t.max_received, received);
+    }
+    t.total = t.kept + t.moved;
+    return t;
+}
+
+static int same_traffic(const redist_traffic *a, const redist_traffic *b)
+{
+    return a->total == b->total && a->kept == b->kept && a->moved == b->moved && a->messages == b->messages &&
+           a->max_sends == b->max_sends && a->max_receives == b->max_receives && a->max_sent == b->max_sent &&
+           a->max_received == b->max_received;
+}
+
+static void check_traffic(pair *p, int number)
+{
+    int64_t volumes[WORLD * WORLD];
+    redist_traffic found = {0, 0, 0, 0, 0, 0, 0, 0}, expected;
+    int a, b, code, same = 1;
+    test_volumes(&p->tables[0], &p->tables[1], WORLD, volumes);
+    expected = expected_traffic(volumes);
+    code = redist_traffic_between(&p->layouts[0], &p->layouts[1], &found);
+    test_case(code == REDIST_OK && same_traffic(&found, &expected), "traffic, pair %d: code %d, moved %ld of %ld, messages %ld of %ld",
+              number, code, (long)found.moved, (long)expected.moved, (long)found.messages, (long)expected.messages);
+    for (a = 0; a < WORLD; a++)
+        for (b = 0; b < WORLD; b++)
+            if (redist_volume(&p->layouts[0], a, &p->layouts[1], b) != volumes[a * WORLD + b])
+                same = 0;
+    test_case(same, "volumes between ranks, pair %d", number);
+}
+
+/* Grids and allocations alone, so that a failure of these is told apart from one of the copying. */
+static void check_layouts(pair *p, int number)
+{
+    int side, k, same = 1;
+    for (side = 0; side < 2; side++) {
+        const test_table *t = &p->tables[side];
+        same = same && redist_layout_check(&p->layouts[side]) == REDIST_OK && redist_places(&p->layouts[side]) == t->places;
+        for (k = 0; k < t->places; k++)
+            same = same && redist_layout_alloc(&p->layouts[side], t->ranks[k]) == t->alloc[k];
+    }
+    test_case(same, "layouts of pair %d: valid, with the places and allocations dealt out", number);
+}
+
+static void check_refusal(void)
+{
+    const void *from[1] = {NULL};
+    void *to[1] = {NULL};
+    redist_layout a = redist_layout_2d(redist_whole(3), redist_whole(4)), b = redist_transposed(a), bad = redist_layout_1d(redist_block_cyclic(8, 0, 2));
+    redist_layout flat = redist_layout_1d(redist_whole(12));
+    redist_traffic traffic;
+    test_case(redist_move(&a, from, &b, to, 4) == REDIST_ERR_SHAPE, "move between 3 x 4 and 4 x 3");
+    test_case(redist_move(&a, from, &flat, to, 4) == REDIST_ERR_SHAPE, "move between 3 x 4 and 12");
+    test_case(redist_traffic_between(&a, &b, &traffic) == REDIST_ERR_SHAPE, "traffic between 3 x 4 and 4 x 3");
+    test_case(redist_move(&bad, from, &bad, to, 4) == REDIST_ERR_LAYOUT, "move with block 0");
+    test_case(redist_traffic_between(&bad, &bad, &traffic) == REDIST_ERR_LAYOUT, "traffic with block 0");
+}
+
+static void check_pairs(pair *p, int first, int pairs, int large)
+{
+    static const size_t sizes[] = {1, 2, 4, 8, 16, 24, 7};
+    int k;
+    for (k = first; k < first + pairs; k++) {
+        draw(p, k, large);
+        check_layouts(p, k);
+        check_move(p, sizes[k % 7], k);
+        check_traffic(p, k);
+    }
+}
+
+/* Arguments: the number of small pairs, the first one, the number of large pairs. */
+int main(int count, char **arguments)
+{
+    int pairs = count > 1 ? atoi(arguments[1]) : 10000, first = count > 2 ? atoi(arguments[2]) : 0;
+    int large = count > 3 ? atoi(arguments[3]) : 100;
+    pair *p = malloc(sizeof *p);
+    check_pairs(p, first, pairs, 0);
+    check_pairs(p, first, large, 1);
+    check_refusal();
+    free(p);
+    return test_report("move");
+}

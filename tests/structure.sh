@@ -1,0 +1,203 @@
+#!/bin/sh
+# Checks how the headers behave as headers: every language, compiler, order of inclusion and linkage. MIT licence, see LICENSE.
+# environment: BUILD (where to write), MPICC
+root=$(cd "$(dirname "$0")/.." && pwd)
+work=${BUILD:-$root/build}/structure
+MPICC=${MPICC:-$(command -v mpicc.mpich || command -v mpicc)}
+warnings="-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror"
+passed=0 failed=0 skipped=0
+
+mkdir -p "$work"
+cd "$work" || exit 1
+
+# The MPI include directories, as system directories: their warnings are not ours.
+mpi_flags=
+for word in $($MPICC -show 2>/dev/null); do
+    case $word in -I*) mpi_flags="$mpi_flags -isystem ${word#-I}" ;; esac
+done
+
+pass() { passed=$((passed + 1)); }
+
+fail() { # what, file with the details
+    failed=$((failed + 1))
+    echo "FAILED: $1"
+    head -n 12 "$2"
+}
+
+skip() {
+    skipped=$((skipped + 1))
+    echo "skipped: $1"
+}
+
+check() { # what command...
+    what=$1
+    shift
+    if "$@" >log 2>&1; then pass; else fail "$what" log; fi
+}
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+flags_of() { # header: what it needs beyond the root directory
+    case $1 in *plan*) echo "$mpi_flags" ;; esac
+}
+
+# ---- sources ----
+
+source_of() { # header... : a file that includes them in this order
+    for header in "$@"; do echo "#include \"$header\""; done
+    echo "int structure_unit(void);"
+    echo "int structure_unit(void) { return 0; }"
+}
+
+write_sources() {
+    for header in redist.h redist_plan.h; do
+        source_of $header >alone_$header.c
+        source_of $header $header >twice_$header.c
+    done
+    source_of redist.h redist_plan.h >forward_redist_plan.h.c
+    source_of redist_plan.h redist.h >backward_redist_plan.h.c
+    {
+        echo '#include <stdlib.h>'
+        echo 'static inline void *hook_malloc(size_t bytes) { return malloc(bytes); }'
+        echo 'static inline void hook_free(void *memory) { free(memory); }'
+        echo 'static inline void hook_yield(void) { }'
+        echo '#define REDIST_MALLOC(bytes) hook_malloc(bytes)'
+        echo '#define REDIST_FREE(memory) hook_free(memory)'
+        echo '#define REDIST_YIELD() hook_yield()'
+        echo '#define REDIST_ASSERT(condition) ((void)0)'
+        source_of redist_plan.h
+    } >hooks_redist_plan.h.c
+    write_units
+}
+
+# Two units that both use a layout (and a plan), so that what the headers define is really there twice.
+write_units() {
+    for unit in first second; do
+        {
+            echo '#include "redist.h"'
+            echo "int64_t ${unit}_unit(int64_t n);"
+            echo "int64_t ${unit}_unit(int64_t n) { redist_layout x = redist_layout_1d(redist_cyclic(n, 2));"
+            echo "    return redist_layout_check(&x) + redist_layout_alloc(&x, 1); }"
+        } >${unit}_redist.h.c
+        sed 's/redist\.h/redist_plan.h/; s/return/redist_plan *plan = NULL; return n < 0 ? redist_plan_free(\&plan) :/' \
+            ${unit}_redist.h.c >${unit}_redist_plan.h.c
+    done
+    {
+        echo '#include <stdint.h>'
+        echo 'int64_t first_unit(int64_t n);'
+        echo 'int64_t second_unit(int64_t n);'
+        echo 'int main(void) { return first_unit(10) != 5 || second_unit(11) != 5; }'
+    } >main.c
+}
+
+# ---- compiling ----
+
+compile() { # compiler standard source header flags... : an object of the same name
+    compiler=$1 standard=$2 source=$3 header=$4
+    shift 4
+    language=c
+    case $standard in *++*) language=c++ ;; *) set -- -Wc++-compat "$@" ;; esac
+    check "$compiler -std=$standard $* $source" $compiler -x $language -std=$standard $warnings -I"$root" $(flags_of $header) "$@" \
+        -c "$source" -o "$source.o"
+}
+
+compile_orders() { # compiler standard
+    for header in redist.h redist_plan.h; do
+        compile $1 $2 alone_$header.c $header -O2
+        compile $1 $2 twice_$header.c $header
+    done
+    compile $1 $2 forward_redist_plan.h.c redist_plan.h
+    compile $1 $2 backward_redist_plan.h.c redist_plan.h
+}
+
+compile_options() { # compiler standard
+    for header in redist.h redist_plan.h; do
+        compile $1 $2 alone_$header.c $header -O0
+        compile $1 $2 alone_$header.c $header -DREDIST_API=static -Wno-unused-function
+        compile $1 $2 alone_$header.c $header -DREDIST_MAX_DIMS=4 -O2
+    done
+    compile $1 $2 hooks_redist_plan.h.c redist_plan.h
+}
+
+compile_with() { # compiler standards...
+    compiler_name=$1
+    shift
+    if have "$compiler_name"; then
+        compile_options "$compiler_name" "$1"
+        for each in "$@"; do compile_orders "$compiler_name" "$each"; done
+    else
+        skip "no $compiler_name"
+    fi
+}
+
+# ---- symbols ----
+
+# No name that another file could see (but the unit's own), and nothing writable. Without -fno-pie constant
+# tables of pointers are relocated at load and nm calls them data.
+no_symbols() { # object
+    nm "$1" >symbols || return 1
+    cat symbols
+    ! grep -E ' [TDBRCGSVWuiw] ' symbols | grep -vE ' (structure_unit|[a-z]+_unit)$' | grep -q . && ! grep -qE ' [dbDBCGgSs] ' symbols
+}
+
+check_symbols() { # compiler header flag
+    compile "$1" c99 alone_$2.c $2 -fno-pie -fno-pic $3
+    check "$1: symbols of $2 $3" no_symbols alone_$2.c.o
+}
+
+# The check above must be able to fail: functions kept by force are there, and all of them local.
+check_kept() { # header
+    check "gcc: nothing kept of $1" sh -c "nm alone_$1.c.o | grep -qE ' t redist_'"
+}
+
+check_all_symbols() {
+    have nm || { skip "no nm"; return; }
+    for header in redist.h redist_plan.h; do
+        if have clang; then check_symbols clang $header -O0; fi
+        if have gcc; then
+            check_symbols gcc $header "-fkeep-inline-functions"
+            check_kept $header
+        fi
+    done
+}
+
+# ---- linking ----
+
+check_linked() { # compiler of the units, header, linker
+    for unit in first second; do compile "$1" c99 ${unit}_$2.c $2 -O1; done
+    rm -f linked
+    check "$1: two units with $2 linked" $3 -o linked main.c first_$2.c.o second_$2.c.o
+    case $2 in redist.h) check "$1: two units with $2 run" ./linked ;; esac
+}
+
+# One C unit and one C++ unit with the same header.
+check_mixed() { # C compiler, C++ compiler
+    compile "$1" c99 first_redist.h.c redist.h -O1
+    sed 's/^int64_t second_unit/extern "C" &/' second_redist.h.c >mixed_redist.h.c
+    compile "$2" c++11 mixed_redist.h.c redist.h -O1
+    rm -f linked
+    check "$1 and $2: linked" $1 -o linked main.c first_redist.h.c.o mixed_redist.h.c.o
+    check "$1 and $2: run" ./linked
+}
+
+check_all_links() {
+    for compiler_name in gcc clang; do
+        if have $compiler_name; then
+            check_linked $compiler_name redist.h $compiler_name
+            check_linked $compiler_name redist_plan.h "$MPICC"
+        fi
+    done
+    if have gcc && have g++; then check_mixed gcc g++; fi
+    if have clang && have clang++; then check_mixed clang clang++; fi
+}
+
+write_sources
+compile_with gcc c99 c11
+compile_with clang c99 c11
+compile_with g++ c++11 c++17
+compile_with clang++ c++11 c++17
+check_all_symbols
+check_all_links
+cd "$root" && rm -rf "$work"
+echo "structure.sh: $passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

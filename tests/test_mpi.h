@@ -1,0 +1,65 @@
+/* redist tests: test cases that all ranks of MPI_COMM_WORLD judge together. MIT licence, see LICENSE. */
+#ifndef TEST_MPI_H
+#define TEST_MPI_H
+
+#include <mpi.h>
+#include <sched.h>
+
+#include "test.h"
+
+/* More ranks than cores run at full speed only when a wait yields the processor. */
+static inline void test_wait(MPI_Request *request)
+{
+    int done = 0, tries = 0;
+    while (MPI_Test(request, &done, MPI_STATUS_IGNORE), !done)
+        if (++tries > 20)
+            sched_yield();
+}
+
+static inline int test_sum(int value)
+{
+    int sum = 0;
+    MPI_Request request;
+    MPI_Iallreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+    test_wait(&request);
+    return sum;
+}
+
+static inline int test_rank(void)
+{
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+
+static inline int test_size(void)
+{
+    int size;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    return size;
+}
+
+/* One test case for all ranks: it passes when every rank says ok. Collective; counted on rank 0. */
+static inline int test_case_all(int ok, const char *format, ...)
+{
+    int bad = test_sum(!ok);
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (test_rank() == 0)
+        test_case(bad == 0, "%s (%d of %d ranks)", text, bad, test_size());
+    return bad == 0;
+}
+
+/* Rank 0 prints the report line. Returns the exit status, the same on every rank. */
+static inline int test_report_all(const char *name)
+{
+    if (test_rank() == 0)
+        test_report(name);
+    fflush(stdout);
+    return test_sum((int)test_failed) != 0;
+}
+
+#endif
