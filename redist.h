@@ -401,7 +401,7 @@ REDIST_API const redist_priv_sentence *redist_priv_sentence_of(int kind)
         {REDIST_ERR_LAYOUT, "block is ", ", must be at least 1"},
         {REDIST_ERR_LAYOUT, "the coordinate of block 0 is ", ", must be at least 0 and less than the processes"},
         {REDIST_ERR_LAYOUT, "cuts is NULL for ", " processes"},
-        {REDIST_ERR_LAYOUT, "cuts must start at 0 and never fall, but do not at cut ", ""},
+        {REDIST_ERR_LAYOUT, "cuts must start at 0 and never fall, but one is ", ""},
         {REDIST_ERR_LAYOUT, "a builder was given axis ", ", which the layout does not have"},
         {REDIST_ERR_LAYOUT, "a halo is ", " wide, must be at least 0 and at most 2^62"},
         {REDIST_ERR_LAYOUT, "the allocated extent is ", ", less than what must fit"},
@@ -523,7 +523,7 @@ REDIST_API redist_priv_fault redist_priv_cuts_fault(const redist_axis *x)
         return redist_priv_fault_at(REDIST_PRIV_NO_CUTS, -1, x->procs);
     for (k = 0; k <= x->procs; k++)
         if (k == 0 ? x->cuts[0] != 0 : x->cuts[k] < x->cuts[k - 1])
-            return redist_priv_fault_at(REDIST_PRIV_BAD_CUT, -1, k);
+            return redist_priv_fault_at(REDIST_PRIV_BAD_CUT, -1, x->cuts[k]);
     return redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
 }
 

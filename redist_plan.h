@@ -681,9 +681,12 @@ REDIST_API char *redist_priv_array(const redist_plan *p, int own)
     return (char *)(uintptr_t)(p->side[own].fixed ? fixed : p->side[own].array[0]);
 }
 
-/* Where a side's messages lie when they lie in one piece of memory. */
+/* Where a side's messages lie when they lie in one piece of memory; NULL when there are none, because MPI refuses to
+   send from the memory it receives into, even nothing. */
 REDIST_API char *redist_priv_memory(const redist_plan *p, int own)
 {
+    if (p->side[own].peers == 0)
+        return NULL;
     return p->side[own].staging != NULL ? p->side[own].staging : redist_priv_array(p, own);
 }
 
@@ -1221,15 +1224,19 @@ REDIST_API int redist_priv_alltoallw_commit(redist_plan *p)
     return redist_priv_alltoallw_persists(p) ? redist_priv_alltoallw_post(p) : REDIST_OK;
 }
 
+/* In place, what stays must be out of the way before the first message arrives in the array. */
 REDIST_API int redist_priv_alltoallw_start(redist_plan *p)
 {
     int own, code = REDIST_OK;
     redist_priv_copy_staged(p, REDIST_PRIV_FROM);
     for (own = 0; own < 2 && code == REDIST_OK; own++)
         code = redist_priv_address_types(p, own);
+    if (p->options.in_place)
+        redist_priv_copy_kept(p);
     if (code == REDIST_OK)
         code = redist_priv_collective_start(p, redist_priv_alltoallw_post);
-    redist_priv_copy_kept(p);
+    if (!p->options.in_place)
+        redist_priv_copy_kept(p);
     return code;
 }
 

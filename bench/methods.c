@@ -607,18 +607,29 @@ static int packed_prepare(entry *e, int method)
     return 1;
 }
 
+/* Runs the loops of the element type over the messages that are not empty. */
+static void pack_all(const packed_messages *m, const contest *c, const void *array)
+{
+    for (int peer = 0; peer < c->bench->ranks; peer++)
+        if (m->counts[peer] > 0)
+            pack_loops[c->what->type](&m->parts[peer], array, m->buffer + (size_t)m->displacements[peer] * c->element);
+}
+
+static void unpack_all(const packed_messages *m, const contest *c, void *array)
+{
+    for (int peer = 0; peer < c->bench->ranks; peer++)
+        if (m->counts[peer] > 0)
+            unpack_loops[c->what->type](&m->parts[peer], m->buffer + (size_t)m->displacements[peer] * c->element, array);
+}
+
 static void packed_run(entry *e)
 {
     packed_exchange *x = e->state;
     const contest *c = e->contest;
-    for (int peer = 0; peer < c->bench->ranks; peer++)
-        pack_loops[c->what->type](&x->send.parts[peer], e->from,
-                                  x->send.buffer + (size_t)x->send.displacements[peer] * c->element);
+    pack_all(&x->send, c, e->from);
     MPI_Alltoallv(x->send.buffer, x->send.counts, x->send.displacements, c->datatype, x->receive.buffer, x->receive.counts,
                   x->receive.displacements, c->datatype, MPI_COMM_WORLD);
-    for (int peer = 0; peer < c->bench->ranks; peer++)
-        unpack_loops[c->what->type](&x->receive.parts[peer],
-                                    x->receive.buffer + (size_t)x->receive.displacements[peer] * c->element, e->to);
+    unpack_all(&x->receive, c, e->to);
 }
 
 static void packed_finish(entry *e)

@@ -69,12 +69,9 @@ static void print(const redist_layout *x, int *good)
     }
 }
 
-static void check_survival(const redist_layout *x, const char *what)
+static void check_refusals(const redist_layout *x, const char *what)
 {
     int good = 1;
-    query(x, &good);
-    test_case(good, "%s: queries answer nothing", what);
-    good = 1;
     build_on(*x, &good);
     test_case(good, "%s: builders keep it bad", what);
     good = 1;
@@ -83,6 +80,13 @@ static void check_survival(const redist_layout *x, const char *what)
     good = 1;
     print(x, &good);
     test_case(good, "%s: print", what);
+}
+
+static void check_no_answers(const redist_layout *x, const char *what)
+{
+    int good = 1;
+    query(x, &good);
+    test_case(good, "%s: queries answer nothing", what);
 }
 
 /* ---- check and explain ---- */
@@ -100,7 +104,7 @@ static int mentions(const char *text, const char *number)
 }
 
 /* axis NOT_SAID: the sentence need not name one; value NULL: need not quote one. */
-static void expect(const char *what, redist_layout x, int code, int axis, const char *value)
+static void expect_told(const char *what, redist_layout x, int code, int axis, const char *value)
 {
     char text[512] = "", wanted[32];
     int found = redist_layout_check(&x), explained = redist_layout_explain(&x, text, sizeof text);
@@ -110,7 +114,13 @@ static void expect(const char *what, redist_layout x, int code, int axis, const 
     snprintf(wanted, sizeof wanted, "axis %d", axis);
     test_case(axis == NOT_SAID || strstr(text, wanted) != NULL, "%s: \"%s\" lacks \"%s\"", what, text, wanted);
     test_case(value == NULL || mentions(text, value), "%s: \"%s\" lacks the value %s", what, text, value ? value : "");
-    check_survival(&x, what);
+    check_refusals(&x, what);
+}
+
+static void expect(const char *what, redist_layout x, int code, int axis, const char *value)
+{
+    expect_told(what, x, code, axis, value);
+    check_no_answers(&x, what);
 }
 
 static redist_layout beside(redist_axis bad)
@@ -230,8 +240,19 @@ static void expect_bad_ranks(void)
     expect("first rank -6", redist_from_rank(fine(), -6), REDIST_ERR_RANK, NOT_SAID, "-6");
     expect("first rank beyond all", redist_from_rank(fine(), INT_MAX), ANY_ERROR, NOT_SAID, NULL);
     expect("first rank of the lowest number", redist_from_rank(fine(), INT_MIN), REDIST_ERR_RANK, NOT_SAID, NULL);
-    expect("rank 8 twice", redist_on_ranks(fine(), repeated), REDIST_ERR_RANK, NOT_SAID, "8");
-    expect("rank -7", redist_on_ranks(fine(), negative), REDIST_ERR_RANK, NOT_SAID, "-7");
+    expect_told("rank 8 twice", redist_on_ranks(fine(), repeated), REDIST_ERR_RANK, NOT_SAID, "8");
+    expect_told("rank -7", redist_on_ranks(fine(), negative), REDIST_ERR_RANK, NOT_SAID, "-7");
+    expect("ranks that are not there", redist_on_ranks(fine(), NULL), ANY_ERROR, NOT_SAID, NULL);
+}
+
+/* Queries do not look at listed ranks again: they answer as if the list were right. */
+static void check_answers_with_listed_ranks(void)
+{
+    static const int repeated[] = { 4, 8, 5, 9, 8, 7 };
+    redist_layout x = redist_on_ranks(fine(), repeated);
+    const int64_t index[2] = { 9, 2 };
+    test_case(redist_places(&x) == 6 && redist_layout_owner(&x, index) == 7, "rank 8 twice: the owner on rank 7");
+    test_case(redist_layout_alloc(&x, 7) == 10 && redist_layout_alloc(&x, 6) == 0, "rank 8 twice: what rank 7 allocates");
 }
 
 static void expect_overflow(void)
@@ -368,6 +389,7 @@ int main(void)
     expect_bad_views();
     expect_bad_sections();
     expect_bad_ranks();
+    check_answers_with_listed_ranks();
     expect_overflow();
     expect_bad_scalapack();
     expect_fault_to_stay();

@@ -86,7 +86,7 @@ static int stats_agree(const exchange *e, const redist_stats *s)
 /* Whether the statistics of all ranks add up to the traffic on paper. */
 static int stats_add_up(const exchange *e, const redist_stats *s)
 {
-    redist_traffic t;
+    redist_traffic t = {0, 0, 0, 0, 0, 0, 0, 0};
     int each = (int)e->bytes * e->count;
     int code = redist_traffic_between(&e->layouts[0], &e->layouts[1], &t);
     int sends = test_sum((int)s->sends), receives = test_sum((int)s->receives), kept = test_sum((int)s->bytes_kept);

@@ -78,7 +78,7 @@ int main(int count, char **arguments)
     int seed, pairs, first, k, s;
     MPI_Init(&count, &arguments);
     seed = count > 1 ? atoi(arguments[1]) : 1;
-    pairs = count > 2 ? atoi(arguments[2]) : 400;
+    pairs = count > 2 ? atoi(arguments[2]) : test_size() <= 4 ? 500 : 200;
     first = count > 3 ? atoi(arguments[3]) : 0;
     e = exchange_new(MPI_COMM_WORLD);
     make_types(types);
