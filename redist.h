@@ -43,6 +43,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined __SSE2__ && !defined REDIST_NO_STREAMING
+#include <emmintrin.h>
+#define REDIST_PRIV_STREAMS 1
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -66,6 +71,10 @@ extern "C" {
 #ifndef REDIST_MALLOC
 #define REDIST_MALLOC(bytes) malloc(bytes) /* NULL is answered by REDIST_ERR_MEMORY, never by a crash */
 #define REDIST_FREE(pointer) free(pointer)
+#endif
+
+#ifndef REDIST_STREAM_BYTES
+#define REDIST_STREAM_BYTES 4194304 /* arrays from here on are written around the caches; REDIST_NO_STREAMING: none */
 #endif
 
 #ifndef REDIST_ASSERT
@@ -611,7 +620,7 @@ REDIST_API void redist_cuts_remainder_first(int64_t n, int procs, int64_t *cuts)
 /* Index of the whole axis of view index i, -1 when i is outside the view. */
 REDIST_API int64_t redist_priv_axis_index(const redist_axis *x, int64_t i)
 {
-    return i < 0 || i >= x->count ? -1 : x->start + i * x->step;
+    return x == NULL || i < 0 || i >= x->count ? -1 : x->start + i * x->step;
 }
 
 REDIST_API int redist_owner(const redist_axis *x, int64_t i)
@@ -632,7 +641,7 @@ REDIST_API int64_t redist_local(const redist_axis *x, int64_t i)
 REDIST_API int64_t redist_global(const redist_axis *x, int coord, int64_t l)
 {
     int64_t g, i, mine;
-    if (x->count == 0 || coord < 0 || coord >= x->procs || l < 0 || l >= redist_priv_size(x, coord))
+    if (x == NULL || x->count == 0 || coord < 0 || coord >= x->procs || l < 0 || l >= redist_priv_size(x, coord))
         return -1;
     mine = redist_priv_first_block(x, coord);
     if (x->kind == REDIST_PRIV_CYCLIC)
@@ -673,7 +682,7 @@ REDIST_API int64_t redist_priv_count_steps(const redist_axis *x, int coord, int6
 REDIST_API int64_t redist_count(const redist_axis *x, int coord)
 {
     int64_t low, last;
-    if (x->count == 0 || coord < 0 || coord >= x->procs)
+    if (x == NULL || x->count == 0 || coord < 0 || coord >= x->procs)
         return 0;
     last = x->start + (x->count - 1) * x->step;
     low = redist_priv_min(x->start, last);
@@ -1598,6 +1607,7 @@ typedef struct {
     int ndim;
     int64_t elements;
     const redist_priv_runs *axis[REDIST_MAX_DIMS];
+    int64_t begin[REDIST_MAX_DIMS], end[REDIST_MAX_DIMS]; /* the packed positions to copy; all of them by default */
     int64_t stride[REDIST_PRIV_SIDES][REDIST_MAX_DIMS];
     int64_t origin[REDIST_PRIV_SIDES];
 } redist_priv_message;
@@ -1696,6 +1706,7 @@ REDIST_API redist_priv_message redist_priv_message_of(const redist_priv_neighbou
     redist_priv_slow_to_fast(from, from->memory_order, axes);
     for (d = n->ndim - 1; d >= 0; d--) {
         m.stride[REDIST_PRIV_PACKED][axes[d]] = m.elements;
+        m.end[d] = m.axis[d]->elements;
         m.elements *= m.axis[axes[d]]->elements;
     }
     return m;
@@ -1718,12 +1729,53 @@ enum { REDIST_PRIV_MAX_LOOPS = REDIST_PRIV_LEVELS * REDIST_MAX_DIMS + 2 };
 
 /* Loops around a unit of contiguous bytes, the outermost first. */
 typedef struct {
-    int loops;
+    int loops, stream; /* stream: write past the caches */
     int64_t unit;
     redist_priv_loop loop[REDIST_PRIV_MAX_LOOPS];
 } redist_priv_box;
 
-enum { REDIST_PRIV_LINE = 64, REDIST_PRIV_HOT = 16384 }; /* bytes of a cache line; what stays in the fastest cache */
+/* Bytes: a cache line; a bench on the stack where lines are put together; what stays in the fastest cache; and the
+   shortest contiguous write for which streaming pays. */
+enum { REDIST_PRIV_LINE = 64, REDIST_PRIV_BENCH = 4096, REDIST_PRIV_HOT = 16384, REDIST_PRIV_LONG = 256 };
+
+/* Copies contiguous bytes, around the caches where the processor can: a plain store first reads the line it writes. */
+REDIST_API void redist_priv_stream(char *to, const char *from, int64_t bytes)
+{
+#ifdef REDIST_PRIV_STREAMS
+    const int64_t head = redist_priv_min((int64_t)(-(uintptr_t)to % REDIST_PRIV_LINE), bytes);
+    int64_t k;
+    memcpy(to, from, (size_t)head);
+    for (k = head; k + REDIST_PRIV_LINE <= bytes; k += REDIST_PRIV_LINE) {
+        const __m128i a = _mm_loadu_si128((const __m128i *)(const void *)(from + k));
+        const __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(from + k + 16));
+        const __m128i c = _mm_loadu_si128((const __m128i *)(const void *)(from + k + 32));
+        const __m128i d = _mm_loadu_si128((const __m128i *)(const void *)(from + k + 48));
+        _mm_stream_si128((__m128i *)(void *)(to + k), a);
+        _mm_stream_si128((__m128i *)(void *)(to + k + 16), b);
+        _mm_stream_si128((__m128i *)(void *)(to + k + 32), c);
+        _mm_stream_si128((__m128i *)(void *)(to + k + 48), d);
+    }
+    memcpy(to + k, from + k, (size_t)(bytes - k));
+#else
+    memcpy(to, from, (size_t)bytes);
+#endif
+}
+
+/* Makes streamed bytes visible before whatever this thread writes next. */
+REDIST_API void redist_priv_stream_end(void)
+{
+#ifdef REDIST_PRIV_STREAMS
+    _mm_sfence();
+#endif
+}
+
+REDIST_API void redist_priv_write(char *to, const char *from, int64_t bytes, int stream)
+{
+    if (stream && bytes >= REDIST_PRIV_LONG)
+        redist_priv_stream(to, from, bytes);
+    else
+        memcpy(to, from, (size_t)bytes);
+}
 
 /* Two loops around a unit whose size the compiler knows; either side contiguous in the inner loop, or none. */
 #define REDIST_PRIV_COPY_LOOPS(unit, from_step, to_step)                                                              \
@@ -1762,10 +1814,45 @@ REDIST_API void redist_priv_copy_units(int64_t unit, redist_priv_loop outer, red
     }
 }
 
+/* Long units, each written as one. */
+REDIST_API void redist_priv_copy_long(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
+                                      char *to)
+{
+    int64_t i, j;
+    for (j = 0; j < outer.n; j++)
+        for (i = 0; i < inner.n; i++)
+            redist_priv_stream(to + j * outer.to + i * inner.to, from + j * outer.from + i * inner.from, unit);
+}
+
+/* Two loops of which the inner makes contiguous bytes at the destination. They are put together on a bench in the
+   fastest cache, in the order in which the source's lines lie, and then written in long pieces: every line of either
+   side is visited once while hot. A tile is one line of the source wide where the loops cross, else one row. */
+REDIST_API void redist_priv_copy_bench(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
+                                       char *to, int crossed, int stream)
+{
+    char bench[REDIST_PRIV_BENCH];
+    const int64_t rows = crossed ? redist_priv_max(REDIST_PRIV_LINE / unit, 1) : 1;
+    const int64_t columns = redist_priv_max(REDIST_PRIV_BENCH / rows / unit, 1);
+    redist_priv_loop row, column;
+    int64_t i, j, k;
+    for (i = 0; i < inner.n; i += columns)
+        for (j = 0; j < outer.n; j += rows) {
+            row.n = redist_priv_min(rows, outer.n - j);
+            row.from = outer.from;
+            row.to = columns * unit;
+            column.n = redist_priv_min(columns, inner.n - i);
+            column.from = inner.from;
+            column.to = unit;
+            redist_priv_copy_units(unit, crossed ? column : row, crossed ? row : column,
+                                   from + j * outer.from + i * inner.from, bench);
+            for (k = 0; k < row.n; k++)
+                redist_priv_write(to + (j + k) * outer.to + i * unit, bench + k * row.to, column.n * unit, stream);
+        }
+}
+
 REDIST_API int64_t redist_priv_abs(int64_t a) { return a < 0 ? -a : a; }
 
-/* Two loops that cross: the inner is the destination's fast one, the outer the source's. Square tiles of one cache line
-   a side let every line be read and written once while it is hot. */
+/* Two loops that cross, the inner the destination's fast one but not contiguous: square tiles of one line a side. */
 REDIST_API void redist_priv_copy_tiles(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
                                        char *to)
 {
@@ -1779,6 +1866,22 @@ REDIST_API void redist_priv_copy_tiles(int64_t unit, redist_priv_loop outer, red
             redist_priv_copy_units(unit, tall, wide, from + j * outer.from + i * inner.from,
                                    to + j * outer.to + i * inner.to);
         }
+}
+
+/* Chooses the way to copy two loops of a box. */
+REDIST_API void redist_priv_copy_pair(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
+                                      const char *from, char *to, int crossed)
+{
+    const int64_t unit = box->unit;
+    const int contiguous = inner.to == unit && unit < REDIST_PRIV_LINE;
+    if (box->stream && unit >= REDIST_PRIV_LONG)
+        redist_priv_copy_long(unit, outer, inner, from, to);
+    else if (contiguous && (crossed || (box->stream && inner.n * unit >= REDIST_PRIV_LONG)))
+        redist_priv_copy_bench(unit, outer, inner, from, to, crossed, box->stream);
+    else if (crossed)
+        redist_priv_copy_tiles(unit, outer, inner, from, to);
+    else
+        redist_priv_copy_units(unit, outer, inner, from, to);
 }
 
 REDIST_API void redist_priv_add_loop(redist_priv_box *box, int64_t n, int64_t from, int64_t to)
@@ -1825,7 +1928,7 @@ REDIST_API void redist_priv_merge_loops(redist_priv_box *box)
     }
 }
 
-/* Puts the source's fastest loop next to the innermost; returns whether they are two. */
+/* Puts the source's fastest loop next to the innermost; returns whether they are two, and the unit is short. */
 REDIST_API int redist_priv_cross_loops(redist_priv_box *box)
 {
     const int last = box->loops - 1;
@@ -1834,13 +1937,13 @@ REDIST_API int redist_priv_cross_loops(redist_priv_box *box)
     for (k = 0; k < last; k++)
         if (redist_priv_abs(box->loop[k].from) < redist_priv_abs(box->loop[fast].from))
             fast = k;
-    if (fast == last)
+    if (fast == last || box->unit >= REDIST_PRIV_LINE)
         return 0;
     loop = box->loop[fast];
     for (k = fast; k < last - 1; k++)
         box->loop[k] = box->loop[k + 1];
     box->loop[last - 1] = loop;
-    return box->unit < REDIST_PRIV_LINE;
+    return 1;
 }
 
 /* Copies a box; its loops may come in any order, and are put in a good one. */
@@ -1857,10 +1960,7 @@ REDIST_API void redist_priv_copy_box(redist_priv_box *box, const char *from, cha
     if (box->loops > 0)
         outer = box->loop[--box->loops];
     do {
-        if (crossed)
-            redist_priv_copy_tiles(box->unit, outer, inner, from, to);
-        else
-            redist_priv_copy_units(box->unit, outer, inner, from, to);
+        redist_priv_copy_pair(box, outer, inner, from, to, crossed);
         for (k = box->loops - 1; k >= 0; k--) {
             const redist_priv_loop *loop = &box->loop[k];
             from += loop->from;
@@ -1888,32 +1988,67 @@ typedef struct {
 REDIST_API void redist_priv_copy_axes(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
                                       const char *from, char *to);
 
-/* Copies what lies under `n2` repetitions of one run, from repetition `begin` on. */
+/* Copies what lies under one run: adds its loops to the box, or walks them. */
 REDIST_API void redist_priv_copy_run(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
-                                     const redist_priv_run *run, int64_t begin, int64_t n2, const char *from, char *to)
+                                     const redist_priv_run *run, const char *from, char *to)
+{
+    const int d = c->axis[depth], walk = c->walk && depth < c->split;
+    redist_priv_loop loop[REDIST_PRIV_LEVELS];
+    redist_priv_box box = *outer;
+    int64_t i, j, k;
+    int level;
+    from += run->at[c->from] * c->message->stride[c->from][d] * c->bytes;
+    to += run->at[c->to] * c->message->stride[c->to][d] * c->bytes;
+    for (level = REDIST_PRIV_LEVELS - 1; level >= 0; level--) {
+        loop[level].n = run->n[level];
+        loop[level].from = run->stride[level][c->from] * c->message->stride[c->from][d] * c->bytes;
+        loop[level].to = run->stride[level][c->to] * c->message->stride[c->to][d] * c->bytes;
+        if (!walk) {
+            redist_priv_add_loop(&box, loop[level].n, loop[level].from, loop[level].to);
+            loop[level].n = 1;
+        }
+    }
+    for (k = 0; k < loop[2].n; k++)
+        for (j = 0; j < loop[1].n; j++)
+            for (i = 0; i < loop[0].n; i++)
+                redist_priv_copy_axes(c, depth + 1, &box, from + k * loop[2].from + j * loop[1].from + i * loop[0].from,
+                                      to + k * loop[2].to + j * loop[1].to + i * loop[0].to);
+}
+
+/* The part of a run from repetition `first` of a level to before `last`. */
+REDIST_API redist_priv_run redist_priv_part(const redist_priv_run *run, int level, int64_t first, int64_t last)
+{
+    redist_priv_run part = *run;
+    int side;
+    part.n[level] = last - first;
+    for (side = 0; side < REDIST_PRIV_SIDES; side++)
+        part.at[side] += first * run->stride[level][side];
+    return part;
+}
+
+/* Copies the part of a run whose packed positions lie in the message's window: the repetitions of `level` that do as a
+   whole, and from the one before and the one after, repetitions of the level below. */
+REDIST_API void redist_priv_copy_window(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
+                                        const redist_priv_run *run, int level, const char *from, char *to)
 {
     const int d = c->axis[depth];
-    const int64_t a = c->message->stride[c->from][d] * c->bytes, b = c->message->stride[c->to][d] * c->bytes;
-    const int walk = c->walk && depth < c->split;
-    redist_priv_box box = *outer;
-    int64_t n[REDIST_PRIV_LEVELS], i, j, k;
-    int level;
-    n[0] = run->n[0];
-    n[1] = run->n[1];
-    n[2] = n2;
-    from += (run->at[c->from] + begin * run->stride[2][c->from]) * a;
-    to += (run->at[c->to] + begin * run->stride[2][c->to]) * b;
-    for (level = REDIST_PRIV_LEVELS - 1; level >= 0 && !walk; level--) {
-        redist_priv_add_loop(&box, n[level], run->stride[level][c->from] * a, run->stride[level][c->to] * b);
-        n[level] = 1;
+    const int64_t begin = c->message->begin[d] - run->at[REDIST_PRIV_PACKED];
+    const int64_t end = c->message->end[d] - run->at[REDIST_PRIV_PACKED];
+    const int64_t n = run->n[level], stride = redist_priv_max(run->stride[level][REDIST_PRIV_PACKED], 1);
+    const int64_t length = level == 0 ? 1 : level == 1 ? run->n[0] : run->n[0] * run->n[1];
+    const int64_t first = redist_priv_clamp(redist_priv_ceil_div(begin, stride), 0, n);
+    const int64_t last = redist_priv_clamp(redist_priv_floor_div(end - length, stride) + 1, 0, n);
+    redist_priv_run part;
+    int64_t k;
+    if (first < last) {
+        part = redist_priv_part(run, level, first, last);
+        redist_priv_copy_run(c, depth, outer, &part, from, to);
     }
-    for (k = 0; k < n[2]; k++)
-        for (j = 0; j < n[1]; j++)
-            for (i = 0; i < n[0]; i++)
-                redist_priv_copy_axes(
-                    c, depth + 1, &box,
-                    from + (k * run->stride[2][c->from] + j * run->stride[1][c->from] + i * run->stride[0][c->from]) * a,
-                    to + (k * run->stride[2][c->to] + j * run->stride[1][c->to] + i * run->stride[0][c->to]) * b);
+    for (k = first - 1; level > 0 && k <= last && k < n; k = k < last ? redist_priv_max(last, k + 1) : k + 1)
+        if (k >= 0 && (k < first || k >= last) && k * stride < end && k * stride + length > begin) {
+            part = redist_priv_part(run, level, k, k + 1);
+            redist_priv_copy_window(c, depth, outer, &part, level - 1, from, to);
+        }
 }
 
 /* How many repetitions of a superblock fit the fastest cache; all of them while nothing else touches the lines. */
@@ -1928,22 +2063,31 @@ REDIST_API int64_t redist_priv_hot_repeats(const redist_priv_copier *c, int dept
 REDIST_API void redist_priv_copy_axes(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
                                       const char *from, char *to)
 {
+    const redist_priv_message *m = c->message;
     const redist_priv_runs *list;
-    int64_t begin, hot, r, most = 1;
     redist_priv_box box;
-    if (depth == c->message->ndim) {
+    int64_t begin, hot, r, most = 1;
+    int d;
+    if (depth == m->ndim) {
         box = *outer;
         redist_priv_copy_box(&box, from, to);
         return;
     }
-    list = c->message->axis[c->axis[depth]];
+    d = c->axis[depth];
+    list = m->axis[d];
     hot = redist_priv_hot_repeats(c, depth, list);
     for (begin = 0; begin < most; begin += redist_priv_min(hot, most - begin))
         for (r = 0; r < list->runs; r++) {
-            const redist_priv_run *run = &list->run[r];
-            most = redist_priv_max(most, run->n[2]);
-            if (begin < run->n[2])
-                redist_priv_copy_run(c, depth, outer, run, begin, redist_priv_min(hot, run->n[2] - begin), from, to);
+            const int64_t n = list->run[r].n[2];
+            redist_priv_run run;
+            most = redist_priv_max(most, n);
+            if (begin >= n)
+                continue;
+            run = redist_priv_part(&list->run[r], 2, begin, begin + redist_priv_min(hot, n - begin));
+            if (m->begin[d] == 0 && m->end[d] == list->elements)
+                redist_priv_copy_run(c, depth, outer, &run, from, to);
+            else
+                redist_priv_copy_window(c, depth, outer, &run, REDIST_PRIV_LEVELS - 1, from, to);
         }
 }
 
@@ -1957,9 +2101,10 @@ REDIST_API int redist_priv_fastest(const redist_priv_message *m, int side)
     return fastest < 0 ? m->ndim - 1 : fastest;
 }
 
-/* Copies a message from one of its sides to another; `from` and `to` point at the beginnings of the arrays. */
+/* Copies a message, or its window, from one of its sides to another; `from` and `to` point at the beginnings of the
+   arrays. stream: the destination will not be read while it could still be in a cache. */
 REDIST_API void redist_priv_copy(const redist_priv_message *m, int from_side, const void *from, int to_side, void *to,
-                                 size_t element_bytes)
+                                 size_t element_bytes, int stream)
 {
     redist_priv_copier c;
     redist_priv_box box;
@@ -1982,10 +2127,16 @@ REDIST_API void redist_priv_copy(const redist_priv_message *m, int from_side, co
     for (a = c.split; a < m->ndim; a++)
         c.walk |= m->axis[c.axis[a]]->runs > 1;
     box.loops = 0;
+    box.stream = stream;
     box.unit = c.bytes;
     redist_priv_copy_axes(&c, 0, &box, (const char *)from + m->origin[from_side] * c.bytes,
                           (char *)to + m->origin[to_side] * c.bytes);
+    if (stream)
+        redist_priv_stream_end();
 }
+
+/* Whether so many bytes, written at once, would drive everything else out of the caches. */
+REDIST_API int redist_priv_streams(int64_t bytes) { return bytes >= REDIST_STREAM_BYTES; }
 
 /* ------------------------------------------------------------------------------------------------- on paper (bodies) */
 
@@ -2188,7 +2339,7 @@ REDIST_API int redist_priv_move_place(const redist_layout *from, int place, cons
         redist_priv_store(&m, REDIST_PRIV_FROM, &from_storage);
         redist_priv_store(&m, REDIST_PRIV_TO, &to_storage);
         redist_priv_copy(&m, REDIST_PRIV_FROM, from_array, REDIST_PRIV_TO, to_arrays[redist_priv_place_of(to, to_coords)],
-                         element_bytes);
+                         element_bytes, redist_priv_streams(to_storage.size * (int64_t)element_bytes));
     }
     redist_priv_neighbours_free(&n);
     return code;

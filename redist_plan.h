@@ -244,6 +244,7 @@ typedef struct {
 typedef struct {
     int holds;                   /* this rank holds a place of the layout */
     int fixed;                   /* all ranks use the arrays given in the options */
+    int streams;                 /* arrays are so large that they are written around the caches */
     int64_t owned, array_bytes;  /* elements it owns there; bytes of one array */
     redist_priv_storage storage;
     redist_priv_neighbours neighbours;
@@ -619,6 +620,7 @@ REDIST_API int redist_priv_open_side(redist_plan *p, int own)
         s->owned *= redist_count(&layout->dim[d].axis, coords[d]);
     s->storage = redist_priv_storage_at(layout, coords);
     s->array_bytes = s->storage.size * p->element_bytes;
+    s->streams = redist_priv_streams(s->array_bytes * p->arrays);
     return redist_priv_neighbours_of(layout, coords, own, redist_priv_layout(p, !own), &s->neighbours);
 }
 
@@ -699,7 +701,8 @@ REDIST_API void redist_priv_copy_arrays(const redist_plan *p, const redist_priv_
     for (a = 0; a < p->arrays; a++) {
         const void *from = from_side == REDIST_PRIV_FROM ? p->pointers[a] : packed + a * bytes;
         const void *to = to_side == REDIST_PRIV_TO ? p->pointers[p->arrays + a] : packed + a * bytes;
-        redist_priv_copy(m, from_side, from, to_side, (void *)(uintptr_t)to, (size_t)p->element_bytes);
+        redist_priv_copy(m, from_side, from, to_side, (void *)(uintptr_t)to, (size_t)p->element_bytes,
+                         to_side == REDIST_PRIV_TO && p->side[REDIST_PRIV_TO].streams);
     }
 }
 

@@ -62,8 +62,10 @@ static const bench_case cases[] = {
      PLANE(CYCLIC(ONE, 48), CYCLIC(ALL, 48))},
     {"transpose", DOUBLE, FULL, 2, PLANE(BLOCK(ALL), WHOLE), TRANSPOSED(BLOCK(ALL), WHOLE)},
     {"rotate", DOUBLE, FULL, 2, ROTATED(BLOCK(ALL), WHOLE), PLANE(BLOCK(ALL), WHOLE)},
-    {"pencils, x to y", COMPLEX, CUBE, 3, BRICK(WHOLE, BLOCK(ROWS), BLOCK(COLUMNS), 0), BRICK(BLOCK(ROWS), WHOLE, BLOCK(COLUMNS), 0)},
-    {"pencils, y to z", COMPLEX, CUBE, 3, BRICK(BLOCK(ROWS), WHOLE, BLOCK(COLUMNS), 0), BRICK(BLOCK(ROWS), BLOCK(COLUMNS), WHOLE, 0)},
+    {"pencils, x to y", COMPLEX, CUBE, 3, BRICK(WHOLE, BLOCK(ROWS), BLOCK(COLUMNS), 0),
+     BRICK(BLOCK(ROWS), WHOLE, BLOCK(COLUMNS), 0)},
+    {"pencils, y to z", COMPLEX, CUBE, 3, BRICK(BLOCK(ROWS), WHOLE, BLOCK(COLUMNS), 0),
+     BRICK(BLOCK(ROWS), BLOCK(COLUMNS), WHOLE, 0)},
     {"pencils, x to y, reordered", COMPLEX, CUBE, 3, PENCIL_X, PENCIL_Y},
     {"pencils, y to z, reordered", COMPLEX, CUBE, 3, PENCIL_Y, BRICK(BLOCK(ROWS), BLOCK(COLUMNS), WHOLE, 0)},
     {"bricks with halo to pencils", DOUBLE, CUBE, 3, BRICK(BLOCK(DEPTH), BLOCK(HEIGHT), BLOCK(WIDTH), 1),
@@ -224,7 +226,7 @@ static int owns(const placed *p, int d, int64_t i)
     return at / x->block % x->procs == x->coord;
 }
 
-/* The elements that two ranks both own, one of either side: lists of indices and offsets (in the first array) for each axis. */
+/* What two ranks both own, one on either side: lists of view indices and of offsets in the first's array, for each axis. */
 typedef struct {
     int64_t count[3], *index[3], *offset[3];
     int64_t step; /* between the offsets of the last axis; 0 when they are not evenly spaced */
@@ -646,8 +648,10 @@ static void packed_finish(entry *e)
 void Cblacs_get(int context, int what, int *value);
 void Cblacs_gridinit(int *context, const char *order, int rows, int columns);
 void Cblacs_gridexit(int context);
-void Cpdgemr2d(int m, int n, const void *a, int ia, int ja, const int *desca, void *b, int ib, int jb, const int *descb, int context);
-void Cpsgemr2d(int m, int n, const void *a, int ia, int ja, const int *desca, void *b, int ib, int jb, const int *descb, int context);
+void Cpdgemr2d(int m, int n, const void *a, int ia, int ja, const int *desca, void *b, int ib, int jb, const int *descb,
+              int context);
+void Cpsgemr2d(int m, int n, const void *a, int ia, int ja, const int *desca, void *b, int ib, int jb, const int *descb,
+              int context);
 
 typedef struct { int from[9], to[9], all; } gemr2d;
 
@@ -890,8 +894,8 @@ static void print_head(const bench *b)
 {
     if (b->rank != 0)
         return;
-    printf("%d ranks, n = %lld; lower quartile of the times, and its ratio to a memcpy of what a rank holds; ! wrong result\n", b->ranks,
-           (long long)b->set.n);
+    printf("%d ranks, n = %lld; lower quartile of the times, and its ratio to a memcpy of what a rank holds; ! wrong result\n",
+           b->ranks, (long long)b->set.n);
     printf("%-34s", "");
     for (int k = 0; k < CONTESTANTS; k++)
         printf(" %17s", contestants[k].name);
@@ -983,10 +987,12 @@ static int read_settings(bench *b, int argc, char **argv)
 {
     settings *s = &b->set;
     const option table[] = {
-        {.name = "--n", .argument = "N", .integer = &s->n, .least = 16, .most = 16384, .help = "extent of a matrix (default 4096)"},
+        {.name = "--n", .argument = "N", .integer = &s->n, .least = 16, .most = 16384,
+         .help = "extent of a matrix (default 4096)"},
         {.name = "--cases", .argument = "PART", .text = &s->only, .help = "only cases with PART in their names"},
         {.name = "--methods", .argument = "PART", .text = &s->methods, .help = "only contestants with PART in their names"},
-        {.name = "--seconds", .argument = "S", .real = &s->seconds, .most = 3600, .help = "for each contestant and case (default 0.3)"},
+        {.name = "--seconds", .argument = "S", .real = &s->seconds, .most = 3600,
+         .help = "for each contestant and case (default 0.3)"},
         {.name = "--repetitions", .argument = "K", .integer = &s->repetitions, .least = 1, .most = MOST_TIMES,
          .help = "at least, however long they take (default 7)"},
         {.name = "--csv", .argument = "FILE", .text = &s->csv, .help = "write the table to FILE too, times in seconds"},

@@ -7,13 +7,14 @@
        (1 - a Dy) u" = (1 + a Dx) u'         implicit along y, explicit along x
 
    Each needs whole rows or whole columns, so the array changes between two layouts: rows dealt out over the ranks, and
-   columns dealt out. What a half step needs of the other direction is evaluated before the array leaves the layout in which that
-   direction is local: the array that travels is (1 + a D) u. It comes free with the solution, since the solution u of (1 - a D) u = w
-   has (1 + a D) u = 2 u - w. So a step is: to rows, sweep, to columns, sweep; no halos, no other messages.
+   columns dealt out. What a half step needs of the other direction is evaluated before the array leaves the layout in
+   which that direction is local: the array that travels is (1 + a D) u. It comes free with the solution, since the
+   solution u of (1 - a D) u = w has (1 + a D) u = 2 u - w. So a step is: to rows, sweep, to columns, sweep; no halos, no
+   other messages.
 
    Both layouts store the direction of the sweep slowest (rows: column-major, columns: row-major). One routine
-   then serves both directions, and solves for many neighbouring lines at once with unit stride; that the array is
-   stored in another order on the other side of a redistribution is the plan's business, not ours.
+   then serves both directions, and solves for many neighbouring lines at once with unit stride; that the array is stored
+   in another order on the other side of a redistribution is the plan's business, not ours.
 
    Started from a picture, the boundary is insulated instead (no flux), and a point is a pixel. */
 #include <limits.h>
@@ -430,7 +431,7 @@ static void report_traffic(const heat *h)
     mine[2] = (double)(one.bytes_kept + other.bytes_kept);
     MPI_Reduce(mine, all, 3, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     if (h->rank == 0) {
-        printf("  method           %s to rows, %s to columns\n", option_choice_name(methods, (int)one.method),
+        printf("  methods          %s to rows, %s to columns\n", option_choice_name(methods, (int)one.method),
                option_choice_name(methods, (int)other.method));
         printf("  each step        %.0f messages of %.2f MB together; %.2f MB stay on their ranks\n", all[0], all[1] / 1e6,
                all[2] / 1e6);
@@ -515,7 +516,8 @@ static int read_settings(heat *h, int argc, char **argv)
 {
     settings *s = &h->set;
     const option table[] = {
-        {.name = "--n", .argument = "N", .integer = &s->n, .least = 1, .most = 1000000, .help = "points along each side (default 1000)"},
+        {.name = "--n", .argument = "N", .integer = &s->n, .least = 1, .most = 1000000,
+         .help = "points along each side (default 1000)"},
         {.name = "--steps", .argument = "K", .integer = &s->steps, .most = 1e9, .help = "time steps (default 100)"},
         {.name = "--dt", .argument = "DT", .real = &s->dt, .least = 1e-300, .most = 1e6,
          .help = "time step (default 0.1 / K; 0.2 for a picture)"},
