@@ -12,11 +12,14 @@ BUILD   = build
 STRICT  = -std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
 HEADERS = redist.h redist_plan.h
 
-# The programs that need a further library: how to link it, and a line of C that tells whether it is there.
+# The programs that need a further library (LIBS), or use one where it is there (OPTIONAL), and a line of C that tells
+# whether it is.
 LIBS_fft3d    = -lfftw3 -lm
 LIBS_pdgemr2d = -lscalapack-mpich
 LIBS_adi      = -lm
+OPTIONAL_methods  = -DHAVE_SCALAPACK -lscalapack-mpich
 PROBE_fft3d    = int fftw_cleanup(void); int main(void) { fftw_cleanup(); return 0; }
+PROBE_methods  = $(PROBE_pdgemr2d)
 PROBE_pdgemr2d = void pdgemr2d_(void); int main(void) { pdgemr2d_(); return 0; }
 
 EXAMPLES = $(patsubst examples/%.c,%,$(wildcard examples/*.c))
@@ -39,10 +42,13 @@ bench: $(BENCHES:%=$(BUILD)/%)
 
 # A program whose library is absent is replaced by a file that says so.
 define program
-$(BUILD)/$(1): $(2) $(HEADERS) $(wildcard $(dir $(2))*.h)
+$(BUILD)/$(1): $(2) $(HEADERS) $(wildcard $(dir $(2))*.h examples/*.h)
 	@mkdir -p $(BUILD)
 	@rm -f $$@ $$@.skip
-	@if [ -z '$(PROBE_$(1))' ] || echo '$(PROBE_$(1))' | $(MPICC) -x c -o $$@.probe - $(LIBS_$(1)) 2>/dev/null; then \
+	@if [ -z '$(PROBE_$(1))' ] || \
+	    echo '$(PROBE_$(1))' | $(MPICC) -x c -o $$@.probe - $(LIBS_$(1)) $(OPTIONAL_$(1)) 2>/dev/null; then \
+	    echo $(MPICC) $(2) && $(MPICC) $(STRICT) $(CFLAGS) -I. -o $$@ $(2) $(LIBS_$(1)) $(OPTIONAL_$(1)); \
+	elif [ -n '$(OPTIONAL_$(1))' ]; then \
 	    echo $(MPICC) $(2) && $(MPICC) $(STRICT) $(CFLAGS) -I. -o $$@ $(2) $(LIBS_$(1)); \
 	else echo '$(2): skipped, no $(LIBS_$(1))' && echo 'it needs $(LIBS_$(1))' >$$@.skip; fi
 	@rm -f $$@.probe

@@ -41,6 +41,9 @@
 
 #include <mpi.h>
 #include <stdarg.h>
+#if defined __linux__
+#include <sys/statvfs.h>
+#endif
 
 #include "redist.h"
 
@@ -51,6 +54,14 @@
 
 #ifndef REDIST_MAX_COUNT
 #define REDIST_MAX_COUNT INT_MAX /* the largest count given to MPI; larger messages are cut, or sent in larger units */
+#endif
+
+#ifndef REDIST_PIECE_BYTES
+#define REDIST_PIECE_BYTES 262144 /* REDIST_SHARED: what one rank packs before the other unpacks; should fit a cache */
+#endif
+
+#ifndef REDIST_RING_BYTES
+#define REDIST_RING_BYTES 4194304 /* REDIST_SHARED: shared staging memory of one rank */
 #endif
 
 #ifdef __cplusplus
@@ -66,7 +77,7 @@ typedef enum {
     REDIST_ALLTOALLW,      /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory  */
     REDIST_POINT_TO_POINT, /* packed, persistent messages to real peers only; contiguous messages are not packed     */
     REDIST_SCHEDULED,      /* contention-free steps, bounded buffers (not available yet)                             */
-    REDIST_SHARED,         /* node shared memory inside a node, messages between nodes (not available yet)           */
+    REDIST_SHARED,         /* node shared memory inside a node, REDIST_POINT_TO_POINT between nodes                  */
     REDIST_MULTIPHASE      /* a chain of plans (not available yet)                                                   */
 } redist_method;
 
@@ -83,7 +94,7 @@ typedef struct {
     int arrays;          /* arrays moved by one execution, in one message per peer; 0 means 1                     */
     int64_t max_buffer;  /* bytes of staging memory per rank that the plan may hold; 0: no limit                  */
     int in_place;        /* not 0: source and destination may be the same memory                                  */
-    redist_arena *arena; /* NULL; arenas are not available yet                                                    */
+    redist_arena *arena; /* where arrays may live (redist_arena_create), or NULL; it must outlive the plan        */
     const void *from;    /* fixed arrays (one array per execution only): every execution passes exactly these, so */
     void *to;            /*   that persistent requests can use them directly; NULL: arrays may change             */
     int node_ranks;      /* > 0: treat the communicator as nodes of so many ranks (for tests)                     */
@@ -146,6 +157,21 @@ REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
 /* Rank 0 writes one report for all ranks to file, which the others may pass as NULL. Collective.
    REDIST_ERR_ARGUMENT, _MPI. */
 REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
+
+/* ------------------------------------------------------------------------------------------------------- arenas */
+
+/* Memory for arrays that the other ranks of a node can read: plans given the arena copy straight from the sender's
+   array to the receiver's. Where there is no shared memory, or too little, it is ordinary memory.
+   Collective over comm. bytes: for this rank, any number >= 0. *arena: the new arena, NULL on failure.
+   The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. */
+REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena);
+
+/* The next `bytes` of this rank's arena, aligned to 64 bytes; NULL when it is full. Freed with the arena. Local. */
+REDIST_API void *redist_arena_alloc(redist_arena *arena, size_t bytes);
+
+/* Frees an arena and sets *arena to NULL, after the plans that use it; a NULL *arena is fine. Collective.
+   REDIST_ERR_ARGUMENT. */
+REDIST_API int redist_arena_free(redist_arena **arena);
 
 /* =================================================================================================================
    Bodies.
@@ -229,6 +255,27 @@ REDIST_API int redist_priv_agree(MPI_Comm comm, redist_priv_verdict *v, int64_t 
 
 /* ------------------------------------------------------------------------------------------------------------ plans */
 
+/* What two ranks of a node see of one message. The sender counts what it filled, the receiver what it drained, ever:
+   each writes its own cache line only. The rest is the sender's. */
+typedef struct {
+    int64_t filled;
+    char filled_line[REDIST_PRIV_LINE - sizeof(int64_t)];
+    int64_t drained;
+    char drained_line[REDIST_PRIV_LINE - sizeof(int64_t)];
+    int64_t direct;                     /* this execution: the receiver copies from the sender's arrays */
+    int64_t ring, piece_bytes, slots;   /* slots of piece_bytes each, from byte `ring` of the sender's segment on */
+    char pad[REDIST_PRIV_LINE - 4 * sizeof(int64_t)];
+} redist_priv_slot;
+
+/* One end of a message through shared memory. */
+typedef struct {
+    redist_priv_slot *slot;
+    char *segment;        /* the sender's */
+    char *arena;          /* the sender's part of the arena; NULL when this rank cannot read it */
+    int64_t pieces, done; /* of this execution */
+    int64_t before;       /* pieces of all earlier executions */
+} redist_priv_link;
+
 /* The part of a message's life that its peer needs: which message, and where it waits. */
 typedef struct {
     int rank;
@@ -238,6 +285,7 @@ typedef struct {
     int64_t staged;   /* where it lies in the staging memory, in bytes; -1 when it is contiguous in the array */
     int64_t direct;   /* where it then begins in the array, in bytes */
     int64_t pending;  /* requests not yet complete */
+    redist_priv_link link;
 } redist_priv_peer;
 
 /* The sending (REDIST_PRIV_FROM) or the receiving (REDIST_PRIV_TO) half of this rank's exchange. */
@@ -248,17 +296,33 @@ typedef struct {
     int64_t owned, array_bytes;  /* elements it owns there; bytes of one array */
     redist_priv_storage storage;
     redist_priv_neighbours neighbours;
-    int64_t peers;               /* other ranks; peer[peers] */
+    int64_t peers, remote;       /* other ranks; those reached by messages, which come first in peer[peers] */
     redist_priv_peer *peer;
     int64_t bytes, staging_bytes;
     char *staging;
     const void *const *array;    /* of the execution at work; array[arrays] */
 } redist_priv_side;
 
+/* A window of the shared memory of a node's ranks: base[r] is where rank r's part begins here. */
+typedef struct {
+    MPI_Comm comm;
+    MPI_Win window;
+    int rank, size;
+    int64_t bytes; /* of this rank */
+    char **base;
+} redist_priv_segment;
+
+struct redist_arena {
+    redist_priv_segment segment; /* comm is MPI_COMM_NULL when the memory is ordinary */
+    char *memory;
+    size_t bytes, used;
+};
+
 /* One way to exchange. Functions return redist_error; they find everything in the plan. */
 typedef struct {
     redist_method method;
     const char *name;
+    int (*open)(redist_plan *);                      /* collective; when it fails on any rank, messages serve; or NULL */
     int (*plan_staging)(redist_plan *, int own);     /* decides what is staged on one side and sets its staging_bytes */
     int (*create)(redist_plan *);                    /* staging memory is there; local                                */
     int (*commit)(redist_plan *);                    /* collective, after all ranks created; or NULL                  */
@@ -295,6 +359,9 @@ struct redist_plan {
     int64_t *owner;               /* owner[requests]: the peer a request serves */
     redist_priv_table table[2];
     MPI_Datatype unit;
+    redist_priv_segment node;     /* REDIST_SHARED */
+    int64_t ring_bytes, offers;   /* shared staging memory; where in the segment this rank's offers lie */
+    int polls;
 };
 
 REDIST_API const redist_layout *redist_priv_layout(const redist_plan *p, int side)
@@ -511,8 +578,6 @@ REDIST_API void redist_priv_check_options(redist_plan *p, redist_priv_verdict *v
         redist_priv_fail(v, REDIST_ERR_ARGUMENT,
                          "rank %d: options.arrays is %d, max_buffer %" PRId64 ", node_ranks %d, must be at least 0",
                          p->rank, o->arrays, o->max_buffer, o->node_ranks);
-    if (o->arena != NULL)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: options.arena is given, but arenas are not available", p->rank);
     if (o->arrays > 1 && (o->from != NULL || o->to != NULL))
         redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: fixed arrays go with one array, but options.arrays is %d",
                          p->rank, o->arrays);
@@ -603,6 +668,7 @@ REDIST_API int redist_priv_list_peers(redist_plan *p, int own)
         }
     }
     qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_turns);
+    s->remote = s->peers;
     return REDIST_OK;
 }
 
@@ -650,7 +716,7 @@ REDIST_API int redist_priv_stage_peers(redist_plan *p, int own, int may_be_direc
     redist_priv_side *s = &p->side[own];
     int64_t k;
     s->staging_bytes = 0;
-    for (k = 0; k < s->peers; k++) {
+    for (k = 0; k < s->remote; k++) {
         redist_priv_message m = redist_priv_peer_message(p, own, s->peer[k].message);
         s->peer[k].direct = redist_priv_contiguous(&m, own) * p->element_bytes;
         s->peer[k].staged = -1;
@@ -672,7 +738,7 @@ REDIST_API int64_t redist_priv_kept_staging_bytes(const redist_plan *p)
 
 REDIST_API int64_t redist_priv_buffer_bytes(const redist_plan *p)
 {
-    return p->side[REDIST_PRIV_FROM].staging_bytes + p->side[REDIST_PRIV_TO].staging_bytes +
+    return p->side[REDIST_PRIV_FROM].staging_bytes + p->side[REDIST_PRIV_TO].staging_bytes + p->ring_bytes +
            redist_priv_kept_staging_bytes(p);
 }
 
@@ -724,7 +790,7 @@ REDIST_API void redist_priv_copy_staged(redist_plan *p, int own)
 {
     const redist_priv_side *s = &p->side[own];
     int64_t k;
-    for (k = 0; k < s->peers; k++)
+    for (k = 0; k < s->remote; k++)
         if (s->peer[k].staged >= 0) {
             if (own == REDIST_PRIV_FROM)
                 redist_priv_pack(p, &s->peer[k]);
@@ -784,7 +850,7 @@ REDIST_API int redist_priv_p2p_create(redist_plan *p)
     int64_t k, begin, total = 0;
     int own, next = 0, code = REDIST_OK;
     for (own = 0; own < 2; own++)
-        for (k = 0; k < p->side[own].peers; k++)
+        for (k = 0; k < p->side[own].remote; k++)
             total += redist_priv_pieces(p->side[own].peer[k].bytes);
     p->request = (MPI_Request *)REDIST_MALLOC((size_t)total * sizeof *p->request + 1);
     p->index = (int *)REDIST_MALLOC((size_t)total * sizeof *p->index + 1);
@@ -795,7 +861,7 @@ REDIST_API int redist_priv_p2p_create(redist_plan *p)
     for (p->requests = 0; p->requests < (int)total; p->requests++)
         p->request[p->requests] = MPI_REQUEST_NULL;
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM; own--) {
-        for (k = 0; k < p->side[own].peers; k++) {
+        for (k = 0; k < p->side[own].remote; k++) {
             const redist_priv_peer *peer = &p->side[own].peer[k];
             for (begin = 0; begin < peer->bytes && code == REDIST_OK; begin += REDIST_MAX_COUNT) {
                 p->owner[next] = k;
@@ -833,7 +899,7 @@ REDIST_API int redist_priv_p2p_start(redist_plan *p)
     int64_t k;
     int own, code = REDIST_OK;
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM; own--)
-        for (k = 0; k < p->side[own].peers && code == REDIST_OK; k++) {
+        for (k = 0; k < p->side[own].remote && code == REDIST_OK; k++) {
             redist_priv_peer *peer = &p->side[own].peer[k];
             code = redist_priv_p2p_start_peer(p, own, peer, request);
             request += redist_priv_pieces(peer->bytes);
@@ -1046,10 +1112,14 @@ REDIST_API int redist_priv_repeat(MPI_Datatype *type, int64_t n, int64_t stride)
 {
     const int64_t most = REDIST_MAX_COUNT, whole = n / most;
     MPI_Datatype made = MPI_DATATYPE_NULL, part[2];
-    MPI_Aint at[2] = {0, 0};
+    MPI_Aint at[2] = {0, 0}, lower = 0, extent = 0;
     int lengths[2] = {1, 1}, code = REDIST_OK;
     if (n == 1)
         return REDIST_OK;
+    if (MPI_Type_get_extent(*type, &lower, &extent) != MPI_SUCCESS)
+        return REDIST_ERR_MPI;
+    if (n <= most && lower == 0 && extent == (MPI_Aint)stride) /* an hvector would be copied element by element */
+        return redist_priv_become(type, MPI_Type_contiguous((int)n, *type, &made), &made);
     if (n <= most)
         return redist_priv_become(type, MPI_Type_create_hvector((int)n, 1, (MPI_Aint)stride, *type, &made), &made);
     if (MPI_Type_dup(*type, &part[1]) != MPI_SUCCESS)
@@ -1243,19 +1313,524 @@ REDIST_API int redist_priv_alltoallw_start(redist_plan *p)
     return code;
 }
 
+/* ------------------------------------------------------------------------------------------ shared memory (private) */
+
+#if defined __GNUC__ || defined __clang__
+#define REDIST_PRIV_ATOMICS 1
+#define REDIST_PRIV_ACQUIRE(pointer) __atomic_load_n(pointer, __ATOMIC_ACQUIRE)
+#define REDIST_PRIV_RELEASE(pointer, value) __atomic_store_n(pointer, value, __ATOMIC_RELEASE)
+#else
+#define REDIST_PRIV_ATOMICS 0 /* redist_priv_shared_open then refuses, and messages serve */
+#define REDIST_PRIV_ACQUIRE(pointer) (*(pointer))
+#define REDIST_PRIV_RELEASE(pointer, value) (*(pointer) = (value))
+#endif
+
+/* The ranks of comm that share memory with this one. node_ranks > 0: no more than so many neighbours. Collective. */
+REDIST_API int redist_priv_node_comm(MPI_Comm comm, int node_ranks, MPI_Comm *node)
+{
+    MPI_Comm part = comm;
+    int rank, code;
+    MPI_Comm_rank(comm, &rank);
+    *node = MPI_COMM_NULL;
+    if (node_ranks > 0 && MPI_Comm_split(comm, rank / node_ranks, rank, &part) != MPI_SUCCESS)
+        return REDIST_ERR_MPI;
+    code = MPI_Comm_split_type(part, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, node);
+    if (part != comm)
+        MPI_Comm_free(&part);
+    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+/* Whether the ranks' shared memory fits. Some MPI libraries promise it, and the first touch kills the process. */
+REDIST_API int redist_priv_shared_fits(MPI_Comm node, int64_t bytes)
+{
+    int64_t all = 0;
+    int fits = redist_priv_reduce(node, &bytes, &all, 1, MPI_SUM) == REDIST_OK;
+#if defined __linux__
+    struct statvfs memory;
+    if (statvfs("/dev/shm", &memory) == 0)
+        fits &= (uint64_t)all + 1048576 <= (uint64_t)memory.f_bavail * (uint64_t)memory.f_frsize;
+#endif
+    return fits;
+}
+
+REDIST_API void redist_priv_segment_close(redist_priv_segment *s)
+{
+    MPI_Request request;
+    if (s->window != MPI_WIN_NULL) {
+        if (MPI_Ibarrier(s->comm, &request) == MPI_SUCCESS) /* the window's own barrier may not yield */
+            redist_priv_await(&request);
+        MPI_Win_unlock_all(s->window);
+        MPI_Win_free(&s->window);
+    }
+    if (s->comm != MPI_COMM_NULL)
+        MPI_Comm_free(&s->comm);
+    REDIST_FREE(s->base);
+    s->base = NULL;
+}
+
+REDIST_API char *redist_priv_align(void *pointer)
+{
+    return (char *)pointer + -(uintptr_t)pointer % REDIST_PRIV_LINE;
+}
+
+/* Opens `bytes` of shared memory on this rank for the ranks of a node; takes over the communicator. Collective over it.
+   An error may be this rank's alone; close the segment, whatever this returns. */
+REDIST_API int redist_priv_segment_open(redist_priv_segment *s, MPI_Comm node, int64_t bytes)
+{
+    redist_priv_verdict v;
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Aint size;
+    void *base = NULL;
+    int r, unit;
+    memset(&v, 0, sizeof v);
+    s->comm = node;
+    s->window = MPI_WIN_NULL;
+    s->bytes = bytes;
+    MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(node, &s->rank);
+    MPI_Comm_size(node, &s->size);
+    s->base = (char **)REDIST_MALLOC((size_t)s->size * sizeof *s->base);
+    if (s->base == NULL || !redist_priv_shared_fits(node, bytes + REDIST_PRIV_LINE))
+        redist_priv_fail(&v, REDIST_ERR_MEMORY, "too little shared memory");
+    if (redist_priv_agree(node, &v, NULL, 0) != REDIST_OK)
+        return v.code;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "alloc_shared_noncontig", "true");
+    if (MPI_Win_allocate_shared((MPI_Aint)(bytes + REDIST_PRIV_LINE), 1, info, node, &base, &s->window) != MPI_SUCCESS)
+        s->window = MPI_WIN_NULL;
+    MPI_Info_free(&info);
+    if (s->window == MPI_WIN_NULL || MPI_Win_lock_all(MPI_MODE_NOCHECK, s->window) != MPI_SUCCESS)
+        return REDIST_ERR_MEMORY;
+    for (r = 0; r < s->size; r++) {
+        if (MPI_Win_shared_query(s->window, r, &size, &unit, &base) != MPI_SUCCESS)
+            return REDIST_ERR_MPI;
+        s->base[r] = redist_priv_align(base);
+    }
+    return REDIST_OK;
+}
+
+/* The ranks of a node among those of comm: node_rank[k] is ranks[k]'s, or negative. */
+REDIST_API int redist_priv_translate(MPI_Comm comm, MPI_Comm node, int n, const int *ranks, int *node_rank)
+{
+    MPI_Group all, near;
+    int k, code;
+    if (MPI_Comm_group(comm, &all) != MPI_SUCCESS || MPI_Comm_group(node, &near) != MPI_SUCCESS)
+        return REDIST_ERR_MPI;
+    code = MPI_Group_translate_ranks(all, n, ranks, near, node_rank);
+    for (k = 0; k < n && code == MPI_SUCCESS; k++)
+        if (node_rank[k] == MPI_UNDEFINED)
+            node_rank[k] = -1;
+    MPI_Group_free(&near);
+    MPI_Group_free(&all);
+    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+/* --------------------------------------------------------------------------------------------------- arenas (bodies) */
+
+REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena)
+{
+    redist_priv_verdict v;
+    redist_arena *a;
+    MPI_Comm node = MPI_COMM_NULL;
+    int64_t missing = 0;
+    memset(&v, 0, sizeof v);
+    if (arena == NULL || comm == MPI_COMM_NULL)
+        return REDIST_ERR_ARGUMENT;
+    *arena = NULL;
+    a = (redist_arena *)REDIST_MALLOC(sizeof *a);
+    redist_priv_fail(&v, a == NULL || bytes > SIZE_MAX / 2 ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for an arena");
+    if (redist_priv_agree(comm, &v, NULL, 0) == REDIST_OK) {
+        memset(a, 0, sizeof *a);
+        a->bytes = bytes;
+        a->segment.comm = MPI_COMM_NULL;
+        a->segment.window = MPI_WIN_NULL;
+        if (redist_priv_node_comm(comm, 0, &node) == REDIST_OK)
+            missing = redist_priv_segment_open(&a->segment, node, (int64_t)bytes) != REDIST_OK;
+        redist_priv_agree(comm, &v, &missing, 1);
+        if (missing) {
+            redist_priv_segment_close(&a->segment);
+            a->memory = (char *)REDIST_MALLOC(bytes + REDIST_PRIV_LINE);
+            redist_priv_fail(&v, a->memory == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for an arena");
+            redist_priv_agree(comm, &v, NULL, 0);
+        }
+    }
+    if (v.code == REDIST_OK)
+        *arena = a;
+    else
+        REDIST_FREE(a);
+    return v.code;
+}
+
+/* Where this rank's part begins. */
+REDIST_API char *redist_priv_arena_base(const redist_arena *a)
+{
+    return a->memory != NULL ? redist_priv_align(a->memory) : a->segment.base[a->segment.rank];
+}
+
+REDIST_API void *redist_arena_alloc(redist_arena *a, size_t bytes)
+{
+    char *memory;
+    if (a == NULL || bytes > a->bytes - a->used)
+        return NULL;
+    memory = redist_priv_arena_base(a) + a->used;
+    a->used += bytes;
+    a->used += (size_t)redist_priv_min((int64_t)(-a->used % REDIST_PRIV_LINE), (int64_t)(a->bytes - a->used));
+    return memory;
+}
+
+REDIST_API int redist_arena_free(redist_arena **arena)
+{
+    if (arena == NULL)
+        return REDIST_ERR_ARGUMENT;
+    if (*arena != NULL) {
+        redist_priv_segment_close(&(*arena)->segment);
+        REDIST_FREE((*arena)->memory);
+        REDIST_FREE(*arena);
+    }
+    *arena = NULL;
+    return REDIST_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ REDIST_SHARED (private) */
+
+/* A rank's segment of the node's window: a slot per rank of the node, its storage, where its arrays lie in the arena,
+   then the rings. */
+typedef struct {
+    redist_priv_storage storage;
+    int64_t array[1]; /* array[arrays]: offsets in this rank's part of the arena */
+} redist_priv_offer;
+
+enum { REDIST_PRIV_SLOTS = 4, REDIST_PRIV_LEAST_PIECE = 4096 };
+
+/* Cuts a message into pieces of at most `limit` elements that are contiguous when packed: the packed positions each
+   takes along every axis. Returns the number of pieces. Both ends compute the same. */
+REDIST_API int64_t redist_priv_cut(const redist_plan *p, const redist_priv_message *m, int64_t limit, int64_t *size)
+{
+    int axes[REDIST_MAX_DIMS], k;
+    int64_t pieces = 1, room = redist_priv_max(limit, 1);
+    redist_priv_slow_to_fast(&p->from, p->from.memory_order, axes);
+    for (k = m->ndim - 1; k >= 0; k--) {
+        const int d = axes[k];
+        size[d] = redist_priv_min(m->axis[d]->elements, room);
+        pieces *= redist_priv_ceil_div(m->axis[d]->elements, size[d]);
+        room = size[d] == m->axis[d]->elements ? room / size[d] : 1;
+    }
+    return pieces;
+}
+
+/* Narrows a message to its piece-th piece, which then begins at packed position 0. */
+REDIST_API void redist_priv_narrow(const redist_plan *p, redist_priv_message *m, const int64_t *size, int64_t piece)
+{
+    int axes[REDIST_MAX_DIMS], k;
+    redist_priv_slow_to_fast(&p->from, p->from.memory_order, axes);
+    for (k = m->ndim - 1; k >= 0; k--) {
+        const int d = axes[k];
+        const int64_t pieces = redist_priv_ceil_div(m->axis[d]->elements, size[d]);
+        m->begin[d] = piece % pieces * size[d];
+        m->end[d] = redist_priv_min(m->begin[d] + size[d], m->axis[d]->elements);
+        m->origin[REDIST_PRIV_PACKED] -= m->begin[d] * m->stride[REDIST_PRIV_PACKED][d];
+        piece /= pieces;
+    }
+}
+
+/* Small messages travel with all arrays as one piece, others array by array in pieces that fit a slot. */
+REDIST_API int64_t redist_priv_link_pieces(const redist_plan *p, int own, const redist_priv_peer *peer)
+{
+    redist_priv_message m = redist_priv_peer_message(p, own, peer->message);
+    int64_t size[REDIST_MAX_DIMS];
+    if (peer->bytes <= peer->link.slot->piece_bytes)
+        return 1;
+    return p->arrays * redist_priv_cut(p, &m, peer->link.slot->piece_bytes / p->element_bytes, size);
+}
+
+/* Packs, or unpacks, one piece of a message in its slot of the ring. */
+REDIST_API void redist_priv_copy_piece(redist_plan *p, int own, const redist_priv_peer *peer, int64_t piece)
+{
+    const redist_priv_link *link = &peer->link;
+    const redist_priv_slot *slot = link->slot;
+    redist_priv_message m = redist_priv_peer_message(p, own, peer->message);
+    char *packed = link->segment + slot->ring + (link->before + piece) % slot->slots * slot->piece_bytes;
+    const int from_side = own == REDIST_PRIV_FROM ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED;
+    const int to_side = own == REDIST_PRIV_FROM ? REDIST_PRIV_PACKED : REDIST_PRIV_TO;
+    int64_t size[REDIST_MAX_DIMS], pieces;
+    char *array;
+    if (peer->bytes <= slot->piece_bytes) {
+        redist_priv_copy_arrays(p, &m, from_side, packed, to_side);
+        return;
+    }
+    pieces = redist_priv_cut(p, &m, slot->piece_bytes / p->element_bytes, size);
+    redist_priv_narrow(p, &m, size, piece % pieces);
+    array = (char *)(uintptr_t)p->side[own].array[piece / pieces];
+    redist_priv_copy(&m, from_side, own == REDIST_PRIV_FROM ? array : packed, to_side,
+                     own == REDIST_PRIV_FROM ? packed : array, (size_t)p->element_bytes,
+                     own == REDIST_PRIV_TO && p->side[own].streams);
+}
+
+/* Copies a message straight from the sender's arrays. */
+REDIST_API void redist_priv_copy_direct(redist_plan *p, const redist_priv_peer *peer)
+{
+    const redist_priv_link *link = &peer->link;
+    const redist_priv_offer *offer =
+        (const redist_priv_offer *)(const void *)(link->segment + (size_t)p->node.size * sizeof(redist_priv_slot));
+    redist_priv_message m = redist_priv_peer_message(p, REDIST_PRIV_TO, peer->message);
+    int a;
+    redist_priv_store(&m, REDIST_PRIV_FROM, &offer->storage);
+    for (a = 0; a < p->arrays; a++)
+        redist_priv_copy(&m, REDIST_PRIV_FROM, link->arena + offer->array[a], REDIST_PRIV_TO,
+                         (void *)(uintptr_t)p->side[REDIST_PRIV_TO].array[a], (size_t)p->element_bytes,
+                         p->side[REDIST_PRIV_TO].streams);
+}
+
+/* Fills what fits the ring, or offers the arrays. */
+REDIST_API void redist_priv_push(redist_plan *p, redist_priv_peer *peer)
+{
+    redist_priv_link *link = &peer->link;
+    while (link->done < link->pieces &&
+           link->before + link->done - REDIST_PRIV_ACQUIRE(&link->slot->drained) < link->slot->slots) {
+        if (!link->slot->direct)
+            redist_priv_copy_piece(p, REDIST_PRIV_FROM, peer, link->done);
+        link->done++;
+        REDIST_PRIV_RELEASE(&link->slot->filled, link->before + link->done);
+    }
+}
+
+/* Drains what has come. The number of pieces is known when the first is there. */
+REDIST_API void redist_priv_pull(redist_plan *p, redist_priv_peer *peer)
+{
+    redist_priv_link *link = &peer->link;
+    while (link->done < link->pieces && REDIST_PRIV_ACQUIRE(&link->slot->filled) > link->before + link->done) {
+        if (link->slot->direct) {
+            redist_priv_copy_direct(p, peer);
+            link->pieces = 1;
+        } else {
+            redist_priv_copy_piece(p, REDIST_PRIV_TO, peer, link->done);
+        }
+        link->done++;
+        REDIST_PRIV_RELEASE(&link->slot->drained, link->before + link->done);
+    }
+}
+
+/* Whether all arrays of this execution lie in the arena; then says where. */
+REDIST_API int redist_priv_offer_arrays(redist_plan *p)
+{
+    const redist_arena *arena = p->options.arena;
+    const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
+    redist_priv_offer *offer = (redist_priv_offer *)(void *)(p->node.base[p->node.rank] + p->offers);
+    const char *base;
+    int a;
+    if (arena == NULL || arena->memory != NULL || p->options.in_place)
+        return 0;
+    base = redist_priv_arena_base(arena);
+    for (a = 0; a < p->arrays; a++) {
+        const uintptr_t at = (uintptr_t)s->array[a] - (uintptr_t)base;
+        if (at > arena->bytes || (size_t)s->array_bytes > arena->bytes - at)
+            return 0;
+        offer->array[a] = (int64_t)at;
+    }
+    return 1;
+}
+
+REDIST_API int redist_priv_shared_start(redist_plan *p)
+{
+    const int direct = redist_priv_offer_arrays(p);
+    int64_t k;
+    int own;
+    for (own = 0; own < 2; own++)
+        for (k = p->side[own].remote; k < p->side[own].peers; k++) {
+            redist_priv_peer *peer = &p->side[own].peer[k];
+            redist_priv_link *link = &peer->link;
+            link->before += link->done;
+            link->done = 0;
+            link->pieces = redist_priv_link_pieces(p, own, peer);
+            if (own == REDIST_PRIV_FROM) {
+                link->slot->direct = direct && link->arena != NULL;
+                link->pieces = link->slot->direct ? 1 : link->pieces;
+                redist_priv_push(p, peer);
+            }
+        }
+    return redist_priv_p2p_start(p);
+}
+
+/* A sender is done when its arrays are free: packed, or copied by the receiver. In place, the ring must be empty
+   again, so that the next execution can pack everything before it unpacks anything. */
+REDIST_API int redist_priv_is_sent(const redist_plan *p, const redist_priv_link *link)
+{
+    return link->done == link->pieces &&
+           ((!link->slot->direct && !p->options.in_place) ||
+            REDIST_PRIV_ACQUIRE(&link->slot->drained) == link->before + link->done);
+}
+
+/* While nothing but flags is awaited, other messages of this process must still get on. */
+REDIST_API int redist_priv_progress(redist_plan *p)
+{
+    int flag;
+    if (++p->polls % 64 != 0)
+        return REDIST_OK;
+    return MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, p->comm, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS ? REDIST_OK
+                                                                                                       : REDIST_ERR_MPI;
+}
+
+REDIST_API int redist_priv_shared_test(redist_plan *p, int *done)
+{
+    int64_t k;
+    int all = 1, code;
+    for (k = p->side[REDIST_PRIV_FROM].remote; k < p->side[REDIST_PRIV_FROM].peers; k++) {
+        redist_priv_push(p, &p->side[REDIST_PRIV_FROM].peer[k]);
+        all &= redist_priv_is_sent(p, &p->side[REDIST_PRIV_FROM].peer[k].link);
+    }
+    for (k = p->side[REDIST_PRIV_TO].remote; k < p->side[REDIST_PRIV_TO].peers; k++) {
+        redist_priv_pull(p, &p->side[REDIST_PRIV_TO].peer[k]);
+        all &= p->side[REDIST_PRIV_TO].peer[k].link.done == p->side[REDIST_PRIV_TO].peer[k].link.pieces;
+    }
+    *done = 1;
+    code = p->requests > 0 ? redist_priv_p2p_test(p, done) : redist_priv_progress(p);
+    *done &= all;
+    return code;
+}
+
+REDIST_API void redist_priv_shared_destroy(redist_plan *p)
+{
+    int own;
+    redist_priv_free_requests(p);
+    redist_priv_segment_close(&p->node);
+    p->ring_bytes = 0;
+    for (own = 0; own < 2; own++)
+        p->side[own].remote = p->side[own].peers;
+}
+
+/* Bytes of a ring slot: in place, everything must be packed before anything is unpacked. */
+REDIST_API int64_t redist_priv_piece_bytes(const redist_plan *p, const redist_priv_side *s)
+{
+    const int64_t budget = p->options.max_buffer > 0 ? redist_priv_min(REDIST_RING_BYTES, p->options.max_buffer / 2)
+                                                     : REDIST_RING_BYTES;
+    const int64_t local = redist_priv_max(s->peers - s->remote, 1);
+    const int64_t piece = redist_priv_clamp(budget / local / REDIST_PRIV_SLOTS, REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
+    return redist_priv_round_up(redist_priv_max(piece, p->element_bytes), REDIST_PRIV_LINE);
+}
+
+/* Splits the peers of a side into remote ones and those of this node; puts the node rank of the latter in `pending`. */
+REDIST_API int redist_priv_split_peers(redist_plan *p, int own, MPI_Comm node)
+{
+    redist_priv_side *s = &p->side[own];
+    const int n = (int)s->peers;
+    int *ranks = (int *)REDIST_MALLOC(2 * (size_t)n * sizeof *ranks + 1);
+    int k, code = ranks == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    for (k = 0; k < n && code == REDIST_OK; k++)
+        ranks[k] = s->peer[k].rank;
+    if (code == REDIST_OK && n > 0)
+        code = redist_priv_translate(p->comm, node, n, ranks, ranks + n);
+    for (k = 0; k < n && code == REDIST_OK; k++) {
+        s->peer[k].pending = ranks[n + k];
+        if (ranks[n + k] >= 0) {
+            s->peer[k].turn += p->size;
+            s->remote--;
+        }
+    }
+    if (code == REDIST_OK)
+        qsort(s->peer, (size_t)n, sizeof *s->peer, redist_priv_compare_turns);
+    REDIST_FREE(ranks);
+    return code;
+}
+
+/* The slots and rings of the messages this rank sends; `begin` is the first byte after its offers. Returns all bytes. */
+REDIST_API int64_t redist_priv_plan_rings(redist_plan *p, redist_priv_slot *slots, int64_t begin)
+{
+    const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
+    const int64_t piece = redist_priv_piece_bytes(p, s);
+    int64_t k, end = begin;
+    for (k = s->remote; k < s->peers; k++) {
+        redist_priv_message m = redist_priv_peer_message(p, REDIST_PRIV_FROM, s->peer[k].message);
+        int64_t size[REDIST_MAX_DIMS];
+        redist_priv_slot slot;
+        memset(&slot, 0, sizeof slot);
+        slot.ring = end;
+        slot.piece_bytes = redist_priv_min(piece, redist_priv_round_up(s->peer[k].bytes, REDIST_PRIV_LINE));
+        slot.slots = s->peer[k].bytes <= piece ? 1 : REDIST_PRIV_SLOTS;
+        if (p->options.in_place && slot.slots > 1)
+            slot.slots = p->arrays * redist_priv_cut(p, &m, slot.piece_bytes / p->element_bytes, size);
+        end += slot.slots * slot.piece_bytes;
+        if (slots != NULL)
+            slots[s->peer[k].pending] = slot;
+    }
+    return end;
+}
+
+/* Connects the peers of a side with their slots. */
+REDIST_API int redist_priv_connect(redist_plan *p, int own)
+{
+    redist_priv_side *s = &p->side[own];
+    const redist_arena *arena = p->options.arena;
+    int64_t k;
+    for (k = s->remote; k < s->peers; k++) {
+        const int there = (int)s->peer[k].pending, sender = own == REDIST_PRIV_FROM ? p->node.rank : there;
+        redist_priv_link *link = &s->peer[k].link;
+        int in_arena = -1;
+        link->segment = p->node.base[sender];
+        link->slot = (redist_priv_slot *)(void *)link->segment + (own == REDIST_PRIV_FROM ? there : p->node.rank);
+        if (arena != NULL && arena->memory == NULL &&
+            redist_priv_translate(p->comm, arena->segment.comm, 1, &s->peer[k].rank, &in_arena) != REDIST_OK)
+            return REDIST_ERR_MPI;
+        if (in_arena >= 0)
+            link->arena = arena->segment.base[own == REDIST_PRIV_FROM ? arena->segment.rank : in_arena];
+    }
+    return REDIST_OK;
+}
+
+/* Opens the node's shared memory. Fails where there is none, too little, or no two ranks share any. */
+REDIST_API int redist_priv_shared_open(redist_plan *p)
+{
+    const int64_t slots = sizeof(redist_priv_slot);
+    MPI_Comm node = MPI_COMM_NULL;
+    int64_t begin, end, useless = 1;
+    int own, code = redist_priv_node_comm(p->comm, p->options.node_ranks, &node);
+    redist_priv_verdict v;
+    memset(&v, 0, sizeof v);
+    for (own = 0; own < 2 && code == REDIST_OK; own++)
+        code = redist_priv_split_peers(p, own, node);
+    for (own = 0; own < 2; own++)
+        useless &= p->side[own].peers == p->side[own].remote;
+    useless = -useless;
+    redist_priv_fail(&v, REDIST_PRIV_ATOMICS ? code : REDIST_ERR_MPI, "no shared memory");
+    if (redist_priv_agree(p->comm, &v, &useless, 1) != REDIST_OK || useless < 0) {
+        if (node != MPI_COMM_NULL)
+            MPI_Comm_free(&node);
+        return REDIST_ERR_MEMORY;
+    }
+    MPI_Comm_size(node, &p->node.size);
+    p->offers = p->node.size * slots;
+    begin = p->offers + (int64_t)sizeof(redist_priv_offer) + p->arrays * (int64_t)sizeof(int64_t);
+    begin = redist_priv_round_up(begin, REDIST_PRIV_LINE);
+    end = redist_priv_plan_rings(p, NULL, begin);
+    p->ring_bytes = end - begin;
+    code = redist_priv_segment_open(&p->node, node, end);
+    if (code == REDIST_OK) {
+        char *segment = p->node.base[p->node.rank];
+        memset(segment, 0, (size_t)begin);
+        redist_priv_plan_rings(p, (redist_priv_slot *)(void *)segment, begin);
+        ((redist_priv_offer *)(void *)(segment + p->offers))->storage = p->side[REDIST_PRIV_FROM].storage;
+    }
+    for (own = 0; own < 2 && code == REDIST_OK; own++)
+        code = redist_priv_connect(p, own);
+    if (code == REDIST_OK && MPI_Win_sync(p->node.window) != MPI_SUCCESS)
+        code = REDIST_ERR_MPI;
+    return code;
+}
+
 /* ------------------------------------------------------------------------------------ choosing a method (private) */
 
 REDIST_API const redist_priv_transport *redist_priv_transport_of(int method)
 {
     static const redist_priv_transport transports[] = {
-        {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", redist_priv_alltoallv_staging, redist_priv_alltoallv_create,
+        {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", NULL, redist_priv_alltoallv_staging, redist_priv_alltoallv_create,
          redist_priv_alltoallv_commit, redist_priv_alltoallv_start, redist_priv_collective_test,
          redist_priv_collective_destroy},
-        {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", redist_priv_alltoallw_staging, redist_priv_alltoallw_create,
+        {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", NULL, redist_priv_alltoallw_staging, redist_priv_alltoallw_create,
          redist_priv_alltoallw_commit, redist_priv_alltoallw_start, redist_priv_collective_test,
          redist_priv_collective_destroy},
-        {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
+        {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", NULL, redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
          redist_priv_p2p_start, redist_priv_p2p_test, redist_priv_free_requests},
+        {REDIST_SHARED, "REDIST_SHARED", redist_priv_shared_open, redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
+         redist_priv_shared_start, redist_priv_shared_test, redist_priv_shared_destroy},
     };
     size_t k;
     for (k = 0; k < sizeof transports / sizeof transports[0]; k++)
@@ -1300,29 +1875,39 @@ REDIST_API void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
    datatypes are for; all else goes to real peers only. */
 REDIST_API redist_method redist_priv_estimate(const redist_plan *p, const int64_t *facts)
 {
-    if (p->options.max_buffer > 0 && facts[REDIST_PRIV_BUFFER] > p->options.max_buffer)
+    const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer : INT64_MAX;
+    const int64_t rings = 2 * facts[REDIST_PRIV_PEERS] * REDIST_PRIV_SLOTS * REDIST_PRIV_LEAST_PIECE;
+    if (facts[REDIST_PRIV_BUFFER] > most)
         return REDIST_ALLTOALLW;
+    if (facts[REDIST_PRIV_PEERS] > 0 && rings <= most && facts[REDIST_PRIV_BUFFER] <= most / 2)
+        return REDIST_SHARED;
     if (p->size >= 32 && facts[REDIST_PRIV_PEERS] >= p->size / 2 && facts[REDIST_PRIV_MESSAGE] <= 512)
         return REDIST_ALLTOALLV;
     return REDIST_POINT_TO_POINT;
 }
 
 /* Chooses the transport and decides what it stages. Agrees on nothing: all ranks have the same facts. */
-REDIST_API void redist_priv_choose(redist_plan *p, const int64_t *facts, redist_priv_verdict *v)
+REDIST_API void redist_priv_choose(redist_plan *p, const int64_t *facts)
 {
     const redist_method asked = p->options.method;
-    int own;
     p->side[REDIST_PRIV_FROM].fixed = p->arrays == 1 && !facts[REDIST_PRIV_UNFIXED_FROM];
     p->side[REDIST_PRIV_TO].fixed = p->arrays == 1 && !facts[REDIST_PRIV_UNFIXED_TO];
     p->largest = facts[REDIST_PRIV_LARGEST];
     p->transport = redist_priv_transport_of((int)(asked == REDIST_AUTO ? redist_priv_estimate(p, facts) : asked));
-    for (own = 0; own < 2; own++)
-        redist_priv_fail(v, p->transport->plan_staging(p, own), "rank %d: too many ranks or bytes for %s", p->rank,
-                         p->transport->name);
-    if (p->options.max_buffer > 0 && redist_priv_buffer_bytes(p) > p->options.max_buffer)
-        redist_priv_fail(v, REDIST_ERR_MEMORY,
-                         "rank %d: %s needs %" PRId64 " bytes of staging memory, but options.max_buffer is %" PRId64,
-                         p->rank, p->transport->name, redist_priv_buffer_bytes(p), p->options.max_buffer);
+}
+
+/* Opens what the transport needs of the system; where any rank cannot have it, messages serve. Collective. */
+REDIST_API void redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
+{
+    int64_t missing;
+    if (p->transport->open == NULL)
+        return;
+    missing = p->transport->open(p) != REDIST_OK;
+    redist_priv_agree(p->comm, v, &missing, 1);
+    if (!missing)
+        return;
+    p->transport->destroy(p);
+    p->transport = redist_priv_transport_of(REDIST_POINT_TO_POINT);
 }
 
 REDIST_API void redist_priv_allocate(redist_plan *p, char **memory, int64_t bytes, redist_priv_verdict *v)
@@ -1332,6 +1917,22 @@ REDIST_API void redist_priv_allocate(redist_plan *p, char **memory, int64_t byte
     *memory = (uint64_t)bytes > SIZE_MAX ? NULL : (char *)REDIST_MALLOC((size_t)bytes);
     if (*memory == NULL)
         redist_priv_fail(v, REDIST_ERR_MEMORY, "rank %d: no memory for %" PRId64 " bytes of staging", p->rank, bytes);
+}
+
+/* Decides what is staged, and allocates it. Local. */
+REDIST_API void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
+{
+    int own;
+    for (own = 0; own < 2; own++)
+        redist_priv_fail(v, p->transport->plan_staging(p, own), "rank %d: too many ranks or bytes for %s", p->rank,
+                         p->transport->name);
+    if (p->options.max_buffer > 0 && redist_priv_buffer_bytes(p) > p->options.max_buffer)
+        redist_priv_fail(v, REDIST_ERR_MEMORY,
+                         "rank %d: %s needs %" PRId64 " bytes of staging memory, but options.max_buffer is %" PRId64,
+                         p->rank, p->transport->name, redist_priv_buffer_bytes(p), p->options.max_buffer);
+    for (own = 0; own < 2; own++)
+        redist_priv_allocate(p, &p->side[own].staging, p->side[own].staging_bytes, v);
+    redist_priv_allocate(p, &p->kept_staging, redist_priv_kept_staging_bytes(p), v);
 }
 
 /* ---------------------------------------------------------------------------------------------------- plans (bodies) */
@@ -1377,16 +1978,14 @@ REDIST_API void redist_priv_check_arguments(redist_plan *p, const redist_layout 
 REDIST_API int redist_priv_plan_make(redist_plan *p, redist_priv_verdict *v)
 {
     int64_t facts[REDIST_PRIV_FACTS] = {0};
-    int own;
     redist_priv_fail(v, redist_priv_open_sides(p), "rank %d: no memory for the plan's tables", p->rank);
     if (v->code == REDIST_OK)
         redist_priv_gather_facts(p, facts);
     if (redist_priv_agree(p->comm, v, facts, REDIST_PRIV_FACTS) != REDIST_OK)
         return v->code;
-    redist_priv_choose(p, facts, v);
-    for (own = 0; own < 2; own++)
-        redist_priv_allocate(p, &p->side[own].staging, p->side[own].staging_bytes, v);
-    redist_priv_allocate(p, &p->kept_staging, redist_priv_kept_staging_bytes(p), v);
+    redist_priv_choose(p, facts);
+    redist_priv_open_transport(p, v);
+    redist_priv_stage(p, v);
     if (v->code == REDIST_OK)
         redist_priv_fail(v, p->transport->create(p), "rank %d: no memory, or an MPI error, while making %s", p->rank,
                          p->transport->name);
@@ -1405,7 +2004,8 @@ REDIST_API redist_plan *redist_priv_plan_open(MPI_Comm comm, const redist_option
     if (p == NULL)
         p = fallback;
     memset(p, 0, sizeof *p);
-    p->comm = MPI_COMM_NULL;
+    p->comm = p->node.comm = MPI_COMM_NULL;
+    p->node.window = MPI_WIN_NULL;
     p->unit = MPI_BYTE;
     p->unit_bytes = 1;
     MPI_Comm_rank(comm, &p->rank);

@@ -2,8 +2,8 @@
 #ifndef EXCHANGE_H
 #define EXCHANGE_H
 
-#include "redist_plan.h"
 #include "oracle.h"
+#include "redist_plan.h"
 #include "test_mpi.h"
 
 enum { ARRAYS = 4 };

@@ -3,7 +3,6 @@
 #define TEST_ELEMENTS 400000
 #define TEST_LARGEST 1500000
 
-#include "redist.h"
 #include "oracle.h"
 
 enum { WORLD = 12 };
