@@ -354,19 +354,44 @@ static const option_choice methods[] = {{"auto", REDIST_AUTO},
                                         {"alltoallv", REDIST_ALLTOALLV},
                                         {"alltoallw", REDIST_ALLTOALLW},
                                         {"point_to_point", REDIST_POINT_TO_POINT},
+                                        {"shared", REDIST_SHARED},
                                         {NULL, 0}};
+
+/* An arena that holds both arrays. */
+static redist_arena *arena_prepare(entry *e)
+{
+    const contest *c = e->contest;
+    size_t from = (size_t)c->from.elements * c->element, to = (size_t)c->to.elements * c->element;
+    redist_arena *arena = NULL;
+    if (redist_arena_create(MPI_COMM_WORLD, from + to + 128, &arena) != REDIST_OK)
+        give_up("%s: no arena", c->what->name);
+    e->from = memcpy(redist_arena_alloc(arena, from), c->source, from);
+    e->to = redist_arena_alloc(arena, to);
+    return arena;
+}
+
+typedef struct {
+    redist_plan *plan;
+    redist_arena *arena;
+} planned;
+
+/* method: of redist; or ARENA, REDIST_SHARED with arrays in an arena. */
+enum { ARENA = 1000 };
 
 static int redist_prepare(entry *e, int method)
 {
     const contest *c = e->contest;
     char message[256] = "";
     redist_plan *plan = NULL;
+    redist_arena *arena = method == ARENA ? arena_prepare(e) : NULL;
+    planned *state = allocate(sizeof *state);
     redist_options options;
     redist_stats stats;
     int code;
     memset(&options, 0, sizeof options);
     memset(&stats, 0, sizeof stats);
-    options.method = (redist_method)method;
+    options.method = method == ARENA ? REDIST_SHARED : (redist_method)method;
+    options.arena = arena;
     options.message = message;
     options.message_size = sizeof message;
     code = redist_plan_create(MPI_COMM_WORLD, &c->from_layout, &c->to_layout, c->datatype, &options, &plan);
@@ -375,21 +400,26 @@ static int redist_prepare(entry *e, int method)
     redist_plan_stats(plan, &stats);
     if (method == REDIST_AUTO)
         e->remark = option_choice_name(methods, (int)stats.method);
-    e->state = plan;
+    state->plan = plan;
+    state->arena = arena;
+    e->state = state;
     return 1;
 }
 
 static void redist_run(entry *e)
 {
-    int code = redist_execute(e->state, e->from, e->to);
+    const planned *state = e->state;
+    int code = redist_execute(state->plan, e->from, e->to);
     if (code != REDIST_OK)
         give_up("%s: %s", e->contest->what->name, redist_strerror(code));
 }
 
 static void redist_finish(entry *e)
 {
-    redist_plan *plan = e->state;
-    redist_plan_free(&plan);
+    planned *state = e->state;
+    redist_plan_free(&state->plan);
+    redist_arena_free(&state->arena);
+    free(state);
 }
 
 /* MPI_Alltoallw with derived datatypes written by hand: for each peer and axis, the runs of indices that both own */
@@ -724,6 +754,8 @@ static const contestant contestants[] = {
     {"alltoallv", REDIST_ALLTOALLV, 1, redist_prepare, redist_run, redist_finish},
     {"alltoallw", REDIST_ALLTOALLW, 1, redist_prepare, redist_run, redist_finish},
     {"point_to_point", REDIST_POINT_TO_POINT, 1, redist_prepare, redist_run, redist_finish},
+    {"shared", REDIST_SHARED, 1, redist_prepare, redist_run, redist_finish},
+    {"shared, arena", ARENA, 1, redist_prepare, redist_run, redist_finish},
     {"auto", REDIST_AUTO, 1, redist_prepare, redist_run, redist_finish},
     {"Alltoallw by hand", 0, 1, typed_prepare, typed_run, typed_finish},
     {"pack, Alltoallv", 0, 1, packed_prepare, packed_run, packed_finish},

@@ -56,7 +56,7 @@ static void check(exchange *e, const setting *s)
     exchange_allocate(e);
     code = exchange_create_with(e, &options);
     for (number = 0; number < ROUNDS && code == REDIST_OK; number++) {
-        good = good && exchange_is_right(e, number);
+        good = exchange_is_right(e, number) && good;
         if (!e->fixed) {
             exchange_release(e);
             exchange_allocate(e);
