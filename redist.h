@@ -299,6 +299,7 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
 
 REDIST_API int64_t redist_priv_min(int64_t a, int64_t b) { return a < b ? a : b; }
 REDIST_API int64_t redist_priv_max(int64_t a, int64_t b) { return a > b ? a : b; }
+REDIST_API int64_t redist_priv_abs(int64_t a) { return a < 0 ? -a : a; }
 REDIST_API int64_t redist_priv_clamp(int64_t a, int64_t low, int64_t high)
 {
     return redist_priv_min(redist_priv_max(a, low), high);
@@ -689,7 +690,7 @@ REDIST_API int64_t redist_count(const redist_axis *x, int coord)
     last = redist_priv_max(x->start, last);
     if (x->step == 1 || x->step == -1)
         return redist_priv_below(x, coord, last + 1) - redist_priv_below(x, coord, low);
-    return redist_priv_count_steps(x, coord, low, x->step < 0 ? -x->step : x->step, x->count);
+    return redist_priv_count_steps(x, coord, low, redist_priv_abs(x->step), x->count);
 }
 
 /* ---------------------------------------------------------------------------------------- layouts and views (bodies) */
@@ -1278,7 +1279,7 @@ REDIST_API void *redist_priv_grow(void *array, int64_t used, int64_t *room, size
 /* How far along the view from index i the next index is that coord owns, 0 <= i < count; -1 when there is none. */
 REDIST_API int64_t redist_priv_distance(const redist_axis *x, int coord, int64_t i)
 {
-    const int64_t g = x->start + i * x->step, step = x->step < 0 ? -x->step : x->step, left = x->count - i;
+    const int64_t g = x->start + i * x->step, step = redist_priv_abs(x->step), left = x->count - i;
     int64_t low, high, near, far, cycle, distance; /* owned: low <= index <= high; near and far: seen from g */
     if (redist_priv_is_interval(x)) {
         redist_priv_interval(x, coord, &low, &high);
@@ -1313,7 +1314,7 @@ REDIST_API int64_t redist_priv_period(const redist_axis *x)
     if (redist_priv_is_interval(x))
         return x->count;
     cycle = x->block * x->procs;
-    return redist_priv_min(cycle / redist_priv_gcd(cycle, x->step < 0 ? -x->step : x->step), x->count);
+    return redist_priv_min(cycle / redist_priv_gcd(cycle, redist_priv_abs(x->step)), x->count);
 }
 
 /* A segment cut by the ends of the period becomes one, which starts before the view. */
@@ -1555,34 +1556,109 @@ REDIST_API void redist_priv_runs_free(redist_priv_runs *list)
     list->run = NULL;
 }
 
-/* The coordinates of `other` that own some of what `pattern` shows, ascending. REDIST_ERR_MEMORY; free *coords. */
-REDIST_API int redist_priv_peers(const redist_priv_pattern *pattern, const redist_axis *other, int **coords, int64_t *peers)
+/* A list of coordinates that grows. */
+typedef struct {
+    int *coord;
+    int64_t n, room;
+} redist_priv_coords;
+
+REDIST_API int redist_priv_append(redist_priv_coords *list, int coord)
+{
+    int *grown;
+    if (list->n > 0 && list->coord[list->n - 1] == coord)
+        return REDIST_OK;
+    grown = (int *)redist_priv_grow(list->coord, list->n, &list->room, sizeof *grown);
+    if (grown == NULL)
+        return REDIST_ERR_MEMORY;
+    list->coord = grown;
+    list->coord[list->n++] = coord;
+    return REDIST_OK;
+}
+
+/* Appends the owners of the view indices begin <= i < end, block by block. */
+REDIST_API int redist_priv_append_owners(redist_priv_coords *list, const redist_axis *x, int64_t begin, int64_t end)
+{
+    int64_t i;
+    int code = REDIST_OK;
+    for (i = begin; i < end && code == REDIST_OK; i += redist_priv_reach(x, i))
+        code = redist_priv_append(list, redist_owner(x, i));
+    return code;
+}
+
+/* Whether a pattern has any of the view indices begin <= i < end. */
+REDIST_API int redist_priv_has_any(const redist_priv_pattern *p, int64_t begin, int64_t end)
+{
+    int64_t t;
+    for (t = 0; t < p->tracks; t++) {
+        const int64_t beyond = begin - p->track[t].start - p->track[t].length + 1;
+        const int64_t k = redist_priv_max(redist_priv_ceil_div(beyond, p->period), 0);
+        if (p->track[t].start + k * p->period < end)
+            return 1;
+    }
+    return 0;
+}
+
+/* Appends the coordinates of `other` that own some of what `pattern` shows below index `end`, by walking the segments
+   of the pattern; no further in each than one period of `other`. */
+REDIST_API int redist_priv_walk_mine(redist_priv_coords *list, const redist_priv_pattern *pattern,
+                                     const redist_axis *other, int64_t end)
 {
     const int64_t period = redist_priv_period(other);
-    const int64_t superblock = redist_priv_product(
-        pattern->period / redist_priv_max(redist_priv_gcd(pattern->period, period), 1), period, pattern->count);
-    int64_t t, at, i, end, room = 0, n = 0, kept;
-    *coords = NULL;
-    *peers = 0;
+    int64_t t, at, begin;
+    int code = REDIST_OK;
     for (t = 0; t < pattern->tracks; t++)
-        for (at = pattern->track[t].start; at < superblock; at += pattern->period) {
-            i = redist_priv_max(at, 0);
-            end = redist_priv_min(redist_priv_min(at + pattern->track[t].length, i + period), superblock);
-            for (; i < end; i += redist_priv_reach(other, i)) {
-                int *grown = (int *)redist_priv_grow(*coords, n, &room, sizeof *grown);
-                if (grown == NULL)
-                    return REDIST_ERR_MEMORY;
-                *coords = grown;
-                grown[n++] = redist_owner(other, i);
-            }
+        for (at = pattern->track[t].start; at < end && code == REDIST_OK; at += pattern->period) {
+            begin = redist_priv_max(at, 0);
+            code = redist_priv_append_owners(
+                list, other, begin,
+                redist_priv_min(redist_priv_min(at + pattern->track[t].length, begin + period), end));
         }
-    if (n > 0)
-        qsort(*coords, (size_t)n, sizeof **coords, redist_priv_compare_ints);
-    for (kept = 0, i = 0; i < n; i++)
-        if (i == 0 || (*coords)[i] != (*coords)[i - 1])
-            (*coords)[kept++] = (*coords)[i];
-    *peers = kept;
-    return REDIST_OK;
+    return code;
+}
+
+/* The same by walking the blocks of `other`. */
+REDIST_API int redist_priv_walk_theirs(redist_priv_coords *list, const redist_priv_pattern *pattern,
+                                       const redist_axis *other, int64_t end)
+{
+    int64_t i, next;
+    int code = REDIST_OK;
+    for (i = 0; i < end && code == REDIST_OK; i = next) {
+        next = redist_priv_min(i + redist_priv_reach(other, i), end);
+        if (redist_priv_has_any(pattern, i, next))
+            code = redist_priv_append(list, redist_owner(other, i));
+    }
+    return code;
+}
+
+/* How many blocks of an axis the view indices below `end` touch, roughly. */
+REDIST_API int64_t redist_priv_blocks_below(const redist_axis *x, int64_t end)
+{
+    if (redist_priv_is_interval(x))
+        return x->procs;
+    return end / redist_priv_max(x->block / redist_priv_abs(x->step), 1);
+}
+
+/* The coordinates of `other` that own some of what `pattern` shows, ascending, found by walking the coarser of the two
+   over one superblock. REDIST_ERR_MEMORY; free *coords, whatever this returns. */
+REDIST_API int redist_priv_peers(const redist_priv_pattern *pattern, const redist_axis *other, int **coords, int64_t *peers)
+{
+    const int64_t period = redist_priv_max(redist_priv_period(other), 1), mine = redist_priv_max(pattern->period, 1);
+    const int64_t end = redist_priv_product(mine / redist_priv_gcd(mine, period), period, pattern->count);
+    redist_priv_coords list = {NULL, 0, 0};
+    int64_t k;
+    int code;
+    if (end / mine * pattern->tracks <= redist_priv_blocks_below(other, end))
+        code = redist_priv_walk_mine(&list, pattern, other, end);
+    else
+        code = redist_priv_walk_theirs(&list, pattern, other, end);
+    if (list.n > 0)
+        qsort(list.coord, (size_t)list.n, sizeof *list.coord, redist_priv_compare_ints);
+    *coords = list.coord;
+    *peers = 0;
+    for (k = 0; k < list.n && code == REDIST_OK; k++)
+        if (*peers == 0 || list.coord[k] != list.coord[*peers - 1])
+            list.coord[(*peers)++] = list.coord[k];
+    return code;
 }
 
 /* ---------------------------------------------------------------------------------- messages: products of run lists */
@@ -1850,8 +1926,6 @@ REDIST_API void redist_priv_copy_bench(int64_t unit, redist_priv_loop outer, red
         }
 }
 
-REDIST_API int64_t redist_priv_abs(int64_t a) { return a < 0 ? -a : a; }
-
 /* Two loops that cross, the inner the destination's fast one but not contiguous: square tiles of one line a side. */
 REDIST_API void redist_priv_copy_tiles(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
                                        char *to)
@@ -1953,6 +2027,15 @@ REDIST_API void redist_priv_copy_box(redist_priv_box *box, const char *from, cha
     redist_priv_loop outer = once, inner = once;
     int64_t counter[REDIST_PRIV_MAX_LOOPS] = {0};
     int k, crossed;
+    for (k = 0; k < box->loops; k++) {
+        redist_priv_loop *loop = &box->loop[k];
+        if (loop->to >= 0)
+            continue;
+        from += (loop->n - 1) * loop->from; /* backwards, so that the destination is written forwards */
+        to += (loop->n - 1) * loop->to;
+        loop->from = -loop->from;
+        loop->to = -loop->to;
+    }
     redist_priv_merge_loops(box);
     crossed = box->loops > 1 && redist_priv_cross_loops(box);
     if (box->loops > 0)

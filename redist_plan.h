@@ -1500,35 +1500,50 @@ typedef struct {
     int64_t array[1]; /* array[arrays]: offsets in this rank's part of the arena */
 } redist_priv_offer;
 
-enum { REDIST_PRIV_SLOTS = 4, REDIST_PRIV_LEAST_PIECE = 4096 };
+enum { REDIST_PRIV_SLOTS = 4, REDIST_PRIV_LEAST_PIECE = 4096, REDIST_PRIV_WIDE = 1024 };
 
-/* Cuts a message into pieces of at most `limit` elements that are contiguous when packed: the packed positions each
-   takes along every axis. Returns the number of pieces. Both ends compute the same. */
+/* Cuts a message into bricks of at most `limit` elements: how many packed positions each takes along every axis. They
+   are long along the source's fastest axes, so that packing reads long pieces, and at least REDIST_PRIV_WIDE bytes
+   along the destination's, so that unpacking writes long pieces. Returns the number of bricks. Both ends do the same. */
 REDIST_API int64_t redist_priv_cut(const redist_plan *p, const redist_priv_message *m, int64_t limit, int64_t *size)
 {
-    int axes[REDIST_MAX_DIMS], k;
-    int64_t pieces = 1, room = redist_priv_max(limit, 1);
+    int axes[REDIST_MAX_DIMS] = {0}, d, k, wide;
+    int64_t pieces = 1, room = redist_priv_max(limit, 1), times;
+    redist_priv_slow_to_fast(&p->to, p->to.memory_order, axes);
+    for (k = m->ndim - 1; k > 0 && m->axis[axes[k]]->elements == 1; k--)
+        continue;
+    wide = axes[k];
+    for (d = 0; d < m->ndim; d++)
+        size[d] = 1;
+    size[wide] = redist_priv_min(redist_priv_max(REDIST_PRIV_WIDE / p->element_bytes, 1), room);
+    size[wide] = redist_priv_min(size[wide], m->axis[wide]->elements);
+    room /= size[wide];
     redist_priv_slow_to_fast(&p->from, p->from.memory_order, axes);
     for (k = m->ndim - 1; k >= 0; k--) {
-        const int d = axes[k];
-        size[d] = redist_priv_min(m->axis[d]->elements, room);
-        pieces *= redist_priv_ceil_div(m->axis[d]->elements, size[d]);
-        room = size[d] == m->axis[d]->elements ? room / size[d] : 1;
+        const int64_t n = m->axis[axes[k]]->elements;
+        times = redist_priv_min(redist_priv_ceil_div(n, size[axes[k]]), room);
+        room /= times;
+        size[axes[k]] = redist_priv_min(size[axes[k]] * times, n);
+        pieces *= redist_priv_ceil_div(n, size[axes[k]]);
     }
     return pieces;
 }
 
-/* Narrows a message to its piece-th piece, which then begins at packed position 0. */
+/* Narrows a message to its piece-th brick, densely packed from position 0 on. */
 REDIST_API void redist_priv_narrow(const redist_plan *p, redist_priv_message *m, const int64_t *size, int64_t piece)
 {
-    int axes[REDIST_MAX_DIMS], k;
+    int64_t elements = 1;
+    int axes[REDIST_MAX_DIMS] = {0}, k;
     redist_priv_slow_to_fast(&p->from, p->from.memory_order, axes);
+    m->origin[REDIST_PRIV_PACKED] = 0;
     for (k = m->ndim - 1; k >= 0; k--) {
         const int d = axes[k];
-        const int64_t pieces = redist_priv_ceil_div(m->axis[d]->elements, size[d]);
+        const int64_t n = m->axis[d]->elements, pieces = redist_priv_ceil_div(n, size[d]);
         m->begin[d] = piece % pieces * size[d];
-        m->end[d] = redist_priv_min(m->begin[d] + size[d], m->axis[d]->elements);
-        m->origin[REDIST_PRIV_PACKED] -= m->begin[d] * m->stride[REDIST_PRIV_PACKED][d];
+        m->end[d] = redist_priv_min(m->begin[d] + size[d], n);
+        m->stride[REDIST_PRIV_PACKED][d] = elements;
+        m->origin[REDIST_PRIV_PACKED] -= m->begin[d] * elements;
+        elements *= m->end[d] - m->begin[d];
         piece /= pieces;
     }
 }
