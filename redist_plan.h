@@ -81,7 +81,9 @@ typedef enum {
     REDIST_MULTIPHASE      /* a chain of plans (not available yet)                                                   */
 } redist_method;
 
-/* How REDIST_AUTO chooses: from sizes, or by timing the candidates (for now both do the former). */
+enum { REDIST_PRIV_METHODS = REDIST_MULTIPHASE + 1 };
+
+/* How REDIST_AUTO chooses: from sizes, or by timing the candidates on scratch arrays as large as the real ones. */
 typedef enum { REDIST_ESTIMATE = 0, REDIST_MEASURE } redist_effort;
 
 typedef struct redist_plan redist_plan;
@@ -362,6 +364,7 @@ struct redist_plan {
     redist_priv_segment node;     /* REDIST_SHARED */
     int64_t ring_bytes, offers;   /* shared staging memory; where in the segment this rank's offers lie */
     int polls;
+    double seconds[REDIST_PRIV_METHODS]; /* REDIST_MEASURE: of one execution on the slowest rank; 0: not tried */
 };
 
 REDIST_API const redist_layout *redist_priv_layout(const redist_plan *p, int side)
@@ -1901,14 +1904,98 @@ REDIST_API redist_method redist_priv_estimate(const redist_plan *p, const int64_
     return REDIST_POINT_TO_POINT;
 }
 
-/* Chooses the transport and decides what it stages. Agrees on nothing: all ranks have the same facts. */
+/* Arrays to time candidates with; NULL when memory is exhausted. */
+REDIST_API char **redist_priv_scratch_free(char **scratch, int n)
+{
+    int a;
+    for (a = 0; scratch != NULL && a < n; a++)
+        REDIST_FREE(scratch[a]);
+    REDIST_FREE(scratch);
+    return NULL;
+}
+
+REDIST_API char **redist_priv_scratch(const redist_plan *p)
+{
+    const int n = 2 * p->arrays;
+    char **scratch = (char **)REDIST_MALLOC((size_t)n * sizeof *scratch);
+    int a, missing = 0;
+    for (a = 0; scratch != NULL && a < n; a++) {
+        const size_t bytes = (size_t)p->side[a < p->arrays ? REDIST_PRIV_FROM : REDIST_PRIV_TO].array_bytes;
+        scratch[a] = (char *)REDIST_MALLOC(bytes + 1);
+        missing |= scratch[a] == NULL;
+        if (scratch[a] != NULL)
+            memset(scratch[a], 0, bytes); /* the first touch of a page must not be timed */
+    }
+    return missing ? redist_priv_scratch_free(scratch, n) : scratch;
+}
+
+/* The time of one execution on the slowest rank, of several; stops early when `best` is out of reach. Collective. */
+REDIST_API double redist_priv_time(redist_plan *plan, char **scratch, double best)
+{
+    enum { ROUNDS = 6 };
+    const double unit = 1e-9;
+    int64_t least = INT64_MAX;
+    int round, code = REDIST_OK;
+    for (round = 0; round < ROUNDS && code == REDIST_OK; round++) {
+        double begin = MPI_Wtime();
+        int64_t mine, slowest = 0;
+        code = redist_execute_many(plan, (const void *const *)scratch, (void *const *)(scratch + plan->arrays));
+        mine = code == REDIST_OK ? (int64_t)((MPI_Wtime() - begin) / unit) + 1 : INT64_MAX;
+        if (redist_priv_reduce(plan->comm, &mine, &slowest, 1, MPI_MAX) != REDIST_OK || slowest == INT64_MAX)
+            return 0;
+        if (round > 0) /* the first warms up */
+            least = redist_priv_min(least, slowest);
+        if (round > 0 && (double)slowest * unit > 2 * best)
+            break;
+    }
+    return (double)least * unit;
+}
+
+/* Times every method that fits, and returns the fastest; the estimate when none could be timed. Collective. */
+REDIST_API redist_method redist_priv_measure(redist_plan *p, const int64_t *facts)
+{
+    static const redist_method candidates[] = {REDIST_SHARED, REDIST_POINT_TO_POINT, REDIST_ALLTOALLV, REDIST_ALLTOALLW};
+    redist_method fastest = redist_priv_estimate(p, facts);
+    redist_options options = p->options;
+    char **scratch = redist_priv_scratch(p);
+    int64_t missing = scratch == NULL, most = 0;
+    double best = 1e30;
+    size_t k;
+    if (redist_priv_reduce(p->comm, &missing, &most, 1, MPI_MAX) != REDIST_OK || most > 0) {
+        redist_priv_scratch_free(scratch, 2 * p->arrays);
+        return fastest;
+    }
+    options.effort = REDIST_ESTIMATE;
+    options.from = options.to = NULL;
+    options.message = NULL;
+    for (k = 0; k < sizeof candidates / sizeof candidates[0]; k++) {
+        redist_plan *trial;
+        double seconds;
+        options.method = candidates[k];
+        if (redist_plan_create(p->comm, &p->from, &p->to, p->element, &options, &trial) != REDIST_OK)
+            continue;
+        seconds = trial->transport->method == candidates[k] ? redist_priv_time(trial, scratch, best) : 0;
+        redist_plan_free(&trial);
+        p->seconds[candidates[k]] = seconds;
+        if (seconds > 0 && seconds < best) {
+            best = seconds;
+            fastest = candidates[k];
+        }
+    }
+    redist_priv_scratch_free(scratch, 2 * p->arrays);
+    return fastest;
+}
+
+/* Chooses the transport. All ranks have the same facts, and choose alike. Collective when it measures. */
 REDIST_API void redist_priv_choose(redist_plan *p, const int64_t *facts)
 {
-    const redist_method asked = p->options.method;
+    redist_method method = p->options.method;
     p->side[REDIST_PRIV_FROM].fixed = p->arrays == 1 && !facts[REDIST_PRIV_UNFIXED_FROM];
     p->side[REDIST_PRIV_TO].fixed = p->arrays == 1 && !facts[REDIST_PRIV_UNFIXED_TO];
     p->largest = facts[REDIST_PRIV_LARGEST];
-    p->transport = redist_priv_transport_of((int)(asked == REDIST_AUTO ? redist_priv_estimate(p, facts) : asked));
+    if (method == REDIST_AUTO)
+        method = p->options.effort == REDIST_MEASURE ? redist_priv_measure(p, facts) : redist_priv_estimate(p, facts);
+    p->transport = redist_priv_transport_of((int)method);
 }
 
 /* Opens what the transport needs of the system; where any rank cannot have it, messages serve. Collective. */
@@ -2190,12 +2277,22 @@ REDIST_API int redist_plan_stats(const redist_plan *p, redist_stats *stats)
     return REDIST_OK;
 }
 
+/* Why a plan uses its method. */
+REDIST_API const char *redist_priv_why(const redist_plan *p)
+{
+    if (p->options.method == p->transport->method)
+        return "asked for";
+    if (p->options.method != REDIST_AUTO)
+        return "because REDIST_SHARED finds no shared memory between these ranks";
+    return p->options.effort == REDIST_MEASURE ? "the fastest measured" : "by estimate";
+}
+
 REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
 {
     enum { SENDS, SENT, KEPT, BUFFER, N };
     redist_stats stats;
     int64_t mine[N], sum[N] = {0}, most[N] = {0};
-    int code = redist_plan_stats(p, &stats);
+    int method, code = redist_plan_stats(p, &stats);
     if (code != REDIST_OK || (p->rank == 0 && file == NULL))
         code = REDIST_ERR_ARGUMENT;
     if (p == NULL)
@@ -2214,7 +2311,10 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
     redist_layout_print(&p->from, file);
     fprintf(file, "  to       ");
     redist_layout_print(&p->to, file);
-    fprintf(file, "  method   %s%s\n", p->transport->name, p->options.method == REDIST_AUTO ? ", chosen" : ", asked for");
+    fprintf(file, "  method   %s, %s\n", p->transport->name, redist_priv_why(p));
+    for (method = 0; method < REDIST_PRIV_METHODS; method++)
+        if (p->seconds[method] > 0)
+            fprintf(file, "           %-22s %.3g s\n", redist_priv_transport_of(method)->name, p->seconds[method]);
     fprintf(file, "  messages %" PRId64 " in all, at most %" PRId64 " from one rank\n", sum[SENDS], most[SENDS]);
     fprintf(file, "  bytes    %" PRId64 " moved, %" PRId64 " kept, at most %" PRId64 " sent by one rank\n", sum[SENT],
             sum[KEPT], most[SENT]);
