@@ -554,18 +554,20 @@ REDIST_API void redist_priv_check_shapes(const redist_plan *p, redist_priv_verdi
 
 REDIST_API void redist_priv_check_element(redist_plan *p, redist_priv_verdict *v)
 {
-    MPI_Aint lower = 0, extent = 0;
+    MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
     int size = 0;
     if (p->element == MPI_DATATYPE_NULL) {
         redist_priv_fail(v, REDIST_ERR_TYPE, "rank %d: the element datatype is MPI_DATATYPE_NULL", p->rank);
         return;
     }
     if (MPI_Type_size(p->element, &size) != MPI_SUCCESS ||
-        MPI_Type_get_extent(p->element, &lower, &extent) != MPI_SUCCESS)
+        MPI_Type_get_extent(p->element, &lower, &extent) != MPI_SUCCESS ||
+        MPI_Type_get_true_extent(p->element, &true_lower, &true_extent) != MPI_SUCCESS)
         redist_priv_fail(v, REDIST_ERR_TYPE, "rank %d: the element datatype is not a datatype", p->rank);
-    if (size < 1 || lower != 0 || extent != (MPI_Aint)size)
-        redist_priv_fail(v, REDIST_ERR_TYPE, "rank %d: the element datatype has size %d, but extent %" PRId64, p->rank,
-                         size, (int64_t)extent);
+    if (size < 1 || lower != 0 || true_lower != 0 || extent != (MPI_Aint)size || true_extent != extent)
+        redist_priv_fail(v, REDIST_ERR_TYPE,
+                         "rank %d: the element datatype has size %d, but extent %" PRId64 " and bytes from %" PRId64 " on",
+                         p->rank, size, (int64_t)extent, (int64_t)true_lower);
     p->element_bytes = size;
 }
 
@@ -1393,7 +1395,7 @@ REDIST_API int redist_priv_segment_open(redist_priv_segment *s, MPI_Comm node, i
     MPI_Comm_rank(node, &s->rank);
     MPI_Comm_size(node, &s->size);
     s->base = (char **)REDIST_MALLOC((size_t)s->size * sizeof *s->base);
-    if (s->base == NULL || !redist_priv_shared_fits(node, bytes + REDIST_PRIV_LINE))
+    if (!redist_priv_shared_fits(node, bytes + REDIST_PRIV_LINE) || s->base == NULL)
         redist_priv_fail(&v, REDIST_ERR_MEMORY, "too little shared memory");
     if (redist_priv_agree(node, &v, NULL, 0) != REDIST_OK)
         return v.code;
