@@ -1810,9 +1810,15 @@ typedef struct {
     redist_priv_loop loop[REDIST_PRIV_MAX_LOOPS];
 } redist_priv_box;
 
-/* Bytes: a cache line; a bench on the stack where lines are put together; what stays in the fastest cache; and the
-   shortest contiguous write for which streaming pays. */
-enum { REDIST_PRIV_LINE = 64, REDIST_PRIV_BENCH = 4096, REDIST_PRIV_HOT = 16384, REDIST_PRIV_LONG = 256 };
+/* Bytes: a cache line; a bench on the stack where lines are put together, and how much of the source's fast axis it
+   takes at once; what stays in the fastest cache; and the shortest contiguous write for which streaming pays. */
+enum {
+    REDIST_PRIV_LINE = 64,
+    REDIST_PRIV_BENCH = 8192,
+    REDIST_PRIV_TALL = 256,
+    REDIST_PRIV_HOT = 16384,
+    REDIST_PRIV_LONG = 128
+};
 
 /* Copies contiguous bytes, around the caches where the processor can: a plain store first reads the line it writes. */
 REDIST_API void redist_priv_stream(char *to, const char *from, int64_t bytes)
@@ -1902,28 +1908,31 @@ REDIST_API void redist_priv_copy_long(int64_t unit, redist_priv_loop outer, redi
 
 /* Two loops of which the inner makes contiguous bytes at the destination. They are put together on a bench in the
    fastest cache, in the order in which the source's lines lie, and then written in long pieces: every line of either
-   side is visited once while hot. A tile is one line of the source wide where the loops cross, else one row. */
+   side is visited once while hot. The first piece is short, so that the others begin at a line of the destination. A
+   tile is several lines of the source wide where the loops cross, else one row. */
 REDIST_API void redist_priv_copy_bench(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
                                        char *to, int crossed, int stream)
 {
     char bench[REDIST_PRIV_BENCH];
-    const int64_t rows = crossed ? redist_priv_max(REDIST_PRIV_LINE / unit, 1) : 1;
+    const int64_t rows = crossed ? redist_priv_max(REDIST_PRIV_TALL / unit, 1) : 1;
     const int64_t columns = redist_priv_max(REDIST_PRIV_BENCH / rows / unit, 1);
+    const int64_t head = (int64_t)(-(uintptr_t)to % REDIST_PRIV_LINE) / unit;
     redist_priv_loop row, column;
     int64_t i, j, k;
-    for (i = 0; i < inner.n; i += columns)
+    for (i = 0; i < inner.n; i += column.n) {
+        column.n = redist_priv_min(i == 0 && head > 0 ? redist_priv_min(head, columns) : columns, inner.n - i);
+        column.from = inner.from;
+        column.to = unit;
         for (j = 0; j < outer.n; j += rows) {
             row.n = redist_priv_min(rows, outer.n - j);
             row.from = outer.from;
-            row.to = columns * unit;
-            column.n = redist_priv_min(columns, inner.n - i);
-            column.from = inner.from;
-            column.to = unit;
+            row.to = column.n * unit;
             redist_priv_copy_units(unit, crossed ? column : row, crossed ? row : column,
                                    from + j * outer.from + i * inner.from, bench);
             for (k = 0; k < row.n; k++)
                 redist_priv_write(to + (j + k) * outer.to + i * unit, bench + k * row.to, column.n * unit, stream);
         }
+    }
 }
 
 /* Two loops that cross, the inner the destination's fast one but not contiguous: square tiles of one line a side. */
@@ -2071,14 +2080,24 @@ typedef struct {
 REDIST_API void redist_priv_copy_axes(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
                                       const char *from, char *to);
 
+/* How many steps along an axis that is walked keep what lies under them in the fastest cache. */
+REDIST_API int64_t redist_priv_hot_steps(const redist_priv_copier *c, int depth)
+{
+    int64_t bytes = c->bytes;
+    int k;
+    for (k = depth + 1; k < c->message->ndim; k++)
+        bytes = redist_priv_product(bytes, c->message->axis[c->axis[k]]->elements, REDIST_PRIV_HOT);
+    return REDIST_PRIV_HOT / redist_priv_max(bytes, 1);
+}
+
 /* Copies what lies under one run: adds its loops to the box, or walks them. */
 REDIST_API void redist_priv_copy_run(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
                                      const redist_priv_run *run, const char *from, char *to)
 {
     const int d = c->axis[depth], walk = c->walk && depth < c->split;
     redist_priv_loop loop[REDIST_PRIV_LEVELS];
-    redist_priv_box box = *outer;
-    int64_t i, j, k;
+    redist_priv_box box;
+    int64_t i, j, k, step;
     int level;
     from += run->at[c->from] * c->message->stride[c->from][d] * c->bytes;
     to += run->at[c->to] * c->message->stride[c->to][d] * c->bytes;
@@ -2086,16 +2105,19 @@ REDIST_API void redist_priv_copy_run(const redist_priv_copier *c, int depth, con
         loop[level].n = run->n[level];
         loop[level].from = run->stride[level][c->from] * c->message->stride[c->from][d] * c->bytes;
         loop[level].to = run->stride[level][c->to] * c->message->stride[c->to][d] * c->bytes;
-        if (!walk) {
-            redist_priv_add_loop(&box, loop[level].n, loop[level].from, loop[level].to);
-            loop[level].n = 1;
-        }
     }
-    for (k = 0; k < loop[2].n; k++)
-        for (j = 0; j < loop[1].n; j++)
-            for (i = 0; i < loop[0].n; i++)
-                redist_priv_copy_axes(c, depth + 1, &box, from + k * loop[2].from + j * loop[1].from + i * loop[0].from,
+    step = walk ? redist_priv_hot_steps(c, depth) : loop[0].n;
+    for (k = 0; k < (walk ? loop[2].n : 1); k++)
+        for (j = 0; j < (walk ? loop[1].n : 1); j++)
+            for (i = 0; i < loop[0].n; i += step) {
+                box = *outer;
+                for (level = REDIST_PRIV_LEVELS - 1; level > 0 && !walk; level--)
+                    redist_priv_add_loop(&box, loop[level].n, loop[level].from, loop[level].to);
+                redist_priv_add_loop(&box, redist_priv_min(step, loop[0].n - i), loop[0].from, loop[0].to);
+                redist_priv_copy_axes(c, depth + 1, &box,
+                                      from + k * loop[2].from + j * loop[1].from + i * loop[0].from,
                                       to + k * loop[2].to + j * loop[1].to + i * loop[0].to);
+            }
 }
 
 /* The part of a run from repetition `first` of a level to before `last`. */
