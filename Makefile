@@ -1,6 +1,7 @@
 # redist: needs an MPI compiler and make; what else is installed is used by tests and examples.
 #   make run     the ADI heat solver on 4 ranks          make check   all tests
-#   make bench   methods against memcpy and plain MPI    make clean
+#   make bench   methods against memcpy and plain MPI    make plots   the same as pictures
+#   make clean
 # Override on the command line: MPICC, MPIEXEC, CC, CFLAGS, BUILD.
 
 first   = $(firstword $(foreach c,$(1),$(shell command -v $(c) 2>/dev/null)))
@@ -38,7 +39,11 @@ check: examples $(TESTS:%=$(BUILD)/%)
 	@sh tests/run $(BUILD) $(ONLY)
 
 bench: $(BENCHES:%=$(BUILD)/%)
-	$(MPIEXEC) -n 2 $(BUILD)/methods
+	$(MPIEXEC) -n 2 $(BUILD)/methods --csv $(BUILD)/methods.csv
+	$(MPIEXEC) -n 2 $(BUILD)/small
+
+plots: $(BUILD)/methods
+	@BUILD='$(BUILD)' MPIEXEC='$(MPIEXEC)' sh bench/plots.sh
 
 # A program whose library is absent is replaced by a file that says so.
 define program
@@ -60,4 +65,4 @@ $(foreach p,$(BENCHES),$(eval $(call program,$(p),bench/$(p).c)))
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all examples run check bench clean
+.PHONY: all examples run check bench plots clean

@@ -74,7 +74,7 @@ extern "C" {
 #endif
 
 #ifndef REDIST_STREAM_BYTES
-#define REDIST_STREAM_BYTES 4194304 /* arrays from here on are written around the caches; REDIST_NO_STREAMING: none */
+#define REDIST_STREAM_BYTES 8388608 /* arrays from here on are written around the caches; REDIST_NO_STREAMING: none */
 #endif
 
 #ifndef REDIST_ASSERT

@@ -7,11 +7,13 @@
    Cases are tables of plain numbers, from which the layouts of redist and the rivals written by hand are built separately. */
 #include <complex.h>
 #include <limits.h>
-#include <mpi.h>
-#include <sched.h>
-#include <stdarg.h>
 
 #include "../examples/options.h"
+#include "bench.h"
+
+static memory_count plan_memory; /* what the plans hold */
+#define REDIST_MALLOC(bytes) counted_malloc(&plan_memory, bytes)
+#define REDIST_FREE(pointer) counted_free(&plan_memory, pointer)
 #include "redist_plan.h"
 
 /* ---- cases ---- */
@@ -98,6 +100,7 @@ typedef struct {
     int64_t n, repetitions;
     double seconds;
     const char *only, *methods, *csv;
+    int memory; /* print what plans hold instead of times */
 } settings;
 
 typedef struct {
@@ -105,48 +108,6 @@ typedef struct {
     int rank, ranks;
     FILE *csv;
 } bench;
-
-static void give_up(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    fprintf(stderr, "methods: ");
-    vfprintf(stderr, format, arguments);
-    fprintf(stderr, "\n");
-    va_end(arguments);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
-static void *allocate(size_t bytes)
-{
-    void *memory = malloc(bytes > 0 ? bytes : 1);
-    if (!memory)
-        give_up("not enough memory for %zu bytes", bytes);
-    return memory;
-}
-
-/* MPI's own waits may spin, which starves the other ranks when there are more of them than cores. */
-static void wait_politely(MPI_Request *request)
-{
-    int done = 0, tries = 0;
-    while (MPI_Test(request, &done, MPI_STATUS_IGNORE), !done)
-        if (++tries > 20)
-            sched_yield();
-}
-
-static void barrier(void)
-{
-    MPI_Request request;
-    MPI_Ibarrier(MPI_COMM_WORLD, &request);
-    wait_politely(&request);
-}
-
-static void maxima(double *values, int count)
-{
-    MPI_Request request;
-    MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD, &request);
-    wait_politely(&request);
-}
 
 /* ---- block-cyclic arithmetic, independent of redist ---- */
 
@@ -313,6 +274,7 @@ typedef struct {
     const void *from;
     void *to, *state;
     const char *remark;
+    double held, most_held, staging; /* bytes of the plan: besides staging, also while it was made; and the staging */
     int right;
     double *times, spent;
     int64_t count;
@@ -375,8 +337,27 @@ typedef struct {
     redist_arena *arena;
 } planned;
 
-/* method: of redist; or ARENA, REDIST_SHARED with arrays in an arena. */
-enum { ARENA = 1000 };
+/* method: of redist; or ARENA, REDIST_SHARED with arrays in an arena; or MEASURED, REDIST_AUTO that tries them all. */
+enum { ARENA = 1000, MEASURED };
+
+/* Staging of REDIST_SHARED is in the window (no case has ranks on several nodes), all other staging is malloc'ed. */
+static void count_memory(entry *e, const redist_stats *stats, int64_t before)
+{
+    double counted = (double)before + (stats->method == REDIST_SHARED ? 0 : (double)stats->buffer_bytes);
+    e->held = (double)plan_memory.held - counted;
+    e->most_held = (double)plan_memory.most_held - counted;
+    e->staging = (double)stats->buffer_bytes;
+}
+
+static redist_options options_for(int method, redist_arena *arena)
+{
+    redist_options options;
+    memset(&options, 0, sizeof options);
+    options.method = method == ARENA ? REDIST_SHARED : method == MEASURED ? REDIST_AUTO : (redist_method)method;
+    options.effort = method == MEASURED ? REDIST_MEASURE : REDIST_ESTIMATE;
+    options.arena = arena;
+    return options;
+}
 
 static int redist_prepare(entry *e, int method)
 {
@@ -385,20 +366,19 @@ static int redist_prepare(entry *e, int method)
     redist_plan *plan = NULL;
     redist_arena *arena = method == ARENA ? arena_prepare(e) : NULL;
     planned *state = allocate(sizeof *state);
-    redist_options options;
+    redist_options options = options_for(method, arena);
     redist_stats stats;
+    int64_t before = plan_memory.most_held = plan_memory.held;
     int code;
-    memset(&options, 0, sizeof options);
     memset(&stats, 0, sizeof stats);
-    options.method = method == ARENA ? REDIST_SHARED : (redist_method)method;
-    options.arena = arena;
     options.message = message;
     options.message_size = sizeof message;
     code = redist_plan_create(MPI_COMM_WORLD, &c->from_layout, &c->to_layout, c->datatype, &options, &plan);
     if (code != REDIST_OK)
-        give_up("%s: %s: %s: %s", c->what->name, option_choice_name(methods, method), redist_strerror(code), message);
+        give_up("%s: %s: %s", c->what->name, redist_strerror(code), message);
     redist_plan_stats(plan, &stats);
-    if (method == REDIST_AUTO)
+    count_memory(e, &stats, before);
+    if (options.method == REDIST_AUTO)
         e->remark = option_choice_name(methods, (int)stats.method);
     state->plan = plan;
     state->arena = arena;
@@ -757,6 +737,7 @@ static const contestant contestants[] = {
     {"shared", REDIST_SHARED, 1, redist_prepare, redist_run, redist_finish},
     {"shared, arena", ARENA, 1, redist_prepare, redist_run, redist_finish},
     {"auto", REDIST_AUTO, 1, redist_prepare, redist_run, redist_finish},
+    {"auto, measured", MEASURED, 1, redist_prepare, redist_run, redist_finish}, /* only when asked for */
     {"Alltoallw by hand", 0, 1, typed_prepare, typed_run, typed_finish},
     {"pack, Alltoallv", 0, 1, packed_prepare, packed_run, packed_finish},
 #ifdef HAVE_SCALAPACK
@@ -908,33 +889,33 @@ static void compete(entry *entries, const settings *set)
     } while (active > 0);
 }
 
-static int compare_times(const void *a, const void *b)
+/* ---- who takes part ---- */
+
+/* Whether one of the parts of the list, which | separates, is in the name, or after = is all of it. */
+static int selected(const char *name, const char *list)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    while (list) {
+        const char *end = strchr(list, '|');
+        size_t length = end ? (size_t)(end - list) : strlen(list);
+        char part[256];
+        snprintf(part, sizeof part, "%.*s", (int)length, list);
+        if (part[0] == '=' ? strcmp(name, part + 1) == 0 : strstr(name, part) != NULL)
+            return 1;
+        list = end ? end + 1 : NULL;
+    }
+    return 0;
 }
 
-static double lower_quartile(entry *e)
+static int invited(const settings *set, int k)
 {
-    qsort(e->times, (size_t)e->count, sizeof *e->times, compare_times);
-    return e->times[(e->count - 1) / 4];
+    if (set->memory && contestants[k].prepare != redist_prepare)
+        return 0;
+    if (!set->methods)
+        return contestants[k].method != MEASURED;
+    return k == 0 || selected(contestants[k].name, set->methods);
 }
 
 /* ---- the table ---- */
-
-static void print_head(const bench *b)
-{
-    if (b->rank != 0)
-        return;
-    printf("%d ranks, n = %lld; lower quartile of the times, and its ratio to a memcpy of what a rank holds; ! wrong result\n",
-           b->ranks, (long long)b->set.n);
-    printf("%-34s", "");
-    for (int k = 0; k < CONTESTANTS; k++)
-        printf(" %17s", contestants[k].name);
-    printf("\n");
-    if (b->csv)
-        fprintf(b->csv, "case,ranks,bytes,contestant,repetitions,lower_quartile,best,ratio,right\n");
-}
 
 static void print_cell(double time, double ratio, int right)
 {
@@ -954,22 +935,42 @@ static void print_csv(FILE *csv, const contest *c, const entry *e, const char *n
 
 static void print_row(const contest *c, entry *entries)
 {
-    double yardstick = lower_quartile(&entries[0]);
+    const settings *set = &c->bench->set;
+    double yardstick = lower_quartile(entries[0].times, entries[0].count);
     const char *remark = NULL;
     printf("%-34s", c->what->name);
     for (int k = 0; k < CONTESTANTS; k++) {
         entry *e = &entries[k];
+        if (!invited(set, k))
+            continue;
         if (!e->times) {
             printf(" %17s", "-");
             continue;
         }
-        double time = lower_quartile(e);
+        double time = lower_quartile(e->times, e->count);
         print_cell(time, time / yardstick, e->right);
         print_csv(c->bench->csv, c, e, contestants[k].name, time, time / yardstick);
         remark = e->remark ? e->remark : remark;
     }
     printf("  %s\n", remark ? remark : "");
     fflush(stdout);
+}
+
+/* What plans hold: bytes besides staging afterwards, the most while they were made, and staging; maxima over ranks. */
+static void print_memory_row(const contest *c, const entry *entries, const int *entered)
+{
+    if (c->bench->rank == 0)
+        printf("%-34s", c->what->name);
+    for (int k = 0; k < CONTESTANTS; k++) {
+        double kilobytes[] = {entries[k].held / 1e3, entries[k].most_held / 1e3, entries[k].staging / 1e3};
+        if (!entered[k])
+            continue;
+        maxima(kilobytes, 3);
+        if (c->bench->rank == 0)
+            printf("  %7.1f %7.1f %8.1f", kilobytes[0], kilobytes[1], kilobytes[2]);
+    }
+    if (c->bench->rank == 0)
+        printf("\n");
 }
 
 /* Returns how many contestants were wrong. */
@@ -979,14 +980,17 @@ static int hold(const bench *b, const bench_case *what)
     entry entries[CONTESTANTS];
     int entered[CONTESTANTS], wrong = 0;
     for (int k = 0; k < CONTESTANTS; k++) {
-        int invited = k == 0 || !b->set.methods || strstr(contestants[k].name, b->set.methods);
         memset(&entries[k], 0, sizeof entries[k]);
-        entered[k] = invited && enter(&entries[k], &contestants[k], &c);
+        entered[k] = invited(&b->set, k) && enter(&entries[k], &contestants[k], &c);
         wrong += entered[k] && !entries[k].right;
     }
-    compete(entries, &b->set);
-    if (b->rank == 0)
-        print_row(&c, entries);
+    if (b->set.memory) {
+        print_memory_row(&c, entries, entered);
+    } else {
+        compete(entries, &b->set);
+        if (b->rank == 0)
+            print_row(&c, entries);
+    }
     for (int k = 0; k < CONTESTANTS; k++)
         if (entered[k]) {
             contestants[k].finish(&entries[k]);
@@ -996,23 +1000,39 @@ static int hold(const bench *b, const bench_case *what)
     return wrong;
 }
 
+static void print_head(const bench *b)
+{
+    const char *times = "lower quartile of the times, and its ratio to a memcpy of what a rank holds; ! wrong result";
+    const char *memory = "kB that a plan holds besides staging, the most while it was made, and staging; maxima over ranks";
+    printf("%d ranks, n = %lld; %s\n%-34s", b->ranks, (long long)b->set.n, b->set.memory ? memory : times, "");
+    for (int k = 0; k < CONTESTANTS; k++)
+        if (invited(&b->set, k))
+            printf(" %*s", b->set.memory ? 25 : 17, contestants[k].name);
+    printf("\n");
+    if (b->csv)
+        fprintf(b->csv, "case,ranks,bytes,contestant,repetitions,lower_quartile,best,ratio,right\n");
+}
+
 static int hold_all(const bench *b)
 {
     int wrong = 0, held = 0;
-    print_head(b);
+    if (b->rank == 0)
+        print_head(b);
     for (int k = 0; k < CASES; k++)
-        if (!b->set.only || strstr(cases[k].name, b->set.only)) {
+        if (!b->set.only || selected(cases[k].name, b->set.only)) {
             wrong += hold(b, &cases[k]);
             held++;
         }
     if (b->rank == 0 && wrong > 0)
         printf("%d results are wrong\n", wrong);
     if (b->rank == 0 && held == 0)
-        fprintf(stderr, "methods: no case has '%s' in its name\n", b->set.only);
+        fprintf(stderr, "methods: no case is called '%s'\n", b->set.only);
     return wrong > 0 || held == 0;
 }
 
 /* ---- the command line ---- */
+
+static const option_choice tables[] = {{"times", 0}, {"memory", 1}, {NULL, 0}};
 
 /* Returns the exit status, or -1 to go on. */
 static int read_settings(bench *b, int argc, char **argv)
@@ -1021,12 +1041,14 @@ static int read_settings(bench *b, int argc, char **argv)
     const option table[] = {
         {.name = "--n", .argument = "N", .integer = &s->n, .least = 16, .most = 16384,
          .help = "extent of a matrix (default 4096)"},
-        {.name = "--cases", .argument = "PART", .text = &s->only, .help = "only cases with PART in their names"},
-        {.name = "--methods", .argument = "PART", .text = &s->methods, .help = "only contestants with PART in their names"},
+        {.name = "--cases", .argument = "PART", .text = &s->only,
+         .help = "only cases with PART in their names; PART|PART: either; =NAME: just this"},
+        {.name = "--methods", .argument = "PART", .text = &s->methods, .help = "only such contestants, in the same way"},
+        {.name = "--table", .argument = "WHAT", .choice = &s->memory, .choices = tables, .help = "times (default) or memory"},
         {.name = "--seconds", .argument = "S", .real = &s->seconds, .most = 3600,
-         .help = "for each contestant and case (default 0.3)"},
+         .help = "for each contestant and case (default 0.2)"},
         {.name = "--repetitions", .argument = "K", .integer = &s->repetitions, .least = 1, .most = MOST_TIMES,
-         .help = "at least, however long they take (default 7)"},
+         .help = "at least, however long they take (default 5)"},
         {.name = "--csv", .argument = "FILE", .text = &s->csv, .help = "write the table to FILE too, times in seconds"},
         {.name = NULL}};
     char wrong[512];
@@ -1057,8 +1079,8 @@ int main(int argc, char **argv)
     int status;
     memset(&b, 0, sizeof b);
     b.set.n = 4096;
-    b.set.repetitions = 7;
-    b.set.seconds = 0.3;
+    b.set.repetitions = 5;
+    b.set.seconds = 0.2;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &b.ranks);

@@ -148,6 +148,7 @@ static const option_choice methods[] = {{"auto", REDIST_AUTO},
                                         {"alltoallv", REDIST_ALLTOALLV},
                                         {"alltoallw", REDIST_ALLTOALLW},
                                         {"point_to_point", REDIST_POINT_TO_POINT},
+                                        {"shared", REDIST_SHARED},
                                         {NULL, 0}};
 
 /* Rank 0 says what is wrong. Returns the exit status. */
@@ -522,7 +523,7 @@ static int read_settings(heat *h, int argc, char **argv)
         {.name = "--dt", .argument = "DT", .real = &s->dt, .least = 1e-300, .most = 1e6,
          .help = "time step (default 0.1 / K; 0.2 for a picture)"},
         {.name = "--method", .argument = "NAME", .choice = &s->method, .choices = methods,
-         .help = "auto, alltoallv, alltoallw or point_to_point (default auto)"},
+         .help = "auto, alltoallv, alltoallw, point_to_point or shared (default auto)"},
         {.name = "--block", .argument = "B", .integer = &s->block, .least = 1, .most = INT_MAX,
          .help = "deal rows and columns out in blocks of B (default one block each)"},
         {.name = "--picture", .argument = "FILE", .text = &s->picture, .help = "write the field at the end as a PGM picture"},

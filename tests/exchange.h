@@ -3,6 +3,11 @@
 #define EXCHANGE_H
 
 #include "oracle.h"
+
+/* The longest piece of a message in shared memory: a variable here, so that small messages travel in several. */
+static int64_t test_piece_bytes = 262144;
+#define REDIST_PIECE_BYTES test_piece_bytes
+
 #include "redist_plan.h"
 #include "test_mpi.h"
 
@@ -54,6 +59,7 @@ static inline void exchange_draw(exchange *e, uint64_t seed)
 {
     test_random r = {seed};
     e->seed = seed;
+    test_piece_bytes = test_one_in(&r, 2) ? 128 : 262144;
     test_draw_pair(&r, e->size, 1, 0, &e->arrays[0], &e->arrays[1]);
     exchange_describe(e);
 }

@@ -1,0 +1,95 @@
+/* What the measuring programs share: memory, polite waiting and quartiles. MIT licence, see LICENSE. */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <mpi.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static inline void give_up(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "bench: ");
+    vfprintf(stderr, format, arguments);
+    fprintf(stderr, "\n");
+    va_end(arguments);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static inline void *allocate(size_t bytes)
+{
+    void *memory = malloc(bytes > 0 ? bytes : 1);
+    if (!memory)
+        give_up("not enough memory for %zu bytes", bytes);
+    return memory;
+}
+
+/* MPI's own waits may spin, which starves the other ranks when there are more of them than cores. */
+static inline void wait_politely(MPI_Request *request)
+{
+    int done = 0, tries = 0;
+    while (MPI_Test(request, &done, MPI_STATUS_IGNORE), !done)
+        if (++tries > 20)
+            sched_yield();
+}
+
+static inline void barrier(void)
+{
+    MPI_Request request;
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    wait_politely(&request);
+}
+
+static inline void maxima(double *values, int count)
+{
+    MPI_Request request;
+    MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD, &request);
+    wait_politely(&request);
+}
+
+static inline int compare_times(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts the times. */
+static inline double lower_quartile(double *times, int64_t count)
+{
+    qsort(times, (size_t)count, sizeof *times, compare_times);
+    return times[(count - 1) / 4];
+}
+
+/* The memory that redist holds through its hooks, and the most it ever held since most_held was last set. */
+
+typedef struct { int64_t held, most_held; } memory_count;
+
+enum { MEMORY_HEAD = 64 }; /* keeps what malloc's alignment is, modulo a cache line */
+
+static inline void *counted_malloc(memory_count *count, size_t bytes)
+{
+    char *memory = malloc(bytes + MEMORY_HEAD);
+    if (!memory)
+        return NULL;
+    *(size_t *)(void *)memory = bytes;
+    count->held += (int64_t)bytes;
+    if (count->held > count->most_held)
+        count->most_held = count->held;
+    return memory + MEMORY_HEAD;
+}
+
+static inline void counted_free(memory_count *count, void *pointer)
+{
+    char *memory = pointer;
+    if (!memory)
+        return;
+    memory -= MEMORY_HEAD;
+    count->held -= (int64_t)*(size_t *)(void *)memory;
+    free(memory);
+}
+
+#endif

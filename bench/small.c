@@ -1,0 +1,303 @@
+/* What redist adds to a small exchange, and what making a plan costs. MIT licence, see LICENSE.
+
+   Small exchanges: 64 x 64 doubles, rows to columns, against empty persistent messages to and from every other rank. Each
+   sample is a batch of executions between two barriers. Plans: their creation beside one execution and beside the MPI
+   calls that make the same communicators and the same shared memory. All times are lower quartiles of the slowest rank's. */
+#include <string.h>
+
+#include "../examples/options.h"
+#include "bench.h"
+#include "redist_plan.h"
+
+typedef struct {
+    int rank, ranks;
+    int64_t samples;
+} bench;
+
+/* ---- the redistribution that all is measured with ---- */
+
+typedef struct {
+    redist_layout from, to;
+    size_t bytes; /* of this rank's source and of its destination */
+} problem;
+
+static problem rows_to_columns(const bench *b, int64_t n)
+{
+    problem p;
+    int64_t from, to;
+    p.from = redist_layout_2d(redist_block(n, b->ranks), redist_whole(n));
+    p.to = redist_layout_2d(redist_whole(n), redist_block(n, b->ranks));
+    from = redist_layout_alloc(&p.from, b->rank);
+    to = redist_layout_alloc(&p.to, b->rank);
+    p.bytes = (size_t)(from > to ? from : to) * sizeof(double);
+    return p;
+}
+
+static redist_plan *plan_for(const problem *p, redist_method method, redist_arena *arena)
+{
+    redist_plan *plan;
+    redist_options options;
+    int code;
+    memset(&options, 0, sizeof options);
+    options.method = method;
+    options.arena = arena;
+    code = redist_plan_create(MPI_COMM_WORLD, &p->from, &p->to, MPI_DOUBLE, &options, &plan);
+    if (code != REDIST_OK)
+        give_up("%s", redist_strerror(code));
+    return plan;
+}
+
+static void *zeroed(void *memory, size_t bytes)
+{
+    return memset(memory, 0, bytes);
+}
+
+/* ---- contestants of the small exchange ---- */
+
+typedef struct {
+    const bench *bench;
+    MPI_Request *requests; /* of the empty exchange */
+    redist_plan *plan;
+    redist_arena *arena;
+    void *from, *to;
+    double *times;
+} exchange;
+
+typedef struct {
+    const char *name;
+    redist_method method;
+    void (*run)(exchange *);
+    int in_arena;
+} contestant;
+
+static void run_empty(exchange *x)
+{
+    int count = 2 * (x->bench->ranks - 1);
+    MPI_Startall(count, x->requests);
+    for (int k = 0; k < count; k++)
+        wait_politely(&x->requests[k]);
+}
+
+static void run_redist(exchange *x)
+{
+    int code = redist_execute(x->plan, x->from, x->to);
+    if (code != REDIST_OK)
+        give_up("%s", redist_strerror(code));
+}
+
+static const contestant contestants[] = {{"empty messages", REDIST_AUTO, run_empty, 0},
+                                         {"redist, auto", REDIST_AUTO, run_redist, 0},
+                                         {"redist, shared", REDIST_SHARED, run_redist, 0},
+                                         {"redist, arena", REDIST_SHARED, run_redist, 1},
+                                         {"redist, point to point", REDIST_POINT_TO_POINT, run_redist, 0}};
+
+enum { CONTESTANTS = sizeof contestants / sizeof contestants[0] };
+
+static MPI_Request *empty_messages(const bench *b)
+{
+    MPI_Request *requests = allocate(2 * (size_t)b->ranks * sizeof *requests);
+    int count = 0;
+    for (int peer = 0; peer < b->ranks; peer++)
+        if (peer != b->rank) {
+            MPI_Recv_init(NULL, 0, MPI_BYTE, peer, 0, MPI_COMM_WORLD, &requests[count++]);
+            MPI_Send_init(NULL, 0, MPI_BYTE, peer, 0, MPI_COMM_WORLD, &requests[count++]);
+        }
+    return requests;
+}
+
+static exchange exchange_create(const bench *b, const contestant *who, const problem *p)
+{
+    exchange x;
+    memset(&x, 0, sizeof x);
+    x.bench = b;
+    x.times = allocate((size_t)b->samples * sizeof *x.times);
+    x.requests = empty_messages(b);
+    if (who->in_arena && redist_arena_create(MPI_COMM_WORLD, 2 * p->bytes + 128, &x.arena) != REDIST_OK)
+        give_up("no arena");
+    x.from = zeroed(who->in_arena ? redist_arena_alloc(x.arena, p->bytes) : allocate(p->bytes), p->bytes);
+    x.to = zeroed(who->in_arena ? redist_arena_alloc(x.arena, p->bytes) : allocate(p->bytes), p->bytes);
+    x.plan = plan_for(p, who->method, x.arena);
+    return x;
+}
+
+static void exchange_free(exchange *x)
+{
+    for (int k = 0; k < 2 * (x->bench->ranks - 1); k++)
+        MPI_Request_free(&x->requests[k]);
+    free(x->requests);
+    redist_plan_free(&x->plan);
+    if (!x->arena) {
+        free(x->from);
+        free(x->to);
+    }
+    redist_arena_free(&x->arena);
+    free(x->times);
+}
+
+static double time_batch(const contestant *who, exchange *x, int batch)
+{
+    double begin;
+    barrier();
+    begin = MPI_Wtime();
+    for (int k = 0; k < batch; k++)
+        who->run(x);
+    return (MPI_Wtime() - begin) / batch;
+}
+
+static void compare_small(const bench *b, int batch)
+{
+    problem p = rows_to_columns(b, 64);
+    exchange x[CONTESTANTS];
+    double empty = 0;
+    for (int k = 0; k < CONTESTANTS; k++)
+        x[k] = exchange_create(b, &contestants[k], &p);
+    for (int64_t s = 0; s < b->samples; s++)
+        for (int k = 0; k < CONTESTANTS; k++) {
+            x[k].times[s] = time_batch(&contestants[k], &x[k], batch);
+            maxima(&x[k].times[s], 1);
+        }
+    if (b->rank == 0)
+        printf("%d ranks, 64 x 64 doubles, rows to columns, batches of %d: microseconds, and above the empty messages\n",
+               b->ranks, batch);
+    for (int k = 0; k < CONTESTANTS; k++) {
+        double time = 1e6 * lower_quartile(x[k].times, b->samples);
+        empty = k == 0 ? time : empty;
+        if (b->rank == 0)
+            printf("%-24s %8.2f %8.2f\n", contestants[k].name, time, time - empty);
+        exchange_free(&x[k]);
+    }
+}
+
+/* ---- making plans ---- */
+
+enum { CREATE, FREE, EXECUTE, DUPLICATE, SPLIT, WINDOW, MPI_FREE, STEPS };
+
+typedef struct {
+    double begin, *times[STEPS];
+    int64_t sample;
+} stopwatch;
+
+static void lap(stopwatch *w, int step)
+{
+    w->times[step][w->sample] = MPI_Wtime() - w->begin;
+    maxima(&w->times[step][w->sample], 1);
+    barrier();
+    w->begin = MPI_Wtime();
+}
+
+static void time_plan(stopwatch *w, const problem *p, void *from, void *to, redist_stats *stats)
+{
+    enum { WARM = 2 }; /* executions that fault pages of staging memory in */
+    redist_plan *plan;
+    w->begin = MPI_Wtime();
+    plan = plan_for(p, REDIST_AUTO, NULL);
+    lap(w, CREATE);
+    for (int k = 0; k < WARM; k++)
+        redist_execute(plan, from, to);
+    barrier();
+    w->begin = MPI_Wtime();
+    redist_execute(plan, from, to);
+    lap(w, EXECUTE);
+    redist_plan_stats(plan, stats);
+    w->begin = MPI_Wtime();
+    redist_plan_free(&plan);
+    lap(w, FREE);
+}
+
+/* The calls of MPI that a plan cannot do without when it shares memory. */
+static void time_mpi(stopwatch *w, int64_t bytes)
+{
+    MPI_Comm twin, node;
+    MPI_Request request;
+    MPI_Win window;
+    void *base;
+    w->begin = MPI_Wtime();
+    MPI_Comm_idup(MPI_COMM_WORLD, &twin, &request);
+    wait_politely(&request);
+    lap(w, DUPLICATE);
+    MPI_Comm_split_type(twin, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    lap(w, SPLIT);
+    MPI_Win_allocate_shared((MPI_Aint)bytes, 1, MPI_INFO_NULL, node, &base, &window);
+    lap(w, WINDOW);
+    MPI_Win_free(&window);
+    MPI_Comm_free(&node);
+    MPI_Comm_free(&twin);
+    lap(w, MPI_FREE);
+}
+
+static void print_plan(int64_t n, const problem *p, const double *time)
+{
+    double calls = time[DUPLICATE] + time[SPLIT] + time[WINDOW];
+    printf("%5lld %9.3f %9.1f %9.1f %7.2f %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f\n", (long long)n, (double)p->bytes / 1e6,
+           1e6 * time[EXECUTE], 1e6 * time[CREATE], time[CREATE] / time[EXECUTE], 1e6 * time[FREE], 1e6 * time[DUPLICATE],
+           1e6 * time[SPLIT], 1e6 * time[WINDOW], 1e6 * (time[CREATE] - calls), 1e6 * time[MPI_FREE]);
+}
+
+static void measure_plan(const bench *b, int64_t n)
+{
+    problem p = rows_to_columns(b, n);
+    void *from = zeroed(allocate(p.bytes), p.bytes), *to = zeroed(allocate(p.bytes), p.bytes);
+    int64_t samples = b->samples < 40 ? b->samples : 40;
+    redist_stats stats;
+    stopwatch w;
+    double quartile[STEPS];
+    for (int step = 0; step < STEPS; step++)
+        w.times[step] = allocate((size_t)samples * sizeof(double));
+    for (w.sample = 0; w.sample < samples; w.sample++) {
+        barrier();
+        time_plan(&w, &p, from, to, &stats);
+        time_mpi(&w, stats.buffer_bytes);
+    }
+    for (int step = 0; step < STEPS; step++) {
+        quartile[step] = lower_quartile(w.times[step], samples);
+        free(w.times[step]);
+    }
+    if (b->rank == 0)
+        print_plan(n, &p, quartile);
+    free(from);
+    free(to);
+}
+
+static void measure_plans(const bench *b)
+{
+    static const int64_t sizes[] = {64, 512, 2048, 4096};
+    if (b->rank == 0)
+        printf("\n%d ranks, n x n doubles, rows to columns, auto: microseconds; the calls of MPI made by hand, with as many bytes\n"
+               "%5s %9s %9s %9s %7s %9s %9s %9s %9s %9s %9s\n",
+               b->ranks, "n", "MB/rank", "execute", "create", "ratio", "free", "dup", "split", "window", "the rest", "MPI free");
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++)
+        measure_plan(b, sizes[k]);
+}
+
+/* ---- the command line ---- */
+
+int main(int argc, char **argv)
+{
+    bench b;
+    int64_t batch = 20;
+    const option table[] = {
+        {.name = "--samples", .argument = "K", .integer = &b.samples, .least = 1, .most = 100000,
+         .help = "of each small exchange (default 1000); of each plan at most 40"},
+        {.name = "--batch", .argument = "K", .integer = &batch, .least = 1, .most = 1000,
+         .help = "small exchanges in a sample (default 20)"},
+        {.name = NULL}};
+    char wrong[512];
+    options_result result;
+    b.samples = 1000;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &b.ranks);
+    result = options_read(table, argc, argv, wrong, sizeof wrong);
+    if (result == OPTIONS_HELP && b.rank == 0) {
+        printf("usage: mpiexec -n RANKS small [OPTION VALUE]...\n\n");
+        options_help(table);
+    }
+    if (result == OPTIONS_WRONG && b.rank == 0)
+        fprintf(stderr, "small: %s\n", wrong);
+    if (result == OPTIONS_RUN) {
+        compare_small(&b, (int)batch);
+        measure_plans(&b);
+    }
+    MPI_Finalize();
+    return result == OPTIONS_WRONG ? 2 : 0;
+}
