@@ -1187,26 +1187,22 @@ REDIST_API int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_run
     return code;
 }
 
-/* The datatype of a peer's message on one side: in packed order, so that both ends agree. */
+/* The datatype of a peer's message on one side, run by run, so that both ends agree on the order of the elements. */
 REDIST_API int redist_priv_type_of(redist_plan *p, int own, const redist_priv_peer *peer, MPI_Datatype *type)
 {
     redist_priv_message m = redist_priv_peer_message(p, own, peer->message);
-    const redist_layout *from = &p->from;
+    const int staged = peer->staged >= 0, side = staged ? REDIST_PRIV_PACKED : own;
     MPI_Datatype made = MPI_DATATYPE_NULL;
-    int axes[REDIST_MAX_DIMS], k, code = REDIST_OK;
+    int axes[REDIST_MAX_DIMS] = {0}, k, code = REDIST_OK;
     if (MPI_Type_dup(p->element, &made) != MPI_SUCCESS)
         return REDIST_ERR_MPI;
-    if (peer->staged >= 0) {
-        code = redist_priv_repeat(&made, m.elements * p->arrays, p->element_bytes);
-        if (code == REDIST_OK)
-            code = redist_priv_displace(&made, peer->staged);
-    } else {
-        redist_priv_slow_to_fast(from, from->memory_order, axes);
-        for (k = m.ndim - 1; k >= 0 && code == REDIST_OK; k--)
-            code = redist_priv_follow_runs(&made, m.axis[axes[k]], own, m.stride[own][axes[k]] * p->element_bytes);
-        if (code == REDIST_OK)
-            code = redist_priv_displace(&made, m.origin[own] * p->element_bytes);
-    }
+    redist_priv_slow_to_fast(&p->from, p->from.memory_order, axes);
+    for (k = m.ndim - 1; k >= 0 && code == REDIST_OK; k--)
+        code = redist_priv_follow_runs(&made, m.axis[axes[k]], side, m.stride[side][axes[k]] * p->element_bytes);
+    if (code == REDIST_OK && staged)
+        code = redist_priv_repeat(&made, p->arrays, m.elements * p->element_bytes);
+    if (code == REDIST_OK)
+        code = redist_priv_displace(&made, staged ? peer->staged : m.origin[own] * p->element_bytes);
     if (code == REDIST_OK && MPI_Type_commit(&made) != MPI_SUCCESS)
         code = REDIST_ERR_MPI;
     if (code == REDIST_OK)

@@ -27,7 +27,7 @@ under_valgrind() { # ranks program arguments
     ranks=$1
     shift
     set -- valgrind --quiet --leak-check=full --num-callers=30 --log-file="$work/log.%p" "$@"
-    [ "$ranks" -eq 0 ] || set -- "$MPIEXEC" -n "$ranks" "$@"
+    [ "$ranks" -eq 0 ] || set -- $MPIEXEC -n "$ranks" "$@"
     "$@"
 }
 
@@ -35,11 +35,10 @@ sanitized() { # ranks program arguments
     ranks=$1 program=$2
     shift 2
     name=$(basename "$program")
-    "$MPICC" -std=c99 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -I"$tests/.." -o "$work/$name" "$tests/$name.c" || return 1
+    $MPICC -std=c99 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -I"$tests/.." -o "$work/$name" "$tests/$name.c" || return 1
     set -- "$work/$name" "$@"
-    [ "$ranks" -eq 0 ] || set -- "$MPIEXEC" -n "$ranks" "$@"
-    printf 'leak:%s\n' libmpi libpmi libuc libhwloc libopen libfabric libpmix >"$work/suppressions"
-    LSAN_OPTIONS=suppressions=$work/suppressions "$@"
+    if [ "$ranks" -eq 0 ]; then "$@"; else # leaks: only MPI's own would be found, in modules that are gone by then
+        ASAN_OPTIONS=detect_leaks=0 $MPIEXEC -n "$ranks" "$@"; fi
 }
 
 check() { # ranks name arguments
