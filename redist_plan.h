@@ -275,6 +275,7 @@ typedef struct {
     char *segment;        /* the sender's */
     char *arena;          /* the sender's part of the arena; NULL when this rank cannot read it */
     int64_t pieces, done; /* of this execution */
+    int64_t direct;       /* the sender's slot->direct of this execution */
     int64_t before;       /* pieces of all earlier executions */
 } redist_priv_link;
 
@@ -1601,9 +1602,14 @@ REDIST_API void redist_priv_copy_direct(redist_plan *p, const redist_priv_peer *
 REDIST_API void redist_priv_push(redist_plan *p, redist_priv_peer *peer)
 {
     redist_priv_link *link = &peer->link;
+    if (link->done == 0 && link->slot->direct != link->direct) {
+        if (REDIST_PRIV_ACQUIRE(&link->slot->drained) != link->before)
+            return; /* the receiver is still at pieces of an earlier execution */
+        link->slot->direct = link->direct;
+    }
     while (link->done < link->pieces &&
            link->before + link->done - REDIST_PRIV_ACQUIRE(&link->slot->drained) < link->slot->slots) {
-        if (!link->slot->direct)
+        if (!link->direct)
             redist_priv_copy_piece(p, REDIST_PRIV_FROM, peer, link->done);
         link->done++;
         REDIST_PRIV_RELEASE(&link->slot->filled, link->before + link->done);
@@ -1659,8 +1665,8 @@ REDIST_API int redist_priv_shared_start(redist_plan *p)
             link->done = 0;
             link->pieces = redist_priv_link_pieces(p, own, peer);
             if (own == REDIST_PRIV_FROM) {
-                link->slot->direct = direct && link->arena != NULL;
-                link->pieces = link->slot->direct ? 1 : link->pieces;
+                link->direct = direct && link->arena != NULL;
+                link->pieces = link->direct ? 1 : link->pieces;
                 redist_priv_push(p, peer);
             }
         }
@@ -1672,7 +1678,7 @@ REDIST_API int redist_priv_shared_start(redist_plan *p)
 REDIST_API int redist_priv_is_sent(const redist_plan *p, const redist_priv_link *link)
 {
     return link->done == link->pieces &&
-           ((!link->slot->direct && !p->options.in_place) ||
+           ((!link->direct && !p->options.in_place) ||
             REDIST_PRIV_ACQUIRE(&link->slot->drained) == link->before + link->done);
 }
 
