@@ -74,7 +74,8 @@ extern "C" {
 typedef enum {
     REDIST_AUTO = 0,       /* the one that promises to be fastest                                                    */
     REDIST_ALLTOALLV,      /* packed, one MPI_Alltoallv: many peers with small messages                              */
-    REDIST_ALLTOALLW,      /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory  */
+    REDIST_ALLTOALLW,      /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory; */
+                           /*   Open MPI gets 1-byte elements wrong: there REDIST_POINT_TO_POINT serves             */
     REDIST_POINT_TO_POINT, /* packed, persistent messages to real peers only; contiguous messages are not packed     */
     REDIST_SCHEDULED,      /* contention-free steps, bounded buffers (not available yet)                             */
     REDIST_SHARED,         /* node shared memory inside a node, REDIST_POINT_TO_POINT between nodes                  */
@@ -1096,6 +1097,13 @@ REDIST_API int redist_priv_alltoallv_start(redist_plan *p)
 
 /* ---------------------------------------------------------------------------------------- REDIST_ALLTOALLW (private) */
 
+/* Strided datatypes of single bytes deliver wrong data in Open MPI 4.1.4, and write where they must not. */
+#if defined OPEN_MPI
+#define REDIST_PRIV_BYTE_TYPES_FAIL 1
+#else
+#define REDIST_PRIV_BYTE_TYPES_FAIL 0
+#endif
+
 /* Replaces *type by what an MPI constructor made of it. */
 REDIST_API int redist_priv_become(MPI_Datatype *type, int mpi_code, const MPI_Datatype *made)
 {
@@ -1999,6 +2007,8 @@ REDIST_API void redist_priv_choose(redist_plan *p, const int64_t *facts)
     p->largest = facts[REDIST_PRIV_LARGEST];
     if (method == REDIST_AUTO)
         method = p->options.effort == REDIST_MEASURE ? redist_priv_measure(p, facts) : redist_priv_estimate(p, facts);
+    if (method == REDIST_ALLTOALLW && p->element_bytes == 1 && REDIST_PRIV_BYTE_TYPES_FAIL)
+        method = REDIST_POINT_TO_POINT;
     p->transport = redist_priv_transport_of((int)method);
 }
 
@@ -2287,7 +2297,7 @@ REDIST_API const char *redist_priv_why(const redist_plan *p)
     if (p->options.method == p->transport->method)
         return "asked for";
     if (p->options.method != REDIST_AUTO)
-        return "because REDIST_SHARED finds no shared memory between these ranks";
+        return "because the method asked for does not work here";
     return p->options.effort == REDIST_MEASURE ? "the fastest measured" : "by estimate";
 }
 
