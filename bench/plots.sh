@@ -49,7 +49,8 @@ pivot() { # key: "bytes" or "case"; figure: its number among the rest; contestan
 }
 
 source=$BUILD/sizes.csv
-pivot bytes 3 memcpy auto 'shared, arena' point_to_point alltoallv alltoallw 'Alltoallw by hand' 'pack, Alltoallv' p?gemr2d >"$plots/sizes.dat"
+pivot bytes 3 memcpy auto 'shared, arena' point_to_point alltoallv alltoallw 'Alltoallw by hand' 'pack, Alltoallv' \
+    'p?gemr2d' >"$plots/sizes.dat"
 source=$BUILD/methods.csv
-pivot case 5 auto 'shared, arena' 'Alltoallw by hand' 'pack, Alltoallv' p?gemr2d >"$plots/cases.dat"
+pivot case 5 auto 'shared, arena' 'Alltoallw by hand' 'pack, Alltoallv' 'p?gemr2d' >"$plots/cases.dat"
 gnuplot -e "directory='$plots'" "$here/plots.gp" && ls "$plots"/*.svg
