@@ -1568,7 +1568,8 @@ REDIST_API int64_t redist_priv_link_pieces(const redist_plan *p, int own, const 
     return p->arrays * redist_priv_cut(p, &m, peer->link.slot->piece_bytes / p->element_bytes, size);
 }
 
-/* Packs, or unpacks, one piece of a message in its slot of the ring. */
+/* Packs, or unpacks, one piece of a message in its slot of the ring. Large arrays are packed around the caches, too: a
+   core of another socket reads memory faster than lines that are modified in this one's cache. */
 REDIST_API void redist_priv_copy_piece(redist_plan *p, int own, const redist_priv_peer *peer, int64_t piece)
 {
     const redist_priv_link *link = &peer->link;
@@ -1588,7 +1589,7 @@ REDIST_API void redist_priv_copy_piece(redist_plan *p, int own, const redist_pri
     array = (char *)(uintptr_t)p->side[own].array[piece / pieces];
     redist_priv_copy(&m, from_side, own == REDIST_PRIV_FROM ? array : packed, to_side,
                      own == REDIST_PRIV_FROM ? packed : array, (size_t)p->element_bytes,
-                     own == REDIST_PRIV_TO && p->side[own].streams);
+                     p->side[own].streams);
 }
 
 /* Copies a message straight from the sender's arrays. */
