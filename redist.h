@@ -1820,8 +1820,9 @@ enum {
     REDIST_PRIV_LONG = 128
 };
 
-/* Copies contiguous bytes, around the caches where the processor can: a plain store first reads the line it writes. */
-REDIST_API void redist_priv_stream(char *to, const char *from, int64_t bytes)
+/* Copies contiguous bytes, around the caches where the processor can: a plain store first reads the line it writes.
+   ahead: how far from `from` the next bytes will be read that the processor cannot guess, or 0. */
+REDIST_API void redist_priv_stream(char *to, const char *from, int64_t bytes, int64_t ahead)
 {
 #ifdef REDIST_PRIV_STREAMS
     const int64_t head = redist_priv_min((int64_t)(-(uintptr_t)to % REDIST_PRIV_LINE), bytes);
@@ -1832,6 +1833,7 @@ REDIST_API void redist_priv_stream(char *to, const char *from, int64_t bytes)
         const __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(from + k + 16));
         const __m128i c = _mm_loadu_si128((const __m128i *)(const void *)(from + k + 32));
         const __m128i d = _mm_loadu_si128((const __m128i *)(const void *)(from + k + 48));
+        _mm_prefetch((const char *)((uintptr_t)from + (uintptr_t)(k + ahead)), _MM_HINT_T0);
         _mm_stream_si128((__m128i *)(void *)(to + k), a);
         _mm_stream_si128((__m128i *)(void *)(to + k + 16), b);
         _mm_stream_si128((__m128i *)(void *)(to + k + 32), c);
@@ -1839,6 +1841,7 @@ REDIST_API void redist_priv_stream(char *to, const char *from, int64_t bytes)
     }
     memcpy(to + k, from + k, (size_t)(bytes - k));
 #else
+    (void)ahead;
     memcpy(to, from, (size_t)bytes);
 #endif
 }
@@ -1854,7 +1857,7 @@ REDIST_API void redist_priv_stream_end(void)
 REDIST_API void redist_priv_write(char *to, const char *from, int64_t bytes, int stream)
 {
     if (stream && bytes >= REDIST_PRIV_LONG)
-        redist_priv_stream(to, from, bytes);
+        redist_priv_stream(to, from, bytes, 0);
     else
         memcpy(to, from, (size_t)bytes);
 }
@@ -1903,7 +1906,7 @@ REDIST_API void redist_priv_copy_long(int64_t unit, redist_priv_loop outer, redi
     int64_t i, j;
     for (j = 0; j < outer.n; j++)
         for (i = 0; i < inner.n; i++)
-            redist_priv_stream(to + j * outer.to + i * inner.to, from + j * outer.from + i * inner.from, unit);
+            redist_priv_stream(to + j * outer.to + i * inner.to, from + j * outer.from + i * inner.from, unit, inner.from);
 }
 
 /* Two loops of which the inner makes contiguous bytes at the destination. They are put together on a bench in the
