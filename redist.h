@@ -188,7 +188,7 @@ typedef struct {
     int axes, axis[REDIST_MAX_DIMS];
     int64_t degree[2]; /* most partners of any number */
     int fat;
-    int64_t base, width;
+    int64_t base, width, scale; /* the colour at a step is step / scale mod base */
     redist_priv_walker walker;
     redist_priv_turns table[2];
 } redist_priv_factor;
@@ -347,7 +347,7 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
    Axes that fan out and axes that fan in share their steps ((BLOCK,*) to (*,BLOCK) on P processes takes P). Only where
    their degrees do not divide are the pairs of these axes coloured together, O(pairs of their places) of memory.
    Listed ranks and cuts are kept by reference: they must outlive the schedule. Free it with redist_schedule_free.
-   REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _MEMORY, _OVERFLOW (more than INT_MAX steps); the schedule is then empty. */
+   REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY; the schedule is then empty. */
 REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to, redist_schedule *schedule);
 /* Frees what the schedule holds and empties it. NULL and an empty schedule are fine. */
 REDIST_API void redist_schedule_free(redist_schedule *schedule);
@@ -2802,24 +2802,29 @@ REDIST_API void redist_priv_make_table(redist_schedule *s, redist_priv_factor *f
         }
 }
 
-/* Sets base and width of every factor, the laps, and returns the steps, at most 2^62. A factor of the mask has as many
-   colours as its smaller degree and makes up for it in laps; the laps of factors that fan out and of those that fan in
-   run at the same time. */
+/* Sets base, width and scale of every factor and the laps; returns the steps, at most 2^62. A factor whose degrees
+   differ takes as many colours as the larger, or, when its bit of the mask is set, as the smaller in several laps: the
+   laps of factors that fan out and of those that fan in run at the same time. */
 REDIST_API int64_t redist_priv_set_laps(redist_schedule *s, int64_t mask)
 {
-    int64_t bases = 1, laps[2] = {1, 1};
-    int k;
+    int64_t scale, laps[2] = {1, 1};
+    int k, choices = 0;
     for (k = 0; k < s->factors; k++) {
         redist_priv_factor *f = &s->factor[k];
-        int64_t most = redist_priv_max(f->degree[0], f->degree[1]);
+        const int64_t most = redist_priv_max(f->degree[0], f->degree[1]);
+        const int balanced = f->degree[0] == f->degree[1];
         f->fat = f->degree[0] >= f->degree[1] ? REDIST_PRIV_FROM : REDIST_PRIV_TO;
-        f->base = mask >> k & 1 ? f->degree[!f->fat] : most;
+        f->base = balanced || (mask >> choices & 1) == 0 ? most : f->degree[!f->fat];
         f->width = redist_priv_ceil_div(most, f->base);
-        bases = redist_priv_product(bases, f->base, REDIST_PRIV_MAX_ELEMENTS);
+        choices += !balanced;
         laps[f->fat] = redist_priv_product(laps[f->fat], f->width, REDIST_PRIV_MAX_ELEMENTS);
     }
-    s->laps = redist_priv_max(laps[0], laps[1]);
-    return redist_priv_product(bases, s->laps, REDIST_PRIV_MAX_ELEMENTS);
+    scale = s->laps = redist_priv_max(laps[0], laps[1]);
+    for (k = s->factors - 1; k >= 0; k--) {
+        s->factor[k].scale = scale;
+        scale = redist_priv_product(scale, s->factor[k].base, REDIST_PRIV_MAX_ELEMENTS);
+    }
+    return scale;
 }
 
 REDIST_API int64_t redist_priv_fewest_steps(const redist_schedule *s)
@@ -2833,15 +2838,13 @@ REDIST_API int64_t redist_priv_fewest_steps(const redist_schedule *s)
 }
 
 /* Chooses bases, widths and laps that reach the fewest steps; joins axes when there are none. */
-REDIST_API int redist_priv_choose_laps(redist_schedule *s)
+REDIST_API void redist_priv_choose_laps(redist_schedule *s)
 {
     const int64_t fewest = redist_priv_fewest_steps(s);
     const int64_t masks = INT64_C(1) << redist_priv_min(s->factors, 12);
     int64_t mask = 0;
     int k;
-    if (fewest > INT_MAX)
-        return REDIST_ERR_OVERFLOW;
-    s->steps = (int)fewest;
+    s->steps = (int)fewest; /* no more than places */
     while (mask < masks && redist_priv_set_laps(s, mask) != fewest)
         mask++;
     if (mask == masks) {
@@ -2851,7 +2854,6 @@ REDIST_API int redist_priv_choose_laps(redist_schedule *s)
     for (k = 0; k < s->factors; k++)
         if (s->factor[k].form == REDIST_PRIV_WALKER_OTTO && s->factor[k].width > 1)
             redist_priv_make_table(s, &s->factor[k]);
-    return REDIST_OK;
 }
 
 /* The turns of one vertex. A vertex of the fat side is one per lap: id = number * width + lap. */
@@ -3156,9 +3158,9 @@ REDIST_API int64_t redist_priv_table_partner(const redist_priv_factor *f, int si
 /* Writes the partner's coordinates along the axes of a factor. On the fat side the lap is given, on the other it is
    found. 0: idle. */
 REDIST_API int redist_priv_factor_step(const redist_schedule *s, const redist_priv_factor *f, int side, const int *coords,
-                                       int64_t colour, int64_t *lap, int *other_coords)
+                                       int step, int64_t *lap, int *other_coords)
 {
-    const int64_t own = redist_priv_joint_number(s, f, side, coords);
+    const int64_t own = redist_priv_joint_number(s, f, side, coords), colour = step / f->scale % f->base;
     int64_t partner = -1;
     if (own >= 0 && f->form == REDIST_PRIV_WALKER_OTTO)
         partner = redist_priv_walker_partner(&f->walker, side, own, colour);
@@ -3174,33 +3176,29 @@ REDIST_API int redist_priv_factor_step(const redist_schedule *s, const redist_pr
     return 1;
 }
 
-/* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. The factors whose laps this
-   side does not know come first: what is left of the step's lap is that of the others. */
+/* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. A step's lap is the sum of
+   the two sides' laps: the factors whose laps this side finds come first, what is left is that of the others. */
 REDIST_API int redist_priv_schedule_partner(const redist_schedule *s, int side, int place, int step)
 {
     int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
-    int64_t colour[REDIST_MAX_DIMS], rest = step / s->laps, found = 0, left, lap;
+    int64_t found = 0, left, lap;
     int k;
     redist_priv_coords_of_place(&s->layout[side], place, coords);
-    for (k = s->factors - 1; k >= 0; k--) {
-        colour[k] = rest % s->factor[k].base;
-        rest /= s->factor[k].base;
+    for (k = 0; k < s->factors; k++) {
+        const redist_priv_factor *f = &s->factor[k];
+        lap = 0;
+        if (f->fat != side && !redist_priv_factor_step(s, f, side, coords, step, &lap, other_coords))
+            return -1;
+        found = f->fat != side ? found * f->width + lap : found;
     }
-    for (k = 0; k < s->factors; k++)
-        if (s->factor[k].fat != side) {
-            lap = 0;
-            if (!redist_priv_factor_step(s, &s->factor[k], side, coords, colour[k], &lap, other_coords))
-                return -1;
-            found = found * s->factor[k].width + lap;
-        }
     left = redist_priv_mod(step % s->laps - found, s->laps);
-    for (k = s->factors - 1; k >= 0; k--)
-        if (s->factor[k].fat == side) {
-            lap = left % s->factor[k].width;
-            left /= s->factor[k].width;
-            if (!redist_priv_factor_step(s, &s->factor[k], side, coords, colour[k], &lap, other_coords))
-                return -1;
-        }
+    for (k = s->factors - 1; k >= 0; k--) {
+        const redist_priv_factor *f = &s->factor[k];
+        lap = left % f->width;
+        if (f->fat == side && !redist_priv_factor_step(s, f, side, coords, step, &lap, other_coords))
+            return -1;
+        left = f->fat == side ? left / f->width : left;
+    }
     return left > 0 ? -1 : redist_priv_place_of(&s->layout[!side], other_coords);
 }
 
@@ -3239,7 +3237,7 @@ REDIST_API int redist_priv_arrange(redist_schedule *s)
     if (empty || code != REDIST_OK)
         return code;
     redist_priv_unite(s, 0);
-    code = redist_priv_choose_laps(s);
+    redist_priv_choose_laps(s);
     for (k = 0; k < s->factors && code == REDIST_OK; k++)
         if (s->factor[k].form == REDIST_PRIV_TABLE)
             code = redist_priv_fill_table(s, &s->factor[k]);
