@@ -342,7 +342,8 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
      - Blocks of r and K r on the same P >= K processes, either way: Walker and Otto 1996, their equations for B(k,p)
        and C(k,q) and their numbering of the steps. No tables.
      - One interval per coordinate on both sides: the sum of the two coordinates. No tables.
-     - All coordinates meet all: the difference of the two coordinates, of several such axes at once. No tables.
+     - All coordinates meet all, or all but a few of an axis with one interval per coordinate: the difference of the
+       two coordinates, of several such axes at once. No tables.
      - Anything else: the axis's pairs are coloured and kept, O(pairs of coordinates of the axis) of memory.
    Axes that fan out and axes that fan in share their steps ((BLOCK,*) to (*,BLOCK) on P processes takes P). Only where
    their degrees do not divide are the pairs of these axes coloured together, O(pairs of their places) of memory.
@@ -2499,7 +2500,7 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
 /* How the pairs of a factor are coloured. */
 enum {
     REDIST_PRIV_WALKER_OTTO, /* blocks of r and K r (Walker and Otto 1996)                */
-    REDIST_PRIV_ALL_MEET,    /* a complete bipartite graph                                */
+    REDIST_PRIV_ALL_MEET,    /* a complete bipartite graph, or nearly so                  */
     REDIST_PRIV_CONSECUTIVE, /* partners have consecutive numbers, on both sides          */
     REDIST_PRIV_TABLE        /* an edge colouring by alternating paths (Koenig 1916), kept */
 };
@@ -2629,10 +2630,13 @@ REDIST_API int redist_priv_walker_of(const redist_axis *const *x, redist_priv_wa
     return 1;
 }
 
-/* Whether the view shows a whole superblock, so that every process has K partners. */
-REDIST_API int redist_priv_walker_full(const redist_priv_walker *w, int64_t block, int64_t count)
+/* The most partners of any process: of the side with small blocks, one per block that it has in the superblock; of the
+   other, one per block of r of a block of K r, which the view may cut. */
+REDIST_API void redist_priv_walker_degrees(const redist_priv_walker *w, int64_t *degree)
 {
-    return count / block >= w->ratio * w->procs;
+    const int64_t blocks = w->last - w->first + 1, head = redist_priv_min(w->ratio - w->first % w->ratio, blocks);
+    degree[w->small] = redist_priv_min(redist_priv_ceil_div(blocks, w->procs), w->ratio);
+    degree[!w->small] = redist_priv_min(redist_priv_max(head, blocks - head), w->ratio);
 }
 
 /* Blocks of r are numbered along the other side: there, block B of r lies in block B / K of K r. */
@@ -2664,17 +2668,17 @@ REDIST_API int64_t redist_priv_walker_partner(const redist_priv_walker *w, int s
     return side == w->small ? block / w->ratio % w->procs : block % w->procs;
 }
 
-/* Whether x has one interval per coordinate, each at least as long as what `other` repeats: all then meet all. */
+/* Whether x has one interval per coordinate, and all but at most one are as long as what `other` repeats. Each side then
+   has a coordinate that meets all. */
 REDIST_API int redist_priv_covers(const redist_axis *x, const redist_axis *other)
 {
     const int64_t period = redist_priv_period(other);
-    int c;
+    int c, cut = 0;
     if (!redist_priv_is_interval(x))
         return 0;
     for (c = 0; c < x->procs; c++)
-        if (redist_count(x, c) > 0 && redist_count(x, c) < period)
-            return 0;
-    return 1;
+        cut += redist_count(x, c) > 0 && redist_count(x, c) < period;
+    return cut <= 1;
 }
 
 /* Whether every coordinate of two block-cyclic axes meets every other: by the Chinese remainder theorem when the blocks
@@ -2703,26 +2707,22 @@ REDIST_API int64_t redist_priv_most_met(const redist_axis *x, const redist_axis 
     return most;
 }
 
-/* Decides the form of an axis for which no closed form is known, by what its coordinates meet. */
-REDIST_API int redist_priv_form_by_links(const redist_axis *const *x, int walker, int in_line, redist_priv_line **line,
+/* The degrees of an axis by what its coordinates meet. A complete graph of which little is missing may be coloured as
+   if it were all there, where its largest degrees are those of all and asking whether two coordinates meet is cheap. */
+REDIST_API int redist_priv_form_by_links(const redist_axis *const *x, int in_line, redist_priv_line **line,
                                          redist_priv_factor *f)
 {
+    const int interval = redist_priv_is_interval(x[0]) || redist_priv_is_interval(x[1]);
     redist_priv_links links;
     int side, code = redist_priv_links_of(x[0], x[1], &links);
     if (code == REDIST_OK)
         code = redist_priv_link_degrees(&links, x[0]->procs, x[1]->procs, f->degree);
-    if (code != REDIST_OK) {
-        f->form = REDIST_PRIV_TABLE;
-    } else if (walker && f->walker.ratio == redist_priv_max(f->degree[0], f->degree[1])) {
-        f->form = REDIST_PRIV_WALKER_OTTO;
-        redist_priv_walker_lines(x, &f->walker, line);
-    } else if (in_line && links.start[x[0]->procs] == (int64_t)line[0]->used * line[1]->used) {
+    f->form = REDIST_PRIV_TABLE;
+    if (code == REDIST_OK && in_line && f->degree[0] == line[1]->used && f->degree[1] == line[0]->used &&
+        (interval || links.start[x[0]->procs] == f->degree[0] * f->degree[1]))
         f->form = REDIST_PRIV_ALL_MEET;
-    } else {
-        f->form = REDIST_PRIV_TABLE;
-        for (side = 0; side < 2; side++)
-            *line[side] = redist_priv_line_from(x[side], 0, 1, x[side]->procs);
-    }
+    for (side = 0; side < 2 && f->form == REDIST_PRIV_TABLE; side++)
+        *line[side] = redist_priv_line_from(x[side], 0, 1, x[side]->procs);
     redist_priv_links_free(&links);
     return code;
 }
@@ -2732,34 +2732,32 @@ REDIST_API int redist_priv_factor_of(redist_schedule *s, int d, redist_priv_fact
 {
     const redist_axis *x[2];
     redist_priv_line *line[2];
-    int side, walker, in_line;
+    int side, in_line;
     for (side = 0; side < 2; side++) {
         x[side] = &s->layout[side].dim[d].axis;
         line[side] = &s->line[side][d];
     }
     f->axes = 1;
     f->axis[0] = d;
-    walker = redist_priv_walker_of(x, &f->walker);
-    if (walker && redist_priv_walker_full(&f->walker, x[f->walker.small]->block, x[0]->count)) {
-        f->form = REDIST_PRIV_WALKER_OTTO;
-        f->degree[0] = f->degree[1] = f->walker.ratio;
+    if (redist_priv_walker_of(x, &f->walker)) {
+        redist_priv_walker_degrees(&f->walker, f->degree);
         redist_priv_walker_lines(x, &f->walker, line);
-        return REDIST_OK;
+        f->form = REDIST_PRIV_WALKER_OTTO;
+        if (redist_priv_max(f->degree[0], f->degree[1]) == f->walker.ratio)
+            return REDIST_OK;
     }
     in_line = redist_priv_line_of(x[0], line[0]) & redist_priv_line_of(x[1], line[1]);
-    if (in_line && (redist_priv_covers(x[0], x[1]) || redist_priv_covers(x[1], x[0]) || redist_priv_cycles_meet(x[0], x[1]))) {
-        f->form = REDIST_PRIV_ALL_MEET;
-        f->degree[0] = line[1]->used;
-        f->degree[1] = line[0]->used;
+    f->degree[0] = line[1]->used;
+    f->degree[1] = line[0]->used;
+    f->form = REDIST_PRIV_ALL_MEET;
+    if (in_line && (redist_priv_covers(x[0], x[1]) || redist_priv_covers(x[1], x[0]) || redist_priv_cycles_meet(x[0], x[1])))
         return REDIST_OK;
-    }
-    if (in_line && redist_priv_is_interval(x[0]) && redist_priv_is_interval(x[1])) {
-        f->form = REDIST_PRIV_CONSECUTIVE;
-        f->degree[0] = redist_priv_most_met(x[0], x[1], line[1]);
-        f->degree[1] = redist_priv_most_met(x[1], x[0], line[0]);
-        return REDIST_OK;
-    }
-    return redist_priv_form_by_links(x, walker, in_line, line, f);
+    if (!in_line || !redist_priv_is_interval(x[0]) || !redist_priv_is_interval(x[1]))
+        return redist_priv_form_by_links(x, in_line, line, f);
+    f->degree[0] = redist_priv_most_met(x[0], x[1], line[1]);
+    f->degree[1] = redist_priv_most_met(x[1], x[0], line[0]);
+    f->form = REDIST_PRIV_CONSECUTIVE;
+    return REDIST_OK;
 }
 
 /* Factor f takes over the axes of another factor. */
@@ -3106,6 +3104,29 @@ REDIST_API void redist_priv_joint_coords(const redist_schedule *s, const redist_
     }
 }
 
+/* Whether two coordinates of an axis on which all meet, or on which one side has intervals, share anything. */
+REDIST_API int redist_priv_share_any(const redist_axis *x, int coord, const redist_axis *other, int other_coord)
+{
+    int64_t begin, distance;
+    if (!redist_priv_is_interval(x))
+        return !redist_priv_is_interval(other) || redist_priv_share_any(other, other_coord, x, coord);
+    begin = redist_priv_distance(x, coord, 0);
+    distance = redist_priv_distance(other, other_coord, begin);
+    return distance >= 0 && distance < redist_count(x, coord);
+}
+
+REDIST_API int redist_priv_all_share_any(const redist_schedule *s, const redist_priv_factor *f, int side, const int *coords,
+                                         const int *other_coords)
+{
+    int k, shared = 1;
+    for (k = 0; k < f->axes && shared; k++) {
+        const int d = f->axis[k];
+        shared = redist_priv_share_any(&s->layout[side].dim[d].axis, coords[d], &s->layout[!side].dim[d].axis,
+                                       other_coords[d]);
+    }
+    return shared;
+}
+
 /* All meet all. The fat side has the fewer numbers: at number i it meets j = lap * base + (i + colour) mod base. */
 REDIST_API int64_t redist_priv_all_meet_partner(const redist_priv_factor *f, int side, int64_t own, int64_t others,
                                                 int64_t colour, int64_t *lap)
@@ -3173,7 +3194,7 @@ REDIST_API int redist_priv_factor_step(const redist_schedule *s, const redist_pr
     if (partner < 0)
         return 0;
     redist_priv_joint_coords(s, f, !side, partner, other_coords);
-    return 1;
+    return f->form != REDIST_PRIV_ALL_MEET || redist_priv_all_share_any(s, f, side, coords, other_coords);
 }
 
 /* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. A step's lap is the sum of

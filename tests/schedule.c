@@ -391,6 +391,9 @@ static void check_million_places(void)
     check_many("10^6 places, BLOCK to CYCLIC", redist_block(INT64_C(1000000000000), million), redist_cyclic(INT64_C(1000000000000), million), million);
     check_many("10^6 places, CYCLIC to CYCLIC(1) on fewer", redist_block_cyclic(INT64_C(3) << 40, 3, million),
                redist_cyclic(INT64_C(3) << 40, 999999), million);
+    check_many("10^6 places, BLOCK to CYCLIC, ragged", redist_block(INT64_C(100000003), million), redist_cyclic(INT64_C(100000003), million), 101);
+    check_many("10^6 places, long BLOCK to CYCLIC, ragged", redist_block(INT64_C(1000000000003), million),
+               redist_cyclic(INT64_C(1000000000003), million), million);
     check_many("from one place to 10^6", redist_whole(INT64_C(1) << 50), redist_block_cyclic(INT64_C(1) << 50, 64, million), million);
 }
 
