@@ -279,7 +279,7 @@ typedef struct {
     int64_t direct;       /* the sender's slot->direct of this execution */
     int64_t waste;        /* the sender's redist_priv_waste */
     int64_t before;       /* pieces of all earlier executions */
-} redist_priv_link;
+} redist_priv_channel;
 
 /* The part of a message's life that its peer needs: which message, and where it waits. */
 typedef struct {
@@ -290,7 +290,7 @@ typedef struct {
     int64_t staged;   /* where it lies in the staging memory, in bytes; -1 when it is contiguous in the array */
     int64_t direct;   /* where it then begins in the array, in bytes */
     int64_t pending;  /* requests not yet complete */
-    redist_priv_link link;
+    redist_priv_channel link;
 } redist_priv_peer;
 
 /* The sending (REDIST_PRIV_FROM) or the receiving (REDIST_PRIV_TO) half of this rank's exchange. */
@@ -818,6 +818,112 @@ REDIST_API void redist_priv_copy_kept(redist_plan *p)
         redist_priv_copy_arrays(p, &p->kept, REDIST_PRIV_FROM, p->kept_staging, REDIST_PRIV_PACKED);
         redist_priv_copy_arrays(p, &p->kept, REDIST_PRIV_PACKED, p->kept_staging, REDIST_PRIV_TO);
     }
+}
+
+/* -------------------------------------------------------------------------------------------------- pieces (private) */
+
+/* How the messages of two ends are cut into pieces: bricks of at most `bytes`, of at least `wide` bytes along the
+   destination's fastest axis. */
+typedef struct {
+    int64_t bytes, wide;
+} redist_priv_cutting;
+
+/* A piece of a peer's messages: of one array, or of all where they fit as a whole. */
+typedef struct {
+    redist_priv_message message; /* packed densely from position 0 on */
+    int array;                   /* -1: all */
+    int64_t begin, bytes;        /* where it begins in the messages packed one after the other; contiguous if wide is 0 */
+} redist_priv_piece;
+
+/* Cuts a message into bricks: how many packed positions each takes along every axis. They are long along the source's
+   fastest axes, so that packing reads long pieces; a wide one lets unpacking write long pieces. Returns the number of
+   bricks. Both ends do the same. */
+REDIST_API int64_t redist_priv_cut(const redist_plan *p, const redist_priv_message *m, redist_priv_cutting c, int64_t *size)
+{
+    int axes[REDIST_MAX_DIMS] = {0}, d, k, wide;
+    int64_t pieces = 1, room = redist_priv_max(c.bytes / p->element_bytes, 1), times;
+    redist_priv_slow_to_fast(&p->to, p->to.memory_order, axes);
+    for (k = m->ndim - 1; k > 0 && m->axis[axes[k]]->elements == 1; k--)
+        continue;
+    wide = axes[k];
+    for (d = 0; d < m->ndim; d++)
+        size[d] = 1;
+    size[wide] = redist_priv_min(redist_priv_max(c.wide / p->element_bytes, 1), room);
+    size[wide] = redist_priv_min(size[wide], m->axis[wide]->elements);
+    room /= size[wide];
+    redist_priv_slow_to_fast(&p->from, p->from.memory_order, axes);
+    for (k = m->ndim - 1; k >= 0; k--) {
+        const int64_t n = m->axis[axes[k]]->elements;
+        times = redist_priv_min(redist_priv_ceil_div(n, size[axes[k]]), room);
+        room /= times;
+        size[axes[k]] = redist_priv_min(size[axes[k]] * times, n);
+        pieces *= redist_priv_ceil_div(n, size[axes[k]]);
+    }
+    return pieces;
+}
+
+/* Narrows a message to its brick-th brick. Returns where the brick's first element lies among the message's. */
+REDIST_API int64_t redist_priv_narrow(const redist_plan *p, redist_priv_message *m, const int64_t *size, int64_t brick)
+{
+    int64_t elements = 1, first = 0;
+    int axes[REDIST_MAX_DIMS] = {0}, k;
+    redist_priv_slow_to_fast(&p->from, p->from.memory_order, axes);
+    m->origin[REDIST_PRIV_PACKED] = 0;
+    for (k = m->ndim - 1; k >= 0; k--) {
+        const int d = axes[k];
+        const int64_t n = m->axis[d]->elements, bricks = redist_priv_ceil_div(n, size[d]);
+        m->begin[d] = brick % bricks * size[d];
+        m->end[d] = redist_priv_min(m->begin[d] + size[d], n);
+        first += m->begin[d] * m->stride[REDIST_PRIV_PACKED][d];
+        m->stride[REDIST_PRIV_PACKED][d] = elements;
+        m->origin[REDIST_PRIV_PACKED] -= m->begin[d] * elements;
+        elements *= m->end[d] - m->begin[d];
+        brick /= bricks;
+    }
+    m->elements = elements;
+    return first;
+}
+
+/* Small messages travel with all arrays as one piece, others array by array. */
+REDIST_API int64_t redist_priv_pieces_of(const redist_plan *p, int own, const redist_priv_peer *peer, redist_priv_cutting c)
+{
+    redist_priv_message m = redist_priv_peer_message(p, own, peer->message);
+    int64_t size[REDIST_MAX_DIMS];
+    return peer->bytes <= c.bytes ? 1 : p->arrays * redist_priv_cut(p, &m, c, size);
+}
+
+REDIST_API redist_priv_piece redist_priv_piece_of(const redist_plan *p, int own, const redist_priv_peer *peer,
+                                                  redist_priv_cutting c, int64_t k)
+{
+    redist_priv_piece piece;
+    int64_t size[REDIST_MAX_DIMS], bricks;
+    piece.message = redist_priv_peer_message(p, own, peer->message);
+    piece.array = -1;
+    piece.begin = 0;
+    piece.bytes = peer->bytes;
+    if (peer->bytes <= c.bytes)
+        return piece;
+    bricks = redist_priv_cut(p, &piece.message, c, size);
+    piece.array = (int)(k / bricks);
+    piece.begin = redist_priv_narrow(p, &piece.message, size, k % bricks) * p->element_bytes;
+    piece.begin += piece.array * (peer->bytes / p->arrays);
+    piece.bytes = piece.message.elements * p->element_bytes;
+    return piece;
+}
+
+/* Packs a piece into `packed`, or unpacks it. */
+REDIST_API void redist_priv_copy_piece(redist_plan *p, int own, const redist_priv_piece *piece, char *packed)
+{
+    const int from_side = own == REDIST_PRIV_FROM ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED;
+    const int to_side = own == REDIST_PRIV_FROM ? REDIST_PRIV_PACKED : REDIST_PRIV_TO;
+    char *array;
+    if (piece->array < 0) {
+        redist_priv_copy_arrays(p, &piece->message, from_side, packed, to_side);
+        return;
+    }
+    array = (char *)(uintptr_t)p->side[own].array[piece->array];
+    redist_priv_copy(&piece->message, from_side, own == REDIST_PRIV_FROM ? array : packed, to_side,
+                     own == REDIST_PRIV_FROM ? packed : array, (size_t)p->element_bytes, p->side[own].streams);
 }
 
 /* ------------------------------------------------------------------------------- REDIST_POINT_TO_POINT (private) */
@@ -1514,90 +1620,29 @@ typedef struct {
 enum { REDIST_PRIV_SLOTS = 4, REDIST_PRIV_LEAST_PIECE = 4096, REDIST_PRIV_WIDE = 1024 };
 enum { REDIST_PRIV_WASTEFUL = 6 }; /* a sender that uses a sixth of the lines it reads packs them, wherever its arrays are */
 
-/* Cuts a message into bricks of at most `limit` elements: how many packed positions each takes along every axis. They
-   are long along the source's fastest axes, so that packing reads long pieces, and at least REDIST_PRIV_WIDE bytes
-   along the destination's, so that unpacking writes long pieces. Returns the number of bricks. Both ends do the same. */
-REDIST_API int64_t redist_priv_cut(const redist_plan *p, const redist_priv_message *m, int64_t limit, int64_t *size)
+/* How the pieces of a slot are cut. */
+REDIST_API redist_priv_cutting redist_priv_slot_cutting(int64_t piece_bytes)
 {
-    int axes[REDIST_MAX_DIMS] = {0}, d, k, wide;
-    int64_t pieces = 1, room = redist_priv_max(limit, 1), times;
-    redist_priv_slow_to_fast(&p->to, p->to.memory_order, axes);
-    for (k = m->ndim - 1; k > 0 && m->axis[axes[k]]->elements == 1; k--)
-        continue;
-    wide = axes[k];
-    for (d = 0; d < m->ndim; d++)
-        size[d] = 1;
-    size[wide] = redist_priv_min(redist_priv_max(REDIST_PRIV_WIDE / p->element_bytes, 1), room);
-    size[wide] = redist_priv_min(size[wide], m->axis[wide]->elements);
-    room /= size[wide];
-    redist_priv_slow_to_fast(&p->from, p->from.memory_order, axes);
-    for (k = m->ndim - 1; k >= 0; k--) {
-        const int64_t n = m->axis[axes[k]]->elements;
-        times = redist_priv_min(redist_priv_ceil_div(n, size[axes[k]]), room);
-        room /= times;
-        size[axes[k]] = redist_priv_min(size[axes[k]] * times, n);
-        pieces *= redist_priv_ceil_div(n, size[axes[k]]);
-    }
-    return pieces;
-}
-
-/* Narrows a message to its piece-th brick, densely packed from position 0 on. */
-REDIST_API void redist_priv_narrow(const redist_plan *p, redist_priv_message *m, const int64_t *size, int64_t piece)
-{
-    int64_t elements = 1;
-    int axes[REDIST_MAX_DIMS] = {0}, k;
-    redist_priv_slow_to_fast(&p->from, p->from.memory_order, axes);
-    m->origin[REDIST_PRIV_PACKED] = 0;
-    for (k = m->ndim - 1; k >= 0; k--) {
-        const int d = axes[k];
-        const int64_t n = m->axis[d]->elements, pieces = redist_priv_ceil_div(n, size[d]);
-        m->begin[d] = piece % pieces * size[d];
-        m->end[d] = redist_priv_min(m->begin[d] + size[d], n);
-        m->stride[REDIST_PRIV_PACKED][d] = elements;
-        m->origin[REDIST_PRIV_PACKED] -= m->begin[d] * elements;
-        elements *= m->end[d] - m->begin[d];
-        piece /= pieces;
-    }
-}
-
-/* Small messages travel with all arrays as one piece, others array by array in pieces that fit a slot. */
-REDIST_API int64_t redist_priv_link_pieces(const redist_plan *p, int own, const redist_priv_peer *peer)
-{
-    redist_priv_message m = redist_priv_peer_message(p, own, peer->message);
-    int64_t size[REDIST_MAX_DIMS];
-    if (peer->bytes <= peer->link.slot->piece_bytes)
-        return 1;
-    return p->arrays * redist_priv_cut(p, &m, peer->link.slot->piece_bytes / p->element_bytes, size);
+    redist_priv_cutting c;
+    c.bytes = piece_bytes;
+    c.wide = REDIST_PRIV_WIDE;
+    return c;
 }
 
 /* Packs, or unpacks, one piece of a message in its slot of the ring. Large arrays are packed around the caches, too: a
    core of another socket reads memory faster than lines that are modified in this one's cache. */
-REDIST_API void redist_priv_copy_piece(redist_plan *p, int own, const redist_priv_peer *peer, int64_t piece)
+REDIST_API void redist_priv_copy_slot(redist_plan *p, int own, const redist_priv_peer *peer, int64_t k)
 {
-    const redist_priv_link *link = &peer->link;
+    const redist_priv_channel *link = &peer->link;
     const redist_priv_slot *slot = link->slot;
-    redist_priv_message m = redist_priv_peer_message(p, own, peer->message);
-    char *packed = link->segment + slot->ring + (link->before + piece) % slot->slots * slot->piece_bytes;
-    const int from_side = own == REDIST_PRIV_FROM ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED;
-    const int to_side = own == REDIST_PRIV_FROM ? REDIST_PRIV_PACKED : REDIST_PRIV_TO;
-    int64_t size[REDIST_MAX_DIMS], pieces;
-    char *array;
-    if (peer->bytes <= slot->piece_bytes) {
-        redist_priv_copy_arrays(p, &m, from_side, packed, to_side);
-        return;
-    }
-    pieces = redist_priv_cut(p, &m, slot->piece_bytes / p->element_bytes, size);
-    redist_priv_narrow(p, &m, size, piece % pieces);
-    array = (char *)(uintptr_t)p->side[own].array[piece / pieces];
-    redist_priv_copy(&m, from_side, own == REDIST_PRIV_FROM ? array : packed, to_side,
-                     own == REDIST_PRIV_FROM ? packed : array, (size_t)p->element_bytes,
-                     p->side[own].streams);
+    const redist_priv_piece piece = redist_priv_piece_of(p, own, peer, redist_priv_slot_cutting(slot->piece_bytes), k);
+    redist_priv_copy_piece(p, own, &piece, link->segment + slot->ring + (link->before + k) % slot->slots * slot->piece_bytes);
 }
 
 /* Copies a message straight from the sender's arrays. */
 REDIST_API void redist_priv_copy_direct(redist_plan *p, const redist_priv_peer *peer)
 {
-    const redist_priv_link *link = &peer->link;
+    const redist_priv_channel *link = &peer->link;
     const redist_priv_offer *offer =
         (const redist_priv_offer *)(const void *)(link->segment + (size_t)p->node.size * sizeof(redist_priv_slot));
     redist_priv_message m = redist_priv_peer_message(p, REDIST_PRIV_TO, peer->message);
@@ -1613,7 +1658,7 @@ REDIST_API void redist_priv_copy_direct(redist_plan *p, const redist_priv_peer *
    between the elements just packed, while it is in the cache. Returns whether it did anything. */
 REDIST_API int redist_priv_push(redist_plan *p, redist_priv_peer *peer)
 {
-    redist_priv_link *link = &peer->link;
+    redist_priv_channel *link = &peer->link;
     if (link->done == 0 && link->slot->direct != link->direct) {
         if (REDIST_PRIV_ACQUIRE(&link->slot->drained) != link->before)
             return 0; /* the receiver is still at pieces of an earlier execution */
@@ -1623,7 +1668,7 @@ REDIST_API int redist_priv_push(redist_plan *p, redist_priv_peer *peer)
         link->before + link->done - REDIST_PRIV_ACQUIRE(&link->slot->drained) >= link->slot->slots)
         return 0;
     if (!link->direct)
-        redist_priv_copy_piece(p, REDIST_PRIV_FROM, peer, link->done);
+        redist_priv_copy_slot(p, REDIST_PRIV_FROM, peer, link->done);
     link->done++;
     REDIST_PRIV_RELEASE(&link->slot->filled, link->before + link->done);
     return 1;
@@ -1643,13 +1688,13 @@ REDIST_API void redist_priv_push_all(redist_plan *p)
 /* Drains what has come. The number of pieces is known when the first is there. */
 REDIST_API void redist_priv_pull(redist_plan *p, redist_priv_peer *peer)
 {
-    redist_priv_link *link = &peer->link;
+    redist_priv_channel *link = &peer->link;
     while (link->done < link->pieces && REDIST_PRIV_ACQUIRE(&link->slot->filled) > link->before + link->done) {
         if (link->slot->direct) {
             redist_priv_copy_direct(p, peer);
             link->pieces = 1;
         } else {
-            redist_priv_copy_piece(p, REDIST_PRIV_TO, peer, link->done);
+            redist_priv_copy_slot(p, REDIST_PRIV_TO, peer, link->done);
         }
         link->done++;
         REDIST_PRIV_RELEASE(&link->slot->drained, link->before + link->done);
@@ -1684,10 +1729,10 @@ REDIST_API int redist_priv_shared_start(redist_plan *p)
     for (own = 0; own < 2; own++)
         for (k = p->side[own].remote; k < p->side[own].peers; k++) {
             redist_priv_peer *peer = &p->side[own].peer[k];
-            redist_priv_link *link = &peer->link;
+            redist_priv_channel *link = &peer->link;
             link->before += link->done;
             link->done = 0;
-            link->pieces = redist_priv_link_pieces(p, own, peer);
+            link->pieces = redist_priv_pieces_of(p, own, peer, redist_priv_slot_cutting(link->slot->piece_bytes));
             if (own == REDIST_PRIV_FROM) {
                 link->direct = direct && link->arena != NULL && link->waste < REDIST_PRIV_WASTEFUL;
                 link->pieces = link->direct ? 1 : link->pieces;
@@ -1699,7 +1744,7 @@ REDIST_API int redist_priv_shared_start(redist_plan *p)
 
 /* A sender is done when its arrays are free: packed, or copied by the receiver. In place, the ring must be empty
    again, so that the next execution can pack everything before it unpacks anything. */
-REDIST_API int redist_priv_is_sent(const redist_plan *p, const redist_priv_link *link)
+REDIST_API int redist_priv_is_sent(const redist_plan *p, const redist_priv_channel *link)
 {
     return link->done == link->pieces &&
            ((!link->direct && !p->options.in_place) ||
@@ -1800,7 +1845,6 @@ REDIST_API int64_t redist_priv_plan_rings(redist_plan *p, redist_priv_slot *slot
     int64_t k, end = begin;
     for (k = s->remote; k < s->peers; k++) {
         redist_priv_message m = redist_priv_peer_message(p, REDIST_PRIV_FROM, s->peer[k].message);
-        int64_t size[REDIST_MAX_DIMS];
         redist_priv_slot slot;
         memset(&slot, 0, sizeof slot);
         s->peer[k].link.waste = redist_priv_waste(p, &m);
@@ -1808,7 +1852,7 @@ REDIST_API int64_t redist_priv_plan_rings(redist_plan *p, redist_priv_slot *slot
         slot.piece_bytes = redist_priv_min(piece, redist_priv_round_up(s->peer[k].bytes, REDIST_PRIV_LINE));
         slot.slots = s->peer[k].bytes <= piece ? 1 : REDIST_PRIV_SLOTS;
         if (p->options.in_place && slot.slots > 1)
-            slot.slots = p->arrays * redist_priv_cut(p, &m, slot.piece_bytes / p->element_bytes, size);
+            slot.slots = redist_priv_pieces_of(p, REDIST_PRIV_FROM, &s->peer[k], redist_priv_slot_cutting(slot.piece_bytes));
         end += slot.slots * slot.piece_bytes;
         if (slots != NULL)
             slots[s->peer[k].pending] = slot;
@@ -1824,7 +1868,7 @@ REDIST_API int redist_priv_connect(redist_plan *p, int own)
     int64_t k;
     for (k = s->remote; k < s->peers; k++) {
         const int there = (int)s->peer[k].pending, sender = own == REDIST_PRIV_FROM ? p->node.rank : there;
-        redist_priv_link *link = &s->peer[k].link;
+        redist_priv_channel *link = &s->peer[k].link;
         int in_arena = -1;
         link->segment = p->node.base[sender];
         link->slot = (redist_priv_slot *)(void *)link->segment + (own == REDIST_PRIV_FROM ? there : p->node.rank);
