@@ -77,7 +77,8 @@ typedef enum {
     REDIST_ALLTOALLW,      /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory; */
                            /*   Open MPI gets 1-byte elements wrong: there REDIST_POINT_TO_POINT serves             */
     REDIST_POINT_TO_POINT, /* packed, persistent messages to real peers only; contiguous messages are not packed     */
-    REDIST_SCHEDULED,      /* contention-free steps, bounded buffers (not available yet)                             */
+    REDIST_SCHEDULED,      /* contention-free steps, one message each way at a time, buffers of one message or less:   */
+                           /*   networks that suffer from contention, scarce memory                                  */
     REDIST_SHARED,         /* node shared memory inside a node, REDIST_POINT_TO_POINT between nodes                  */
     REDIST_MULTIPHASE      /* a chain of plans (not available yet)                                                   */
 } redist_method;
@@ -343,6 +344,21 @@ typedef struct {
     MPI_Datatype *each;  /* the same of one array, from its beginning, when there are several arrays */
 } redist_priv_table;
 
+/* How the messages of two ends are cut into pieces: bricks of at most `bytes`, of at least `wide` bytes along the
+   destination's fastest axis. */
+typedef struct {
+    int64_t bytes, wide;
+} redist_priv_cutting;
+
+/* The messages of one side of REDIST_SCHEDULED, one after the other: peer[at] is being served, its piece-th piece is on
+   its way. */
+typedef struct {
+    int64_t at, piece, pieces;
+    MPI_Request moving;      /* a piece for which no request was prepared */
+    MPI_Request *prepared;   /* prepared[peers]: of the largest piece, or MPI_REQUEST_NULL */
+    int active;
+} redist_priv_lane;
+
 struct redist_plan {
     MPI_Comm comm;
     int rank, size, arrays, active;
@@ -357,6 +373,7 @@ struct redist_plan {
     const redist_priv_transport *transport;
     int64_t unit_bytes;           /* REDIST_ALLTOALLV counts in these */
     int64_t largest;              /* bytes of the largest staging memory or array on any rank */
+    int64_t largest_message;      /* bytes, on any rank */
     MPI_Request *request;         /* request[requests]: those that receive come first */
     int requests, receives;
     int *index;                   /* index[requests] and status[requests]: for MPI_Testsome */
@@ -364,6 +381,9 @@ struct redist_plan {
     int64_t *owner;               /* owner[requests]: the peer a request serves */
     redist_priv_table table[2];
     MPI_Datatype unit;
+    redist_priv_lane lane[2];     /* REDIST_SCHEDULED */
+    redist_priv_cutting cutting;
+    int steps;
     redist_priv_segment node;     /* REDIST_SHARED */
     int64_t ring_bytes, offers;   /* shared staging memory; where in the segment this rank's offers lie */
     int polls;
@@ -649,6 +669,12 @@ REDIST_API void redist_priv_keep(redist_plan *p, int64_t message)
     redist_priv_store(&p->kept, REDIST_PRIV_TO, &p->side[REDIST_PRIV_TO].storage);
 }
 
+/* How far ahead a receiver, or how far behind a sender is in the circle of ranks. */
+REDIST_API int redist_priv_ranks_apart(const redist_plan *p, int own, int rank)
+{
+    return ((own == REDIST_PRIV_FROM ? rank - p->rank : p->rank - rank) + p->size) % p->size;
+}
+
 /* Lists the other ranks that this rank exchanges with on one side. */
 REDIST_API int redist_priv_list_peers(redist_plan *p, int own)
 {
@@ -664,8 +690,7 @@ REDIST_API int redist_priv_list_peers(redist_plan *p, int own)
         redist_priv_peer *peer = &s->peer[s->peers];
         memset(peer, 0, sizeof *peer);
         peer->rank = redist_rank_of(other, coords);
-        peer->turn = (own == REDIST_PRIV_FROM ? peer->rank - p->rank : p->rank - peer->rank) + p->size;
-        peer->turn %= p->size;
+        peer->turn = redist_priv_ranks_apart(p, own, peer->rank);
         peer->message = k;
         peer->bytes = m.elements * p->element_bytes * p->arrays;
         if (peer->rank != p->rank) {
@@ -821,12 +846,6 @@ REDIST_API void redist_priv_copy_kept(redist_plan *p)
 }
 
 /* -------------------------------------------------------------------------------------------------- pieces (private) */
-
-/* How the messages of two ends are cut into pieces: bricks of at most `bytes`, of at least `wide` bytes along the
-   destination's fastest axis. */
-typedef struct {
-    int64_t bytes, wide;
-} redist_priv_cutting;
 
 /* A piece of a peer's messages: of one array, or of all where they fit as a whole. */
 typedef struct {
@@ -1052,6 +1071,214 @@ REDIST_API void redist_priv_free_requests(redist_plan *p)
     p->owner = NULL;
     p->status = NULL;
     p->requests = p->receives = 0;
+}
+
+/* ---------------------------------------------------------------------------------------- REDIST_SCHEDULED (private) */
+
+/* Each side of a rank is a lane: it serves its peers in the order of the schedule (redist_schedule_create), piece by
+   piece, so that at any time a rank sends at most one message and receives at most one. The lanes need not keep step
+   with each other: a lane waits for the lane of an earlier or the same step only, so the earliest always moves. */
+
+/* A slot for one piece per side, the same on all ranks: as large as the largest message, or half of max_buffer. */
+REDIST_API void redist_priv_set_cutting(redist_plan *p)
+{
+    const int64_t half = p->options.max_buffer > 0 ? p->options.max_buffer / 2 : INT64_MAX;
+    p->cutting.bytes = redist_priv_min(redist_priv_min(p->largest_message, half), REDIST_MAX_COUNT);
+    p->cutting.bytes = redist_priv_max(p->cutting.bytes, p->element_bytes);
+    p->cutting.wide = 0;
+}
+
+/* A message that is contiguous in the array needs no slot. In place, all that is sent is packed before anything arrives. */
+REDIST_API int redist_priv_scheduled_staging(redist_plan *p, int own)
+{
+    redist_priv_side *s = &p->side[own];
+    int64_t k;
+    redist_priv_set_cutting(p);
+    if (own == REDIST_PRIV_FROM && p->options.in_place)
+        return redist_priv_stage_peers(p, own, 0);
+    redist_priv_stage_peers(p, own, p->arrays == 1);
+    s->staging_bytes = s->staging_bytes > 0 ? p->cutting.bytes : 0;
+    for (k = 0; k < s->peers; k++)
+        s->peer[k].staged = redist_priv_min(s->peer[k].staged, 0);
+    return REDIST_OK;
+}
+
+/* Whether pieces of a peer go through the slot, rather than straight from or to packed or contiguous memory. */
+REDIST_API int redist_priv_through_slot(const redist_plan *p, int own, const redist_priv_peer *peer)
+{
+    return peer->staged >= 0 && !(own == REDIST_PRIV_FROM && p->options.in_place);
+}
+
+/* Where a piece lies while it travels. */
+REDIST_API char *redist_priv_piece_memory(const redist_plan *p, int own, const redist_priv_peer *peer,
+                                          const redist_priv_piece *piece)
+{
+    if (redist_priv_through_slot(p, own, peer))
+        return p->side[own].staging;
+    return piece->begin +
+           (peer->staged >= 0 ? p->side[own].staging + peer->staged : redist_priv_array(p, own) + peer->direct);
+}
+
+REDIST_API int redist_priv_scheduled_post(redist_plan *p, int own, const redist_priv_peer *peer,
+                                          const redist_priv_piece *piece, int persistent, MPI_Request *request)
+{
+    char *memory = redist_priv_piece_memory(p, own, peer, piece);
+    const int n = (int)piece->bytes;
+    int code;
+    if (own == REDIST_PRIV_FROM)
+        code = (persistent ? MPI_Send_init : MPI_Isend)(memory, n, MPI_BYTE, peer->rank, 0, p->comm, request);
+    else
+        code = (persistent ? MPI_Recv_init : MPI_Irecv)(memory, n, MPI_BYTE, peer->rank, 0, p->comm, request);
+    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+/* Whether a piece has the place and the size of the first one of its message, whose request is persistent. */
+REDIST_API int redist_priv_is_prepared(const redist_plan *p, int own, const redist_priv_peer *peer,
+                                       const redist_priv_piece *piece, int64_t k)
+{
+    const redist_priv_piece first = redist_priv_piece_of(p, own, peer, p->cutting, 0);
+    return redist_priv_is_bound(p, own, peer) &&
+           (k == 0 || (redist_priv_through_slot(p, own, peer) && piece->bytes == first.bytes));
+}
+
+/* Puts the peers of both sides in the order of the schedule. */
+REDIST_API int redist_priv_order_peers(redist_plan *p)
+{
+    redist_schedule schedule;
+    redist_priv_peer wanted, *found;
+    int own, step, meets[2], code = redist_schedule_create(&p->from, &p->to, &schedule);
+    p->steps = code == REDIST_OK ? schedule.steps : 0;
+    for (step = 0; step < p->steps; step++) {
+        redist_schedule_step(&schedule, p->rank, step, &meets[REDIST_PRIV_FROM], &meets[REDIST_PRIV_TO]);
+        for (own = 0; own < 2; own++) {
+            if (meets[own] < 0 || meets[own] == p->rank)
+                continue;
+            wanted.turn = redist_priv_ranks_apart(p, own, meets[own]);
+            found = (redist_priv_peer *)bsearch(&wanted, p->side[own].peer, (size_t)p->side[own].peers, sizeof wanted,
+                                                redist_priv_compare_turns);
+            found->pending = step;
+        }
+    }
+    if (code == REDIST_OK)
+        redist_schedule_free(&schedule);
+    for (own = 0; own < 2; own++) {
+        int64_t k;
+        for (k = 0; k < p->side[own].peers; k++)
+            p->side[own].peer[k].turn = (int)p->side[own].peer[k].pending;
+        qsort(p->side[own].peer, (size_t)p->side[own].peers, sizeof wanted, redist_priv_compare_turns);
+    }
+    return code;
+}
+
+REDIST_API int redist_priv_scheduled_create(redist_plan *p)
+{
+    int64_t k;
+    int own, code = redist_priv_order_peers(p);
+    for (own = 0; own < 2 && code == REDIST_OK; own++) {
+        const redist_priv_side *s = &p->side[own];
+        redist_priv_lane *lane = &p->lane[own];
+        lane->moving = MPI_REQUEST_NULL;
+        lane->prepared = (MPI_Request *)REDIST_MALLOC((size_t)s->peers * sizeof *lane->prepared + 1);
+        if (lane->prepared == NULL)
+            return REDIST_ERR_MEMORY;
+        for (k = 0; k < s->peers; k++)
+            lane->prepared[k] = MPI_REQUEST_NULL;
+        for (k = 0; k < s->peers && code == REDIST_OK; k++) {
+            const redist_priv_piece first = redist_priv_piece_of(p, own, &s->peer[k], p->cutting, 0);
+            if (redist_priv_is_prepared(p, own, &s->peer[k], &first, 0))
+                code = redist_priv_scheduled_post(p, own, &s->peer[k], &first, 1, &lane->prepared[k]);
+        }
+    }
+    return code;
+}
+
+/* Sets the next piece of a lane going, if there is one. */
+REDIST_API int redist_priv_lane_go(redist_plan *p, int own)
+{
+    redist_priv_lane *lane = &p->lane[own];
+    const redist_priv_peer *peer;
+    redist_priv_piece piece;
+    if (lane->at == p->side[own].peers)
+        return REDIST_OK;
+    peer = &p->side[own].peer[lane->at];
+    if (lane->piece == 0)
+        lane->pieces = redist_priv_pieces_of(p, own, peer, p->cutting);
+    piece = redist_priv_piece_of(p, own, peer, p->cutting, lane->piece);
+    if (own == REDIST_PRIV_FROM && redist_priv_through_slot(p, own, peer))
+        redist_priv_copy_piece(p, own, &piece, p->side[own].staging);
+    lane->active = 1;
+    if (!redist_priv_is_prepared(p, own, peer, &piece, lane->piece))
+        return redist_priv_scheduled_post(p, own, peer, &piece, 0, &lane->moving);
+    return MPI_Start(&lane->prepared[lane->at]) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+/* Finishes the piece of a lane that is on its way, if it has arrived, and goes on to the next. */
+REDIST_API int redist_priv_lane_test(redist_plan *p, int own)
+{
+    redist_priv_lane *lane = &p->lane[own];
+    const redist_priv_peer *peer;
+    redist_priv_piece piece;
+    MPI_Request *request;
+    int arrived = 0;
+    if (!lane->active)
+        return REDIST_OK;
+    request = lane->moving != MPI_REQUEST_NULL ? &lane->moving : &lane->prepared[lane->at];
+    if (MPI_Test(request, &arrived, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        return REDIST_ERR_MPI;
+    if (!arrived)
+        return REDIST_OK;
+    lane->active = 0;
+    peer = &p->side[own].peer[lane->at];
+    if (own == REDIST_PRIV_TO && redist_priv_through_slot(p, own, peer)) {
+        piece = redist_priv_piece_of(p, own, peer, p->cutting, lane->piece);
+        redist_priv_copy_piece(p, own, &piece, p->side[own].staging);
+    }
+    if (++lane->piece == lane->pieces) {
+        lane->piece = 0;
+        lane->at++;
+    }
+    return redist_priv_lane_go(p, own);
+}
+
+REDIST_API int redist_priv_scheduled_start(redist_plan *p)
+{
+    int own, code = REDIST_OK;
+    if (p->options.in_place)
+        redist_priv_copy_staged(p, REDIST_PRIV_FROM);
+    if (p->options.in_place)
+        redist_priv_copy_kept(p);
+    for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
+        p->lane[own].at = p->lane[own].piece = 0;
+        code = redist_priv_lane_go(p, own);
+    }
+    if (!p->options.in_place)
+        redist_priv_copy_kept(p);
+    return code;
+}
+
+REDIST_API int redist_priv_scheduled_test(redist_plan *p, int *done)
+{
+    int own, code = REDIST_OK;
+    *done = 1;
+    for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
+        code = redist_priv_lane_test(p, own);
+        *done &= !p->lane[own].active;
+    }
+    return code;
+}
+
+REDIST_API void redist_priv_scheduled_destroy(redist_plan *p)
+{
+    int own;
+    int64_t k;
+    for (own = 0; own < 2; own++) {
+        redist_priv_lane *lane = &p->lane[own];
+        for (k = 0; lane->prepared != NULL && k < p->side[own].peers; k++)
+            if (lane->prepared[k] != MPI_REQUEST_NULL)
+                MPI_Request_free(&lane->prepared[k]);
+        REDIST_FREE(lane->prepared);
+        lane->prepared = NULL;
+    }
 }
 
 /* ---------------------------------------------------------------------------------- MPI's collectives (private) */
@@ -1934,6 +2161,8 @@ REDIST_API const redist_priv_transport *redist_priv_transport_of(int method)
          redist_priv_collective_destroy},
         {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", NULL, redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
          redist_priv_p2p_start, redist_priv_p2p_test, redist_priv_free_requests},
+        {REDIST_SCHEDULED, "REDIST_SCHEDULED", NULL, redist_priv_scheduled_staging, redist_priv_scheduled_create, NULL,
+         redist_priv_scheduled_start, redist_priv_scheduled_test, redist_priv_scheduled_destroy},
         {REDIST_SHARED, "REDIST_SHARED", redist_priv_shared_open, redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
          redist_priv_shared_start, redist_priv_shared_test, redist_priv_shared_destroy},
     };
@@ -2080,6 +2309,7 @@ REDIST_API void redist_priv_choose(redist_plan *p, const int64_t *facts)
     p->side[REDIST_PRIV_FROM].fixed = p->arrays == 1 && !facts[REDIST_PRIV_UNFIXED_FROM];
     p->side[REDIST_PRIV_TO].fixed = p->arrays == 1 && !facts[REDIST_PRIV_UNFIXED_TO];
     p->largest = facts[REDIST_PRIV_LARGEST];
+    p->largest_message = facts[REDIST_PRIV_MESSAGE];
     if (method == REDIST_AUTO)
         method = p->options.effort == REDIST_MEASURE ? redist_priv_measure(p, facts) : redist_priv_estimate(p, facts);
     if (method == REDIST_ALLTOALLW && p->element_bytes == 1 && REDIST_PRIV_BYTE_TYPES_FAIL)
@@ -2361,7 +2591,7 @@ REDIST_API int redist_plan_stats(const redist_plan *p, redist_stats *stats)
     stats->bytes_received = p->side[REDIST_PRIV_TO].bytes;
     stats->bytes_kept = p->kept.elements * p->element_bytes * p->arrays;
     stats->buffer_bytes = redist_priv_buffer_bytes(p);
-    stats->steps = 1;
+    stats->steps = p->steps > 0 ? p->steps : 1;
     stats->phases = 1;
     return REDIST_OK;
 }
