@@ -1,29 +1,7 @@
 /* redist tests: the cost model and multiphase routes: Kaushik's figures, all chains of small cases, random pairs. MIT licence, see LICENSE. */
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
 
-static int64_t live_blocks, until_failure = -1;
-
-/* Fails at the allocation that until_failure counts down to. */
-static void *failing_malloc(size_t bytes)
-{
-    void *block = until_failure == 0 ? NULL : malloc(bytes);
-    if (until_failure >= 0)
-        until_failure--;
-    live_blocks += block != NULL;
-    return block;
-}
-
-static void counted_free(void *block)
-{
-    live_blocks -= block != NULL;
-    free(block);
-}
-
-#define REDIST_MALLOC failing_malloc
-#define REDIST_FREE counted_free
-
+#include "failing_malloc.h"
 #include "oracle.h"
 
 enum { WORLD = 12, MOST_BETWEEN = 6 };
