@@ -113,7 +113,7 @@ typedef struct {
     int64_t sends, receives;                         /* messages to and from other ranks       */
     int64_t bytes_sent, bytes_received, bytes_kept;  /* per execution, all arrays              */
     int64_t buffer_bytes;                            /* staging memory that the plan holds     */
-    int steps, phases; /* REDIST_SCHEDULED: of the schedule; REDIST_MULTIPHASE: plans in the chain; else 1 */
+    int steps, phases; /* of REDIST_SCHEDULED's schedule and REDIST_MULTIPHASE's chain; elsewhere 1 */
 } redist_stats;
 
 /* ------------------------------------------------------------------------------------------------- plans */
@@ -2811,23 +2811,31 @@ REDIST_API int redist_plan_free(redist_plan **plan)
     return REDIST_OK;
 }
 
-REDIST_API int redist_plan_stats(const redist_plan *p, redist_stats *stats)
+/* Adds what one execution of a plan, or of a phase, does on this rank. */
+REDIST_API void redist_priv_add_stats(const redist_plan *p, redist_stats *stats)
 {
     int k;
+    stats->buffer_bytes += redist_priv_buffer_bytes(p);
+    for (k = 0; k < p->phases; k++)
+        redist_priv_add_stats(p->phase[k], stats);
+    if (p->phases > 0)
+        return;
+    stats->sends += p->side[REDIST_PRIV_FROM].peers;
+    stats->receives += p->side[REDIST_PRIV_TO].peers;
+    stats->bytes_sent += p->side[REDIST_PRIV_FROM].bytes;
+    stats->bytes_received += p->side[REDIST_PRIV_TO].bytes;
+    stats->bytes_kept += p->kept.elements * p->element_bytes * p->arrays;
+    stats->steps += (int)redist_priv_max(p->steps, 1);
+    stats->phases++;
+}
+
+REDIST_API int redist_plan_stats(const redist_plan *p, redist_stats *stats)
+{
     if (p == NULL || stats == NULL)
         return REDIST_ERR_ARGUMENT;
     memset(stats, 0, sizeof *stats);
     stats->method = p->transport->method;
-    stats->sends = p->side[REDIST_PRIV_FROM].peers;
-    stats->receives = p->side[REDIST_PRIV_TO].peers;
-    stats->bytes_sent = p->side[REDIST_PRIV_FROM].bytes;
-    stats->bytes_received = p->side[REDIST_PRIV_TO].bytes;
-    stats->bytes_kept = p->kept.elements * p->element_bytes * p->arrays;
-    stats->buffer_bytes = redist_priv_buffer_bytes(p);
-    stats->steps = (int)redist_priv_max(p->steps, 1);
-    stats->phases = (int)redist_priv_max(p->phases, 1);
-    for (k = 0; k < p->phases; k++)
-        stats->buffer_bytes += redist_priv_buffer_bytes(p->phase[k]);
+    redist_priv_add_stats(p, stats);
     return REDIST_OK;
 }
 

@@ -30,7 +30,8 @@ static const struct {
     const char *name;
     redist_method method;
 } methods[] = {
-    {"shared", REDIST_SHARED}, {"alltoallv", REDIST_ALLTOALLV}, {"alltoallw", REDIST_ALLTOALLW}, {"point to point", REDIST_POINT_TO_POINT}};
+    {"shared", REDIST_SHARED}, {"alltoallv", REDIST_ALLTOALLV}, {"alltoallw", REDIST_ALLTOALLW}, {"point to point", REDIST_POINT_TO_POINT},
+    {"scheduled", REDIST_SCHEDULED}, {"multiphase", REDIST_MULTIPHASE}};
 enum { METHODS = sizeof methods / sizeof *methods };
 
 static const char *method_name(redist_method method)
@@ -319,7 +320,7 @@ static int allocation_fails(exchange *e, int k, int bad_rank)
     if (hit && code == REDIST_OK) { /* what cannot have its shared memory sends messages */
         int good = exchange_is_right(e, k);
         good = redist_plan_free(&e->plan) == REDIST_OK && good;
-        test_case_all(good && live_blocks == 0 && (e->method == REDIST_AUTO || e->method == REDIST_SHARED),
+        test_case_all(good && live_blocks == 0 && (e->method == REDIST_AUTO || e->method == REDIST_SHARED || e->method == REDIST_MULTIPHASE),
                       "%s, %d arrays, falls back when allocation %d fails on rank %d: %ld blocks left", method_name(e->method),
                       e->count, k, bad_rank, (long)live_blocks);
     } else if (hit)

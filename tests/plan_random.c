@@ -8,17 +8,21 @@ typedef struct {
     redist_method method;
     int node_ranks;
     int dear;           /* sets up shared memory, which takes long when ranks outnumber cores */
+    int64_t max_buffer;
 } setting;
 
 static const setting settings[] = {
-    {"alltoallv", REDIST_ALLTOALLV, 0, 0},
-    {"alltoallw", REDIST_ALLTOALLW, 0, 0},
-    {"point to point", REDIST_POINT_TO_POINT, 0, 0},
-    {"scheduled", REDIST_SCHEDULED, 0, 0},
-    {"multiphase", REDIST_MULTIPHASE, 0, 1},
-    {"automatic", REDIST_AUTO, 0, 1},
-    {"shared", REDIST_SHARED, 0, 1},
-    {"shared on nodes of 2", REDIST_SHARED, 2, 1},
+    {"alltoallv", REDIST_ALLTOALLV, 0, 0, 0},
+    {"alltoallw", REDIST_ALLTOALLW, 0, 0, 0},
+    {"point to point", REDIST_POINT_TO_POINT, 0, 0, 0},
+    {"scheduled", REDIST_SCHEDULED, 0, 0, 0},
+    {"scheduled within 64 bytes", REDIST_SCHEDULED, 0, 0, 64},
+    {"automatic within 200 bytes", REDIST_AUTO, 0, 1, 200},
+    {"automatic within 40000 bytes", REDIST_AUTO, 0, 1, 40000},
+    {"multiphase", REDIST_MULTIPHASE, 0, 1, 0},
+    {"automatic", REDIST_AUTO, 0, 1, 0},
+    {"shared", REDIST_SHARED, 0, 1, 0},
+    {"shared on nodes of 2", REDIST_SHARED, 2, 1, 0},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
@@ -40,12 +44,13 @@ static void free_types(MPI_Datatype *types)
         MPI_Type_free(&types[k]);
 }
 
-static void draw_variant(exchange *e, int setting_number)
+static void draw_variant(exchange *e, const setting *s)
 {
+    const int setting_number = (int)(s - settings);
     test_random r = {e->seed * 64 + (uint64_t)setting_number};
     e->count = test_one_in(&r, 3) ? (int)test_between(&r, 2, ARRAYS) : 1;
     e->many = e->count > 1 || test_one_in(&r, 4);
-    e->in_place = test_one_in(&r, 5);
+    e->in_place = test_one_in(&r, 5) && s->max_buffer == 0;
     e->fixed = e->count == 1 && test_one_in(&r, 4);
     e->way = (int)test_between(&r, 0, WAYS - 1);
 }
@@ -54,12 +59,18 @@ static void draw_variant(exchange *e, int setting_number)
 static void check(exchange *e, const setting *s)
 {
     redist_options options;
-    int code, number, good = 1;
+    redist_stats stats;
+    int code, number, good;
     memset(&options, 0, sizeof options);
+    memset(&stats, 0, sizeof stats);
     options.node_ranks = s->node_ranks;
+    options.max_buffer = s->max_buffer;
     e->method = s->method;
     exchange_allocate(e);
     code = exchange_create_with(e, &options);
+    if (code == REDIST_OK)
+        code = redist_plan_stats(e->plan, &stats);
+    good = s->max_buffer == 0 || stats.buffer_bytes <= s->max_buffer;
     for (number = 0; number < ROUNDS && code == REDIST_OK; number++) {
         good = exchange_is_right(e, number) && good;
         if (!e->fixed) {
@@ -101,7 +112,7 @@ int main(int count, char **arguments)
                 continue;
             e->type = types[(k + s) % SIZES];
             e->bytes = sizes[(k + s) % SIZES];
-            draw_variant(e, s);
+            draw_variant(e, &settings[s]);
             check(e, &settings[s]);
         }
     }
