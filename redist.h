@@ -3361,9 +3361,9 @@ REDIST_API int redist_priv_has_superblock(const redist_axis *x, const redist_axi
            redist_priv_product(a / redist_priv_gcd(a, b), b, beyond) <= n;
 }
 
-/* The most coordinates of y that one of x meets. Blocks of r on P and of s on Q meet somewhere in
-   the superblock when (s q - r p) mod g lies strictly between -s and r, where g = gcd(r P, s Q) (Walker and Otto 1996).
-   s q mod g takes every multiple of e = gcd(s, g) equally often, r p mod e every multiple of gcd(r, e). */
+/* The most coordinates of y that one of x meets. Blocks of r on P and of s on Q meet somewhere in the superblock when
+   s q - r p, modulo g = gcd(r P, s Q), lies strictly between -s and r. Over all q, s q mod g takes every multiple of
+   e = gcd(s, g) equally often; over all p, r p mod e takes every multiple of gcd(r, e). */
 REDIST_API int64_t redist_priv_formula_peers(const redist_axis *x, const redist_axis *y)
 {
     const int64_t r = x->block, s = y->block;
@@ -3560,7 +3560,7 @@ REDIST_API void redist_priv_add_choice(redist_priv_route_axis *a, redist_axis x)
 {
     int k, known = 0;
     for (k = 0; k < a->choices; k++)
-        known |= redist_priv_same_axis(&a->choice[k], &x) && (k >= a->ends || redist_priv_is_whole(&x));
+        known |= redist_priv_same_axis(&a->choice[k], &x);
     if (!known && a->choices < REDIST_PRIV_CHOICES)
         a->choice[a->choices++] = x;
 }
@@ -3612,8 +3612,8 @@ REDIST_API int redist_priv_survey(redist_priv_route_axis *a)
     return REDIST_OK;
 }
 
-/* How many choices an axis may have, its two ends among them, so that all combinations of `axes` axes stay within the stops;
-   with very many axes they do not. */
+/* How many choices an axis may have, its two ends among them, so that all combinations of `axes` axes stay within the
+   stops; with very many axes they do not. */
 REDIST_API int redist_priv_room(int axes)
 {
     int room = REDIST_PRIV_CHOICES, k;
