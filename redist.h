@@ -347,7 +347,8 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
      - Blocks of r and K r on the same P >= K processes, either way: Walker and Otto 1996, their equations for B(k,p)
        and C(k,q) and their numbering of the steps. No tables.
      - One interval per coordinate on both sides: the sum of the two coordinates. No tables.
-     - All coordinates meet all: the difference of the two coordinates, of several such axes at once. No tables.
+     - All coordinates meet all, or all but a few of an axis with one interval per coordinate: the difference of the
+       two coordinates, of several such axes at once. No tables.
      - Anything else: the axis's pairs are coloured and kept, O(pairs of coordinates of the axis) of memory.
    Axes that fan out and axes that fan in share their steps ((BLOCK,*) to (*,BLOCK) on P processes takes P). Only where
    their degrees do not divide are the pairs of these axes coloured together, O(pairs of their places) of memory.
@@ -2537,7 +2538,7 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
 /* How the pairs of a factor are coloured. */
 enum {
     REDIST_PRIV_WALKER_OTTO, /* blocks of r and K r (Walker and Otto 1996)                */
-    REDIST_PRIV_ALL_MEET,    /* a complete bipartite graph                                */
+    REDIST_PRIV_ALL_MEET,    /* a complete bipartite graph, or nearly so                  */
     REDIST_PRIV_CONSECUTIVE, /* partners have consecutive numbers, on both sides          */
     REDIST_PRIV_TABLE        /* an edge colouring by alternating paths (Koenig 1916), kept */
 };
@@ -2588,7 +2589,7 @@ REDIST_API void redist_priv_links_free(redist_priv_links *links)
     REDIST_FREE(links->coord);
 }
 
-REDIST_API int redist_priv_link(redist_priv_links *links, const redist_axis *from, int c, const redist_axis *to)
+REDIST_API int redist_priv_link_coord(redist_priv_links *links, const redist_axis *from, int c, const redist_axis *to)
 {
     redist_priv_pattern pattern;
     int64_t k, peers = 0, end = links->start[c];
@@ -2620,7 +2621,7 @@ REDIST_API int redist_priv_links_of(const redist_axis *from, const redist_axis *
         return REDIST_ERR_MEMORY;
     links->start[0] = 0;
     for (c = 0; c < from->procs && code == REDIST_OK; c++)
-        code = redist_priv_link(links, from, c, to);
+        code = redist_priv_link_coord(links, from, c, to);
     return code;
 }
 
@@ -2667,14 +2668,18 @@ REDIST_API int redist_priv_walker_of(const redist_axis *const *x, redist_priv_wa
     return 1;
 }
 
-/* Whether the view shows a whole superblock, so that every process has K partners. */
-REDIST_API int redist_priv_walker_full(const redist_priv_walker *w, int64_t block, int64_t count)
+/* The most partners of any process: of the side with small blocks, one per block that it has in the superblock; of the
+   other, one per block of r of a block of K r, which the view may cut. */
+REDIST_API void redist_priv_walker_degrees(const redist_priv_walker *w, int64_t *degree)
 {
-    return count / block >= w->ratio * w->procs;
+    const int64_t blocks = w->last - w->first + 1, head = redist_priv_min(w->ratio - w->first % w->ratio, blocks);
+    degree[w->small] = redist_priv_min(redist_priv_ceil_div(blocks, w->procs), w->ratio);
+    degree[!w->small] = redist_priv_min(redist_priv_max(head, blocks - head), w->ratio);
 }
 
 /* Blocks of r are numbered along the other side: there, block B of r lies in block B / K of K r. */
-REDIST_API void redist_priv_walker_lines(const redist_axis *const *x, const redist_priv_walker *w, redist_priv_line **line)
+REDIST_API void redist_priv_walker_lines(const redist_axis *const *x, const redist_priv_walker *w,
+                                         redist_priv_line *const *line)
 {
     const redist_axis *small = x[w->small], *large = x[!w->small];
     const int64_t ahead = (large->start - small->start) / small->block % small->procs;
@@ -2702,17 +2707,17 @@ REDIST_API int64_t redist_priv_walker_partner(const redist_priv_walker *w, int s
     return side == w->small ? block / w->ratio % w->procs : block % w->procs;
 }
 
-/* Whether x has one interval per coordinate, each at least as long as what `other` repeats: all then meet all. */
+/* Whether x has one interval per coordinate, and all but at most one are as long as what `other` repeats. Each side
+   then has a coordinate that meets all. */
 REDIST_API int redist_priv_covers(const redist_axis *x, const redist_axis *other)
 {
     const int64_t period = redist_priv_period(other);
-    int c;
+    int c, cut = 0;
     if (!redist_priv_is_interval(x))
         return 0;
     for (c = 0; c < x->procs; c++)
-        if (redist_count(x, c) > 0 && redist_count(x, c) < period)
-            return 0;
-    return 1;
+        cut += redist_count(x, c) > 0 && redist_count(x, c) < period;
+    return cut <= 1;
 }
 
 /* Whether every coordinate of two block-cyclic axes meets every other: by the Chinese remainder theorem when the blocks
@@ -2741,27 +2746,34 @@ REDIST_API int64_t redist_priv_most_met(const redist_axis *x, const redist_axis 
     return most;
 }
 
-/* Decides the form of an axis for which no closed form is known, by what its coordinates meet. */
-REDIST_API int redist_priv_form_by_links(const redist_axis *const *x, int walker, int in_line, redist_priv_line **line,
+/* Such a factor numbers all coordinates as they are. */
+REDIST_API void redist_priv_make_table(redist_schedule *s, redist_priv_factor *f)
+{
+    int k, side;
+    f->form = REDIST_PRIV_TABLE;
+    for (side = 0; side < 2; side++)
+        for (k = 0; k < f->axes; k++) {
+            const redist_axis *x = &s->layout[side].dim[f->axis[k]].axis;
+            s->line[side][f->axis[k]] = redist_priv_line_from(x, 0, 1, x->procs);
+        }
+}
+
+/* The degrees of an axis by what its coordinates meet. A complete graph of which little is missing may be coloured as
+   if it were all there, where its largest degrees are those of all and asking whether two coordinates meet is cheap. */
+REDIST_API int redist_priv_form_by_links(redist_schedule *s, const redist_axis *const *x, int in_line,
                                          redist_priv_factor *f)
 {
+    const int all[2] = {s->line[1][f->axis[0]].used, s->line[0][f->axis[0]].used};
     redist_priv_links links;
-    int side, code = redist_priv_links_of(x[0], x[1], &links);
+    int64_t pairs;
+    int code = redist_priv_links_of(x[0], x[1], &links);
     if (code == REDIST_OK)
         code = redist_priv_link_degrees(&links, x[0]->procs, x[1]->procs, f->degree);
-    if (code != REDIST_OK) {
-        f->form = REDIST_PRIV_TABLE;
-    } else if (walker && f->walker.ratio == redist_priv_max(f->degree[0], f->degree[1])) {
-        f->form = REDIST_PRIV_WALKER_OTTO;
-        redist_priv_walker_lines(x, &f->walker, line);
-    } else if (in_line && links.start[x[0]->procs] == (int64_t)line[0]->used * line[1]->used) {
-        f->form = REDIST_PRIV_ALL_MEET;
-    } else {
-        f->form = REDIST_PRIV_TABLE;
-        for (side = 0; side < 2; side++)
-            *line[side] = redist_priv_line_from(x[side], 0, 1, x[side]->procs);
-    }
+    pairs = code == REDIST_OK ? links.start[x[0]->procs] : 0;
     redist_priv_links_free(&links);
+    if (!in_line || f->degree[0] != all[0] || f->degree[1] != all[1] ||
+        (pairs < f->degree[0] * f->degree[1] && !redist_priv_is_interval(x[0]) && !redist_priv_is_interval(x[1])))
+        redist_priv_make_table(s, f);
     return code;
 }
 
@@ -2770,34 +2782,33 @@ REDIST_API int redist_priv_factor_of(redist_schedule *s, int d, redist_priv_fact
 {
     const redist_axis *x[2];
     redist_priv_line *line[2];
-    int side, walker, in_line;
+    int side, in_line;
     for (side = 0; side < 2; side++) {
         x[side] = &s->layout[side].dim[d].axis;
         line[side] = &s->line[side][d];
     }
     f->axes = 1;
     f->axis[0] = d;
-    walker = redist_priv_walker_of(x, &f->walker);
-    if (walker && redist_priv_walker_full(&f->walker, x[f->walker.small]->block, x[0]->count)) {
-        f->form = REDIST_PRIV_WALKER_OTTO;
-        f->degree[0] = f->degree[1] = f->walker.ratio;
+    if (redist_priv_walker_of(x, &f->walker)) {
+        redist_priv_walker_degrees(&f->walker, f->degree);
         redist_priv_walker_lines(x, &f->walker, line);
-        return REDIST_OK;
+        f->form = REDIST_PRIV_WALKER_OTTO;
+        if (redist_priv_max(f->degree[0], f->degree[1]) == f->walker.ratio)
+            return REDIST_OK;
     }
     in_line = redist_priv_line_of(x[0], line[0]) & redist_priv_line_of(x[1], line[1]);
-    if (in_line && (redist_priv_covers(x[0], x[1]) || redist_priv_covers(x[1], x[0]) || redist_priv_cycles_meet(x[0], x[1]))) {
-        f->form = REDIST_PRIV_ALL_MEET;
-        f->degree[0] = line[1]->used;
-        f->degree[1] = line[0]->used;
+    f->degree[0] = line[1]->used;
+    f->degree[1] = line[0]->used;
+    f->form = REDIST_PRIV_ALL_MEET;
+    if (in_line && (redist_priv_covers(x[0], x[1]) || redist_priv_covers(x[1], x[0]) ||
+                    redist_priv_cycles_meet(x[0], x[1])))
         return REDIST_OK;
-    }
-    if (in_line && redist_priv_is_interval(x[0]) && redist_priv_is_interval(x[1])) {
-        f->form = REDIST_PRIV_CONSECUTIVE;
-        f->degree[0] = redist_priv_most_met(x[0], x[1], line[1]);
-        f->degree[1] = redist_priv_most_met(x[1], x[0], line[0]);
-        return REDIST_OK;
-    }
-    return redist_priv_form_by_links(x, walker, in_line, line, f);
+    if (!in_line || !redist_priv_is_interval(x[0]) || !redist_priv_is_interval(x[1]))
+        return redist_priv_form_by_links(s, x, in_line, f);
+    f->degree[0] = redist_priv_most_met(x[0], x[1], line[1]);
+    f->degree[1] = redist_priv_most_met(x[1], x[0], line[0]);
+    f->form = REDIST_PRIV_CONSECUTIVE;
+    return REDIST_OK;
 }
 
 /* Factor f takes over the axes of another factor. */
@@ -2827,17 +2838,6 @@ REDIST_API redist_priv_factor *redist_priv_unite(redist_schedule *s, int unbalan
     }
     s->factors = kept;
     return united;
-}
-
-REDIST_API void redist_priv_make_table(redist_schedule *s, redist_priv_factor *f)
-{
-    int k, side;
-    f->form = REDIST_PRIV_TABLE;
-    for (side = 0; side < 2; side++)
-        for (k = 0; k < f->axes; k++) {
-            const redist_axis *x = &s->layout[side].dim[f->axis[k]].axis;
-            s->line[side][f->axis[k]] = redist_priv_line_from(x, 0, 1, x->procs);
-        }
 }
 
 /* Sets base, width and scale of every factor and the laps; returns the steps, at most 2^62. A factor whose degrees
@@ -2905,7 +2905,7 @@ REDIST_API redist_priv_row redist_priv_row_of(const redist_priv_factor *f, int s
     const redist_priv_turns *table = &f->table[side];
     const int64_t width = side == f->fat ? f->width : 1, number = id / width, before = id % width * f->base;
     redist_priv_row row;
-    row.turn = table->turn + table->start[number] + before;
+    row.turn = table->turn + table->start[number] + redist_priv_min(before, table->filled[number]);
     row.n = redist_priv_clamp(table->filled[number] - before, 0, f->base);
     return row;
 }
@@ -3028,8 +3028,8 @@ REDIST_API void redist_priv_count_pair(redist_priv_factor *f, const int64_t *num
 }
 
 /* Visits all partners of a number of side FROM: the product of its coordinates' partners. */
-REDIST_API void redist_priv_visit_number(const redist_schedule *s, redist_priv_factor *f, const redist_priv_links *links,
-                                         int64_t from, redist_priv_visit *visit)
+REDIST_API void redist_priv_visit_number(const redist_schedule *s, redist_priv_factor *f,
+                                         const redist_priv_links *links, int64_t from, redist_priv_visit *visit)
 {
     const int *list[REDIST_MAX_DIMS];
     int64_t met[REDIST_MAX_DIMS], number[2], rest = from, pairs = 1, k, scale;
@@ -3119,7 +3119,8 @@ REDIST_API int redist_priv_fill_table(const redist_schedule *s, redist_priv_fact
 }
 
 /* The number of coords on one side of a factor; -1 when it owns nothing. */
-REDIST_API int64_t redist_priv_joint_number(const redist_schedule *s, const redist_priv_factor *f, int side, const int *coords)
+REDIST_API int64_t redist_priv_joint_number(const redist_schedule *s, const redist_priv_factor *f, int side,
+                                            const int *coords)
 {
     int64_t joint = 0;
     int k;
@@ -3142,6 +3143,29 @@ REDIST_API void redist_priv_joint_coords(const redist_schedule *s, const redist_
         coords[f->axis[k]] = redist_priv_numbered(line, (int)(joint % line->used));
         joint /= line->used;
     }
+}
+
+/* Whether two coordinates of an axis on which all meet, or on which one side has intervals, share anything. */
+REDIST_API int redist_priv_share_any(const redist_axis *x, int coord, const redist_axis *other, int other_coord)
+{
+    int64_t begin, distance;
+    if (!redist_priv_is_interval(x))
+        return !redist_priv_is_interval(other) || redist_priv_share_any(other, other_coord, x, coord);
+    begin = redist_priv_distance(x, coord, 0);
+    distance = redist_priv_distance(other, other_coord, begin);
+    return distance >= 0 && distance < redist_count(x, coord);
+}
+
+REDIST_API int redist_priv_all_share_any(const redist_schedule *s, const redist_priv_factor *f, int side,
+                                         const int *coords, const int *other_coords)
+{
+    int k, shared = 1;
+    for (k = 0; k < f->axes && shared; k++) {
+        const int d = f->axis[k];
+        shared = redist_priv_share_any(&s->layout[side].dim[d].axis, coords[d], &s->layout[!side].dim[d].axis,
+                                       other_coords[d]);
+    }
+    return shared;
 }
 
 /* All meet all. The fat side has the fewer numbers: at number i it meets j = lap * base + (i + colour) mod base. */
@@ -3179,7 +3203,8 @@ REDIST_API int64_t redist_priv_consecutive_partner(const redist_schedule *s, con
     return partner <= high ? partner : -1;
 }
 
-REDIST_API int64_t redist_priv_table_partner(const redist_priv_factor *f, int side, int64_t own, int64_t colour, int64_t *lap)
+REDIST_API int64_t redist_priv_table_partner(const redist_priv_factor *f, int side, int64_t own, int64_t colour,
+                                             int64_t *lap)
 {
     const int fat = side == f->fat;
     const redist_priv_row row = redist_priv_row_of(f, side, fat ? own * f->width + *lap : own);
@@ -3195,8 +3220,8 @@ REDIST_API int64_t redist_priv_table_partner(const redist_priv_factor *f, int si
 
 /* Writes the partner's coordinates along the axes of a factor. On the fat side the lap is given, on the other it is
    found. 0: idle. */
-REDIST_API int redist_priv_factor_step(const redist_schedule *s, const redist_priv_factor *f, int side, const int *coords,
-                                       int step, int64_t *lap, int *other_coords)
+REDIST_API int redist_priv_factor_step(const redist_schedule *s, const redist_priv_factor *f, int side,
+                                       const int *coords, int step, int64_t *lap, int *other_coords)
 {
     const int64_t own = redist_priv_joint_number(s, f, side, coords), colour = step / f->scale % f->base;
     int64_t partner = -1;
@@ -3211,7 +3236,7 @@ REDIST_API int redist_priv_factor_step(const redist_schedule *s, const redist_pr
     if (partner < 0)
         return 0;
     redist_priv_joint_coords(s, f, !side, partner, other_coords);
-    return 1;
+    return f->form != REDIST_PRIV_ALL_MEET || redist_priv_all_share_any(s, f, side, coords, other_coords);
 }
 
 /* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. A step's lap is the sum of
@@ -3315,7 +3340,8 @@ REDIST_API void redist_schedule_free(redist_schedule *schedule)
     memset(schedule, 0, sizeof *schedule);
 }
 
-REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step, int *send_to, int *receive_from)
+REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step, int *send_to,
+                                    int *receive_from)
 {
     if (schedule == NULL || send_to == NULL || receive_from == NULL || step < 0 || step >= schedule->steps)
         return REDIST_ERR_ARGUMENT;
