@@ -3600,7 +3600,7 @@ REDIST_API int64_t redist_priv_seen_block(const redist_axis *x)
 }
 
 /* An axis that is the same before and after stays so all the way. */
-REDIST_API void redist_priv_choose(redist_priv_route_axis *a, const redist_axis *x, const redist_axis *y, int room)
+REDIST_API void redist_priv_choose_blocks(redist_priv_route_axis *a, const redist_axis *x, const redist_axis *y, int room)
 {
     const int64_t before = redist_priv_seen_block(x), after = redist_priv_seen_block(y);
     const int64_t block = redist_priv_ceil_div(x->count, redist_priv_min(x->procs, y->procs));
@@ -3660,7 +3660,7 @@ REDIST_API int redist_priv_survey_axes(redist_priv_route *route)
                 !redist_priv_is_whole(&route->from->dim[d].axis);
     room = redist_priv_room(axes);
     for (d = 0; d < route->from->ndim && code == REDIST_OK; d++) {
-        redist_priv_choose(&route->axis[d], &route->from->dim[d].axis, &route->to->dim[d].axis, room);
+        redist_priv_choose_blocks(&route->axis[d], &route->from->dim[d].axis, &route->to->dim[d].axis, room);
         code = redist_priv_survey(&route->axis[d]);
     }
     return code;
