@@ -257,6 +257,70 @@ static void check_chains(int number)
               (long)c.n, (long)c.block[0], c.procs[0], (long)c.block[1], c.procs[1], cost.per_byte, found, best);
 }
 
+/* ---- one axis on many processes ---- */
+
+enum { MOST_COORDS = 1600 };
+
+/* The most coordinates of either side that any of the other meets, by looking at every element. */
+static int degree_by_elements(const redist_layout *from, const redist_layout *to, int64_t n)
+{
+    const int size = MOST_COORDS;
+    unsigned char *meets = calloc((size_t)(size * size), 1);
+    int *sends = calloc((size_t)size, sizeof *sends), *receives = calloc((size_t)size, sizeof *receives), most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int a = redist_layout_owner(from, &i), b = redist_layout_owner(to, &i);
+        sends[a] += !meets[a * size + b];
+        receives[b] += !meets[a * size + b];
+        meets[a * size + b] = 1;
+    }
+    for (int k = 0; k < size; k++) {
+        most = sends[k] > most ? sends[k] : most;
+        most = receives[k] > most ? receives[k] : most;
+    }
+    free(meets);
+    free(sends);
+    free(receives);
+    return most;
+}
+
+static void check_degree(const char *what, int number, redist_axis x, redist_axis y)
+{
+    redist_layout from = redist_layout_1d(x), to = redist_layout_1d(y);
+    int wanted = degree_by_elements(&from, &to, x.count);
+    double found = redist_cost_of(&from, &to, 1, &messages_only);
+    test_case(found == wanted, "%s %d: %ld on %d and %d: %g messages, not %d", what, number, (long)x.count, x.procs, y.procs, found, wanted);
+}
+
+/* Whole superblocks, with and without a rest: the formula. */
+static void check_formula(int number)
+{
+    test_random r = {(uint64_t)number};
+    int64_t block[2], superblock;
+    int procs[2];
+    for (int side = 0; side < 2; side++) {
+        block[side] = test_between(&r, 1, 24);
+        procs[side] = (int)test_between(&r, 1, 24);
+    }
+    superblock = block[0] * procs[0];
+    while (superblock % (block[1] * procs[1]) != 0)
+        superblock += block[0] * procs[0];
+    superblock += test_one_in(&r, 2) ? 0 : test_between(&r, 0, superblock);
+    check_degree("formula", number, redist_starting_at(redist_block_cyclic(superblock, block[0], procs[0]), procs[0] - 1),
+                 redist_block_cyclic(superblock, block[1], procs[1]));
+}
+
+/* More coordinates than are visited. */
+static void check_many_coordinates(void)
+{
+    const int64_t n = 40009;
+    check_degree("BLOCK to CYCLIC", 0, redist_block(n, 1600), redist_cyclic(n, 1600));
+    check_degree("BLOCK to CYCLIC(7)", 0, redist_block(n, 1500), redist_block_cyclic(n, 7, 1200));
+    check_degree("balanced to BLOCK", 0, redist_balanced(n, 1600), redist_block(n, 1100));
+    check_degree("balanced to CYCLIC(3)", 0, redist_balanced(n, 1030), redist_block_cyclic(n, 3, 1599));
+    check_degree("CYCLIC(5) to CYCLIC(7)", 0, redist_block_cyclic(n, 5, 1301), redist_block_cyclic(n, 7, 1201));
+    check_degree("CYCLIC(2) to a few", 0, redist_block_cyclic(n, 2, 1500), redist_balanced(n, 9));
+}
+
 /* ---- random pairs of layouts ---- */
 
 typedef struct {
@@ -512,6 +576,9 @@ int main(int count, char **arguments)
     check_crossovers();
     for (int k = 0; k < small; k++)
         check_chains(k);
+    for (int k = 0; k < small / 5; k++)
+        check_formula(k);
+    check_many_coordinates();
     check_pairs(p, pairs);
     check_axes();
     check_large();
