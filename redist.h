@@ -37,6 +37,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -265,9 +266,40 @@ REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *i
 REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64_t *index);
 /* The elements of a rank's local array, ghost cells and padding included: what to allocate. 0 if it holds no place. */
 REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank);
-/* Writes one line, such as `100x80: block@4, cyclic(8)@2`. REDIST_ERR_ARGUMENT for NULL, or what
-   redist_layout_check says. */
+
+/* Layouts as text, such as `100x80: block@4, cyclic(8)@2; memory column-major`. What is printed can be parsed, and is
+   then the same layout. The axes are written as the view shows them, with the view's extents in front:
+
+       layout    extent x extent ...: axis, axis, ...; option; option ...
+       axis      * | block@procs | cyclic@procs | cyclic(block)@procs | balanced@procs | cuts(0, cut, ..., extent)
+                 followed by any of
+                 from coordinate                          redist_starting_at
+                 [start:count:step of extent]             redist_section of an axis of `extent` indices; :step is 1 if left out
+                 halo(low, high)                          redist_with_halo; halo(width) for both sides
+                 extent(allocated)                        redist_with_extent
+       option    axes(stored, ...)                        axis d shows axis stored[d] of the array as built (redist_permuted)
+                 transposed                               the same, in reversed order
+                 grid row-major | grid column-major       redist_grid_order
+                 memory row-major | memory column-major   redist_memory_order
+                 from rank first                          redist_from_rank
+                 ranks rank, rank, ...                    redist_on_ranks
+
+   White space may stand between any two of these, capitals are as good as small letters, and nothing is said twice. */
+
+/* Writes the text into text[size], cut short to fit and always terminated; it may be NULL when size is 0. Returns the
+   length of the whole text like snprintf, or -1 for a layout that redist_layout_check refuses. */
+REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size);
+/* Writes the text as one line. REDIST_ERR_ARGUMENT for NULL, or what redist_layout_check says. */
 REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file);
+/* Reads a layout. The lists of cuts and ranks that the text contains go to storage, aligned as an int64_t, which must
+   live as long as the layout; 4 * strlen(text) bytes always suffice, and none (NULL) are needed without lists. On
+   failure message[message_size] holds a sentence, cut short to fit, else ""; it may be NULL when message_size is 0.
+   REDIST_ERR_ARGUMENT: NULL, or storage is not aligned. REDIST_ERR_LAYOUT: the text is none of the language; the
+   sentence begins with the place, `column 14: expected '@' and the number of processes, found 'x'`, columns counted in
+   bytes from 1. REDIST_ERR_MEMORY: storage is too small; the sentence tells what is needed. Else what
+   redist_layout_explain says. The layout is written whatever happens; redist_layout_check refuses it after a failure. */
+REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage, size_t storage_bytes,
+                                   char *message, size_t message_size);
 
 /* A general sentence for an error code; never NULL. */
 REDIST_API const char *redist_strerror(int code);
@@ -912,13 +944,14 @@ REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns)
 
 REDIST_API int redist_priv_section_fault(const redist_axis *x, int64_t start, int64_t count, int64_t step)
 {
-    int64_t room = step > 0 ? x->count - 1 - start : start; /* how far a section may reach from its start */
+    int64_t room; /* how far a section may reach from its start */
     if (step == 0)
         return REDIST_PRIV_BAD_STEP;
     if (count < 0)
         return REDIST_PRIV_BAD_COUNT;
     if (start < 0 || start > x->count || (count > 0 && start == x->count))
         return REDIST_PRIV_BAD_START;
+    room = step > 0 ? x->count - 1 - start : start;
     if (count > 1 && (step < -REDIST_PRIV_MAX_ELEMENTS || room / (step < 0 ? -step : step) < count - 1))
         return REDIST_PRIV_BAD_END;
     return REDIST_PRIV_NO_FAULT;
@@ -1154,55 +1187,604 @@ REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank)
     return redist_coords_of(layout, rank, coords) ? redist_priv_storage_at(layout, coords).size : 0;
 }
 
-REDIST_API void redist_priv_print_axis(const redist_priv_dimension *dim, FILE *file)
+/* Where text is written: to a file, or to text[size]. */
+typedef struct {
+    FILE *file;
+    char *text;
+    size_t size;
+    int64_t length; /* of all that was written, whether it fitted or not */
+} redist_priv_writer;
+
+/* Writes a short piece. */
+REDIST_API void redist_priv_put(redist_priv_writer *w, const char *format, ...)
 {
-    const redist_axis *x = &dim->axis;
+    char piece[128];
+    va_list values;
+    size_t k;
+    va_start(values, format);
+    vsnprintf(piece, sizeof piece, format, values);
+    va_end(values);
+    if (w->file != NULL)
+        fputs(piece, w->file);
+    for (k = 0; piece[k] != '\0'; k++, w->length++)
+        if ((uint64_t)w->length + 1 < w->size) {
+            w->text[w->length] = piece[k];
+            w->text[w->length + 1] = '\0';
+        }
+}
+
+REDIST_API void redist_priv_put_kind(redist_priv_writer *w, const redist_axis *x)
+{
     int k;
     if (x->kind == REDIST_PRIV_BALANCED)
-        fprintf(file, "balanced@%d", x->procs);
+        redist_priv_put(w, "balanced@%d", x->procs);
     else if (x->kind == REDIST_PRIV_CUTS)
         for (k = 0; k <= x->procs; k++)
-            fprintf(file, "%s%" PRId64 "%s", k == 0 ? "cuts(" : ",", x->cuts[k], k == x->procs ? ")" : "");
+            redist_priv_put(w, "%s%" PRId64 "%s", k == 0 ? "cuts(" : ",", x->cuts[k], k == x->procs ? ")" : "");
     else if (x->procs == 1)
-        fprintf(file, "*");
+        redist_priv_put(w, "*");
     else if (x->block == redist_block(x->extent, x->procs).block)
-        fprintf(file, "block@%d", x->procs);
+        redist_priv_put(w, "block@%d", x->procs);
+    else if (x->block == 1)
+        redist_priv_put(w, "cyclic@%d", x->procs);
     else
-        fprintf(file, "cyclic(%" PRId64 ")@%d", x->block, x->procs);
+        redist_priv_put(w, "cyclic(%" PRId64 ")@%d", x->block, x->procs);
+}
+
+REDIST_API void redist_priv_put_axis(redist_priv_writer *w, const redist_priv_dimension *dim)
+{
+    const redist_axis *x = &dim->axis;
+    redist_priv_put_kind(w, x);
     if (x->first != 0)
-        fprintf(file, " from %d", x->first);
-    if (x->start != 0 || x->step != 1 || x->count != x->extent)
-        fprintf(file, " [%" PRId64 ":%" PRId64 ":%" PRId64 " of %" PRId64 "]", x->start, x->count, x->step, x->extent);
+        redist_priv_put(w, " from %d", x->first);
+    if (x->start != 0 || x->step != 1 || x->count != x->extent) {
+        redist_priv_put(w, " [%" PRId64 ":%" PRId64, x->start, x->count);
+        if (x->step != 1)
+            redist_priv_put(w, ":%" PRId64, x->step);
+        redist_priv_put(w, " of %" PRId64 "]", x->extent);
+    }
     if (dim->low != 0 || dim->high != 0)
-        fprintf(file, " halo(%" PRId64 ",%" PRId64 ")", dim->low, dim->high);
+        redist_priv_put(w, " halo(%" PRId64 ",%" PRId64 ")", dim->low, dim->high);
     if (dim->allocated != 0)
-        fprintf(file, " extent(%" PRId64 ")", dim->allocated);
+        redist_priv_put(w, " extent(%" PRId64 ")", dim->allocated);
+}
+
+REDIST_API void redist_priv_put_layout(redist_priv_writer *w, const redist_layout *layout)
+{
+    int d, permuted = 0;
+    for (d = 0; d < layout->ndim; d++)
+        redist_priv_put(w, "%s%" PRId64, d == 0 ? "" : "x", layout->dim[d].axis.count);
+    for (d = 0; d < layout->ndim; d++) {
+        redist_priv_put(w, d == 0 ? ": " : ", ");
+        redist_priv_put_axis(w, &layout->dim[d]);
+        permuted |= layout->dim[d].stored != d;
+    }
+    for (d = 0; permuted && d < layout->ndim; d++)
+        redist_priv_put(w, "%s%d%s", d == 0 ? "; axes(" : ",", layout->dim[d].stored, d == layout->ndim - 1 ? ")" : "");
+    if (layout->grid_order == REDIST_COLUMN_MAJOR)
+        redist_priv_put(w, "; grid column-major");
+    if (layout->memory_order == REDIST_COLUMN_MAJOR)
+        redist_priv_put(w, "; memory column-major");
+    for (d = 0; layout->ranks != NULL && d < redist_places(layout); d++)
+        redist_priv_put(w, "%s%d", d == 0 ? "; ranks " : ",", layout->ranks[d]);
+    if (layout->ranks == NULL && layout->first_rank != 0)
+        redist_priv_put(w, "; from rank %d", layout->first_rank);
+}
+
+REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size)
+{
+    redist_priv_writer w;
+    w.file = NULL;
+    w.text = text;
+    w.size = text == NULL ? 0 : size;
+    w.length = 0;
+    if (w.size > 0)
+        text[0] = '\0';
+    if (redist_layout_check(layout) != REDIST_OK)
+        return -1;
+    redist_priv_put_layout(&w, layout);
+    return w.length;
 }
 
 REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file)
 {
-    int d, permuted = 0, code = file == NULL ? REDIST_ERR_ARGUMENT : redist_layout_check(layout);
+    redist_priv_writer w;
+    int code = file == NULL ? REDIST_ERR_ARGUMENT : redist_layout_check(layout);
     if (code != REDIST_OK)
         return code;
-    for (d = 0; d < layout->ndim; d++)
-        fprintf(file, "%s%" PRId64, d == 0 ? "" : "x", layout->dim[d].axis.count);
-    for (d = 0; d < layout->ndim; d++) {
-        fprintf(file, d == 0 ? ": " : ", ");
-        redist_priv_print_axis(&layout->dim[d], file);
-        permuted |= layout->dim[d].stored != d;
-    }
-    for (d = 0; permuted && d < layout->ndim; d++)
-        fprintf(file, "%s%d%s", d == 0 ? "; axes(" : ",", layout->dim[d].stored, d == layout->ndim - 1 ? ")" : "");
-    if (layout->grid_order == REDIST_COLUMN_MAJOR)
-        fprintf(file, "; grid column-major");
-    if (layout->memory_order == REDIST_COLUMN_MAJOR)
-        fprintf(file, "; memory column-major");
-    for (d = 0; layout->ranks != NULL && d < redist_places(layout); d++)
-        fprintf(file, "%s%d", d == 0 ? "; ranks " : ",", layout->ranks[d]);
-    if (layout->ranks == NULL && layout->first_rank != 0)
-        fprintf(file, "; from rank %d", layout->first_rank);
-    fprintf(file, "\n");
+    memset(&w, 0, sizeof w);
+    w.file = file;
+    redist_priv_put_layout(&w, layout);
+    redist_priv_put(&w, "\n");
     return REDIST_OK;
+}
+
+/* ---------------------------------------------------------------------------------------- layouts from text (bodies) */
+
+/* A text that is being read. After the first mistake nothing more is read. */
+typedef struct {
+    const char *text, *at; /* at: what comes next */
+    int code;
+    char *message;
+    size_t message_size;
+    char *storage;
+    size_t room, used;     /* bytes; used > room: it does not fit, and only the bytes are counted */
+    redist_layout said;    /* the numbers of the text, in its axes' order, not yet checked */
+    int dim;               /* the axis that is being read */
+    int even;              /* it is one block each: the block size follows from the extent */
+    unsigned subjects;     /* what the axis, or the options, have told so far */
+    int64_t last_cut, listed;
+    const char *ranks_at;
+} redist_priv_reader;
+
+/* What begins with a word (or a sign) of the language, and how to read on after it. */
+typedef struct {
+    const char *word;
+    unsigned subject; /* a bit: two clauses on one subject contradict each other */
+    void (*read)(redist_priv_reader *r);
+} redist_priv_clause;
+
+REDIST_API int redist_priv_is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+REDIST_API int redist_priv_is_digit(char c) { return c >= '0' && c <= '9'; }
+REDIST_API char redist_priv_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
+/* Records a mistake, if it is the first. */
+REDIST_API void redist_priv_refuse(redist_priv_reader *r, const char *at, const char *format, ...)
+{
+    va_list values;
+    int used = 0;
+    if (r->code != REDIST_OK)
+        return;
+    r->code = REDIST_ERR_LAYOUT;
+    if (r->message_size > 0)
+        used = snprintf(r->message, r->message_size, "column %" PRId64 ": ", (int64_t)(at - r->text) + 1);
+    va_start(values, format);
+    if (used > 0 && (size_t)used < r->message_size)
+        vsnprintf(r->message + used, r->message_size - (size_t)used, format, values);
+    va_end(values);
+}
+
+/* What stands in the text, as a message shows it. */
+REDIST_API void redist_priv_quote(const char *at, char *quote, size_t size)
+{
+    int n = 0;
+    while (n < 24 && (redist_priv_is_letter(at[n]) || redist_priv_is_digit(at[n]) || at[n] == '-'))
+        n++;
+    if (*at == '\0')
+        snprintf(quote, size, "the end");
+    else if (*at < ' ' || *at > '~')
+        snprintf(quote, size, "byte 0x%02x", (unsigned)(unsigned char)*at);
+    else
+        snprintf(quote, size, "'%.*s'", n == 0 ? 1 : n, at);
+}
+
+REDIST_API void redist_priv_skip(redist_priv_reader *r)
+{
+    while (*r->at == ' ' || (*r->at >= '\t' && *r->at <= '\r'))
+        r->at++;
+}
+
+REDIST_API void redist_priv_unexpected(redist_priv_reader *r, const char *expected)
+{
+    char found[32];
+    redist_priv_skip(r);
+    redist_priv_quote(r->at, found, sizeof found);
+    redist_priv_refuse(r, r->at, "expected %s, found %s", expected, found);
+}
+
+/* Reads a word or a sign if it comes next. */
+REDIST_API int redist_priv_accept(redist_priv_reader *r, const char *word)
+{
+    size_t n = strlen(word), k;
+    redist_priv_skip(r);
+    for (k = 0; k < n; k++)
+        if (redist_priv_lower(r->at[k]) != word[k])
+            return 0;
+    if (r->code != REDIST_OK || (redist_priv_is_letter(word[n - 1]) && redist_priv_is_letter(r->at[n])))
+        return 0;
+    r->at += n;
+    return 1;
+}
+
+REDIST_API void redist_priv_expect(redist_priv_reader *r, const char *word, const char *and_then)
+{
+    char expected[80];
+    snprintf(expected, sizeof expected, "'%s'%s", word, and_then);
+    if (!redist_priv_accept(r, word))
+        redist_priv_unexpected(r, expected);
+}
+
+/* Reads -most - 1 <= number <= most, most being INT_MAX or INT64_MAX. 0 after a mistake. */
+REDIST_API int64_t redist_priv_read_number(redist_priv_reader *r, const char *what, int64_t most)
+{
+    const char *begin, *at;
+    char number[32];
+    int64_t value = 0; /* negative: there is one more of them */
+    int fits = 1;
+    redist_priv_skip(r);
+    begin = r->at;
+    at = begin + (*begin == '-');
+    if (!redist_priv_is_digit(*at))
+        redist_priv_unexpected(r, what);
+    for (; fits && redist_priv_is_digit(*at); at++) {
+        fits = value >= (-most - 1 + (*at - '0')) / 10;
+        value = fits ? value * 10 - (*at - '0') : 0;
+    }
+    if (!fits || (*begin != '-' && value < -most)) {
+        redist_priv_quote(begin, number, sizeof number);
+        redist_priv_refuse(r, begin, "%s does not fit %s", number, most == INT_MAX ? "an int" : "an int64_t");
+    }
+    if (r->code != REDIST_OK)
+        return 0;
+    r->at = at;
+    return *begin == '-' ? value : -value;
+}
+
+REDIST_API int redist_priv_read_int(redist_priv_reader *r, const char *what)
+{
+    return (int)redist_priv_read_number(r, what, INT_MAX);
+}
+
+REDIST_API int64_t redist_priv_read_int64(redist_priv_reader *r, const char *what)
+{
+    return redist_priv_read_number(r, what, INT64_MAX);
+}
+
+/* Reads numbers with commas between them into storage, as ints or as int64_ts; returns the last one. */
+REDIST_API int64_t redist_priv_read_list(redist_priv_reader *r, const char *what, int64_t most)
+{
+    size_t bytes = most == INT_MAX ? sizeof(int) : sizeof(int64_t);
+    int64_t value;
+    r->listed = 0;
+    do {
+        value = redist_priv_read_number(r, what, most);
+        if (r->used + bytes <= r->room && most == INT_MAX)
+            *(int *)(void *)(r->storage + r->used) = (int)value;
+        else if (r->used + bytes <= r->room)
+            *(int64_t *)(void *)(r->storage + r->used) = value;
+        r->used += bytes;
+        if (++r->listed == INT_MAX)
+            redist_priv_refuse(r, r->at, "a list of INT_MAX numbers");
+    } while (redist_priv_accept(r, ","));
+    return value;
+}
+
+/* Reads one of the clauses if it comes next; the table ends with a NULL word. */
+REDIST_API int redist_priv_read_clause(redist_priv_reader *r, const redist_priv_clause *clause)
+{
+    while (clause->word != NULL && !redist_priv_accept(r, clause->word))
+        clause++;
+    if (clause->word == NULL)
+        return 0;
+    if (r->subjects & clause->subject)
+        redist_priv_refuse(r, r->at - strlen(clause->word), "'%s' repeats or contradicts what was said before it",
+                           clause->word);
+    r->subjects |= clause->subject;
+    clause->read(r);
+    return 1;
+}
+
+REDIST_API void redist_priv_expect_clause(redist_priv_reader *r, const redist_priv_clause *clause, const char *expected)
+{
+    char text[160];
+    size_t used = (size_t)snprintf(text, sizeof text, "%s", expected);
+    int k;
+    for (k = 0; clause[k].word != NULL && used < sizeof text; k++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s '%s'", k == 0 ? "" : ",", clause[k].word);
+    redist_priv_unexpected(r, text);
+}
+
+/* Axes. */
+
+REDIST_API redist_axis *redist_priv_axis_read(redist_priv_reader *r) { return &r->said.dim[r->dim].axis; }
+
+REDIST_API void redist_priv_read_procs(redist_priv_reader *r)
+{
+    redist_priv_expect(r, "@", " and the number of processes");
+    redist_priv_axis_read(r)->procs = redist_priv_read_int(r, "the number of processes");
+}
+
+REDIST_API void redist_priv_read_whole(redist_priv_reader *r) { r->even = 1; }
+
+REDIST_API void redist_priv_read_block(redist_priv_reader *r)
+{
+    r->even = 1;
+    redist_priv_read_procs(r);
+}
+
+REDIST_API void redist_priv_read_cyclic(redist_priv_reader *r)
+{
+    if (redist_priv_accept(r, "(")) {
+        redist_priv_axis_read(r)->block = redist_priv_read_int64(r, "the size of a block");
+        redist_priv_expect(r, ")", "");
+    }
+    redist_priv_read_procs(r);
+}
+
+REDIST_API void redist_priv_read_balanced(redist_priv_reader *r)
+{
+    redist_priv_axis_read(r)->kind = REDIST_PRIV_BALANCED;
+    redist_priv_read_procs(r);
+}
+
+REDIST_API void redist_priv_read_cuts(redist_priv_reader *r)
+{
+    redist_axis *x = redist_priv_axis_read(r);
+    size_t begin = r->used;
+    x->kind = REDIST_PRIV_CUTS;
+    redist_priv_expect(r, "(", " and the cuts");
+    r->last_cut = redist_priv_read_list(r, "a cut", INT64_MAX);
+    if (r->listed < 2)
+        redist_priv_expect(r, ",", " and a second cut");
+    redist_priv_expect(r, ")", " or ',' and a cut");
+    x->procs = (int)(r->listed - 1);
+    x->cuts = r->used <= r->room ? (const int64_t *)(const void *)(r->storage + begin) : NULL;
+}
+
+REDIST_API const redist_priv_clause *redist_priv_kinds(void)
+{
+    static const redist_priv_clause kinds[] = {
+        {"*", 0, redist_priv_read_whole},
+        {"block", 0, redist_priv_read_block},
+        {"cyclic", 0, redist_priv_read_cyclic},
+        {"balanced", 0, redist_priv_read_balanced},
+        {"cuts", 0, redist_priv_read_cuts},
+        {NULL, 0, NULL},
+    };
+    return kinds;
+}
+
+REDIST_API void redist_priv_read_first(redist_priv_reader *r)
+{
+    redist_priv_axis_read(r)->first = redist_priv_read_int(r, "the coordinate of block 0");
+}
+
+REDIST_API void redist_priv_read_section(redist_priv_reader *r)
+{
+    redist_axis *x = redist_priv_axis_read(r);
+    const char *count_at;
+    int64_t count;
+    x->start = redist_priv_read_int64(r, "the start of a section");
+    redist_priv_expect(r, ":", " and the count of a section");
+    redist_priv_skip(r);
+    count_at = r->at;
+    count = redist_priv_read_int64(r, "the count of a section");
+    if (count != x->count)
+        redist_priv_refuse(r, count_at, "a section of %" PRId64 " indices, where the extent in front is %" PRId64, count,
+                           x->count);
+    if (redist_priv_accept(r, ":"))
+        x->step = redist_priv_read_int64(r, "the step of a section");
+    redist_priv_expect(r, "of", " and the extent of the whole axis");
+    x->extent = redist_priv_read_int64(r, "the extent of the whole axis");
+    redist_priv_expect(r, "]", "");
+}
+
+REDIST_API void redist_priv_read_halo(redist_priv_reader *r)
+{
+    redist_priv_dimension *dim = &r->said.dim[r->dim];
+    redist_priv_expect(r, "(", " and the width of a halo");
+    dim->low = dim->high = redist_priv_read_int64(r, "the width of a halo");
+    if (redist_priv_accept(r, ","))
+        dim->high = redist_priv_read_int64(r, "the width of a halo");
+    redist_priv_expect(r, ")", "");
+}
+
+REDIST_API void redist_priv_read_extent(redist_priv_reader *r)
+{
+    redist_priv_expect(r, "(", " and the allocated extent");
+    r->said.dim[r->dim].allocated = redist_priv_read_int64(r, "the allocated extent");
+    redist_priv_expect(r, ")", "");
+}
+
+REDIST_API const redist_priv_clause *redist_priv_suffixes(void)
+{
+    static const redist_priv_clause suffixes[] = {
+        {"from", 1, redist_priv_read_first},
+        {"[", 2, redist_priv_read_section},
+        {"halo", 4, redist_priv_read_halo},
+        {"extent", 8, redist_priv_read_extent},
+        {NULL, 0, NULL},
+    };
+    return suffixes;
+}
+
+REDIST_API void redist_priv_read_extents(redist_priv_reader *r)
+{
+    do {
+        redist_priv_skip(r);
+        if (r->said.ndim == REDIST_MAX_DIMS) {
+            redist_priv_refuse(r, r->at, "more than %d axes", REDIST_MAX_DIMS);
+            return;
+        }
+        r->said.dim[r->said.ndim++].axis.count = redist_priv_read_int64(r, "an extent");
+    } while (redist_priv_accept(r, "x"));
+    redist_priv_expect(r, ":", " or 'x' and an extent");
+}
+
+/* Reads axis r->dim and makes what was said of it an axis. */
+REDIST_API void redist_priv_read_axis(redist_priv_reader *r)
+{
+    redist_axis *x = redist_priv_axis_read(r);
+    const char *begin;
+    redist_priv_skip(r);
+    begin = r->at;
+    x->procs = 1;
+    x->extent = x->count;
+    x->block = x->step = 1;
+    r->said.dim[r->dim].stored = r->dim;
+    r->even = 0;
+    r->subjects = 0;
+    if (!redist_priv_read_clause(r, redist_priv_kinds()))
+        redist_priv_expect_clause(r, redist_priv_kinds(), "one of");
+    while (redist_priv_read_clause(r, redist_priv_suffixes()))
+        continue;
+    if (x->kind == REDIST_PRIV_CUTS && r->last_cut != x->extent)
+        redist_priv_refuse(r, begin, "the last cut is %" PRId64 ", but the extent is %" PRId64, r->last_cut, x->extent);
+    if (r->even)
+        x->block = redist_block(x->extent, x->procs).block;
+}
+
+REDIST_API void redist_priv_read_axes(redist_priv_reader *r)
+{
+    char expected[64];
+    for (r->dim = 0; r->dim < r->said.ndim && r->code == REDIST_OK; r->dim++) {
+        snprintf(expected, sizeof expected, "',' and axis %d of %d, or one of", r->dim, r->said.ndim);
+        if (r->dim > 0 && !redist_priv_accept(r, ","))
+            redist_priv_expect_clause(r, redist_priv_suffixes(), expected);
+        redist_priv_read_axis(r);
+    }
+}
+
+/* Options. */
+
+REDIST_API void redist_priv_read_stored(redist_priv_reader *r)
+{
+    int d;
+    redist_priv_expect(r, "(", " and the array's own axes");
+    for (d = 0; d < r->said.ndim; d++) {
+        if (d > 0)
+            redist_priv_expect(r, ",", " and an axis");
+        r->said.dim[d].stored = redist_priv_read_int(r, "an axis");
+    }
+    redist_priv_expect(r, ")", "");
+}
+
+REDIST_API void redist_priv_read_transposed(redist_priv_reader *r)
+{
+    int d;
+    for (d = 0; d < r->said.ndim; d++)
+        r->said.dim[d].stored = r->said.ndim - 1 - d;
+}
+
+REDIST_API redist_order redist_priv_read_order(redist_priv_reader *r)
+{
+    if (redist_priv_accept(r, "column-major"))
+        return REDIST_COLUMN_MAJOR;
+    if (!redist_priv_accept(r, "row-major"))
+        redist_priv_unexpected(r, "'row-major' or 'column-major'");
+    return REDIST_ROW_MAJOR;
+}
+
+REDIST_API void redist_priv_read_grid(redist_priv_reader *r) { r->said.grid_order = redist_priv_read_order(r); }
+REDIST_API void redist_priv_read_memory(redist_priv_reader *r) { r->said.memory_order = redist_priv_read_order(r); }
+
+REDIST_API void redist_priv_read_from(redist_priv_reader *r)
+{
+    redist_priv_expect(r, "rank", " and the first rank");
+    r->said.first_rank = redist_priv_read_int(r, "the first rank");
+}
+
+/* Cuts come before: storage is aligned for ints. */
+REDIST_API void redist_priv_read_ranks(redist_priv_reader *r)
+{
+    size_t begin = r->used;
+    redist_priv_skip(r);
+    r->ranks_at = r->at;
+    redist_priv_read_list(r, "a rank", INT_MAX);
+    r->said.ranks = r->used <= r->room ? (const int *)(const void *)(r->storage + begin) : NULL;
+}
+
+REDIST_API const redist_priv_clause *redist_priv_options_of_text(void)
+{
+    static const redist_priv_clause options[] = {
+        {"axes", 1, redist_priv_read_stored},
+        {"transposed", 1, redist_priv_read_transposed},
+        {"grid", 2, redist_priv_read_grid},
+        {"memory", 4, redist_priv_read_memory},
+        {"from", 8, redist_priv_read_from},
+        {"ranks", 8, redist_priv_read_ranks},
+        {NULL, 0, NULL},
+    };
+    return options;
+}
+
+REDIST_API void redist_priv_read_layout(redist_priv_reader *r)
+{
+    redist_priv_read_extents(r);
+    redist_priv_read_axes(r);
+    r->subjects = 0;
+    redist_priv_skip(r);
+    if (r->code == REDIST_OK && *r->at != '\0' && *r->at != ';')
+        redist_priv_expect_clause(r, redist_priv_suffixes(), "';' and an option, the end, or one of");
+    while (redist_priv_accept(r, ";"))
+        if (!redist_priv_read_clause(r, redist_priv_options_of_text()))
+            redist_priv_expect_clause(r, redist_priv_options_of_text(), "one of");
+    redist_priv_skip(r);
+    if (*r->at != '\0')
+        redist_priv_unexpected(r, "';' and an option, or the end");
+}
+
+/* Makes what was said a layout, by the builders, which find what is wrong with the numbers. */
+REDIST_API redist_layout redist_priv_build(const redist_layout *said)
+{
+    redist_axis axes[REDIST_MAX_DIMS], own[REDIST_MAX_DIMS];
+    int stored[REDIST_MAX_DIMS];
+    redist_layout layout;
+    int d;
+    for (d = 0; d < said->ndim; d++) {
+        const redist_axis *x = &said->dim[d].axis;
+        axes[d] = redist_starting_at(redist_priv_axis(x->kind, x->extent, x->block, x->procs, x->cuts), x->first);
+        stored[d] = said->dim[d].stored;
+    }
+    layout = redist_permuted(redist_layout_nd(said->ndim, axes), stored);
+    if (!redist_priv_usable(&layout)) /* its axes are numbered as in the text, and so are its faults */
+        return layout;
+    for (d = 0; d < said->ndim; d++)
+        own[stored[d]] = axes[d];
+    layout = redist_permuted(redist_layout_nd(said->ndim, own), stored);
+    for (d = 0; d < said->ndim; d++) {
+        const redist_priv_dimension *dim = &said->dim[d];
+        layout = redist_section(layout, d, dim->axis.start, dim->axis.count, dim->axis.step);
+        layout = redist_with_extent(redist_with_halo(layout, d, dim->low, dim->high), d, dim->allocated);
+    }
+    layout = redist_memory_order(redist_grid_order(layout, said->grid_order), said->memory_order);
+    layout = redist_from_rank(layout, said->first_rank);
+    return said->ranks == NULL ? layout : redist_on_ranks(layout, said->ranks);
+}
+
+/* Tells a mistake that has no column. */
+REDIST_API void redist_priv_refuse_all(redist_priv_reader *r, int code, const char *sentence, size_t value)
+{
+    r->code = code;
+    if (r->message_size > 0)
+        snprintf(r->message, r->message_size, sentence, (uint64_t)value);
+}
+
+REDIST_API void redist_priv_check_reader(redist_priv_reader *r, const redist_layout *layout, const void *storage)
+{
+    if (r->text == NULL || layout == NULL)
+        redist_priv_refuse_all(r, REDIST_ERR_ARGUMENT, "the text or the layout is NULL", 0);
+    else if ((uintptr_t)storage % sizeof(int64_t) != 0)
+        redist_priv_refuse_all(r, REDIST_ERR_ARGUMENT, "storage must be aligned to %" PRIu64 " bytes", sizeof(int64_t));
+}
+
+REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage, size_t storage_bytes,
+                                   char *message, size_t message_size)
+{
+    redist_priv_reader r;
+    memset(&r, 0, sizeof r);
+    r.text = r.at = text;
+    r.message = message;
+    r.message_size = message == NULL ? 0 : message_size;
+    r.storage = (char *)storage;
+    r.room = storage == NULL ? 0 : storage_bytes;
+    redist_priv_check_reader(&r, layout, storage);
+    if (layout != NULL)
+        *layout = redist_layout_nd(0, NULL);
+    if (r.code != REDIST_OK)
+        return r.code;
+    redist_priv_read_layout(&r);
+    if (r.code == REDIST_OK && r.used > r.room)
+        redist_priv_refuse_all(&r, REDIST_ERR_MEMORY, "the cuts and ranks need %" PRIu64 " bytes of storage", r.used);
+    if (r.code != REDIST_OK)
+        return r.code;
+    *layout = redist_priv_build(&r.said);
+    if (layout->ranks != NULL && redist_priv_usable(layout) && r.listed != redist_places(layout)) {
+        redist_priv_refuse(&r, r.ranks_at, "%" PRId64 " ranks for a grid of %d places", r.listed, redist_places(layout));
+        *layout = redist_layout_nd(0, NULL);
+        return r.code;
+    }
+    return redist_layout_explain(layout, r.message, r.message_size);
 }
 
 REDIST_API const char *redist_strerror(int code)
