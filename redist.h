@@ -1729,6 +1729,7 @@ REDIST_API redist_layout redist_priv_build(const redist_layout *said)
     layout = redist_permuted(redist_layout_nd(said->ndim, axes), stored);
     if (!redist_priv_usable(&layout)) /* its axes are numbered as in the text, and so are its faults */
         return layout;
+    memset(own, 0, sizeof own);
     for (d = 0; d < said->ndim; d++)
         own[stored[d]] = axes[d];
     layout = redist_permuted(redist_layout_nd(said->ndim, own), stored);
