@@ -152,6 +152,59 @@ typedef struct {
     int64_t max_sent, max_received;      /* elements, over ranks, to and from other ranks       */
 } redist_traffic;
 
+/* Places by rank, so that a rank's place is found in O(log places). */
+typedef struct {
+    int rank, place;
+} redist_priv_lodger;
+
+/* How the coordinates of an axis are numbered: coordinate c has number sign * (c - origin) mod procs; numbers from
+   `used` on own nothing. */
+typedef struct {
+    int procs, origin, sign, used;
+} redist_priv_line;
+
+/* Walker and Otto's schedule, blocks of r and of ratio * r on the same processes: what its formulas need. */
+typedef struct {
+    int small;                    /* the side with blocks of r                                          */
+    int64_t procs, ratio, common; /* P, K and g = gcd(P, K)                                             */
+    int64_t inverse;              /* of K / g modulo P / g                                              */
+    int64_t first, last;          /* the blocks of r that the view shows, counted along the other side */
+} redist_priv_walker;
+
+/* A coloured bipartite graph: vertex v has the turns [start[v], start[v] + filled[v]), ascending by colour. */
+typedef struct {
+    int colour, partner;
+} redist_priv_turn;
+
+typedef struct {
+    int64_t *start;
+    int *filled;
+    redist_priv_turn *turn;
+} redist_priv_turns;
+
+/* The schedule of one axis, or of several taken together. Sides: FROM 0, TO 1. A pair has a colour, 0 <= colour < base,
+   and a lap, 0 <= lap < width. At a number of side `fat` both together are unique, on the other side the colour is. */
+typedef struct {
+    int form;
+    int axes, axis[REDIST_MAX_DIMS];
+    int64_t degree[2]; /* most partners of any number */
+    int fat;
+    int64_t base, width;
+    redist_priv_walker walker;
+    redist_priv_turns table[2];
+} redist_priv_factor;
+
+/* Who exchanges with whom at which step; see redist_schedule_create. */
+typedef struct {
+    int steps;               /* the fewest that can be; 0 for an empty array */
+    int64_t laps;            /* the rest is private                          */
+    int factors;
+    redist_priv_factor factor[REDIST_MAX_DIMS];
+    redist_priv_line line[2][REDIST_MAX_DIMS];
+    redist_layout layout[2];
+    redist_priv_lodger *lodgers[2]; /* of a layout on listed ranks */
+} redist_schedule;
+
 /* ------------------------------------------------------------------------------------------ axes: who owns index i */
 
 /* Owner, local position and global index of CYCLIC(b) over p processes, as constant expressions.
@@ -313,6 +366,27 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
 /* Counts what the redistribution keeps and moves. O(places x axes + sum of the axes' runs).
    REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
 REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to, redist_traffic *traffic);
+
+/* Arranges the messages in steps without contention: in every step each rank sends at most one message and receives at
+   most one (a copy to itself counts as its one), every pair of ranks that shares elements meets in exactly one step,
+   and steps is the least possible: the most messages any rank sends, or receives, its copy to itself counted (Koenig
+   1916). For any two layouts of the same shape. A step is a mixed-radix number with a digit per axis.
+     - Blocks of r and K r on the same P >= K processes, either way: Walker and Otto 1996, their equations for B(k,p)
+       and C(k,q) and their numbering of the steps. No tables.
+     - One interval per coordinate on both sides: the sum of the two coordinates. No tables.
+     - All coordinates meet all: the difference of the two coordinates, of several such axes at once. No tables.
+     - Anything else: the axis's pairs are coloured and kept, O(pairs of coordinates of the axis) of memory.
+   Axes that fan out and axes that fan in share their steps ((BLOCK,*) to (*,BLOCK) on P processes takes P). Only where
+   their degrees do not divide are the pairs of these axes coloured together, O(pairs of their places) of memory.
+   Listed ranks and cuts are kept by reference: they must outlive the schedule. Free it with redist_schedule_free.
+   REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _MEMORY, _OVERFLOW (more than INT_MAX steps); the schedule is then empty. */
+REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to, redist_schedule *schedule);
+/* Frees what the schedule holds and empties it. NULL and an empty schedule are fine. */
+REDIST_API void redist_schedule_free(redist_schedule *schedule);
+/* Whom `rank` sends to and receives from at a step, 0 <= step < steps; -1: nobody, also when the rank holds no place.
+   O(axes), and a logarithm where there are tables, cuts or listed ranks. REDIST_ERR_ARGUMENT: NULL, or no such step. */
+REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step, int *send_to,
+                                    int *receive_from);
 
 /* The whole redistribution inside one process, for tests, simulation and threads. from_arrays[k] and to_arrays[k] are
    the local arrays of place k, of redist_layout_alloc elements of element_bytes >= 1 bytes each; NULL where a place
@@ -2882,11 +2956,6 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
     return redist_priv_shared_by(from, from_coords, to, to_coords);
 }
 
-/* Places by rank, so that a rank's place is found in O(log places). */
-typedef struct {
-    int rank, place;
-} redist_priv_lodger;
-
 REDIST_API int redist_priv_compare_lodgers(const void *a, const void *b)
 {
     return redist_priv_compare_ints(&((const redist_priv_lodger *)a)->rank, &((const redist_priv_lodger *)b)->rank);
@@ -3005,6 +3074,800 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
     traffic->max_receives = received.max_messages;
     traffic->max_sent = sent.max_elements;
     traffic->max_received = received.max_elements;
+    return REDIST_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------- schedules (bodies) */
+
+/* How the pairs of a factor are coloured. */
+enum {
+    REDIST_PRIV_WALKER_OTTO, /* blocks of r and K r (Walker and Otto 1996)                */
+    REDIST_PRIV_ALL_MEET,    /* a complete bipartite graph                                */
+    REDIST_PRIV_CONSECUTIVE, /* partners have consecutive numbers, on both sides          */
+    REDIST_PRIV_TABLE        /* an edge colouring by alternating paths (Koenig 1916), kept */
+};
+
+REDIST_API int redist_priv_number(const redist_priv_line *line, int coord)
+{
+    return (int)redist_priv_mod((int64_t)line->sign * (coord - line->origin), line->procs);
+}
+
+REDIST_API int redist_priv_numbered(const redist_priv_line *line, int number)
+{
+    return (int)redist_priv_mod(line->origin + (int64_t)line->sign * number, line->procs);
+}
+
+REDIST_API redist_priv_line redist_priv_line_from(const redist_axis *x, int origin, int sign, int used)
+{
+    redist_priv_line line;
+    line.procs = x->procs;
+    line.origin = origin;
+    line.sign = sign;
+    line.used = used;
+    return line;
+}
+
+/* Numbers the coordinates in the order in which the view meets them. 0 when one that owns nothing lies in between. */
+REDIST_API int redist_priv_line_of(const redist_axis *x, redist_priv_line *line)
+{
+    int c, n;
+    *line = redist_priv_line_from(x, redist_owner(x, 0), x->step > 0 ? 1 : -1, 0);
+    for (c = 0; c < x->procs; c++)
+        line->used += redist_count(x, c) > 0;
+    for (n = 0; n < line->used; n++)
+        if (redist_count(x, redist_priv_numbered(line, n)) == 0)
+            return 0;
+    return 1;
+}
+
+/* Whom each coordinate of an axis meets: the coordinates coord[start[c]], ..., coord[start[c + 1] - 1]. */
+typedef struct {
+    int64_t *start;
+    int *coord;
+    int64_t room;
+} redist_priv_links;
+
+REDIST_API void redist_priv_links_free(redist_priv_links *links)
+{
+    REDIST_FREE(links->start);
+    REDIST_FREE(links->coord);
+}
+
+REDIST_API int redist_priv_link(redist_priv_links *links, const redist_axis *from, int c, const redist_axis *to)
+{
+    redist_priv_pattern pattern;
+    int64_t k, peers = 0, end = links->start[c];
+    int *coords = NULL, *grown, code = redist_priv_pattern_of(from, c, &pattern);
+    if (code == REDIST_OK)
+        code = redist_priv_peers(&pattern, to, &coords, &peers);
+    for (k = 0; k < peers && code == REDIST_OK; k++) {
+        grown = (int *)redist_priv_grow(links->coord, end, &links->room, sizeof *grown);
+        if (grown == NULL) {
+            code = REDIST_ERR_MEMORY;
+        } else {
+            links->coord = grown;
+            grown[end++] = coords[k];
+        }
+    }
+    links->start[c + 1] = end;
+    REDIST_FREE(coords);
+    redist_priv_pattern_free(&pattern);
+    return code;
+}
+
+/* REDIST_ERR_MEMORY. Free them with redist_priv_links_free, whatever this returns. */
+REDIST_API int redist_priv_links_of(const redist_axis *from, const redist_axis *to, redist_priv_links *links)
+{
+    int c, code = REDIST_OK;
+    memset(links, 0, sizeof *links);
+    links->start = (int64_t *)REDIST_MALLOC(((size_t)from->procs + 1) * sizeof *links->start);
+    if (links->start == NULL)
+        return REDIST_ERR_MEMORY;
+    links->start[0] = 0;
+    for (c = 0; c < from->procs && code == REDIST_OK; c++)
+        code = redist_priv_link(links, from, c, to);
+    return code;
+}
+
+/* The most partners of any coordinate, on both sides. */
+REDIST_API int redist_priv_link_degrees(const redist_priv_links *links, int from_procs, int to_procs, int64_t *degree)
+{
+    int64_t k, *met = (int64_t *)REDIST_MALLOC((size_t)to_procs * sizeof *met);
+    int c;
+    degree[REDIST_PRIV_FROM] = degree[REDIST_PRIV_TO] = 0;
+    if (met == NULL)
+        return REDIST_ERR_MEMORY;
+    memset(met, 0, (size_t)to_procs * sizeof *met);
+    for (c = 0; c < from_procs; c++)
+        degree[REDIST_PRIV_FROM] = redist_priv_max(degree[REDIST_PRIV_FROM], links->start[c + 1] - links->start[c]);
+    for (k = 0; k < links->start[from_procs]; k++) {
+        met[links->coord[k]]++;
+        degree[REDIST_PRIV_TO] = redist_priv_max(degree[REDIST_PRIV_TO], met[links->coord[k]]);
+    }
+    REDIST_FREE(met);
+    return REDIST_OK;
+}
+
+/* Whether blocks of r meet blocks of K r, K <= P, on the same P processes, in the same direction and block at block. */
+REDIST_API int redist_priv_walker_of(const redist_axis *const *x, redist_priv_walker *w)
+{
+    const redist_axis *small, *large;
+    int64_t end;
+    w->small = x[0]->block <= x[1]->block ? REDIST_PRIV_FROM : REDIST_PRIV_TO;
+    small = x[w->small];
+    large = x[!w->small];
+    w->procs = small->procs;
+    w->ratio = large->block / small->block;
+    if (small->kind != REDIST_PRIV_CYCLIC || large->kind != REDIST_PRIV_CYCLIC || large->procs != small->procs ||
+        large->block % small->block != 0 || w->ratio > w->procs || large->step != small->step ||
+        redist_priv_abs(small->step) != 1 || (large->start - small->start) % small->block != 0)
+        return 0;
+    w->common = redist_priv_gcd(w->procs, w->ratio);
+    w->inverse = w->procs == w->common ? 0
+                                       : redist_priv_first_in(w->ratio / w->common % (w->procs / w->common),
+                                                              w->procs / w->common, 1, 1);
+    end = large->start + (large->count - 1) * large->step;
+    w->first = redist_priv_min(large->start, end) / small->block;
+    w->last = redist_priv_max(large->start, end) / small->block;
+    return 1;
+}
+
+/* Whether the view shows a whole superblock, so that every process has K partners. */
+REDIST_API int redist_priv_walker_full(const redist_priv_walker *w, int64_t block, int64_t count)
+{
+    return count / block >= w->ratio * w->procs;
+}
+
+/* Blocks of r are numbered along the other side: there, block B of r lies in block B / K of K r. */
+REDIST_API void redist_priv_walker_lines(const redist_axis *const *x, const redist_priv_walker *w, redist_priv_line **line)
+{
+    const redist_axis *small = x[w->small], *large = x[!w->small];
+    const int64_t ahead = (large->start - small->start) / small->block % small->procs;
+    const int origin = (int)redist_priv_mod(small->first - ahead, small->procs);
+    *line[w->small] = redist_priv_line_from(small, origin, 1, small->procs);
+    *line[!w->small] = redist_priv_line_from(large, large->first, 1, large->procs);
+}
+
+/* Walker and Otto 1996: process `own` of the side with small blocks exchanges block B(k, p) at step k, of the other
+   side block C(k, q). The notation is theirs. */
+REDIST_API int64_t redist_priv_walker_partner(const redist_priv_walker *w, int side, int64_t own, int64_t k)
+{
+    const int64_t g = w->common, p = w->procs / g, ratio = w->ratio / g;
+    int64_t block, alpha, beta;
+    if (side == w->small) {
+        alpha = own % g;
+        beta = redist_priv_mod(alpha - k % g, g);
+        block = k / g + ratio * redist_priv_mod((own / g - k / g) * w->inverse, p);
+        block = g * block + w->procs * ratio * beta + alpha;
+    } else {
+        block = w->ratio * own + k / g * g + (own / p + k % g) % g;
+    }
+    if (redist_priv_mod(block - w->first, w->procs * w->ratio) > w->last - w->first)
+        return -1;
+    return side == w->small ? block / w->ratio % w->procs : block % w->procs;
+}
+
+/* Whether x has one interval per coordinate, each at least as long as what `other` repeats: all then meet all. */
+REDIST_API int redist_priv_covers(const redist_axis *x, const redist_axis *other)
+{
+    const int64_t period = redist_priv_period(other);
+    int c;
+    if (!redist_priv_is_interval(x))
+        return 0;
+    for (c = 0; c < x->procs; c++)
+        if (redist_count(x, c) > 0 && redist_count(x, c) < period)
+            return 0;
+    return 1;
+}
+
+/* Whether every coordinate of two block-cyclic axes meets every other: by the Chinese remainder theorem when the blocks
+   together reach over the greatest common divisor of the cycles, and the view shows a whole superblock. */
+REDIST_API int redist_priv_cycles_meet(const redist_axis *x, const redist_axis *y)
+{
+    int64_t cycle, other, common;
+    if (redist_priv_is_interval(x) || redist_priv_is_interval(y) || redist_priv_abs(x->step) != 1 ||
+        redist_priv_abs(y->step) != 1)
+        return 0;
+    cycle = x->block * x->procs;
+    other = y->block * y->procs;
+    common = redist_priv_gcd(cycle, other);
+    return x->block + y->block > common && x->count / other >= cycle / common;
+}
+
+/* The most coordinates of `other` that any block of x meets; both have one interval per coordinate. */
+REDIST_API int64_t redist_priv_most_met(const redist_axis *x, const redist_axis *other, const redist_priv_line *line)
+{
+    int64_t i, reach, most = 0;
+    for (i = 0; i < x->count; i += reach) {
+        reach = redist_priv_reach(x, i);
+        most = redist_priv_max(most, redist_priv_number(line, redist_owner(other, i + reach - 1)) -
+                                         redist_priv_number(line, redist_owner(other, i)) + 1);
+    }
+    return most;
+}
+
+/* Decides the form of an axis for which no closed form is known, by what its coordinates meet. */
+REDIST_API int redist_priv_form_by_links(const redist_axis *const *x, int walker, int in_line, redist_priv_line **line,
+                                         redist_priv_factor *f)
+{
+    redist_priv_links links;
+    int side, code = redist_priv_links_of(x[0], x[1], &links);
+    if (code == REDIST_OK)
+        code = redist_priv_link_degrees(&links, x[0]->procs, x[1]->procs, f->degree);
+    if (code != REDIST_OK) {
+        f->form = REDIST_PRIV_TABLE;
+    } else if (walker && f->walker.ratio == redist_priv_max(f->degree[0], f->degree[1])) {
+        f->form = REDIST_PRIV_WALKER_OTTO;
+        redist_priv_walker_lines(x, &f->walker, line);
+    } else if (in_line && links.start[x[0]->procs] == (int64_t)line[0]->used * line[1]->used) {
+        f->form = REDIST_PRIV_ALL_MEET;
+    } else {
+        f->form = REDIST_PRIV_TABLE;
+        for (side = 0; side < 2; side++)
+            *line[side] = redist_priv_line_from(x[side], 0, 1, x[side]->procs);
+    }
+    redist_priv_links_free(&links);
+    return code;
+}
+
+/* The form, the lines and the degrees of an axis. */
+REDIST_API int redist_priv_factor_of(redist_schedule *s, int d, redist_priv_factor *f)
+{
+    const redist_axis *x[2];
+    redist_priv_line *line[2];
+    int side, walker, in_line;
+    for (side = 0; side < 2; side++) {
+        x[side] = &s->layout[side].dim[d].axis;
+        line[side] = &s->line[side][d];
+    }
+    f->axes = 1;
+    f->axis[0] = d;
+    walker = redist_priv_walker_of(x, &f->walker);
+    if (walker && redist_priv_walker_full(&f->walker, x[f->walker.small]->block, x[0]->count)) {
+        f->form = REDIST_PRIV_WALKER_OTTO;
+        f->degree[0] = f->degree[1] = f->walker.ratio;
+        redist_priv_walker_lines(x, &f->walker, line);
+        return REDIST_OK;
+    }
+    in_line = redist_priv_line_of(x[0], line[0]) & redist_priv_line_of(x[1], line[1]);
+    if (in_line && (redist_priv_covers(x[0], x[1]) || redist_priv_covers(x[1], x[0]) || redist_priv_cycles_meet(x[0], x[1]))) {
+        f->form = REDIST_PRIV_ALL_MEET;
+        f->degree[0] = line[1]->used;
+        f->degree[1] = line[0]->used;
+        return REDIST_OK;
+    }
+    if (in_line && redist_priv_is_interval(x[0]) && redist_priv_is_interval(x[1])) {
+        f->form = REDIST_PRIV_CONSECUTIVE;
+        f->degree[0] = redist_priv_most_met(x[0], x[1], line[1]);
+        f->degree[1] = redist_priv_most_met(x[1], x[0], line[0]);
+        return REDIST_OK;
+    }
+    return redist_priv_form_by_links(x, walker, in_line, line, f);
+}
+
+/* Factor f takes over the axes of another factor. */
+REDIST_API void redist_priv_absorb(redist_priv_factor *f, const redist_priv_factor *other)
+{
+    memcpy(f->axis + f->axes, other->axis, (size_t)other->axes * sizeof *f->axis);
+    f->axes += other->axes;
+    f->degree[0] *= other->degree[0];
+    f->degree[1] *= other->degree[1];
+}
+
+/* Makes one factor of all that are complete (their product is complete again), or of all that are not balanced. */
+REDIST_API redist_priv_factor *redist_priv_unite(redist_schedule *s, int unbalanced)
+{
+    redist_priv_factor *united = NULL;
+    int k, kept = 0;
+    for (k = 0; k < s->factors; k++) {
+        redist_priv_factor *f = &s->factor[k];
+        int joins = unbalanced ? f->degree[0] != f->degree[1] : f->form == REDIST_PRIV_ALL_MEET;
+        if (joins && united != NULL) {
+            redist_priv_absorb(united, f);
+        } else {
+            s->factor[kept] = *f;
+            united = joins ? &s->factor[kept] : united;
+            kept++;
+        }
+    }
+    s->factors = kept;
+    return united;
+}
+
+REDIST_API void redist_priv_make_table(redist_schedule *s, redist_priv_factor *f)
+{
+    int k, side;
+    f->form = REDIST_PRIV_TABLE;
+    for (side = 0; side < 2; side++)
+        for (k = 0; k < f->axes; k++) {
+            const redist_axis *x = &s->layout[side].dim[f->axis[k]].axis;
+            s->line[side][f->axis[k]] = redist_priv_line_from(x, 0, 1, x->procs);
+        }
+}
+
+/* Sets base and width of every factor, the laps, and returns the steps, at most 2^62. A factor of the mask has as many
+   colours as its smaller degree and makes up for it in laps; the laps of factors that fan out and of those that fan in
+   run at the same time. */
+REDIST_API int64_t redist_priv_set_laps(redist_schedule *s, int64_t mask)
+{
+    int64_t bases = 1, laps[2] = {1, 1};
+    int k;
+    for (k = 0; k < s->factors; k++) {
+        redist_priv_factor *f = &s->factor[k];
+        int64_t most = redist_priv_max(f->degree[0], f->degree[1]);
+        f->fat = f->degree[0] >= f->degree[1] ? REDIST_PRIV_FROM : REDIST_PRIV_TO;
+        f->base = mask >> k & 1 ? f->degree[!f->fat] : most;
+        f->width = redist_priv_ceil_div(most, f->base);
+        bases = redist_priv_product(bases, f->base, REDIST_PRIV_MAX_ELEMENTS);
+        laps[f->fat] = redist_priv_product(laps[f->fat], f->width, REDIST_PRIV_MAX_ELEMENTS);
+    }
+    s->laps = redist_priv_max(laps[0], laps[1]);
+    return redist_priv_product(bases, s->laps, REDIST_PRIV_MAX_ELEMENTS);
+}
+
+REDIST_API int64_t redist_priv_fewest_steps(const redist_schedule *s)
+{
+    int64_t degree[2] = {1, 1};
+    int k, side;
+    for (k = 0; k < s->factors; k++)
+        for (side = 0; side < 2; side++)
+            degree[side] = redist_priv_product(degree[side], s->factor[k].degree[side], REDIST_PRIV_MAX_ELEMENTS);
+    return redist_priv_max(degree[0], degree[1]);
+}
+
+/* Chooses bases, widths and laps that reach the fewest steps; joins axes when there are none. */
+REDIST_API int redist_priv_choose_laps(redist_schedule *s)
+{
+    const int64_t fewest = redist_priv_fewest_steps(s);
+    const int64_t masks = INT64_C(1) << redist_priv_min(s->factors, 12);
+    int64_t mask = 0;
+    int k;
+    if (fewest > INT_MAX)
+        return REDIST_ERR_OVERFLOW;
+    s->steps = (int)fewest;
+    while (mask < masks && redist_priv_set_laps(s, mask) != fewest)
+        mask++;
+    if (mask == masks) {
+        redist_priv_make_table(s, redist_priv_unite(s, 1));
+        redist_priv_set_laps(s, 0);
+    }
+    for (k = 0; k < s->factors; k++)
+        if (s->factor[k].form == REDIST_PRIV_WALKER_OTTO && s->factor[k].width > 1)
+            redist_priv_make_table(s, &s->factor[k]);
+    return REDIST_OK;
+}
+
+/* The turns of one vertex. A vertex of the fat side is one per lap: id = number * width + lap. */
+typedef struct {
+    redist_priv_turn *turn;
+    int64_t n;
+} redist_priv_row;
+
+REDIST_API redist_priv_row redist_priv_row_of(const redist_priv_factor *f, int side, int64_t id)
+{
+    const redist_priv_turns *table = &f->table[side];
+    const int64_t width = side == f->fat ? f->width : 1, number = id / width, before = id % width * f->base;
+    redist_priv_row row;
+    row.turn = table->turn + table->start[number] + before;
+    row.n = redist_priv_clamp(table->filled[number] - before, 0, f->base);
+    return row;
+}
+
+/* The first turn of at least this colour. */
+REDIST_API int64_t redist_priv_turn_at(const redist_priv_row *row, int colour)
+{
+    int64_t low = 0, high = row->n;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (row->turn[middle].colour < colour)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+REDIST_API int redist_priv_has_colour(const redist_priv_row *row, int colour)
+{
+    const int64_t at = redist_priv_turn_at(row, colour);
+    return at < row->n && row->turn[at].colour == colour;
+}
+
+/* The first colour that a row lacks: colours ascend, so those before it are their own positions. */
+REDIST_API int redist_priv_free_colour(const redist_priv_row *row)
+{
+    int64_t low = 0, high = row->n;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (row->turn[middle].colour == middle)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (int)low;
+}
+
+REDIST_API void redist_priv_insert_turn(redist_priv_row *row, int colour, int partner)
+{
+    const int64_t at = redist_priv_turn_at(row, colour);
+    memmove(row->turn + at + 1, row->turn + at, (size_t)(row->n - at) * sizeof *row->turn);
+    row->turn[at].colour = colour;
+    row->turn[at].partner = partner;
+    row->n++;
+}
+
+/* Gives the turn of one colour another that the row lacks; returns its partner. */
+REDIST_API int redist_priv_recolour(redist_priv_row *row, int colour, int other)
+{
+    const int64_t at = redist_priv_turn_at(row, colour);
+    const int partner = row->turn[at].partner;
+    row->n--;
+    memmove(row->turn + at, row->turn + at + 1, (size_t)(row->n - at) * sizeof *row->turn);
+    redist_priv_insert_turn(row, other, partner);
+    return partner;
+}
+
+/* Frees a colour at a vertex that lacks another, by exchanging the two along the path that alternates between them.
+   The path never ends at a vertex of the other side that lacks `colour` (Koenig 1916). */
+REDIST_API void redist_priv_exchange_colours(redist_priv_factor *f, int side, int vertex, int colour, int other)
+{
+    redist_priv_row row = redist_priv_row_of(f, side, vertex);
+    int next = redist_priv_recolour(&row, colour, other), kept;
+    redist_priv_turn *a, *b;
+    for (;;) {
+        side = !side;
+        row = redist_priv_row_of(f, side, next);
+        if (!redist_priv_has_colour(&row, other))
+            break;
+        a = &row.turn[redist_priv_turn_at(&row, colour)];
+        b = &row.turn[redist_priv_turn_at(&row, other)];
+        next = b->partner;
+        b->partner = a->partner;
+        a->partner = next;
+        kept = colour;
+        colour = other;
+        other = kept;
+    }
+    redist_priv_recolour(&row, colour, other);
+}
+
+/* Adds a pair of numbers, with a colour below base and, on the fat side, in the lap that is being filled. */
+REDIST_API void redist_priv_add_pair(redist_priv_factor *f, const int64_t *number)
+{
+    redist_priv_row row[2];
+    int side, colour[2], vertex[2];
+    for (side = 0; side < 2; side++) {
+        vertex[side] = (int)number[side];
+        if (side == f->fat)
+            vertex[side] = (int)(number[side] * f->width + f->table[side].filled[number[side]] / f->base);
+        row[side] = redist_priv_row_of(f, side, vertex[side]);
+        colour[side] = redist_priv_free_colour(&row[side]);
+    }
+    if (redist_priv_has_colour(&row[1], colour[0]))
+        redist_priv_exchange_colours(f, 1, vertex[1], colour[0], colour[1]);
+    for (side = 0; side < 2; side++) {
+        redist_priv_insert_turn(&row[side], colour[0], vertex[!side]);
+        f->table[side].filled[number[side]]++;
+    }
+}
+
+/* The numbers of one side of a factor, all its axes together. */
+REDIST_API int64_t redist_priv_numbers(const redist_schedule *s, const redist_priv_factor *f, int side)
+{
+    int64_t numbers = 1;
+    int k;
+    for (k = 0; k < f->axes; k++)
+        numbers *= s->line[side][f->axis[k]].used;
+    return numbers;
+}
+
+/* What is done with every pair of a factor that meets. */
+typedef void redist_priv_visit(redist_priv_factor *f, const int64_t *number);
+
+REDIST_API void redist_priv_count_pair(redist_priv_factor *f, const int64_t *number)
+{
+    f->table[0].filled[number[0]]++;
+    f->table[1].filled[number[1]]++;
+}
+
+/* Visits all partners of a number of side FROM: the product of its coordinates' partners. */
+REDIST_API void redist_priv_visit_number(const redist_schedule *s, redist_priv_factor *f, const redist_priv_links *links,
+                                         int64_t from, redist_priv_visit *visit)
+{
+    const int *list[REDIST_MAX_DIMS];
+    int64_t met[REDIST_MAX_DIMS], number[2], rest = from, pairs = 1, k, scale;
+    int a;
+    for (a = f->axes - 1; a >= 0; a--) {
+        const int used = s->line[REDIST_PRIV_FROM][f->axis[a]].used;
+        list[a] = links[a].coord + links[a].start[rest % used];
+        met[a] = links[a].start[rest % used + 1] - links[a].start[rest % used];
+        pairs *= met[a];
+        rest /= used;
+    }
+    number[REDIST_PRIV_FROM] = from;
+    for (k = 0; k < pairs; k++) {
+        number[REDIST_PRIV_TO] = 0;
+        for (a = f->axes - 1, rest = k, scale = 1; a >= 0; a--) {
+            number[REDIST_PRIV_TO] += scale * list[a][rest % met[a]];
+            rest /= met[a];
+            scale *= s->line[REDIST_PRIV_TO][f->axis[a]].used;
+        }
+        visit(f, number);
+    }
+}
+
+REDIST_API void redist_priv_visit_pairs(const redist_schedule *s, redist_priv_factor *f, const redist_priv_links *links,
+                                        redist_priv_visit *visit)
+{
+    const int64_t numbers = redist_priv_numbers(s, f, REDIST_PRIV_FROM);
+    int64_t k;
+    for (k = 0; k < numbers; k++)
+        redist_priv_visit_number(s, f, links, k, visit);
+}
+
+REDIST_API int redist_priv_allocate_table(const redist_schedule *s, redist_priv_factor *f, int side)
+{
+    const int64_t numbers = redist_priv_numbers(s, f, side);
+    redist_priv_turns *table = &f->table[side];
+    if (numbers > INT_MAX / f->width)
+        return REDIST_ERR_MEMORY;
+    table->start = (int64_t *)REDIST_MALLOC((size_t)numbers * sizeof *table->start);
+    table->filled = (int *)REDIST_MALLOC((size_t)numbers * sizeof *table->filled);
+    if (table->start == NULL || table->filled == NULL)
+        return REDIST_ERR_MEMORY;
+    memset(table->filled, 0, (size_t)numbers * sizeof *table->filled);
+    return REDIST_OK;
+}
+
+/* Turns the counted partners into empty rows with room for them. */
+REDIST_API int redist_priv_make_rows(redist_priv_turns *table, int64_t numbers)
+{
+    int64_t k, all = 0;
+    for (k = 0; k < numbers; k++) {
+        table->start[k] = all;
+        all += table->filled[k];
+        table->filled[k] = 0;
+    }
+    table->turn = (redist_priv_turn *)REDIST_MALLOC((size_t)all * sizeof *table->turn);
+    return table->turn == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+}
+
+/* Colours the pairs of a factor, its axes' links given. */
+REDIST_API int redist_priv_colour(const redist_schedule *s, redist_priv_factor *f, const redist_priv_links *links)
+{
+    int side, code = REDIST_OK;
+    for (side = 0; side < 2 && code == REDIST_OK; side++)
+        code = redist_priv_allocate_table(s, f, side);
+    if (code == REDIST_OK)
+        redist_priv_visit_pairs(s, f, links, redist_priv_count_pair);
+    for (side = 0; side < 2 && code == REDIST_OK; side++)
+        code = redist_priv_make_rows(&f->table[side], redist_priv_numbers(s, f, side));
+    if (code == REDIST_OK)
+        redist_priv_visit_pairs(s, f, links, redist_priv_add_pair);
+    return code;
+}
+
+REDIST_API int redist_priv_fill_table(const redist_schedule *s, redist_priv_factor *f)
+{
+    redist_priv_links links[REDIST_MAX_DIMS];
+    int a, made, code = REDIST_OK;
+    for (made = 0; made < f->axes && code == REDIST_OK; made++)
+        code = redist_priv_links_of(&s->layout[0].dim[f->axis[made]].axis, &s->layout[1].dim[f->axis[made]].axis,
+                                    &links[made]);
+    if (code == REDIST_OK)
+        code = redist_priv_colour(s, f, links);
+    for (a = 0; a < made; a++)
+        redist_priv_links_free(&links[a]);
+    return code;
+}
+
+/* The number of coords on one side of a factor; -1 when it owns nothing. */
+REDIST_API int64_t redist_priv_joint_number(const redist_schedule *s, const redist_priv_factor *f, int side, const int *coords)
+{
+    int64_t joint = 0;
+    int k;
+    for (k = 0; k < f->axes; k++) {
+        const redist_priv_line *line = &s->line[side][f->axis[k]];
+        const int number = redist_priv_number(line, coords[f->axis[k]]);
+        if (number >= line->used)
+            return -1;
+        joint = joint * line->used + number;
+    }
+    return joint;
+}
+
+REDIST_API void redist_priv_joint_coords(const redist_schedule *s, const redist_priv_factor *f, int side, int64_t joint,
+                                         int *coords)
+{
+    int k;
+    for (k = f->axes - 1; k >= 0; k--) {
+        const redist_priv_line *line = &s->line[side][f->axis[k]];
+        coords[f->axis[k]] = redist_priv_numbered(line, (int)(joint % line->used));
+        joint /= line->used;
+    }
+}
+
+/* All meet all. The fat side has the fewer numbers: at number i it meets j = lap * base + (i + colour) mod base. */
+REDIST_API int64_t redist_priv_all_meet_partner(const redist_priv_factor *f, int side, int64_t own, int64_t others,
+                                                int64_t colour, int64_t *lap)
+{
+    int64_t partner;
+    if (side == f->fat) {
+        partner = *lap * f->base + (own + colour) % f->base;
+    } else {
+        partner = redist_priv_mod(own - colour, f->base);
+        *lap = own / f->base;
+    }
+    return partner < others ? partner : -1;
+}
+
+/* Partners low, ..., high have consecutive numbers on both sides, so the sum of the two numbers colours them. */
+REDIST_API int64_t redist_priv_consecutive_partner(const redist_schedule *s, const redist_priv_factor *f, int side,
+                                                   int64_t own, int64_t colour, int64_t *lap)
+{
+    const int d = f->axis[0];
+    const redist_axis *x = &s->layout[side].dim[d].axis, *other = &s->layout[!side].dim[d].axis;
+    const redist_priv_line *line = &s->line[!side][d];
+    const int coord = redist_priv_numbered(&s->line[side][d], (int)own);
+    const int64_t all = f->base * f->width, begin = redist_priv_distance(x, coord, 0);
+    const int64_t low = redist_priv_number(line, redist_owner(other, begin));
+    const int64_t high = redist_priv_number(line, redist_owner(other, begin + redist_count(x, coord) - 1));
+    int64_t partner;
+    if (side == f->fat) {
+        partner = low + redist_priv_mod(*lap * f->base + colour - low - own, all);
+    } else {
+        partner = low + redist_priv_mod(colour - low - own, f->base);
+        *lap = (own + partner) % all / f->base;
+    }
+    return partner <= high ? partner : -1;
+}
+
+REDIST_API int64_t redist_priv_table_partner(const redist_priv_factor *f, int side, int64_t own, int64_t colour, int64_t *lap)
+{
+    const int fat = side == f->fat;
+    const redist_priv_row row = redist_priv_row_of(f, side, fat ? own * f->width + *lap : own);
+    int partner;
+    if (!redist_priv_has_colour(&row, (int)colour))
+        return -1;
+    partner = row.turn[redist_priv_turn_at(&row, (int)colour)].partner;
+    if (fat)
+        return partner;
+    *lap = partner % f->width;
+    return partner / f->width;
+}
+
+/* Writes the partner's coordinates along the axes of a factor. On the fat side the lap is given, on the other it is
+   found. 0: idle. */
+REDIST_API int redist_priv_factor_step(const redist_schedule *s, const redist_priv_factor *f, int side, const int *coords,
+                                       int64_t colour, int64_t *lap, int *other_coords)
+{
+    const int64_t own = redist_priv_joint_number(s, f, side, coords);
+    int64_t partner = -1;
+    if (own >= 0 && f->form == REDIST_PRIV_WALKER_OTTO)
+        partner = redist_priv_walker_partner(&f->walker, side, own, colour);
+    else if (own >= 0 && f->form == REDIST_PRIV_ALL_MEET)
+        partner = redist_priv_all_meet_partner(f, side, own, redist_priv_numbers(s, f, !side), colour, lap);
+    else if (own >= 0 && f->form == REDIST_PRIV_CONSECUTIVE)
+        partner = redist_priv_consecutive_partner(s, f, side, own, colour, lap);
+    else if (own >= 0)
+        partner = redist_priv_table_partner(f, side, own, colour, lap);
+    if (partner < 0)
+        return 0;
+    redist_priv_joint_coords(s, f, !side, partner, other_coords);
+    return 1;
+}
+
+/* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. The factors whose laps this
+   side does not know come first: what is left of the step's lap is that of the others. */
+REDIST_API int redist_priv_schedule_partner(const redist_schedule *s, int side, int place, int step)
+{
+    int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
+    int64_t colour[REDIST_MAX_DIMS], rest = step / s->laps, found = 0, left, lap;
+    int k;
+    redist_priv_coords_of_place(&s->layout[side], place, coords);
+    for (k = s->factors - 1; k >= 0; k--) {
+        colour[k] = rest % s->factor[k].base;
+        rest /= s->factor[k].base;
+    }
+    for (k = 0; k < s->factors; k++)
+        if (s->factor[k].fat != side) {
+            lap = 0;
+            if (!redist_priv_factor_step(s, &s->factor[k], side, coords, colour[k], &lap, other_coords))
+                return -1;
+            found = found * s->factor[k].width + lap;
+        }
+    left = redist_priv_mod(step % s->laps - found, s->laps);
+    for (k = s->factors - 1; k >= 0; k--)
+        if (s->factor[k].fat == side) {
+            lap = left % s->factor[k].width;
+            left /= s->factor[k].width;
+            if (!redist_priv_factor_step(s, &s->factor[k], side, coords, colour[k], &lap, other_coords))
+                return -1;
+        }
+    return left > 0 ? -1 : redist_priv_place_of(&s->layout[!side], other_coords);
+}
+
+/* The place that lives on a rank, -1 when none does. */
+REDIST_API int redist_priv_schedule_place(const redist_schedule *s, int side, int rank)
+{
+    const redist_priv_lodger *found;
+    redist_priv_lodger wanted;
+    if (s->lodgers[side] == NULL)
+        return redist_priv_place_on(&s->layout[side], rank);
+    wanted.rank = rank;
+    wanted.place = -1;
+    found = (const redist_priv_lodger *)bsearch(&wanted, s->lodgers[side], (size_t)redist_places(&s->layout[side]),
+                                                sizeof wanted, redist_priv_compare_lodgers);
+    return found == NULL ? -1 : found->place;
+}
+
+REDIST_API int redist_priv_schedule_peer(const redist_schedule *s, int side, int rank, int step)
+{
+    const int place = redist_priv_schedule_place(s, side, rank);
+    const int partner = place < 0 ? -1 : redist_priv_schedule_partner(s, side, place, step);
+    return partner < 0 ? -1 : redist_priv_rank_at(&s->layout[!side], partner);
+}
+
+/* Fills a zeroed schedule of two layouts that fit. */
+REDIST_API int redist_priv_arrange(redist_schedule *s)
+{
+    int d, k, side, empty = 0, code = REDIST_OK;
+    for (side = 0; side < 2; side++)
+        if (s->layout[side].ranks != NULL && (s->lodgers[side] = redist_priv_lodgers(&s->layout[side])) == NULL)
+            return REDIST_ERR_MEMORY;
+    for (d = 0; d < s->layout[0].ndim; d++)
+        empty |= s->layout[0].dim[d].axis.count == 0;
+    for (d = 0; d < s->layout[0].ndim && !empty && code == REDIST_OK; d++)
+        code = redist_priv_factor_of(s, d, &s->factor[s->factors++]);
+    if (empty || code != REDIST_OK)
+        return code;
+    redist_priv_unite(s, 0);
+    code = redist_priv_choose_laps(s);
+    for (k = 0; k < s->factors && code == REDIST_OK; k++)
+        if (s->factor[k].form == REDIST_PRIV_TABLE)
+            code = redist_priv_fill_table(s, &s->factor[k]);
+    return code;
+}
+
+REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to, redist_schedule *schedule)
+{
+    int code;
+    if (schedule == NULL)
+        return REDIST_ERR_ARGUMENT;
+    memset(schedule, 0, sizeof *schedule);
+    code = redist_priv_check_pair(from, to);
+    if (code != REDIST_OK)
+        return code;
+    schedule->layout[REDIST_PRIV_FROM] = *from;
+    schedule->layout[REDIST_PRIV_TO] = *to;
+    code = redist_priv_arrange(schedule);
+    if (code != REDIST_OK)
+        redist_schedule_free(schedule);
+    return code;
+}
+
+REDIST_API void redist_schedule_free(redist_schedule *schedule)
+{
+    int k, side;
+    if (schedule == NULL)
+        return;
+    for (side = 0; side < 2; side++) {
+        for (k = 0; k < REDIST_MAX_DIMS; k++) {
+            REDIST_FREE(schedule->factor[k].table[side].start);
+            REDIST_FREE(schedule->factor[k].table[side].filled);
+            REDIST_FREE(schedule->factor[k].table[side].turn);
+        }
+        REDIST_FREE(schedule->lodgers[side]);
+    }
+    memset(schedule, 0, sizeof *schedule);
+}
+
+REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step, int *send_to, int *receive_from)
+{
+    if (schedule == NULL || send_to == NULL || receive_from == NULL || step < 0 || step >= schedule->steps)
+        return REDIST_ERR_ARGUMENT;
+    *send_to = redist_priv_schedule_peer(schedule, REDIST_PRIV_FROM, rank, step);
+    *receive_from = redist_priv_schedule_peer(schedule, REDIST_PRIV_TO, rank, step);
     return REDIST_OK;
 }
 
