@@ -2711,18 +2711,19 @@ REDIST_API int redist_priv_multiply_axis(const redist_priv_relabelling *r, int d
     const redist_axis *from = &r->from->dim[d].axis, *to = &r->to->dim[d].axis;
     const int sources = redist_places(r->from);
     int64_t *table = redist_priv_axis_table(from, to);
-    int *source = (int *)REDIST_MALLOC((size_t)(sources + r->places) * sizeof *source), *place = source + sources;
-    int t, c, code = table == NULL || source == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    int *coord = (int *)REDIST_MALLOC((size_t)(sources + r->places) * sizeof *coord); /* of from, then of to */
+    int t, c, code = table == NULL || coord == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     if (code == REDIST_OK) {
-        redist_priv_coords_along(r->from, d, source);
-        redist_priv_coords_along(r->to, d, place);
+        redist_priv_coords_along(r->from, d, coord);
+        redist_priv_coords_along(r->to, d, coord + sources);
     }
-    for (t = 0; t < r->places && code == REDIST_OK; t++, volume += r->candidates)
+    for (t = 0; t < r->places && code == REDIST_OK; t++, volume += r->candidates) {
+        const int64_t *row = table + (int64_t)coord[sources + t] * from->procs;
         for (c = 0; c < r->candidates; c++)
-            if (r->held[c] >= 0 && volume[c] > 0)
-                volume[c] = redist_priv_product(volume[c], table[(int64_t)place[t] * from->procs + source[r->held[c]]],
-                                                REDIST_PRIV_MAX_ELEMENTS);
-    REDIST_FREE(source);
+            if (r->held[c] >= 0)
+                volume[c] = redist_priv_product(volume[c], row[coord[r->held[c]]], REDIST_PRIV_MAX_ELEMENTS);
+    }
+    REDIST_FREE(coord);
     REDIST_FREE(table);
     return code;
 }
