@@ -35,6 +35,7 @@
 #ifndef REDIST_H
 #define REDIST_H
 
+#include <float.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -387,6 +388,35 @@ REDIST_API void redist_schedule_free(redist_schedule *schedule);
    O(axes), and a logarithm where there are tables, cuts or listed ranks. REDIST_ERR_ARGUMENT: NULL, or no such step. */
 REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step, int *send_to,
                                     int *receive_from);
+
+/* Keeps data where it is by renumbering the destination: ranks[places of to] receives the assignment of the places of
+   `to` to the ranks that either layout uses, no rank twice, that leaves the most elements on the rank that has them.
+   Then plan with redist_on_ranks(to, ranks). Among equals it moves the fewest places off the rank where `to` has them,
+   and a best numbering comes back unchanged (from 2^51 elements on only this last holds). To keep the destination and
+   renumber the source, exchange the arguments: redist_relabel(to, from, ranks), then redist_on_ranks(from, ranks).
+   It is an assignment problem, whatever the layouts, and so includes the mappings of Kalns and Ni 1995 (BLOCK of b to
+   CYCLIC(c) on p processes keeps at most ceil(b/(c p)) c p of b p elements) and of Hsu et al. 2001 (CYCLIC(k r) to
+   CYCLIC(r) on M processes, and back, keeps ceil(k/M) M r of a cycle of M k r), and reaches their bounds.
+   Exact while both layouts have at most 1,024 places, in at most 32 MB. With more, every axis is matched for itself
+   (exactly, or where it has more than 1,024 coordinates by giving each in turn the best one left), and nothing changes
+   unless that keeps more than `to` as numbered does. All ranks that ask find the same answer.
+   REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY; ranks is written on success only. */
+REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to, int *ranks);
+
+/* What redist_advise answers. */
+typedef struct {
+    double gain;        /* seconds that redistributing saves in all; negative: that it costs           */
+    int64_t break_even; /* the fewest repetitions, >= 1, that gain anything; -1: none up to 2^53 does  */
+    int worthwhile;     /* 1 when gain > 0, else 0                                                     */
+} redist_advice;
+
+/* Compute where the data lies, or redistribute first? here, there: seconds of one repetition of the computation on the
+   layout as it is and on the other; in, out: seconds to redistribute all that it reads to the other layout before the
+   first repetition, and all that it writes back after the last (0 when that may stay there); each >= 0 and finite, as
+   in + out is. repetitions >= 0. The gain is repetitions (here - there) - in - out: with one repetition and no way back
+   the comparison of Namugwanya 2021, tables 4.1 to 4.4. REDIST_ERR_ARGUMENT: NULL, or a number that is no such number. */
+REDIST_API int redist_advise(double here, double there, double in, double out, int64_t repetitions,
+                             redist_advice *advice);
 
 /* The whole redistribution inside one process, for tests, simulation and threads. from_arrays[k] and to_arrays[k] are
    the local arrays of place k, of redist_layout_alloc elements of element_bytes >= 1 bytes each; NULL where a place
@@ -3870,6 +3900,520 @@ REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, i
     *receive_from = redist_priv_schedule_peer(schedule, REDIST_PRIV_TO, rank, step);
     return REDIST_OK;
 }
+
+/* ---------------------------------------------------------------------- on paper: relabelling and advice (bodies) */
+
+enum { REDIST_PRIV_EXACT_PLACES = 1024, REDIST_PRIV_BIDS = 16 };
+
+/* Rows, each to be given a column of its own so that the sum of weight[row * columns + column] is largest; weights >= 0
+   below 2^62, rows <= columns. Columns have prices: each row that has a column has none that is worth more to it, worth
+   being weight less price, and free columns cost 0. That makes the assignment best once all rows have one (duality). So
+   some column always costs 0, worth is never negative, no price passes the largest weight, and nothing overflows. */
+typedef struct {
+    int rows, columns;
+    const int64_t *weight;
+    int64_t *price;
+    int64_t *gap;   /* by column: the loss on the best known way to it, less its price */
+    int *row_of;    /* by column, -1: free                                             */
+    int *via;       /* by column: the row before it on that way                        */
+    int *order;     /* all columns, those that are settled first                       */
+    int *column_of; /* by row, -1: none yet                                            */
+} redist_priv_assignment;
+
+REDIST_API int64_t redist_priv_worth(const redist_priv_assignment *a, int row, int column)
+{
+    return a->weight[(int64_t)row * a->columns + column] - a->price[column];
+}
+
+/* The column worth most to a row, a free one if possible; *second: what the others are worth at most, or 0. */
+REDIST_API int redist_priv_best_column(const redist_priv_assignment *a, int row, int64_t *second)
+{
+    int64_t worth, top = redist_priv_worth(a, row, 0);
+    int c, best = 0;
+    *second = 0;
+    for (c = 1; c < a->columns; c++) {
+        worth = redist_priv_worth(a, row, c);
+        if (worth > top || (worth == top && a->row_of[best] >= 0 && a->row_of[c] < 0)) {
+            *second = redist_priv_max(*second, top);
+            top = worth;
+            best = c;
+        } else if (worth > *second) {
+            *second = worth;
+        }
+    }
+    return best;
+}
+
+/* Gives a row its best column at a price that makes the second best as good; returns the row that must go, or -1. A row
+   that would only take the column for the same price stays without. */
+REDIST_API int redist_priv_bid(redist_priv_assignment *a, int row)
+{
+    int64_t second;
+    int column = redist_priv_best_column(a, row, &second), displaced = a->row_of[column];
+    int64_t raise = redist_priv_worth(a, row, column) - second;
+    if (displaced >= 0 && raise == 0)
+        return -1;
+    if (displaced >= 0)
+        a->column_of[displaced] = -1;
+    a->price[column] += raise;
+    a->row_of[column] = row;
+    a->column_of[row] = column;
+    return displaced;
+}
+
+/* Extends the ways to columns that are not settled by those through `row`; worth: that of its own column, plus the loss
+   so far. Returns where in the order the nearest column is, a free one if possible. */
+REDIST_API int redist_priv_extend_ways(redist_priv_assignment *a, int row, int64_t worth, int64_t so_far, int settled)
+{
+    const int64_t *weight = a->weight + (int64_t)row * a->columns;
+    int64_t loss, least = INT64_MAX;
+    int k, nearest = settled;
+    for (k = settled; k < a->columns; k++) {
+        const int c = a->order[k];
+        if (worth - weight[c] < a->gap[c]) {
+            a->gap[c] = worth - weight[c];
+            a->via[c] = row;
+        }
+        loss = a->gap[c] + a->price[c];
+        if (loss < least || (loss == least && a->row_of[c] < 0)) {
+            least = loss;
+            nearest = k;
+            if (least == so_far && a->row_of[c] < 0)
+                break;
+        }
+    }
+    return nearest;
+}
+
+/* Hands columns on along the way that ends at a free column, back to the row that has none. */
+REDIST_API void redist_priv_hand_on(redist_priv_assignment *a, int row, int column)
+{
+    int next, at = -1;
+    for (; at != row; column = next) {
+        at = a->via[column];
+        next = a->column_of[at];
+        a->row_of[column] = at;
+        a->column_of[at] = column;
+    }
+}
+
+/* Gives a column to a row that has none, along the way of least loss to a free column, found as Dijkstra does.
+   (Jonker and Volgenant 1987, after Kuhn 1955.) */
+REDIST_API void redist_priv_augment(redist_priv_assignment *a, int row)
+{
+    int64_t second, so_far = 0, own;
+    int k, settled = 0, column = redist_priv_best_column(a, row, &second), at = row;
+    own = redist_priv_worth(a, row, column);
+    for (k = 0; k < a->columns; k++) {
+        a->gap[k] = INT64_MAX - a->price[k];
+        a->order[k] = k;
+    }
+    for (;;) {
+        k = redist_priv_extend_ways(a, at, own + so_far, so_far, settled);
+        column = a->order[k];
+        so_far = a->gap[column] + a->price[column];
+        at = a->row_of[column];
+        if (at < 0)
+            break;
+        own = redist_priv_worth(a, at, column);
+        a->order[k] = a->order[settled];
+        a->order[settled++] = column;
+    }
+    for (k = 0; k < settled; k++)
+        a->price[a->order[k]] = so_far - a->gap[a->order[k]];
+    redist_priv_hand_on(a, row, column);
+}
+
+/* Bids first: most rows get a column cheaply. Then ways for the others. */
+REDIST_API void redist_priv_solve(redist_priv_assignment *a)
+{
+    int64_t bids = (int64_t)REDIST_PRIV_BIDS * a->rows;
+    int row, bidder, c;
+    for (c = 0; c < a->columns; c++) {
+        a->price[c] = 0;
+        a->row_of[c] = -1;
+    }
+    for (row = 0; row < a->rows; row++)
+        a->column_of[row] = -1;
+    for (row = 0; row < a->rows; row++)
+        for (bidder = row; bidder >= 0 && bids > 0; bids--)
+            bidder = redist_priv_bid(a, bidder);
+    for (row = 0; row < a->rows; row++)
+        if (a->column_of[row] < 0)
+            redist_priv_augment(a, row);
+}
+
+/* column_of[rows] receives the assignment of the largest sum. */
+REDIST_API int redist_priv_assign(int rows, int columns, const int64_t *weight, int *column_of)
+{
+    redist_priv_assignment a;
+    const size_t n = (size_t)columns;
+    int64_t *memory = (int64_t *)REDIST_MALLOC(n * (2 * sizeof *memory + 3 * sizeof *column_of));
+    if (memory == NULL)
+        return REDIST_ERR_MEMORY;
+    a.rows = rows;
+    a.columns = columns;
+    a.weight = weight;
+    a.price = memory;
+    a.gap = memory + n;
+    a.row_of = (int *)(memory + 2 * n);
+    a.via = a.row_of + n;
+    a.order = a.via + n;
+    a.column_of = column_of;
+    redist_priv_solve(&a);
+    REDIST_FREE(memory);
+    return REDIST_OK;
+}
+
+/* What the coordinates of two axes share: table[coordinate of to * from's processes + coordinate of from]. NULL when
+   memory is exhausted. */
+REDIST_API int64_t *redist_priv_axis_table(const redist_axis *from, const redist_axis *to)
+{
+    const size_t bytes = (size_t)from->procs * (size_t)to->procs * sizeof(int64_t);
+    int64_t k, *table = (int64_t *)REDIST_MALLOC(bytes);
+    redist_priv_partners p;
+    int c, code = table == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    if (table != NULL)
+        memset(table, 0, bytes);
+    for (c = 0; c < to->procs && code == REDIST_OK; c++) {
+        code = redist_priv_partners_of(to, c, REDIST_PRIV_TO, from, &p);
+        for (k = 0; code == REDIST_OK && k < p.peers; k++)
+            table[(int64_t)c * from->procs + p.coord[k]] = p.runs[k].elements;
+        redist_priv_partners_free(&p);
+    }
+    if (code == REDIST_OK)
+        return table;
+    REDIST_FREE(table);
+    return NULL;
+}
+
+/* A destination to be renumbered: the candidates for its places are the ranks of both layouts. One block of memory. */
+typedef struct {
+    const redist_layout *from, *to;
+    int places, candidates;
+    int *rank;      /* by candidate, ascending                                              */
+    int *held;      /* by candidate: its place of `from`, or -1                             */
+    int *numbered;  /* by place of `to`: its candidate now                                  */
+    int *chosen;    /* by place of `to`: its candidate in the end, -1 while there is none   */
+    int *of_source; /* by place of `from`: its candidate                                    */
+} redist_priv_relabelling;
+
+/* Merges the ranks of both layouts. */
+REDIST_API void redist_priv_merge_ranks(redist_priv_relabelling *r, const redist_priv_lodger *here, int sources,
+                                        const redist_priv_lodger *there)
+{
+    int s = 0, t = 0, c;
+    for (c = 0; s < sources || t < r->places; c++) {
+        const int from_rank = s < sources ? here[s].rank : INT_MAX, to_rank = t < r->places ? there[t].rank : INT_MAX;
+        const int from_has = s < sources && from_rank <= to_rank, to_has = t < r->places && to_rank <= from_rank;
+        r->rank[c] = from_has ? from_rank : to_rank;
+        r->held[c] = from_has ? here[s].place : -1;
+        if (from_has)
+            r->of_source[here[s++].place] = c;
+        if (to_has)
+            r->numbered[there[t++].place] = c;
+    }
+    r->candidates = c;
+}
+
+/* REDIST_ERR_MEMORY; free r->rank, whatever this returns. */
+REDIST_API int redist_priv_relabelling_of(const redist_layout *from, const redist_layout *to,
+                                          redist_priv_relabelling *r)
+{
+    const size_t sources = (size_t)redist_places(from), places = (size_t)redist_places(to);
+    redist_priv_lodger *here = redist_priv_lodgers(from), *there = redist_priv_lodgers(to);
+    int code = REDIST_ERR_MEMORY;
+    r->from = from;
+    r->to = to;
+    r->places = (int)places;
+    r->rank = (int *)REDIST_MALLOC((3 * sources + 4 * places) * sizeof *r->rank);
+    if (here != NULL && there != NULL && r->rank != NULL) {
+        r->held = r->rank + sources + places;
+        r->numbered = r->held + sources + places;
+        r->chosen = r->numbered + places;
+        r->of_source = r->chosen + places;
+        redist_priv_merge_ranks(r, here, (int)sources, there);
+        code = REDIST_OK;
+    }
+    REDIST_FREE(there);
+    REDIST_FREE(here);
+    return code;
+}
+
+/* The coordinate along axis d of every place, coord[places]. */
+REDIST_API void redist_priv_coords_along(const redist_layout *layout, int d, int *coord)
+{
+    int coords[REDIST_MAX_DIMS] = {0};
+    int place, places = redist_places(layout);
+    for (place = 0; place < places; place++) {
+        redist_priv_coords_of_place(layout, place, coords);
+        coord[place] = coords[d];
+    }
+}
+
+/* Multiplies what places share by what they share along axis d; volume[place of to * candidates + candidate]. */
+REDIST_API int redist_priv_multiply_axis(const redist_priv_relabelling *r, int d, int64_t *volume)
+{
+    const redist_axis *from = &r->from->dim[d].axis, *to = &r->to->dim[d].axis;
+    const int sources = redist_places(r->from);
+    int64_t *table = redist_priv_axis_table(from, to);
+    int *coord = (int *)REDIST_MALLOC((size_t)(sources + r->places) * sizeof *coord); /* of from, then of to */
+    int t, c, code = table == NULL || coord == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    if (code == REDIST_OK) {
+        redist_priv_coords_along(r->from, d, coord);
+        redist_priv_coords_along(r->to, d, coord + sources);
+    }
+    for (t = 0; t < r->places && code == REDIST_OK; t++, volume += r->candidates) {
+        const int64_t *row = table + (int64_t)coord[sources + t] * from->procs;
+        for (c = 0; c < r->candidates; c++)
+            if (r->held[c] >= 0)
+                volume[c] = redist_priv_product(volume[c], row[coord[r->held[c]]], REDIST_PRIV_MAX_ELEMENTS);
+    }
+    REDIST_FREE(coord);
+    REDIST_FREE(table);
+    return code;
+}
+
+/* What each candidate already has of each place. NULL when memory is exhausted. */
+REDIST_API int64_t *redist_priv_volumes(const redist_priv_relabelling *r)
+{
+    int64_t k, entries = (int64_t)r->places * r->candidates;
+    int64_t *volume = (int64_t *)REDIST_MALLOC((size_t)entries * sizeof *volume);
+    int d, code = volume == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    for (k = 0; k < entries && code == REDIST_OK; k++)
+        volume[k] = r->held[k % r->candidates] >= 0;
+    for (d = 0; d < r->from->ndim && code == REDIST_OK; d++)
+        code = redist_priv_multiply_axis(r, d, volume);
+    if (code == REDIST_OK)
+        return volume;
+    REDIST_FREE(volume);
+    return NULL;
+}
+
+/* Makes staying on the rank as numbered count, but less than any element: elements count places + 1 each. Too many
+   elements for that are left as they are. */
+REDIST_API void redist_priv_favour_numbered(const redist_priv_relabelling *r, int64_t *volume)
+{
+    const int64_t most = (REDIST_PRIV_MAX_ELEMENTS - 1) / (r->places + 1) - 1;
+    const int64_t entries = (int64_t)r->places * r->candidates;
+    int64_t k, total = 1;
+    int d;
+    for (d = 0; d < r->from->ndim; d++)
+        total = redist_priv_product(total, redist_priv_max(r->from->dim[d].axis.count, 1), REDIST_PRIV_MAX_ELEMENTS);
+    if (total > most)
+        return;
+    for (k = 0; k < entries; k++)
+        volume[k] *= r->places + 1;
+    for (d = 0; d < r->places; d++)
+        volume[(int64_t)d * r->candidates + r->numbered[d]]++;
+}
+
+/* The sum over places of what their candidates have. */
+REDIST_API int64_t redist_priv_sum_of(const redist_priv_relabelling *r, const int64_t *volume, const int *candidate)
+{
+    int64_t sum = 0;
+    int t;
+    for (t = 0; t < r->places; t++)
+        sum += volume[(int64_t)t * r->candidates + candidate[t]];
+    return sum;
+}
+
+REDIST_API int redist_priv_choose_exactly(redist_priv_relabelling *r)
+{
+    int64_t *volume = redist_priv_volumes(r);
+    int code = REDIST_ERR_MEMORY;
+    if (volume != NULL) {
+        redist_priv_favour_numbered(r, volume);
+        code = redist_priv_assign(r->places, r->candidates, volume, r->chosen);
+    }
+    if (code == REDIST_OK && redist_priv_sum_of(r, volume, r->chosen) == redist_priv_sum_of(r, volume, r->numbered))
+        memcpy(r->chosen, r->numbered, (size_t)r->places * sizeof *r->chosen);
+    REDIST_FREE(volume);
+    return code;
+}
+
+/* Matches the coordinates of two axes in order, each with the one that it shares most with of those left: match[to's
+   processes] receives coordinates of `from`, or -1. */
+REDIST_API int redist_priv_match_greedily(const redist_axis *from, const redist_axis *to, int *match)
+{
+    char *taken = (char *)REDIST_MALLOC((size_t)from->procs);
+    redist_priv_partners p;
+    int64_t k, best;
+    int c, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    if (taken != NULL)
+        memset(taken, 0, (size_t)from->procs);
+    for (c = 0; c < to->procs && code == REDIST_OK; c++) {
+        code = redist_priv_partners_of(to, c, REDIST_PRIV_TO, from, &p);
+        for (k = 0, best = -1; code == REDIST_OK && k < p.peers; k++)
+            if (!taken[p.coord[k]] && (best < 0 || p.runs[k].elements > p.runs[best].elements))
+                best = k;
+        match[c] = best < 0 ? -1 : p.coord[best];
+        if (best >= 0)
+            taken[match[c]] = 1;
+        redist_priv_partners_free(&p);
+    }
+    REDIST_FREE(taken);
+    return code;
+}
+
+/* Matches the coordinates of two axes; the fewer ones, which must be the rows, all find a partner. */
+REDIST_API int redist_priv_match_axis(const redist_axis *from, const redist_axis *to, int *match)
+{
+    const int few = from->procs < to->procs;
+    const int rows = few ? from->procs : to->procs, columns = few ? to->procs : from->procs;
+    int64_t *table;
+    int k, *column_of, code = REDIST_ERR_MEMORY;
+    if (columns > REDIST_PRIV_EXACT_PLACES)
+        return redist_priv_match_greedily(from, to, match);
+    table = few ? redist_priv_axis_table(to, from) : redist_priv_axis_table(from, to);
+    column_of = (int *)REDIST_MALLOC((size_t)rows * sizeof *column_of);
+    if (table != NULL && column_of != NULL)
+        code = redist_priv_assign(rows, columns, table, column_of);
+    for (k = 0; k < to->procs; k++)
+        match[k] = -1;
+    for (k = 0; k < rows && code == REDIST_OK; k++)
+        match[few ? column_of[k] : k] = few ? k : column_of[k];
+    REDIST_FREE(column_of);
+    REDIST_FREE(table);
+    return code;
+}
+
+/* Gives the places without a candidate their own, where it is left, and then any that is left. taken[candidates]. */
+REDIST_API void redist_priv_choose_rest(redist_priv_relabelling *r, char *taken)
+{
+    int t, c = 0;
+    for (t = 0; t < r->places; t++)
+        if (r->chosen[t] < 0 && !taken[r->numbered[t]]) {
+            r->chosen[t] = r->numbered[t];
+            taken[r->numbered[t]] = 1;
+        }
+    for (t = 0; t < r->places; t++)
+        if (r->chosen[t] < 0) {
+            while (taken[c])
+                c++;
+            r->chosen[t] = c;
+            taken[c] = 1;
+        }
+}
+
+/* Sends each place whose coordinates all have a match to the rank of the matching place. match[d][coordinate of to]. */
+REDIST_API void redist_priv_choose_matches(redist_priv_relabelling *r, int *const *match, char *taken)
+{
+    int coords[REDIST_MAX_DIMS] = {0};
+    int t, d, matched;
+    for (t = 0; t < r->places; t++) {
+        redist_priv_coords_of_place(r->to, t, coords);
+        matched = 1;
+        for (d = 0; d < r->to->ndim; d++) {
+            coords[d] = match[d][coords[d]];
+            matched &= coords[d] >= 0;
+        }
+        r->chosen[t] = matched ? r->of_source[redist_priv_place_of(r->from, coords)] : -1;
+        if (matched)
+            taken[r->chosen[t]] = 1;
+    }
+}
+
+/* What stays when the places live on these candidates; -1 when memory is exhausted. */
+REDIST_API int64_t redist_priv_kept_on(const redist_priv_relabelling *r, const int *candidate)
+{
+    int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
+    int64_t kept = 0, shared;
+    int t;
+    for (t = 0; t < r->places; t++) {
+        if (r->held[candidate[t]] < 0)
+            continue;
+        redist_priv_coords_of_place(r->from, r->held[candidate[t]], from_coords);
+        redist_priv_coords_of_place(r->to, t, to_coords);
+        shared = redist_priv_shared_by(r->from, from_coords, r->to, to_coords);
+        if (shared < 0)
+            return -1;
+        kept += shared;
+    }
+    return kept;
+}
+
+/* What two places share is a product over axes, and so is what stays when every axis is matched for itself. */
+REDIST_API int redist_priv_choose_by_axes(redist_priv_relabelling *r)
+{
+    int *match[REDIST_MAX_DIMS] = {NULL};
+    char *taken = (char *)REDIST_MALLOC((size_t)r->candidates);
+    int64_t better, kept;
+    int d, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    for (d = 0; d < r->to->ndim && code == REDIST_OK; d++) {
+        match[d] = (int *)REDIST_MALLOC((size_t)r->to->dim[d].axis.procs * sizeof *match[d]);
+        code = match[d] == NULL ? REDIST_ERR_MEMORY
+                                : redist_priv_match_axis(&r->from->dim[d].axis, &r->to->dim[d].axis, match[d]);
+    }
+    if (code == REDIST_OK) {
+        memset(taken, 0, (size_t)r->candidates);
+        redist_priv_choose_matches(r, match, taken);
+        redist_priv_choose_rest(r, taken);
+        better = redist_priv_kept_on(r, r->chosen);
+        kept = redist_priv_kept_on(r, r->numbered);
+        code = better < 0 || kept < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+        if (code == REDIST_OK && better <= kept)
+            memcpy(r->chosen, r->numbered, (size_t)r->places * sizeof *r->chosen);
+    }
+    for (d = 0; d < r->to->ndim; d++)
+        REDIST_FREE(match[d]);
+    REDIST_FREE(taken);
+    return code;
+}
+
+REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to, int *ranks)
+{
+    redist_priv_relabelling r;
+    int t, code = ranks == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
+    if (code != REDIST_OK)
+        return code;
+    code = redist_priv_relabelling_of(from, to, &r);
+    if (code == REDIST_OK && r.places <= REDIST_PRIV_EXACT_PLACES && redist_places(from) <= REDIST_PRIV_EXACT_PLACES)
+        code = redist_priv_choose_exactly(&r);
+    else if (code == REDIST_OK)
+        code = redist_priv_choose_by_axes(&r);
+    for (t = 0; t < r.places && code == REDIST_OK; t++)
+        ranks[t] = r.rank[r.chosen[t]];
+    REDIST_FREE(r.rank);
+    return code;
+}
+
+/* Whether a time is a number >= 0, and finite. */
+REDIST_API int redist_priv_is_time(double seconds) { return seconds >= 0 && seconds <= DBL_MAX; }
+
+REDIST_API double redist_priv_gain(double saving, double cost, int64_t repetitions)
+{
+    return (double)repetitions * saving - cost;
+}
+
+/* The fewest repetitions that gain anything, in the arithmetic of redist_priv_gain; -1 when none up to 2^53 does. */
+REDIST_API int64_t redist_priv_break_even(double saving, double cost)
+{
+    const int64_t most = INT64_C(1) << 53;
+    int64_t k;
+    if (!(redist_priv_gain(saving, cost, most) > 0))
+        return -1;
+    k = redist_priv_clamp((int64_t)(cost / saving), 1, most);
+    while (k > 1 && redist_priv_gain(saving, cost, k - 1) > 0)
+        k--;
+    while (!(redist_priv_gain(saving, cost, k) > 0))
+        k++;
+    return k;
+}
+
+REDIST_API int redist_advise(double here, double there, double in, double out, int64_t repetitions,
+                             redist_advice *advice)
+{
+    if (advice == NULL || repetitions < 0 || !redist_priv_is_time(here) || !redist_priv_is_time(there) ||
+        !redist_priv_is_time(in) || !redist_priv_is_time(out) || !redist_priv_is_time(in + out))
+        return REDIST_ERR_ARGUMENT;
+    advice->gain = redist_priv_gain(here - there, in + out, repetitions);
+    advice->break_even = redist_priv_break_even(here - there, in + out);
+    advice->worthwhile = advice->gain > 0;
+    return REDIST_OK;
+}
+
+/* -------------------------------------------------------------------------------------- on paper: moving (bodies) */
 
 /* Copies all that one place of the source has to the places that want it. */
 REDIST_API int redist_priv_move_place(const redist_layout *from, int place, const void *from_array,
