@@ -6,11 +6,12 @@
 
 #include "redist.h"
 
-enum { MAX_RANKS = 256, MAX_BLOCKS = 512, MAX_RECTANGLES = 20000, MAX_LINES = 40, TEXT = 400 };
+enum { MAX_RANKS = 256, MAX_BLOCKS = 512, MAX_RECTANGLES = 20000, MAX_LINES = 40, MAX_ELEMENTS = 1000000, TEXT = 400 };
 enum { PAGE = 960, MARGIN = 20, GAP = 34, ELEMENT = 28, HEAD = 42 }; /* pixels */
 
 enum { EMPTY = 0xF1F1F1 }; /* the colour of nothing */
-#define VEIL_OPACITY 0.45
+static const double veil_opacity = 0.45;
+
 enum { ARRAY = 1, MATRIX = 2, SCHEDULE = 4 };
 enum { BEFORE, AFTER, RELABELLED, LAYOUTS };
 
@@ -41,6 +42,7 @@ typedef struct part {
     int layout;
 } part;
 
+/* Ends the program. */
 static void fail(const char *sentence)
 {
     fprintf(stderr, "draw: %s\n", sentence);
@@ -90,7 +92,8 @@ static void fill(rectangle r, unsigned colour)
 
 static void write_text(double x, double y, const char *style, const char *text)
 {
-    printf("<text x=\"%.5g\" y=\"%.5g\" %s>%s</text>\n", x, y, style, text);
+    if (text[0] != '\0')
+        printf("<text x=\"%.5g\" y=\"%.5g\" %s>%s</text>\n", x, y, style, text);
 }
 
 /* A number in the middle of a rectangle, where it fits. */
@@ -98,8 +101,8 @@ static void write_number(rectangle r, int64_t number, double largest, const char
 {
     char text[32], style[80];
     int digits = snprintf(text, sizeof text, "%" PRId64, number);
-    double size = r.height * 0.62;
-    size = size * 0.64 * digits > r.width * 0.8 ? r.width * 0.8 / (0.64 * digits) : size;
+    double size = r.height * 0.62, fits = r.width * 0.8 / (0.64 * (digits < 2 ? 2 : digits)); /* 0 is as large as 10 */
+    size = size > fits ? fits : size;
     size = size > largest ? largest : size;
     snprintf(style, sizeof style, "font-size=\"%.3g\" fill=\"%s\"", size, ink);
     if (size >= 7)
@@ -121,17 +124,17 @@ static void begin_mark(int stroke)
 {
     static const char *const styles[STROKES] = {"fill=\"#fff\" stroke=\"none", "fill=\"none\" stroke=\"#fff\" stroke-width=\"3.6",
                                                 "fill=\"none\" stroke=\"#111\" stroke-width=\"1.8"};
-    printf("<path %s\" fill-opacity=\"%g\" d=\"", styles[stroke], VEIL_OPACITY);
+    printf("<path %s\" fill-opacity=\"%g\" d=\"", styles[stroke], veil_opacity);
 }
 
 static void end_path(void) { printf("\"/>\n"); }
 
 static void mark(rectangle r)
 {
-    int stroke;
-    for (stroke = WIDE; stroke <= NARROW; stroke++) {
+    int stroke, small = r.width < 16;
+    for (stroke = small ? NARROW : WIDE; stroke <= NARROW; stroke++) {
         begin_mark(stroke);
-        way_around(r, 2.3);
+        way_around(r, small ? 0.9 : 2.3);
         end_path();
     }
 }
@@ -174,6 +177,8 @@ static int cut(const story *s, int layout, int other, int across, int64_t *edge)
     const redist_axis *x = axis_of(s, layout, across), *y = axis_of(s, other, across);
     int64_t i, n = extent_of(s, across);
     int blocks = 0, changes;
+    if (n > MAX_ELEMENTS)
+        fail("too many elements to draw: draw a section");
     for (i = 0; i < n; i++) {
         changes = i == 0 || redist_owner(x, i) != redist_owner(x, i - 1) || redist_owner(y, i) != redist_owner(y, i - 1);
         if (changes && blocks == MAX_BLOCKS)
@@ -256,7 +261,7 @@ static void draw_number(const story *s, int layout, rectangle r, int64_t row, in
     unsigned paper = rank_colour(s, rank);
     char ink[40];
     if (marked(s, layout) && !stays(s, layout, row, column))
-        paper = mix(paper, 0xFFFFFF, VEIL_OPACITY);
+        paper = mix(paper, 0xFFFFFF, veil_opacity);
     snprintf(ink, sizeof ink, "%s\" stroke=\"#%06x", ink_on(paper), paper);
     write_number(r, rank, 26, ink);
 }
@@ -267,7 +272,7 @@ static void draw_block(const story *s, const part *p, rectangle r, int64_t row, 
     switch (layer) {
     case COLOURS: fill(r, rank_colour(s, owner_at(s, p->layout, row, column))); break;
     case ELEMENTS: draw_elements(&p->scale, r); break;
-    case BORDERS: way_around(r, r.width > 5 && r.height > 5 ? 0 : 1e9); break;
+    case BORDERS: way_around(r, 0); break;
     default: draw_number(s, p->layout, r, row, column); break;
     }
 }
@@ -339,15 +344,19 @@ static part array_part(const story *s, int layout, int side)
     static const char *const titles[LAYOUTS] = {"before", "after", "after, relabelled"};
     int64_t edge[MAX_BLOCKS + 1];
     const redist_traffic *t = &s->traffic[layout];
+    int blocks;
     part p;
     memset(&p, 0, sizeof p);
     snprintf(p.title, sizeof p.title, "%s", s->layouts > 1 ? titles[layout] : "");
     if (layout != BEFORE)
-        snprintf(p.note, sizeof p.note, "%" PRId64 " of %" PRId64 " elements stay", t->kept, t->total);
+        snprintf(p.note, sizeof p.note, "%" PRId64 " of %" PRId64 " elements stay (outlined)", t->kept, t->total);
     else if (s->layouts == 2)
-        snprintf(p.note, sizeof p.note, "pale: what moves; outlined: what stays on its rank");
+        snprintf(p.note, sizeof p.note, "pale: what moves; outlined: what stays");
     p.layout = layout;
-    p.scale = scale_of(s, cut(s, BEFORE, s->layouts - 1, 1, edge), side);
+    blocks = cut(s, BEFORE, s->layouts - 1, 1, edge);
+    if (blocks * cut(s, BEFORE, s->layouts - 1, 0, edge) > MAX_RECTANGLES)
+        fail("too many blocks to draw: draw a section");
+    p.scale = scale_of(s, blocks, side);
     p.width = p.scale.across * (double)p.scale.wrap;
     p.height = p.scale.down * (double)p.scale.rows + (double)((p.scale.columns - 1) / p.scale.wrap) * (p.scale.down + 8);
     p.draw = draw_array;
@@ -355,6 +364,14 @@ static part array_part(const story *s, int layout, int side)
 }
 
 /* ---- who sends how much to whom ---- */
+
+/* The width of a table's cells: readable, if the page is wide enough. */
+static double cell_size(int cells, double room)
+{
+    double size = room / cells, width = PAGE - 2 * MARGIN;
+    size = size > 34 ? 34 : size < 13 ? 13 : size;
+    return size * cells > width ? width / cells : size;
+}
 
 static int64_t volume(const story *s, int row, int column)
 {
@@ -398,10 +415,9 @@ static void draw_matrix(const story *s, const part *p, double x, double y)
 
 static part matrix_part(const story *s)
 {
-    double size = 330.0 / (s->ranks + 1);
     part p;
     memset(&p, 0, sizeof p);
-    p.scale.across = size > 34 ? 34 : size < 4 ? 4 : size;
+    p.scale.across = cell_size(s->ranks + 1, 330);
     p.width = p.height = p.scale.across * (s->ranks + 1);
     snprintf(p.title, sizeof p.title, "traffic");
     snprintf(p.note, sizeof p.note, "elements from rank (row) to rank (column), at most %" PRId64, largest_volume(s));
@@ -413,13 +429,13 @@ static part matrix_part(const story *s)
 
 static void draw_schedule(const story *s, const part *p, double x, double y)
 {
-    int step, k, to, from;
+    int step, k, to = -1, from = -1;
     char number[32];
     for (k = 0; k < s->ranks; k++)
         draw_rank(s, cell_at(x + 50, y, p->scale.across, p->scale.down, 0, k), s->rank[k]);
     for (step = 0; step < s->schedule.steps; step++) {
         snprintf(number, sizeof number, "step %d", step);
-        if (p->scale.down >= 12)
+        if (p->scale.down >= 9)
             write_text(x, y + p->scale.down * (step + 1.7), "font-size=\"12\" fill=\"#333\" text-anchor=\"start\"", number);
         for (k = 0; k < s->ranks; k++) {
             rectangle r = cell_at(x + 50, y, p->scale.across, p->scale.down, step + 1, k);
@@ -436,11 +452,10 @@ static void draw_schedule(const story *s, const part *p, double x, double y)
 
 static part schedule_part(const story *s)
 {
-    double width = 560.0 / s->ranks, height = 400.0 / (s->schedule.steps + 1);
     part p;
     memset(&p, 0, sizeof p);
-    p.scale.across = width > 34 ? 34 : width < 4 ? 4 : width;
-    p.scale.down = height > 26 ? 26 : height < 4 ? 4 : height;
+    p.scale.across = cell_size(s->ranks + 2, 560); /* 2: the names of the steps */
+    p.scale.down = 0.75 * cell_size(s->schedule.steps + 1, 560);
     p.width = 50 + p.scale.across * s->ranks;
     p.height = p.scale.down * (s->schedule.steps + 1);
     snprintf(p.title, sizeof p.title, "schedule");
@@ -616,7 +631,9 @@ static void prepare(story *s)
     int l;
     if (s->layouts == 0)
         fail("which layout? (--help tells more)");
-    if (s->relabel && s->layouts == 2)
+    if (s->layouts == 1 && (s->relabel || s->wanted & (MATRIX | SCHEDULE)))
+        fail("--matrix, --schedule and --relabel need two layouts");
+    if (s->relabel)
         relabel(s);
     for (l = 1; l < s->layouts; l++)
         check(redist_traffic_between(&s->layout[BEFORE], &s->layout[l], &s->traffic[l]));
@@ -629,14 +646,14 @@ static void prepare(story *s)
 /* Reads "1,2,3" into numbers[most]. Returns how many there are; 0 when it is something else. */
 static int read_numbers(const char *text, int64_t *numbers, int most)
 {
-    int n = 0, used;
-    while (n < most && sscanf(text, "%" SCNd64 "%n", &numbers[n], &used) == 1) {
-        n++;
-        text += used;
-        if (*text == '\0')
-            return n;
-        if (*text++ != ',')
+    int n;
+    char *end;
+    for (n = 0; n < most; text = end + 1) {
+        numbers[n++] = strtoll(text, &end, 10);
+        if (end == text || (*end != ',' && *end != '\0'))
             return 0;
+        if (*end == '\0')
+            return n;
     }
     return 0;
 }
@@ -687,8 +704,9 @@ static int help(void)
 
 int main(int argc, char **argv)
 {
-    static story s;
+    story s;
     int k, used;
+    memset(&s, 0, sizeof s);
     s.axis[1] = 1;
     for (k = 1; k < argc; k += used) {
         used = 1;

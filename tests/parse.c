@@ -191,7 +191,8 @@ static const mistake mistakes[] = {
     { "10", REDIST_ERR_LAYOUT, "column 3: expected ':' or 'x' and an extent, found the end" },
     { "10x: *", REDIST_ERR_LAYOUT, "column 4: expected an extent, found ':'" },
     { "10:", REDIST_ERR_LAYOUT, "column 4: expected one of '*', 'block', 'cyclic', 'balanced', 'cuts', found the end" },
-    { "10: blocks@4", REDIST_ERR_LAYOUT, "column 5: expected one of '*', 'block', 'cyclic', 'balanced', 'cuts', found 'blocks'" },
+    { "10: blocks@4", REDIST_ERR_LAYOUT,
+      "column 5: expected one of '*', 'block', 'cyclic', 'balanced', 'cuts', found 'blocks'" },
     { "10: \x80", REDIST_ERR_LAYOUT, "column 5: expected one of '*', 'block', 'cyclic', 'balanced', 'cuts', found byte 0x80" },
     { "100x80: block x", REDIST_ERR_LAYOUT, "column 15: expected '@' and the number of processes, found 'x'" },
     { "10: block@", REDIST_ERR_LAYOUT, "column 11: expected the number of processes, found the end" },
@@ -249,16 +250,20 @@ static const mistake mistakes[] = {
     { "9223372036854775807: *", REDIST_ERR_OVERFLOW, "axis 0: extent is 9223372036854775807, must be at most 2^62" },
     { "10x10: *, block@0", REDIST_ERR_LAYOUT, "axis 1: the number of processes is 0, must be at least 1" },
     { "10: cyclic(0)@2", REDIST_ERR_LAYOUT, "axis 0: block is 0, must be at least 1" },
-    { "10: block@2 from 2", REDIST_ERR_LAYOUT, "axis 0: the coordinate of block 0 is 2, must be at least 0 and less than the processes" },
+    { "10: block@2 from 2", REDIST_ERR_LAYOUT,
+      "axis 0: the coordinate of block 0 is 2, must be at least 0 and less than the processes" },
     { "10: cuts(0,11,10)", REDIST_ERR_LAYOUT, "axis 0: cuts must start at 0 and never fall, but one is 10" },
     { "5: * [0:5:0 of 20]", REDIST_ERR_LAYOUT, "axis 0: the step of a section is 0, must not be 0" },
     { "5: * [0:5:9 of 20]", REDIST_ERR_LAYOUT, "axis 0: a section of this start and step counts 5, past the end of the axis" },
-    { "5: * [-9223372036854775808:5 of 20]", REDIST_ERR_LAYOUT, "axis 0: a section starts at -9223372036854775808, outside the axis" },
+    { "5: * [-9223372036854775808:5 of 20]", REDIST_ERR_LAYOUT,
+      "axis 0: a section starts at -9223372036854775808, outside the axis" },
     { "10: * halo(-1)", REDIST_ERR_LAYOUT, "axis 0: a halo is -1 wide, must be at least 0 and at most 2^62" },
-    { "10: * extent(-9223372036854775808)", REDIST_ERR_LAYOUT, "axis 0: the allocated extent is -9223372036854775808, less than what must fit" },
+    { "10: * extent(-9223372036854775808)", REDIST_ERR_LAYOUT,
+      "axis 0: the allocated extent is -9223372036854775808, less than what must fit" },
     { "10x9: block@0, *; axes(1,0)", REDIST_ERR_LAYOUT, "axis 0: the number of processes is 0, must be at least 1" },
     { "10x9: *, *; axes(1,1)", REDIST_ERR_LAYOUT, "axis 1: a permutation names axis 1, outside the layout or twice" },
-    { "10x9: *, *; axes(-2147483648,2147483647)", REDIST_ERR_LAYOUT, "axis 0: a permutation names axis -2147483648, outside the layout or twice" },
+    { "10x9: *, *; axes(-2147483648,2147483647)", REDIST_ERR_LAYOUT,
+      "axis 0: a permutation names axis -2147483648, outside the layout or twice" },
     { "10: block@2; ranks 1,1", REDIST_ERR_RANK, "two places are on rank 1" },
     { "10: block@2; ranks 1,-1", REDIST_ERR_RANK, "a place is on rank -1, must be at least 0 and at most INT_MAX" },
     { "10: block@2; from rank -1", REDIST_ERR_RANK, "a place is on rank -1, must be at least 0 and at most INT_MAX" },
@@ -411,10 +416,11 @@ static void spoil(test_random *r, char *text, size_t size)
 
 static void check_spoilt(test_random *r, int cases)
 {
+    const int64_t last = (int64_t)(sizeof spellings / sizeof spellings[0]) - 1;
     char text[512];
     int k, times, good = 1;
     for (k = 0; k < cases && good; k++) {
-        strcpy(text, test_one_in(r, 2) ? long_text : spellings[test_between(r, 0, (int64_t)(sizeof spellings / sizeof spellings[0]) - 1)].written);
+        strcpy(text, test_one_in(r, 2) ? long_text : spellings[test_between(r, 0, last)].written);
         for (times = (int)test_between(r, 1, 4); times > 0; times--)
             spoil(r, text, sizeof text);
         good = sound(text);
