@@ -190,7 +190,7 @@ typedef struct {
     int axes, axis[REDIST_MAX_DIMS];
     int64_t degree[2]; /* most partners of any number */
     int fat;
-    int64_t base, width;
+    int64_t base, width, scale; /* the colour at a step is step / scale mod base */
     redist_priv_walker walker;
     redist_priv_turns table[2];
 } redist_priv_factor;
@@ -375,12 +375,13 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
      - Blocks of r and K r on the same P >= K processes, either way: Walker and Otto 1996, their equations for B(k,p)
        and C(k,q) and their numbering of the steps. No tables.
      - One interval per coordinate on both sides: the sum of the two coordinates. No tables.
-     - All coordinates meet all: the difference of the two coordinates, of several such axes at once. No tables.
+     - All coordinates meet all, or all but a few of an axis with one interval per coordinate: the difference of the
+       two coordinates, of several such axes at once. No tables.
      - Anything else: the axis's pairs are coloured and kept, O(pairs of coordinates of the axis) of memory.
    Axes that fan out and axes that fan in share their steps ((BLOCK,*) to (*,BLOCK) on P processes takes P). Only where
    their degrees do not divide are the pairs of these axes coloured together, O(pairs of their places) of memory.
    Listed ranks and cuts are kept by reference: they must outlive the schedule. Free it with redist_schedule_free.
-   REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _MEMORY, _OVERFLOW (more than INT_MAX steps); the schedule is then empty. */
+   REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY; the schedule is then empty. */
 REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to, redist_schedule *schedule);
 /* Frees what the schedule holds and empties it. NULL and an empty schedule are fine. */
 REDIST_API void redist_schedule_free(redist_schedule *schedule);
@@ -2507,8 +2508,9 @@ enum {
     REDIST_PRIV_LONG = 128
 };
 
-/* Copies contiguous bytes, around the caches where the processor can: a plain store first reads the line it writes. */
-REDIST_API void redist_priv_stream(char *to, const char *from, int64_t bytes)
+/* Copies contiguous bytes, around the caches where the processor can: a plain store first reads the line it writes.
+   ahead: how far from `from` the next bytes will be read that the processor cannot guess, or 0. */
+REDIST_API void redist_priv_stream(char *to, const char *from, int64_t bytes, int64_t ahead)
 {
 #ifdef REDIST_PRIV_STREAMS
     const int64_t head = redist_priv_min((int64_t)(-(uintptr_t)to % REDIST_PRIV_LINE), bytes);
@@ -2519,6 +2521,7 @@ REDIST_API void redist_priv_stream(char *to, const char *from, int64_t bytes)
         const __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(from + k + 16));
         const __m128i c = _mm_loadu_si128((const __m128i *)(const void *)(from + k + 32));
         const __m128i d = _mm_loadu_si128((const __m128i *)(const void *)(from + k + 48));
+        _mm_prefetch((const char *)((uintptr_t)from + (uintptr_t)(k + ahead)), _MM_HINT_T0);
         _mm_stream_si128((__m128i *)(void *)(to + k), a);
         _mm_stream_si128((__m128i *)(void *)(to + k + 16), b);
         _mm_stream_si128((__m128i *)(void *)(to + k + 32), c);
@@ -2526,6 +2529,7 @@ REDIST_API void redist_priv_stream(char *to, const char *from, int64_t bytes)
     }
     memcpy(to + k, from + k, (size_t)(bytes - k));
 #else
+    (void)ahead;
     memcpy(to, from, (size_t)bytes);
 #endif
 }
@@ -2541,7 +2545,7 @@ REDIST_API void redist_priv_stream_end(void)
 REDIST_API void redist_priv_write(char *to, const char *from, int64_t bytes, int stream)
 {
     if (stream && bytes >= REDIST_PRIV_LONG)
-        redist_priv_stream(to, from, bytes);
+        redist_priv_stream(to, from, bytes, 0);
     else
         memcpy(to, from, (size_t)bytes);
 }
@@ -2590,7 +2594,7 @@ REDIST_API void redist_priv_copy_long(int64_t unit, redist_priv_loop outer, redi
     int64_t i, j;
     for (j = 0; j < outer.n; j++)
         for (i = 0; i < inner.n; i++)
-            redist_priv_stream(to + j * outer.to + i * inner.to, from + j * outer.from + i * inner.from, unit);
+            redist_priv_stream(to + j * outer.to + i * inner.to, from + j * outer.from + i * inner.from, unit, inner.from);
 }
 
 /* Two loops of which the inner makes contiguous bytes at the destination. They are put together on a bench in the
@@ -3112,7 +3116,7 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
 /* How the pairs of a factor are coloured. */
 enum {
     REDIST_PRIV_WALKER_OTTO, /* blocks of r and K r (Walker and Otto 1996)                */
-    REDIST_PRIV_ALL_MEET,    /* a complete bipartite graph                                */
+    REDIST_PRIV_ALL_MEET,    /* a complete bipartite graph, or nearly so                  */
     REDIST_PRIV_CONSECUTIVE, /* partners have consecutive numbers, on both sides          */
     REDIST_PRIV_TABLE        /* an edge colouring by alternating paths (Koenig 1916), kept */
 };
@@ -3242,10 +3246,13 @@ REDIST_API int redist_priv_walker_of(const redist_axis *const *x, redist_priv_wa
     return 1;
 }
 
-/* Whether the view shows a whole superblock, so that every process has K partners. */
-REDIST_API int redist_priv_walker_full(const redist_priv_walker *w, int64_t block, int64_t count)
+/* The most partners of any process: of the side with small blocks, one per block that it has in the superblock; of the
+   other, one per block of r of a block of K r, which the view may cut. */
+REDIST_API void redist_priv_walker_degrees(const redist_priv_walker *w, int64_t *degree)
 {
-    return count / block >= w->ratio * w->procs;
+    const int64_t blocks = w->last - w->first + 1, head = redist_priv_min(w->ratio - w->first % w->ratio, blocks);
+    degree[w->small] = redist_priv_min(redist_priv_ceil_div(blocks, w->procs), w->ratio);
+    degree[!w->small] = redist_priv_min(redist_priv_max(head, blocks - head), w->ratio);
 }
 
 /* Blocks of r are numbered along the other side: there, block B of r lies in block B / K of K r. */
@@ -3277,17 +3284,17 @@ REDIST_API int64_t redist_priv_walker_partner(const redist_priv_walker *w, int s
     return side == w->small ? block / w->ratio % w->procs : block % w->procs;
 }
 
-/* Whether x has one interval per coordinate, each at least as long as what `other` repeats: all then meet all. */
+/* Whether x has one interval per coordinate, and all but at most one are as long as what `other` repeats. Each side then
+   has a coordinate that meets all. */
 REDIST_API int redist_priv_covers(const redist_axis *x, const redist_axis *other)
 {
     const int64_t period = redist_priv_period(other);
-    int c;
+    int c, cut = 0;
     if (!redist_priv_is_interval(x))
         return 0;
     for (c = 0; c < x->procs; c++)
-        if (redist_count(x, c) > 0 && redist_count(x, c) < period)
-            return 0;
-    return 1;
+        cut += redist_count(x, c) > 0 && redist_count(x, c) < period;
+    return cut <= 1;
 }
 
 /* Whether every coordinate of two block-cyclic axes meets every other: by the Chinese remainder theorem when the blocks
@@ -3316,26 +3323,22 @@ REDIST_API int64_t redist_priv_most_met(const redist_axis *x, const redist_axis 
     return most;
 }
 
-/* Decides the form of an axis for which no closed form is known, by what its coordinates meet. */
-REDIST_API int redist_priv_form_by_links(const redist_axis *const *x, int walker, int in_line, redist_priv_line **line,
+/* The degrees of an axis by what its coordinates meet. A complete graph of which little is missing may be coloured as
+   if it were all there, where its largest degrees are those of all and asking whether two coordinates meet is cheap. */
+REDIST_API int redist_priv_form_by_links(const redist_axis *const *x, int in_line, redist_priv_line **line,
                                          redist_priv_factor *f)
 {
+    const int interval = redist_priv_is_interval(x[0]) || redist_priv_is_interval(x[1]);
     redist_priv_links links;
     int side, code = redist_priv_links_of(x[0], x[1], &links);
     if (code == REDIST_OK)
         code = redist_priv_link_degrees(&links, x[0]->procs, x[1]->procs, f->degree);
-    if (code != REDIST_OK) {
-        f->form = REDIST_PRIV_TABLE;
-    } else if (walker && f->walker.ratio == redist_priv_max(f->degree[0], f->degree[1])) {
-        f->form = REDIST_PRIV_WALKER_OTTO;
-        redist_priv_walker_lines(x, &f->walker, line);
-    } else if (in_line && links.start[x[0]->procs] == (int64_t)line[0]->used * line[1]->used) {
+    f->form = REDIST_PRIV_TABLE;
+    if (code == REDIST_OK && in_line && f->degree[0] == line[1]->used && f->degree[1] == line[0]->used &&
+        (interval || links.start[x[0]->procs] == f->degree[0] * f->degree[1]))
         f->form = REDIST_PRIV_ALL_MEET;
-    } else {
-        f->form = REDIST_PRIV_TABLE;
-        for (side = 0; side < 2; side++)
-            *line[side] = redist_priv_line_from(x[side], 0, 1, x[side]->procs);
-    }
+    for (side = 0; side < 2 && f->form == REDIST_PRIV_TABLE; side++)
+        *line[side] = redist_priv_line_from(x[side], 0, 1, x[side]->procs);
     redist_priv_links_free(&links);
     return code;
 }
@@ -3345,34 +3348,32 @@ REDIST_API int redist_priv_factor_of(redist_schedule *s, int d, redist_priv_fact
 {
     const redist_axis *x[2];
     redist_priv_line *line[2];
-    int side, walker, in_line;
+    int side, in_line;
     for (side = 0; side < 2; side++) {
         x[side] = &s->layout[side].dim[d].axis;
         line[side] = &s->line[side][d];
     }
     f->axes = 1;
     f->axis[0] = d;
-    walker = redist_priv_walker_of(x, &f->walker);
-    if (walker && redist_priv_walker_full(&f->walker, x[f->walker.small]->block, x[0]->count)) {
-        f->form = REDIST_PRIV_WALKER_OTTO;
-        f->degree[0] = f->degree[1] = f->walker.ratio;
+    if (redist_priv_walker_of(x, &f->walker)) {
+        redist_priv_walker_degrees(&f->walker, f->degree);
         redist_priv_walker_lines(x, &f->walker, line);
-        return REDIST_OK;
+        f->form = REDIST_PRIV_WALKER_OTTO;
+        if (redist_priv_max(f->degree[0], f->degree[1]) == f->walker.ratio)
+            return REDIST_OK;
     }
     in_line = redist_priv_line_of(x[0], line[0]) & redist_priv_line_of(x[1], line[1]);
-    if (in_line && (redist_priv_covers(x[0], x[1]) || redist_priv_covers(x[1], x[0]) || redist_priv_cycles_meet(x[0], x[1]))) {
-        f->form = REDIST_PRIV_ALL_MEET;
-        f->degree[0] = line[1]->used;
-        f->degree[1] = line[0]->used;
+    f->degree[0] = line[1]->used;
+    f->degree[1] = line[0]->used;
+    f->form = REDIST_PRIV_ALL_MEET;
+    if (in_line && (redist_priv_covers(x[0], x[1]) || redist_priv_covers(x[1], x[0]) || redist_priv_cycles_meet(x[0], x[1])))
         return REDIST_OK;
-    }
-    if (in_line && redist_priv_is_interval(x[0]) && redist_priv_is_interval(x[1])) {
-        f->form = REDIST_PRIV_CONSECUTIVE;
-        f->degree[0] = redist_priv_most_met(x[0], x[1], line[1]);
-        f->degree[1] = redist_priv_most_met(x[1], x[0], line[0]);
-        return REDIST_OK;
-    }
-    return redist_priv_form_by_links(x, walker, in_line, line, f);
+    if (!in_line || !redist_priv_is_interval(x[0]) || !redist_priv_is_interval(x[1]))
+        return redist_priv_form_by_links(x, in_line, line, f);
+    f->degree[0] = redist_priv_most_met(x[0], x[1], line[1]);
+    f->degree[1] = redist_priv_most_met(x[1], x[0], line[0]);
+    f->form = REDIST_PRIV_CONSECUTIVE;
+    return REDIST_OK;
 }
 
 /* Factor f takes over the axes of another factor. */
@@ -3415,24 +3416,29 @@ REDIST_API void redist_priv_make_table(redist_schedule *s, redist_priv_factor *f
         }
 }
 
-/* Sets base and width of every factor, the laps, and returns the steps, at most 2^62. A factor of the mask has as many
-   colours as its smaller degree and makes up for it in laps; the laps of factors that fan out and of those that fan in
-   run at the same time. */
+/* Sets base, width and scale of every factor and the laps; returns the steps, at most 2^62. A factor whose degrees
+   differ takes as many colours as the larger, or, when its bit of the mask is set, as the smaller in several laps: the
+   laps of factors that fan out and of those that fan in run at the same time. */
 REDIST_API int64_t redist_priv_set_laps(redist_schedule *s, int64_t mask)
 {
-    int64_t bases = 1, laps[2] = {1, 1};
-    int k;
+    int64_t scale, laps[2] = {1, 1};
+    int k, choices = 0;
     for (k = 0; k < s->factors; k++) {
         redist_priv_factor *f = &s->factor[k];
-        int64_t most = redist_priv_max(f->degree[0], f->degree[1]);
+        const int64_t most = redist_priv_max(f->degree[0], f->degree[1]);
+        const int balanced = f->degree[0] == f->degree[1];
         f->fat = f->degree[0] >= f->degree[1] ? REDIST_PRIV_FROM : REDIST_PRIV_TO;
-        f->base = mask >> k & 1 ? f->degree[!f->fat] : most;
+        f->base = balanced || (mask >> choices & 1) == 0 ? most : f->degree[!f->fat];
         f->width = redist_priv_ceil_div(most, f->base);
-        bases = redist_priv_product(bases, f->base, REDIST_PRIV_MAX_ELEMENTS);
+        choices += !balanced;
         laps[f->fat] = redist_priv_product(laps[f->fat], f->width, REDIST_PRIV_MAX_ELEMENTS);
     }
-    s->laps = redist_priv_max(laps[0], laps[1]);
-    return redist_priv_product(bases, s->laps, REDIST_PRIV_MAX_ELEMENTS);
+    scale = s->laps = redist_priv_max(laps[0], laps[1]);
+    for (k = s->factors - 1; k >= 0; k--) {
+        s->factor[k].scale = scale;
+        scale = redist_priv_product(scale, s->factor[k].base, REDIST_PRIV_MAX_ELEMENTS);
+    }
+    return scale;
 }
 
 REDIST_API int64_t redist_priv_fewest_steps(const redist_schedule *s)
@@ -3446,15 +3452,13 @@ REDIST_API int64_t redist_priv_fewest_steps(const redist_schedule *s)
 }
 
 /* Chooses bases, widths and laps that reach the fewest steps; joins axes when there are none. */
-REDIST_API int redist_priv_choose_laps(redist_schedule *s)
+REDIST_API void redist_priv_choose_laps(redist_schedule *s)
 {
     const int64_t fewest = redist_priv_fewest_steps(s);
     const int64_t masks = INT64_C(1) << redist_priv_min(s->factors, 12);
     int64_t mask = 0;
     int k;
-    if (fewest > INT_MAX)
-        return REDIST_ERR_OVERFLOW;
-    s->steps = (int)fewest;
+    s->steps = (int)fewest; /* no more than places */
     while (mask < masks && redist_priv_set_laps(s, mask) != fewest)
         mask++;
     if (mask == masks) {
@@ -3464,7 +3468,6 @@ REDIST_API int redist_priv_choose_laps(redist_schedule *s)
     for (k = 0; k < s->factors; k++)
         if (s->factor[k].form == REDIST_PRIV_WALKER_OTTO && s->factor[k].width > 1)
             redist_priv_make_table(s, &s->factor[k]);
-    return REDIST_OK;
 }
 
 /* The turns of one vertex. A vertex of the fat side is one per lap: id = number * width + lap. */
@@ -3717,6 +3720,29 @@ REDIST_API void redist_priv_joint_coords(const redist_schedule *s, const redist_
     }
 }
 
+/* Whether two coordinates of an axis on which all meet, or on which one side has intervals, share anything. */
+REDIST_API int redist_priv_share_any(const redist_axis *x, int coord, const redist_axis *other, int other_coord)
+{
+    int64_t begin, distance;
+    if (!redist_priv_is_interval(x))
+        return !redist_priv_is_interval(other) || redist_priv_share_any(other, other_coord, x, coord);
+    begin = redist_priv_distance(x, coord, 0);
+    distance = redist_priv_distance(other, other_coord, begin);
+    return distance >= 0 && distance < redist_count(x, coord);
+}
+
+REDIST_API int redist_priv_all_share_any(const redist_schedule *s, const redist_priv_factor *f, int side, const int *coords,
+                                         const int *other_coords)
+{
+    int k, shared = 1;
+    for (k = 0; k < f->axes && shared; k++) {
+        const int d = f->axis[k];
+        shared = redist_priv_share_any(&s->layout[side].dim[d].axis, coords[d], &s->layout[!side].dim[d].axis,
+                                       other_coords[d]);
+    }
+    return shared;
+}
+
 /* All meet all. The fat side has the fewer numbers: at number i it meets j = lap * base + (i + colour) mod base. */
 REDIST_API int64_t redist_priv_all_meet_partner(const redist_priv_factor *f, int side, int64_t own, int64_t others,
                                                 int64_t colour, int64_t *lap)
@@ -3769,9 +3795,9 @@ REDIST_API int64_t redist_priv_table_partner(const redist_priv_factor *f, int si
 /* Writes the partner's coordinates along the axes of a factor. On the fat side the lap is given, on the other it is
    found. 0: idle. */
 REDIST_API int redist_priv_factor_step(const redist_schedule *s, const redist_priv_factor *f, int side, const int *coords,
-                                       int64_t colour, int64_t *lap, int *other_coords)
+                                       int step, int64_t *lap, int *other_coords)
 {
-    const int64_t own = redist_priv_joint_number(s, f, side, coords);
+    const int64_t own = redist_priv_joint_number(s, f, side, coords), colour = step / f->scale % f->base;
     int64_t partner = -1;
     if (own >= 0 && f->form == REDIST_PRIV_WALKER_OTTO)
         partner = redist_priv_walker_partner(&f->walker, side, own, colour);
@@ -3784,36 +3810,32 @@ REDIST_API int redist_priv_factor_step(const redist_schedule *s, const redist_pr
     if (partner < 0)
         return 0;
     redist_priv_joint_coords(s, f, !side, partner, other_coords);
-    return 1;
+    return f->form != REDIST_PRIV_ALL_MEET || redist_priv_all_share_any(s, f, side, coords, other_coords);
 }
 
-/* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. The factors whose laps this
-   side does not know come first: what is left of the step's lap is that of the others. */
+/* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. A step's lap is the sum of
+   the two sides' laps: the factors whose laps this side finds come first, what is left is that of the others. */
 REDIST_API int redist_priv_schedule_partner(const redist_schedule *s, int side, int place, int step)
 {
     int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
-    int64_t colour[REDIST_MAX_DIMS], rest = step / s->laps, found = 0, left, lap;
+    int64_t found = 0, left, lap;
     int k;
     redist_priv_coords_of_place(&s->layout[side], place, coords);
-    for (k = s->factors - 1; k >= 0; k--) {
-        colour[k] = rest % s->factor[k].base;
-        rest /= s->factor[k].base;
+    for (k = 0; k < s->factors; k++) {
+        const redist_priv_factor *f = &s->factor[k];
+        lap = 0;
+        if (f->fat != side && !redist_priv_factor_step(s, f, side, coords, step, &lap, other_coords))
+            return -1;
+        found = f->fat != side ? found * f->width + lap : found;
     }
-    for (k = 0; k < s->factors; k++)
-        if (s->factor[k].fat != side) {
-            lap = 0;
-            if (!redist_priv_factor_step(s, &s->factor[k], side, coords, colour[k], &lap, other_coords))
-                return -1;
-            found = found * s->factor[k].width + lap;
-        }
     left = redist_priv_mod(step % s->laps - found, s->laps);
-    for (k = s->factors - 1; k >= 0; k--)
-        if (s->factor[k].fat == side) {
-            lap = left % s->factor[k].width;
-            left /= s->factor[k].width;
-            if (!redist_priv_factor_step(s, &s->factor[k], side, coords, colour[k], &lap, other_coords))
-                return -1;
-        }
+    for (k = s->factors - 1; k >= 0; k--) {
+        const redist_priv_factor *f = &s->factor[k];
+        lap = left % f->width;
+        if (f->fat == side && !redist_priv_factor_step(s, f, side, coords, step, &lap, other_coords))
+            return -1;
+        left = f->fat == side ? left / f->width : left;
+    }
     return left > 0 ? -1 : redist_priv_place_of(&s->layout[!side], other_coords);
 }
 
@@ -3852,7 +3874,7 @@ REDIST_API int redist_priv_arrange(redist_schedule *s)
     if (empty || code != REDIST_OK)
         return code;
     redist_priv_unite(s, 0);
-    code = redist_priv_choose_laps(s);
+    redist_priv_choose_laps(s);
     for (k = 0; k < s->factors && code == REDIST_OK; k++)
         if (s->factor[k].form == REDIST_PRIV_TABLE)
             code = redist_priv_fill_table(s, &s->factor[k]);

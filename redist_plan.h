@@ -277,6 +277,7 @@ typedef struct {
     char *arena;          /* the sender's part of the arena; NULL when this rank cannot read it */
     int64_t pieces, done; /* of this execution */
     int64_t direct;       /* the sender's slot->direct of this execution */
+    int64_t waste;        /* the sender's redist_priv_waste */
     int64_t before;       /* pieces of all earlier executions */
 } redist_priv_link;
 
@@ -1511,6 +1512,7 @@ typedef struct {
 } redist_priv_offer;
 
 enum { REDIST_PRIV_SLOTS = 4, REDIST_PRIV_LEAST_PIECE = 4096, REDIST_PRIV_WIDE = 1024 };
+enum { REDIST_PRIV_WASTEFUL = 6 }; /* a sender that uses a sixth of the lines it reads packs them, wherever its arrays are */
 
 /* Cuts a message into bricks of at most `limit` elements: how many packed positions each takes along every axis. They
    are long along the source's fastest axes, so that packing reads long pieces, and at least REDIST_PRIV_WIDE bytes
@@ -1568,7 +1570,8 @@ REDIST_API int64_t redist_priv_link_pieces(const redist_plan *p, int own, const 
     return p->arrays * redist_priv_cut(p, &m, peer->link.slot->piece_bytes / p->element_bytes, size);
 }
 
-/* Packs, or unpacks, one piece of a message in its slot of the ring. */
+/* Packs, or unpacks, one piece of a message in its slot of the ring. Large arrays are packed around the caches, too: a
+   core of another socket reads memory faster than lines that are modified in this one's cache. */
 REDIST_API void redist_priv_copy_piece(redist_plan *p, int own, const redist_priv_peer *peer, int64_t piece)
 {
     const redist_priv_link *link = &peer->link;
@@ -1588,7 +1591,7 @@ REDIST_API void redist_priv_copy_piece(redist_plan *p, int own, const redist_pri
     array = (char *)(uintptr_t)p->side[own].array[piece / pieces];
     redist_priv_copy(&m, from_side, own == REDIST_PRIV_FROM ? array : packed, to_side,
                      own == REDIST_PRIV_FROM ? packed : array, (size_t)p->element_bytes,
-                     own == REDIST_PRIV_TO && p->side[own].streams);
+                     p->side[own].streams);
 }
 
 /* Copies a message straight from the sender's arrays. */
@@ -1606,22 +1609,35 @@ REDIST_API void redist_priv_copy_direct(redist_plan *p, const redist_priv_peer *
                          p->side[REDIST_PRIV_TO].streams);
 }
 
-/* Fills what fits the ring, or offers the arrays. */
-REDIST_API void redist_priv_push(redist_plan *p, redist_priv_peer *peer)
+/* Fills a slot of the ring, if one is free, or offers the arrays. One at a time, because the next peer may want what lies
+   between the elements just packed, while it is in the cache. Returns whether it did anything. */
+REDIST_API int redist_priv_push(redist_plan *p, redist_priv_peer *peer)
 {
     redist_priv_link *link = &peer->link;
     if (link->done == 0 && link->slot->direct != link->direct) {
         if (REDIST_PRIV_ACQUIRE(&link->slot->drained) != link->before)
-            return; /* the receiver is still at pieces of an earlier execution */
+            return 0; /* the receiver is still at pieces of an earlier execution */
         link->slot->direct = link->direct;
     }
-    while (link->done < link->pieces &&
-           link->before + link->done - REDIST_PRIV_ACQUIRE(&link->slot->drained) < link->slot->slots) {
-        if (!link->direct)
-            redist_priv_copy_piece(p, REDIST_PRIV_FROM, peer, link->done);
-        link->done++;
-        REDIST_PRIV_RELEASE(&link->slot->filled, link->before + link->done);
-    }
+    if (link->done == link->pieces ||
+        link->before + link->done - REDIST_PRIV_ACQUIRE(&link->slot->drained) >= link->slot->slots)
+        return 0;
+    if (!link->direct)
+        redist_priv_copy_piece(p, REDIST_PRIV_FROM, peer, link->done);
+    link->done++;
+    REDIST_PRIV_RELEASE(&link->slot->filled, link->before + link->done);
+    return 1;
+}
+
+/* Fills all free slots, in turns. */
+REDIST_API void redist_priv_push_all(redist_plan *p)
+{
+    const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
+    int64_t k;
+    int pushed = 1;
+    while (pushed)
+        for (k = s->remote, pushed = 0; k < s->peers; k++)
+            pushed |= redist_priv_push(p, &s->peer[k]);
 }
 
 /* Drains what has come. The number of pieces is known when the first is there. */
@@ -1673,11 +1689,11 @@ REDIST_API int redist_priv_shared_start(redist_plan *p)
             link->done = 0;
             link->pieces = redist_priv_link_pieces(p, own, peer);
             if (own == REDIST_PRIV_FROM) {
-                link->direct = direct && link->arena != NULL;
+                link->direct = direct && link->arena != NULL && link->waste < REDIST_PRIV_WASTEFUL;
                 link->pieces = link->direct ? 1 : link->pieces;
-                redist_priv_push(p, peer);
             }
         }
+    redist_priv_push_all(p);
     return redist_priv_p2p_start(p);
 }
 
@@ -1704,10 +1720,9 @@ REDIST_API int redist_priv_shared_test(redist_plan *p, int *done)
 {
     int64_t k;
     int all = 1, code;
-    for (k = p->side[REDIST_PRIV_FROM].remote; k < p->side[REDIST_PRIV_FROM].peers; k++) {
-        redist_priv_push(p, &p->side[REDIST_PRIV_FROM].peer[k]);
+    redist_priv_push_all(p);
+    for (k = p->side[REDIST_PRIV_FROM].remote; k < p->side[REDIST_PRIV_FROM].peers; k++)
         all &= redist_priv_is_sent(p, &p->side[REDIST_PRIV_FROM].peer[k].link);
-    }
     for (k = p->side[REDIST_PRIV_TO].remote; k < p->side[REDIST_PRIV_TO].peers; k++) {
         redist_priv_pull(p, &p->side[REDIST_PRIV_TO].peer[k]);
         all &= p->side[REDIST_PRIV_TO].peer[k].link.done == p->side[REDIST_PRIV_TO].peer[k].link.pieces;
@@ -1728,7 +1743,7 @@ REDIST_API void redist_priv_shared_destroy(redist_plan *p)
         p->side[own].remote = p->side[own].peers;
 }
 
-/* Bytes of a ring slot: in place, everything must be packed before anything is unpacked. */
+/* Bytes of a ring slot. */
 REDIST_API int64_t redist_priv_piece_bytes(const redist_plan *p, const redist_priv_side *s)
 {
     const int64_t budget = p->options.max_buffer > 0 ? redist_priv_min(REDIST_RING_BYTES, p->options.max_buffer / 2)
@@ -1736,6 +1751,21 @@ REDIST_API int64_t redist_priv_piece_bytes(const redist_plan *p, const redist_pr
     const int64_t local = redist_priv_max(s->peers - s->remote, 1);
     const int64_t piece = redist_priv_clamp(budget / local / REDIST_PRIV_SLOTS, REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
     return redist_priv_round_up(redist_priv_max(piece, p->element_bytes), REDIST_PRIV_LINE);
+}
+
+/* How many bytes of the source's lines are read for each byte of a message, about: by each of its receivers, from
+   another core's memory, when they copy directly, but while the lines are hot when the sender packs for all. */
+REDIST_API int64_t redist_priv_waste(const redist_plan *p, const redist_priv_message *m)
+{
+    const int d = redist_priv_fastest(m, REDIST_PRIV_FROM);
+    const redist_priv_runs *list = m->axis[d];
+    int64_t r, runs = 0;
+    for (r = 0; r < list->runs; r++)
+        runs += list->run[r].n[1] * list->run[r].n[2] *
+                (redist_priv_abs(list->run[r].stride[0][REDIST_PRIV_FROM]) == 1 ? 1 : list->run[r].n[0]);
+    runs *= REDIST_PRIV_LINE;
+    return redist_priv_clamp(runs / (list->elements * p->element_bytes), 1,
+                             p->side[REDIST_PRIV_FROM].neighbours.axis[d].peers);
 }
 
 /* Splits the peers of a side into remote ones and those of this node; puts the node rank of the latter in `pending`. */
@@ -1773,6 +1803,7 @@ REDIST_API int64_t redist_priv_plan_rings(redist_plan *p, redist_priv_slot *slot
         int64_t size[REDIST_MAX_DIMS];
         redist_priv_slot slot;
         memset(&slot, 0, sizeof slot);
+        s->peer[k].link.waste = redist_priv_waste(p, &m);
         slot.ring = end;
         slot.piece_bytes = redist_priv_min(piece, redist_priv_round_up(s->peer[k].bytes, REDIST_PRIV_LINE));
         slot.slots = s->peer[k].bytes <= piece ? 1 : REDIST_PRIV_SLOTS;
