@@ -3167,7 +3167,7 @@ REDIST_API void redist_priv_links_free(redist_priv_links *links)
     REDIST_FREE(links->coord);
 }
 
-REDIST_API int redist_priv_link(redist_priv_links *links, const redist_axis *from, int c, const redist_axis *to)
+REDIST_API int redist_priv_link_coord(redist_priv_links *links, const redist_axis *from, int c, const redist_axis *to)
 {
     redist_priv_pattern pattern;
     int64_t k, peers = 0, end = links->start[c];
@@ -3199,7 +3199,7 @@ REDIST_API int redist_priv_links_of(const redist_axis *from, const redist_axis *
         return REDIST_ERR_MEMORY;
     links->start[0] = 0;
     for (c = 0; c < from->procs && code == REDIST_OK; c++)
-        code = redist_priv_link(links, from, c, to);
+        code = redist_priv_link_coord(links, from, c, to);
     return code;
 }
 
@@ -3256,7 +3256,8 @@ REDIST_API void redist_priv_walker_degrees(const redist_priv_walker *w, int64_t 
 }
 
 /* Blocks of r are numbered along the other side: there, block B of r lies in block B / K of K r. */
-REDIST_API void redist_priv_walker_lines(const redist_axis *const *x, const redist_priv_walker *w, redist_priv_line **line)
+REDIST_API void redist_priv_walker_lines(const redist_axis *const *x, const redist_priv_walker *w,
+                                         redist_priv_line *const *line)
 {
     const redist_axis *small = x[w->small], *large = x[!w->small];
     const int64_t ahead = (large->start - small->start) / small->block % small->procs;
@@ -3284,8 +3285,8 @@ REDIST_API int64_t redist_priv_walker_partner(const redist_priv_walker *w, int s
     return side == w->small ? block / w->ratio % w->procs : block % w->procs;
 }
 
-/* Whether x has one interval per coordinate, and all but at most one are as long as what `other` repeats. Each side then
-   has a coordinate that meets all. */
+/* Whether x has one interval per coordinate, and all but at most one are as long as what `other` repeats. Each side
+   then has a coordinate that meets all. */
 REDIST_API int redist_priv_covers(const redist_axis *x, const redist_axis *other)
 {
     const int64_t period = redist_priv_period(other);
@@ -3323,23 +3324,34 @@ REDIST_API int64_t redist_priv_most_met(const redist_axis *x, const redist_axis 
     return most;
 }
 
+/* Such a factor numbers all coordinates as they are. */
+REDIST_API void redist_priv_make_table(redist_schedule *s, redist_priv_factor *f)
+{
+    int k, side;
+    f->form = REDIST_PRIV_TABLE;
+    for (side = 0; side < 2; side++)
+        for (k = 0; k < f->axes; k++) {
+            const redist_axis *x = &s->layout[side].dim[f->axis[k]].axis;
+            s->line[side][f->axis[k]] = redist_priv_line_from(x, 0, 1, x->procs);
+        }
+}
+
 /* The degrees of an axis by what its coordinates meet. A complete graph of which little is missing may be coloured as
    if it were all there, where its largest degrees are those of all and asking whether two coordinates meet is cheap. */
-REDIST_API int redist_priv_form_by_links(const redist_axis *const *x, int in_line, redist_priv_line **line,
+REDIST_API int redist_priv_form_by_links(redist_schedule *s, const redist_axis *const *x, int in_line,
                                          redist_priv_factor *f)
 {
-    const int interval = redist_priv_is_interval(x[0]) || redist_priv_is_interval(x[1]);
+    const int all[2] = {s->line[1][f->axis[0]].used, s->line[0][f->axis[0]].used};
     redist_priv_links links;
-    int side, code = redist_priv_links_of(x[0], x[1], &links);
+    int64_t pairs;
+    int code = redist_priv_links_of(x[0], x[1], &links);
     if (code == REDIST_OK)
         code = redist_priv_link_degrees(&links, x[0]->procs, x[1]->procs, f->degree);
-    f->form = REDIST_PRIV_TABLE;
-    if (code == REDIST_OK && in_line && f->degree[0] == line[1]->used && f->degree[1] == line[0]->used &&
-        (interval || links.start[x[0]->procs] == f->degree[0] * f->degree[1]))
-        f->form = REDIST_PRIV_ALL_MEET;
-    for (side = 0; side < 2 && f->form == REDIST_PRIV_TABLE; side++)
-        *line[side] = redist_priv_line_from(x[side], 0, 1, x[side]->procs);
+    pairs = code == REDIST_OK ? links.start[x[0]->procs] : 0;
     redist_priv_links_free(&links);
+    if (!in_line || f->degree[0] != all[0] || f->degree[1] != all[1] ||
+        (pairs < f->degree[0] * f->degree[1] && !redist_priv_is_interval(x[0]) && !redist_priv_is_interval(x[1])))
+        redist_priv_make_table(s, f);
     return code;
 }
 
@@ -3366,10 +3378,11 @@ REDIST_API int redist_priv_factor_of(redist_schedule *s, int d, redist_priv_fact
     f->degree[0] = line[1]->used;
     f->degree[1] = line[0]->used;
     f->form = REDIST_PRIV_ALL_MEET;
-    if (in_line && (redist_priv_covers(x[0], x[1]) || redist_priv_covers(x[1], x[0]) || redist_priv_cycles_meet(x[0], x[1])))
+    if (in_line && (redist_priv_covers(x[0], x[1]) || redist_priv_covers(x[1], x[0]) ||
+                    redist_priv_cycles_meet(x[0], x[1])))
         return REDIST_OK;
     if (!in_line || !redist_priv_is_interval(x[0]) || !redist_priv_is_interval(x[1]))
-        return redist_priv_form_by_links(x, in_line, line, f);
+        return redist_priv_form_by_links(s, x, in_line, f);
     f->degree[0] = redist_priv_most_met(x[0], x[1], line[1]);
     f->degree[1] = redist_priv_most_met(x[1], x[0], line[0]);
     f->form = REDIST_PRIV_CONSECUTIVE;
@@ -3403,17 +3416,6 @@ REDIST_API redist_priv_factor *redist_priv_unite(redist_schedule *s, int unbalan
     }
     s->factors = kept;
     return united;
-}
-
-REDIST_API void redist_priv_make_table(redist_schedule *s, redist_priv_factor *f)
-{
-    int k, side;
-    f->form = REDIST_PRIV_TABLE;
-    for (side = 0; side < 2; side++)
-        for (k = 0; k < f->axes; k++) {
-            const redist_axis *x = &s->layout[side].dim[f->axis[k]].axis;
-            s->line[side][f->axis[k]] = redist_priv_line_from(x, 0, 1, x->procs);
-        }
 }
 
 /* Sets base, width and scale of every factor and the laps; returns the steps, at most 2^62. A factor whose degrees
@@ -3481,7 +3483,7 @@ REDIST_API redist_priv_row redist_priv_row_of(const redist_priv_factor *f, int s
     const redist_priv_turns *table = &f->table[side];
     const int64_t width = side == f->fat ? f->width : 1, number = id / width, before = id % width * f->base;
     redist_priv_row row;
-    row.turn = table->turn + table->start[number] + before;
+    row.turn = table->turn + table->start[number] + redist_priv_min(before, table->filled[number]);
     row.n = redist_priv_clamp(table->filled[number] - before, 0, f->base);
     return row;
 }
@@ -3604,8 +3606,8 @@ REDIST_API void redist_priv_count_pair(redist_priv_factor *f, const int64_t *num
 }
 
 /* Visits all partners of a number of side FROM: the product of its coordinates' partners. */
-REDIST_API void redist_priv_visit_number(const redist_schedule *s, redist_priv_factor *f, const redist_priv_links *links,
-                                         int64_t from, redist_priv_visit *visit)
+REDIST_API void redist_priv_visit_number(const redist_schedule *s, redist_priv_factor *f,
+                                         const redist_priv_links *links, int64_t from, redist_priv_visit *visit)
 {
     const int *list[REDIST_MAX_DIMS];
     int64_t met[REDIST_MAX_DIMS], number[2], rest = from, pairs = 1, k, scale;
@@ -3695,7 +3697,8 @@ REDIST_API int redist_priv_fill_table(const redist_schedule *s, redist_priv_fact
 }
 
 /* The number of coords on one side of a factor; -1 when it owns nothing. */
-REDIST_API int64_t redist_priv_joint_number(const redist_schedule *s, const redist_priv_factor *f, int side, const int *coords)
+REDIST_API int64_t redist_priv_joint_number(const redist_schedule *s, const redist_priv_factor *f, int side,
+                                            const int *coords)
 {
     int64_t joint = 0;
     int k;
@@ -3731,8 +3734,8 @@ REDIST_API int redist_priv_share_any(const redist_axis *x, int coord, const redi
     return distance >= 0 && distance < redist_count(x, coord);
 }
 
-REDIST_API int redist_priv_all_share_any(const redist_schedule *s, const redist_priv_factor *f, int side, const int *coords,
-                                         const int *other_coords)
+REDIST_API int redist_priv_all_share_any(const redist_schedule *s, const redist_priv_factor *f, int side,
+                                         const int *coords, const int *other_coords)
 {
     int k, shared = 1;
     for (k = 0; k < f->axes && shared; k++) {
@@ -3778,7 +3781,8 @@ REDIST_API int64_t redist_priv_consecutive_partner(const redist_schedule *s, con
     return partner <= high ? partner : -1;
 }
 
-REDIST_API int64_t redist_priv_table_partner(const redist_priv_factor *f, int side, int64_t own, int64_t colour, int64_t *lap)
+REDIST_API int64_t redist_priv_table_partner(const redist_priv_factor *f, int side, int64_t own, int64_t colour,
+                                             int64_t *lap)
 {
     const int fat = side == f->fat;
     const redist_priv_row row = redist_priv_row_of(f, side, fat ? own * f->width + *lap : own);
@@ -3794,8 +3798,8 @@ REDIST_API int64_t redist_priv_table_partner(const redist_priv_factor *f, int si
 
 /* Writes the partner's coordinates along the axes of a factor. On the fat side the lap is given, on the other it is
    found. 0: idle. */
-REDIST_API int redist_priv_factor_step(const redist_schedule *s, const redist_priv_factor *f, int side, const int *coords,
-                                       int step, int64_t *lap, int *other_coords)
+REDIST_API int redist_priv_factor_step(const redist_schedule *s, const redist_priv_factor *f, int side,
+                                       const int *coords, int step, int64_t *lap, int *other_coords)
 {
     const int64_t own = redist_priv_joint_number(s, f, side, coords), colour = step / f->scale % f->base;
     int64_t partner = -1;
@@ -3914,7 +3918,8 @@ REDIST_API void redist_schedule_free(redist_schedule *schedule)
     memset(schedule, 0, sizeof *schedule);
 }
 
-REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step, int *send_to, int *receive_from)
+REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step, int *send_to,
+                                    int *receive_from)
 {
     if (schedule == NULL || send_to == NULL || receive_from == NULL || step < 0 || step >= schedule->steps)
         return REDIST_ERR_ARGUMENT;

@@ -1,4 +1,4 @@
-/* redist tests: schedules against element loops and the papers' tables, by hand and at random; closed forms, memory, bad input. MIT licence, see LICENSE. */
+/* redist tests: schedules against element loops and the papers' figures; closed forms, memory, bad input. MIT licence, see LICENSE. */
 #include <limits.h>
 
 #include "failing_malloc.h"
@@ -383,18 +383,15 @@ static void check_many(const char *what, redist_axis from, redist_axis to, int s
 static void check_million_places(void)
 {
     const int million = 1000000;
-    check_many("10^6 places, CYCLIC(2) to CYCLIC(14)", redist_block_cyclic(INT64_C(42000000), 2, million),
-               redist_starting_at(redist_block_cyclic(INT64_C(42000000), 14, million), 5), 7);
-    check_many("10^6 places, CYCLIC(14) to CYCLIC(2)", redist_block_cyclic(INT64_C(42000000), 14, million),
-               redist_block_cyclic(INT64_C(42000000), 2, million), 7);
-    check_many("10^6 places, BLOCK to balanced on fewer", redist_block(INT64_C(30000011), million), redist_balanced(INT64_C(30000011), 999983), 2);
-    check_many("10^6 places, BLOCK to CYCLIC", redist_block(INT64_C(1000000000000), million), redist_cyclic(INT64_C(1000000000000), million), million);
-    check_many("10^6 places, CYCLIC to CYCLIC(1) on fewer", redist_block_cyclic(INT64_C(3) << 40, 3, million),
-               redist_cyclic(INT64_C(3) << 40, 999999), million);
-    check_many("10^6 places, BLOCK to CYCLIC, ragged", redist_block(INT64_C(100000003), million), redist_cyclic(INT64_C(100000003), million), 101);
-    check_many("10^6 places, long BLOCK to CYCLIC, ragged", redist_block(INT64_C(1000000000003), million),
-               redist_cyclic(INT64_C(1000000000003), million), million);
-    check_many("from one place to 10^6", redist_whole(INT64_C(1) << 50), redist_block_cyclic(INT64_C(1) << 50, 64, million), million);
+    const int64_t fine = 42000000, cut = 30000011, ragged = 100000003, long_one = INT64_C(1000000000003), far = INT64_C(3) << 40;
+    check_many("10^6 places, CYCLIC(2) to CYCLIC(14)", redist_block_cyclic(fine, 2, million),
+               redist_starting_at(redist_block_cyclic(fine, 14, million), 5), 7);
+    check_many("10^6 places, CYCLIC(14) to CYCLIC(2)", redist_block_cyclic(fine, 14, million), redist_block_cyclic(fine, 2, million), 7);
+    check_many("10^6 places, BLOCK to balanced on fewer", redist_block(cut, million), redist_balanced(cut, 999983), 2);
+    check_many("10^6 places, BLOCK to CYCLIC", redist_block(ragged, million), redist_cyclic(ragged, million), 101);
+    check_many("10^6 places, long BLOCK to CYCLIC", redist_block(long_one, million), redist_cyclic(long_one, million), million);
+    check_many("10^6 places, CYCLIC to CYCLIC(1) on fewer", redist_block_cyclic(far, 3, million), redist_cyclic(far, 999999), million);
+    check_many("from one place to 10^6", redist_whole(far), redist_block_cyclic(far, 64, million), million);
 }
 
 /* ---- memory ---- */
