@@ -200,11 +200,35 @@ test_draw_mistakes() {
     expect 0 '^usage' 1 draw --help
 }
 
+test_relabel() {
+    for options in '1' '2 --n 20 --steps 3' '3 --n 3' '4' '4 --n 7 --block 7 --steps 0' '5 --n 23 --block 1'; do
+        expect 0 'unchanged: the same solution' ${options%% *} relabel $(echo "$options" | cut -s -d ' ' -f 2-)
+    done
+    expect 0 'block k is on rank 0 2 1 3' 4 relabel --n 16
+    expect 1 'relabel: there must be at least as many rows' 4 relabel --n 3
+    expect 2 'relabel: --n needs an integer' 2 relabel --n 0
+    expect 2 "unknown option '--fast'" 3 relabel --fast 1
+    expect 0 '^usage' 2 relabel --help
+}
+
+test_advise() {
+    for options in '1' '2 --n 31 --block 4' '3 --n 2 --block 64' '4 --repetitions 0'; do
+        expect 0 'rotate and reshape .*: right' ${options%% *} advise $(echo "$options" | cut -s -d ' ' -f 2-)
+        ! grep -q WRONG "$work/output"
+        case_of $? 'advise: something is wrong'
+    done
+    expect 0 'product back to 1x4: right' 4 advise --n 40 --block 3
+    expect 2 'advise: --block needs an integer' 2 advise --block 0
+    expect 0 '^usage' 2 advise --help
+}
+
 skip hello || test_hello
 if ! skip draw; then
     test_draw
     test_draw_mistakes
 fi
+skip relabel || test_relabel
+skip advise || test_advise
 if ! skip adi; then
     test_adi_solution
     test_adi_same

@@ -156,5 +156,5 @@ int main(void)
     for (int k = 0; k < 2000; k++)
         check_consistency(&r, k);
     check_bad_input();
-    return test_report("advise");
+    return test_report("advice");
 }

@@ -567,5 +567,5 @@ int main(void)
     check_empty();
     check_memory();
     check_bad_input();
-    return test_report("relabel");
+    return test_report("relabelling");
 }
