@@ -153,6 +153,11 @@ typedef struct {
     int64_t max_sent, max_received;      /* elements, over ranks, to and from other ranks       */
 } redist_traffic;
 
+/* What the cost model charges: seconds, both finite and >= 0. */
+typedef struct {
+    double per_message, per_byte;
+} redist_cost;
+
 /* Places by rank, so that a rank's place is found in O(log places). */
 typedef struct {
     int rank, place;
@@ -418,6 +423,29 @@ typedef struct {
    the comparison of Namugwanya 2021, tables 4.1 to 4.4. REDIST_ERR_ARGUMENT: NULL, or a number that is no such number. */
 REDIST_API int redist_advise(double here, double there, double in, double out, int64_t repetitions,
                              redist_advice *advice);
+
+/* Seconds that one exchange takes by the model of Kaushik et al. 1994, Q ts + (N/P) te: Q is the most messages that any
+   rank sends or receives, a copy to itself counted; N/P the most elements that any rank holds before or after;
+   ts = cost->per_message; te = element_bytes * cost->per_byte, element_bytes >= 1. -1 when a layout is invalid, the
+   shapes differ, an argument is bad or memory is exhausted. Work is a sum over axes: a formula where both axes are
+   block-cyclic, seen whole, and have a superblock; else the coordinates of an axis are visited, and of more than 1,024
+   of them only the first and last 512, so that Q may come out too small there. */
+REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
+                                 const redist_cost *cost);
+
+/* The cheapest multiphase route by the same model, where cost->per_byte is taken as seconds per element (multiply it by
+   the element's bytes). Returns how many layouts the data passes in between, 0 <= phases - 1 <= max (at most 31 are
+   tried), and writes them to between[max] in order; 0: go directly, nothing is strictly cheaper. Bad input returns
+   -REDIST_ERR_ARGUMENT (NULL, a bad cost, max < 0; between may be NULL when max is 0), or the negative of another code
+   (_LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY).
+   The layouts show the shape of the two views and have no ghost cells. An axis is as in `from`, as in `to`, or
+   block-cyclic over the processes of either; several axes may change in one phase. Block sizes tried: divisors between
+   the two (Kaushik et al. 1994), their gcd and lcm (Walker and Otto 1996, section 4), powers of 2 times the gcd; every
+   size when there are few. Each layout lives on ranks of `to`, with its grid and memory order, or on those of `from`
+   when only there its grid fits or is the same, and on no rank holds more than twice the elements that the fullest rank
+   holds before or after. redist_on_ranks and redist_cuts arrays are shared by reference. */
+REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
+                             redist_layout *between);
 
 /* The whole redistribution inside one process, for tests, simulation and threads. from_arrays[k] and to_arrays[k] are
    the local arrays of place k, of redist_layout_alloc elements of element_bytes >= 1 bytes each; NULL where a place
@@ -1404,7 +1432,7 @@ REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file)
     return REDIST_OK;
 }
 
-/* ---------------------------------------------------------------------------------------- layouts from text (bodies) */
+/* ------------------------------------------------------------------------------ layouts and views: reading text (bodies) */
 
 /* A text that is being read. After the first mistake nothing more is read. */
 typedef struct {
@@ -2322,7 +2350,7 @@ REDIST_API int redist_priv_walk_theirs(redist_priv_coords *list, const redist_pr
 REDIST_API int64_t redist_priv_blocks_below(const redist_axis *x, int64_t end)
 {
     if (redist_priv_is_interval(x))
-        return x->procs;
+        return redist_priv_min(redist_priv_blocks(x), x->procs);
     return end / redist_priv_max(x->block / redist_priv_abs(x->step), 1);
 }
 
@@ -3010,12 +3038,24 @@ REDIST_API redist_priv_lodger *redist_priv_lodgers(const redist_layout *layout)
     return lodgers;
 }
 
+/* How many coordinates of `other` a coordinate meets; -1 when memory is exhausted. */
+REDIST_API int64_t redist_priv_degree(const redist_axis *mine, int coord, const redist_axis *other)
+{
+    redist_priv_pattern pattern;
+    int64_t peers = 0;
+    int *coords = NULL, code = redist_priv_pattern_of(mine, coord, &pattern);
+    if (code == REDIST_OK)
+        code = redist_priv_peers(&pattern, other, &coords, &peers);
+    REDIST_FREE(coords);
+    redist_priv_pattern_free(&pattern);
+    return code == REDIST_OK ? peers : -1;
+}
+
 /* How many coordinates of the other side each coordinate of each axis meets: degree[d][coord]. One block of memory. */
 REDIST_API int redist_priv_degrees(const redist_layout *mine, const redist_layout *other, int64_t **degree)
 {
-    redist_priv_pattern pattern;
     int64_t procs = 0, *next;
-    int d, c, *coords, code = REDIST_OK;
+    int d, c;
     for (d = 0; d < mine->ndim; d++)
         procs += mine->dim[d].axis.procs;
     next = (int64_t *)REDIST_MALLOC((size_t)procs * sizeof *next);
@@ -3026,15 +3066,12 @@ REDIST_API int redist_priv_degrees(const redist_layout *mine, const redist_layou
     if (degree[0] == NULL)
         return REDIST_ERR_MEMORY;
     for (d = 0; d < mine->ndim; d++)
-        for (c = 0; c < mine->dim[d].axis.procs && code == REDIST_OK; c++) {
-            coords = NULL;
-            code = redist_priv_pattern_of(&mine->dim[d].axis, c, &pattern);
-            if (code == REDIST_OK)
-                code = redist_priv_peers(&pattern, &other->dim[d].axis, &coords, &degree[d][c]);
-            REDIST_FREE(coords);
-            redist_priv_pattern_free(&pattern);
+        for (c = 0; c < mine->dim[d].axis.procs; c++) {
+            degree[d][c] = redist_priv_degree(&mine->dim[d].axis, c, &other->dim[d].axis);
+            if (degree[d][c] < 0)
+                return REDIST_ERR_MEMORY;
         }
-    return code;
+    return REDIST_OK;
 }
 
 /* What one side of an exchange does in all: sums and maxima over its ranks. */
@@ -4438,6 +4475,485 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
     advice->break_even = redist_priv_break_even(here - there, in + out);
     advice->worthwhile = advice->gain > 0;
     return REDIST_OK;
+}
+
+/* ------------------------------------------------------------------------------- cost and multiphase routes (bodies) */
+
+/* Coordinates visited for a maximum; ways to deal out one axis; layouts to pass; phases of one route; block sizes
+   looked at; and how far divisors are searched. */
+enum {
+    REDIST_PRIV_VISITS = 1024,
+    REDIST_PRIV_CHOICES = 64,
+    REDIST_PRIV_STOPS = 512,
+    REDIST_PRIV_PHASES = 32,
+    REDIST_PRIV_BLOCKS = 512,
+    REDIST_PRIV_DIVISORS = 4096
+};
+
+REDIST_API int redist_priv_is_whole(const redist_axis *x) { return x->count == x->extent; }
+
+REDIST_API int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
+{
+    return x->kind == y->kind && x->procs == y->procs && x->first == y->first && x->extent == y->extent &&
+           x->block == y->block && x->cuts == y->cuts && x->start == y->start && x->step == y->step &&
+           x->count == y->count;
+}
+
+/* Whether an axis is block-cyclic and seen whole and forwards. */
+REDIST_API int redist_priv_is_plain(const redist_axis *x)
+{
+    return x->kind == REDIST_PRIV_CYCLIC && redist_priv_is_whole(x) && x->step == 1;
+}
+
+/* Whether the formula below holds: two plain axes that are not shorter than their superblock. */
+REDIST_API int redist_priv_has_superblock(const redist_axis *x, const redist_axis *y)
+{
+    const int64_t n = x->count, beyond = REDIST_PRIV_MAX_ELEMENTS;
+    const int64_t a = redist_priv_product(x->block, x->procs, beyond), b = redist_priv_product(y->block, y->procs, beyond);
+    return redist_priv_is_plain(x) && redist_priv_is_plain(y) && a <= n && b <= n &&
+           redist_priv_product(a / redist_priv_gcd(a, b), b, beyond) <= n;
+}
+
+/* The most coordinates of y that one of x meets. Blocks of r on P and of s on Q meet somewhere in
+   the superblock when (s q - r p) mod g lies strictly between -s and r, where g = gcd(r P, s Q) (Walker and Otto 1996).
+   s q mod g takes every multiple of e = gcd(s, g) equally often, r p mod e every multiple of gcd(r, e). */
+REDIST_API int64_t redist_priv_formula_peers(const redist_axis *x, const redist_axis *y)
+{
+    const int64_t r = x->block, s = y->block;
+    const int64_t g = redist_priv_gcd(r * x->procs, s * y->procs), e = redist_priv_gcd(s, g);
+    const int64_t often = y->procs * e / g;
+    return redist_priv_min(y->procs, often * (s / e + redist_priv_ceil_div(r - redist_priv_gcd(r, e), e)));
+}
+
+/* The most view indices that any coordinate owns. */
+REDIST_API int64_t redist_priv_share(const redist_axis *x)
+{
+    int64_t most = 0;
+    int c;
+    if (redist_priv_is_whole(x))
+        return redist_priv_largest(x);
+    for (c = 0; c < x->procs; c++)
+        most = redist_priv_max(most, redist_count(x, c));
+    return most;
+}
+
+/* A length in view indices that no block of an axis falls below, those cut by an end of the view or of the axis apart. */
+REDIST_API int64_t redist_priv_least_block(const redist_axis *x)
+{
+    if ((x->step != 1 && x->step != -1) || x->kind == REDIST_PRIV_CUTS)
+        return 1;
+    return x->kind == REDIST_PRIV_CYCLIC ? x->block : redist_priv_max(x->extent / x->procs, 1);
+}
+
+/* No coordinate of x meets more of y than this: a segment of r indices touches at most 1 + ceil((r - f) / s) blocks of s
+   or more, where f divides the distances between ends of segments and of blocks. */
+REDIST_API int64_t redist_priv_most_peers_bound(const redist_axis *x, const redist_axis *y)
+{
+    const int interval = redist_priv_is_interval(x), aligned = redist_priv_is_plain(x) && redist_priv_is_plain(y);
+    const int64_t share = redist_priv_share(x), s = redist_priv_least_block(y);
+    const int64_t r = interval ? share : redist_priv_min(redist_priv_least_block(x), share);
+    const int64_t segments = interval ? 1 : redist_priv_ceil_div(share, r) + !aligned;
+    const int64_t each = 1 + redist_priv_ceil_div(r - (aligned ? redist_priv_gcd(r, s) : 1), s);
+    return redist_priv_min(redist_priv_product(segments, each, redist_priv_min(y->procs, redist_priv_blocks(y))), share);
+}
+
+/* Whether coordinates of x own one stretch of the view each, and stretches show every block of y that they pass. */
+REDIST_API int redist_priv_has_stretches(const redist_axis *x, const redist_axis *y)
+{
+    const int64_t step = redist_priv_abs(y->step);
+    return redist_priv_is_interval(x) && (y->kind == REDIST_PRIV_CYCLIC ? step <= y->block
+                                                                        : y->kind == REDIST_PRIV_BALANCED && step == 1);
+}
+
+/* redist_priv_degree in O(1), for such axes. */
+REDIST_API int64_t redist_priv_stretch_degree(const redist_axis *x, int coord, const redist_axis *y)
+{
+    const int64_t first = redist_priv_distance(x, coord, 0), last = first + redist_count(x, coord) - 1;
+    if (first < 0)
+        return 0;
+    return redist_priv_min(y->procs, 1 + redist_priv_abs(redist_priv_block_of(y, redist_priv_axis_index(y, last)) -
+                                                         redist_priv_block_of(y, redist_priv_axis_index(y, first))));
+}
+
+/* The most coordinates of y that any coordinate of x meets; -1 when memory is exhausted. */
+REDIST_API int64_t redist_priv_most_peers(const redist_axis *x, const redist_axis *y)
+{
+    const int visits = (int)redist_priv_min(x->procs, REDIST_PRIV_VISITS), stretches = redist_priv_has_stretches(x, y);
+    int64_t bound, most = 0, peers, k, c;
+    if (x->count == 0 || redist_priv_same_axis(x, y))
+        return x->count > 0;
+    if (redist_priv_has_superblock(x, y))
+        return redist_priv_formula_peers(x, y);
+    bound = redist_priv_most_peers_bound(x, y);
+    for (k = 0; k < visits && most < bound; k++) {
+        c = k < visits / 2 ? k : x->procs - visits + k;
+        c = redist_priv_mod(redist_owner(x, 0) + (x->step > 0 ? c : -c), x->procs);
+        peers = stretches ? redist_priv_stretch_degree(x, (int)c, y) : redist_priv_degree(x, (int)c, y);
+        if (peers < 0)
+            return -1;
+        most = redist_priv_max(most, peers);
+    }
+    return most;
+}
+
+REDIST_API int redist_priv_is_cost(const redist_cost *cost)
+{
+    return cost != NULL && cost->per_message >= 0 && cost->per_byte >= 0 &&
+           cost->per_message - cost->per_message == 0 && cost->per_byte - cost->per_byte == 0; /* finite */
+}
+
+/* Kaushik et al. 1994, with te = per_element. */
+REDIST_API double redist_priv_phase_cost(int64_t messages, int64_t elements, double per_message, double per_element)
+{
+    return (double)messages * per_message + (double)elements * per_element;
+}
+
+REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
+                                 const redist_cost *cost)
+{
+    int64_t there = 1, back = 1, before = 1, after = 1;
+    int d;
+    if (!redist_priv_is_cost(cost) || element_bytes < 1 || redist_priv_check_pair(from, to) != REDIST_OK)
+        return -1;
+    for (d = 0; d < from->ndim; d++) {
+        const redist_axis *x = &from->dim[d].axis, *y = &to->dim[d].axis;
+        const int64_t sends = redist_priv_most_peers(x, y), receives = redist_priv_most_peers(y, x);
+        if (sends < 0 || receives < 0)
+            return -1;
+        there *= sends;
+        back *= receives;
+        before *= redist_priv_share(x);
+        after *= redist_priv_share(y);
+    }
+    return redist_priv_phase_cost(redist_priv_max(there, back), redist_priv_max(before, after), cost->per_message,
+                                  (double)element_bytes * cost->per_byte);
+}
+
+/* The ways to deal out one axis on the route: [0] as `from` does, the last of `ends` as `to` does, then others. */
+typedef struct {
+    int ends, choices;
+    redist_axis choice[REDIST_PRIV_CHOICES];
+    int64_t share[REDIST_PRIV_CHOICES];
+    int peers[REDIST_PRIV_CHOICES][REDIST_PRIV_CHOICES]; /* redist_priv_most_peers; 0: do not go this way */
+} redist_priv_route_axis;
+
+/* A layout to pass: a choice for every axis. */
+typedef struct {
+    unsigned char choice[REDIST_MAX_DIMS];
+    int64_t share;
+} redist_priv_stop;
+
+/* Stop 0 is `from`, stop 1 is `to`. After the phases so far, a stop is reached at cost[stop]; phase k got there from
+   via[k][stop], or it was reached as cheaply before (-1). */
+typedef struct {
+    const redist_layout *from, *to;
+    redist_cost cost;
+    int stops, phases;
+    redist_priv_route_axis axis[REDIST_MAX_DIMS];
+    redist_priv_stop stop[REDIST_PRIV_STOPS + 2];
+    double cost_before[REDIST_PRIV_STOPS + 2], cost_after[REDIST_PRIV_STOPS + 2];
+    short via[REDIST_PRIV_PHASES][REDIST_PRIV_STOPS + 2];
+} redist_priv_route;
+
+enum { REDIST_PRIV_STOP_FROM, REDIST_PRIV_STOP_TO, REDIST_PRIV_STOP_OTHERS };
+
+typedef struct {
+    int n;
+    int64_t block[REDIST_PRIV_BLOCKS];
+} redist_priv_blocks_list;
+
+REDIST_API int redist_priv_compare_blocks(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+REDIST_API void redist_priv_add_block(redist_priv_blocks_list *list, int64_t block, int64_t most)
+{
+    if (block >= 1 && block <= most && list->n < REDIST_PRIV_BLOCKS)
+        list->block[list->n++] = block;
+}
+
+/* Sorts, drops doubles, and keeps `room` sizes evenly spread over the list. */
+REDIST_API void redist_priv_thin_blocks(redist_priv_blocks_list *list, int room)
+{
+    int k, kept = 0, n;
+    qsort(list->block, (size_t)list->n, sizeof *list->block, redist_priv_compare_blocks);
+    for (k = 0; k < list->n; k++)
+        if (kept == 0 || list->block[k] != list->block[kept - 1])
+            list->block[kept++] = list->block[k];
+    n = list->n = kept;
+    if (n <= room)
+        return;
+    for (k = 0; k < room; k++)
+        list->block[k] = list->block[(2 * k + 1) * n / (2 * room)];
+    list->n = room;
+}
+
+/* Block sizes, ascending, at most `most`, between sizes a and b; no more than `room` of them. */
+REDIST_API void redist_priv_blocks_between(redist_priv_blocks_list *list, int64_t a, int64_t b, int64_t most, int room)
+{
+    const int64_t g = redist_priv_gcd(a, b), lcm = redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS);
+    int64_t t;
+    list->n = 0;
+    for (t = 1; most <= room && t <= most; t++)
+        redist_priv_add_block(list, t, most);
+    for (t = 1; t <= REDIST_PRIV_DIVISORS && t <= lcm / g; t++)
+        if (lcm / g % t == 0) {
+            redist_priv_add_block(list, g * t, most);
+            redist_priv_add_block(list, lcm / g / t * g, most);
+        }
+    for (t = g; t <= most; t = t <= most / 2 ? 2 * t : most + 1)
+        redist_priv_add_block(list, t, most);
+    redist_priv_add_block(list, most, most);
+    redist_priv_thin_blocks(list, room);
+}
+
+REDIST_API void redist_priv_add_choice(redist_priv_route_axis *a, redist_axis x)
+{
+    int k, known = 0;
+    for (k = 0; k < a->choices; k++)
+        known |= redist_priv_same_axis(&a->choice[k], &x) && (k >= a->ends || redist_priv_is_whole(&x));
+    if (!known && a->choices < REDIST_PRIV_CHOICES)
+        a->choice[a->choices++] = x;
+}
+
+/* The block size of an axis as its view shows it. */
+REDIST_API int64_t redist_priv_seen_block(const redist_axis *x)
+{
+    if (x->kind == REDIST_PRIV_CYCLIC)
+        return redist_priv_max(redist_priv_min(x->block / redist_priv_abs(x->step), x->count), 1);
+    return redist_priv_max(redist_priv_ceil_div(x->count, x->procs), 1);
+}
+
+/* An axis that is the same before and after stays so all the way. */
+REDIST_API void redist_priv_choose(redist_priv_route_axis *a, const redist_axis *x, const redist_axis *y, int room)
+{
+    const int64_t before = redist_priv_seen_block(x), after = redist_priv_seen_block(y);
+    const int64_t block = redist_priv_ceil_div(x->count, redist_priv_min(x->procs, y->procs));
+    const int64_t most = redist_priv_max(block, redist_priv_max(before, after));
+    redist_priv_blocks_list list;
+    int k;
+    a->choice[0] = *x;
+    a->choice[1] = *y;
+    a->ends = a->choices = redist_priv_same_axis(x, y) && redist_priv_is_whole(x) ? 1 : 2;
+    if (a->ends == 1)
+        return;
+    redist_priv_blocks_between(&list, before, after, most, (room - a->ends) / (x->procs == y->procs ? 1 : 2));
+    for (k = 0; k < list.n; k++) {
+        redist_priv_add_choice(a, redist_block_cyclic(x->count, list.block[k], y->procs));
+        redist_priv_add_choice(a, redist_block_cyclic(x->count, list.block[k], x->procs));
+    }
+}
+
+/* Between two choices that are no ends the way is open only where a formula tells its cost, or the axis is short. */
+REDIST_API int redist_priv_survey(redist_priv_route_axis *a)
+{
+    int i, j;
+    for (i = 0; i < a->choices; i++) {
+        a->share[i] = redist_priv_share(&a->choice[i]);
+        for (j = 0; j < a->choices; j++) {
+            const redist_axis *x = &a->choice[i], *y = &a->choice[j];
+            int64_t peers = 0;
+            if (i < a->ends || j < a->ends || x->count <= REDIST_PRIV_CHOICES || redist_priv_has_superblock(x, y))
+                peers = redist_priv_most_peers(x, y);
+            if (peers < 0)
+                return REDIST_ERR_MEMORY;
+            a->peers[i][j] = (int)peers;
+        }
+    }
+    return REDIST_OK;
+}
+
+/* How many choices an axis may have so that all combinations of `axes` axes stay within the stops. */
+REDIST_API int redist_priv_room(int axes)
+{
+    int room = REDIST_PRIV_CHOICES, k;
+    int64_t all = REDIST_PRIV_STOPS + 1;
+    while (room > 1 && all > REDIST_PRIV_STOPS) {
+        for (all = 1, k = 0; k < axes; k++)
+            all = redist_priv_product(all, room, REDIST_PRIV_STOPS + 1);
+        room -= all > REDIST_PRIV_STOPS;
+    }
+    return room;
+}
+
+REDIST_API int redist_priv_survey_axes(redist_priv_route *route)
+{
+    int d, room, axes = 0, code = REDIST_OK;
+    for (d = 0; d < route->from->ndim; d++)
+        axes += !redist_priv_same_axis(&route->from->dim[d].axis, &route->to->dim[d].axis) ||
+                !redist_priv_is_whole(&route->from->dim[d].axis);
+    room = redist_priv_room(axes);
+    for (d = 0; d < route->from->ndim && code == REDIST_OK; d++) {
+        redist_priv_choose(&route->axis[d], &route->from->dim[d].axis, &route->to->dim[d].axis, room);
+        code = redist_priv_survey(&route->axis[d]);
+    }
+    return code;
+}
+
+REDIST_API int64_t redist_priv_stop_share(const redist_priv_route *route, const redist_priv_stop *stop)
+{
+    int64_t share = 1;
+    int d;
+    for (d = 0; d < route->from->ndim; d++)
+        share = redist_priv_product(share, route->axis[d].share[stop->choice[d]], REDIST_PRIV_MAX_ELEMENTS);
+    return share;
+}
+
+/* The layout whose ranks, grid order and storage a stop takes over; NULL when its grid fits on neither. */
+REDIST_API const redist_layout *redist_priv_host(const redist_priv_route *route, const redist_priv_stop *stop)
+{
+    int64_t places = 1;
+    int d, as_from = 1, as_to = 1;
+    for (d = 0; d < route->from->ndim; d++) {
+        const int procs = route->axis[d].choice[stop->choice[d]].procs;
+        as_from &= procs == route->from->dim[d].axis.procs;
+        as_to &= procs == route->to->dim[d].axis.procs;
+        places = redist_priv_product(places, procs, INT64_C(1) << 31);
+    }
+    if (as_to || (!as_from && places <= redist_places(route->to)))
+        return route->to;
+    return as_from || places <= redist_places(route->from) ? route->from : NULL;
+}
+
+/* Whether the data may stop there: every axis shows all that it stores, and no rank holds much more than before. */
+REDIST_API int redist_priv_may_stop(const redist_priv_route *route, const redist_priv_stop *stop)
+{
+    const int64_t most = redist_priv_max(route->stop[REDIST_PRIV_STOP_FROM].share, route->stop[REDIST_PRIV_STOP_TO].share);
+    int d;
+    for (d = 0; d < route->from->ndim; d++)
+        if (!redist_priv_is_whole(&route->axis[d].choice[stop->choice[d]]))
+            return 0;
+    return (stop->share <= most || stop->share - most <= most) && redist_priv_host(route, stop) != NULL;
+}
+
+REDIST_API void redist_priv_list_stops(redist_priv_route *route)
+{
+    redist_priv_stop *stop;
+    int d, k, digits, all = 1;
+    for (d = 0; d < route->from->ndim; d++) {
+        route->stop[REDIST_PRIV_STOP_TO].choice[d] = (unsigned char)(route->axis[d].ends - 1);
+        all = (int)redist_priv_product(all, route->axis[d].choices, REDIST_PRIV_STOPS + 1);
+    }
+    for (k = 0; k < REDIST_PRIV_STOP_OTHERS; k++)
+        route->stop[k].share = redist_priv_stop_share(route, &route->stop[k]);
+    route->stops = REDIST_PRIV_STOP_OTHERS;
+    for (k = 0; k < all && all <= REDIST_PRIV_STOPS; k++) {
+        stop = &route->stop[route->stops];
+        for (digits = k, d = 0; d < route->from->ndim; d++) {
+            stop->choice[d] = (unsigned char)(digits % route->axis[d].choices);
+            digits /= route->axis[d].choices;
+        }
+        stop->share = redist_priv_stop_share(route, stop);
+        route->stops += redist_priv_may_stop(route, stop);
+    }
+}
+
+/* The cost of going from one stop to another; -1 when there is no way. */
+REDIST_API double redist_priv_road(const redist_priv_route *route, const redist_priv_stop *a, const redist_priv_stop *b)
+{
+    int64_t there = 1, back = 1;
+    int d;
+    for (d = 0; d < route->from->ndim; d++) {
+        there *= route->axis[d].peers[a->choice[d]][b->choice[d]];
+        back *= route->axis[d].peers[b->choice[d]][a->choice[d]];
+    }
+    if (there == 0)
+        return -1;
+    return redist_priv_phase_cost(redist_priv_max(there, back), redist_priv_max(a->share, b->share),
+                                  route->cost.per_message, route->cost.per_byte);
+}
+
+/* One more phase: whatever becomes cheaper by it. Returns whether anything did. */
+REDIST_API int redist_priv_one_phase(redist_priv_route *route, short *via)
+{
+    const double *before = route->cost_before;
+    double *after = route->cost_after;
+    int i, j, better = 0;
+    for (j = 0; j < route->stops; j++) {
+        after[j] = before[j];
+        via[j] = -1;
+    }
+    for (i = 0; i < route->stops; i++) {
+        if (before[i] < 0 || (before[REDIST_PRIV_STOP_TO] >= 0 && before[i] >= before[REDIST_PRIV_STOP_TO]))
+            continue;
+        for (j = REDIST_PRIV_STOP_TO; j < route->stops; j++) {
+            const double road = redist_priv_road(route, &route->stop[i], &route->stop[j]);
+            if (road < 0 || (after[j] >= 0 && before[i] + road >= after[j]))
+                continue;
+            after[j] = before[i] + road;
+            via[j] = (short)i;
+            better = 1;
+        }
+    }
+    memcpy(route->cost_before, after, (size_t)route->stops * sizeof *after);
+    return better;
+}
+
+/* Finds the cheapest way with so many phases at most; a later phase counts only when it makes the way cheaper. */
+REDIST_API void redist_priv_find_way(redist_priv_route *route, int phases)
+{
+    int k;
+    for (k = 0; k < route->stops; k++)
+        route->cost_before[k] = k == REDIST_PRIV_STOP_FROM ? 0 : -1;
+    for (route->phases = 0; route->phases < phases; route->phases++)
+        if (!redist_priv_one_phase(route, route->via[route->phases]))
+            break;
+}
+
+REDIST_API redist_layout redist_priv_stop_layout(const redist_priv_route *route, const redist_priv_stop *stop)
+{
+    redist_layout layout = *redist_priv_host(route, stop);
+    int d;
+    for (d = 0; d < layout.ndim; d++) {
+        layout.dim[d].axis = route->axis[d].choice[stop->choice[d]];
+        layout.dim[d].low = layout.dim[d].high = layout.dim[d].allocated = 0;
+    }
+    return layout;
+}
+
+/* Writes the stops of the way in order, and returns how many they are. */
+REDIST_API int redist_priv_follow(const redist_priv_route *route, redist_layout *between)
+{
+    int way[REDIST_PRIV_PHASES];
+    int k, stop = REDIST_PRIV_STOP_TO, stops = 0;
+    for (k = route->phases - 1; k >= 0; k--) {
+        if (route->via[k][stop] < 0)
+            continue;
+        stop = route->via[k][stop];
+        if (stop != REDIST_PRIV_STOP_FROM)
+            way[stops++] = stop;
+    }
+    for (k = 0; k < stops; k++)
+        between[k] = redist_priv_stop_layout(route, &route->stop[way[stops - 1 - k]]);
+    return stops;
+}
+
+REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
+                             redist_layout *between)
+{
+    redist_priv_route *route;
+    int stops, code = redist_priv_check_pair(from, to);
+    if (code == REDIST_OK && (!redist_priv_is_cost(cost) || max < 0 || (max > 0 && between == NULL)))
+        code = REDIST_ERR_ARGUMENT;
+    if (code != REDIST_OK || max == 0)
+        return -code;
+    route = (redist_priv_route *)REDIST_MALLOC(sizeof *route);
+    if (route == NULL)
+        return -REDIST_ERR_MEMORY;
+    memset(route, 0, sizeof *route);
+    route->from = from;
+    route->to = to;
+    route->cost = *cost;
+    code = redist_priv_survey_axes(route);
+    if (code == REDIST_OK) {
+        redist_priv_list_stops(route);
+        redist_priv_find_way(route, (int)redist_priv_min(max, REDIST_PRIV_PHASES - 1) + 1);
+    }
+    stops = code == REDIST_OK ? redist_priv_follow(route, between) : -code;
+    REDIST_FREE(route);
+    return stops;
 }
 
 /* -------------------------------------------------------------------------------------- on paper: moving (bodies) */

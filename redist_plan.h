@@ -77,7 +77,8 @@ typedef enum {
     REDIST_ALLTOALLW,      /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory; */
                            /*   Open MPI gets 1-byte elements wrong: there REDIST_POINT_TO_POINT serves             */
     REDIST_POINT_TO_POINT, /* packed, persistent messages to real peers only; contiguous messages are not packed     */
-    REDIST_SCHEDULED,      /* contention-free steps, bounded buffers (not available yet)                             */
+    REDIST_SCHEDULED,      /* contention-free steps, one message each way at a time, buffers of one message or less:   */
+                           /*   networks that suffer from contention, scarce memory                                  */
     REDIST_SHARED,         /* node shared memory inside a node, REDIST_POINT_TO_POINT between nodes                  */
     REDIST_MULTIPHASE      /* a chain of plans (not available yet)                                                   */
 } redist_method;
@@ -279,7 +280,7 @@ typedef struct {
     int64_t direct;       /* the sender's slot->direct of this execution */
     int64_t waste;        /* the sender's redist_priv_waste */
     int64_t before;       /* pieces of all earlier executions */
-} redist_priv_link;
+} redist_priv_channel;
 
 /* The part of a message's life that its peer needs: which message, and where it waits. */
 typedef struct {
@@ -290,7 +291,7 @@ typedef struct {
     int64_t staged;   /* where it lies in the staging memory, in bytes; -1 when it is contiguous in the array */
     int64_t direct;   /* where it then begins in the array, in bytes */
     int64_t pending;  /* requests not yet complete */
-    redist_priv_link link;
+    redist_priv_channel link;
 } redist_priv_peer;
 
 /* The sending (REDIST_PRIV_FROM) or the receiving (REDIST_PRIV_TO) half of this rank's exchange. */
@@ -343,6 +344,21 @@ typedef struct {
     MPI_Datatype *each;  /* the same of one array, from its beginning, when there are several arrays */
 } redist_priv_table;
 
+/* How the messages of two ends are cut into pieces: bricks of at most `bytes`, of at least `wide` bytes along the
+   destination's fastest axis. */
+typedef struct {
+    int64_t bytes, wide;
+} redist_priv_cutting;
+
+/* The messages of one side of REDIST_SCHEDULED, one after the other: peer[at] is being served, its piece-th piece is on
+   its way. */
+typedef struct {
+    int64_t at, piece, pieces;
+    MPI_Request moving;      /* a piece for which no request was prepared */
+    MPI_Request *prepared;   /* prepared[peers]: of the largest piece, or MPI_REQUEST_NULL */
+    int active;
+} redist_priv_lane;
+
 struct redist_plan {
     MPI_Comm comm;
     int rank, size, arrays, active;
@@ -357,6 +373,7 @@ struct redist_plan {
     const redist_priv_transport *transport;
     int64_t unit_bytes;           /* REDIST_ALLTOALLV counts in these */
     int64_t largest;              /* bytes of the largest staging memory or array on any rank */
+    int64_t largest_message;      /* bytes, on any rank */
     MPI_Request *request;         /* request[requests]: those that receive come first */
     int requests, receives;
     int *index;                   /* index[requests] and status[requests]: for MPI_Testsome */
@@ -364,6 +381,9 @@ struct redist_plan {
     int64_t *owner;               /* owner[requests]: the peer a request serves */
     redist_priv_table table[2];
     MPI_Datatype unit;
+    redist_priv_lane lane[2];     /* REDIST_SCHEDULED */
+    redist_priv_cutting cutting;
+    int steps;
     redist_priv_segment node;     /* REDIST_SHARED */
     int64_t ring_bytes, offers;   /* shared staging memory; where in the segment this rank's offers lie */
     int polls;
@@ -649,6 +669,12 @@ REDIST_API void redist_priv_keep(redist_plan *p, int64_t message)
     redist_priv_store(&p->kept, REDIST_PRIV_TO, &p->side[REDIST_PRIV_TO].storage);
 }
 
+/* How far ahead a receiver, or how far behind a sender is in the circle of ranks. */
+REDIST_API int redist_priv_ranks_apart(const redist_plan *p, int own, int rank)
+{
+    return ((own == REDIST_PRIV_FROM ? rank - p->rank : p->rank - rank) + p->size) % p->size;
+}
+
 /* Lists the other ranks that this rank exchanges with on one side. */
 REDIST_API int redist_priv_list_peers(redist_plan *p, int own)
 {
@@ -664,8 +690,7 @@ REDIST_API int redist_priv_list_peers(redist_plan *p, int own)
         redist_priv_peer *peer = &s->peer[s->peers];
         memset(peer, 0, sizeof *peer);
         peer->rank = redist_rank_of(other, coords);
-        peer->turn = (own == REDIST_PRIV_FROM ? peer->rank - p->rank : p->rank - peer->rank) + p->size;
-        peer->turn %= p->size;
+        peer->turn = redist_priv_ranks_apart(p, own, peer->rank);
         peer->message = k;
         peer->bytes = m.elements * p->element_bytes * p->arrays;
         if (peer->rank != p->rank) {
@@ -820,6 +845,106 @@ REDIST_API void redist_priv_copy_kept(redist_plan *p)
     }
 }
 
+/* -------------------------------------------------------------------------------------------------- pieces (private) */
+
+/* A piece of a peer's messages: of one array, or of all where they fit as a whole. */
+typedef struct {
+    redist_priv_message message; /* packed densely from position 0 on */
+    int array;                   /* -1: all */
+    int64_t begin, bytes;        /* where it begins in the messages packed one after the other; contiguous if wide is 0 */
+} redist_priv_piece;
+
+/* Cuts a message into bricks: how many packed positions each takes along every axis. They are long along the source's
+   fastest axes, so that packing reads long pieces; a wide one lets unpacking write long pieces. Returns the number of
+   bricks. Both ends do the same. */
+REDIST_API int64_t redist_priv_cut(const redist_plan *p, const redist_priv_message *m, redist_priv_cutting c, int64_t *size)
+{
+    int axes[REDIST_MAX_DIMS] = {0}, d, k, wide;
+    int64_t pieces = 1, room = redist_priv_max(c.bytes / p->element_bytes, 1), times;
+    redist_priv_slow_to_fast(&p->to, p->to.memory_order, axes);
+    for (k = m->ndim - 1; k > 0 && m->axis[axes[k]]->elements == 1; k--)
+        continue;
+    wide = axes[k];
+    for (d = 0; d < m->ndim; d++)
+        size[d] = 1;
+    size[wide] = redist_priv_min(redist_priv_max(c.wide / p->element_bytes, 1), room);
+    size[wide] = redist_priv_min(size[wide], m->axis[wide]->elements);
+    room /= size[wide];
+    redist_priv_slow_to_fast(&p->from, p->from.memory_order, axes);
+    for (k = m->ndim - 1; k >= 0; k--) {
+        const int64_t n = m->axis[axes[k]]->elements;
+        times = redist_priv_min(redist_priv_ceil_div(n, size[axes[k]]), room);
+        room /= times;
+        size[axes[k]] = redist_priv_min(size[axes[k]] * times, n);
+        pieces *= redist_priv_ceil_div(n, size[axes[k]]);
+    }
+    return pieces;
+}
+
+/* Narrows a message to its brick-th brick. Returns where the brick's first element lies among the message's. */
+REDIST_API int64_t redist_priv_narrow(const redist_plan *p, redist_priv_message *m, const int64_t *size, int64_t brick)
+{
+    int64_t elements = 1, first = 0;
+    int axes[REDIST_MAX_DIMS] = {0}, k;
+    redist_priv_slow_to_fast(&p->from, p->from.memory_order, axes);
+    m->origin[REDIST_PRIV_PACKED] = 0;
+    for (k = m->ndim - 1; k >= 0; k--) {
+        const int d = axes[k];
+        const int64_t n = m->axis[d]->elements, bricks = redist_priv_ceil_div(n, size[d]);
+        m->begin[d] = brick % bricks * size[d];
+        m->end[d] = redist_priv_min(m->begin[d] + size[d], n);
+        first += m->begin[d] * m->stride[REDIST_PRIV_PACKED][d];
+        m->stride[REDIST_PRIV_PACKED][d] = elements;
+        m->origin[REDIST_PRIV_PACKED] -= m->begin[d] * elements;
+        elements *= m->end[d] - m->begin[d];
+        brick /= bricks;
+    }
+    m->elements = elements;
+    return first;
+}
+
+/* Small messages travel with all arrays as one piece, others array by array. */
+REDIST_API int64_t redist_priv_pieces_of(const redist_plan *p, int own, const redist_priv_peer *peer, redist_priv_cutting c)
+{
+    redist_priv_message m = redist_priv_peer_message(p, own, peer->message);
+    int64_t size[REDIST_MAX_DIMS];
+    return peer->bytes <= c.bytes ? 1 : p->arrays * redist_priv_cut(p, &m, c, size);
+}
+
+REDIST_API redist_priv_piece redist_priv_piece_of(const redist_plan *p, int own, const redist_priv_peer *peer,
+                                                  redist_priv_cutting c, int64_t k)
+{
+    redist_priv_piece piece;
+    int64_t size[REDIST_MAX_DIMS], bricks;
+    piece.message = redist_priv_peer_message(p, own, peer->message);
+    piece.array = -1;
+    piece.begin = 0;
+    piece.bytes = peer->bytes;
+    if (peer->bytes <= c.bytes)
+        return piece;
+    bricks = redist_priv_cut(p, &piece.message, c, size);
+    piece.array = (int)(k / bricks);
+    piece.begin = redist_priv_narrow(p, &piece.message, size, k % bricks) * p->element_bytes;
+    piece.begin += piece.array * (peer->bytes / p->arrays);
+    piece.bytes = piece.message.elements * p->element_bytes;
+    return piece;
+}
+
+/* Packs a piece into `packed`, or unpacks it. */
+REDIST_API void redist_priv_copy_piece(redist_plan *p, int own, const redist_priv_piece *piece, char *packed)
+{
+    const int from_side = own == REDIST_PRIV_FROM ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED;
+    const int to_side = own == REDIST_PRIV_FROM ? REDIST_PRIV_PACKED : REDIST_PRIV_TO;
+    char *array;
+    if (piece->array < 0) {
+        redist_priv_copy_arrays(p, &piece->message, from_side, packed, to_side);
+        return;
+    }
+    array = (char *)(uintptr_t)p->side[own].array[piece->array];
+    redist_priv_copy(&piece->message, from_side, own == REDIST_PRIV_FROM ? array : packed, to_side,
+                     own == REDIST_PRIV_FROM ? packed : array, (size_t)p->element_bytes, p->side[own].streams);
+}
+
 /* ------------------------------------------------------------------------------- REDIST_POINT_TO_POINT (private) */
 
 REDIST_API int redist_priv_p2p_staging(redist_plan *p, int own)
@@ -946,6 +1071,214 @@ REDIST_API void redist_priv_free_requests(redist_plan *p)
     p->owner = NULL;
     p->status = NULL;
     p->requests = p->receives = 0;
+}
+
+/* ---------------------------------------------------------------------------------------- REDIST_SCHEDULED (private) */
+
+/* Each side of a rank is a lane: it serves its peers in the order of the schedule (redist_schedule_create), piece by
+   piece, so that at any time a rank sends at most one message and receives at most one. The lanes need not keep step
+   with each other: a lane waits for the lane of an earlier or the same step only, so the earliest always moves. */
+
+/* A slot for one piece per side, the same on all ranks: as large as the largest message, or half of max_buffer. */
+REDIST_API void redist_priv_set_cutting(redist_plan *p)
+{
+    const int64_t half = p->options.max_buffer > 0 ? p->options.max_buffer / 2 : INT64_MAX;
+    p->cutting.bytes = redist_priv_min(redist_priv_min(p->largest_message, half), REDIST_MAX_COUNT);
+    p->cutting.bytes = redist_priv_max(p->cutting.bytes, p->element_bytes);
+    p->cutting.wide = 0;
+}
+
+/* A message that is contiguous in the array needs no slot. In place, all that is sent is packed before anything arrives. */
+REDIST_API int redist_priv_scheduled_staging(redist_plan *p, int own)
+{
+    redist_priv_side *s = &p->side[own];
+    int64_t k;
+    redist_priv_set_cutting(p);
+    if (own == REDIST_PRIV_FROM && p->options.in_place)
+        return redist_priv_stage_peers(p, own, 0);
+    redist_priv_stage_peers(p, own, p->arrays == 1);
+    s->staging_bytes = s->staging_bytes > 0 ? p->cutting.bytes : 0;
+    for (k = 0; k < s->peers; k++)
+        s->peer[k].staged = redist_priv_min(s->peer[k].staged, 0);
+    return REDIST_OK;
+}
+
+/* Whether pieces of a peer go through the slot, rather than straight from or to packed or contiguous memory. */
+REDIST_API int redist_priv_through_slot(const redist_plan *p, int own, const redist_priv_peer *peer)
+{
+    return peer->staged >= 0 && !(own == REDIST_PRIV_FROM && p->options.in_place);
+}
+
+/* Where a piece lies while it travels. */
+REDIST_API char *redist_priv_piece_memory(const redist_plan *p, int own, const redist_priv_peer *peer,
+                                          const redist_priv_piece *piece)
+{
+    if (redist_priv_through_slot(p, own, peer))
+        return p->side[own].staging;
+    return piece->begin +
+           (peer->staged >= 0 ? p->side[own].staging + peer->staged : redist_priv_array(p, own) + peer->direct);
+}
+
+REDIST_API int redist_priv_scheduled_post(redist_plan *p, int own, const redist_priv_peer *peer,
+                                          const redist_priv_piece *piece, int persistent, MPI_Request *request)
+{
+    char *memory = redist_priv_piece_memory(p, own, peer, piece);
+    const int n = (int)piece->bytes;
+    int code;
+    if (own == REDIST_PRIV_FROM)
+        code = (persistent ? MPI_Send_init : MPI_Isend)(memory, n, MPI_BYTE, peer->rank, 0, p->comm, request);
+    else
+        code = (persistent ? MPI_Recv_init : MPI_Irecv)(memory, n, MPI_BYTE, peer->rank, 0, p->comm, request);
+    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+/* Whether a piece has the place and the size of the first one of its message, whose request is persistent. */
+REDIST_API int redist_priv_is_prepared(const redist_plan *p, int own, const redist_priv_peer *peer,
+                                       const redist_priv_piece *piece, int64_t k)
+{
+    const redist_priv_piece first = redist_priv_piece_of(p, own, peer, p->cutting, 0);
+    return redist_priv_is_bound(p, own, peer) &&
+           (k == 0 || (redist_priv_through_slot(p, own, peer) && piece->bytes == first.bytes));
+}
+
+/* Puts the peers of both sides in the order of the schedule. */
+REDIST_API int redist_priv_order_peers(redist_plan *p)
+{
+    redist_schedule schedule;
+    redist_priv_peer wanted, *found;
+    int own, step, meets[2], code = redist_schedule_create(&p->from, &p->to, &schedule);
+    p->steps = code == REDIST_OK ? schedule.steps : 0;
+    for (step = 0; step < p->steps; step++) {
+        redist_schedule_step(&schedule, p->rank, step, &meets[REDIST_PRIV_FROM], &meets[REDIST_PRIV_TO]);
+        for (own = 0; own < 2; own++) {
+            if (meets[own] < 0 || meets[own] == p->rank)
+                continue;
+            wanted.turn = redist_priv_ranks_apart(p, own, meets[own]);
+            found = (redist_priv_peer *)bsearch(&wanted, p->side[own].peer, (size_t)p->side[own].peers, sizeof wanted,
+                                                redist_priv_compare_turns);
+            found->pending = step;
+        }
+    }
+    if (code == REDIST_OK)
+        redist_schedule_free(&schedule);
+    for (own = 0; own < 2; own++) {
+        int64_t k;
+        for (k = 0; k < p->side[own].peers; k++)
+            p->side[own].peer[k].turn = (int)p->side[own].peer[k].pending;
+        qsort(p->side[own].peer, (size_t)p->side[own].peers, sizeof wanted, redist_priv_compare_turns);
+    }
+    return code;
+}
+
+REDIST_API int redist_priv_scheduled_create(redist_plan *p)
+{
+    int64_t k;
+    int own, code = redist_priv_order_peers(p);
+    for (own = 0; own < 2 && code == REDIST_OK; own++) {
+        const redist_priv_side *s = &p->side[own];
+        redist_priv_lane *lane = &p->lane[own];
+        lane->moving = MPI_REQUEST_NULL;
+        lane->prepared = (MPI_Request *)REDIST_MALLOC((size_t)s->peers * sizeof *lane->prepared + 1);
+        if (lane->prepared == NULL)
+            return REDIST_ERR_MEMORY;
+        for (k = 0; k < s->peers; k++)
+            lane->prepared[k] = MPI_REQUEST_NULL;
+        for (k = 0; k < s->peers && code == REDIST_OK; k++) {
+            const redist_priv_piece first = redist_priv_piece_of(p, own, &s->peer[k], p->cutting, 0);
+            if (redist_priv_is_prepared(p, own, &s->peer[k], &first, 0))
+                code = redist_priv_scheduled_post(p, own, &s->peer[k], &first, 1, &lane->prepared[k]);
+        }
+    }
+    return code;
+}
+
+/* Sets the next piece of a lane going, if there is one. */
+REDIST_API int redist_priv_lane_go(redist_plan *p, int own)
+{
+    redist_priv_lane *lane = &p->lane[own];
+    const redist_priv_peer *peer;
+    redist_priv_piece piece;
+    if (lane->at == p->side[own].peers)
+        return REDIST_OK;
+    peer = &p->side[own].peer[lane->at];
+    if (lane->piece == 0)
+        lane->pieces = redist_priv_pieces_of(p, own, peer, p->cutting);
+    piece = redist_priv_piece_of(p, own, peer, p->cutting, lane->piece);
+    if (own == REDIST_PRIV_FROM && redist_priv_through_slot(p, own, peer))
+        redist_priv_copy_piece(p, own, &piece, p->side[own].staging);
+    lane->active = 1;
+    if (!redist_priv_is_prepared(p, own, peer, &piece, lane->piece))
+        return redist_priv_scheduled_post(p, own, peer, &piece, 0, &lane->moving);
+    return MPI_Start(&lane->prepared[lane->at]) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+/* Finishes the piece of a lane that is on its way, if it has arrived, and goes on to the next. */
+REDIST_API int redist_priv_lane_test(redist_plan *p, int own)
+{
+    redist_priv_lane *lane = &p->lane[own];
+    const redist_priv_peer *peer;
+    redist_priv_piece piece;
+    MPI_Request *request;
+    int arrived = 0;
+    if (!lane->active)
+        return REDIST_OK;
+    request = lane->moving != MPI_REQUEST_NULL ? &lane->moving : &lane->prepared[lane->at];
+    if (MPI_Test(request, &arrived, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        return REDIST_ERR_MPI;
+    if (!arrived)
+        return REDIST_OK;
+    lane->active = 0;
+    peer = &p->side[own].peer[lane->at];
+    if (own == REDIST_PRIV_TO && redist_priv_through_slot(p, own, peer)) {
+        piece = redist_priv_piece_of(p, own, peer, p->cutting, lane->piece);
+        redist_priv_copy_piece(p, own, &piece, p->side[own].staging);
+    }
+    if (++lane->piece == lane->pieces) {
+        lane->piece = 0;
+        lane->at++;
+    }
+    return redist_priv_lane_go(p, own);
+}
+
+REDIST_API int redist_priv_scheduled_start(redist_plan *p)
+{
+    int own, code = REDIST_OK;
+    if (p->options.in_place)
+        redist_priv_copy_staged(p, REDIST_PRIV_FROM);
+    if (p->options.in_place)
+        redist_priv_copy_kept(p);
+    for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
+        p->lane[own].at = p->lane[own].piece = 0;
+        code = redist_priv_lane_go(p, own);
+    }
+    if (!p->options.in_place)
+        redist_priv_copy_kept(p);
+    return code;
+}
+
+REDIST_API int redist_priv_scheduled_test(redist_plan *p, int *done)
+{
+    int own, code = REDIST_OK;
+    *done = 1;
+    for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
+        code = redist_priv_lane_test(p, own);
+        *done &= !p->lane[own].active;
+    }
+    return code;
+}
+
+REDIST_API void redist_priv_scheduled_destroy(redist_plan *p)
+{
+    int own;
+    int64_t k;
+    for (own = 0; own < 2; own++) {
+        redist_priv_lane *lane = &p->lane[own];
+        for (k = 0; lane->prepared != NULL && k < p->side[own].peers; k++)
+            if (lane->prepared[k] != MPI_REQUEST_NULL)
+                MPI_Request_free(&lane->prepared[k]);
+        REDIST_FREE(lane->prepared);
+        lane->prepared = NULL;
+    }
 }
 
 /* ---------------------------------------------------------------------------------- MPI's collectives (private) */
@@ -1514,90 +1847,29 @@ typedef struct {
 enum { REDIST_PRIV_SLOTS = 4, REDIST_PRIV_LEAST_PIECE = 4096, REDIST_PRIV_WIDE = 1024 };
 enum { REDIST_PRIV_WASTEFUL = 6 }; /* a sender that uses a sixth of the lines it reads packs them, wherever its arrays are */
 
-/* Cuts a message into bricks of at most `limit` elements: how many packed positions each takes along every axis. They
-   are long along the source's fastest axes, so that packing reads long pieces, and at least REDIST_PRIV_WIDE bytes
-   along the destination's, so that unpacking writes long pieces. Returns the number of bricks. Both ends do the same. */
-REDIST_API int64_t redist_priv_cut(const redist_plan *p, const redist_priv_message *m, int64_t limit, int64_t *size)
+/* How the pieces of a slot are cut. */
+REDIST_API redist_priv_cutting redist_priv_slot_cutting(int64_t piece_bytes)
 {
-    int axes[REDIST_MAX_DIMS] = {0}, d, k, wide;
-    int64_t pieces = 1, room = redist_priv_max(limit, 1), times;
-    redist_priv_slow_to_fast(&p->to, p->to.memory_order, axes);
-    for (k = m->ndim - 1; k > 0 && m->axis[axes[k]]->elements == 1; k--)
-        continue;
-    wide = axes[k];
-    for (d = 0; d < m->ndim; d++)
-        size[d] = 1;
-    size[wide] = redist_priv_min(redist_priv_max(REDIST_PRIV_WIDE / p->element_bytes, 1), room);
-    size[wide] = redist_priv_min(size[wide], m->axis[wide]->elements);
-    room /= size[wide];
-    redist_priv_slow_to_fast(&p->from, p->from.memory_order, axes);
-    for (k = m->ndim - 1; k >= 0; k--) {
-        const int64_t n = m->axis[axes[k]]->elements;
-        times = redist_priv_min(redist_priv_ceil_div(n, size[axes[k]]), room);
-        room /= times;
-        size[axes[k]] = redist_priv_min(size[axes[k]] * times, n);
-        pieces *= redist_priv_ceil_div(n, size[axes[k]]);
-    }
-    return pieces;
-}
-
-/* Narrows a message to its piece-th brick, densely packed from position 0 on. */
-REDIST_API void redist_priv_narrow(const redist_plan *p, redist_priv_message *m, const int64_t *size, int64_t piece)
-{
-    int64_t elements = 1;
-    int axes[REDIST_MAX_DIMS] = {0}, k;
-    redist_priv_slow_to_fast(&p->from, p->from.memory_order, axes);
-    m->origin[REDIST_PRIV_PACKED] = 0;
-    for (k = m->ndim - 1; k >= 0; k--) {
-        const int d = axes[k];
-        const int64_t n = m->axis[d]->elements, pieces = redist_priv_ceil_div(n, size[d]);
-        m->begin[d] = piece % pieces * size[d];
-        m->end[d] = redist_priv_min(m->begin[d] + size[d], n);
-        m->stride[REDIST_PRIV_PACKED][d] = elements;
-        m->origin[REDIST_PRIV_PACKED] -= m->begin[d] * elements;
-        elements *= m->end[d] - m->begin[d];
-        piece /= pieces;
-    }
-}
-
-/* Small messages travel with all arrays as one piece, others array by array in pieces that fit a slot. */
-REDIST_API int64_t redist_priv_link_pieces(const redist_plan *p, int own, const redist_priv_peer *peer)
-{
-    redist_priv_message m = redist_priv_peer_message(p, own, peer->message);
-    int64_t size[REDIST_MAX_DIMS];
-    if (peer->bytes <= peer->link.slot->piece_bytes)
-        return 1;
-    return p->arrays * redist_priv_cut(p, &m, peer->link.slot->piece_bytes / p->element_bytes, size);
+    redist_priv_cutting c;
+    c.bytes = piece_bytes;
+    c.wide = REDIST_PRIV_WIDE;
+    return c;
 }
 
 /* Packs, or unpacks, one piece of a message in its slot of the ring. Large arrays are packed around the caches, too: a
    core of another socket reads memory faster than lines that are modified in this one's cache. */
-REDIST_API void redist_priv_copy_piece(redist_plan *p, int own, const redist_priv_peer *peer, int64_t piece)
+REDIST_API void redist_priv_copy_slot(redist_plan *p, int own, const redist_priv_peer *peer, int64_t k)
 {
-    const redist_priv_link *link = &peer->link;
+    const redist_priv_channel *link = &peer->link;
     const redist_priv_slot *slot = link->slot;
-    redist_priv_message m = redist_priv_peer_message(p, own, peer->message);
-    char *packed = link->segment + slot->ring + (link->before + piece) % slot->slots * slot->piece_bytes;
-    const int from_side = own == REDIST_PRIV_FROM ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED;
-    const int to_side = own == REDIST_PRIV_FROM ? REDIST_PRIV_PACKED : REDIST_PRIV_TO;
-    int64_t size[REDIST_MAX_DIMS], pieces;
-    char *array;
-    if (peer->bytes <= slot->piece_bytes) {
-        redist_priv_copy_arrays(p, &m, from_side, packed, to_side);
-        return;
-    }
-    pieces = redist_priv_cut(p, &m, slot->piece_bytes / p->element_bytes, size);
-    redist_priv_narrow(p, &m, size, piece % pieces);
-    array = (char *)(uintptr_t)p->side[own].array[piece / pieces];
-    redist_priv_copy(&m, from_side, own == REDIST_PRIV_FROM ? array : packed, to_side,
-                     own == REDIST_PRIV_FROM ? packed : array, (size_t)p->element_bytes,
-                     p->side[own].streams);
+    const redist_priv_piece piece = redist_priv_piece_of(p, own, peer, redist_priv_slot_cutting(slot->piece_bytes), k);
+    redist_priv_copy_piece(p, own, &piece, link->segment + slot->ring + (link->before + k) % slot->slots * slot->piece_bytes);
 }
 
 /* Copies a message straight from the sender's arrays. */
 REDIST_API void redist_priv_copy_direct(redist_plan *p, const redist_priv_peer *peer)
 {
-    const redist_priv_link *link = &peer->link;
+    const redist_priv_channel *link = &peer->link;
     const redist_priv_offer *offer =
         (const redist_priv_offer *)(const void *)(link->segment + (size_t)p->node.size * sizeof(redist_priv_slot));
     redist_priv_message m = redist_priv_peer_message(p, REDIST_PRIV_TO, peer->message);
@@ -1613,7 +1885,7 @@ REDIST_API void redist_priv_copy_direct(redist_plan *p, const redist_priv_peer *
    between the elements just packed, while it is in the cache. Returns whether it did anything. */
 REDIST_API int redist_priv_push(redist_plan *p, redist_priv_peer *peer)
 {
-    redist_priv_link *link = &peer->link;
+    redist_priv_channel *link = &peer->link;
     if (link->done == 0 && link->slot->direct != link->direct) {
         if (REDIST_PRIV_ACQUIRE(&link->slot->drained) != link->before)
             return 0; /* the receiver is still at pieces of an earlier execution */
@@ -1623,7 +1895,7 @@ REDIST_API int redist_priv_push(redist_plan *p, redist_priv_peer *peer)
         link->before + link->done - REDIST_PRIV_ACQUIRE(&link->slot->drained) >= link->slot->slots)
         return 0;
     if (!link->direct)
-        redist_priv_copy_piece(p, REDIST_PRIV_FROM, peer, link->done);
+        redist_priv_copy_slot(p, REDIST_PRIV_FROM, peer, link->done);
     link->done++;
     REDIST_PRIV_RELEASE(&link->slot->filled, link->before + link->done);
     return 1;
@@ -1643,13 +1915,13 @@ REDIST_API void redist_priv_push_all(redist_plan *p)
 /* Drains what has come. The number of pieces is known when the first is there. */
 REDIST_API void redist_priv_pull(redist_plan *p, redist_priv_peer *peer)
 {
-    redist_priv_link *link = &peer->link;
+    redist_priv_channel *link = &peer->link;
     while (link->done < link->pieces && REDIST_PRIV_ACQUIRE(&link->slot->filled) > link->before + link->done) {
         if (link->slot->direct) {
             redist_priv_copy_direct(p, peer);
             link->pieces = 1;
         } else {
-            redist_priv_copy_piece(p, REDIST_PRIV_TO, peer, link->done);
+            redist_priv_copy_slot(p, REDIST_PRIV_TO, peer, link->done);
         }
         link->done++;
         REDIST_PRIV_RELEASE(&link->slot->drained, link->before + link->done);
@@ -1684,10 +1956,10 @@ REDIST_API int redist_priv_shared_start(redist_plan *p)
     for (own = 0; own < 2; own++)
         for (k = p->side[own].remote; k < p->side[own].peers; k++) {
             redist_priv_peer *peer = &p->side[own].peer[k];
-            redist_priv_link *link = &peer->link;
+            redist_priv_channel *link = &peer->link;
             link->before += link->done;
             link->done = 0;
-            link->pieces = redist_priv_link_pieces(p, own, peer);
+            link->pieces = redist_priv_pieces_of(p, own, peer, redist_priv_slot_cutting(link->slot->piece_bytes));
             if (own == REDIST_PRIV_FROM) {
                 link->direct = direct && link->arena != NULL && link->waste < REDIST_PRIV_WASTEFUL;
                 link->pieces = link->direct ? 1 : link->pieces;
@@ -1699,7 +1971,7 @@ REDIST_API int redist_priv_shared_start(redist_plan *p)
 
 /* A sender is done when its arrays are free: packed, or copied by the receiver. In place, the ring must be empty
    again, so that the next execution can pack everything before it unpacks anything. */
-REDIST_API int redist_priv_is_sent(const redist_plan *p, const redist_priv_link *link)
+REDIST_API int redist_priv_is_sent(const redist_plan *p, const redist_priv_channel *link)
 {
     return link->done == link->pieces &&
            ((!link->direct && !p->options.in_place) ||
@@ -1800,7 +2072,6 @@ REDIST_API int64_t redist_priv_plan_rings(redist_plan *p, redist_priv_slot *slot
     int64_t k, end = begin;
     for (k = s->remote; k < s->peers; k++) {
         redist_priv_message m = redist_priv_peer_message(p, REDIST_PRIV_FROM, s->peer[k].message);
-        int64_t size[REDIST_MAX_DIMS];
         redist_priv_slot slot;
         memset(&slot, 0, sizeof slot);
         s->peer[k].link.waste = redist_priv_waste(p, &m);
@@ -1808,7 +2079,7 @@ REDIST_API int64_t redist_priv_plan_rings(redist_plan *p, redist_priv_slot *slot
         slot.piece_bytes = redist_priv_min(piece, redist_priv_round_up(s->peer[k].bytes, REDIST_PRIV_LINE));
         slot.slots = s->peer[k].bytes <= piece ? 1 : REDIST_PRIV_SLOTS;
         if (p->options.in_place && slot.slots > 1)
-            slot.slots = p->arrays * redist_priv_cut(p, &m, slot.piece_bytes / p->element_bytes, size);
+            slot.slots = redist_priv_pieces_of(p, REDIST_PRIV_FROM, &s->peer[k], redist_priv_slot_cutting(slot.piece_bytes));
         end += slot.slots * slot.piece_bytes;
         if (slots != NULL)
             slots[s->peer[k].pending] = slot;
@@ -1824,7 +2095,7 @@ REDIST_API int redist_priv_connect(redist_plan *p, int own)
     int64_t k;
     for (k = s->remote; k < s->peers; k++) {
         const int there = (int)s->peer[k].pending, sender = own == REDIST_PRIV_FROM ? p->node.rank : there;
-        redist_priv_link *link = &s->peer[k].link;
+        redist_priv_channel *link = &s->peer[k].link;
         int in_arena = -1;
         link->segment = p->node.base[sender];
         link->slot = (redist_priv_slot *)(void *)link->segment + (own == REDIST_PRIV_FROM ? there : p->node.rank);
@@ -1890,6 +2161,8 @@ REDIST_API const redist_priv_transport *redist_priv_transport_of(int method)
          redist_priv_collective_destroy},
         {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", NULL, redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
          redist_priv_p2p_start, redist_priv_p2p_test, redist_priv_free_requests},
+        {REDIST_SCHEDULED, "REDIST_SCHEDULED", NULL, redist_priv_scheduled_staging, redist_priv_scheduled_create, NULL,
+         redist_priv_scheduled_start, redist_priv_scheduled_test, redist_priv_scheduled_destroy},
         {REDIST_SHARED, "REDIST_SHARED", redist_priv_shared_open, redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
          redist_priv_shared_start, redist_priv_shared_test, redist_priv_shared_destroy},
     };
@@ -2036,6 +2309,7 @@ REDIST_API void redist_priv_choose(redist_plan *p, const int64_t *facts)
     p->side[REDIST_PRIV_FROM].fixed = p->arrays == 1 && !facts[REDIST_PRIV_UNFIXED_FROM];
     p->side[REDIST_PRIV_TO].fixed = p->arrays == 1 && !facts[REDIST_PRIV_UNFIXED_TO];
     p->largest = facts[REDIST_PRIV_LARGEST];
+    p->largest_message = facts[REDIST_PRIV_MESSAGE];
     if (method == REDIST_AUTO)
         method = p->options.effort == REDIST_MEASURE ? redist_priv_measure(p, facts) : redist_priv_estimate(p, facts);
     if (method == REDIST_ALLTOALLW && p->element_bytes == 1 && REDIST_PRIV_BYTE_TYPES_FAIL)
@@ -2317,7 +2591,7 @@ REDIST_API int redist_plan_stats(const redist_plan *p, redist_stats *stats)
     stats->bytes_received = p->side[REDIST_PRIV_TO].bytes;
     stats->bytes_kept = p->kept.elements * p->element_bytes * p->arrays;
     stats->buffer_bytes = redist_priv_buffer_bytes(p);
-    stats->steps = 1;
+    stats->steps = p->steps > 0 ? p->steps : 1;
     stats->phases = 1;
     return REDIST_OK;
 }

@@ -1,4 +1,4 @@
-# Draws sizes.dat and cases.dat of `directory` (see plots.sh). MIT licence, see LICENSE.
+# Draws sizes.dat, cases.dat and scale.dat of `directory` (see plots.sh). MIT licence, see LICENSE.
 set encoding utf8
 label(name) = name eq "auto" ? "redist, arrays from malloc" : name eq "shared, arena" ? "redist, arrays in an arena" : \
     name eq "point_to_point" ? "redist, point to point" : name eq "alltoallv" ? "redist, Alltoallv" : \
@@ -51,3 +51,31 @@ plot directory."/cases.dat" using 2:xtic(1) linetype 2 title label(columnhead(2)
     '' using 3 linetype 3 title label(columnhead(3)), '' using 4 linetype 7 title label(columnhead(4)), \
     '' using 5 linetype 8 title label(columnhead(5)), '' using 6 linetype 9 title label(columnhead(6)), \
     1 with lines linetype 1 title "memcpy"
+
+# Columns: case, places, peers, runs, find (s, bytes), steps, arrange (s, bytes), walk, traffic, direct, scheduled, multiphase
+reset
+set encoding utf8
+set terminal svg size 1500,560 font "sans-serif,15" background "white"
+set output directory."/scale.svg"
+colour = "#0072b2 #009e73 #d55e00 #cc79a7"
+scale = directory."/scale.dat"
+case(k) = word(colour, k + 1)
+set grid ytics linecolor rgb "#dddddd" linewidth 1
+set border 3 linecolor rgb "#666666"
+set tics nomirror
+set logscale xy
+set xrange [700:1.4e6]
+set xtics ("10³" 1e3, "10⁴" 1e4, "10⁵" 1e5, "10⁶" 1e6)
+set key below Left reverse
+set multiplot layout 1,3 title "10¹² doubles, by the number of places"
+set title "one rank finds its peers and runs: time"
+set ytics ("1 µs" 1e-6, "10 µs" 1e-5, "100 µs" 1e-4, "1 ms" 1e-3, "10 ms" 1e-2, "100 ms" 1e-1, "1 s" 1)
+plot for [k = 0:3] scale index k using 2:5 with linespoints linewidth 2.5 pointtype 7 pointsize 0.5 linecolor rgb case(k) title columnheader(1)
+set title "and memory"
+set ytics ("1 kB" 1e3, "10 kB" 1e4, "100 kB" 1e5, "1 MB" 1e6, "10 MB" 1e7, "100 MB" 1e8)
+plot for [k = 0:3] scale index k using 2:6 with linespoints linewidth 2.5 pointtype 7 pointsize 0.5 linecolor rgb case(k) title columnheader(1)
+set title "an exchange, predicted (thin: in phases)"
+set ytics ("1 ms" 1e-3, "10 ms" 1e-2, "100 ms" 1e-1, "1 s" 1)
+plot for [k = 0:3] scale index k using 2:12 with linespoints linewidth 2.5 pointtype 7 pointsize 0.5 linecolor rgb case(k) title columnheader(1), \
+    for [k = 0:3] scale index k using 2:14 with lines linewidth 1 linecolor rgb case(k) notitle
+unset multiplot

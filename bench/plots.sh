@@ -1,6 +1,6 @@
 #!/bin/sh
-# Draws the tables of methods as SVG files in BUILD/plots, measuring what is not there yet. MIT licence, see LICENSE.
-# environment: BUILD (where methods is), MPIEXEC
+# Draws the tables of methods and scale as SVG files in BUILD/plots, measuring what is not there yet. MIT licence, see LICENSE.
+# environment: BUILD (where methods and scale are), MPIEXEC
 BUILD=${BUILD:-build}
 MPIEXEC=${MPIEXEC:-$(command -v mpiexec.mpich || command -v mpiexec)}
 plots=$BUILD/plots
@@ -10,8 +10,8 @@ sizes='64 128 256 512 1024 2048 4096'
 command -v gnuplot >/dev/null || { echo "plots: skipped, no gnuplot"; exit 0; }
 mkdir -p "$plots"
 
-fresh() { # file: is it newer than the program?
-    [ -s "$1" ] && [ "$1" -nt "$BUILD/methods" ]
+fresh() { # file, program: is it newer than the program?
+    [ -s "$1" ] && [ "$1" -nt "$BUILD/$2" ]
 }
 
 measure_sizes() {
@@ -22,8 +22,9 @@ measure_sizes() {
     rm -f "$plots/part"
 }
 
-fresh "$BUILD/sizes.csv" || measure_sizes >"$BUILD/sizes.csv"
-fresh "$BUILD/methods.csv" || $MPIEXEC -n 2 "$BUILD/methods" --csv "$BUILD/methods.csv" >/dev/null || exit 1
+fresh "$BUILD/sizes.csv" methods || measure_sizes >"$BUILD/sizes.csv"
+fresh "$BUILD/methods.csv" methods || $MPIEXEC -n 2 "$BUILD/methods" --csv "$BUILD/methods.csv" >/dev/null || exit 1
+fresh "$BUILD/scale.csv" scale || "$BUILD/scale" --csv "$BUILD/scale.csv" >/dev/null || exit 1
 
 # A column of figures for each contestant. Fields between double quotes: case, (ranks and bytes), contestant, (the rest)
 pivot() { # key: "bytes" or "case"; figure: its number among the rest; contestant...
@@ -53,4 +54,10 @@ pivot bytes 3 memcpy auto 'shared, arena' point_to_point alltoallv alltoallw 'Al
     'p?gemr2d' >"$plots/sizes.dat"
 source=$BUILD/methods.csv
 pivot case 5 auto 'shared, arena' 'Alltoallw by hand' 'pack, Alltoallv' 'p?gemr2d' >"$plots/cases.dat"
+# A block of lines for each case, headed by its name, two blank lines between: what gnuplot calls an index.
+awk -F'"' 'NR > 1 {
+    if ($2 != last) print (NR > 2 ? "\n\n" : "") "\"" $2 "\""
+    last = $2
+    gsub(",", " ", $3)
+    print "-" $3 }' "$BUILD/scale.csv" >"$plots/scale.dat"
 gnuplot -e "directory='$plots'" "$here/plots.gp" && ls "$plots"/*.svg
