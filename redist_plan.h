@@ -80,7 +80,7 @@ typedef enum {
     REDIST_SCHEDULED,      /* contention-free steps, one message each way at a time, buffers of one message or less:   */
                            /*   networks that suffer from contention, scarce memory                                  */
     REDIST_SHARED,         /* node shared memory inside a node, REDIST_POINT_TO_POINT between nodes                  */
-    REDIST_MULTIPHASE      /* a chain of plans (not available yet)                                                   */
+    REDIST_MULTIPHASE      /* a chain of plans by way of other block sizes (redist_phases): many peers, tiny messages  */
 } redist_method;
 
 enum { REDIST_PRIV_METHODS = REDIST_MULTIPHASE + 1 };
@@ -102,6 +102,7 @@ typedef struct {
     const void *from;    /* fixed arrays (one array per execution only): every execution passes exactly these, so */
     void *to;            /*   that persistent requests can use them directly; NULL: arrays may change             */
     int node_ranks;      /* > 0: treat the communicator as nodes of so many ranks (for tests)                     */
+    redist_cost cost;    /* REDIST_MULTIPHASE: what a message and a byte cost; zero: measured (redist_calibrate)  */
     char *message;       /* message[message_size]: receives the sentence of a failure, "" on success; or NULL     */
     size_t message_size;
 } redist_options;
@@ -112,7 +113,7 @@ typedef struct {
     int64_t sends, receives;                         /* messages to and from other ranks       */
     int64_t bytes_sent, bytes_received, bytes_kept;  /* per execution, all arrays              */
     int64_t buffer_bytes;                            /* staging memory that the plan holds     */
-    int steps, phases;
+    int steps, phases; /* REDIST_SCHEDULED: of the schedule; REDIST_MULTIPHASE: plans in the chain; else 1 */
 } redist_stats;
 
 /* ------------------------------------------------------------------------------------------------- plans */
@@ -161,6 +162,11 @@ REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
 /* Rank 0 writes one report for all ranks to file, which the others may pass as NULL. Collective.
    REDIST_ERR_ARGUMENT, _MPI. */
 REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
+
+/* Measures what a message and a byte cost between the ranks of comm (an intracommunicator): the slowest rank's times of
+   exchanging small and large messages with its neighbours in the circle of ranks. Takes some milliseconds. Collective.
+   *cost: the same on every rank; both members > 0. REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. */
+REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
 
 /* ------------------------------------------------------------------------------------------------------- arenas */
 
@@ -324,6 +330,8 @@ struct redist_arena {
     size_t bytes, used;
 };
 
+enum { REDIST_PRIV_MOST_PHASES = 8 };
+
 /* One way to exchange. Functions return redist_error; they find everything in the plan. */
 typedef struct {
     redist_method method;
@@ -384,6 +392,12 @@ struct redist_plan {
     redist_priv_lane lane[2];     /* REDIST_SCHEDULED */
     redist_priv_cutting cutting;
     int steps;
+    redist_plan *phase[REDIST_PRIV_MOST_PHASES]; /* REDIST_MULTIPHASE */
+    redist_layout between[REDIST_PRIV_MOST_PHASES];
+    int phases, phase_at;
+    int64_t most_between;         /* bytes of staging for arrays in between, on any rank */
+    char *between_arrays[2];      /* arrays that odd, and even phases write, one after the other */
+    int64_t between_bytes[2];     /* of one of them */
     redist_priv_segment node;     /* REDIST_SHARED */
     int64_t ring_bytes, offers;   /* shared staging memory; where in the segment this rank's offers lie */
     int polls;
@@ -412,7 +426,7 @@ REDIST_API uint64_t redist_priv_hash(uint64_t hash, const void *data, size_t byt
 }
 
 /* Everything that must be the same on every rank, as numbers with names. */
-enum { REDIST_PRIV_AXIS_WORDS = 12, REDIST_PRIV_LAYOUT_WORDS = 5, REDIST_PRIV_OPTION_WORDS = 8 };
+enum { REDIST_PRIV_AXIS_WORDS = 12, REDIST_PRIV_LAYOUT_WORDS = 5, REDIST_PRIV_OPTION_WORDS = 10 };
 enum {
     REDIST_PRIV_WORDS =
         REDIST_PRIV_OPTION_WORDS + 2 * (REDIST_PRIV_LAYOUT_WORDS + REDIST_MAX_DIMS * REDIST_PRIV_AXIS_WORDS)
@@ -483,6 +497,8 @@ REDIST_API void redist_priv_say_plan(redist_priv_words *w, const redist_plan *p)
     redist_priv_say(w, "in_place", p->options.in_place != 0);
     redist_priv_say(w, "arena", p->options.arena != NULL);
     redist_priv_say(w, "node_ranks", p->options.node_ranks);
+    redist_priv_say(w, "cost of a message", (int64_t)(p->options.cost.per_message * 1e12));
+    redist_priv_say(w, "cost of a byte", (int64_t)(p->options.cost.per_byte * 1e15));
     redist_priv_say_layout(w, REDIST_PRIV_FROM, &p->from);
     redist_priv_say_layout(w, REDIST_PRIV_TO, &p->to);
 }
@@ -2148,6 +2164,180 @@ REDIST_API int redist_priv_shared_open(redist_plan *p)
     return code;
 }
 
+/* ---------------------------------------------------------------------------------------------- calibrating (bodies) */
+
+enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_ROUNDS = 12 };
+
+/* The shortest of several exchanges of so many bytes with both neighbours in the circle of ranks, in seconds, on this
+   rank; negative when MPI fails. Collective. */
+REDIST_API double redist_priv_time_circle(MPI_Comm comm, int bytes, char *memory)
+{
+    MPI_Request request[2];
+    double best = -1, begin;
+    int rank, size, round, code = MPI_SUCCESS;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    for (round = 0; round < REDIST_PRIV_ROUNDS && code == MPI_SUCCESS; round++) {
+        begin = MPI_Wtime();
+        code = MPI_Irecv(memory + bytes, bytes, MPI_BYTE, (rank + size - 1) % size, 0, comm, &request[0]);
+        if (code == MPI_SUCCESS)
+            code = MPI_Isend(memory, bytes, MPI_BYTE, (rank + 1) % size, 0, comm, &request[1]);
+        if (code != MPI_SUCCESS || redist_priv_await(&request[0]) != REDIST_OK || redist_priv_await(&request[1]) != REDIST_OK)
+            return -1;
+        begin = MPI_Wtime() - begin;
+        best = best < 0 || begin < best ? begin : best;
+    }
+    return code == MPI_SUCCESS ? best : -1;
+}
+
+REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
+{
+    const double unit = 1e-12; /* times travel as whole picoseconds */
+    redist_priv_verdict v;
+    MPI_Request request;
+    MPI_Comm own = MPI_COMM_NULL;
+    char *memory;
+    int64_t time[2] = {0, 0};
+    memset(&v, 0, sizeof v);
+    if (comm == MPI_COMM_NULL || cost == NULL)
+        return REDIST_ERR_ARGUMENT;
+    if (MPI_Comm_idup(comm, &own, &request) != MPI_SUCCESS || redist_priv_await(&request) != REDIST_OK)
+        return REDIST_ERR_MPI;
+    MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
+    memory = (char *)REDIST_MALLOC(2 * REDIST_PRIV_LARGE);
+    redist_priv_fail(&v, memory == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory to calibrate");
+    if (redist_priv_agree(own, &v, NULL, 0) == REDIST_OK) {
+        memset(memory, 0, 2 * REDIST_PRIV_LARGE);
+        time[0] = (int64_t)(redist_priv_time_circle(own, REDIST_PRIV_SMALL, memory) / unit);
+        time[1] = (int64_t)(redist_priv_time_circle(own, REDIST_PRIV_LARGE, memory) / unit);
+        redist_priv_fail(&v, time[0] < 0 || time[1] < 0 ? REDIST_ERR_MPI : REDIST_OK, "an MPI error");
+        redist_priv_agree(own, &v, time, 2);
+        cost->per_message = (double)redist_priv_max(time[0], 1) * unit;
+        cost->per_byte = (double)redist_priv_max(time[1] - time[0], 1) * unit / (REDIST_PRIV_LARGE - REDIST_PRIV_SMALL);
+    }
+    REDIST_FREE(memory);
+    MPI_Comm_free(&own);
+    return v.code;
+}
+
+/* -------------------------------------------------------------------------------------- REDIST_MULTIPHASE (private) */
+
+/* The route: p->between[phases - 1]. The same on all ranks, which agreed on layouts and cost. Collective. */
+REDIST_API int redist_priv_find_route(redist_plan *p)
+{
+    redist_cost cost = p->options.cost;
+    int stops, code = REDIST_OK;
+    if (!(cost.per_message > 0 || cost.per_byte > 0))
+        code = redist_calibrate(p->comm, &cost);
+    if (code != REDIST_OK)
+        return code;
+    cost.per_byte *= (double)(p->element_bytes * p->arrays);
+    stops = redist_phases(&p->from, &p->to, &cost, REDIST_PRIV_MOST_PHASES - 1, p->between);
+    p->phases = stops < 0 ? 0 : stops + 1;
+    return stops < 0 ? -stops : REDIST_OK;
+}
+
+/* The layout before the k-th phase, 0 <= k <= phases. */
+REDIST_API const redist_layout *redist_priv_stage_layout(const redist_plan *p, int k)
+{
+    return k == 0 ? &p->from : k == p->phases ? &p->to : &p->between[k - 1];
+}
+
+/* Arrays in between, in turns in one of two places. */
+REDIST_API int64_t redist_priv_set_between(redist_plan *p)
+{
+    int k;
+    p->between_bytes[0] = p->between_bytes[1] = 0;
+    for (k = 1; k < p->phases; k++) {
+        int64_t bytes = redist_layout_alloc(&p->between[k - 1], p->rank) * p->element_bytes;
+        p->between_bytes[k % 2] = redist_priv_max(p->between_bytes[k % 2], redist_priv_round_up(bytes, REDIST_PRIV_LINE));
+    }
+    return (p->between_bytes[0] + p->between_bytes[1]) * p->arrays;
+}
+
+/* The plan of the k-th phase; all but the arrays in between is its own staging. Collective. */
+REDIST_API int redist_priv_open_phase(redist_plan *p, int k)
+{
+    redist_options options = p->options;
+    options.method = REDIST_AUTO;
+    options.effort = REDIST_ESTIMATE;
+    options.message = NULL;
+    options.from = options.to = NULL;
+    options.in_place = options.in_place && p->phases == 1;
+    if (options.max_buffer > 0)
+        options.max_buffer = redist_priv_max(options.max_buffer - p->most_between, 1);
+    return redist_plan_create(p->comm, redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1), p->element,
+                              &options, &p->phase[k]);
+}
+
+/* Fails where the phases cannot be planned. Collective. */
+REDIST_API int redist_priv_multiphase_open(redist_plan *p)
+{
+    redist_priv_verdict v;
+    int k;
+    memset(&v, 0, sizeof v);
+    redist_priv_fail(&v, redist_priv_find_route(p), "no route");
+    p->most_between = redist_priv_set_between(p);
+    if (redist_priv_agree(p->comm, &v, &p->most_between, 1) != REDIST_OK)
+        return v.code;
+    for (k = 0; k < p->phases && v.code == REDIST_OK; k++)
+        v.code = redist_priv_open_phase(p, k);
+    return v.code;
+}
+
+/* What the phases stage counts as the destination's staging memory, though it is theirs. */
+REDIST_API int redist_priv_multiphase_staging(redist_plan *p, int own)
+{
+    p->side[own].staging_bytes = own == REDIST_PRIV_FROM ? redist_priv_set_between(p) : 0;
+    return REDIST_OK;
+}
+
+REDIST_API int redist_priv_multiphase_create(redist_plan *p)
+{
+    p->between_arrays[0] = p->side[REDIST_PRIV_FROM].staging;
+    p->between_arrays[1] = p->between_arrays[0] + (p->between_arrays[0] == NULL ? 0 : p->between_bytes[0] * p->arrays);
+    return REDIST_OK;
+}
+
+/* Starts the phase at hand: from the arrays of the one before to those of the next. */
+REDIST_API int redist_priv_start_phase(redist_plan *p)
+{
+    const int k = p->phase_at, last = k == p->phases - 1;
+    redist_plan *phase = p->phase[k];
+    int a;
+    for (a = 0; a < p->arrays; a++) {
+        phase->pointers[a] = k == 0 ? p->pointers[a] : p->between_arrays[k % 2] + a * p->between_bytes[k % 2];
+        phase->pointers[p->arrays + a] =
+            last ? p->pointers[p->arrays + a] : p->between_arrays[!(k % 2)] + a * p->between_bytes[!(k % 2)];
+    }
+    phase->active = 1;
+    return phase->transport->start(phase);
+}
+
+REDIST_API int redist_priv_multiphase_start(redist_plan *p)
+{
+    p->phase_at = 0;
+    return redist_priv_start_phase(p);
+}
+
+REDIST_API int redist_priv_multiphase_test(redist_plan *p, int *done)
+{
+    int code = redist_test(p->phase[p->phase_at], done);
+    if (code != REDIST_OK || !*done || p->phase_at == p->phases - 1)
+        return code;
+    *done = 0;
+    p->phase_at++;
+    return redist_priv_start_phase(p);
+}
+
+REDIST_API void redist_priv_multiphase_destroy(redist_plan *p)
+{
+    int k;
+    for (k = 0; k < p->phases; k++)
+        redist_plan_free(&p->phase[k]);
+    p->phases = 0;
+}
+
 /* ------------------------------------------------------------------------------------ choosing a method (private) */
 
 REDIST_API const redist_priv_transport *redist_priv_transport_of(int method)
@@ -2165,6 +2355,9 @@ REDIST_API const redist_priv_transport *redist_priv_transport_of(int method)
          redist_priv_scheduled_start, redist_priv_scheduled_test, redist_priv_scheduled_destroy},
         {REDIST_SHARED, "REDIST_SHARED", redist_priv_shared_open, redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
          redist_priv_shared_start, redist_priv_shared_test, redist_priv_shared_destroy},
+        {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", redist_priv_multiphase_open, redist_priv_multiphase_staging,
+         redist_priv_multiphase_create, NULL, redist_priv_multiphase_start, redist_priv_multiphase_test,
+         redist_priv_multiphase_destroy},
     };
     size_t k;
     for (k = 0; k < sizeof transports / sizeof transports[0]; k++)
@@ -2178,7 +2371,6 @@ enum {
     REDIST_PRIV_UNFIXED_FROM, /* a rank owns something, but gives no fixed array */
     REDIST_PRIV_UNFIXED_TO,
     REDIST_PRIV_LARGEST,      /* bytes of staging memory or of an array */
-    REDIST_PRIV_BUFFER,       /* bytes that REDIST_POINT_TO_POINT would stage */
     REDIST_PRIV_PEERS,
     REDIST_PRIV_MESSAGE,      /* bytes */
     REDIST_PRIV_FACTS
@@ -2202,18 +2394,15 @@ REDIST_API void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
         for (k = 0; k < s->peers; k++)
             facts[REDIST_PRIV_MESSAGE] = redist_priv_max(facts[REDIST_PRIV_MESSAGE], s->peer[k].bytes);
     }
-    facts[REDIST_PRIV_BUFFER] = redist_priv_buffer_bytes(p);
 }
 
-/* Many peers with tiny messages are what the algorithms behind MPI_Alltoallv are for; scarce memory is what derived
-   datatypes are for; all else goes to real peers only. */
+/* Shared memory, where its smallest rings fit; MPI_Alltoallv, whose algorithms are made for many peers with tiny
+   messages; messages to real peers only. What needs too much staging memory is replaced later. */
 REDIST_API redist_method redist_priv_estimate(const redist_plan *p, const int64_t *facts)
 {
     const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer : INT64_MAX;
     const int64_t rings = 2 * facts[REDIST_PRIV_PEERS] * REDIST_PRIV_SLOTS * REDIST_PRIV_LEAST_PIECE;
-    if (facts[REDIST_PRIV_BUFFER] > most)
-        return REDIST_ALLTOALLW;
-    if (facts[REDIST_PRIV_PEERS] > 0 && rings <= most && facts[REDIST_PRIV_BUFFER] <= most / 2)
+    if (facts[REDIST_PRIV_PEERS] > 0 && rings <= most)
         return REDIST_SHARED;
     if (p->size >= 32 && facts[REDIST_PRIV_PEERS] >= p->size / 2 && facts[REDIST_PRIV_MESSAGE] <= 512)
         return REDIST_ALLTOALLV;
@@ -2267,10 +2456,17 @@ REDIST_API double redist_priv_time(redist_plan *plan, char **scratch, double bes
     return (double)least * unit;
 }
 
+/* Whether a plan is what it was made to try: neither a substitute nor a chain of one. */
+REDIST_API int redist_priv_is_trial(const redist_plan *trial, redist_method method)
+{
+    return trial->transport->method == method && (method != REDIST_MULTIPHASE || trial->phases > 1);
+}
+
 /* Times every method that fits, and returns the fastest; the estimate when none could be timed. Collective. */
 REDIST_API redist_method redist_priv_measure(redist_plan *p, const int64_t *facts)
 {
-    static const redist_method candidates[] = {REDIST_SHARED, REDIST_POINT_TO_POINT, REDIST_ALLTOALLV, REDIST_ALLTOALLW};
+    static const redist_method candidates[] = {REDIST_SHARED, REDIST_POINT_TO_POINT, REDIST_ALLTOALLV, REDIST_ALLTOALLW,
+                                               REDIST_SCHEDULED, REDIST_MULTIPHASE};
     redist_method fastest = redist_priv_estimate(p, facts);
     redist_options options = p->options;
     char **scratch = redist_priv_scratch(p);
@@ -2290,7 +2486,7 @@ REDIST_API redist_method redist_priv_measure(redist_plan *p, const int64_t *fact
         options.method = candidates[k];
         if (redist_plan_create(p->comm, &p->from, &p->to, p->element, &options, &trial) != REDIST_OK)
             continue;
-        seconds = trial->transport->method == candidates[k] ? redist_priv_time(trial, scratch, best) : 0;
+        seconds = redist_priv_is_trial(trial, candidates[k]) ? redist_priv_time(trial, scratch, best) : 0;
         redist_plan_free(&trial);
         p->seconds[candidates[k]] = seconds;
         if (seconds > 0 && seconds < best) {
@@ -2302,8 +2498,14 @@ REDIST_API redist_method redist_priv_measure(redist_plan *p, const int64_t *fact
     return fastest;
 }
 
+/* Whether a method delivers right data with this MPI library. */
+REDIST_API int redist_priv_is_sound(const redist_plan *p, redist_method method)
+{
+    return method != REDIST_ALLTOALLW || p->element_bytes > 1 || !REDIST_PRIV_BYTE_TYPES_FAIL;
+}
+
 /* Chooses the transport. All ranks have the same facts, and choose alike. Collective when it measures. */
-REDIST_API void redist_priv_choose(redist_plan *p, const int64_t *facts)
+REDIST_API void redist_priv_choose_method(redist_plan *p, const int64_t *facts)
 {
     redist_method method = p->options.method;
     p->side[REDIST_PRIV_FROM].fixed = p->arrays == 1 && !facts[REDIST_PRIV_UNFIXED_FROM];
@@ -2312,23 +2514,53 @@ REDIST_API void redist_priv_choose(redist_plan *p, const int64_t *facts)
     p->largest_message = facts[REDIST_PRIV_MESSAGE];
     if (method == REDIST_AUTO)
         method = p->options.effort == REDIST_MEASURE ? redist_priv_measure(p, facts) : redist_priv_estimate(p, facts);
-    if (method == REDIST_ALLTOALLW && p->element_bytes == 1 && REDIST_PRIV_BYTE_TYPES_FAIL)
+    if (!redist_priv_is_sound(p, method))
         method = REDIST_POINT_TO_POINT;
     p->transport = redist_priv_transport_of((int)method);
 }
 
-/* Opens what the transport needs of the system; where any rank cannot have it, messages serve. Collective. */
+/* What serves where a method cannot; REDIST_AUTO: nothing does. */
+REDIST_API redist_method redist_priv_substitute(redist_method method)
+{
+    switch (method) {
+    case REDIST_POINT_TO_POINT:
+        return REDIST_SCHEDULED;
+    case REDIST_SCHEDULED:
+        return REDIST_ALLTOALLW;
+    case REDIST_ALLTOALLW:
+        return REDIST_AUTO;
+    default:
+        return REDIST_POINT_TO_POINT;
+    }
+}
+
+/* Whether this rank can stage what the transport wants to. */
+REDIST_API int redist_priv_fits(redist_plan *p)
+{
+    int own, code = REDIST_OK;
+    for (own = 0; own < 2 && code == REDIST_OK; own++)
+        code = p->transport->plan_staging(p, own);
+    return code == REDIST_OK && (p->options.max_buffer == 0 || redist_priv_buffer_bytes(p) <= p->options.max_buffer);
+}
+
+/* Opens what the transport needs of the system. Where any rank cannot have it, messages serve; where the staging memory
+   of a method that was not asked for by name does not fit, one with less. Collective. */
 REDIST_API void redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
 {
-    int64_t missing;
-    if (p->transport->open == NULL)
-        return;
-    missing = p->transport->open(p) != REDIST_OK;
-    redist_priv_agree(p->comm, v, &missing, 1);
-    if (!missing)
-        return;
-    p->transport->destroy(p);
-    p->transport = redist_priv_transport_of(REDIST_POINT_TO_POINT);
+    enum { MISSING, TOO_LARGE, LACKS };
+    redist_method next;
+    int64_t lacks[LACKS];
+    for (;;) {
+        lacks[MISSING] = p->transport->open != NULL && p->transport->open(p) != REDIST_OK;
+        lacks[TOO_LARGE] = !lacks[MISSING] && !redist_priv_fits(p);
+        next = redist_priv_substitute(p->transport->method);
+        if (redist_priv_agree(p->comm, v, lacks, LACKS) != REDIST_OK || next == REDIST_AUTO ||
+            !(lacks[MISSING] || (lacks[TOO_LARGE] && p->options.method == REDIST_AUTO)) ||
+            !redist_priv_is_sound(p, next))
+            return;
+        p->transport->destroy(p);
+        p->transport = redist_priv_transport_of((int)next);
+    }
 }
 
 REDIST_API void redist_priv_allocate(redist_plan *p, char **memory, int64_t bytes, redist_priv_verdict *v)
@@ -2404,7 +2636,7 @@ REDIST_API int redist_priv_plan_make(redist_plan *p, redist_priv_verdict *v)
         redist_priv_gather_facts(p, facts);
     if (redist_priv_agree(p->comm, v, facts, REDIST_PRIV_FACTS) != REDIST_OK)
         return v->code;
-    redist_priv_choose(p, facts);
+    redist_priv_choose_method(p, facts);
     redist_priv_open_transport(p, v);
     redist_priv_stage(p, v);
     if (v->code == REDIST_OK)
@@ -2581,6 +2813,7 @@ REDIST_API int redist_plan_free(redist_plan **plan)
 
 REDIST_API int redist_plan_stats(const redist_plan *p, redist_stats *stats)
 {
+    int k;
     if (p == NULL || stats == NULL)
         return REDIST_ERR_ARGUMENT;
     memset(stats, 0, sizeof *stats);
@@ -2591,8 +2824,10 @@ REDIST_API int redist_plan_stats(const redist_plan *p, redist_stats *stats)
     stats->bytes_received = p->side[REDIST_PRIV_TO].bytes;
     stats->bytes_kept = p->kept.elements * p->element_bytes * p->arrays;
     stats->buffer_bytes = redist_priv_buffer_bytes(p);
-    stats->steps = p->steps > 0 ? p->steps : 1;
-    stats->phases = 1;
+    stats->steps = (int)redist_priv_max(p->steps, 1);
+    stats->phases = (int)redist_priv_max(p->phases, 1);
+    for (k = 0; k < p->phases; k++)
+        stats->buffer_bytes += redist_priv_buffer_bytes(p->phase[k]);
     return REDIST_OK;
 }
 

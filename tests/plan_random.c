@@ -15,6 +15,7 @@ static const setting settings[] = {
     {"alltoallw", REDIST_ALLTOALLW, 0, 0},
     {"point to point", REDIST_POINT_TO_POINT, 0, 0},
     {"scheduled", REDIST_SCHEDULED, 0, 0},
+    {"multiphase", REDIST_MULTIPHASE, 0, 1},
     {"automatic", REDIST_AUTO, 0, 1},
     {"shared", REDIST_SHARED, 0, 1},
     {"shared on nodes of 2", REDIST_SHARED, 2, 1},
