@@ -333,10 +333,10 @@ REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank);
        axis      * | block@procs | cyclic@procs | cyclic(block)@procs | balanced@procs | cuts(0, cut, ..., extent)
                  followed by any of
                  from coordinate                          redist_starting_at
-                 [start:count:step of extent]             redist_section of an axis of `extent` indices; :step is 1 if left out
+                 [start:count:step of extent]             redist_section of `extent` indices; :step is 1 if absent
                  halo(low, high)                          redist_with_halo; halo(width) for both sides
                  extent(allocated)                        redist_with_extent
-       option    axes(stored, ...)                        axis d shows axis stored[d] of the array as built (redist_permuted)
+       option    axes(stored, ...)                        redist_permuted: axis d is the array's axis stored[d]
                  transposed                               the same, in reversed order
                  grid row-major | grid column-major       redist_grid_order
                  memory row-major | memory column-major   redist_memory_order
@@ -356,7 +356,7 @@ REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file);
    REDIST_ERR_ARGUMENT: NULL, or storage is not aligned. REDIST_ERR_LAYOUT: the text is none of the language; the
    sentence begins with the place, `column 14: expected '@' and the number of processes, found 'x'`, columns counted in
    bytes from 1. REDIST_ERR_MEMORY: storage is too small; the sentence tells what is needed. Else what
-   redist_layout_explain says. The layout is written whatever happens; redist_layout_check refuses it after a failure. */
+   redist_layout_explain says. The layout is written in any case; redist_layout_check refuses it after a failure. */
 REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage, size_t storage_bytes,
                                    char *message, size_t message_size);
 
@@ -1432,7 +1432,7 @@ REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file)
     return REDIST_OK;
 }
 
-/* ------------------------------------------------------------------------------ layouts and views: reading text (bodies) */
+/* ------------------------------------------------------------------------ layouts and views: reading text (bodies) */
 
 /* A text that is being read. After the first mistake nothing more is read. */
 typedef struct {
