@@ -148,7 +148,87 @@ test_fft3d() {
     expect 0 '^usage' 1 fft3d --help
 }
 
+# picture RECTANGLES PATTERN ARGUMENT...: well-formed SVG with so many rectangles, and a line that matches
+picture() {
+    rectangles=$1 pattern=$2
+    shift 2
+    "$BUILD/draw" "$@" >"$work/picture.svg" 2>"$work/output" && [ "$(tail -n 1 "$work/picture.svg")" = '</svg>' ] &&
+        [ "$(grep -c '<rect ' "$work/picture.svg")" -eq "$rectangles" ] && grep -q -e "$pattern" "$work/picture.svg" &&
+        { ! command -v xmllint >/dev/null || xmllint --noout "$work/picture.svg" >"$work/output" 2>&1; }
+    case_of $? "draw $*: fails, is no XML, has $(grep -c '<rect ' "$work/picture.svg") rectangles, not $rectangles, or no '$pattern'"
+}
+
+# Rectangles: the page's 1, each block's 1, and in a table 1 for every cell that holds something, its headings included.
+test_draw() {
+    rows='12x12: block@3, *' columns='12x12: *, block@3'
+    picture 4 '>12x12: block@3, \*<' "$rows"
+    picture 7 '48 of 144 elements stay' --array "$rows" "$columns"
+    picture 17 '>16</text>' --matrix "$rows" "$columns"
+    picture 13 'step 2<' --schedule "$rows" "$columns"
+    picture 35 ' 48 stay, 96 move in 6 messages, .*; 3 steps' "$rows" "$columns"
+    picture 109 '72 of 288 elements stay' --relabel --array '18x16: block@3, block@4' '18x16: cyclic(3)@3, cyclic(2)@4'
+    picture 109 '24 of 288 elements stay' --relabel --array '18x16: block@3, block@4' '18x16: cyclic(3)@3, cyclic(2)@4'
+    picture 49 '12 of 36 elements stay' '36: cyclic@4' --array '36: CYCLIC(3) @ 4'
+    picture 106 '>99</text>' '300: cyclic(3)@200 [0:300 of 600]'
+    picture 7 '^<text .*>9</text>' --axes 2,0 --at 0,1,0 '4x2x6: block@2, block@2, block@5; from rank 2'
+    picture 3 '>1000000: block@2<' '1000000: block@2'
+    picture 9 '>7</text>' '2x9: block@2, cuts(0,1,9); ranks 7,200,0,3' '2x9: block@2, cuts(0,1,9); ranks 7,200,0,3' --array
+}
+
+test_draw_mistakes() {
+    expect 1 "draw: column 15: expected '@'" 1 draw '100x80: block x'
+    grep -q '^ \{18\}^$' "$work/output" && grep -q '^    100x80: block x$' "$work/output"
+    case_of $? 'draw: no caret below column 15'
+    expect 1 'draw: axis 0: the number of processes is 0' 1 draw '7: block@0'
+    expect 1 'draw: the source view and the destination view differ in shape' 1 draw '7: *' '8: *'
+    expect 1 'which layout' 1 draw
+    expect 1 'more than two layouts' 1 draw '7: *' '7: *' '7: *'
+    expect 1 'too many ranks' 1 draw '1000: block@1000'
+    expect 1 'too many blocks' 1 draw '9999: cyclic@2'
+    expect 1 'too many blocks' 1 draw '400x400: cyclic@2, cyclic@2'
+    expect 1 'too many elements' 1 draw '1000001: *'
+    expect 1 'too many elements' 1 draw '2000: cyclic(4)@2'
+    expect 1 'need two layouts' 1 draw '7: *' --schedule
+    expect 1 'the array is empty' 1 draw '0: *'
+    expect 1 'outside the array' 1 draw '3x4: *, *' --at 0,4
+    for axes in 2 1,1 -1 0,9999999999; do
+        expect 1 'axes needs' 1 draw --axes "$axes" '3x4: *, *'
+    done
+    for bad in --fast --axes '--axes x' '--axes 1,' '--at' '--at 0;1'; do
+        expect 2 "unknown or incomplete option '${bad%% *}'" 1 draw '3x4: *, *' $bad
+    done
+    expect 0 '^usage' 1 draw --help
+}
+
+test_relabel() {
+    for options in '1' '2 --n 20 --steps 3' '3 --n 3' '4' '4 --n 7 --block 7 --steps 0' '5 --n 23 --block 1'; do
+        expect 0 'unchanged: the same solution' ${options%% *} relabel $(echo "$options" | cut -s -d ' ' -f 2-)
+    done
+    expect 0 'block k is on rank 0 2 1 3' 4 relabel --n 16
+    expect 1 'relabel: there must be at least as many rows' 4 relabel --n 3
+    expect 2 'relabel: --n needs an integer' 2 relabel --n 0
+    expect 2 "unknown option '--fast'" 3 relabel --fast 1
+    expect 0 '^usage' 2 relabel --help
+}
+
+test_advise() {
+    for options in '1' '2 --n 31 --block 4' '3 --n 2 --block 64' '4 --repetitions 0'; do
+        expect 0 'rotate and reshape .*: right' ${options%% *} advise $(echo "$options" | cut -s -d ' ' -f 2-)
+        ! grep -q WRONG "$work/output"
+        case_of $? 'advise: something is wrong'
+    done
+    expect 0 'product back to 1x4: right' 4 advise --n 40 --block 3
+    expect 2 'advise: --block needs an integer' 2 advise --block 0
+    expect 0 '^usage' 2 advise --help
+}
+
 skip hello || test_hello
+if ! skip draw; then
+    test_draw
+    test_draw_mistakes
+fi
+skip relabel || test_relabel
+skip advise || test_advise
 if ! skip adi; then
     test_adi_solution
     test_adi_same
