@@ -2457,6 +2457,7 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
 
 /* ---------------------------------------------------------------------- on paper: relabelling and advice (bodies) */
 
+/* Up to so many places, or coordinates of an axis, are assigned exactly; how many bids per row are tried first. */
 enum { REDIST_PRIV_EXACT_PLACES = 1024, REDIST_PRIV_BIDS = 16 };
 
 /* Rows, each to be given a column of its own so that the sum of weight[row * columns + column] is largest; weights >= 0
