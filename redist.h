@@ -3968,6 +3968,7 @@ REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, i
 
 /* ---------------------------------------------------------------------- on paper: relabelling and advice (bodies) */
 
+/* Up to so many places, or coordinates of an axis, are assigned exactly; how many bids per row are tried first. */
 enum { REDIST_PRIV_EXACT_PLACES = 1024, REDIST_PRIV_BIDS = 16 };
 
 /* Rows, each to be given a column of its own so that the sum of weight[row * columns + column] is largest; weights >= 0
@@ -4297,49 +4298,57 @@ REDIST_API int redist_priv_choose_exactly(redist_priv_relabelling *r)
     return code;
 }
 
-/* Matches the coordinates of two axes in order, each with the one that it shares most with of those left: match[to's
-   processes] receives coordinates of `from`, or -1. */
-REDIST_API int redist_priv_match_greedily(const redist_axis *from, const redist_axis *to, int *match)
+/* In order, each coordinate of `rows` takes the one of `columns` that it shares most with of those left. */
+REDIST_API int redist_priv_match_in_turn(const redist_axis *rows, const redist_axis *columns, int *column_of)
 {
-    char *taken = (char *)REDIST_MALLOC((size_t)from->procs);
+    char *taken = (char *)REDIST_MALLOC((size_t)columns->procs);
     redist_priv_partners p;
     int64_t k, best;
     int c, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     if (taken != NULL)
-        memset(taken, 0, (size_t)from->procs);
-    for (c = 0; c < to->procs && code == REDIST_OK; c++) {
-        code = redist_priv_partners_of(to, c, REDIST_PRIV_TO, from, &p);
+        memset(taken, 0, (size_t)columns->procs);
+    for (c = 0; c < rows->procs && code == REDIST_OK; c++) {
+        code = redist_priv_partners_of(rows, c, REDIST_PRIV_TO, columns, &p);
         for (k = 0, best = -1; code == REDIST_OK && k < p.peers; k++)
             if (!taken[p.coord[k]] && (best < 0 || p.runs[k].elements > p.runs[best].elements))
                 best = k;
-        match[c] = best < 0 ? -1 : p.coord[best];
+        column_of[c] = best < 0 ? -1 : p.coord[best];
         if (best >= 0)
-            taken[match[c]] = 1;
+            taken[column_of[c]] = 1;
         redist_priv_partners_free(&p);
     }
     REDIST_FREE(taken);
     return code;
 }
 
-/* Matches the coordinates of two axes; the fewer ones, which must be the rows, all find a partner. */
+REDIST_API int redist_priv_match_exactly(const redist_axis *rows, const redist_axis *columns, int *column_of)
+{
+    int64_t *table = redist_priv_axis_table(columns, rows);
+    int code = REDIST_ERR_MEMORY;
+    if (table != NULL)
+        code = redist_priv_assign(rows->procs, columns->procs, table, column_of);
+    REDIST_FREE(table);
+    return code;
+}
+
+/* Matches the coordinates of two axes, the side with fewer choosing: match[to's processes] receives coordinates of
+   `from`, or -1. */
 REDIST_API int redist_priv_match_axis(const redist_axis *from, const redist_axis *to, int *match)
 {
     const int few = from->procs < to->procs;
-    const int rows = few ? from->procs : to->procs, columns = few ? to->procs : from->procs;
-    int64_t *table;
-    int k, *column_of, code = REDIST_ERR_MEMORY;
-    if (columns > REDIST_PRIV_EXACT_PLACES)
-        return redist_priv_match_greedily(from, to, match);
-    table = few ? redist_priv_axis_table(to, from) : redist_priv_axis_table(from, to);
-    column_of = (int *)REDIST_MALLOC((size_t)rows * sizeof *column_of);
-    if (table != NULL && column_of != NULL)
-        code = redist_priv_assign(rows, columns, table, column_of);
+    const redist_axis *rows = few ? from : to, *columns = few ? to : from;
+    int *column_of = (int *)REDIST_MALLOC((size_t)rows->procs * sizeof *column_of);
+    int k, code = REDIST_ERR_MEMORY;
+    if (column_of != NULL && columns->procs > REDIST_PRIV_EXACT_PLACES)
+        code = redist_priv_match_in_turn(rows, columns, column_of);
+    else if (column_of != NULL)
+        code = redist_priv_match_exactly(rows, columns, column_of);
     for (k = 0; k < to->procs; k++)
         match[k] = -1;
-    for (k = 0; k < rows && code == REDIST_OK; k++)
-        match[few ? column_of[k] : k] = few ? k : column_of[k];
+    for (k = 0; k < rows->procs && code == REDIST_OK; k++)
+        if (column_of[k] >= 0)
+            match[few ? column_of[k] : k] = few ? k : column_of[k];
     REDIST_FREE(column_of);
-    REDIST_FREE(table);
     return code;
 }
 

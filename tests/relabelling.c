@@ -428,6 +428,55 @@ static void check_1024_places(void)
     check_line(&v, redist_block_cyclic(cuts[1024], 50, 1024), redist_cuts(cuts, 1024), "1024 ranks to uneven cuts");
 }
 
+/* Blocks of two sizes dealt out over many ranks: everybody has something of everything. */
+static void check_dense(test_random *r, int number)
+{
+    int64_t n = test_between(r, 1000, 20000), block = test_between(r, 1, 30), to_block = test_between(r, 1, 30);
+    int sources = (int)test_between(r, 10, 100), places = (int)test_between(r, 10, 100);
+    volumes v = count_line(n, block, sources, NULL, to_block, places);
+    char what[80];
+    snprintf(what, sizeof what, "dense pair %d: %d ranks to %d", number, sources, places);
+    check_line(&v, redist_block_cyclic(n, block, sources), redist_block_cyclic(n, to_block, places), what);
+}
+
+static void draw_cuts(test_random *r, int procs, int64_t widest, int64_t *cuts)
+{
+    cuts[0] = 0;
+    for (int k = 0; k < procs; k++)
+        cuts[k + 1] = cuts[k] + test_between(r, 0, widest);
+}
+
+static int compare_widths(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Uneven rows to uneven columns share the products of their widths: the most is kept with the widest on the widest (the
+   rearrangement inequality). Everybody wants the same ranks, so this is hard to solve. */
+static void check_rows_to_columns(test_random *r, int procs, int64_t widest, int first_rank)
+{
+    static int64_t rows[1025], columns[1025], heights[1024], widths[1024];
+    int64_t most = 0;
+    int ranks[MOST];
+    redist_layout from, to;
+    draw_cuts(r, procs, widest, rows);
+    draw_cuts(r, procs, widest, columns);
+    from = redist_layout_2d(redist_cuts(rows, procs), redist_whole(columns[procs]));
+    to = redist_from_rank(redist_layout_2d(redist_whole(rows[procs]), redist_cuts(columns, procs)), first_rank);
+    for (int k = 0; k < procs; k++) {
+        heights[k] = rows[k + 1] - rows[k];
+        widths[k] = columns[k + 1] - columns[k];
+    }
+    qsort(heights, (size_t)procs, sizeof *heights, compare_widths);
+    qsort(widths, (size_t)procs, sizeof *widths, compare_widths);
+    for (int k = 0; k < procs; k++)
+        most += heights[k] * widths[k];
+    test_case(redist_relabel(&from, &to, ranks) == REDIST_OK && library_keeps(&from, &to, ranks) == most,
+              "%d uneven rows to columns on ranks from %d on: keeps %lld of %lld", procs, first_rank,
+              (long long)library_keeps(&from, &to, ranks), (long long)most);
+}
+
 /* Beyond 1,024 places what is reached is what the axes reach alone. */
 static void check_beyond(void)
 {
@@ -444,6 +493,43 @@ static void check_beyond(void)
     to = redist_layout_2d(redist_cyclic(20 * 40, 40), redist_block_cyclic(80 * 40, 2, 40));
     test_case(redist_relabel(&from, &to, ranks) == REDIST_OK && library_keeps(&from, &to, ranks) == most,
               "1600 places: Kalns' bound on both axes, %lld", (long long)library_keeps(&from, &to, ranks));
+}
+
+/* Coordinates that take their best in turn: mostly good, but place 0 here would take what place 1 needs. */
+static void check_in_turn(void)
+{
+    static int64_t before[1101], after[1101];
+    static int backwards[1100];
+    redist_layout from, to;
+    int ranks[1100] = { 0 }, same, alone;
+    for (int k = 1; k <= 1100; k++) {
+        before[k] = 10 * k;
+        after[k] = k < 1100 ? 10 * k + 1 : 10 * k;
+        backwards[k - 1] = 1100 - k;
+    }
+    from = redist_layout_1d(redist_cuts(before, 1100));
+    to = redist_on_ranks(redist_layout_1d(redist_cuts(after, 1100)), backwards);
+    test_case(redist_relabel(&from, &to, ranks) == REDIST_OK && library_keeps(&from, &to, ranks) == 11000 - 1099,
+              "1100 places a little further on: keep %lld", (long long)library_keeps(&from, &to, ranks));
+
+    for (int k = 1; k <= 1100; k++)
+        before[k] = after[k] = 200 * k;
+    before[1] = 5;
+    after[1] = 11;
+    from = redist_layout_1d(redist_cuts(before, 1100));
+    to = redist_layout_1d(redist_cuts(after, 1100));
+    same = redist_relabel(&from, &to, ranks) == REDIST_OK;
+    for (int k = 0; k < 1100 && same; k++)
+        same = ranks[k] == k;
+    test_case(same, "1100 places, best as numbered: unchanged");
+
+    from = redist_from_rank(redist_layout_1d(redist_whole(before[1100])), 5000);
+    after[3] = after[2] + 399;
+    to = redist_layout_1d(redist_cuts(after, 1100));
+    alone = redist_relabel(&from, &to, ranks) == REDIST_OK;
+    for (int k = 0; k < 1100 && alone; k++)
+        alone = ranks[k] == (k == 2 ? 5000 : k);
+    test_case(alone, "one rank to 1100: the widest place stays on it, the others as numbered");
 }
 
 static void check_never_worse(int number, redist_layout from, redist_layout to)
@@ -471,6 +557,7 @@ static void check_huge(void)
 {
     const int64_t n = (INT64_C(1) << 62) - 1, half = INT64_C(1) << 61;
     const int backwards[3] = { 2, 1, 0 };
+    const int64_t third[8] = { 0, 0, 0, half, half, half, half, half };
     redist_layout from = redist_layout_1d(redist_balanced(n, 3)), to = redist_on_ranks(from, backwards);
     int ranks[8];
     test_case(redist_relabel(&from, &to, ranks) == REDIST_OK && ranks[0] == 0 && ranks[1] == 1 && ranks[2] == 2 &&
@@ -481,6 +568,9 @@ static void check_huge(void)
     from = redist_from_rank(redist_layout_1d(redist_whole(n)), 6);
     test_case(redist_relabel(&from, &to, ranks) == REDIST_OK && ranks[0] == 6 && library_keeps(&from, &to, ranks) == n / 4 + 1,
               "2^62 - 1 elements of one rank to four others");
+    from = redist_from_rank(redist_layout_1d(redist_whole(half)), 100);
+    to = redist_layout_1d(redist_cuts(third, 7));
+    test_case(redist_relabel(&from, &to, ranks) == REDIST_OK && ranks[2] == 100, "2^61 elements of one rank to the third of seven");
 }
 
 static void check_empty(void)
@@ -558,7 +648,15 @@ int main(void)
     }
     check_source();
     check_1024_places();
+    for (int k = 0; k < 100; k++)
+        check_dense(&r, k);
+    for (int procs = 2; procs <= 512; procs *= 2)
+        for (int64_t widest = 3; widest <= 30000; widest *= 100) {
+            check_rows_to_columns(&r, procs, widest, 0);
+            check_rows_to_columns(&r, procs, widest, procs / 2);
+        }
     check_beyond();
+    check_in_turn();
     for (int k = 0; k < 12; k++) {
         redist_layout from = draw_grid(&r);
         check_never_worse(k, from, draw_grid(&r));
