@@ -3004,7 +3004,7 @@ REDIST_API int64_t redist_priv_shared_by(const redist_layout *from, const int *f
     int d;
     for (d = 0; d < from->ndim && volume > 0; d++) {
         shared = redist_priv_shared(&from->dim[d].axis, from_coords[d], &to->dim[d].axis, to_coords[d]);
-        volume = shared < 0 ? -1 : volume * shared;
+        volume = shared < 0 ? -1 : redist_priv_product(volume, shared, REDIST_PRIV_MAX_ELEMENTS);
     }
     return volume;
 }
@@ -3095,7 +3095,7 @@ REDIST_API int redist_priv_add_place(redist_priv_side_traffic *t, const redist_l
             return REDIST_ERR_MEMORY;
     }
     for (d = 0; d < mine->ndim; d++) {
-        elements *= redist_count(&mine->dim[d].axis, coords[d]);
+        elements = redist_priv_product(elements, redist_count(&mine->dim[d].axis, coords[d]), REDIST_PRIV_MAX_ELEMENTS);
         messages *= degree[d][coords[d]];
     }
     messages -= kept > 0;
@@ -3138,7 +3138,7 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
         return code;
     traffic->total = 1;
     for (d = 0; d < from->ndim; d++)
-        traffic->total *= from->dim[d].axis.count;
+        traffic->total = redist_priv_product(traffic->total, from->dim[d].axis.count, REDIST_PRIV_MAX_ELEMENTS);
     traffic->kept = sent.kept;
     traffic->moved = traffic->total - sent.kept;
     traffic->messages = sent.messages;
@@ -5003,7 +5003,7 @@ REDIST_API int redist_priv_check_arrays(const redist_layout *layout, const void 
         int64_t owned = 1;
         redist_priv_coords_of_place(layout, place, coords);
         for (d = 0; d < layout->ndim; d++)
-            owned *= redist_count(&layout->dim[d].axis, coords[d]);
+            owned = redist_priv_product(owned, redist_count(&layout->dim[d].axis, coords[d]), REDIST_PRIV_MAX_ELEMENTS);
         if (owned > 0 && arrays[place] == NULL)
             return REDIST_ERR_ARGUMENT;
         if (redist_priv_extent_fault(layout, coords).kind != REDIST_PRIV_NO_FAULT)

@@ -732,7 +732,7 @@ REDIST_API int redist_priv_open_side(redist_plan *p, int own)
         return REDIST_OK;
     s->owned = 1;
     for (d = 0; d < layout->ndim; d++)
-        s->owned *= redist_count(&layout->dim[d].axis, coords[d]);
+        s->owned = redist_priv_product(s->owned, redist_count(&layout->dim[d].axis, coords[d]), REDIST_PRIV_MAX_ELEMENTS);
     s->storage = redist_priv_storage_at(layout, coords);
     s->array_bytes = s->storage.size * p->element_bytes;
     s->streams = redist_priv_streams(s->array_bytes * p->arrays);

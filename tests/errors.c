@@ -381,8 +381,22 @@ static void check_strerror(void)
         test_case(redist_strerror(unknown[k]) != NULL && strlen(redist_strerror(unknown[k])) > 0, "text of code %d", unknown[k]);
 }
 
+/* Long axes around one of no length make no elements, and no overflow. */
+static void check_long_and_empty(void)
+{
+    const int64_t n = INT64_C(1) << 32;
+    redist_layout x = redist_layout_3d(redist_block(n, 4), redist_block(n, 4), redist_whole(0));
+    redist_layout y = redist_layout_3d(redist_cyclic(n, 2), redist_block(n, 8), redist_whole(0));
+    redist_traffic t;
+    memset(&t, 1, sizeof t);
+    test_case(redist_traffic_between(&x, &y, &t) == REDIST_OK && t.total == 0 && t.kept == 0 && t.moved == 0 && t.messages == 0 &&
+                  redist_volume(&x, 0, &y, 0) == 0,
+              "an empty array of long axes: %lld elements", (long long)t.total);
+}
+
 int main(void)
 {
+    check_long_and_empty();
     expect_bad_axes();
     expect_bad_dimensions();
     expect_bad_storage();
