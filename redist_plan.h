@@ -159,7 +159,9 @@ REDIST_API int redist_plan_free(redist_plan **plan);
 /* What one execution does on this rank. Local. REDIST_ERR_ARGUMENT. */
 REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
 
-/* Rank 0 writes one report for all ranks to file, which the others may pass as NULL. Collective.
+/* Rank 0 writes one report for all ranks to file, which the others may pass as NULL: the layouts (redist_layout_parse
+   reads them), the method and why, messages, bytes, staging memory, steps, phases, and the time that redist_cost_of
+   predicts, with options.cost or redist_calibrate's, beside the fastest execution so far. Collective.
    REDIST_ERR_ARGUMENT, _MPI. */
 REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
 
@@ -401,6 +403,8 @@ struct redist_plan {
     redist_priv_segment node;     /* REDIST_SHARED */
     int64_t ring_bytes, offers;   /* shared staging memory; where in the segment this rank's offers lie */
     int polls;
+    int64_t executions;           /* completed */
+    double began, fastest;        /* when the execution at work began; seconds that one took on this rank */
     double seconds[REDIST_PRIV_METHODS]; /* REDIST_MEASURE: of one execution on the slowest rank; 0: not tried */
 };
 
@@ -622,6 +626,9 @@ REDIST_API void redist_priv_check_options(redist_plan *p, redist_priv_verdict *v
         redist_priv_fail(v, REDIST_ERR_ARGUMENT,
                          "rank %d: options.arrays is %d, max_buffer %" PRId64 ", node_ranks %d, must be at least 0",
                          p->rank, o->arrays, o->max_buffer, o->node_ranks);
+    if (!redist_priv_is_cost(&o->cost))
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: options.cost is %g seconds per message, %g per byte", p->rank,
+                         o->cost.per_message, o->cost.per_byte);
     if (o->arrays > 1 && (o->from != NULL || o->to != NULL))
         redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: fixed arrays go with one array, but options.arrays is %d",
                          p->rank, o->arrays);
@@ -2222,15 +2229,22 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
 
 /* -------------------------------------------------------------------------------------- REDIST_MULTIPHASE (private) */
 
+/* What messages and bytes cost here: as the options say, or measured once. Collective. */
+REDIST_API int redist_priv_know_cost(redist_plan *p)
+{
+    if (p->options.cost.per_message + p->options.cost.per_byte > 0)
+        return REDIST_OK;
+    return redist_calibrate(p->comm, &p->options.cost);
+}
+
 /* The route: p->between[phases - 1]. The same on all ranks, which agreed on layouts and cost. Collective. */
 REDIST_API int redist_priv_find_route(redist_plan *p)
 {
-    redist_cost cost = p->options.cost;
-    int stops, code = REDIST_OK;
-    if (!(cost.per_message > 0 || cost.per_byte > 0))
-        code = redist_calibrate(p->comm, &cost);
+    redist_cost cost;
+    int stops, code = redist_priv_know_cost(p);
     if (code != REDIST_OK)
         return code;
+    cost = p->options.cost;
     cost.per_byte *= (double)(p->element_bytes * p->arrays);
     stops = redist_phases(&p->from, &p->to, &cost, REDIST_PRIV_MOST_PHASES - 1, p->between);
     p->phases = stops < 0 ? 0 : stops + 1;
@@ -2299,6 +2313,14 @@ REDIST_API int redist_priv_multiphase_create(redist_plan *p)
     return REDIST_OK;
 }
 
+/* Begins an execution, whose arrays are known. */
+REDIST_API int redist_priv_begin(redist_plan *p)
+{
+    p->active = 1;
+    p->began = MPI_Wtime();
+    return p->transport->start(p);
+}
+
 /* Starts the phase at hand: from the arrays of the one before to those of the next. */
 REDIST_API int redist_priv_start_phase(redist_plan *p)
 {
@@ -2310,8 +2332,7 @@ REDIST_API int redist_priv_start_phase(redist_plan *p)
         phase->pointers[p->arrays + a] =
             last ? p->pointers[p->arrays + a] : p->between_arrays[!(k % 2)] + a * p->between_bytes[!(k % 2)];
     }
-    phase->active = 1;
-    return phase->transport->start(phase);
+    return redist_priv_begin(phase);
 }
 
 REDIST_API int redist_priv_multiphase_start(redist_plan *p)
@@ -2754,13 +2775,21 @@ REDIST_API int redist_start_many(redist_plan *p, const void *const *from, void *
         p->pointers[a] = from[a];
         p->pointers[p->arrays + a] = to[a];
     }
-    p->active = 1;
-    return p->transport->start(p);
+    return redist_priv_begin(p);
 }
 
 REDIST_API int redist_start(redist_plan *p, const void *from, void *to)
 {
     return p == NULL || p->arrays != 1 ? REDIST_ERR_ARGUMENT : redist_start_many(p, &from, &to);
+}
+
+/* Ends an execution, and remembers the fastest. */
+REDIST_API void redist_priv_finish(redist_plan *p)
+{
+    const double seconds = MPI_Wtime() - p->began;
+    p->fastest = p->executions == 0 || seconds < p->fastest ? seconds : p->fastest;
+    p->executions++;
+    p->active = 0;
 }
 
 REDIST_API int redist_test(redist_plan *p, int *done)
@@ -2772,7 +2801,8 @@ REDIST_API int redist_test(redist_plan *p, int *done)
     if (!p->active)
         return REDIST_ERR_BUSY;
     code = p->transport->test(p, done);
-    p->active = !*done;
+    if (code == REDIST_OK && *done)
+        redist_priv_finish(p);
     return code;
 }
 
@@ -2849,38 +2879,80 @@ REDIST_API const char *redist_priv_why(const redist_plan *p)
     return p->options.effort == REDIST_MEASURE ? "the fastest measured" : "by estimate";
 }
 
+/* What a report says of all ranks: sums, or maxima. */
+enum {
+    REDIST_PRIV_SUM_SENDS,
+    REDIST_PRIV_SUM_SENT,
+    REDIST_PRIV_SUM_KEPT,
+    REDIST_PRIV_SUM_BUFFER,
+    REDIST_PRIV_SUM_RECEIVES,
+    REDIST_PRIV_SUM_NANOSECONDS,
+    REDIST_PRIV_SUMS
+};
+
+/* Gathers what all ranks have to say. Collective. */
+REDIST_API int redist_priv_gather_report(redist_plan *p, const redist_stats *stats, int64_t *sum, int64_t *most)
+{
+    int64_t mine[REDIST_PRIV_SUMS];
+    int code;
+    mine[REDIST_PRIV_SUM_SENDS] = stats->sends;
+    mine[REDIST_PRIV_SUM_SENT] = stats->bytes_sent;
+    mine[REDIST_PRIV_SUM_KEPT] = stats->bytes_kept;
+    mine[REDIST_PRIV_SUM_BUFFER] = stats->buffer_bytes;
+    mine[REDIST_PRIV_SUM_RECEIVES] = stats->receives;
+    mine[REDIST_PRIV_SUM_NANOSECONDS] = (int64_t)(p->fastest * 1e9);
+    code = redist_priv_reduce(p->comm, mine, sum, REDIST_PRIV_SUMS, MPI_SUM);
+    return code == REDIST_OK ? redist_priv_reduce(p->comm, mine, most, REDIST_PRIV_SUMS, MPI_MAX) : code;
+}
+
+REDIST_API void redist_priv_print_method(const redist_plan *p, FILE *file)
+{
+    int k;
+    fprintf(file, "  method    %s, %s\n", p->transport->name, redist_priv_why(p));
+    for (k = 0; k < REDIST_PRIV_METHODS; k++)
+        if (p->seconds[k] > 0)
+            fprintf(file, "            %-22s %.3g s\n", redist_priv_transport_of(k)->name, p->seconds[k]);
+    for (k = 0; k < p->phases; k++) {
+        fprintf(file, "  phase %d   %s to ", k + 1, p->phase[k]->transport->name);
+        redist_layout_print(redist_priv_stage_layout(p, k + 1), file);
+    }
+}
+
+REDIST_API void redist_priv_print_times(const redist_plan *p, double measured, FILE *file)
+{
+    const double predicted = redist_cost_of(&p->from, &p->to, p->element_bytes * p->arrays, &p->options.cost);
+    fprintf(file, "  time      %.3g s predicted for direct messages (%.3g s each, %.3g s per byte)", predicted,
+            p->options.cost.per_message, p->options.cost.per_byte);
+    if (p->executions > 0)
+        fprintf(file, ", %.3g s the fastest of %" PRId64, measured, p->executions);
+    fprintf(file, "\n");
+}
+
 REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
 {
-    enum { SENDS, SENT, KEPT, BUFFER, N };
     redist_stats stats;
-    int64_t mine[N], sum[N] = {0}, most[N] = {0};
-    int method, code = redist_plan_stats(p, &stats);
-    if (code != REDIST_OK || (p->rank == 0 && file == NULL))
-        code = REDIST_ERR_ARGUMENT;
+    int64_t sum[REDIST_PRIV_SUMS] = {0}, most[REDIST_PRIV_SUMS] = {0};
+    int code = redist_plan_stats(p, &stats);
     if (p == NULL)
         return code;
-    mine[SENDS] = stats.sends;
-    mine[SENT] = stats.bytes_sent;
-    mine[KEPT] = stats.bytes_kept;
-    mine[BUFFER] = stats.buffer_bytes;
-    if (redist_priv_reduce(p->comm, mine, sum, N, MPI_SUM) != REDIST_OK ||
-        redist_priv_reduce(p->comm, mine, most, N, MPI_MAX) != REDIST_OK)
+    if (redist_priv_gather_report(p, &stats, sum, most) != REDIST_OK || redist_priv_know_cost(p) != REDIST_OK)
         return REDIST_ERR_MPI;
-    if (p->rank != 0 || code != REDIST_OK)
-        return code;
-    fprintf(file, "redist plan on %d ranks, %d array%s of %" PRId64 "-byte elements\n  from     ", p->size, p->arrays,
+    if (p->rank != 0 || file == NULL)
+        return p->rank == 0 ? REDIST_ERR_ARGUMENT : REDIST_OK;
+    fprintf(file, "redist plan on %d ranks, %d array%s of %" PRId64 "-byte elements\n  from      ", p->size, p->arrays,
             p->arrays == 1 ? "" : "s", p->element_bytes);
     redist_layout_print(&p->from, file);
-    fprintf(file, "  to       ");
+    fprintf(file, "  to        ");
     redist_layout_print(&p->to, file);
-    fprintf(file, "  method   %s, %s\n", p->transport->name, redist_priv_why(p));
-    for (method = 0; method < REDIST_PRIV_METHODS; method++)
-        if (p->seconds[method] > 0)
-            fprintf(file, "           %-22s %.3g s\n", redist_priv_transport_of(method)->name, p->seconds[method]);
-    fprintf(file, "  messages %" PRId64 " in all, at most %" PRId64 " from one rank\n", sum[SENDS], most[SENDS]);
-    fprintf(file, "  bytes    %" PRId64 " moved, %" PRId64 " kept, at most %" PRId64 " sent by one rank\n", sum[SENT],
-            sum[KEPT], most[SENT]);
-    fprintf(file, "  staging  %" PRId64 " bytes in all, at most %" PRId64 " on one rank\n", sum[BUFFER], most[BUFFER]);
+    redist_priv_print_method(p, file);
+    fprintf(file, "  messages  %" PRId64 " in all, from one rank at most %" PRId64 ", to one rank at most %" PRId64 "\n",
+            sum[REDIST_PRIV_SUM_SENDS], most[REDIST_PRIV_SUM_SENDS], most[REDIST_PRIV_SUM_RECEIVES]);
+    fprintf(file, "  bytes     %" PRId64 " moved, %" PRId64 " kept, at most %" PRId64 " sent by one rank\n",
+            sum[REDIST_PRIV_SUM_SENT], sum[REDIST_PRIV_SUM_KEPT], most[REDIST_PRIV_SUM_SENT]);
+    fprintf(file, "  staging   %" PRId64 " bytes in all, at most %" PRId64 " on one rank\n", sum[REDIST_PRIV_SUM_BUFFER],
+            most[REDIST_PRIV_SUM_BUFFER]);
+    fprintf(file, "  steps     %d in %d phase%s\n", stats.steps, stats.phases, stats.phases == 1 ? "" : "s");
+    redist_priv_print_times(p, (double)most[REDIST_PRIV_SUM_NANOSECONDS] * 1e-9, file);
     return REDIST_OK;
 }
 
