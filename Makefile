@@ -9,6 +9,7 @@ MPICC   = $(call first,mpicc.mpich mpicc)
 MPIEXEC = $(call first,mpiexec.mpich mpiexec)
 CC      = cc
 CFLAGS  = -O3 -g
+TEST_CFLAGS = $(subst -O3,-O1,$(CFLAGS))
 BUILD   = build
 STRICT  = -std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
 HEADERS = redist.h redist_plan.h
@@ -44,8 +45,10 @@ check: examples $(TESTS:%=$(BUILD)/%)
 bench: $(BENCHES:%=$(BUILD)/%)
 	$(MPIEXEC) -n 2 $(BUILD)/methods --csv $(BUILD)/methods.csv
 	$(MPIEXEC) -n 2 $(BUILD)/small
+	$(MPIEXEC) -n 2 $(BUILD)/mappings
+	$(BUILD)/scale --csv $(BUILD)/scale.csv
 
-plots: $(BUILD)/methods
+plots: $(BUILD)/methods $(BUILD)/scale
 	@BUILD='$(BUILD)' MPIEXEC='$(MPIEXEC)' sh bench/plots.sh
 
 # A program whose library is absent is replaced by a file that says so.
@@ -55,15 +58,15 @@ $(BUILD)/$(1): $(2) $(HEADERS) $(wildcard $(dir $(2))*.h examples/*.h)
 	@rm -f $$@ $$@.skip
 	@if [ -z '$(PROBE_$(1))' ] || \
 	    echo '$(PROBE_$(1))' | $(MPICC) -x c -o $$@.probe - $(LIBS_$(1)) $(OPTIONAL_$(1)) 2>/dev/null; then \
-	    echo $(MPICC) $(2) && $(MPICC) $(STRICT) $(CFLAGS) -I. -o $$@ $(2) $(LIBS_$(1)) $(OPTIONAL_$(1)); \
+	    echo $(MPICC) $(2) && $(MPICC) $(STRICT) $(3) -I. -o $$@ $(2) $(LIBS_$(1)) $(OPTIONAL_$(1)); \
 	elif [ -n '$(OPTIONAL_$(1))' ]; then \
-	    echo $(MPICC) $(2) && $(MPICC) $(STRICT) $(CFLAGS) -I. -o $$@ $(2) $(LIBS_$(1)); \
+	    echo $(MPICC) $(2) && $(MPICC) $(STRICT) $(3) -I. -o $$@ $(2) $(LIBS_$(1)); \
 	else echo '$(2): skipped, no $(LIBS_$(1))' && echo 'it needs $(LIBS_$(1))' >$$@.skip; fi
 	@rm -f $$@.probe
 endef
-$(foreach p,$(EXAMPLES),$(eval $(call program,$(p),examples/$(p).c)))
-$(foreach p,$(TESTS),$(eval $(call program,$(p),tests/$(p).c)))
-$(foreach p,$(BENCHES),$(eval $(call program,$(p),bench/$(p).c)))
+$(foreach p,$(EXAMPLES),$(eval $(call program,$(p),examples/$(p).c,$(CFLAGS))))
+$(foreach p,$(TESTS),$(eval $(call program,$(p),tests/$(p).c,$(TEST_CFLAGS))))
+$(foreach p,$(BENCHES),$(eval $(call program,$(p),bench/$(p).c,$(CFLAGS))))
 
 clean:
 	rm -rf $(BUILD)
