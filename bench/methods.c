@@ -316,6 +316,8 @@ static const option_choice methods[] = {{"auto", REDIST_AUTO},
                                         {"alltoallv", REDIST_ALLTOALLV},
                                         {"alltoallw", REDIST_ALLTOALLW},
                                         {"point_to_point", REDIST_POINT_TO_POINT},
+                                        {"scheduled", REDIST_SCHEDULED},
+                                        {"multiphase", REDIST_MULTIPHASE},
                                         {"shared", REDIST_SHARED},
                                         {NULL, 0}};
 
@@ -734,6 +736,7 @@ static const contestant contestants[] = {
     {"alltoallv", REDIST_ALLTOALLV, 1, redist_prepare, redist_run, redist_finish},
     {"alltoallw", REDIST_ALLTOALLW, 1, redist_prepare, redist_run, redist_finish},
     {"point_to_point", REDIST_POINT_TO_POINT, 1, redist_prepare, redist_run, redist_finish},
+    {"scheduled", REDIST_SCHEDULED, 1, redist_prepare, redist_run, redist_finish},
     {"shared", REDIST_SHARED, 1, redist_prepare, redist_run, redist_finish},
     {"shared, arena", ARENA, 1, redist_prepare, redist_run, redist_finish},
     {"auto", REDIST_AUTO, 1, redist_prepare, redist_run, redist_finish},

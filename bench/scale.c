@@ -11,9 +11,9 @@
 #include "../examples/options.h"
 #include "bench.h"
 
-static memory_count memory;
-#define REDIST_MALLOC(bytes) counted_malloc(&memory, bytes)
-#define REDIST_FREE(pointer) counted_free(&memory, pointer)
+static memory_count tally;
+#define REDIST_MALLOC(bytes) counted_malloc(&tally, bytes)
+#define REDIST_FREE(pointer) counted_free(&tally, pointer)
 #include "redist.h"
 
 enum { ELEMENT = 8, SAMPLES = 4, REPETITIONS = 9, SIZES = 4, MOST_BETWEEN = 8 };
@@ -156,16 +156,16 @@ static void count_traffic(question *q)
 static price ask(void (*answer)(question *), question *q)
 {
     double times[REPETITIONS], begin = now();
-    int64_t k, held = memory.held;
+    int64_t k, held = tally.held;
     price p;
-    memory.most_held = held;
+    tally.most_held = held;
     for (k = 0; k < REPETITIONS && (k == 0 || now() - begin < 0.5); k++) {
         times[k] = now();
         answer(q);
         times[k] = now() - times[k];
     }
     p.seconds = lower_quartile(times, k);
-    p.bytes = memory.most_held - held;
+    p.bytes = tally.most_held - held;
     return p;
 }
 

@@ -148,6 +148,8 @@ static const option_choice methods[] = {{"auto", REDIST_AUTO},
                                         {"alltoallv", REDIST_ALLTOALLV},
                                         {"alltoallw", REDIST_ALLTOALLW},
                                         {"point_to_point", REDIST_POINT_TO_POINT},
+                                        {"scheduled", REDIST_SCHEDULED},
+                                        {"multiphase", REDIST_MULTIPHASE},
                                         {"shared", REDIST_SHARED},
                                         {NULL, 0}};
 

@@ -1,28 +1,8 @@
 /* redist tests: every error of a plan, made on one rank or on all: the same code everywhere, a sentence, no leak, and plans still work. MIT licence, see LICENSE. */
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t live_blocks, until_failure = -1;
-
-/* Fails at the allocation that until_failure counts down to. */
-static void *failing_malloc(size_t bytes)
-{
-    void *block = until_failure == 0 ? NULL : malloc(bytes);
-    if (until_failure >= 0)
-        until_failure--;
-    live_blocks += block != NULL;
-    return block;
-}
-
-static void counted_free(void *block)
-{
-    live_blocks -= block != NULL;
-    free(block);
-}
-
-#define REDIST_MALLOC failing_malloc
-#define REDIST_FREE counted_free
+#include "failing_malloc.h"
 
 #include "exchange.h"
 

@@ -1,24 +1,5 @@
 /* redist tests: renumbering the destination, against every permutation, a certificate and the papers. MIT licence, see LICENSE. */
-#include <stdlib.h>
-
-static long blocks_left = -1, live_blocks; /* allocations until one fails; -1: none does */
-
-static void *failing_malloc(size_t bytes)
-{
-    void *block = blocks_left == 0 ? NULL : malloc(bytes);
-    blocks_left -= blocks_left > 0;
-    live_blocks += block != NULL;
-    return block;
-}
-
-static void counted_free(void *block)
-{
-    live_blocks -= block != NULL;
-    free(block);
-}
-
-#define REDIST_MALLOC failing_malloc
-#define REDIST_FREE counted_free
+#include "failing_malloc.h"
 
 #include "serial.h"
 
@@ -592,9 +573,9 @@ static void check_no_memory(const redist_layout *from, const redist_layout *to, 
     int code = REDIST_ERR_MEMORY, good = 1, times = 0;
     for (int fails = 0; code == REDIST_ERR_MEMORY && fails < 100000; fails += 1 + fails / 16, times++) {
         ranks[0] = -7;
-        blocks_left = fails;
+        until_failure = fails;
         code = redist_relabel(from, to, ranks);
-        blocks_left = -1;
+        until_failure = -1;
         good = good && live_blocks == before && (code == REDIST_OK || ranks[0] == -7);
     }
     test_case(good && code == REDIST_OK && times > 5, "%s: memory fails %d times, then code %d", what, times - 1, code);
