@@ -109,9 +109,7 @@ static int execute(const problem *p, redist_plan *plan, const double *from, doub
     enum { TIMES = 5 };
     int code = REDIST_OK;
     for (int k = 0; k < TIMES && code == REDIST_OK; k++) {
-        double begin;
-        MPI_Barrier(MPI_COMM_WORLD);
-        begin = MPI_Wtime();
+        double begin = MPI_Wtime(); /* no barrier before it: where ranks outnumber cores it would burn their time */
         code = redist_execute(plan, from, to);
         begin = MPI_Wtime() - begin;
         *seconds = k == 0 || begin < *seconds ? begin : *seconds;
