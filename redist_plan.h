@@ -929,9 +929,12 @@ REDIST_API int64_t redist_priv_narrow(const redist_plan *p, redist_priv_message 
 /* Small messages travel with all arrays as one piece, others array by array. */
 REDIST_API int64_t redist_priv_pieces_of(const redist_plan *p, int own, const redist_priv_peer *peer, redist_priv_cutting c)
 {
-    redist_priv_message m = redist_priv_peer_message(p, own, peer->message);
+    redist_priv_message m;
     int64_t size[REDIST_MAX_DIMS];
-    return peer->bytes <= c.bytes ? 1 : p->arrays * redist_priv_cut(p, &m, c, size);
+    if (peer->bytes <= c.bytes)
+        return 1;
+    m = redist_priv_peer_message(p, own, peer->message);
+    return p->arrays * redist_priv_cut(p, &m, c, size);
 }
 
 REDIST_API redist_priv_piece redist_priv_piece_of(const redist_plan *p, int own, const redist_priv_peer *peer,
