@@ -1871,6 +1871,7 @@ typedef struct {
 } redist_priv_offer;
 
 enum { REDIST_PRIV_SLOTS = 4, REDIST_PRIV_LEAST_PIECE = 4096, REDIST_PRIV_WIDE = 1024 };
+enum { REDIST_PRIV_SHORT = 32768 };  /* bytes: the next execution need not wait until this one's message is unpacked */
 enum { REDIST_PRIV_WASTEFUL = 6 }; /* a sender that uses a sixth of the lines it reads packs them, wherever its arrays are */
 
 /* How the pieces of a slot are cut. */
@@ -2103,8 +2104,8 @@ REDIST_API int64_t redist_priv_plan_rings(redist_plan *p, redist_priv_slot *slot
         s->peer[k].link.waste = redist_priv_waste(p, &m);
         slot.ring = end;
         slot.piece_bytes = redist_priv_min(piece, redist_priv_round_up(s->peer[k].bytes, REDIST_PRIV_LINE));
-        slot.slots = s->peer[k].bytes <= piece ? 1 : REDIST_PRIV_SLOTS;
-        if (p->options.in_place && slot.slots > 1)
+        slot.slots = s->peer[k].bytes > piece ? REDIST_PRIV_SLOTS : s->peer[k].bytes > REDIST_PRIV_SHORT ? 1 : 2;
+        if (p->options.in_place && s->peer[k].bytes > piece)
             slot.slots = redist_priv_pieces_of(p, REDIST_PRIV_FROM, &s->peer[k], redist_priv_slot_cutting(slot.piece_bytes));
         end += slot.slots * slot.piece_bytes;
         if (slots != NULL)
