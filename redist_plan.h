@@ -2021,14 +2021,19 @@ REDIST_API int redist_priv_shared_test(redist_plan *p, int *done)
     return code;
 }
 
+/* Leaves the peers as they were, for a method that serves instead. */
 REDIST_API void redist_priv_shared_destroy(redist_plan *p)
 {
     int own;
     redist_priv_free_requests(p);
     redist_priv_segment_close(&p->node);
     p->ring_bytes = 0;
-    for (own = 0; own < 2; own++)
-        p->side[own].remote = p->side[own].peers;
+    for (own = 0; own < 2; own++) {
+        redist_priv_side *s = &p->side[own];
+        for (; s->remote < s->peers; s->remote++)
+            s->peer[s->remote].turn -= p->size;
+        qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_turns);
+    }
 }
 
 /* Bytes of a ring slot. */
