@@ -782,7 +782,7 @@ REDIST_API int redist_priv_may_be_direct(const redist_plan *p) { return p->array
 
 REDIST_API int64_t redist_priv_kept_staging_bytes(const redist_plan *p)
 {
-    return p->options.in_place ? p->kept.elements * p->element_bytes * p->arrays : 0;
+    return p->options.in_place && p->phases == 0 ? p->kept.elements * p->element_bytes * p->arrays : 0;
 }
 
 REDIST_API int64_t redist_priv_buffer_bytes(const redist_plan *p)
@@ -2260,7 +2260,8 @@ REDIST_API int64_t redist_priv_set_between(redist_plan *p)
     return (p->between_bytes[0] + p->between_bytes[1]) * p->arrays;
 }
 
-/* The plan of the k-th phase; all but the arrays in between is its own staging. Collective. */
+/* The plan of the k-th phase. All plans of the chain are there at once and share what the arrays in between leave of
+   max_buffer. Collective. */
 REDIST_API int redist_priv_open_phase(redist_plan *p, int k)
 {
     redist_options options = p->options;
@@ -2270,7 +2271,7 @@ REDIST_API int redist_priv_open_phase(redist_plan *p, int k)
     options.from = options.to = NULL;
     options.in_place = options.in_place && p->phases == 1;
     if (options.max_buffer > 0)
-        options.max_buffer = redist_priv_max(options.max_buffer - p->most_between, 1);
+        options.max_buffer = redist_priv_max((options.max_buffer - p->most_between) / p->phases, 1);
     return redist_plan_create(p->comm, redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1), p->element,
                               &options, &p->phase[k]);
 }
