@@ -2056,7 +2056,7 @@ REDIST_API int64_t redist_priv_waste(const redist_plan *p, const redist_priv_mes
     for (r = 0; r < list->runs; r++)
         runs += list->run[r].n[1] * list->run[r].n[2] *
                 (redist_priv_abs(list->run[r].stride[0][REDIST_PRIV_FROM]) == 1 ? 1 : list->run[r].n[0]);
-    runs *= REDIST_PRIV_LINE;
+    runs = redist_priv_product(runs, REDIST_PRIV_LINE, INT64_MAX);
     return redist_priv_clamp(runs / (list->elements * p->element_bytes), 1,
                              p->side[REDIST_PRIV_FROM].neighbours.axis[d].peers);
 }
