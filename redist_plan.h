@@ -165,7 +165,8 @@ REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
 
 /* Measures what a message and a byte cost between the ranks of comm (an intracommunicator): the slowest rank's times of
    exchanging small and large messages with its neighbours in the circle of ranks. Takes some milliseconds. Collective.
-   *cost: the same on every rank; both members > 0. REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. */
+   *cost: the same on every rank; both members > 0.
+   The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A NULL communicator is told to its rank only. */
 REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
 
 /* ------------------------------------------------------------------------------------------------------- arenas */
@@ -2204,8 +2205,9 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
     char *memory;
     int64_t time[2] = {0, 0};
     memset(&v, 0, sizeof v);
-    if (comm == MPI_COMM_NULL || cost == NULL)
+    if (comm == MPI_COMM_NULL)
         return REDIST_ERR_ARGUMENT;
+    redist_priv_fail(&v, cost == NULL ? REDIST_ERR_ARGUMENT : REDIST_OK, "no room for the costs");
     if (MPI_Comm_idup(comm, &own, &request) != MPI_SUCCESS || redist_priv_await(&request) != REDIST_OK)
         return REDIST_ERR_MPI;
     MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
