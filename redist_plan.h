@@ -427,7 +427,7 @@ REDIST_API uint64_t redist_priv_hash(uint64_t hash, const void *data, size_t byt
 }
 
 /* Everything that must be the same on every rank, as numbers with names. */
-enum { REDIST_PRIV_AXIS_WORDS = 12, REDIST_PRIV_LAYOUT_WORDS = 5, REDIST_PRIV_OPTION_WORDS = 10 };
+enum { REDIST_PRIV_AXIS_WORDS = 12, REDIST_PRIV_LAYOUT_WORDS = 5, REDIST_PRIV_OPTION_WORDS = 9 };
 enum {
     REDIST_PRIV_WORDS =
         REDIST_PRIV_OPTION_WORDS + 2 * (REDIST_PRIV_LAYOUT_WORDS + REDIST_MAX_DIMS * REDIST_PRIV_AXIS_WORDS)
@@ -488,6 +488,7 @@ REDIST_API void redist_priv_say_layout(redist_priv_words *w, int side, const red
 
 REDIST_API void redist_priv_say_plan(redist_priv_words *w, const redist_plan *p)
 {
+    const double costs[2] = {p->options.cost.per_message + 0.0, p->options.cost.per_byte + 0.0}; /* no -0 */
     memset(w, 0, sizeof *w);
     w->side = w->axis = -1;
     redist_priv_say(w, "element size", p->element_bytes);
@@ -498,8 +499,7 @@ REDIST_API void redist_priv_say_plan(redist_priv_words *w, const redist_plan *p)
     redist_priv_say(w, "in_place", p->options.in_place != 0);
     redist_priv_say(w, "arena", p->options.arena != NULL);
     redist_priv_say(w, "node_ranks", p->options.node_ranks);
-    redist_priv_say(w, "cost of a message", (int64_t)(p->options.cost.per_message * 1e12));
-    redist_priv_say(w, "cost of a byte", (int64_t)(p->options.cost.per_byte * 1e15));
+    redist_priv_say(w, "sum of the costs", (int64_t)(redist_priv_hash(1, costs, sizeof costs) >> 1));
     redist_priv_say_layout(w, REDIST_PRIV_FROM, &p->from);
     redist_priv_say_layout(w, REDIST_PRIV_TO, &p->to);
 }
@@ -626,6 +626,10 @@ REDIST_API void redist_priv_check_options(redist_plan *p, redist_priv_verdict *v
     if (o->arrays > 1 && (o->from != NULL || o->to != NULL))
         redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: fixed arrays go with one array, but options.arrays is %d",
                          p->rank, o->arrays);
+    if (!redist_priv_is_cost(&o->cost))
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT,
+                         "rank %d: options.cost.per_message is %g, cost.per_byte %g, must be at least 0 and finite",
+                         p->rank, o->cost.per_message, o->cost.per_byte);
     p->arrays = o->arrays > 0 ? o->arrays : 1;
 }
 
