@@ -2306,9 +2306,17 @@ REDIST_API int redist_priv_multiphase_staging(redist_plan *p, int own)
 
 REDIST_API int redist_priv_multiphase_create(redist_plan *p)
 {
-    p->between_arrays[0] = p->side[REDIST_PRIV_FROM].staging;
-    p->between_arrays[1] = p->between_arrays[0] + (p->between_arrays[0] == NULL ? 0 : p->between_bytes[0] * p->arrays);
+    char *memory = p->side[REDIST_PRIV_FROM].staging;
+    p->between_arrays[0] = memory;
+    p->between_arrays[1] = memory == NULL ? NULL : memory + p->between_bytes[0] * p->arrays;
     return REDIST_OK;
+}
+
+/* Where an array lies before the k-th phase; NULL on a rank that then owns nothing. */
+REDIST_API char *redist_priv_between(const redist_plan *p, int k, int array)
+{
+    char *memory = p->between_arrays[k % 2];
+    return memory == NULL ? NULL : memory + array * p->between_bytes[k % 2];
 }
 
 /* Starts the phase at hand: from the arrays of the one before to those of the next. */
@@ -2318,9 +2326,8 @@ REDIST_API int redist_priv_start_phase(redist_plan *p)
     redist_plan *phase = p->phase[k];
     int a;
     for (a = 0; a < p->arrays; a++) {
-        phase->pointers[a] = k == 0 ? p->pointers[a] : p->between_arrays[k % 2] + a * p->between_bytes[k % 2];
-        phase->pointers[p->arrays + a] =
-            last ? p->pointers[p->arrays + a] : p->between_arrays[!(k % 2)] + a * p->between_bytes[!(k % 2)];
+        phase->pointers[a] = k == 0 ? p->pointers[a] : redist_priv_between(p, k, a);
+        phase->pointers[p->arrays + a] = last ? p->pointers[p->arrays + a] : redist_priv_between(p, k + 1, a);
     }
     phase->active = 1;
     return phase->transport->start(phase);
