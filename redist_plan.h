@@ -80,7 +80,7 @@ typedef enum {
     REDIST_SCHEDULED,      /* contention-free steps, one message each way at a time, buffers of one message or less:   */
                            /*   networks that suffer from contention, scarce memory                                  */
     REDIST_SHARED,         /* node shared memory inside a node, REDIST_POINT_TO_POINT between nodes                  */
-    REDIST_MULTIPHASE      /* a chain of plans by way of other block sizes (redist_phases): many peers, tiny messages  */
+    REDIST_MULTIPHASE      /* a chain of plans by way of other block sizes and grids (redist_phases): tiny messages    */
 } redist_method;
 
 enum { REDIST_PRIV_METHODS = REDIST_MULTIPHASE + 1 };
@@ -167,7 +167,8 @@ REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
 
 /* Measures what a message and a byte cost between the ranks of comm (an intracommunicator): the slowest rank's times of
    exchanging small and large messages with its neighbours in the circle of ranks. Takes some milliseconds. Collective.
-   *cost: the same on every rank; both members > 0. REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. */
+   *cost: the same on every rank; both members > 0.
+   The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A NULL communicator is told to its rank only. */
 REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
 
 /* ------------------------------------------------------------------------------------------------------- arenas */
@@ -430,7 +431,7 @@ REDIST_API uint64_t redist_priv_hash(uint64_t hash, const void *data, size_t byt
 }
 
 /* Everything that must be the same on every rank, as numbers with names. */
-enum { REDIST_PRIV_AXIS_WORDS = 12, REDIST_PRIV_LAYOUT_WORDS = 5, REDIST_PRIV_OPTION_WORDS = 10 };
+enum { REDIST_PRIV_AXIS_WORDS = 12, REDIST_PRIV_LAYOUT_WORDS = 5, REDIST_PRIV_OPTION_WORDS = 9 };
 enum {
     REDIST_PRIV_WORDS =
         REDIST_PRIV_OPTION_WORDS + 2 * (REDIST_PRIV_LAYOUT_WORDS + REDIST_MAX_DIMS * REDIST_PRIV_AXIS_WORDS)
@@ -491,6 +492,7 @@ REDIST_API void redist_priv_say_layout(redist_priv_words *w, int side, const red
 
 REDIST_API void redist_priv_say_plan(redist_priv_words *w, const redist_plan *p)
 {
+    const double costs[2] = {p->options.cost.per_message + 0.0, p->options.cost.per_byte + 0.0}; /* no -0 */
     memset(w, 0, sizeof *w);
     w->side = w->axis = -1;
     redist_priv_say(w, "element size", p->element_bytes);
@@ -501,8 +503,7 @@ REDIST_API void redist_priv_say_plan(redist_priv_words *w, const redist_plan *p)
     redist_priv_say(w, "in_place", p->options.in_place != 0);
     redist_priv_say(w, "arena", p->options.arena != NULL);
     redist_priv_say(w, "node_ranks", p->options.node_ranks);
-    redist_priv_say(w, "cost of a message", (int64_t)(p->options.cost.per_message * 1e12));
-    redist_priv_say(w, "cost of a byte", (int64_t)(p->options.cost.per_byte * 1e15));
+    redist_priv_say(w, "sum of the costs", (int64_t)(redist_priv_hash(1, costs, sizeof costs) >> 1));
     redist_priv_say_layout(w, REDIST_PRIV_FROM, &p->from);
     redist_priv_say_layout(w, REDIST_PRIV_TO, &p->to);
 }
@@ -632,6 +633,10 @@ REDIST_API void redist_priv_check_options(redist_plan *p, redist_priv_verdict *v
     if (o->arrays > 1 && (o->from != NULL || o->to != NULL))
         redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: fixed arrays go with one array, but options.arrays is %d",
                          p->rank, o->arrays);
+    if (!redist_priv_is_cost(&o->cost))
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT,
+                         "rank %d: options.cost.per_message is %g, cost.per_byte %g, must be at least 0 and finite",
+                         p->rank, o->cost.per_message, o->cost.per_byte);
     p->arrays = o->arrays > 0 ? o->arrays : 1;
 }
 
@@ -789,7 +794,7 @@ REDIST_API int redist_priv_may_be_direct(const redist_plan *p) { return p->array
 
 REDIST_API int64_t redist_priv_kept_staging_bytes(const redist_plan *p)
 {
-    return p->options.in_place ? p->kept.elements * p->element_bytes * p->arrays : 0;
+    return p->options.in_place && p->phases == 0 ? p->kept.elements * p->element_bytes * p->arrays : 0;
 }
 
 REDIST_API int64_t redist_priv_buffer_bytes(const redist_plan *p)
@@ -2032,14 +2037,19 @@ REDIST_API int redist_priv_shared_test(redist_plan *p, int *done)
     return code;
 }
 
+/* Leaves the peers as they were, for a method that serves instead. */
 REDIST_API void redist_priv_shared_destroy(redist_plan *p)
 {
     int own;
     redist_priv_free_requests(p);
     redist_priv_segment_close(&p->node);
     p->ring_bytes = 0;
-    for (own = 0; own < 2; own++)
-        p->side[own].remote = p->side[own].peers;
+    for (own = 0; own < 2; own++) {
+        redist_priv_side *s = &p->side[own];
+        for (; s->remote < s->peers; s->remote++)
+            s->peer[s->remote].turn -= p->size;
+        qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_turns);
+    }
 }
 
 /* Bytes of a ring slot. */
@@ -2062,7 +2072,7 @@ REDIST_API int64_t redist_priv_waste(const redist_plan *p, const redist_priv_mes
     for (r = 0; r < list->runs; r++)
         runs += list->run[r].n[1] * list->run[r].n[2] *
                 (redist_priv_abs(list->run[r].stride[0][REDIST_PRIV_FROM]) == 1 ? 1 : list->run[r].n[0]);
-    runs *= REDIST_PRIV_LINE;
+    runs = redist_priv_product(runs, REDIST_PRIV_LINE, INT64_MAX);
     return redist_priv_clamp(runs / (list->elements * p->element_bytes), 1,
                              p->side[REDIST_PRIV_FROM].neighbours.axis[d].peers);
 }
@@ -2210,8 +2220,9 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
     char *memory;
     int64_t time[2] = {0, 0};
     memset(&v, 0, sizeof v);
-    if (comm == MPI_COMM_NULL || cost == NULL)
+    if (comm == MPI_COMM_NULL)
         return REDIST_ERR_ARGUMENT;
+    redist_priv_fail(&v, cost == NULL ? REDIST_ERR_ARGUMENT : REDIST_OK, "no room for the costs");
     if (MPI_Comm_idup(comm, &own, &request) != MPI_SUCCESS || redist_priv_await(&request) != REDIST_OK)
         return REDIST_ERR_MPI;
     MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
@@ -2273,7 +2284,8 @@ REDIST_API int64_t redist_priv_set_between(redist_plan *p)
     return (p->between_bytes[0] + p->between_bytes[1]) * p->arrays;
 }
 
-/* The plan of the k-th phase; all but the arrays in between is its own staging. Collective. */
+/* The plan of the k-th phase. All plans of the chain are there at once and share what the arrays in between leave of
+   max_buffer. Collective. */
 REDIST_API int redist_priv_open_phase(redist_plan *p, int k)
 {
     redist_options options = p->options;
@@ -2283,7 +2295,7 @@ REDIST_API int redist_priv_open_phase(redist_plan *p, int k)
     options.from = options.to = NULL;
     options.in_place = options.in_place && p->phases == 1;
     if (options.max_buffer > 0)
-        options.max_buffer = redist_priv_max(options.max_buffer - p->most_between, 1);
+        options.max_buffer = redist_priv_max((options.max_buffer - p->most_between) / p->phases, 1);
     return redist_plan_create(p->comm, redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1), p->element,
                               &options, &p->phase[k]);
 }
@@ -2303,7 +2315,7 @@ REDIST_API int redist_priv_multiphase_open(redist_plan *p)
     return v.code;
 }
 
-/* What the phases stage counts as the destination's staging memory, though it is theirs. */
+/* What lies in between counts as the source's staging memory, though it is theirs. */
 REDIST_API int redist_priv_multiphase_staging(redist_plan *p, int own)
 {
     p->side[own].staging_bytes = own == REDIST_PRIV_FROM ? redist_priv_set_between(p) : 0;
@@ -2312,8 +2324,9 @@ REDIST_API int redist_priv_multiphase_staging(redist_plan *p, int own)
 
 REDIST_API int redist_priv_multiphase_create(redist_plan *p)
 {
-    p->between_arrays[0] = p->side[REDIST_PRIV_FROM].staging;
-    p->between_arrays[1] = p->between_arrays[0] + (p->between_arrays[0] == NULL ? 0 : p->between_bytes[0] * p->arrays);
+    char *memory = p->side[REDIST_PRIV_FROM].staging;
+    p->between_arrays[0] = memory;
+    p->between_arrays[1] = memory == NULL ? NULL : memory + p->between_bytes[0] * p->arrays;
     return REDIST_OK;
 }
 
@@ -2325,6 +2338,13 @@ REDIST_API int redist_priv_begin(redist_plan *p)
     return p->transport->start(p);
 }
 
+/* Where an array lies before the k-th phase; NULL on a rank that then owns nothing. */
+REDIST_API char *redist_priv_between(const redist_plan *p, int k, int array)
+{
+    char *memory = p->between_arrays[k % 2];
+    return memory == NULL ? NULL : memory + array * p->between_bytes[k % 2];
+}
+
 /* Starts the phase at hand: from the arrays of the one before to those of the next. */
 REDIST_API int redist_priv_start_phase(redist_plan *p)
 {
@@ -2332,9 +2352,8 @@ REDIST_API int redist_priv_start_phase(redist_plan *p)
     redist_plan *phase = p->phase[k];
     int a;
     for (a = 0; a < p->arrays; a++) {
-        phase->pointers[a] = k == 0 ? p->pointers[a] : p->between_arrays[k % 2] + a * p->between_bytes[k % 2];
-        phase->pointers[p->arrays + a] =
-            last ? p->pointers[p->arrays + a] : p->between_arrays[!(k % 2)] + a * p->between_bytes[!(k % 2)];
+        phase->pointers[a] = k == 0 ? p->pointers[a] : redist_priv_between(p, k, a);
+        phase->pointers[p->arrays + a] = last ? p->pointers[p->arrays + a] : redist_priv_between(p, k + 1, a);
     }
     return redist_priv_begin(phase);
 }

@@ -1,0 +1,213 @@
+/* redist tests: options.max_buffer bounds what a plan really holds, whatever method serves. MIT licence, see LICENSE. */
+#include <stdint.h>
+#include <stdlib.h>
+
+static int64_t live_bytes, allocations;
+
+enum { HEADER = 64 };
+
+static void *counting_malloc(size_t bytes)
+{
+    char *block = malloc(bytes + HEADER);
+    if (block == NULL)
+        return NULL;
+    *(size_t *)(void *)block = bytes;
+    live_bytes += (int64_t)bytes;
+    allocations++;
+    return block + HEADER;
+}
+
+static void counting_free(void *block)
+{
+    if (block == NULL)
+        return;
+    live_bytes -= (int64_t)*(size_t *)(void *)((char *)block - HEADER);
+    free((char *)block - HEADER);
+}
+
+#define REDIST_MALLOC counting_malloc
+#define REDIST_FREE counting_free
+#include "redist_plan.h"
+#include "test_mpi.h"
+
+enum { N = 120, M = 100, MOST_ARRAYS = 3, TABLES = 20000 };
+
+/* Blocks of rows, stored by rows, become columns dealt out one by one, stored by columns: nothing is contiguous. */
+typedef struct {
+    redist_layout from, to;
+    redist_options options;
+    redist_plan *plan;
+    char message[300];
+    double *held[2][MOST_ARRAYS];
+    int arrays;
+} transposition;
+
+static int64_t held_elements(const transposition *t)
+{
+    const int64_t a = redist_layout_alloc(&t->from, test_rank()), b = redist_layout_alloc(&t->to, test_rank());
+    return a > b ? a : b;
+}
+
+static void transposition_open(transposition *t, int arrays, int in_place)
+{
+    int k, size = test_size();
+    memset(t, 0, sizeof *t);
+    t->from = redist_layout_2d(redist_block(N, size), redist_whole(M));
+    t->to = redist_memory_order(redist_layout_2d(redist_whole(N), redist_cyclic(M, size)), REDIST_COLUMN_MAJOR);
+    t->arrays = t->options.arrays = arrays;
+    t->options.in_place = in_place;
+    t->options.message = t->message;
+    t->options.message_size = sizeof t->message;
+    for (k = 0; k < arrays; k++) {
+        t->held[0][k] = calloc((size_t)held_elements(t) + 1, sizeof(double));
+        t->held[1][k] = in_place ? t->held[0][k] : calloc((size_t)held_elements(t) + 1, sizeof(double));
+    }
+}
+
+static void transposition_close(transposition *t)
+{
+    int k;
+    redist_plan_free(&t->plan);
+    for (k = 0; k < t->arrays; k++) {
+        free(t->held[0][k]);
+        if (t->held[1][k] != t->held[0][k])
+            free(t->held[1][k]);
+    }
+}
+
+static int transposition_create(transposition *t, redist_method method, int64_t max_buffer, int node_ranks)
+{
+    t->options.method = method;
+    t->options.max_buffer = max_buffer;
+    t->options.node_ranks = node_ranks;
+    return redist_plan_create(MPI_COMM_WORLD, &t->from, &t->to, MPI_DOUBLE, &t->options, &t->plan);
+}
+
+static double element(int round, int array, int i, int j) { return ((double)(round * 10 + array) * N + i) * M + j; }
+
+static void fill_rows(transposition *t, int round)
+{
+    const int size = test_size(), block = (N + size - 1) / size, first = test_rank() * block;
+    int a, i, j;
+    for (a = 0; a < t->arrays; a++)
+        for (i = first; i < first + block && i < N; i++)
+            for (j = 0; j < M; j++)
+                t->held[0][a][(i - first) * M + j] = element(round, a, i, j);
+}
+
+static int columns_are_right(const transposition *t, int round)
+{
+    int a, i, j, size = test_size();
+    for (a = 0; a < t->arrays; a++)
+        for (j = test_rank(); j < M; j += size)
+            for (i = 0; i < N; i++)
+                if (t->held[1][a][j / size * N + i] != element(round, a, i, j))
+                    return 0;
+    return 1;
+}
+
+/* Whether executions deliver the right arrays, and allocate nothing. */
+static int executes(transposition *t)
+{
+    const int64_t before = allocations;
+    int round, good = 1;
+    for (round = 0; round < 2; round++) {
+        fill_rows(t, round);
+        good &= redist_execute_many(t->plan, (const void *const *)t->held[0], (void *const *)t->held[1]) == REDIST_OK;
+        good &= columns_are_right(t, round);
+    }
+    return good && allocations == before;
+}
+
+typedef struct {
+    const char *name;
+    redist_method method;
+    int node_ranks;
+} way;
+
+static const way ways[] = {{"scheduled", REDIST_SCHEDULED, 0},
+                           {"auto", REDIST_AUTO, 0},
+                           {"auto without shared memory", REDIST_AUTO, 1},
+                           {"auto on nodes of 2", REDIST_AUTO, 2},
+                           {"multiphase", REDIST_MULTIPHASE, 1}};
+
+/* What the plan holds in all, less its tables, and what it says it holds. */
+static void check_bound(const way *w, int arrays, int64_t limit)
+{
+    transposition t;
+    redist_stats stats;
+    const int64_t before = live_bytes;
+    int64_t held;
+    int code;
+    memset(&stats, 0, sizeof stats);
+    transposition_open(&t, arrays, 0);
+    t.options.cost.per_message = 1; /* of chains */
+    t.options.cost.per_byte = 1e-9;
+    code = transposition_create(&t, w->method, limit, w->node_ranks);
+    held = live_bytes - before;
+    if (!test_case_all(code == REDIST_OK && redist_plan_stats(t.plan, &stats) == REDIST_OK && held <= limit + (1 + stats.phases) * TABLES &&
+                           stats.buffer_bytes <= limit && executes(&t),
+                       "%s, %d arrays, at most %" PRId64 " bytes: code %d, holds %" PRId64 ", says %" PRId64, w->name,
+                       arrays, limit, code, held, stats.buffer_bytes) && test_rank() == 0)
+        printf("%s\n", t.message);
+    transposition_close(&t);
+    test_case_all(live_bytes == before, "%s, at most %" PRId64 " bytes: all is freed", w->name, limit);
+}
+
+/* Without a limit the plan holds all that is packed, so what the other cases hold is due to the limit. */
+static void check_unbounded(void)
+{
+    transposition t;
+    const int64_t before = live_bytes;
+    redist_stats stats;
+    transposition_open(&t, MOST_ARRAYS, 0);
+    test_case_all(transposition_create(&t, REDIST_POINT_TO_POINT, 0, 1) == REDIST_OK &&
+                      redist_plan_stats(t.plan, &stats) == REDIST_OK &&
+                      live_bytes - before > stats.bytes_sent + stats.bytes_received && stats.bytes_sent > 2 * TABLES &&
+                      executes(&t),
+                  "without a limit all messages are held");
+    transposition_close(&t);
+}
+
+/* In place everything sent must be out of the way before anything arrives: less memory is an error, that much is fine. */
+static void check_in_place(redist_method method, int64_t limit)
+{
+    transposition t;
+    redist_stats stats;
+    int64_t needed = 0, other, before = live_bytes;
+    const char *digits;
+    int code;
+    transposition_open(&t, 2, 1);
+    code = transposition_create(&t, method, 0, 1);
+    if (code == REDIST_OK && redist_plan_stats(t.plan, &stats) == REDIST_OK)
+        needed = stats.bytes_sent + stats.bytes_kept;
+    test_case_all(code == REDIST_OK && executes(&t), "in place, method %d, without a limit", (int)method);
+    redist_plan_free(&t.plan);
+    code = transposition_create(&t, method, limit, 1);
+    digits = strpbrk(strstr(t.message, " needs ") == NULL ? "" : strstr(t.message, " needs "), "0123456789");
+    other = digits == NULL ? -1 : strtoll(digits, NULL, 10);
+    test_case_all(code == REDIST_ERR_MEMORY && t.plan == NULL && other > limit && (test_rank() > 0 || other >= needed) &&
+                      live_bytes == before,
+                  "in place, method %d, %" PRId64 " bytes: code %d, %s", (int)method, limit, code, t.message);
+    code = transposition_create(&t, method, 2 * held_elements(&t) * 2 * (int64_t)sizeof(double) + 100000, 1);
+    test_case_all(code == REDIST_OK && executes(&t), "in place, method %d, within enough: code %d", (int)method, code);
+    transposition_close(&t);
+}
+
+int main(int argc, char **argv)
+{
+    static const int64_t limits[] = {16, 100, 1000, 9000, 33000, 70000, 100000, 140000, 200000};
+    size_t k, l;
+    MPI_Init(&argc, &argv);
+    check_unbounded();
+    for (k = 0; k < sizeof ways / sizeof *ways; k++)
+        for (l = 0; l < sizeof limits / sizeof *limits; l++)
+            check_bound(&ways[k], l % 2 == 0 ? MOST_ARRAYS : 1, limits[l]);
+    check_in_place(REDIST_SCHEDULED, 16);
+    check_in_place(REDIST_SCHEDULED, 20000);
+    check_in_place(REDIST_AUTO, 20000);
+    check_in_place(REDIST_POINT_TO_POINT, 20000);
+    k = (size_t)test_report_all("bounded");
+    MPI_Finalize();
+    return (int)k;
+}
