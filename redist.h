@@ -4877,6 +4877,7 @@ REDIST_API int redist_priv_survey_axes(redist_priv_route *route)
     counts.n = 0;
     redist_priv_add_counts(&counts, redist_priv_free_places(route, route->from));
     redist_priv_add_counts(&counts, redist_priv_free_places(route, route->to));
+    redist_priv_thin_sizes(&counts, REDIST_PRIV_SIZES);
     for (d = 0; d < route->from->ndim; d++)
         axes += !redist_priv_same_axis(&route->from->dim[d].axis, &route->to->dim[d].axis) ||
                 !redist_priv_is_whole(&route->from->dim[d].axis);
