@@ -439,12 +439,18 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
    -REDIST_ERR_ARGUMENT (NULL, a bad cost, max < 0; between may be NULL when max is 0), or the negative of another code
    (_LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY).
    The layouts show the shape of the two views and have no ghost cells. An axis is as in `from`, as in `to`, or
-   block-cyclic over the processes of either; several axes may change in one phase. Block sizes tried: divisors between
-   the two (Kaushik et al. 1994), their gcd and lcm (Walker and Otto 1996, section 4), powers of 2 times the gcd; every
-   size when there are few. Each layout lives on ranks of `to`, with its grid and memory order, or on those of `from`
-   when only there its grid fits or is the same, and on no rank holds more than twice the elements that the fullest rank
-   holds before or after. redist_on_ranks and redist_cuts arrays are shared by reference.
-   Takes a millisecond or so, tenths of a second where block sizes do not divide on 1,000 processes or more. */
+   block-cyclic; several axes may change in one phase. Block sizes tried over the processes of either end: divisors
+   between the two (Kaushik et al. 1994), their gcd and lcm (Walker and Otto 1996, section 4), powers of 2 times the
+   gcd; every size when there are few. An axis whose two ends have different numbers of processes is also tried over
+   others, as BLOCK, with the blocks of either end and with several of them joined, so that rows on P ranks become
+   columns by way of a grid of sqrt(P) x sqrt(P): 2 sqrt(P) messages instead of P, and twice the elements. These numbers
+   are, for p places on all such axes together, the divisors of p, powers of 2, the square root and what they leave of p:
+   all of them when they are few, else some 30 between the ends' in two dimensions and fewer in more.
+   Each layout lives on ranks of `to`, with its grid and memory order, or on those of `from` when only there its grid
+   fits or is the same, and on no rank holds more than twice the elements that the fullest rank holds before or after.
+   redist_on_ranks and redist_cuts arrays are shared by reference.
+   Takes a millisecond or so, tens of milliseconds with many grids, tenths of a second where block sizes do not divide
+   on 1,000 processes or more. */
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
                              redist_layout *between);
 
@@ -4790,11 +4796,13 @@ REDIST_API void redist_priv_add_counts(redist_priv_sizes *list, int64_t places)
         }
 }
 
-/* The counts from p to q, at most `room` of them, with the middle one of an odd number. */
+/* The counts from p to q, at most `room` of them, with the middle one of an odd number; all counts when they are few. */
 REDIST_API redist_priv_sizes redist_priv_counts_between(const redist_priv_sizes *counts, int p, int q, int room)
 {
     redist_priv_sizes between;
     int k;
+    if (counts->n <= room)
+        return *counts;
     between.n = 0;
     for (k = 0; k < counts->n; k++)
         if (counts->size[k] >= redist_priv_min(p, q))
