@@ -442,7 +442,7 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
    block-cyclic; several axes may change in one phase. Block sizes tried over the processes of either end: divisors
    between the two (Kaushik et al. 1994), their gcd and lcm (Walker and Otto 1996, section 4), powers of 2 times the
    gcd; every size when there are few. An axis whose two ends have different numbers of processes is also tried over
-   others, as BLOCK, with the blocks of either end and with several of them joined, so that rows on P ranks become
+   others, as BLOCK, with the blocks of either end and with several of them merged, so that rows on P ranks become
    columns by way of a grid of sqrt(P) x sqrt(P): 2 sqrt(P) messages instead of P, and twice the elements. These numbers
    are, for p places on all such axes together, the divisors of p, powers of 2, the square root and what they leave of p:
    all of them when they are few, else some 30 between the ends' in two dimensions and fewer in more.
@@ -4796,13 +4796,11 @@ REDIST_API void redist_priv_add_counts(redist_priv_sizes *list, int64_t places)
         }
 }
 
-/* The counts from p to q, at most `room` of them, with the middle one of an odd number; all counts when they are few. */
+/* The counts from p to q, at most `room` of them, with the middle one of an odd number. */
 REDIST_API redist_priv_sizes redist_priv_counts_between(const redist_priv_sizes *counts, int p, int q, int room)
 {
     redist_priv_sizes between;
     int k;
-    if (counts->n <= room)
-        return *counts;
     between.n = 0;
     for (k = 0; k < counts->n; k++)
         if (counts->size[k] >= redist_priv_min(p, q))
@@ -4822,6 +4820,7 @@ REDIST_API void redist_priv_add_merged(redist_priv_route_axis *a, const redist_a
         redist_priv_add_choice(a, redist_block_cyclic(n, block, procs));
 }
 
+/* All counts when they are few, else those between the ends', where only the blocks of one end can be merged. */
 REDIST_API void redist_priv_choose_counts(redist_priv_route_axis *a, const redist_priv_sizes *counts, int room)
 {
     const redist_axis x = a->choice[0], y = a->choice[a->ends - 1];
@@ -4830,7 +4829,9 @@ REDIST_API void redist_priv_choose_counts(redist_priv_route_axis *a, const redis
     int k;
     if (x.procs == y.procs)
         return;
-    list = redist_priv_counts_between(counts, x.procs, y.procs, (room - a->ends) / ways);
+    list = *counts;
+    if (list.n > (room - a->ends) / (ways + 1))
+        list = redist_priv_counts_between(counts, x.procs, y.procs, (room - a->ends) / ways);
     for (k = 0; k < list.n; k++) {
         redist_priv_add_choice(a, redist_block(x.count, (int)list.size[k]));
         redist_priv_add_merged(a, &x, (int)list.size[k]);
