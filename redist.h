@@ -439,12 +439,18 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
    -REDIST_ERR_ARGUMENT (NULL, a bad cost, max < 0; between may be NULL when max is 0), or the negative of another code
    (_LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY).
    The layouts show the shape of the two views and have no ghost cells. An axis is as in `from`, as in `to`, or
-   block-cyclic over the processes of either; several axes may change in one phase. Block sizes tried: divisors between
-   the two (Kaushik et al. 1994), their gcd and lcm (Walker and Otto 1996, section 4), powers of 2 times the gcd; every
-   size when there are few. Each layout lives on ranks of `to`, with its grid and memory order, or on those of `from`
-   when only there its grid fits or is the same, and on no rank holds more than twice the elements that the fullest rank
-   holds before or after. redist_on_ranks and redist_cuts arrays are shared by reference.
-   Takes a millisecond or so, tenths of a second where block sizes do not divide on 1,000 processes or more. */
+   block-cyclic; several axes may change in one phase. Block sizes tried over the processes of either end: divisors
+   between the two (Kaushik et al. 1994), their gcd and lcm (Walker and Otto 1996, section 4), powers of 2 times the
+   gcd; every size when there are few. An axis whose two ends have different numbers of processes is also tried over
+   others, as BLOCK, with the blocks of either end and with several of them merged, so that rows on P ranks become
+   columns by way of a grid of sqrt(P) x sqrt(P): 2 sqrt(P) messages instead of P, and twice the elements. These numbers
+   are, for p places on all such axes together, the divisors of p, powers of 2, the square root and what they leave of p:
+   all of them when they are few, else some 30 between the ends' in two dimensions and fewer in more.
+   Each layout lives on ranks of `to`, with its grid and memory order, or on those of `from` when only there its grid
+   fits or is the same, and on no rank holds more than twice the elements that the fullest rank holds before or after.
+   redist_on_ranks and redist_cuts arrays are shared by reference.
+   Takes a millisecond or so, tens of milliseconds with many grids, tenths of a second where block sizes do not divide
+   on 1,000 processes or more. */
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
                              redist_layout *between);
 
@@ -4489,14 +4495,16 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
 
 /* ------------------------------------------------------------------------------- cost and multiphase routes (bodies) */
 
-/* Coordinates visited for a maximum; ways to deal out one axis; layouts to pass; phases of one route; block sizes
-   looked at; and how far divisors are searched. */
+/* Coordinates visited for a maximum; ways to deal out one axis over the processes of the ends, and as many over others;
+   layouts to pass, of either kind; combinations looked at for the latter; phases of one route; block sizes or process
+   counts looked at; and how far divisors are searched. */
 enum {
     REDIST_PRIV_VISITS = 1024,
     REDIST_PRIV_CHOICES = 64,
     REDIST_PRIV_STOPS = 512,
+    REDIST_PRIV_GRIDS = 65536,
     REDIST_PRIV_PHASES = 32,
-    REDIST_PRIV_BLOCKS = 512,
+    REDIST_PRIV_SIZES = 512,
     REDIST_PRIV_DIVISORS = 4096
 };
 
@@ -4639,12 +4647,13 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
                                   (double)element_bytes * cost->per_byte);
 }
 
-/* The ways to deal out one axis on the route: [0] as `from` does, the last of `ends` as `to` does, then others. */
+/* The ways to deal out one axis on the route: [0] as `from` does, the last of `ends` as `to` does; below `blocks` with
+   other block sizes over the processes of either; then over other processes. */
 typedef struct {
-    int ends, choices;
-    redist_axis choice[REDIST_PRIV_CHOICES];
-    int64_t share[REDIST_PRIV_CHOICES];
-    int peers[REDIST_PRIV_CHOICES][REDIST_PRIV_CHOICES]; /* redist_priv_most_peers; 0: do not go this way */
+    int ends, blocks, choices;
+    redist_axis choice[2 * REDIST_PRIV_CHOICES];
+    int64_t share[2 * REDIST_PRIV_CHOICES];
+    int peers[2 * REDIST_PRIV_CHOICES][2 * REDIST_PRIV_CHOICES]; /* redist_priv_most_peers; 0: do not go this way */
 } redist_priv_route_axis;
 
 /* A layout to pass: a choice for every axis. */
@@ -4653,78 +4662,86 @@ typedef struct {
     int64_t share;
 } redist_priv_stop;
 
+enum {
+    REDIST_PRIV_STOP_FROM,
+    REDIST_PRIV_STOP_TO,
+    REDIST_PRIV_STOP_OTHERS,
+    REDIST_PRIV_STOPS_END = REDIST_PRIV_STOP_OTHERS + 2 * REDIST_PRIV_STOPS
+};
+
 /* Stop 0 is `from`, stop 1 is `to`. After the phases so far, a stop is reached at cost[stop]; phase k got there from
    via[k][stop], or it was reached as cheaply before (-1). */
 typedef struct {
     const redist_layout *from, *to;
     redist_cost cost;
+    int64_t most_share; /* that a stop may have */
     int stops, phases;
     redist_priv_route_axis axis[REDIST_MAX_DIMS];
-    redist_priv_stop stop[REDIST_PRIV_STOPS + 2];
-    double cost_before[REDIST_PRIV_STOPS + 2], cost_after[REDIST_PRIV_STOPS + 2];
-    short via[REDIST_PRIV_PHASES][REDIST_PRIV_STOPS + 2];
+    redist_priv_stop stop[REDIST_PRIV_STOPS_END];
+    double cost_before[REDIST_PRIV_STOPS_END], cost_after[REDIST_PRIV_STOPS_END];
+    short via[REDIST_PRIV_PHASES][REDIST_PRIV_STOPS_END];
 } redist_priv_route;
 
-enum { REDIST_PRIV_STOP_FROM, REDIST_PRIV_STOP_TO, REDIST_PRIV_STOP_OTHERS };
-
+/* Block sizes, or counts of processes. */
 typedef struct {
     int n;
-    int64_t block[REDIST_PRIV_BLOCKS];
-} redist_priv_blocks_list;
+    int64_t size[REDIST_PRIV_SIZES];
+} redist_priv_sizes;
 
-REDIST_API int redist_priv_compare_blocks(const void *a, const void *b)
+REDIST_API int redist_priv_compare_sizes(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
 }
 
-REDIST_API void redist_priv_add_block(redist_priv_blocks_list *list, int64_t block, int64_t most)
+REDIST_API void redist_priv_add_size(redist_priv_sizes *list, int64_t size, int64_t most)
 {
-    if (block >= 1 && block <= most && list->n < REDIST_PRIV_BLOCKS)
-        list->block[list->n++] = block;
+    if (size >= 1 && size <= most && list->n < REDIST_PRIV_SIZES)
+        list->size[list->n++] = size;
 }
 
 /* Sorts, drops doubles, and keeps `room` sizes evenly spread over the list. */
-REDIST_API void redist_priv_thin_blocks(redist_priv_blocks_list *list, int room)
+REDIST_API void redist_priv_thin_sizes(redist_priv_sizes *list, int room)
 {
     int k, kept = 0, n;
-    qsort(list->block, (size_t)list->n, sizeof *list->block, redist_priv_compare_blocks);
+    qsort(list->size, (size_t)list->n, sizeof *list->size, redist_priv_compare_sizes);
     for (k = 0; k < list->n; k++)
-        if (kept == 0 || list->block[k] != list->block[kept - 1])
-            list->block[kept++] = list->block[k];
+        if (kept == 0 || list->size[k] != list->size[kept - 1])
+            list->size[kept++] = list->size[k];
     n = list->n = kept;
     if (n <= room)
         return;
     for (k = 0; k < room; k++)
-        list->block[k] = list->block[(2 * k + 1) * n / (2 * room)];
+        list->size[k] = list->size[(2 * k + 1) * n / (2 * room)];
     list->n = room;
 }
 
 /* Block sizes, ascending, at most `most`, between sizes a and b; no more than `room` of them. */
-REDIST_API void redist_priv_blocks_between(redist_priv_blocks_list *list, int64_t a, int64_t b, int64_t most, int room)
+REDIST_API void redist_priv_blocks_between(redist_priv_sizes *list, int64_t a, int64_t b, int64_t most, int room)
 {
     const int64_t g = redist_priv_gcd(a, b), lcm = redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS);
     int64_t t;
     list->n = 0;
     for (t = 1; most <= room && t <= most; t++)
-        redist_priv_add_block(list, t, most);
+        redist_priv_add_size(list, t, most);
     for (t = 1; t <= REDIST_PRIV_DIVISORS && t <= lcm / g; t++)
         if (lcm / g % t == 0) {
-            redist_priv_add_block(list, g * t, most);
-            redist_priv_add_block(list, lcm / g / t * g, most);
+            redist_priv_add_size(list, g * t, most);
+            redist_priv_add_size(list, lcm / g / t * g, most);
         }
     for (t = g; t <= most; t = t <= most / 2 ? 2 * t : most + 1)
-        redist_priv_add_block(list, t, most);
-    redist_priv_add_block(list, most, most);
-    redist_priv_thin_blocks(list, room);
+        redist_priv_add_size(list, t, most);
+    redist_priv_add_size(list, most, most);
+    redist_priv_thin_sizes(list, room);
 }
 
+/* Adds to the ends and what was added since a->blocks was set. */
 REDIST_API void redist_priv_add_choice(redist_priv_route_axis *a, redist_axis x)
 {
     int k, known = 0;
     for (k = 0; k < a->choices; k++)
-        known |= redist_priv_same_axis(&a->choice[k], &x);
-    if (!known && a->choices < REDIST_PRIV_CHOICES)
+        known |= (k < a->ends || k >= a->blocks) && redist_priv_same_axis(&a->choice[k], &x);
+    if (!known && a->choices - a->blocks < REDIST_PRIV_CHOICES)
         a->choice[a->choices++] = x;
 }
 
@@ -4742,21 +4759,94 @@ REDIST_API void redist_priv_choose_blocks(redist_priv_route_axis *a, const redis
     const int64_t before = redist_priv_seen_block(x), after = redist_priv_seen_block(y);
     const int64_t block = redist_priv_ceil_div(x->count, redist_priv_min(x->procs, y->procs));
     const int64_t most = redist_priv_max(block, redist_priv_max(before, after));
-    redist_priv_blocks_list list;
+    redist_priv_sizes list;
     int k;
     a->choice[0] = *x;
     a->choice[1] = *y;
-    a->ends = a->choices = redist_priv_same_axis(x, y) && redist_priv_is_whole(x) ? 1 : 2;
+    a->ends = a->blocks = a->choices = redist_priv_same_axis(x, y) && redist_priv_is_whole(x) ? 1 : 2;
     if (a->ends == 1)
         return;
     redist_priv_blocks_between(&list, before, after, most, (room - a->ends) / (x->procs == y->procs ? 1 : 2));
     for (k = 0; k < list.n; k++) {
-        redist_priv_add_choice(a, redist_block_cyclic(x->count, list.block[k], y->procs));
-        redist_priv_add_choice(a, redist_block_cyclic(x->count, list.block[k], x->procs));
+        redist_priv_add_choice(a, redist_block_cyclic(x->count, list.size[k], y->procs));
+        redist_priv_add_choice(a, redist_block_cyclic(x->count, list.size[k], x->procs));
+    }
+    a->blocks = a->choices;
+}
+
+/* The places of a grid along the axes on which the two ends of the route have different numbers of processes. */
+REDIST_API int64_t redist_priv_free_places(const redist_priv_route *route, const redist_layout *end)
+{
+    int64_t places = 1;
+    int d;
+    for (d = 0; d < end->ndim; d++)
+        if (route->from->dim[d].axis.procs != route->to->dim[d].axis.procs)
+            places *= end->dim[d].axis.procs;
+    return places;
+}
+
+/* Counts of processes that fill `places` by twos: all small ones, divisors, powers of 2 and the square root. */
+REDIST_API void redist_priv_add_counts(redist_priv_sizes *list, int64_t places)
+{
+    int64_t t;
+    for (t = 1; t <= places / t; t++)
+        if (t <= 8 || places % t == 0 || (t & (t - 1)) == 0 || t + 1 > places / (t + 1)) {
+            redist_priv_add_size(list, t, places);
+            redist_priv_add_size(list, places / t, places);
+        }
+}
+
+/* The counts from p to q, at most `room` of them, with the middle one of an odd number. */
+REDIST_API redist_priv_sizes redist_priv_counts_between(const redist_priv_sizes *counts, int p, int q, int room)
+{
+    redist_priv_sizes between;
+    int k;
+    between.n = 0;
+    for (k = 0; k < counts->n; k++)
+        if (counts->size[k] >= redist_priv_min(p, q))
+            redist_priv_add_size(&between, counts->size[k], redist_priv_max(p, q));
+    redist_priv_thin_sizes(&between, room - (room % 2 != between.n % 2));
+    return between;
+}
+
+/* Over other processes than an end of the route: its blocks merged, so that each of its processes sends to one only,
+   and the same blocks, where they are dealt out in turn. */
+REDIST_API void redist_priv_add_merged(redist_priv_route_axis *a, const redist_axis *end, int procs)
+{
+    const int64_t n = end->count, block = redist_priv_seen_block(end), merged = redist_priv_ceil_div(end->procs, procs);
+    if (procs < end->procs)
+        redist_priv_add_choice(a, redist_block_cyclic(n, redist_priv_max(redist_priv_product(block, merged, n), 1), procs));
+    if (!redist_priv_is_interval(end))
+        redist_priv_add_choice(a, redist_block_cyclic(n, block, procs));
+}
+
+/* All counts when they are few, else those between the ends', where only the blocks of one end can be merged. */
+REDIST_API void redist_priv_choose_counts(redist_priv_route_axis *a, const redist_priv_sizes *counts, int room)
+{
+    const redist_axis x = a->choice[0], y = a->choice[a->ends - 1];
+    const int ways = 2 + !redist_priv_is_interval(&x) + !redist_priv_is_interval(&y);
+    redist_priv_sizes list;
+    int k;
+    if (x.procs == y.procs)
+        return;
+    list = *counts;
+    if (list.n > (room - a->ends) / (ways + 1))
+        list = redist_priv_counts_between(counts, x.procs, y.procs, (room - a->ends) / ways);
+    for (k = 0; k < list.n; k++) {
+        redist_priv_add_choice(a, redist_block(x.count, (int)list.size[k]));
+        redist_priv_add_merged(a, &x, (int)list.size[k]);
+        redist_priv_add_merged(a, &y, (int)list.size[k]);
     }
 }
 
-/* Between two choices that are no ends the way is open only where a formula tells its cost, or the axis is short. */
+/* Whether the most peers are found quickly both ways: the axes are short, or there is a formula. */
+REDIST_API int redist_priv_is_easy(const redist_axis *x, const redist_axis *y)
+{
+    return x->count <= REDIST_PRIV_CHOICES || redist_priv_has_superblock(x, y) ||
+           (redist_priv_has_stretches(x, y) && redist_priv_has_stretches(y, x));
+}
+
+/* Between two choices that are no ends the way is open only where it is easy to tell its cost. */
 REDIST_API int redist_priv_survey(redist_priv_route_axis *a)
 {
     int i, j;
@@ -4765,7 +4855,7 @@ REDIST_API int redist_priv_survey(redist_priv_route_axis *a)
         for (j = 0; j < a->choices; j++) {
             const redist_axis *x = &a->choice[i], *y = &a->choice[j];
             int64_t peers = 0;
-            if (i < a->ends || j < a->ends || x->count <= REDIST_PRIV_CHOICES || redist_priv_has_superblock(x, y))
+            if (i < a->ends || j < a->ends || redist_priv_is_easy(x, y))
                 peers = redist_priv_most_peers(x, y);
             if (peers < 0)
                 return REDIST_ERR_MEMORY;
@@ -4775,29 +4865,35 @@ REDIST_API int redist_priv_survey(redist_priv_route_axis *a)
     return REDIST_OK;
 }
 
-/* How many choices an axis may have, its two ends among them, so that all combinations of `axes` axes stay within the
-   stops; with very many axes they do not. */
-REDIST_API int redist_priv_room(int axes)
+/* How many choices an axis may have, its two ends among them, so that `axes` axes have no more than `most` combinations;
+   with very many axes they do. */
+REDIST_API int redist_priv_room(int axes, int64_t most)
 {
     int room = REDIST_PRIV_CHOICES, k;
-    int64_t all = REDIST_PRIV_STOPS + 1;
-    while (room > 2 && all > REDIST_PRIV_STOPS) {
+    int64_t all = most + 1;
+    while (room > 2 && all > most) {
         for (all = 1, k = 0; k < axes; k++)
-            all = redist_priv_product(all, room, REDIST_PRIV_STOPS + 1);
-        room -= all > REDIST_PRIV_STOPS;
+            all = redist_priv_product(all, room, most + 1);
+        room -= all > most;
     }
     return room;
 }
 
 REDIST_API int redist_priv_survey_axes(redist_priv_route *route)
 {
-    int d, room, axes = 0, code = REDIST_OK;
+    redist_priv_sizes counts;
+    int d, axes = 0, code = REDIST_OK;
+    counts.n = 0;
+    redist_priv_add_counts(&counts, redist_priv_free_places(route, route->from));
+    redist_priv_add_counts(&counts, redist_priv_free_places(route, route->to));
+    redist_priv_thin_sizes(&counts, REDIST_PRIV_SIZES);
     for (d = 0; d < route->from->ndim; d++)
         axes += !redist_priv_same_axis(&route->from->dim[d].axis, &route->to->dim[d].axis) ||
                 !redist_priv_is_whole(&route->from->dim[d].axis);
-    room = redist_priv_room(axes);
     for (d = 0; d < route->from->ndim && code == REDIST_OK; d++) {
-        redist_priv_choose_blocks(&route->axis[d], &route->from->dim[d].axis, &route->to->dim[d].axis, room);
+        redist_priv_choose_blocks(&route->axis[d], &route->from->dim[d].axis, &route->to->dim[d].axis,
+                                  redist_priv_room(axes, REDIST_PRIV_STOPS));
+        redist_priv_choose_counts(&route->axis[d], &counts, redist_priv_room(axes, REDIST_PRIV_GRIDS));
         code = redist_priv_survey(&route->axis[d]);
     }
     return code;
@@ -4831,34 +4927,81 @@ REDIST_API const redist_layout *redist_priv_host(const redist_priv_route *route,
 /* Whether the data may stop there: every axis shows all that it stores, and no rank holds much more than before. */
 REDIST_API int redist_priv_may_stop(const redist_priv_route *route, const redist_priv_stop *stop)
 {
-    const int64_t most = redist_priv_max(route->stop[REDIST_PRIV_STOP_FROM].share, route->stop[REDIST_PRIV_STOP_TO].share);
     int d;
     for (d = 0; d < route->from->ndim; d++)
         if (!redist_priv_is_whole(&route->axis[d].choice[stop->choice[d]]))
             return 0;
-    return (stop->share <= most || stop->share - most <= most) && redist_priv_host(route, stop) != NULL;
+    return stop->share <= route->most_share && redist_priv_host(route, stop) != NULL;
+}
+
+/* A combination of what the axes may choose: ends and block sizes, or (counts) ends and other counts of processes. */
+REDIST_API redist_priv_stop redist_priv_combination(const redist_priv_route *route, int counts, int64_t k)
+{
+    redist_priv_stop stop;
+    int d;
+    memset(&stop, 0, sizeof stop);
+    for (d = 0; d < route->from->ndim; d++) {
+        const redist_priv_route_axis *a = &route->axis[d];
+        const int skipped = counts ? a->blocks - a->ends : 0, choices = counts ? a->choices - skipped : a->blocks;
+        const int digit = (int)(k % choices);
+        stop.choice[d] = (unsigned char)(digit < a->ends ? digit : digit + skipped);
+        k /= choices;
+    }
+    stop.share = redist_priv_stop_share(route, &stop);
+    return stop;
+}
+
+/* Makes room among the stops from `first` on by asking for smaller shares, down to those of the ends. */
+REDIST_API void redist_priv_drop_stops(redist_priv_route *route, int first)
+{
+    const int64_t least = redist_priv_max(route->stop[REDIST_PRIV_STOP_FROM].share, route->stop[REDIST_PRIV_STOP_TO].share);
+    int k, kept = route->stops;
+    while (kept == route->stops && route->most_share > least) {
+        route->most_share = least + (route->most_share - least) / 2;
+        for (k = kept = first; k < route->stops; k++)
+            if (route->stop[k].share <= route->most_share)
+                route->stop[kept++] = route->stop[k];
+    }
+    route->stops = kept;
+}
+
+/* Lists what may be passed of such combinations: of block sizes all or none, of counts those with the least shares. */
+REDIST_API void redist_priv_list_combinations(redist_priv_route *route, int counts)
+{
+    const int64_t most = counts ? REDIST_PRIV_GRIDS : REDIST_PRIV_STOPS;
+    const int first = route->stops, end = first + REDIST_PRIV_STOPS;
+    int64_t all = 1, k;
+    int d;
+    for (d = 0; d < route->from->ndim; d++) {
+        const redist_priv_route_axis *a = &route->axis[d];
+        all = redist_priv_product(all, counts ? a->ends + a->choices - a->blocks : a->blocks, most + 1);
+    }
+    for (k = 0; k < all && all <= most && route->stops < end; k++) {
+        const redist_priv_stop stop = redist_priv_combination(route, counts, k);
+        if (!redist_priv_may_stop(route, &stop))
+            continue;
+        route->stop[route->stops++] = stop;
+        if (route->stops == end)
+            redist_priv_drop_stops(route, first);
+    }
 }
 
 REDIST_API void redist_priv_list_stops(redist_priv_route *route)
 {
-    redist_priv_stop *stop;
-    int d, k, digits, all = 1;
+    int64_t most;
+    int d, counts = 0;
     for (d = 0; d < route->from->ndim; d++) {
         route->stop[REDIST_PRIV_STOP_TO].choice[d] = (unsigned char)(route->axis[d].ends - 1);
-        all = (int)redist_priv_product(all, route->axis[d].choices, REDIST_PRIV_STOPS + 1);
+        counts |= route->axis[d].choices > route->axis[d].blocks;
     }
-    for (k = 0; k < REDIST_PRIV_STOP_OTHERS; k++)
-        route->stop[k].share = redist_priv_stop_share(route, &route->stop[k]);
+    for (d = 0; d < REDIST_PRIV_STOP_OTHERS; d++)
+        route->stop[d].share = redist_priv_stop_share(route, &route->stop[d]);
+    most = redist_priv_max(route->stop[REDIST_PRIV_STOP_FROM].share, route->stop[REDIST_PRIV_STOP_TO].share);
+    route->most_share = redist_priv_product(most, 2, REDIST_PRIV_MAX_ELEMENTS);
     route->stops = REDIST_PRIV_STOP_OTHERS;
-    for (k = 0; k < all && all <= REDIST_PRIV_STOPS; k++) {
-        stop = &route->stop[route->stops];
-        for (digits = k, d = 0; d < route->from->ndim; d++) {
-            stop->choice[d] = (unsigned char)(digits % route->axis[d].choices);
-            digits /= route->axis[d].choices;
-        }
-        stop->share = redist_priv_stop_share(route, stop);
-        route->stops += redist_priv_may_stop(route, stop);
-    }
+    redist_priv_list_combinations(route, 0);
+    if (counts)
+        redist_priv_list_combinations(route, 1);
 }
 
 /* The cost of going from one stop to another; -1 when there is no way. */
@@ -4876,9 +5019,10 @@ REDIST_API double redist_priv_road(const redist_priv_route *route, const redist_
                                   route->cost.per_message, route->cost.per_byte);
 }
 
-/* One more phase: whatever becomes cheaper by it. Returns whether anything did. */
+/* One more phase: whatever becomes cheaper by it, from stops that did in the last one. Returns whether anything did. */
 REDIST_API int redist_priv_one_phase(redist_priv_route *route, short *via)
 {
+    const short *last = route->phases > 0 ? route->via[route->phases - 1] : NULL;
     const double *before = route->cost_before;
     double *after = route->cost_after;
     int i, j, better = 0;
@@ -4887,7 +5031,8 @@ REDIST_API int redist_priv_one_phase(redist_priv_route *route, short *via)
         via[j] = -1;
     }
     for (i = 0; i < route->stops; i++) {
-        if (before[i] < 0 || (before[REDIST_PRIV_STOP_TO] >= 0 && before[i] >= before[REDIST_PRIV_STOP_TO]))
+        if (before[i] < 0 || (last != NULL && last[i] < 0) ||
+            (before[REDIST_PRIV_STOP_TO] >= 0 && before[i] >= before[REDIST_PRIV_STOP_TO]))
             continue;
         for (j = REDIST_PRIV_STOP_TO; j < route->stops; j++) {
             const double road = redist_priv_road(route, &route->stop[i], &route->stop[j]);

@@ -52,14 +52,27 @@ static redist_layout other_grid(int ndim, const int *grid)
     return blocks(ndim, other);
 }
 
+static redist_layout rows(int ndim, const int *grid)
+{
+    const int lines[3] = {grid[0] * grid[1], 1, 1};
+    return blocks(ndim, lines);
+}
+
+static redist_layout columns(int ndim, const int *grid)
+{
+    const int lines[3] = {1, grid[0] * grid[1], 1};
+    return blocks(ndim, lines);
+}
+
 static const struct {
     const char *name;
     int ndim;
-    redist_layout (*to)(int ndim, const int *grid);
-} cases[] = {{"1-D, BLOCK to CYCLIC(32)", 1, blocks_of_32},
-             {"2-D, BLOCK to CYCLIC(32)", 2, blocks_of_32},
-             {"3-D, BLOCK to CYCLIC(32)", 3, blocks_of_32},
-             {"2-D, BLOCK, another grid", 2, other_grid}};
+    redist_layout (*from)(int ndim, const int *grid), (*to)(int ndim, const int *grid);
+} cases[] = {{"1-D, BLOCK to CYCLIC(32)", 1, blocks, blocks_of_32},
+             {"2-D, BLOCK to CYCLIC(32)", 2, blocks, blocks_of_32},
+             {"3-D, BLOCK to CYCLIC(32)", 3, blocks, blocks_of_32},
+             {"2-D, BLOCK, another grid", 2, blocks, other_grid},
+             {"2-D, rows to columns", 2, rows, columns}};
 enum { CASES = sizeof cases / sizeof cases[0] };
 
 /* ---- measuring ---- */
@@ -243,7 +256,7 @@ static void predict(const settings *s, const question *q, row *r)
 static row measure(const settings *s, int which, int size)
 {
     const int *grid = grids[cases[which].ndim - 1][size];
-    redist_layout from = blocks(cases[which].ndim, grid), to = cases[which].to(cases[which].ndim, grid);
+    redist_layout from = cases[which].from(cases[which].ndim, grid), to = cases[which].to(cases[which].ndim, grid);
     question q = {&from, &to, 0, NULL, 0, 0};
     row r;
     memset(&r, 0, sizeof r);

@@ -160,7 +160,7 @@ static void check_crossovers(void)
 
 /* ---- all chains of small cases ---- */
 
-enum { MOST_N = 30, MOST_PROCS = 9, MOST_STOPS = 2 * MOST_N + 2 };
+enum { MOST_N = 30, MOST_PROCS = 9, MOST_STOPS = MOST_PROCS * MOST_N + 2 };
 
 typedef struct {
     int64_t n, block[MOST_STOPS];
@@ -200,7 +200,7 @@ static double phase(const chains *c, int from, int to, const redist_cost *cost)
     return most * cost->per_message + (double)(before > after ? before : after) * cost->per_byte;
 }
 
-/* The cheapest of all chains with at most two stops on the way, over all block sizes and either number of processes. */
+/* The cheapest of all chains with at most two of the stops on the way. */
 static double cheapest(const chains *c, const redist_cost *cost)
 {
     static double road[MOST_STOPS][MOST_STOPS];
@@ -222,6 +222,16 @@ static double cheapest(const chains *c, const redist_cost *cost)
     return best;
 }
 
+/* All block sizes over so many processes. */
+static void add_stops(chains *c, int procs)
+{
+    for (int64_t b = 1; b <= c->n; b++) {
+        c->block[c->stops] = b;
+        c->procs[c->stops++] = procs;
+    }
+}
+
+/* Stops over the processes of either end. */
 static void draw_chains(test_random *r, chains *c)
 {
     c->n = test_between(r, 1, MOST_N);
@@ -230,13 +240,21 @@ static void draw_chains(test_random *r, chains *c)
     c->block[0] = test_between(r, 1, c->n);
     c->block[1] = test_between(r, 1, test_one_in(r, 2) ? 2 : c->n);
     c->stops = 2;
-    for (int64_t b = 1; b <= c->n; b++)
-        for (int side = 0; side < 1 + (c->procs[0] != c->procs[1]); side++) {
-            c->block[c->stops] = b;
-            c->procs[c->stops++] = c->procs[side];
-        }
+    for (int side = 0; side < 1 + (c->procs[0] != c->procs[1]); side++)
+        add_stops(c, c->procs[side]);
 }
 
+/* The cheapest of all chains over as many processes as the larger end has, or fewer. */
+static double cheapest_of_all(chains *c, const redist_cost *cost)
+{
+    const int most = c->procs[0] > c->procs[1] ? c->procs[0] : c->procs[1];
+    for (int procs = 1; procs <= most; procs++)
+        if (procs != c->procs[0] && procs != c->procs[1])
+            add_stops(c, procs);
+    return cheapest(c, cost);
+}
+
+/* As cheap as the best over the processes of the ends; what is cheaper than that takes others. */
 static void check_chains(int number)
 {
     test_random r = {(uint64_t)number};
@@ -244,7 +262,7 @@ static void check_chains(int number)
     redist_cost cost;
     chains c;
     int n;
-    double best, found;
+    double best, least, found;
     draw_chains(&r, &c);
     from = cyclic(c.n, c.block[0], c.procs[0]);
     to = cyclic(c.n, c.block[1], c.procs[1]);
@@ -253,7 +271,8 @@ static void check_chains(int number)
     n = redist_phases(&from, &to, &cost, 2, between);
     found = chain_cost(&from, &to, &cost, n, between);
     test_case(redist_cost_of(&from, &to, 1, &cost) == phase(&c, 0, 1, &cost), "chains %d: cost", number);
-    test_case(n >= 0 && close_to(found, best, 1e-9), "chains %d: %ld as blocks of %ld on %d to %ld on %d, te %g: found %g, best %g", number,
+    least = found < best - 1e-9 && c.procs[0] != c.procs[1] ? cheapest_of_all(&c, &cost) : best;
+    test_case(n >= 0 && least <= found + 1e-9 && found <= best + 1e-9, "chains %d: %ld as blocks of %ld on %d to %ld on %d, te %g: found %g, best %g", number,
               (long)c.n, (long)c.block[0], c.procs[0], (long)c.block[1], c.procs[1], cost.per_byte, found, best);
 }
 
@@ -330,9 +349,29 @@ typedef struct {
     int n;
 } pair;
 
+/* Deals out one axis alone, over many ranks. */
+static void draw_line(test_random *r, int along, test_array *array)
+{
+    static const int kinds[] = {TEST_BLOCK, TEST_BLOCK, TEST_CYCLIC, TEST_BLOCK_CYCLIC, TEST_BALANCED};
+    const int places = (int)test_between(r, 8, WORLD);
+    int all[WORLD];
+    for (int d = 0; d < array->ndim; d++) {
+        array->axes[d].kind = d == along ? kinds[test_between(r, 0, 4)] : TEST_WHOLE;
+        array->axes[d].procs = d == along ? places : 1;
+        array->axes[d].first = 0;
+    }
+    array->first_rank = (int)test_between(r, 0, WORLD - places);
+    test_shuffle(r, all, WORLD);
+    memcpy(array->ranks, all, (size_t)places * sizeof *all);
+}
+
+/* Now and then rows and columns, or slabs, which pass other process grids. */
 static void draw(pair *p, test_random *r)
 {
     test_draw_pair(r, (int)test_between(r, 1, WORLD), 0, 0, &p->arrays[0], &p->arrays[1]);
+    if (test_one_in(r, 5))
+        for (int side = 0; side < 2; side++)
+            draw_line(r, side * (p->arrays[0].ndim - 1), &p->arrays[side]);
     for (int side = 0; side < 2; side++) {
         test_tabulate(&p->arrays[side], &p->tables[side]);
         p->layouts[side] = test_layout(&p->arrays[side], &p->tables[side], -1);
@@ -423,6 +462,18 @@ static int arrives(const pair *p, int n, size_t bytes)
     return good;
 }
 
+/* Whether a layout on the way deals out an axis over as many processes as neither end does. */
+static int takes_other_grid(const pair *p)
+{
+    int other = 0;
+    for (int k = 0; k < p->n; k++)
+        for (int d = 0; d < p->between[k].ndim; d++) {
+            const int procs = p->between[k].dim[d].axis.procs;
+            other |= procs != p->layouts[0].dim[d].axis.procs && procs != p->layouts[1].dim[d].axis.procs;
+        }
+    return other;
+}
+
 /* Returns how many layouts lie between. */
 static int check_pair(pair *p, int number)
 {
@@ -452,11 +503,13 @@ static int check_pair(pair *p, int number)
 /* The random pairs must have taken ways of several lengths. */
 static void check_pairs(pair *p, int pairs)
 {
-    int lengths[MOST_BETWEEN + 1] = {0};
+    int lengths[MOST_BETWEEN + 1] = {0}, grids = 0;
     for (int k = 0; k < pairs; k++) {
         int n = check_pair(p, k);
         lengths[n < 0 ? 0 : n]++;
+        grids += takes_other_grid(p);
     }
+    test_case(grids > pairs / 100, "%d ways by other process grids", grids);
     test_case(lengths[0] > 0 && lengths[1] > pairs / 100 && lengths[2] > 0, "ways of no, one and two layouts: %d, %d, %d", lengths[0],
               lengths[1], lengths[2]);
 }
@@ -473,10 +526,172 @@ static void check_axes(void)
     test_case(redist_phases(&from, &to, &cost, 1, between) == 1 && redist_cost_of(&from, &between[0], 1, &messages_only) == 4 &&
                   redist_cost_of(&between[0], &to, 1, &messages_only) == 4,
               "one axis after the other, or half of both at once: 4 + 4");
-    /* Rows to columns: no grid of the two axes' processes but those of the ends fits on 4 ranks, and nothing is gained. */
-    from = redist_layout_2d(redist_block(64, 4), redist_whole(64));
-    to = redist_layout_2d(redist_whole(64), redist_cyclic(64, 4));
-    test_case(redist_phases(&from, &to, &cost, MOST_BETWEEN, between) == 0, "rows to columns");
+}
+
+/* ---- other process grids ---- */
+
+static redist_layout grid_of_blocks(int ndim, int64_t n, const int *procs)
+{
+    redist_axis axes[3];
+    for (int d = 0; d < ndim; d++)
+        axes[d] = redist_block(n, procs[d]);
+    return redist_layout_nd(ndim, axes);
+}
+
+/* BLOCKs on two grids: rows to columns, pencils to pencils, slabs to pencils, gathering and scattering. */
+static const struct {
+    int ndim;
+    int64_t n;
+    int before[3], after[3];
+    int direct, one;            /* messages of a rank: directly, and both phases together by way of one layout */
+    int even;                   /* whether that spreads the elements as evenly */
+} turns[] = {
+    {2, 64, {4, 1}, {1, 4}, 4, 4, 1},              {2, 64, {16, 1}, {1, 16}, 16, 8, 1},
+    {2, 72, {36, 1}, {1, 36}, 36, 12, 1},          {2, 128, {64, 1}, {1, 64}, 64, 16, 1},
+    {2, 4096, {4096, 1}, {1, 4096}, 4096, 128, 1}, {2, 56, {7, 1}, {1, 7}, 7, 7, 1},
+    {2, 121, {11, 1}, {1, 11}, 11, 8, 0},          {3, 16, {1, 4, 4}, {4, 4, 1}, 4, 4, 1},
+    {3, 16, {1, 2, 8}, {8, 2, 1}, 8, 6, 1},        {3, 64, {1, 8, 8}, {8, 8, 1}, 8, 6, 1},
+    {3, 64, {1, 4, 16}, {16, 4, 1}, 16, 8, 1},     {3, 64, {64, 1, 1}, {1, 8, 8}, 64, 16, 1},
+    {1, 64, {64}, {1}, 64, 16, 0},                 {1, 64, {1}, {64}, 64, 16, 0},
+};
+
+/* The most messages to others that any rank really sends or receives; -1 after an error. */
+static double busiest(const redist_layout *from, const redist_layout *to)
+{
+    redist_traffic traffic = {0};
+    const int code = redist_traffic_between(from, to, &traffic);
+    return code == REDIST_OK ? (double)redist_priv_max(traffic.max_sends, traffic.max_receives) : -1;
+}
+
+/* A message to itself is one of the degree, and not every rank has one. */
+static void check_phase(int turn, const redist_layout *from, const redist_layout *to)
+{
+    const double degree = redist_cost_of(from, to, 1, &messages_only), most = busiest(from, to);
+    test_case(most >= degree - 1 && most <= degree, "turn %d: %g messages, degree %g", turn, most, degree);
+}
+
+/* Q ts + (N/P) te directly, (r1 + r2) ts + 2 (N/P) te by way of one layout: level where Q - r1 - r2 messages cost what
+   moving the share of a rank does. */
+static void check_crossover(int k, const redist_layout *from, const redist_layout *to)
+{
+    const int saved = turns[k].direct - turns[k].one;
+    const double share = redist_cost_of(from, to, 1, &elements_only);
+    const redist_cost cheap = cost_of_pair(share, saved * (1 - 1e-9)), dear = cost_of_pair(share, saved * (1 + 1e-9));
+    redist_layout between[1];
+    const int n = redist_phases(from, to, &cheap, 1, between);
+    test_case(n == (saved > 0) && close_to(chain_cost(from, to, &cheap, n, between), share * (turns[k].one + (n + 1) * cheap.per_byte), 1e-9),
+              "turn %d: cheap elements, %d between", k, n);
+    test_case(redist_phases(from, to, &dear, 1, between) == 0, "turn %d: dear elements", k);
+}
+
+static void check_turn(int k)
+{
+    redist_layout between[MOST_BETWEEN], from = grid_of_blocks(turns[k].ndim, turns[k].n, turns[k].before);
+    redist_layout to = grid_of_blocks(turns[k].ndim, turns[k].n, turns[k].after);
+    const int n = redist_phases(&from, &to, &messages_only, 1, between);
+    test_case(redist_cost_of(&from, &to, 1, &messages_only) == turns[k].direct && n == (turns[k].one < turns[k].direct) &&
+                  chain_cost(&from, &to, &messages_only, n, between) == turns[k].one,
+              "turn %d: %d between, %g messages", k, n, chain_cost(&from, &to, &messages_only, n, between));
+    if (n == 1 && redist_places(&from) <= 64) {
+        check_phase(k, &from, &between[0]);
+        check_phase(k, &between[0], &to);
+    }
+    test_case(redist_phases(&from, &to, &elements_only, MOST_BETWEEN, between) == 0, "turn %d: messages for nothing", k);
+    if (turns[k].even)
+        check_crossover(k, &from, &to);
+}
+
+/* Rows to columns pass the square grid: `side` messages, perhaps one of them to oneself, in either phase. */
+static void check_square(int side)
+{
+    const int64_t n = 2 * side * side;
+    redist_layout between[1], rows = redist_layout_2d(redist_block(n, side * side), redist_whole(n)), columns = redist_transposed(rows);
+    double there, onwards;
+    test_case(redist_phases(&rows, &columns, &messages_only, 1, between) == 1 && between[0].dim[0].axis.procs == side &&
+                  between[0].dim[1].axis.procs == side,
+              "rows to columns by way of %d x %d", side, side);
+    there = busiest(&rows, &between[0]);
+    onwards = busiest(&between[0], &columns);
+    test_case(there >= side - 1 && there <= side && onwards >= side - 1 && onwards <= side, "%g and %g messages by way of %d x %d", there,
+              onwards, side, side);
+}
+
+enum { GRID_RANKS = 12, GRIDS = 35 };
+
+typedef struct {
+    int64_t n, share[GRIDS];    /* n x n elements; the most on a rank */
+    int procs[GRIDS][2];        /* all grids of 12 ranks or fewer */
+    double degree[GRIDS][GRIDS];
+} grids;
+
+static int place_in(const grids *g, int grid, int64_t i, int64_t j)
+{
+    const int64_t p = g->procs[grid][0], q = g->procs[grid][1];
+    return (int)(i / ((g->n + p - 1) / p) * q + j / ((g->n + q - 1) / q));
+}
+
+/* The most messages of a rank between two grids and the most elements on one, by looking at every element. */
+static void count_grids(grids *g, int a, int b)
+{
+    int meets[2][GRID_RANKS][GRID_RANKS] = {{{0}}};
+    int64_t held[GRID_RANKS] = {0};
+    for (int64_t k = 0; k < g->n * g->n; k++) {
+        int x = place_in(g, a, k / g->n, k % g->n), y = place_in(g, b, k / g->n, k % g->n);
+        meets[0][x][y] = meets[1][y][x] = 1;
+        held[x]++;
+    }
+    g->degree[a][b] = 0;
+    for (int k = 0; k < 2 * GRID_RANKS; k++) {
+        int messages = 0;
+        for (int other = 0; other < GRID_RANKS; other++)
+            messages += meets[k % 2][k / 2][other];
+        g->degree[a][b] = messages > g->degree[a][b] ? messages : g->degree[a][b];
+    }
+    for (int k = 0; k < GRID_RANKS; k++)
+        g->share[a] = redist_priv_max(g->share[a], held[k]);
+}
+
+static double grid_road(const grids *g, int a, int b, double per_element)
+{
+    return g->degree[a][b] + (double)redist_priv_max(g->share[a], g->share[b]) * per_element;
+}
+
+/* The cheapest way directly or by one grid of BLOCKs that is no larger than both ends and spreads the elements well. */
+static double cheapest_grid(const grids *g, int from, int to, double per_element)
+{
+    const int places[2] = {g->procs[from][0] * g->procs[from][1], g->procs[to][0] * g->procs[to][1]};
+    double best = grid_road(g, from, to, per_element);
+    for (int k = 0; k < GRIDS; k++) {
+        const double road = grid_road(g, from, k, per_element) + grid_road(g, k, to, per_element);
+        if (g->procs[k][0] * g->procs[k][1] <= redist_priv_max(places[0], places[1]) &&
+            g->share[k] <= 2 * redist_priv_max(g->share[from], g->share[to]) && road < best)
+            best = road;
+    }
+    return best;
+}
+
+static void check_grids(int64_t n)
+{
+    static grids g;
+    redist_layout between[1];
+    int count = 0;
+    memset(&g, 0, sizeof g);
+    g.n = n;
+    for (int p = 1; p <= GRID_RANKS; p++)
+        for (int q = 1; p * q <= GRID_RANKS; q++, count++) {
+            g.procs[count][0] = p;
+            g.procs[count][1] = q;
+        }
+    for (int k = 0; k < GRIDS * GRIDS; k++)
+        count_grids(&g, k / GRIDS, k % GRIDS);
+    for (int k = 0; k < 2 * GRIDS * GRIDS; k++) {
+        const int a = k / 2 / GRIDS, b = k / 2 % GRIDS;
+        const redist_layout from = grid_of_blocks(2, n, g.procs[a]), to = grid_of_blocks(2, n, g.procs[b]);
+        const redist_cost cost = cost_of_pair(1, k % 2 * 1e-3);
+        const double found = chain_cost(&from, &to, &cost, redist_phases(&from, &to, &cost, 1, between), between);
+        test_case(found <= cheapest_grid(&g, a, b, cost.per_byte) + 1e-9, "%ld x %ld, %d x %d to %d x %d: %g, not %g", (long)n, (long)n,
+                  g.procs[a][0], g.procs[a][1], g.procs[b][0], g.procs[b][1], found, cheapest_grid(&g, a, b, cost.per_byte));
+    }
 }
 
 /* Large axes: a formula, or a bounded number of coordinates. */
@@ -581,6 +796,12 @@ int main(int count, char **arguments)
     check_many_coordinates();
     check_pairs(p, pairs);
     check_axes();
+    for (int k = 0; k < (int)(sizeof turns / sizeof *turns); k++)
+        check_turn(k);
+    for (int side = 4; side <= 8; side += 2)
+        check_square(side);
+    check_grids(12);
+    check_grids(25);
     check_large();
     check_bad_input();
     check_empty();
