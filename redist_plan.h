@@ -627,9 +627,6 @@ REDIST_API void redist_priv_check_options(redist_plan *p, redist_priv_verdict *v
         redist_priv_fail(v, REDIST_ERR_ARGUMENT,
                          "rank %d: options.arrays is %d, max_buffer %" PRId64 ", node_ranks %d, must be at least 0",
                          p->rank, o->arrays, o->max_buffer, o->node_ranks);
-    if (!redist_priv_is_cost(&o->cost))
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: options.cost is %g seconds per message, %g per byte", p->rank,
-                         o->cost.per_message, o->cost.per_byte);
     if (o->arrays > 1 && (o->from != NULL || o->to != NULL))
         redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: fixed arrays go with one array, but options.arrays is %d",
                          p->rank, o->arrays);
