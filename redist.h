@@ -24,7 +24,8 @@
  *
  * Words. An axis is one dimension of an array, dealt out over a line of processes; a process of that line is a
  * coordinate. The coordinates of all axes make the process grid; its processes are numbered as places 0, 1, ..., and
- * each place lives on a rank. A view index counts what a view shows; a local position counts what a coordinate owns.
+ * each place lives on a rank. Copies of the grid, where there are several, are more places that hold the same elements.
+ * A view index counts what a view shows; a local position counts what a coordinate owns.
  *
  * All functions here are local (no communication), keep no state, and may be called from any thread.
  *
@@ -142,15 +143,16 @@ typedef struct {
     redist_order grid_order, memory_order;      /* of the array's own axes  */
     int first_rank;
     const int *ranks; /* place k lives on ranks[k], or on first_rank + k when NULL */
+    int copies;       /* of the grid: copy c of its place k is place k + c * (places of the grid) */
     redist_priv_fault fault;
 } redist_layout;
 
 /* What redist_traffic_between counts. */
 typedef struct {
-    int64_t total, kept, moved;          /* elements                                            */
-    int64_t messages;                    /* pairs of different ranks that exchange anything     */
-    int64_t max_sends, max_receives;     /* messages, over ranks                                */
-    int64_t max_sent, max_received;      /* elements, over ranks, to and from other ranks       */
+    int64_t total, kept, moved;          /* elements that the destination receives, in all copies */
+    int64_t messages;                    /* pairs of different ranks that exchange anything       */
+    int64_t max_sends, max_receives;     /* messages, over ranks                                  */
+    int64_t max_sent, max_received;      /* elements, over ranks, to and from other ranks         */
 } redist_traffic;
 
 /* What the cost model charges: seconds, both finite and >= 0. */
@@ -280,6 +282,11 @@ REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank);
 /* Place k lives on ranks[k] >= 0, no rank twice. ranks[places] is kept by reference: it must outlive the layout and
    the plans made from it. */
 REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks);
+/* The whole grid `copies` times, each copy on ranks of its own: copy c of place k is place k + c * (places of the grid).
+   copies >= 1, at most INT_MAX places in all; replaces an earlier number. A destination's copies all receive. From a
+   source's copies, each destination place reads the one that its own rank holds; the places without one, in the order of
+   their copies and coordinates, take the copies in turn, so that none serves two more of them than another. */
+REDIST_API redist_layout redist_replicated(redist_layout layout, int copies);
 /* Ghost cells around the local array: `low` elements before local position 0 and `high` after the last, both >= 0,
    in memory (a flipped view does not exchange them). redist never reads nor writes ghost cells. */
 REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_t low, int64_t high);
@@ -311,14 +318,15 @@ REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, si
 /* Queries of a layout. On a layout that redist_layout_check refuses they answer 0 (places, coords_of, alloc) or -1;
    only the ranks given to redist_on_ranks are not looked at again. */
 
-/* Processes in the grid. */
+/* Processes in the grid, times its copies. */
 REDIST_API int redist_places(const redist_layout *layout);
-/* The rank at coords[ndim], coordinates in the order of the view's axes; -1 when there is none. */
+/* The rank at coords[ndim], coordinates in the order of the view's axes, of copy 0; -1 when there is none. */
 REDIST_API int redist_rank_of(const redist_layout *layout, const int *coords);
-/* Writes the coordinates of a rank to coords[ndim]. 1 when the rank holds a place, else 0 (coords is not written).
+/* Writes the coordinates of a rank to coords[ndim]. 1 when the rank holds a place of any copy, else 0 (coords is not
+   written).
    O(axes); O(places) with redist_on_ranks. */
 REDIST_API int redist_coords_of(const redist_layout *layout, int rank, int *coords);
-/* The rank that owns the element at index[ndim] of the view; -1 when the index lies outside. */
+/* The rank that owns the element at index[ndim] of the view, in copy 0; -1 when the index lies outside. */
 REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *index);
 /* The offset of that element, in elements, in its owner's array, ghost cells included; -1 when the index lies outside.
    An extent given by redist_with_extent is taken as the owner's. */
@@ -342,6 +350,7 @@ REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank);
                  memory row-major | memory column-major   redist_memory_order
                  from rank first                          redist_from_rank
                  ranks rank, rank, ...                    redist_on_ranks
+                 copies number                            redist_replicated
 
    White space may stand between any two of these, capitals are as good as small letters, and nothing is said twice. */
 
@@ -365,12 +374,13 @@ REDIST_API const char *redist_strerror(int code);
 
 /* ---------------------------------------------------------------------------------------------------- on paper */
 
-/* How many elements rank_from of `from` sends to rank_to of `to`. 0 when either rank holds no place; -1 when the
-   layouts are invalid, differ in shape, or memory is exhausted. */
+/* How many elements rank_from of `from` sends to rank_to of `to`. 0 when either rank holds no place, or another copy of
+   `from` serves rank_to; -1 when the layouts are invalid, differ in shape, or memory is exhausted. */
 REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to, int rank_to);
 
-/* Counts what the redistribution keeps and moves. O(places x axes + sum of the axes' runs).
-   REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
+/* Counts what the redistribution keeps and moves. total: elements of the view x copies of the destination, at most 2^62;
+   kept: those that a rank has itself. O(places x axes + sum of the axes' runs); O(pairs of places that share elements)
+   when the source is replicated. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
 REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to, redist_traffic *traffic);
 
 /* Arranges the messages in steps without contention: in every step each rank sends at most one message and receives at
@@ -384,7 +394,8 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
        two coordinates, of several such axes at once. No tables.
      - Anything else: the axis's pairs are coloured and kept, O(pairs of coordinates of the axis) of memory.
    Axes that fan out and axes that fan in share their steps ((BLOCK,*) to (*,BLOCK) on P processes takes P). Only where
-   their degrees do not divide are the pairs of these axes coloured together, O(pairs of their places) of memory.
+   their degrees do not divide are the pairs of these axes coloured together, O(pairs of their places) of memory; so are
+   all pairs when a side is replicated.
    Listed ranks and cuts are kept by reference: they must outlive the schedule. Free it with redist_schedule_free.
    REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY; the schedule is then empty. */
 REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to, redist_schedule *schedule);
@@ -426,7 +437,8 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
 
 /* Seconds that one exchange takes by the model of Kaushik et al. 1994, Q ts + (N/P) te: Q is the most messages that any
    rank sends or receives, a copy to itself counted; N/P the most elements that any rank holds before or after;
-   ts = cost->per_message; te = element_bytes * cost->per_byte, element_bytes >= 1. -1 when a layout is invalid, the
+   ts = cost->per_message; te = element_bytes * cost->per_byte, element_bytes >= 1. With copies of the source Q is a
+   bound that may be 1 too large. -1 when a layout is invalid, the
    shapes differ, an argument is bad or memory is exhausted. Work is a sum over axes: a formula where both axes are
    block-cyclic, seen whole, and have a superblock; else the coordinates of an axis are visited, and of more than 1,024
    of them only the first and last 512, so that Q may come out too small there. */
@@ -448,7 +460,7 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
    all of them when they are few, else some 30 between the ends' in two dimensions and fewer in more.
    Each layout lives on ranks of `to`, with its grid and memory order, or on those of `from` when only there its grid
    fits or is the same, and on no rank holds more than twice the elements that the fullest rank holds before or after.
-   redist_on_ranks and redist_cuts arrays are shared by reference.
+   redist_on_ranks and redist_cuts arrays are shared by reference. 0 when a side is replicated.
    Takes a millisecond or so, tens of milliseconds with many grids, tenths of a second where block sizes do not divide
    on 1,000 processes or more. */
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
@@ -562,6 +574,8 @@ enum {
     REDIST_PRIV_NULL_POINTER,
     REDIST_PRIV_MANY_ELEMENTS,
     REDIST_PRIV_MANY_PLACES,
+    REDIST_PRIV_BAD_COPIES,
+    REDIST_PRIV_MANY_COPIES,
     REDIST_PRIV_BAD_RANK,
     REDIST_PRIV_RANK_TWICE,
     REDIST_PRIV_NO_MEMORY
@@ -596,6 +610,8 @@ REDIST_API const redist_priv_sentence *redist_priv_sentence_of(int kind)
         {REDIST_ERR_LAYOUT, "a builder was given a NULL pointer (", ")"},
         {REDIST_ERR_OVERFLOW, "the array or a local array has 2^62 elements or more (", " axes)"},
         {REDIST_ERR_OVERFLOW, "the process grid has more than INT_MAX places (", " axes)"},
+        {REDIST_ERR_LAYOUT, "the number of copies is ", ", must be at least 1"},
+        {REDIST_ERR_OVERFLOW, "the number of copies is ", ", which makes more than INT_MAX places"},
         {REDIST_ERR_RANK, "a place is on rank ", ", must be at least 0 and at most INT_MAX"},
         {REDIST_ERR_RANK, "two places are on rank ", ""},
         {REDIST_ERR_MEMORY, "no memory to check the ranks of ", " places"},
@@ -873,6 +889,18 @@ REDIST_API int redist_priv_usable(const redist_layout *layout)
            layout->fault.kind == REDIST_PRIV_NO_FAULT;
 }
 
+/* Places of the grid, one copy of it; 0 when the layout is not usable. */
+REDIST_API int redist_priv_grid_places(const redist_layout *layout)
+{
+    int64_t places = 1;
+    int d;
+    if (!redist_priv_usable(layout))
+        return 0;
+    for (d = 0; d < layout->ndim; d++)
+        places = redist_priv_product(places, layout->dim[d].axis.procs, INT64_C(1) << 31);
+    return places > INT_MAX ? 0 : (int)places;
+}
+
 /* Keeps the first mistake. */
 REDIST_API void redist_priv_blame(redist_layout *layout, int kind, int axis, int64_t value)
 {
@@ -926,6 +954,7 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
     redist_layout layout;
     int d;
     memset(&layout, 0, sizeof layout);
+    layout.copies = 1;
     layout.fault.axis = -1;
     if (ndim < 1 || ndim > REDIST_MAX_DIMS)
         redist_priv_blame(&layout, REDIST_PRIV_BAD_NDIM, -1, ndim);
@@ -996,6 +1025,19 @@ REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks)
     if (ranks == NULL)
         redist_priv_blame(&layout, REDIST_PRIV_NULL_POINTER, -1, 0);
     layout.ranks = ranks;
+    return layout;
+}
+
+REDIST_API redist_layout redist_replicated(redist_layout layout, int copies)
+{
+    const int grid = redist_priv_grid_places(&layout);
+    if (copies < 1)
+        redist_priv_blame(&layout, REDIST_PRIV_BAD_COPIES, -1, copies);
+    else if (grid > INT_MAX / copies)
+        redist_priv_blame(&layout, REDIST_PRIV_MANY_COPIES, -1, copies);
+    else if (layout.ranks == NULL && layout.first_rank > INT_MAX - grid * copies)
+        redist_priv_blame(&layout, REDIST_PRIV_BAD_RANK, -1, layout.first_rank);
+    layout.copies = copies;
     return layout;
 }
 
@@ -1179,15 +1221,11 @@ REDIST_API void redist_priv_slow_to_fast(const redist_layout *layout, redist_ord
 
 REDIST_API int redist_places(const redist_layout *layout)
 {
-    int64_t places = 1;
-    int d;
-    if (!redist_priv_usable(layout))
-        return 0;
-    for (d = 0; d < layout->ndim; d++)
-        places = redist_priv_product(places, layout->dim[d].axis.procs, INT64_C(1) << 31);
-    return places > INT_MAX ? 0 : (int)places;
+    const int grid = redist_priv_grid_places(layout);
+    return grid == 0 ? 0 : grid * layout->copies;
 }
 
+/* Of copy 0. */
 REDIST_API int redist_priv_place_of(const redist_layout *layout, const int *coords)
 {
     int axes[REDIST_MAX_DIMS];
@@ -1198,6 +1236,7 @@ REDIST_API int redist_priv_place_of(const redist_layout *layout, const int *coor
     return place;
 }
 
+/* The same for every copy of a place. */
 REDIST_API void redist_priv_coords_of_place(const redist_layout *layout, int place, int *coords)
 {
     int axes[REDIST_MAX_DIMS];
@@ -1405,6 +1444,8 @@ REDIST_API void redist_priv_put_layout(redist_priv_writer *w, const redist_layou
         redist_priv_put(w, "; grid column-major");
     if (layout->memory_order == REDIST_COLUMN_MAJOR)
         redist_priv_put(w, "; memory column-major");
+    if (layout->copies > 1)
+        redist_priv_put(w, "; copies %d", layout->copies);
     for (d = 0; layout->ranks != NULL && d < redist_places(layout); d++)
         redist_priv_put(w, "%s%d", d == 0 ? "; ranks " : ",", layout->ranks[d]);
     if (layout->ranks == NULL && layout->first_rank != 0)
@@ -1824,6 +1865,11 @@ REDIST_API void redist_priv_read_ranks(redist_priv_reader *r)
     r->said.ranks = r->used <= r->room ? (const int *)(const void *)(r->storage + begin) : NULL;
 }
 
+REDIST_API void redist_priv_read_copies(redist_priv_reader *r)
+{
+    r->said.copies = redist_priv_read_int(r, "the number of copies");
+}
+
 REDIST_API const redist_priv_clause *redist_priv_options_of_text(void)
 {
     static const redist_priv_clause options[] = {
@@ -1833,6 +1879,7 @@ REDIST_API const redist_priv_clause *redist_priv_options_of_text(void)
         {"memory", 4, redist_priv_read_memory},
         {"from", 8, redist_priv_read_from},
         {"ranks", 8, redist_priv_read_ranks},
+        {"copies", 16, redist_priv_read_copies},
         {NULL, 0, NULL},
     };
     return options;
@@ -1879,7 +1926,7 @@ REDIST_API redist_layout redist_priv_build(const redist_layout *said)
         layout = redist_with_extent(redist_with_halo(layout, d, dim->low, dim->high), d, dim->allocated);
     }
     layout = redist_memory_order(redist_grid_order(layout, said->grid_order), said->memory_order);
-    layout = redist_from_rank(layout, said->first_rank);
+    layout = redist_from_rank(redist_replicated(layout, said->copies), said->first_rank);
     return said->ranks == NULL ? layout : redist_on_ranks(layout, said->ranks);
 }
 
@@ -1909,6 +1956,7 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
     r.message_size = message == NULL ? 0 : message_size;
     r.storage = (char *)storage;
     r.room = storage == NULL ? 0 : storage_bytes;
+    r.said.copies = 1;
     redist_priv_check_reader(&r, layout, storage);
     if (layout != NULL)
         *layout = redist_layout_nd(0, NULL);
@@ -2396,7 +2444,7 @@ typedef struct {
 /* Everything one place sends, or receives: the product of its axes' partners. `own` is its side, FROM or TO. */
 typedef struct {
     int own, ndim;
-    int64_t messages; /* places that it shares elements with */
+    int64_t messages; /* places that it shares elements with, of one copy */
     redist_priv_partners axis[REDIST_MAX_DIMS];
 } redist_priv_neighbours;
 
@@ -2484,11 +2532,21 @@ REDIST_API int redist_priv_neighbours_of(const redist_layout *mine, const int *c
     return code;
 }
 
-/* The k-th message of a place, 0 <= k < messages, ascending by the other place's coordinates, which go to coords[ndim].
+/* The coordinates of the other place of the k-th message, 0 <= k < messages; messages ascend by them. */
+REDIST_API void redist_priv_partner_coords(const redist_priv_neighbours *n, int64_t k, int *coords)
+{
+    int d;
+    for (d = n->ndim - 1; d >= 0; d--) {
+        coords[d] = n->axis[d].coord[k % n->axis[d].peers];
+        k /= n->axis[d].peers;
+    }
+}
+
+/* The k-th message of a place, 0 <= k < messages, between it and the place or places at redist_priv_partner_coords.
    Packed elements lie in the order of the source's memory, which both sides know. The strides and origins of FROM and
    TO are the caller's to fill. */
 REDIST_API redist_priv_message redist_priv_message_of(const redist_priv_neighbours *n, int64_t k,
-                                                      const redist_layout *from, int *coords)
+                                                      const redist_layout *from)
 {
     redist_priv_message m;
     int axes[REDIST_MAX_DIMS];
@@ -2497,10 +2555,8 @@ REDIST_API redist_priv_message redist_priv_message_of(const redist_priv_neighbou
     m.ndim = n->ndim;
     m.elements = 1;
     for (d = n->ndim - 1; d >= 0; d--) {
-        const redist_priv_partners *p = &n->axis[d];
-        coords[d] = p->coord[k % p->peers];
-        m.axis[d] = &p->runs[k % p->peers];
-        k /= p->peers;
+        m.axis[d] = &n->axis[d].runs[k % n->axis[d].peers];
+        k /= n->axis[d].peers;
     }
     redist_priv_slow_to_fast(from, from->memory_order, axes);
     for (d = n->ndim - 1; d >= 0; d--) {
@@ -2969,6 +3025,284 @@ REDIST_API void redist_priv_copy(const redist_priv_message *m, int from_side, co
 /* Whether so many bytes, written at once, would drive everything else out of the caches. */
 REDIST_API int redist_priv_streams(int64_t bytes) { return bytes >= REDIST_STREAM_BYTES; }
 
+/* -------------------------------------------------------------------- pairs of places: which copy serves whom */
+
+REDIST_API int redist_priv_compare_lodgers(const void *a, const void *b)
+{
+    return redist_priv_compare_ints(&((const redist_priv_lodger *)a)->rank, &((const redist_priv_lodger *)b)->rank);
+}
+
+/* All places, ascending by rank; NULL when memory is exhausted. */
+REDIST_API redist_priv_lodger *redist_priv_lodgers(const redist_layout *layout)
+{
+    const int places = redist_places(layout);
+    redist_priv_lodger *lodgers = (redist_priv_lodger *)REDIST_MALLOC((size_t)places * sizeof *lodgers);
+    int k;
+    for (k = 0; lodgers != NULL && k < places; k++) {
+        lodgers[k].rank = redist_priv_rank_at(layout, k);
+        lodgers[k].place = k;
+    }
+    if (lodgers != NULL && layout->ranks != NULL)
+        qsort(lodgers, (size_t)places, sizeof *lodgers, redist_priv_compare_lodgers);
+    return lodgers;
+}
+
+/* The place that lives on a rank, -1 when none does. lodgers: of a layout on listed ranks, or NULL. */
+REDIST_API int redist_priv_find_place(const redist_layout *layout, const redist_priv_lodger *lodgers, int rank)
+{
+    const redist_priv_lodger *found;
+    redist_priv_lodger wanted;
+    if (lodgers == NULL)
+        return redist_priv_place_on(layout, rank);
+    wanted.rank = rank;
+    wanted.place = -1;
+    found = (const redist_priv_lodger *)bsearch(&wanted, lodgers, (size_t)redist_places(layout), sizeof wanted,
+                                                redist_priv_compare_lodgers);
+    return found == NULL ? -1 : found->place;
+}
+
+/* Whom coordinates of an axis meet: the k-th one the coordinates coord[start[k]], ..., coord[start[k + 1] - 1]. */
+typedef struct {
+    int64_t *start;
+    int *coord;
+    int64_t room;
+} redist_priv_links;
+
+REDIST_API void redist_priv_links_free(redist_priv_links *links)
+{
+    REDIST_FREE(links->start);
+    REDIST_FREE(links->coord);
+}
+
+REDIST_API int redist_priv_link_coord(redist_priv_links *links, int64_t at, const redist_axis *from, int c,
+                                      const redist_axis *to)
+{
+    redist_priv_pattern pattern;
+    int64_t k, peers = 0, end = links->start[at];
+    int *coords = NULL, *grown, code = redist_priv_pattern_of(from, c, &pattern);
+    if (code == REDIST_OK)
+        code = redist_priv_peers(&pattern, to, &coords, &peers);
+    for (k = 0; k < peers && code == REDIST_OK; k++) {
+        grown = (int *)redist_priv_grow(links->coord, end, &links->room, sizeof *grown);
+        if (grown == NULL) {
+            code = REDIST_ERR_MEMORY;
+        } else {
+            links->coord = grown;
+            grown[end++] = coords[k];
+        }
+    }
+    links->start[at + 1] = end;
+    REDIST_FREE(coords);
+    redist_priv_pattern_free(&pattern);
+    return code;
+}
+
+/* Of the coordinates coords[n]; NULL: 0, ..., n - 1. REDIST_ERR_MEMORY. Free them with redist_priv_links_free, whatever
+   this returns. */
+REDIST_API int redist_priv_links_of(const redist_axis *from, const int *coords, int64_t n, const redist_axis *to,
+                                    redist_priv_links *links)
+{
+    int64_t k;
+    int code = REDIST_OK;
+    memset(links, 0, sizeof *links);
+    links->start = (int64_t *)REDIST_MALLOC(((size_t)n + 1) * sizeof *links->start);
+    if (links->start == NULL)
+        return REDIST_ERR_MEMORY;
+    links->start[0] = 0;
+    for (k = 0; k < n && code == REDIST_OK; k++)
+        code = redist_priv_link_coord(links, k, from, coords == NULL ? (int)k : coords[k], to);
+    return code;
+}
+
+/* A message of a place's neighbours, and the two places that it goes between. */
+typedef struct {
+    int64_t message;
+    int place[2];
+} redist_priv_pair;
+
+/* A destination place whose rank has a copy of what it needs: its number, and that copy. */
+typedef struct {
+    int64_t number;
+    int copy;
+} redist_priv_own_copy;
+
+/* Goes through the pairs of a place. The destination places that need one grid place of the source have numbers, copy by
+   copy and ascending by coordinates in each. Those on ranks that hold a copy of that grid place read their own; the
+   others, in the order of their numbers, take the copies in turn. */
+typedef struct {
+    const redist_layout *layout[2];
+    int grid[2];                       /* places of one copy                                                */
+    redist_priv_lodger *lodgers;       /* of a destination on listed ranks                                  */
+    const int *coord[REDIST_MAX_DIMS]; /* of the destination, by axis: those that need the grid place, ascending */
+    int64_t peers[REDIST_MAX_DIMS];    /* how many                                                          */
+    redist_priv_own_copy *own;         /* own[owns], ascending by number; NULL when the source has one copy */
+    int owns;
+    const redist_priv_neighbours *n;   /* of the place at hand                                              */
+    int place;                         /* of a source, in copy 0: the pairs are those of all its copies     */
+    int64_t at, end;
+    redist_priv_links links[REDIST_MAX_DIMS]; /* of a destination: whom its partners meet, when they have copies */
+} redist_priv_pairs;
+
+REDIST_API void redist_priv_pairs_close(redist_priv_pairs *p)
+{
+    int d;
+    for (d = 0; d < REDIST_MAX_DIMS; d++)
+        redist_priv_links_free(&p->links[d]);
+    REDIST_FREE(p->lodgers);
+    REDIST_FREE(p->own);
+}
+
+/* REDIST_ERR_MEMORY; close it, whatever this returns. Allocates nothing while the source has one copy. */
+REDIST_API int redist_priv_pairs_open(redist_priv_pairs *p, const redist_layout *from, const redist_layout *to)
+{
+    memset(p, 0, sizeof *p);
+    p->layout[REDIST_PRIV_FROM] = from;
+    p->layout[REDIST_PRIV_TO] = to;
+    p->grid[REDIST_PRIV_FROM] = redist_priv_grid_places(from);
+    p->grid[REDIST_PRIV_TO] = redist_priv_grid_places(to);
+    if (from->copies == 1)
+        return REDIST_OK;
+    p->own = (redist_priv_own_copy *)REDIST_MALLOC((size_t)from->copies * sizeof *p->own);
+    if (p->own != NULL && to->ranks != NULL)
+        p->lodgers = redist_priv_lodgers(to);
+    return p->own == NULL || (to->ranks != NULL && p->lodgers == NULL) ? REDIST_ERR_MEMORY : REDIST_OK;
+}
+
+/* The number of a destination place among those that need the grid place at hand; -1 when it does not. */
+REDIST_API int64_t redist_priv_number_among(const redist_priv_pairs *p, int place)
+{
+    const redist_layout *to = p->layout[REDIST_PRIV_TO];
+    int64_t number = place / p->grid[REDIST_PRIV_TO];
+    int d, coords[REDIST_MAX_DIMS] = {0};
+    redist_priv_coords_of_place(to, place, coords);
+    for (d = 0; d < to->ndim; d++) {
+        const int *found = (const int *)bsearch(&coords[d], p->coord[d], (size_t)p->peers[d], sizeof *found,
+                                                redist_priv_compare_ints);
+        if (found == NULL)
+            return -1;
+        number = number * p->peers[d] + (found - p->coord[d]);
+    }
+    return number;
+}
+
+REDIST_API int redist_priv_compare_own_copies(const void *a, const void *b)
+{
+    int64_t x = ((const redist_priv_own_copy *)a)->number, y = ((const redist_priv_own_copy *)b)->number;
+    return (x > y) - (x < y);
+}
+
+/* Finds which of the places that need a grid place of the source have their own copy. */
+REDIST_API void redist_priv_find_own_copies(redist_priv_pairs *p, int grid_place)
+{
+    const redist_layout *from = p->layout[REDIST_PRIV_FROM], *to = p->layout[REDIST_PRIV_TO];
+    int copy, place;
+    p->owns = 0;
+    for (copy = 0; p->own != NULL && copy < from->copies; copy++) {
+        place = redist_priv_find_place(to, p->lodgers,
+                                       redist_priv_rank_at(from, grid_place + copy * p->grid[REDIST_PRIV_FROM]));
+        p->own[p->owns].copy = copy;
+        p->own[p->owns].number = place < 0 ? -1 : redist_priv_number_among(p, place);
+        p->owns += p->own[p->owns].number >= 0;
+    }
+    if (p->owns > 1)
+        qsort(p->own, (size_t)p->owns, sizeof *p->own, redist_priv_compare_own_copies);
+}
+
+/* The copy of the grid place at hand that serves the destination place of a number. */
+REDIST_API int redist_priv_serving_copy(const redist_priv_pairs *p, int64_t number)
+{
+    int low = 0, high = p->owns;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (p->own[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < p->owns && p->own[low].number == number)
+        return p->own[low].copy;
+    return (int)((number - low) % p->layout[REDIST_PRIV_FROM]->copies);
+}
+
+/* The copy that serves the destination place at hand with a message, which comes from a grid place. */
+REDIST_API int redist_priv_copy_of_message(redist_priv_pairs *p, int64_t message, int grid_place)
+{
+    int64_t k;
+    int d;
+    if (p->own == NULL)
+        return 0;
+    for (d = p->n->ndim - 1; d >= 0; d--) {
+        const redist_priv_links *links = &p->links[d];
+        k = message % p->n->axis[d].peers;
+        message /= p->n->axis[d].peers;
+        p->coord[d] = links->coord + links->start[k];
+        p->peers[d] = links->start[k + 1] - links->start[k];
+    }
+    redist_priv_find_own_copies(p, grid_place);
+    return redist_priv_serving_copy(p, redist_priv_number_among(p, p->place));
+}
+
+/* No copy serves more of `all` places than this: one its own, the others in turn. */
+REDIST_API int64_t redist_priv_most_served(int64_t all, int copies)
+{
+    return all == 0 ? 0 : 1 + redist_priv_ceil_div(all - 1, copies);
+}
+
+/* Begins the pairs of a place, of which n are the neighbours: of a source, those of all its copies. n must live until the
+   last pair. REDIST_ERR_MEMORY. */
+REDIST_API int redist_priv_pairs_of(redist_priv_pairs *p, int place, const redist_priv_neighbours *n)
+{
+    const int source = n->own == REDIST_PRIV_FROM;
+    int d, code = REDIST_OK;
+    p->n = n;
+    p->place = source ? place % p->grid[REDIST_PRIV_FROM] : place;
+    p->at = 0;
+    p->end = source ? n->messages * p->layout[REDIST_PRIV_TO]->copies : n->messages;
+    for (d = 0; d < n->ndim && source; d++) {
+        p->coord[d] = n->axis[d].coord;
+        p->peers[d] = n->axis[d].peers;
+    }
+    for (d = 0; d < n->ndim && !source && p->own != NULL && code == REDIST_OK; d++) {
+        redist_priv_links_free(&p->links[d]);
+        code = redist_priv_links_of(&p->layout[REDIST_PRIV_FROM]->dim[d].axis, n->axis[d].coord, n->axis[d].peers,
+                                    &p->layout[REDIST_PRIV_TO]->dim[d].axis, &p->links[d]);
+    }
+    if (source && n->messages > 0)
+        redist_priv_find_own_copies(p, p->place);
+    return code;
+}
+
+/* The same for a grid place of the source, whose neighbours are found first. Free n, whatever this returns. */
+REDIST_API int redist_priv_pairs_of_grid_place(redist_priv_pairs *p, int place, redist_priv_neighbours *n)
+{
+    int coords[REDIST_MAX_DIMS] = {0};
+    int code;
+    redist_priv_coords_of_place(p->layout[REDIST_PRIV_FROM], place, coords);
+    code = redist_priv_neighbours_of(p->layout[REDIST_PRIV_FROM], coords, REDIST_PRIV_FROM, p->layout[REDIST_PRIV_TO], n);
+    return code == REDIST_OK ? redist_priv_pairs_of(p, place, n) : code;
+}
+
+/* The next pair; 0 when there are no more. */
+REDIST_API int redist_priv_next_pair(redist_priv_pairs *p, redist_priv_pair *pair)
+{
+    int coords[REDIST_MAX_DIMS] = {0};
+    int own, other, copy;
+    if (p->at == p->end)
+        return 0;
+    own = p->n->own;
+    pair->message = p->at % p->n->messages;
+    redist_priv_partner_coords(p->n, pair->message, coords);
+    other = redist_priv_place_of(p->layout[!own], coords);
+    copy = own == REDIST_PRIV_FROM ? redist_priv_serving_copy(p, p->at) : redist_priv_copy_of_message(p, p->at, other);
+    pair->place[own] = p->place;
+    pair->place[!own] = other;
+    pair->place[REDIST_PRIV_FROM] += copy * p->grid[REDIST_PRIV_FROM];
+    if (own == REDIST_PRIV_FROM)
+        pair->place[REDIST_PRIV_TO] += (int)(p->at / p->n->messages) * p->grid[REDIST_PRIV_TO];
+    p->at++;
+    return 1;
+}
+
 /* ------------------------------------------------------------------------------------------------- on paper (bodies) */
 
 /* REDIST_OK when both layouts are valid and show the same shape. */
@@ -3015,34 +3349,40 @@ REDIST_API int64_t redist_priv_shared_by(const redist_layout *from, const int *f
     return volume;
 }
 
+/* The copy of a grid place of `from` that serves a place of `to` which shares elements with it; -1 when memory is
+   exhausted. */
+REDIST_API int redist_priv_copy_serving(const redist_layout *from, int grid_place, const redist_layout *to, int to_place)
+{
+    redist_priv_neighbours n;
+    redist_priv_pairs pairs;
+    int copy = -1;
+    if (redist_priv_pairs_open(&pairs, from, to) == REDIST_OK) {
+        if (redist_priv_pairs_of_grid_place(&pairs, grid_place, &n) == REDIST_OK)
+            copy = redist_priv_serving_copy(&pairs, redist_priv_number_among(&pairs, to_place));
+        redist_priv_neighbours_free(&n);
+    }
+    redist_priv_pairs_close(&pairs);
+    return copy;
+}
+
 REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to, int rank_to)
 {
     int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
+    int from_place, to_place, copy, grid = redist_priv_grid_places(from);
+    int64_t shared;
     if (redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
-    if (!redist_coords_of(from, rank_from, from_coords) || !redist_coords_of(to, rank_to, to_coords))
+    from_place = redist_priv_place_on(from, rank_from);
+    to_place = redist_priv_place_on(to, rank_to);
+    if (from_place < 0 || to_place < 0)
         return 0;
-    return redist_priv_shared_by(from, from_coords, to, to_coords);
-}
-
-REDIST_API int redist_priv_compare_lodgers(const void *a, const void *b)
-{
-    return redist_priv_compare_ints(&((const redist_priv_lodger *)a)->rank, &((const redist_priv_lodger *)b)->rank);
-}
-
-/* All places, ascending by rank; NULL when memory is exhausted. */
-REDIST_API redist_priv_lodger *redist_priv_lodgers(const redist_layout *layout)
-{
-    const int places = redist_places(layout);
-    redist_priv_lodger *lodgers = (redist_priv_lodger *)REDIST_MALLOC((size_t)places * sizeof *lodgers);
-    int k;
-    for (k = 0; lodgers != NULL && k < places; k++) {
-        lodgers[k].rank = redist_priv_rank_at(layout, k);
-        lodgers[k].place = k;
-    }
-    if (lodgers != NULL && layout->ranks != NULL)
-        qsort(lodgers, (size_t)places, sizeof *lodgers, redist_priv_compare_lodgers);
-    return lodgers;
+    redist_priv_coords_of_place(from, from_place, from_coords);
+    redist_priv_coords_of_place(to, to_place, to_coords);
+    shared = redist_priv_shared_by(from, from_coords, to, to_coords);
+    if (shared <= 0 || from->copies == 1)
+        return shared;
+    copy = redist_priv_copy_serving(from, from_place % grid, to, to_place);
+    return copy < 0 ? -1 : copy == from_place / grid ? shared : 0;
 }
 
 /* How many coordinates of `other` a coordinate meets; -1 when memory is exhausted. */
@@ -3086,12 +3426,12 @@ typedef struct {
     int64_t kept, messages, max_messages, max_elements;
 } redist_priv_side_traffic;
 
-/* Adds one place: its partners and elements, less those on its own rank. */
-REDIST_API int redist_priv_add_place(redist_priv_side_traffic *t, const redist_layout *mine, int place,
+/* Adds one place: its partners and elements, each `times`, less those on its own rank. */
+REDIST_API int redist_priv_add_place(redist_priv_side_traffic *t, const redist_layout *mine, int place, int times,
                                      int64_t *const *degree, const redist_layout *other, int other_place)
 {
     int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
-    int64_t elements = 1, messages = 1, kept = 0;
+    int64_t elements = times, messages = times, kept = 0;
     int d;
     redist_priv_coords_of_place(mine, place, coords);
     if (other_place >= 0) {
@@ -3112,7 +3452,9 @@ REDIST_API int redist_priv_add_place(redist_priv_side_traffic *t, const redist_l
     return REDIST_OK;
 }
 
-REDIST_API int redist_priv_traffic_of(const redist_layout *mine, const redist_layout *other, redist_priv_side_traffic *t)
+/* Each message of a place of `mine` is exchanged `times`. */
+REDIST_API int redist_priv_traffic_of(const redist_layout *mine, int times, const redist_layout *other,
+                                      redist_priv_side_traffic *t)
 {
     const int places = redist_places(mine), others = redist_places(other);
     int64_t *degree[REDIST_MAX_DIMS] = {NULL};
@@ -3123,7 +3465,7 @@ REDIST_API int redist_priv_traffic_of(const redist_layout *mine, const redist_la
     for (k = 0; k < places && code == REDIST_OK; k++) {
         while (o < others && there[o].rank < here[k].rank)
             o++;
-        code = redist_priv_add_place(t, mine, here[k].place, degree, other,
+        code = redist_priv_add_place(t, mine, here[k].place, times, degree, other,
                                      o < others && there[o].rank == here[k].rank ? there[o].place : -1);
     }
     REDIST_FREE(degree[0]);
@@ -3132,22 +3474,78 @@ REDIST_API int redist_priv_traffic_of(const redist_layout *mine, const redist_la
     return code;
 }
 
+/* What the copies of one grid place send: the most messages, and elements, to other ranks. sent[2 * copies]. */
+REDIST_API int redist_priv_add_copies(redist_priv_side_traffic *t, redist_priv_pairs *pairs, int place, int64_t *sent)
+{
+    const redist_layout *from = pairs->layout[REDIST_PRIV_FROM], *to = pairs->layout[REDIST_PRIV_TO];
+    redist_priv_neighbours n;
+    redist_priv_pair pair;
+    int c, code = redist_priv_pairs_of_grid_place(pairs, place, &n);
+    memset(sent, 0, 2 * (size_t)from->copies * sizeof *sent);
+    while (code == REDIST_OK && redist_priv_next_pair(pairs, &pair)) {
+        const int from_place = pair.place[REDIST_PRIV_FROM], to_place = pair.place[REDIST_PRIV_TO];
+        if (redist_priv_rank_at(from, from_place) == redist_priv_rank_at(to, to_place))
+            continue;
+        c = from_place / pairs->grid[REDIST_PRIV_FROM];
+        sent[2 * c]++;
+        sent[2 * c + 1] += redist_priv_message_of(&n, pair.message, from).elements;
+    }
+    for (c = 0; c < from->copies; c++) {
+        t->max_messages = redist_priv_max(t->max_messages, sent[2 * c]);
+        t->max_elements = redist_priv_max(t->max_elements, sent[2 * c + 1]);
+    }
+    redist_priv_neighbours_free(&n);
+    return code;
+}
+
+/* The maxima of a source with several copies. */
+REDIST_API int redist_priv_traffic_of_copies(const redist_layout *from, const redist_layout *to,
+                                             redist_priv_side_traffic *t)
+{
+    int64_t *sent = (int64_t *)REDIST_MALLOC(2 * (size_t)from->copies * sizeof *sent);
+    redist_priv_pairs pairs;
+    int place, code = redist_priv_pairs_open(&pairs, from, to);
+    memset(t, 0, sizeof *t);
+    if (sent == NULL)
+        code = REDIST_ERR_MEMORY;
+    for (place = 0; place < redist_priv_grid_places(from) && code == REDIST_OK; place++)
+        code = redist_priv_add_copies(t, &pairs, place, sent);
+    redist_priv_pairs_close(&pairs);
+    REDIST_FREE(sent);
+    return code;
+}
+
+/* The elements of all copies of a destination; -1 when they are more than 2^62. */
+REDIST_API int64_t redist_priv_received(const redist_layout *to)
+{
+    int64_t elements = to->copies;
+    int d;
+    for (d = 0; d < to->ndim; d++)
+        if (to->dim[d].axis.count == 0)
+            return 0;
+    for (d = 0; d < to->ndim; d++)
+        elements = redist_priv_product(elements, to->dim[d].axis.count, REDIST_PRIV_MAX_ELEMENTS + 1);
+    return elements > REDIST_PRIV_MAX_ELEMENTS ? -1 : elements;
+}
+
 REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to, redist_traffic *traffic)
 {
     redist_priv_side_traffic sent, received;
-    int d, code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
+    int code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
+    if (code == REDIST_OK && redist_priv_received(to) < 0)
+        code = REDIST_ERR_OVERFLOW;
     if (code == REDIST_OK)
-        code = redist_priv_traffic_of(from, to, &sent);
-    if (code == REDIST_OK)
-        code = redist_priv_traffic_of(to, from, &received);
+        code = redist_priv_traffic_of(to, 1, from, &received);
+    if (code == REDIST_OK && from->copies == 1)
+        code = redist_priv_traffic_of(from, to->copies, to, &sent);
+    else if (code == REDIST_OK)
+        code = redist_priv_traffic_of_copies(from, to, &sent);
     if (code != REDIST_OK)
         return code;
-    traffic->total = 1;
-    for (d = 0; d < from->ndim; d++)
-        traffic->total = redist_priv_product(traffic->total, from->dim[d].axis.count, REDIST_PRIV_MAX_ELEMENTS);
-    traffic->kept = sent.kept;
-    traffic->moved = traffic->total - sent.kept;
-    traffic->messages = sent.messages;
+    traffic->total = redist_priv_received(to);
+    traffic->kept = received.kept;
+    traffic->moved = traffic->total - received.kept;
+    traffic->messages = received.messages;
     traffic->max_sends = sent.max_messages;
     traffic->max_receives = received.max_messages;
     traffic->max_sent = sent.max_elements;
@@ -3162,7 +3560,8 @@ enum {
     REDIST_PRIV_WALKER_OTTO, /* blocks of r and K r (Walker and Otto 1996)                */
     REDIST_PRIV_ALL_MEET,    /* a complete bipartite graph, or nearly so                  */
     REDIST_PRIV_CONSECUTIVE, /* partners have consecutive numbers, on both sides          */
-    REDIST_PRIV_TABLE        /* an edge colouring by alternating paths (Koenig 1916), kept */
+    REDIST_PRIV_TABLE,       /* an edge colouring by alternating paths (Koenig 1916), kept */
+    REDIST_PRIV_PLACES       /* the same of all places, copies included; the only factor   */
 };
 
 REDIST_API int redist_priv_number(const redist_priv_line *line, int coord)
@@ -3196,55 +3595,6 @@ REDIST_API int redist_priv_line_of(const redist_axis *x, redist_priv_line *line)
         if (redist_count(x, redist_priv_numbered(line, n)) == 0)
             return 0;
     return 1;
-}
-
-/* Whom each coordinate of an axis meets: the coordinates coord[start[c]], ..., coord[start[c + 1] - 1]. */
-typedef struct {
-    int64_t *start;
-    int *coord;
-    int64_t room;
-} redist_priv_links;
-
-REDIST_API void redist_priv_links_free(redist_priv_links *links)
-{
-    REDIST_FREE(links->start);
-    REDIST_FREE(links->coord);
-}
-
-REDIST_API int redist_priv_link_coord(redist_priv_links *links, const redist_axis *from, int c, const redist_axis *to)
-{
-    redist_priv_pattern pattern;
-    int64_t k, peers = 0, end = links->start[c];
-    int *coords = NULL, *grown, code = redist_priv_pattern_of(from, c, &pattern);
-    if (code == REDIST_OK)
-        code = redist_priv_peers(&pattern, to, &coords, &peers);
-    for (k = 0; k < peers && code == REDIST_OK; k++) {
-        grown = (int *)redist_priv_grow(links->coord, end, &links->room, sizeof *grown);
-        if (grown == NULL) {
-            code = REDIST_ERR_MEMORY;
-        } else {
-            links->coord = grown;
-            grown[end++] = coords[k];
-        }
-    }
-    links->start[c + 1] = end;
-    REDIST_FREE(coords);
-    redist_priv_pattern_free(&pattern);
-    return code;
-}
-
-/* REDIST_ERR_MEMORY. Free them with redist_priv_links_free, whatever this returns. */
-REDIST_API int redist_priv_links_of(const redist_axis *from, const redist_axis *to, redist_priv_links *links)
-{
-    int c, code = REDIST_OK;
-    memset(links, 0, sizeof *links);
-    links->start = (int64_t *)REDIST_MALLOC(((size_t)from->procs + 1) * sizeof *links->start);
-    if (links->start == NULL)
-        return REDIST_ERR_MEMORY;
-    links->start[0] = 0;
-    for (c = 0; c < from->procs && code == REDIST_OK; c++)
-        code = redist_priv_link_coord(links, from, c, to);
-    return code;
 }
 
 /* The most partners of any coordinate, on both sides. */
@@ -3388,7 +3738,7 @@ REDIST_API int redist_priv_form_by_links(redist_schedule *s, const redist_axis *
     const int all[2] = {s->line[1][f->axis[0]].used, s->line[0][f->axis[0]].used};
     redist_priv_links links;
     int64_t pairs;
-    int code = redist_priv_links_of(x[0], x[1], &links);
+    int code = redist_priv_links_of(x[0], NULL, x[0]->procs, x[1], &links);
     if (code == REDIST_OK)
         code = redist_priv_link_degrees(&links, x[0]->procs, x[1]->procs, f->degree);
     pairs = code == REDIST_OK ? links.start[x[0]->procs] : 0;
@@ -3633,7 +3983,7 @@ REDIST_API void redist_priv_add_pair(redist_priv_factor *f, const int64_t *numbe
 /* The numbers of one side of a factor, all its axes together. */
 REDIST_API int64_t redist_priv_numbers(const redist_schedule *s, const redist_priv_factor *f, int side)
 {
-    int64_t numbers = 1;
+    int64_t numbers = f->form == REDIST_PRIV_PLACES ? redist_places(&s->layout[side]) : 1;
     int k;
     for (k = 0; k < f->axes; k++)
         numbers *= s->line[side][f->axis[k]].used;
@@ -3731,13 +4081,60 @@ REDIST_API int redist_priv_fill_table(const redist_schedule *s, redist_priv_fact
     redist_priv_links links[REDIST_MAX_DIMS];
     int a, made, code = REDIST_OK;
     for (made = 0; made < f->axes && code == REDIST_OK; made++)
-        code = redist_priv_links_of(&s->layout[0].dim[f->axis[made]].axis, &s->layout[1].dim[f->axis[made]].axis,
+        code = redist_priv_links_of(&s->layout[0].dim[f->axis[made]].axis, NULL,
+                                    s->layout[0].dim[f->axis[made]].axis.procs, &s->layout[1].dim[f->axis[made]].axis,
                                     &links[made]);
     if (code == REDIST_OK)
         code = redist_priv_colour(s, f, links);
     for (a = 0; a < made; a++)
         redist_priv_links_free(&links[a]);
     return code;
+}
+
+/* Visits all pairs of places. REDIST_ERR_MEMORY. */
+REDIST_API int redist_priv_visit_places(const redist_schedule *s, redist_priv_factor *f, redist_priv_visit *visit)
+{
+    const redist_layout *from = &s->layout[REDIST_PRIV_FROM], *to = &s->layout[REDIST_PRIV_TO];
+    int place, code, places = redist_priv_grid_places(from);
+    redist_priv_neighbours n;
+    redist_priv_pairs pairs;
+    redist_priv_pair pair;
+    int64_t number[2];
+    code = redist_priv_pairs_open(&pairs, from, to);
+    for (place = 0; place < places && code == REDIST_OK; place++) {
+        code = redist_priv_pairs_of_grid_place(&pairs, place, &n);
+        while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair)) {
+            number[REDIST_PRIV_FROM] = pair.place[REDIST_PRIV_FROM];
+            number[REDIST_PRIV_TO] = pair.place[REDIST_PRIV_TO];
+            visit(f, number);
+        }
+        redist_priv_neighbours_free(&n);
+    }
+    redist_priv_pairs_close(&pairs);
+    return code;
+}
+
+/* With copies the pairs are no product of axes: all are coloured together. */
+REDIST_API int redist_priv_arrange_places(redist_schedule *s)
+{
+    redist_priv_factor *f = &s->factor[s->factors++];
+    int64_t k;
+    int side, code = REDIST_OK;
+    f->form = REDIST_PRIV_PLACES;
+    f->width = 1;
+    for (side = 0; side < 2 && code == REDIST_OK; side++)
+        code = redist_priv_allocate_table(s, f, side);
+    if (code == REDIST_OK)
+        code = redist_priv_visit_places(s, f, redist_priv_count_pair);
+    for (side = 0; side < 2 && code == REDIST_OK; side++) {
+        for (k = 0; k < redist_priv_numbers(s, f, side); k++)
+            f->degree[side] = redist_priv_max(f->degree[side], f->table[side].filled[k]);
+        code = redist_priv_make_rows(&f->table[side], redist_priv_numbers(s, f, side));
+    }
+    if (code != REDIST_OK)
+        return code;
+    s->steps = (int)redist_priv_set_laps(s, 0);
+    return redist_priv_visit_places(s, f, redist_priv_add_pair);
 }
 
 /* The number of coords on one side of a factor; -1 when it owns nothing. */
@@ -3866,8 +4263,10 @@ REDIST_API int redist_priv_factor_step(const redist_schedule *s, const redist_pr
 REDIST_API int redist_priv_schedule_partner(const redist_schedule *s, int side, int place, int step)
 {
     int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
-    int64_t found = 0, left, lap;
+    int64_t found = 0, left, lap = 0;
     int k;
+    if (s->factor[0].form == REDIST_PRIV_PLACES)
+        return (int)redist_priv_table_partner(&s->factor[0], side, place, step, &lap);
     redist_priv_coords_of_place(&s->layout[side], place, coords);
     for (k = 0; k < s->factors; k++) {
         const redist_priv_factor *f = &s->factor[k];
@@ -3887,23 +4286,9 @@ REDIST_API int redist_priv_schedule_partner(const redist_schedule *s, int side, 
     return left > 0 ? -1 : redist_priv_place_of(&s->layout[!side], other_coords);
 }
 
-/* The place that lives on a rank, -1 when none does. */
-REDIST_API int redist_priv_schedule_place(const redist_schedule *s, int side, int rank)
-{
-    const redist_priv_lodger *found;
-    redist_priv_lodger wanted;
-    if (s->lodgers[side] == NULL)
-        return redist_priv_place_on(&s->layout[side], rank);
-    wanted.rank = rank;
-    wanted.place = -1;
-    found = (const redist_priv_lodger *)bsearch(&wanted, s->lodgers[side], (size_t)redist_places(&s->layout[side]),
-                                                sizeof wanted, redist_priv_compare_lodgers);
-    return found == NULL ? -1 : found->place;
-}
-
 REDIST_API int redist_priv_schedule_peer(const redist_schedule *s, int side, int rank, int step)
 {
-    const int place = redist_priv_schedule_place(s, side, rank);
+    const int place = redist_priv_find_place(&s->layout[side], s->lodgers[side], rank);
     const int partner = place < 0 ? -1 : redist_priv_schedule_partner(s, side, place, step);
     return partner < 0 ? -1 : redist_priv_rank_at(&s->layout[!side], partner);
 }
@@ -3917,6 +4302,8 @@ REDIST_API int redist_priv_arrange(redist_schedule *s)
             return REDIST_ERR_MEMORY;
     for (d = 0; d < s->layout[0].ndim; d++)
         empty |= s->layout[0].dim[d].axis.count == 0;
+    if (!empty && (s->layout[0].copies > 1 || s->layout[1].copies > 1))
+        return redist_priv_arrange_places(s);
     for (d = 0; d < s->layout[0].ndim && !empty && code == REDIST_OK; d++)
         code = redist_priv_factor_of(s, d, &s->factor[s->factors++]);
     if (empty || code != REDIST_OK)
@@ -4272,6 +4659,7 @@ REDIST_API void redist_priv_favour_numbered(const redist_priv_relabelling *r, in
     int d;
     for (d = 0; d < r->from->ndim; d++)
         total = redist_priv_product(total, redist_priv_max(r->from->dim[d].axis.count, 1), REDIST_PRIV_MAX_ELEMENTS);
+    total = redist_priv_product(total, r->to->copies, REDIST_PRIV_MAX_ELEMENTS);
     if (total > most)
         return;
     for (k = 0; k < entries; k++)
@@ -4376,19 +4764,21 @@ REDIST_API void redist_priv_choose_rest(redist_priv_relabelling *r, char *taken)
         }
 }
 
-/* Sends each place whose coordinates all have a match to the rank of the matching place. match[d][coordinate of to]. */
+/* Sends each place whose coordinates all have a match to the rank of the matching place of the same copy, if there is
+   one. match[d][coordinate of to]. */
 REDIST_API void redist_priv_choose_matches(redist_priv_relabelling *r, int *const *match, char *taken)
 {
+    const int sources = redist_priv_grid_places(r->from), grid = redist_priv_grid_places(r->to);
     int coords[REDIST_MAX_DIMS] = {0};
     int t, d, matched;
     for (t = 0; t < r->places; t++) {
         redist_priv_coords_of_place(r->to, t, coords);
-        matched = 1;
+        matched = t / grid < r->from->copies;
         for (d = 0; d < r->to->ndim; d++) {
             coords[d] = match[d][coords[d]];
             matched &= coords[d] >= 0;
         }
-        r->chosen[t] = matched ? r->of_source[redist_priv_place_of(r->from, coords)] : -1;
+        r->chosen[t] = matched ? r->of_source[redist_priv_place_of(r->from, coords) + t / grid * sources] : -1;
         if (matched)
             taken[r->chosen[t]] = 1;
     }
@@ -4445,6 +4835,8 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
 {
     redist_priv_relabelling r;
     int t, code = ranks == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
+    if (code == REDIST_OK && redist_priv_received(to) < 0)
+        code = REDIST_ERR_OVERFLOW;
     if (code != REDIST_OK)
         return code;
     code = redist_priv_relabelling_of(from, to, &r);
@@ -4643,6 +5035,7 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
         before *= redist_priv_share(x);
         after *= redist_priv_share(y);
     }
+    there = redist_priv_most_served(there * to->copies, from->copies);
     return redist_priv_phase_cost(redist_priv_max(there, back), redist_priv_max(before, after), cost->per_message,
                                   (double)element_bytes * cost->per_byte);
 }
@@ -5093,7 +5486,7 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
     int stops, code = redist_priv_check_pair(from, to);
     if (code == REDIST_OK && (!redist_priv_is_cost(cost) || max < 0 || (max > 0 && between == NULL)))
         code = REDIST_ERR_ARGUMENT;
-    if (code != REDIST_OK || max == 0)
+    if (code != REDIST_OK || max == 0 || from->copies > 1 || to->copies > 1)
         return -code;
     route = (redist_priv_route *)REDIST_MALLOC(sizeof *route);
     if (route == NULL)
@@ -5114,26 +5507,28 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
 
 /* -------------------------------------------------------------------------------------- on paper: moving (bodies) */
 
-/* Copies all that one place of the source has to the places that want it. */
-REDIST_API int redist_priv_move_place(const redist_layout *from, int place, const void *from_array,
-                                      const redist_layout *to, void *const *to_arrays, size_t element_bytes)
+/* Copies all that one grid place of the source has to the places that want it, from the copies that serve them. */
+REDIST_API int redist_priv_move_place(redist_priv_pairs *pairs, int place, const void *const *from_arrays,
+                                      void *const *to_arrays, size_t element_bytes)
 {
+    const redist_layout *from = pairs->layout[REDIST_PRIV_FROM], *to = pairs->layout[REDIST_PRIV_TO];
     int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
     redist_priv_storage from_storage, to_storage;
     redist_priv_neighbours n;
     redist_priv_message m;
-    int64_t k;
-    int code;
+    redist_priv_pair pair;
+    int code = redist_priv_pairs_of_grid_place(pairs, place, &n);
     redist_priv_coords_of_place(from, place, from_coords);
     from_storage = redist_priv_storage_at(from, from_coords);
-    code = redist_priv_neighbours_of(from, from_coords, REDIST_PRIV_FROM, to, &n);
-    for (k = 0; code == REDIST_OK && k < n.messages; k++) {
-        m = redist_priv_message_of(&n, k, from, to_coords);
+    while (code == REDIST_OK && redist_priv_next_pair(pairs, &pair)) {
+        m = redist_priv_message_of(&n, pair.message, from);
+        redist_priv_coords_of_place(to, pair.place[REDIST_PRIV_TO], to_coords);
         to_storage = redist_priv_storage_at(to, to_coords);
         redist_priv_store(&m, REDIST_PRIV_FROM, &from_storage);
         redist_priv_store(&m, REDIST_PRIV_TO, &to_storage);
-        redist_priv_copy(&m, REDIST_PRIV_FROM, from_array, REDIST_PRIV_TO, to_arrays[redist_priv_place_of(to, to_coords)],
-                         element_bytes, redist_priv_streams(to_storage.size * (int64_t)element_bytes));
+        redist_priv_copy(&m, REDIST_PRIV_FROM, from_arrays[pair.place[REDIST_PRIV_FROM]], REDIST_PRIV_TO,
+                         to_arrays[pair.place[REDIST_PRIV_TO]], element_bytes,
+                         redist_priv_streams(to_storage.size * (int64_t)element_bytes));
     }
     redist_priv_neighbours_free(&n);
     return code;
@@ -5160,16 +5555,20 @@ REDIST_API int redist_priv_check_arrays(const redist_layout *layout, const void 
 REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays, const redist_layout *to,
                            void *const *to_arrays, size_t element_bytes)
 {
-    int place, places, code = redist_priv_check_pair(from, to);
+    redist_priv_pairs pairs;
+    int place, places = redist_priv_grid_places(from), code = redist_priv_check_pair(from, to);
     if (code == REDIST_OK && (from_arrays == NULL || to_arrays == NULL || element_bytes == 0))
         code = REDIST_ERR_ARGUMENT;
     if (code == REDIST_OK)
         code = redist_priv_check_arrays(from, from_arrays);
     if (code == REDIST_OK)
         code = redist_priv_check_arrays(to, (const void *const *)to_arrays);
-    places = code == REDIST_OK ? redist_places(from) : 0;
+    if (code != REDIST_OK)
+        return code;
+    code = redist_priv_pairs_open(&pairs, from, to);
     for (place = 0; place < places && code == REDIST_OK; place++)
-        code = redist_priv_move_place(from, place, from_arrays[place], to, to_arrays, element_bytes);
+        code = redist_priv_move_place(&pairs, place, from_arrays, to_arrays, element_bytes);
+    redist_priv_pairs_close(&pairs);
     return code;
 }
 

@@ -431,7 +431,7 @@ REDIST_API uint64_t redist_priv_hash(uint64_t hash, const void *data, size_t byt
 }
 
 /* Everything that must be the same on every rank, as numbers with names. */
-enum { REDIST_PRIV_AXIS_WORDS = 12, REDIST_PRIV_LAYOUT_WORDS = 5, REDIST_PRIV_OPTION_WORDS = 9 };
+enum { REDIST_PRIV_AXIS_WORDS = 12, REDIST_PRIV_LAYOUT_WORDS = 6, REDIST_PRIV_OPTION_WORDS = 9 };
 enum {
     REDIST_PRIV_WORDS =
         REDIST_PRIV_OPTION_WORDS + 2 * (REDIST_PRIV_LAYOUT_WORDS + REDIST_MAX_DIMS * REDIST_PRIV_AXIS_WORDS)
@@ -486,6 +486,7 @@ REDIST_API void redist_priv_say_layout(redist_priv_words *w, int side, const red
     redist_priv_say(w, "memory order", (int64_t)layout->memory_order);
     redist_priv_say(w, "first rank", layout->ranks == NULL ? layout->first_rank : 0);
     redist_priv_say(w, "sum of the ranks", (int64_t)(ranks >> 1));
+    redist_priv_say(w, "number of copies", layout->copies);
     for (w->axis = 0; w->axis < layout->ndim; w->axis++)
         redist_priv_say_axis(w, &layout->dim[w->axis]);
 }
@@ -655,8 +656,7 @@ REDIST_API void redist_priv_check_bytes(const redist_plan *p, redist_priv_verdic
 /* The message of a peer, with this side's storage filled in. */
 REDIST_API redist_priv_message redist_priv_peer_message(const redist_plan *p, int own, int64_t message)
 {
-    int coords[REDIST_MAX_DIMS] = {0};
-    redist_priv_message m = redist_priv_message_of(&p->side[own].neighbours, message, &p->from, coords);
+    redist_priv_message m = redist_priv_message_of(&p->side[own].neighbours, message, &p->from);
     redist_priv_store(&m, own, &p->side[own].storage);
     return m;
 }
@@ -700,31 +700,46 @@ REDIST_API int redist_priv_ranks_apart(const redist_plan *p, int own, int rank)
     return ((own == REDIST_PRIV_FROM ? rank - p->rank : p->rank - rank) + p->size) % p->size;
 }
 
+/* Adds the peer of a pair of places, or keeps its message. */
+REDIST_API void redist_priv_add_peer(redist_plan *p, int own, const redist_priv_pair *pair)
+{
+    redist_priv_side *s = &p->side[own];
+    redist_priv_peer *peer = &s->peer[s->peers];
+    memset(peer, 0, sizeof *peer);
+    peer->rank = redist_priv_rank_at(redist_priv_layout(p, !own), pair->place[!own]);
+    peer->turn = redist_priv_ranks_apart(p, own, peer->rank);
+    peer->message = pair->message;
+    peer->bytes = redist_priv_peer_message(p, own, pair->message).elements * p->element_bytes * p->arrays;
+    if (peer->rank != p->rank) {
+        s->bytes += peer->bytes;
+        s->peers++;
+    } else if (own == REDIST_PRIV_FROM) {
+        redist_priv_keep(p, pair->message);
+    }
+}
+
 /* Lists the other ranks that this rank exchanges with on one side. */
 REDIST_API int redist_priv_list_peers(redist_plan *p, int own)
 {
     redist_priv_side *s = &p->side[own];
-    const redist_layout *other = redist_priv_layout(p, !own);
-    int coords[REDIST_MAX_DIMS] = {0};
-    int64_t k;
-    s->peer = (redist_priv_peer *)REDIST_MALLOC((size_t)s->neighbours.messages * sizeof *s->peer + 1);
+    const int mine = redist_priv_place_on(redist_priv_layout(p, own), p->rank);
+    const int64_t messages = s->neighbours.messages;
+    const int64_t most = own == REDIST_PRIV_TO ? messages
+                                               : redist_priv_most_served(messages * p->to.copies, p->from.copies);
+    redist_priv_pairs pairs;
+    redist_priv_pair pair;
+    int code = redist_priv_pairs_open(&pairs, &p->from, &p->to);
+    s->peer = (redist_priv_peer *)REDIST_MALLOC((size_t)most * sizeof *s->peer + 1);
     if (s->peer == NULL)
-        return REDIST_ERR_MEMORY;
-    for (k = 0; k < s->neighbours.messages; k++) {
-        redist_priv_message m = redist_priv_message_of(&s->neighbours, k, &p->from, coords);
-        redist_priv_peer *peer = &s->peer[s->peers];
-        memset(peer, 0, sizeof *peer);
-        peer->rank = redist_rank_of(other, coords);
-        peer->turn = redist_priv_ranks_apart(p, own, peer->rank);
-        peer->message = k;
-        peer->bytes = m.elements * p->element_bytes * p->arrays;
-        if (peer->rank != p->rank) {
-            s->bytes += peer->bytes;
-            s->peers++;
-        } else if (own == REDIST_PRIV_FROM) {
-            redist_priv_keep(p, k);
-        }
-    }
+        code = REDIST_ERR_MEMORY;
+    if (code == REDIST_OK)
+        code = redist_priv_pairs_of(&pairs, mine, &s->neighbours);
+    while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair))
+        if (pair.place[own] == mine)
+            redist_priv_add_peer(p, own, &pair);
+    redist_priv_pairs_close(&pairs);
+    if (code != REDIST_OK)
+        return code;
     qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_turns);
     s->remote = s->peers;
     return REDIST_OK;

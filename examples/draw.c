@@ -203,14 +203,32 @@ static rectangle next_piece(const scale *f, double x, double y, int64_t r0, int6
     return r;
 }
 
-static int owner_at(const story *s, int layout, int64_t row, int64_t column)
+static void index_at(const story *s, int64_t row, int64_t column, int64_t *index)
 {
-    int64_t index[REDIST_MAX_DIMS];
-    memcpy(index, s->at, sizeof index);
+    memcpy(index, s->at, sizeof s->at);
     index[s->axis[0]] = s->axes == 1 ? column : row;
     if (s->axes == 2)
         index[s->axis[1]] = column;
+}
+
+/* Of the first copy, where there are several. */
+static int owner_at(const story *s, int layout, int64_t row, int64_t column)
+{
+    int64_t index[REDIST_MAX_DIMS];
+    index_at(s, row, column, index);
     return redist_layout_owner(&s->layout[layout], index);
+}
+
+/* Whether a rank holds an element, in whatever copy. */
+static int holds_at(const story *s, int layout, int rank, int64_t row, int64_t column)
+{
+    const redist_layout *x = &s->layout[layout];
+    int64_t index[REDIST_MAX_DIMS];
+    int d, coords[REDIST_MAX_DIMS], holds = redist_coords_of(x, rank, coords);
+    index_at(s, row, column, index);
+    for (d = 0; d < x->ndim && holds; d++)
+        holds = redist_owner(&x->dim[d].axis, index[d]) == coords[d];
+    return holds;
 }
 
 /* What is drawn of all blocks before the next begins. */
@@ -251,7 +269,7 @@ static int marked(const story *s, int layout) { return s->layouts == 2 || layout
 
 static int stays(const story *s, int layout, int64_t row, int64_t column)
 {
-    return owner_at(s, layout, row, column) == owner_at(s, layout == BEFORE ? AFTER : BEFORE, row, column);
+    return holds_at(s, layout == BEFORE ? AFTER : BEFORE, owner_at(s, layout, row, column), row, column);
 }
 
 /* The number has a rim in the colour below it, so that marks do not cross it. */
@@ -347,7 +365,8 @@ static part array_part(const story *s, int layout, int side)
     int blocks;
     part p;
     memset(&p, 0, sizeof p);
-    snprintf(p.title, sizeof p.title, "%s", s->layouts > 1 ? titles[layout] : "");
+    snprintf(p.title, sizeof p.title, "%s%s", s->layouts > 1 ? titles[layout] : "",
+             s->layout[layout].copies == 1 ? "" : s->layouts > 1 ? ", the first copy" : "the first copy");
     if (layout != BEFORE)
         snprintf(p.note, sizeof p.note, "%" PRId64 " of %" PRId64 " elements stay (outlined)", t->kept, t->total);
     else if (s->layouts == 2)
