@@ -176,7 +176,7 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
 /* Memory for arrays that the other ranks of a node can read: plans given the arena copy straight from the sender's
    array to the receiver's. Where there is no shared memory, or too little, it is ordinary memory.
    Collective over comm. bytes: for this rank, any number >= 0. *arena: the new arena, NULL on failure.
-   The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. */
+   A NULL argument is told to its rank only (REDIST_ERR_ARGUMENT); the same on every rank: REDIST_ERR_MEMORY, _MPI. */
 REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena);
 
 /* The next `bytes` of this rank's arena, aligned to 64 bytes; NULL when it is full. Freed with the arena. Local. */
@@ -2836,7 +2836,9 @@ REDIST_API int redist_test(redist_plan *p, int *done)
     if (!p->active)
         return REDIST_ERR_BUSY;
     code = p->transport->test(p, done);
-    if (code == REDIST_OK && *done)
+    if (code != REDIST_OK)
+        p->active = 0; /* the plan is then fit for freeing */
+    else if (*done)
         redist_priv_finish(p);
     return code;
 }
