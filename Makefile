@@ -11,6 +11,7 @@ CC      = cc
 CFLAGS  = -O3 -g
 TEST_CFLAGS = $(subst -O3,-O1,$(CFLAGS))
 BUILD   = build
+MAKEFLAGS += -j2
 STRICT  = -std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
 HEADERS = redist.h redist_plan.h
 
