@@ -282,10 +282,11 @@ REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank);
 /* Place k lives on ranks[k] >= 0, no rank twice. ranks[places] is kept by reference: it must outlive the layout and
    the plans made from it. */
 REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks);
-/* The whole grid `copies` times, each copy on ranks of its own: copy c of place k is place k + c * (places of the grid).
-   copies >= 1, at most INT_MAX places in all; replaces an earlier number. A destination's copies all receive. From a
-   source's copies, each destination place reads the one that its own rank holds; the places without one, in the order of
-   their copies and coordinates, take the copies in turn, so that none serves two more of them than another. */
+/* The whole grid `copies` times, each copy on ranks of its own: copy c of place k is place k + c * (places of the grid),
+   so that redist_on_ranks takes ranks for all of them. copies >= 1, at most INT_MAX places in all; a later call replaces
+   an earlier one. All copies of a destination receive. Of the copies of a place of a source, a destination rank that
+   holds one reads its own; the others that need it, in the order of their copies and coordinates, take them in turn, so
+   that each copy serves at most one more of them than any other. */
 REDIST_API redist_layout redist_replicated(redist_layout layout, int copies);
 /* Ghost cells around the local array: `low` elements before local position 0 and `high` after the last, both >= 0,
    in memory (a flipped view does not exchange them). redist never reads nor writes ghost cells. */
@@ -407,7 +408,7 @@ REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, i
                                     int *receive_from);
 
 /* Keeps data where it is by renumbering the destination: ranks[places of to] receives the assignment of the places of
-   `to` to the ranks that either layout uses, no rank twice, that leaves the most elements on the rank that has them.
+   `to` to the ranks that either layout uses, no rank twice, that leaves the most elements on a rank that has them.
    Then plan with redist_on_ranks(to, ranks). Among equals it moves the fewest places off the rank where `to` has them,
    and a best numbering comes back unchanged (from 2^51 elements on only this last holds). To keep the destination and
    renumber the source, exchange the arguments: redist_relabel(to, from, ranks), then redist_on_ranks(from, ranks).
@@ -437,11 +438,11 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
 
 /* Seconds that one exchange takes by the model of Kaushik et al. 1994, Q ts + (N/P) te: Q is the most messages that any
    rank sends or receives, a copy to itself counted; N/P the most elements that any rank holds before or after;
-   ts = cost->per_message; te = element_bytes * cost->per_byte, element_bytes >= 1. With copies of the source Q is a
-   bound that may be 1 too large. -1 when a layout is invalid, the
+   ts = cost->per_message; te = element_bytes * cost->per_byte, element_bytes >= 1. -1 when a layout is invalid, the
    shapes differ, an argument is bad or memory is exhausted. Work is a sum over axes: a formula where both axes are
    block-cyclic, seen whole, and have a superblock; else the coordinates of an axis are visited, and of more than 1,024
-   of them only the first and last 512, so that Q may come out too small there. */
+   of them only the first and last 512, so that Q may come out too small there. Where the source has copies Q may come
+   out 1 too large. */
 REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
                                  const redist_cost *cost);
 

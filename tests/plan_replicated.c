@@ -1,7 +1,8 @@
 /* redist tests: plans between replicated layouts, every method: each rank gets what the copy that serves it holds. MIT licence, see LICENSE. */
 #include <sched.h>
+#include <stdint.h>
 
-static long long test_piece_bytes = 262144;
+static int64_t test_piece_bytes = 262144;
 #define REDIST_PIECE_BYTES test_piece_bytes
 
 #include "replicas.h"

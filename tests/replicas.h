@@ -4,21 +4,21 @@
 
 #include "oracle.h"
 
-enum { COPIES = 4, ALL_PLACES = TEST_PLACES };
+enum { COPIES = 4 };
 
 /* One side: place k + c * grid is copy c of place k. */
 typedef struct {
     test_array array;
     test_table table;
     redist_layout layout;
-    int copies, grid, places, listed, ranks[ALL_PLACES];
+    int copies, grid, places, listed, ranks[TEST_PLACES];
 } replicas;
 
 /* Copy serving[k][t] of place k of the source serves place t of the destination; -1: they share nothing. */
 typedef struct {
     replicas side[2];
     int64_t shared[TEST_PLACES][TEST_PLACES];       /* by place of either grid */
-    int serving[TEST_PLACES][ALL_PLACES];
+    int serving[TEST_PLACES][TEST_PLACES];
     int64_t volume[TEST_PLACES][TEST_PLACES];       /* by rank */
 } replicated;
 
@@ -96,7 +96,7 @@ static inline void replicated_serve(replicated *p, int k)
         }
 }
 
-/* Both sides have the same number of copies in each run of these: 1 .. COPIES, as many as the world has room for. */
+/* A pair of layouts of one shape, each in 1 .. COPIES copies, as many as the world has room for. */
 static inline void replicated_draw(test_random *r, int world, replicated *p)
 {
     const int most = world < COPIES ? world : COPIES;
