@@ -59,7 +59,7 @@ extern "C" {
 #define REDIST_VERSION_MINOR 1
 #define REDIST_VERSION_PATCH 0
 
-/* ------------------------------------------------------------------------------------------------------- options */
+/* --------------------------------------------------------------------------------------------------------- options */
 
 /* Define any of these before the first #include; every file of a program must see the same REDIST_MAX_DIMS. */
 
@@ -84,7 +84,7 @@ extern "C" {
 #define REDIST_ASSERT(condition) ((void)0) /* internal consistency only; bad input is answered by error codes */
 #endif
 
-/* --------------------------------------------------------------------------------------------------------- types */
+/* ----------------------------------------------------------------------------------------------------------- types */
 
 /* What functions that return int answer, unless they say otherwise. */
 typedef enum {
@@ -147,71 +147,10 @@ typedef struct {
     redist_priv_fault fault;
 } redist_layout;
 
-/* What redist_traffic_between counts. */
-typedef struct {
-    int64_t total, kept, moved;          /* elements that the destination receives, in all copies */
-    int64_t messages;                    /* pairs of different ranks that exchange anything       */
-    int64_t max_sends, max_receives;     /* messages, over ranks                                  */
-    int64_t max_sent, max_received;      /* elements, over ranks, to and from other ranks         */
-} redist_traffic;
-
-/* What the cost model charges: seconds, both finite and >= 0. */
-typedef struct {
-    double per_message, per_byte;
-} redist_cost;
-
 /* Places by rank, so that a rank's place is found in O(log places). */
 typedef struct {
     int rank, place;
 } redist_priv_lodger;
-
-/* How the coordinates of an axis are numbered: coordinate c has number sign * (c - origin) mod procs; numbers from
-   `used` on own nothing. */
-typedef struct {
-    int procs, origin, sign, used;
-} redist_priv_line;
-
-/* Walker and Otto's schedule, blocks of r and of ratio * r on the same processes: what its formulas need. */
-typedef struct {
-    int small;                    /* the side with blocks of r                                          */
-    int64_t procs, ratio, common; /* P, K and g = gcd(P, K)                                             */
-    int64_t inverse;              /* of K / g modulo P / g                                              */
-    int64_t first, last;          /* the blocks of r that the view shows, counted along the other side */
-} redist_priv_walker;
-
-/* A coloured bipartite graph: vertex v has the turns [start[v], start[v] + filled[v]), ascending by colour. */
-typedef struct {
-    int colour, partner;
-} redist_priv_turn;
-
-typedef struct {
-    int64_t *start;
-    int *filled;
-    redist_priv_turn *turn;
-} redist_priv_turns;
-
-/* The schedule of one axis, or of several taken together. Sides: FROM 0, TO 1. A pair has a colour, 0 <= colour < base,
-   and a lap, 0 <= lap < width. At a number of side `fat` both together are unique, on the other side the colour is. */
-typedef struct {
-    int form;
-    int axes, axis[REDIST_MAX_DIMS];
-    int64_t degree[2]; /* most partners of any number */
-    int fat;
-    int64_t base, width, scale; /* the colour at a step is step / scale mod base */
-    redist_priv_walker walker;
-    redist_priv_turns table[2];
-} redist_priv_factor;
-
-/* Who exchanges with whom at which step; see redist_schedule_create. */
-typedef struct {
-    int steps;               /* the fewest that can be; 0 for an empty array */
-    int64_t laps;            /* the rest is private                          */
-    int factors;
-    redist_priv_factor factor[REDIST_MAX_DIMS];
-    redist_priv_line line[2][REDIST_MAX_DIMS];
-    redist_layout layout[2];
-    redist_priv_lodger *lodgers[2]; /* of a layout on listed ranks */
-} redist_schedule;
 
 /* ------------------------------------------------------------------------------------------ axes: who owns index i */
 
@@ -258,7 +197,7 @@ REDIST_API int64_t redist_global(const redist_axis *x, int coord, int64_t l);
 /* How many view indices coord owns; 0 for a coordinate outside the axis. O(log block) in views with steps. */
 REDIST_API int64_t redist_count(const redist_axis *x, int coord);
 
-/* ------------------------------------------------------------------------------------------------ layouts and views */
+/* ----------------------------------------------------------------------------------------------- layouts and views */
 
 /* A layout of 1, 2, 3 or ndim axes, 1 <= ndim <= REDIST_MAX_DIMS: axes[ndim], slowest first in C's eyes. The process
    grid is the product of the axes' processes; its places are numbered row by row and live on ranks 0, 1, .... Local
@@ -335,6 +274,178 @@ REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64
 /* The elements of a rank's local array, ghost cells and padding included: what to allocate. 0 if it holds no place. */
 REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank);
 
+/* ------------------------------------------------------------------------------------------- moving on one process */
+
+/* The whole redistribution inside one process, for tests, simulation and threads. from_arrays[k] and to_arrays[k] are
+   the local arrays of place k, of redist_layout_alloc elements of element_bytes >= 1 bytes each; NULL where a place
+   owns nothing. Arrays must not overlap. Only owned elements of the destination are written.
+   REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
+REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays, const redist_layout *to,
+                           void *const *to_arrays, size_t element_bytes);
+
+/* ----------------------------------------------------------------------------------------------- traffic, on paper */
+
+/* What redist_traffic_between counts. */
+typedef struct {
+    int64_t total, kept, moved;          /* elements that the destination receives, in all copies */
+    int64_t messages;                    /* pairs of different ranks that exchange anything       */
+    int64_t max_sends, max_receives;     /* messages, over ranks                                  */
+    int64_t max_sent, max_received;      /* elements, over ranks, to and from other ranks         */
+} redist_traffic;
+
+/* How many elements rank_from of `from` sends to rank_to of `to`. 0 when either rank holds no place, or another copy of
+   `from` serves rank_to; -1 when the layouts are invalid, differ in shape, or memory is exhausted. */
+REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to, int rank_to);
+
+/* Counts what the redistribution keeps and moves. total: elements of the view x copies of the destination, at most 2^62;
+   kept: those that a rank has itself. O(places x axes + sum of the axes' runs); O(pairs of places that share elements)
+   when the source is replicated. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
+REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to, redist_traffic *traffic);
+
+/* ------------------------------------------------------------------------------------------------------- schedules */
+
+/* How the coordinates of an axis are numbered: coordinate c has number sign * (c - origin) mod procs; numbers from
+   `used` on own nothing. */
+typedef struct {
+    int procs, origin, sign, used;
+} redist_priv_line;
+
+/* Walker and Otto's schedule, blocks of r and of ratio * r on the same processes: what its formulas need. */
+typedef struct {
+    int small;                    /* the side with blocks of r                                          */
+    int64_t procs, ratio, common; /* P, K and g = gcd(P, K)                                             */
+    int64_t inverse;              /* of K / g modulo P / g                                              */
+    int64_t first, last;          /* the blocks of r that the view shows, counted along the other side */
+} redist_priv_walker;
+
+/* A coloured bipartite graph: vertex v has the turns [start[v], start[v] + filled[v]), ascending by colour. */
+typedef struct {
+    int colour, partner;
+} redist_priv_turn;
+
+typedef struct {
+    int64_t *start;
+    int *filled;
+    redist_priv_turn *turn;
+} redist_priv_turns;
+
+/* The schedule of one axis, or of several taken together. Sides: FROM 0, TO 1. A pair has a colour, 0 <= colour < base,
+   and a lap, 0 <= lap < width. At a number of side `fat` both together are unique, on the other side the colour is. */
+typedef struct {
+    int form;
+    int axes, axis[REDIST_MAX_DIMS];
+    int64_t degree[2]; /* most partners of any number */
+    int fat;
+    int64_t base, width, scale; /* the colour at a step is step / scale mod base */
+    redist_priv_walker walker;
+    redist_priv_turns table[2];
+} redist_priv_factor;
+
+/* Who exchanges with whom at which step; see redist_schedule_create. */
+typedef struct {
+    int steps;               /* the fewest that can be; 0 for an empty array */
+    int64_t laps;            /* the rest is private                          */
+    int factors;
+    redist_priv_factor factor[REDIST_MAX_DIMS];
+    redist_priv_line line[2][REDIST_MAX_DIMS];
+    redist_layout layout[2];
+    redist_priv_lodger *lodgers[2]; /* of a layout on listed ranks */
+} redist_schedule;
+
+/* Arranges the messages in steps without contention: in every step each rank sends at most one message and receives at
+   most one (a copy to itself counts as its one), every pair of ranks that shares elements meets in exactly one step,
+   and steps is the least possible: the most messages any rank sends, or receives, its copy to itself counted (Koenig
+   1916). For any two layouts of the same shape. A step is a mixed-radix number with a digit per axis.
+     - Blocks of r and K r on the same P >= K processes, either way: Walker and Otto 1996, their equations for B(k,p)
+       and C(k,q) and their numbering of the steps. No tables.
+     - One interval per coordinate on both sides: the sum of the two coordinates. No tables.
+     - All coordinates meet all, or all but a few of an axis with one interval per coordinate: the difference of the
+       two coordinates, of several such axes at once. No tables.
+     - Anything else: the axis's pairs are coloured and kept, O(pairs of coordinates of the axis) of memory.
+   Axes that fan out and axes that fan in share their steps ((BLOCK,*) to (*,BLOCK) on P processes takes P). Only where
+   their degrees do not divide are the pairs of these axes coloured together, O(pairs of their places) of memory; so are
+   all pairs when a side is replicated.
+   Listed ranks and cuts are kept by reference: they must outlive the schedule. Free it with redist_schedule_free.
+   REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY; the schedule is then empty. */
+REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to, redist_schedule *schedule);
+/* Frees what the schedule holds and empties it. NULL and an empty schedule are fine. */
+REDIST_API void redist_schedule_free(redist_schedule *schedule);
+/* Whom `rank` sends to and receives from at a step, 0 <= step < steps; -1: nobody, also when the rank holds no place.
+   O(axes), and a logarithm where there are tables, cuts or listed ranks. REDIST_ERR_ARGUMENT: NULL, or no such step. */
+REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step, int *send_to,
+                                    int *receive_from);
+
+/* -------------------------------------------------------------------------------------- cost and multiphase routes */
+
+/* What the cost model charges: seconds, both finite and >= 0. */
+typedef struct {
+    double per_message, per_byte;
+} redist_cost;
+
+/* Seconds that one exchange takes by the model of Kaushik et al. 1994, Q ts + (N/P) te: Q is the most messages that any
+   rank sends or receives, a copy to itself counted; N/P the most elements that any rank holds before or after;
+   ts = cost->per_message; te = element_bytes * cost->per_byte, element_bytes >= 1. -1 when a layout is invalid, the
+   shapes differ, an argument is bad or memory is exhausted. Work is a sum over axes: a formula where both axes are
+   block-cyclic, seen whole, and have a superblock; else the coordinates of an axis are visited, and of more than 1,024
+   of them only the first and last 512, so that Q may come out too small there. Where the source has copies Q may come
+   out 1 too large. */
+REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
+                                 const redist_cost *cost);
+
+/* The cheapest multiphase route by the same model, where cost->per_byte is taken as seconds per element (multiply it by
+   the element's bytes). Returns how many layouts the data passes in between, 0 <= phases - 1 <= max (at most 31 are
+   tried), and writes them to between[max] in order; 0: go directly, nothing is strictly cheaper. Bad input returns
+   -REDIST_ERR_ARGUMENT (NULL, a bad cost, max < 0; between may be NULL when max is 0), or the negative of another code
+   (_LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY).
+   The layouts show the shape of the two views and have no ghost cells. An axis is as in `from`, as in `to`, or
+   block-cyclic; several axes may change in one phase. Block sizes tried over the processes of either end: divisors
+   between the two (Kaushik et al. 1994), their gcd and lcm (Walker and Otto 1996, section 4), powers of 2 times the
+   gcd; every size when there are few. An axis whose two ends have different numbers of processes is also tried over
+   others, as BLOCK, with the blocks of either end and with several of them merged, so that rows on P ranks become
+   columns by way of a grid of sqrt(P) x sqrt(P): 2 sqrt(P) messages instead of P, and twice the elements. These numbers
+   are, for p places on all such axes together, the divisors of p, powers of 2, the square root and what they leave of p:
+   all of them when they are few, else some 30 between the ends' in two dimensions and fewer in more.
+   Each layout lives on ranks of `to`, with its grid and memory order, or on those of `from` when only there its grid
+   fits or is the same, and on no rank holds more than twice the elements that the fullest rank holds before or after.
+   redist_on_ranks and redist_cuts arrays are shared by reference. 0 when a side is replicated.
+   Takes a millisecond or so, tens of milliseconds with many grids, tenths of a second where block sizes do not divide
+   on 1,000 processes or more. */
+REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
+                             redist_layout *between);
+
+/* ------------------------------------------------------------------------------------------ relabelling and advice */
+
+/* Keeps data where it is by renumbering the destination: ranks[places of to] receives the assignment of the places of
+   `to` to the ranks that either layout uses, no rank twice, that leaves the most elements on a rank that has them.
+   Then plan with redist_on_ranks(to, ranks). Among equals it moves the fewest places off the rank where `to` has them,
+   and a best numbering comes back unchanged (from 2^51 elements on only this last holds). To keep the destination and
+   renumber the source, exchange the arguments: redist_relabel(to, from, ranks), then redist_on_ranks(from, ranks).
+   It is an assignment problem, whatever the layouts, and so includes the mappings of Kalns and Ni 1995 (BLOCK of b to
+   CYCLIC(c) on p processes keeps at most ceil(b/(c p)) c p of b p elements) and of Hsu et al. 2001 (CYCLIC(k r) to
+   CYCLIC(r) on M processes, and back, keeps ceil(k/M) M r of a cycle of M k r), and reaches their bounds.
+   Exact while both layouts have at most 1,024 places, in at most 32 MB. With more, every axis is matched for itself
+   (exactly, or where it has more than 1,024 coordinates by giving each in turn the best one left), and nothing changes
+   unless that keeps more than `to` as numbered does. All ranks that ask find the same answer.
+   REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY; ranks is written on success only. */
+REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to, int *ranks);
+
+/* What redist_advise answers. */
+typedef struct {
+    double gain;        /* seconds that redistributing saves in all; negative: that it costs           */
+    int64_t break_even; /* the fewest repetitions, >= 1, that gain anything; -1: none up to 2^53 does  */
+    int worthwhile;     /* 1 when gain > 0, else 0                                                     */
+} redist_advice;
+
+/* Compute where the data lies, or redistribute first? here, there: seconds of one repetition of the computation on the
+   layout as it is and on the other; in, out: seconds to redistribute all that it reads to the other layout before the
+   first repetition, and all that it writes back after the last (0 when that may stay there); each >= 0 and finite, as
+   in + out is. repetitions >= 0. The gain is repetitions (here - there) - in - out: with one repetition and no way back
+   the comparison of Namugwanya 2021, tables 4.1 to 4.4. REDIST_ERR_ARGUMENT: NULL, or a number that is no such number. */
+REDIST_API int redist_advise(double here, double there, double in, double out, int64_t repetitions,
+                             redist_advice *advice);
+
+/* ------------------------------------------------------------------------------------------------------------ text */
+
 /* Layouts as text, such as `100x80: block@4, cyclic(8)@2; memory column-major`. What is printed can be parsed, and is
    then the same layout. The axes are written as the view shows them, with the view's extents in front:
 
@@ -372,107 +483,6 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
 
 /* A general sentence for an error code; never NULL. */
 REDIST_API const char *redist_strerror(int code);
-
-/* ---------------------------------------------------------------------------------------------------- on paper */
-
-/* How many elements rank_from of `from` sends to rank_to of `to`. 0 when either rank holds no place, or another copy of
-   `from` serves rank_to; -1 when the layouts are invalid, differ in shape, or memory is exhausted. */
-REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to, int rank_to);
-
-/* Counts what the redistribution keeps and moves. total: elements of the view x copies of the destination, at most 2^62;
-   kept: those that a rank has itself. O(places x axes + sum of the axes' runs); O(pairs of places that share elements)
-   when the source is replicated. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
-REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to, redist_traffic *traffic);
-
-/* Arranges the messages in steps without contention: in every step each rank sends at most one message and receives at
-   most one (a copy to itself counts as its one), every pair of ranks that shares elements meets in exactly one step,
-   and steps is the least possible: the most messages any rank sends, or receives, its copy to itself counted (Koenig
-   1916). For any two layouts of the same shape. A step is a mixed-radix number with a digit per axis.
-     - Blocks of r and K r on the same P >= K processes, either way: Walker and Otto 1996, their equations for B(k,p)
-       and C(k,q) and their numbering of the steps. No tables.
-     - One interval per coordinate on both sides: the sum of the two coordinates. No tables.
-     - All coordinates meet all, or all but a few of an axis with one interval per coordinate: the difference of the
-       two coordinates, of several such axes at once. No tables.
-     - Anything else: the axis's pairs are coloured and kept, O(pairs of coordinates of the axis) of memory.
-   Axes that fan out and axes that fan in share their steps ((BLOCK,*) to (*,BLOCK) on P processes takes P). Only where
-   their degrees do not divide are the pairs of these axes coloured together, O(pairs of their places) of memory; so are
-   all pairs when a side is replicated.
-   Listed ranks and cuts are kept by reference: they must outlive the schedule. Free it with redist_schedule_free.
-   REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY; the schedule is then empty. */
-REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to, redist_schedule *schedule);
-/* Frees what the schedule holds and empties it. NULL and an empty schedule are fine. */
-REDIST_API void redist_schedule_free(redist_schedule *schedule);
-/* Whom `rank` sends to and receives from at a step, 0 <= step < steps; -1: nobody, also when the rank holds no place.
-   O(axes), and a logarithm where there are tables, cuts or listed ranks. REDIST_ERR_ARGUMENT: NULL, or no such step. */
-REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step, int *send_to,
-                                    int *receive_from);
-
-/* Keeps data where it is by renumbering the destination: ranks[places of to] receives the assignment of the places of
-   `to` to the ranks that either layout uses, no rank twice, that leaves the most elements on a rank that has them.
-   Then plan with redist_on_ranks(to, ranks). Among equals it moves the fewest places off the rank where `to` has them,
-   and a best numbering comes back unchanged (from 2^51 elements on only this last holds). To keep the destination and
-   renumber the source, exchange the arguments: redist_relabel(to, from, ranks), then redist_on_ranks(from, ranks).
-   It is an assignment problem, whatever the layouts, and so includes the mappings of Kalns and Ni 1995 (BLOCK of b to
-   CYCLIC(c) on p processes keeps at most ceil(b/(c p)) c p of b p elements) and of Hsu et al. 2001 (CYCLIC(k r) to
-   CYCLIC(r) on M processes, and back, keeps ceil(k/M) M r of a cycle of M k r), and reaches their bounds.
-   Exact while both layouts have at most 1,024 places, in at most 32 MB. With more, every axis is matched for itself
-   (exactly, or where it has more than 1,024 coordinates by giving each in turn the best one left), and nothing changes
-   unless that keeps more than `to` as numbered does. All ranks that ask find the same answer.
-   REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY; ranks is written on success only. */
-REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to, int *ranks);
-
-/* What redist_advise answers. */
-typedef struct {
-    double gain;        /* seconds that redistributing saves in all; negative: that it costs           */
-    int64_t break_even; /* the fewest repetitions, >= 1, that gain anything; -1: none up to 2^53 does  */
-    int worthwhile;     /* 1 when gain > 0, else 0                                                     */
-} redist_advice;
-
-/* Compute where the data lies, or redistribute first? here, there: seconds of one repetition of the computation on the
-   layout as it is and on the other; in, out: seconds to redistribute all that it reads to the other layout before the
-   first repetition, and all that it writes back after the last (0 when that may stay there); each >= 0 and finite, as
-   in + out is. repetitions >= 0. The gain is repetitions (here - there) - in - out: with one repetition and no way back
-   the comparison of Namugwanya 2021, tables 4.1 to 4.4. REDIST_ERR_ARGUMENT: NULL, or a number that is no such number. */
-REDIST_API int redist_advise(double here, double there, double in, double out, int64_t repetitions,
-                             redist_advice *advice);
-
-/* Seconds that one exchange takes by the model of Kaushik et al. 1994, Q ts + (N/P) te: Q is the most messages that any
-   rank sends or receives, a copy to itself counted; N/P the most elements that any rank holds before or after;
-   ts = cost->per_message; te = element_bytes * cost->per_byte, element_bytes >= 1. -1 when a layout is invalid, the
-   shapes differ, an argument is bad or memory is exhausted. Work is a sum over axes: a formula where both axes are
-   block-cyclic, seen whole, and have a superblock; else the coordinates of an axis are visited, and of more than 1,024
-   of them only the first and last 512, so that Q may come out too small there. Where the source has copies Q may come
-   out 1 too large. */
-REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
-                                 const redist_cost *cost);
-
-/* The cheapest multiphase route by the same model, where cost->per_byte is taken as seconds per element (multiply it by
-   the element's bytes). Returns how many layouts the data passes in between, 0 <= phases - 1 <= max (at most 31 are
-   tried), and writes them to between[max] in order; 0: go directly, nothing is strictly cheaper. Bad input returns
-   -REDIST_ERR_ARGUMENT (NULL, a bad cost, max < 0; between may be NULL when max is 0), or the negative of another code
-   (_LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY).
-   The layouts show the shape of the two views and have no ghost cells. An axis is as in `from`, as in `to`, or
-   block-cyclic; several axes may change in one phase. Block sizes tried over the processes of either end: divisors
-   between the two (Kaushik et al. 1994), their gcd and lcm (Walker and Otto 1996, section 4), powers of 2 times the
-   gcd; every size when there are few. An axis whose two ends have different numbers of processes is also tried over
-   others, as BLOCK, with the blocks of either end and with several of them merged, so that rows on P ranks become
-   columns by way of a grid of sqrt(P) x sqrt(P): 2 sqrt(P) messages instead of P, and twice the elements. These numbers
-   are, for p places on all such axes together, the divisors of p, powers of 2, the square root and what they leave of p:
-   all of them when they are few, else some 30 between the ends' in two dimensions and fewer in more.
-   Each layout lives on ranks of `to`, with its grid and memory order, or on those of `from` when only there its grid
-   fits or is the same, and on no rank holds more than twice the elements that the fullest rank holds before or after.
-   redist_on_ranks and redist_cuts arrays are shared by reference. 0 when a side is replicated.
-   Takes a millisecond or so, tens of milliseconds with many grids, tenths of a second where block sizes do not divide
-   on 1,000 processes or more. */
-REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
-                             redist_layout *between);
-
-/* The whole redistribution inside one process, for tests, simulation and threads. from_arrays[k] and to_arrays[k] are
-   the local arrays of place k, of redist_layout_alloc elements of element_bytes >= 1 bytes each; NULL where a place
-   owns nothing. Arrays must not overlap. Only owned elements of the destination are written.
-   REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
-REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays, const redist_layout *to,
-                           void *const *to_arrays, size_t element_bytes);
 
 /* =================================================================================================================
    Bodies, under the same banners.
@@ -551,7 +561,7 @@ REDIST_API uint64_t redist_priv_floor_sum(uint64_t n, uint64_t m, uint64_t a, ui
     }
 }
 
-/* ------------------------------------------------------------------------------------------------------------ faults */
+/* ---------------------------------------------------------------------------------------------------------- faults */
 
 enum {
     REDIST_PRIV_NO_FAULT,
@@ -645,7 +655,27 @@ REDIST_API int redist_priv_tell(redist_priv_fault fault, char *text, size_t size
     return sentence->code;
 }
 
-/* ---------------------------------------------------------------------------------- axes: who owns index i (bodies) */
+REDIST_API const char *redist_strerror(int code)
+{
+    static const char *const texts[] = {
+        "success",
+        "an argument is NULL or no valid choice",
+        "a layout describes no array",
+        "the source view and the destination view differ in shape",
+        "a rank is outside the communicator, or holds two places of one grid",
+        "more than 2^62 elements or INT_MAX places",
+        "the element datatype has gaps (its size is not its extent)",
+        "ranks passed different layouts, element sizes or options",
+        "memory is exhausted, or max_buffer is too small",
+        "source and destination overlap, and the plan is not in place",
+        "the plan is started and not yet waited for, or not started",
+        "these are not the fixed arrays that the plan was made for",
+        "an MPI call failed",
+    };
+    return code < 0 || (size_t)code >= sizeof texts / sizeof texts[0] ? "not a redist error code" : texts[code];
+}
+
+/* --------------------------------------------------------------------------------- axes: who owns index i (bodies) */
 
 /* Blocks of an axis: block k holds [block_start(k), block_start(k + 1)) and is the (k / procs)-th of its owner. */
 
@@ -882,7 +912,7 @@ REDIST_API int64_t redist_count(const redist_axis *x, int coord)
     return redist_priv_count_steps(x, coord, low, redist_priv_abs(x->step), x->count);
 }
 
-/* ---------------------------------------------------------------------------------------- layouts and views (bodies) */
+/* -------------------------------------------------------------------------------------- layouts and views (bodies) */
 
 REDIST_API int redist_priv_usable(const redist_layout *layout)
 {
@@ -1367,636 +1397,6 @@ REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank)
     return redist_coords_of(layout, rank, coords) ? redist_priv_storage_at(layout, coords).size : 0;
 }
 
-/* Where text is written: to a file, or to text[size]. */
-typedef struct {
-    FILE *file;
-    char *text;
-    size_t size;
-    int64_t length; /* of all that was written, whether it fitted or not */
-} redist_priv_writer;
-
-/* Writes a short piece. */
-REDIST_API void redist_priv_put(redist_priv_writer *w, const char *format, ...)
-{
-    char piece[128];
-    va_list values;
-    size_t k;
-    va_start(values, format);
-    vsnprintf(piece, sizeof piece, format, values);
-    va_end(values);
-    if (w->file != NULL)
-        fputs(piece, w->file);
-    for (k = 0; piece[k] != '\0'; k++, w->length++)
-        if ((uint64_t)w->length + 1 < w->size) {
-            w->text[w->length] = piece[k];
-            w->text[w->length + 1] = '\0';
-        }
-}
-
-REDIST_API void redist_priv_put_kind(redist_priv_writer *w, const redist_axis *x)
-{
-    int k;
-    if (x->kind == REDIST_PRIV_BALANCED)
-        redist_priv_put(w, "balanced@%d", x->procs);
-    else if (x->kind == REDIST_PRIV_CUTS)
-        for (k = 0; k <= x->procs; k++)
-            redist_priv_put(w, "%s%" PRId64 "%s", k == 0 ? "cuts(" : ",", x->cuts[k], k == x->procs ? ")" : "");
-    else if (x->procs == 1)
-        redist_priv_put(w, "*");
-    else if (x->block == redist_block(x->extent, x->procs).block)
-        redist_priv_put(w, "block@%d", x->procs);
-    else if (x->block == 1)
-        redist_priv_put(w, "cyclic@%d", x->procs);
-    else
-        redist_priv_put(w, "cyclic(%" PRId64 ")@%d", x->block, x->procs);
-}
-
-REDIST_API void redist_priv_put_axis(redist_priv_writer *w, const redist_priv_dimension *dim)
-{
-    const redist_axis *x = &dim->axis;
-    redist_priv_put_kind(w, x);
-    if (x->first != 0)
-        redist_priv_put(w, " from %d", x->first);
-    if (x->start != 0 || x->step != 1 || x->count != x->extent) {
-        redist_priv_put(w, " [%" PRId64 ":%" PRId64, x->start, x->count);
-        if (x->step != 1)
-            redist_priv_put(w, ":%" PRId64, x->step);
-        redist_priv_put(w, " of %" PRId64 "]", x->extent);
-    }
-    if (dim->low != 0 || dim->high != 0)
-        redist_priv_put(w, " halo(%" PRId64 ",%" PRId64 ")", dim->low, dim->high);
-    if (dim->allocated != 0)
-        redist_priv_put(w, " extent(%" PRId64 ")", dim->allocated);
-}
-
-REDIST_API void redist_priv_put_layout(redist_priv_writer *w, const redist_layout *layout)
-{
-    int d, permuted = 0;
-    for (d = 0; d < layout->ndim; d++)
-        redist_priv_put(w, "%s%" PRId64, d == 0 ? "" : "x", layout->dim[d].axis.count);
-    for (d = 0; d < layout->ndim; d++) {
-        redist_priv_put(w, d == 0 ? ": " : ", ");
-        redist_priv_put_axis(w, &layout->dim[d]);
-        permuted |= layout->dim[d].stored != d;
-    }
-    for (d = 0; permuted && d < layout->ndim; d++)
-        redist_priv_put(w, "%s%d%s", d == 0 ? "; axes(" : ",", layout->dim[d].stored, d == layout->ndim - 1 ? ")" : "");
-    if (layout->grid_order == REDIST_COLUMN_MAJOR)
-        redist_priv_put(w, "; grid column-major");
-    if (layout->memory_order == REDIST_COLUMN_MAJOR)
-        redist_priv_put(w, "; memory column-major");
-    if (layout->copies > 1)
-        redist_priv_put(w, "; copies %d", layout->copies);
-    for (d = 0; layout->ranks != NULL && d < redist_places(layout); d++)
-        redist_priv_put(w, "%s%d", d == 0 ? "; ranks " : ",", layout->ranks[d]);
-    if (layout->ranks == NULL && layout->first_rank != 0)
-        redist_priv_put(w, "; from rank %d", layout->first_rank);
-}
-
-REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size)
-{
-    redist_priv_writer w;
-    w.file = NULL;
-    w.text = text;
-    w.size = text == NULL ? 0 : size;
-    w.length = 0;
-    if (w.size > 0)
-        text[0] = '\0';
-    if (redist_layout_check(layout) != REDIST_OK)
-        return -1;
-    redist_priv_put_layout(&w, layout);
-    return w.length;
-}
-
-REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file)
-{
-    redist_priv_writer w;
-    int code = file == NULL ? REDIST_ERR_ARGUMENT : redist_layout_check(layout);
-    if (code != REDIST_OK)
-        return code;
-    memset(&w, 0, sizeof w);
-    w.file = file;
-    redist_priv_put_layout(&w, layout);
-    redist_priv_put(&w, "\n");
-    return REDIST_OK;
-}
-
-/* ------------------------------------------------------------------------ layouts and views: reading text (bodies) */
-
-/* A text that is being read. After the first mistake nothing more is read. */
-typedef struct {
-    const char *text, *at; /* at: what comes next */
-    int code;
-    char *message;
-    size_t message_size;
-    char *storage;
-    size_t room, used;     /* bytes; used > room: it does not fit, and only the bytes are counted */
-    redist_layout said;    /* the numbers of the text, in its axes' order, not yet checked */
-    int dim;               /* the axis that is being read */
-    int even;              /* it is one block each: the block size follows from the extent */
-    unsigned subjects;     /* what the axis, or the options, have told so far */
-    int64_t last_cut, listed;
-    const char *ranks_at;
-} redist_priv_reader;
-
-/* What begins with a word (or a sign) of the language, and how to read on after it. */
-typedef struct {
-    const char *word;
-    unsigned subject; /* a bit: two clauses on one subject contradict each other */
-    void (*read)(redist_priv_reader *r);
-} redist_priv_clause;
-
-REDIST_API int redist_priv_is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-REDIST_API int redist_priv_is_digit(char c) { return c >= '0' && c <= '9'; }
-REDIST_API char redist_priv_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
-
-/* Records a mistake, if it is the first. */
-REDIST_API void redist_priv_refuse(redist_priv_reader *r, const char *at, const char *format, ...)
-{
-    va_list values;
-    int used = 0;
-    if (r->code != REDIST_OK)
-        return;
-    r->code = REDIST_ERR_LAYOUT;
-    if (r->message_size > 0)
-        used = snprintf(r->message, r->message_size, "column %" PRId64 ": ", (int64_t)(at - r->text) + 1);
-    va_start(values, format);
-    if (used > 0 && (size_t)used < r->message_size)
-        vsnprintf(r->message + used, r->message_size - (size_t)used, format, values);
-    va_end(values);
-}
-
-/* What stands in the text, as a message shows it. */
-REDIST_API void redist_priv_quote(const char *at, char *quote, size_t size)
-{
-    int n = 0;
-    while (n < 24 && (redist_priv_is_letter(at[n]) || redist_priv_is_digit(at[n]) || at[n] == '-'))
-        n++;
-    if (*at == '\0')
-        snprintf(quote, size, "the end");
-    else if (*at < ' ' || *at > '~')
-        snprintf(quote, size, "byte 0x%02x", (unsigned)(unsigned char)*at);
-    else
-        snprintf(quote, size, "'%.*s'", n == 0 ? 1 : n, at);
-}
-
-REDIST_API void redist_priv_skip(redist_priv_reader *r)
-{
-    while (*r->at == ' ' || (*r->at >= '\t' && *r->at <= '\r'))
-        r->at++;
-}
-
-REDIST_API void redist_priv_unexpected(redist_priv_reader *r, const char *expected)
-{
-    char found[32];
-    redist_priv_skip(r);
-    redist_priv_quote(r->at, found, sizeof found);
-    redist_priv_refuse(r, r->at, "expected %s, found %s", expected, found);
-}
-
-/* Reads a word or a sign if it comes next. */
-REDIST_API int redist_priv_accept(redist_priv_reader *r, const char *word)
-{
-    size_t n = strlen(word), k;
-    redist_priv_skip(r);
-    for (k = 0; k < n; k++)
-        if (redist_priv_lower(r->at[k]) != word[k])
-            return 0;
-    if (r->code != REDIST_OK || (redist_priv_is_letter(word[n - 1]) && redist_priv_is_letter(r->at[n])))
-        return 0;
-    r->at += n;
-    return 1;
-}
-
-REDIST_API void redist_priv_expect(redist_priv_reader *r, const char *word, const char *and_then)
-{
-    char expected[80];
-    snprintf(expected, sizeof expected, "'%s'%s", word, and_then);
-    if (!redist_priv_accept(r, word))
-        redist_priv_unexpected(r, expected);
-}
-
-/* Reads -most - 1 <= number <= most, most being INT_MAX or INT64_MAX. 0 after a mistake. */
-REDIST_API int64_t redist_priv_read_number(redist_priv_reader *r, const char *what, int64_t most)
-{
-    const char *begin, *at;
-    char number[32];
-    int64_t value = 0; /* negative: there is one more of them */
-    int fits = 1;
-    redist_priv_skip(r);
-    begin = r->at;
-    at = begin + (*begin == '-');
-    if (!redist_priv_is_digit(*at))
-        redist_priv_unexpected(r, what);
-    for (; fits && redist_priv_is_digit(*at); at++) {
-        fits = value >= (-most - 1 + (*at - '0')) / 10;
-        value = fits ? value * 10 - (*at - '0') : 0;
-    }
-    if (!fits || (*begin != '-' && value < -most)) {
-        redist_priv_quote(begin, number, sizeof number);
-        redist_priv_refuse(r, begin, "%s does not fit %s", number, most == INT_MAX ? "an int" : "an int64_t");
-    }
-    if (r->code != REDIST_OK)
-        return 0;
-    r->at = at;
-    return *begin == '-' ? value : -value;
-}
-
-REDIST_API int redist_priv_read_int(redist_priv_reader *r, const char *what)
-{
-    return (int)redist_priv_read_number(r, what, INT_MAX);
-}
-
-REDIST_API int64_t redist_priv_read_int64(redist_priv_reader *r, const char *what)
-{
-    return redist_priv_read_number(r, what, INT64_MAX);
-}
-
-/* Reads numbers with commas between them into storage, as ints or as int64_ts; returns the last one. */
-REDIST_API int64_t redist_priv_read_list(redist_priv_reader *r, const char *what, int64_t most)
-{
-    size_t bytes = most == INT_MAX ? sizeof(int) : sizeof(int64_t);
-    int64_t value;
-    r->listed = 0;
-    do {
-        value = redist_priv_read_number(r, what, most);
-        if (r->used + bytes <= r->room && most == INT_MAX)
-            *(int *)(void *)(r->storage + r->used) = (int)value;
-        else if (r->used + bytes <= r->room)
-            *(int64_t *)(void *)(r->storage + r->used) = value;
-        r->used += bytes;
-        if (++r->listed == INT_MAX)
-            redist_priv_refuse(r, r->at, "a list of INT_MAX numbers");
-    } while (redist_priv_accept(r, ","));
-    return value;
-}
-
-/* Reads one of the clauses if it comes next; the table ends with a NULL word. */
-REDIST_API int redist_priv_read_clause(redist_priv_reader *r, const redist_priv_clause *clause)
-{
-    while (clause->word != NULL && !redist_priv_accept(r, clause->word))
-        clause++;
-    if (clause->word == NULL)
-        return 0;
-    if (r->subjects & clause->subject)
-        redist_priv_refuse(r, r->at - strlen(clause->word), "'%s' repeats or contradicts what was said before it",
-                           clause->word);
-    r->subjects |= clause->subject;
-    clause->read(r);
-    return 1;
-}
-
-REDIST_API void redist_priv_expect_clause(redist_priv_reader *r, const redist_priv_clause *clause, const char *expected)
-{
-    char text[160];
-    size_t used = (size_t)snprintf(text, sizeof text, "%s", expected);
-    int k;
-    for (k = 0; clause[k].word != NULL && used < sizeof text; k++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s '%s'", k == 0 ? "" : ",", clause[k].word);
-    redist_priv_unexpected(r, text);
-}
-
-/* Axes. */
-
-REDIST_API redist_axis *redist_priv_axis_read(redist_priv_reader *r) { return &r->said.dim[r->dim].axis; }
-
-REDIST_API void redist_priv_read_procs(redist_priv_reader *r)
-{
-    redist_priv_expect(r, "@", " and the number of processes");
-    redist_priv_axis_read(r)->procs = redist_priv_read_int(r, "the number of processes");
-}
-
-REDIST_API void redist_priv_read_whole(redist_priv_reader *r) { r->even = 1; }
-
-REDIST_API void redist_priv_read_block(redist_priv_reader *r)
-{
-    r->even = 1;
-    redist_priv_read_procs(r);
-}
-
-REDIST_API void redist_priv_read_cyclic(redist_priv_reader *r)
-{
-    if (redist_priv_accept(r, "(")) {
-        redist_priv_axis_read(r)->block = redist_priv_read_int64(r, "the size of a block");
-        redist_priv_expect(r, ")", "");
-    }
-    redist_priv_read_procs(r);
-}
-
-REDIST_API void redist_priv_read_balanced(redist_priv_reader *r)
-{
-    redist_priv_axis_read(r)->kind = REDIST_PRIV_BALANCED;
-    redist_priv_read_procs(r);
-}
-
-REDIST_API void redist_priv_read_cuts(redist_priv_reader *r)
-{
-    redist_axis *x = redist_priv_axis_read(r);
-    size_t begin = r->used;
-    x->kind = REDIST_PRIV_CUTS;
-    redist_priv_expect(r, "(", " and the cuts");
-    r->last_cut = redist_priv_read_list(r, "a cut", INT64_MAX);
-    if (r->listed < 2)
-        redist_priv_expect(r, ",", " and a second cut");
-    redist_priv_expect(r, ")", " or ',' and a cut");
-    x->procs = (int)(r->listed - 1);
-    x->cuts = r->used <= r->room ? (const int64_t *)(const void *)(r->storage + begin) : NULL;
-}
-
-REDIST_API const redist_priv_clause *redist_priv_kinds(void)
-{
-    static const redist_priv_clause kinds[] = {
-        {"*", 0, redist_priv_read_whole},
-        {"block", 0, redist_priv_read_block},
-        {"cyclic", 0, redist_priv_read_cyclic},
-        {"balanced", 0, redist_priv_read_balanced},
-        {"cuts", 0, redist_priv_read_cuts},
-        {NULL, 0, NULL},
-    };
-    return kinds;
-}
-
-REDIST_API void redist_priv_read_first(redist_priv_reader *r)
-{
-    redist_priv_axis_read(r)->first = redist_priv_read_int(r, "the coordinate of block 0");
-}
-
-REDIST_API void redist_priv_read_section(redist_priv_reader *r)
-{
-    redist_axis *x = redist_priv_axis_read(r);
-    const char *count_at;
-    int64_t count;
-    x->start = redist_priv_read_int64(r, "the start of a section");
-    redist_priv_expect(r, ":", " and the count of a section");
-    redist_priv_skip(r);
-    count_at = r->at;
-    count = redist_priv_read_int64(r, "the count of a section");
-    if (count != x->count)
-        redist_priv_refuse(r, count_at, "a section of %" PRId64 " indices, where the extent in front is %" PRId64, count,
-                           x->count);
-    if (redist_priv_accept(r, ":"))
-        x->step = redist_priv_read_int64(r, "the step of a section");
-    redist_priv_expect(r, "of", " and the extent of the whole axis");
-    x->extent = redist_priv_read_int64(r, "the extent of the whole axis");
-    redist_priv_expect(r, "]", "");
-}
-
-REDIST_API void redist_priv_read_halo(redist_priv_reader *r)
-{
-    redist_priv_dimension *dim = &r->said.dim[r->dim];
-    redist_priv_expect(r, "(", " and the width of a halo");
-    dim->low = dim->high = redist_priv_read_int64(r, "the width of a halo");
-    if (redist_priv_accept(r, ","))
-        dim->high = redist_priv_read_int64(r, "the width of a halo");
-    redist_priv_expect(r, ")", "");
-}
-
-REDIST_API void redist_priv_read_extent(redist_priv_reader *r)
-{
-    redist_priv_expect(r, "(", " and the allocated extent");
-    r->said.dim[r->dim].allocated = redist_priv_read_int64(r, "the allocated extent");
-    redist_priv_expect(r, ")", "");
-}
-
-REDIST_API const redist_priv_clause *redist_priv_suffixes(void)
-{
-    static const redist_priv_clause suffixes[] = {
-        {"from", 1, redist_priv_read_first},
-        {"[", 2, redist_priv_read_section},
-        {"halo", 4, redist_priv_read_halo},
-        {"extent", 8, redist_priv_read_extent},
-        {NULL, 0, NULL},
-    };
-    return suffixes;
-}
-
-REDIST_API void redist_priv_read_extents(redist_priv_reader *r)
-{
-    do {
-        redist_priv_skip(r);
-        if (r->said.ndim == REDIST_MAX_DIMS) {
-            redist_priv_refuse(r, r->at, "more than %d axes", REDIST_MAX_DIMS);
-            return;
-        }
-        r->said.dim[r->said.ndim++].axis.count = redist_priv_read_int64(r, "an extent");
-    } while (redist_priv_accept(r, "x"));
-    redist_priv_expect(r, ":", " or 'x' and an extent");
-}
-
-/* Reads axis r->dim and makes what was said of it an axis. */
-REDIST_API void redist_priv_read_axis(redist_priv_reader *r)
-{
-    redist_axis *x = redist_priv_axis_read(r);
-    const char *begin;
-    redist_priv_skip(r);
-    begin = r->at;
-    x->procs = 1;
-    x->extent = x->count;
-    x->block = x->step = 1;
-    r->said.dim[r->dim].stored = r->dim;
-    r->even = 0;
-    r->subjects = 0;
-    if (!redist_priv_read_clause(r, redist_priv_kinds()))
-        redist_priv_expect_clause(r, redist_priv_kinds(), "one of");
-    while (redist_priv_read_clause(r, redist_priv_suffixes()))
-        continue;
-    if (x->kind == REDIST_PRIV_CUTS && r->last_cut != x->extent)
-        redist_priv_refuse(r, begin, "the last cut is %" PRId64 ", but the extent is %" PRId64, r->last_cut, x->extent);
-    if (r->even)
-        x->block = redist_block(x->extent, x->procs).block;
-}
-
-REDIST_API void redist_priv_read_axes(redist_priv_reader *r)
-{
-    char expected[64];
-    for (r->dim = 0; r->dim < r->said.ndim && r->code == REDIST_OK; r->dim++) {
-        snprintf(expected, sizeof expected, "',' and axis %d of %d, or one of", r->dim, r->said.ndim);
-        if (r->dim > 0 && !redist_priv_accept(r, ","))
-            redist_priv_expect_clause(r, redist_priv_suffixes(), expected);
-        redist_priv_read_axis(r);
-    }
-}
-
-/* Options. */
-
-REDIST_API void redist_priv_read_stored(redist_priv_reader *r)
-{
-    int d;
-    redist_priv_expect(r, "(", " and the array's own axes");
-    for (d = 0; d < r->said.ndim; d++) {
-        if (d > 0)
-            redist_priv_expect(r, ",", " and an axis");
-        r->said.dim[d].stored = redist_priv_read_int(r, "an axis");
-    }
-    redist_priv_expect(r, ")", "");
-}
-
-REDIST_API void redist_priv_read_transposed(redist_priv_reader *r)
-{
-    int d;
-    for (d = 0; d < r->said.ndim; d++)
-        r->said.dim[d].stored = r->said.ndim - 1 - d;
-}
-
-REDIST_API redist_order redist_priv_read_order(redist_priv_reader *r)
-{
-    if (redist_priv_accept(r, "column-major"))
-        return REDIST_COLUMN_MAJOR;
-    if (!redist_priv_accept(r, "row-major"))
-        redist_priv_unexpected(r, "'row-major' or 'column-major'");
-    return REDIST_ROW_MAJOR;
-}
-
-REDIST_API void redist_priv_read_grid(redist_priv_reader *r) { r->said.grid_order = redist_priv_read_order(r); }
-REDIST_API void redist_priv_read_memory(redist_priv_reader *r) { r->said.memory_order = redist_priv_read_order(r); }
-
-REDIST_API void redist_priv_read_from(redist_priv_reader *r)
-{
-    redist_priv_expect(r, "rank", " and the first rank");
-    r->said.first_rank = redist_priv_read_int(r, "the first rank");
-}
-
-/* Cuts come before: storage is aligned for ints. */
-REDIST_API void redist_priv_read_ranks(redist_priv_reader *r)
-{
-    size_t begin = r->used;
-    redist_priv_skip(r);
-    r->ranks_at = r->at;
-    redist_priv_read_list(r, "a rank", INT_MAX);
-    r->said.ranks = r->used <= r->room ? (const int *)(const void *)(r->storage + begin) : NULL;
-}
-
-REDIST_API void redist_priv_read_copies(redist_priv_reader *r)
-{
-    r->said.copies = redist_priv_read_int(r, "the number of copies");
-}
-
-REDIST_API const redist_priv_clause *redist_priv_options_of_text(void)
-{
-    static const redist_priv_clause options[] = {
-        {"axes", 1, redist_priv_read_stored},
-        {"transposed", 1, redist_priv_read_transposed},
-        {"grid", 2, redist_priv_read_grid},
-        {"memory", 4, redist_priv_read_memory},
-        {"from", 8, redist_priv_read_from},
-        {"ranks", 8, redist_priv_read_ranks},
-        {"copies", 16, redist_priv_read_copies},
-        {NULL, 0, NULL},
-    };
-    return options;
-}
-
-REDIST_API void redist_priv_read_layout(redist_priv_reader *r)
-{
-    redist_priv_read_extents(r);
-    redist_priv_read_axes(r);
-    r->subjects = 0;
-    redist_priv_skip(r);
-    if (r->code == REDIST_OK && *r->at != '\0' && *r->at != ';')
-        redist_priv_expect_clause(r, redist_priv_suffixes(), "';' and an option, the end, or one of");
-    while (redist_priv_accept(r, ";"))
-        if (!redist_priv_read_clause(r, redist_priv_options_of_text()))
-            redist_priv_expect_clause(r, redist_priv_options_of_text(), "one of");
-    redist_priv_skip(r);
-    if (*r->at != '\0')
-        redist_priv_unexpected(r, "';' and an option, or the end");
-}
-
-/* Makes what was said a layout, by the builders, which find what is wrong with the numbers. */
-REDIST_API redist_layout redist_priv_build(const redist_layout *said)
-{
-    redist_axis axes[REDIST_MAX_DIMS], own[REDIST_MAX_DIMS];
-    int stored[REDIST_MAX_DIMS];
-    redist_layout layout;
-    int d;
-    for (d = 0; d < said->ndim; d++) {
-        const redist_axis *x = &said->dim[d].axis;
-        axes[d] = redist_starting_at(redist_priv_axis(x->kind, x->extent, x->block, x->procs, x->cuts), x->first);
-        stored[d] = said->dim[d].stored;
-    }
-    layout = redist_permuted(redist_layout_nd(said->ndim, axes), stored);
-    if (!redist_priv_usable(&layout)) /* its axes are numbered as in the text, and so are its faults */
-        return layout;
-    memset(own, 0, sizeof own);
-    for (d = 0; d < said->ndim; d++)
-        own[stored[d]] = axes[d];
-    layout = redist_permuted(redist_layout_nd(said->ndim, own), stored);
-    for (d = 0; d < said->ndim; d++) {
-        const redist_priv_dimension *dim = &said->dim[d];
-        layout = redist_section(layout, d, dim->axis.start, dim->axis.count, dim->axis.step);
-        layout = redist_with_extent(redist_with_halo(layout, d, dim->low, dim->high), d, dim->allocated);
-    }
-    layout = redist_memory_order(redist_grid_order(layout, said->grid_order), said->memory_order);
-    layout = redist_from_rank(redist_replicated(layout, said->copies), said->first_rank);
-    return said->ranks == NULL ? layout : redist_on_ranks(layout, said->ranks);
-}
-
-/* Tells a mistake that has no column. */
-REDIST_API void redist_priv_refuse_all(redist_priv_reader *r, int code, const char *sentence, size_t value)
-{
-    r->code = code;
-    if (r->message_size > 0)
-        snprintf(r->message, r->message_size, sentence, (uint64_t)value);
-}
-
-REDIST_API void redist_priv_check_reader(redist_priv_reader *r, const redist_layout *layout, const void *storage)
-{
-    if (r->text == NULL || layout == NULL)
-        redist_priv_refuse_all(r, REDIST_ERR_ARGUMENT, "the text or the layout is NULL", 0);
-    else if ((uintptr_t)storage % sizeof(int64_t) != 0)
-        redist_priv_refuse_all(r, REDIST_ERR_ARGUMENT, "storage must be aligned to %" PRIu64 " bytes", sizeof(int64_t));
-}
-
-REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage, size_t storage_bytes,
-                                   char *message, size_t message_size)
-{
-    redist_priv_reader r;
-    memset(&r, 0, sizeof r);
-    r.text = r.at = text;
-    r.message = message;
-    r.message_size = message == NULL ? 0 : message_size;
-    r.storage = (char *)storage;
-    r.room = storage == NULL ? 0 : storage_bytes;
-    r.said.copies = 1;
-    redist_priv_check_reader(&r, layout, storage);
-    if (layout != NULL)
-        *layout = redist_layout_nd(0, NULL);
-    if (r.code != REDIST_OK)
-        return r.code;
-    redist_priv_read_layout(&r);
-    if (r.code == REDIST_OK && r.used > r.room)
-        redist_priv_refuse_all(&r, REDIST_ERR_MEMORY, "the cuts and ranks need %" PRIu64 " bytes of storage", r.used);
-    if (r.code != REDIST_OK)
-        return r.code;
-    *layout = redist_priv_build(&r.said);
-    if (layout->ranks != NULL && redist_priv_usable(layout) && r.listed != redist_places(layout)) {
-        redist_priv_refuse(&r, r.ranks_at, "%" PRId64 " ranks for a grid of %d places", r.listed, redist_places(layout));
-        *layout = redist_layout_nd(0, NULL);
-        return r.code;
-    }
-    return redist_layout_explain(layout, r.message, r.message_size);
-}
-
-REDIST_API const char *redist_strerror(int code)
-{
-    static const char *const texts[] = {
-        "success",
-        "an argument is NULL or no valid choice",
-        "a layout describes no array",
-        "the source view and the destination view differ in shape",
-        "a rank is outside the communicator, or holds two places of one grid",
-        "more than 2^62 elements or INT_MAX places",
-        "the element datatype has gaps (its size is not its extent)",
-        "ranks passed different layouts, element sizes or options",
-        "memory is exhausted, or max_buffer is too small",
-        "source and destination overlap, and the plan is not in place",
-        "the plan is started and not yet waited for, or not started",
-        "these are not the fixed arrays that the plan was made for",
-        "an MPI call failed",
-    };
-    return code < 0 || (size_t)code >= sizeof texts / sizeof texts[0] ? "not a redist error code" : texts[code];
-}
-
 /* --------------------------------------------------------------------- runs: what two coordinates of an axis share */
 
 /* What a coordinate owns of a view, as view indices: the tracks [start + k period, start + k period + length), k >= 0,
@@ -2433,7 +1833,7 @@ REDIST_API int redist_priv_peers(const redist_priv_pattern *pattern, const redis
     return code;
 }
 
-/* ---------------------------------------------------------------------------------- messages: products of run lists */
+/* --------------------------------------------------------------------------------- messages: products of run lists */
 
 /* Whom one coordinate meets on the other side of its axis, and in which runs. */
 typedef struct {
@@ -3026,7 +2426,7 @@ REDIST_API void redist_priv_copy(const redist_priv_message *m, int from_side, co
 /* Whether so many bytes, written at once, would drive everything else out of the caches. */
 REDIST_API int redist_priv_streams(int64_t bytes) { return bytes >= REDIST_STREAM_BYTES; }
 
-/* -------------------------------------------------------------------- pairs of places: which copy serves whom */
+/* ------------------------------------------------------------------------- pairs of places: which copy serves whom */
 
 REDIST_API int redist_priv_compare_lodgers(const void *a, const void *b)
 {
@@ -3304,7 +2704,7 @@ REDIST_API int redist_priv_next_pair(redist_priv_pairs *p, redist_priv_pair *pai
     return 1;
 }
 
-/* ------------------------------------------------------------------------------------------------- on paper (bodies) */
+/* ---------------------------------------------------------------------------------- moving on one process (bodies) */
 
 /* REDIST_OK when both layouts are valid and show the same shape. */
 REDIST_API int redist_priv_check_pair(const redist_layout *from, const redist_layout *to)
@@ -3321,6 +2721,73 @@ REDIST_API int redist_priv_check_pair(const redist_layout *from, const redist_la
             return REDIST_ERR_SHAPE;
     return REDIST_OK;
 }
+
+/* Copies all that one grid place of the source has to the places that want it, from the copies that serve them. */
+REDIST_API int redist_priv_move_place(redist_priv_pairs *pairs, int place, const void *const *from_arrays,
+                                      void *const *to_arrays, size_t element_bytes)
+{
+    const redist_layout *from = pairs->layout[REDIST_PRIV_FROM], *to = pairs->layout[REDIST_PRIV_TO];
+    int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
+    redist_priv_storage from_storage, to_storage;
+    redist_priv_neighbours n;
+    redist_priv_message m;
+    redist_priv_pair pair;
+    int code = redist_priv_pairs_of_grid_place(pairs, place, &n);
+    redist_priv_coords_of_place(from, place, from_coords);
+    from_storage = redist_priv_storage_at(from, from_coords);
+    while (code == REDIST_OK && redist_priv_next_pair(pairs, &pair)) {
+        m = redist_priv_message_of(&n, pair.message, from);
+        redist_priv_coords_of_place(to, pair.place[REDIST_PRIV_TO], to_coords);
+        to_storage = redist_priv_storage_at(to, to_coords);
+        redist_priv_store(&m, REDIST_PRIV_FROM, &from_storage);
+        redist_priv_store(&m, REDIST_PRIV_TO, &to_storage);
+        redist_priv_copy(&m, REDIST_PRIV_FROM, from_arrays[pair.place[REDIST_PRIV_FROM]], REDIST_PRIV_TO,
+                         to_arrays[pair.place[REDIST_PRIV_TO]], element_bytes,
+                         redist_priv_streams(to_storage.size * (int64_t)element_bytes));
+    }
+    redist_priv_neighbours_free(&n);
+    return code;
+}
+
+/* Whether every place that owns something has an array, and room in it. */
+REDIST_API int redist_priv_check_arrays(const redist_layout *layout, const void *const *arrays)
+{
+    int coords[REDIST_MAX_DIMS] = {0};
+    int place, d, places = redist_places(layout);
+    for (place = 0; place < places; place++) {
+        int64_t owned = 1;
+        redist_priv_coords_of_place(layout, place, coords);
+        for (d = 0; d < layout->ndim; d++)
+            owned = redist_priv_product(owned, redist_count(&layout->dim[d].axis, coords[d]), REDIST_PRIV_MAX_ELEMENTS);
+        if (owned > 0 && arrays[place] == NULL)
+            return REDIST_ERR_ARGUMENT;
+        if (redist_priv_extent_fault(layout, coords).kind != REDIST_PRIV_NO_FAULT)
+            return REDIST_ERR_LAYOUT;
+    }
+    return REDIST_OK;
+}
+
+REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays, const redist_layout *to,
+                           void *const *to_arrays, size_t element_bytes)
+{
+    redist_priv_pairs pairs;
+    int place, places = redist_priv_grid_places(from), code = redist_priv_check_pair(from, to);
+    if (code == REDIST_OK && (from_arrays == NULL || to_arrays == NULL || element_bytes == 0))
+        code = REDIST_ERR_ARGUMENT;
+    if (code == REDIST_OK)
+        code = redist_priv_check_arrays(from, from_arrays);
+    if (code == REDIST_OK)
+        code = redist_priv_check_arrays(to, (const void *const *)to_arrays);
+    if (code != REDIST_OK)
+        return code;
+    code = redist_priv_pairs_open(&pairs, from, to);
+    for (place = 0; place < places && code == REDIST_OK; place++)
+        code = redist_priv_move_place(&pairs, place, from_arrays, to_arrays, element_bytes);
+    redist_priv_pairs_close(&pairs);
+    return code;
+}
+
+/* -------------------------------------------------------------------------------------- traffic, on paper (bodies) */
 
 /* The elements that a coordinate of `from` and one of `to` share; -1 when memory is exhausted. */
 REDIST_API int64_t redist_priv_shared(const redist_axis *from, int from_coord, const redist_axis *to, int to_coord)
@@ -3554,7 +3021,7 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
     return REDIST_OK;
 }
 
-/* ----------------------------------------------------------------------------------------------- schedules (bodies) */
+/* ---------------------------------------------------------------------------------------------- schedules (bodies) */
 
 /* How the pairs of a factor are coloured. */
 enum {
@@ -4360,533 +3827,7 @@ REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, i
     return REDIST_OK;
 }
 
-/* ---------------------------------------------------------------------- on paper: relabelling and advice (bodies) */
-
-/* Up to so many places, or coordinates of an axis, are assigned exactly; how many bids per row are tried first. */
-enum { REDIST_PRIV_EXACT_PLACES = 1024, REDIST_PRIV_BIDS = 16 };
-
-/* Rows, each to be given a column of its own so that the sum of weight[row * columns + column] is largest; weights >= 0
-   below 2^62, rows <= columns. Columns have prices: each row that has a column has none that is worth more to it, worth
-   being weight less price, and free columns cost 0. That makes the assignment best once all rows have one (duality). So
-   some column always costs 0, worth is never negative, no price passes the largest weight, and nothing overflows. */
-typedef struct {
-    int rows, columns;
-    const int64_t *weight;
-    int64_t *price;
-    int64_t *gap;   /* by column: the loss on the best known way to it, less its price */
-    int *row_of;    /* by column, -1: free                                             */
-    int *via;       /* by column: the row before it on that way                        */
-    int *order;     /* all columns, those that are settled first                       */
-    int *column_of; /* by row, -1: none yet                                            */
-} redist_priv_assignment;
-
-REDIST_API int64_t redist_priv_worth(const redist_priv_assignment *a, int row, int column)
-{
-    return a->weight[(int64_t)row * a->columns + column] - a->price[column];
-}
-
-/* The column worth most to a row, a free one if possible; *second: what the others are worth at most, or 0. */
-REDIST_API int redist_priv_best_column(const redist_priv_assignment *a, int row, int64_t *second)
-{
-    int64_t worth, top = redist_priv_worth(a, row, 0);
-    int c, best = 0;
-    *second = 0;
-    for (c = 1; c < a->columns; c++) {
-        worth = redist_priv_worth(a, row, c);
-        if (worth > top || (worth == top && a->row_of[best] >= 0 && a->row_of[c] < 0)) {
-            *second = redist_priv_max(*second, top);
-            top = worth;
-            best = c;
-        } else if (worth > *second) {
-            *second = worth;
-        }
-    }
-    return best;
-}
-
-/* Gives a row its best column at a price that makes the second best as good; returns the row that must go, or -1. A row
-   that would only take the column for the same price stays without. */
-REDIST_API int redist_priv_bid(redist_priv_assignment *a, int row)
-{
-    int64_t second;
-    int column = redist_priv_best_column(a, row, &second), displaced = a->row_of[column];
-    int64_t raise = redist_priv_worth(a, row, column) - second;
-    if (displaced >= 0 && raise == 0)
-        return -1;
-    if (displaced >= 0)
-        a->column_of[displaced] = -1;
-    a->price[column] += raise;
-    a->row_of[column] = row;
-    a->column_of[row] = column;
-    return displaced;
-}
-
-/* Extends the ways to columns that are not settled by those through `row`; worth: that of its own column, plus the loss
-   so far. Returns where in the order the nearest column is, a free one if possible. */
-REDIST_API int redist_priv_extend_ways(redist_priv_assignment *a, int row, int64_t worth, int64_t so_far, int settled)
-{
-    const int64_t *weight = a->weight + (int64_t)row * a->columns;
-    int64_t loss, least = INT64_MAX;
-    int k, nearest = settled;
-    for (k = settled; k < a->columns; k++) {
-        const int c = a->order[k];
-        if (worth - weight[c] < a->gap[c]) {
-            a->gap[c] = worth - weight[c];
-            a->via[c] = row;
-        }
-        loss = a->gap[c] + a->price[c];
-        if (loss < least || (loss == least && a->row_of[c] < 0)) {
-            least = loss;
-            nearest = k;
-            if (least == so_far && a->row_of[c] < 0)
-                break;
-        }
-    }
-    return nearest;
-}
-
-/* Hands columns on along the way that ends at a free column, back to the row that has none. */
-REDIST_API void redist_priv_hand_on(redist_priv_assignment *a, int row, int column)
-{
-    int next, at = -1;
-    for (; at != row; column = next) {
-        at = a->via[column];
-        next = a->column_of[at];
-        a->row_of[column] = at;
-        a->column_of[at] = column;
-    }
-}
-
-/* Gives a column to a row that has none, along the way of least loss to a free column, found as Dijkstra does.
-   (Jonker and Volgenant 1987, after Kuhn 1955.) */
-REDIST_API void redist_priv_augment(redist_priv_assignment *a, int row)
-{
-    int64_t second, so_far = 0, own;
-    int k, settled = 0, column = redist_priv_best_column(a, row, &second), at = row;
-    own = redist_priv_worth(a, row, column);
-    for (k = 0; k < a->columns; k++) {
-        a->gap[k] = INT64_MAX - a->price[k];
-        a->order[k] = k;
-    }
-    for (;;) {
-        k = redist_priv_extend_ways(a, at, own + so_far, so_far, settled);
-        column = a->order[k];
-        so_far = a->gap[column] + a->price[column];
-        at = a->row_of[column];
-        if (at < 0)
-            break;
-        own = redist_priv_worth(a, at, column);
-        a->order[k] = a->order[settled];
-        a->order[settled++] = column;
-    }
-    for (k = 0; k < settled; k++)
-        a->price[a->order[k]] = so_far - a->gap[a->order[k]];
-    redist_priv_hand_on(a, row, column);
-}
-
-/* Bids first: most rows get a column cheaply. Then ways for the others. */
-REDIST_API void redist_priv_solve(redist_priv_assignment *a)
-{
-    int64_t bids = (int64_t)REDIST_PRIV_BIDS * a->rows;
-    int row, bidder, c;
-    for (c = 0; c < a->columns; c++) {
-        a->price[c] = 0;
-        a->row_of[c] = -1;
-    }
-    for (row = 0; row < a->rows; row++)
-        a->column_of[row] = -1;
-    for (row = 0; row < a->rows; row++)
-        for (bidder = row; bidder >= 0 && bids > 0; bids--)
-            bidder = redist_priv_bid(a, bidder);
-    for (row = 0; row < a->rows; row++)
-        if (a->column_of[row] < 0)
-            redist_priv_augment(a, row);
-}
-
-/* column_of[rows] receives the assignment of the largest sum. */
-REDIST_API int redist_priv_assign(int rows, int columns, const int64_t *weight, int *column_of)
-{
-    redist_priv_assignment a;
-    const size_t n = (size_t)columns;
-    int64_t *memory = (int64_t *)REDIST_MALLOC(n * (2 * sizeof *memory + 3 * sizeof *column_of));
-    if (memory == NULL)
-        return REDIST_ERR_MEMORY;
-    a.rows = rows;
-    a.columns = columns;
-    a.weight = weight;
-    a.price = memory;
-    a.gap = memory + n;
-    a.row_of = (int *)(memory + 2 * n);
-    a.via = a.row_of + n;
-    a.order = a.via + n;
-    a.column_of = column_of;
-    redist_priv_solve(&a);
-    REDIST_FREE(memory);
-    return REDIST_OK;
-}
-
-/* What the coordinates of two axes share: table[coordinate of to * from's processes + coordinate of from]. NULL when
-   memory is exhausted. */
-REDIST_API int64_t *redist_priv_axis_table(const redist_axis *from, const redist_axis *to)
-{
-    const size_t bytes = (size_t)from->procs * (size_t)to->procs * sizeof(int64_t);
-    int64_t k, *table = (int64_t *)REDIST_MALLOC(bytes);
-    redist_priv_partners p;
-    int c, code = table == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    if (table != NULL)
-        memset(table, 0, bytes);
-    for (c = 0; c < to->procs && code == REDIST_OK; c++) {
-        code = redist_priv_partners_of(to, c, REDIST_PRIV_TO, from, &p);
-        for (k = 0; code == REDIST_OK && k < p.peers; k++)
-            table[(int64_t)c * from->procs + p.coord[k]] = p.runs[k].elements;
-        redist_priv_partners_free(&p);
-    }
-    if (code == REDIST_OK)
-        return table;
-    REDIST_FREE(table);
-    return NULL;
-}
-
-/* A destination to be renumbered: the candidates for its places are the ranks of both layouts. One block of memory. */
-typedef struct {
-    const redist_layout *from, *to;
-    int places, candidates;
-    int *rank;      /* by candidate, ascending                                              */
-    int *held;      /* by candidate: its place of `from`, or -1                             */
-    int *numbered;  /* by place of `to`: its candidate now                                  */
-    int *chosen;    /* by place of `to`: its candidate in the end, -1 while there is none   */
-    int *of_source; /* by place of `from`: its candidate                                    */
-} redist_priv_relabelling;
-
-/* Merges the ranks of both layouts. */
-REDIST_API void redist_priv_merge_ranks(redist_priv_relabelling *r, const redist_priv_lodger *here, int sources,
-                                        const redist_priv_lodger *there)
-{
-    int s = 0, t = 0, c;
-    for (c = 0; s < sources || t < r->places; c++) {
-        const int from_rank = s < sources ? here[s].rank : INT_MAX, to_rank = t < r->places ? there[t].rank : INT_MAX;
-        const int from_has = s < sources && from_rank <= to_rank, to_has = t < r->places && to_rank <= from_rank;
-        r->rank[c] = from_has ? from_rank : to_rank;
-        r->held[c] = from_has ? here[s].place : -1;
-        if (from_has)
-            r->of_source[here[s++].place] = c;
-        if (to_has)
-            r->numbered[there[t++].place] = c;
-    }
-    r->candidates = c;
-}
-
-/* REDIST_ERR_MEMORY; free r->rank, whatever this returns. */
-REDIST_API int redist_priv_relabelling_of(const redist_layout *from, const redist_layout *to,
-                                          redist_priv_relabelling *r)
-{
-    const size_t sources = (size_t)redist_places(from), places = (size_t)redist_places(to);
-    redist_priv_lodger *here = redist_priv_lodgers(from), *there = redist_priv_lodgers(to);
-    int code = REDIST_ERR_MEMORY;
-    r->from = from;
-    r->to = to;
-    r->places = (int)places;
-    r->rank = (int *)REDIST_MALLOC((3 * sources + 4 * places) * sizeof *r->rank);
-    if (here != NULL && there != NULL && r->rank != NULL) {
-        r->held = r->rank + sources + places;
-        r->numbered = r->held + sources + places;
-        r->chosen = r->numbered + places;
-        r->of_source = r->chosen + places;
-        redist_priv_merge_ranks(r, here, (int)sources, there);
-        code = REDIST_OK;
-    }
-    REDIST_FREE(there);
-    REDIST_FREE(here);
-    return code;
-}
-
-/* The coordinate along axis d of every place, coord[places]. */
-REDIST_API void redist_priv_coords_along(const redist_layout *layout, int d, int *coord)
-{
-    int coords[REDIST_MAX_DIMS] = {0};
-    int place, places = redist_places(layout);
-    for (place = 0; place < places; place++) {
-        redist_priv_coords_of_place(layout, place, coords);
-        coord[place] = coords[d];
-    }
-}
-
-/* Multiplies what places share by what they share along axis d; volume[place of to * candidates + candidate]. */
-REDIST_API int redist_priv_multiply_axis(const redist_priv_relabelling *r, int d, int64_t *volume)
-{
-    const redist_axis *from = &r->from->dim[d].axis, *to = &r->to->dim[d].axis;
-    const int sources = redist_places(r->from);
-    int64_t *table = redist_priv_axis_table(from, to);
-    int *coord = (int *)REDIST_MALLOC((size_t)(sources + r->places) * sizeof *coord); /* of from, then of to */
-    int t, c, code = table == NULL || coord == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    if (code == REDIST_OK) {
-        redist_priv_coords_along(r->from, d, coord);
-        redist_priv_coords_along(r->to, d, coord + sources);
-    }
-    for (t = 0; t < r->places && code == REDIST_OK; t++, volume += r->candidates) {
-        const int64_t *row = table + (int64_t)coord[sources + t] * from->procs;
-        for (c = 0; c < r->candidates; c++)
-            if (r->held[c] >= 0)
-                volume[c] = redist_priv_product(volume[c], row[coord[r->held[c]]], REDIST_PRIV_MAX_ELEMENTS);
-    }
-    REDIST_FREE(coord);
-    REDIST_FREE(table);
-    return code;
-}
-
-/* What each candidate already has of each place. NULL when memory is exhausted. */
-REDIST_API int64_t *redist_priv_volumes(const redist_priv_relabelling *r)
-{
-    int64_t k, entries = (int64_t)r->places * r->candidates;
-    int64_t *volume = (int64_t *)REDIST_MALLOC((size_t)entries * sizeof *volume);
-    int d, code = volume == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    for (k = 0; k < entries && code == REDIST_OK; k++)
-        volume[k] = r->held[k % r->candidates] >= 0;
-    for (d = 0; d < r->from->ndim && code == REDIST_OK; d++)
-        code = redist_priv_multiply_axis(r, d, volume);
-    if (code == REDIST_OK)
-        return volume;
-    REDIST_FREE(volume);
-    return NULL;
-}
-
-/* Makes staying on the rank as numbered count, but less than any element: elements count places + 1 each. Too many
-   elements for that are left as they are. */
-REDIST_API void redist_priv_favour_numbered(const redist_priv_relabelling *r, int64_t *volume)
-{
-    const int64_t most = (REDIST_PRIV_MAX_ELEMENTS - 1) / (r->places + 1) - 1;
-    const int64_t entries = (int64_t)r->places * r->candidates;
-    int64_t k, total = 1;
-    int d;
-    for (d = 0; d < r->from->ndim; d++)
-        total = redist_priv_product(total, redist_priv_max(r->from->dim[d].axis.count, 1), REDIST_PRIV_MAX_ELEMENTS);
-    total = redist_priv_product(total, r->to->copies, REDIST_PRIV_MAX_ELEMENTS);
-    if (total > most)
-        return;
-    for (k = 0; k < entries; k++)
-        volume[k] *= r->places + 1;
-    for (d = 0; d < r->places; d++)
-        volume[(int64_t)d * r->candidates + r->numbered[d]]++;
-}
-
-/* The sum over places of what their candidates have. */
-REDIST_API int64_t redist_priv_sum_of(const redist_priv_relabelling *r, const int64_t *volume, const int *candidate)
-{
-    int64_t sum = 0;
-    int t;
-    for (t = 0; t < r->places; t++)
-        sum += volume[(int64_t)t * r->candidates + candidate[t]];
-    return sum;
-}
-
-REDIST_API int redist_priv_choose_exactly(redist_priv_relabelling *r)
-{
-    int64_t *volume = redist_priv_volumes(r);
-    int code = REDIST_ERR_MEMORY;
-    if (volume != NULL) {
-        redist_priv_favour_numbered(r, volume);
-        code = redist_priv_assign(r->places, r->candidates, volume, r->chosen);
-    }
-    if (code == REDIST_OK && redist_priv_sum_of(r, volume, r->chosen) == redist_priv_sum_of(r, volume, r->numbered))
-        memcpy(r->chosen, r->numbered, (size_t)r->places * sizeof *r->chosen);
-    REDIST_FREE(volume);
-    return code;
-}
-
-/* In order, each coordinate of `rows` takes the one of `columns` that it shares most with of those left. */
-REDIST_API int redist_priv_match_in_turn(const redist_axis *rows, const redist_axis *columns, int *column_of)
-{
-    char *taken = (char *)REDIST_MALLOC((size_t)columns->procs);
-    redist_priv_partners p;
-    int64_t k, best;
-    int c, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    if (taken != NULL)
-        memset(taken, 0, (size_t)columns->procs);
-    for (c = 0; c < rows->procs && code == REDIST_OK; c++) {
-        code = redist_priv_partners_of(rows, c, REDIST_PRIV_TO, columns, &p);
-        for (k = 0, best = -1; code == REDIST_OK && k < p.peers; k++)
-            if (!taken[p.coord[k]] && (best < 0 || p.runs[k].elements > p.runs[best].elements))
-                best = k;
-        column_of[c] = best < 0 ? -1 : p.coord[best];
-        if (best >= 0)
-            taken[column_of[c]] = 1;
-        redist_priv_partners_free(&p);
-    }
-    REDIST_FREE(taken);
-    return code;
-}
-
-REDIST_API int redist_priv_match_exactly(const redist_axis *rows, const redist_axis *columns, int *column_of)
-{
-    int64_t *table = redist_priv_axis_table(columns, rows);
-    int code = REDIST_ERR_MEMORY;
-    if (table != NULL)
-        code = redist_priv_assign(rows->procs, columns->procs, table, column_of);
-    REDIST_FREE(table);
-    return code;
-}
-
-/* Matches the coordinates of two axes, the side with fewer choosing: match[to's processes] receives coordinates of
-   `from`, or -1. */
-REDIST_API int redist_priv_match_axis(const redist_axis *from, const redist_axis *to, int *match)
-{
-    const int few = from->procs < to->procs;
-    const redist_axis *rows = few ? from : to, *columns = few ? to : from;
-    int *column_of = (int *)REDIST_MALLOC((size_t)rows->procs * sizeof *column_of);
-    int k, code = REDIST_ERR_MEMORY;
-    if (column_of != NULL && columns->procs > REDIST_PRIV_EXACT_PLACES)
-        code = redist_priv_match_in_turn(rows, columns, column_of);
-    else if (column_of != NULL)
-        code = redist_priv_match_exactly(rows, columns, column_of);
-    for (k = 0; k < to->procs; k++)
-        match[k] = -1;
-    for (k = 0; k < rows->procs && code == REDIST_OK; k++)
-        if (column_of[k] >= 0)
-            match[few ? column_of[k] : k] = few ? k : column_of[k];
-    REDIST_FREE(column_of);
-    return code;
-}
-
-/* Gives the places without a candidate their own, where it is left, and then any that is left. taken[candidates]. */
-REDIST_API void redist_priv_choose_rest(redist_priv_relabelling *r, char *taken)
-{
-    int t, c = 0;
-    for (t = 0; t < r->places; t++)
-        if (r->chosen[t] < 0 && !taken[r->numbered[t]]) {
-            r->chosen[t] = r->numbered[t];
-            taken[r->numbered[t]] = 1;
-        }
-    for (t = 0; t < r->places; t++)
-        if (r->chosen[t] < 0) {
-            while (taken[c])
-                c++;
-            r->chosen[t] = c;
-            taken[c] = 1;
-        }
-}
-
-/* Sends each place whose coordinates all have a match to the rank of the matching place of the same copy, if there is
-   one. match[d][coordinate of to]. */
-REDIST_API void redist_priv_choose_matches(redist_priv_relabelling *r, int *const *match, char *taken)
-{
-    const int sources = redist_priv_grid_places(r->from), grid = redist_priv_grid_places(r->to);
-    int coords[REDIST_MAX_DIMS] = {0};
-    int t, d, matched;
-    for (t = 0; t < r->places; t++) {
-        redist_priv_coords_of_place(r->to, t, coords);
-        matched = t / grid < r->from->copies;
-        for (d = 0; d < r->to->ndim; d++) {
-            coords[d] = match[d][coords[d]];
-            matched &= coords[d] >= 0;
-        }
-        r->chosen[t] = matched ? r->of_source[redist_priv_place_of(r->from, coords) + t / grid * sources] : -1;
-        if (matched)
-            taken[r->chosen[t]] = 1;
-    }
-}
-
-/* What stays when the places live on these candidates; -1 when memory is exhausted. */
-REDIST_API int64_t redist_priv_kept_on(const redist_priv_relabelling *r, const int *candidate)
-{
-    int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
-    int64_t kept = 0, shared;
-    int t;
-    for (t = 0; t < r->places; t++) {
-        if (r->held[candidate[t]] < 0)
-            continue;
-        redist_priv_coords_of_place(r->from, r->held[candidate[t]], from_coords);
-        redist_priv_coords_of_place(r->to, t, to_coords);
-        shared = redist_priv_shared_by(r->from, from_coords, r->to, to_coords);
-        if (shared < 0)
-            return -1;
-        kept += shared;
-    }
-    return kept;
-}
-
-/* What two places share is a product over axes, and so is what stays when every axis is matched for itself. */
-REDIST_API int redist_priv_choose_by_axes(redist_priv_relabelling *r)
-{
-    int *match[REDIST_MAX_DIMS] = {NULL};
-    char *taken = (char *)REDIST_MALLOC((size_t)r->candidates);
-    int64_t better, kept;
-    int d, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    for (d = 0; d < r->to->ndim && code == REDIST_OK; d++) {
-        match[d] = (int *)REDIST_MALLOC((size_t)r->to->dim[d].axis.procs * sizeof *match[d]);
-        code = match[d] == NULL ? REDIST_ERR_MEMORY
-                                : redist_priv_match_axis(&r->from->dim[d].axis, &r->to->dim[d].axis, match[d]);
-    }
-    if (code == REDIST_OK) {
-        memset(taken, 0, (size_t)r->candidates);
-        redist_priv_choose_matches(r, match, taken);
-        redist_priv_choose_rest(r, taken);
-        better = redist_priv_kept_on(r, r->chosen);
-        kept = redist_priv_kept_on(r, r->numbered);
-        code = better < 0 || kept < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
-        if (code == REDIST_OK && better <= kept)
-            memcpy(r->chosen, r->numbered, (size_t)r->places * sizeof *r->chosen);
-    }
-    for (d = 0; d < r->to->ndim; d++)
-        REDIST_FREE(match[d]);
-    REDIST_FREE(taken);
-    return code;
-}
-
-REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to, int *ranks)
-{
-    redist_priv_relabelling r;
-    int t, code = ranks == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
-    if (code == REDIST_OK && redist_priv_received(to) < 0)
-        code = REDIST_ERR_OVERFLOW;
-    if (code != REDIST_OK)
-        return code;
-    code = redist_priv_relabelling_of(from, to, &r);
-    if (code == REDIST_OK && r.places <= REDIST_PRIV_EXACT_PLACES && redist_places(from) <= REDIST_PRIV_EXACT_PLACES)
-        code = redist_priv_choose_exactly(&r);
-    else if (code == REDIST_OK)
-        code = redist_priv_choose_by_axes(&r);
-    for (t = 0; t < r.places && code == REDIST_OK; t++)
-        ranks[t] = r.rank[r.chosen[t]];
-    REDIST_FREE(r.rank);
-    return code;
-}
-
-/* Whether a time is a number >= 0, and finite. */
-REDIST_API int redist_priv_is_time(double seconds) { return seconds >= 0 && seconds <= DBL_MAX; }
-
-REDIST_API double redist_priv_gain(double saving, double cost, int64_t repetitions)
-{
-    return (double)repetitions * saving - cost;
-}
-
-/* The fewest repetitions that gain anything, in the arithmetic of redist_priv_gain; -1 when none up to 2^53 does. */
-REDIST_API int64_t redist_priv_break_even(double saving, double cost)
-{
-    const int64_t most = INT64_C(1) << 53;
-    int64_t k;
-    if (!(redist_priv_gain(saving, cost, most) > 0))
-        return -1;
-    k = redist_priv_clamp((int64_t)(cost / saving), 1, most);
-    while (k > 1 && redist_priv_gain(saving, cost, k - 1) > 0)
-        k--;
-    while (!(redist_priv_gain(saving, cost, k) > 0))
-        k++;
-    return k;
-}
-
-REDIST_API int redist_advise(double here, double there, double in, double out, int64_t repetitions,
-                             redist_advice *advice)
-{
-    if (advice == NULL || repetitions < 0 || !redist_priv_is_time(here) || !redist_priv_is_time(there) ||
-        !redist_priv_is_time(in) || !redist_priv_is_time(out) || !redist_priv_is_time(in + out))
-        return REDIST_ERR_ARGUMENT;
-    advice->gain = redist_priv_gain(here - there, in + out, repetitions);
-    advice->break_even = redist_priv_break_even(here - there, in + out);
-    advice->worthwhile = advice->gain > 0;
-    return REDIST_OK;
-}
-
-/* ------------------------------------------------------------------------------- cost and multiphase routes (bodies) */
+/* ----------------------------------------------------------------------------- cost and multiphase routes (bodies) */
 
 /* Coordinates visited for a maximum; ways to deal out one axis over the processes of the ends, and as many over others;
    layouts to pass, of either kind; combinations looked at for the latter; phases of one route; block sizes or process
@@ -5506,71 +4447,1142 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
     return stops;
 }
 
-/* -------------------------------------------------------------------------------------- on paper: moving (bodies) */
+/* --------------------------------------------------------------------------------- relabelling and advice (bodies) */
 
-/* Copies all that one grid place of the source has to the places that want it, from the copies that serve them. */
-REDIST_API int redist_priv_move_place(redist_priv_pairs *pairs, int place, const void *const *from_arrays,
-                                      void *const *to_arrays, size_t element_bytes)
+/* Up to so many places, or coordinates of an axis, are assigned exactly; how many bids per row are tried first. */
+enum { REDIST_PRIV_EXACT_PLACES = 1024, REDIST_PRIV_BIDS = 16 };
+
+/* Rows, each to be given a column of its own so that the sum of weight[row * columns + column] is largest; weights >= 0
+   below 2^62, rows <= columns. Columns have prices: each row that has a column has none that is worth more to it, worth
+   being weight less price, and free columns cost 0. That makes the assignment best once all rows have one (duality). So
+   some column always costs 0, worth is never negative, no price passes the largest weight, and nothing overflows. */
+typedef struct {
+    int rows, columns;
+    const int64_t *weight;
+    int64_t *price;
+    int64_t *gap;   /* by column: the loss on the best known way to it, less its price */
+    int *row_of;    /* by column, -1: free                                             */
+    int *via;       /* by column: the row before it on that way                        */
+    int *order;     /* all columns, those that are settled first                       */
+    int *column_of; /* by row, -1: none yet                                            */
+} redist_priv_assignment;
+
+REDIST_API int64_t redist_priv_worth(const redist_priv_assignment *a, int row, int column)
 {
-    const redist_layout *from = pairs->layout[REDIST_PRIV_FROM], *to = pairs->layout[REDIST_PRIV_TO];
-    int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
-    redist_priv_storage from_storage, to_storage;
-    redist_priv_neighbours n;
-    redist_priv_message m;
-    redist_priv_pair pair;
-    int code = redist_priv_pairs_of_grid_place(pairs, place, &n);
-    redist_priv_coords_of_place(from, place, from_coords);
-    from_storage = redist_priv_storage_at(from, from_coords);
-    while (code == REDIST_OK && redist_priv_next_pair(pairs, &pair)) {
-        m = redist_priv_message_of(&n, pair.message, from);
-        redist_priv_coords_of_place(to, pair.place[REDIST_PRIV_TO], to_coords);
-        to_storage = redist_priv_storage_at(to, to_coords);
-        redist_priv_store(&m, REDIST_PRIV_FROM, &from_storage);
-        redist_priv_store(&m, REDIST_PRIV_TO, &to_storage);
-        redist_priv_copy(&m, REDIST_PRIV_FROM, from_arrays[pair.place[REDIST_PRIV_FROM]], REDIST_PRIV_TO,
-                         to_arrays[pair.place[REDIST_PRIV_TO]], element_bytes,
-                         redist_priv_streams(to_storage.size * (int64_t)element_bytes));
-    }
-    redist_priv_neighbours_free(&n);
-    return code;
+    return a->weight[(int64_t)row * a->columns + column] - a->price[column];
 }
 
-/* Whether every place that owns something has an array, and room in it. */
-REDIST_API int redist_priv_check_arrays(const redist_layout *layout, const void *const *arrays)
+/* The column worth most to a row, a free one if possible; *second: what the others are worth at most, or 0. */
+REDIST_API int redist_priv_best_column(const redist_priv_assignment *a, int row, int64_t *second)
 {
-    int coords[REDIST_MAX_DIMS] = {0};
-    int place, d, places = redist_places(layout);
-    for (place = 0; place < places; place++) {
-        int64_t owned = 1;
-        redist_priv_coords_of_place(layout, place, coords);
-        for (d = 0; d < layout->ndim; d++)
-            owned = redist_priv_product(owned, redist_count(&layout->dim[d].axis, coords[d]), REDIST_PRIV_MAX_ELEMENTS);
-        if (owned > 0 && arrays[place] == NULL)
-            return REDIST_ERR_ARGUMENT;
-        if (redist_priv_extent_fault(layout, coords).kind != REDIST_PRIV_NO_FAULT)
-            return REDIST_ERR_LAYOUT;
+    int64_t worth, top = redist_priv_worth(a, row, 0);
+    int c, best = 0;
+    *second = 0;
+    for (c = 1; c < a->columns; c++) {
+        worth = redist_priv_worth(a, row, c);
+        if (worth > top || (worth == top && a->row_of[best] >= 0 && a->row_of[c] < 0)) {
+            *second = redist_priv_max(*second, top);
+            top = worth;
+            best = c;
+        } else if (worth > *second) {
+            *second = worth;
+        }
     }
+    return best;
+}
+
+/* Gives a row its best column at a price that makes the second best as good; returns the row that must go, or -1. A row
+   that would only take the column for the same price stays without. */
+REDIST_API int redist_priv_bid(redist_priv_assignment *a, int row)
+{
+    int64_t second;
+    int column = redist_priv_best_column(a, row, &second), displaced = a->row_of[column];
+    int64_t raise = redist_priv_worth(a, row, column) - second;
+    if (displaced >= 0 && raise == 0)
+        return -1;
+    if (displaced >= 0)
+        a->column_of[displaced] = -1;
+    a->price[column] += raise;
+    a->row_of[column] = row;
+    a->column_of[row] = column;
+    return displaced;
+}
+
+/* Extends the ways to columns that are not settled by those through `row`; worth: that of its own column, plus the loss
+   so far. Returns where in the order the nearest column is, a free one if possible. */
+REDIST_API int redist_priv_extend_ways(redist_priv_assignment *a, int row, int64_t worth, int64_t so_far, int settled)
+{
+    const int64_t *weight = a->weight + (int64_t)row * a->columns;
+    int64_t loss, least = INT64_MAX;
+    int k, nearest = settled;
+    for (k = settled; k < a->columns; k++) {
+        const int c = a->order[k];
+        if (worth - weight[c] < a->gap[c]) {
+            a->gap[c] = worth - weight[c];
+            a->via[c] = row;
+        }
+        loss = a->gap[c] + a->price[c];
+        if (loss < least || (loss == least && a->row_of[c] < 0)) {
+            least = loss;
+            nearest = k;
+            if (least == so_far && a->row_of[c] < 0)
+                break;
+        }
+    }
+    return nearest;
+}
+
+/* Hands columns on along the way that ends at a free column, back to the row that has none. */
+REDIST_API void redist_priv_hand_on(redist_priv_assignment *a, int row, int column)
+{
+    int next, at = -1;
+    for (; at != row; column = next) {
+        at = a->via[column];
+        next = a->column_of[at];
+        a->row_of[column] = at;
+        a->column_of[at] = column;
+    }
+}
+
+/* Gives a column to a row that has none, along the way of least loss to a free column, found as Dijkstra does.
+   (Jonker and Volgenant 1987, after Kuhn 1955.) */
+REDIST_API void redist_priv_augment(redist_priv_assignment *a, int row)
+{
+    int64_t second, so_far = 0, own;
+    int k, settled = 0, column = redist_priv_best_column(a, row, &second), at = row;
+    own = redist_priv_worth(a, row, column);
+    for (k = 0; k < a->columns; k++) {
+        a->gap[k] = INT64_MAX - a->price[k];
+        a->order[k] = k;
+    }
+    for (;;) {
+        k = redist_priv_extend_ways(a, at, own + so_far, so_far, settled);
+        column = a->order[k];
+        so_far = a->gap[column] + a->price[column];
+        at = a->row_of[column];
+        if (at < 0)
+            break;
+        own = redist_priv_worth(a, at, column);
+        a->order[k] = a->order[settled];
+        a->order[settled++] = column;
+    }
+    for (k = 0; k < settled; k++)
+        a->price[a->order[k]] = so_far - a->gap[a->order[k]];
+    redist_priv_hand_on(a, row, column);
+}
+
+/* Bids first: most rows get a column cheaply. Then ways for the others. */
+REDIST_API void redist_priv_solve(redist_priv_assignment *a)
+{
+    int64_t bids = (int64_t)REDIST_PRIV_BIDS * a->rows;
+    int row, bidder, c;
+    for (c = 0; c < a->columns; c++) {
+        a->price[c] = 0;
+        a->row_of[c] = -1;
+    }
+    for (row = 0; row < a->rows; row++)
+        a->column_of[row] = -1;
+    for (row = 0; row < a->rows; row++)
+        for (bidder = row; bidder >= 0 && bids > 0; bids--)
+            bidder = redist_priv_bid(a, bidder);
+    for (row = 0; row < a->rows; row++)
+        if (a->column_of[row] < 0)
+            redist_priv_augment(a, row);
+}
+
+/* column_of[rows] receives the assignment of the largest sum. */
+REDIST_API int redist_priv_assign(int rows, int columns, const int64_t *weight, int *column_of)
+{
+    redist_priv_assignment a;
+    const size_t n = (size_t)columns;
+    int64_t *memory = (int64_t *)REDIST_MALLOC(n * (2 * sizeof *memory + 3 * sizeof *column_of));
+    if (memory == NULL)
+        return REDIST_ERR_MEMORY;
+    a.rows = rows;
+    a.columns = columns;
+    a.weight = weight;
+    a.price = memory;
+    a.gap = memory + n;
+    a.row_of = (int *)(memory + 2 * n);
+    a.via = a.row_of + n;
+    a.order = a.via + n;
+    a.column_of = column_of;
+    redist_priv_solve(&a);
+    REDIST_FREE(memory);
     return REDIST_OK;
 }
 
-REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays, const redist_layout *to,
-                           void *const *to_arrays, size_t element_bytes)
+/* What the coordinates of two axes share: table[coordinate of to * from's processes + coordinate of from]. NULL when
+   memory is exhausted. */
+REDIST_API int64_t *redist_priv_axis_table(const redist_axis *from, const redist_axis *to)
 {
-    redist_priv_pairs pairs;
-    int place, places = redist_priv_grid_places(from), code = redist_priv_check_pair(from, to);
-    if (code == REDIST_OK && (from_arrays == NULL || to_arrays == NULL || element_bytes == 0))
-        code = REDIST_ERR_ARGUMENT;
+    const size_t bytes = (size_t)from->procs * (size_t)to->procs * sizeof(int64_t);
+    int64_t k, *table = (int64_t *)REDIST_MALLOC(bytes);
+    redist_priv_partners p;
+    int c, code = table == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    if (table != NULL)
+        memset(table, 0, bytes);
+    for (c = 0; c < to->procs && code == REDIST_OK; c++) {
+        code = redist_priv_partners_of(to, c, REDIST_PRIV_TO, from, &p);
+        for (k = 0; code == REDIST_OK && k < p.peers; k++)
+            table[(int64_t)c * from->procs + p.coord[k]] = p.runs[k].elements;
+        redist_priv_partners_free(&p);
+    }
     if (code == REDIST_OK)
-        code = redist_priv_check_arrays(from, from_arrays);
+        return table;
+    REDIST_FREE(table);
+    return NULL;
+}
+
+/* A destination to be renumbered: the candidates for its places are the ranks of both layouts. One block of memory. */
+typedef struct {
+    const redist_layout *from, *to;
+    int places, candidates;
+    int *rank;      /* by candidate, ascending                                              */
+    int *held;      /* by candidate: its place of `from`, or -1                             */
+    int *numbered;  /* by place of `to`: its candidate now                                  */
+    int *chosen;    /* by place of `to`: its candidate in the end, -1 while there is none   */
+    int *of_source; /* by place of `from`: its candidate                                    */
+} redist_priv_relabelling;
+
+/* Merges the ranks of both layouts. */
+REDIST_API void redist_priv_merge_ranks(redist_priv_relabelling *r, const redist_priv_lodger *here, int sources,
+                                        const redist_priv_lodger *there)
+{
+    int s = 0, t = 0, c;
+    for (c = 0; s < sources || t < r->places; c++) {
+        const int from_rank = s < sources ? here[s].rank : INT_MAX, to_rank = t < r->places ? there[t].rank : INT_MAX;
+        const int from_has = s < sources && from_rank <= to_rank, to_has = t < r->places && to_rank <= from_rank;
+        r->rank[c] = from_has ? from_rank : to_rank;
+        r->held[c] = from_has ? here[s].place : -1;
+        if (from_has)
+            r->of_source[here[s++].place] = c;
+        if (to_has)
+            r->numbered[there[t++].place] = c;
+    }
+    r->candidates = c;
+}
+
+/* REDIST_ERR_MEMORY; free r->rank, whatever this returns. */
+REDIST_API int redist_priv_relabelling_of(const redist_layout *from, const redist_layout *to,
+                                          redist_priv_relabelling *r)
+{
+    const size_t sources = (size_t)redist_places(from), places = (size_t)redist_places(to);
+    redist_priv_lodger *here = redist_priv_lodgers(from), *there = redist_priv_lodgers(to);
+    int code = REDIST_ERR_MEMORY;
+    r->from = from;
+    r->to = to;
+    r->places = (int)places;
+    r->rank = (int *)REDIST_MALLOC((3 * sources + 4 * places) * sizeof *r->rank);
+    if (here != NULL && there != NULL && r->rank != NULL) {
+        r->held = r->rank + sources + places;
+        r->numbered = r->held + sources + places;
+        r->chosen = r->numbered + places;
+        r->of_source = r->chosen + places;
+        redist_priv_merge_ranks(r, here, (int)sources, there);
+        code = REDIST_OK;
+    }
+    REDIST_FREE(there);
+    REDIST_FREE(here);
+    return code;
+}
+
+/* The coordinate along axis d of every place, coord[places]. */
+REDIST_API void redist_priv_coords_along(const redist_layout *layout, int d, int *coord)
+{
+    int coords[REDIST_MAX_DIMS] = {0};
+    int place, places = redist_places(layout);
+    for (place = 0; place < places; place++) {
+        redist_priv_coords_of_place(layout, place, coords);
+        coord[place] = coords[d];
+    }
+}
+
+/* Multiplies what places share by what they share along axis d; volume[place of to * candidates + candidate]. */
+REDIST_API int redist_priv_multiply_axis(const redist_priv_relabelling *r, int d, int64_t *volume)
+{
+    const redist_axis *from = &r->from->dim[d].axis, *to = &r->to->dim[d].axis;
+    const int sources = redist_places(r->from);
+    int64_t *table = redist_priv_axis_table(from, to);
+    int *coord = (int *)REDIST_MALLOC((size_t)(sources + r->places) * sizeof *coord); /* of from, then of to */
+    int t, c, code = table == NULL || coord == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    if (code == REDIST_OK) {
+        redist_priv_coords_along(r->from, d, coord);
+        redist_priv_coords_along(r->to, d, coord + sources);
+    }
+    for (t = 0; t < r->places && code == REDIST_OK; t++, volume += r->candidates) {
+        const int64_t *row = table + (int64_t)coord[sources + t] * from->procs;
+        for (c = 0; c < r->candidates; c++)
+            if (r->held[c] >= 0)
+                volume[c] = redist_priv_product(volume[c], row[coord[r->held[c]]], REDIST_PRIV_MAX_ELEMENTS);
+    }
+    REDIST_FREE(coord);
+    REDIST_FREE(table);
+    return code;
+}
+
+/* What each candidate already has of each place. NULL when memory is exhausted. */
+REDIST_API int64_t *redist_priv_volumes(const redist_priv_relabelling *r)
+{
+    int64_t k, entries = (int64_t)r->places * r->candidates;
+    int64_t *volume = (int64_t *)REDIST_MALLOC((size_t)entries * sizeof *volume);
+    int d, code = volume == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    for (k = 0; k < entries && code == REDIST_OK; k++)
+        volume[k] = r->held[k % r->candidates] >= 0;
+    for (d = 0; d < r->from->ndim && code == REDIST_OK; d++)
+        code = redist_priv_multiply_axis(r, d, volume);
     if (code == REDIST_OK)
-        code = redist_priv_check_arrays(to, (const void *const *)to_arrays);
+        return volume;
+    REDIST_FREE(volume);
+    return NULL;
+}
+
+/* Makes staying on the rank as numbered count, but less than any element: elements count places + 1 each. Too many
+   elements for that are left as they are. */
+REDIST_API void redist_priv_favour_numbered(const redist_priv_relabelling *r, int64_t *volume)
+{
+    const int64_t most = (REDIST_PRIV_MAX_ELEMENTS - 1) / (r->places + 1) - 1;
+    const int64_t entries = (int64_t)r->places * r->candidates;
+    int64_t k, total = 1;
+    int d;
+    for (d = 0; d < r->from->ndim; d++)
+        total = redist_priv_product(total, redist_priv_max(r->from->dim[d].axis.count, 1), REDIST_PRIV_MAX_ELEMENTS);
+    total = redist_priv_product(total, r->to->copies, REDIST_PRIV_MAX_ELEMENTS);
+    if (total > most)
+        return;
+    for (k = 0; k < entries; k++)
+        volume[k] *= r->places + 1;
+    for (d = 0; d < r->places; d++)
+        volume[(int64_t)d * r->candidates + r->numbered[d]]++;
+}
+
+/* The sum over places of what their candidates have. */
+REDIST_API int64_t redist_priv_sum_of(const redist_priv_relabelling *r, const int64_t *volume, const int *candidate)
+{
+    int64_t sum = 0;
+    int t;
+    for (t = 0; t < r->places; t++)
+        sum += volume[(int64_t)t * r->candidates + candidate[t]];
+    return sum;
+}
+
+REDIST_API int redist_priv_choose_exactly(redist_priv_relabelling *r)
+{
+    int64_t *volume = redist_priv_volumes(r);
+    int code = REDIST_ERR_MEMORY;
+    if (volume != NULL) {
+        redist_priv_favour_numbered(r, volume);
+        code = redist_priv_assign(r->places, r->candidates, volume, r->chosen);
+    }
+    if (code == REDIST_OK && redist_priv_sum_of(r, volume, r->chosen) == redist_priv_sum_of(r, volume, r->numbered))
+        memcpy(r->chosen, r->numbered, (size_t)r->places * sizeof *r->chosen);
+    REDIST_FREE(volume);
+    return code;
+}
+
+/* In order, each coordinate of `rows` takes the one of `columns` that it shares most with of those left. */
+REDIST_API int redist_priv_match_in_turn(const redist_axis *rows, const redist_axis *columns, int *column_of)
+{
+    char *taken = (char *)REDIST_MALLOC((size_t)columns->procs);
+    redist_priv_partners p;
+    int64_t k, best;
+    int c, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    if (taken != NULL)
+        memset(taken, 0, (size_t)columns->procs);
+    for (c = 0; c < rows->procs && code == REDIST_OK; c++) {
+        code = redist_priv_partners_of(rows, c, REDIST_PRIV_TO, columns, &p);
+        for (k = 0, best = -1; code == REDIST_OK && k < p.peers; k++)
+            if (!taken[p.coord[k]] && (best < 0 || p.runs[k].elements > p.runs[best].elements))
+                best = k;
+        column_of[c] = best < 0 ? -1 : p.coord[best];
+        if (best >= 0)
+            taken[column_of[c]] = 1;
+        redist_priv_partners_free(&p);
+    }
+    REDIST_FREE(taken);
+    return code;
+}
+
+REDIST_API int redist_priv_match_exactly(const redist_axis *rows, const redist_axis *columns, int *column_of)
+{
+    int64_t *table = redist_priv_axis_table(columns, rows);
+    int code = REDIST_ERR_MEMORY;
+    if (table != NULL)
+        code = redist_priv_assign(rows->procs, columns->procs, table, column_of);
+    REDIST_FREE(table);
+    return code;
+}
+
+/* Matches the coordinates of two axes, the side with fewer choosing: match[to's processes] receives coordinates of
+   `from`, or -1. */
+REDIST_API int redist_priv_match_axis(const redist_axis *from, const redist_axis *to, int *match)
+{
+    const int few = from->procs < to->procs;
+    const redist_axis *rows = few ? from : to, *columns = few ? to : from;
+    int *column_of = (int *)REDIST_MALLOC((size_t)rows->procs * sizeof *column_of);
+    int k, code = REDIST_ERR_MEMORY;
+    if (column_of != NULL && columns->procs > REDIST_PRIV_EXACT_PLACES)
+        code = redist_priv_match_in_turn(rows, columns, column_of);
+    else if (column_of != NULL)
+        code = redist_priv_match_exactly(rows, columns, column_of);
+    for (k = 0; k < to->procs; k++)
+        match[k] = -1;
+    for (k = 0; k < rows->procs && code == REDIST_OK; k++)
+        if (column_of[k] >= 0)
+            match[few ? column_of[k] : k] = few ? k : column_of[k];
+    REDIST_FREE(column_of);
+    return code;
+}
+
+/* Gives the places without a candidate their own, where it is left, and then any that is left. taken[candidates]. */
+REDIST_API void redist_priv_choose_rest(redist_priv_relabelling *r, char *taken)
+{
+    int t, c = 0;
+    for (t = 0; t < r->places; t++)
+        if (r->chosen[t] < 0 && !taken[r->numbered[t]]) {
+            r->chosen[t] = r->numbered[t];
+            taken[r->numbered[t]] = 1;
+        }
+    for (t = 0; t < r->places; t++)
+        if (r->chosen[t] < 0) {
+            while (taken[c])
+                c++;
+            r->chosen[t] = c;
+            taken[c] = 1;
+        }
+}
+
+/* Sends each place whose coordinates all have a match to the rank of the matching place of the same copy, if there is
+   one. match[d][coordinate of to]. */
+REDIST_API void redist_priv_choose_matches(redist_priv_relabelling *r, int *const *match, char *taken)
+{
+    const int sources = redist_priv_grid_places(r->from), grid = redist_priv_grid_places(r->to);
+    int coords[REDIST_MAX_DIMS] = {0};
+    int t, d, matched;
+    for (t = 0; t < r->places; t++) {
+        redist_priv_coords_of_place(r->to, t, coords);
+        matched = t / grid < r->from->copies;
+        for (d = 0; d < r->to->ndim; d++) {
+            coords[d] = match[d][coords[d]];
+            matched &= coords[d] >= 0;
+        }
+        r->chosen[t] = matched ? r->of_source[redist_priv_place_of(r->from, coords) + t / grid * sources] : -1;
+        if (matched)
+            taken[r->chosen[t]] = 1;
+    }
+}
+
+/* What stays when the places live on these candidates; -1 when memory is exhausted. */
+REDIST_API int64_t redist_priv_kept_on(const redist_priv_relabelling *r, const int *candidate)
+{
+    int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
+    int64_t kept = 0, shared;
+    int t;
+    for (t = 0; t < r->places; t++) {
+        if (r->held[candidate[t]] < 0)
+            continue;
+        redist_priv_coords_of_place(r->from, r->held[candidate[t]], from_coords);
+        redist_priv_coords_of_place(r->to, t, to_coords);
+        shared = redist_priv_shared_by(r->from, from_coords, r->to, to_coords);
+        if (shared < 0)
+            return -1;
+        kept += shared;
+    }
+    return kept;
+}
+
+/* What two places share is a product over axes, and so is what stays when every axis is matched for itself. */
+REDIST_API int redist_priv_choose_by_axes(redist_priv_relabelling *r)
+{
+    int *match[REDIST_MAX_DIMS] = {NULL};
+    char *taken = (char *)REDIST_MALLOC((size_t)r->candidates);
+    int64_t better, kept;
+    int d, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    for (d = 0; d < r->to->ndim && code == REDIST_OK; d++) {
+        match[d] = (int *)REDIST_MALLOC((size_t)r->to->dim[d].axis.procs * sizeof *match[d]);
+        code = match[d] == NULL ? REDIST_ERR_MEMORY
+                                : redist_priv_match_axis(&r->from->dim[d].axis, &r->to->dim[d].axis, match[d]);
+    }
+    if (code == REDIST_OK) {
+        memset(taken, 0, (size_t)r->candidates);
+        redist_priv_choose_matches(r, match, taken);
+        redist_priv_choose_rest(r, taken);
+        better = redist_priv_kept_on(r, r->chosen);
+        kept = redist_priv_kept_on(r, r->numbered);
+        code = better < 0 || kept < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+        if (code == REDIST_OK && better <= kept)
+            memcpy(r->chosen, r->numbered, (size_t)r->places * sizeof *r->chosen);
+    }
+    for (d = 0; d < r->to->ndim; d++)
+        REDIST_FREE(match[d]);
+    REDIST_FREE(taken);
+    return code;
+}
+
+REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to, int *ranks)
+{
+    redist_priv_relabelling r;
+    int t, code = ranks == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
+    if (code == REDIST_OK && redist_priv_received(to) < 0)
+        code = REDIST_ERR_OVERFLOW;
     if (code != REDIST_OK)
         return code;
-    code = redist_priv_pairs_open(&pairs, from, to);
-    for (place = 0; place < places && code == REDIST_OK; place++)
-        code = redist_priv_move_place(&pairs, place, from_arrays, to_arrays, element_bytes);
-    redist_priv_pairs_close(&pairs);
+    code = redist_priv_relabelling_of(from, to, &r);
+    if (code == REDIST_OK && r.places <= REDIST_PRIV_EXACT_PLACES && redist_places(from) <= REDIST_PRIV_EXACT_PLACES)
+        code = redist_priv_choose_exactly(&r);
+    else if (code == REDIST_OK)
+        code = redist_priv_choose_by_axes(&r);
+    for (t = 0; t < r.places && code == REDIST_OK; t++)
+        ranks[t] = r.rank[r.chosen[t]];
+    REDIST_FREE(r.rank);
     return code;
+}
+
+/* Whether a time is a number >= 0, and finite. */
+REDIST_API int redist_priv_is_time(double seconds) { return seconds >= 0 && seconds <= DBL_MAX; }
+
+REDIST_API double redist_priv_gain(double saving, double cost, int64_t repetitions)
+{
+    return (double)repetitions * saving - cost;
+}
+
+/* The fewest repetitions that gain anything, in the arithmetic of redist_priv_gain; -1 when none up to 2^53 does. */
+REDIST_API int64_t redist_priv_break_even(double saving, double cost)
+{
+    const int64_t most = INT64_C(1) << 53;
+    int64_t k;
+    if (!(redist_priv_gain(saving, cost, most) > 0))
+        return -1;
+    k = redist_priv_clamp((int64_t)(cost / saving), 1, most);
+    while (k > 1 && redist_priv_gain(saving, cost, k - 1) > 0)
+        k--;
+    while (!(redist_priv_gain(saving, cost, k) > 0))
+        k++;
+    return k;
+}
+
+REDIST_API int redist_advise(double here, double there, double in, double out, int64_t repetitions,
+                             redist_advice *advice)
+{
+    if (advice == NULL || repetitions < 0 || !redist_priv_is_time(here) || !redist_priv_is_time(there) ||
+        !redist_priv_is_time(in) || !redist_priv_is_time(out) || !redist_priv_is_time(in + out))
+        return REDIST_ERR_ARGUMENT;
+    advice->gain = redist_priv_gain(here - there, in + out, repetitions);
+    advice->break_even = redist_priv_break_even(here - there, in + out);
+    advice->worthwhile = advice->gain > 0;
+    return REDIST_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ text: writing (bodies) */
+
+/* Where text is written: to a file, or to text[size]. */
+typedef struct {
+    FILE *file;
+    char *text;
+    size_t size;
+    int64_t length; /* of all that was written, whether it fitted or not */
+} redist_priv_writer;
+
+/* Writes a short piece. */
+REDIST_API void redist_priv_put(redist_priv_writer *w, const char *format, ...)
+{
+    char piece[128];
+    va_list values;
+    size_t k;
+    va_start(values, format);
+    vsnprintf(piece, sizeof piece, format, values);
+    va_end(values);
+    if (w->file != NULL)
+        fputs(piece, w->file);
+    for (k = 0; piece[k] != '\0'; k++, w->length++)
+        if ((uint64_t)w->length + 1 < w->size) {
+            w->text[w->length] = piece[k];
+            w->text[w->length + 1] = '\0';
+        }
+}
+
+REDIST_API void redist_priv_put_kind(redist_priv_writer *w, const redist_axis *x)
+{
+    int k;
+    if (x->kind == REDIST_PRIV_BALANCED)
+        redist_priv_put(w, "balanced@%d", x->procs);
+    else if (x->kind == REDIST_PRIV_CUTS)
+        for (k = 0; k <= x->procs; k++)
+            redist_priv_put(w, "%s%" PRId64 "%s", k == 0 ? "cuts(" : ",", x->cuts[k], k == x->procs ? ")" : "");
+    else if (x->procs == 1)
+        redist_priv_put(w, "*");
+    else if (x->block == redist_block(x->extent, x->procs).block)
+        redist_priv_put(w, "block@%d", x->procs);
+    else if (x->block == 1)
+        redist_priv_put(w, "cyclic@%d", x->procs);
+    else
+        redist_priv_put(w, "cyclic(%" PRId64 ")@%d", x->block, x->procs);
+}
+
+REDIST_API void redist_priv_put_axis(redist_priv_writer *w, const redist_priv_dimension *dim)
+{
+    const redist_axis *x = &dim->axis;
+    redist_priv_put_kind(w, x);
+    if (x->first != 0)
+        redist_priv_put(w, " from %d", x->first);
+    if (x->start != 0 || x->step != 1 || x->count != x->extent) {
+        redist_priv_put(w, " [%" PRId64 ":%" PRId64, x->start, x->count);
+        if (x->step != 1)
+            redist_priv_put(w, ":%" PRId64, x->step);
+        redist_priv_put(w, " of %" PRId64 "]", x->extent);
+    }
+    if (dim->low != 0 || dim->high != 0)
+        redist_priv_put(w, " halo(%" PRId64 ",%" PRId64 ")", dim->low, dim->high);
+    if (dim->allocated != 0)
+        redist_priv_put(w, " extent(%" PRId64 ")", dim->allocated);
+}
+
+REDIST_API void redist_priv_put_layout(redist_priv_writer *w, const redist_layout *layout)
+{
+    int d, permuted = 0;
+    for (d = 0; d < layout->ndim; d++)
+        redist_priv_put(w, "%s%" PRId64, d == 0 ? "" : "x", layout->dim[d].axis.count);
+    for (d = 0; d < layout->ndim; d++) {
+        redist_priv_put(w, d == 0 ? ": " : ", ");
+        redist_priv_put_axis(w, &layout->dim[d]);
+        permuted |= layout->dim[d].stored != d;
+    }
+    for (d = 0; permuted && d < layout->ndim; d++)
+        redist_priv_put(w, "%s%d%s", d == 0 ? "; axes(" : ",", layout->dim[d].stored, d == layout->ndim - 1 ? ")" : "");
+    if (layout->grid_order == REDIST_COLUMN_MAJOR)
+        redist_priv_put(w, "; grid column-major");
+    if (layout->memory_order == REDIST_COLUMN_MAJOR)
+        redist_priv_put(w, "; memory column-major");
+    if (layout->copies > 1)
+        redist_priv_put(w, "; copies %d", layout->copies);
+    for (d = 0; layout->ranks != NULL && d < redist_places(layout); d++)
+        redist_priv_put(w, "%s%d", d == 0 ? "; ranks " : ",", layout->ranks[d]);
+    if (layout->ranks == NULL && layout->first_rank != 0)
+        redist_priv_put(w, "; from rank %d", layout->first_rank);
+}
+
+REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size)
+{
+    redist_priv_writer w;
+    w.file = NULL;
+    w.text = text;
+    w.size = text == NULL ? 0 : size;
+    w.length = 0;
+    if (w.size > 0)
+        text[0] = '\0';
+    if (redist_layout_check(layout) != REDIST_OK)
+        return -1;
+    redist_priv_put_layout(&w, layout);
+    return w.length;
+}
+
+REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file)
+{
+    redist_priv_writer w;
+    int code = file == NULL ? REDIST_ERR_ARGUMENT : redist_layout_check(layout);
+    if (code != REDIST_OK)
+        return code;
+    memset(&w, 0, sizeof w);
+    w.file = file;
+    redist_priv_put_layout(&w, layout);
+    redist_priv_put(&w, "\n");
+    return REDIST_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ text: reading (bodies) */
+
+/* A text that is being read. After the first mistake nothing more is read. */
+typedef struct {
+    const char *text, *at; /* at: what comes next */
+    int code;
+    char *message;
+    size_t message_size;
+    char *storage;
+    size_t room, used;     /* bytes; used > room: it does not fit, and only the bytes are counted */
+    redist_layout said;    /* the numbers of the text, in its axes' order, not yet checked */
+    int dim;               /* the axis that is being read */
+    int even;              /* it is one block each: the block size follows from the extent */
+    unsigned subjects;     /* what the axis, or the options, have told so far */
+    int64_t last_cut, listed;
+    const char *ranks_at;
+} redist_priv_reader;
+
+/* What begins with a word (or a sign) of the language, and how to read on after it. */
+typedef struct {
+    const char *word;
+    unsigned subject; /* a bit: two clauses on one subject contradict each other */
+    void (*read)(redist_priv_reader *r);
+} redist_priv_clause;
+
+REDIST_API int redist_priv_is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+REDIST_API int redist_priv_is_digit(char c) { return c >= '0' && c <= '9'; }
+REDIST_API char redist_priv_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
+/* Records a mistake, if it is the first. */
+REDIST_API void redist_priv_refuse(redist_priv_reader *r, const char *at, const char *format, ...)
+{
+    va_list values;
+    int used = 0;
+    if (r->code != REDIST_OK)
+        return;
+    r->code = REDIST_ERR_LAYOUT;
+    if (r->message_size > 0)
+        used = snprintf(r->message, r->message_size, "column %" PRId64 ": ", (int64_t)(at - r->text) + 1);
+    va_start(values, format);
+    if (used > 0 && (size_t)used < r->message_size)
+        vsnprintf(r->message + used, r->message_size - (size_t)used, format, values);
+    va_end(values);
+}
+
+/* What stands in the text, as a message shows it. */
+REDIST_API void redist_priv_quote(const char *at, char *quote, size_t size)
+{
+    int n = 0;
+    while (n < 24 && (redist_priv_is_letter(at[n]) || redist_priv_is_digit(at[n]) || at[n] == '-'))
+        n++;
+    if (*at == '\0')
+        snprintf(quote, size, "the end");
+    else if (*at < ' ' || *at > '~')
+        snprintf(quote, size, "byte 0x%02x", (unsigned)(unsigned char)*at);
+    else
+        snprintf(quote, size, "'%.*s'", n == 0 ? 1 : n, at);
+}
+
+REDIST_API void redist_priv_skip(redist_priv_reader *r)
+{
+    while (*r->at == ' ' || (*r->at >= '\t' && *r->at <= '\r'))
+        r->at++;
+}
+
+REDIST_API void redist_priv_unexpected(redist_priv_reader *r, const char *expected)
+{
+    char found[32];
+    redist_priv_skip(r);
+    redist_priv_quote(r->at, found, sizeof found);
+    redist_priv_refuse(r, r->at, "expected %s, found %s", expected, found);
+}
+
+/* Reads a word or a sign if it comes next. */
+REDIST_API int redist_priv_accept(redist_priv_reader *r, const char *word)
+{
+    size_t n = strlen(word), k;
+    redist_priv_skip(r);
+    for (k = 0; k < n; k++)
+        if (redist_priv_lower(r->at[k]) != word[k])
+            return 0;
+    if (r->code != REDIST_OK || (redist_priv_is_letter(word[n - 1]) && redist_priv_is_letter(r->at[n])))
+        return 0;
+    r->at += n;
+    return 1;
+}
+
+REDIST_API void redist_priv_expect(redist_priv_reader *r, const char *word, const char *and_then)
+{
+    char expected[80];
+    snprintf(expected, sizeof expected, "'%s'%s", word, and_then);
+    if (!redist_priv_accept(r, word))
+        redist_priv_unexpected(r, expected);
+}
+
+/* Reads -most - 1 <= number <= most, most being INT_MAX or INT64_MAX. 0 after a mistake. */
+REDIST_API int64_t redist_priv_read_number(redist_priv_reader *r, const char *what, int64_t most)
+{
+    const char *begin, *at;
+    char number[32];
+    int64_t value = 0; /* negative: there is one more of them */
+    int fits = 1;
+    redist_priv_skip(r);
+    begin = r->at;
+    at = begin + (*begin == '-');
+    if (!redist_priv_is_digit(*at))
+        redist_priv_unexpected(r, what);
+    for (; fits && redist_priv_is_digit(*at); at++) {
+        fits = value >= (-most - 1 + (*at - '0')) / 10;
+        value = fits ? value * 10 - (*at - '0') : 0;
+    }
+    if (!fits || (*begin != '-' && value < -most)) {
+        redist_priv_quote(begin, number, sizeof number);
+        redist_priv_refuse(r, begin, "%s does not fit %s", number, most == INT_MAX ? "an int" : "an int64_t");
+    }
+    if (r->code != REDIST_OK)
+        return 0;
+    r->at = at;
+    return *begin == '-' ? value : -value;
+}
+
+REDIST_API int redist_priv_read_int(redist_priv_reader *r, const char *what)
+{
+    return (int)redist_priv_read_number(r, what, INT_MAX);
+}
+
+REDIST_API int64_t redist_priv_read_int64(redist_priv_reader *r, const char *what)
+{
+    return redist_priv_read_number(r, what, INT64_MAX);
+}
+
+/* Reads numbers with commas between them into storage, as ints or as int64_ts; returns the last one. */
+REDIST_API int64_t redist_priv_read_list(redist_priv_reader *r, const char *what, int64_t most)
+{
+    size_t bytes = most == INT_MAX ? sizeof(int) : sizeof(int64_t);
+    int64_t value;
+    r->listed = 0;
+    do {
+        value = redist_priv_read_number(r, what, most);
+        if (r->used + bytes <= r->room && most == INT_MAX)
+            *(int *)(void *)(r->storage + r->used) = (int)value;
+        else if (r->used + bytes <= r->room)
+            *(int64_t *)(void *)(r->storage + r->used) = value;
+        r->used += bytes;
+        if (++r->listed == INT_MAX)
+            redist_priv_refuse(r, r->at, "a list of INT_MAX numbers");
+    } while (redist_priv_accept(r, ","));
+    return value;
+}
+
+/* Reads one of the clauses if it comes next; the table ends with a NULL word. */
+REDIST_API int redist_priv_read_clause(redist_priv_reader *r, const redist_priv_clause *clause)
+{
+    while (clause->word != NULL && !redist_priv_accept(r, clause->word))
+        clause++;
+    if (clause->word == NULL)
+        return 0;
+    if (r->subjects & clause->subject)
+        redist_priv_refuse(r, r->at - strlen(clause->word), "'%s' repeats or contradicts what was said before it",
+                           clause->word);
+    r->subjects |= clause->subject;
+    clause->read(r);
+    return 1;
+}
+
+REDIST_API void redist_priv_expect_clause(redist_priv_reader *r, const redist_priv_clause *clause, const char *expected)
+{
+    char text[160];
+    size_t used = (size_t)snprintf(text, sizeof text, "%s", expected);
+    int k;
+    for (k = 0; clause[k].word != NULL && used < sizeof text; k++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s '%s'", k == 0 ? "" : ",", clause[k].word);
+    redist_priv_unexpected(r, text);
+}
+
+/* Axes. */
+
+REDIST_API redist_axis *redist_priv_axis_read(redist_priv_reader *r) { return &r->said.dim[r->dim].axis; }
+
+REDIST_API void redist_priv_read_procs(redist_priv_reader *r)
+{
+    redist_priv_expect(r, "@", " and the number of processes");
+    redist_priv_axis_read(r)->procs = redist_priv_read_int(r, "the number of processes");
+}
+
+REDIST_API void redist_priv_read_whole(redist_priv_reader *r) { r->even = 1; }
+
+REDIST_API void redist_priv_read_block(redist_priv_reader *r)
+{
+    r->even = 1;
+    redist_priv_read_procs(r);
+}
+
+REDIST_API void redist_priv_read_cyclic(redist_priv_reader *r)
+{
+    if (redist_priv_accept(r, "(")) {
+        redist_priv_axis_read(r)->block = redist_priv_read_int64(r, "the size of a block");
+        redist_priv_expect(r, ")", "");
+    }
+    redist_priv_read_procs(r);
+}
+
+REDIST_API void redist_priv_read_balanced(redist_priv_reader *r)
+{
+    redist_priv_axis_read(r)->kind = REDIST_PRIV_BALANCED;
+    redist_priv_read_procs(r);
+}
+
+REDIST_API void redist_priv_read_cuts(redist_priv_reader *r)
+{
+    redist_axis *x = redist_priv_axis_read(r);
+    size_t begin = r->used;
+    x->kind = REDIST_PRIV_CUTS;
+    redist_priv_expect(r, "(", " and the cuts");
+    r->last_cut = redist_priv_read_list(r, "a cut", INT64_MAX);
+    if (r->listed < 2)
+        redist_priv_expect(r, ",", " and a second cut");
+    redist_priv_expect(r, ")", " or ',' and a cut");
+    x->procs = (int)(r->listed - 1);
+    x->cuts = r->used <= r->room ? (const int64_t *)(const void *)(r->storage + begin) : NULL;
+}
+
+REDIST_API const redist_priv_clause *redist_priv_kinds(void)
+{
+    static const redist_priv_clause kinds[] = {
+        {"*", 0, redist_priv_read_whole},
+        {"block", 0, redist_priv_read_block},
+        {"cyclic", 0, redist_priv_read_cyclic},
+        {"balanced", 0, redist_priv_read_balanced},
+        {"cuts", 0, redist_priv_read_cuts},
+        {NULL, 0, NULL},
+    };
+    return kinds;
+}
+
+REDIST_API void redist_priv_read_first(redist_priv_reader *r)
+{
+    redist_priv_axis_read(r)->first = redist_priv_read_int(r, "the coordinate of block 0");
+}
+
+REDIST_API void redist_priv_read_section(redist_priv_reader *r)
+{
+    redist_axis *x = redist_priv_axis_read(r);
+    const char *count_at;
+    int64_t count;
+    x->start = redist_priv_read_int64(r, "the start of a section");
+    redist_priv_expect(r, ":", " and the count of a section");
+    redist_priv_skip(r);
+    count_at = r->at;
+    count = redist_priv_read_int64(r, "the count of a section");
+    if (count != x->count)
+        redist_priv_refuse(r, count_at, "a section of %" PRId64 " indices, where the extent in front is %" PRId64, count,
+                           x->count);
+    if (redist_priv_accept(r, ":"))
+        x->step = redist_priv_read_int64(r, "the step of a section");
+    redist_priv_expect(r, "of", " and the extent of the whole axis");
+    x->extent = redist_priv_read_int64(r, "the extent of the whole axis");
+    redist_priv_expect(r, "]", "");
+}
+
+REDIST_API void redist_priv_read_halo(redist_priv_reader *r)
+{
+    redist_priv_dimension *dim = &r->said.dim[r->dim];
+    redist_priv_expect(r, "(", " and the width of a halo");
+    dim->low = dim->high = redist_priv_read_int64(r, "the width of a halo");
+    if (redist_priv_accept(r, ","))
+        dim->high = redist_priv_read_int64(r, "the width of a halo");
+    redist_priv_expect(r, ")", "");
+}
+
+REDIST_API void redist_priv_read_extent(redist_priv_reader *r)
+{
+    redist_priv_expect(r, "(", " and the allocated extent");
+    r->said.dim[r->dim].allocated = redist_priv_read_int64(r, "the allocated extent");
+    redist_priv_expect(r, ")", "");
+}
+
+REDIST_API const redist_priv_clause *redist_priv_suffixes(void)
+{
+    static const redist_priv_clause suffixes[] = {
+        {"from", 1, redist_priv_read_first},
+        {"[", 2, redist_priv_read_section},
+        {"halo", 4, redist_priv_read_halo},
+        {"extent", 8, redist_priv_read_extent},
+        {NULL, 0, NULL},
+    };
+    return suffixes;
+}
+
+REDIST_API void redist_priv_read_extents(redist_priv_reader *r)
+{
+    do {
+        redist_priv_skip(r);
+        if (r->said.ndim == REDIST_MAX_DIMS) {
+            redist_priv_refuse(r, r->at, "more than %d axes", REDIST_MAX_DIMS);
+            return;
+        }
+        r->said.dim[r->said.ndim++].axis.count = redist_priv_read_int64(r, "an extent");
+    } while (redist_priv_accept(r, "x"));
+    redist_priv_expect(r, ":", " or 'x' and an extent");
+}
+
+/* Reads axis r->dim and makes what was said of it an axis. */
+REDIST_API void redist_priv_read_axis(redist_priv_reader *r)
+{
+    redist_axis *x = redist_priv_axis_read(r);
+    const char *begin;
+    redist_priv_skip(r);
+    begin = r->at;
+    x->procs = 1;
+    x->extent = x->count;
+    x->block = x->step = 1;
+    r->said.dim[r->dim].stored = r->dim;
+    r->even = 0;
+    r->subjects = 0;
+    if (!redist_priv_read_clause(r, redist_priv_kinds()))
+        redist_priv_expect_clause(r, redist_priv_kinds(), "one of");
+    while (redist_priv_read_clause(r, redist_priv_suffixes()))
+        continue;
+    if (x->kind == REDIST_PRIV_CUTS && r->last_cut != x->extent)
+        redist_priv_refuse(r, begin, "the last cut is %" PRId64 ", but the extent is %" PRId64, r->last_cut, x->extent);
+    if (r->even)
+        x->block = redist_block(x->extent, x->procs).block;
+}
+
+REDIST_API void redist_priv_read_axes(redist_priv_reader *r)
+{
+    char expected[64];
+    for (r->dim = 0; r->dim < r->said.ndim && r->code == REDIST_OK; r->dim++) {
+        snprintf(expected, sizeof expected, "',' and axis %d of %d, or one of", r->dim, r->said.ndim);
+        if (r->dim > 0 && !redist_priv_accept(r, ","))
+            redist_priv_expect_clause(r, redist_priv_suffixes(), expected);
+        redist_priv_read_axis(r);
+    }
+}
+
+/* Options. */
+
+REDIST_API void redist_priv_read_stored(redist_priv_reader *r)
+{
+    int d;
+    redist_priv_expect(r, "(", " and the array's own axes");
+    for (d = 0; d < r->said.ndim; d++) {
+        if (d > 0)
+            redist_priv_expect(r, ",", " and an axis");
+        r->said.dim[d].stored = redist_priv_read_int(r, "an axis");
+    }
+    redist_priv_expect(r, ")", "");
+}
+
+REDIST_API void redist_priv_read_transposed(redist_priv_reader *r)
+{
+    int d;
+    for (d = 0; d < r->said.ndim; d++)
+        r->said.dim[d].stored = r->said.ndim - 1 - d;
+}
+
+REDIST_API redist_order redist_priv_read_order(redist_priv_reader *r)
+{
+    if (redist_priv_accept(r, "column-major"))
+        return REDIST_COLUMN_MAJOR;
+    if (!redist_priv_accept(r, "row-major"))
+        redist_priv_unexpected(r, "'row-major' or 'column-major'");
+    return REDIST_ROW_MAJOR;
+}
+
+REDIST_API void redist_priv_read_grid(redist_priv_reader *r) { r->said.grid_order = redist_priv_read_order(r); }
+REDIST_API void redist_priv_read_memory(redist_priv_reader *r) { r->said.memory_order = redist_priv_read_order(r); }
+
+REDIST_API void redist_priv_read_from(redist_priv_reader *r)
+{
+    redist_priv_expect(r, "rank", " and the first rank");
+    r->said.first_rank = redist_priv_read_int(r, "the first rank");
+}
+
+/* Cuts come before: storage is aligned for ints. */
+REDIST_API void redist_priv_read_ranks(redist_priv_reader *r)
+{
+    size_t begin = r->used;
+    redist_priv_skip(r);
+    r->ranks_at = r->at;
+    redist_priv_read_list(r, "a rank", INT_MAX);
+    r->said.ranks = r->used <= r->room ? (const int *)(const void *)(r->storage + begin) : NULL;
+}
+
+REDIST_API void redist_priv_read_copies(redist_priv_reader *r)
+{
+    r->said.copies = redist_priv_read_int(r, "the number of copies");
+}
+
+REDIST_API const redist_priv_clause *redist_priv_options_of_text(void)
+{
+    static const redist_priv_clause options[] = {
+        {"axes", 1, redist_priv_read_stored},
+        {"transposed", 1, redist_priv_read_transposed},
+        {"grid", 2, redist_priv_read_grid},
+        {"memory", 4, redist_priv_read_memory},
+        {"from", 8, redist_priv_read_from},
+        {"ranks", 8, redist_priv_read_ranks},
+        {"copies", 16, redist_priv_read_copies},
+        {NULL, 0, NULL},
+    };
+    return options;
+}
+
+REDIST_API void redist_priv_read_layout(redist_priv_reader *r)
+{
+    redist_priv_read_extents(r);
+    redist_priv_read_axes(r);
+    r->subjects = 0;
+    redist_priv_skip(r);
+    if (r->code == REDIST_OK && *r->at != '\0' && *r->at != ';')
+        redist_priv_expect_clause(r, redist_priv_suffixes(), "';' and an option, the end, or one of");
+    while (redist_priv_accept(r, ";"))
+        if (!redist_priv_read_clause(r, redist_priv_options_of_text()))
+            redist_priv_expect_clause(r, redist_priv_options_of_text(), "one of");
+    redist_priv_skip(r);
+    if (*r->at != '\0')
+        redist_priv_unexpected(r, "';' and an option, or the end");
+}
+
+/* Makes what was said a layout, by the builders, which find what is wrong with the numbers. */
+REDIST_API redist_layout redist_priv_build(const redist_layout *said)
+{
+    redist_axis axes[REDIST_MAX_DIMS], own[REDIST_MAX_DIMS];
+    int stored[REDIST_MAX_DIMS];
+    redist_layout layout;
+    int d;
+    for (d = 0; d < said->ndim; d++) {
+        const redist_axis *x = &said->dim[d].axis;
+        axes[d] = redist_starting_at(redist_priv_axis(x->kind, x->extent, x->block, x->procs, x->cuts), x->first);
+        stored[d] = said->dim[d].stored;
+    }
+    layout = redist_permuted(redist_layout_nd(said->ndim, axes), stored);
+    if (!redist_priv_usable(&layout)) /* its axes are numbered as in the text, and so are its faults */
+        return layout;
+    memset(own, 0, sizeof own);
+    for (d = 0; d < said->ndim; d++)
+        own[stored[d]] = axes[d];
+    layout = redist_permuted(redist_layout_nd(said->ndim, own), stored);
+    for (d = 0; d < said->ndim; d++) {
+        const redist_priv_dimension *dim = &said->dim[d];
+        layout = redist_section(layout, d, dim->axis.start, dim->axis.count, dim->axis.step);
+        layout = redist_with_extent(redist_with_halo(layout, d, dim->low, dim->high), d, dim->allocated);
+    }
+    layout = redist_memory_order(redist_grid_order(layout, said->grid_order), said->memory_order);
+    layout = redist_from_rank(redist_replicated(layout, said->copies), said->first_rank);
+    return said->ranks == NULL ? layout : redist_on_ranks(layout, said->ranks);
+}
+
+/* Tells a mistake that has no column. */
+REDIST_API void redist_priv_refuse_all(redist_priv_reader *r, int code, const char *sentence, size_t value)
+{
+    r->code = code;
+    if (r->message_size > 0)
+        snprintf(r->message, r->message_size, sentence, (uint64_t)value);
+}
+
+REDIST_API void redist_priv_check_reader(redist_priv_reader *r, const redist_layout *layout, const void *storage)
+{
+    if (r->text == NULL || layout == NULL)
+        redist_priv_refuse_all(r, REDIST_ERR_ARGUMENT, "the text or the layout is NULL", 0);
+    else if ((uintptr_t)storage % sizeof(int64_t) != 0)
+        redist_priv_refuse_all(r, REDIST_ERR_ARGUMENT, "storage must be aligned to %" PRIu64 " bytes", sizeof(int64_t));
+}
+
+REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage, size_t storage_bytes,
+                                   char *message, size_t message_size)
+{
+    redist_priv_reader r;
+    memset(&r, 0, sizeof r);
+    r.text = r.at = text;
+    r.message = message;
+    r.message_size = message == NULL ? 0 : message_size;
+    r.storage = (char *)storage;
+    r.room = storage == NULL ? 0 : storage_bytes;
+    r.said.copies = 1;
+    redist_priv_check_reader(&r, layout, storage);
+    if (layout != NULL)
+        *layout = redist_layout_nd(0, NULL);
+    if (r.code != REDIST_OK)
+        return r.code;
+    redist_priv_read_layout(&r);
+    if (r.code == REDIST_OK && r.used > r.room)
+        redist_priv_refuse_all(&r, REDIST_ERR_MEMORY, "the cuts and ranks need %" PRIu64 " bytes of storage", r.used);
+    if (r.code != REDIST_OK)
+        return r.code;
+    *layout = redist_priv_build(&r.said);
+    if (layout->ranks != NULL && redist_priv_usable(layout) && r.listed != redist_places(layout)) {
+        redist_priv_refuse(&r, r.ranks_at, "%" PRId64 " ranks for a grid of %d places", r.listed, redist_places(layout));
+        *layout = redist_layout_nd(0, NULL);
+        return r.code;
+    }
+    return redist_layout_explain(layout, r.message, r.message_size);
 }
 
 #ifdef __cplusplus

@@ -68,7 +68,7 @@
 extern "C" {
 #endif
 
-/* --------------------------------------------------------------------------------------------------------- types */
+/* ----------------------------------------------------------------------------------------------------------- types */
 
 /* How a plan exchanges. What stays on a rank never passes through MPI, whatever the method. */
 typedef enum {
@@ -116,7 +116,7 @@ typedef struct {
     int steps, phases; /* of REDIST_SCHEDULED's schedule and REDIST_MULTIPHASE's chain; elsewhere 1 */
 } redist_stats;
 
-/* ------------------------------------------------------------------------------------------------- plans */
+/* ----------------------------------------------------------------------------------------------------------- plans */
 
 /* Plans the redistribution of arrays from one layout to another, whose views have the same shape.
    Collective over comm (an intracommunicator), which is duplicated.
@@ -171,7 +171,7 @@ REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
    The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A NULL communicator is told to its rank only. */
 REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
 
-/* ------------------------------------------------------------------------------------------------------- arenas */
+/* ---------------------------------------------------------------------------------------------------------- arenas */
 
 /* Memory for arrays that the other ranks of a node can read: plans given the arena copy straight from the sender's
    array to the receiver's. Where there is no shared memory, or too little, it is ordinary memory.
@@ -266,7 +266,7 @@ REDIST_API int redist_priv_agree(MPI_Comm comm, redist_priv_verdict *v, int64_t 
     return v->code;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ plans */
+/* ---------------------------------------------------------------------------------------------- the plan (private) */
 
 /* What two ranks of a node see of one message. The sender counts what it filled, the receiver what it drained, ever:
    each writes its own cache line only. The rest is the sender's. */
@@ -419,7 +419,15 @@ REDIST_API const char *redist_priv_side_name(int side) { return side == REDIST_P
 /* NULL for a method that does not exist, REDIST_AUTO included. */
 REDIST_API const redist_priv_transport *redist_priv_transport_of(int method);
 
-/* ------------------------------------------------------------------------------------- checking arguments (private) */
+/* Begins an execution, whose arrays are known. */
+REDIST_API int redist_priv_begin(redist_plan *p)
+{
+    p->active = 1;
+    p->began = MPI_Wtime();
+    return p->transport->start(p);
+}
+
+/* ------------------------------------------------------------------------------------ checking arguments (private) */
 
 REDIST_API uint64_t redist_priv_hash(uint64_t hash, const void *data, size_t bytes)
 {
@@ -651,7 +659,7 @@ REDIST_API void redist_priv_check_bytes(const redist_plan *p, redist_priv_verdic
     }
 }
 
-/* --------------------------------------------------------------------------------------------------- peers (private) */
+/* ------------------------------------------------------------------------------------------------- peers (private) */
 
 /* The message of a peer, with this side's storage filled in. */
 REDIST_API redist_priv_message redist_priv_peer_message(const redist_plan *p, int own, int64_t message)
@@ -779,7 +787,7 @@ REDIST_API int redist_priv_open_sides(redist_plan *p)
     return code;
 }
 
-/* ------------------------------------------------------------------------------------------------- staging (private) */
+/* ----------------------------------------------------------------------------------------------- staging (private) */
 
 REDIST_API int64_t redist_priv_round_up(int64_t a, int64_t multiple) { return (a + multiple - 1) / multiple * multiple; }
 
@@ -885,7 +893,7 @@ REDIST_API void redist_priv_copy_kept(redist_plan *p)
     }
 }
 
-/* -------------------------------------------------------------------------------------------------- pieces (private) */
+/* ------------------------------------------------------------------------------------------------ pieces (private) */
 
 /* A piece of a peer's messages: of one array, or of all where they fit as a whole. */
 typedef struct {
@@ -988,7 +996,7 @@ REDIST_API void redist_priv_copy_piece(redist_plan *p, int own, const redist_pri
                      own == REDIST_PRIV_FROM ? packed : array, (size_t)p->element_bytes, p->side[own].streams);
 }
 
-/* ------------------------------------------------------------------------------- REDIST_POINT_TO_POINT (private) */
+/* --------------------------------------------------------------------------------- REDIST_POINT_TO_POINT (private) */
 
 REDIST_API int redist_priv_p2p_staging(redist_plan *p, int own)
 {
@@ -1116,7 +1124,7 @@ REDIST_API void redist_priv_free_requests(redist_plan *p)
     p->requests = p->receives = 0;
 }
 
-/* ---------------------------------------------------------------------------------------- REDIST_SCHEDULED (private) */
+/* -------------------------------------------------------------------------------------- REDIST_SCHEDULED (private) */
 
 /* Each side of a rank is a lane: it serves its peers in the order of the schedule (redist_schedule_create), piece by
    piece, so that at any time a rank sends at most one message and receives at most one. The lanes need not keep step
@@ -1324,7 +1332,7 @@ REDIST_API void redist_priv_scheduled_destroy(redist_plan *p)
     }
 }
 
-/* ---------------------------------------------------------------------------------- MPI's collectives (private) */
+/* ------------------------------------------------------------------------------------- MPI's collectives (private) */
 
 REDIST_API void redist_priv_free_types(MPI_Datatype *types, int n)
 {
@@ -1396,7 +1404,15 @@ REDIST_API int redist_priv_collective_test(redist_plan *p, int *done)
     return REDIST_OK;
 }
 
-/* ---------------------------------------------------------------------------------------- REDIST_ALLTOALLV (private) */
+/* Starts a prepared request, or posts a new one. */
+REDIST_API int redist_priv_collective_start(redist_plan *p, int (*post)(redist_plan *))
+{
+    if (p->request[0] == MPI_REQUEST_NULL)
+        return post(p);
+    return MPI_Start(p->request) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+/* -------------------------------------------------------------------------------------- REDIST_ALLTOALLV (private) */
 
 /* Counts and offsets are ints: beyond that, messages are padded to multiples of a larger unit. One buffer must hold all
    messages of a side, so the array serves only when it is fixed and every message is contiguous there. */
@@ -1455,14 +1471,6 @@ REDIST_API int redist_priv_alltoallv_commit(redist_plan *p)
     return MPI_VERSION >= 4 ? redist_priv_alltoallv_post(p) : REDIST_OK;
 }
 
-/* Starts a prepared request, or posts a new one. */
-REDIST_API int redist_priv_collective_start(redist_plan *p, int (*post)(redist_plan *))
-{
-    if (p->request[0] == MPI_REQUEST_NULL)
-        return post(p);
-    return MPI_Start(p->request) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
-}
-
 REDIST_API int redist_priv_alltoallv_start(redist_plan *p)
 {
     int code;
@@ -1472,7 +1480,7 @@ REDIST_API int redist_priv_alltoallv_start(redist_plan *p)
     return code;
 }
 
-/* ---------------------------------------------------------------------------------------- REDIST_ALLTOALLW (private) */
+/* -------------------------------------------------------------------------------------- REDIST_ALLTOALLW (private) */
 
 /* Strided datatypes of single bytes deliver wrong data in Open MPI 4.1.4, and write where they must not. */
 #if defined OPEN_MPI
@@ -1700,7 +1708,7 @@ REDIST_API int redist_priv_alltoallw_start(redist_plan *p)
     return code;
 }
 
-/* ------------------------------------------------------------------------------------------ shared memory (private) */
+/* ----------------------------------------------------------------------------------------- shared memory (private) */
 
 #if defined __GNUC__ || defined __clang__
 #define REDIST_PRIV_ATOMICS 1
@@ -1812,73 +1820,13 @@ REDIST_API int redist_priv_translate(MPI_Comm comm, MPI_Comm node, int n, const 
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-/* --------------------------------------------------------------------------------------------------- arenas (bodies) */
-
-REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena)
-{
-    redist_priv_verdict v;
-    redist_arena *a;
-    MPI_Comm node = MPI_COMM_NULL;
-    int64_t missing = 0;
-    memset(&v, 0, sizeof v);
-    if (arena == NULL || comm == MPI_COMM_NULL)
-        return REDIST_ERR_ARGUMENT;
-    *arena = NULL;
-    a = (redist_arena *)REDIST_MALLOC(sizeof *a);
-    redist_priv_fail(&v, a == NULL || bytes > SIZE_MAX / 2 ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for an arena");
-    if (redist_priv_agree(comm, &v, NULL, 0) == REDIST_OK) {
-        memset(a, 0, sizeof *a);
-        a->bytes = bytes;
-        a->segment.comm = MPI_COMM_NULL;
-        a->segment.window = MPI_WIN_NULL;
-        if (redist_priv_node_comm(comm, 0, &node) == REDIST_OK)
-            missing = redist_priv_segment_open(&a->segment, node, (int64_t)bytes) != REDIST_OK;
-        redist_priv_agree(comm, &v, &missing, 1);
-        if (missing) {
-            redist_priv_segment_close(&a->segment);
-            a->memory = (char *)REDIST_MALLOC(bytes + REDIST_PRIV_LINE);
-            redist_priv_fail(&v, a->memory == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for an arena");
-            redist_priv_agree(comm, &v, NULL, 0);
-        }
-    }
-    if (v.code == REDIST_OK)
-        *arena = a;
-    else
-        REDIST_FREE(a);
-    return v.code;
-}
-
 /* Where this rank's part begins. */
 REDIST_API char *redist_priv_arena_base(const redist_arena *a)
 {
     return a->memory != NULL ? redist_priv_align(a->memory) : a->segment.base[a->segment.rank];
 }
 
-REDIST_API void *redist_arena_alloc(redist_arena *a, size_t bytes)
-{
-    char *memory;
-    if (a == NULL || bytes > a->bytes - a->used)
-        return NULL;
-    memory = redist_priv_arena_base(a) + a->used;
-    a->used += bytes;
-    a->used += (size_t)redist_priv_min((int64_t)(-a->used % REDIST_PRIV_LINE), (int64_t)(a->bytes - a->used));
-    return memory;
-}
-
-REDIST_API int redist_arena_free(redist_arena **arena)
-{
-    if (arena == NULL)
-        return REDIST_ERR_ARGUMENT;
-    if (*arena != NULL) {
-        redist_priv_segment_close(&(*arena)->segment);
-        REDIST_FREE((*arena)->memory);
-        REDIST_FREE(*arena);
-    }
-    *arena = NULL;
-    return REDIST_OK;
-}
-
-/* ------------------------------------------------------------------------------------------ REDIST_SHARED (private) */
+/* ----------------------------------------------------------------------------------------- REDIST_SHARED (private) */
 
 /* A rank's segment of the node's window: a slot per rank of the node, its storage, where its arrays lie in the arena,
    then the rings. */
@@ -2197,64 +2145,7 @@ REDIST_API int redist_priv_shared_open(redist_plan *p)
     return code;
 }
 
-/* ---------------------------------------------------------------------------------------------- calibrating (bodies) */
-
-enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_ROUNDS = 12 };
-
-/* The shortest of several exchanges of so many bytes with both neighbours in the circle of ranks, in seconds, on this
-   rank; negative when MPI fails. Collective. */
-REDIST_API double redist_priv_time_circle(MPI_Comm comm, int bytes, char *memory)
-{
-    MPI_Request request[2];
-    double best = -1, begin;
-    int rank, size, round, code = MPI_SUCCESS;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-    for (round = 0; round < REDIST_PRIV_ROUNDS && code == MPI_SUCCESS; round++) {
-        begin = MPI_Wtime();
-        code = MPI_Irecv(memory + bytes, bytes, MPI_BYTE, (rank + size - 1) % size, 0, comm, &request[0]);
-        if (code == MPI_SUCCESS)
-            code = MPI_Isend(memory, bytes, MPI_BYTE, (rank + 1) % size, 0, comm, &request[1]);
-        if (code != MPI_SUCCESS || redist_priv_await(&request[0]) != REDIST_OK || redist_priv_await(&request[1]) != REDIST_OK)
-            return -1;
-        begin = MPI_Wtime() - begin;
-        best = best < 0 || begin < best ? begin : best;
-    }
-    return code == MPI_SUCCESS ? best : -1;
-}
-
-REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
-{
-    const double unit = 1e-12; /* times travel as whole picoseconds */
-    redist_priv_verdict v;
-    MPI_Request request;
-    MPI_Comm own = MPI_COMM_NULL;
-    char *memory;
-    int64_t time[2] = {0, 0};
-    memset(&v, 0, sizeof v);
-    if (comm == MPI_COMM_NULL)
-        return REDIST_ERR_ARGUMENT;
-    redist_priv_fail(&v, cost == NULL ? REDIST_ERR_ARGUMENT : REDIST_OK, "no room for the costs");
-    if (MPI_Comm_idup(comm, &own, &request) != MPI_SUCCESS || redist_priv_await(&request) != REDIST_OK)
-        return REDIST_ERR_MPI;
-    MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
-    memory = (char *)REDIST_MALLOC(2 * REDIST_PRIV_LARGE);
-    redist_priv_fail(&v, memory == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory to calibrate");
-    if (redist_priv_agree(own, &v, NULL, 0) == REDIST_OK) {
-        memset(memory, 0, 2 * REDIST_PRIV_LARGE);
-        time[0] = (int64_t)(redist_priv_time_circle(own, REDIST_PRIV_SMALL, memory) / unit);
-        time[1] = (int64_t)(redist_priv_time_circle(own, REDIST_PRIV_LARGE, memory) / unit);
-        redist_priv_fail(&v, time[0] < 0 || time[1] < 0 ? REDIST_ERR_MPI : REDIST_OK, "an MPI error");
-        redist_priv_agree(own, &v, time, 2);
-        cost->per_message = (double)redist_priv_max(time[0], 1) * unit;
-        cost->per_byte = (double)redist_priv_max(time[1] - time[0], 1) * unit / (REDIST_PRIV_LARGE - REDIST_PRIV_SMALL);
-    }
-    REDIST_FREE(memory);
-    MPI_Comm_free(&own);
-    return v.code;
-}
-
-/* -------------------------------------------------------------------------------------- REDIST_MULTIPHASE (private) */
+/* ------------------------------------------------------------------------------------- REDIST_MULTIPHASE (private) */
 
 /* What messages and bytes cost here: as the options say, or measured once. Collective. */
 REDIST_API int redist_priv_know_cost(redist_plan *p)
@@ -2342,14 +2233,6 @@ REDIST_API int redist_priv_multiphase_create(redist_plan *p)
     return REDIST_OK;
 }
 
-/* Begins an execution, whose arrays are known. */
-REDIST_API int redist_priv_begin(redist_plan *p)
-{
-    p->active = 1;
-    p->began = MPI_Wtime();
-    return p->transport->start(p);
-}
-
 /* Where an array lies before the k-th phase; NULL on a rank that then owns nothing. */
 REDIST_API char *redist_priv_between(const redist_plan *p, int k, int array)
 {
@@ -2394,7 +2277,7 @@ REDIST_API void redist_priv_multiphase_destroy(redist_plan *p)
     p->phases = 0;
 }
 
-/* ------------------------------------------------------------------------------------ choosing a method (private) */
+/* ------------------------------------------------------------------------------------- choosing a method (private) */
 
 REDIST_API const redist_priv_transport *redist_priv_transport_of(int method)
 {
@@ -2644,7 +2527,7 @@ REDIST_API void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
     redist_priv_allocate(p, &p->kept_staging, redist_priv_kept_staging_bytes(p), v);
 }
 
-/* ---------------------------------------------------------------------------------------------------- plans (bodies) */
+/* -------------------------------------------------------------------------------------------------- plans (bodies) */
 
 REDIST_API void redist_priv_plan_destroy(redist_plan *p)
 {
@@ -2759,6 +2642,59 @@ REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, cons
     return verdict.code;
 }
 
+REDIST_API int redist_execute(redist_plan *p, const void *from, void *to)
+{
+    int code = redist_start(p, from, to);
+    return code == REDIST_OK ? redist_wait(p) : code;
+}
+
+REDIST_API int redist_start(redist_plan *p, const void *from, void *to)
+{
+    return p == NULL || p->arrays != 1 ? REDIST_ERR_ARGUMENT : redist_start_many(p, &from, &to);
+}
+
+/* Ends an execution, and remembers the fastest. */
+REDIST_API void redist_priv_finish(redist_plan *p)
+{
+    const double seconds = MPI_Wtime() - p->began;
+    p->fastest = p->executions == 0 || seconds < p->fastest ? seconds : p->fastest;
+    p->executions++;
+    p->active = 0;
+}
+
+REDIST_API int redist_test(redist_plan *p, int *done)
+{
+    int code;
+    if (p == NULL || done == NULL)
+        return REDIST_ERR_ARGUMENT;
+    *done = 0;
+    if (!p->active)
+        return REDIST_ERR_BUSY;
+    code = p->transport->test(p, done);
+    if (code != REDIST_OK)
+        p->active = 0; /* the plan is then fit for freeing */
+    else if (*done)
+        redist_priv_finish(p);
+    return code;
+}
+
+REDIST_API int redist_wait(redist_plan *p)
+{
+    int done = 0, tries = 0, code = REDIST_OK;
+    while (code == REDIST_OK && !done) {
+        code = redist_test(p, &done);
+        if (!done)
+            redist_priv_be_polite(&tries);
+    }
+    return code;
+}
+
+REDIST_API int redist_execute_many(redist_plan *p, const void *const *from, void *const *to)
+{
+    int code = redist_start_many(p, from, to);
+    return code == REDIST_OK ? redist_wait(p) : code;
+}
+
 /* Whether two arrays share memory that both layouts use. Arrays with allocated extents may interleave without sharing
    anything, so of those only equal beginnings count. */
 REDIST_API int redist_priv_overlap(const redist_plan *p, int a_side, const void *a, int b_side, const void *b)
@@ -2811,59 +2747,6 @@ REDIST_API int redist_start_many(redist_plan *p, const void *const *from, void *
         p->pointers[p->arrays + a] = to[a];
     }
     return redist_priv_begin(p);
-}
-
-REDIST_API int redist_start(redist_plan *p, const void *from, void *to)
-{
-    return p == NULL || p->arrays != 1 ? REDIST_ERR_ARGUMENT : redist_start_many(p, &from, &to);
-}
-
-/* Ends an execution, and remembers the fastest. */
-REDIST_API void redist_priv_finish(redist_plan *p)
-{
-    const double seconds = MPI_Wtime() - p->began;
-    p->fastest = p->executions == 0 || seconds < p->fastest ? seconds : p->fastest;
-    p->executions++;
-    p->active = 0;
-}
-
-REDIST_API int redist_test(redist_plan *p, int *done)
-{
-    int code;
-    if (p == NULL || done == NULL)
-        return REDIST_ERR_ARGUMENT;
-    *done = 0;
-    if (!p->active)
-        return REDIST_ERR_BUSY;
-    code = p->transport->test(p, done);
-    if (code != REDIST_OK)
-        p->active = 0; /* the plan is then fit for freeing */
-    else if (*done)
-        redist_priv_finish(p);
-    return code;
-}
-
-REDIST_API int redist_wait(redist_plan *p)
-{
-    int done = 0, tries = 0, code = REDIST_OK;
-    while (code == REDIST_OK && !done) {
-        code = redist_test(p, &done);
-        if (!done)
-            redist_priv_be_polite(&tries);
-    }
-    return code;
-}
-
-REDIST_API int redist_execute_many(redist_plan *p, const void *const *from, void *const *to)
-{
-    int code = redist_start_many(p, from, to);
-    return code == REDIST_OK ? redist_wait(p) : code;
-}
-
-REDIST_API int redist_execute(redist_plan *p, const void *from, void *to)
-{
-    int code = redist_start(p, from, to);
-    return code == REDIST_OK ? redist_wait(p) : code;
 }
 
 REDIST_API int redist_plan_free(redist_plan **plan)
@@ -2990,6 +2873,123 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
             most[REDIST_PRIV_SUM_BUFFER]);
     fprintf(file, "  steps     %d in %d phase%s\n", stats.steps, stats.phases, stats.phases == 1 ? "" : "s");
     redist_priv_print_times(p, (double)most[REDIST_PRIV_SUM_NANOSECONDS] * 1e-9, file);
+    return REDIST_OK;
+}
+
+/* -------------------------------------------------------------------------------------------- calibrating (bodies) */
+
+enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_ROUNDS = 12 };
+
+/* The shortest of several exchanges of so many bytes with both neighbours in the circle of ranks, in seconds, on this
+   rank; negative when MPI fails. Collective. */
+REDIST_API double redist_priv_time_circle(MPI_Comm comm, int bytes, char *memory)
+{
+    MPI_Request request[2];
+    double best = -1, begin;
+    int rank, size, round, code = MPI_SUCCESS;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    for (round = 0; round < REDIST_PRIV_ROUNDS && code == MPI_SUCCESS; round++) {
+        begin = MPI_Wtime();
+        code = MPI_Irecv(memory + bytes, bytes, MPI_BYTE, (rank + size - 1) % size, 0, comm, &request[0]);
+        if (code == MPI_SUCCESS)
+            code = MPI_Isend(memory, bytes, MPI_BYTE, (rank + 1) % size, 0, comm, &request[1]);
+        if (code != MPI_SUCCESS || redist_priv_await(&request[0]) != REDIST_OK || redist_priv_await(&request[1]) != REDIST_OK)
+            return -1;
+        begin = MPI_Wtime() - begin;
+        best = best < 0 || begin < best ? begin : best;
+    }
+    return code == MPI_SUCCESS ? best : -1;
+}
+
+REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
+{
+    const double unit = 1e-12; /* times travel as whole picoseconds */
+    redist_priv_verdict v;
+    MPI_Request request;
+    MPI_Comm own = MPI_COMM_NULL;
+    char *memory;
+    int64_t time[2] = {0, 0};
+    memset(&v, 0, sizeof v);
+    if (comm == MPI_COMM_NULL)
+        return REDIST_ERR_ARGUMENT;
+    redist_priv_fail(&v, cost == NULL ? REDIST_ERR_ARGUMENT : REDIST_OK, "no room for the costs");
+    if (MPI_Comm_idup(comm, &own, &request) != MPI_SUCCESS || redist_priv_await(&request) != REDIST_OK)
+        return REDIST_ERR_MPI;
+    MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
+    memory = (char *)REDIST_MALLOC(2 * REDIST_PRIV_LARGE);
+    redist_priv_fail(&v, memory == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory to calibrate");
+    if (redist_priv_agree(own, &v, NULL, 0) == REDIST_OK) {
+        memset(memory, 0, 2 * REDIST_PRIV_LARGE);
+        time[0] = (int64_t)(redist_priv_time_circle(own, REDIST_PRIV_SMALL, memory) / unit);
+        time[1] = (int64_t)(redist_priv_time_circle(own, REDIST_PRIV_LARGE, memory) / unit);
+        redist_priv_fail(&v, time[0] < 0 || time[1] < 0 ? REDIST_ERR_MPI : REDIST_OK, "an MPI error");
+        redist_priv_agree(own, &v, time, 2);
+        cost->per_message = (double)redist_priv_max(time[0], 1) * unit;
+        cost->per_byte = (double)redist_priv_max(time[1] - time[0], 1) * unit / (REDIST_PRIV_LARGE - REDIST_PRIV_SMALL);
+    }
+    REDIST_FREE(memory);
+    MPI_Comm_free(&own);
+    return v.code;
+}
+
+/* ------------------------------------------------------------------------------------------------- arenas (bodies) */
+
+REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena)
+{
+    redist_priv_verdict v;
+    redist_arena *a;
+    MPI_Comm node = MPI_COMM_NULL;
+    int64_t missing = 0;
+    memset(&v, 0, sizeof v);
+    if (arena == NULL || comm == MPI_COMM_NULL)
+        return REDIST_ERR_ARGUMENT;
+    *arena = NULL;
+    a = (redist_arena *)REDIST_MALLOC(sizeof *a);
+    redist_priv_fail(&v, a == NULL || bytes > SIZE_MAX / 2 ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for an arena");
+    if (redist_priv_agree(comm, &v, NULL, 0) == REDIST_OK) {
+        memset(a, 0, sizeof *a);
+        a->bytes = bytes;
+        a->segment.comm = MPI_COMM_NULL;
+        a->segment.window = MPI_WIN_NULL;
+        if (redist_priv_node_comm(comm, 0, &node) == REDIST_OK)
+            missing = redist_priv_segment_open(&a->segment, node, (int64_t)bytes) != REDIST_OK;
+        redist_priv_agree(comm, &v, &missing, 1);
+        if (missing) {
+            redist_priv_segment_close(&a->segment);
+            a->memory = (char *)REDIST_MALLOC(bytes + REDIST_PRIV_LINE);
+            redist_priv_fail(&v, a->memory == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for an arena");
+            redist_priv_agree(comm, &v, NULL, 0);
+        }
+    }
+    if (v.code == REDIST_OK)
+        *arena = a;
+    else
+        REDIST_FREE(a);
+    return v.code;
+}
+
+REDIST_API void *redist_arena_alloc(redist_arena *a, size_t bytes)
+{
+    char *memory;
+    if (a == NULL || bytes > a->bytes - a->used)
+        return NULL;
+    memory = redist_priv_arena_base(a) + a->used;
+    a->used += bytes;
+    a->used += (size_t)redist_priv_min((int64_t)(-a->used % REDIST_PRIV_LINE), (int64_t)(a->bytes - a->used));
+    return memory;
+}
+
+REDIST_API int redist_arena_free(redist_arena **arena)
+{
+    if (arena == NULL)
+        return REDIST_ERR_ARGUMENT;
+    if (*arena != NULL) {
+        redist_priv_segment_close(&(*arena)->segment);
+        REDIST_FREE((*arena)->memory);
+        REDIST_FREE(*arena);
+    }
+    *arena = NULL;
     return REDIST_OK;
 }
 
