@@ -68,7 +68,17 @@ extern "C" {
 #endif
 
 #ifndef REDIST_API
-#define REDIST_API static inline /* linkage of every function */
+#define REDIST_API static inline /* linkage of the public functions */
+#endif
+
+/* Linkage of private functions: short ones on the path of every copy; others; those that only plan or check. */
+#define REDIST_PRIV_FAST static inline
+#if defined __GNUC__
+#define REDIST_PRIV static __attribute__((unused))
+#define REDIST_PRIV_COLD static __attribute__((unused, cold))
+#else
+#define REDIST_PRIV static inline
+#define REDIST_PRIV_COLD static inline
 #endif
 
 #ifndef REDIST_MALLOC
@@ -492,18 +502,18 @@ REDIST_API const char *redist_strerror(int code);
 
 #define REDIST_PRIV_MAX_ELEMENTS (INT64_C(1) << 62)
 
-REDIST_API int64_t redist_priv_min(int64_t a, int64_t b) { return a < b ? a : b; }
-REDIST_API int64_t redist_priv_max(int64_t a, int64_t b) { return a > b ? a : b; }
-REDIST_API int64_t redist_priv_abs(int64_t a) { return a < 0 ? -a : a; }
-REDIST_API int64_t redist_priv_clamp(int64_t a, int64_t low, int64_t high)
+REDIST_PRIV_FAST int64_t redist_priv_min(int64_t a, int64_t b) { return a < b ? a : b; }
+REDIST_PRIV_FAST int64_t redist_priv_max(int64_t a, int64_t b) { return a > b ? a : b; }
+REDIST_PRIV_FAST int64_t redist_priv_abs(int64_t a) { return a < 0 ? -a : a; }
+REDIST_PRIV_FAST int64_t redist_priv_clamp(int64_t a, int64_t low, int64_t high)
 {
     return redist_priv_min(redist_priv_max(a, low), high);
 }
-REDIST_API int64_t redist_priv_ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); }
-REDIST_API int64_t redist_priv_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); } /* b > 0 */
-REDIST_API int64_t redist_priv_mod(int64_t a, int64_t b) { return a % b < 0 ? a % b + b : a % b; }
+REDIST_PRIV_FAST int64_t redist_priv_ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); }
+REDIST_PRIV_FAST int64_t redist_priv_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); } /* b > 0 */
+REDIST_PRIV_FAST int64_t redist_priv_mod(int64_t a, int64_t b) { return a % b < 0 ? a % b + b : a % b; }
 
-REDIST_API int64_t redist_priv_gcd(int64_t a, int64_t b)
+REDIST_PRIV_FAST int64_t redist_priv_gcd(int64_t a, int64_t b)
 {
     while (b != 0) {
         int64_t rest = a % b;
@@ -514,14 +524,14 @@ REDIST_API int64_t redist_priv_gcd(int64_t a, int64_t b)
 }
 
 /* a * b, or limit when that is more; a, b >= 0. */
-REDIST_API int64_t redist_priv_product(int64_t a, int64_t b, int64_t limit)
+REDIST_PRIV_FAST int64_t redist_priv_product(int64_t a, int64_t b, int64_t limit)
 {
     return b != 0 && a > limit / b ? limit : redist_priv_min(a * b, limit);
 }
 
 /* The smallest x >= 0 with low <= a x mod m <= high, -1 when there is none or a x passes 2^62.
    0 <= low <= high < m, 0 <= a < m. Euclid's algorithm on the pair (a, m). */
-REDIST_API int64_t redist_priv_first_in(int64_t a, int64_t m, int64_t low, int64_t high)
+REDIST_PRIV_FAST int64_t redist_priv_first_in(int64_t a, int64_t m, int64_t low, int64_t high)
 {
     int64_t x, wraps;
     if (low == 0)
@@ -541,7 +551,7 @@ REDIST_API int64_t redist_priv_first_in(int64_t a, int64_t m, int64_t low, int64
 
 /* Sum of floor((a i + b) / m) over 0 <= i < n, modulo 2^64: differences of two such sums that fit are exact although
    the sums are not. a n + b < 2^63 after reducing a and b below m. */
-REDIST_API uint64_t redist_priv_floor_sum(uint64_t n, uint64_t m, uint64_t a, uint64_t b)
+REDIST_PRIV_FAST uint64_t redist_priv_floor_sum(uint64_t n, uint64_t m, uint64_t a, uint64_t b)
 {
     uint64_t sum = 0, pairs, top;
     for (;;) {
@@ -597,7 +607,7 @@ typedef struct {
     const char *before, *after; /* the sentence around the value */
 } redist_priv_sentence;
 
-REDIST_API const redist_priv_sentence *redist_priv_sentence_of(int kind)
+REDIST_PRIV_COLD const redist_priv_sentence *redist_priv_sentence_of(int kind)
 {
     static const redist_priv_sentence sentences[] = {
         {REDIST_OK, "", ""},
@@ -630,7 +640,7 @@ REDIST_API const redist_priv_sentence *redist_priv_sentence_of(int kind)
     return &sentences[kind];
 }
 
-REDIST_API redist_priv_fault redist_priv_fault_at(int kind, int axis, int64_t value)
+REDIST_PRIV_COLD redist_priv_fault redist_priv_fault_at(int kind, int axis, int64_t value)
 {
     redist_priv_fault fault;
     fault.kind = kind;
@@ -640,7 +650,7 @@ REDIST_API redist_priv_fault redist_priv_fault_at(int kind, int axis, int64_t va
 }
 
 /* Writes the sentence of a fault, "axis 1: block is 0, must be at least 1"; returns its code. */
-REDIST_API int redist_priv_tell(redist_priv_fault fault, char *text, size_t size)
+REDIST_PRIV_COLD int redist_priv_tell(redist_priv_fault fault, char *text, size_t size)
 {
     const redist_priv_sentence *sentence = redist_priv_sentence_of(fault.kind);
     char axis[32] = "";
@@ -679,12 +689,12 @@ REDIST_API const char *redist_strerror(int code)
 
 /* Blocks of an axis: block k holds [block_start(k), block_start(k + 1)) and is the (k / procs)-th of its owner. */
 
-REDIST_API int64_t redist_priv_blocks(const redist_axis *x)
+REDIST_PRIV_FAST int64_t redist_priv_blocks(const redist_axis *x)
 {
     return x->kind == REDIST_PRIV_CYCLIC ? redist_priv_ceil_div(x->extent, x->block) : x->procs;
 }
 
-REDIST_API int64_t redist_priv_block_start(const redist_axis *x, int64_t k)
+REDIST_PRIV_FAST int64_t redist_priv_block_start(const redist_axis *x, int64_t k)
 {
     if (x->kind == REDIST_PRIV_CUTS)
         return x->cuts[k];
@@ -694,7 +704,7 @@ REDIST_API int64_t redist_priv_block_start(const redist_axis *x, int64_t k)
 }
 
 /* The last block that starts at or before g and is not empty. */
-REDIST_API int64_t redist_priv_cut_of(const redist_axis *x, int64_t g)
+REDIST_PRIV_FAST int64_t redist_priv_cut_of(const redist_axis *x, int64_t g)
 {
     int64_t low = 0, high = x->procs;
     while (high - low > 1) {
@@ -707,7 +717,7 @@ REDIST_API int64_t redist_priv_cut_of(const redist_axis *x, int64_t g)
     return low;
 }
 
-REDIST_API int64_t redist_priv_block_of(const redist_axis *x, int64_t g)
+REDIST_PRIV_FAST int64_t redist_priv_block_of(const redist_axis *x, int64_t g)
 {
     int64_t small = x->extent / x->procs, larger = x->extent % x->procs; /* balanced: `larger` blocks of small + 1 */
     if (x->kind == REDIST_PRIV_CYCLIC)
@@ -718,19 +728,19 @@ REDIST_API int64_t redist_priv_block_of(const redist_axis *x, int64_t g)
 }
 
 /* The first block of a coordinate; its others follow in steps of procs. */
-REDIST_API int64_t redist_priv_first_block(const redist_axis *x, int coord)
+REDIST_PRIV_FAST int64_t redist_priv_first_block(const redist_axis *x, int coord)
 {
     return coord >= x->first ? coord - x->first : (int64_t)coord - x->first + x->procs;
 }
 
 /* Whether every coordinate owns one interval, so that nothing repeats. */
-REDIST_API int redist_priv_is_interval(const redist_axis *x)
+REDIST_PRIV_FAST int redist_priv_is_interval(const redist_axis *x)
 {
     return x->procs == 1 || redist_priv_blocks(x) <= x->procs;
 }
 
 /* The indices of the whole axis below g, 0 <= g <= extent, that coord owns: also the local position of g if it owns g. */
-REDIST_API int64_t redist_priv_below(const redist_axis *x, int coord, int64_t g)
+REDIST_PRIV_FAST int64_t redist_priv_below(const redist_axis *x, int coord, int64_t g)
 {
     int64_t mine = redist_priv_first_block(x, coord), k, inside;
     if (x->kind != REDIST_PRIV_CYCLIC) {
@@ -743,9 +753,12 @@ REDIST_API int64_t redist_priv_below(const redist_axis *x, int coord, int64_t g)
 }
 
 /* The local array's owned elements along an axis. */
-REDIST_API int64_t redist_priv_size(const redist_axis *x, int coord) { return redist_priv_below(x, coord, x->extent); }
+REDIST_PRIV_FAST int64_t redist_priv_size(const redist_axis *x, int coord)
+{
+    return redist_priv_below(x, coord, x->extent);
+}
 
-REDIST_API redist_priv_fault redist_priv_cuts_fault(const redist_axis *x)
+REDIST_PRIV_COLD redist_priv_fault redist_priv_cuts_fault(const redist_axis *x)
 {
     int k;
     if (x->cuts == NULL)
@@ -756,7 +769,7 @@ REDIST_API redist_priv_fault redist_priv_cuts_fault(const redist_axis *x)
     return redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
 }
 
-REDIST_API redist_priv_fault redist_priv_axis_fault(const redist_axis *x)
+REDIST_PRIV_COLD redist_priv_fault redist_priv_axis_fault(const redist_axis *x)
 {
     if (x->procs < 1)
         return redist_priv_fault_at(REDIST_PRIV_BAD_PROCS, -1, x->procs);
@@ -773,7 +786,8 @@ REDIST_API redist_priv_fault redist_priv_axis_fault(const redist_axis *x)
     return redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
 }
 
-REDIST_API redist_axis redist_priv_axis(redist_priv_kind kind, int64_t n, int64_t block, int procs, const int64_t *cuts)
+REDIST_PRIV_FAST redist_axis redist_priv_axis(redist_priv_kind kind, int64_t n, int64_t block, int procs,
+                                              const int64_t *cuts)
 {
     redist_axis x;
     x.kind = kind;
@@ -838,7 +852,7 @@ REDIST_API void redist_cuts_remainder_first(int64_t n, int procs, int64_t *cuts)
 }
 
 /* Index of the whole axis of view index i, -1 when i is outside the view. */
-REDIST_API int64_t redist_priv_axis_index(const redist_axis *x, int64_t i)
+REDIST_PRIV_FAST int64_t redist_priv_axis_index(const redist_axis *x, int64_t i)
 {
     return x == NULL || i < 0 || i >= x->count ? -1 : x->start + i * x->step;
 }
@@ -873,7 +887,7 @@ REDIST_API int64_t redist_global(const redist_axis *x, int coord, int64_t l)
 }
 
 /* What a coordinate owns of an axis whose coordinates own one interval each: begin <= index < end. */
-REDIST_API void redist_priv_interval(const redist_axis *x, int coord, int64_t *begin, int64_t *end)
+REDIST_PRIV_FAST void redist_priv_interval(const redist_axis *x, int coord, int64_t *begin, int64_t *end)
 {
     int64_t mine = redist_priv_first_block(x, coord);
     *begin = mine < redist_priv_blocks(x) ? redist_priv_block_start(x, mine) : x->extent;
@@ -881,7 +895,8 @@ REDIST_API void redist_priv_interval(const redist_axis *x, int coord, int64_t *b
 }
 
 /* How many of the `count` indices low, low + step, ... lie in blocks of coord; step >= 1. */
-REDIST_API int64_t redist_priv_count_steps(const redist_axis *x, int coord, int64_t low, int64_t step, int64_t count)
+REDIST_PRIV_FAST int64_t redist_priv_count_steps(const redist_axis *x, int coord, int64_t low, int64_t step,
+                                                 int64_t count)
 {
     int64_t begin, end;
     uint64_t cycle, n, a, past; /* index + past reaches a multiple of the cycle where a block begins */
@@ -914,14 +929,14 @@ REDIST_API int64_t redist_count(const redist_axis *x, int coord)
 
 /* -------------------------------------------------------------------------------------- layouts and views (bodies) */
 
-REDIST_API int redist_priv_usable(const redist_layout *layout)
+REDIST_PRIV int redist_priv_usable(const redist_layout *layout)
 {
     return layout != NULL && layout->ndim >= 1 && layout->ndim <= REDIST_MAX_DIMS &&
            layout->fault.kind == REDIST_PRIV_NO_FAULT;
 }
 
 /* Places of the grid, one copy of it; 0 when the layout is not usable. */
-REDIST_API int redist_priv_grid_places(const redist_layout *layout)
+REDIST_PRIV int redist_priv_grid_places(const redist_layout *layout)
 {
     int64_t places = 1;
     int d;
@@ -933,14 +948,14 @@ REDIST_API int redist_priv_grid_places(const redist_layout *layout)
 }
 
 /* Keeps the first mistake. */
-REDIST_API void redist_priv_blame(redist_layout *layout, int kind, int axis, int64_t value)
+REDIST_PRIV_COLD void redist_priv_blame(redist_layout *layout, int kind, int axis, int64_t value)
 {
     if (layout->fault.kind == REDIST_PRIV_NO_FAULT)
         layout->fault = redist_priv_fault_at(kind, axis, value);
 }
 
 /* The dimension that a builder changes; NULL, with the blame recorded, when there is none. */
-REDIST_API redist_priv_dimension *redist_priv_pick(redist_layout *layout, int axis)
+REDIST_PRIV_COLD redist_priv_dimension *redist_priv_pick(redist_layout *layout, int axis)
 {
     if (axis >= 0 && axis < layout->ndim)
         return &layout->dim[axis];
@@ -949,7 +964,7 @@ REDIST_API redist_priv_dimension *redist_priv_pick(redist_layout *layout, int ax
 }
 
 /* The largest number of elements any coordinate owns. */
-REDIST_API int64_t redist_priv_largest(const redist_axis *x)
+REDIST_PRIV_COLD int64_t redist_priv_largest(const redist_axis *x)
 {
     int64_t most = redist_priv_size(x, x->first);
     int c;
@@ -959,7 +974,7 @@ REDIST_API int64_t redist_priv_largest(const redist_axis *x)
 }
 
 /* Blames a layout whose extents' product, or largest local array, passes 2^62, or whose places pass INT_MAX. */
-REDIST_API void redist_priv_blame_overflow(redist_layout *layout)
+REDIST_PRIV_COLD void redist_priv_blame_overflow(redist_layout *layout)
 {
     const int64_t limit = REDIST_PRIV_MAX_ELEMENTS;
     int64_t all = 1, local = 1, places = 1;
@@ -1023,7 +1038,7 @@ REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_a
     return redist_layout_nd(3, axes);
 }
 
-REDIST_API redist_order redist_priv_order(redist_layout *layout, redist_order order)
+REDIST_PRIV_COLD redist_order redist_priv_order(redist_layout *layout, redist_order order)
 {
     if (order != REDIST_ROW_MAJOR && order != REDIST_COLUMN_MAJOR)
         redist_priv_blame(layout, REDIST_PRIV_BAD_ORDER, -1, (int64_t)order);
@@ -1155,7 +1170,7 @@ REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns)
     return redist_flipped(redist_permuted(layout, axes), turns == 1 ? 0 : 1);
 }
 
-REDIST_API int redist_priv_section_fault(const redist_axis *x, int64_t start, int64_t count, int64_t step)
+REDIST_PRIV_COLD int redist_priv_section_fault(const redist_axis *x, int64_t start, int64_t count, int64_t step)
 {
     int64_t room; /* how far a section may reach from its start */
     if (step == 0)
@@ -1186,13 +1201,13 @@ REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t 
     return layout;
 }
 
-REDIST_API int redist_priv_compare_ints(const void *a, const void *b)
+REDIST_PRIV_COLD int redist_priv_compare_ints(const void *a, const void *b)
 {
     int x = *(const int *)a, y = *(const int *)b;
     return (x > y) - (x < y);
 }
 
-REDIST_API redist_priv_fault redist_priv_ranks_fault(const redist_layout *layout, int places)
+REDIST_PRIV_COLD redist_priv_fault redist_priv_ranks_fault(const redist_layout *layout, int places)
 {
     redist_priv_fault fault = redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
     int k, *sorted;
@@ -1212,7 +1227,7 @@ REDIST_API redist_priv_fault redist_priv_ranks_fault(const redist_layout *layout
     return fault;
 }
 
-REDIST_API redist_priv_fault redist_priv_layout_fault(const redist_layout *layout)
+REDIST_PRIV_COLD redist_priv_fault redist_priv_layout_fault(const redist_layout *layout)
 {
     if (layout->fault.kind != REDIST_PRIV_NO_FAULT)
         return layout->fault;
@@ -1233,7 +1248,7 @@ REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, si
 }
 
 /* by_storage[s] is the axis of the view that is axis s of the array as built. */
-REDIST_API void redist_priv_by_storage(const redist_layout *layout, int *by_storage)
+REDIST_PRIV void redist_priv_by_storage(const redist_layout *layout, int *by_storage)
 {
     int d;
     for (d = 0; d < layout->ndim; d++)
@@ -1241,7 +1256,7 @@ REDIST_API void redist_priv_by_storage(const redist_layout *layout, int *by_stor
 }
 
 /* The axes of the view from the slowest to the fastest in a storage order. */
-REDIST_API void redist_priv_slow_to_fast(const redist_layout *layout, redist_order order, int *axes)
+REDIST_PRIV void redist_priv_slow_to_fast(const redist_layout *layout, redist_order order, int *axes)
 {
     int by_storage[REDIST_MAX_DIMS] = {0};
     int k;
@@ -1257,7 +1272,7 @@ REDIST_API int redist_places(const redist_layout *layout)
 }
 
 /* Of copy 0. */
-REDIST_API int redist_priv_place_of(const redist_layout *layout, const int *coords)
+REDIST_PRIV int redist_priv_place_of(const redist_layout *layout, const int *coords)
 {
     int axes[REDIST_MAX_DIMS];
     int k, place = 0;
@@ -1268,7 +1283,7 @@ REDIST_API int redist_priv_place_of(const redist_layout *layout, const int *coor
 }
 
 /* The same for every copy of a place. */
-REDIST_API void redist_priv_coords_of_place(const redist_layout *layout, int place, int *coords)
+REDIST_PRIV void redist_priv_coords_of_place(const redist_layout *layout, int place, int *coords)
 {
     int axes[REDIST_MAX_DIMS];
     int k;
@@ -1279,13 +1294,13 @@ REDIST_API void redist_priv_coords_of_place(const redist_layout *layout, int pla
     }
 }
 
-REDIST_API int redist_priv_rank_at(const redist_layout *layout, int place)
+REDIST_PRIV int redist_priv_rank_at(const redist_layout *layout, int place)
 {
     return layout->ranks != NULL ? layout->ranks[place] : layout->first_rank + place;
 }
 
 /* The place that lives on a rank, -1 when none does. */
-REDIST_API int redist_priv_place_on(const redist_layout *layout, int rank)
+REDIST_PRIV int redist_priv_place_on(const redist_layout *layout, int rank)
 {
     int k, places = redist_places(layout);
     if (layout->ranks == NULL)
@@ -1317,7 +1332,7 @@ REDIST_API int redist_coords_of(const redist_layout *layout, int rank, int *coor
 }
 
 /* The coordinates that own index[ndim]; 0 when the index lies outside. */
-REDIST_API int redist_priv_owner_coords(const redist_layout *layout, const int64_t *index, int *coords)
+REDIST_PRIV_COLD int redist_priv_owner_coords(const redist_layout *layout, const int64_t *index, int *coords)
 {
     int d;
     if (redist_places(layout) == 0 || index == NULL)
@@ -1344,12 +1359,12 @@ typedef struct {
     int64_t origin, size;
 } redist_priv_storage;
 
-REDIST_API int64_t redist_priv_need(const redist_priv_dimension *dim, int coord)
+REDIST_PRIV int64_t redist_priv_need(const redist_priv_dimension *dim, int coord)
 {
     return dim->low + redist_priv_size(&dim->axis, coord) + dim->high;
 }
 
-REDIST_API redist_priv_storage redist_priv_storage_at(const redist_layout *layout, const int *coords)
+REDIST_PRIV redist_priv_storage redist_priv_storage_at(const redist_layout *layout, const int *coords)
 {
     redist_priv_storage storage;
     int axes[REDIST_MAX_DIMS];
@@ -1367,7 +1382,7 @@ REDIST_API redist_priv_storage redist_priv_storage_at(const redist_layout *layou
 }
 
 /* Whether an extent given by redist_with_extent is too small for what a place owns. */
-REDIST_API redist_priv_fault redist_priv_extent_fault(const redist_layout *layout, const int *coords)
+REDIST_PRIV_COLD redist_priv_fault redist_priv_extent_fault(const redist_layout *layout, const int *coords)
 {
     int d;
     for (d = 0; d < layout->ndim; d++)
@@ -1432,7 +1447,7 @@ typedef struct {
 } redist_priv_runs;
 
 /* The i-th of an array that grows as needed; NULL when memory is exhausted (the array is then as before). */
-REDIST_API void *redist_priv_grow(void *array, int64_t used, int64_t *room, size_t bytes)
+REDIST_PRIV void *redist_priv_grow(void *array, int64_t used, int64_t *room, size_t bytes)
 {
     int64_t larger = *room == 0 ? 4 : 2 * *room;
     void *grown;
@@ -1449,7 +1464,7 @@ REDIST_API void *redist_priv_grow(void *array, int64_t used, int64_t *room, size
 }
 
 /* How far along the view from index i the next index is that coord owns, 0 <= i < count; -1 when there is none. */
-REDIST_API int64_t redist_priv_distance(const redist_axis *x, int coord, int64_t i)
+REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_t i)
 {
     const int64_t g = x->start + i * x->step, step = redist_priv_abs(x->step), left = x->count - i;
     int64_t low, high, near, far, cycle, distance; /* owned: low <= index <= high; near and far: seen from g */
@@ -1469,7 +1484,7 @@ REDIST_API int64_t redist_priv_distance(const redist_axis *x, int coord, int64_t
 }
 
 /* How many view indices from i on, 0 <= i < count, lie in the block of index i. */
-REDIST_API int64_t redist_priv_reach(const redist_axis *x, int64_t i)
+REDIST_PRIV int64_t redist_priv_reach(const redist_axis *x, int64_t i)
 {
     int64_t g = x->start + i * x->step, k = redist_priv_block_of(x, g), steps;
     if (x->procs == 1)
@@ -1480,7 +1495,7 @@ REDIST_API int64_t redist_priv_reach(const redist_axis *x, int64_t i)
 }
 
 /* View indices after which the owners repeat; the view's count when they do not. */
-REDIST_API int64_t redist_priv_period(const redist_axis *x)
+REDIST_PRIV int64_t redist_priv_period(const redist_axis *x)
 {
     int64_t cycle;
     if (redist_priv_is_interval(x))
@@ -1490,7 +1505,7 @@ REDIST_API int64_t redist_priv_period(const redist_axis *x)
 }
 
 /* A segment cut by the ends of the period becomes one, which starts before the view. */
-REDIST_API void redist_priv_join_ends(redist_priv_pattern *p)
+REDIST_PRIV void redist_priv_join_ends(redist_priv_pattern *p)
 {
     redist_priv_track *head = &p->track[0], *last = &p->track[p->tracks - 1];
     if (p->tracks < 2 || p->period == p->count || head->start != 0 || last->start + last->length != p->period ||
@@ -1503,7 +1518,7 @@ REDIST_API void redist_priv_join_ends(redist_priv_pattern *p)
 }
 
 /* The pattern of a coordinate. REDIST_ERR_MEMORY. Free it with redist_priv_pattern_free, whatever this returns. */
-REDIST_API int redist_priv_pattern_of(const redist_axis *x, int coord, redist_priv_pattern *p)
+REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, redist_priv_pattern *p)
 {
     int64_t i = 0, skip, room = 0;
     memset(p, 0, sizeof *p);
@@ -1527,7 +1542,7 @@ REDIST_API int redist_priv_pattern_of(const redist_axis *x, int coord, redist_pr
     return REDIST_OK;
 }
 
-REDIST_API void redist_priv_pattern_free(redist_priv_pattern *p)
+REDIST_PRIV void redist_priv_pattern_free(redist_priv_pattern *p)
 {
     REDIST_FREE(p->track);
     p->track = NULL;
@@ -1538,7 +1553,7 @@ typedef struct {
     int64_t period, advance, step, start, length, local;
 } redist_priv_comb;
 
-REDIST_API redist_priv_comb redist_priv_comb_of(const redist_priv_pattern *p, int64_t t)
+REDIST_PRIV redist_priv_comb redist_priv_comb_of(const redist_priv_pattern *p, int64_t t)
 {
     redist_priv_comb comb;
     comb.period = p->period;
@@ -1551,7 +1566,7 @@ REDIST_API redist_priv_comb redist_priv_comb_of(const redist_priv_pattern *p, in
 }
 
 /* The local position of view index i, which lies in a segment of the comb. */
-REDIST_API int64_t redist_priv_comb_local(const redist_priv_comb *c, int64_t i)
+REDIST_PRIV int64_t redist_priv_comb_local(const redist_priv_comb *c, int64_t i)
 {
     int64_t k = redist_priv_floor_div(i - c->start, c->period);
     return c->local + k * c->advance + (i - c->start - k * c->period) * c->step;
@@ -1566,7 +1581,7 @@ typedef struct {
 } redist_priv_meeting;
 
 /* Adds `count` runs of `length` indices, the first at view index i, the others at distances of the inner period. */
-REDIST_API int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t length, int64_t count)
+REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t length, int64_t count)
 {
     redist_priv_runs *list = m->runs;
     int64_t distance = m->comb[!m->outer].period;
@@ -1598,7 +1613,7 @@ REDIST_API int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t le
 
 /* Adds what the inner comb has of the view indices begin <= i < end, which lie in one segment of the outer comb: a cut
    segment, full ones, a cut segment. */
-REDIST_API int redist_priv_add_segment(redist_priv_meeting *m, int64_t begin, int64_t end)
+REDIST_PRIV int redist_priv_add_segment(redist_priv_meeting *m, int64_t begin, int64_t end)
 {
     const redist_priv_comb *inner = &m->comb[!m->outer];
     int64_t at = inner->start + redist_priv_floor_div(begin - inner->start, inner->period) * inner->period;
@@ -1623,7 +1638,7 @@ REDIST_API int redist_priv_add_segment(redist_priv_meeting *m, int64_t begin, in
 /* Adds what the two combs share of the view indices begin <= i < end. Only those segments of the outer comb are
    visited that meet the inner one: the k with (outer start + k outer period - inner start) mod inner period in a
    window (Kalns and Ni 1995 walk the blocks; here Euclid finds the next). */
-REDIST_API int redist_priv_add_range(redist_priv_meeting *m, int64_t begin, int64_t end)
+REDIST_PRIV int redist_priv_add_range(redist_priv_meeting *m, int64_t begin, int64_t end)
 {
     const redist_priv_comb *outer = &m->comb[m->outer], *inner = &m->comb[!m->outer];
     const int64_t p = inner->period, window = outer->length + inner->length - 1;
@@ -1644,7 +1659,7 @@ REDIST_API int redist_priv_add_range(redist_priv_meeting *m, int64_t begin, int6
 }
 
 /* Runs whose end the next one continues on every side become one. */
-REDIST_API void redist_priv_join_runs(redist_priv_runs *list)
+REDIST_PRIV void redist_priv_join_runs(redist_priv_runs *list)
 {
     int64_t r, kept = 0;
     int side, joined;
@@ -1662,7 +1677,7 @@ REDIST_API void redist_priv_join_runs(redist_priv_runs *list)
 }
 
 /* Repetitions that continue each other on every side become longer runs. */
-REDIST_API void redist_priv_fold(redist_priv_run *run)
+REDIST_PRIV void redist_priv_fold(redist_priv_run *run)
 {
     int level, side, contiguous;
     for (level = 1; level < REDIST_PRIV_LEVELS; level++) {
@@ -1677,8 +1692,8 @@ REDIST_API void redist_priv_fold(redist_priv_run *run)
 }
 
 /* Adds one superblock, repeated, or the tail: what all tracks share of begin <= i < end. */
-REDIST_API int redist_priv_add_all(redist_priv_meeting *m, const redist_priv_pattern *from,
-                                   const redist_priv_pattern *to, int64_t begin, int64_t end)
+REDIST_PRIV int redist_priv_add_all(redist_priv_meeting *m, const redist_priv_pattern *from,
+                                    const redist_priv_pattern *to, int64_t begin, int64_t end)
 {
     const int64_t first_run = m->runs->runs, before = m->runs->elements;
     int64_t f, t, r, elements;
@@ -1700,7 +1715,7 @@ REDIST_API int redist_priv_add_all(redist_priv_meeting *m, const redist_priv_pat
 
 /* The elements that two patterns share: one superblock of lcm(periods) indices, repeated, and a tail (Walker and Otto
    1996). REDIST_ERR_MEMORY; free the list with redist_priv_runs_free, whatever this returns. */
-REDIST_API int redist_priv_meet(const redist_priv_pattern *from, const redist_priv_pattern *to, redist_priv_runs *list)
+REDIST_PRIV int redist_priv_meet(const redist_priv_pattern *from, const redist_priv_pattern *to, redist_priv_runs *list)
 {
     redist_priv_meeting m;
     int code;
@@ -1722,7 +1737,7 @@ REDIST_API int redist_priv_meet(const redist_priv_pattern *from, const redist_pr
     return code;
 }
 
-REDIST_API void redist_priv_runs_free(redist_priv_runs *list)
+REDIST_PRIV void redist_priv_runs_free(redist_priv_runs *list)
 {
     REDIST_FREE(list->run);
     list->run = NULL;
@@ -1734,7 +1749,7 @@ typedef struct {
     int64_t n, room;
 } redist_priv_coords;
 
-REDIST_API int redist_priv_append(redist_priv_coords *list, int coord)
+REDIST_PRIV int redist_priv_append(redist_priv_coords *list, int coord)
 {
     int *grown;
     if (list->n > 0 && list->coord[list->n - 1] == coord)
@@ -1748,7 +1763,7 @@ REDIST_API int redist_priv_append(redist_priv_coords *list, int coord)
 }
 
 /* Appends the owners of the view indices begin <= i < end, block by block. */
-REDIST_API int redist_priv_append_owners(redist_priv_coords *list, const redist_axis *x, int64_t begin, int64_t end)
+REDIST_PRIV int redist_priv_append_owners(redist_priv_coords *list, const redist_axis *x, int64_t begin, int64_t end)
 {
     int64_t i;
     int code = REDIST_OK;
@@ -1758,7 +1773,7 @@ REDIST_API int redist_priv_append_owners(redist_priv_coords *list, const redist_
 }
 
 /* Whether a pattern has any of the view indices begin <= i < end. */
-REDIST_API int redist_priv_has_any(const redist_priv_pattern *p, int64_t begin, int64_t end)
+REDIST_PRIV int redist_priv_has_any(const redist_priv_pattern *p, int64_t begin, int64_t end)
 {
     int64_t t;
     for (t = 0; t < p->tracks; t++) {
@@ -1772,8 +1787,8 @@ REDIST_API int redist_priv_has_any(const redist_priv_pattern *p, int64_t begin, 
 
 /* Appends the coordinates of `other` that own some of what `pattern` shows below index `end`, by walking the segments
    of the pattern; no further in each than one period of `other`. */
-REDIST_API int redist_priv_walk_mine(redist_priv_coords *list, const redist_priv_pattern *pattern,
-                                     const redist_axis *other, int64_t end)
+REDIST_PRIV int redist_priv_walk_mine(redist_priv_coords *list, const redist_priv_pattern *pattern,
+                                      const redist_axis *other, int64_t end)
 {
     const int64_t period = redist_priv_period(other);
     int64_t t, at, begin;
@@ -1789,8 +1804,8 @@ REDIST_API int redist_priv_walk_mine(redist_priv_coords *list, const redist_priv
 }
 
 /* The same by walking the blocks of `other`. */
-REDIST_API int redist_priv_walk_theirs(redist_priv_coords *list, const redist_priv_pattern *pattern,
-                                       const redist_axis *other, int64_t end)
+REDIST_PRIV int redist_priv_walk_theirs(redist_priv_coords *list, const redist_priv_pattern *pattern,
+                                        const redist_axis *other, int64_t end)
 {
     int64_t i, next;
     int code = REDIST_OK;
@@ -1803,7 +1818,7 @@ REDIST_API int redist_priv_walk_theirs(redist_priv_coords *list, const redist_pr
 }
 
 /* How many blocks of an axis the view indices below `end` touch, roughly. */
-REDIST_API int64_t redist_priv_blocks_below(const redist_axis *x, int64_t end)
+REDIST_PRIV int64_t redist_priv_blocks_below(const redist_axis *x, int64_t end)
 {
     if (redist_priv_is_interval(x))
         return redist_priv_min(redist_priv_blocks(x), x->procs);
@@ -1812,7 +1827,8 @@ REDIST_API int64_t redist_priv_blocks_below(const redist_axis *x, int64_t end)
 
 /* The coordinates of `other` that own some of what `pattern` shows, ascending, found by walking the coarser of the two
    over one superblock. REDIST_ERR_MEMORY; free *coords, whatever this returns. */
-REDIST_API int redist_priv_peers(const redist_priv_pattern *pattern, const redist_axis *other, int **coords, int64_t *peers)
+REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redist_axis *other, int **coords,
+                                  int64_t *peers)
 {
     const int64_t period = redist_priv_max(redist_priv_period(other), 1), mine = redist_priv_max(pattern->period, 1);
     const int64_t end = redist_priv_product(mine / redist_priv_gcd(mine, period), period, pattern->count);
@@ -1860,7 +1876,7 @@ typedef struct {
     int64_t origin[REDIST_PRIV_SIDES];
 } redist_priv_message;
 
-REDIST_API void redist_priv_partners_free(redist_priv_partners *p)
+REDIST_PRIV void redist_priv_partners_free(redist_priv_partners *p)
 {
     int64_t k;
     for (k = 0; p->runs != NULL && k < p->peers; k++)
@@ -1873,8 +1889,8 @@ REDIST_API void redist_priv_partners_free(redist_priv_partners *p)
 }
 
 /* Meets `mine`, the pattern of a coordinate on side `own`, with one coordinate of the other side's axis. */
-REDIST_API int redist_priv_meet_coord(const redist_priv_pattern *mine, int own, const redist_axis *other, int coord,
-                                      redist_priv_runs *list)
+REDIST_PRIV int redist_priv_meet_coord(const redist_priv_pattern *mine, int own, const redist_axis *other, int coord,
+                                       redist_priv_runs *list)
 {
     redist_priv_pattern theirs;
     int code = redist_priv_pattern_of(other, coord, &theirs);
@@ -1886,8 +1902,8 @@ REDIST_API int redist_priv_meet_coord(const redist_priv_pattern *mine, int own, 
 }
 
 /* REDIST_ERR_MEMORY; free with redist_priv_partners_free, whatever this returns. */
-REDIST_API int redist_priv_partners_of(const redist_axis *mine, int coord, int own, const redist_axis *other,
-                                       redist_priv_partners *p)
+REDIST_PRIV int redist_priv_partners_of(const redist_axis *mine, int coord, int own, const redist_axis *other,
+                                        redist_priv_partners *p)
 {
     redist_priv_pattern pattern;
     int64_t k;
@@ -1908,7 +1924,7 @@ REDIST_API int redist_priv_partners_of(const redist_axis *mine, int coord, int o
     return code;
 }
 
-REDIST_API void redist_priv_neighbours_free(redist_priv_neighbours *n)
+REDIST_PRIV void redist_priv_neighbours_free(redist_priv_neighbours *n)
 {
     int d;
     for (d = 0; d < n->ndim; d++)
@@ -1918,8 +1934,8 @@ REDIST_API void redist_priv_neighbours_free(redist_priv_neighbours *n)
 
 /* The neighbours of the place at coords of layout `mine`, which is side `own` of the exchange. REDIST_ERR_MEMORY; free
    with redist_priv_neighbours_free, whatever this returns. */
-REDIST_API int redist_priv_neighbours_of(const redist_layout *mine, const int *coords, int own,
-                                         const redist_layout *other, redist_priv_neighbours *n)
+REDIST_PRIV int redist_priv_neighbours_of(const redist_layout *mine, const int *coords, int own,
+                                          const redist_layout *other, redist_priv_neighbours *n)
 {
     int d, code = REDIST_OK;
     memset(n, 0, sizeof *n);
@@ -1934,7 +1950,7 @@ REDIST_API int redist_priv_neighbours_of(const redist_layout *mine, const int *c
 }
 
 /* The coordinates of the other place of the k-th message, 0 <= k < messages; messages ascend by them. */
-REDIST_API void redist_priv_partner_coords(const redist_priv_neighbours *n, int64_t k, int *coords)
+REDIST_PRIV void redist_priv_partner_coords(const redist_priv_neighbours *n, int64_t k, int *coords)
 {
     int d;
     for (d = n->ndim - 1; d >= 0; d--) {
@@ -1946,8 +1962,8 @@ REDIST_API void redist_priv_partner_coords(const redist_priv_neighbours *n, int6
 /* The k-th message of a place, 0 <= k < messages, between it and the place or places at redist_priv_partner_coords.
    Packed elements lie in the order of the source's memory, which both sides know. The strides and origins of FROM and
    TO are the caller's to fill. */
-REDIST_API redist_priv_message redist_priv_message_of(const redist_priv_neighbours *n, int64_t k,
-                                                      const redist_layout *from)
+REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_neighbours *n, int64_t k,
+                                                       const redist_layout *from)
 {
     redist_priv_message m;
     int axes[REDIST_MAX_DIMS];
@@ -1968,7 +1984,7 @@ REDIST_API redist_priv_message redist_priv_message_of(const redist_priv_neighbou
     return m;
 }
 
-REDIST_API void redist_priv_store(redist_priv_message *m, int side, const redist_priv_storage *storage)
+REDIST_PRIV void redist_priv_store(redist_priv_message *m, int side, const redist_priv_storage *storage)
 {
     memcpy(m->stride[side], storage->stride, sizeof storage->stride);
     m->origin[side] = storage->origin;
@@ -2002,7 +2018,7 @@ enum {
 
 /* Copies contiguous bytes, around the caches where the processor can: a plain store first reads the line it writes.
    ahead: how far from `from` the next bytes will be read that the processor cannot guess, or 0. */
-REDIST_API void redist_priv_stream(char *to, const char *from, int64_t bytes, int64_t ahead)
+REDIST_PRIV_FAST void redist_priv_stream(char *to, const char *from, int64_t bytes, int64_t ahead)
 {
 #ifdef REDIST_PRIV_STREAMS
     const int64_t head = redist_priv_min((int64_t)(-(uintptr_t)to % REDIST_PRIV_LINE), bytes);
@@ -2027,14 +2043,14 @@ REDIST_API void redist_priv_stream(char *to, const char *from, int64_t bytes, in
 }
 
 /* Makes streamed bytes visible before whatever this thread writes next. */
-REDIST_API void redist_priv_stream_end(void)
+REDIST_PRIV_FAST void redist_priv_stream_end(void)
 {
 #ifdef REDIST_PRIV_STREAMS
     _mm_sfence();
 #endif
 }
 
-REDIST_API void redist_priv_write(char *to, const char *from, int64_t bytes, int stream)
+REDIST_PRIV_FAST void redist_priv_write(char *to, const char *from, int64_t bytes, int stream)
 {
     if (stream && bytes >= REDIST_PRIV_LONG)
         redist_priv_stream(to, from, bytes, 0);
@@ -2058,8 +2074,8 @@ REDIST_API void redist_priv_write(char *to, const char *from, int64_t bytes, int
             REDIST_PRIV_COPY_LOOPS(bytes, inner.from, inner.to)                                                       \
         break;
 
-REDIST_API void redist_priv_copy_units(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
-                                       char *to)
+REDIST_PRIV void redist_priv_copy_units(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
+                                        char *to)
 {
     int64_t i, j;
     switch (unit) {
@@ -2080,8 +2096,8 @@ REDIST_API void redist_priv_copy_units(int64_t unit, redist_priv_loop outer, red
 }
 
 /* Long units, each written as one. */
-REDIST_API void redist_priv_copy_long(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
-                                      char *to)
+REDIST_PRIV void redist_priv_copy_long(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
+                                       char *to)
 {
     int64_t i, j;
     for (j = 0; j < outer.n; j++)
@@ -2093,8 +2109,8 @@ REDIST_API void redist_priv_copy_long(int64_t unit, redist_priv_loop outer, redi
    fastest cache, in the order in which the source's lines lie, and then written in long pieces: every line of either
    side is visited once while hot. The first piece is short, so that the others begin at a line of the destination. A
    tile is several lines of the source wide where the loops cross, else one row. */
-REDIST_API void redist_priv_copy_bench(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
-                                       char *to, int crossed, int stream)
+REDIST_PRIV void redist_priv_copy_bench(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
+                                        char *to, int crossed, int stream)
 {
     char bench[REDIST_PRIV_BENCH];
     const int64_t rows = crossed ? redist_priv_max(REDIST_PRIV_TALL / unit, 1) : 1;
@@ -2119,8 +2135,8 @@ REDIST_API void redist_priv_copy_bench(int64_t unit, redist_priv_loop outer, red
 }
 
 /* Two loops that cross, the inner the destination's fast one but not contiguous: square tiles of one line a side. */
-REDIST_API void redist_priv_copy_tiles(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
-                                       char *to)
+REDIST_PRIV void redist_priv_copy_tiles(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
+                                        char *to)
 {
     const int64_t edge = redist_priv_max(REDIST_PRIV_LINE / unit, 1);
     redist_priv_loop tall = outer, wide = inner;
@@ -2135,8 +2151,8 @@ REDIST_API void redist_priv_copy_tiles(int64_t unit, redist_priv_loop outer, red
 }
 
 /* Chooses the way to copy two loops of a box. */
-REDIST_API void redist_priv_copy_pair(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
-                                      const char *from, char *to, int crossed)
+REDIST_PRIV void redist_priv_copy_pair(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
+                                       const char *from, char *to, int crossed)
 {
     const int64_t unit = box->unit;
     const int contiguous = inner.to == unit && unit < REDIST_PRIV_LINE;
@@ -2150,7 +2166,7 @@ REDIST_API void redist_priv_copy_pair(const redist_priv_box *box, redist_priv_lo
         redist_priv_copy_units(unit, outer, inner, from, to);
 }
 
-REDIST_API void redist_priv_add_loop(redist_priv_box *box, int64_t n, int64_t from, int64_t to)
+REDIST_PRIV_FAST void redist_priv_add_loop(redist_priv_box *box, int64_t n, int64_t from, int64_t to)
 {
     redist_priv_loop *loop = &box->loop[box->loops];
     if (n == 1)
@@ -2162,7 +2178,7 @@ REDIST_API void redist_priv_add_loop(redist_priv_box *box, int64_t n, int64_t fr
 }
 
 /* Sorts the loops so that the destination's fastest is last. */
-REDIST_API void redist_priv_sort_loops(redist_priv_box *box)
+REDIST_PRIV_FAST void redist_priv_sort_loops(redist_priv_box *box)
 {
     int a, b;
     for (a = 1; a < box->loops; a++) {
@@ -2174,7 +2190,7 @@ REDIST_API void redist_priv_sort_loops(redist_priv_box *box)
 }
 
 /* Loops that continue each other on both sides become one; a contiguous innermost loop becomes the unit. */
-REDIST_API void redist_priv_merge_loops(redist_priv_box *box)
+REDIST_PRIV_FAST void redist_priv_merge_loops(redist_priv_box *box)
 {
     int k, kept = 0;
     redist_priv_sort_loops(box);
@@ -2195,7 +2211,7 @@ REDIST_API void redist_priv_merge_loops(redist_priv_box *box)
 }
 
 /* Puts the source's fastest loop next to the innermost; returns whether they are two, and the unit is short. */
-REDIST_API int redist_priv_cross_loops(redist_priv_box *box)
+REDIST_PRIV_FAST int redist_priv_cross_loops(redist_priv_box *box)
 {
     const int last = box->loops - 1;
     int k, fast = last;
@@ -2213,7 +2229,7 @@ REDIST_API int redist_priv_cross_loops(redist_priv_box *box)
 }
 
 /* Copies a box; its loops may come in any order, and are put in a good one. */
-REDIST_API void redist_priv_copy_box(redist_priv_box *box, const char *from, char *to)
+REDIST_PRIV void redist_priv_copy_box(redist_priv_box *box, const char *from, char *to)
 {
     const redist_priv_loop once = {1, 0, 0};
     redist_priv_loop outer = once, inner = once;
@@ -2260,11 +2276,11 @@ typedef struct {
     int64_t bytes; /* of an element */
 } redist_priv_copier;
 
-REDIST_API void redist_priv_copy_axes(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
-                                      const char *from, char *to);
+REDIST_PRIV void redist_priv_copy_axes(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
+                                       const char *from, char *to);
 
 /* How many steps along an axis that is walked keep what lies under them in the fastest cache. */
-REDIST_API int64_t redist_priv_hot_steps(const redist_priv_copier *c, int depth)
+REDIST_PRIV_FAST int64_t redist_priv_hot_steps(const redist_priv_copier *c, int depth)
 {
     int64_t bytes = c->bytes;
     int k;
@@ -2274,8 +2290,8 @@ REDIST_API int64_t redist_priv_hot_steps(const redist_priv_copier *c, int depth)
 }
 
 /* Copies what lies under one run: adds its loops to the box, or walks them. */
-REDIST_API void redist_priv_copy_run(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
-                                     const redist_priv_run *run, const char *from, char *to)
+REDIST_PRIV void redist_priv_copy_run(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
+                                      const redist_priv_run *run, const char *from, char *to)
 {
     const int d = c->axis[depth], walk = c->walk && depth < c->split;
     redist_priv_loop loop[REDIST_PRIV_LEVELS];
@@ -2304,7 +2320,7 @@ REDIST_API void redist_priv_copy_run(const redist_priv_copier *c, int depth, con
 }
 
 /* The part of a run from repetition `first` of a level to before `last`. */
-REDIST_API redist_priv_run redist_priv_part(const redist_priv_run *run, int level, int64_t first, int64_t last)
+REDIST_PRIV_FAST redist_priv_run redist_priv_part(const redist_priv_run *run, int level, int64_t first, int64_t last)
 {
     redist_priv_run part = *run;
     int side;
@@ -2316,8 +2332,8 @@ REDIST_API redist_priv_run redist_priv_part(const redist_priv_run *run, int leve
 
 /* Copies the part of a run whose packed positions lie in the message's window: the repetitions of `level` that do as a
    whole, and from the one before and the one after, repetitions of the level below. */
-REDIST_API void redist_priv_copy_window(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
-                                        const redist_priv_run *run, int level, const char *from, char *to)
+REDIST_PRIV void redist_priv_copy_window(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
+                                         const redist_priv_run *run, int level, const char *from, char *to)
 {
     const int d = c->axis[depth];
     const int64_t begin = c->message->begin[d] - run->at[REDIST_PRIV_PACKED];
@@ -2340,7 +2356,7 @@ REDIST_API void redist_priv_copy_window(const redist_priv_copier *c, int depth, 
 }
 
 /* How many repetitions of a superblock fit the fastest cache; all of them while nothing else touches the lines. */
-REDIST_API int64_t redist_priv_hot_repeats(const redist_priv_copier *c, int depth, const redist_priv_runs *list)
+REDIST_PRIV_FAST int64_t redist_priv_hot_repeats(const redist_priv_copier *c, int depth, const redist_priv_runs *list)
 {
     int64_t bytes = list->run[0].stride[2][REDIST_PRIV_PACKED] * c->bytes;
     if (list->runs == 1 || depth < c->message->ndim - 1)
@@ -2348,8 +2364,8 @@ REDIST_API int64_t redist_priv_hot_repeats(const redist_priv_copier *c, int dept
     return redist_priv_max(REDIST_PRIV_HOT / redist_priv_max(bytes, 1), 1);
 }
 
-REDIST_API void redist_priv_copy_axes(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
-                                      const char *from, char *to)
+REDIST_PRIV void redist_priv_copy_axes(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
+                                       const char *from, char *to)
 {
     const redist_priv_message *m = c->message;
     const redist_priv_runs *list;
@@ -2380,7 +2396,7 @@ REDIST_API void redist_priv_copy_axes(const redist_priv_copier *c, int depth, co
 }
 
 /* The axis of a message that is fastest on one side, among those with more than one element; the last if none. */
-REDIST_API int redist_priv_fastest(const redist_priv_message *m, int side)
+REDIST_PRIV_FAST int redist_priv_fastest(const redist_priv_message *m, int side)
 {
     int d, fastest = -1;
     for (d = 0; d < m->ndim; d++)
@@ -2391,8 +2407,8 @@ REDIST_API int redist_priv_fastest(const redist_priv_message *m, int side)
 
 /* Copies a message, or its window, from one of its sides to another; `from` and `to` point at the beginnings of the
    arrays. stream: the destination will not be read while it could still be in a cache. */
-REDIST_API void redist_priv_copy(const redist_priv_message *m, int from_side, const void *from, int to_side, void *to,
-                                 size_t element_bytes, int stream)
+REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, const void *from, int to_side, void *to,
+                                  size_t element_bytes, int stream)
 {
     redist_priv_copier c;
     redist_priv_box box;
@@ -2424,17 +2440,17 @@ REDIST_API void redist_priv_copy(const redist_priv_message *m, int from_side, co
 }
 
 /* Whether so many bytes, written at once, would drive everything else out of the caches. */
-REDIST_API int redist_priv_streams(int64_t bytes) { return bytes >= REDIST_STREAM_BYTES; }
+REDIST_PRIV_FAST int redist_priv_streams(int64_t bytes) { return bytes >= REDIST_STREAM_BYTES; }
 
 /* ------------------------------------------------------------------------- pairs of places: which copy serves whom */
 
-REDIST_API int redist_priv_compare_lodgers(const void *a, const void *b)
+REDIST_PRIV_COLD int redist_priv_compare_lodgers(const void *a, const void *b)
 {
     return redist_priv_compare_ints(&((const redist_priv_lodger *)a)->rank, &((const redist_priv_lodger *)b)->rank);
 }
 
 /* All places, ascending by rank; NULL when memory is exhausted. */
-REDIST_API redist_priv_lodger *redist_priv_lodgers(const redist_layout *layout)
+REDIST_PRIV_COLD redist_priv_lodger *redist_priv_lodgers(const redist_layout *layout)
 {
     const int places = redist_places(layout);
     redist_priv_lodger *lodgers = (redist_priv_lodger *)REDIST_MALLOC((size_t)places * sizeof *lodgers);
@@ -2449,7 +2465,7 @@ REDIST_API redist_priv_lodger *redist_priv_lodgers(const redist_layout *layout)
 }
 
 /* The place that lives on a rank, -1 when none does. lodgers: of a layout on listed ranks, or NULL. */
-REDIST_API int redist_priv_find_place(const redist_layout *layout, const redist_priv_lodger *lodgers, int rank)
+REDIST_PRIV_COLD int redist_priv_find_place(const redist_layout *layout, const redist_priv_lodger *lodgers, int rank)
 {
     const redist_priv_lodger *found;
     redist_priv_lodger wanted;
@@ -2469,14 +2485,14 @@ typedef struct {
     int64_t room;
 } redist_priv_links;
 
-REDIST_API void redist_priv_links_free(redist_priv_links *links)
+REDIST_PRIV_COLD void redist_priv_links_free(redist_priv_links *links)
 {
     REDIST_FREE(links->start);
     REDIST_FREE(links->coord);
 }
 
-REDIST_API int redist_priv_link_coord(redist_priv_links *links, int64_t at, const redist_axis *from, int c,
-                                      const redist_axis *to)
+REDIST_PRIV_COLD int redist_priv_link_coord(redist_priv_links *links, int64_t at, const redist_axis *from, int c,
+                                            const redist_axis *to)
 {
     redist_priv_pattern pattern;
     int64_t k, peers = 0, end = links->start[at];
@@ -2500,8 +2516,8 @@ REDIST_API int redist_priv_link_coord(redist_priv_links *links, int64_t at, cons
 
 /* Of the coordinates coords[n]; NULL: 0, ..., n - 1. REDIST_ERR_MEMORY. Free them with redist_priv_links_free, whatever
    this returns. */
-REDIST_API int redist_priv_links_of(const redist_axis *from, const int *coords, int64_t n, const redist_axis *to,
-                                    redist_priv_links *links)
+REDIST_PRIV_COLD int redist_priv_links_of(const redist_axis *from, const int *coords, int64_t n, const redist_axis *to,
+                                          redist_priv_links *links)
 {
     int64_t k;
     int code = REDIST_OK;
@@ -2544,7 +2560,7 @@ typedef struct {
     redist_priv_links links[REDIST_MAX_DIMS]; /* of a destination: whom its partners meet, when they have copies */
 } redist_priv_pairs;
 
-REDIST_API void redist_priv_pairs_close(redist_priv_pairs *p)
+REDIST_PRIV_COLD void redist_priv_pairs_close(redist_priv_pairs *p)
 {
     int d;
     for (d = 0; d < REDIST_MAX_DIMS; d++)
@@ -2554,7 +2570,7 @@ REDIST_API void redist_priv_pairs_close(redist_priv_pairs *p)
 }
 
 /* REDIST_ERR_MEMORY; close it, whatever this returns. Allocates nothing while the source has one copy. */
-REDIST_API int redist_priv_pairs_open(redist_priv_pairs *p, const redist_layout *from, const redist_layout *to)
+REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_layout *from, const redist_layout *to)
 {
     memset(p, 0, sizeof *p);
     p->layout[REDIST_PRIV_FROM] = from;
@@ -2570,7 +2586,7 @@ REDIST_API int redist_priv_pairs_open(redist_priv_pairs *p, const redist_layout 
 }
 
 /* The number of a destination place among those that need the grid place at hand; -1 when it does not. */
-REDIST_API int64_t redist_priv_number_among(const redist_priv_pairs *p, int place)
+REDIST_PRIV_COLD int64_t redist_priv_number_among(const redist_priv_pairs *p, int place)
 {
     const redist_layout *to = p->layout[REDIST_PRIV_TO];
     int64_t number = place / p->grid[REDIST_PRIV_TO];
@@ -2586,14 +2602,14 @@ REDIST_API int64_t redist_priv_number_among(const redist_priv_pairs *p, int plac
     return number;
 }
 
-REDIST_API int redist_priv_compare_own_copies(const void *a, const void *b)
+REDIST_PRIV_COLD int redist_priv_compare_own_copies(const void *a, const void *b)
 {
     int64_t x = ((const redist_priv_own_copy *)a)->number, y = ((const redist_priv_own_copy *)b)->number;
     return (x > y) - (x < y);
 }
 
 /* Finds which of the places that need a grid place of the source have their own copy. */
-REDIST_API void redist_priv_find_own_copies(redist_priv_pairs *p, int grid_place)
+REDIST_PRIV_COLD void redist_priv_find_own_copies(redist_priv_pairs *p, int grid_place)
 {
     const redist_layout *from = p->layout[REDIST_PRIV_FROM], *to = p->layout[REDIST_PRIV_TO];
     int copy, place;
@@ -2610,7 +2626,7 @@ REDIST_API void redist_priv_find_own_copies(redist_priv_pairs *p, int grid_place
 }
 
 /* The copy of the grid place at hand that serves the destination place of a number. */
-REDIST_API int redist_priv_serving_copy(const redist_priv_pairs *p, int64_t number)
+REDIST_PRIV_COLD int redist_priv_serving_copy(const redist_priv_pairs *p, int64_t number)
 {
     int low = 0, high = p->owns;
     while (low < high) {
@@ -2626,7 +2642,7 @@ REDIST_API int redist_priv_serving_copy(const redist_priv_pairs *p, int64_t numb
 }
 
 /* The copy that serves the destination place at hand with a message, which comes from a grid place. */
-REDIST_API int redist_priv_copy_of_message(redist_priv_pairs *p, int64_t message, int grid_place)
+REDIST_PRIV_COLD int redist_priv_copy_of_message(redist_priv_pairs *p, int64_t message, int grid_place)
 {
     int64_t k;
     int d;
@@ -2644,14 +2660,14 @@ REDIST_API int redist_priv_copy_of_message(redist_priv_pairs *p, int64_t message
 }
 
 /* No copy serves more of `all` places than this: one its own, the others in turn. */
-REDIST_API int64_t redist_priv_most_served(int64_t all, int copies)
+REDIST_PRIV_COLD int64_t redist_priv_most_served(int64_t all, int copies)
 {
     return all == 0 ? 0 : 1 + redist_priv_ceil_div(all - 1, copies);
 }
 
 /* Begins the pairs of a place, of which n are the neighbours: of a source, those of all its copies. n must live until the
    last pair. REDIST_ERR_MEMORY. */
-REDIST_API int redist_priv_pairs_of(redist_priv_pairs *p, int place, const redist_priv_neighbours *n)
+REDIST_PRIV_COLD int redist_priv_pairs_of(redist_priv_pairs *p, int place, const redist_priv_neighbours *n)
 {
     const int source = n->own == REDIST_PRIV_FROM;
     int d, code = REDIST_OK;
@@ -2674,7 +2690,7 @@ REDIST_API int redist_priv_pairs_of(redist_priv_pairs *p, int place, const redis
 }
 
 /* The same for a grid place of the source, whose neighbours are found first. Free n, whatever this returns. */
-REDIST_API int redist_priv_pairs_of_grid_place(redist_priv_pairs *p, int place, redist_priv_neighbours *n)
+REDIST_PRIV_COLD int redist_priv_pairs_of_grid_place(redist_priv_pairs *p, int place, redist_priv_neighbours *n)
 {
     int coords[REDIST_MAX_DIMS] = {0};
     int code;
@@ -2684,7 +2700,7 @@ REDIST_API int redist_priv_pairs_of_grid_place(redist_priv_pairs *p, int place, 
 }
 
 /* The next pair; 0 when there are no more. */
-REDIST_API int redist_priv_next_pair(redist_priv_pairs *p, redist_priv_pair *pair)
+REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p, redist_priv_pair *pair)
 {
     int coords[REDIST_MAX_DIMS] = {0};
     int own, other, copy;
@@ -2707,7 +2723,7 @@ REDIST_API int redist_priv_next_pair(redist_priv_pairs *p, redist_priv_pair *pai
 /* ---------------------------------------------------------------------------------- moving on one process (bodies) */
 
 /* REDIST_OK when both layouts are valid and show the same shape. */
-REDIST_API int redist_priv_check_pair(const redist_layout *from, const redist_layout *to)
+REDIST_PRIV_COLD int redist_priv_check_pair(const redist_layout *from, const redist_layout *to)
 {
     int d, code = redist_layout_check(from);
     if (code == REDIST_OK)
@@ -2723,8 +2739,8 @@ REDIST_API int redist_priv_check_pair(const redist_layout *from, const redist_la
 }
 
 /* Copies all that one grid place of the source has to the places that want it, from the copies that serve them. */
-REDIST_API int redist_priv_move_place(redist_priv_pairs *pairs, int place, const void *const *from_arrays,
-                                      void *const *to_arrays, size_t element_bytes)
+REDIST_PRIV_COLD int redist_priv_move_place(redist_priv_pairs *pairs, int place, const void *const *from_arrays,
+                                            void *const *to_arrays, size_t element_bytes)
 {
     const redist_layout *from = pairs->layout[REDIST_PRIV_FROM], *to = pairs->layout[REDIST_PRIV_TO];
     int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
@@ -2750,7 +2766,7 @@ REDIST_API int redist_priv_move_place(redist_priv_pairs *pairs, int place, const
 }
 
 /* Whether every place that owns something has an array, and room in it. */
-REDIST_API int redist_priv_check_arrays(const redist_layout *layout, const void *const *arrays)
+REDIST_PRIV_COLD int redist_priv_check_arrays(const redist_layout *layout, const void *const *arrays)
 {
     int coords[REDIST_MAX_DIMS] = {0};
     int place, d, places = redist_places(layout);
@@ -2790,7 +2806,8 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
 /* -------------------------------------------------------------------------------------- traffic, on paper (bodies) */
 
 /* The elements that a coordinate of `from` and one of `to` share; -1 when memory is exhausted. */
-REDIST_API int64_t redist_priv_shared(const redist_axis *from, int from_coord, const redist_axis *to, int to_coord)
+REDIST_PRIV_COLD int64_t redist_priv_shared(const redist_axis *from, int from_coord, const redist_axis *to,
+                                            int to_coord)
 {
     redist_priv_pattern pattern;
     redist_priv_runs list;
@@ -2805,8 +2822,8 @@ REDIST_API int64_t redist_priv_shared(const redist_axis *from, int from_coord, c
 }
 
 /* What place_from and place_to share, given as coordinates; -1 when memory is exhausted. */
-REDIST_API int64_t redist_priv_shared_by(const redist_layout *from, const int *from_coords, const redist_layout *to,
-                                         const int *to_coords)
+REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, const int *from_coords,
+                                               const redist_layout *to, const int *to_coords)
 {
     int64_t volume = 1, shared;
     int d;
@@ -2819,7 +2836,8 @@ REDIST_API int64_t redist_priv_shared_by(const redist_layout *from, const int *f
 
 /* The copy of a grid place of `from` that serves a place of `to` which shares elements with it; -1 when memory is
    exhausted. */
-REDIST_API int redist_priv_copy_serving(const redist_layout *from, int grid_place, const redist_layout *to, int to_place)
+REDIST_PRIV_COLD int redist_priv_copy_serving(const redist_layout *from, int grid_place, const redist_layout *to,
+                                              int to_place)
 {
     redist_priv_neighbours n;
     redist_priv_pairs pairs;
@@ -2854,7 +2872,7 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
 }
 
 /* How many coordinates of `other` a coordinate meets; -1 when memory is exhausted. */
-REDIST_API int64_t redist_priv_degree(const redist_axis *mine, int coord, const redist_axis *other)
+REDIST_PRIV_COLD int64_t redist_priv_degree(const redist_axis *mine, int coord, const redist_axis *other)
 {
     redist_priv_pattern pattern;
     int64_t peers = 0;
@@ -2867,7 +2885,7 @@ REDIST_API int64_t redist_priv_degree(const redist_axis *mine, int coord, const 
 }
 
 /* How many coordinates of the other side each coordinate of each axis meets: degree[d][coord]. One block of memory. */
-REDIST_API int redist_priv_degrees(const redist_layout *mine, const redist_layout *other, int64_t **degree)
+REDIST_PRIV_COLD int redist_priv_degrees(const redist_layout *mine, const redist_layout *other, int64_t **degree)
 {
     int64_t procs = 0, *next;
     int d, c;
@@ -2895,8 +2913,8 @@ typedef struct {
 } redist_priv_side_traffic;
 
 /* Adds one place: its partners and elements, each `times`, less those on its own rank. */
-REDIST_API int redist_priv_add_place(redist_priv_side_traffic *t, const redist_layout *mine, int place, int times,
-                                     int64_t *const *degree, const redist_layout *other, int other_place)
+REDIST_PRIV_COLD int redist_priv_add_place(redist_priv_side_traffic *t, const redist_layout *mine, int place, int times,
+                                           int64_t *const *degree, const redist_layout *other, int other_place)
 {
     int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
     int64_t elements = times, messages = times, kept = 0;
@@ -2921,8 +2939,8 @@ REDIST_API int redist_priv_add_place(redist_priv_side_traffic *t, const redist_l
 }
 
 /* Each message of a place of `mine` is exchanged `times`. */
-REDIST_API int redist_priv_traffic_of(const redist_layout *mine, int times, const redist_layout *other,
-                                      redist_priv_side_traffic *t)
+REDIST_PRIV_COLD int redist_priv_traffic_of(const redist_layout *mine, int times, const redist_layout *other,
+                                            redist_priv_side_traffic *t)
 {
     const int places = redist_places(mine), others = redist_places(other);
     int64_t *degree[REDIST_MAX_DIMS] = {NULL};
@@ -2943,7 +2961,8 @@ REDIST_API int redist_priv_traffic_of(const redist_layout *mine, int times, cons
 }
 
 /* What the copies of one grid place send: the most messages, and elements, to other ranks. sent[2 * copies]. */
-REDIST_API int redist_priv_add_copies(redist_priv_side_traffic *t, redist_priv_pairs *pairs, int place, int64_t *sent)
+REDIST_PRIV_COLD int redist_priv_add_copies(redist_priv_side_traffic *t, redist_priv_pairs *pairs, int place,
+                                            int64_t *sent)
 {
     const redist_layout *from = pairs->layout[REDIST_PRIV_FROM], *to = pairs->layout[REDIST_PRIV_TO];
     redist_priv_neighbours n;
@@ -2967,8 +2986,8 @@ REDIST_API int redist_priv_add_copies(redist_priv_side_traffic *t, redist_priv_p
 }
 
 /* The maxima of a source with several copies. */
-REDIST_API int redist_priv_traffic_of_copies(const redist_layout *from, const redist_layout *to,
-                                             redist_priv_side_traffic *t)
+REDIST_PRIV_COLD int redist_priv_traffic_of_copies(const redist_layout *from, const redist_layout *to,
+                                                   redist_priv_side_traffic *t)
 {
     int64_t *sent = (int64_t *)REDIST_MALLOC(2 * (size_t)from->copies * sizeof *sent);
     redist_priv_pairs pairs;
@@ -2984,7 +3003,7 @@ REDIST_API int redist_priv_traffic_of_copies(const redist_layout *from, const re
 }
 
 /* The elements of all copies of a destination; -1 when they are more than 2^62. */
-REDIST_API int64_t redist_priv_received(const redist_layout *to)
+REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to)
 {
     int64_t elements = to->copies;
     int d;
@@ -3032,17 +3051,17 @@ enum {
     REDIST_PRIV_PLACES       /* the same of all places, copies included; the only factor   */
 };
 
-REDIST_API int redist_priv_number(const redist_priv_line *line, int coord)
+REDIST_PRIV_COLD int redist_priv_number(const redist_priv_line *line, int coord)
 {
     return (int)redist_priv_mod((int64_t)line->sign * (coord - line->origin), line->procs);
 }
 
-REDIST_API int redist_priv_numbered(const redist_priv_line *line, int number)
+REDIST_PRIV_COLD int redist_priv_numbered(const redist_priv_line *line, int number)
 {
     return (int)redist_priv_mod(line->origin + (int64_t)line->sign * number, line->procs);
 }
 
-REDIST_API redist_priv_line redist_priv_line_from(const redist_axis *x, int origin, int sign, int used)
+REDIST_PRIV_COLD redist_priv_line redist_priv_line_from(const redist_axis *x, int origin, int sign, int used)
 {
     redist_priv_line line;
     line.procs = x->procs;
@@ -3053,7 +3072,7 @@ REDIST_API redist_priv_line redist_priv_line_from(const redist_axis *x, int orig
 }
 
 /* Numbers the coordinates in the order in which the view meets them. 0 when one that owns nothing lies in between. */
-REDIST_API int redist_priv_line_of(const redist_axis *x, redist_priv_line *line)
+REDIST_PRIV_COLD int redist_priv_line_of(const redist_axis *x, redist_priv_line *line)
 {
     int c, n;
     *line = redist_priv_line_from(x, redist_owner(x, 0), x->step > 0 ? 1 : -1, 0);
@@ -3066,7 +3085,8 @@ REDIST_API int redist_priv_line_of(const redist_axis *x, redist_priv_line *line)
 }
 
 /* The most partners of any coordinate, on both sides. */
-REDIST_API int redist_priv_link_degrees(const redist_priv_links *links, int from_procs, int to_procs, int64_t *degree)
+REDIST_PRIV_COLD int redist_priv_link_degrees(const redist_priv_links *links, int from_procs, int to_procs,
+                                              int64_t *degree)
 {
     int64_t k, *met = (int64_t *)REDIST_MALLOC((size_t)to_procs * sizeof *met);
     int c;
@@ -3085,7 +3105,7 @@ REDIST_API int redist_priv_link_degrees(const redist_priv_links *links, int from
 }
 
 /* Whether blocks of r meet blocks of K r, K <= P, on the same P processes, in the same direction and block at block. */
-REDIST_API int redist_priv_walker_of(const redist_axis *const *x, redist_priv_walker *w)
+REDIST_PRIV_COLD int redist_priv_walker_of(const redist_axis *const *x, redist_priv_walker *w)
 {
     const redist_axis *small, *large;
     int64_t end;
@@ -3110,7 +3130,7 @@ REDIST_API int redist_priv_walker_of(const redist_axis *const *x, redist_priv_wa
 
 /* The most partners of any process: of the side with small blocks, one per block that it has in the superblock; of the
    other, one per block of r of a block of K r, which the view may cut. */
-REDIST_API void redist_priv_walker_degrees(const redist_priv_walker *w, int64_t *degree)
+REDIST_PRIV_COLD void redist_priv_walker_degrees(const redist_priv_walker *w, int64_t *degree)
 {
     const int64_t blocks = w->last - w->first + 1, head = redist_priv_min(w->ratio - w->first % w->ratio, blocks);
     degree[w->small] = redist_priv_min(redist_priv_ceil_div(blocks, w->procs), w->ratio);
@@ -3118,8 +3138,8 @@ REDIST_API void redist_priv_walker_degrees(const redist_priv_walker *w, int64_t 
 }
 
 /* Blocks of r are numbered along the other side: there, block B of r lies in block B / K of K r. */
-REDIST_API void redist_priv_walker_lines(const redist_axis *const *x, const redist_priv_walker *w,
-                                         redist_priv_line *const *line)
+REDIST_PRIV_COLD void redist_priv_walker_lines(const redist_axis *const *x, const redist_priv_walker *w,
+                                               redist_priv_line *const *line)
 {
     const redist_axis *small = x[w->small], *large = x[!w->small];
     const int64_t ahead = (large->start - small->start) / small->block % small->procs;
@@ -3130,7 +3150,7 @@ REDIST_API void redist_priv_walker_lines(const redist_axis *const *x, const redi
 
 /* Walker and Otto 1996: process `own` of the side with small blocks exchanges block B(k, p) at step k, of the other
    side block C(k, q). The notation is theirs. */
-REDIST_API int64_t redist_priv_walker_partner(const redist_priv_walker *w, int side, int64_t own, int64_t k)
+REDIST_PRIV_COLD int64_t redist_priv_walker_partner(const redist_priv_walker *w, int side, int64_t own, int64_t k)
 {
     const int64_t g = w->common, p = w->procs / g, ratio = w->ratio / g;
     int64_t block, alpha, beta;
@@ -3149,7 +3169,7 @@ REDIST_API int64_t redist_priv_walker_partner(const redist_priv_walker *w, int s
 
 /* Whether x has one interval per coordinate, and all but at most one are as long as what `other` repeats. Each side
    then has a coordinate that meets all. */
-REDIST_API int redist_priv_covers(const redist_axis *x, const redist_axis *other)
+REDIST_PRIV_COLD int redist_priv_covers(const redist_axis *x, const redist_axis *other)
 {
     const int64_t period = redist_priv_period(other);
     int c, cut = 0;
@@ -3162,7 +3182,7 @@ REDIST_API int redist_priv_covers(const redist_axis *x, const redist_axis *other
 
 /* Whether every coordinate of two block-cyclic axes meets every other: by the Chinese remainder theorem when the blocks
    together reach over the greatest common divisor of the cycles, and the view shows a whole superblock. */
-REDIST_API int redist_priv_cycles_meet(const redist_axis *x, const redist_axis *y)
+REDIST_PRIV_COLD int redist_priv_cycles_meet(const redist_axis *x, const redist_axis *y)
 {
     int64_t cycle, other, common;
     if (redist_priv_is_interval(x) || redist_priv_is_interval(y) || redist_priv_abs(x->step) != 1 ||
@@ -3175,7 +3195,8 @@ REDIST_API int redist_priv_cycles_meet(const redist_axis *x, const redist_axis *
 }
 
 /* The most coordinates of `other` that any block of x meets; both have one interval per coordinate. */
-REDIST_API int64_t redist_priv_most_met(const redist_axis *x, const redist_axis *other, const redist_priv_line *line)
+REDIST_PRIV_COLD int64_t redist_priv_most_met(const redist_axis *x, const redist_axis *other,
+                                              const redist_priv_line *line)
 {
     int64_t i, reach, most = 0;
     for (i = 0; i < x->count; i += reach) {
@@ -3187,7 +3208,7 @@ REDIST_API int64_t redist_priv_most_met(const redist_axis *x, const redist_axis 
 }
 
 /* Such a factor numbers all coordinates as they are. */
-REDIST_API void redist_priv_make_table(redist_schedule *s, redist_priv_factor *f)
+REDIST_PRIV_COLD void redist_priv_make_table(redist_schedule *s, redist_priv_factor *f)
 {
     int k, side;
     f->form = REDIST_PRIV_TABLE;
@@ -3200,8 +3221,8 @@ REDIST_API void redist_priv_make_table(redist_schedule *s, redist_priv_factor *f
 
 /* The degrees of an axis by what its coordinates meet. A complete graph of which little is missing may be coloured as
    if it were all there, where its largest degrees are those of all and asking whether two coordinates meet is cheap. */
-REDIST_API int redist_priv_form_by_links(redist_schedule *s, const redist_axis *const *x, int in_line,
-                                         redist_priv_factor *f)
+REDIST_PRIV_COLD int redist_priv_form_by_links(redist_schedule *s, const redist_axis *const *x, int in_line,
+                                               redist_priv_factor *f)
 {
     const int all[2] = {s->line[1][f->axis[0]].used, s->line[0][f->axis[0]].used};
     redist_priv_links links;
@@ -3218,7 +3239,7 @@ REDIST_API int redist_priv_form_by_links(redist_schedule *s, const redist_axis *
 }
 
 /* The form, the lines and the degrees of an axis. */
-REDIST_API int redist_priv_factor_of(redist_schedule *s, int d, redist_priv_factor *f)
+REDIST_PRIV_COLD int redist_priv_factor_of(redist_schedule *s, int d, redist_priv_factor *f)
 {
     const redist_axis *x[2];
     redist_priv_line *line[2];
@@ -3252,7 +3273,7 @@ REDIST_API int redist_priv_factor_of(redist_schedule *s, int d, redist_priv_fact
 }
 
 /* Factor f takes over the axes of another factor. */
-REDIST_API void redist_priv_absorb(redist_priv_factor *f, const redist_priv_factor *other)
+REDIST_PRIV_COLD void redist_priv_absorb(redist_priv_factor *f, const redist_priv_factor *other)
 {
     memcpy(f->axis + f->axes, other->axis, (size_t)other->axes * sizeof *f->axis);
     f->axes += other->axes;
@@ -3261,7 +3282,7 @@ REDIST_API void redist_priv_absorb(redist_priv_factor *f, const redist_priv_fact
 }
 
 /* Makes one factor of all that are complete (their product is complete again), or of all that are not balanced. */
-REDIST_API redist_priv_factor *redist_priv_unite(redist_schedule *s, int unbalanced)
+REDIST_PRIV_COLD redist_priv_factor *redist_priv_unite(redist_schedule *s, int unbalanced)
 {
     redist_priv_factor *united = NULL;
     int k, kept = 0;
@@ -3283,7 +3304,7 @@ REDIST_API redist_priv_factor *redist_priv_unite(redist_schedule *s, int unbalan
 /* Sets base, width and scale of every factor and the laps; returns the steps, at most 2^62. A factor whose degrees
    differ takes as many colours as the larger, or, when its bit of the mask is set, as the smaller in several laps: the
    laps of factors that fan out and of those that fan in run at the same time. */
-REDIST_API int64_t redist_priv_set_laps(redist_schedule *s, int64_t mask)
+REDIST_PRIV_COLD int64_t redist_priv_set_laps(redist_schedule *s, int64_t mask)
 {
     int64_t scale, laps[2] = {1, 1};
     int k, choices = 0;
@@ -3305,7 +3326,7 @@ REDIST_API int64_t redist_priv_set_laps(redist_schedule *s, int64_t mask)
     return scale;
 }
 
-REDIST_API int64_t redist_priv_fewest_steps(const redist_schedule *s)
+REDIST_PRIV_COLD int64_t redist_priv_fewest_steps(const redist_schedule *s)
 {
     int64_t degree[2] = {1, 1};
     int k, side;
@@ -3316,7 +3337,7 @@ REDIST_API int64_t redist_priv_fewest_steps(const redist_schedule *s)
 }
 
 /* Chooses bases, widths and laps that reach the fewest steps; joins axes when there are none. */
-REDIST_API void redist_priv_choose_laps(redist_schedule *s)
+REDIST_PRIV_COLD void redist_priv_choose_laps(redist_schedule *s)
 {
     const int64_t fewest = redist_priv_fewest_steps(s);
     const int64_t masks = INT64_C(1) << redist_priv_min(s->factors, 12);
@@ -3340,7 +3361,7 @@ typedef struct {
     int64_t n;
 } redist_priv_row;
 
-REDIST_API redist_priv_row redist_priv_row_of(const redist_priv_factor *f, int side, int64_t id)
+REDIST_PRIV_COLD redist_priv_row redist_priv_row_of(const redist_priv_factor *f, int side, int64_t id)
 {
     const redist_priv_turns *table = &f->table[side];
     const int64_t width = side == f->fat ? f->width : 1, number = id / width, before = id % width * f->base;
@@ -3351,7 +3372,7 @@ REDIST_API redist_priv_row redist_priv_row_of(const redist_priv_factor *f, int s
 }
 
 /* The first turn of at least this colour. */
-REDIST_API int64_t redist_priv_turn_at(const redist_priv_row *row, int colour)
+REDIST_PRIV_COLD int64_t redist_priv_turn_at(const redist_priv_row *row, int colour)
 {
     int64_t low = 0, high = row->n;
     while (low < high) {
@@ -3364,14 +3385,14 @@ REDIST_API int64_t redist_priv_turn_at(const redist_priv_row *row, int colour)
     return low;
 }
 
-REDIST_API int redist_priv_has_colour(const redist_priv_row *row, int colour)
+REDIST_PRIV_COLD int redist_priv_has_colour(const redist_priv_row *row, int colour)
 {
     const int64_t at = redist_priv_turn_at(row, colour);
     return at < row->n && row->turn[at].colour == colour;
 }
 
 /* The first colour that a row lacks: colours ascend, so those before it are their own positions. */
-REDIST_API int redist_priv_free_colour(const redist_priv_row *row)
+REDIST_PRIV_COLD int redist_priv_free_colour(const redist_priv_row *row)
 {
     int64_t low = 0, high = row->n;
     while (low < high) {
@@ -3384,7 +3405,7 @@ REDIST_API int redist_priv_free_colour(const redist_priv_row *row)
     return (int)low;
 }
 
-REDIST_API void redist_priv_insert_turn(redist_priv_row *row, int colour, int partner)
+REDIST_PRIV_COLD void redist_priv_insert_turn(redist_priv_row *row, int colour, int partner)
 {
     const int64_t at = redist_priv_turn_at(row, colour);
     memmove(row->turn + at + 1, row->turn + at, (size_t)(row->n - at) * sizeof *row->turn);
@@ -3394,7 +3415,7 @@ REDIST_API void redist_priv_insert_turn(redist_priv_row *row, int colour, int pa
 }
 
 /* Gives the turn of one colour another that the row lacks; returns its partner. */
-REDIST_API int redist_priv_recolour(redist_priv_row *row, int colour, int other)
+REDIST_PRIV_COLD int redist_priv_recolour(redist_priv_row *row, int colour, int other)
 {
     const int64_t at = redist_priv_turn_at(row, colour);
     const int partner = row->turn[at].partner;
@@ -3406,7 +3427,7 @@ REDIST_API int redist_priv_recolour(redist_priv_row *row, int colour, int other)
 
 /* Frees a colour at a vertex that lacks another, by exchanging the two along the path that alternates between them.
    The path never ends at a vertex of the other side that lacks `colour` (Koenig 1916). */
-REDIST_API void redist_priv_exchange_colours(redist_priv_factor *f, int side, int vertex, int colour, int other)
+REDIST_PRIV_COLD void redist_priv_exchange_colours(redist_priv_factor *f, int side, int vertex, int colour, int other)
 {
     redist_priv_row row = redist_priv_row_of(f, side, vertex);
     int next = redist_priv_recolour(&row, colour, other), kept;
@@ -3429,7 +3450,7 @@ REDIST_API void redist_priv_exchange_colours(redist_priv_factor *f, int side, in
 }
 
 /* Adds a pair of numbers, with a colour below base and, on the fat side, in the lap that is being filled. */
-REDIST_API void redist_priv_add_pair(redist_priv_factor *f, const int64_t *number)
+REDIST_PRIV_COLD void redist_priv_add_pair(redist_priv_factor *f, const int64_t *number)
 {
     redist_priv_row row[2];
     int side, colour[2], vertex[2];
@@ -3449,7 +3470,7 @@ REDIST_API void redist_priv_add_pair(redist_priv_factor *f, const int64_t *numbe
 }
 
 /* The numbers of one side of a factor, all its axes together. */
-REDIST_API int64_t redist_priv_numbers(const redist_schedule *s, const redist_priv_factor *f, int side)
+REDIST_PRIV_COLD int64_t redist_priv_numbers(const redist_schedule *s, const redist_priv_factor *f, int side)
 {
     int64_t numbers = f->form == REDIST_PRIV_PLACES ? redist_places(&s->layout[side]) : 1;
     int k;
@@ -3461,15 +3482,15 @@ REDIST_API int64_t redist_priv_numbers(const redist_schedule *s, const redist_pr
 /* What is done with every pair of a factor that meets. */
 typedef void redist_priv_visit(redist_priv_factor *f, const int64_t *number);
 
-REDIST_API void redist_priv_count_pair(redist_priv_factor *f, const int64_t *number)
+REDIST_PRIV_COLD void redist_priv_count_pair(redist_priv_factor *f, const int64_t *number)
 {
     f->table[0].filled[number[0]]++;
     f->table[1].filled[number[1]]++;
 }
 
 /* Visits all partners of a number of side FROM: the product of its coordinates' partners. */
-REDIST_API void redist_priv_visit_number(const redist_schedule *s, redist_priv_factor *f,
-                                         const redist_priv_links *links, int64_t from, redist_priv_visit *visit)
+REDIST_PRIV_COLD void redist_priv_visit_number(const redist_schedule *s, redist_priv_factor *f,
+                                               const redist_priv_links *links, int64_t from, redist_priv_visit *visit)
 {
     const int *list[REDIST_MAX_DIMS];
     int64_t met[REDIST_MAX_DIMS], number[2], rest = from, pairs = 1, k, scale;
@@ -3493,8 +3514,8 @@ REDIST_API void redist_priv_visit_number(const redist_schedule *s, redist_priv_f
     }
 }
 
-REDIST_API void redist_priv_visit_pairs(const redist_schedule *s, redist_priv_factor *f, const redist_priv_links *links,
-                                        redist_priv_visit *visit)
+REDIST_PRIV_COLD void redist_priv_visit_pairs(const redist_schedule *s, redist_priv_factor *f,
+                                              const redist_priv_links *links, redist_priv_visit *visit)
 {
     const int64_t numbers = redist_priv_numbers(s, f, REDIST_PRIV_FROM);
     int64_t k;
@@ -3502,7 +3523,7 @@ REDIST_API void redist_priv_visit_pairs(const redist_schedule *s, redist_priv_fa
         redist_priv_visit_number(s, f, links, k, visit);
 }
 
-REDIST_API int redist_priv_allocate_table(const redist_schedule *s, redist_priv_factor *f, int side)
+REDIST_PRIV_COLD int redist_priv_allocate_table(const redist_schedule *s, redist_priv_factor *f, int side)
 {
     const int64_t numbers = redist_priv_numbers(s, f, side);
     redist_priv_turns *table = &f->table[side];
@@ -3517,7 +3538,7 @@ REDIST_API int redist_priv_allocate_table(const redist_schedule *s, redist_priv_
 }
 
 /* Turns the counted partners into empty rows with room for them. */
-REDIST_API int redist_priv_make_rows(redist_priv_turns *table, int64_t numbers)
+REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_turns *table, int64_t numbers)
 {
     int64_t k, all = 0;
     for (k = 0; k < numbers; k++) {
@@ -3530,7 +3551,7 @@ REDIST_API int redist_priv_make_rows(redist_priv_turns *table, int64_t numbers)
 }
 
 /* Colours the pairs of a factor, its axes' links given. */
-REDIST_API int redist_priv_colour(const redist_schedule *s, redist_priv_factor *f, const redist_priv_links *links)
+REDIST_PRIV_COLD int redist_priv_colour(const redist_schedule *s, redist_priv_factor *f, const redist_priv_links *links)
 {
     int side, code = REDIST_OK;
     for (side = 0; side < 2 && code == REDIST_OK; side++)
@@ -3544,7 +3565,7 @@ REDIST_API int redist_priv_colour(const redist_schedule *s, redist_priv_factor *
     return code;
 }
 
-REDIST_API int redist_priv_fill_table(const redist_schedule *s, redist_priv_factor *f)
+REDIST_PRIV_COLD int redist_priv_fill_table(const redist_schedule *s, redist_priv_factor *f)
 {
     redist_priv_links links[REDIST_MAX_DIMS];
     int a, made, code = REDIST_OK;
@@ -3560,7 +3581,7 @@ REDIST_API int redist_priv_fill_table(const redist_schedule *s, redist_priv_fact
 }
 
 /* Visits all pairs of places. REDIST_ERR_MEMORY. */
-REDIST_API int redist_priv_visit_places(const redist_schedule *s, redist_priv_factor *f, redist_priv_visit *visit)
+REDIST_PRIV_COLD int redist_priv_visit_places(const redist_schedule *s, redist_priv_factor *f, redist_priv_visit *visit)
 {
     const redist_layout *from = &s->layout[REDIST_PRIV_FROM], *to = &s->layout[REDIST_PRIV_TO];
     int place, code, places = redist_priv_grid_places(from);
@@ -3583,7 +3604,7 @@ REDIST_API int redist_priv_visit_places(const redist_schedule *s, redist_priv_fa
 }
 
 /* With copies the pairs are no product of axes: all are coloured together. */
-REDIST_API int redist_priv_arrange_places(redist_schedule *s)
+REDIST_PRIV_COLD int redist_priv_arrange_places(redist_schedule *s)
 {
     redist_priv_factor *f = &s->factor[s->factors++];
     int64_t k;
@@ -3606,8 +3627,8 @@ REDIST_API int redist_priv_arrange_places(redist_schedule *s)
 }
 
 /* The number of coords on one side of a factor; -1 when it owns nothing. */
-REDIST_API int64_t redist_priv_joint_number(const redist_schedule *s, const redist_priv_factor *f, int side,
-                                            const int *coords)
+REDIST_PRIV_COLD int64_t redist_priv_joint_number(const redist_schedule *s, const redist_priv_factor *f, int side,
+                                                  const int *coords)
 {
     int64_t joint = 0;
     int k;
@@ -3621,8 +3642,8 @@ REDIST_API int64_t redist_priv_joint_number(const redist_schedule *s, const redi
     return joint;
 }
 
-REDIST_API void redist_priv_joint_coords(const redist_schedule *s, const redist_priv_factor *f, int side, int64_t joint,
-                                         int *coords)
+REDIST_PRIV_COLD void redist_priv_joint_coords(const redist_schedule *s, const redist_priv_factor *f, int side,
+                                               int64_t joint, int *coords)
 {
     int k;
     for (k = f->axes - 1; k >= 0; k--) {
@@ -3633,7 +3654,7 @@ REDIST_API void redist_priv_joint_coords(const redist_schedule *s, const redist_
 }
 
 /* Whether two coordinates of an axis on which all meet, or on which one side has intervals, share anything. */
-REDIST_API int redist_priv_share_any(const redist_axis *x, int coord, const redist_axis *other, int other_coord)
+REDIST_PRIV_COLD int redist_priv_share_any(const redist_axis *x, int coord, const redist_axis *other, int other_coord)
 {
     int64_t begin, distance;
     if (!redist_priv_is_interval(x))
@@ -3643,8 +3664,8 @@ REDIST_API int redist_priv_share_any(const redist_axis *x, int coord, const redi
     return distance >= 0 && distance < redist_count(x, coord);
 }
 
-REDIST_API int redist_priv_all_share_any(const redist_schedule *s, const redist_priv_factor *f, int side,
-                                         const int *coords, const int *other_coords)
+REDIST_PRIV_COLD int redist_priv_all_share_any(const redist_schedule *s, const redist_priv_factor *f, int side,
+                                               const int *coords, const int *other_coords)
 {
     int k, shared = 1;
     for (k = 0; k < f->axes && shared; k++) {
@@ -3656,8 +3677,8 @@ REDIST_API int redist_priv_all_share_any(const redist_schedule *s, const redist_
 }
 
 /* All meet all. The fat side has the fewer numbers: at number i it meets j = lap * base + (i + colour) mod base. */
-REDIST_API int64_t redist_priv_all_meet_partner(const redist_priv_factor *f, int side, int64_t own, int64_t others,
-                                                int64_t colour, int64_t *lap)
+REDIST_PRIV_COLD int64_t redist_priv_all_meet_partner(const redist_priv_factor *f, int side, int64_t own,
+                                                      int64_t others, int64_t colour, int64_t *lap)
 {
     int64_t partner;
     if (side == f->fat) {
@@ -3670,8 +3691,8 @@ REDIST_API int64_t redist_priv_all_meet_partner(const redist_priv_factor *f, int
 }
 
 /* Partners low, ..., high have consecutive numbers on both sides, so the sum of the two numbers colours them. */
-REDIST_API int64_t redist_priv_consecutive_partner(const redist_schedule *s, const redist_priv_factor *f, int side,
-                                                   int64_t own, int64_t colour, int64_t *lap)
+REDIST_PRIV_COLD int64_t redist_priv_consecutive_partner(const redist_schedule *s, const redist_priv_factor *f,
+                                                         int side, int64_t own, int64_t colour, int64_t *lap)
 {
     const int d = f->axis[0];
     const redist_axis *x = &s->layout[side].dim[d].axis, *other = &s->layout[!side].dim[d].axis;
@@ -3690,8 +3711,8 @@ REDIST_API int64_t redist_priv_consecutive_partner(const redist_schedule *s, con
     return partner <= high ? partner : -1;
 }
 
-REDIST_API int64_t redist_priv_table_partner(const redist_priv_factor *f, int side, int64_t own, int64_t colour,
-                                             int64_t *lap)
+REDIST_PRIV_COLD int64_t redist_priv_table_partner(const redist_priv_factor *f, int side, int64_t own, int64_t colour,
+                                                   int64_t *lap)
 {
     const int fat = side == f->fat;
     const redist_priv_row row = redist_priv_row_of(f, side, fat ? own * f->width + *lap : own);
@@ -3707,8 +3728,8 @@ REDIST_API int64_t redist_priv_table_partner(const redist_priv_factor *f, int si
 
 /* Writes the partner's coordinates along the axes of a factor. On the fat side the lap is given, on the other it is
    found. 0: idle. */
-REDIST_API int redist_priv_factor_step(const redist_schedule *s, const redist_priv_factor *f, int side,
-                                       const int *coords, int step, int64_t *lap, int *other_coords)
+REDIST_PRIV_COLD int redist_priv_factor_step(const redist_schedule *s, const redist_priv_factor *f, int side,
+                                             const int *coords, int step, int64_t *lap, int *other_coords)
 {
     const int64_t own = redist_priv_joint_number(s, f, side, coords), colour = step / f->scale % f->base;
     int64_t partner = -1;
@@ -3728,7 +3749,7 @@ REDIST_API int redist_priv_factor_step(const redist_schedule *s, const redist_pr
 
 /* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. A step's lap is the sum of
    the two sides' laps: the factors whose laps this side finds come first, what is left is that of the others. */
-REDIST_API int redist_priv_schedule_partner(const redist_schedule *s, int side, int place, int step)
+REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_schedule *s, int side, int place, int step)
 {
     int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
     int64_t found = 0, left, lap = 0;
@@ -3754,7 +3775,7 @@ REDIST_API int redist_priv_schedule_partner(const redist_schedule *s, int side, 
     return left > 0 ? -1 : redist_priv_place_of(&s->layout[!side], other_coords);
 }
 
-REDIST_API int redist_priv_schedule_peer(const redist_schedule *s, int side, int rank, int step)
+REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_schedule *s, int side, int rank, int step)
 {
     const int place = redist_priv_find_place(&s->layout[side], s->lodgers[side], rank);
     const int partner = place < 0 ? -1 : redist_priv_schedule_partner(s, side, place, step);
@@ -3762,7 +3783,7 @@ REDIST_API int redist_priv_schedule_peer(const redist_schedule *s, int side, int
 }
 
 /* Fills a zeroed schedule of two layouts that fit. */
-REDIST_API int redist_priv_arrange(redist_schedule *s)
+REDIST_PRIV_COLD int redist_priv_arrange(redist_schedule *s)
 {
     int d, k, side, empty = 0, code = REDIST_OK;
     for (side = 0; side < 2; side++)
@@ -3842,9 +3863,9 @@ enum {
     REDIST_PRIV_DIVISORS = 4096
 };
 
-REDIST_API int redist_priv_is_whole(const redist_axis *x) { return x->count == x->extent; }
+REDIST_PRIV_COLD int redist_priv_is_whole(const redist_axis *x) { return x->count == x->extent; }
 
-REDIST_API int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
+REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
 {
     return x->kind == y->kind && x->procs == y->procs && x->first == y->first && x->extent == y->extent &&
            x->block == y->block && x->cuts == y->cuts && x->start == y->start && x->step == y->step &&
@@ -3852,13 +3873,13 @@ REDIST_API int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
 }
 
 /* Whether an axis is block-cyclic and seen whole and forwards. */
-REDIST_API int redist_priv_is_plain(const redist_axis *x)
+REDIST_PRIV_COLD int redist_priv_is_plain(const redist_axis *x)
 {
     return x->kind == REDIST_PRIV_CYCLIC && redist_priv_is_whole(x) && x->step == 1;
 }
 
 /* Whether the formula below holds: two plain axes that are not shorter than their superblock. */
-REDIST_API int redist_priv_has_superblock(const redist_axis *x, const redist_axis *y)
+REDIST_PRIV_COLD int redist_priv_has_superblock(const redist_axis *x, const redist_axis *y)
 {
     const int64_t n = x->count, beyond = REDIST_PRIV_MAX_ELEMENTS;
     const int64_t a = redist_priv_product(x->block, x->procs, beyond), b = redist_priv_product(y->block, y->procs, beyond);
@@ -3869,7 +3890,7 @@ REDIST_API int redist_priv_has_superblock(const redist_axis *x, const redist_axi
 /* The most coordinates of y that one of x meets. Blocks of r on P and of s on Q meet somewhere in the superblock when
    s q - r p, modulo g = gcd(r P, s Q), lies strictly between -s and r. Over all q, s q mod g takes every multiple of
    e = gcd(s, g) equally often; over all p, r p mod e takes every multiple of gcd(r, e). */
-REDIST_API int64_t redist_priv_formula_peers(const redist_axis *x, const redist_axis *y)
+REDIST_PRIV_COLD int64_t redist_priv_formula_peers(const redist_axis *x, const redist_axis *y)
 {
     const int64_t r = x->block, s = y->block;
     const int64_t g = redist_priv_gcd(r * x->procs, s * y->procs), e = redist_priv_gcd(s, g);
@@ -3878,7 +3899,7 @@ REDIST_API int64_t redist_priv_formula_peers(const redist_axis *x, const redist_
 }
 
 /* The most view indices that any coordinate owns. */
-REDIST_API int64_t redist_priv_share(const redist_axis *x)
+REDIST_PRIV_COLD int64_t redist_priv_share(const redist_axis *x)
 {
     int64_t most = 0;
     int c;
@@ -3890,7 +3911,7 @@ REDIST_API int64_t redist_priv_share(const redist_axis *x)
 }
 
 /* A length in view indices that no block of an axis falls below, those cut by an end of the view or of the axis apart. */
-REDIST_API int64_t redist_priv_least_block(const redist_axis *x)
+REDIST_PRIV_COLD int64_t redist_priv_least_block(const redist_axis *x)
 {
     if ((x->step != 1 && x->step != -1) || x->kind == REDIST_PRIV_CUTS)
         return 1;
@@ -3899,7 +3920,7 @@ REDIST_API int64_t redist_priv_least_block(const redist_axis *x)
 
 /* No coordinate of x meets more of y than this: a segment of r indices touches at most 1 + ceil((r - f) / s) blocks of s
    or more, where f divides the distances between ends of segments and of blocks. */
-REDIST_API int64_t redist_priv_most_peers_bound(const redist_axis *x, const redist_axis *y)
+REDIST_PRIV_COLD int64_t redist_priv_most_peers_bound(const redist_axis *x, const redist_axis *y)
 {
     const int interval = redist_priv_is_interval(x), aligned = redist_priv_is_plain(x) && redist_priv_is_plain(y);
     const int64_t share = redist_priv_share(x), s = redist_priv_least_block(y);
@@ -3910,7 +3931,7 @@ REDIST_API int64_t redist_priv_most_peers_bound(const redist_axis *x, const redi
 }
 
 /* Whether coordinates of x own one stretch of the view each, and stretches show every block of y that they pass. */
-REDIST_API int redist_priv_has_stretches(const redist_axis *x, const redist_axis *y)
+REDIST_PRIV_COLD int redist_priv_has_stretches(const redist_axis *x, const redist_axis *y)
 {
     const int64_t step = redist_priv_abs(y->step);
     return redist_priv_is_interval(x) && (y->kind == REDIST_PRIV_CYCLIC ? step <= y->block
@@ -3918,7 +3939,7 @@ REDIST_API int redist_priv_has_stretches(const redist_axis *x, const redist_axis
 }
 
 /* redist_priv_degree in O(1), for such axes. */
-REDIST_API int64_t redist_priv_stretch_degree(const redist_axis *x, int coord, const redist_axis *y)
+REDIST_PRIV_COLD int64_t redist_priv_stretch_degree(const redist_axis *x, int coord, const redist_axis *y)
 {
     const int64_t first = redist_priv_distance(x, coord, 0), last = first + redist_count(x, coord) - 1;
     if (first < 0)
@@ -3928,7 +3949,7 @@ REDIST_API int64_t redist_priv_stretch_degree(const redist_axis *x, int coord, c
 }
 
 /* The most coordinates of y that any coordinate of x meets; -1 when memory is exhausted. */
-REDIST_API int64_t redist_priv_most_peers(const redist_axis *x, const redist_axis *y)
+REDIST_PRIV_COLD int64_t redist_priv_most_peers(const redist_axis *x, const redist_axis *y)
 {
     const int visits = (int)redist_priv_min(x->procs, REDIST_PRIV_VISITS), stretches = redist_priv_has_stretches(x, y);
     int64_t bound, most = 0, peers, k, c;
@@ -3948,14 +3969,15 @@ REDIST_API int64_t redist_priv_most_peers(const redist_axis *x, const redist_axi
     return most;
 }
 
-REDIST_API int redist_priv_is_cost(const redist_cost *cost)
+REDIST_PRIV_COLD int redist_priv_is_cost(const redist_cost *cost)
 {
     return cost != NULL && cost->per_message >= 0 && cost->per_byte >= 0 &&
            cost->per_message - cost->per_message == 0 && cost->per_byte - cost->per_byte == 0; /* finite */
 }
 
 /* Kaushik et al. 1994, with te = per_element. */
-REDIST_API double redist_priv_phase_cost(int64_t messages, int64_t elements, double per_message, double per_element)
+REDIST_PRIV_COLD double redist_priv_phase_cost(int64_t messages, int64_t elements, double per_message,
+                                               double per_element)
 {
     return (double)messages * per_message + (double)elements * per_element;
 }
@@ -4023,20 +4045,20 @@ typedef struct {
     int64_t size[REDIST_PRIV_SIZES];
 } redist_priv_sizes;
 
-REDIST_API int redist_priv_compare_sizes(const void *a, const void *b)
+REDIST_PRIV_COLD int redist_priv_compare_sizes(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
 }
 
-REDIST_API void redist_priv_add_size(redist_priv_sizes *list, int64_t size, int64_t most)
+REDIST_PRIV_COLD void redist_priv_add_size(redist_priv_sizes *list, int64_t size, int64_t most)
 {
     if (size >= 1 && size <= most && list->n < REDIST_PRIV_SIZES)
         list->size[list->n++] = size;
 }
 
 /* Sorts, drops doubles, and keeps `room` sizes evenly spread over the list. */
-REDIST_API void redist_priv_thin_sizes(redist_priv_sizes *list, int room)
+REDIST_PRIV_COLD void redist_priv_thin_sizes(redist_priv_sizes *list, int room)
 {
     int k, kept = 0, n;
     qsort(list->size, (size_t)list->n, sizeof *list->size, redist_priv_compare_sizes);
@@ -4052,7 +4074,7 @@ REDIST_API void redist_priv_thin_sizes(redist_priv_sizes *list, int room)
 }
 
 /* Block sizes, ascending, at most `most`, between sizes a and b; no more than `room` of them. */
-REDIST_API void redist_priv_blocks_between(redist_priv_sizes *list, int64_t a, int64_t b, int64_t most, int room)
+REDIST_PRIV_COLD void redist_priv_blocks_between(redist_priv_sizes *list, int64_t a, int64_t b, int64_t most, int room)
 {
     const int64_t g = redist_priv_gcd(a, b), lcm = redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS);
     int64_t t;
@@ -4071,7 +4093,7 @@ REDIST_API void redist_priv_blocks_between(redist_priv_sizes *list, int64_t a, i
 }
 
 /* Adds to the ends and what was added since a->blocks was set. */
-REDIST_API void redist_priv_add_choice(redist_priv_route_axis *a, redist_axis x)
+REDIST_PRIV_COLD void redist_priv_add_choice(redist_priv_route_axis *a, redist_axis x)
 {
     int k, known = 0;
     for (k = 0; k < a->choices; k++)
@@ -4081,7 +4103,7 @@ REDIST_API void redist_priv_add_choice(redist_priv_route_axis *a, redist_axis x)
 }
 
 /* The block size of an axis as its view shows it. */
-REDIST_API int64_t redist_priv_seen_block(const redist_axis *x)
+REDIST_PRIV_COLD int64_t redist_priv_seen_block(const redist_axis *x)
 {
     if (x->kind == REDIST_PRIV_CYCLIC)
         return redist_priv_max(redist_priv_min(x->block / redist_priv_abs(x->step), x->count), 1);
@@ -4089,7 +4111,8 @@ REDIST_API int64_t redist_priv_seen_block(const redist_axis *x)
 }
 
 /* An axis that is the same before and after stays so all the way. */
-REDIST_API void redist_priv_choose_blocks(redist_priv_route_axis *a, const redist_axis *x, const redist_axis *y, int room)
+REDIST_PRIV_COLD void redist_priv_choose_blocks(redist_priv_route_axis *a, const redist_axis *x, const redist_axis *y,
+                                                int room)
 {
     const int64_t before = redist_priv_seen_block(x), after = redist_priv_seen_block(y);
     const int64_t block = redist_priv_ceil_div(x->count, redist_priv_min(x->procs, y->procs));
@@ -4110,7 +4133,7 @@ REDIST_API void redist_priv_choose_blocks(redist_priv_route_axis *a, const redis
 }
 
 /* The places of a grid along the axes on which the two ends of the route have different numbers of processes. */
-REDIST_API int64_t redist_priv_free_places(const redist_priv_route *route, const redist_layout *end)
+REDIST_PRIV_COLD int64_t redist_priv_free_places(const redist_priv_route *route, const redist_layout *end)
 {
     int64_t places = 1;
     int d;
@@ -4121,7 +4144,7 @@ REDIST_API int64_t redist_priv_free_places(const redist_priv_route *route, const
 }
 
 /* Counts of processes that fill `places` by twos: all small ones, divisors, powers of 2 and the square root. */
-REDIST_API void redist_priv_add_counts(redist_priv_sizes *list, int64_t places)
+REDIST_PRIV_COLD void redist_priv_add_counts(redist_priv_sizes *list, int64_t places)
 {
     int64_t t;
     for (t = 1; t <= places / t; t++)
@@ -4132,7 +4155,7 @@ REDIST_API void redist_priv_add_counts(redist_priv_sizes *list, int64_t places)
 }
 
 /* The counts from p to q, at most `room` of them, with the middle one of an odd number. */
-REDIST_API redist_priv_sizes redist_priv_counts_between(const redist_priv_sizes *counts, int p, int q, int room)
+REDIST_PRIV_COLD redist_priv_sizes redist_priv_counts_between(const redist_priv_sizes *counts, int p, int q, int room)
 {
     redist_priv_sizes between;
     int k;
@@ -4146,7 +4169,7 @@ REDIST_API redist_priv_sizes redist_priv_counts_between(const redist_priv_sizes 
 
 /* Over other processes than an end of the route: its blocks merged, so that each of its processes sends to one only,
    and the same blocks, where they are dealt out in turn. */
-REDIST_API void redist_priv_add_merged(redist_priv_route_axis *a, const redist_axis *end, int procs)
+REDIST_PRIV_COLD void redist_priv_add_merged(redist_priv_route_axis *a, const redist_axis *end, int procs)
 {
     const int64_t n = end->count, block = redist_priv_seen_block(end), merged = redist_priv_ceil_div(end->procs, procs);
     if (procs < end->procs)
@@ -4156,7 +4179,7 @@ REDIST_API void redist_priv_add_merged(redist_priv_route_axis *a, const redist_a
 }
 
 /* All counts when they are few, else those between the ends', where only the blocks of one end can be merged. */
-REDIST_API void redist_priv_choose_counts(redist_priv_route_axis *a, const redist_priv_sizes *counts, int room)
+REDIST_PRIV_COLD void redist_priv_choose_counts(redist_priv_route_axis *a, const redist_priv_sizes *counts, int room)
 {
     const redist_axis x = a->choice[0], y = a->choice[a->ends - 1];
     const int ways = 2 + !redist_priv_is_interval(&x) + !redist_priv_is_interval(&y);
@@ -4175,14 +4198,14 @@ REDIST_API void redist_priv_choose_counts(redist_priv_route_axis *a, const redis
 }
 
 /* Whether the most peers are found quickly both ways: the axes are short, or there is a formula. */
-REDIST_API int redist_priv_is_easy(const redist_axis *x, const redist_axis *y)
+REDIST_PRIV_COLD int redist_priv_is_easy(const redist_axis *x, const redist_axis *y)
 {
     return x->count <= REDIST_PRIV_CHOICES || redist_priv_has_superblock(x, y) ||
            (redist_priv_has_stretches(x, y) && redist_priv_has_stretches(y, x));
 }
 
 /* Between two choices that are no ends the way is open only where it is easy to tell its cost. */
-REDIST_API int redist_priv_survey(redist_priv_route_axis *a)
+REDIST_PRIV_COLD int redist_priv_survey(redist_priv_route_axis *a)
 {
     int i, j;
     for (i = 0; i < a->choices; i++) {
@@ -4202,7 +4225,7 @@ REDIST_API int redist_priv_survey(redist_priv_route_axis *a)
 
 /* How many choices an axis may have, its two ends among them, so that `axes` axes have no more than `most` combinations;
    with very many axes they do. */
-REDIST_API int redist_priv_room(int axes, int64_t most)
+REDIST_PRIV_COLD int redist_priv_room(int axes, int64_t most)
 {
     int room = REDIST_PRIV_CHOICES, k;
     int64_t all = most + 1;
@@ -4214,7 +4237,7 @@ REDIST_API int redist_priv_room(int axes, int64_t most)
     return room;
 }
 
-REDIST_API int redist_priv_survey_axes(redist_priv_route *route)
+REDIST_PRIV_COLD int redist_priv_survey_axes(redist_priv_route *route)
 {
     redist_priv_sizes counts;
     int d, axes = 0, code = REDIST_OK;
@@ -4234,7 +4257,7 @@ REDIST_API int redist_priv_survey_axes(redist_priv_route *route)
     return code;
 }
 
-REDIST_API int64_t redist_priv_stop_share(const redist_priv_route *route, const redist_priv_stop *stop)
+REDIST_PRIV_COLD int64_t redist_priv_stop_share(const redist_priv_route *route, const redist_priv_stop *stop)
 {
     int64_t share = 1;
     int d;
@@ -4244,7 +4267,7 @@ REDIST_API int64_t redist_priv_stop_share(const redist_priv_route *route, const 
 }
 
 /* The layout whose ranks, grid order and storage a stop takes over; NULL when its grid fits on neither. */
-REDIST_API const redist_layout *redist_priv_host(const redist_priv_route *route, const redist_priv_stop *stop)
+REDIST_PRIV_COLD const redist_layout *redist_priv_host(const redist_priv_route *route, const redist_priv_stop *stop)
 {
     int64_t places = 1;
     int d, as_from = 1, as_to = 1;
@@ -4260,7 +4283,7 @@ REDIST_API const redist_layout *redist_priv_host(const redist_priv_route *route,
 }
 
 /* Whether the data may stop there: every axis shows all that it stores, and no rank holds much more than before. */
-REDIST_API int redist_priv_may_stop(const redist_priv_route *route, const redist_priv_stop *stop)
+REDIST_PRIV_COLD int redist_priv_may_stop(const redist_priv_route *route, const redist_priv_stop *stop)
 {
     int d;
     for (d = 0; d < route->from->ndim; d++)
@@ -4270,7 +4293,7 @@ REDIST_API int redist_priv_may_stop(const redist_priv_route *route, const redist
 }
 
 /* A combination of what the axes may choose: ends and block sizes, or (counts) ends and other counts of processes. */
-REDIST_API redist_priv_stop redist_priv_combination(const redist_priv_route *route, int counts, int64_t k)
+REDIST_PRIV_COLD redist_priv_stop redist_priv_combination(const redist_priv_route *route, int counts, int64_t k)
 {
     redist_priv_stop stop;
     int d;
@@ -4287,7 +4310,7 @@ REDIST_API redist_priv_stop redist_priv_combination(const redist_priv_route *rou
 }
 
 /* Makes room among the stops from `first` on by asking for smaller shares, down to those of the ends. */
-REDIST_API void redist_priv_drop_stops(redist_priv_route *route, int first)
+REDIST_PRIV_COLD void redist_priv_drop_stops(redist_priv_route *route, int first)
 {
     const int64_t least = redist_priv_max(route->stop[REDIST_PRIV_STOP_FROM].share, route->stop[REDIST_PRIV_STOP_TO].share);
     int k, kept = route->stops;
@@ -4301,7 +4324,7 @@ REDIST_API void redist_priv_drop_stops(redist_priv_route *route, int first)
 }
 
 /* Lists what may be passed of such combinations: of block sizes all or none, of counts those with the least shares. */
-REDIST_API void redist_priv_list_combinations(redist_priv_route *route, int counts)
+REDIST_PRIV_COLD void redist_priv_list_combinations(redist_priv_route *route, int counts)
 {
     const int64_t most = counts ? REDIST_PRIV_GRIDS : REDIST_PRIV_STOPS;
     const int first = route->stops, end = first + REDIST_PRIV_STOPS;
@@ -4321,7 +4344,7 @@ REDIST_API void redist_priv_list_combinations(redist_priv_route *route, int coun
     }
 }
 
-REDIST_API void redist_priv_list_stops(redist_priv_route *route)
+REDIST_PRIV_COLD void redist_priv_list_stops(redist_priv_route *route)
 {
     int64_t most;
     int d, counts = 0;
@@ -4340,7 +4363,8 @@ REDIST_API void redist_priv_list_stops(redist_priv_route *route)
 }
 
 /* The cost of going from one stop to another; -1 when there is no way. */
-REDIST_API double redist_priv_road(const redist_priv_route *route, const redist_priv_stop *a, const redist_priv_stop *b)
+REDIST_PRIV_COLD double redist_priv_road(const redist_priv_route *route, const redist_priv_stop *a,
+                                         const redist_priv_stop *b)
 {
     int64_t there = 1, back = 1;
     int d;
@@ -4355,7 +4379,7 @@ REDIST_API double redist_priv_road(const redist_priv_route *route, const redist_
 }
 
 /* One more phase: whatever becomes cheaper by it, from stops that did in the last one. Returns whether anything did. */
-REDIST_API int redist_priv_one_phase(redist_priv_route *route, short *via)
+REDIST_PRIV_COLD int redist_priv_one_phase(redist_priv_route *route, short *via)
 {
     const short *last = route->phases > 0 ? route->via[route->phases - 1] : NULL;
     const double *before = route->cost_before;
@@ -4383,7 +4407,7 @@ REDIST_API int redist_priv_one_phase(redist_priv_route *route, short *via)
 }
 
 /* Finds the cheapest way with so many phases at most; a later phase counts only when it makes the way cheaper. */
-REDIST_API void redist_priv_find_way(redist_priv_route *route, int phases)
+REDIST_PRIV_COLD void redist_priv_find_way(redist_priv_route *route, int phases)
 {
     int k;
     for (k = 0; k < route->stops; k++)
@@ -4393,7 +4417,7 @@ REDIST_API void redist_priv_find_way(redist_priv_route *route, int phases)
             break;
 }
 
-REDIST_API redist_layout redist_priv_stop_layout(const redist_priv_route *route, const redist_priv_stop *stop)
+REDIST_PRIV_COLD redist_layout redist_priv_stop_layout(const redist_priv_route *route, const redist_priv_stop *stop)
 {
     redist_layout layout = *redist_priv_host(route, stop);
     int d;
@@ -4405,7 +4429,7 @@ REDIST_API redist_layout redist_priv_stop_layout(const redist_priv_route *route,
 }
 
 /* Writes the stops of the way in order, and returns how many they are. */
-REDIST_API int redist_priv_follow(const redist_priv_route *route, redist_layout *between)
+REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_layout *between)
 {
     int way[REDIST_PRIV_PHASES];
     int k, stop = REDIST_PRIV_STOP_TO, stops = 0;
@@ -4467,13 +4491,13 @@ typedef struct {
     int *column_of; /* by row, -1: none yet                                            */
 } redist_priv_assignment;
 
-REDIST_API int64_t redist_priv_worth(const redist_priv_assignment *a, int row, int column)
+REDIST_PRIV_COLD int64_t redist_priv_worth(const redist_priv_assignment *a, int row, int column)
 {
     return a->weight[(int64_t)row * a->columns + column] - a->price[column];
 }
 
 /* The column worth most to a row, a free one if possible; *second: what the others are worth at most, or 0. */
-REDIST_API int redist_priv_best_column(const redist_priv_assignment *a, int row, int64_t *second)
+REDIST_PRIV_COLD int redist_priv_best_column(const redist_priv_assignment *a, int row, int64_t *second)
 {
     int64_t worth, top = redist_priv_worth(a, row, 0);
     int c, best = 0;
@@ -4493,7 +4517,7 @@ REDIST_API int redist_priv_best_column(const redist_priv_assignment *a, int row,
 
 /* Gives a row its best column at a price that makes the second best as good; returns the row that must go, or -1. A row
    that would only take the column for the same price stays without. */
-REDIST_API int redist_priv_bid(redist_priv_assignment *a, int row)
+REDIST_PRIV_COLD int redist_priv_bid(redist_priv_assignment *a, int row)
 {
     int64_t second;
     int column = redist_priv_best_column(a, row, &second), displaced = a->row_of[column];
@@ -4510,7 +4534,8 @@ REDIST_API int redist_priv_bid(redist_priv_assignment *a, int row)
 
 /* Extends the ways to columns that are not settled by those through `row`; worth: that of its own column, plus the loss
    so far. Returns where in the order the nearest column is, a free one if possible. */
-REDIST_API int redist_priv_extend_ways(redist_priv_assignment *a, int row, int64_t worth, int64_t so_far, int settled)
+REDIST_PRIV_COLD int redist_priv_extend_ways(redist_priv_assignment *a, int row, int64_t worth, int64_t so_far,
+                                             int settled)
 {
     const int64_t *weight = a->weight + (int64_t)row * a->columns;
     int64_t loss, least = INT64_MAX;
@@ -4533,7 +4558,7 @@ REDIST_API int redist_priv_extend_ways(redist_priv_assignment *a, int row, int64
 }
 
 /* Hands columns on along the way that ends at a free column, back to the row that has none. */
-REDIST_API void redist_priv_hand_on(redist_priv_assignment *a, int row, int column)
+REDIST_PRIV_COLD void redist_priv_hand_on(redist_priv_assignment *a, int row, int column)
 {
     int next, at = -1;
     for (; at != row; column = next) {
@@ -4546,7 +4571,7 @@ REDIST_API void redist_priv_hand_on(redist_priv_assignment *a, int row, int colu
 
 /* Gives a column to a row that has none, along the way of least loss to a free column, found as Dijkstra does.
    (Jonker and Volgenant 1987, after Kuhn 1955.) */
-REDIST_API void redist_priv_augment(redist_priv_assignment *a, int row)
+REDIST_PRIV_COLD void redist_priv_augment(redist_priv_assignment *a, int row)
 {
     int64_t second, so_far = 0, own;
     int k, settled = 0, column = redist_priv_best_column(a, row, &second), at = row;
@@ -4572,7 +4597,7 @@ REDIST_API void redist_priv_augment(redist_priv_assignment *a, int row)
 }
 
 /* Bids first: most rows get a column cheaply. Then ways for the others. */
-REDIST_API void redist_priv_solve(redist_priv_assignment *a)
+REDIST_PRIV_COLD void redist_priv_solve(redist_priv_assignment *a)
 {
     int64_t bids = (int64_t)REDIST_PRIV_BIDS * a->rows;
     int row, bidder, c;
@@ -4591,7 +4616,7 @@ REDIST_API void redist_priv_solve(redist_priv_assignment *a)
 }
 
 /* column_of[rows] receives the assignment of the largest sum. */
-REDIST_API int redist_priv_assign(int rows, int columns, const int64_t *weight, int *column_of)
+REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *weight, int *column_of)
 {
     redist_priv_assignment a;
     const size_t n = (size_t)columns;
@@ -4614,7 +4639,7 @@ REDIST_API int redist_priv_assign(int rows, int columns, const int64_t *weight, 
 
 /* What the coordinates of two axes share: table[coordinate of to * from's processes + coordinate of from]. NULL when
    memory is exhausted. */
-REDIST_API int64_t *redist_priv_axis_table(const redist_axis *from, const redist_axis *to)
+REDIST_PRIV_COLD int64_t *redist_priv_axis_table(const redist_axis *from, const redist_axis *to)
 {
     const size_t bytes = (size_t)from->procs * (size_t)to->procs * sizeof(int64_t);
     int64_t k, *table = (int64_t *)REDIST_MALLOC(bytes);
@@ -4646,8 +4671,8 @@ typedef struct {
 } redist_priv_relabelling;
 
 /* Merges the ranks of both layouts. */
-REDIST_API void redist_priv_merge_ranks(redist_priv_relabelling *r, const redist_priv_lodger *here, int sources,
-                                        const redist_priv_lodger *there)
+REDIST_PRIV_COLD void redist_priv_merge_ranks(redist_priv_relabelling *r, const redist_priv_lodger *here, int sources,
+                                              const redist_priv_lodger *there)
 {
     int s = 0, t = 0, c;
     for (c = 0; s < sources || t < r->places; c++) {
@@ -4664,8 +4689,8 @@ REDIST_API void redist_priv_merge_ranks(redist_priv_relabelling *r, const redist
 }
 
 /* REDIST_ERR_MEMORY; free r->rank, whatever this returns. */
-REDIST_API int redist_priv_relabelling_of(const redist_layout *from, const redist_layout *to,
-                                          redist_priv_relabelling *r)
+REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const redist_layout *to,
+                                                redist_priv_relabelling *r)
 {
     const size_t sources = (size_t)redist_places(from), places = (size_t)redist_places(to);
     redist_priv_lodger *here = redist_priv_lodgers(from), *there = redist_priv_lodgers(to);
@@ -4688,7 +4713,7 @@ REDIST_API int redist_priv_relabelling_of(const redist_layout *from, const redis
 }
 
 /* The coordinate along axis d of every place, coord[places]. */
-REDIST_API void redist_priv_coords_along(const redist_layout *layout, int d, int *coord)
+REDIST_PRIV_COLD void redist_priv_coords_along(const redist_layout *layout, int d, int *coord)
 {
     int coords[REDIST_MAX_DIMS] = {0};
     int place, places = redist_places(layout);
@@ -4699,7 +4724,7 @@ REDIST_API void redist_priv_coords_along(const redist_layout *layout, int d, int
 }
 
 /* Multiplies what places share by what they share along axis d; volume[place of to * candidates + candidate]. */
-REDIST_API int redist_priv_multiply_axis(const redist_priv_relabelling *r, int d, int64_t *volume)
+REDIST_PRIV_COLD int redist_priv_multiply_axis(const redist_priv_relabelling *r, int d, int64_t *volume)
 {
     const redist_axis *from = &r->from->dim[d].axis, *to = &r->to->dim[d].axis;
     const int sources = redist_places(r->from);
@@ -4722,7 +4747,7 @@ REDIST_API int redist_priv_multiply_axis(const redist_priv_relabelling *r, int d
 }
 
 /* What each candidate already has of each place. NULL when memory is exhausted. */
-REDIST_API int64_t *redist_priv_volumes(const redist_priv_relabelling *r)
+REDIST_PRIV_COLD int64_t *redist_priv_volumes(const redist_priv_relabelling *r)
 {
     int64_t k, entries = (int64_t)r->places * r->candidates;
     int64_t *volume = (int64_t *)REDIST_MALLOC((size_t)entries * sizeof *volume);
@@ -4739,7 +4764,7 @@ REDIST_API int64_t *redist_priv_volumes(const redist_priv_relabelling *r)
 
 /* Makes staying on the rank as numbered count, but less than any element: elements count places + 1 each. Too many
    elements for that are left as they are. */
-REDIST_API void redist_priv_favour_numbered(const redist_priv_relabelling *r, int64_t *volume)
+REDIST_PRIV_COLD void redist_priv_favour_numbered(const redist_priv_relabelling *r, int64_t *volume)
 {
     const int64_t most = (REDIST_PRIV_MAX_ELEMENTS - 1) / (r->places + 1) - 1;
     const int64_t entries = (int64_t)r->places * r->candidates;
@@ -4757,7 +4782,8 @@ REDIST_API void redist_priv_favour_numbered(const redist_priv_relabelling *r, in
 }
 
 /* The sum over places of what their candidates have. */
-REDIST_API int64_t redist_priv_sum_of(const redist_priv_relabelling *r, const int64_t *volume, const int *candidate)
+REDIST_PRIV_COLD int64_t redist_priv_sum_of(const redist_priv_relabelling *r, const int64_t *volume,
+                                            const int *candidate)
 {
     int64_t sum = 0;
     int t;
@@ -4766,7 +4792,7 @@ REDIST_API int64_t redist_priv_sum_of(const redist_priv_relabelling *r, const in
     return sum;
 }
 
-REDIST_API int redist_priv_choose_exactly(redist_priv_relabelling *r)
+REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r)
 {
     int64_t *volume = redist_priv_volumes(r);
     int code = REDIST_ERR_MEMORY;
@@ -4781,7 +4807,7 @@ REDIST_API int redist_priv_choose_exactly(redist_priv_relabelling *r)
 }
 
 /* In order, each coordinate of `rows` takes the one of `columns` that it shares most with of those left. */
-REDIST_API int redist_priv_match_in_turn(const redist_axis *rows, const redist_axis *columns, int *column_of)
+REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_axis *rows, const redist_axis *columns, int *column_of)
 {
     char *taken = (char *)REDIST_MALLOC((size_t)columns->procs);
     redist_priv_partners p;
@@ -4803,7 +4829,7 @@ REDIST_API int redist_priv_match_in_turn(const redist_axis *rows, const redist_a
     return code;
 }
 
-REDIST_API int redist_priv_match_exactly(const redist_axis *rows, const redist_axis *columns, int *column_of)
+REDIST_PRIV_COLD int redist_priv_match_exactly(const redist_axis *rows, const redist_axis *columns, int *column_of)
 {
     int64_t *table = redist_priv_axis_table(columns, rows);
     int code = REDIST_ERR_MEMORY;
@@ -4815,7 +4841,7 @@ REDIST_API int redist_priv_match_exactly(const redist_axis *rows, const redist_a
 
 /* Matches the coordinates of two axes, the side with fewer choosing: match[to's processes] receives coordinates of
    `from`, or -1. */
-REDIST_API int redist_priv_match_axis(const redist_axis *from, const redist_axis *to, int *match)
+REDIST_PRIV_COLD int redist_priv_match_axis(const redist_axis *from, const redist_axis *to, int *match)
 {
     const int few = from->procs < to->procs;
     const redist_axis *rows = few ? from : to, *columns = few ? to : from;
@@ -4835,7 +4861,7 @@ REDIST_API int redist_priv_match_axis(const redist_axis *from, const redist_axis
 }
 
 /* Gives the places without a candidate their own, where it is left, and then any that is left. taken[candidates]. */
-REDIST_API void redist_priv_choose_rest(redist_priv_relabelling *r, char *taken)
+REDIST_PRIV_COLD void redist_priv_choose_rest(redist_priv_relabelling *r, char *taken)
 {
     int t, c = 0;
     for (t = 0; t < r->places; t++)
@@ -4854,7 +4880,7 @@ REDIST_API void redist_priv_choose_rest(redist_priv_relabelling *r, char *taken)
 
 /* Sends each place whose coordinates all have a match to the rank of the matching place of the same copy, if there is
    one. match[d][coordinate of to]. */
-REDIST_API void redist_priv_choose_matches(redist_priv_relabelling *r, int *const *match, char *taken)
+REDIST_PRIV_COLD void redist_priv_choose_matches(redist_priv_relabelling *r, int *const *match, char *taken)
 {
     const int sources = redist_priv_grid_places(r->from), grid = redist_priv_grid_places(r->to);
     int coords[REDIST_MAX_DIMS] = {0};
@@ -4873,7 +4899,7 @@ REDIST_API void redist_priv_choose_matches(redist_priv_relabelling *r, int *cons
 }
 
 /* What stays when the places live on these candidates; -1 when memory is exhausted. */
-REDIST_API int64_t redist_priv_kept_on(const redist_priv_relabelling *r, const int *candidate)
+REDIST_PRIV_COLD int64_t redist_priv_kept_on(const redist_priv_relabelling *r, const int *candidate)
 {
     int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
     int64_t kept = 0, shared;
@@ -4892,7 +4918,7 @@ REDIST_API int64_t redist_priv_kept_on(const redist_priv_relabelling *r, const i
 }
 
 /* What two places share is a product over axes, and so is what stays when every axis is matched for itself. */
-REDIST_API int redist_priv_choose_by_axes(redist_priv_relabelling *r)
+REDIST_PRIV_COLD int redist_priv_choose_by_axes(redist_priv_relabelling *r)
 {
     int *match[REDIST_MAX_DIMS] = {NULL};
     char *taken = (char *)REDIST_MALLOC((size_t)r->candidates);
@@ -4939,15 +4965,15 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
 }
 
 /* Whether a time is a number >= 0, and finite. */
-REDIST_API int redist_priv_is_time(double seconds) { return seconds >= 0 && seconds <= DBL_MAX; }
+REDIST_PRIV_COLD int redist_priv_is_time(double seconds) { return seconds >= 0 && seconds <= DBL_MAX; }
 
-REDIST_API double redist_priv_gain(double saving, double cost, int64_t repetitions)
+REDIST_PRIV_COLD double redist_priv_gain(double saving, double cost, int64_t repetitions)
 {
     return (double)repetitions * saving - cost;
 }
 
 /* The fewest repetitions that gain anything, in the arithmetic of redist_priv_gain; -1 when none up to 2^53 does. */
-REDIST_API int64_t redist_priv_break_even(double saving, double cost)
+REDIST_PRIV_COLD int64_t redist_priv_break_even(double saving, double cost)
 {
     const int64_t most = INT64_C(1) << 53;
     int64_t k;
@@ -4984,7 +5010,7 @@ typedef struct {
 } redist_priv_writer;
 
 /* Writes a short piece. */
-REDIST_API void redist_priv_put(redist_priv_writer *w, const char *format, ...)
+REDIST_PRIV_COLD void redist_priv_put(redist_priv_writer *w, const char *format, ...)
 {
     char piece[128];
     va_list values;
@@ -5001,7 +5027,7 @@ REDIST_API void redist_priv_put(redist_priv_writer *w, const char *format, ...)
         }
 }
 
-REDIST_API void redist_priv_put_kind(redist_priv_writer *w, const redist_axis *x)
+REDIST_PRIV_COLD void redist_priv_put_kind(redist_priv_writer *w, const redist_axis *x)
 {
     int k;
     if (x->kind == REDIST_PRIV_BALANCED)
@@ -5019,7 +5045,7 @@ REDIST_API void redist_priv_put_kind(redist_priv_writer *w, const redist_axis *x
         redist_priv_put(w, "cyclic(%" PRId64 ")@%d", x->block, x->procs);
 }
 
-REDIST_API void redist_priv_put_axis(redist_priv_writer *w, const redist_priv_dimension *dim)
+REDIST_PRIV_COLD void redist_priv_put_axis(redist_priv_writer *w, const redist_priv_dimension *dim)
 {
     const redist_axis *x = &dim->axis;
     redist_priv_put_kind(w, x);
@@ -5037,7 +5063,7 @@ REDIST_API void redist_priv_put_axis(redist_priv_writer *w, const redist_priv_di
         redist_priv_put(w, " extent(%" PRId64 ")", dim->allocated);
 }
 
-REDIST_API void redist_priv_put_layout(redist_priv_writer *w, const redist_layout *layout)
+REDIST_PRIV_COLD void redist_priv_put_layout(redist_priv_writer *w, const redist_layout *layout)
 {
     int d, permuted = 0;
     for (d = 0; d < layout->ndim; d++)
@@ -5114,12 +5140,12 @@ typedef struct {
     void (*read)(redist_priv_reader *r);
 } redist_priv_clause;
 
-REDIST_API int redist_priv_is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-REDIST_API int redist_priv_is_digit(char c) { return c >= '0' && c <= '9'; }
-REDIST_API char redist_priv_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+REDIST_PRIV_COLD int redist_priv_is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+REDIST_PRIV_COLD int redist_priv_is_digit(char c) { return c >= '0' && c <= '9'; }
+REDIST_PRIV_COLD char redist_priv_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
 /* Records a mistake, if it is the first. */
-REDIST_API void redist_priv_refuse(redist_priv_reader *r, const char *at, const char *format, ...)
+REDIST_PRIV_COLD void redist_priv_refuse(redist_priv_reader *r, const char *at, const char *format, ...)
 {
     va_list values;
     int used = 0;
@@ -5135,7 +5161,7 @@ REDIST_API void redist_priv_refuse(redist_priv_reader *r, const char *at, const 
 }
 
 /* What stands in the text, as a message shows it. */
-REDIST_API void redist_priv_quote(const char *at, char *quote, size_t size)
+REDIST_PRIV_COLD void redist_priv_quote(const char *at, char *quote, size_t size)
 {
     int n = 0;
     while (n < 24 && (redist_priv_is_letter(at[n]) || redist_priv_is_digit(at[n]) || at[n] == '-'))
@@ -5148,13 +5174,13 @@ REDIST_API void redist_priv_quote(const char *at, char *quote, size_t size)
         snprintf(quote, size, "'%.*s'", n == 0 ? 1 : n, at);
 }
 
-REDIST_API void redist_priv_skip(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_skip(redist_priv_reader *r)
 {
     while (*r->at == ' ' || (*r->at >= '\t' && *r->at <= '\r'))
         r->at++;
 }
 
-REDIST_API void redist_priv_unexpected(redist_priv_reader *r, const char *expected)
+REDIST_PRIV_COLD void redist_priv_unexpected(redist_priv_reader *r, const char *expected)
 {
     char found[32];
     redist_priv_skip(r);
@@ -5163,7 +5189,7 @@ REDIST_API void redist_priv_unexpected(redist_priv_reader *r, const char *expect
 }
 
 /* Reads a word or a sign if it comes next. */
-REDIST_API int redist_priv_accept(redist_priv_reader *r, const char *word)
+REDIST_PRIV_COLD int redist_priv_accept(redist_priv_reader *r, const char *word)
 {
     size_t n = strlen(word), k;
     redist_priv_skip(r);
@@ -5176,7 +5202,7 @@ REDIST_API int redist_priv_accept(redist_priv_reader *r, const char *word)
     return 1;
 }
 
-REDIST_API void redist_priv_expect(redist_priv_reader *r, const char *word, const char *and_then)
+REDIST_PRIV_COLD void redist_priv_expect(redist_priv_reader *r, const char *word, const char *and_then)
 {
     char expected[80];
     snprintf(expected, sizeof expected, "'%s'%s", word, and_then);
@@ -5185,7 +5211,7 @@ REDIST_API void redist_priv_expect(redist_priv_reader *r, const char *word, cons
 }
 
 /* Reads -most - 1 <= number <= most, most being INT_MAX or INT64_MAX. 0 after a mistake. */
-REDIST_API int64_t redist_priv_read_number(redist_priv_reader *r, const char *what, int64_t most)
+REDIST_PRIV_COLD int64_t redist_priv_read_number(redist_priv_reader *r, const char *what, int64_t most)
 {
     const char *begin, *at;
     char number[32];
@@ -5210,18 +5236,18 @@ REDIST_API int64_t redist_priv_read_number(redist_priv_reader *r, const char *wh
     return *begin == '-' ? value : -value;
 }
 
-REDIST_API int redist_priv_read_int(redist_priv_reader *r, const char *what)
+REDIST_PRIV_COLD int redist_priv_read_int(redist_priv_reader *r, const char *what)
 {
     return (int)redist_priv_read_number(r, what, INT_MAX);
 }
 
-REDIST_API int64_t redist_priv_read_int64(redist_priv_reader *r, const char *what)
+REDIST_PRIV_COLD int64_t redist_priv_read_int64(redist_priv_reader *r, const char *what)
 {
     return redist_priv_read_number(r, what, INT64_MAX);
 }
 
 /* Reads numbers with commas between them into storage, as ints or as int64_ts; returns the last one. */
-REDIST_API int64_t redist_priv_read_list(redist_priv_reader *r, const char *what, int64_t most)
+REDIST_PRIV_COLD int64_t redist_priv_read_list(redist_priv_reader *r, const char *what, int64_t most)
 {
     size_t bytes = most == INT_MAX ? sizeof(int) : sizeof(int64_t);
     int64_t value;
@@ -5240,7 +5266,7 @@ REDIST_API int64_t redist_priv_read_list(redist_priv_reader *r, const char *what
 }
 
 /* Reads one of the clauses if it comes next; the table ends with a NULL word. */
-REDIST_API int redist_priv_read_clause(redist_priv_reader *r, const redist_priv_clause *clause)
+REDIST_PRIV_COLD int redist_priv_read_clause(redist_priv_reader *r, const redist_priv_clause *clause)
 {
     while (clause->word != NULL && !redist_priv_accept(r, clause->word))
         clause++;
@@ -5254,7 +5280,8 @@ REDIST_API int redist_priv_read_clause(redist_priv_reader *r, const redist_priv_
     return 1;
 }
 
-REDIST_API void redist_priv_expect_clause(redist_priv_reader *r, const redist_priv_clause *clause, const char *expected)
+REDIST_PRIV_COLD void redist_priv_expect_clause(redist_priv_reader *r, const redist_priv_clause *clause,
+                                                const char *expected)
 {
     char text[160];
     size_t used = (size_t)snprintf(text, sizeof text, "%s", expected);
@@ -5266,23 +5293,23 @@ REDIST_API void redist_priv_expect_clause(redist_priv_reader *r, const redist_pr
 
 /* Axes. */
 
-REDIST_API redist_axis *redist_priv_axis_read(redist_priv_reader *r) { return &r->said.dim[r->dim].axis; }
+REDIST_PRIV_COLD redist_axis *redist_priv_axis_read(redist_priv_reader *r) { return &r->said.dim[r->dim].axis; }
 
-REDIST_API void redist_priv_read_procs(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_read_procs(redist_priv_reader *r)
 {
     redist_priv_expect(r, "@", " and the number of processes");
     redist_priv_axis_read(r)->procs = redist_priv_read_int(r, "the number of processes");
 }
 
-REDIST_API void redist_priv_read_whole(redist_priv_reader *r) { r->even = 1; }
+REDIST_PRIV_COLD void redist_priv_read_whole(redist_priv_reader *r) { r->even = 1; }
 
-REDIST_API void redist_priv_read_block(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_read_block(redist_priv_reader *r)
 {
     r->even = 1;
     redist_priv_read_procs(r);
 }
 
-REDIST_API void redist_priv_read_cyclic(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_read_cyclic(redist_priv_reader *r)
 {
     if (redist_priv_accept(r, "(")) {
         redist_priv_axis_read(r)->block = redist_priv_read_int64(r, "the size of a block");
@@ -5291,13 +5318,13 @@ REDIST_API void redist_priv_read_cyclic(redist_priv_reader *r)
     redist_priv_read_procs(r);
 }
 
-REDIST_API void redist_priv_read_balanced(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_read_balanced(redist_priv_reader *r)
 {
     redist_priv_axis_read(r)->kind = REDIST_PRIV_BALANCED;
     redist_priv_read_procs(r);
 }
 
-REDIST_API void redist_priv_read_cuts(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_read_cuts(redist_priv_reader *r)
 {
     redist_axis *x = redist_priv_axis_read(r);
     size_t begin = r->used;
@@ -5311,7 +5338,7 @@ REDIST_API void redist_priv_read_cuts(redist_priv_reader *r)
     x->cuts = r->used <= r->room ? (const int64_t *)(const void *)(r->storage + begin) : NULL;
 }
 
-REDIST_API const redist_priv_clause *redist_priv_kinds(void)
+REDIST_PRIV_COLD const redist_priv_clause *redist_priv_kinds(void)
 {
     static const redist_priv_clause kinds[] = {
         {"*", 0, redist_priv_read_whole},
@@ -5324,12 +5351,12 @@ REDIST_API const redist_priv_clause *redist_priv_kinds(void)
     return kinds;
 }
 
-REDIST_API void redist_priv_read_first(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_read_first(redist_priv_reader *r)
 {
     redist_priv_axis_read(r)->first = redist_priv_read_int(r, "the coordinate of block 0");
 }
 
-REDIST_API void redist_priv_read_section(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_read_section(redist_priv_reader *r)
 {
     redist_axis *x = redist_priv_axis_read(r);
     const char *count_at;
@@ -5349,7 +5376,7 @@ REDIST_API void redist_priv_read_section(redist_priv_reader *r)
     redist_priv_expect(r, "]", "");
 }
 
-REDIST_API void redist_priv_read_halo(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_read_halo(redist_priv_reader *r)
 {
     redist_priv_dimension *dim = &r->said.dim[r->dim];
     redist_priv_expect(r, "(", " and the width of a halo");
@@ -5359,14 +5386,14 @@ REDIST_API void redist_priv_read_halo(redist_priv_reader *r)
     redist_priv_expect(r, ")", "");
 }
 
-REDIST_API void redist_priv_read_extent(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_read_extent(redist_priv_reader *r)
 {
     redist_priv_expect(r, "(", " and the allocated extent");
     r->said.dim[r->dim].allocated = redist_priv_read_int64(r, "the allocated extent");
     redist_priv_expect(r, ")", "");
 }
 
-REDIST_API const redist_priv_clause *redist_priv_suffixes(void)
+REDIST_PRIV_COLD const redist_priv_clause *redist_priv_suffixes(void)
 {
     static const redist_priv_clause suffixes[] = {
         {"from", 1, redist_priv_read_first},
@@ -5378,7 +5405,7 @@ REDIST_API const redist_priv_clause *redist_priv_suffixes(void)
     return suffixes;
 }
 
-REDIST_API void redist_priv_read_extents(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_read_extents(redist_priv_reader *r)
 {
     do {
         redist_priv_skip(r);
@@ -5392,7 +5419,7 @@ REDIST_API void redist_priv_read_extents(redist_priv_reader *r)
 }
 
 /* Reads axis r->dim and makes what was said of it an axis. */
-REDIST_API void redist_priv_read_axis(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_read_axis(redist_priv_reader *r)
 {
     redist_axis *x = redist_priv_axis_read(r);
     const char *begin;
@@ -5414,7 +5441,7 @@ REDIST_API void redist_priv_read_axis(redist_priv_reader *r)
         x->block = redist_block(x->extent, x->procs).block;
 }
 
-REDIST_API void redist_priv_read_axes(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_read_axes(redist_priv_reader *r)
 {
     char expected[64];
     for (r->dim = 0; r->dim < r->said.ndim && r->code == REDIST_OK; r->dim++) {
@@ -5427,7 +5454,7 @@ REDIST_API void redist_priv_read_axes(redist_priv_reader *r)
 
 /* Options. */
 
-REDIST_API void redist_priv_read_stored(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_read_stored(redist_priv_reader *r)
 {
     int d;
     redist_priv_expect(r, "(", " and the array's own axes");
@@ -5439,14 +5466,14 @@ REDIST_API void redist_priv_read_stored(redist_priv_reader *r)
     redist_priv_expect(r, ")", "");
 }
 
-REDIST_API void redist_priv_read_transposed(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_read_transposed(redist_priv_reader *r)
 {
     int d;
     for (d = 0; d < r->said.ndim; d++)
         r->said.dim[d].stored = r->said.ndim - 1 - d;
 }
 
-REDIST_API redist_order redist_priv_read_order(redist_priv_reader *r)
+REDIST_PRIV_COLD redist_order redist_priv_read_order(redist_priv_reader *r)
 {
     if (redist_priv_accept(r, "column-major"))
         return REDIST_COLUMN_MAJOR;
@@ -5455,17 +5482,20 @@ REDIST_API redist_order redist_priv_read_order(redist_priv_reader *r)
     return REDIST_ROW_MAJOR;
 }
 
-REDIST_API void redist_priv_read_grid(redist_priv_reader *r) { r->said.grid_order = redist_priv_read_order(r); }
-REDIST_API void redist_priv_read_memory(redist_priv_reader *r) { r->said.memory_order = redist_priv_read_order(r); }
+REDIST_PRIV_COLD void redist_priv_read_grid(redist_priv_reader *r) { r->said.grid_order = redist_priv_read_order(r); }
+REDIST_PRIV_COLD void redist_priv_read_memory(redist_priv_reader *r)
+{
+    r->said.memory_order = redist_priv_read_order(r);
+}
 
-REDIST_API void redist_priv_read_from(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_read_from(redist_priv_reader *r)
 {
     redist_priv_expect(r, "rank", " and the first rank");
     r->said.first_rank = redist_priv_read_int(r, "the first rank");
 }
 
 /* Cuts come before: storage is aligned for ints. */
-REDIST_API void redist_priv_read_ranks(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_read_ranks(redist_priv_reader *r)
 {
     size_t begin = r->used;
     redist_priv_skip(r);
@@ -5474,12 +5504,12 @@ REDIST_API void redist_priv_read_ranks(redist_priv_reader *r)
     r->said.ranks = r->used <= r->room ? (const int *)(const void *)(r->storage + begin) : NULL;
 }
 
-REDIST_API void redist_priv_read_copies(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_read_copies(redist_priv_reader *r)
 {
     r->said.copies = redist_priv_read_int(r, "the number of copies");
 }
 
-REDIST_API const redist_priv_clause *redist_priv_options_of_text(void)
+REDIST_PRIV_COLD const redist_priv_clause *redist_priv_options_of_text(void)
 {
     static const redist_priv_clause options[] = {
         {"axes", 1, redist_priv_read_stored},
@@ -5494,7 +5524,7 @@ REDIST_API const redist_priv_clause *redist_priv_options_of_text(void)
     return options;
 }
 
-REDIST_API void redist_priv_read_layout(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_read_layout(redist_priv_reader *r)
 {
     redist_priv_read_extents(r);
     redist_priv_read_axes(r);
@@ -5511,7 +5541,7 @@ REDIST_API void redist_priv_read_layout(redist_priv_reader *r)
 }
 
 /* Makes what was said a layout, by the builders, which find what is wrong with the numbers. */
-REDIST_API redist_layout redist_priv_build(const redist_layout *said)
+REDIST_PRIV_COLD redist_layout redist_priv_build(const redist_layout *said)
 {
     redist_axis axes[REDIST_MAX_DIMS], own[REDIST_MAX_DIMS];
     int stored[REDIST_MAX_DIMS];
@@ -5540,14 +5570,14 @@ REDIST_API redist_layout redist_priv_build(const redist_layout *said)
 }
 
 /* Tells a mistake that has no column. */
-REDIST_API void redist_priv_refuse_all(redist_priv_reader *r, int code, const char *sentence, size_t value)
+REDIST_PRIV_COLD void redist_priv_refuse_all(redist_priv_reader *r, int code, const char *sentence, size_t value)
 {
     r->code = code;
     if (r->message_size > 0)
         snprintf(r->message, r->message_size, sentence, (uint64_t)value);
 }
 
-REDIST_API void redist_priv_check_reader(redist_priv_reader *r, const redist_layout *layout, const void *storage)
+REDIST_PRIV_COLD void redist_priv_check_reader(redist_priv_reader *r, const redist_layout *layout, const void *storage)
 {
     if (r->text == NULL || layout == NULL)
         redist_priv_refuse_all(r, REDIST_ERR_ARGUMENT, "the text or the layout is NULL", 0);

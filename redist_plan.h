@@ -194,14 +194,14 @@ REDIST_API int redist_arena_free(redist_arena **arena);
 
 enum { REDIST_PRIV_TRIES = 20 }; /* tests before the processor is given away */
 
-REDIST_API void redist_priv_be_polite(int *tries)
+REDIST_PRIV void redist_priv_be_polite(int *tries)
 {
     if (++*tries > REDIST_PRIV_TRIES)
         REDIST_YIELD();
 }
 
 /* MPI_Wait that yields. */
-REDIST_API int redist_priv_await(MPI_Request *request)
+REDIST_PRIV int redist_priv_await(MPI_Request *request)
 {
     int done = 0, tries = 0, code = MPI_SUCCESS;
     while (code == MPI_SUCCESS && !done) {
@@ -211,7 +211,7 @@ REDIST_API int redist_priv_await(MPI_Request *request)
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-REDIST_API int redist_priv_reduce(MPI_Comm comm, const int64_t *mine, int64_t *all, int n, MPI_Op op)
+REDIST_PRIV int redist_priv_reduce(MPI_Comm comm, const int64_t *mine, int64_t *all, int n, MPI_Op op)
 {
     MPI_Request request;
     if (MPI_Iallreduce(mine, all, n, MPI_INT64_T, op, comm, &request) != MPI_SUCCESS)
@@ -219,7 +219,7 @@ REDIST_API int redist_priv_reduce(MPI_Comm comm, const int64_t *mine, int64_t *a
     return redist_priv_await(&request);
 }
 
-REDIST_API int redist_priv_broadcast(MPI_Comm comm, void *data, size_t bytes, int root)
+REDIST_PRIV int redist_priv_broadcast(MPI_Comm comm, void *data, size_t bytes, int root)
 {
     MPI_Request request;
     if (MPI_Ibcast(data, (int)bytes, MPI_BYTE, root, comm, &request) != MPI_SUCCESS)
@@ -236,7 +236,7 @@ typedef struct {
 } redist_priv_verdict;
 
 /* Records the first failure of this rank. */
-REDIST_API void redist_priv_fail(redist_priv_verdict *v, int code, const char *format, ...)
+REDIST_PRIV_COLD void redist_priv_fail(redist_priv_verdict *v, int code, const char *format, ...)
 {
     va_list args;
     if (v->code != REDIST_OK || code == REDIST_OK)
@@ -249,7 +249,7 @@ REDIST_API void redist_priv_fail(redist_priv_verdict *v, int code, const char *f
 
 /* Makes the verdict of the lowest failing rank everybody's, and takes the maxima of values[n], n <= 7, over ranks.
    Collective. Returns the code of the verdict. */
-REDIST_API int redist_priv_agree(MPI_Comm comm, redist_priv_verdict *v, int64_t *values, int n)
+REDIST_PRIV_COLD int redist_priv_agree(MPI_Comm comm, redist_priv_verdict *v, int64_t *values, int n)
 {
     int64_t mine[8] = {0}, all[8] = {0};
     int rank, size;
@@ -409,18 +409,18 @@ struct redist_plan {
     double seconds[REDIST_PRIV_METHODS]; /* REDIST_MEASURE: of one execution on the slowest rank; 0: not tried */
 };
 
-REDIST_API const redist_layout *redist_priv_layout(const redist_plan *p, int side)
+REDIST_PRIV const redist_layout *redist_priv_layout(const redist_plan *p, int side)
 {
     return side == REDIST_PRIV_FROM ? &p->from : &p->to;
 }
 
-REDIST_API const char *redist_priv_side_name(int side) { return side == REDIST_PRIV_FROM ? "source" : "destination"; }
+REDIST_PRIV const char *redist_priv_side_name(int side) { return side == REDIST_PRIV_FROM ? "source" : "destination"; }
 
 /* NULL for a method that does not exist, REDIST_AUTO included. */
-REDIST_API const redist_priv_transport *redist_priv_transport_of(int method);
+REDIST_PRIV const redist_priv_transport *redist_priv_transport_of(int method);
 
 /* Begins an execution, whose arrays are known. */
-REDIST_API int redist_priv_begin(redist_plan *p)
+REDIST_PRIV int redist_priv_begin(redist_plan *p)
 {
     p->active = 1;
     p->began = MPI_Wtime();
@@ -429,7 +429,7 @@ REDIST_API int redist_priv_begin(redist_plan *p)
 
 /* ------------------------------------------------------------------------------------ checking arguments (private) */
 
-REDIST_API uint64_t redist_priv_hash(uint64_t hash, const void *data, size_t bytes)
+REDIST_PRIV_COLD uint64_t redist_priv_hash(uint64_t hash, const void *data, size_t bytes)
 {
     const unsigned char *byte = (const unsigned char *)data;
     size_t k;
@@ -456,7 +456,7 @@ typedef struct {
     redist_priv_word word[REDIST_PRIV_WORDS];
 } redist_priv_words;
 
-REDIST_API void redist_priv_say(redist_priv_words *w, const char *what, int64_t value)
+REDIST_PRIV_COLD void redist_priv_say(redist_priv_words *w, const char *what, int64_t value)
 {
     w->word[w->n].value = value;
     w->word[w->n].what = what;
@@ -464,7 +464,7 @@ REDIST_API void redist_priv_say(redist_priv_words *w, const char *what, int64_t 
     w->word[w->n++].axis = w->axis;
 }
 
-REDIST_API void redist_priv_say_axis(redist_priv_words *w, const redist_priv_dimension *dim)
+REDIST_PRIV_COLD void redist_priv_say_axis(redist_priv_words *w, const redist_priv_dimension *dim)
 {
     const redist_axis *x = &dim->axis;
     const uint64_t cuts =
@@ -483,7 +483,7 @@ REDIST_API void redist_priv_say_axis(redist_priv_words *w, const redist_priv_dim
     redist_priv_say(w, "high halo", dim->high);
 }
 
-REDIST_API void redist_priv_say_layout(redist_priv_words *w, int side, const redist_layout *layout)
+REDIST_PRIV_COLD void redist_priv_say_layout(redist_priv_words *w, int side, const redist_layout *layout)
 {
     const uint64_t ranks =
         layout->ranks == NULL ? 0 : redist_priv_hash(1, layout->ranks, (size_t)redist_places(layout) * sizeof(int));
@@ -499,7 +499,7 @@ REDIST_API void redist_priv_say_layout(redist_priv_words *w, int side, const red
         redist_priv_say_axis(w, &layout->dim[w->axis]);
 }
 
-REDIST_API void redist_priv_say_plan(redist_priv_words *w, const redist_plan *p)
+REDIST_PRIV_COLD void redist_priv_say_plan(redist_priv_words *w, const redist_plan *p)
 {
     const double costs[2] = {p->options.cost.per_message + 0.0, p->options.cost.per_byte + 0.0}; /* no -0 */
     memset(w, 0, sizeof *w);
@@ -518,7 +518,7 @@ REDIST_API void redist_priv_say_plan(redist_priv_words *w, const redist_plan *p)
 }
 
 /* A number below 2^62 that differs, in all likelihood, when any word does. */
-REDIST_API int64_t redist_priv_digest(const redist_priv_words *w)
+REDIST_PRIV_COLD int64_t redist_priv_digest(const redist_priv_words *w)
 {
     uint64_t hash = UINT64_C(14695981039346656037);
     int k;
@@ -528,7 +528,7 @@ REDIST_API int64_t redist_priv_digest(const redist_priv_words *w)
 }
 
 /* Says how this rank's words differ from rank 0's. Collective. */
-REDIST_API void redist_priv_blame_words(redist_plan *p, redist_priv_words *mine, redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_blame_words(redist_plan *p, redist_priv_words *mine, redist_priv_verdict *v)
 {
     int64_t first[REDIST_PRIV_WORDS + 1] = {0};
     int k;
@@ -553,7 +553,7 @@ REDIST_API void redist_priv_blame_words(redist_plan *p, redist_priv_words *mine,
 }
 
 /* Agrees that all ranks passed the same. Collective; no rank has failed before. */
-REDIST_API int redist_priv_check_same(redist_plan *p, redist_priv_verdict *v)
+REDIST_PRIV_COLD int redist_priv_check_same(redist_plan *p, redist_priv_verdict *v)
 {
     redist_priv_words words;
     int64_t bounds[2] = {0, 0};
@@ -567,7 +567,7 @@ REDIST_API int redist_priv_check_same(redist_plan *p, redist_priv_verdict *v)
     return v->code;
 }
 
-REDIST_API void redist_priv_check_layout(const redist_plan *p, int side, redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int side, redist_priv_verdict *v)
 {
     const redist_layout *layout = redist_priv_layout(p, side);
     const char *name = redist_priv_side_name(side);
@@ -590,7 +590,7 @@ REDIST_API void redist_priv_check_layout(const redist_plan *p, int side, redist_
     }
 }
 
-REDIST_API void redist_priv_check_shapes(const redist_plan *p, redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_check_shapes(const redist_plan *p, redist_priv_verdict *v)
 {
     int d;
     if (v->code != REDIST_OK)
@@ -605,7 +605,7 @@ REDIST_API void redist_priv_check_shapes(const redist_plan *p, redist_priv_verdi
                              p->from.dim[d].axis.count, p->to.dim[d].axis.count);
 }
 
-REDIST_API void redist_priv_check_element(redist_plan *p, redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_check_element(redist_plan *p, redist_priv_verdict *v)
 {
     MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
     int size = 0;
@@ -624,7 +624,7 @@ REDIST_API void redist_priv_check_element(redist_plan *p, redist_priv_verdict *v
     p->element_bytes = size;
 }
 
-REDIST_API void redist_priv_check_options(redist_plan *p, redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_verdict *v)
 {
     const redist_options *o = &p->options;
     if ((int)o->method != REDIST_AUTO && redist_priv_transport_of((int)o->method) == NULL)
@@ -647,7 +647,7 @@ REDIST_API void redist_priv_check_options(redist_plan *p, redist_priv_verdict *v
 }
 
 /* Bytes of everything this rank can hold must be countable. */
-REDIST_API void redist_priv_check_bytes(const redist_plan *p, redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_check_bytes(const redist_plan *p, redist_priv_verdict *v)
 {
     const int64_t limit = INT64_MAX / 4 / redist_priv_max(p->element_bytes, 1) / p->arrays;
     int side, coords[REDIST_MAX_DIMS] = {0};
@@ -662,7 +662,7 @@ REDIST_API void redist_priv_check_bytes(const redist_plan *p, redist_priv_verdic
 /* ------------------------------------------------------------------------------------------------- peers (private) */
 
 /* The message of a peer, with this side's storage filled in. */
-REDIST_API redist_priv_message redist_priv_peer_message(const redist_plan *p, int own, int64_t message)
+REDIST_PRIV redist_priv_message redist_priv_peer_message(const redist_plan *p, int own, int64_t message)
 {
     redist_priv_message m = redist_priv_message_of(&p->side[own].neighbours, message, &p->from);
     redist_priv_store(&m, own, &p->side[own].storage);
@@ -670,7 +670,7 @@ REDIST_API redist_priv_message redist_priv_peer_message(const redist_plan *p, in
 }
 
 /* Where a message begins in the array when it is contiguous there, in elements; -1 when it is not. */
-REDIST_API int64_t redist_priv_contiguous(const redist_priv_message *m, int side)
+REDIST_PRIV int64_t redist_priv_contiguous(const redist_priv_message *m, int side)
 {
     redist_priv_box box;
     int64_t begin = m->origin[side];
@@ -690,26 +690,26 @@ REDIST_API int64_t redist_priv_contiguous(const redist_priv_message *m, int side
     return box.loops == 0 ? begin : -1;
 }
 
-REDIST_API int redist_priv_compare_turns(const void *a, const void *b)
+REDIST_PRIV int redist_priv_compare_turns(const void *a, const void *b)
 {
     return redist_priv_compare_ints(&((const redist_priv_peer *)a)->turn, &((const redist_priv_peer *)b)->turn);
 }
 
 /* The message that this rank keeps: the same product of runs, stored on both sides. */
-REDIST_API void redist_priv_keep(redist_plan *p, int64_t message)
+REDIST_PRIV void redist_priv_keep(redist_plan *p, int64_t message)
 {
     p->kept = redist_priv_peer_message(p, REDIST_PRIV_FROM, message);
     redist_priv_store(&p->kept, REDIST_PRIV_TO, &p->side[REDIST_PRIV_TO].storage);
 }
 
 /* How far ahead a receiver, or how far behind a sender is in the circle of ranks. */
-REDIST_API int redist_priv_ranks_apart(const redist_plan *p, int own, int rank)
+REDIST_PRIV int redist_priv_ranks_apart(const redist_plan *p, int own, int rank)
 {
     return ((own == REDIST_PRIV_FROM ? rank - p->rank : p->rank - rank) + p->size) % p->size;
 }
 
 /* Adds the peer of a pair of places, or keeps its message. */
-REDIST_API void redist_priv_add_peer(redist_plan *p, int own, const redist_priv_pair *pair)
+REDIST_PRIV_COLD void redist_priv_add_peer(redist_plan *p, int own, const redist_priv_pair *pair)
 {
     redist_priv_side *s = &p->side[own];
     redist_priv_peer *peer = &s->peer[s->peers];
@@ -727,7 +727,7 @@ REDIST_API void redist_priv_add_peer(redist_plan *p, int own, const redist_priv_
 }
 
 /* Lists the other ranks that this rank exchanges with on one side. */
-REDIST_API int redist_priv_list_peers(redist_plan *p, int own)
+REDIST_PRIV_COLD int redist_priv_list_peers(redist_plan *p, int own)
 {
     redist_priv_side *s = &p->side[own];
     const int mine = redist_priv_place_on(redist_priv_layout(p, own), p->rank);
@@ -754,7 +754,7 @@ REDIST_API int redist_priv_list_peers(redist_plan *p, int own)
 }
 
 /* Finds what this rank owns on one side, and its neighbours. */
-REDIST_API int redist_priv_open_side(redist_plan *p, int own)
+REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
 {
     redist_priv_side *s = &p->side[own];
     const redist_layout *layout = redist_priv_layout(p, own);
@@ -771,7 +771,7 @@ REDIST_API int redist_priv_open_side(redist_plan *p, int own)
     return redist_priv_neighbours_of(layout, coords, own, redist_priv_layout(p, !own), &s->neighbours);
 }
 
-REDIST_API int redist_priv_open_sides(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
 {
     int own, code = REDIST_OK;
     for (own = 0; own < 2 && code == REDIST_OK; own++)
@@ -789,10 +789,13 @@ REDIST_API int redist_priv_open_sides(redist_plan *p)
 
 /* ----------------------------------------------------------------------------------------------- staging (private) */
 
-REDIST_API int64_t redist_priv_round_up(int64_t a, int64_t multiple) { return (a + multiple - 1) / multiple * multiple; }
+REDIST_PRIV int64_t redist_priv_round_up(int64_t a, int64_t multiple)
+{
+    return (a + multiple - 1) / multiple * multiple;
+}
 
 /* Gives every peer of a side a place in its staging memory, or none where the array itself will do (may_be_direct). */
-REDIST_API int redist_priv_stage_peers(redist_plan *p, int own, int may_be_direct)
+REDIST_PRIV int redist_priv_stage_peers(redist_plan *p, int own, int may_be_direct)
 {
     redist_priv_side *s = &p->side[own];
     int64_t k;
@@ -810,21 +813,21 @@ REDIST_API int redist_priv_stage_peers(redist_plan *p, int own, int may_be_direc
 }
 
 /* Arrays can stand in for staging memory when there is one, and it is not overwritten at the same time. */
-REDIST_API int redist_priv_may_be_direct(const redist_plan *p) { return p->arrays == 1 && !p->options.in_place; }
+REDIST_PRIV int redist_priv_may_be_direct(const redist_plan *p) { return p->arrays == 1 && !p->options.in_place; }
 
-REDIST_API int64_t redist_priv_kept_staging_bytes(const redist_plan *p)
+REDIST_PRIV int64_t redist_priv_kept_staging_bytes(const redist_plan *p)
 {
     return p->options.in_place && p->phases == 0 ? p->kept.elements * p->element_bytes * p->arrays : 0;
 }
 
-REDIST_API int64_t redist_priv_buffer_bytes(const redist_plan *p)
+REDIST_PRIV int64_t redist_priv_buffer_bytes(const redist_plan *p)
 {
     return p->side[REDIST_PRIV_FROM].staging_bytes + p->side[REDIST_PRIV_TO].staging_bytes + p->ring_bytes +
            redist_priv_kept_staging_bytes(p);
 }
 
 /* The array of a side: the fixed one, or that of the execution at work. */
-REDIST_API char *redist_priv_array(const redist_plan *p, int own)
+REDIST_PRIV char *redist_priv_array(const redist_plan *p, int own)
 {
     const void *fixed = own == REDIST_PRIV_FROM ? p->options.from : p->options.to;
     return (char *)(uintptr_t)(p->side[own].fixed ? fixed : p->side[own].array[0]);
@@ -832,7 +835,7 @@ REDIST_API char *redist_priv_array(const redist_plan *p, int own)
 
 /* Where a side's messages lie when they lie in one piece of memory; NULL when there are none, because MPI refuses to
    send from the memory it receives into, even nothing. */
-REDIST_API char *redist_priv_memory(const redist_plan *p, int own)
+REDIST_PRIV char *redist_priv_memory(const redist_plan *p, int own)
 {
     if (p->side[own].peers == 0)
         return NULL;
@@ -840,8 +843,8 @@ REDIST_API char *redist_priv_memory(const redist_plan *p, int own)
 }
 
 /* Copies one message of every array between two of its sides; a packed side holds the arrays one after the other. */
-REDIST_API void redist_priv_copy_arrays(const redist_plan *p, const redist_priv_message *m, int from_side, char *packed,
-                                        int to_side)
+REDIST_PRIV void redist_priv_copy_arrays(const redist_plan *p, const redist_priv_message *m, int from_side,
+                                         char *packed, int to_side)
 {
     const int64_t bytes = m->elements * p->element_bytes;
     int a;
@@ -853,21 +856,21 @@ REDIST_API void redist_priv_copy_arrays(const redist_plan *p, const redist_priv_
     }
 }
 
-REDIST_API void redist_priv_pack(redist_plan *p, const redist_priv_peer *peer)
+REDIST_PRIV void redist_priv_pack(redist_plan *p, const redist_priv_peer *peer)
 {
     redist_priv_message m = redist_priv_peer_message(p, REDIST_PRIV_FROM, peer->message);
     redist_priv_copy_arrays(p, &m, REDIST_PRIV_FROM, p->side[REDIST_PRIV_FROM].staging + peer->staged,
                             REDIST_PRIV_PACKED);
 }
 
-REDIST_API void redist_priv_unpack(redist_plan *p, const redist_priv_peer *peer)
+REDIST_PRIV void redist_priv_unpack(redist_plan *p, const redist_priv_peer *peer)
 {
     redist_priv_message m = redist_priv_peer_message(p, REDIST_PRIV_TO, peer->message);
     redist_priv_copy_arrays(p, &m, REDIST_PRIV_PACKED, p->side[REDIST_PRIV_TO].staging + peer->staged, REDIST_PRIV_TO);
 }
 
 /* Packs, or unpacks, what is staged on a side. */
-REDIST_API void redist_priv_copy_staged(redist_plan *p, int own)
+REDIST_PRIV void redist_priv_copy_staged(redist_plan *p, int own)
 {
     const redist_priv_side *s = &p->side[own];
     int64_t k;
@@ -881,7 +884,7 @@ REDIST_API void redist_priv_copy_staged(redist_plan *p, int own)
 }
 
 /* Moves what stays on this rank, after everything else has been packed. */
-REDIST_API void redist_priv_copy_kept(redist_plan *p)
+REDIST_PRIV void redist_priv_copy_kept(redist_plan *p)
 {
     if (p->kept.elements == 0)
         return;
@@ -905,7 +908,8 @@ typedef struct {
 /* Cuts a message into bricks: how many packed positions each takes along every axis. They are long along the source's
    fastest axes, so that packing reads long pieces; a wide one lets unpacking write long pieces. Returns the number of
    bricks. Both ends do the same. */
-REDIST_API int64_t redist_priv_cut(const redist_plan *p, const redist_priv_message *m, redist_priv_cutting c, int64_t *size)
+REDIST_PRIV int64_t redist_priv_cut(const redist_plan *p, const redist_priv_message *m, redist_priv_cutting c,
+                                    int64_t *size)
 {
     int axes[REDIST_MAX_DIMS] = {0}, d, k, wide;
     int64_t pieces = 1, room = redist_priv_max(c.bytes / p->element_bytes, 1), times;
@@ -930,7 +934,7 @@ REDIST_API int64_t redist_priv_cut(const redist_plan *p, const redist_priv_messa
 }
 
 /* Narrows a message to its brick-th brick. Returns where the brick's first element lies among the message's. */
-REDIST_API int64_t redist_priv_narrow(const redist_plan *p, redist_priv_message *m, const int64_t *size, int64_t brick)
+REDIST_PRIV int64_t redist_priv_narrow(const redist_plan *p, redist_priv_message *m, const int64_t *size, int64_t brick)
 {
     int64_t elements = 1, first = 0;
     int axes[REDIST_MAX_DIMS] = {0}, k;
@@ -952,7 +956,8 @@ REDIST_API int64_t redist_priv_narrow(const redist_plan *p, redist_priv_message 
 }
 
 /* Small messages travel with all arrays as one piece, others array by array. */
-REDIST_API int64_t redist_priv_pieces_of(const redist_plan *p, int own, const redist_priv_peer *peer, redist_priv_cutting c)
+REDIST_PRIV int64_t redist_priv_pieces_of(const redist_plan *p, int own, const redist_priv_peer *peer,
+                                          redist_priv_cutting c)
 {
     redist_priv_message m;
     int64_t size[REDIST_MAX_DIMS];
@@ -962,8 +967,8 @@ REDIST_API int64_t redist_priv_pieces_of(const redist_plan *p, int own, const re
     return p->arrays * redist_priv_cut(p, &m, c, size);
 }
 
-REDIST_API redist_priv_piece redist_priv_piece_of(const redist_plan *p, int own, const redist_priv_peer *peer,
-                                                  redist_priv_cutting c, int64_t k)
+REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p, int own, const redist_priv_peer *peer,
+                                                   redist_priv_cutting c, int64_t k)
 {
     redist_priv_piece piece;
     int64_t size[REDIST_MAX_DIMS], bricks;
@@ -982,7 +987,7 @@ REDIST_API redist_priv_piece redist_priv_piece_of(const redist_plan *p, int own,
 }
 
 /* Packs a piece into `packed`, or unpacks it. */
-REDIST_API void redist_priv_copy_piece(redist_plan *p, int own, const redist_priv_piece *piece, char *packed)
+REDIST_PRIV void redist_priv_copy_piece(redist_plan *p, int own, const redist_priv_piece *piece, char *packed)
 {
     const int from_side = own == REDIST_PRIV_FROM ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED;
     const int to_side = own == REDIST_PRIV_FROM ? REDIST_PRIV_PACKED : REDIST_PRIV_TO;
@@ -998,23 +1003,23 @@ REDIST_API void redist_priv_copy_piece(redist_plan *p, int own, const redist_pri
 
 /* --------------------------------------------------------------------------------- REDIST_POINT_TO_POINT (private) */
 
-REDIST_API int redist_priv_p2p_staging(redist_plan *p, int own)
+REDIST_PRIV_COLD int redist_priv_p2p_staging(redist_plan *p, int own)
 {
     return redist_priv_stage_peers(p, own, redist_priv_may_be_direct(p));
 }
 
 /* A message travels in pieces of at most REDIST_MAX_COUNT bytes, told apart by their tags. */
-REDIST_API int64_t redist_priv_pieces(int64_t bytes) { return redist_priv_ceil_div(bytes, REDIST_MAX_COUNT); }
+REDIST_PRIV int64_t redist_priv_pieces(int64_t bytes) { return redist_priv_ceil_div(bytes, REDIST_MAX_COUNT); }
 
 /* Whether a peer's memory is known when the plan is made, so that its requests can be persistent. */
-REDIST_API int redist_priv_is_bound(const redist_plan *p, int own, const redist_priv_peer *peer)
+REDIST_PRIV int redist_priv_is_bound(const redist_plan *p, int own, const redist_priv_peer *peer)
 {
     return peer->staged >= 0 || p->side[own].fixed;
 }
 
 /* Posts, or prepares, the piece of a message that begins at byte `begin`. */
-REDIST_API int redist_priv_p2p_piece(redist_plan *p, int own, const redist_priv_peer *peer, int64_t begin,
-                                     MPI_Request *request)
+REDIST_PRIV int redist_priv_p2p_piece(redist_plan *p, int own, const redist_priv_peer *peer, int64_t begin,
+                                      MPI_Request *request)
 {
     const int count = (int)redist_priv_min(peer->bytes - begin, REDIST_MAX_COUNT);
     const int tag = (int)(begin / REDIST_MAX_COUNT);
@@ -1029,7 +1034,7 @@ REDIST_API int redist_priv_p2p_piece(redist_plan *p, int own, const redist_priv_
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-REDIST_API int redist_priv_p2p_create(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_p2p_create(redist_plan *p)
 {
     int64_t k, begin, total = 0;
     int own, next = 0, code = REDIST_OK;
@@ -1061,7 +1066,7 @@ REDIST_API int redist_priv_p2p_create(redist_plan *p)
 }
 
 /* Starts all pieces of the k-th peer of a side; `request` is its first. */
-REDIST_API int redist_priv_p2p_start_peer(redist_plan *p, int own, redist_priv_peer *peer, MPI_Request *request)
+REDIST_PRIV int redist_priv_p2p_start_peer(redist_plan *p, int own, redist_priv_peer *peer, MPI_Request *request)
 {
     int64_t begin;
     int code = REDIST_OK;
@@ -1077,7 +1082,7 @@ REDIST_API int redist_priv_p2p_start_peer(redist_plan *p, int own, redist_priv_p
     return code;
 }
 
-REDIST_API int redist_priv_p2p_start(redist_plan *p)
+REDIST_PRIV int redist_priv_p2p_start(redist_plan *p)
 {
     MPI_Request *request = p->request;
     int64_t k;
@@ -1092,7 +1097,7 @@ REDIST_API int redist_priv_p2p_start(redist_plan *p)
     return code;
 }
 
-REDIST_API int redist_priv_p2p_test(redist_plan *p, int *done)
+REDIST_PRIV int redist_priv_p2p_test(redist_plan *p, int *done)
 {
     int k, n = 0;
     if (MPI_Testsome(p->requests, p->request, &n, p->index, p->status) != MPI_SUCCESS)
@@ -1107,7 +1112,7 @@ REDIST_API int redist_priv_p2p_test(redist_plan *p, int *done)
     return REDIST_OK;
 }
 
-REDIST_API void redist_priv_free_requests(redist_plan *p)
+REDIST_PRIV_COLD void redist_priv_free_requests(redist_plan *p)
 {
     int k;
     for (k = 0; k < p->requests; k++)
@@ -1131,7 +1136,7 @@ REDIST_API void redist_priv_free_requests(redist_plan *p)
    with each other: a lane waits for the lane of an earlier or the same step only, so the earliest always moves. */
 
 /* A slot for one piece per side, the same on all ranks: as large as the largest message, or half of max_buffer. */
-REDIST_API void redist_priv_set_cutting(redist_plan *p)
+REDIST_PRIV_COLD void redist_priv_set_cutting(redist_plan *p)
 {
     const int64_t half = p->options.max_buffer > 0 ? p->options.max_buffer / 2 : INT64_MAX;
     p->cutting.bytes = redist_priv_min(redist_priv_min(p->largest_message, half), REDIST_MAX_COUNT);
@@ -1140,7 +1145,7 @@ REDIST_API void redist_priv_set_cutting(redist_plan *p)
 }
 
 /* A message that is contiguous in the array needs no slot. In place, all that is sent is packed before anything arrives. */
-REDIST_API int redist_priv_scheduled_staging(redist_plan *p, int own)
+REDIST_PRIV_COLD int redist_priv_scheduled_staging(redist_plan *p, int own)
 {
     redist_priv_side *s = &p->side[own];
     int64_t k;
@@ -1155,14 +1160,14 @@ REDIST_API int redist_priv_scheduled_staging(redist_plan *p, int own)
 }
 
 /* Whether pieces of a peer go through the slot, rather than straight from or to packed or contiguous memory. */
-REDIST_API int redist_priv_through_slot(const redist_plan *p, int own, const redist_priv_peer *peer)
+REDIST_PRIV int redist_priv_through_slot(const redist_plan *p, int own, const redist_priv_peer *peer)
 {
     return peer->staged >= 0 && !(own == REDIST_PRIV_FROM && p->options.in_place);
 }
 
 /* Where a piece lies while it travels. */
-REDIST_API char *redist_priv_piece_memory(const redist_plan *p, int own, const redist_priv_peer *peer,
-                                          const redist_priv_piece *piece)
+REDIST_PRIV char *redist_priv_piece_memory(const redist_plan *p, int own, const redist_priv_peer *peer,
+                                           const redist_priv_piece *piece)
 {
     if (redist_priv_through_slot(p, own, peer))
         return p->side[own].staging;
@@ -1170,8 +1175,8 @@ REDIST_API char *redist_priv_piece_memory(const redist_plan *p, int own, const r
            (peer->staged >= 0 ? p->side[own].staging + peer->staged : redist_priv_array(p, own) + peer->direct);
 }
 
-REDIST_API int redist_priv_scheduled_post(redist_plan *p, int own, const redist_priv_peer *peer,
-                                          const redist_priv_piece *piece, int persistent, MPI_Request *request)
+REDIST_PRIV int redist_priv_scheduled_post(redist_plan *p, int own, const redist_priv_peer *peer,
+                                           const redist_priv_piece *piece, int persistent, MPI_Request *request)
 {
     char *memory = redist_priv_piece_memory(p, own, peer, piece);
     const int n = (int)piece->bytes;
@@ -1184,8 +1189,8 @@ REDIST_API int redist_priv_scheduled_post(redist_plan *p, int own, const redist_
 }
 
 /* Whether a piece has the place and the size of the first one of its message, whose request is persistent. */
-REDIST_API int redist_priv_is_prepared(const redist_plan *p, int own, const redist_priv_peer *peer,
-                                       const redist_priv_piece *piece, int64_t k)
+REDIST_PRIV int redist_priv_is_prepared(const redist_plan *p, int own, const redist_priv_peer *peer,
+                                        const redist_priv_piece *piece, int64_t k)
 {
     const redist_priv_piece first = redist_priv_piece_of(p, own, peer, p->cutting, 0);
     return redist_priv_is_bound(p, own, peer) &&
@@ -1193,7 +1198,7 @@ REDIST_API int redist_priv_is_prepared(const redist_plan *p, int own, const redi
 }
 
 /* Puts the peers of both sides in the order of the schedule. */
-REDIST_API int redist_priv_order_peers(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
 {
     redist_schedule schedule;
     redist_priv_peer wanted, *found;
@@ -1221,7 +1226,7 @@ REDIST_API int redist_priv_order_peers(redist_plan *p)
     return code;
 }
 
-REDIST_API int redist_priv_scheduled_create(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_scheduled_create(redist_plan *p)
 {
     int64_t k;
     int own, code = redist_priv_order_peers(p);
@@ -1244,7 +1249,7 @@ REDIST_API int redist_priv_scheduled_create(redist_plan *p)
 }
 
 /* Sets the next piece of a lane going, if there is one. */
-REDIST_API int redist_priv_lane_go(redist_plan *p, int own)
+REDIST_PRIV int redist_priv_lane_go(redist_plan *p, int own)
 {
     redist_priv_lane *lane = &p->lane[own];
     const redist_priv_peer *peer;
@@ -1264,7 +1269,7 @@ REDIST_API int redist_priv_lane_go(redist_plan *p, int own)
 }
 
 /* Finishes the piece of a lane that is on its way, if it has arrived, and goes on to the next. */
-REDIST_API int redist_priv_lane_test(redist_plan *p, int own)
+REDIST_PRIV int redist_priv_lane_test(redist_plan *p, int own)
 {
     redist_priv_lane *lane = &p->lane[own];
     const redist_priv_peer *peer;
@@ -1291,7 +1296,7 @@ REDIST_API int redist_priv_lane_test(redist_plan *p, int own)
     return redist_priv_lane_go(p, own);
 }
 
-REDIST_API int redist_priv_scheduled_start(redist_plan *p)
+REDIST_PRIV int redist_priv_scheduled_start(redist_plan *p)
 {
     int own, code = REDIST_OK;
     if (p->options.in_place)
@@ -1307,7 +1312,7 @@ REDIST_API int redist_priv_scheduled_start(redist_plan *p)
     return code;
 }
 
-REDIST_API int redist_priv_scheduled_test(redist_plan *p, int *done)
+REDIST_PRIV int redist_priv_scheduled_test(redist_plan *p, int *done)
 {
     int own, code = REDIST_OK;
     *done = 1;
@@ -1318,7 +1323,7 @@ REDIST_API int redist_priv_scheduled_test(redist_plan *p, int *done)
     return code;
 }
 
-REDIST_API void redist_priv_scheduled_destroy(redist_plan *p)
+REDIST_PRIV_COLD void redist_priv_scheduled_destroy(redist_plan *p)
 {
     int own;
     int64_t k;
@@ -1334,7 +1339,7 @@ REDIST_API void redist_priv_scheduled_destroy(redist_plan *p)
 
 /* ------------------------------------------------------------------------------------- MPI's collectives (private) */
 
-REDIST_API void redist_priv_free_types(MPI_Datatype *types, int n)
+REDIST_PRIV_COLD void redist_priv_free_types(MPI_Datatype *types, int n)
 {
     int k;
     for (k = 0; types != NULL && k < n; k++)
@@ -1344,7 +1349,7 @@ REDIST_API void redist_priv_free_types(MPI_Datatype *types, int n)
 }
 
 /* Requests go first: some MPI libraries still read the types of a persistent collective. */
-REDIST_API void redist_priv_collective_destroy(redist_plan *p)
+REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p)
 {
     int own;
     redist_priv_free_requests(p);
@@ -1362,7 +1367,7 @@ REDIST_API void redist_priv_collective_destroy(redist_plan *p)
 }
 
 /* n datatypes MPI_BYTE; NULL when memory is exhausted. */
-REDIST_API MPI_Datatype *redist_priv_byte_types(int n)
+REDIST_PRIV_COLD MPI_Datatype *redist_priv_byte_types(int n)
 {
     MPI_Datatype *types = (MPI_Datatype *)REDIST_MALLOC((size_t)n * sizeof *types);
     int k;
@@ -1372,7 +1377,7 @@ REDIST_API MPI_Datatype *redist_priv_byte_types(int n)
 }
 
 /* Tables by rank, all zero, and one request. */
-REDIST_API int redist_priv_collective_tables(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_collective_tables(redist_plan *p)
 {
     const size_t bytes = (size_t)p->size * sizeof(int);
     int own;
@@ -1395,7 +1400,7 @@ REDIST_API int redist_priv_collective_tables(redist_plan *p)
     return REDIST_OK;
 }
 
-REDIST_API int redist_priv_collective_test(redist_plan *p, int *done)
+REDIST_PRIV int redist_priv_collective_test(redist_plan *p, int *done)
 {
     if (MPI_Test(p->request, done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
         return REDIST_ERR_MPI;
@@ -1405,7 +1410,7 @@ REDIST_API int redist_priv_collective_test(redist_plan *p, int *done)
 }
 
 /* Starts a prepared request, or posts a new one. */
-REDIST_API int redist_priv_collective_start(redist_plan *p, int (*post)(redist_plan *))
+REDIST_PRIV int redist_priv_collective_start(redist_plan *p, int (*post)(redist_plan *))
 {
     if (p->request[0] == MPI_REQUEST_NULL)
         return post(p);
@@ -1416,7 +1421,7 @@ REDIST_API int redist_priv_collective_start(redist_plan *p, int (*post)(redist_p
 
 /* Counts and offsets are ints: beyond that, messages are padded to multiples of a larger unit. One buffer must hold all
    messages of a side, so the array serves only when it is fixed and every message is contiguous there. */
-REDIST_API int redist_priv_alltoallv_staging(redist_plan *p, int own)
+REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own)
 {
     redist_priv_side *s = &p->side[own];
     int64_t staged;
@@ -1432,7 +1437,7 @@ REDIST_API int redist_priv_alltoallv_staging(redist_plan *p, int own)
     return redist_priv_stage_peers(p, own, 0);
 }
 
-REDIST_API int redist_priv_alltoallv_create(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_alltoallv_create(redist_plan *p)
 {
     int64_t k;
     int own, code = redist_priv_collective_tables(p);
@@ -1451,7 +1456,7 @@ REDIST_API int redist_priv_alltoallv_create(redist_plan *p)
 }
 
 /* Collective: begins an execution, or with MPI-4 prepares all of them. */
-REDIST_API int redist_priv_alltoallv_post(redist_plan *p)
+REDIST_PRIV int redist_priv_alltoallv_post(redist_plan *p)
 {
     const redist_priv_table *f = &p->table[REDIST_PRIV_FROM], *t = &p->table[REDIST_PRIV_TO];
     const void *from = redist_priv_memory(p, REDIST_PRIV_FROM);
@@ -1466,12 +1471,12 @@ REDIST_API int redist_priv_alltoallv_post(redist_plan *p)
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-REDIST_API int redist_priv_alltoallv_commit(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_alltoallv_commit(redist_plan *p)
 {
     return MPI_VERSION >= 4 ? redist_priv_alltoallv_post(p) : REDIST_OK;
 }
 
-REDIST_API int redist_priv_alltoallv_start(redist_plan *p)
+REDIST_PRIV int redist_priv_alltoallv_start(redist_plan *p)
 {
     int code;
     redist_priv_copy_staged(p, REDIST_PRIV_FROM);
@@ -1490,7 +1495,7 @@ REDIST_API int redist_priv_alltoallv_start(redist_plan *p)
 #endif
 
 /* Replaces *type by what an MPI constructor made of it. */
-REDIST_API int redist_priv_become(MPI_Datatype *type, int mpi_code, const MPI_Datatype *made)
+REDIST_PRIV int redist_priv_become(MPI_Datatype *type, int mpi_code, const MPI_Datatype *made)
 {
     if (mpi_code != MPI_SUCCESS)
         return REDIST_ERR_MPI;
@@ -1499,7 +1504,7 @@ REDIST_API int redist_priv_become(MPI_Datatype *type, int mpi_code, const MPI_Da
     return REDIST_OK;
 }
 
-REDIST_API int redist_priv_displace(MPI_Datatype *type, int64_t bytes)
+REDIST_PRIV int redist_priv_displace(MPI_Datatype *type, int64_t bytes)
 {
     MPI_Datatype made = MPI_DATATYPE_NULL;
     const MPI_Aint at = (MPI_Aint)bytes;
@@ -1507,7 +1512,7 @@ REDIST_API int redist_priv_displace(MPI_Datatype *type, int64_t bytes)
 }
 
 /* n times *type at distances of `stride` bytes; counts past REDIST_MAX_COUNT are nested. */
-REDIST_API int redist_priv_repeat(MPI_Datatype *type, int64_t n, int64_t stride)
+REDIST_PRIV int redist_priv_repeat(MPI_Datatype *type, int64_t n, int64_t stride)
 {
     const int64_t most = REDIST_MAX_COUNT, whole = n / most;
     MPI_Datatype made = MPI_DATATYPE_NULL, part[2];
@@ -1539,7 +1544,7 @@ REDIST_API int redist_priv_repeat(MPI_Datatype *type, int64_t n, int64_t stride)
 }
 
 /* *type at every element of a run. */
-REDIST_API int redist_priv_follow_run(MPI_Datatype *type, const redist_priv_run *run, int side, int64_t stride)
+REDIST_PRIV int redist_priv_follow_run(MPI_Datatype *type, const redist_priv_run *run, int side, int64_t stride)
 {
     int level, code = REDIST_OK;
     for (level = 0; level < REDIST_PRIV_LEVELS && code == REDIST_OK; level++)
@@ -1548,7 +1553,7 @@ REDIST_API int redist_priv_follow_run(MPI_Datatype *type, const redist_priv_run 
 }
 
 /* *type at every element of several runs. */
-REDIST_API int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list, int side, int64_t stride)
+REDIST_PRIV int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list, int side, int64_t stride)
 {
     const int n = (int)list->runs;
     MPI_Datatype made = MPI_DATATYPE_NULL, *part;
@@ -1582,7 +1587,7 @@ REDIST_API int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_run
 }
 
 /* The datatype of a peer's message on one side, run by run, so that both ends agree on the order of the elements. */
-REDIST_API int redist_priv_type_of(redist_plan *p, int own, const redist_priv_peer *peer, MPI_Datatype *type)
+REDIST_PRIV int redist_priv_type_of(redist_plan *p, int own, const redist_priv_peer *peer, MPI_Datatype *type)
 {
     redist_priv_message m = redist_priv_peer_message(p, own, peer->message);
     const int staged = peer->staged >= 0, side = staged ? REDIST_PRIV_PACKED : own;
@@ -1607,7 +1612,7 @@ REDIST_API int redist_priv_type_of(redist_plan *p, int own, const redist_priv_pe
 }
 
 /* Nothing is staged, but for the source of an exchange in place. */
-REDIST_API int redist_priv_alltoallw_staging(redist_plan *p, int own)
+REDIST_PRIV_COLD int redist_priv_alltoallw_staging(redist_plan *p, int own)
 {
     redist_priv_side *s = &p->side[own];
     int64_t k;
@@ -1620,12 +1625,12 @@ REDIST_API int redist_priv_alltoallw_staging(redist_plan *p, int own)
 }
 
 /* Whether the datatypes of a side hold addresses, which change with the arrays. */
-REDIST_API int redist_priv_holds_addresses(const redist_plan *p, int own)
+REDIST_PRIV int redist_priv_holds_addresses(const redist_plan *p, int own)
 {
     return p->arrays > 1 && p->side[own].staging == NULL;
 }
 
-REDIST_API int redist_priv_alltoallw_create(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_alltoallw_create(redist_plan *p)
 {
     int64_t k;
     int own, code = redist_priv_collective_tables(p);
@@ -1641,7 +1646,7 @@ REDIST_API int redist_priv_alltoallw_create(redist_plan *p)
 }
 
 /* Makes the datatypes of several arrays, unless the arrays are those of the execution before. */
-REDIST_API int redist_priv_address_types(redist_plan *p, int own)
+REDIST_PRIV int redist_priv_address_types(redist_plan *p, int own)
 {
     const void **now = p->pointers + own * p->arrays, **before = now + 2 * p->arrays;
     redist_priv_table *t = &p->table[own];
@@ -1664,13 +1669,13 @@ REDIST_API int redist_priv_address_types(redist_plan *p, int own)
 }
 
 /* Whether the memory of both sides is known when the plan is made, on all ranks. */
-REDIST_API int redist_priv_alltoallw_persists(const redist_plan *p)
+REDIST_PRIV int redist_priv_alltoallw_persists(const redist_plan *p)
 {
     return MPI_VERSION >= 4 && p->arrays == 1 && p->side[REDIST_PRIV_TO].fixed &&
            (p->side[REDIST_PRIV_FROM].fixed || p->options.in_place);
 }
 
-REDIST_API int redist_priv_alltoallw_post(redist_plan *p)
+REDIST_PRIV int redist_priv_alltoallw_post(redist_plan *p)
 {
     const redist_priv_table *f = &p->table[REDIST_PRIV_FROM], *t = &p->table[REDIST_PRIV_TO];
     const void *from = redist_priv_holds_addresses(p, REDIST_PRIV_FROM) ? MPI_BOTTOM : redist_priv_memory(p, REDIST_PRIV_FROM);
@@ -1687,13 +1692,13 @@ REDIST_API int redist_priv_alltoallw_post(redist_plan *p)
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-REDIST_API int redist_priv_alltoallw_commit(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_alltoallw_commit(redist_plan *p)
 {
     return redist_priv_alltoallw_persists(p) ? redist_priv_alltoallw_post(p) : REDIST_OK;
 }
 
 /* In place, what stays must be out of the way before the first message arrives in the array. */
-REDIST_API int redist_priv_alltoallw_start(redist_plan *p)
+REDIST_PRIV int redist_priv_alltoallw_start(redist_plan *p)
 {
     int own, code = REDIST_OK;
     redist_priv_copy_staged(p, REDIST_PRIV_FROM);
@@ -1721,7 +1726,7 @@ REDIST_API int redist_priv_alltoallw_start(redist_plan *p)
 #endif
 
 /* The ranks of comm that share memory with this one. node_ranks > 0: no more than so many neighbours. Collective. */
-REDIST_API int redist_priv_node_comm(MPI_Comm comm, int node_ranks, MPI_Comm *node)
+REDIST_PRIV_COLD int redist_priv_node_comm(MPI_Comm comm, int node_ranks, MPI_Comm *node)
 {
     MPI_Comm part = comm;
     int rank, code;
@@ -1736,7 +1741,7 @@ REDIST_API int redist_priv_node_comm(MPI_Comm comm, int node_ranks, MPI_Comm *no
 }
 
 /* Whether the ranks' shared memory fits. Some MPI libraries promise it, and the first touch kills the process. */
-REDIST_API int redist_priv_shared_fits(MPI_Comm node, int64_t bytes)
+REDIST_PRIV_COLD int redist_priv_shared_fits(MPI_Comm node, int64_t bytes)
 {
     int64_t all = 0;
     int fits = redist_priv_reduce(node, &bytes, &all, 1, MPI_SUM) == REDIST_OK;
@@ -1748,7 +1753,7 @@ REDIST_API int redist_priv_shared_fits(MPI_Comm node, int64_t bytes)
     return fits;
 }
 
-REDIST_API void redist_priv_segment_close(redist_priv_segment *s)
+REDIST_PRIV_COLD void redist_priv_segment_close(redist_priv_segment *s)
 {
     MPI_Request request;
     if (s->window != MPI_WIN_NULL) {
@@ -1763,14 +1768,14 @@ REDIST_API void redist_priv_segment_close(redist_priv_segment *s)
     s->base = NULL;
 }
 
-REDIST_API char *redist_priv_align(void *pointer)
+REDIST_PRIV char *redist_priv_align(void *pointer)
 {
     return (char *)pointer + -(uintptr_t)pointer % REDIST_PRIV_LINE;
 }
 
 /* Opens `bytes` of shared memory on this rank for the ranks of a node; takes over the communicator. Collective over it.
    An error may be this rank's alone; close the segment, whatever this returns. */
-REDIST_API int redist_priv_segment_open(redist_priv_segment *s, MPI_Comm node, int64_t bytes)
+REDIST_PRIV_COLD int redist_priv_segment_open(redist_priv_segment *s, MPI_Comm node, int64_t bytes)
 {
     redist_priv_verdict v;
     MPI_Info info = MPI_INFO_NULL;
@@ -1805,7 +1810,7 @@ REDIST_API int redist_priv_segment_open(redist_priv_segment *s, MPI_Comm node, i
 }
 
 /* The ranks of a node among those of comm: node_rank[k] is ranks[k]'s, or negative. */
-REDIST_API int redist_priv_translate(MPI_Comm comm, MPI_Comm node, int n, const int *ranks, int *node_rank)
+REDIST_PRIV_COLD int redist_priv_translate(MPI_Comm comm, MPI_Comm node, int n, const int *ranks, int *node_rank)
 {
     MPI_Group all, near;
     int k, code;
@@ -1821,7 +1826,7 @@ REDIST_API int redist_priv_translate(MPI_Comm comm, MPI_Comm node, int n, const 
 }
 
 /* Where this rank's part begins. */
-REDIST_API char *redist_priv_arena_base(const redist_arena *a)
+REDIST_PRIV char *redist_priv_arena_base(const redist_arena *a)
 {
     return a->memory != NULL ? redist_priv_align(a->memory) : a->segment.base[a->segment.rank];
 }
@@ -1840,7 +1845,7 @@ enum { REDIST_PRIV_SHORT = 32768 };  /* bytes: the next execution need not wait 
 enum { REDIST_PRIV_WASTEFUL = 6 }; /* a sender that uses a sixth of the lines it reads packs them, wherever its arrays are */
 
 /* How the pieces of a slot are cut. */
-REDIST_API redist_priv_cutting redist_priv_slot_cutting(int64_t piece_bytes)
+REDIST_PRIV redist_priv_cutting redist_priv_slot_cutting(int64_t piece_bytes)
 {
     redist_priv_cutting c;
     c.bytes = piece_bytes;
@@ -1850,7 +1855,7 @@ REDIST_API redist_priv_cutting redist_priv_slot_cutting(int64_t piece_bytes)
 
 /* Packs, or unpacks, one piece of a message in its slot of the ring. Large arrays are packed around the caches, too: a
    core of another socket reads memory faster than lines that are modified in this one's cache. */
-REDIST_API void redist_priv_copy_slot(redist_plan *p, int own, const redist_priv_peer *peer, int64_t k)
+REDIST_PRIV void redist_priv_copy_slot(redist_plan *p, int own, const redist_priv_peer *peer, int64_t k)
 {
     const redist_priv_channel *link = &peer->link;
     const redist_priv_slot *slot = link->slot;
@@ -1859,7 +1864,7 @@ REDIST_API void redist_priv_copy_slot(redist_plan *p, int own, const redist_priv
 }
 
 /* Copies a message straight from the sender's arrays. */
-REDIST_API void redist_priv_copy_direct(redist_plan *p, const redist_priv_peer *peer)
+REDIST_PRIV void redist_priv_copy_direct(redist_plan *p, const redist_priv_peer *peer)
 {
     const redist_priv_channel *link = &peer->link;
     const redist_priv_offer *offer =
@@ -1875,7 +1880,7 @@ REDIST_API void redist_priv_copy_direct(redist_plan *p, const redist_priv_peer *
 
 /* Fills a slot of the ring, if one is free, or offers the arrays. One at a time, because the next peer may want what lies
    between the elements just packed, while it is in the cache. Returns whether it did anything. */
-REDIST_API int redist_priv_push(redist_plan *p, redist_priv_peer *peer)
+REDIST_PRIV int redist_priv_push(redist_plan *p, redist_priv_peer *peer)
 {
     redist_priv_channel *link = &peer->link;
     if (link->done == 0 && link->slot->direct != link->direct) {
@@ -1894,7 +1899,7 @@ REDIST_API int redist_priv_push(redist_plan *p, redist_priv_peer *peer)
 }
 
 /* Fills all free slots, in turns. */
-REDIST_API void redist_priv_push_all(redist_plan *p)
+REDIST_PRIV void redist_priv_push_all(redist_plan *p)
 {
     const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
     int64_t k;
@@ -1905,7 +1910,7 @@ REDIST_API void redist_priv_push_all(redist_plan *p)
 }
 
 /* Drains what has come. The number of pieces is known when the first is there. */
-REDIST_API void redist_priv_pull(redist_plan *p, redist_priv_peer *peer)
+REDIST_PRIV void redist_priv_pull(redist_plan *p, redist_priv_peer *peer)
 {
     redist_priv_channel *link = &peer->link;
     while (link->done < link->pieces && REDIST_PRIV_ACQUIRE(&link->slot->filled) > link->before + link->done) {
@@ -1921,7 +1926,7 @@ REDIST_API void redist_priv_pull(redist_plan *p, redist_priv_peer *peer)
 }
 
 /* Whether all arrays of this execution lie in the arena; then says where. */
-REDIST_API int redist_priv_offer_arrays(redist_plan *p)
+REDIST_PRIV int redist_priv_offer_arrays(redist_plan *p)
 {
     const redist_arena *arena = p->options.arena;
     const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
@@ -1940,7 +1945,7 @@ REDIST_API int redist_priv_offer_arrays(redist_plan *p)
     return 1;
 }
 
-REDIST_API int redist_priv_shared_start(redist_plan *p)
+REDIST_PRIV int redist_priv_shared_start(redist_plan *p)
 {
     const int direct = redist_priv_offer_arrays(p);
     int64_t k;
@@ -1963,7 +1968,7 @@ REDIST_API int redist_priv_shared_start(redist_plan *p)
 
 /* A sender is done when its arrays are free: packed, or copied by the receiver. In place, the ring must be empty
    again, so that the next execution can pack everything before it unpacks anything. */
-REDIST_API int redist_priv_is_sent(const redist_plan *p, const redist_priv_channel *link)
+REDIST_PRIV int redist_priv_is_sent(const redist_plan *p, const redist_priv_channel *link)
 {
     return link->done == link->pieces &&
            ((!link->direct && !p->options.in_place) ||
@@ -1971,7 +1976,7 @@ REDIST_API int redist_priv_is_sent(const redist_plan *p, const redist_priv_chann
 }
 
 /* While nothing but flags is awaited, other messages of this process must still get on. */
-REDIST_API int redist_priv_progress(redist_plan *p)
+REDIST_PRIV int redist_priv_progress(redist_plan *p)
 {
     int flag;
     if (++p->polls % 64 != 0)
@@ -1980,7 +1985,7 @@ REDIST_API int redist_priv_progress(redist_plan *p)
                                                                                                        : REDIST_ERR_MPI;
 }
 
-REDIST_API int redist_priv_shared_test(redist_plan *p, int *done)
+REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done)
 {
     int64_t k;
     int all = 1, code;
@@ -1998,7 +2003,7 @@ REDIST_API int redist_priv_shared_test(redist_plan *p, int *done)
 }
 
 /* Leaves the peers as they were, for a method that serves instead. */
-REDIST_API void redist_priv_shared_destroy(redist_plan *p)
+REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p)
 {
     int own;
     redist_priv_free_requests(p);
@@ -2013,7 +2018,7 @@ REDIST_API void redist_priv_shared_destroy(redist_plan *p)
 }
 
 /* Bytes of a ring slot. */
-REDIST_API int64_t redist_priv_piece_bytes(const redist_plan *p, const redist_priv_side *s)
+REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p, const redist_priv_side *s)
 {
     const int64_t budget = p->options.max_buffer > 0 ? redist_priv_min(REDIST_RING_BYTES, p->options.max_buffer / 2)
                                                      : REDIST_RING_BYTES;
@@ -2024,7 +2029,7 @@ REDIST_API int64_t redist_priv_piece_bytes(const redist_plan *p, const redist_pr
 
 /* How many bytes of the source's lines are read for each byte of a message, about: by each of its receivers, from
    another core's memory, when they copy directly, but while the lines are hot when the sender packs for all. */
-REDIST_API int64_t redist_priv_waste(const redist_plan *p, const redist_priv_message *m)
+REDIST_PRIV int64_t redist_priv_waste(const redist_plan *p, const redist_priv_message *m)
 {
     const int d = redist_priv_fastest(m, REDIST_PRIV_FROM);
     const redist_priv_runs *list = m->axis[d];
@@ -2038,7 +2043,7 @@ REDIST_API int64_t redist_priv_waste(const redist_plan *p, const redist_priv_mes
 }
 
 /* Splits the peers of a side into remote ones and those of this node; puts the node rank of the latter in `pending`. */
-REDIST_API int redist_priv_split_peers(redist_plan *p, int own, MPI_Comm node)
+REDIST_PRIV_COLD int redist_priv_split_peers(redist_plan *p, int own, MPI_Comm node)
 {
     redist_priv_side *s = &p->side[own];
     const int n = (int)s->peers;
@@ -2062,7 +2067,7 @@ REDIST_API int redist_priv_split_peers(redist_plan *p, int own, MPI_Comm node)
 }
 
 /* The slots and rings of the messages this rank sends; `begin` is the first byte after its offers. Returns all bytes. */
-REDIST_API int64_t redist_priv_plan_rings(redist_plan *p, redist_priv_slot *slots, int64_t begin)
+REDIST_PRIV_COLD int64_t redist_priv_plan_rings(redist_plan *p, redist_priv_slot *slots, int64_t begin)
 {
     const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
     const int64_t piece = redist_priv_piece_bytes(p, s);
@@ -2085,7 +2090,7 @@ REDIST_API int64_t redist_priv_plan_rings(redist_plan *p, redist_priv_slot *slot
 }
 
 /* Connects the peers of a side with their slots. */
-REDIST_API int redist_priv_connect(redist_plan *p, int own)
+REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p, int own)
 {
     redist_priv_side *s = &p->side[own];
     const redist_arena *arena = p->options.arena;
@@ -2106,7 +2111,7 @@ REDIST_API int redist_priv_connect(redist_plan *p, int own)
 }
 
 /* Opens the node's shared memory. Fails where there is none, too little, or no two ranks share any. */
-REDIST_API int redist_priv_shared_open(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
 {
     const int64_t slots = sizeof(redist_priv_slot);
     MPI_Comm node = MPI_COMM_NULL;
@@ -2148,7 +2153,7 @@ REDIST_API int redist_priv_shared_open(redist_plan *p)
 /* ------------------------------------------------------------------------------------- REDIST_MULTIPHASE (private) */
 
 /* What messages and bytes cost here: as the options say, or measured once. Collective. */
-REDIST_API int redist_priv_know_cost(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_know_cost(redist_plan *p)
 {
     if (p->options.cost.per_message + p->options.cost.per_byte > 0)
         return REDIST_OK;
@@ -2156,7 +2161,7 @@ REDIST_API int redist_priv_know_cost(redist_plan *p)
 }
 
 /* The route: p->between[phases - 1]. The same on all ranks, which agreed on layouts and cost. Collective. */
-REDIST_API int redist_priv_find_route(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p)
 {
     redist_cost cost;
     int stops, code = redist_priv_know_cost(p);
@@ -2170,13 +2175,13 @@ REDIST_API int redist_priv_find_route(redist_plan *p)
 }
 
 /* The layout before the k-th phase, 0 <= k <= phases. */
-REDIST_API const redist_layout *redist_priv_stage_layout(const redist_plan *p, int k)
+REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p, int k)
 {
     return k == 0 ? &p->from : k == p->phases ? &p->to : &p->between[k - 1];
 }
 
 /* Arrays in between, in turns in one of two places. */
-REDIST_API int64_t redist_priv_set_between(redist_plan *p)
+REDIST_PRIV_COLD int64_t redist_priv_set_between(redist_plan *p)
 {
     int k;
     p->between_bytes[0] = p->between_bytes[1] = 0;
@@ -2189,7 +2194,7 @@ REDIST_API int64_t redist_priv_set_between(redist_plan *p)
 
 /* The plan of the k-th phase. All plans of the chain are there at once and share what the arrays in between leave of
    max_buffer. Collective. */
-REDIST_API int redist_priv_open_phase(redist_plan *p, int k)
+REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, int k)
 {
     redist_options options = p->options;
     options.method = REDIST_AUTO;
@@ -2204,7 +2209,7 @@ REDIST_API int redist_priv_open_phase(redist_plan *p, int k)
 }
 
 /* Fails where the phases cannot be planned. Collective. */
-REDIST_API int redist_priv_multiphase_open(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p)
 {
     redist_priv_verdict v;
     int k;
@@ -2219,13 +2224,13 @@ REDIST_API int redist_priv_multiphase_open(redist_plan *p)
 }
 
 /* What lies in between counts as the source's staging memory, though it is theirs. */
-REDIST_API int redist_priv_multiphase_staging(redist_plan *p, int own)
+REDIST_PRIV_COLD int redist_priv_multiphase_staging(redist_plan *p, int own)
 {
     p->side[own].staging_bytes = own == REDIST_PRIV_FROM ? redist_priv_set_between(p) : 0;
     return REDIST_OK;
 }
 
-REDIST_API int redist_priv_multiphase_create(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_multiphase_create(redist_plan *p)
 {
     char *memory = p->side[REDIST_PRIV_FROM].staging;
     p->between_arrays[0] = memory;
@@ -2234,14 +2239,14 @@ REDIST_API int redist_priv_multiphase_create(redist_plan *p)
 }
 
 /* Where an array lies before the k-th phase; NULL on a rank that then owns nothing. */
-REDIST_API char *redist_priv_between(const redist_plan *p, int k, int array)
+REDIST_PRIV char *redist_priv_between(const redist_plan *p, int k, int array)
 {
     char *memory = p->between_arrays[k % 2];
     return memory == NULL ? NULL : memory + array * p->between_bytes[k % 2];
 }
 
 /* Starts the phase at hand: from the arrays of the one before to those of the next. */
-REDIST_API int redist_priv_start_phase(redist_plan *p)
+REDIST_PRIV int redist_priv_start_phase(redist_plan *p)
 {
     const int k = p->phase_at, last = k == p->phases - 1;
     redist_plan *phase = p->phase[k];
@@ -2253,13 +2258,13 @@ REDIST_API int redist_priv_start_phase(redist_plan *p)
     return redist_priv_begin(phase);
 }
 
-REDIST_API int redist_priv_multiphase_start(redist_plan *p)
+REDIST_PRIV int redist_priv_multiphase_start(redist_plan *p)
 {
     p->phase_at = 0;
     return redist_priv_start_phase(p);
 }
 
-REDIST_API int redist_priv_multiphase_test(redist_plan *p, int *done)
+REDIST_PRIV int redist_priv_multiphase_test(redist_plan *p, int *done)
 {
     int code = redist_test(p->phase[p->phase_at], done);
     if (code != REDIST_OK || !*done || p->phase_at == p->phases - 1)
@@ -2269,7 +2274,7 @@ REDIST_API int redist_priv_multiphase_test(redist_plan *p, int *done)
     return redist_priv_start_phase(p);
 }
 
-REDIST_API void redist_priv_multiphase_destroy(redist_plan *p)
+REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p)
 {
     int k;
     for (k = 0; k < p->phases; k++)
@@ -2279,7 +2284,7 @@ REDIST_API void redist_priv_multiphase_destroy(redist_plan *p)
 
 /* ------------------------------------------------------------------------------------- choosing a method (private) */
 
-REDIST_API const redist_priv_transport *redist_priv_transport_of(int method)
+REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transport_of(int method)
 {
     static const redist_priv_transport transports[] = {
         {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", NULL, redist_priv_alltoallv_staging, redist_priv_alltoallv_create,
@@ -2315,7 +2320,7 @@ enum {
     REDIST_PRIV_FACTS
 };
 
-REDIST_API void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
+REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
 {
     const redist_options *o = &p->options;
     int64_t k, staged;
@@ -2337,7 +2342,7 @@ REDIST_API void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
 
 /* Shared memory, where its smallest rings fit; MPI_Alltoallv, whose algorithms are made for many peers with tiny
    messages; messages to real peers only. What needs too much staging memory is replaced later. */
-REDIST_API redist_method redist_priv_estimate(const redist_plan *p, const int64_t *facts)
+REDIST_PRIV_COLD redist_method redist_priv_estimate(const redist_plan *p, const int64_t *facts)
 {
     const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer : INT64_MAX;
     const int64_t rings = 2 * facts[REDIST_PRIV_PEERS] * REDIST_PRIV_SLOTS * REDIST_PRIV_LEAST_PIECE;
@@ -2349,7 +2354,7 @@ REDIST_API redist_method redist_priv_estimate(const redist_plan *p, const int64_
 }
 
 /* Arrays to time candidates with; NULL when memory is exhausted. */
-REDIST_API char **redist_priv_scratch_free(char **scratch, int n)
+REDIST_PRIV_COLD char **redist_priv_scratch_free(char **scratch, int n)
 {
     int a;
     for (a = 0; scratch != NULL && a < n; a++)
@@ -2358,7 +2363,7 @@ REDIST_API char **redist_priv_scratch_free(char **scratch, int n)
     return NULL;
 }
 
-REDIST_API char **redist_priv_scratch(const redist_plan *p)
+REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p)
 {
     const int n = 2 * p->arrays;
     char **scratch = (char **)REDIST_MALLOC((size_t)n * sizeof *scratch);
@@ -2374,7 +2379,7 @@ REDIST_API char **redist_priv_scratch(const redist_plan *p)
 }
 
 /* The time of one execution on the slowest rank, of several; stops early when `best` is out of reach. Collective. */
-REDIST_API double redist_priv_time(redist_plan *plan, char **scratch, double best)
+REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, double best)
 {
     enum { ROUNDS = 6 };
     const double unit = 1e-9;
@@ -2396,13 +2401,13 @@ REDIST_API double redist_priv_time(redist_plan *plan, char **scratch, double bes
 }
 
 /* Whether a plan is what it was made to try: neither a substitute nor a chain of one. */
-REDIST_API int redist_priv_is_trial(const redist_plan *trial, redist_method method)
+REDIST_PRIV_COLD int redist_priv_is_trial(const redist_plan *trial, redist_method method)
 {
     return trial->transport->method == method && (method != REDIST_MULTIPHASE || trial->phases > 1);
 }
 
 /* Times every method that fits, and returns the fastest; the estimate when none could be timed. Collective. */
-REDIST_API redist_method redist_priv_measure(redist_plan *p, const int64_t *facts)
+REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p, const int64_t *facts)
 {
     static const redist_method candidates[] = {REDIST_SHARED, REDIST_POINT_TO_POINT, REDIST_ALLTOALLV, REDIST_ALLTOALLW,
                                                REDIST_SCHEDULED, REDIST_MULTIPHASE};
@@ -2438,13 +2443,13 @@ REDIST_API redist_method redist_priv_measure(redist_plan *p, const int64_t *fact
 }
 
 /* Whether a method delivers right data with this MPI library. */
-REDIST_API int redist_priv_is_sound(const redist_plan *p, redist_method method)
+REDIST_PRIV_COLD int redist_priv_is_sound(const redist_plan *p, redist_method method)
 {
     return method != REDIST_ALLTOALLW || p->element_bytes > 1 || !REDIST_PRIV_BYTE_TYPES_FAIL;
 }
 
 /* Chooses the transport. All ranks have the same facts, and choose alike. Collective when it measures. */
-REDIST_API void redist_priv_choose_method(redist_plan *p, const int64_t *facts)
+REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p, const int64_t *facts)
 {
     redist_method method = p->options.method;
     p->side[REDIST_PRIV_FROM].fixed = p->arrays == 1 && !facts[REDIST_PRIV_UNFIXED_FROM];
@@ -2459,7 +2464,7 @@ REDIST_API void redist_priv_choose_method(redist_plan *p, const int64_t *facts)
 }
 
 /* What serves where a method cannot; REDIST_AUTO: nothing does. */
-REDIST_API redist_method redist_priv_substitute(redist_method method)
+REDIST_PRIV_COLD redist_method redist_priv_substitute(redist_method method)
 {
     switch (method) {
     case REDIST_POINT_TO_POINT:
@@ -2474,7 +2479,7 @@ REDIST_API redist_method redist_priv_substitute(redist_method method)
 }
 
 /* Whether this rank can stage what the transport wants to. */
-REDIST_API int redist_priv_fits(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_fits(redist_plan *p)
 {
     int own, code = REDIST_OK;
     for (own = 0; own < 2 && code == REDIST_OK; own++)
@@ -2484,7 +2489,7 @@ REDIST_API int redist_priv_fits(redist_plan *p)
 
 /* Opens what the transport needs of the system. Where any rank cannot have it, messages serve; where the staging memory
    of a method that was not asked for by name does not fit, one with less. Collective. */
-REDIST_API void redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
 {
     enum { MISSING, TOO_LARGE, LACKS };
     redist_method next;
@@ -2502,7 +2507,7 @@ REDIST_API void redist_priv_open_transport(redist_plan *p, redist_priv_verdict *
     }
 }
 
-REDIST_API void redist_priv_allocate(redist_plan *p, char **memory, int64_t bytes, redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_allocate(redist_plan *p, char **memory, int64_t bytes, redist_priv_verdict *v)
 {
     if (bytes == 0 || v->code != REDIST_OK)
         return;
@@ -2512,7 +2517,7 @@ REDIST_API void redist_priv_allocate(redist_plan *p, char **memory, int64_t byte
 }
 
 /* Decides what is staged, and allocates it. Local. */
-REDIST_API void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
 {
     int own;
     for (own = 0; own < 2; own++)
@@ -2529,7 +2534,7 @@ REDIST_API void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
 
 /* -------------------------------------------------------------------------------------------------- plans (bodies) */
 
-REDIST_API void redist_priv_plan_destroy(redist_plan *p)
+REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
 {
     int own;
     if (p->transport != NULL)
@@ -2547,8 +2552,8 @@ REDIST_API void redist_priv_plan_destroy(redist_plan *p)
 }
 
 /* Looks at everything the caller gave. Local. */
-REDIST_API void redist_priv_check_arguments(redist_plan *p, const redist_layout *from, const redist_layout *to,
-                                            redist_plan **plan, redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_check_arguments(redist_plan *p, const redist_layout *from, const redist_layout *to,
+                                                  redist_plan **plan, redist_priv_verdict *v)
 {
     if (from == NULL || to == NULL || plan == NULL) {
         redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: the %s is NULL", p->rank,
@@ -2567,7 +2572,7 @@ REDIST_API void redist_priv_check_arguments(redist_plan *p, const redist_layout 
 }
 
 /* Finds the peers, chooses the method and makes it ready: agreement after each step that may fail on one rank. */
-REDIST_API int redist_priv_plan_make(redist_plan *p, redist_priv_verdict *v)
+REDIST_PRIV_COLD int redist_priv_plan_make(redist_plan *p, redist_priv_verdict *v)
 {
     int64_t facts[REDIST_PRIV_FACTS] = {0};
     redist_priv_fail(v, redist_priv_open_sides(p), "rank %d: no memory for the plan's tables", p->rank);
@@ -2588,8 +2593,8 @@ REDIST_API int redist_priv_plan_make(redist_plan *p, redist_priv_verdict *v)
 }
 
 /* A private communicator and an empty plan; a rank without memory for it still joins the agreement. */
-REDIST_API redist_plan *redist_priv_plan_open(MPI_Comm comm, const redist_options *options, redist_plan *fallback,
-                                              redist_priv_verdict *v)
+REDIST_PRIV_COLD redist_plan *redist_priv_plan_open(MPI_Comm comm, const redist_options *options, redist_plan *fallback,
+                                                    redist_priv_verdict *v)
 {
     redist_plan *p = (redist_plan *)REDIST_MALLOC(sizeof *p);
     MPI_Request request;
@@ -2654,7 +2659,7 @@ REDIST_API int redist_start(redist_plan *p, const void *from, void *to)
 }
 
 /* Ends an execution, and remembers the fastest. */
-REDIST_API void redist_priv_finish(redist_plan *p)
+REDIST_PRIV void redist_priv_finish(redist_plan *p)
 {
     const double seconds = MPI_Wtime() - p->began;
     p->fastest = p->executions == 0 || seconds < p->fastest ? seconds : p->fastest;
@@ -2697,7 +2702,7 @@ REDIST_API int redist_execute_many(redist_plan *p, const void *const *from, void
 
 /* Whether two arrays share memory that both layouts use. Arrays with allocated extents may interleave without sharing
    anything, so of those only equal beginnings count. */
-REDIST_API int redist_priv_overlap(const redist_plan *p, int a_side, const void *a, int b_side, const void *b)
+REDIST_PRIV int redist_priv_overlap(const redist_plan *p, int a_side, const void *a, int b_side, const void *b)
 {
     const uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
     int d, padded = 0;
@@ -2710,7 +2715,7 @@ REDIST_API int redist_priv_overlap(const redist_plan *p, int a_side, const void 
     return x < y + (uintptr_t)p->side[b_side].array_bytes && y < x + (uintptr_t)p->side[a_side].array_bytes;
 }
 
-REDIST_API int redist_priv_check_aliases(const redist_plan *p, const void *const *from, void *const *to)
+REDIST_PRIV int redist_priv_check_aliases(const redist_plan *p, const void *const *from, void *const *to)
 {
     int a, b;
     for (a = 0; a < p->arrays; a++)
@@ -2721,7 +2726,7 @@ REDIST_API int redist_priv_check_aliases(const redist_plan *p, const void *const
     return REDIST_OK;
 }
 
-REDIST_API int redist_priv_check_execution(const redist_plan *p, const void *const *from, void *const *to)
+REDIST_PRIV int redist_priv_check_execution(const redist_plan *p, const void *const *from, void *const *to)
 {
     int a;
     if (p == NULL || from == NULL || to == NULL)
@@ -2762,7 +2767,7 @@ REDIST_API int redist_plan_free(redist_plan **plan)
 }
 
 /* Adds what one execution of a plan, or of a phase, does on this rank. */
-REDIST_API void redist_priv_add_stats(const redist_plan *p, redist_stats *stats)
+REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *stats)
 {
     int k;
     stats->buffer_bytes += redist_priv_buffer_bytes(p);
@@ -2790,7 +2795,7 @@ REDIST_API int redist_plan_stats(const redist_plan *p, redist_stats *stats)
 }
 
 /* Why a plan uses its method. */
-REDIST_API const char *redist_priv_why(const redist_plan *p)
+REDIST_PRIV_COLD const char *redist_priv_why(const redist_plan *p)
 {
     if (p->options.method == p->transport->method)
         return "asked for";
@@ -2811,7 +2816,7 @@ enum {
 };
 
 /* Gathers what all ranks have to say. Collective. */
-REDIST_API int redist_priv_gather_report(redist_plan *p, const redist_stats *stats, int64_t *sum, int64_t *most)
+REDIST_PRIV_COLD int redist_priv_gather_report(redist_plan *p, const redist_stats *stats, int64_t *sum, int64_t *most)
 {
     int64_t mine[REDIST_PRIV_SUMS];
     int code;
@@ -2825,7 +2830,7 @@ REDIST_API int redist_priv_gather_report(redist_plan *p, const redist_stats *sta
     return code == REDIST_OK ? redist_priv_reduce(p->comm, mine, most, REDIST_PRIV_SUMS, MPI_MAX) : code;
 }
 
-REDIST_API void redist_priv_print_method(const redist_plan *p, FILE *file)
+REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
 {
     int k;
     fprintf(file, "  method    %s, %s\n", p->transport->name, redist_priv_why(p));
@@ -2838,7 +2843,7 @@ REDIST_API void redist_priv_print_method(const redist_plan *p, FILE *file)
     }
 }
 
-REDIST_API void redist_priv_print_times(const redist_plan *p, double measured, FILE *file)
+REDIST_PRIV_COLD void redist_priv_print_times(const redist_plan *p, double measured, FILE *file)
 {
     const double predicted = redist_cost_of(&p->from, &p->to, p->element_bytes * p->arrays, &p->options.cost);
     fprintf(file, "  time      %.3g s predicted for direct messages (%.3g s each, %.3g s per byte)", predicted,
@@ -2882,7 +2887,7 @@ enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_ROUNDS = 1
 
 /* The shortest of several exchanges of so many bytes with both neighbours in the circle of ranks, in seconds, on this
    rank; negative when MPI fails. Collective. */
-REDIST_API double redist_priv_time_circle(MPI_Comm comm, int bytes, char *memory)
+REDIST_PRIV_COLD double redist_priv_time_circle(MPI_Comm comm, int bytes, char *memory)
 {
     MPI_Request request[2];
     double best = -1, begin;
