@@ -160,7 +160,7 @@ typedef struct {
 /* Places by rank, so that a rank's place is found in O(log places). */
 typedef struct {
     int rank, place;
-} redist_priv_lodger;
+} redist_priv_rank_place;
 
 /* ------------------------------------------------------------------------------------------ axes: who owns index i */
 
@@ -179,7 +179,7 @@ REDIST_API redist_axis redist_whole(int64_t n);
 REDIST_API redist_axis redist_block(int64_t n, int procs);
 /* HPF CYCLIC: index i belongs to coordinate i mod procs. */
 REDIST_API redist_axis redist_cyclic(int64_t n, int procs);
-/* HPF CYCLIC(block): blocks of `block` >= 1 indices are dealt out in turn. */
+/* HPF CYCLIC(block): blocks of `block` >= 1 indices are distributed round-robin. */
 REDIST_API redist_axis redist_block_cyclic(int64_t n, int64_t block, int procs);
 /* One block each, sizes differ by at most 1, the larger ones first. */
 REDIST_API redist_axis redist_balanced(int64_t n, int procs);
@@ -328,19 +328,19 @@ typedef struct {
     int64_t first, last;          /* the blocks of r that the view shows, counted along the other side */
 } redist_priv_walker;
 
-/* A coloured bipartite graph: vertex v has the turns [start[v], start[v] + filled[v]), ascending by colour. */
+/* A coloured bipartite graph: vertex v has the edges [start[v], start[v] + filled[v]), ascending by colour. */
 typedef struct {
     int colour, partner;
-} redist_priv_turn;
+} redist_priv_edge;
 
 typedef struct {
     int64_t *start;
     int *filled;
-    redist_priv_turn *turn;
-} redist_priv_turns;
+    redist_priv_edge *edge;
+} redist_priv_edges;
 
 /* The schedule of one axis, or of several taken together. Sides: FROM 0, TO 1. A pair has a colour, 0 <= colour < base,
-   and a lap, 0 <= lap < width. At a number of side `fat` both together are unique, on the other side the colour is. */
+   and a round, 0 <= round < width. At a number of side `fat` both together are unique, on the other side the colour is. */
 typedef struct {
     int form;
     int axes, axis[REDIST_MAX_DIMS];
@@ -348,18 +348,18 @@ typedef struct {
     int fat;
     int64_t base, width, scale; /* the colour at a step is step / scale mod base */
     redist_priv_walker walker;
-    redist_priv_turns table[2];
+    redist_priv_edges table[2];
 } redist_priv_factor;
 
 /* Who exchanges with whom at which step; see redist_schedule_create. */
 typedef struct {
     int steps;               /* the fewest that can be; 0 for an empty array */
-    int64_t laps;            /* the rest is private                          */
+    int64_t rounds;            /* the rest is private                          */
     int factors;
     redist_priv_factor factor[REDIST_MAX_DIMS];
     redist_priv_line line[2][REDIST_MAX_DIMS];
     redist_layout layout[2];
-    redist_priv_lodger *lodgers[2]; /* of a layout on listed ranks */
+    redist_priv_rank_place *rank_places[2]; /* of a layout on listed ranks */
 } redist_schedule;
 
 /* Arranges the messages in steps without contention: in every step each rank sends at most one message and receives at
@@ -650,7 +650,7 @@ REDIST_PRIV_COLD redist_priv_fault redist_priv_fault_at(int kind, int axis, int6
 }
 
 /* Writes the sentence of a fault, "axis 1: block is 0, must be at least 1"; returns its code. */
-REDIST_PRIV_COLD int redist_priv_tell(redist_priv_fault fault, char *text, size_t size)
+REDIST_PRIV_COLD int redist_priv_format_fault(redist_priv_fault fault, char *text, size_t size)
 {
     const redist_priv_sentence *sentence = redist_priv_sentence_of(fault.kind);
     char axis[32] = "";
@@ -948,18 +948,18 @@ REDIST_PRIV int redist_priv_grid_places(const redist_layout *layout)
 }
 
 /* Keeps the first mistake. */
-REDIST_PRIV_COLD void redist_priv_blame(redist_layout *layout, int kind, int axis, int64_t value)
+REDIST_PRIV_COLD void redist_priv_set_fault(redist_layout *layout, int kind, int axis, int64_t value)
 {
     if (layout->fault.kind == REDIST_PRIV_NO_FAULT)
         layout->fault = redist_priv_fault_at(kind, axis, value);
 }
 
-/* The dimension that a builder changes; NULL, with the blame recorded, when there is none. */
+/* The dimension that a builder changes; NULL, with the fault recorded, when there is none. */
 REDIST_PRIV_COLD redist_priv_dimension *redist_priv_pick(redist_layout *layout, int axis)
 {
     if (axis >= 0 && axis < layout->ndim)
         return &layout->dim[axis];
-    redist_priv_blame(layout, REDIST_PRIV_NO_AXIS, axis, axis);
+    redist_priv_set_fault(layout, REDIST_PRIV_NO_AXIS, axis, axis);
     return NULL;
 }
 
@@ -973,8 +973,8 @@ REDIST_PRIV_COLD int64_t redist_priv_largest(const redist_axis *x)
     return most;
 }
 
-/* Blames a layout whose extents' product, or largest local array, passes 2^62, or whose places pass INT_MAX. */
-REDIST_PRIV_COLD void redist_priv_blame_overflow(redist_layout *layout)
+/* Sets the fault of a layout whose extents' product, or largest local array, passes 2^62, or whose places pass INT_MAX. */
+REDIST_PRIV_COLD void redist_priv_check_overflow(redist_layout *layout)
 {
     const int64_t limit = REDIST_PRIV_MAX_ELEMENTS;
     int64_t all = 1, local = 1, places = 1;
@@ -990,9 +990,9 @@ REDIST_PRIV_COLD void redist_priv_blame_overflow(redist_layout *layout)
         places = redist_priv_product(places, dim->axis.procs, limit);
     }
     if (places > INT_MAX)
-        redist_priv_blame(layout, REDIST_PRIV_MANY_PLACES, -1, layout->ndim);
+        redist_priv_set_fault(layout, REDIST_PRIV_MANY_PLACES, -1, layout->ndim);
     if ((all >= limit && !empty) || local >= limit)
-        redist_priv_blame(layout, REDIST_PRIV_MANY_ELEMENTS, -1, layout->ndim);
+        redist_priv_set_fault(layout, REDIST_PRIV_MANY_ELEMENTS, -1, layout->ndim);
 }
 
 REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
@@ -1003,9 +1003,9 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
     layout.copies = 1;
     layout.fault.axis = -1;
     if (ndim < 1 || ndim > REDIST_MAX_DIMS)
-        redist_priv_blame(&layout, REDIST_PRIV_BAD_NDIM, -1, ndim);
+        redist_priv_set_fault(&layout, REDIST_PRIV_BAD_NDIM, -1, ndim);
     else if (axes == NULL)
-        redist_priv_blame(&layout, REDIST_PRIV_NULL_POINTER, -1, 0);
+        redist_priv_set_fault(&layout, REDIST_PRIV_NULL_POINTER, -1, 0);
     else
         layout.ndim = ndim;
     for (d = 0; d < layout.ndim; d++) {
@@ -1013,9 +1013,9 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
         layout.dim[d].axis = axes[d];
         layout.dim[d].stored = d;
         if (fault.kind != REDIST_PRIV_NO_FAULT)
-            redist_priv_blame(&layout, fault.kind, d, fault.value);
+            redist_priv_set_fault(&layout, fault.kind, d, fault.value);
     }
-    redist_priv_blame_overflow(&layout);
+    redist_priv_check_overflow(&layout);
     return layout;
 }
 
@@ -1041,7 +1041,7 @@ REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_a
 REDIST_PRIV_COLD redist_order redist_priv_order(redist_layout *layout, redist_order order)
 {
     if (order != REDIST_ROW_MAJOR && order != REDIST_COLUMN_MAJOR)
-        redist_priv_blame(layout, REDIST_PRIV_BAD_ORDER, -1, (int64_t)order);
+        redist_priv_set_fault(layout, REDIST_PRIV_BAD_ORDER, -1, (int64_t)order);
     return order;
 }
 
@@ -1060,7 +1060,7 @@ REDIST_API redist_layout redist_memory_order(redist_layout layout, redist_order 
 REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank)
 {
     if (first_rank < 0 || first_rank > INT_MAX - redist_places(&layout))
-        redist_priv_blame(&layout, REDIST_PRIV_BAD_RANK, -1, first_rank);
+        redist_priv_set_fault(&layout, REDIST_PRIV_BAD_RANK, -1, first_rank);
     layout.first_rank = first_rank;
     layout.ranks = NULL;
     return layout;
@@ -1069,7 +1069,7 @@ REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank)
 REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks)
 {
     if (ranks == NULL)
-        redist_priv_blame(&layout, REDIST_PRIV_NULL_POINTER, -1, 0);
+        redist_priv_set_fault(&layout, REDIST_PRIV_NULL_POINTER, -1, 0);
     layout.ranks = ranks;
     return layout;
 }
@@ -1078,11 +1078,11 @@ REDIST_API redist_layout redist_replicated(redist_layout layout, int copies)
 {
     const int grid = redist_priv_grid_places(&layout);
     if (copies < 1)
-        redist_priv_blame(&layout, REDIST_PRIV_BAD_COPIES, -1, copies);
+        redist_priv_set_fault(&layout, REDIST_PRIV_BAD_COPIES, -1, copies);
     else if (grid > INT_MAX / copies)
-        redist_priv_blame(&layout, REDIST_PRIV_MANY_COPIES, -1, copies);
+        redist_priv_set_fault(&layout, REDIST_PRIV_MANY_COPIES, -1, copies);
     else if (layout.ranks == NULL && layout.first_rank > INT_MAX - grid * copies)
-        redist_priv_blame(&layout, REDIST_PRIV_BAD_RANK, -1, layout.first_rank);
+        redist_priv_set_fault(&layout, REDIST_PRIV_BAD_RANK, -1, layout.first_rank);
     layout.copies = copies;
     return layout;
 }
@@ -1093,11 +1093,11 @@ REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_
     if (dim == NULL)
         return layout;
     if (low < 0 || low > REDIST_PRIV_MAX_ELEMENTS || high < 0 || high > REDIST_PRIV_MAX_ELEMENTS)
-        redist_priv_blame(&layout, REDIST_PRIV_BAD_HALO, axis,
+        redist_priv_set_fault(&layout, REDIST_PRIV_BAD_HALO, axis,
                           low < 0 || low > REDIST_PRIV_MAX_ELEMENTS ? low : high);
     dim->low = low;
     dim->high = high;
-    redist_priv_blame_overflow(&layout);
+    redist_priv_check_overflow(&layout);
     return layout;
 }
 
@@ -1107,9 +1107,9 @@ REDIST_API redist_layout redist_with_extent(redist_layout layout, int axis, int6
     if (dim == NULL)
         return layout;
     if (allocated < 0)
-        redist_priv_blame(&layout, REDIST_PRIV_BAD_ALLOCATED, axis, allocated);
+        redist_priv_set_fault(&layout, REDIST_PRIV_BAD_ALLOCATED, axis, allocated);
     dim->allocated = allocated;
-    redist_priv_blame_overflow(&layout);
+    redist_priv_check_overflow(&layout);
     return layout;
 }
 
@@ -1129,10 +1129,10 @@ REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes)
     int seen[REDIST_MAX_DIMS] = {0};
     int d;
     if (axes == NULL)
-        redist_priv_blame(&result, REDIST_PRIV_NULL_POINTER, -1, 0);
+        redist_priv_set_fault(&result, REDIST_PRIV_NULL_POINTER, -1, 0);
     for (d = 0; d < layout.ndim && axes != NULL; d++) {
         if (axes[d] < 0 || axes[d] >= layout.ndim || seen[axes[d]]) {
-            redist_priv_blame(&result, REDIST_PRIV_BAD_PERMUTATION, d, axes[d]);
+            redist_priv_set_fault(&result, REDIST_PRIV_BAD_PERMUTATION, d, axes[d]);
             return result;
         }
         seen[axes[d]] = 1;
@@ -1191,7 +1191,7 @@ REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t 
     redist_axis *x = dim == NULL ? NULL : &dim->axis;
     int kind = x == NULL ? REDIST_PRIV_NO_FAULT : redist_priv_section_fault(x, start, count, step);
     if (kind != REDIST_PRIV_NO_FAULT)
-        redist_priv_blame(&layout, kind, axis,
+        redist_priv_set_fault(&layout, kind, axis,
                           kind == REDIST_PRIV_BAD_STEP ? step : kind == REDIST_PRIV_BAD_START ? start : count);
     if (x == NULL || layout.fault.kind != REDIST_PRIV_NO_FAULT)
         return layout;
@@ -1241,7 +1241,7 @@ REDIST_API int redist_layout_check(const redist_layout *layout) { return redist_
 REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, size_t size)
 {
     if (layout != NULL)
-        return redist_priv_tell(redist_priv_layout_fault(layout), text, size);
+        return redist_priv_format_fault(redist_priv_layout_fault(layout), text, size);
     if (text != NULL && size > 0)
         snprintf(text, size, "the layout is NULL");
     return REDIST_ERR_ARGUMENT;
@@ -2006,11 +2006,11 @@ typedef struct {
     redist_priv_loop loop[REDIST_PRIV_MAX_LOOPS];
 } redist_priv_box;
 
-/* Bytes: a cache line; a bench on the stack where lines are put together, and how much of the source's fast axis it
+/* Bytes: a cache line; a tile buffer on the stack where lines are put together, and how much of the source's fast axis it
    takes at once; what stays in the fastest cache; and the shortest contiguous write for which streaming pays. */
 enum {
     REDIST_PRIV_LINE = 64,
-    REDIST_PRIV_BENCH = 8192,
+    REDIST_PRIV_TILE_BUFFER = 8192,
     REDIST_PRIV_TALL = 256,
     REDIST_PRIV_HOT = 16384,
     REDIST_PRIV_LONG = 128
@@ -2105,16 +2105,16 @@ REDIST_PRIV void redist_priv_copy_long(int64_t unit, redist_priv_loop outer, red
             redist_priv_stream(to + j * outer.to + i * inner.to, from + j * outer.from + i * inner.from, unit, inner.from);
 }
 
-/* Two loops of which the inner makes contiguous bytes at the destination. They are put together on a bench in the
+/* Two loops of which the inner makes contiguous bytes at the destination. They are put together in a tile buffer in the
    fastest cache, in the order in which the source's lines lie, and then written in long pieces: every line of either
    side is visited once while hot. The first piece is short, so that the others begin at a line of the destination. A
    tile is several lines of the source wide where the loops cross, else one row. */
-REDIST_PRIV void redist_priv_copy_bench(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
-                                        char *to, int crossed, int stream)
+REDIST_PRIV void redist_priv_copy_buffered(int64_t unit, redist_priv_loop outer, redist_priv_loop inner,
+                                           const char *from, char *to, int crossed, int stream)
 {
-    char bench[REDIST_PRIV_BENCH];
+    char tile[REDIST_PRIV_TILE_BUFFER];
     const int64_t rows = crossed ? redist_priv_max(REDIST_PRIV_TALL / unit, 1) : 1;
-    const int64_t columns = redist_priv_max(REDIST_PRIV_BENCH / rows / unit, 1);
+    const int64_t columns = redist_priv_max(REDIST_PRIV_TILE_BUFFER / rows / unit, 1);
     const int64_t head = (int64_t)(-(uintptr_t)to % REDIST_PRIV_LINE) / unit;
     redist_priv_loop row, column;
     int64_t i, j, k;
@@ -2127,9 +2127,9 @@ REDIST_PRIV void redist_priv_copy_bench(int64_t unit, redist_priv_loop outer, re
             row.from = outer.from;
             row.to = column.n * unit;
             redist_priv_copy_units(unit, crossed ? column : row, crossed ? row : column,
-                                   from + j * outer.from + i * inner.from, bench);
+                                   from + j * outer.from + i * inner.from, tile);
             for (k = 0; k < row.n; k++)
-                redist_priv_write(to + (j + k) * outer.to + i * unit, bench + k * row.to, column.n * unit, stream);
+                redist_priv_write(to + (j + k) * outer.to + i * unit, tile + k * row.to, column.n * unit, stream);
         }
     }
 }
@@ -2159,7 +2159,7 @@ REDIST_PRIV void redist_priv_copy_pair(const redist_priv_box *box, redist_priv_l
     if (box->stream && unit >= REDIST_PRIV_LONG)
         redist_priv_copy_long(unit, outer, inner, from, to);
     else if (contiguous && (crossed || (box->stream && inner.n * unit >= REDIST_PRIV_LONG)))
-        redist_priv_copy_bench(unit, outer, inner, from, to, crossed, box->stream);
+        redist_priv_copy_buffered(unit, outer, inner, from, to, crossed, box->stream);
     else if (crossed)
         redist_priv_copy_tiles(unit, outer, inner, from, to);
     else
@@ -2444,37 +2444,38 @@ REDIST_PRIV_FAST int redist_priv_streams(int64_t bytes) { return bytes >= REDIST
 
 /* ------------------------------------------------------------------------- pairs of places: which copy serves whom */
 
-REDIST_PRIV_COLD int redist_priv_compare_lodgers(const void *a, const void *b)
+REDIST_PRIV_COLD int redist_priv_compare_rank_places(const void *a, const void *b)
 {
-    return redist_priv_compare_ints(&((const redist_priv_lodger *)a)->rank, &((const redist_priv_lodger *)b)->rank);
+    return redist_priv_compare_ints(&((const redist_priv_rank_place *)a)->rank, &((const redist_priv_rank_place *)b)->rank);
 }
 
 /* All places, ascending by rank; NULL when memory is exhausted. */
-REDIST_PRIV_COLD redist_priv_lodger *redist_priv_lodgers(const redist_layout *layout)
+REDIST_PRIV_COLD redist_priv_rank_place *redist_priv_rank_places(const redist_layout *layout)
 {
     const int places = redist_places(layout);
-    redist_priv_lodger *lodgers = (redist_priv_lodger *)REDIST_MALLOC((size_t)places * sizeof *lodgers);
+    redist_priv_rank_place *rank_places = (redist_priv_rank_place *)REDIST_MALLOC((size_t)places * sizeof *rank_places);
     int k;
-    for (k = 0; lodgers != NULL && k < places; k++) {
-        lodgers[k].rank = redist_priv_rank_at(layout, k);
-        lodgers[k].place = k;
+    for (k = 0; rank_places != NULL && k < places; k++) {
+        rank_places[k].rank = redist_priv_rank_at(layout, k);
+        rank_places[k].place = k;
     }
-    if (lodgers != NULL && layout->ranks != NULL)
-        qsort(lodgers, (size_t)places, sizeof *lodgers, redist_priv_compare_lodgers);
-    return lodgers;
+    if (rank_places != NULL && layout->ranks != NULL)
+        qsort(rank_places, (size_t)places, sizeof *rank_places, redist_priv_compare_rank_places);
+    return rank_places;
 }
 
-/* The place that lives on a rank, -1 when none does. lodgers: of a layout on listed ranks, or NULL. */
-REDIST_PRIV_COLD int redist_priv_find_place(const redist_layout *layout, const redist_priv_lodger *lodgers, int rank)
+/* The place that lives on a rank, -1 when none does. rank_places: of a layout on listed ranks, or NULL. */
+REDIST_PRIV_COLD int redist_priv_find_place(const redist_layout *layout, const redist_priv_rank_place *rank_places,
+                                            int rank)
 {
-    const redist_priv_lodger *found;
-    redist_priv_lodger wanted;
-    if (lodgers == NULL)
+    const redist_priv_rank_place *found;
+    redist_priv_rank_place wanted;
+    if (rank_places == NULL)
         return redist_priv_place_on(layout, rank);
     wanted.rank = rank;
     wanted.place = -1;
-    found = (const redist_priv_lodger *)bsearch(&wanted, lodgers, (size_t)redist_places(layout), sizeof wanted,
-                                                redist_priv_compare_lodgers);
+    found = (const redist_priv_rank_place *)bsearch(&wanted, rank_places, (size_t)redist_places(layout), sizeof wanted,
+                                                redist_priv_compare_rank_places);
     return found == NULL ? -1 : found->place;
 }
 
@@ -2549,7 +2550,7 @@ typedef struct {
 typedef struct {
     const redist_layout *layout[2];
     int grid[2];                       /* places of one copy                                                */
-    redist_priv_lodger *lodgers;       /* of a destination on listed ranks                                  */
+    redist_priv_rank_place *rank_places;       /* of a destination on listed ranks                                  */
     const int *coord[REDIST_MAX_DIMS]; /* of the destination, by axis: those that need the grid place, ascending */
     int64_t peers[REDIST_MAX_DIMS];    /* how many                                                          */
     redist_priv_own_copy *own;         /* own[owns], ascending by number; NULL when the source has one copy */
@@ -2565,7 +2566,7 @@ REDIST_PRIV_COLD void redist_priv_pairs_close(redist_priv_pairs *p)
     int d;
     for (d = 0; d < REDIST_MAX_DIMS; d++)
         redist_priv_links_free(&p->links[d]);
-    REDIST_FREE(p->lodgers);
+    REDIST_FREE(p->rank_places);
     REDIST_FREE(p->own);
 }
 
@@ -2581,8 +2582,8 @@ REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_l
         return REDIST_OK;
     p->own = (redist_priv_own_copy *)REDIST_MALLOC((size_t)from->copies * sizeof *p->own);
     if (p->own != NULL && to->ranks != NULL)
-        p->lodgers = redist_priv_lodgers(to);
-    return p->own == NULL || (to->ranks != NULL && p->lodgers == NULL) ? REDIST_ERR_MEMORY : REDIST_OK;
+        p->rank_places = redist_priv_rank_places(to);
+    return p->own == NULL || (to->ranks != NULL && p->rank_places == NULL) ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 /* The number of a destination place among those that need the grid place at hand; -1 when it does not. */
@@ -2615,7 +2616,7 @@ REDIST_PRIV_COLD void redist_priv_find_own_copies(redist_priv_pairs *p, int grid
     int copy, place;
     p->owns = 0;
     for (copy = 0; p->own != NULL && copy < from->copies; copy++) {
-        place = redist_priv_find_place(to, p->lodgers,
+        place = redist_priv_find_place(to, p->rank_places,
                                        redist_priv_rank_at(from, grid_place + copy * p->grid[REDIST_PRIV_FROM]));
         p->own[p->owns].copy = copy;
         p->own[p->owns].number = place < 0 ? -1 : redist_priv_number_among(p, place);
@@ -2944,7 +2945,7 @@ REDIST_PRIV_COLD int redist_priv_traffic_of(const redist_layout *mine, int times
 {
     const int places = redist_places(mine), others = redist_places(other);
     int64_t *degree[REDIST_MAX_DIMS] = {NULL};
-    redist_priv_lodger *here = redist_priv_lodgers(mine), *there = redist_priv_lodgers(other);
+    redist_priv_rank_place *here = redist_priv_rank_places(mine), *there = redist_priv_rank_places(other);
     int code = here == NULL || there == NULL ? REDIST_ERR_MEMORY : redist_priv_degrees(mine, other, degree);
     int k, o = 0;
     memset(t, 0, sizeof *t);
@@ -3019,6 +3020,8 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
 {
     redist_priv_side_traffic sent, received;
     int code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
+    if (traffic != NULL)
+        memset(traffic, 0, sizeof *traffic);
     if (code == REDIST_OK && redist_priv_received(to) < 0)
         code = REDIST_ERR_OVERFLOW;
     if (code == REDIST_OK)
@@ -3301,12 +3304,12 @@ REDIST_PRIV_COLD redist_priv_factor *redist_priv_unite(redist_schedule *s, int u
     return united;
 }
 
-/* Sets base, width and scale of every factor and the laps; returns the steps, at most 2^62. A factor whose degrees
-   differ takes as many colours as the larger, or, when its bit of the mask is set, as the smaller in several laps: the
-   laps of factors that fan out and of those that fan in run at the same time. */
-REDIST_PRIV_COLD int64_t redist_priv_set_laps(redist_schedule *s, int64_t mask)
+/* Sets base, width and scale of every factor and the rounds; returns the steps, at most 2^62. A factor whose degrees
+   differ takes as many colours as the larger, or, when its bit of the mask is set, as the smaller in several rounds: the
+   rounds of factors that fan out and of those that fan in run at the same time. */
+REDIST_PRIV_COLD int64_t redist_priv_set_rounds(redist_schedule *s, int64_t mask)
 {
-    int64_t scale, laps[2] = {1, 1};
+    int64_t scale, rounds[2] = {1, 1};
     int k, choices = 0;
     for (k = 0; k < s->factors; k++) {
         redist_priv_factor *f = &s->factor[k];
@@ -3316,9 +3319,9 @@ REDIST_PRIV_COLD int64_t redist_priv_set_laps(redist_schedule *s, int64_t mask)
         f->base = balanced || (mask >> choices & 1) == 0 ? most : f->degree[!f->fat];
         f->width = redist_priv_ceil_div(most, f->base);
         choices += !balanced;
-        laps[f->fat] = redist_priv_product(laps[f->fat], f->width, REDIST_PRIV_MAX_ELEMENTS);
+        rounds[f->fat] = redist_priv_product(rounds[f->fat], f->width, REDIST_PRIV_MAX_ELEMENTS);
     }
-    scale = s->laps = redist_priv_max(laps[0], laps[1]);
+    scale = s->rounds = redist_priv_max(rounds[0], rounds[1]);
     for (k = s->factors - 1; k >= 0; k--) {
         s->factor[k].scale = scale;
         scale = redist_priv_product(scale, s->factor[k].base, REDIST_PRIV_MAX_ELEMENTS);
@@ -3336,48 +3339,48 @@ REDIST_PRIV_COLD int64_t redist_priv_fewest_steps(const redist_schedule *s)
     return redist_priv_max(degree[0], degree[1]);
 }
 
-/* Chooses bases, widths and laps that reach the fewest steps; joins axes when there are none. */
-REDIST_PRIV_COLD void redist_priv_choose_laps(redist_schedule *s)
+/* Chooses bases, widths and rounds that reach the fewest steps; joins axes when there are none. */
+REDIST_PRIV_COLD void redist_priv_choose_rounds(redist_schedule *s)
 {
     const int64_t fewest = redist_priv_fewest_steps(s);
     const int64_t masks = INT64_C(1) << redist_priv_min(s->factors, 12);
     int64_t mask = 0;
     int k;
     s->steps = (int)fewest; /* no more than places */
-    while (mask < masks && redist_priv_set_laps(s, mask) != fewest)
+    while (mask < masks && redist_priv_set_rounds(s, mask) != fewest)
         mask++;
     if (mask == masks) {
         redist_priv_make_table(s, redist_priv_unite(s, 1));
-        redist_priv_set_laps(s, 0);
+        redist_priv_set_rounds(s, 0);
     }
     for (k = 0; k < s->factors; k++)
         if (s->factor[k].form == REDIST_PRIV_WALKER_OTTO && s->factor[k].width > 1)
             redist_priv_make_table(s, &s->factor[k]);
 }
 
-/* The turns of one vertex. A vertex of the fat side is one per lap: id = number * width + lap. */
+/* The edges of one vertex. A vertex of the fat side is one per round: id = number * width + round. */
 typedef struct {
-    redist_priv_turn *turn;
+    redist_priv_edge *edge;
     int64_t n;
 } redist_priv_row;
 
 REDIST_PRIV_COLD redist_priv_row redist_priv_row_of(const redist_priv_factor *f, int side, int64_t id)
 {
-    const redist_priv_turns *table = &f->table[side];
+    const redist_priv_edges *table = &f->table[side];
     const int64_t width = side == f->fat ? f->width : 1, number = id / width, before = id % width * f->base;
     redist_priv_row row;
-    row.turn = table->turn + table->start[number] + redist_priv_min(before, table->filled[number]);
+    row.edge = table->edge + table->start[number] + redist_priv_min(before, table->filled[number]);
     row.n = redist_priv_clamp(table->filled[number] - before, 0, f->base);
     return row;
 }
 
-/* The first turn of at least this colour. */
-REDIST_PRIV_COLD int64_t redist_priv_turn_at(const redist_priv_row *row, int colour)
+/* The first edge of at least this colour. */
+REDIST_PRIV_COLD int64_t redist_priv_edge_at(const redist_priv_row *row, int colour)
 {
     int64_t low = 0, high = row->n;
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        if (row->turn[middle].colour < colour)
+        if (row->edge[middle].colour < colour)
             low = middle + 1;
         else
             high = middle;
@@ -3387,8 +3390,8 @@ REDIST_PRIV_COLD int64_t redist_priv_turn_at(const redist_priv_row *row, int col
 
 REDIST_PRIV_COLD int redist_priv_has_colour(const redist_priv_row *row, int colour)
 {
-    const int64_t at = redist_priv_turn_at(row, colour);
-    return at < row->n && row->turn[at].colour == colour;
+    const int64_t at = redist_priv_edge_at(row, colour);
+    return at < row->n && row->edge[at].colour == colour;
 }
 
 /* The first colour that a row lacks: colours ascend, so those before it are their own positions. */
@@ -3397,7 +3400,7 @@ REDIST_PRIV_COLD int redist_priv_free_colour(const redist_priv_row *row)
     int64_t low = 0, high = row->n;
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        if (row->turn[middle].colour == middle)
+        if (row->edge[middle].colour == middle)
             low = middle + 1;
         else
             high = middle;
@@ -3405,23 +3408,23 @@ REDIST_PRIV_COLD int redist_priv_free_colour(const redist_priv_row *row)
     return (int)low;
 }
 
-REDIST_PRIV_COLD void redist_priv_insert_turn(redist_priv_row *row, int colour, int partner)
+REDIST_PRIV_COLD void redist_priv_insert_edge(redist_priv_row *row, int colour, int partner)
 {
-    const int64_t at = redist_priv_turn_at(row, colour);
-    memmove(row->turn + at + 1, row->turn + at, (size_t)(row->n - at) * sizeof *row->turn);
-    row->turn[at].colour = colour;
-    row->turn[at].partner = partner;
+    const int64_t at = redist_priv_edge_at(row, colour);
+    memmove(row->edge + at + 1, row->edge + at, (size_t)(row->n - at) * sizeof *row->edge);
+    row->edge[at].colour = colour;
+    row->edge[at].partner = partner;
     row->n++;
 }
 
-/* Gives the turn of one colour another that the row lacks; returns its partner. */
+/* Gives the edge of one colour another that the row lacks; returns its partner. */
 REDIST_PRIV_COLD int redist_priv_recolour(redist_priv_row *row, int colour, int other)
 {
-    const int64_t at = redist_priv_turn_at(row, colour);
-    const int partner = row->turn[at].partner;
+    const int64_t at = redist_priv_edge_at(row, colour);
+    const int partner = row->edge[at].partner;
     row->n--;
-    memmove(row->turn + at, row->turn + at + 1, (size_t)(row->n - at) * sizeof *row->turn);
-    redist_priv_insert_turn(row, other, partner);
+    memmove(row->edge + at, row->edge + at + 1, (size_t)(row->n - at) * sizeof *row->edge);
+    redist_priv_insert_edge(row, other, partner);
     return partner;
 }
 
@@ -3431,14 +3434,14 @@ REDIST_PRIV_COLD void redist_priv_exchange_colours(redist_priv_factor *f, int si
 {
     redist_priv_row row = redist_priv_row_of(f, side, vertex);
     int next = redist_priv_recolour(&row, colour, other), kept;
-    redist_priv_turn *a, *b;
+    redist_priv_edge *a, *b;
     for (;;) {
         side = !side;
         row = redist_priv_row_of(f, side, next);
         if (!redist_priv_has_colour(&row, other))
             break;
-        a = &row.turn[redist_priv_turn_at(&row, colour)];
-        b = &row.turn[redist_priv_turn_at(&row, other)];
+        a = &row.edge[redist_priv_edge_at(&row, colour)];
+        b = &row.edge[redist_priv_edge_at(&row, other)];
         next = b->partner;
         b->partner = a->partner;
         a->partner = next;
@@ -3449,7 +3452,7 @@ REDIST_PRIV_COLD void redist_priv_exchange_colours(redist_priv_factor *f, int si
     redist_priv_recolour(&row, colour, other);
 }
 
-/* Adds a pair of numbers, with a colour below base and, on the fat side, in the lap that is being filled. */
+/* Adds a pair of numbers, with a colour below base and, on the fat side, in the round that is being filled. */
 REDIST_PRIV_COLD void redist_priv_add_pair(redist_priv_factor *f, const int64_t *number)
 {
     redist_priv_row row[2];
@@ -3464,7 +3467,7 @@ REDIST_PRIV_COLD void redist_priv_add_pair(redist_priv_factor *f, const int64_t 
     if (redist_priv_has_colour(&row[1], colour[0]))
         redist_priv_exchange_colours(f, 1, vertex[1], colour[0], colour[1]);
     for (side = 0; side < 2; side++) {
-        redist_priv_insert_turn(&row[side], colour[0], vertex[!side]);
+        redist_priv_insert_edge(&row[side], colour[0], vertex[!side]);
         f->table[side].filled[number[side]]++;
     }
 }
@@ -3526,7 +3529,7 @@ REDIST_PRIV_COLD void redist_priv_visit_pairs(const redist_schedule *s, redist_p
 REDIST_PRIV_COLD int redist_priv_allocate_table(const redist_schedule *s, redist_priv_factor *f, int side)
 {
     const int64_t numbers = redist_priv_numbers(s, f, side);
-    redist_priv_turns *table = &f->table[side];
+    redist_priv_edges *table = &f->table[side];
     if (numbers > INT_MAX / f->width)
         return REDIST_ERR_MEMORY;
     table->start = (int64_t *)REDIST_MALLOC((size_t)numbers * sizeof *table->start);
@@ -3538,7 +3541,7 @@ REDIST_PRIV_COLD int redist_priv_allocate_table(const redist_schedule *s, redist
 }
 
 /* Turns the counted partners into empty rows with room for them. */
-REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_turns *table, int64_t numbers)
+REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_edges *table, int64_t numbers)
 {
     int64_t k, all = 0;
     for (k = 0; k < numbers; k++) {
@@ -3546,8 +3549,8 @@ REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_turns *table, int64_t num
         all += table->filled[k];
         table->filled[k] = 0;
     }
-    table->turn = (redist_priv_turn *)REDIST_MALLOC((size_t)all * sizeof *table->turn);
-    return table->turn == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    table->edge = (redist_priv_edge *)REDIST_MALLOC((size_t)all * sizeof *table->edge);
+    return table->edge == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 /* Colours the pairs of a factor, its axes' links given. */
@@ -3622,7 +3625,7 @@ REDIST_PRIV_COLD int redist_priv_arrange_places(redist_schedule *s)
     }
     if (code != REDIST_OK)
         return code;
-    s->steps = (int)redist_priv_set_laps(s, 0);
+    s->steps = (int)redist_priv_set_rounds(s, 0);
     return redist_priv_visit_places(s, f, redist_priv_add_pair);
 }
 
@@ -3676,23 +3679,23 @@ REDIST_PRIV_COLD int redist_priv_all_share_any(const redist_schedule *s, const r
     return shared;
 }
 
-/* All meet all. The fat side has the fewer numbers: at number i it meets j = lap * base + (i + colour) mod base. */
+/* All meet all. The fat side has the fewer numbers: at number i it meets j = round * base + (i + colour) mod base. */
 REDIST_PRIV_COLD int64_t redist_priv_all_meet_partner(const redist_priv_factor *f, int side, int64_t own,
-                                                      int64_t others, int64_t colour, int64_t *lap)
+                                                      int64_t others, int64_t colour, int64_t *round)
 {
     int64_t partner;
     if (side == f->fat) {
-        partner = *lap * f->base + (own + colour) % f->base;
+        partner = *round * f->base + (own + colour) % f->base;
     } else {
         partner = redist_priv_mod(own - colour, f->base);
-        *lap = own / f->base;
+        *round = own / f->base;
     }
     return partner < others ? partner : -1;
 }
 
 /* Partners low, ..., high have consecutive numbers on both sides, so the sum of the two numbers colours them. */
 REDIST_PRIV_COLD int64_t redist_priv_consecutive_partner(const redist_schedule *s, const redist_priv_factor *f,
-                                                         int side, int64_t own, int64_t colour, int64_t *lap)
+                                                         int side, int64_t own, int64_t colour, int64_t *round)
 {
     const int d = f->axis[0];
     const redist_axis *x = &s->layout[side].dim[d].axis, *other = &s->layout[!side].dim[d].axis;
@@ -3703,72 +3706,72 @@ REDIST_PRIV_COLD int64_t redist_priv_consecutive_partner(const redist_schedule *
     const int64_t high = redist_priv_number(line, redist_owner(other, begin + redist_count(x, coord) - 1));
     int64_t partner;
     if (side == f->fat) {
-        partner = low + redist_priv_mod(*lap * f->base + colour - low - own, all);
+        partner = low + redist_priv_mod(*round * f->base + colour - low - own, all);
     } else {
         partner = low + redist_priv_mod(colour - low - own, f->base);
-        *lap = (own + partner) % all / f->base;
+        *round = (own + partner) % all / f->base;
     }
     return partner <= high ? partner : -1;
 }
 
 REDIST_PRIV_COLD int64_t redist_priv_table_partner(const redist_priv_factor *f, int side, int64_t own, int64_t colour,
-                                                   int64_t *lap)
+                                                   int64_t *round)
 {
     const int fat = side == f->fat;
-    const redist_priv_row row = redist_priv_row_of(f, side, fat ? own * f->width + *lap : own);
+    const redist_priv_row row = redist_priv_row_of(f, side, fat ? own * f->width + *round : own);
     int partner;
     if (!redist_priv_has_colour(&row, (int)colour))
         return -1;
-    partner = row.turn[redist_priv_turn_at(&row, (int)colour)].partner;
+    partner = row.edge[redist_priv_edge_at(&row, (int)colour)].partner;
     if (fat)
         return partner;
-    *lap = partner % f->width;
+    *round = partner % f->width;
     return partner / f->width;
 }
 
-/* Writes the partner's coordinates along the axes of a factor. On the fat side the lap is given, on the other it is
+/* Writes the partner's coordinates along the axes of a factor. On the fat side the round is given, on the other it is
    found. 0: idle. */
 REDIST_PRIV_COLD int redist_priv_factor_step(const redist_schedule *s, const redist_priv_factor *f, int side,
-                                             const int *coords, int step, int64_t *lap, int *other_coords)
+                                             const int *coords, int step, int64_t *round, int *other_coords)
 {
     const int64_t own = redist_priv_joint_number(s, f, side, coords), colour = step / f->scale % f->base;
     int64_t partner = -1;
     if (own >= 0 && f->form == REDIST_PRIV_WALKER_OTTO)
         partner = redist_priv_walker_partner(&f->walker, side, own, colour);
     else if (own >= 0 && f->form == REDIST_PRIV_ALL_MEET)
-        partner = redist_priv_all_meet_partner(f, side, own, redist_priv_numbers(s, f, !side), colour, lap);
+        partner = redist_priv_all_meet_partner(f, side, own, redist_priv_numbers(s, f, !side), colour, round);
     else if (own >= 0 && f->form == REDIST_PRIV_CONSECUTIVE)
-        partner = redist_priv_consecutive_partner(s, f, side, own, colour, lap);
+        partner = redist_priv_consecutive_partner(s, f, side, own, colour, round);
     else if (own >= 0)
-        partner = redist_priv_table_partner(f, side, own, colour, lap);
+        partner = redist_priv_table_partner(f, side, own, colour, round);
     if (partner < 0)
         return 0;
     redist_priv_joint_coords(s, f, !side, partner, other_coords);
     return f->form != REDIST_PRIV_ALL_MEET || redist_priv_all_share_any(s, f, side, coords, other_coords);
 }
 
-/* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. A step's lap is the sum of
-   the two sides' laps: the factors whose laps this side finds come first, what is left is that of the others. */
+/* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. A step's round is the sum of
+   the two sides' rounds: the factors whose rounds this side finds come first, what is left is that of the others. */
 REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_schedule *s, int side, int place, int step)
 {
     int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
-    int64_t found = 0, left, lap = 0;
+    int64_t found = 0, left, round = 0;
     int k;
     if (s->factor[0].form == REDIST_PRIV_PLACES)
-        return (int)redist_priv_table_partner(&s->factor[0], side, place, step, &lap);
+        return (int)redist_priv_table_partner(&s->factor[0], side, place, step, &round);
     redist_priv_coords_of_place(&s->layout[side], place, coords);
     for (k = 0; k < s->factors; k++) {
         const redist_priv_factor *f = &s->factor[k];
-        lap = 0;
-        if (f->fat != side && !redist_priv_factor_step(s, f, side, coords, step, &lap, other_coords))
+        round = 0;
+        if (f->fat != side && !redist_priv_factor_step(s, f, side, coords, step, &round, other_coords))
             return -1;
-        found = f->fat != side ? found * f->width + lap : found;
+        found = f->fat != side ? found * f->width + round : found;
     }
-    left = redist_priv_mod(step % s->laps - found, s->laps);
+    left = redist_priv_mod(step % s->rounds - found, s->rounds);
     for (k = s->factors - 1; k >= 0; k--) {
         const redist_priv_factor *f = &s->factor[k];
-        lap = left % f->width;
-        if (f->fat == side && !redist_priv_factor_step(s, f, side, coords, step, &lap, other_coords))
+        round = left % f->width;
+        if (f->fat == side && !redist_priv_factor_step(s, f, side, coords, step, &round, other_coords))
             return -1;
         left = f->fat == side ? left / f->width : left;
     }
@@ -3777,7 +3780,7 @@ REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_schedule *s, int 
 
 REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_schedule *s, int side, int rank, int step)
 {
-    const int place = redist_priv_find_place(&s->layout[side], s->lodgers[side], rank);
+    const int place = redist_priv_find_place(&s->layout[side], s->rank_places[side], rank);
     const int partner = place < 0 ? -1 : redist_priv_schedule_partner(s, side, place, step);
     return partner < 0 ? -1 : redist_priv_rank_at(&s->layout[!side], partner);
 }
@@ -3787,7 +3790,7 @@ REDIST_PRIV_COLD int redist_priv_arrange(redist_schedule *s)
 {
     int d, k, side, empty = 0, code = REDIST_OK;
     for (side = 0; side < 2; side++)
-        if (s->layout[side].ranks != NULL && (s->lodgers[side] = redist_priv_lodgers(&s->layout[side])) == NULL)
+        if (s->layout[side].ranks != NULL && (s->rank_places[side] = redist_priv_rank_places(&s->layout[side])) == NULL)
             return REDIST_ERR_MEMORY;
     for (d = 0; d < s->layout[0].ndim; d++)
         empty |= s->layout[0].dim[d].axis.count == 0;
@@ -3798,7 +3801,7 @@ REDIST_PRIV_COLD int redist_priv_arrange(redist_schedule *s)
     if (empty || code != REDIST_OK)
         return code;
     redist_priv_unite(s, 0);
-    redist_priv_choose_laps(s);
+    redist_priv_choose_rounds(s);
     for (k = 0; k < s->factors && code == REDIST_OK; k++)
         if (s->factor[k].form == REDIST_PRIV_TABLE)
             code = redist_priv_fill_table(s, &s->factor[k]);
@@ -3831,9 +3834,9 @@ REDIST_API void redist_schedule_free(redist_schedule *schedule)
         for (k = 0; k < REDIST_MAX_DIMS; k++) {
             REDIST_FREE(schedule->factor[k].table[side].start);
             REDIST_FREE(schedule->factor[k].table[side].filled);
-            REDIST_FREE(schedule->factor[k].table[side].turn);
+            REDIST_FREE(schedule->factor[k].table[side].edge);
         }
-        REDIST_FREE(schedule->lodgers[side]);
+        REDIST_FREE(schedule->rank_places[side]);
     }
     memset(schedule, 0, sizeof *schedule);
 }
@@ -4168,7 +4171,7 @@ REDIST_PRIV_COLD redist_priv_sizes redist_priv_counts_between(const redist_priv_
 }
 
 /* Over other processes than an end of the route: its blocks merged, so that each of its processes sends to one only,
-   and the same blocks, where they are dealt out in turn. */
+   and the same blocks, where they are distributed round-robin. */
 REDIST_PRIV_COLD void redist_priv_add_merged(redist_priv_route_axis *a, const redist_axis *end, int procs)
 {
     const int64_t n = end->count, block = redist_priv_seen_block(end), merged = redist_priv_ceil_div(end->procs, procs);
@@ -4671,8 +4674,8 @@ typedef struct {
 } redist_priv_relabelling;
 
 /* Merges the ranks of both layouts. */
-REDIST_PRIV_COLD void redist_priv_merge_ranks(redist_priv_relabelling *r, const redist_priv_lodger *here, int sources,
-                                              const redist_priv_lodger *there)
+REDIST_PRIV_COLD void redist_priv_merge_ranks(redist_priv_relabelling *r, const redist_priv_rank_place *here,
+                                              int sources, const redist_priv_rank_place *there)
 {
     int s = 0, t = 0, c;
     for (c = 0; s < sources || t < r->places; c++) {
@@ -4693,7 +4696,7 @@ REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const
                                                 redist_priv_relabelling *r)
 {
     const size_t sources = (size_t)redist_places(from), places = (size_t)redist_places(to);
-    redist_priv_lodger *here = redist_priv_lodgers(from), *there = redist_priv_lodgers(to);
+    redist_priv_rank_place *here = redist_priv_rank_places(from), *there = redist_priv_rank_places(to);
     int code = REDIST_ERR_MEMORY;
     r->from = from;
     r->to = to;
@@ -5145,7 +5148,7 @@ REDIST_PRIV_COLD int redist_priv_is_digit(char c) { return c >= '0' && c <= '9';
 REDIST_PRIV_COLD char redist_priv_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
 /* Records a mistake, if it is the first. */
-REDIST_PRIV_COLD void redist_priv_refuse(redist_priv_reader *r, const char *at, const char *format, ...)
+REDIST_PRIV_COLD void redist_priv_parse_error(redist_priv_reader *r, const char *at, const char *format, ...)
 {
     va_list values;
     int used = 0;
@@ -5185,7 +5188,7 @@ REDIST_PRIV_COLD void redist_priv_unexpected(redist_priv_reader *r, const char *
     char found[32];
     redist_priv_skip(r);
     redist_priv_quote(r->at, found, sizeof found);
-    redist_priv_refuse(r, r->at, "expected %s, found %s", expected, found);
+    redist_priv_parse_error(r, r->at, "expected %s, found %s", expected, found);
 }
 
 /* Reads a word or a sign if it comes next. */
@@ -5228,7 +5231,7 @@ REDIST_PRIV_COLD int64_t redist_priv_read_number(redist_priv_reader *r, const ch
     }
     if (!fits || (*begin != '-' && value < -most)) {
         redist_priv_quote(begin, number, sizeof number);
-        redist_priv_refuse(r, begin, "%s does not fit %s", number, most == INT_MAX ? "an int" : "an int64_t");
+        redist_priv_parse_error(r, begin, "%s does not fit %s", number, most == INT_MAX ? "an int" : "an int64_t");
     }
     if (r->code != REDIST_OK)
         return 0;
@@ -5260,7 +5263,7 @@ REDIST_PRIV_COLD int64_t redist_priv_read_list(redist_priv_reader *r, const char
             *(int64_t *)(void *)(r->storage + r->used) = value;
         r->used += bytes;
         if (++r->listed == INT_MAX)
-            redist_priv_refuse(r, r->at, "a list of INT_MAX numbers");
+            redist_priv_parse_error(r, r->at, "a list of INT_MAX numbers");
     } while (redist_priv_accept(r, ","));
     return value;
 }
@@ -5273,7 +5276,7 @@ REDIST_PRIV_COLD int redist_priv_read_clause(redist_priv_reader *r, const redist
     if (clause->word == NULL)
         return 0;
     if (r->subjects & clause->subject)
-        redist_priv_refuse(r, r->at - strlen(clause->word), "'%s' repeats or contradicts what was said before it",
+        redist_priv_parse_error(r, r->at - strlen(clause->word), "'%s' repeats or contradicts what was said before it",
                            clause->word);
     r->subjects |= clause->subject;
     clause->read(r);
@@ -5367,7 +5370,7 @@ REDIST_PRIV_COLD void redist_priv_read_section(redist_priv_reader *r)
     count_at = r->at;
     count = redist_priv_read_int64(r, "the count of a section");
     if (count != x->count)
-        redist_priv_refuse(r, count_at, "a section of %" PRId64 " indices, where the extent in front is %" PRId64, count,
+        redist_priv_parse_error(r, count_at, "a section of %" PRId64 " indices, where the extent in front is %" PRId64, count,
                            x->count);
     if (redist_priv_accept(r, ":"))
         x->step = redist_priv_read_int64(r, "the step of a section");
@@ -5410,7 +5413,7 @@ REDIST_PRIV_COLD void redist_priv_read_extents(redist_priv_reader *r)
     do {
         redist_priv_skip(r);
         if (r->said.ndim == REDIST_MAX_DIMS) {
-            redist_priv_refuse(r, r->at, "more than %d axes", REDIST_MAX_DIMS);
+            redist_priv_parse_error(r, r->at, "more than %d axes", REDIST_MAX_DIMS);
             return;
         }
         r->said.dim[r->said.ndim++].axis.count = redist_priv_read_int64(r, "an extent");
@@ -5436,7 +5439,7 @@ REDIST_PRIV_COLD void redist_priv_read_axis(redist_priv_reader *r)
     while (redist_priv_read_clause(r, redist_priv_suffixes()))
         continue;
     if (x->kind == REDIST_PRIV_CUTS && r->last_cut != x->extent)
-        redist_priv_refuse(r, begin, "the last cut is %" PRId64 ", but the extent is %" PRId64, r->last_cut, x->extent);
+        redist_priv_parse_error(r, begin, "the last cut is %" PRId64 ", but the extent is %" PRId64, r->last_cut, x->extent);
     if (r->even)
         x->block = redist_block(x->extent, x->procs).block;
 }
@@ -5570,7 +5573,7 @@ REDIST_PRIV_COLD redist_layout redist_priv_build(const redist_layout *said)
 }
 
 /* Tells a mistake that has no column. */
-REDIST_PRIV_COLD void redist_priv_refuse_all(redist_priv_reader *r, int code, const char *sentence, size_t value)
+REDIST_PRIV_COLD void redist_priv_argument_error(redist_priv_reader *r, int code, const char *sentence, size_t value)
 {
     r->code = code;
     if (r->message_size > 0)
@@ -5580,9 +5583,9 @@ REDIST_PRIV_COLD void redist_priv_refuse_all(redist_priv_reader *r, int code, co
 REDIST_PRIV_COLD void redist_priv_check_reader(redist_priv_reader *r, const redist_layout *layout, const void *storage)
 {
     if (r->text == NULL || layout == NULL)
-        redist_priv_refuse_all(r, REDIST_ERR_ARGUMENT, "the text or the layout is NULL", 0);
+        redist_priv_argument_error(r, REDIST_ERR_ARGUMENT, "the text or the layout is NULL", 0);
     else if ((uintptr_t)storage % sizeof(int64_t) != 0)
-        redist_priv_refuse_all(r, REDIST_ERR_ARGUMENT, "storage must be aligned to %" PRIu64 " bytes", sizeof(int64_t));
+        redist_priv_argument_error(r, REDIST_ERR_ARGUMENT, "storage must be aligned to %" PRIu64 " bytes", sizeof(int64_t));
 }
 
 REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage, size_t storage_bytes,
@@ -5603,12 +5606,12 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
         return r.code;
     redist_priv_read_layout(&r);
     if (r.code == REDIST_OK && r.used > r.room)
-        redist_priv_refuse_all(&r, REDIST_ERR_MEMORY, "the cuts and ranks need %" PRIu64 " bytes of storage", r.used);
+        redist_priv_argument_error(&r, REDIST_ERR_MEMORY, "the cuts and ranks need %" PRIu64 " bytes of storage", r.used);
     if (r.code != REDIST_OK)
         return r.code;
     *layout = redist_priv_build(&r.said);
     if (layout->ranks != NULL && redist_priv_usable(layout) && r.listed != redist_places(layout)) {
-        redist_priv_refuse(&r, r.ranks_at, "%" PRId64 " ranks for a grid of %d places", r.listed, redist_places(layout));
+        redist_priv_parse_error(&r, r.ranks_at, "%" PRId64 " ranks for a grid of %d places", r.listed, redist_places(layout));
         *layout = redist_layout_nd(0, NULL);
         return r.code;
     }

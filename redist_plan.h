@@ -166,7 +166,7 @@ REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
 REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
 
 /* Measures what a message and a byte cost between the ranks of comm (an intracommunicator): the slowest rank's times of
-   exchanging small and large messages with its neighbours in the circle of ranks. Takes some milliseconds. Collective.
+   exchanging small and large messages with its neighbours in the ring of ranks. Takes some milliseconds. Collective.
    *cost: the same on every rank; both members > 0.
    The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A NULL communicator is told to its rank only. */
 REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
@@ -194,7 +194,7 @@ REDIST_API int redist_arena_free(redist_arena **arena);
 
 enum { REDIST_PRIV_TRIES = 20 }; /* tests before the processor is given away */
 
-REDIST_PRIV void redist_priv_be_polite(int *tries)
+REDIST_PRIV void redist_priv_yield(int *tries)
 {
     if (++*tries > REDIST_PRIV_TRIES)
         REDIST_YIELD();
@@ -206,7 +206,7 @@ REDIST_PRIV int redist_priv_await(MPI_Request *request)
     int done = 0, tries = 0, code = MPI_SUCCESS;
     while (code == MPI_SUCCESS && !done) {
         code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
-        redist_priv_be_polite(&tries);
+        redist_priv_yield(&tries);
     }
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
@@ -294,7 +294,7 @@ typedef struct {
 /* The part of a message's life that its peer needs: which message, and where it waits. */
 typedef struct {
     int rank;
-    int turn;         /* peers are served by distance, so that not all ranks turn to one at once */
+    int distance;     /* peers are served by distance, so that not all ranks turn to one at once */
     int64_t message;  /* of the neighbours */
     int64_t bytes;    /* of all arrays */
     int64_t staged;   /* where it lies in the staging memory, in bytes; -1 when it is contiguous in the array */
@@ -456,7 +456,7 @@ typedef struct {
     redist_priv_word word[REDIST_PRIV_WORDS];
 } redist_priv_words;
 
-REDIST_PRIV_COLD void redist_priv_say(redist_priv_words *w, const char *what, int64_t value)
+REDIST_PRIV_COLD void redist_priv_list_word(redist_priv_words *w, const char *what, int64_t value)
 {
     w->word[w->n].value = value;
     w->word[w->n].what = what;
@@ -464,57 +464,57 @@ REDIST_PRIV_COLD void redist_priv_say(redist_priv_words *w, const char *what, in
     w->word[w->n++].axis = w->axis;
 }
 
-REDIST_PRIV_COLD void redist_priv_say_axis(redist_priv_words *w, const redist_priv_dimension *dim)
+REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w, const redist_priv_dimension *dim)
 {
     const redist_axis *x = &dim->axis;
     const uint64_t cuts =
         x->kind == REDIST_PRIV_CUTS ? redist_priv_hash(1, x->cuts, ((size_t)x->procs + 1) * sizeof *x->cuts) : 0;
-    redist_priv_say(w, "extent", x->extent);
-    redist_priv_say(w, "kind of blocks", (int64_t)x->kind);
-    redist_priv_say(w, "number of processes", x->procs);
-    redist_priv_say(w, "block", x->block);
-    redist_priv_say(w, "first coordinate", x->first);
-    redist_priv_say(w, "sum of the cuts", (int64_t)(cuts >> 1));
-    redist_priv_say(w, "start of the section", x->start);
-    redist_priv_say(w, "step of the section", x->step);
-    redist_priv_say(w, "count of the section", x->count);
-    redist_priv_say(w, "axis of the array", dim->stored);
-    redist_priv_say(w, "low halo", dim->low);
-    redist_priv_say(w, "high halo", dim->high);
+    redist_priv_list_word(w, "extent", x->extent);
+    redist_priv_list_word(w, "kind of blocks", (int64_t)x->kind);
+    redist_priv_list_word(w, "number of processes", x->procs);
+    redist_priv_list_word(w, "block", x->block);
+    redist_priv_list_word(w, "first coordinate", x->first);
+    redist_priv_list_word(w, "sum of the cuts", (int64_t)(cuts >> 1));
+    redist_priv_list_word(w, "start of the section", x->start);
+    redist_priv_list_word(w, "step of the section", x->step);
+    redist_priv_list_word(w, "count of the section", x->count);
+    redist_priv_list_word(w, "axis of the array", dim->stored);
+    redist_priv_list_word(w, "low halo", dim->low);
+    redist_priv_list_word(w, "high halo", dim->high);
 }
 
-REDIST_PRIV_COLD void redist_priv_say_layout(redist_priv_words *w, int side, const redist_layout *layout)
+REDIST_PRIV_COLD void redist_priv_list_layout(redist_priv_words *w, int side, const redist_layout *layout)
 {
     const uint64_t ranks =
         layout->ranks == NULL ? 0 : redist_priv_hash(1, layout->ranks, (size_t)redist_places(layout) * sizeof(int));
     w->side = side;
     w->axis = -1;
-    redist_priv_say(w, "number of axes", layout->ndim);
-    redist_priv_say(w, "grid order", (int64_t)layout->grid_order);
-    redist_priv_say(w, "memory order", (int64_t)layout->memory_order);
-    redist_priv_say(w, "first rank", layout->ranks == NULL ? layout->first_rank : 0);
-    redist_priv_say(w, "sum of the ranks", (int64_t)(ranks >> 1));
-    redist_priv_say(w, "number of copies", layout->copies);
+    redist_priv_list_word(w, "number of axes", layout->ndim);
+    redist_priv_list_word(w, "grid order", (int64_t)layout->grid_order);
+    redist_priv_list_word(w, "memory order", (int64_t)layout->memory_order);
+    redist_priv_list_word(w, "first rank", layout->ranks == NULL ? layout->first_rank : 0);
+    redist_priv_list_word(w, "sum of the ranks", (int64_t)(ranks >> 1));
+    redist_priv_list_word(w, "number of copies", layout->copies);
     for (w->axis = 0; w->axis < layout->ndim; w->axis++)
-        redist_priv_say_axis(w, &layout->dim[w->axis]);
+        redist_priv_list_axis(w, &layout->dim[w->axis]);
 }
 
-REDIST_PRIV_COLD void redist_priv_say_plan(redist_priv_words *w, const redist_plan *p)
+REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_plan *p)
 {
     const double costs[2] = {p->options.cost.per_message + 0.0, p->options.cost.per_byte + 0.0}; /* no -0 */
     memset(w, 0, sizeof *w);
     w->side = w->axis = -1;
-    redist_priv_say(w, "element size", p->element_bytes);
-    redist_priv_say(w, "method", (int64_t)p->options.method);
-    redist_priv_say(w, "effort", (int64_t)p->options.effort);
-    redist_priv_say(w, "number of arrays", p->arrays);
-    redist_priv_say(w, "max_buffer", p->options.max_buffer);
-    redist_priv_say(w, "in_place", p->options.in_place != 0);
-    redist_priv_say(w, "arena", p->options.arena != NULL);
-    redist_priv_say(w, "node_ranks", p->options.node_ranks);
-    redist_priv_say(w, "sum of the costs", (int64_t)(redist_priv_hash(1, costs, sizeof costs) >> 1));
-    redist_priv_say_layout(w, REDIST_PRIV_FROM, &p->from);
-    redist_priv_say_layout(w, REDIST_PRIV_TO, &p->to);
+    redist_priv_list_word(w, "element size", p->element_bytes);
+    redist_priv_list_word(w, "method", (int64_t)p->options.method);
+    redist_priv_list_word(w, "effort", (int64_t)p->options.effort);
+    redist_priv_list_word(w, "number of arrays", p->arrays);
+    redist_priv_list_word(w, "max_buffer", p->options.max_buffer);
+    redist_priv_list_word(w, "in_place", p->options.in_place != 0);
+    redist_priv_list_word(w, "arena", p->options.arena != NULL);
+    redist_priv_list_word(w, "node_ranks", p->options.node_ranks);
+    redist_priv_list_word(w, "sum of the costs", (int64_t)(redist_priv_hash(1, costs, sizeof costs) >> 1));
+    redist_priv_list_layout(w, REDIST_PRIV_FROM, &p->from);
+    redist_priv_list_layout(w, REDIST_PRIV_TO, &p->to);
 }
 
 /* A number below 2^62 that differs, in all likelihood, when any word does. */
@@ -528,7 +528,7 @@ REDIST_PRIV_COLD int64_t redist_priv_digest(const redist_priv_words *w)
 }
 
 /* Says how this rank's words differ from rank 0's. Collective. */
-REDIST_PRIV_COLD void redist_priv_blame_words(redist_plan *p, redist_priv_words *mine, redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_explain_mismatch(redist_plan *p, redist_priv_words *mine, redist_priv_verdict *v)
 {
     int64_t first[REDIST_PRIV_WORDS + 1] = {0};
     int k;
@@ -558,12 +558,12 @@ REDIST_PRIV_COLD int redist_priv_check_same(redist_plan *p, redist_priv_verdict 
     redist_priv_words words;
     int64_t bounds[2] = {0, 0};
     if (v->code == REDIST_OK) {
-        redist_priv_say_plan(&words, p);
+        redist_priv_list_plan(&words, p);
         bounds[0] = redist_priv_digest(&words);
         bounds[1] = -bounds[0];
     }
     if (redist_priv_agree(p->comm, v, bounds, 2) == REDIST_OK && bounds[0] != -bounds[1])
-        redist_priv_blame_words(p, &words, v);
+        redist_priv_explain_mismatch(p, &words, v);
     return v->code;
 }
 
@@ -585,7 +585,7 @@ REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int side, r
                              p->rank, name, last, p->size);
     }
     if (redist_coords_of(layout, p->rank, coords)) {
-        code = redist_priv_tell(redist_priv_extent_fault(layout, coords), text, sizeof text);
+        code = redist_priv_format_fault(redist_priv_extent_fault(layout, coords), text, sizeof text);
         redist_priv_fail(v, code, "rank %d: %s %s", p->rank, name, text);
     }
 }
@@ -690,9 +690,9 @@ REDIST_PRIV int64_t redist_priv_contiguous(const redist_priv_message *m, int sid
     return box.loops == 0 ? begin : -1;
 }
 
-REDIST_PRIV int redist_priv_compare_turns(const void *a, const void *b)
+REDIST_PRIV int redist_priv_compare_distances(const void *a, const void *b)
 {
-    return redist_priv_compare_ints(&((const redist_priv_peer *)a)->turn, &((const redist_priv_peer *)b)->turn);
+    return redist_priv_compare_ints(&((const redist_priv_peer *)a)->distance, &((const redist_priv_peer *)b)->distance);
 }
 
 /* The message that this rank keeps: the same product of runs, stored on both sides. */
@@ -702,7 +702,7 @@ REDIST_PRIV void redist_priv_keep(redist_plan *p, int64_t message)
     redist_priv_store(&p->kept, REDIST_PRIV_TO, &p->side[REDIST_PRIV_TO].storage);
 }
 
-/* How far ahead a receiver, or how far behind a sender is in the circle of ranks. */
+/* How far ahead a receiver, or how far behind a sender is in the ring of ranks. */
 REDIST_PRIV int redist_priv_ranks_apart(const redist_plan *p, int own, int rank)
 {
     return ((own == REDIST_PRIV_FROM ? rank - p->rank : p->rank - rank) + p->size) % p->size;
@@ -715,7 +715,7 @@ REDIST_PRIV_COLD void redist_priv_add_peer(redist_plan *p, int own, const redist
     redist_priv_peer *peer = &s->peer[s->peers];
     memset(peer, 0, sizeof *peer);
     peer->rank = redist_priv_rank_at(redist_priv_layout(p, !own), pair->place[!own]);
-    peer->turn = redist_priv_ranks_apart(p, own, peer->rank);
+    peer->distance = redist_priv_ranks_apart(p, own, peer->rank);
     peer->message = pair->message;
     peer->bytes = redist_priv_peer_message(p, own, pair->message).elements * p->element_bytes * p->arrays;
     if (peer->rank != p->rank) {
@@ -748,7 +748,7 @@ REDIST_PRIV_COLD int redist_priv_list_peers(redist_plan *p, int own)
     redist_priv_pairs_close(&pairs);
     if (code != REDIST_OK)
         return code;
-    qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_turns);
+    qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_distances);
     s->remote = s->peers;
     return REDIST_OK;
 }
@@ -1209,9 +1209,9 @@ REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
         for (own = 0; own < 2; own++) {
             if (meets[own] < 0 || meets[own] == p->rank)
                 continue;
-            wanted.turn = redist_priv_ranks_apart(p, own, meets[own]);
+            wanted.distance = redist_priv_ranks_apart(p, own, meets[own]);
             found = (redist_priv_peer *)bsearch(&wanted, p->side[own].peer, (size_t)p->side[own].peers, sizeof wanted,
-                                                redist_priv_compare_turns);
+                                                redist_priv_compare_distances);
             found->pending = step;
         }
     }
@@ -1220,8 +1220,8 @@ REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
     for (own = 0; own < 2; own++) {
         int64_t k;
         for (k = 0; k < p->side[own].peers; k++)
-            p->side[own].peer[k].turn = (int)p->side[own].peer[k].pending;
-        qsort(p->side[own].peer, (size_t)p->side[own].peers, sizeof wanted, redist_priv_compare_turns);
+            p->side[own].peer[k].distance = (int)p->side[own].peer[k].pending;
+        qsort(p->side[own].peer, (size_t)p->side[own].peers, sizeof wanted, redist_priv_compare_distances);
     }
     return code;
 }
@@ -2012,8 +2012,8 @@ REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p)
     for (own = 0; own < 2; own++) {
         redist_priv_side *s = &p->side[own];
         for (; s->remote < s->peers; s->remote++)
-            s->peer[s->remote].turn -= p->size;
-        qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_turns);
+            s->peer[s->remote].distance -= p->size;
+        qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_distances);
     }
 }
 
@@ -2056,12 +2056,12 @@ REDIST_PRIV_COLD int redist_priv_split_peers(redist_plan *p, int own, MPI_Comm n
     for (k = 0; k < n && code == REDIST_OK; k++) {
         s->peer[k].pending = ranks[n + k];
         if (ranks[n + k] >= 0) {
-            s->peer[k].turn += p->size;
+            s->peer[k].distance += p->size;
             s->remote--;
         }
     }
     if (code == REDIST_OK)
-        qsort(s->peer, (size_t)n, sizeof *s->peer, redist_priv_compare_turns);
+        qsort(s->peer, (size_t)n, sizeof *s->peer, redist_priv_compare_distances);
     REDIST_FREE(ranks);
     return code;
 }
@@ -2689,7 +2689,7 @@ REDIST_API int redist_wait(redist_plan *p)
     while (code == REDIST_OK && !done) {
         code = redist_test(p, &done);
         if (!done)
-            redist_priv_be_polite(&tries);
+            redist_priv_yield(&tries);
     }
     return code;
 }
@@ -2885,9 +2885,9 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
 
 enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_ROUNDS = 12 };
 
-/* The shortest of several exchanges of so many bytes with both neighbours in the circle of ranks, in seconds, on this
+/* The shortest of several exchanges of so many bytes with both neighbours in the ring of ranks, in seconds, on this
    rank; negative when MPI fails. Collective. */
-REDIST_PRIV_COLD double redist_priv_time_circle(MPI_Comm comm, int bytes, char *memory)
+REDIST_PRIV_COLD double redist_priv_time_ring(MPI_Comm comm, int bytes, char *memory)
 {
     MPI_Request request[2];
     double best = -1, begin;
@@ -2926,8 +2926,8 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
     redist_priv_fail(&v, memory == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory to calibrate");
     if (redist_priv_agree(own, &v, NULL, 0) == REDIST_OK) {
         memset(memory, 0, 2 * REDIST_PRIV_LARGE);
-        time[0] = (int64_t)(redist_priv_time_circle(own, REDIST_PRIV_SMALL, memory) / unit);
-        time[1] = (int64_t)(redist_priv_time_circle(own, REDIST_PRIV_LARGE, memory) / unit);
+        time[0] = (int64_t)(redist_priv_time_ring(own, REDIST_PRIV_SMALL, memory) / unit);
+        time[1] = (int64_t)(redist_priv_time_ring(own, REDIST_PRIV_LARGE, memory) / unit);
         redist_priv_fail(&v, time[0] < 0 || time[1] < 0 ? REDIST_ERR_MPI : REDIST_OK, "an MPI error");
         redist_priv_agree(own, &v, time, 2);
         cost->per_message = (double)redist_priv_max(time[0], 1) * unit;
