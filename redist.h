@@ -116,18 +116,30 @@ typedef enum {
 /* Which axis varies fastest: the last (C) or the first (Fortran). */
 typedef enum { REDIST_ROW_MAJOR = 0, REDIST_COLUMN_MAJOR = 1 } redist_order;
 
+/* What lies beyond the ends of an axis: nothing, or its other end. */
+typedef enum { REDIST_CLOSED = 0, REDIST_PERIODIC = 1 } redist_edge;
+
+/* The elements low[d] <= index[d] < high[d] of an array, d counting its axes as built; none where low >= high. */
+typedef struct {
+    int64_t low[REDIST_MAX_DIMS], high[REDIST_MAX_DIMS];
+} redist_box;
+
 /* How an axis is cut into blocks. */
-typedef enum { REDIST_PRIV_CYCLIC, REDIST_PRIV_BALANCED, REDIST_PRIV_CUTS } redist_priv_kind;
+typedef enum { REDIST_PRIV_CYCLIC, REDIST_PRIV_BALANCED, REDIST_PRIV_CUTS, REDIST_PRIV_BOXES } redist_priv_kind;
 
 /* One dimension of an array. Block k lives at coordinate (k + first) mod procs; view index i is axis index
    start + i * step. Fill it with the builders below. */
 typedef struct {
     redist_priv_kind kind;
-    int procs;                  /* processes along the axis                                    */
+    int procs;                  /* processes along the axis; of boxes, how many there are      */
     int first;                  /* coordinate of block 0                                       */
     int64_t extent;             /* indices of the whole axis                                   */
     int64_t block;              /* indices per block (REDIST_PRIV_CYCLIC), at most max(extent, 1) */
     const int64_t *cuts;        /* cuts[procs + 1] (REDIST_PRIV_CUTS)                          */
+    const redist_box *box;      /* box[procs] (REDIST_PRIV_BOXES), of which this is axis `along` */
+    int along;
+    int ghosts;                 /* ghost cells hold elements: 1 + redist_edge; 0: they do not  */
+    int64_t low, high;          /* how many before and after what a coordinate owns            */
     int64_t start, step, count; /* the view; count is 0 when the axis is invalid               */
 } redist_axis;
 
@@ -135,7 +147,7 @@ typedef struct {
 typedef struct {
     int kind; /* 0: nothing wrong */
     int axis; /* -1: no axis in particular */
-    int64_t value;
+    int64_t value, other;
 } redist_priv_fault;
 
 /* An axis of a view, and how the local array stores it. */
@@ -217,6 +229,12 @@ REDIST_API redist_layout redist_layout_2d(redist_axis x, redist_axis y);
 REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_axis z);
 REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes);
 
+/* Place k owns box[k], 0 <= k < boxes, of an array of extents[ndim], which every element lies in exactly one box of; boxes may
+   be empty. box[boxes] is kept by reference: it must outlive the layout and the plans made from it. The boxes make no
+   grid: each of a place's coordinates is its box's number, and redist_grid_order changes nothing. redist_layout_check
+   names two boxes that overlap, or an element in none. Who meets whom is found by going through all boxes. */
+REDIST_API redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes, const redist_box *box);
+
 /* The builders below take a layout and return a changed one. They never fail: bad arguments make a layout that
    redist_layout_check refuses, with the first mistake told by redist_layout_explain. `axis` counts the axes of the
    layout as given, 0 <= axis < ndim, after whatever views were made before. */
@@ -240,6 +258,15 @@ REDIST_API redist_layout redist_replicated(redist_layout layout, int copies);
 /* Ghost cells around the local array: `low` elements before local position 0 and `high` after the last, both >= 0,
    in memory (a flipped view does not exchange them). redist never reads nor writes ghost cells. */
 REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_t low, int64_t high);
+/* The ghost cells that redist_with_halo gave an axis, low and high in memory, hold elements: those of the neighbouring
+   indices, around the ends where edge is REDIST_PERIODIC; where it is REDIST_CLOSED, cells past an end hold nothing. A
+   destination receives its ghost cells too; those of a source are ignored unless the plan combines (redist_plan.h), and
+   then are combined into their owners' elements. Corners are those of the product of the axes. Every coordinate must own one
+   interval of the axis (block, balanced, cuts, whole, boxes), of any length: ghost cells may reach over several
+   neighbours, and at most once around the axis on either side; those of an empty coordinate lie around where its
+   interval would begin. The exchange that fills the ghost cells of an array is that from its layout to the same with
+   ghosts, in place. */
+REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redist_edge edge);
 /* The elements that the local array has along an axis (a leading dimension), ghost cells included: at least what the
    rank owns with its ghost cells. It may differ from rank to rank. 0: just what is needed, the default. */
 REDIST_API redist_layout redist_with_extent(redist_layout layout, int axis, int64_t allocated);
@@ -283,6 +310,18 @@ REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *i
 REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64_t *index);
 /* The elements of a rank's local array, ghost cells and padding included: what to allocate. 0 if it holds no place. */
 REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank);
+
+/* What loops over the elements that a rank owns need: a[origin + i * stride[0] + j * stride[1] + ...], where
+   0 <= i < count[0], ..., by axis of the view. first: the view index of i = 0, 0 when there is none; the others ascend
+   (redist_global tells them where blocks are cyclic). stride: elements of memory, negative in a flipped view. origin:
+   where the first lies, ghost cells included. */
+typedef struct {
+    int64_t first[REDIST_MAX_DIMS], count[REDIST_MAX_DIMS], stride[REDIST_MAX_DIMS], origin;
+} redist_shape;
+
+/* Writes the shape of what a rank owns. 1 when it holds a place, else 0 (shape is not written); -1 when a section takes
+   steps through cyclic blocks so that the elements of an axis do not lie at equal distances. */
+REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist_shape *shape);
 
 /* ------------------------------------------------------------------------------------------- moving on one process */
 
@@ -523,6 +562,12 @@ REDIST_PRIV_FAST int64_t redist_priv_gcd(int64_t a, int64_t b)
     return a;
 }
 
+/* Room for n things of so many bytes; NULL when memory is exhausted, or cannot be so large. Never a request of 0. */
+REDIST_PRIV void *redist_priv_allocate(int64_t n, size_t bytes)
+{
+    return (uint64_t)n >= SIZE_MAX / bytes ? NULL : REDIST_MALLOC((size_t)n * bytes + 1);
+}
+
 /* a * b, or limit when that is more; a, b >= 0. */
 REDIST_PRIV_FAST int64_t redist_priv_product(int64_t a, int64_t b, int64_t limit)
 {
@@ -599,7 +644,15 @@ enum {
     REDIST_PRIV_MANY_COPIES,
     REDIST_PRIV_BAD_RANK,
     REDIST_PRIV_RANK_TWICE,
-    REDIST_PRIV_NO_MEMORY
+    REDIST_PRIV_NO_MEMORY,
+    REDIST_PRIV_BAD_EDGE,
+    REDIST_PRIV_NO_HALO,
+    REDIST_PRIV_SEVERAL_BLOCKS,
+    REDIST_PRIV_WIDE_HALO,
+    REDIST_PRIV_BAD_BOXES,
+    REDIST_PRIV_BOX_OUTSIDE,
+    REDIST_PRIV_BOXES_OVERLAP,
+    REDIST_PRIV_HOLE
 };
 
 typedef struct {
@@ -635,7 +688,15 @@ REDIST_PRIV_COLD const redist_priv_sentence *redist_priv_sentence_of(int kind)
         {REDIST_ERR_OVERFLOW, "the number of copies is ", ", which makes more than INT_MAX places"},
         {REDIST_ERR_RANK, "a place is on rank ", ", must be at least 0 and at most INT_MAX"},
         {REDIST_ERR_RANK, "two places are on rank ", ""},
-        {REDIST_ERR_MEMORY, "no memory to check the ranks of ", " places"},
+        {REDIST_ERR_MEMORY, "no memory to check the ranks or the boxes of ", " places"},
+        {REDIST_ERR_LAYOUT, "the edge of ghost cells is ", ", must be REDIST_CLOSED or REDIST_PERIODIC"},
+        {REDIST_ERR_LAYOUT, "ghost cells need a halo, but it is ", " wide on either side"},
+        {REDIST_ERR_LAYOUT, "ghost cells need one interval per process, but a process owns several blocks of ", ""},
+        {REDIST_ERR_LAYOUT, "ghost cells are ", " wide, more than the extent of the axis"},
+        {REDIST_ERR_LAYOUT, "the number of boxes is ", ", must be at least 1"},
+        {REDIST_ERR_LAYOUT, "box ", " reaches outside the array"},
+        {REDIST_ERR_LAYOUT, "box ", " overlaps box "},
+        {REDIST_ERR_LAYOUT, "no box holds element ", ", counted row by row"},
     };
     return &sentences[kind];
 }
@@ -646,6 +707,7 @@ REDIST_PRIV_COLD redist_priv_fault redist_priv_fault_at(int kind, int axis, int6
     fault.kind = kind;
     fault.axis = axis;
     fault.value = value;
+    fault.other = -1; /* of two values, to be told after the sentence */
     return fault;
 }
 
@@ -653,7 +715,7 @@ REDIST_PRIV_COLD redist_priv_fault redist_priv_fault_at(int kind, int axis, int6
 REDIST_PRIV_COLD int redist_priv_format_fault(redist_priv_fault fault, char *text, size_t size)
 {
     const redist_priv_sentence *sentence = redist_priv_sentence_of(fault.kind);
-    char axis[32] = "";
+    char axis[32] = "", other[32] = "";
     if (size == 0 || text == NULL)
         return sentence->code;
     text[0] = '\0';
@@ -661,7 +723,9 @@ REDIST_PRIV_COLD int redist_priv_format_fault(redist_priv_fault fault, char *tex
         return REDIST_OK;
     if (fault.axis >= 0)
         snprintf(axis, sizeof axis, "axis %d: ", fault.axis);
-    snprintf(text, size, "%s%s%" PRId64 "%s", axis, sentence->before, fault.value, sentence->after);
+    if (fault.other >= 0)
+        snprintf(other, sizeof other, "%" PRId64, fault.other);
+    snprintf(text, size, "%s%s%" PRId64 "%s%s", axis, sentence->before, fault.value, sentence->after, other);
     return sentence->code;
 }
 
@@ -698,6 +762,8 @@ REDIST_PRIV_FAST int64_t redist_priv_block_start(const redist_axis *x, int64_t k
 {
     if (x->kind == REDIST_PRIV_CUTS)
         return x->cuts[k];
+    if (x->kind == REDIST_PRIV_BOXES)
+        return x->box[k].low[x->along];
     if (x->kind == REDIST_PRIV_BALANCED)
         return k * (x->extent / x->procs) + redist_priv_min(k, x->extent % x->procs);
     return k > x->extent / x->block ? x->extent : k * x->block;
@@ -739,13 +805,21 @@ REDIST_PRIV_FAST int redist_priv_is_interval(const redist_axis *x)
     return x->procs == 1 || redist_priv_blocks(x) <= x->procs;
 }
 
+/* Where the k-th block of an axis that is not block-cyclic ends. */
+REDIST_PRIV_FAST int64_t redist_priv_block_end(const redist_axis *x, int64_t k)
+{
+    if (x->kind == REDIST_PRIV_BOXES)
+        return redist_priv_max(x->box[k].low[x->along], x->box[k].high[x->along]);
+    return redist_priv_block_start(x, k + 1);
+}
+
 /* The indices of the whole axis below g, 0 <= g <= extent, that coord owns: also the local position of g if it owns g. */
 REDIST_PRIV_FAST int64_t redist_priv_below(const redist_axis *x, int coord, int64_t g)
 {
     int64_t mine = redist_priv_first_block(x, coord), k, inside;
     if (x->kind != REDIST_PRIV_CYCLIC) {
         int64_t start = redist_priv_block_start(x, mine);
-        return redist_priv_clamp(g, start, redist_priv_block_start(x, mine + 1)) - start;
+        return redist_priv_clamp(g, start, redist_priv_block_end(x, mine)) - start;
     }
     k = g / x->block;
     inside = k % x->procs > mine ? x->block : k % x->procs == mine ? g % x->block : 0;
@@ -796,6 +870,9 @@ REDIST_PRIV_FAST redist_axis redist_priv_axis(redist_priv_kind kind, int64_t n, 
     x.extent = n;
     x.block = redist_priv_min(block, redist_priv_max(n, 1));
     x.cuts = cuts;
+    x.box = NULL;
+    x.along = x.ghosts = 0;
+    x.low = x.high = 0;
     x.start = 0;
     x.step = 1;
     x.count = redist_priv_axis_fault(&x).kind == REDIST_PRIV_NO_FAULT ? n : 0;
@@ -935,6 +1012,12 @@ REDIST_PRIV int redist_priv_usable(const redist_layout *layout)
            layout->fault.kind == REDIST_PRIV_NO_FAULT;
 }
 
+/* Whether places own boxes, rather than what the product of their coordinates owns. */
+REDIST_PRIV int redist_priv_is_boxes(const redist_layout *layout)
+{
+    return layout->dim[0].axis.kind == REDIST_PRIV_BOXES;
+}
+
 /* Places of the grid, one copy of it; 0 when the layout is not usable. */
 REDIST_PRIV int redist_priv_grid_places(const redist_layout *layout)
 {
@@ -942,6 +1025,8 @@ REDIST_PRIV int redist_priv_grid_places(const redist_layout *layout)
     int d;
     if (!redist_priv_usable(layout))
         return 0;
+    if (redist_priv_is_boxes(layout))
+        return layout->dim[0].axis.procs;
     for (d = 0; d < layout->ndim; d++)
         places = redist_priv_product(places, layout->dim[d].axis.procs, INT64_C(1) << 31);
     return places > INT_MAX ? 0 : (int)places;
@@ -968,7 +1053,7 @@ REDIST_PRIV_COLD int64_t redist_priv_largest(const redist_axis *x)
 {
     int64_t most = redist_priv_size(x, x->first);
     int c;
-    for (c = 0; x->kind == REDIST_PRIV_CUTS && c < x->procs; c++)
+    for (c = 0; (x->kind == REDIST_PRIV_CUTS || x->kind == REDIST_PRIV_BOXES) && c < x->procs; c++)
         most = redist_priv_max(most, redist_priv_size(x, c));
     return most;
 }
@@ -987,7 +1072,7 @@ REDIST_PRIV_COLD void redist_priv_check_overflow(redist_layout *layout)
         empty |= dim->axis.extent == 0;
         all = redist_priv_product(all, redist_priv_max(dim->axis.extent, 1), limit);
         local = redist_priv_product(local, redist_priv_max(redist_priv_max(need, dim->allocated), 1), limit);
-        places = redist_priv_product(places, dim->axis.procs, limit);
+        places = redist_priv_product(places, redist_priv_is_boxes(layout) ? 1 : dim->axis.procs, limit);
     }
     if (places > INT_MAX)
         redist_priv_set_fault(layout, REDIST_PRIV_MANY_PLACES, -1, layout->ndim);
@@ -1016,6 +1101,40 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
             redist_priv_set_fault(&layout, fault.kind, d, fault.value);
     }
     redist_priv_check_overflow(&layout);
+    return layout;
+}
+
+/* Sets the fault of the first box that reaches outside the extents. */
+REDIST_PRIV_COLD void redist_priv_check_boxes(redist_layout *layout, int boxes, const redist_box *box)
+{
+    int d, k;
+    for (k = 0; k < boxes; k++)
+        for (d = 0; d < layout->ndim; d++)
+            if (box[k].low[d] < box[k].high[d] && (box[k].low[d] < 0 || box[k].high[d] > layout->dim[d].axis.extent))
+                redist_priv_set_fault(layout, REDIST_PRIV_BOX_OUTSIDE, d, k);
+}
+
+REDIST_API redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes, const redist_box *box)
+{
+    redist_axis axes[REDIST_MAX_DIMS];
+    redist_layout layout;
+    int d, whole = extents != NULL && ndim <= REDIST_MAX_DIMS;
+    for (d = 0; whole && d < ndim; d++)
+        axes[d] = redist_whole(extents[d]);
+    layout = redist_layout_nd(ndim, whole ? axes : NULL);
+    if (boxes < 1)
+        redist_priv_set_fault(&layout, REDIST_PRIV_BAD_BOXES, -1, boxes);
+    else if (box == NULL)
+        redist_priv_set_fault(&layout, REDIST_PRIV_NULL_POINTER, -1, 0);
+    if (layout.fault.kind != REDIST_PRIV_NO_FAULT)
+        return layout;
+    redist_priv_check_boxes(&layout, boxes, box);
+    for (d = 0; d < ndim && layout.fault.kind == REDIST_PRIV_NO_FAULT; d++) {
+        layout.dim[d].axis.kind = REDIST_PRIV_BOXES;
+        layout.dim[d].axis.procs = boxes;
+        layout.dim[d].axis.box = box;
+        layout.dim[d].axis.along = d;
+    }
     return layout;
 }
 
@@ -1098,6 +1217,26 @@ REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_
     dim->low = low;
     dim->high = high;
     redist_priv_check_overflow(&layout);
+    return dim->axis.ghosts == 0 ? layout : redist_with_ghosts(layout, axis, (redist_edge)(dim->axis.ghosts - 1));
+}
+
+REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redist_edge edge)
+{
+    redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
+    redist_axis *x = dim == NULL ? NULL : &dim->axis;
+    if (x == NULL || layout.fault.kind != REDIST_PRIV_NO_FAULT)
+        return layout;
+    if (edge != REDIST_CLOSED && edge != REDIST_PERIODIC)
+        redist_priv_set_fault(&layout, REDIST_PRIV_BAD_EDGE, axis, (int64_t)edge);
+    else if (dim->low == 0 && dim->high == 0)
+        redist_priv_set_fault(&layout, REDIST_PRIV_NO_HALO, axis, 0);
+    else if (!redist_priv_is_interval(x))
+        redist_priv_set_fault(&layout, REDIST_PRIV_SEVERAL_BLOCKS, axis, x->block);
+    else if (redist_priv_max(dim->low, dim->high) > x->extent)
+        redist_priv_set_fault(&layout, REDIST_PRIV_WIDE_HALO, axis, redist_priv_max(dim->low, dim->high));
+    x->ghosts = 1 + (int)edge;
+    x->low = dim->low;
+    x->high = dim->high;
     return layout;
 }
 
@@ -1227,13 +1366,130 @@ REDIST_PRIV_COLD redist_priv_fault redist_priv_ranks_fault(const redist_layout *
     return fault;
 }
 
+/* A box, and what it is sorted by: where it begins along the first axis. */
+typedef struct {
+    int64_t low;
+    int number;
+} redist_priv_sorted_box;
+
+REDIST_PRIV_COLD int redist_priv_compare_boxes(const void *a, const void *b)
+{
+    const int64_t x = ((const redist_priv_sorted_box *)a)->low, y = ((const redist_priv_sorted_box *)b)->low;
+    return (x > y) - (x < y);
+}
+
+/* The boxes of a layout that are not empty, sorted; NULL when memory is exhausted. *elements: in all of them, each once. */
+REDIST_PRIV_COLD redist_priv_sorted_box *redist_priv_sort_boxes(const redist_layout *layout, int *count,
+                                                                int64_t *elements)
+{
+    const redist_axis *x = &layout->dim[0].axis;
+    redist_priv_sorted_box *sorted =
+        (redist_priv_sorted_box *)redist_priv_allocate(x->procs, sizeof *sorted);
+    int d, k;
+    *count = 0;
+    *elements = 0;
+    for (k = 0; sorted != NULL && k < x->procs; k++) {
+        int64_t volume = 1;
+        for (d = 0; d < layout->ndim; d++)
+            volume = redist_priv_product(volume, redist_priv_size(&layout->dim[d].axis, k), REDIST_PRIV_MAX_ELEMENTS);
+        if (volume == 0)
+            continue;
+        *elements = redist_priv_min(*elements + volume, REDIST_PRIV_MAX_ELEMENTS);
+        sorted[*count].low = x->box[k].low[x->along];
+        sorted[(*count)++].number = k;
+    }
+    if (*count > 0)
+        qsort(sorted, (size_t)*count, sizeof *sorted, redist_priv_compare_boxes);
+    return sorted;
+}
+
+REDIST_PRIV_COLD int redist_priv_boxes_meet(const redist_layout *layout, int a, int b)
+{
+    int64_t low[2], high[2];
+    int d;
+    for (d = 0; d < layout->ndim; d++) {
+        redist_priv_interval(&layout->dim[d].axis, a, &low[0], &high[0]);
+        redist_priv_interval(&layout->dim[d].axis, b, &low[1], &high[1]);
+        if (redist_priv_max(low[0], low[1]) >= redist_priv_min(high[0], high[1]))
+            return 0;
+    }
+    return 1;
+}
+
+/* The first element, row by row of the array as seen, that no box of boxes[count] holds, which are disjoint: along every
+   axis, the first stretch between ends of boxes that they do not fill. count is reduced to those that reach there. */
+REDIST_PRIV_COLD int64_t redist_priv_find_hole(const redist_layout *layout, redist_priv_sorted_box *boxes, int count)
+{
+    int64_t hole = 0, at, next, low, high, filled, rest, share;
+    int d, e, k, kept;
+    for (d = 0; d < layout->ndim; d++) {
+        const redist_axis *x = &layout->dim[d].axis;
+        for (at = 0; at < x->extent; at = next) {
+            next = x->extent;
+            filled = 0;
+            rest = 1;
+            for (e = d + 1; e < layout->ndim; e++)
+                rest *= layout->dim[e].axis.extent;
+            for (k = 0; k < count; k++) {
+                redist_priv_interval(x, boxes[k].number, &low, &high);
+                next = redist_priv_min(next, low > at ? low : high > at ? high : next);
+                share = low <= at && at < high;
+                for (e = d + 1; e < layout->ndim; e++)
+                    share *= redist_priv_size(&layout->dim[e].axis, boxes[k].number);
+                filled += share;
+            }
+            if (filled < rest)
+                break;
+        }
+        for (k = kept = 0; k < count; k++) {
+            redist_priv_interval(x, boxes[k].number, &low, &high);
+            if (low <= at && at < high)
+                boxes[kept++] = boxes[k];
+        }
+        count = kept;
+        hole = hole * x->extent + at;
+    }
+    return hole;
+}
+
+/* Whether the boxes of a layout are disjoint and cover the array. */
+REDIST_PRIV_COLD redist_priv_fault redist_priv_boxes_fault(const redist_layout *layout)
+{
+    redist_priv_fault fault = redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
+    redist_priv_sorted_box *sorted;
+    int64_t elements, all = 1, begin, end;
+    int a, b, d, count;
+    if (!redist_priv_is_boxes(layout))
+        return fault;
+    sorted = redist_priv_sort_boxes(layout, &count, &elements);
+    if (sorted == NULL)
+        return redist_priv_fault_at(REDIST_PRIV_NO_MEMORY, -1, layout->dim[0].axis.procs);
+    for (a = 0; a < count; a++) {
+        redist_priv_interval(&layout->dim[0].axis, sorted[a].number, &begin, &end);
+        for (b = a + 1; b < count && sorted[b].low < end && fault.kind == REDIST_PRIV_NO_FAULT; b++)
+            if (redist_priv_boxes_meet(layout, sorted[a].number, sorted[b].number)) {
+                fault = redist_priv_fault_at(REDIST_PRIV_BOXES_OVERLAP, -1,
+                                             redist_priv_min(sorted[a].number, sorted[b].number));
+                fault.other = redist_priv_max(sorted[a].number, sorted[b].number);
+            }
+    }
+    for (d = 0; d < layout->ndim; d++)
+        all *= layout->dim[d].axis.extent;
+    if (fault.kind == REDIST_PRIV_NO_FAULT && elements < all)
+        fault = redist_priv_fault_at(REDIST_PRIV_HOLE, -1, redist_priv_find_hole(layout, sorted, count));
+    REDIST_FREE(sorted);
+    return fault;
+}
+
 REDIST_PRIV_COLD redist_priv_fault redist_priv_layout_fault(const redist_layout *layout)
 {
-    if (layout->fault.kind != REDIST_PRIV_NO_FAULT)
-        return layout->fault;
+    redist_priv_fault fault = layout->fault;
+    if (fault.kind != REDIST_PRIV_NO_FAULT)
+        return fault;
     if (layout->ndim < 1 || layout->ndim > REDIST_MAX_DIMS)
         return redist_priv_fault_at(REDIST_PRIV_BAD_NDIM, -1, layout->ndim);
-    return redist_priv_ranks_fault(layout, redist_places(layout));
+    fault = redist_priv_boxes_fault(layout);
+    return fault.kind != REDIST_PRIV_NO_FAULT ? fault : redist_priv_ranks_fault(layout, redist_places(layout));
 }
 
 REDIST_API int redist_layout_check(const redist_layout *layout) { return redist_layout_explain(layout, NULL, 0); }
@@ -1276,6 +1532,8 @@ REDIST_PRIV int redist_priv_place_of(const redist_layout *layout, const int *coo
 {
     int axes[REDIST_MAX_DIMS];
     int k, place = 0;
+    if (redist_priv_is_boxes(layout))
+        return coords[0];
     redist_priv_slow_to_fast(layout, layout->grid_order, axes);
     for (k = 0; k < layout->ndim; k++)
         place = place * layout->dim[axes[k]].axis.procs + coords[axes[k]];
@@ -1285,12 +1543,13 @@ REDIST_PRIV int redist_priv_place_of(const redist_layout *layout, const int *coo
 /* The same for every copy of a place. */
 REDIST_PRIV void redist_priv_coords_of_place(const redist_layout *layout, int place, int *coords)
 {
+    const int boxes = redist_priv_is_boxes(layout);
     int axes[REDIST_MAX_DIMS];
     int k;
     redist_priv_slow_to_fast(layout, layout->grid_order, axes);
     for (k = layout->ndim - 1; k >= 0; k--) {
         coords[axes[k]] = place % layout->dim[axes[k]].axis.procs;
-        place /= layout->dim[axes[k]].axis.procs;
+        place /= boxes ? 1 : layout->dim[axes[k]].axis.procs;
     }
 }
 
@@ -1317,7 +1576,8 @@ REDIST_API int redist_rank_of(const redist_layout *layout, const int *coords)
     if (redist_places(layout) == 0 || coords == NULL)
         return -1;
     for (d = 0; d < layout->ndim; d++)
-        if (coords[d] < 0 || coords[d] >= layout->dim[d].axis.procs)
+        if (coords[d] < 0 || coords[d] >= layout->dim[d].axis.procs ||
+            (redist_priv_is_boxes(layout) && coords[d] != coords[0]))
             return -1;
     return redist_priv_rank_at(layout, redist_priv_place_of(layout, coords));
 }
@@ -1331,14 +1591,33 @@ REDIST_API int redist_coords_of(const redist_layout *layout, int rank, int *coor
     return 1;
 }
 
+/* The box that index[ndim] lies in, -1 when it lies in none. */
+REDIST_PRIV int redist_priv_box_of(const redist_layout *layout, const int64_t *index)
+{
+    int64_t begin, end, g;
+    int d, k;
+    for (k = 0; k < layout->dim[0].axis.procs; k++) {
+        for (d = 0; d < layout->ndim; d++) {
+            g = redist_priv_axis_index(&layout->dim[d].axis, index[d]);
+            redist_priv_interval(&layout->dim[d].axis, k, &begin, &end);
+            if (g < begin || g >= end)
+                break;
+        }
+        if (d == layout->ndim)
+            return k;
+    }
+    return -1;
+}
+
 /* The coordinates that own index[ndim]; 0 when the index lies outside. */
 REDIST_PRIV_COLD int redist_priv_owner_coords(const redist_layout *layout, const int64_t *index, int *coords)
 {
-    int d;
+    int d, box;
     if (redist_places(layout) == 0 || index == NULL)
         return 0;
+    box = redist_priv_is_boxes(layout) ? redist_priv_box_of(layout, index) : -1;
     for (d = 0; d < layout->ndim; d++) {
-        coords[d] = redist_owner(&layout->dim[d].axis, index[d]);
+        coords[d] = redist_priv_is_boxes(layout) ? box : redist_owner(&layout->dim[d].axis, index[d]);
         if (coords[d] < 0)
             return 0;
     }
@@ -1402,7 +1681,8 @@ REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64
     storage = redist_priv_storage_at(layout, coords);
     offset = storage.origin;
     for (d = 0; d < layout->ndim; d++)
-        offset += redist_local(&layout->dim[d].axis, index[d]) * storage.stride[d];
+        offset += redist_priv_below(&layout->dim[d].axis, coords[d],
+                                    redist_priv_axis_index(&layout->dim[d].axis, index[d])) * storage.stride[d];
     return offset;
 }
 
@@ -1517,6 +1797,45 @@ REDIST_PRIV void redist_priv_join_ends(redist_priv_pattern *p)
     p->tracks--;
 }
 
+enum { REDIST_PRIV_IMAGES = 3 }; /* of an interval: as it is, and what its ghost cells show past either end */
+
+/* The view indices that show the axis indices low <= g < high, of which the first has a local position. */
+REDIST_PRIV redist_priv_track redist_priv_track_of(const redist_axis *x, int64_t low, int64_t high, int64_t local)
+{
+    redist_priv_track track;
+    int64_t begin, end;
+    if (x->step > 0) {
+        begin = redist_priv_ceil_div(low - x->start, x->step);
+        end = redist_priv_ceil_div(high - x->start, x->step);
+    } else {
+        begin = redist_priv_floor_div(x->start - high, -x->step) + 1;
+        end = redist_priv_floor_div(x->start - low, -x->step) + 1;
+    }
+    track.start = redist_priv_clamp(begin, 0, x->count);
+    track.length = redist_priv_clamp(end, track.start, x->count) - track.start;
+    track.local = local + x->start + track.start * x->step - low;
+    return track;
+}
+
+/* What a coordinate of an axis of intervals holds, ghost cells included: track[REDIST_PRIV_IMAGES], of which two may show
+   the same index. Returns how many there are. */
+REDIST_PRIV int redist_priv_holdings(const redist_axis *x, int coord, redist_priv_track *track)
+{
+    const int around = x->ghosts == 1 + (int)REDIST_PERIODIC;
+    int64_t begin, end, first, last;
+    int image, tracks = 0;
+    redist_priv_interval(x, coord, &begin, &end);
+    for (image = -around; image <= around; image++) {
+        first = redist_priv_max(begin - x->low, image < 0 ? -x->extent : image * x->extent);
+        last = image > 0 ? end + x->high : redist_priv_min(end + x->high, image < 0 ? 0 : x->extent);
+        if (first >= last)
+            continue;
+        track[tracks] = redist_priv_track_of(x, first - image * x->extent, last - image * x->extent, first - begin);
+        tracks += track[tracks].length > 0;
+    }
+    return tracks;
+}
+
 /* The pattern of a coordinate. REDIST_ERR_MEMORY. Free it with redist_priv_pattern_free, whatever this returns. */
 REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, redist_priv_pattern *p)
 {
@@ -1526,6 +1845,11 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, redist_p
     p->period = redist_priv_period(x);
     p->step = x->step;
     p->advance = p->period == x->count ? 0 : p->period * x->step / x->procs;
+    if (redist_priv_is_interval(x)) {
+        p->track = (redist_priv_track *)redist_priv_allocate(REDIST_PRIV_IMAGES, sizeof *p->track);
+        p->tracks = p->track == NULL ? 0 : redist_priv_holdings(x, coord, p->track);
+        return p->track == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    }
     while (i < p->period && (skip = redist_priv_distance(x, coord, i)) >= 0 && i + skip < p->period) {
         redist_priv_track *grown = (redist_priv_track *)redist_priv_grow(p->track, p->tracks, &room, sizeof *grown);
         if (grown == NULL)
@@ -1546,6 +1870,46 @@ REDIST_PRIV void redist_priv_pattern_free(redist_priv_pattern *p)
 {
     REDIST_FREE(p->track);
     p->track = NULL;
+}
+
+/* The distance of one local position to the next, in the order of the view, of what a coordinate owns; 0 where they
+   differ. */
+REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord)
+{
+    redist_priv_pattern p;
+    int64_t stride = 0;
+    if (x->step == 1 || x->step == -1 || redist_priv_is_interval(x))
+        return x->step;
+    if (redist_priv_pattern_of(x, coord, &p) == REDIST_OK && p.tracks <= 1) {
+        const int64_t length = p.tracks == 0 ? 1 : p.track[0].length;
+        stride = length == 1 ? p.advance : p.period == p.count || p.advance == length * p.step ? p.step : 0;
+    }
+    redist_priv_pattern_free(&p);
+    return stride;
+}
+
+REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist_shape *shape)
+{
+    int coords[REDIST_MAX_DIMS] = {0};
+    redist_priv_storage storage;
+    int d, even = 1;
+    if (shape == NULL || !redist_coords_of(layout, rank, coords))
+        return 0;
+    storage = redist_priv_storage_at(layout, coords);
+    memset(shape, 0, sizeof *shape);
+    shape->origin = storage.origin;
+    for (d = 0; d < layout->ndim; d++) {
+        const redist_axis *x = &layout->dim[d].axis;
+        const int64_t stride = redist_priv_local_stride(x, coords[d]);
+        shape->count[d] = redist_count(x, coords[d]);
+        shape->stride[d] = stride * storage.stride[d];
+        even &= stride != 0 || shape->count[d] < 2;
+        if (shape->count[d] == 0)
+            continue;
+        shape->first[d] = redist_priv_distance(x, coords[d], 0);
+        shape->origin += redist_priv_below(x, coords[d], redist_priv_axis_index(x, shape->first[d])) * storage.stride[d];
+    }
+    return even ? 1 : -1;
 }
 
 /* One track of a pattern, ready for intersecting. */
@@ -1785,6 +2149,16 @@ REDIST_PRIV int redist_priv_has_any(const redist_priv_pattern *p, int64_t begin,
     return 0;
 }
 
+/* Whether a coordinate of an axis of intervals holds any of what a pattern shows. */
+REDIST_PRIV int redist_priv_holds_any(const redist_axis *x, int coord, const redist_priv_pattern *pattern)
+{
+    redist_priv_track track[REDIST_PRIV_IMAGES];
+    int t, any = 0, tracks = redist_priv_holdings(x, coord, track);
+    for (t = 0; t < tracks && !any; t++)
+        any = redist_priv_has_any(pattern, track[t].start, track[t].start + track[t].length);
+    return any;
+}
+
 /* Appends the coordinates of `other` that own some of what `pattern` shows below index `end`, by walking the segments
    of the pattern; no further in each than one period of `other`. */
 REDIST_PRIV int redist_priv_walk_mine(redist_priv_coords *list, const redist_priv_pattern *pattern,
@@ -1817,6 +2191,43 @@ REDIST_PRIV int redist_priv_walk_theirs(redist_priv_coords *list, const redist_p
     return code;
 }
 
+/* Appends the coordinates of an axis with ghosts that may hold some of the axis indices low <= g < high: what they hold
+   begins and ends in the order of their blocks, as seen from either side of the axis and from within. */
+REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redist_axis *x, int64_t low, int64_t high)
+{
+    int64_t k, past, middle, shift;
+    int code = REDIST_OK;
+    for (shift = -x->extent; shift <= x->extent && code == REDIST_OK; shift += redist_priv_max(x->extent, 1)) {
+        for (k = 0, past = x->procs; k < past;) {
+            middle = k + (past - k) / 2;
+            if (redist_priv_block_start(x, middle + 1) + x->high > low + shift)
+                past = middle;
+            else
+                k = middle + 1;
+        }
+        for (; k < x->procs && redist_priv_block_start(x, k) - x->low < high + shift && code == REDIST_OK; k++)
+            code = redist_priv_append(list, (int)((k + x->first) % x->procs));
+    }
+    return code;
+}
+
+/* Appends the coordinates of `other`, which has ghosts, that may hold some of what `pattern` shows. */
+REDIST_PRIV int redist_priv_walk_holders(redist_priv_coords *list, const redist_priv_pattern *pattern,
+                                         const redist_axis *other)
+{
+    int64_t t, at, first, last;
+    int code = REDIST_OK;
+    if (pattern->tracks * (pattern->count / redist_priv_max(pattern->period, 1)) >= other->procs)
+        return redist_priv_append_holders(list, other, 0, other->extent);
+    for (t = 0; t < pattern->tracks; t++)
+        for (at = pattern->track[t].start; at < pattern->count && code == REDIST_OK; at += pattern->period) {
+            first = other->start + redist_priv_max(at, 0) * other->step;
+            last = other->start + (redist_priv_min(at + pattern->track[t].length, pattern->count) - 1) * other->step;
+            code = redist_priv_append_holders(list, other, redist_priv_min(first, last), redist_priv_max(first, last) + 1);
+        }
+    return code;
+}
+
 /* How many blocks of an axis the view indices below `end` touch, roughly. */
 REDIST_PRIV int64_t redist_priv_blocks_below(const redist_axis *x, int64_t end)
 {
@@ -1835,7 +2246,9 @@ REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redi
     redist_priv_coords list = {NULL, 0, 0};
     int64_t k;
     int code;
-    if (end / mine * pattern->tracks <= redist_priv_blocks_below(other, end))
+    if (other->ghosts != 0)
+        code = redist_priv_walk_holders(&list, pattern, other);
+    else if (end / mine * pattern->tracks <= redist_priv_blocks_below(other, end))
         code = redist_priv_walk_mine(&list, pattern, other, end);
     else
         code = redist_priv_walk_theirs(&list, pattern, other, end);
@@ -1844,7 +2257,8 @@ REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redi
     *coords = list.coord;
     *peers = 0;
     for (k = 0; k < list.n && code == REDIST_OK; k++)
-        if (*peers == 0 || list.coord[k] != list.coord[*peers - 1])
+        if ((*peers == 0 || list.coord[k] != list.coord[*peers - 1]) &&
+            (other->ghosts == 0 || redist_priv_holds_any(other, list.coord[k], pattern)))
             list.coord[(*peers)++] = list.coord[k];
     return code;
 }
@@ -1861,6 +2275,7 @@ typedef struct {
 /* Everything one place sends, or receives: the product of its axes' partners. `own` is its side, FROM or TO. */
 typedef struct {
     int own, ndim;
+    int listed;       /* the other side are boxes: message k is that with partner k of every axis, which is its box */
     int64_t messages; /* places that it shares elements with, of one copy */
     redist_priv_partners axis[REDIST_MAX_DIMS];
 } redist_priv_neighbours;
@@ -1901,26 +2316,60 @@ REDIST_PRIV int redist_priv_meet_coord(const redist_priv_pattern *mine, int own,
     return code;
 }
 
+/* The runs of the partners found. REDIST_ERR_MEMORY. */
+REDIST_PRIV int redist_priv_meet_partners(const redist_priv_pattern *mine, int own, const redist_axis *other,
+                                          redist_priv_partners *p)
+{
+    int64_t k;
+    int code = REDIST_OK;
+    if (p->peers == 0)
+        return REDIST_OK;
+    p->runs = (redist_priv_runs *)redist_priv_allocate(p->peers, sizeof *p->runs);
+    if (p->runs == NULL)
+        return REDIST_ERR_MEMORY;
+    memset(p->runs, 0, (size_t)p->peers * sizeof *p->runs);
+    for (k = 0; code == REDIST_OK && k < p->peers; k++)
+        code = redist_priv_meet_coord(mine, own, other, p->coord[k], &p->runs[k]);
+    return code;
+}
+
 /* REDIST_ERR_MEMORY; free with redist_priv_partners_free, whatever this returns. */
 REDIST_PRIV int redist_priv_partners_of(const redist_axis *mine, int coord, int own, const redist_axis *other,
                                         redist_priv_partners *p)
 {
     redist_priv_pattern pattern;
-    int64_t k;
     int code = redist_priv_pattern_of(mine, coord, &pattern);
     memset(p, 0, sizeof *p);
     if (code == REDIST_OK)
         code = redist_priv_peers(&pattern, other, &p->coord, &p->peers);
-    if (code == REDIST_OK && p->peers > 0) {
-        p->runs = (redist_priv_runs *)REDIST_MALLOC((size_t)p->peers * sizeof *p->runs);
-        if (p->runs == NULL)
+    if (code == REDIST_OK)
+        code = redist_priv_meet_partners(&pattern, own, other, p);
+    redist_priv_pattern_free(&pattern);
+    return code;
+}
+
+/* Lists, for every axis, the boxes of `other` that share elements with a place of these patterns. */
+REDIST_PRIV int redist_priv_list_boxes(const redist_priv_pattern *mine, const redist_layout *other,
+                                       redist_priv_neighbours *n)
+{
+    redist_priv_coords list = {NULL, 0, 0};
+    int d, k, code = REDIST_OK;
+    for (k = 0; k < other->dim[0].axis.procs && code == REDIST_OK; k++) {
+        for (d = 0; d < n->ndim && redist_priv_holds_any(&other->dim[d].axis, k, &mine[d]); d++)
+            continue;
+        if (d == n->ndim)
+            code = redist_priv_append(&list, k);
+    }
+    n->messages = list.n;
+    for (d = 0; d < n->ndim && code == REDIST_OK && list.n > 0; d++) {
+        n->axis[d].coord = (int *)redist_priv_allocate(list.n, sizeof *list.coord);
+        if (n->axis[d].coord == NULL)
             code = REDIST_ERR_MEMORY;
         else
-            memset(p->runs, 0, (size_t)p->peers * sizeof *p->runs);
+            memcpy(n->axis[d].coord, list.coord, (size_t)list.n * sizeof *list.coord);
+        n->axis[d].peers = code == REDIST_OK ? list.n : 0;
     }
-    for (k = 0; code == REDIST_OK && k < p->peers; k++)
-        code = redist_priv_meet_coord(&pattern, own, other, p->coord[k], &p->runs[k]);
-    redist_priv_pattern_free(&pattern);
+    REDIST_FREE(list.coord);
     return code;
 }
 
@@ -1937,26 +2386,47 @@ REDIST_PRIV void redist_priv_neighbours_free(redist_priv_neighbours *n)
 REDIST_PRIV int redist_priv_neighbours_of(const redist_layout *mine, const int *coords, int own,
                                           const redist_layout *other, redist_priv_neighbours *n)
 {
+    redist_priv_pattern pattern[REDIST_MAX_DIMS];
     int d, code = REDIST_OK;
     memset(n, 0, sizeof *n);
+    memset(pattern, 0, sizeof pattern);
     n->own = own;
     n->ndim = mine->ndim;
+    n->listed = redist_priv_is_boxes(other);
     n->messages = 1;
-    for (d = 0; d < mine->ndim && code == REDIST_OK; d++) {
-        code = redist_priv_partners_of(&mine->dim[d].axis, coords[d], own, &other->dim[d].axis, &n->axis[d]);
+    for (d = 0; d < n->ndim && code == REDIST_OK; d++)
+        code = redist_priv_pattern_of(&mine->dim[d].axis, coords[d], &pattern[d]);
+    if (code == REDIST_OK && n->listed)
+        code = redist_priv_list_boxes(pattern, other, n);
+    for (d = 0; d < n->ndim && code == REDIST_OK && !n->listed; d++) {
+        code = redist_priv_peers(&pattern[d], &other->dim[d].axis, &n->axis[d].coord, &n->axis[d].peers);
         n->messages *= n->axis[d].peers;
     }
+    for (d = 0; d < n->ndim && code == REDIST_OK; d++)
+        code = redist_priv_meet_partners(&pattern[d], own, &other->dim[d].axis, &n->axis[d]);
+    for (d = 0; d < n->ndim; d++)
+        redist_priv_pattern_free(&pattern[d]);
     return code;
 }
 
-/* The coordinates of the other place of the k-th message, 0 <= k < messages; messages ascend by them. */
-REDIST_PRIV void redist_priv_partner_coords(const redist_priv_neighbours *n, int64_t k, int *coords)
+/* Which partner of each axis the k-th message is with, 0 <= k < messages. */
+REDIST_PRIV void redist_priv_partners_at(const redist_priv_neighbours *n, int64_t k, int64_t *partner)
 {
     int d;
     for (d = n->ndim - 1; d >= 0; d--) {
-        coords[d] = n->axis[d].coord[k % n->axis[d].peers];
-        k /= n->axis[d].peers;
+        partner[d] = k % n->axis[d].peers;
+        k /= n->listed ? 1 : n->axis[d].peers;
     }
+}
+
+/* The coordinates of the other place of the k-th message; messages ascend by them. */
+REDIST_PRIV void redist_priv_partner_coords(const redist_priv_neighbours *n, int64_t k, int *coords)
+{
+    int64_t partner[REDIST_MAX_DIMS];
+    int d;
+    redist_priv_partners_at(n, k, partner);
+    for (d = 0; d < n->ndim; d++)
+        coords[d] = n->axis[d].coord[partner[d]];
 }
 
 /* The k-th message of a place, 0 <= k < messages, between it and the place or places at redist_priv_partner_coords.
@@ -1966,15 +2436,15 @@ REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_neighbo
                                                        const redist_layout *from)
 {
     redist_priv_message m;
+    int64_t partner[REDIST_MAX_DIMS];
     int axes[REDIST_MAX_DIMS];
     int d;
     memset(&m, 0, sizeof m);
     m.ndim = n->ndim;
     m.elements = 1;
-    for (d = n->ndim - 1; d >= 0; d--) {
-        m.axis[d] = &n->axis[d].runs[k % n->axis[d].peers];
-        k /= n->axis[d].peers;
-    }
+    redist_priv_partners_at(n, k, partner);
+    for (d = 0; d < n->ndim; d++)
+        m.axis[d] = &n->axis[d].runs[partner[d]];
     redist_priv_slow_to_fast(from, from->memory_order, axes);
     for (d = n->ndim - 1; d >= 0; d--) {
         m.stride[REDIST_PRIV_PACKED][axes[d]] = m.elements;
