@@ -332,6 +332,30 @@ REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist
 REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays, const redist_layout *to,
                            void *const *to_arrays, size_t element_bytes);
 
+/* What arrives is combined with what is there: to[i] = f(to[i], from[i]), 0 <= i < n, both contiguous, for elements of the
+   size that the plan, or redist_move_combining, was given. Called for parts of the arrays in an order of redist's choice, with
+   OpenMP by several threads at once. */
+typedef void redist_combine(void *to, const void *from, int64_t n, void *context);
+
+typedef enum { REDIST_FLOAT = 0, REDIST_DOUBLE, REDIST_COMPLEX_FLOAT, REDIST_COMPLEX_DOUBLE } redist_number;
+
+/* The context of redist_combine_axpby. alpha, beta: real and imaginary part, the latter ignored where the type has none. */
+typedef struct {
+    redist_number type;
+    double alpha[2], beta[2];
+    int conjugate; /* not 0: of what arrives */
+} redist_axpby;
+
+/* to = beta to + alpha from, as in p?geadd and p?tran; context: a redist_axpby, read at every execution. Where beta is 0 what
+   was there is not read. */
+REDIST_API void redist_combine_axpby(void *to, const void *from, int64_t n, void *context);
+
+/* redist_move where every holder of an element contributes: its owner, the ghost cells of redist_with_ghosts and all copies of a
+   replicated source, in an order that only depends on the layouts. NULL combine: redist_move. The same errors. */
+REDIST_API int redist_move_combining(const redist_layout *from, const void *const *from_arrays, const redist_layout *to,
+                                     void *const *to_arrays, size_t element_bytes, redist_combine *combine,
+                                     void *context);
+
 /* ----------------------------------------------------------------------------------------------- traffic, on paper */
 
 /* What redist_traffic_between counts. */
@@ -563,7 +587,7 @@ REDIST_PRIV_FAST int64_t redist_priv_gcd(int64_t a, int64_t b)
 }
 
 /* Room for n things of so many bytes; NULL when memory is exhausted, or cannot be so large. Never a request of 0. */
-REDIST_PRIV void *redist_priv_allocate(int64_t n, size_t bytes)
+REDIST_PRIV void *redist_priv_malloc_array(int64_t n, size_t bytes)
 {
     return (uint64_t)n >= SIZE_MAX / bytes ? NULL : REDIST_MALLOC((size_t)n * bytes + 1);
 }
@@ -1384,7 +1408,7 @@ REDIST_PRIV_COLD redist_priv_sorted_box *redist_priv_sort_boxes(const redist_lay
 {
     const redist_axis *x = &layout->dim[0].axis;
     redist_priv_sorted_box *sorted =
-        (redist_priv_sorted_box *)redist_priv_allocate(x->procs, sizeof *sorted);
+        (redist_priv_sorted_box *)redist_priv_malloc_array(x->procs, sizeof *sorted);
     int d, k;
     *count = 0;
     *elements = 0;
@@ -1846,7 +1870,7 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, redist_p
     p->step = x->step;
     p->advance = p->period == x->count ? 0 : p->period * x->step / x->procs;
     if (redist_priv_is_interval(x)) {
-        p->track = (redist_priv_track *)redist_priv_allocate(REDIST_PRIV_IMAGES, sizeof *p->track);
+        p->track = (redist_priv_track *)redist_priv_malloc_array(REDIST_PRIV_IMAGES, sizeof *p->track);
         p->tracks = p->track == NULL ? 0 : redist_priv_holdings(x, coord, p->track);
         return p->track == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     }
@@ -2324,7 +2348,7 @@ REDIST_PRIV int redist_priv_meet_partners(const redist_priv_pattern *mine, int o
     int code = REDIST_OK;
     if (p->peers == 0)
         return REDIST_OK;
-    p->runs = (redist_priv_runs *)redist_priv_allocate(p->peers, sizeof *p->runs);
+    p->runs = (redist_priv_runs *)redist_priv_malloc_array(p->peers, sizeof *p->runs);
     if (p->runs == NULL)
         return REDIST_ERR_MEMORY;
     memset(p->runs, 0, (size_t)p->peers * sizeof *p->runs);
@@ -2362,7 +2386,7 @@ REDIST_PRIV int redist_priv_list_boxes(const redist_priv_pattern *mine, const re
     }
     n->messages = list.n;
     for (d = 0; d < n->ndim && code == REDIST_OK && list.n > 0; d++) {
-        n->axis[d].coord = (int *)redist_priv_allocate(list.n, sizeof *list.coord);
+        n->axis[d].coord = (int *)redist_priv_malloc_array(list.n, sizeof *list.coord);
         if (n->axis[d].coord == NULL)
             code = REDIST_ERR_MEMORY;
         else
@@ -2469,10 +2493,18 @@ typedef struct {
 
 enum { REDIST_PRIV_MAX_LOOPS = REDIST_PRIV_LEVELS * REDIST_MAX_DIMS + 2 };
 
+/* How elements arrive: they replace what is there, or a function combines them with it. */
+typedef struct {
+    redist_combine *function; /* NULL: they replace it */
+    void *context;
+    int64_t element; /* bytes */
+} redist_priv_arrival;
+
 /* Loops around a unit of contiguous bytes, the outermost first. */
 typedef struct {
     int loops, stream; /* stream: write past the caches */
     int64_t unit;
+    redist_priv_arrival arrival;
     redist_priv_loop loop[REDIST_PRIV_MAX_LOOPS];
 } redist_priv_box;
 
@@ -2620,13 +2652,66 @@ REDIST_PRIV void redist_priv_copy_tiles(int64_t unit, redist_priv_loop outer, re
         }
 }
 
+/* A tile of two loops whose elements are combined with those of the destination: gathered in a buffer, as in
+   redist_priv_copy_buffered, and so are the destination's where they are not contiguous. */
+REDIST_PRIV void redist_priv_combine_tile(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
+                                          const char *from, char *to)
+{
+    union {
+        char bytes[REDIST_PRIV_TILE_BUFFER];
+        long double aligned;
+    } arrived, there;
+    const redist_priv_arrival *a = &box->arrival;
+    const int64_t unit = box->unit, row = inner.n * unit;
+    const redist_priv_loop rows_in = {outer.n, outer.from, row}, columns_in = {inner.n, inner.from, unit};
+    const redist_priv_loop rows_there = {outer.n, outer.to, row}, columns_there = {inner.n, inner.to, unit};
+    const redist_priv_loop rows_back = {outer.n, row, outer.to}, columns_back = {inner.n, unit, inner.to};
+    int64_t k;
+    redist_priv_copy_units(unit, columns_in, rows_in, from, arrived.bytes);
+    if (inner.to == unit) {
+        for (k = 0; k < outer.n; k++)
+            a->function(to + k * outer.to, arrived.bytes + k * row, row / a->element, a->context);
+        return;
+    }
+    redist_priv_copy_units(unit, columns_there, rows_there, to, there.bytes);
+    a->function(there.bytes, arrived.bytes, outer.n * row / a->element, a->context);
+    redist_priv_copy_units(unit, rows_back, columns_back, there.bytes, to);
+}
+
+/* Two loops whose elements are combined with those of the destination: long units as they lie, others tile by tile. */
+REDIST_PRIV void redist_priv_combine_pair(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
+                                          const char *from, char *to)
+{
+    const redist_priv_arrival *a = &box->arrival;
+    const int64_t unit = box->unit, rows = redist_priv_max(REDIST_PRIV_TALL / unit, 1);
+    const int64_t columns = redist_priv_max(REDIST_PRIV_TILE_BUFFER / rows / unit, 1);
+    redist_priv_loop tall = outer, wide = inner;
+    int64_t i, j;
+    if (unit > REDIST_PRIV_TALL) {
+        for (j = 0; j < outer.n; j++)
+            for (i = 0; i < inner.n; i++)
+                a->function(to + j * outer.to + i * inner.to, from + j * outer.from + i * inner.from, unit / a->element,
+                            a->context);
+        return;
+    }
+    for (i = 0; i < inner.n; i += columns)
+        for (j = 0; j < outer.n; j += rows) {
+            tall.n = redist_priv_min(rows, outer.n - j);
+            wide.n = redist_priv_min(columns, inner.n - i);
+            redist_priv_combine_tile(box, tall, wide, from + j * outer.from + i * inner.from,
+                                     to + j * outer.to + i * inner.to);
+        }
+}
+
 /* Chooses the way to copy two loops of a box. */
 REDIST_PRIV void redist_priv_copy_pair(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
                                        const char *from, char *to, int crossed)
 {
     const int64_t unit = box->unit;
     const int contiguous = inner.to == unit && unit < REDIST_PRIV_LINE;
-    if (box->stream && unit >= REDIST_PRIV_LONG)
+    if (box->arrival.function != NULL)
+        redist_priv_combine_pair(box, outer, inner, from, to);
+    else if (box->stream && unit >= REDIST_PRIV_LONG)
         redist_priv_copy_long(unit, outer, inner, from, to);
     else if (contiguous && (crossed || (box->stream && inner.n * unit >= REDIST_PRIV_LONG)))
         redist_priv_copy_buffered(unit, outer, inner, from, to, crossed, box->stream);
@@ -2745,6 +2830,16 @@ typedef struct {
     int split, walk;
     int64_t bytes; /* of an element */
 } redist_priv_copier;
+
+/* What copies without ado do: elements of so many bytes replace what is there. */
+REDIST_PRIV_FAST redist_priv_arrival redist_priv_replacing(int64_t element_bytes)
+{
+    redist_priv_arrival arrival;
+    arrival.function = NULL;
+    arrival.context = NULL;
+    arrival.element = element_bytes;
+    return arrival;
+}
 
 REDIST_PRIV void redist_priv_copy_axes(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
                                        const char *from, char *to);
@@ -2878,7 +2973,7 @@ REDIST_PRIV_FAST int redist_priv_fastest(const redist_priv_message *m, int side)
 /* Copies a message, or its window, from one of its sides to another; `from` and `to` point at the beginnings of the
    arrays. stream: the destination will not be read while it could still be in a cache. */
 REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, const void *from, int to_side, void *to,
-                                  size_t element_bytes, int stream)
+                                  redist_priv_arrival arrival, int stream)
 {
     redist_priv_copier c;
     redist_priv_box box;
@@ -2888,7 +2983,7 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, c
     c.message = m;
     c.from = from_side;
     c.to = to_side;
-    c.bytes = (int64_t)element_bytes;
+    c.bytes = arrival.element;
     c.split = c.walk = 0;
     for (a = 0; a < m->ndim; a++) {
         for (b = a; b > 0 && m->stride[to_side][c.axis[b - 1]] < m->stride[to_side][a]; b--)
@@ -2903,10 +2998,43 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, c
     box.loops = 0;
     box.stream = stream;
     box.unit = c.bytes;
+    box.arrival = arrival;
     redist_priv_copy_axes(&c, 0, &box, (const char *)from + m->origin[from_side] * c.bytes,
                           (char *)to + m->origin[to_side] * c.bytes);
     if (stream)
         redist_priv_stream_end();
+}
+
+/* to = beta to + alpha from, of n real or complex numbers. */
+#define REDIST_PRIV_AXPBY(name, real)                                                                                 \
+    REDIST_PRIV void name(real *to, const real *from, int64_t n, const redist_axpby *c, int complex_numbers)          \
+    {                                                                                                                 \
+        const real a = (real)c->alpha[0], b = (real)c->beta[0], ai = (real)c->alpha[1], bi = (real)c->beta[1];        \
+        const real sign = c->conjugate ? (real)-1 : (real)1;                                                          \
+        const int keeps = c->beta[0] != 0 || (complex_numbers && c->beta[1] != 0);                                    \
+        int64_t k;                                                                                                    \
+        for (k = 0; !complex_numbers && !keeps && k < n; k++)                                                         \
+            to[k] = a * from[k];                                                                                      \
+        for (k = 0; !complex_numbers && keeps && k < n; k++)                                                          \
+            to[k] = b * to[k] + a * from[k];                                                                          \
+        for (k = 0; complex_numbers && k < 2 * n; k += 2) {                                                           \
+            const real x = from[k], y = sign * from[k + 1], u = keeps ? to[k] : 0, v = keeps ? to[k + 1] : 0;         \
+            to[k] = (b * u - bi * v) + (a * x - ai * y);                                                              \
+            to[k + 1] = (b * v + bi * u) + (a * y + ai * x);                                                          \
+        }                                                                                                             \
+    }
+
+REDIST_PRIV_AXPBY(redist_priv_axpby_float, float)
+REDIST_PRIV_AXPBY(redist_priv_axpby_double, double)
+
+REDIST_API void redist_combine_axpby(void *to, const void *from, int64_t n, void *context)
+{
+    const redist_axpby *c = (const redist_axpby *)context;
+    const int is_complex = c->type == REDIST_COMPLEX_FLOAT || c->type == REDIST_COMPLEX_DOUBLE;
+    if (c->type == REDIST_FLOAT || c->type == REDIST_COMPLEX_FLOAT)
+        redist_priv_axpby_float((float *)to, (const float *)from, n, c, is_complex);
+    else
+        redist_priv_axpby_double((double *)to, (const double *)from, n, c, is_complex);
 }
 
 /* Whether so many bytes, written at once, would drive everything else out of the caches. */

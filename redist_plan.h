@@ -103,6 +103,9 @@ typedef struct {
     void *to;            /*   that persistent requests can use them directly; NULL: arrays may change             */
     int node_ranks;      /* > 0: treat the communicator as nodes of so many ranks (for tests)                     */
     redist_cost cost;    /* REDIST_MULTIPHASE: what a message and a byte cost; zero: measured (redist_calibrate)  */
+    redist_combine *combine; /* what arrives is combined with what is there by this function (redist_combine_op,  */
+    void *context;       /*   redist_combine_axpby, or your own); NULL: it replaces it. Given on all ranks, or none;  */
+                         /*   not with fixed arrays. *context must live as long as the plan                       */
     char *message;       /* message[message_size]: receives the sentence of a failure, "" on success; or NULL     */
     size_t message_size;
 } redist_options;
@@ -130,6 +133,20 @@ typedef struct {
    _MPI. A NULL communicator is told to its rank only. */
 REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
                                   MPI_Datatype element, const redist_options *options, redist_plan **plan);
+
+/* A plan with options.combine: every holder of an element in the source contributes, that is its owner, the ghost cells of
+   redist_with_ghosts and all copies of redist_replicated; every holder in the destination receives. Contributions come in
+   a fixed order, so that the same layouts and arrays give the same bits in every execution: the rank's own, then those of
+   other ranks. In place, an element that is its own destination is left as it is: in the plan from a layout with ghosts
+   to the same without, every ghost cell is added to its owner's element and nothing else is touched. */
+
+/* context of redist_combine_op: to[i] = op(from[i], to[i]) by MPI_Reduce_local, for any MPI_Op that may be used there, on
+   elements that are of this type. */
+typedef struct {
+    MPI_Op op;
+    MPI_Datatype type;
+} redist_op;
+REDIST_API void redist_combine_op(void *to, const void *from, int64_t n, void *context);
 
 /* Moves one array: redist_start, then redist_wait. Collective over the plan's communicator.
    from, to: local arrays of redist_layout_alloc elements; NULL on ranks that own nothing there.
@@ -333,6 +350,15 @@ struct redist_arena {
     size_t bytes, used;
 };
 
+/* What stays on this rank. In place, elements that are their own destinations need not be touched: the others are, for
+   every axis d, those whose runs lie at their destination along the axes before d, but not along d. */
+typedef struct {
+    redist_priv_message whole;      /* no elements: nothing stays */
+    int moves;                      /* messages that make up the others */
+    redist_priv_message *move;      /* move[ndim]; NULL: the sides are stored in different ways */
+    redist_priv_runs *part;         /* part[2 * ndim]: of every axis, the runs in place and the others */
+} redist_priv_kept;
+
 enum { REDIST_PRIV_MOST_PHASES = 8 };
 
 /* One way to exchange. Functions return redist_error; they find everything in the plan. */
@@ -378,8 +404,12 @@ struct redist_plan {
     redist_layout from, to;
     redist_options options;
     redist_priv_side side[2];
-    redist_priv_message kept;     /* what stays on this rank; no elements: nothing */
-    char *kept_staging;           /* in place only */
+    redist_priv_arrival arrival;  /* how elements come to the destination */
+    int overwrites;               /* in place, an element may arrive where another has yet to leave */
+    int ordered;                  /* several contributions to one element: messages are unpacked in the peers' order */
+    int64_t unpacked;             /* peers so far, when ordered */
+    redist_priv_kept kept;
+    char *kept_staging;           /* when an execution overwrites */
     const void **pointers;        /* pointers[4 * arrays]: the arrays of the execution at work, and of one before */
     const redist_priv_transport *transport;
     int64_t unit_bytes;           /* REDIST_ALLTOALLV counts in these */
@@ -439,7 +469,7 @@ REDIST_PRIV_COLD uint64_t redist_priv_hash(uint64_t hash, const void *data, size
 }
 
 /* Everything that must be the same on every rank, as numbers with names. */
-enum { REDIST_PRIV_AXIS_WORDS = 12, REDIST_PRIV_LAYOUT_WORDS = 6, REDIST_PRIV_OPTION_WORDS = 9 };
+enum { REDIST_PRIV_AXIS_WORDS = 14, REDIST_PRIV_LAYOUT_WORDS = 6, REDIST_PRIV_OPTION_WORDS = 10 };
 enum {
     REDIST_PRIV_WORDS =
         REDIST_PRIV_OPTION_WORDS + 2 * (REDIST_PRIV_LAYOUT_WORDS + REDIST_MAX_DIMS * REDIST_PRIV_AXIS_WORDS)
@@ -469,6 +499,7 @@ REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w, const redist_p
     const redist_axis *x = &dim->axis;
     const uint64_t cuts =
         x->kind == REDIST_PRIV_CUTS ? redist_priv_hash(1, x->cuts, ((size_t)x->procs + 1) * sizeof *x->cuts) : 0;
+    const uint64_t boxes = x->kind == REDIST_PRIV_BOXES ? redist_priv_hash(1, x->box, (size_t)x->procs * sizeof *x->box) : 0;
     redist_priv_list_word(w, "extent", x->extent);
     redist_priv_list_word(w, "kind of blocks", (int64_t)x->kind);
     redist_priv_list_word(w, "number of processes", x->procs);
@@ -481,6 +512,8 @@ REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w, const redist_p
     redist_priv_list_word(w, "axis of the array", dim->stored);
     redist_priv_list_word(w, "low halo", dim->low);
     redist_priv_list_word(w, "high halo", dim->high);
+    redist_priv_list_word(w, "edge of the ghost cells", x->ghosts);
+    redist_priv_list_word(w, "sum of the boxes", (int64_t)(boxes >> 1));
 }
 
 REDIST_PRIV_COLD void redist_priv_list_layout(redist_priv_words *w, int side, const redist_layout *layout)
@@ -511,6 +544,7 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
     redist_priv_list_word(w, "max_buffer", p->options.max_buffer);
     redist_priv_list_word(w, "in_place", p->options.in_place != 0);
     redist_priv_list_word(w, "arena", p->options.arena != NULL);
+    redist_priv_list_word(w, "combine", p->options.combine != NULL);
     redist_priv_list_word(w, "node_ranks", p->options.node_ranks);
     redist_priv_list_word(w, "sum of the costs", (int64_t)(redist_priv_hash(1, costs, sizeof costs) >> 1));
     redist_priv_list_layout(w, REDIST_PRIV_FROM, &p->from);
@@ -695,11 +729,87 @@ REDIST_PRIV int redist_priv_compare_distances(const void *a, const void *b)
     return redist_priv_compare_ints(&((const redist_priv_peer *)a)->distance, &((const redist_priv_peer *)b)->distance);
 }
 
-/* The message that this rank keeps: the same product of runs, stored on both sides. */
-REDIST_PRIV void redist_priv_keep(redist_plan *p, int64_t message)
+/* Whether the elements of a run lie at their destination. */
+REDIST_PRIV_COLD int redist_priv_run_rests(const redist_priv_run *run)
 {
-    p->kept = redist_priv_peer_message(p, REDIST_PRIV_FROM, message);
-    redist_priv_store(&p->kept, REDIST_PRIV_TO, &p->side[REDIST_PRIV_TO].storage);
+    int level, rests = run->at[REDIST_PRIV_FROM] == run->at[REDIST_PRIV_TO];
+    for (level = 0; level < REDIST_PRIV_LEVELS; level++)
+        rests &= run->n[level] == 1 || run->stride[level][REDIST_PRIV_FROM] == run->stride[level][REDIST_PRIV_TO];
+    return rests;
+}
+
+/* Splits the runs of an axis into those that lie at their destination and the others, packed one after the other. */
+REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, redist_priv_runs *part)
+{
+    int64_t r;
+    for (r = 0; r < list->runs; r++) {
+        redist_priv_runs *half = &part[!redist_priv_run_rests(&list->run[r])];
+        redist_priv_run *grown =
+            (redist_priv_run *)redist_priv_grow(half->run, half->runs, &half->room, sizeof *grown);
+        if (grown == NULL)
+            return REDIST_ERR_MEMORY;
+        half->run = grown;
+        grown[half->runs] = list->run[r];
+        grown[half->runs].at[REDIST_PRIV_PACKED] = half->elements;
+        half->elements += grown[half->runs].n[0] * grown[half->runs].n[1] * grown[half->runs].n[2];
+        half->runs++;
+    }
+    return REDIST_OK;
+}
+
+/* Sets the runs of an axis of a message; packed elements lie in the order of the source's memory. */
+REDIST_PRIV_COLD void redist_priv_set_runs(redist_priv_message *m, const redist_priv_runs *const *runs,
+                                           const redist_layout *from)
+{
+    int axes[REDIST_MAX_DIMS] = {0}, k;
+    m->elements = 1;
+    redist_priv_slow_to_fast(from, from->memory_order, axes);
+    for (k = m->ndim - 1; k >= 0; k--) {
+        const int d = axes[k];
+        m->axis[d] = runs[d];
+        m->begin[d] = 0;
+        m->end[d] = runs[d]->elements;
+        m->stride[REDIST_PRIV_PACKED][d] = m->elements;
+        m->elements *= runs[d]->elements;
+    }
+}
+
+/* Keeps the message of this rank to itself: the same product of runs, stored on both sides. */
+REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, int64_t message)
+{
+    const redist_priv_storage *from = &p->side[REDIST_PRIV_FROM].storage, *to = &p->side[REDIST_PRIV_TO].storage;
+    const size_t strides = (size_t)p->from.ndim * sizeof from->stride[0];
+    const redist_priv_runs *runs[REDIST_MAX_DIMS];
+    redist_priv_kept *kept = &p->kept;
+    int d, e, code = REDIST_OK;
+    kept->whole = redist_priv_peer_message(p, REDIST_PRIV_FROM, message);
+    redist_priv_store(&kept->whole, REDIST_PRIV_TO, to);
+    if (!p->options.in_place || from->origin != to->origin || memcmp(from->stride, to->stride, strides) != 0)
+        return REDIST_OK;
+    kept->part = (redist_priv_runs *)REDIST_MALLOC(2 * (size_t)p->from.ndim * sizeof *kept->part);
+    kept->move = (redist_priv_message *)REDIST_MALLOC((size_t)p->from.ndim * sizeof *kept->move);
+    if (kept->part == NULL || kept->move == NULL)
+        return REDIST_ERR_MEMORY;
+    memset(kept->part, 0, 2 * (size_t)p->from.ndim * sizeof *kept->part);
+    for (d = 0; d < p->from.ndim && code == REDIST_OK; d++)
+        code = redist_priv_split_runs(kept->whole.axis[d], &kept->part[2 * d]);
+    for (d = 0; d < p->from.ndim && code == REDIST_OK; d++) {
+        kept->move[kept->moves] = kept->whole;
+        for (e = 0; e < p->from.ndim; e++)
+            runs[e] = e < d ? &kept->part[2 * e] : e == d ? &kept->part[2 * e + 1] : kept->whole.axis[e];
+        redist_priv_set_runs(&kept->move[kept->moves], runs, &p->from);
+        kept->moves += kept->move[kept->moves].elements > 0;
+    }
+    return code;
+}
+
+REDIST_PRIV_COLD void redist_priv_kept_free(redist_plan *p)
+{
+    int d;
+    for (d = 0; p->kept.part != NULL && d < 2 * p->from.ndim; d++)
+        redist_priv_runs_free(&p->kept.part[d]);
+    REDIST_FREE(p->kept.part);
+    REDIST_FREE(p->kept.move);
 }
 
 /* How far ahead a receiver, or how far behind a sender is in the ring of ranks. */
@@ -709,7 +819,7 @@ REDIST_PRIV int redist_priv_ranks_apart(const redist_plan *p, int own, int rank)
 }
 
 /* Adds the peer of a pair of places, or keeps its message. */
-REDIST_PRIV_COLD void redist_priv_add_peer(redist_plan *p, int own, const redist_priv_pair *pair)
+REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, int own, const redist_priv_pair *pair)
 {
     redist_priv_side *s = &p->side[own];
     redist_priv_peer *peer = &s->peer[s->peers];
@@ -722,8 +832,9 @@ REDIST_PRIV_COLD void redist_priv_add_peer(redist_plan *p, int own, const redist
         s->bytes += peer->bytes;
         s->peers++;
     } else if (own == REDIST_PRIV_FROM) {
-        redist_priv_keep(p, pair->message);
+        return redist_priv_keep(p, pair->message);
     }
+    return REDIST_OK;
 }
 
 /* Lists the other ranks that this rank exchanges with on one side. */
@@ -732,11 +843,12 @@ REDIST_PRIV_COLD int redist_priv_list_peers(redist_plan *p, int own)
     redist_priv_side *s = &p->side[own];
     const int mine = redist_priv_place_on(redist_priv_layout(p, own), p->rank);
     const int64_t messages = s->neighbours.messages;
-    const int64_t most = own == REDIST_PRIV_TO ? messages
-                                               : redist_priv_most_served(messages * p->to.copies, p->from.copies);
+    const int64_t most = p->arrival.function != NULL ? messages * redist_priv_layout(p, !own)->copies
+                         : own == REDIST_PRIV_TO     ? messages
+                                                     : redist_priv_most_served(messages * p->to.copies, p->from.copies);
     redist_priv_pairs pairs;
     redist_priv_pair pair;
-    int code = redist_priv_pairs_open(&pairs, &p->from, &p->to);
+    int code = redist_priv_pairs_open(&pairs, &p->from, &p->to, p->arrival.function != NULL);
     s->peer = (redist_priv_peer *)REDIST_MALLOC((size_t)most * sizeof *s->peer + 1);
     if (s->peer == NULL)
         code = REDIST_ERR_MEMORY;
@@ -744,7 +856,7 @@ REDIST_PRIV_COLD int redist_priv_list_peers(redist_plan *p, int own)
         code = redist_priv_pairs_of(&pairs, mine, &s->neighbours);
     while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair))
         if (pair.place[own] == mine)
-            redist_priv_add_peer(p, own, &pair);
+            code = redist_priv_add_peer(p, own, &pair);
     redist_priv_pairs_close(&pairs);
     if (code != REDIST_OK)
         return code;
@@ -812,12 +924,15 @@ REDIST_PRIV int redist_priv_stage_peers(redist_plan *p, int own, int may_be_dire
     return REDIST_OK;
 }
 
-/* Arrays can stand in for staging memory when there is one, and it is not overwritten at the same time. */
-REDIST_PRIV int redist_priv_may_be_direct(const redist_plan *p) { return p->arrays == 1 && !p->options.in_place; }
+/* Arrays can stand in for staging memory when there is one, which neither is overwritten at the same time nor combined. */
+REDIST_PRIV int redist_priv_may_be_direct(const redist_plan *p, int own)
+{
+    return p->arrays == 1 && !p->overwrites && (own == REDIST_PRIV_FROM || p->arrival.function == NULL);
+}
 
 REDIST_PRIV int64_t redist_priv_kept_staging_bytes(const redist_plan *p)
 {
-    return p->options.in_place && p->phases == 0 ? p->kept.elements * p->element_bytes * p->arrays : 0;
+    return p->overwrites && p->phases == 0 ? p->kept.whole.elements * p->element_bytes * p->arrays : 0;
 }
 
 REDIST_PRIV int64_t redist_priv_buffer_bytes(const redist_plan *p)
@@ -842,6 +957,12 @@ REDIST_PRIV char *redist_priv_memory(const redist_plan *p, int own)
     return p->side[own].staging != NULL ? p->side[own].staging : redist_priv_array(p, own);
 }
 
+/* How elements come to a side of a copy. */
+REDIST_PRIV redist_priv_arrival redist_priv_arrival_at(const redist_plan *p, int to_side)
+{
+    return to_side == REDIST_PRIV_TO ? p->arrival : redist_priv_replacing(p->element_bytes);
+}
+
 /* Copies one message of every array between two of its sides; a packed side holds the arrays one after the other. */
 REDIST_PRIV void redist_priv_copy_arrays(const redist_plan *p, const redist_priv_message *m, int from_side,
                                          char *packed, int to_side)
@@ -851,7 +972,7 @@ REDIST_PRIV void redist_priv_copy_arrays(const redist_plan *p, const redist_priv
     for (a = 0; a < p->arrays; a++) {
         const void *from = from_side == REDIST_PRIV_FROM ? p->pointers[a] : packed + a * bytes;
         const void *to = to_side == REDIST_PRIV_TO ? p->pointers[p->arrays + a] : packed + a * bytes;
-        redist_priv_copy(m, from_side, from, to_side, (void *)(uintptr_t)to, (size_t)p->element_bytes,
+        redist_priv_copy(m, from_side, from, to_side, (void *)(uintptr_t)to, redist_priv_arrival_at(p, to_side),
                          to_side == REDIST_PRIV_TO && p->side[REDIST_PRIV_TO].streams);
     }
 }
@@ -883,17 +1004,33 @@ REDIST_PRIV void redist_priv_copy_staged(redist_plan *p, int own)
         }
 }
 
+/* Copies what stays on this rank and is not at its destination, of one array, between two of its sides. */
+REDIST_PRIV void redist_priv_copy_kept_array(redist_plan *p, int a, int from_side, int to_side)
+{
+    const redist_priv_kept *kept = &p->kept;
+    const int rests = kept->move != NULL && p->pointers[a] == p->pointers[p->arrays + a];
+    char *packed = p->kept_staging == NULL ? NULL : p->kept_staging + a * kept->whole.elements * p->element_bytes;
+    int k;
+    for (k = 0; k < (rests ? kept->moves : 1); k++) {
+        const redist_priv_message *m = rests ? &kept->move[k] : &kept->whole;
+        redist_priv_copy(m, from_side, from_side == REDIST_PRIV_FROM ? p->pointers[a] : packed, to_side,
+                         to_side == REDIST_PRIV_TO ? (void *)(uintptr_t)p->pointers[p->arrays + a] : packed,
+                         redist_priv_arrival_at(p, to_side),
+                         to_side == REDIST_PRIV_TO && p->side[REDIST_PRIV_TO].streams);
+        packed += packed == NULL ? 0 : m->elements * p->element_bytes;
+    }
+}
+
 /* Moves what stays on this rank, after everything else has been packed. */
 REDIST_PRIV void redist_priv_copy_kept(redist_plan *p)
 {
-    if (p->kept.elements == 0)
+    int a;
+    if (p->kept.whole.elements == 0)
         return;
-    if (p->kept_staging == NULL) {
-        redist_priv_copy_arrays(p, &p->kept, REDIST_PRIV_FROM, NULL, REDIST_PRIV_TO);
-    } else {
-        redist_priv_copy_arrays(p, &p->kept, REDIST_PRIV_FROM, p->kept_staging, REDIST_PRIV_PACKED);
-        redist_priv_copy_arrays(p, &p->kept, REDIST_PRIV_PACKED, p->kept_staging, REDIST_PRIV_TO);
-    }
+    for (a = 0; p->kept_staging != NULL && a < p->arrays; a++)
+        redist_priv_copy_kept_array(p, a, REDIST_PRIV_FROM, REDIST_PRIV_PACKED);
+    for (a = 0; a < p->arrays; a++)
+        redist_priv_copy_kept_array(p, a, p->kept_staging == NULL ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED, REDIST_PRIV_TO);
 }
 
 /* ------------------------------------------------------------------------------------------------ pieces (private) */
@@ -998,14 +1135,14 @@ REDIST_PRIV void redist_priv_copy_piece(redist_plan *p, int own, const redist_pr
     }
     array = (char *)(uintptr_t)p->side[own].array[piece->array];
     redist_priv_copy(&piece->message, from_side, own == REDIST_PRIV_FROM ? array : packed, to_side,
-                     own == REDIST_PRIV_FROM ? packed : array, (size_t)p->element_bytes, p->side[own].streams);
+                     own == REDIST_PRIV_FROM ? packed : array, redist_priv_arrival_at(p, to_side), p->side[own].streams);
 }
 
 /* --------------------------------------------------------------------------------- REDIST_POINT_TO_POINT (private) */
 
 REDIST_PRIV_COLD int redist_priv_p2p_staging(redist_plan *p, int own)
 {
-    return redist_priv_stage_peers(p, own, redist_priv_may_be_direct(p));
+    return redist_priv_stage_peers(p, own, redist_priv_may_be_direct(p, own));
 }
 
 /* A message travels in pieces of at most REDIST_MAX_COUNT bytes, told apart by their tags. */
@@ -1087,6 +1224,7 @@ REDIST_PRIV int redist_priv_p2p_start(redist_plan *p)
     MPI_Request *request = p->request;
     int64_t k;
     int own, code = REDIST_OK;
+    p->unpacked = 0;
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM; own--)
         for (k = 0; k < p->side[own].remote && code == REDIST_OK; k++) {
             redist_priv_peer *peer = &p->side[own].peer[k];
@@ -1097,18 +1235,34 @@ REDIST_PRIV int redist_priv_p2p_start(redist_plan *p)
     return code;
 }
 
+/* Unpacks the messages that have come and whose predecessors are unpacked: those through shared memory go first. */
+REDIST_PRIV void redist_priv_unpack_in_order(redist_plan *p)
+{
+    redist_priv_side *s = &p->side[REDIST_PRIV_TO];
+    if (s->peers > s->remote) {
+        const redist_priv_channel *last = &s->peer[s->peers - 1].link;
+        if (last->done < last->pieces)
+            return;
+    }
+    for (; p->unpacked < s->remote && s->peer[p->unpacked].pending == 0; p->unpacked++)
+        redist_priv_unpack(p, &s->peer[p->unpacked]);
+}
+
 REDIST_PRIV int redist_priv_p2p_test(redist_plan *p, int *done)
 {
+    redist_priv_side *s = &p->side[REDIST_PRIV_TO];
     int k, n = 0;
     if (MPI_Testsome(p->requests, p->request, &n, p->index, p->status) != MPI_SUCCESS)
         return REDIST_ERR_MPI;
     *done = n == MPI_UNDEFINED;
     for (k = 0; !*done && k < n; k++)
         if (p->index[k] < p->receives) {
-            redist_priv_peer *peer = &p->side[REDIST_PRIV_TO].peer[p->owner[p->index[k]]];
-            if (--peer->pending == 0 && peer->staged >= 0)
+            redist_priv_peer *peer = &s->peer[p->owner[p->index[k]]];
+            if (--peer->pending == 0 && peer->staged >= 0 && !p->ordered)
                 redist_priv_unpack(p, peer);
         }
+    if (p->ordered)
+        redist_priv_unpack_in_order(p);
     return REDIST_OK;
 }
 
@@ -1150,9 +1304,9 @@ REDIST_PRIV_COLD int redist_priv_scheduled_staging(redist_plan *p, int own)
     redist_priv_side *s = &p->side[own];
     int64_t k;
     redist_priv_set_cutting(p);
-    if (own == REDIST_PRIV_FROM && p->options.in_place)
+    if (own == REDIST_PRIV_FROM && p->overwrites)
         return redist_priv_stage_peers(p, own, 0);
-    redist_priv_stage_peers(p, own, p->arrays == 1);
+    redist_priv_stage_peers(p, own, p->arrays == 1 && (own == REDIST_PRIV_FROM || p->arrival.function == NULL));
     s->staging_bytes = s->staging_bytes > 0 ? p->cutting.bytes : 0;
     for (k = 0; k < s->peers; k++)
         s->peer[k].staged = redist_priv_min(s->peer[k].staged, 0);
@@ -1162,7 +1316,7 @@ REDIST_PRIV_COLD int redist_priv_scheduled_staging(redist_plan *p, int own)
 /* Whether pieces of a peer go through the slot, rather than straight from or to packed or contiguous memory. */
 REDIST_PRIV int redist_priv_through_slot(const redist_plan *p, int own, const redist_priv_peer *peer)
 {
-    return peer->staged >= 0 && !(own == REDIST_PRIV_FROM && p->options.in_place);
+    return peer->staged >= 0 && !(own == REDIST_PRIV_FROM && p->overwrites);
 }
 
 /* Where a piece lies while it travels. */
@@ -1299,15 +1453,16 @@ REDIST_PRIV int redist_priv_lane_test(redist_plan *p, int own)
 REDIST_PRIV int redist_priv_scheduled_start(redist_plan *p)
 {
     int own, code = REDIST_OK;
-    if (p->options.in_place)
+    const int kept_first = p->overwrites || p->ordered;
+    if (p->overwrites)
         redist_priv_copy_staged(p, REDIST_PRIV_FROM);
-    if (p->options.in_place)
+    if (kept_first)
         redist_priv_copy_kept(p);
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
         p->lane[own].at = p->lane[own].piece = 0;
         code = redist_priv_lane_go(p, own);
     }
-    if (!p->options.in_place)
+    if (!kept_first)
         redist_priv_copy_kept(p);
     return code;
 }
@@ -1428,7 +1583,7 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own)
     for (p->unit_bytes = 1; p->largest / p->unit_bytes > REDIST_MAX_COUNT - p->size; p->unit_bytes *= 2)
         if (p->unit_bytes > p->largest)
             return REDIST_ERR_OVERFLOW;
-    if (s->fixed && p->unit_bytes == 1 && redist_priv_may_be_direct(p)) {
+    if (s->fixed && p->unit_bytes == 1 && redist_priv_may_be_direct(p, own)) {
         redist_priv_stage_peers(p, own, 1);
         staged = s->staging_bytes;
         if (staged == 0)
@@ -1611,12 +1766,12 @@ REDIST_PRIV int redist_priv_type_of(redist_plan *p, int own, const redist_priv_p
     return code;
 }
 
-/* Nothing is staged, but for the source of an exchange in place. */
+/* Nothing is staged, but the source of an exchange in place, and what will be combined. */
 REDIST_PRIV_COLD int redist_priv_alltoallw_staging(redist_plan *p, int own)
 {
     redist_priv_side *s = &p->side[own];
     int64_t k;
-    if (own == REDIST_PRIV_FROM && p->options.in_place)
+    if (own == REDIST_PRIV_FROM ? p->overwrites : p->arrival.function != NULL)
         return redist_priv_stage_peers(p, own, 0);
     s->staging_bytes = 0;
     for (k = 0; k < s->peers; k++)
@@ -1672,7 +1827,7 @@ REDIST_PRIV int redist_priv_address_types(redist_plan *p, int own)
 REDIST_PRIV int redist_priv_alltoallw_persists(const redist_plan *p)
 {
     return MPI_VERSION >= 4 && p->arrays == 1 && p->side[REDIST_PRIV_TO].fixed &&
-           (p->side[REDIST_PRIV_FROM].fixed || p->options.in_place);
+           (p->side[REDIST_PRIV_FROM].fixed || p->overwrites);
 }
 
 REDIST_PRIV int redist_priv_alltoallw_post(redist_plan *p)
@@ -1704,11 +1859,11 @@ REDIST_PRIV int redist_priv_alltoallw_start(redist_plan *p)
     redist_priv_copy_staged(p, REDIST_PRIV_FROM);
     for (own = 0; own < 2 && code == REDIST_OK; own++)
         code = redist_priv_address_types(p, own);
-    if (p->options.in_place)
+    if (p->overwrites)
         redist_priv_copy_kept(p);
     if (code == REDIST_OK)
         code = redist_priv_collective_start(p, redist_priv_alltoallw_post);
-    if (!p->options.in_place)
+    if (!p->overwrites)
         redist_priv_copy_kept(p);
     return code;
 }
@@ -1874,7 +2029,7 @@ REDIST_PRIV void redist_priv_copy_direct(redist_plan *p, const redist_priv_peer 
     redist_priv_store(&m, REDIST_PRIV_FROM, &offer->storage);
     for (a = 0; a < p->arrays; a++)
         redist_priv_copy(&m, REDIST_PRIV_FROM, link->arena + offer->array[a], REDIST_PRIV_TO,
-                         (void *)(uintptr_t)p->side[REDIST_PRIV_TO].array[a], (size_t)p->element_bytes,
+                         (void *)(uintptr_t)p->side[REDIST_PRIV_TO].array[a], p->arrival,
                          p->side[REDIST_PRIV_TO].streams);
 }
 
@@ -1933,7 +2088,7 @@ REDIST_PRIV int redist_priv_offer_arrays(redist_plan *p)
     redist_priv_offer *offer = (redist_priv_offer *)(void *)(p->node.base[p->node.rank] + p->offers);
     const char *base;
     int a;
-    if (arena == NULL || arena->memory != NULL || p->options.in_place)
+    if (arena == NULL || arena->memory != NULL || p->overwrites)
         return 0;
     base = redist_priv_arena_base(arena);
     for (a = 0; a < p->arrays; a++) {
@@ -1971,7 +2126,7 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p)
 REDIST_PRIV int redist_priv_is_sent(const redist_plan *p, const redist_priv_channel *link)
 {
     return link->done == link->pieces &&
-           ((!link->direct && !p->options.in_place) ||
+           ((!link->direct && !p->overwrites) ||
             REDIST_PRIV_ACQUIRE(&link->slot->drained) == link->before + link->done);
 }
 
@@ -1993,7 +2148,8 @@ REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done)
     for (k = p->side[REDIST_PRIV_FROM].remote; k < p->side[REDIST_PRIV_FROM].peers; k++)
         all &= redist_priv_is_sent(p, &p->side[REDIST_PRIV_FROM].peer[k].link);
     for (k = p->side[REDIST_PRIV_TO].remote; k < p->side[REDIST_PRIV_TO].peers; k++) {
-        redist_priv_pull(p, &p->side[REDIST_PRIV_TO].peer[k]);
+        if (all || !p->ordered)
+            redist_priv_pull(p, &p->side[REDIST_PRIV_TO].peer[k]);
         all &= p->side[REDIST_PRIV_TO].peer[k].link.done == p->side[REDIST_PRIV_TO].peer[k].link.pieces;
     }
     *done = 1;
@@ -2080,7 +2236,7 @@ REDIST_PRIV_COLD int64_t redist_priv_plan_rings(redist_plan *p, redist_priv_slot
         slot.ring = end;
         slot.piece_bytes = redist_priv_min(piece, redist_priv_round_up(s->peer[k].bytes, REDIST_PRIV_LINE));
         slot.slots = s->peer[k].bytes > piece ? REDIST_PRIV_SLOTS : s->peer[k].bytes > REDIST_PRIV_SHORT ? 1 : 2;
-        if (p->options.in_place && s->peer[k].bytes > piece)
+        if (p->overwrites && s->peer[k].bytes > piece)
             slot.slots = redist_priv_pieces_of(p, REDIST_PRIV_FROM, &s->peer[k], redist_priv_slot_cutting(slot.piece_bytes));
         end += slot.slots * slot.piece_bytes;
         if (slots != NULL)
@@ -2544,6 +2700,7 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
         REDIST_FREE(p->side[own].peer);
         redist_priv_neighbours_free(&p->side[own].neighbours);
     }
+    redist_priv_kept_free(p);
     REDIST_FREE(p->kept_staging);
     REDIST_FREE(p->pointers);
     if (p->comm != MPI_COMM_NULL)
@@ -2779,7 +2936,7 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
     stats->receives += p->side[REDIST_PRIV_TO].peers;
     stats->bytes_sent += p->side[REDIST_PRIV_FROM].bytes;
     stats->bytes_received += p->side[REDIST_PRIV_TO].bytes;
-    stats->bytes_kept += p->kept.elements * p->element_bytes * p->arrays;
+    stats->bytes_kept += p->kept.whole.elements * p->element_bytes * p->arrays;
     stats->steps += (int)redist_priv_max(p->steps, 1);
     stats->phases++;
 }
