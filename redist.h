@@ -252,8 +252,9 @@ REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks)
 /* The whole grid `copies` times, each copy on ranks of its own: copy c of place k is place k + c * (places of the grid),
    so that redist_on_ranks takes ranks for all of them. copies >= 1, at most INT_MAX places in all; a later call replaces
    an earlier one. All copies of a destination receive. Of the copies of a place of a source, a destination rank that
-   holds one reads its own; the others that need it, in the order of their copies and coordinates, take them in turn, so
-   that each copy serves at most one more of them than any other. */
+   holds one reads its own. The others are assigned copies round-robin: the n destination places that share elements with
+   that place are numbered copy by copy and by ascending coordinates, and number k reads copy k mod copies. So a copy
+   serves at most ceil(n / copies) other ranks, and two copies differ by at most one where no rank reads its own. */
 REDIST_API redist_layout redist_replicated(redist_layout layout, int copies);
 /* Ghost cells around the local array: `low` elements before local position 0 and `high` after the last, both >= 0,
    in memory (a flipped view does not exchange them). redist never reads nor writes ghost cells. */
@@ -3077,57 +3078,39 @@ REDIST_PRIV_COLD int redist_priv_find_place(const redist_layout *layout, const r
     return found == NULL ? -1 : found->place;
 }
 
-/* Whom coordinates of an axis meet: the k-th one the coordinates coord[start[k]], ..., coord[start[k + 1] - 1]. */
+/* Position `at` of a coordinate among the `of` coordinates, ascending, that one of the other side meets. */
 typedef struct {
-    int64_t *start;
-    int *coord;
-    int64_t room;
-} redist_priv_links;
+    int64_t at, of;
+} redist_priv_standing;
 
-REDIST_PRIV_COLD void redist_priv_links_free(redist_priv_links *links)
-{
-    REDIST_FREE(links->start);
-    REDIST_FREE(links->coord);
-}
-
-REDIST_PRIV_COLD int redist_priv_link_coord(redist_priv_links *links, int64_t at, const redist_axis *from, int c,
-                                            const redist_axis *to)
+/* REDIST_ERR_MEMORY. `coord` is one of those that from_coord meets. */
+REDIST_PRIV_COLD int redist_priv_standing_of(const redist_axis *from, int from_coord, const redist_axis *to, int coord,
+                                             redist_priv_standing *s)
 {
     redist_priv_pattern pattern;
-    int64_t k, peers = 0, end = links->start[at];
-    int *coords = NULL, *grown, code = redist_priv_pattern_of(from, c, &pattern);
+    int *coords = NULL, code = redist_priv_pattern_of(from, from_coord, &pattern);
+    s->at = s->of = 0;
     if (code == REDIST_OK)
-        code = redist_priv_peers(&pattern, to, &coords, &peers);
-    for (k = 0; k < peers && code == REDIST_OK; k++) {
-        grown = (int *)redist_priv_grow(links->coord, end, &links->room, sizeof *grown);
-        if (grown == NULL) {
-            code = REDIST_ERR_MEMORY;
-        } else {
-            links->coord = grown;
-            grown[end++] = coords[k];
-        }
-    }
-    links->start[at + 1] = end;
+        code = redist_priv_peers(&pattern, to, &coords, &s->of);
+    while (code == REDIST_OK && s->at < s->of && coords[s->at] < coord)
+        s->at++;
     REDIST_FREE(coords);
     redist_priv_pattern_free(&pattern);
     return code;
 }
 
-/* Of the coordinates coords[n]; NULL: 0, ..., n - 1. REDIST_ERR_MEMORY. Free them with redist_priv_links_free, whatever
-   this returns. */
-REDIST_PRIV_COLD int redist_priv_links_of(const redist_axis *from, const int *coords, int64_t n, const redist_axis *to,
-                                          redist_priv_links *links)
+/* The copy of a grid place of the source that serves reader `number`, on whose rank place `held` of the source lives
+   (-1: none does): its own, else round-robin. */
+REDIST_PRIV_COLD int redist_priv_serving_place(const redist_layout *from, int grid_place, int held, int64_t number)
 {
-    int64_t k;
-    int code = REDIST_OK;
-    memset(links, 0, sizeof *links);
-    links->start = (int64_t *)REDIST_MALLOC(((size_t)n + 1) * sizeof *links->start);
-    if (links->start == NULL)
-        return REDIST_ERR_MEMORY;
-    links->start[0] = 0;
-    for (k = 0; k < n && code == REDIST_OK; k++)
-        code = redist_priv_link_coord(links, k, from, coords == NULL ? (int)k : coords[k], to);
-    return code;
+    const int grid = redist_priv_grid_places(from);
+    return held >= 0 && held % grid == grid_place ? held : grid_place + (int)(number % from->copies) * grid;
+}
+
+/* No copy serves more of n readers than this: its own rank's, and others round-robin. */
+REDIST_PRIV_COLD int64_t redist_priv_most_served(int64_t n, int copies)
+{
+    return copies == 1 ? n : redist_priv_min(n, 1 + redist_priv_ceil_div(n, copies));
 }
 
 /* A message of a place's neighbours, and the two places that it goes between. */
@@ -3136,36 +3119,21 @@ typedef struct {
     int place[2];
 } redist_priv_pair;
 
-/* A destination place whose rank has a copy of what it needs: its number, and that copy. */
-typedef struct {
-    int64_t number;
-    int copy;
-} redist_priv_own_copy;
-
-/* Goes through the pairs of a place. The destination places that need one grid place of the source have numbers, copy by
-   copy and ascending by coordinates in each. Those on ranks that hold a copy of that grid place read their own; the
-   others, in the order of their numbers, take the copies in turn. */
+/* Goes through the pairs of a place. */
 typedef struct {
     const redist_layout *layout[2];
-    int grid[2];                       /* places of one copy                                                */
-    redist_priv_rank_place *rank_places;       /* of a destination on listed ranks                                  */
-    const int *coord[REDIST_MAX_DIMS]; /* of the destination, by axis: those that need the grid place, ascending */
-    int64_t peers[REDIST_MAX_DIMS];    /* how many                                                          */
-    redist_priv_own_copy *own;         /* own[owns], ascending by number; NULL when the source has one copy */
-    int owns;
-    const redist_priv_neighbours *n;   /* of the place at hand                                              */
-    int place;                         /* of a source, in copy 0: the pairs are those of all its copies     */
+    int grid[2];                         /* places of one copy                                            */
+    redist_priv_rank_place *rank_places; /* of a source with copies on listed ranks                       */
+    const redist_priv_neighbours *n;     /* of the place at hand                                          */
+    int place;                           /* of a source, in copy 0: the pairs are those of all its copies */
     int64_t at, end;
-    redist_priv_links links[REDIST_MAX_DIMS]; /* of a destination: whom its partners meet, when they have copies */
+    redist_priv_standing *standing;      /* by axis and partner: of a destination place, when the source has copies */
 } redist_priv_pairs;
 
 REDIST_PRIV_COLD void redist_priv_pairs_close(redist_priv_pairs *p)
 {
-    int d;
-    for (d = 0; d < REDIST_MAX_DIMS; d++)
-        redist_priv_links_free(&p->links[d]);
     REDIST_FREE(p->rank_places);
-    REDIST_FREE(p->own);
+    REDIST_FREE(p->standing);
 }
 
 /* REDIST_ERR_MEMORY; close it, whatever this returns. Allocates nothing while the source has one copy. */
@@ -3176,92 +3144,29 @@ REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_l
     p->layout[REDIST_PRIV_TO] = to;
     p->grid[REDIST_PRIV_FROM] = redist_priv_grid_places(from);
     p->grid[REDIST_PRIV_TO] = redist_priv_grid_places(to);
-    if (from->copies == 1)
+    if (from->copies == 1 || from->ranks == NULL)
         return REDIST_OK;
-    p->own = (redist_priv_own_copy *)REDIST_MALLOC((size_t)from->copies * sizeof *p->own);
-    if (p->own != NULL && to->ranks != NULL)
-        p->rank_places = redist_priv_rank_places(to);
-    return p->own == NULL || (to->ranks != NULL && p->rank_places == NULL) ? REDIST_ERR_MEMORY : REDIST_OK;
+    p->rank_places = redist_priv_rank_places(from);
+    return p->rank_places == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* The number of a destination place among those that need the grid place at hand; -1 when it does not. */
-REDIST_PRIV_COLD int64_t redist_priv_number_among(const redist_priv_pairs *p, int place)
+/* Finds where the destination place at hand stands among the readers of each of its partners. */
+REDIST_PRIV_COLD int redist_priv_find_standings(redist_priv_pairs *p)
 {
-    const redist_layout *to = p->layout[REDIST_PRIV_TO];
-    int64_t number = place / p->grid[REDIST_PRIV_TO];
-    int d, coords[REDIST_MAX_DIMS] = {0};
-    redist_priv_coords_of_place(to, place, coords);
-    for (d = 0; d < to->ndim; d++) {
-        const int *found = (const int *)bsearch(&coords[d], p->coord[d], (size_t)p->peers[d], sizeof *found,
-                                                redist_priv_compare_ints);
-        if (found == NULL)
-            return -1;
-        number = number * p->peers[d] + (found - p->coord[d]);
-    }
-    return number;
-}
-
-REDIST_PRIV_COLD int redist_priv_compare_own_copies(const void *a, const void *b)
-{
-    int64_t x = ((const redist_priv_own_copy *)a)->number, y = ((const redist_priv_own_copy *)b)->number;
-    return (x > y) - (x < y);
-}
-
-/* Finds which of the places that need a grid place of the source have their own copy. */
-REDIST_PRIV_COLD void redist_priv_find_own_copies(redist_priv_pairs *p, int grid_place)
-{
-    const redist_layout *from = p->layout[REDIST_PRIV_FROM], *to = p->layout[REDIST_PRIV_TO];
-    int copy, place;
-    p->owns = 0;
-    for (copy = 0; p->own != NULL && copy < from->copies; copy++) {
-        place = redist_priv_find_place(to, p->rank_places,
-                                       redist_priv_rank_at(from, grid_place + copy * p->grid[REDIST_PRIV_FROM]));
-        p->own[p->owns].copy = copy;
-        p->own[p->owns].number = place < 0 ? -1 : redist_priv_number_among(p, place);
-        p->owns += p->own[p->owns].number >= 0;
-    }
-    if (p->owns > 1)
-        qsort(p->own, (size_t)p->owns, sizeof *p->own, redist_priv_compare_own_copies);
-}
-
-/* The copy of the grid place at hand that serves the destination place of a number. */
-REDIST_PRIV_COLD int redist_priv_serving_copy(const redist_priv_pairs *p, int64_t number)
-{
-    int low = 0, high = p->owns;
-    while (low < high) {
-        int middle = low + (high - low) / 2;
-        if (p->own[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < p->owns && p->own[low].number == number)
-        return p->own[low].copy;
-    return (int)((number - low) % p->layout[REDIST_PRIV_FROM]->copies);
-}
-
-/* The copy that serves the destination place at hand with a message, which comes from a grid place. */
-REDIST_PRIV_COLD int redist_priv_copy_of_message(redist_priv_pairs *p, int64_t message, int grid_place)
-{
-    int64_t k;
-    int d;
-    if (p->own == NULL)
-        return 0;
-    for (d = p->n->ndim - 1; d >= 0; d--) {
-        const redist_priv_links *links = &p->links[d];
-        k = message % p->n->axis[d].peers;
-        message /= p->n->axis[d].peers;
-        p->coord[d] = links->coord + links->start[k];
-        p->peers[d] = links->start[k + 1] - links->start[k];
-    }
-    redist_priv_find_own_copies(p, grid_place);
-    return redist_priv_serving_copy(p, redist_priv_number_among(p, p->place));
-}
-
-/* No copy serves more of `all` places than this: one its own, the others in turn. */
-REDIST_PRIV_COLD int64_t redist_priv_most_served(int64_t all, int copies)
-{
-    return all == 0 ? 0 : 1 + redist_priv_ceil_div(all - 1, copies);
+    int coords[REDIST_MAX_DIMS] = {0};
+    redist_priv_standing *next;
+    int64_t k, partners = 0;
+    int d, code = REDIST_OK;
+    for (d = 0; d < p->n->ndim; d++)
+        partners += p->n->axis[d].peers;
+    REDIST_FREE(p->standing);
+    next = p->standing = (redist_priv_standing *)REDIST_MALLOC((size_t)partners * sizeof *next + 1);
+    redist_priv_coords_of_place(p->layout[REDIST_PRIV_TO], p->place, coords);
+    for (d = 0; d < p->n->ndim && next != NULL; d++)
+        for (k = 0; k < p->n->axis[d].peers && code == REDIST_OK; k++)
+            code = redist_priv_standing_of(&p->layout[REDIST_PRIV_FROM]->dim[d].axis, p->n->axis[d].coord[k],
+                                           &p->layout[REDIST_PRIV_TO]->dim[d].axis, coords[d], next++);
+    return next == NULL ? REDIST_ERR_MEMORY : code;
 }
 
 /* Begins the pairs of a place, of which n are the neighbours: of a source, those of all its copies. n must live until the
@@ -3269,23 +3174,11 @@ REDIST_PRIV_COLD int64_t redist_priv_most_served(int64_t all, int copies)
 REDIST_PRIV_COLD int redist_priv_pairs_of(redist_priv_pairs *p, int place, const redist_priv_neighbours *n)
 {
     const int source = n->own == REDIST_PRIV_FROM;
-    int d, code = REDIST_OK;
     p->n = n;
     p->place = source ? place % p->grid[REDIST_PRIV_FROM] : place;
     p->at = 0;
     p->end = source ? n->messages * p->layout[REDIST_PRIV_TO]->copies : n->messages;
-    for (d = 0; d < n->ndim && source; d++) {
-        p->coord[d] = n->axis[d].coord;
-        p->peers[d] = n->axis[d].peers;
-    }
-    for (d = 0; d < n->ndim && !source && p->own != NULL && code == REDIST_OK; d++) {
-        redist_priv_links_free(&p->links[d]);
-        code = redist_priv_links_of(&p->layout[REDIST_PRIV_FROM]->dim[d].axis, n->axis[d].coord, n->axis[d].peers,
-                                    &p->layout[REDIST_PRIV_TO]->dim[d].axis, &p->links[d]);
-    }
-    if (source && n->messages > 0)
-        redist_priv_find_own_copies(p, p->place);
-    return code;
+    return source || p->layout[REDIST_PRIV_FROM]->copies == 1 ? REDIST_OK : redist_priv_find_standings(p);
 }
 
 /* The same for a grid place of the source, whose neighbours are found first. Free n, whatever this returns. */
@@ -3298,23 +3191,44 @@ REDIST_PRIV_COLD int redist_priv_pairs_of_grid_place(redist_priv_pairs *p, int p
     return code == REDIST_OK ? redist_priv_pairs_of(p, place, n) : code;
 }
 
+/* The number, among the readers of its partner, of the place at hand or of the one that it sends to. */
+REDIST_PRIV_COLD int64_t redist_priv_reader_number(const redist_priv_pairs *p)
+{
+    const redist_priv_standing *s = p->standing;
+    int64_t number, rest = p->at, k = 1;
+    int d;
+    if (p->n->own == REDIST_PRIV_FROM)
+        return p->at;
+    number = p->place / p->grid[REDIST_PRIV_TO];
+    for (d = 0; d < p->n->ndim; d++)
+        k *= p->n->axis[d].peers;
+    for (d = 0; d < p->n->ndim; s += p->n->axis[d++].peers) {
+        k /= p->n->axis[d].peers;
+        number = number * s[rest / k].of + s[rest / k].at;
+        rest %= k;
+    }
+    return number;
+}
+
 /* The next pair; 0 when there are no more. */
 REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p, redist_priv_pair *pair)
 {
+    const redist_layout *from = p->layout[REDIST_PRIV_FROM], *to = p->layout[REDIST_PRIV_TO];
     int coords[REDIST_MAX_DIMS] = {0};
-    int own, other, copy;
+    int own, held;
     if (p->at == p->end)
         return 0;
     own = p->n->own;
     pair->message = p->at % p->n->messages;
     redist_priv_partner_coords(p->n, pair->message, coords);
-    other = redist_priv_place_of(p->layout[!own], coords);
-    copy = own == REDIST_PRIV_FROM ? redist_priv_serving_copy(p, p->at) : redist_priv_copy_of_message(p, p->at, other);
     pair->place[own] = p->place;
-    pair->place[!own] = other;
-    pair->place[REDIST_PRIV_FROM] += copy * p->grid[REDIST_PRIV_FROM];
-    if (own == REDIST_PRIV_FROM)
-        pair->place[REDIST_PRIV_TO] += (int)(p->at / p->n->messages) * p->grid[REDIST_PRIV_TO];
+    pair->place[!own] = redist_priv_place_of(p->layout[!own], coords);
+    pair->place[REDIST_PRIV_TO] += (int)(p->at / p->n->messages) * p->grid[REDIST_PRIV_TO];
+    if (from->copies > 1) {
+        held = redist_priv_find_place(from, p->rank_places, redist_priv_rank_at(to, pair->place[REDIST_PRIV_TO]));
+        pair->place[REDIST_PRIV_FROM] =
+            redist_priv_serving_place(from, pair->place[REDIST_PRIV_FROM], held, redist_priv_reader_number(p));
+    }
     p->at++;
     return 1;
 }
@@ -3433,28 +3347,26 @@ REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, const 
     return volume;
 }
 
-/* The copy of a grid place of `from` that serves a place of `to` which shares elements with it; -1 when memory is
-   exhausted. */
-REDIST_PRIV_COLD int redist_priv_copy_serving(const redist_layout *from, int grid_place, const redist_layout *to,
-                                              int to_place)
+/* The number of a place of `to` among the readers of the place at from_coords; -1 when memory is exhausted. */
+REDIST_PRIV_COLD int64_t redist_priv_number_of(const redist_layout *from, const int *from_coords,
+                                               const redist_layout *to, const int *to_coords, int to_copy)
 {
-    redist_priv_neighbours n;
-    redist_priv_pairs pairs;
-    int copy = -1;
-    if (redist_priv_pairs_open(&pairs, from, to) == REDIST_OK) {
-        if (redist_priv_pairs_of_grid_place(&pairs, grid_place, &n) == REDIST_OK)
-            copy = redist_priv_serving_copy(&pairs, redist_priv_number_among(&pairs, to_place));
-        redist_priv_neighbours_free(&n);
+    redist_priv_standing s;
+    int64_t number = to_copy;
+    int d;
+    for (d = 0; d < from->ndim; d++) {
+        if (redist_priv_standing_of(&from->dim[d].axis, from_coords[d], &to->dim[d].axis, to_coords[d], &s) != REDIST_OK)
+            return -1;
+        number = number * s.of + s.at;
     }
-    redist_priv_pairs_close(&pairs);
-    return copy;
+    return number;
 }
 
 REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to, int rank_to)
 {
     int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
-    int from_place, to_place, copy, grid = redist_priv_grid_places(from);
-    int64_t shared;
+    int from_place, to_place, serving;
+    int64_t shared, number;
     if (redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
     from_place = redist_priv_place_on(from, rank_from);
@@ -3466,8 +3378,10 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
     shared = redist_priv_shared_by(from, from_coords, to, to_coords);
     if (shared <= 0 || from->copies == 1)
         return shared;
-    copy = redist_priv_copy_serving(from, from_place % grid, to, to_place);
-    return copy < 0 ? -1 : copy == from_place / grid ? shared : 0;
+    number = redist_priv_number_of(from, from_coords, to, to_coords, to_place / redist_priv_grid_places(to));
+    serving = redist_priv_serving_place(from, from_place % redist_priv_grid_places(from),
+                                        redist_priv_place_on(from, rank_to), number);
+    return number < 0 ? -1 : serving == from_place ? shared : 0;
 }
 
 /* How many coordinates of `other` a coordinate meets; -1 when memory is exhausted. */
@@ -3685,6 +3599,56 @@ REDIST_PRIV_COLD int redist_priv_line_of(const redist_axis *x, redist_priv_line 
     return 1;
 }
 
+/* Whom the coordinates of an axis meet: coordinate c the coordinates coord[start[c]], ..., coord[start[c + 1] - 1]. */
+typedef struct {
+    int64_t *start;
+    int *coord;
+    int64_t room;
+} redist_priv_links;
+
+REDIST_PRIV_COLD void redist_priv_links_free(redist_priv_links *links)
+{
+    REDIST_FREE(links->start);
+    REDIST_FREE(links->coord);
+}
+
+REDIST_PRIV_COLD int redist_priv_link_coord(redist_priv_links *links, const redist_axis *from, int c,
+                                            const redist_axis *to)
+{
+    redist_priv_pattern pattern;
+    int64_t k, peers = 0, end = links->start[c];
+    int *coords = NULL, *grown, code = redist_priv_pattern_of(from, c, &pattern);
+    if (code == REDIST_OK)
+        code = redist_priv_peers(&pattern, to, &coords, &peers);
+    for (k = 0; k < peers && code == REDIST_OK; k++) {
+        grown = (int *)redist_priv_grow(links->coord, end, &links->room, sizeof *grown);
+        if (grown == NULL) {
+            code = REDIST_ERR_MEMORY;
+        } else {
+            links->coord = grown;
+            grown[end++] = coords[k];
+        }
+    }
+    links->start[c + 1] = end;
+    REDIST_FREE(coords);
+    redist_priv_pattern_free(&pattern);
+    return code;
+}
+
+/* REDIST_ERR_MEMORY. Free them with redist_priv_links_free, whatever this returns. */
+REDIST_PRIV_COLD int redist_priv_links_of(const redist_axis *from, const redist_axis *to, redist_priv_links *links)
+{
+    int c, code = REDIST_OK;
+    memset(links, 0, sizeof *links);
+    links->start = (int64_t *)REDIST_MALLOC(((size_t)from->procs + 1) * sizeof *links->start);
+    if (links->start == NULL)
+        return REDIST_ERR_MEMORY;
+    links->start[0] = 0;
+    for (c = 0; c < from->procs && code == REDIST_OK; c++)
+        code = redist_priv_link_coord(links, from, c, to);
+    return code;
+}
+
 /* The most partners of any coordinate, on both sides. */
 REDIST_PRIV_COLD int redist_priv_link_degrees(const redist_priv_links *links, int from_procs, int to_procs,
                                               int64_t *degree)
@@ -3828,7 +3792,7 @@ REDIST_PRIV_COLD int redist_priv_form_by_links(redist_schedule *s, const redist_
     const int all[2] = {s->line[1][f->axis[0]].used, s->line[0][f->axis[0]].used};
     redist_priv_links links;
     int64_t pairs;
-    int code = redist_priv_links_of(x[0], NULL, x[0]->procs, x[1], &links);
+    int code = redist_priv_links_of(x[0], x[1], &links);
     if (code == REDIST_OK)
         code = redist_priv_link_degrees(&links, x[0]->procs, x[1]->procs, f->degree);
     pairs = code == REDIST_OK ? links.start[x[0]->procs] : 0;
@@ -4171,8 +4135,7 @@ REDIST_PRIV_COLD int redist_priv_fill_table(const redist_schedule *s, redist_pri
     redist_priv_links links[REDIST_MAX_DIMS];
     int a, made, code = REDIST_OK;
     for (made = 0; made < f->axes && code == REDIST_OK; made++)
-        code = redist_priv_links_of(&s->layout[0].dim[f->axis[made]].axis, NULL,
-                                    s->layout[0].dim[f->axis[made]].axis.procs, &s->layout[1].dim[f->axis[made]].axis,
+        code = redist_priv_links_of(&s->layout[0].dim[f->axis[made]].axis, &s->layout[1].dim[f->axis[made]].axis,
                                     &links[made]);
     if (code == REDIST_OK)
         code = redist_priv_colour(s, f, links);

@@ -75,11 +75,11 @@ static inline int replicas_held(const replicas *x, int k, int rank)
     return -1;
 }
 
-/* Lets every place of the destination that needs place k of the source choose a copy. */
+/* Lets every place of the destination that needs place k of the source choose a copy: its own, else round-robin. */
 static inline void replicated_serve(replicated *p, int k)
 {
     const replicas *from = &p->side[0], *to = &p->side[1];
-    int order[TEST_PLACES], i, j, c, turn = 0;
+    int order[TEST_PLACES], i, j, c, number = 0;
     for (i = 0; i < to->grid; i++) {
         for (j = i; j > 0 && replicas_before(to, i, order[j - 1]); j--)
             order[j] = order[j - 1];
@@ -91,7 +91,8 @@ static inline void replicated_serve(replicated *p, int k)
             p->serving[k][t] = -1;
             if (p->shared[k][order[i]] == 0)
                 continue;
-            p->serving[k][t] = own >= 0 ? own : turn++ % from->copies;
+            p->serving[k][t] = own >= 0 ? own : number % from->copies;
+            number++;
             p->volume[from->ranks[k + p->serving[k][t] * from->grid]][to->ranks[t]] += p->shared[k][order[i]];
         }
 }
