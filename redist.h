@@ -418,7 +418,8 @@ typedef struct {
 /* Who exchanges with whom at which step; see redist_schedule_create. */
 typedef struct {
     int steps;               /* the fewest that can be; 0 for an empty array */
-    int64_t rounds;            /* the rest is private                          */
+    int64_t rounds;          /* the rest is private                          */
+    int all;                 /* all copies of a source contribute            */
     int factors;
     redist_priv_factor factor[REDIST_MAX_DIMS];
     redist_priv_line line[2][REDIST_MAX_DIMS];
@@ -481,7 +482,7 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
    all of them when they are few, else some 30 between the ends' in two dimensions and fewer in more.
    Each layout lives on ranks of `to`, with its grid and memory order, or on those of `from` when only there its grid
    fits or is the same, and on no rank holds more than twice the elements that the fullest rank holds before or after.
-   redist_on_ranks and redist_cuts arrays are shared by reference. 0 when a side is replicated.
+   redist_on_ranks and redist_cuts arrays are shared by reference. 0 when a side is replicated, or has ghosts or boxes.
    Takes a millisecond or so, tens of milliseconds with many grids, tenths of a second where block sizes do not divide
    on 1,000 processes or more. */
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
@@ -2236,12 +2237,16 @@ REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redis
     return code;
 }
 
-/* Appends the coordinates of `other`, which has ghosts, that may hold some of what `pattern` shows. */
+/* Appends the coordinates of `other`, which has ghosts or boxes, that may hold some of what `pattern` shows. */
 REDIST_PRIV int redist_priv_walk_holders(redist_priv_coords *list, const redist_priv_pattern *pattern,
                                          const redist_axis *other)
 {
     int64_t t, at, first, last;
     int code = REDIST_OK;
+    for (t = 0; other->kind == REDIST_PRIV_BOXES && t < other->procs && code == REDIST_OK; t++)
+        code = redist_priv_append(list, (int)t);
+    if (other->kind == REDIST_PRIV_BOXES)
+        return code;
     if (pattern->tracks * (pattern->count / redist_priv_max(pattern->period, 1)) >= other->procs)
         return redist_priv_append_holders(list, other, 0, other->extent);
     for (t = 0; t < pattern->tracks; t++)
@@ -2261,6 +2266,22 @@ REDIST_PRIV int64_t redist_priv_blocks_below(const redist_axis *x, int64_t end)
     return end / redist_priv_max(x->block / redist_priv_abs(x->step), 1);
 }
 
+/* Whether every index of an axis is at one coordinate. */
+REDIST_PRIV int redist_priv_is_partition(const redist_axis *x) { return x->ghosts == 0 && x->kind != REDIST_PRIV_BOXES; }
+
+/* How many elements a coordinate holds, each as often as it does. */
+REDIST_PRIV int64_t redist_priv_held(const redist_axis *x, int coord)
+{
+    redist_priv_track track[REDIST_PRIV_IMAGES];
+    int64_t held = 0;
+    int t;
+    if (x->ghosts == 0)
+        return redist_count(x, coord);
+    for (t = redist_priv_holdings(x, coord, track) - 1; t >= 0; t--)
+        held += track[t].length;
+    return held;
+}
+
 /* The coordinates of `other` that own some of what `pattern` shows, ascending, found by walking the coarser of the two
    over one superblock. REDIST_ERR_MEMORY; free *coords, whatever this returns. */
 REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redist_axis *other, int **coords,
@@ -2271,7 +2292,7 @@ REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redi
     redist_priv_coords list = {NULL, 0, 0};
     int64_t k;
     int code;
-    if (other->ghosts != 0)
+    if (!redist_priv_is_partition(other))
         code = redist_priv_walk_holders(&list, pattern, other);
     else if (end / mine * pattern->tracks <= redist_priv_blocks_below(other, end))
         code = redist_priv_walk_mine(&list, pattern, other, end);
@@ -2283,7 +2304,7 @@ REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redi
     *peers = 0;
     for (k = 0; k < list.n && code == REDIST_OK; k++)
         if ((*peers == 0 || list.coord[k] != list.coord[*peers - 1]) &&
-            (other->ghosts == 0 || redist_priv_holds_any(other, list.coord[k], pattern)))
+            (redist_priv_is_partition(other) || redist_priv_holds_any(other, list.coord[k], pattern)))
             list.coord[(*peers)++] = list.coord[k];
     return code;
 }
@@ -3122,6 +3143,7 @@ typedef struct {
 /* Goes through the pairs of a place. */
 typedef struct {
     const redist_layout *layout[2];
+    int all;                             /* every copy of the source contributes, rather than the one that serves */
     int grid[2];                         /* places of one copy                                            */
     redist_priv_rank_place *rank_places; /* of a source with copies on listed ranks                       */
     const redist_priv_neighbours *n;     /* of the place at hand                                          */
@@ -3137,14 +3159,16 @@ REDIST_PRIV_COLD void redist_priv_pairs_close(redist_priv_pairs *p)
 }
 
 /* REDIST_ERR_MEMORY; close it, whatever this returns. Allocates nothing while the source has one copy. */
-REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_layout *from, const redist_layout *to)
+REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_layout *from, const redist_layout *to,
+                                            int all)
 {
     memset(p, 0, sizeof *p);
+    p->all = all || from->copies == 1;
     p->layout[REDIST_PRIV_FROM] = from;
     p->layout[REDIST_PRIV_TO] = to;
     p->grid[REDIST_PRIV_FROM] = redist_priv_grid_places(from);
     p->grid[REDIST_PRIV_TO] = redist_priv_grid_places(to);
-    if (from->copies == 1 || from->ranks == NULL)
+    if (p->all || from->ranks == NULL)
         return REDIST_OK;
     p->rank_places = redist_priv_rank_places(from);
     return p->rank_places == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
@@ -3169,16 +3193,22 @@ REDIST_PRIV_COLD int redist_priv_find_standings(redist_priv_pairs *p)
     return next == NULL ? REDIST_ERR_MEMORY : code;
 }
 
-/* Begins the pairs of a place, of which n are the neighbours: of a source, those of all its copies. n must live until the
-   last pair. REDIST_ERR_MEMORY. */
+/* Readers are numbered by their coordinates, boxes by the place. */
+REDIST_PRIV_COLD int redist_priv_has_boxes(const redist_priv_pairs *p)
+{
+    return redist_priv_is_boxes(p->layout[REDIST_PRIV_FROM]) || redist_priv_is_boxes(p->layout[REDIST_PRIV_TO]);
+}
+
+/* Begins the pairs of a place, of which n are the neighbours: of a source whose copies serve, those of all of them. n must
+   live until the last pair. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_pairs_of(redist_priv_pairs *p, int place, const redist_priv_neighbours *n)
 {
     const int source = n->own == REDIST_PRIV_FROM;
     p->n = n;
-    p->place = source ? place % p->grid[REDIST_PRIV_FROM] : place;
+    p->place = source && !p->all ? place % p->grid[REDIST_PRIV_FROM] : place;
     p->at = 0;
-    p->end = source ? n->messages * p->layout[REDIST_PRIV_TO]->copies : n->messages;
-    return source || p->layout[REDIST_PRIV_FROM]->copies == 1 ? REDIST_OK : redist_priv_find_standings(p);
+    p->end = source || p->all ? n->messages * p->layout[!n->own]->copies : n->messages;
+    return source || p->all || redist_priv_has_boxes(p) ? REDIST_OK : redist_priv_find_standings(p);
 }
 
 /* The same for a grid place of the source, whose neighbours are found first. Free n, whatever this returns. */
@@ -3223,11 +3253,12 @@ REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p, redist_priv_pai
     redist_priv_partner_coords(p->n, pair->message, coords);
     pair->place[own] = p->place;
     pair->place[!own] = redist_priv_place_of(p->layout[!own], coords);
-    pair->place[REDIST_PRIV_TO] += (int)(p->at / p->n->messages) * p->grid[REDIST_PRIV_TO];
-    if (from->copies > 1) {
+    pair->place[!own] += (int)(p->at / p->n->messages) * p->grid[!own];
+    if (!p->all) {
         held = redist_priv_find_place(from, p->rank_places, redist_priv_rank_at(to, pair->place[REDIST_PRIV_TO]));
         pair->place[REDIST_PRIV_FROM] =
-            redist_priv_serving_place(from, pair->place[REDIST_PRIV_FROM], held, redist_priv_reader_number(p));
+            redist_priv_serving_place(from, pair->place[REDIST_PRIV_FROM], held,
+                                      redist_priv_has_boxes(p) ? pair->place[REDIST_PRIV_TO] : redist_priv_reader_number(p));
     }
     p->at++;
     return 1;
@@ -3251,9 +3282,43 @@ REDIST_PRIV_COLD int redist_priv_check_pair(const redist_layout *from, const red
     return REDIST_OK;
 }
 
-/* Copies all that one grid place of the source has to the places that want it, from the copies that serve them. */
+/* The same layout, whose ghost cells hold nothing: a source that is not combined. */
+REDIST_PRIV_COLD redist_layout redist_priv_without_ghosts(redist_layout layout)
+{
+    int d;
+    for (d = 0; d < layout.ndim; d++)
+        layout.dim[d].axis.ghosts = 0, layout.dim[d].axis.low = layout.dim[d].axis.high = 0;
+    return layout;
+}
+
+/* Whether every element of a copy is at one place, and that follows axis by axis. */
+REDIST_PRIV_COLD int redist_priv_is_partitioned(const redist_layout *layout)
+{
+    int d, partitioned = 1;
+    for (d = 0; d < layout->ndim; d++)
+        partitioned &= redist_priv_is_partition(&layout->dim[d].axis);
+    return partitioned;
+}
+
+/* Whether who meets whom is a product over axes, and each element goes from one place to one. */
+REDIST_PRIV_COLD int redist_priv_is_product(const redist_layout *from, const redist_layout *to)
+{
+    return from->copies == 1 && to->copies == 1 && redist_priv_is_partitioned(from) && redist_priv_is_partitioned(to);
+}
+
+/* The elements that a place holds; at most 2^62. */
+REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *coords)
+{
+    int64_t held = 1;
+    int d;
+    for (d = 0; d < layout->ndim; d++)
+        held = redist_priv_product(held, redist_priv_held(&layout->dim[d].axis, coords[d]), REDIST_PRIV_MAX_ELEMENTS);
+    return held;
+}
+
+/* Copies all that one place of the source has to the places that want it, or from those of its copies that serve them. */
 REDIST_PRIV_COLD int redist_priv_move_place(redist_priv_pairs *pairs, int place, const void *const *from_arrays,
-                                            void *const *to_arrays, size_t element_bytes)
+                                            void *const *to_arrays, redist_priv_arrival arrival)
 {
     const redist_layout *from = pairs->layout[REDIST_PRIV_FROM], *to = pairs->layout[REDIST_PRIV_TO];
     int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
@@ -3271,8 +3336,8 @@ REDIST_PRIV_COLD int redist_priv_move_place(redist_priv_pairs *pairs, int place,
         redist_priv_store(&m, REDIST_PRIV_FROM, &from_storage);
         redist_priv_store(&m, REDIST_PRIV_TO, &to_storage);
         redist_priv_copy(&m, REDIST_PRIV_FROM, from_arrays[pair.place[REDIST_PRIV_FROM]], REDIST_PRIV_TO,
-                         to_arrays[pair.place[REDIST_PRIV_TO]], element_bytes,
-                         redist_priv_streams(to_storage.size * (int64_t)element_bytes));
+                         to_arrays[pair.place[REDIST_PRIV_TO]], arrival,
+                         redist_priv_streams(to_storage.size * arrival.element));
     }
     redist_priv_neighbours_free(&n);
     return code;
@@ -3282,13 +3347,10 @@ REDIST_PRIV_COLD int redist_priv_move_place(redist_priv_pairs *pairs, int place,
 REDIST_PRIV_COLD int redist_priv_check_arrays(const redist_layout *layout, const void *const *arrays)
 {
     int coords[REDIST_MAX_DIMS] = {0};
-    int place, d, places = redist_places(layout);
+    int place, places = redist_places(layout);
     for (place = 0; place < places; place++) {
-        int64_t owned = 1;
         redist_priv_coords_of_place(layout, place, coords);
-        for (d = 0; d < layout->ndim; d++)
-            owned = redist_priv_product(owned, redist_count(&layout->dim[d].axis, coords[d]), REDIST_PRIV_MAX_ELEMENTS);
-        if (owned > 0 && arrays[place] == NULL)
+        if (arrays[place] == NULL && redist_priv_held_at(layout, coords) > 0)
             return REDIST_ERR_ARGUMENT;
         if (redist_priv_extent_fault(layout, coords).kind != REDIST_PRIV_NO_FAULT)
             return REDIST_ERR_LAYOUT;
@@ -3296,11 +3358,14 @@ REDIST_PRIV_COLD int redist_priv_check_arrays(const redist_layout *layout, const
     return REDIST_OK;
 }
 
-REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays, const redist_layout *to,
-                           void *const *to_arrays, size_t element_bytes)
+REDIST_API int redist_move_combining(const redist_layout *from, const void *const *from_arrays, const redist_layout *to,
+                                     void *const *to_arrays, size_t element_bytes, redist_combine *combine,
+                                     void *context)
 {
+    redist_priv_arrival arrival = redist_priv_replacing((int64_t)element_bytes);
+    redist_layout source;
     redist_priv_pairs pairs;
-    int place, places = redist_priv_grid_places(from), code = redist_priv_check_pair(from, to);
+    int place, places, code = redist_priv_check_pair(from, to);
     if (code == REDIST_OK && (from_arrays == NULL || to_arrays == NULL || element_bytes == 0))
         code = REDIST_ERR_ARGUMENT;
     if (code == REDIST_OK)
@@ -3309,11 +3374,21 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
         code = redist_priv_check_arrays(to, (const void *const *)to_arrays);
     if (code != REDIST_OK)
         return code;
-    code = redist_priv_pairs_open(&pairs, from, to);
+    source = combine == NULL ? redist_priv_without_ghosts(*from) : *from;
+    arrival.function = combine;
+    arrival.context = context;
+    code = redist_priv_pairs_open(&pairs, &source, to, combine != NULL);
+    places = combine == NULL ? redist_priv_grid_places(from) : redist_places(from);
     for (place = 0; place < places && code == REDIST_OK; place++)
-        code = redist_priv_move_place(&pairs, place, from_arrays, to_arrays, element_bytes);
+        code = redist_priv_move_place(&pairs, place, from_arrays, to_arrays, arrival);
     redist_priv_pairs_close(&pairs);
     return code;
+}
+
+REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays, const redist_layout *to,
+                           void *const *to_arrays, size_t element_bytes)
+{
+    return redist_move_combining(from, from_arrays, to, to_arrays, element_bytes, NULL, NULL);
 }
 
 /* -------------------------------------------------------------------------------------- traffic, on paper (bodies) */
@@ -3365,10 +3440,13 @@ REDIST_PRIV_COLD int64_t redist_priv_number_of(const redist_layout *from, const 
 REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to, int rank_to)
 {
     int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
+    redist_layout source;
     int from_place, to_place, serving;
     int64_t shared, number;
     if (redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
+    source = redist_priv_without_ghosts(*from);
+    from = &source;
     from_place = redist_priv_place_on(from, rank_from);
     to_place = redist_priv_place_on(to, rank_to);
     if (from_place < 0 || to_place < 0)
@@ -3378,7 +3456,9 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
     shared = redist_priv_shared_by(from, from_coords, to, to_coords);
     if (shared <= 0 || from->copies == 1)
         return shared;
-    number = redist_priv_number_of(from, from_coords, to, to_coords, to_place / redist_priv_grid_places(to));
+    number = redist_priv_is_boxes(from) || redist_priv_is_boxes(to)
+                 ? to_place
+                 : redist_priv_number_of(from, from_coords, to, to_coords, to_place / redist_priv_grid_places(to));
     serving = redist_priv_serving_place(from, from_place % redist_priv_grid_places(from),
                                         redist_priv_place_on(from, rank_to), number);
     return number < 0 ? -1 : serving == from_place ? shared : 0;
@@ -3425,12 +3505,12 @@ typedef struct {
     int64_t kept, messages, max_messages, max_elements;
 } redist_priv_side_traffic;
 
-/* Adds one place: its partners and elements, each `times`, less those on its own rank. */
-REDIST_PRIV_COLD int redist_priv_add_place(redist_priv_side_traffic *t, const redist_layout *mine, int place, int times,
+/* Adds one place: its partners and elements, less those on its own rank. */
+REDIST_PRIV_COLD int redist_priv_add_place(redist_priv_side_traffic *t, const redist_layout *mine, int place,
                                            int64_t *const *degree, const redist_layout *other, int other_place)
 {
     int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
-    int64_t elements = times, messages = times, kept = 0;
+    int64_t elements = 1, messages = 1, kept = 0;
     int d;
     redist_priv_coords_of_place(mine, place, coords);
     if (other_place >= 0) {
@@ -3451,8 +3531,8 @@ REDIST_PRIV_COLD int redist_priv_add_place(redist_priv_side_traffic *t, const re
     return REDIST_OK;
 }
 
-/* Each message of a place of `mine` is exchanged `times`. */
-REDIST_PRIV_COLD int redist_priv_traffic_of(const redist_layout *mine, int times, const redist_layout *other,
+/* What one side exchanges where pairs are a product of axes. */
+REDIST_PRIV_COLD int redist_priv_traffic_of(const redist_layout *mine, const redist_layout *other,
                                             redist_priv_side_traffic *t)
 {
     const int places = redist_places(mine), others = redist_places(other);
@@ -3464,7 +3544,7 @@ REDIST_PRIV_COLD int redist_priv_traffic_of(const redist_layout *mine, int times
     for (k = 0; k < places && code == REDIST_OK; k++) {
         while (o < others && there[o].rank < here[k].rank)
             o++;
-        code = redist_priv_add_place(t, mine, here[k].place, times, degree, other,
+        code = redist_priv_add_place(t, mine, here[k].place, degree, other,
                                      o < others && there[o].rank == here[k].rank ? there[o].place : -1);
     }
     REDIST_FREE(degree[0]);
@@ -3473,49 +3553,60 @@ REDIST_PRIV_COLD int redist_priv_traffic_of(const redist_layout *mine, int times
     return code;
 }
 
-/* What the copies of one grid place send: the most messages, and elements, to other ranks. sent[2 * copies]. */
-REDIST_PRIV_COLD int redist_priv_add_copies(redist_priv_side_traffic *t, redist_priv_pairs *pairs, int place,
-                                            int64_t *sent)
+/* What places exchange with other ranks: messages and elements. */
+typedef struct {
+    int64_t messages, elements;
+} redist_priv_place_traffic;
+
+/* Counts the pairs of a place of the source: sent[places of from], received[places of to]. */
+REDIST_PRIV_COLD int redist_priv_count_pairs(redist_priv_pairs *pairs, int place, redist_priv_place_traffic *sent,
+                                             redist_priv_place_traffic *received, redist_traffic *traffic)
 {
     const redist_layout *from = pairs->layout[REDIST_PRIV_FROM], *to = pairs->layout[REDIST_PRIV_TO];
     redist_priv_neighbours n;
     redist_priv_pair pair;
-    int c, code = redist_priv_pairs_of_grid_place(pairs, place, &n);
-    memset(sent, 0, 2 * (size_t)from->copies * sizeof *sent);
+    int code = redist_priv_pairs_of_grid_place(pairs, place, &n);
     while (code == REDIST_OK && redist_priv_next_pair(pairs, &pair)) {
         const int from_place = pair.place[REDIST_PRIV_FROM], to_place = pair.place[REDIST_PRIV_TO];
-        if (redist_priv_rank_at(from, from_place) == redist_priv_rank_at(to, to_place))
+        const int64_t elements = redist_priv_message_of(&n, pair.message, from).elements;
+        if (redist_priv_rank_at(from, from_place) == redist_priv_rank_at(to, to_place)) {
+            traffic->kept += elements;
             continue;
-        c = from_place / pairs->grid[REDIST_PRIV_FROM];
-        sent[2 * c]++;
-        sent[2 * c + 1] += redist_priv_message_of(&n, pair.message, from).elements;
-    }
-    for (c = 0; c < from->copies; c++) {
-        t->max_messages = redist_priv_max(t->max_messages, sent[2 * c]);
-        t->max_elements = redist_priv_max(t->max_elements, sent[2 * c + 1]);
+        }
+        traffic->moved += elements;
+        traffic->messages++;
+        traffic->max_sends = redist_priv_max(traffic->max_sends, ++sent[from_place].messages);
+        traffic->max_receives = redist_priv_max(traffic->max_receives, ++received[to_place].messages);
+        traffic->max_sent = redist_priv_max(traffic->max_sent, sent[from_place].elements += elements);
+        traffic->max_received = redist_priv_max(traffic->max_received, received[to_place].elements += elements);
     }
     redist_priv_neighbours_free(&n);
     return code;
 }
 
-/* The maxima of a source with several copies. */
-REDIST_PRIV_COLD int redist_priv_traffic_of_copies(const redist_layout *from, const redist_layout *to,
-                                                   redist_priv_side_traffic *t)
+/* Counts pair by pair, where they are no product of axes. */
+REDIST_PRIV_COLD int redist_priv_traffic_by_pairs(const redist_layout *from, const redist_layout *to,
+                                                  redist_traffic *traffic)
 {
-    int64_t *sent = (int64_t *)REDIST_MALLOC(2 * (size_t)from->copies * sizeof *sent);
+    const int64_t places = (int64_t)redist_places(from) + redist_places(to);
+    redist_priv_place_traffic *count =
+        (redist_priv_place_traffic *)redist_priv_malloc_array(places, sizeof *count);
     redist_priv_pairs pairs;
-    int place, code = redist_priv_pairs_open(&pairs, from, to);
-    memset(t, 0, sizeof *t);
-    if (sent == NULL)
+    int place, code = redist_priv_pairs_open(&pairs, from, to, 0);
+    if (count == NULL)
         code = REDIST_ERR_MEMORY;
+    else
+        memset(count, 0, (size_t)places * sizeof *count);
     for (place = 0; place < redist_priv_grid_places(from) && code == REDIST_OK; place++)
-        code = redist_priv_add_copies(t, &pairs, place, sent);
+        code = redist_priv_count_pairs(&pairs, place, count, count + redist_places(from), traffic);
+    traffic->total = traffic->kept + traffic->moved;
     redist_priv_pairs_close(&pairs);
-    REDIST_FREE(sent);
+    REDIST_FREE(count);
     return code;
 }
 
-/* The elements of all copies of a destination; -1 when they are more than 2^62. */
+/* The elements of all holders of a destination; -1 when they are more than 2^62. (Of boxes with ghosts this may be too
+   many.) */
 REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to)
 {
     int64_t elements = to->copies;
@@ -3523,25 +3614,34 @@ REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to)
     for (d = 0; d < to->ndim; d++)
         if (to->dim[d].axis.count == 0)
             return 0;
-    for (d = 0; d < to->ndim; d++)
-        elements = redist_priv_product(elements, to->dim[d].axis.count, REDIST_PRIV_MAX_ELEMENTS + 1);
+    for (d = 0; d < to->ndim; d++) {
+        const redist_axis *x = &to->dim[d].axis;
+        int64_t held = x->ghosts == 0 ? x->count : 0;
+        int c;
+        for (c = 0; x->ghosts != 0 && c < x->procs; c++)
+            held = redist_priv_min(held + redist_priv_held(x, c), REDIST_PRIV_MAX_ELEMENTS + 1);
+        elements = redist_priv_product(elements, held, REDIST_PRIV_MAX_ELEMENTS + 1);
+    }
     return elements > REDIST_PRIV_MAX_ELEMENTS ? -1 : elements;
 }
 
 REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to, redist_traffic *traffic)
 {
     redist_priv_side_traffic sent, received;
+    redist_layout source;
     int code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
     if (traffic != NULL)
         memset(traffic, 0, sizeof *traffic);
     if (code == REDIST_OK && redist_priv_received(to) < 0)
         code = REDIST_ERR_OVERFLOW;
+    if (code != REDIST_OK)
+        return code;
+    source = redist_priv_without_ghosts(*from);
+    if (!redist_priv_is_product(&source, to))
+        return redist_priv_traffic_by_pairs(&source, to, traffic);
+    code = redist_priv_traffic_of(to, from, &received);
     if (code == REDIST_OK)
-        code = redist_priv_traffic_of(to, 1, from, &received);
-    if (code == REDIST_OK && from->copies == 1)
-        code = redist_priv_traffic_of(from, to->copies, to, &sent);
-    else if (code == REDIST_OK)
-        code = redist_priv_traffic_of_copies(from, to, &sent);
+        code = redist_priv_traffic_of(from, to, &sent);
     if (code != REDIST_OK)
         return code;
     traffic->total = redist_priv_received(to);
@@ -4148,12 +4248,12 @@ REDIST_PRIV_COLD int redist_priv_fill_table(const redist_schedule *s, redist_pri
 REDIST_PRIV_COLD int redist_priv_visit_places(const redist_schedule *s, redist_priv_factor *f, redist_priv_visit *visit)
 {
     const redist_layout *from = &s->layout[REDIST_PRIV_FROM], *to = &s->layout[REDIST_PRIV_TO];
-    int place, code, places = redist_priv_grid_places(from);
+    int place, code, places = s->all ? redist_places(from) : redist_priv_grid_places(from);
     redist_priv_neighbours n;
     redist_priv_pairs pairs;
     redist_priv_pair pair;
     int64_t number[2];
-    code = redist_priv_pairs_open(&pairs, from, to);
+    code = redist_priv_pairs_open(&pairs, from, to, s->all);
     for (place = 0; place < places && code == REDIST_OK; place++) {
         code = redist_priv_pairs_of_grid_place(&pairs, place, &n);
         while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair)) {
@@ -4355,7 +4455,7 @@ REDIST_PRIV_COLD int redist_priv_arrange(redist_schedule *s)
             return REDIST_ERR_MEMORY;
     for (d = 0; d < s->layout[0].ndim; d++)
         empty |= s->layout[0].dim[d].axis.count == 0;
-    if (!empty && (s->layout[0].copies > 1 || s->layout[1].copies > 1))
+    if (!empty && !redist_priv_is_product(&s->layout[0], &s->layout[1]))
         return redist_priv_arrange_places(s);
     for (d = 0; d < s->layout[0].ndim && !empty && code == REDIST_OK; d++)
         code = redist_priv_factor_of(s, d, &s->factor[s->factors++]);
@@ -4369,7 +4469,9 @@ REDIST_PRIV_COLD int redist_priv_arrange(redist_schedule *s)
     return code;
 }
 
-REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to, redist_schedule *schedule)
+/* all: every holder of the source contributes. */
+REDIST_PRIV_COLD int redist_priv_schedule_of(const redist_layout *from, const redist_layout *to, int all,
+                                             redist_schedule *schedule)
 {
     int code;
     if (schedule == NULL)
@@ -4378,12 +4480,18 @@ REDIST_API int redist_schedule_create(const redist_layout *from, const redist_la
     code = redist_priv_check_pair(from, to);
     if (code != REDIST_OK)
         return code;
-    schedule->layout[REDIST_PRIV_FROM] = *from;
+    schedule->all = all;
+    schedule->layout[REDIST_PRIV_FROM] = all ? *from : redist_priv_without_ghosts(*from);
     schedule->layout[REDIST_PRIV_TO] = *to;
     code = redist_priv_arrange(schedule);
     if (code != REDIST_OK)
         redist_schedule_free(schedule);
     return code;
+}
+
+REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to, redist_schedule *schedule)
+{
+    return redist_priv_schedule_of(from, to, 0, schedule);
 }
 
 REDIST_API void redist_schedule_free(redist_schedule *schedule)
@@ -4546,13 +4654,52 @@ REDIST_PRIV_COLD double redist_priv_phase_cost(int64_t messages, int64_t element
     return (double)messages * per_message + (double)elements * per_element;
 }
 
+/* The most elements that any place holds. */
+REDIST_PRIV_COLD int64_t redist_priv_fullest(const redist_layout *layout)
+{
+    int64_t most = 0;
+    int place, coords[REDIST_MAX_DIMS] = {0};
+    for (place = 0; place < redist_priv_grid_places(layout); place++) {
+        redist_priv_coords_of_place(layout, place, coords);
+        most = redist_priv_max(most, redist_priv_held_at(layout, coords));
+    }
+    return most;
+}
+
+/* Counted pair by pair. */
+REDIST_PRIV_COLD double redist_priv_cost_by_places(const redist_layout *from, const redist_layout *to,
+                                                  int64_t element_bytes, const redist_cost *cost)
+{
+    int64_t most = 0;
+    int place, side, coords[REDIST_MAX_DIMS] = {0}, code = REDIST_OK;
+    for (side = 0; side < 2; side++) {
+        const redist_layout *mine = side == REDIST_PRIV_FROM ? from : to, *other = side == REDIST_PRIV_FROM ? to : from;
+        for (place = 0; place < redist_priv_grid_places(mine) && code == REDIST_OK; place++) {
+            redist_priv_neighbours n;
+            redist_priv_coords_of_place(mine, place, coords);
+            code = redist_priv_neighbours_of(mine, coords, side, other, &n);
+            most = redist_priv_max(most, side == REDIST_PRIV_FROM
+                                             ? redist_priv_most_served(n.messages * to->copies, from->copies)
+                                             : n.messages);
+            redist_priv_neighbours_free(&n);
+        }
+    }
+    return code != REDIST_OK ? -1
+                             : redist_priv_phase_cost(most, redist_priv_max(redist_priv_fullest(from), redist_priv_fullest(to)),
+                                                      cost->per_message, (double)element_bytes * cost->per_byte);
+}
+
 REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
                                  const redist_cost *cost)
 {
     int64_t there = 1, back = 1, before = 1, after = 1;
+    redist_layout source;
     int d;
     if (!redist_priv_is_cost(cost) || element_bytes < 1 || redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
+    source = redist_priv_without_ghosts(*from);
+    if (!redist_priv_is_partitioned(&source) || !redist_priv_is_partitioned(to))
+        return redist_priv_cost_by_places(&source, to, element_bytes, cost);
     for (d = 0; d < from->ndim; d++) {
         const redist_axis *x = &from->dim[d].axis, *y = &to->dim[d].axis;
         const int64_t sends = redist_priv_most_peers(x, y), receives = redist_priv_most_peers(y, x);
@@ -5016,7 +5163,7 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
     int stops, code = redist_priv_check_pair(from, to);
     if (code == REDIST_OK && (!redist_priv_is_cost(cost) || max < 0 || (max > 0 && between == NULL)))
         code = REDIST_ERR_ARGUMENT;
-    if (code != REDIST_OK || max == 0 || from->copies > 1 || to->copies > 1)
+    if (code != REDIST_OK || max == 0 || !redist_priv_is_product(from, to))
         return -code;
     route = (redist_priv_route *)REDIST_MALLOC(sizeof *route);
     if (route == NULL)
@@ -5485,17 +5632,19 @@ REDIST_PRIV_COLD int64_t redist_priv_kept_on(const redist_priv_relabelling *r, c
 REDIST_PRIV_COLD int redist_priv_choose_by_axes(redist_priv_relabelling *r)
 {
     int *match[REDIST_MAX_DIMS] = {NULL};
+    const int product = redist_priv_is_partitioned(r->from) && redist_priv_is_partitioned(r->to);
     char *taken = (char *)REDIST_MALLOC((size_t)r->candidates);
     int64_t better, kept;
     int d, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    for (d = 0; d < r->to->ndim && code == REDIST_OK; d++) {
+    for (d = 0; d < r->to->ndim && code == REDIST_OK && product; d++) {
         match[d] = (int *)REDIST_MALLOC((size_t)r->to->dim[d].axis.procs * sizeof *match[d]);
         code = match[d] == NULL ? REDIST_ERR_MEMORY
                                 : redist_priv_match_axis(&r->from->dim[d].axis, &r->to->dim[d].axis, match[d]);
     }
     if (code == REDIST_OK) {
         memset(taken, 0, (size_t)r->candidates);
-        redist_priv_choose_matches(r, match, taken);
+        if (product)
+            redist_priv_choose_matches(r, match, taken);
         redist_priv_choose_rest(r, taken);
         better = redist_priv_kept_on(r, r->chosen);
         kept = redist_priv_kept_on(r, r->numbered);
@@ -5512,12 +5661,14 @@ REDIST_PRIV_COLD int redist_priv_choose_by_axes(redist_priv_relabelling *r)
 REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to, int *ranks)
 {
     redist_priv_relabelling r;
+    redist_layout source;
     int t, code = ranks == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
     if (code == REDIST_OK && redist_priv_received(to) < 0)
         code = REDIST_ERR_OVERFLOW;
     if (code != REDIST_OK)
         return code;
-    code = redist_priv_relabelling_of(from, to, &r);
+    source = redist_priv_without_ghosts(*from);
+    code = redist_priv_relabelling_of(&source, to, &r);
     if (code == REDIST_OK && r.places <= REDIST_PRIV_EXACT_PLACES && redist_places(from) <= REDIST_PRIV_EXACT_PLACES)
         code = redist_priv_choose_exactly(&r);
     else if (code == REDIST_OK)

@@ -499,7 +499,12 @@ REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w, const redist_p
     const redist_axis *x = &dim->axis;
     const uint64_t cuts =
         x->kind == REDIST_PRIV_CUTS ? redist_priv_hash(1, x->cuts, ((size_t)x->procs + 1) * sizeof *x->cuts) : 0;
-    const uint64_t boxes = x->kind == REDIST_PRIV_BOXES ? redist_priv_hash(1, x->box, (size_t)x->procs * sizeof *x->box) : 0;
+    uint64_t boxes = 0;
+    int k;
+    for (k = 0; x->kind == REDIST_PRIV_BOXES && k < x->procs; k++) {
+        boxes = redist_priv_hash(boxes, &x->box[k].low[x->along], sizeof x->box[k].low[0]);
+        boxes = redist_priv_hash(boxes, &x->box[k].high[x->along], sizeof x->box[k].high[0]);
+    }
     redist_priv_list_word(w, "extent", x->extent);
     redist_priv_list_word(w, "kind of blocks", (int64_t)x->kind);
     redist_priv_list_word(w, "number of processes", x->procs);
@@ -673,11 +678,48 @@ REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_verd
     if (o->arrays > 1 && (o->from != NULL || o->to != NULL))
         redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: fixed arrays go with one array, but options.arrays is %d",
                          p->rank, o->arrays);
+    if (o->combine != NULL && (o->from != NULL || o->to != NULL))
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: fixed arrays do not go with options.combine", p->rank);
     if (!redist_priv_is_cost(&o->cost))
         redist_priv_fail(v, REDIST_ERR_ARGUMENT,
                          "rank %d: options.cost.per_message is %g, cost.per_byte %g, must be at least 0 and finite",
                          p->rank, o->cost.per_message, o->cost.per_byte);
     p->arrays = o->arrays > 0 ? o->arrays : 1;
+}
+
+REDIST_API void redist_combine_op(void *to, const void *from, int64_t n, void *context)
+{
+    const redist_op *op = (const redist_op *)context;
+    char *there = (char *)to, *arrived = (char *)(uintptr_t)from;
+    int size = 0;
+    MPI_Type_size(op->type, &size);
+    for (; n > 0; n -= REDIST_MAX_COUNT, there += (int64_t)REDIST_MAX_COUNT * size, arrived += (int64_t)REDIST_MAX_COUNT * size)
+        MPI_Reduce_local(arrived, there, (int)redist_priv_min(n, REDIST_MAX_COUNT), op->type, op->op);
+}
+
+/* A function of the library must be given elements that it knows. */
+REDIST_PRIV_COLD void redist_priv_check_combine(const redist_plan *p, redist_priv_verdict *v)
+{
+    static const int bytes[] = {4, 8, 8, 16};
+    const redist_options *o = &p->options;
+    const redist_axpby *axpby = (const redist_axpby *)o->context;
+    int size = 0;
+    if (o->combine != redist_combine_op && o->combine != redist_combine_axpby)
+        return;
+    if (o->context == NULL)
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: options.combine needs options.context, which is NULL", p->rank);
+    else if (o->combine == redist_combine_op && (((const redist_op *)o->context)->type == MPI_DATATYPE_NULL ||
+                                                 ((const redist_op *)o->context)->op == MPI_OP_NULL))
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: the operation or the datatype of options.context is null", p->rank);
+    else if (o->combine == redist_combine_op)
+        MPI_Type_size(((const redist_op *)o->context)->type, &size);
+    else if ((int)axpby->type < 0 || axpby->type > REDIST_COMPLEX_DOUBLE)
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: the type of options.context is %d", p->rank, (int)axpby->type);
+    else
+        size = bytes[axpby->type];
+    if (v->code == REDIST_OK && size != p->element_bytes)
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: elements have %" PRId64 " bytes, those that are combined %d",
+                         p->rank, p->element_bytes, size);
 }
 
 /* Bytes of everything this rank can hold must be countable. */
@@ -870,13 +912,11 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
 {
     redist_priv_side *s = &p->side[own];
     const redist_layout *layout = redist_priv_layout(p, own);
-    int d, coords[REDIST_MAX_DIMS] = {0};
+    int coords[REDIST_MAX_DIMS] = {0};
     s->holds = redist_coords_of(layout, p->rank, coords);
     if (!s->holds)
         return REDIST_OK;
-    s->owned = 1;
-    for (d = 0; d < layout->ndim; d++)
-        s->owned = redist_priv_product(s->owned, redist_count(&layout->dim[d].axis, coords[d]), REDIST_PRIV_MAX_ELEMENTS);
+    s->owned = redist_priv_held_at(layout, coords);
     s->storage = redist_priv_storage_at(layout, coords);
     s->array_bytes = s->storage.size * p->element_bytes;
     s->streams = redist_priv_streams(s->array_bytes * p->arrays);
@@ -1356,7 +1396,7 @@ REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
 {
     redist_schedule schedule;
     redist_priv_peer wanted, *found;
-    int own, step, meets[2], code = redist_schedule_create(&p->from, &p->to, &schedule);
+    int own, step, meets[2], code = redist_priv_schedule_of(&p->from, &p->to, p->arrival.function != NULL, &schedule);
     p->steps = code == REDIST_OK ? schedule.steps : 0;
     for (step = 0; step < p->steps; step++) {
         redist_schedule_step(&schedule, p->rank, step, &meets[REDIST_PRIV_FROM], &meets[REDIST_PRIV_TO]);
@@ -1453,16 +1493,15 @@ REDIST_PRIV int redist_priv_lane_test(redist_plan *p, int own)
 REDIST_PRIV int redist_priv_scheduled_start(redist_plan *p)
 {
     int own, code = REDIST_OK;
-    const int kept_first = p->overwrites || p->ordered;
     if (p->overwrites)
         redist_priv_copy_staged(p, REDIST_PRIV_FROM);
-    if (kept_first)
+    if (p->overwrites)
         redist_priv_copy_kept(p);
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
         p->lane[own].at = p->lane[own].piece = 0;
         code = redist_priv_lane_go(p, own);
     }
-    if (!kept_first)
+    if (!p->overwrites)
         redist_priv_copy_kept(p);
     return code;
 }
@@ -2143,15 +2182,16 @@ REDIST_PRIV int redist_priv_progress(redist_plan *p)
 REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done)
 {
     int64_t k;
-    int all = 1, code;
+    int all = 1, come = 1, code;
     redist_priv_push_all(p);
     for (k = p->side[REDIST_PRIV_FROM].remote; k < p->side[REDIST_PRIV_FROM].peers; k++)
         all &= redist_priv_is_sent(p, &p->side[REDIST_PRIV_FROM].peer[k].link);
     for (k = p->side[REDIST_PRIV_TO].remote; k < p->side[REDIST_PRIV_TO].peers; k++) {
-        if (all || !p->ordered)
+        if (come || !p->ordered)
             redist_priv_pull(p, &p->side[REDIST_PRIV_TO].peer[k]);
-        all &= p->side[REDIST_PRIV_TO].peer[k].link.done == p->side[REDIST_PRIV_TO].peer[k].link.pieces;
+        come &= p->side[REDIST_PRIV_TO].peer[k].link.done == p->side[REDIST_PRIV_TO].peer[k].link.pieces;
     }
+    all &= come;
     *done = 1;
     code = p->requests > 0 ? redist_priv_p2p_test(p, done) : redist_priv_progress(p);
     *done &= all;
@@ -2358,6 +2398,7 @@ REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, int k)
     options.message = NULL;
     options.from = options.to = NULL;
     options.in_place = options.in_place && p->phases == 1;
+    options.combine = k == p->phases - 1 ? options.combine : NULL;
     if (options.max_buffer > 0)
         options.max_buffer = redist_priv_max((options.max_buffer - p->most_between) / p->phases, 1);
     return redist_plan_create(p->comm, redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1), p->element,
@@ -2721,6 +2762,7 @@ REDIST_PRIV_COLD void redist_priv_check_arguments(redist_plan *p, const redist_l
     p->to = *to;
     redist_priv_check_options(p, v);
     redist_priv_check_element(p, v);
+    redist_priv_check_combine(p, v);
     redist_priv_check_layout(p, REDIST_PRIV_FROM, v);
     redist_priv_check_layout(p, REDIST_PRIV_TO, v);
     redist_priv_check_shapes(p, v);
@@ -2728,11 +2770,66 @@ REDIST_PRIV_COLD void redist_priv_check_arguments(redist_plan *p, const redist_l
         redist_priv_check_bytes(p, v);
 }
 
+/* Whether the two layouts differ in their ghosts alone, and of one of them they hold nothing. */
+REDIST_PRIV_COLD int redist_priv_is_halo(const redist_plan *p)
+{
+    const redist_layout plain[2] = {redist_priv_without_ghosts(p->from), redist_priv_without_ghosts(p->to)};
+    redist_priv_words words[2];
+    int64_t digest[2], bare = 0;
+    int side, d;
+    for (side = 0; side < 2; side++) {
+        int ghosts = 0;
+        memset(&words[side], 0, sizeof words[side]);
+        redist_priv_list_layout(&words[side], 0, &plain[side]);
+        digest[side] = redist_priv_digest(&words[side]);
+        for (d = 0; d < p->from.ndim; d++)
+            ghosts |= redist_priv_layout(p, side)->dim[d].axis.ghosts;
+        bare += ghosts == 0;
+    }
+    return digest[0] == digest[1] && bare > 0 && p->from.copies == 1;
+}
+
+/* What the options and the layouts say of how elements arrive. */
+REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
+{
+    int d, ghosts = 0;
+    p->arrival = redist_priv_replacing(p->element_bytes);
+    p->arrival.function = p->options.combine;
+    p->arrival.context = p->options.context;
+    if (p->arrival.function == NULL)
+        p->from = redist_priv_without_ghosts(p->from);
+    for (d = 0; d < p->from.ndim; d++)
+        ghosts |= p->from.dim[d].axis.ghosts;
+    p->ordered = p->arrival.function != NULL && (ghosts || p->from.copies > 1);
+    p->overwrites = p->options.in_place && !redist_priv_is_halo(p);
+}
+
+/* In place, elements that are their own destinations are left as they are: they must be told from the others. */
+REDIST_PRIV_COLD void redist_priv_check_in_place(const redist_plan *p, redist_priv_verdict *v)
+{
+    int d, level, alike = p->kept.move != NULL;
+    int64_t r;
+    if (!p->options.in_place || p->arrival.function == NULL || p->kept.whole.elements == 0)
+        return;
+    for (d = 0; d < p->from.ndim && alike; d++)
+        for (r = 0; r < p->kept.whole.axis[d]->runs; r++)
+            for (level = 0; level < REDIST_PRIV_LEVELS; level++) {
+                const redist_priv_run *run = &p->kept.whole.axis[d]->run[r];
+                alike &= run->n[level] == 1 ||
+                         run->stride[level][REDIST_PRIV_FROM] == run->stride[level][REDIST_PRIV_TO];
+            }
+    if (!alike)
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT,
+                         "rank %d: a plan that combines in place needs both views to run through memory alike", p->rank);
+}
+
 /* Finds the peers, chooses the method and makes it ready: agreement after each step that may fail on one rank. */
 REDIST_PRIV_COLD int redist_priv_plan_make(redist_plan *p, redist_priv_verdict *v)
 {
     int64_t facts[REDIST_PRIV_FACTS] = {0};
+    redist_priv_set_arrival(p);
     redist_priv_fail(v, redist_priv_open_sides(p), "rank %d: no memory for the plan's tables", p->rank);
+    redist_priv_check_in_place(p, v);
     if (v->code == REDIST_OK)
         redist_priv_gather_facts(p, facts);
     if (redist_priv_agree(p->comm, v, facts, REDIST_PRIV_FACTS) != REDIST_OK)
@@ -2877,7 +2974,8 @@ REDIST_PRIV int redist_priv_check_aliases(const redist_plan *p, const void *cons
     int a, b;
     for (a = 0; a < p->arrays; a++)
         for (b = 0; b < p->arrays; b++)
-            if ((!p->options.in_place && redist_priv_overlap(p, REDIST_PRIV_FROM, from[a], REDIST_PRIV_TO, to[b])) ||
+            if ((!p->overwrites && !(p->options.in_place && a == b && from[a] == to[b]) &&
+                 redist_priv_overlap(p, REDIST_PRIV_FROM, from[a], REDIST_PRIV_TO, to[b])) ||
                 (a < b && redist_priv_overlap(p, REDIST_PRIV_TO, to[a], REDIST_PRIV_TO, to[b])))
                 return REDIST_ERR_ALIAS;
     return REDIST_OK;
