@@ -2267,7 +2267,10 @@ REDIST_PRIV int64_t redist_priv_blocks_below(const redist_axis *x, int64_t end)
 }
 
 /* Whether every index of an axis is at one coordinate. */
-REDIST_PRIV int redist_priv_is_partition(const redist_axis *x) { return x->ghosts == 0 && x->kind != REDIST_PRIV_BOXES; }
+REDIST_PRIV int redist_priv_is_partition(const redist_axis *x)
+{
+    return x->ghosts == 0 && x->kind != REDIST_PRIV_BOXES;
+}
 
 /* How many elements a coordinate holds, each as often as it does. */
 REDIST_PRIV int64_t redist_priv_held(const redist_axis *x, int coord)
@@ -3637,8 +3640,9 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
     if (code != REDIST_OK)
         return code;
     source = redist_priv_without_ghosts(*from);
-    if (!redist_priv_is_product(&source, to))
-        return redist_priv_traffic_by_pairs(&source, to, traffic);
+    from = &source;
+    if (!redist_priv_is_product(from, to))
+        return redist_priv_traffic_by_pairs(from, to, traffic);
     code = redist_priv_traffic_of(to, from, &received);
     if (code == REDIST_OK)
         code = redist_priv_traffic_of(from, to, &sent);
@@ -4668,7 +4672,7 @@ REDIST_PRIV_COLD int64_t redist_priv_fullest(const redist_layout *layout)
 
 /* Counted pair by pair. */
 REDIST_PRIV_COLD double redist_priv_cost_by_places(const redist_layout *from, const redist_layout *to,
-                                                  int64_t element_bytes, const redist_cost *cost)
+                                                   int64_t element_bytes, const redist_cost *cost)
 {
     int64_t most = 0;
     int place, side, coords[REDIST_MAX_DIMS] = {0}, code = REDIST_OK;
@@ -4698,8 +4702,9 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
     if (!redist_priv_is_cost(cost) || element_bytes < 1 || redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
     source = redist_priv_without_ghosts(*from);
-    if (!redist_priv_is_partitioned(&source) || !redist_priv_is_partitioned(to))
-        return redist_priv_cost_by_places(&source, to, element_bytes, cost);
+    from = &source;
+    if (!redist_priv_is_partitioned(from) || !redist_priv_is_partitioned(to))
+        return redist_priv_cost_by_places(from, to, element_bytes, cost);
     for (d = 0; d < from->ndim; d++) {
         const redist_axis *x = &from->dim[d].axis, *y = &to->dim[d].axis;
         const int64_t sends = redist_priv_most_peers(x, y), receives = redist_priv_most_peers(y, x);

@@ -332,7 +332,7 @@ static void check_thrift(void)
     redist_priv_pairs pairs;
     int code;
     until_failure = 0;
-    code = redist_priv_pairs_open(&pairs, &from, &to);
+    code = redist_priv_pairs_open(&pairs, &from, &to, 0);
     redist_priv_pairs_close(&pairs);
     test_case(code == REDIST_OK && until_failure == 0, "pairs of a source with one copy take no memory");
     until_failure = -1;

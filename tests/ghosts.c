@@ -1,0 +1,225 @@
+/* redist tests: ghost cells, boxes, copies and combining on one process and on paper, against every cell of every holder. MIT licence, see LICENSE. */
+#include "holders.h"
+
+enum { CASES = 2000, MOST_ELEMENTS = 1024 };
+
+static int64_t initial(int side, int place, int64_t cell)
+{
+    test_random r;
+    r.state = (uint64_t)((side * 64 + place) * 100003 + cell);
+    return (int64_t)(test_next(&r) >> 20);
+}
+
+typedef struct {
+    holders side[2];
+    int64_t *array[2][HOLDER_PROCS];
+    int64_t owner_value[MOST_ELEMENTS], sum[MOST_ELEMENTS];
+} pair_of_holders;
+
+static void add(void *to, const void *from, int64_t n, void *context)
+{
+    int64_t *there = (int64_t *)to, i;
+    const int64_t *arrived = (const int64_t *)from;
+    *(int64_t *)context += n;
+    for (i = 0; i < n; i++)
+        there[i] += arrived[i];
+}
+
+static void fill(pair_of_holders *p)
+{
+    int side, place;
+    int64_t cell, e;
+    memset(p->sum, 0, sizeof p->sum);
+    for (side = 0; side < 2; side++)
+        for (place = 0; place < p->side[side].places; place++) {
+            const int64_t cells = holder_cells(&p->side[side], place);
+            p->array[side][place] = (int64_t *)malloc((size_t)cells * sizeof(int64_t) + 1);
+            for (cell = 0; cell < cells; cell++) {
+                int64_t *value = &p->array[side][place][cell];
+                *value = initial(side, place, cell);
+                if (side == 1)
+                    continue;
+                e = holder_element(&p->side[0], place, cell, 1);
+                if (e >= 0)
+                    p->sum[e] += *value;
+            }
+        }
+}
+
+/* The copy that a replicated source reads is the library's choice: copies agree where nothing is combined. */
+static void agree(pair_of_holders *p)
+{
+    int place;
+    int64_t cell, e;
+    for (place = 0; place < p->side[0].places; place++)
+        for (cell = 0; cell < holder_cells(&p->side[0], place); cell++) {
+            e = holder_element(&p->side[0], place, cell, 0);
+            if (e >= 0)
+                p->owner_value[e] = p->array[0][place][cell] = 7 * e + 3;
+        }
+}
+
+static int is_right(const pair_of_holders *p, int combined)
+{
+    int place;
+    int64_t cell, e, wanted;
+    for (place = 0; place < p->side[1].places; place++)
+        for (cell = 0; cell < holder_cells(&p->side[1], place); cell++) {
+            e = holder_element(&p->side[1], place, cell, 1);
+            wanted = initial(1, place, cell);
+            if (e >= 0)
+                wanted = combined ? wanted + p->sum[e] : p->owner_value[e];
+            if (p->array[1][place][cell] != wanted)
+                return 0;
+        }
+    return 1;
+}
+
+/* How often place `to` of the destination holds what place `from` of the source owns. */
+static int64_t shared(const pair_of_holders *p, int from, int to)
+{
+    int64_t cell, e, count = 0;
+    char owned[MOST_ELEMENTS];
+    memset(owned, 0, sizeof owned);
+    for (cell = 0; cell < holder_cells(&p->side[0], from); cell++)
+        if ((e = holder_element(&p->side[0], from, cell, 0)) >= 0)
+            owned[e] = 1;
+    for (cell = 0; cell < holder_cells(&p->side[1], to); cell++)
+        if ((e = holder_element(&p->side[1], to, cell, 1)) >= 0)
+            count += owned[e];
+    return count;
+}
+
+static void check_paper(const pair_of_holders *p, int number)
+{
+    const holders *f = &p->side[0], *t = &p->side[1];
+    const redist_cost cost = {1, 0};
+    redist_traffic traffic;
+    redist_schedule schedule;
+    int64_t total = 0, kept = 0, messages = 0, volume, most = 0;
+    int a, b, step, to, from, pairs = 0, right = 1, ranks[HOLDER_PROCS];
+    for (a = 0; a < f->places; a++)
+        for (b = 0; b < t->places; b++) {
+            volume = redist_volume(&f->layout, f->ranks[a], &t->layout, t->ranks[b]);
+            right &= volume == shared(p, a, b) || (f->copies > 1 && volume == 0);
+            total += volume;
+            kept += f->ranks[a] == t->ranks[b] ? volume : 0;
+            messages += volume > 0 && f->ranks[a] != t->ranks[b];
+            pairs += volume > 0;
+        }
+    test_case(right, "case %d: volumes", number);
+    test_case(redist_traffic_between(&f->layout, &t->layout, &traffic) == REDIST_OK && traffic.total == total &&
+                  traffic.kept == kept && traffic.moved == total - kept && traffic.messages == messages,
+              "case %d: traffic of %lld, kept %lld, in %lld messages", number, (long long)total, (long long)kept,
+              (long long)messages);
+    test_case(redist_schedule_create(&f->layout, &t->layout, &schedule) == REDIST_OK, "case %d: schedule", number);
+    for (step = 0; step < schedule.steps; step++)
+        for (a = 0; a < HOLDER_PROCS; a++) {
+            redist_schedule_step(&schedule, a, step, &to, &from);
+            pairs -= to >= 0;
+            right &= to < 0 || redist_volume(&f->layout, a, &t->layout, to) > 0;
+        }
+    test_case(right && pairs == 0, "case %d: %d pairs are not in the schedule", number, pairs);
+    redist_schedule_free(&schedule);
+    if (f->copies == 1 && t->copies == 1) {
+        for (a = 0; a < f->places; a++) {
+            int64_t sends = 0;
+            for (b = 0; b < t->places; b++)
+                sends += shared(p, a, b) > 0;
+            most = sends > most ? sends : most;
+        }
+        for (b = 0; b < t->places; b++) {
+            int64_t receives = 0;
+            for (a = 0; a < f->places; a++)
+                receives += shared(p, a, b) > 0;
+            most = receives > most ? receives : most;
+        }
+        test_case(redist_cost_of(&f->layout, &t->layout, 8, &cost) == (double)most, "case %d: %g messages, not %lld",
+                  number, redist_cost_of(&f->layout, &t->layout, 8, &cost), (long long)most);
+        volume = 0;
+        test_case(redist_relabel(&f->layout, &t->layout, ranks) == REDIST_OK, "case %d: relabelled", number);
+        for (a = 0; a < f->places; a++)
+            for (b = 0; b < t->places; b++)
+                volume += f->ranks[a] == ranks[b] ? shared(p, a, b) : 0;
+        test_case(volume >= kept, "case %d: relabelled keeps %lld, less than %lld", number, (long long)volume,
+                  (long long)kept);
+    }
+}
+
+/* Shapes visit what a rank owns, in order. */
+static void check_shape(const holders *h, int number)
+{
+    int place, right = 1;
+    for (place = 0; place < h->places; place++) {
+        redist_shape s;
+        int64_t i[3] = {0, 0, 0}, at, visited = 0, owned = 0, cell;
+        const int shaped = redist_layout_shape(&h->layout, h->ranks[place], &s), n = h->ndim;
+        int d;
+        for (cell = 0; cell < holder_cells(h, place); cell++)
+            owned += holder_element(h, place, cell, 0) >= 0;
+        if (shaped < 0)
+            continue;
+        right &= shaped == 1;
+        for (d = n; d < 3; d++)
+            s.count[d] = 1, s.stride[d] = 0, s.first[d] = 0;
+        for (i[0] = 0; i[0] < s.count[0]; i[0]++)
+            for (i[1] = 0; i[1] < s.count[1]; i[1]++)
+                for (i[2] = 0; i[2] < s.count[2]; i[2]++, visited++) {
+                    int64_t e, first = 0;
+                    at = s.origin + i[0] * s.stride[0] + i[1] * s.stride[1] + i[2] * s.stride[2];
+                    e = holder_element(h, place, at, 0);
+                    right &= e >= 0;
+                    for (d = 0; d < n; d++)
+                        first = first * h->axis[h->stored[d]].count + s.first[d];
+                    right &= visited > 0 || e == first;
+                }
+        right &= visited == owned;
+    }
+    test_case(right, "case %d: shape", number);
+}
+
+static void check_case(test_random *r, pair_of_holders *p, int number)
+{
+    const int ndim = (int)test_between(r, 1, 3);
+    int64_t count[HOLDER_DIMS], calls = 0;
+    char why[200];
+    int d, side, place, code;
+    for (d = 0; d < ndim; d++)
+        count[d] = test_between(r, test_between(r, 0, 19) != 0, ndim == 1 ? 40 : ndim == 2 ? 9 : 6);
+    for (side = 0; side < 2; side++)
+        holder_draw(r, &p->side[side], ndim, count, HOLDER_PROCS, (int)test_between(r, 0, 1 + side));
+    fill(p);
+    for (side = 0; side < 2; side++) {
+        code = redist_layout_explain(&p->side[side].layout, why, sizeof why);
+        if (!test_case(code == REDIST_OK, "case %d: side %d: %s", number, side, why))
+            exit(1);
+    }
+    code = redist_move_combining(&p->side[0].layout, (const void *const *)p->array[0], &p->side[1].layout,
+                                 (void *const *)p->array[1], sizeof(int64_t), add, &calls);
+    test_case(code == REDIST_OK && is_right(p, 1), "case %d: combined, code %d", number, code);
+    for (side = 0; side < 2; side++)
+        for (place = 0; place < p->side[side].places; place++)
+            free(p->array[side][place]);
+    fill(p);
+    agree(p);
+    code = redist_move(&p->side[0].layout, (const void *const *)p->array[0], &p->side[1].layout,
+                       (void *const *)p->array[1], sizeof(int64_t));
+    test_case(code == REDIST_OK && is_right(p, 0), "case %d: moved, code %d", number, code);
+    if (number % 3 == 0)
+        check_paper(p, number);
+    check_shape(&p->side[0], number);
+    check_shape(&p->side[1], number);
+    for (side = 0; side < 2; side++)
+        for (place = 0; place < p->side[side].places; place++)
+            free(p->array[side][place]);
+}
+
+int main(void)
+{
+    static pair_of_holders p;
+    test_random r = {20261121};
+    int k;
+    for (k = 0; k < CASES; k++)
+        check_case(&r, &p, k);
+    return test_report("ghosts");
+}

@@ -1,0 +1,219 @@
+/* redist tests: plans between layouts with ghost cells, boxes and copies, moving and combining, by every method: every cell of every holder against a model. MIT licence, see LICENSE. */
+static long long test_piece_bytes = 262144;
+#define REDIST_PIECE_BYTES test_piece_bytes
+
+#include "holders.h"
+#include "redist_plan.h"
+#include "test_mpi.h"
+
+enum { ARRAYS = 3, ROUNDS = 2, ARENA = 1 << 18, MOST_ELEMENTS = 1024 };
+
+typedef struct {
+    const char *name;
+    redist_method method;
+    int node_ranks, dear, arena; /* dear: sets up shared memory, which takes long when ranks outnumber cores */
+    int64_t max_buffer;
+} setting;
+
+static const setting settings[] = {
+    {"alltoallv", REDIST_ALLTOALLV, 0, 0, 0, 0},
+    {"alltoallw", REDIST_ALLTOALLW, 0, 0, 0, 0},
+    {"point to point", REDIST_POINT_TO_POINT, 0, 0, 0, 0},
+    {"scheduled", REDIST_SCHEDULED, 0, 0, 0, 0},
+    {"scheduled within 64 bytes", REDIST_SCHEDULED, 0, 0, 0, 64},
+    {"multiphase", REDIST_MULTIPHASE, 0, 1, 0, 0},
+    {"automatic", REDIST_AUTO, 0, 1, 0, 0},
+    {"shared", REDIST_SHARED, 0, 1, 0, 0},
+    {"shared on nodes of 2", REDIST_SHARED, 2, 1, 0, 0},
+    {"shared, arrays in an arena", REDIST_SHARED, 0, 1, 1, 0},
+    {"shared on nodes of 2, arrays in an arena", REDIST_SHARED, 2, 1, 1, 0},
+};
+enum { SETTINGS = sizeof settings / sizeof *settings };
+
+static redist_arena *arena;
+static char *slot[2 * ARRAYS]; /* of the arena */
+
+/* One plan on this rank. */
+typedef struct {
+    holders side[2];
+    int place[2], arrays, in_place, combine, same; /* same: the arrays of both sides are one */
+    int halo;                                      /* a halo exchange or its transpose, which overwrites nothing it sends */
+    int64_t cells[2], sum[ARRAYS][MOST_ELEMENTS];
+    int64_t *array[2][ARRAYS];
+    redist_plan *plan;
+} run;
+
+static int place_on(const holders *h, int rank)
+{
+    int k;
+    for (k = 0; k < h->places; k++)
+        if (h->ranks[k] == rank)
+            return k;
+    return -1;
+}
+
+/* What a cell of a place holds before an execution. Where nothing is combined, copies agree. */
+static int64_t initial(const run *u, int side, int array, int place, int64_t cell)
+{
+    test_random r;
+    const int64_t e = side == 0 && !u->combine ? holder_element(&u->side[0], place, cell, 0) : -1;
+    r.state = (uint64_t)(array + 7 * (e >= 0 ? e : 1000 + (side * 64 + place) * 100003 + cell));
+    return (int64_t)(test_next(&r) >> 20);
+}
+
+static void sum_up(run *u)
+{
+    int place, a;
+    int64_t cell, e;
+    memset(u->sum, 0, sizeof u->sum);
+    for (place = 0; place < u->side[0].places; place++)
+        for (cell = 0; cell < holder_cells(&u->side[0], place); cell++) {
+            e = holder_element(&u->side[0], place, cell, u->combine);
+            for (a = 0; a < u->arrays && e >= 0; a++)
+                u->sum[a][e] = (u->combine ? u->sum[a][e] : 0) + initial(u, 0, a, place, cell);
+        }
+}
+
+static void fill(run *u)
+{
+    int side, a;
+    int64_t cell;
+    for (side = u->same ? 0 : 1; side >= 0; side--)
+        for (a = 0; a < u->arrays; a++)
+            for (cell = 0; cell < u->cells[side] && u->array[side][a] != NULL; cell++)
+                u->array[side][a][cell] = initial(u, side, a, u->place[side], cell);
+}
+
+static int is_right(const run *u)
+{
+    const holders *from = &u->side[0], *to = &u->side[1];
+    int a, rests;
+    int64_t cell, e, before, wanted;
+    for (a = 0; a < u->arrays && u->place[1] >= 0; a++)
+        for (cell = 0; cell < u->cells[1]; cell++) {
+            e = holder_element(to, u->place[1], cell, 1);
+            before = initial(u, u->same ? 0 : 1, a, u->place[u->same ? 0 : 1], cell);
+            rests = u->same && e >= 0 && holder_element(from, u->place[0], cell, u->combine) == e;
+            wanted = e < 0 ? before : !u->combine ? u->sum[a][e] : before + u->sum[a][e] - (rests ? before : 0);
+            if (u->array[1][a][cell] != wanted)
+                return 0;
+        }
+    return 1;
+}
+
+static void take_arrays(run *u, int in_arena)
+{
+    int side, a;
+    for (side = 0; side < 2; side++) {
+        u->place[side] = place_on(&u->side[side], test_rank());
+        u->cells[side] = u->place[side] < 0 ? 0 : holder_cells(&u->side[side], u->place[side]);
+        test_case_all(u->cells[side] == redist_layout_alloc(&u->side[side].layout, test_rank()), "cells to allocate");
+        for (a = 0; a < u->arrays; a++)
+            u->array[side][a] = side == 1 && u->same ? u->array[0][a]
+                                : u->cells[side] == 0 ? NULL
+                                : in_arena            ? (int64_t *)(void *)slot[side * ARRAYS + a]
+                                                      : (int64_t *)malloc((size_t)u->cells[side] * sizeof(int64_t));
+    }
+}
+
+static void drop_arrays(run *u, int in_arena)
+{
+    int side, a;
+    for (side = 0; side < (u->same ? 1 : 2) && !in_arena; side++)
+        for (a = 0; a < u->arrays; a++)
+            free(u->array[side][a]);
+}
+
+static void check_plan(run *u, const setting *s, int number)
+{
+    redist_op op;
+    redist_options options;
+    char message[300];
+    int round, a, code, right = 1;
+    memset(&options, 0, sizeof options);
+    options.method = s->method;
+    options.node_ranks = s->node_ranks;
+    options.max_buffer = s->max_buffer;
+    options.arrays = u->arrays;
+    options.in_place = u->in_place;
+    options.arena = s->arena ? arena : NULL;
+    options.message = message;
+    options.message_size = sizeof message;
+    op.op = MPI_SUM;
+    op.type = MPI_INT64_T;
+    options.combine = u->combine ? redist_combine_op : NULL;
+    options.context = &op;
+    take_arrays(u, s->arena);
+    test_piece_bytes = number % 2 ? 64 : 262144;
+    code = redist_plan_create(MPI_COMM_WORLD, &u->side[0].layout, &u->side[1].layout, MPI_INT64_T, &options, &u->plan);
+    if (!u->halo && u->in_place &&
+        ((code == REDIST_ERR_ARGUMENT && u->combine && strstr(message, "alike") != NULL) ||
+         (code == REDIST_ERR_MEMORY && s->max_buffer > 0))) {
+        drop_arrays(u, s->arena);
+        return; /* the views run through the one array in different ways, or what is sent has no room */
+    }
+    if (!test_case_all(code == REDIST_OK, "case %d, %s: code %d, %s", number, s->name, code, message)) {
+        drop_arrays(u, s->arena);
+        return;
+    }
+    for (round = 0; round < ROUNDS; round++) {
+        fill(u);
+        for (a = 0; a < (int)(test_rank() + round) % 3 * 40; a++)
+            sched_yield();
+        code = redist_execute_many(u->plan, (const void *const *)u->array[0], (void *const *)u->array[1]);
+        right &= code == REDIST_OK && is_right(u);
+    }
+    test_case_all(right, "case %d, %s: %d arrays%s%s, code %d", number, s->name, u->arrays, u->combine ? ", combined" : "",
+                  u->same ? ", in place" : "", code);
+    redist_plan_free(&u->plan);
+    drop_arrays(u, s->arena);
+}
+
+/* Every other pair is a halo exchange or its transpose: one layout, with ghosts on one side, or on both. */
+static void draw(test_random *r, run *u, int number)
+{
+    const int ndim = (int)test_between(r, 1, 3), halo = number % 2, both = halo && test_between(r, 0, 4) == 0;
+    int64_t count[HOLDER_DIMS];
+    int d, side;
+    u->combine = (int)test_between(r, 0, 1);
+    u->arrays = (int)test_between(r, 1, ARRAYS);
+    u->same = halo && test_between(r, 0, 3) != 0;
+    u->in_place = u->same || test_between(r, 0, 7) == 0;
+    for (d = 0; d < ndim; d++)
+        count[d] = test_between(r, test_between(r, 0, 19) != 0, ndim == 1 ? 40 : ndim == 2 ? 9 : 6);
+    for (side = 0; side < 2; side++)
+        holder_draw(r, &u->side[side], ndim, count, test_size() < HOLDER_PROCS ? test_size() : HOLDER_PROCS,
+                    halo || (int)test_between(r, 0, 1));
+    u->halo = 0;
+    if (!halo)
+        return;
+    u->side[!u->combine] = u->side[u->combine];
+    u->halo = !both && u->side[0].copies == 1;
+    for (d = 0; d < ndim && !both; d++)
+        u->side[!u->combine].axis[d].edge = -1;
+    for (side = 0; side < 2; side++)
+        holder_build(&u->side[side]);
+}
+
+int main(int argc, char **argv)
+{
+    static run u;
+    test_random r = {77};
+    int k, s, cases;
+    MPI_Init(&argc, &argv);
+    cases = argc > 1 ? atoi(argv[1]) : 100;
+    redist_arena_create(MPI_COMM_WORLD, 2 * ARRAYS * ARENA, &arena);
+    for (k = 0; k < 2 * ARRAYS; k++)
+        slot[k] = (char *)redist_arena_alloc(arena, ARENA);
+    for (k = 0; k < cases; k++) {
+        draw(&r, &u, k);
+        sum_up(&u);
+        for (s = 0; s < SETTINGS; s++)
+            if (!settings[s].dear || test_size() <= 2 || k % 16 == s)
+                check_plan(&u, &settings[s], k);
+    }
+    redist_arena_free(&arena);
+    k = test_report_all("plan_ghosts");
+    MPI_Finalize();
+    return k;
+}
