@@ -119,8 +119,8 @@ static inline int choose_grid(pencils *p, int64_t p1)
         if (p->ranks % first == 0 && (p1 <= 0 || p1 == first)) {
             double seconds = predict(p, grid, &cost);
             if (p->rank == 0)
-                printf("  %3d x %-3d ranks  %8.3f ms predicted for a vector's way from points to modes\n", grid[0], grid[1],
-                       1e3 * seconds);
+                printf("  %3d x %-3d ranks  %10.2f us predicted for a vector's way from points to modes\n", grid[0], grid[1],
+                       1e6 * seconds);
             if (seconds < least)
                 memcpy(p->grid, grid, sizeof grid);
             least = fmin(least, seconds);
