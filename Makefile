@@ -18,6 +18,7 @@ HEADERS = redist.h redist_plan.h
 # The programs that need a further library (LIBS), or use one where it is there (OPTIONAL), and a line of C that tells
 # whether it is.
 LIBS_fft3d    = -lfftw3 -lm
+LIBS_taylor_green = $(LIBS_fft3d)
 SCALAPACK     = -lscalapack-$(if $(findstring openmpi,$(MPICC)),openmpi,mpich)
 LIBS_pdgemr2d = $(SCALAPACK)
 LIBS_advise   = $(SCALAPACK)
@@ -25,6 +26,7 @@ LIBS_adi      = -lm
 OPTIONAL_methods  = -DHAVE_SCALAPACK $(SCALAPACK)
 PROBE_advise   = $(PROBE_pdgemr2d)
 PROBE_fft3d    = int fftw_cleanup(void); int main(void) { fftw_cleanup(); return 0; }
+PROBE_taylor_green = $(PROBE_fft3d)
 PROBE_methods  = $(PROBE_pdgemr2d)
 PROBE_pdgemr2d = void pdgemr2d_(void); int main(void) { pdgemr2d_(); return 0; }
 

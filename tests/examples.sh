@@ -148,6 +148,123 @@ test_fft3d() {
     expect 0 '^usage' 1 fft3d --help
 }
 
+test_taylor_green_solution() {
+    for options in '1 --n 12' '2 --n 13 --nz 5 --nu 0.1' '4 --n 4 --nz 2 --nu 0' '4 --n 15 --nz 3 --p1 4' '6 --n 12 --nz 9'; do
+        expect 0 'exact decay .*: right' ${options%% *} taylor_green --dimensions 2 --steps 6 $(echo "$options" | cut -d ' ' -f 2-)
+        grep -q 'energy balance .*: right' "$work/output"
+        case_of $? "taylor_green --dimensions 2 on $options ranks: the energy does not balance"
+    done
+    # In three dimensions, the sums of the first six powers of t at 0.1, with nu = 0.02 and without.
+    expect 0 't = 0.1, energy 1.23508455[34].*e-01, enstrophy 3.70905483.*e-01' 2 taylor_green --n 14 --nu 0.02 --dt 0.005 --steps 20
+    expect 0 't = 0.1, energy 1.2\(50000000\|49999999\).*, enstrophy 3.75390920.*e-01' 1 taylor_green --n 14 --nu 0 --dt 0.005 --steps 20
+}
+
+ends() { # what the last run ended with
+    sed -n 's/.*at the end *//p' "$work/output"
+}
+
+# Halving the time step divides the error by 8.
+test_taylor_green_order() {
+    for steps in 5 10 20; do
+        expect 0 'energy balance .*: right' 1 taylor_green --n 12 --nu 0.02 --dt $(echo "$steps" | awk '{ print 1 / $1 }') --steps $steps
+        ends | sed 's/.*energy \([^,]*\),.*/\1/' >>"$work/energies"
+    done
+    awk '{ e[NR] = $1 } END { ratio = (e[2] - e[1]) / (e[3] - e[2]); print ratio; exit !(ratio > 7 && ratio < 9.5) }' \
+        "$work/energies" >"$work/output"
+    case_of $? 'taylor_green: the scheme is not of third order'
+}
+
+# 13 and 15 points carry the same modes. What they do must not depend on the points, or products are aliased.
+test_taylor_green_aliases() {
+    expect 0 right 1 taylor_green --n 13 --steps 20 --dt 0.1
+    ends >"$work/one"
+    expect 0 right 2 taylor_green --n 15 --steps 20 --dt 0.1
+    ends >"$work/other"
+    same "$work/one" "$work/other" 'taylor_green with 15 points against 13 points'
+}
+
+# The same on any ranks; the loss is 2 nu Z, and the energy is what the losses (by Simpson's rule) have left.
+test_taylor_green_same() {
+    expect 0 'energy balance .*: right' 1 taylor_green --n 14 --nz 9 --dt 0.03 --steps 10 --csv "$work/vortex.csv"
+    ends >"$work/one"
+    awk -F, 'NR > 1 { if (!($4 > 0) || ($4 - $5)^2 > (1e-12 * $4)^2) bad = 1; t[NR - 2] = $1; e[NR - 2] = $2; l[NR - 2] = $4; n = NR - 2 }
+        END { for (k = 0; k < n; k += 2) sum += (t[k + 2] - t[k]) * (l[k] + 4 * l[k + 1] + l[k + 2]) / 6
+              print n, e[0] - e[n], sum; exit bad || n != 10 || (e[0] - e[n] - sum)^2 > (1e-5 * sum)^2 }' "$work/vortex.csv" >"$work/output"
+    case_of $? 'taylor_green: what the energy loses'
+    for options in 2 4 '4 --p1 4' 7; do
+        expect 0 'energy balance .*: right' ${options%% *} taylor_green --n 14 --nz 9 --dt 0.03 --steps 10 $(echo "$options" | cut -s -d ' ' -f 2-)
+        ends >"$work/other"
+        awk '/predicted/ { least = least == "" || $5 < least ? $5 : least; time[$1 " x " $3] = $5 }
+            /preparing/ { chosen = $7 " x " $9 }
+            END { exit !(chosen in time && time[chosen] == least) }' "$work/output"
+        case_of $? "taylor_green on $options ranks: not the grid of the least predicted time"
+        same "$work/one" "$work/other" "taylor_green on $options ranks against 1 rank"
+    done
+}
+
+# Stopped on 4 ranks, gone on with others; and the file itself survives any number of ranks.
+test_taylor_green_restart() {
+    expect 0 right 2 taylor_green --n 14 --nz 9 --steps 8
+    ends >"$work/one"
+    expect 0 right 4 taylor_green --n 14 --nz 9 --steps 5 --save "$work/modes"
+    for ranks in 1 3; do
+        expect 0 right $ranks taylor_green --restart "$work/modes" --steps 3
+        ends >"$work/other"
+        same "$work/one" "$work/other" "taylor_green, gone on with on $ranks ranks"
+        printf 'longer than what is to come: %20000s' x >"$work/again"
+        expect 0 right $ranks taylor_green --restart "$work/modes" --steps 0 --save "$work/again"
+        same "$work/modes" "$work/again" "a restart file read and written on $ranks ranks"
+    done
+    expect 0 'exact decay .*: right' 2 taylor_green --dimensions 2 --n 12 --nu 0.3 --steps 4 --save "$work/again"
+    expect 0 'exact decay .*: right' 1 taylor_green --restart "$work/again" --steps 4
+    expect 1 'absent: cannot be opened' 2 taylor_green --restart "$work/absent"
+    head -c 2000 "$work/modes" >"$work/again"
+    expect 1 'again: ends too early' 2 taylor_green --restart "$work/again"
+    head -c 60 "$work/modes" >"$work/again"
+    expect 1 'again: is no restart file' 2 taylor_green --restart "$work/again"
+    { printf 'T'; tail -c +2 "$work/modes"; } >"$work/again"
+    expect 1 'again: is no restart file' 1 taylor_green --restart "$work/again"
+    { head -c 24 "$work/modes"; head -c 48 /dev/zero; tail -c +73 "$work/modes"; } >"$work/again"
+    expect 1 'again: is no restart file' 1 taylor_green --restart "$work/again"
+    expect 1 'cannot be created' 2 taylor_green --n 8 --steps 0 --save "$work/absent/modes"
+}
+
+# spin_picture RANKS COLUMNS OPTIONS: at the start |omega| is |sin y sin z| on x = 0, in two dimensions 2 |sin x sin y|
+spin_picture() {
+    expect 0 right $1 taylor_green --n 5 $3 --steps 0 --picture "$work/spin.pgm"
+    awk -v columns=$2 'BEGIN {
+        pi = atan2(0, -1); most = 0
+        for (pass = 0; pass < 2; pass++)
+            for (y = 0; y < 5; y++)
+                for (z = 0; z < columns; z++) {
+                    value = sqrt((sin(2 * pi * y / 5) * sin(2 * pi * z / columns))^2)
+                    most = value > most ? value : most
+                    if (pass) printf "%d%s", int(255 * value / most + 0.5), z + 1 < columns ? " " : "\n"
+                } }' >"$work/expected"
+    tail -n +4 "$work/spin.pgm" | od -An -v -tu1 -w$2 | awk '{ $1 = $1; print }' >"$work/other"
+    same "$work/expected" "$work/other" "the picture of taylor_green $3 on $1 ranks"
+}
+
+test_taylor_green_files() {
+    spin_picture 4 7 '--nz 7'
+    spin_picture 2 5 '--dimensions 2'
+    expect 1 'cannot be created' 2 taylor_green --n 5 --steps 0 --picture "$work/absent/spin.pgm"
+    expect 1 'cannot be created' 2 taylor_green --n 5 --steps 0 --csv "$work/absent/vortex.csv"
+}
+
+test_taylor_green_options() {
+    expect 0 '^usage.*taylor_green' 2 taylor_green --help
+    grep -q 'It teaches pencils' "$work/output"
+    case_of $? 'taylor_green --help does not say what it teaches'
+    for bad in '--n 3' '--n' '--nz 0' '--dimensions 4' '--nu -1' '--nu nan' '--dt 0' '--steps -1' '--p1 0' '--csv' '--save'; do
+        expect 2 "taylor_green: ${bad%% *} needs .*, not '$(echo "$bad" | cut -s -d ' ' -f 2)'" 1 taylor_green $bad
+    done
+    expect 2 'p1 must divide' 4 taylor_green --p1 3
+    expect 2 'nz needs at least 4' 1 taylor_green --nz 3
+    expect 2 'exclude each other' 2 taylor_green --restart "$work/modes" --nu 0.1
+    expect 2 "unknown option '--fast'" 2 taylor_green --fast 1
+}
+
 # picture RECTANGLES PATTERN ARGUMENT...: well-formed SVG with so many rectangles, and a line that matches
 picture() {
     rectangles=$1 pattern=$2
@@ -237,5 +354,14 @@ if ! skip adi; then
     test_adi_options
 fi
 skip fft3d || test_fft3d
+if ! skip taylor_green; then
+    test_taylor_green_solution
+    test_taylor_green_order
+    test_taylor_green_aliases
+    test_taylor_green_same
+    test_taylor_green_restart
+    test_taylor_green_files
+    test_taylor_green_options
+fi
 echo "examples.sh: $passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
