@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { PROFILE_POSTS = 4096, PROFILE_LIVE = 512, PROFILE_SEND = 0, PROFILE_RECEIVE = 1, PROFILE_COLLECTIVE = 2 };
+enum { PROFILE_POSTS = 4096, PROFILE_LIVE = 2048, PROFILE_SEND = 0, PROFILE_RECEIVE = 1, PROFILE_COLLECTIVE = 2 };
 
 /* A message, or a collective, that was posted or whose persistent request was started. */
 typedef struct {

@@ -1,4 +1,5 @@
 /* redist tests: what plans promise about how they move data, counted: messages, their partners and order, what is persistent, what is copied. MIT licence, see LICENSE. */
+#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,6 +18,9 @@ static void *counted_malloc(size_t bytes)
 
 static void counted_yield(void);
 
+static int largest_count = INT_MAX; /* that the library may give to MPI */
+
+#define REDIST_MAX_COUNT largest_count
 #define REDIST_MALLOC counted_malloc
 #define REDIST_FREE free
 #define REDIST_YIELD counted_yield
@@ -296,6 +300,25 @@ static void check_scheduled(int shape, int variant, int64_t limit)
     finish(e);
 }
 
+/* Messages too large for one count travel in pieces, and are still copied once. */
+static void check_large(int variant)
+{
+    redist_options options;
+    exchange *e;
+    int side, round, good;
+    largest_count = 100;
+    e = open_variant(BOTH_APART, variant, REDIST_POINT_TO_POINT, &options);
+    good = exchange_create_with(e, &options) == REDIST_OK && is_method(e, REDIST_POINT_TO_POINT);
+    for (round = 0; round < ROUNDS && all_say(good); round++) {
+        good = observe(e, round) && profile.persistent == profile.posts && copies(e, 1, 1);
+        for (side = 0; side < 2; side++)
+            good = good && are_pieces(e, side, largest_count);
+    }
+    test_case_all(good, "counts of at most %d, %s: %d messages, %ld bytes copied", largest_count, variant_name[variant], profile.posts, (long)copied);
+    largest_count = INT_MAX;
+    finish(e);
+}
+
 /* ---- collectives ---- */
 
 static void check_collective(int shape, int variant, redist_method method)
@@ -553,6 +576,8 @@ int main(int count, char **arguments)
     }
     if (test_size() > 2)
         check_shared(BOTH_APART, 2);
+    check_large(PLAIN);
+    check_large(SEVERAL);
     for (k = 0; k < sizeof methods / sizeof *methods; k++) {
         check_identity(methods[k]);
         if (test_size() > 1)
