@@ -32,6 +32,7 @@ PROBE_pdgemr2d = void pdgemr2d_(void); int main(void) { pdgemr2d_(); return 0; }
 
 EXAMPLES = $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 TESTS    = $(patsubst tests/%.c,%,$(wildcard tests/*.c))
+OPTIMISED = plan_random
 BENCHES  = $(patsubst bench/%.c,%,$(wildcard bench/*.c))
 
 all: examples
@@ -42,7 +43,7 @@ run: $(BUILD)/adi
 
 check: export MPICC := $(MPICC)
 check: export MPIEXEC := $(MPIEXEC)
-check: examples $(TESTS:%=$(BUILD)/%)
+check: examples $(TESTS:%=$(BUILD)/%) $(OPTIMISED:%=$(BUILD)/%.O3)
 	@sh tests/run $(BUILD) $(ONLY)
 
 bench: $(BENCHES:%=$(BUILD)/%)
@@ -69,6 +70,7 @@ $(BUILD)/$(1): $(2) $(HEADERS) $(wildcard $(dir $(2))*.h examples/*.h)
 endef
 $(foreach p,$(EXAMPLES),$(eval $(call program,$(p),examples/$(p).c,$(CFLAGS))))
 $(foreach p,$(TESTS),$(eval $(call program,$(p),tests/$(p).c,$(TEST_CFLAGS))))
+$(foreach p,$(OPTIMISED),$(eval $(call program,$(p).O3,tests/$(p).c,$(CFLAGS))))
 $(foreach p,$(BENCHES),$(eval $(call program,$(p),bench/$(p).c,$(CFLAGS))))
 
 clean:

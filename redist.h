@@ -94,6 +94,10 @@ extern "C" {
 #define REDIST_ASSERT(condition) ((void)0) /* internal consistency only; bad input is answered by error codes */
 #endif
 
+#ifndef REDIST_COPIED
+#define REDIST_COPIED(bytes) ((void)0) /* told of all bytes that the library copies: for tests */
+#endif
+
 /* ----------------------------------------------------------------------------------------------------------- types */
 
 /* What functions that return int answer, unless they say otherwise. */
@@ -3005,6 +3009,7 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, c
     int a, b, fastest = redist_priv_fastest(m, from_side);
     if (m->elements == 0)
         return;
+    REDIST_COPIED(m->elements * arrival.element);
     c.message = m;
     c.from = from_side;
     c.to = to_side;

@@ -8,6 +8,7 @@ BUILD=${BUILD:-build}
 MPICC=${MPICC:-mpicc}
 MPIEXEC=${MPIEXEC:-mpiexec}
 work=$BUILD/leaks
+export OMPI_MCA_mpi_yield_when_idle=1 # under valgrind a rank that spins takes what the others need
 passed=0 failed=0 skipped=0
 
 # Prints the findings in valgrind's logs that are ours: paragraphs whose first frame outside valgrind is in a file here.
@@ -51,6 +52,7 @@ check() { # ranks name arguments
         skipped=$((skipped + 1))
         return
     fi
+    echo "$name on $ranks ranks, $tool"
     "$tool" "$ranks" "$BUILD/$name" "$@" >"$work/output" 2>&1
     status=$?
     found=$(findings)

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Checks how the headers behave as headers: every language, compiler, order of inclusion and linkage. MIT licence, see LICENSE.
+# Checks how the headers behave as headers (every language, compiler, order of inclusion and linkage), and that no test
+# is forgotten. MIT licence, see LICENSE.
 # environment: BUILD (where to write), MPICC
 root=$(cd "$(dirname "$0")/.." && pwd)
 work=${BUILD:-$root/build}/structure
@@ -191,6 +192,43 @@ check_all_links() {
     if have clang && have clang++; then check_mixed clang clang++; fi
 }
 
+# ---- the tests themselves ----
+
+# What tests/list has, programs and scripts, by the name of their file; a name may add how it is compiled.
+listed() { awk '!/^#/ && NF > 0 { sub(/\.O3$/, "", $1); print $1 }' "$root/tests/list" | sort -u; }
+
+present() { (cd "$root/tests" && ls ./*.c ./*.sh) | sed 's|^\./||; s|\.c$||' | sort; }
+
+check_list() {
+    listed >listed.txt
+    present >present.txt
+    check "every test is in tests/list, and only tests are" diff present.txt listed.txt
+}
+
+# Whether tests/run takes a test that says this, and ends like this, for a success.
+run_accepts() { # status, report
+    rm -rf suite
+    mkdir suite
+    cp "$root/tests/run" suite
+    printf 'echo "%s"\nexit %s\n' "$2" "$1" >suite/probe.sh
+    printf 'echo "other.sh: 1 passed, 0 failed, 0 skipped"\n' >suite/other.sh
+    printf 'other.sh 0 5\nprobe.sh 0 5\n' >suite/list
+    sh suite/run suite
+}
+
+run_refuses() { ! run_accepts "$@"; }
+
+check_run() {
+    check "tests/run takes what passes" run_accepts 0 'probe.sh: 2 passed, 0 failed, 0 skipped'
+    check "tests/run takes what is skipped" run_accepts 0 'probe.sh: 0 passed, 0 failed, 1 skipped'
+    check "tests/run refuses what reports nothing" run_refuses 0 'probe.sh: 0 passed, 0 failed, 0 skipped'
+    check "tests/run refuses what has no report" run_refuses 0 'all is well'
+    check "tests/run refuses what fails" run_refuses 0 'probe.sh: 2 passed, 1 failed, 0 skipped'
+    check "tests/run refuses what ends badly" run_refuses 1 'probe.sh: 2 passed, 0 failed, 0 skipped'
+}
+
+check_list
+check_run
 write_sources
 compile_with gcc c99 c11
 compile_with clang c99 c11

@@ -1,0 +1,623 @@
+/* redist tests: the protocol of shared memory in one process, its ranks threads or coroutines. MIT licence, see LICENSE.
+   Threads run with random delays, for the thread sanitizer too (rings.sh). Coroutines hand over at every flag and every
+   copy: all interleavings of small cases are explored, and each state must lead to the end, with the right data. */
+#define _XOPEN_SOURCE 700 /* barriers of threads, contexts */
+#include <sched.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <ucontext.h>
+
+#include "threads_mpi.h"
+
+#include "test.h"
+
+static void point(uint64_t what);        /* where another rank may take over */
+static void point_after(uint64_t value); /* what was then read */
+
+#define REDIST_COPIED(bytes) point((uint64_t)(bytes))
+#ifndef RINGS_SANITIZED /* the sanitizer sees the flags as they are */
+static inline int64_t load_flag(const int64_t *flag)
+{
+    int64_t value;
+    point(1);
+    value = __atomic_load_n(flag, __ATOMIC_ACQUIRE);
+    point_after((uint64_t)value);
+    return value;
+}
+static inline void store_flag(int64_t *flag, int64_t value)
+{
+    point(2);
+    __atomic_store_n(flag, value, __ATOMIC_RELEASE);
+}
+#define REDIST_PRIV_ACQUIRE(pointer) load_flag(pointer)
+#define REDIST_PRIV_RELEASE(pointer, value) store_flag(pointer, value)
+#endif
+
+static int64_t test_piece_bytes = 64;
+#define REDIST_PIECE_BYTES test_piece_bytes
+#include "redist_plan.h"
+
+/* ---- what the ranks do ---- */
+
+enum { ARRAYS = 2, MOST_ROUNDS = 64, MOST = 2048 };
+
+/* Blocks of n elements become cyclic. arena[round % 8]: bit r is set when rank r's arrays then lie in the arena. */
+typedef struct {
+    const char *name;
+    int ranks, n, arrays, in_place, rounds, piece;
+    int slots; /* > 0: of every ring, instead of what the plan chose */
+    unsigned char arena[8];
+} ring_case;
+
+typedef struct {
+    redist_arena *arena;
+    redist_plan *plan;
+    double *held[2][2][ARRAYS]; /* [in the arena][side][array] */
+    int wrong;
+    uint64_t random;
+} crew_member;
+
+static ring_case now;
+static crew_member crew[CREW];
+
+static double element(int round, int array, int i) { return (double)((round * ARRAYS + array) * MOST + i + 1); }
+
+static double *array_of(int rank, int round, int side, int array)
+{
+    const int in_arena = now.arena[round % 8] >> rank & 1;
+    return crew[rank].held[in_arena][now.in_place ? 0 : side][array];
+}
+
+/* What a rank owns at the start is rewritten as soon as its execution before is done. */
+static void fill(int rank, int round)
+{
+    const int own = now.n / now.ranks;
+    int a, k;
+    for (a = 0; a < now.arrays; a++)
+        for (k = 0; k < own; k++)
+            array_of(rank, round, 0, a)[k] = element(round, a, rank * own + k);
+}
+
+static int arrived(int rank, int round)
+{
+    const int own = now.n / now.ranks;
+    int a, k, good = 1;
+    for (a = 0; a < now.arrays; a++)
+        for (k = 0; k < own; k++)
+            good = good && array_of(rank, round, 1, a)[k] == element(round, a, k * now.ranks + rank);
+    return good;
+}
+
+static int start(int rank, int round)
+{
+    const void *from[ARRAYS];
+    void *to[ARRAYS];
+    int a;
+    for (a = 0; a < now.arrays; a++) {
+        from[a] = array_of(rank, round, 0, a);
+        to[a] = array_of(rank, round, 1, a);
+    }
+    return redist_start_many(crew[rank].plan, from, to);
+}
+
+static void create(int rank)
+{
+    crew_member *m = &crew[rank];
+    const size_t bytes = (size_t)(now.n / now.ranks) * sizeof(double);
+    redist_layout from = redist_layout_1d(redist_block(now.n, now.ranks)), to = redist_layout_1d(redist_cyclic(now.n, now.ranks));
+    redist_options options;
+    int64_t k;
+    int side, a;
+    memset(&options, 0, sizeof options);
+    m->wrong = redist_arena_create(MPI_COMM_WORLD, 16384, &m->arena) != REDIST_OK;
+    for (side = 0; side < 2; side++)
+        for (a = 0; a < now.arrays; a++) {
+            m->held[0][side][a] = calloc(bytes, 1);
+            m->held[1][side][a] = redist_arena_alloc(m->arena, bytes);
+            memset(m->held[1][side][a], 0, bytes);
+        }
+    options.method = REDIST_SHARED;
+    options.arrays = now.arrays;
+    options.in_place = now.in_place;
+    options.arena = m->arena;
+    m->wrong |= redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &m->plan) != REDIST_OK;
+    for (k = 0; k < m->plan->side[REDIST_PRIV_FROM].peers && now.slots > 0; k++)
+        m->plan->side[REDIST_PRIV_FROM].peer[k].link.slot->slots = now.slots;
+    crew_barrier();
+}
+
+static void destroy(int rank)
+{
+    crew_member *m = &crew[rank];
+    int side, a;
+    m->wrong |= redist_plan_free(&m->plan) != REDIST_OK;
+    m->wrong |= redist_arena_free(&m->arena) != REDIST_OK;
+    for (side = 0; side < 2; side++)
+        for (a = 0; a < now.arrays; a++)
+            free(m->held[0][side][a]);
+}
+
+static int all_right(void)
+{
+    int r, wrong = 0;
+    for (r = 0; r < now.ranks; r++)
+        wrong |= crew[r].wrong;
+    return !wrong;
+}
+
+/* ---- threads ---- */
+
+static __thread int thread_rank = -1; /* -1: a coroutine */
+static pthread_barrier_t threads_barrier;
+
+static void delay(void)
+{
+    test_random r = {crew[thread_rank].random};
+    const int64_t draw = test_between(&r, 0, 63);
+    struct timespec some = {0, 0};
+    some.tv_nsec = (long)test_between(&r, 1, 300000);
+    crew[thread_rank].random = r.state;
+    if (draw == 0)
+        nanosleep(&some, NULL);
+    else if (draw < 16)
+        sched_yield();
+}
+
+static void *thread_work(void *argument)
+{
+    crew_member *m = argument;
+    int round, done, code;
+    thread_rank = (int)(m - crew);
+    m->random = (uint64_t)(thread_rank + 100 * now.n + now.rounds);
+    create(thread_rank);
+    for (round = 0; round < now.rounds && !m->wrong; round++) {
+        fill(thread_rank, round);
+        delay();
+        code = start(thread_rank, round);
+        for (done = 0; code == REDIST_OK && !done; delay()) {
+            code = redist_test(m->plan, &done);
+            if (!done)
+                sched_yield();
+        }
+        m->wrong |= code != REDIST_OK || !arrived(thread_rank, round);
+    }
+    pthread_barrier_wait(&threads_barrier);
+    destroy(thread_rank);
+    return NULL;
+}
+
+static void run_threads(const ring_case *c)
+{
+    pthread_t thread[CREW];
+    int r;
+    now = *c;
+    memset(crew, 0, sizeof crew);
+    crew_size = c->ranks;
+    test_piece_bytes = c->piece;
+    pthread_barrier_init(&threads_barrier, NULL, (unsigned)c->ranks);
+    for (r = 0; r < c->ranks; r++)
+        pthread_create(&thread[r], NULL, thread_work, &crew[r]);
+    for (r = 0; r < c->ranks; r++)
+        pthread_join(thread[r], NULL);
+    pthread_barrier_destroy(&threads_barrier);
+    test_case(all_right(), "%d threads, %s", c->ranks, c->name);
+}
+
+/* ---- coroutines ---- */
+
+enum { STACK = 262144, STATES = 1 << 20 };
+
+static struct {
+    ucontext_t context;
+    char *stack;
+    int finished, round;
+    uint64_t trace; /* what this rank did and saw since its last public call began */
+} coroutine[CREW];
+static ucontext_t scheduler;
+static int running, exploring, arrivals, generation;
+
+static void hand_over(void) { swapcontext(&coroutine[running].context, &scheduler); }
+
+static void point(uint64_t what)
+{
+    if (thread_rank >= 0)
+        delay();
+    if (thread_rank >= 0 || !exploring)
+        return;
+    coroutine[running].trace = (coroutine[running].trace ^ what) * UINT64_C(0x9E3779B97F4A7C15) + 1;
+    hand_over();
+}
+
+static void point_after(uint64_t value)
+{
+    if (thread_rank < 0 && exploring)
+        coroutine[running].trace = (coroutine[running].trace ^ value) * UINT64_C(0xD6E8FEB86659FD93) + 1;
+}
+
+static int crew_rank(void) { return thread_rank >= 0 ? thread_rank : running; }
+
+static void crew_barrier(void)
+{
+    const int mine = generation;
+    if (thread_rank >= 0) {
+        pthread_barrier_wait(&threads_barrier);
+        return;
+    }
+    if (++arrivals == crew_size) {
+        arrivals = 0;
+        generation++;
+    }
+    while (generation == mine)
+        hand_over();
+}
+
+static uint64_t mix(uint64_t hash, const void *data, size_t bytes)
+{
+    const unsigned char *at = data;
+    uint64_t word;
+    for (; bytes >= sizeof word; bytes -= sizeof word, at += sizeof word) {
+        memcpy(&word, at, sizeof word);
+        hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+        hash ^= hash >> 29;
+    }
+    for (; bytes > 0; bytes--)
+        hash = (hash ^ *at++) * UINT64_C(1099511628211);
+    return hash;
+}
+
+/* Where this rank is with each of its messages. */
+static uint64_t mix_links(uint64_t hash, int rank)
+{
+    const redist_plan *p = crew[rank].plan;
+    int64_t k;
+    int own;
+    for (own = 0; own < 2; own++)
+        for (k = 0; k < p->side[own].peers; k++)
+            hash = mix(hash, &p->side[own].peer[k].link, sizeof p->side[own].peer[k].link);
+    return hash;
+}
+
+static void begin_call(int rank, uint64_t call)
+{
+    coroutine[rank].trace = mix_links(call + 10 * (uint64_t)coroutine[rank].round, rank);
+}
+
+static void rank_work(void)
+{
+    const int rank = running;
+    int round, done, code;
+    for (round = 0; round < now.rounds; round++) {
+        coroutine[rank].round = round;
+        fill(rank, round);
+        begin_call(rank, 1);
+        code = start(rank, round);
+        for (done = 0; code == REDIST_OK && !done;) {
+            begin_call(rank, 2);
+            code = redist_test(crew[rank].plan, &done);
+        }
+        crew[rank].wrong |= code != REDIST_OK || !arrived(rank, round);
+    }
+    coroutine[rank].round = round;
+    coroutine[rank].trace = 0;
+    coroutine[rank].finished = 1;
+    hand_over();
+}
+
+static void rank_create(void)
+{
+    create(running);
+    coroutine[running].finished = 1;
+    hand_over();
+}
+
+static void rank_destroy(void)
+{
+    destroy(running);
+    coroutine[running].finished = 1;
+    hand_over();
+}
+
+static void begin_coroutines(void (*work)(void))
+{
+    int r;
+    for (r = 0; r < now.ranks; r++) {
+        getcontext(&coroutine[r].context);
+        coroutine[r].context.uc_stack.ss_sp = coroutine[r].stack;
+        coroutine[r].context.uc_stack.ss_size = STACK;
+        coroutine[r].context.uc_link = &scheduler;
+        coroutine[r].finished = 0;
+        coroutine[r].trace = 0;
+        coroutine[r].round = 0;
+        makecontext(&coroutine[r].context, work, 0);
+    }
+}
+
+static void resume(int rank)
+{
+    running = rank;
+    swapcontext(&scheduler, &coroutine[rank].context);
+}
+
+static int all_finished(void)
+{
+    int r, finished = 1;
+    for (r = 0; r < now.ranks; r++)
+        finished &= coroutine[r].finished;
+    return finished;
+}
+
+static void run_in_turns(void (*work)(void))
+{
+    int r;
+    begin_coroutines(work);
+    while (!all_finished())
+        for (r = 0; r < now.ranks; r++)
+            if (!coroutine[r].finished)
+                resume(r);
+}
+
+/* ---- everything that executions change, to be put back ---- */
+
+static struct {
+    char *at, *kept;
+    size_t bytes;
+} region[64];
+static int regions;
+
+static void remember(void *at, size_t bytes)
+{
+    region[regions].at = at;
+    region[regions].bytes = bytes;
+    region[regions].kept = malloc(bytes + 1);
+    memcpy(region[regions++].kept, at, bytes);
+}
+
+static void remember_all(void)
+{
+    int r, w, side, a;
+    regions = 0;
+    for (w = 0; w < CREW_WINDOWS; w++)
+        for (r = 0; r < now.ranks; r++)
+            if (crew_window[w].base[r] != NULL)
+                remember(crew_window[w].base[r], (size_t)crew_window[w].size[r]);
+    for (r = 0; r < now.ranks; r++)
+        for (side = 0; side < 2; side++)
+            for (a = 0; a < now.arrays; a++)
+                remember(crew[r].held[0][side][a], (size_t)(now.n / now.ranks) * sizeof(double));
+    for (r = 0; r < now.ranks; r++) {
+        redist_plan *p = crew[r].plan;
+        for (side = 0; side < 2; side++)
+            remember(p->side[side].peer, (size_t)p->side[side].peers * sizeof *p->side[side].peer);
+        remember(p, sizeof *p);
+    }
+}
+
+static void put_back(void)
+{
+    int k;
+    for (k = 0; k < regions; k++)
+        memcpy(region[k].at, region[k].kept, region[k].bytes);
+}
+
+static void forget_all(void)
+{
+    while (regions > 0)
+        free(region[--regions].kept);
+}
+
+/* Of the memory that ranks share or fill, and where each rank is in what it does. */
+static uint64_t state_hash(void)
+{
+    const int memories = regions - 3 * now.ranks;
+    uint64_t hash = 7;
+    int k, r;
+    for (k = 0; k < memories; k++)
+        hash = mix(hash, region[k].at, region[k].bytes);
+    for (r = 0; r < now.ranks; r++) {
+        hash = mix_links(hash, r);
+        hash = mix(hash, &coroutine[r].trace, sizeof coroutine[r].trace);
+        hash = mix(hash, &coroutine[r].round, sizeof coroutine[r].round);
+    }
+    return hash | 1;
+}
+
+/* ---- all interleavings ---- */
+
+/* States by number; next[s][r]: where rank r's step leads from s, -1 when it has none. */
+static struct {
+    uint64_t *hash;
+    int *slot, (*next)[CREW], *parent;
+    unsigned char *by, *reaches;
+    int n;
+} graph;
+
+/* The number of a state, new or not. */
+static int number_of(uint64_t hash, int *is_new)
+{
+    size_t at = (size_t)(hash % (2 * STATES));
+    while (graph.slot[at] >= 0 && graph.hash[graph.slot[at]] != hash)
+        at = (at + 1) % (2 * STATES);
+    *is_new = graph.slot[at] < 0;
+    if (*is_new) {
+        graph.slot[at] = graph.n;
+        graph.hash[graph.n] = hash;
+        memset(graph.next[graph.n], -1, sizeof graph.next[graph.n]);
+        graph.reaches[graph.n] = 0;
+        graph.n++;
+    }
+    return graph.slot[at];
+}
+
+/* Brings everything to a state, the way it was first reached. */
+static void replay(int state)
+{
+    static unsigned char path[STATES];
+    int length = 0;
+    for (; state > 0; state = graph.parent[state])
+        path[length++] = graph.by[state];
+    put_back();
+    begin_coroutines(rank_work);
+    while (length > 0)
+        resume(path[--length]);
+}
+
+/* From a state whose memory is at hand, one step of `rank`; returns the state it leads to. */
+static int step(int state, int rank, int *is_new)
+{
+    int there;
+    resume(rank);
+    there = number_of(state_hash(), is_new);
+    graph.next[state][rank] = there;
+    if (*is_new) {
+        graph.parent[there] = state;
+        graph.by[there] = (unsigned char)rank;
+        graph.reaches[there] = (unsigned char)all_finished();
+    }
+    return there;
+}
+
+/* Explores on from a step, first ranks first, until something known comes. What is left waits for its turn. */
+static void follow(int state, int rank)
+{
+    int r, is_new = 1;
+    for (; is_new && graph.n < STATES && all_right(); rank = r) {
+        state = step(state, rank, &is_new);
+        for (r = 0; r < now.ranks && coroutine[r].finished; r++)
+            continue;
+        for (rank = r + 1; is_new && rank < now.ranks; rank++)
+            if (!coroutine[rank].finished)
+                graph.next[state][rank] = -2;
+        if (r == now.ranks)
+            return;
+    }
+}
+
+/* How many states cannot reach the end. */
+static int stuck_states(void)
+{
+    int s, r, changed = 1, stuck = 0;
+    while (changed)
+        for (s = graph.n - 1, changed = 0; s >= 0; s--)
+            for (r = 0; r < now.ranks && !graph.reaches[s]; r++)
+                if (graph.next[s][r] >= 0 && graph.reaches[graph.next[s][r]])
+                    changed = graph.reaches[s] = 1;
+    for (s = 0; s < graph.n; s++)
+        stuck += !graph.reaches[s];
+    return stuck;
+}
+
+static void explore(void)
+{
+    int s, r, is_new;
+    size_t k;
+    for (k = 0; k < 2 * STATES; k++)
+        graph.slot[k] = -1;
+    graph.n = 0;
+    exploring = 1;
+    replay(0);
+    number_of(state_hash(), &is_new);
+    for (r = 1; r < now.ranks; r++)
+        graph.next[0][r] = -2;
+    follow(0, 0);
+    for (s = 0; s < graph.n && graph.n < STATES && all_right(); s++)
+        for (r = 0; r < now.ranks && all_right(); r++)
+            if (graph.next[s][r] == -2) {
+                replay(s);
+                follow(s, r);
+            }
+    exploring = 0;
+}
+
+static void allocate_graph(void)
+{
+    int r;
+    graph.hash = malloc(STATES * sizeof *graph.hash);
+    graph.slot = malloc(2 * STATES * sizeof *graph.slot);
+    graph.next = malloc(STATES * sizeof *graph.next);
+    graph.parent = malloc(STATES * sizeof *graph.parent);
+    graph.by = malloc(STATES);
+    graph.reaches = malloc(STATES);
+    for (r = 0; r < CREW; r++)
+        coroutine[r].stack = malloc(STACK);
+}
+
+static void free_graph(void)
+{
+    int r;
+    free(graph.hash);
+    free(graph.slot);
+    free(graph.next);
+    free(graph.parent);
+    free(graph.by);
+    free(graph.reaches);
+    for (r = 0; r < CREW; r++)
+        free(coroutine[r].stack);
+}
+
+static void run_coroutines(const ring_case *c)
+{
+    int right;
+    now = *c;
+    memset(crew, 0, sizeof crew);
+    crew_size = c->ranks;
+    test_piece_bytes = c->piece;
+    run_in_turns(rank_create);
+    if (!test_case(all_right(), "coroutines make a plan, %s", c->name))
+        return;
+    remember_all();
+    explore();
+    right = all_right();
+    test_case(right && graph.n > 100 && graph.n < STATES - 1 && stuck_states() == 0, "every interleaving, %s: %d states, %s, %d cannot end",
+              c->name, graph.n, right ? "data right" : "DATA WRONG", right ? stuck_states() : -1);
+    if (getenv("RINGS_VERBOSE") != NULL)
+        printf("%s: %d states\n", c->name, graph.n);
+    put_back();
+    forget_all();
+    memset(crew_word, 0, sizeof crew_word);
+    run_in_turns(rank_destroy);
+}
+
+int main(void)
+{
+    static const ring_case threads[] = {
+        {"ring", 2, 480, 1, 0, 60, 128, 0, {0}},
+        {"several arrays", 3, 480, 2, 0, 40, 128, 0, {0}},
+        {"short messages", 4, 64, 1, 0, 60, 4096, 0, {0}},
+        {"in place", 3, 480, 2, 1, 40, 128, 0, {0}},
+        {"arena", 3, 480, 1, 0, 60, 128, 0, {15, 15, 15, 15, 15, 15, 15, 15}},
+        {"arena and ring in turn", 2, 480, 2, 0, 60, 128, 0, {0, 3, 3, 0, 0, 1, 2, 3}},
+        {"arena and ring in turn", 4, 480, 1, 0, 60, 128, 0, {0, 15, 5, 10, 1, 14, 15, 0}},
+        {"arena and short messages in turn", 3, 48, 1, 0, 60, 4096, 0, {0, 7, 0, 7, 1, 6, 3, 0}},
+    };
+    static const ring_case small[] = {
+        {"2 slots, 3 pieces, 2 executions", 2, 96, 1, 0, 2, 64, 2, {0}},
+        {"1 slot, 2 pieces, 3 executions", 2, 64, 1, 0, 3, 64, 1, {0}},
+        {"short messages, 4 executions", 2, 32, 1, 0, 4, 4096, 0, {0}},
+        {"in place, 2 pieces, 3 executions", 2, 64, 1, 1, 3, 64, 0, {0}},
+        {"in place, short messages, 3 executions", 2, 32, 1, 1, 3, 4096, 0, {0}},
+        {"arena, 3 executions", 2, 32, 1, 0, 3, 64, 0, {3, 3, 3}},
+        {"ring, arena, ring", 2, 64, 1, 0, 3, 64, 2, {0, 3, 0}},
+        {"arena, ring, arena", 2, 64, 1, 0, 3, 64, 2, {3, 0, 3}},
+        {"one in the arena, then the other", 2, 64, 1, 0, 3, 64, 2, {1, 2, 1}},
+    };
+    size_t k;
+    for (k = 0; k < sizeof threads / sizeof *threads; k++)
+        run_threads(&threads[k]);
+#ifndef RINGS_SANITIZED
+    allocate_graph();
+    for (k = 0; k < sizeof small / sizeof *small; k++)
+        run_coroutines(&small[k]);
+    free_graph();
+#else
+    (void)small;
+    (void)run_coroutines;
+    (void)allocate_graph;
+    (void)free_graph;
+    (void)point_after;
+#endif
+    return test_report("rings");
+}

@@ -1,0 +1,55 @@
+#!/bin/sh
+# The protocol of shared memory, a thread per rank, under the thread sanitizer: sees a flag that is not an acquire or a
+# release on any processor. It must also see one that was spoilt on purpose. MIT licence, see LICENSE.
+# usage: BUILD=directory tests/rings.sh     (environment: MPICC)
+root=$(cd "$(dirname "$0")/.." && pwd)
+work=${BUILD:-build}/rings_threads
+MPICC=${MPICC:-mpicc}
+passed=0 failed=0
+
+mkdir -p "$work"
+build() { # headers, program
+    $MPICC -std=c99 -O1 -g -fsanitize=thread -DRINGS_SANITIZED -I"$1" -o "$work/$2" "$root/tests/rings.c" -pthread
+}
+
+run() { TSAN_OPTIONS='halt_on_error=1 exitcode=66' timeout -k 5 100 "$work/$1" >"$work/output" 2>&1; }
+
+probe() { # whether the compiler has the sanitizer, and the system lets it run
+    echo 'int main(void) { return 0; }' | $MPICC -x c -fsanitize=thread -o "$work/probe" - 2>/dev/null && "$work/probe" 2>/dev/null
+}
+
+check() { # what, status
+    if [ "$2" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $1"
+        head -n 40 "$work/output"
+    fi
+}
+
+spoilt() { # name, sed expression: whether the sanitizer reports a race in a copy of the headers changed like this
+    mkdir -p "$work/$1"
+    cp "$root"/redist*.h "$work/$1"
+    sed "$2" "$root/redist_plan.h" >"$work/$1/redist_plan.h"
+    ! cmp -s "$root/redist_plan.h" "$work/$1/redist_plan.h" && build "$work/$1" "$1_rings" && ! run "$1_rings" &&
+        grep -q 'ThreadSanitizer: data race' "$work/output"
+}
+
+if command -v clang >/dev/null; then export MPICH_CC=clang OMPI_CC=clang; fi
+if ! probe; then unset MPICH_CC OMPI_CC; fi
+if probe; then
+    build "$root" rings && run rings && grep -q ' 0 failed' "$work/output"
+    check "threads under the sanitizer" $?
+    spoilt load 's/__ATOMIC_ACQUIRE/__ATOMIC_RELAXED/'
+    check "the sanitizer sees flags read without acquire" $?
+    spoilt store 's/__ATOMIC_RELEASE/__ATOMIC_RELAXED/'
+    check "the sanitizer sees flags written without release" $?
+    skipped=0
+else
+    echo 'skipped: no thread sanitizer'
+    skipped=1
+fi
+rm -rf "$work"
+echo "rings.sh: $passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
