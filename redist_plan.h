@@ -579,16 +579,18 @@ REDIST_PRIV_COLD int redist_priv_check_same(redist_plan *p, redist_priv_verdict 
     return v->code;
 }
 
-REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int side, redist_priv_verdict *v)
+/* Keeps a layout that is one; another may be shorter than this file takes layouts to be. */
+REDIST_PRIV_COLD void redist_priv_check_layout(redist_plan *p, int side, const redist_layout *layout,
+                                               redist_priv_verdict *v)
 {
-    const redist_layout *layout = redist_priv_layout(p, side);
     const char *name = redist_priv_side_name(side);
     char text[160];
     int coords[REDIST_MAX_DIMS] = {0};
     int k, places, code = redist_layout_explain(layout, text, sizeof text);
-    redist_priv_fail(v, code, "rank %d: %s %s", p->rank, name, text);
+    redist_priv_fail(v, code, "rank %d: %s%s %s", p->rank, name, strncmp(text, "axis ", 5) == 0 ? "" : ":", text);
     if (code != REDIST_OK)
         return;
+    *(side == REDIST_PRIV_FROM ? &p->from : &p->to) = *layout;
     places = redist_places(layout);
     for (k = 0; k < places; k = layout->ranks == NULL ? places : k + 1) {
         int last = layout->ranks == NULL ? layout->first_rank + places - 1 : layout->ranks[k];
@@ -631,8 +633,9 @@ REDIST_PRIV_COLD void redist_priv_check_element(redist_plan *p, redist_priv_verd
         redist_priv_fail(v, REDIST_ERR_TYPE, "rank %d: the element datatype is not a datatype", p->rank);
     if (size < 1 || lower != 0 || true_lower != 0 || extent != (MPI_Aint)size || true_extent != extent)
         redist_priv_fail(v, REDIST_ERR_TYPE,
-                         "rank %d: the element datatype has size %d, but extent %" PRId64 " and bytes from %" PRId64 " on",
-                         p->rank, size, (int64_t)extent, (int64_t)true_lower);
+                         "rank %d: the element datatype has gaps: %d bytes from byte %" PRId64 " on in an extent of %" PRId64
+                         "; redist moves bytes, so MPI_Type_contiguous of MPI_BYTE will do",
+                         p->rank, size, (int64_t)true_lower, (int64_t)extent);
     p->element_bytes = size;
 }
 
@@ -2574,12 +2577,10 @@ REDIST_PRIV_COLD void redist_priv_check_arguments(redist_plan *p, const redist_l
                          from == NULL ? "source layout" : to == NULL ? "destination layout" : "pointer to the plan");
         return;
     }
-    p->from = *from;
-    p->to = *to;
     redist_priv_check_options(p, v);
     redist_priv_check_element(p, v);
-    redist_priv_check_layout(p, REDIST_PRIV_FROM, v);
-    redist_priv_check_layout(p, REDIST_PRIV_TO, v);
+    redist_priv_check_layout(p, REDIST_PRIV_FROM, from, v);
+    redist_priv_check_layout(p, REDIST_PRIV_TO, to, v);
     redist_priv_check_shapes(p, v);
     if (v->code == REDIST_OK)
         redist_priv_check_bytes(p, v);
