@@ -532,6 +532,12 @@ REDIST_PRIV_FAST int64_t redist_priv_product(int64_t a, int64_t b, int64_t limit
     return b != 0 && a > limit / b ? limit : redist_priv_min(a * b, limit);
 }
 
+/* Room for n >= 0 things of so many bytes; NULL where that is more than a size_t can tell, or memory is exhausted. */
+REDIST_PRIV void *redist_priv_alloc(int64_t n, size_t bytes)
+{
+    return (uint64_t)n > SIZE_MAX / bytes ? NULL : REDIST_MALLOC((size_t)redist_priv_max(n, 1) * bytes);
+}
+
 /* The smallest x >= 0 with low <= a x mod m <= high, -1 when there is none or a x passes 2^62.
    0 <= low <= high < m, 0 <= a < m. Euclid's algorithm on the pair (a, m). */
 REDIST_PRIV_FAST int64_t redist_priv_first_in(int64_t a, int64_t m, int64_t low, int64_t high)
@@ -1199,7 +1205,7 @@ REDIST_PRIV_COLD redist_priv_fault redist_priv_ranks_fault(const redist_layout *
     int k, *sorted;
     if (layout->ranks == NULL)
         return fault;
-    sorted = (int *)REDIST_MALLOC((size_t)places * sizeof *sorted);
+    sorted = (int *)redist_priv_alloc(places, sizeof *sorted);
     if (sorted == NULL)
         return redist_priv_fault_at(REDIST_PRIV_NO_MEMORY, -1, places);
     memcpy(sorted, layout->ranks, (size_t)places * sizeof *sorted);
@@ -1451,7 +1457,7 @@ REDIST_PRIV void *redist_priv_grow(void *array, int64_t used, int64_t *room, siz
     void *grown;
     if (used < *room)
         return array;
-    grown = REDIST_MALLOC((size_t)larger * bytes);
+    grown = redist_priv_alloc(larger, bytes);
     if (grown == NULL)
         return NULL;
     if (used > 0)
@@ -1910,7 +1916,7 @@ REDIST_PRIV int redist_priv_partners_of(const redist_axis *mine, int coord, int 
     if (code == REDIST_OK)
         code = redist_priv_peers(&pattern, other, &p->coord, &p->peers);
     if (code == REDIST_OK && p->peers > 0) {
-        p->runs = (redist_priv_runs *)REDIST_MALLOC((size_t)p->peers * sizeof *p->runs);
+        p->runs = (redist_priv_runs *)redist_priv_alloc(p->peers, sizeof *p->runs);
         if (p->runs == NULL)
             code = REDIST_ERR_MEMORY;
         else
@@ -2451,7 +2457,7 @@ REDIST_PRIV_COLD int redist_priv_compare_rank_places(const void *a, const void *
 REDIST_PRIV_COLD redist_priv_rank_place *redist_priv_rank_places(const redist_layout *layout)
 {
     const int places = redist_places(layout);
-    redist_priv_rank_place *rank_places = (redist_priv_rank_place *)REDIST_MALLOC((size_t)places * sizeof *rank_places);
+    redist_priv_rank_place *rank_places = (redist_priv_rank_place *)redist_priv_alloc(places, sizeof *rank_places);
     int k;
     for (k = 0; rank_places != NULL && k < places; k++) {
         rank_places[k].rank = redist_priv_rank_at(layout, k);
@@ -2521,7 +2527,7 @@ REDIST_PRIV_COLD int redist_priv_links_of(const redist_axis *from, const int *co
     int64_t k;
     int code = REDIST_OK;
     memset(links, 0, sizeof *links);
-    links->start = (int64_t *)REDIST_MALLOC(((size_t)n + 1) * sizeof *links->start);
+    links->start = (int64_t *)redist_priv_alloc(n + 1, sizeof *links->start);
     if (links->start == NULL)
         return REDIST_ERR_MEMORY;
     links->start[0] = 0;
@@ -2578,7 +2584,7 @@ REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_l
     p->grid[REDIST_PRIV_TO] = redist_priv_grid_places(to);
     if (from->copies == 1)
         return REDIST_OK;
-    p->own = (redist_priv_own_copy *)REDIST_MALLOC((size_t)from->copies * sizeof *p->own);
+    p->own = (redist_priv_own_copy *)redist_priv_alloc(from->copies, sizeof *p->own);
     if (p->own != NULL && to->ranks != NULL)
         p->rank_places = redist_priv_rank_places(to);
     return p->own == NULL || (to->ranks != NULL && p->rank_places == NULL) ? REDIST_ERR_MEMORY : REDIST_OK;
@@ -2890,13 +2896,11 @@ REDIST_PRIV_COLD int redist_priv_degrees(const redist_layout *mine, const redist
     int d, c;
     for (d = 0; d < mine->ndim; d++)
         procs += mine->dim[d].axis.procs;
-    next = (int64_t *)REDIST_MALLOC((size_t)procs * sizeof *next);
-    for (d = 0; d < mine->ndim; d++) {
-        degree[d] = next;
-        next += next == NULL ? 0 : mine->dim[d].axis.procs;
-    }
-    if (degree[0] == NULL)
+    next = (int64_t *)redist_priv_alloc(procs, sizeof *next);
+    if (next == NULL)
         return REDIST_ERR_MEMORY;
+    for (d = 0; d < mine->ndim; next += mine->dim[d++].axis.procs)
+        degree[d] = next;
     for (d = 0; d < mine->ndim; d++)
         for (c = 0; c < mine->dim[d].axis.procs; c++) {
             degree[d][c] = redist_priv_degree(&mine->dim[d].axis, c, &other->dim[d].axis);
@@ -2988,7 +2992,7 @@ REDIST_PRIV_COLD int redist_priv_add_copies(redist_priv_side_traffic *t, redist_
 REDIST_PRIV_COLD int redist_priv_traffic_of_copies(const redist_layout *from, const redist_layout *to,
                                                    redist_priv_side_traffic *t)
 {
-    int64_t *sent = (int64_t *)REDIST_MALLOC(2 * (size_t)from->copies * sizeof *sent);
+    int64_t *sent = (int64_t *)redist_priv_alloc(2 * (int64_t)from->copies, sizeof *sent);
     redist_priv_pairs pairs;
     int place, code = redist_priv_pairs_open(&pairs, from, to);
     memset(t, 0, sizeof *t);
@@ -3089,7 +3093,7 @@ REDIST_PRIV_COLD int redist_priv_line_of(const redist_axis *x, redist_priv_line 
 REDIST_PRIV_COLD int redist_priv_link_degrees(const redist_priv_links *links, int from_procs, int to_procs,
                                               int64_t *degree)
 {
-    int64_t k, *met = (int64_t *)REDIST_MALLOC((size_t)to_procs * sizeof *met);
+    int64_t k, *met = (int64_t *)redist_priv_alloc(to_procs, sizeof *met);
     int c;
     degree[REDIST_PRIV_FROM] = degree[REDIST_PRIV_TO] = 0;
     if (met == NULL)
@@ -3530,8 +3534,8 @@ REDIST_PRIV_COLD int redist_priv_allocate_table(const redist_schedule *s, redist
     redist_priv_edges *table = &f->table[side];
     if (numbers > INT_MAX / f->width)
         return REDIST_ERR_MEMORY;
-    table->start = (int64_t *)REDIST_MALLOC((size_t)numbers * sizeof *table->start);
-    table->filled = (int *)REDIST_MALLOC((size_t)numbers * sizeof *table->filled);
+    table->start = (int64_t *)redist_priv_alloc(numbers, sizeof *table->start);
+    table->filled = (int *)redist_priv_alloc(numbers, sizeof *table->filled);
     if (table->start == NULL || table->filled == NULL)
         return REDIST_ERR_MEMORY;
     memset(table->filled, 0, (size_t)numbers * sizeof *table->filled);
@@ -3547,7 +3551,7 @@ REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_edges *table, int64_t num
         all += table->filled[k];
         table->filled[k] = 0;
     }
-    table->edge = (redist_priv_edge *)REDIST_MALLOC((size_t)all * sizeof *table->edge);
+    table->edge = (redist_priv_edge *)redist_priv_alloc(all, sizeof *table->edge);
     return table->edge == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
@@ -4621,7 +4625,7 @@ REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *we
 {
     redist_priv_assignment a;
     const size_t n = (size_t)columns;
-    int64_t *memory = (int64_t *)REDIST_MALLOC(n * (2 * sizeof *memory + 3 * sizeof *column_of));
+    int64_t *memory = (int64_t *)redist_priv_alloc(columns, 2 * sizeof *memory + 3 * sizeof *column_of);
     if (memory == NULL)
         return REDIST_ERR_MEMORY;
     a.rows = rows;
@@ -4642,12 +4646,12 @@ REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *we
    memory is exhausted. */
 REDIST_PRIV_COLD int64_t *redist_priv_axis_table(const redist_axis *from, const redist_axis *to)
 {
-    const size_t bytes = (size_t)from->procs * (size_t)to->procs * sizeof(int64_t);
-    int64_t k, *table = (int64_t *)REDIST_MALLOC(bytes);
+    const int64_t entries = (int64_t)from->procs * to->procs;
+    int64_t k, *table = (int64_t *)redist_priv_alloc(entries, sizeof *table);
     redist_priv_partners p;
     int c, code = table == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     if (table != NULL)
-        memset(table, 0, bytes);
+        memset(table, 0, (size_t)entries * sizeof *table);
     for (c = 0; c < to->procs && code == REDIST_OK; c++) {
         code = redist_priv_partners_of(to, c, REDIST_PRIV_TO, from, &p);
         for (k = 0; code == REDIST_OK && k < p.peers; k++)
@@ -4699,7 +4703,7 @@ REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const
     r->from = from;
     r->to = to;
     r->places = (int)places;
-    r->rank = (int *)REDIST_MALLOC((3 * sources + 4 * places) * sizeof *r->rank);
+    r->rank = (int *)redist_priv_alloc(3 * (int64_t)sources + 4 * (int64_t)places, sizeof *r->rank);
     if (here != NULL && there != NULL && r->rank != NULL) {
         r->held = r->rank + sources + places;
         r->numbered = r->held + sources + places;
@@ -4730,7 +4734,7 @@ REDIST_PRIV_COLD int redist_priv_multiply_axis(const redist_priv_relabelling *r,
     const redist_axis *from = &r->from->dim[d].axis, *to = &r->to->dim[d].axis;
     const int sources = redist_places(r->from);
     int64_t *table = redist_priv_axis_table(from, to);
-    int *coord = (int *)REDIST_MALLOC((size_t)(sources + r->places) * sizeof *coord); /* of from, then of to */
+    int *coord = (int *)redist_priv_alloc((int64_t)sources + r->places, sizeof *coord); /* of from, then of to */
     int t, c, code = table == NULL || coord == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     if (code == REDIST_OK) {
         redist_priv_coords_along(r->from, d, coord);
@@ -4751,7 +4755,7 @@ REDIST_PRIV_COLD int redist_priv_multiply_axis(const redist_priv_relabelling *r,
 REDIST_PRIV_COLD int64_t *redist_priv_volumes(const redist_priv_relabelling *r)
 {
     int64_t k, entries = (int64_t)r->places * r->candidates;
-    int64_t *volume = (int64_t *)REDIST_MALLOC((size_t)entries * sizeof *volume);
+    int64_t *volume = (int64_t *)redist_priv_alloc(entries, sizeof *volume);
     int d, code = volume == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     for (k = 0; k < entries && code == REDIST_OK; k++)
         volume[k] = r->held[k % r->candidates] >= 0;
@@ -4810,7 +4814,7 @@ REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r)
 /* In order, each coordinate of `rows` takes the one of `columns` that it shares most with of those left. */
 REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_axis *rows, const redist_axis *columns, int *column_of)
 {
-    char *taken = (char *)REDIST_MALLOC((size_t)columns->procs);
+    char *taken = (char *)redist_priv_alloc(columns->procs, 1);
     redist_priv_partners p;
     int64_t k, best;
     int c, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
@@ -4846,7 +4850,7 @@ REDIST_PRIV_COLD int redist_priv_match_axis(const redist_axis *from, const redis
 {
     const int few = from->procs < to->procs;
     const redist_axis *rows = few ? from : to, *columns = few ? to : from;
-    int *column_of = (int *)REDIST_MALLOC((size_t)rows->procs * sizeof *column_of);
+    int *column_of = (int *)redist_priv_alloc(rows->procs, sizeof *column_of);
     int k, code = REDIST_ERR_MEMORY;
     if (column_of != NULL && columns->procs > REDIST_PRIV_EXACT_PLACES)
         code = redist_priv_match_in_turn(rows, columns, column_of);
@@ -4922,11 +4926,11 @@ REDIST_PRIV_COLD int64_t redist_priv_kept_on(const redist_priv_relabelling *r, c
 REDIST_PRIV_COLD int redist_priv_choose_by_axes(redist_priv_relabelling *r)
 {
     int *match[REDIST_MAX_DIMS] = {NULL};
-    char *taken = (char *)REDIST_MALLOC((size_t)r->candidates);
+    char *taken = (char *)redist_priv_alloc(r->candidates, 1);
     int64_t better, kept;
     int d, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     for (d = 0; d < r->to->ndim && code == REDIST_OK; d++) {
-        match[d] = (int *)REDIST_MALLOC((size_t)r->to->dim[d].axis.procs * sizeof *match[d]);
+        match[d] = (int *)redist_priv_alloc(r->to->dim[d].axis.procs, sizeof *match[d]);
         code = match[d] == NULL ? REDIST_ERR_MEMORY
                                 : redist_priv_match_axis(&r->from->dim[d].axis, &r->to->dim[d].axis, match[d]);
     }
@@ -5578,12 +5582,19 @@ REDIST_PRIV_COLD void redist_priv_argument_error(redist_priv_reader *r, int code
         snprintf(r->message, r->message_size, sentence, (uint64_t)value);
 }
 
+/* How an int64_t is aligned: to 4 bytes on i386. */
+typedef struct {
+    char before;
+    int64_t number;
+} redist_priv_aligned;
+
 REDIST_PRIV_COLD void redist_priv_check_reader(redist_priv_reader *r, const redist_layout *layout, const void *storage)
 {
     if (r->text == NULL || layout == NULL)
         redist_priv_argument_error(r, REDIST_ERR_ARGUMENT, "the text or the layout is NULL", 0);
-    else if ((uintptr_t)storage % sizeof(int64_t) != 0)
-        redist_priv_argument_error(r, REDIST_ERR_ARGUMENT, "storage must be aligned to %" PRIu64 " bytes", sizeof(int64_t));
+    else if ((uintptr_t)storage % offsetof(redist_priv_aligned, number) != 0)
+        redist_priv_argument_error(r, REDIST_ERR_ARGUMENT, "storage must be aligned to %" PRIu64 " bytes",
+                                   offsetof(redist_priv_aligned, number));
 }
 
 REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage, size_t storage_bytes,

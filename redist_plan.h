@@ -752,7 +752,7 @@ REDIST_PRIV_COLD int redist_priv_list_peers(redist_plan *p, int own)
     redist_priv_pairs pairs;
     redist_priv_pair pair;
     int code = redist_priv_pairs_open(&pairs, &p->from, &p->to);
-    s->peer = (redist_priv_peer *)REDIST_MALLOC((size_t)most * sizeof *s->peer + 1);
+    s->peer = (redist_priv_peer *)redist_priv_alloc(most, sizeof *s->peer);
     if (s->peer == NULL)
         code = REDIST_ERR_MEMORY;
     if (code == REDIST_OK)
@@ -793,7 +793,7 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
         code = redist_priv_open_side(p, own);
     for (own = 0; own < 2 && code == REDIST_OK; own++)
         code = redist_priv_list_peers(p, own);
-    p->pointers = (const void **)REDIST_MALLOC(4 * (size_t)p->arrays * sizeof *p->pointers);
+    p->pointers = (const void **)redist_priv_alloc(4 * (int64_t)p->arrays, sizeof *p->pointers);
     if (p->pointers == NULL)
         return REDIST_ERR_MEMORY;
     memset((void *)p->pointers, 0, 4 * (size_t)p->arrays * sizeof *p->pointers);
@@ -1056,10 +1056,10 @@ REDIST_PRIV_COLD int redist_priv_p2p_create(redist_plan *p)
     for (own = 0; own < 2; own++)
         for (k = 0; k < p->side[own].remote; k++)
             total += redist_priv_pieces(p->side[own].peer[k].bytes);
-    p->request = (MPI_Request *)REDIST_MALLOC((size_t)total * sizeof *p->request + 1);
-    p->index = (int *)REDIST_MALLOC((size_t)total * sizeof *p->index + 1);
-    p->owner = (int64_t *)REDIST_MALLOC((size_t)total * sizeof *p->owner + 1);
-    p->status = (MPI_Status *)REDIST_MALLOC((size_t)total * sizeof *p->status + 1);
+    p->request = (MPI_Request *)redist_priv_alloc(total, sizeof *p->request);
+    p->index = (int *)redist_priv_alloc(total, sizeof *p->index);
+    p->owner = (int64_t *)redist_priv_alloc(total, sizeof *p->owner);
+    p->status = (MPI_Status *)redist_priv_alloc(total, sizeof *p->status);
     if (p->request == NULL || p->index == NULL || p->owner == NULL || p->status == NULL || total > INT_MAX)
         return REDIST_ERR_MEMORY;
     for (p->requests = 0; p->requests < (int)total; p->requests++)
@@ -1249,7 +1249,7 @@ REDIST_PRIV_COLD int redist_priv_scheduled_create(redist_plan *p)
         const redist_priv_side *s = &p->side[own];
         redist_priv_lane *lane = &p->lane[own];
         lane->moving = MPI_REQUEST_NULL;
-        lane->prepared = (MPI_Request *)REDIST_MALLOC((size_t)s->peers * sizeof *lane->prepared + 1);
+        lane->prepared = (MPI_Request *)redist_priv_alloc(s->peers, sizeof *lane->prepared);
         if (lane->prepared == NULL)
             return REDIST_ERR_MEMORY;
         for (k = 0; k < s->peers; k++)
@@ -1384,7 +1384,7 @@ REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p)
 /* n datatypes MPI_BYTE; NULL when memory is exhausted. */
 REDIST_PRIV_COLD MPI_Datatype *redist_priv_byte_types(int n)
 {
-    MPI_Datatype *types = (MPI_Datatype *)REDIST_MALLOC((size_t)n * sizeof *types);
+    MPI_Datatype *types = (MPI_Datatype *)redist_priv_alloc(n, sizeof *types);
     int k;
     for (k = 0; types != NULL && k < n; k++)
         types[k] = MPI_BYTE;
@@ -1403,8 +1403,8 @@ REDIST_PRIV_COLD int redist_priv_collective_tables(redist_plan *p)
     p->requests = 1;
     for (own = 0; own < 2; own++) {
         redist_priv_table *t = &p->table[own];
-        t->counts = (int *)REDIST_MALLOC(bytes);
-        t->offsets = (int *)REDIST_MALLOC(bytes);
+        t->counts = (int *)redist_priv_alloc(p->size, sizeof *t->counts);
+        t->offsets = (int *)redist_priv_alloc(p->size, sizeof *t->offsets);
         t->types = redist_priv_byte_types(p->size);
         t->each = redist_priv_byte_types(p->size);
         if (t->counts == NULL || t->offsets == NULL || t->types == NULL || t->each == NULL)
@@ -1576,9 +1576,9 @@ REDIST_PRIV int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_ru
     MPI_Aint *at;
     if (n == 1)
         return redist_priv_follow_run(type, list->run, side, stride);
-    part = (MPI_Datatype *)REDIST_MALLOC((size_t)n * sizeof *part);
-    ones = (int *)REDIST_MALLOC((size_t)n * sizeof *ones);
-    at = (MPI_Aint *)REDIST_MALLOC((size_t)n * sizeof *at);
+    part = (MPI_Datatype *)redist_priv_alloc(n, sizeof *part);
+    ones = (int *)redist_priv_alloc(n, sizeof *ones);
+    at = (MPI_Aint *)redist_priv_alloc(n, sizeof *at);
     if (part == NULL || ones == NULL || at == NULL)
         code = REDIST_ERR_MEMORY;
     for (k = 0; k < n && code == REDIST_OK; k++) {
@@ -1804,7 +1804,7 @@ REDIST_PRIV_COLD int redist_priv_segment_open(redist_priv_segment *s, MPI_Comm n
     MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
     MPI_Comm_rank(node, &s->rank);
     MPI_Comm_size(node, &s->size);
-    s->base = (char **)REDIST_MALLOC((size_t)s->size * sizeof *s->base);
+    s->base = (char **)redist_priv_alloc(s->size, sizeof *s->base);
     if (!redist_priv_shared_fits(node, bytes + REDIST_PRIV_LINE) || s->base == NULL)
         redist_priv_fail(&v, REDIST_ERR_MEMORY, "too little shared memory");
     if (redist_priv_agree(node, &v, NULL, 0) != REDIST_OK)
@@ -2064,7 +2064,7 @@ REDIST_PRIV_COLD int redist_priv_split_peers(redist_plan *p, int own, MPI_Comm n
 {
     redist_priv_side *s = &p->side[own];
     const int n = (int)s->peers;
-    int *ranks = (int *)REDIST_MALLOC(2 * (size_t)n * sizeof *ranks + 1);
+    int *ranks = (int *)redist_priv_alloc(2 * (int64_t)n, sizeof *ranks);
     int k, code = ranks == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     for (k = 0; k < n && code == REDIST_OK; k++)
         ranks[k] = s->peer[k].rank;
@@ -2383,14 +2383,14 @@ REDIST_PRIV_COLD char **redist_priv_scratch_free(char **scratch, int n)
 REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p)
 {
     const int n = 2 * p->arrays;
-    char **scratch = (char **)REDIST_MALLOC((size_t)n * sizeof *scratch);
+    char **scratch = (char **)redist_priv_alloc(n, sizeof *scratch);
     int a, missing = 0;
     for (a = 0; scratch != NULL && a < n; a++) {
-        const size_t bytes = (size_t)p->side[a < p->arrays ? REDIST_PRIV_FROM : REDIST_PRIV_TO].array_bytes;
-        scratch[a] = (char *)REDIST_MALLOC(bytes + 1);
+        const int64_t bytes = p->side[a < p->arrays ? REDIST_PRIV_FROM : REDIST_PRIV_TO].array_bytes;
+        scratch[a] = (char *)redist_priv_alloc(bytes, 1);
         missing |= scratch[a] == NULL;
         if (scratch[a] != NULL)
-            memset(scratch[a], 0, bytes); /* the first touch of a page must not be timed */
+            memset(scratch[a], 0, (size_t)bytes); /* the first touch of a page must not be timed */
     }
     return missing ? redist_priv_scratch_free(scratch, n) : scratch;
 }
@@ -2528,7 +2528,7 @@ REDIST_PRIV_COLD void redist_priv_allocate(redist_plan *p, char **memory, int64_
 {
     if (bytes == 0 || v->code != REDIST_OK)
         return;
-    *memory = (uint64_t)bytes > SIZE_MAX ? NULL : (char *)REDIST_MALLOC((size_t)bytes);
+    *memory = (char *)redist_priv_alloc(bytes, 1);
     if (*memory == NULL)
         redist_priv_fail(v, REDIST_ERR_MEMORY, "rank %d: no memory for %" PRId64 " bytes of staging", p->rank, bytes);
 }
