@@ -100,22 +100,24 @@ extern "C" {
 
 /* ----------------------------------------------------------------------------------------------------------- types */
 
-/* What functions that return int answer, unless they say otherwise. */
-typedef enum {
-    REDIST_OK = 0,
-    REDIST_ERR_ARGUMENT, /* a NULL pointer, or a number that is no choice                             */
-    REDIST_ERR_LAYOUT,   /* a layout that describes no array                                          */
-    REDIST_ERR_SHAPE,    /* the two views differ in rank or extents                                   */
-    REDIST_ERR_RANK,     /* a rank outside the communicator, negative, or twice in one grid           */
-    REDIST_ERR_OVERFLOW, /* more than 2^62 elements, or more than INT_MAX places                      */
-    REDIST_ERR_TYPE,     /* an element datatype with gaps                                             */
-    REDIST_ERR_MISMATCH, /* ranks passed different layouts, element sizes or options                  */
-    REDIST_ERR_MEMORY,   /* memory is exhausted, or max_buffer is too small                           */
-    REDIST_ERR_ALIAS,    /* source and destination overlap, and the plan is not in place              */
-    REDIST_ERR_BUSY,     /* started and not yet waited for, or waited for and not started             */
-    REDIST_ERR_BUFFER,   /* not the fixed arrays that the plan was made for                           */
-    REDIST_ERR_MPI       /* an MPI call failed                                                        */
-} redist_error;
+/* What functions that return int answer, unless they say otherwise: names, and what redist_strerror says of them. */
+#define REDIST_PRIV_ERRORS(X)                                                                                          \
+    X(REDIST_OK, "success")                                                                                            \
+    X(REDIST_ERR_ARGUMENT, "an argument is NULL, out of range, or not a valid enumerator")                             \
+    X(REDIST_ERR_LAYOUT, "a layout describes no array")                                                                \
+    X(REDIST_ERR_SHAPE, "the source view and the destination view differ in rank or extents")                          \
+    X(REDIST_ERR_RANK, "a rank is negative, outside the communicator, or holds two places of one grid")                \
+    X(REDIST_ERR_OVERFLOW, "more than 2^62 elements or INT_MAX places")                                                \
+    X(REDIST_ERR_TYPE, "the element datatype has gaps (its size is not its extent)")                                   \
+    X(REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options")                                 \
+    X(REDIST_ERR_MEMORY, "memory is exhausted, or max_buffer is too small")                                            \
+    X(REDIST_ERR_ALIAS, "source and destination overlap, and the plan is not in place")                                \
+    X(REDIST_ERR_BUSY, "the plan has been started, and must not be, or has not, and must be")                          \
+    X(REDIST_ERR_BUFFER, "these are not the fixed arrays that the plan was made for")                                  \
+    X(REDIST_ERR_MPI, "an MPI call failed")
+
+#define REDIST_PRIV_ERROR_NAME(name, sentence) name,
+typedef enum { REDIST_PRIV_ERRORS(REDIST_PRIV_ERROR_NAME) REDIST_PRIV_ERROR_CODES } redist_error;
 
 /* Which axis varies fastest: the last (C) or the first (Fortran). */
 typedef enum { REDIST_ROW_MAJOR = 0, REDIST_COLUMN_MAJOR = 1 } redist_order;
@@ -151,7 +153,7 @@ typedef struct {
 typedef struct {
     int kind; /* 0: nothing wrong */
     int axis; /* -1: no axis in particular */
-    int64_t value, other;
+    int64_t value, beside[2]; /* the numbers of its sentence */
 } redist_priv_fault;
 
 /* An axis of a view, and how the local array stores it. */
@@ -164,6 +166,7 @@ typedef struct {
 
 /* Axes x process grid x ranks x local storage. A value: copy it freely, there is nothing to clean up. */
 typedef struct {
+    uint64_t mark; /* REDIST_PRIV_MARK: made by a builder of this version, with this REDIST_MAX_DIMS */
     int ndim;
     redist_priv_dimension dim[REDIST_MAX_DIMS]; /* in the order of the view */
     redist_order grid_order, memory_order;      /* of the array's own axes  */
@@ -592,16 +595,16 @@ REDIST_PRIV_FAST int64_t redist_priv_gcd(int64_t a, int64_t b)
     return a;
 }
 
-/* Room for n things of so many bytes; NULL when memory is exhausted, or cannot be so large. Never a request of 0. */
-REDIST_PRIV void *redist_priv_malloc_array(int64_t n, size_t bytes)
-{
-    return (uint64_t)n >= SIZE_MAX / bytes ? NULL : REDIST_MALLOC((size_t)n * bytes + 1);
-}
-
 /* a * b, or limit when that is more; a, b >= 0. */
 REDIST_PRIV_FAST int64_t redist_priv_product(int64_t a, int64_t b, int64_t limit)
 {
     return b != 0 && a > limit / b ? limit : redist_priv_min(a * b, limit);
+}
+
+/* Room for n >= 0 things of so many bytes; NULL where that is more than a size_t can tell, or memory is exhausted. */
+REDIST_PRIV void *redist_priv_alloc(int64_t n, size_t bytes)
+{
+    return (uint64_t)n > SIZE_MAX / bytes ? NULL : REDIST_MALLOC((size_t)redist_priv_max(n, 1) * bytes);
 }
 
 /* The smallest x >= 0 with low <= a x mod m <= high, -1 when there is none or a x passes 2^62.
@@ -648,88 +651,57 @@ REDIST_PRIV_FAST uint64_t redist_priv_floor_sum(uint64_t n, uint64_t m, uint64_t
 
 /* ---------------------------------------------------------------------------------------------------------- faults */
 
-enum {
-    REDIST_PRIV_NO_FAULT,
-    REDIST_PRIV_BAD_NDIM,
-    REDIST_PRIV_BAD_EXTENT,
-    REDIST_PRIV_LARGE_EXTENT,
-    REDIST_PRIV_BAD_PROCS,
-    REDIST_PRIV_BAD_BLOCK,
-    REDIST_PRIV_BAD_FIRST,
-    REDIST_PRIV_NO_CUTS,
-    REDIST_PRIV_BAD_CUT,
-    REDIST_PRIV_NO_AXIS,
-    REDIST_PRIV_BAD_HALO,
-    REDIST_PRIV_BAD_ALLOCATED,
-    REDIST_PRIV_BAD_PERMUTATION,
-    REDIST_PRIV_BAD_STEP,
-    REDIST_PRIV_BAD_COUNT,
-    REDIST_PRIV_BAD_START,
-    REDIST_PRIV_BAD_END,
-    REDIST_PRIV_BAD_ORDER,
-    REDIST_PRIV_NULL_POINTER,
-    REDIST_PRIV_MANY_ELEMENTS,
-    REDIST_PRIV_MANY_PLACES,
-    REDIST_PRIV_BAD_COPIES,
-    REDIST_PRIV_MANY_COPIES,
-    REDIST_PRIV_BAD_RANK,
-    REDIST_PRIV_RANK_TWICE,
-    REDIST_PRIV_NO_MEMORY,
-    REDIST_PRIV_BAD_EDGE,
-    REDIST_PRIV_NO_HALO,
-    REDIST_PRIV_SEVERAL_BLOCKS,
-    REDIST_PRIV_WIDE_HALO,
-    REDIST_PRIV_BAD_BOXES,
-    REDIST_PRIV_BOX_OUTSIDE,
-    REDIST_PRIV_BOXES_OVERLAP,
-    REDIST_PRIV_HOLE
-};
+/* The first bytes of a layout, which tell what they are before anything else is read. */
+#define REDIST_PRIV_MARK                                                                                               \
+    (UINT64_C(0x72647374) << 32 | (uint64_t)REDIST_VERSION_MAJOR << 24 | (uint64_t)REDIST_VERSION_MINOR << 16 |        \
+     (uint64_t)REDIST_MAX_DIMS)
 
-typedef struct {
-    int code;
-    const char *before, *after; /* the sentence around the value */
-} redist_priv_sentence;
+/* X(name, code, the sentence with the value at fault and up to two numbers beside it) */
+#define REDIST_PRIV_FAULTS(X)                                                                                          \
+    X(NO_FAULT, OK, "")                                                                                                \
+    X(NOT_BUILT, ERR_LAYOUT, "the layout was never built")                                                             \
+    X(OTHER_BUILD, ERR_LAYOUT,                                                                                         \
+      "the layout is from a file compiled with another version, or REDIST_MAX_DIMS: there %" PRId64 ", here %" PRId64) \
+    X(BAD_NDIM, ERR_LAYOUT, "the number of axes is %" PRId64 ", must be at least 1 and at most REDIST_MAX_DIMS")       \
+    X(BAD_KIND, ERR_LAYOUT, "the axis was never built")                                                                \
+    X(BAD_EXTENT, ERR_LAYOUT, "extent is %" PRId64 ", must be at least 0")                                             \
+    X(LARGE_EXTENT, ERR_OVERFLOW, "extent is %" PRId64 ", must be at most 2^62")                                       \
+    X(BAD_PROCS, ERR_LAYOUT, "the number of processes is %" PRId64 ", must be at least 1")                             \
+    X(BAD_BLOCK, ERR_LAYOUT, "block is %" PRId64 ", must be at least 1")                                               \
+    X(BAD_FIRST, ERR_LAYOUT,                                                                                           \
+      "the coordinate of block 0 is %" PRId64 ", must be at least 0 and less than the processes")                      \
+    X(NO_CUTS, ERR_LAYOUT, "cuts is NULL for %" PRId64 " processes")                                                   \
+    X(BAD_CUT, ERR_LAYOUT, "cuts must start at 0 and never fall, but one is %" PRId64)                                 \
+    X(NO_AXIS, ERR_LAYOUT, "a builder was given axis %" PRId64 ", which the layout does not have")                     \
+    X(BAD_HALO, ERR_LAYOUT, "a halo is %" PRId64 " wide, must be at least 0 and at most 2^62")                         \
+    X(BAD_ALLOCATED, ERR_LAYOUT, "the allocated extent is %" PRId64 ", must be at least %" PRId64)                     \
+    X(BAD_PERMUTATION, ERR_LAYOUT, "a permutation names axis %" PRId64 ", outside the layout or twice")                \
+    X(BAD_STEP, ERR_LAYOUT, "the step of a section is %" PRId64 ", must not be 0")                                     \
+    X(BAD_COUNT, ERR_LAYOUT, "the count of a section is %" PRId64 ", must be at least 0")                              \
+    X(BAD_START, ERR_LAYOUT, "a section starts at %" PRId64 ", outside the axis, whose extent is %" PRId64)            \
+    X(BAD_END, ERR_LAYOUT,                                                                                             \
+      "a section of %" PRId64 " indices from %" PRId64 " on leaves the axis, whose extent is %" PRId64)                \
+    X(BAD_ORDER, ERR_LAYOUT, "an order is %" PRId64 ", must be REDIST_ROW_MAJOR or REDIST_COLUMN_MAJOR")               \
+    X(NULL_POINTER, ERR_LAYOUT, "a builder was given a NULL pointer")                                                  \
+    X(MANY_ELEMENTS, ERR_OVERFLOW, "the array or a local array has 2^62 elements or more (%" PRId64 " axes)")          \
+    X(MANY_PLACES, ERR_OVERFLOW, "the process grid has more than INT_MAX places (%" PRId64 " axes)")                   \
+    X(BAD_COPIES, ERR_LAYOUT, "the number of copies is %" PRId64 ", must be at least 1")                               \
+    X(MANY_COPIES, ERR_OVERFLOW, "the number of copies is %" PRId64 ", which makes more than INT_MAX places")          \
+    X(BAD_RANK, ERR_RANK, "a place is on rank %" PRId64 ", must be at least 0 and at most INT_MAX")                    \
+    X(RANK_TWICE, ERR_RANK, "two places are on rank %" PRId64)                                                         \
+    X(NO_MEMORY, ERR_MEMORY, "no memory to check the ranks or the boxes of %" PRId64 " places")                        \
+    X(BAD_EDGE, ERR_LAYOUT, "the edge of ghost cells is %" PRId64 ", must be REDIST_CLOSED or REDIST_PERIODIC")        \
+    X(NO_HALO, ERR_LAYOUT, "ghost cells need a halo, but there is none")                                               \
+    X(SEVERAL_BLOCKS, ERR_LAYOUT,                                                                                      \
+      "ghost cells need one interval per process, but a process owns several blocks of %" PRId64)                      \
+    X(WIDE_HALO, ERR_LAYOUT, "ghost cells are %" PRId64 " wide, but the extent is %" PRId64)                           \
+    X(BAD_BOXES, ERR_LAYOUT, "the number of boxes is %" PRId64 ", must be at least 1")                                 \
+    X(BOX_OUTSIDE, ERR_LAYOUT, "box %" PRId64 " reaches outside the extent %" PRId64)                                  \
+    X(BOXES_OVERLAP, ERR_LAYOUT, "box %" PRId64 " overlaps box %" PRId64)                                              \
+    X(HOLE, ERR_LAYOUT, "no box holds element %" PRId64 ", counted row by row of the view")
 
-REDIST_PRIV_COLD const redist_priv_sentence *redist_priv_sentence_of(int kind)
-{
-    static const redist_priv_sentence sentences[] = {
-        {REDIST_OK, "", ""},
-        {REDIST_ERR_LAYOUT, "the number of axes is ", ", must be at least 1 and at most REDIST_MAX_DIMS"},
-        {REDIST_ERR_LAYOUT, "extent is ", ", must be at least 0"},
-        {REDIST_ERR_OVERFLOW, "extent is ", ", must be at most 2^62"},
-        {REDIST_ERR_LAYOUT, "the number of processes is ", ", must be at least 1"},
-        {REDIST_ERR_LAYOUT, "block is ", ", must be at least 1"},
-        {REDIST_ERR_LAYOUT, "the coordinate of block 0 is ", ", must be at least 0 and less than the processes"},
-        {REDIST_ERR_LAYOUT, "cuts is NULL for ", " processes"},
-        {REDIST_ERR_LAYOUT, "cuts must start at 0 and never fall, but one is ", ""},
-        {REDIST_ERR_LAYOUT, "a builder was given axis ", ", which the layout does not have"},
-        {REDIST_ERR_LAYOUT, "a halo is ", " wide, must be at least 0 and at most 2^62"},
-        {REDIST_ERR_LAYOUT, "the allocated extent is ", ", less than what must fit"},
-        {REDIST_ERR_LAYOUT, "a permutation names axis ", ", outside the layout or twice"},
-        {REDIST_ERR_LAYOUT, "the step of a section is ", ", must not be 0"},
-        {REDIST_ERR_LAYOUT, "the count of a section is ", ", must be at least 0"},
-        {REDIST_ERR_LAYOUT, "a section starts at ", ", outside the axis"},
-        {REDIST_ERR_LAYOUT, "a section of this start and step counts ", ", past the end of the axis"},
-        {REDIST_ERR_LAYOUT, "an order is ", ", must be REDIST_ROW_MAJOR or REDIST_COLUMN_MAJOR"},
-        {REDIST_ERR_LAYOUT, "a builder was given a NULL pointer (", ")"},
-        {REDIST_ERR_OVERFLOW, "the array or a local array has 2^62 elements or more (", " axes)"},
-        {REDIST_ERR_OVERFLOW, "the process grid has more than INT_MAX places (", " axes)"},
-        {REDIST_ERR_LAYOUT, "the number of copies is ", ", must be at least 1"},
-        {REDIST_ERR_OVERFLOW, "the number of copies is ", ", which makes more than INT_MAX places"},
-        {REDIST_ERR_RANK, "a place is on rank ", ", must be at least 0 and at most INT_MAX"},
-        {REDIST_ERR_RANK, "two places are on rank ", ""},
-        {REDIST_ERR_MEMORY, "no memory to check the ranks or the boxes of ", " places"},
-        {REDIST_ERR_LAYOUT, "the edge of ghost cells is ", ", must be REDIST_CLOSED or REDIST_PERIODIC"},
-        {REDIST_ERR_LAYOUT, "ghost cells need a halo, but it is ", " wide on either side"},
-        {REDIST_ERR_LAYOUT, "ghost cells need one interval per process, but a process owns several blocks of ", ""},
-        {REDIST_ERR_LAYOUT, "ghost cells are ", " wide, more than the extent of the axis"},
-        {REDIST_ERR_LAYOUT, "the number of boxes is ", ", must be at least 1"},
-        {REDIST_ERR_LAYOUT, "box ", " reaches outside the array"},
-        {REDIST_ERR_LAYOUT, "box ", " overlaps box "},
-        {REDIST_ERR_LAYOUT, "no box holds element ", ", counted row by row"},
-    };
-    return &sentences[kind];
-}
+#define REDIST_PRIV_FAULT_NAME(name, code, sentence) REDIST_PRIV_##name,
+enum { REDIST_PRIV_FAULTS(REDIST_PRIV_FAULT_NAME) REDIST_PRIV_FAULT_KINDS };
 
 REDIST_PRIV_COLD redist_priv_fault redist_priv_fault_at(int kind, int axis, int64_t value)
 {
@@ -737,46 +709,36 @@ REDIST_PRIV_COLD redist_priv_fault redist_priv_fault_at(int kind, int axis, int6
     fault.kind = kind;
     fault.axis = axis;
     fault.value = value;
-    fault.other = -1; /* of two values, to be told after the sentence */
+    fault.beside[0] = fault.beside[1] = 0;
     return fault;
 }
+
+#define REDIST_PRIV_FAULT_CODE(name, code, sentence) REDIST_##code,
+#define REDIST_PRIV_FAULT_TEXT(name, code, sentence) sentence,
 
 /* Writes the sentence of a fault, "axis 1: block is 0, must be at least 1"; returns its code. */
 REDIST_PRIV_COLD int redist_priv_format_fault(redist_priv_fault fault, char *text, size_t size)
 {
-    const redist_priv_sentence *sentence = redist_priv_sentence_of(fault.kind);
-    char axis[32] = "", other[32] = "";
+    static const int codes[] = {REDIST_PRIV_FAULTS(REDIST_PRIV_FAULT_CODE)};
+    static const char *const sentences[] = {REDIST_PRIV_FAULTS(REDIST_PRIV_FAULT_TEXT)};
+    const int kind = fault.kind >= 0 && fault.kind < REDIST_PRIV_FAULT_KINDS ? fault.kind : REDIST_PRIV_NOT_BUILT;
+    size_t used = 0;
     if (size == 0 || text == NULL)
-        return sentence->code;
+        return codes[kind];
     text[0] = '\0';
-    if (fault.kind == REDIST_PRIV_NO_FAULT)
-        return REDIST_OK;
-    if (fault.axis >= 0)
-        snprintf(axis, sizeof axis, "axis %d: ", fault.axis);
-    if (fault.other >= 0)
-        snprintf(other, sizeof other, "%" PRId64, fault.other);
-    snprintf(text, size, "%s%s%" PRId64 "%s%s", axis, sentence->before, fault.value, sentence->after, other);
-    return sentence->code;
+    if (kind != REDIST_PRIV_NO_FAULT && fault.axis >= 0)
+        used = (size_t)snprintf(text, size, "axis %d: ", fault.axis);
+    if (used < size)
+        snprintf(text + used, size - used, sentences[kind], fault.value, fault.beside[0], fault.beside[1]);
+    return codes[kind];
 }
+
+#define REDIST_PRIV_ERROR_TEXT(name, sentence) sentence,
 
 REDIST_API const char *redist_strerror(int code)
 {
-    static const char *const texts[] = {
-        "success",
-        "an argument is NULL or no valid choice",
-        "a layout describes no array",
-        "the source view and the destination view differ in shape",
-        "a rank is outside the communicator, or holds two places of one grid",
-        "more than 2^62 elements or INT_MAX places",
-        "the element datatype has gaps (its size is not its extent)",
-        "ranks passed different layouts, element sizes or options",
-        "memory is exhausted, or max_buffer is too small",
-        "source and destination overlap, and the plan is not in place",
-        "the plan is started and not yet waited for, or not started",
-        "these are not the fixed arrays that the plan was made for",
-        "an MPI call failed",
-    };
-    return code < 0 || (size_t)code >= sizeof texts / sizeof texts[0] ? "not a redist error code" : texts[code];
+    static const char *const texts[] = {REDIST_PRIV_ERRORS(REDIST_PRIV_ERROR_TEXT)};
+    return code < 0 || code >= REDIST_PRIV_ERROR_CODES ? "not a redist error code" : texts[code];
 }
 
 /* --------------------------------------------------------------------------------- axes: who owns index i (bodies) */
@@ -875,6 +837,8 @@ REDIST_PRIV_COLD redist_priv_fault redist_priv_cuts_fault(const redist_axis *x)
 
 REDIST_PRIV_COLD redist_priv_fault redist_priv_axis_fault(const redist_axis *x)
 {
+    if ((unsigned)x->kind > (unsigned)REDIST_PRIV_CUTS)
+        return redist_priv_fault_at(REDIST_PRIV_BAD_KIND, -1, 0);
     if (x->procs < 1)
         return redist_priv_fault_at(REDIST_PRIV_BAD_PROCS, -1, x->procs);
     if (x->kind == REDIST_PRIV_CUTS && redist_priv_cuts_fault(x).kind != REDIST_PRIV_NO_FAULT)
@@ -1038,7 +1002,7 @@ REDIST_API int64_t redist_count(const redist_axis *x, int coord)
 
 REDIST_PRIV int redist_priv_usable(const redist_layout *layout)
 {
-    return layout != NULL && layout->ndim >= 1 && layout->ndim <= REDIST_MAX_DIMS &&
+    return layout != NULL && layout->mark == REDIST_PRIV_MARK && layout->ndim >= 1 && layout->ndim <= REDIST_MAX_DIMS &&
            layout->fault.kind == REDIST_PRIV_NO_FAULT;
 }
 
@@ -1062,6 +1026,12 @@ REDIST_PRIV int redist_priv_grid_places(const redist_layout *layout)
     return places > INT_MAX ? 0 : (int)places;
 }
 
+/* Axes that may be looked at: none where no builder made the layout. */
+REDIST_PRIV int redist_priv_axes_of(const redist_layout *layout)
+{
+    return layout->mark == REDIST_PRIV_MARK ? layout->ndim : 0;
+}
+
 /* Keeps the first mistake. */
 REDIST_PRIV_COLD void redist_priv_set_fault(redist_layout *layout, int kind, int axis, int64_t value)
 {
@@ -1072,7 +1042,7 @@ REDIST_PRIV_COLD void redist_priv_set_fault(redist_layout *layout, int kind, int
 /* The dimension that a builder changes; NULL, with the fault recorded, when there is none. */
 REDIST_PRIV_COLD redist_priv_dimension *redist_priv_pick(redist_layout *layout, int axis)
 {
-    if (axis >= 0 && axis < layout->ndim)
+    if (axis >= 0 && axis < redist_priv_axes_of(layout))
         return &layout->dim[axis];
     redist_priv_set_fault(layout, REDIST_PRIV_NO_AXIS, axis, axis);
     return NULL;
@@ -1115,6 +1085,7 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
     redist_layout layout;
     int d;
     memset(&layout, 0, sizeof layout);
+    layout.mark = REDIST_PRIV_MARK;
     layout.copies = 1;
     layout.fault.axis = -1;
     if (ndim < 1 || ndim > REDIST_MAX_DIMS)
@@ -1139,9 +1110,11 @@ REDIST_PRIV_COLD void redist_priv_check_boxes(redist_layout *layout, int boxes, 
 {
     int d, k;
     for (k = 0; k < boxes; k++)
-        for (d = 0; d < layout->ndim; d++)
-            if (box[k].low[d] < box[k].high[d] && (box[k].low[d] < 0 || box[k].high[d] > layout->dim[d].axis.extent))
+        for (d = 0; d < layout->ndim && layout->fault.kind == REDIST_PRIV_NO_FAULT; d++)
+            if (box[k].low[d] < box[k].high[d] && (box[k].low[d] < 0 || box[k].high[d] > layout->dim[d].axis.extent)) {
                 redist_priv_set_fault(layout, REDIST_PRIV_BOX_OUTSIDE, d, k);
+                layout->fault.beside[0] = layout->dim[d].axis.extent;
+            }
 }
 
 REDIST_API redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes, const redist_box *box)
@@ -1264,6 +1237,7 @@ REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redi
         redist_priv_set_fault(&layout, REDIST_PRIV_SEVERAL_BLOCKS, axis, x->block);
     else if (redist_priv_max(dim->low, dim->high) > x->extent)
         redist_priv_set_fault(&layout, REDIST_PRIV_WIDE_HALO, axis, redist_priv_max(dim->low, dim->high));
+    layout.fault.beside[0] = x->extent;
     x->ghosts = 1 + (int)edge;
     x->low = dim->low;
     x->high = dim->high;
@@ -1295,12 +1269,12 @@ REDIST_API redist_layout redist_from_scalapack(const int desc[9], int nprow, int
 REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes)
 {
     redist_layout result = layout;
-    int seen[REDIST_MAX_DIMS] = {0};
-    int d;
+    const int ndim = redist_priv_axes_of(&layout);
+    int d, seen[REDIST_MAX_DIMS] = {0};
     if (axes == NULL)
         redist_priv_set_fault(&result, REDIST_PRIV_NULL_POINTER, -1, 0);
-    for (d = 0; d < layout.ndim && axes != NULL; d++) {
-        if (axes[d] < 0 || axes[d] >= layout.ndim || seen[axes[d]]) {
+    for (d = 0; d < ndim && axes != NULL; d++) {
+        if (axes[d] < 0 || axes[d] >= ndim || seen[axes[d]]) {
             redist_priv_set_fault(&result, REDIST_PRIV_BAD_PERMUTATION, d, axes[d]);
             return result;
         }
@@ -1312,10 +1286,10 @@ REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes)
 
 REDIST_API redist_layout redist_transposed(redist_layout layout)
 {
-    int axes[REDIST_MAX_DIMS];
-    int d;
-    for (d = 0; d < layout.ndim; d++)
-        axes[d] = layout.ndim - 1 - d;
+    const int ndim = redist_priv_axes_of(&layout);
+    int d, axes[REDIST_MAX_DIMS];
+    for (d = 0; d < ndim; d++)
+        axes[d] = ndim - 1 - d;
     return redist_permuted(layout, axes);
 }
 
@@ -1339,29 +1313,34 @@ REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns)
     return redist_flipped(redist_permuted(layout, axes), turns == 1 ? 0 : 1);
 }
 
-REDIST_PRIV_COLD int redist_priv_section_fault(const redist_axis *x, int64_t start, int64_t count, int64_t step)
+REDIST_PRIV_COLD redist_priv_fault redist_priv_section_fault(const redist_axis *x, int64_t start, int64_t count,
+                                                             int64_t step)
 {
-    int64_t room; /* how far a section may reach from its start */
+    const int64_t room = step > 0 ? x->count - 1 - start : start; /* how far a section may reach from its start */
+    redist_priv_fault fault = redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
     if (step == 0)
-        return REDIST_PRIV_BAD_STEP;
+        return redist_priv_fault_at(REDIST_PRIV_BAD_STEP, -1, step);
     if (count < 0)
-        return REDIST_PRIV_BAD_COUNT;
-    if (start < 0 || start > x->count || (count > 0 && start == x->count))
-        return REDIST_PRIV_BAD_START;
-    room = step > 0 ? x->count - 1 - start : start;
-    if (count > 1 && (step < -REDIST_PRIV_MAX_ELEMENTS || room / (step < 0 ? -step : step) < count - 1))
-        return REDIST_PRIV_BAD_END;
-    return REDIST_PRIV_NO_FAULT;
+        return redist_priv_fault_at(REDIST_PRIV_BAD_COUNT, -1, count);
+    if (start < 0 || start > x->count || (count > 0 && start == x->count)) {
+        fault = redist_priv_fault_at(REDIST_PRIV_BAD_START, -1, start);
+        fault.beside[0] = x->count;
+    } else if (count > 1 && (step < -REDIST_PRIV_MAX_ELEMENTS || room / (step < 0 ? -step : step) < count - 1)) {
+        fault = redist_priv_fault_at(REDIST_PRIV_BAD_END, -1, count);
+        fault.beside[0] = start;
+        fault.beside[1] = x->count;
+    }
+    return fault;
 }
 
 REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t start, int64_t count, int64_t step)
 {
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
     redist_axis *x = dim == NULL ? NULL : &dim->axis;
-    int kind = x == NULL ? REDIST_PRIV_NO_FAULT : redist_priv_section_fault(x, start, count, step);
-    if (kind != REDIST_PRIV_NO_FAULT)
-        redist_priv_set_fault(&layout, kind, axis,
-                          kind == REDIST_PRIV_BAD_STEP ? step : kind == REDIST_PRIV_BAD_START ? start : count);
+    if (x != NULL && layout.fault.kind == REDIST_PRIV_NO_FAULT) {
+        layout.fault = redist_priv_section_fault(x, start, count, step);
+        layout.fault.axis = layout.fault.kind == REDIST_PRIV_NO_FAULT ? -1 : axis;
+    }
     if (x == NULL || layout.fault.kind != REDIST_PRIV_NO_FAULT)
         return layout;
     x->start = count == 0 ? 0 : x->start + start * x->step;
@@ -1382,7 +1361,7 @@ REDIST_PRIV_COLD redist_priv_fault redist_priv_ranks_fault(const redist_layout *
     int k, *sorted;
     if (layout->ranks == NULL)
         return fault;
-    sorted = (int *)REDIST_MALLOC((size_t)places * sizeof *sorted);
+    sorted = (int *)redist_priv_alloc(places, sizeof *sorted);
     if (sorted == NULL)
         return redist_priv_fault_at(REDIST_PRIV_NO_MEMORY, -1, places);
     memcpy(sorted, layout->ranks, (size_t)places * sizeof *sorted);
@@ -1414,7 +1393,7 @@ REDIST_PRIV_COLD redist_priv_sorted_box *redist_priv_sort_boxes(const redist_lay
 {
     const redist_axis *x = &layout->dim[0].axis;
     redist_priv_sorted_box *sorted =
-        (redist_priv_sorted_box *)redist_priv_malloc_array(x->procs, sizeof *sorted);
+        (redist_priv_sorted_box *)redist_priv_alloc(x->procs, sizeof *sorted);
     int d, k;
     *count = 0;
     *elements = 0;
@@ -1500,7 +1479,7 @@ REDIST_PRIV_COLD redist_priv_fault redist_priv_boxes_fault(const redist_layout *
             if (redist_priv_boxes_meet(layout, sorted[a].number, sorted[b].number)) {
                 fault = redist_priv_fault_at(REDIST_PRIV_BOXES_OVERLAP, -1,
                                              redist_priv_min(sorted[a].number, sorted[b].number));
-                fault.other = redist_priv_max(sorted[a].number, sorted[b].number);
+                fault.beside[0] = redist_priv_max(sorted[a].number, sorted[b].number);
             }
     }
     for (d = 0; d < layout->ndim; d++)
@@ -1513,9 +1492,15 @@ REDIST_PRIV_COLD redist_priv_fault redist_priv_boxes_fault(const redist_layout *
 
 REDIST_PRIV_COLD redist_priv_fault redist_priv_layout_fault(const redist_layout *layout)
 {
-    redist_priv_fault fault = layout->fault;
-    if (fault.kind != REDIST_PRIV_NO_FAULT)
+    redist_priv_fault fault = redist_priv_fault_at(REDIST_PRIV_NOT_BUILT, -1, 0);
+    if (layout->mark >> 32 == REDIST_PRIV_MARK >> 32) {
+        fault = redist_priv_fault_at(REDIST_PRIV_OTHER_BUILD, -1, (int64_t)(layout->mark % 65536));
+        fault.beside[0] = REDIST_MAX_DIMS;
+    }
+    if (layout->mark != REDIST_PRIV_MARK)
         return fault;
+    if (layout->fault.kind != REDIST_PRIV_NO_FAULT)
+        return layout->fault;
     if (layout->ndim < 1 || layout->ndim > REDIST_MAX_DIMS)
         return redist_priv_fault_at(REDIST_PRIV_BAD_NDIM, -1, layout->ndim);
     fault = redist_priv_boxes_fault(layout);
@@ -1693,11 +1678,16 @@ REDIST_PRIV redist_priv_storage redist_priv_storage_at(const redist_layout *layo
 /* Whether an extent given by redist_with_extent is too small for what a place owns. */
 REDIST_PRIV_COLD redist_priv_fault redist_priv_extent_fault(const redist_layout *layout, const int *coords)
 {
+    redist_priv_fault fault = redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
     int d;
-    for (d = 0; d < layout->ndim; d++)
-        if (layout->dim[d].allocated > 0 && layout->dim[d].allocated < redist_priv_need(&layout->dim[d], coords[d]))
-            return redist_priv_fault_at(REDIST_PRIV_BAD_ALLOCATED, d, layout->dim[d].allocated);
-    return redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
+    for (d = 0; d < layout->ndim && fault.kind == REDIST_PRIV_NO_FAULT; d++) {
+        const int64_t need = redist_priv_need(&layout->dim[d], coords[d]);
+        if (layout->dim[d].allocated > 0 && layout->dim[d].allocated < need) {
+            fault = redist_priv_fault_at(REDIST_PRIV_BAD_ALLOCATED, d, layout->dim[d].allocated);
+            fault.beside[0] = need;
+        }
+    }
+    return fault;
 }
 
 REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64_t *index)
@@ -1763,7 +1753,7 @@ REDIST_PRIV void *redist_priv_grow(void *array, int64_t used, int64_t *room, siz
     void *grown;
     if (used < *room)
         return array;
-    grown = REDIST_MALLOC((size_t)larger * bytes);
+    grown = redist_priv_alloc(larger, bytes);
     if (grown == NULL)
         return NULL;
     if (used > 0)
@@ -1876,7 +1866,7 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, redist_p
     p->step = x->step;
     p->advance = p->period == x->count ? 0 : p->period * x->step / x->procs;
     if (redist_priv_is_interval(x)) {
-        p->track = (redist_priv_track *)redist_priv_malloc_array(REDIST_PRIV_IMAGES, sizeof *p->track);
+        p->track = (redist_priv_track *)redist_priv_alloc(REDIST_PRIV_IMAGES, sizeof *p->track);
         p->tracks = p->track == NULL ? 0 : redist_priv_holdings(x, coord, p->track);
         return p->track == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     }
@@ -2377,7 +2367,7 @@ REDIST_PRIV int redist_priv_meet_partners(const redist_priv_pattern *mine, int o
     int code = REDIST_OK;
     if (p->peers == 0)
         return REDIST_OK;
-    p->runs = (redist_priv_runs *)redist_priv_malloc_array(p->peers, sizeof *p->runs);
+    p->runs = (redist_priv_runs *)redist_priv_alloc(p->peers, sizeof *p->runs);
     if (p->runs == NULL)
         return REDIST_ERR_MEMORY;
     memset(p->runs, 0, (size_t)p->peers * sizeof *p->runs);
@@ -2415,7 +2405,7 @@ REDIST_PRIV int redist_priv_list_boxes(const redist_priv_pattern *mine, const re
     }
     n->messages = list.n;
     for (d = 0; d < n->ndim && code == REDIST_OK && list.n > 0; d++) {
-        n->axis[d].coord = (int *)redist_priv_malloc_array(list.n, sizeof *list.coord);
+        n->axis[d].coord = (int *)redist_priv_alloc(list.n, sizeof *list.coord);
         if (n->axis[d].coord == NULL)
             code = REDIST_ERR_MEMORY;
         else
@@ -3081,7 +3071,7 @@ REDIST_PRIV_COLD int redist_priv_compare_rank_places(const void *a, const void *
 REDIST_PRIV_COLD redist_priv_rank_place *redist_priv_rank_places(const redist_layout *layout)
 {
     const int places = redist_places(layout);
-    redist_priv_rank_place *rank_places = (redist_priv_rank_place *)REDIST_MALLOC((size_t)places * sizeof *rank_places);
+    redist_priv_rank_place *rank_places = (redist_priv_rank_place *)redist_priv_alloc(places, sizeof *rank_places);
     int k;
     for (k = 0; rank_places != NULL && k < places; k++) {
         rank_places[k].rank = redist_priv_rank_at(layout, k);
@@ -3492,13 +3482,11 @@ REDIST_PRIV_COLD int redist_priv_degrees(const redist_layout *mine, const redist
     int d, c;
     for (d = 0; d < mine->ndim; d++)
         procs += mine->dim[d].axis.procs;
-    next = (int64_t *)REDIST_MALLOC((size_t)procs * sizeof *next);
-    for (d = 0; d < mine->ndim; d++) {
-        degree[d] = next;
-        next += next == NULL ? 0 : mine->dim[d].axis.procs;
-    }
-    if (degree[0] == NULL)
+    next = (int64_t *)redist_priv_alloc(procs, sizeof *next);
+    if (next == NULL)
         return REDIST_ERR_MEMORY;
+    for (d = 0; d < mine->ndim; next += mine->dim[d++].axis.procs)
+        degree[d] = next;
     for (d = 0; d < mine->ndim; d++)
         for (c = 0; c < mine->dim[d].axis.procs; c++) {
             degree[d][c] = redist_priv_degree(&mine->dim[d].axis, c, &other->dim[d].axis);
@@ -3598,7 +3586,7 @@ REDIST_PRIV_COLD int redist_priv_traffic_by_pairs(const redist_layout *from, con
 {
     const int64_t places = (int64_t)redist_places(from) + redist_places(to);
     redist_priv_place_traffic *count =
-        (redist_priv_place_traffic *)redist_priv_malloc_array(places, sizeof *count);
+        (redist_priv_place_traffic *)redist_priv_alloc(places, sizeof *count);
     redist_priv_pairs pairs;
     int place, code = redist_priv_pairs_open(&pairs, from, to, 0);
     if (count == NULL)
@@ -3762,7 +3750,7 @@ REDIST_PRIV_COLD int redist_priv_links_of(const redist_axis *from, const redist_
 REDIST_PRIV_COLD int redist_priv_link_degrees(const redist_priv_links *links, int from_procs, int to_procs,
                                               int64_t *degree)
 {
-    int64_t k, *met = (int64_t *)REDIST_MALLOC((size_t)to_procs * sizeof *met);
+    int64_t k, *met = (int64_t *)redist_priv_alloc(to_procs, sizeof *met);
     int c;
     degree[REDIST_PRIV_FROM] = degree[REDIST_PRIV_TO] = 0;
     if (met == NULL)
@@ -4203,8 +4191,8 @@ REDIST_PRIV_COLD int redist_priv_allocate_table(const redist_schedule *s, redist
     redist_priv_edges *table = &f->table[side];
     if (numbers > INT_MAX / f->width)
         return REDIST_ERR_MEMORY;
-    table->start = (int64_t *)REDIST_MALLOC((size_t)numbers * sizeof *table->start);
-    table->filled = (int *)REDIST_MALLOC((size_t)numbers * sizeof *table->filled);
+    table->start = (int64_t *)redist_priv_alloc(numbers, sizeof *table->start);
+    table->filled = (int *)redist_priv_alloc(numbers, sizeof *table->filled);
     if (table->start == NULL || table->filled == NULL)
         return REDIST_ERR_MEMORY;
     memset(table->filled, 0, (size_t)numbers * sizeof *table->filled);
@@ -4220,7 +4208,7 @@ REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_edges *table, int64_t num
         all += table->filled[k];
         table->filled[k] = 0;
     }
-    table->edge = (redist_priv_edge *)REDIST_MALLOC((size_t)all * sizeof *table->edge);
+    table->edge = (redist_priv_edge *)redist_priv_alloc(all, sizeof *table->edge);
     return table->edge == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
@@ -5341,7 +5329,7 @@ REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *we
 {
     redist_priv_assignment a;
     const size_t n = (size_t)columns;
-    int64_t *memory = (int64_t *)REDIST_MALLOC(n * (2 * sizeof *memory + 3 * sizeof *column_of));
+    int64_t *memory = (int64_t *)redist_priv_alloc(columns, 2 * sizeof *memory + 3 * sizeof *column_of);
     if (memory == NULL)
         return REDIST_ERR_MEMORY;
     a.rows = rows;
@@ -5362,12 +5350,12 @@ REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *we
    memory is exhausted. */
 REDIST_PRIV_COLD int64_t *redist_priv_axis_table(const redist_axis *from, const redist_axis *to)
 {
-    const size_t bytes = (size_t)from->procs * (size_t)to->procs * sizeof(int64_t);
-    int64_t k, *table = (int64_t *)REDIST_MALLOC(bytes);
+    const int64_t entries = (int64_t)from->procs * to->procs;
+    int64_t k, *table = (int64_t *)redist_priv_alloc(entries, sizeof *table);
     redist_priv_partners p;
     int c, code = table == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     if (table != NULL)
-        memset(table, 0, bytes);
+        memset(table, 0, (size_t)entries * sizeof *table);
     for (c = 0; c < to->procs && code == REDIST_OK; c++) {
         code = redist_priv_partners_of(to, c, REDIST_PRIV_TO, from, &p);
         for (k = 0; code == REDIST_OK && k < p.peers; k++)
@@ -5419,7 +5407,7 @@ REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const
     r->from = from;
     r->to = to;
     r->places = (int)places;
-    r->rank = (int *)REDIST_MALLOC((3 * sources + 4 * places) * sizeof *r->rank);
+    r->rank = (int *)redist_priv_alloc(3 * (int64_t)sources + 4 * (int64_t)places, sizeof *r->rank);
     if (here != NULL && there != NULL && r->rank != NULL) {
         r->held = r->rank + sources + places;
         r->numbered = r->held + sources + places;
@@ -5450,7 +5438,7 @@ REDIST_PRIV_COLD int redist_priv_multiply_axis(const redist_priv_relabelling *r,
     const redist_axis *from = &r->from->dim[d].axis, *to = &r->to->dim[d].axis;
     const int sources = redist_places(r->from);
     int64_t *table = redist_priv_axis_table(from, to);
-    int *coord = (int *)REDIST_MALLOC((size_t)(sources + r->places) * sizeof *coord); /* of from, then of to */
+    int *coord = (int *)redist_priv_alloc((int64_t)sources + r->places, sizeof *coord); /* of from, then of to */
     int t, c, code = table == NULL || coord == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     if (code == REDIST_OK) {
         redist_priv_coords_along(r->from, d, coord);
@@ -5471,7 +5459,7 @@ REDIST_PRIV_COLD int redist_priv_multiply_axis(const redist_priv_relabelling *r,
 REDIST_PRIV_COLD int64_t *redist_priv_volumes(const redist_priv_relabelling *r)
 {
     int64_t k, entries = (int64_t)r->places * r->candidates;
-    int64_t *volume = (int64_t *)REDIST_MALLOC((size_t)entries * sizeof *volume);
+    int64_t *volume = (int64_t *)redist_priv_alloc(entries, sizeof *volume);
     int d, code = volume == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     for (k = 0; k < entries && code == REDIST_OK; k++)
         volume[k] = r->held[k % r->candidates] >= 0;
@@ -5530,7 +5518,7 @@ REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r)
 /* In order, each coordinate of `rows` takes the one of `columns` that it shares most with of those left. */
 REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_axis *rows, const redist_axis *columns, int *column_of)
 {
-    char *taken = (char *)REDIST_MALLOC((size_t)columns->procs);
+    char *taken = (char *)redist_priv_alloc(columns->procs, 1);
     redist_priv_partners p;
     int64_t k, best;
     int c, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
@@ -5566,7 +5554,7 @@ REDIST_PRIV_COLD int redist_priv_match_axis(const redist_axis *from, const redis
 {
     const int few = from->procs < to->procs;
     const redist_axis *rows = few ? from : to, *columns = few ? to : from;
-    int *column_of = (int *)REDIST_MALLOC((size_t)rows->procs * sizeof *column_of);
+    int *column_of = (int *)redist_priv_alloc(rows->procs, sizeof *column_of);
     int k, code = REDIST_ERR_MEMORY;
     if (column_of != NULL && columns->procs > REDIST_PRIV_EXACT_PLACES)
         code = redist_priv_match_in_turn(rows, columns, column_of);
@@ -6302,12 +6290,19 @@ REDIST_PRIV_COLD void redist_priv_argument_error(redist_priv_reader *r, int code
         snprintf(r->message, r->message_size, sentence, (uint64_t)value);
 }
 
+/* How an int64_t is aligned: to 4 bytes on i386. */
+typedef struct {
+    char before;
+    int64_t number;
+} redist_priv_aligned;
+
 REDIST_PRIV_COLD void redist_priv_check_reader(redist_priv_reader *r, const redist_layout *layout, const void *storage)
 {
     if (r->text == NULL || layout == NULL)
         redist_priv_argument_error(r, REDIST_ERR_ARGUMENT, "the text or the layout is NULL", 0);
-    else if ((uintptr_t)storage % sizeof(int64_t) != 0)
-        redist_priv_argument_error(r, REDIST_ERR_ARGUMENT, "storage must be aligned to %" PRIu64 " bytes", sizeof(int64_t));
+    else if ((uintptr_t)storage % offsetof(redist_priv_aligned, number) != 0)
+        redist_priv_argument_error(r, REDIST_ERR_ARGUMENT, "storage must be aligned to %" PRIu64 " bytes",
+                                   offsetof(redist_priv_aligned, number));
 }
 
 REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage, size_t storage_bytes,

@@ -154,16 +154,26 @@ REDIST_API void redist_combine_op(void *to, const void *from, int64_t n, void *c
 REDIST_API int redist_execute(redist_plan *plan, const void *from, void *to);
 
 /* Starts moving one array. Collective, does not wait for others. Until redist_wait, or a redist_test that says done, the
-   source is read-only and the destination is the library's. Errors as redist_execute. */
+   source is read-only and the destination must not be accessed. Several plans may be started at a time, and in any
+   order. Waiting for one moves on that one alone, and ranks that wait for different ones may wait for each other for
+   ever: either all ranks wait for them in the same order, or through redist_wait_all or redist_test_all, or by calling
+   redist_test for all of them in turn. Small messages may get through without; do not rely on it. Errors as
+   redist_execute. */
 REDIST_API int redist_start(redist_plan *plan, const void *from, void *to);
 
 /* Moves a started execution on. Local. *done = 1 when it is complete, as after redist_wait; else 0.
    REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI. */
 REDIST_API int redist_test(redist_plan *plan, int *done);
 
-/* Completes a started execution, yielding the processor while it waits. Collective.
-   REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI. */
+/* Completes a started execution, yielding the processor while it waits. Collective; of several started plans, in the same
+   order on all ranks. REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI. */
 REDIST_API int redist_wait(redist_plan *plan);
+
+/* The same for several plans at once, plan[plans], which the ranks may list in any order; plans >= 0. Those that are not
+   started, or complete already, count as done. An error ends it: it is that of the first plan in the list that has one,
+   and plans that are not complete stay started. REDIST_ERR_ARGUMENT (nothing is moved on), _MPI. */
+REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done);
+REDIST_API int redist_wait_all(int plans, redist_plan *const *plan);
 
 /* The same for options.arrays arrays of the same layouts: from[options.arrays], to[options.arrays]. The two lists of
    pointers may be reused when the call returns. */
@@ -213,8 +223,10 @@ enum { REDIST_PRIV_TRIES = 20 }; /* tests before the processor is given away */
 
 REDIST_PRIV void redist_priv_yield(int *tries)
 {
-    if (++*tries > REDIST_PRIV_TRIES)
+    if (*tries >= REDIST_PRIV_TRIES)
         REDIST_YIELD();
+    else
+        ++*tries;
 }
 
 /* MPI_Wait that yields. */
@@ -293,8 +305,9 @@ typedef struct {
     int64_t drained;
     char drained_line[REDIST_PRIV_LINE - sizeof(int64_t)];
     int64_t direct;                     /* this execution: the receiver copies from the sender's arrays */
-    int64_t ring, piece_bytes, slots;   /* slots of piece_bytes each, from byte `ring` of the sender's segment on */
-    char pad[REDIST_PRIV_LINE - 4 * sizeof(int64_t)];
+    int64_t ring, slot_bytes, slots;    /* slots of slot_bytes each, from byte `ring` of the sender's segment on */
+    int64_t piece_bytes;                /* how the message is cut; no piece is larger than a slot */
+    char pad[REDIST_PRIV_LINE - 5 * sizeof(int64_t)];
 } redist_priv_slot;
 
 /* One end of a message through shared memory. */
@@ -433,7 +446,7 @@ struct redist_plan {
     int64_t between_bytes[2];     /* of one of them */
     redist_priv_segment node;     /* REDIST_SHARED */
     int64_t ring_bytes, offers;   /* shared staging memory; where in the segment this rank's offers lie */
-    int polls;
+    unsigned polls;
     int64_t executions;           /* completed */
     double began, fastest;        /* when the execution at work began; seconds that one took on this rank */
     double seconds[REDIST_PRIV_METHODS]; /* REDIST_MEASURE: of one execution on the slowest rank; 0: not tried */
@@ -606,16 +619,18 @@ REDIST_PRIV_COLD int redist_priv_check_same(redist_plan *p, redist_priv_verdict 
     return v->code;
 }
 
-REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int side, redist_priv_verdict *v)
+/* Keeps a layout that is one; another may be shorter than this file takes layouts to be. */
+REDIST_PRIV_COLD void redist_priv_check_layout(redist_plan *p, int side, const redist_layout *layout,
+                                               redist_priv_verdict *v)
 {
-    const redist_layout *layout = redist_priv_layout(p, side);
     const char *name = redist_priv_side_name(side);
     char text[160];
     int coords[REDIST_MAX_DIMS] = {0};
     int k, places, code = redist_layout_explain(layout, text, sizeof text);
-    redist_priv_fail(v, code, "rank %d: %s %s", p->rank, name, text);
+    redist_priv_fail(v, code, "rank %d: %s%s %s", p->rank, name, strncmp(text, "axis ", 5) == 0 ? "" : ":", text);
     if (code != REDIST_OK)
         return;
+    *(side == REDIST_PRIV_FROM ? &p->from : &p->to) = *layout;
     places = redist_places(layout);
     for (k = 0; k < places; k = layout->ranks == NULL ? places : k + 1) {
         int last = layout->ranks == NULL ? layout->first_rank + places - 1 : layout->ranks[k];
@@ -658,8 +673,9 @@ REDIST_PRIV_COLD void redist_priv_check_element(redist_plan *p, redist_priv_verd
         redist_priv_fail(v, REDIST_ERR_TYPE, "rank %d: the element datatype is not a datatype", p->rank);
     if (size < 1 || lower != 0 || true_lower != 0 || extent != (MPI_Aint)size || true_extent != extent)
         redist_priv_fail(v, REDIST_ERR_TYPE,
-                         "rank %d: the element datatype has size %d, but extent %" PRId64 " and bytes from %" PRId64 " on",
-                         p->rank, size, (int64_t)extent, (int64_t)true_lower);
+                         "rank %d: the element datatype has gaps: %d bytes from byte %" PRId64 " on in an extent of %" PRId64
+                         "; redist moves bytes, so MPI_Type_contiguous of MPI_BYTE will do",
+                         p->rank, size, (int64_t)true_lower, (int64_t)extent);
     p->element_bytes = size;
 }
 
@@ -891,7 +907,7 @@ REDIST_PRIV_COLD int redist_priv_list_peers(redist_plan *p, int own)
     redist_priv_pairs pairs;
     redist_priv_pair pair;
     int code = redist_priv_pairs_open(&pairs, &p->from, &p->to, p->arrival.function != NULL);
-    s->peer = (redist_priv_peer *)REDIST_MALLOC((size_t)most * sizeof *s->peer + 1);
+    s->peer = (redist_priv_peer *)redist_priv_alloc(most, sizeof *s->peer);
     if (s->peer == NULL)
         code = REDIST_ERR_MEMORY;
     if (code == REDIST_OK)
@@ -930,7 +946,7 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
         code = redist_priv_open_side(p, own);
     for (own = 0; own < 2 && code == REDIST_OK; own++)
         code = redist_priv_list_peers(p, own);
-    p->pointers = (const void **)REDIST_MALLOC(4 * (size_t)p->arrays * sizeof *p->pointers);
+    p->pointers = (const void **)redist_priv_alloc(4 * (int64_t)p->arrays, sizeof *p->pointers);
     if (p->pointers == NULL)
         return REDIST_ERR_MEMORY;
     memset((void *)p->pointers, 0, 4 * (size_t)p->arrays * sizeof *p->pointers);
@@ -1218,10 +1234,10 @@ REDIST_PRIV_COLD int redist_priv_p2p_create(redist_plan *p)
     for (own = 0; own < 2; own++)
         for (k = 0; k < p->side[own].remote; k++)
             total += redist_priv_pieces(p->side[own].peer[k].bytes);
-    p->request = (MPI_Request *)REDIST_MALLOC((size_t)total * sizeof *p->request + 1);
-    p->index = (int *)REDIST_MALLOC((size_t)total * sizeof *p->index + 1);
-    p->owner = (int64_t *)REDIST_MALLOC((size_t)total * sizeof *p->owner + 1);
-    p->status = (MPI_Status *)REDIST_MALLOC((size_t)total * sizeof *p->status + 1);
+    p->request = (MPI_Request *)redist_priv_alloc(total, sizeof *p->request);
+    p->index = (int *)redist_priv_alloc(total, sizeof *p->index);
+    p->owner = (int64_t *)redist_priv_alloc(total, sizeof *p->owner);
+    p->status = (MPI_Status *)redist_priv_alloc(total, sizeof *p->status);
     if (p->request == NULL || p->index == NULL || p->owner == NULL || p->status == NULL || total > INT_MAX)
         return REDIST_ERR_MEMORY;
     for (p->requests = 0; p->requests < (int)total; p->requests++)
@@ -1428,7 +1444,7 @@ REDIST_PRIV_COLD int redist_priv_scheduled_create(redist_plan *p)
         const redist_priv_side *s = &p->side[own];
         redist_priv_lane *lane = &p->lane[own];
         lane->moving = MPI_REQUEST_NULL;
-        lane->prepared = (MPI_Request *)REDIST_MALLOC((size_t)s->peers * sizeof *lane->prepared + 1);
+        lane->prepared = (MPI_Request *)redist_priv_alloc(s->peers, sizeof *lane->prepared);
         if (lane->prepared == NULL)
             return REDIST_ERR_MEMORY;
         for (k = 0; k < s->peers; k++)
@@ -1563,7 +1579,7 @@ REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p)
 /* n datatypes MPI_BYTE; NULL when memory is exhausted. */
 REDIST_PRIV_COLD MPI_Datatype *redist_priv_byte_types(int n)
 {
-    MPI_Datatype *types = (MPI_Datatype *)REDIST_MALLOC((size_t)n * sizeof *types);
+    MPI_Datatype *types = (MPI_Datatype *)redist_priv_alloc(n, sizeof *types);
     int k;
     for (k = 0; types != NULL && k < n; k++)
         types[k] = MPI_BYTE;
@@ -1582,8 +1598,8 @@ REDIST_PRIV_COLD int redist_priv_collective_tables(redist_plan *p)
     p->requests = 1;
     for (own = 0; own < 2; own++) {
         redist_priv_table *t = &p->table[own];
-        t->counts = (int *)REDIST_MALLOC(bytes);
-        t->offsets = (int *)REDIST_MALLOC(bytes);
+        t->counts = (int *)redist_priv_alloc(p->size, sizeof *t->counts);
+        t->offsets = (int *)redist_priv_alloc(p->size, sizeof *t->offsets);
         t->types = redist_priv_byte_types(p->size);
         t->each = redist_priv_byte_types(p->size);
         if (t->counts == NULL || t->offsets == NULL || t->types == NULL || t->each == NULL)
@@ -1755,9 +1771,9 @@ REDIST_PRIV int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_ru
     MPI_Aint *at;
     if (n == 1)
         return redist_priv_follow_run(type, list->run, side, stride);
-    part = (MPI_Datatype *)REDIST_MALLOC((size_t)n * sizeof *part);
-    ones = (int *)REDIST_MALLOC((size_t)n * sizeof *ones);
-    at = (MPI_Aint *)REDIST_MALLOC((size_t)n * sizeof *at);
+    part = (MPI_Datatype *)redist_priv_alloc(n, sizeof *part);
+    ones = (int *)redist_priv_alloc(n, sizeof *ones);
+    at = (MPI_Aint *)redist_priv_alloc(n, sizeof *at);
     if (part == NULL || ones == NULL || at == NULL)
         code = REDIST_ERR_MEMORY;
     for (k = 0; k < n && code == REDIST_OK; k++) {
@@ -1985,7 +2001,7 @@ REDIST_PRIV_COLD int redist_priv_segment_open(redist_priv_segment *s, MPI_Comm n
     MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
     MPI_Comm_rank(node, &s->rank);
     MPI_Comm_size(node, &s->size);
-    s->base = (char **)REDIST_MALLOC((size_t)s->size * sizeof *s->base);
+    s->base = (char **)redist_priv_alloc(s->size, sizeof *s->base);
     if (!redist_priv_shared_fits(node, bytes + REDIST_PRIV_LINE) || s->base == NULL)
         redist_priv_fail(&v, REDIST_ERR_MEMORY, "too little shared memory");
     if (redist_priv_agree(node, &v, NULL, 0) != REDIST_OK)
@@ -2056,7 +2072,7 @@ REDIST_PRIV void redist_priv_copy_slot(redist_plan *p, int own, const redist_pri
     const redist_priv_channel *link = &peer->link;
     const redist_priv_slot *slot = link->slot;
     const redist_priv_piece piece = redist_priv_piece_of(p, own, peer, redist_priv_slot_cutting(slot->piece_bytes), k);
-    redist_priv_copy_piece(p, own, &piece, link->segment + slot->ring + (link->before + k) % slot->slots * slot->piece_bytes);
+    redist_priv_copy_piece(p, own, &piece, link->segment + slot->ring + (link->before + k) % slot->slots * slot->slot_bytes);
 }
 
 /* Copies a message straight from the sender's arrays. */
@@ -2195,7 +2211,9 @@ REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done)
     }
     all &= come;
     *done = 1;
-    code = p->requests > 0 ? redist_priv_p2p_test(p, done) : redist_priv_progress(p);
+    code = p->requests > 0 ? redist_priv_p2p_test(p, done) : REDIST_OK;
+    if (code == REDIST_OK && *done && !all) /* some MPI libraries do nothing when all requests are complete */
+        code = redist_priv_progress(p);
     *done &= all;
     return code;
 }
@@ -2245,7 +2263,7 @@ REDIST_PRIV_COLD int redist_priv_split_peers(redist_plan *p, int own, MPI_Comm n
 {
     redist_priv_side *s = &p->side[own];
     const int n = (int)s->peers;
-    int *ranks = (int *)REDIST_MALLOC(2 * (size_t)n * sizeof *ranks + 1);
+    int *ranks = (int *)redist_priv_alloc(2 * (int64_t)n, sizeof *ranks);
     int k, code = ranks == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     for (k = 0; k < n && code == REDIST_OK; k++)
         ranks[k] = s->peer[k].rank;
@@ -2272,15 +2290,19 @@ REDIST_PRIV_COLD int64_t redist_priv_plan_rings(redist_plan *p, redist_priv_slot
     int64_t k, end = begin;
     for (k = s->remote; k < s->peers; k++) {
         redist_priv_message m = redist_priv_peer_message(p, REDIST_PRIV_FROM, s->peer[k].message);
+        redist_priv_cutting cutting;
         redist_priv_slot slot;
         memset(&slot, 0, sizeof slot);
         s->peer[k].link.waste = redist_priv_waste(p, &m);
         slot.ring = end;
         slot.piece_bytes = redist_priv_min(piece, redist_priv_round_up(s->peer[k].bytes, REDIST_PRIV_LINE));
         slot.slots = s->peer[k].bytes > piece ? REDIST_PRIV_SLOTS : s->peer[k].bytes > REDIST_PRIV_SHORT ? 1 : 2;
+        cutting = redist_priv_slot_cutting(slot.piece_bytes);
         if (p->overwrites && s->peer[k].bytes > piece)
-            slot.slots = redist_priv_pieces_of(p, REDIST_PRIV_FROM, &s->peer[k], redist_priv_slot_cutting(slot.piece_bytes));
-        end += slot.slots * slot.piece_bytes;
+            slot.slots = redist_priv_pieces_of(p, REDIST_PRIV_FROM, &s->peer[k], cutting);
+        slot.slot_bytes = redist_priv_piece_of(p, REDIST_PRIV_FROM, &s->peer[k], cutting, 0).bytes; /* the largest */
+        slot.slot_bytes = redist_priv_round_up(slot.slot_bytes, REDIST_PRIV_LINE);
+        end += slot.slots * slot.slot_bytes;
         if (slots != NULL)
             slots[s->peer[k].pending] = slot;
     }
@@ -2565,14 +2587,14 @@ REDIST_PRIV_COLD char **redist_priv_scratch_free(char **scratch, int n)
 REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p)
 {
     const int n = 2 * p->arrays;
-    char **scratch = (char **)REDIST_MALLOC((size_t)n * sizeof *scratch);
+    char **scratch = (char **)redist_priv_alloc(n, sizeof *scratch);
     int a, missing = 0;
     for (a = 0; scratch != NULL && a < n; a++) {
-        const size_t bytes = (size_t)p->side[a < p->arrays ? REDIST_PRIV_FROM : REDIST_PRIV_TO].array_bytes;
-        scratch[a] = (char *)REDIST_MALLOC(bytes + 1);
+        const int64_t bytes = p->side[a < p->arrays ? REDIST_PRIV_FROM : REDIST_PRIV_TO].array_bytes;
+        scratch[a] = (char *)redist_priv_alloc(bytes, 1);
         missing |= scratch[a] == NULL;
         if (scratch[a] != NULL)
-            memset(scratch[a], 0, bytes); /* the first touch of a page must not be timed */
+            memset(scratch[a], 0, (size_t)bytes); /* the first touch of a page must not be timed */
     }
     return missing ? redist_priv_scratch_free(scratch, n) : scratch;
 }
@@ -2710,7 +2732,7 @@ REDIST_PRIV_COLD void redist_priv_allocate(redist_plan *p, char **memory, int64_
 {
     if (bytes == 0 || v->code != REDIST_OK)
         return;
-    *memory = (uint64_t)bytes > SIZE_MAX ? NULL : (char *)REDIST_MALLOC((size_t)bytes);
+    *memory = (char *)redist_priv_alloc(bytes, 1);
     if (*memory == NULL)
         redist_priv_fail(v, REDIST_ERR_MEMORY, "rank %d: no memory for %" PRId64 " bytes of staging", p->rank, bytes);
 }
@@ -2760,13 +2782,11 @@ REDIST_PRIV_COLD void redist_priv_check_arguments(redist_plan *p, const redist_l
                          from == NULL ? "source layout" : to == NULL ? "destination layout" : "pointer to the plan");
         return;
     }
-    p->from = *from;
-    p->to = *to;
     redist_priv_check_options(p, v);
     redist_priv_check_element(p, v);
     redist_priv_check_combine(p, v);
-    redist_priv_check_layout(p, REDIST_PRIV_FROM, v);
-    redist_priv_check_layout(p, REDIST_PRIV_TO, v);
+    redist_priv_check_layout(p, REDIST_PRIV_FROM, from, v);
+    redist_priv_check_layout(p, REDIST_PRIV_TO, to, v);
     redist_priv_check_shapes(p, v);
     if (v->code == REDIST_OK)
         redist_priv_check_bytes(p, v);
@@ -2939,11 +2959,30 @@ REDIST_API int redist_test(redist_plan *p, int *done)
     return code;
 }
 
-REDIST_API int redist_wait(redist_plan *p)
+REDIST_API int redist_wait(redist_plan *p) { return p != NULL && !p->active ? REDIST_ERR_BUSY : redist_wait_all(1, &p); }
+
+REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done)
+{
+    int k, one, code = plans < 0 || (plans > 0 && plan == NULL) || done == NULL ? REDIST_ERR_ARGUMENT : REDIST_OK;
+    for (k = 0; k < plans && code == REDIST_OK; k++)
+        code = plan[k] == NULL ? REDIST_ERR_ARGUMENT : REDIST_OK;
+    if (code != REDIST_OK)
+        return code;
+    *done = 1;
+    for (k = 0; k < plans; k++)
+        if (plan[k]->active) {
+            const int failed = redist_test(plan[k], &one);
+            code = code == REDIST_OK ? failed : code;
+            *done &= one;
+        }
+    return code;
+}
+
+REDIST_API int redist_wait_all(int plans, redist_plan *const *plan)
 {
     int done = 0, tries = 0, code = REDIST_OK;
     while (code == REDIST_OK && !done) {
-        code = redist_test(p, &done);
+        code = redist_test_all(plans, plan, &done);
         if (!done)
             redist_priv_yield(&tries);
     }
