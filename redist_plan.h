@@ -1928,13 +1928,20 @@ REDIST_PRIV_COLD int redist_priv_node_comm(MPI_Comm comm, int node_ranks, MPI_Co
     *node = MPI_COMM_NULL;
     if (node_ranks > 0 && MPI_Comm_split(comm, rank / node_ranks, rank, &part) != MPI_SUCCESS)
         return REDIST_ERR_MPI;
+    if (part != comm)
+        MPI_Comm_set_errhandler(part, MPI_ERRORS_RETURN);
     code = MPI_Comm_split_type(part, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, node);
     if (part != comm)
         MPI_Comm_free(&part);
-    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+    if (code != MPI_SUCCESS) {
+        *node = MPI_COMM_NULL; /* what a failed call leaves there is no handle */
+        return REDIST_ERR_MPI;
+    }
+    MPI_Comm_set_errhandler(*node, MPI_ERRORS_RETURN);
+    return REDIST_OK;
 }
 
-/* Whether the ranks' shared memory fits. Some MPI libraries promise it, and the first touch kills the process. */
+/* Whether the ranks' shared memory seems to fit: pages that nobody has touched count as free. */
 REDIST_PRIV_COLD int redist_priv_shared_fits(MPI_Comm node, int64_t bytes)
 {
     int64_t all = 0;
@@ -1947,6 +1954,23 @@ REDIST_PRIV_COLD int redist_priv_shared_fits(MPI_Comm node, int64_t bytes)
     return fits;
 }
 
+/* Whether fresh memory is really there; then it is zero. Some MPI libraries promise more than there is, and the first
+   touch of a page too many kills the process, unless the system does it: reading into it then merely fails. */
+REDIST_PRIV_COLD int redist_priv_touch(void *memory, size_t bytes)
+{
+    FILE *zeros = fopen("/dev/zero", "rb");
+    size_t zeroed;
+    if (zeros == NULL) {
+        memset(memory, 0, bytes);
+        return 1;
+    }
+    setvbuf(zeros, NULL, _IONBF, 0);
+    zeroed = fread(memory, 1, bytes, zeros);
+    fclose(zeros);
+    return zeroed == bytes;
+}
+
+/* All ranks of the node have a window, or none. */
 REDIST_PRIV_COLD void redist_priv_segment_close(redist_priv_segment *s)
 {
     MPI_Request request;
@@ -1967,40 +1991,60 @@ REDIST_PRIV char *redist_priv_align(void *pointer)
     return (char *)pointer + -(uintptr_t)pointer % REDIST_PRIV_LINE;
 }
 
-/* Opens `bytes` of shared memory on this rank for the ranks of a node; takes over the communicator. Collective over it.
-   An error may be this rank's alone; close the segment, whatever this returns. */
-REDIST_PRIV_COLD int redist_priv_segment_open(redist_priv_segment *s, MPI_Comm node, int64_t bytes)
+/* Allocates a window of s->bytes. Collective over the node. Where a rank cannot have it, no rank keeps one: those that
+   do have it must let it leak, because freeing it takes all. */
+REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_segment *s)
 {
     redist_priv_verdict v;
     MPI_Info info = MPI_INFO_NULL;
+    void *base = NULL;
+    memset(&v, 0, sizeof v);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "alloc_shared_noncontig", "true");
+    redist_priv_fail(&v, MPI_Win_allocate_shared((MPI_Aint)(s->bytes + REDIST_PRIV_LINE), 1, info, s->comm, &base,
+                                                 &s->window) == MPI_SUCCESS &&
+                                 MPI_Win_lock_all(MPI_MODE_NOCHECK, s->window) == MPI_SUCCESS
+                             ? REDIST_OK
+                             : REDIST_ERR_MEMORY,
+                     "no window");
+    MPI_Info_free(&info);
+    if (redist_priv_agree(s->comm, &v, NULL, 0) != REDIST_OK)
+        s->window = MPI_WIN_NULL;
+    return v.code;
+}
+
+/* Finds where every rank's part begins, and makes sure that this rank's is there. */
+REDIST_PRIV_COLD int redist_priv_segment_map(redist_priv_segment *s)
+{
     MPI_Aint size;
     void *base = NULL;
     int r, unit;
-    memset(&v, 0, sizeof v);
-    s->comm = node;
-    s->window = MPI_WIN_NULL;
-    s->bytes = bytes;
-    MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(node, &s->rank);
-    MPI_Comm_size(node, &s->size);
-    s->base = (char **)REDIST_MALLOC((size_t)s->size * sizeof *s->base);
-    if (!redist_priv_shared_fits(node, bytes + REDIST_PRIV_LINE) || s->base == NULL)
-        redist_priv_fail(&v, REDIST_ERR_MEMORY, "too little shared memory");
-    if (redist_priv_agree(node, &v, NULL, 0) != REDIST_OK)
-        return v.code;
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "alloc_shared_noncontig", "true");
-    if (MPI_Win_allocate_shared((MPI_Aint)(bytes + REDIST_PRIV_LINE), 1, info, node, &base, &s->window) != MPI_SUCCESS)
-        s->window = MPI_WIN_NULL;
-    MPI_Info_free(&info);
-    if (s->window == MPI_WIN_NULL || MPI_Win_lock_all(MPI_MODE_NOCHECK, s->window) != MPI_SUCCESS)
-        return REDIST_ERR_MEMORY;
     for (r = 0; r < s->size; r++) {
         if (MPI_Win_shared_query(s->window, r, &size, &unit, &base) != MPI_SUCCESS)
             return REDIST_ERR_MPI;
         s->base[r] = redist_priv_align(base);
     }
-    return REDIST_OK;
+    return redist_priv_touch(s->base[s->rank], (size_t)s->bytes) ? REDIST_OK : REDIST_ERR_MEMORY;
+}
+
+/* Opens `bytes` of shared memory on this rank for the ranks of a node, zero at first; takes over the communicator.
+   Collective over it. The same answer on all its ranks; close the segment, whatever it is. */
+REDIST_PRIV_COLD int redist_priv_segment_open(redist_priv_segment *s, MPI_Comm node, int64_t bytes)
+{
+    redist_priv_verdict v;
+    memset(&v, 0, sizeof v);
+    s->comm = node;
+    s->window = MPI_WIN_NULL;
+    s->bytes = bytes;
+    MPI_Comm_rank(node, &s->rank);
+    MPI_Comm_size(node, &s->size);
+    s->base = (char **)REDIST_MALLOC((size_t)s->size * sizeof *s->base);
+    if (!redist_priv_shared_fits(node, bytes + REDIST_PRIV_LINE) || s->base == NULL)
+        redist_priv_fail(&v, REDIST_ERR_MEMORY, "too little shared memory");
+    if (redist_priv_agree(node, &v, NULL, 0) != REDIST_OK || redist_priv_window_open(s) != REDIST_OK)
+        return REDIST_ERR_MEMORY;
+    redist_priv_fail(&v, redist_priv_segment_map(s), "too little shared memory");
+    return redist_priv_agree(node, &v, NULL, 0);
 }
 
 /* The ranks of a node among those of comm: node_rank[k] is ranks[k]'s, or negative. */
@@ -2335,7 +2379,6 @@ REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
     code = redist_priv_segment_open(&p->node, node, end);
     if (code == REDIST_OK) {
         char *segment = p->node.base[p->node.rank];
-        memset(segment, 0, (size_t)begin);
         redist_priv_plan_rings(p, (redist_priv_slot *)(void *)segment, begin);
         ((redist_priv_offer *)(void *)(segment + p->offers))->storage = p->side[REDIST_PRIV_FROM].storage;
     }
