@@ -99,7 +99,7 @@ typedef struct {
     int arrays;          /* arrays moved by one execution, in one message per peer; 0 means 1                     */
     int64_t max_buffer;  /* bytes of staging memory per rank that the plan may hold; 0: no limit                  */
     int in_place;        /* not 0: source and destination may be the same memory                                  */
-    redist_arena *arena; /* where arrays may live (redist_arena_create), or NULL; it must outlive the plan        */
+    redist_arena *arena; /* where arrays may live (redist_arena_create), or NULL; the same arena on every rank    */
     const void *from;    /* fixed arrays (one array per execution only): every execution passes exactly these, so */
     void *to;            /*   that persistent requests can use them directly; NULL: arrays may change             */
     int node_ranks;      /* > 0: treat the communicator as nodes of so many ranks (for tests)                     */
@@ -197,14 +197,15 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
 /* Memory for arrays that the other ranks of a node can read: plans given the arena copy straight from the sender's
    array to the receiver's. Where there is no shared memory, or too little, it is ordinary memory.
    Collective over comm. bytes: for this rank, any number >= 0. *arena: the new arena, NULL on failure.
-   A NULL argument is told to its rank only (REDIST_ERR_ARGUMENT); the same on every rank: REDIST_ERR_MEMORY, _MPI. */
+   A NULL pointer or a bad communicator is told to its rank only (REDIST_ERR_ARGUMENT); the same on every rank:
+   REDIST_ERR_MEMORY (also for more than 2^50 bytes), _MPI. */
 REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena);
 
 /* The next `bytes` of this rank's arena, aligned to 64 bytes; NULL when it is full. Freed with the arena. Local. */
 REDIST_API void *redist_arena_alloc(redist_arena *arena, size_t bytes);
 
-/* Frees an arena and sets *arena to NULL, after the plans that use it; a NULL *arena is fine. Collective.
-   REDIST_ERR_ARGUMENT. */
+/* Frees an arena and sets *arena to NULL; a NULL *arena is fine. Collective. REDIST_ERR_ARGUMENT, _BUSY (plans that were
+   given it live: free them first). */
 REDIST_API int redist_arena_free(redist_arena **arena);
 
 /* =================================================================================================================
@@ -387,9 +388,11 @@ typedef struct {
 } redist_priv_segment;
 
 struct redist_arena {
+    int64_t name;                /* the same on every rank, and no other arena's */
     redist_priv_segment segment; /* comm is MPI_COMM_NULL when the memory is ordinary */
     char *memory;
     size_t bytes, used;
+    int plans;                   /* that live in it */
 };
 
 /* What stays on this rank. In place, elements that are their own destinations need not be touched: the others are, for
@@ -594,8 +597,8 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
     redist_priv_list_word(w, "number of arrays", p->arrays);
     redist_priv_list_word(w, "max_buffer", p->options.max_buffer);
     redist_priv_list_word(w, "in_place", p->options.in_place != 0);
-    redist_priv_list_word(w, "arena", p->options.arena != NULL);
     redist_priv_list_word(w, "combine", p->options.combine != NULL);
+    redist_priv_list_word(w, "number of the arena", p->options.arena != NULL ? p->options.arena->name : 0);
     redist_priv_list_word(w, "node_ranks", p->options.node_ranks);
     redist_priv_list_word(w, "sum of the costs", (int64_t)(redist_priv_hash(1, costs, sizeof costs) >> 1));
     redist_priv_list_layout(w, REDIST_PRIV_FROM, &p->from);
@@ -2851,6 +2854,8 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
     redist_priv_kept_free(p);
     REDIST_FREE(p->kept_staging);
     REDIST_FREE(p->pointers);
+    if (p->options.arena != NULL)
+        p->options.arena->plans--;
     if (p->comm != MPI_COMM_NULL && !p->failed) /* or a later communicator could get what is still on its way */
         MPI_Comm_free(&p->comm);
 }
@@ -2969,6 +2974,8 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_open(MPI_Comm comm, const redist_
     if (options != NULL)
         p->options = *options;
     p->comm = redist_priv_duplicate(comm, v);
+    if (p->options.arena != NULL)
+        p->options.arena->plans++;
     if (p == fallback)
         redist_priv_fail(v, REDIST_ERR_MEMORY, "rank %d: no memory for a plan", p->rank);
     return p;
@@ -3303,28 +3310,44 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
 
 /* ------------------------------------------------------------------------------------------------- arenas (bodies) */
 
+/* A number that no other arena has, in all likelihood: from where, when and on which machine this one is. */
+REDIST_PRIV_COLD int64_t redist_priv_arena_name(const redist_arena *a)
+{
+    char machine[MPI_MAX_PROCESSOR_NAME] = "";
+    const double now = MPI_Wtime();
+    int length = 0;
+    MPI_Get_processor_name(machine, &length);
+    return (int64_t)(redist_priv_hash(redist_priv_hash(redist_priv_hash(1, &a, sizeof a), &now, sizeof now), machine,
+                                      (size_t)length) >> 2);
+}
+
 REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena)
 {
     redist_priv_verdict v;
     redist_arena *a;
+    const uint64_t limit = sizeof bytes > 4 ? UINT64_C(1) << 50 : UINT64_C(1) << 30;
     MPI_Comm node;
-    int64_t missing = 1;
+    int64_t facts[2] = {1, 0}; /* maxima over ranks: shared memory is missing; the arena's name */
+    int rank;
     memset(&v, 0, sizeof v);
     if (arena == NULL || redist_priv_check_comm(comm, &v) != REDIST_OK)
         return REDIST_ERR_ARGUMENT;
     *arena = NULL;
     a = (redist_arena *)REDIST_MALLOC(sizeof *a);
-    redist_priv_fail(&v, a == NULL || bytes > SIZE_MAX / 2 ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for an arena");
-    if (redist_priv_agree(comm, &v, NULL, 0) == REDIST_OK) {
+    redist_priv_fail(&v, a == NULL || (uint64_t)bytes > limit ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for an arena");
+    MPI_Comm_rank(comm, &rank);
+    facts[1] = rank == 0 ? redist_priv_arena_name(a) : 0;
+    if (redist_priv_agree(comm, &v, facts, 2) == REDIST_OK) {
         memset(a, 0, sizeof *a);
+        a->name = facts[1];
         a->bytes = bytes;
         a->segment.comm = MPI_COMM_NULL;
         a->segment.window = MPI_WIN_NULL;
         node = redist_priv_node_comm(comm, 0);
         if (node != MPI_COMM_NULL)
-            missing = redist_priv_segment_open(&a->segment, node, (int64_t)bytes) != REDIST_OK;
-        redist_priv_agree(comm, &v, &missing, 1);
-        if (missing) {
+            facts[0] = redist_priv_segment_open(&a->segment, node, (int64_t)bytes) != REDIST_OK;
+        redist_priv_agree(comm, &v, facts, 1);
+        if (facts[0]) {
             redist_priv_segment_close(&a->segment);
             a->memory = (char *)REDIST_MALLOC(bytes + REDIST_PRIV_LINE);
             redist_priv_fail(&v, a->memory == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for an arena");
@@ -3353,6 +3376,8 @@ REDIST_API int redist_arena_free(redist_arena **arena)
 {
     if (arena == NULL)
         return REDIST_ERR_ARGUMENT;
+    if (*arena != NULL && (*arena)->plans > 0)
+        return REDIST_ERR_BUSY;
     if (*arena != NULL) {
         redist_priv_segment_close(&(*arena)->segment);
         REDIST_FREE((*arena)->memory);
