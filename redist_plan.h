@@ -34,7 +34,8 @@
  * Errors. Every function returns REDIST_OK or another redist_error. redist_plan_create agrees: when it fails on any
  * rank, every rank returns that error and finds the same sentence in options.message. Mistakes in the arguments of an
  * execution are told only to the rank that made them, before anything is sent: it may call again with better ones.
- * MPI errors come back as REDIST_ERR_MPI; the plan is then fit for redist_plan_free only.
+ * MPI errors come back as REDIST_ERR_MPI; the plan is then fit for redist_plan_free only, and leaves its communicator to
+ * the messages that may still be on their way.
  */
 #ifndef REDIST_PLAN_H
 #define REDIST_PLAN_H
@@ -98,7 +99,7 @@ typedef struct {
     int arrays;          /* arrays moved by one execution, in one message per peer; 0 means 1                     */
     int64_t max_buffer;  /* bytes of staging memory per rank that the plan may hold; 0: no limit                  */
     int in_place;        /* not 0: source and destination may be the same memory                                  */
-    redist_arena *arena; /* where arrays may live (redist_arena_create), or NULL; it must outlive the plan        */
+    redist_arena *arena; /* where arrays may live (redist_arena_create), or NULL; the same arena on every rank    */
     const void *from;    /* fixed arrays (one array per execution only): every execution passes exactly these, so */
     void *to;            /*   that persistent requests can use them directly; NULL: arrays may change             */
     int node_ranks;      /* > 0: treat the communicator as nodes of so many ranks (for tests)                     */
@@ -128,9 +129,12 @@ typedef struct {
    element: a datatype without gaps (size = extent); it may be freed after the call.
    options: NULL for defaults.
    *plan: the new plan, NULL on failure.
-   Costs O(sum of the axes' runs + peers), O(ranks) for the collective methods; not O(elements).
+   Costs O(sum of the axes' runs + peers), O(ranks) for the collective methods; not O(elements). MPI libraries have some
+   thousands of communicators: a plan holds one, two with REDIST_SHARED; a chain of REDIST_MULTIPHASE one, and those of
+   its plans.
    Errors, the same on every rank: REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _TYPE, _MISMATCH, _MEMORY,
-   _MPI. A NULL communicator is told to its rank only. */
+   _MPI. A bad communicator is told to its rank only. Errors of MPI on comm itself, while it is duplicated, go to its error
+   handler. */
 REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
                                   MPI_Datatype element, const redist_options *options, redist_plan **plan);
 
@@ -195,7 +199,7 @@ REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
 /* Measures what a message and a byte cost between the ranks of comm (an intracommunicator): the slowest rank's times of
    exchanging small and large messages with its neighbours in the ring of ranks. Takes some milliseconds. Collective.
    *cost: the same on every rank; both members > 0.
-   The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A NULL communicator is told to its rank only. */
+   The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A bad communicator is told to its rank only. */
 REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
 
 /* ---------------------------------------------------------------------------------------------------------- arenas */
@@ -203,14 +207,15 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
 /* Memory for arrays that the other ranks of a node can read: plans given the arena copy straight from the sender's
    array to the receiver's. Where there is no shared memory, or too little, it is ordinary memory.
    Collective over comm. bytes: for this rank, any number >= 0. *arena: the new arena, NULL on failure.
-   A NULL argument is told to its rank only (REDIST_ERR_ARGUMENT); the same on every rank: REDIST_ERR_MEMORY, _MPI. */
+   A NULL pointer or a bad communicator is told to its rank only (REDIST_ERR_ARGUMENT); the same on every rank:
+   REDIST_ERR_MEMORY (also for more than 2^50 bytes), _MPI. */
 REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena);
 
 /* The next `bytes` of this rank's arena, aligned to 64 bytes; NULL when it is full. Freed with the arena. Local. */
 REDIST_API void *redist_arena_alloc(redist_arena *arena, size_t bytes);
 
-/* Frees an arena and sets *arena to NULL, after the plans that use it; a NULL *arena is fine. Collective.
-   REDIST_ERR_ARGUMENT. */
+/* Frees an arena and sets *arena to NULL; a NULL *arena is fine. Collective. REDIST_ERR_ARGUMENT, _BUSY (plans that were
+   given it live: free them first). */
 REDIST_API int redist_arena_free(redist_arena **arena);
 
 /* =================================================================================================================
@@ -238,6 +243,17 @@ REDIST_PRIV int redist_priv_await(MPI_Request *request)
         redist_priv_yield(&tries);
     }
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+/* Frees a request. A receive that is still waiting, because MPI failed elsewhere, must not write later. */
+REDIST_PRIV_COLD void redist_priv_drop(MPI_Request *request, int receives)
+{
+    int idle = 1;
+    if (*request == MPI_REQUEST_NULL)
+        return;
+    if (receives && MPI_Request_get_status(*request, &idle, MPI_STATUS_IGNORE) == MPI_SUCCESS && !idle)
+        MPI_Cancel(request);
+    MPI_Request_free(request);
 }
 
 REDIST_PRIV int redist_priv_reduce(MPI_Comm comm, const int64_t *mine, int64_t *all, int n, MPI_Op op)
@@ -293,6 +309,33 @@ REDIST_PRIV_COLD int redist_priv_agree(MPI_Comm comm, redist_priv_verdict *v, in
     if (n > 0)
         memcpy(values, all + 1, (size_t)n * sizeof *values);
     return v->code;
+}
+
+/* Every collective call of the library needs an intracommunicator. Local. */
+REDIST_PRIV_COLD int redist_priv_check_comm(MPI_Comm comm, redist_priv_verdict *v)
+{
+    int between = 0;
+    if (comm == MPI_COMM_NULL)
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "the communicator is MPI_COMM_NULL");
+    else if (MPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between)
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "the communicator is no intracommunicator");
+    return v->code;
+}
+
+/* A private copy of comm; MPI_COMM_NULL where MPI fails, because what it then leaves in the handle is none. Collective,
+   but it may fail on some ranks only. */
+REDIST_PRIV_COLD MPI_Comm redist_priv_duplicate(MPI_Comm comm, redist_priv_verdict *v)
+{
+    MPI_Comm own = MPI_COMM_NULL;
+    MPI_Request request;
+    int rank;
+    if (MPI_Comm_idup(comm, &own, &request) == MPI_SUCCESS && redist_priv_await(&request) == REDIST_OK) {
+        MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
+        return own;
+    }
+    MPI_Comm_rank(comm, &rank);
+    redist_priv_fail(v, REDIST_ERR_MPI, "rank %d: MPI_Comm_idup failed: MPI may have no communicator left", rank);
+    return MPI_COMM_NULL;
 }
 
 /* ---------------------------------------------------------------------------------------------- the plan (private) */
@@ -358,9 +401,11 @@ typedef struct {
 } redist_priv_segment;
 
 struct redist_arena {
+    int64_t name;                /* the same on every rank, and no other arena's */
     redist_priv_segment segment; /* comm is MPI_COMM_NULL when the memory is ordinary */
     char *memory;
     size_t bytes, used;
+    int plans;                   /* that live in it */
 };
 
 /* What stays on this rank. In place, elements that are their own destinations need not be touched: the others are, for
@@ -412,6 +457,7 @@ typedef struct {
 struct redist_plan {
     MPI_Comm comm;
     int rank, size, arrays, active;
+    int failed;                   /* MPI did: messages may be on their way for ever */
     int64_t element_bytes;
     MPI_Datatype element;         /* valid during creation only */
     redist_layout from, to;
@@ -465,9 +511,12 @@ REDIST_PRIV const redist_priv_transport *redist_priv_transport_of(int method);
 /* Begins an execution, whose arrays are known. */
 REDIST_PRIV int redist_priv_begin(redist_plan *p)
 {
-    p->active = 1;
+    int code;
     p->began = MPI_Wtime();
-    return p->transport->start(p);
+    code = p->transport->start(p);
+    p->active = code == REDIST_OK;
+    p->failed = !p->active;
+    return code;
 }
 
 /* ------------------------------------------------------------------------------------ checking arguments (private) */
@@ -561,8 +610,8 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
     redist_priv_list_word(w, "number of arrays", p->arrays);
     redist_priv_list_word(w, "max_buffer", p->options.max_buffer);
     redist_priv_list_word(w, "in_place", p->options.in_place != 0);
-    redist_priv_list_word(w, "arena", p->options.arena != NULL);
     redist_priv_list_word(w, "combine", p->options.combine != NULL);
+    redist_priv_list_word(w, "number of the arena", p->options.arena != NULL ? p->options.arena->name : 0);
     redist_priv_list_word(w, "node_ranks", p->options.node_ranks);
     redist_priv_list_word(w, "sum of the costs", (int64_t)(redist_priv_hash(1, costs, sizeof costs) >> 1));
     redist_priv_list_layout(w, REDIST_PRIV_FROM, &p->from);
@@ -580,14 +629,15 @@ REDIST_PRIV_COLD int64_t redist_priv_digest(const redist_priv_words *w)
 }
 
 /* Says how this rank's words differ from rank 0's. Collective. */
-REDIST_PRIV_COLD void redist_priv_explain_mismatch(redist_plan *p, redist_priv_words *mine, redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_explain_mismatch(const redist_plan *p, MPI_Comm comm, redist_priv_words *mine,
+                                                   redist_priv_verdict *v)
 {
     int64_t first[REDIST_PRIV_WORDS + 1] = {0};
     int k;
     first[REDIST_PRIV_WORDS] = mine->n;
     for (k = 0; k < mine->n; k++)
         first[k] = mine->word[k].value;
-    if (redist_priv_broadcast(p->comm, first, sizeof first, 0) != REDIST_OK)
+    if (redist_priv_broadcast(comm, first, sizeof first, 0) != REDIST_OK)
         redist_priv_fail(v, REDIST_ERR_MPI, "an MPI call failed while the ranks compared their layouts");
     for (k = 0; k < mine->n; k++) {
         const redist_priv_word *word = &mine->word[k];
@@ -600,12 +650,12 @@ REDIST_PRIV_COLD void redist_priv_explain_mismatch(redist_plan *p, redist_priv_w
                          word->side < 0 ? "" : redist_priv_side_name(word->side), word->side < 0 ? "" : " ", axis,
                          word->what, word->value, first[k]);
     }
-    redist_priv_agree(p->comm, v, NULL, 0);
+    redist_priv_agree(comm, v, NULL, 0);
     redist_priv_fail(v, REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options");
 }
 
-/* Agrees that all ranks passed the same. Collective; no rank has failed before. */
-REDIST_PRIV_COLD int redist_priv_check_same(redist_plan *p, redist_priv_verdict *v)
+/* Agrees that all ranks passed the same, and have a communicator of their own. Collective over comm, the caller's. */
+REDIST_PRIV_COLD int redist_priv_check_same(const redist_plan *p, MPI_Comm comm, redist_priv_verdict *v)
 {
     redist_priv_words words;
     int64_t bounds[2] = {0, 0};
@@ -614,8 +664,8 @@ REDIST_PRIV_COLD int redist_priv_check_same(redist_plan *p, redist_priv_verdict 
         bounds[0] = redist_priv_digest(&words);
         bounds[1] = -bounds[0];
     }
-    if (redist_priv_agree(p->comm, v, bounds, 2) == REDIST_OK && bounds[0] != -bounds[1])
-        redist_priv_explain_mismatch(p, &words, v);
+    if (redist_priv_agree(comm, v, bounds, 2) == REDIST_OK && bounds[0] != -bounds[1])
+        redist_priv_explain_mismatch(p, comm, &words, v);
     return v->code;
 }
 
@@ -1326,8 +1376,7 @@ REDIST_PRIV_COLD void redist_priv_free_requests(redist_plan *p)
 {
     int k;
     for (k = 0; k < p->requests; k++)
-        if (p->request[k] != MPI_REQUEST_NULL)
-            MPI_Request_free(&p->request[k]);
+        redist_priv_drop(&p->request[k], p->failed && k < p->receives);
     REDIST_FREE(p->request);
     REDIST_FREE(p->index);
     REDIST_FREE(p->owner);
@@ -1540,8 +1589,9 @@ REDIST_PRIV_COLD void redist_priv_scheduled_destroy(redist_plan *p)
     for (own = 0; own < 2; own++) {
         redist_priv_lane *lane = &p->lane[own];
         for (k = 0; lane->prepared != NULL && k < p->side[own].peers; k++)
-            if (lane->prepared[k] != MPI_REQUEST_NULL)
-                MPI_Request_free(&lane->prepared[k]);
+            redist_priv_drop(&lane->prepared[k], p->failed && own == REDIST_PRIV_TO);
+        if (lane->prepared != NULL)
+            redist_priv_drop(&lane->moving, p->failed && own == REDIST_PRIV_TO);
         REDIST_FREE(lane->prepared);
         lane->prepared = NULL;
     }
@@ -1937,22 +1987,45 @@ REDIST_PRIV int redist_priv_alltoallw_start(redist_plan *p)
 #define REDIST_PRIV_RELEASE(pointer, value) (*(pointer) = (value))
 #endif
 
-/* The ranks of comm that share memory with this one. node_ranks > 0: no more than so many neighbours. Collective. */
-REDIST_PRIV_COLD int redist_priv_node_comm(MPI_Comm comm, int node_ranks, MPI_Comm *node)
+/* MPI_Comm_split, or with a negative color MPI_Comm_split_type by shared memory. MPI_COMM_NULL on all ranks where it fails
+   on any. Collective. */
+REDIST_PRIV_COLD MPI_Comm redist_priv_split(MPI_Comm comm, int color)
 {
-    MPI_Comm part = comm;
+    redist_priv_verdict v;
+    MPI_Comm part = MPI_COMM_NULL;
     int rank, code;
+    memset(&v, 0, sizeof v);
     MPI_Comm_rank(comm, &rank);
-    *node = MPI_COMM_NULL;
-    if (node_ranks > 0 && MPI_Comm_split(comm, rank / node_ranks, rank, &part) != MPI_SUCCESS)
-        return REDIST_ERR_MPI;
-    code = MPI_Comm_split_type(part, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, node);
-    if (part != comm)
+    code = color >= 0 ? MPI_Comm_split(comm, color, rank, &part)
+                      : MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &part);
+    if (code != MPI_SUCCESS)
+        part = MPI_COMM_NULL; /* what a failed call leaves there is no handle */
+    else
+        MPI_Comm_set_errhandler(part, MPI_ERRORS_RETURN);
+    redist_priv_fail(&v, code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI, "no communicator");
+    if (redist_priv_agree(comm, &v, NULL, 0) != REDIST_OK && part != MPI_COMM_NULL)
         MPI_Comm_free(&part);
-    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+    return part;
 }
 
-/* Whether the ranks' shared memory fits. Some MPI libraries promise it, and the first touch kills the process. */
+/* The ranks of comm that share memory with this one; MPI_COMM_NULL when MPI fails. node_ranks > 0: no more than so many
+   neighbours. Collective. */
+REDIST_PRIV_COLD MPI_Comm redist_priv_node_comm(MPI_Comm comm, int node_ranks)
+{
+    MPI_Comm part, node = MPI_COMM_NULL;
+    int rank;
+    if (node_ranks <= 0)
+        return redist_priv_split(comm, -1);
+    MPI_Comm_rank(comm, &rank);
+    part = redist_priv_split(comm, rank / node_ranks);
+    if (part != MPI_COMM_NULL) {
+        node = redist_priv_split(part, -1);
+        MPI_Comm_free(&part);
+    }
+    return node;
+}
+
+/* Whether the ranks' shared memory seems to fit: pages that nobody has touched count as free. */
 REDIST_PRIV_COLD int redist_priv_shared_fits(MPI_Comm node, int64_t bytes)
 {
     int64_t all = 0;
@@ -1965,6 +2038,23 @@ REDIST_PRIV_COLD int redist_priv_shared_fits(MPI_Comm node, int64_t bytes)
     return fits;
 }
 
+/* Whether fresh memory is really there; then it is zero. Some MPI libraries promise more than there is, and the first
+   touch of a page too many kills the process, unless the system does it: reading into it then merely fails. */
+REDIST_PRIV_COLD int redist_priv_touch(void *memory, size_t bytes)
+{
+    FILE *zeros = fopen("/dev/zero", "rb");
+    size_t zeroed;
+    if (zeros == NULL) {
+        memset(memory, 0, bytes);
+        return 1;
+    }
+    setvbuf(zeros, NULL, _IONBF, 0);
+    zeroed = fread(memory, 1, bytes, zeros);
+    fclose(zeros);
+    return zeroed == bytes;
+}
+
+/* All ranks of the node have a window, or none. */
 REDIST_PRIV_COLD void redist_priv_segment_close(redist_priv_segment *s)
 {
     MPI_Request request;
@@ -1985,40 +2075,60 @@ REDIST_PRIV char *redist_priv_align(void *pointer)
     return (char *)pointer + -(uintptr_t)pointer % REDIST_PRIV_LINE;
 }
 
-/* Opens `bytes` of shared memory on this rank for the ranks of a node; takes over the communicator. Collective over it.
-   An error may be this rank's alone; close the segment, whatever this returns. */
-REDIST_PRIV_COLD int redist_priv_segment_open(redist_priv_segment *s, MPI_Comm node, int64_t bytes)
+/* Allocates a window of s->bytes. Collective over the node. Where a rank cannot have it, no rank keeps one: those that
+   do have it must let it leak, because freeing it takes all. */
+REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_segment *s)
 {
     redist_priv_verdict v;
     MPI_Info info = MPI_INFO_NULL;
+    void *base = NULL;
+    memset(&v, 0, sizeof v);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "alloc_shared_noncontig", "true");
+    redist_priv_fail(&v, MPI_Win_allocate_shared((MPI_Aint)(s->bytes + REDIST_PRIV_LINE), 1, info, s->comm, &base,
+                                                 &s->window) == MPI_SUCCESS &&
+                                 MPI_Win_lock_all(MPI_MODE_NOCHECK, s->window) == MPI_SUCCESS
+                             ? REDIST_OK
+                             : REDIST_ERR_MEMORY,
+                     "no window");
+    MPI_Info_free(&info);
+    if (redist_priv_agree(s->comm, &v, NULL, 0) != REDIST_OK)
+        s->window = MPI_WIN_NULL;
+    return v.code;
+}
+
+/* Finds where every rank's part begins, and makes sure that this rank's is there. */
+REDIST_PRIV_COLD int redist_priv_segment_map(redist_priv_segment *s)
+{
     MPI_Aint size;
     void *base = NULL;
     int r, unit;
-    memset(&v, 0, sizeof v);
-    s->comm = node;
-    s->window = MPI_WIN_NULL;
-    s->bytes = bytes;
-    MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(node, &s->rank);
-    MPI_Comm_size(node, &s->size);
-    s->base = (char **)redist_priv_alloc(s->size, sizeof *s->base);
-    if (!redist_priv_shared_fits(node, bytes + REDIST_PRIV_LINE) || s->base == NULL)
-        redist_priv_fail(&v, REDIST_ERR_MEMORY, "too little shared memory");
-    if (redist_priv_agree(node, &v, NULL, 0) != REDIST_OK)
-        return v.code;
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "alloc_shared_noncontig", "true");
-    if (MPI_Win_allocate_shared((MPI_Aint)(bytes + REDIST_PRIV_LINE), 1, info, node, &base, &s->window) != MPI_SUCCESS)
-        s->window = MPI_WIN_NULL;
-    MPI_Info_free(&info);
-    if (s->window == MPI_WIN_NULL || MPI_Win_lock_all(MPI_MODE_NOCHECK, s->window) != MPI_SUCCESS)
-        return REDIST_ERR_MEMORY;
     for (r = 0; r < s->size; r++) {
         if (MPI_Win_shared_query(s->window, r, &size, &unit, &base) != MPI_SUCCESS)
             return REDIST_ERR_MPI;
         s->base[r] = redist_priv_align(base);
     }
-    return REDIST_OK;
+    return redist_priv_touch(s->base[s->rank], (size_t)s->bytes) ? REDIST_OK : REDIST_ERR_MEMORY;
+}
+
+/* Opens `bytes` of shared memory on this rank for the ranks of a node, zero at first; takes over the communicator.
+   Collective over it. The same answer on all its ranks; close the segment, whatever it is. */
+REDIST_PRIV_COLD int redist_priv_segment_open(redist_priv_segment *s, MPI_Comm node, int64_t bytes)
+{
+    redist_priv_verdict v;
+    memset(&v, 0, sizeof v);
+    s->comm = node;
+    s->window = MPI_WIN_NULL;
+    s->bytes = bytes;
+    MPI_Comm_rank(node, &s->rank);
+    MPI_Comm_size(node, &s->size);
+    s->base = (char **)redist_priv_alloc(s->size, sizeof *s->base);
+    if (!redist_priv_shared_fits(node, bytes + REDIST_PRIV_LINE) || s->base == NULL)
+        redist_priv_fail(&v, REDIST_ERR_MEMORY, "too little shared memory");
+    if (redist_priv_agree(node, &v, NULL, 0) != REDIST_OK || redist_priv_window_open(s) != REDIST_OK)
+        return REDIST_ERR_MEMORY;
+    redist_priv_fail(&v, redist_priv_segment_map(s), "too little shared memory");
+    return redist_priv_agree(node, &v, NULL, 0);
 }
 
 /* The ranks of a node among those of comm: node_rank[k] is ranks[k]'s, or negative. */
@@ -2334,9 +2444,9 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p, int own)
 REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
 {
     const int64_t slots = sizeof(redist_priv_slot);
-    MPI_Comm node = MPI_COMM_NULL;
+    MPI_Comm node = redist_priv_node_comm(p->comm, p->options.node_ranks);
     int64_t begin, end, useless = 1;
-    int own, code = redist_priv_node_comm(p->comm, p->options.node_ranks, &node);
+    int own, code = node == MPI_COMM_NULL ? REDIST_ERR_MPI : REDIST_OK;
     redist_priv_verdict v;
     memset(&v, 0, sizeof v);
     for (own = 0; own < 2 && code == REDIST_OK; own++)
@@ -2359,7 +2469,6 @@ REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
     code = redist_priv_segment_open(&p->node, node, end);
     if (code == REDIST_OK) {
         char *segment = p->node.base[p->node.rank];
-        memset(segment, 0, (size_t)begin);
         redist_priv_plan_rings(p, (redist_priv_slot *)(void *)segment, begin);
         ((redist_priv_offer *)(void *)(segment + p->offers))->storage = p->side[REDIST_PRIV_FROM].storage;
     }
@@ -2755,6 +2864,7 @@ REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
 
 /* -------------------------------------------------------------------------------------------------- plans (bodies) */
 
+/* Frees all that a plan holds, but not the plan itself. */
 REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
 {
     int own;
@@ -2768,9 +2878,10 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
     redist_priv_kept_free(p);
     REDIST_FREE(p->kept_staging);
     REDIST_FREE(p->pointers);
-    if (p->comm != MPI_COMM_NULL)
+    if (p->options.arena != NULL)
+        p->options.arena->plans--;
+    if (p->comm != MPI_COMM_NULL && !p->failed) /* or a later communicator could get what is still on its way */
         MPI_Comm_free(&p->comm);
-    REDIST_FREE(p);
 }
 
 /* Looks at everything the caller gave. Local. */
@@ -2873,11 +2984,10 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_open(MPI_Comm comm, const redist_
                                                     redist_priv_verdict *v)
 {
     redist_plan *p = (redist_plan *)REDIST_MALLOC(sizeof *p);
-    MPI_Request request;
     if (p == NULL)
         p = fallback;
     memset(p, 0, sizeof *p);
-    p->comm = p->node.comm = MPI_COMM_NULL;
+    p->node.comm = MPI_COMM_NULL;
     p->node.window = MPI_WIN_NULL;
     p->unit = MPI_BYTE;
     p->unit_bytes = 1;
@@ -2885,41 +2995,44 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_open(MPI_Comm comm, const redist_
     MPI_Comm_size(comm, &p->size);
     if (options != NULL)
         p->options = *options;
-    if (MPI_Comm_idup(comm, &p->comm, &request) != MPI_SUCCESS || redist_priv_await(&request) != REDIST_OK)
-        redist_priv_fail(v, REDIST_ERR_MPI, "rank %d: MPI_Comm_idup failed", p->rank);
-    else
-        MPI_Comm_set_errhandler(p->comm, MPI_ERRORS_RETURN);
+    p->comm = redist_priv_duplicate(comm, v);
+    if (p->options.arena != NULL)
+        p->options.arena->plans++;
     if (p == fallback)
         redist_priv_fail(v, REDIST_ERR_MEMORY, "rank %d: no memory for a plan", p->rank);
     return p;
+}
+
+/* A plan that is ready, or NULL and the verdict that all ranks share. */
+REDIST_PRIV_COLD redist_plan *redist_priv_plan_build(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
+                                                     MPI_Datatype element, const redist_options *options,
+                                                     redist_plan **plan, redist_priv_verdict *v)
+{
+    redist_plan fallback, *p = redist_priv_plan_open(comm, options, &fallback, v);
+    p->element = element;
+    redist_priv_check_arguments(p, from, to, plan, v);
+    if (redist_priv_check_same(p, comm, v) == REDIST_OK && redist_priv_plan_make(p, v) == REDIST_OK)
+        return p;
+    redist_priv_plan_destroy(p);
+    if (p != &fallback)
+        REDIST_FREE(p);
+    return NULL;
 }
 
 REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
                                   MPI_Datatype element, const redist_options *options, redist_plan **plan)
 {
     redist_priv_verdict verdict;
-    redist_plan fallback, *p;
-    int between = 0;
+    redist_plan *p = NULL;
     memset(&verdict, 0, sizeof verdict);
     if (plan != NULL)
         *plan = NULL;
-    if (comm == MPI_COMM_NULL || MPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between)
-        return REDIST_ERR_ARGUMENT;
-    p = redist_priv_plan_open(comm, options, &fallback, &verdict);
-    if (p->comm == MPI_COMM_NULL)
-        return REDIST_ERR_MPI;
-    p->element = element;
-    redist_priv_check_arguments(p, from, to, plan, &verdict);
-    if (redist_priv_check_same(p, &verdict) == REDIST_OK)
-        redist_priv_plan_make(p, &verdict);
+    if (redist_priv_check_comm(comm, &verdict) == REDIST_OK)
+        p = redist_priv_plan_build(comm, from, to, element, options, plan, &verdict);
     if (options != NULL && options->message != NULL && options->message_size > 0)
         snprintf(options->message, options->message_size, "%s", verdict.text);
     if (verdict.code == REDIST_OK)
         *plan = p;
-    else if (p != &fallback)
-        redist_priv_plan_destroy(p);
-    else
-        MPI_Comm_free(&p->comm);
     return verdict.code;
 }
 
@@ -2952,9 +3065,9 @@ REDIST_API int redist_test(redist_plan *p, int *done)
     if (!p->active)
         return REDIST_ERR_BUSY;
     code = p->transport->test(p, done);
-    if (code != REDIST_OK)
-        p->active = 0; /* the plan is then fit for freeing */
-    else if (*done)
+    p->failed = code != REDIST_OK;
+    p->active = !p->failed; /* a plan that MPI failed is fit for freeing */
+    if (*done && !p->failed)
         redist_priv_finish(p);
     return code;
 }
@@ -3058,6 +3171,7 @@ REDIST_API int redist_plan_free(redist_plan **plan)
         return REDIST_ERR_BUSY;
     if (*plan != NULL)
         redist_priv_plan_destroy(*plan);
+    REDIST_FREE(*plan);
     *plan = NULL;
     return REDIST_OK;
 }
@@ -3181,82 +3295,100 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
 
 enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_ROUNDS = 12 };
 
-/* The shortest of several exchanges of so many bytes with both neighbours in the ring of ranks, in seconds, on this
-   rank; negative when MPI fails. Collective. */
-REDIST_PRIV_COLD double redist_priv_time_ring(MPI_Comm comm, int bytes, char *memory)
+/* The shortest of several exchanges of so many bytes with both neighbours in the ring of ranks, in picoseconds, on this
+   rank; -1 when MPI fails. A rank where it fails goes on, for its neighbours wait. Collective. */
+REDIST_PRIV_COLD int64_t redist_priv_time_ring(MPI_Comm comm, int bytes, char *memory)
 {
-    MPI_Request request[2];
-    double best = -1, begin;
-    int rank, size, round, code = MPI_SUCCESS;
+    MPI_Request request[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    int64_t failed, any = 1;
+    double best = 1e6, begin;
+    int rank, size, round;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
-    for (round = 0; round < REDIST_PRIV_ROUNDS && code == MPI_SUCCESS; round++) {
+    failed = MPI_Recv_init(memory + bytes, bytes, MPI_BYTE, (rank + size - 1) % size, 0, comm, &request[0]) != MPI_SUCCESS ||
+             MPI_Send_init(memory, bytes, MPI_BYTE, (rank + 1) % size, 0, comm, &request[1]) != MPI_SUCCESS;
+    failed |= redist_priv_reduce(comm, &failed, &any, 1, MPI_MAX) != REDIST_OK || any;
+    for (round = 0; round < REDIST_PRIV_ROUNDS && !any; round++) {
         begin = MPI_Wtime();
-        code = MPI_Irecv(memory + bytes, bytes, MPI_BYTE, (rank + size - 1) % size, 0, comm, &request[0]);
-        if (code == MPI_SUCCESS)
-            code = MPI_Isend(memory, bytes, MPI_BYTE, (rank + 1) % size, 0, comm, &request[1]);
-        if (code != MPI_SUCCESS || redist_priv_await(&request[0]) != REDIST_OK || redist_priv_await(&request[1]) != REDIST_OK)
-            return -1;
-        begin = MPI_Wtime() - begin;
-        best = best < 0 || begin < best ? begin : best;
+        failed |= MPI_Startall(2, request) != MPI_SUCCESS || redist_priv_await(&request[0]) != REDIST_OK ||
+                  redist_priv_await(&request[1]) != REDIST_OK;
+        best = MPI_Wtime() - begin < best ? MPI_Wtime() - begin : best;
     }
-    return code == MPI_SUCCESS ? best : -1;
+    redist_priv_drop(&request[0], failed != 0);
+    redist_priv_drop(&request[1], 0);
+    return failed ? -1 : (int64_t)(best * 1e12);
 }
 
 REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
 {
-    const double unit = 1e-12; /* times travel as whole picoseconds */
+    const double unit = 1e-12; /* seconds in a picosecond */
     redist_priv_verdict v;
-    MPI_Request request;
-    MPI_Comm own = MPI_COMM_NULL;
+    MPI_Comm own;
     char *memory;
     int64_t time[2] = {0, 0};
+    int failed = 0;
     memset(&v, 0, sizeof v);
-    if (comm == MPI_COMM_NULL)
-        return REDIST_ERR_ARGUMENT;
-    redist_priv_fail(&v, cost == NULL ? REDIST_ERR_ARGUMENT : REDIST_OK, "no room for the costs");
-    if (MPI_Comm_idup(comm, &own, &request) != MPI_SUCCESS || redist_priv_await(&request) != REDIST_OK)
-        return REDIST_ERR_MPI;
-    MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
+    if (redist_priv_check_comm(comm, &v) != REDIST_OK)
+        return v.code;
     memory = (char *)REDIST_MALLOC(2 * REDIST_PRIV_LARGE);
+    redist_priv_fail(&v, cost == NULL ? REDIST_ERR_ARGUMENT : REDIST_OK, "no room for the costs");
     redist_priv_fail(&v, memory == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory to calibrate");
-    if (redist_priv_agree(own, &v, NULL, 0) == REDIST_OK) {
+    own = redist_priv_duplicate(comm, &v);
+    if (redist_priv_agree(comm, &v, NULL, 0) == REDIST_OK) {
         memset(memory, 0, 2 * REDIST_PRIV_LARGE);
-        time[0] = (int64_t)(redist_priv_time_ring(own, REDIST_PRIV_SMALL, memory) / unit);
-        time[1] = (int64_t)(redist_priv_time_ring(own, REDIST_PRIV_LARGE, memory) / unit);
+        time[0] = redist_priv_time_ring(own, REDIST_PRIV_SMALL, memory);
+        time[1] = redist_priv_time_ring(own, REDIST_PRIV_LARGE, memory);
         redist_priv_fail(&v, time[0] < 0 || time[1] < 0 ? REDIST_ERR_MPI : REDIST_OK, "an MPI error");
-        redist_priv_agree(own, &v, time, 2);
+        failed = redist_priv_agree(own, &v, time, 2) != REDIST_OK;
         cost->per_message = (double)redist_priv_max(time[0], 1) * unit;
         cost->per_byte = (double)redist_priv_max(time[1] - time[0], 1) * unit / (REDIST_PRIV_LARGE - REDIST_PRIV_SMALL);
     }
     REDIST_FREE(memory);
-    MPI_Comm_free(&own);
+    if (own != MPI_COMM_NULL && !failed)
+        MPI_Comm_free(&own);
     return v.code;
 }
 
 /* ------------------------------------------------------------------------------------------------- arenas (bodies) */
 
+/* A number that no other arena has, in all likelihood: from where, when and on which machine this one is. */
+REDIST_PRIV_COLD int64_t redist_priv_arena_name(const redist_arena *a)
+{
+    char machine[MPI_MAX_PROCESSOR_NAME] = "";
+    const double now = MPI_Wtime();
+    int length = 0;
+    MPI_Get_processor_name(machine, &length);
+    return (int64_t)(redist_priv_hash(redist_priv_hash(redist_priv_hash(1, &a, sizeof a), &now, sizeof now), machine,
+                                      (size_t)length) >> 2);
+}
+
 REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena)
 {
     redist_priv_verdict v;
     redist_arena *a;
-    MPI_Comm node = MPI_COMM_NULL;
-    int64_t missing = 0;
+    const uint64_t limit = sizeof bytes > 4 ? UINT64_C(1) << 50 : UINT64_C(1) << 30;
+    MPI_Comm node;
+    int64_t facts[2] = {1, 0}; /* maxima over ranks: shared memory is missing; the arena's name */
+    int rank;
     memset(&v, 0, sizeof v);
-    if (arena == NULL || comm == MPI_COMM_NULL)
+    if (arena == NULL || redist_priv_check_comm(comm, &v) != REDIST_OK)
         return REDIST_ERR_ARGUMENT;
     *arena = NULL;
     a = (redist_arena *)REDIST_MALLOC(sizeof *a);
-    redist_priv_fail(&v, a == NULL || bytes > SIZE_MAX / 2 ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for an arena");
-    if (redist_priv_agree(comm, &v, NULL, 0) == REDIST_OK) {
+    redist_priv_fail(&v, a == NULL || (uint64_t)bytes > limit ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for an arena");
+    MPI_Comm_rank(comm, &rank);
+    facts[1] = rank == 0 ? redist_priv_arena_name(a) : 0;
+    if (redist_priv_agree(comm, &v, facts, 2) == REDIST_OK) {
         memset(a, 0, sizeof *a);
+        a->name = facts[1];
         a->bytes = bytes;
         a->segment.comm = MPI_COMM_NULL;
         a->segment.window = MPI_WIN_NULL;
-        if (redist_priv_node_comm(comm, 0, &node) == REDIST_OK)
-            missing = redist_priv_segment_open(&a->segment, node, (int64_t)bytes) != REDIST_OK;
-        redist_priv_agree(comm, &v, &missing, 1);
-        if (missing) {
+        node = redist_priv_node_comm(comm, 0);
+        if (node != MPI_COMM_NULL)
+            facts[0] = redist_priv_segment_open(&a->segment, node, (int64_t)bytes) != REDIST_OK;
+        redist_priv_agree(comm, &v, facts, 1);
+        if (facts[0]) {
             redist_priv_segment_close(&a->segment);
             a->memory = (char *)REDIST_MALLOC(bytes + REDIST_PRIV_LINE);
             redist_priv_fail(&v, a->memory == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for an arena");
@@ -3285,6 +3417,8 @@ REDIST_API int redist_arena_free(redist_arena **arena)
 {
     if (arena == NULL)
         return REDIST_ERR_ARGUMENT;
+    if (*arena != NULL && (*arena)->plans > 0)
+        return REDIST_ERR_BUSY;
     if (*arena != NULL) {
         redist_priv_segment_close(&(*arena)->segment);
         REDIST_FREE((*arena)->memory);

@@ -148,6 +148,96 @@ static void check_bad_input(void)
     test_case_all(redist_arena_alloc(arena, 1) == NULL && redist_arena_free(&arena) == REDIST_OK, "full");
 }
 
+/* A plan of rows to columns with the arena that this rank passes. */
+static int plan_with(redist_arena *arena, redist_method method, redist_plan **plan, char *message, size_t size)
+{
+    const redist_layout from = redist_layout_2d(redist_block(12, test_size()), redist_whole(8));
+    const redist_layout to = redist_layout_2d(redist_whole(12), redist_block(8, test_size()));
+    redist_options options;
+    memset(&options, 0, sizeof options);
+    options.arena = arena;
+    options.method = method;
+    options.message = message;
+    options.message_size = size;
+    return redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, plan);
+}
+
+/* Ranks that pass different arenas: of the same communicator, and one of each rank's own. */
+static void check_different(redist_method method)
+{
+    redist_arena *two[2] = {NULL, NULL}, *own = NULL;
+    redist_plan *plan = NULL;
+    char message[200];
+    int code, last = test_rank() == test_size() - 1;
+    redist_arena_create(MPI_COMM_WORLD, 10000, &two[0]);
+    redist_arena_create(MPI_COMM_WORLD, 10000, &two[1]);
+    redist_arena_create(MPI_COMM_SELF, 10000, &own);
+    code = plan_with(two[last], method, &plan, message, sizeof message);
+    test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL && strstr(message, "arena") != NULL, "two arenas: code %d, %s", code, message);
+    code = plan_with(own, method, &plan, message, sizeof message);
+    test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL && strstr(message, "arena") != NULL, "an arena of each rank: code %d, %s", code,
+                  message);
+    code = plan_with(last ? two[0] : NULL, method, &plan, message, sizeof message);
+    test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL, "no arena on one rank: code %d, %s", code, message);
+    test_case_all(redist_arena_free(&two[0]) == REDIST_OK && redist_arena_free(&two[1]) == REDIST_OK && redist_arena_free(&own) == REDIST_OK,
+                  "they are freed");
+}
+
+/* Plans hold on to their arena. */
+static void check_early(redist_method method)
+{
+    redist_arena *arena = NULL;
+    redist_plan *plan = NULL;
+    char message[200] = "";
+    int code, again;
+    redist_arena_create(MPI_COMM_WORLD, 10000, &arena);
+    code = plan_with(arena, method, &plan, message, sizeof message);
+    again = redist_arena_free(&arena);
+    test_case_all(code == REDIST_OK && again == REDIST_ERR_BUSY && arena != NULL, "an arena freed before its plan: code %d, %s", again, message);
+    test_case_all(redist_plan_free(&plan) == REDIST_OK && redist_arena_free(&arena) == REDIST_OK && arena == NULL, "and after it");
+}
+
+static void check_sizes(void)
+{
+    static const size_t sizes[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 4, SIZE_MAX / 4 + 1, (SIZE_MAX >> 13) - 1};
+    size_t k;
+    for (k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        redist_arena *arena = NULL;
+        int code = redist_arena_create(MPI_COMM_WORLD, sizes[k], &arena);
+        test_case_all(code == REDIST_ERR_MEMORY && arena == NULL, "an arena of %zu bytes: code %d", sizes[k], code);
+    }
+}
+
+/* Two groups of ranks are no communicator to redistribute over. */
+static void check_between(void)
+{
+    const int half = test_rank() % 2;
+    const redist_layout layout = redist_layout_1d(redist_block(8, 1));
+    redist_arena *arena = NULL;
+    redist_plan *plan = NULL;
+    redist_options options;
+    redist_cost cost;
+    MPI_Comm part, between;
+    char message[200] = "";
+    if (test_size() == 1)
+        return;
+    MPI_Comm_split(MPI_COMM_WORLD, half, 0, &part);
+    MPI_Intercomm_create(part, 0, MPI_COMM_WORLD, 1 - half, 5, &between);
+    memset(&options, 0, sizeof options);
+    options.message = message;
+    options.message_size = sizeof message;
+    test_case_all(redist_plan_create(between, &layout, &layout, MPI_INT, &options, &plan) == REDIST_ERR_ARGUMENT && plan == NULL &&
+                      strstr(message, "communicator") != NULL,
+                  "a plan between two groups: %s", message);
+    test_case_all(redist_plan_create(MPI_COMM_NULL, &layout, &layout, MPI_INT, &options, &plan) == REDIST_ERR_ARGUMENT && plan == NULL &&
+                      strstr(message, "MPI_COMM_NULL") != NULL,
+                  "a plan of nobody: %s", message);
+    test_case_all(redist_arena_create(between, 100, &arena) == REDIST_ERR_ARGUMENT && arena == NULL, "an arena between two groups");
+    test_case_all(redist_calibrate(between, &cost) == REDIST_ERR_ARGUMENT, "calibrating between two groups");
+    MPI_Comm_free(&between);
+    MPI_Comm_free(&part);
+}
+
 int main(int count, char **arguments)
 {
     const int few = 12;
@@ -155,6 +245,12 @@ int main(int count, char **arguments)
     int status;
     MPI_Init(&count, &arguments);
     check_bad_input();
+    check_between();
+    check_sizes();
+    check_early(REDIST_SHARED);
+    check_early(REDIST_POINT_TO_POINT);
+    if (test_size() > 1)
+        check_different(REDIST_SHARED);
     test_case_all(open_slots(&s), "an arena and its arrays");
     check_direct(&s);
     check_pairs(&s, test_size() <= 2 ? 400 : few, 0);
