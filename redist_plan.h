@@ -35,17 +35,40 @@
  * rank, every rank returns that error and finds the same sentence in options.message. Mistakes in the arguments of an
  * execution are told only to the rank that made them, before anything is sent: it may call again with better ones.
  * MPI errors come back as REDIST_ERR_MPI; the plan is then fit for redist_plan_free only.
+ *
+ * Map (tests/map.sh writes it): the lines of prototypes, of bodies, and the section.
+ *      97-144               types
+ *                 221-257   waiting
+ *                 258-296   verdicts
+ *                 297-457   the plan
+ *                 458-689   checking arguments
+ *                 690-817   peers
+ *                 818-926   staging
+ *                927-1031   pieces
+ *               1032-1159   REDIST_POINT_TO_POINT
+ *               1160-1367   REDIST_SCHEDULED
+ *               1368-1447   MPI's collectives
+ *               1448-1515   REDIST_ALLTOALLV
+ *               1516-1743   REDIST_ALLTOALLW
+ *               1744-1861   shared memory
+ *               1862-2180   REDIST_SHARED
+ *               2181-2312   REDIST_MULTIPHASE
+ *               2313-2562   choosing a method
+ *     145-199   2563-2911   plans
+ *               2912-2968   calibrating
+ *     200-214   2969-3028   arenas
  */
+#include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
 #define REDIST_PLAN_H
 
 #include <mpi.h>
+
+#ifdef REDIST_PRIV_BODIES
 #include <stdarg.h>
 #if defined __linux__
 #include <sys/statvfs.h>
 #endif
-
-#include "redist.h"
 
 #ifndef REDIST_YIELD
 #include <sched.h>
@@ -62,6 +85,9 @@
 
 #ifndef REDIST_RING_BYTES
 #define REDIST_RING_BYTES 4194304 /* REDIST_SHARED: shared staging memory of one rank */
+#endif
+#elif defined REDIST_YIELD || defined REDIST_MAX_COUNT || defined REDIST_PIECE_BYTES || defined REDIST_RING_BYTES
+#error "REDIST_YIELD and other hooks do nothing in a file that only declares: the implementation needs them"
 #endif
 
 #ifdef __cplusplus
@@ -189,6 +215,8 @@ REDIST_API int redist_arena_free(redist_arena **arena);
 /* =================================================================================================================
    Bodies.
    ============================================================================================================== */
+
+#ifdef REDIST_PRIV_BODIES
 
 /* --------------------------------------------------------------------------------------------------------- waiting */
 
@@ -2997,6 +3025,8 @@ REDIST_API int redist_arena_free(redist_arena **arena)
     *arena = NULL;
     return REDIST_OK;
 }
+
+#endif /* REDIST_PRIV_BODIES */
 
 #ifdef __cplusplus
 }
