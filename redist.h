@@ -36,17 +36,17 @@
  *                 629-746   faults
  *     220-264     747-990   axes: who owns index i
  *     265-341    991-1475   layouts and views
- *               1476-1912   runs: what two coordinates of an axis share
- *               1913-2053   messages: products of run lists
- *               2054-2505   copying
- *               2506-2784   pairs of places: which copy serves whom
- *     342-350   2785-2867   moving on one process
- *     351-369   2868-3106   traffic, on paper
- *     370-442   3107-3914   schedules
- *     443-480   3915-4537   cost and multiphase routes
- *     481-511   4538-5065   relabelling and advice
- *     512-551   5066-5181   text: writing
- *               5182-5681   text: reading
+ *               1476-1923   runs: what two coordinates of an axis share
+ *               1924-2064   messages: products of run lists
+ *               2065-2516   copying
+ *               2517-2795   pairs of places: which copy serves whom
+ *     342-350   2796-2878   moving on one process
+ *     351-369   2879-3117   traffic, on paper
+ *     370-442   3118-3925   schedules
+ *     443-480   3926-4548   cost and multiphase routes
+ *     481-511   4549-5076   relabelling and advice
+ *     512-551   5077-5192   text: writing
+ *               5193-5692   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -228,18 +228,18 @@ typedef struct {
 /* Builders of axes. n: indices, 0 <= n <= 2^62; procs: processes along the axis, >= 1. They never fail: an axis built
    from bad numbers is empty, and redist_layout_check tells what was wrong with it. */
 
-/* "*": the axis is not distributed. */
+/* "*", in HPF collapsed: the axis is not distributed. ScaLAPACK: one process along it. */
 REDIST_AXIS_API redist_axis redist_whole(int64_t n);
-/* HPF BLOCK: blocks of ceil(n / procs); the last processes may own less, or nothing. */
+/* HPF BLOCK: blocks of ceil(n / procs); the last may own less, or nothing. ScaLAPACK: MB = ceil(n / procs). */
 REDIST_AXIS_API redist_axis redist_block(int64_t n, int procs);
-/* HPF CYCLIC: index i belongs to coordinate i mod procs. */
+/* HPF CYCLIC: index i belongs to coordinate i mod procs. ScaLAPACK: MB = 1. */
 REDIST_AXIS_API redist_axis redist_cyclic(int64_t n, int procs);
-/* HPF CYCLIC(block): blocks of `block` >= 1 indices are distributed round-robin. */
+/* HPF CYCLIC(block): blocks of `block` >= 1 indices are distributed round-robin. ScaLAPACK: MB = block. */
 REDIST_AXIS_API redist_axis redist_block_cyclic(int64_t n, int64_t block, int procs);
-/* One block each, sizes differ by at most 1, the larger ones first. */
+/* One block each, sizes differ by at most 1, the larger ones first. In HPF-2 a GEN_BLOCK. */
 REDIST_AXIS_API redist_axis redist_balanced(int64_t n, int procs);
-/* Block k holds the indices cuts[k] <= i < cuts[k + 1]. cuts[procs + 1]: 0 = cuts[0] <= ... <= cuts[procs] = n, kept by
-   reference: it must live as long as the axis and everything made from it. */
+/* HPF-2 GEN_BLOCK, by the sums of its sizes: block k holds the indices cuts[k] <= i < cuts[k + 1]. cuts[procs + 1]:
+   0 = cuts[0] <= ... <= cuts[procs] = n, kept by reference: it must live as long as the axis and all made from it. */
 REDIST_AXIS_API redist_axis redist_cuts(const int64_t *cuts, int procs);
 /* The same axis with block 0 at coordinate `coord`, 0 <= coord < procs, and block k at (k + coord) mod procs
    (ScaLAPACK's RSRC and CSRC). */
@@ -1474,6 +1474,17 @@ REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank)
 }
 
 /* --------------------------------------------------------------------- runs: what two coordinates of an axis share */
+
+/* Two coordinates 0, of CYCLIC(2) and of CYCLIC(3), both on 2 processes:
+
+       view index     012345678901234567890123456789
+       source         ##..##..##..##..##..##..##..##   one track of length 2, period 4; per period local memory advances 2
+       destination    ###...###...###...###...###...   one track of length 3, period 6; advance 3
+       both           ##......#...##......#...##....
+       superblock     |----------||----------||tail    lcm(4, 6) = 12 indices, twice
+
+   The runs: indices 0-1 (local 0-1 here and there) and 8 (local 4 and 5), both repeated 12 indices and 6 local positions
+   on, and 24-25 in the tail. A view with steps may need several tracks, each with the period of all. */
 
 /* What a coordinate owns of a view, as view indices: the tracks [start + k period, start + k period + length), k >= 0,
    clipped to the view. Inside a segment the local position advances by `step` per view index, from one segment of a
