@@ -29,7 +29,7 @@
  *
  * All functions here are local (no communication), keep no state, and may be called from any thread.
  *
- * Map (tests/map.sh writes it): the lines of prototypes, of bodies, and the section.
+ * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
  *      93-151               options
  *     152-219               types
  *                 556-628   arithmetic

@@ -36,7 +36,7 @@
  * execution are told only to the rank that made them, before anything is sent: it may call again with better ones.
  * MPI errors come back as REDIST_ERR_MPI; the plan is then fit for redist_plan_free only.
  *
- * Map (tests/map.sh writes it): the lines of prototypes, of bodies, and the section.
+ * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
  *      97-144               types
  *                 221-257   waiting
  *                 258-296   verdicts

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Rewrites the map at the top of each header: its sections, with the lines of their prototypes and of their bodies.
-# usage: sh tests/map.sh [--check]     (--check: only tells what would change, and fails then). MIT licence, see LICENSE.
+# Checks, or rewrites, the map at the top of each header: its sections, with the lines of their prototypes and bodies.
+# usage: sh tests/map.sh [--write]. MIT licence, see LICENSE.
 root=$(cd "$(dirname "$0")/.." && pwd)
 new=${TMPDIR:-/tmp}/redist_map.$$
-status=0
+passed=0 failed=0
 trap 'rm -f "$new"' EXIT
 
 # The file with its map renewed. Prototypes and bodies meet in one line where their banners begin alike.
@@ -50,11 +50,18 @@ renewed() {
 }
 
 for header in redist.h redist_plan.h; do
-    renewed "$root/$header" >"$new" || { echo "$header: no map to renew"; status=1; continue; }
-    if [ "$1" = --check ]; then
-        diff "$root/$header" "$new" || { echo "$header: the map is old: sh tests/map.sh"; status=1; }
-    elif ! cmp -s "$root/$header" "$new"; then
-        cat "$new" >"$root/$header"
+    if ! renewed "$root/$header" >"$new"; then
+        echo "FAILED: $header has no place for a map"
+        failed=$((failed + 1))
+    elif cmp -s "$root/$header" "$new"; then
+        passed=$((passed + 1))
+    elif [ "$1" = --write ]; then
+        cat "$new" >"$root/$header" && passed=$((passed + 1))
+    else
+        echo "FAILED: the map of $header is old; 'sh tests/map.sh --write' renews it"
+        diff "$root/$header" "$new"
+        failed=$((failed + 1))
     fi
 done
-exit $status
+echo "map.sh: $passed passed, $failed failed, 0 skipped"
+[ "$failed" -eq 0 ]
