@@ -29,26 +29,57 @@
  *
  * All functions here are local (no communication), keep no state, and may be called from any thread.
  *
+ * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
+ *      93-155               options
+ *     156-238               types
+ *                 628-700   arithmetic
+ *                 701-802   faults
+ *     239-283    803-1061   axes: who owns index i
+ *     284-388   1062-1775   layouts and views
+ *               1776-2380   runs: what two coordinates of an axis share
+ *               2381-2577   messages: products of run lists
+ *               2578-3134   copying
+ *               3135-3336   pairs of places: which copy serves whom
+ *     389-421   3337-3463   moving on one process
+ *     422-440   3464-3726   traffic, on paper
+ *     441-514   3727-4591   schedules
+ *     515-552   4592-5254   cost and multiphase routes
+ *     553-583   5255-5786   relabelling and advice
+ *     584-623   5787-5902   text: writing
+ *               5903-6409   text: reading
+ *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
  * 2001, Namugwanya 2021.
  */
+#if defined REDIST_IMPLEMENTATION && defined REDIST_H && !defined REDIST_PRIV_IMPLEMENTS
+#error "define REDIST_IMPLEMENTATION before the first #include of redist.h or redist_plan.h in this file"
+#endif
 #ifndef REDIST_H
 #define REDIST_H
 
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#if defined REDIST_IMPLEMENTATION
+#define REDIST_PRIV_IMPLEMENTS 1
+#endif
+#if defined REDIST_IMPLEMENTATION || !defined REDIST_DECLARATIONS_ONLY
+#define REDIST_PRIV_BODIES 1
 #include <float.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
 #if defined __SSE2__ && !defined REDIST_NO_STREAMING
 #include <emmintrin.h>
 #define REDIST_PRIV_STREAMS 1
+#endif
+#elif defined REDIST_MALLOC || defined REDIST_FREE || defined REDIST_ASSERT || defined REDIST_STREAM_BYTES || \
+    defined REDIST_NO_STREAMING
+#error "REDIST_MALLOC and other hooks do nothing in a file that only declares: the implementation needs them"
 #endif
 
 #ifdef __cplusplus
@@ -61,14 +92,38 @@ extern "C" {
 
 /* --------------------------------------------------------------------------------------------------------- options */
 
-/* Define any of these before the first #include; every file of a program must see the same REDIST_MAX_DIMS. */
+/* Define any of these before the first #include. Three ways to include:
+     - by default every function is static, and there is nothing to link;
+     - REDIST_DECLARATIONS_ONLY: types, macros, prototypes, and inline what concerns a single axis. Compiles at once;
+     - REDIST_IMPLEMENTATION, in one C file, also beside the former: the public functions get external linkage. It
+       includes redist_plan.h, or redist.h in programs without MPI, and is the place for all hooks. */
 
 #ifndef REDIST_MAX_DIMS
-#define REDIST_MAX_DIMS 8 /* the highest rank of an array */
+#define REDIST_MAX_DIMS 8 /* the highest rank of an array; the same in every file of a program */
 #endif
 
+/* Linkage of the public functions, and of those of an axis. */
+#if defined REDIST_PRIV_IMPLEMENTS || !defined REDIST_PRIV_BODIES
 #ifndef REDIST_API
-#define REDIST_API static inline /* linkage of the public functions */
+#define REDIST_API extern
+#endif
+#if REDIST_MAX_DIMS != 8 /* what makes layouts then carries it in its name: files that disagree do not link */
+#define REDIST_PRIV_JOIN(name, dims) name##_max_dims_##dims
+#define REDIST_PRIV_SIZED(name, dims) REDIST_PRIV_JOIN(name, dims)
+#define redist_layout_1d REDIST_PRIV_SIZED(redist_layout_1d, REDIST_MAX_DIMS)
+#define redist_layout_2d REDIST_PRIV_SIZED(redist_layout_2d, REDIST_MAX_DIMS)
+#define redist_layout_3d REDIST_PRIV_SIZED(redist_layout_3d, REDIST_MAX_DIMS)
+#define redist_layout_nd REDIST_PRIV_SIZED(redist_layout_nd, REDIST_MAX_DIMS)
+#define redist_layout_parse REDIST_PRIV_SIZED(redist_layout_parse, REDIST_MAX_DIMS)
+#define redist_from_scalapack REDIST_PRIV_SIZED(redist_from_scalapack, REDIST_MAX_DIMS)
+#endif
+#elif !defined REDIST_API
+#define REDIST_API static inline
+#endif
+#if defined REDIST_PRIV_BODIES
+#define REDIST_AXIS_API REDIST_API
+#else
+#define REDIST_AXIS_API static inline
 #endif
 
 /* Linkage of private functions: short ones on the path of every copy; others; those that only plan or check. */
@@ -192,39 +247,39 @@ typedef struct {
 /* Builders of axes. n: indices, 0 <= n <= 2^62; procs: processes along the axis, >= 1. They never fail: an axis built
    from bad numbers is empty, and redist_layout_check tells what was wrong with it. */
 
-/* "*": the axis is not distributed. */
-REDIST_API redist_axis redist_whole(int64_t n);
-/* HPF BLOCK: blocks of ceil(n / procs); the last processes may own less, or nothing. */
-REDIST_API redist_axis redist_block(int64_t n, int procs);
-/* HPF CYCLIC: index i belongs to coordinate i mod procs. */
-REDIST_API redist_axis redist_cyclic(int64_t n, int procs);
-/* HPF CYCLIC(block): blocks of `block` >= 1 indices are distributed round-robin. */
-REDIST_API redist_axis redist_block_cyclic(int64_t n, int64_t block, int procs);
-/* One block each, sizes differ by at most 1, the larger ones first. */
-REDIST_API redist_axis redist_balanced(int64_t n, int procs);
-/* Block k holds the indices cuts[k] <= i < cuts[k + 1]. cuts[procs + 1]: 0 = cuts[0] <= ... <= cuts[procs] = n, kept by
-   reference: it must live as long as the axis and everything made from it. */
-REDIST_API redist_axis redist_cuts(const int64_t *cuts, int procs);
+/* "*", in HPF collapsed: the axis is not distributed. ScaLAPACK: one process along it. */
+REDIST_AXIS_API redist_axis redist_whole(int64_t n);
+/* HPF BLOCK: blocks of ceil(n / procs); the last may own less, or nothing. ScaLAPACK: MB = ceil(n / procs). */
+REDIST_AXIS_API redist_axis redist_block(int64_t n, int procs);
+/* HPF CYCLIC: index i belongs to coordinate i mod procs. ScaLAPACK: MB = 1. */
+REDIST_AXIS_API redist_axis redist_cyclic(int64_t n, int procs);
+/* HPF CYCLIC(block): blocks of `block` >= 1 indices are distributed round-robin. ScaLAPACK: MB = block. */
+REDIST_AXIS_API redist_axis redist_block_cyclic(int64_t n, int64_t block, int procs);
+/* One block each, sizes differ by at most 1, the larger ones first. In HPF-2 a GEN_BLOCK. */
+REDIST_AXIS_API redist_axis redist_balanced(int64_t n, int procs);
+/* HPF-2 GEN_BLOCK, by the sums of its sizes: block k holds the indices cuts[k] <= i < cuts[k + 1]. cuts[procs + 1]:
+   0 = cuts[0] <= ... <= cuts[procs] = n, kept by reference: it must live as long as the axis and all made from it. */
+REDIST_AXIS_API redist_axis redist_cuts(const int64_t *cuts, int procs);
 /* The same axis with block 0 at coordinate `coord`, 0 <= coord < procs, and block k at (k + coord) mod procs
    (ScaLAPACK's RSRC and CSRC). */
-REDIST_API redist_axis redist_starting_at(redist_axis x, int coord);
+REDIST_AXIS_API redist_axis redist_starting_at(redist_axis x, int coord);
 
 /* Fill cuts[procs + 1] with floor(n / procs) indices each and the remainder to the last process, or to the first
    (Namugwanya 2021: the standard mapping and the "special rules"). n >= 0, procs >= 1. */
-REDIST_API void redist_cuts_remainder_last(int64_t n, int procs, int64_t *cuts);
-REDIST_API void redist_cuts_remainder_first(int64_t n, int procs, int64_t *cuts);
+REDIST_AXIS_API void redist_cuts_remainder_last(int64_t n, int procs, int64_t *cuts);
+REDIST_AXIS_API void redist_cuts_remainder_first(int64_t n, int procs, int64_t *cuts);
 
 /* Queries of an axis. i: index of the view, 0 <= i < count; l: position in the local array of the whole axis, >= 0,
    ghost cells not counted; coord: 0 <= coord < procs. O(1); cuts take O(log procs). */
 
 /* The coordinate that owns view index i; -1 when i is outside the view. */
-REDIST_API int redist_owner(const redist_axis *x, int64_t i);
+REDIST_AXIS_API int redist_owner(const redist_axis *x, int64_t i);
 /* The position of view index i in its owner's local array; -1 when i is outside the view. */
-REDIST_API int64_t redist_local(const redist_axis *x, int64_t i);
+REDIST_AXIS_API int64_t redist_local(const redist_axis *x, int64_t i);
 /* The view index at local position l of coord, the inverse of the two above; -1 when the view does not show it. */
-REDIST_API int64_t redist_global(const redist_axis *x, int coord, int64_t l);
+REDIST_AXIS_API int64_t redist_global(const redist_axis *x, int coord, int64_t l);
 /* How many view indices coord owns; 0 for a coordinate outside the axis. O(log block) in views with steps. */
-REDIST_API int64_t redist_count(const redist_axis *x, int coord);
+REDIST_AXIS_API int64_t redist_count(const redist_axis *x, int coord);
 
 /* ----------------------------------------------------------------------------------------------- layouts and views */
 
@@ -601,12 +656,6 @@ REDIST_PRIV_FAST int64_t redist_priv_product(int64_t a, int64_t b, int64_t limit
     return b != 0 && a > limit / b ? limit : redist_priv_min(a * b, limit);
 }
 
-/* Room for n >= 0 things of so many bytes; NULL where that is more than a size_t can tell, or memory is exhausted. */
-REDIST_PRIV void *redist_priv_alloc(int64_t n, size_t bytes)
-{
-    return (uint64_t)n > SIZE_MAX / bytes ? NULL : REDIST_MALLOC((size_t)redist_priv_max(n, 1) * bytes);
-}
-
 /* The smallest x >= 0 with low <= a x mod m <= high, -1 when there is none or a x passes 2^62.
    0 <= low <= high < m, 0 <= a < m. Euclid's algorithm on the pair (a, m). */
 REDIST_PRIV_FAST int64_t redist_priv_first_in(int64_t a, int64_t m, int64_t low, int64_t high)
@@ -713,6 +762,14 @@ REDIST_PRIV_COLD redist_priv_fault redist_priv_fault_at(int kind, int axis, int6
     return fault;
 }
 
+#ifdef REDIST_PRIV_BODIES
+
+/* Room for n >= 0 things of so many bytes; NULL where that is more than a size_t can tell, or memory is exhausted. */
+REDIST_PRIV void *redist_priv_alloc(int64_t n, size_t bytes)
+{
+    return (uint64_t)n > SIZE_MAX / bytes ? NULL : REDIST_MALLOC((size_t)redist_priv_max(n, 1) * bytes);
+}
+
 #define REDIST_PRIV_FAULT_CODE(name, code, sentence) REDIST_##code,
 #define REDIST_PRIV_FAULT_TEXT(name, code, sentence) sentence,
 
@@ -740,6 +797,8 @@ REDIST_API const char *redist_strerror(int code)
     static const char *const texts[] = {REDIST_PRIV_ERRORS(REDIST_PRIV_ERROR_TEXT)};
     return code < 0 || code >= REDIST_PRIV_ERROR_CODES ? "not a redist error code" : texts[code];
 }
+
+#endif
 
 /* --------------------------------------------------------------------------------- axes: who owns index i (bodies) */
 
@@ -873,32 +932,32 @@ REDIST_PRIV_FAST redist_axis redist_priv_axis(redist_priv_kind kind, int64_t n, 
     return x;
 }
 
-REDIST_API redist_axis redist_whole(int64_t n) { return redist_block(n, 1); }
+REDIST_AXIS_API redist_axis redist_whole(int64_t n) { return redist_block(n, 1); }
 
-REDIST_API redist_axis redist_block(int64_t n, int procs)
+REDIST_AXIS_API redist_axis redist_block(int64_t n, int procs)
 {
     int64_t block = n > 0 && procs > 0 ? redist_priv_ceil_div(n, procs) : 1;
     return redist_block_cyclic(n, block, procs);
 }
 
-REDIST_API redist_axis redist_cyclic(int64_t n, int procs) { return redist_block_cyclic(n, 1, procs); }
+REDIST_AXIS_API redist_axis redist_cyclic(int64_t n, int procs) { return redist_block_cyclic(n, 1, procs); }
 
-REDIST_API redist_axis redist_block_cyclic(int64_t n, int64_t block, int procs)
+REDIST_AXIS_API redist_axis redist_block_cyclic(int64_t n, int64_t block, int procs)
 {
     return redist_priv_axis(REDIST_PRIV_CYCLIC, n, block, procs, NULL);
 }
 
-REDIST_API redist_axis redist_balanced(int64_t n, int procs)
+REDIST_AXIS_API redist_axis redist_balanced(int64_t n, int procs)
 {
     return redist_priv_axis(REDIST_PRIV_BALANCED, n, 1, procs, NULL);
 }
 
-REDIST_API redist_axis redist_cuts(const int64_t *cuts, int procs)
+REDIST_AXIS_API redist_axis redist_cuts(const int64_t *cuts, int procs)
 {
     return redist_priv_axis(REDIST_PRIV_CUTS, cuts != NULL && procs > 0 ? cuts[procs] : 0, 1, procs, cuts);
 }
 
-REDIST_API redist_axis redist_starting_at(redist_axis x, int coord)
+REDIST_AXIS_API redist_axis redist_starting_at(redist_axis x, int coord)
 {
     x.first = coord;
     if (redist_priv_axis_fault(&x).kind != REDIST_PRIV_NO_FAULT)
@@ -906,7 +965,7 @@ REDIST_API redist_axis redist_starting_at(redist_axis x, int coord)
     return x;
 }
 
-REDIST_API void redist_cuts_remainder_last(int64_t n, int procs, int64_t *cuts)
+REDIST_AXIS_API void redist_cuts_remainder_last(int64_t n, int procs, int64_t *cuts)
 {
     int k;
     for (k = 0; k < procs; k++)
@@ -914,7 +973,7 @@ REDIST_API void redist_cuts_remainder_last(int64_t n, int procs, int64_t *cuts)
     cuts[procs] = n;
 }
 
-REDIST_API void redist_cuts_remainder_first(int64_t n, int procs, int64_t *cuts)
+REDIST_AXIS_API void redist_cuts_remainder_first(int64_t n, int procs, int64_t *cuts)
 {
     int k;
     cuts[0] = 0;
@@ -928,13 +987,13 @@ REDIST_PRIV_FAST int64_t redist_priv_axis_index(const redist_axis *x, int64_t i)
     return x == NULL || i < 0 || i >= x->count ? -1 : x->start + i * x->step;
 }
 
-REDIST_API int redist_owner(const redist_axis *x, int64_t i)
+REDIST_AXIS_API int redist_owner(const redist_axis *x, int64_t i)
 {
     int64_t g = redist_priv_axis_index(x, i);
     return g < 0 ? -1 : (int)((redist_priv_block_of(x, g) + x->first) % x->procs);
 }
 
-REDIST_API int64_t redist_local(const redist_axis *x, int64_t i)
+REDIST_AXIS_API int64_t redist_local(const redist_axis *x, int64_t i)
 {
     int64_t g = redist_priv_axis_index(x, i), k;
     if (g < 0)
@@ -943,7 +1002,7 @@ REDIST_API int64_t redist_local(const redist_axis *x, int64_t i)
     return k / x->procs * x->block + g - redist_priv_block_start(x, k);
 }
 
-REDIST_API int64_t redist_global(const redist_axis *x, int coord, int64_t l)
+REDIST_AXIS_API int64_t redist_global(const redist_axis *x, int coord, int64_t l)
 {
     int64_t g, i, mine;
     if (x == NULL || x->count == 0 || coord < 0 || coord >= x->procs || l < 0 || l >= redist_priv_size(x, coord))
@@ -985,7 +1044,7 @@ REDIST_PRIV_FAST int64_t redist_priv_count_steps(const redist_axis *x, int coord
                      redist_priv_floor_sum(n, cycle, a, past - (uint64_t)x->block));
 }
 
-REDIST_API int64_t redist_count(const redist_axis *x, int coord)
+REDIST_AXIS_API int64_t redist_count(const redist_axis *x, int coord)
 {
     int64_t low, last;
     if (x == NULL || x->count == 0 || coord < 0 || coord >= x->procs)
@@ -997,6 +1056,8 @@ REDIST_API int64_t redist_count(const redist_axis *x, int coord)
         return redist_priv_below(x, coord, last + 1) - redist_priv_below(x, coord, low);
     return redist_priv_count_steps(x, coord, low, redist_priv_abs(x->step), x->count);
 }
+
+#ifdef REDIST_PRIV_BODIES
 
 /* -------------------------------------------------------------------------------------- layouts and views (bodies) */
 
@@ -1713,6 +1774,17 @@ REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank)
 }
 
 /* --------------------------------------------------------------------- runs: what two coordinates of an axis share */
+
+/* Two coordinates 0, of CYCLIC(2) and of CYCLIC(3), both on 2 processes:
+
+       view index     012345678901234567890123456789
+       source         ##..##..##..##..##..##..##..##   one track of length 2, period 4; per period local memory advances 2
+       destination    ###...###...###...###...###...   one track of length 3, period 6; advance 3
+       both           ##......#...##......#...##....
+       superblock     |----------||----------||tail    lcm(4, 6) = 12 indices, twice
+
+   The runs: indices 0-1 (local 0-1 here and there) and 8 (local 4 and 5), both repeated 12 indices and 6 local positions
+   on, and 24-25 in the tail. A view with steps may need several tracks, each with the period of all. */
 
 /* What a coordinate owns of a view, as view indices: the tracks [start + k period, start + k period + length), k >= 0,
    clipped to the view. Inside a segment the local position advances by `step` per view index, from one segment of a
@@ -6334,6 +6406,8 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
     }
     return redist_layout_explain(layout, r.message, r.message_size);
 }
+
+#endif /* REDIST_PRIV_BODIES */
 
 #ifdef __cplusplus
 }

@@ -36,17 +36,40 @@
  * execution are told only to the rank that made them, before anything is sent: it may call again with better ones.
  * MPI errors come back as REDIST_ERR_MPI; the plan is then fit for redist_plan_free only, and leaves its communicator to
  * the messages that may still be on their way.
+ *
+ * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
+ *      98-148               types
+ *                 253-302   waiting
+ *                 303-368   verdicts
+ *                 369-549   the plan
+ *                 550-831   checking arguments
+ *                832-1035   peers
+ *               1036-1169   staging
+ *               1170-1274   pieces
+ *               1275-1418   REDIST_POINT_TO_POINT
+ *               1419-1627   REDIST_SCHEDULED
+ *               1628-1707   MPI's collectives
+ *               1708-1775   REDIST_ALLTOALLV
+ *               1776-2003   REDIST_ALLTOALLW
+ *               2004-2183   shared memory
+ *               2184-2509   REDIST_SHARED
+ *               2510-2642   REDIST_MULTIPHASE
+ *               2643-2892   choosing a method
+ *     149-230   2893-3321   plans
+ *               3322-3379   calibrating
+ *     231-246   3380-3458   arenas
  */
+#include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
 #define REDIST_PLAN_H
 
 #include <mpi.h>
+
+#ifdef REDIST_PRIV_BODIES
 #include <stdarg.h>
 #if defined __linux__
 #include <sys/statvfs.h>
 #endif
-
-#include "redist.h"
 
 #ifndef REDIST_YIELD
 #include <sched.h>
@@ -63,6 +86,9 @@
 
 #ifndef REDIST_RING_BYTES
 #define REDIST_RING_BYTES 4194304 /* REDIST_SHARED: shared staging memory of one rank */
+#endif
+#elif defined REDIST_YIELD || defined REDIST_MAX_COUNT || defined REDIST_PIECE_BYTES || defined REDIST_RING_BYTES
+#error "REDIST_YIELD and other hooks do nothing in a file that only declares: the implementation needs them"
 #endif
 
 #ifdef __cplusplus
@@ -221,6 +247,8 @@ REDIST_API int redist_arena_free(redist_arena **arena);
 /* =================================================================================================================
    Bodies.
    ============================================================================================================== */
+
+#ifdef REDIST_PRIV_BODIES
 
 /* --------------------------------------------------------------------------------------------------------- waiting */
 
@@ -3427,6 +3455,8 @@ REDIST_API int redist_arena_free(redist_arena **arena)
     *arena = NULL;
     return REDIST_OK;
 }
+
+#endif /* REDIST_PRIV_BODIES */
 
 #ifdef __cplusplus
 }

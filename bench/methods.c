@@ -15,6 +15,7 @@ static memory_count plan_memory; /* what the plans hold */
 #define REDIST_MALLOC(bytes) counted_malloc(&plan_memory, bytes)
 #define REDIST_FREE(pointer) counted_free(&plan_memory, pointer)
 #include "redist_plan.h"
+#include "rivals.h"
 
 /* ---- cases ---- */
 
@@ -109,16 +110,7 @@ typedef struct {
     FILE *csv;
 } bench;
 
-/* ---- block-cyclic arithmetic, independent of redist ---- */
-
-typedef struct { int64_t n, block; int procs, coord; } dealt; /* coord: this or that rank's */
-
-/* A side of a case, seen from one rank. */
-typedef struct {
-    dealt axes[3];
-    int view[3], flip[3];
-    int64_t halo, stride[3], elements; /* of the local array, halo included */
-} placed;
+/* ---- from cases to layouts, without redist ---- */
 
 static int64_t extent(const bench *b, array_size size)
 {
@@ -147,112 +139,21 @@ static int line_length(rank_line line, int ranks)
     }
 }
 
-static int64_t at_most(int64_t value, int64_t limit)
-{
-    return value < limit ? value : limit;
-}
-
-static int64_t count_owned(const dealt *x)
-{
-    int64_t cycle = x->block * x->procs, rest = x->n % cycle - x->coord * x->block;
-    return x->n / cycle * x->block + (rest > 0 ? at_most(rest, x->block) : 0);
-}
-
-/* Ranks are numbered with the last axis of the grid fastest. */
+/* A side of a case, seen from a rank. */
 static placed place(const bench *b, const bench_case *c, const side *s, int rank)
 {
     placed p;
-    int64_t elements = 1;
+    memset(&p, 0, sizeof p);
     p.halo = s->halo;
-    for (int a = 2; a >= 0; a--) {
+    for (int a = 0; a < 3; a++) {
         dealt *x = &p.axes[a];
         x->n = a < 3 - c->dims ? 1 : extent(b, c->size);
         x->procs = line_length(s->axes[a].line, b->ranks);
         x->block = s->axes[a].block ? s->axes[a].block : (x->n + x->procs - 1) / x->procs;
-        x->coord = rank % x->procs;
-        rank /= x->procs;
-        p.stride[a] = elements;
-        elements *= count_owned(x) + 2 * p.halo;
         p.view[a] = s->view[a];
         p.flip[a] = s->flip[a];
     }
-    p.elements = elements;
-    return p;
-}
-
-static int owns(const placed *p, int d, int64_t i)
-{
-    const dealt *x = &p->axes[p->view[d]];
-    int64_t at = p->flip[d] ? x->n - 1 - i : i;
-    return at / x->block % x->procs == x->coord;
-}
-
-/* What two ranks both own, one on either side: lists of view indices and of offsets in the first's array, for each axis. */
-typedef struct {
-    int64_t count[3], *index[3], *offset[3];
-    int64_t step; /* between the offsets of the last axis; 0 when they are not evenly spaced */
-} shared;
-
-static int64_t shared_elements(const shared *s)
-{
-    return s->count[0] * s->count[1] * s->count[2];
-}
-
-static int64_t even_step(const int64_t *offsets, int64_t count)
-{
-    int64_t step = count > 1 ? offsets[1] - offsets[0] : 1;
-    for (int64_t k = 1; k < count; k++)
-        if (offsets[k] - offsets[k - 1] != step)
-            return 0;
-    return step;
-}
-
-static void reverse(int64_t *list, int64_t count)
-{
-    for (int64_t k = 0; k < count / 2; k++) {
-        int64_t other = list[count - 1 - k];
-        list[count - 1 - k] = list[k];
-        list[k] = other;
-    }
-}
-
-/* Walks through my blocks of the stored axis; the lists are in the order of the view. */
-static void share_axis(shared *s, int d, const placed *mine, const placed *theirs)
-{
-    const dealt *x = &mine->axes[mine->view[d]];
-    int64_t owned = count_owned(x), place_in_memory = mine->halo;
-    s->count[d] = 0;
-    s->index[d] = allocate((size_t)owned * sizeof(int64_t));
-    s->offset[d] = allocate((size_t)owned * sizeof(int64_t));
-    for (int64_t first = x->coord * x->block; first < x->n; first += x->block * x->procs)
-        for (int64_t at = first; at < at_most(first + x->block, x->n); at++, place_in_memory++) {
-            int64_t i = mine->flip[d] ? x->n - 1 - at : at;
-            if (owns(theirs, d, i)) {
-                s->index[d][s->count[d]] = i;
-                s->offset[d][s->count[d]++] = place_in_memory * mine->stride[mine->view[d]];
-            }
-        }
-    if (mine->flip[d]) {
-        reverse(s->index[d], s->count[d]);
-        reverse(s->offset[d], s->count[d]);
-    }
-}
-
-static shared share(const placed *mine, const placed *theirs)
-{
-    shared s;
-    for (int d = 0; d < 3; d++)
-        share_axis(&s, d, mine, theirs);
-    s.step = even_step(s.offset[2], s.count[2]);
-    return s;
-}
-
-static void shared_free(shared *s)
-{
-    for (int d = 0; d < 3; d++) {
-        free(s->index[d]);
-        free(s->offset[d]);
-    }
+    return seen_from(&p, rank);
 }
 
 /* ---- contestants ---- */
@@ -260,10 +161,8 @@ static void shared_free(shared *s)
 typedef struct {
     const bench *bench;
     const bench_case *what;
-    placed from, to; /* seen from this rank */
+    exchange by_hand; /* what is to be done, as the rivals see it */
     redist_layout from_layout, to_layout;
-    MPI_Datatype datatype;
-    size_t element;
     int64_t held; /* elements of the source on this rank */
     int batch;    /* executions in one sample */
     void *source, *destination, *expected;
@@ -302,8 +201,8 @@ static int copy_prepare(entry *e, int method)
 static void copy_run(entry *e)
 {
     const contest *c = e->contest;
-    int64_t elements = c->held < c->to.elements ? c->held : c->to.elements;
-    memcpy(e->to, e->from, (size_t)elements * c->element);
+    int64_t elements = c->held < c->by_hand.to.elements ? c->held : c->by_hand.to.elements;
+    memcpy(e->to, e->from, (size_t)elements * c->by_hand.element);
 }
 
 static void copy_finish(entry *e)
@@ -326,7 +225,7 @@ static const option_choice methods[] = {{"auto", REDIST_AUTO},
 static redist_arena *arena_prepare(entry *e)
 {
     const contest *c = e->contest;
-    size_t from = (size_t)c->from.elements * c->element, to = (size_t)c->to.elements * c->element;
+    size_t from = (size_t)c->by_hand.from.elements * c->by_hand.element, to = (size_t)c->by_hand.to.elements * c->by_hand.element;
     redist_arena *arena = NULL;
     if (redist_arena_create(MPI_COMM_WORLD, from + to + 128, &arena) != REDIST_OK)
         give_up("%s: no arena", c->what->name);
@@ -376,7 +275,7 @@ static int redist_prepare(entry *e, int method)
     memset(&stats, 0, sizeof stats);
     options.message = message;
     options.message_size = sizeof message;
-    code = redist_plan_create(MPI_COMM_WORLD, &c->from_layout, &c->to_layout, c->datatype, &options, &plan);
+    code = redist_plan_create(MPI_COMM_WORLD, &c->from_layout, &c->to_layout, c->by_hand.datatype, &options, &plan);
     if (code != REDIST_OK)
         give_up("%s: %s: %s", c->what->name, redist_strerror(code), message);
     redist_plan_stats(plan, &stats);
@@ -405,331 +304,38 @@ static void redist_finish(entry *e)
     free(state);
 }
 
-/* MPI_Alltoallw with derived datatypes written by hand: for each peer and axis, the runs of indices that both own */
-
-typedef struct {
-    int *counts, *displacements;
-    MPI_Datatype *types;
-} typed_messages;
-
-typedef struct { typed_messages send, receive; } typed_exchange;
-
-/* Runs of neighbouring positions, stride elements apart. Returns how many. */
-static int find_runs(const int64_t *offsets, int64_t count, int64_t stride, int *lengths, MPI_Aint *starts, size_t element)
-{
-    int runs = 0;
-    for (int64_t i = 0; i < count; i++) {
-        if (i > 0 && offsets[i] == offsets[i - 1] + stride) {
-            lengths[runs - 1]++;
-        } else {
-            lengths[runs] = 1;
-            starts[runs++] = (MPI_Aint)((offsets[i] - offsets[0]) * (int64_t)element);
-        }
-    }
-    return runs;
-}
-
-static int evenly_spaced(int runs, const int *lengths, const MPI_Aint *starts)
-{
-    for (int r = 1; r < runs; r++)
-        if (lengths[r] != lengths[0] || starts[r] != r * starts[1])
-            return 0;
-    return 1;
-}
-
-/* A type of the old ones at all offsets of one axis, relative to the first. Frees the old one. */
-static MPI_Datatype along_axis(const int64_t *offsets, int64_t count, int64_t stride, size_t element, MPI_Datatype old)
-{
-    int *lengths = allocate((size_t)count * sizeof *lengths);
-    MPI_Aint *starts = allocate((size_t)count * sizeof *starts);
-    int runs = find_runs(offsets, count, stride, lengths, starts, element);
-    MPI_Datatype spaced, type;
-    MPI_Type_create_resized(old, 0, (MPI_Aint)((int64_t)element * stride), &spaced);
-    if (runs == 1)
-        MPI_Type_contiguous(lengths[0], spaced, &type);
-    else if (evenly_spaced(runs, lengths, starts))
-        MPI_Type_create_hvector(runs, lengths[0], starts[1], spaced, &type);
-    else
-        MPI_Type_create_hindexed(runs, lengths, starts, spaced, &type);
-    MPI_Type_free(&spaced);
-    MPI_Type_free(&old);
-    free(lengths);
-    free(starts);
-    return type;
-}
-
-static MPI_Datatype type_of(const shared *s, const placed *p, MPI_Datatype datatype, size_t element)
-{
-    MPI_Datatype type, shifted;
-    MPI_Aint first = 0;
-    int one = 1;
-    MPI_Type_dup(datatype, &type);
-    for (int d = 2; d >= 0; d--) {
-        type = along_axis(s->offset[d], s->count[d], p->stride[p->view[d]], element, type);
-        first += (MPI_Aint)(s->offset[d][0] * (int64_t)element);
-    }
-    MPI_Type_create_hindexed(1, &one, &first, type, &shifted);
-    MPI_Type_free(&type);
-    MPI_Type_commit(&shifted);
-    return shifted;
-}
-
-static typed_messages typed_create(const contest *c, const placed *mine, const side *theirs)
-{
-    const bench *b = c->bench;
-    typed_messages m;
-    m.counts = allocate((size_t)b->ranks * sizeof *m.counts);
-    m.displacements = allocate((size_t)b->ranks * sizeof *m.displacements);
-    m.types = allocate((size_t)b->ranks * sizeof *m.types);
-    for (int peer = 0; peer < b->ranks; peer++) {
-        placed other = place(b, c->what, theirs, peer);
-        shared s = share(mine, &other);
-        m.counts[peer] = shared_elements(&s) > 0;
-        m.displacements[peer] = 0;
-        m.types[peer] = m.counts[peer] ? type_of(&s, mine, c->datatype, c->element) : MPI_BYTE;
-        shared_free(&s);
-    }
-    return m;
-}
-
-static void typed_free(typed_messages *m, int ranks)
-{
-    for (int peer = 0; peer < ranks; peer++)
-        if (m->counts[peer])
-            MPI_Type_free(&m->types[peer]);
-    free(m->counts);
-    free(m->displacements);
-    free(m->types);
-}
+/* The rivals written by hand. */
 
 static int typed_prepare(entry *e, int method)
 {
-    const contest *c = e->contest;
-    typed_exchange *x = allocate(sizeof *x);
     (void)method;
-    x->send = typed_create(c, &c->from, &c->what->to);
-    x->receive = typed_create(c, &c->to, &c->what->from);
-    e->state = x;
+    e->state = typed_create(&e->contest->by_hand);
     return 1;
 }
 
-static void typed_run(entry *e)
-{
-    typed_exchange *x = e->state;
-    MPI_Alltoallw(e->from, x->send.counts, x->send.displacements, x->send.types, e->to, x->receive.counts,
-                  x->receive.displacements, x->receive.types, MPI_COMM_WORLD);
-}
-
-static void typed_finish(entry *e)
-{
-    typed_exchange *x = e->state;
-    typed_free(&x->send, e->contest->bench->ranks);
-    typed_free(&x->receive, e->contest->bench->ranks);
-    free(x);
-}
-
-/* Packing by plain loops (by memcpy where a row is contiguous), and MPI_Alltoallv */
-
-#define DEFINE_PACKING(type)                                                                      \
-    static void pack_##type(const shared *s, const void *array, void *buffer)                     \
-    {                                                                                             \
-        type *next = buffer;                                                                      \
-        for (int64_t i = 0; i < s->count[0]; i++)                                                 \
-            for (int64_t j = 0; j < s->count[1]; j++, next += s->count[2]) {                      \
-                const type *a = (const type *)array + s->offset[0][i] + s->offset[1][j];          \
-                if (s->step == 1)                                                                 \
-                    memcpy(next, a + s->offset[2][0], (size_t)s->count[2] * sizeof *a);           \
-                else if (s->step)                                                                 \
-                    for (int64_t k = 0, at = s->offset[2][0]; k < s->count[2]; k++, at += s->step)\
-                        next[k] = a[at];                                                          \
-                else                                                                              \
-                    for (int64_t k = 0; k < s->count[2]; k++)                                     \
-                        next[k] = a[s->offset[2][k]];                                             \
-            }                                                                                     \
-    }                                                                                             \
-    static void unpack_##type(const shared *s, const void *buffer, void *array)                   \
-    {                                                                                             \
-        const type *next = buffer;                                                                \
-        for (int64_t i = 0; i < s->count[0]; i++)                                                 \
-            for (int64_t j = 0; j < s->count[1]; j++, next += s->count[2]) {                      \
-                type *a = (type *)array + s->offset[0][i] + s->offset[1][j];                      \
-                if (s->step == 1)                                                                 \
-                    memcpy(a + s->offset[2][0], next, (size_t)s->count[2] * sizeof *a);           \
-                else if (s->step)                                                                 \
-                    for (int64_t k = 0, at = s->offset[2][0]; k < s->count[2]; k++, at += s->step)\
-                        a[at] = next[k];                                                          \
-                else                                                                              \
-                    for (int64_t k = 0; k < s->count[2]; k++)                                     \
-                        a[s->offset[2][k]] = next[k];                                             \
-            }                                                                                     \
-    }
-
-typedef double complex double_complex;
-DEFINE_PACKING(float)
-DEFINE_PACKING(double)
-DEFINE_PACKING(double_complex)
-
-typedef void packing_loop(const shared *, const void *, void *);
-static packing_loop *const pack_loops[] = {pack_float, pack_double, pack_double_complex};
-static packing_loop *const unpack_loops[] = {unpack_float, unpack_double, unpack_double_complex};
-
-typedef struct {
-    shared *parts;
-    int *counts, *displacements; /* elements */
-    char *buffer;
-} packed_messages;
-
-typedef struct { packed_messages send, receive; } packed_exchange;
-
-static packed_messages packed_create(const contest *c, const placed *mine, const side *theirs)
-{
-    const bench *b = c->bench;
-    packed_messages m;
-    int64_t total = 0;
-    m.parts = allocate((size_t)b->ranks * sizeof *m.parts);
-    m.counts = allocate((size_t)b->ranks * sizeof *m.counts);
-    m.displacements = allocate((size_t)b->ranks * sizeof *m.displacements);
-    for (int peer = 0; peer < b->ranks; peer++) {
-        placed other = place(b, c->what, theirs, peer);
-        m.parts[peer] = share(mine, &other);
-        m.counts[peer] = (int)shared_elements(&m.parts[peer]);
-        m.displacements[peer] = (int)total;
-        total += m.counts[peer];
-    }
-    m.buffer = allocate((size_t)total * c->element);
-    return m;
-}
-
-static void packed_free(packed_messages *m, int ranks)
-{
-    for (int peer = 0; peer < ranks; peer++)
-        shared_free(&m->parts[peer]);
-    free(m->parts);
-    free(m->counts);
-    free(m->displacements);
-    free(m->buffer);
-}
+static void typed_execute(entry *e) { typed_run(e->state, e->from, e->to); }
+static void typed_finish(entry *e) { typed_free(e->state); }
 
 static int packed_prepare(entry *e, int method)
 {
-    const contest *c = e->contest;
-    packed_exchange *x;
     (void)method;
-    x = allocate(sizeof *x);
-    x->send = packed_create(c, &c->from, &c->what->to);
-    x->receive = packed_create(c, &c->to, &c->what->from);
-    e->state = x;
+    e->state = packed_create(&e->contest->by_hand);
     return 1;
 }
 
-/* Runs the loops of the element type over the messages that are not empty. */
-static void pack_all(const packed_messages *m, const contest *c, const void *array)
-{
-    for (int peer = 0; peer < c->bench->ranks; peer++)
-        if (m->counts[peer] > 0)
-            pack_loops[c->what->type](&m->parts[peer], array, m->buffer + (size_t)m->displacements[peer] * c->element);
-}
-
-static void unpack_all(const packed_messages *m, const contest *c, void *array)
-{
-    for (int peer = 0; peer < c->bench->ranks; peer++)
-        if (m->counts[peer] > 0)
-            unpack_loops[c->what->type](&m->parts[peer], m->buffer + (size_t)m->displacements[peer] * c->element, array);
-}
-
-static void packed_run(entry *e)
-{
-    packed_exchange *x = e->state;
-    const contest *c = e->contest;
-    pack_all(&x->send, c, e->from);
-    MPI_Alltoallv(x->send.buffer, x->send.counts, x->send.displacements, c->datatype, x->receive.buffer, x->receive.counts,
-                  x->receive.displacements, c->datatype, MPI_COMM_WORLD);
-    unpack_all(&x->receive, c, e->to);
-}
-
-static void packed_finish(entry *e)
-{
-    packed_exchange *x = e->state;
-    packed_free(&x->send, e->contest->bench->ranks);
-    packed_free(&x->receive, e->contest->bench->ranks);
-    free(x);
-}
-
-/* ScaLAPACK, whose matrices are column-major: ours transposed, on a grid that is ours transposed */
+static void packed_execute(entry *e) { packed_run(e->state, e->from, e->to); }
+static void packed_finish(entry *e) { packed_free(e->state); }
 
 #ifdef HAVE_SCALAPACK
-void Cblacs_get(int context, int what, int *value);
-void Cblacs_gridinit(int *context, const char *order, int rows, int columns);
-void Cblacs_gridexit(int context);
-void Cpdgemr2d(int m, int n, const void *a, int ia, int ja, const int *desca, void *b, int ib, int jb, const int *descb,
-              int context);
-void Cpsgemr2d(int m, int n, const void *a, int ia, int ja, const int *desca, void *b, int ib, int jb, const int *descb,
-              int context);
-
-typedef struct { int from[9], to[9], all; } gemr2d;
-
-static int blacs_grid(const char *order, int rows, int columns)
-{
-    int context;
-    Cblacs_get(-1, 0, &context);
-    Cblacs_gridinit(&context, order, rows, columns);
-    return context;
-}
-
-static void describe(const placed *p, int descriptor[9])
-{
-    const dealt *fast = &p->axes[2], *slow = &p->axes[1];
-    int64_t leading = count_owned(fast);
-    descriptor[0] = 1;
-    descriptor[1] = blacs_grid("Col", fast->procs, slow->procs);
-    descriptor[2] = (int)fast->n;
-    descriptor[3] = (int)slow->n;
-    descriptor[4] = (int)fast->block;
-    descriptor[5] = (int)slow->block;
-    descriptor[6] = descriptor[7] = 0;
-    descriptor[8] = leading > 0 ? (int)leading : 1;
-}
-
-static int is_plain(const side *s)
-{
-    int plain = s->halo == 0;
-    for (int d = 0; d < 3; d++)
-        plain = plain && s->view[d] == d && !s->flip[d];
-    return plain;
-}
-
 static int gemr2d_prepare(entry *e, int method)
 {
-    const contest *c = e->contest;
-    gemr2d *g;
     (void)method;
-    if (c->what->dims > 2 || c->what->type == COMPLEX || !is_plain(&c->what->from) || !is_plain(&c->what->to))
-        return 0;
-    g = allocate(sizeof *g);
-    describe(&c->from, g->from);
-    describe(&c->to, g->to);
-    g->all = blacs_grid("Row", 1, c->bench->ranks);
-    e->state = g;
-    return 1;
+    e->state = gemr2d_create(&e->contest->by_hand);
+    return e->state != NULL;
 }
 
-static void gemr2d_run(entry *e)
-{
-    gemr2d *g = e->state;
-    if (e->contest->what->type == FLOAT)
-        Cpsgemr2d(g->from[2], g->from[3], e->from, 1, 1, g->from, e->to, 1, 1, g->to, g->all);
-    else
-        Cpdgemr2d(g->from[2], g->from[3], e->from, 1, 1, g->from, e->to, 1, 1, g->to, g->all);
-}
-
-static void gemr2d_finish(entry *e)
-{
-    gemr2d *g = e->state;
-    Cblacs_gridexit(g->from[1]);
-    Cblacs_gridexit(g->to[1]);
-    Cblacs_gridexit(g->all);
-    free(g);
-}
+static void gemr2d_execute(entry *e) { gemr2d_run(e->state, e->from, e->to); }
+static void gemr2d_finish(entry *e) { gemr2d_free(e->state); }
 #endif
 
 static const contestant contestants[] = {
@@ -742,10 +348,10 @@ static const contestant contestants[] = {
     {"shared, arena", ARENA, 1, redist_prepare, redist_run, redist_finish},
     {"auto", REDIST_AUTO, 1, redist_prepare, redist_run, redist_finish},
     {"auto, measured", MEASURED, 1, redist_prepare, redist_run, redist_finish}, /* only when asked for */
-    {"Alltoallw by hand", 0, 1, typed_prepare, typed_run, typed_finish},
-    {"pack, Alltoallv", 0, 1, packed_prepare, packed_run, packed_finish},
+    {"Alltoallw by hand", 0, 1, typed_prepare, typed_execute, typed_finish},
+    {"pack, Alltoallv", 0, 1, packed_prepare, packed_execute, packed_finish},
 #ifdef HAVE_SCALAPACK
-    {"p?gemr2d", 0, 1, gemr2d_prepare, gemr2d_run, gemr2d_finish},
+    {"p?gemr2d", 0, 1, gemr2d_prepare, gemr2d_execute, gemr2d_finish},
 #endif
 };
 
@@ -795,9 +401,9 @@ static void put(void *array, int64_t at, element_type type, int64_t i, int64_t j
 /* The rank's array as it must be: every element that it owns, and 0xA5 in every other byte. */
 static void *fill(const contest *c, const placed *p, int64_t *owned)
 {
-    char *array = allocate((size_t)p->elements * c->element);
+    char *array = allocate((size_t)p->elements * c->by_hand.element);
     shared s = share(p, p);
-    memset(array, 0xA5, (size_t)p->elements * c->element);
+    memset(array, 0xA5, (size_t)p->elements * c->by_hand.element);
     for (int64_t i = 0; i < s.count[0]; i++)
         for (int64_t j = 0; j < s.count[1]; j++)
             for (int64_t k = 0; k < s.count[2]; k++)
@@ -821,16 +427,17 @@ static contest contest_create(const bench *b, const bench_case *what)
     int64_t received;
     c.bench = b;
     c.what = what;
-    c.from = place(b, what, &what->from, b->rank);
-    c.to = place(b, what, &what->to, b->rank);
-    c.from_layout = layout_of(what, &what->from, &c.from);
-    c.to_layout = layout_of(what, &what->to, &c.to);
-    c.datatype = element_datatype(what->type);
-    c.element = element_bytes[what->type];
-    c.source = fill(&c, &c.from, &c.held);
-    c.batch = batch_of((double)c.held * (double)c.element);
-    c.expected = fill(&c, &c.to, &received);
-    c.destination = allocate((size_t)c.to.elements * c.element);
+    c.by_hand.from = place(b, what, &what->from, b->rank);
+    c.by_hand.to = place(b, what, &what->to, b->rank);
+    c.by_hand.ranks = b->ranks;
+    c.by_hand.datatype = element_datatype(what->type);
+    c.by_hand.element = element_bytes[what->type];
+    c.from_layout = layout_of(what, &what->from, &c.by_hand.from);
+    c.to_layout = layout_of(what, &what->to, &c.by_hand.to);
+    c.source = fill(&c, &c.by_hand.from, &c.held);
+    c.batch = batch_of((double)c.held * (double)c.by_hand.element);
+    c.expected = fill(&c, &c.by_hand.to, &received);
+    c.destination = allocate((size_t)c.by_hand.to.elements * c.by_hand.element);
     return c;
 }
 
@@ -846,7 +453,7 @@ enum { MOST_TIMES = 2000 };
 /* Prepares an entry, runs it once and checks what came out. Returns 0 when it does not take part. */
 static int enter(entry *e, const contestant *who, const contest *c)
 {
-    size_t bytes = (size_t)c->to.elements * c->element;
+    size_t bytes = (size_t)c->by_hand.to.elements * c->by_hand.element;
     double wrong = 0;
     memset(e, 0, sizeof *e);
     e->contest = c;
@@ -943,7 +550,7 @@ static void print_csv(FILE *csv, const contest *c, const entry *e, const char *n
 {
     if (csv)
         fprintf(csv, "\"%s\",%d,%lld,\"%s\",%lld,%.9g,%.9g,%.4f,%d\n", c->what->name, c->bench->ranks,
-                (long long)(c->held * (int64_t)c->element), name, (long long)e->count, time, e->times[0], ratio, e->right);
+                (long long)(c->held * (int64_t)c->by_hand.element), name, (long long)e->count, time, e->times[0], ratio, e->right);
 }
 
 static void print_row(const contest *c, entry *entries)

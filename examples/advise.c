@@ -321,21 +321,15 @@ int main(int argc, char **argv)
         {.name = "--repetitions", .argument = "K", .integer = &s.repetitions, .least = 0, .most = 1e15,
          .help = "multiplications between going there and back (default 1)"},
         {.name = NULL}};
-    char wrong[512];
-    options_result result;
-    int status = 0;
+    int status;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &s.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &s.ranks);
-    result = options_read(table, argc, argv, wrong, sizeof wrong);
-    if (result == OPTIONS_HELP && s.rank == 0) {
-        printf("usage: mpiexec -n RANKS advise [OPTION VALUE]...\n\n");
-        options_help(table);
-    }
-    if (result == OPTIONS_WRONG && s.rank == 0)
-        fprintf(stderr, "advise: %s\n", wrong);
-    if (result != OPTIONS_HELP)
-        status = result == OPTIONS_WRONG ? 2 : run(&s);
+    status = options_start(table, argc, argv, s.rank, "advise",
+                           "Teaches redist_advise: whether to compute where the data lies, or to redistribute first; on ScaLAPACK's\n"
+                           "pdgemm and every process grid of the ranks. Then views: reshaping, transposing and rotating as one plan each.");
+    if (status < 0)
+        status = run(&s);
     for (int k = 0; k < s.grids; k++)
         grid_free(&s.grid[k]);
     Cblacs_exit(1);

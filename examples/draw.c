@@ -1,4 +1,5 @@
-/* Pictures of layouts, and of what moves between two of them, as SVG. No MPI is used. MIT licence, see LICENSE.
+/* A tool, not a lesson: pictures of layouts, and of what moves between two of them, as SVG. No MPI is used.
+   MIT licence, see LICENSE.
    mpicc -I. examples/draw.c -o draw && ./draw '12x12: block@3, *' '12x12: *, block@3' >picture.svg */
 #include <stdio.h>
 #include <stdlib.h>
@@ -711,7 +712,7 @@ static int read_option(story *s, char **arguments)
 static int help(void)
 {
     printf("usage: draw [OPTION...] 'LAYOUT' ['LAYOUT'] >picture.svg\n"
-           "Draws a layout, or two and what moves from the first to the second. A layout is a text such as\n"
+           "A tool: draws a layout, or two and what moves from the first to the second. A layout is a text such as\n"
            "'100x80: block@4, cyclic(8)@2' (redist.h tells all of it).\n"
            "  --array --matrix --schedule   only these parts\n"
            "  --relabel                     also the second layout with its ranks renumbered by redist_relabel\n"

@@ -252,15 +252,9 @@ static int read_extents(transform *t, int argc, char **argv)
         {.name = "--ny", .argument = "NY", .integer = &t->extent[1], .least = 1, .most = 1e6, .help = "extent of y (default 128)"},
         {.name = "--nz", .argument = "NZ", .integer = &t->extent[2], .least = 1, .most = 1e6, .help = "extent of z (default 128)"},
         {.name = NULL}};
-    char wrong[512];
-    options_result result = options_read(table, argc, argv, wrong, sizeof wrong);
-    if (result == OPTIONS_WRONG)
-        fail(t, wrong);
-    if (result == OPTIONS_HELP && t->rank == 0) {
-        printf("usage: mpiexec -n RANKS fft3d [OPTION VALUE]...\nA three-dimensional Fourier transform on pencils.\n\n");
-        options_help(table);
-    }
-    return result == OPTIONS_RUN ? -1 : result == OPTIONS_HELP ? 0 : 2;
+    return options_start(table, argc, argv, t->rank, "fft3d",
+                         "Teaches pencils on a grid of ranks, and views that let differently stored arrays speak of the same axes.\n"
+                         "A three-dimensional Fourier transform in two redistributions, compared with FFTW's own.");
 }
 
 int main(int argc, char **argv)

@@ -115,12 +115,31 @@ static inline options_result options_read(const option *table, int argc, char **
 
 static inline void options_help(const option *table)
 {
-    char form[64];
+    char form[64], names[256];
     for (; table->name; table++) {
         snprintf(form, sizeof form, "%s %s", table->name, table->argument);
         printf("  %-18s %s\n", form, table->help);
+        if (table->choice) {
+            option_expectation(table, names, sizeof names);
+            printf("  %-18s   %s\n", "", names);
+        }
     }
     printf("  %-18s %s\n", "--help", "this text");
+}
+
+/* The arguments of an MPI program, whose rank 0 speaks. lesson: what the program is there to show. Returns -1 to go on,
+   else the exit status. */
+static inline int options_start(const option *table, int argc, char **argv, int rank, const char *name, const char *lesson)
+{
+    char wrong[512];
+    const options_result result = options_read(table, argc, argv, wrong, sizeof wrong);
+    if (result == OPTIONS_WRONG && rank == 0)
+        fprintf(stderr, "%s: %s\n", name, wrong);
+    if (result == OPTIONS_HELP && rank == 0) {
+        printf("usage: mpiexec -n RANKS %s [OPTION VALUE]...\n%s\n\n", name, lesson);
+        options_help(table);
+    }
+    return result == OPTIONS_RUN ? -1 : result == OPTIONS_HELP ? 0 : 2;
 }
 
 #endif

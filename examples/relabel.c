@@ -1,18 +1,20 @@
-/* A matrix goes from rows in turn to blocks of rows, for a solver that wants neighbours: as numbered, and relabelled so
-   that more of it stays where it is. MIT licence, see LICENSE.
+/* A matrix goes from a block-cyclic layout of rows to one block of rows each, for a solver that wants neighbours: as
+   numbered, and relabelled so that more of it stays where it is. MIT licence, see LICENSE.
    mpicc -I. examples/relabel.c -o relabel && mpiexec -n 4 ./relabel
 
    The solver (Jacobi's, for Laplace's equation with u = 0 around the matrix) is written in coordinates of the process
    grid: it asks the layout who holds the rows above and below. So it runs unchanged on any numbering. */
+#include <limits.h>
 #include <mpi.h>
 
 #include "options.h"
 #include "redist_plan.h"
 
 typedef struct {
-    int64_t n, block, steps;
+    int64_t n, block, first, steps;
     int rank, ranks;
-    redist_layout dealt; /* where the matrix comes from, and goes back to */
+    redist_axis axis;     /* its rows */
+    redist_layout before; /* where the matrix comes from, and goes back to */
 } problem;
 
 /* One way to lay out the blocks of rows, and what came of it. */
@@ -71,9 +73,9 @@ static void relax(const double *u, double *next, int64_t height, int64_t n)
 static void solve(const problem *p, run *r)
 {
     int coords[2];
-    int64_t height;
+    const redist_axis blocks = redist_balanced(p->n, p->ranks);
     redist_coords_of(&r->rows, p->rank, coords);
-    height = redist_count(&r->rows.dim[0].axis, coords[0]);
+    const int64_t height = redist_count(&blocks, coords[0]);
     for (int64_t step = 0; step < p->steps; step++) {
         double *kept = r->u;
         exchange_ghosts(&r->rows, p->rank, r->u, height, p->n);
@@ -123,12 +125,12 @@ static int go(const problem *p, run *r, const double *matrix)
     int status;
     r->u = zeros(p, &r->rows);
     r->next = zeros(p, &r->rows);
-    r->result = zeros(p, &p->dealt);
+    r->result = zeros(p, &p->before);
     if (!everywhere(r->u && r->next && r->result))
         return fail(p, "not enough memory", "");
-    status = create_plan(p, &p->dealt, &r->rows, &r->there);
+    status = create_plan(p, &p->before, &r->rows, &r->there);
     if (status == 0)
-        status = create_plan(p, &r->rows, &p->dealt, &r->back);
+        status = create_plan(p, &r->rows, &p->before, &r->back);
     if (status == 0)
         status = execute(p, r->there, matrix, r->u, &r->seconds);
     if (status != 0)
@@ -154,7 +156,7 @@ static int report(const problem *p, const run *r)
 {
     redist_traffic t;
     double slowest = 0;
-    int code = redist_traffic_between(&p->dealt, &r->rows, &t);
+    int code = redist_traffic_between(&p->before, &r->rows, &t);
     MPI_Reduce(&r->seconds, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     if (code != REDIST_OK)
         return fail(p, r->name, redist_strerror(code));
@@ -177,7 +179,7 @@ static void report_ranks(const problem *p, const int *ranks)
 /* Both runs did the same arithmetic: not a bit may differ. */
 static int compare(const problem *p, const run *a, const run *b)
 {
-    size_t bytes = (size_t)redist_layout_alloc(&p->dealt, p->rank) * sizeof(double);
+    size_t bytes = (size_t)redist_layout_alloc(&p->before, p->rank) * sizeof(double);
     int same = everywhere(memcmp(a->result, b->result, bytes) == 0);
     if (p->rank == 0)
         printf("  the solver, %lld steps on either, unchanged: %s\n", (long long)p->steps, same ? "the same solution" : "DIFFERENT");
@@ -187,10 +189,9 @@ static int compare(const problem *p, const run *a, const run *b)
 /* Not symmetric, so that rows in the wrong place are noticed. */
 static void fill(const problem *p, double *matrix)
 {
-    const redist_axis *rows = &p->dealt.dim[0].axis;
-    for (int64_t i = 0; i < redist_count(rows, p->rank); i++)
+    for (int64_t i = 0; i < redist_count(&p->axis, p->rank); i++)
         for (int64_t j = 0; j < p->n; j++)
-            matrix[i * p->n + j] = (double)(redist_global(rows, p->rank, i) * p->n + j);
+            matrix[i * p->n + j] = (double)(redist_global(&p->axis, p->rank, i) * p->n + j);
 }
 
 static int compare_numberings(const problem *p, double *matrix, int *ranks)
@@ -199,7 +200,7 @@ static int compare_numberings(const problem *p, double *matrix, int *ranks)
     int code, status;
     as_numbered.rows = redist_layout_2d(redist_balanced(p->n, p->ranks), redist_whole(p->n));
     as_numbered.rows = redist_with_halo(as_numbered.rows, 0, 1, 1);
-    code = redist_relabel(&p->dealt, &as_numbered.rows, ranks); /* the same on every rank */
+    code = redist_relabel(&p->before, &as_numbered.rows, ranks); /* the same on every rank */
     if (!everywhere(code == REDIST_OK))
         return fail(p, "no relabelling", redist_strerror(code));
     relabelled.rows = redist_on_ranks(as_numbered.rows, ranks);
@@ -209,8 +210,8 @@ static int compare_numberings(const problem *p, double *matrix, int *ranks)
     if (status == 0)
         status = go(p, &relabelled, matrix);
     if (status == 0 && p->rank == 0)
-        printf("%lld x %lld doubles on %d rank%s, from rows in blocks of %lld in turn to one block of rows each\n", (long long)p->n,
-               (long long)p->n, p->ranks, p->ranks > 1 ? "s" : "", (long long)p->block);
+        printf("%lld x %lld doubles on %d rank%s, from blocks of %lld rows, the first on rank %lld, to one block each\n",
+               (long long)p->n, (long long)p->n, p->ranks, p->ranks > 1 ? "s" : "", (long long)p->block, (long long)p->first);
     if (status == 0)
         status = report(p, &as_numbered);
     if (status == 0)
@@ -231,9 +232,11 @@ static int start(problem *p)
     double *matrix;
     int *ranks = malloc((size_t)p->ranks * sizeof *ranks), status;
     if (p->block == 0)
-        p->block = (p->n + 2 * p->ranks - 1) / (2 * p->ranks); /* two blocks each: the fewer, the more there is to gain */
-    p->dealt = redist_layout_2d(redist_block_cyclic(p->n, p->block, p->ranks), redist_whole(p->n));
-    matrix = zeros(p, &p->dealt);
+        p->block = (4 * p->n + 5 * p->ranks - 1) / (5 * p->ranks); /* some ranks get two: the fewer, the more there is to gain */
+    p->first %= p->ranks;
+    p->axis = redist_starting_at(redist_block_cyclic(p->n, p->block, p->ranks), (int)p->first);
+    p->before = redist_layout_2d(p->axis, redist_whole(p->n));
+    matrix = zeros(p, &p->before);
     if (p->n < p->ranks)
         status = fail(p, "there must be at least as many rows as ranks", "");
     else if (!everywhere(matrix && ranks))
@@ -247,28 +250,24 @@ static int start(problem *p)
 
 int main(int argc, char **argv)
 {
-    problem p = {.n = 512, .steps = 10};
+    problem p = {.n = 2000, .first = 1, .steps = 10};
     const option table[] = {
-        {.name = "--n", .argument = "N", .integer = &p.n, .least = 1, .most = 30000, .help = "rows and columns (default 512)"},
+        {.name = "--n", .argument = "N", .integer = &p.n, .least = 1, .most = 30000, .help = "rows and columns (default 2000)"},
         {.name = "--block", .argument = "B", .integer = &p.block, .least = 0, .most = 30000,
-         .help = "rows dealt out at a time (default: so that each rank gets two blocks)"},
+         .help = "rows per block before (default: four fifths of an even share)"},
+        {.name = "--first", .argument = "R", .integer = &p.first, .least = 0, .most = INT_MAX,
+         .help = "rank that has the first block, modulo the ranks (default 1)"},
         {.name = "--steps", .argument = "K", .integer = &p.steps, .least = 0, .most = 1000000, .help = "of the solver (default 10)"},
         {.name = NULL}};
-    char wrong[512];
-    options_result result;
-    int status = 0;
+    int status;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &p.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &p.ranks);
-    result = options_read(table, argc, argv, wrong, sizeof wrong);
-    if (result == OPTIONS_HELP && p.rank == 0) {
-        printf("usage: mpiexec -n RANKS relabel [OPTION VALUE]...\n\n");
-        options_help(table);
-    }
-    if (result == OPTIONS_WRONG && p.rank == 0)
-        fprintf(stderr, "relabel: %s\n", wrong);
-    if (result != OPTIONS_HELP)
-        status = result == OPTIONS_WRONG ? 2 : start(&p);
+    status = options_start(table, argc, argv, p.rank, "relabel",
+                           "Teaches redist_relabel: renumbering the destination's processes so that more data stays where it is, and a\n"
+                           "solver that asks the layout for its neighbours and so runs unchanged on any numbering.");
+    if (status < 0)
+        status = start(&p);
     MPI_Finalize();
     return status;
 }

@@ -1,10 +1,11 @@
 #!/bin/sh
 # Checks how the headers behave as headers (every language, compiler, order of inclusion and linkage), and that no test
 # is forgotten. MIT licence, see LICENSE.
-# environment: BUILD (where to write), MPICC
+# environment: BUILD (where to write), MPICC, MPIEXEC
 root=$(cd "$(dirname "$0")/.." && pwd)
 work=${BUILD:-$root/build}/structure
 MPICC=${MPICC:-$(command -v mpicc.mpich || command -v mpicc)}
+MPIEXEC=${MPIEXEC:-$(command -v mpiexec.mpich || command -v mpiexec)}
 warnings="-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror"
 passed=0 failed=0 skipped=0
 
@@ -229,6 +230,173 @@ check_run() {
 
 check_list
 check_run
+# ---- three ways to include ----
+
+write_linked() {
+    {
+        echo '#define REDIST_IMPLEMENTATION'
+        source_of redist_plan.h
+    } >implementation.c
+    sed 's/^#define.*/&\n#define REDIST_DECLARATIONS_ONLY/; s/.*redist_plan.h"/#include "redist.h"\n&/' implementation.c >both.c
+    cat >declared.h <<'EOT'
+#define REDIST_DECLARATIONS_ONLY
+#include "redist_plan.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+int axes_unit(int procs);
+int plan_unit(const redist_layout *from, const redist_layout *to, int rank, double *a, double *b);
+#ifdef __cplusplus
+}
+#endif
+EOT
+    cat >axes.c <<'EOT'
+#include "declared.h"
+int axes_unit(int procs)
+{
+    const redist_axis x = redist_starting_at(redist_block_cyclic(100, 3, procs), procs - 1);
+    int64_t i, owned = 0;
+    int c, wrong = 0;
+    for (i = 0; i < 100; i++)
+        wrong += redist_owner(&x, i) != (int)((i / 3 + procs - 1) % procs) ||
+                 redist_global(&x, redist_owner(&x, i), redist_local(&x, i)) != i;
+    for (c = 0; c < procs; c++)
+        owned += redist_count(&x, c);
+    return wrong + (owned != 100);
+}
+EOT
+    cat >plan.c <<'EOT'
+#include "declared.h"
+int plan_unit(const redist_layout *from, const redist_layout *to, int rank, double *a, double *b)
+{
+    redist_plan *plan = NULL;
+    int64_t index[2];
+    int wrong = redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, NULL, &plan) != REDIST_OK;
+    for (index[0] = 0; index[0] < 12; index[0]++)
+        for (index[1] = 0; index[1] < 8; index[1]++)
+            if (redist_layout_owner(from, index) == rank)
+                a[redist_layout_offset(from, index)] = (double)(10 * index[0] + index[1]);
+    if (wrong || redist_execute(plan, a, b) != REDIST_OK)
+        return 1;
+    for (index[0] = 0; index[0] < 12; index[0]++)
+        for (index[1] = 0; index[1] < 8; index[1]++)
+            if (redist_layout_owner(to, index) == rank)
+                wrong += !(b[redist_layout_offset(to, index)] == (double)(10 * index[0] + index[1]));
+    return wrong + (redist_plan_free(&plan) != REDIST_OK);
+}
+EOT
+    cat >program.c <<'EOT'
+#include "declared.h"
+int main(int argc, char **argv)
+{
+    static double a[96], b[96];
+    redist_layout rows, columns;
+    int wrong, ranks, rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    rows = redist_layout_2d(redist_block(12, ranks), redist_whole(8));
+    columns = redist_layout_2d(redist_whole(12), redist_cyclic(8, ranks));
+    wrong = axes_unit(ranks) + plan_unit(&rows, &columns, rank, a, b);
+    MPI_Finalize();
+    return wrong;
+}
+EOT
+}
+
+names_of() { sed -nE 's/^REDIST_(AXIS_)?API [^(]*[ *](redist_[a-z0-9_]+)\(.*/\2/p' "$@" | sort -u; }
+
+# Exactly the public functions can be seen from outside, and nothing is writable.
+only_public() { # object
+    nm "$1" >symbols
+    grep -E ' [A-TV-Z] ' symbols | sed 's/.* //' | grep -v structure_unit | sort >exported
+    names_of "$root/redist.h" "$root/redist_plan.h" | diff - exported && ! grep -E ' [dbDBCGgSsVW] ' symbols
+}
+
+check_implementation() { # compiler standard source
+    compile $1 $2 $3 redist_plan.h -fno-pie -fno-pic
+    check "$1: $3 exports the public functions and nothing else" only_public $3.o
+}
+
+check_declared() { # compiler standard flags... : files that only declare
+    for unit in axes plan program; do compile $1 $2 $unit.c redist_plan.h -I. "-DMPICH_SKIP_MPICXX" -DOMPI_SKIP_MPICXX -O2 $3 $4; done
+}
+
+check_program() { # what
+    check "$1: linked" $MPICC -no-pie -o linked axes.c.o plan.c.o program.c.o implementation.c.o
+    check "$1: run" timeout 60 $MPIEXEC -n 2 ./linked
+}
+
+fails_with() { # sentence command...
+    sentence=$1
+    shift
+    ! "$@" >failure 2>&1 && cat failure && grep -q "$sentence" failure
+}
+
+# What would silently have no effect, or go wrong, does not compile, or does not link.
+check_notices() {
+    for hook in REDIST_MALLOC REDIST_NO_STREAMING REDIST_MAX_COUNT REDIST_YIELD; do
+        check "a $hook that has no effect" fails_with 'do nothing in a file that only declares' \
+            gcc $mpi_flags -I"$root" -I. -D$hook -c plan.c -o unused.o
+    done
+    for header in redist.h redist_plan.h; do
+        for late in redist.h redist_plan.h; do
+            printf '#include "%s"\n#define REDIST_IMPLEMENTATION\n#include "%s"\n' $header $late >late.c
+            check "an implementation after $header" fails_with 'REDIST_IMPLEMENTATION before the first' \
+                gcc $mpi_flags -I"$root" -c late.c -o unused.o
+        done
+    done
+    check_declared gcc c99 -DREDIST_MAX_DIMS=4
+    check 'numbers of axes that differ' fails_with 'redist_layout_2d_max_dims_4' \
+        $MPICC -no-pie -o linked axes.c.o plan.c.o program.c.o implementation.c.o
+    compile gcc c99 implementation.c redist_plan.h -DREDIST_MAX_DIMS=4
+    check_program 'gcc, 4 axes'
+}
+
+check_ways() {
+    write_linked
+    if have clang; then
+        check_implementation clang c99 implementation.c
+        check_declared clang c99
+        check_program clang
+    fi
+    if have g++; then
+        check_implementation g++ c++11 implementation.c
+        check_declared g++ c++11
+        have clang && compile clang c99 plan.c redist_plan.h -I.
+        check_program 'g++ and clang'
+    fi
+    if have gcc; then
+        check_implementation gcc c99 both.c
+        check_implementation gcc c99 implementation.c
+        check_declared gcc c99
+        check_program gcc
+        if have g++; then compile g++ c++11 program.c redist_plan.h -I. -DMPICH_SKIP_MPICXX -DOMPI_SKIP_MPICXX; fi
+        check_program 'gcc and g++'
+        check_notices
+    fi
+}
+
+# ---- sizes ----
+
+smaller() { # object bytes
+    size "$1"
+    [ "$(size "$1" | awk 'NR == 2 { print $1 }')" -lt "$2" ]
+}
+
+# A file that creates and executes a plan: the text of all that comes along.
+check_sizes() {
+    sed 1d declared.h >static.h
+    sed 's/declared.h/static.h/' plan.c >whole.c
+    for limit in -O2:90000 -O3:130000; do
+        compile gcc c99 whole.c redist_plan.h -I. ${limit%:*}
+        check "gcc ${limit%:*}: a plan in ${limit#*:} bytes" smaller whole.c.o ${limit#*:}
+    done
+    check_declared gcc c99
+    check 'gcc -O2: a plan declared' smaller plan.c.o 4096
+    check 'gcc -O2: axes declared' smaller axes.c.o 4096
+}
+
 write_sources
 compile_with gcc c99 c11
 compile_with clang c99 c11
@@ -236,6 +404,8 @@ compile_with g++ c++11 c++17
 compile_with clang++ c++11 c++17
 check_all_symbols
 check_all_links
+check_ways
+if have gcc && have size; then check_sizes; else skip "no gcc or no size"; fi
 cd "$root" && rm -rf "$work"
 echo "structure.sh: $passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
