@@ -496,8 +496,8 @@ typedef struct {
      - Blocks of r and K r on the same P >= K processes, either way: Walker and Otto 1996, their equations for B(k,p)
        and C(k,q) and their numbering of the steps. No tables.
      - One interval per coordinate on both sides: the sum of the two coordinates. No tables.
-     - All coordinates meet all, or all but a few of an axis with one interval per coordinate: the difference of the
-       two coordinates, of several such axes at once. No tables.
+     - All coordinates meet all of two block-cyclic axes, or all but a few of an axis with one interval per coordinate:
+       the difference of the two coordinates, of several such axes at once. No tables.
      - Anything else: the axis's pairs are coloured and kept, O(pairs of coordinates of the axis) of memory.
    Axes that fan out and axes that fan in share their steps ((BLOCK,*) to (*,BLOCK) on P processes takes P). Only where
    their degrees do not divide are the pairs of these axes coloured together, O(pairs of their places) of memory; so are
@@ -522,10 +522,9 @@ typedef struct {
 /* Seconds that one exchange takes by the model of Kaushik et al. 1994, Q ts + (N/P) te: Q is the most messages that any
    rank sends or receives, a copy to itself counted; N/P the most elements that any rank holds before or after;
    ts = cost->per_message; te = element_bytes * cost->per_byte, element_bytes >= 1. -1 when a layout is invalid, the
-   shapes differ, an argument is bad or memory is exhausted. Work is a sum over axes: a formula where both axes are
-   block-cyclic, seen whole, and have a superblock; else the coordinates of an axis are visited, and of more than 1,024
-   of them only the first and last 512, so that Q may come out too small there. Where the source has copies Q may come
-   out 1 too large. */
+   shapes differ, an argument is bad or memory is exhausted. Q is exact, but where the source has copies it may come out 1
+   too large. Work is a sum over axes: mostly a formula where both axes are block-cyclic and seen whole, O(coordinates)
+   where one of them has an interval per coordinate, else O(pairs of coordinates that meet). */
 REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
                                  const redist_cost *cost);
 
@@ -3547,25 +3546,78 @@ REDIST_PRIV_COLD int64_t redist_priv_degree(const redist_axis *mine, int coord, 
     return code == REDIST_OK ? peers : -1;
 }
 
-/* How many coordinates of the other side each coordinate of each axis meets: degree[d][coord]. One block of memory. */
+/* Whether coordinates of x own one stretch of the view each, and stretches show every block of y that they pass. */
+REDIST_PRIV_COLD int redist_priv_has_stretches(const redist_axis *x, const redist_axis *y)
+{
+    const int64_t step = redist_priv_abs(y->step);
+    return redist_priv_is_interval(x) && (y->kind == REDIST_PRIV_CYCLIC ? step <= y->block
+                                                                        : y->kind == REDIST_PRIV_BALANCED && step == 1);
+}
+
+/* For such axes, how many coordinates of y meet a coordinate of x: *first and those after it. */
+REDIST_PRIV_COLD int64_t redist_priv_stretch_degree(const redist_axis *x, int coord, const redist_axis *y, int *first)
+{
+    const int64_t i = redist_priv_distance(x, coord, 0), last = i + redist_count(x, coord) - 1;
+    int64_t a, b;
+    *first = 0;
+    if (i < 0)
+        return 0;
+    a = redist_priv_block_of(y, redist_priv_axis_index(y, i));
+    b = redist_priv_block_of(y, redist_priv_axis_index(y, last));
+    *first = (int)((redist_priv_min(a, b) + y->first) % y->procs);
+    return redist_priv_min(y->procs, 1 + redist_priv_abs(b - a));
+}
+
+/* degree[x's processes], where coordinates of y own stretches: each adds one from its first partner to its last. */
+REDIST_PRIV_COLD void redist_priv_degrees_by_stretches(const redist_axis *x, const redist_axis *y, int64_t *degree)
+{
+    int64_t met, all = 0;
+    int c, first;
+    memset(degree, 0, (size_t)x->procs * sizeof *degree);
+    for (c = 0; c < y->procs; c++) {
+        met = redist_priv_stretch_degree(y, c, x, &first);
+        all += met > x->procs - first;
+        degree[first] += met > 0;
+        if (met != x->procs - first && met > 0)
+            degree[(first + met) % x->procs]--;
+    }
+    for (c = 0; c < x->procs; c++)
+        all = degree[c] += all;
+}
+
+/* How many coordinates of y each coordinate of x meets, degree[x's processes]. O(coordinates) where a side has
+   stretches, else O(pairs that meet). REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_axis_degrees(const redist_axis *x, const redist_axis *y, int64_t *degree)
+{
+    int c, first, stretches = redist_priv_has_stretches(x, y);
+    if (!stretches && redist_priv_has_stretches(y, x)) {
+        redist_priv_degrees_by_stretches(x, y, degree);
+        return REDIST_OK;
+    }
+    for (c = 0; c < x->procs; c++) {
+        degree[c] = stretches ? redist_priv_stretch_degree(x, c, y, &first) : redist_priv_degree(x, c, y);
+        if (degree[c] < 0)
+            return REDIST_ERR_MEMORY;
+    }
+    return REDIST_OK;
+}
+
+/* The same of each axis: degree[d][coord]. One block of memory. */
 REDIST_PRIV_COLD int redist_priv_degrees(const redist_layout *mine, const redist_layout *other, int64_t **degree)
 {
     int64_t procs = 0, *next;
-    int d, c;
+    int d, code = REDIST_OK;
     for (d = 0; d < mine->ndim; d++)
         procs += mine->dim[d].axis.procs;
-    next = (int64_t *)redist_priv_alloc(procs, sizeof *next);
+    degree[0] = next = (int64_t *)redist_priv_alloc(procs, sizeof *next);
     if (next == NULL)
         return REDIST_ERR_MEMORY;
-    for (d = 0; d < mine->ndim; next += mine->dim[d++].axis.procs)
+    for (d = 0; d < mine->ndim && code == REDIST_OK; d++) {
         degree[d] = next;
-    for (d = 0; d < mine->ndim; d++)
-        for (c = 0; c < mine->dim[d].axis.procs; c++) {
-            degree[d][c] = redist_priv_degree(&mine->dim[d].axis, c, &other->dim[d].axis);
-            if (degree[d][c] < 0)
-                return REDIST_ERR_MEMORY;
-        }
-    return REDIST_OK;
+        next += mine->dim[d].axis.procs;
+        code = redist_priv_axis_degrees(&mine->dim[d].axis, &other->dim[d].axis, degree[d]);
+    }
+    return code;
 }
 
 /* What one side of an exchange does in all: sums and maxima over its ranks. */
@@ -3768,76 +3820,6 @@ REDIST_PRIV_COLD int redist_priv_line_of(const redist_axis *x, redist_priv_line 
     return 1;
 }
 
-/* Whom the coordinates of an axis meet: coordinate c the coordinates coord[start[c]], ..., coord[start[c + 1] - 1]. */
-typedef struct {
-    int64_t *start;
-    int *coord;
-    int64_t room;
-} redist_priv_links;
-
-REDIST_PRIV_COLD void redist_priv_links_free(redist_priv_links *links)
-{
-    REDIST_FREE(links->start);
-    REDIST_FREE(links->coord);
-}
-
-REDIST_PRIV_COLD int redist_priv_link_coord(redist_priv_links *links, const redist_axis *from, int c,
-                                            const redist_axis *to)
-{
-    redist_priv_pattern pattern;
-    int64_t k, peers = 0, end = links->start[c];
-    int *coords = NULL, *grown, code = redist_priv_pattern_of(from, c, &pattern);
-    if (code == REDIST_OK)
-        code = redist_priv_peers(&pattern, to, &coords, &peers);
-    for (k = 0; k < peers && code == REDIST_OK; k++) {
-        grown = (int *)redist_priv_grow(links->coord, end, &links->room, sizeof *grown);
-        if (grown == NULL) {
-            code = REDIST_ERR_MEMORY;
-        } else {
-            links->coord = grown;
-            grown[end++] = coords[k];
-        }
-    }
-    links->start[c + 1] = end;
-    REDIST_FREE(coords);
-    redist_priv_pattern_free(&pattern);
-    return code;
-}
-
-/* REDIST_ERR_MEMORY. Free them with redist_priv_links_free, whatever this returns. */
-REDIST_PRIV_COLD int redist_priv_links_of(const redist_axis *from, const redist_axis *to, redist_priv_links *links)
-{
-    int c, code = REDIST_OK;
-    memset(links, 0, sizeof *links);
-    links->start = (int64_t *)REDIST_MALLOC(((size_t)from->procs + 1) * sizeof *links->start);
-    if (links->start == NULL)
-        return REDIST_ERR_MEMORY;
-    links->start[0] = 0;
-    for (c = 0; c < from->procs && code == REDIST_OK; c++)
-        code = redist_priv_link_coord(links, from, c, to);
-    return code;
-}
-
-/* The most partners of any coordinate, on both sides. */
-REDIST_PRIV_COLD int redist_priv_link_degrees(const redist_priv_links *links, int from_procs, int to_procs,
-                                              int64_t *degree)
-{
-    int64_t k, *met = (int64_t *)redist_priv_alloc(to_procs, sizeof *met);
-    int c;
-    degree[REDIST_PRIV_FROM] = degree[REDIST_PRIV_TO] = 0;
-    if (met == NULL)
-        return REDIST_ERR_MEMORY;
-    memset(met, 0, (size_t)to_procs * sizeof *met);
-    for (c = 0; c < from_procs; c++)
-        degree[REDIST_PRIV_FROM] = redist_priv_max(degree[REDIST_PRIV_FROM], links->start[c + 1] - links->start[c]);
-    for (k = 0; k < links->start[from_procs]; k++) {
-        met[links->coord[k]]++;
-        degree[REDIST_PRIV_TO] = redist_priv_max(degree[REDIST_PRIV_TO], met[links->coord[k]]);
-    }
-    REDIST_FREE(met);
-    return REDIST_OK;
-}
-
 /* Whether blocks of r meet blocks of K r, K <= P, on the same P processes, in the same direction and block at block. */
 REDIST_PRIV_COLD int redist_priv_walker_of(const redist_axis *const *x, redist_priv_walker *w)
 {
@@ -3864,11 +3846,85 @@ REDIST_PRIV_COLD int redist_priv_walker_of(const redist_axis *const *x, redist_p
 
 /* The most partners of any process: of the side with small blocks, one per block that it has in the superblock; of the
    other, one per block of r of a block of K r, which the view may cut. */
-REDIST_PRIV_COLD void redist_priv_walker_degrees(const redist_priv_walker *w, int64_t *degree)
+REDIST_PRIV_COLD int64_t redist_priv_walker_degree(const redist_priv_walker *w, int side)
 {
     const int64_t blocks = w->last - w->first + 1, head = redist_priv_min(w->ratio - w->first % w->ratio, blocks);
-    degree[w->small] = redist_priv_min(redist_priv_ceil_div(blocks, w->procs), w->ratio);
-    degree[!w->small] = redist_priv_min(redist_priv_max(head, blocks - head), w->ratio);
+    return redist_priv_min(w->ratio, side == w->small ? redist_priv_ceil_div(blocks, w->procs)
+                                                      : redist_priv_max(head, blocks - head));
+}
+
+REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
+{
+    return x->kind == y->kind && x->procs == y->procs && x->first == y->first && x->extent == y->extent &&
+           x->block == y->block && x->cuts == y->cuts && x->start == y->start && x->step == y->step &&
+           x->count == y->count;
+}
+
+REDIST_PRIV_COLD int redist_priv_is_whole(const redist_axis *x) { return x->count == x->extent; }
+
+/* Whether an axis is block-cyclic and seen whole and forwards. */
+REDIST_PRIV_COLD int redist_priv_is_plain(const redist_axis *x)
+{
+    return x->kind == REDIST_PRIV_CYCLIC && redist_priv_is_whole(x) && x->step == 1;
+}
+
+/* The most blocks of s that a block of r touches; both begin at 0, and n indices are seen. */
+REDIST_PRIV_COLD int64_t redist_priv_most_touched(int64_t n, int64_t r, int64_t s)
+{
+    const int64_t full = n / r, tail = full * r, rest = (r - 1) % s;
+    const int64_t late = rest == 0 ? -1 : redist_priv_first_in(r % s, s, s - rest, s - 1); /* the first to reach one more */
+    const int64_t most = full == 0 ? 0 : 1 + (r - 1) / s + (late >= 0 && late < full);
+    return tail == n ? most : redist_priv_max(most, 1 + (n - 1) / s - tail / s);
+}
+
+/* The most coordinates of y that one of x meets, both plain; 0 when the view is shorter than their superblock. Blocks of
+   r on P and of s on Q meet somewhere in the superblock when s q - r p, modulo g = gcd(r P, s Q), lies strictly between
+   -s and r. Over all q, s q mod g takes every multiple of e = gcd(s, g) equally often; over all p, r p mod e takes every
+   multiple of gcd(r, e). */
+REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, const redist_axis *y)
+{
+    const int64_t r = x->block, s = y->block, n = x->count, beyond = REDIST_PRIV_MAX_ELEMENTS;
+    const int64_t a = redist_priv_product(r, x->procs, beyond), b = redist_priv_product(s, y->procs, beyond);
+    const int64_t g = redist_priv_gcd(a, b), e = redist_priv_gcd(s, g);
+    if (a > n || b > n || redist_priv_product(a / g, b, beyond) > n)
+        return 0;
+    return redist_priv_min(y->procs, y->procs * e / g * (s / e + redist_priv_ceil_div(r - redist_priv_gcd(r, e), e)));
+}
+
+/* The same by a formula, where there is one; else 0. */
+REDIST_PRIV_COLD int64_t redist_priv_formula_degree(const redist_axis *x, const redist_axis *y)
+{
+    const redist_axis *pair[2];
+    redist_priv_walker w;
+    pair[REDIST_PRIV_FROM] = x;
+    pair[REDIST_PRIV_TO] = y;
+    if (x->count == 0)
+        return 0;
+    if (redist_priv_same_axis(x, y))
+        return 1;
+    if (redist_priv_walker_of(pair, &w))
+        return redist_priv_walker_degree(&w, REDIST_PRIV_FROM);
+    if (!redist_priv_is_plain(x) || !redist_priv_is_plain(y))
+        return 0;
+    if (!redist_priv_is_interval(x))
+        return redist_priv_superblock_degree(x, y);
+    return redist_priv_min(y->procs, redist_priv_most_touched(x->count, x->procs == 1 ? x->count : x->block, y->block));
+}
+
+/* The most coordinates of y that any coordinate of x meets; -1 when memory is exhausted. */
+REDIST_PRIV_COLD int64_t redist_priv_most_partners(const redist_axis *x, const redist_axis *y)
+{
+    int64_t *degree, most = redist_priv_formula_degree(x, y);
+    int c;
+    if (most > 0 || x->count == 0)
+        return most;
+    degree = (int64_t *)REDIST_MALLOC((size_t)x->procs * sizeof *degree);
+    if (degree == NULL || redist_priv_axis_degrees(x, y, degree) != REDIST_OK)
+        most = -1;
+    for (c = 0; c < x->procs && most >= 0; c++)
+        most = redist_priv_max(most, degree[c]);
+    REDIST_FREE(degree);
+    return most;
 }
 
 /* Blocks of r are numbered along the other side: there, block B of r lies in block B / K of K r. */
@@ -3901,19 +3957,6 @@ REDIST_PRIV_COLD int64_t redist_priv_walker_partner(const redist_priv_walker *w,
     return side == w->small ? block / w->ratio % w->procs : block % w->procs;
 }
 
-/* Whether x has one interval per coordinate, and all but at most one are as long as what `other` repeats. Each side
-   then has a coordinate that meets all. */
-REDIST_PRIV_COLD int redist_priv_covers(const redist_axis *x, const redist_axis *other)
-{
-    const int64_t period = redist_priv_period(other);
-    int c, cut = 0;
-    if (!redist_priv_is_interval(x))
-        return 0;
-    for (c = 0; c < x->procs; c++)
-        cut += redist_count(x, c) > 0 && redist_count(x, c) < period;
-    return cut <= 1;
-}
-
 /* Whether every coordinate of two block-cyclic axes meets every other: by the Chinese remainder theorem when the blocks
    together reach over the greatest common divisor of the cycles, and the view shows a whole superblock. */
 REDIST_PRIV_COLD int redist_priv_cycles_meet(const redist_axis *x, const redist_axis *y)
@@ -3928,19 +3971,6 @@ REDIST_PRIV_COLD int redist_priv_cycles_meet(const redist_axis *x, const redist_
     return x->block + y->block > common && x->count / other >= cycle / common;
 }
 
-/* The most coordinates of `other` that any block of x meets; both have one interval per coordinate. */
-REDIST_PRIV_COLD int64_t redist_priv_most_met(const redist_axis *x, const redist_axis *other,
-                                              const redist_priv_line *line)
-{
-    int64_t i, reach, most = 0;
-    for (i = 0; i < x->count; i += reach) {
-        reach = redist_priv_reach(x, i);
-        most = redist_priv_max(most, redist_priv_number(line, redist_owner(other, i + reach - 1)) -
-                                         redist_priv_number(line, redist_owner(other, i)) + 1);
-    }
-    return most;
-}
-
 /* Such a factor numbers all coordinates as they are. */
 REDIST_PRIV_COLD void redist_priv_make_table(redist_schedule *s, redist_priv_factor *f)
 {
@@ -3953,56 +3983,38 @@ REDIST_PRIV_COLD void redist_priv_make_table(redist_schedule *s, redist_priv_fac
         }
 }
 
-/* The degrees of an axis by what its coordinates meet. A complete graph of which little is missing may be coloured as
-   if it were all there, where its largest degrees are those of all and asking whether two coordinates meet is cheap. */
-REDIST_PRIV_COLD int redist_priv_form_by_links(redist_schedule *s, const redist_axis *const *x, int in_line,
-                                               redist_priv_factor *f)
-{
-    const int all[2] = {s->line[1][f->axis[0]].used, s->line[0][f->axis[0]].used};
-    redist_priv_links links;
-    int64_t pairs;
-    int code = redist_priv_links_of(x[0], x[1], &links);
-    if (code == REDIST_OK)
-        code = redist_priv_link_degrees(&links, x[0]->procs, x[1]->procs, f->degree);
-    pairs = code == REDIST_OK ? links.start[x[0]->procs] : 0;
-    redist_priv_links_free(&links);
-    if (!in_line || f->degree[0] != all[0] || f->degree[1] != all[1] ||
-        (pairs < f->degree[0] * f->degree[1] && !redist_priv_is_interval(x[0]) && !redist_priv_is_interval(x[1])))
-        redist_priv_make_table(s, f);
-    return code;
-}
-
-/* The form, the lines and the degrees of an axis. */
+/* The form, the lines and the degrees of an axis. A complete graph of which little is missing is coloured as if it were
+   all there, where its largest degrees are those of all and asking whether two coordinates meet is cheap. */
 REDIST_PRIV_COLD int redist_priv_factor_of(redist_schedule *s, int d, redist_priv_factor *f)
 {
     const redist_axis *x[2];
     redist_priv_line *line[2];
-    int side, in_line;
+    int side, intervals = 0, in_line = 1;
+    f->axes = 1;
+    f->axis[0] = d;
     for (side = 0; side < 2; side++) {
         x[side] = &s->layout[side].dim[d].axis;
         line[side] = &s->line[side][d];
+        intervals += redist_priv_is_interval(x[side]);
     }
-    f->axes = 1;
-    f->axis[0] = d;
-    if (redist_priv_walker_of(x, &f->walker)) {
-        redist_priv_walker_degrees(&f->walker, f->degree);
+    for (side = 0; side < 2; side++) {
+        f->degree[side] = redist_priv_most_partners(x[side], x[!side]);
+        if (f->degree[side] < 0)
+            return REDIST_ERR_MEMORY;
+    }
+    f->form = REDIST_PRIV_WALKER_OTTO;
+    if (redist_priv_walker_of(x, &f->walker) && redist_priv_max(f->degree[0], f->degree[1]) == f->walker.ratio) {
         redist_priv_walker_lines(x, &f->walker, line);
-        f->form = REDIST_PRIV_WALKER_OTTO;
-        if (redist_priv_max(f->degree[0], f->degree[1]) == f->walker.ratio)
-            return REDIST_OK;
-    }
-    in_line = redist_priv_line_of(x[0], line[0]) & redist_priv_line_of(x[1], line[1]);
-    f->degree[0] = line[1]->used;
-    f->degree[1] = line[0]->used;
-    f->form = REDIST_PRIV_ALL_MEET;
-    if (in_line && (redist_priv_covers(x[0], x[1]) || redist_priv_covers(x[1], x[0]) ||
-                    redist_priv_cycles_meet(x[0], x[1])))
         return REDIST_OK;
-    if (!in_line || !redist_priv_is_interval(x[0]) || !redist_priv_is_interval(x[1]))
-        return redist_priv_form_by_links(s, x, in_line, f);
-    f->degree[0] = redist_priv_most_met(x[0], x[1], line[1]);
-    f->degree[1] = redist_priv_most_met(x[1], x[0], line[0]);
+    }
+    for (side = 0; side < 2; side++)
+        in_line &= redist_priv_line_of(x[side], line[side]);
     f->form = REDIST_PRIV_CONSECUTIVE;
+    if (in_line && f->degree[0] == line[1]->used && f->degree[1] == line[0]->used &&
+        (intervals > 0 || redist_priv_cycles_meet(x[0], x[1])))
+        f->form = REDIST_PRIV_ALL_MEET;
+    else if (!in_line || intervals < 2)
+        redist_priv_make_table(s, f);
     return REDIST_OK;
 }
 
@@ -4211,6 +4223,56 @@ REDIST_PRIV_COLD int64_t redist_priv_numbers(const redist_schedule *s, const red
     for (k = 0; k < f->axes; k++)
         numbers *= s->line[side][f->axis[k]].used;
     return numbers;
+}
+
+/* Whom the coordinates of an axis meet: coordinate c the coordinates coord[start[c]], ..., coord[start[c + 1] - 1]. */
+typedef struct {
+    int64_t *start;
+    int *coord;
+    int64_t room;
+} redist_priv_links;
+
+REDIST_PRIV_COLD void redist_priv_links_free(redist_priv_links *links)
+{
+    REDIST_FREE(links->start);
+    REDIST_FREE(links->coord);
+}
+
+REDIST_PRIV_COLD int redist_priv_link_coord(redist_priv_links *links, const redist_axis *from, int c,
+                                            const redist_axis *to)
+{
+    redist_priv_pattern pattern;
+    int64_t k, peers = 0, end = links->start[c];
+    int *coords = NULL, *grown, code = redist_priv_pattern_of(from, c, &pattern);
+    if (code == REDIST_OK)
+        code = redist_priv_peers(&pattern, to, &coords, &peers);
+    for (k = 0; k < peers && code == REDIST_OK; k++) {
+        grown = (int *)redist_priv_grow(links->coord, end, &links->room, sizeof *grown);
+        if (grown == NULL) {
+            code = REDIST_ERR_MEMORY;
+        } else {
+            links->coord = grown;
+            grown[end++] = coords[k];
+        }
+    }
+    links->start[c + 1] = end;
+    REDIST_FREE(coords);
+    redist_priv_pattern_free(&pattern);
+    return code;
+}
+
+/* REDIST_ERR_MEMORY. Free them with redist_priv_links_free, whatever this returns. */
+REDIST_PRIV_COLD int redist_priv_links_of(const redist_axis *from, const redist_axis *to, redist_priv_links *links)
+{
+    int c, code = REDIST_OK;
+    memset(links, 0, sizeof *links);
+    links->start = (int64_t *)REDIST_MALLOC(((size_t)from->procs + 1) * sizeof *links->start);
+    if (links->start == NULL)
+        return REDIST_ERR_MEMORY;
+    links->start[0] = 0;
+    for (c = 0; c < from->procs && code == REDIST_OK; c++)
+        code = redist_priv_link_coord(links, from, c, to);
+    return code;
 }
 
 /* What is done with every pair of a factor that meets. */
@@ -4591,11 +4653,10 @@ REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, i
 
 /* ----------------------------------------------------------------------------- cost and multiphase routes (bodies) */
 
-/* Coordinates visited for a maximum; ways to deal out one axis over the processes of the ends, and as many over others;
+/* Ways to distribute one axis over the processes of the ends, and as many over others;
    layouts to pass, of either kind; combinations looked at for the latter; phases of one route; block sizes or process
    counts looked at; and how far divisors are searched. */
 enum {
-    REDIST_PRIV_VISITS = 1024,
     REDIST_PRIV_CHOICES = 64,
     REDIST_PRIV_STOPS = 512,
     REDIST_PRIV_GRIDS = 65536,
@@ -4603,41 +4664,6 @@ enum {
     REDIST_PRIV_SIZES = 512,
     REDIST_PRIV_DIVISORS = 4096
 };
-
-REDIST_PRIV_COLD int redist_priv_is_whole(const redist_axis *x) { return x->count == x->extent; }
-
-REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
-{
-    return x->kind == y->kind && x->procs == y->procs && x->first == y->first && x->extent == y->extent &&
-           x->block == y->block && x->cuts == y->cuts && x->start == y->start && x->step == y->step &&
-           x->count == y->count;
-}
-
-/* Whether an axis is block-cyclic and seen whole and forwards. */
-REDIST_PRIV_COLD int redist_priv_is_plain(const redist_axis *x)
-{
-    return x->kind == REDIST_PRIV_CYCLIC && redist_priv_is_whole(x) && x->step == 1;
-}
-
-/* Whether the formula below holds: two plain axes that are not shorter than their superblock. */
-REDIST_PRIV_COLD int redist_priv_has_superblock(const redist_axis *x, const redist_axis *y)
-{
-    const int64_t n = x->count, beyond = REDIST_PRIV_MAX_ELEMENTS;
-    const int64_t a = redist_priv_product(x->block, x->procs, beyond), b = redist_priv_product(y->block, y->procs, beyond);
-    return redist_priv_is_plain(x) && redist_priv_is_plain(y) && a <= n && b <= n &&
-           redist_priv_product(a / redist_priv_gcd(a, b), b, beyond) <= n;
-}
-
-/* The most coordinates of y that one of x meets. Blocks of r on P and of s on Q meet somewhere in the superblock when
-   s q - r p, modulo g = gcd(r P, s Q), lies strictly between -s and r. Over all q, s q mod g takes every multiple of
-   e = gcd(s, g) equally often; over all p, r p mod e takes every multiple of gcd(r, e). */
-REDIST_PRIV_COLD int64_t redist_priv_formula_peers(const redist_axis *x, const redist_axis *y)
-{
-    const int64_t r = x->block, s = y->block;
-    const int64_t g = redist_priv_gcd(r * x->procs, s * y->procs), e = redist_priv_gcd(s, g);
-    const int64_t often = y->procs * e / g;
-    return redist_priv_min(y->procs, often * (s / e + redist_priv_ceil_div(r - redist_priv_gcd(r, e), e)));
-}
 
 /* The most view indices that any coordinate owns. */
 REDIST_PRIV_COLD int64_t redist_priv_share(const redist_axis *x)
@@ -4648,65 +4674,6 @@ REDIST_PRIV_COLD int64_t redist_priv_share(const redist_axis *x)
         return redist_priv_largest(x);
     for (c = 0; c < x->procs; c++)
         most = redist_priv_max(most, redist_count(x, c));
-    return most;
-}
-
-/* A length in view indices that no block of an axis falls below, those cut by an end of the view or of the axis apart. */
-REDIST_PRIV_COLD int64_t redist_priv_least_block(const redist_axis *x)
-{
-    if ((x->step != 1 && x->step != -1) || x->kind == REDIST_PRIV_CUTS)
-        return 1;
-    return x->kind == REDIST_PRIV_CYCLIC ? x->block : redist_priv_max(x->extent / x->procs, 1);
-}
-
-/* No coordinate of x meets more of y than this: a segment of r indices touches at most 1 + ceil((r - f) / s) blocks of s
-   or more, where f divides the distances between ends of segments and of blocks. */
-REDIST_PRIV_COLD int64_t redist_priv_most_peers_bound(const redist_axis *x, const redist_axis *y)
-{
-    const int interval = redist_priv_is_interval(x), aligned = redist_priv_is_plain(x) && redist_priv_is_plain(y);
-    const int64_t share = redist_priv_share(x), s = redist_priv_least_block(y);
-    const int64_t r = interval ? share : redist_priv_min(redist_priv_least_block(x), share);
-    const int64_t segments = interval ? 1 : redist_priv_ceil_div(share, r) + !aligned;
-    const int64_t each = 1 + redist_priv_ceil_div(r - (aligned ? redist_priv_gcd(r, s) : 1), s);
-    return redist_priv_min(redist_priv_product(segments, each, redist_priv_min(y->procs, redist_priv_blocks(y))), share);
-}
-
-/* Whether coordinates of x own one stretch of the view each, and stretches show every block of y that they pass. */
-REDIST_PRIV_COLD int redist_priv_has_stretches(const redist_axis *x, const redist_axis *y)
-{
-    const int64_t step = redist_priv_abs(y->step);
-    return redist_priv_is_interval(x) && (y->kind == REDIST_PRIV_CYCLIC ? step <= y->block
-                                                                        : y->kind == REDIST_PRIV_BALANCED && step == 1);
-}
-
-/* redist_priv_degree in O(1), for such axes. */
-REDIST_PRIV_COLD int64_t redist_priv_stretch_degree(const redist_axis *x, int coord, const redist_axis *y)
-{
-    const int64_t first = redist_priv_distance(x, coord, 0), last = first + redist_count(x, coord) - 1;
-    if (first < 0)
-        return 0;
-    return redist_priv_min(y->procs, 1 + redist_priv_abs(redist_priv_block_of(y, redist_priv_axis_index(y, last)) -
-                                                         redist_priv_block_of(y, redist_priv_axis_index(y, first))));
-}
-
-/* The most coordinates of y that any coordinate of x meets; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int64_t redist_priv_most_peers(const redist_axis *x, const redist_axis *y)
-{
-    const int visits = (int)redist_priv_min(x->procs, REDIST_PRIV_VISITS), stretches = redist_priv_has_stretches(x, y);
-    int64_t bound, most = 0, peers, k, c;
-    if (x->count == 0 || redist_priv_same_axis(x, y))
-        return x->count > 0;
-    if (redist_priv_has_superblock(x, y))
-        return redist_priv_formula_peers(x, y);
-    bound = redist_priv_most_peers_bound(x, y);
-    for (k = 0; k < visits && most < bound; k++) {
-        c = k < visits / 2 ? k : x->procs - visits + k;
-        c = redist_priv_mod(redist_owner(x, 0) + (x->step > 0 ? c : -c), x->procs);
-        peers = stretches ? redist_priv_stretch_degree(x, (int)c, y) : redist_priv_degree(x, (int)c, y);
-        if (peers < 0)
-            return -1;
-        most = redist_priv_max(most, peers);
-    }
     return most;
 }
 
@@ -4772,7 +4739,7 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
         return redist_priv_cost_by_places(from, to, element_bytes, cost);
     for (d = 0; d < from->ndim; d++) {
         const redist_axis *x = &from->dim[d].axis, *y = &to->dim[d].axis;
-        const int64_t sends = redist_priv_most_peers(x, y), receives = redist_priv_most_peers(y, x);
+        const int64_t sends = redist_priv_most_partners(x, y), receives = redist_priv_most_partners(y, x);
         if (sends < 0 || receives < 0)
             return -1;
         there *= sends;
@@ -4791,7 +4758,7 @@ typedef struct {
     int ends, blocks, choices;
     redist_axis choice[2 * REDIST_PRIV_CHOICES];
     int64_t share[2 * REDIST_PRIV_CHOICES];
-    int peers[2 * REDIST_PRIV_CHOICES][2 * REDIST_PRIV_CHOICES]; /* redist_priv_most_peers; 0: do not go this way */
+    int peers[2 * REDIST_PRIV_CHOICES][2 * REDIST_PRIV_CHOICES]; /* redist_priv_most_partners; 0: do not go this way */
 } redist_priv_route_axis;
 
 /* A layout to pass: a choice for every axis. */
@@ -4981,8 +4948,7 @@ REDIST_PRIV_COLD void redist_priv_choose_counts(redist_priv_route_axis *a, const
 /* Whether the most peers are found quickly both ways: the axes are short, or there is a formula. */
 REDIST_PRIV_COLD int redist_priv_is_easy(const redist_axis *x, const redist_axis *y)
 {
-    return x->count <= REDIST_PRIV_CHOICES || redist_priv_has_superblock(x, y) ||
-           (redist_priv_has_stretches(x, y) && redist_priv_has_stretches(y, x));
+    return x->count <= REDIST_PRIV_CHOICES || (redist_priv_formula_degree(x, y) > 0 && redist_priv_formula_degree(y, x) > 0);
 }
 
 /* Between two choices that are no ends the way is open only where it is easy to tell its cost. */
@@ -4995,7 +4961,7 @@ REDIST_PRIV_COLD int redist_priv_survey(redist_priv_route_axis *a)
             const redist_axis *x = &a->choice[i], *y = &a->choice[j];
             int64_t peers = 0;
             if (i < a->ends || j < a->ends || redist_priv_is_easy(x, y))
-                peers = redist_priv_most_peers(x, y);
+                peers = redist_priv_most_partners(x, y);
             if (peers < 0)
                 return REDIST_ERR_MEMORY;
             a->peers[i][j] = (int)peers;

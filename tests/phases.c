@@ -328,10 +328,17 @@ static void check_formula(int number)
                  redist_block_cyclic(superblock, block[1], procs[1]));
 }
 
-/* More coordinates than are visited. */
+/* Many coordinates, also where only one in the middle has the most partners. */
 static void check_many_coordinates(void)
 {
     const int64_t n = 40009;
+    static int64_t cuts[1601];
+    for (int k = 0; k <= 1600; k++)
+        cuts[k] = k <= 800 ? 20 * k : n - 20 * (1600 - k);
+    check_degree("cuts to CYCLIC", 0, redist_cuts(cuts, 1600), redist_cyclic(n, 1600));
+    check_degree("cuts to CYCLIC(1000)", 0, redist_cuts(cuts, 1600), redist_starting_at(redist_block_cyclic(n, 1000, 7), 5));
+    check_degree("cuts to balanced", 0, redist_cuts(cuts, 1600), redist_balanced(n, 1600));
+    check_degree("one process to CYCLIC(3)", 0, redist_block_cyclic(n, 2, 1), redist_block_cyclic(n, 3, 11));
     check_degree("BLOCK to CYCLIC", 0, redist_block(n, 1600), redist_cyclic(n, 1600));
     check_degree("BLOCK to CYCLIC(7)", 0, redist_block(n, 1500), redist_block_cyclic(n, 7, 1200));
     check_degree("balanced to BLOCK", 0, redist_balanced(n, 1600), redist_block(n, 1100));
