@@ -55,6 +55,10 @@
 #include <arm_neon.h>
 #endif
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -92,6 +96,10 @@ extern "C" {
 
 #ifndef REDIST_STREAM_BYTES
 #define REDIST_STREAM_BYTES 8388608 /* arrays from here on are written around the caches; REDIST_NO_STREAMING: none */
+#endif
+
+#ifndef REDIST_THREAD_BYTES
+#define REDIST_THREAD_BYTES 1048576 /* compiled with OpenMP: copies from here on are shared among the threads */
 #endif
 
 #ifndef REDIST_ASSERT
@@ -2595,10 +2603,9 @@ REDIST_PRIV_FAST int redist_priv_fastest(const redist_priv_message *m, int side)
     return fastest < 0 ? m->ndim - 1 : fastest;
 }
 
-/* Copies a message, or its window, from one of its sides to another; `from` and `to` point at the beginnings of the
-   arrays. stream: the destination will not be read while it could still be in a cache. */
-REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, const void *from, int to_side, void *to,
-                                  size_t element_bytes, int stream)
+/* What redist_priv_copy does, by the thread that calls it. */
+REDIST_PRIV void redist_priv_copy_alone(const redist_priv_message *m, int from_side, const void *from, int to_side,
+                                        void *to, size_t element_bytes, int stream)
 {
     redist_priv_copier c;
     redist_priv_box box;
@@ -2627,6 +2634,63 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, c
                           (char *)to + m->origin[to_side] * c.bytes);
     if (stream)
         redist_priv_stream_end();
+}
+
+#ifdef _OPENMP
+
+/* How many threads share a copy. */
+REDIST_PRIV int redist_priv_team(int64_t bytes)
+{
+    if (bytes < REDIST_THREAD_BYTES || omp_in_parallel())
+        return 1;
+    return (int)redist_priv_min(omp_get_max_threads(), 4 * bytes / REDIST_THREAD_BYTES);
+}
+
+/* The axis along which threads divide a message: the slowest of the destination that is long enough, else the longest. */
+REDIST_PRIV int redist_priv_divided_axis(const redist_priv_message *m, int to_side, int threads)
+{
+    int64_t n, most = 16 * (int64_t)threads, longest;
+    int d, best = 0;
+    for (d = 1; d < m->ndim; d++) {
+        n = redist_priv_min(m->end[d] - m->begin[d], most);
+        longest = redist_priv_min(m->end[best] - m->begin[best], most);
+        if (n > longest || (n == longest && m->stride[to_side][d] > m->stride[to_side][best]))
+            best = d;
+    }
+    return best;
+}
+
+REDIST_PRIV void redist_priv_copy_together(const redist_priv_message *m, int from_side, const void *from, int to_side,
+                                           void *to, size_t element_bytes, int stream, int threads)
+{
+    const int d = redist_priv_divided_axis(m, to_side, threads);
+    const int64_t n = m->end[d] - m->begin[d];
+#pragma omp parallel num_threads(threads)
+    {
+        const int64_t team = omp_get_num_threads(), k = omp_get_thread_num();
+        redist_priv_message part = *m;
+        part.begin[d] += n / team * k + redist_priv_min(k, n % team);
+        part.end[d] = part.begin[d] + n / team + (k < n % team);
+        if (part.begin[d] < part.end[d])
+            redist_priv_copy_alone(&part, from_side, from, to_side, to, element_bytes, stream);
+    }
+}
+
+#endif
+
+/* Copies a message, or its window, from one of its sides to another; `from` and `to` point at the beginnings of the
+   arrays. stream: the destination will not be read while it could still be in a cache. */
+REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, const void *from, int to_side, void *to,
+                                  size_t element_bytes, int stream)
+{
+#ifdef _OPENMP
+    const int threads = redist_priv_team(m->elements * (int64_t)element_bytes);
+    if (threads > 1) {
+        redist_priv_copy_together(m, from_side, from, to_side, to, element_bytes, stream, threads);
+        return;
+    }
+#endif
+    redist_priv_copy_alone(m, from_side, from, to_side, to, element_bytes, stream);
 }
 
 /* Whether so many bytes, written at once, would drive everything else out of the caches. */
