@@ -24,11 +24,15 @@ LIBS_pdgemr2d = $(SCALAPACK)
 LIBS_advise   = $(SCALAPACK)
 LIBS_adi      = -lm
 LIBS_image    = -lm
+LIBS_openmp   = -fopenmp
+LIBS_threads  = -fopenmp
 OPTIONAL_methods  = -DHAVE_SCALAPACK $(SCALAPACK)
 PROBE_advise   = $(PROBE_pdgemr2d)
 PROBE_fft3d    = int fftw_cleanup(void); int main(void) { fftw_cleanup(); return 0; }
 PROBE_taylor_green = $(PROBE_fft3d)
 PROBE_methods  = $(PROBE_pdgemr2d)
+PROBE_openmp   = int omp_get_max_threads(void); int main(void) { return omp_get_max_threads() < 1; }
+PROBE_threads  = $(PROBE_openmp)
 PROBE_pdgemr2d = void pdgemr2d_(void); int main(void) { pdgemr2d_(); return 0; }
 
 EXAMPLES = $(patsubst examples/%.c,%,$(wildcard examples/*.c))

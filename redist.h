@@ -30,23 +30,23 @@
  * All functions here are local (no communication), keep no state, and may be called from any thread.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *      93-155               options
- *     156-238               types
- *                 628-700   arithmetic
- *                 701-802   faults
- *     239-283    803-1061   axes: who owns index i
- *     284-388   1062-1775   layouts and views
- *               1776-2380   runs: what two coordinates of an axis share
- *               2381-2577   messages: products of run lists
- *               2578-3134   copying
- *               3135-3336   pairs of places: which copy serves whom
- *     389-421   3337-3463   moving on one process
- *     422-440   3464-3726   traffic, on paper
- *     441-514   3727-4591   schedules
- *     515-552   4592-5254   cost and multiphase routes
- *     553-583   5255-5786   relabelling and advice
- *     584-623   5787-5902   text: writing
- *               5903-6409   text: reading
+ *     100-166               options
+ *     167-249               types
+ *                 638-710   arithmetic
+ *                 711-812   faults
+ *     250-294    813-1071   axes: who owns index i
+ *     295-399   1072-1785   layouts and views
+ *               1786-2390   runs: what two coordinates of an axis share
+ *               2391-2587   messages: products of run lists
+ *               2588-3392   copying
+ *               3393-3594   pairs of places: which copy serves whom
+ *     400-432   3595-3722   moving on one process
+ *     433-451   3723-4038   traffic, on paper
+ *     452-525   4039-4913   schedules
+ *     526-562   4914-5480   cost and multiphase routes
+ *     563-593   5481-6012   relabelling and advice
+ *     594-633   6013-6128   text: writing
+ *               6129-6635   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -73,12 +73,19 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined __SSE2__ && !defined REDIST_NO_STREAMING
+#if defined __SSE2__
 #include <emmintrin.h>
+#ifndef REDIST_NO_STREAMING
 #define REDIST_PRIV_STREAMS 1
 #endif
+#elif defined __aarch64__ && defined __ARM_NEON
+#include <arm_neon.h>
+#endif
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 #elif defined REDIST_MALLOC || defined REDIST_FREE || defined REDIST_ASSERT || defined REDIST_STREAM_BYTES || \
-    defined REDIST_NO_STREAMING
+    defined REDIST_NO_STREAMING || defined REDIST_THREAD_BYTES
 #error "REDIST_MALLOC and other hooks do nothing in a file that only declares: the implementation needs them"
 #endif
 
@@ -143,6 +150,10 @@ extern "C" {
 
 #ifndef REDIST_STREAM_BYTES
 #define REDIST_STREAM_BYTES 8388608 /* arrays from here on are written around the caches; REDIST_NO_STREAMING: none */
+#endif
+
+#ifndef REDIST_THREAD_BYTES
+#define REDIST_THREAD_BYTES 1048576 /* compiled with OpenMP: copies from here on are shared among the threads */
 #endif
 
 #ifndef REDIST_ASSERT
@@ -2576,6 +2587,38 @@ REDIST_PRIV void redist_priv_store(redist_priv_message *m, int side, const redis
 
 /* --------------------------------------------------------------------------------------------------------- copying */
 
+/* Sixteen bytes at a time where the processor can, and how two of them interleave by 4 and by 8. */
+#if defined __SSE2__
+#define REDIST_PRIV_VECTOR __m128i
+#define REDIST_PRIV_LOAD(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
+#define REDIST_PRIV_STORE(p, v) _mm_storeu_si128((__m128i *)(void *)(p), v)
+#define REDIST_PRIV_LOW_4(a, b) _mm_unpacklo_epi32(a, b)
+#define REDIST_PRIV_HIGH_4(a, b) _mm_unpackhi_epi32(a, b)
+#define REDIST_PRIV_LOW_8(a, b) _mm_unpacklo_epi64(a, b)
+#define REDIST_PRIV_HIGH_8(a, b) _mm_unpackhi_epi64(a, b)
+#elif defined __aarch64__ && defined __ARM_NEON
+#define REDIST_PRIV_VECTOR uint32x4_t
+#define REDIST_PRIV_LOAD(p) vreinterpretq_u32_u8(vld1q_u8((const uint8_t *)(p)))
+#define REDIST_PRIV_STORE(p, v) vst1q_u8((uint8_t *)(p), vreinterpretq_u8_u32(v))
+#define REDIST_PRIV_LOW_4(a, b) vzip1q_u32(a, b)
+#define REDIST_PRIV_HIGH_4(a, b) vzip2q_u32(a, b)
+#define REDIST_PRIV_ZIP_8(zip, a, b) vreinterpretq_u32_u64(zip(vreinterpretq_u64_u32(a), vreinterpretq_u64_u32(b)))
+#define REDIST_PRIV_LOW_8(a, b) REDIST_PRIV_ZIP_8(vzip1q_u64, a, b)
+#define REDIST_PRIV_HIGH_8(a, b) REDIST_PRIV_ZIP_8(vzip2q_u64, a, b)
+#endif
+
+#ifdef REDIST_PRIV_VECTOR
+#define REDIST_PRIV_SQUARES 1
+#else
+#define REDIST_PRIV_SQUARES 0
+#endif
+
+#if defined __GNUC__
+#define REDIST_PRIV_PREFETCH(address) __builtin_prefetch((const void *)(address))
+#else
+#define REDIST_PRIV_PREFETCH(address) ((void)(address))
+#endif
+
 /* One loop of a copy: n times, at these distances in bytes. */
 typedef struct {
     int64_t n, from, to;
@@ -2588,6 +2631,7 @@ typedef struct {
     redist_combine *function; /* NULL: they replace it */
     void *context;
     int64_t element; /* bytes */
+    int alone;       /* a message may contribute to an element several times: threads do not share it */
 } redist_priv_arrival;
 
 /* Loops around a unit of contiguous bytes, the outermost first. */
@@ -2598,14 +2642,18 @@ typedef struct {
     redist_priv_loop loop[REDIST_PRIV_MAX_LOOPS];
 } redist_priv_box;
 
-/* Bytes: a cache line; a tile buffer on the stack where lines are put together, and how much of the source's fast axis it
-   takes at once; what stays in the fastest cache; and the shortest contiguous write for which streaming pays. */
+/* Bytes: a cache line; a tile buffer on the stack where lines are put together; what stays in the fastest cache, and in
+   the one after it; the shortest contiguous write for which streaming pays. Then how many of the source's rows, perhaps
+   each on a page of its own, a tile takes. */
 enum {
     REDIST_PRIV_LINE = 64,
     REDIST_PRIV_TILE_BUFFER = 8192,
-    REDIST_PRIV_TALL = 256,
     REDIST_PRIV_HOT = 16384,
-    REDIST_PRIV_LONG = 128
+    REDIST_PRIV_NEAR = 262144,
+    REDIST_PRIV_PAGE = 4096,
+    REDIST_PRIV_LONG = 128,
+    REDIST_PRIV_TILE_WIDTH = 256,
+    REDIST_PRIV_TALL = 64
 };
 
 /* Copies contiguous bytes, around the caches where the processor can: a plain store first reads the line it writes.
@@ -2697,49 +2745,200 @@ REDIST_PRIV void redist_priv_copy_long(int64_t unit, redist_priv_loop outer, red
             redist_priv_stream(to + j * outer.to + i * inner.to, from + j * outer.from + i * inner.from, unit, inner.from);
 }
 
-/* Two loops of which the inner makes contiguous bytes at the destination. They are put together in a tile buffer in the
-   fastest cache, in the order in which the source's lines lie, and then written in long pieces: every line of either
-   side is visited once while hot. The first piece is short, so that the others begin at a line of the destination. A
-   tile is several lines of the source wide where the loops cross, else one row. */
-REDIST_PRIV void redist_priv_copy_buffered(int64_t unit, redist_priv_loop outer, redist_priv_loop inner,
-                                           const char *from, char *to, int crossed, int stream)
+#ifdef REDIST_PRIV_VECTOR
+
+/* Transposes a square of elements of 4, 8 or 16 bytes, 16 bytes a side: the source's lines become columns. */
+REDIST_PRIV_FAST void redist_priv_transpose_square(int unit, const char *from, int64_t from_pitch, char *to,
+                                                   int64_t to_pitch)
 {
-    char tile[REDIST_PRIV_TILE_BUFFER];
-    const int64_t rows = crossed ? redist_priv_max(REDIST_PRIV_TALL / unit, 1) : 1;
-    const int64_t columns = redist_priv_max(REDIST_PRIV_TILE_BUFFER / rows / unit, 1);
-    const int64_t head = (int64_t)(-(uintptr_t)to % REDIST_PRIV_LINE) / unit;
-    redist_priv_loop row, column;
-    int64_t i, j, k;
-    for (i = 0; i < inner.n; i += column.n) {
-        column.n = redist_priv_min(i == 0 && head > 0 ? redist_priv_min(head, columns) : columns, inner.n - i);
-        column.from = inner.from;
-        column.to = unit;
-        for (j = 0; j < outer.n; j += rows) {
-            row.n = redist_priv_min(rows, outer.n - j);
-            row.from = outer.from;
-            row.to = column.n * unit;
-            redist_priv_copy_units(unit, crossed ? column : row, crossed ? row : column,
-                                   from + j * outer.from + i * inner.from, tile);
-            for (k = 0; k < row.n; k++)
-                redist_priv_write(to + (j + k) * outer.to + i * unit, tile + k * row.to, column.n * unit, stream);
+    const REDIST_PRIV_VECTOR a = REDIST_PRIV_LOAD(from);
+    REDIST_PRIV_VECTOR b, c, d, low, high;
+    if (unit == 16) {
+        REDIST_PRIV_STORE(to, a);
+        return;
+    }
+    b = REDIST_PRIV_LOAD(from + from_pitch);
+    if (unit == 8) {
+        REDIST_PRIV_STORE(to, REDIST_PRIV_LOW_8(a, b));
+        REDIST_PRIV_STORE(to + to_pitch, REDIST_PRIV_HIGH_8(a, b));
+        return;
+    }
+    c = REDIST_PRIV_LOAD(from + 2 * from_pitch);
+    d = REDIST_PRIV_LOAD(from + 3 * from_pitch);
+    low = REDIST_PRIV_LOW_4(a, b);
+    high = REDIST_PRIV_LOW_4(c, d);
+    REDIST_PRIV_STORE(to, REDIST_PRIV_LOW_8(low, high));
+    REDIST_PRIV_STORE(to + to_pitch, REDIST_PRIV_HIGH_8(low, high));
+    low = REDIST_PRIV_HIGH_4(a, b);
+    high = REDIST_PRIV_HIGH_4(c, d);
+    REDIST_PRIV_STORE(to + 2 * to_pitch, REDIST_PRIV_LOW_8(low, high));
+    REDIST_PRIV_STORE(to + 3 * to_pitch, REDIST_PRIV_HIGH_8(low, high));
+}
+
+/* Transposes as many lines of the source as make a line of the destination, or, if not whole, one square. */
+REDIST_PRIV_FAST void redist_priv_transpose_strip(int unit, int whole, int64_t columns, const char *from,
+                                                  int64_t from_pitch, char *to, int64_t to_pitch)
+{
+    const int64_t side = 16 / unit, down = side * from_pitch;
+    int64_t j;
+    for (j = 0; j < columns; j += side, from += 16, to += side * to_pitch) {
+        redist_priv_transpose_square(unit, from, from_pitch, to, to_pitch);
+        if (whole) {
+            redist_priv_transpose_square(unit, from + down, from_pitch, to + 16, to_pitch);
+            redist_priv_transpose_square(unit, from + 2 * down, from_pitch, to + 32, to_pitch);
+            redist_priv_transpose_square(unit, from + 3 * down, from_pitch, to + 48, to_pitch);
         }
     }
 }
 
-/* Two loops that cross, the inner the destination's fast one but not contiguous: square tiles of one line a side. */
-REDIST_PRIV void redist_priv_copy_tiles(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
-                                        char *to)
+/* The part of a tile that squares cover. far: the tiles to come are in no near cache, so they are asked for early. */
+REDIST_PRIV_FAST void redist_priv_transpose_squares(int unit, int64_t lines, int64_t columns, const char *from,
+                                                    int64_t from_pitch, char *to, int64_t to_pitch, int far)
 {
-    const int64_t edge = redist_priv_max(REDIST_PRIV_LINE / unit, 1);
-    redist_priv_loop tall = outer, wide = inner;
+    const int64_t side = 16 / unit;
     int64_t i, j;
-    for (i = 0; i < inner.n; i += edge)
-        for (j = 0; j < outer.n; j += edge) {
-            tall.n = redist_priv_min(edge, outer.n - j);
-            wide.n = redist_priv_min(edge, inner.n - i);
-            redist_priv_copy_units(unit, tall, wide, from + j * outer.from + i * inner.from,
-                                   to + j * outer.to + i * inner.to);
+    for (i = 0; i + 4 * side <= lines; i += 4 * side) {
+        for (j = i; far && j < i + 4 * side; j++)
+            REDIST_PRIV_PREFETCH((uintptr_t)from + (uintptr_t)(j * from_pitch) + 2 * REDIST_PRIV_LINE);
+        redist_priv_transpose_strip(unit, 1, columns, from + i * from_pitch, from_pitch, to + i * unit, to_pitch);
+    }
+    for (; i < lines; i += side)
+        redist_priv_transpose_strip(unit, 0, columns, from + i * from_pitch, from_pitch, to + i * unit, to_pitch);
+}
+
+/* Two loops that cross, the outer along contiguous elements of the source, the inner along those of the destination:
+   squares, and what they leave over at the two edges. */
+REDIST_PRIV void redist_priv_transpose(int unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
+                                       char *to, int far)
+{
+    const int64_t lines = inner.n - inner.n % (16 / unit), columns = outer.n - outer.n % (16 / unit);
+    if (unit == 4)
+        redist_priv_transpose_squares(4, lines, columns, from, inner.from, to, outer.to, far);
+    else if (unit == 8)
+        redist_priv_transpose_squares(8, lines, columns, from, inner.from, to, outer.to, far);
+    else
+        redist_priv_transpose_squares(16, lines, columns, from, inner.from, to, outer.to, far);
+    outer.n -= columns;
+    if (outer.n > 0)
+        redist_priv_copy_units(unit, outer, inner, from + columns * unit, to + columns * outer.to);
+    outer.n = columns;
+    inner.n -= lines;
+    if (inner.n > 0)
+        redist_priv_copy_units(unit, outer, inner, from + lines * inner.from, to + lines * unit);
+}
+
+#endif
+
+/* Whether squares can be taken of two loops that cross. */
+REDIST_PRIV_FAST int redist_priv_has_squares(int64_t unit, redist_priv_loop outer, redist_priv_loop inner)
+{
+    return REDIST_PRIV_SQUARES && inner.to == unit && outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
+}
+
+/* How many units lead to the next line, at most `most`; that many when `at` is at a line. */
+REDIST_PRIV_FAST int64_t redist_priv_to_line(const char *at, int64_t unit, int64_t most)
+{
+    const int64_t head = (int64_t)(-(uintptr_t)at % REDIST_PRIV_LINE) / unit;
+    return head > 0 ? redist_priv_min(head, most) : most;
+}
+
+/* How two loops are cut into tiles of wide x tall units, and how a tile is copied. */
+typedef struct {
+    int64_t wide, tall;
+    int squares, buffered, stream;
+} redist_priv_tiling;
+
+/* Squares take one line of several rows. Caches find a line by the last 16 bits of its address, so that of rows a power
+   of two apart only few stay. */
+REDIST_PRIV_FAST int64_t redist_priv_tall(int64_t pitch)
+{
+    const int64_t period = redist_priv_clamp(pitch & -pitch, 1, 65536);
+    return redist_priv_clamp(8 * 65536 / period, 16, REDIST_PRIV_TALL);
+}
+
+/* Every line of either side shall be visited once while hot. What is to be streamed, or to be put together unit by
+   unit, is so in a buffer in the fastest cache, and written in long pieces. */
+REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(int64_t unit, redist_priv_loop outer, redist_priv_loop inner,
+                                                     int crossed, int stream)
+{
+    redist_priv_tiling t;
+    t.squares = crossed && redist_priv_has_squares(unit, outer, inner);
+    t.buffered = stream || (inner.to == unit && !t.squares);
+    t.stream = stream;
+    t.wide = redist_priv_max((t.buffered && !t.squares ? REDIST_PRIV_TILE_WIDTH : REDIST_PRIV_LINE) / unit, 1);
+    t.tall = t.buffered ? REDIST_PRIV_TILE_BUFFER / REDIST_PRIV_TILE_WIDTH : t.wide;
+    if (t.squares)
+        t.tall = redist_priv_tall(inner.from);
+    if (!crossed) {
+        t.wide = 1;
+        t.tall = REDIST_PRIV_TILE_BUFFER / unit;
+    }
+    return t;
+}
+
+/* Copies a tile, which may be cut off at the edges. */
+REDIST_PRIV void redist_priv_copy_tile(const redist_priv_tiling *t, int64_t unit, redist_priv_loop outer,
+                                       redist_priv_loop inner, const char *from, char *to, int far)
+{
+    char tile[REDIST_PRIV_TILE_BUFFER];
+    redist_priv_loop row = outer, column = inner;
+    char *target = t->buffered ? tile : to;
+    const int scatter = t->buffered && outer.n > 1;
+    int64_t k;
+    if (t->buffered) {
+        row.to = inner.n * unit;
+        column.to = unit;
+    }
+#ifdef REDIST_PRIV_VECTOR
+    if (t->squares)
+        redist_priv_transpose((int)unit, row, column, from, target, far);
+    else
+#endif
+        redist_priv_copy_units(unit, scatter ? column : row, scatter ? row : column, from, target);
+    (void)far;
+    for (k = 0; t->buffered && k < outer.n; k++)
+        redist_priv_write(to + k * outer.to, tile + k * row.to, row.to, t->stream);
+}
+
+/* Two loops in tiles. The first ones are small, so that the others begin at lines of the source and of the
+   destination. */
+REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, int64_t unit, redist_priv_loop outer,
+                                        redist_priv_loop inner, const char *from, char *to)
+{
+    const int far = t->stream || outer.n * inner.n * unit > REDIST_PRIV_NEAR;
+    const int64_t top = redist_priv_to_line(to, unit, t->tall), left = redist_priv_to_line(from, unit, t->wide);
+    redist_priv_loop row = outer, column = inner;
+    int64_t i, j;
+    for (i = 0; i < inner.n; i += column.n) {
+        column.n = redist_priv_min(i == 0 ? top : t->tall, inner.n - i);
+        for (j = 0; j < outer.n; j += row.n) {
+            row.n = redist_priv_min(j == 0 ? left : t->wide, outer.n - j);
+            redist_priv_copy_tile(t, unit, row, column, from + j * outer.from + i * inner.from,
+                                  to + j * outer.to + i * inner.to, far);
         }
+    }
+}
+
+/* Two loops in tiles, forwards along the source, and a page of it at a time so that the processor has the pages of the
+   destination at hand. */
+REDIST_PRIV void redist_priv_copy_pages(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
+                                        char *to, int crossed, int stream)
+{
+    const int64_t page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
+    redist_priv_loop part = outer;
+    redist_priv_tiling tiling;
+    int64_t j;
+    if (outer.from < 0) {
+        from += (outer.n - 1) * outer.from;
+        to += (outer.n - 1) * outer.to;
+        part.from = outer.from = -outer.from;
+        part.to = outer.to = -outer.to;
+    }
+    tiling = redist_priv_tiles_for(unit, outer, inner, crossed, stream);
+    for (j = 0; j < outer.n; j += page) {
+        part.n = redist_priv_min(page, outer.n - j);
+        redist_priv_copy_tiles(&tiling, unit, part, inner, from + j * outer.from, to + j * outer.to);
+    }
 }
 
 /* A tile of two loops whose elements are combined with those of the destination: gathered in a buffer, as in
@@ -2768,16 +2967,18 @@ REDIST_PRIV void redist_priv_combine_tile(const redist_priv_box *box, redist_pri
     redist_priv_copy_units(unit, rows_back, columns_back, there.bytes, to);
 }
 
+enum { REDIST_PRIV_COMBINED = 256 }; /* bytes of a column of a tile; longer units are combined where they lie */
+
 /* Two loops whose elements are combined with those of the destination: long units as they lie, others tile by tile. */
 REDIST_PRIV void redist_priv_combine_pair(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
                                           const char *from, char *to)
 {
     const redist_priv_arrival *a = &box->arrival;
-    const int64_t unit = box->unit, rows = redist_priv_max(REDIST_PRIV_TALL / unit, 1);
+    const int64_t unit = box->unit, rows = redist_priv_max(REDIST_PRIV_COMBINED / unit, 1);
     const int64_t columns = redist_priv_max(REDIST_PRIV_TILE_BUFFER / rows / unit, 1);
     redist_priv_loop tall = outer, wide = inner;
     int64_t i, j;
-    if (unit > REDIST_PRIV_TALL) {
+    if (unit > REDIST_PRIV_COMBINED) {
         for (j = 0; j < outer.n; j++)
             for (i = 0; i < inner.n; i++)
                 a->function(to + j * outer.to + i * inner.to, from + j * outer.from + i * inner.from, unit / a->element,
@@ -2799,14 +3000,13 @@ REDIST_PRIV void redist_priv_copy_pair(const redist_priv_box *box, redist_priv_l
 {
     const int64_t unit = box->unit;
     const int contiguous = inner.to == unit && unit < REDIST_PRIV_LINE;
+    const int stream = box->stream && contiguous && (crossed || inner.n * unit >= REDIST_PRIV_LONG);
     if (box->arrival.function != NULL)
         redist_priv_combine_pair(box, outer, inner, from, to);
     else if (box->stream && unit >= REDIST_PRIV_LONG)
         redist_priv_copy_long(unit, outer, inner, from, to);
-    else if (contiguous && (crossed || (box->stream && inner.n * unit >= REDIST_PRIV_LONG)))
-        redist_priv_copy_buffered(unit, outer, inner, from, to, crossed, box->stream);
-    else if (crossed)
-        redist_priv_copy_tiles(unit, outer, inner, from, to);
+    else if (crossed || stream)
+        redist_priv_copy_pages(unit, outer, inner, from, to, crossed, stream);
     else
         redist_priv_copy_units(unit, outer, inner, from, to);
 }
@@ -2928,6 +3128,7 @@ REDIST_PRIV_FAST redist_priv_arrival redist_priv_replacing(int64_t element_bytes
     arrival.function = NULL;
     arrival.context = NULL;
     arrival.element = element_bytes;
+    arrival.alone = 0;
     return arrival;
 }
 
@@ -3060,17 +3261,15 @@ REDIST_PRIV_FAST int redist_priv_fastest(const redist_priv_message *m, int side)
     return fastest < 0 ? m->ndim - 1 : fastest;
 }
 
-/* Copies a message, or its window, from one of its sides to another; `from` and `to` point at the beginnings of the
-   arrays. stream: the destination will not be read while it could still be in a cache. */
-REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, const void *from, int to_side, void *to,
-                                  redist_priv_arrival arrival, int stream)
+/* What redist_priv_copy does, by the thread that calls it. */
+REDIST_PRIV void redist_priv_copy_alone(const redist_priv_message *m, int from_side, const void *from, int to_side,
+                                        void *to, redist_priv_arrival arrival, int stream)
 {
     redist_priv_copier c;
     redist_priv_box box;
     int a, b, fastest = redist_priv_fastest(m, from_side);
     if (m->elements == 0)
         return;
-    REDIST_COPIED(m->elements * arrival.element);
     c.message = m;
     c.from = from_side;
     c.to = to_side;
@@ -3126,6 +3325,66 @@ REDIST_API void redist_combine_axpby(void *to, const void *from, int64_t n, void
         redist_priv_axpby_float((float *)to, (const float *)from, n, c, is_complex);
     else
         redist_priv_axpby_double((double *)to, (const double *)from, n, c, is_complex);
+}
+
+#ifdef _OPENMP
+
+/* How many threads share a copy. */
+REDIST_PRIV int redist_priv_team(int64_t bytes)
+{
+    if (bytes < REDIST_THREAD_BYTES || omp_in_parallel())
+        return 1;
+    return (int)redist_priv_min(omp_get_max_threads(), 4 * bytes / REDIST_THREAD_BYTES);
+}
+
+/* The axis along which threads divide a message: the slowest of the destination that is long enough, else the longest. */
+REDIST_PRIV int redist_priv_divided_axis(const redist_priv_message *m, int to_side, int threads)
+{
+    int64_t n, most = 16 * (int64_t)threads, longest;
+    int d, best = 0;
+    for (d = 1; d < m->ndim; d++) {
+        n = redist_priv_min(m->end[d] - m->begin[d], most);
+        longest = redist_priv_min(m->end[best] - m->begin[best], most);
+        if (n > longest || (n == longest && m->stride[to_side][d] > m->stride[to_side][best]))
+            best = d;
+    }
+    return best;
+}
+
+REDIST_PRIV void redist_priv_copy_together(const redist_priv_message *m, int from_side, const void *from, int to_side,
+                                           void *to, redist_priv_arrival arrival, int stream, int threads)
+{
+    const int d = redist_priv_divided_axis(m, to_side, threads);
+    const int64_t n = m->end[d] - m->begin[d];
+#pragma omp parallel num_threads(threads)
+    {
+        const int64_t team = omp_get_num_threads(), k = omp_get_thread_num();
+        redist_priv_message part = *m;
+        part.begin[d] += n / team * k + redist_priv_min(k, n % team);
+        part.end[d] = part.begin[d] + n / team + (k < n % team);
+        if (part.begin[d] < part.end[d])
+            redist_priv_copy_alone(&part, from_side, from, to_side, to, arrival, stream);
+    }
+}
+
+#endif
+
+/* Copies a message, or its window, from one of its sides to another; `from` and `to` point at the beginnings of the
+   arrays. stream: the destination will not be read while it could still be in a cache. */
+REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, const void *from, int to_side, void *to,
+                                  redist_priv_arrival arrival, int stream)
+{
+#ifdef _OPENMP
+    const int threads = arrival.alone ? 1 : redist_priv_team(m->elements * arrival.element);
+#endif
+    REDIST_COPIED(m->elements * arrival.element);
+#ifdef _OPENMP
+    if (threads > 1) {
+        redist_priv_copy_together(m, from_side, from, to_side, to, arrival, stream, threads);
+        return;
+    }
+#endif
+    redist_priv_copy_alone(m, from_side, from, to_side, to, arrival, stream);
 }
 
 /* Whether so many bytes, written at once, would drive everything else out of the caches. */
@@ -3446,6 +3705,7 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
     source = combine == NULL ? redist_priv_without_ghosts(*from) : *from;
     arrival.function = combine;
     arrival.context = context;
+    arrival.alone = !redist_priv_is_partitioned(&source);
     code = redist_priv_pairs_open(&pairs, &source, to, combine != NULL);
     places = combine == NULL ? redist_priv_grid_places(from) : redist_places(from);
     for (place = 0; place < places && code == REDIST_OK; place++)

@@ -55,9 +55,9 @@
  *               2184-2509   REDIST_SHARED
  *               2510-2642   REDIST_MULTIPHASE
  *               2643-2892   choosing a method
- *     149-230   2893-3321   plans
- *               3322-3379   calibrating
- *     231-246   3380-3458   arenas
+ *     149-230   2893-3322   plans
+ *               3323-3380   calibrating
+ *     231-246   3381-3459   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -2961,6 +2961,7 @@ REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
         p->from = redist_priv_without_ghosts(p->from);
     for (d = 0; d < p->from.ndim; d++)
         ghosts |= p->from.dim[d].axis.ghosts;
+    p->arrival.alone = ghosts;
     p->ordered = p->arrival.function != NULL && (ghosts || p->from.copies > 1);
     p->overwrites = p->options.in_place && !redist_priv_is_halo(p);
 }

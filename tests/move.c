@@ -170,6 +170,101 @@ static void check_refusal(void)
     test_case(redist_traffic_between(&bad, &bad, &traffic) == REDIST_ERR_LAYOUT, "traffic with block 0");
 }
 
+/* ---- permuted, flipped and stepped arrays on one process, element by element ---- */
+
+/* One side: a row-major array of `stored` elements whose axis k is the view's axis[k], seen every step-th element, and
+   from the end where flipped. */
+typedef struct {
+    int axis[3], flip[3];
+    int64_t stored[3], step, elements;
+    unsigned char *memory, *first;      /* what was allocated, and where the array begins in it */
+    redist_layout layout;
+} turned;
+
+enum { GUARD = 64 };
+
+static void draw_turned(test_random *r, turned *t, const int64_t *n, size_t bytes)
+{
+    redist_axis axes[3];
+    int order[3], k, other;
+    t->step = test_one_in(r, 6) ? 2 : 1;
+    t->elements = 1;
+    for (k = 0; k < 3; k++)
+        t->axis[k] = k;
+    for (k = 2; k > 0; k--) {
+        int swap = (int)test_between(r, 0, k), held = t->axis[swap];
+        t->axis[swap] = t->axis[k];
+        t->axis[k] = held;
+    }
+    for (k = 0; k < 3; k++) {
+        other = t->axis[k];
+        order[other] = k;
+        t->flip[other] = test_one_in(r, 3);
+        t->stored[k] = n[other] * (k == 2 ? t->step : 1);
+        axes[k] = redist_whole(t->stored[k]);
+        t->stored[k] += k == 2 && test_one_in(r, 2) ? test_between(r, 1, 20) : 0;
+        t->elements *= t->stored[k];
+    }
+    t->layout = redist_with_extent(redist_layout_3d(axes[0], axes[1], axes[2]), 2, t->stored[2]);
+    t->layout = redist_section(t->layout, 2, 0, n[t->axis[2]], t->step);
+    t->layout = redist_permuted(t->layout, order);
+    for (k = 0; k < 3; k++)
+        t->layout = t->flip[k] ? redist_flipped(t->layout, k) : t->layout;
+    t->memory = malloc((size_t)t->elements * bytes + 2 * GUARD);
+    t->first = t->memory + test_between(r, 0, GUARD);
+    for (k = 0; k < (int)((size_t)t->elements * bytes) + 2 * GUARD; k++)
+        t->memory[k] = (unsigned char)test_next(r);
+}
+
+static int64_t turned_offset(const turned *t, const int64_t *n, const int64_t *index)
+{
+    int64_t offset = 0;
+    int k;
+    for (k = 0; k < 3; k++) {
+        int d = t->axis[k];
+        int64_t i = t->flip[d] ? n[d] - 1 - index[d] : index[d];
+        offset = offset * t->stored[k] + i * (k == 2 ? t->step : 1);
+    }
+    return offset;
+}
+
+static void check_turned(int number)
+{
+    static const size_t sizes[] = {4, 8, 16, 8, 4, 16, 1, 2, 12, 24, 32, 48, 7};
+    test_random r = {(uint64_t)number + 1000000};
+    const size_t bytes = sizes[number % 13];
+    const int64_t longest = number % 4 == 0 ? 24 : 150;
+    int64_t n[3], i[3];
+    size_t size;
+    turned from, to;
+    unsigned char *expected;
+    const void *source;
+    void *target;
+    int code;
+    n[number % 3] = number % 4 == 0 ? test_between(&r, 1, 24) : 1;
+    n[(number + 1) % 3] = test_between(&r, 1, longest);
+    n[(number + 2) % 3] = test_between(&r, 1, longest);
+    draw_turned(&r, &from, n, bytes);
+    draw_turned(&r, &to, n, bytes);
+    size = (size_t)to.elements * bytes + 2 * GUARD;
+    expected = malloc(size);
+    memcpy(expected, to.memory, size);
+    for (i[0] = 0; i[0] < n[0]; i[0]++)
+        for (i[1] = 0; i[1] < n[1]; i[1]++)
+            for (i[2] = 0; i[2] < n[2]; i[2]++)
+                memcpy(expected + (to.first - to.memory) + (size_t)turned_offset(&to, n, i) * bytes,
+                       from.first + (size_t)turned_offset(&from, n, i) * bytes, bytes);
+    source = from.first;
+    target = to.first;
+    test_stream_bytes = test_one_in(&r, 2) ? 1 : 4194304;
+    code = redist_move(&from.layout, &source, &to.layout, &target, bytes);
+    test_case(code == REDIST_OK && memcmp(expected, to.memory, size) == 0,
+              "turned array %d, %d x %d x %d of %d bytes: code %d", number, (int)n[0], (int)n[1], (int)n[2], (int)bytes, code);
+    free(expected);
+    free(from.memory);
+    free(to.memory);
+}
+
 static void check_pairs(pair *p, int first, int pairs, int large)
 {
     static const size_t sizes[] = {1, 2, 4, 8, 16, 24, 7};
@@ -182,14 +277,16 @@ static void check_pairs(pair *p, int first, int pairs, int large)
     }
 }
 
-/* Arguments: the number of small pairs, the first one, the number of large pairs. */
+/* Arguments: the number of small pairs, the first one, the number of large pairs, and of turned arrays. */
 int main(int count, char **arguments)
 {
     int pairs = count > 1 ? atoi(arguments[1]) : 10000, first = count > 2 ? atoi(arguments[2]) : 0;
-    int large = count > 3 ? atoi(arguments[3]) : 100;
+    int large = count > 3 ? atoi(arguments[3]) : 100, turns = count > 4 ? atoi(arguments[4]) : 2000, k;
     pair *p = malloc(sizeof *p);
     check_pairs(p, first, pairs, 0);
     check_pairs(p, first, large, 1);
+    for (k = 0; k < turns; k++)
+        check_turned(k);
     check_refusal();
     free(p);
     return test_report("move");
