@@ -211,6 +211,17 @@ REDIST_PRIV int redist_priv_await(MPI_Request *request)
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
+/* MPI_Comm_dup that yields, where there is one: SimGrid's SMPI, which runs all ranks in turn, lacks it. Collective. */
+REDIST_PRIV int redist_priv_duplicate(MPI_Comm comm, MPI_Comm *copy)
+{
+#if defined SMPI_H
+    return MPI_Comm_dup(comm, copy) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+#else
+    MPI_Request request;
+    return MPI_Comm_idup(comm, copy, &request) == MPI_SUCCESS ? redist_priv_await(&request) : REDIST_ERR_MPI;
+#endif
+}
+
 REDIST_PRIV int redist_priv_reduce(MPI_Comm comm, const int64_t *mine, int64_t *all, int n, MPI_Op op)
 {
     MPI_Request request;
@@ -2597,7 +2608,6 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_open(MPI_Comm comm, const redist_
                                                     redist_priv_verdict *v)
 {
     redist_plan *p = (redist_plan *)REDIST_MALLOC(sizeof *p);
-    MPI_Request request;
     if (p == NULL)
         p = fallback;
     memset(p, 0, sizeof *p);
@@ -2609,7 +2619,7 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_open(MPI_Comm comm, const redist_
     MPI_Comm_size(comm, &p->size);
     if (options != NULL)
         p->options = *options;
-    if (MPI_Comm_idup(comm, &p->comm, &request) != MPI_SUCCESS || redist_priv_await(&request) != REDIST_OK)
+    if (redist_priv_duplicate(comm, &p->comm) != REDIST_OK)
         redist_priv_fail(v, REDIST_ERR_MPI, "rank %d: MPI_Comm_idup failed", p->rank);
     else
         MPI_Comm_set_errhandler(p->comm, MPI_ERRORS_RETURN);
@@ -2911,7 +2921,6 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
 {
     const double unit = 1e-12; /* times travel as whole picoseconds */
     redist_priv_verdict v;
-    MPI_Request request;
     MPI_Comm own = MPI_COMM_NULL;
     char *memory;
     int64_t time[2] = {0, 0};
@@ -2919,7 +2928,7 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
     if (comm == MPI_COMM_NULL)
         return REDIST_ERR_ARGUMENT;
     redist_priv_fail(&v, cost == NULL ? REDIST_ERR_ARGUMENT : REDIST_OK, "no room for the costs");
-    if (MPI_Comm_idup(comm, &own, &request) != MPI_SUCCESS || redist_priv_await(&request) != REDIST_OK)
+    if (redist_priv_duplicate(comm, &own) != REDIST_OK)
         return REDIST_ERR_MPI;
     MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
     memory = (char *)REDIST_MALLOC(2 * REDIST_PRIV_LARGE);
