@@ -1022,10 +1022,17 @@ REDIST_PRIV_COLD int redist_priv_p2p_staging(redist_plan *p, int own)
 /* A message travels in pieces of at most REDIST_MAX_COUNT bytes, told apart by their tags. */
 REDIST_PRIV int64_t redist_priv_pieces(int64_t bytes) { return redist_priv_ceil_div(bytes, REDIST_MAX_COUNT); }
 
+/* SimGrid's SMPI 3.32 loses messages when a persistent send starts again before its last one was received. */
+#if defined SMPI_H
+#define REDIST_PRIV_PERSISTENT_SENDS_FAIL 1
+#else
+#define REDIST_PRIV_PERSISTENT_SENDS_FAIL 0
+#endif
+
 /* Whether a peer's memory is known when the plan is made, so that its requests can be persistent. */
 REDIST_PRIV int redist_priv_is_bound(const redist_plan *p, int own, const redist_priv_peer *peer)
 {
-    return peer->staged >= 0 || p->side[own].fixed;
+    return !REDIST_PRIV_PERSISTENT_SENDS_FAIL && (peer->staged >= 0 || p->side[own].fixed);
 }
 
 /* Posts, or prepares, the piece of a message that begins at byte `begin`. */
