@@ -1733,12 +1733,12 @@ REDIST_PRIV int redist_priv_alltoallw_start(redist_plan *p)
 
 /* ----------------------------------------------------------------------------------------- shared memory (private) */
 
-#if defined __GNUC__ || defined __clang__
+#if (defined __GNUC__ || defined __clang__) && !defined SMPI_H /* SMPI 3.32 lets the ranks' parts of a window overlap */
 #define REDIST_PRIV_ATOMICS 1
 #define REDIST_PRIV_ACQUIRE(pointer) __atomic_load_n(pointer, __ATOMIC_ACQUIRE)
 #define REDIST_PRIV_RELEASE(pointer, value) __atomic_store_n(pointer, value, __ATOMIC_RELEASE)
 #else
-#define REDIST_PRIV_ATOMICS 0 /* redist_priv_shared_open then refuses, and messages serve */
+#define REDIST_PRIV_ATOMICS 0 /* redist_priv_shared_fits then refuses, and messages serve */
 #define REDIST_PRIV_ACQUIRE(pointer) (*(pointer))
 #define REDIST_PRIV_RELEASE(pointer, value) (*(pointer) = (value))
 #endif
@@ -1762,7 +1762,7 @@ REDIST_PRIV_COLD int redist_priv_node_comm(MPI_Comm comm, int node_ranks, MPI_Co
 REDIST_PRIV_COLD int redist_priv_shared_fits(MPI_Comm node, int64_t bytes)
 {
     int64_t all = 0;
-    int fits = redist_priv_reduce(node, &bytes, &all, 1, MPI_SUM) == REDIST_OK;
+    int fits = REDIST_PRIV_ATOMICS && redist_priv_reduce(node, &bytes, &all, 1, MPI_SUM) == REDIST_OK;
 #if defined __linux__
     struct statvfs memory;
     if (statvfs("/dev/shm", &memory) == 0)
