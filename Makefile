@@ -1,6 +1,7 @@
 # redist: needs an MPI compiler and make; what else is installed is used by tests and examples.
 #   make run     the ADI heat solver on 4 ranks          make check   all tests
 #   make bench   methods against memcpy and plain MPI    make plots   the same as pictures
+#   make simulate   methods on simulated clusters (needs SimGrid)
 #   make clean
 # Override on the command line: MPICC, MPIEXEC, CC, CFLAGS, BUILD.
 
@@ -60,6 +61,9 @@ bench: $(BENCHES:%=$(BUILD)/%)
 plots: $(BUILD)/methods $(BUILD)/scale
 	@BUILD='$(BUILD)' MPIEXEC='$(MPIEXEC)' sh bench/plots.sh
 
+simulate:
+	@BUILD='$(BUILD)' sh bench/simulate.sh
+
 # A program whose library is absent is replaced by a file that says so.
 define program
 $(BUILD)/$(1): $(2) $(HEADERS) $(wildcard $(dir $(2))*.h examples/*.h)
@@ -81,4 +85,4 @@ $(foreach p,$(BENCHES),$(eval $(call program,$(p),bench/$(p).c,$(CFLAGS))))
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all examples run check bench plots clean
+.PHONY: all examples run check bench plots simulate clean

@@ -1,0 +1,317 @@
+/* The methods of redist, case by case, with the ranks' clocks set alike: for simulated clusters (bench/simulate.sh), where
+   all ranks share one exact clock; works with any MPI. MIT licence, see LICENSE.
+
+   usage: simulate LABEL BYTES_PER_SECOND RANKS_PER_NODE METHODS EXECUTIONS <cases >table.csv
+
+   A line of cases: name, bytes of a message (a label), bytes of an element, layouts from and to as redist_layout_parse reads
+   them, and `relabelled` or `-`, between tabs. METHODS: letters of `methods` below. A row of the table is the last of so many
+   executions, from the moment when all ranks start to the one when the last is done; `wire` is the least that the
+   links of the nodes allow, `model` what redist_cost_of predicts from what redist_calibrate found.
+
+   Under SMPI, computing (packing, too) takes no time, and big arrays share memory: only times are looked at, not contents. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined SMPI_H
+#include <time.h>
+
+static double rest_from, rest_share, rest_least; /* a rest: the least, or a share of the time since rest_from */
+
+static void rest(void)
+{
+    double seconds = rest_share * (MPI_Wtime() - rest_from);
+    struct timespec t = {0, 0};
+    if (seconds < rest_least)
+        seconds = rest_least;
+    t.tv_sec = (time_t)seconds;
+    t.tv_nsec = (long)(1e9 * (seconds - (double)t.tv_sec));
+    nanosleep(&t, NULL);
+}
+
+static void set_rest(double share, double least)
+{
+    rest_from = MPI_Wtime();
+    rest_share = share;
+    rest_least = least < 1e-7 ? 1e-7 : least;
+}
+
+enum { LARGE = 1 << 20, MOST_LARGE = 256 };
+static void *large[MOST_LARGE];
+
+static void *array_new(size_t bytes)
+{
+    int k = 0;
+    while (bytes >= LARGE && k < MOST_LARGE && large[k] != NULL)
+        k++;
+    if (bytes < LARGE || k == MOST_LARGE)
+        return calloc(bytes + 1, 1);
+    return large[k] = SMPI_SHARED_MALLOC(bytes);
+}
+
+static void array_free(void *array)
+{
+    for (int k = 0; k < MOST_LARGE; k++)
+        if (array != NULL && large[k] == array) {
+            SMPI_SHARED_FREE(array);
+            large[k] = NULL;
+            return;
+        }
+    free(array);
+}
+
+#define REDIST_MALLOC(bytes) array_new(bytes)
+#define REDIST_FREE(pointer) array_free(pointer)
+#define REDIST_YIELD() rest()
+#else
+static void set_rest(double share, double least) { (void)share; (void)least; }
+static void *array_new(size_t bytes) { return calloc(bytes + 1, 1); }
+static void array_free(void *array) { free(array); }
+#endif
+
+#include "redist_plan.h"
+
+enum { BY_HAND = 1000, HAND_ALLTOALLV = BY_HAND, HAND_ALLTOALLW };
+
+static const struct { char letter; int method; const char *name; } methods[] = {
+    {'a', REDIST_AUTO, "auto"}, {'v', REDIST_ALLTOALLV, "alltoallv"}, {'w', REDIST_ALLTOALLW, "alltoallw"},
+    {'p', REDIST_POINT_TO_POINT, "point to point"}, {'s', REDIST_SCHEDULED, "scheduled"},
+    {'m', REDIST_MULTIPHASE, "multiphase"}, {'V', HAND_ALLTOALLV, "MPI_Alltoallv"}, {'W', HAND_ALLTOALLW, "MPI_Alltoallw"}};
+enum { METHODS = sizeof methods / sizeof methods[0], LINE = 1000 };
+
+typedef struct {
+    const char *label, *methods;
+    double bandwidth;
+    int rank, ranks, per_node, executions;
+    redist_cost cost;
+} bench;
+
+typedef struct {
+    char line[LINE], *name, *label;
+    int64_t bytes; /* of an element */
+    redist_layout from, to;
+    double wire;
+} problem;
+
+/* ---- what the links allow ---- */
+
+/* Bytes that this rank sends to rank k, or receives from it. */
+static int64_t between(const bench *b, const problem *p, int own, int k)
+{
+    const int64_t n = own == 0 ? redist_volume(&p->from, b->rank, &p->to, k) : redist_volume(&p->from, k, &p->to, b->rank);
+    return n * p->bytes;
+}
+
+static double most(const double *values, int n)
+{
+    double largest = 0;
+    for (int k = 0; k < n; k++)
+        largest = values[k] > largest ? values[k] : largest;
+    return largest;
+}
+
+/* Of the nodes' links, the busiest direction. */
+static double wire_time(const bench *b, const problem *p)
+{
+    const int node = b->rank / b->per_node;
+    double *load = calloc(2 * (size_t)b->ranks, sizeof *load), busiest;
+    for (int k = 0; k < b->ranks; k++)
+        if (k / b->per_node != node) {
+            load[node] += (double)between(b, p, 0, k);
+            load[b->ranks + node] += (double)between(b, p, 1, k);
+        }
+    MPI_Allreduce(MPI_IN_PLACE, load, 2 * b->ranks, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    busiest = most(load, 2 * b->ranks) / b->bandwidth;
+    free(load);
+    return busiest;
+}
+
+/* ---- one contestant ---- */
+
+typedef struct {
+    redist_plan *plan;
+    int *counts[2], *offsets[2];
+    MPI_Datatype *types;
+    void *array[2];
+} contestant;
+
+/* Tables of a collective that moves as many bytes, packed. */
+static void prepare_by_hand(const bench *b, const problem *p, contestant *c)
+{
+    c->types = malloc((size_t)b->ranks * sizeof *c->types);
+    for (int own = 0; own < 2; own++) {
+        int64_t at = 0;
+        c->counts[own] = calloc((size_t)b->ranks, sizeof(int));
+        c->offsets[own] = calloc((size_t)b->ranks, sizeof(int));
+        for (int k = 0; k < b->ranks; k++) {
+            c->types[k] = MPI_BYTE;
+            c->counts[own][k] = (int)between(b, p, own, k);
+            c->offsets[own][k] = (int)at;
+            at += c->counts[own][k];
+        }
+    }
+}
+
+static void finish(contestant *c)
+{
+    for (int own = 0; own < 2; own++) {
+        free(c->counts[own]);
+        free(c->offsets[own]);
+        array_free(c->array[own]);
+    }
+    free(c->types);
+    redist_plan_free(&c->plan);
+}
+
+static int prepare(const bench *b, const problem *p, int method, contestant *c)
+{
+    MPI_Datatype element;
+    redist_options options;
+    int code = REDIST_OK;
+    memset(c, 0, sizeof *c);
+    memset(&options, 0, sizeof options);
+    options.method = method < BY_HAND ? (redist_method)method : REDIST_AUTO;
+    options.cost = b->cost;
+    c->array[0] = array_new((size_t)(redist_layout_alloc(&p->from, b->rank) * p->bytes));
+    c->array[1] = array_new((size_t)(redist_layout_alloc(&p->to, b->rank) * p->bytes));
+    MPI_Type_contiguous((int)p->bytes, MPI_BYTE, &element);
+    if (method >= BY_HAND)
+        prepare_by_hand(b, p, c);
+    else
+        code = redist_plan_create(MPI_COMM_WORLD, &p->from, &p->to, element, &options, &c->plan);
+    MPI_Type_free(&element);
+    return code;
+}
+
+static void execute(int method, const contestant *c)
+{
+    if (method == HAND_ALLTOALLV)
+        MPI_Alltoallv(c->array[0], c->counts[0], c->offsets[0], MPI_BYTE, c->array[1], c->counts[1], c->offsets[1], MPI_BYTE,
+                      MPI_COMM_WORLD);
+    else if (method == HAND_ALLTOALLW)
+        MPI_Alltoallw(c->array[0], c->counts[0], c->offsets[0], c->types, c->array[1], c->counts[1], c->offsets[1], c->types,
+                      MPI_COMM_WORLD);
+    else
+        redist_execute(c->plan, c->array[0], c->array[1]);
+}
+
+static double latest(double time)
+{
+    MPI_Allreduce(MPI_IN_PLACE, &time, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return time;
+}
+
+/* All ranks begin at the same time, where the clock is the same. */
+static double time_one(int method, const contestant *c, double wire)
+{
+    const double begin = latest(MPI_Wtime()) + 1e-3;
+    const int steps = method == REDIST_SCHEDULED;
+    set_rest(0, 1e-7);
+#if defined SMPI_H
+    rest_least = begin - MPI_Wtime();
+    rest();
+    set_rest(steps ? 0 : 0.01, steps ? wire / 2000 : wire / 10000);
+#else
+    (void)wire, (void)steps;
+    while (MPI_Wtime() < begin)
+        continue;
+#endif
+    execute(method, c);
+    return latest(MPI_Wtime()) - begin;
+}
+
+/* ---- the table ---- */
+
+/* How a plan came about: the method chosen, or the number of phases. */
+static const char *remark(const contestant *c, char *text, size_t size)
+{
+    redist_stats stats;
+    text[0] = 0;
+    if (c->plan == NULL || redist_plan_stats(c->plan, &stats) != REDIST_OK)
+        return text;
+    for (int k = 0; k < METHODS; k++)
+        if (methods[k].method == (int)stats.method)
+            snprintf(text, size, stats.method == REDIST_MULTIPHASE ? "%d phases" : stats.method == REDIST_SCHEDULED ? "%d steps" : "%.0d%s",
+                     stats.method == REDIST_MULTIPHASE ? stats.phases : stats.method == REDIST_SCHEDULED ? stats.steps : 0, methods[k].name);
+    return text;
+}
+
+static void compare(const bench *b, const problem *p)
+{
+    const double model = redist_cost_of(&p->from, &p->to, p->bytes, &b->cost);
+    for (int k = 0; k < METHODS; k++) {
+        contestant c;
+        char text[64];
+        double seconds = 0;
+        if (strchr(b->methods, methods[k].letter) == NULL)
+            continue;
+        set_rest(0.1, 1e-5);
+        if (prepare(b, p, methods[k].method, &c) == REDIST_OK) {
+            for (int round = 0; round < b->executions; round++)
+                seconds = time_one(methods[k].method, &c, p->wire);
+            if (b->rank == 0)
+                printf("%s,%d,%d,%s,%s,%s,%.9g,%.9g,%.9g,%s\n", b->label, b->per_node, b->ranks, p->name, p->label,
+                       methods[k].name, seconds, p->wire, model, remark(&c, text, sizeof text));
+        }
+        set_rest(0.1, 1e-5);
+        finish(&c);
+    }
+    fflush(stdout);
+}
+
+/* Reads a line of cases; 0 at their end. */
+static int read_problem(const bench *b, problem *p, int *places)
+{
+    char *field[6];
+    int k;
+    if (b->rank == 0 && fgets(p->line, LINE, stdin) == NULL)
+        p->line[0] = 0;
+    MPI_Bcast(p->line, LINE, MPI_CHAR, 0, MPI_COMM_WORLD);
+    for (k = 0, field[0] = strtok(p->line, "\t\n"); k < 5 && field[k] != NULL; k++)
+        field[k + 1] = strtok(NULL, "\t\n");
+    if (k < 5 || field[5] == NULL)
+        return 0;
+    p->name = field[0];
+    p->label = field[1];
+    p->bytes = atoll(field[2]);
+    if (redist_layout_parse(field[3], &p->from, NULL, 0, NULL, 0) != REDIST_OK ||
+        redist_layout_parse(field[4], &p->to, NULL, 0, NULL, 0) != REDIST_OK || redist_places(&p->to) > b->ranks) {
+        fprintf(stderr, "simulate: %s: a layout does not parse or fit\n", p->name);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    if (strcmp(field[5], "relabelled") == 0 && redist_relabel(&p->from, &p->to, places) == REDIST_OK)
+        p->to = redist_on_ranks(p->to, places);
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    bench b;
+    problem p;
+    int *places;
+    MPI_Init(&argc, &argv);
+    if (argc < 6)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    memset(&b, 0, sizeof b);
+    b.label = argv[1];
+    b.bandwidth = atof(argv[2]);
+    b.per_node = atoi(argv[3]);
+    b.methods = argv[4];
+    b.executions = atoi(argv[5]);
+    MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &b.ranks);
+    places = calloc((size_t)b.ranks, sizeof *places);
+    set_rest(0, 262144 / b.bandwidth / 5000);
+    redist_calibrate(MPI_COMM_WORLD, &b.cost);
+    if (b.rank == 0)
+        fprintf(stderr, "%s, %d ranks, %d a node: %.3g us a message, %.3g ns a byte\n", b.label, b.ranks, b.per_node,
+                1e6 * b.cost.per_message, 1e9 * b.cost.per_byte);
+    while (read_problem(&b, &p, places)) {
+        p.wire = wire_time(&b, &p);
+        compare(&b, &p);
+    }
+    free(places);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,214 @@
+#!/bin/sh
+# Every method on simulated clusters, and the experiments of the papers. MIT licence, see LICENSE.
+# usage: [BUILD=directory] [JOBS=2] sh bench/simulate.sh [--full | --papers]     (needs SimGrid's smpicc and smpirun)
+# Writes BUILD/simulate.csv and BUILD/simulate.svg, or with --papers BUILD/simulate-papers.csv, and prints them as tables.
+# Columns: platform, ranks of a node, ranks, case, bytes of a message, method, seconds, least seconds that the nodes' links
+# allow, seconds by the model of redist_cost_of, what a plan became. --full takes hours instead of minutes.
+here=$(dirname "$0")
+BUILD=${BUILD:-build}
+JOBS=${JOBS:-2}
+work=$BUILD/simulate
+mode=${1:-quick}
+
+command -v smpicc >/dev/null && command -v smpirun >/dev/null ||
+    { echo 'simulate: skipped, no smpicc and smpirun (libsimgrid-dev)'; exit 0; }
+mkdir -p "$work"
+smpicc -std=c99 -D_POSIX_C_SOURCE=200112L -O2 -I"$here/.." -o "$work/simulate" "$here/simulate.c" || exit 1
+
+# What a platform is: the bytes a second and the latency of a node's link, the time that a message takes a processor, and
+# how the links are joined. Latencies: a route has two links.
+parameters() { # platform
+    case $1 in
+        fast) echo '12.5e9 1e-6 0.3e-6' ;;
+        ipsc) echo '2.8e6 5e-6 136e-6' ;;
+        *) echo '1.25e9 5e-6 1e-6' ;;
+    esac
+}
+
+joined() { # platform nodes bandwidth
+    awk -v platform="$1" -v n="$2" -v bw="$3" 'BEGIN {
+        if (platform == "crowded") printf "bb_bw=\"%gBps\" bb_lat=\"1us\"", n * bw / 4
+        for (a = 1; a * a * 2 <= n; a *= 2) continue
+        b = n / a
+        if (platform == "fat-tree") printf "topology=\"FAT_TREE\" topo_parameters=\"2;%d,%d;1,%d;1,1\"", b, a, b / 2 < 1 ? 1 : b / 2
+        for (x = 1; x * x * x * 2 <= n; x *= 2) continue
+        for (y = x; x * y * y * 2 <= n; y *= 2) continue
+        if (platform == "torus") printf "topology=\"TORUS\" topo_parameters=\"%d,%d,%d\"", n / x / y, y, x }'
+}
+
+platform() { # platform nodes
+    set -- "$1" "$2" $(parameters "$1")
+    cat <<END
+<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <cluster id="cluster" prefix="node-" suffix="" radical="0-$(($2 - 1))" speed="10Gf" core="8" bw="${3}Bps" lat="${4}s"
+           loopback_bw="8GBps" loopback_lat="0.3us" $(joined "$1" "$2" "$3")/>
+</platform>
+END
+}
+
+# Computing takes no time; neither does testing for a message: the program rests in between. A link moves 0.97 of its bytes.
+run() { # platform ranks ranks_of_a_node methods <cases
+    name=$1-$2-$3-$4
+    nodes=$(($2 / $3))
+    read -r bandwidth _ message <<END
+$(parameters "$1")
+END
+    platform "$1" "$nodes" >"$work/$name.xml"
+    awk -v n="$2" -v each="$3" 'BEGIN { for (k = 0; k < n; k++) print "node-" int(k / each) }' >"$work/$name.hosts"
+    timeout -k 5 "${LIMIT:-3000}" smpirun -np "$2" -platform "$work/$name.xml" -hostfile "$work/$name.hosts" \
+        --log=root.thres:critical --cfg=smpi/simulate-computation:no --cfg=smpi/test:0 --cfg=smpi/iprobe:0 --cfg=smpi/wtime:0 \
+        --cfg=smpi/grow-injected-times:no --cfg=smpi/lat-factor:0:1 --cfg=smpi/bw-factor:0:0.97 \
+        --cfg="smpi/os:0:$message:0" --cfg="smpi/ois:0:$message:0" \
+        "$work/simulate" "$1" "$(awk -v b="$bandwidth" 'BEGIN { print 0.97 * b }')" "$3" "$4" 1 2>>"$work/log" ||
+        echo "simulate: $name did not end well" >&2
+}
+
+# ---- the cases: rows to columns, BLOCK to CYCLIC, 2-D blocks between grids, 3-D pencils ----
+
+cases() { # ranks bytes_of_a_message...
+    ranks=$1
+    shift
+    for bytes in "$@"; do echo "$bytes"; done | awk -v p="$ranks" '
+        function line(name, from, to) { printf "%s\t%d\t8\t%s\t%s\t-\n", name, $1, from, to }
+        {
+            for (r = 1; r * r * 2 <= p; r *= 2) continue
+            c = p / r
+            if (c == r) { r /= 2; c *= 2 }
+            n = $1 / 8
+            for (a = 1; a * a * 2 <= n; a *= 2) continue
+            b = n / a
+            line("rows to columns", p * a "x" p * b ": block@" p ", *", p * a "x" p * b ": *, block@" p)
+            line("BLOCK to CYCLIC", p * p * n ": block@" p, p * p * n ": cyclic(1)@" p)
+            line("grid to grid", c * a "x" c * b ": block@" r ", block@" c, c * a "x" c * b ": block@" c ", block@" r)
+            line("pencils", c * a "x" c * b "x" r ": *, block@" c ", block@" r, c * a "x" c * b "x" r ": block@" c ", *, block@" r)
+        }'
+}
+
+# ---- the papers ----
+
+walker_otto() { # ranks factor: CYCLIC(r) to CYCLIC(factor r)
+    for r in 1 16 256 4096; do
+        printf 'CYCLIC(r) to CYCLIC(%d r)\t%d\t8\t%d: cyclic(%d)@%d\t%d: cyclic(%d)@%d\t-\n' "$2" $((8 * r)) \
+            $((4 * $1 * $2 * r)) "$r" "$1" $((4 * $1 * $2 * r)) $(($2 * r)) "$1"
+    done
+}
+
+kaushik() { # ranks last between: CYCLIC(256) to CYCLIC(last), directly and by way of CYCLIC(between), 4-byte elements
+    for n in 1 2 4 8 16 32 64 128; do
+        elements=$((n * 8192))
+        for pair in "256 $2" "256 $3" "$3 $2"; do
+            set -- "$1" "$2" "$3" $pair
+            printf 'CYCLIC(%d) to CYCLIC(%d)\t%d\t4\t%d: cyclic(%d)@%d\t%d: cyclic(%d)@%d\t-\n' "$4" "$5" $elements $elements "$4" \
+                "$1" $elements "$5" "$1"
+        done
+    done
+}
+
+both_numberings() { # name label element from to
+    printf '%s\t%s\t%s\t%s\t%s\t-\n%s relabelled\t%s\t%s\t%s\t%s\trelabelled\n' "$@" "$@"
+}
+
+kalns() { # rows columns: of the grid; a matrix of 960 x 960
+    p=$(($1 * $2))
+    both_numberings 'B B to C C' 0 4 "960x960: block@$1, block@$2" "960x960: cyclic(1)@$1, cyclic(1)@$2"
+    both_numberings 'B C to C B' 0 4 "960x960: block@$1, cyclic(1)@$2" "960x960: cyclic(1)@$1, block@$2"
+    both_numberings 'B * to C *' 0 4 "960x960: block@$p, *" "960x960: cyclic(1)@$p, *"
+    both_numberings '* C to * B' 0 4 "960x960: *, cyclic(1)@$p" "960x960: *, block@$p"
+}
+
+hsu() {
+    for n in 200 20000 2000000; do
+        both_numberings 'CYCLIC(4) to CYCLIC(2)' $n 4 "$n: cyclic(4)@50" "$n: cyclic(2)@50"
+    done
+}
+
+namugwanya() { # a matrix of 5000 x 5000
+    for from in 16 8 4 2 1; do
+        for to in 16 8 4 2 1; do
+            [ $from = $to ] || printf '%dx%d to %dx%d\t0\t8\t%s\t%s\t-\n' $from $((16 / from)) $to $((16 / to)) \
+                "5000x5000: block@$from, block@$((16 / from))" "5000x5000: block@$to, block@$((16 / to))"
+        done
+    done
+}
+
+# ---- runs ----
+
+queue() { # platform ranks ranks_of_a_node methods, cases on the standard input
+    part=$work/part-$(ls "$work" | grep -c 'run$' | awk '{ printf "%03d", $1 }')
+    cat >"$part.cases"
+    echo "$@" >"$part.run"
+}
+
+run_all() {
+    started=0
+    for part in "$work"/part-*.run; do
+        part=${part%.run}
+        run $(cat "$part.run") <"$part.cases" >"$part.csv" &
+        started=$((started + 1))
+        [ $((started % JOBS)) -ne 0 ] || wait
+    done
+    wait
+}
+
+# A line for each case: microseconds by method.
+table() {
+    awk -F, 'NR > 1 {
+        row = sprintf("%-9s %3d %3d  %-34s %8s", $1, $2, $3, $4, $5)
+        if (!(row in seen)) { seen[row] = ++rows; name[rows] = row; wire[rows] = $8 }
+        if (!($6 in column)) { column[$6] = ++columns; title[columns] = $6 }
+        at[seen[row], column[$6]] = sprintf("%.1f", $7 * 1e6) }
+        END {
+            printf "%-9s %3s %3s  %-34s %8s %10s", "platform", "a n", "p", "case", "bytes", "wire, us"
+            for (c = 1; c <= columns; c++) printf " %15s", title[c]
+            print ""
+            for (r = 1; r <= rows; r++) {
+                printf "%s %10.1f", name[r], wire[r] * 1e6
+                for (c = 1; c <= columns; c++) printf " %15s", at[r, c]
+                print ""
+            } }' "$1"
+}
+
+rm -f "$work"/part-* "$work/log"
+csv=$BUILD/simulate.csv
+all='avpsmV'
+case $mode in
+    --papers)
+        csv=$BUILD/simulate-papers.csv
+        { walker_otto 16 12; walker_otto 16 3; } | queue full 16 1 psv
+        { walker_otto 16 12; walker_otto 16 3; } | queue torus 16 1 psv
+        { walker_otto 16 12; walker_otto 16 3; } | queue crowded 16 1 psv
+        kaushik 16 16 64 | queue ipsc 16 1 ps
+        kaushik 32 8 32 | queue ipsc 32 1 ps
+        kaushik 16 16 64 | queue full 16 1 ps
+        { kalns 4 4; namugwanya; } | queue full 16 1 pV
+        kalns 8 4 | queue full 32 1 pV
+        hsu | queue full 50 1 pV
+        kalns 8 8 | queue full 64 1 pV ;;
+    --full)
+        all='avwpsmVW'
+        for ranks in 16 32 64 128; do
+            for each in 1 4; do
+                for kind in full fast crowded fat-tree torus; do
+                    cases $ranks 8 64 512 4096 32768 262144 1048576 | queue "$kind" $ranks $each $all
+                done
+            done
+        done ;;
+    *)
+        cases 64 8 512 8192 131072 | queue full 64 1 $all
+        cases 64 8 512 8192 131072 | queue full 64 4 $all
+        for kind in full fast crowded fat-tree torus; do
+            cases 16 8 512 8192 131072 1048576 | queue "$kind" 16 1 $all
+        done
+        cases 32 8 512 8192 131072 | queue full 32 1 $all ;;
+esac
+run_all
+{
+    echo 'platform,ranks_of_a_node,ranks,case,message_bytes,method,seconds,wire,model,remark'
+    cat "$work"/part-*.csv
+} >"$csv"
+cat "$work/log"
+table "$csv"
+[ "$mode" = --papers ] || ! command -v gnuplot >/dev/null ||
+    gnuplot -e "csv='$csv'; output='$BUILD/simulate.svg'" "$here/simulate.gp"
