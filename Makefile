@@ -27,8 +27,11 @@ LIBS_adi      = -lm
 LIBS_image    = -lm
 LIBS_openmp   = -fopenmp
 LIBS_threads  = -fopenmp
+LIBS_fft      = -lfftw3_mpi -lfftw3 -lm
 OPTIONAL_methods  = -DHAVE_SCALAPACK $(SCALAPACK)
 PROBE_advise   = $(PROBE_pdgemr2d)
+# FFTW-MPI as Debian has it needs Open MPI, whatever it can be linked with.
+PROBE_fft      = extern char ompi_mpi_comm_world[]; void fftw_mpi_init(void); int main(void) { fftw_mpi_init(); return ompi_mpi_comm_world[0]; }
 PROBE_fft3d    = int fftw_cleanup(void); int main(void) { fftw_cleanup(); return 0; }
 PROBE_taylor_green = $(PROBE_fft3d)
 PROBE_methods  = $(PROBE_pdgemr2d)
@@ -56,6 +59,7 @@ bench: $(BENCHES:%=$(BUILD)/%)
 	$(MPIEXEC) -n 2 $(BUILD)/methods --csv $(BUILD)/methods.csv
 	$(MPIEXEC) -n 2 $(BUILD)/small
 	$(MPIEXEC) -n 2 $(BUILD)/mappings
+	[ -e $(BUILD)/fft.skip ] || $(MPIEXEC) -n 2 $(BUILD)/fft
 	$(BUILD)/scale --csv $(BUILD)/scale.csv
 
 plots: $(BUILD)/methods $(BUILD)/scale
