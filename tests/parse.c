@@ -208,6 +208,7 @@ static const mistake mistakes[] = {
     { "10: cuts(10)", REDIST_ERR_LAYOUT, "column 12: expected ',' and a second cut, found ')'" },
     { "10: cuts(0,10", REDIST_ERR_LAYOUT, "column 14: expected ')' or ',' and a cut, found the end" },
     { "12x10: *, cuts(0,9)", REDIST_ERR_LAYOUT, "column 11: the last cut is 9, but the extent is 10" },
+    { "12x10: *, cuts(0,11)", REDIST_ERR_LAYOUT, "column 11: the last cut is 11, but the extent is 10" },
     { "9: cuts(0,9) [0:9 of 10]", REDIST_ERR_LAYOUT, "column 4: the last cut is 9, but the extent is 10" },
     { "10: * from", REDIST_ERR_LAYOUT, "column 11: expected the coordinate of block 0, found the end" },
     { "10: * from rank 3", REDIST_ERR_LAYOUT, "column 12: expected the coordinate of block 0, found 'rank'" },

@@ -43,7 +43,7 @@ static int64_t test_piece_bytes = 64;
 
 /* ---- what the ranks do ---- */
 
-enum { ARRAYS = 2, MOST_ROUNDS = 64, MOST = 2048 };
+enum { ARRAYS = 2, MOST = 2048, MOST_POLLS = 5000000 };
 
 /* Blocks of n elements become cyclic. arena[round % 8]: bit r is set when rank r's arrays then lie in the arena. */
 typedef struct {
@@ -167,21 +167,31 @@ static void delay(void)
         sched_yield();
 }
 
+/* Some rank waits for ever: the others would, too. */
+static void give_up(int round)
+{
+    test_case(0, "%s: rank %d finds no end in execution %d", now.name, thread_rank, round);
+    exit(test_report("rings"));
+}
+
 static void *thread_work(void *argument)
 {
     crew_member *m = argument;
     int round, done, code;
+    long polls;
     thread_rank = (int)(m - crew);
     m->random = (uint64_t)(thread_rank + 100 * now.n + now.rounds);
     create(thread_rank);
-    for (round = 0; round < now.rounds && !m->wrong; round++) {
+    for (round = 0; round < now.rounds; round++) {
         fill(thread_rank, round);
         delay();
         code = start(thread_rank, round);
-        for (done = 0; code == REDIST_OK && !done; delay()) {
+        for (done = 0, polls = 0; code == REDIST_OK && !done; delay()) {
             code = redist_test(m->plan, &done);
             if (!done)
                 sched_yield();
+            if (++polls > MOST_POLLS)
+                give_up(round);
         }
         m->wrong |= code != REDIST_OK || !arrived(thread_rank, round);
     }
@@ -605,8 +615,6 @@ int main(void)
         {"one in the arena, then the other", 2, 64, 1, 0, 3, 64, 2, {1, 2, 1}},
     };
     size_t k;
-    for (k = 0; k < sizeof threads / sizeof *threads; k++)
-        run_threads(&threads[k]);
 #ifndef RINGS_SANITIZED
     allocate_graph();
     for (k = 0; k < sizeof small / sizeof *small; k++)
@@ -619,5 +627,7 @@ int main(void)
     (void)free_graph;
     (void)point_after;
 #endif
+    for (k = 0; k < sizeof threads / sizeof *threads; k++)
+        run_threads(&threads[k]);
     return test_report("rings");
 }
