@@ -2303,7 +2303,9 @@ REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done)
     }
     all &= come;
     *done = 1;
-    code = p->requests > 0 ? redist_priv_p2p_test(p, done) : redist_priv_progress(p);
+    code = p->requests > 0 ? redist_priv_p2p_test(p, done) : REDIST_OK;
+    if (code == REDIST_OK && *done && !all) /* some MPI libraries do nothing when all requests are complete */
+        code = redist_priv_progress(p);
     *done &= all;
     return code;
 }
