@@ -158,16 +158,26 @@ REDIST_API void redist_combine_op(void *to, const void *from, int64_t n, void *c
 REDIST_API int redist_execute(redist_plan *plan, const void *from, void *to);
 
 /* Starts moving one array. Collective, does not wait for others. Until redist_wait, or a redist_test that says done, the
-   source is read-only and the destination is the library's. Errors as redist_execute. */
+   source is read-only and the destination must not be accessed. Several plans may be started at a time, and in any
+   order. Waiting for one moves on that one alone, and ranks that wait for different ones may wait for each other for
+   ever: either all ranks wait for them in the same order, or through redist_wait_all or redist_test_all, or by calling
+   redist_test for all of them in turn. Small messages may get through without; do not rely on it. Errors as
+   redist_execute. */
 REDIST_API int redist_start(redist_plan *plan, const void *from, void *to);
 
 /* Moves a started execution on. Local. *done = 1 when it is complete, as after redist_wait; else 0.
    REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI. */
 REDIST_API int redist_test(redist_plan *plan, int *done);
 
-/* Completes a started execution, yielding the processor while it waits. Collective.
-   REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI. */
+/* Completes a started execution, yielding the processor while it waits. Collective; of several started plans, in the same
+   order on all ranks. REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI. */
 REDIST_API int redist_wait(redist_plan *plan);
+
+/* The same for several plans at once, plan[plans], which the ranks may list in any order; plans >= 0. Those that are not
+   started, or complete already, count as done. An error ends it: it is that of the first plan in the list that has one,
+   and plans that are not complete stay started. REDIST_ERR_ARGUMENT (nothing is moved on), _MPI. */
+REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done);
+REDIST_API int redist_wait_all(int plans, redist_plan *const *plan);
 
 /* The same for options.arrays arrays of the same layouts: from[options.arrays], to[options.arrays]. The two lists of
    pointers may be reused when the call returns. */
@@ -218,8 +228,10 @@ enum { REDIST_PRIV_TRIES = 20 }; /* tests before the processor is given away */
 
 REDIST_PRIV void redist_priv_yield(int *tries)
 {
-    if (++*tries > REDIST_PRIV_TRIES)
+    if (*tries >= REDIST_PRIV_TRIES)
         REDIST_YIELD();
+    else
+        ++*tries;
 }
 
 /* MPI_Wait that yields. */
@@ -479,7 +491,7 @@ struct redist_plan {
     int64_t between_bytes[2];     /* of one of them */
     redist_priv_segment node;     /* REDIST_SHARED */
     int64_t ring_bytes, offers;   /* shared staging memory; where in the segment this rank's offers lie */
-    int polls;
+    unsigned polls;
     int64_t executions;           /* completed */
     double began, fastest;        /* when the execution at work began; seconds that one took on this rank */
     double seconds[REDIST_PRIV_METHODS]; /* REDIST_MEASURE: of one execution on the slowest rank; 0: not tried */
@@ -3052,11 +3064,30 @@ REDIST_API int redist_test(redist_plan *p, int *done)
     return code;
 }
 
-REDIST_API int redist_wait(redist_plan *p)
+REDIST_API int redist_wait(redist_plan *p) { return p != NULL && !p->active ? REDIST_ERR_BUSY : redist_wait_all(1, &p); }
+
+REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done)
+{
+    int k, one, code = plans < 0 || (plans > 0 && plan == NULL) || done == NULL ? REDIST_ERR_ARGUMENT : REDIST_OK;
+    for (k = 0; k < plans && code == REDIST_OK; k++)
+        code = plan[k] == NULL ? REDIST_ERR_ARGUMENT : REDIST_OK;
+    if (code != REDIST_OK)
+        return code;
+    *done = 1;
+    for (k = 0; k < plans; k++)
+        if (plan[k]->active) {
+            const int failed = redist_test(plan[k], &one);
+            code = code == REDIST_OK ? failed : code;
+            *done &= one;
+        }
+    return code;
+}
+
+REDIST_API int redist_wait_all(int plans, redist_plan *const *plan)
 {
     int done = 0, tries = 0, code = REDIST_OK;
     while (code == REDIST_OK && !done) {
-        code = redist_test(p, &done);
+        code = redist_test_all(plans, plan, &done);
         if (!done)
             redist_priv_yield(&tries);
     }

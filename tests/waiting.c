@@ -1,4 +1,10 @@
 /* redist tests: waiting: what gets on while a rank waits, and several started plans in any order. MIT licence, see LICENSE. */
+#define TEST_LENGTH 4096
+#define TEST_ELEMENTS 40000
+#define TEST_LARGEST 40000
+static int test_yields; /* a wait that gives the processor away is counted */
+#include <sched.h>
+#define REDIST_YIELD() ((void)(test_yields++, sched_yield()))
 #include "exchange.h"
 
 enum { LARGE = 1 << 20 }; /* bytes: more than any MPI library sends before the receiver takes part */
@@ -65,12 +71,144 @@ static void check_progress(void)
     free(e);
 }
 
+/* ---- several started plans ---- */
+
+enum { PLANS = 3 };
+
+/* Rows to columns of a shape of its own: pieces of 64 bytes make every message longer than its ring, and blocks to
+   single rows make chains of several phases. */
+static exchange *plan_of_many(redist_method method, int number, redist_arena **arena)
+{
+    exchange *e = exchange_new(MPI_COMM_WORLD);
+    const int64_t n = (int64_t)e->size * e->size;
+    redist_options options;
+    memset(&options, 0, sizeof options);
+    exchange_rows(e, n, 32 * e->size + number, TEST_CYCLIC);
+    if (method == REDIST_MULTIPHASE) {
+        exchange_axis(&e->arrays[1].axes[0], TEST_CYCLIC, n, e->size);
+        exchange_axis(&e->arrays[1].axes[1], TEST_WHOLE, 32 * e->size + number, 1);
+        exchange_describe(e);
+    }
+    e->method = method;
+    e->seed = 1;
+    if (arena != NULL) {
+        redist_arena_create(MPI_COMM_WORLD, exchange_bytes(e, 0) + exchange_bytes(e, 1) + 256, arena);
+        e->held[0][0] = redist_arena_alloc(*arena, exchange_bytes(e, 0));
+        e->held[1][0] = redist_arena_alloc(*arena, exchange_bytes(e, 1));
+        options.arena = *arena;
+    } else {
+        exchange_allocate(e);
+    }
+    test_case_all(exchange_create_with(e, &options) == REDIST_OK, "a plan: %s", e->message);
+    return e;
+}
+
+/* Lists the plans from another one on on every rank; some ranks backwards. */
+static int complete(exchange *const *e, int way)
+{
+    redist_plan *plan[PLANS];
+    int k, done = 0, code = REDIST_OK;
+    for (k = 0; k < PLANS; k++)
+        plan[k] = e[(e[0]->rank % 2 ? PLANS - 1 - k : k + e[0]->rank / 2) % PLANS]->plan;
+    if ((way + e[0]->rank / 2) % 2 == 0)
+        return redist_wait_all(PLANS, plan);
+    while (code == REDIST_OK && !done) {
+        code = redist_test_all(PLANS, plan, &done);
+        sched_yield();
+    }
+    return code;
+}
+
+static int many_run(exchange *const *e, int number)
+{
+    int k, done = 0, good = 1;
+    for (k = 0; k < PLANS; k++)
+        exchange_prepare(e[k], number);
+    for (k = 0; k < PLANS; k++) {
+        const exchange *next = e[(k + e[0]->rank) % PLANS];
+        good = good && redist_start(next->plan, next->held[0][0], next->held[1][0]) == REDIST_OK;
+    }
+    good = good && complete(e, number) == REDIST_OK;
+    for (k = 0; k < PLANS; k++)
+        good = good && exchange_arrived(e[k], number) && redist_test(e[k]->plan, &done) == REDIST_ERR_BUSY;
+    return good;
+}
+
+static void check_many(redist_method method, const char *name, int with_arenas)
+{
+    redist_arena *arena[PLANS] = {NULL};
+    exchange *e[PLANS];
+    redist_stats stats;
+    int k;
+    for (k = 0; k < PLANS; k++)
+        e[k] = plan_of_many(method, k, with_arenas ? &arena[k] : NULL);
+    redist_plan_stats(e[0]->plan, &stats);
+    test_case_all(stats.method == method && (method != REDIST_MULTIPHASE || e[0]->size < 6 || stats.phases > 1),
+                  "%s in %d phases", name, stats.phases);
+    for (k = 0; k < 4; k++)
+        test_case_all(many_run(e, k), "%d started plans, %s, arenas %d, time %d", PLANS, name, with_arenas, k);
+    for (k = 0; k < PLANS; k++) {
+        redist_plan_free(&e[k]->plan);
+        if (with_arenas)
+            redist_arena_free(&arena[k]);
+        else
+            exchange_release(e[k]);
+        free(e[k]);
+    }
+}
+
+static void check_lists(void)
+{
+    exchange *e = plan_of_many(REDIST_POINT_TO_POINT, 0, NULL);
+    redist_plan *list[2];
+    int done = 0;
+    list[0] = e->plan;
+    list[1] = NULL;
+    exchange_prepare(e, 0);
+    test_case_all(redist_wait_all(0, NULL) == REDIST_OK && redist_test_all(0, NULL, &done) == REDIST_OK && done == 1,
+                  "no plans are complete");
+    done = 0;
+    test_case_all(redist_wait_all(1, list) == REDIST_OK && redist_test_all(1, list, &done) == REDIST_OK && done == 1,
+                  "a plan that is not started counts as done");
+    test_case_all(redist_start(e->plan, e->held[0][0], e->held[1][0]) == REDIST_OK, "started");
+    test_case_all(redist_wait_all(-1, list) == REDIST_ERR_ARGUMENT && redist_wait_all(1, NULL) == REDIST_ERR_ARGUMENT &&
+                      redist_wait_all(2, list) == REDIST_ERR_ARGUMENT && redist_test_all(1, list, NULL) == REDIST_ERR_ARGUMENT &&
+                      redist_test_all(2, list, &done) == REDIST_ERR_ARGUMENT,
+                  "lists that are none");
+    test_case_all(redist_wait_all(1, list) == REDIST_OK && exchange_arrived(e, 0), "and then the execution");
+    test_case_all(redist_plan_free(&e->plan) == REDIST_OK, "freed");
+    exchange_release(e);
+    free(e);
+}
+
+/* A wait of any length goes on yielding: its counter stands still in the end. */
+static void check_long_wait(void)
+{
+    int tries = INT_MAX - 3, k, before = test_yields;
+    for (k = 0; k < 10; k++)
+        redist_priv_yield(&tries);
+    test_case(test_yields - before == 10, "10 more tests of a very long wait: %d yields", test_yields - before);
+}
+
 int main(int argc, char **argv)
 {
     int status;
     MPI_Init(&argc, &argv);
     if (test_size() > 1)
         check_progress();
+    if (test_rank() == 0)
+        check_long_wait();
+    check_lists();
+    test_piece_bytes = 64;
+    if (test_size() > 1)
+        check_many(REDIST_SHARED, "shared", 0);
+    if (test_size() > 1)
+        check_many(REDIST_SHARED, "shared", 1);
+    check_many(REDIST_POINT_TO_POINT, "point to point", 0);
+    check_many(REDIST_SCHEDULED, "scheduled", 0);
+    check_many(REDIST_ALLTOALLV, "alltoallv", 0);
+    check_many(REDIST_ALLTOALLW, "alltoallw", 0);
+    check_many(REDIST_MULTIPHASE, "multiphase", 0);
     status = test_report_all("waiting");
     MPI_Finalize();
     return status;
