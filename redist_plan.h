@@ -348,8 +348,9 @@ typedef struct {
     int64_t drained;
     char drained_line[REDIST_PRIV_LINE - sizeof(int64_t)];
     int64_t direct;                     /* this execution: the receiver copies from the sender's arrays */
-    int64_t ring, piece_bytes, slots;   /* slots of piece_bytes each, from byte `ring` of the sender's segment on */
-    char pad[REDIST_PRIV_LINE - 4 * sizeof(int64_t)];
+    int64_t ring, slot_bytes, slots;    /* slots of slot_bytes each, from byte `ring` of the sender's segment on */
+    int64_t piece_bytes;                /* how the message is cut; no piece is larger than a slot */
+    char pad[REDIST_PRIV_LINE - 5 * sizeof(int64_t)];
 } redist_priv_slot;
 
 /* One end of a message through shared memory. */
@@ -2176,7 +2177,7 @@ REDIST_PRIV void redist_priv_copy_slot(redist_plan *p, int own, const redist_pri
     const redist_priv_channel *link = &peer->link;
     const redist_priv_slot *slot = link->slot;
     const redist_priv_piece piece = redist_priv_piece_of(p, own, peer, redist_priv_slot_cutting(slot->piece_bytes), k);
-    redist_priv_copy_piece(p, own, &piece, link->segment + slot->ring + (link->before + k) % slot->slots * slot->piece_bytes);
+    redist_priv_copy_piece(p, own, &piece, link->segment + slot->ring + (link->before + k) % slot->slots * slot->slot_bytes);
 }
 
 /* Copies a message straight from the sender's arrays. */
@@ -2394,15 +2395,19 @@ REDIST_PRIV_COLD int64_t redist_priv_plan_rings(redist_plan *p, redist_priv_slot
     int64_t k, end = begin;
     for (k = s->remote; k < s->peers; k++) {
         redist_priv_message m = redist_priv_peer_message(p, REDIST_PRIV_FROM, s->peer[k].message);
+        redist_priv_cutting cutting;
         redist_priv_slot slot;
         memset(&slot, 0, sizeof slot);
         s->peer[k].link.waste = redist_priv_waste(p, &m);
         slot.ring = end;
         slot.piece_bytes = redist_priv_min(piece, redist_priv_round_up(s->peer[k].bytes, REDIST_PRIV_LINE));
         slot.slots = s->peer[k].bytes > piece ? REDIST_PRIV_SLOTS : s->peer[k].bytes > REDIST_PRIV_SHORT ? 1 : 2;
+        cutting = redist_priv_slot_cutting(slot.piece_bytes);
         if (p->overwrites && s->peer[k].bytes > piece)
-            slot.slots = redist_priv_pieces_of(p, REDIST_PRIV_FROM, &s->peer[k], redist_priv_slot_cutting(slot.piece_bytes));
-        end += slot.slots * slot.piece_bytes;
+            slot.slots = redist_priv_pieces_of(p, REDIST_PRIV_FROM, &s->peer[k], cutting);
+        slot.slot_bytes = redist_priv_piece_of(p, REDIST_PRIV_FROM, &s->peer[k], cutting, 0).bytes; /* the largest */
+        slot.slot_bytes = redist_priv_round_up(slot.slot_bytes, REDIST_PRIV_LINE);
+        end += slot.slots * slot.slot_bytes;
         if (slots != NULL)
             slots[s->peer[k].pending] = slot;
     }

@@ -27,6 +27,8 @@ static void counting_free(void *block)
 
 #define REDIST_MALLOC counting_malloc
 #define REDIST_FREE counting_free
+static int64_t largest_piece = 262144;
+#define REDIST_PIECE_BYTES largest_piece
 #include "redist_plan.h"
 #include "test_mpi.h"
 
@@ -194,6 +196,25 @@ static void check_in_place(redist_method method, int64_t limit)
     transposition_close(&t);
 }
 
+/* Rings in place hold what is sent, array by array where a message of all does not fit a piece, and no more. */
+static void check_rings(redist_method method)
+{
+    transposition t;
+    redist_stats stats;
+    int code;
+    transposition_open(&t, MOST_ARRAYS, 1);
+    largest_piece = 112000 / (test_size() * test_size()); /* between the message of one array and that of all */
+    code = transposition_create(&t, method, 0, 0);
+    if (code == REDIST_OK)
+        redist_plan_stats(t.plan, &stats);
+    test_case_all(code == REDIST_OK && stats.buffer_bytes <= stats.bytes_sent + stats.bytes_kept + stats.sends * t.arrays * 64,
+                  "in place, method %d: %" PRId64 " bytes held to send %" PRId64, (int)method,
+                  code == REDIST_OK ? stats.buffer_bytes : 0, code == REDIST_OK ? stats.bytes_sent : 0);
+    test_case_all(code == REDIST_OK && executes(&t), "in place, method %d, arrays in pieces of their own", (int)method);
+    largest_piece = 262144;
+    transposition_close(&t);
+}
+
 int main(int argc, char **argv)
 {
     static const int64_t limits[] = {16, 100, 1000, 9000, 33000, 70000, 100000, 140000, 200000};
@@ -207,6 +228,8 @@ int main(int argc, char **argv)
     check_in_place(REDIST_SCHEDULED, 20000);
     check_in_place(REDIST_AUTO, 20000);
     check_in_place(REDIST_POINT_TO_POINT, 20000);
+    check_rings(REDIST_SHARED);
+    check_rings(REDIST_AUTO);
     k = (size_t)test_report_all("bounded");
     MPI_Finalize();
     return (int)k;
