@@ -97,7 +97,7 @@ static void check_paper(const pair_of_holders *p, int number)
     redist_traffic traffic;
     redist_schedule schedule;
     int64_t total = 0, kept = 0, messages = 0, volume, most = 0;
-    int a, b, step, to, from, pairs = 0, right = 1, ranks[HOLDER_PROCS];
+    int a, b, step, to = -1, from = -1, pairs = 0, right = 1, ranks[HOLDER_PROCS];
     for (a = 0; a < f->places; a++)
         for (b = 0; b < t->places; b++) {
             volume = redist_volume(&f->layout, f->ranks[a], &t->layout, t->ranks[b]);
