@@ -597,11 +597,12 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
    then the same layout. The axes are written as the view shows them, with the view's extents in front:
 
        layout    extent x extent ...: axis, axis, ...; option; option ...
-       axis      * | block@procs | cyclic@procs | cyclic(block)@procs | balanced@procs | cuts(0, cut, ..., extent)
+       axis      * | block@procs | cyclic@procs | cyclic(block)@procs | balanced@procs | cuts(0, cut, ..., extent) | box
                  followed by any of
                  from coordinate                          redist_starting_at
                  [start:count:step of extent]             redist_section of `extent` indices; :step is 1 if absent
                  halo(low, high)                          redist_with_halo; halo(width) for both sides
+                 periodic | closed                        redist_with_ghosts
                  extent(allocated)                        redist_with_extent
        option    axes(stored, ...)                        redist_permuted: axis d is the array's axis stored[d]
                  transposed                               the same, in reversed order
@@ -610,6 +611,7 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
                  from rank first                          redist_from_rank
                  ranks rank, rank, ...                    redist_on_ranks
                  copies number                            redist_replicated
+                 boxes low:high x ..., low:high x ..., ...  redist_layout_boxes, whose axes are all `box`
 
    White space may stand between any two of these, capitals are as good as small letters, and nothing is said twice. */
 
@@ -618,8 +620,9 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
 REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size);
 /* Writes the text as one line. REDIST_ERR_ARGUMENT for NULL, or what redist_layout_check says. */
 REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file);
-/* Reads a layout. The lists of cuts and ranks that the text contains go to storage, aligned as an int64_t, which must
-   live as long as the layout; 4 * strlen(text) bytes always suffice, and none (NULL) are needed without lists. On
+/* Reads a layout. The lists of cuts, ranks and boxes that the text contains go to storage, aligned as an int64_t, which
+   must live as long as the layout; 4 * strlen(text) bytes suffice without boxes, 8 and 5 * REDIST_MAX_DIMS * strlen(text)
+   with them, and none (NULL) are needed without lists. On
    failure message[message_size] holds a sentence, cut short to fit, else ""; it may be NULL when message_size is 0.
    REDIST_ERR_ARGUMENT: NULL, or storage is not aligned. REDIST_ERR_LAYOUT: the text is none of the language; the
    sentence begins with the place, `column 14: expected '@' and the number of processes, found 'x'`, columns counted in
@@ -6043,6 +6046,8 @@ REDIST_PRIV_COLD void redist_priv_put_kind(redist_priv_writer *w, const redist_a
     int k;
     if (x->kind == REDIST_PRIV_BALANCED)
         redist_priv_put(w, "balanced@%d", x->procs);
+    else if (x->kind == REDIST_PRIV_BOXES)
+        redist_priv_put(w, "box");
     else if (x->kind == REDIST_PRIV_CUTS)
         for (k = 0; k <= x->procs; k++)
             redist_priv_put(w, "%s%" PRId64 "%s", k == 0 ? "cuts(" : ",", x->cuts[k], k == x->procs ? ")" : "");
@@ -6070,8 +6075,20 @@ REDIST_PRIV_COLD void redist_priv_put_axis(redist_priv_writer *w, const redist_p
     }
     if (dim->low != 0 || dim->high != 0)
         redist_priv_put(w, " halo(%" PRId64 ",%" PRId64 ")", dim->low, dim->high);
+    if (x->ghosts != 0)
+        redist_priv_put(w, x->ghosts == 1 + (int)REDIST_PERIODIC ? " periodic" : " closed");
     if (dim->allocated != 0)
         redist_priv_put(w, " extent(%" PRId64 ")", dim->allocated);
+}
+
+REDIST_PRIV_COLD void redist_priv_put_boxes(redist_priv_writer *w, const redist_layout *layout)
+{
+    const redist_axis *x = &layout->dim[0].axis;
+    int d, k;
+    for (k = 0; k < x->procs; k++)
+        for (d = 0; d < layout->ndim; d++)
+            redist_priv_put(w, "%s%" PRId64 ":%" PRId64, d > 0 ? "x" : k > 0 ? ", " : "; boxes ", x->box[k].low[d],
+                            x->box[k].high[d]);
 }
 
 REDIST_PRIV_COLD void redist_priv_put_layout(redist_priv_writer *w, const redist_layout *layout)
@@ -6092,6 +6109,8 @@ REDIST_PRIV_COLD void redist_priv_put_layout(redist_priv_writer *w, const redist
         redist_priv_put(w, "; memory column-major");
     if (layout->copies > 1)
         redist_priv_put(w, "; copies %d", layout->copies);
+    if (redist_priv_is_boxes(layout))
+        redist_priv_put_boxes(w, layout);
     for (d = 0; layout->ranks != NULL && d < redist_places(layout); d++)
         redist_priv_put(w, "%s%d", d == 0 ? "; ranks " : ",", layout->ranks[d]);
     if (layout->ranks == NULL && layout->first_rank != 0)
@@ -6349,6 +6368,8 @@ REDIST_PRIV_COLD void redist_priv_read_cuts(redist_priv_reader *r)
     x->cuts = r->used <= r->room ? (const int64_t *)(const void *)(r->storage + begin) : NULL;
 }
 
+REDIST_PRIV_COLD void redist_priv_read_box(redist_priv_reader *r) { redist_priv_axis_read(r)->kind = REDIST_PRIV_BOXES; }
+
 REDIST_PRIV_COLD const redist_priv_clause *redist_priv_kinds(void)
 {
     static const redist_priv_clause kinds[] = {
@@ -6357,6 +6378,7 @@ REDIST_PRIV_COLD const redist_priv_clause *redist_priv_kinds(void)
         {"cyclic", 0, redist_priv_read_cyclic},
         {"balanced", 0, redist_priv_read_balanced},
         {"cuts", 0, redist_priv_read_cuts},
+        {"box", 0, redist_priv_read_box},
         {NULL, 0, NULL},
     };
     return kinds;
@@ -6404,6 +6426,16 @@ REDIST_PRIV_COLD void redist_priv_read_extent(redist_priv_reader *r)
     redist_priv_expect(r, ")", "");
 }
 
+REDIST_PRIV_COLD void redist_priv_read_periodic(redist_priv_reader *r)
+{
+    redist_priv_axis_read(r)->ghosts = 1 + (int)REDIST_PERIODIC;
+}
+
+REDIST_PRIV_COLD void redist_priv_read_closed(redist_priv_reader *r)
+{
+    redist_priv_axis_read(r)->ghosts = 1 + (int)REDIST_CLOSED;
+}
+
 REDIST_PRIV_COLD const redist_priv_clause *redist_priv_suffixes(void)
 {
     static const redist_priv_clause suffixes[] = {
@@ -6411,6 +6443,8 @@ REDIST_PRIV_COLD const redist_priv_clause *redist_priv_suffixes(void)
         {"[", 2, redist_priv_read_section},
         {"halo", 4, redist_priv_read_halo},
         {"extent", 8, redist_priv_read_extent},
+        {"periodic", 16, redist_priv_read_periodic},
+        {"closed", 16, redist_priv_read_closed},
         {NULL, 0, NULL},
     };
     return suffixes;
@@ -6520,6 +6554,42 @@ REDIST_PRIV_COLD void redist_priv_read_copies(redist_priv_reader *r)
     r->said.copies = redist_priv_read_int(r, "the number of copies");
 }
 
+/* Boxes: low:high of every axis, one box after the other. */
+REDIST_PRIV_COLD void redist_priv_read_boxes(redist_priv_reader *r)
+{
+    const size_t begin = (r->used + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t);
+    redist_box box;
+    int d, boxes = 0;
+    for (r->used = begin; r->code == REDIST_OK && (boxes == 0 || redist_priv_accept(r, ",")); boxes++) {
+        memset(&box, 0, sizeof box);
+        for (d = 0; d < r->said.ndim; d++) {
+            if (d > 0)
+                redist_priv_expect(r, "x", " and the next axis of a box");
+            box.low[d] = redist_priv_read_int64(r, "where a box begins");
+            redist_priv_expect(r, ":", " and where the box ends");
+            box.high[d] = redist_priv_read_int64(r, "where a box ends");
+        }
+        r->used += sizeof box;
+        if (r->used <= r->room)
+            memcpy(r->storage + r->used - sizeof box, &box, sizeof box);
+    }
+    for (d = 0; d < r->said.ndim; d++) {
+        r->said.dim[d].axis.procs = boxes;
+        r->said.dim[d].axis.box = r->used <= r->room ? (const redist_box *)(const void *)(r->storage + begin) : NULL;
+    }
+}
+
+/* All axes are boxes, which are listed, or none. */
+REDIST_PRIV_COLD void redist_priv_check_read_boxes(redist_priv_reader *r)
+{
+    int d, axes = 0, listed = (r->subjects & 32) != 0;
+    for (d = 0; d < r->said.ndim; d++)
+        axes += r->said.dim[d].axis.kind == REDIST_PRIV_BOXES;
+    if (r->code == REDIST_OK && axes != (listed ? r->said.ndim : 0))
+        redist_priv_parse_error(r, r->at, "%d of %d axes are 'box', and boxes are%s listed: all or none must be", axes,
+                                r->said.ndim, listed ? "" : " not");
+}
+
 REDIST_PRIV_COLD const redist_priv_clause *redist_priv_options_of_text(void)
 {
     static const redist_priv_clause options[] = {
@@ -6530,6 +6600,7 @@ REDIST_PRIV_COLD const redist_priv_clause *redist_priv_options_of_text(void)
         {"from", 8, redist_priv_read_from},
         {"ranks", 8, redist_priv_read_ranks},
         {"copies", 16, redist_priv_read_copies},
+        {"boxes", 32, redist_priv_read_boxes},
         {NULL, 0, NULL},
     };
     return options;
@@ -6549,31 +6620,40 @@ REDIST_PRIV_COLD void redist_priv_read_layout(redist_priv_reader *r)
     redist_priv_skip(r);
     if (*r->at != '\0')
         redist_priv_unexpected(r, "';' and an option, or the end");
+    redist_priv_check_read_boxes(r);
 }
 
 /* Makes what was said a layout, by the builders, which find what is wrong with the numbers. */
 REDIST_PRIV_COLD redist_layout redist_priv_build(const redist_layout *said)
 {
+    const int boxes = redist_priv_is_boxes(said);
     redist_axis axes[REDIST_MAX_DIMS], own[REDIST_MAX_DIMS];
+    int64_t extents[REDIST_MAX_DIMS] = {0};
     int stored[REDIST_MAX_DIMS];
     redist_layout layout;
     int d;
     for (d = 0; d < said->ndim; d++) {
         const redist_axis *x = &said->dim[d].axis;
-        axes[d] = redist_starting_at(redist_priv_axis(x->kind, x->extent, x->block, x->procs, x->cuts), x->first);
+        axes[d] = boxes ? redist_whole(x->extent)
+                        : redist_starting_at(redist_priv_axis(x->kind, x->extent, x->block, x->procs, x->cuts), x->first);
         stored[d] = said->dim[d].stored;
     }
     layout = redist_permuted(redist_layout_nd(said->ndim, axes), stored);
     if (!redist_priv_usable(&layout)) /* its axes are numbered as in the text, and so are its faults */
         return layout;
     memset(own, 0, sizeof own);
-    for (d = 0; d < said->ndim; d++)
+    for (d = 0; d < said->ndim; d++) {
         own[stored[d]] = axes[d];
-    layout = redist_permuted(redist_layout_nd(said->ndim, own), stored);
+        extents[stored[d]] = axes[d].extent;
+    }
+    layout = redist_permuted(boxes ? redist_layout_boxes(said->ndim, extents, said->dim[0].axis.procs, said->dim[0].axis.box)
+                                   : redist_layout_nd(said->ndim, own), stored);
     for (d = 0; d < said->ndim; d++) {
         const redist_priv_dimension *dim = &said->dim[d];
         layout = redist_section(layout, d, dim->axis.start, dim->axis.count, dim->axis.step);
         layout = redist_with_extent(redist_with_halo(layout, d, dim->low, dim->high), d, dim->allocated);
+        if (dim->axis.ghosts != 0)
+            layout = redist_with_ghosts(layout, d, (redist_edge)(dim->axis.ghosts - 1));
     }
     layout = redist_memory_order(redist_grid_order(layout, said->grid_order), said->memory_order);
     layout = redist_from_rank(redist_replicated(layout, said->copies), said->first_rank);

@@ -178,6 +178,19 @@ static void check_shape(const holders *h, int number)
     test_case(right, "case %d: shape", number);
 }
 
+/* What is printed can be parsed, and is then the same layout. */
+static void check_text(const holders *h, int number)
+{
+    static int64_t storage[8192];
+    static char text[4096], again[4096], why[200];
+    redist_layout layout;
+    const int64_t length = redist_layout_format(&h->layout, text, sizeof text);
+    const int code = redist_layout_parse(text, &layout, storage, 8 + 40 * (size_t)length, why, sizeof why);
+    test_case(length < (int64_t)sizeof text && code == REDIST_OK && redist_layout_format(&layout, again, sizeof again) == length &&
+                  strcmp(text, again) == 0,
+              "case %d: '%s' is read as '%s' (%s)", number, text, again, why);
+}
+
 static void check_case(test_random *r, pair_of_holders *p, int number)
 {
     const int ndim = (int)test_between(r, 1, 3);
@@ -209,9 +222,44 @@ static void check_case(test_random *r, pair_of_holders *p, int number)
         check_paper(p, number);
     check_shape(&p->side[0], number);
     check_shape(&p->side[1], number);
+    check_text(&p->side[0], number);
+    check_text(&p->side[1], number);
     for (side = 0; side < 2; side++)
         for (place = 0; place < p->side[side].places; place++)
             free(p->array[side][place]);
+}
+
+/* Mistakes are told with the axis and the values. */
+static void check_mistakes(void)
+{
+    static const struct { const char *text, *sentence; } mistakes[] = {
+        {"8: block@2 periodic", "axis 0: ghost cells need a halo, but there is none"},
+        {"8x8: *, cyclic(2)@2 halo(1) closed", "axis 1: ghost cells need one interval per process, but a process owns several blocks of 2"},
+        {"4: block@2 halo(5,0) periodic", "axis 0: ghost cells are 5 wide, but the extent is 4"},
+        {"4x4: box, box; boxes 0:4x0:4, 2:5x0:1", "axis 0: box 1 reaches outside the extent 4"},
+        {"4x4: box, box; boxes 0:4x0:2, 0:2x2:4, 1:4x1:4", "box 0 overlaps box 2"},
+        {"4x4: box, box; boxes 0:4x0:2, 0:2x2:4, 3:4x2:4", "no box holds element 10, counted row by row of the view"},
+        {"4x4: box, *; boxes 0:4x0:4", "column 27: 1 of 2 axes are 'box', and boxes are listed: all or none must be"},
+        {"4: box", "column 7: 1 of 1 axes are 'box', and boxes are not listed: all or none must be"},
+    };
+    int64_t storage[512];
+    redist_layout layout;
+    char why[200];
+    size_t k;
+    for (k = 0; k < sizeof mistakes / sizeof *mistakes; k++)
+        test_case(redist_layout_parse(mistakes[k].text, &layout, storage, sizeof storage, why, sizeof why) ==
+                          REDIST_ERR_LAYOUT &&
+                      strcmp(why, mistakes[k].sentence) == 0 && redist_layout_check(&layout) != REDIST_OK,
+                  "'%s': '%s', not '%s'", mistakes[k].text, why, mistakes[k].sentence);
+    layout = redist_with_ghosts(redist_with_halo(redist_layout_1d(redist_block(8, 2)), 0, 1, 1), 0, (redist_edge)7);
+    test_case(redist_layout_explain(&layout, why, sizeof why) == REDIST_ERR_LAYOUT && strstr(why, "edge of ghost cells is 7"),
+              "an edge: '%s'", why);
+    test_case(redist_layout_boxes(1, NULL, 1, NULL).fault.kind != 0, "boxes without extents");
+    storage[0] = 4;
+    layout = redist_layout_boxes(1, storage, 1, NULL);
+    test_case(redist_layout_check(&layout) == REDIST_ERR_LAYOUT, "no boxes");
+    layout = redist_layout_boxes(1, storage, 0, NULL);
+    test_case(redist_layout_check(&layout) == REDIST_ERR_LAYOUT, "0 boxes");
 }
 
 int main(void)
@@ -221,5 +269,6 @@ int main(void)
     int k;
     for (k = 0; k < CASES; k++)
         check_case(&r, &p, k);
+    check_mistakes();
     return test_report("ghosts");
 }
