@@ -217,6 +217,10 @@ REDIST_API int redist_start_many(redist_plan *plan, const void *const *from, voi
 /* Frees a plan and sets *plan to NULL; a NULL *plan is fine. Collective. REDIST_ERR_ARGUMENT, _BUSY (started). */
 REDIST_API int redist_plan_free(redist_plan **plan);
 
+/* What was wrong when a call for the plan last failed, as a sentence, "the plan moves 2 arrays: call
+   redist_execute_many"; "" when none has. It lives in the plan, until the next failure. Never NULL. Local. */
+REDIST_API const char *redist_plan_message(const redist_plan *plan);
+
 /* What one execution does on this rank. Local. REDIST_ERR_ARGUMENT. */
 REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
 
@@ -538,6 +542,7 @@ struct redist_plan {
     int64_t executions;           /* completed */
     double began, fastest;        /* when the execution at work began; seconds that one took on this rank */
     double seconds[REDIST_PRIV_METHODS]; /* REDIST_MEASURE: of one execution on the slowest rank; 0: not tried */
+    char message[128];            /* redist_plan_message */
 };
 
 REDIST_PRIV const redist_layout *redist_priv_layout(const redist_plan *p, int side)
@@ -550,6 +555,22 @@ REDIST_PRIV const char *redist_priv_side_name(int side) { return side == REDIST_
 /* NULL for a method that does not exist, REDIST_AUTO included. */
 REDIST_PRIV const redist_priv_transport *redist_priv_transport_of(int method);
 
+/* Keeps the sentence of a failure. Returns its code. */
+REDIST_PRIV_COLD int redist_priv_refuse(redist_plan *p, int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(p->message, sizeof p->message, format, args);
+    va_end(args);
+    return code;
+}
+
+REDIST_PRIV_COLD int redist_priv_refuse_mpi(redist_plan *p, int code)
+{
+    return redist_priv_refuse(p, code, "an MPI call failed while %s was at work: all that is left is redist_plan_free",
+                              p->transport->name);
+}
+
 /* Begins an execution, whose arrays are known. */
 REDIST_PRIV int redist_priv_begin(redist_plan *p)
 {
@@ -558,7 +579,7 @@ REDIST_PRIV int redist_priv_begin(redist_plan *p)
     code = p->transport->start(p);
     p->active = code == REDIST_OK;
     p->failed = !p->active;
-    return code;
+    return code == REDIST_OK ? code : redist_priv_refuse_mpi(p, code);
 }
 
 /* ------------------------------------------------------------------------------------ checking arguments (private) */
@@ -3133,7 +3154,10 @@ REDIST_API int redist_execute(redist_plan *p, const void *from, void *to)
 
 REDIST_API int redist_start(redist_plan *p, const void *from, void *to)
 {
-    return p == NULL || p->arrays != 1 ? REDIST_ERR_ARGUMENT : redist_start_many(p, &from, &to);
+    if (p != NULL && p->arrays != 1)
+        return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the plan moves %d arrays: call redist_execute_many or "
+                                  "redist_start_many", p->arrays);
+    return redist_start_many(p, &from, &to);
 }
 
 /* Ends an execution, and remembers the fastest. */
@@ -3145,23 +3169,38 @@ REDIST_PRIV void redist_priv_finish(redist_plan *p)
     p->active = 0;
 }
 
+REDIST_PRIV int redist_priv_check_started(redist_plan *p)
+{
+    return p->active ? REDIST_OK : redist_priv_refuse(p, REDIST_ERR_BUSY, "nothing is started: call redist_start first");
+}
+
 REDIST_API int redist_test(redist_plan *p, int *done)
 {
     int code;
-    if (p == NULL || done == NULL)
+    if (p == NULL)
         return REDIST_ERR_ARGUMENT;
+    if (done == NULL)
+        return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the pointer to `done` is NULL");
     *done = 0;
-    if (!p->active)
-        return REDIST_ERR_BUSY;
+    code = redist_priv_check_started(p);
+    if (code != REDIST_OK)
+        return code;
     code = p->transport->test(p, done);
     p->failed = code != REDIST_OK;
     p->active = !p->failed; /* a plan that MPI failed is fit for freeing */
-    if (*done && !p->failed)
+    if (p->failed) {
+        redist_priv_refuse_mpi(p, code);
+    } else if (*done) {
         redist_priv_finish(p);
+    }
     return code;
 }
 
-REDIST_API int redist_wait(redist_plan *p) { return p != NULL && !p->active ? REDIST_ERR_BUSY : redist_wait_all(1, &p); }
+REDIST_API int redist_wait(redist_plan *p)
+{
+    const int code = p == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_started(p);
+    return code == REDIST_OK ? redist_wait_all(1, &p) : code;
+}
 
 REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done)
 {
@@ -3212,37 +3251,52 @@ REDIST_PRIV int redist_priv_overlap(const redist_plan *p, int a_side, const void
     return x < y + (uintptr_t)p->side[b_side].array_bytes && y < x + (uintptr_t)p->side[a_side].array_bytes;
 }
 
-REDIST_PRIV int redist_priv_check_aliases(const redist_plan *p, const void *const *from, void *const *to)
+REDIST_PRIV int redist_priv_check_aliases(redist_plan *p, const void *const *from, void *const *to)
 {
     int a, b;
     for (a = 0; a < p->arrays; a++)
-        for (b = 0; b < p->arrays; b++)
-            if ((!p->overwrites && !(p->options.in_place && a == b && from[a] == to[b]) &&
-                 redist_priv_overlap(p, REDIST_PRIV_FROM, from[a], REDIST_PRIV_TO, to[b])) ||
-                (a < b && redist_priv_overlap(p, REDIST_PRIV_TO, to[a], REDIST_PRIV_TO, to[b])))
-                return REDIST_ERR_ALIAS;
+        for (b = 0; b < p->arrays; b++) {
+            if (!p->overwrites && !(p->options.in_place && a == b && from[a] == to[b]) &&
+                redist_priv_overlap(p, REDIST_PRIV_FROM, from[a], REDIST_PRIV_TO, to[b]))
+                return redist_priv_refuse(p, REDIST_ERR_ALIAS, "source %d and destination %d overlap, and the plan is not "
+                                          "made for that (options.in_place)", a, b);
+            if (a < b && redist_priv_overlap(p, REDIST_PRIV_TO, to[a], REDIST_PRIV_TO, to[b]))
+                return redist_priv_refuse(p, REDIST_ERR_ALIAS, "destinations %d and %d overlap", a, b);
+        }
     return REDIST_OK;
 }
 
-REDIST_PRIV int redist_priv_check_execution(const redist_plan *p, const void *const *from, void *const *to)
+/* One side of an execution: array[arrays], of which the first may be fixed. */
+REDIST_PRIV int redist_priv_check_given(redist_plan *p, int own, const void *const *array, const void *fixed)
 {
+    const char *name = redist_priv_side_name(own);
     int a;
-    if (p == NULL || from == NULL || to == NULL)
-        return REDIST_ERR_ARGUMENT;
-    if (p->active)
-        return REDIST_ERR_BUSY;
+    if (array == NULL)
+        return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the list of %s arrays is NULL", name);
     for (a = 0; a < p->arrays; a++)
-        if ((from[a] == NULL && p->side[REDIST_PRIV_FROM].owned > 0) ||
-            (to[a] == NULL && p->side[REDIST_PRIV_TO].owned > 0))
-            return REDIST_ERR_ARGUMENT;
-    if ((p->options.from != NULL && from[0] != p->options.from) || (p->options.to != NULL && to[0] != p->options.to))
-        return REDIST_ERR_BUFFER;
-    return redist_priv_check_aliases(p, from, to);
+        if (array[a] == NULL && p->side[own].owned > 0)
+            return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "%s %d is NULL, but rank %d owns %" PRId64 " elements of it",
+                                      name, a, p->rank, p->side[own].owned);
+    if (fixed != NULL && array[0] != fixed)
+        return redist_priv_refuse(p, REDIST_ERR_BUFFER, "the %s is not the array that options.%s fixed", name,
+                                  own == REDIST_PRIV_FROM ? "from" : "to");
+    return REDIST_OK;
+}
+
+REDIST_PRIV int redist_priv_check_execution(redist_plan *p, const void *const *from, void *const *to)
+{
+    int code;
+    if (p->active)
+        return redist_priv_refuse(p, REDIST_ERR_BUSY, "started and not yet complete: call redist_wait first");
+    code = redist_priv_check_given(p, REDIST_PRIV_FROM, from, p->options.from);
+    if (code == REDIST_OK)
+        code = redist_priv_check_given(p, REDIST_PRIV_TO, (const void *const *)to, p->options.to);
+    return code == REDIST_OK ? redist_priv_check_aliases(p, from, to) : code;
 }
 
 REDIST_API int redist_start_many(redist_plan *p, const void *const *from, void *const *to)
 {
-    int a, code = redist_priv_check_execution(p, from, to);
+    int a, code = p == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_execution(p, from, to);
     if (code != REDIST_OK)
         return code;
     for (a = 0; a < p->arrays; a++) {
@@ -3257,13 +3311,16 @@ REDIST_API int redist_plan_free(redist_plan **plan)
     if (plan == NULL)
         return REDIST_ERR_ARGUMENT;
     if (*plan != NULL && (*plan)->active)
-        return REDIST_ERR_BUSY;
+        return redist_priv_refuse(*plan, REDIST_ERR_BUSY, "started and not yet complete: call redist_wait before "
+                                  "redist_plan_free");
     if (*plan != NULL)
         redist_priv_plan_destroy(*plan);
     REDIST_FREE(*plan);
     *plan = NULL;
     return REDIST_OK;
 }
+
+REDIST_API const char *redist_plan_message(const redist_plan *p) { return p == NULL ? "the plan is NULL" : p->message; }
 
 /* Adds what one execution of a plan, or of a phase, does on this rank. */
 REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *stats)

@@ -377,39 +377,43 @@ static const struct {
     int code;
     int (*make)(exchange *);
     int arrays, fixed, started;
+    const char *says; /* part of the plan's message; NULL: no plan, or not the plan's mistake */
 } mistakes[] = {
-    {"one array as source and destination", REDIST_ERR_ALIAS, same_array, 1, 0, 0},
-    {"destination overlaps the source from above", REDIST_ERR_ALIAS, overlap_above, 1, 0, 0},
-    {"destination overlaps the source from below", REDIST_ERR_ALIAS, overlap_below, 1, 0, 0},
-    {"the second destination is the first source", REDIST_ERR_ALIAS, crosswise, 2, 0, 0},
-    {"one destination for two sources", REDIST_ERR_ALIAS, one_destination, 2, 0, 0},
-    {"NULL source", REDIST_ERR_ARGUMENT, null_source, 1, 0, 0},
-    {"NULL destination", REDIST_ERR_ARGUMENT, null_destination, 1, 0, 0},
-    {"NULL plan", REDIST_ERR_ARGUMENT, null_plan, 1, 0, 0},
-    {"NULL lists", REDIST_ERR_ARGUMENT, null_lists, 1, 0, 0},
-    {"NULL second source", REDIST_ERR_ARGUMENT, null_second, 2, 0, 0},
-    {"NULL flag", REDIST_ERR_ARGUMENT, null_done, 1, 0, 1},
-    {"NULL statistics", REDIST_ERR_ARGUMENT, null_statistics, 1, 0, 0},
-    {"one array to a plan for two", REDIST_ERR_ARGUMENT, single_of_two, 2, 0, 0},
-    {"wait without start", REDIST_ERR_BUSY, wait_idle, 1, 0, 0},
-    {"test without start", REDIST_ERR_BUSY, test_idle, 1, 0, 0},
-    {"start twice", REDIST_ERR_BUSY, start_again, 1, 0, 1},
-    {"execute after start", REDIST_ERR_BUSY, execute_started, 1, 0, 1},
-    {"free after start", REDIST_ERR_BUSY, free_started, 1, 0, 1},
-    {"source is not the fixed one", REDIST_ERR_BUFFER, other_source, 1, 1, 0},
-    {"destination is not the fixed one", REDIST_ERR_BUFFER, other_destination, 1, 1, 0},
+    {"one array as source and destination", REDIST_ERR_ALIAS, same_array, 1, 0, 0, "source 0 and destination 0 overlap"},
+    {"destination overlaps the source from above", REDIST_ERR_ALIAS, overlap_above, 1, 0, 0, "source 0 and destination 0 overlap"},
+    {"destination overlaps the source from below", REDIST_ERR_ALIAS, overlap_below, 1, 0, 0, "overlap"},
+    {"the second destination is the first source", REDIST_ERR_ALIAS, crosswise, 2, 0, 0, "source 0 and destination 1 overlap"},
+    {"one destination for two sources", REDIST_ERR_ALIAS, one_destination, 2, 0, 0, "destinations 0 and 1 overlap"},
+    {"NULL source", REDIST_ERR_ARGUMENT, null_source, 1, 0, 0, "source 0 is NULL"},
+    {"NULL destination", REDIST_ERR_ARGUMENT, null_destination, 1, 0, 0, "destination 0 is NULL"},
+    {"NULL plan", REDIST_ERR_ARGUMENT, null_plan, 1, 0, 0, NULL},
+    {"NULL lists", REDIST_ERR_ARGUMENT, null_lists, 1, 0, 0, "list of source arrays is NULL"},
+    {"NULL second source", REDIST_ERR_ARGUMENT, null_second, 2, 0, 0, "source 1 is NULL"},
+    {"NULL flag", REDIST_ERR_ARGUMENT, null_done, 1, 0, 1, "`done`"},
+    {"NULL statistics", REDIST_ERR_ARGUMENT, null_statistics, 1, 0, 0, NULL},
+    {"one array to a plan for two", REDIST_ERR_ARGUMENT, single_of_two, 2, 0, 0, "the plan moves 2 arrays: call redist_execute_many"},
+    {"wait without start", REDIST_ERR_BUSY, wait_idle, 1, 0, 0, "nothing is started"},
+    {"test without start", REDIST_ERR_BUSY, test_idle, 1, 0, 0, "nothing is started"},
+    {"start twice", REDIST_ERR_BUSY, start_again, 1, 0, 1, "not yet complete: call redist_wait first"},
+    {"execute after start", REDIST_ERR_BUSY, execute_started, 1, 0, 1, "not yet complete: call redist_wait first"},
+    {"free after start", REDIST_ERR_BUSY, free_started, 1, 0, 1, "before redist_plan_free"},
+    {"source is not the fixed one", REDIST_ERR_BUFFER, other_source, 1, 1, 0, "the source is not the array that options.from fixed"},
+    {"destination is not the fixed one", REDIST_ERR_BUFFER, other_destination, 1, 1, 0, "the destination is not the array that options.to fixed"},
 };
 enum { MISTAKES = sizeof mistakes / sizeof *mistakes };
 
 /* The mistake, and then the execution as it should be. */
 static void check_mistake(exchange *e, int mistake, int bad_rank)
 {
-    int made = mistakes[mistake].code, code = REDIST_OK, good;
+    int made = mistakes[mistake].code, code = REDIST_OK, said = 1, good;
     exchange_prepare(e, mistake);
     if (mistakes[mistake].started)
         code = exchange_start(e);
-    if (bad_rank < 0 || bad_rank == test_rank())
+    if (bad_rank < 0 || bad_rank == test_rank()) {
         made = mistakes[mistake].make(e);
+        said = mistakes[mistake].says == NULL || strstr(redist_plan_message(e->plan), mistakes[mistake].says) != NULL;
+    }
+    test_case_all(said, "%s: %s", mistakes[mistake].name, redist_plan_message(e->plan));
     if (mistakes[mistake].started)
         good = code == REDIST_OK && redist_wait(e->plan) == REDIST_OK && exchange_arrived(e, mistake);
     else
@@ -430,6 +434,7 @@ static void check_mistakes(int method)
         e->way = START_WAIT;
         exchange_allocate(e);
         if (test_sum(exchange_create(e) == REDIST_OK) == test_size()) {
+            test_case_all(strcmp(redist_plan_message(e->plan), "") == 0 && strlen(redist_plan_message(NULL)) > 10, "no mistake yet");
             check_mistake(e, k, -1);
             check_mistake(e, k, test_size() - 1);
             test_case_all(redist_plan_free(&e->plan) == REDIST_OK && e->plan == NULL, "plan freed after: %s", mistakes[k].name);
