@@ -146,9 +146,9 @@ static const struct {
     {"cuts that fall", REDIST_ERR_LAYOUT, cuts_fall, {"axis 1", "3"}, 0},
     {"first coordinate 77", REDIST_ERR_LAYOUT, first_outside, {"axis 1", "77"}, 0},
     {"halo -2", REDIST_ERR_LAYOUT, negative_halo, {"axis 1", "-2"}, 0},
-    {"extent 6 for 10 elements", REDIST_ERR_LAYOUT, small_extent, {"axis 1", "6"}, 0},
+    {"extent 6 for 10 elements", REDIST_ERR_LAYOUT, small_extent, {"axis 1", "is 6, must be at least 10"}, 0},
     {"axis 2 of 2", REDIST_ERR_LAYOUT, axis_outside, {"2", NULL}, 0},
-    {"section past the end", REDIST_ERR_LAYOUT, section_outside, {"axis 1", NULL}, 0},
+    {"section past the end", REDIST_ERR_LAYOUT, section_outside, {"axis 1: a section of 10 indices from 5 on", "extent is 10"}, 0},
     {"section with step 0", REDIST_ERR_LAYOUT, section_without_step, {"axis 1", "0"}, 0},
     {"other shape", REDIST_ERR_SHAPE, other_shape, {"axis 1", "11"}, 0},
     {"other dimensions", REDIST_ERR_SHAPE, other_dimensions, {"1", "2"}, 0},
@@ -158,7 +158,7 @@ static const struct {
     {"2^80 elements", REDIST_ERR_OVERFLOW, too_many, {NULL, NULL}, 0},
     {"vector type", REDIST_ERR_TYPE, vector, {NULL, NULL}, 0},
     {"resized type", REDIST_ERR_TYPE, resized, {NULL, NULL}, 0},
-    {"type with a gap", REDIST_ERR_TYPE, gap, {NULL, NULL}, 0},
+    {"type with a gap", REDIST_ERR_TYPE, gap, {"12 bytes from byte 0 on in an extent of 16", "MPI_Type_contiguous"}, 0},
     {"type that begins at byte 8", REDIST_ERR_TYPE, shifted, {NULL, NULL}, 0},
     {"no type", REDIST_ERR_TYPE, no_type, {NULL, NULL}, 0},
     {"other method", REDIST_ERR_MISMATCH, other_method, {NULL, NULL}, 1},
@@ -213,6 +213,69 @@ static void check_faults(void)
             check_fault(k, 0);
             check_fault(k, last);
         }
+    }
+}
+
+/* ---- what differs between ranks is named, down to the number in a list ---- */
+
+static const int64_t cuts[2][3] = {{0, 4, M}, {0, 6, M}};
+static const int ranks[2][2] = {{0, 1}, {1, 0}};
+static const int64_t box_extents[2] = {N, M};
+static const redist_box boxes[2][2] = {{{{0, 0}, {N, 4}}, {{0, 4}, {N, M}}}, {{{0, 0}, {N, 5}}, {{0, 5}, {N, M}}}};
+
+static void listed_cuts(request *q, int odd) { destination(q, redist_whole(N), redist_cuts(cuts[odd], 2)); }
+static void listed_boxes(request *q, int odd) { q->layouts[1] = redist_layout_boxes(2, box_extents, 2, boxes[odd]); }
+static void odd_cost(request *q, int odd) { q->options.cost.per_byte = odd ? 1e-20 : 1e-26; }
+
+static void listed_ranks(request *q, int odd)
+{
+    destination(q, redist_whole(N), redist_block(M, 2));
+    q->layouts[1] = redist_on_ranks(q->layouts[1], ranks[odd]);
+}
+
+/* Layouts of many axes: more numbers than travel at once. */
+static void deep(request *q, int axes, int64_t high)
+{
+    redist_axis x[REDIST_MAX_DIMS];
+    int d;
+    for (d = 0; d < axes; d++)
+        x[d] = redist_whole(2);
+    q->layouts[0] = redist_layout_nd(axes, x);
+    q->layouts[1] = redist_with_halo(redist_layout_nd(axes, x), axes - 1, 0, high);
+}
+
+static void last_of_many(request *q, int odd) { deep(q, REDIST_MAX_DIMS, odd); }
+static void fewer_axes(request *q, int odd) { deep(q, odd ? 1 : REDIST_MAX_DIMS, 0); }
+static void more_axes(request *q, int odd) { deep(q, odd ? REDIST_MAX_DIMS : 1, 0); }
+
+static const struct {
+    void (*make)(request *, int odd);
+    const char *says;
+} differences[] = {
+    {listed_cuts, "destination axis 1: cut 1 is 6, but 4 on rank 0"},
+    {listed_boxes, "destination axis 1: the high end of box 0 is 5, but 4 on rank 0"},
+    {listed_ranks, "destination: the rank of place 0 is 1, but 0 on rank 0"},
+    {odd_cost, "cost.per_byte"},
+    {last_of_many, "destination axis 7: high halo is 1, but 0 on rank 0"},
+    {fewer_axes, "source: number of axes is 1, but 8 on rank 0"},
+    {more_axes, "source: number of axes is 8, but 1 on rank 0"},
+};
+
+static void check_differences(void)
+{
+    const int last = test_size() - 1;
+    size_t k;
+    for (k = 0; last > 0 && k < sizeof differences / sizeof *differences; k++) {
+        redist_plan *plan = NULL;
+        char sentence[200];
+        request q;
+        int code;
+        make_request(&q);
+        differences[k].make(&q, test_rank() == last);
+        snprintf(sentence, sizeof sentence, "rank %d: %s", last, differences[k].says);
+        code = redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan);
+        test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL && strstr(q.message, sentence) != NULL, "%s: code %d, %s",
+                      sentence, code, q.message);
     }
 }
 
@@ -487,6 +550,7 @@ int main(int count, char **arguments)
     MPI_Init(&count, &arguments);
     make_types();
     check_faults();
+    check_differences();
     check_local();
     check_message_size();
     check_no_message();
