@@ -31,22 +31,22 @@
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
  *     100-166               options
- *     167-249               types
- *                 638-710   arithmetic
- *                 711-812   faults
- *     250-294    813-1071   axes: who owns index i
- *     295-399   1072-1785   layouts and views
- *               1786-2390   runs: what two coordinates of an axis share
- *               2391-2587   messages: products of run lists
- *               2588-3392   copying
- *               3393-3594   pairs of places: which copy serves whom
- *     400-432   3595-3722   moving on one process
- *     433-451   3723-4038   traffic, on paper
- *     452-525   4039-4913   schedules
- *     526-562   4914-5480   cost and multiphase routes
- *     563-593   5481-6012   relabelling and advice
- *     594-633   6013-6128   text: writing
- *               6129-6635   text: reading
+ *     167-260               types
+ *                 649-721   arithmetic
+ *                 722-823   faults
+ *     261-305    824-1082   axes: who owns index i
+ *     306-410   1083-1796   layouts and views
+ *               1797-2401   runs: what two coordinates of an axis share
+ *               2402-2598   messages: products of run lists
+ *               2599-3403   copying
+ *               3404-3605   pairs of places: which copy serves whom
+ *     411-443   3606-3733   moving on one process
+ *     444-462   3734-4049   traffic, on paper
+ *     463-536   4050-4923   schedules
+ *     537-573   4924-5490   cost and multiphase routes
+ *     574-604   5491-6022   relabelling and advice
+ *     605-644   6023-6138   text: writing
+ *               6139-6645   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -215,6 +215,17 @@ typedef struct {
     int64_t start, step, count; /* the view; count is 0 when the axis is invalid               */
 } redist_axis;
 
+/* X(field, name): the numbers that make an axis, beside its cuts or boxes and its ghost cells. */
+#define REDIST_PRIV_AXIS_FIELDS(X)                                                                                     \
+    X(extent, "extent")                                                                                                \
+    X(kind, "kind of blocks")                                                                                          \
+    X(procs, "number of processes")                                                                                    \
+    X(block, "block")                                                                                                  \
+    X(first, "first coordinate")                                                                                       \
+    X(start, "start of the section")                                                                                   \
+    X(step, "step of the section")                                                                                     \
+    X(count, "count of the section")
+
 /* Why a layout describes no array: which axis, and the value at fault. */
 typedef struct {
     int kind; /* 0: nothing wrong */
@@ -346,7 +357,7 @@ REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redi
 REDIST_API redist_layout redist_with_extent(redist_layout layout, int axis, int64_t allocated);
 /* The layout of a ScaLAPACK matrix. desc: DTYPE, CTXT, M, N, MB, NB, RSRC, CSRC, LLD, of which the first two are not
    read; nprow x npcol: its process grid, numbered row by row (BLACS "Row"). The local array is column-major with LLD
-   elements along axis 0. */
+   elements along axis 0; LLD may differ from rank to rank, the rest may not. */
 REDIST_API redist_layout redist_from_scalapack(const int desc[9], int nprow, int npcol);
 /* Axis d of the result is axis axes[d]; axes[ndim] is a permutation of 0, ..., ndim - 1. */
 REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes);
@@ -4118,9 +4129,8 @@ REDIST_PRIV_COLD int64_t redist_priv_walker_degree(const redist_priv_walker *w, 
 
 REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
 {
-    return x->kind == y->kind && x->procs == y->procs && x->first == y->first && x->extent == y->extent &&
-           x->block == y->block && x->cuts == y->cuts && x->start == y->start && x->step == y->step &&
-           x->count == y->count;
+#define REDIST_PRIV_SAME_FIELD(field, name) && x->field == y->field
+    return x->cuts == y->cuts && x->box == y->box REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
 }
 
 REDIST_PRIV_COLD int redist_priv_is_whole(const redist_axis *x) { return x->count == x->extent; }

@@ -31,33 +31,33 @@
  * attributes. Different threads may use different plans under MPI_THREAD_MULTIPLE. Nothing is allocated by the library
  * between redist_start and redist_wait, and all waiting yields the processor after a few tests.
  *
- * Errors. Every function returns REDIST_OK or another redist_error. redist_plan_create agrees: when it fails on any
- * rank, every rank returns that error and finds the same sentence in options.message. Mistakes in the arguments of an
- * execution are told only to the rank that made them, before anything is sent: it may call again with better ones.
- * MPI errors come back as REDIST_ERR_MPI; the plan is then fit for redist_plan_free only, and leaves its communicator to
- * the messages that may still be on their way.
+ * Errors. Functions that return int return a redist_error. redist_plan_create agrees: when it fails on any rank, every
+ * rank returns that error and finds the same sentence in options.message. Mistakes in the arguments of an execution are
+ * reported on the calling rank only, before anything is sent: it may call again with better ones; redist_plan_message is
+ * the sentence. MPI errors come back as REDIST_ERR_MPI; the plan is then fit for redist_plan_free only, and leaves its
+ * communicator to the messages that may still be on their way.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
  *     102-152               types
- *                 257-306   waiting
- *                 307-377   verdicts
- *                 378-563   the plan
- *                 564-845   checking arguments
- *                846-1049   peers
- *               1050-1183   staging
- *               1184-1288   pieces
- *               1289-1439   REDIST_POINT_TO_POINT
- *               1440-1687   REDIST_SCHEDULED
- *               1688-1767   MPI's collectives
- *               1768-1835   REDIST_ALLTOALLV
- *               1836-2063   REDIST_ALLTOALLW
- *               2064-2243   shared memory
- *               2244-2569   REDIST_SHARED
- *               2570-2702   REDIST_MULTIPHASE
- *               2703-2952   choosing a method
- *     153-234   2953-3382   plans
- *               3383-3440   calibrating
- *     235-250   3441-3519   arenas
+ *                 261-310   waiting
+ *                 311-381   verdicts
+ *                 382-584   the plan
+ *                 585-861   checking arguments
+ *                862-1065   peers
+ *               1066-1199   staging
+ *               1200-1304   pieces
+ *               1305-1455   REDIST_POINT_TO_POINT
+ *               1456-1703   REDIST_SCHEDULED
+ *               1704-1783   MPI's collectives
+ *               1784-1851   REDIST_ALLTOALLV
+ *               1852-2079   REDIST_ALLTOALLW
+ *               2080-2259   shared memory
+ *               2260-2585   REDIST_SHARED
+ *               2586-2718   REDIST_MULTIPHASE
+ *               2719-2968   choosing a method
+ *     153-238   2969-3435   plans
+ *               3436-3493   calibrating
+ *     239-254   3494-3572   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -216,6 +216,10 @@ REDIST_API int redist_start_many(redist_plan *plan, const void *const *from, voi
 
 /* Frees a plan and sets *plan to NULL; a NULL *plan is fine. Collective. REDIST_ERR_ARGUMENT, _BUSY (started). */
 REDIST_API int redist_plan_free(redist_plan **plan);
+
+/* What was wrong when a call for the plan last failed, as a sentence, "the plan moves 2 arrays: call
+   redist_execute_many"; "" when none has. It lives in the plan, until the next failure. Never NULL. Local. */
+REDIST_API const char *redist_plan_message(const redist_plan *plan);
 
 /* What one execution does on this rank. Local. REDIST_ERR_ARGUMENT. */
 REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
@@ -538,6 +542,7 @@ struct redist_plan {
     int64_t executions;           /* completed */
     double began, fastest;        /* when the execution at work began; seconds that one took on this rank */
     double seconds[REDIST_PRIV_METHODS]; /* REDIST_MEASURE: of one execution on the slowest rank; 0: not tried */
+    char message[128];            /* redist_plan_message */
 };
 
 REDIST_PRIV const redist_layout *redist_priv_layout(const redist_plan *p, int side)
@@ -550,6 +555,22 @@ REDIST_PRIV const char *redist_priv_side_name(int side) { return side == REDIST_
 /* NULL for a method that does not exist, REDIST_AUTO included. */
 REDIST_PRIV const redist_priv_transport *redist_priv_transport_of(int method);
 
+/* Keeps the sentence of a failure. Returns its code. */
+REDIST_PRIV_COLD int redist_priv_refuse(redist_plan *p, int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(p->message, sizeof p->message, format, args);
+    va_end(args);
+    return code;
+}
+
+REDIST_PRIV_COLD int redist_priv_refuse_mpi(redist_plan *p, int code)
+{
+    return redist_priv_refuse(p, code, "an MPI call failed while %s was at work: all that is left is redist_plan_free",
+                              p->transport->name);
+}
+
 /* Begins an execution, whose arrays are known. */
 REDIST_PRIV int redist_priv_begin(redist_plan *p)
 {
@@ -558,7 +579,7 @@ REDIST_PRIV int redist_priv_begin(redist_plan *p)
     code = p->transport->start(p);
     p->active = code == REDIST_OK;
     p->failed = !p->active;
-    return code;
+    return code == REDIST_OK ? code : redist_priv_refuse_mpi(p, code);
 }
 
 /* ------------------------------------------------------------------------------------ checking arguments (private) */
@@ -572,125 +593,119 @@ REDIST_PRIV_COLD uint64_t redist_priv_hash(uint64_t hash, const void *data, size
     return hash;
 }
 
-/* Everything that must be the same on every rank, as numbers with names. */
-enum { REDIST_PRIV_AXIS_WORDS = 14, REDIST_PRIV_LAYOUT_WORDS = 6, REDIST_PRIV_OPTION_WORDS = 10 };
-enum {
-    REDIST_PRIV_WORDS =
-        REDIST_PRIV_OPTION_WORDS + 2 * (REDIST_PRIV_LAYOUT_WORDS + REDIST_MAX_DIMS * REDIST_PRIV_AXIS_WORDS)
-};
+/* Everything that must be the same on every rank, as numbers with names, one after the other. They are hashed, and
+   compared with rank 0's, who broadcasts them in chunks, where the hashes differ. */
+enum { REDIST_PRIV_CHUNK = 128 };
 
 typedef struct {
-    int64_t value;
-    const char *what;
-    int side, axis; /* -1: of the plan; -1: of the layout */
-} redist_priv_word;
-
-typedef struct {
-    int n, side, axis;
-    redist_priv_word word[REDIST_PRIV_WORDS];
+    const redist_plan *plan;
+    MPI_Comm comm;
+    int side, axis;               /* -1: of the plan; -1: of the layout */
+    uint64_t hash;
+    int64_t n, first_n;           /* words so far; of rank 0 */
+    redist_priv_verdict *verdict; /* NULL while they are only hashed */
+    int64_t chunk[REDIST_PRIV_CHUNK];
 } redist_priv_words;
 
-REDIST_PRIV_COLD void redist_priv_list_word(redist_priv_words *w, const char *what, int64_t value)
+/* Compares a word with rank 0's; words from which on the ranks differ in number are never the first to differ. */
+REDIST_PRIV_COLD void redist_priv_compare_word(redist_priv_words *w, const char *what, int64_t index, int64_t value)
 {
-    w->word[w->n].value = value;
-    w->word[w->n].what = what;
-    w->word[w->n].side = w->side;
-    w->word[w->n++].axis = w->axis;
+    const int rank = w->plan->rank, at = (int)(w->n % REDIST_PRIV_CHUNK);
+    char where[48] = "", which[32] = "";
+    if (rank == 0)
+        w->chunk[at] = value;
+    if (w->n < w->first_n && (rank == 0 ? at == REDIST_PRIV_CHUNK - 1 || w->n == w->first_n - 1 : at == 0) &&
+        redist_priv_broadcast(w->comm, w->chunk, sizeof w->chunk, 0) != REDIST_OK)
+        redist_priv_fail(w->verdict, REDIST_ERR_MPI, "an MPI call failed while the ranks compared their layouts");
+    if (w->n >= w->first_n || w->chunk[at] == value)
+        return;
+    if (w->side >= 0)
+        snprintf(where, sizeof where, w->axis < 0 ? "%s: " : "%s axis %d: ", redist_priv_side_name(w->side), w->axis);
+    if (index >= 0)
+        snprintf(which, sizeof which, " %" PRId64, index);
+    redist_priv_fail(w->verdict, REDIST_ERR_MISMATCH, "rank %d: %s%s%s is %" PRId64 ", but %" PRId64 " on rank 0", rank, where,
+                     what, which, value, w->chunk[at]);
+}
+
+/* index: in a list of such words; -1: there is one. */
+REDIST_PRIV_COLD void redist_priv_word(redist_priv_words *w, const char *what, int64_t index, int64_t value)
+{
+    w->hash = redist_priv_hash(w->hash, &value, sizeof value);
+    if (w->verdict != NULL)
+        redist_priv_compare_word(w, what, index, value);
+    w->n++;
 }
 
 REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w, const redist_priv_dimension *dim)
 {
     const redist_axis *x = &dim->axis;
-    const uint64_t cuts =
-        x->kind == REDIST_PRIV_CUTS ? redist_priv_hash(1, x->cuts, ((size_t)x->procs + 1) * sizeof *x->cuts) : 0;
-    uint64_t boxes = 0;
-    int k;
+    int64_t k;
+#define REDIST_PRIV_LIST_FIELD(field, name) redist_priv_word(w, name, -1, (int64_t)x->field);
+    REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_LIST_FIELD)
+    for (k = 0; x->kind == REDIST_PRIV_CUTS && k <= x->procs; k++)
+        redist_priv_word(w, "cut", k, x->cuts[k]);
     for (k = 0; x->kind == REDIST_PRIV_BOXES && k < x->procs; k++) {
-        boxes = redist_priv_hash(boxes, &x->box[k].low[x->along], sizeof x->box[k].low[0]);
-        boxes = redist_priv_hash(boxes, &x->box[k].high[x->along], sizeof x->box[k].high[0]);
+        redist_priv_word(w, "the low end of box", k, x->box[k].low[x->along]);
+        redist_priv_word(w, "the high end of box", k, x->box[k].high[x->along]);
     }
-    redist_priv_list_word(w, "extent", x->extent);
-    redist_priv_list_word(w, "kind of blocks", (int64_t)x->kind);
-    redist_priv_list_word(w, "number of processes", x->procs);
-    redist_priv_list_word(w, "block", x->block);
-    redist_priv_list_word(w, "first coordinate", x->first);
-    redist_priv_list_word(w, "sum of the cuts", (int64_t)(cuts >> 1));
-    redist_priv_list_word(w, "start of the section", x->start);
-    redist_priv_list_word(w, "step of the section", x->step);
-    redist_priv_list_word(w, "count of the section", x->count);
-    redist_priv_list_word(w, "axis of the array", dim->stored);
-    redist_priv_list_word(w, "low halo", dim->low);
-    redist_priv_list_word(w, "high halo", dim->high);
-    redist_priv_list_word(w, "edge of the ghost cells", x->ghosts);
-    redist_priv_list_word(w, "sum of the boxes", (int64_t)(boxes >> 1));
+    redist_priv_word(w, "axis of the array", -1, dim->stored);
+    redist_priv_word(w, "low halo", -1, dim->low);
+    redist_priv_word(w, "high halo", -1, dim->high);
+    redist_priv_word(w, "edge of the ghost cells", -1, x->ghosts);
 }
 
 REDIST_PRIV_COLD void redist_priv_list_layout(redist_priv_words *w, int side, const redist_layout *layout)
 {
-    const uint64_t ranks =
-        layout->ranks == NULL ? 0 : redist_priv_hash(1, layout->ranks, (size_t)redist_places(layout) * sizeof(int));
+    int k;
     w->side = side;
     w->axis = -1;
-    redist_priv_list_word(w, "number of axes", layout->ndim);
-    redist_priv_list_word(w, "grid order", (int64_t)layout->grid_order);
-    redist_priv_list_word(w, "memory order", (int64_t)layout->memory_order);
-    redist_priv_list_word(w, "first rank", layout->ranks == NULL ? layout->first_rank : 0);
-    redist_priv_list_word(w, "sum of the ranks", (int64_t)(ranks >> 1));
-    redist_priv_list_word(w, "number of copies", layout->copies);
+    redist_priv_word(w, "number of axes", -1, layout->ndim);
+    redist_priv_word(w, "grid order", -1, (int64_t)layout->grid_order);
+    redist_priv_word(w, "memory order", -1, (int64_t)layout->memory_order);
+    redist_priv_word(w, "number of copies", -1, layout->copies);
     for (w->axis = 0; w->axis < layout->ndim; w->axis++)
         redist_priv_list_axis(w, &layout->dim[w->axis]);
+    w->axis = -1;
+    redist_priv_word(w, "a list of ranks", -1, layout->ranks != NULL);
+    for (k = 0; k < (layout->ranks == NULL ? 1 : redist_places(layout)); k++)
+        redist_priv_word(w, "the rank of place", k, redist_priv_rank_at(layout, k));
 }
 
 REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_plan *p)
 {
     const double costs[2] = {p->options.cost.per_message + 0.0, p->options.cost.per_byte + 0.0}; /* no -0 */
-    memset(w, 0, sizeof *w);
+    int64_t bits[2];
+    memcpy(bits, costs, sizeof bits);
+    w->plan = p;
     w->side = w->axis = -1;
-    redist_priv_list_word(w, "element size", p->element_bytes);
-    redist_priv_list_word(w, "method", (int64_t)p->options.method);
-    redist_priv_list_word(w, "effort", (int64_t)p->options.effort);
-    redist_priv_list_word(w, "number of arrays", p->arrays);
-    redist_priv_list_word(w, "max_buffer", p->options.max_buffer);
-    redist_priv_list_word(w, "in_place", p->options.in_place != 0);
-    redist_priv_list_word(w, "combine", p->options.combine != NULL);
-    redist_priv_list_word(w, "number of the arena", p->options.arena != NULL ? p->options.arena->name : 0);
-    redist_priv_list_word(w, "node_ranks", p->options.node_ranks);
-    redist_priv_list_word(w, "sum of the costs", (int64_t)(redist_priv_hash(1, costs, sizeof costs) >> 1));
+    w->hash = UINT64_C(14695981039346656037);
+    w->n = 0;
+    redist_priv_word(w, "element size", -1, p->element_bytes);
+    redist_priv_word(w, "method", -1, (int64_t)p->options.method);
+    redist_priv_word(w, "effort", -1, (int64_t)p->options.effort);
+    redist_priv_word(w, "number of arrays", -1, p->arrays);
+    redist_priv_word(w, "max_buffer", -1, p->options.max_buffer);
+    redist_priv_word(w, "in_place", -1, p->options.in_place != 0);
+    redist_priv_word(w, "number of the arena", -1, p->options.arena != NULL ? p->options.arena->name : 0);
+    redist_priv_word(w, "combine", -1, p->options.combine != NULL);
+    redist_priv_word(w, "node_ranks", -1, p->options.node_ranks);
+    redist_priv_word(w, "cost.per_message, as bits,", -1, bits[0]);
+    redist_priv_word(w, "cost.per_byte, as bits,", -1, bits[1]);
     redist_priv_list_layout(w, REDIST_PRIV_FROM, &p->from);
     redist_priv_list_layout(w, REDIST_PRIV_TO, &p->to);
 }
 
-/* A number below 2^62 that differs, in all likelihood, when any word does. */
-REDIST_PRIV_COLD int64_t redist_priv_digest(const redist_priv_words *w)
-{
-    uint64_t hash = UINT64_C(14695981039346656037);
-    int k;
-    for (k = 0; k < w->n; k++)
-        hash = redist_priv_hash(hash, &w->word[k].value, sizeof w->word[k].value);
-    return (int64_t)(hash >> 2);
-}
-
-/* Says how this rank's words differ from rank 0's. Collective. */
-REDIST_PRIV_COLD void redist_priv_explain_mismatch(const redist_plan *p, MPI_Comm comm, redist_priv_words *mine,
+/* Says where this rank's words first differ from rank 0's. Collective. */
+REDIST_PRIV_COLD void redist_priv_explain_mismatch(const redist_plan *p, MPI_Comm comm, redist_priv_words *w,
                                                    redist_priv_verdict *v)
 {
-    int64_t first[REDIST_PRIV_WORDS + 1] = {0};
-    int k;
-    first[REDIST_PRIV_WORDS] = mine->n;
-    for (k = 0; k < mine->n; k++)
-        first[k] = mine->word[k].value;
-    if (redist_priv_broadcast(comm, first, sizeof first, 0) != REDIST_OK)
-        redist_priv_fail(v, REDIST_ERR_MPI, "an MPI call failed while the ranks compared their layouts");
-    for (k = 0; k < mine->n; k++) {
-        const redist_priv_word *word = &mine->word[k];
-        char axis[32] = "";
-        if (word->value == first[k] && k < first[REDIST_PRIV_WORDS])
-            continue;
-        if (word->axis >= 0)
-            snprintf(axis, sizeof axis, "axis %d: ", word->axis);
-        redist_priv_fail(v, REDIST_ERR_MISMATCH, "rank %d: %s%s%s%s is %" PRId64 ", but %" PRId64 " on rank 0", p->rank,
-                         word->side < 0 ? "" : redist_priv_side_name(word->side), word->side < 0 ? "" : " ", axis,
-                         word->what, word->value, first[k]);
+    w->comm = comm;
+    w->first_n = w->n;
+    w->verdict = v;
+    if (redist_priv_broadcast(comm, &w->first_n, sizeof w->first_n, 0) == REDIST_OK) {
+        redist_priv_list_plan(w, p);
+        for (w->n += -w->n & (REDIST_PRIV_CHUNK - 1); w->n < w->first_n; w->n += REDIST_PRIV_CHUNK) /* those not asked for */
+            redist_priv_broadcast(comm, w->chunk, sizeof w->chunk, 0);
     }
     redist_priv_agree(comm, v, NULL, 0);
     redist_priv_fail(v, REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options");
@@ -702,8 +717,9 @@ REDIST_PRIV_COLD int redist_priv_check_same(const redist_plan *p, MPI_Comm comm,
     redist_priv_words words;
     int64_t bounds[2] = {0, 0};
     if (v->code == REDIST_OK) {
+        words.verdict = NULL;
         redist_priv_list_plan(&words, p);
-        bounds[0] = redist_priv_digest(&words);
+        bounds[0] = (int64_t)(words.hash >> 2);
         bounds[1] = -bounds[0];
     }
     if (redist_priv_agree(comm, v, bounds, 2) == REDIST_OK && bounds[0] != -bounds[1])
@@ -2995,19 +3011,20 @@ REDIST_PRIV_COLD void redist_priv_check_arguments(redist_plan *p, const redist_l
 REDIST_PRIV_COLD int redist_priv_is_halo(const redist_plan *p)
 {
     const redist_layout plain[2] = {redist_priv_without_ghosts(p->from), redist_priv_without_ghosts(p->to)};
-    redist_priv_words words[2];
-    int64_t digest[2], bare = 0;
-    int side, d;
+    redist_priv_words words;
+    uint64_t hash[2];
+    int side, d, bare = 0;
+    memset(&words, 0, sizeof words);
     for (side = 0; side < 2; side++) {
         int ghosts = 0;
-        memset(&words[side], 0, sizeof words[side]);
-        redist_priv_list_layout(&words[side], 0, &plain[side]);
-        digest[side] = redist_priv_digest(&words[side]);
+        words.hash = 1;
+        redist_priv_list_layout(&words, 0, &plain[side]);
+        hash[side] = words.hash;
         for (d = 0; d < p->from.ndim; d++)
             ghosts |= redist_priv_layout(p, side)->dim[d].axis.ghosts;
         bare += ghosts == 0;
     }
-    return digest[0] == digest[1] && bare > 0 && p->from.copies == 1;
+    return hash[0] == hash[1] && bare > 0 && p->from.copies == 1;
 }
 
 /* What the options and the layouts say of how elements arrive. */
@@ -3133,7 +3150,10 @@ REDIST_API int redist_execute(redist_plan *p, const void *from, void *to)
 
 REDIST_API int redist_start(redist_plan *p, const void *from, void *to)
 {
-    return p == NULL || p->arrays != 1 ? REDIST_ERR_ARGUMENT : redist_start_many(p, &from, &to);
+    if (p != NULL && p->arrays != 1)
+        return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the plan moves %d arrays: call redist_execute_many or "
+                                  "redist_start_many", p->arrays);
+    return redist_start_many(p, &from, &to);
 }
 
 /* Ends an execution, and remembers the fastest. */
@@ -3145,23 +3165,38 @@ REDIST_PRIV void redist_priv_finish(redist_plan *p)
     p->active = 0;
 }
 
+REDIST_PRIV int redist_priv_check_started(redist_plan *p)
+{
+    return p->active ? REDIST_OK : redist_priv_refuse(p, REDIST_ERR_BUSY, "nothing is started: call redist_start first");
+}
+
 REDIST_API int redist_test(redist_plan *p, int *done)
 {
     int code;
-    if (p == NULL || done == NULL)
+    if (p == NULL)
         return REDIST_ERR_ARGUMENT;
+    if (done == NULL)
+        return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the pointer to `done` is NULL");
     *done = 0;
-    if (!p->active)
-        return REDIST_ERR_BUSY;
+    code = redist_priv_check_started(p);
+    if (code != REDIST_OK)
+        return code;
     code = p->transport->test(p, done);
     p->failed = code != REDIST_OK;
     p->active = !p->failed; /* a plan that MPI failed is fit for freeing */
-    if (*done && !p->failed)
+    if (p->failed) {
+        redist_priv_refuse_mpi(p, code);
+    } else if (*done) {
         redist_priv_finish(p);
+    }
     return code;
 }
 
-REDIST_API int redist_wait(redist_plan *p) { return p != NULL && !p->active ? REDIST_ERR_BUSY : redist_wait_all(1, &p); }
+REDIST_API int redist_wait(redist_plan *p)
+{
+    const int code = p == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_started(p);
+    return code == REDIST_OK ? redist_wait_all(1, &p) : code;
+}
 
 REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done)
 {
@@ -3212,37 +3247,52 @@ REDIST_PRIV int redist_priv_overlap(const redist_plan *p, int a_side, const void
     return x < y + (uintptr_t)p->side[b_side].array_bytes && y < x + (uintptr_t)p->side[a_side].array_bytes;
 }
 
-REDIST_PRIV int redist_priv_check_aliases(const redist_plan *p, const void *const *from, void *const *to)
+REDIST_PRIV int redist_priv_check_aliases(redist_plan *p, const void *const *from, void *const *to)
 {
     int a, b;
     for (a = 0; a < p->arrays; a++)
-        for (b = 0; b < p->arrays; b++)
-            if ((!p->overwrites && !(p->options.in_place && a == b && from[a] == to[b]) &&
-                 redist_priv_overlap(p, REDIST_PRIV_FROM, from[a], REDIST_PRIV_TO, to[b])) ||
-                (a < b && redist_priv_overlap(p, REDIST_PRIV_TO, to[a], REDIST_PRIV_TO, to[b])))
-                return REDIST_ERR_ALIAS;
+        for (b = 0; b < p->arrays; b++) {
+            if (!p->overwrites && !(p->options.in_place && a == b && from[a] == to[b]) &&
+                redist_priv_overlap(p, REDIST_PRIV_FROM, from[a], REDIST_PRIV_TO, to[b]))
+                return redist_priv_refuse(p, REDIST_ERR_ALIAS, "source %d and destination %d overlap, and the plan is not "
+                                          "made for that (options.in_place)", a, b);
+            if (a < b && redist_priv_overlap(p, REDIST_PRIV_TO, to[a], REDIST_PRIV_TO, to[b]))
+                return redist_priv_refuse(p, REDIST_ERR_ALIAS, "destinations %d and %d overlap", a, b);
+        }
     return REDIST_OK;
 }
 
-REDIST_PRIV int redist_priv_check_execution(const redist_plan *p, const void *const *from, void *const *to)
+/* One side of an execution: array[arrays], of which the first may be fixed. */
+REDIST_PRIV int redist_priv_check_given(redist_plan *p, int own, const void *const *array, const void *fixed)
 {
+    const char *name = redist_priv_side_name(own);
     int a;
-    if (p == NULL || from == NULL || to == NULL)
-        return REDIST_ERR_ARGUMENT;
-    if (p->active)
-        return REDIST_ERR_BUSY;
+    if (array == NULL)
+        return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the list of %s arrays is NULL", name);
     for (a = 0; a < p->arrays; a++)
-        if ((from[a] == NULL && p->side[REDIST_PRIV_FROM].owned > 0) ||
-            (to[a] == NULL && p->side[REDIST_PRIV_TO].owned > 0))
-            return REDIST_ERR_ARGUMENT;
-    if ((p->options.from != NULL && from[0] != p->options.from) || (p->options.to != NULL && to[0] != p->options.to))
-        return REDIST_ERR_BUFFER;
-    return redist_priv_check_aliases(p, from, to);
+        if (array[a] == NULL && p->side[own].owned > 0)
+            return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "%s %d is NULL, but rank %d owns %" PRId64 " elements of it",
+                                      name, a, p->rank, p->side[own].owned);
+    if (fixed != NULL && array[0] != fixed)
+        return redist_priv_refuse(p, REDIST_ERR_BUFFER, "the %s is not the array that options.%s fixed", name,
+                                  own == REDIST_PRIV_FROM ? "from" : "to");
+    return REDIST_OK;
+}
+
+REDIST_PRIV int redist_priv_check_execution(redist_plan *p, const void *const *from, void *const *to)
+{
+    int code;
+    if (p->active)
+        return redist_priv_refuse(p, REDIST_ERR_BUSY, "started and not yet complete: call redist_wait first");
+    code = redist_priv_check_given(p, REDIST_PRIV_FROM, from, p->options.from);
+    if (code == REDIST_OK)
+        code = redist_priv_check_given(p, REDIST_PRIV_TO, (const void *const *)to, p->options.to);
+    return code == REDIST_OK ? redist_priv_check_aliases(p, from, to) : code;
 }
 
 REDIST_API int redist_start_many(redist_plan *p, const void *const *from, void *const *to)
 {
-    int a, code = redist_priv_check_execution(p, from, to);
+    int a, code = p == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_execution(p, from, to);
     if (code != REDIST_OK)
         return code;
     for (a = 0; a < p->arrays; a++) {
@@ -3257,13 +3307,16 @@ REDIST_API int redist_plan_free(redist_plan **plan)
     if (plan == NULL)
         return REDIST_ERR_ARGUMENT;
     if (*plan != NULL && (*plan)->active)
-        return REDIST_ERR_BUSY;
+        return redist_priv_refuse(*plan, REDIST_ERR_BUSY, "started and not yet complete: call redist_wait before "
+                                  "redist_plan_free");
     if (*plan != NULL)
         redist_priv_plan_destroy(*plan);
     REDIST_FREE(*plan);
     *plan = NULL;
     return REDIST_OK;
 }
+
+REDIST_API const char *redist_plan_message(const redist_plan *p) { return p == NULL ? "the plan is NULL" : p->message; }
 
 /* Adds what one execution of a plan, or of a phase, does on this rank. */
 REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *stats)

@@ -146,9 +146,9 @@ static const struct {
     {"cuts that fall", REDIST_ERR_LAYOUT, cuts_fall, {"axis 1", "3"}, 0},
     {"first coordinate 77", REDIST_ERR_LAYOUT, first_outside, {"axis 1", "77"}, 0},
     {"halo -2", REDIST_ERR_LAYOUT, negative_halo, {"axis 1", "-2"}, 0},
-    {"extent 6 for 10 elements", REDIST_ERR_LAYOUT, small_extent, {"axis 1", "6"}, 0},
+    {"extent 6 for 10 elements", REDIST_ERR_LAYOUT, small_extent, {"axis 1", "is 6, must be at least 10"}, 0},
     {"axis 2 of 2", REDIST_ERR_LAYOUT, axis_outside, {"2", NULL}, 0},
-    {"section past the end", REDIST_ERR_LAYOUT, section_outside, {"axis 1", NULL}, 0},
+    {"section past the end", REDIST_ERR_LAYOUT, section_outside, {"axis 1: a section of 10 indices from 5 on", "extent is 10"}, 0},
     {"section with step 0", REDIST_ERR_LAYOUT, section_without_step, {"axis 1", "0"}, 0},
     {"other shape", REDIST_ERR_SHAPE, other_shape, {"axis 1", "11"}, 0},
     {"other dimensions", REDIST_ERR_SHAPE, other_dimensions, {"1", "2"}, 0},
@@ -158,7 +158,7 @@ static const struct {
     {"2^80 elements", REDIST_ERR_OVERFLOW, too_many, {NULL, NULL}, 0},
     {"vector type", REDIST_ERR_TYPE, vector, {NULL, NULL}, 0},
     {"resized type", REDIST_ERR_TYPE, resized, {NULL, NULL}, 0},
-    {"type with a gap", REDIST_ERR_TYPE, gap, {NULL, NULL}, 0},
+    {"type with a gap", REDIST_ERR_TYPE, gap, {"12 bytes from byte 0 on in an extent of 16", "MPI_Type_contiguous"}, 0},
     {"type that begins at byte 8", REDIST_ERR_TYPE, shifted, {NULL, NULL}, 0},
     {"no type", REDIST_ERR_TYPE, no_type, {NULL, NULL}, 0},
     {"other method", REDIST_ERR_MISMATCH, other_method, {NULL, NULL}, 1},
@@ -213,6 +213,69 @@ static void check_faults(void)
             check_fault(k, 0);
             check_fault(k, last);
         }
+    }
+}
+
+/* ---- what differs between ranks is named, down to the number in a list ---- */
+
+static const int64_t cuts[2][3] = {{0, 4, M}, {0, 6, M}};
+static const int ranks[2][2] = {{0, 1}, {1, 0}};
+static const int64_t box_extents[2] = {N, M};
+static const redist_box boxes[2][2] = {{{{0, 0}, {N, 4}}, {{0, 4}, {N, M}}}, {{{0, 0}, {N, 5}}, {{0, 5}, {N, M}}}};
+
+static void listed_cuts(request *q, int odd) { destination(q, redist_whole(N), redist_cuts(cuts[odd], 2)); }
+static void listed_boxes(request *q, int odd) { q->layouts[1] = redist_layout_boxes(2, box_extents, 2, boxes[odd]); }
+static void odd_cost(request *q, int odd) { q->options.cost.per_byte = odd ? 1e-20 : 1e-26; }
+
+static void listed_ranks(request *q, int odd)
+{
+    destination(q, redist_whole(N), redist_block(M, 2));
+    q->layouts[1] = redist_on_ranks(q->layouts[1], ranks[odd]);
+}
+
+/* Layouts of many axes: more numbers than travel at once. */
+static void deep(request *q, int axes, int64_t high)
+{
+    redist_axis x[REDIST_MAX_DIMS];
+    int d;
+    for (d = 0; d < axes; d++)
+        x[d] = redist_whole(2);
+    q->layouts[0] = redist_layout_nd(axes, x);
+    q->layouts[1] = redist_with_halo(redist_layout_nd(axes, x), axes - 1, 0, high);
+}
+
+static void last_of_many(request *q, int odd) { deep(q, REDIST_MAX_DIMS, odd); }
+static void fewer_axes(request *q, int odd) { deep(q, odd ? 1 : REDIST_MAX_DIMS, 0); }
+static void more_axes(request *q, int odd) { deep(q, odd ? REDIST_MAX_DIMS : 1, 0); }
+
+static const struct {
+    void (*make)(request *, int odd);
+    const char *says;
+} differences[] = {
+    {listed_cuts, "destination axis 1: cut 1 is 6, but 4 on rank 0"},
+    {listed_boxes, "destination axis 1: the high end of box 0 is 5, but 4 on rank 0"},
+    {listed_ranks, "destination: the rank of place 0 is 1, but 0 on rank 0"},
+    {odd_cost, "cost.per_byte"},
+    {last_of_many, "destination axis 7: high halo is 1, but 0 on rank 0"},
+    {fewer_axes, "source: number of axes is 1, but 8 on rank 0"},
+    {more_axes, "source: number of axes is 8, but 1 on rank 0"},
+};
+
+static void check_differences(void)
+{
+    const int last = test_size() - 1;
+    size_t k;
+    for (k = 0; last > 0 && k < sizeof differences / sizeof *differences; k++) {
+        redist_plan *plan = NULL;
+        char sentence[200];
+        request q;
+        int code;
+        make_request(&q);
+        differences[k].make(&q, test_rank() == last);
+        snprintf(sentence, sizeof sentence, "rank %d: %s", last, differences[k].says);
+        code = redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan);
+        test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL && strstr(q.message, sentence) != NULL, "%s: code %d, %s",
+                      sentence, code, q.message);
     }
 }
 
@@ -377,39 +440,43 @@ static const struct {
     int code;
     int (*make)(exchange *);
     int arrays, fixed, started;
+    const char *says; /* part of the plan's message; NULL: no plan, or not the plan's mistake */
 } mistakes[] = {
-    {"one array as source and destination", REDIST_ERR_ALIAS, same_array, 1, 0, 0},
-    {"destination overlaps the source from above", REDIST_ERR_ALIAS, overlap_above, 1, 0, 0},
-    {"destination overlaps the source from below", REDIST_ERR_ALIAS, overlap_below, 1, 0, 0},
-    {"the second destination is the first source", REDIST_ERR_ALIAS, crosswise, 2, 0, 0},
-    {"one destination for two sources", REDIST_ERR_ALIAS, one_destination, 2, 0, 0},
-    {"NULL source", REDIST_ERR_ARGUMENT, null_source, 1, 0, 0},
-    {"NULL destination", REDIST_ERR_ARGUMENT, null_destination, 1, 0, 0},
-    {"NULL plan", REDIST_ERR_ARGUMENT, null_plan, 1, 0, 0},
-    {"NULL lists", REDIST_ERR_ARGUMENT, null_lists, 1, 0, 0},
-    {"NULL second source", REDIST_ERR_ARGUMENT, null_second, 2, 0, 0},
-    {"NULL flag", REDIST_ERR_ARGUMENT, null_done, 1, 0, 1},
-    {"NULL statistics", REDIST_ERR_ARGUMENT, null_statistics, 1, 0, 0},
-    {"one array to a plan for two", REDIST_ERR_ARGUMENT, single_of_two, 2, 0, 0},
-    {"wait without start", REDIST_ERR_BUSY, wait_idle, 1, 0, 0},
-    {"test without start", REDIST_ERR_BUSY, test_idle, 1, 0, 0},
-    {"start twice", REDIST_ERR_BUSY, start_again, 1, 0, 1},
-    {"execute after start", REDIST_ERR_BUSY, execute_started, 1, 0, 1},
-    {"free after start", REDIST_ERR_BUSY, free_started, 1, 0, 1},
-    {"source is not the fixed one", REDIST_ERR_BUFFER, other_source, 1, 1, 0},
-    {"destination is not the fixed one", REDIST_ERR_BUFFER, other_destination, 1, 1, 0},
+    {"one array as source and destination", REDIST_ERR_ALIAS, same_array, 1, 0, 0, "source 0 and destination 0 overlap"},
+    {"destination overlaps the source from above", REDIST_ERR_ALIAS, overlap_above, 1, 0, 0, "source 0 and destination 0 overlap"},
+    {"destination overlaps the source from below", REDIST_ERR_ALIAS, overlap_below, 1, 0, 0, "overlap"},
+    {"the second destination is the first source", REDIST_ERR_ALIAS, crosswise, 2, 0, 0, "source 0 and destination 1 overlap"},
+    {"one destination for two sources", REDIST_ERR_ALIAS, one_destination, 2, 0, 0, "destinations 0 and 1 overlap"},
+    {"NULL source", REDIST_ERR_ARGUMENT, null_source, 1, 0, 0, "source 0 is NULL"},
+    {"NULL destination", REDIST_ERR_ARGUMENT, null_destination, 1, 0, 0, "destination 0 is NULL"},
+    {"NULL plan", REDIST_ERR_ARGUMENT, null_plan, 1, 0, 0, NULL},
+    {"NULL lists", REDIST_ERR_ARGUMENT, null_lists, 1, 0, 0, "list of source arrays is NULL"},
+    {"NULL second source", REDIST_ERR_ARGUMENT, null_second, 2, 0, 0, "source 1 is NULL"},
+    {"NULL flag", REDIST_ERR_ARGUMENT, null_done, 1, 0, 1, "`done`"},
+    {"NULL statistics", REDIST_ERR_ARGUMENT, null_statistics, 1, 0, 0, NULL},
+    {"one array to a plan for two", REDIST_ERR_ARGUMENT, single_of_two, 2, 0, 0, "the plan moves 2 arrays: call redist_execute_many"},
+    {"wait without start", REDIST_ERR_BUSY, wait_idle, 1, 0, 0, "nothing is started"},
+    {"test without start", REDIST_ERR_BUSY, test_idle, 1, 0, 0, "nothing is started"},
+    {"start twice", REDIST_ERR_BUSY, start_again, 1, 0, 1, "not yet complete: call redist_wait first"},
+    {"execute after start", REDIST_ERR_BUSY, execute_started, 1, 0, 1, "not yet complete: call redist_wait first"},
+    {"free after start", REDIST_ERR_BUSY, free_started, 1, 0, 1, "before redist_plan_free"},
+    {"source is not the fixed one", REDIST_ERR_BUFFER, other_source, 1, 1, 0, "the source is not the array that options.from fixed"},
+    {"destination is not the fixed one", REDIST_ERR_BUFFER, other_destination, 1, 1, 0, "the destination is not the array that options.to fixed"},
 };
 enum { MISTAKES = sizeof mistakes / sizeof *mistakes };
 
 /* The mistake, and then the execution as it should be. */
 static void check_mistake(exchange *e, int mistake, int bad_rank)
 {
-    int made = mistakes[mistake].code, code = REDIST_OK, good;
+    int made = mistakes[mistake].code, code = REDIST_OK, said = 1, good;
     exchange_prepare(e, mistake);
     if (mistakes[mistake].started)
         code = exchange_start(e);
-    if (bad_rank < 0 || bad_rank == test_rank())
+    if (bad_rank < 0 || bad_rank == test_rank()) {
         made = mistakes[mistake].make(e);
+        said = mistakes[mistake].says == NULL || strstr(redist_plan_message(e->plan), mistakes[mistake].says) != NULL;
+    }
+    test_case_all(said, "%s: %s", mistakes[mistake].name, redist_plan_message(e->plan));
     if (mistakes[mistake].started)
         good = code == REDIST_OK && redist_wait(e->plan) == REDIST_OK && exchange_arrived(e, mistake);
     else
@@ -430,6 +497,7 @@ static void check_mistakes(int method)
         e->way = START_WAIT;
         exchange_allocate(e);
         if (test_sum(exchange_create(e) == REDIST_OK) == test_size()) {
+            test_case_all(strcmp(redist_plan_message(e->plan), "") == 0 && strlen(redist_plan_message(NULL)) > 10, "no mistake yet");
             check_mistake(e, k, -1);
             check_mistake(e, k, test_size() - 1);
             test_case_all(redist_plan_free(&e->plan) == REDIST_OK && e->plan == NULL, "plan freed after: %s", mistakes[k].name);
@@ -482,6 +550,7 @@ int main(int count, char **arguments)
     MPI_Init(&count, &arguments);
     make_types();
     check_faults();
+    check_differences();
     check_local();
     check_message_size();
     check_no_message();
