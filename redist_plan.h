@@ -3117,11 +3117,16 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_build(MPI_Comm comm, const redist
     redist_plan fallback, *p = redist_priv_plan_open(comm, options, &fallback, v);
     p->element = element;
     redist_priv_check_arguments(p, from, to, plan, v);
-    if (redist_priv_check_same(p, comm, v) == REDIST_OK && redist_priv_plan_make(p, v) == REDIST_OK)
+    if (redist_priv_check_same(p, comm, v) == REDIST_OK)
+        redist_priv_plan_make(p, v);
+    if (p == &fallback) {
+        redist_priv_plan_destroy(p);
+        return NULL;
+    }
+    if (v->code == REDIST_OK)
         return p;
     redist_priv_plan_destroy(p);
-    if (p != &fallback)
-        REDIST_FREE(p);
+    REDIST_FREE(p);
     return NULL;
 }
 
