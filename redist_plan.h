@@ -3085,14 +3085,11 @@ REDIST_PRIV_COLD int redist_priv_plan_make(redist_plan *p, redist_priv_verdict *
     return redist_priv_agree(p->comm, v, NULL, 0);
 }
 
-/* A private communicator and an empty plan; a rank without memory for it still joins the agreement. */
-REDIST_PRIV_COLD redist_plan *redist_priv_plan_open(MPI_Comm comm, const redist_options *options, redist_plan *fallback,
-                                                    redist_priv_verdict *v)
+/* An empty plan that takes over its communicator. */
+REDIST_PRIV_COLD void redist_priv_plan_init(redist_plan *p, MPI_Comm own, MPI_Comm comm, const redist_options *options)
 {
-    redist_plan *p = (redist_plan *)REDIST_MALLOC(sizeof *p);
-    if (p == NULL)
-        p = fallback;
     memset(p, 0, sizeof *p);
+    p->comm = own;
     p->node.comm = MPI_COMM_NULL;
     p->node.window = MPI_WIN_NULL;
     p->unit = MPI_BYTE;
@@ -3101,31 +3098,32 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_open(MPI_Comm comm, const redist_
     MPI_Comm_size(comm, &p->size);
     if (options != NULL)
         p->options = *options;
-    p->comm = redist_priv_duplicate(comm, v);
     if (p->options.arena != NULL)
         p->options.arena->plans++;
-    if (p == fallback)
-        redist_priv_fail(v, REDIST_ERR_MEMORY, "rank %d: no memory for a plan", p->rank);
-    return p;
 }
 
-/* A plan that is ready, or NULL and the verdict that all ranks share. */
+/* A plan that is ready, or NULL and the verdict that all ranks share; a rank without memory for it joins the agreement. */
 REDIST_PRIV_COLD redist_plan *redist_priv_plan_build(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
                                                      MPI_Datatype element, const redist_options *options,
                                                      redist_plan **plan, redist_priv_verdict *v)
 {
-    redist_plan fallback, *p = redist_priv_plan_open(comm, options, &fallback, v);
-    p->element = element;
-    redist_priv_check_arguments(p, from, to, plan, v);
-    if (redist_priv_check_same(p, comm, v) == REDIST_OK)
-        redist_priv_plan_make(p, v);
-    if (p == &fallback) {
-        redist_priv_plan_destroy(p);
-        return NULL;
+    redist_plan *p = (redist_plan *)redist_priv_alloc(1, sizeof *p);
+    MPI_Comm own = redist_priv_duplicate(comm, v);
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    if (p == NULL) {
+        redist_priv_fail(v, REDIST_ERR_MEMORY, "rank %d: no memory for a plan", rank);
+    } else {
+        redist_priv_plan_init(p, own, comm, options);
+        p->element = element;
+        redist_priv_check_arguments(p, from, to, plan, v);
     }
-    if (v->code == REDIST_OK)
+    if (redist_priv_check_same(p, comm, v) == REDIST_OK && redist_priv_plan_make(p, v) == REDIST_OK)
         return p;
-    redist_priv_plan_destroy(p);
+    if (p != NULL)
+        redist_priv_plan_destroy(p);
+    else if (own != MPI_COMM_NULL)
+        MPI_Comm_free(&own);
     REDIST_FREE(p);
     return NULL;
 }
