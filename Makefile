@@ -23,7 +23,7 @@ LIBS_pdgemr2d = $(SCALAPACK)
 LIBS_advise   = $(SCALAPACK)
 LIBS_adi      = -lm
 LIBS_openmp   = -fopenmp
-LIBS_threads  = -fopenmp
+LIBS_threads  = -fopenmp -lm
 OPTIONAL_methods  = -DHAVE_SCALAPACK $(SCALAPACK)
 PROBE_advise   = $(PROBE_pdgemr2d)
 PROBE_fft3d    = int fftw_cleanup(void); int main(void) { fftw_cleanup(); return 0; }
@@ -52,6 +52,8 @@ bench: $(BENCHES:%=$(BUILD)/%)
 	$(MPIEXEC) -n 2 $(BUILD)/small
 	$(MPIEXEC) -n 2 $(BUILD)/mappings
 	$(BUILD)/scale --csv $(BUILD)/scale.csv
+	[ -e $(BUILD)/threads.skip ] || OMP_NUM_THREADS=2 $(MPIEXEC) -n 1 $(BUILD)/threads
+	[ -e $(BUILD)/threads.skip ] || OMP_NUM_THREADS=1 $(MPIEXEC) -n 2 $(BUILD)/threads
 
 plots: $(BUILD)/methods $(BUILD)/scale
 	@BUILD='$(BUILD)' MPIEXEC='$(MPIEXEC)' sh bench/plots.sh
