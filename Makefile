@@ -26,8 +26,8 @@ LIBS_advise   = $(SCALAPACK)
 LIBS_adi      = -lm
 LIBS_image    = -lm
 LIBS_openmp   = -fopenmp
-LIBS_threads  = -fopenmp
 LIBS_fft      = -lfftw3_mpi -lfftw3 -lm
+LIBS_threads  = -fopenmp -lm
 OPTIONAL_methods  = -DHAVE_SCALAPACK $(SCALAPACK)
 PROBE_advise   = $(PROBE_pdgemr2d)
 # FFTW-MPI as Debian has it needs Open MPI, whatever it can be linked with.
@@ -61,6 +61,8 @@ bench: $(BENCHES:%=$(BUILD)/%)
 	$(MPIEXEC) -n 2 $(BUILD)/mappings
 	[ -e $(BUILD)/fft.skip ] || $(MPIEXEC) -n 2 $(BUILD)/fft
 	$(BUILD)/scale --csv $(BUILD)/scale.csv
+	[ -e $(BUILD)/threads.skip ] || OMP_NUM_THREADS=2 $(MPIEXEC) -n 1 $(BUILD)/threads
+	[ -e $(BUILD)/threads.skip ] || OMP_NUM_THREADS=1 $(MPIEXEC) -n 2 $(BUILD)/threads
 
 plots: $(BUILD)/methods $(BUILD)/scale
 	@BUILD='$(BUILD)' MPIEXEC='$(MPIEXEC)' sh bench/plots.sh

@@ -30,23 +30,23 @@
  * All functions here are local (no communication), keep no state, and may be called from any thread.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *     100-166               options
- *     167-260               types
- *                 649-721   arithmetic
- *                 722-823   faults
- *     261-305    824-1082   axes: who owns index i
- *     306-410   1083-1796   layouts and views
- *               1797-2401   runs: what two coordinates of an axis share
- *               2402-2598   messages: products of run lists
- *               2599-3403   copying
- *               3404-3605   pairs of places: which copy serves whom
- *     411-443   3606-3733   moving on one process
- *     444-462   3734-4049   traffic, on paper
- *     463-536   4050-4923   schedules
- *     537-573   4924-5490   cost and multiphase routes
- *     574-604   5491-6022   relabelling and advice
- *     605-644   6023-6138   text: writing
- *               6139-6645   text: reading
+ *      98-164               options
+ *     165-258               types
+ *                 650-722   arithmetic
+ *                 723-824   faults
+ *     259-303    825-1083   axes: who owns index i
+ *     304-408   1084-1797   layouts and views
+ *               1798-2402   runs: what two coordinates of an axis share
+ *               2403-2599   messages: products of run lists
+ *               2600-3328   copying
+ *               3329-3530   pairs of places: which copy serves whom
+ *     409-441   3531-3658   moving on one process
+ *     442-460   3659-3974   traffic, on paper
+ *     461-534   3975-4848   schedules
+ *     535-571   4849-5415   cost and multiphase routes
+ *     572-602   5416-5947   relabelling and advice
+ *     603-645   5948-6079   text: writing
+ *               6080-6647   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -78,8 +78,6 @@
 #ifndef REDIST_NO_STREAMING
 #define REDIST_PRIV_STREAMS 1
 #endif
-#elif defined __aarch64__ && defined __ARM_NEON
-#include <arm_neon.h>
 #endif
 #ifdef _OPENMP
 #include <omp.h>
@@ -2601,38 +2599,6 @@ REDIST_PRIV void redist_priv_store(redist_priv_message *m, int side, const redis
 
 /* --------------------------------------------------------------------------------------------------------- copying */
 
-/* Sixteen bytes at a time where the processor can, and how two of them interleave by 4 and by 8. */
-#if defined __SSE2__
-#define REDIST_PRIV_VECTOR __m128i
-#define REDIST_PRIV_LOAD(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
-#define REDIST_PRIV_STORE(p, v) _mm_storeu_si128((__m128i *)(void *)(p), v)
-#define REDIST_PRIV_LOW_4(a, b) _mm_unpacklo_epi32(a, b)
-#define REDIST_PRIV_HIGH_4(a, b) _mm_unpackhi_epi32(a, b)
-#define REDIST_PRIV_LOW_8(a, b) _mm_unpacklo_epi64(a, b)
-#define REDIST_PRIV_HIGH_8(a, b) _mm_unpackhi_epi64(a, b)
-#elif defined __aarch64__ && defined __ARM_NEON
-#define REDIST_PRIV_VECTOR uint32x4_t
-#define REDIST_PRIV_LOAD(p) vreinterpretq_u32_u8(vld1q_u8((const uint8_t *)(p)))
-#define REDIST_PRIV_STORE(p, v) vst1q_u8((uint8_t *)(p), vreinterpretq_u8_u32(v))
-#define REDIST_PRIV_LOW_4(a, b) vzip1q_u32(a, b)
-#define REDIST_PRIV_HIGH_4(a, b) vzip2q_u32(a, b)
-#define REDIST_PRIV_ZIP_8(zip, a, b) vreinterpretq_u32_u64(zip(vreinterpretq_u64_u32(a), vreinterpretq_u64_u32(b)))
-#define REDIST_PRIV_LOW_8(a, b) REDIST_PRIV_ZIP_8(vzip1q_u64, a, b)
-#define REDIST_PRIV_HIGH_8(a, b) REDIST_PRIV_ZIP_8(vzip2q_u64, a, b)
-#endif
-
-#ifdef REDIST_PRIV_VECTOR
-#define REDIST_PRIV_SQUARES 1
-#else
-#define REDIST_PRIV_SQUARES 0
-#endif
-
-#if defined __GNUC__
-#define REDIST_PRIV_PREFETCH(address) __builtin_prefetch((const void *)(address))
-#else
-#define REDIST_PRIV_PREFETCH(address) ((void)(address))
-#endif
-
 /* One loop of a copy: n times, at these distances in bytes. */
 typedef struct {
     int64_t n, from, to;
@@ -2666,7 +2632,7 @@ enum {
     REDIST_PRIV_NEAR = 262144,
     REDIST_PRIV_PAGE = 4096,
     REDIST_PRIV_LONG = 128,
-    REDIST_PRIV_TILE_WIDTH = 256,
+    REDIST_PRIV_WIDTH = 256,
     REDIST_PRIV_TALL = 64
 };
 
@@ -2702,14 +2668,6 @@ REDIST_PRIV_FAST void redist_priv_stream_end(void)
 #ifdef REDIST_PRIV_STREAMS
     _mm_sfence();
 #endif
-}
-
-REDIST_PRIV_FAST void redist_priv_write(char *to, const char *from, int64_t bytes, int stream)
-{
-    if (stream && bytes >= REDIST_PRIV_LONG)
-        redist_priv_stream(to, from, bytes, 0);
-    else
-        memcpy(to, from, (size_t)bytes);
 }
 
 /* Two loops around a unit whose size the compiler knows; either side contiguous in the inner loop, or none. */
@@ -2759,70 +2717,66 @@ REDIST_PRIV void redist_priv_copy_long(int64_t unit, redist_priv_loop outer, red
             redist_priv_stream(to + j * outer.to + i * inner.to, from + j * outer.from + i * inner.from, unit, inner.from);
 }
 
-#ifdef REDIST_PRIV_VECTOR
+#ifdef __SSE2__
+
+#define REDIST_PRIV_LOAD(from) _mm_loadu_si128((const __m128i *)(const void *)(from))
+#define REDIST_PRIV_STORE(to, value) _mm_storeu_si128((__m128i *)(void *)(to), value)
 
 /* Transposes a square of elements of 4, 8 or 16 bytes, 16 bytes a side: the source's lines become columns. */
 REDIST_PRIV_FAST void redist_priv_transpose_square(int unit, const char *from, int64_t from_pitch, char *to,
                                                    int64_t to_pitch)
 {
-    const REDIST_PRIV_VECTOR a = REDIST_PRIV_LOAD(from);
-    REDIST_PRIV_VECTOR b, c, d, low, high;
+    const __m128i a = REDIST_PRIV_LOAD(from);
+    __m128i b, c, d, low, high;
     if (unit == 16) {
         REDIST_PRIV_STORE(to, a);
         return;
     }
     b = REDIST_PRIV_LOAD(from + from_pitch);
     if (unit == 8) {
-        REDIST_PRIV_STORE(to, REDIST_PRIV_LOW_8(a, b));
-        REDIST_PRIV_STORE(to + to_pitch, REDIST_PRIV_HIGH_8(a, b));
+        REDIST_PRIV_STORE(to, _mm_unpacklo_epi64(a, b));
+        REDIST_PRIV_STORE(to + to_pitch, _mm_unpackhi_epi64(a, b));
         return;
     }
     c = REDIST_PRIV_LOAD(from + 2 * from_pitch);
     d = REDIST_PRIV_LOAD(from + 3 * from_pitch);
-    low = REDIST_PRIV_LOW_4(a, b);
-    high = REDIST_PRIV_LOW_4(c, d);
-    REDIST_PRIV_STORE(to, REDIST_PRIV_LOW_8(low, high));
-    REDIST_PRIV_STORE(to + to_pitch, REDIST_PRIV_HIGH_8(low, high));
-    low = REDIST_PRIV_HIGH_4(a, b);
-    high = REDIST_PRIV_HIGH_4(c, d);
-    REDIST_PRIV_STORE(to + 2 * to_pitch, REDIST_PRIV_LOW_8(low, high));
-    REDIST_PRIV_STORE(to + 3 * to_pitch, REDIST_PRIV_HIGH_8(low, high));
+    low = _mm_unpacklo_epi32(a, b);
+    high = _mm_unpacklo_epi32(c, d);
+    REDIST_PRIV_STORE(to, _mm_unpacklo_epi64(low, high));
+    REDIST_PRIV_STORE(to + to_pitch, _mm_unpackhi_epi64(low, high));
+    low = _mm_unpackhi_epi32(a, b);
+    high = _mm_unpackhi_epi32(c, d);
+    REDIST_PRIV_STORE(to + 2 * to_pitch, _mm_unpacklo_epi64(low, high));
+    REDIST_PRIV_STORE(to + 3 * to_pitch, _mm_unpackhi_epi64(low, high));
 }
 
-/* Transposes as many lines of the source as make a line of the destination, or, if not whole, one square. */
-REDIST_PRIV_FAST void redist_priv_transpose_strip(int unit, int whole, int64_t columns, const char *from,
-                                                  int64_t from_pitch, char *to, int64_t to_pitch)
+/* Transposes `lines` x `columns` elements, which squares cover, four squares at a time: they make a line of the
+   destination. far: the next tiles are in no near cache, so they are asked for early. */
+REDIST_PRIV_FAST void redist_priv_transpose_squares(int unit, int64_t lines, int64_t columns, const char *from,
+                                                    int64_t from_pitch, char *to, int64_t to_pitch, int far)
 {
     const int64_t side = 16 / unit, down = side * from_pitch;
-    int64_t j;
-    for (j = 0; j < columns; j += side, from += 16, to += side * to_pitch) {
-        redist_priv_transpose_square(unit, from, from_pitch, to, to_pitch);
-        if (whole) {
-            redist_priv_transpose_square(unit, from + down, from_pitch, to + 16, to_pitch);
-            redist_priv_transpose_square(unit, from + 2 * down, from_pitch, to + 32, to_pitch);
-            redist_priv_transpose_square(unit, from + 3 * down, from_pitch, to + 48, to_pitch);
+    int64_t rows, i, j;
+    for (i = 0; i < lines; i += rows, from += rows * from_pitch, to += rows * unit) {
+        const char *f = from;
+        char *t = to;
+        rows = lines - i < 4 * side ? side : 4 * side;
+        for (j = 0; far && j < rows; j++)
+            _mm_prefetch((const char *)((uintptr_t)(from + j * from_pitch) + 2 * REDIST_PRIV_LINE), _MM_HINT_T0);
+        for (j = 0; j < columns; j += side, f += 16, t += side * to_pitch) {
+            redist_priv_transpose_square(unit, f, from_pitch, t, to_pitch);
+            if (rows == side)
+                continue;
+            redist_priv_transpose_square(unit, f + down, from_pitch, t + 16, to_pitch);
+            redist_priv_transpose_square(unit, f + 2 * down, from_pitch, t + 32, to_pitch);
+            redist_priv_transpose_square(unit, f + 3 * down, from_pitch, t + 48, to_pitch);
         }
     }
 }
 
-/* The part of a tile that squares cover. far: the tiles to come are in no near cache, so they are asked for early. */
-REDIST_PRIV_FAST void redist_priv_transpose_squares(int unit, int64_t lines, int64_t columns, const char *from,
-                                                    int64_t from_pitch, char *to, int64_t to_pitch, int far)
-{
-    const int64_t side = 16 / unit;
-    int64_t i, j;
-    for (i = 0; i + 4 * side <= lines; i += 4 * side) {
-        for (j = i; far && j < i + 4 * side; j++)
-            REDIST_PRIV_PREFETCH((uintptr_t)from + (uintptr_t)(j * from_pitch) + 2 * REDIST_PRIV_LINE);
-        redist_priv_transpose_strip(unit, 1, columns, from + i * from_pitch, from_pitch, to + i * unit, to_pitch);
-    }
-    for (; i < lines; i += side)
-        redist_priv_transpose_strip(unit, 0, columns, from + i * from_pitch, from_pitch, to + i * unit, to_pitch);
-}
-
 /* Two loops that cross, the outer along contiguous elements of the source, the inner along those of the destination:
    squares, and what they leave over at the two edges. */
-REDIST_PRIV void redist_priv_transpose(int unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
+REDIST_PRIV void redist_priv_transpose(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
                                        char *to, int far)
 {
     const int64_t lines = inner.n - inner.n % (16 / unit), columns = outer.n - outer.n % (16 / unit);
@@ -2841,12 +2795,57 @@ REDIST_PRIV void redist_priv_transpose(int unit, redist_priv_loop outer, redist_
         redist_priv_copy_units(unit, outer, inner, from + lines * inner.from, to + lines * unit);
 }
 
+#else
+#define redist_priv_transpose(unit, outer, inner, from, to, far) redist_priv_copy_units(unit, outer, inner, from, to)
 #endif
 
-/* Whether squares can be taken of two loops that cross. */
-REDIST_PRIV_FAST int redist_priv_has_squares(int64_t unit, redist_priv_loop outer, redist_priv_loop inner)
+/* How two loops are cut into tiles of wide x tall units, and how one is copied. */
+typedef struct {
+    int64_t wide, tall;
+    int squares, buffered, stream, far;
+} redist_priv_tiling;
+
+/* Every line of either side shall be visited once while hot. What is to be streamed, or to be put together unit by
+   unit, is so in a buffer in the fastest cache, and written in long pieces. Squares take one line of many rows; but
+   caches find a line by the last 16 bits of its address, so that of rows a power of two apart only few stay. */
+REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(int64_t unit, redist_priv_loop outer, redist_priv_loop inner,
+                                                     int crossed, int stream)
 {
-    return REDIST_PRIV_SQUARES && inner.to == unit && outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
+    const int64_t period = redist_priv_clamp(inner.from & -inner.from, 1, 65536);
+    redist_priv_tiling t;
+    t.squares = crossed && inner.to == unit && outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
+    t.stream = stream;
+    t.buffered = stream || (inner.to == unit && !t.squares);
+    t.far = stream || outer.n * inner.n * unit > REDIST_PRIV_NEAR;
+    t.wide = crossed ? redist_priv_max((t.squares ? REDIST_PRIV_LINE : REDIST_PRIV_WIDTH) / unit, 1) : 1;
+    t.tall = crossed ? REDIST_PRIV_TILE_BUFFER / REDIST_PRIV_WIDTH : REDIST_PRIV_TILE_BUFFER / unit;
+    if (t.squares)
+        t.tall = redist_priv_clamp(8 * 65536 / period, 16, REDIST_PRIV_TALL);
+    return t;
+}
+
+/* Copies a tile, which may be cut off at the edges. */
+REDIST_PRIV void redist_priv_copy_tile(const redist_priv_tiling *t, int64_t unit, redist_priv_loop outer,
+                                       redist_priv_loop inner, const char *from, char *to)
+{
+    char tile[REDIST_PRIV_TILE_BUFFER];
+    redist_priv_loop row = outer, column = inner;
+    int64_t k;
+    if (t->buffered) {
+        row.to = inner.n * unit;
+        column.to = unit;
+    }
+    if (t->squares)
+        redist_priv_transpose(unit, row, column, from, t->buffered ? tile : to, t->far);
+    else if (t->buffered && outer.n > 1)
+        redist_priv_copy_units(unit, column, row, from, tile);
+    else
+        redist_priv_copy_units(unit, row, column, from, t->buffered ? tile : to);
+    for (k = 0; t->buffered && k < outer.n; k++)
+        if (t->stream && row.to >= REDIST_PRIV_LONG)
+            redist_priv_stream(to + k * outer.to, tile + k * row.to, row.to, 0);
+        else
+            memcpy(to + k * outer.to, tile + k * row.to, (size_t)row.to);
 }
 
 /* How many units lead to the next line, at most `most`; that many when `at` is at a line. */
@@ -2856,103 +2855,24 @@ REDIST_PRIV_FAST int64_t redist_priv_to_line(const char *at, int64_t unit, int64
     return head > 0 ? redist_priv_min(head, most) : most;
 }
 
-/* How two loops are cut into tiles of wide x tall units, and how a tile is copied. */
-typedef struct {
-    int64_t wide, tall;
-    int squares, buffered, stream;
-} redist_priv_tiling;
-
-/* Squares take one line of several rows. Caches find a line by the last 16 bits of its address, so that of rows a power
-   of two apart only few stay. */
-REDIST_PRIV_FAST int64_t redist_priv_tall(int64_t pitch)
-{
-    const int64_t period = redist_priv_clamp(pitch & -pitch, 1, 65536);
-    return redist_priv_clamp(8 * 65536 / period, 16, REDIST_PRIV_TALL);
-}
-
-/* Every line of either side shall be visited once while hot. What is to be streamed, or to be put together unit by
-   unit, is so in a buffer in the fastest cache, and written in long pieces. */
-REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(int64_t unit, redist_priv_loop outer, redist_priv_loop inner,
-                                                     int crossed, int stream)
-{
-    redist_priv_tiling t;
-    t.squares = crossed && redist_priv_has_squares(unit, outer, inner);
-    t.buffered = stream || (inner.to == unit && !t.squares);
-    t.stream = stream;
-    t.wide = redist_priv_max((t.buffered && !t.squares ? REDIST_PRIV_TILE_WIDTH : REDIST_PRIV_LINE) / unit, 1);
-    t.tall = t.buffered ? REDIST_PRIV_TILE_BUFFER / REDIST_PRIV_TILE_WIDTH : t.wide;
-    if (t.squares)
-        t.tall = redist_priv_tall(inner.from);
-    if (!crossed) {
-        t.wide = 1;
-        t.tall = REDIST_PRIV_TILE_BUFFER / unit;
-    }
-    return t;
-}
-
-/* Copies a tile, which may be cut off at the edges. */
-REDIST_PRIV void redist_priv_copy_tile(const redist_priv_tiling *t, int64_t unit, redist_priv_loop outer,
-                                       redist_priv_loop inner, const char *from, char *to, int far)
-{
-    char tile[REDIST_PRIV_TILE_BUFFER];
-    redist_priv_loop row = outer, column = inner;
-    char *target = t->buffered ? tile : to;
-    const int scatter = t->buffered && outer.n > 1;
-    int64_t k;
-    if (t->buffered) {
-        row.to = inner.n * unit;
-        column.to = unit;
-    }
-#ifdef REDIST_PRIV_VECTOR
-    if (t->squares)
-        redist_priv_transpose((int)unit, row, column, from, target, far);
-    else
-#endif
-        redist_priv_copy_units(unit, scatter ? column : row, scatter ? row : column, from, target);
-    (void)far;
-    for (k = 0; t->buffered && k < outer.n; k++)
-        redist_priv_write(to + k * outer.to, tile + k * row.to, row.to, t->stream);
-}
-
-/* Two loops in tiles. The first ones are small, so that the others begin at lines of the source and of the
-   destination. */
+/* Two loops in tiles, forwards along the source, and a page of it at a time so that the processor has the pages of the
+   destination at hand. The first tiles are small, so that the others begin at lines of either side. */
 REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, int64_t unit, redist_priv_loop outer,
                                         redist_priv_loop inner, const char *from, char *to)
 {
-    const int far = t->stream || outer.n * inner.n * unit > REDIST_PRIV_NEAR;
+    const int64_t page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
     const int64_t top = redist_priv_to_line(to, unit, t->tall), left = redist_priv_to_line(from, unit, t->wide);
     redist_priv_loop row = outer, column = inner;
-    int64_t i, j;
-    for (i = 0; i < inner.n; i += column.n) {
-        column.n = redist_priv_min(i == 0 ? top : t->tall, inner.n - i);
-        for (j = 0; j < outer.n; j += row.n) {
-            row.n = redist_priv_min(j == 0 ? left : t->wide, outer.n - j);
-            redist_priv_copy_tile(t, unit, row, column, from + j * outer.from + i * inner.from,
-                                  to + j * outer.to + i * inner.to, far);
+    int64_t begin, i, j;
+    for (begin = 0; begin < outer.n; begin += page)
+        for (i = 0; i < inner.n; i += column.n) {
+            column.n = redist_priv_min(i == 0 ? top : t->tall, inner.n - i);
+            for (j = begin; j < outer.n && j < begin + page; j += row.n) {
+                row.n = redist_priv_min(j == begin ? left : t->wide, redist_priv_min(outer.n, begin + page) - j);
+                redist_priv_copy_tile(t, unit, row, column, from + j * outer.from + i * inner.from,
+                                      to + j * outer.to + i * inner.to);
+            }
         }
-    }
-}
-
-/* Two loops in tiles, forwards along the source, and a page of it at a time so that the processor has the pages of the
-   destination at hand. */
-REDIST_PRIV void redist_priv_copy_pages(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
-                                        char *to, int crossed, int stream)
-{
-    const int64_t page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
-    redist_priv_loop part = outer;
-    redist_priv_tiling tiling;
-    int64_t j;
-    if (outer.from < 0) {
-        from += (outer.n - 1) * outer.from;
-        to += (outer.n - 1) * outer.to;
-        part.from = outer.from = -outer.from;
-        part.to = outer.to = -outer.to;
-    }
-    tiling = redist_priv_tiles_for(unit, outer, inner, crossed, stream);
-    for (j = 0; j < outer.n; j += page) {
-        part.n = redist_priv_min(page, outer.n - j);
-        redist_priv_copy_tiles(&tiling, unit, part, inner, from + j * outer.from, to + j * outer.to);
-    }
 }
 
 /* A tile of two loops whose elements are combined with those of the destination: gathered in a buffer, as in
@@ -3015,14 +2935,23 @@ REDIST_PRIV void redist_priv_copy_pair(const redist_priv_box *box, redist_priv_l
     const int64_t unit = box->unit;
     const int contiguous = inner.to == unit && unit < REDIST_PRIV_LINE;
     const int stream = box->stream && contiguous && (crossed || inner.n * unit >= REDIST_PRIV_LONG);
-    if (box->arrival.function != NULL)
+    redist_priv_tiling tiling;
+    if (outer.from < 0) { /* forwards along the source, whose fastest loop it is where they cross */
+        from += (outer.n - 1) * outer.from;
+        to += (outer.n - 1) * outer.to;
+        outer.from = -outer.from;
+        outer.to = -outer.to;
+    }
+    if (box->arrival.function != NULL) {
         redist_priv_combine_pair(box, outer, inner, from, to);
-    else if (box->stream && unit >= REDIST_PRIV_LONG)
+    } else if (box->stream && unit >= REDIST_PRIV_LONG) {
         redist_priv_copy_long(unit, outer, inner, from, to);
-    else if (crossed || stream)
-        redist_priv_copy_pages(unit, outer, inner, from, to, crossed, stream);
-    else
+    } else if (crossed || stream) {
+        tiling = redist_priv_tiles_for(unit, outer, inner, crossed, stream);
+        redist_priv_copy_tiles(&tiling, unit, outer, inner, from, to);
+    } else {
         redist_priv_copy_units(unit, outer, inner, from, to);
+    }
 }
 
 REDIST_PRIV_FAST void redist_priv_add_loop(redist_priv_box *box, int64_t n, int64_t from, int64_t to)
@@ -3351,34 +3280,23 @@ REDIST_PRIV int redist_priv_team(int64_t bytes)
     return (int)redist_priv_min(omp_get_max_threads(), 4 * bytes / REDIST_THREAD_BYTES);
 }
 
-/* The axis along which threads divide a message: the slowest of the destination that is long enough, else the longest. */
-REDIST_PRIV int redist_priv_divided_axis(const redist_priv_message *m, int to_side, int threads)
+/* The k-th of `parts` of a message, cut along the destination's slowest axis that is long enough, else the longest. */
+REDIST_PRIV redist_priv_message redist_priv_message_part(const redist_priv_message *m, int to_side, int k, int parts)
 {
-    int64_t n, most = 16 * (int64_t)threads, longest;
+    redist_priv_message part = *m;
+    int64_t n[REDIST_MAX_DIMS];
     int d, best = 0;
-    for (d = 1; d < m->ndim; d++) {
-        n = redist_priv_min(m->end[d] - m->begin[d], most);
-        longest = redist_priv_min(m->end[best] - m->begin[best], most);
-        if (n > longest || (n == longest && m->stride[to_side][d] > m->stride[to_side][best]))
+    for (d = 0; d < m->ndim; d++) {
+        n[d] = redist_priv_min(m->end[d] - m->begin[d], 16 * (int64_t)parts);
+        if (n[d] > n[best] || (n[d] == n[best] && m->stride[to_side][d] > m->stride[to_side][best]))
             best = d;
     }
-    return best;
-}
-
-REDIST_PRIV void redist_priv_copy_together(const redist_priv_message *m, int from_side, const void *from, int to_side,
-                                           void *to, redist_priv_arrival arrival, int stream, int threads)
-{
-    const int d = redist_priv_divided_axis(m, to_side, threads);
-    const int64_t n = m->end[d] - m->begin[d];
-#pragma omp parallel num_threads(threads)
-    {
-        const int64_t team = omp_get_num_threads(), k = omp_get_thread_num();
-        redist_priv_message part = *m;
-        part.begin[d] += n / team * k + redist_priv_min(k, n % team);
-        part.end[d] = part.begin[d] + n / team + (k < n % team);
-        if (part.begin[d] < part.end[d])
-            redist_priv_copy_alone(&part, from_side, from, to_side, to, arrival, stream);
-    }
+    n[best] = m->end[best] - m->begin[best];
+    part.begin[best] += n[best] / parts * k + redist_priv_min(k, n[best] % parts);
+    part.end[best] = part.begin[best] + n[best] / parts + (k < n[best] % parts);
+    if (part.begin[best] == part.end[best])
+        part.elements = 0;
+    return part;
 }
 
 #endif
@@ -3394,7 +3312,11 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, c
     REDIST_COPIED(m->elements * arrival.element);
 #ifdef _OPENMP
     if (threads > 1) {
-        redist_priv_copy_together(m, from_side, from, to_side, to, arrival, stream, threads);
+#pragma omp parallel num_threads(threads)
+        {
+            redist_priv_message part = redist_priv_message_part(m, to_side, omp_get_thread_num(), omp_get_num_threads());
+            redist_priv_copy_alone(&part, from_side, from, to_side, to, arrival, stream);
+        }
         return;
     }
 #endif
