@@ -4034,6 +4034,7 @@ enum {
 typedef struct {
     const redist_layout *from, *to;
     redist_cost cost;
+    double latency;     /* of each phase */
     int64_t most_share; /* that a stop may have */
     int stops, phases;
     redist_priv_route_axis axis[REDIST_MAX_DIMS];
@@ -4377,8 +4378,8 @@ REDIST_PRIV_COLD double redist_priv_road(const redist_priv_route *route, const r
     }
     if (there == 0)
         return -1;
-    return redist_priv_phase_cost(redist_priv_max(there, back), redist_priv_max(a->share, b->share),
-                                  route->cost.per_message, route->cost.per_byte);
+    return route->latency + redist_priv_phase_cost(redist_priv_max(there, back), redist_priv_max(a->share, b->share),
+                                                   route->cost.per_message, route->cost.per_byte);
 }
 
 /* One more phase: whatever becomes cheaper by it, from stops that did in the last one. Returns whether anything did. */
@@ -4448,8 +4449,9 @@ REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_l
     return stops;
 }
 
-REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
-                             redist_layout *between)
+/* redist_phases with a cost of each phase beside its messages' and bytes'. */
+REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost,
+                                        double latency, int max, redist_layout *between)
 {
     redist_priv_route *route;
     int stops, code = redist_priv_check_pair(from, to);
@@ -4464,6 +4466,7 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
     route->from = from;
     route->to = to;
     route->cost = *cost;
+    route->latency = latency;
     code = redist_priv_survey_axes(route);
     if (code == REDIST_OK) {
         redist_priv_list_stops(route);
@@ -4472,6 +4475,12 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
     stops = code == REDIST_OK ? redist_priv_follow(route, between) : -code;
     REDIST_FREE(route);
     return stops;
+}
+
+REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
+                             redist_layout *between)
+{
+    return redist_priv_phases(from, to, cost, 0, max, between);
 }
 
 /* --------------------------------------------------------------------------------- relabelling and advice (bodies) */

@@ -106,7 +106,7 @@ typedef struct {
     const void *from;    /* fixed arrays (one array per execution only): every execution passes exactly these, so */
     void *to;            /*   that persistent requests can use them directly; NULL: arrays may change             */
     int node_ranks;      /* > 0: treat the communicator as nodes of so many ranks (for tests)                     */
-    redist_cost cost;    /* REDIST_MULTIPHASE: what a message and a byte cost; zero: measured (redist_calibrate)  */
+    redist_cost cost;    /* what a message and a byte cost; zero: measured where a chain of phases is considered   */
     char *message;       /* message[message_size]: receives the sentence of a failure, "" on success; or NULL     */
     size_t message_size;
 } redist_options;
@@ -390,6 +390,12 @@ typedef struct {
     MPI_Request *prepared; /* prepared[peers]: of the first piece, or MPI_REQUEST_NULL */
 } redist_priv_lane;
 
+/* What messages cost between ranks, in seconds: the first of several that go together also costs the latency. */
+typedef struct {
+    double latency;
+    redist_cost cost;
+} redist_priv_network;
+
 struct redist_plan {
     MPI_Comm comm;
     int rank, size, arrays, active;
@@ -415,6 +421,7 @@ struct redist_plan {
     redist_priv_lane lane[2];     /* REDIST_SCHEDULED */
     redist_priv_cutting cutting;
     int steps;
+    redist_priv_network network;  /* zero: not known yet */
     redist_plan *phase[REDIST_PRIV_MOST_PHASES]; /* REDIST_MULTIPHASE */
     redist_layout between[REDIST_PRIV_MOST_PHASES];
     int phases, phase_at;
@@ -2226,24 +2233,50 @@ REDIST_PRIV_COLD int redist_priv_know_cost(redist_plan *p)
     return redist_calibrate(p->comm, &p->options.cost);
 }
 
-/* The route: p->between[phases - 1]. The same on all ranks, which agreed on layouts and cost. Collective. */
-REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p)
-{
-    redist_cost cost;
-    int stops, code = redist_priv_know_cost(p);
-    if (code != REDIST_OK)
-        return code;
-    cost = p->options.cost;
-    cost.per_byte *= (double)(p->element_bytes * p->arrays);
-    stops = redist_phases(&p->from, &p->to, &cost, REDIST_PRIV_MOST_PHASES - 1, p->between);
-    p->phases = stops < 0 ? 0 : stops + 1;
-    return stops < 0 ? -stops : REDIST_OK;
-}
-
 /* The layout before the k-th phase, 0 <= k <= phases. */
 REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p, int k)
 {
     return k == 0 ? &p->from : k == p->phases ? &p->to : &p->between[k - 1];
+}
+
+REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redist_priv_network *network);
+
+/* The network as it is measured with short messages, or as options.cost says: where REDIST_AUTO chooses, most of
+   per_message is latency, which messages that go together pay once; a chain that was asked for pays it for each message,
+   as in redist_cost_of. Collective. */
+REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
+{
+    enum { LARGE = 16384 };
+    if (p->network.cost.per_message + p->network.cost.per_byte > 0)
+        return REDIST_OK;
+    if (p->options.cost.per_message + p->options.cost.per_byte <= 0)
+        return redist_priv_measure_network(p->comm, LARGE, &p->network);
+    p->network.cost = p->options.cost;
+    if (p->options.method == REDIST_AUTO) {
+        p->network.latency = 0.9 * p->options.cost.per_message;
+        p->network.cost.per_message -= p->network.latency;
+    }
+    return REDIST_OK;
+}
+
+/* The route: p->between[phases - 1]. The same on all ranks, which agreed on layouts and cost. *gain: the direct way's time
+   over the route's. Collective. */
+REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
+{
+    const int64_t bytes = p->element_bytes * p->arrays;
+    int k, stops, code = redist_priv_know_network(p);
+    redist_cost cost = p->network.cost;
+    double seconds = 0;
+    if (code != REDIST_OK)
+        return code;
+    cost.per_byte *= (double)bytes;
+    stops = redist_priv_phases(&p->from, &p->to, &cost, p->network.latency, REDIST_PRIV_MOST_PHASES - 1, p->between);
+    p->phases = stops < 0 ? 0 : stops + 1;
+    for (k = 0; k < p->phases; k++)
+        seconds += p->network.latency + redist_cost_of(redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1),
+                                                       bytes, &p->network.cost);
+    *gain = seconds > 0 ? (p->network.latency + redist_cost_of(&p->from, &p->to, bytes, &p->network.cost)) / seconds : 0;
+    return stops < 0 ? -stops : REDIST_OK;
 }
 
 /* Arrays in between, in turns in one of two places. */
@@ -2265,6 +2298,8 @@ REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, int k)
     redist_options options = p->options;
     options.method = REDIST_AUTO;
     options.effort = REDIST_ESTIMATE;
+    options.cost.per_message = 0; /* so that a phase is no chain itself */
+    options.cost.per_byte = 1;
     options.message = NULL;
     options.from = options.to = NULL;
     options.in_place = options.in_place && p->phases == 1;
@@ -2278,9 +2313,10 @@ REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, int k)
 REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p)
 {
     redist_priv_verdict v;
+    double gain;
     int k;
     memset(&v, 0, sizeof v);
-    redist_priv_fail(&v, redist_priv_find_route(p), "no route");
+    redist_priv_fail(&v, redist_priv_find_route(p, &gain), "no route");
     p->most_between = redist_priv_set_between(p);
     if (redist_priv_agree(p->comm, &v, &p->most_between, 1) != REDIST_OK)
         return v.code;
@@ -2383,8 +2419,21 @@ enum {
     REDIST_PRIV_LARGEST,      /* bytes of staging memory or of an array */
     REDIST_PRIV_PEERS,
     REDIST_PRIV_MESSAGE,      /* bytes */
+    REDIST_PRIV_NODE,         /* a number that tells this rank's node from others, in all likelihood */
+    REDIST_PRIV_NOT_NODE,     /* its negative, so that the ranks learn whether it is the same everywhere */
     REDIST_PRIV_FACTS
 };
+
+REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p)
+{
+    char name[MPI_MAX_PROCESSOR_NAME];
+    int length = 0;
+    if (p->options.node_ranks > 0)
+        return p->rank / p->options.node_ranks;
+    if (MPI_Get_processor_name(name, &length) != MPI_SUCCESS)
+        return 0;
+    return (int64_t)(redist_priv_hash(1, name, (size_t)length) >> 2);
+}
 
 REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
 {
@@ -2392,6 +2441,8 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
     int64_t k, staged;
     int own;
     memset(facts, 0, REDIST_PRIV_FACTS * sizeof *facts);
+    facts[REDIST_PRIV_NODE] = redist_priv_node_number(p);
+    facts[REDIST_PRIV_NOT_NODE] = -facts[REDIST_PRIV_NODE];
     facts[REDIST_PRIV_UNFIXED_FROM] = o->from == NULL && p->side[REDIST_PRIV_FROM].owned > 0;
     facts[REDIST_PRIV_UNFIXED_TO] = o->to == NULL && p->side[REDIST_PRIV_TO].owned > 0;
     for (own = 0; own < 2; own++) {
@@ -2406,12 +2457,28 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
     }
 }
 
-/* Shared memory, where its smallest rings fit; MPI_Alltoallv, whose algorithms are made for many peers with tiny
+/* Whether many tiny messages between nodes had better be fewer, in a chain of phases. Collective. */
+REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *facts)
+{
+    enum { LEAST_PEERS = 20, MOST_BYTES = 4096 };
+    double gain = 0;
+    int code;
+    if (facts[REDIST_PRIV_NODE] == -facts[REDIST_PRIV_NOT_NODE] || facts[REDIST_PRIV_PEERS] < LEAST_PEERS ||
+        facts[REDIST_PRIV_MESSAGE] > MOST_BYTES)
+        return 0;
+    code = redist_priv_find_route(p, &gain);
+    p->phases = 0;
+    return code == REDIST_OK && gain > 1.1;
+}
+
+/* A chain, where it pays; shared memory, where its smallest rings fit; MPI_Alltoallv, whose algorithms are made for many peers with tiny
    messages; messages to real peers only. What needs too much staging memory is replaced later. */
-REDIST_PRIV_COLD redist_method redist_priv_estimate(const redist_plan *p, const int64_t *facts)
+REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p, const int64_t *facts)
 {
     const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer : INT64_MAX;
     const int64_t rings = 2 * facts[REDIST_PRIV_PEERS] * REDIST_PRIV_SLOTS * REDIST_PRIV_LEAST_PIECE;
+    if (redist_priv_wants_phases(p, facts))
+        return REDIST_MULTIPHASE;
     if (facts[REDIST_PRIV_PEERS] > 0 && rings <= most)
         return REDIST_SHARED;
     if (p->size >= 32 && facts[REDIST_PRIV_PEERS] >= p->size / 2 && facts[REDIST_PRIV_MESSAGE] <= 512)
@@ -2948,58 +3015,84 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
 
 /* -------------------------------------------------------------------------------------------- calibrating (bodies) */
 
-enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_ROUNDS = 12 };
+enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_BURST = 8, REDIST_PRIV_ROUNDS = 12 };
 
-/* The shortest of several exchanges of so many bytes with both neighbours in the ring of ranks, in seconds, on this
-   rank; negative when MPI fails. Collective. */
-REDIST_PRIV_COLD double redist_priv_time_ring(MPI_Comm comm, int bytes, char *memory)
+/* Exchanges n messages of so many bytes with both neighbours in the ring of ranks; n <= REDIST_PRIV_BURST. */
+REDIST_PRIV_COLD int redist_priv_ring(MPI_Comm comm, int n, int bytes, char *memory)
 {
-    MPI_Request request[2];
-    double best = -1, begin;
-    int rank, size, round, code = MPI_SUCCESS;
+    MPI_Request request[2 * REDIST_PRIV_BURST];
+    int rank, size, k, code = MPI_SUCCESS;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
-    for (round = 0; round < REDIST_PRIV_ROUNDS && code == MPI_SUCCESS; round++) {
+    for (k = 0; k < n && code == MPI_SUCCESS; k++)
+        code = MPI_Irecv(memory + (k + 1) * bytes, bytes, MPI_BYTE, (rank + size - 1) % size, k, comm, &request[n + k]);
+    for (k = 0; k < n && code == MPI_SUCCESS; k++)
+        code = MPI_Isend(memory, bytes, MPI_BYTE, (rank + 1) % size, k, comm, &request[k]);
+    for (k = 0; k < 2 * n && code == MPI_SUCCESS; k++)
+        code = redist_priv_await(&request[k]);
+    return code;
+}
+
+/* The shortest of several rings in picoseconds, on this rank; 0 when MPI fails. Collective. */
+REDIST_PRIV_COLD int64_t redist_priv_time_ring(MPI_Comm comm, int n, int bytes, char *memory)
+{
+    double best = -1, begin;
+    int round;
+    for (round = 0; round < REDIST_PRIV_ROUNDS; round++) {
         begin = MPI_Wtime();
-        code = MPI_Irecv(memory + bytes, bytes, MPI_BYTE, (rank + size - 1) % size, 0, comm, &request[0]);
-        if (code == MPI_SUCCESS)
-            code = MPI_Isend(memory, bytes, MPI_BYTE, (rank + 1) % size, 0, comm, &request[1]);
-        if (code != MPI_SUCCESS || redist_priv_await(&request[0]) != REDIST_OK || redist_priv_await(&request[1]) != REDIST_OK)
-            return -1;
+        if (redist_priv_ring(comm, n, bytes, memory) != MPI_SUCCESS)
+            return 0;
         begin = MPI_Wtime() - begin;
         best = best < 0 || begin < best ? begin : best;
     }
-    return code == MPI_SUCCESS ? best : -1;
+    return redist_priv_max((int64_t)(best * 1e12), 1);
 }
 
-REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
+/* Measures with messages of up to `large` bytes, at least REDIST_PRIV_BURST times the small ones. Collective. */
+REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redist_priv_network *network)
 {
-    const double unit = 1e-12; /* times travel as whole picoseconds */
+    enum { ONE, BURST, BYTES, TIMES };
+    const double unit = 1e-12;
     redist_priv_verdict v;
     MPI_Comm own = MPI_COMM_NULL;
     char *memory;
-    int64_t time[2] = {0, 0};
+    int64_t time[TIMES] = {0}, more;
     memset(&v, 0, sizeof v);
-    if (comm == MPI_COMM_NULL)
-        return REDIST_ERR_ARGUMENT;
-    redist_priv_fail(&v, cost == NULL ? REDIST_ERR_ARGUMENT : REDIST_OK, "no room for the costs");
+    redist_priv_fail(&v, network == NULL ? REDIST_ERR_ARGUMENT : REDIST_OK, "no room for the costs");
     if (redist_priv_duplicate(comm, &own) != REDIST_OK)
         return REDIST_ERR_MPI;
     MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
-    memory = (char *)REDIST_MALLOC(2 * REDIST_PRIV_LARGE);
+    memory = (char *)REDIST_MALLOC(2 * (size_t)large);
     redist_priv_fail(&v, memory == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory to calibrate");
     if (redist_priv_agree(own, &v, NULL, 0) == REDIST_OK) {
-        memset(memory, 0, 2 * REDIST_PRIV_LARGE);
-        time[0] = (int64_t)(redist_priv_time_ring(own, REDIST_PRIV_SMALL, memory) / unit);
-        time[1] = (int64_t)(redist_priv_time_ring(own, REDIST_PRIV_LARGE, memory) / unit);
-        redist_priv_fail(&v, time[0] < 0 || time[1] < 0 ? REDIST_ERR_MPI : REDIST_OK, "an MPI error");
-        redist_priv_agree(own, &v, time, 2);
-        cost->per_message = (double)redist_priv_max(time[0], 1) * unit;
-        cost->per_byte = (double)redist_priv_max(time[1] - time[0], 1) * unit / (REDIST_PRIV_LARGE - REDIST_PRIV_SMALL);
+        memset(memory, 0, 2 * (size_t)large);
+        time[ONE] = redist_priv_time_ring(own, 1, REDIST_PRIV_SMALL, memory);
+        time[BURST] = redist_priv_time_ring(own, REDIST_PRIV_BURST, REDIST_PRIV_SMALL, memory);
+        time[BYTES] = redist_priv_time_ring(own, 1, large, memory);
+        redist_priv_fail(&v, time[ONE] == 0 || time[BURST] == 0 || time[BYTES] == 0 ? REDIST_ERR_MPI : REDIST_OK, "an MPI error");
+        redist_priv_agree(own, &v, time, TIMES);
+        more = redist_priv_clamp((time[BURST] - time[ONE]) / (REDIST_PRIV_BURST - 1), 1, time[ONE]);
+        network->latency = (double)(time[ONE] - more) * unit;
+        network->cost.per_message = (double)more * unit;
+        network->cost.per_byte = (double)redist_priv_max(time[BYTES] - time[ONE], 1) * unit / (large - REDIST_PRIV_SMALL);
     }
     REDIST_FREE(memory);
     MPI_Comm_free(&own);
     return v.code;
+}
+
+REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
+{
+    redist_priv_network network;
+    int code;
+    if (comm == MPI_COMM_NULL)
+        return REDIST_ERR_ARGUMENT;
+    code = redist_priv_measure_network(comm, REDIST_PRIV_LARGE, cost == NULL ? NULL : &network);
+    if (code == REDIST_OK) {
+        *cost = network.cost;
+        cost->per_message += network.latency;
+    }
+    return code;
 }
 
 /* ------------------------------------------------------------------------------------------------- arenas (bodies) */

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Every method on simulated clusters, and the experiments of the papers. MIT licence, see LICENSE.
-# usage: [BUILD=directory] [JOBS=2] sh bench/simulate.sh [--full | --papers]     (needs SimGrid's smpicc and smpirun)
+# usage: [BUILD=directory] [JOBS=2] [METHODS=avpsmV] sh bench/simulate.sh [--full | --papers]     (needs SimGrid's smpicc and smpirun)
 # Writes BUILD/simulate.csv and BUILD/simulate.svg, or with --papers BUILD/simulate-papers.csv, and prints them as tables.
 # Columns: platform, ranks of a node, ranks, case, bytes of a message, method, seconds, least seconds that the nodes' links
-# allow, seconds by the model of redist_cost_of, what a plan became. --full takes hours instead of minutes.
+# allow, seconds by the model of redist_cost_of, what a plan became. METHODS: letters of simulate.c. --full takes hours.
 here=$(dirname "$0")
 BUILD=${BUILD:-build}
 JOBS=${JOBS:-2}
@@ -172,7 +172,7 @@ table() {
 
 rm -f "$work"/part-* "$work/log"
 csv=$BUILD/simulate.csv
-all='avpsmV'
+all=${METHODS:-avpsmV}
 case $mode in
     --papers)
         csv=$BUILD/simulate-papers.csv
@@ -187,7 +187,7 @@ case $mode in
         hsu | queue full 50 1 pV
         kalns 8 8 | queue full 64 1 pV ;;
     --full)
-        all='avwpsmVW'
+        all=${METHODS:-avwpsmVW}
         for ranks in 16 32 64 128; do
             for each in 1 4; do
                 for kind in full fast crowded fat-tree torus; do
