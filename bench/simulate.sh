@@ -196,12 +196,12 @@ case $mode in
             done
         done ;;
     *)
-        cases 64 8 512 8192 131072 | queue full 64 1 $all
-        cases 64 8 512 8192 131072 | queue full 64 4 $all
         for kind in full fast crowded fat-tree torus; do
-            cases 16 8 512 8192 131072 1048576 | queue "$kind" 16 1 $all
+            cases 16 8 512 8192 131072 | queue "$kind" 16 1 $all
         done
-        cases 32 8 512 8192 131072 | queue full 32 1 $all ;;
+        cases 32 8 512 8192 | queue full 32 1 $all
+        cases 64 8 512 8192 | queue full 64 1 $all
+        cases 64 8 512 8192 | queue full 64 4 $all ;;
 esac
 run_all
 {

@@ -16,9 +16,9 @@ report() {
 check() { # name, ranks, ranks of a node, program, arguments...
     name=$1 ranks=$2 each=$3 program=$4
     shift 4
-    smpicc -std=c99 -O1 -I"$tests/.." -o "$work/$program" "$tests/$program.c" >"$work/output" 2>&1
+    [ -x "$work/$program" ] || smpicc -std=c99 -O1 -I"$tests/.." -o "$work/$program" "$tests/$program.c" >"$work/output" 2>&1
     awk -v n="$ranks" -v each="$each" 'BEGIN { for (k = 0; k < n; k++) print "node-" int(k / each) }' >"$work/hosts"
-    timeout -k 5 60 smpirun -np "$ranks" -platform "$work/platform.xml" -hostfile "$work/hosts" --log=root.thres:critical \
+    timeout -k 5 100 smpirun -np "$ranks" -platform "$work/platform.xml" -hostfile "$work/hosts" --log=root.thres:critical \
         --cfg=smpi/simulate-computation:no --cfg=smpi/test:1e-4 --cfg=smpi/iprobe:1e-4 \
         "$work/$program" "$@" >>"$work/output" 2>&1
     status=$?
