@@ -96,8 +96,8 @@ walker_otto() { # ranks factor: CYCLIC(r) to CYCLIC(factor r)
 }
 
 kaushik() { # ranks last between: CYCLIC(256) to CYCLIC(last), directly and by way of CYCLIC(between), 4-byte elements
-    for n in 1 2 4 8 16 32 64 128; do
-        elements=$((n * 8192))
+    for n in 1 2 4 8 16; do
+        elements=$((n * 256 * $1))
         for pair in "256 $2" "256 $3" "$3 $2"; do
             set -- "$1" "$2" "$3" $pair
             printf 'CYCLIC(%d) to CYCLIC(%d)\t%d\t4\t%d: cyclic(%d)@%d\t%d: cyclic(%d)@%d\t-\n' "$4" "$5" $elements $elements "$4" \
@@ -176,16 +176,15 @@ all=${METHODS:-avpsmV}
 case $mode in
     --papers)
         csv=$BUILD/simulate-papers.csv
-        { walker_otto 16 12; walker_otto 16 3; } | queue full 16 1 psv
-        { walker_otto 16 12; walker_otto 16 3; } | queue torus 16 1 psv
-        { walker_otto 16 12; walker_otto 16 3; } | queue crowded 16 1 psv
-        kaushik 16 16 64 | queue ipsc 16 1 ps
-        kaushik 32 8 32 | queue ipsc 32 1 ps
-        kaushik 16 16 64 | queue full 16 1 ps
-        { kalns 4 4; namugwanya; } | queue full 16 1 pV
-        kalns 8 4 | queue full 32 1 pV
-        hsu | queue full 50 1 pV
-        kalns 8 8 | queue full 64 1 pV ;;
+        kaushik 16 16 64 | queue ipsc 16 1 p
+        kaushik 32 8 32 | queue ipsc 32 1 p
+        for kind in full torus crowded; do
+            { walker_otto 16 12; walker_otto 16 3; } | queue $kind 16 1 ps
+        done
+        { kalns 4 4; namugwanya; } | queue full 16 1 p
+        kalns 8 4 | queue full 32 1 p
+        hsu | queue full 50 1 p
+        kalns 8 8 | queue full 64 1 p ;;
     --full)
         all=${METHODS:-avwpsmVW}
         for ranks in 16 32 64 128; do
