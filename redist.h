@@ -43,10 +43,10 @@
  *     409-441   3531-3658   moving on one process
  *     442-460   3659-3974   traffic, on paper
  *     461-534   3975-4848   schedules
- *     535-571   4849-5415   cost and multiphase routes
- *     572-602   5416-5947   relabelling and advice
- *     603-645   5948-6079   text: writing
- *               6080-6647   text: reading
+ *     535-571   4849-5424   cost and multiphase routes
+ *     572-602   5425-5956   relabelling and advice
+ *     603-645   5957-6088   text: writing
+ *               6089-6656   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -4974,6 +4974,7 @@ enum {
 typedef struct {
     const redist_layout *from, *to;
     redist_cost cost;
+    double latency;     /* of each phase */
     int64_t most_share; /* that a stop may have */
     int stops, phases;
     redist_priv_route_axis axis[REDIST_MAX_DIMS];
@@ -5316,8 +5317,8 @@ REDIST_PRIV_COLD double redist_priv_road(const redist_priv_route *route, const r
     }
     if (there == 0)
         return -1;
-    return redist_priv_phase_cost(redist_priv_max(there, back), redist_priv_max(a->share, b->share),
-                                  route->cost.per_message, route->cost.per_byte);
+    return route->latency + redist_priv_phase_cost(redist_priv_max(there, back), redist_priv_max(a->share, b->share),
+                                                   route->cost.per_message, route->cost.per_byte);
 }
 
 /* One more phase: whatever becomes cheaper by it, from stops that did in the last one. Returns whether anything did. */
@@ -5387,8 +5388,9 @@ REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_l
     return stops;
 }
 
-REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
-                             redist_layout *between)
+/* redist_phases with a cost of each phase beside its messages' and bytes'. */
+REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost,
+                                        double latency, int max, redist_layout *between)
 {
     redist_priv_route *route;
     int stops, code = redist_priv_check_pair(from, to);
@@ -5403,6 +5405,7 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
     route->from = from;
     route->to = to;
     route->cost = *cost;
+    route->latency = latency;
     code = redist_priv_survey_axes(route);
     if (code == REDIST_OK) {
         redist_priv_list_stops(route);
@@ -5411,6 +5414,12 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
     stops = code == REDIST_OK ? redist_priv_follow(route, between) : -code;
     REDIST_FREE(route);
     return stops;
+}
+
+REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
+                             redist_layout *between)
+{
+    return redist_priv_phases(from, to, cost, 0, max, between);
 }
 
 /* --------------------------------------------------------------------------------- relabelling and advice (bodies) */

@@ -41,23 +41,23 @@
  *     102-152               types
  *                 261-310   waiting
  *                 311-381   verdicts
- *                 382-584   the plan
- *                 585-861   checking arguments
- *                862-1065   peers
- *               1066-1199   staging
- *               1200-1304   pieces
- *               1305-1455   REDIST_POINT_TO_POINT
- *               1456-1703   REDIST_SCHEDULED
- *               1704-1783   MPI's collectives
- *               1784-1851   REDIST_ALLTOALLV
- *               1852-2079   REDIST_ALLTOALLW
- *               2080-2259   shared memory
- *               2260-2585   REDIST_SHARED
- *               2586-2718   REDIST_MULTIPHASE
- *               2719-2968   choosing a method
- *     153-238   2969-3438   plans
- *               3439-3496   calibrating
- *     239-254   3497-3575   arenas
+ *                 382-591   the plan
+ *                 592-868   checking arguments
+ *                869-1072   peers
+ *               1073-1206   staging
+ *               1207-1311   pieces
+ *               1312-1462   REDIST_POINT_TO_POINT
+ *               1463-1710   REDIST_SCHEDULED
+ *               1711-1790   MPI's collectives
+ *               1791-1858   REDIST_ALLTOALLV
+ *               1859-2086   REDIST_ALLTOALLW
+ *               2087-2266   shared memory
+ *               2267-2592   REDIST_SHARED
+ *               2593-2754   REDIST_MULTIPHASE
+ *               2755-3035   choosing a method
+ *     153-238   3036-3505   plans
+ *               3506-3589   calibrating
+ *     239-254   3590-3668   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -133,10 +133,10 @@ typedef struct {
     const void *from;    /* fixed arrays (one array per execution only): every execution passes exactly these, so */
     void *to;            /*   that persistent requests can use them directly; NULL: arrays may change             */
     int node_ranks;      /* > 0: treat the communicator as nodes of so many ranks (for tests)                     */
-    redist_cost cost;    /* REDIST_MULTIPHASE: what a message and a byte cost; zero: measured (redist_calibrate)  */
     redist_combine *combine; /* what arrives is combined with what is there by this function (redist_combine_op,  */
     void *context;       /*   redist_combine_axpby, or your own); NULL: it replaces it. Given on all ranks, or none;  */
                          /*   not with fixed arrays. *context must live as long as the plan                       */
+    redist_cost cost;    /* what a message and a byte cost; zero: measured where a chain of phases is considered   */
     char *message;       /* message[message_size]: receives the sentence of a failure, "" on success; or NULL     */
     size_t message_size;
 } redist_options;
@@ -500,6 +500,12 @@ typedef struct {
     MPI_Request *prepared; /* prepared[peers]: of the first piece, or MPI_REQUEST_NULL */
 } redist_priv_lane;
 
+/* What messages cost between ranks, in seconds: the first of several that go together also costs the latency. */
+typedef struct {
+    double latency;
+    redist_cost cost;
+} redist_priv_network;
+
 struct redist_plan {
     MPI_Comm comm;
     int rank, size, arrays, active;
@@ -530,6 +536,7 @@ struct redist_plan {
     redist_priv_lane lane[2];     /* REDIST_SCHEDULED */
     redist_priv_cutting cutting;
     int steps;
+    redist_priv_network network;  /* zero: not known yet */
     redist_plan *phase[REDIST_PRIV_MOST_PHASES]; /* REDIST_MULTIPHASE */
     redist_layout between[REDIST_PRIV_MOST_PHASES];
     int phases, phase_at;
@@ -2593,24 +2600,50 @@ REDIST_PRIV_COLD int redist_priv_know_cost(redist_plan *p)
     return redist_calibrate(p->comm, &p->options.cost);
 }
 
-/* The route: p->between[phases - 1]. The same on all ranks, which agreed on layouts and cost. Collective. */
-REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p)
-{
-    redist_cost cost;
-    int stops, code = redist_priv_know_cost(p);
-    if (code != REDIST_OK)
-        return code;
-    cost = p->options.cost;
-    cost.per_byte *= (double)(p->element_bytes * p->arrays);
-    stops = redist_phases(&p->from, &p->to, &cost, REDIST_PRIV_MOST_PHASES - 1, p->between);
-    p->phases = stops < 0 ? 0 : stops + 1;
-    return stops < 0 ? -stops : REDIST_OK;
-}
-
 /* The layout before the k-th phase, 0 <= k <= phases. */
 REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p, int k)
 {
     return k == 0 ? &p->from : k == p->phases ? &p->to : &p->between[k - 1];
+}
+
+REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redist_priv_network *network);
+
+/* The network as it is measured with short messages, or as options.cost says: where REDIST_AUTO chooses, most of
+   per_message is latency, which messages that go together pay once; a chain that was asked for pays it for each message,
+   as in redist_cost_of. Collective. */
+REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
+{
+    enum { LARGE = 16384 };
+    if (p->network.cost.per_message + p->network.cost.per_byte > 0)
+        return REDIST_OK;
+    if (p->options.cost.per_message + p->options.cost.per_byte <= 0)
+        return redist_priv_measure_network(p->comm, LARGE, &p->network);
+    p->network.cost = p->options.cost;
+    if (p->options.method == REDIST_AUTO) {
+        p->network.latency = 0.9 * p->options.cost.per_message;
+        p->network.cost.per_message -= p->network.latency;
+    }
+    return REDIST_OK;
+}
+
+/* The route: p->between[phases - 1]. The same on all ranks, which agreed on layouts and cost. *gain: the direct way's time
+   over the route's. Collective. */
+REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
+{
+    const int64_t bytes = p->element_bytes * p->arrays;
+    int k, stops, code = redist_priv_know_network(p);
+    redist_cost cost = p->network.cost;
+    double seconds = 0;
+    if (code != REDIST_OK)
+        return code;
+    cost.per_byte *= (double)bytes;
+    stops = redist_priv_phases(&p->from, &p->to, &cost, p->network.latency, REDIST_PRIV_MOST_PHASES - 1, p->between);
+    p->phases = stops < 0 ? 0 : stops + 1;
+    for (k = 0; k < p->phases; k++)
+        seconds += p->network.latency + redist_cost_of(redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1),
+                                                       bytes, &p->network.cost);
+    *gain = seconds > 0 ? (p->network.latency + redist_cost_of(&p->from, &p->to, bytes, &p->network.cost)) / seconds : 0;
+    return stops < 0 ? -stops : REDIST_OK;
 }
 
 /* Arrays in between, in turns in one of two places. */
@@ -2632,6 +2665,8 @@ REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, int k)
     redist_options options = p->options;
     options.method = REDIST_AUTO;
     options.effort = REDIST_ESTIMATE;
+    options.cost.per_message = 0; /* so that a phase is no chain itself */
+    options.cost.per_byte = 1;
     options.message = NULL;
     options.from = options.to = NULL;
     options.in_place = options.in_place && p->phases == 1;
@@ -2646,9 +2681,10 @@ REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, int k)
 REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p)
 {
     redist_priv_verdict v;
+    double gain;
     int k;
     memset(&v, 0, sizeof v);
-    redist_priv_fail(&v, redist_priv_find_route(p), "no route");
+    redist_priv_fail(&v, redist_priv_find_route(p, &gain), "no route");
     p->most_between = redist_priv_set_between(p);
     if (redist_priv_agree(p->comm, &v, &p->most_between, 1) != REDIST_OK)
         return v.code;
@@ -2751,8 +2787,21 @@ enum {
     REDIST_PRIV_LARGEST,      /* bytes of staging memory or of an array */
     REDIST_PRIV_PEERS,
     REDIST_PRIV_MESSAGE,      /* bytes */
+    REDIST_PRIV_NODE,         /* a number that tells this rank's node from others, in all likelihood */
+    REDIST_PRIV_NOT_NODE,     /* its negative, so that the ranks learn whether it is the same everywhere */
     REDIST_PRIV_FACTS
 };
+
+REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p)
+{
+    char name[MPI_MAX_PROCESSOR_NAME];
+    int length = 0;
+    if (p->options.node_ranks > 0)
+        return p->rank / p->options.node_ranks;
+    if (MPI_Get_processor_name(name, &length) != MPI_SUCCESS)
+        return 0;
+    return (int64_t)(redist_priv_hash(1, name, (size_t)length) >> 2);
+}
 
 REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
 {
@@ -2760,6 +2809,8 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
     int64_t k, staged;
     int own;
     memset(facts, 0, REDIST_PRIV_FACTS * sizeof *facts);
+    facts[REDIST_PRIV_NODE] = redist_priv_node_number(p);
+    facts[REDIST_PRIV_NOT_NODE] = -facts[REDIST_PRIV_NODE];
     facts[REDIST_PRIV_UNFIXED_FROM] = o->from == NULL && p->side[REDIST_PRIV_FROM].owned > 0;
     facts[REDIST_PRIV_UNFIXED_TO] = o->to == NULL && p->side[REDIST_PRIV_TO].owned > 0;
     for (own = 0; own < 2; own++) {
@@ -2774,12 +2825,28 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
     }
 }
 
-/* Shared memory, where its smallest rings fit; MPI_Alltoallv, whose algorithms are made for many peers with tiny
+/* Whether many tiny messages between nodes had better be fewer, in a chain of phases. Collective. */
+REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *facts)
+{
+    enum { LEAST_PEERS = 20, MOST_BYTES = 4096 };
+    double gain = 0;
+    int code;
+    if (facts[REDIST_PRIV_NODE] == -facts[REDIST_PRIV_NOT_NODE] || facts[REDIST_PRIV_PEERS] < LEAST_PEERS ||
+        facts[REDIST_PRIV_MESSAGE] > MOST_BYTES)
+        return 0;
+    code = redist_priv_find_route(p, &gain);
+    p->phases = 0;
+    return code == REDIST_OK && gain > 1.1;
+}
+
+/* A chain, where it pays; shared memory, where its smallest rings fit; MPI_Alltoallv, whose algorithms are made for many peers with tiny
    messages; messages to real peers only. What needs too much staging memory is replaced later. */
-REDIST_PRIV_COLD redist_method redist_priv_estimate(const redist_plan *p, const int64_t *facts)
+REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p, const int64_t *facts)
 {
     const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer : INT64_MAX;
     const int64_t rings = 2 * facts[REDIST_PRIV_PEERS] * REDIST_PRIV_SLOTS * REDIST_PRIV_LEAST_PIECE;
+    if (redist_priv_wants_phases(p, facts))
+        return REDIST_MULTIPHASE;
     if (facts[REDIST_PRIV_PEERS] > 0 && rings <= most)
         return REDIST_SHARED;
     if (p->size >= 32 && facts[REDIST_PRIV_PEERS] >= p->size / 2 && facts[REDIST_PRIV_MESSAGE] <= 512)
@@ -3438,60 +3505,86 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
 
 /* -------------------------------------------------------------------------------------------- calibrating (bodies) */
 
-enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_ROUNDS = 12 };
+enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_BURST = 8, REDIST_PRIV_ROUNDS = 12 };
 
-/* The shortest of several exchanges of so many bytes with both neighbours in the ring of ranks, in picoseconds, on this
-   rank; -1 when MPI fails. A rank where it fails goes on, for its neighbours wait. Collective. */
-REDIST_PRIV_COLD int64_t redist_priv_time_ring(MPI_Comm comm, int bytes, char *memory)
+/* The shortest of several exchanges of n messages of so many bytes, n <= REDIST_PRIV_BURST, with both neighbours in the
+   ring of ranks, in picoseconds, on this rank; -1 when MPI fails. A rank where it fails goes on, for its neighbours wait.
+   Collective. */
+REDIST_PRIV_COLD int64_t redist_priv_time_ring(MPI_Comm comm, int n, int bytes, char *memory)
 {
-    MPI_Request request[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-    int64_t failed, any = 1;
+    MPI_Request request[2 * REDIST_PRIV_BURST];
+    int64_t failed = 0, any = 1;
     double best = 1e6, begin;
-    int rank, size, round;
+    int rank, size, round, k;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
-    failed = MPI_Recv_init(memory + bytes, bytes, MPI_BYTE, (rank + size - 1) % size, 0, comm, &request[0]) != MPI_SUCCESS ||
-             MPI_Send_init(memory, bytes, MPI_BYTE, (rank + 1) % size, 0, comm, &request[1]) != MPI_SUCCESS;
+    for (k = 0; k < 2 * n; k++)
+        request[k] = MPI_REQUEST_NULL;
+    for (k = 0; k < n; k++)
+        failed |= MPI_Recv_init(memory + (k + 1) * bytes, bytes, MPI_BYTE, (rank + size - 1) % size, k, comm, &request[k]) !=
+                      MPI_SUCCESS ||
+                  MPI_Send_init(memory, bytes, MPI_BYTE, (rank + 1) % size, k, comm, &request[n + k]) != MPI_SUCCESS;
     failed |= redist_priv_reduce(comm, &failed, &any, 1, MPI_MAX) != REDIST_OK || any;
     for (round = 0; round < REDIST_PRIV_ROUNDS && !any; round++) {
         begin = MPI_Wtime();
-        failed |= MPI_Startall(2, request) != MPI_SUCCESS || redist_priv_await(&request[0]) != REDIST_OK ||
-                  redist_priv_await(&request[1]) != REDIST_OK;
+        failed |= MPI_Startall(2 * n, request) != MPI_SUCCESS;
+        for (k = 0; k < 2 * n; k++)
+            failed |= redist_priv_await(&request[k]) != REDIST_OK;
         best = MPI_Wtime() - begin < best ? MPI_Wtime() - begin : best;
     }
-    redist_priv_drop(&request[0], failed != 0);
-    redist_priv_drop(&request[1], 0);
+    for (k = 0; k < 2 * n; k++)
+        redist_priv_drop(&request[k], failed != 0 && k < n);
     return failed ? -1 : (int64_t)(best * 1e12);
 }
 
-REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
+/* Measures with messages of up to `large` bytes, at least REDIST_PRIV_BURST times the small ones. Collective. */
+REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redist_priv_network *network)
 {
+    enum { ONE, BURST, BYTES, TIMES };
     const double unit = 1e-12; /* seconds in a picosecond */
     redist_priv_verdict v;
     MPI_Comm own;
-    char *memory;
-    int64_t time[2] = {0, 0};
-    int failed = 0;
+    char *memory = (char *)redist_priv_alloc(2, (size_t)large);
+    int64_t time[TIMES] = {0}, more;
+    int k, failed = 0;
     memset(&v, 0, sizeof v);
-    if (redist_priv_check_comm(comm, &v) != REDIST_OK)
-        return v.code;
-    memory = (char *)REDIST_MALLOC(2 * REDIST_PRIV_LARGE);
-    redist_priv_fail(&v, cost == NULL ? REDIST_ERR_ARGUMENT : REDIST_OK, "no room for the costs");
+    redist_priv_fail(&v, network == NULL ? REDIST_ERR_ARGUMENT : REDIST_OK, "no room for the costs");
     redist_priv_fail(&v, memory == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory to calibrate");
     own = redist_priv_duplicate(comm, &v);
     if (redist_priv_agree(comm, &v, NULL, 0) == REDIST_OK) {
-        memset(memory, 0, 2 * REDIST_PRIV_LARGE);
-        time[0] = redist_priv_time_ring(own, REDIST_PRIV_SMALL, memory);
-        time[1] = redist_priv_time_ring(own, REDIST_PRIV_LARGE, memory);
-        redist_priv_fail(&v, time[0] < 0 || time[1] < 0 ? REDIST_ERR_MPI : REDIST_OK, "an MPI error");
-        failed = redist_priv_agree(own, &v, time, 2) != REDIST_OK;
-        cost->per_message = (double)redist_priv_max(time[0], 1) * unit;
-        cost->per_byte = (double)redist_priv_max(time[1] - time[0], 1) * unit / (REDIST_PRIV_LARGE - REDIST_PRIV_SMALL);
+        memset(memory, 0, 2 * (size_t)large);
+        time[ONE] = redist_priv_time_ring(own, 1, REDIST_PRIV_SMALL, memory);
+        time[BURST] = redist_priv_time_ring(own, REDIST_PRIV_BURST, REDIST_PRIV_SMALL, memory);
+        time[BYTES] = redist_priv_time_ring(own, 1, large, memory);
+        for (k = 0; k < TIMES; k++)
+            redist_priv_fail(&v, time[k] < 0 ? REDIST_ERR_MPI : REDIST_OK, "an MPI error");
+        failed = redist_priv_agree(own, &v, time, TIMES) != REDIST_OK;
+        time[ONE] = redist_priv_max(time[ONE], 1);
+        more = redist_priv_clamp((time[BURST] - time[ONE]) / (REDIST_PRIV_BURST - 1), 1, time[ONE]);
+        network->latency = (double)(time[ONE] - more) * unit;
+        network->cost.per_message = (double)more * unit;
+        network->cost.per_byte = (double)redist_priv_max(time[BYTES] - time[ONE], 1) * unit / (large - REDIST_PRIV_SMALL);
     }
     REDIST_FREE(memory);
     if (own != MPI_COMM_NULL && !failed)
         MPI_Comm_free(&own);
     return v.code;
+}
+
+REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
+{
+    redist_priv_network network;
+    redist_priv_verdict v;
+    int code;
+    memset(&v, 0, sizeof v);
+    if (redist_priv_check_comm(comm, &v) != REDIST_OK)
+        return v.code;
+    code = redist_priv_measure_network(comm, REDIST_PRIV_LARGE, cost == NULL ? NULL : &network);
+    if (code == REDIST_OK) {
+        *cost = network.cost;
+        cost->per_message += network.latency;
+    }
+    return code;
 }
 
 /* ------------------------------------------------------------------------------------------------- arenas (bodies) */

@@ -172,7 +172,6 @@ static int prepare(const bench *b, const problem *p, int method, contestant *c)
     memset(c, 0, sizeof *c);
     memset(&options, 0, sizeof options);
     options.method = method < BY_HAND ? (redist_method)method : REDIST_AUTO;
-    options.cost = b->cost;
     c->array[0] = array_new((size_t)(redist_layout_alloc(&p->from, b->rank) * p->bytes));
     c->array[1] = array_new((size_t)(redist_layout_alloc(&p->to, b->rank) * p->bytes));
     MPI_Type_contiguous((int)p->bytes, MPI_BYTE, &element);
@@ -246,7 +245,7 @@ static void compare(const bench *b, const problem *p)
         double seconds = 0;
         if (strchr(b->methods, methods[k].letter) == NULL)
             continue;
-        set_rest(0.1, 1e-5);
+        set_rest(0, 64 / b->bandwidth + 2e-7);
         if (prepare(b, p, methods[k].method, &c) == REDIST_OK) {
             for (int round = 0; round < b->executions; round++)
                 seconds = time_one(methods[k].method, &c, p->wire);
