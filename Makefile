@@ -25,6 +25,7 @@ LIBS_pdgemr2d = $(SCALAPACK)
 LIBS_advise   = $(SCALAPACK)
 LIBS_adi      = -lm
 LIBS_image    = -lm
+LIBS_stencil  = -lm
 LIBS_openmp   = -fopenmp
 LIBS_fft      = -lfftw3_mpi -lfftw3 -lm
 LIBS_threads  = -fopenmp -lm
