@@ -922,10 +922,12 @@ REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, redist
         if (grown == NULL)
             return REDIST_ERR_MEMORY;
         half->run = grown;
-        grown[half->runs] = list->run[r];
-        grown[half->runs].at[REDIST_PRIV_PACKED] = half->elements;
-        half->elements += grown[half->runs].n[0] * grown[half->runs].n[1] * grown[half->runs].n[2];
-        half->runs++;
+        grown += half->runs++;
+        *grown = list->run[r];
+        grown->at[REDIST_PRIV_PACKED] = half->elements; /* packed one after the other, whatever lay between them */
+        grown->stride[1][REDIST_PRIV_PACKED] = grown->n[0];
+        grown->stride[2][REDIST_PRIV_PACKED] = grown->n[0] * grown->n[1];
+        half->elements += grown->n[0] * grown->n[1] * grown->n[2];
     }
     return REDIST_OK;
 }
