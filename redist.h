@@ -22,7 +22,7 @@
  * factor into per-axis pieces, so costs are sums over axes, never products, and do not grow with the number of
  * processes that a rank has nothing to do with.
  *
- * Words. An axis is one dimension of an array, dealt out over a line of processes; a process of that line is a
+ * Words. An axis is one dimension of an array, distributed over a line of processes; a process of that line is a
  * coordinate. The coordinates of all axes make the process grid; its processes are numbered as places 0, 1, ..., and
  * each place lives on a rank. Copies of the grid, where there are several, are more places that hold the same elements.
  * A view index counts what a view shows; a local position counts what a coordinate owns.
@@ -303,9 +303,9 @@ REDIST_AXIS_API int64_t redist_count(const redist_axis *x, int coord);
 
 /* ----------------------------------------------------------------------------------------------- layouts and views */
 
-/* A layout of 1, 2, 3 or ndim axes, 1 <= ndim <= REDIST_MAX_DIMS: axes[ndim], slowest first in C's eyes. The process
-   grid is the product of the axes' processes; its places are numbered row by row and live on ranks 0, 1, .... Local
-   arrays are stored row by row without ghost cells. */
+/* A layout of 1, 2, 3 or ndim axes, 1 <= ndim <= REDIST_MAX_DIMS: axes[ndim], the slowest-varying first, as in C. The
+   process grid is the product of the axes' processes; its places are numbered row by row and live on ranks 0, 1, ....
+   Local arrays are stored row by row without ghost cells. */
 REDIST_API redist_layout redist_layout_1d(redist_axis x);
 REDIST_API redist_layout redist_layout_2d(redist_axis x, redist_axis y);
 REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_axis z);
@@ -596,7 +596,7 @@ typedef struct {
    layout as it is and on the other; in, out: seconds to redistribute all that it reads to the other layout before the
    first repetition, and all that it writes back after the last (0 when that may stay there); each >= 0 and finite, as
    in + out is. repetitions >= 0. The gain is repetitions (here - there) - in - out: with one repetition and no way back
-   the comparison of Namugwanya 2021, tables 4.1 to 4.4. REDIST_ERR_ARGUMENT: NULL, or a number that is no such number. */
+   the comparison of Namugwanya 2021, tables 4.1 to 4.4. REDIST_ERR_ARGUMENT: NULL, or an argument is out of range. */
 REDIST_API int redist_advise(double here, double there, double in, double out, int64_t repetitions,
                              redist_advice *advice);
 
@@ -622,7 +622,7 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
                  copies number                            redist_replicated
                  boxes low:high x ..., low:high x ..., ...  redist_layout_boxes, whose axes are all `box`
 
-   White space may stand between any two of these, capitals are as good as small letters, and nothing is said twice. */
+   White space may stand between any two of these; case does not matter; each clause comes at most once. */
 
 /* Writes the text into text[size], cut short to fit and always terminated; it may be NULL when size is 0. Returns the
    length of the whole text like snprintf, or -1 for a layout that redist_layout_check refuses. */
@@ -633,7 +633,7 @@ REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file);
    must live as long as the layout; 4 * strlen(text) bytes suffice without boxes, 8 and 5 * REDIST_MAX_DIMS * strlen(text)
    with them, and none (NULL) are needed without lists. On
    failure message[message_size] holds a sentence, cut short to fit, else ""; it may be NULL when message_size is 0.
-   REDIST_ERR_ARGUMENT: NULL, or storage is not aligned. REDIST_ERR_LAYOUT: the text is none of the language; the
+   REDIST_ERR_ARGUMENT: NULL, or storage is not aligned. REDIST_ERR_LAYOUT: the text does not match the grammar; the
    sentence begins with the place, `column 14: expected '@' and the number of processes, found 'x'`, columns counted in
    bytes from 1. REDIST_ERR_MEMORY: storage is too small; the sentence tells what is needed. Else what
    redist_layout_explain says. The layout is written in any case; redist_layout_check refuses it after a failure. */

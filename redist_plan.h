@@ -38,26 +38,27 @@
  * communicator to the messages that may still be on their way.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *     102-152               types
- *                 261-310   waiting
- *                 311-381   verdicts
- *                 382-591   the plan
- *                 592-868   checking arguments
- *                869-1072   peers
- *               1073-1206   staging
- *               1207-1311   pieces
- *               1312-1462   REDIST_POINT_TO_POINT
- *               1463-1710   REDIST_SCHEDULED
- *               1711-1790   MPI's collectives
- *               1791-1858   REDIST_ALLTOALLV
- *               1859-2086   REDIST_ALLTOALLW
- *               2087-2266   shared memory
- *               2267-2592   REDIST_SHARED
- *               2593-2754   REDIST_MULTIPHASE
- *               2755-3035   choosing a method
- *     153-238   3036-3505   plans
- *               3506-3589   calibrating
- *     239-254   3590-3668   arenas
+ *     105-155               types
+ *                 264-313   waiting
+ *                 314-384   verdicts
+ *                 385-621   the plan
+ *                 622-900   checking arguments
+ *                901-1106   peers
+ *               1107-1241   staging
+ *               1242-1346   pieces
+ *               1347-1374   reports
+ *               1375-1536   REDIST_POINT_TO_POINT
+ *               1537-1787   REDIST_SCHEDULED
+ *               1788-1854   MPI's collectives
+ *               1855-1923   REDIST_ALLTOALLV
+ *               1924-2179   REDIST_ALLTOALLW
+ *               2180-2359   shared memory
+ *               2360-2685   REDIST_SHARED
+ *               2686-2871   REDIST_MULTIPHASE
+ *               2872-3165   choosing a method
+ *     156-241   3166-3613   plans
+ *               3614-3697   calibrating
+ *     242-257   3698-3776   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -75,6 +76,8 @@
 #include <sched.h>
 #define REDIST_YIELD() ((void)sched_yield()) /* gives the processor away while waiting */
 #endif
+
+/* REDIST_NO_MULTIPHASE and REDIST_NO_SCHEDULED, where defined, leave a method out: asked for by name it is refused. */
 
 #ifndef REDIST_MAX_COUNT
 #define REDIST_MAX_COUNT INT_MAX /* the largest count given to MPI; larger messages are cut, or sent in larger units */
@@ -163,8 +166,8 @@ typedef struct {
    thousands of communicators: a plan holds one, two with REDIST_SHARED; a chain of REDIST_MULTIPHASE one, and those of
    its plans.
    Errors, the same on every rank: REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _TYPE, _MISMATCH, _MEMORY,
-   _MPI. A bad communicator is told to its rank only. Errors of MPI on comm itself, while it is duplicated, go to its error
-   handler. */
+   _MPI. A bad communicator is reported on the calling rank only. Errors of MPI on comm itself, while it is duplicated,
+   go to its error handler. */
 REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
                                   MPI_Datatype element, const redist_options *options, redist_plan **plan);
 
@@ -233,7 +236,7 @@ REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
 /* Measures what a message and a byte cost between the ranks of comm (an intracommunicator): the slowest rank's times of
    exchanging small and large messages with its neighbours in the ring of ranks. Takes some milliseconds. Collective.
    *cost: the same on every rank; both members > 0.
-   The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A bad communicator is told to its rank only. */
+   The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A bad communicator is reported on the calling rank only. */
 REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
 
 /* ---------------------------------------------------------------------------------------------------------- arenas */
@@ -241,8 +244,8 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
 /* Memory for arrays that the other ranks of a node can read: plans given the arena copy straight from the sender's
    array to the receiver's. Where there is no shared memory, or too little, it is ordinary memory.
    Collective over comm. bytes: for this rank, any number >= 0. *arena: the new arena, NULL on failure.
-   A NULL pointer or a bad communicator is told to its rank only (REDIST_ERR_ARGUMENT); the same on every rank:
-   REDIST_ERR_MEMORY (also for more than 2^50 bytes), _MPI. */
+   A NULL pointer or a bad communicator is reported on the calling rank only (REDIST_ERR_ARGUMENT); the same on every
+   rank: REDIST_ERR_MEMORY (also for more than 2^50 bytes), _MPI. */
 REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena);
 
 /* The next `bytes` of this rank's arena, aligned to 64 bytes; NULL when it is full. Freed with the arena. Local. */
@@ -464,27 +467,33 @@ enum { REDIST_PRIV_MOST_PHASES = 8 };
 typedef struct {
     redist_method method;
     const char *name;
-    int (*open)(redist_plan *);                      /* collective; when it fails on any rank, messages serve; or NULL */
+    int moves;                                       /* itself; else the plans that it is made of do */
+    int (*open)(redist_plan *);                      /* collective; fails on any rank: falls back to messages; or NULL */
     int (*plan_staging)(redist_plan *, int own);     /* decides what is staged on one side and sets its staging_bytes */
     int (*create)(redist_plan *);                    /* staging memory is there; local                                */
     int (*commit)(redist_plan *);                    /* collective, after all ranks created; or NULL                  */
     int (*start)(redist_plan *);
     int (*test)(redist_plan *, int *done);
-    void (*destroy)(redist_plan *);                  /* also after a create that failed half-way                      */
+    void (*add_stats)(const redist_plan *, redist_stats *);
+    void (*print)(const redist_plan *, FILE *);      /* lines of a report; or NULL                                    */
+    void (*destroy)(redist_plan *);                  /* whatever of it there is                                       */
 } redist_priv_transport;
-
-/* What MPI's collectives want to know of one side, by rank. */
-typedef struct {
-    int *counts, *offsets;
-    MPI_Datatype *types; /* REDIST_ALLTOALLW: of all arrays at the addresses of the last execution */
-    MPI_Datatype *each;  /* the same of one array, from its beginning, when there are several arrays */
-} redist_priv_table;
 
 /* How the messages of two ends are cut into pieces: bricks of at most `bytes`, of at least `wide` bytes along the
    destination's fastest axis. */
 typedef struct {
     int64_t bytes, wide;
 } redist_priv_cutting;
+
+/* REDIST_POINT_TO_POINT: request[requests], those that receive come first. */
+typedef struct {
+    MPI_Request *request;
+    int requests, receives;
+    int *index;         /* index[requests] and status[requests]: for MPI_Testsome */
+    MPI_Status *status;
+    int64_t *owner;     /* owner[requests]: the peer a request serves */
+    int64_t unpacked;   /* peers so far, when the plan is ordered */
+} redist_priv_messages;
 
 /* A piece on its way. */
 typedef struct {
@@ -499,6 +508,39 @@ typedef struct {
     redist_priv_flight *flight;
     MPI_Request *prepared; /* prepared[peers]: of the first piece, or MPI_REQUEST_NULL */
 } redist_priv_lane;
+
+/* REDIST_SCHEDULED */
+typedef struct {
+    redist_priv_lane lane[2];
+    redist_priv_cutting cutting;
+    int steps;
+} redist_priv_lanes;
+
+/* What MPI's collectives want to know of one side, by rank. */
+typedef struct {
+    int *counts, *offsets;
+    MPI_Datatype *types; /* REDIST_ALLTOALLW: of all arrays at the addresses of the last execution */
+    MPI_Datatype *each;  /* the same of one array, from its beginning, when there are several arrays */
+} redist_priv_table;
+
+typedef struct {
+    int made;            /* request and unit are handles */
+    MPI_Request request;
+    redist_priv_table table[2];
+    MPI_Datatype unit;   /* REDIST_ALLTOALLV counts in these, of so many bytes */
+    int64_t unit_bytes;
+    const void **before; /* REDIST_ALLTOALLW: before[2 * arrays] of the last execution */
+} redist_priv_collective;
+
+/* REDIST_MULTIPHASE: the plans of its phases, and the layouts between them. */
+typedef struct {
+    int phases, at;                              /* the one at work */
+    redist_plan *phase[REDIST_PRIV_MOST_PHASES];
+    redist_layout *between;                      /* between[REDIST_PRIV_MOST_PHASES - 1] */
+    int64_t most_bytes;                          /* of staging for arrays in between, on any rank */
+    char *array[2];                              /* arrays that even, and odd phases write, one after the other */
+    int64_t array_bytes[2];                      /* of one of them */
+} redist_priv_chain;
 
 /* What messages cost between ranks, in seconds: the first of several that go together also costs the latency. */
 typedef struct {
@@ -518,31 +560,19 @@ struct redist_plan {
     redist_priv_arrival arrival;  /* how elements come to the destination */
     int overwrites;               /* in place, an element may arrive where another has yet to leave */
     int ordered;                  /* several contributions to one element: messages are unpacked in the peers' order */
-    int64_t unpacked;             /* peers so far, when ordered */
     redist_priv_kept kept;
     char *kept_staging;           /* when an execution overwrites */
-    const void **pointers;        /* pointers[4 * arrays]: the arrays of the execution at work, and of one before */
+    const void **pointers;        /* pointers[2 * arrays]: the arrays of the execution at work */
     const redist_priv_transport *transport;
-    int64_t unit_bytes;           /* REDIST_ALLTOALLV counts in these */
     int64_t largest;              /* bytes of the largest staging memory or array on any rank */
     int64_t largest_message;      /* bytes, on any rank */
-    MPI_Request *request;         /* request[requests]: those that receive come first */
-    int requests, receives;
-    int *index;                   /* index[requests] and status[requests]: for MPI_Testsome */
-    MPI_Status *status;
-    int64_t *owner;               /* owner[requests]: the peer a request serves */
-    redist_priv_table table[2];
-    MPI_Datatype unit;
-    redist_priv_lane lane[2];     /* REDIST_SCHEDULED */
-    redist_priv_cutting cutting;
-    int steps;
     redist_priv_network network;  /* zero: not known yet */
-    redist_plan *phase[REDIST_PRIV_MOST_PHASES]; /* REDIST_MULTIPHASE */
-    redist_layout between[REDIST_PRIV_MOST_PHASES];
-    int phases, phase_at;
-    int64_t most_between;         /* bytes of staging for arrays in between, on any rank */
-    char *between_arrays[2];      /* arrays that odd, and even phases write, one after the other */
-    int64_t between_bytes[2];     /* of one of them */
+    union {
+        redist_priv_messages messages; /* REDIST_SHARED's, too */
+        redist_priv_lanes lanes;
+        redist_priv_collective collective;
+        redist_priv_chain chain;
+    } state;                      /* of the transport; zero when it opens */
     redist_priv_segment node;     /* REDIST_SHARED */
     int64_t ring_bytes, offers;   /* shared staging memory; where in the segment this rank's offers lie */
     unsigned polls;
@@ -798,8 +828,10 @@ REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_verd
 {
     const redist_options *o = &p->options;
     if ((int)o->method != REDIST_AUTO && redist_priv_transport_of((int)o->method) == NULL)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: options.method is %d, which is not available", p->rank,
-                         (int)o->method);
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: options.method is %d, which %s", p->rank, (int)o->method,
+                         (int)o->method == REDIST_SCHEDULED    ? "REDIST_NO_SCHEDULED leaves out"
+                         : (int)o->method == REDIST_MULTIPHASE ? "REDIST_NO_MULTIPHASE leaves out"
+                                                               : "is no method");
     if (o->effort != REDIST_ESTIMATE && o->effort != REDIST_MEASURE)
         redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: options.effort is %d", p->rank, (int)o->effort);
     if (o->arrays < 0 || o->max_buffer < 0 || o->node_ranks < 0)
@@ -1063,10 +1095,10 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
         code = redist_priv_open_side(p, own);
     for (own = 0; own < 2 && code == REDIST_OK; own++)
         code = redist_priv_list_peers(p, own);
-    p->pointers = (const void **)redist_priv_alloc(4 * (int64_t)p->arrays, sizeof *p->pointers);
+    p->pointers = (const void **)redist_priv_alloc(2 * (int64_t)p->arrays, sizeof *p->pointers);
     if (p->pointers == NULL)
         return REDIST_ERR_MEMORY;
-    memset((void *)p->pointers, 0, 4 * (size_t)p->arrays * sizeof *p->pointers);
+    memset((void *)p->pointers, 0, 2 * (size_t)p->arrays * sizeof *p->pointers);
     p->side[REDIST_PRIV_FROM].array = p->pointers;
     p->side[REDIST_PRIV_TO].array = p->pointers + p->arrays;
     return code;
@@ -1079,8 +1111,9 @@ REDIST_PRIV int64_t redist_priv_round_up(int64_t a, int64_t multiple)
     return (a + multiple - 1) / multiple * multiple;
 }
 
-/* Gives every peer of a side a place in its staging memory, or none where the array itself will do (may_be_direct). */
-REDIST_PRIV int redist_priv_stage_peers(redist_plan *p, int own, int may_be_direct)
+/* Gives every peer of a side a place in its staging memory, or none where the array itself will do (may_be_direct). The
+   places are multiples of `unit` bytes, a power of 2. */
+REDIST_PRIV int redist_priv_stage_peers(redist_plan *p, int own, int may_be_direct, int64_t unit)
 {
     redist_priv_side *s = &p->side[own];
     int64_t k;
@@ -1092,7 +1125,7 @@ REDIST_PRIV int redist_priv_stage_peers(redist_plan *p, int own, int may_be_dire
         if (may_be_direct && s->peer[k].direct >= 0)
             continue;
         s->peer[k].staged = s->staging_bytes;
-        s->staging_bytes += redist_priv_round_up(s->peer[k].bytes, redist_priv_max(p->unit_bytes, REDIST_PRIV_LINE));
+        s->staging_bytes += redist_priv_round_up(s->peer[k].bytes, redist_priv_max(unit, REDIST_PRIV_LINE));
     }
     return REDIST_OK;
 }
@@ -1105,7 +1138,7 @@ REDIST_PRIV int redist_priv_may_be_direct(const redist_plan *p, int own)
 
 REDIST_PRIV int64_t redist_priv_kept_staging_bytes(const redist_plan *p)
 {
-    return p->overwrites && p->phases == 0 ? p->kept.whole.elements * p->element_bytes * p->arrays : 0;
+    return p->overwrites && p->transport->moves ? p->kept.whole.elements * p->element_bytes * p->arrays : 0;
 }
 
 REDIST_PRIV int64_t redist_priv_buffer_bytes(const redist_plan *p)
@@ -1311,15 +1344,43 @@ REDIST_PRIV void redist_priv_copy_piece(redist_plan *p, int own, const redist_pr
                      own == REDIST_PRIV_FROM ? packed : array, redist_priv_arrival_at(p, to_side), p->side[own].streams);
 }
 
+/* ---------------------------------------------------------------------------------------------- reports (private) */
+
+/* What messages and bytes cost here: as the options say, or measured once. Collective. */
+REDIST_PRIV_COLD int redist_priv_know_cost(redist_plan *p)
+{
+    if (p->options.cost.per_message + p->options.cost.per_byte > 0)
+        return REDIST_OK;
+    return redist_calibrate(p->comm, &p->options.cost);
+}
+
+/* What one execution of a plan that moves everything itself does on this rank. */
+REDIST_PRIV_COLD void redist_priv_add_moved(const redist_plan *p, redist_stats *stats)
+{
+    stats->sends += p->side[REDIST_PRIV_FROM].peers;
+    stats->receives += p->side[REDIST_PRIV_TO].peers;
+    stats->bytes_sent += p->side[REDIST_PRIV_FROM].bytes;
+    stats->bytes_received += p->side[REDIST_PRIV_TO].bytes;
+    stats->bytes_kept += p->kept.whole.elements * p->element_bytes * p->arrays;
+    stats->steps++;
+    stats->phases++;
+}
+
+REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *stats)
+{
+    stats->buffer_bytes += redist_priv_buffer_bytes(p);
+    p->transport->add_stats(p, stats);
+}
+
 /* --------------------------------------------------------------------------------- REDIST_POINT_TO_POINT (private) */
 
 REDIST_PRIV_COLD int redist_priv_p2p_staging(redist_plan *p, int own)
 {
-    return redist_priv_stage_peers(p, own, redist_priv_may_be_direct(p, own));
+    return redist_priv_stage_peers(p, own, redist_priv_may_be_direct(p, own), 1);
 }
 
-/* A message travels in pieces of at most REDIST_MAX_COUNT bytes, told apart by their tags. */
-REDIST_PRIV int64_t redist_priv_pieces(int64_t bytes) { return redist_priv_ceil_div(bytes, REDIST_MAX_COUNT); }
+/* A message travels in parts of at most REDIST_MAX_COUNT bytes, told apart by their tags. */
+REDIST_PRIV int64_t redist_priv_parts(int64_t bytes) { return redist_priv_ceil_div(bytes, REDIST_MAX_COUNT); }
 
 /* SimGrid's SMPI 3.32 loses messages when a persistent send starts again before its last one was received. */
 #if defined SMPI_H
@@ -1334,65 +1395,77 @@ REDIST_PRIV int redist_priv_is_bound(const redist_plan *p, int own, const redist
     return !REDIST_PRIV_PERSISTENT_SENDS_FAIL && (peer->staged >= 0 || p->side[own].fixed);
 }
 
-/* Posts, or prepares, the piece of a message that begins at byte `begin`. */
-REDIST_PRIV int redist_priv_p2p_piece(redist_plan *p, int own, const redist_priv_peer *peer, int64_t begin,
-                                      MPI_Request *request)
+/* Where a message lies: in the staging memory, or in the array. */
+REDIST_PRIV char *redist_priv_peer_memory(const redist_plan *p, int own, const redist_priv_peer *peer)
 {
-    const int count = (int)redist_priv_min(peer->bytes - begin, REDIST_MAX_COUNT);
-    const int tag = (int)(begin / REDIST_MAX_COUNT);
-    const int bound = redist_priv_is_bound(p, own, peer);
-    char *memory = begin + (peer->staged >= 0 ? p->side[own].staging + peer->staged
-                                              : redist_priv_array(p, own) + peer->direct);
+    return peer->staged >= 0 ? p->side[own].staging + peer->staged : redist_priv_array(p, own) + peer->direct;
+}
+
+/* Posts what is sent to a peer or received from it, or prepares to. */
+REDIST_PRIV int redist_priv_post(const redist_plan *p, int own, const redist_priv_peer *peer, char *memory, int64_t bytes,
+                                 int tag, int persistent, MPI_Request *request)
+{
+    const int n = (int)bytes;
     int code;
     if (own == REDIST_PRIV_FROM)
-        code = (bound ? MPI_Send_init : MPI_Isend)(memory, count, MPI_BYTE, peer->rank, tag, p->comm, request);
+        code = (persistent ? MPI_Send_init : MPI_Isend)(memory, n, MPI_BYTE, peer->rank, tag, p->comm, request);
     else
-        code = (bound ? MPI_Recv_init : MPI_Irecv)(memory, count, MPI_BYTE, peer->rank, tag, p->comm, request);
+        code = (persistent ? MPI_Recv_init : MPI_Irecv)(memory, n, MPI_BYTE, peer->rank, tag, p->comm, request);
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+/* Posts, or prepares, the part of a message that begins at byte `begin`. */
+REDIST_PRIV int redist_priv_post_part(redist_plan *p, int own, const redist_priv_peer *peer, int64_t begin,
+                                      MPI_Request *request)
+{
+    return redist_priv_post(p, own, peer, redist_priv_peer_memory(p, own, peer) + begin,
+                            redist_priv_min(peer->bytes - begin, REDIST_MAX_COUNT), (int)(begin / REDIST_MAX_COUNT),
+                            redist_priv_is_bound(p, own, peer), request);
 }
 
 REDIST_PRIV_COLD int redist_priv_p2p_create(redist_plan *p)
 {
+    redist_priv_messages *m = &p->state.messages;
     int64_t k, begin, total = 0;
     int own, next = 0, code = REDIST_OK;
     for (own = 0; own < 2; own++)
         for (k = 0; k < p->side[own].remote; k++)
-            total += redist_priv_pieces(p->side[own].peer[k].bytes);
-    p->request = (MPI_Request *)redist_priv_alloc(total, sizeof *p->request);
-    p->index = (int *)redist_priv_alloc(total, sizeof *p->index);
-    p->owner = (int64_t *)redist_priv_alloc(total, sizeof *p->owner);
-    p->status = (MPI_Status *)redist_priv_alloc(total, sizeof *p->status);
-    if (p->request == NULL || p->index == NULL || p->owner == NULL || p->status == NULL || total > INT_MAX)
+            total += redist_priv_parts(p->side[own].peer[k].bytes);
+    m->request = (MPI_Request *)redist_priv_alloc(total, sizeof *m->request);
+    m->index = (int *)redist_priv_alloc(total, sizeof *m->index);
+    m->owner = (int64_t *)redist_priv_alloc(total, sizeof *m->owner);
+    m->status = (MPI_Status *)redist_priv_alloc(total, sizeof *m->status);
+    if (m->request == NULL || m->index == NULL || m->owner == NULL || m->status == NULL || total > INT_MAX)
         return REDIST_ERR_MEMORY;
-    for (p->requests = 0; p->requests < (int)total; p->requests++)
-        p->request[p->requests] = MPI_REQUEST_NULL;
+    for (m->requests = 0; m->requests < (int)total; m->requests++)
+        m->request[m->requests] = MPI_REQUEST_NULL;
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM; own--) {
         for (k = 0; k < p->side[own].remote; k++) {
             const redist_priv_peer *peer = &p->side[own].peer[k];
             for (begin = 0; begin < peer->bytes && code == REDIST_OK; begin += REDIST_MAX_COUNT) {
-                p->owner[next] = k;
+                m->owner[next] = k;
                 if (redist_priv_is_bound(p, own, peer))
-                    code = redist_priv_p2p_piece(p, own, peer, begin, &p->request[next]);
+                    code = redist_priv_post_part(p, own, peer, begin, &m->request[next]);
                 next++;
             }
         }
         if (own == REDIST_PRIV_TO)
-            p->receives = next;
+            m->receives = next;
     }
     return code;
 }
 
-/* Starts all pieces of the k-th peer of a side; `request` is its first. */
+/* Starts all parts of the k-th peer of a side; `request` is its first. */
 REDIST_PRIV int redist_priv_p2p_start_peer(redist_plan *p, int own, redist_priv_peer *peer, MPI_Request *request)
 {
     int64_t begin;
     int code = REDIST_OK;
-    peer->pending = redist_priv_pieces(peer->bytes);
+    peer->pending = redist_priv_parts(peer->bytes);
     if (own == REDIST_PRIV_FROM && peer->staged >= 0)
         redist_priv_pack(p, peer);
     for (begin = 0; begin < peer->bytes && code == REDIST_OK; begin += REDIST_MAX_COUNT, request++) {
         if (!redist_priv_is_bound(p, own, peer))
-            code = redist_priv_p2p_piece(p, own, peer, begin, request);
+            code = redist_priv_post_part(p, own, peer, begin, request);
         else if (MPI_Start(request) != MPI_SUCCESS)
             code = REDIST_ERR_MPI;
     }
@@ -1401,15 +1474,16 @@ REDIST_PRIV int redist_priv_p2p_start_peer(redist_plan *p, int own, redist_priv_
 
 REDIST_PRIV int redist_priv_p2p_start(redist_plan *p)
 {
-    MPI_Request *request = p->request;
+    redist_priv_messages *m = &p->state.messages;
+    MPI_Request *request = m->request;
     int64_t k;
     int own, code = REDIST_OK;
-    p->unpacked = 0;
+    m->unpacked = 0;
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM; own--)
         for (k = 0; k < p->side[own].remote && code == REDIST_OK; k++) {
             redist_priv_peer *peer = &p->side[own].peer[k];
             code = redist_priv_p2p_start_peer(p, own, peer, request);
-            request += redist_priv_pieces(peer->bytes);
+            request += redist_priv_parts(peer->bytes);
         }
     redist_priv_copy_kept(p);
     return code;
@@ -1418,26 +1492,28 @@ REDIST_PRIV int redist_priv_p2p_start(redist_plan *p)
 /* Unpacks the messages that have come and whose predecessors are unpacked: those through shared memory go first. */
 REDIST_PRIV void redist_priv_unpack_in_order(redist_plan *p)
 {
+    redist_priv_messages *m = &p->state.messages;
     redist_priv_side *s = &p->side[REDIST_PRIV_TO];
     if (s->peers > s->remote) {
         const redist_priv_channel *last = &s->peer[s->peers - 1].link;
         if (last->done < last->pieces)
             return;
     }
-    for (; p->unpacked < s->remote && s->peer[p->unpacked].pending == 0; p->unpacked++)
-        redist_priv_unpack(p, &s->peer[p->unpacked]);
+    for (; m->unpacked < s->remote && s->peer[m->unpacked].pending == 0; m->unpacked++)
+        redist_priv_unpack(p, &s->peer[m->unpacked]);
 }
 
 REDIST_PRIV int redist_priv_p2p_test(redist_plan *p, int *done)
 {
+    redist_priv_messages *m = &p->state.messages;
     redist_priv_side *s = &p->side[REDIST_PRIV_TO];
     int k, n = 0;
-    if (MPI_Testsome(p->requests, p->request, &n, p->index, p->status) != MPI_SUCCESS)
+    if (m->requests > 0 && MPI_Testsome(m->requests, m->request, &n, m->index, m->status) != MPI_SUCCESS)
         return REDIST_ERR_MPI;
-    *done = n == MPI_UNDEFINED;
+    *done = m->requests == 0 || n == MPI_UNDEFINED;
     for (k = 0; !*done && k < n; k++)
-        if (p->index[k] < p->receives) {
-            redist_priv_peer *peer = &s->peer[p->owner[p->index[k]]];
+        if (m->index[k] < m->receives) {
+            redist_priv_peer *peer = &s->peer[m->owner[m->index[k]]];
             if (--peer->pending == 0 && peer->staged >= 0 && !p->ordered)
                 redist_priv_unpack(p, peer);
         }
@@ -1448,21 +1524,19 @@ REDIST_PRIV int redist_priv_p2p_test(redist_plan *p, int *done)
 
 REDIST_PRIV_COLD void redist_priv_free_requests(redist_plan *p)
 {
+    redist_priv_messages *m = &p->state.messages;
     int k;
-    for (k = 0; k < p->requests; k++)
-        redist_priv_drop(&p->request[k], p->failed && k < p->receives);
-    REDIST_FREE(p->request);
-    REDIST_FREE(p->index);
-    REDIST_FREE(p->owner);
-    REDIST_FREE(p->status);
-    p->request = NULL;
-    p->index = NULL;
-    p->owner = NULL;
-    p->status = NULL;
-    p->requests = p->receives = 0;
+    for (k = 0; k < m->requests; k++)
+        redist_priv_drop(&m->request[k], p->failed && k < m->receives);
+    REDIST_FREE(m->request);
+    REDIST_FREE(m->index);
+    REDIST_FREE(m->owner);
+    REDIST_FREE(m->status);
 }
 
 /* -------------------------------------------------------------------------------------- REDIST_SCHEDULED (private) */
+
+#ifndef REDIST_NO_SCHEDULED
 
 /* Each side of a rank is a lane: it serves its peers in the order of the schedule (redist_schedule_create), piece by
    piece, so that at any time a rank sends at most one message and receives at most one, or a few short ones, whose latency
@@ -1473,23 +1547,23 @@ REDIST_PRIV_COLD void redist_priv_free_requests(redist_plan *p)
 REDIST_PRIV_COLD void redist_priv_set_cutting(redist_plan *p)
 {
     const int64_t half = p->options.max_buffer > 0 ? p->options.max_buffer / 2 : INT64_MAX;
-    p->cutting.bytes = redist_priv_min(redist_priv_min(p->largest_message, half), REDIST_MAX_COUNT);
-    p->cutting.bytes = redist_priv_max(p->cutting.bytes, p->element_bytes);
-    p->cutting.wide = 0;
+    p->state.lanes.cutting.bytes = redist_priv_min(redist_priv_min(p->largest_message, half), REDIST_MAX_COUNT);
+    p->state.lanes.cutting.bytes = redist_priv_max(p->state.lanes.cutting.bytes, p->element_bytes);
+    p->state.lanes.cutting.wide = 0;
 }
 
 /* How many pieces may be on their way: one, and short ones that make up REDIST_FLIGHT_BYTES, each in a slot of its own. */
 REDIST_PRIV_COLD int64_t redist_priv_flights(const redist_plan *p, int own)
 {
     const int64_t half = p->options.max_buffer > 0 ? p->options.max_buffer / 2 : INT64_MAX;
-    const int64_t slot = redist_priv_round_up(p->cutting.bytes, REDIST_PRIV_LINE);
+    const int64_t slot = redist_priv_round_up(p->state.lanes.cutting.bytes, REDIST_PRIV_LINE);
     return redist_priv_clamp(redist_priv_min(half, REDIST_FLIGHT_BYTES + slot) / slot, 1, redist_priv_max(p->side[own].peers, 1));
 }
 
 /* Where a slot begins. */
 REDIST_PRIV int64_t redist_priv_slot_begin(const redist_plan *p, int64_t slot)
 {
-    return slot * redist_priv_round_up(p->cutting.bytes, REDIST_PRIV_LINE);
+    return slot * redist_priv_round_up(p->state.lanes.cutting.bytes, REDIST_PRIV_LINE);
 }
 
 /* A message that is contiguous in the array needs no slot. In place, all that is sent is packed before anything arrives. */
@@ -1498,12 +1572,12 @@ REDIST_PRIV_COLD int redist_priv_scheduled_staging(redist_plan *p, int own)
     redist_priv_side *s = &p->side[own];
     int64_t k;
     redist_priv_set_cutting(p);
-    p->lane[own].flights = redist_priv_flights(p, own);
+    p->state.lanes.lane[own].flights = redist_priv_flights(p, own);
     if (own == REDIST_PRIV_FROM && p->overwrites)
-        return redist_priv_stage_peers(p, own, 0);
-    redist_priv_stage_peers(p, own, p->arrays == 1 && (own == REDIST_PRIV_FROM || p->arrival.function == NULL));
+        return redist_priv_stage_peers(p, own, 0, 1);
+    redist_priv_stage_peers(p, own, p->arrays == 1 && (own == REDIST_PRIV_FROM || p->arrival.function == NULL), 1);
     if (s->staging_bytes > 0)
-        s->staging_bytes = redist_priv_slot_begin(p, p->lane[own].flights - 1) + p->cutting.bytes;
+        s->staging_bytes = redist_priv_slot_begin(p, p->state.lanes.lane[own].flights - 1) + p->state.lanes.cutting.bytes;
     for (k = 0; k < s->peers; k++)
         s->peer[k].staged = redist_priv_min(s->peer[k].staged, 0);
     return REDIST_OK;
@@ -1519,62 +1593,56 @@ REDIST_PRIV int redist_priv_through_slot(const redist_plan *p, int own, const re
 REDIST_PRIV char *redist_priv_piece_memory(const redist_plan *p, int own, const redist_priv_peer *peer,
                                            const redist_priv_piece *piece, int64_t slot)
 {
-    if (redist_priv_through_slot(p, own, peer))
-        return p->side[own].staging + redist_priv_slot_begin(p, slot);
-    return piece->begin +
-           (peer->staged >= 0 ? p->side[own].staging + peer->staged : redist_priv_array(p, own) + peer->direct);
+    return redist_priv_through_slot(p, own, peer) ? p->side[own].staging + redist_priv_slot_begin(p, slot)
+                                                  : redist_priv_peer_memory(p, own, peer) + piece->begin;
 }
 
-REDIST_PRIV int redist_priv_scheduled_post(redist_plan *p, int own, const redist_priv_peer *peer,
-                                           const redist_priv_piece *piece, int64_t slot, int persistent,
-                                           MPI_Request *request)
+REDIST_PRIV int redist_priv_post_piece(redist_plan *p, int own, const redist_priv_peer *peer,
+                                       const redist_priv_piece *piece, int64_t slot, int persistent, MPI_Request *request)
 {
-    char *memory = redist_priv_piece_memory(p, own, peer, piece, slot);
-    const int n = (int)piece->bytes;
-    int code;
-    if (own == REDIST_PRIV_FROM)
-        code = (persistent ? MPI_Send_init : MPI_Isend)(memory, n, MPI_BYTE, peer->rank, 0, p->comm, request);
-    else
-        code = (persistent ? MPI_Recv_init : MPI_Irecv)(memory, n, MPI_BYTE, peer->rank, 0, p->comm, request);
-    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+    return redist_priv_post(p, own, peer, redist_priv_piece_memory(p, own, peer, piece, slot), piece->bytes, 0, persistent,
+                            request);
 }
 
 /* Whether a piece has the place and the size of the first one of its message, whose request is persistent. */
 REDIST_PRIV int redist_priv_is_prepared(const redist_plan *p, int own, const redist_priv_peer *peer,
                                         const redist_priv_piece *piece, int64_t k)
 {
-    const redist_priv_piece first = redist_priv_piece_of(p, own, peer, p->cutting, 0);
+    const redist_priv_piece first = redist_priv_piece_of(p, own, peer, p->state.lanes.cutting, 0);
     return redist_priv_is_bound(p, own, peer) &&
            (k == 0 ||
-            (p->lane[own].flights == 1 && redist_priv_through_slot(p, own, peer) && piece->bytes == first.bytes));
+            (p->state.lanes.lane[own].flights == 1 && redist_priv_through_slot(p, own, peer) && piece->bytes == first.bytes));
 }
 
-/* Puts the peers of both sides in the order of the schedule. */
+/* Puts the peers of a side in the order of the schedule. */
+REDIST_PRIV_COLD int redist_priv_order_side(redist_plan *p, int own, const redist_schedule *schedule)
+{
+    redist_priv_side *s = &p->side[own];
+    redist_priv_peer wanted, *next, *ordered = (redist_priv_peer *)redist_priv_alloc(s->peers, sizeof *ordered);
+    int step, meets[2];
+    if (ordered == NULL)
+        return REDIST_ERR_MEMORY;
+    for (step = 0, next = ordered; step < schedule->steps; step++) {
+        redist_schedule_step(schedule, p->rank, step, &meets[REDIST_PRIV_FROM], &meets[REDIST_PRIV_TO]);
+        if (meets[own] < 0 || meets[own] == p->rank)
+            continue;
+        wanted.distance = redist_priv_ranks_apart(p, own, meets[own]);
+        *next++ = *(redist_priv_peer *)bsearch(&wanted, s->peer, (size_t)s->peers, sizeof wanted,
+                                               redist_priv_compare_distances);
+    }
+    REDIST_FREE(s->peer);
+    s->peer = ordered;
+    return REDIST_OK;
+}
+
 REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
 {
     redist_schedule schedule;
-    redist_priv_peer wanted, *found;
-    int own, step, meets[2], code = redist_priv_schedule_of(&p->from, &p->to, p->arrival.function != NULL, &schedule);
-    p->steps = code == REDIST_OK ? schedule.steps : 0;
-    for (step = 0; step < p->steps; step++) {
-        redist_schedule_step(&schedule, p->rank, step, &meets[REDIST_PRIV_FROM], &meets[REDIST_PRIV_TO]);
-        for (own = 0; own < 2; own++) {
-            if (meets[own] < 0 || meets[own] == p->rank)
-                continue;
-            wanted.distance = redist_priv_ranks_apart(p, own, meets[own]);
-            found = (redist_priv_peer *)bsearch(&wanted, p->side[own].peer, (size_t)p->side[own].peers, sizeof wanted,
-                                                redist_priv_compare_distances);
-            found->pending = step;
-        }
-    }
-    if (code == REDIST_OK)
-        redist_schedule_free(&schedule);
-    for (own = 0; own < 2; own++) {
-        int64_t k;
-        for (k = 0; k < p->side[own].peers; k++)
-            p->side[own].peer[k].distance = (int)p->side[own].peer[k].pending;
-        qsort(p->side[own].peer, (size_t)p->side[own].peers, sizeof wanted, redist_priv_compare_distances);
-    }
+    int own, code = redist_priv_schedule_of(&p->from, &p->to, p->arrival.function != NULL, &schedule);
+    p->state.lanes.steps = schedule.steps;
+    for (own = 0; own < 2 && code == REDIST_OK; own++)
+        code = redist_priv_order_side(p, own, &schedule);
+    redist_schedule_free(&schedule);
     return code;
 }
 
@@ -1582,7 +1650,7 @@ REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
 REDIST_PRIV_COLD int redist_priv_prepare_lane(redist_plan *p, int own)
 {
     const redist_priv_side *s = &p->side[own];
-    redist_priv_lane *lane = &p->lane[own];
+    redist_priv_lane *lane = &p->state.lanes.lane[own];
     int64_t k, number = 0;
     int code = REDIST_OK;
     lane->flight = (redist_priv_flight *)redist_priv_alloc(lane->flights, sizeof *lane->flight);
@@ -1592,10 +1660,10 @@ REDIST_PRIV_COLD int redist_priv_prepare_lane(redist_plan *p, int own)
     for (k = 0; k < s->peers && lane->prepared != NULL; k++)
         lane->prepared[k] = MPI_REQUEST_NULL;
     for (k = 0; k < s->peers && code == REDIST_OK; k++) {
-        const redist_priv_piece first = redist_priv_piece_of(p, own, &s->peer[k], p->cutting, 0);
+        const redist_priv_piece first = redist_priv_piece_of(p, own, &s->peer[k], p->state.lanes.cutting, 0);
         if (redist_priv_is_prepared(p, own, &s->peer[k], &first, 0))
-            code = redist_priv_scheduled_post(p, own, &s->peer[k], &first, number % lane->flights, 1, &lane->prepared[k]);
-        number += redist_priv_pieces_of(p, own, &s->peer[k], p->cutting);
+            code = redist_priv_post_piece(p, own, &s->peer[k], &first, number % lane->flights, 1, &lane->prepared[k]);
+        number += redist_priv_pieces_of(p, own, &s->peer[k], p->state.lanes.cutting);
     }
     return code;
 }
@@ -1611,16 +1679,16 @@ REDIST_PRIV_COLD int redist_priv_scheduled_create(redist_plan *p)
 /* Sets the next piece of a lane going. */
 REDIST_PRIV int redist_priv_lane_go(redist_plan *p, int own)
 {
-    redist_priv_lane *lane = &p->lane[own];
+    redist_priv_lane *lane = &p->state.lanes.lane[own];
     const redist_priv_peer *peer = &p->side[own].peer[lane->at];
-    const redist_priv_piece piece = redist_priv_piece_of(p, own, peer, p->cutting, lane->piece);
+    const redist_priv_piece piece = redist_priv_piece_of(p, own, peer, p->state.lanes.cutting, lane->piece);
     const int64_t slot = lane->posted++ % lane->flights;
     redist_priv_flight *flight = &lane->flight[slot];
     flight->peer = lane->at;
     flight->piece = lane->piece;
     flight->moving = MPI_REQUEST_NULL;
     if (lane->piece == 0)
-        lane->pieces = redist_priv_pieces_of(p, own, peer, p->cutting);
+        lane->pieces = redist_priv_pieces_of(p, own, peer, p->state.lanes.cutting);
     if (++lane->piece == lane->pieces) {
         lane->piece = 0;
         lane->at++;
@@ -1628,14 +1696,14 @@ REDIST_PRIV int redist_priv_lane_go(redist_plan *p, int own)
     if (own == REDIST_PRIV_FROM && redist_priv_through_slot(p, own, peer))
         redist_priv_copy_piece(p, own, &piece, redist_priv_piece_memory(p, own, peer, &piece, slot));
     if (!redist_priv_is_prepared(p, own, peer, &piece, flight->piece))
-        return redist_priv_scheduled_post(p, own, peer, &piece, slot, 0, &flight->moving);
+        return redist_priv_post_piece(p, own, peer, &piece, slot, 0, &flight->moving);
     return MPI_Start(&lane->prepared[flight->peer]) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
 /* Sets pieces going until all flights are taken. */
 REDIST_PRIV int redist_priv_lane_fill(redist_plan *p, int own)
 {
-    redist_priv_lane *lane = &p->lane[own];
+    redist_priv_lane *lane = &p->state.lanes.lane[own];
     int code = REDIST_OK;
     while (code == REDIST_OK && lane->at < p->side[own].peers && lane->posted - lane->arrived < lane->flights)
         code = redist_priv_lane_go(p, own);
@@ -1645,7 +1713,7 @@ REDIST_PRIV int redist_priv_lane_fill(redist_plan *p, int own)
 /* Finishes the pieces of a lane that have arrived, in order, and sets others going. */
 REDIST_PRIV int redist_priv_lane_test(redist_plan *p, int own)
 {
-    redist_priv_lane *lane = &p->lane[own];
+    redist_priv_lane *lane = &p->state.lanes.lane[own];
     int arrived = 1, code = REDIST_OK;
     while (code == REDIST_OK && lane->arrived < lane->posted) {
         const int64_t slot = lane->arrived % lane->flights;
@@ -1657,7 +1725,7 @@ REDIST_PRIV int redist_priv_lane_test(redist_plan *p, int own)
         if (!arrived)
             return REDIST_OK;
         if (own == REDIST_PRIV_TO && redist_priv_through_slot(p, own, peer)) {
-            const redist_priv_piece piece = redist_priv_piece_of(p, own, peer, p->cutting, flight->piece);
+            const redist_priv_piece piece = redist_priv_piece_of(p, own, peer, p->state.lanes.cutting, flight->piece);
             redist_priv_copy_piece(p, own, &piece, redist_priv_piece_memory(p, own, peer, &piece, slot));
         }
         lane->arrived++;
@@ -1674,7 +1742,8 @@ REDIST_PRIV int redist_priv_scheduled_start(redist_plan *p)
     if (p->overwrites)
         redist_priv_copy_kept(p);
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
-        p->lane[own].at = p->lane[own].piece = p->lane[own].posted = p->lane[own].arrived = 0;
+        redist_priv_lane *lane = &p->state.lanes.lane[own];
+        lane->at = lane->piece = lane->posted = lane->arrived = 0;
         code = redist_priv_lane_fill(p, own);
     }
     if (!p->overwrites)
@@ -1688,9 +1757,15 @@ REDIST_PRIV int redist_priv_scheduled_test(redist_plan *p, int *done)
     *done = 1;
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
         code = redist_priv_lane_test(p, own);
-        *done &= p->lane[own].arrived == p->lane[own].posted;
+        *done &= p->state.lanes.lane[own].arrived == p->state.lanes.lane[own].posted;
     }
     return code;
+}
+
+REDIST_PRIV_COLD void redist_priv_scheduled_add_stats(const redist_plan *p, redist_stats *stats)
+{
+    redist_priv_add_moved(p, stats);
+    stats->steps += (int)redist_priv_max(p->state.lanes.steps, 1) - 1;
 }
 
 REDIST_PRIV_COLD void redist_priv_scheduled_destroy(redist_plan *p)
@@ -1698,17 +1773,17 @@ REDIST_PRIV_COLD void redist_priv_scheduled_destroy(redist_plan *p)
     int own;
     int64_t k;
     for (own = 0; own < 2; own++) {
-        redist_priv_lane *lane = &p->lane[own];
+        redist_priv_lane *lane = &p->state.lanes.lane[own];
         for (k = 0; lane->prepared != NULL && k < p->side[own].peers; k++)
             redist_priv_drop(&lane->prepared[k], p->failed && own == REDIST_PRIV_TO);
         for (k = lane->arrived; k < lane->posted; k++)
             redist_priv_drop(&lane->flight[k % lane->flights].moving, p->failed && own == REDIST_PRIV_TO);
         REDIST_FREE(lane->prepared);
         REDIST_FREE(lane->flight);
-        lane->prepared = NULL;
-        lane->flight = NULL;
     }
 }
+
+#endif
 
 /* ------------------------------------------------------------------------------------- MPI's collectives (private) */
 
@@ -1724,58 +1799,44 @@ REDIST_PRIV_COLD void redist_priv_free_types(MPI_Datatype *types, int n)
 /* Requests go first: some MPI libraries still read the types of a persistent collective. */
 REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p)
 {
+    redist_priv_collective *c = &p->state.collective;
     int own;
-    redist_priv_free_requests(p);
+    if (c->made)
+        redist_priv_drop(&c->request, 0);
     for (own = 0; own < 2; own++) {
-        redist_priv_table *t = &p->table[own];
-        redist_priv_free_types(t->types, p->size);
-        redist_priv_free_types(t->each, p->size);
-        REDIST_FREE(t->offsets);
-        REDIST_FREE(t->counts);
-        memset(t, 0, sizeof *t);
+        redist_priv_free_types(c->table[own].types, p->size);
+        redist_priv_free_types(c->table[own].each, p->size);
+        REDIST_FREE(c->table[own].offsets);
+        REDIST_FREE(c->table[own].counts);
     }
-    if (p->unit != MPI_BYTE)
-        MPI_Type_free(&p->unit);
-    p->unit = MPI_BYTE;
+    REDIST_FREE(c->before);
+    if (c->made && c->unit != MPI_BYTE)
+        MPI_Type_free(&c->unit);
 }
 
-/* n datatypes MPI_BYTE; NULL when memory is exhausted. */
-REDIST_PRIV_COLD MPI_Datatype *redist_priv_byte_types(int n)
-{
-    MPI_Datatype *types = (MPI_Datatype *)redist_priv_alloc(n, sizeof *types);
-    int k;
-    for (k = 0; types != NULL && k < n; k++)
-        types[k] = MPI_BYTE;
-    return types;
-}
-
-/* Tables by rank, all zero, and one request. */
+/* Counts and offsets by rank, all zero. */
 REDIST_PRIV_COLD int redist_priv_collective_tables(redist_plan *p)
 {
-    const size_t bytes = (size_t)p->size * sizeof(int);
+    redist_priv_collective *c = &p->state.collective;
     int own;
-    p->request = (MPI_Request *)REDIST_MALLOC(sizeof *p->request);
-    if (p->request == NULL)
-        return REDIST_ERR_MEMORY;
-    p->request[0] = MPI_REQUEST_NULL;
-    p->requests = 1;
+    c->made = 1;
+    c->request = MPI_REQUEST_NULL;
+    c->unit = MPI_BYTE;
     for (own = 0; own < 2; own++) {
-        redist_priv_table *t = &p->table[own];
+        redist_priv_table *t = &c->table[own];
         t->counts = (int *)redist_priv_alloc(p->size, sizeof *t->counts);
         t->offsets = (int *)redist_priv_alloc(p->size, sizeof *t->offsets);
-        t->types = redist_priv_byte_types(p->size);
-        t->each = redist_priv_byte_types(p->size);
-        if (t->counts == NULL || t->offsets == NULL || t->types == NULL || t->each == NULL)
+        if (t->counts == NULL || t->offsets == NULL)
             return REDIST_ERR_MEMORY;
-        memset(t->counts, 0, bytes);
-        memset(t->offsets, 0, bytes);
+        memset(t->counts, 0, (size_t)p->size * sizeof *t->counts);
+        memset(t->offsets, 0, (size_t)p->size * sizeof *t->offsets);
     }
     return REDIST_OK;
 }
 
 REDIST_PRIV int redist_priv_collective_test(redist_plan *p, int *done)
 {
-    if (MPI_Test(p->request, done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+    if (MPI_Test(&p->state.collective.request, done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
         return REDIST_ERR_MPI;
     if (*done)
         redist_priv_copy_staged(p, REDIST_PRIV_TO);
@@ -1785,9 +1846,10 @@ REDIST_PRIV int redist_priv_collective_test(redist_plan *p, int *done)
 /* Starts a prepared request, or posts a new one. */
 REDIST_PRIV int redist_priv_collective_start(redist_plan *p, int (*post)(redist_plan *))
 {
-    if (p->request[0] == MPI_REQUEST_NULL)
+    MPI_Request *request = &p->state.collective.request;
+    if (*request == MPI_REQUEST_NULL)
         return post(p);
-    return MPI_Start(p->request) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+    return MPI_Start(request) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
 /* -------------------------------------------------------------------------------------- REDIST_ALLTOALLV (private) */
@@ -1796,34 +1858,34 @@ REDIST_PRIV int redist_priv_collective_start(redist_plan *p, int (*post)(redist_
    messages of a side, so the array serves only when it is fixed and every message is contiguous there. */
 REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own)
 {
+    redist_priv_collective *c = &p->state.collective;
     redist_priv_side *s = &p->side[own];
-    int64_t staged;
-    for (p->unit_bytes = 1; p->largest / p->unit_bytes > REDIST_MAX_COUNT - p->size; p->unit_bytes *= 2)
-        if (p->unit_bytes > p->largest)
+    for (c->unit_bytes = 1; p->largest / c->unit_bytes > REDIST_MAX_COUNT - p->size; c->unit_bytes *= 2)
+        if (c->unit_bytes > p->largest)
             return REDIST_ERR_OVERFLOW;
-    if (s->fixed && p->unit_bytes == 1 && redist_priv_may_be_direct(p, own)) {
-        redist_priv_stage_peers(p, own, 1);
-        staged = s->staging_bytes;
-        if (staged == 0)
+    if (s->fixed && c->unit_bytes == 1 && redist_priv_may_be_direct(p, own)) {
+        redist_priv_stage_peers(p, own, 1, 1);
+        if (s->staging_bytes == 0)
             return REDIST_OK;
     }
-    return redist_priv_stage_peers(p, own, 0);
+    return redist_priv_stage_peers(p, own, 0, c->unit_bytes);
 }
 
 REDIST_PRIV_COLD int redist_priv_alltoallv_create(redist_plan *p)
 {
+    redist_priv_collective *c = &p->state.collective;
     int64_t k;
     int own, code = redist_priv_collective_tables(p);
     for (own = 0; own < 2 && code == REDIST_OK; own++)
         for (k = 0; k < p->side[own].peers; k++) {
             const redist_priv_peer *peer = &p->side[own].peer[k];
-            p->table[own].counts[peer->rank] = (int)redist_priv_ceil_div(peer->bytes, p->unit_bytes);
-            p->table[own].offsets[peer->rank] =
-                (int)((peer->staged >= 0 ? peer->staged : peer->direct) / p->unit_bytes);
+            c->table[own].counts[peer->rank] = (int)redist_priv_ceil_div(peer->bytes, c->unit_bytes);
+            c->table[own].offsets[peer->rank] =
+                (int)((peer->staged >= 0 ? peer->staged : peer->direct) / c->unit_bytes);
         }
-    if (code == REDIST_OK && p->unit_bytes > 1 &&
-        (MPI_Type_contiguous((int)p->unit_bytes, MPI_BYTE, &p->unit) != MPI_SUCCESS ||
-         MPI_Type_commit(&p->unit) != MPI_SUCCESS))
+    if (code == REDIST_OK && c->unit_bytes > 1 &&
+        (MPI_Type_contiguous((int)c->unit_bytes, MPI_BYTE, &c->unit) != MPI_SUCCESS ||
+         MPI_Type_commit(&c->unit) != MPI_SUCCESS))
         code = REDIST_ERR_MPI;
     return code;
 }
@@ -1831,15 +1893,16 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_create(redist_plan *p)
 /* Collective: begins an execution, or with MPI-4 prepares all of them. */
 REDIST_PRIV int redist_priv_alltoallv_post(redist_plan *p)
 {
-    const redist_priv_table *f = &p->table[REDIST_PRIV_FROM], *t = &p->table[REDIST_PRIV_TO];
+    redist_priv_collective *c = &p->state.collective;
+    const redist_priv_table *f = &c->table[REDIST_PRIV_FROM], *t = &c->table[REDIST_PRIV_TO];
     const void *from = redist_priv_memory(p, REDIST_PRIV_FROM);
     void *to = redist_priv_memory(p, REDIST_PRIV_TO);
     int code;
 #if MPI_VERSION >= 4
-    code = MPI_Alltoallv_init(from, f->counts, f->offsets, p->unit, to, t->counts, t->offsets, p->unit, p->comm,
-                              MPI_INFO_NULL, p->request);
+    code = MPI_Alltoallv_init(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm,
+                              MPI_INFO_NULL, &c->request);
 #else
-    code = MPI_Ialltoallv(from, f->counts, f->offsets, p->unit, to, t->counts, t->offsets, p->unit, p->comm, p->request);
+    code = MPI_Ialltoallv(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm, &c->request);
 #endif
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
@@ -1990,7 +2053,7 @@ REDIST_PRIV_COLD int redist_priv_alltoallw_staging(redist_plan *p, int own)
     redist_priv_side *s = &p->side[own];
     int64_t k;
     if (own == REDIST_PRIV_FROM ? p->overwrites : p->arrival.function != NULL)
-        return redist_priv_stage_peers(p, own, 0);
+        return redist_priv_stage_peers(p, own, 0, 1);
     s->staging_bytes = 0;
     for (k = 0; k < s->peers; k++)
         s->peer[k].staged = -1;
@@ -2003,26 +2066,53 @@ REDIST_PRIV int redist_priv_holds_addresses(const redist_plan *p, int own)
     return p->arrays > 1 && p->side[own].staging == NULL;
 }
 
+/* n datatypes MPI_BYTE; NULL when memory is exhausted. */
+REDIST_PRIV_COLD MPI_Datatype *redist_priv_byte_types(int n)
+{
+    MPI_Datatype *types = (MPI_Datatype *)redist_priv_alloc(n, sizeof *types);
+    int k;
+    for (k = 0; types != NULL && k < n; k++)
+        types[k] = MPI_BYTE;
+    return types;
+}
+
+REDIST_PRIV_COLD int redist_priv_make_types(redist_plan *p, int own)
+{
+    redist_priv_table *t = &p->state.collective.table[own];
+    const int each = redist_priv_holds_addresses(p, own);
+    int64_t k;
+    int code = REDIST_OK;
+    t->types = redist_priv_byte_types(p->size);
+    t->each = each ? redist_priv_byte_types(p->size) : NULL;
+    if (t->types == NULL || (each && t->each == NULL))
+        return REDIST_ERR_MEMORY;
+    for (k = 0; k < p->side[own].peers && code == REDIST_OK; k++) {
+        const int rank = p->side[own].peer[k].rank;
+        t->counts[rank] = 1;
+        code = redist_priv_type_of(p, own, &p->side[own].peer[k], each ? &t->each[rank] : &t->types[rank]);
+    }
+    return code;
+}
+
 REDIST_PRIV_COLD int redist_priv_alltoallw_create(redist_plan *p)
 {
-    int64_t k;
+    redist_priv_collective *c = &p->state.collective;
     int own, code = redist_priv_collective_tables(p);
+    c->before = (const void **)redist_priv_alloc(2 * (int64_t)p->arrays, sizeof *c->before);
+    if (c->before == NULL)
+        return REDIST_ERR_MEMORY;
+    memset((void *)c->before, 0, 2 * (size_t)p->arrays * sizeof *c->before);
     for (own = 0; own < 2 && code == REDIST_OK; own++)
-        for (k = 0; k < p->side[own].peers && code == REDIST_OK; k++) {
-            const redist_priv_peer *peer = &p->side[own].peer[k];
-            redist_priv_table *t = &p->table[own];
-            t->counts[peer->rank] = 1;
-            code = redist_priv_type_of(p, own, peer,
-                                       redist_priv_holds_addresses(p, own) ? &t->each[peer->rank] : &t->types[peer->rank]);
-        }
+        code = redist_priv_make_types(p, own);
     return code;
 }
 
 /* Makes the datatypes of several arrays, unless the arrays are those of the execution before. */
 REDIST_PRIV int redist_priv_address_types(redist_plan *p, int own)
 {
-    const void **now = p->pointers + own * p->arrays, **before = now + 2 * p->arrays;
-    redist_priv_table *t = &p->table[own];
+    redist_priv_collective *c = &p->state.collective;
+    const void **now = p->pointers + own * p->arrays, **before = c->before + own * p->arrays;
+    redist_priv_table *t = &c->table[own];
     int64_t k;
     if (!redist_priv_holds_addresses(p, own) || memcmp(now, before, (size_t)p->arrays * sizeof *now) == 0)
         return REDIST_OK;
@@ -2050,18 +2140,19 @@ REDIST_PRIV int redist_priv_alltoallw_persists(const redist_plan *p)
 
 REDIST_PRIV int redist_priv_alltoallw_post(redist_plan *p)
 {
-    const redist_priv_table *f = &p->table[REDIST_PRIV_FROM], *t = &p->table[REDIST_PRIV_TO];
+    redist_priv_collective *c = &p->state.collective;
+    const redist_priv_table *f = &c->table[REDIST_PRIV_FROM], *t = &c->table[REDIST_PRIV_TO];
     const void *from = redist_priv_holds_addresses(p, REDIST_PRIV_FROM) ? MPI_BOTTOM : redist_priv_memory(p, REDIST_PRIV_FROM);
     void *to = redist_priv_holds_addresses(p, REDIST_PRIV_TO) ? MPI_BOTTOM : redist_priv_memory(p, REDIST_PRIV_TO);
     int code;
 #if MPI_VERSION >= 4
     if (redist_priv_alltoallw_persists(p))
         code = MPI_Alltoallw_init(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
-                                  MPI_INFO_NULL, p->request);
+                                  MPI_INFO_NULL, &c->request);
     else
 #endif
         code = MPI_Ialltoallw(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
-                              p->request);
+                              &c->request);
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
@@ -2434,7 +2525,7 @@ REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done)
     }
     all &= come;
     *done = 1;
-    code = p->requests > 0 ? redist_priv_p2p_test(p, done) : REDIST_OK;
+    code = redist_priv_p2p_test(p, done);
     if (code == REDIST_OK && *done && !all) /* some MPI libraries do nothing when all requests are complete */
         code = redist_priv_progress(p);
     *done &= all;
@@ -2594,18 +2685,13 @@ REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
 
 /* ------------------------------------------------------------------------------------- REDIST_MULTIPHASE (private) */
 
-/* What messages and bytes cost here: as the options say, or measured once. Collective. */
-REDIST_PRIV_COLD int redist_priv_know_cost(redist_plan *p)
-{
-    if (p->options.cost.per_message + p->options.cost.per_byte > 0)
-        return REDIST_OK;
-    return redist_calibrate(p->comm, &p->options.cost);
-}
+#ifndef REDIST_NO_MULTIPHASE
 
 /* The layout before the k-th phase, 0 <= k <= phases. */
 REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p, int k)
 {
-    return k == 0 ? &p->from : k == p->phases ? &p->to : &p->between[k - 1];
+    const redist_priv_chain *c = &p->state.chain;
+    return k == 0 ? &p->from : k == c->phases ? &p->to : &c->between[k - 1];
 }
 
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redist_priv_network *network);
@@ -2628,42 +2714,48 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
     return REDIST_OK;
 }
 
-/* The route: p->between[phases - 1]. The same on all ranks, which agreed on layouts and cost. *gain: the direct way's time
+/* The route: between[phases - 1]. The same on all ranks, which agreed on layouts and cost. *gain: the direct way's time
    over the route's. Collective. */
 REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
 {
     const int64_t bytes = p->element_bytes * p->arrays;
+    redist_priv_chain *c = &p->state.chain;
     int k, stops, code = redist_priv_know_network(p);
     redist_cost cost = p->network.cost;
     double seconds = 0;
+    c->between = (redist_layout *)redist_priv_alloc(REDIST_PRIV_MOST_PHASES - 1, sizeof *c->between);
+    if (code == REDIST_OK && c->between == NULL)
+        code = REDIST_ERR_MEMORY;
     if (code != REDIST_OK)
         return code;
     cost.per_byte *= (double)bytes;
-    stops = redist_priv_phases(&p->from, &p->to, &cost, p->network.latency, REDIST_PRIV_MOST_PHASES - 1, p->between);
-    p->phases = stops < 0 ? 0 : stops + 1;
-    for (k = 0; k < p->phases; k++)
+    stops = redist_priv_phases(&p->from, &p->to, &cost, p->network.latency, REDIST_PRIV_MOST_PHASES - 1, c->between);
+    c->phases = stops < 0 ? 0 : stops + 1;
+    for (k = 0; k < c->phases; k++)
         seconds += p->network.latency + redist_cost_of(redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1),
                                                        bytes, &p->network.cost);
     *gain = seconds > 0 ? (p->network.latency + redist_cost_of(&p->from, &p->to, bytes, &p->network.cost)) / seconds : 0;
     return stops < 0 ? -stops : REDIST_OK;
 }
 
-/* Arrays in between, in turns in one of two places. */
+/* Arrays in between, alternately in one of two places. */
 REDIST_PRIV_COLD int64_t redist_priv_set_between(redist_plan *p)
 {
+    redist_priv_chain *c = &p->state.chain;
     int k;
-    p->between_bytes[0] = p->between_bytes[1] = 0;
-    for (k = 1; k < p->phases; k++) {
-        int64_t bytes = redist_layout_alloc(&p->between[k - 1], p->rank) * p->element_bytes;
-        p->between_bytes[k % 2] = redist_priv_max(p->between_bytes[k % 2], redist_priv_round_up(bytes, REDIST_PRIV_LINE));
+    c->array_bytes[0] = c->array_bytes[1] = 0;
+    for (k = 1; k < c->phases; k++) {
+        int64_t bytes = redist_layout_alloc(&c->between[k - 1], p->rank) * p->element_bytes;
+        c->array_bytes[k % 2] = redist_priv_max(c->array_bytes[k % 2], redist_priv_round_up(bytes, REDIST_PRIV_LINE));
     }
-    return (p->between_bytes[0] + p->between_bytes[1]) * p->arrays;
+    return (c->array_bytes[0] + c->array_bytes[1]) * p->arrays;
 }
 
 /* The plan of the k-th phase. All plans of the chain are there at once and share what the arrays in between leave of
    max_buffer. Collective. */
 REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, int k)
 {
+    redist_priv_chain *c = &p->state.chain;
     redist_options options = p->options;
     options.method = REDIST_AUTO;
     options.effort = REDIST_ESTIMATE;
@@ -2671,26 +2763,27 @@ REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, int k)
     options.cost.per_byte = 1;
     options.message = NULL;
     options.from = options.to = NULL;
-    options.in_place = options.in_place && p->phases == 1;
-    options.combine = k == p->phases - 1 ? options.combine : NULL;
+    options.in_place = options.in_place && c->phases == 1;
+    options.combine = k == c->phases - 1 ? options.combine : NULL;
     if (options.max_buffer > 0)
-        options.max_buffer = redist_priv_max((options.max_buffer - p->most_between) / p->phases, 1);
+        options.max_buffer = redist_priv_max((options.max_buffer - c->most_bytes) / c->phases, 1);
     return redist_plan_create(p->comm, redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1), p->element,
-                              &options, &p->phase[k]);
+                              &options, &c->phase[k]);
 }
 
 /* Fails where the phases cannot be planned. Collective. */
 REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p)
 {
+    redist_priv_chain *c = &p->state.chain;
     redist_priv_verdict v;
     double gain;
     int k;
     memset(&v, 0, sizeof v);
     redist_priv_fail(&v, redist_priv_find_route(p, &gain), "no route");
-    p->most_between = redist_priv_set_between(p);
-    if (redist_priv_agree(p->comm, &v, &p->most_between, 1) != REDIST_OK)
+    c->most_bytes = redist_priv_set_between(p);
+    if (redist_priv_agree(p->comm, &v, &c->most_bytes, 1) != REDIST_OK)
         return v.code;
-    for (k = 0; k < p->phases && v.code == REDIST_OK; k++)
+    for (k = 0; k < c->phases && v.code == REDIST_OK; k++)
         v.code = redist_priv_open_phase(p, k);
     return v.code;
 }
@@ -2704,24 +2797,26 @@ REDIST_PRIV_COLD int redist_priv_multiphase_staging(redist_plan *p, int own)
 
 REDIST_PRIV_COLD int redist_priv_multiphase_create(redist_plan *p)
 {
+    redist_priv_chain *c = &p->state.chain;
     char *memory = p->side[REDIST_PRIV_FROM].staging;
-    p->between_arrays[0] = memory;
-    p->between_arrays[1] = memory == NULL ? NULL : memory + p->between_bytes[0] * p->arrays;
+    c->array[0] = memory;
+    c->array[1] = memory == NULL ? NULL : memory + c->array_bytes[0] * p->arrays;
     return REDIST_OK;
 }
 
 /* Where an array lies before the k-th phase; NULL on a rank that then owns nothing. */
 REDIST_PRIV char *redist_priv_between(const redist_plan *p, int k, int array)
 {
-    char *memory = p->between_arrays[k % 2];
-    return memory == NULL ? NULL : memory + array * p->between_bytes[k % 2];
+    const redist_priv_chain *c = &p->state.chain;
+    return c->array[k % 2] == NULL ? NULL : c->array[k % 2] + array * c->array_bytes[k % 2];
 }
 
 /* Starts the phase at hand: from the arrays of the one before to those of the next. */
 REDIST_PRIV int redist_priv_start_phase(redist_plan *p)
 {
-    const int k = p->phase_at, last = k == p->phases - 1;
-    redist_plan *phase = p->phase[k];
+    redist_priv_chain *c = &p->state.chain;
+    const int k = c->at, last = k == c->phases - 1;
+    redist_plan *phase = c->phase[k];
     int a;
     for (a = 0; a < p->arrays; a++) {
         phase->pointers[a] = k == 0 ? p->pointers[a] : redist_priv_between(p, k, a);
@@ -2732,48 +2827,73 @@ REDIST_PRIV int redist_priv_start_phase(redist_plan *p)
 
 REDIST_PRIV int redist_priv_multiphase_start(redist_plan *p)
 {
-    p->phase_at = 0;
+    p->state.chain.at = 0;
     return redist_priv_start_phase(p);
 }
 
 REDIST_PRIV int redist_priv_multiphase_test(redist_plan *p, int *done)
 {
-    int code = redist_test(p->phase[p->phase_at], done);
-    if (code != REDIST_OK || !*done || p->phase_at == p->phases - 1)
+    redist_priv_chain *c = &p->state.chain;
+    int code = redist_test(c->phase[c->at], done);
+    if (code != REDIST_OK || !*done || c->at == c->phases - 1)
         return code;
     *done = 0;
-    p->phase_at++;
+    c->at++;
     return redist_priv_start_phase(p);
+}
+
+REDIST_PRIV_COLD void redist_priv_multiphase_add_stats(const redist_plan *p, redist_stats *stats)
+{
+    int k;
+    for (k = 0; k < p->state.chain.phases; k++)
+        redist_priv_add_stats(p->state.chain.phase[k], stats);
+}
+
+REDIST_PRIV_COLD void redist_priv_multiphase_print(const redist_plan *p, FILE *file)
+{
+    int k;
+    for (k = 0; k < p->state.chain.phases; k++) {
+        fprintf(file, "  phase %d   %s to ", k + 1, p->state.chain.phase[k]->transport->name);
+        redist_layout_print(redist_priv_stage_layout(p, k + 1), file);
+    }
 }
 
 REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p)
 {
+    redist_priv_chain *c = &p->state.chain;
     int k;
-    for (k = 0; k < p->phases; k++)
-        redist_plan_free(&p->phase[k]);
-    p->phases = 0;
+    for (k = 0; k < c->phases; k++)
+        redist_plan_free(&c->phase[k]);
+    REDIST_FREE(c->between);
 }
+
+#endif
 
 /* ------------------------------------------------------------------------------------- choosing a method (private) */
 
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transport_of(int method)
 {
     static const redist_priv_transport transports[] = {
-        {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", NULL, redist_priv_alltoallv_staging, redist_priv_alltoallv_create,
-         redist_priv_alltoallv_commit, redist_priv_alltoallv_start, redist_priv_collective_test,
+        {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", 1, NULL, redist_priv_alltoallv_staging, redist_priv_alltoallv_create,
+         redist_priv_alltoallv_commit, redist_priv_alltoallv_start, redist_priv_collective_test, redist_priv_add_moved, NULL,
          redist_priv_collective_destroy},
-        {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", NULL, redist_priv_alltoallw_staging, redist_priv_alltoallw_create,
-         redist_priv_alltoallw_commit, redist_priv_alltoallw_start, redist_priv_collective_test,
+        {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", 1, NULL, redist_priv_alltoallw_staging, redist_priv_alltoallw_create,
+         redist_priv_alltoallw_commit, redist_priv_alltoallw_start, redist_priv_collective_test, redist_priv_add_moved, NULL,
          redist_priv_collective_destroy},
-        {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", NULL, redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
-         redist_priv_p2p_start, redist_priv_p2p_test, redist_priv_free_requests},
-        {REDIST_SCHEDULED, "REDIST_SCHEDULED", NULL, redist_priv_scheduled_staging, redist_priv_scheduled_create, NULL,
-         redist_priv_scheduled_start, redist_priv_scheduled_test, redist_priv_scheduled_destroy},
-        {REDIST_SHARED, "REDIST_SHARED", redist_priv_shared_open, redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
-         redist_priv_shared_start, redist_priv_shared_test, redist_priv_shared_destroy},
-        {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", redist_priv_multiphase_open, redist_priv_multiphase_staging,
+        {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", 1, NULL, redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
+         redist_priv_p2p_start, redist_priv_p2p_test, redist_priv_add_moved, NULL, redist_priv_free_requests},
+        {REDIST_SHARED, "REDIST_SHARED", 1, redist_priv_shared_open, redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
+         redist_priv_shared_start, redist_priv_shared_test, redist_priv_add_moved, NULL, redist_priv_shared_destroy},
+#ifndef REDIST_NO_SCHEDULED
+        {REDIST_SCHEDULED, "REDIST_SCHEDULED", 1, NULL, redist_priv_scheduled_staging, redist_priv_scheduled_create, NULL,
+         redist_priv_scheduled_start, redist_priv_scheduled_test, redist_priv_scheduled_add_stats, NULL,
+         redist_priv_scheduled_destroy},
+#endif
+#ifndef REDIST_NO_MULTIPHASE
+        {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", 0, redist_priv_multiphase_open, redist_priv_multiphase_staging,
          redist_priv_multiphase_create, NULL, redist_priv_multiphase_start, redist_priv_multiphase_test,
-         redist_priv_multiphase_destroy},
+         redist_priv_multiphase_add_stats, redist_priv_multiphase_print, redist_priv_multiphase_destroy},
+#endif
     };
     size_t k;
     for (k = 0; k < sizeof transports / sizeof transports[0]; k++)
@@ -2827,28 +2947,33 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
     }
 }
 
+#ifndef REDIST_NO_MULTIPHASE
 /* Whether many tiny messages between nodes had better be fewer, in a chain of phases. Collective. */
 REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *facts)
 {
     enum { LEAST_PEERS = 20, MOST_BYTES = 4096 };
     double gain = 0;
-    int code;
+    int64_t wants, all = 0;
     if (facts[REDIST_PRIV_NODE] == -facts[REDIST_PRIV_NOT_NODE] || facts[REDIST_PRIV_PEERS] < LEAST_PEERS ||
         facts[REDIST_PRIV_MESSAGE] > MOST_BYTES)
         return 0;
-    code = redist_priv_find_route(p, &gain);
-    p->phases = 0;
-    return code == REDIST_OK && gain > 1.1;
+    wants = redist_priv_find_route(p, &gain) == REDIST_OK && gain > 1.1;
+    REDIST_FREE(p->state.chain.between);
+    memset(&p->state, 0, sizeof p->state);
+    return redist_priv_reduce(p->comm, &wants, &all, 1, MPI_MIN) == REDIST_OK && all; /* a rank may be out of memory */
 }
+#endif
 
-/* A chain, where it pays; shared memory, where its smallest rings fit; MPI_Alltoallv, whose algorithms are made for many peers with tiny
-   messages; messages to real peers only. What needs too much staging memory is replaced later. */
+/* A chain, where it pays; shared memory, where its smallest rings fit; MPI_Alltoallv, whose algorithms are made for many
+   peers with tiny messages; messages to real peers only. What needs too much staging memory is replaced later. */
 REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p, const int64_t *facts)
 {
     const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer : INT64_MAX;
     const int64_t rings = 2 * facts[REDIST_PRIV_PEERS] * REDIST_PRIV_SLOTS * REDIST_PRIV_LEAST_PIECE;
+#ifndef REDIST_NO_MULTIPHASE
     if (redist_priv_wants_phases(p, facts))
         return REDIST_MULTIPHASE;
+#endif
     if (facts[REDIST_PRIV_PEERS] > 0 && rings <= most)
         return REDIST_SHARED;
     if (p->size >= 32 && facts[REDIST_PRIV_PEERS] >= p->size / 2 && facts[REDIST_PRIV_MESSAGE] <= 512)
@@ -2906,7 +3031,9 @@ REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, doub
 /* Whether a plan is what it was made to try: neither a substitute nor a chain of one. */
 REDIST_PRIV_COLD int redist_priv_is_trial(const redist_plan *trial, redist_method method)
 {
-    return trial->transport->method == method && (method != REDIST_MULTIPHASE || trial->phases > 1);
+    redist_stats stats;
+    redist_plan_stats(trial, &stats);
+    return stats.method == method && (method != REDIST_MULTIPHASE || stats.phases > 1);
 }
 
 /* Times every method that fits, and returns the fastest; the estimate when none could be timed. Collective. */
@@ -2971,7 +3098,7 @@ REDIST_PRIV_COLD redist_method redist_priv_substitute(redist_method method)
 {
     switch (method) {
     case REDIST_POINT_TO_POINT:
-        return REDIST_SCHEDULED;
+        return redist_priv_transport_of(REDIST_SCHEDULED) == NULL ? REDIST_ALLTOALLW : REDIST_SCHEDULED;
     case REDIST_SCHEDULED:
         return REDIST_ALLTOALLW;
     case REDIST_ALLTOALLW:
@@ -2990,7 +3117,7 @@ REDIST_PRIV_COLD int redist_priv_fits(redist_plan *p)
     return code == REDIST_OK && (p->options.max_buffer == 0 || redist_priv_buffer_bytes(p) <= p->options.max_buffer);
 }
 
-/* Opens what the transport needs of the system. Where any rank cannot have it, messages serve; where the staging memory
+/* Opens what the transport needs of the system. Where any rank cannot have it, the plan falls back to messages; where the staging memory
    of a method that was not asked for by name does not fit, one with less. Collective. */
 REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
 {
@@ -3006,6 +3133,7 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_ver
             !redist_priv_is_sound(p, next))
             return;
         p->transport->destroy(p);
+        memset(&p->state, 0, sizeof p->state);
         p->transport = redist_priv_transport_of((int)next);
     }
 }
@@ -3161,8 +3289,6 @@ REDIST_PRIV_COLD void redist_priv_plan_init(redist_plan *p, MPI_Comm own, MPI_Co
     p->comm = own;
     p->node.comm = MPI_COMM_NULL;
     p->node.window = MPI_WIN_NULL;
-    p->unit = MPI_BYTE;
-    p->unit_bytes = 1;
     MPI_Comm_rank(comm, &p->rank);
     MPI_Comm_size(comm, &p->size);
     if (options != NULL)
@@ -3390,24 +3516,6 @@ REDIST_API int redist_plan_free(redist_plan **plan)
 
 REDIST_API const char *redist_plan_message(const redist_plan *p) { return p == NULL ? "the plan is NULL" : p->message; }
 
-/* Adds what one execution of a plan, or of a phase, does on this rank. */
-REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *stats)
-{
-    int k;
-    stats->buffer_bytes += redist_priv_buffer_bytes(p);
-    for (k = 0; k < p->phases; k++)
-        redist_priv_add_stats(p->phase[k], stats);
-    if (p->phases > 0)
-        return;
-    stats->sends += p->side[REDIST_PRIV_FROM].peers;
-    stats->receives += p->side[REDIST_PRIV_TO].peers;
-    stats->bytes_sent += p->side[REDIST_PRIV_FROM].bytes;
-    stats->bytes_received += p->side[REDIST_PRIV_TO].bytes;
-    stats->bytes_kept += p->kept.whole.elements * p->element_bytes * p->arrays;
-    stats->steps += (int)redist_priv_max(p->steps, 1);
-    stats->phases++;
-}
-
 REDIST_API int redist_plan_stats(const redist_plan *p, redist_stats *stats)
 {
     if (p == NULL || stats == NULL)
@@ -3461,10 +3569,8 @@ REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
     for (k = 0; k < REDIST_PRIV_METHODS; k++)
         if (p->seconds[k] > 0)
             fprintf(file, "            %-22s %.3g s\n", redist_priv_transport_of(k)->name, p->seconds[k]);
-    for (k = 0; k < p->phases; k++) {
-        fprintf(file, "  phase %d   %s to ", k + 1, p->phase[k]->transport->name);
-        redist_layout_print(redist_priv_stage_layout(p, k + 1), file);
-    }
+    if (p->transport->print != NULL)
+        p->transport->print(p, file);
 }
 
 REDIST_PRIV_COLD void redist_priv_print_times(const redist_plan *p, double measured, FILE *file)
