@@ -38,26 +38,26 @@
  * communicator to the messages that may still be on their way.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *     102-152               types
- *                 261-310   waiting
- *                 311-381   verdicts
- *                 382-591   the plan
- *                 592-868   checking arguments
- *                869-1072   peers
- *               1073-1206   staging
- *               1207-1311   pieces
- *               1312-1462   REDIST_POINT_TO_POINT
- *               1463-1710   REDIST_SCHEDULED
- *               1711-1790   MPI's collectives
- *               1791-1858   REDIST_ALLTOALLV
- *               1859-2086   REDIST_ALLTOALLW
- *               2087-2266   shared memory
- *               2267-2592   REDIST_SHARED
- *               2593-2754   REDIST_MULTIPHASE
- *               2755-3035   choosing a method
- *     153-238   3036-3505   plans
- *               3506-3589   calibrating
- *     239-254   3590-3668   arenas
+ *     103-153               types
+ *                 262-311   waiting
+ *                 312-382   verdicts
+ *                 383-592   the plan
+ *                 593-869   checking arguments
+ *                870-1073   peers
+ *               1074-1207   staging
+ *               1208-1312   pieces
+ *               1313-1463   REDIST_POINT_TO_POINT
+ *               1464-1711   REDIST_SCHEDULED
+ *               1712-1791   MPI's collectives
+ *               1792-1859   REDIST_ALLTOALLV
+ *               1860-2087   REDIST_ALLTOALLW
+ *               2088-2267   shared memory
+ *               2268-2593   REDIST_SHARED
+ *               2594-2755   REDIST_MULTIPHASE
+ *               2756-3036   choosing a method
+ *     154-239   3037-3506   plans
+ *               3507-3590   calibrating
+ *     240-255   3591-3669   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -87,12 +87,13 @@
 #ifndef REDIST_RING_BYTES
 #define REDIST_RING_BYTES 4194304 /* REDIST_SHARED: shared staging memory of one rank */
 #endif
-#elif defined REDIST_YIELD || defined REDIST_MAX_COUNT || defined REDIST_PIECE_BYTES || defined REDIST_RING_BYTES
-#error "REDIST_YIELD and other hooks do nothing in a file that only declares: the implementation needs them"
-#endif
 
 #ifndef REDIST_FLIGHT_BYTES
 #define REDIST_FLIGHT_BYTES 131072 /* REDIST_SCHEDULED: of short messages that go together each way; 0: one message at a time */
+#endif
+#elif defined REDIST_YIELD || defined REDIST_MAX_COUNT || defined REDIST_PIECE_BYTES || defined REDIST_RING_BYTES || \
+    defined REDIST_FLIGHT_BYTES
+#error "REDIST_YIELD and other hooks do nothing in a file that only declares: the implementation needs them"
 #endif
 
 #ifdef __cplusplus
