@@ -30,23 +30,23 @@
  * All functions here are local (no communication), keep no state, and may be called from any thread.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *      98-164               options
- *     165-258               types
- *                 650-722   arithmetic
- *                 723-824   faults
- *     259-303    825-1083   axes: who owns index i
- *     304-408   1084-1797   layouts and views
- *               1798-2402   runs: what two coordinates of an axis share
- *               2403-2599   messages: products of run lists
- *               2600-3328   copying
- *               3329-3530   pairs of places: which copy serves whom
- *     409-441   3531-3658   moving on one process
- *     442-460   3659-3974   traffic, on paper
- *     461-534   3975-4848   schedules
- *     535-571   4849-5424   cost and multiphase routes
- *     572-602   5425-5956   relabelling and advice
- *     603-645   5957-6088   text: writing
- *               6089-6656   text: reading
+ *      98-166               options
+ *     167-260               types
+ *                 652-724   arithmetic
+ *                 725-826   faults
+ *     261-305    827-1085   axes: who owns index i
+ *     306-410   1086-1799   layouts and views
+ *               1800-2404   runs: what two coordinates of an axis share
+ *               2405-2601   messages: products of run lists
+ *               2602-3330   copying
+ *               3331-3532   pairs of places: which copy serves whom
+ *     411-443   3533-3660   moving on one process
+ *     444-462   3661-3976   traffic, on paper
+ *     463-536   3977-4850   schedules
+ *     537-573   4851-5426   cost and multiphase routes
+ *     574-604   5427-5958   relabelling and advice
+ *     605-647   5959-6090   text: writing
+ *               6091-6658   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -83,7 +83,7 @@
 #include <omp.h>
 #endif
 #elif defined REDIST_MALLOC || defined REDIST_FREE || defined REDIST_ASSERT || defined REDIST_STREAM_BYTES || \
-    defined REDIST_NO_STREAMING || defined REDIST_THREAD_BYTES
+    defined REDIST_NO_STREAMING || defined REDIST_THREAD_BYTES || defined REDIST_COPIED
 #error "REDIST_MALLOC and other hooks do nothing in a file that only declares: the implementation needs them"
 #endif
 
@@ -121,6 +121,8 @@ extern "C" {
 #define redist_layout_nd REDIST_PRIV_SIZED(redist_layout_nd, REDIST_MAX_DIMS)
 #define redist_layout_parse REDIST_PRIV_SIZED(redist_layout_parse, REDIST_MAX_DIMS)
 #define redist_from_scalapack REDIST_PRIV_SIZED(redist_from_scalapack, REDIST_MAX_DIMS)
+#define redist_layout_boxes REDIST_PRIV_SIZED(redist_layout_boxes, REDIST_MAX_DIMS)
+#define redist_layout_shape REDIST_PRIV_SIZED(redist_layout_shape, REDIST_MAX_DIMS)
 #endif
 #elif !defined REDIST_API
 #define REDIST_API static inline

@@ -38,27 +38,27 @@
  * communicator to the messages that may still be on their way.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *     105-155               types
- *                 264-313   waiting
- *                 314-384   verdicts
- *                 385-621   the plan
- *                 622-900   checking arguments
- *                901-1106   peers
- *               1107-1241   staging
- *               1242-1346   pieces
- *               1347-1374   reports
- *               1375-1536   REDIST_POINT_TO_POINT
- *               1537-1787   REDIST_SCHEDULED
- *               1788-1854   MPI's collectives
- *               1855-1923   REDIST_ALLTOALLV
- *               1924-2179   REDIST_ALLTOALLW
- *               2180-2359   shared memory
- *               2360-2685   REDIST_SHARED
- *               2686-2871   REDIST_MULTIPHASE
- *               2872-3165   choosing a method
- *     156-241   3166-3613   plans
- *               3614-3697   calibrating
- *     242-257   3698-3776   arenas
+ *     106-156               types
+ *                 265-314   waiting
+ *                 315-385   verdicts
+ *                 386-622   the plan
+ *                 623-901   checking arguments
+ *                902-1107   peers
+ *               1108-1242   staging
+ *               1243-1347   pieces
+ *               1348-1375   reports
+ *               1376-1537   REDIST_POINT_TO_POINT
+ *               1538-1788   REDIST_SCHEDULED
+ *               1789-1855   MPI's collectives
+ *               1856-1924   REDIST_ALLTOALLV
+ *               1925-2180   REDIST_ALLTOALLW
+ *               2181-2360   shared memory
+ *               2361-2686   REDIST_SHARED
+ *               2687-2872   REDIST_MULTIPHASE
+ *               2873-3166   choosing a method
+ *     157-242   3167-3614   plans
+ *               3615-3698   calibrating
+ *     243-258   3699-3777   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -90,12 +90,13 @@
 #ifndef REDIST_RING_BYTES
 #define REDIST_RING_BYTES 4194304 /* REDIST_SHARED: shared staging memory of one rank */
 #endif
-#elif defined REDIST_YIELD || defined REDIST_MAX_COUNT || defined REDIST_PIECE_BYTES || defined REDIST_RING_BYTES
-#error "REDIST_YIELD and other hooks do nothing in a file that only declares: the implementation needs them"
-#endif
 
 #ifndef REDIST_FLIGHT_BYTES
 #define REDIST_FLIGHT_BYTES 131072 /* REDIST_SCHEDULED: of short messages that go together each way; 0: one message at a time */
+#endif
+#elif defined REDIST_YIELD || defined REDIST_MAX_COUNT || defined REDIST_PIECE_BYTES || defined REDIST_RING_BYTES || \
+    defined REDIST_FLIGHT_BYTES
+#error "REDIST_YIELD and other hooks do nothing in a file that only declares: the implementation needs them"
 #endif
 
 #ifdef __cplusplus
