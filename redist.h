@@ -315,52 +315,10 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
 
 /* ------------------------------------------------------------------------------------------------------- schedules */
 
-/* How the coordinates of an axis are numbered: coordinate c has number sign * (c - origin) mod procs; numbers from
-   `used` on own nothing. */
-typedef struct {
-    int procs, origin, sign, used;
-} redist_priv_line;
-
-/* Walker and Otto's schedule, blocks of r and of ratio * r on the same processes: what its formulas need. */
-typedef struct {
-    int small;                    /* the side with blocks of r                                          */
-    int64_t procs, ratio, common; /* P, K and g = gcd(P, K)                                             */
-    int64_t inverse;              /* of K / g modulo P / g                                              */
-    int64_t first, last;          /* the blocks of r that the view shows, counted along the other side */
-} redist_priv_walker;
-
-/* A coloured bipartite graph: vertex v has the edges [start[v], start[v] + filled[v]), ascending by colour. */
-typedef struct {
-    int colour, partner;
-} redist_priv_edge;
-
-typedef struct {
-    int64_t *start;
-    int *filled;
-    redist_priv_edge *edge;
-} redist_priv_edges;
-
-/* The schedule of one axis, or of several taken together. Sides: FROM 0, TO 1. A pair has a colour, 0 <= colour < base,
-   and a round, 0 <= round < width. At a number of side `fat` both together are unique, on the other side the colour is. */
-typedef struct {
-    int form;
-    int axes, axis[REDIST_MAX_DIMS];
-    int64_t degree[2]; /* most partners of any number */
-    int fat;
-    int64_t base, width, scale; /* the colour at a step is step / scale mod base */
-    redist_priv_walker walker;
-    redist_priv_edges table[2];
-} redist_priv_factor;
-
 /* Who exchanges with whom at which step; see redist_schedule_create. */
 typedef struct {
-    int steps;               /* the fewest that can be; 0 for an empty array */
-    int64_t rounds;            /* the rest is private                          */
-    int factors;
-    redist_priv_factor factor[REDIST_MAX_DIMS];
-    redist_priv_line line[2][REDIST_MAX_DIMS];
-    redist_layout layout[2];
-    redist_priv_rank_place *rank_places[2]; /* of a layout on listed ranks */
+    int steps;                                   /* the fewest possible; 0 for an empty array */
+    struct redist_priv_arrangement *arrangement; /* private                                  */
 } redist_schedule;
 
 /* Arranges the messages in steps without contention: in every step each rank sends at most one message and receives at
@@ -1202,6 +1160,7 @@ REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t 
     return layout;
 }
 
+/* Of ints, or of structs that begin with the int that orders them. */
 REDIST_PRIV_COLD int redist_priv_compare_ints(const void *a, const void *b)
 {
     int x = *(const int *)a, y = *(const int *)b;
@@ -2445,11 +2404,6 @@ REDIST_PRIV_FAST int redist_priv_streams(int64_t bytes) { return bytes >= REDIST
 
 /* ------------------------------------------------------------------------- pairs of places: which copy serves whom */
 
-REDIST_PRIV_COLD int redist_priv_compare_rank_places(const void *a, const void *b)
-{
-    return redist_priv_compare_ints(&((const redist_priv_rank_place *)a)->rank, &((const redist_priv_rank_place *)b)->rank);
-}
-
 /* All places, ascending by rank; NULL when memory is exhausted. */
 REDIST_PRIV_COLD redist_priv_rank_place *redist_priv_rank_places(const redist_layout *layout)
 {
@@ -2461,7 +2415,7 @@ REDIST_PRIV_COLD redist_priv_rank_place *redist_priv_rank_places(const redist_la
         rank_places[k].place = k;
     }
     if (rank_places != NULL && layout->ranks != NULL)
-        qsort(rank_places, (size_t)places, sizeof *rank_places, redist_priv_compare_rank_places);
+        qsort(rank_places, (size_t)places, sizeof *rank_places, redist_priv_compare_ints);
     return rank_places;
 }
 
@@ -2476,7 +2430,7 @@ REDIST_PRIV_COLD int redist_priv_find_place(const redist_layout *layout, const r
     wanted.rank = rank;
     wanted.place = -1;
     found = (const redist_priv_rank_place *)bsearch(&wanted, rank_places, (size_t)redist_places(layout), sizeof wanted,
-                                                redist_priv_compare_rank_places);
+                                                redist_priv_compare_ints);
     return found == NULL ? -1 : found->place;
 }
 
@@ -3019,6 +2973,53 @@ enum {
     REDIST_PRIV_PLACES       /* the same of all places, copies included; the only factor   */
 };
 
+/* How the coordinates of an axis are numbered: coordinate c has number sign * (c - origin) mod procs; numbers from
+   `used` on own nothing. */
+typedef struct {
+    int procs, origin, sign, used;
+} redist_priv_line;
+
+/* Walker and Otto's schedule, blocks of r and of ratio * r on the same processes: what its formulas need. */
+typedef struct {
+    int small;                    /* the side with blocks of r                                          */
+    int64_t procs, ratio, common; /* P, K and g = gcd(P, K)                                             */
+    int64_t inverse;              /* of K / g modulo P / g                                              */
+    int64_t first, last;          /* the blocks of r that the view shows, counted along the other side */
+} redist_priv_walker;
+
+/* A coloured bipartite graph: vertex v has the edges [start[v], start[v] + filled[v]), ascending by colour. */
+typedef struct {
+    int colour, partner;
+} redist_priv_edge;
+
+typedef struct {
+    int64_t *start;
+    int *filled;
+    redist_priv_edge *edge;
+} redist_priv_edges;
+
+/* The schedule of one axis, or of several taken together. Sides: FROM 0, TO 1. A pair has a colour, 0 <= colour < base,
+   and a round, 0 <= round < width. At a number of side `fat` both together are unique, on the other side the colour is. */
+typedef struct {
+    int form;
+    int axes, axis[REDIST_MAX_DIMS];
+    int64_t degree[2]; /* most partners of any number */
+    int fat;
+    int64_t base, width, scale; /* the colour at a step is step / scale mod base */
+    redist_priv_walker walker;
+    redist_priv_edges table[2];
+} redist_priv_factor;
+
+/* What a schedule holds. */
+typedef struct redist_priv_arrangement {
+    int steps, factors;
+    int64_t rounds;
+    redist_priv_factor factor[REDIST_MAX_DIMS];
+    redist_priv_line line[2][REDIST_MAX_DIMS];
+    redist_layout layout[2];
+    redist_priv_rank_place *rank_places[2]; /* of a layout on listed ranks */
+} redist_priv_arrangement;
+
 REDIST_PRIV_COLD int redist_priv_number(const redist_priv_line *line, int coord)
 {
     return (int)redist_priv_mod((int64_t)line->sign * (coord - line->origin), line->procs);
@@ -3204,7 +3205,7 @@ REDIST_PRIV_COLD int redist_priv_cycles_meet(const redist_axis *x, const redist_
 }
 
 /* Such a factor numbers all coordinates as they are. */
-REDIST_PRIV_COLD void redist_priv_make_table(redist_schedule *s, redist_priv_factor *f)
+REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_arrangement *s, redist_priv_factor *f)
 {
     int k, side;
     f->form = REDIST_PRIV_TABLE;
@@ -3217,7 +3218,7 @@ REDIST_PRIV_COLD void redist_priv_make_table(redist_schedule *s, redist_priv_fac
 
 /* The form, the lines and the degrees of an axis. A complete graph of which little is missing is coloured as if it were
    all there, where its largest degrees are those of all and asking whether two coordinates meet is cheap. */
-REDIST_PRIV_COLD int redist_priv_factor_of(redist_schedule *s, int d, redist_priv_factor *f)
+REDIST_PRIV_COLD int redist_priv_factor_of(redist_priv_arrangement *s, int d, redist_priv_factor *f)
 {
     const redist_axis *x[2];
     redist_priv_line *line[2];
@@ -3260,7 +3261,7 @@ REDIST_PRIV_COLD void redist_priv_absorb(redist_priv_factor *f, const redist_pri
 }
 
 /* Makes one factor of all that are complete (their product is complete again), or of all that are not balanced. */
-REDIST_PRIV_COLD redist_priv_factor *redist_priv_unite(redist_schedule *s, int unbalanced)
+REDIST_PRIV_COLD redist_priv_factor *redist_priv_unite(redist_priv_arrangement *s, int unbalanced)
 {
     redist_priv_factor *united = NULL;
     int k, kept = 0;
@@ -3282,7 +3283,7 @@ REDIST_PRIV_COLD redist_priv_factor *redist_priv_unite(redist_schedule *s, int u
 /* Sets base, width and scale of every factor and the rounds; returns the steps, at most 2^62. A factor whose degrees
    differ takes as many colours as the larger, or, when its bit of the mask is set, as the smaller in several rounds: the
    rounds of factors that fan out and of those that fan in run at the same time. */
-REDIST_PRIV_COLD int64_t redist_priv_set_rounds(redist_schedule *s, int64_t mask)
+REDIST_PRIV_COLD int64_t redist_priv_set_rounds(redist_priv_arrangement *s, int64_t mask)
 {
     int64_t scale, rounds[2] = {1, 1};
     int k, choices = 0;
@@ -3304,7 +3305,7 @@ REDIST_PRIV_COLD int64_t redist_priv_set_rounds(redist_schedule *s, int64_t mask
     return scale;
 }
 
-REDIST_PRIV_COLD int64_t redist_priv_fewest_steps(const redist_schedule *s)
+REDIST_PRIV_COLD int64_t redist_priv_fewest_steps(const redist_priv_arrangement *s)
 {
     int64_t degree[2] = {1, 1};
     int k, side;
@@ -3315,7 +3316,7 @@ REDIST_PRIV_COLD int64_t redist_priv_fewest_steps(const redist_schedule *s)
 }
 
 /* Chooses bases, widths and rounds that reach the fewest steps; joins axes when there are none. */
-REDIST_PRIV_COLD void redist_priv_choose_rounds(redist_schedule *s)
+REDIST_PRIV_COLD void redist_priv_choose_rounds(redist_priv_arrangement *s)
 {
     const int64_t fewest = redist_priv_fewest_steps(s);
     const int64_t masks = INT64_C(1) << redist_priv_min(s->factors, 12);
@@ -3448,7 +3449,7 @@ REDIST_PRIV_COLD void redist_priv_add_pair(redist_priv_factor *f, const int64_t 
 }
 
 /* The numbers of one side of a factor, all its axes together. */
-REDIST_PRIV_COLD int64_t redist_priv_numbers(const redist_schedule *s, const redist_priv_factor *f, int side)
+REDIST_PRIV_COLD int64_t redist_priv_numbers(const redist_priv_arrangement *s, const redist_priv_factor *f, int side)
 {
     int64_t numbers = f->form == REDIST_PRIV_PLACES ? redist_places(&s->layout[side]) : 1;
     int k;
@@ -3517,7 +3518,7 @@ REDIST_PRIV_COLD void redist_priv_count_pair(redist_priv_factor *f, const int64_
 }
 
 /* Visits all partners of a number of side FROM: the product of its coordinates' partners. */
-REDIST_PRIV_COLD void redist_priv_visit_number(const redist_schedule *s, redist_priv_factor *f,
+REDIST_PRIV_COLD void redist_priv_visit_number(const redist_priv_arrangement *s, redist_priv_factor *f,
                                                const redist_priv_links *links, int64_t from, redist_priv_visit *visit)
 {
     const int *list[REDIST_MAX_DIMS];
@@ -3542,7 +3543,7 @@ REDIST_PRIV_COLD void redist_priv_visit_number(const redist_schedule *s, redist_
     }
 }
 
-REDIST_PRIV_COLD void redist_priv_visit_pairs(const redist_schedule *s, redist_priv_factor *f,
+REDIST_PRIV_COLD void redist_priv_visit_pairs(const redist_priv_arrangement *s, redist_priv_factor *f,
                                               const redist_priv_links *links, redist_priv_visit *visit)
 {
     const int64_t numbers = redist_priv_numbers(s, f, REDIST_PRIV_FROM);
@@ -3551,7 +3552,7 @@ REDIST_PRIV_COLD void redist_priv_visit_pairs(const redist_schedule *s, redist_p
         redist_priv_visit_number(s, f, links, k, visit);
 }
 
-REDIST_PRIV_COLD int redist_priv_allocate_table(const redist_schedule *s, redist_priv_factor *f, int side)
+REDIST_PRIV_COLD int redist_priv_allocate_table(const redist_priv_arrangement *s, redist_priv_factor *f, int side)
 {
     const int64_t numbers = redist_priv_numbers(s, f, side);
     redist_priv_edges *table = &f->table[side];
@@ -3579,7 +3580,7 @@ REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_edges *table, int64_t num
 }
 
 /* Colours the pairs of a factor, its axes' links given. */
-REDIST_PRIV_COLD int redist_priv_colour(const redist_schedule *s, redist_priv_factor *f, const redist_priv_links *links)
+REDIST_PRIV_COLD int redist_priv_colour(const redist_priv_arrangement *s, redist_priv_factor *f, const redist_priv_links *links)
 {
     int side, code = REDIST_OK;
     for (side = 0; side < 2 && code == REDIST_OK; side++)
@@ -3593,7 +3594,7 @@ REDIST_PRIV_COLD int redist_priv_colour(const redist_schedule *s, redist_priv_fa
     return code;
 }
 
-REDIST_PRIV_COLD int redist_priv_fill_table(const redist_schedule *s, redist_priv_factor *f)
+REDIST_PRIV_COLD int redist_priv_fill_table(const redist_priv_arrangement *s, redist_priv_factor *f)
 {
     redist_priv_links links[REDIST_MAX_DIMS];
     int a, made, code = REDIST_OK;
@@ -3608,7 +3609,7 @@ REDIST_PRIV_COLD int redist_priv_fill_table(const redist_schedule *s, redist_pri
 }
 
 /* Visits all pairs of places. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_visit_places(const redist_schedule *s, redist_priv_factor *f, redist_priv_visit *visit)
+REDIST_PRIV_COLD int redist_priv_visit_places(const redist_priv_arrangement *s, redist_priv_factor *f, redist_priv_visit *visit)
 {
     const redist_layout *from = &s->layout[REDIST_PRIV_FROM], *to = &s->layout[REDIST_PRIV_TO];
     int place, code, places = redist_priv_grid_places(from);
@@ -3631,7 +3632,7 @@ REDIST_PRIV_COLD int redist_priv_visit_places(const redist_schedule *s, redist_p
 }
 
 /* With copies the pairs are no product of axes: all are coloured together. */
-REDIST_PRIV_COLD int redist_priv_arrange_places(redist_schedule *s)
+REDIST_PRIV_COLD int redist_priv_arrange_places(redist_priv_arrangement *s)
 {
     redist_priv_factor *f = &s->factor[s->factors++];
     int64_t k;
@@ -3654,7 +3655,7 @@ REDIST_PRIV_COLD int redist_priv_arrange_places(redist_schedule *s)
 }
 
 /* The number of coords on one side of a factor; -1 when it owns nothing. */
-REDIST_PRIV_COLD int64_t redist_priv_joint_number(const redist_schedule *s, const redist_priv_factor *f, int side,
+REDIST_PRIV_COLD int64_t redist_priv_joint_number(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
                                                   const int *coords)
 {
     int64_t joint = 0;
@@ -3669,7 +3670,7 @@ REDIST_PRIV_COLD int64_t redist_priv_joint_number(const redist_schedule *s, cons
     return joint;
 }
 
-REDIST_PRIV_COLD void redist_priv_joint_coords(const redist_schedule *s, const redist_priv_factor *f, int side,
+REDIST_PRIV_COLD void redist_priv_joint_coords(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
                                                int64_t joint, int *coords)
 {
     int k;
@@ -3691,7 +3692,7 @@ REDIST_PRIV_COLD int redist_priv_share_any(const redist_axis *x, int coord, cons
     return distance >= 0 && distance < redist_count(x, coord);
 }
 
-REDIST_PRIV_COLD int redist_priv_all_share_any(const redist_schedule *s, const redist_priv_factor *f, int side,
+REDIST_PRIV_COLD int redist_priv_all_share_any(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
                                                const int *coords, const int *other_coords)
 {
     int k, shared = 1;
@@ -3718,7 +3719,7 @@ REDIST_PRIV_COLD int64_t redist_priv_all_meet_partner(const redist_priv_factor *
 }
 
 /* Partners low, ..., high have consecutive numbers on both sides, so the sum of the two numbers colours them. */
-REDIST_PRIV_COLD int64_t redist_priv_consecutive_partner(const redist_schedule *s, const redist_priv_factor *f,
+REDIST_PRIV_COLD int64_t redist_priv_consecutive_partner(const redist_priv_arrangement *s, const redist_priv_factor *f,
                                                          int side, int64_t own, int64_t colour, int64_t *round)
 {
     const int d = f->axis[0];
@@ -3755,7 +3756,7 @@ REDIST_PRIV_COLD int64_t redist_priv_table_partner(const redist_priv_factor *f, 
 
 /* Writes the partner's coordinates along the axes of a factor. On the fat side the round is given, on the other it is
    found. 0: idle. */
-REDIST_PRIV_COLD int redist_priv_factor_step(const redist_schedule *s, const redist_priv_factor *f, int side,
+REDIST_PRIV_COLD int redist_priv_factor_step(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
                                              const int *coords, int step, int64_t *round, int *other_coords)
 {
     const int64_t own = redist_priv_joint_number(s, f, side, coords), colour = step / f->scale % f->base;
@@ -3776,7 +3777,7 @@ REDIST_PRIV_COLD int redist_priv_factor_step(const redist_schedule *s, const red
 
 /* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. A step's round is the sum of
    the two sides' rounds: the factors whose rounds this side finds come first, what is left is that of the others. */
-REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_schedule *s, int side, int place, int step)
+REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement *s, int side, int place, int step)
 {
     int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
     int64_t found = 0, left, round = 0;
@@ -3802,7 +3803,7 @@ REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_schedule *s, int 
     return left > 0 ? -1 : redist_priv_place_of(&s->layout[!side], other_coords);
 }
 
-REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_schedule *s, int side, int rank, int step)
+REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_priv_arrangement *s, int side, int rank, int step)
 {
     const int place = redist_priv_find_place(&s->layout[side], s->rank_places[side], rank);
     const int partner = place < 0 ? -1 : redist_priv_schedule_partner(s, side, place, step);
@@ -3810,7 +3811,7 @@ REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_schedule *s, int sid
 }
 
 /* Fills a zeroed schedule of two layouts that fit. */
-REDIST_PRIV_COLD int redist_priv_arrange(redist_schedule *s)
+REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s)
 {
     int d, k, side, empty = 0, code = REDIST_OK;
     for (side = 0; side < 2; side++)
@@ -3834,6 +3835,7 @@ REDIST_PRIV_COLD int redist_priv_arrange(redist_schedule *s)
 
 REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to, redist_schedule *schedule)
 {
+    redist_priv_arrangement *s;
     int code;
     if (schedule == NULL)
         return REDIST_ERR_ARGUMENT;
@@ -3841,9 +3843,14 @@ REDIST_API int redist_schedule_create(const redist_layout *from, const redist_la
     code = redist_priv_check_pair(from, to);
     if (code != REDIST_OK)
         return code;
-    schedule->layout[REDIST_PRIV_FROM] = *from;
-    schedule->layout[REDIST_PRIV_TO] = *to;
-    code = redist_priv_arrange(schedule);
+    s = schedule->arrangement = (redist_priv_arrangement *)REDIST_MALLOC(sizeof *s);
+    if (s == NULL)
+        return REDIST_ERR_MEMORY;
+    memset(s, 0, sizeof *s);
+    s->layout[REDIST_PRIV_FROM] = *from;
+    s->layout[REDIST_PRIV_TO] = *to;
+    code = redist_priv_arrange(s);
+    schedule->steps = s->steps;
     if (code != REDIST_OK)
         redist_schedule_free(schedule);
     return code;
@@ -3851,18 +3858,19 @@ REDIST_API int redist_schedule_create(const redist_layout *from, const redist_la
 
 REDIST_API void redist_schedule_free(redist_schedule *schedule)
 {
+    redist_priv_arrangement *s = schedule == NULL ? NULL : schedule->arrangement;
     int k, side;
-    if (schedule == NULL)
-        return;
-    for (side = 0; side < 2; side++) {
+    for (side = 0; side < 2 && s != NULL; side++) {
         for (k = 0; k < REDIST_MAX_DIMS; k++) {
-            REDIST_FREE(schedule->factor[k].table[side].start);
-            REDIST_FREE(schedule->factor[k].table[side].filled);
-            REDIST_FREE(schedule->factor[k].table[side].edge);
+            REDIST_FREE(s->factor[k].table[side].start);
+            REDIST_FREE(s->factor[k].table[side].filled);
+            REDIST_FREE(s->factor[k].table[side].edge);
         }
-        REDIST_FREE(schedule->rank_places[side]);
+        REDIST_FREE(s->rank_places[side]);
     }
-    memset(schedule, 0, sizeof *schedule);
+    REDIST_FREE(s);
+    if (schedule != NULL)
+        memset(schedule, 0, sizeof *schedule);
 }
 
 REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step, int *send_to,
@@ -3870,8 +3878,8 @@ REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, i
 {
     if (schedule == NULL || send_to == NULL || receive_from == NULL || step < 0 || step >= schedule->steps)
         return REDIST_ERR_ARGUMENT;
-    *send_to = redist_priv_schedule_peer(schedule, REDIST_PRIV_FROM, rank, step);
-    *receive_from = redist_priv_schedule_peer(schedule, REDIST_PRIV_TO, rank, step);
+    *send_to = redist_priv_schedule_peer(schedule->arrangement, REDIST_PRIV_FROM, rank, step);
+    *receive_from = redist_priv_schedule_peer(schedule->arrangement, REDIST_PRIV_TO, rank, step);
     return REDIST_OK;
 }
 
