@@ -32,21 +32,21 @@
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
  *      98-166               options
  *     167-260               types
- *                 652-724   arithmetic
- *                 725-826   faults
- *     261-305    827-1085   axes: who owns index i
- *     306-410   1086-1799   layouts and views
- *               1800-2404   runs: what two coordinates of an axis share
- *               2405-2601   messages: products of run lists
- *               2602-3330   copying
- *               3331-3532   pairs of places: which copy serves whom
- *     411-443   3533-3660   moving on one process
- *     444-462   3661-3976   traffic, on paper
- *     463-536   3977-4850   schedules
- *     537-573   4851-5426   cost and multiphase routes
- *     574-604   5427-5958   relabelling and advice
- *     605-647   5959-6090   text: writing
- *               6091-6658   text: reading
+ *                 610-682   arithmetic
+ *                 683-784   faults
+ *     261-305    785-1043   axes: who owns index i
+ *     306-410   1044-1758   layouts and views
+ *               1759-2363   runs: what two coordinates of an axis share
+ *               2364-2560   messages: products of run lists
+ *               2561-3289   copying
+ *               3290-3486   pairs of places: which copy serves whom
+ *     411-443   3487-3614   moving on one process
+ *     444-462   3615-3930   traffic, on paper
+ *     463-493   3931-4859   schedules
+ *     494-531   4860-5356   cost and multiphase routes
+ *     532-562   5357-5888   relabelling and advice
+ *     563-605   5889-6020   text: writing
+ *               6021-6588   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -462,53 +462,10 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
 
 /* ------------------------------------------------------------------------------------------------------- schedules */
 
-/* How the coordinates of an axis are numbered: coordinate c has number sign * (c - origin) mod procs; numbers from
-   `used` on own nothing. */
-typedef struct {
-    int procs, origin, sign, used;
-} redist_priv_line;
-
-/* Walker and Otto's schedule, blocks of r and of ratio * r on the same processes: what its formulas need. */
-typedef struct {
-    int small;                    /* the side with blocks of r                                          */
-    int64_t procs, ratio, common; /* P, K and g = gcd(P, K)                                             */
-    int64_t inverse;              /* of K / g modulo P / g                                              */
-    int64_t first, last;          /* the blocks of r that the view shows, counted along the other side */
-} redist_priv_walker;
-
-/* A coloured bipartite graph: vertex v has the edges [start[v], start[v] + filled[v]), ascending by colour. */
-typedef struct {
-    int colour, partner;
-} redist_priv_edge;
-
-typedef struct {
-    int64_t *start;
-    int *filled;
-    redist_priv_edge *edge;
-} redist_priv_edges;
-
-/* The schedule of one axis, or of several taken together. Sides: FROM 0, TO 1. A pair has a colour, 0 <= colour < base,
-   and a round, 0 <= round < width. At a number of side `fat` both together are unique, on the other side the colour is. */
-typedef struct {
-    int form;
-    int axes, axis[REDIST_MAX_DIMS];
-    int64_t degree[2]; /* most partners of any number */
-    int fat;
-    int64_t base, width, scale; /* the colour at a step is step / scale mod base */
-    redist_priv_walker walker;
-    redist_priv_edges table[2];
-} redist_priv_factor;
-
 /* Who exchanges with whom at which step; see redist_schedule_create. */
 typedef struct {
-    int steps;               /* the fewest that can be; 0 for an empty array */
-    int64_t rounds;          /* the rest is private                          */
-    int all;                 /* all copies of a source contribute            */
-    int factors;
-    redist_priv_factor factor[REDIST_MAX_DIMS];
-    redist_priv_line line[2][REDIST_MAX_DIMS];
-    redist_layout layout[2];
-    redist_priv_rank_place *rank_places[2]; /* of a layout on listed ranks */
+    int steps;                                   /* the fewest possible; 0 for an empty array */
+    struct redist_priv_arrangement *arrangement; /* private                                  */
 } redist_schedule;
 
 /* Arranges the messages in steps without contention: in every step each rank sends at most one message and receives at
@@ -551,8 +508,8 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
                                  const redist_cost *cost);
 
 /* The cheapest multiphase route by the same model, where cost->per_byte is taken as seconds per element (multiply it by
-   the element's bytes). Returns how many layouts the data passes in between, 0 <= phases - 1 <= max (at most 31 are
-   tried), and writes them to between[max] in order; 0: go directly, nothing is strictly cheaper. Bad input returns
+   the element's bytes). Returns how many layouts the data passes in between, at most `max` (more than 7 are not tried),
+   and writes them to between[max] in order; 0: go directly, nothing is strictly cheaper. Bad input returns
    -REDIST_ERR_ARGUMENT (NULL, a bad cost, max < 0; between may be NULL when max is 0), or the negative of another code
    (_LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY).
    The layouts show the shape of the two views and have no ghost cells. An axis is as in `from`, as in `to`, or
@@ -561,13 +518,14 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
    gcd; every size when there are few. An axis whose two ends have different numbers of processes is also tried over
    others, as BLOCK, with the blocks of either end and with several of them merged, so that rows on P ranks become
    columns by way of a grid of sqrt(P) x sqrt(P): 2 sqrt(P) messages instead of P, and twice the elements. These numbers
-   are, for p places on all such axes together, the divisors of p, powers of 2, the square root and what they leave of p:
-   all of them when they are few, else some 30 between the ends' in two dimensions and fewer in more.
+   are, for p places on all such axes together, the divisors of p, powers of 2, the square root and what they leave of p.
+   In all 128 ways per axis, 65,536 combinations, and of these the 512 that are cheapest as the only layout in between.
    Each layout lives on ranks of `to`, with its grid and memory order, or on those of `from` when only there its grid
    fits or is the same, and on no rank holds more than twice the elements that the fullest rank holds before or after.
-   redist_on_ranks and redist_cuts arrays are shared by reference. 0 when a side is replicated, or has ghosts or boxes.
-   Takes a millisecond or so, tens of milliseconds with many grids, tenths of a second where block sizes do not divide
-   on 1,000 processes or more. */
+   redist_on_ranks and redist_cuts arrays are shared by reference. 0 when a side is replicated, or has
+   ghosts or boxes. Takes a millisecond or so, tens of milliseconds with many grids or where block sizes do not divide on 1,000 processes.
+   A way that has no formula (blocks that do not divide, cuts, sections) is tried only at the ends, with at most 1,024
+   processes along the axis, or 16,384 where one side has an interval per coordinate. */
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
                              redist_layout *between);
 
@@ -1434,6 +1392,7 @@ REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t 
     return layout;
 }
 
+/* Of ints, or of structs that begin with the int that orders them. */
 REDIST_PRIV_COLD int redist_priv_compare_ints(const void *a, const void *b)
 {
     int x = *(const int *)a, y = *(const int *)b;
@@ -3330,11 +3289,6 @@ REDIST_PRIV_FAST int redist_priv_streams(int64_t bytes) { return bytes >= REDIST
 
 /* ------------------------------------------------------------------------- pairs of places: which copy serves whom */
 
-REDIST_PRIV_COLD int redist_priv_compare_rank_places(const void *a, const void *b)
-{
-    return redist_priv_compare_ints(&((const redist_priv_rank_place *)a)->rank, &((const redist_priv_rank_place *)b)->rank);
-}
-
 /* All places, ascending by rank; NULL when memory is exhausted. */
 REDIST_PRIV_COLD redist_priv_rank_place *redist_priv_rank_places(const redist_layout *layout)
 {
@@ -3346,7 +3300,7 @@ REDIST_PRIV_COLD redist_priv_rank_place *redist_priv_rank_places(const redist_la
         rank_places[k].place = k;
     }
     if (rank_places != NULL && layout->ranks != NULL)
-        qsort(rank_places, (size_t)places, sizeof *rank_places, redist_priv_compare_rank_places);
+        qsort(rank_places, (size_t)places, sizeof *rank_places, redist_priv_compare_ints);
     return rank_places;
 }
 
@@ -3361,7 +3315,7 @@ REDIST_PRIV_COLD int redist_priv_find_place(const redist_layout *layout, const r
     wanted.rank = rank;
     wanted.place = -1;
     found = (const redist_priv_rank_place *)bsearch(&wanted, rank_places, (size_t)redist_places(layout), sizeof wanted,
-                                                redist_priv_compare_rank_places);
+                                                redist_priv_compare_ints);
     return found == NULL ? -1 : found->place;
 }
 
@@ -3985,6 +3939,54 @@ enum {
     REDIST_PRIV_PLACES       /* the same of all places, copies included; the only factor   */
 };
 
+/* How the coordinates of an axis are numbered: coordinate c has number sign * (c - origin) mod procs; numbers from
+   `used` on own nothing. */
+typedef struct {
+    int procs, origin, sign, used;
+} redist_priv_line;
+
+/* Walker and Otto's schedule, blocks of r and of ratio * r on the same processes: what its formulas need. */
+typedef struct {
+    int small;                    /* the side with blocks of r                                          */
+    int64_t procs, ratio, common; /* P, K and g = gcd(P, K)                                             */
+    int64_t inverse;              /* of K / g modulo P / g                                              */
+    int64_t first, last;          /* the blocks of r that the view shows, counted along the other side */
+} redist_priv_walker;
+
+/* A coloured bipartite graph: vertex v has the edges [start[v], start[v] + filled[v]), ascending by colour. */
+typedef struct {
+    int colour, partner;
+} redist_priv_edge;
+
+typedef struct {
+    int64_t *start;
+    int *filled;
+    redist_priv_edge *edge;
+} redist_priv_edges;
+
+/* The schedule of one axis, or of several taken together. Sides: FROM 0, TO 1. A pair has a colour, 0 <= colour < base,
+   and a round, 0 <= round < width. At a number of side `fat` both together are unique, on the other side the colour is. */
+typedef struct {
+    int form;
+    int axes, axis[REDIST_MAX_DIMS];
+    int64_t degree[2]; /* most partners of any number */
+    int fat;
+    int64_t base, width, scale; /* the colour at a step is step / scale mod base */
+    redist_priv_walker walker;
+    redist_priv_edges table[2];
+} redist_priv_factor;
+
+/* What a schedule holds. */
+typedef struct redist_priv_arrangement {
+    int steps, factors;
+    int all; /* all copies of a source contribute */
+    int64_t rounds;
+    redist_priv_factor factor[REDIST_MAX_DIMS];
+    redist_priv_line line[2][REDIST_MAX_DIMS];
+    redist_layout layout[2];
+    redist_priv_rank_place *rank_places[2]; /* of a layout on listed ranks */
+} redist_priv_arrangement;
+
 REDIST_PRIV_COLD int redist_priv_number(const redist_priv_line *line, int coord)
 {
     return (int)redist_priv_mod((int64_t)line->sign * (coord - line->origin), line->procs);
@@ -4169,7 +4171,7 @@ REDIST_PRIV_COLD int redist_priv_cycles_meet(const redist_axis *x, const redist_
 }
 
 /* Such a factor numbers all coordinates as they are. */
-REDIST_PRIV_COLD void redist_priv_make_table(redist_schedule *s, redist_priv_factor *f)
+REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_arrangement *s, redist_priv_factor *f)
 {
     int k, side;
     f->form = REDIST_PRIV_TABLE;
@@ -4182,7 +4184,7 @@ REDIST_PRIV_COLD void redist_priv_make_table(redist_schedule *s, redist_priv_fac
 
 /* The form, the lines and the degrees of an axis. A complete graph of which little is missing is coloured as if it were
    all there, where its largest degrees are those of all and asking whether two coordinates meet is cheap. */
-REDIST_PRIV_COLD int redist_priv_factor_of(redist_schedule *s, int d, redist_priv_factor *f)
+REDIST_PRIV_COLD int redist_priv_factor_of(redist_priv_arrangement *s, int d, redist_priv_factor *f)
 {
     const redist_axis *x[2];
     redist_priv_line *line[2];
@@ -4225,7 +4227,7 @@ REDIST_PRIV_COLD void redist_priv_absorb(redist_priv_factor *f, const redist_pri
 }
 
 /* Makes one factor of all that are complete (their product is complete again), or of all that are not balanced. */
-REDIST_PRIV_COLD redist_priv_factor *redist_priv_unite(redist_schedule *s, int unbalanced)
+REDIST_PRIV_COLD redist_priv_factor *redist_priv_unite(redist_priv_arrangement *s, int unbalanced)
 {
     redist_priv_factor *united = NULL;
     int k, kept = 0;
@@ -4247,7 +4249,7 @@ REDIST_PRIV_COLD redist_priv_factor *redist_priv_unite(redist_schedule *s, int u
 /* Sets base, width and scale of every factor and the rounds; returns the steps, at most 2^62. A factor whose degrees
    differ takes as many colours as the larger, or, when its bit of the mask is set, as the smaller in several rounds: the
    rounds of factors that fan out and of those that fan in run at the same time. */
-REDIST_PRIV_COLD int64_t redist_priv_set_rounds(redist_schedule *s, int64_t mask)
+REDIST_PRIV_COLD int64_t redist_priv_set_rounds(redist_priv_arrangement *s, int64_t mask)
 {
     int64_t scale, rounds[2] = {1, 1};
     int k, choices = 0;
@@ -4269,7 +4271,7 @@ REDIST_PRIV_COLD int64_t redist_priv_set_rounds(redist_schedule *s, int64_t mask
     return scale;
 }
 
-REDIST_PRIV_COLD int64_t redist_priv_fewest_steps(const redist_schedule *s)
+REDIST_PRIV_COLD int64_t redist_priv_fewest_steps(const redist_priv_arrangement *s)
 {
     int64_t degree[2] = {1, 1};
     int k, side;
@@ -4280,7 +4282,7 @@ REDIST_PRIV_COLD int64_t redist_priv_fewest_steps(const redist_schedule *s)
 }
 
 /* Chooses bases, widths and rounds that reach the fewest steps; joins axes when there are none. */
-REDIST_PRIV_COLD void redist_priv_choose_rounds(redist_schedule *s)
+REDIST_PRIV_COLD void redist_priv_choose_rounds(redist_priv_arrangement *s)
 {
     const int64_t fewest = redist_priv_fewest_steps(s);
     const int64_t masks = INT64_C(1) << redist_priv_min(s->factors, 12);
@@ -4413,7 +4415,7 @@ REDIST_PRIV_COLD void redist_priv_add_pair(redist_priv_factor *f, const int64_t 
 }
 
 /* The numbers of one side of a factor, all its axes together. */
-REDIST_PRIV_COLD int64_t redist_priv_numbers(const redist_schedule *s, const redist_priv_factor *f, int side)
+REDIST_PRIV_COLD int64_t redist_priv_numbers(const redist_priv_arrangement *s, const redist_priv_factor *f, int side)
 {
     int64_t numbers = f->form == REDIST_PRIV_PLACES ? redist_places(&s->layout[side]) : 1;
     int k;
@@ -4482,7 +4484,7 @@ REDIST_PRIV_COLD void redist_priv_count_pair(redist_priv_factor *f, const int64_
 }
 
 /* Visits all partners of a number of side FROM: the product of its coordinates' partners. */
-REDIST_PRIV_COLD void redist_priv_visit_number(const redist_schedule *s, redist_priv_factor *f,
+REDIST_PRIV_COLD void redist_priv_visit_number(const redist_priv_arrangement *s, redist_priv_factor *f,
                                                const redist_priv_links *links, int64_t from, redist_priv_visit *visit)
 {
     const int *list[REDIST_MAX_DIMS];
@@ -4507,7 +4509,7 @@ REDIST_PRIV_COLD void redist_priv_visit_number(const redist_schedule *s, redist_
     }
 }
 
-REDIST_PRIV_COLD void redist_priv_visit_pairs(const redist_schedule *s, redist_priv_factor *f,
+REDIST_PRIV_COLD void redist_priv_visit_pairs(const redist_priv_arrangement *s, redist_priv_factor *f,
                                               const redist_priv_links *links, redist_priv_visit *visit)
 {
     const int64_t numbers = redist_priv_numbers(s, f, REDIST_PRIV_FROM);
@@ -4516,7 +4518,7 @@ REDIST_PRIV_COLD void redist_priv_visit_pairs(const redist_schedule *s, redist_p
         redist_priv_visit_number(s, f, links, k, visit);
 }
 
-REDIST_PRIV_COLD int redist_priv_allocate_table(const redist_schedule *s, redist_priv_factor *f, int side)
+REDIST_PRIV_COLD int redist_priv_allocate_table(const redist_priv_arrangement *s, redist_priv_factor *f, int side)
 {
     const int64_t numbers = redist_priv_numbers(s, f, side);
     redist_priv_edges *table = &f->table[side];
@@ -4544,7 +4546,7 @@ REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_edges *table, int64_t num
 }
 
 /* Colours the pairs of a factor, its axes' links given. */
-REDIST_PRIV_COLD int redist_priv_colour(const redist_schedule *s, redist_priv_factor *f, const redist_priv_links *links)
+REDIST_PRIV_COLD int redist_priv_colour(const redist_priv_arrangement *s, redist_priv_factor *f, const redist_priv_links *links)
 {
     int side, code = REDIST_OK;
     for (side = 0; side < 2 && code == REDIST_OK; side++)
@@ -4558,7 +4560,7 @@ REDIST_PRIV_COLD int redist_priv_colour(const redist_schedule *s, redist_priv_fa
     return code;
 }
 
-REDIST_PRIV_COLD int redist_priv_fill_table(const redist_schedule *s, redist_priv_factor *f)
+REDIST_PRIV_COLD int redist_priv_fill_table(const redist_priv_arrangement *s, redist_priv_factor *f)
 {
     redist_priv_links links[REDIST_MAX_DIMS];
     int a, made, code = REDIST_OK;
@@ -4573,7 +4575,7 @@ REDIST_PRIV_COLD int redist_priv_fill_table(const redist_schedule *s, redist_pri
 }
 
 /* Visits all pairs of places. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_visit_places(const redist_schedule *s, redist_priv_factor *f, redist_priv_visit *visit)
+REDIST_PRIV_COLD int redist_priv_visit_places(const redist_priv_arrangement *s, redist_priv_factor *f, redist_priv_visit *visit)
 {
     const redist_layout *from = &s->layout[REDIST_PRIV_FROM], *to = &s->layout[REDIST_PRIV_TO];
     int place, code, places = s->all ? redist_places(from) : redist_priv_grid_places(from);
@@ -4596,7 +4598,7 @@ REDIST_PRIV_COLD int redist_priv_visit_places(const redist_schedule *s, redist_p
 }
 
 /* With copies the pairs are no product of axes: all are coloured together. */
-REDIST_PRIV_COLD int redist_priv_arrange_places(redist_schedule *s)
+REDIST_PRIV_COLD int redist_priv_arrange_places(redist_priv_arrangement *s)
 {
     redist_priv_factor *f = &s->factor[s->factors++];
     int64_t k;
@@ -4619,7 +4621,7 @@ REDIST_PRIV_COLD int redist_priv_arrange_places(redist_schedule *s)
 }
 
 /* The number of coords on one side of a factor; -1 when it owns nothing. */
-REDIST_PRIV_COLD int64_t redist_priv_joint_number(const redist_schedule *s, const redist_priv_factor *f, int side,
+REDIST_PRIV_COLD int64_t redist_priv_joint_number(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
                                                   const int *coords)
 {
     int64_t joint = 0;
@@ -4634,7 +4636,7 @@ REDIST_PRIV_COLD int64_t redist_priv_joint_number(const redist_schedule *s, cons
     return joint;
 }
 
-REDIST_PRIV_COLD void redist_priv_joint_coords(const redist_schedule *s, const redist_priv_factor *f, int side,
+REDIST_PRIV_COLD void redist_priv_joint_coords(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
                                                int64_t joint, int *coords)
 {
     int k;
@@ -4656,7 +4658,7 @@ REDIST_PRIV_COLD int redist_priv_share_any(const redist_axis *x, int coord, cons
     return distance >= 0 && distance < redist_count(x, coord);
 }
 
-REDIST_PRIV_COLD int redist_priv_all_share_any(const redist_schedule *s, const redist_priv_factor *f, int side,
+REDIST_PRIV_COLD int redist_priv_all_share_any(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
                                                const int *coords, const int *other_coords)
 {
     int k, shared = 1;
@@ -4683,7 +4685,7 @@ REDIST_PRIV_COLD int64_t redist_priv_all_meet_partner(const redist_priv_factor *
 }
 
 /* Partners low, ..., high have consecutive numbers on both sides, so the sum of the two numbers colours them. */
-REDIST_PRIV_COLD int64_t redist_priv_consecutive_partner(const redist_schedule *s, const redist_priv_factor *f,
+REDIST_PRIV_COLD int64_t redist_priv_consecutive_partner(const redist_priv_arrangement *s, const redist_priv_factor *f,
                                                          int side, int64_t own, int64_t colour, int64_t *round)
 {
     const int d = f->axis[0];
@@ -4720,7 +4722,7 @@ REDIST_PRIV_COLD int64_t redist_priv_table_partner(const redist_priv_factor *f, 
 
 /* Writes the partner's coordinates along the axes of a factor. On the fat side the round is given, on the other it is
    found. 0: idle. */
-REDIST_PRIV_COLD int redist_priv_factor_step(const redist_schedule *s, const redist_priv_factor *f, int side,
+REDIST_PRIV_COLD int redist_priv_factor_step(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
                                              const int *coords, int step, int64_t *round, int *other_coords)
 {
     const int64_t own = redist_priv_joint_number(s, f, side, coords), colour = step / f->scale % f->base;
@@ -4741,7 +4743,7 @@ REDIST_PRIV_COLD int redist_priv_factor_step(const redist_schedule *s, const red
 
 /* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. A step's round is the sum of
    the two sides' rounds: the factors whose rounds this side finds come first, what is left is that of the others. */
-REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_schedule *s, int side, int place, int step)
+REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement *s, int side, int place, int step)
 {
     int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
     int64_t found = 0, left, round = 0;
@@ -4767,7 +4769,7 @@ REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_schedule *s, int 
     return left > 0 ? -1 : redist_priv_place_of(&s->layout[!side], other_coords);
 }
 
-REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_schedule *s, int side, int rank, int step)
+REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_priv_arrangement *s, int side, int rank, int step)
 {
     const int place = redist_priv_find_place(&s->layout[side], s->rank_places[side], rank);
     const int partner = place < 0 ? -1 : redist_priv_schedule_partner(s, side, place, step);
@@ -4775,7 +4777,7 @@ REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_schedule *s, int sid
 }
 
 /* Fills a zeroed schedule of two layouts that fit. */
-REDIST_PRIV_COLD int redist_priv_arrange(redist_schedule *s)
+REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s)
 {
     int d, k, side, empty = 0, code = REDIST_OK;
     for (side = 0; side < 2; side++)
@@ -4801,6 +4803,7 @@ REDIST_PRIV_COLD int redist_priv_arrange(redist_schedule *s)
 REDIST_PRIV_COLD int redist_priv_schedule_of(const redist_layout *from, const redist_layout *to, int all,
                                              redist_schedule *schedule)
 {
+    redist_priv_arrangement *s;
     int code;
     if (schedule == NULL)
         return REDIST_ERR_ARGUMENT;
@@ -4808,10 +4811,15 @@ REDIST_PRIV_COLD int redist_priv_schedule_of(const redist_layout *from, const re
     code = redist_priv_check_pair(from, to);
     if (code != REDIST_OK)
         return code;
-    schedule->all = all;
-    schedule->layout[REDIST_PRIV_FROM] = all ? *from : redist_priv_without_ghosts(*from);
-    schedule->layout[REDIST_PRIV_TO] = *to;
-    code = redist_priv_arrange(schedule);
+    s = schedule->arrangement = (redist_priv_arrangement *)redist_priv_alloc(1, sizeof *s);
+    if (s == NULL)
+        return REDIST_ERR_MEMORY;
+    memset(s, 0, sizeof *s);
+    s->all = all;
+    s->layout[REDIST_PRIV_FROM] = all ? *from : redist_priv_without_ghosts(*from);
+    s->layout[REDIST_PRIV_TO] = *to;
+    code = redist_priv_arrange(s);
+    schedule->steps = s->steps;
     if (code != REDIST_OK)
         redist_schedule_free(schedule);
     return code;
@@ -4824,18 +4832,19 @@ REDIST_API int redist_schedule_create(const redist_layout *from, const redist_la
 
 REDIST_API void redist_schedule_free(redist_schedule *schedule)
 {
+    redist_priv_arrangement *s = schedule == NULL ? NULL : schedule->arrangement;
     int k, side;
-    if (schedule == NULL)
-        return;
-    for (side = 0; side < 2; side++) {
+    for (side = 0; side < 2 && s != NULL; side++) {
         for (k = 0; k < REDIST_MAX_DIMS; k++) {
-            REDIST_FREE(schedule->factor[k].table[side].start);
-            REDIST_FREE(schedule->factor[k].table[side].filled);
-            REDIST_FREE(schedule->factor[k].table[side].edge);
+            REDIST_FREE(s->factor[k].table[side].start);
+            REDIST_FREE(s->factor[k].table[side].filled);
+            REDIST_FREE(s->factor[k].table[side].edge);
         }
-        REDIST_FREE(schedule->rank_places[side]);
+        REDIST_FREE(s->rank_places[side]);
     }
-    memset(schedule, 0, sizeof *schedule);
+    REDIST_FREE(s);
+    if (schedule != NULL)
+        memset(schedule, 0, sizeof *schedule);
 }
 
 REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step, int *send_to,
@@ -4843,24 +4852,12 @@ REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, i
 {
     if (schedule == NULL || send_to == NULL || receive_from == NULL || step < 0 || step >= schedule->steps)
         return REDIST_ERR_ARGUMENT;
-    *send_to = redist_priv_schedule_peer(schedule, REDIST_PRIV_FROM, rank, step);
-    *receive_from = redist_priv_schedule_peer(schedule, REDIST_PRIV_TO, rank, step);
+    *send_to = redist_priv_schedule_peer(schedule->arrangement, REDIST_PRIV_FROM, rank, step);
+    *receive_from = redist_priv_schedule_peer(schedule->arrangement, REDIST_PRIV_TO, rank, step);
     return REDIST_OK;
 }
 
 /* ----------------------------------------------------------------------------- cost and multiphase routes (bodies) */
-
-/* Ways to distribute one axis over the processes of the ends, and as many over others;
-   layouts to pass, of either kind; combinations looked at for the latter; phases of one route; block sizes or process
-   counts looked at; and how far divisors are searched. */
-enum {
-    REDIST_PRIV_CHOICES = 64,
-    REDIST_PRIV_STOPS = 512,
-    REDIST_PRIV_GRIDS = 65536,
-    REDIST_PRIV_PHASES = 32,
-    REDIST_PRIV_SIZES = 512,
-    REDIST_PRIV_DIVISORS = 4096
-};
 
 /* The most view indices that any coordinate owns. */
 REDIST_PRIV_COLD int64_t redist_priv_share(const redist_axis *x)
@@ -4949,103 +4946,91 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
                                   (double)element_bytes * cost->per_byte);
 }
 
-/* The ways to deal out one axis on the route: [0] as `from` does, the last of `ends` as `to` does; below `blocks` with
-   other block sizes over the processes of either; then over other processes. */
+/* Ways to distribute one axis on a route, combinations of them looked at, layouts kept of those (the ends among them),
+   and phases. Without a formula the partners of so many coordinates are counted at the ends, and of so short axes. */
+enum {
+    REDIST_PRIV_CHOICES = 128,
+    REDIST_PRIV_COMBINATIONS = 65536,
+    REDIST_PRIV_CANDIDATES = 514,
+    REDIST_PRIV_PHASES = 8,
+    REDIST_PRIV_COUNTED = 1024,
+    REDIST_PRIV_SHORT_AXIS = 32
+};
+
+/* The ways to distribute one axis: [0] as `from` does, the last of `ends` as `to` does, then others. */
 typedef struct {
-    int ends, blocks, choices;
-    redist_axis choice[2 * REDIST_PRIV_CHOICES];
-    int64_t share[2 * REDIST_PRIV_CHOICES];
-    int peers[2 * REDIST_PRIV_CHOICES][2 * REDIST_PRIV_CHOICES]; /* redist_priv_most_partners; 0: do not go this way */
+    int ends, choices;
+    redist_axis choice[REDIST_PRIV_CHOICES];
+    int64_t share[REDIST_PRIV_CHOICES];
+    int partners[REDIST_PRIV_CHOICES][REDIST_PRIV_CHOICES]; /* the most of any coordinate; 0: do not go this way */
 } redist_priv_route_axis;
 
-/* A layout to pass: a choice for every axis. */
+/* A layout to pass: a choice for every axis. cost: by way of it alone. */
 typedef struct {
     unsigned char choice[REDIST_MAX_DIMS];
     int64_t share;
-} redist_priv_stop;
+    double cost;
+} redist_priv_candidate;
 
-enum {
-    REDIST_PRIV_STOP_FROM,
-    REDIST_PRIV_STOP_TO,
-    REDIST_PRIV_STOP_OTHERS,
-    REDIST_PRIV_STOPS_END = REDIST_PRIV_STOP_OTHERS + 2 * REDIST_PRIV_STOPS
-};
-
-/* Stop 0 is `from`, stop 1 is `to`. After the phases so far, a stop is reached at cost[stop]; phase k got there from
-   via[k][stop], or it was reached as cheaply before (-1). */
+/* Candidate FROM is `from`, TO is `to`. After the phases so far, a candidate is reached at before[candidate]; phase k got
+   there from via[k][candidate], or it was reached as cheaply before (-1). */
 typedef struct {
     const redist_layout *from, *to;
     redist_cost cost;
-    double latency;     /* of each phase */
-    int64_t most_share; /* that a stop may have */
-    int stops, phases;
-    redist_priv_route_axis axis[REDIST_MAX_DIMS];
-    redist_priv_stop stop[REDIST_PRIV_STOPS_END];
-    double cost_before[REDIST_PRIV_STOPS_END], cost_after[REDIST_PRIV_STOPS_END];
-    short via[REDIST_PRIV_PHASES][REDIST_PRIV_STOPS_END];
+    double latency; /* of each phase */
+    int candidates, dearest, phases;
+    redist_priv_route_axis *axis;
+    redist_priv_candidate candidate[REDIST_PRIV_CANDIDATES];
+    double before[REDIST_PRIV_CANDIDATES], after[REDIST_PRIV_CANDIDATES];
+    short via[REDIST_PRIV_PHASES][REDIST_PRIV_CANDIDATES];
 } redist_priv_route;
 
-/* Block sizes, or counts of processes. */
+/* Block sizes, or counts of processes, ascending. */
 typedef struct {
     int n;
-    int64_t size[REDIST_PRIV_SIZES];
+    int64_t size[512];
 } redist_priv_sizes;
-
-REDIST_PRIV_COLD int redist_priv_compare_sizes(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
 
 REDIST_PRIV_COLD void redist_priv_add_size(redist_priv_sizes *list, int64_t size, int64_t most)
 {
-    if (size >= 1 && size <= most && list->n < REDIST_PRIV_SIZES)
-        list->size[list->n++] = size;
-}
-
-/* Sorts, drops doubles, and keeps `room` sizes evenly spread over the list. */
-REDIST_PRIV_COLD void redist_priv_thin_sizes(redist_priv_sizes *list, int room)
-{
-    int k, kept = 0, n;
-    qsort(list->size, (size_t)list->n, sizeof *list->size, redist_priv_compare_sizes);
-    for (k = 0; k < list->n; k++)
-        if (kept == 0 || list->size[k] != list->size[kept - 1])
-            list->size[kept++] = list->size[k];
-    n = list->n = kept;
-    if (n <= room)
+    int k = list->n;
+    if (size < 1 || size > most || list->n == 512)
         return;
-    for (k = 0; k < room; k++)
-        list->size[k] = list->size[(2 * k + 1) * n / (2 * room)];
-    list->n = room;
+    while (k > 0 && list->size[k - 1] > size)
+        k--;
+    if (k > 0 && list->size[k - 1] == size)
+        return;
+    memmove(list->size + k + 1, list->size + k, (size_t)(list->n++ - k) * sizeof *list->size);
+    list->size[k] = size;
 }
 
-/* Block sizes, ascending, at most `most`, between sizes a and b; no more than `room` of them. */
-REDIST_PRIV_COLD void redist_priv_blocks_between(redist_priv_sizes *list, int64_t a, int64_t b, int64_t most, int room)
+/* Adds unit times t, and times m / t: small t, divisors of m, powers of 2, and the square root. */
+REDIST_PRIV_COLD void redist_priv_add_factors(redist_priv_sizes *list, int64_t unit, int64_t m, int64_t most)
 {
-    const int64_t g = redist_priv_gcd(a, b), lcm = redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS);
     int64_t t;
-    list->n = 0;
-    for (t = 1; most <= room && t <= most; t++)
-        redist_priv_add_size(list, t, most);
-    for (t = 1; t <= REDIST_PRIV_DIVISORS && t <= lcm / g; t++)
-        if (lcm / g % t == 0) {
-            redist_priv_add_size(list, g * t, most);
-            redist_priv_add_size(list, lcm / g / t * g, most);
+    for (t = 1; t <= m / t && t <= REDIST_PRIV_COMBINATIONS; t++)
+        if (t <= 8 || m % t == 0 || (t & (t - 1)) == 0 || t + 1 > m / (t + 1)) {
+            redist_priv_add_size(list, unit * t, most);
+            redist_priv_add_size(list, m / t * unit, most);
         }
-    for (t = g; t <= most; t = t <= most / 2 ? 2 * t : most + 1)
-        redist_priv_add_size(list, t, most);
-    redist_priv_add_size(list, most, most);
-    redist_priv_thin_sizes(list, room);
+    for (t = 1; t <= m && t < REDIST_PRIV_MAX_ELEMENTS; t *= 2)
+        redist_priv_add_size(list, unit * t, most);
 }
 
-/* Adds to the ends and what was added since a->blocks was set. */
-REDIST_PRIV_COLD void redist_priv_add_choice(redist_priv_route_axis *a, redist_axis x)
+/* Of too many sizes only those from low to high, and of these `room`, evenly spread, with the middle one of an odd
+   number. */
+REDIST_PRIV_COLD void redist_priv_thin_sizes(redist_priv_sizes *list, int64_t low, int64_t high, int room)
 {
-    int k, known = 0;
-    for (k = 0; k < a->choices; k++)
-        known |= (k < a->ends || k >= a->blocks) && redist_priv_same_axis(&a->choice[k], &x);
-    if (!known && a->choices - a->blocks < REDIST_PRIV_CHOICES)
-        a->choice[a->choices++] = x;
+    int k, n = 0;
+    if (list->n <= room)
+        return;
+    for (k = 0; k < list->n; k++)
+        if (list->size[k] >= low && list->size[k] <= high)
+            list->size[n++] = list->size[k];
+    room -= room % 2 != n % 2;
+    list->n = n <= room ? n : room;
+    for (k = 0; k < list->n && n > room; k++)
+        list->size[k] = list->size[(2 * k + 1) * n / (2 * room)];
 }
 
 /* The block size of an axis as its view shows it. */
@@ -5056,168 +5041,132 @@ REDIST_PRIV_COLD int64_t redist_priv_seen_block(const redist_axis *x)
     return redist_priv_max(redist_priv_ceil_div(x->count, x->procs), 1);
 }
 
-/* An axis that is the same before and after stays so all the way. */
+/* Unless it is there, or there is no room. */
+REDIST_PRIV_COLD void redist_priv_add_choice(redist_priv_route_axis *a, int64_t block, int64_t procs, int room)
+{
+    const redist_axis x = redist_block_cyclic(a->choice[0].count, block, (int)procs);
+    int k;
+    for (k = 0; k < a->choices; k++)
+        if (redist_priv_same_axis(&a->choice[k], &x))
+            return;
+    if (a->choices < room)
+        a->choice[a->choices++] = x;
+}
+
+/* Other block sizes over the processes of either end: all that there are, or divisors and multiples of both. */
 REDIST_PRIV_COLD void redist_priv_choose_blocks(redist_priv_route_axis *a, const redist_axis *x, const redist_axis *y,
                                                 int room)
 {
     const int64_t before = redist_priv_seen_block(x), after = redist_priv_seen_block(y);
     const int64_t block = redist_priv_ceil_div(x->count, redist_priv_min(x->procs, y->procs));
-    const int64_t most = redist_priv_max(block, redist_priv_max(before, after));
+    const int64_t most = redist_priv_max(block, redist_priv_max(before, after)), g = redist_priv_gcd(before, after);
+    const int sizes = (room - a->choices) / (x->procs == y->procs ? 1 : 2);
     redist_priv_sizes list;
     int k;
+    list.n = 0;
+    for (k = 1; most <= sizes && k <= most; k++)
+        redist_priv_add_size(&list, k, most);
+    redist_priv_add_factors(&list, g, redist_priv_product(before / g, after, REDIST_PRIV_MAX_ELEMENTS) / g, most);
+    redist_priv_add_factors(&list, g, most / g, most);
+    redist_priv_thin_sizes(&list, 1, most, sizes);
+    for (k = 0; k < list.n; k++) {
+        redist_priv_add_choice(a, list.size[k], y->procs, room);
+        redist_priv_add_choice(a, list.size[k], x->procs, room);
+    }
+}
+
+/* Over other processes: as BLOCK, with the blocks of either end, and with several of these merged, so that each of the
+   end's processes exchanges with one only. */
+REDIST_PRIV_COLD void redist_priv_choose_counts(redist_priv_route_axis *a, const redist_axis *x, const redist_axis *y,
+                                                const redist_priv_sizes *counts, int room)
+{
+    redist_priv_sizes list = *counts;
+    int k, side;
+    redist_priv_thin_sizes(&list, redist_priv_min(x->procs, y->procs), redist_priv_max(x->procs, y->procs),
+                           room / 6);
+    for (k = 0; k < list.n; k++) {
+        redist_priv_add_choice(a, redist_priv_max(redist_priv_ceil_div(x->count, list.size[k]), 1), list.size[k], room);
+        for (side = 0; side < 2; side++) {
+            const redist_axis *end = side == REDIST_PRIV_FROM ? x : y;
+            const int64_t merged = redist_priv_is_interval(end) ? redist_priv_ceil_div(end->procs, list.size[k]) : 1;
+            redist_priv_add_choice(a, redist_priv_product(redist_priv_seen_block(end), merged, redist_priv_max(x->count, 1)),
+                                   list.size[k], room);
+        }
+    }
+}
+
+/* Finds the most partners between two choices, both ways, where that is quick: by formulas, on short axes, or at the ends
+   unless these have very many coordinates (stretches are counted quickly). From end to end always. */
+REDIST_PRIV_COLD int redist_priv_survey_pair(redist_priv_route_axis *a, int i, int j)
+{
+    const redist_axis *x = &a->choice[i], *y = &a->choice[j];
+    const int stretches = redist_priv_has_stretches(x, y) || redist_priv_has_stretches(y, x);
+    const int64_t most = REDIST_PRIV_COUNTED * (stretches ? 16 : 1);
+    int64_t there = redist_priv_formula_degree(x, y), back = redist_priv_formula_degree(y, x);
+    if ((there == 0 || back == 0) &&
+        (x->count <= REDIST_PRIV_SHORT_AXIS || j < a->ends || (i < a->ends && x->procs <= most && y->procs <= most))) {
+        there = redist_priv_most_partners(x, y);
+        back = redist_priv_most_partners(y, x);
+    }
+    a->partners[i][j] = back > 0 ? (int)there : 0;
+    a->partners[j][i] = there > 0 ? (int)back : 0;
+    return there < 0 || back < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+}
+
+/* An axis that is the same before and after stays so all the way. */
+REDIST_PRIV_COLD int redist_priv_survey_axis(redist_priv_route_axis *a, const redist_axis *x, const redist_axis *y,
+                                             const redist_priv_sizes *counts, int room)
+{
+    int i, j, code = REDIST_OK;
     a->choice[0] = *x;
     a->choice[1] = *y;
-    a->ends = a->blocks = a->choices = redist_priv_same_axis(x, y) && redist_priv_is_whole(x) ? 1 : 2;
-    if (a->ends == 1)
-        return;
-    redist_priv_blocks_between(&list, before, after, most, (room - a->ends) / (x->procs == y->procs ? 1 : 2));
-    for (k = 0; k < list.n; k++) {
-        redist_priv_add_choice(a, redist_block_cyclic(x->count, list.size[k], y->procs));
-        redist_priv_add_choice(a, redist_block_cyclic(x->count, list.size[k], x->procs));
-    }
-    a->blocks = a->choices;
-}
-
-/* The places of a grid along the axes on which the two ends of the route have different numbers of processes. */
-REDIST_PRIV_COLD int64_t redist_priv_free_places(const redist_priv_route *route, const redist_layout *end)
-{
-    int64_t places = 1;
-    int d;
-    for (d = 0; d < end->ndim; d++)
-        if (route->from->dim[d].axis.procs != route->to->dim[d].axis.procs)
-            places *= end->dim[d].axis.procs;
-    return places;
-}
-
-/* Counts of processes that fill `places` by twos: all small ones, divisors, powers of 2 and the square root. */
-REDIST_PRIV_COLD void redist_priv_add_counts(redist_priv_sizes *list, int64_t places)
-{
-    int64_t t;
-    for (t = 1; t <= places / t; t++)
-        if (t <= 8 || places % t == 0 || (t & (t - 1)) == 0 || t + 1 > places / (t + 1)) {
-            redist_priv_add_size(list, t, places);
-            redist_priv_add_size(list, places / t, places);
-        }
-}
-
-/* The counts from p to q, at most `room` of them, with the middle one of an odd number. */
-REDIST_PRIV_COLD redist_priv_sizes redist_priv_counts_between(const redist_priv_sizes *counts, int p, int q, int room)
-{
-    redist_priv_sizes between;
-    int k;
-    between.n = 0;
-    for (k = 0; k < counts->n; k++)
-        if (counts->size[k] >= redist_priv_min(p, q))
-            redist_priv_add_size(&between, counts->size[k], redist_priv_max(p, q));
-    redist_priv_thin_sizes(&between, room - (room % 2 != between.n % 2));
-    return between;
-}
-
-/* Over other processes than an end of the route: its blocks merged, so that each of its processes sends to one only,
-   and the same blocks, where they are distributed round-robin. */
-REDIST_PRIV_COLD void redist_priv_add_merged(redist_priv_route_axis *a, const redist_axis *end, int procs)
-{
-    const int64_t n = end->count, block = redist_priv_seen_block(end), merged = redist_priv_ceil_div(end->procs, procs);
-    if (procs < end->procs)
-        redist_priv_add_choice(a, redist_block_cyclic(n, redist_priv_max(redist_priv_product(block, merged, n), 1), procs));
-    if (!redist_priv_is_interval(end))
-        redist_priv_add_choice(a, redist_block_cyclic(n, block, procs));
-}
-
-/* All counts when they are few, else those between the ends', where only the blocks of one end can be merged. */
-REDIST_PRIV_COLD void redist_priv_choose_counts(redist_priv_route_axis *a, const redist_priv_sizes *counts, int room)
-{
-    const redist_axis x = a->choice[0], y = a->choice[a->ends - 1];
-    const int ways = 2 + !redist_priv_is_interval(&x) + !redist_priv_is_interval(&y);
-    redist_priv_sizes list;
-    int k;
-    if (x.procs == y.procs)
-        return;
-    list = *counts;
-    if (list.n > (room - a->ends) / (ways + 1))
-        list = redist_priv_counts_between(counts, x.procs, y.procs, (room - a->ends) / ways);
-    for (k = 0; k < list.n; k++) {
-        redist_priv_add_choice(a, redist_block(x.count, (int)list.size[k]));
-        redist_priv_add_merged(a, &x, (int)list.size[k]);
-        redist_priv_add_merged(a, &y, (int)list.size[k]);
-    }
-}
-
-/* Whether the most peers are found quickly both ways: the axes are short, or there is a formula. */
-REDIST_PRIV_COLD int redist_priv_is_easy(const redist_axis *x, const redist_axis *y)
-{
-    return x->count <= REDIST_PRIV_CHOICES || (redist_priv_formula_degree(x, y) > 0 && redist_priv_formula_degree(y, x) > 0);
-}
-
-/* Between two choices that are no ends the way is open only where it is easy to tell its cost. */
-REDIST_PRIV_COLD int redist_priv_survey(redist_priv_route_axis *a)
-{
-    int i, j;
-    for (i = 0; i < a->choices; i++) {
-        a->share[i] = redist_priv_share(&a->choice[i]);
-        for (j = 0; j < a->choices; j++) {
-            const redist_axis *x = &a->choice[i], *y = &a->choice[j];
-            int64_t peers = 0;
-            if (i < a->ends || j < a->ends || redist_priv_is_easy(x, y))
-                peers = redist_priv_most_partners(x, y);
-            if (peers < 0)
-                return REDIST_ERR_MEMORY;
-            a->peers[i][j] = (int)peers;
-        }
-    }
-    return REDIST_OK;
-}
-
-/* How many choices an axis may have, its two ends among them, so that `axes` axes have no more than `most` combinations;
-   with very many axes they do. */
-REDIST_PRIV_COLD int redist_priv_room(int axes, int64_t most)
-{
-    int room = REDIST_PRIV_CHOICES, k;
-    int64_t all = most + 1;
-    while (room > 2 && all > most) {
-        for (all = 1, k = 0; k < axes; k++)
-            all = redist_priv_product(all, room, most + 1);
-        room -= all > most;
-    }
-    return room;
-}
-
-REDIST_PRIV_COLD int redist_priv_survey_axes(redist_priv_route *route)
-{
-    redist_priv_sizes counts;
-    int d, axes = 0, code = REDIST_OK;
-    counts.n = 0;
-    redist_priv_add_counts(&counts, redist_priv_free_places(route, route->from));
-    redist_priv_add_counts(&counts, redist_priv_free_places(route, route->to));
-    redist_priv_thin_sizes(&counts, REDIST_PRIV_SIZES);
-    for (d = 0; d < route->from->ndim; d++)
-        axes += !redist_priv_same_axis(&route->from->dim[d].axis, &route->to->dim[d].axis) ||
-                !redist_priv_is_whole(&route->from->dim[d].axis);
-    for (d = 0; d < route->from->ndim && code == REDIST_OK; d++) {
-        redist_priv_choose_blocks(&route->axis[d], &route->from->dim[d].axis, &route->to->dim[d].axis,
-                                  redist_priv_room(axes, REDIST_PRIV_STOPS));
-        redist_priv_choose_counts(&route->axis[d], &counts, redist_priv_room(axes, REDIST_PRIV_GRIDS));
-        code = redist_priv_survey(&route->axis[d]);
-    }
+    a->ends = a->choices = redist_priv_same_axis(x, y) && redist_priv_is_whole(x) ? 1 : 2;
+    if (x->procs != y->procs)
+        redist_priv_choose_counts(a, x, y, counts, room);
+    if (a->ends == 2)
+        redist_priv_choose_blocks(a, x, y, room);
+    for (j = 0; j < a->choices; j++)
+        a->share[j] = redist_priv_share(&a->choice[j]);
+    for (j = 0; j < a->choices && code == REDIST_OK; j++)
+        for (i = 0; i <= j && code == REDIST_OK; i++)
+            code = redist_priv_survey_pair(a, i, j);
     return code;
 }
 
-REDIST_PRIV_COLD int64_t redist_priv_stop_share(const redist_priv_route *route, const redist_priv_stop *stop)
+/* The counts of processes are those that fill the places along the axes where the two ends have different numbers. Every
+   axis that changes has room for as many choices as keep the combinations few. */
+REDIST_PRIV_COLD int redist_priv_survey_axes(redist_priv_route *route)
 {
-    int64_t share = 1;
-    int d;
-    for (d = 0; d < route->from->ndim; d++)
-        share = redist_priv_product(share, route->axis[d].share[stop->choice[d]], REDIST_PRIV_MAX_ELEMENTS);
-    return share;
+    const redist_layout *from = route->from, *to = route->to;
+    int64_t places[2] = {1, 1}, all = 0, k;
+    int d, changes = 0, room = REDIST_PRIV_CHOICES + 1, code = REDIST_OK;
+    redist_priv_sizes counts;
+    for (d = 0; d < from->ndim; d++) {
+        const redist_axis *x = &from->dim[d].axis, *y = &to->dim[d].axis;
+        places[0] *= x->procs == y->procs ? 1 : x->procs;
+        places[1] *= x->procs == y->procs ? 1 : y->procs;
+        changes += !redist_priv_same_axis(x, y) || !redist_priv_is_whole(x);
+    }
+    counts.n = 0;
+    for (d = 0; d < 2; d++)
+        redist_priv_add_factors(&counts, 1, places[d], places[d]);
+    do
+        for (room--, all = 1, k = 0; k < changes; k++)
+            all = redist_priv_product(all, room, REDIST_PRIV_COMBINATIONS + 1);
+    while (room > 2 && all > REDIST_PRIV_COMBINATIONS);
+    for (d = 0; d < from->ndim && code == REDIST_OK; d++)
+        code = redist_priv_survey_axis(&route->axis[d], &from->dim[d].axis, &to->dim[d].axis, &counts, room);
+    return code;
 }
 
-/* The layout whose ranks, grid order and storage a stop takes over; NULL when its grid fits on neither. */
-REDIST_PRIV_COLD const redist_layout *redist_priv_host(const redist_priv_route *route, const redist_priv_stop *stop)
+/* The layout whose ranks, grid order and storage a candidate takes over; NULL when its grid fits on neither. */
+REDIST_PRIV_COLD const redist_layout *redist_priv_base_layout(const redist_priv_route *route,
+                                                              const redist_priv_candidate *c)
 {
     int64_t places = 1;
     int d, as_from = 1, as_to = 1;
     for (d = 0; d < route->from->ndim; d++) {
-        const int procs = route->axis[d].choice[stop->choice[d]].procs;
+        const int procs = route->axis[d].choice[c->choice[d]].procs;
         as_from &= procs == route->from->dim[d].axis.procs;
         as_to &= procs == route->to->dim[d].axis.procs;
         places = redist_priv_product(places, procs, INT64_C(1) << 31);
@@ -5227,95 +5176,15 @@ REDIST_PRIV_COLD const redist_layout *redist_priv_host(const redist_priv_route *
     return as_from || places <= redist_places(route->from) ? route->from : NULL;
 }
 
-/* Whether the data may stop there: every axis shows all that it stores, and no rank holds much more than before. */
-REDIST_PRIV_COLD int redist_priv_may_stop(const redist_priv_route *route, const redist_priv_stop *stop)
-{
-    int d;
-    for (d = 0; d < route->from->ndim; d++)
-        if (!redist_priv_is_whole(&route->axis[d].choice[stop->choice[d]]))
-            return 0;
-    return stop->share <= route->most_share && redist_priv_host(route, stop) != NULL;
-}
-
-/* A combination of what the axes may choose: ends and block sizes, or (counts) ends and other counts of processes. */
-REDIST_PRIV_COLD redist_priv_stop redist_priv_combination(const redist_priv_route *route, int counts, int64_t k)
-{
-    redist_priv_stop stop;
-    int d;
-    memset(&stop, 0, sizeof stop);
-    for (d = 0; d < route->from->ndim; d++) {
-        const redist_priv_route_axis *a = &route->axis[d];
-        const int skipped = counts ? a->blocks - a->ends : 0, choices = counts ? a->choices - skipped : a->blocks;
-        const int digit = (int)(k % choices);
-        stop.choice[d] = (unsigned char)(digit < a->ends ? digit : digit + skipped);
-        k /= choices;
-    }
-    stop.share = redist_priv_stop_share(route, &stop);
-    return stop;
-}
-
-/* Makes room among the stops from `first` on by asking for smaller shares, down to those of the ends. */
-REDIST_PRIV_COLD void redist_priv_drop_stops(redist_priv_route *route, int first)
-{
-    const int64_t least = redist_priv_max(route->stop[REDIST_PRIV_STOP_FROM].share, route->stop[REDIST_PRIV_STOP_TO].share);
-    int k, kept = route->stops;
-    while (kept == route->stops && route->most_share > least) {
-        route->most_share = least + (route->most_share - least) / 2;
-        for (k = kept = first; k < route->stops; k++)
-            if (route->stop[k].share <= route->most_share)
-                route->stop[kept++] = route->stop[k];
-    }
-    route->stops = kept;
-}
-
-/* Lists what may be passed of such combinations: of block sizes all or none, of counts those with the least shares. */
-REDIST_PRIV_COLD void redist_priv_list_combinations(redist_priv_route *route, int counts)
-{
-    const int64_t most = counts ? REDIST_PRIV_GRIDS : REDIST_PRIV_STOPS;
-    const int first = route->stops, end = first + REDIST_PRIV_STOPS;
-    int64_t all = 1, k;
-    int d;
-    for (d = 0; d < route->from->ndim; d++) {
-        const redist_priv_route_axis *a = &route->axis[d];
-        all = redist_priv_product(all, counts ? a->ends + a->choices - a->blocks : a->blocks, most + 1);
-    }
-    for (k = 0; k < all && all <= most && route->stops < end; k++) {
-        const redist_priv_stop stop = redist_priv_combination(route, counts, k);
-        if (!redist_priv_may_stop(route, &stop))
-            continue;
-        route->stop[route->stops++] = stop;
-        if (route->stops == end)
-            redist_priv_drop_stops(route, first);
-    }
-}
-
-REDIST_PRIV_COLD void redist_priv_list_stops(redist_priv_route *route)
-{
-    int64_t most;
-    int d, counts = 0;
-    for (d = 0; d < route->from->ndim; d++) {
-        route->stop[REDIST_PRIV_STOP_TO].choice[d] = (unsigned char)(route->axis[d].ends - 1);
-        counts |= route->axis[d].choices > route->axis[d].blocks;
-    }
-    for (d = 0; d < REDIST_PRIV_STOP_OTHERS; d++)
-        route->stop[d].share = redist_priv_stop_share(route, &route->stop[d]);
-    most = redist_priv_max(route->stop[REDIST_PRIV_STOP_FROM].share, route->stop[REDIST_PRIV_STOP_TO].share);
-    route->most_share = redist_priv_product(most, 2, REDIST_PRIV_MAX_ELEMENTS);
-    route->stops = REDIST_PRIV_STOP_OTHERS;
-    redist_priv_list_combinations(route, 0);
-    if (counts)
-        redist_priv_list_combinations(route, 1);
-}
-
-/* The cost of going from one stop to another; -1 when there is no way. */
-REDIST_PRIV_COLD double redist_priv_road(const redist_priv_route *route, const redist_priv_stop *a,
-                                         const redist_priv_stop *b)
+/* The cost of going from one candidate to another; -1 when there is no way. */
+REDIST_PRIV_COLD double redist_priv_edge_cost(const redist_priv_route *route, const redist_priv_candidate *a,
+                                              const redist_priv_candidate *b)
 {
     int64_t there = 1, back = 1;
     int d;
     for (d = 0; d < route->from->ndim; d++) {
-        there *= route->axis[d].peers[a->choice[d]][b->choice[d]];
-        back *= route->axis[d].peers[b->choice[d]][a->choice[d]];
+        there *= route->axis[d].partners[a->choice[d]][b->choice[d]];
+        back *= route->axis[d].partners[b->choice[d]][a->choice[d]];
     }
     if (there == 0)
         return -1;
@@ -5323,71 +5192,131 @@ REDIST_PRIV_COLD double redist_priv_road(const redist_priv_route *route, const r
                                                    route->cost.per_message, route->cost.per_byte);
 }
 
-/* One more phase: whatever becomes cheaper by it, from stops that did in the last one. Returns whether anything did. */
+/* Sets a candidate's share and its cost as the only one, -1 where the data may not pass: every axis shows all that it
+   stores, and no rank holds more than twice what it does before or after. */
+REDIST_PRIV_COLD void redist_priv_assess(const redist_priv_route *route, redist_priv_candidate *c)
+{
+    const redist_priv_candidate *ends = route->candidate;
+    double there, back;
+    int d, whole = 1;
+    c->share = 1;
+    for (d = 0; d < route->from->ndim; d++) {
+        c->share = redist_priv_product(c->share, route->axis[d].share[c->choice[d]], REDIST_PRIV_MAX_ELEMENTS);
+        whole &= redist_priv_is_whole(&route->axis[d].choice[c->choice[d]]);
+    }
+    c->cost = -1;
+    if (!whole || c->share / 2 > redist_priv_max(ends[0].share, ends[1].share) ||
+        redist_priv_base_layout(route, c) == NULL)
+        return;
+    there = redist_priv_edge_cost(route, &ends[REDIST_PRIV_FROM], c);
+    back = redist_priv_edge_cost(route, c, &ends[REDIST_PRIV_TO]);
+    c->cost = there < 0 || back < 0 ? -1 : there + back;
+}
+
+/* Keeps a candidate, when there is no more room instead of the dearest. */
+REDIST_PRIV_COLD void redist_priv_keep_candidate(redist_priv_route *route, const redist_priv_candidate *c)
+{
+    redist_priv_candidate *dearest = &route->candidate[route->dearest];
+    int k;
+    if (route->candidates < REDIST_PRIV_CANDIDATES)
+        route->candidate[route->candidates++] = *c;
+    else if (c->cost < dearest->cost)
+        *dearest = *c;
+    else
+        return;
+    for (k = 2; k < route->candidates && route->candidates == REDIST_PRIV_CANDIDATES; k++)
+        if (route->candidate[k].cost > route->candidate[route->dearest].cost)
+            route->dearest = k;
+}
+
+REDIST_PRIV_COLD void redist_priv_list_candidates(redist_priv_route *route)
+{
+    redist_priv_candidate c;
+    int64_t all = 1, k, rest;
+    int d;
+    memset(&c, 0, sizeof c);
+    route->dearest = 2;
+    for (d = 0; d < route->from->ndim; d++) {
+        route->candidate[REDIST_PRIV_TO].choice[d] = (unsigned char)(route->axis[d].ends - 1);
+        all = redist_priv_product(all, route->axis[d].choices, REDIST_PRIV_COMBINATIONS + 1);
+    }
+    for (route->candidates = 0; route->candidates < 2; route->candidates++)
+        redist_priv_assess(route, &route->candidate[route->candidates]);
+    for (k = 0; k < all && all <= REDIST_PRIV_COMBINATIONS; k++) {
+        for (d = 0, rest = k; d < route->from->ndim; rest /= route->axis[d++].choices)
+            c.choice[d] = (unsigned char)(rest % route->axis[d].choices);
+        redist_priv_assess(route, &c);
+        if (c.cost >= 0)
+            redist_priv_keep_candidate(route, &c);
+    }
+}
+
+/* One more phase: whatever becomes cheaper by it, from candidates that did in the last one. Returns whether any did. */
 REDIST_PRIV_COLD int redist_priv_one_phase(redist_priv_route *route, short *via)
 {
     const short *last = route->phases > 0 ? route->via[route->phases - 1] : NULL;
-    const double *before = route->cost_before;
-    double *after = route->cost_after;
+    const double *before = route->before;
+    double *after = route->after;
     int i, j, better = 0;
-    for (j = 0; j < route->stops; j++) {
+    for (j = 0; j < route->candidates; j++) {
         after[j] = before[j];
         via[j] = -1;
     }
-    for (i = 0; i < route->stops; i++) {
+    for (i = 0; i < route->candidates; i++) {
         if (before[i] < 0 || (last != NULL && last[i] < 0) ||
-            (before[REDIST_PRIV_STOP_TO] >= 0 && before[i] >= before[REDIST_PRIV_STOP_TO]))
+            (before[REDIST_PRIV_TO] >= 0 && before[i] >= before[REDIST_PRIV_TO]))
             continue;
-        for (j = REDIST_PRIV_STOP_TO; j < route->stops; j++) {
-            const double road = redist_priv_road(route, &route->stop[i], &route->stop[j]);
-            if (road < 0 || (after[j] >= 0 && before[i] + road >= after[j]))
+        for (j = REDIST_PRIV_TO; j < route->candidates; j++) {
+            const double cost = redist_priv_edge_cost(route, &route->candidate[i], &route->candidate[j]);
+            if (cost < 0 || (after[j] >= 0 && before[i] + cost >= after[j]))
                 continue;
-            after[j] = before[i] + road;
+            after[j] = before[i] + cost;
             via[j] = (short)i;
             better = 1;
         }
     }
-    memcpy(route->cost_before, after, (size_t)route->stops * sizeof *after);
+    memcpy(route->before, after, (size_t)route->candidates * sizeof *after);
     return better;
 }
 
-/* Finds the cheapest way with so many phases at most; a later phase counts only when it makes the way cheaper. */
-REDIST_PRIV_COLD void redist_priv_find_way(redist_priv_route *route, int phases)
+/* Finds the cheapest path with so many phases at most; a later phase counts only when it makes the path cheaper. */
+REDIST_PRIV_COLD void redist_priv_find_path(redist_priv_route *route, int phases)
 {
     int k;
-    for (k = 0; k < route->stops; k++)
-        route->cost_before[k] = k == REDIST_PRIV_STOP_FROM ? 0 : -1;
+    for (k = 0; k < route->candidates; k++)
+        route->before[k] = k == REDIST_PRIV_FROM ? 0 : -1;
     for (route->phases = 0; route->phases < phases; route->phases++)
         if (!redist_priv_one_phase(route, route->via[route->phases]))
             break;
 }
 
-REDIST_PRIV_COLD redist_layout redist_priv_stop_layout(const redist_priv_route *route, const redist_priv_stop *stop)
+REDIST_PRIV_COLD redist_layout redist_priv_candidate_layout(const redist_priv_route *route,
+                                                            const redist_priv_candidate *c)
 {
-    redist_layout layout = *redist_priv_host(route, stop);
+    redist_layout layout = *redist_priv_base_layout(route, c);
     int d;
     for (d = 0; d < layout.ndim; d++) {
-        layout.dim[d].axis = route->axis[d].choice[stop->choice[d]];
+        layout.dim[d].axis = route->axis[d].choice[c->choice[d]];
         layout.dim[d].low = layout.dim[d].high = layout.dim[d].allocated = 0;
     }
     return layout;
 }
 
-/* Writes the stops of the way in order, and returns how many they are. */
+/* Writes the layouts of the path in order, and returns how many they are. */
 REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_layout *between)
 {
-    int way[REDIST_PRIV_PHASES];
-    int k, stop = REDIST_PRIV_STOP_TO, stops = 0;
+    int path[REDIST_PRIV_PHASES];
+    int k, at = REDIST_PRIV_TO, passed = 0;
     for (k = route->phases - 1; k >= 0; k--) {
-        if (route->via[k][stop] < 0)
+        if (route->via[k][at] < 0)
             continue;
-        stop = route->via[k][stop];
-        if (stop != REDIST_PRIV_STOP_FROM)
-            way[stops++] = stop;
+        at = route->via[k][at];
+        if (at != REDIST_PRIV_FROM)
+            path[passed++] = at;
     }
-    for (k = 0; k < stops; k++)
-        between[k] = redist_priv_stop_layout(route, &route->stop[way[stops - 1 - k]]);
-    return stops;
+    for (k = 0; k < passed; k++)
+        between[k] = redist_priv_candidate_layout(route, &route->candidate[path[passed - 1 - k]]);
+    return passed;
 }
 
 /* redist_phases with a cost of each phase beside its messages' and bytes'. */
@@ -5395,27 +5324,28 @@ REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_
                                         double latency, int max, redist_layout *between)
 {
     redist_priv_route *route;
-    int stops, code = redist_priv_check_pair(from, to);
+    int passed, code = redist_priv_check_pair(from, to);
     if (code == REDIST_OK && (!redist_priv_is_cost(cost) || max < 0 || (max > 0 && between == NULL)))
         code = REDIST_ERR_ARGUMENT;
     if (code != REDIST_OK || max == 0 || !redist_priv_is_product(from, to))
         return -code;
-    route = (redist_priv_route *)REDIST_MALLOC(sizeof *route);
+    route = (redist_priv_route *)REDIST_MALLOC(sizeof *route + (size_t)from->ndim * sizeof *route->axis);
     if (route == NULL)
         return -REDIST_ERR_MEMORY;
     memset(route, 0, sizeof *route);
+    route->axis = (redist_priv_route_axis *)(void *)(route + 1);
     route->from = from;
     route->to = to;
     route->cost = *cost;
     route->latency = latency;
     code = redist_priv_survey_axes(route);
     if (code == REDIST_OK) {
-        redist_priv_list_stops(route);
-        redist_priv_find_way(route, (int)redist_priv_min(max, REDIST_PRIV_PHASES - 1) + 1);
+        redist_priv_list_candidates(route);
+        redist_priv_find_path(route, (int)redist_priv_min(max, REDIST_PRIV_PHASES - 1) + 1);
     }
-    stops = code == REDIST_OK ? redist_priv_follow(route, between) : -code;
+    passed = code == REDIST_OK ? redist_priv_follow(route, between) : -code;
     REDIST_FREE(route);
-    return stops;
+    return passed;
 }
 
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
