@@ -519,7 +519,7 @@ typedef struct {
        and C(k,q) and their numbering of the steps. No tables.
      - One interval per coordinate on both sides: the sum of the two coordinates. No tables.
      - All coordinates meet all of two block-cyclic axes, or all but a few of an axis with one interval per coordinate:
-       the difference of the two coordinates, of several such axes at once. No tables.
+       the same sum, of several such axes at once. No tables.
      - Anything else: the axis's pairs are coloured and kept, O(pairs of coordinates of the axis) of memory.
    Axes that fan out and axes that fan in share their steps ((BLOCK,*) to (*,BLOCK) on P processes takes P). Only where
    their degrees do not divide are the pairs of these axes coloured together, O(pairs of their places) of memory; so are
@@ -3736,6 +3736,48 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
 
 /* -------------------------------------------------------------------------------------- traffic, on paper (bodies) */
 
+/* What is done with two places that exchange something: place[FROM] and place[TO]. */
+typedef void redist_priv_visit(void *context, const int *place, int64_t elements);
+
+/* Visits all pairs of places; all: every copy of the source contributes. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const redist_layout *to, int all,
+                                             redist_priv_visit *visit, void *context)
+{
+    const int places = all ? redist_places(from) : redist_priv_grid_places(from);
+    int64_t partner[REDIST_MAX_DIMS], elements;
+    redist_priv_neighbours n;
+    redist_priv_pairs pairs;
+    redist_priv_pair pair;
+    int d, place, code = redist_priv_pairs_open(&pairs, from, to, all);
+    for (place = 0; place < places && code == REDIST_OK; place++) {
+        code = redist_priv_pairs_of_grid_place(&pairs, place, &n);
+        while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair)) {
+            redist_priv_partners_at(&n, pair.message, partner);
+            for (d = 0, elements = 1; d < n.ndim; d++)
+                elements *= n.axis[d].runs[partner[d]].elements;
+            visit(context, pair.place, elements);
+        }
+        redist_priv_neighbours_free(&n);
+    }
+    redist_priv_pairs_close(&pairs);
+    return code;
+}
+
+/* These axes of a layout as a layout of their own, whose places are numbered row by row. */
+REDIST_PRIV_COLD redist_layout redist_priv_part_of(const redist_layout *layout, int axes, const int *axis)
+{
+    redist_layout part = *layout;
+    part.grid_order = REDIST_ROW_MAJOR;
+    part.first_rank = 0;
+    part.ranks = NULL;
+    part.copies = 1;
+    for (part.ndim = 0; part.ndim < axes; part.ndim++) {
+        part.dim[part.ndim] = layout->dim[axis[part.ndim]];
+        part.dim[part.ndim].stored = part.ndim;
+    }
+    return part;
+}
+
 /* The elements that a coordinate of `from` and one of `to` share; -1 when memory is exhausted. */
 REDIST_PRIV_COLD int64_t redist_priv_shared(const redist_axis *from, int from_coord, const redist_axis *to,
                                             int to_coord)
@@ -4057,8 +4099,7 @@ enum {
     REDIST_PRIV_WALKER_OTTO, /* blocks of r and K r (Walker and Otto 1996)                */
     REDIST_PRIV_ALL_MEET,    /* a complete bipartite graph, or nearly so                  */
     REDIST_PRIV_CONSECUTIVE, /* partners have consecutive numbers, on both sides          */
-    REDIST_PRIV_TABLE,       /* an edge colouring by alternating paths (Koenig 1916), kept */
-    REDIST_PRIV_PLACES       /* the same of all places, copies included; the only factor   */
+    REDIST_PRIV_TABLE        /* an edge colouring by alternating paths (Koenig 1916), kept */
 };
 
 REDIST_PRIV_COLD int redist_priv_number(const redist_priv_line *line, int coord)
@@ -4390,13 +4431,14 @@ REDIST_PRIV_COLD redist_priv_row redist_priv_row_of(const redist_priv_factor *f,
     return row;
 }
 
-/* The first edge of at least this colour. */
+/* The first edge of at least this colour; for -1, the first that is not at the position of its colour, which that
+   vertex lacks. (Colours ascend.) */
 REDIST_PRIV_COLD int64_t redist_priv_edge_at(const redist_priv_row *row, int colour)
 {
     int64_t low = 0, high = row->n;
     while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (row->edge[middle].colour < colour)
+        const int64_t middle = low + (high - low) / 2;
+        if (row->edge[middle].colour < (colour < 0 ? middle + 1 : colour))
             low = middle + 1;
         else
             high = middle;
@@ -4404,199 +4446,88 @@ REDIST_PRIV_COLD int64_t redist_priv_edge_at(const redist_priv_row *row, int col
     return low;
 }
 
-REDIST_PRIV_COLD int redist_priv_has_colour(const redist_priv_row *row, int colour)
+/* The partner by the edge of a colour; -1: none. */
+REDIST_PRIV_COLD int redist_priv_partner_by(const redist_priv_row *row, int colour)
 {
     const int64_t at = redist_priv_edge_at(row, colour);
-    return at < row->n && row->edge[at].colour == colour;
+    return at < row->n && row->edge[at].colour == colour ? row->edge[at].partner : -1;
 }
 
-/* The first colour that a row lacks: colours ascend, so those before it are their own positions. */
-REDIST_PRIV_COLD int redist_priv_free_colour(const redist_priv_row *row)
+REDIST_PRIV_COLD void redist_priv_set_partner(redist_priv_row *row, int colour, int partner)
 {
-    int64_t low = 0, high = row->n;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (row->edge[middle].colour == middle)
-            low = middle + 1;
-        else
-            high = middle;
+    redist_priv_edge *edge = row->edge + redist_priv_edge_at(row, colour), *end = row->edge + row->n;
+    const int had = redist_priv_partner_by(row, colour) >= 0, has = partner >= 0;
+    if (had != has)
+        memmove(edge + has, edge + had, (size_t)(end - edge - had) * sizeof *edge);
+    row->n += has - had;
+    if (has) {
+        edge->colour = colour;
+        edge->partner = partner;
     }
-    return (int)low;
 }
 
-REDIST_PRIV_COLD void redist_priv_insert_edge(redist_priv_row *row, int colour, int partner)
+/* Exchanges two colours along the path that alternates between them, from a vertex that has only the first. It never
+   ends at a vertex of the other side that lacks the first (Koenig 1916). */
+REDIST_PRIV_COLD void redist_priv_exchange_colours(redist_priv_factor *f, int side, int64_t vertex, int colour,
+                                                   int other)
 {
-    const int64_t at = redist_priv_edge_at(row, colour);
-    memmove(row->edge + at + 1, row->edge + at, (size_t)(row->n - at) * sizeof *row->edge);
-    row->edge[at].colour = colour;
-    row->edge[at].partner = partner;
-    row->n++;
-}
-
-/* Gives the edge of one colour another that the row lacks; returns its partner. */
-REDIST_PRIV_COLD int redist_priv_recolour(redist_priv_row *row, int colour, int other)
-{
-    const int64_t at = redist_priv_edge_at(row, colour);
-    const int partner = row->edge[at].partner;
-    row->n--;
-    memmove(row->edge + at, row->edge + at + 1, (size_t)(row->n - at) * sizeof *row->edge);
-    redist_priv_insert_edge(row, other, partner);
-    return partner;
-}
-
-/* Frees a colour at a vertex that lacks another, by exchanging the two along the path that alternates between them.
-   The path never ends at a vertex of the other side that lacks `colour` (Koenig 1916). */
-REDIST_PRIV_COLD void redist_priv_exchange_colours(redist_priv_factor *f, int side, int vertex, int colour, int other)
-{
-    redist_priv_row row = redist_priv_row_of(f, side, vertex);
-    int next = redist_priv_recolour(&row, colour, other), kept;
-    redist_priv_edge *a, *b;
-    for (;;) {
+    while (vertex >= 0) {
+        redist_priv_row row = redist_priv_row_of(f, side, vertex);
+        const int next = redist_priv_partner_by(&row, colour), last = redist_priv_partner_by(&row, other);
+        const int first = colour;
+        redist_priv_set_partner(&row, next < 0 ? other : colour, -1); /* before the row grows */
+        redist_priv_set_partner(&row, colour, last);
+        redist_priv_set_partner(&row, other, next);
+        vertex = next;
         side = !side;
-        row = redist_priv_row_of(f, side, next);
-        if (!redist_priv_has_colour(&row, other))
-            break;
-        a = &row.edge[redist_priv_edge_at(&row, colour)];
-        b = &row.edge[redist_priv_edge_at(&row, other)];
-        next = b->partner;
-        b->partner = a->partner;
-        a->partner = next;
-        kept = colour;
         colour = other;
-        other = kept;
+        other = first;
     }
-    redist_priv_recolour(&row, colour, other);
 }
 
 /* Adds a pair of numbers, with a colour below base and, on the fat side, in the round that is being filled. */
-REDIST_PRIV_COLD void redist_priv_add_pair(redist_priv_factor *f, const int64_t *number)
+REDIST_PRIV_COLD void redist_priv_add_pair(void *factor, const int *number, int64_t elements)
 {
+    redist_priv_factor *f = (redist_priv_factor *)factor;
     redist_priv_row row[2];
     int side, colour[2], vertex[2];
+    (void)elements;
     for (side = 0; side < 2; side++) {
-        vertex[side] = (int)number[side];
+        vertex[side] = number[side];
         if (side == f->fat)
             vertex[side] = (int)(number[side] * f->width + f->table[side].filled[number[side]] / f->base);
         row[side] = redist_priv_row_of(f, side, vertex[side]);
-        colour[side] = redist_priv_free_colour(&row[side]);
+        colour[side] = (int)redist_priv_edge_at(&row[side], -1);
     }
-    if (redist_priv_has_colour(&row[1], colour[0]))
+    if (redist_priv_partner_by(&row[1], colour[0]) >= 0)
         redist_priv_exchange_colours(f, 1, vertex[1], colour[0], colour[1]);
     for (side = 0; side < 2; side++) {
-        redist_priv_insert_edge(&row[side], colour[0], vertex[!side]);
+        redist_priv_set_partner(&row[side], colour[0], vertex[!side]);
         f->table[side].filled[number[side]]++;
     }
+}
+
+REDIST_PRIV_COLD void redist_priv_count_pair(void *factor, const int *number, int64_t elements)
+{
+    redist_priv_factor *f = (redist_priv_factor *)factor;
+    (void)elements;
+    f->table[0].filled[number[0]]++;
+    f->table[1].filled[number[1]]++;
 }
 
 /* The numbers of one side of a factor, all its axes together. */
 REDIST_PRIV_COLD int64_t redist_priv_numbers(const redist_schedule *s, const redist_priv_factor *f, int side)
 {
-    int64_t numbers = f->form == REDIST_PRIV_PLACES ? redist_places(&s->layout[side]) : 1;
+    int64_t numbers = 1;
     int k;
     for (k = 0; k < f->axes; k++)
         numbers *= s->line[side][f->axis[k]].used;
     return numbers;
 }
 
-/* Whom the coordinates of an axis meet: coordinate c the coordinates coord[start[c]], ..., coord[start[c + 1] - 1]. */
-typedef struct {
-    int64_t *start;
-    int *coord;
-    int64_t room;
-} redist_priv_links;
-
-REDIST_PRIV_COLD void redist_priv_links_free(redist_priv_links *links)
+REDIST_PRIV_COLD int redist_priv_allocate_table(redist_priv_edges *table, int numbers, int64_t width)
 {
-    REDIST_FREE(links->start);
-    REDIST_FREE(links->coord);
-}
-
-REDIST_PRIV_COLD int redist_priv_link_coord(redist_priv_links *links, const redist_axis *from, int c,
-                                            const redist_axis *to)
-{
-    redist_priv_pattern pattern;
-    int64_t k, peers = 0, end = links->start[c];
-    int *coords = NULL, *grown, code = redist_priv_pattern_of(from, c, &pattern);
-    if (code == REDIST_OK)
-        code = redist_priv_peers(&pattern, to, &coords, &peers);
-    for (k = 0; k < peers && code == REDIST_OK; k++) {
-        grown = (int *)redist_priv_grow(links->coord, end, &links->room, sizeof *grown);
-        if (grown == NULL) {
-            code = REDIST_ERR_MEMORY;
-        } else {
-            links->coord = grown;
-            grown[end++] = coords[k];
-        }
-    }
-    links->start[c + 1] = end;
-    REDIST_FREE(coords);
-    redist_priv_pattern_free(&pattern);
-    return code;
-}
-
-/* REDIST_ERR_MEMORY. Free them with redist_priv_links_free, whatever this returns. */
-REDIST_PRIV_COLD int redist_priv_links_of(const redist_axis *from, const redist_axis *to, redist_priv_links *links)
-{
-    int c, code = REDIST_OK;
-    memset(links, 0, sizeof *links);
-    links->start = (int64_t *)REDIST_MALLOC(((size_t)from->procs + 1) * sizeof *links->start);
-    if (links->start == NULL)
-        return REDIST_ERR_MEMORY;
-    links->start[0] = 0;
-    for (c = 0; c < from->procs && code == REDIST_OK; c++)
-        code = redist_priv_link_coord(links, from, c, to);
-    return code;
-}
-
-/* What is done with every pair of a factor that meets. */
-typedef void redist_priv_visit(redist_priv_factor *f, const int64_t *number);
-
-REDIST_PRIV_COLD void redist_priv_count_pair(redist_priv_factor *f, const int64_t *number)
-{
-    f->table[0].filled[number[0]]++;
-    f->table[1].filled[number[1]]++;
-}
-
-/* Visits all partners of a number of side FROM: the product of its coordinates' partners. */
-REDIST_PRIV_COLD void redist_priv_visit_number(const redist_schedule *s, redist_priv_factor *f,
-                                               const redist_priv_links *links, int64_t from, redist_priv_visit *visit)
-{
-    const int *list[REDIST_MAX_DIMS];
-    int64_t met[REDIST_MAX_DIMS], number[2], rest = from, pairs = 1, k, scale;
-    int a;
-    for (a = f->axes - 1; a >= 0; a--) {
-        const int used = s->line[REDIST_PRIV_FROM][f->axis[a]].used;
-        list[a] = links[a].coord + links[a].start[rest % used];
-        met[a] = links[a].start[rest % used + 1] - links[a].start[rest % used];
-        pairs *= met[a];
-        rest /= used;
-    }
-    number[REDIST_PRIV_FROM] = from;
-    for (k = 0; k < pairs; k++) {
-        number[REDIST_PRIV_TO] = 0;
-        for (a = f->axes - 1, rest = k, scale = 1; a >= 0; a--) {
-            number[REDIST_PRIV_TO] += scale * list[a][rest % met[a]];
-            rest /= met[a];
-            scale *= s->line[REDIST_PRIV_TO][f->axis[a]].used;
-        }
-        visit(f, number);
-    }
-}
-
-REDIST_PRIV_COLD void redist_priv_visit_pairs(const redist_schedule *s, redist_priv_factor *f,
-                                              const redist_priv_links *links, redist_priv_visit *visit)
-{
-    const int64_t numbers = redist_priv_numbers(s, f, REDIST_PRIV_FROM);
-    int64_t k;
-    for (k = 0; k < numbers; k++)
-        redist_priv_visit_number(s, f, links, k, visit);
-}
-
-REDIST_PRIV_COLD int redist_priv_allocate_table(const redist_schedule *s, redist_priv_factor *f, int side)
-{
-    const int64_t numbers = redist_priv_numbers(s, f, side);
-    redist_priv_edges *table = &f->table[side];
-    if (numbers > INT_MAX / f->width)
+    if (numbers > INT_MAX / width)
         return REDIST_ERR_MEMORY;
     table->start = (int64_t *)redist_priv_alloc(numbers, sizeof *table->start);
     table->filled = (int *)redist_priv_alloc(numbers, sizeof *table->filled);
@@ -4606,11 +4537,14 @@ REDIST_PRIV_COLD int redist_priv_allocate_table(const redist_schedule *s, redist
     return REDIST_OK;
 }
 
-/* Turns the counted partners into empty rows with room for them. */
-REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_edges *table, int64_t numbers)
+/* Turns the counted partners into empty rows with room for them; finds the most. */
+REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_edges *table, int numbers, int64_t *most)
 {
-    int64_t k, all = 0;
+    int64_t all = 0;
+    int k;
+    *most = 0;
     for (k = 0; k < numbers; k++) {
+        *most = redist_priv_max(*most, table->filled[k]);
         table->start[k] = all;
         all += table->filled[k];
         table->filled[k] = 0;
@@ -4619,79 +4553,22 @@ REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_edges *table, int64_t num
     return table->edge == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* Colours the pairs of a factor, its axes' links given. */
-REDIST_PRIV_COLD int redist_priv_colour(const redist_schedule *s, redist_priv_factor *f, const redist_priv_links *links)
+/* Counts the pairs of a factor and then colours them: those of its axes, as a layout of their own, or of all places. */
+REDIST_PRIV_COLD int redist_priv_fill_table(redist_schedule *s, redist_priv_factor *f)
 {
+    redist_layout part[2];
     int side, code = REDIST_OK;
-    for (side = 0; side < 2 && code == REDIST_OK; side++)
-        code = redist_priv_allocate_table(s, f, side);
-    if (code == REDIST_OK)
-        redist_priv_visit_pairs(s, f, links, redist_priv_count_pair);
-    for (side = 0; side < 2 && code == REDIST_OK; side++)
-        code = redist_priv_make_rows(&f->table[side], redist_priv_numbers(s, f, side));
-    if (code == REDIST_OK)
-        redist_priv_visit_pairs(s, f, links, redist_priv_add_pair);
-    return code;
-}
-
-REDIST_PRIV_COLD int redist_priv_fill_table(const redist_schedule *s, redist_priv_factor *f)
-{
-    redist_priv_links links[REDIST_MAX_DIMS];
-    int a, made, code = REDIST_OK;
-    for (made = 0; made < f->axes && code == REDIST_OK; made++)
-        code = redist_priv_links_of(&s->layout[0].dim[f->axis[made]].axis, &s->layout[1].dim[f->axis[made]].axis,
-                                    &links[made]);
-    if (code == REDIST_OK)
-        code = redist_priv_colour(s, f, links);
-    for (a = 0; a < made; a++)
-        redist_priv_links_free(&links[a]);
-    return code;
-}
-
-/* Visits all pairs of places. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_visit_places(const redist_schedule *s, redist_priv_factor *f, redist_priv_visit *visit)
-{
-    const redist_layout *from = &s->layout[REDIST_PRIV_FROM], *to = &s->layout[REDIST_PRIV_TO];
-    int place, code, places = s->all ? redist_places(from) : redist_priv_grid_places(from);
-    redist_priv_neighbours n;
-    redist_priv_pairs pairs;
-    redist_priv_pair pair;
-    int64_t number[2];
-    code = redist_priv_pairs_open(&pairs, from, to, s->all);
-    for (place = 0; place < places && code == REDIST_OK; place++) {
-        code = redist_priv_pairs_of_grid_place(&pairs, place, &n);
-        while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair)) {
-            number[REDIST_PRIV_FROM] = pair.place[REDIST_PRIV_FROM];
-            number[REDIST_PRIV_TO] = pair.place[REDIST_PRIV_TO];
-            visit(f, number);
-        }
-        redist_priv_neighbours_free(&n);
-    }
-    redist_priv_pairs_close(&pairs);
-    return code;
-}
-
-/* With copies the pairs are no product of axes: all are coloured together. */
-REDIST_PRIV_COLD int redist_priv_arrange_places(redist_schedule *s)
-{
-    redist_priv_factor *f = &s->factor[s->factors++];
-    int64_t k;
-    int side, code = REDIST_OK;
-    f->form = REDIST_PRIV_PLACES;
-    f->width = 1;
-    for (side = 0; side < 2 && code == REDIST_OK; side++)
-        code = redist_priv_allocate_table(s, f, side);
-    if (code == REDIST_OK)
-        code = redist_priv_visit_places(s, f, redist_priv_count_pair);
     for (side = 0; side < 2 && code == REDIST_OK; side++) {
-        for (k = 0; k < redist_priv_numbers(s, f, side); k++)
-            f->degree[side] = redist_priv_max(f->degree[side], f->table[side].filled[k]);
-        code = redist_priv_make_rows(&f->table[side], redist_priv_numbers(s, f, side));
+        part[side] = f->axes == 0 ? s->layout[side] : redist_priv_part_of(&s->layout[side], f->axes, f->axis);
+        code = redist_priv_allocate_table(&f->table[side], redist_places(&part[side]), f->width);
     }
-    if (code != REDIST_OK)
-        return code;
-    s->steps = (int)redist_priv_set_rounds(s, 0);
-    return redist_priv_visit_places(s, f, redist_priv_add_pair);
+    if (code == REDIST_OK)
+        code = redist_priv_visit_pairs(&part[0], &part[1], s->all, redist_priv_count_pair, f);
+    for (side = 0; side < 2 && code == REDIST_OK; side++)
+        code = redist_priv_make_rows(&f->table[side], redist_places(&part[side]), &f->degree[side]);
+    if (code == REDIST_OK && f->axes == 0)
+        s->steps = (int)redist_priv_set_rounds(s, 0);
+    return code == REDIST_OK ? redist_priv_visit_pairs(&part[0], &part[1], s->all, redist_priv_add_pair, f) : code;
 }
 
 /* The number of coords on one side of a factor; -1 when it owns nothing. */
@@ -4744,32 +4621,20 @@ REDIST_PRIV_COLD int redist_priv_all_share_any(const redist_schedule *s, const r
     return shared;
 }
 
-/* All meet all. The fat side has the fewer numbers: at number i it meets j = round * base + (i + colour) mod base. */
-REDIST_PRIV_COLD int64_t redist_priv_all_meet_partner(const redist_priv_factor *f, int side, int64_t own,
-                                                      int64_t others, int64_t colour, int64_t *round)
-{
-    int64_t partner;
-    if (side == f->fat) {
-        partner = *round * f->base + (own + colour) % f->base;
-    } else {
-        partner = redist_priv_mod(own - colour, f->base);
-        *round = own / f->base;
-    }
-    return partner < others ? partner : -1;
-}
-
 /* Partners low, ..., high have consecutive numbers on both sides, so the sum of the two numbers colours them. */
-REDIST_PRIV_COLD int64_t redist_priv_consecutive_partner(const redist_schedule *s, const redist_priv_factor *f,
-                                                         int side, int64_t own, int64_t colour, int64_t *round)
+REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_schedule *s, const redist_priv_factor *f, int side,
+                                                 int64_t own, int64_t colour, int64_t *round)
 {
-    const int d = f->axis[0];
-    const redist_axis *x = &s->layout[side].dim[d].axis, *other = &s->layout[!side].dim[d].axis;
-    const redist_priv_line *line = &s->line[!side][d];
-    const int coord = redist_priv_numbered(&s->line[side][d], (int)own);
-    const int64_t all = f->base * f->width, begin = redist_priv_distance(x, coord, 0);
-    const int64_t low = redist_priv_number(line, redist_owner(other, begin));
-    const int64_t high = redist_priv_number(line, redist_owner(other, begin + redist_count(x, coord) - 1));
-    int64_t partner;
+    const int64_t all = f->base * f->width;
+    int64_t partner, low = 0, high = redist_priv_numbers(s, f, !side) - 1;
+    if (f->form == REDIST_PRIV_CONSECUTIVE) {
+        const int d = f->axis[0];
+        const redist_axis *x = &s->layout[side].dim[d].axis, *other = &s->layout[!side].dim[d].axis;
+        const int coord = redist_priv_numbered(&s->line[side][d], (int)own);
+        const int64_t begin = redist_priv_distance(x, coord, 0), last = begin + redist_count(x, coord) - 1;
+        low = redist_priv_number(&s->line[!side][d], redist_owner(other, begin));
+        high = redist_priv_number(&s->line[!side][d], redist_owner(other, last));
+    }
     if (side == f->fat) {
         partner = low + redist_priv_mod(*round * f->base + colour - low - own, all);
     } else {
@@ -4784,11 +4649,8 @@ REDIST_PRIV_COLD int64_t redist_priv_table_partner(const redist_priv_factor *f, 
 {
     const int fat = side == f->fat;
     const redist_priv_row row = redist_priv_row_of(f, side, fat ? own * f->width + *round : own);
-    int partner;
-    if (!redist_priv_has_colour(&row, (int)colour))
-        return -1;
-    partner = row.edge[redist_priv_edge_at(&row, (int)colour)].partner;
-    if (fat)
+    const int partner = redist_priv_partner_by(&row, (int)colour);
+    if (fat || partner < 0)
         return partner;
     *round = partner % f->width;
     return partner / f->width;
@@ -4800,15 +4662,12 @@ REDIST_PRIV_COLD int redist_priv_factor_step(const redist_schedule *s, const red
                                              const int *coords, int step, int64_t *round, int *other_coords)
 {
     const int64_t own = redist_priv_joint_number(s, f, side, coords), colour = step / f->scale % f->base;
-    int64_t partner = -1;
-    if (own >= 0 && f->form == REDIST_PRIV_WALKER_OTTO)
-        partner = redist_priv_walker_partner(&f->walker, side, own, colour);
-    else if (own >= 0 && f->form == REDIST_PRIV_ALL_MEET)
-        partner = redist_priv_all_meet_partner(f, side, own, redist_priv_numbers(s, f, !side), colour, round);
-    else if (own >= 0 && f->form == REDIST_PRIV_CONSECUTIVE)
-        partner = redist_priv_consecutive_partner(s, f, side, own, colour, round);
-    else if (own >= 0)
-        partner = redist_priv_table_partner(f, side, own, colour, round);
+    int64_t partner;
+    if (own < 0)
+        return 0;
+    partner = f->form == REDIST_PRIV_WALKER_OTTO ? redist_priv_walker_partner(&f->walker, side, own, colour)
+              : f->form == REDIST_PRIV_TABLE     ? redist_priv_table_partner(f, side, own, colour, round)
+                                                 : redist_priv_sum_partner(s, f, side, own, colour, round);
     if (partner < 0)
         return 0;
     redist_priv_joint_coords(s, f, !side, partner, other_coords);
@@ -4822,7 +4681,7 @@ REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_schedule *s, int 
     int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
     int64_t found = 0, left, round = 0;
     int k;
-    if (s->factor[0].form == REDIST_PRIV_PLACES)
+    if (s->factor[0].axes == 0)
         return (int)redist_priv_table_partner(&s->factor[0], side, place, step, &round);
     redist_priv_coords_of_place(&s->layout[side], place, coords);
     for (k = 0; k < s->factors; k++) {
@@ -4859,8 +4718,11 @@ REDIST_PRIV_COLD int redist_priv_arrange(redist_schedule *s)
             return REDIST_ERR_MEMORY;
     for (d = 0; d < s->layout[0].ndim; d++)
         empty |= s->layout[0].dim[d].axis.count == 0;
-    if (!empty && !redist_priv_is_product(&s->layout[0], &s->layout[1]))
-        return redist_priv_arrange_places(s);
+    if (!empty && !redist_priv_is_product(&s->layout[0], &s->layout[1])) { /* all places are coloured together */
+        s->factor[s->factors++].form = REDIST_PRIV_TABLE;
+        s->factor[0].width = 1;
+        return redist_priv_fill_table(s, &s->factor[0]);
+    }
     for (d = 0; d < s->layout[0].ndim && !empty && code == REDIST_OK; d++)
         code = redist_priv_factor_of(s, d, &s->factor[s->factors++]);
     if (empty || code != REDIST_OK)
