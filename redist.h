@@ -41,12 +41,12 @@
  *               2561-3289   copying
  *               3290-3486   pairs of places: which copy serves whom
  *     411-443   3487-3614   moving on one process
- *     444-462   3615-3930   traffic, on paper
- *     463-493   3931-4859   schedules
- *     494-531   4860-5356   cost and multiphase routes
- *     532-562   5357-5888   relabelling and advice
- *     563-605   5889-6020   text: writing
- *               6021-6588   text: reading
+ *     444-462   3615-3946   traffic, on paper
+ *     463-493   3947-4695   schedules
+ *     494-531   4696-5192   cost and multiphase routes
+ *     532-562   5193-5592   relabelling and advice
+ *     563-605   5593-5724   text: writing
+ *               5725-6292   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -476,7 +476,7 @@ typedef struct {
        and C(k,q) and their numbering of the steps. No tables.
      - One interval per coordinate on both sides: the sum of the two coordinates. No tables.
      - All coordinates meet all of two block-cyclic axes, or all but a few of an axis with one interval per coordinate:
-       the difference of the two coordinates, of several such axes at once. No tables.
+       the same sum, of several such axes at once. No tables.
      - Anything else: the axis's pairs are coloured and kept, O(pairs of coordinates of the axis) of memory.
    Axes that fan out and axes that fan in share their steps ((BLOCK,*) to (*,BLOCK) on P processes takes P). Only where
    their degrees do not divide are the pairs of these axes coloured together, O(pairs of their places) of memory; so are
@@ -3614,6 +3614,48 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
 
 /* -------------------------------------------------------------------------------------- traffic, on paper (bodies) */
 
+/* What is done with two places that exchange something: place[FROM] and place[TO]. */
+typedef void redist_priv_visit(void *context, const int *place, int64_t elements);
+
+/* Visits all pairs of places; all: every copy of the source contributes. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const redist_layout *to, int all,
+                                             redist_priv_visit *visit, void *context)
+{
+    const int places = all ? redist_places(from) : redist_priv_grid_places(from);
+    int64_t partner[REDIST_MAX_DIMS], elements;
+    redist_priv_neighbours n;
+    redist_priv_pairs pairs;
+    redist_priv_pair pair;
+    int d, place, code = redist_priv_pairs_open(&pairs, from, to, all);
+    for (place = 0; place < places && code == REDIST_OK; place++) {
+        code = redist_priv_pairs_of_grid_place(&pairs, place, &n);
+        while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair)) {
+            redist_priv_partners_at(&n, pair.message, partner);
+            for (d = 0, elements = 1; d < n.ndim; d++)
+                elements *= n.axis[d].runs[partner[d]].elements;
+            visit(context, pair.place, elements);
+        }
+        redist_priv_neighbours_free(&n);
+    }
+    redist_priv_pairs_close(&pairs);
+    return code;
+}
+
+/* These axes of a layout as a layout of their own, whose places are numbered row by row. */
+REDIST_PRIV_COLD redist_layout redist_priv_part_of(const redist_layout *layout, int axes, const int *axis)
+{
+    redist_layout part = *layout;
+    part.grid_order = REDIST_ROW_MAJOR;
+    part.first_rank = 0;
+    part.ranks = NULL;
+    part.copies = 1;
+    for (part.ndim = 0; part.ndim < axes; part.ndim++) {
+        part.dim[part.ndim] = layout->dim[axis[part.ndim]];
+        part.dim[part.ndim].stored = part.ndim;
+    }
+    return part;
+}
+
 /* The elements that a coordinate of `from` and one of `to` share; -1 when memory is exhausted. */
 REDIST_PRIV_COLD int64_t redist_priv_shared(const redist_axis *from, int from_coord, const redist_axis *to,
                                             int to_coord)
@@ -3630,12 +3672,15 @@ REDIST_PRIV_COLD int64_t redist_priv_shared(const redist_axis *from, int from_co
     return elements;
 }
 
-/* What place_from and place_to share, given as coordinates; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, const int *from_coords,
-                                               const redist_layout *to, const int *to_coords)
+/* The elements that two places share; -1 when memory is exhausted. */
+REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int from_place, const redist_layout *to,
+                                               int to_place)
 {
+    int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
     int64_t volume = 1, shared;
     int d;
+    redist_priv_coords_of_place(from, from_place, from_coords);
+    redist_priv_coords_of_place(to, to_place, to_coords);
     for (d = 0; d < from->ndim && volume > 0; d++) {
         shared = redist_priv_shared(&from->dim[d].axis, from_coords[d], &to->dim[d].axis, to_coords[d]);
         volume = shared < 0 ? -1 : redist_priv_product(volume, shared, REDIST_PRIV_MAX_ELEMENTS);
@@ -3643,13 +3688,18 @@ REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, const 
     return volume;
 }
 
-/* The number of a place of `to` among the readers of the place at from_coords; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int64_t redist_priv_number_of(const redist_layout *from, const int *from_coords,
-                                               const redist_layout *to, const int *to_coords, int to_copy)
+/* The number of a place of `to` among the readers of a place; -1 when memory is exhausted. */
+REDIST_PRIV_COLD int64_t redist_priv_number_of(const redist_layout *from, int from_place, const redist_layout *to,
+                                               int to_place)
 {
+    int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
+    int64_t number = to_place / redist_priv_grid_places(to);
     redist_priv_standing s;
-    int64_t number = to_copy;
     int d;
+    if (redist_priv_is_boxes(from) || redist_priv_is_boxes(to))
+        return to_place;
+    redist_priv_coords_of_place(from, from_place, from_coords);
+    redist_priv_coords_of_place(to, to_place, to_coords);
     for (d = 0; d < from->ndim; d++) {
         if (redist_priv_standing_of(&from->dim[d].axis, from_coords[d], &to->dim[d].axis, to_coords[d], &s) != REDIST_OK)
             return -1;
@@ -3660,7 +3710,6 @@ REDIST_PRIV_COLD int64_t redist_priv_number_of(const redist_layout *from, const 
 
 REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to, int rank_to)
 {
-    int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
     redist_layout source;
     int from_place, to_place, serving;
     int64_t shared, number;
@@ -3672,14 +3721,10 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
     to_place = redist_priv_place_on(to, rank_to);
     if (from_place < 0 || to_place < 0)
         return 0;
-    redist_priv_coords_of_place(from, from_place, from_coords);
-    redist_priv_coords_of_place(to, to_place, to_coords);
-    shared = redist_priv_shared_by(from, from_coords, to, to_coords);
+    shared = redist_priv_shared_by(from, from_place, to, to_place);
     if (shared <= 0 || from->copies == 1)
         return shared;
-    number = redist_priv_is_boxes(from) || redist_priv_is_boxes(to)
-                 ? to_place
-                 : redist_priv_number_of(from, from_coords, to, to_coords, to_place / redist_priv_grid_places(to));
+    number = redist_priv_number_of(from, from_place, to, to_place);
     serving = redist_priv_serving_place(from, from_place % redist_priv_grid_places(from),
                                         redist_priv_place_on(from, rank_to), number);
     return number < 0 ? -1 : serving == from_place ? shared : 0;
@@ -3754,127 +3799,99 @@ REDIST_PRIV_COLD int redist_priv_axis_degrees(const redist_axis *x, const redist
     return REDIST_OK;
 }
 
-/* The same of each axis: degree[d][coord]. One block of memory. */
-REDIST_PRIV_COLD int redist_priv_degrees(const redist_layout *mine, const redist_layout *other, int64_t **degree)
-{
-    int64_t procs = 0, *next;
-    int d, code = REDIST_OK;
-    for (d = 0; d < mine->ndim; d++)
-        procs += mine->dim[d].axis.procs;
-    degree[0] = next = (int64_t *)redist_priv_alloc(procs, sizeof *next);
-    if (next == NULL)
-        return REDIST_ERR_MEMORY;
-    for (d = 0; d < mine->ndim && code == REDIST_OK; d++) {
-        degree[d] = next;
-        next += mine->dim[d].axis.procs;
-        code = redist_priv_axis_degrees(&mine->dim[d].axis, &other->dim[d].axis, degree[d]);
-    }
-    return code;
-}
-
-/* What one side of an exchange does in all: sums and maxima over its ranks. */
-typedef struct {
-    int64_t kept, messages, max_messages, max_elements;
-} redist_priv_side_traffic;
-
-/* Adds one place: its partners and elements, less those on its own rank. */
-REDIST_PRIV_COLD int redist_priv_add_place(redist_priv_side_traffic *t, const redist_layout *mine, int place,
-                                           int64_t *const *degree, const redist_layout *other, int other_place)
-{
-    int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
-    int64_t elements = 1, messages = 1, kept = 0;
-    int d;
-    redist_priv_coords_of_place(mine, place, coords);
-    if (other_place >= 0) {
-        redist_priv_coords_of_place(other, other_place, other_coords);
-        kept = redist_priv_shared_by(mine, coords, other, other_coords);
-        if (kept < 0)
-            return REDIST_ERR_MEMORY;
-    }
-    for (d = 0; d < mine->ndim; d++) {
-        elements = redist_priv_product(elements, redist_count(&mine->dim[d].axis, coords[d]), REDIST_PRIV_MAX_ELEMENTS);
-        messages *= degree[d][coords[d]];
-    }
-    messages -= kept > 0;
-    t->kept += kept;
-    t->messages += messages;
-    t->max_messages = redist_priv_max(t->max_messages, messages);
-    t->max_elements = redist_priv_max(t->max_elements, elements - kept);
-    return REDIST_OK;
-}
-
-/* What one side exchanges where pairs are a product of axes. */
-REDIST_PRIV_COLD int redist_priv_traffic_of(const redist_layout *mine, const redist_layout *other,
-                                            redist_priv_side_traffic *t)
-{
-    const int places = redist_places(mine), others = redist_places(other);
-    int64_t *degree[REDIST_MAX_DIMS] = {NULL};
-    redist_priv_rank_place *here = redist_priv_rank_places(mine), *there = redist_priv_rank_places(other);
-    int code = here == NULL || there == NULL ? REDIST_ERR_MEMORY : redist_priv_degrees(mine, other, degree);
-    int k, o = 0;
-    memset(t, 0, sizeof *t);
-    for (k = 0; k < places && code == REDIST_OK; k++) {
-        while (o < others && there[o].rank < here[k].rank)
-            o++;
-        code = redist_priv_add_place(t, mine, here[k].place, degree, other,
-                                     o < others && there[o].rank == here[k].rank ? there[o].place : -1);
-    }
-    REDIST_FREE(degree[0]);
-    REDIST_FREE(there);
-    REDIST_FREE(here);
-    return code;
-}
-
-/* What places exchange with other ranks: messages and elements. */
+/* What a place exchanges with other ranks. */
 typedef struct {
     int64_t messages, elements;
 } redist_priv_place_traffic;
 
-/* Counts the pairs of a place of the source: sent[places of from], received[places of to]. */
-REDIST_PRIV_COLD int redist_priv_count_pairs(redist_priv_pairs *pairs, int place, redist_priv_place_traffic *sent,
-                                             redist_priv_place_traffic *received, redist_traffic *traffic)
+/* What the places of both sides exchange, and what ranks keep. */
+typedef struct {
+    const redist_layout *layout[2];
+    redist_priv_place_traffic *place[2];
+    int64_t kept;
+} redist_priv_tally;
+
+REDIST_PRIV_COLD void redist_priv_tally_pair(void *tally, const int *place, int64_t elements)
 {
-    const redist_layout *from = pairs->layout[REDIST_PRIV_FROM], *to = pairs->layout[REDIST_PRIV_TO];
-    redist_priv_neighbours n;
-    redist_priv_pair pair;
-    int code = redist_priv_pairs_of_grid_place(pairs, place, &n);
-    while (code == REDIST_OK && redist_priv_next_pair(pairs, &pair)) {
-        const int from_place = pair.place[REDIST_PRIV_FROM], to_place = pair.place[REDIST_PRIV_TO];
-        const int64_t elements = redist_priv_message_of(&n, pair.message, from).elements;
-        if (redist_priv_rank_at(from, from_place) == redist_priv_rank_at(to, to_place)) {
-            traffic->kept += elements;
-            continue;
-        }
-        traffic->moved += elements;
-        traffic->messages++;
-        traffic->max_sends = redist_priv_max(traffic->max_sends, ++sent[from_place].messages);
-        traffic->max_receives = redist_priv_max(traffic->max_receives, ++received[to_place].messages);
-        traffic->max_sent = redist_priv_max(traffic->max_sent, sent[from_place].elements += elements);
-        traffic->max_received = redist_priv_max(traffic->max_received, received[to_place].elements += elements);
+    redist_priv_tally *t = (redist_priv_tally *)tally;
+    int side, stays = redist_priv_rank_at(t->layout[0], place[0]) == redist_priv_rank_at(t->layout[1], place[1]);
+    t->kept += stays ? elements : 0;
+    for (side = 0; side < 2 && !stays; side++) {
+        t->place[side][place[side]].messages++;
+        t->place[side][place[side]].elements += elements;
     }
-    redist_priv_neighbours_free(&n);
+}
+
+/* Multiplies what the places of a side exchange, with their own rank too, by what their coordinates of axis d do. */
+REDIST_PRIV_COLD int redist_priv_tally_axis(redist_priv_tally *t, int side, int d)
+{
+    const redist_axis *x = &t->layout[side]->dim[d].axis;
+    int64_t *degree = (int64_t *)redist_priv_alloc(x->procs, sizeof *degree);
+    int coords[REDIST_MAX_DIMS] = {0};
+    int k, places = redist_places(t->layout[side]), code = REDIST_ERR_MEMORY;
+    if (degree != NULL)
+        code = redist_priv_axis_degrees(x, &t->layout[!side]->dim[d].axis, degree);
+    for (k = 0; k < places && code == REDIST_OK; k++) {
+        redist_priv_place_traffic *p = &t->place[side][k];
+        redist_priv_coords_of_place(t->layout[side], k, coords);
+        p->messages *= degree[coords[d]];
+        p->elements = redist_priv_product(p->elements, redist_count(x, coords[d]), REDIST_PRIV_MAX_ELEMENTS);
+    }
+    REDIST_FREE(degree);
     return code;
 }
 
-/* Counts pair by pair, where they are no product of axes. */
-REDIST_PRIV_COLD int redist_priv_traffic_by_pairs(const redist_layout *from, const redist_layout *to,
-                                                  redist_traffic *traffic)
+/* Takes what stays on a rank from what its two places exchange. */
+REDIST_PRIV_COLD int redist_priv_tally_kept(redist_priv_tally *t, const int *place)
 {
-    const int64_t places = (int64_t)redist_places(from) + redist_places(to);
-    redist_priv_place_traffic *count =
-        (redist_priv_place_traffic *)redist_priv_alloc(places, sizeof *count);
-    redist_priv_pairs pairs;
-    int place, code = redist_priv_pairs_open(&pairs, from, to, 0);
-    if (count == NULL)
-        code = REDIST_ERR_MEMORY;
-    else
-        memset(count, 0, (size_t)places * sizeof *count);
-    for (place = 0; place < redist_priv_grid_places(from) && code == REDIST_OK; place++)
-        code = redist_priv_count_pairs(&pairs, place, count, count + redist_places(from), traffic);
-    traffic->total = traffic->kept + traffic->moved;
-    redist_priv_pairs_close(&pairs);
-    REDIST_FREE(count);
+    const int64_t kept = redist_priv_shared_by(t->layout[0], place[0], t->layout[1], place[1]);
+    int side;
+    t->kept += kept;
+    for (side = 0; side < 2; side++) {
+        t->place[side][place[side]].messages -= kept > 0;
+        t->place[side][place[side]].elements -= kept;
+    }
+    return kept < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+}
+
+/* Counts where pairs are a product of axes. */
+REDIST_PRIV_COLD int redist_priv_tally_axes(redist_priv_tally *t)
+{
+    const redist_layout *from = t->layout[REDIST_PRIV_FROM], *to = t->layout[REDIST_PRIV_TO];
+    redist_priv_rank_place *rank_places = from->ranks == NULL ? NULL : redist_priv_rank_places(from);
+    int d, k, side, place[2], code = rank_places == NULL && from->ranks != NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    for (side = 0; side < 2; side++) {
+        for (k = 0; k < redist_places(t->layout[side]); k++)
+            t->place[side][k].messages = t->place[side][k].elements = 1;
+        for (d = 0; d < from->ndim && code == REDIST_OK; d++)
+            code = redist_priv_tally_axis(t, side, d);
+    }
+    for (k = 0; k < redist_places(to) && code == REDIST_OK; k++) {
+        place[REDIST_PRIV_FROM] = redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, k));
+        place[REDIST_PRIV_TO] = k;
+        if (place[REDIST_PRIV_FROM] >= 0)
+            code = redist_priv_tally_kept(t, place);
+    }
+    REDIST_FREE(rank_places);
     return code;
+}
+
+REDIST_PRIV_COLD void redist_priv_sum_tally(const redist_priv_tally *t, redist_traffic *traffic)
+{
+    const redist_priv_place_traffic *sent = t->place[REDIST_PRIV_FROM], *received = t->place[REDIST_PRIV_TO];
+    int k;
+    for (k = 0; k < redist_places(t->layout[REDIST_PRIV_FROM]); k++) {
+        traffic->max_sends = redist_priv_max(traffic->max_sends, sent[k].messages);
+        traffic->max_sent = redist_priv_max(traffic->max_sent, sent[k].elements);
+    }
+    for (k = 0; k < redist_places(t->layout[REDIST_PRIV_TO]); k++) {
+        traffic->max_receives = redist_priv_max(traffic->max_receives, received[k].messages);
+        traffic->max_received = redist_priv_max(traffic->max_received, received[k].elements);
+        traffic->messages += received[k].messages;
+        traffic->moved += received[k].elements;
+    }
+    traffic->kept = t->kept;
+    traffic->total = t->kept + traffic->moved;
 }
 
 /* The elements of all holders of a destination; -1 when they are more than 2^62. (Of boxes with ghosts this may be too
@@ -3899,8 +3916,9 @@ REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to)
 
 REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to, redist_traffic *traffic)
 {
-    redist_priv_side_traffic sent, received;
+    redist_priv_tally t;
     redist_layout source;
+    int64_t places;
     int code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
     if (traffic != NULL)
         memset(traffic, 0, sizeof *traffic);
@@ -3909,23 +3927,21 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
     if (code != REDIST_OK)
         return code;
     source = redist_priv_without_ghosts(*from);
-    from = &source;
-    if (!redist_priv_is_product(from, to))
-        return redist_priv_traffic_by_pairs(from, to, traffic);
-    code = redist_priv_traffic_of(to, from, &received);
+    places = (int64_t)redist_places(from) + redist_places(to);
+    t.layout[REDIST_PRIV_FROM] = &source;
+    t.layout[REDIST_PRIV_TO] = to;
+    t.kept = 0;
+    t.place[REDIST_PRIV_FROM] = (redist_priv_place_traffic *)redist_priv_alloc(places, sizeof *t.place[0]);
+    if (t.place[REDIST_PRIV_FROM] == NULL)
+        return REDIST_ERR_MEMORY;
+    memset(t.place[REDIST_PRIV_FROM], 0, (size_t)places * sizeof *t.place[0]);
+    t.place[REDIST_PRIV_TO] = t.place[REDIST_PRIV_FROM] + redist_places(from);
+    code = redist_priv_is_product(&source, to) ? redist_priv_tally_axes(&t)
+                                               : redist_priv_visit_pairs(&source, to, 0, redist_priv_tally_pair, &t);
     if (code == REDIST_OK)
-        code = redist_priv_traffic_of(from, to, &sent);
-    if (code != REDIST_OK)
-        return code;
-    traffic->total = redist_priv_received(to);
-    traffic->kept = received.kept;
-    traffic->moved = traffic->total - received.kept;
-    traffic->messages = received.messages;
-    traffic->max_sends = sent.max_messages;
-    traffic->max_receives = received.max_messages;
-    traffic->max_sent = sent.max_elements;
-    traffic->max_received = received.max_elements;
-    return REDIST_OK;
+        redist_priv_sum_tally(&t, traffic);
+    REDIST_FREE(t.place[REDIST_PRIV_FROM]);
+    return code;
 }
 
 /* ---------------------------------------------------------------------------------------------- schedules (bodies) */
@@ -3935,8 +3951,7 @@ enum {
     REDIST_PRIV_WALKER_OTTO, /* blocks of r and K r (Walker and Otto 1996)                */
     REDIST_PRIV_ALL_MEET,    /* a complete bipartite graph, or nearly so                  */
     REDIST_PRIV_CONSECUTIVE, /* partners have consecutive numbers, on both sides          */
-    REDIST_PRIV_TABLE,       /* an edge colouring by alternating paths (Koenig 1916), kept */
-    REDIST_PRIV_PLACES       /* the same of all places, copies included; the only factor   */
+    REDIST_PRIV_TABLE        /* an edge colouring by alternating paths (Koenig 1916), kept */
 };
 
 /* How the coordinates of an axis are numbered: coordinate c has number sign * (c - origin) mod procs; numbers from
@@ -4316,13 +4331,14 @@ REDIST_PRIV_COLD redist_priv_row redist_priv_row_of(const redist_priv_factor *f,
     return row;
 }
 
-/* The first edge of at least this colour. */
+/* The first edge of at least this colour; for -1, the first that is not at the position of its colour, which that
+   vertex lacks. (Colours ascend.) */
 REDIST_PRIV_COLD int64_t redist_priv_edge_at(const redist_priv_row *row, int colour)
 {
     int64_t low = 0, high = row->n;
     while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (row->edge[middle].colour < colour)
+        const int64_t middle = low + (high - low) / 2;
+        if (row->edge[middle].colour < (colour < 0 ? middle + 1 : colour))
             low = middle + 1;
         else
             high = middle;
@@ -4330,199 +4346,88 @@ REDIST_PRIV_COLD int64_t redist_priv_edge_at(const redist_priv_row *row, int col
     return low;
 }
 
-REDIST_PRIV_COLD int redist_priv_has_colour(const redist_priv_row *row, int colour)
+/* The partner by the edge of a colour; -1: none. */
+REDIST_PRIV_COLD int redist_priv_partner_by(const redist_priv_row *row, int colour)
 {
     const int64_t at = redist_priv_edge_at(row, colour);
-    return at < row->n && row->edge[at].colour == colour;
+    return at < row->n && row->edge[at].colour == colour ? row->edge[at].partner : -1;
 }
 
-/* The first colour that a row lacks: colours ascend, so those before it are their own positions. */
-REDIST_PRIV_COLD int redist_priv_free_colour(const redist_priv_row *row)
+REDIST_PRIV_COLD void redist_priv_set_partner(redist_priv_row *row, int colour, int partner)
 {
-    int64_t low = 0, high = row->n;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (row->edge[middle].colour == middle)
-            low = middle + 1;
-        else
-            high = middle;
+    redist_priv_edge *edge = row->edge + redist_priv_edge_at(row, colour), *end = row->edge + row->n;
+    const int had = redist_priv_partner_by(row, colour) >= 0, has = partner >= 0;
+    if (had != has)
+        memmove(edge + has, edge + had, (size_t)(end - edge - had) * sizeof *edge);
+    row->n += has - had;
+    if (has) {
+        edge->colour = colour;
+        edge->partner = partner;
     }
-    return (int)low;
 }
 
-REDIST_PRIV_COLD void redist_priv_insert_edge(redist_priv_row *row, int colour, int partner)
+/* Exchanges two colours along the path that alternates between them, from a vertex that has only the first. It never
+   ends at a vertex of the other side that lacks the first (Koenig 1916). */
+REDIST_PRIV_COLD void redist_priv_exchange_colours(redist_priv_factor *f, int side, int64_t vertex, int colour,
+                                                   int other)
 {
-    const int64_t at = redist_priv_edge_at(row, colour);
-    memmove(row->edge + at + 1, row->edge + at, (size_t)(row->n - at) * sizeof *row->edge);
-    row->edge[at].colour = colour;
-    row->edge[at].partner = partner;
-    row->n++;
-}
-
-/* Gives the edge of one colour another that the row lacks; returns its partner. */
-REDIST_PRIV_COLD int redist_priv_recolour(redist_priv_row *row, int colour, int other)
-{
-    const int64_t at = redist_priv_edge_at(row, colour);
-    const int partner = row->edge[at].partner;
-    row->n--;
-    memmove(row->edge + at, row->edge + at + 1, (size_t)(row->n - at) * sizeof *row->edge);
-    redist_priv_insert_edge(row, other, partner);
-    return partner;
-}
-
-/* Frees a colour at a vertex that lacks another, by exchanging the two along the path that alternates between them.
-   The path never ends at a vertex of the other side that lacks `colour` (Koenig 1916). */
-REDIST_PRIV_COLD void redist_priv_exchange_colours(redist_priv_factor *f, int side, int vertex, int colour, int other)
-{
-    redist_priv_row row = redist_priv_row_of(f, side, vertex);
-    int next = redist_priv_recolour(&row, colour, other), kept;
-    redist_priv_edge *a, *b;
-    for (;;) {
+    while (vertex >= 0) {
+        redist_priv_row row = redist_priv_row_of(f, side, vertex);
+        const int next = redist_priv_partner_by(&row, colour), last = redist_priv_partner_by(&row, other);
+        const int first = colour;
+        redist_priv_set_partner(&row, next < 0 ? other : colour, -1); /* before the row grows */
+        redist_priv_set_partner(&row, colour, last);
+        redist_priv_set_partner(&row, other, next);
+        vertex = next;
         side = !side;
-        row = redist_priv_row_of(f, side, next);
-        if (!redist_priv_has_colour(&row, other))
-            break;
-        a = &row.edge[redist_priv_edge_at(&row, colour)];
-        b = &row.edge[redist_priv_edge_at(&row, other)];
-        next = b->partner;
-        b->partner = a->partner;
-        a->partner = next;
-        kept = colour;
         colour = other;
-        other = kept;
+        other = first;
     }
-    redist_priv_recolour(&row, colour, other);
 }
 
 /* Adds a pair of numbers, with a colour below base and, on the fat side, in the round that is being filled. */
-REDIST_PRIV_COLD void redist_priv_add_pair(redist_priv_factor *f, const int64_t *number)
+REDIST_PRIV_COLD void redist_priv_add_pair(void *factor, const int *number, int64_t elements)
 {
+    redist_priv_factor *f = (redist_priv_factor *)factor;
     redist_priv_row row[2];
     int side, colour[2], vertex[2];
+    (void)elements;
     for (side = 0; side < 2; side++) {
-        vertex[side] = (int)number[side];
+        vertex[side] = number[side];
         if (side == f->fat)
             vertex[side] = (int)(number[side] * f->width + f->table[side].filled[number[side]] / f->base);
         row[side] = redist_priv_row_of(f, side, vertex[side]);
-        colour[side] = redist_priv_free_colour(&row[side]);
+        colour[side] = (int)redist_priv_edge_at(&row[side], -1);
     }
-    if (redist_priv_has_colour(&row[1], colour[0]))
+    if (redist_priv_partner_by(&row[1], colour[0]) >= 0)
         redist_priv_exchange_colours(f, 1, vertex[1], colour[0], colour[1]);
     for (side = 0; side < 2; side++) {
-        redist_priv_insert_edge(&row[side], colour[0], vertex[!side]);
+        redist_priv_set_partner(&row[side], colour[0], vertex[!side]);
         f->table[side].filled[number[side]]++;
     }
+}
+
+REDIST_PRIV_COLD void redist_priv_count_pair(void *factor, const int *number, int64_t elements)
+{
+    redist_priv_factor *f = (redist_priv_factor *)factor;
+    (void)elements;
+    f->table[0].filled[number[0]]++;
+    f->table[1].filled[number[1]]++;
 }
 
 /* The numbers of one side of a factor, all its axes together. */
 REDIST_PRIV_COLD int64_t redist_priv_numbers(const redist_priv_arrangement *s, const redist_priv_factor *f, int side)
 {
-    int64_t numbers = f->form == REDIST_PRIV_PLACES ? redist_places(&s->layout[side]) : 1;
+    int64_t numbers = 1;
     int k;
     for (k = 0; k < f->axes; k++)
         numbers *= s->line[side][f->axis[k]].used;
     return numbers;
 }
 
-/* Whom the coordinates of an axis meet: coordinate c the coordinates coord[start[c]], ..., coord[start[c + 1] - 1]. */
-typedef struct {
-    int64_t *start;
-    int *coord;
-    int64_t room;
-} redist_priv_links;
-
-REDIST_PRIV_COLD void redist_priv_links_free(redist_priv_links *links)
+REDIST_PRIV_COLD int redist_priv_allocate_table(redist_priv_edges *table, int numbers, int64_t width)
 {
-    REDIST_FREE(links->start);
-    REDIST_FREE(links->coord);
-}
-
-REDIST_PRIV_COLD int redist_priv_link_coord(redist_priv_links *links, const redist_axis *from, int c,
-                                            const redist_axis *to)
-{
-    redist_priv_pattern pattern;
-    int64_t k, peers = 0, end = links->start[c];
-    int *coords = NULL, *grown, code = redist_priv_pattern_of(from, c, &pattern);
-    if (code == REDIST_OK)
-        code = redist_priv_peers(&pattern, to, &coords, &peers);
-    for (k = 0; k < peers && code == REDIST_OK; k++) {
-        grown = (int *)redist_priv_grow(links->coord, end, &links->room, sizeof *grown);
-        if (grown == NULL) {
-            code = REDIST_ERR_MEMORY;
-        } else {
-            links->coord = grown;
-            grown[end++] = coords[k];
-        }
-    }
-    links->start[c + 1] = end;
-    REDIST_FREE(coords);
-    redist_priv_pattern_free(&pattern);
-    return code;
-}
-
-/* REDIST_ERR_MEMORY. Free them with redist_priv_links_free, whatever this returns. */
-REDIST_PRIV_COLD int redist_priv_links_of(const redist_axis *from, const redist_axis *to, redist_priv_links *links)
-{
-    int c, code = REDIST_OK;
-    memset(links, 0, sizeof *links);
-    links->start = (int64_t *)REDIST_MALLOC(((size_t)from->procs + 1) * sizeof *links->start);
-    if (links->start == NULL)
-        return REDIST_ERR_MEMORY;
-    links->start[0] = 0;
-    for (c = 0; c < from->procs && code == REDIST_OK; c++)
-        code = redist_priv_link_coord(links, from, c, to);
-    return code;
-}
-
-/* What is done with every pair of a factor that meets. */
-typedef void redist_priv_visit(redist_priv_factor *f, const int64_t *number);
-
-REDIST_PRIV_COLD void redist_priv_count_pair(redist_priv_factor *f, const int64_t *number)
-{
-    f->table[0].filled[number[0]]++;
-    f->table[1].filled[number[1]]++;
-}
-
-/* Visits all partners of a number of side FROM: the product of its coordinates' partners. */
-REDIST_PRIV_COLD void redist_priv_visit_number(const redist_priv_arrangement *s, redist_priv_factor *f,
-                                               const redist_priv_links *links, int64_t from, redist_priv_visit *visit)
-{
-    const int *list[REDIST_MAX_DIMS];
-    int64_t met[REDIST_MAX_DIMS], number[2], rest = from, pairs = 1, k, scale;
-    int a;
-    for (a = f->axes - 1; a >= 0; a--) {
-        const int used = s->line[REDIST_PRIV_FROM][f->axis[a]].used;
-        list[a] = links[a].coord + links[a].start[rest % used];
-        met[a] = links[a].start[rest % used + 1] - links[a].start[rest % used];
-        pairs *= met[a];
-        rest /= used;
-    }
-    number[REDIST_PRIV_FROM] = from;
-    for (k = 0; k < pairs; k++) {
-        number[REDIST_PRIV_TO] = 0;
-        for (a = f->axes - 1, rest = k, scale = 1; a >= 0; a--) {
-            number[REDIST_PRIV_TO] += scale * list[a][rest % met[a]];
-            rest /= met[a];
-            scale *= s->line[REDIST_PRIV_TO][f->axis[a]].used;
-        }
-        visit(f, number);
-    }
-}
-
-REDIST_PRIV_COLD void redist_priv_visit_pairs(const redist_priv_arrangement *s, redist_priv_factor *f,
-                                              const redist_priv_links *links, redist_priv_visit *visit)
-{
-    const int64_t numbers = redist_priv_numbers(s, f, REDIST_PRIV_FROM);
-    int64_t k;
-    for (k = 0; k < numbers; k++)
-        redist_priv_visit_number(s, f, links, k, visit);
-}
-
-REDIST_PRIV_COLD int redist_priv_allocate_table(const redist_priv_arrangement *s, redist_priv_factor *f, int side)
-{
-    const int64_t numbers = redist_priv_numbers(s, f, side);
-    redist_priv_edges *table = &f->table[side];
-    if (numbers > INT_MAX / f->width)
+    if (numbers > INT_MAX / width)
         return REDIST_ERR_MEMORY;
     table->start = (int64_t *)redist_priv_alloc(numbers, sizeof *table->start);
     table->filled = (int *)redist_priv_alloc(numbers, sizeof *table->filled);
@@ -4532,11 +4437,14 @@ REDIST_PRIV_COLD int redist_priv_allocate_table(const redist_priv_arrangement *s
     return REDIST_OK;
 }
 
-/* Turns the counted partners into empty rows with room for them. */
-REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_edges *table, int64_t numbers)
+/* Turns the counted partners into empty rows with room for them; finds the most. */
+REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_edges *table, int numbers, int64_t *most)
 {
-    int64_t k, all = 0;
+    int64_t all = 0;
+    int k;
+    *most = 0;
     for (k = 0; k < numbers; k++) {
+        *most = redist_priv_max(*most, table->filled[k]);
         table->start[k] = all;
         all += table->filled[k];
         table->filled[k] = 0;
@@ -4545,79 +4453,22 @@ REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_edges *table, int64_t num
     return table->edge == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* Colours the pairs of a factor, its axes' links given. */
-REDIST_PRIV_COLD int redist_priv_colour(const redist_priv_arrangement *s, redist_priv_factor *f, const redist_priv_links *links)
+/* Counts the pairs of a factor and then colours them: those of its axes, as a layout of their own, or of all places. */
+REDIST_PRIV_COLD int redist_priv_fill_table(redist_priv_arrangement *s, redist_priv_factor *f)
 {
+    redist_layout part[2];
     int side, code = REDIST_OK;
-    for (side = 0; side < 2 && code == REDIST_OK; side++)
-        code = redist_priv_allocate_table(s, f, side);
-    if (code == REDIST_OK)
-        redist_priv_visit_pairs(s, f, links, redist_priv_count_pair);
-    for (side = 0; side < 2 && code == REDIST_OK; side++)
-        code = redist_priv_make_rows(&f->table[side], redist_priv_numbers(s, f, side));
-    if (code == REDIST_OK)
-        redist_priv_visit_pairs(s, f, links, redist_priv_add_pair);
-    return code;
-}
-
-REDIST_PRIV_COLD int redist_priv_fill_table(const redist_priv_arrangement *s, redist_priv_factor *f)
-{
-    redist_priv_links links[REDIST_MAX_DIMS];
-    int a, made, code = REDIST_OK;
-    for (made = 0; made < f->axes && code == REDIST_OK; made++)
-        code = redist_priv_links_of(&s->layout[0].dim[f->axis[made]].axis, &s->layout[1].dim[f->axis[made]].axis,
-                                    &links[made]);
-    if (code == REDIST_OK)
-        code = redist_priv_colour(s, f, links);
-    for (a = 0; a < made; a++)
-        redist_priv_links_free(&links[a]);
-    return code;
-}
-
-/* Visits all pairs of places. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_visit_places(const redist_priv_arrangement *s, redist_priv_factor *f, redist_priv_visit *visit)
-{
-    const redist_layout *from = &s->layout[REDIST_PRIV_FROM], *to = &s->layout[REDIST_PRIV_TO];
-    int place, code, places = s->all ? redist_places(from) : redist_priv_grid_places(from);
-    redist_priv_neighbours n;
-    redist_priv_pairs pairs;
-    redist_priv_pair pair;
-    int64_t number[2];
-    code = redist_priv_pairs_open(&pairs, from, to, s->all);
-    for (place = 0; place < places && code == REDIST_OK; place++) {
-        code = redist_priv_pairs_of_grid_place(&pairs, place, &n);
-        while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair)) {
-            number[REDIST_PRIV_FROM] = pair.place[REDIST_PRIV_FROM];
-            number[REDIST_PRIV_TO] = pair.place[REDIST_PRIV_TO];
-            visit(f, number);
-        }
-        redist_priv_neighbours_free(&n);
-    }
-    redist_priv_pairs_close(&pairs);
-    return code;
-}
-
-/* With copies the pairs are no product of axes: all are coloured together. */
-REDIST_PRIV_COLD int redist_priv_arrange_places(redist_priv_arrangement *s)
-{
-    redist_priv_factor *f = &s->factor[s->factors++];
-    int64_t k;
-    int side, code = REDIST_OK;
-    f->form = REDIST_PRIV_PLACES;
-    f->width = 1;
-    for (side = 0; side < 2 && code == REDIST_OK; side++)
-        code = redist_priv_allocate_table(s, f, side);
-    if (code == REDIST_OK)
-        code = redist_priv_visit_places(s, f, redist_priv_count_pair);
     for (side = 0; side < 2 && code == REDIST_OK; side++) {
-        for (k = 0; k < redist_priv_numbers(s, f, side); k++)
-            f->degree[side] = redist_priv_max(f->degree[side], f->table[side].filled[k]);
-        code = redist_priv_make_rows(&f->table[side], redist_priv_numbers(s, f, side));
+        part[side] = f->axes == 0 ? s->layout[side] : redist_priv_part_of(&s->layout[side], f->axes, f->axis);
+        code = redist_priv_allocate_table(&f->table[side], redist_places(&part[side]), f->width);
     }
-    if (code != REDIST_OK)
-        return code;
-    s->steps = (int)redist_priv_set_rounds(s, 0);
-    return redist_priv_visit_places(s, f, redist_priv_add_pair);
+    if (code == REDIST_OK)
+        code = redist_priv_visit_pairs(&part[0], &part[1], s->all, redist_priv_count_pair, f);
+    for (side = 0; side < 2 && code == REDIST_OK; side++)
+        code = redist_priv_make_rows(&f->table[side], redist_places(&part[side]), &f->degree[side]);
+    if (code == REDIST_OK && f->axes == 0)
+        s->steps = (int)redist_priv_set_rounds(s, 0);
+    return code == REDIST_OK ? redist_priv_visit_pairs(&part[0], &part[1], s->all, redist_priv_add_pair, f) : code;
 }
 
 /* The number of coords on one side of a factor; -1 when it owns nothing. */
@@ -4670,32 +4521,20 @@ REDIST_PRIV_COLD int redist_priv_all_share_any(const redist_priv_arrangement *s,
     return shared;
 }
 
-/* All meet all. The fat side has the fewer numbers: at number i it meets j = round * base + (i + colour) mod base. */
-REDIST_PRIV_COLD int64_t redist_priv_all_meet_partner(const redist_priv_factor *f, int side, int64_t own,
-                                                      int64_t others, int64_t colour, int64_t *round)
-{
-    int64_t partner;
-    if (side == f->fat) {
-        partner = *round * f->base + (own + colour) % f->base;
-    } else {
-        partner = redist_priv_mod(own - colour, f->base);
-        *round = own / f->base;
-    }
-    return partner < others ? partner : -1;
-}
-
 /* Partners low, ..., high have consecutive numbers on both sides, so the sum of the two numbers colours them. */
-REDIST_PRIV_COLD int64_t redist_priv_consecutive_partner(const redist_priv_arrangement *s, const redist_priv_factor *f,
-                                                         int side, int64_t own, int64_t colour, int64_t *round)
+REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
+                                                 int64_t own, int64_t colour, int64_t *round)
 {
-    const int d = f->axis[0];
-    const redist_axis *x = &s->layout[side].dim[d].axis, *other = &s->layout[!side].dim[d].axis;
-    const redist_priv_line *line = &s->line[!side][d];
-    const int coord = redist_priv_numbered(&s->line[side][d], (int)own);
-    const int64_t all = f->base * f->width, begin = redist_priv_distance(x, coord, 0);
-    const int64_t low = redist_priv_number(line, redist_owner(other, begin));
-    const int64_t high = redist_priv_number(line, redist_owner(other, begin + redist_count(x, coord) - 1));
-    int64_t partner;
+    const int64_t all = f->base * f->width;
+    int64_t partner, low = 0, high = redist_priv_numbers(s, f, !side) - 1;
+    if (f->form == REDIST_PRIV_CONSECUTIVE) {
+        const int d = f->axis[0];
+        const redist_axis *x = &s->layout[side].dim[d].axis, *other = &s->layout[!side].dim[d].axis;
+        const int coord = redist_priv_numbered(&s->line[side][d], (int)own);
+        const int64_t begin = redist_priv_distance(x, coord, 0), last = begin + redist_count(x, coord) - 1;
+        low = redist_priv_number(&s->line[!side][d], redist_owner(other, begin));
+        high = redist_priv_number(&s->line[!side][d], redist_owner(other, last));
+    }
     if (side == f->fat) {
         partner = low + redist_priv_mod(*round * f->base + colour - low - own, all);
     } else {
@@ -4710,11 +4549,8 @@ REDIST_PRIV_COLD int64_t redist_priv_table_partner(const redist_priv_factor *f, 
 {
     const int fat = side == f->fat;
     const redist_priv_row row = redist_priv_row_of(f, side, fat ? own * f->width + *round : own);
-    int partner;
-    if (!redist_priv_has_colour(&row, (int)colour))
-        return -1;
-    partner = row.edge[redist_priv_edge_at(&row, (int)colour)].partner;
-    if (fat)
+    const int partner = redist_priv_partner_by(&row, (int)colour);
+    if (fat || partner < 0)
         return partner;
     *round = partner % f->width;
     return partner / f->width;
@@ -4726,15 +4562,12 @@ REDIST_PRIV_COLD int redist_priv_factor_step(const redist_priv_arrangement *s, c
                                              const int *coords, int step, int64_t *round, int *other_coords)
 {
     const int64_t own = redist_priv_joint_number(s, f, side, coords), colour = step / f->scale % f->base;
-    int64_t partner = -1;
-    if (own >= 0 && f->form == REDIST_PRIV_WALKER_OTTO)
-        partner = redist_priv_walker_partner(&f->walker, side, own, colour);
-    else if (own >= 0 && f->form == REDIST_PRIV_ALL_MEET)
-        partner = redist_priv_all_meet_partner(f, side, own, redist_priv_numbers(s, f, !side), colour, round);
-    else if (own >= 0 && f->form == REDIST_PRIV_CONSECUTIVE)
-        partner = redist_priv_consecutive_partner(s, f, side, own, colour, round);
-    else if (own >= 0)
-        partner = redist_priv_table_partner(f, side, own, colour, round);
+    int64_t partner;
+    if (own < 0)
+        return 0;
+    partner = f->form == REDIST_PRIV_WALKER_OTTO ? redist_priv_walker_partner(&f->walker, side, own, colour)
+              : f->form == REDIST_PRIV_TABLE     ? redist_priv_table_partner(f, side, own, colour, round)
+                                                 : redist_priv_sum_partner(s, f, side, own, colour, round);
     if (partner < 0)
         return 0;
     redist_priv_joint_coords(s, f, !side, partner, other_coords);
@@ -4748,7 +4581,7 @@ REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement 
     int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
     int64_t found = 0, left, round = 0;
     int k;
-    if (s->factor[0].form == REDIST_PRIV_PLACES)
+    if (s->factor[0].axes == 0)
         return (int)redist_priv_table_partner(&s->factor[0], side, place, step, &round);
     redist_priv_coords_of_place(&s->layout[side], place, coords);
     for (k = 0; k < s->factors; k++) {
@@ -4785,8 +4618,11 @@ REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s)
             return REDIST_ERR_MEMORY;
     for (d = 0; d < s->layout[0].ndim; d++)
         empty |= s->layout[0].dim[d].axis.count == 0;
-    if (!empty && !redist_priv_is_product(&s->layout[0], &s->layout[1]))
-        return redist_priv_arrange_places(s);
+    if (!empty && !redist_priv_is_product(&s->layout[0], &s->layout[1])) { /* all places are coloured together */
+        s->factor[s->factors++].form = REDIST_PRIV_TABLE;
+        s->factor[0].width = 1;
+        return redist_priv_fill_table(s, &s->factor[0]);
+    }
     for (d = 0; d < s->layout[0].ndim && !empty && code == REDIST_OK; d++)
         code = redist_priv_factor_of(s, d, &s->factor[s->factors++]);
     if (empty || code != REDIST_OK)
@@ -5356,15 +5192,15 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
 
 /* --------------------------------------------------------------------------------- relabelling and advice (bodies) */
 
-/* Up to so many places, or coordinates of an axis, are assigned exactly; how many bids per row are tried first. */
-enum { REDIST_PRIV_EXACT_PLACES = 1024, REDIST_PRIV_BIDS = 16 };
+/* Up to so many places, or coordinates of an axis, are assigned exactly. */
+enum { REDIST_PRIV_EXACT_PLACES = 1024 };
 
 /* Rows, each to be given a column of its own so that the sum of weight[row * columns + column] is largest; weights >= 0
    below 2^62, rows <= columns. Columns have prices: each row that has a column has none that is worth more to it, worth
    being weight less price, and free columns cost 0. That makes the assignment best once all rows have one (duality). So
    some column always costs 0, worth is never negative, no price passes the largest weight, and nothing overflows. */
 typedef struct {
-    int rows, columns;
+    int columns;
     const int64_t *weight;
     int64_t *price;
     int64_t *gap;   /* by column: the loss on the best known way to it, less its price */
@@ -5373,47 +5209,6 @@ typedef struct {
     int *order;     /* all columns, those that are settled first                       */
     int *column_of; /* by row, -1: none yet                                            */
 } redist_priv_assignment;
-
-REDIST_PRIV_COLD int64_t redist_priv_worth(const redist_priv_assignment *a, int row, int column)
-{
-    return a->weight[(int64_t)row * a->columns + column] - a->price[column];
-}
-
-/* The column worth most to a row, a free one if possible; *second: what the others are worth at most, or 0. */
-REDIST_PRIV_COLD int redist_priv_best_column(const redist_priv_assignment *a, int row, int64_t *second)
-{
-    int64_t worth, top = redist_priv_worth(a, row, 0);
-    int c, best = 0;
-    *second = 0;
-    for (c = 1; c < a->columns; c++) {
-        worth = redist_priv_worth(a, row, c);
-        if (worth > top || (worth == top && a->row_of[best] >= 0 && a->row_of[c] < 0)) {
-            *second = redist_priv_max(*second, top);
-            top = worth;
-            best = c;
-        } else if (worth > *second) {
-            *second = worth;
-        }
-    }
-    return best;
-}
-
-/* Gives a row its best column at a price that makes the second best as good; returns the row that must go, or -1. A row
-   that would only take the column for the same price stays without. */
-REDIST_PRIV_COLD int redist_priv_bid(redist_priv_assignment *a, int row)
-{
-    int64_t second;
-    int column = redist_priv_best_column(a, row, &second), displaced = a->row_of[column];
-    int64_t raise = redist_priv_worth(a, row, column) - second;
-    if (displaced >= 0 && raise == 0)
-        return -1;
-    if (displaced >= 0)
-        a->column_of[displaced] = -1;
-    a->price[column] += raise;
-    a->row_of[column] = row;
-    a->column_of[row] = column;
-    return displaced;
-}
 
 /* Extends the ways to columns that are not settled by those through `row`; worth: that of its own column, plus the loss
    so far. Returns where in the order the nearest column is, a free one if possible. */
@@ -5456,46 +5251,26 @@ REDIST_PRIV_COLD void redist_priv_hand_on(redist_priv_assignment *a, int row, in
    (Jonker and Volgenant 1987, after Kuhn 1955.) */
 REDIST_PRIV_COLD void redist_priv_augment(redist_priv_assignment *a, int row)
 {
-    int64_t second, so_far = 0, own;
-    int k, settled = 0, column = redist_priv_best_column(a, row, &second), at = row;
-    own = redist_priv_worth(a, row, column);
+    int64_t worth = 0, so_far = -REDIST_PRIV_MAX_ELEMENTS; /* a loss counts from a row's having nothing at all */
+    int k, column, settled = 0, at = row;
     for (k = 0; k < a->columns; k++) {
         a->gap[k] = INT64_MAX - a->price[k];
         a->order[k] = k;
     }
-    for (;;) {
-        k = redist_priv_extend_ways(a, at, own + so_far, so_far, settled);
+    do {
+        k = redist_priv_extend_ways(a, at, worth, so_far, settled);
         column = a->order[k];
         so_far = a->gap[column] + a->price[column];
         at = a->row_of[column];
-        if (at < 0)
-            break;
-        own = redist_priv_worth(a, at, column);
-        a->order[k] = a->order[settled];
-        a->order[settled++] = column;
-    }
+        if (at >= 0) {
+            worth = a->weight[(int64_t)at * a->columns + column] - a->price[column] + so_far;
+            a->order[k] = a->order[settled];
+            a->order[settled++] = column;
+        }
+    } while (at >= 0);
     for (k = 0; k < settled; k++)
         a->price[a->order[k]] = so_far - a->gap[a->order[k]];
     redist_priv_hand_on(a, row, column);
-}
-
-/* Bids first: most rows get a column cheaply. Then ways for the others. */
-REDIST_PRIV_COLD void redist_priv_solve(redist_priv_assignment *a)
-{
-    int64_t bids = (int64_t)REDIST_PRIV_BIDS * a->rows;
-    int row, bidder, c;
-    for (c = 0; c < a->columns; c++) {
-        a->price[c] = 0;
-        a->row_of[c] = -1;
-    }
-    for (row = 0; row < a->rows; row++)
-        a->column_of[row] = -1;
-    for (row = 0; row < a->rows; row++)
-        for (bidder = row; bidder >= 0 && bids > 0; bids--)
-            bidder = redist_priv_bid(a, bidder);
-    for (row = 0; row < a->rows; row++)
-        if (a->column_of[row] < 0)
-            redist_priv_augment(a, row);
 }
 
 /* column_of[rows] receives the assignment of the largest sum. */
@@ -5504,9 +5279,9 @@ REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *we
     redist_priv_assignment a;
     const size_t n = (size_t)columns;
     int64_t *memory = (int64_t *)redist_priv_alloc(columns, 2 * sizeof *memory + 3 * sizeof *column_of);
+    int k;
     if (memory == NULL)
         return REDIST_ERR_MEMORY;
-    a.rows = rows;
     a.columns = columns;
     a.weight = weight;
     a.price = memory;
@@ -5515,31 +5290,16 @@ REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *we
     a.via = a.row_of + n;
     a.order = a.via + n;
     a.column_of = column_of;
-    redist_priv_solve(&a);
+    for (k = 0; k < columns; k++) {
+        a.price[k] = 0;
+        a.row_of[k] = -1;
+    }
+    for (k = 0; k < rows; k++)
+        column_of[k] = -1;
+    for (k = 0; k < rows; k++)
+        redist_priv_augment(&a, k);
     REDIST_FREE(memory);
     return REDIST_OK;
-}
-
-/* What the coordinates of two axes share: table[coordinate of to * from's processes + coordinate of from]. NULL when
-   memory is exhausted. */
-REDIST_PRIV_COLD int64_t *redist_priv_axis_table(const redist_axis *from, const redist_axis *to)
-{
-    const int64_t entries = (int64_t)from->procs * to->procs;
-    int64_t k, *table = (int64_t *)redist_priv_alloc(entries, sizeof *table);
-    redist_priv_partners p;
-    int c, code = table == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    if (table != NULL)
-        memset(table, 0, (size_t)entries * sizeof *table);
-    for (c = 0; c < to->procs && code == REDIST_OK; c++) {
-        code = redist_priv_partners_of(to, c, REDIST_PRIV_TO, from, &p);
-        for (k = 0; code == REDIST_OK && k < p.peers; k++)
-            table[(int64_t)c * from->procs + p.coord[k]] = p.runs[k].elements;
-        redist_priv_partners_free(&p);
-    }
-    if (code == REDIST_OK)
-        return table;
-    REDIST_FREE(table);
-    return NULL;
 }
 
 /* A destination to be renumbered: the candidates for its places are the ranks of both layouts. One block of memory. */
@@ -5551,6 +5311,7 @@ typedef struct {
     int *numbered;  /* by place of `to`: its candidate now                                  */
     int *chosen;    /* by place of `to`: its candidate in the end, -1 while there is none   */
     int *of_source; /* by place of `from`: its candidate                                    */
+    int64_t *volume; /* by place of `to` and candidate: what that has of it, while all are assigned together */
 } redist_priv_relabelling;
 
 /* Merges the ranks of both layouts. */
@@ -5595,59 +5356,16 @@ REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const
     return code;
 }
 
-/* The coordinate along axis d of every place, coord[places]. */
-REDIST_PRIV_COLD void redist_priv_coords_along(const redist_layout *layout, int d, int *coord)
+REDIST_PRIV_COLD void redist_priv_note_volume(void *relabelling, const int *place, int64_t elements)
 {
-    int coords[REDIST_MAX_DIMS] = {0};
-    int place, places = redist_places(layout);
-    for (place = 0; place < places; place++) {
-        redist_priv_coords_of_place(layout, place, coords);
-        coord[place] = coords[d];
-    }
-}
-
-/* Multiplies what places share by what they share along axis d; volume[place of to * candidates + candidate]. */
-REDIST_PRIV_COLD int redist_priv_multiply_axis(const redist_priv_relabelling *r, int d, int64_t *volume)
-{
-    const redist_axis *from = &r->from->dim[d].axis, *to = &r->to->dim[d].axis;
-    const int sources = redist_places(r->from);
-    int64_t *table = redist_priv_axis_table(from, to);
-    int *coord = (int *)redist_priv_alloc((int64_t)sources + r->places, sizeof *coord); /* of from, then of to */
-    int t, c, code = table == NULL || coord == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    if (code == REDIST_OK) {
-        redist_priv_coords_along(r->from, d, coord);
-        redist_priv_coords_along(r->to, d, coord + sources);
-    }
-    for (t = 0; t < r->places && code == REDIST_OK; t++, volume += r->candidates) {
-        const int64_t *row = table + (int64_t)coord[sources + t] * from->procs;
-        for (c = 0; c < r->candidates; c++)
-            if (r->held[c] >= 0)
-                volume[c] = redist_priv_product(volume[c], row[coord[r->held[c]]], REDIST_PRIV_MAX_ELEMENTS);
-    }
-    REDIST_FREE(coord);
-    REDIST_FREE(table);
-    return code;
-}
-
-/* What each candidate already has of each place. NULL when memory is exhausted. */
-REDIST_PRIV_COLD int64_t *redist_priv_volumes(const redist_priv_relabelling *r)
-{
-    int64_t k, entries = (int64_t)r->places * r->candidates;
-    int64_t *volume = (int64_t *)redist_priv_alloc(entries, sizeof *volume);
-    int d, code = volume == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    for (k = 0; k < entries && code == REDIST_OK; k++)
-        volume[k] = r->held[k % r->candidates] >= 0;
-    for (d = 0; d < r->from->ndim && code == REDIST_OK; d++)
-        code = redist_priv_multiply_axis(r, d, volume);
-    if (code == REDIST_OK)
-        return volume;
-    REDIST_FREE(volume);
-    return NULL;
+    const redist_priv_relabelling *r = (const redist_priv_relabelling *)relabelling;
+    const int candidate = r->of_source[place[REDIST_PRIV_FROM]];
+    r->volume[(int64_t)place[REDIST_PRIV_TO] * r->candidates + candidate] = elements;
 }
 
 /* Makes staying on the rank as numbered count, but less than any element: elements count places + 1 each. Too many
    elements for that are left as they are. */
-REDIST_PRIV_COLD void redist_priv_favour_numbered(const redist_priv_relabelling *r, int64_t *volume)
+REDIST_PRIV_COLD void redist_priv_favour_numbered(const redist_priv_relabelling *r)
 {
     const int64_t most = (REDIST_PRIV_MAX_ELEMENTS - 1) / (r->places + 1) - 1;
     const int64_t entries = (int64_t)r->places * r->candidates;
@@ -5659,87 +5377,80 @@ REDIST_PRIV_COLD void redist_priv_favour_numbered(const redist_priv_relabelling 
     if (total > most)
         return;
     for (k = 0; k < entries; k++)
-        volume[k] *= r->places + 1;
+        r->volume[k] *= r->places + 1;
     for (d = 0; d < r->places; d++)
-        volume[(int64_t)d * r->candidates + r->numbered[d]]++;
+        r->volume[(int64_t)d * r->candidates + r->numbered[d]]++;
 }
 
 /* The sum over places of what their candidates have. */
-REDIST_PRIV_COLD int64_t redist_priv_sum_of(const redist_priv_relabelling *r, const int64_t *volume,
-                                            const int *candidate)
+REDIST_PRIV_COLD int64_t redist_priv_sum_of(const redist_priv_relabelling *r, const int *candidate)
 {
     int64_t sum = 0;
     int t;
     for (t = 0; t < r->places; t++)
-        sum += volume[(int64_t)t * r->candidates + candidate[t]];
+        sum += r->volume[(int64_t)t * r->candidates + candidate[t]];
     return sum;
 }
 
 REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r)
 {
-    int64_t *volume = redist_priv_volumes(r);
+    const int64_t entries = (int64_t)r->places * r->candidates;
     int code = REDIST_ERR_MEMORY;
-    if (volume != NULL) {
-        redist_priv_favour_numbered(r, volume);
-        code = redist_priv_assign(r->places, r->candidates, volume, r->chosen);
+    r->volume = (int64_t *)redist_priv_alloc(entries, sizeof *r->volume);
+    if (r->volume != NULL) {
+        memset(r->volume, 0, (size_t)entries * sizeof *r->volume);
+        code = redist_priv_visit_pairs(r->from, r->to, 1, redist_priv_note_volume, r);
     }
-    if (code == REDIST_OK && redist_priv_sum_of(r, volume, r->chosen) == redist_priv_sum_of(r, volume, r->numbered))
+    if (code == REDIST_OK) {
+        redist_priv_favour_numbered(r);
+        code = redist_priv_assign(r->places, r->candidates, r->volume, r->chosen);
+    }
+    if (code == REDIST_OK && redist_priv_sum_of(r, r->chosen) == redist_priv_sum_of(r, r->numbered))
         memcpy(r->chosen, r->numbered, (size_t)r->places * sizeof *r->chosen);
-    REDIST_FREE(volume);
+    REDIST_FREE(r->volume);
     return code;
 }
 
-/* In order, each coordinate of `rows` takes the one of `columns` that it shares most with of those left. */
-REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_axis *rows, const redist_axis *columns, int *column_of)
+/* In order, each coordinate of the axis with fewer takes the one of the other that it shares most with of those left;
+   match[to's processes] receives coordinates of `from`, or -1. */
+REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_axis *from, const redist_axis *to, int *match)
 {
+    const int few = from->procs < to->procs;
+    const redist_axis *rows = few ? from : to, *columns = few ? to : from;
     char *taken = (char *)redist_priv_alloc(columns->procs, 1);
     redist_priv_partners p;
     int64_t k, best;
     int c, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     if (taken != NULL)
         memset(taken, 0, (size_t)columns->procs);
+    for (c = 0; c < to->procs; c++)
+        match[c] = -1;
     for (c = 0; c < rows->procs && code == REDIST_OK; c++) {
         code = redist_priv_partners_of(rows, c, REDIST_PRIV_TO, columns, &p);
         for (k = 0, best = -1; code == REDIST_OK && k < p.peers; k++)
             if (!taken[p.coord[k]] && (best < 0 || p.runs[k].elements > p.runs[best].elements))
                 best = k;
-        column_of[c] = best < 0 ? -1 : p.coord[best];
-        if (best >= 0)
-            taken[column_of[c]] = 1;
+        if (best >= 0) {
+            taken[p.coord[best]] = 1;
+            match[few ? p.coord[best] : c] = few ? c : p.coord[best];
+        }
         redist_priv_partners_free(&p);
     }
     REDIST_FREE(taken);
     return code;
 }
 
-REDIST_PRIV_COLD int redist_priv_match_exactly(const redist_axis *rows, const redist_axis *columns, int *column_of)
+/* The same of axis d, exactly where it has few enough coordinates: as if it were a layout of its own. */
+REDIST_PRIV_COLD int redist_priv_match_axis(const redist_priv_relabelling *r, int d, int *match)
 {
-    int64_t *table = redist_priv_axis_table(columns, rows);
-    int code = REDIST_ERR_MEMORY;
-    if (table != NULL)
-        code = redist_priv_assign(rows->procs, columns->procs, table, column_of);
-    REDIST_FREE(table);
-    return code;
-}
-
-/* Matches the coordinates of two axes, the side with fewer choosing: match[to's processes] receives coordinates of
-   `from`, or -1. */
-REDIST_PRIV_COLD int redist_priv_match_axis(const redist_axis *from, const redist_axis *to, int *match)
-{
-    const int few = from->procs < to->procs;
-    const redist_axis *rows = few ? from : to, *columns = few ? to : from;
-    int *column_of = (int *)redist_priv_alloc(rows->procs, sizeof *column_of);
-    int k, code = REDIST_ERR_MEMORY;
-    if (column_of != NULL && columns->procs > REDIST_PRIV_EXACT_PLACES)
-        code = redist_priv_match_in_turn(rows, columns, column_of);
-    else if (column_of != NULL)
-        code = redist_priv_match_exactly(rows, columns, column_of);
-    for (k = 0; k < to->procs; k++)
-        match[k] = -1;
-    for (k = 0; k < rows->procs && code == REDIST_OK; k++)
-        if (column_of[k] >= 0)
-            match[few ? column_of[k] : k] = few ? k : column_of[k];
-    REDIST_FREE(column_of);
+    const redist_layout from = redist_priv_part_of(r->from, 1, &d), to = redist_priv_part_of(r->to, 1, &d);
+    const int most = from.dim[0].axis.procs, places = to.dim[0].axis.procs;
+    int k, code;
+    if (redist_priv_max(most, places) > REDIST_PRIV_EXACT_PLACES)
+        return redist_priv_match_in_turn(&from.dim[0].axis, &to.dim[0].axis, match);
+    code = redist_relabel(&from, &to, match);
+    for (k = 0; k < places && code == REDIST_OK; k++)
+        match[k] = match[k] < most ? match[k] : -1;
     return code;
 }
 
@@ -5784,44 +5495,35 @@ REDIST_PRIV_COLD void redist_priv_choose_matches(redist_priv_relabelling *r, int
 /* What stays when the places live on these candidates; -1 when memory is exhausted. */
 REDIST_PRIV_COLD int64_t redist_priv_kept_on(const redist_priv_relabelling *r, const int *candidate)
 {
-    int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
-    int64_t kept = 0, shared;
+    int64_t kept = 0, shared = 0;
     int t;
-    for (t = 0; t < r->places; t++) {
-        if (r->held[candidate[t]] < 0)
-            continue;
-        redist_priv_coords_of_place(r->from, r->held[candidate[t]], from_coords);
-        redist_priv_coords_of_place(r->to, t, to_coords);
-        shared = redist_priv_shared_by(r->from, from_coords, r->to, to_coords);
-        if (shared < 0)
-            return -1;
+    for (t = 0; t < r->places && shared >= 0; t++) {
+        const int held = r->held[candidate[t]];
+        shared = held < 0 ? 0 : redist_priv_shared_by(r->from, held, r->to, t);
         kept += shared;
     }
-    return kept;
+    return shared < 0 ? -1 : kept;
 }
 
 /* What two places share is a product over axes, and so is what stays when every axis is matched for itself. */
 REDIST_PRIV_COLD int redist_priv_choose_by_axes(redist_priv_relabelling *r)
 {
     int *match[REDIST_MAX_DIMS] = {NULL};
-    const int product = redist_priv_is_partitioned(r->from) && redist_priv_is_partitioned(r->to);
-    char *taken = (char *)REDIST_MALLOC((size_t)r->candidates);
+    char *taken = (char *)redist_priv_alloc(r->candidates, 1);
     int64_t better, kept;
     int d, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    for (d = 0; d < r->to->ndim && code == REDIST_OK && product; d++) {
-        match[d] = (int *)REDIST_MALLOC((size_t)r->to->dim[d].axis.procs * sizeof *match[d]);
-        code = match[d] == NULL ? REDIST_ERR_MEMORY
-                                : redist_priv_match_axis(&r->from->dim[d].axis, &r->to->dim[d].axis, match[d]);
+    for (d = 0; d < r->to->ndim && code == REDIST_OK; d++) {
+        match[d] = (int *)redist_priv_alloc(r->to->dim[d].axis.procs, sizeof *match[d]);
+        code = match[d] == NULL ? REDIST_ERR_MEMORY : redist_priv_match_axis(r, d, match[d]);
     }
     if (code == REDIST_OK) {
         memset(taken, 0, (size_t)r->candidates);
-        if (product)
-            redist_priv_choose_matches(r, match, taken);
+        redist_priv_choose_matches(r, match, taken);
         redist_priv_choose_rest(r, taken);
         better = redist_priv_kept_on(r, r->chosen);
         kept = redist_priv_kept_on(r, r->numbered);
         code = better < 0 || kept < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
-        if (code == REDIST_OK && better <= kept)
+        if (better <= kept)
             memcpy(r->chosen, r->numbered, (size_t)r->places * sizeof *r->chosen);
     }
     for (d = 0; d < r->to->ndim; d++)
@@ -5843,8 +5545,10 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
     code = redist_priv_relabelling_of(&source, to, &r);
     if (code == REDIST_OK && r.places <= REDIST_PRIV_EXACT_PLACES && redist_places(from) <= REDIST_PRIV_EXACT_PLACES)
         code = redist_priv_choose_exactly(&r);
-    else if (code == REDIST_OK)
+    else if (code == REDIST_OK && redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to))
         code = redist_priv_choose_by_axes(&r);
+    else if (code == REDIST_OK)
+        memcpy(r.chosen, r.numbered, (size_t)r.places * sizeof *r.chosen);
     for (t = 0; t < r.places && code == REDIST_OK; t++)
         ranks[t] = r.rank[r.chosen[t]];
     REDIST_FREE(r.rank);
