@@ -24,6 +24,7 @@ SCALAPACK     = -lscalapack-$(if $(findstring openmpi,$(MPICC)),openmpi,mpich)
 LIBS_pdgemr2d = $(SCALAPACK)
 LIBS_advise   = $(SCALAPACK)
 LIBS_adi      = -lm
+LIBS_deposit  = -lm
 LIBS_image    = -lm
 LIBS_openmp   = -fopenmp
 LIBS_threads  = -fopenmp
