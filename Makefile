@@ -23,6 +23,7 @@ LIBS_taylor_green = $(LIBS_fft3d)
 SCALAPACK     = -lscalapack-$(if $(findstring openmpi,$(MPICC)),openmpi,mpich)
 LIBS_pdgemr2d = $(SCALAPACK)
 LIBS_advise   = $(SCALAPACK)
+LIBS_ptran    = $(SCALAPACK) -lm
 LIBS_adi      = -lm
 LIBS_deposit  = -lm
 LIBS_image    = -lm
@@ -31,6 +32,7 @@ LIBS_threads  = -fopenmp
 LIBS_fft      = -lfftw3_mpi -lfftw3 -lm
 OPTIONAL_methods  = -DHAVE_SCALAPACK $(SCALAPACK)
 PROBE_advise   = $(PROBE_pdgemr2d)
+PROBE_ptran    = $(PROBE_pdgemr2d)
 # FFTW-MPI as Debian has it needs Open MPI, whatever it can be linked with.
 PROBE_fft      = extern char ompi_mpi_comm_world[]; void fftw_mpi_init(void); int main(void) { fftw_mpi_init(); return ompi_mpi_comm_world[0]; }
 PROBE_fft3d    = int fftw_cleanup(void); int main(void) { fftw_cleanup(); return 0; }
