@@ -136,6 +136,7 @@ typedef struct {
     redist_arena *arena; /* where arrays may live (redist_arena_create), or NULL; the same arena on every rank    */
     const void *from;    /* fixed arrays (one array per execution only): every execution passes exactly these, so */
     void *to;            /*   that persistent requests can use them directly; NULL: arrays may change             */
+    int executions;      /* how often the plan will run, so that REDIST_AUTO weighs what creating costs; 0: many  */
     int node_ranks;      /* > 0: treat the communicator as nodes of so many ranks (for tests)                     */
     redist_combine *combine; /* what arrives is combined with what is there by this function (redist_combine_op,  */
     void *context;       /*   redist_combine_axpby, or your own); NULL: it replaces it. Given on all ranks, or none;  */
@@ -332,11 +333,11 @@ REDIST_PRIV_COLD void redist_priv_fail(redist_priv_verdict *v, int code, const c
     va_end(args);
 }
 
-/* Makes the verdict of the lowest failing rank everybody's, and takes the maxima of values[n], n <= 7, over ranks.
+/* Makes the verdict of the lowest failing rank everybody's, and takes the maxima of values[n], n <= 11, over ranks.
    Collective. Returns the code of the verdict. */
 REDIST_PRIV_COLD int redist_priv_agree(MPI_Comm comm, redist_priv_verdict *v, int64_t *values, int n)
 {
-    int64_t mine[8] = {0}, all[8] = {0};
+    int64_t mine[12] = {0}, all[12] = {0};
     int rank, size;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
@@ -579,6 +580,7 @@ struct redist_plan {
     unsigned polls;
     int64_t executions;           /* completed */
     double began, fastest;        /* when the execution at work began; seconds that one took on this rank */
+    double duplication;           /* seconds that duplicating the communicator took */
     double seconds[REDIST_PRIV_METHODS]; /* REDIST_MEASURE: of one execution on the slowest rank; 0: not tried */
     char message[128];            /* redist_plan_message */
 };
@@ -727,6 +729,7 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
     redist_priv_word(w, "number of the arena", -1, p->options.arena != NULL ? p->options.arena->name : 0);
     redist_priv_word(w, "combine", -1, p->options.combine != NULL);
     redist_priv_word(w, "node_ranks", -1, p->options.node_ranks);
+    redist_priv_word(w, "executions", -1, p->options.executions);
     redist_priv_word(w, "cost.per_message, as bits,", -1, bits[0]);
     redist_priv_word(w, "cost.per_byte, as bits,", -1, bits[1]);
     redist_priv_list_layout(w, REDIST_PRIV_FROM, &p->from);
@@ -835,10 +838,10 @@ REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_verd
                                                                : "is no method");
     if (o->effort != REDIST_ESTIMATE && o->effort != REDIST_MEASURE)
         redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: options.effort is %d", p->rank, (int)o->effort);
-    if (o->arrays < 0 || o->max_buffer < 0 || o->node_ranks < 0)
+    if (o->arrays < 0 || o->max_buffer < 0 || o->node_ranks < 0 || o->executions < 0)
         redist_priv_fail(v, REDIST_ERR_ARGUMENT,
-                         "rank %d: options.arrays is %d, max_buffer %" PRId64 ", node_ranks %d, must be at least 0",
-                         p->rank, o->arrays, o->max_buffer, o->node_ranks);
+                         "rank %d: options.arrays is %d, max_buffer %" PRId64 ", node_ranks %d, executions %d, must be at least 0",
+                         p->rank, o->arrays, o->max_buffer, o->node_ranks, o->executions);
     if (o->arrays > 1 && (o->from != NULL || o->to != NULL))
         redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: fixed arrays go with one array, but options.arrays is %d",
                          p->rank, o->arrays);
@@ -2910,6 +2913,7 @@ enum {
     REDIST_PRIV_LARGEST,      /* bytes of staging memory or of an array */
     REDIST_PRIV_PEERS,
     REDIST_PRIV_MESSAGE,      /* bytes */
+    REDIST_PRIV_DUPLICATION,  /* nanoseconds that duplicating the communicator took */
     REDIST_PRIV_NODE,         /* a number that tells this rank's node from others, in all likelihood */
     REDIST_PRIV_NOT_NODE,     /* its negative, so that the ranks learn whether it is the same everywhere */
     REDIST_PRIV_FACTS
@@ -2932,6 +2936,7 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
     int64_t k, staged;
     int own;
     memset(facts, 0, REDIST_PRIV_FACTS * sizeof *facts);
+    facts[REDIST_PRIV_DUPLICATION] = (int64_t)(1e9 * p->duplication);
     facts[REDIST_PRIV_NODE] = redist_priv_node_number(p);
     facts[REDIST_PRIV_NOT_NODE] = -facts[REDIST_PRIV_NODE];
     facts[REDIST_PRIV_UNFIXED_FROM] = o->from == NULL && p->side[REDIST_PRIV_FROM].owned > 0;
@@ -2965,6 +2970,17 @@ REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *fac
 }
 #endif
 
+/* Whether setting up shared memory pays back in the executions promised. MPI's set-up takes some 15 times as long as the
+   duplication of a communicator, which tells how crowded the cores are: there an execution by messages takes a fifth of
+   it longer, elsewhere as long as a twentieth of a nanosecond a byte. Both factors are rough. */
+REDIST_PRIV_COLD int redist_priv_pays_back(const redist_plan *p, const int64_t *facts)
+{
+    enum { CROWDED = 1000000 };
+    const double duplication = (double)facts[REDIST_PRIV_DUPLICATION];
+    const double gain = (duplication > CROWDED ? duplication / 5 : 0) + 0.05 * (double)facts[REDIST_PRIV_LARGEST];
+    return p->options.executions == 0 || p->options.arena != NULL || p->options.executions * gain > 15 * duplication;
+}
+
 /* A chain, where it pays; shared memory, where its smallest rings fit; MPI_Alltoallv, whose algorithms are made for many
    peers with tiny messages; messages to real peers only. What needs too much staging memory is replaced later. */
 REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p, const int64_t *facts)
@@ -2975,7 +2991,7 @@ REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p, const int64_
     if (redist_priv_wants_phases(p, facts))
         return REDIST_MULTIPHASE;
 #endif
-    if (facts[REDIST_PRIV_PEERS] > 0 && rings <= most)
+    if (facts[REDIST_PRIV_PEERS] > 0 && rings <= most && redist_priv_pays_back(p, facts))
         return REDIST_SHARED;
     if (p->size >= 32 && facts[REDIST_PRIV_PEERS] >= p->size / 2 && facts[REDIST_PRIV_MESSAGE] <= 512)
         return REDIST_ALLTOALLV;
@@ -3007,26 +3023,31 @@ REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p)
     return missing ? redist_priv_scratch_free(scratch, n) : scratch;
 }
 
-/* The time of one execution on the slowest rank, of several; stops early when `best` is out of reach. Collective. */
+/* Seconds since `begin` on the slowest rank; 0 when MPI fails. Collective. */
+REDIST_PRIV_COLD double redist_priv_slowest(MPI_Comm comm, double begin)
+{
+    int64_t mine = (int64_t)((MPI_Wtime() - begin) * 1e9) + 1, slowest = 0;
+    return redist_priv_reduce(comm, &mine, &slowest, 1, MPI_MAX) == REDIST_OK ? (double)slowest * 1e-9 : 0;
+}
+
+/* The time of one execution on the slowest rank, the least of several; stops where `best` is out of reach. Collective. */
 REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, double best)
 {
-    enum { ROUNDS = 6 };
-    const double unit = 1e-9;
-    int64_t least = INT64_MAX;
-    int round, code = REDIST_OK;
-    for (round = 0; round < ROUNDS && code == REDIST_OK; round++) {
-        double begin = MPI_Wtime();
-        int64_t mine, slowest = 0;
+    enum { ROUNDS = 4 };
+    double least = 0, seconds;
+    int64_t code, worst = 0;
+    int round;
+    for (round = 0; round < ROUNDS; round++) {
+        const double begin = MPI_Wtime();
         code = redist_execute_many(plan, (const void *const *)scratch, (void *const *)(scratch + plan->arrays));
-        mine = code == REDIST_OK ? (int64_t)((MPI_Wtime() - begin) / unit) + 1 : INT64_MAX;
-        if (redist_priv_reduce(plan->comm, &mine, &slowest, 1, MPI_MAX) != REDIST_OK || slowest == INT64_MAX)
+        seconds = redist_priv_slowest(plan->comm, begin);
+        if (redist_priv_reduce(plan->comm, &code, &worst, 1, MPI_MAX) != REDIST_OK || worst != REDIST_OK || seconds == 0)
             return 0;
-        if (round > 0) /* the first warms up */
-            least = redist_priv_min(least, slowest);
-        if (round > 0 && (double)slowest * unit > 2 * best)
+        least = round == 0 || seconds < least ? seconds : least;
+        if (seconds > (round == 0 ? 2 : 1.3) * best) /* the first warms up */
             break;
     }
-    return (double)least * unit;
+    return least;
 }
 
 /* Whether a plan is what it was made to try: neither a substitute nor a chain of one. */
@@ -3056,14 +3077,17 @@ REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p, const int64_t
     options.from = options.to = NULL;
     options.message = NULL;
     for (k = 0; k < sizeof candidates / sizeof candidates[0]; k++) {
+        const double begin = MPI_Wtime();
         redist_plan *trial;
-        double seconds;
+        double seconds, creation;
         options.method = candidates[k];
         if (redist_plan_create(p->comm, &p->from, &p->to, p->element, &options, &trial) != REDIST_OK)
             continue;
+        creation = p->options.executions > 0 ? redist_priv_slowest(p->comm, begin) / p->options.executions : 0;
         seconds = redist_priv_is_trial(trial, candidates[k]) ? redist_priv_time(trial, scratch, best) : 0;
         redist_plan_free(&trial);
         p->seconds[candidates[k]] = seconds;
+        seconds += seconds > 0 ? creation : 0;
         if (seconds > 0 && seconds < best) {
             best = seconds;
             fastest = candidates[k];
@@ -3304,6 +3328,7 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_build(MPI_Comm comm, const redist
                                                      redist_plan **plan, redist_priv_verdict *v)
 {
     redist_plan *p = (redist_plan *)redist_priv_alloc(1, sizeof *p);
+    const double begin = MPI_Wtime();
     MPI_Comm own = redist_priv_duplicate(comm, v);
     int rank;
     MPI_Comm_rank(comm, &rank);
@@ -3312,6 +3337,7 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_build(MPI_Comm comm, const redist
     } else {
         redist_priv_plan_init(p, own, comm, options);
         p->element = element;
+        p->duplication = MPI_Wtime() - begin;
         redist_priv_check_arguments(p, from, to, plan, v);
     }
     if (redist_priv_check_same(p, comm, v) == REDIST_OK && redist_priv_plan_make(p, v) == REDIST_OK)
