@@ -2623,12 +2623,11 @@ REDIST_PRIV_COLD int redist_priv_split_peers(redist_plan *p, int own, MPI_Comm n
     return code;
 }
 
-/* Plans the slots and rings of the messages this rank sends, in a block that begins at byte `begin`, and writes the slots,
-   if slots are given. Returns the bytes of the block. */
-REDIST_PRIV_COLD int64_t redist_priv_plan_rings(redist_plan *p, redist_priv_slot *slots, int64_t begin)
+/* Plans the slots and rings of the messages this rank sends, with pieces of so many bytes, in a block that begins at byte
+   `begin`; writes the slots, if any are given. Returns the bytes of the block. */
+REDIST_PRIV_COLD int64_t redist_priv_plan_rings(redist_plan *p, int64_t piece, redist_priv_slot *slots, int64_t begin)
 {
     const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
-    const int64_t piece = redist_priv_piece_bytes(p, s);
     const int64_t first = begin + redist_priv_board_bytes(p) + (s->peers - s->remote) * (int64_t)sizeof *slots;
     int64_t k, end = first;
     for (k = s->remote; k < s->peers; k++) {
@@ -2700,7 +2699,7 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, MPI_Comm node)
 {
     redist_priv_rings *r = p->rings;
     const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
-    const int64_t bytes = redist_priv_plan_rings(p, NULL, 0);
+    const int64_t piece = redist_priv_piece_bytes(p, s), bytes = redist_priv_plan_rings(p, piece, NULL, 0);
     char *part;
     redist_priv_board *board;
     if (r->home == &r->own) {
@@ -2715,7 +2714,7 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, MPI_Comm node)
     board->storage = s->storage;
     r->slot = redist_priv_first_slot(p, part + r->begin);
     r->slots = s->peers - s->remote;
-    redist_priv_plan_rings(p, r->slot, r->begin);
+    redist_priv_plan_rings(p, piece, r->slot, r->begin);
     REDIST_PRIV_RELEASE((int64_t *)(void *)part, r->begin);
     return REDIST_OK;
 }
