@@ -38,27 +38,27 @@
  * communicator to the messages that may still be on their way.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *     106-156               types
- *                 265-314   waiting
- *                 315-385   verdicts
- *                 386-622   the plan
- *                 623-901   checking arguments
- *                902-1107   peers
- *               1108-1242   staging
- *               1243-1347   pieces
- *               1348-1375   reports
- *               1376-1537   REDIST_POINT_TO_POINT
- *               1538-1788   REDIST_SCHEDULED
- *               1789-1855   MPI's collectives
- *               1856-1924   REDIST_ALLTOALLV
- *               1925-2180   REDIST_ALLTOALLW
- *               2181-2360   shared memory
- *               2361-2686   REDIST_SHARED
- *               2687-2872   REDIST_MULTIPHASE
- *               2873-3166   choosing a method
- *     157-242   3167-3614   plans
- *               3615-3698   calibrating
- *     243-258   3699-3777   arenas
+ *     106-158               types
+ *                 267-316   waiting
+ *                 317-387   verdicts
+ *                 388-682   the plan
+ *                 683-962   checking arguments
+ *                963-1168   peers
+ *               1169-1303   staging
+ *               1304-1408   pieces
+ *               1409-1437   reports
+ *               1438-1599   REDIST_POINT_TO_POINT
+ *               1600-1850   REDIST_SCHEDULED
+ *               1851-1936   MPI's collectives
+ *               1937-2005   REDIST_ALLTOALLV
+ *               2006-2261   REDIST_ALLTOALLW
+ *               2262-2472   shared memory
+ *               2473-2854   REDIST_SHARED
+ *               2855-3040   REDIST_MULTIPHASE
+ *               3041-3357   choosing a method
+ *     159-244   3358-3873   plans
+ *               3874-3957   calibrating
+ *     245-260   3958-4081   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -152,6 +152,7 @@ typedef struct {
     int64_t sends, receives;                         /* messages to and from other ranks       */
     int64_t bytes_sent, bytes_received, bytes_kept;  /* per execution, all arrays              */
     int64_t buffer_bytes;                            /* staging memory that the plan holds     */
+    int64_t shared_bytes;                            /* of the node's shared memory, its rings included */
     int steps, phases; /* of REDIST_SCHEDULED's schedule and REDIST_MULTIPHASE's chain; elsewhere 1 */
 } redist_stats;
 
@@ -394,16 +395,25 @@ typedef struct {
     int64_t drained;
     char drained_line[REDIST_PRIV_LINE - sizeof(int64_t)];
     int64_t direct;                     /* this execution: the receiver copies from the sender's arrays */
+    int64_t to;                         /* the receiver's rank in the node */
     int64_t ring, slot_bytes, slots;    /* slots of slot_bytes each, from byte `ring` of the sender's segment on */
     int64_t piece_bytes;                /* how the message is cut; no piece is larger than a slot */
-    char pad[REDIST_PRIV_LINE - 5 * sizeof(int64_t)];
+    char pad[REDIST_PRIV_LINE - 6 * sizeof(int64_t)];
 } redist_priv_slot;
+
+/* What a rank tells of a plan at the beginning of its block in shared memory; its slots, then its rings follow. */
+typedef struct {
+    redist_priv_storage storage;
+    int64_t slots;
+    int64_t array[1]; /* array[arrays]: where the arrays of this execution lie in its part, when that is shared */
+} redist_priv_board;
 
 /* One end of a message through shared memory. */
 typedef struct {
     redist_priv_slot *slot;
-    char *segment;        /* the sender's */
-    char *arena;          /* the sender's part of the arena; NULL when this rank cannot read it */
+    char *part;           /* the sender's part of the shared memory */
+    const redist_priv_board *board;
+    int there;            /* the other end's rank in the node */
     int64_t pieces, done; /* of this execution */
     int64_t direct;       /* the sender's slot->direct of this execution */
     int64_t waste;        /* the sender's redist_priv_waste */
@@ -419,7 +429,6 @@ typedef struct {
     int64_t staged;   /* where it lies in the staging memory, in bytes; -1 when it is contiguous in the array */
     int64_t direct;   /* where it then begins in the array, in bytes */
     int64_t pending;  /* requests not yet complete */
-    redist_priv_channel link;
 } redist_priv_peer;
 
 /* The sending (REDIST_PRIV_FROM) or the receiving (REDIST_PRIV_TO) half of this rank's exchange. */
@@ -446,12 +455,37 @@ typedef struct {
     char **base;
 } redist_priv_segment;
 
+/* What plans on a node share. A rank's part begins with a line that tells where its block of the plan just made is; then
+   comes room for such blocks. */
+typedef struct {
+    redist_priv_segment segment;
+    int64_t room;              /* bytes, the same on every rank */
+    struct redist_priv_rings *first;  /* blocks in use, by address */
+} redist_priv_home;
+
+/* The state of REDIST_SHARED. The last plans to be freed may leave theirs behind, while others still read its block. */
+typedef struct redist_priv_rings {
+    redist_priv_home own, *home;    /* home: own, or the arena's */
+    int64_t begin, bytes;           /* its block in this rank's part; no bytes: it has none */
+    int64_t ring_bytes;
+    redist_priv_slot *slot;         /* slot[slots]: of the messages this rank sends */
+    int64_t slots;
+    struct redist_priv_rings *next; /* in the same home */
+    int abandoned;
+    unsigned polls;
+    redist_priv_channel *link[2];   /* by side: link[k] is that of peer[remote + k] */
+} redist_priv_rings;
+
 struct redist_arena {
-    int64_t name;                /* the same on every rank, and no other arena's */
-    redist_priv_segment segment; /* comm is MPI_COMM_NULL when the memory is ordinary */
-    char *memory;
+    int64_t name;           /* the same on every rank, and no other arena's */
+    MPI_Comm comm;          /* of all its plans on the same ranks, which their tags tell apart */
+    int tags, most_tags;    /* in use, and there are */
+    redist_priv_home home;  /* room is 0 when there is no shared memory */
+    char *memory;           /* of the arrays */
+    void *ordinary;         /* the same when it is not shared, or NULL */
     size_t bytes, used;
-    int plans;                   /* that live in it */
+    int plans;              /* that live in it */
+    redist_plan *started;   /* and are at work, one after the other */
 };
 
 /* What stays on this rank. In place, elements that are their own destinations need not be touched: the others are, for
@@ -477,7 +511,6 @@ typedef struct {
     int (*start)(redist_plan *);
     int (*test)(redist_plan *, int *done);
     void (*add_stats)(const redist_plan *, redist_stats *);
-    void (*print)(const redist_plan *, FILE *);      /* lines of a report; or NULL                                    */
     void (*destroy)(redist_plan *);                  /* whatever of it there is                                       */
 } redist_priv_transport;
 
@@ -552,6 +585,8 @@ typedef struct {
 
 struct redist_plan {
     MPI_Comm comm;
+    int tag;                      /* of all its messages */
+    int borrows;                  /* the communicator is the arena's */
     int rank, size, arrays, active;
     int failed;                   /* MPI did: messages may be on their way for ever */
     int64_t element_bytes;
@@ -575,9 +610,8 @@ struct redist_plan {
         redist_priv_collective collective;
         redist_priv_chain chain;
     } state;                      /* of the transport; zero when it opens */
-    redist_priv_segment node;     /* REDIST_SHARED */
-    int64_t ring_bytes, offers;   /* shared staging memory; where in the segment this rank's offers lie */
-    unsigned polls;
+    redist_priv_rings *rings;     /* REDIST_SHARED */
+    redist_plan *next;            /* started in the same arena */
     int64_t executions;           /* completed */
     double began, fastest;        /* when the execution at work began; seconds that one took on this rank */
     double duplication;           /* seconds that duplicating the communicator took */
@@ -611,15 +645,39 @@ REDIST_PRIV_COLD int redist_priv_refuse_mpi(redist_plan *p, int code)
                               p->transport->name);
 }
 
+/* A plan's redist_plan.active when an execution was begun; it is complete, or failed, and redist_test will say so. */
+enum { REDIST_PRIV_AT_WORK = 1, REDIST_PRIV_UNTOLD };
+
 /* Begins an execution, whose arrays are known. */
 REDIST_PRIV int redist_priv_begin(redist_plan *p)
 {
     int code;
     p->began = MPI_Wtime();
     code = p->transport->start(p);
-    p->active = code == REDIST_OK;
-    p->failed = !p->active;
-    return code == REDIST_OK ? code : redist_priv_refuse_mpi(p, code);
+    p->failed = code != REDIST_OK;
+    p->active = p->failed ? 0 : REDIST_PRIV_AT_WORK;
+    return p->failed ? redist_priv_refuse_mpi(p, code) : code;
+}
+
+/* Ends an execution, and remembers the fastest. */
+REDIST_PRIV void redist_priv_finish(redist_plan *p)
+{
+    const double seconds = MPI_Wtime() - p->began;
+    p->fastest = p->executions == 0 || seconds < p->fastest ? seconds : p->fastest;
+    p->executions++;
+    p->active = 0;
+}
+
+/* Moves one plan on, and ends its execution when it is complete, or when MPI failed. */
+REDIST_PRIV int redist_priv_test(redist_plan *p, int *done)
+{
+    const int code = p->transport->test(p, done);
+    p->failed = code != REDIST_OK; /* it is then fit for freeing */
+    if (p->failed)
+        p->active = 0;
+    else if (*done)
+        redist_priv_finish(p);
+    return p->failed ? redist_priv_refuse_mpi(p, code) : code;
 }
 
 /* ------------------------------------------------------------------------------------ checking arguments (private) */
@@ -752,7 +810,7 @@ REDIST_PRIV_COLD void redist_priv_explain_mismatch(const redist_plan *p, MPI_Com
     redist_priv_fail(v, REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options");
 }
 
-/* Agrees that all ranks passed the same, and have a communicator of their own. Collective over comm, the caller's. */
+/* Agrees that all ranks passed the same. Collective over comm, the caller's. */
 REDIST_PRIV_COLD int redist_priv_check_same(const redist_plan *p, MPI_Comm comm, redist_priv_verdict *v)
 {
     redist_priv_words words;
@@ -1147,8 +1205,8 @@ REDIST_PRIV int64_t redist_priv_kept_staging_bytes(const redist_plan *p)
 
 REDIST_PRIV int64_t redist_priv_buffer_bytes(const redist_plan *p)
 {
-    return p->side[REDIST_PRIV_FROM].staging_bytes + p->side[REDIST_PRIV_TO].staging_bytes + p->ring_bytes +
-           redist_priv_kept_staging_bytes(p);
+    return p->side[REDIST_PRIV_FROM].staging_bytes + p->side[REDIST_PRIV_TO].staging_bytes +
+           (p->rings != NULL ? p->rings->ring_bytes : 0) + redist_priv_kept_staging_bytes(p);
 }
 
 /* The array of a side: the fixed one, or that of the execution at work. */
@@ -1373,6 +1431,7 @@ REDIST_PRIV_COLD void redist_priv_add_moved(const redist_plan *p, redist_stats *
 REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *stats)
 {
     stats->buffer_bytes += redist_priv_buffer_bytes(p);
+    stats->shared_bytes += p->rings != NULL ? p->rings->bytes : 0;
     p->transport->add_stats(p, stats);
 }
 
@@ -1383,7 +1442,7 @@ REDIST_PRIV_COLD int redist_priv_p2p_staging(redist_plan *p, int own)
     return redist_priv_stage_peers(p, own, redist_priv_may_be_direct(p, own), 1);
 }
 
-/* A message travels in parts of at most REDIST_MAX_COUNT bytes, told apart by their tags. */
+/* A message travels in parts of at most REDIST_MAX_COUNT bytes, which arrive in their order. */
 REDIST_PRIV int64_t redist_priv_parts(int64_t bytes) { return redist_priv_ceil_div(bytes, REDIST_MAX_COUNT); }
 
 /* SimGrid's SMPI 3.32 loses messages when a persistent send starts again before its last one was received. */
@@ -1499,7 +1558,7 @@ REDIST_PRIV void redist_priv_unpack_in_order(redist_plan *p)
     redist_priv_messages *m = &p->state.messages;
     redist_priv_side *s = &p->side[REDIST_PRIV_TO];
     if (s->peers > s->remote) {
-        const redist_priv_channel *last = &s->peer[s->peers - 1].link;
+        const redist_priv_channel *last = &p->rings->link[REDIST_PRIV_TO][s->peers - s->remote - 1];
         if (last->done < last->pieces)
             return;
     }
@@ -1816,6 +1875,25 @@ REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p)
     REDIST_FREE(c->before);
     if (c->made && c->unit != MPI_BYTE)
         MPI_Type_free(&c->unit);
+}
+
+/* MPI matches collectives by their order, which may differ from plan to plan: a plan that borrows the arena's communicator
+   gets one of its own. Collective; the same answer on all ranks. */
+REDIST_PRIV_COLD int redist_priv_separate(redist_plan *p)
+{
+    redist_priv_verdict v;
+    MPI_Comm own;
+    memset(&v, 0, sizeof v);
+    if (!p->borrows)
+        return REDIST_OK;
+    own = redist_priv_duplicate(p->comm, &v);
+    if (redist_priv_agree(p->comm, &v, NULL, 0) == REDIST_OK) {
+        p->comm = own;
+        p->borrows = 0;
+    } else if (own != MPI_COMM_NULL) {
+        MPI_Comm_free(&own);
+    }
+    return v.code;
 }
 
 /* Counts and offsets by rank, all zero. */
@@ -2195,41 +2273,20 @@ REDIST_PRIV int redist_priv_alltoallw_start(redist_plan *p)
 #define REDIST_PRIV_RELEASE(pointer, value) (*(pointer) = (value))
 #endif
 
-/* MPI_Comm_split, or with a negative color MPI_Comm_split_type by shared memory. MPI_COMM_NULL on all ranks where it fails
-   on any. Collective. */
-REDIST_PRIV_COLD MPI_Comm redist_priv_split(MPI_Comm comm, int color)
+/* The ranks of comm that share memory with this one; MPI_COMM_NULL on all ranks where MPI fails on any. Collective. */
+REDIST_PRIV_COLD MPI_Comm redist_priv_node_comm(MPI_Comm comm)
 {
     redist_priv_verdict v;
-    MPI_Comm part = MPI_COMM_NULL;
-    int rank, code;
+    MPI_Comm node = MPI_COMM_NULL;
     memset(&v, 0, sizeof v);
-    MPI_Comm_rank(comm, &rank);
-    code = color >= 0 ? MPI_Comm_split(comm, color, rank, &part)
-                      : MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &part);
-    if (code != MPI_SUCCESS)
-        part = MPI_COMM_NULL; /* what a failed call leaves there is no handle */
-    else
-        MPI_Comm_set_errhandler(part, MPI_ERRORS_RETURN);
-    redist_priv_fail(&v, code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI, "no communicator");
-    if (redist_priv_agree(comm, &v, NULL, 0) != REDIST_OK && part != MPI_COMM_NULL)
-        MPI_Comm_free(&part);
-    return part;
-}
-
-/* The ranks of comm that share memory with this one; MPI_COMM_NULL when MPI fails. node_ranks > 0: no more than so many
-   neighbours. Collective. */
-REDIST_PRIV_COLD MPI_Comm redist_priv_node_comm(MPI_Comm comm, int node_ranks)
-{
-    MPI_Comm part, node = MPI_COMM_NULL;
-    int rank;
-    if (node_ranks <= 0)
-        return redist_priv_split(comm, -1);
-    MPI_Comm_rank(comm, &rank);
-    part = redist_priv_split(comm, rank / node_ranks);
-    if (part != MPI_COMM_NULL) {
-        node = redist_priv_split(part, -1);
-        MPI_Comm_free(&part);
+    if (MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS) {
+        node = MPI_COMM_NULL; /* what a failed call leaves there is no handle */
+        redist_priv_fail(&v, REDIST_ERR_MPI, "no communicator");
+    } else {
+        MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
     }
+    if (redist_priv_agree(comm, &v, NULL, 0) != REDIST_OK && node != MPI_COMM_NULL)
+        MPI_Comm_free(&node);
     return node;
 }
 
@@ -2355,20 +2412,65 @@ REDIST_PRIV_COLD int redist_priv_translate(MPI_Comm comm, MPI_Comm node, int n, 
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-/* Where this rank's part begins. */
-REDIST_PRIV char *redist_priv_arena_base(const redist_arena *a)
+/* Bytes before the slots in a plan's block. */
+REDIST_PRIV int64_t redist_priv_board_bytes(const redist_plan *p)
 {
-    return a->memory != NULL ? redist_priv_align(a->memory) : a->segment.base[a->segment.rank];
+    return redist_priv_round_up((int64_t)sizeof(redist_priv_board) + p->arrays * (int64_t)sizeof(int64_t), REDIST_PRIV_LINE);
+}
+
+REDIST_PRIV redist_priv_slot *redist_priv_first_slot(const redist_plan *p, const char *block)
+{
+    return (redist_priv_slot *)(void *)(uintptr_t)(block + redist_priv_board_bytes(p));
+}
+
+/* Whether everybody is done with what a plan left behind: all its pieces were drained. */
+REDIST_PRIV_COLD int redist_priv_is_drained(const redist_priv_rings *r)
+{
+    int64_t k;
+    for (k = 0; k < r->slots; k++)
+        if (REDIST_PRIV_ACQUIRE(&r->slot[k].drained) != r->slot[k].filled)
+            return 0;
+    return 1;
+}
+
+/* Frees the blocks of plans that are gone. */
+REDIST_PRIV_COLD void redist_priv_reclaim(redist_priv_home *home)
+{
+    redist_priv_rings **at = &home->first;
+    while (*at != NULL) {
+        redist_priv_rings *r = *at;
+        if (r->abandoned && redist_priv_is_drained(r)) {
+            *at = r->next;
+            REDIST_FREE(r);
+        } else {
+            at = &r->next;
+        }
+    }
+}
+
+/* The largest free stretch of this rank's room, or with bytes > 0 the first of so many, which is then r's. Returns its
+   bytes, or 0. */
+REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_priv_rings *r, int64_t bytes)
+{
+    redist_priv_rings **at = &home->first;
+    int64_t begin = REDIST_PRIV_LINE, end, most = 0;
+    for (;; at = &(*at)->next) {
+        end = *at != NULL ? (*at)->begin : REDIST_PRIV_LINE + home->room;
+        if (bytes > 0 && end - begin >= bytes)
+            break;
+        most = redist_priv_max(most, end - begin);
+        if (*at == NULL)
+            return bytes > 0 ? 0 : most;
+        begin = (*at)->begin + (*at)->bytes;
+    }
+    r->begin = begin;
+    r->bytes = bytes;
+    r->next = *at;
+    *at = r;
+    return bytes;
 }
 
 /* ----------------------------------------------------------------------------------------- REDIST_SHARED (private) */
-
-/* A rank's segment of the node's window: a slot per rank of the node, its storage, where its arrays lie in the arena,
-   then the rings. */
-typedef struct {
-    redist_priv_storage storage;
-    int64_t array[1]; /* array[arrays]: offsets in this rank's part of the arena */
-} redist_priv_offer;
 
 enum { REDIST_PRIV_SLOTS = 4, REDIST_PRIV_LEAST_PIECE = 4096, REDIST_PRIV_WIDE = 1024 };
 enum { REDIST_PRIV_SHORT = 32768 };  /* bytes: the next execution need not wait until this one's message is unpacked */
@@ -2385,34 +2487,37 @@ REDIST_PRIV redist_priv_cutting redist_priv_slot_cutting(int64_t piece_bytes)
 
 /* Packs, or unpacks, one piece of a message in its slot of the ring. Large arrays are packed around the caches, too: a
    core of another socket reads memory faster than lines that are modified in this one's cache. */
-REDIST_PRIV void redist_priv_copy_slot(redist_plan *p, int own, const redist_priv_peer *peer, int64_t k)
+REDIST_PRIV void redist_priv_copy_slot(redist_plan *p, int own, const redist_priv_peer *peer,
+                                       const redist_priv_channel *link, int64_t k)
 {
-    const redist_priv_channel *link = &peer->link;
     const redist_priv_slot *slot = link->slot;
     const redist_priv_piece piece = redist_priv_piece_of(p, own, peer, redist_priv_slot_cutting(slot->piece_bytes), k);
-    redist_priv_copy_piece(p, own, &piece, link->segment + slot->ring + (link->before + k) % slot->slots * slot->slot_bytes);
+    redist_priv_copy_piece(p, own, &piece, link->part + slot->ring + (link->before + k) % slot->slots * slot->slot_bytes);
 }
 
 /* Copies a message straight from the sender's arrays. */
-REDIST_PRIV void redist_priv_copy_direct(redist_plan *p, const redist_priv_peer *peer)
+REDIST_PRIV void redist_priv_copy_direct(redist_plan *p, const redist_priv_peer *peer, const redist_priv_channel *link)
 {
-    const redist_priv_channel *link = &peer->link;
-    const redist_priv_offer *offer =
-        (const redist_priv_offer *)(const void *)(link->segment + (size_t)p->node.size * sizeof(redist_priv_slot));
     redist_priv_message m = redist_priv_peer_message(p, REDIST_PRIV_TO, peer->message);
     int a;
-    redist_priv_store(&m, REDIST_PRIV_FROM, &offer->storage);
+    redist_priv_store(&m, REDIST_PRIV_FROM, &link->board->storage);
     for (a = 0; a < p->arrays; a++)
-        redist_priv_copy(&m, REDIST_PRIV_FROM, link->arena + offer->array[a], REDIST_PRIV_TO,
+        redist_priv_copy(&m, REDIST_PRIV_FROM, link->part + link->board->array[a], REDIST_PRIV_TO,
                          (void *)(uintptr_t)p->side[REDIST_PRIV_TO].array[a], p->arrival,
                          p->side[REDIST_PRIV_TO].streams);
 }
 
+/* The channel of a peer on this node. */
+REDIST_PRIV redist_priv_channel *redist_priv_link(const redist_plan *p, int own, int64_t k)
+{
+    return &p->rings->link[own][k - p->side[own].remote];
+}
+
 /* Fills a slot of the ring, if one is free, or offers the arrays. One at a time, because the next peer may want what lies
    between the elements just packed, while it is in the cache. Returns whether it did anything. */
-REDIST_PRIV int redist_priv_push(redist_plan *p, redist_priv_peer *peer)
+REDIST_PRIV int redist_priv_push(redist_plan *p, int64_t k)
 {
-    redist_priv_channel *link = &peer->link;
+    redist_priv_channel *link = redist_priv_link(p, REDIST_PRIV_FROM, k);
     if (link->done == 0 && link->slot->direct != link->direct) {
         if (REDIST_PRIV_ACQUIRE(&link->slot->drained) != link->before)
             return 0; /* the receiver is still at pieces of an earlier execution */
@@ -2422,7 +2527,7 @@ REDIST_PRIV int redist_priv_push(redist_plan *p, redist_priv_peer *peer)
         link->before + link->done - REDIST_PRIV_ACQUIRE(&link->slot->drained) >= link->slot->slots)
         return 0;
     if (!link->direct)
-        redist_priv_copy_slot(p, REDIST_PRIV_FROM, peer, link->done);
+        redist_priv_copy_slot(p, REDIST_PRIV_FROM, &p->side[REDIST_PRIV_FROM].peer[k], link, link->done);
     link->done++;
     REDIST_PRIV_RELEASE(&link->slot->filled, link->before + link->done);
     return 1;
@@ -2436,41 +2541,42 @@ REDIST_PRIV void redist_priv_push_all(redist_plan *p)
     int pushed = 1;
     while (pushed)
         for (k = s->remote, pushed = 0; k < s->peers; k++)
-            pushed |= redist_priv_push(p, &s->peer[k]);
+            pushed |= redist_priv_push(p, k);
 }
 
 /* Drains what has come. The number of pieces is known when the first is there. */
-REDIST_PRIV void redist_priv_pull(redist_plan *p, redist_priv_peer *peer)
+REDIST_PRIV void redist_priv_pull(redist_plan *p, int64_t k)
 {
-    redist_priv_channel *link = &peer->link;
+    const redist_priv_peer *peer = &p->side[REDIST_PRIV_TO].peer[k];
+    redist_priv_channel *link = redist_priv_link(p, REDIST_PRIV_TO, k);
     while (link->done < link->pieces && REDIST_PRIV_ACQUIRE(&link->slot->filled) > link->before + link->done) {
         if (link->slot->direct) {
-            redist_priv_copy_direct(p, peer);
+            redist_priv_copy_direct(p, peer, link);
             link->pieces = 1;
         } else {
-            redist_priv_copy_slot(p, REDIST_PRIV_TO, peer, link->done);
+            redist_priv_copy_slot(p, REDIST_PRIV_TO, peer, link, link->done);
         }
         link->done++;
         REDIST_PRIV_RELEASE(&link->slot->drained, link->before + link->done);
     }
 }
 
-/* Whether all arrays of this execution lie in the arena; then says where. */
+/* Whether all arrays of this execution lie in the arena, and receivers may read them there; then says where. */
 REDIST_PRIV int redist_priv_offer_arrays(redist_plan *p)
 {
     const redist_arena *arena = p->options.arena;
     const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
-    redist_priv_offer *offer = (redist_priv_offer *)(void *)(p->node.base[p->node.rank] + p->offers);
-    const char *base;
+    const redist_priv_segment *shared = &p->rings->home->segment;
+    char *part = shared->base[shared->rank];
+    redist_priv_board *board = (redist_priv_board *)(void *)(part + p->rings->begin);
     int a;
-    if (arena == NULL || arena->memory != NULL || p->overwrites)
+    if (arena == NULL || arena->ordinary != NULL || p->overwrites)
         return 0;
-    base = redist_priv_arena_base(arena);
     for (a = 0; a < p->arrays; a++) {
-        const uintptr_t at = (uintptr_t)s->array[a] - (uintptr_t)base;
+        const uintptr_t at = (uintptr_t)s->array[a] - (uintptr_t)arena->memory;
         if (at > arena->bytes || (size_t)s->array_bytes > arena->bytes - at)
             return 0;
-        offer->array[a] = (int64_t)at;
+        board->array[a] = (int64_t)((uintptr_t)s->array[a] - (uintptr_t)part);
     }
     return 1;
 }
@@ -2482,13 +2588,13 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p)
     int own;
     for (own = 0; own < 2; own++)
         for (k = p->side[own].remote; k < p->side[own].peers; k++) {
-            redist_priv_peer *peer = &p->side[own].peer[k];
-            redist_priv_channel *link = &peer->link;
+            const redist_priv_peer *peer = &p->side[own].peer[k];
+            redist_priv_channel *link = redist_priv_link(p, own, k);
             link->before += link->done;
             link->done = 0;
             link->pieces = redist_priv_pieces_of(p, own, peer, redist_priv_slot_cutting(link->slot->piece_bytes));
             if (own == REDIST_PRIV_FROM) {
-                link->direct = direct && link->arena != NULL && link->waste < REDIST_PRIV_WASTEFUL;
+                link->direct = direct && link->waste < REDIST_PRIV_WASTEFUL;
                 link->pieces = link->direct ? 1 : link->pieces;
             }
         }
@@ -2509,7 +2615,7 @@ REDIST_PRIV int redist_priv_is_sent(const redist_plan *p, const redist_priv_chan
 REDIST_PRIV int redist_priv_progress(redist_plan *p)
 {
     int flag;
-    if (++p->polls % 64 != 0)
+    if (++p->rings->polls % 64 != 0)
         return REDIST_OK;
     return MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, p->comm, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS ? REDIST_OK
                                                                                                        : REDIST_ERR_MPI;
@@ -2521,11 +2627,12 @@ REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done)
     int all = 1, come = 1, code;
     redist_priv_push_all(p);
     for (k = p->side[REDIST_PRIV_FROM].remote; k < p->side[REDIST_PRIV_FROM].peers; k++)
-        all &= redist_priv_is_sent(p, &p->side[REDIST_PRIV_FROM].peer[k].link);
+        all &= redist_priv_is_sent(p, redist_priv_link(p, REDIST_PRIV_FROM, k));
     for (k = p->side[REDIST_PRIV_TO].remote; k < p->side[REDIST_PRIV_TO].peers; k++) {
+        const redist_priv_channel *link = redist_priv_link(p, REDIST_PRIV_TO, k);
         if (come || !p->ordered)
-            redist_priv_pull(p, &p->side[REDIST_PRIV_TO].peer[k]);
-        come &= p->side[REDIST_PRIV_TO].peer[k].link.done == p->side[REDIST_PRIV_TO].peer[k].link.pieces;
+            redist_priv_pull(p, k);
+        come &= link->done == link->pieces;
     }
     all &= come;
     *done = 1;
@@ -2536,26 +2643,36 @@ REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done)
     return code;
 }
 
-/* Leaves the peers as they were, for a method that serves instead. */
+/* Leaves the peers as they were, for a method that serves instead. A block that receivers still read is left behind. */
 REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p)
 {
+    redist_priv_rings *r = p->rings;
     int own;
     redist_priv_free_requests(p);
-    redist_priv_segment_close(&p->node);
-    p->ring_bytes = 0;
     for (own = 0; own < 2; own++) {
         redist_priv_side *s = &p->side[own];
-        for (; s->remote < s->peers; s->remote++)
-            s->peer[s->remote].distance -= p->size;
+        s->remote = s->peers;
         qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_distances);
     }
+    p->rings = NULL;
+    if (r == NULL)
+        return;
+    if (r->home == &r->own)
+        redist_priv_segment_close(&r->own.segment);
+    r->abandoned = r->home != &r->own && r->bytes > 0;
+    if (r->abandoned)
+        redist_priv_reclaim(r->home);
+    else
+        REDIST_FREE(r);
 }
 
-/* Bytes of a ring slot. */
+/* Bytes of a ring slot. Plans in an arena leave half of its room to others. */
 REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p, const redist_priv_side *s)
 {
-    const int64_t budget = p->options.max_buffer > 0 ? redist_priv_min(REDIST_RING_BYTES, p->options.max_buffer / 2)
-                                                     : REDIST_RING_BYTES;
+    const redist_priv_rings *r = p->rings;
+    const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer / 2 : REDIST_RING_BYTES;
+    const int64_t room = r->home == &r->own ? REDIST_RING_BYTES : redist_priv_find_room(r->home, NULL, 0) / 2;
+    const int64_t budget = redist_priv_min(redist_priv_min(most, room), REDIST_RING_BYTES);
     const int64_t local = redist_priv_max(s->peers - s->remote, 1);
     const int64_t piece = redist_priv_clamp(budget / local / REDIST_PRIV_SLOTS, REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
     return redist_priv_round_up(redist_priv_max(piece, p->element_bytes), REDIST_PRIV_LINE);
@@ -2576,42 +2693,55 @@ REDIST_PRIV int64_t redist_priv_waste(const redist_plan *p, const redist_priv_me
                              p->side[REDIST_PRIV_FROM].neighbours.axis[d].peers);
 }
 
-/* Splits the peers of a side into remote ones and those of this node; puts the node rank of the latter in `pending`. */
+/* Whether a peer's memory is to be used: it is on this node, and with options.node_ranks in the same part of it. */
+REDIST_PRIV_COLD int redist_priv_is_near(const redist_plan *p, int rank, int node_rank)
+{
+    const int part = p->options.node_ranks > 0 ? p->options.node_ranks : p->size;
+    return node_rank >= 0 && rank / part == p->rank / part;
+}
+
+/* Puts the remote peers of a side before those of this node, which get channels. */
 REDIST_PRIV_COLD int redist_priv_split_peers(redist_plan *p, int own, MPI_Comm node)
 {
     redist_priv_side *s = &p->side[own];
     const int n = (int)s->peers;
     int *ranks = (int *)redist_priv_alloc(2 * (int64_t)n, sizeof *ranks);
-    int k, code = ranks == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    redist_priv_peer *sorted = (redist_priv_peer *)redist_priv_alloc(n, sizeof *sorted);
+    int k, near, at = 0, code = ranks == NULL || sorted == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     for (k = 0; k < n && code == REDIST_OK; k++)
         ranks[k] = s->peer[k].rank;
     if (code == REDIST_OK && n > 0)
         code = redist_priv_translate(p->comm, node, n, ranks, ranks + n);
-    for (k = 0; k < n && code == REDIST_OK; k++) {
-        s->peer[k].pending = ranks[n + k];
-        if (ranks[n + k] >= 0) {
-            s->peer[k].distance += p->size;
-            s->remote--;
-        }
+    for (near = 0; near < 2 && code == REDIST_OK; near++) {
+        for (k = 0; k < n; k++)
+            if (redist_priv_is_near(p, ranks[k], ranks[n + k]) == near) {
+                if (near)
+                    p->rings->link[own][at - s->remote].there = ranks[n + k];
+                sorted[at++] = s->peer[k];
+            }
+        s->remote = near ? s->remote : at;
     }
     if (code == REDIST_OK)
-        qsort(s->peer, (size_t)n, sizeof *s->peer, redist_priv_compare_distances);
+        memcpy(s->peer, sorted, (size_t)n * sizeof *sorted);
+    REDIST_FREE(sorted);
     REDIST_FREE(ranks);
     return code;
 }
 
-/* The slots and rings of the messages this rank sends; `begin` is the first byte after its offers. Returns all bytes. */
-REDIST_PRIV_COLD int64_t redist_priv_plan_rings(redist_plan *p, redist_priv_slot *slots, int64_t begin)
+/* Plans the slots and rings of the messages this rank sends, with pieces of so many bytes, in a block that begins at byte
+   `begin`; writes the slots, if any are given. Returns the bytes of the block. */
+REDIST_PRIV_COLD int64_t redist_priv_plan_rings(redist_plan *p, int64_t piece, redist_priv_slot *slots, int64_t begin)
 {
     const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
-    const int64_t piece = redist_priv_piece_bytes(p, s);
-    int64_t k, end = begin;
+    const int64_t first = begin + redist_priv_board_bytes(p) + (s->peers - s->remote) * (int64_t)sizeof *slots;
+    int64_t k, end = first;
     for (k = s->remote; k < s->peers; k++) {
         redist_priv_message m = redist_priv_peer_message(p, REDIST_PRIV_FROM, s->peer[k].message);
         redist_priv_cutting cutting;
         redist_priv_slot slot;
         memset(&slot, 0, sizeof slot);
-        s->peer[k].link.waste = redist_priv_waste(p, &m);
+        redist_priv_link(p, REDIST_PRIV_FROM, k)->waste = redist_priv_waste(p, &m);
+        slot.to = redist_priv_link(p, REDIST_PRIV_FROM, k)->there;
         slot.ring = end;
         slot.piece_bytes = redist_priv_min(piece, redist_priv_round_up(s->peer[k].bytes, REDIST_PRIV_LINE));
         slot.slots = s->peer[k].bytes > piece ? REDIST_PRIV_SLOTS : s->peer[k].bytes > REDIST_PRIV_SHORT ? 1 : 2;
@@ -2622,69 +2752,104 @@ REDIST_PRIV_COLD int64_t redist_priv_plan_rings(redist_plan *p, redist_priv_slot
         slot.slot_bytes = redist_priv_round_up(slot.slot_bytes, REDIST_PRIV_LINE);
         end += slot.slots * slot.slot_bytes;
         if (slots != NULL)
-            slots[s->peer[k].pending] = slot;
+            slots[k - s->remote] = slot;
     }
-    return end;
+    p->rings->ring_bytes = end - first;
+    return end - begin;
 }
 
-/* Connects the peers of a side with their slots. */
-REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p, int own)
+/* Connects the peers of a side with their slots, which all ranks have written. */
+REDIST_PRIV_COLD void redist_priv_connect(redist_plan *p, int own)
 {
-    redist_priv_side *s = &p->side[own];
-    const redist_arena *arena = p->options.arena;
+    const redist_priv_side *s = &p->side[own];
+    const redist_priv_segment *shared = &p->rings->home->segment;
     int64_t k;
     for (k = s->remote; k < s->peers; k++) {
-        const int there = (int)s->peer[k].pending, sender = own == REDIST_PRIV_FROM ? p->node.rank : there;
-        redist_priv_channel *link = &s->peer[k].link;
-        int in_arena = -1;
-        link->segment = p->node.base[sender];
-        link->slot = (redist_priv_slot *)(void *)link->segment + (own == REDIST_PRIV_FROM ? there : p->node.rank);
-        if (arena != NULL && arena->memory == NULL &&
-            redist_priv_translate(p->comm, arena->segment.comm, 1, &s->peer[k].rank, &in_arena) != REDIST_OK)
-            return REDIST_ERR_MPI;
-        if (in_arena >= 0)
-            link->arena = arena->segment.base[own == REDIST_PRIV_FROM ? arena->segment.rank : in_arena];
+        redist_priv_channel *link = redist_priv_link(p, own, k);
+        const int receiver = own == REDIST_PRIV_FROM ? link->there : shared->rank;
+        const char *block;
+        link->part = shared->base[own == REDIST_PRIV_FROM ? shared->rank : link->there];
+        block = link->part + REDIST_PRIV_ACQUIRE((const int64_t *)(const void *)link->part);
+        link->board = (const redist_priv_board *)(const void *)block;
+        for (link->slot = redist_priv_first_slot(p, block); link->slot->to != receiver; link->slot++)
+            continue;
     }
+}
+
+REDIST_PRIV_COLD int redist_priv_shared_create(redist_plan *p)
+{
+    redist_priv_connect(p, REDIST_PRIV_FROM);
+    redist_priv_connect(p, REDIST_PRIV_TO);
+    return redist_priv_p2p_create(p);
+}
+
+/* A state with a channel for every peer. */
+REDIST_PRIV_COLD redist_priv_rings *redist_priv_rings_new(const redist_plan *p)
+{
+    const size_t from = (size_t)p->side[REDIST_PRIV_FROM].peers, to = (size_t)p->side[REDIST_PRIV_TO].peers;
+    const size_t bytes = sizeof(redist_priv_rings) + (from + to) * sizeof(redist_priv_channel);
+    redist_priv_rings *r = (redist_priv_rings *)REDIST_MALLOC(bytes);
+    if (r == NULL)
+        return NULL;
+    memset((void *)r, 0, bytes);
+    r->own.segment.comm = MPI_COMM_NULL;
+    r->own.segment.window = MPI_WIN_NULL;
+    r->link[REDIST_PRIV_FROM] = (redist_priv_channel *)(void *)(r + 1);
+    r->link[REDIST_PRIV_TO] = r->link[REDIST_PRIV_FROM] + from;
+    return r;
+}
+
+/* Takes a block of shared memory, from the arena or opened for this plan alone, and says where it is. */
+REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, MPI_Comm node)
+{
+    redist_priv_rings *r = p->rings;
+    const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
+    const int64_t piece = redist_priv_piece_bytes(p, s), bytes = redist_priv_plan_rings(p, piece, NULL, 0);
+    char *part;
+    redist_priv_board *board;
+    if (r->home == &r->own) {
+        r->own.room = bytes;
+        if (redist_priv_segment_open(&r->own.segment, node, REDIST_PRIV_LINE + bytes) != REDIST_OK)
+            return REDIST_ERR_MEMORY;
+    }
+    if (redist_priv_find_room(r->home, r, bytes) == 0)
+        return REDIST_ERR_MEMORY;
+    part = r->home->segment.base[r->home->segment.rank];
+    board = (redist_priv_board *)(void *)(part + r->begin);
+    board->storage = s->storage;
+    r->slot = redist_priv_first_slot(p, part + r->begin);
+    r->slots = s->peers - s->remote;
+    redist_priv_plan_rings(p, piece, r->slot, r->begin);
+    REDIST_PRIV_RELEASE((int64_t *)(void *)part, r->begin);
     return REDIST_OK;
 }
 
-/* Opens the node's shared memory. Fails where there is none, too little, or no two ranks share any. */
+/* Finds the peers on this node, and takes shared memory for them. Fails where there is none, too little, or no two ranks
+   share any. */
 REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
 {
-    const int64_t slots = sizeof(redist_priv_slot);
-    MPI_Comm node = redist_priv_node_comm(p->comm, p->options.node_ranks);
-    int64_t begin, end, useless = 1;
-    int own, code = node == MPI_COMM_NULL ? REDIST_ERR_MPI : REDIST_OK;
+    redist_arena *arena = p->options.arena;
+    MPI_Comm node = arena != NULL ? arena->home.segment.comm : redist_priv_node_comm(p->comm);
+    int64_t useless = 1;
+    int own, code = REDIST_PRIV_ATOMICS && node != MPI_COMM_NULL ? REDIST_OK : REDIST_ERR_MPI;
     redist_priv_verdict v;
     memset(&v, 0, sizeof v);
+    p->rings = redist_priv_rings_new(p);
+    if (p->rings == NULL)
+        code = REDIST_ERR_MEMORY;
+    else
+        p->rings->home = arena != NULL ? &arena->home : &p->rings->own;
     for (own = 0; own < 2 && code == REDIST_OK; own++)
         code = redist_priv_split_peers(p, own, node);
     for (own = 0; own < 2; own++)
         useless &= p->side[own].peers == p->side[own].remote;
     useless = -useless;
-    redist_priv_fail(&v, REDIST_PRIV_ATOMICS ? code : REDIST_ERR_MPI, "no shared memory");
-    if (redist_priv_agree(p->comm, &v, &useless, 1) != REDIST_OK || useless < 0) {
-        if (node != MPI_COMM_NULL)
-            MPI_Comm_free(&node);
-        return REDIST_ERR_MEMORY;
-    }
-    MPI_Comm_size(node, &p->node.size);
-    p->offers = p->node.size * slots;
-    begin = p->offers + (int64_t)sizeof(redist_priv_offer) + p->arrays * (int64_t)sizeof(int64_t);
-    begin = redist_priv_round_up(begin, REDIST_PRIV_LINE);
-    end = redist_priv_plan_rings(p, NULL, begin);
-    p->ring_bytes = end - begin;
-    code = redist_priv_segment_open(&p->node, node, end);
-    if (code == REDIST_OK) {
-        char *segment = p->node.base[p->node.rank];
-        redist_priv_plan_rings(p, (redist_priv_slot *)(void *)segment, begin);
-        ((redist_priv_offer *)(void *)(segment + p->offers))->storage = p->side[REDIST_PRIV_FROM].storage;
-    }
-    for (own = 0; own < 2 && code == REDIST_OK; own++)
-        code = redist_priv_connect(p, own);
-    if (code == REDIST_OK && MPI_Win_sync(p->node.window) != MPI_SUCCESS)
-        code = REDIST_ERR_MPI;
-    return code;
+    redist_priv_fail(&v, code, "no shared memory");
+    if (redist_priv_agree(p->comm, &v, &useless, 1) == REDIST_OK && useless == 0)
+        return redist_priv_write_block(p, node);
+    if (arena == NULL && node != MPI_COMM_NULL)
+        MPI_Comm_free(&node);
+    return REDIST_ERR_MEMORY;
 }
 
 /* ------------------------------------------------------------------------------------- REDIST_MULTIPHASE (private) */
@@ -2838,7 +3003,7 @@ REDIST_PRIV int redist_priv_multiphase_start(redist_plan *p)
 REDIST_PRIV int redist_priv_multiphase_test(redist_plan *p, int *done)
 {
     redist_priv_chain *c = &p->state.chain;
-    int code = redist_test(c->phase[c->at], done);
+    int code = redist_priv_test(c->phase[c->at], done);
     if (code != REDIST_OK || !*done || c->at == c->phases - 1)
         return code;
     *done = 0;
@@ -2878,25 +3043,25 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p)
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transport_of(int method)
 {
     static const redist_priv_transport transports[] = {
-        {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", 1, NULL, redist_priv_alltoallv_staging, redist_priv_alltoallv_create,
-         redist_priv_alltoallv_commit, redist_priv_alltoallv_start, redist_priv_collective_test, redist_priv_add_moved, NULL,
+        {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", 1, redist_priv_separate, redist_priv_alltoallv_staging, redist_priv_alltoallv_create,
+         redist_priv_alltoallv_commit, redist_priv_alltoallv_start, redist_priv_collective_test, redist_priv_add_moved,
          redist_priv_collective_destroy},
-        {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", 1, NULL, redist_priv_alltoallw_staging, redist_priv_alltoallw_create,
-         redist_priv_alltoallw_commit, redist_priv_alltoallw_start, redist_priv_collective_test, redist_priv_add_moved, NULL,
+        {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", 1, redist_priv_separate, redist_priv_alltoallw_staging, redist_priv_alltoallw_create,
+         redist_priv_alltoallw_commit, redist_priv_alltoallw_start, redist_priv_collective_test, redist_priv_add_moved,
          redist_priv_collective_destroy},
         {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", 1, NULL, redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
-         redist_priv_p2p_start, redist_priv_p2p_test, redist_priv_add_moved, NULL, redist_priv_free_requests},
-        {REDIST_SHARED, "REDIST_SHARED", 1, redist_priv_shared_open, redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
-         redist_priv_shared_start, redist_priv_shared_test, redist_priv_add_moved, NULL, redist_priv_shared_destroy},
+         redist_priv_p2p_start, redist_priv_p2p_test, redist_priv_add_moved, redist_priv_free_requests},
+        {REDIST_SHARED, "REDIST_SHARED", 1, redist_priv_shared_open, redist_priv_p2p_staging, redist_priv_shared_create, NULL,
+         redist_priv_shared_start, redist_priv_shared_test, redist_priv_add_moved, redist_priv_shared_destroy},
 #ifndef REDIST_NO_SCHEDULED
         {REDIST_SCHEDULED, "REDIST_SCHEDULED", 1, NULL, redist_priv_scheduled_staging, redist_priv_scheduled_create, NULL,
-         redist_priv_scheduled_start, redist_priv_scheduled_test, redist_priv_scheduled_add_stats, NULL,
+         redist_priv_scheduled_start, redist_priv_scheduled_test, redist_priv_scheduled_add_stats,
          redist_priv_scheduled_destroy},
 #endif
 #ifndef REDIST_NO_MULTIPHASE
         {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", 0, redist_priv_multiphase_open, redist_priv_multiphase_staging,
          redist_priv_multiphase_create, NULL, redist_priv_multiphase_start, redist_priv_multiphase_test,
-         redist_priv_multiphase_add_stats, redist_priv_multiphase_print, redist_priv_multiphase_destroy},
+         redist_priv_multiphase_add_stats, redist_priv_multiphase_destroy},
 #endif
     };
     size_t k;
@@ -2916,6 +3081,7 @@ enum {
     REDIST_PRIV_DUPLICATION,  /* nanoseconds that duplicating the communicator took */
     REDIST_PRIV_NODE,         /* a number that tells this rank's node from others, in all likelihood */
     REDIST_PRIV_NOT_NODE,     /* its negative, so that the ranks learn whether it is the same everywhere */
+    REDIST_PRIV_TAG,          /* the next one in the arena */
     REDIST_PRIV_FACTS
 };
 
@@ -2939,6 +3105,7 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
     facts[REDIST_PRIV_DUPLICATION] = (int64_t)(1e9 * p->duplication);
     facts[REDIST_PRIV_NODE] = redist_priv_node_number(p);
     facts[REDIST_PRIV_NOT_NODE] = -facts[REDIST_PRIV_NODE];
+    facts[REDIST_PRIV_TAG] = p->tag;
     facts[REDIST_PRIV_UNFIXED_FROM] = o->from == NULL && p->side[REDIST_PRIV_FROM].owned > 0;
     facts[REDIST_PRIV_UNFIXED_TO] = o->to == NULL && p->side[REDIST_PRIV_TO].owned > 0;
     for (own = 0; own < 2; own++) {
@@ -3190,6 +3357,43 @@ REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
 
 /* -------------------------------------------------------------------------------------------------- plans (bodies) */
 
+/* A communicator for a plan: the arena's, where it has the same ranks, or its own, which may fail on some ranks only.
+   Collective over comm, the caller's. */
+REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm, redist_priv_verdict *v)
+{
+    const redist_arena *arena = p->options.arena;
+    int same = MPI_UNEQUAL;
+    if (arena != NULL && MPI_Comm_compare(comm, arena->comm, &same) == MPI_SUCCESS &&
+        (same == MPI_IDENT || same == MPI_CONGRUENT)) {
+        p->comm = arena->comm;
+        p->borrows = 1;
+        p->tag = arena->tags;
+    } else {
+        p->duplication = MPI_Wtime();
+        p->comm = redist_priv_duplicate(comm, v);
+        p->duplication = MPI_Wtime() - p->duplication;
+    }
+}
+
+/* Makes the tag that the ranks agreed on this plan's alone; without one left, it separates. Collective. */
+REDIST_PRIV_COLD int redist_priv_take_tag(redist_plan *p, int64_t tag)
+{
+    if (!p->borrows)
+        return REDIST_OK;
+    if (tag >= p->options.arena->most_tags)
+        return redist_priv_separate(p);
+    p->tag = (int)tag;
+    p->options.arena->tags = p->tag + 1;
+    return REDIST_OK;
+}
+
+/* The last tag given may be given again, if nothing with it can be on its way. */
+REDIST_PRIV_COLD void redist_priv_return_tag(const redist_plan *p)
+{
+    if (p->options.arena->tags == p->tag + 1 && !p->failed)
+        p->options.arena->tags--;
+}
+
 /* Frees all that a plan holds, but not the plan itself. */
 REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
 {
@@ -3206,7 +3410,9 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
     REDIST_FREE(p->pointers);
     if (p->options.arena != NULL)
         p->options.arena->plans--;
-    if (p->comm != MPI_COMM_NULL && !p->failed) /* or a later communicator could get what is still on its way */
+    if (p->borrows)
+        redist_priv_return_tag(p);
+    else if (p->comm != MPI_COMM_NULL && !p->failed) /* or a later communicator could get what is still on its way */
         MPI_Comm_free(&p->comm);
 }
 
@@ -3285,15 +3491,19 @@ REDIST_PRIV_COLD void redist_priv_check_in_place(const redist_plan *p, redist_pr
 }
 
 /* Finds the peers, chooses the method and makes it ready: agreement after each step that may fail on one rank. */
-REDIST_PRIV_COLD int redist_priv_plan_make(redist_plan *p, redist_priv_verdict *v)
+REDIST_PRIV_COLD int redist_priv_plan_make(redist_plan *p, MPI_Comm comm, redist_priv_verdict *v)
 {
     int64_t facts[REDIST_PRIV_FACTS] = {0};
+    redist_priv_take_comm(p, comm, v);
     redist_priv_set_arrival(p);
     redist_priv_fail(v, redist_priv_open_sides(p), "rank %d: no memory for the plan's tables", p->rank);
     redist_priv_check_in_place(p, v);
     if (v->code == REDIST_OK)
         redist_priv_gather_facts(p, facts);
-    if (redist_priv_agree(p->comm, v, facts, REDIST_PRIV_FACTS) != REDIST_OK)
+    if (redist_priv_agree(comm, v, facts, REDIST_PRIV_FACTS) != REDIST_OK)
+        return v->code;
+    redist_priv_fail(v, redist_priv_take_tag(p, facts[REDIST_PRIV_TAG]), "MPI_Comm_idup failed");
+    if (v->code != REDIST_OK)
         return v->code;
     redist_priv_choose_method(p, facts);
     redist_priv_open_transport(p, v);
@@ -3307,13 +3517,11 @@ REDIST_PRIV_COLD int redist_priv_plan_make(redist_plan *p, redist_priv_verdict *
     return redist_priv_agree(p->comm, v, NULL, 0);
 }
 
-/* An empty plan that takes over its communicator. */
-REDIST_PRIV_COLD void redist_priv_plan_init(redist_plan *p, MPI_Comm own, MPI_Comm comm, const redist_options *options)
+/* An empty plan, for the ranks of comm. */
+REDIST_PRIV_COLD void redist_priv_plan_init(redist_plan *p, MPI_Comm comm, const redist_options *options)
 {
     memset(p, 0, sizeof *p);
-    p->comm = own;
-    p->node.comm = MPI_COMM_NULL;
-    p->node.window = MPI_WIN_NULL;
+    p->comm = MPI_COMM_NULL;
     MPI_Comm_rank(comm, &p->rank);
     MPI_Comm_size(comm, &p->size);
     if (options != NULL)
@@ -3328,24 +3536,19 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_build(MPI_Comm comm, const redist
                                                      redist_plan **plan, redist_priv_verdict *v)
 {
     redist_plan *p = (redist_plan *)redist_priv_alloc(1, sizeof *p);
-    const double begin = MPI_Wtime();
-    MPI_Comm own = redist_priv_duplicate(comm, v);
     int rank;
     MPI_Comm_rank(comm, &rank);
     if (p == NULL) {
         redist_priv_fail(v, REDIST_ERR_MEMORY, "rank %d: no memory for a plan", rank);
     } else {
-        redist_priv_plan_init(p, own, comm, options);
+        redist_priv_plan_init(p, comm, options);
         p->element = element;
-        p->duplication = MPI_Wtime() - begin;
         redist_priv_check_arguments(p, from, to, plan, v);
     }
-    if (redist_priv_check_same(p, comm, v) == REDIST_OK && redist_priv_plan_make(p, v) == REDIST_OK)
+    if (redist_priv_check_same(p, comm, v) == REDIST_OK && redist_priv_plan_make(p, comm, v) == REDIST_OK)
         return p;
     if (p != NULL)
         redist_priv_plan_destroy(p);
-    else if (own != MPI_COMM_NULL)
-        MPI_Comm_free(&own);
     REDIST_FREE(p);
     return NULL;
 }
@@ -3381,13 +3584,44 @@ REDIST_API int redist_start(redist_plan *p, const void *from, void *to)
     return redist_start_many(p, &from, &to);
 }
 
-/* Ends an execution, and remembers the fastest. */
-REDIST_PRIV void redist_priv_finish(redist_plan *p)
+/* Moves on what else was started in an arena. What completes on the way is told when it is asked for. */
+REDIST_PRIV void redist_priv_move_others(redist_plan *p)
 {
-    const double seconds = MPI_Wtime() - p->began;
-    p->fastest = p->executions == 0 || seconds < p->fastest ? seconds : p->fastest;
-    p->executions++;
-    p->active = 0;
+    redist_plan *q;
+    int done;
+    for (q = p->options.arena->started; q != NULL; q = q->next) {
+        done = 0;
+        if (q != p && q->active == REDIST_PRIV_AT_WORK) {
+            redist_priv_test(q, &done);
+            q->active = q->active ? REDIST_PRIV_AT_WORK : REDIST_PRIV_UNTOLD;
+        }
+    }
+}
+
+/* Takes a plan off its arena's list. */
+REDIST_PRIV void redist_priv_leave(redist_plan *p)
+{
+    redist_plan **at = &p->options.arena->started;
+    while (*at != p)
+        at = &(*at)->next;
+    *at = p->next;
+}
+
+/* Moves a started plan on, with all that was started in its arena, and tells whether it is complete. */
+REDIST_PRIV int redist_priv_ask(redist_plan *p, int *done)
+{
+    int code = p->failed ? REDIST_ERR_MPI : REDIST_OK;
+    if (p->options.arena != NULL)
+        redist_priv_move_others(p);
+    if (p->active == REDIST_PRIV_AT_WORK) {
+        code = redist_priv_test(p, done);
+    } else {
+        *done = !p->failed;
+        p->active = 0;
+    }
+    if (!p->active && p->options.arena != NULL)
+        redist_priv_leave(p);
+    return code;
 }
 
 REDIST_PRIV int redist_priv_check_started(redist_plan *p)
@@ -3404,17 +3638,7 @@ REDIST_API int redist_test(redist_plan *p, int *done)
         return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the pointer to `done` is NULL");
     *done = 0;
     code = redist_priv_check_started(p);
-    if (code != REDIST_OK)
-        return code;
-    code = p->transport->test(p, done);
-    p->failed = code != REDIST_OK;
-    p->active = !p->failed; /* a plan that MPI failed is fit for freeing */
-    if (p->failed) {
-        redist_priv_refuse_mpi(p, code);
-    } else if (*done) {
-        redist_priv_finish(p);
-    }
-    return code;
+    return code == REDIST_OK ? redist_priv_ask(p, done) : code;
 }
 
 REDIST_API int redist_wait(redist_plan *p)
@@ -3517,14 +3741,21 @@ REDIST_PRIV int redist_priv_check_execution(redist_plan *p, const void *const *f
 
 REDIST_API int redist_start_many(redist_plan *p, const void *const *from, void *const *to)
 {
+    redist_arena *arena;
     int a, code = p == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_execution(p, from, to);
     if (code != REDIST_OK)
         return code;
+    arena = p->options.arena;
     for (a = 0; a < p->arrays; a++) {
         p->pointers[a] = from[a];
         p->pointers[p->arrays + a] = to[a];
     }
-    return redist_priv_begin(p);
+    code = redist_priv_begin(p);
+    if (code == REDIST_OK && arena != NULL) {
+        p->next = arena->started;
+        arena->started = p;
+    }
+    return code;
 }
 
 REDIST_API int redist_plan_free(redist_plan **plan)
@@ -3596,8 +3827,10 @@ REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
     for (k = 0; k < REDIST_PRIV_METHODS; k++)
         if (p->seconds[k] > 0)
             fprintf(file, "            %-22s %.3g s\n", redist_priv_transport_of(k)->name, p->seconds[k]);
-    if (p->transport->print != NULL)
-        p->transport->print(p, file);
+#ifndef REDIST_NO_MULTIPHASE
+    if (p->transport->method == REDIST_MULTIPHASE) /* no row of the table: files that print nothing need not have it */
+        redist_priv_multiphase_print(p, file);
+#endif
 }
 
 REDIST_PRIV_COLD void redist_priv_print_times(const redist_plan *p, double measured, FILE *file)
@@ -3735,13 +3968,64 @@ REDIST_PRIV_COLD int64_t redist_priv_arena_name(const redist_arena *a)
                                       (size_t)length) >> 2);
 }
 
+/* Opens the arena's shared memory: a line, room for plans, then this rank's arrays, or where those do not fit everywhere
+   the room alone. Collective; the same answer on all ranks. */
+REDIST_PRIV_COLD int redist_priv_home_open(redist_arena *a, MPI_Comm comm, int64_t bytes)
+{
+    MPI_Comm node = redist_priv_node_comm(comm);
+    redist_priv_verdict v;
+    memset(&v, 0, sizeof v);
+    a->home.room = redist_priv_round_up(REDIST_RING_BYTES, REDIST_PRIV_LINE);
+    redist_priv_fail(&v, node == MPI_COMM_NULL ? REDIST_ERR_MPI : REDIST_OK, "no communicator");
+    if (v.code == REDIST_OK)
+        redist_priv_fail(&v, redist_priv_segment_open(&a->home.segment, node, REDIST_PRIV_LINE + a->home.room + bytes),
+                         "too little shared memory");
+    if (redist_priv_agree(comm, &v, NULL, 0) != REDIST_OK) {
+        redist_priv_segment_close(&a->home.segment);
+        a->home.room = 0;
+    }
+    return v.code;
+}
+
+/* Memory for arrays, shared or ordinary. Collective. */
+REDIST_PRIV_COLD void redist_priv_arena_open(redist_arena *a, redist_priv_verdict *v)
+{
+    if (redist_priv_home_open(a, a->comm, (int64_t)a->bytes) == REDIST_OK) {
+        a->memory = a->home.segment.base[a->home.segment.rank] + REDIST_PRIV_LINE + a->home.room;
+        return;
+    }
+    redist_priv_home_open(a, a->comm, 0);
+    a->ordinary = REDIST_MALLOC(a->bytes + REDIST_PRIV_LINE);
+    a->memory = redist_priv_align(a->ordinary);
+    redist_priv_fail(v, a->ordinary == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for an arena");
+}
+
+REDIST_PRIV_COLD void redist_priv_arena_destroy(redist_arena *a)
+{
+    redist_priv_rings *r, *next;
+    redist_priv_segment_close(&a->home.segment); /* all ranks have freed their plans: nobody reads blocks any more */
+    for (r = a->home.first; r != NULL; r = next) {
+        next = r->next;
+        REDIST_FREE(r);
+    }
+    REDIST_FREE(a->ordinary);
+    if (a->comm != MPI_COMM_NULL)
+        MPI_Comm_free(&a->comm);
+    REDIST_FREE(a);
+}
+
+/* Tags that MPI allows. */
+REDIST_PRIV_COLD int redist_priv_most_tags(MPI_Comm comm)
+{
+    int *most = NULL, found = 0;
+    return MPI_Comm_get_attr(comm, MPI_TAG_UB, &most, &found) == MPI_SUCCESS && found ? *most : 32767;
+}
+
 REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena)
 {
-    redist_priv_verdict v;
-    redist_arena *a;
     const uint64_t limit = sizeof bytes > 4 ? UINT64_C(1) << 50 : UINT64_C(1) << 30;
-    MPI_Comm node;
-    int64_t facts[2] = {1, 0}; /* maxima over ranks: shared memory is missing; the arena's name */
+    redist_priv_verdict v;
+    redist_arena fallback, *a;
     int rank;
     memset(&v, 0, sizeof v);
     if (arena == NULL || redist_priv_check_comm(comm, &v) != REDIST_OK)
@@ -3749,29 +4033,26 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
     *arena = NULL;
     a = (redist_arena *)REDIST_MALLOC(sizeof *a);
     redist_priv_fail(&v, a == NULL || (uint64_t)bytes > limit ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for an arena");
+    if (a == NULL)
+        a = &fallback;
+    memset((void *)a, 0, sizeof *a);
     MPI_Comm_rank(comm, &rank);
-    facts[1] = rank == 0 ? redist_priv_arena_name(a) : 0;
-    if (redist_priv_agree(comm, &v, facts, 2) == REDIST_OK) {
-        memset(a, 0, sizeof *a);
-        a->name = facts[1];
-        a->bytes = bytes;
-        a->segment.comm = MPI_COMM_NULL;
-        a->segment.window = MPI_WIN_NULL;
-        node = redist_priv_node_comm(comm, 0);
-        if (node != MPI_COMM_NULL)
-            facts[0] = redist_priv_segment_open(&a->segment, node, (int64_t)bytes) != REDIST_OK;
-        redist_priv_agree(comm, &v, facts, 1);
-        if (facts[0]) {
-            redist_priv_segment_close(&a->segment);
-            a->memory = (char *)REDIST_MALLOC(bytes + REDIST_PRIV_LINE);
-            redist_priv_fail(&v, a->memory == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for an arena");
-            redist_priv_agree(comm, &v, NULL, 0);
-        }
+    a->name = rank == 0 ? redist_priv_arena_name(a) : 0;
+    a->bytes = bytes;
+    a->home.segment.comm = MPI_COMM_NULL;
+    a->home.segment.window = MPI_WIN_NULL;
+    a->comm = redist_priv_duplicate(comm, &v);
+    if (redist_priv_agree(comm, &v, &a->name, 1) == REDIST_OK) {
+        a->most_tags = redist_priv_most_tags(a->comm);
+        redist_priv_arena_open(a, &v);
+        redist_priv_agree(a->comm, &v, NULL, 0);
     }
     if (v.code == REDIST_OK)
         *arena = a;
-    else
-        REDIST_FREE(a);
+    else if (a != &fallback)
+        redist_priv_arena_destroy(a);
+    else if (a->comm != MPI_COMM_NULL)
+        MPI_Comm_free(&a->comm);
     return v.code;
 }
 
@@ -3780,7 +4061,7 @@ REDIST_API void *redist_arena_alloc(redist_arena *a, size_t bytes)
     char *memory;
     if (a == NULL || bytes > a->bytes - a->used)
         return NULL;
-    memory = redist_priv_arena_base(a) + a->used;
+    memory = a->memory + a->used;
     a->used += bytes;
     a->used += (size_t)redist_priv_min((int64_t)(-a->used % REDIST_PRIV_LINE), (int64_t)(a->bytes - a->used));
     return memory;
@@ -3792,11 +4073,8 @@ REDIST_API int redist_arena_free(redist_arena **arena)
         return REDIST_ERR_ARGUMENT;
     if (*arena != NULL && (*arena)->plans > 0)
         return REDIST_ERR_BUSY;
-    if (*arena != NULL) {
-        redist_priv_segment_close(&(*arena)->segment);
-        REDIST_FREE((*arena)->memory);
-        REDIST_FREE(*arena);
-    }
+    if (*arena != NULL)
+        redist_priv_arena_destroy(*arena);
     *arena = NULL;
     return REDIST_OK;
 }
