@@ -301,7 +301,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &b.ranks);
     places = calloc((size_t)b.ranks, sizeof *places);
-    set_rest(0, 262144 / b.bandwidth / 5000);
+    set_rest(0, 262144 / b.bandwidth / 500);
     redist_calibrate(MPI_COMM_WORLD, &b.cost);
     if (b.rank == 0)
         fprintf(stderr, "%s, %d ranks, %d a node: %.3g us a message, %.3g ns a byte\n", b.label, b.ranks, b.per_node,
