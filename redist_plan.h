@@ -56,9 +56,9 @@
  *               2473-2854   REDIST_SHARED
  *               2855-3040   REDIST_MULTIPHASE
  *               3041-3357   choosing a method
- *     159-244   3358-3873   plans
- *               3874-3957   calibrating
- *     245-260   3958-4081   arenas
+ *     159-244   3358-3867   plans
+ *               3868-3951   calibrating
+ *     245-260   3952-4075   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -1800,10 +1800,10 @@ REDIST_PRIV int redist_priv_lane_test(redist_plan *p, int own)
 REDIST_PRIV int redist_priv_scheduled_start(redist_plan *p)
 {
     int own, code = REDIST_OK;
-    if (p->overwrites)
+    if (p->overwrites) {
         redist_priv_copy_staged(p, REDIST_PRIV_FROM);
-    if (p->overwrites)
         redist_priv_copy_kept(p);
+    }
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
         redist_priv_lane *lane = &p->state.lanes.lane[own];
         lane->at = lane->piece = lane->posted = lane->arrived = 0;
@@ -3797,10 +3797,10 @@ REDIST_PRIV_COLD const char *redist_priv_why(const redist_plan *p)
 /* What a report says of all ranks: sums, or maxima. */
 enum {
     REDIST_PRIV_SUM_SENDS,
+    REDIST_PRIV_SUM_RECEIVES,
     REDIST_PRIV_SUM_SENT,
     REDIST_PRIV_SUM_KEPT,
     REDIST_PRIV_SUM_BUFFER,
-    REDIST_PRIV_SUM_RECEIVES,
     REDIST_PRIV_SUM_NANOSECONDS,
     REDIST_PRIV_SUMS
 };
@@ -3808,15 +3808,9 @@ enum {
 /* Gathers what all ranks have to say. Collective. */
 REDIST_PRIV_COLD int redist_priv_gather_report(redist_plan *p, const redist_stats *stats, int64_t *sum, int64_t *most)
 {
-    int64_t mine[REDIST_PRIV_SUMS];
-    int code;
-    mine[REDIST_PRIV_SUM_SENDS] = stats->sends;
-    mine[REDIST_PRIV_SUM_SENT] = stats->bytes_sent;
-    mine[REDIST_PRIV_SUM_KEPT] = stats->bytes_kept;
-    mine[REDIST_PRIV_SUM_BUFFER] = stats->buffer_bytes;
-    mine[REDIST_PRIV_SUM_RECEIVES] = stats->receives;
-    mine[REDIST_PRIV_SUM_NANOSECONDS] = (int64_t)(p->fastest * 1e9);
-    code = redist_priv_reduce(p->comm, mine, sum, REDIST_PRIV_SUMS, MPI_SUM);
+    const int64_t mine[REDIST_PRIV_SUMS] = {stats->sends,      stats->receives,     stats->bytes_sent,
+                                            stats->bytes_kept, stats->buffer_bytes, (int64_t)(p->fastest * 1e9)};
+    const int code = redist_priv_reduce(p->comm, mine, sum, REDIST_PRIV_SUMS, MPI_SUM);
     return code == REDIST_OK ? redist_priv_reduce(p->comm, mine, most, REDIST_PRIV_SUMS, MPI_MAX) : code;
 }
 
