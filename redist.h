@@ -32,21 +32,21 @@
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
  *     100-166               options
  *     167-260               types
- *                 649-721   arithmetic
- *                 722-823   faults
- *     261-305    824-1082   axes: who owns index i
- *     306-410   1083-1796   layouts and views
- *               1797-2401   runs: what two coordinates of an axis share
- *               2402-2598   messages: products of run lists
- *               2599-3403   copying
- *               3404-3605   pairs of places: which copy serves whom
- *     411-443   3606-3733   moving on one process
- *     444-462   3734-4049   traffic, on paper
- *     463-536   4050-4923   schedules
- *     537-573   4924-5490   cost and multiphase routes
- *     574-604   5491-6022   relabelling and advice
- *     605-644   6023-6138   text: writing
- *               6139-6645   text: reading
+ *                 652-724   arithmetic
+ *                 725-826   faults
+ *     261-305    827-1085   axes: who owns index i
+ *     306-410   1086-1799   layouts and views
+ *               1800-2404   runs: what two coordinates of an axis share
+ *               2405-2601   messages: products of run lists
+ *               2602-3408   copying
+ *               3409-3610   pairs of places: which copy serves whom
+ *     411-443   3611-3738   moving on one process
+ *     444-462   3739-4054   traffic, on paper
+ *     463-536   4055-4928   schedules
+ *     537-573   4929-5495   cost and multiphase routes
+ *     574-604   5496-6027   relabelling and advice
+ *     605-647   6028-6159   text: writing
+ *               6160-6727   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -2856,10 +2856,17 @@ REDIST_PRIV_FAST int64_t redist_priv_to_line(const char *at, int64_t unit, int64
     return head > 0 ? redist_priv_min(head, most) : most;
 }
 
+/* Where a tile is put together, aligned for numbers of any kind. */
+typedef union {
+    char bytes[REDIST_PRIV_TILE_BUFFER];
+    long double aligned;
+} redist_priv_tile;
+
 /* How two loops are cut into tiles of wide x tall units, and how a tile is copied. */
 typedef struct {
     int64_t wide, tall;
     int squares, buffered, stream;
+    const redist_priv_arrival *arrival;
 } redist_priv_tiling;
 
 /* Squares take one line of several rows. Caches find a line by the last 16 bits of its address, so that of rows a power
@@ -2872,17 +2879,19 @@ REDIST_PRIV_FAST int64_t redist_priv_tall(int64_t pitch)
 
 /* Every line of either side shall be visited once while hot. What is to be streamed, or to be put together unit by
    unit, is so in a buffer in the fastest cache, and written in long pieces. */
-REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(int64_t unit, redist_priv_loop outer, redist_priv_loop inner,
-                                                     int crossed, int stream)
+REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, redist_priv_loop outer,
+                                                     redist_priv_loop inner, int crossed, int stream)
 {
+    const int64_t unit = box->unit;
     redist_priv_tiling t;
+    t.arrival = &box->arrival;
     t.squares = crossed && redist_priv_has_squares(unit, outer, inner);
-    t.buffered = stream || (inner.to == unit && !t.squares);
+    t.buffered = stream || box->arrival.function != NULL || (inner.to == unit && !t.squares);
     t.stream = stream;
     t.wide = redist_priv_max((t.buffered && !t.squares ? REDIST_PRIV_TILE_WIDTH : REDIST_PRIV_LINE) / unit, 1);
     t.tall = t.buffered ? REDIST_PRIV_TILE_BUFFER / REDIST_PRIV_TILE_WIDTH : t.wide;
     if (t.squares)
-        t.tall = redist_priv_tall(inner.from);
+        t.tall = box->arrival.function != NULL ? REDIST_PRIV_TALL : redist_priv_tall(inner.from);
     if (!crossed) {
         t.wide = 1;
         t.tall = REDIST_PRIV_TILE_BUFFER / unit;
@@ -2890,15 +2899,45 @@ REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(int64_t unit, redist_priv_l
     return t;
 }
 
+/* Asks for rows of the destination that will be combined, while the source is gathered. */
+REDIST_PRIV_FAST void redist_priv_prefetch_rows(redist_priv_loop rows, int64_t bytes, const char *to)
+{
+    int64_t k, line;
+    for (k = 0; k < rows.n; k++)
+        for (line = 0; line < bytes; line += REDIST_PRIV_LINE)
+            REDIST_PRIV_PREFETCH((uintptr_t)to + (uintptr_t)(k * rows.to + line));
+}
+
+/* Combines a tile that was put together, row by row where the destination is contiguous, else by way of another. */
+REDIST_PRIV void redist_priv_combine_tile(const redist_priv_arrival *a, int64_t unit, redist_priv_loop outer,
+                                          redist_priv_loop inner, const redist_priv_tile *tile, char *to)
+{
+    const int64_t row = inner.n * unit;
+    redist_priv_loop rows = {outer.n, outer.to, row}, columns = {inner.n, inner.to, unit};
+    redist_priv_tile there;
+    int64_t k;
+    for (k = 0; inner.to == unit && k < outer.n; k++)
+        a->function(to + k * outer.to, tile->bytes + k * row, row / a->element, a->context);
+    if (inner.to == unit)
+        return;
+    redist_priv_copy_units(unit, rows, columns, to, there.bytes);
+    a->function(there.bytes, tile->bytes, outer.n * row / a->element, a->context);
+    rows.from = row, rows.to = outer.to;
+    columns.from = unit, columns.to = inner.to;
+    redist_priv_copy_units(unit, rows, columns, there.bytes, to);
+}
+
 /* Copies a tile, which may be cut off at the edges. */
 REDIST_PRIV void redist_priv_copy_tile(const redist_priv_tiling *t, int64_t unit, redist_priv_loop outer,
                                        redist_priv_loop inner, const char *from, char *to, int far)
 {
-    char tile[REDIST_PRIV_TILE_BUFFER];
+    redist_priv_tile tile;
     redist_priv_loop row = outer, column = inner;
-    char *target = t->buffered ? tile : to;
+    char *target = t->buffered ? tile.bytes : to;
     const int scatter = t->buffered && outer.n > 1;
     int64_t k;
+    if (t->arrival->function != NULL && inner.to == unit)
+        redist_priv_prefetch_rows(outer, inner.n * unit, to);
     if (t->buffered) {
         row.to = inner.n * unit;
         column.to = unit;
@@ -2910,8 +2949,10 @@ REDIST_PRIV void redist_priv_copy_tile(const redist_priv_tiling *t, int64_t unit
 #endif
         redist_priv_copy_units(unit, scatter ? column : row, scatter ? row : column, from, target);
     (void)far;
-    for (k = 0; t->buffered && k < outer.n; k++)
-        redist_priv_write(to + k * outer.to, tile + k * row.to, row.to, t->stream);
+    if (t->arrival->function != NULL)
+        redist_priv_combine_tile(t->arrival, unit, outer, inner, &tile, to);
+    for (k = 0; t->buffered && t->arrival->function == NULL && k < outer.n; k++)
+        redist_priv_write(to + k * outer.to, tile.bytes + k * row.to, row.to, t->stream);
 }
 
 /* Two loops in tiles. The first ones are small, so that the others begin at lines of the source and of the
@@ -2935,10 +2976,10 @@ REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, int64_t uni
 
 /* Two loops in tiles, forwards along the source, and a page of it at a time so that the processor has the pages of the
    destination at hand. */
-REDIST_PRIV void redist_priv_copy_pages(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
-                                        char *to, int crossed, int stream)
+REDIST_PRIV void redist_priv_copy_pages(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
+                                        const char *from, char *to, int crossed, int stream)
 {
-    const int64_t page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
+    const int64_t unit = box->unit, page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
     redist_priv_loop part = outer;
     redist_priv_tiling tiling;
     int64_t j;
@@ -2948,64 +2989,23 @@ REDIST_PRIV void redist_priv_copy_pages(int64_t unit, redist_priv_loop outer, re
         part.from = outer.from = -outer.from;
         part.to = outer.to = -outer.to;
     }
-    tiling = redist_priv_tiles_for(unit, outer, inner, crossed, stream);
+    tiling = redist_priv_tiles_for(box, outer, inner, crossed, stream);
     for (j = 0; j < outer.n; j += page) {
         part.n = redist_priv_min(page, outer.n - j);
         redist_priv_copy_tiles(&tiling, unit, part, inner, from + j * outer.from, to + j * outer.to);
     }
 }
 
-/* A tile of two loops whose elements are combined with those of the destination: gathered in a buffer, as in
-   redist_priv_copy_buffered, and so are the destination's where they are not contiguous. */
-REDIST_PRIV void redist_priv_combine_tile(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
-                                          const char *from, char *to)
-{
-    union {
-        char bytes[REDIST_PRIV_TILE_BUFFER];
-        long double aligned;
-    } arrived, there;
-    const redist_priv_arrival *a = &box->arrival;
-    const int64_t unit = box->unit, row = inner.n * unit;
-    const redist_priv_loop rows_in = {outer.n, outer.from, row}, columns_in = {inner.n, inner.from, unit};
-    const redist_priv_loop rows_there = {outer.n, outer.to, row}, columns_there = {inner.n, inner.to, unit};
-    const redist_priv_loop rows_back = {outer.n, row, outer.to}, columns_back = {inner.n, unit, inner.to};
-    int64_t k;
-    redist_priv_copy_units(unit, columns_in, rows_in, from, arrived.bytes);
-    if (inner.to == unit) {
-        for (k = 0; k < outer.n; k++)
-            a->function(to + k * outer.to, arrived.bytes + k * row, row / a->element, a->context);
-        return;
-    }
-    redist_priv_copy_units(unit, columns_there, rows_there, to, there.bytes);
-    a->function(there.bytes, arrived.bytes, outer.n * row / a->element, a->context);
-    redist_priv_copy_units(unit, rows_back, columns_back, there.bytes, to);
-}
-
-enum { REDIST_PRIV_COMBINED = 256 }; /* bytes of a column of a tile; longer units are combined where they lie */
-
-/* Two loops whose elements are combined with those of the destination: long units as they lie, others tile by tile. */
-REDIST_PRIV void redist_priv_combine_pair(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
+/* Long units are combined where they lie. */
+REDIST_PRIV void redist_priv_combine_long(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
                                           const char *from, char *to)
 {
     const redist_priv_arrival *a = &box->arrival;
-    const int64_t unit = box->unit, rows = redist_priv_max(REDIST_PRIV_COMBINED / unit, 1);
-    const int64_t columns = redist_priv_max(REDIST_PRIV_TILE_BUFFER / rows / unit, 1);
-    redist_priv_loop tall = outer, wide = inner;
     int64_t i, j;
-    if (unit > REDIST_PRIV_COMBINED) {
-        for (j = 0; j < outer.n; j++)
-            for (i = 0; i < inner.n; i++)
-                a->function(to + j * outer.to + i * inner.to, from + j * outer.from + i * inner.from, unit / a->element,
-                            a->context);
-        return;
-    }
-    for (i = 0; i < inner.n; i += columns)
-        for (j = 0; j < outer.n; j += rows) {
-            tall.n = redist_priv_min(rows, outer.n - j);
-            wide.n = redist_priv_min(columns, inner.n - i);
-            redist_priv_combine_tile(box, tall, wide, from + j * outer.from + i * inner.from,
-                                     to + j * outer.to + i * inner.to);
-        }
+    for (j = 0; j < outer.n; j++)
+        for (i = 0; i < inner.n; i++)
+            a->function(to + j * outer.to + i * inner.to, from + j * outer.from + i * inner.from, box->unit / a->element,
+                        a->context);
 }
 
 /* Chooses the way to copy two loops of a box. */
@@ -3015,12 +3015,14 @@ REDIST_PRIV void redist_priv_copy_pair(const redist_priv_box *box, redist_priv_l
     const int64_t unit = box->unit;
     const int contiguous = inner.to == unit && unit < REDIST_PRIV_LINE;
     const int stream = box->stream && contiguous && (crossed || inner.n * unit >= REDIST_PRIV_LONG);
-    if (box->arrival.function != NULL)
-        redist_priv_combine_pair(box, outer, inner, from, to);
+    if (box->arrival.function != NULL && unit >= REDIST_PRIV_LONG)
+        redist_priv_combine_long(box, outer, inner, from, to);
+    else if (box->arrival.function != NULL)
+        redist_priv_copy_pages(box, outer, inner, from, to, crossed, 0);
     else if (box->stream && unit >= REDIST_PRIV_LONG)
         redist_priv_copy_long(unit, outer, inner, from, to);
     else if (crossed || stream)
-        redist_priv_copy_pages(unit, outer, inner, from, to, crossed, stream);
+        redist_priv_copy_pages(box, outer, inner, from, to, crossed, stream);
     else
         redist_priv_copy_units(unit, outer, inner, from, to);
 }

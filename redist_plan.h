@@ -55,9 +55,9 @@
  *               2260-2585   REDIST_SHARED
  *               2586-2718   REDIST_MULTIPHASE
  *               2719-2968   choosing a method
- *     153-238   2969-3435   plans
- *               3436-3493   calibrating
- *     239-254   3494-3572   arenas
+ *     153-238   2969-3438   plans
+ *               3439-3496   calibrating
+ *     239-254   3497-3575   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
