@@ -38,15 +38,15 @@
  *     306-410   1044-1758   layouts and views
  *               1759-2363   runs: what two coordinates of an axis share
  *               2364-2560   messages: products of run lists
- *               2561-3289   copying
- *               3290-3486   pairs of places: which copy serves whom
- *     411-443   3487-3614   moving on one process
- *     444-462   3615-3946   traffic, on paper
- *     463-493   3947-4695   schedules
- *     494-531   4696-5192   cost and multiphase routes
- *     532-562   5193-5592   relabelling and advice
- *     563-605   5593-5724   text: writing
- *               5725-6292   text: reading
+ *               2561-3296   copying
+ *               3297-3493   pairs of places: which copy serves whom
+ *     411-443   3494-3621   moving on one process
+ *     444-462   3622-3953   traffic, on paper
+ *     463-493   3954-4702   schedules
+ *     494-531   4703-5199   cost and multiphase routes
+ *     532-562   5200-5599   relabelling and advice
+ *     563-605   5600-5731   text: writing
+ *               5732-6299   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -2764,19 +2764,28 @@ REDIST_PRIV void redist_priv_transpose(int64_t unit, redist_priv_loop outer, red
 typedef struct {
     int64_t wide, tall;
     int squares, buffered, stream, far;
+    const redist_priv_arrival *arrival;
 } redist_priv_tiling;
+
+/* Where a tile is put together, aligned for numbers of any kind. */
+typedef union {
+    char bytes[REDIST_PRIV_TILE_BUFFER];
+    long double aligned;
+} redist_priv_tile;
 
 /* Every line of either side shall be visited once while hot. What is to be streamed, or to be put together unit by
    unit, is so in a buffer in the fastest cache, and written in long pieces. Squares take one line of many rows; but
    caches find a line by the last 16 bits of its address, so that of rows a power of two apart only few stay. */
-REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(int64_t unit, redist_priv_loop outer, redist_priv_loop inner,
-                                                     int crossed, int stream)
+REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, redist_priv_loop outer,
+                                                     redist_priv_loop inner, int crossed, int stream)
 {
+    const int64_t unit = box->unit;
     const int64_t period = redist_priv_clamp(inner.from & -inner.from, 1, 65536);
     redist_priv_tiling t;
     t.squares = crossed && inner.to == unit && outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
     t.stream = stream;
-    t.buffered = stream || (inner.to == unit && !t.squares);
+    t.arrival = &box->arrival;
+    t.buffered = stream || box->arrival.function != NULL || (inner.to == unit && !t.squares);
     t.far = stream || outer.n * inner.n * unit > REDIST_PRIV_NEAR;
     t.wide = crossed ? redist_priv_max((t.squares ? REDIST_PRIV_LINE : REDIST_PRIV_WIDTH) / unit, 1) : 1;
     t.tall = crossed ? REDIST_PRIV_TILE_BUFFER / REDIST_PRIV_WIDTH : REDIST_PRIV_TILE_BUFFER / unit;
@@ -2785,28 +2794,66 @@ REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(int64_t unit, redist_priv_l
     return t;
 }
 
+#if defined __GNUC__
+#define REDIST_PRIV_PREFETCH(address) __builtin_prefetch((const void *)(address), 1)
+#else
+#define REDIST_PRIV_PREFETCH(address) ((void)(address))
+#endif
+
+/* Asks for rows of the destination that will be combined, while the source is gathered. */
+REDIST_PRIV_FAST void redist_priv_prefetch_rows(redist_priv_loop rows, int64_t bytes, const char *to)
+{
+    int64_t k, line;
+    for (k = 0; k < rows.n; k++)
+        for (line = 0; line < bytes; line += REDIST_PRIV_LINE)
+            REDIST_PRIV_PREFETCH((uintptr_t)to + (uintptr_t)(k * rows.to + line));
+}
+
+/* Combines a tile that was put together, row by row where the destination is contiguous, else by way of another. */
+REDIST_PRIV void redist_priv_combine_tile(const redist_priv_arrival *a, int64_t unit, redist_priv_loop outer,
+                                          redist_priv_loop inner, const redist_priv_tile *tile, char *to)
+{
+    const int64_t row = inner.n * unit;
+    redist_priv_loop rows = {outer.n, outer.to, row}, columns = {inner.n, inner.to, unit};
+    redist_priv_tile there;
+    int64_t k;
+    for (k = 0; inner.to == unit && k < outer.n; k++)
+        a->function(to + k * outer.to, tile->bytes + k * row, row / a->element, a->context);
+    if (inner.to == unit)
+        return;
+    redist_priv_copy_units(unit, rows, columns, to, there.bytes);
+    a->function(there.bytes, tile->bytes, outer.n * row / a->element, a->context);
+    rows.from = row, rows.to = outer.to;
+    columns.from = unit, columns.to = inner.to;
+    redist_priv_copy_units(unit, rows, columns, there.bytes, to);
+}
+
 /* Copies a tile, which may be cut off at the edges. */
 REDIST_PRIV void redist_priv_copy_tile(const redist_priv_tiling *t, int64_t unit, redist_priv_loop outer,
                                        redist_priv_loop inner, const char *from, char *to)
 {
-    char tile[REDIST_PRIV_TILE_BUFFER];
+    redist_priv_tile tile;
     redist_priv_loop row = outer, column = inner;
     int64_t k;
+    if (t->arrival->function != NULL && inner.to == unit)
+        redist_priv_prefetch_rows(outer, inner.n * unit, to);
     if (t->buffered) {
         row.to = inner.n * unit;
         column.to = unit;
     }
     if (t->squares)
-        redist_priv_transpose(unit, row, column, from, t->buffered ? tile : to, t->far);
+        redist_priv_transpose(unit, row, column, from, t->buffered ? tile.bytes : to, t->far);
     else if (t->buffered && outer.n > 1)
-        redist_priv_copy_units(unit, column, row, from, tile);
+        redist_priv_copy_units(unit, column, row, from, tile.bytes);
     else
-        redist_priv_copy_units(unit, row, column, from, t->buffered ? tile : to);
-    for (k = 0; t->buffered && k < outer.n; k++)
+        redist_priv_copy_units(unit, row, column, from, t->buffered ? tile.bytes : to);
+    if (t->arrival->function != NULL)
+        redist_priv_combine_tile(t->arrival, unit, outer, inner, &tile, to);
+    for (k = 0; t->buffered && t->arrival->function == NULL && k < outer.n; k++)
         if (t->stream && row.to >= REDIST_PRIV_LONG)
-            redist_priv_stream(to + k * outer.to, tile + k * row.to, row.to, 0);
+            redist_priv_stream(to + k * outer.to, tile.bytes + k * row.to, row.to, 0);
         else
-            memcpy(to + k * outer.to, tile + k * row.to, (size_t)row.to);
+            memcpy(to + k * outer.to, tile.bytes + k * row.to, (size_t)row.to);
 }
 
 /* How many units lead to the next line, at most `most`; that many when `at` is at a line. */
@@ -2836,57 +2883,16 @@ REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, int64_t uni
         }
 }
 
-/* A tile of two loops whose elements are combined with those of the destination: gathered in a buffer, as in
-   redist_priv_copy_buffered, and so are the destination's where they are not contiguous. */
-REDIST_PRIV void redist_priv_combine_tile(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
-                                          const char *from, char *to)
-{
-    union {
-        char bytes[REDIST_PRIV_TILE_BUFFER];
-        long double aligned;
-    } arrived, there;
-    const redist_priv_arrival *a = &box->arrival;
-    const int64_t unit = box->unit, row = inner.n * unit;
-    const redist_priv_loop rows_in = {outer.n, outer.from, row}, columns_in = {inner.n, inner.from, unit};
-    const redist_priv_loop rows_there = {outer.n, outer.to, row}, columns_there = {inner.n, inner.to, unit};
-    const redist_priv_loop rows_back = {outer.n, row, outer.to}, columns_back = {inner.n, unit, inner.to};
-    int64_t k;
-    redist_priv_copy_units(unit, columns_in, rows_in, from, arrived.bytes);
-    if (inner.to == unit) {
-        for (k = 0; k < outer.n; k++)
-            a->function(to + k * outer.to, arrived.bytes + k * row, row / a->element, a->context);
-        return;
-    }
-    redist_priv_copy_units(unit, columns_there, rows_there, to, there.bytes);
-    a->function(there.bytes, arrived.bytes, outer.n * row / a->element, a->context);
-    redist_priv_copy_units(unit, rows_back, columns_back, there.bytes, to);
-}
-
-enum { REDIST_PRIV_COMBINED = 256 }; /* bytes of a column of a tile; longer units are combined where they lie */
-
-/* Two loops whose elements are combined with those of the destination: long units as they lie, others tile by tile. */
-REDIST_PRIV void redist_priv_combine_pair(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
+/* Long units, each combined where it lies. */
+REDIST_PRIV void redist_priv_combine_long(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
                                           const char *from, char *to)
 {
     const redist_priv_arrival *a = &box->arrival;
-    const int64_t unit = box->unit, rows = redist_priv_max(REDIST_PRIV_COMBINED / unit, 1);
-    const int64_t columns = redist_priv_max(REDIST_PRIV_TILE_BUFFER / rows / unit, 1);
-    redist_priv_loop tall = outer, wide = inner;
     int64_t i, j;
-    if (unit > REDIST_PRIV_COMBINED) {
-        for (j = 0; j < outer.n; j++)
-            for (i = 0; i < inner.n; i++)
-                a->function(to + j * outer.to + i * inner.to, from + j * outer.from + i * inner.from, unit / a->element,
-                            a->context);
-        return;
-    }
-    for (i = 0; i < inner.n; i += columns)
-        for (j = 0; j < outer.n; j += rows) {
-            tall.n = redist_priv_min(rows, outer.n - j);
-            wide.n = redist_priv_min(columns, inner.n - i);
-            redist_priv_combine_tile(box, tall, wide, from + j * outer.from + i * inner.from,
-                                     to + j * outer.to + i * inner.to);
-        }
+    for (j = 0; j < outer.n; j++)
+        for (i = 0; i < inner.n; i++)
+            a->function(to + j * outer.to + i * inner.to, from + j * outer.from + i * inner.from, box->unit / a->element,
+                        a->context);
 }
 
 /* Chooses the way to copy two loops of a box. */
@@ -2895,7 +2901,8 @@ REDIST_PRIV void redist_priv_copy_pair(const redist_priv_box *box, redist_priv_l
 {
     const int64_t unit = box->unit;
     const int contiguous = inner.to == unit && unit < REDIST_PRIV_LINE;
-    const int stream = box->stream && contiguous && (crossed || inner.n * unit >= REDIST_PRIV_LONG);
+    const int combine = box->arrival.function != NULL;
+    const int stream = box->stream && !combine && contiguous && (crossed || inner.n * unit >= REDIST_PRIV_LONG);
     redist_priv_tiling tiling;
     if (outer.from < 0) { /* forwards along the source, whose fastest loop it is where they cross */
         from += (outer.n - 1) * outer.from;
@@ -2903,12 +2910,12 @@ REDIST_PRIV void redist_priv_copy_pair(const redist_priv_box *box, redist_priv_l
         outer.from = -outer.from;
         outer.to = -outer.to;
     }
-    if (box->arrival.function != NULL) {
-        redist_priv_combine_pair(box, outer, inner, from, to);
+    if (combine && unit >= REDIST_PRIV_LONG) {
+        redist_priv_combine_long(box, outer, inner, from, to);
     } else if (box->stream && unit >= REDIST_PRIV_LONG) {
         redist_priv_copy_long(unit, outer, inner, from, to);
-    } else if (crossed || stream) {
-        tiling = redist_priv_tiles_for(unit, outer, inner, crossed, stream);
+    } else if (crossed || stream || combine) {
+        tiling = redist_priv_tiles_for(box, outer, inner, crossed, stream);
         redist_priv_copy_tiles(&tiling, unit, outer, inner, from, to);
     } else {
         redist_priv_copy_units(unit, outer, inner, from, to);
