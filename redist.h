@@ -5870,19 +5870,10 @@ typedef struct {
     char *storage;
     size_t room, used;     /* bytes; used > room: it does not fit, and only the bytes are counted */
     redist_layout said;    /* the numbers of the text, in its axes' order, not yet checked */
-    int dim;               /* the axis that is being read */
-    int even;              /* it is one block each: the block size follows from the extent */
     unsigned subjects;     /* what the axis, or the options, have told so far */
-    int64_t last_cut, listed;
+    int64_t last_cut, listed, ranks; /* entries of a list, and of the ranks */
     const char *ranks_at;
 } redist_priv_reader;
-
-/* What begins with a word (or a sign) of the language, and how to read on after it. */
-typedef struct {
-    const char *word;
-    unsigned subject; /* a bit: two clauses on one subject contradict each other */
-    void (*read)(redist_priv_reader *r);
-} redist_priv_clause;
 
 REDIST_PRIV_COLD int redist_priv_is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 REDIST_PRIV_COLD int redist_priv_is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -5946,12 +5937,23 @@ REDIST_PRIV_COLD int redist_priv_accept(redist_priv_reader *r, const char *word)
     return 1;
 }
 
-REDIST_PRIV_COLD void redist_priv_expect(redist_priv_reader *r, const char *word, const char *and_then)
+REDIST_PRIV_COLD void redist_priv_expect(redist_priv_reader *r, const char *word, const char *then)
 {
     char expected[80];
-    snprintf(expected, sizeof expected, "'%s'%s", word, and_then);
+    snprintf(expected, sizeof expected, "'%s'%s%s", word, then == NULL ? "" : " and ", then == NULL ? "" : then);
     if (!redist_priv_accept(r, word))
         redist_priv_unexpected(r, expected);
+}
+
+/* Reads a word or a sign that begins a clause, if it comes next. Clauses on one subject, a bit, contradict each other. */
+REDIST_PRIV_COLD int redist_priv_begins(redist_priv_reader *r, const char *word, unsigned subject)
+{
+    if (!redist_priv_accept(r, word))
+        return 0;
+    if (r->subjects & subject)
+        redist_priv_parse_error(r, r->at - strlen(word), "'%s' repeats or contradicts what was said before it", word);
+    r->subjects |= subject;
+    return 1;
 }
 
 /* Reads -most - 1 <= number <= most, most being INT_MAX or INT64_MAX. 0 after a mistake. */
@@ -5980,188 +5982,120 @@ REDIST_PRIV_COLD int64_t redist_priv_read_number(redist_priv_reader *r, const ch
     return *begin == '-' ? value : -value;
 }
 
-REDIST_PRIV_COLD int redist_priv_read_int(redist_priv_reader *r, const char *what)
+/* The same after a word or a sign. */
+REDIST_PRIV_COLD int64_t redist_priv_read_after(redist_priv_reader *r, const char *word, const char *what, int64_t most)
 {
-    return (int)redist_priv_read_number(r, what, INT_MAX);
+    redist_priv_expect(r, word, what);
+    return redist_priv_read_number(r, what, most);
 }
 
-REDIST_PRIV_COLD int64_t redist_priv_read_int64(redist_priv_reader *r, const char *what)
+/* Adds an entry of a list to storage, where it fits. */
+REDIST_PRIV_COLD void redist_priv_keep(redist_priv_reader *r, const void *entry, size_t bytes)
 {
-    return redist_priv_read_number(r, what, INT64_MAX);
+    r->used += bytes;
+    if (r->used <= r->room)
+        memcpy(r->storage + r->used - bytes, entry, bytes);
+    if (++r->listed == INT_MAX)
+        redist_priv_parse_error(r, r->at, "a list of INT_MAX numbers");
 }
 
-/* Reads numbers with commas between them into storage, as ints or as int64_ts; returns the last one. */
-REDIST_PRIV_COLD int64_t redist_priv_read_list(redist_priv_reader *r, const char *what, int64_t most)
+/* The complete list that begins there; NULL when it does not fit. */
+REDIST_PRIV_COLD const void *redist_priv_list_at(const redist_priv_reader *r, size_t begin)
 {
-    size_t bytes = most == INT_MAX ? sizeof(int) : sizeof(int64_t);
-    int64_t value;
-    r->listed = 0;
-    do {
-        value = redist_priv_read_number(r, what, most);
-        if (r->used + bytes <= r->room && most == INT_MAX)
-            *(int *)(void *)(r->storage + r->used) = (int)value;
-        else if (r->used + bytes <= r->room)
-            *(int64_t *)(void *)(r->storage + r->used) = value;
-        r->used += bytes;
-        if (++r->listed == INT_MAX)
-            redist_priv_parse_error(r, r->at, "a list of INT_MAX numbers");
-    } while (redist_priv_accept(r, ","));
-    return value;
-}
-
-/* Reads one of the clauses if it comes next; the table ends with a NULL word. */
-REDIST_PRIV_COLD int redist_priv_read_clause(redist_priv_reader *r, const redist_priv_clause *clause)
-{
-    while (clause->word != NULL && !redist_priv_accept(r, clause->word))
-        clause++;
-    if (clause->word == NULL)
-        return 0;
-    if (r->subjects & clause->subject)
-        redist_priv_parse_error(r, r->at - strlen(clause->word), "'%s' repeats or contradicts what was said before it",
-                           clause->word);
-    r->subjects |= clause->subject;
-    clause->read(r);
-    return 1;
-}
-
-REDIST_PRIV_COLD void redist_priv_expect_clause(redist_priv_reader *r, const redist_priv_clause *clause,
-                                                const char *expected)
-{
-    char text[160];
-    size_t used = (size_t)snprintf(text, sizeof text, "%s", expected);
-    int k;
-    for (k = 0; clause[k].word != NULL && used < sizeof text; k++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s '%s'", k == 0 ? "" : ",", clause[k].word);
-    redist_priv_unexpected(r, text);
+    return r->used <= r->room ? r->storage + begin : NULL;
 }
 
 /* Axes. */
 
-REDIST_PRIV_COLD redist_axis *redist_priv_axis_read(redist_priv_reader *r) { return &r->said.dim[r->dim].axis; }
-
-REDIST_PRIV_COLD void redist_priv_read_procs(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_read_cuts(redist_priv_reader *r, redist_axis *x)
 {
-    redist_priv_expect(r, "@", " and the number of processes");
-    redist_priv_axis_read(r)->procs = redist_priv_read_int(r, "the number of processes");
-}
-
-REDIST_PRIV_COLD void redist_priv_read_whole(redist_priv_reader *r) { r->even = 1; }
-
-REDIST_PRIV_COLD void redist_priv_read_block(redist_priv_reader *r)
-{
-    r->even = 1;
-    redist_priv_read_procs(r);
-}
-
-REDIST_PRIV_COLD void redist_priv_read_cyclic(redist_priv_reader *r)
-{
-    if (redist_priv_accept(r, "(")) {
-        redist_priv_axis_read(r)->block = redist_priv_read_int64(r, "the size of a block");
-        redist_priv_expect(r, ")", "");
-    }
-    redist_priv_read_procs(r);
-}
-
-REDIST_PRIV_COLD void redist_priv_read_balanced(redist_priv_reader *r)
-{
-    redist_priv_axis_read(r)->kind = REDIST_PRIV_BALANCED;
-    redist_priv_read_procs(r);
-}
-
-REDIST_PRIV_COLD void redist_priv_read_cuts(redist_priv_reader *r)
-{
-    redist_axis *x = redist_priv_axis_read(r);
-    size_t begin = r->used;
+    const size_t begin = r->used;
     x->kind = REDIST_PRIV_CUTS;
-    redist_priv_expect(r, "(", " and the cuts");
-    r->last_cut = redist_priv_read_list(r, "a cut", INT64_MAX);
+    redist_priv_expect(r, "(", "the cuts");
+    r->listed = 0;
+    do {
+        r->last_cut = redist_priv_read_number(r, "a cut", INT64_MAX);
+        redist_priv_keep(r, &r->last_cut, sizeof r->last_cut);
+    } while (redist_priv_accept(r, ","));
     if (r->listed < 2)
-        redist_priv_expect(r, ",", " and a second cut");
-    redist_priv_expect(r, ")", " or ',' and a cut");
+        redist_priv_expect(r, ",", "a second cut");
+    if (!redist_priv_accept(r, ")"))
+        redist_priv_unexpected(r, "')' or ',' and a cut");
     x->procs = (int)(r->listed - 1);
-    x->cuts = r->used <= r->room ? (const int64_t *)(const void *)(r->storage + begin) : NULL;
+    x->cuts = (const int64_t *)redist_priv_list_at(r, begin);
 }
 
-REDIST_PRIV_COLD void redist_priv_read_box(redist_priv_reader *r) { redist_priv_axis_read(r)->kind = REDIST_PRIV_BOXES; }
-
-REDIST_PRIV_COLD const redist_priv_clause *redist_priv_kinds(void)
+/* Returns whether it is one block each, whose size follows from the extent. */
+REDIST_PRIV_COLD int redist_priv_read_kind(redist_priv_reader *r, redist_axis *x)
 {
-    static const redist_priv_clause kinds[] = {
-        {"*", 0, redist_priv_read_whole},
-        {"block", 0, redist_priv_read_block},
-        {"cyclic", 0, redist_priv_read_cyclic},
-        {"balanced", 0, redist_priv_read_balanced},
-        {"cuts", 0, redist_priv_read_cuts},
-        {"box", 0, redist_priv_read_box},
-        {NULL, 0, NULL},
-    };
-    return kinds;
+    int even = 0;
+    if (redist_priv_accept(r, "*"))
+        return 1;
+    if (redist_priv_accept(r, "block")) {
+        even = 1;
+    } else if (redist_priv_accept(r, "cyclic")) {
+        if (redist_priv_accept(r, "(")) {
+            x->block = redist_priv_read_number(r, "the size of a block", INT64_MAX);
+            redist_priv_expect(r, ")", NULL);
+        }
+    } else if (redist_priv_accept(r, "balanced")) {
+        x->kind = REDIST_PRIV_BALANCED;
+    } else {
+        if (redist_priv_accept(r, "cuts"))
+            redist_priv_read_cuts(r, x);
+        else if (redist_priv_accept(r, "box"))
+            x->kind = REDIST_PRIV_BOXES;
+        else
+            redist_priv_unexpected(r, "one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box'");
+        return 0;
+    }
+    x->procs = (int)redist_priv_read_after(r, "@", "the number of processes", INT_MAX);
+    return even;
 }
 
-REDIST_PRIV_COLD void redist_priv_read_first(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_read_section(redist_priv_reader *r, redist_axis *x)
 {
-    redist_priv_axis_read(r)->first = redist_priv_read_int(r, "the coordinate of block 0");
-}
-
-REDIST_PRIV_COLD void redist_priv_read_section(redist_priv_reader *r)
-{
-    redist_axis *x = redist_priv_axis_read(r);
     const char *count_at;
     int64_t count;
-    x->start = redist_priv_read_int64(r, "the start of a section");
-    redist_priv_expect(r, ":", " and the count of a section");
+    x->start = redist_priv_read_number(r, "the start of a section", INT64_MAX);
+    redist_priv_expect(r, ":", "the count of a section");
     redist_priv_skip(r);
     count_at = r->at;
-    count = redist_priv_read_int64(r, "the count of a section");
+    count = redist_priv_read_number(r, "the count of a section", INT64_MAX);
     if (count != x->count)
         redist_priv_parse_error(r, count_at, "a section of %" PRId64 " indices, where the extent in front is %" PRId64, count,
-                           x->count);
+                                x->count);
     if (redist_priv_accept(r, ":"))
-        x->step = redist_priv_read_int64(r, "the step of a section");
-    redist_priv_expect(r, "of", " and the extent of the whole axis");
-    x->extent = redist_priv_read_int64(r, "the extent of the whole axis");
-    redist_priv_expect(r, "]", "");
+        x->step = redist_priv_read_number(r, "the step of a section", INT64_MAX);
+    x->extent = redist_priv_read_after(r, "of", "the extent of the whole axis", INT64_MAX);
+    redist_priv_expect(r, "]", NULL);
 }
 
-REDIST_PRIV_COLD void redist_priv_read_halo(redist_priv_reader *r)
-{
-    redist_priv_dimension *dim = &r->said.dim[r->dim];
-    redist_priv_expect(r, "(", " and the width of a halo");
-    dim->low = dim->high = redist_priv_read_int64(r, "the width of a halo");
-    if (redist_priv_accept(r, ","))
-        dim->high = redist_priv_read_int64(r, "the width of a halo");
-    redist_priv_expect(r, ")", "");
-}
+#define REDIST_PRIV_SUFFIXES "one of 'from', '[', 'halo', 'extent', 'periodic', 'closed'"
 
-REDIST_PRIV_COLD void redist_priv_read_extent(redist_priv_reader *r)
+/* 0: none comes next. */
+REDIST_PRIV_COLD int redist_priv_read_suffix(redist_priv_reader *r, redist_priv_dimension *dim)
 {
-    redist_priv_expect(r, "(", " and the allocated extent");
-    r->said.dim[r->dim].allocated = redist_priv_read_int64(r, "the allocated extent");
-    redist_priv_expect(r, ")", "");
-}
-
-REDIST_PRIV_COLD void redist_priv_read_periodic(redist_priv_reader *r)
-{
-    redist_priv_axis_read(r)->ghosts = 1 + (int)REDIST_PERIODIC;
-}
-
-REDIST_PRIV_COLD void redist_priv_read_closed(redist_priv_reader *r)
-{
-    redist_priv_axis_read(r)->ghosts = 1 + (int)REDIST_CLOSED;
-}
-
-REDIST_PRIV_COLD const redist_priv_clause *redist_priv_suffixes(void)
-{
-    static const redist_priv_clause suffixes[] = {
-        {"from", 1, redist_priv_read_first},
-        {"[", 2, redist_priv_read_section},
-        {"halo", 4, redist_priv_read_halo},
-        {"extent", 8, redist_priv_read_extent},
-        {"periodic", 16, redist_priv_read_periodic},
-        {"closed", 16, redist_priv_read_closed},
-        {NULL, 0, NULL},
-    };
-    return suffixes;
+    if (redist_priv_begins(r, "from", 1)) {
+        dim->axis.first = (int)redist_priv_read_number(r, "the coordinate of block 0", INT_MAX);
+    } else if (redist_priv_begins(r, "[", 2)) {
+        redist_priv_read_section(r, &dim->axis);
+    } else if (redist_priv_begins(r, "halo", 4)) {
+        dim->low = dim->high = redist_priv_read_after(r, "(", "the width of a halo", INT64_MAX);
+        if (redist_priv_accept(r, ","))
+            dim->high = redist_priv_read_number(r, "the width of a halo", INT64_MAX);
+        redist_priv_expect(r, ")", NULL);
+    } else if (redist_priv_begins(r, "extent", 8)) {
+        dim->allocated = redist_priv_read_after(r, "(", "the allocated extent", INT64_MAX);
+        redist_priv_expect(r, ")", NULL);
+    } else if (redist_priv_begins(r, "periodic", 16)) {
+        dim->axis.ghosts = 1 + (int)REDIST_PERIODIC;
+    } else if (redist_priv_begins(r, "closed", 16)) {
+        dim->axis.ghosts = 1 + (int)REDIST_CLOSED;
+    } else {
+        return 0;
+    }
+    return 1;
 }
 
 REDIST_PRIV_COLD void redist_priv_read_extents(redist_priv_reader *r)
@@ -6172,42 +6106,43 @@ REDIST_PRIV_COLD void redist_priv_read_extents(redist_priv_reader *r)
             redist_priv_parse_error(r, r->at, "more than %d axes", REDIST_MAX_DIMS);
             return;
         }
-        r->said.dim[r->said.ndim++].axis.count = redist_priv_read_int64(r, "an extent");
+        r->said.dim[r->said.ndim++].axis.count = redist_priv_read_number(r, "an extent", INT64_MAX);
     } while (redist_priv_accept(r, "x"));
-    redist_priv_expect(r, ":", " or 'x' and an extent");
+    if (!redist_priv_accept(r, ":"))
+        redist_priv_unexpected(r, "':' or 'x' and an extent");
 }
 
-/* Reads axis r->dim and makes what was said of it an axis. */
-REDIST_PRIV_COLD void redist_priv_read_axis(redist_priv_reader *r)
+/* Reads an axis and makes what was said of it one. */
+REDIST_PRIV_COLD void redist_priv_read_axis(redist_priv_reader *r, int d)
 {
-    redist_axis *x = redist_priv_axis_read(r);
+    redist_axis *x = &r->said.dim[d].axis;
     const char *begin;
+    int even;
     redist_priv_skip(r);
     begin = r->at;
     x->procs = 1;
     x->extent = x->count;
     x->block = x->step = 1;
-    r->said.dim[r->dim].stored = r->dim;
-    r->even = 0;
+    r->said.dim[d].stored = d;
     r->subjects = 0;
-    if (!redist_priv_read_clause(r, redist_priv_kinds()))
-        redist_priv_expect_clause(r, redist_priv_kinds(), "one of");
-    while (redist_priv_read_clause(r, redist_priv_suffixes()))
+    even = redist_priv_read_kind(r, x);
+    while (redist_priv_read_suffix(r, &r->said.dim[d]))
         continue;
     if (x->kind == REDIST_PRIV_CUTS && r->last_cut != x->extent)
         redist_priv_parse_error(r, begin, "the last cut is %" PRId64 ", but the extent is %" PRId64, r->last_cut, x->extent);
-    if (r->even)
+    if (even)
         x->block = redist_block(x->extent, x->procs).block;
 }
 
 REDIST_PRIV_COLD void redist_priv_read_axes(redist_priv_reader *r)
 {
-    char expected[64];
-    for (r->dim = 0; r->dim < r->said.ndim && r->code == REDIST_OK; r->dim++) {
-        snprintf(expected, sizeof expected, "',' and axis %d of %d, or one of", r->dim, r->said.ndim);
-        if (r->dim > 0 && !redist_priv_accept(r, ","))
-            redist_priv_expect_clause(r, redist_priv_suffixes(), expected);
-        redist_priv_read_axis(r);
+    char expected[128];
+    int d;
+    for (d = 0; d < r->said.ndim && r->code == REDIST_OK; d++) {
+        snprintf(expected, sizeof expected, "',' and axis %d of %d, or " REDIST_PRIV_SUFFIXES, d, r->said.ndim);
+        if (d > 0 && !redist_priv_accept(r, ","))
+            redist_priv_unexpected(r, expected);
+        redist_priv_read_axis(r, d);
     }
 }
 
@@ -6216,20 +6151,11 @@ REDIST_PRIV_COLD void redist_priv_read_axes(redist_priv_reader *r)
 REDIST_PRIV_COLD void redist_priv_read_stored(redist_priv_reader *r)
 {
     int d;
-    redist_priv_expect(r, "(", " and the array's own axes");
     for (d = 0; d < r->said.ndim; d++) {
-        if (d > 0)
-            redist_priv_expect(r, ",", " and an axis");
-        r->said.dim[d].stored = redist_priv_read_int(r, "an axis");
+        redist_priv_expect(r, d == 0 ? "(" : ",", d == 0 ? "the array's own axes" : "an axis");
+        r->said.dim[d].stored = (int)redist_priv_read_number(r, "an axis", INT_MAX);
     }
-    redist_priv_expect(r, ")", "");
-}
-
-REDIST_PRIV_COLD void redist_priv_read_transposed(redist_priv_reader *r)
-{
-    int d;
-    for (d = 0; d < r->said.ndim; d++)
-        r->said.dim[d].stored = r->said.ndim - 1 - d;
+    redist_priv_expect(r, ")", NULL);
 }
 
 REDIST_PRIV_COLD redist_order redist_priv_read_order(redist_priv_reader *r)
@@ -6241,31 +6167,19 @@ REDIST_PRIV_COLD redist_order redist_priv_read_order(redist_priv_reader *r)
     return REDIST_ROW_MAJOR;
 }
 
-REDIST_PRIV_COLD void redist_priv_read_grid(redist_priv_reader *r) { r->said.grid_order = redist_priv_read_order(r); }
-REDIST_PRIV_COLD void redist_priv_read_memory(redist_priv_reader *r)
-{
-    r->said.memory_order = redist_priv_read_order(r);
-}
-
-REDIST_PRIV_COLD void redist_priv_read_from(redist_priv_reader *r)
-{
-    redist_priv_expect(r, "rank", " and the first rank");
-    r->said.first_rank = redist_priv_read_int(r, "the first rank");
-}
-
 /* Cuts come before: storage is aligned for ints. */
 REDIST_PRIV_COLD void redist_priv_read_ranks(redist_priv_reader *r)
 {
-    size_t begin = r->used;
+    const size_t begin = r->used;
     redist_priv_skip(r);
     r->ranks_at = r->at;
-    redist_priv_read_list(r, "a rank", INT_MAX);
-    r->said.ranks = r->used <= r->room ? (const int *)(const void *)(r->storage + begin) : NULL;
-}
-
-REDIST_PRIV_COLD void redist_priv_read_copies(redist_priv_reader *r)
-{
-    r->said.copies = redist_priv_read_int(r, "the number of copies");
+    r->listed = 0;
+    do {
+        const int rank = (int)redist_priv_read_number(r, "a rank", INT_MAX);
+        redist_priv_keep(r, &rank, sizeof rank);
+    } while (redist_priv_accept(r, ","));
+    r->ranks = r->listed;
+    r->said.ranks = (const int *)redist_priv_list_at(r, begin);
 }
 
 /* Boxes: low:high of every axis, one box after the other. */
@@ -6273,24 +6187,50 @@ REDIST_PRIV_COLD void redist_priv_read_boxes(redist_priv_reader *r)
 {
     const size_t begin = (r->used + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t);
     redist_box box;
-    int d, boxes = 0;
-    for (r->used = begin; r->code == REDIST_OK && (boxes == 0 || redist_priv_accept(r, ",")); boxes++) {
-        memset(&box, 0, sizeof box);
+    int d;
+    memset(&box, 0, sizeof box);
+    r->used = begin;
+    r->listed = 0;
+    do {
         for (d = 0; d < r->said.ndim; d++) {
             if (d > 0)
-                redist_priv_expect(r, "x", " and the next axis of a box");
-            box.low[d] = redist_priv_read_int64(r, "where a box begins");
-            redist_priv_expect(r, ":", " and where the box ends");
-            box.high[d] = redist_priv_read_int64(r, "where a box ends");
+                redist_priv_expect(r, "x", "the next axis of a box");
+            box.low[d] = redist_priv_read_number(r, "where a box begins", INT64_MAX);
+            redist_priv_expect(r, ":", "where the box ends");
+            box.high[d] = redist_priv_read_number(r, "where a box ends", INT64_MAX);
         }
-        r->used += sizeof box;
-        if (r->used <= r->room)
-            memcpy(r->storage + r->used - sizeof box, &box, sizeof box);
-    }
+        redist_priv_keep(r, &box, sizeof box);
+    } while (redist_priv_accept(r, ","));
     for (d = 0; d < r->said.ndim; d++) {
-        r->said.dim[d].axis.procs = boxes;
-        r->said.dim[d].axis.box = r->used <= r->room ? (const redist_box *)(const void *)(r->storage + begin) : NULL;
+        r->said.dim[d].axis.procs = (int)r->listed;
+        r->said.dim[d].axis.box = (const redist_box *)redist_priv_list_at(r, begin);
     }
+}
+
+REDIST_PRIV_COLD void redist_priv_read_option(redist_priv_reader *r)
+{
+    redist_layout *said = &r->said;
+    int d;
+    if (redist_priv_begins(r, "axes", 1))
+        redist_priv_read_stored(r);
+    else if (redist_priv_begins(r, "transposed", 1))
+        for (d = 0; d < said->ndim; d++)
+            said->dim[d].stored = said->ndim - 1 - d;
+    else if (redist_priv_begins(r, "grid", 2))
+        said->grid_order = redist_priv_read_order(r);
+    else if (redist_priv_begins(r, "memory", 4))
+        said->memory_order = redist_priv_read_order(r);
+    else if (redist_priv_begins(r, "from", 8))
+        said->first_rank = (int)redist_priv_read_after(r, "rank", "the first rank", INT_MAX);
+    else if (redist_priv_begins(r, "ranks", 8))
+        redist_priv_read_ranks(r);
+    else if (redist_priv_begins(r, "copies", 16))
+        said->copies = (int)redist_priv_read_number(r, "the number of copies", INT_MAX);
+    else if (redist_priv_begins(r, "boxes", 32))
+        redist_priv_read_boxes(r);
+    else
+        redist_priv_unexpected(
+            r, "one of 'axes', 'transposed', 'grid', 'memory', 'from', 'ranks', 'copies', 'boxes'");
 }
 
 /* All axes are boxes, which are listed, or none. */
@@ -6304,22 +6244,6 @@ REDIST_PRIV_COLD void redist_priv_check_read_boxes(redist_priv_reader *r)
                                 r->said.ndim, listed ? "" : " not");
 }
 
-REDIST_PRIV_COLD const redist_priv_clause *redist_priv_options_of_text(void)
-{
-    static const redist_priv_clause options[] = {
-        {"axes", 1, redist_priv_read_stored},
-        {"transposed", 1, redist_priv_read_transposed},
-        {"grid", 2, redist_priv_read_grid},
-        {"memory", 4, redist_priv_read_memory},
-        {"from", 8, redist_priv_read_from},
-        {"ranks", 8, redist_priv_read_ranks},
-        {"copies", 16, redist_priv_read_copies},
-        {"boxes", 32, redist_priv_read_boxes},
-        {NULL, 0, NULL},
-    };
-    return options;
-}
-
 REDIST_PRIV_COLD void redist_priv_read_layout(redist_priv_reader *r)
 {
     redist_priv_read_extents(r);
@@ -6327,10 +6251,9 @@ REDIST_PRIV_COLD void redist_priv_read_layout(redist_priv_reader *r)
     r->subjects = 0;
     redist_priv_skip(r);
     if (r->code == REDIST_OK && *r->at != '\0' && *r->at != ';')
-        redist_priv_expect_clause(r, redist_priv_suffixes(), "';' and an option, the end, or one of");
+        redist_priv_unexpected(r, "';' and an option, the end, or " REDIST_PRIV_SUFFIXES);
     while (redist_priv_accept(r, ";"))
-        if (!redist_priv_read_clause(r, redist_priv_options_of_text()))
-            redist_priv_expect_clause(r, redist_priv_options_of_text(), "one of");
+        redist_priv_read_option(r);
     redist_priv_skip(r);
     if (*r->at != '\0')
         redist_priv_unexpected(r, "';' and an option, or the end");
@@ -6419,8 +6342,8 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
     if (r.code != REDIST_OK)
         return r.code;
     *layout = redist_priv_build(&r.said);
-    if (layout->ranks != NULL && redist_priv_usable(layout) && r.listed != redist_places(layout)) {
-        redist_priv_parse_error(&r, r.ranks_at, "%" PRId64 " ranks for a grid of %d places", r.listed, redist_places(layout));
+    if (layout->ranks != NULL && redist_priv_usable(layout) && r.ranks != redist_places(layout)) {
+        redist_priv_parse_error(&r, r.ranks_at, "%" PRId64 " ranks for a grid of %d places", r.ranks, redist_places(layout));
         *layout = redist_layout_nd(0, NULL);
         return r.code;
     }
