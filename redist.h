@@ -5439,58 +5439,49 @@ REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *we
     return REDIST_OK;
 }
 
-/* A destination to be renumbered: the candidates for its places are the ranks of both layouts. One block of memory. */
+/* A destination to be renumbered. The candidates for its places are the ranks that it has now, candidate t that of
+   place t, and then the other ranks of the source. One block of memory. */
 typedef struct {
     const redist_layout *from, *to;
     int places, candidates;
-    int *rank;      /* by candidate, ascending                                              */
-    int *held;      /* by candidate: its place of `from`, or -1                             */
-    int *numbered;  /* by place of `to`: its candidate now                                  */
-    int *chosen;    /* by place of `to`: its candidate in the end, -1 while there is none   */
-    int *of_source; /* by place of `from`: its candidate                                    */
+    int *held;       /* by candidate: its place of `from`, or -1                           */
+    int *chosen;     /* by place of `to`: its candidate in the end, -1 while there is none */
+    int *of_source;  /* by place of `from`: its candidate                                  */
     int64_t *volume; /* by place of `to` and candidate: what that has of it, while all are assigned together */
 } redist_priv_relabelling;
 
-/* Merges the ranks of both layouts. */
-REDIST_PRIV_COLD void redist_priv_merge_ranks(redist_priv_relabelling *r, const redist_priv_rank_place *here,
-                                              int sources, const redist_priv_rank_place *there)
-{
-    int s = 0, t = 0, c;
-    for (c = 0; s < sources || t < r->places; c++) {
-        const int from_rank = s < sources ? here[s].rank : INT_MAX, to_rank = t < r->places ? there[t].rank : INT_MAX;
-        const int from_has = s < sources && from_rank <= to_rank, to_has = t < r->places && to_rank <= from_rank;
-        r->rank[c] = from_has ? from_rank : to_rank;
-        r->held[c] = from_has ? here[s].place : -1;
-        if (from_has)
-            r->of_source[here[s++].place] = c;
-        if (to_has)
-            r->numbered[there[t++].place] = c;
-    }
-    r->candidates = c;
-}
-
-/* REDIST_ERR_MEMORY; free r->rank, whatever this returns. */
+/* REDIST_ERR_MEMORY; free r->held, whatever this returns. */
 REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const redist_layout *to,
                                                 redist_priv_relabelling *r)
 {
-    const size_t sources = (size_t)redist_places(from), places = (size_t)redist_places(to);
-    redist_priv_rank_place *here = redist_priv_rank_places(from), *there = redist_priv_rank_places(to);
-    int code = REDIST_ERR_MEMORY;
+    const int sources = redist_places(from);
+    redist_priv_rank_place *rank_places = redist_priv_rank_places(from);
+    int k;
     r->from = from;
     r->to = to;
-    r->places = (int)places;
-    r->rank = (int *)redist_priv_alloc(3 * (int64_t)sources + 4 * (int64_t)places, sizeof *r->rank);
-    if (here != NULL && there != NULL && r->rank != NULL) {
-        r->held = r->rank + sources + places;
-        r->numbered = r->held + sources + places;
-        r->chosen = r->numbered + places;
-        r->of_source = r->chosen + places;
-        redist_priv_merge_ranks(r, here, (int)sources, there);
-        code = REDIST_OK;
+    r->places = r->candidates = redist_places(to);
+    r->held = (int *)redist_priv_alloc(2 * ((int64_t)sources + r->places), sizeof *r->held);
+    if (rank_places == NULL || r->held == NULL) {
+        REDIST_FREE(rank_places);
+        return REDIST_ERR_MEMORY;
     }
-    REDIST_FREE(there);
-    REDIST_FREE(here);
-    return code;
+    r->of_source = r->held + sources + r->places;
+    r->chosen = r->of_source + sources;
+    for (k = 0; k < sources; k++)
+        r->of_source[k] = -1;
+    for (k = 0; k < r->places; k++) {
+        r->chosen[k] = k;
+        r->held[k] = redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, k));
+        if (r->held[k] >= 0)
+            r->of_source[r->held[k]] = k;
+    }
+    for (k = 0; k < sources; k++)
+        if (r->of_source[k] < 0) {
+            r->held[r->candidates] = k;
+            r->of_source[k] = r->candidates++;
+        }
+    REDIST_FREE(rank_places);
+    return REDIST_OK;
 }
 
 REDIST_PRIV_COLD void redist_priv_note_volume(void *relabelling, const int *place, int64_t elements)
@@ -5506,33 +5497,29 @@ REDIST_PRIV_COLD void redist_priv_favour_numbered(const redist_priv_relabelling 
 {
     const int64_t most = (REDIST_PRIV_MAX_ELEMENTS - 1) / (r->places + 1) - 1;
     const int64_t entries = (int64_t)r->places * r->candidates;
-    int64_t k, total = 1;
-    int d;
-    for (d = 0; d < r->from->ndim; d++)
-        total = redist_priv_product(total, redist_priv_max(r->from->dim[d].axis.count, 1), REDIST_PRIV_MAX_ELEMENTS);
-    total = redist_priv_product(total, r->to->copies, REDIST_PRIV_MAX_ELEMENTS);
-    if (total > most)
+    int64_t k;
+    int t;
+    if (redist_priv_received(r->to) > most)
         return;
     for (k = 0; k < entries; k++)
         r->volume[k] *= r->places + 1;
-    for (d = 0; d < r->places; d++)
-        r->volume[(int64_t)d * r->candidates + r->numbered[d]]++;
+    for (t = 0; t < r->places; t++)
+        r->volume[(int64_t)t * r->candidates + t]++;
 }
 
-/* The sum over places of what their candidates have. */
-REDIST_PRIV_COLD int64_t redist_priv_sum_of(const redist_priv_relabelling *r, const int *candidate)
+/* The places stay on the ranks that they have now. */
+REDIST_PRIV_COLD void redist_priv_choose_none(redist_priv_relabelling *r)
 {
-    int64_t sum = 0;
     int t;
     for (t = 0; t < r->places; t++)
-        sum += r->volume[(int64_t)t * r->candidates + candidate[t]];
-    return sum;
+        r->chosen[t] = t;
 }
 
 REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r)
 {
     const int64_t entries = (int64_t)r->places * r->candidates;
-    int code = REDIST_ERR_MEMORY;
+    int64_t gain = 0;
+    int t, code = REDIST_ERR_MEMORY;
     r->volume = (int64_t *)redist_priv_alloc(entries, sizeof *r->volume);
     if (r->volume != NULL) {
         memset(r->volume, 0, (size_t)entries * sizeof *r->volume);
@@ -5542,8 +5529,10 @@ REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r)
         redist_priv_favour_numbered(r);
         code = redist_priv_assign(r->places, r->candidates, r->volume, r->chosen);
     }
-    if (code == REDIST_OK && redist_priv_sum_of(r, r->chosen) == redist_priv_sum_of(r, r->numbered))
-        memcpy(r->chosen, r->numbered, (size_t)r->places * sizeof *r->chosen);
+    for (t = 0; t < r->places && code == REDIST_OK; t++)
+        gain += r->volume[(int64_t)t * r->candidates + r->chosen[t]] - r->volume[(int64_t)t * r->candidates + t];
+    if (gain == 0)
+        redist_priv_choose_none(r);
     REDIST_FREE(r->volume);
     return code;
 }
@@ -5591,31 +5580,13 @@ REDIST_PRIV_COLD int redist_priv_match_axis(const redist_priv_relabelling *r, in
     return code;
 }
 
-/* Gives the places without a candidate their own, where it is left, and then any that is left. taken[candidates]. */
-REDIST_PRIV_COLD void redist_priv_choose_rest(redist_priv_relabelling *r, char *taken)
-{
-    int t, c = 0;
-    for (t = 0; t < r->places; t++)
-        if (r->chosen[t] < 0 && !taken[r->numbered[t]]) {
-            r->chosen[t] = r->numbered[t];
-            taken[r->numbered[t]] = 1;
-        }
-    for (t = 0; t < r->places; t++)
-        if (r->chosen[t] < 0) {
-            while (taken[c])
-                c++;
-            r->chosen[t] = c;
-            taken[c] = 1;
-        }
-}
-
-/* Sends each place whose coordinates all have a match to the rank of the matching place of the same copy, if there is
-   one. match[d][coordinate of to]. */
+/* Sends each place whose coordinates all have a match to the rank of the matching place of the same copy, the others to
+   their own where that is left, and then to any that is left. match[d][coordinate of to]; taken[candidates], zeroed. */
 REDIST_PRIV_COLD void redist_priv_choose_matches(redist_priv_relabelling *r, int *const *match, char *taken)
 {
     const int sources = redist_priv_grid_places(r->from), grid = redist_priv_grid_places(r->to);
     int coords[REDIST_MAX_DIMS] = {0};
-    int t, d, matched;
+    int t, d, matched, left = 0;
     for (t = 0; t < r->places; t++) {
         redist_priv_coords_of_place(r->to, t, coords);
         matched = t / grid < r->from->copies;
@@ -5627,19 +5598,30 @@ REDIST_PRIV_COLD void redist_priv_choose_matches(redist_priv_relabelling *r, int
         if (matched)
             taken[r->chosen[t]] = 1;
     }
+    for (t = 0; t < r->places; t++)
+        if (r->chosen[t] < 0 && !taken[t])
+            taken[r->chosen[t] = t] = 1;
+    for (t = 0; t < r->places; t++)
+        if (r->chosen[t] < 0) {
+            while (taken[left])
+                left++;
+            taken[r->chosen[t] = left] = 1;
+        }
 }
 
-/* What stays when the places live on these candidates; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int64_t redist_priv_kept_on(const redist_priv_relabelling *r, const int *candidate)
+/* What stays beyond what stays as numbered; *code: REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int64_t redist_priv_gain_of(const redist_priv_relabelling *r, int *code)
 {
-    int64_t kept = 0, shared = 0;
-    int t;
-    for (t = 0; t < r->places && shared >= 0; t++) {
-        const int held = r->held[candidate[t]];
-        shared = held < 0 ? 0 : redist_priv_shared_by(r->from, held, r->to, t);
-        kept += shared;
-    }
-    return shared < 0 ? -1 : kept;
+    int64_t gain = 0, shared = 0;
+    int t, side;
+    for (t = 0; t < r->places && shared >= 0; t++)
+        for (side = 0; side < 2 && shared >= 0; side++) {
+            const int held = r->held[side == 0 ? t : r->chosen[t]];
+            shared = held < 0 ? 0 : redist_priv_shared_by(r->from, held, r->to, t);
+            gain += side == 0 ? -shared : shared;
+        }
+    *code = shared < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+    return gain;
 }
 
 /* What two places share is a product over axes, and so is what stays when every axis is matched for itself. */
@@ -5647,7 +5629,6 @@ REDIST_PRIV_COLD int redist_priv_choose_by_axes(redist_priv_relabelling *r)
 {
     int *match[REDIST_MAX_DIMS] = {NULL};
     char *taken = (char *)redist_priv_alloc(r->candidates, 1);
-    int64_t better, kept;
     int d, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     for (d = 0; d < r->to->ndim && code == REDIST_OK; d++) {
         match[d] = (int *)redist_priv_alloc(r->to->dim[d].axis.procs, sizeof *match[d]);
@@ -5656,12 +5637,8 @@ REDIST_PRIV_COLD int redist_priv_choose_by_axes(redist_priv_relabelling *r)
     if (code == REDIST_OK) {
         memset(taken, 0, (size_t)r->candidates);
         redist_priv_choose_matches(r, match, taken);
-        redist_priv_choose_rest(r, taken);
-        better = redist_priv_kept_on(r, r->chosen);
-        kept = redist_priv_kept_on(r, r->numbered);
-        code = better < 0 || kept < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
-        if (better <= kept)
-            memcpy(r->chosen, r->numbered, (size_t)r->places * sizeof *r->chosen);
+        if (redist_priv_gain_of(r, &code) <= 0)
+            redist_priv_choose_none(r);
     }
     for (d = 0; d < r->to->ndim; d++)
         REDIST_FREE(match[d]);
@@ -5684,11 +5661,11 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
         code = redist_priv_choose_exactly(&r);
     else if (code == REDIST_OK && redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to))
         code = redist_priv_choose_by_axes(&r);
-    else if (code == REDIST_OK)
-        memcpy(r.chosen, r.numbered, (size_t)r.places * sizeof *r.chosen);
-    for (t = 0; t < r.places && code == REDIST_OK; t++)
-        ranks[t] = r.rank[r.chosen[t]];
-    REDIST_FREE(r.rank);
+    for (t = 0; t < r.places && code == REDIST_OK; t++) {
+        const int c = r.chosen[t];
+        ranks[t] = c < r.places ? redist_priv_rank_at(to, c) : redist_priv_rank_at(from, r.held[c]);
+    }
+    REDIST_FREE(r.held);
     return code;
 }
 
@@ -5990,7 +5967,7 @@ REDIST_PRIV_COLD int64_t redist_priv_read_after(redist_priv_reader *r, const cha
 }
 
 /* Adds an entry of a list to storage, where it fits. */
-REDIST_PRIV_COLD void redist_priv_keep(redist_priv_reader *r, const void *entry, size_t bytes)
+REDIST_PRIV_COLD void redist_priv_add_entry(redist_priv_reader *r, const void *entry, size_t bytes)
 {
     r->used += bytes;
     if (r->used <= r->room)
@@ -6015,7 +5992,7 @@ REDIST_PRIV_COLD void redist_priv_read_cuts(redist_priv_reader *r, redist_axis *
     r->listed = 0;
     do {
         r->last_cut = redist_priv_read_number(r, "a cut", INT64_MAX);
-        redist_priv_keep(r, &r->last_cut, sizeof r->last_cut);
+        redist_priv_add_entry(r, &r->last_cut, sizeof r->last_cut);
     } while (redist_priv_accept(r, ","));
     if (r->listed < 2)
         redist_priv_expect(r, ",", "a second cut");
@@ -6176,7 +6153,7 @@ REDIST_PRIV_COLD void redist_priv_read_ranks(redist_priv_reader *r)
     r->listed = 0;
     do {
         const int rank = (int)redist_priv_read_number(r, "a rank", INT_MAX);
-        redist_priv_keep(r, &rank, sizeof rank);
+        redist_priv_add_entry(r, &rank, sizeof rank);
     } while (redist_priv_accept(r, ","));
     r->ranks = r->listed;
     r->said.ranks = (const int *)redist_priv_list_at(r, begin);
@@ -6199,7 +6176,7 @@ REDIST_PRIV_COLD void redist_priv_read_boxes(redist_priv_reader *r)
             redist_priv_expect(r, ":", "where the box ends");
             box.high[d] = redist_priv_read_number(r, "where a box ends", INT64_MAX);
         }
-        redist_priv_keep(r, &box, sizeof box);
+        redist_priv_add_entry(r, &box, sizeof box);
     } while (redist_priv_accept(r, ","));
     for (d = 0; d < r->said.ndim; d++) {
         r->said.dim[d].axis.procs = (int)r->listed;
