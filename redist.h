@@ -3810,31 +3810,32 @@ REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int fr
     return volume;
 }
 
-/* The number of a place of `to` among the readers of a place; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int64_t redist_priv_number_of(const redist_layout *from, int from_place, const redist_layout *to,
-                                               int to_place)
+/* Whether a place of the source is the copy that serves a place of the destination; -1 when memory is exhausted. */
+REDIST_PRIV_COLD int redist_priv_serves(const redist_layout *from, int from_place, const redist_layout *to, int to_place)
 {
-    int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
-    int64_t number = to_place / redist_priv_grid_places(to);
-    redist_priv_standing s;
-    int d;
-    if (redist_priv_is_boxes(from) || redist_priv_is_boxes(to))
-        return to_place;
-    redist_priv_coords_of_place(from, from_place, from_coords);
-    redist_priv_coords_of_place(to, to_place, to_coords);
-    for (d = 0; d < from->ndim; d++) {
-        if (redist_priv_standing_of(&from->dim[d].axis, from_coords[d], &to->dim[d].axis, to_coords[d], &s) != REDIST_OK)
-            return -1;
-        number = number * s.of + s.at;
-    }
-    return number;
+    int coords[REDIST_MAX_DIMS] = {0}, serves = 0, code;
+    redist_priv_neighbours n;
+    redist_priv_pairs pairs;
+    redist_priv_pair pair;
+    redist_priv_coords_of_place(to, to_place, coords);
+    code = redist_priv_neighbours_of(to, coords, REDIST_PRIV_TO, from, &n);
+    memset(&pairs, 0, sizeof pairs);
+    if (code == REDIST_OK)
+        code = redist_priv_pairs_open(&pairs, from, to, 0);
+    if (code == REDIST_OK)
+        code = redist_priv_pairs_of(&pairs, to_place, &n);
+    while (code == REDIST_OK && !serves && redist_priv_next_pair(&pairs, &pair))
+        serves = pair.place[REDIST_PRIV_FROM] == from_place;
+    redist_priv_pairs_close(&pairs);
+    redist_priv_neighbours_free(&n);
+    return code == REDIST_OK ? serves : -1;
 }
 
 REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to, int rank_to)
 {
     redist_layout source;
-    int from_place, to_place, serving;
-    int64_t shared, number;
+    int from_place, to_place, serves = 1;
+    int64_t shared;
     if (redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
     source = redist_priv_without_ghosts(*from);
@@ -3844,12 +3845,9 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
     if (from_place < 0 || to_place < 0)
         return 0;
     shared = redist_priv_shared_by(from, from_place, to, to_place);
-    if (shared <= 0 || from->copies == 1)
-        return shared;
-    number = redist_priv_number_of(from, from_place, to, to_place);
-    serving = redist_priv_serving_place(from, from_place % redist_priv_grid_places(from),
-                                        redist_priv_place_on(from, rank_to), number);
-    return number < 0 ? -1 : serving == from_place ? shared : 0;
+    if (shared > 0 && from->copies > 1)
+        serves = redist_priv_serves(from, from_place, to, to_place);
+    return serves < 0 ? -1 : serves * shared;
 }
 
 /* How many coordinates of `other` a coordinate meets; -1 when memory is exhausted. */
@@ -4022,9 +4020,6 @@ REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to)
 {
     int64_t elements = to->copies;
     int d;
-    for (d = 0; d < to->ndim; d++)
-        if (to->dim[d].axis.count == 0)
-            return 0;
     for (d = 0; d < to->ndim; d++) {
         const redist_axis *x = &to->dim[d].axis;
         int64_t held = x->ghosts == 0 ? x->count : 0;
@@ -4360,23 +4355,17 @@ REDIST_PRIV_COLD int64_t redist_priv_set_rounds(redist_schedule *s, int64_t mask
     return scale;
 }
 
-REDIST_PRIV_COLD int64_t redist_priv_fewest_steps(const redist_schedule *s)
-{
-    int64_t degree[2] = {1, 1};
-    int k, side;
-    for (k = 0; k < s->factors; k++)
-        for (side = 0; side < 2; side++)
-            degree[side] = redist_priv_product(degree[side], s->factor[k].degree[side], REDIST_PRIV_MAX_ELEMENTS);
-    return redist_priv_max(degree[0], degree[1]);
-}
-
 /* Chooses bases, widths and rounds that reach the fewest steps; joins axes when there are none. */
 REDIST_PRIV_COLD void redist_priv_choose_rounds(redist_schedule *s)
 {
-    const int64_t fewest = redist_priv_fewest_steps(s);
     const int64_t masks = INT64_C(1) << redist_priv_min(s->factors, 12);
-    int64_t mask = 0;
-    int k;
+    int64_t mask = 0, fewest = 0, degree;
+    int k, side;
+    for (side = 0; side < 2; side++) {
+        for (k = 0, degree = 1; k < s->factors; k++)
+            degree = redist_priv_product(degree, s->factor[k].degree[side], REDIST_PRIV_MAX_ELEMENTS);
+        fewest = redist_priv_max(fewest, degree);
+    }
     s->steps = (int)fewest; /* no more than places */
     while (mask < masks && redist_priv_set_rounds(s, mask) != fewest)
         mask++;
@@ -4489,24 +4478,14 @@ REDIST_PRIV_COLD void redist_priv_count_pair(void *factor, const int *number, in
     f->table[1].filled[number[1]]++;
 }
 
-/* The numbers of one side of a factor, all its axes together. */
-REDIST_PRIV_COLD int64_t redist_priv_numbers(const redist_schedule *s, const redist_priv_factor *f, int side)
-{
-    int64_t numbers = 1;
-    int k;
-    for (k = 0; k < f->axes; k++)
-        numbers *= s->line[side][f->axis[k]].used;
-    return numbers;
-}
-
 REDIST_PRIV_COLD int redist_priv_allocate_table(redist_priv_edges *table, int numbers, int64_t width)
 {
     if (numbers > INT_MAX / width)
         return REDIST_ERR_MEMORY;
-    table->start = (int64_t *)redist_priv_alloc(numbers, sizeof *table->start);
-    table->filled = (int *)redist_priv_alloc(numbers, sizeof *table->filled);
-    if (table->start == NULL || table->filled == NULL)
+    table->start = (int64_t *)redist_priv_alloc(numbers, sizeof *table->start + sizeof *table->filled);
+    if (table->start == NULL)
         return REDIST_ERR_MEMORY;
+    table->filled = (int *)(table->start + numbers);
     memset(table->filled, 0, (size_t)numbers * sizeof *table->filled);
     return REDIST_OK;
 }
@@ -4583,24 +4562,12 @@ REDIST_PRIV_COLD int redist_priv_share_any(const redist_axis *x, int coord, cons
     return distance >= 0 && distance < redist_count(x, coord);
 }
 
-REDIST_PRIV_COLD int redist_priv_all_share_any(const redist_schedule *s, const redist_priv_factor *f, int side,
-                                               const int *coords, const int *other_coords)
-{
-    int k, shared = 1;
-    for (k = 0; k < f->axes && shared; k++) {
-        const int d = f->axis[k];
-        shared = redist_priv_share_any(&s->layout[side].dim[d].axis, coords[d], &s->layout[!side].dim[d].axis,
-                                       other_coords[d]);
-    }
-    return shared;
-}
-
 /* Partners low, ..., high have consecutive numbers on both sides, so the sum of the two numbers colours them. */
 REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_schedule *s, const redist_priv_factor *f, int side,
                                                  int64_t own, int64_t colour, int64_t *round)
 {
     const int64_t all = f->base * f->width;
-    int64_t partner, low = 0, high = redist_priv_numbers(s, f, !side) - 1;
+    int64_t partner, low = 0, high = f->degree[side] - 1; /* where all meet */
     if (f->form == REDIST_PRIV_CONSECUTIVE) {
         const int d = f->axis[0];
         const redist_axis *x = &s->layout[side].dim[d].axis, *other = &s->layout[!side].dim[d].axis;
@@ -4637,6 +4604,7 @@ REDIST_PRIV_COLD int redist_priv_factor_step(const redist_schedule *s, const red
 {
     const int64_t own = redist_priv_joint_number(s, f, side, coords), colour = step / f->scale % f->base;
     int64_t partner;
+    int k;
     if (own < 0)
         return 0;
     partner = f->form == REDIST_PRIV_WALKER_OTTO ? redist_priv_walker_partner(&f->walker, side, own, colour)
@@ -4645,7 +4613,12 @@ REDIST_PRIV_COLD int redist_priv_factor_step(const redist_schedule *s, const red
     if (partner < 0)
         return 0;
     redist_priv_joint_coords(s, f, !side, partner, other_coords);
-    return f->form != REDIST_PRIV_ALL_MEET || redist_priv_all_share_any(s, f, side, coords, other_coords);
+    for (k = 0; k < f->axes && f->form == REDIST_PRIV_ALL_MEET; k++) {
+        const int d = f->axis[k];
+        if (!redist_priv_share_any(&s->layout[side].dim[d].axis, coords[d], &s->layout[!side].dim[d].axis, other_coords[d]))
+            return 0;
+    }
+    return 1;
 }
 
 /* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. A step's round is the sum of
@@ -4742,7 +4715,6 @@ REDIST_API void redist_schedule_free(redist_schedule *schedule)
     for (side = 0; side < 2; side++) {
         for (k = 0; k < REDIST_MAX_DIMS; k++) {
             REDIST_FREE(schedule->factor[k].table[side].start);
-            REDIST_FREE(schedule->factor[k].table[side].filled);
             REDIST_FREE(schedule->factor[k].table[side].edge);
         }
         REDIST_FREE(schedule->rank_places[side]);
