@@ -5305,108 +5305,95 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
 enum { REDIST_PRIV_EXACT_PLACES = 1024 };
 
 /* Rows, each to be given a column of its own so that the sum of weight[row * columns + column] is largest; weights >= 0
-   below 2^62, rows <= columns. Columns have prices: each row that has a column has none that is worth more to it, worth
-   being weight less price, and free columns cost 0. That makes the assignment best once all rows have one (duality). So
-   some column always costs 0, worth is never negative, no price passes the largest weight, and nothing overflows. */
+   below 2^62, rows <= columns. Columns have prices, and each row knows what the best is worth to it: weight less price.
+   Every row has a column that is worth that much, and free columns cost 0, which makes the assignment best (duality). No
+   price passes the largest weight, and nothing overflows. */
 typedef struct {
-    int columns;
+    int columns; /* the way of a new row begins at one more of them, which only it has */
     const int64_t *weight;
+    int64_t *worth; /* by row, of its best column                              */
     int64_t *price;
-    int64_t *gap;   /* by column: the loss on the best known way to it, less its price */
-    int *row_of;    /* by column, -1: free                                             */
-    int *via;       /* by column: the row before it on that way                        */
-    int *order;     /* all columns, those that are settled first                       */
-    int *column_of; /* by row, -1: none yet                                            */
+    int64_t *loss;  /* by column: on the best known way to it                  */
+    int *row_of;    /* by column, -1: free                                     */
+    int *via;       /* by column: the one before it on that way                */
+    int *settled;   /* by column: no way to it is better                       */
 } redist_priv_assignment;
 
-/* Extends the ways to columns that are not settled by those through `row`; worth: that of its own column, plus the loss
-   so far. Returns where in the order the nearest column is, a free one if possible. */
-REDIST_PRIV_COLD int redist_priv_extend_ways(redist_priv_assignment *a, int row, int64_t worth, int64_t so_far,
-                                             int settled)
+/* Settles a column and extends the ways through it. Returns the nearest of the others, a free one if possible, and moves
+   prices so that the way to it loses nothing. */
+REDIST_PRIV_COLD int redist_priv_settle(redist_priv_assignment *a, int column)
 {
+    const int row = a->row_of[column];
     const int64_t *weight = a->weight + (int64_t)row * a->columns;
     int64_t loss, least = INT64_MAX;
-    int k, nearest = settled;
-    for (k = settled; k < a->columns; k++) {
-        const int c = a->order[k];
-        if (worth - weight[c] < a->gap[c]) {
-            a->gap[c] = worth - weight[c];
-            a->via[c] = row;
+    int c, nearest = column;
+    a->settled[column] = 1;
+    for (c = 0; c < a->columns; c++) {
+        if (a->settled[c])
+            continue;
+        loss = a->worth[row] - weight[c] + a->price[c];
+        if (loss < a->loss[c]) {
+            a->loss[c] = loss;
+            a->via[c] = column;
         }
-        loss = a->gap[c] + a->price[c];
-        if (loss < least || (loss == least && a->row_of[c] < 0)) {
-            least = loss;
-            nearest = k;
-            if (least == so_far && a->row_of[c] < 0)
-                break;
+        if (a->loss[c] < least || (a->loss[c] == least && a->row_of[c] < 0)) {
+            least = a->loss[c];
+            nearest = c;
         }
     }
+    for (c = 0; c <= a->columns && least != 0; c++)
+        if (a->settled[c]) {
+            a->worth[a->row_of[c]] -= least;
+            a->price[c] += least;
+        } else {
+            a->loss[c] -= least;
+        }
     return nearest;
 }
 
-/* Hands columns on along the way that ends at a free column, back to the row that has none. */
-REDIST_PRIV_COLD void redist_priv_hand_on(redist_priv_assignment *a, int row, int column)
-{
-    int next, at = -1;
-    for (; at != row; column = next) {
-        at = a->via[column];
-        next = a->column_of[at];
-        a->row_of[column] = at;
-        a->column_of[at] = column;
-    }
-}
-
-/* Gives a column to a row that has none, along the way of least loss to a free column, found as Dijkstra does.
-   (Jonker and Volgenant 1987, after Kuhn 1955.) */
+/* Gives a row a column, along the way of least loss to a free one, found as Dijkstra does; the rows on the way hand on
+   theirs. (Kuhn 1955; Jonker and Volgenant 1987.) */
 REDIST_PRIV_COLD void redist_priv_augment(redist_priv_assignment *a, int row)
 {
-    int64_t worth = 0, so_far = -REDIST_PRIV_MAX_ELEMENTS; /* a loss counts from a row's having nothing at all */
-    int k, column, settled = 0, at = row;
-    for (k = 0; k < a->columns; k++) {
-        a->gap[k] = INT64_MAX - a->price[k];
-        a->order[k] = k;
+    int c, column = a->columns;
+    a->worth[row] = a->price[column] = 0;
+    a->row_of[column] = row;
+    for (c = 0; c <= a->columns; c++) {
+        a->loss[c] = INT64_MAX;
+        a->settled[c] = 0;
     }
-    do {
-        k = redist_priv_extend_ways(a, at, worth, so_far, settled);
-        column = a->order[k];
-        so_far = a->gap[column] + a->price[column];
-        at = a->row_of[column];
-        if (at >= 0) {
-            worth = a->weight[(int64_t)at * a->columns + column] - a->price[column] + so_far;
-            a->order[k] = a->order[settled];
-            a->order[settled++] = column;
-        }
-    } while (at >= 0);
-    for (k = 0; k < settled; k++)
-        a->price[a->order[k]] = so_far - a->gap[a->order[k]];
-    redist_priv_hand_on(a, row, column);
+    while (a->row_of[column] >= 0)
+        column = redist_priv_settle(a, column);
+    for (; column != a->columns; column = a->via[column])
+        a->row_of[column] = a->row_of[a->via[column]];
 }
 
 /* column_of[rows] receives the assignment of the largest sum. */
 REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *weight, int *column_of)
 {
+    const int64_t n = (int64_t)columns + 1;
+    int64_t *memory = (int64_t *)redist_priv_alloc(n, 3 * (sizeof *memory + sizeof *column_of));
     redist_priv_assignment a;
-    const size_t n = (size_t)columns;
-    int64_t *memory = (int64_t *)redist_priv_alloc(columns, 2 * sizeof *memory + 3 * sizeof *column_of);
     int k;
     if (memory == NULL)
         return REDIST_ERR_MEMORY;
     a.columns = columns;
     a.weight = weight;
-    a.price = memory;
-    a.gap = memory + n;
-    a.row_of = (int *)(memory + 2 * n);
+    a.worth = memory;
+    a.price = memory + n;
+    a.loss = a.price + n;
+    a.row_of = (int *)(a.loss + n);
     a.via = a.row_of + n;
-    a.order = a.via + n;
-    a.column_of = column_of;
+    a.settled = a.via + n;
     for (k = 0; k < columns; k++) {
         a.price[k] = 0;
         a.row_of[k] = -1;
     }
     for (k = 0; k < rows; k++)
-        column_of[k] = -1;
-    for (k = 0; k < rows; k++)
         redist_priv_augment(&a, k);
+    for (k = 0; k < columns; k++)
+        if (a.row_of[k] >= 0)
+            column_of[a.row_of[k]] = k;
     REDIST_FREE(memory);
     return REDIST_OK;
 }
