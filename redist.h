@@ -41,12 +41,12 @@
  *               2561-3296   copying
  *               3297-3493   pairs of places: which copy serves whom
  *     411-443   3494-3621   moving on one process
- *     444-462   3622-3953   traffic, on paper
- *     463-493   3954-4702   schedules
- *     494-531   4703-5199   cost and multiphase routes
- *     532-562   5200-5599   relabelling and advice
- *     563-605   5600-5731   text: writing
- *               5732-6299   text: reading
+ *     444-462   3622-3948   traffic, on paper
+ *     463-493   3949-4674   schedules
+ *     494-531   4675-5171   cost and multiphase routes
+ *     532-562   5172-5535   relabelling and advice
+ *     563-605   5536-5667   text: writing
+ *               5668-6158   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -3695,31 +3695,32 @@ REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int fr
     return volume;
 }
 
-/* The number of a place of `to` among the readers of a place; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int64_t redist_priv_number_of(const redist_layout *from, int from_place, const redist_layout *to,
-                                               int to_place)
+/* Whether a place of the source is the copy that serves a place of the destination; -1 when memory is exhausted. */
+REDIST_PRIV_COLD int redist_priv_serves(const redist_layout *from, int from_place, const redist_layout *to, int to_place)
 {
-    int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
-    int64_t number = to_place / redist_priv_grid_places(to);
-    redist_priv_standing s;
-    int d;
-    if (redist_priv_is_boxes(from) || redist_priv_is_boxes(to))
-        return to_place;
-    redist_priv_coords_of_place(from, from_place, from_coords);
-    redist_priv_coords_of_place(to, to_place, to_coords);
-    for (d = 0; d < from->ndim; d++) {
-        if (redist_priv_standing_of(&from->dim[d].axis, from_coords[d], &to->dim[d].axis, to_coords[d], &s) != REDIST_OK)
-            return -1;
-        number = number * s.of + s.at;
-    }
-    return number;
+    int coords[REDIST_MAX_DIMS] = {0}, serves = 0, code;
+    redist_priv_neighbours n;
+    redist_priv_pairs pairs;
+    redist_priv_pair pair;
+    redist_priv_coords_of_place(to, to_place, coords);
+    code = redist_priv_neighbours_of(to, coords, REDIST_PRIV_TO, from, &n);
+    memset(&pairs, 0, sizeof pairs);
+    if (code == REDIST_OK)
+        code = redist_priv_pairs_open(&pairs, from, to, 0);
+    if (code == REDIST_OK)
+        code = redist_priv_pairs_of(&pairs, to_place, &n);
+    while (code == REDIST_OK && !serves && redist_priv_next_pair(&pairs, &pair))
+        serves = pair.place[REDIST_PRIV_FROM] == from_place;
+    redist_priv_pairs_close(&pairs);
+    redist_priv_neighbours_free(&n);
+    return code == REDIST_OK ? serves : -1;
 }
 
 REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to, int rank_to)
 {
     redist_layout source;
-    int from_place, to_place, serving;
-    int64_t shared, number;
+    int from_place, to_place, serves = 1;
+    int64_t shared;
     if (redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
     source = redist_priv_without_ghosts(*from);
@@ -3729,12 +3730,9 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
     if (from_place < 0 || to_place < 0)
         return 0;
     shared = redist_priv_shared_by(from, from_place, to, to_place);
-    if (shared <= 0 || from->copies == 1)
-        return shared;
-    number = redist_priv_number_of(from, from_place, to, to_place);
-    serving = redist_priv_serving_place(from, from_place % redist_priv_grid_places(from),
-                                        redist_priv_place_on(from, rank_to), number);
-    return number < 0 ? -1 : serving == from_place ? shared : 0;
+    if (shared > 0 && from->copies > 1)
+        serves = redist_priv_serves(from, from_place, to, to_place);
+    return serves < 0 ? -1 : serves * shared;
 }
 
 /* How many coordinates of `other` a coordinate meets; -1 when memory is exhausted. */
@@ -3907,9 +3905,6 @@ REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to)
 {
     int64_t elements = to->copies;
     int d;
-    for (d = 0; d < to->ndim; d++)
-        if (to->dim[d].axis.count == 0)
-            return 0;
     for (d = 0; d < to->ndim; d++) {
         const redist_axis *x = &to->dim[d].axis;
         int64_t held = x->ghosts == 0 ? x->count : 0;
@@ -4293,23 +4288,17 @@ REDIST_PRIV_COLD int64_t redist_priv_set_rounds(redist_priv_arrangement *s, int6
     return scale;
 }
 
-REDIST_PRIV_COLD int64_t redist_priv_fewest_steps(const redist_priv_arrangement *s)
-{
-    int64_t degree[2] = {1, 1};
-    int k, side;
-    for (k = 0; k < s->factors; k++)
-        for (side = 0; side < 2; side++)
-            degree[side] = redist_priv_product(degree[side], s->factor[k].degree[side], REDIST_PRIV_MAX_ELEMENTS);
-    return redist_priv_max(degree[0], degree[1]);
-}
-
 /* Chooses bases, widths and rounds that reach the fewest steps; joins axes when there are none. */
 REDIST_PRIV_COLD void redist_priv_choose_rounds(redist_priv_arrangement *s)
 {
-    const int64_t fewest = redist_priv_fewest_steps(s);
     const int64_t masks = INT64_C(1) << redist_priv_min(s->factors, 12);
-    int64_t mask = 0;
-    int k;
+    int64_t mask = 0, fewest = 0, degree;
+    int k, side;
+    for (side = 0; side < 2; side++) {
+        for (k = 0, degree = 1; k < s->factors; k++)
+            degree = redist_priv_product(degree, s->factor[k].degree[side], REDIST_PRIV_MAX_ELEMENTS);
+        fewest = redist_priv_max(fewest, degree);
+    }
     s->steps = (int)fewest; /* no more than places */
     while (mask < masks && redist_priv_set_rounds(s, mask) != fewest)
         mask++;
@@ -4422,24 +4411,14 @@ REDIST_PRIV_COLD void redist_priv_count_pair(void *factor, const int *number, in
     f->table[1].filled[number[1]]++;
 }
 
-/* The numbers of one side of a factor, all its axes together. */
-REDIST_PRIV_COLD int64_t redist_priv_numbers(const redist_priv_arrangement *s, const redist_priv_factor *f, int side)
-{
-    int64_t numbers = 1;
-    int k;
-    for (k = 0; k < f->axes; k++)
-        numbers *= s->line[side][f->axis[k]].used;
-    return numbers;
-}
-
 REDIST_PRIV_COLD int redist_priv_allocate_table(redist_priv_edges *table, int numbers, int64_t width)
 {
     if (numbers > INT_MAX / width)
         return REDIST_ERR_MEMORY;
-    table->start = (int64_t *)redist_priv_alloc(numbers, sizeof *table->start);
-    table->filled = (int *)redist_priv_alloc(numbers, sizeof *table->filled);
-    if (table->start == NULL || table->filled == NULL)
+    table->start = (int64_t *)redist_priv_alloc(numbers, sizeof *table->start + sizeof *table->filled);
+    if (table->start == NULL)
         return REDIST_ERR_MEMORY;
+    table->filled = (int *)(table->start + numbers);
     memset(table->filled, 0, (size_t)numbers * sizeof *table->filled);
     return REDIST_OK;
 }
@@ -4516,24 +4495,12 @@ REDIST_PRIV_COLD int redist_priv_share_any(const redist_axis *x, int coord, cons
     return distance >= 0 && distance < redist_count(x, coord);
 }
 
-REDIST_PRIV_COLD int redist_priv_all_share_any(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
-                                               const int *coords, const int *other_coords)
-{
-    int k, shared = 1;
-    for (k = 0; k < f->axes && shared; k++) {
-        const int d = f->axis[k];
-        shared = redist_priv_share_any(&s->layout[side].dim[d].axis, coords[d], &s->layout[!side].dim[d].axis,
-                                       other_coords[d]);
-    }
-    return shared;
-}
-
 /* Partners low, ..., high have consecutive numbers on both sides, so the sum of the two numbers colours them. */
 REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
                                                  int64_t own, int64_t colour, int64_t *round)
 {
     const int64_t all = f->base * f->width;
-    int64_t partner, low = 0, high = redist_priv_numbers(s, f, !side) - 1;
+    int64_t partner, low = 0, high = f->degree[side] - 1; /* where all meet */
     if (f->form == REDIST_PRIV_CONSECUTIVE) {
         const int d = f->axis[0];
         const redist_axis *x = &s->layout[side].dim[d].axis, *other = &s->layout[!side].dim[d].axis;
@@ -4570,6 +4537,7 @@ REDIST_PRIV_COLD int redist_priv_factor_step(const redist_priv_arrangement *s, c
 {
     const int64_t own = redist_priv_joint_number(s, f, side, coords), colour = step / f->scale % f->base;
     int64_t partner;
+    int k;
     if (own < 0)
         return 0;
     partner = f->form == REDIST_PRIV_WALKER_OTTO ? redist_priv_walker_partner(&f->walker, side, own, colour)
@@ -4578,7 +4546,12 @@ REDIST_PRIV_COLD int redist_priv_factor_step(const redist_priv_arrangement *s, c
     if (partner < 0)
         return 0;
     redist_priv_joint_coords(s, f, !side, partner, other_coords);
-    return f->form != REDIST_PRIV_ALL_MEET || redist_priv_all_share_any(s, f, side, coords, other_coords);
+    for (k = 0; k < f->axes && f->form == REDIST_PRIV_ALL_MEET; k++) {
+        const int d = f->axis[k];
+        if (!redist_priv_share_any(&s->layout[side].dim[d].axis, coords[d], &s->layout[!side].dim[d].axis, other_coords[d]))
+            return 0;
+    }
+    return 1;
 }
 
 /* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. A step's round is the sum of
@@ -4680,7 +4653,6 @@ REDIST_API void redist_schedule_free(redist_schedule *schedule)
     for (side = 0; side < 2 && s != NULL; side++) {
         for (k = 0; k < REDIST_MAX_DIMS; k++) {
             REDIST_FREE(s->factor[k].table[side].start);
-            REDIST_FREE(s->factor[k].table[side].filled);
             REDIST_FREE(s->factor[k].table[side].edge);
         }
         REDIST_FREE(s->rank_places[side]);
@@ -5203,164 +5175,142 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
 enum { REDIST_PRIV_EXACT_PLACES = 1024 };
 
 /* Rows, each to be given a column of its own so that the sum of weight[row * columns + column] is largest; weights >= 0
-   below 2^62, rows <= columns. Columns have prices: each row that has a column has none that is worth more to it, worth
-   being weight less price, and free columns cost 0. That makes the assignment best once all rows have one (duality). So
-   some column always costs 0, worth is never negative, no price passes the largest weight, and nothing overflows. */
+   below 2^62, rows <= columns. Columns have prices, and each row knows what the best is worth to it: weight less price.
+   Every row has a column that is worth that much, and free columns cost 0, which makes the assignment best (duality). No
+   price passes the largest weight, and nothing overflows. */
 typedef struct {
-    int columns;
+    int columns; /* the way of a new row begins at one more of them, which only it has */
     const int64_t *weight;
+    int64_t *worth; /* by row, of its best column                              */
     int64_t *price;
-    int64_t *gap;   /* by column: the loss on the best known way to it, less its price */
-    int *row_of;    /* by column, -1: free                                             */
-    int *via;       /* by column: the row before it on that way                        */
-    int *order;     /* all columns, those that are settled first                       */
-    int *column_of; /* by row, -1: none yet                                            */
+    int64_t *loss;  /* by column: on the best known way to it                  */
+    int *row_of;    /* by column, -1: free                                     */
+    int *via;       /* by column: the one before it on that way                */
+    int *settled;   /* by column: no way to it is better                       */
 } redist_priv_assignment;
 
-/* Extends the ways to columns that are not settled by those through `row`; worth: that of its own column, plus the loss
-   so far. Returns where in the order the nearest column is, a free one if possible. */
-REDIST_PRIV_COLD int redist_priv_extend_ways(redist_priv_assignment *a, int row, int64_t worth, int64_t so_far,
-                                             int settled)
+/* Settles a column and extends the ways through it. Returns the nearest of the others, a free one if possible, and moves
+   prices so that the way to it loses nothing. */
+REDIST_PRIV_COLD int redist_priv_settle(redist_priv_assignment *a, int column)
 {
+    const int row = a->row_of[column];
     const int64_t *weight = a->weight + (int64_t)row * a->columns;
     int64_t loss, least = INT64_MAX;
-    int k, nearest = settled;
-    for (k = settled; k < a->columns; k++) {
-        const int c = a->order[k];
-        if (worth - weight[c] < a->gap[c]) {
-            a->gap[c] = worth - weight[c];
-            a->via[c] = row;
+    int c, nearest = column;
+    a->settled[column] = 1;
+    for (c = 0; c < a->columns; c++) {
+        if (a->settled[c])
+            continue;
+        loss = a->worth[row] - weight[c] + a->price[c];
+        if (loss < a->loss[c]) {
+            a->loss[c] = loss;
+            a->via[c] = column;
         }
-        loss = a->gap[c] + a->price[c];
-        if (loss < least || (loss == least && a->row_of[c] < 0)) {
-            least = loss;
-            nearest = k;
-            if (least == so_far && a->row_of[c] < 0)
-                break;
+        if (a->loss[c] < least || (a->loss[c] == least && a->row_of[c] < 0)) {
+            least = a->loss[c];
+            nearest = c;
         }
     }
+    for (c = 0; c <= a->columns && least != 0; c++)
+        if (a->settled[c]) {
+            a->worth[a->row_of[c]] -= least;
+            a->price[c] += least;
+        } else {
+            a->loss[c] -= least;
+        }
     return nearest;
 }
 
-/* Hands columns on along the way that ends at a free column, back to the row that has none. */
-REDIST_PRIV_COLD void redist_priv_hand_on(redist_priv_assignment *a, int row, int column)
-{
-    int next, at = -1;
-    for (; at != row; column = next) {
-        at = a->via[column];
-        next = a->column_of[at];
-        a->row_of[column] = at;
-        a->column_of[at] = column;
-    }
-}
-
-/* Gives a column to a row that has none, along the way of least loss to a free column, found as Dijkstra does.
-   (Jonker and Volgenant 1987, after Kuhn 1955.) */
+/* Gives a row a column, along the way of least loss to a free one, found as Dijkstra does; the rows on the way hand on
+   theirs. (Kuhn 1955; Jonker and Volgenant 1987.) */
 REDIST_PRIV_COLD void redist_priv_augment(redist_priv_assignment *a, int row)
 {
-    int64_t worth = 0, so_far = -REDIST_PRIV_MAX_ELEMENTS; /* a loss counts from a row's having nothing at all */
-    int k, column, settled = 0, at = row;
-    for (k = 0; k < a->columns; k++) {
-        a->gap[k] = INT64_MAX - a->price[k];
-        a->order[k] = k;
+    int c, column = a->columns;
+    a->worth[row] = a->price[column] = 0;
+    a->row_of[column] = row;
+    for (c = 0; c <= a->columns; c++) {
+        a->loss[c] = INT64_MAX;
+        a->settled[c] = 0;
     }
-    do {
-        k = redist_priv_extend_ways(a, at, worth, so_far, settled);
-        column = a->order[k];
-        so_far = a->gap[column] + a->price[column];
-        at = a->row_of[column];
-        if (at >= 0) {
-            worth = a->weight[(int64_t)at * a->columns + column] - a->price[column] + so_far;
-            a->order[k] = a->order[settled];
-            a->order[settled++] = column;
-        }
-    } while (at >= 0);
-    for (k = 0; k < settled; k++)
-        a->price[a->order[k]] = so_far - a->gap[a->order[k]];
-    redist_priv_hand_on(a, row, column);
+    while (a->row_of[column] >= 0)
+        column = redist_priv_settle(a, column);
+    for (; column != a->columns; column = a->via[column])
+        a->row_of[column] = a->row_of[a->via[column]];
 }
 
 /* column_of[rows] receives the assignment of the largest sum. */
 REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *weight, int *column_of)
 {
+    const int64_t n = (int64_t)columns + 1;
+    int64_t *memory = (int64_t *)redist_priv_alloc(n, 3 * (sizeof *memory + sizeof *column_of));
     redist_priv_assignment a;
-    const size_t n = (size_t)columns;
-    int64_t *memory = (int64_t *)redist_priv_alloc(columns, 2 * sizeof *memory + 3 * sizeof *column_of);
     int k;
     if (memory == NULL)
         return REDIST_ERR_MEMORY;
     a.columns = columns;
     a.weight = weight;
-    a.price = memory;
-    a.gap = memory + n;
-    a.row_of = (int *)(memory + 2 * n);
+    a.worth = memory;
+    a.price = memory + n;
+    a.loss = a.price + n;
+    a.row_of = (int *)(a.loss + n);
     a.via = a.row_of + n;
-    a.order = a.via + n;
-    a.column_of = column_of;
+    a.settled = a.via + n;
     for (k = 0; k < columns; k++) {
         a.price[k] = 0;
         a.row_of[k] = -1;
     }
     for (k = 0; k < rows; k++)
-        column_of[k] = -1;
-    for (k = 0; k < rows; k++)
         redist_priv_augment(&a, k);
+    for (k = 0; k < columns; k++)
+        if (a.row_of[k] >= 0)
+            column_of[a.row_of[k]] = k;
     REDIST_FREE(memory);
     return REDIST_OK;
 }
 
-/* A destination to be renumbered: the candidates for its places are the ranks of both layouts. One block of memory. */
+/* A destination to be renumbered. The candidates for its places are the ranks that it has now, candidate t that of
+   place t, and then the other ranks of the source. One block of memory. */
 typedef struct {
     const redist_layout *from, *to;
     int places, candidates;
-    int *rank;      /* by candidate, ascending                                              */
-    int *held;      /* by candidate: its place of `from`, or -1                             */
-    int *numbered;  /* by place of `to`: its candidate now                                  */
-    int *chosen;    /* by place of `to`: its candidate in the end, -1 while there is none   */
-    int *of_source; /* by place of `from`: its candidate                                    */
+    int *held;       /* by candidate: its place of `from`, or -1                           */
+    int *chosen;     /* by place of `to`: its candidate in the end, -1 while there is none */
+    int *of_source;  /* by place of `from`: its candidate                                  */
     int64_t *volume; /* by place of `to` and candidate: what that has of it, while all are assigned together */
 } redist_priv_relabelling;
 
-/* Merges the ranks of both layouts. */
-REDIST_PRIV_COLD void redist_priv_merge_ranks(redist_priv_relabelling *r, const redist_priv_rank_place *here,
-                                              int sources, const redist_priv_rank_place *there)
-{
-    int s = 0, t = 0, c;
-    for (c = 0; s < sources || t < r->places; c++) {
-        const int from_rank = s < sources ? here[s].rank : INT_MAX, to_rank = t < r->places ? there[t].rank : INT_MAX;
-        const int from_has = s < sources && from_rank <= to_rank, to_has = t < r->places && to_rank <= from_rank;
-        r->rank[c] = from_has ? from_rank : to_rank;
-        r->held[c] = from_has ? here[s].place : -1;
-        if (from_has)
-            r->of_source[here[s++].place] = c;
-        if (to_has)
-            r->numbered[there[t++].place] = c;
-    }
-    r->candidates = c;
-}
-
-/* REDIST_ERR_MEMORY; free r->rank, whatever this returns. */
+/* REDIST_ERR_MEMORY; free r->held, whatever this returns. */
 REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const redist_layout *to,
                                                 redist_priv_relabelling *r)
 {
-    const size_t sources = (size_t)redist_places(from), places = (size_t)redist_places(to);
-    redist_priv_rank_place *here = redist_priv_rank_places(from), *there = redist_priv_rank_places(to);
-    int code = REDIST_ERR_MEMORY;
+    const int sources = redist_places(from);
+    redist_priv_rank_place *rank_places = redist_priv_rank_places(from);
+    int k;
     r->from = from;
     r->to = to;
-    r->places = (int)places;
-    r->rank = (int *)redist_priv_alloc(3 * (int64_t)sources + 4 * (int64_t)places, sizeof *r->rank);
-    if (here != NULL && there != NULL && r->rank != NULL) {
-        r->held = r->rank + sources + places;
-        r->numbered = r->held + sources + places;
-        r->chosen = r->numbered + places;
-        r->of_source = r->chosen + places;
-        redist_priv_merge_ranks(r, here, (int)sources, there);
-        code = REDIST_OK;
+    r->places = r->candidates = redist_places(to);
+    r->held = (int *)redist_priv_alloc(2 * ((int64_t)sources + r->places), sizeof *r->held);
+    if (rank_places == NULL || r->held == NULL) {
+        REDIST_FREE(rank_places);
+        return REDIST_ERR_MEMORY;
     }
-    REDIST_FREE(there);
-    REDIST_FREE(here);
-    return code;
+    r->of_source = r->held + sources + r->places;
+    r->chosen = r->of_source + sources;
+    for (k = 0; k < sources; k++)
+        r->of_source[k] = -1;
+    for (k = 0; k < r->places; k++) {
+        r->chosen[k] = k;
+        r->held[k] = redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, k));
+        if (r->held[k] >= 0)
+            r->of_source[r->held[k]] = k;
+    }
+    for (k = 0; k < sources; k++)
+        if (r->of_source[k] < 0) {
+            r->held[r->candidates] = k;
+            r->of_source[k] = r->candidates++;
+        }
+    REDIST_FREE(rank_places);
+    return REDIST_OK;
 }
 
 REDIST_PRIV_COLD void redist_priv_note_volume(void *relabelling, const int *place, int64_t elements)
@@ -5376,33 +5326,29 @@ REDIST_PRIV_COLD void redist_priv_favour_numbered(const redist_priv_relabelling 
 {
     const int64_t most = (REDIST_PRIV_MAX_ELEMENTS - 1) / (r->places + 1) - 1;
     const int64_t entries = (int64_t)r->places * r->candidates;
-    int64_t k, total = 1;
-    int d;
-    for (d = 0; d < r->from->ndim; d++)
-        total = redist_priv_product(total, redist_priv_max(r->from->dim[d].axis.count, 1), REDIST_PRIV_MAX_ELEMENTS);
-    total = redist_priv_product(total, r->to->copies, REDIST_PRIV_MAX_ELEMENTS);
-    if (total > most)
+    int64_t k;
+    int t;
+    if (redist_priv_received(r->to) > most)
         return;
     for (k = 0; k < entries; k++)
         r->volume[k] *= r->places + 1;
-    for (d = 0; d < r->places; d++)
-        r->volume[(int64_t)d * r->candidates + r->numbered[d]]++;
+    for (t = 0; t < r->places; t++)
+        r->volume[(int64_t)t * r->candidates + t]++;
 }
 
-/* The sum over places of what their candidates have. */
-REDIST_PRIV_COLD int64_t redist_priv_sum_of(const redist_priv_relabelling *r, const int *candidate)
+/* The places stay on the ranks that they have now. */
+REDIST_PRIV_COLD void redist_priv_choose_none(redist_priv_relabelling *r)
 {
-    int64_t sum = 0;
     int t;
     for (t = 0; t < r->places; t++)
-        sum += r->volume[(int64_t)t * r->candidates + candidate[t]];
-    return sum;
+        r->chosen[t] = t;
 }
 
 REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r)
 {
     const int64_t entries = (int64_t)r->places * r->candidates;
-    int code = REDIST_ERR_MEMORY;
+    int64_t gain = 0;
+    int t, code = REDIST_ERR_MEMORY;
     r->volume = (int64_t *)redist_priv_alloc(entries, sizeof *r->volume);
     if (r->volume != NULL) {
         memset(r->volume, 0, (size_t)entries * sizeof *r->volume);
@@ -5412,8 +5358,10 @@ REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r)
         redist_priv_favour_numbered(r);
         code = redist_priv_assign(r->places, r->candidates, r->volume, r->chosen);
     }
-    if (code == REDIST_OK && redist_priv_sum_of(r, r->chosen) == redist_priv_sum_of(r, r->numbered))
-        memcpy(r->chosen, r->numbered, (size_t)r->places * sizeof *r->chosen);
+    for (t = 0; t < r->places && code == REDIST_OK; t++)
+        gain += r->volume[(int64_t)t * r->candidates + r->chosen[t]] - r->volume[(int64_t)t * r->candidates + t];
+    if (gain == 0)
+        redist_priv_choose_none(r);
     REDIST_FREE(r->volume);
     return code;
 }
@@ -5461,31 +5409,13 @@ REDIST_PRIV_COLD int redist_priv_match_axis(const redist_priv_relabelling *r, in
     return code;
 }
 
-/* Gives the places without a candidate their own, where it is left, and then any that is left. taken[candidates]. */
-REDIST_PRIV_COLD void redist_priv_choose_rest(redist_priv_relabelling *r, char *taken)
-{
-    int t, c = 0;
-    for (t = 0; t < r->places; t++)
-        if (r->chosen[t] < 0 && !taken[r->numbered[t]]) {
-            r->chosen[t] = r->numbered[t];
-            taken[r->numbered[t]] = 1;
-        }
-    for (t = 0; t < r->places; t++)
-        if (r->chosen[t] < 0) {
-            while (taken[c])
-                c++;
-            r->chosen[t] = c;
-            taken[c] = 1;
-        }
-}
-
-/* Sends each place whose coordinates all have a match to the rank of the matching place of the same copy, if there is
-   one. match[d][coordinate of to]. */
+/* Sends each place whose coordinates all have a match to the rank of the matching place of the same copy, the others to
+   their own where that is left, and then to any that is left. match[d][coordinate of to]; taken[candidates], zeroed. */
 REDIST_PRIV_COLD void redist_priv_choose_matches(redist_priv_relabelling *r, int *const *match, char *taken)
 {
     const int sources = redist_priv_grid_places(r->from), grid = redist_priv_grid_places(r->to);
     int coords[REDIST_MAX_DIMS] = {0};
-    int t, d, matched;
+    int t, d, matched, left = 0;
     for (t = 0; t < r->places; t++) {
         redist_priv_coords_of_place(r->to, t, coords);
         matched = t / grid < r->from->copies;
@@ -5497,19 +5427,30 @@ REDIST_PRIV_COLD void redist_priv_choose_matches(redist_priv_relabelling *r, int
         if (matched)
             taken[r->chosen[t]] = 1;
     }
+    for (t = 0; t < r->places; t++)
+        if (r->chosen[t] < 0 && !taken[t])
+            taken[r->chosen[t] = t] = 1;
+    for (t = 0; t < r->places; t++)
+        if (r->chosen[t] < 0) {
+            while (taken[left])
+                left++;
+            taken[r->chosen[t] = left] = 1;
+        }
 }
 
-/* What stays when the places live on these candidates; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int64_t redist_priv_kept_on(const redist_priv_relabelling *r, const int *candidate)
+/* What stays beyond what stays as numbered; *code: REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int64_t redist_priv_gain_of(const redist_priv_relabelling *r, int *code)
 {
-    int64_t kept = 0, shared = 0;
-    int t;
-    for (t = 0; t < r->places && shared >= 0; t++) {
-        const int held = r->held[candidate[t]];
-        shared = held < 0 ? 0 : redist_priv_shared_by(r->from, held, r->to, t);
-        kept += shared;
-    }
-    return shared < 0 ? -1 : kept;
+    int64_t gain = 0, shared = 0;
+    int t, side;
+    for (t = 0; t < r->places && shared >= 0; t++)
+        for (side = 0; side < 2 && shared >= 0; side++) {
+            const int held = r->held[side == 0 ? t : r->chosen[t]];
+            shared = held < 0 ? 0 : redist_priv_shared_by(r->from, held, r->to, t);
+            gain += side == 0 ? -shared : shared;
+        }
+    *code = shared < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+    return gain;
 }
 
 /* What two places share is a product over axes, and so is what stays when every axis is matched for itself. */
@@ -5517,7 +5458,6 @@ REDIST_PRIV_COLD int redist_priv_choose_by_axes(redist_priv_relabelling *r)
 {
     int *match[REDIST_MAX_DIMS] = {NULL};
     char *taken = (char *)redist_priv_alloc(r->candidates, 1);
-    int64_t better, kept;
     int d, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     for (d = 0; d < r->to->ndim && code == REDIST_OK; d++) {
         match[d] = (int *)redist_priv_alloc(r->to->dim[d].axis.procs, sizeof *match[d]);
@@ -5526,12 +5466,8 @@ REDIST_PRIV_COLD int redist_priv_choose_by_axes(redist_priv_relabelling *r)
     if (code == REDIST_OK) {
         memset(taken, 0, (size_t)r->candidates);
         redist_priv_choose_matches(r, match, taken);
-        redist_priv_choose_rest(r, taken);
-        better = redist_priv_kept_on(r, r->chosen);
-        kept = redist_priv_kept_on(r, r->numbered);
-        code = better < 0 || kept < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
-        if (better <= kept)
-            memcpy(r->chosen, r->numbered, (size_t)r->places * sizeof *r->chosen);
+        if (redist_priv_gain_of(r, &code) <= 0)
+            redist_priv_choose_none(r);
     }
     for (d = 0; d < r->to->ndim; d++)
         REDIST_FREE(match[d]);
@@ -5554,11 +5490,11 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
         code = redist_priv_choose_exactly(&r);
     else if (code == REDIST_OK && redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to))
         code = redist_priv_choose_by_axes(&r);
-    else if (code == REDIST_OK)
-        memcpy(r.chosen, r.numbered, (size_t)r.places * sizeof *r.chosen);
-    for (t = 0; t < r.places && code == REDIST_OK; t++)
-        ranks[t] = r.rank[r.chosen[t]];
-    REDIST_FREE(r.rank);
+    for (t = 0; t < r.places && code == REDIST_OK; t++) {
+        const int c = r.chosen[t];
+        ranks[t] = c < r.places ? redist_priv_rank_at(to, c) : redist_priv_rank_at(from, r.held[c]);
+    }
+    REDIST_FREE(r.held);
     return code;
 }
 
@@ -5740,19 +5676,10 @@ typedef struct {
     char *storage;
     size_t room, used;     /* bytes; used > room: it does not fit, and only the bytes are counted */
     redist_layout said;    /* the numbers of the text, in its axes' order, not yet checked */
-    int dim;               /* the axis that is being read */
-    int even;              /* it is one block each: the block size follows from the extent */
     unsigned subjects;     /* what the axis, or the options, have told so far */
-    int64_t last_cut, listed;
+    int64_t last_cut, listed, ranks; /* entries of a list, and of the ranks */
     const char *ranks_at;
 } redist_priv_reader;
-
-/* What begins with a word (or a sign) of the language, and how to read on after it. */
-typedef struct {
-    const char *word;
-    unsigned subject; /* a bit: two clauses on one subject contradict each other */
-    void (*read)(redist_priv_reader *r);
-} redist_priv_clause;
 
 REDIST_PRIV_COLD int redist_priv_is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 REDIST_PRIV_COLD int redist_priv_is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -5816,12 +5743,23 @@ REDIST_PRIV_COLD int redist_priv_accept(redist_priv_reader *r, const char *word)
     return 1;
 }
 
-REDIST_PRIV_COLD void redist_priv_expect(redist_priv_reader *r, const char *word, const char *and_then)
+REDIST_PRIV_COLD void redist_priv_expect(redist_priv_reader *r, const char *word, const char *then)
 {
     char expected[80];
-    snprintf(expected, sizeof expected, "'%s'%s", word, and_then);
+    snprintf(expected, sizeof expected, "'%s'%s%s", word, then == NULL ? "" : " and ", then == NULL ? "" : then);
     if (!redist_priv_accept(r, word))
         redist_priv_unexpected(r, expected);
+}
+
+/* Reads a word or a sign that begins a clause, if it comes next. Clauses on one subject, a bit, contradict each other. */
+REDIST_PRIV_COLD int redist_priv_begins(redist_priv_reader *r, const char *word, unsigned subject)
+{
+    if (!redist_priv_accept(r, word))
+        return 0;
+    if (r->subjects & subject)
+        redist_priv_parse_error(r, r->at - strlen(word), "'%s' repeats or contradicts what was said before it", word);
+    r->subjects |= subject;
+    return 1;
 }
 
 /* Reads -most - 1 <= number <= most, most being INT_MAX or INT64_MAX. 0 after a mistake. */
@@ -5850,188 +5788,120 @@ REDIST_PRIV_COLD int64_t redist_priv_read_number(redist_priv_reader *r, const ch
     return *begin == '-' ? value : -value;
 }
 
-REDIST_PRIV_COLD int redist_priv_read_int(redist_priv_reader *r, const char *what)
+/* The same after a word or a sign. */
+REDIST_PRIV_COLD int64_t redist_priv_read_after(redist_priv_reader *r, const char *word, const char *what, int64_t most)
 {
-    return (int)redist_priv_read_number(r, what, INT_MAX);
+    redist_priv_expect(r, word, what);
+    return redist_priv_read_number(r, what, most);
 }
 
-REDIST_PRIV_COLD int64_t redist_priv_read_int64(redist_priv_reader *r, const char *what)
+/* Adds an entry of a list to storage, where it fits. */
+REDIST_PRIV_COLD void redist_priv_add_entry(redist_priv_reader *r, const void *entry, size_t bytes)
 {
-    return redist_priv_read_number(r, what, INT64_MAX);
+    r->used += bytes;
+    if (r->used <= r->room)
+        memcpy(r->storage + r->used - bytes, entry, bytes);
+    if (++r->listed == INT_MAX)
+        redist_priv_parse_error(r, r->at, "a list of INT_MAX numbers");
 }
 
-/* Reads numbers with commas between them into storage, as ints or as int64_ts; returns the last one. */
-REDIST_PRIV_COLD int64_t redist_priv_read_list(redist_priv_reader *r, const char *what, int64_t most)
+/* The complete list that begins there; NULL when it does not fit. */
+REDIST_PRIV_COLD const void *redist_priv_list_at(const redist_priv_reader *r, size_t begin)
 {
-    size_t bytes = most == INT_MAX ? sizeof(int) : sizeof(int64_t);
-    int64_t value;
-    r->listed = 0;
-    do {
-        value = redist_priv_read_number(r, what, most);
-        if (r->used + bytes <= r->room && most == INT_MAX)
-            *(int *)(void *)(r->storage + r->used) = (int)value;
-        else if (r->used + bytes <= r->room)
-            *(int64_t *)(void *)(r->storage + r->used) = value;
-        r->used += bytes;
-        if (++r->listed == INT_MAX)
-            redist_priv_parse_error(r, r->at, "a list of INT_MAX numbers");
-    } while (redist_priv_accept(r, ","));
-    return value;
-}
-
-/* Reads one of the clauses if it comes next; the table ends with a NULL word. */
-REDIST_PRIV_COLD int redist_priv_read_clause(redist_priv_reader *r, const redist_priv_clause *clause)
-{
-    while (clause->word != NULL && !redist_priv_accept(r, clause->word))
-        clause++;
-    if (clause->word == NULL)
-        return 0;
-    if (r->subjects & clause->subject)
-        redist_priv_parse_error(r, r->at - strlen(clause->word), "'%s' repeats or contradicts what was said before it",
-                           clause->word);
-    r->subjects |= clause->subject;
-    clause->read(r);
-    return 1;
-}
-
-REDIST_PRIV_COLD void redist_priv_expect_clause(redist_priv_reader *r, const redist_priv_clause *clause,
-                                                const char *expected)
-{
-    char text[160];
-    size_t used = (size_t)snprintf(text, sizeof text, "%s", expected);
-    int k;
-    for (k = 0; clause[k].word != NULL && used < sizeof text; k++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s '%s'", k == 0 ? "" : ",", clause[k].word);
-    redist_priv_unexpected(r, text);
+    return r->used <= r->room ? r->storage + begin : NULL;
 }
 
 /* Axes. */
 
-REDIST_PRIV_COLD redist_axis *redist_priv_axis_read(redist_priv_reader *r) { return &r->said.dim[r->dim].axis; }
-
-REDIST_PRIV_COLD void redist_priv_read_procs(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_read_cuts(redist_priv_reader *r, redist_axis *x)
 {
-    redist_priv_expect(r, "@", " and the number of processes");
-    redist_priv_axis_read(r)->procs = redist_priv_read_int(r, "the number of processes");
-}
-
-REDIST_PRIV_COLD void redist_priv_read_whole(redist_priv_reader *r) { r->even = 1; }
-
-REDIST_PRIV_COLD void redist_priv_read_block(redist_priv_reader *r)
-{
-    r->even = 1;
-    redist_priv_read_procs(r);
-}
-
-REDIST_PRIV_COLD void redist_priv_read_cyclic(redist_priv_reader *r)
-{
-    if (redist_priv_accept(r, "(")) {
-        redist_priv_axis_read(r)->block = redist_priv_read_int64(r, "the size of a block");
-        redist_priv_expect(r, ")", "");
-    }
-    redist_priv_read_procs(r);
-}
-
-REDIST_PRIV_COLD void redist_priv_read_balanced(redist_priv_reader *r)
-{
-    redist_priv_axis_read(r)->kind = REDIST_PRIV_BALANCED;
-    redist_priv_read_procs(r);
-}
-
-REDIST_PRIV_COLD void redist_priv_read_cuts(redist_priv_reader *r)
-{
-    redist_axis *x = redist_priv_axis_read(r);
-    size_t begin = r->used;
+    const size_t begin = r->used;
     x->kind = REDIST_PRIV_CUTS;
-    redist_priv_expect(r, "(", " and the cuts");
-    r->last_cut = redist_priv_read_list(r, "a cut", INT64_MAX);
+    redist_priv_expect(r, "(", "the cuts");
+    r->listed = 0;
+    do {
+        r->last_cut = redist_priv_read_number(r, "a cut", INT64_MAX);
+        redist_priv_add_entry(r, &r->last_cut, sizeof r->last_cut);
+    } while (redist_priv_accept(r, ","));
     if (r->listed < 2)
-        redist_priv_expect(r, ",", " and a second cut");
-    redist_priv_expect(r, ")", " or ',' and a cut");
+        redist_priv_expect(r, ",", "a second cut");
+    if (!redist_priv_accept(r, ")"))
+        redist_priv_unexpected(r, "')' or ',' and a cut");
     x->procs = (int)(r->listed - 1);
-    x->cuts = r->used <= r->room ? (const int64_t *)(const void *)(r->storage + begin) : NULL;
+    x->cuts = (const int64_t *)redist_priv_list_at(r, begin);
 }
 
-REDIST_PRIV_COLD void redist_priv_read_box(redist_priv_reader *r) { redist_priv_axis_read(r)->kind = REDIST_PRIV_BOXES; }
-
-REDIST_PRIV_COLD const redist_priv_clause *redist_priv_kinds(void)
+/* Returns whether it is one block each, whose size follows from the extent. */
+REDIST_PRIV_COLD int redist_priv_read_kind(redist_priv_reader *r, redist_axis *x)
 {
-    static const redist_priv_clause kinds[] = {
-        {"*", 0, redist_priv_read_whole},
-        {"block", 0, redist_priv_read_block},
-        {"cyclic", 0, redist_priv_read_cyclic},
-        {"balanced", 0, redist_priv_read_balanced},
-        {"cuts", 0, redist_priv_read_cuts},
-        {"box", 0, redist_priv_read_box},
-        {NULL, 0, NULL},
-    };
-    return kinds;
+    int even = 0;
+    if (redist_priv_accept(r, "*"))
+        return 1;
+    if (redist_priv_accept(r, "block")) {
+        even = 1;
+    } else if (redist_priv_accept(r, "cyclic")) {
+        if (redist_priv_accept(r, "(")) {
+            x->block = redist_priv_read_number(r, "the size of a block", INT64_MAX);
+            redist_priv_expect(r, ")", NULL);
+        }
+    } else if (redist_priv_accept(r, "balanced")) {
+        x->kind = REDIST_PRIV_BALANCED;
+    } else {
+        if (redist_priv_accept(r, "cuts"))
+            redist_priv_read_cuts(r, x);
+        else if (redist_priv_accept(r, "box"))
+            x->kind = REDIST_PRIV_BOXES;
+        else
+            redist_priv_unexpected(r, "one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box'");
+        return 0;
+    }
+    x->procs = (int)redist_priv_read_after(r, "@", "the number of processes", INT_MAX);
+    return even;
 }
 
-REDIST_PRIV_COLD void redist_priv_read_first(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_read_section(redist_priv_reader *r, redist_axis *x)
 {
-    redist_priv_axis_read(r)->first = redist_priv_read_int(r, "the coordinate of block 0");
-}
-
-REDIST_PRIV_COLD void redist_priv_read_section(redist_priv_reader *r)
-{
-    redist_axis *x = redist_priv_axis_read(r);
     const char *count_at;
     int64_t count;
-    x->start = redist_priv_read_int64(r, "the start of a section");
-    redist_priv_expect(r, ":", " and the count of a section");
+    x->start = redist_priv_read_number(r, "the start of a section", INT64_MAX);
+    redist_priv_expect(r, ":", "the count of a section");
     redist_priv_skip(r);
     count_at = r->at;
-    count = redist_priv_read_int64(r, "the count of a section");
+    count = redist_priv_read_number(r, "the count of a section", INT64_MAX);
     if (count != x->count)
         redist_priv_parse_error(r, count_at, "a section of %" PRId64 " indices, where the extent in front is %" PRId64, count,
-                           x->count);
+                                x->count);
     if (redist_priv_accept(r, ":"))
-        x->step = redist_priv_read_int64(r, "the step of a section");
-    redist_priv_expect(r, "of", " and the extent of the whole axis");
-    x->extent = redist_priv_read_int64(r, "the extent of the whole axis");
-    redist_priv_expect(r, "]", "");
+        x->step = redist_priv_read_number(r, "the step of a section", INT64_MAX);
+    x->extent = redist_priv_read_after(r, "of", "the extent of the whole axis", INT64_MAX);
+    redist_priv_expect(r, "]", NULL);
 }
 
-REDIST_PRIV_COLD void redist_priv_read_halo(redist_priv_reader *r)
-{
-    redist_priv_dimension *dim = &r->said.dim[r->dim];
-    redist_priv_expect(r, "(", " and the width of a halo");
-    dim->low = dim->high = redist_priv_read_int64(r, "the width of a halo");
-    if (redist_priv_accept(r, ","))
-        dim->high = redist_priv_read_int64(r, "the width of a halo");
-    redist_priv_expect(r, ")", "");
-}
+#define REDIST_PRIV_SUFFIXES "one of 'from', '[', 'halo', 'extent', 'periodic', 'closed'"
 
-REDIST_PRIV_COLD void redist_priv_read_extent(redist_priv_reader *r)
+/* 0: none comes next. */
+REDIST_PRIV_COLD int redist_priv_read_suffix(redist_priv_reader *r, redist_priv_dimension *dim)
 {
-    redist_priv_expect(r, "(", " and the allocated extent");
-    r->said.dim[r->dim].allocated = redist_priv_read_int64(r, "the allocated extent");
-    redist_priv_expect(r, ")", "");
-}
-
-REDIST_PRIV_COLD void redist_priv_read_periodic(redist_priv_reader *r)
-{
-    redist_priv_axis_read(r)->ghosts = 1 + (int)REDIST_PERIODIC;
-}
-
-REDIST_PRIV_COLD void redist_priv_read_closed(redist_priv_reader *r)
-{
-    redist_priv_axis_read(r)->ghosts = 1 + (int)REDIST_CLOSED;
-}
-
-REDIST_PRIV_COLD const redist_priv_clause *redist_priv_suffixes(void)
-{
-    static const redist_priv_clause suffixes[] = {
-        {"from", 1, redist_priv_read_first},
-        {"[", 2, redist_priv_read_section},
-        {"halo", 4, redist_priv_read_halo},
-        {"extent", 8, redist_priv_read_extent},
-        {"periodic", 16, redist_priv_read_periodic},
-        {"closed", 16, redist_priv_read_closed},
-        {NULL, 0, NULL},
-    };
-    return suffixes;
+    if (redist_priv_begins(r, "from", 1)) {
+        dim->axis.first = (int)redist_priv_read_number(r, "the coordinate of block 0", INT_MAX);
+    } else if (redist_priv_begins(r, "[", 2)) {
+        redist_priv_read_section(r, &dim->axis);
+    } else if (redist_priv_begins(r, "halo", 4)) {
+        dim->low = dim->high = redist_priv_read_after(r, "(", "the width of a halo", INT64_MAX);
+        if (redist_priv_accept(r, ","))
+            dim->high = redist_priv_read_number(r, "the width of a halo", INT64_MAX);
+        redist_priv_expect(r, ")", NULL);
+    } else if (redist_priv_begins(r, "extent", 8)) {
+        dim->allocated = redist_priv_read_after(r, "(", "the allocated extent", INT64_MAX);
+        redist_priv_expect(r, ")", NULL);
+    } else if (redist_priv_begins(r, "periodic", 16)) {
+        dim->axis.ghosts = 1 + (int)REDIST_PERIODIC;
+    } else if (redist_priv_begins(r, "closed", 16)) {
+        dim->axis.ghosts = 1 + (int)REDIST_CLOSED;
+    } else {
+        return 0;
+    }
+    return 1;
 }
 
 REDIST_PRIV_COLD void redist_priv_read_extents(redist_priv_reader *r)
@@ -6042,42 +5912,43 @@ REDIST_PRIV_COLD void redist_priv_read_extents(redist_priv_reader *r)
             redist_priv_parse_error(r, r->at, "more than %d axes", REDIST_MAX_DIMS);
             return;
         }
-        r->said.dim[r->said.ndim++].axis.count = redist_priv_read_int64(r, "an extent");
+        r->said.dim[r->said.ndim++].axis.count = redist_priv_read_number(r, "an extent", INT64_MAX);
     } while (redist_priv_accept(r, "x"));
-    redist_priv_expect(r, ":", " or 'x' and an extent");
+    if (!redist_priv_accept(r, ":"))
+        redist_priv_unexpected(r, "':' or 'x' and an extent");
 }
 
-/* Reads axis r->dim and makes what was said of it an axis. */
-REDIST_PRIV_COLD void redist_priv_read_axis(redist_priv_reader *r)
+/* Reads an axis and makes what was said of it one. */
+REDIST_PRIV_COLD void redist_priv_read_axis(redist_priv_reader *r, int d)
 {
-    redist_axis *x = redist_priv_axis_read(r);
+    redist_axis *x = &r->said.dim[d].axis;
     const char *begin;
+    int even;
     redist_priv_skip(r);
     begin = r->at;
     x->procs = 1;
     x->extent = x->count;
     x->block = x->step = 1;
-    r->said.dim[r->dim].stored = r->dim;
-    r->even = 0;
+    r->said.dim[d].stored = d;
     r->subjects = 0;
-    if (!redist_priv_read_clause(r, redist_priv_kinds()))
-        redist_priv_expect_clause(r, redist_priv_kinds(), "one of");
-    while (redist_priv_read_clause(r, redist_priv_suffixes()))
+    even = redist_priv_read_kind(r, x);
+    while (redist_priv_read_suffix(r, &r->said.dim[d]))
         continue;
     if (x->kind == REDIST_PRIV_CUTS && r->last_cut != x->extent)
         redist_priv_parse_error(r, begin, "the last cut is %" PRId64 ", but the extent is %" PRId64, r->last_cut, x->extent);
-    if (r->even)
+    if (even)
         x->block = redist_block(x->extent, x->procs).block;
 }
 
 REDIST_PRIV_COLD void redist_priv_read_axes(redist_priv_reader *r)
 {
-    char expected[64];
-    for (r->dim = 0; r->dim < r->said.ndim && r->code == REDIST_OK; r->dim++) {
-        snprintf(expected, sizeof expected, "',' and axis %d of %d, or one of", r->dim, r->said.ndim);
-        if (r->dim > 0 && !redist_priv_accept(r, ","))
-            redist_priv_expect_clause(r, redist_priv_suffixes(), expected);
-        redist_priv_read_axis(r);
+    char expected[128];
+    int d;
+    for (d = 0; d < r->said.ndim && r->code == REDIST_OK; d++) {
+        snprintf(expected, sizeof expected, "',' and axis %d of %d, or " REDIST_PRIV_SUFFIXES, d, r->said.ndim);
+        if (d > 0 && !redist_priv_accept(r, ","))
+            redist_priv_unexpected(r, expected);
+        redist_priv_read_axis(r, d);
     }
 }
 
@@ -6086,20 +5957,11 @@ REDIST_PRIV_COLD void redist_priv_read_axes(redist_priv_reader *r)
 REDIST_PRIV_COLD void redist_priv_read_stored(redist_priv_reader *r)
 {
     int d;
-    redist_priv_expect(r, "(", " and the array's own axes");
     for (d = 0; d < r->said.ndim; d++) {
-        if (d > 0)
-            redist_priv_expect(r, ",", " and an axis");
-        r->said.dim[d].stored = redist_priv_read_int(r, "an axis");
+        redist_priv_expect(r, d == 0 ? "(" : ",", d == 0 ? "the array's own axes" : "an axis");
+        r->said.dim[d].stored = (int)redist_priv_read_number(r, "an axis", INT_MAX);
     }
-    redist_priv_expect(r, ")", "");
-}
-
-REDIST_PRIV_COLD void redist_priv_read_transposed(redist_priv_reader *r)
-{
-    int d;
-    for (d = 0; d < r->said.ndim; d++)
-        r->said.dim[d].stored = r->said.ndim - 1 - d;
+    redist_priv_expect(r, ")", NULL);
 }
 
 REDIST_PRIV_COLD redist_order redist_priv_read_order(redist_priv_reader *r)
@@ -6111,31 +5973,19 @@ REDIST_PRIV_COLD redist_order redist_priv_read_order(redist_priv_reader *r)
     return REDIST_ROW_MAJOR;
 }
 
-REDIST_PRIV_COLD void redist_priv_read_grid(redist_priv_reader *r) { r->said.grid_order = redist_priv_read_order(r); }
-REDIST_PRIV_COLD void redist_priv_read_memory(redist_priv_reader *r)
-{
-    r->said.memory_order = redist_priv_read_order(r);
-}
-
-REDIST_PRIV_COLD void redist_priv_read_from(redist_priv_reader *r)
-{
-    redist_priv_expect(r, "rank", " and the first rank");
-    r->said.first_rank = redist_priv_read_int(r, "the first rank");
-}
-
 /* Cuts come before: storage is aligned for ints. */
 REDIST_PRIV_COLD void redist_priv_read_ranks(redist_priv_reader *r)
 {
-    size_t begin = r->used;
+    const size_t begin = r->used;
     redist_priv_skip(r);
     r->ranks_at = r->at;
-    redist_priv_read_list(r, "a rank", INT_MAX);
-    r->said.ranks = r->used <= r->room ? (const int *)(const void *)(r->storage + begin) : NULL;
-}
-
-REDIST_PRIV_COLD void redist_priv_read_copies(redist_priv_reader *r)
-{
-    r->said.copies = redist_priv_read_int(r, "the number of copies");
+    r->listed = 0;
+    do {
+        const int rank = (int)redist_priv_read_number(r, "a rank", INT_MAX);
+        redist_priv_add_entry(r, &rank, sizeof rank);
+    } while (redist_priv_accept(r, ","));
+    r->ranks = r->listed;
+    r->said.ranks = (const int *)redist_priv_list_at(r, begin);
 }
 
 /* Boxes: low:high of every axis, one box after the other. */
@@ -6143,24 +5993,50 @@ REDIST_PRIV_COLD void redist_priv_read_boxes(redist_priv_reader *r)
 {
     const size_t begin = (r->used + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t);
     redist_box box;
-    int d, boxes = 0;
-    for (r->used = begin; r->code == REDIST_OK && (boxes == 0 || redist_priv_accept(r, ",")); boxes++) {
-        memset(&box, 0, sizeof box);
+    int d;
+    memset(&box, 0, sizeof box);
+    r->used = begin;
+    r->listed = 0;
+    do {
         for (d = 0; d < r->said.ndim; d++) {
             if (d > 0)
-                redist_priv_expect(r, "x", " and the next axis of a box");
-            box.low[d] = redist_priv_read_int64(r, "where a box begins");
-            redist_priv_expect(r, ":", " and where the box ends");
-            box.high[d] = redist_priv_read_int64(r, "where a box ends");
+                redist_priv_expect(r, "x", "the next axis of a box");
+            box.low[d] = redist_priv_read_number(r, "where a box begins", INT64_MAX);
+            redist_priv_expect(r, ":", "where the box ends");
+            box.high[d] = redist_priv_read_number(r, "where a box ends", INT64_MAX);
         }
-        r->used += sizeof box;
-        if (r->used <= r->room)
-            memcpy(r->storage + r->used - sizeof box, &box, sizeof box);
-    }
+        redist_priv_add_entry(r, &box, sizeof box);
+    } while (redist_priv_accept(r, ","));
     for (d = 0; d < r->said.ndim; d++) {
-        r->said.dim[d].axis.procs = boxes;
-        r->said.dim[d].axis.box = r->used <= r->room ? (const redist_box *)(const void *)(r->storage + begin) : NULL;
+        r->said.dim[d].axis.procs = (int)r->listed;
+        r->said.dim[d].axis.box = (const redist_box *)redist_priv_list_at(r, begin);
     }
+}
+
+REDIST_PRIV_COLD void redist_priv_read_option(redist_priv_reader *r)
+{
+    redist_layout *said = &r->said;
+    int d;
+    if (redist_priv_begins(r, "axes", 1))
+        redist_priv_read_stored(r);
+    else if (redist_priv_begins(r, "transposed", 1))
+        for (d = 0; d < said->ndim; d++)
+            said->dim[d].stored = said->ndim - 1 - d;
+    else if (redist_priv_begins(r, "grid", 2))
+        said->grid_order = redist_priv_read_order(r);
+    else if (redist_priv_begins(r, "memory", 4))
+        said->memory_order = redist_priv_read_order(r);
+    else if (redist_priv_begins(r, "from", 8))
+        said->first_rank = (int)redist_priv_read_after(r, "rank", "the first rank", INT_MAX);
+    else if (redist_priv_begins(r, "ranks", 8))
+        redist_priv_read_ranks(r);
+    else if (redist_priv_begins(r, "copies", 16))
+        said->copies = (int)redist_priv_read_number(r, "the number of copies", INT_MAX);
+    else if (redist_priv_begins(r, "boxes", 32))
+        redist_priv_read_boxes(r);
+    else
+        redist_priv_unexpected(
+            r, "one of 'axes', 'transposed', 'grid', 'memory', 'from', 'ranks', 'copies', 'boxes'");
 }
 
 /* All axes are boxes, which are listed, or none. */
@@ -6174,22 +6050,6 @@ REDIST_PRIV_COLD void redist_priv_check_read_boxes(redist_priv_reader *r)
                                 r->said.ndim, listed ? "" : " not");
 }
 
-REDIST_PRIV_COLD const redist_priv_clause *redist_priv_options_of_text(void)
-{
-    static const redist_priv_clause options[] = {
-        {"axes", 1, redist_priv_read_stored},
-        {"transposed", 1, redist_priv_read_transposed},
-        {"grid", 2, redist_priv_read_grid},
-        {"memory", 4, redist_priv_read_memory},
-        {"from", 8, redist_priv_read_from},
-        {"ranks", 8, redist_priv_read_ranks},
-        {"copies", 16, redist_priv_read_copies},
-        {"boxes", 32, redist_priv_read_boxes},
-        {NULL, 0, NULL},
-    };
-    return options;
-}
-
 REDIST_PRIV_COLD void redist_priv_read_layout(redist_priv_reader *r)
 {
     redist_priv_read_extents(r);
@@ -6197,10 +6057,9 @@ REDIST_PRIV_COLD void redist_priv_read_layout(redist_priv_reader *r)
     r->subjects = 0;
     redist_priv_skip(r);
     if (r->code == REDIST_OK && *r->at != '\0' && *r->at != ';')
-        redist_priv_expect_clause(r, redist_priv_suffixes(), "';' and an option, the end, or one of");
+        redist_priv_unexpected(r, "';' and an option, the end, or " REDIST_PRIV_SUFFIXES);
     while (redist_priv_accept(r, ";"))
-        if (!redist_priv_read_clause(r, redist_priv_options_of_text()))
-            redist_priv_expect_clause(r, redist_priv_options_of_text(), "one of");
+        redist_priv_read_option(r);
     redist_priv_skip(r);
     if (*r->at != '\0')
         redist_priv_unexpected(r, "';' and an option, or the end");
@@ -6289,8 +6148,8 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
     if (r.code != REDIST_OK)
         return r.code;
     *layout = redist_priv_build(&r.said);
-    if (layout->ranks != NULL && redist_priv_usable(layout) && r.listed != redist_places(layout)) {
-        redist_priv_parse_error(&r, r.ranks_at, "%" PRId64 " ranks for a grid of %d places", r.listed, redist_places(layout));
+    if (layout->ranks != NULL && redist_priv_usable(layout) && r.ranks != redist_places(layout)) {
+        redist_priv_parse_error(&r, r.ranks_at, "%" PRId64 " ranks for a grid of %d places", r.ranks, redist_places(layout));
         *layout = redist_layout_nd(0, NULL);
         return r.code;
     }
