@@ -2631,20 +2631,26 @@ REDIST_PRIV_FAST void redist_priv_stream_end(void)
 #endif
 }
 
+#if defined __GNUC__ && __GNUC__ >= 8 && !defined __clang__
+#define REDIST_PRIV_UNROLL _Pragma("GCC unroll 4") /* clang does so by itself */
+#else
+#define REDIST_PRIV_UNROLL
+#endif
+
 /* Two loops around a unit whose size the compiler knows; either side contiguous in the inner loop, or none. */
-#define REDIST_PRIV_COPY_LOOPS(unit, from_step, to_step)                                                              \
+#define REDIST_PRIV_COPY_LOOPS(unroll, unit, from_step, to_step)                                                      \
     for (j = 0; j < outer.n; j++)                                                                                     \
-        for (i = 0; i < inner.n; i++)                                                                                 \
+        unroll for (i = 0; i < inner.n; i++)                                                                          \
             memcpy(to + j * outer.to + i * (to_step), from + j * outer.from + i * (from_step), (size_t)(unit));
 
-#define REDIST_PRIV_COPY_UNITS(bytes)                                                                                 \
+#define REDIST_PRIV_COPY_UNITS(unroll, bytes)                                                                         \
     case bytes:                                                                                                       \
         if (inner.to == (bytes))                                                                                      \
-            REDIST_PRIV_COPY_LOOPS(bytes, inner.from, bytes)                                                          \
+            REDIST_PRIV_COPY_LOOPS(unroll, bytes, inner.from, bytes)                                                  \
         else if (inner.from == (bytes))                                                                               \
-            REDIST_PRIV_COPY_LOOPS(bytes, bytes, inner.to)                                                            \
+            REDIST_PRIV_COPY_LOOPS(unroll, bytes, bytes, inner.to)                                                    \
         else                                                                                                          \
-            REDIST_PRIV_COPY_LOOPS(bytes, inner.from, inner.to)                                                       \
+            REDIST_PRIV_COPY_LOOPS(, bytes, inner.from, inner.to)                                                     \
         break;
 
 REDIST_PRIV void redist_priv_copy_units(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
@@ -2652,19 +2658,19 @@ REDIST_PRIV void redist_priv_copy_units(int64_t unit, redist_priv_loop outer, re
 {
     int64_t i, j;
     switch (unit) {
-        REDIST_PRIV_COPY_UNITS(1)
-        REDIST_PRIV_COPY_UNITS(2)
-        REDIST_PRIV_COPY_UNITS(4)
-        REDIST_PRIV_COPY_UNITS(8)
-        REDIST_PRIV_COPY_UNITS(12)
-        REDIST_PRIV_COPY_UNITS(16)
-        REDIST_PRIV_COPY_UNITS(24)
-        REDIST_PRIV_COPY_UNITS(32)
-        REDIST_PRIV_COPY_UNITS(48)
-        REDIST_PRIV_COPY_UNITS(64)
-        REDIST_PRIV_COPY_UNITS(128)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 1)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 2)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 4)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 8)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 12)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 16)
+        REDIST_PRIV_COPY_UNITS(, 24)
+        REDIST_PRIV_COPY_UNITS(, 32)
+        REDIST_PRIV_COPY_UNITS(, 48)
+        REDIST_PRIV_COPY_UNITS(, 64)
+        REDIST_PRIV_COPY_UNITS(, 128)
     default:
-        REDIST_PRIV_COPY_LOOPS(unit, inner.from, inner.to)
+        REDIST_PRIV_COPY_LOOPS(, unit, inner.from, inner.to)
     }
 }
 
