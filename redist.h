@@ -2787,7 +2787,7 @@ REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(int64_t unit, redist_priv_l
     t.wide = crossed ? redist_priv_max((t.squares ? REDIST_PRIV_LINE : REDIST_PRIV_WIDTH) / unit, 1) : 1;
     t.tall = crossed ? REDIST_PRIV_TILE_BUFFER / REDIST_PRIV_WIDTH : REDIST_PRIV_TILE_BUFFER / unit;
     if (t.squares)
-        t.tall = redist_priv_clamp(8 * 65536 / period, 16, REDIST_PRIV_TALL);
+        t.tall = redist_priv_clamp(8 * 65536 / period, 16, redist_priv_max(REDIST_PRIV_TALL, 512 / unit));
     return t;
 }
 
