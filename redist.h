@@ -38,15 +38,15 @@
  *     306-410   1044-1758   layouts and views
  *               1759-2363   runs: what two coordinates of an axis share
  *               2364-2560   messages: products of run lists
- *               2561-3289   copying
- *               3290-3486   pairs of places: which copy serves whom
- *     411-443   3487-3614   moving on one process
- *     444-462   3615-3946   traffic, on paper
- *     463-493   3947-4695   schedules
- *     494-531   4696-5192   cost and multiphase routes
- *     532-562   5193-5592   relabelling and advice
- *     563-605   5593-5724   text: writing
- *               5725-6292   text: reading
+ *               2561-3295   copying
+ *               3296-3492   pairs of places: which copy serves whom
+ *     411-443   3493-3620   moving on one process
+ *     444-462   3621-3952   traffic, on paper
+ *     463-493   3953-4701   schedules
+ *     494-531   4702-5198   cost and multiphase routes
+ *     532-562   5199-5598   relabelling and advice
+ *     563-605   5599-5730   text: writing
+ *               5731-6298   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
