@@ -38,15 +38,15 @@
  *     306-410   1044-1758   layouts and views
  *               1759-2363   runs: what two coordinates of an axis share
  *               2364-2560   messages: products of run lists
- *               2561-3296   copying
- *               3297-3493   pairs of places: which copy serves whom
- *     411-443   3494-3621   moving on one process
- *     444-462   3622-3948   traffic, on paper
- *     463-493   3949-4674   schedules
- *     494-531   4675-5171   cost and multiphase routes
- *     532-562   5172-5535   relabelling and advice
- *     563-605   5536-5667   text: writing
- *               5668-6158   text: reading
+ *               2561-3302   copying
+ *               3303-3499   pairs of places: which copy serves whom
+ *     411-443   3500-3627   moving on one process
+ *     444-462   3628-3954   traffic, on paper
+ *     463-493   3955-4680   schedules
+ *     494-531   4681-5177   cost and multiphase routes
+ *     532-562   5178-5541   relabelling and advice
+ *     563-605   5542-5673   text: writing
+ *               5674-6164   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -2631,20 +2631,26 @@ REDIST_PRIV_FAST void redist_priv_stream_end(void)
 #endif
 }
 
+#if defined __GNUC__ && __GNUC__ >= 8 && !defined __clang__
+#define REDIST_PRIV_UNROLL _Pragma("GCC unroll 4") /* clang does so by itself */
+#else
+#define REDIST_PRIV_UNROLL
+#endif
+
 /* Two loops around a unit whose size the compiler knows; either side contiguous in the inner loop, or none. */
-#define REDIST_PRIV_COPY_LOOPS(unit, from_step, to_step)                                                              \
+#define REDIST_PRIV_COPY_LOOPS(unroll, unit, from_step, to_step)                                                      \
     for (j = 0; j < outer.n; j++)                                                                                     \
-        for (i = 0; i < inner.n; i++)                                                                                 \
+        unroll for (i = 0; i < inner.n; i++)                                                                          \
             memcpy(to + j * outer.to + i * (to_step), from + j * outer.from + i * (from_step), (size_t)(unit));
 
-#define REDIST_PRIV_COPY_UNITS(bytes)                                                                                 \
+#define REDIST_PRIV_COPY_UNITS(unroll, bytes)                                                                         \
     case bytes:                                                                                                       \
         if (inner.to == (bytes))                                                                                      \
-            REDIST_PRIV_COPY_LOOPS(bytes, inner.from, bytes)                                                          \
+            REDIST_PRIV_COPY_LOOPS(unroll, bytes, inner.from, bytes)                                                  \
         else if (inner.from == (bytes))                                                                               \
-            REDIST_PRIV_COPY_LOOPS(bytes, bytes, inner.to)                                                            \
+            REDIST_PRIV_COPY_LOOPS(unroll, bytes, bytes, inner.to)                                                    \
         else                                                                                                          \
-            REDIST_PRIV_COPY_LOOPS(bytes, inner.from, inner.to)                                                       \
+            REDIST_PRIV_COPY_LOOPS(, bytes, inner.from, inner.to)                                                     \
         break;
 
 REDIST_PRIV void redist_priv_copy_units(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
@@ -2652,19 +2658,19 @@ REDIST_PRIV void redist_priv_copy_units(int64_t unit, redist_priv_loop outer, re
 {
     int64_t i, j;
     switch (unit) {
-        REDIST_PRIV_COPY_UNITS(1)
-        REDIST_PRIV_COPY_UNITS(2)
-        REDIST_PRIV_COPY_UNITS(4)
-        REDIST_PRIV_COPY_UNITS(8)
-        REDIST_PRIV_COPY_UNITS(12)
-        REDIST_PRIV_COPY_UNITS(16)
-        REDIST_PRIV_COPY_UNITS(24)
-        REDIST_PRIV_COPY_UNITS(32)
-        REDIST_PRIV_COPY_UNITS(48)
-        REDIST_PRIV_COPY_UNITS(64)
-        REDIST_PRIV_COPY_UNITS(128)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 1)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 2)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 4)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 8)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 12)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 16)
+        REDIST_PRIV_COPY_UNITS(, 24)
+        REDIST_PRIV_COPY_UNITS(, 32)
+        REDIST_PRIV_COPY_UNITS(, 48)
+        REDIST_PRIV_COPY_UNITS(, 64)
+        REDIST_PRIV_COPY_UNITS(, 128)
     default:
-        REDIST_PRIV_COPY_LOOPS(unit, inner.from, inner.to)
+        REDIST_PRIV_COPY_LOOPS(, unit, inner.from, inner.to)
     }
 }
 
@@ -2790,7 +2796,7 @@ REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box,
     t.wide = crossed ? redist_priv_max((t.squares ? REDIST_PRIV_LINE : REDIST_PRIV_WIDTH) / unit, 1) : 1;
     t.tall = crossed ? REDIST_PRIV_TILE_BUFFER / REDIST_PRIV_WIDTH : REDIST_PRIV_TILE_BUFFER / unit;
     if (t.squares)
-        t.tall = redist_priv_clamp(8 * 65536 / period, 16, REDIST_PRIV_TALL);
+        t.tall = redist_priv_clamp(8 * 65536 / period, 16, redist_priv_max(REDIST_PRIV_TALL, 512 / unit));
     return t;
 }
 
