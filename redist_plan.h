@@ -1466,14 +1466,14 @@ REDIST_PRIV char *redist_priv_peer_memory(const redist_plan *p, int own, const r
 
 /* Posts what is sent to a peer or received from it, or prepares to. */
 REDIST_PRIV int redist_priv_post(const redist_plan *p, int own, const redist_priv_peer *peer, char *memory, int64_t bytes,
-                                 int tag, int persistent, MPI_Request *request)
+                                 int persistent, MPI_Request *request)
 {
     const int n = (int)bytes;
     int code;
     if (own == REDIST_PRIV_FROM)
-        code = (persistent ? MPI_Send_init : MPI_Isend)(memory, n, MPI_BYTE, peer->rank, tag, p->comm, request);
+        code = (persistent ? MPI_Send_init : MPI_Isend)(memory, n, MPI_BYTE, peer->rank, p->tag, p->comm, request);
     else
-        code = (persistent ? MPI_Recv_init : MPI_Irecv)(memory, n, MPI_BYTE, peer->rank, tag, p->comm, request);
+        code = (persistent ? MPI_Recv_init : MPI_Irecv)(memory, n, MPI_BYTE, peer->rank, p->tag, p->comm, request);
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
@@ -1482,8 +1482,8 @@ REDIST_PRIV int redist_priv_post_part(redist_plan *p, int own, const redist_priv
                                       MPI_Request *request)
 {
     return redist_priv_post(p, own, peer, redist_priv_peer_memory(p, own, peer) + begin,
-                            redist_priv_min(peer->bytes - begin, REDIST_MAX_COUNT), (int)(begin / REDIST_MAX_COUNT),
-                            redist_priv_is_bound(p, own, peer), request);
+                            redist_priv_min(peer->bytes - begin, REDIST_MAX_COUNT), redist_priv_is_bound(p, own, peer),
+                            request);
 }
 
 REDIST_PRIV_COLD int redist_priv_p2p_create(redist_plan *p)
@@ -1663,7 +1663,7 @@ REDIST_PRIV char *redist_priv_piece_memory(const redist_plan *p, int own, const 
 REDIST_PRIV int redist_priv_post_piece(redist_plan *p, int own, const redist_priv_peer *peer,
                                        const redist_priv_piece *piece, int64_t slot, int persistent, MPI_Request *request)
 {
-    return redist_priv_post(p, own, peer, redist_priv_piece_memory(p, own, peer, piece, slot), piece->bytes, 0, persistent,
+    return redist_priv_post(p, own, peer, redist_priv_piece_memory(p, own, peer, piece, slot), piece->bytes, persistent,
                             request);
 }
 
