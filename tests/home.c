@@ -183,6 +183,59 @@ static void check_parts(void)
     MPI_Comm_free(&twin);
 }
 
+/* Moves n numbers from one rank's arrays to another's. */
+static redist_plan *send_plan(MPI_Comm comm, redist_arena *arena, int64_t n, int from_rank, int to_rank)
+{
+    const redist_layout one = redist_layout_1d(redist_whole(n));
+    const redist_layout from = redist_from_rank(one, from_rank), to = redist_from_rank(one, to_rank);
+    redist_plan *plan = NULL;
+    redist_options options;
+    memset(&options, 0, sizeof options);
+    options.arena = arena;
+    options.method = REDIST_SHARED;
+    redist_plan_create(comm, &from, &to, MPI_INT, &options, &plan);
+    return plan;
+}
+
+/* Rank 0 frees a plan and makes others before rank 1 has read what the first left in its ring. */
+static void check_left_behind(void)
+{
+    enum { N = 1000, LATER = 30 };
+    redist_arena *arena = NULL;
+    redist_plan *first, *later;
+    MPI_Comm rest;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int numbers[N], others[N], k, good = 1;
+    if (test_size() < 3)
+        return;
+    MPI_Comm_split(MPI_COMM_WORLD, test_rank() == 1, test_rank(), &rest);
+    redist_arena_create(MPI_COMM_WORLD, 0, &arena);
+    first = send_plan(MPI_COMM_WORLD, arena, N, 0, 1);
+    for (k = 0; k < N; k++)
+        numbers[k] = test_rank() == 0 ? k : -1;
+    good = redist_start(first, test_rank() == 0 ? numbers : NULL, test_rank() == 1 ? numbers : NULL) == REDIST_OK;
+    if (test_rank() == 1) {
+        MPI_Irecv(others, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request);
+        test_wait(&request);
+    }
+    good = redist_wait(first) == REDIST_OK && redist_plan_free(&first) == REDIST_OK && good;
+    for (k = 0; k < N && test_rank() == 1; k++)
+        good = good && numbers[k] == k;
+    for (k = 0; k < LATER && test_rank() != 1; k++) {
+        memset(others, 255, sizeof others);
+        later = send_plan(rest, arena, N, 0, 1);
+        good = redist_execute(later, test_rank() == 0 ? others : NULL, test_rank() == 2 ? numbers : NULL) == REDIST_OK && good;
+        good = redist_plan_free(&later) == REDIST_OK && good;
+    }
+    if (test_rank() == 0) {
+        MPI_Isend(&k, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &request);
+        test_wait(&request);
+    }
+    test_case_all(good, "a plan leaves its ring to those who still read it");
+    MPI_Comm_free(&rest);
+    test_case_all(redist_arena_free(&arena) == REDIST_OK, "until the arena is freed");
+}
+
 /* Several arenas at once, arrays in each other's. */
 static void check_several(void)
 {
@@ -227,6 +280,7 @@ int main(int count, char **arguments)
     check_many(40);
     check_parts();
     check_several();
+    check_left_behind();
     status = test_report_all("home");
     MPI_Finalize();
     return status;
