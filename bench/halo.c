@@ -3,15 +3,18 @@
    Halo exchange of a periodic brick of doubles on every rank, corners included: against messages of subarrays along one axis
    after the other, and against plain loops that fill the same cells from another array of the same process. B += A^T with A += 1
    after it, as ParRes' Transpose: against its MPI1 program. C := beta C + alpha A^T, block-cyclic: against ScaLAPACK's pdtran.
-   Combining against moving. All contestants take turns; times are lower quartiles of the slowest rank's, in microseconds. */
+   Combining against moving. All contestants take turns; times are those of the slowest rank. */
 #include <string.h>
 
 #include "../examples/options.h"
 #include "bench.h"
 #include "redist_plan.h"
 
+enum { ALL, HALO, PARRES, TRAN, COMBINING };
+
 typedef struct {
     int64_t rounds, largest;
+    int only;
     int rank, ranks;
     redist_arena *arena;
     char *shared; /* of the arena */
@@ -22,7 +25,7 @@ typedef struct {
     char name[48];
     void (*run)(void *what);
     void *what;
-    double quartile;
+    double fastest, quartile;
 } contestant;
 
 static void take_turns(const bench *b, contestant *c, int count, int64_t rounds, int batch)
@@ -36,12 +39,14 @@ static void take_turns(const bench *b, contestant *c, int count, int64_t rounds,
                 c[k].run(c[k].what);
             begin = (MPI_Wtime() - begin) / batch;
             maxima(&begin, 1);
-            times[k * rounds + (round < 0 ? 0 : round)] = begin;
+            times[k * rounds + (round < 0 ? 0 : round)] = begin; /* round 0 replaces the warm one */
         }
     for (int k = 0; k < count; k++) {
         c[k].quartile = 1e6 * lower_quartile(times + k * rounds, rounds);
+        c[k].fastest = 1e6 * times[k * rounds]; /* sorted by now */
         if (b->rank == 0)
-            printf("  %-44s %10.1f %8.2f\n", c[k].name, c[k].quartile, c[k].quartile / c[0].quartile);
+            printf("  %-32s %10.1f %8.2f %10.1f %8.2f\n", c[k].name, c[k].fastest, c[k].fastest / c[0].fastest, c[k].quartile,
+                   c[k].quartile / c[0].quartile);
     }
     fflush(stdout);
     free(times);
@@ -53,7 +58,7 @@ static contestant enter(const char *name, void (*run)(void *), void *what)
     snprintf(c.name, sizeof c.name, "%s", name);
     c.run = run;
     c.what = what;
-    c.quartile = 0;
+    c.fastest = c.quartile = 0;
     return c;
 }
 
@@ -510,6 +515,8 @@ static void compare_combining(const bench *b, int64_t n)
     compare_moving(b, name, &turned, &rows);
 }
 
+static int takes(const bench *b, int part) { return b->only == ALL || b->only == part; }
+
 static void run_all(bench *b)
 {
     const size_t halo = ARRAYS * (size_t)MOST_CELLS * sizeof(double);
@@ -519,24 +526,26 @@ static void run_all(bench *b)
         give_up("no arena");
     b->shared = redist_arena_alloc(b->arena, bytes);
     if (b->rank == 0)
-        printf("%d ranks: microseconds, and as multiples of the first\n", b->ranks);
-    for (int width = 1; width <= 2; width++) {
+        printf("%d ranks: the fastest and the lower quartile in microseconds, each also as a multiple of the first contestant's\n", b->ranks);
+    for (int width = 1; width <= 2 && takes(b, HALO); width++) {
         compare_halo(b, width, 1);
         compare_halo(b, width, ARRAYS);
     }
-    compare_parres(b, b->largest);
-    compare_tran(b, 64);
-    compare_tran(b, 512);
-    compare_tran(b, (int)b->largest);
-    compare_combining(b, b->largest / 4);
-    compare_combining(b, b->largest);
+    if (takes(b, PARRES))
+        compare_parres(b, b->largest);
+    for (int k = 0; k < 3 && takes(b, TRAN); k++)
+        compare_tran(b, k == 0 ? 64 : k == 1 ? 512 : (int)b->largest);
+    for (int k = 4; k > 0 && takes(b, COMBINING); k -= 3)
+        compare_combining(b, b->largest / k);
     redist_arena_free(&b->arena);
 }
 
 int main(int argc, char **argv)
 {
     bench b = {.rounds = 100, .largest = 4096};
+    static const option_choice parts[] = {{"all", ALL}, {"halo", HALO}, {"parres", PARRES}, {"tran", TRAN}, {"combining", COMBINING}, {NULL, 0}};
     const option table[] = {
+        {.name = "--only", .argument = "PART", .choice = &b.only, .choices = parts, .help = "of all comparisons (default all)"},
         {.name = "--rounds", .argument = "K", .integer = &b.rounds, .least = 1, .most = 100000, .help = "of all contestants (default 100; of large matrices fewer)"},
         {.name = "--n", .argument = "N", .integer = &b.largest, .least = 64, .most = 30000, .help = "rows and columns of the largest matrix (default 4096)"},
         {.name = NULL}};
