@@ -3142,9 +3142,8 @@ REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *fac
    it longer, elsewhere as long as a twentieth of a nanosecond a byte. Both factors are rough. */
 REDIST_PRIV_COLD int redist_priv_pays_back(const redist_plan *p, const int64_t *facts)
 {
-    enum { CROWDED = 1000000 };
-    const double duplication = (double)facts[REDIST_PRIV_DUPLICATION];
-    const double gain = (duplication > CROWDED ? duplication / 5 : 0) + 0.05 * (double)facts[REDIST_PRIV_LARGEST];
+    const double crowded = 1e6, duplication = (double)facts[REDIST_PRIV_DUPLICATION];
+    const double gain = (duplication > crowded ? duplication / 5 : 0) + 0.05 * (double)facts[REDIST_PRIV_LARGEST];
     return p->options.executions == 0 || p->options.arena != NULL || p->options.executions * gain > 15 * duplication;
 }
 
