@@ -43,19 +43,19 @@
  *                 317-387   verdicts
  *                 388-682   the plan
  *                 683-962   checking arguments
- *                963-1168   peers
- *               1169-1303   staging
- *               1304-1408   pieces
- *               1409-1437   reports
- *               1438-1599   REDIST_POINT_TO_POINT
- *               1600-1850   REDIST_SCHEDULED
- *               1851-1936   MPI's collectives
- *               1937-2005   REDIST_ALLTOALLV
- *               2006-2261   REDIST_ALLTOALLW
- *               2262-2472   shared memory
- *               2473-2854   REDIST_SHARED
- *               2855-3040   REDIST_MULTIPHASE
- *               3041-3357   choosing a method
+ *                963-1169   peers
+ *               1170-1304   staging
+ *               1305-1409   pieces
+ *               1410-1438   reports
+ *               1439-1600   REDIST_POINT_TO_POINT
+ *               1601-1851   REDIST_SCHEDULED
+ *               1852-1937   MPI's collectives
+ *               1938-2006   REDIST_ALLTOALLV
+ *               2007-2262   REDIST_ALLTOALLW
+ *               2263-2473   shared memory
+ *               2474-2855   REDIST_SHARED
+ *               2856-3041   REDIST_MULTIPHASE
+ *               3042-3357   choosing a method
  *     159-244   3358-3867   plans
  *               3868-3951   calibrating
  *     245-260   3952-4075   arenas
@@ -1055,11 +1055,12 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, int64_t message)
     redist_priv_store(&kept->whole, REDIST_PRIV_TO, to);
     if (!p->options.in_place || from->origin != to->origin || memcmp(from->stride, to->stride, strides) != 0)
         return REDIST_OK;
-    kept->part = (redist_priv_runs *)REDIST_MALLOC(2 * (size_t)p->from.ndim * sizeof *kept->part);
-    kept->move = (redist_priv_message *)REDIST_MALLOC((size_t)p->from.ndim * sizeof *kept->move);
+    kept->part = (redist_priv_runs *)redist_priv_alloc(2 * p->from.ndim, sizeof *kept->part);
+    if (kept->part != NULL)
+        memset(kept->part, 0, 2 * (size_t)p->from.ndim * sizeof *kept->part);
+    kept->move = (redist_priv_message *)redist_priv_alloc(p->from.ndim, sizeof *kept->move);
     if (kept->part == NULL || kept->move == NULL)
         return REDIST_ERR_MEMORY;
-    memset(kept->part, 0, 2 * (size_t)p->from.ndim * sizeof *kept->part);
     for (d = 0; d < p->from.ndim && code == REDIST_OK; d++)
         code = redist_priv_split_runs(kept->whole.axis[d], &kept->part[2 * d]);
     for (d = 0; d < p->from.ndim && code == REDIST_OK; d++) {
