@@ -44,21 +44,21 @@
  *                 388-682   the plan
  *                 683-962   checking arguments
  *                963-1169   peers
- *               1170-1304   staging
- *               1305-1409   pieces
- *               1410-1438   reports
- *               1439-1600   REDIST_POINT_TO_POINT
- *               1601-1851   REDIST_SCHEDULED
- *               1852-1937   MPI's collectives
- *               1938-2006   REDIST_ALLTOALLV
- *               2007-2262   REDIST_ALLTOALLW
- *               2263-2473   shared memory
- *               2474-2855   REDIST_SHARED
- *               2856-3041   REDIST_MULTIPHASE
- *               3042-3357   choosing a method
- *     159-244   3358-3867   plans
- *               3868-3951   calibrating
- *     245-260   3952-4075   arenas
+ *               1170-1305   staging
+ *               1306-1410   pieces
+ *               1411-1439   reports
+ *               1440-1601   REDIST_POINT_TO_POINT
+ *               1602-1852   REDIST_SCHEDULED
+ *               1853-1938   MPI's collectives
+ *               1939-2007   REDIST_ALLTOALLV
+ *               2008-2263   REDIST_ALLTOALLW
+ *               2264-2474   shared memory
+ *               2475-2856   REDIST_SHARED
+ *               2857-3042   REDIST_MULTIPHASE
+ *               3043-3358   choosing a method
+ *     159-244   3359-3868   plans
+ *               3869-3952   calibrating
+ *     245-260   3953-4076   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -1286,7 +1286,8 @@ REDIST_PRIV void redist_priv_copy_kept_array(redist_plan *p, int a, int from_sid
                          to_side == REDIST_PRIV_TO ? (void *)(uintptr_t)p->pointers[p->arrays + a] : packed,
                          redist_priv_arrival_at(p, to_side),
                          to_side == REDIST_PRIV_TO && p->side[REDIST_PRIV_TO].streams);
-        packed += packed == NULL ? 0 : m->elements * p->element_bytes;
+        if (packed != NULL)
+            packed += m->elements * p->element_bytes;
     }
 }
 
