@@ -3888,7 +3888,8 @@ REDIST_PRIV_COLD int64_t redist_priv_time_ring(MPI_Comm comm, int n, int bytes, 
                       MPI_SUCCESS ||
                   MPI_Send_init(memory, bytes, MPI_BYTE, (rank + 1) % size, k, comm, &request[n + k]) != MPI_SUCCESS;
     failed |= redist_priv_reduce(comm, &failed, &any, 1, MPI_MAX) != REDIST_OK || any;
-    for (round = 0; round < REDIST_PRIV_ROUNDS && !any; round++) {
+    for (round = 0; round < REDIST_PRIV_ROUNDS && !any; round++) { /* all ranks have received what the one before sent */
+        failed |= redist_priv_reduce(comm, &failed, &any, 1, MPI_MAX) != REDIST_OK || any;
         begin = MPI_Wtime();
         failed |= MPI_Startall(2 * n, request) != MPI_SUCCESS;
         for (k = 0; k < 2 * n; k++)
