@@ -39,26 +39,26 @@
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
  *     106-158               types
- *                 267-316   waiting
- *                 317-387   verdicts
- *                 388-682   the plan
- *                 683-962   checking arguments
- *                963-1169   peers
- *               1170-1305   staging
- *               1306-1410   pieces
- *               1411-1439   reports
- *               1440-1601   REDIST_POINT_TO_POINT
- *               1602-1852   REDIST_SCHEDULED
- *               1853-1938   MPI's collectives
- *               1939-2007   REDIST_ALLTOALLV
- *               2008-2263   REDIST_ALLTOALLW
- *               2264-2474   shared memory
- *               2475-2856   REDIST_SHARED
- *               2857-3042   REDIST_MULTIPHASE
- *               3043-3358   choosing a method
- *     159-244   3359-3868   plans
- *               3869-3952   calibrating
- *     245-260   3953-4076   arenas
+ *                 272-321   waiting
+ *                 322-392   verdicts
+ *                 393-686   the plan
+ *                 687-966   checking arguments
+ *                967-1173   peers
+ *               1174-1309   staging
+ *               1310-1414   pieces
+ *               1415-1443   reports
+ *               1444-1605   REDIST_POINT_TO_POINT
+ *               1606-1856   REDIST_SCHEDULED
+ *               1857-1942   MPI's collectives
+ *               1943-2011   REDIST_ALLTOALLV
+ *               2012-2267   REDIST_ALLTOALLW
+ *               2268-2478   shared memory
+ *               2479-2861   REDIST_SHARED
+ *               2862-3047   REDIST_MULTIPHASE
+ *               3048-3363   choosing a method
+ *     159-244   3364-3873   plans
+ *               3874-3957   calibrating
+ *     245-265   3958-4081   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -409,7 +409,6 @@ typedef struct {
 /* What a rank tells of a plan at the beginning of its block in shared memory; its slots, then its rings follow. */
 typedef struct {
     redist_priv_storage storage;
-    int64_t slots;
     int64_t array[1]; /* array[arrays]: where the arrays of this execution lie in its part, when that is shared */
 } redist_priv_board;
 
@@ -2819,6 +2818,7 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, MPI_Comm node)
         if (redist_priv_segment_open(&r->own.segment, node, REDIST_PRIV_LINE + bytes) != REDIST_OK)
             return REDIST_ERR_MEMORY;
     }
+    redist_priv_reclaim(r->home);
     if (redist_priv_find_room(r->home, r, bytes) == 0)
         return REDIST_ERR_MEMORY;
     part = r->home->segment.base[r->home->segment.rank];
@@ -3972,7 +3972,7 @@ REDIST_PRIV_COLD int64_t redist_priv_arena_name(const redist_arena *a)
    the room alone. Collective; the same answer on all ranks. */
 REDIST_PRIV_COLD int redist_priv_home_open(redist_arena *a, MPI_Comm comm, int64_t bytes)
 {
-    MPI_Comm node = redist_priv_node_comm(comm);
+    MPI_Comm node = REDIST_PRIV_ATOMICS ? redist_priv_node_comm(comm) : MPI_COMM_NULL;
     redist_priv_verdict v;
     memset(&v, 0, sizeof v);
     a->home.room = redist_priv_round_up(REDIST_RING_BYTES, REDIST_PRIV_LINE);
