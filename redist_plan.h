@@ -57,8 +57,8 @@
  *               2862-3047   REDIST_MULTIPHASE
  *               3048-3363   choosing a method
  *     159-244   3364-3873   plans
- *               3874-3957   calibrating
- *     245-265   3958-4081   arenas
+ *               3874-3958   calibrating
+ *     245-265   3959-4082   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
