@@ -136,7 +136,7 @@ test_bad_pictures() {
 
 # Every program says what it is there to show.
 test_help() {
-    for program in adi image deposit relabel advise fft3d; do
+    for program in adi image deposit transpose relabel advise fft3d; do
         skip $program || expect 0 '^Teaches ' 2 $program --help
     done
     skip draw || expect 0 '^A tool: ' 1 draw --help
@@ -335,6 +335,18 @@ test_deposit() {
     expect 2 'deposit: --n needs an integer' 2 deposit --n 0
 }
 
+test_transpose() {
+    for options in '1' '2 --alpha 0.3 --beta 0.7' '4 --op none --beta 0 --n 60' '4 --op conjugate --alpha -0.7 --beta 0.1 --n 37 --block 5' \
+        '6 --n 2 --block 7' '3 --op conjugate --n 33 --block 1'; do
+        expect 0 'redist, arena .* us, right, the same bits' ${options%% *} transpose --repetitions 2 $(echo "$options" | cut -s -d ' ' -f 2-)
+        grep -q 'after 10 times .*: right' "$work/output"
+        case_of $? "transpose on $options ranks: the iteration is not right"
+        [ -e "$BUILD/advise.skip" ] || grep -q 'ScaLAPACK .*, right, the same bits' "$work/output"
+        case_of $? "transpose on $options ranks: not what ScaLAPACK makes"
+    done
+    expect 2 'transpose: --op needs one of none transpose conjugate' 2 transpose --op other
+}
+
 test_relabel() {
     for options in '1' '2 --n 20 --steps 3' '3 --n 3' '4' '4 --n 7 --block 7 --steps 0' '5 --n 23 --block 1'; do
         expect 0 'unchanged: the same solution' ${options%% *} relabel $(echo "$options" | cut -s -d ' ' -f 2-)
@@ -365,6 +377,7 @@ if ! skip draw; then
     test_draw_mistakes
 fi
 skip deposit || test_deposit
+skip transpose || test_transpose
 skip relabel || test_relabel
 skip advise || test_advise
 if ! skip adi; then
