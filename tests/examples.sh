@@ -293,6 +293,12 @@ test_draw() {
     picture 106 '>99</text>' '300: cyclic(3)@200 [0:300 of 600]'
     picture 7 '^<text .*>9</text>' --axes 2,0 --at 0,1,0 '4x2x6: block@2, block@2, block@5; from rank 2'
     picture 3 '>1000000: block@2<' '1000000: block@2'
+    picture 4 'M20 51h224v112h-224zM20 163h140v112h-140zM160 163h84v112h-84z' '8x8: box, box; boxes 0:4x0:8, 4:8x0:5, 4:8x5:8'
+    picture 6 '52 of 64 elements stay' --array '8x8: block@2, *' '8x8: box, box; boxes 0:4x0:8, 4:8x0:5, 4:8x5:8'
+    picture 3 '<rect x="20" y="163" .*"#cc6677"' '6x8x8: box, box, box; boxes 0:6x0:4x0:8, 0:3x4:8x0:8, 3:6x4:8x0:8' --axes 1,2 --at 4
+    picture 5 'dasharray="5 3" d="M22 95h192v192h-192zM330 95h24v192h-24zM22 403h192v24h-192zM330 403h24v24h-24z"' \
+        '12x12: block@2 halo(1) periodic, block@2 halo(1) periodic'
+    picture 5 'dashed: with ghost cells' '20: block@4 halo(2) closed'
     picture 9 '>7</text>' '2x9: block@2, cuts(0,1,9); ranks 7,200,0,3' '2x9: block@2, cuts(0,1,9); ranks 7,200,0,3' --array
 }
 
