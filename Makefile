@@ -27,9 +27,10 @@ LIBS_ptran    = $(SCALAPACK) -lm
 LIBS_adi      = -lm
 LIBS_deposit  = -lm
 LIBS_image    = -lm
+LIBS_stencil  = -lm
 LIBS_openmp   = -fopenmp
-LIBS_threads  = -fopenmp
 LIBS_fft      = -lfftw3_mpi -lfftw3 -lm
+LIBS_threads  = -fopenmp -lm
 OPTIONAL_methods  = -DHAVE_SCALAPACK $(SCALAPACK)
 OPTIONAL_halo     = $(OPTIONAL_methods)
 OPTIONAL_transpose = $(OPTIONAL_methods)
@@ -69,6 +70,8 @@ bench: $(BENCHES:%=$(BUILD)/%)
 	$(MPIEXEC) -n 2 $(BUILD)/halo
 	[ -e $(BUILD)/fft.skip ] || $(MPIEXEC) -n 2 $(BUILD)/fft
 	$(BUILD)/scale --csv $(BUILD)/scale.csv
+	[ -e $(BUILD)/threads.skip ] || OMP_NUM_THREADS=2 $(MPIEXEC) -n 1 $(BUILD)/threads
+	[ -e $(BUILD)/threads.skip ] || OMP_NUM_THREADS=1 $(MPIEXEC) -n 2 $(BUILD)/threads
 
 plots: $(BUILD)/methods $(BUILD)/scale
 	@BUILD='$(BUILD)' MPIEXEC='$(MPIEXEC)' sh bench/plots.sh

@@ -22,7 +22,7 @@
  * factor into per-axis pieces, so costs are sums over axes, never products, and do not grow with the number of
  * processes that a rank has nothing to do with.
  *
- * Words. An axis is one dimension of an array, dealt out over a line of processes; a process of that line is a
+ * Words. An axis is one dimension of an array, distributed over a line of processes; a process of that line is a
  * coordinate. The coordinates of all axes make the process grid; its processes are numbered as places 0, 1, ..., and
  * each place lives on a rank. Copies of the grid, where there are several, are more places that hold the same elements.
  * A view index counts what a view shows; a local position counts what a coordinate owns.
@@ -30,23 +30,23 @@
  * All functions here are local (no communication), keep no state, and may be called from any thread.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *     100-166               options
+ *      98-166               options
  *     167-260               types
- *                 652-724   arithmetic
- *                 725-826   faults
- *     261-305    827-1085   axes: who owns index i
- *     306-410   1086-1799   layouts and views
- *               1800-2404   runs: what two coordinates of an axis share
- *               2405-2601   messages: products of run lists
- *               2602-3408   copying
- *               3409-3610   pairs of places: which copy serves whom
- *     411-443   3611-3738   moving on one process
- *     444-462   3739-4054   traffic, on paper
- *     463-536   4055-4928   schedules
- *     537-573   4929-5495   cost and multiphase routes
- *     574-604   5496-6027   relabelling and advice
- *     605-647   6028-6159   text: writing
- *               6160-6727   text: reading
+ *                 610-682   arithmetic
+ *                 683-784   faults
+ *     261-305    785-1043   axes: who owns index i
+ *     306-410   1044-1758   layouts and views
+ *               1759-2363   runs: what two coordinates of an axis share
+ *               2364-2560   messages: products of run lists
+ *               2561-3302   copying
+ *               3303-3499   pairs of places: which copy serves whom
+ *     411-443   3500-3627   moving on one process
+ *     444-462   3628-3954   traffic, on paper
+ *     463-493   3955-4680   schedules
+ *     494-531   4681-5177   cost and multiphase routes
+ *     532-562   5178-5541   relabelling and advice
+ *     563-605   5542-5673   text: writing
+ *               5674-6164   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -78,14 +78,12 @@
 #ifndef REDIST_NO_STREAMING
 #define REDIST_PRIV_STREAMS 1
 #endif
-#elif defined __aarch64__ && defined __ARM_NEON
-#include <arm_neon.h>
 #endif
 #ifdef _OPENMP
 #include <omp.h>
 #endif
 #elif defined REDIST_MALLOC || defined REDIST_FREE || defined REDIST_ASSERT || defined REDIST_STREAM_BYTES || \
-    defined REDIST_NO_STREAMING || defined REDIST_THREAD_BYTES
+    defined REDIST_NO_STREAMING || defined REDIST_THREAD_BYTES || defined REDIST_COPIED
 #error "REDIST_MALLOC and other hooks do nothing in a file that only declares: the implementation needs them"
 #endif
 
@@ -123,6 +121,8 @@ extern "C" {
 #define redist_layout_nd REDIST_PRIV_SIZED(redist_layout_nd, REDIST_MAX_DIMS)
 #define redist_layout_parse REDIST_PRIV_SIZED(redist_layout_parse, REDIST_MAX_DIMS)
 #define redist_from_scalapack REDIST_PRIV_SIZED(redist_from_scalapack, REDIST_MAX_DIMS)
+#define redist_layout_boxes REDIST_PRIV_SIZED(redist_layout_boxes, REDIST_MAX_DIMS)
+#define redist_layout_shape REDIST_PRIV_SIZED(redist_layout_shape, REDIST_MAX_DIMS)
 #endif
 #elif !defined REDIST_API
 #define REDIST_API static inline
@@ -305,9 +305,9 @@ REDIST_AXIS_API int64_t redist_count(const redist_axis *x, int coord);
 
 /* ----------------------------------------------------------------------------------------------- layouts and views */
 
-/* A layout of 1, 2, 3 or ndim axes, 1 <= ndim <= REDIST_MAX_DIMS: axes[ndim], slowest first in C's eyes. The process
-   grid is the product of the axes' processes; its places are numbered row by row and live on ranks 0, 1, .... Local
-   arrays are stored row by row without ghost cells. */
+/* A layout of 1, 2, 3 or ndim axes, 1 <= ndim <= REDIST_MAX_DIMS: axes[ndim], the slowest-varying first, as in C. The
+   process grid is the product of the axes' processes; its places are numbered row by row and live on ranks 0, 1, ....
+   Local arrays are stored row by row without ghost cells. */
 REDIST_API redist_layout redist_layout_1d(redist_axis x);
 REDIST_API redist_layout redist_layout_2d(redist_axis x, redist_axis y);
 REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_axis z);
@@ -462,53 +462,10 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
 
 /* ------------------------------------------------------------------------------------------------------- schedules */
 
-/* How the coordinates of an axis are numbered: coordinate c has number sign * (c - origin) mod procs; numbers from
-   `used` on own nothing. */
-typedef struct {
-    int procs, origin, sign, used;
-} redist_priv_line;
-
-/* Walker and Otto's schedule, blocks of r and of ratio * r on the same processes: what its formulas need. */
-typedef struct {
-    int small;                    /* the side with blocks of r                                          */
-    int64_t procs, ratio, common; /* P, K and g = gcd(P, K)                                             */
-    int64_t inverse;              /* of K / g modulo P / g                                              */
-    int64_t first, last;          /* the blocks of r that the view shows, counted along the other side */
-} redist_priv_walker;
-
-/* A coloured bipartite graph: vertex v has the edges [start[v], start[v] + filled[v]), ascending by colour. */
-typedef struct {
-    int colour, partner;
-} redist_priv_edge;
-
-typedef struct {
-    int64_t *start;
-    int *filled;
-    redist_priv_edge *edge;
-} redist_priv_edges;
-
-/* The schedule of one axis, or of several taken together. Sides: FROM 0, TO 1. A pair has a colour, 0 <= colour < base,
-   and a round, 0 <= round < width. At a number of side `fat` both together are unique, on the other side the colour is. */
-typedef struct {
-    int form;
-    int axes, axis[REDIST_MAX_DIMS];
-    int64_t degree[2]; /* most partners of any number */
-    int fat;
-    int64_t base, width, scale; /* the colour at a step is step / scale mod base */
-    redist_priv_walker walker;
-    redist_priv_edges table[2];
-} redist_priv_factor;
-
 /* Who exchanges with whom at which step; see redist_schedule_create. */
 typedef struct {
-    int steps;               /* the fewest that can be; 0 for an empty array */
-    int64_t rounds;          /* the rest is private                          */
-    int all;                 /* all copies of a source contribute            */
-    int factors;
-    redist_priv_factor factor[REDIST_MAX_DIMS];
-    redist_priv_line line[2][REDIST_MAX_DIMS];
-    redist_layout layout[2];
-    redist_priv_rank_place *rank_places[2]; /* of a layout on listed ranks */
+    int steps;                                   /* the fewest possible; 0 for an empty array */
+    struct redist_priv_arrangement *arrangement; /* private                                  */
 } redist_schedule;
 
 /* Arranges the messages in steps without contention: in every step each rank sends at most one message and receives at
@@ -519,7 +476,7 @@ typedef struct {
        and C(k,q) and their numbering of the steps. No tables.
      - One interval per coordinate on both sides: the sum of the two coordinates. No tables.
      - All coordinates meet all of two block-cyclic axes, or all but a few of an axis with one interval per coordinate:
-       the difference of the two coordinates, of several such axes at once. No tables.
+       the same sum, of several such axes at once. No tables.
      - Anything else: the axis's pairs are coloured and kept, O(pairs of coordinates of the axis) of memory.
    Axes that fan out and axes that fan in share their steps ((BLOCK,*) to (*,BLOCK) on P processes takes P). Only where
    their degrees do not divide are the pairs of these axes coloured together, O(pairs of their places) of memory; so are
@@ -551,8 +508,8 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
                                  const redist_cost *cost);
 
 /* The cheapest multiphase route by the same model, where cost->per_byte is taken as seconds per element (multiply it by
-   the element's bytes). Returns how many layouts the data passes in between, 0 <= phases - 1 <= max (at most 31 are
-   tried), and writes them to between[max] in order; 0: go directly, nothing is strictly cheaper. Bad input returns
+   the element's bytes). Returns how many layouts the data passes in between, at most `max` (more than 7 are not tried),
+   and writes them to between[max] in order; 0: go directly, nothing is strictly cheaper. Bad input returns
    -REDIST_ERR_ARGUMENT (NULL, a bad cost, max < 0; between may be NULL when max is 0), or the negative of another code
    (_LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY).
    The layouts show the shape of the two views and have no ghost cells. An axis is as in `from`, as in `to`, or
@@ -561,13 +518,14 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
    gcd; every size when there are few. An axis whose two ends have different numbers of processes is also tried over
    others, as BLOCK, with the blocks of either end and with several of them merged, so that rows on P ranks become
    columns by way of a grid of sqrt(P) x sqrt(P): 2 sqrt(P) messages instead of P, and twice the elements. These numbers
-   are, for p places on all such axes together, the divisors of p, powers of 2, the square root and what they leave of p:
-   all of them when they are few, else some 30 between the ends' in two dimensions and fewer in more.
+   are, for p places on all such axes together, the divisors of p, powers of 2, the square root and what they leave of p.
+   In all 128 ways per axis, 65,536 combinations, and of these the 512 that are cheapest as the only layout in between.
    Each layout lives on ranks of `to`, with its grid and memory order, or on those of `from` when only there its grid
    fits or is the same, and on no rank holds more than twice the elements that the fullest rank holds before or after.
-   redist_on_ranks and redist_cuts arrays are shared by reference. 0 when a side is replicated, or has ghosts or boxes.
-   Takes a millisecond or so, tens of milliseconds with many grids, tenths of a second where block sizes do not divide
-   on 1,000 processes or more. */
+   redist_on_ranks and redist_cuts arrays are shared by reference. 0 when a side is replicated, or has
+   ghosts or boxes. Takes a millisecond or so, tens of milliseconds with many grids or where block sizes do not divide on 1,000 processes.
+   A way that has no formula (blocks that do not divide, cuts, sections) is tried only at the ends, with at most 1,024
+   processes along the axis, or 16,384 where one side has an interval per coordinate. */
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
                              redist_layout *between);
 
@@ -598,7 +556,7 @@ typedef struct {
    layout as it is and on the other; in, out: seconds to redistribute all that it reads to the other layout before the
    first repetition, and all that it writes back after the last (0 when that may stay there); each >= 0 and finite, as
    in + out is. repetitions >= 0. The gain is repetitions (here - there) - in - out: with one repetition and no way back
-   the comparison of Namugwanya 2021, tables 4.1 to 4.4. REDIST_ERR_ARGUMENT: NULL, or a number that is no such number. */
+   the comparison of Namugwanya 2021, tables 4.1 to 4.4. REDIST_ERR_ARGUMENT: NULL, or an argument is out of range. */
 REDIST_API int redist_advise(double here, double there, double in, double out, int64_t repetitions,
                              redist_advice *advice);
 
@@ -624,7 +582,7 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
                  copies number                            redist_replicated
                  boxes low:high x ..., low:high x ..., ...  redist_layout_boxes, whose axes are all `box`
 
-   White space may stand between any two of these, capitals are as good as small letters, and nothing is said twice. */
+   White space may stand between any two of these; case does not matter; each clause comes at most once. */
 
 /* Writes the text into text[size], cut short to fit and always terminated; it may be NULL when size is 0. Returns the
    length of the whole text like snprintf, or -1 for a layout that redist_layout_check refuses. */
@@ -635,7 +593,7 @@ REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file);
    must live as long as the layout; 4 * strlen(text) bytes suffice without boxes, 8 and 5 * REDIST_MAX_DIMS * strlen(text)
    with them, and none (NULL) are needed without lists. On
    failure message[message_size] holds a sentence, cut short to fit, else ""; it may be NULL when message_size is 0.
-   REDIST_ERR_ARGUMENT: NULL, or storage is not aligned. REDIST_ERR_LAYOUT: the text is none of the language; the
+   REDIST_ERR_ARGUMENT: NULL, or storage is not aligned. REDIST_ERR_LAYOUT: the text does not match the grammar; the
    sentence begins with the place, `column 14: expected '@' and the number of processes, found 'x'`, columns counted in
    bytes from 1. REDIST_ERR_MEMORY: storage is too small; the sentence tells what is needed. Else what
    redist_layout_explain says. The layout is written in any case; redist_layout_check refuses it after a failure. */
@@ -1434,6 +1392,7 @@ REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t 
     return layout;
 }
 
+/* Of ints, or of structs that begin with the int that orders them. */
 REDIST_PRIV_COLD int redist_priv_compare_ints(const void *a, const void *b)
 {
     int x = *(const int *)a, y = *(const int *)b;
@@ -2601,38 +2560,6 @@ REDIST_PRIV void redist_priv_store(redist_priv_message *m, int side, const redis
 
 /* --------------------------------------------------------------------------------------------------------- copying */
 
-/* Sixteen bytes at a time where the processor can, and how two of them interleave by 4 and by 8. */
-#if defined __SSE2__
-#define REDIST_PRIV_VECTOR __m128i
-#define REDIST_PRIV_LOAD(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
-#define REDIST_PRIV_STORE(p, v) _mm_storeu_si128((__m128i *)(void *)(p), v)
-#define REDIST_PRIV_LOW_4(a, b) _mm_unpacklo_epi32(a, b)
-#define REDIST_PRIV_HIGH_4(a, b) _mm_unpackhi_epi32(a, b)
-#define REDIST_PRIV_LOW_8(a, b) _mm_unpacklo_epi64(a, b)
-#define REDIST_PRIV_HIGH_8(a, b) _mm_unpackhi_epi64(a, b)
-#elif defined __aarch64__ && defined __ARM_NEON
-#define REDIST_PRIV_VECTOR uint32x4_t
-#define REDIST_PRIV_LOAD(p) vreinterpretq_u32_u8(vld1q_u8((const uint8_t *)(p)))
-#define REDIST_PRIV_STORE(p, v) vst1q_u8((uint8_t *)(p), vreinterpretq_u8_u32(v))
-#define REDIST_PRIV_LOW_4(a, b) vzip1q_u32(a, b)
-#define REDIST_PRIV_HIGH_4(a, b) vzip2q_u32(a, b)
-#define REDIST_PRIV_ZIP_8(zip, a, b) vreinterpretq_u32_u64(zip(vreinterpretq_u64_u32(a), vreinterpretq_u64_u32(b)))
-#define REDIST_PRIV_LOW_8(a, b) REDIST_PRIV_ZIP_8(vzip1q_u64, a, b)
-#define REDIST_PRIV_HIGH_8(a, b) REDIST_PRIV_ZIP_8(vzip2q_u64, a, b)
-#endif
-
-#ifdef REDIST_PRIV_VECTOR
-#define REDIST_PRIV_SQUARES 1
-#else
-#define REDIST_PRIV_SQUARES 0
-#endif
-
-#if defined __GNUC__
-#define REDIST_PRIV_PREFETCH(address) __builtin_prefetch((const void *)(address))
-#else
-#define REDIST_PRIV_PREFETCH(address) ((void)(address))
-#endif
-
 /* One loop of a copy: n times, at these distances in bytes. */
 typedef struct {
     int64_t n, from, to;
@@ -2666,7 +2593,7 @@ enum {
     REDIST_PRIV_NEAR = 262144,
     REDIST_PRIV_PAGE = 4096,
     REDIST_PRIV_LONG = 128,
-    REDIST_PRIV_TILE_WIDTH = 256,
+    REDIST_PRIV_WIDTH = 256,
     REDIST_PRIV_TALL = 64
 };
 
@@ -2704,28 +2631,26 @@ REDIST_PRIV_FAST void redist_priv_stream_end(void)
 #endif
 }
 
-REDIST_PRIV_FAST void redist_priv_write(char *to, const char *from, int64_t bytes, int stream)
-{
-    if (stream && bytes >= REDIST_PRIV_LONG)
-        redist_priv_stream(to, from, bytes, 0);
-    else
-        memcpy(to, from, (size_t)bytes);
-}
+#if defined __GNUC__ && __GNUC__ >= 8 && !defined __clang__
+#define REDIST_PRIV_UNROLL _Pragma("GCC unroll 4") /* clang does so by itself */
+#else
+#define REDIST_PRIV_UNROLL
+#endif
 
 /* Two loops around a unit whose size the compiler knows; either side contiguous in the inner loop, or none. */
-#define REDIST_PRIV_COPY_LOOPS(unit, from_step, to_step)                                                              \
+#define REDIST_PRIV_COPY_LOOPS(unroll, unit, from_step, to_step)                                                      \
     for (j = 0; j < outer.n; j++)                                                                                     \
-        for (i = 0; i < inner.n; i++)                                                                                 \
+        unroll for (i = 0; i < inner.n; i++)                                                                          \
             memcpy(to + j * outer.to + i * (to_step), from + j * outer.from + i * (from_step), (size_t)(unit));
 
-#define REDIST_PRIV_COPY_UNITS(bytes)                                                                                 \
+#define REDIST_PRIV_COPY_UNITS(unroll, bytes)                                                                         \
     case bytes:                                                                                                       \
         if (inner.to == (bytes))                                                                                      \
-            REDIST_PRIV_COPY_LOOPS(bytes, inner.from, bytes)                                                          \
+            REDIST_PRIV_COPY_LOOPS(unroll, bytes, inner.from, bytes)                                                  \
         else if (inner.from == (bytes))                                                                               \
-            REDIST_PRIV_COPY_LOOPS(bytes, bytes, inner.to)                                                            \
+            REDIST_PRIV_COPY_LOOPS(unroll, bytes, bytes, inner.to)                                                    \
         else                                                                                                          \
-            REDIST_PRIV_COPY_LOOPS(bytes, inner.from, inner.to)                                                       \
+            REDIST_PRIV_COPY_LOOPS(, bytes, inner.from, inner.to)                                                     \
         break;
 
 REDIST_PRIV void redist_priv_copy_units(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
@@ -2733,19 +2658,19 @@ REDIST_PRIV void redist_priv_copy_units(int64_t unit, redist_priv_loop outer, re
 {
     int64_t i, j;
     switch (unit) {
-        REDIST_PRIV_COPY_UNITS(1)
-        REDIST_PRIV_COPY_UNITS(2)
-        REDIST_PRIV_COPY_UNITS(4)
-        REDIST_PRIV_COPY_UNITS(8)
-        REDIST_PRIV_COPY_UNITS(12)
-        REDIST_PRIV_COPY_UNITS(16)
-        REDIST_PRIV_COPY_UNITS(24)
-        REDIST_PRIV_COPY_UNITS(32)
-        REDIST_PRIV_COPY_UNITS(48)
-        REDIST_PRIV_COPY_UNITS(64)
-        REDIST_PRIV_COPY_UNITS(128)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 1)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 2)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 4)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 8)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 12)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 16)
+        REDIST_PRIV_COPY_UNITS(, 24)
+        REDIST_PRIV_COPY_UNITS(, 32)
+        REDIST_PRIV_COPY_UNITS(, 48)
+        REDIST_PRIV_COPY_UNITS(, 64)
+        REDIST_PRIV_COPY_UNITS(, 128)
     default:
-        REDIST_PRIV_COPY_LOOPS(unit, inner.from, inner.to)
+        REDIST_PRIV_COPY_LOOPS(, unit, inner.from, inner.to)
     }
 }
 
@@ -2759,70 +2684,66 @@ REDIST_PRIV void redist_priv_copy_long(int64_t unit, redist_priv_loop outer, red
             redist_priv_stream(to + j * outer.to + i * inner.to, from + j * outer.from + i * inner.from, unit, inner.from);
 }
 
-#ifdef REDIST_PRIV_VECTOR
+#ifdef __SSE2__
+
+#define REDIST_PRIV_LOAD(from) _mm_loadu_si128((const __m128i *)(const void *)(from))
+#define REDIST_PRIV_STORE(to, value) _mm_storeu_si128((__m128i *)(void *)(to), value)
 
 /* Transposes a square of elements of 4, 8 or 16 bytes, 16 bytes a side: the source's lines become columns. */
 REDIST_PRIV_FAST void redist_priv_transpose_square(int unit, const char *from, int64_t from_pitch, char *to,
                                                    int64_t to_pitch)
 {
-    const REDIST_PRIV_VECTOR a = REDIST_PRIV_LOAD(from);
-    REDIST_PRIV_VECTOR b, c, d, low, high;
+    const __m128i a = REDIST_PRIV_LOAD(from);
+    __m128i b, c, d, low, high;
     if (unit == 16) {
         REDIST_PRIV_STORE(to, a);
         return;
     }
     b = REDIST_PRIV_LOAD(from + from_pitch);
     if (unit == 8) {
-        REDIST_PRIV_STORE(to, REDIST_PRIV_LOW_8(a, b));
-        REDIST_PRIV_STORE(to + to_pitch, REDIST_PRIV_HIGH_8(a, b));
+        REDIST_PRIV_STORE(to, _mm_unpacklo_epi64(a, b));
+        REDIST_PRIV_STORE(to + to_pitch, _mm_unpackhi_epi64(a, b));
         return;
     }
     c = REDIST_PRIV_LOAD(from + 2 * from_pitch);
     d = REDIST_PRIV_LOAD(from + 3 * from_pitch);
-    low = REDIST_PRIV_LOW_4(a, b);
-    high = REDIST_PRIV_LOW_4(c, d);
-    REDIST_PRIV_STORE(to, REDIST_PRIV_LOW_8(low, high));
-    REDIST_PRIV_STORE(to + to_pitch, REDIST_PRIV_HIGH_8(low, high));
-    low = REDIST_PRIV_HIGH_4(a, b);
-    high = REDIST_PRIV_HIGH_4(c, d);
-    REDIST_PRIV_STORE(to + 2 * to_pitch, REDIST_PRIV_LOW_8(low, high));
-    REDIST_PRIV_STORE(to + 3 * to_pitch, REDIST_PRIV_HIGH_8(low, high));
+    low = _mm_unpacklo_epi32(a, b);
+    high = _mm_unpacklo_epi32(c, d);
+    REDIST_PRIV_STORE(to, _mm_unpacklo_epi64(low, high));
+    REDIST_PRIV_STORE(to + to_pitch, _mm_unpackhi_epi64(low, high));
+    low = _mm_unpackhi_epi32(a, b);
+    high = _mm_unpackhi_epi32(c, d);
+    REDIST_PRIV_STORE(to + 2 * to_pitch, _mm_unpacklo_epi64(low, high));
+    REDIST_PRIV_STORE(to + 3 * to_pitch, _mm_unpackhi_epi64(low, high));
 }
 
-/* Transposes as many lines of the source as make a line of the destination, or, if not whole, one square. */
-REDIST_PRIV_FAST void redist_priv_transpose_strip(int unit, int whole, int64_t columns, const char *from,
-                                                  int64_t from_pitch, char *to, int64_t to_pitch)
+/* Transposes `lines` x `columns` elements, which squares cover, four squares at a time: they make a line of the
+   destination. far: the next tiles are in no near cache, so they are asked for early. */
+REDIST_PRIV_FAST void redist_priv_transpose_squares(int unit, int64_t lines, int64_t columns, const char *from,
+                                                    int64_t from_pitch, char *to, int64_t to_pitch, int far)
 {
     const int64_t side = 16 / unit, down = side * from_pitch;
-    int64_t j;
-    for (j = 0; j < columns; j += side, from += 16, to += side * to_pitch) {
-        redist_priv_transpose_square(unit, from, from_pitch, to, to_pitch);
-        if (whole) {
-            redist_priv_transpose_square(unit, from + down, from_pitch, to + 16, to_pitch);
-            redist_priv_transpose_square(unit, from + 2 * down, from_pitch, to + 32, to_pitch);
-            redist_priv_transpose_square(unit, from + 3 * down, from_pitch, to + 48, to_pitch);
+    int64_t rows, i, j;
+    for (i = 0; i < lines; i += rows, from += rows * from_pitch, to += rows * unit) {
+        const char *f = from;
+        char *t = to;
+        rows = lines - i < 4 * side ? side : 4 * side;
+        for (j = 0; far && j < rows; j++)
+            _mm_prefetch((const char *)((uintptr_t)(from + j * from_pitch) + 2 * REDIST_PRIV_LINE), _MM_HINT_T0);
+        for (j = 0; j < columns; j += side, f += 16, t += side * to_pitch) {
+            redist_priv_transpose_square(unit, f, from_pitch, t, to_pitch);
+            if (rows == side)
+                continue;
+            redist_priv_transpose_square(unit, f + down, from_pitch, t + 16, to_pitch);
+            redist_priv_transpose_square(unit, f + 2 * down, from_pitch, t + 32, to_pitch);
+            redist_priv_transpose_square(unit, f + 3 * down, from_pitch, t + 48, to_pitch);
         }
     }
 }
 
-/* The part of a tile that squares cover. far: the tiles to come are in no near cache, so they are asked for early. */
-REDIST_PRIV_FAST void redist_priv_transpose_squares(int unit, int64_t lines, int64_t columns, const char *from,
-                                                    int64_t from_pitch, char *to, int64_t to_pitch, int far)
-{
-    const int64_t side = 16 / unit;
-    int64_t i, j;
-    for (i = 0; i + 4 * side <= lines; i += 4 * side) {
-        for (j = i; far && j < i + 4 * side; j++)
-            REDIST_PRIV_PREFETCH((uintptr_t)from + (uintptr_t)(j * from_pitch) + 2 * REDIST_PRIV_LINE);
-        redist_priv_transpose_strip(unit, 1, columns, from + i * from_pitch, from_pitch, to + i * unit, to_pitch);
-    }
-    for (; i < lines; i += side)
-        redist_priv_transpose_strip(unit, 0, columns, from + i * from_pitch, from_pitch, to + i * unit, to_pitch);
-}
-
 /* Two loops that cross, the outer along contiguous elements of the source, the inner along those of the destination:
    squares, and what they leave over at the two edges. */
-REDIST_PRIV void redist_priv_transpose(int unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
+REDIST_PRIV void redist_priv_transpose(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
                                        char *to, int far)
 {
     const int64_t lines = inner.n - inner.n % (16 / unit), columns = outer.n - outer.n % (16 / unit);
@@ -2841,20 +2762,16 @@ REDIST_PRIV void redist_priv_transpose(int unit, redist_priv_loop outer, redist_
         redist_priv_copy_units(unit, outer, inner, from + lines * inner.from, to + lines * unit);
 }
 
+#else
+#define redist_priv_transpose(unit, outer, inner, from, to, far) redist_priv_copy_units(unit, outer, inner, from, to)
 #endif
 
-/* Whether squares can be taken of two loops that cross. */
-REDIST_PRIV_FAST int redist_priv_has_squares(int64_t unit, redist_priv_loop outer, redist_priv_loop inner)
-{
-    return REDIST_PRIV_SQUARES && inner.to == unit && outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
-}
-
-/* How many units lead to the next line, at most `most`; that many when `at` is at a line. */
-REDIST_PRIV_FAST int64_t redist_priv_to_line(const char *at, int64_t unit, int64_t most)
-{
-    const int64_t head = (int64_t)(-(uintptr_t)at % REDIST_PRIV_LINE) / unit;
-    return head > 0 ? redist_priv_min(head, most) : most;
-}
+/* How two loops are cut into tiles of wide x tall units, and how one is copied. */
+typedef struct {
+    int64_t wide, tall;
+    int squares, buffered, stream, far;
+    const redist_priv_arrival *arrival;
+} redist_priv_tiling;
 
 /* Where a tile is put together, aligned for numbers of any kind. */
 typedef union {
@@ -2862,42 +2779,32 @@ typedef union {
     long double aligned;
 } redist_priv_tile;
 
-/* How two loops are cut into tiles of wide x tall units, and how a tile is copied. */
-typedef struct {
-    int64_t wide, tall;
-    int squares, buffered, stream;
-    const redist_priv_arrival *arrival;
-} redist_priv_tiling;
-
-/* Squares take one line of several rows. Caches find a line by the last 16 bits of its address, so that of rows a power
-   of two apart only few stay. */
-REDIST_PRIV_FAST int64_t redist_priv_tall(int64_t pitch)
-{
-    const int64_t period = redist_priv_clamp(pitch & -pitch, 1, 65536);
-    return redist_priv_clamp(8 * 65536 / period, 16, REDIST_PRIV_TALL);
-}
-
 /* Every line of either side shall be visited once while hot. What is to be streamed, or to be put together unit by
-   unit, is so in a buffer in the fastest cache, and written in long pieces. */
+   unit, is so in a buffer in the fastest cache, and written in long pieces. Squares take one line of many rows; but
+   caches find a line by the last 16 bits of its address, so that of rows a power of two apart only few stay. */
 REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, redist_priv_loop outer,
                                                      redist_priv_loop inner, int crossed, int stream)
 {
     const int64_t unit = box->unit;
+    const int64_t period = redist_priv_clamp(inner.from & -inner.from, 1, 65536);
     redist_priv_tiling t;
-    t.arrival = &box->arrival;
-    t.squares = crossed && redist_priv_has_squares(unit, outer, inner);
-    t.buffered = stream || box->arrival.function != NULL || (inner.to == unit && !t.squares);
+    t.squares = crossed && inner.to == unit && outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
     t.stream = stream;
-    t.wide = redist_priv_max((t.buffered && !t.squares ? REDIST_PRIV_TILE_WIDTH : REDIST_PRIV_LINE) / unit, 1);
-    t.tall = t.buffered ? REDIST_PRIV_TILE_BUFFER / REDIST_PRIV_TILE_WIDTH : t.wide;
+    t.arrival = &box->arrival;
+    t.buffered = stream || box->arrival.function != NULL || (inner.to == unit && !t.squares);
+    t.far = stream || outer.n * inner.n * unit > REDIST_PRIV_NEAR;
+    t.wide = crossed ? redist_priv_max((t.squares ? REDIST_PRIV_LINE : REDIST_PRIV_WIDTH) / unit, 1) : 1;
+    t.tall = crossed ? REDIST_PRIV_TILE_BUFFER / REDIST_PRIV_WIDTH : REDIST_PRIV_TILE_BUFFER / unit;
     if (t.squares)
-        t.tall = box->arrival.function != NULL ? REDIST_PRIV_TALL : redist_priv_tall(inner.from);
-    if (!crossed) {
-        t.wide = 1;
-        t.tall = REDIST_PRIV_TILE_BUFFER / unit;
-    }
+        t.tall = redist_priv_clamp(8 * 65536 / period, 16, redist_priv_max(REDIST_PRIV_TALL, 512 / unit));
     return t;
 }
+
+#if defined __GNUC__
+#define REDIST_PRIV_PREFETCH(address) __builtin_prefetch((const void *)(address), 1)
+#else
+#define REDIST_PRIV_PREFETCH(address) ((void)(address))
+#endif
 
 /* Asks for rows of the destination that will be combined, while the source is gathered. */
 REDIST_PRIV_FAST void redist_priv_prefetch_rows(redist_priv_loop rows, int64_t bytes, const char *to)
@@ -2929,12 +2836,10 @@ REDIST_PRIV void redist_priv_combine_tile(const redist_priv_arrival *a, int64_t 
 
 /* Copies a tile, which may be cut off at the edges. */
 REDIST_PRIV void redist_priv_copy_tile(const redist_priv_tiling *t, int64_t unit, redist_priv_loop outer,
-                                       redist_priv_loop inner, const char *from, char *to, int far)
+                                       redist_priv_loop inner, const char *from, char *to)
 {
     redist_priv_tile tile;
     redist_priv_loop row = outer, column = inner;
-    char *target = t->buffered ? tile.bytes : to;
-    const int scatter = t->buffered && outer.n > 1;
     int64_t k;
     if (t->arrival->function != NULL && inner.to == unit)
         redist_priv_prefetch_rows(outer, inner.n * unit, to);
@@ -2942,61 +2847,49 @@ REDIST_PRIV void redist_priv_copy_tile(const redist_priv_tiling *t, int64_t unit
         row.to = inner.n * unit;
         column.to = unit;
     }
-#ifdef REDIST_PRIV_VECTOR
     if (t->squares)
-        redist_priv_transpose((int)unit, row, column, from, target, far);
+        redist_priv_transpose(unit, row, column, from, t->buffered ? tile.bytes : to, t->far);
+    else if (t->buffered && outer.n > 1)
+        redist_priv_copy_units(unit, column, row, from, tile.bytes);
     else
-#endif
-        redist_priv_copy_units(unit, scatter ? column : row, scatter ? row : column, from, target);
-    (void)far;
+        redist_priv_copy_units(unit, row, column, from, t->buffered ? tile.bytes : to);
     if (t->arrival->function != NULL)
         redist_priv_combine_tile(t->arrival, unit, outer, inner, &tile, to);
     for (k = 0; t->buffered && t->arrival->function == NULL && k < outer.n; k++)
-        redist_priv_write(to + k * outer.to, tile.bytes + k * row.to, row.to, t->stream);
+        if (t->stream && row.to >= REDIST_PRIV_LONG)
+            redist_priv_stream(to + k * outer.to, tile.bytes + k * row.to, row.to, 0);
+        else
+            memcpy(to + k * outer.to, tile.bytes + k * row.to, (size_t)row.to);
 }
 
-/* Two loops in tiles. The first ones are small, so that the others begin at lines of the source and of the
-   destination. */
-REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, int64_t unit, redist_priv_loop outer,
-                                        redist_priv_loop inner, const char *from, char *to)
+/* How many units lead to the next line, at most `most`; that many when `at` is at a line. */
+REDIST_PRIV_FAST int64_t redist_priv_to_line(const char *at, int64_t unit, int64_t most)
 {
-    const int far = t->stream || outer.n * inner.n * unit > REDIST_PRIV_NEAR;
-    const int64_t top = redist_priv_to_line(to, unit, t->tall), left = redist_priv_to_line(from, unit, t->wide);
-    redist_priv_loop row = outer, column = inner;
-    int64_t i, j;
-    for (i = 0; i < inner.n; i += column.n) {
-        column.n = redist_priv_min(i == 0 ? top : t->tall, inner.n - i);
-        for (j = 0; j < outer.n; j += row.n) {
-            row.n = redist_priv_min(j == 0 ? left : t->wide, outer.n - j);
-            redist_priv_copy_tile(t, unit, row, column, from + j * outer.from + i * inner.from,
-                                  to + j * outer.to + i * inner.to, far);
-        }
-    }
+    const int64_t head = (int64_t)(-(uintptr_t)at % REDIST_PRIV_LINE) / unit;
+    return head > 0 ? redist_priv_min(head, most) : most;
 }
 
 /* Two loops in tiles, forwards along the source, and a page of it at a time so that the processor has the pages of the
-   destination at hand. */
-REDIST_PRIV void redist_priv_copy_pages(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
-                                        const char *from, char *to, int crossed, int stream)
+   destination at hand. The first tiles are small, so that the others begin at lines of either side. */
+REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, int64_t unit, redist_priv_loop outer,
+                                        redist_priv_loop inner, const char *from, char *to)
 {
-    const int64_t unit = box->unit, page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
-    redist_priv_loop part = outer;
-    redist_priv_tiling tiling;
-    int64_t j;
-    if (outer.from < 0) {
-        from += (outer.n - 1) * outer.from;
-        to += (outer.n - 1) * outer.to;
-        part.from = outer.from = -outer.from;
-        part.to = outer.to = -outer.to;
-    }
-    tiling = redist_priv_tiles_for(box, outer, inner, crossed, stream);
-    for (j = 0; j < outer.n; j += page) {
-        part.n = redist_priv_min(page, outer.n - j);
-        redist_priv_copy_tiles(&tiling, unit, part, inner, from + j * outer.from, to + j * outer.to);
-    }
+    const int64_t page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
+    const int64_t top = redist_priv_to_line(to, unit, t->tall), left = redist_priv_to_line(from, unit, t->wide);
+    redist_priv_loop row = outer, column = inner;
+    int64_t begin, i, j;
+    for (begin = 0; begin < outer.n; begin += page)
+        for (i = 0; i < inner.n; i += column.n) {
+            column.n = redist_priv_min(i == 0 ? top : t->tall, inner.n - i);
+            for (j = begin; j < outer.n && j < begin + page; j += row.n) {
+                row.n = redist_priv_min(j == begin ? left : t->wide, redist_priv_min(outer.n, begin + page) - j);
+                redist_priv_copy_tile(t, unit, row, column, from + j * outer.from + i * inner.from,
+                                      to + j * outer.to + i * inner.to);
+            }
+        }
 }
 
-/* Long units are combined where they lie. */
+/* Long units, each combined where it lies. */
 REDIST_PRIV void redist_priv_combine_long(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
                                           const char *from, char *to)
 {
@@ -3014,17 +2907,25 @@ REDIST_PRIV void redist_priv_copy_pair(const redist_priv_box *box, redist_priv_l
 {
     const int64_t unit = box->unit;
     const int contiguous = inner.to == unit && unit < REDIST_PRIV_LINE;
-    const int stream = box->stream && contiguous && (crossed || inner.n * unit >= REDIST_PRIV_LONG);
-    if (box->arrival.function != NULL && unit >= REDIST_PRIV_LONG)
+    const int combine = box->arrival.function != NULL;
+    const int stream = box->stream && !combine && contiguous && (crossed || inner.n * unit >= REDIST_PRIV_LONG);
+    redist_priv_tiling tiling;
+    if (outer.from < 0) { /* forwards along the source, whose fastest loop it is where they cross */
+        from += (outer.n - 1) * outer.from;
+        to += (outer.n - 1) * outer.to;
+        outer.from = -outer.from;
+        outer.to = -outer.to;
+    }
+    if (combine && unit >= REDIST_PRIV_LONG) {
         redist_priv_combine_long(box, outer, inner, from, to);
-    else if (box->arrival.function != NULL)
-        redist_priv_copy_pages(box, outer, inner, from, to, crossed, 0);
-    else if (box->stream && unit >= REDIST_PRIV_LONG)
+    } else if (box->stream && unit >= REDIST_PRIV_LONG) {
         redist_priv_copy_long(unit, outer, inner, from, to);
-    else if (crossed || stream)
-        redist_priv_copy_pages(box, outer, inner, from, to, crossed, stream);
-    else
+    } else if (crossed || stream || combine) {
+        tiling = redist_priv_tiles_for(box, outer, inner, crossed, stream);
+        redist_priv_copy_tiles(&tiling, unit, outer, inner, from, to);
+    } else {
         redist_priv_copy_units(unit, outer, inner, from, to);
+    }
 }
 
 REDIST_PRIV_FAST void redist_priv_add_loop(redist_priv_box *box, int64_t n, int64_t from, int64_t to)
@@ -3353,34 +3254,23 @@ REDIST_PRIV int redist_priv_team(int64_t bytes)
     return (int)redist_priv_min(omp_get_max_threads(), 4 * bytes / REDIST_THREAD_BYTES);
 }
 
-/* The axis along which threads divide a message: the slowest of the destination that is long enough, else the longest. */
-REDIST_PRIV int redist_priv_divided_axis(const redist_priv_message *m, int to_side, int threads)
+/* The k-th of `parts` of a message, cut along the destination's slowest axis that is long enough, else the longest. */
+REDIST_PRIV redist_priv_message redist_priv_message_part(const redist_priv_message *m, int to_side, int k, int parts)
 {
-    int64_t n, most = 16 * (int64_t)threads, longest;
+    redist_priv_message part = *m;
+    int64_t n[REDIST_MAX_DIMS];
     int d, best = 0;
-    for (d = 1; d < m->ndim; d++) {
-        n = redist_priv_min(m->end[d] - m->begin[d], most);
-        longest = redist_priv_min(m->end[best] - m->begin[best], most);
-        if (n > longest || (n == longest && m->stride[to_side][d] > m->stride[to_side][best]))
+    for (d = 0; d < m->ndim; d++) {
+        n[d] = redist_priv_min(m->end[d] - m->begin[d], 16 * (int64_t)parts);
+        if (n[d] > n[best] || (n[d] == n[best] && m->stride[to_side][d] > m->stride[to_side][best]))
             best = d;
     }
-    return best;
-}
-
-REDIST_PRIV void redist_priv_copy_together(const redist_priv_message *m, int from_side, const void *from, int to_side,
-                                           void *to, redist_priv_arrival arrival, int stream, int threads)
-{
-    const int d = redist_priv_divided_axis(m, to_side, threads);
-    const int64_t n = m->end[d] - m->begin[d];
-#pragma omp parallel num_threads(threads)
-    {
-        const int64_t team = omp_get_num_threads(), k = omp_get_thread_num();
-        redist_priv_message part = *m;
-        part.begin[d] += n / team * k + redist_priv_min(k, n % team);
-        part.end[d] = part.begin[d] + n / team + (k < n % team);
-        if (part.begin[d] < part.end[d])
-            redist_priv_copy_alone(&part, from_side, from, to_side, to, arrival, stream);
-    }
+    n[best] = m->end[best] - m->begin[best];
+    part.begin[best] += n[best] / parts * k + redist_priv_min(k, n[best] % parts);
+    part.end[best] = part.begin[best] + n[best] / parts + (k < n[best] % parts);
+    if (part.begin[best] == part.end[best])
+        part.elements = 0;
+    return part;
 }
 
 #endif
@@ -3396,7 +3286,11 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, c
     REDIST_COPIED(m->elements * arrival.element);
 #ifdef _OPENMP
     if (threads > 1) {
-        redist_priv_copy_together(m, from_side, from, to_side, to, arrival, stream, threads);
+#pragma omp parallel num_threads(threads)
+        {
+            redist_priv_message part = redist_priv_message_part(m, to_side, omp_get_thread_num(), omp_get_num_threads());
+            redist_priv_copy_alone(&part, from_side, from, to_side, to, arrival, stream);
+        }
         return;
     }
 #endif
@@ -3407,11 +3301,6 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, c
 REDIST_PRIV_FAST int redist_priv_streams(int64_t bytes) { return bytes >= REDIST_STREAM_BYTES; }
 
 /* ------------------------------------------------------------------------- pairs of places: which copy serves whom */
-
-REDIST_PRIV_COLD int redist_priv_compare_rank_places(const void *a, const void *b)
-{
-    return redist_priv_compare_ints(&((const redist_priv_rank_place *)a)->rank, &((const redist_priv_rank_place *)b)->rank);
-}
 
 /* All places, ascending by rank; NULL when memory is exhausted. */
 REDIST_PRIV_COLD redist_priv_rank_place *redist_priv_rank_places(const redist_layout *layout)
@@ -3424,7 +3313,7 @@ REDIST_PRIV_COLD redist_priv_rank_place *redist_priv_rank_places(const redist_la
         rank_places[k].place = k;
     }
     if (rank_places != NULL && layout->ranks != NULL)
-        qsort(rank_places, (size_t)places, sizeof *rank_places, redist_priv_compare_rank_places);
+        qsort(rank_places, (size_t)places, sizeof *rank_places, redist_priv_compare_ints);
     return rank_places;
 }
 
@@ -3439,7 +3328,7 @@ REDIST_PRIV_COLD int redist_priv_find_place(const redist_layout *layout, const r
     wanted.rank = rank;
     wanted.place = -1;
     found = (const redist_priv_rank_place *)bsearch(&wanted, rank_places, (size_t)redist_places(layout), sizeof wanted,
-                                                redist_priv_compare_rank_places);
+                                                redist_priv_compare_ints);
     return found == NULL ? -1 : found->place;
 }
 
@@ -3738,6 +3627,48 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
 
 /* -------------------------------------------------------------------------------------- traffic, on paper (bodies) */
 
+/* What is done with two places that exchange something: place[FROM] and place[TO]. */
+typedef void redist_priv_visit(void *context, const int *place, int64_t elements);
+
+/* Visits all pairs of places; all: every copy of the source contributes. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const redist_layout *to, int all,
+                                             redist_priv_visit *visit, void *context)
+{
+    const int places = all ? redist_places(from) : redist_priv_grid_places(from);
+    int64_t partner[REDIST_MAX_DIMS], elements;
+    redist_priv_neighbours n;
+    redist_priv_pairs pairs;
+    redist_priv_pair pair;
+    int d, place, code = redist_priv_pairs_open(&pairs, from, to, all);
+    for (place = 0; place < places && code == REDIST_OK; place++) {
+        code = redist_priv_pairs_of_grid_place(&pairs, place, &n);
+        while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair)) {
+            redist_priv_partners_at(&n, pair.message, partner);
+            for (d = 0, elements = 1; d < n.ndim; d++)
+                elements *= n.axis[d].runs[partner[d]].elements;
+            visit(context, pair.place, elements);
+        }
+        redist_priv_neighbours_free(&n);
+    }
+    redist_priv_pairs_close(&pairs);
+    return code;
+}
+
+/* These axes of a layout as a layout of their own, whose places are numbered row by row. */
+REDIST_PRIV_COLD redist_layout redist_priv_part_of(const redist_layout *layout, int axes, const int *axis)
+{
+    redist_layout part = *layout;
+    part.grid_order = REDIST_ROW_MAJOR;
+    part.first_rank = 0;
+    part.ranks = NULL;
+    part.copies = 1;
+    for (part.ndim = 0; part.ndim < axes; part.ndim++) {
+        part.dim[part.ndim] = layout->dim[axis[part.ndim]];
+        part.dim[part.ndim].stored = part.ndim;
+    }
+    return part;
+}
+
 /* The elements that a coordinate of `from` and one of `to` share; -1 when memory is exhausted. */
 REDIST_PRIV_COLD int64_t redist_priv_shared(const redist_axis *from, int from_coord, const redist_axis *to,
                                             int to_coord)
@@ -3754,12 +3685,15 @@ REDIST_PRIV_COLD int64_t redist_priv_shared(const redist_axis *from, int from_co
     return elements;
 }
 
-/* What place_from and place_to share, given as coordinates; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, const int *from_coords,
-                                               const redist_layout *to, const int *to_coords)
+/* The elements that two places share; -1 when memory is exhausted. */
+REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int from_place, const redist_layout *to,
+                                               int to_place)
 {
+    int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
     int64_t volume = 1, shared;
     int d;
+    redist_priv_coords_of_place(from, from_place, from_coords);
+    redist_priv_coords_of_place(to, to_place, to_coords);
     for (d = 0; d < from->ndim && volume > 0; d++) {
         shared = redist_priv_shared(&from->dim[d].axis, from_coords[d], &to->dim[d].axis, to_coords[d]);
         volume = shared < 0 ? -1 : redist_priv_product(volume, shared, REDIST_PRIV_MAX_ELEMENTS);
@@ -3767,27 +3701,32 @@ REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, const 
     return volume;
 }
 
-/* The number of a place of `to` among the readers of the place at from_coords; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int64_t redist_priv_number_of(const redist_layout *from, const int *from_coords,
-                                               const redist_layout *to, const int *to_coords, int to_copy)
+/* Whether a place of the source is the copy that serves a place of the destination; -1 when memory is exhausted. */
+REDIST_PRIV_COLD int redist_priv_serves(const redist_layout *from, int from_place, const redist_layout *to, int to_place)
 {
-    redist_priv_standing s;
-    int64_t number = to_copy;
-    int d;
-    for (d = 0; d < from->ndim; d++) {
-        if (redist_priv_standing_of(&from->dim[d].axis, from_coords[d], &to->dim[d].axis, to_coords[d], &s) != REDIST_OK)
-            return -1;
-        number = number * s.of + s.at;
-    }
-    return number;
+    int coords[REDIST_MAX_DIMS] = {0}, serves = 0, code;
+    redist_priv_neighbours n;
+    redist_priv_pairs pairs;
+    redist_priv_pair pair;
+    redist_priv_coords_of_place(to, to_place, coords);
+    code = redist_priv_neighbours_of(to, coords, REDIST_PRIV_TO, from, &n);
+    memset(&pairs, 0, sizeof pairs);
+    if (code == REDIST_OK)
+        code = redist_priv_pairs_open(&pairs, from, to, 0);
+    if (code == REDIST_OK)
+        code = redist_priv_pairs_of(&pairs, to_place, &n);
+    while (code == REDIST_OK && !serves && redist_priv_next_pair(&pairs, &pair))
+        serves = pair.place[REDIST_PRIV_FROM] == from_place;
+    redist_priv_pairs_close(&pairs);
+    redist_priv_neighbours_free(&n);
+    return code == REDIST_OK ? serves : -1;
 }
 
 REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to, int rank_to)
 {
-    int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
     redist_layout source;
-    int from_place, to_place, serving;
-    int64_t shared, number;
+    int from_place, to_place, serves = 1;
+    int64_t shared;
     if (redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
     source = redist_priv_without_ghosts(*from);
@@ -3796,17 +3735,10 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
     to_place = redist_priv_place_on(to, rank_to);
     if (from_place < 0 || to_place < 0)
         return 0;
-    redist_priv_coords_of_place(from, from_place, from_coords);
-    redist_priv_coords_of_place(to, to_place, to_coords);
-    shared = redist_priv_shared_by(from, from_coords, to, to_coords);
-    if (shared <= 0 || from->copies == 1)
-        return shared;
-    number = redist_priv_is_boxes(from) || redist_priv_is_boxes(to)
-                 ? to_place
-                 : redist_priv_number_of(from, from_coords, to, to_coords, to_place / redist_priv_grid_places(to));
-    serving = redist_priv_serving_place(from, from_place % redist_priv_grid_places(from),
-                                        redist_priv_place_on(from, rank_to), number);
-    return number < 0 ? -1 : serving == from_place ? shared : 0;
+    shared = redist_priv_shared_by(from, from_place, to, to_place);
+    if (shared > 0 && from->copies > 1)
+        serves = redist_priv_serves(from, from_place, to, to_place);
+    return serves < 0 ? -1 : serves * shared;
 }
 
 /* How many coordinates of `other` a coordinate meets; -1 when memory is exhausted. */
@@ -3878,127 +3810,99 @@ REDIST_PRIV_COLD int redist_priv_axis_degrees(const redist_axis *x, const redist
     return REDIST_OK;
 }
 
-/* The same of each axis: degree[d][coord]. One block of memory. */
-REDIST_PRIV_COLD int redist_priv_degrees(const redist_layout *mine, const redist_layout *other, int64_t **degree)
-{
-    int64_t procs = 0, *next;
-    int d, code = REDIST_OK;
-    for (d = 0; d < mine->ndim; d++)
-        procs += mine->dim[d].axis.procs;
-    degree[0] = next = (int64_t *)redist_priv_alloc(procs, sizeof *next);
-    if (next == NULL)
-        return REDIST_ERR_MEMORY;
-    for (d = 0; d < mine->ndim && code == REDIST_OK; d++) {
-        degree[d] = next;
-        next += mine->dim[d].axis.procs;
-        code = redist_priv_axis_degrees(&mine->dim[d].axis, &other->dim[d].axis, degree[d]);
-    }
-    return code;
-}
-
-/* What one side of an exchange does in all: sums and maxima over its ranks. */
-typedef struct {
-    int64_t kept, messages, max_messages, max_elements;
-} redist_priv_side_traffic;
-
-/* Adds one place: its partners and elements, less those on its own rank. */
-REDIST_PRIV_COLD int redist_priv_add_place(redist_priv_side_traffic *t, const redist_layout *mine, int place,
-                                           int64_t *const *degree, const redist_layout *other, int other_place)
-{
-    int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
-    int64_t elements = 1, messages = 1, kept = 0;
-    int d;
-    redist_priv_coords_of_place(mine, place, coords);
-    if (other_place >= 0) {
-        redist_priv_coords_of_place(other, other_place, other_coords);
-        kept = redist_priv_shared_by(mine, coords, other, other_coords);
-        if (kept < 0)
-            return REDIST_ERR_MEMORY;
-    }
-    for (d = 0; d < mine->ndim; d++) {
-        elements = redist_priv_product(elements, redist_count(&mine->dim[d].axis, coords[d]), REDIST_PRIV_MAX_ELEMENTS);
-        messages *= degree[d][coords[d]];
-    }
-    messages -= kept > 0;
-    t->kept += kept;
-    t->messages += messages;
-    t->max_messages = redist_priv_max(t->max_messages, messages);
-    t->max_elements = redist_priv_max(t->max_elements, elements - kept);
-    return REDIST_OK;
-}
-
-/* What one side exchanges where pairs are a product of axes. */
-REDIST_PRIV_COLD int redist_priv_traffic_of(const redist_layout *mine, const redist_layout *other,
-                                            redist_priv_side_traffic *t)
-{
-    const int places = redist_places(mine), others = redist_places(other);
-    int64_t *degree[REDIST_MAX_DIMS] = {NULL};
-    redist_priv_rank_place *here = redist_priv_rank_places(mine), *there = redist_priv_rank_places(other);
-    int code = here == NULL || there == NULL ? REDIST_ERR_MEMORY : redist_priv_degrees(mine, other, degree);
-    int k, o = 0;
-    memset(t, 0, sizeof *t);
-    for (k = 0; k < places && code == REDIST_OK; k++) {
-        while (o < others && there[o].rank < here[k].rank)
-            o++;
-        code = redist_priv_add_place(t, mine, here[k].place, degree, other,
-                                     o < others && there[o].rank == here[k].rank ? there[o].place : -1);
-    }
-    REDIST_FREE(degree[0]);
-    REDIST_FREE(there);
-    REDIST_FREE(here);
-    return code;
-}
-
-/* What places exchange with other ranks: messages and elements. */
+/* What a place exchanges with other ranks. */
 typedef struct {
     int64_t messages, elements;
 } redist_priv_place_traffic;
 
-/* Counts the pairs of a place of the source: sent[places of from], received[places of to]. */
-REDIST_PRIV_COLD int redist_priv_count_pairs(redist_priv_pairs *pairs, int place, redist_priv_place_traffic *sent,
-                                             redist_priv_place_traffic *received, redist_traffic *traffic)
+/* What the places of both sides exchange, and what ranks keep. */
+typedef struct {
+    const redist_layout *layout[2];
+    redist_priv_place_traffic *place[2];
+    int64_t kept;
+} redist_priv_tally;
+
+REDIST_PRIV_COLD void redist_priv_tally_pair(void *tally, const int *place, int64_t elements)
 {
-    const redist_layout *from = pairs->layout[REDIST_PRIV_FROM], *to = pairs->layout[REDIST_PRIV_TO];
-    redist_priv_neighbours n;
-    redist_priv_pair pair;
-    int code = redist_priv_pairs_of_grid_place(pairs, place, &n);
-    while (code == REDIST_OK && redist_priv_next_pair(pairs, &pair)) {
-        const int from_place = pair.place[REDIST_PRIV_FROM], to_place = pair.place[REDIST_PRIV_TO];
-        const int64_t elements = redist_priv_message_of(&n, pair.message, from).elements;
-        if (redist_priv_rank_at(from, from_place) == redist_priv_rank_at(to, to_place)) {
-            traffic->kept += elements;
-            continue;
-        }
-        traffic->moved += elements;
-        traffic->messages++;
-        traffic->max_sends = redist_priv_max(traffic->max_sends, ++sent[from_place].messages);
-        traffic->max_receives = redist_priv_max(traffic->max_receives, ++received[to_place].messages);
-        traffic->max_sent = redist_priv_max(traffic->max_sent, sent[from_place].elements += elements);
-        traffic->max_received = redist_priv_max(traffic->max_received, received[to_place].elements += elements);
+    redist_priv_tally *t = (redist_priv_tally *)tally;
+    int side, stays = redist_priv_rank_at(t->layout[0], place[0]) == redist_priv_rank_at(t->layout[1], place[1]);
+    t->kept += stays ? elements : 0;
+    for (side = 0; side < 2 && !stays; side++) {
+        t->place[side][place[side]].messages++;
+        t->place[side][place[side]].elements += elements;
     }
-    redist_priv_neighbours_free(&n);
+}
+
+/* Multiplies what the places of a side exchange, with their own rank too, by what their coordinates of axis d do. */
+REDIST_PRIV_COLD int redist_priv_tally_axis(redist_priv_tally *t, int side, int d)
+{
+    const redist_axis *x = &t->layout[side]->dim[d].axis;
+    int64_t *degree = (int64_t *)redist_priv_alloc(x->procs, sizeof *degree);
+    int coords[REDIST_MAX_DIMS] = {0};
+    int k, places = redist_places(t->layout[side]), code = REDIST_ERR_MEMORY;
+    if (degree != NULL)
+        code = redist_priv_axis_degrees(x, &t->layout[!side]->dim[d].axis, degree);
+    for (k = 0; k < places && code == REDIST_OK; k++) {
+        redist_priv_place_traffic *p = &t->place[side][k];
+        redist_priv_coords_of_place(t->layout[side], k, coords);
+        p->messages *= degree[coords[d]];
+        p->elements = redist_priv_product(p->elements, redist_count(x, coords[d]), REDIST_PRIV_MAX_ELEMENTS);
+    }
+    REDIST_FREE(degree);
     return code;
 }
 
-/* Counts pair by pair, where they are no product of axes. */
-REDIST_PRIV_COLD int redist_priv_traffic_by_pairs(const redist_layout *from, const redist_layout *to,
-                                                  redist_traffic *traffic)
+/* Takes what stays on a rank from what its two places exchange. */
+REDIST_PRIV_COLD int redist_priv_tally_kept(redist_priv_tally *t, const int *place)
 {
-    const int64_t places = (int64_t)redist_places(from) + redist_places(to);
-    redist_priv_place_traffic *count =
-        (redist_priv_place_traffic *)redist_priv_alloc(places, sizeof *count);
-    redist_priv_pairs pairs;
-    int place, code = redist_priv_pairs_open(&pairs, from, to, 0);
-    if (count == NULL)
-        code = REDIST_ERR_MEMORY;
-    else
-        memset(count, 0, (size_t)places * sizeof *count);
-    for (place = 0; place < redist_priv_grid_places(from) && code == REDIST_OK; place++)
-        code = redist_priv_count_pairs(&pairs, place, count, count + redist_places(from), traffic);
-    traffic->total = traffic->kept + traffic->moved;
-    redist_priv_pairs_close(&pairs);
-    REDIST_FREE(count);
+    const int64_t kept = redist_priv_shared_by(t->layout[0], place[0], t->layout[1], place[1]);
+    int side;
+    t->kept += kept;
+    for (side = 0; side < 2; side++) {
+        t->place[side][place[side]].messages -= kept > 0;
+        t->place[side][place[side]].elements -= kept;
+    }
+    return kept < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+}
+
+/* Counts where pairs are a product of axes. */
+REDIST_PRIV_COLD int redist_priv_tally_axes(redist_priv_tally *t)
+{
+    const redist_layout *from = t->layout[REDIST_PRIV_FROM], *to = t->layout[REDIST_PRIV_TO];
+    redist_priv_rank_place *rank_places = from->ranks == NULL ? NULL : redist_priv_rank_places(from);
+    int d, k, side, place[2], code = rank_places == NULL && from->ranks != NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    for (side = 0; side < 2; side++) {
+        for (k = 0; k < redist_places(t->layout[side]); k++)
+            t->place[side][k].messages = t->place[side][k].elements = 1;
+        for (d = 0; d < from->ndim && code == REDIST_OK; d++)
+            code = redist_priv_tally_axis(t, side, d);
+    }
+    for (k = 0; k < redist_places(to) && code == REDIST_OK; k++) {
+        place[REDIST_PRIV_FROM] = redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, k));
+        place[REDIST_PRIV_TO] = k;
+        if (place[REDIST_PRIV_FROM] >= 0)
+            code = redist_priv_tally_kept(t, place);
+    }
+    REDIST_FREE(rank_places);
     return code;
+}
+
+REDIST_PRIV_COLD void redist_priv_sum_tally(const redist_priv_tally *t, redist_traffic *traffic)
+{
+    const redist_priv_place_traffic *sent = t->place[REDIST_PRIV_FROM], *received = t->place[REDIST_PRIV_TO];
+    int k;
+    for (k = 0; k < redist_places(t->layout[REDIST_PRIV_FROM]); k++) {
+        traffic->max_sends = redist_priv_max(traffic->max_sends, sent[k].messages);
+        traffic->max_sent = redist_priv_max(traffic->max_sent, sent[k].elements);
+    }
+    for (k = 0; k < redist_places(t->layout[REDIST_PRIV_TO]); k++) {
+        traffic->max_receives = redist_priv_max(traffic->max_receives, received[k].messages);
+        traffic->max_received = redist_priv_max(traffic->max_received, received[k].elements);
+        traffic->messages += received[k].messages;
+        traffic->moved += received[k].elements;
+    }
+    traffic->kept = t->kept;
+    traffic->total = t->kept + traffic->moved;
 }
 
 /* The elements of all holders of a destination; -1 when they are more than 2^62. (Of boxes with ghosts this may be too
@@ -4007,9 +3911,6 @@ REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to)
 {
     int64_t elements = to->copies;
     int d;
-    for (d = 0; d < to->ndim; d++)
-        if (to->dim[d].axis.count == 0)
-            return 0;
     for (d = 0; d < to->ndim; d++) {
         const redist_axis *x = &to->dim[d].axis;
         int64_t held = x->ghosts == 0 ? x->count : 0;
@@ -4023,8 +3924,9 @@ REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to)
 
 REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to, redist_traffic *traffic)
 {
-    redist_priv_side_traffic sent, received;
+    redist_priv_tally t;
     redist_layout source;
+    int64_t places;
     int code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
     if (traffic != NULL)
         memset(traffic, 0, sizeof *traffic);
@@ -4033,23 +3935,21 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
     if (code != REDIST_OK)
         return code;
     source = redist_priv_without_ghosts(*from);
-    from = &source;
-    if (!redist_priv_is_product(from, to))
-        return redist_priv_traffic_by_pairs(from, to, traffic);
-    code = redist_priv_traffic_of(to, from, &received);
+    places = (int64_t)redist_places(from) + redist_places(to);
+    t.layout[REDIST_PRIV_FROM] = &source;
+    t.layout[REDIST_PRIV_TO] = to;
+    t.kept = 0;
+    t.place[REDIST_PRIV_FROM] = (redist_priv_place_traffic *)redist_priv_alloc(places, sizeof *t.place[0]);
+    if (t.place[REDIST_PRIV_FROM] == NULL)
+        return REDIST_ERR_MEMORY;
+    memset(t.place[REDIST_PRIV_FROM], 0, (size_t)places * sizeof *t.place[0]);
+    t.place[REDIST_PRIV_TO] = t.place[REDIST_PRIV_FROM] + redist_places(from);
+    code = redist_priv_is_product(&source, to) ? redist_priv_tally_axes(&t)
+                                               : redist_priv_visit_pairs(&source, to, 0, redist_priv_tally_pair, &t);
     if (code == REDIST_OK)
-        code = redist_priv_traffic_of(from, to, &sent);
-    if (code != REDIST_OK)
-        return code;
-    traffic->total = redist_priv_received(to);
-    traffic->kept = received.kept;
-    traffic->moved = traffic->total - received.kept;
-    traffic->messages = received.messages;
-    traffic->max_sends = sent.max_messages;
-    traffic->max_receives = received.max_messages;
-    traffic->max_sent = sent.max_elements;
-    traffic->max_received = received.max_elements;
-    return REDIST_OK;
+        redist_priv_sum_tally(&t, traffic);
+    REDIST_FREE(t.place[REDIST_PRIV_FROM]);
+    return code;
 }
 
 /* ---------------------------------------------------------------------------------------------- schedules (bodies) */
@@ -4059,9 +3959,56 @@ enum {
     REDIST_PRIV_WALKER_OTTO, /* blocks of r and K r (Walker and Otto 1996)                */
     REDIST_PRIV_ALL_MEET,    /* a complete bipartite graph, or nearly so                  */
     REDIST_PRIV_CONSECUTIVE, /* partners have consecutive numbers, on both sides          */
-    REDIST_PRIV_TABLE,       /* an edge colouring by alternating paths (Koenig 1916), kept */
-    REDIST_PRIV_PLACES       /* the same of all places, copies included; the only factor   */
+    REDIST_PRIV_TABLE        /* an edge colouring by alternating paths (Koenig 1916), kept */
 };
+
+/* How the coordinates of an axis are numbered: coordinate c has number sign * (c - origin) mod procs; numbers from
+   `used` on own nothing. */
+typedef struct {
+    int procs, origin, sign, used;
+} redist_priv_line;
+
+/* Walker and Otto's schedule, blocks of r and of ratio * r on the same processes: what its formulas need. */
+typedef struct {
+    int small;                    /* the side with blocks of r                                          */
+    int64_t procs, ratio, common; /* P, K and g = gcd(P, K)                                             */
+    int64_t inverse;              /* of K / g modulo P / g                                              */
+    int64_t first, last;          /* the blocks of r that the view shows, counted along the other side */
+} redist_priv_walker;
+
+/* A coloured bipartite graph: vertex v has the edges [start[v], start[v] + filled[v]), ascending by colour. */
+typedef struct {
+    int colour, partner;
+} redist_priv_edge;
+
+typedef struct {
+    int64_t *start;
+    int *filled;
+    redist_priv_edge *edge;
+} redist_priv_edges;
+
+/* The schedule of one axis, or of several taken together. Sides: FROM 0, TO 1. A pair has a colour, 0 <= colour < base,
+   and a round, 0 <= round < width. At a number of side `fat` both together are unique, on the other side the colour is. */
+typedef struct {
+    int form;
+    int axes, axis[REDIST_MAX_DIMS];
+    int64_t degree[2]; /* most partners of any number */
+    int fat;
+    int64_t base, width, scale; /* the colour at a step is step / scale mod base */
+    redist_priv_walker walker;
+    redist_priv_edges table[2];
+} redist_priv_factor;
+
+/* What a schedule holds. */
+typedef struct redist_priv_arrangement {
+    int steps, factors;
+    int all; /* all copies of a source contribute */
+    int64_t rounds;
+    redist_priv_factor factor[REDIST_MAX_DIMS];
+    redist_priv_line line[2][REDIST_MAX_DIMS];
+    redist_layout layout[2];
+    redist_priv_rank_place *rank_places[2]; /* of a layout on listed ranks */
+} redist_priv_arrangement;
 
 REDIST_PRIV_COLD int redist_priv_number(const redist_priv_line *line, int coord)
 {
@@ -4247,7 +4194,7 @@ REDIST_PRIV_COLD int redist_priv_cycles_meet(const redist_axis *x, const redist_
 }
 
 /* Such a factor numbers all coordinates as they are. */
-REDIST_PRIV_COLD void redist_priv_make_table(redist_schedule *s, redist_priv_factor *f)
+REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_arrangement *s, redist_priv_factor *f)
 {
     int k, side;
     f->form = REDIST_PRIV_TABLE;
@@ -4260,7 +4207,7 @@ REDIST_PRIV_COLD void redist_priv_make_table(redist_schedule *s, redist_priv_fac
 
 /* The form, the lines and the degrees of an axis. A complete graph of which little is missing is coloured as if it were
    all there, where its largest degrees are those of all and asking whether two coordinates meet is cheap. */
-REDIST_PRIV_COLD int redist_priv_factor_of(redist_schedule *s, int d, redist_priv_factor *f)
+REDIST_PRIV_COLD int redist_priv_factor_of(redist_priv_arrangement *s, int d, redist_priv_factor *f)
 {
     const redist_axis *x[2];
     redist_priv_line *line[2];
@@ -4303,7 +4250,7 @@ REDIST_PRIV_COLD void redist_priv_absorb(redist_priv_factor *f, const redist_pri
 }
 
 /* Makes one factor of all that are complete (their product is complete again), or of all that are not balanced. */
-REDIST_PRIV_COLD redist_priv_factor *redist_priv_unite(redist_schedule *s, int unbalanced)
+REDIST_PRIV_COLD redist_priv_factor *redist_priv_unite(redist_priv_arrangement *s, int unbalanced)
 {
     redist_priv_factor *united = NULL;
     int k, kept = 0;
@@ -4325,7 +4272,7 @@ REDIST_PRIV_COLD redist_priv_factor *redist_priv_unite(redist_schedule *s, int u
 /* Sets base, width and scale of every factor and the rounds; returns the steps, at most 2^62. A factor whose degrees
    differ takes as many colours as the larger, or, when its bit of the mask is set, as the smaller in several rounds: the
    rounds of factors that fan out and of those that fan in run at the same time. */
-REDIST_PRIV_COLD int64_t redist_priv_set_rounds(redist_schedule *s, int64_t mask)
+REDIST_PRIV_COLD int64_t redist_priv_set_rounds(redist_priv_arrangement *s, int64_t mask)
 {
     int64_t scale, rounds[2] = {1, 1};
     int k, choices = 0;
@@ -4347,23 +4294,17 @@ REDIST_PRIV_COLD int64_t redist_priv_set_rounds(redist_schedule *s, int64_t mask
     return scale;
 }
 
-REDIST_PRIV_COLD int64_t redist_priv_fewest_steps(const redist_schedule *s)
-{
-    int64_t degree[2] = {1, 1};
-    int k, side;
-    for (k = 0; k < s->factors; k++)
-        for (side = 0; side < 2; side++)
-            degree[side] = redist_priv_product(degree[side], s->factor[k].degree[side], REDIST_PRIV_MAX_ELEMENTS);
-    return redist_priv_max(degree[0], degree[1]);
-}
-
 /* Chooses bases, widths and rounds that reach the fewest steps; joins axes when there are none. */
-REDIST_PRIV_COLD void redist_priv_choose_rounds(redist_schedule *s)
+REDIST_PRIV_COLD void redist_priv_choose_rounds(redist_priv_arrangement *s)
 {
-    const int64_t fewest = redist_priv_fewest_steps(s);
     const int64_t masks = INT64_C(1) << redist_priv_min(s->factors, 12);
-    int64_t mask = 0;
-    int k;
+    int64_t mask = 0, fewest = 0, degree;
+    int k, side;
+    for (side = 0; side < 2; side++) {
+        for (k = 0, degree = 1; k < s->factors; k++)
+            degree = redist_priv_product(degree, s->factor[k].degree[side], REDIST_PRIV_MAX_ELEMENTS);
+        fewest = redist_priv_max(fewest, degree);
+    }
     s->steps = (int)fewest; /* no more than places */
     while (mask < masks && redist_priv_set_rounds(s, mask) != fewest)
         mask++;
@@ -4392,13 +4333,14 @@ REDIST_PRIV_COLD redist_priv_row redist_priv_row_of(const redist_priv_factor *f,
     return row;
 }
 
-/* The first edge of at least this colour. */
+/* The first edge of at least this colour; for -1, the first that is not at the position of its colour, which that
+   vertex lacks. (Colours ascend.) */
 REDIST_PRIV_COLD int64_t redist_priv_edge_at(const redist_priv_row *row, int colour)
 {
     int64_t low = 0, high = row->n;
     while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (row->edge[middle].colour < colour)
+        const int64_t middle = low + (high - low) / 2;
+        if (row->edge[middle].colour < (colour < 0 ? middle + 1 : colour))
             low = middle + 1;
         else
             high = middle;
@@ -4406,213 +4348,95 @@ REDIST_PRIV_COLD int64_t redist_priv_edge_at(const redist_priv_row *row, int col
     return low;
 }
 
-REDIST_PRIV_COLD int redist_priv_has_colour(const redist_priv_row *row, int colour)
+/* The partner by the edge of a colour; -1: none. */
+REDIST_PRIV_COLD int redist_priv_partner_by(const redist_priv_row *row, int colour)
 {
     const int64_t at = redist_priv_edge_at(row, colour);
-    return at < row->n && row->edge[at].colour == colour;
+    return at < row->n && row->edge[at].colour == colour ? row->edge[at].partner : -1;
 }
 
-/* The first colour that a row lacks: colours ascend, so those before it are their own positions. */
-REDIST_PRIV_COLD int redist_priv_free_colour(const redist_priv_row *row)
+REDIST_PRIV_COLD void redist_priv_set_partner(redist_priv_row *row, int colour, int partner)
 {
-    int64_t low = 0, high = row->n;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (row->edge[middle].colour == middle)
-            low = middle + 1;
-        else
-            high = middle;
+    redist_priv_edge *edge = row->edge + redist_priv_edge_at(row, colour), *end = row->edge + row->n;
+    const int had = redist_priv_partner_by(row, colour) >= 0, has = partner >= 0;
+    if (had != has)
+        memmove(edge + has, edge + had, (size_t)(end - edge - had) * sizeof *edge);
+    row->n += has - had;
+    if (has) {
+        edge->colour = colour;
+        edge->partner = partner;
     }
-    return (int)low;
 }
 
-REDIST_PRIV_COLD void redist_priv_insert_edge(redist_priv_row *row, int colour, int partner)
+/* Exchanges two colours along the path that alternates between them, from a vertex that has only the first. It never
+   ends at a vertex of the other side that lacks the first (Koenig 1916). */
+REDIST_PRIV_COLD void redist_priv_exchange_colours(redist_priv_factor *f, int side, int64_t vertex, int colour,
+                                                   int other)
 {
-    const int64_t at = redist_priv_edge_at(row, colour);
-    memmove(row->edge + at + 1, row->edge + at, (size_t)(row->n - at) * sizeof *row->edge);
-    row->edge[at].colour = colour;
-    row->edge[at].partner = partner;
-    row->n++;
-}
-
-/* Gives the edge of one colour another that the row lacks; returns its partner. */
-REDIST_PRIV_COLD int redist_priv_recolour(redist_priv_row *row, int colour, int other)
-{
-    const int64_t at = redist_priv_edge_at(row, colour);
-    const int partner = row->edge[at].partner;
-    row->n--;
-    memmove(row->edge + at, row->edge + at + 1, (size_t)(row->n - at) * sizeof *row->edge);
-    redist_priv_insert_edge(row, other, partner);
-    return partner;
-}
-
-/* Frees a colour at a vertex that lacks another, by exchanging the two along the path that alternates between them.
-   The path never ends at a vertex of the other side that lacks `colour` (Koenig 1916). */
-REDIST_PRIV_COLD void redist_priv_exchange_colours(redist_priv_factor *f, int side, int vertex, int colour, int other)
-{
-    redist_priv_row row = redist_priv_row_of(f, side, vertex);
-    int next = redist_priv_recolour(&row, colour, other), kept;
-    redist_priv_edge *a, *b;
-    for (;;) {
+    while (vertex >= 0) {
+        redist_priv_row row = redist_priv_row_of(f, side, vertex);
+        const int next = redist_priv_partner_by(&row, colour), last = redist_priv_partner_by(&row, other);
+        const int first = colour;
+        redist_priv_set_partner(&row, next < 0 ? other : colour, -1); /* before the row grows */
+        redist_priv_set_partner(&row, colour, last);
+        redist_priv_set_partner(&row, other, next);
+        vertex = next;
         side = !side;
-        row = redist_priv_row_of(f, side, next);
-        if (!redist_priv_has_colour(&row, other))
-            break;
-        a = &row.edge[redist_priv_edge_at(&row, colour)];
-        b = &row.edge[redist_priv_edge_at(&row, other)];
-        next = b->partner;
-        b->partner = a->partner;
-        a->partner = next;
-        kept = colour;
         colour = other;
-        other = kept;
+        other = first;
     }
-    redist_priv_recolour(&row, colour, other);
 }
 
 /* Adds a pair of numbers, with a colour below base and, on the fat side, in the round that is being filled. */
-REDIST_PRIV_COLD void redist_priv_add_pair(redist_priv_factor *f, const int64_t *number)
+REDIST_PRIV_COLD void redist_priv_add_pair(void *factor, const int *number, int64_t elements)
 {
+    redist_priv_factor *f = (redist_priv_factor *)factor;
     redist_priv_row row[2];
     int side, colour[2], vertex[2];
+    (void)elements;
     for (side = 0; side < 2; side++) {
-        vertex[side] = (int)number[side];
+        vertex[side] = number[side];
         if (side == f->fat)
             vertex[side] = (int)(number[side] * f->width + f->table[side].filled[number[side]] / f->base);
         row[side] = redist_priv_row_of(f, side, vertex[side]);
-        colour[side] = redist_priv_free_colour(&row[side]);
+        colour[side] = (int)redist_priv_edge_at(&row[side], -1);
     }
-    if (redist_priv_has_colour(&row[1], colour[0]))
+    if (redist_priv_partner_by(&row[1], colour[0]) >= 0)
         redist_priv_exchange_colours(f, 1, vertex[1], colour[0], colour[1]);
     for (side = 0; side < 2; side++) {
-        redist_priv_insert_edge(&row[side], colour[0], vertex[!side]);
+        redist_priv_set_partner(&row[side], colour[0], vertex[!side]);
         f->table[side].filled[number[side]]++;
     }
 }
 
-/* The numbers of one side of a factor, all its axes together. */
-REDIST_PRIV_COLD int64_t redist_priv_numbers(const redist_schedule *s, const redist_priv_factor *f, int side)
+REDIST_PRIV_COLD void redist_priv_count_pair(void *factor, const int *number, int64_t elements)
 {
-    int64_t numbers = f->form == REDIST_PRIV_PLACES ? redist_places(&s->layout[side]) : 1;
-    int k;
-    for (k = 0; k < f->axes; k++)
-        numbers *= s->line[side][f->axis[k]].used;
-    return numbers;
-}
-
-/* Whom the coordinates of an axis meet: coordinate c the coordinates coord[start[c]], ..., coord[start[c + 1] - 1]. */
-typedef struct {
-    int64_t *start;
-    int *coord;
-    int64_t room;
-} redist_priv_links;
-
-REDIST_PRIV_COLD void redist_priv_links_free(redist_priv_links *links)
-{
-    REDIST_FREE(links->start);
-    REDIST_FREE(links->coord);
-}
-
-REDIST_PRIV_COLD int redist_priv_link_coord(redist_priv_links *links, const redist_axis *from, int c,
-                                            const redist_axis *to)
-{
-    redist_priv_pattern pattern;
-    int64_t k, peers = 0, end = links->start[c];
-    int *coords = NULL, *grown, code = redist_priv_pattern_of(from, c, &pattern);
-    if (code == REDIST_OK)
-        code = redist_priv_peers(&pattern, to, &coords, &peers);
-    for (k = 0; k < peers && code == REDIST_OK; k++) {
-        grown = (int *)redist_priv_grow(links->coord, end, &links->room, sizeof *grown);
-        if (grown == NULL) {
-            code = REDIST_ERR_MEMORY;
-        } else {
-            links->coord = grown;
-            grown[end++] = coords[k];
-        }
-    }
-    links->start[c + 1] = end;
-    REDIST_FREE(coords);
-    redist_priv_pattern_free(&pattern);
-    return code;
-}
-
-/* REDIST_ERR_MEMORY. Free them with redist_priv_links_free, whatever this returns. */
-REDIST_PRIV_COLD int redist_priv_links_of(const redist_axis *from, const redist_axis *to, redist_priv_links *links)
-{
-    int c, code = REDIST_OK;
-    memset(links, 0, sizeof *links);
-    links->start = (int64_t *)REDIST_MALLOC(((size_t)from->procs + 1) * sizeof *links->start);
-    if (links->start == NULL)
-        return REDIST_ERR_MEMORY;
-    links->start[0] = 0;
-    for (c = 0; c < from->procs && code == REDIST_OK; c++)
-        code = redist_priv_link_coord(links, from, c, to);
-    return code;
-}
-
-/* What is done with every pair of a factor that meets. */
-typedef void redist_priv_visit(redist_priv_factor *f, const int64_t *number);
-
-REDIST_PRIV_COLD void redist_priv_count_pair(redist_priv_factor *f, const int64_t *number)
-{
+    redist_priv_factor *f = (redist_priv_factor *)factor;
+    (void)elements;
     f->table[0].filled[number[0]]++;
     f->table[1].filled[number[1]]++;
 }
 
-/* Visits all partners of a number of side FROM: the product of its coordinates' partners. */
-REDIST_PRIV_COLD void redist_priv_visit_number(const redist_schedule *s, redist_priv_factor *f,
-                                               const redist_priv_links *links, int64_t from, redist_priv_visit *visit)
+REDIST_PRIV_COLD int redist_priv_allocate_table(redist_priv_edges *table, int numbers, int64_t width)
 {
-    const int *list[REDIST_MAX_DIMS];
-    int64_t met[REDIST_MAX_DIMS], number[2], rest = from, pairs = 1, k, scale;
-    int a;
-    for (a = f->axes - 1; a >= 0; a--) {
-        const int used = s->line[REDIST_PRIV_FROM][f->axis[a]].used;
-        list[a] = links[a].coord + links[a].start[rest % used];
-        met[a] = links[a].start[rest % used + 1] - links[a].start[rest % used];
-        pairs *= met[a];
-        rest /= used;
-    }
-    number[REDIST_PRIV_FROM] = from;
-    for (k = 0; k < pairs; k++) {
-        number[REDIST_PRIV_TO] = 0;
-        for (a = f->axes - 1, rest = k, scale = 1; a >= 0; a--) {
-            number[REDIST_PRIV_TO] += scale * list[a][rest % met[a]];
-            rest /= met[a];
-            scale *= s->line[REDIST_PRIV_TO][f->axis[a]].used;
-        }
-        visit(f, number);
-    }
-}
-
-REDIST_PRIV_COLD void redist_priv_visit_pairs(const redist_schedule *s, redist_priv_factor *f,
-                                              const redist_priv_links *links, redist_priv_visit *visit)
-{
-    const int64_t numbers = redist_priv_numbers(s, f, REDIST_PRIV_FROM);
-    int64_t k;
-    for (k = 0; k < numbers; k++)
-        redist_priv_visit_number(s, f, links, k, visit);
-}
-
-REDIST_PRIV_COLD int redist_priv_allocate_table(const redist_schedule *s, redist_priv_factor *f, int side)
-{
-    const int64_t numbers = redist_priv_numbers(s, f, side);
-    redist_priv_edges *table = &f->table[side];
-    if (numbers > INT_MAX / f->width)
+    if (numbers > INT_MAX / width)
         return REDIST_ERR_MEMORY;
-    table->start = (int64_t *)redist_priv_alloc(numbers, sizeof *table->start);
-    table->filled = (int *)redist_priv_alloc(numbers, sizeof *table->filled);
-    if (table->start == NULL || table->filled == NULL)
+    table->start = (int64_t *)redist_priv_alloc(numbers, sizeof *table->start + sizeof *table->filled);
+    if (table->start == NULL)
         return REDIST_ERR_MEMORY;
+    table->filled = (int *)(table->start + numbers);
     memset(table->filled, 0, (size_t)numbers * sizeof *table->filled);
     return REDIST_OK;
 }
 
-/* Turns the counted partners into empty rows with room for them. */
-REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_edges *table, int64_t numbers)
+/* Turns the counted partners into empty rows with room for them; finds the most. */
+REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_edges *table, int numbers, int64_t *most)
 {
-    int64_t k, all = 0;
+    int64_t all = 0;
+    int k;
+    *most = 0;
     for (k = 0; k < numbers; k++) {
+        *most = redist_priv_max(*most, table->filled[k]);
         table->start[k] = all;
         all += table->filled[k];
         table->filled[k] = 0;
@@ -4621,83 +4445,26 @@ REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_edges *table, int64_t num
     return table->edge == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* Colours the pairs of a factor, its axes' links given. */
-REDIST_PRIV_COLD int redist_priv_colour(const redist_schedule *s, redist_priv_factor *f, const redist_priv_links *links)
+/* Counts the pairs of a factor and then colours them: those of its axes, as a layout of their own, or of all places. */
+REDIST_PRIV_COLD int redist_priv_fill_table(redist_priv_arrangement *s, redist_priv_factor *f)
 {
+    redist_layout part[2];
     int side, code = REDIST_OK;
-    for (side = 0; side < 2 && code == REDIST_OK; side++)
-        code = redist_priv_allocate_table(s, f, side);
-    if (code == REDIST_OK)
-        redist_priv_visit_pairs(s, f, links, redist_priv_count_pair);
-    for (side = 0; side < 2 && code == REDIST_OK; side++)
-        code = redist_priv_make_rows(&f->table[side], redist_priv_numbers(s, f, side));
-    if (code == REDIST_OK)
-        redist_priv_visit_pairs(s, f, links, redist_priv_add_pair);
-    return code;
-}
-
-REDIST_PRIV_COLD int redist_priv_fill_table(const redist_schedule *s, redist_priv_factor *f)
-{
-    redist_priv_links links[REDIST_MAX_DIMS];
-    int a, made, code = REDIST_OK;
-    for (made = 0; made < f->axes && code == REDIST_OK; made++)
-        code = redist_priv_links_of(&s->layout[0].dim[f->axis[made]].axis, &s->layout[1].dim[f->axis[made]].axis,
-                                    &links[made]);
-    if (code == REDIST_OK)
-        code = redist_priv_colour(s, f, links);
-    for (a = 0; a < made; a++)
-        redist_priv_links_free(&links[a]);
-    return code;
-}
-
-/* Visits all pairs of places. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_visit_places(const redist_schedule *s, redist_priv_factor *f, redist_priv_visit *visit)
-{
-    const redist_layout *from = &s->layout[REDIST_PRIV_FROM], *to = &s->layout[REDIST_PRIV_TO];
-    int place, code, places = s->all ? redist_places(from) : redist_priv_grid_places(from);
-    redist_priv_neighbours n;
-    redist_priv_pairs pairs;
-    redist_priv_pair pair;
-    int64_t number[2];
-    code = redist_priv_pairs_open(&pairs, from, to, s->all);
-    for (place = 0; place < places && code == REDIST_OK; place++) {
-        code = redist_priv_pairs_of_grid_place(&pairs, place, &n);
-        while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair)) {
-            number[REDIST_PRIV_FROM] = pair.place[REDIST_PRIV_FROM];
-            number[REDIST_PRIV_TO] = pair.place[REDIST_PRIV_TO];
-            visit(f, number);
-        }
-        redist_priv_neighbours_free(&n);
-    }
-    redist_priv_pairs_close(&pairs);
-    return code;
-}
-
-/* With copies the pairs are no product of axes: all are coloured together. */
-REDIST_PRIV_COLD int redist_priv_arrange_places(redist_schedule *s)
-{
-    redist_priv_factor *f = &s->factor[s->factors++];
-    int64_t k;
-    int side, code = REDIST_OK;
-    f->form = REDIST_PRIV_PLACES;
-    f->width = 1;
-    for (side = 0; side < 2 && code == REDIST_OK; side++)
-        code = redist_priv_allocate_table(s, f, side);
-    if (code == REDIST_OK)
-        code = redist_priv_visit_places(s, f, redist_priv_count_pair);
     for (side = 0; side < 2 && code == REDIST_OK; side++) {
-        for (k = 0; k < redist_priv_numbers(s, f, side); k++)
-            f->degree[side] = redist_priv_max(f->degree[side], f->table[side].filled[k]);
-        code = redist_priv_make_rows(&f->table[side], redist_priv_numbers(s, f, side));
+        part[side] = f->axes == 0 ? s->layout[side] : redist_priv_part_of(&s->layout[side], f->axes, f->axis);
+        code = redist_priv_allocate_table(&f->table[side], redist_places(&part[side]), f->width);
     }
-    if (code != REDIST_OK)
-        return code;
-    s->steps = (int)redist_priv_set_rounds(s, 0);
-    return redist_priv_visit_places(s, f, redist_priv_add_pair);
+    if (code == REDIST_OK)
+        code = redist_priv_visit_pairs(&part[0], &part[1], s->all, redist_priv_count_pair, f);
+    for (side = 0; side < 2 && code == REDIST_OK; side++)
+        code = redist_priv_make_rows(&f->table[side], redist_places(&part[side]), &f->degree[side]);
+    if (code == REDIST_OK && f->axes == 0)
+        s->steps = (int)redist_priv_set_rounds(s, 0);
+    return code == REDIST_OK ? redist_priv_visit_pairs(&part[0], &part[1], s->all, redist_priv_add_pair, f) : code;
 }
 
 /* The number of coords on one side of a factor; -1 when it owns nothing. */
-REDIST_PRIV_COLD int64_t redist_priv_joint_number(const redist_schedule *s, const redist_priv_factor *f, int side,
+REDIST_PRIV_COLD int64_t redist_priv_joint_number(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
                                                   const int *coords)
 {
     int64_t joint = 0;
@@ -4712,7 +4479,7 @@ REDIST_PRIV_COLD int64_t redist_priv_joint_number(const redist_schedule *s, cons
     return joint;
 }
 
-REDIST_PRIV_COLD void redist_priv_joint_coords(const redist_schedule *s, const redist_priv_factor *f, int side,
+REDIST_PRIV_COLD void redist_priv_joint_coords(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
                                                int64_t joint, int *coords)
 {
     int k;
@@ -4734,44 +4501,20 @@ REDIST_PRIV_COLD int redist_priv_share_any(const redist_axis *x, int coord, cons
     return distance >= 0 && distance < redist_count(x, coord);
 }
 
-REDIST_PRIV_COLD int redist_priv_all_share_any(const redist_schedule *s, const redist_priv_factor *f, int side,
-                                               const int *coords, const int *other_coords)
-{
-    int k, shared = 1;
-    for (k = 0; k < f->axes && shared; k++) {
-        const int d = f->axis[k];
-        shared = redist_priv_share_any(&s->layout[side].dim[d].axis, coords[d], &s->layout[!side].dim[d].axis,
-                                       other_coords[d]);
-    }
-    return shared;
-}
-
-/* All meet all. The fat side has the fewer numbers: at number i it meets j = round * base + (i + colour) mod base. */
-REDIST_PRIV_COLD int64_t redist_priv_all_meet_partner(const redist_priv_factor *f, int side, int64_t own,
-                                                      int64_t others, int64_t colour, int64_t *round)
-{
-    int64_t partner;
-    if (side == f->fat) {
-        partner = *round * f->base + (own + colour) % f->base;
-    } else {
-        partner = redist_priv_mod(own - colour, f->base);
-        *round = own / f->base;
-    }
-    return partner < others ? partner : -1;
-}
-
 /* Partners low, ..., high have consecutive numbers on both sides, so the sum of the two numbers colours them. */
-REDIST_PRIV_COLD int64_t redist_priv_consecutive_partner(const redist_schedule *s, const redist_priv_factor *f,
-                                                         int side, int64_t own, int64_t colour, int64_t *round)
+REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
+                                                 int64_t own, int64_t colour, int64_t *round)
 {
-    const int d = f->axis[0];
-    const redist_axis *x = &s->layout[side].dim[d].axis, *other = &s->layout[!side].dim[d].axis;
-    const redist_priv_line *line = &s->line[!side][d];
-    const int coord = redist_priv_numbered(&s->line[side][d], (int)own);
-    const int64_t all = f->base * f->width, begin = redist_priv_distance(x, coord, 0);
-    const int64_t low = redist_priv_number(line, redist_owner(other, begin));
-    const int64_t high = redist_priv_number(line, redist_owner(other, begin + redist_count(x, coord) - 1));
-    int64_t partner;
+    const int64_t all = f->base * f->width;
+    int64_t partner, low = 0, high = f->degree[side] - 1; /* where all meet */
+    if (f->form == REDIST_PRIV_CONSECUTIVE) {
+        const int d = f->axis[0];
+        const redist_axis *x = &s->layout[side].dim[d].axis, *other = &s->layout[!side].dim[d].axis;
+        const int coord = redist_priv_numbered(&s->line[side][d], (int)own);
+        const int64_t begin = redist_priv_distance(x, coord, 0), last = begin + redist_count(x, coord) - 1;
+        low = redist_priv_number(&s->line[!side][d], redist_owner(other, begin));
+        high = redist_priv_number(&s->line[!side][d], redist_owner(other, last));
+    }
     if (side == f->fat) {
         partner = low + redist_priv_mod(*round * f->base + colour - low - own, all);
     } else {
@@ -4786,11 +4529,8 @@ REDIST_PRIV_COLD int64_t redist_priv_table_partner(const redist_priv_factor *f, 
 {
     const int fat = side == f->fat;
     const redist_priv_row row = redist_priv_row_of(f, side, fat ? own * f->width + *round : own);
-    int partner;
-    if (!redist_priv_has_colour(&row, (int)colour))
-        return -1;
-    partner = row.edge[redist_priv_edge_at(&row, (int)colour)].partner;
-    if (fat)
+    const int partner = redist_priv_partner_by(&row, (int)colour);
+    if (fat || partner < 0)
         return partner;
     *round = partner % f->width;
     return partner / f->width;
@@ -4798,33 +4538,36 @@ REDIST_PRIV_COLD int64_t redist_priv_table_partner(const redist_priv_factor *f, 
 
 /* Writes the partner's coordinates along the axes of a factor. On the fat side the round is given, on the other it is
    found. 0: idle. */
-REDIST_PRIV_COLD int redist_priv_factor_step(const redist_schedule *s, const redist_priv_factor *f, int side,
+REDIST_PRIV_COLD int redist_priv_factor_step(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
                                              const int *coords, int step, int64_t *round, int *other_coords)
 {
     const int64_t own = redist_priv_joint_number(s, f, side, coords), colour = step / f->scale % f->base;
-    int64_t partner = -1;
-    if (own >= 0 && f->form == REDIST_PRIV_WALKER_OTTO)
-        partner = redist_priv_walker_partner(&f->walker, side, own, colour);
-    else if (own >= 0 && f->form == REDIST_PRIV_ALL_MEET)
-        partner = redist_priv_all_meet_partner(f, side, own, redist_priv_numbers(s, f, !side), colour, round);
-    else if (own >= 0 && f->form == REDIST_PRIV_CONSECUTIVE)
-        partner = redist_priv_consecutive_partner(s, f, side, own, colour, round);
-    else if (own >= 0)
-        partner = redist_priv_table_partner(f, side, own, colour, round);
+    int64_t partner;
+    int k;
+    if (own < 0)
+        return 0;
+    partner = f->form == REDIST_PRIV_WALKER_OTTO ? redist_priv_walker_partner(&f->walker, side, own, colour)
+              : f->form == REDIST_PRIV_TABLE     ? redist_priv_table_partner(f, side, own, colour, round)
+                                                 : redist_priv_sum_partner(s, f, side, own, colour, round);
     if (partner < 0)
         return 0;
     redist_priv_joint_coords(s, f, !side, partner, other_coords);
-    return f->form != REDIST_PRIV_ALL_MEET || redist_priv_all_share_any(s, f, side, coords, other_coords);
+    for (k = 0; k < f->axes && f->form == REDIST_PRIV_ALL_MEET; k++) {
+        const int d = f->axis[k];
+        if (!redist_priv_share_any(&s->layout[side].dim[d].axis, coords[d], &s->layout[!side].dim[d].axis, other_coords[d]))
+            return 0;
+    }
+    return 1;
 }
 
 /* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. A step's round is the sum of
    the two sides' rounds: the factors whose rounds this side finds come first, what is left is that of the others. */
-REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_schedule *s, int side, int place, int step)
+REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement *s, int side, int place, int step)
 {
     int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
     int64_t found = 0, left, round = 0;
     int k;
-    if (s->factor[0].form == REDIST_PRIV_PLACES)
+    if (s->factor[0].axes == 0)
         return (int)redist_priv_table_partner(&s->factor[0], side, place, step, &round);
     redist_priv_coords_of_place(&s->layout[side], place, coords);
     for (k = 0; k < s->factors; k++) {
@@ -4845,7 +4588,7 @@ REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_schedule *s, int 
     return left > 0 ? -1 : redist_priv_place_of(&s->layout[!side], other_coords);
 }
 
-REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_schedule *s, int side, int rank, int step)
+REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_priv_arrangement *s, int side, int rank, int step)
 {
     const int place = redist_priv_find_place(&s->layout[side], s->rank_places[side], rank);
     const int partner = place < 0 ? -1 : redist_priv_schedule_partner(s, side, place, step);
@@ -4853,7 +4596,7 @@ REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_schedule *s, int sid
 }
 
 /* Fills a zeroed schedule of two layouts that fit. */
-REDIST_PRIV_COLD int redist_priv_arrange(redist_schedule *s)
+REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s)
 {
     int d, k, side, empty = 0, code = REDIST_OK;
     for (side = 0; side < 2; side++)
@@ -4861,8 +4604,11 @@ REDIST_PRIV_COLD int redist_priv_arrange(redist_schedule *s)
             return REDIST_ERR_MEMORY;
     for (d = 0; d < s->layout[0].ndim; d++)
         empty |= s->layout[0].dim[d].axis.count == 0;
-    if (!empty && !redist_priv_is_product(&s->layout[0], &s->layout[1]))
-        return redist_priv_arrange_places(s);
+    if (!empty && !redist_priv_is_product(&s->layout[0], &s->layout[1])) { /* all places are coloured together */
+        s->factor[s->factors++].form = REDIST_PRIV_TABLE;
+        s->factor[0].width = 1;
+        return redist_priv_fill_table(s, &s->factor[0]);
+    }
     for (d = 0; d < s->layout[0].ndim && !empty && code == REDIST_OK; d++)
         code = redist_priv_factor_of(s, d, &s->factor[s->factors++]);
     if (empty || code != REDIST_OK)
@@ -4879,6 +4625,7 @@ REDIST_PRIV_COLD int redist_priv_arrange(redist_schedule *s)
 REDIST_PRIV_COLD int redist_priv_schedule_of(const redist_layout *from, const redist_layout *to, int all,
                                              redist_schedule *schedule)
 {
+    redist_priv_arrangement *s;
     int code;
     if (schedule == NULL)
         return REDIST_ERR_ARGUMENT;
@@ -4886,10 +4633,15 @@ REDIST_PRIV_COLD int redist_priv_schedule_of(const redist_layout *from, const re
     code = redist_priv_check_pair(from, to);
     if (code != REDIST_OK)
         return code;
-    schedule->all = all;
-    schedule->layout[REDIST_PRIV_FROM] = all ? *from : redist_priv_without_ghosts(*from);
-    schedule->layout[REDIST_PRIV_TO] = *to;
-    code = redist_priv_arrange(schedule);
+    s = schedule->arrangement = (redist_priv_arrangement *)redist_priv_alloc(1, sizeof *s);
+    if (s == NULL)
+        return REDIST_ERR_MEMORY;
+    memset(s, 0, sizeof *s);
+    s->all = all;
+    s->layout[REDIST_PRIV_FROM] = all ? *from : redist_priv_without_ghosts(*from);
+    s->layout[REDIST_PRIV_TO] = *to;
+    code = redist_priv_arrange(s);
+    schedule->steps = s->steps;
     if (code != REDIST_OK)
         redist_schedule_free(schedule);
     return code;
@@ -4902,18 +4654,18 @@ REDIST_API int redist_schedule_create(const redist_layout *from, const redist_la
 
 REDIST_API void redist_schedule_free(redist_schedule *schedule)
 {
+    redist_priv_arrangement *s = schedule == NULL ? NULL : schedule->arrangement;
     int k, side;
-    if (schedule == NULL)
-        return;
-    for (side = 0; side < 2; side++) {
+    for (side = 0; side < 2 && s != NULL; side++) {
         for (k = 0; k < REDIST_MAX_DIMS; k++) {
-            REDIST_FREE(schedule->factor[k].table[side].start);
-            REDIST_FREE(schedule->factor[k].table[side].filled);
-            REDIST_FREE(schedule->factor[k].table[side].edge);
+            REDIST_FREE(s->factor[k].table[side].start);
+            REDIST_FREE(s->factor[k].table[side].edge);
         }
-        REDIST_FREE(schedule->rank_places[side]);
+        REDIST_FREE(s->rank_places[side]);
     }
-    memset(schedule, 0, sizeof *schedule);
+    REDIST_FREE(s);
+    if (schedule != NULL)
+        memset(schedule, 0, sizeof *schedule);
 }
 
 REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step, int *send_to,
@@ -4921,24 +4673,12 @@ REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, i
 {
     if (schedule == NULL || send_to == NULL || receive_from == NULL || step < 0 || step >= schedule->steps)
         return REDIST_ERR_ARGUMENT;
-    *send_to = redist_priv_schedule_peer(schedule, REDIST_PRIV_FROM, rank, step);
-    *receive_from = redist_priv_schedule_peer(schedule, REDIST_PRIV_TO, rank, step);
+    *send_to = redist_priv_schedule_peer(schedule->arrangement, REDIST_PRIV_FROM, rank, step);
+    *receive_from = redist_priv_schedule_peer(schedule->arrangement, REDIST_PRIV_TO, rank, step);
     return REDIST_OK;
 }
 
 /* ----------------------------------------------------------------------------- cost and multiphase routes (bodies) */
-
-/* Ways to distribute one axis over the processes of the ends, and as many over others;
-   layouts to pass, of either kind; combinations looked at for the latter; phases of one route; block sizes or process
-   counts looked at; and how far divisors are searched. */
-enum {
-    REDIST_PRIV_CHOICES = 64,
-    REDIST_PRIV_STOPS = 512,
-    REDIST_PRIV_GRIDS = 65536,
-    REDIST_PRIV_PHASES = 32,
-    REDIST_PRIV_SIZES = 512,
-    REDIST_PRIV_DIVISORS = 4096
-};
 
 /* The most view indices that any coordinate owns. */
 REDIST_PRIV_COLD int64_t redist_priv_share(const redist_axis *x)
@@ -5027,102 +4767,91 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
                                   (double)element_bytes * cost->per_byte);
 }
 
-/* The ways to deal out one axis on the route: [0] as `from` does, the last of `ends` as `to` does; below `blocks` with
-   other block sizes over the processes of either; then over other processes. */
+/* Ways to distribute one axis on a route, combinations of them looked at, layouts kept of those (the ends among them),
+   and phases. Without a formula the partners of so many coordinates are counted at the ends, and of so short axes. */
+enum {
+    REDIST_PRIV_CHOICES = 128,
+    REDIST_PRIV_COMBINATIONS = 65536,
+    REDIST_PRIV_CANDIDATES = 514,
+    REDIST_PRIV_PHASES = 8,
+    REDIST_PRIV_COUNTED = 1024,
+    REDIST_PRIV_SHORT_AXIS = 32
+};
+
+/* The ways to distribute one axis: [0] as `from` does, the last of `ends` as `to` does, then others. */
 typedef struct {
-    int ends, blocks, choices;
-    redist_axis choice[2 * REDIST_PRIV_CHOICES];
-    int64_t share[2 * REDIST_PRIV_CHOICES];
-    int peers[2 * REDIST_PRIV_CHOICES][2 * REDIST_PRIV_CHOICES]; /* redist_priv_most_partners; 0: do not go this way */
+    int ends, choices;
+    redist_axis choice[REDIST_PRIV_CHOICES];
+    int64_t share[REDIST_PRIV_CHOICES];
+    int partners[REDIST_PRIV_CHOICES][REDIST_PRIV_CHOICES]; /* the most of any coordinate; 0: do not go this way */
 } redist_priv_route_axis;
 
-/* A layout to pass: a choice for every axis. */
+/* A layout to pass: a choice for every axis. cost: by way of it alone. */
 typedef struct {
     unsigned char choice[REDIST_MAX_DIMS];
     int64_t share;
-} redist_priv_stop;
+    double cost;
+} redist_priv_candidate;
 
-enum {
-    REDIST_PRIV_STOP_FROM,
-    REDIST_PRIV_STOP_TO,
-    REDIST_PRIV_STOP_OTHERS,
-    REDIST_PRIV_STOPS_END = REDIST_PRIV_STOP_OTHERS + 2 * REDIST_PRIV_STOPS
-};
-
-/* Stop 0 is `from`, stop 1 is `to`. After the phases so far, a stop is reached at cost[stop]; phase k got there from
-   via[k][stop], or it was reached as cheaply before (-1). */
+/* Candidate FROM is `from`, TO is `to`. After the phases so far, a candidate is reached at before[candidate]; phase k got
+   there from via[k][candidate], or it was reached as cheaply before (-1). */
 typedef struct {
     const redist_layout *from, *to;
     redist_cost cost;
-    int64_t most_share; /* that a stop may have */
-    int stops, phases;
-    redist_priv_route_axis axis[REDIST_MAX_DIMS];
-    redist_priv_stop stop[REDIST_PRIV_STOPS_END];
-    double cost_before[REDIST_PRIV_STOPS_END], cost_after[REDIST_PRIV_STOPS_END];
-    short via[REDIST_PRIV_PHASES][REDIST_PRIV_STOPS_END];
+    double latency; /* of each phase */
+    int candidates, dearest, phases;
+    redist_priv_route_axis *axis;
+    redist_priv_candidate candidate[REDIST_PRIV_CANDIDATES];
+    double before[REDIST_PRIV_CANDIDATES], after[REDIST_PRIV_CANDIDATES];
+    short via[REDIST_PRIV_PHASES][REDIST_PRIV_CANDIDATES];
 } redist_priv_route;
 
-/* Block sizes, or counts of processes. */
+/* Block sizes, or counts of processes, ascending. */
 typedef struct {
     int n;
-    int64_t size[REDIST_PRIV_SIZES];
+    int64_t size[512];
 } redist_priv_sizes;
-
-REDIST_PRIV_COLD int redist_priv_compare_sizes(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
 
 REDIST_PRIV_COLD void redist_priv_add_size(redist_priv_sizes *list, int64_t size, int64_t most)
 {
-    if (size >= 1 && size <= most && list->n < REDIST_PRIV_SIZES)
-        list->size[list->n++] = size;
-}
-
-/* Sorts, drops doubles, and keeps `room` sizes evenly spread over the list. */
-REDIST_PRIV_COLD void redist_priv_thin_sizes(redist_priv_sizes *list, int room)
-{
-    int k, kept = 0, n;
-    qsort(list->size, (size_t)list->n, sizeof *list->size, redist_priv_compare_sizes);
-    for (k = 0; k < list->n; k++)
-        if (kept == 0 || list->size[k] != list->size[kept - 1])
-            list->size[kept++] = list->size[k];
-    n = list->n = kept;
-    if (n <= room)
+    int k = list->n;
+    if (size < 1 || size > most || list->n == 512)
         return;
-    for (k = 0; k < room; k++)
-        list->size[k] = list->size[(2 * k + 1) * n / (2 * room)];
-    list->n = room;
+    while (k > 0 && list->size[k - 1] > size)
+        k--;
+    if (k > 0 && list->size[k - 1] == size)
+        return;
+    memmove(list->size + k + 1, list->size + k, (size_t)(list->n++ - k) * sizeof *list->size);
+    list->size[k] = size;
 }
 
-/* Block sizes, ascending, at most `most`, between sizes a and b; no more than `room` of them. */
-REDIST_PRIV_COLD void redist_priv_blocks_between(redist_priv_sizes *list, int64_t a, int64_t b, int64_t most, int room)
+/* Adds unit times t, and times m / t: small t, divisors of m, powers of 2, and the square root. */
+REDIST_PRIV_COLD void redist_priv_add_factors(redist_priv_sizes *list, int64_t unit, int64_t m, int64_t most)
 {
-    const int64_t g = redist_priv_gcd(a, b), lcm = redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS);
     int64_t t;
-    list->n = 0;
-    for (t = 1; most <= room && t <= most; t++)
-        redist_priv_add_size(list, t, most);
-    for (t = 1; t <= REDIST_PRIV_DIVISORS && t <= lcm / g; t++)
-        if (lcm / g % t == 0) {
-            redist_priv_add_size(list, g * t, most);
-            redist_priv_add_size(list, lcm / g / t * g, most);
+    for (t = 1; t <= m / t && t <= REDIST_PRIV_COMBINATIONS; t++)
+        if (t <= 8 || m % t == 0 || (t & (t - 1)) == 0 || t + 1 > m / (t + 1)) {
+            redist_priv_add_size(list, unit * t, most);
+            redist_priv_add_size(list, m / t * unit, most);
         }
-    for (t = g; t <= most; t = t <= most / 2 ? 2 * t : most + 1)
-        redist_priv_add_size(list, t, most);
-    redist_priv_add_size(list, most, most);
-    redist_priv_thin_sizes(list, room);
+    for (t = 1; t <= m && t < REDIST_PRIV_MAX_ELEMENTS; t *= 2)
+        redist_priv_add_size(list, unit * t, most);
 }
 
-/* Adds to the ends and what was added since a->blocks was set. */
-REDIST_PRIV_COLD void redist_priv_add_choice(redist_priv_route_axis *a, redist_axis x)
+/* Of too many sizes only those from low to high, and of these `room`, evenly spread, with the middle one of an odd
+   number. */
+REDIST_PRIV_COLD void redist_priv_thin_sizes(redist_priv_sizes *list, int64_t low, int64_t high, int room)
 {
-    int k, known = 0;
-    for (k = 0; k < a->choices; k++)
-        known |= (k < a->ends || k >= a->blocks) && redist_priv_same_axis(&a->choice[k], &x);
-    if (!known && a->choices - a->blocks < REDIST_PRIV_CHOICES)
-        a->choice[a->choices++] = x;
+    int k, n = 0;
+    if (list->n <= room)
+        return;
+    for (k = 0; k < list->n; k++)
+        if (list->size[k] >= low && list->size[k] <= high)
+            list->size[n++] = list->size[k];
+    room -= room % 2 != n % 2;
+    list->n = n <= room ? n : room;
+    for (k = 0; k < list->n && n > room; k++)
+        list->size[k] = list->size[(2 * k + 1) * n / (2 * room)];
 }
 
 /* The block size of an axis as its view shows it. */
@@ -5133,168 +4862,132 @@ REDIST_PRIV_COLD int64_t redist_priv_seen_block(const redist_axis *x)
     return redist_priv_max(redist_priv_ceil_div(x->count, x->procs), 1);
 }
 
-/* An axis that is the same before and after stays so all the way. */
+/* Unless it is there, or there is no room. */
+REDIST_PRIV_COLD void redist_priv_add_choice(redist_priv_route_axis *a, int64_t block, int64_t procs, int room)
+{
+    const redist_axis x = redist_block_cyclic(a->choice[0].count, block, (int)procs);
+    int k;
+    for (k = 0; k < a->choices; k++)
+        if (redist_priv_same_axis(&a->choice[k], &x))
+            return;
+    if (a->choices < room)
+        a->choice[a->choices++] = x;
+}
+
+/* Other block sizes over the processes of either end: all that there are, or divisors and multiples of both. */
 REDIST_PRIV_COLD void redist_priv_choose_blocks(redist_priv_route_axis *a, const redist_axis *x, const redist_axis *y,
                                                 int room)
 {
     const int64_t before = redist_priv_seen_block(x), after = redist_priv_seen_block(y);
     const int64_t block = redist_priv_ceil_div(x->count, redist_priv_min(x->procs, y->procs));
-    const int64_t most = redist_priv_max(block, redist_priv_max(before, after));
+    const int64_t most = redist_priv_max(block, redist_priv_max(before, after)), g = redist_priv_gcd(before, after);
+    const int sizes = (room - a->choices) / (x->procs == y->procs ? 1 : 2);
     redist_priv_sizes list;
     int k;
+    list.n = 0;
+    for (k = 1; most <= sizes && k <= most; k++)
+        redist_priv_add_size(&list, k, most);
+    redist_priv_add_factors(&list, g, redist_priv_product(before / g, after, REDIST_PRIV_MAX_ELEMENTS) / g, most);
+    redist_priv_add_factors(&list, g, most / g, most);
+    redist_priv_thin_sizes(&list, 1, most, sizes);
+    for (k = 0; k < list.n; k++) {
+        redist_priv_add_choice(a, list.size[k], y->procs, room);
+        redist_priv_add_choice(a, list.size[k], x->procs, room);
+    }
+}
+
+/* Over other processes: as BLOCK, with the blocks of either end, and with several of these merged, so that each of the
+   end's processes exchanges with one only. */
+REDIST_PRIV_COLD void redist_priv_choose_counts(redist_priv_route_axis *a, const redist_axis *x, const redist_axis *y,
+                                                const redist_priv_sizes *counts, int room)
+{
+    redist_priv_sizes list = *counts;
+    int k, side;
+    redist_priv_thin_sizes(&list, redist_priv_min(x->procs, y->procs), redist_priv_max(x->procs, y->procs),
+                           room / 6);
+    for (k = 0; k < list.n; k++) {
+        redist_priv_add_choice(a, redist_priv_max(redist_priv_ceil_div(x->count, list.size[k]), 1), list.size[k], room);
+        for (side = 0; side < 2; side++) {
+            const redist_axis *end = side == REDIST_PRIV_FROM ? x : y;
+            const int64_t merged = redist_priv_is_interval(end) ? redist_priv_ceil_div(end->procs, list.size[k]) : 1;
+            redist_priv_add_choice(a, redist_priv_product(redist_priv_seen_block(end), merged, redist_priv_max(x->count, 1)),
+                                   list.size[k], room);
+        }
+    }
+}
+
+/* Finds the most partners between two choices, both ways, where that is quick: by formulas, on short axes, or at the ends
+   unless these have very many coordinates (stretches are counted quickly). From end to end always. */
+REDIST_PRIV_COLD int redist_priv_survey_pair(redist_priv_route_axis *a, int i, int j)
+{
+    const redist_axis *x = &a->choice[i], *y = &a->choice[j];
+    const int stretches = redist_priv_has_stretches(x, y) || redist_priv_has_stretches(y, x);
+    const int64_t most = REDIST_PRIV_COUNTED * (stretches ? 16 : 1);
+    int64_t there = redist_priv_formula_degree(x, y), back = redist_priv_formula_degree(y, x);
+    if ((there == 0 || back == 0) &&
+        (x->count <= REDIST_PRIV_SHORT_AXIS || j < a->ends || (i < a->ends && x->procs <= most && y->procs <= most))) {
+        there = redist_priv_most_partners(x, y);
+        back = redist_priv_most_partners(y, x);
+    }
+    a->partners[i][j] = back > 0 ? (int)there : 0;
+    a->partners[j][i] = there > 0 ? (int)back : 0;
+    return there < 0 || back < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+}
+
+/* An axis that is the same before and after stays so all the way. */
+REDIST_PRIV_COLD int redist_priv_survey_axis(redist_priv_route_axis *a, const redist_axis *x, const redist_axis *y,
+                                             const redist_priv_sizes *counts, int room)
+{
+    int i, j, code = REDIST_OK;
     a->choice[0] = *x;
     a->choice[1] = *y;
-    a->ends = a->blocks = a->choices = redist_priv_same_axis(x, y) && redist_priv_is_whole(x) ? 1 : 2;
-    if (a->ends == 1)
-        return;
-    redist_priv_blocks_between(&list, before, after, most, (room - a->ends) / (x->procs == y->procs ? 1 : 2));
-    for (k = 0; k < list.n; k++) {
-        redist_priv_add_choice(a, redist_block_cyclic(x->count, list.size[k], y->procs));
-        redist_priv_add_choice(a, redist_block_cyclic(x->count, list.size[k], x->procs));
-    }
-    a->blocks = a->choices;
-}
-
-/* The places of a grid along the axes on which the two ends of the route have different numbers of processes. */
-REDIST_PRIV_COLD int64_t redist_priv_free_places(const redist_priv_route *route, const redist_layout *end)
-{
-    int64_t places = 1;
-    int d;
-    for (d = 0; d < end->ndim; d++)
-        if (route->from->dim[d].axis.procs != route->to->dim[d].axis.procs)
-            places *= end->dim[d].axis.procs;
-    return places;
-}
-
-/* Counts of processes that fill `places` by twos: all small ones, divisors, powers of 2 and the square root. */
-REDIST_PRIV_COLD void redist_priv_add_counts(redist_priv_sizes *list, int64_t places)
-{
-    int64_t t;
-    for (t = 1; t <= places / t; t++)
-        if (t <= 8 || places % t == 0 || (t & (t - 1)) == 0 || t + 1 > places / (t + 1)) {
-            redist_priv_add_size(list, t, places);
-            redist_priv_add_size(list, places / t, places);
-        }
-}
-
-/* The counts from p to q, at most `room` of them, with the middle one of an odd number. */
-REDIST_PRIV_COLD redist_priv_sizes redist_priv_counts_between(const redist_priv_sizes *counts, int p, int q, int room)
-{
-    redist_priv_sizes between;
-    int k;
-    between.n = 0;
-    for (k = 0; k < counts->n; k++)
-        if (counts->size[k] >= redist_priv_min(p, q))
-            redist_priv_add_size(&between, counts->size[k], redist_priv_max(p, q));
-    redist_priv_thin_sizes(&between, room - (room % 2 != between.n % 2));
-    return between;
-}
-
-/* Over other processes than an end of the route: its blocks merged, so that each of its processes sends to one only,
-   and the same blocks, where they are distributed round-robin. */
-REDIST_PRIV_COLD void redist_priv_add_merged(redist_priv_route_axis *a, const redist_axis *end, int procs)
-{
-    const int64_t n = end->count, block = redist_priv_seen_block(end), merged = redist_priv_ceil_div(end->procs, procs);
-    if (procs < end->procs)
-        redist_priv_add_choice(a, redist_block_cyclic(n, redist_priv_max(redist_priv_product(block, merged, n), 1), procs));
-    if (!redist_priv_is_interval(end))
-        redist_priv_add_choice(a, redist_block_cyclic(n, block, procs));
-}
-
-/* All counts when they are few, else those between the ends', where only the blocks of one end can be merged. */
-REDIST_PRIV_COLD void redist_priv_choose_counts(redist_priv_route_axis *a, const redist_priv_sizes *counts, int room)
-{
-    const redist_axis x = a->choice[0], y = a->choice[a->ends - 1];
-    const int ways = 2 + !redist_priv_is_interval(&x) + !redist_priv_is_interval(&y);
-    redist_priv_sizes list;
-    int k;
-    if (x.procs == y.procs)
-        return;
-    list = *counts;
-    if (list.n > (room - a->ends) / (ways + 1))
-        list = redist_priv_counts_between(counts, x.procs, y.procs, (room - a->ends) / ways);
-    for (k = 0; k < list.n; k++) {
-        redist_priv_add_choice(a, redist_block(x.count, (int)list.size[k]));
-        redist_priv_add_merged(a, &x, (int)list.size[k]);
-        redist_priv_add_merged(a, &y, (int)list.size[k]);
-    }
-}
-
-/* Whether the most peers are found quickly both ways: the axes are short, or there is a formula. */
-REDIST_PRIV_COLD int redist_priv_is_easy(const redist_axis *x, const redist_axis *y)
-{
-    return x->count <= REDIST_PRIV_CHOICES || (redist_priv_formula_degree(x, y) > 0 && redist_priv_formula_degree(y, x) > 0);
-}
-
-/* Between two choices that are no ends the way is open only where it is easy to tell its cost. */
-REDIST_PRIV_COLD int redist_priv_survey(redist_priv_route_axis *a)
-{
-    int i, j;
-    for (i = 0; i < a->choices; i++) {
-        a->share[i] = redist_priv_share(&a->choice[i]);
-        for (j = 0; j < a->choices; j++) {
-            const redist_axis *x = &a->choice[i], *y = &a->choice[j];
-            int64_t peers = 0;
-            if (i < a->ends || j < a->ends || redist_priv_is_easy(x, y))
-                peers = redist_priv_most_partners(x, y);
-            if (peers < 0)
-                return REDIST_ERR_MEMORY;
-            a->peers[i][j] = (int)peers;
-        }
-    }
-    return REDIST_OK;
-}
-
-/* How many choices an axis may have, its two ends among them, so that `axes` axes have no more than `most` combinations;
-   with very many axes they do. */
-REDIST_PRIV_COLD int redist_priv_room(int axes, int64_t most)
-{
-    int room = REDIST_PRIV_CHOICES, k;
-    int64_t all = most + 1;
-    while (room > 2 && all > most) {
-        for (all = 1, k = 0; k < axes; k++)
-            all = redist_priv_product(all, room, most + 1);
-        room -= all > most;
-    }
-    return room;
-}
-
-REDIST_PRIV_COLD int redist_priv_survey_axes(redist_priv_route *route)
-{
-    redist_priv_sizes counts;
-    int d, axes = 0, code = REDIST_OK;
-    counts.n = 0;
-    redist_priv_add_counts(&counts, redist_priv_free_places(route, route->from));
-    redist_priv_add_counts(&counts, redist_priv_free_places(route, route->to));
-    redist_priv_thin_sizes(&counts, REDIST_PRIV_SIZES);
-    for (d = 0; d < route->from->ndim; d++)
-        axes += !redist_priv_same_axis(&route->from->dim[d].axis, &route->to->dim[d].axis) ||
-                !redist_priv_is_whole(&route->from->dim[d].axis);
-    for (d = 0; d < route->from->ndim && code == REDIST_OK; d++) {
-        redist_priv_choose_blocks(&route->axis[d], &route->from->dim[d].axis, &route->to->dim[d].axis,
-                                  redist_priv_room(axes, REDIST_PRIV_STOPS));
-        redist_priv_choose_counts(&route->axis[d], &counts, redist_priv_room(axes, REDIST_PRIV_GRIDS));
-        code = redist_priv_survey(&route->axis[d]);
-    }
+    a->ends = a->choices = redist_priv_same_axis(x, y) && redist_priv_is_whole(x) ? 1 : 2;
+    if (x->procs != y->procs)
+        redist_priv_choose_counts(a, x, y, counts, room);
+    if (a->ends == 2)
+        redist_priv_choose_blocks(a, x, y, room);
+    for (j = 0; j < a->choices; j++)
+        a->share[j] = redist_priv_share(&a->choice[j]);
+    for (j = 0; j < a->choices && code == REDIST_OK; j++)
+        for (i = 0; i <= j && code == REDIST_OK; i++)
+            code = redist_priv_survey_pair(a, i, j);
     return code;
 }
 
-REDIST_PRIV_COLD int64_t redist_priv_stop_share(const redist_priv_route *route, const redist_priv_stop *stop)
+/* The counts of processes are those that fill the places along the axes where the two ends have different numbers. Every
+   axis that changes has room for as many choices as keep the combinations few. */
+REDIST_PRIV_COLD int redist_priv_survey_axes(redist_priv_route *route)
 {
-    int64_t share = 1;
-    int d;
-    for (d = 0; d < route->from->ndim; d++)
-        share = redist_priv_product(share, route->axis[d].share[stop->choice[d]], REDIST_PRIV_MAX_ELEMENTS);
-    return share;
+    const redist_layout *from = route->from, *to = route->to;
+    int64_t places[2] = {1, 1}, all = 0, k;
+    int d, changes = 0, room = REDIST_PRIV_CHOICES + 1, code = REDIST_OK;
+    redist_priv_sizes counts;
+    for (d = 0; d < from->ndim; d++) {
+        const redist_axis *x = &from->dim[d].axis, *y = &to->dim[d].axis;
+        places[0] *= x->procs == y->procs ? 1 : x->procs;
+        places[1] *= x->procs == y->procs ? 1 : y->procs;
+        changes += !redist_priv_same_axis(x, y) || !redist_priv_is_whole(x);
+    }
+    counts.n = 0;
+    for (d = 0; d < 2; d++)
+        redist_priv_add_factors(&counts, 1, places[d], places[d]);
+    do
+        for (room--, all = 1, k = 0; k < changes; k++)
+            all = redist_priv_product(all, room, REDIST_PRIV_COMBINATIONS + 1);
+    while (room > 2 && all > REDIST_PRIV_COMBINATIONS);
+    for (d = 0; d < from->ndim && code == REDIST_OK; d++)
+        code = redist_priv_survey_axis(&route->axis[d], &from->dim[d].axis, &to->dim[d].axis, &counts, room);
+    return code;
 }
 
-/* The layout whose ranks, grid order and storage a stop takes over; NULL when its grid fits on neither. */
-REDIST_PRIV_COLD const redist_layout *redist_priv_host(const redist_priv_route *route, const redist_priv_stop *stop)
+/* The layout whose ranks, grid order and storage a candidate takes over; NULL when its grid fits on neither. */
+REDIST_PRIV_COLD const redist_layout *redist_priv_base_layout(const redist_priv_route *route,
+                                                              const redist_priv_candidate *c)
 {
     int64_t places = 1;
     int d, as_from = 1, as_to = 1;
     for (d = 0; d < route->from->ndim; d++) {
-        const int procs = route->axis[d].choice[stop->choice[d]].procs;
+        const int procs = route->axis[d].choice[c->choice[d]].procs;
         as_from &= procs == route->from->dim[d].axis.procs;
         as_to &= procs == route->to->dim[d].axis.procs;
         places = redist_priv_product(places, procs, INT64_C(1) << 31);
@@ -5304,609 +4997,431 @@ REDIST_PRIV_COLD const redist_layout *redist_priv_host(const redist_priv_route *
     return as_from || places <= redist_places(route->from) ? route->from : NULL;
 }
 
-/* Whether the data may stop there: every axis shows all that it stores, and no rank holds much more than before. */
-REDIST_PRIV_COLD int redist_priv_may_stop(const redist_priv_route *route, const redist_priv_stop *stop)
-{
-    int d;
-    for (d = 0; d < route->from->ndim; d++)
-        if (!redist_priv_is_whole(&route->axis[d].choice[stop->choice[d]]))
-            return 0;
-    return stop->share <= route->most_share && redist_priv_host(route, stop) != NULL;
-}
-
-/* A combination of what the axes may choose: ends and block sizes, or (counts) ends and other counts of processes. */
-REDIST_PRIV_COLD redist_priv_stop redist_priv_combination(const redist_priv_route *route, int counts, int64_t k)
-{
-    redist_priv_stop stop;
-    int d;
-    memset(&stop, 0, sizeof stop);
-    for (d = 0; d < route->from->ndim; d++) {
-        const redist_priv_route_axis *a = &route->axis[d];
-        const int skipped = counts ? a->blocks - a->ends : 0, choices = counts ? a->choices - skipped : a->blocks;
-        const int digit = (int)(k % choices);
-        stop.choice[d] = (unsigned char)(digit < a->ends ? digit : digit + skipped);
-        k /= choices;
-    }
-    stop.share = redist_priv_stop_share(route, &stop);
-    return stop;
-}
-
-/* Makes room among the stops from `first` on by asking for smaller shares, down to those of the ends. */
-REDIST_PRIV_COLD void redist_priv_drop_stops(redist_priv_route *route, int first)
-{
-    const int64_t least = redist_priv_max(route->stop[REDIST_PRIV_STOP_FROM].share, route->stop[REDIST_PRIV_STOP_TO].share);
-    int k, kept = route->stops;
-    while (kept == route->stops && route->most_share > least) {
-        route->most_share = least + (route->most_share - least) / 2;
-        for (k = kept = first; k < route->stops; k++)
-            if (route->stop[k].share <= route->most_share)
-                route->stop[kept++] = route->stop[k];
-    }
-    route->stops = kept;
-}
-
-/* Lists what may be passed of such combinations: of block sizes all or none, of counts those with the least shares. */
-REDIST_PRIV_COLD void redist_priv_list_combinations(redist_priv_route *route, int counts)
-{
-    const int64_t most = counts ? REDIST_PRIV_GRIDS : REDIST_PRIV_STOPS;
-    const int first = route->stops, end = first + REDIST_PRIV_STOPS;
-    int64_t all = 1, k;
-    int d;
-    for (d = 0; d < route->from->ndim; d++) {
-        const redist_priv_route_axis *a = &route->axis[d];
-        all = redist_priv_product(all, counts ? a->ends + a->choices - a->blocks : a->blocks, most + 1);
-    }
-    for (k = 0; k < all && all <= most && route->stops < end; k++) {
-        const redist_priv_stop stop = redist_priv_combination(route, counts, k);
-        if (!redist_priv_may_stop(route, &stop))
-            continue;
-        route->stop[route->stops++] = stop;
-        if (route->stops == end)
-            redist_priv_drop_stops(route, first);
-    }
-}
-
-REDIST_PRIV_COLD void redist_priv_list_stops(redist_priv_route *route)
-{
-    int64_t most;
-    int d, counts = 0;
-    for (d = 0; d < route->from->ndim; d++) {
-        route->stop[REDIST_PRIV_STOP_TO].choice[d] = (unsigned char)(route->axis[d].ends - 1);
-        counts |= route->axis[d].choices > route->axis[d].blocks;
-    }
-    for (d = 0; d < REDIST_PRIV_STOP_OTHERS; d++)
-        route->stop[d].share = redist_priv_stop_share(route, &route->stop[d]);
-    most = redist_priv_max(route->stop[REDIST_PRIV_STOP_FROM].share, route->stop[REDIST_PRIV_STOP_TO].share);
-    route->most_share = redist_priv_product(most, 2, REDIST_PRIV_MAX_ELEMENTS);
-    route->stops = REDIST_PRIV_STOP_OTHERS;
-    redist_priv_list_combinations(route, 0);
-    if (counts)
-        redist_priv_list_combinations(route, 1);
-}
-
-/* The cost of going from one stop to another; -1 when there is no way. */
-REDIST_PRIV_COLD double redist_priv_road(const redist_priv_route *route, const redist_priv_stop *a,
-                                         const redist_priv_stop *b)
+/* The cost of going from one candidate to another; -1 when there is no way. */
+REDIST_PRIV_COLD double redist_priv_edge_cost(const redist_priv_route *route, const redist_priv_candidate *a,
+                                              const redist_priv_candidate *b)
 {
     int64_t there = 1, back = 1;
     int d;
     for (d = 0; d < route->from->ndim; d++) {
-        there *= route->axis[d].peers[a->choice[d]][b->choice[d]];
-        back *= route->axis[d].peers[b->choice[d]][a->choice[d]];
+        there *= route->axis[d].partners[a->choice[d]][b->choice[d]];
+        back *= route->axis[d].partners[b->choice[d]][a->choice[d]];
     }
     if (there == 0)
         return -1;
-    return redist_priv_phase_cost(redist_priv_max(there, back), redist_priv_max(a->share, b->share),
-                                  route->cost.per_message, route->cost.per_byte);
+    return route->latency + redist_priv_phase_cost(redist_priv_max(there, back), redist_priv_max(a->share, b->share),
+                                                   route->cost.per_message, route->cost.per_byte);
 }
 
-/* One more phase: whatever becomes cheaper by it, from stops that did in the last one. Returns whether anything did. */
+/* Sets a candidate's share and its cost as the only one, -1 where the data may not pass: every axis shows all that it
+   stores, and no rank holds more than twice what it does before or after. */
+REDIST_PRIV_COLD void redist_priv_assess(const redist_priv_route *route, redist_priv_candidate *c)
+{
+    const redist_priv_candidate *ends = route->candidate;
+    double there, back;
+    int d, whole = 1;
+    c->share = 1;
+    for (d = 0; d < route->from->ndim; d++) {
+        c->share = redist_priv_product(c->share, route->axis[d].share[c->choice[d]], REDIST_PRIV_MAX_ELEMENTS);
+        whole &= redist_priv_is_whole(&route->axis[d].choice[c->choice[d]]);
+    }
+    c->cost = -1;
+    if (!whole || c->share / 2 > redist_priv_max(ends[0].share, ends[1].share) ||
+        redist_priv_base_layout(route, c) == NULL)
+        return;
+    there = redist_priv_edge_cost(route, &ends[REDIST_PRIV_FROM], c);
+    back = redist_priv_edge_cost(route, c, &ends[REDIST_PRIV_TO]);
+    c->cost = there < 0 || back < 0 ? -1 : there + back;
+}
+
+/* Keeps a candidate, when there is no more room instead of the dearest. */
+REDIST_PRIV_COLD void redist_priv_keep_candidate(redist_priv_route *route, const redist_priv_candidate *c)
+{
+    redist_priv_candidate *dearest = &route->candidate[route->dearest];
+    int k;
+    if (route->candidates < REDIST_PRIV_CANDIDATES)
+        route->candidate[route->candidates++] = *c;
+    else if (c->cost < dearest->cost)
+        *dearest = *c;
+    else
+        return;
+    for (k = 2; k < route->candidates && route->candidates == REDIST_PRIV_CANDIDATES; k++)
+        if (route->candidate[k].cost > route->candidate[route->dearest].cost)
+            route->dearest = k;
+}
+
+REDIST_PRIV_COLD void redist_priv_list_candidates(redist_priv_route *route)
+{
+    redist_priv_candidate c;
+    int64_t all = 1, k, rest;
+    int d;
+    memset(&c, 0, sizeof c);
+    route->dearest = 2;
+    for (d = 0; d < route->from->ndim; d++) {
+        route->candidate[REDIST_PRIV_TO].choice[d] = (unsigned char)(route->axis[d].ends - 1);
+        all = redist_priv_product(all, route->axis[d].choices, REDIST_PRIV_COMBINATIONS + 1);
+    }
+    for (route->candidates = 0; route->candidates < 2; route->candidates++)
+        redist_priv_assess(route, &route->candidate[route->candidates]);
+    for (k = 0; k < all && all <= REDIST_PRIV_COMBINATIONS; k++) {
+        for (d = 0, rest = k; d < route->from->ndim; rest /= route->axis[d++].choices)
+            c.choice[d] = (unsigned char)(rest % route->axis[d].choices);
+        redist_priv_assess(route, &c);
+        if (c.cost >= 0)
+            redist_priv_keep_candidate(route, &c);
+    }
+}
+
+/* One more phase: whatever becomes cheaper by it, from candidates that did in the last one. Returns whether any did. */
 REDIST_PRIV_COLD int redist_priv_one_phase(redist_priv_route *route, short *via)
 {
     const short *last = route->phases > 0 ? route->via[route->phases - 1] : NULL;
-    const double *before = route->cost_before;
-    double *after = route->cost_after;
+    const double *before = route->before;
+    double *after = route->after;
     int i, j, better = 0;
-    for (j = 0; j < route->stops; j++) {
+    for (j = 0; j < route->candidates; j++) {
         after[j] = before[j];
         via[j] = -1;
     }
-    for (i = 0; i < route->stops; i++) {
+    for (i = 0; i < route->candidates; i++) {
         if (before[i] < 0 || (last != NULL && last[i] < 0) ||
-            (before[REDIST_PRIV_STOP_TO] >= 0 && before[i] >= before[REDIST_PRIV_STOP_TO]))
+            (before[REDIST_PRIV_TO] >= 0 && before[i] >= before[REDIST_PRIV_TO]))
             continue;
-        for (j = REDIST_PRIV_STOP_TO; j < route->stops; j++) {
-            const double road = redist_priv_road(route, &route->stop[i], &route->stop[j]);
-            if (road < 0 || (after[j] >= 0 && before[i] + road >= after[j]))
+        for (j = REDIST_PRIV_TO; j < route->candidates; j++) {
+            const double cost = redist_priv_edge_cost(route, &route->candidate[i], &route->candidate[j]);
+            if (cost < 0 || (after[j] >= 0 && before[i] + cost >= after[j]))
                 continue;
-            after[j] = before[i] + road;
+            after[j] = before[i] + cost;
             via[j] = (short)i;
             better = 1;
         }
     }
-    memcpy(route->cost_before, after, (size_t)route->stops * sizeof *after);
+    memcpy(route->before, after, (size_t)route->candidates * sizeof *after);
     return better;
 }
 
-/* Finds the cheapest way with so many phases at most; a later phase counts only when it makes the way cheaper. */
-REDIST_PRIV_COLD void redist_priv_find_way(redist_priv_route *route, int phases)
+/* Finds the cheapest path with so many phases at most; a later phase counts only when it makes the path cheaper. */
+REDIST_PRIV_COLD void redist_priv_find_path(redist_priv_route *route, int phases)
 {
     int k;
-    for (k = 0; k < route->stops; k++)
-        route->cost_before[k] = k == REDIST_PRIV_STOP_FROM ? 0 : -1;
+    for (k = 0; k < route->candidates; k++)
+        route->before[k] = k == REDIST_PRIV_FROM ? 0 : -1;
     for (route->phases = 0; route->phases < phases; route->phases++)
         if (!redist_priv_one_phase(route, route->via[route->phases]))
             break;
 }
 
-REDIST_PRIV_COLD redist_layout redist_priv_stop_layout(const redist_priv_route *route, const redist_priv_stop *stop)
+REDIST_PRIV_COLD redist_layout redist_priv_candidate_layout(const redist_priv_route *route,
+                                                            const redist_priv_candidate *c)
 {
-    redist_layout layout = *redist_priv_host(route, stop);
+    redist_layout layout = *redist_priv_base_layout(route, c);
     int d;
     for (d = 0; d < layout.ndim; d++) {
-        layout.dim[d].axis = route->axis[d].choice[stop->choice[d]];
+        layout.dim[d].axis = route->axis[d].choice[c->choice[d]];
         layout.dim[d].low = layout.dim[d].high = layout.dim[d].allocated = 0;
     }
     return layout;
 }
 
-/* Writes the stops of the way in order, and returns how many they are. */
+/* Writes the layouts of the path in order, and returns how many they are. */
 REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_layout *between)
 {
-    int way[REDIST_PRIV_PHASES];
-    int k, stop = REDIST_PRIV_STOP_TO, stops = 0;
+    int path[REDIST_PRIV_PHASES];
+    int k, at = REDIST_PRIV_TO, passed = 0;
     for (k = route->phases - 1; k >= 0; k--) {
-        if (route->via[k][stop] < 0)
+        if (route->via[k][at] < 0)
             continue;
-        stop = route->via[k][stop];
-        if (stop != REDIST_PRIV_STOP_FROM)
-            way[stops++] = stop;
+        at = route->via[k][at];
+        if (at != REDIST_PRIV_FROM)
+            path[passed++] = at;
     }
-    for (k = 0; k < stops; k++)
-        between[k] = redist_priv_stop_layout(route, &route->stop[way[stops - 1 - k]]);
-    return stops;
+    for (k = 0; k < passed; k++)
+        between[k] = redist_priv_candidate_layout(route, &route->candidate[path[passed - 1 - k]]);
+    return passed;
+}
+
+/* redist_phases with a cost of each phase beside its messages' and bytes'. */
+REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost,
+                                        double latency, int max, redist_layout *between)
+{
+    redist_priv_route *route;
+    int passed, code = redist_priv_check_pair(from, to);
+    if (code == REDIST_OK && (!redist_priv_is_cost(cost) || max < 0 || (max > 0 && between == NULL)))
+        code = REDIST_ERR_ARGUMENT;
+    if (code != REDIST_OK || max == 0 || !redist_priv_is_product(from, to))
+        return -code;
+    route = (redist_priv_route *)REDIST_MALLOC(sizeof *route + (size_t)from->ndim * sizeof *route->axis);
+    if (route == NULL)
+        return -REDIST_ERR_MEMORY;
+    memset(route, 0, sizeof *route);
+    route->axis = (redist_priv_route_axis *)(void *)(route + 1);
+    route->from = from;
+    route->to = to;
+    route->cost = *cost;
+    route->latency = latency;
+    code = redist_priv_survey_axes(route);
+    if (code == REDIST_OK) {
+        redist_priv_list_candidates(route);
+        redist_priv_find_path(route, (int)redist_priv_min(max, REDIST_PRIV_PHASES - 1) + 1);
+    }
+    passed = code == REDIST_OK ? redist_priv_follow(route, between) : -code;
+    REDIST_FREE(route);
+    return passed;
 }
 
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
                              redist_layout *between)
 {
-    redist_priv_route *route;
-    int stops, code = redist_priv_check_pair(from, to);
-    if (code == REDIST_OK && (!redist_priv_is_cost(cost) || max < 0 || (max > 0 && between == NULL)))
-        code = REDIST_ERR_ARGUMENT;
-    if (code != REDIST_OK || max == 0 || !redist_priv_is_product(from, to))
-        return -code;
-    route = (redist_priv_route *)REDIST_MALLOC(sizeof *route);
-    if (route == NULL)
-        return -REDIST_ERR_MEMORY;
-    memset(route, 0, sizeof *route);
-    route->from = from;
-    route->to = to;
-    route->cost = *cost;
-    code = redist_priv_survey_axes(route);
-    if (code == REDIST_OK) {
-        redist_priv_list_stops(route);
-        redist_priv_find_way(route, (int)redist_priv_min(max, REDIST_PRIV_PHASES - 1) + 1);
-    }
-    stops = code == REDIST_OK ? redist_priv_follow(route, between) : -code;
-    REDIST_FREE(route);
-    return stops;
+    return redist_priv_phases(from, to, cost, 0, max, between);
 }
 
 /* --------------------------------------------------------------------------------- relabelling and advice (bodies) */
 
-/* Up to so many places, or coordinates of an axis, are assigned exactly; how many bids per row are tried first. */
-enum { REDIST_PRIV_EXACT_PLACES = 1024, REDIST_PRIV_BIDS = 16 };
+/* Up to so many places, or coordinates of an axis, are assigned exactly. */
+enum { REDIST_PRIV_EXACT_PLACES = 1024 };
 
 /* Rows, each to be given a column of its own so that the sum of weight[row * columns + column] is largest; weights >= 0
-   below 2^62, rows <= columns. Columns have prices: each row that has a column has none that is worth more to it, worth
-   being weight less price, and free columns cost 0. That makes the assignment best once all rows have one (duality). So
-   some column always costs 0, worth is never negative, no price passes the largest weight, and nothing overflows. */
+   below 2^62, rows <= columns. Columns have prices, and each row knows what the best is worth to it: weight less price.
+   Every row has a column that is worth that much, and free columns cost 0, which makes the assignment best (duality). No
+   price passes the largest weight, and nothing overflows. */
 typedef struct {
-    int rows, columns;
+    int columns; /* the way of a new row begins at one more of them, which only it has */
     const int64_t *weight;
+    int64_t *worth; /* by row, of its best column                              */
     int64_t *price;
-    int64_t *gap;   /* by column: the loss on the best known way to it, less its price */
-    int *row_of;    /* by column, -1: free                                             */
-    int *via;       /* by column: the row before it on that way                        */
-    int *order;     /* all columns, those that are settled first                       */
-    int *column_of; /* by row, -1: none yet                                            */
+    int64_t *loss;  /* by column: on the best known way to it                  */
+    int *row_of;    /* by column, -1: free                                     */
+    int *via;       /* by column: the one before it on that way                */
+    int *settled;   /* by column: no way to it is better                       */
 } redist_priv_assignment;
 
-REDIST_PRIV_COLD int64_t redist_priv_worth(const redist_priv_assignment *a, int row, int column)
+/* Settles a column and extends the ways through it. Returns the nearest of the others, a free one if possible, and moves
+   prices so that the way to it loses nothing. */
+REDIST_PRIV_COLD int redist_priv_settle(redist_priv_assignment *a, int column)
 {
-    return a->weight[(int64_t)row * a->columns + column] - a->price[column];
-}
-
-/* The column worth most to a row, a free one if possible; *second: what the others are worth at most, or 0. */
-REDIST_PRIV_COLD int redist_priv_best_column(const redist_priv_assignment *a, int row, int64_t *second)
-{
-    int64_t worth, top = redist_priv_worth(a, row, 0);
-    int c, best = 0;
-    *second = 0;
-    for (c = 1; c < a->columns; c++) {
-        worth = redist_priv_worth(a, row, c);
-        if (worth > top || (worth == top && a->row_of[best] >= 0 && a->row_of[c] < 0)) {
-            *second = redist_priv_max(*second, top);
-            top = worth;
-            best = c;
-        } else if (worth > *second) {
-            *second = worth;
-        }
-    }
-    return best;
-}
-
-/* Gives a row its best column at a price that makes the second best as good; returns the row that must go, or -1. A row
-   that would only take the column for the same price stays without. */
-REDIST_PRIV_COLD int redist_priv_bid(redist_priv_assignment *a, int row)
-{
-    int64_t second;
-    int column = redist_priv_best_column(a, row, &second), displaced = a->row_of[column];
-    int64_t raise = redist_priv_worth(a, row, column) - second;
-    if (displaced >= 0 && raise == 0)
-        return -1;
-    if (displaced >= 0)
-        a->column_of[displaced] = -1;
-    a->price[column] += raise;
-    a->row_of[column] = row;
-    a->column_of[row] = column;
-    return displaced;
-}
-
-/* Extends the ways to columns that are not settled by those through `row`; worth: that of its own column, plus the loss
-   so far. Returns where in the order the nearest column is, a free one if possible. */
-REDIST_PRIV_COLD int redist_priv_extend_ways(redist_priv_assignment *a, int row, int64_t worth, int64_t so_far,
-                                             int settled)
-{
+    const int row = a->row_of[column];
     const int64_t *weight = a->weight + (int64_t)row * a->columns;
     int64_t loss, least = INT64_MAX;
-    int k, nearest = settled;
-    for (k = settled; k < a->columns; k++) {
-        const int c = a->order[k];
-        if (worth - weight[c] < a->gap[c]) {
-            a->gap[c] = worth - weight[c];
-            a->via[c] = row;
+    int c, nearest = column;
+    a->settled[column] = 1;
+    for (c = 0; c < a->columns; c++) {
+        if (a->settled[c])
+            continue;
+        loss = a->worth[row] - weight[c] + a->price[c];
+        if (loss < a->loss[c]) {
+            a->loss[c] = loss;
+            a->via[c] = column;
         }
-        loss = a->gap[c] + a->price[c];
-        if (loss < least || (loss == least && a->row_of[c] < 0)) {
-            least = loss;
-            nearest = k;
-            if (least == so_far && a->row_of[c] < 0)
-                break;
+        if (a->loss[c] < least || (a->loss[c] == least && a->row_of[c] < 0)) {
+            least = a->loss[c];
+            nearest = c;
         }
     }
+    for (c = 0; c <= a->columns && least != 0; c++)
+        if (a->settled[c]) {
+            a->worth[a->row_of[c]] -= least;
+            a->price[c] += least;
+        } else {
+            a->loss[c] -= least;
+        }
     return nearest;
 }
 
-/* Hands columns on along the way that ends at a free column, back to the row that has none. */
-REDIST_PRIV_COLD void redist_priv_hand_on(redist_priv_assignment *a, int row, int column)
-{
-    int next, at = -1;
-    for (; at != row; column = next) {
-        at = a->via[column];
-        next = a->column_of[at];
-        a->row_of[column] = at;
-        a->column_of[at] = column;
-    }
-}
-
-/* Gives a column to a row that has none, along the way of least loss to a free column, found as Dijkstra does.
-   (Jonker and Volgenant 1987, after Kuhn 1955.) */
+/* Gives a row a column, along the way of least loss to a free one, found as Dijkstra does; the rows on the way hand on
+   theirs. (Kuhn 1955; Jonker and Volgenant 1987.) */
 REDIST_PRIV_COLD void redist_priv_augment(redist_priv_assignment *a, int row)
 {
-    int64_t second, so_far = 0, own;
-    int k, settled = 0, column = redist_priv_best_column(a, row, &second), at = row;
-    own = redist_priv_worth(a, row, column);
-    for (k = 0; k < a->columns; k++) {
-        a->gap[k] = INT64_MAX - a->price[k];
-        a->order[k] = k;
+    int c, column = a->columns;
+    a->worth[row] = a->price[column] = 0;
+    a->row_of[column] = row;
+    for (c = 0; c <= a->columns; c++) {
+        a->loss[c] = INT64_MAX;
+        a->settled[c] = 0;
     }
-    for (;;) {
-        k = redist_priv_extend_ways(a, at, own + so_far, so_far, settled);
-        column = a->order[k];
-        so_far = a->gap[column] + a->price[column];
-        at = a->row_of[column];
-        if (at < 0)
-            break;
-        own = redist_priv_worth(a, at, column);
-        a->order[k] = a->order[settled];
-        a->order[settled++] = column;
-    }
-    for (k = 0; k < settled; k++)
-        a->price[a->order[k]] = so_far - a->gap[a->order[k]];
-    redist_priv_hand_on(a, row, column);
-}
-
-/* Bids first: most rows get a column cheaply. Then ways for the others. */
-REDIST_PRIV_COLD void redist_priv_solve(redist_priv_assignment *a)
-{
-    int64_t bids = (int64_t)REDIST_PRIV_BIDS * a->rows;
-    int row, bidder, c;
-    for (c = 0; c < a->columns; c++) {
-        a->price[c] = 0;
-        a->row_of[c] = -1;
-    }
-    for (row = 0; row < a->rows; row++)
-        a->column_of[row] = -1;
-    for (row = 0; row < a->rows; row++)
-        for (bidder = row; bidder >= 0 && bids > 0; bids--)
-            bidder = redist_priv_bid(a, bidder);
-    for (row = 0; row < a->rows; row++)
-        if (a->column_of[row] < 0)
-            redist_priv_augment(a, row);
+    while (a->row_of[column] >= 0)
+        column = redist_priv_settle(a, column);
+    for (; column != a->columns; column = a->via[column])
+        a->row_of[column] = a->row_of[a->via[column]];
 }
 
 /* column_of[rows] receives the assignment of the largest sum. */
 REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *weight, int *column_of)
 {
+    const int64_t n = (int64_t)columns + 1;
+    int64_t *memory = (int64_t *)redist_priv_alloc(n, 3 * (sizeof *memory + sizeof *column_of));
     redist_priv_assignment a;
-    const size_t n = (size_t)columns;
-    int64_t *memory = (int64_t *)redist_priv_alloc(columns, 2 * sizeof *memory + 3 * sizeof *column_of);
+    int k;
     if (memory == NULL)
         return REDIST_ERR_MEMORY;
-    a.rows = rows;
     a.columns = columns;
     a.weight = weight;
-    a.price = memory;
-    a.gap = memory + n;
-    a.row_of = (int *)(memory + 2 * n);
+    a.worth = memory;
+    a.price = memory + n;
+    a.loss = a.price + n;
+    a.row_of = (int *)(a.loss + n);
     a.via = a.row_of + n;
-    a.order = a.via + n;
-    a.column_of = column_of;
-    redist_priv_solve(&a);
+    a.settled = a.via + n;
+    for (k = 0; k < columns; k++) {
+        a.price[k] = 0;
+        a.row_of[k] = -1;
+    }
+    for (k = 0; k < rows; k++)
+        redist_priv_augment(&a, k);
+    for (k = 0; k < columns; k++)
+        if (a.row_of[k] >= 0)
+            column_of[a.row_of[k]] = k;
     REDIST_FREE(memory);
     return REDIST_OK;
 }
 
-/* What the coordinates of two axes share: table[coordinate of to * from's processes + coordinate of from]. NULL when
-   memory is exhausted. */
-REDIST_PRIV_COLD int64_t *redist_priv_axis_table(const redist_axis *from, const redist_axis *to)
-{
-    const int64_t entries = (int64_t)from->procs * to->procs;
-    int64_t k, *table = (int64_t *)redist_priv_alloc(entries, sizeof *table);
-    redist_priv_partners p;
-    int c, code = table == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    if (table != NULL)
-        memset(table, 0, (size_t)entries * sizeof *table);
-    for (c = 0; c < to->procs && code == REDIST_OK; c++) {
-        code = redist_priv_partners_of(to, c, REDIST_PRIV_TO, from, &p);
-        for (k = 0; code == REDIST_OK && k < p.peers; k++)
-            table[(int64_t)c * from->procs + p.coord[k]] = p.runs[k].elements;
-        redist_priv_partners_free(&p);
-    }
-    if (code == REDIST_OK)
-        return table;
-    REDIST_FREE(table);
-    return NULL;
-}
-
-/* A destination to be renumbered: the candidates for its places are the ranks of both layouts. One block of memory. */
+/* A destination to be renumbered. The candidates for its places are the ranks that it has now, candidate t that of
+   place t, and then the other ranks of the source. One block of memory. */
 typedef struct {
     const redist_layout *from, *to;
     int places, candidates;
-    int *rank;      /* by candidate, ascending                                              */
-    int *held;      /* by candidate: its place of `from`, or -1                             */
-    int *numbered;  /* by place of `to`: its candidate now                                  */
-    int *chosen;    /* by place of `to`: its candidate in the end, -1 while there is none   */
-    int *of_source; /* by place of `from`: its candidate                                    */
+    int *held;       /* by candidate: its place of `from`, or -1                           */
+    int *chosen;     /* by place of `to`: its candidate in the end, -1 while there is none */
+    int *of_source;  /* by place of `from`: its candidate                                  */
+    int64_t *volume; /* by place of `to` and candidate: what that has of it, while all are assigned together */
 } redist_priv_relabelling;
 
-/* Merges the ranks of both layouts. */
-REDIST_PRIV_COLD void redist_priv_merge_ranks(redist_priv_relabelling *r, const redist_priv_rank_place *here,
-                                              int sources, const redist_priv_rank_place *there)
-{
-    int s = 0, t = 0, c;
-    for (c = 0; s < sources || t < r->places; c++) {
-        const int from_rank = s < sources ? here[s].rank : INT_MAX, to_rank = t < r->places ? there[t].rank : INT_MAX;
-        const int from_has = s < sources && from_rank <= to_rank, to_has = t < r->places && to_rank <= from_rank;
-        r->rank[c] = from_has ? from_rank : to_rank;
-        r->held[c] = from_has ? here[s].place : -1;
-        if (from_has)
-            r->of_source[here[s++].place] = c;
-        if (to_has)
-            r->numbered[there[t++].place] = c;
-    }
-    r->candidates = c;
-}
-
-/* REDIST_ERR_MEMORY; free r->rank, whatever this returns. */
+/* REDIST_ERR_MEMORY; free r->held, whatever this returns. */
 REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const redist_layout *to,
                                                 redist_priv_relabelling *r)
 {
-    const size_t sources = (size_t)redist_places(from), places = (size_t)redist_places(to);
-    redist_priv_rank_place *here = redist_priv_rank_places(from), *there = redist_priv_rank_places(to);
-    int code = REDIST_ERR_MEMORY;
+    const int sources = redist_places(from);
+    redist_priv_rank_place *rank_places = redist_priv_rank_places(from);
+    int k;
     r->from = from;
     r->to = to;
-    r->places = (int)places;
-    r->rank = (int *)redist_priv_alloc(3 * (int64_t)sources + 4 * (int64_t)places, sizeof *r->rank);
-    if (here != NULL && there != NULL && r->rank != NULL) {
-        r->held = r->rank + sources + places;
-        r->numbered = r->held + sources + places;
-        r->chosen = r->numbered + places;
-        r->of_source = r->chosen + places;
-        redist_priv_merge_ranks(r, here, (int)sources, there);
-        code = REDIST_OK;
+    r->places = r->candidates = redist_places(to);
+    r->held = (int *)redist_priv_alloc(2 * ((int64_t)sources + r->places), sizeof *r->held);
+    if (rank_places == NULL || r->held == NULL) {
+        REDIST_FREE(rank_places);
+        return REDIST_ERR_MEMORY;
     }
-    REDIST_FREE(there);
-    REDIST_FREE(here);
-    return code;
+    r->of_source = r->held + sources + r->places;
+    r->chosen = r->of_source + sources;
+    for (k = 0; k < sources; k++)
+        r->of_source[k] = -1;
+    for (k = 0; k < r->places; k++) {
+        r->chosen[k] = k;
+        r->held[k] = redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, k));
+        if (r->held[k] >= 0)
+            r->of_source[r->held[k]] = k;
+    }
+    for (k = 0; k < sources; k++)
+        if (r->of_source[k] < 0) {
+            r->held[r->candidates] = k;
+            r->of_source[k] = r->candidates++;
+        }
+    REDIST_FREE(rank_places);
+    return REDIST_OK;
 }
 
-/* The coordinate along axis d of every place, coord[places]. */
-REDIST_PRIV_COLD void redist_priv_coords_along(const redist_layout *layout, int d, int *coord)
+REDIST_PRIV_COLD void redist_priv_note_volume(void *relabelling, const int *place, int64_t elements)
 {
-    int coords[REDIST_MAX_DIMS] = {0};
-    int place, places = redist_places(layout);
-    for (place = 0; place < places; place++) {
-        redist_priv_coords_of_place(layout, place, coords);
-        coord[place] = coords[d];
-    }
-}
-
-/* Multiplies what places share by what they share along axis d; volume[place of to * candidates + candidate]. */
-REDIST_PRIV_COLD int redist_priv_multiply_axis(const redist_priv_relabelling *r, int d, int64_t *volume)
-{
-    const redist_axis *from = &r->from->dim[d].axis, *to = &r->to->dim[d].axis;
-    const int sources = redist_places(r->from);
-    int64_t *table = redist_priv_axis_table(from, to);
-    int *coord = (int *)redist_priv_alloc((int64_t)sources + r->places, sizeof *coord); /* of from, then of to */
-    int t, c, code = table == NULL || coord == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    if (code == REDIST_OK) {
-        redist_priv_coords_along(r->from, d, coord);
-        redist_priv_coords_along(r->to, d, coord + sources);
-    }
-    for (t = 0; t < r->places && code == REDIST_OK; t++, volume += r->candidates) {
-        const int64_t *row = table + (int64_t)coord[sources + t] * from->procs;
-        for (c = 0; c < r->candidates; c++)
-            if (r->held[c] >= 0)
-                volume[c] = redist_priv_product(volume[c], row[coord[r->held[c]]], REDIST_PRIV_MAX_ELEMENTS);
-    }
-    REDIST_FREE(coord);
-    REDIST_FREE(table);
-    return code;
-}
-
-/* What each candidate already has of each place. NULL when memory is exhausted. */
-REDIST_PRIV_COLD int64_t *redist_priv_volumes(const redist_priv_relabelling *r)
-{
-    int64_t k, entries = (int64_t)r->places * r->candidates;
-    int64_t *volume = (int64_t *)redist_priv_alloc(entries, sizeof *volume);
-    int d, code = volume == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    for (k = 0; k < entries && code == REDIST_OK; k++)
-        volume[k] = r->held[k % r->candidates] >= 0;
-    for (d = 0; d < r->from->ndim && code == REDIST_OK; d++)
-        code = redist_priv_multiply_axis(r, d, volume);
-    if (code == REDIST_OK)
-        return volume;
-    REDIST_FREE(volume);
-    return NULL;
+    const redist_priv_relabelling *r = (const redist_priv_relabelling *)relabelling;
+    const int candidate = r->of_source[place[REDIST_PRIV_FROM]];
+    r->volume[(int64_t)place[REDIST_PRIV_TO] * r->candidates + candidate] = elements;
 }
 
 /* Makes staying on the rank as numbered count, but less than any element: elements count places + 1 each. Too many
    elements for that are left as they are. */
-REDIST_PRIV_COLD void redist_priv_favour_numbered(const redist_priv_relabelling *r, int64_t *volume)
+REDIST_PRIV_COLD void redist_priv_favour_numbered(const redist_priv_relabelling *r)
 {
     const int64_t most = (REDIST_PRIV_MAX_ELEMENTS - 1) / (r->places + 1) - 1;
     const int64_t entries = (int64_t)r->places * r->candidates;
-    int64_t k, total = 1;
-    int d;
-    for (d = 0; d < r->from->ndim; d++)
-        total = redist_priv_product(total, redist_priv_max(r->from->dim[d].axis.count, 1), REDIST_PRIV_MAX_ELEMENTS);
-    total = redist_priv_product(total, r->to->copies, REDIST_PRIV_MAX_ELEMENTS);
-    if (total > most)
+    int64_t k;
+    int t;
+    if (redist_priv_received(r->to) > most)
         return;
     for (k = 0; k < entries; k++)
-        volume[k] *= r->places + 1;
-    for (d = 0; d < r->places; d++)
-        volume[(int64_t)d * r->candidates + r->numbered[d]]++;
+        r->volume[k] *= r->places + 1;
+    for (t = 0; t < r->places; t++)
+        r->volume[(int64_t)t * r->candidates + t]++;
 }
 
-/* The sum over places of what their candidates have. */
-REDIST_PRIV_COLD int64_t redist_priv_sum_of(const redist_priv_relabelling *r, const int64_t *volume,
-                                            const int *candidate)
+/* The places stay on the ranks that they have now. */
+REDIST_PRIV_COLD void redist_priv_choose_none(redist_priv_relabelling *r)
 {
-    int64_t sum = 0;
     int t;
     for (t = 0; t < r->places; t++)
-        sum += volume[(int64_t)t * r->candidates + candidate[t]];
-    return sum;
+        r->chosen[t] = t;
 }
 
 REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r)
 {
-    int64_t *volume = redist_priv_volumes(r);
-    int code = REDIST_ERR_MEMORY;
-    if (volume != NULL) {
-        redist_priv_favour_numbered(r, volume);
-        code = redist_priv_assign(r->places, r->candidates, volume, r->chosen);
+    const int64_t entries = (int64_t)r->places * r->candidates;
+    int64_t gain = 0;
+    int t, code = REDIST_ERR_MEMORY;
+    r->volume = (int64_t *)redist_priv_alloc(entries, sizeof *r->volume);
+    if (r->volume != NULL) {
+        memset(r->volume, 0, (size_t)entries * sizeof *r->volume);
+        code = redist_priv_visit_pairs(r->from, r->to, 1, redist_priv_note_volume, r);
     }
-    if (code == REDIST_OK && redist_priv_sum_of(r, volume, r->chosen) == redist_priv_sum_of(r, volume, r->numbered))
-        memcpy(r->chosen, r->numbered, (size_t)r->places * sizeof *r->chosen);
-    REDIST_FREE(volume);
+    if (code == REDIST_OK) {
+        redist_priv_favour_numbered(r);
+        code = redist_priv_assign(r->places, r->candidates, r->volume, r->chosen);
+    }
+    for (t = 0; t < r->places && code == REDIST_OK; t++)
+        gain += r->volume[(int64_t)t * r->candidates + r->chosen[t]] - r->volume[(int64_t)t * r->candidates + t];
+    if (gain == 0)
+        redist_priv_choose_none(r);
+    REDIST_FREE(r->volume);
     return code;
 }
 
-/* In order, each coordinate of `rows` takes the one of `columns` that it shares most with of those left. */
-REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_axis *rows, const redist_axis *columns, int *column_of)
+/* In order, each coordinate of the axis with fewer takes the one of the other that it shares most with of those left;
+   match[to's processes] receives coordinates of `from`, or -1. */
+REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_axis *from, const redist_axis *to, int *match)
 {
+    const int few = from->procs < to->procs;
+    const redist_axis *rows = few ? from : to, *columns = few ? to : from;
     char *taken = (char *)redist_priv_alloc(columns->procs, 1);
     redist_priv_partners p;
     int64_t k, best;
     int c, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     if (taken != NULL)
         memset(taken, 0, (size_t)columns->procs);
+    for (c = 0; c < to->procs; c++)
+        match[c] = -1;
     for (c = 0; c < rows->procs && code == REDIST_OK; c++) {
         code = redist_priv_partners_of(rows, c, REDIST_PRIV_TO, columns, &p);
         for (k = 0, best = -1; code == REDIST_OK && k < p.peers; k++)
             if (!taken[p.coord[k]] && (best < 0 || p.runs[k].elements > p.runs[best].elements))
                 best = k;
-        column_of[c] = best < 0 ? -1 : p.coord[best];
-        if (best >= 0)
-            taken[column_of[c]] = 1;
+        if (best >= 0) {
+            taken[p.coord[best]] = 1;
+            match[few ? p.coord[best] : c] = few ? c : p.coord[best];
+        }
         redist_priv_partners_free(&p);
     }
     REDIST_FREE(taken);
     return code;
 }
 
-REDIST_PRIV_COLD int redist_priv_match_exactly(const redist_axis *rows, const redist_axis *columns, int *column_of)
+/* The same of axis d, exactly where it has few enough coordinates: as if it were a layout of its own. */
+REDIST_PRIV_COLD int redist_priv_match_axis(const redist_priv_relabelling *r, int d, int *match)
 {
-    int64_t *table = redist_priv_axis_table(columns, rows);
-    int code = REDIST_ERR_MEMORY;
-    if (table != NULL)
-        code = redist_priv_assign(rows->procs, columns->procs, table, column_of);
-    REDIST_FREE(table);
+    const redist_layout from = redist_priv_part_of(r->from, 1, &d), to = redist_priv_part_of(r->to, 1, &d);
+    const int most = from.dim[0].axis.procs, places = to.dim[0].axis.procs;
+    int k, code;
+    if (redist_priv_max(most, places) > REDIST_PRIV_EXACT_PLACES)
+        return redist_priv_match_in_turn(&from.dim[0].axis, &to.dim[0].axis, match);
+    code = redist_relabel(&from, &to, match);
+    for (k = 0; k < places && code == REDIST_OK; k++)
+        match[k] = match[k] < most ? match[k] : -1;
     return code;
 }
 
-/* Matches the coordinates of two axes, the side with fewer choosing: match[to's processes] receives coordinates of
-   `from`, or -1. */
-REDIST_PRIV_COLD int redist_priv_match_axis(const redist_axis *from, const redist_axis *to, int *match)
-{
-    const int few = from->procs < to->procs;
-    const redist_axis *rows = few ? from : to, *columns = few ? to : from;
-    int *column_of = (int *)redist_priv_alloc(rows->procs, sizeof *column_of);
-    int k, code = REDIST_ERR_MEMORY;
-    if (column_of != NULL && columns->procs > REDIST_PRIV_EXACT_PLACES)
-        code = redist_priv_match_in_turn(rows, columns, column_of);
-    else if (column_of != NULL)
-        code = redist_priv_match_exactly(rows, columns, column_of);
-    for (k = 0; k < to->procs; k++)
-        match[k] = -1;
-    for (k = 0; k < rows->procs && code == REDIST_OK; k++)
-        if (column_of[k] >= 0)
-            match[few ? column_of[k] : k] = few ? k : column_of[k];
-    REDIST_FREE(column_of);
-    return code;
-}
-
-/* Gives the places without a candidate their own, where it is left, and then any that is left. taken[candidates]. */
-REDIST_PRIV_COLD void redist_priv_choose_rest(redist_priv_relabelling *r, char *taken)
-{
-    int t, c = 0;
-    for (t = 0; t < r->places; t++)
-        if (r->chosen[t] < 0 && !taken[r->numbered[t]]) {
-            r->chosen[t] = r->numbered[t];
-            taken[r->numbered[t]] = 1;
-        }
-    for (t = 0; t < r->places; t++)
-        if (r->chosen[t] < 0) {
-            while (taken[c])
-                c++;
-            r->chosen[t] = c;
-            taken[c] = 1;
-        }
-}
-
-/* Sends each place whose coordinates all have a match to the rank of the matching place of the same copy, if there is
-   one. match[d][coordinate of to]. */
+/* Sends each place whose coordinates all have a match to the rank of the matching place of the same copy, the others to
+   their own where that is left, and then to any that is left. match[d][coordinate of to]; taken[candidates], zeroed. */
 REDIST_PRIV_COLD void redist_priv_choose_matches(redist_priv_relabelling *r, int *const *match, char *taken)
 {
     const int sources = redist_priv_grid_places(r->from), grid = redist_priv_grid_places(r->to);
     int coords[REDIST_MAX_DIMS] = {0};
-    int t, d, matched;
+    int t, d, matched, left = 0;
     for (t = 0; t < r->places; t++) {
         redist_priv_coords_of_place(r->to, t, coords);
         matched = t / grid < r->from->copies;
@@ -5918,50 +5433,47 @@ REDIST_PRIV_COLD void redist_priv_choose_matches(redist_priv_relabelling *r, int
         if (matched)
             taken[r->chosen[t]] = 1;
     }
+    for (t = 0; t < r->places; t++)
+        if (r->chosen[t] < 0 && !taken[t])
+            taken[r->chosen[t] = t] = 1;
+    for (t = 0; t < r->places; t++)
+        if (r->chosen[t] < 0) {
+            while (taken[left])
+                left++;
+            taken[r->chosen[t] = left] = 1;
+        }
 }
 
-/* What stays when the places live on these candidates; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int64_t redist_priv_kept_on(const redist_priv_relabelling *r, const int *candidate)
+/* What stays beyond what stays as numbered; *code: REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int64_t redist_priv_gain_of(const redist_priv_relabelling *r, int *code)
 {
-    int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
-    int64_t kept = 0, shared;
-    int t;
-    for (t = 0; t < r->places; t++) {
-        if (r->held[candidate[t]] < 0)
-            continue;
-        redist_priv_coords_of_place(r->from, r->held[candidate[t]], from_coords);
-        redist_priv_coords_of_place(r->to, t, to_coords);
-        shared = redist_priv_shared_by(r->from, from_coords, r->to, to_coords);
-        if (shared < 0)
-            return -1;
-        kept += shared;
-    }
-    return kept;
+    int64_t gain = 0, shared = 0;
+    int t, side;
+    for (t = 0; t < r->places && shared >= 0; t++)
+        for (side = 0; side < 2 && shared >= 0; side++) {
+            const int held = r->held[side == 0 ? t : r->chosen[t]];
+            shared = held < 0 ? 0 : redist_priv_shared_by(r->from, held, r->to, t);
+            gain += side == 0 ? -shared : shared;
+        }
+    *code = shared < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+    return gain;
 }
 
 /* What two places share is a product over axes, and so is what stays when every axis is matched for itself. */
 REDIST_PRIV_COLD int redist_priv_choose_by_axes(redist_priv_relabelling *r)
 {
     int *match[REDIST_MAX_DIMS] = {NULL};
-    const int product = redist_priv_is_partitioned(r->from) && redist_priv_is_partitioned(r->to);
-    char *taken = (char *)REDIST_MALLOC((size_t)r->candidates);
-    int64_t better, kept;
+    char *taken = (char *)redist_priv_alloc(r->candidates, 1);
     int d, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    for (d = 0; d < r->to->ndim && code == REDIST_OK && product; d++) {
-        match[d] = (int *)REDIST_MALLOC((size_t)r->to->dim[d].axis.procs * sizeof *match[d]);
-        code = match[d] == NULL ? REDIST_ERR_MEMORY
-                                : redist_priv_match_axis(&r->from->dim[d].axis, &r->to->dim[d].axis, match[d]);
+    for (d = 0; d < r->to->ndim && code == REDIST_OK; d++) {
+        match[d] = (int *)redist_priv_alloc(r->to->dim[d].axis.procs, sizeof *match[d]);
+        code = match[d] == NULL ? REDIST_ERR_MEMORY : redist_priv_match_axis(r, d, match[d]);
     }
     if (code == REDIST_OK) {
         memset(taken, 0, (size_t)r->candidates);
-        if (product)
-            redist_priv_choose_matches(r, match, taken);
-        redist_priv_choose_rest(r, taken);
-        better = redist_priv_kept_on(r, r->chosen);
-        kept = redist_priv_kept_on(r, r->numbered);
-        code = better < 0 || kept < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
-        if (code == REDIST_OK && better <= kept)
-            memcpy(r->chosen, r->numbered, (size_t)r->places * sizeof *r->chosen);
+        redist_priv_choose_matches(r, match, taken);
+        if (redist_priv_gain_of(r, &code) <= 0)
+            redist_priv_choose_none(r);
     }
     for (d = 0; d < r->to->ndim; d++)
         REDIST_FREE(match[d]);
@@ -5982,11 +5494,13 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
     code = redist_priv_relabelling_of(&source, to, &r);
     if (code == REDIST_OK && r.places <= REDIST_PRIV_EXACT_PLACES && redist_places(from) <= REDIST_PRIV_EXACT_PLACES)
         code = redist_priv_choose_exactly(&r);
-    else if (code == REDIST_OK)
+    else if (code == REDIST_OK && redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to))
         code = redist_priv_choose_by_axes(&r);
-    for (t = 0; t < r.places && code == REDIST_OK; t++)
-        ranks[t] = r.rank[r.chosen[t]];
-    REDIST_FREE(r.rank);
+    for (t = 0; t < r.places && code == REDIST_OK; t++) {
+        const int c = r.chosen[t];
+        ranks[t] = c < r.places ? redist_priv_rank_at(to, c) : redist_priv_rank_at(from, r.held[c]);
+    }
+    REDIST_FREE(r.held);
     return code;
 }
 
@@ -6168,19 +5682,10 @@ typedef struct {
     char *storage;
     size_t room, used;     /* bytes; used > room: it does not fit, and only the bytes are counted */
     redist_layout said;    /* the numbers of the text, in its axes' order, not yet checked */
-    int dim;               /* the axis that is being read */
-    int even;              /* it is one block each: the block size follows from the extent */
     unsigned subjects;     /* what the axis, or the options, have told so far */
-    int64_t last_cut, listed;
+    int64_t last_cut, listed, ranks; /* entries of a list, and of the ranks */
     const char *ranks_at;
 } redist_priv_reader;
-
-/* What begins with a word (or a sign) of the language, and how to read on after it. */
-typedef struct {
-    const char *word;
-    unsigned subject; /* a bit: two clauses on one subject contradict each other */
-    void (*read)(redist_priv_reader *r);
-} redist_priv_clause;
 
 REDIST_PRIV_COLD int redist_priv_is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 REDIST_PRIV_COLD int redist_priv_is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -6244,12 +5749,23 @@ REDIST_PRIV_COLD int redist_priv_accept(redist_priv_reader *r, const char *word)
     return 1;
 }
 
-REDIST_PRIV_COLD void redist_priv_expect(redist_priv_reader *r, const char *word, const char *and_then)
+REDIST_PRIV_COLD void redist_priv_expect(redist_priv_reader *r, const char *word, const char *then)
 {
     char expected[80];
-    snprintf(expected, sizeof expected, "'%s'%s", word, and_then);
+    snprintf(expected, sizeof expected, "'%s'%s%s", word, then == NULL ? "" : " and ", then == NULL ? "" : then);
     if (!redist_priv_accept(r, word))
         redist_priv_unexpected(r, expected);
+}
+
+/* Reads a word or a sign that begins a clause, if it comes next. Clauses on one subject, a bit, contradict each other. */
+REDIST_PRIV_COLD int redist_priv_begins(redist_priv_reader *r, const char *word, unsigned subject)
+{
+    if (!redist_priv_accept(r, word))
+        return 0;
+    if (r->subjects & subject)
+        redist_priv_parse_error(r, r->at - strlen(word), "'%s' repeats or contradicts what was said before it", word);
+    r->subjects |= subject;
+    return 1;
 }
 
 /* Reads -most - 1 <= number <= most, most being INT_MAX or INT64_MAX. 0 after a mistake. */
@@ -6278,188 +5794,120 @@ REDIST_PRIV_COLD int64_t redist_priv_read_number(redist_priv_reader *r, const ch
     return *begin == '-' ? value : -value;
 }
 
-REDIST_PRIV_COLD int redist_priv_read_int(redist_priv_reader *r, const char *what)
+/* The same after a word or a sign. */
+REDIST_PRIV_COLD int64_t redist_priv_read_after(redist_priv_reader *r, const char *word, const char *what, int64_t most)
 {
-    return (int)redist_priv_read_number(r, what, INT_MAX);
+    redist_priv_expect(r, word, what);
+    return redist_priv_read_number(r, what, most);
 }
 
-REDIST_PRIV_COLD int64_t redist_priv_read_int64(redist_priv_reader *r, const char *what)
+/* Adds an entry of a list to storage, where it fits. */
+REDIST_PRIV_COLD void redist_priv_add_entry(redist_priv_reader *r, const void *entry, size_t bytes)
 {
-    return redist_priv_read_number(r, what, INT64_MAX);
+    r->used += bytes;
+    if (r->used <= r->room)
+        memcpy(r->storage + r->used - bytes, entry, bytes);
+    if (++r->listed == INT_MAX)
+        redist_priv_parse_error(r, r->at, "a list of INT_MAX numbers");
 }
 
-/* Reads numbers with commas between them into storage, as ints or as int64_ts; returns the last one. */
-REDIST_PRIV_COLD int64_t redist_priv_read_list(redist_priv_reader *r, const char *what, int64_t most)
+/* The complete list that begins there; NULL when it does not fit. */
+REDIST_PRIV_COLD const void *redist_priv_list_at(const redist_priv_reader *r, size_t begin)
 {
-    size_t bytes = most == INT_MAX ? sizeof(int) : sizeof(int64_t);
-    int64_t value;
-    r->listed = 0;
-    do {
-        value = redist_priv_read_number(r, what, most);
-        if (r->used + bytes <= r->room && most == INT_MAX)
-            *(int *)(void *)(r->storage + r->used) = (int)value;
-        else if (r->used + bytes <= r->room)
-            *(int64_t *)(void *)(r->storage + r->used) = value;
-        r->used += bytes;
-        if (++r->listed == INT_MAX)
-            redist_priv_parse_error(r, r->at, "a list of INT_MAX numbers");
-    } while (redist_priv_accept(r, ","));
-    return value;
-}
-
-/* Reads one of the clauses if it comes next; the table ends with a NULL word. */
-REDIST_PRIV_COLD int redist_priv_read_clause(redist_priv_reader *r, const redist_priv_clause *clause)
-{
-    while (clause->word != NULL && !redist_priv_accept(r, clause->word))
-        clause++;
-    if (clause->word == NULL)
-        return 0;
-    if (r->subjects & clause->subject)
-        redist_priv_parse_error(r, r->at - strlen(clause->word), "'%s' repeats or contradicts what was said before it",
-                           clause->word);
-    r->subjects |= clause->subject;
-    clause->read(r);
-    return 1;
-}
-
-REDIST_PRIV_COLD void redist_priv_expect_clause(redist_priv_reader *r, const redist_priv_clause *clause,
-                                                const char *expected)
-{
-    char text[160];
-    size_t used = (size_t)snprintf(text, sizeof text, "%s", expected);
-    int k;
-    for (k = 0; clause[k].word != NULL && used < sizeof text; k++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s '%s'", k == 0 ? "" : ",", clause[k].word);
-    redist_priv_unexpected(r, text);
+    return r->used <= r->room ? r->storage + begin : NULL;
 }
 
 /* Axes. */
 
-REDIST_PRIV_COLD redist_axis *redist_priv_axis_read(redist_priv_reader *r) { return &r->said.dim[r->dim].axis; }
-
-REDIST_PRIV_COLD void redist_priv_read_procs(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_read_cuts(redist_priv_reader *r, redist_axis *x)
 {
-    redist_priv_expect(r, "@", " and the number of processes");
-    redist_priv_axis_read(r)->procs = redist_priv_read_int(r, "the number of processes");
-}
-
-REDIST_PRIV_COLD void redist_priv_read_whole(redist_priv_reader *r) { r->even = 1; }
-
-REDIST_PRIV_COLD void redist_priv_read_block(redist_priv_reader *r)
-{
-    r->even = 1;
-    redist_priv_read_procs(r);
-}
-
-REDIST_PRIV_COLD void redist_priv_read_cyclic(redist_priv_reader *r)
-{
-    if (redist_priv_accept(r, "(")) {
-        redist_priv_axis_read(r)->block = redist_priv_read_int64(r, "the size of a block");
-        redist_priv_expect(r, ")", "");
-    }
-    redist_priv_read_procs(r);
-}
-
-REDIST_PRIV_COLD void redist_priv_read_balanced(redist_priv_reader *r)
-{
-    redist_priv_axis_read(r)->kind = REDIST_PRIV_BALANCED;
-    redist_priv_read_procs(r);
-}
-
-REDIST_PRIV_COLD void redist_priv_read_cuts(redist_priv_reader *r)
-{
-    redist_axis *x = redist_priv_axis_read(r);
-    size_t begin = r->used;
+    const size_t begin = r->used;
     x->kind = REDIST_PRIV_CUTS;
-    redist_priv_expect(r, "(", " and the cuts");
-    r->last_cut = redist_priv_read_list(r, "a cut", INT64_MAX);
+    redist_priv_expect(r, "(", "the cuts");
+    r->listed = 0;
+    do {
+        r->last_cut = redist_priv_read_number(r, "a cut", INT64_MAX);
+        redist_priv_add_entry(r, &r->last_cut, sizeof r->last_cut);
+    } while (redist_priv_accept(r, ","));
     if (r->listed < 2)
-        redist_priv_expect(r, ",", " and a second cut");
-    redist_priv_expect(r, ")", " or ',' and a cut");
+        redist_priv_expect(r, ",", "a second cut");
+    if (!redist_priv_accept(r, ")"))
+        redist_priv_unexpected(r, "')' or ',' and a cut");
     x->procs = (int)(r->listed - 1);
-    x->cuts = r->used <= r->room ? (const int64_t *)(const void *)(r->storage + begin) : NULL;
+    x->cuts = (const int64_t *)redist_priv_list_at(r, begin);
 }
 
-REDIST_PRIV_COLD void redist_priv_read_box(redist_priv_reader *r) { redist_priv_axis_read(r)->kind = REDIST_PRIV_BOXES; }
-
-REDIST_PRIV_COLD const redist_priv_clause *redist_priv_kinds(void)
+/* Returns whether it is one block each, whose size follows from the extent. */
+REDIST_PRIV_COLD int redist_priv_read_kind(redist_priv_reader *r, redist_axis *x)
 {
-    static const redist_priv_clause kinds[] = {
-        {"*", 0, redist_priv_read_whole},
-        {"block", 0, redist_priv_read_block},
-        {"cyclic", 0, redist_priv_read_cyclic},
-        {"balanced", 0, redist_priv_read_balanced},
-        {"cuts", 0, redist_priv_read_cuts},
-        {"box", 0, redist_priv_read_box},
-        {NULL, 0, NULL},
-    };
-    return kinds;
+    int even = 0;
+    if (redist_priv_accept(r, "*"))
+        return 1;
+    if (redist_priv_accept(r, "block")) {
+        even = 1;
+    } else if (redist_priv_accept(r, "cyclic")) {
+        if (redist_priv_accept(r, "(")) {
+            x->block = redist_priv_read_number(r, "the size of a block", INT64_MAX);
+            redist_priv_expect(r, ")", NULL);
+        }
+    } else if (redist_priv_accept(r, "balanced")) {
+        x->kind = REDIST_PRIV_BALANCED;
+    } else {
+        if (redist_priv_accept(r, "cuts"))
+            redist_priv_read_cuts(r, x);
+        else if (redist_priv_accept(r, "box"))
+            x->kind = REDIST_PRIV_BOXES;
+        else
+            redist_priv_unexpected(r, "one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box'");
+        return 0;
+    }
+    x->procs = (int)redist_priv_read_after(r, "@", "the number of processes", INT_MAX);
+    return even;
 }
 
-REDIST_PRIV_COLD void redist_priv_read_first(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_read_section(redist_priv_reader *r, redist_axis *x)
 {
-    redist_priv_axis_read(r)->first = redist_priv_read_int(r, "the coordinate of block 0");
-}
-
-REDIST_PRIV_COLD void redist_priv_read_section(redist_priv_reader *r)
-{
-    redist_axis *x = redist_priv_axis_read(r);
     const char *count_at;
     int64_t count;
-    x->start = redist_priv_read_int64(r, "the start of a section");
-    redist_priv_expect(r, ":", " and the count of a section");
+    x->start = redist_priv_read_number(r, "the start of a section", INT64_MAX);
+    redist_priv_expect(r, ":", "the count of a section");
     redist_priv_skip(r);
     count_at = r->at;
-    count = redist_priv_read_int64(r, "the count of a section");
+    count = redist_priv_read_number(r, "the count of a section", INT64_MAX);
     if (count != x->count)
         redist_priv_parse_error(r, count_at, "a section of %" PRId64 " indices, where the extent in front is %" PRId64, count,
-                           x->count);
+                                x->count);
     if (redist_priv_accept(r, ":"))
-        x->step = redist_priv_read_int64(r, "the step of a section");
-    redist_priv_expect(r, "of", " and the extent of the whole axis");
-    x->extent = redist_priv_read_int64(r, "the extent of the whole axis");
-    redist_priv_expect(r, "]", "");
+        x->step = redist_priv_read_number(r, "the step of a section", INT64_MAX);
+    x->extent = redist_priv_read_after(r, "of", "the extent of the whole axis", INT64_MAX);
+    redist_priv_expect(r, "]", NULL);
 }
 
-REDIST_PRIV_COLD void redist_priv_read_halo(redist_priv_reader *r)
-{
-    redist_priv_dimension *dim = &r->said.dim[r->dim];
-    redist_priv_expect(r, "(", " and the width of a halo");
-    dim->low = dim->high = redist_priv_read_int64(r, "the width of a halo");
-    if (redist_priv_accept(r, ","))
-        dim->high = redist_priv_read_int64(r, "the width of a halo");
-    redist_priv_expect(r, ")", "");
-}
+#define REDIST_PRIV_SUFFIXES "one of 'from', '[', 'halo', 'extent', 'periodic', 'closed'"
 
-REDIST_PRIV_COLD void redist_priv_read_extent(redist_priv_reader *r)
+/* 0: none comes next. */
+REDIST_PRIV_COLD int redist_priv_read_suffix(redist_priv_reader *r, redist_priv_dimension *dim)
 {
-    redist_priv_expect(r, "(", " and the allocated extent");
-    r->said.dim[r->dim].allocated = redist_priv_read_int64(r, "the allocated extent");
-    redist_priv_expect(r, ")", "");
-}
-
-REDIST_PRIV_COLD void redist_priv_read_periodic(redist_priv_reader *r)
-{
-    redist_priv_axis_read(r)->ghosts = 1 + (int)REDIST_PERIODIC;
-}
-
-REDIST_PRIV_COLD void redist_priv_read_closed(redist_priv_reader *r)
-{
-    redist_priv_axis_read(r)->ghosts = 1 + (int)REDIST_CLOSED;
-}
-
-REDIST_PRIV_COLD const redist_priv_clause *redist_priv_suffixes(void)
-{
-    static const redist_priv_clause suffixes[] = {
-        {"from", 1, redist_priv_read_first},
-        {"[", 2, redist_priv_read_section},
-        {"halo", 4, redist_priv_read_halo},
-        {"extent", 8, redist_priv_read_extent},
-        {"periodic", 16, redist_priv_read_periodic},
-        {"closed", 16, redist_priv_read_closed},
-        {NULL, 0, NULL},
-    };
-    return suffixes;
+    if (redist_priv_begins(r, "from", 1)) {
+        dim->axis.first = (int)redist_priv_read_number(r, "the coordinate of block 0", INT_MAX);
+    } else if (redist_priv_begins(r, "[", 2)) {
+        redist_priv_read_section(r, &dim->axis);
+    } else if (redist_priv_begins(r, "halo", 4)) {
+        dim->low = dim->high = redist_priv_read_after(r, "(", "the width of a halo", INT64_MAX);
+        if (redist_priv_accept(r, ","))
+            dim->high = redist_priv_read_number(r, "the width of a halo", INT64_MAX);
+        redist_priv_expect(r, ")", NULL);
+    } else if (redist_priv_begins(r, "extent", 8)) {
+        dim->allocated = redist_priv_read_after(r, "(", "the allocated extent", INT64_MAX);
+        redist_priv_expect(r, ")", NULL);
+    } else if (redist_priv_begins(r, "periodic", 16)) {
+        dim->axis.ghosts = 1 + (int)REDIST_PERIODIC;
+    } else if (redist_priv_begins(r, "closed", 16)) {
+        dim->axis.ghosts = 1 + (int)REDIST_CLOSED;
+    } else {
+        return 0;
+    }
+    return 1;
 }
 
 REDIST_PRIV_COLD void redist_priv_read_extents(redist_priv_reader *r)
@@ -6470,42 +5918,43 @@ REDIST_PRIV_COLD void redist_priv_read_extents(redist_priv_reader *r)
             redist_priv_parse_error(r, r->at, "more than %d axes", REDIST_MAX_DIMS);
             return;
         }
-        r->said.dim[r->said.ndim++].axis.count = redist_priv_read_int64(r, "an extent");
+        r->said.dim[r->said.ndim++].axis.count = redist_priv_read_number(r, "an extent", INT64_MAX);
     } while (redist_priv_accept(r, "x"));
-    redist_priv_expect(r, ":", " or 'x' and an extent");
+    if (!redist_priv_accept(r, ":"))
+        redist_priv_unexpected(r, "':' or 'x' and an extent");
 }
 
-/* Reads axis r->dim and makes what was said of it an axis. */
-REDIST_PRIV_COLD void redist_priv_read_axis(redist_priv_reader *r)
+/* Reads an axis and makes what was said of it one. */
+REDIST_PRIV_COLD void redist_priv_read_axis(redist_priv_reader *r, int d)
 {
-    redist_axis *x = redist_priv_axis_read(r);
+    redist_axis *x = &r->said.dim[d].axis;
     const char *begin;
+    int even;
     redist_priv_skip(r);
     begin = r->at;
     x->procs = 1;
     x->extent = x->count;
     x->block = x->step = 1;
-    r->said.dim[r->dim].stored = r->dim;
-    r->even = 0;
+    r->said.dim[d].stored = d;
     r->subjects = 0;
-    if (!redist_priv_read_clause(r, redist_priv_kinds()))
-        redist_priv_expect_clause(r, redist_priv_kinds(), "one of");
-    while (redist_priv_read_clause(r, redist_priv_suffixes()))
+    even = redist_priv_read_kind(r, x);
+    while (redist_priv_read_suffix(r, &r->said.dim[d]))
         continue;
     if (x->kind == REDIST_PRIV_CUTS && r->last_cut != x->extent)
         redist_priv_parse_error(r, begin, "the last cut is %" PRId64 ", but the extent is %" PRId64, r->last_cut, x->extent);
-    if (r->even)
+    if (even)
         x->block = redist_block(x->extent, x->procs).block;
 }
 
 REDIST_PRIV_COLD void redist_priv_read_axes(redist_priv_reader *r)
 {
-    char expected[64];
-    for (r->dim = 0; r->dim < r->said.ndim && r->code == REDIST_OK; r->dim++) {
-        snprintf(expected, sizeof expected, "',' and axis %d of %d, or one of", r->dim, r->said.ndim);
-        if (r->dim > 0 && !redist_priv_accept(r, ","))
-            redist_priv_expect_clause(r, redist_priv_suffixes(), expected);
-        redist_priv_read_axis(r);
+    char expected[128];
+    int d;
+    for (d = 0; d < r->said.ndim && r->code == REDIST_OK; d++) {
+        snprintf(expected, sizeof expected, "',' and axis %d of %d, or " REDIST_PRIV_SUFFIXES, d, r->said.ndim);
+        if (d > 0 && !redist_priv_accept(r, ","))
+            redist_priv_unexpected(r, expected);
+        redist_priv_read_axis(r, d);
     }
 }
 
@@ -6514,20 +5963,11 @@ REDIST_PRIV_COLD void redist_priv_read_axes(redist_priv_reader *r)
 REDIST_PRIV_COLD void redist_priv_read_stored(redist_priv_reader *r)
 {
     int d;
-    redist_priv_expect(r, "(", " and the array's own axes");
     for (d = 0; d < r->said.ndim; d++) {
-        if (d > 0)
-            redist_priv_expect(r, ",", " and an axis");
-        r->said.dim[d].stored = redist_priv_read_int(r, "an axis");
+        redist_priv_expect(r, d == 0 ? "(" : ",", d == 0 ? "the array's own axes" : "an axis");
+        r->said.dim[d].stored = (int)redist_priv_read_number(r, "an axis", INT_MAX);
     }
-    redist_priv_expect(r, ")", "");
-}
-
-REDIST_PRIV_COLD void redist_priv_read_transposed(redist_priv_reader *r)
-{
-    int d;
-    for (d = 0; d < r->said.ndim; d++)
-        r->said.dim[d].stored = r->said.ndim - 1 - d;
+    redist_priv_expect(r, ")", NULL);
 }
 
 REDIST_PRIV_COLD redist_order redist_priv_read_order(redist_priv_reader *r)
@@ -6539,31 +5979,19 @@ REDIST_PRIV_COLD redist_order redist_priv_read_order(redist_priv_reader *r)
     return REDIST_ROW_MAJOR;
 }
 
-REDIST_PRIV_COLD void redist_priv_read_grid(redist_priv_reader *r) { r->said.grid_order = redist_priv_read_order(r); }
-REDIST_PRIV_COLD void redist_priv_read_memory(redist_priv_reader *r)
-{
-    r->said.memory_order = redist_priv_read_order(r);
-}
-
-REDIST_PRIV_COLD void redist_priv_read_from(redist_priv_reader *r)
-{
-    redist_priv_expect(r, "rank", " and the first rank");
-    r->said.first_rank = redist_priv_read_int(r, "the first rank");
-}
-
 /* Cuts come before: storage is aligned for ints. */
 REDIST_PRIV_COLD void redist_priv_read_ranks(redist_priv_reader *r)
 {
-    size_t begin = r->used;
+    const size_t begin = r->used;
     redist_priv_skip(r);
     r->ranks_at = r->at;
-    redist_priv_read_list(r, "a rank", INT_MAX);
-    r->said.ranks = r->used <= r->room ? (const int *)(const void *)(r->storage + begin) : NULL;
-}
-
-REDIST_PRIV_COLD void redist_priv_read_copies(redist_priv_reader *r)
-{
-    r->said.copies = redist_priv_read_int(r, "the number of copies");
+    r->listed = 0;
+    do {
+        const int rank = (int)redist_priv_read_number(r, "a rank", INT_MAX);
+        redist_priv_add_entry(r, &rank, sizeof rank);
+    } while (redist_priv_accept(r, ","));
+    r->ranks = r->listed;
+    r->said.ranks = (const int *)redist_priv_list_at(r, begin);
 }
 
 /* Boxes: low:high of every axis, one box after the other. */
@@ -6571,24 +5999,50 @@ REDIST_PRIV_COLD void redist_priv_read_boxes(redist_priv_reader *r)
 {
     const size_t begin = (r->used + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t);
     redist_box box;
-    int d, boxes = 0;
-    for (r->used = begin; r->code == REDIST_OK && (boxes == 0 || redist_priv_accept(r, ",")); boxes++) {
-        memset(&box, 0, sizeof box);
+    int d;
+    memset(&box, 0, sizeof box);
+    r->used = begin;
+    r->listed = 0;
+    do {
         for (d = 0; d < r->said.ndim; d++) {
             if (d > 0)
-                redist_priv_expect(r, "x", " and the next axis of a box");
-            box.low[d] = redist_priv_read_int64(r, "where a box begins");
-            redist_priv_expect(r, ":", " and where the box ends");
-            box.high[d] = redist_priv_read_int64(r, "where a box ends");
+                redist_priv_expect(r, "x", "the next axis of a box");
+            box.low[d] = redist_priv_read_number(r, "where a box begins", INT64_MAX);
+            redist_priv_expect(r, ":", "where the box ends");
+            box.high[d] = redist_priv_read_number(r, "where a box ends", INT64_MAX);
         }
-        r->used += sizeof box;
-        if (r->used <= r->room)
-            memcpy(r->storage + r->used - sizeof box, &box, sizeof box);
-    }
+        redist_priv_add_entry(r, &box, sizeof box);
+    } while (redist_priv_accept(r, ","));
     for (d = 0; d < r->said.ndim; d++) {
-        r->said.dim[d].axis.procs = boxes;
-        r->said.dim[d].axis.box = r->used <= r->room ? (const redist_box *)(const void *)(r->storage + begin) : NULL;
+        r->said.dim[d].axis.procs = (int)r->listed;
+        r->said.dim[d].axis.box = (const redist_box *)redist_priv_list_at(r, begin);
     }
+}
+
+REDIST_PRIV_COLD void redist_priv_read_option(redist_priv_reader *r)
+{
+    redist_layout *said = &r->said;
+    int d;
+    if (redist_priv_begins(r, "axes", 1))
+        redist_priv_read_stored(r);
+    else if (redist_priv_begins(r, "transposed", 1))
+        for (d = 0; d < said->ndim; d++)
+            said->dim[d].stored = said->ndim - 1 - d;
+    else if (redist_priv_begins(r, "grid", 2))
+        said->grid_order = redist_priv_read_order(r);
+    else if (redist_priv_begins(r, "memory", 4))
+        said->memory_order = redist_priv_read_order(r);
+    else if (redist_priv_begins(r, "from", 8))
+        said->first_rank = (int)redist_priv_read_after(r, "rank", "the first rank", INT_MAX);
+    else if (redist_priv_begins(r, "ranks", 8))
+        redist_priv_read_ranks(r);
+    else if (redist_priv_begins(r, "copies", 16))
+        said->copies = (int)redist_priv_read_number(r, "the number of copies", INT_MAX);
+    else if (redist_priv_begins(r, "boxes", 32))
+        redist_priv_read_boxes(r);
+    else
+        redist_priv_unexpected(
+            r, "one of 'axes', 'transposed', 'grid', 'memory', 'from', 'ranks', 'copies', 'boxes'");
 }
 
 /* All axes are boxes, which are listed, or none. */
@@ -6602,22 +6056,6 @@ REDIST_PRIV_COLD void redist_priv_check_read_boxes(redist_priv_reader *r)
                                 r->said.ndim, listed ? "" : " not");
 }
 
-REDIST_PRIV_COLD const redist_priv_clause *redist_priv_options_of_text(void)
-{
-    static const redist_priv_clause options[] = {
-        {"axes", 1, redist_priv_read_stored},
-        {"transposed", 1, redist_priv_read_transposed},
-        {"grid", 2, redist_priv_read_grid},
-        {"memory", 4, redist_priv_read_memory},
-        {"from", 8, redist_priv_read_from},
-        {"ranks", 8, redist_priv_read_ranks},
-        {"copies", 16, redist_priv_read_copies},
-        {"boxes", 32, redist_priv_read_boxes},
-        {NULL, 0, NULL},
-    };
-    return options;
-}
-
 REDIST_PRIV_COLD void redist_priv_read_layout(redist_priv_reader *r)
 {
     redist_priv_read_extents(r);
@@ -6625,10 +6063,9 @@ REDIST_PRIV_COLD void redist_priv_read_layout(redist_priv_reader *r)
     r->subjects = 0;
     redist_priv_skip(r);
     if (r->code == REDIST_OK && *r->at != '\0' && *r->at != ';')
-        redist_priv_expect_clause(r, redist_priv_suffixes(), "';' and an option, the end, or one of");
+        redist_priv_unexpected(r, "';' and an option, the end, or " REDIST_PRIV_SUFFIXES);
     while (redist_priv_accept(r, ";"))
-        if (!redist_priv_read_clause(r, redist_priv_options_of_text()))
-            redist_priv_expect_clause(r, redist_priv_options_of_text(), "one of");
+        redist_priv_read_option(r);
     redist_priv_skip(r);
     if (*r->at != '\0')
         redist_priv_unexpected(r, "';' and an option, or the end");
@@ -6717,8 +6154,8 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
     if (r.code != REDIST_OK)
         return r.code;
     *layout = redist_priv_build(&r.said);
-    if (layout->ranks != NULL && redist_priv_usable(layout) && r.listed != redist_places(layout)) {
-        redist_priv_parse_error(&r, r.ranks_at, "%" PRId64 " ranks for a grid of %d places", r.listed, redist_places(layout));
+    if (layout->ranks != NULL && redist_priv_usable(layout) && r.ranks != redist_places(layout)) {
+        redist_priv_parse_error(&r, r.ranks_at, "%" PRId64 " ranks for a grid of %d places", r.ranks, redist_places(layout));
         *layout = redist_layout_nd(0, NULL);
         return r.code;
     }

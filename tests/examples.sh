@@ -134,12 +134,19 @@ test_bad_pictures() {
     bad_picture 'P5\n1048576 1048576\n255\nabc' '\(not enough memory\|ends before\|too large\)'
 }
 
+test_stencil() {
+    for options in '1 --n 1' '2 --n 5' '4 --n 12' '7 --n 9'; do
+        expect 0 'rounding .*: right' ${options%% *} stencil --steps 7 $(echo "$options" | cut -d ' ' -f 2-)
+    done
+    expect 2 'stencil: --n needs an integer' 2 stencil --n 0
+}
+
 # Every program says what it is there to show.
 test_help() {
-    for program in adi image deposit transpose relabel advise fft3d; do
-        skip $program || expect 0 '^Teaches ' 2 $program --help
+    for program in adi stencil deposit transpose image relabel advise fft3d taylor_green; do
+        [ -e "$BUILD/$program.skip" ] || expect 0 '[Tt]eaches ' 2 $program --help
     done
-    skip draw || expect 0 '^A tool: ' 1 draw --help
+    [ -e "$BUILD/draw.skip" ] || expect 0 '^A tool: ' 1 draw --help
 }
 
 test_fft3d() {
@@ -307,7 +314,7 @@ test_draw_mistakes() {
     grep -q '^ \{18\}^$' "$work/output" && grep -q '^    100x80: block x$' "$work/output"
     case_of $? 'draw: no caret below column 15'
     expect 1 'draw: axis 0: the number of processes is 0' 1 draw '7: block@0'
-    expect 1 'draw: the source view and the destination view differ in shape' 1 draw '7: *' '8: *'
+    expect 1 'draw: the source view and the destination view differ in rank or extents' 1 draw '7: *' '8: *'
     expect 1 'which layout' 1 draw
     expect 1 'more than two layouts' 1 draw '7: *' '7: *' '7: *'
     expect 1 'too many ranks' 1 draw '1000: block@1000'
@@ -394,6 +401,7 @@ if ! skip image; then
     test_image
     test_bad_pictures
 fi
+skip stencil || test_stencil
 test_help
 skip fft3d || test_fft3d
 if ! skip taylor_green; then
