@@ -55,10 +55,10 @@
  *               2262-2472   shared memory
  *               2473-2854   REDIST_SHARED
  *               2855-3040   REDIST_MULTIPHASE
- *               3041-3357   choosing a method
- *     159-244   3358-3867   plans
- *               3868-3951   calibrating
- *     245-260   3952-4075   arenas
+ *               3041-3356   choosing a method
+ *     159-244   3357-3866   plans
+ *               3867-3950   calibrating
+ *     245-260   3951-4074   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
