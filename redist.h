@@ -35,18 +35,18 @@
  *                 610-682   arithmetic
  *                 683-784   faults
  *     261-305    785-1043   axes: who owns index i
- *     306-410   1044-1758   layouts and views
- *               1759-2363   runs: what two coordinates of an axis share
- *               2364-2560   messages: products of run lists
- *               2561-3302   copying
- *               3303-3499   pairs of places: which copy serves whom
- *     411-443   3500-3627   moving on one process
- *     444-462   3628-3954   traffic, on paper
- *     463-493   3955-4680   schedules
- *     494-531   4681-5177   cost and multiphase routes
- *     532-562   5178-5541   relabelling and advice
- *     563-605   5542-5673   text: writing
- *               5674-6164   text: reading
+ *     306-410   1044-1761   layouts and views
+ *               1762-2366   runs: what two coordinates of an axis share
+ *               2367-2563   messages: products of run lists
+ *               2564-3307   copying
+ *               3308-3504   pairs of places: which copy serves whom
+ *     411-443   3505-3632   moving on one process
+ *     444-462   3633-3959   traffic, on paper
+ *     463-493   3960-4685   schedules
+ *     494-531   4686-5182   cost and multiphase routes
+ *     532-562   5183-5546   relabelling and advice
+ *     563-605   5547-5678   text: writing
+ *               5679-6169   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -1359,7 +1359,7 @@ REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns)
 REDIST_PRIV_COLD redist_priv_fault redist_priv_section_fault(const redist_axis *x, int64_t start, int64_t count,
                                                              int64_t step)
 {
-    const int64_t room = step > 0 ? x->count - 1 - start : start; /* how far a section may reach from its start */
+    int64_t room; /* how far a section may reach from its start */
     redist_priv_fault fault = redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
     if (step == 0)
         return redist_priv_fault_at(REDIST_PRIV_BAD_STEP, -1, step);
@@ -1368,7 +1368,10 @@ REDIST_PRIV_COLD redist_priv_fault redist_priv_section_fault(const redist_axis *
     if (start < 0 || start > x->count || (count > 0 && start == x->count)) {
         fault = redist_priv_fault_at(REDIST_PRIV_BAD_START, -1, start);
         fault.beside[0] = x->count;
-    } else if (count > 1 && (step < -REDIST_PRIV_MAX_ELEMENTS || room / (step < 0 ? -step : step) < count - 1)) {
+        return fault;
+    }
+    room = step > 0 ? x->count - 1 - start : start;
+    if (count > 1 && (step < -REDIST_PRIV_MAX_ELEMENTS || room / (step < 0 ? -step : step) < count - 1)) {
         fault = redist_priv_fault_at(REDIST_PRIV_BAD_END, -1, count);
         fault.beside[0] = start;
         fault.beside[1] = x->count;
@@ -2781,7 +2784,8 @@ typedef union {
 
 /* Every line of either side shall be visited once while hot. What is to be streamed, or to be put together unit by
    unit, is so in a buffer in the fastest cache, and written in long pieces. Squares take one line of many rows; but
-   caches find a line by the last 16 bits of its address, so that of rows a power of two apart only few stay. */
+   caches find a line by the last 16 bits of its address, so that of rows a power of two apart only few stay. What is
+   combined reads the destination, too, and gains more by long pieces of it. */
 REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, redist_priv_loop outer,
                                                      redist_priv_loop inner, int crossed, int stream)
 {
@@ -2796,7 +2800,8 @@ REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box,
     t.wide = crossed ? redist_priv_max((t.squares ? REDIST_PRIV_LINE : REDIST_PRIV_WIDTH) / unit, 1) : 1;
     t.tall = crossed ? REDIST_PRIV_TILE_BUFFER / REDIST_PRIV_WIDTH : REDIST_PRIV_TILE_BUFFER / unit;
     if (t.squares)
-        t.tall = redist_priv_clamp(8 * 65536 / period, 16, redist_priv_max(REDIST_PRIV_TALL, 512 / unit));
+        t.tall = redist_priv_clamp(8 * 65536 / period, box->arrival.function != NULL ? REDIST_PRIV_TALL : 16,
+                                   redist_priv_max(REDIST_PRIV_TALL, 512 / unit));
     return t;
 }
 
