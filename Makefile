@@ -33,6 +33,7 @@ LIBS_fft      = -lfftw3_mpi -lfftw3 -lm
 LIBS_threads  = -fopenmp -lm
 OPTIONAL_methods  = -DHAVE_SCALAPACK $(SCALAPACK)
 OPTIONAL_halo     = $(OPTIONAL_methods)
+OPTIONAL_transpose = $(OPTIONAL_methods)
 PROBE_advise   = $(PROBE_pdgemr2d)
 PROBE_ptran    = $(PROBE_pdgemr2d)
 # FFTW-MPI as Debian has it needs Open MPI, whatever it can be linked with.
@@ -41,6 +42,7 @@ PROBE_fft3d    = int fftw_cleanup(void); int main(void) { fftw_cleanup(); return
 PROBE_taylor_green = $(PROBE_fft3d)
 PROBE_methods  = $(PROBE_pdgemr2d)
 PROBE_halo     = $(PROBE_pdgemr2d)
+PROBE_transpose = $(PROBE_pdgemr2d)
 PROBE_openmp   = int omp_get_max_threads(void); int main(void) { return omp_get_max_threads() < 1; }
 PROBE_threads  = $(PROBE_openmp)
 PROBE_pdgemr2d = void pdgemr2d_(void); int main(void) { pdgemr2d_(); return 0; }

@@ -38,15 +38,15 @@
  *     306-410   1044-1761   layouts and views
  *               1762-2366   runs: what two coordinates of an axis share
  *               2367-2563   messages: products of run lists
- *               2564-3305   copying
- *               3306-3502   pairs of places: which copy serves whom
- *     411-443   3503-3630   moving on one process
- *     444-462   3631-3957   traffic, on paper
- *     463-493   3958-4683   schedules
- *     494-531   4684-5180   cost and multiphase routes
- *     532-562   5181-5544   relabelling and advice
- *     563-605   5545-5676   text: writing
- *               5677-6167   text: reading
+ *               2564-3307   copying
+ *               3308-3504   pairs of places: which copy serves whom
+ *     411-443   3505-3632   moving on one process
+ *     444-462   3633-3959   traffic, on paper
+ *     463-493   3960-4685   schedules
+ *     494-531   4686-5182   cost and multiphase routes
+ *     532-562   5183-5546   relabelling and advice
+ *     563-605   5547-5678   text: writing
+ *               5679-6169   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -2784,7 +2784,8 @@ typedef union {
 
 /* Every line of either side shall be visited once while hot. What is to be streamed, or to be put together unit by
    unit, is so in a buffer in the fastest cache, and written in long pieces. Squares take one line of many rows; but
-   caches find a line by the last 16 bits of its address, so that of rows a power of two apart only few stay. */
+   caches find a line by the last 16 bits of its address, so that of rows a power of two apart only few stay. What is
+   combined reads the destination, too, and gains more by long pieces of it. */
 REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, redist_priv_loop outer,
                                                      redist_priv_loop inner, int crossed, int stream)
 {
@@ -2799,7 +2800,8 @@ REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box,
     t.wide = crossed ? redist_priv_max((t.squares ? REDIST_PRIV_LINE : REDIST_PRIV_WIDTH) / unit, 1) : 1;
     t.tall = crossed ? REDIST_PRIV_TILE_BUFFER / REDIST_PRIV_WIDTH : REDIST_PRIV_TILE_BUFFER / unit;
     if (t.squares)
-        t.tall = redist_priv_clamp(8 * 65536 / period, 16, redist_priv_max(REDIST_PRIV_TALL, 512 / unit));
+        t.tall = redist_priv_clamp(8 * 65536 / period, box->arrival.function != NULL ? REDIST_PRIV_TALL : 16,
+                                   redist_priv_max(REDIST_PRIV_TALL, 512 / unit));
     return t;
 }
 

@@ -171,6 +171,25 @@ static int64_t extent_of(const story *s, int across)
     return x == NULL ? 1 : x->count;
 }
 
+static int64_t whole_index(const redist_axis *x, int64_t i) { return x->start + i * x->step; }
+
+static int in_box(const redist_axis *x, int box, int64_t g)
+{
+    return g >= x->box[box].low[x->along] && g < x->box[box].high[x->along];
+}
+
+/* Whether index i may belong to another coordinate, or to other boxes, than the one before. */
+static int changes_at(const redist_axis *x, int64_t i)
+{
+    int k;
+    if (x == NULL || x->box == NULL)
+        return redist_owner(x, i) != redist_owner(x, i - 1);
+    for (k = 0; k < x->procs; k++)
+        if (in_box(x, k, whole_index(x, i)) != in_box(x, k, whole_index(x, i - 1)))
+            return 1;
+    return 0;
+}
+
 /* Cuts an axis wherever the owner changes in one of two layouts. Returns the number of blocks; block k is
    edge[k] <= i < edge[k + 1]. */
 static int cut(const story *s, int layout, int other, int across, int64_t *edge)
@@ -181,7 +200,7 @@ static int cut(const story *s, int layout, int other, int across, int64_t *edge)
     if (n > MAX_ELEMENTS)
         fail("too many elements to draw: draw a section");
     for (i = 0; i < n; i++) {
-        changes = i == 0 || redist_owner(x, i) != redist_owner(x, i - 1) || redist_owner(y, i) != redist_owner(y, i - 1);
+        changes = i == 0 || changes_at(x, i) || changes_at(y, i);
         if (changes && blocks == MAX_BLOCKS)
             fail("too many blocks to draw: draw a section");
         if (changes)
@@ -224,12 +243,9 @@ static int owner_at(const story *s, int layout, int64_t row, int64_t column)
 static int holds_at(const story *s, int layout, int rank, int64_t row, int64_t column)
 {
     const redist_layout *x = &s->layout[layout];
-    int64_t index[REDIST_MAX_DIMS];
-    int d, coords[REDIST_MAX_DIMS], holds = redist_coords_of(x, rank, coords);
-    index_at(s, row, column, index);
-    for (d = 0; d < x->ndim && holds; d++)
-        holds = redist_owner(&x->dim[d].axis, index[d]) == coords[d];
-    return holds;
+    int coords[REDIST_MAX_DIMS], owner[REDIST_MAX_DIMS];
+    return redist_coords_of(x, rank, coords) && redist_coords_of(x, owner_at(s, layout, row, column), owner) &&
+           memcmp(coords, owner, (size_t)x->ndim * sizeof *coords) == 0;
 }
 
 /* What is drawn of all blocks before the next begins. */
@@ -296,18 +312,148 @@ static void draw_block(const story *s, const part *p, rectangle r, int64_t row, 
     }
 }
 
+/* One layer of the rows r0 <= r < r1 of the columns c <= column < c1, which may stand on several lines. */
+static void draw_piece(const story *s, const part *p, double x, double y, const int64_t *rows, const int64_t *columns, int layer)
+{
+    int64_t c, begin;
+    for (begin = c = columns[0]; c < columns[1]; begin = c) {
+        rectangle r = next_piece(&p->scale, x, y, rows[0], rows[1], &c, columns[1]);
+        draw_block(s, p, r, (rows[0] + rows[1]) / 2, (begin + c) / 2, layer);
+    }
+}
+
+/* The indices of a view's axis that a box holds: range[0] <= i < range[1]. */
+static int box_range(const redist_axis *x, int box, int64_t *range)
+{
+    int64_t i;
+    range[0] = range[1] = 0;
+    for (i = x->count - 1; i >= 0; i--)
+        if (in_box(x, box, whole_index(x, i))) {
+            range[0] = i;
+            range[1] = range[1] == 0 ? i + 1 : range[1];
+        }
+    return range[1] > 0;
+}
+
+/* Boxes, where they meet the plane that is drawn. */
+static void draw_boxes(const story *s, const part *p, double x, double y, int layer)
+{
+    const redist_axis *down = axis_of(s, p->layout, 0), *across = axis_of(s, p->layout, 1);
+    int64_t rows[2] = {0, 1}, columns[2];
+    int k, coords[REDIST_MAX_DIMS];
+    for (k = 0; k < across->procs; k++)
+        if ((down == NULL || box_range(down, k, rows)) && box_range(across, k, columns) &&
+            redist_coords_of(&s->layout[p->layout], owner_at(s, p->layout, rows[0], columns[0]), coords) && coords[0] == k)
+            draw_piece(s, p, x, y, rows, columns, layer);
+}
+
 static void draw_layer(const story *s, const part *p, double x, double y, int layer)
 {
-    int64_t rows[MAX_BLOCKS + 1], columns[MAX_BLOCKS + 1], c, begin;
+    int64_t rows[MAX_BLOCKS + 1], columns[MAX_BLOCKS + 1];
     int a, b, down = cut(s, p->layout, p->layout, 0, rows), across = cut(s, p->layout, p->layout, 1, columns);
     begin_layer(layer);
+    if (axis_of(s, p->layout, 1)->box != NULL)
+        down = 0, draw_boxes(s, p, x, y, layer);
     for (a = 0; a < down; a++)
         for (b = 0; b < across; b++)
-            for (begin = c = columns[b]; c < columns[b + 1]; begin = c) {
-                rectangle r = next_piece(&p->scale, x, y, rows[a], rows[a + 1], &c, columns[b + 1]);
-                draw_block(s, p, r, (rows[a] + rows[a + 1]) / 2, (begin + c) / 2, layer);
-            }
+            draw_piece(s, p, x, y, rows + a, columns + b, layer);
     end_layer(layer);
+}
+
+/* ---- ghost cells ---- */
+
+/* The index of the whole axis where what a coordinate owns begins, and where it ends; 0 when it owns nothing. */
+static int owned_range(const redist_axis *x, int coord, int64_t *range)
+{
+    redist_axis whole = *x;
+    whole.start = 0;
+    whole.step = 1;
+    whole.count = x->extent;
+    if (x->box != NULL) {
+        range[0] = x->box[coord].low[x->along];
+        range[1] = x->box[coord].high[x->along];
+        return range[0] < range[1];
+    }
+    range[0] = redist_count(&whole, coord) > 0 ? redist_global(&whole, coord, 0) : 0;
+    range[1] = range[0] + redist_count(&whole, coord);
+    return range[0] < range[1];
+}
+
+/* Whether a coordinate holds an index of the view, perhaps as a ghost cell. */
+static int shows(const redist_axis *x, const int64_t *owned, int64_t i)
+{
+    const int64_t low = x->ghosts ? owned[0] - x->low : owned[0], high = x->ghosts ? owned[1] + x->high : owned[1];
+    const int64_t around = x->ghosts == 1 + REDIST_PERIODIC ? x->extent : 0, g = whole_index(x, i);
+    return (g >= low && g < high) || (g + around >= low && g + around < high) || (g - around >= low && g - around < high);
+}
+
+enum { MAX_SHOWN = 8 };
+
+/* The intervals of the view that a coordinate holds, ghost cells included. Returns how many. */
+static int shown_ranges(const redist_axis *x, int coord, int64_t (*range)[2])
+{
+    int64_t owned[2], i;
+    int n = 0, inside = 0, was;
+    if (x == NULL) {
+        range[0][0] = 0, range[0][1] = 1;
+        return 1;
+    }
+    if (!owned_range(x, coord, owned))
+        return 0;
+    for (i = 0; i < x->count && n < MAX_SHOWN; i++) {
+        was = inside;
+        inside = shows(x, owned, i);
+        if (inside && !was)
+            range[n++][0] = i;
+        if (inside)
+            range[n - 1][1] = i + 1;
+    }
+    return n;
+}
+
+/* Whether a rank owns the index along the axes that are not drawn. */
+static int owns_plane(const story *s, int layout, const int *coords)
+{
+    const redist_layout *x = &s->layout[layout];
+    int64_t owned[2], g;
+    int d;
+    for (d = 0; d < x->ndim; d++) {
+        const redist_axis *axis = &x->dim[d].axis;
+        g = whole_index(axis, s->at[d]);
+        if (d != s->axis[0] && (s->axes == 1 || d != s->axis[1]) && axis->ghosts &&
+            (!owned_range(axis, coords[d], owned) || g < owned[0] || g >= owned[1]))
+            return 0;
+    }
+    return 1;
+}
+
+static int has_ghosts(const story *s, int layout)
+{
+    int a, ghosts = 0;
+    for (a = 0; a < s->axes; a++)
+        ghosts |= s->layout[layout].dim[s->axis[a]].axis.ghosts;
+    return ghosts;
+}
+
+/* A dashed line in each rank's colour around what it holds. */
+static void draw_ghosts(const story *s, const part *p, double x, double y)
+{
+    const redist_axis *down = axis_of(s, p->layout, 0), *across = axis_of(s, p->layout, 1);
+    int64_t rows[MAX_SHOWN][2], columns[MAX_SHOWN][2], c;
+    int k, a, b, n, m, coords[REDIST_MAX_DIMS];
+    for (k = 0; k < s->ranks && has_ghosts(s, p->layout); k++) {
+        if (!redist_coords_of(&s->layout[p->layout], s->rank[k], coords) || !owns_plane(s, p->layout, coords))
+            continue;
+        n = shown_ranges(down, coords[s->axis[0]], rows);
+        m = shown_ranges(across, coords[s->axis[s->axes - 1]], columns);
+        printf("<path fill=\"none\" stroke=\"#%06x\" stroke-width=\"2\" stroke-dasharray=\"5 3\" d=\"",
+               mix(rank_colour(s, s->rank[k]), 0, 0.45));
+        for (a = 0; a < n; a++)
+            for (b = 0; b < m; b++)
+                for (c = columns[b][0]; c < columns[b][1];)
+                    way_around(next_piece(&p->scale, x, y, rows[a][0], rows[a][1], &c, columns[b][1]), 2);
+        end_path();
+    }
 }
 
 /* Veils what moves or marks what stays: cut as both layouts are, every rectangle does one or the other. */
@@ -336,6 +482,7 @@ static void draw_array(const story *s, const part *p, double x, double y)
                 draw_kept(s, p, x, y, stroke);
         draw_layer(s, p, x, y, layer);
     }
+    draw_ghosts(s, p, x, y);
 }
 
 /* Chooses how large the elements of an array are; `side` arrays of two axes stand side by side. */
@@ -372,6 +519,8 @@ static part array_part(const story *s, int layout, int side)
         snprintf(p.note, sizeof p.note, "%" PRId64 " of %" PRId64 " elements stay (outlined)", t->kept, t->total);
     else if (s->layouts == 2)
         snprintf(p.note, sizeof p.note, "pale: what moves; outlined: what stays");
+    if (has_ghosts(s, layout))
+        snprintf(p.note + strlen(p.note), sizeof p.note - strlen(p.note), "%sdashed: with ghost cells", p.note[0] != '\0' ? "; " : "");
     p.layout = layout;
     blocks = cut(s, BEFORE, s->layouts - 1, 1, edge);
     if (blocks * cut(s, BEFORE, s->layouts - 1, 0, edge) > MAX_RECTANGLES)
@@ -501,7 +650,7 @@ static int parts_of(const story *s, part *parts)
 
 static double text_width(const char *text, double size) { return 0.6 * size * (double)strlen(text); }
 
-static double head_of(const part *p) { return p->title[0] == '\0' ? 0 : HEAD; }
+static double head_of(const part *p) { return p->title[0] == '\0' && p->note[0] == '\0' ? 0 : HEAD; }
 
 /* The width of a part with its title and note. */
 static double room_of(const part *p)
@@ -582,7 +731,7 @@ static void draw(const story *s)
 /* Reads a layout; shows the place of a mistake. */
 static void read_layout(story *s, const char *text)
 {
-    size_t bytes = 4 * strlen(text) + 8; /* always enough */
+    size_t bytes = 8 + 5 * REDIST_MAX_DIMS * strlen(text); /* always enough */
     char message[256];
     int column;
     if (s->layouts == RELABELLED)

@@ -143,7 +143,7 @@ test_stencil() {
 
 # Every program says what it is there to show.
 test_help() {
-    for program in adi stencil deposit image relabel advise fft3d taylor_green; do
+    for program in adi stencil deposit transpose image relabel advise fft3d taylor_green; do
         [ -e "$BUILD/$program.skip" ] || expect 0 '[Tt]eaches ' 2 $program --help
     done
     [ -e "$BUILD/draw.skip" ] || expect 0 '^A tool: ' 1 draw --help
@@ -300,6 +300,12 @@ test_draw() {
     picture 106 '>99</text>' '300: cyclic(3)@200 [0:300 of 600]'
     picture 7 '^<text .*>9</text>' --axes 2,0 --at 0,1,0 '4x2x6: block@2, block@2, block@5; from rank 2'
     picture 3 '>1000000: block@2<' '1000000: block@2'
+    picture 4 'M20 51h224v112h-224zM20 163h140v112h-140zM160 163h84v112h-84z' '8x8: box, box; boxes 0:4x0:8, 4:8x0:5, 4:8x5:8'
+    picture 6 '52 of 64 elements stay' --array '8x8: block@2, *' '8x8: box, box; boxes 0:4x0:8, 4:8x0:5, 4:8x5:8'
+    picture 3 '<rect x="20" y="163" .*"#cc6677"' '6x8x8: box, box, box; boxes 0:6x0:4x0:8, 0:3x4:8x0:8, 3:6x4:8x0:8' --axes 1,2 --at 4
+    picture 5 'dasharray="5 3" d="M22 95h192v192h-192zM330 95h24v192h-24zM22 403h192v24h-192zM330 403h24v24h-24z"' \
+        '12x12: block@2 halo(1) periodic, block@2 halo(1) periodic'
+    picture 5 'dashed: with ghost cells' '20: block@4 halo(2) closed'
     picture 9 '>7</text>' '2x9: block@2, cuts(0,1,9); ranks 7,200,0,3' '2x9: block@2, cuts(0,1,9); ranks 7,200,0,3' --array
 }
 
@@ -342,6 +348,18 @@ test_deposit() {
     expect 2 'deposit: --n needs an integer' 2 deposit --n 0
 }
 
+test_transpose() {
+    for options in '1' '2 --alpha 0.3 --beta 0.7' '4 --op none --beta 0 --n 60' '4 --op conjugate --alpha -0.7 --beta 0.1 --n 37 --block 5' \
+        '6 --n 2 --block 7' '3 --op conjugate --n 33 --block 1'; do
+        expect 0 'redist, arena .* us, right, the same bits' ${options%% *} transpose --repetitions 2 $(echo "$options" | cut -s -d ' ' -f 2-)
+        grep -q 'after 10 times .*: right' "$work/output"
+        case_of $? "transpose on $options ranks: the iteration is not right"
+        [ -e "$BUILD/advise.skip" ] || grep -q 'ScaLAPACK .*, right, the same bits' "$work/output"
+        case_of $? "transpose on $options ranks: not what ScaLAPACK makes"
+    done
+    expect 2 'transpose: --op needs one of none transpose conjugate' 2 transpose --op other
+}
+
 test_relabel() {
     for options in '1' '2 --n 20 --steps 3' '3 --n 3' '4' '4 --n 7 --block 7 --steps 0' '5 --n 23 --block 1'; do
         expect 0 'unchanged: the same solution' ${options%% *} relabel $(echo "$options" | cut -s -d ' ' -f 2-)
@@ -372,6 +390,7 @@ if ! skip draw; then
     test_draw_mistakes
 fi
 skip deposit || test_deposit
+skip transpose || test_transpose
 skip relabel || test_relabel
 skip advise || test_advise
 if ! skip adi; then
