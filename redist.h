@@ -5731,19 +5731,10 @@ REDIST_PRIV_COLD void redist_priv_put_axis(redist_priv_writer *w, const redist_p
         redist_priv_put(w, " extent(%" PRId64 ")", dim->allocated);
 }
 
-REDIST_PRIV_COLD void redist_priv_put_boxes(redist_priv_writer *w, const redist_layout *layout)
-{
-    const redist_axis *x = &layout->dim[0].axis;
-    int d, k;
-    for (k = 0; k < x->procs; k++)
-        for (d = 0; d < layout->ndim; d++)
-            redist_priv_put(w, "%s%" PRId64 ":%" PRId64, d > 0 ? "x" : k > 0 ? ", " : "; boxes ", x->box[k].low[d],
-                            x->box[k].high[d]);
-}
-
 REDIST_PRIV_COLD void redist_priv_put_layout(redist_priv_writer *w, const redist_layout *layout)
 {
-    int d, permuted = 0;
+    const redist_box *box = layout->dim[0].axis.box;
+    int d, k, permuted = 0;
     for (d = 0; d < layout->ndim; d++)
         redist_priv_put(w, "%s%" PRId64, d == 0 ? "" : "x", layout->dim[d].axis.count);
     for (d = 0; d < layout->ndim; d++) {
@@ -5759,8 +5750,9 @@ REDIST_PRIV_COLD void redist_priv_put_layout(redist_priv_writer *w, const redist
         redist_priv_put(w, "; memory column-major");
     if (layout->copies > 1)
         redist_priv_put(w, "; copies %d", layout->copies);
-    if (redist_priv_is_boxes(layout))
-        redist_priv_put_boxes(w, layout);
+    for (k = 0; redist_priv_is_boxes(layout) && k < layout->dim[0].axis.procs; k++)
+        for (d = 0; d < layout->ndim; d++)
+            redist_priv_put(w, "%s%" PRId64 ":%" PRId64, d > 0 ? "x" : k > 0 ? ", " : "; boxes ", box[k].low[d], box[k].high[d]);
     for (d = 0; layout->ranks != NULL && d < redist_places(layout); d++)
         redist_priv_put(w, "%s%d", d == 0 ? "; ranks " : ",", layout->ranks[d]);
     if (layout->ranks == NULL && layout->first_rank != 0)
@@ -5815,18 +5807,18 @@ REDIST_PRIV_COLD int redist_priv_is_letter(char c) { return (c >= 'a' && c <= 'z
 REDIST_PRIV_COLD int redist_priv_is_digit(char c) { return c >= '0' && c <= '9'; }
 REDIST_PRIV_COLD char redist_priv_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
-/* Records a mistake, if it is the first. */
+/* Records a mistake, if it is the first; at: where, NULL when it is not one of the text. */
 REDIST_PRIV_COLD void redist_priv_parse_error(redist_priv_reader *r, const char *at, const char *format, ...)
 {
     va_list values;
     int used = 0;
     if (r->code != REDIST_OK)
         return;
-    r->code = REDIST_ERR_LAYOUT;
-    if (r->message_size > 0)
+    r->code = at == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_LAYOUT;
+    if (r->message_size > 0 && at != NULL)
         used = snprintf(r->message, r->message_size, "column %" PRId64 ": ", (int64_t)(at - r->text) + 1);
     va_start(values, format);
-    if (used > 0 && (size_t)used < r->message_size)
+    if (used >= 0 && (size_t)used < r->message_size)
         vsnprintf(r->message + used, r->message_size - (size_t)used, format, values);
     va_end(values);
 }
@@ -6233,28 +6225,11 @@ REDIST_PRIV_COLD redist_layout redist_priv_build(const redist_layout *said)
     return said->ranks == NULL ? layout : redist_on_ranks(layout, said->ranks);
 }
 
-/* Tells a mistake that has no column. */
-REDIST_PRIV_COLD void redist_priv_argument_error(redist_priv_reader *r, int code, const char *sentence, size_t value)
-{
-    r->code = code;
-    if (r->message_size > 0)
-        snprintf(r->message, r->message_size, sentence, (uint64_t)value);
-}
-
 /* How an int64_t is aligned: to 4 bytes on i386. */
 typedef struct {
     char before;
     int64_t number;
 } redist_priv_aligned;
-
-REDIST_PRIV_COLD void redist_priv_check_reader(redist_priv_reader *r, const redist_layout *layout, const void *storage)
-{
-    if (r->text == NULL || layout == NULL)
-        redist_priv_argument_error(r, REDIST_ERR_ARGUMENT, "the text or the layout is NULL", 0);
-    else if ((uintptr_t)storage % offsetof(redist_priv_aligned, number) != 0)
-        redist_priv_argument_error(r, REDIST_ERR_ARGUMENT, "storage must be aligned to %" PRIu64 " bytes",
-                                   offsetof(redist_priv_aligned, number));
-}
 
 REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage, size_t storage_bytes,
                                    char *message, size_t message_size)
@@ -6267,16 +6242,20 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
     r.storage = (char *)storage;
     r.room = storage == NULL ? 0 : storage_bytes;
     r.said.copies = 1;
-    redist_priv_check_reader(&r, layout, storage);
     if (layout != NULL)
         *layout = redist_layout_nd(0, NULL);
+    if (text == NULL || layout == NULL)
+        redist_priv_parse_error(&r, NULL, "the text or the layout is NULL");
+    else if ((uintptr_t)storage % offsetof(redist_priv_aligned, number) != 0)
+        redist_priv_parse_error(&r, NULL, "storage must be aligned to %d bytes", (int)offsetof(redist_priv_aligned, number));
+    else
+        redist_priv_read_layout(&r);
     if (r.code != REDIST_OK)
         return r.code;
-    redist_priv_read_layout(&r);
-    if (r.code == REDIST_OK && r.used > r.room)
-        redist_priv_argument_error(&r, REDIST_ERR_MEMORY, "the cuts and ranks need %" PRIu64 " bytes of storage", r.used);
-    if (r.code != REDIST_OK)
-        return r.code;
+    if (r.used > r.room) {
+        redist_priv_parse_error(&r, NULL, "the cuts and ranks need %" PRIu64 " bytes of storage", (uint64_t)r.used);
+        return REDIST_ERR_MEMORY;
+    }
     *layout = redist_priv_build(&r.said);
     if (layout->ranks != NULL && redist_priv_usable(layout) && r.ranks != redist_places(layout)) {
         redist_priv_parse_error(&r, r.ranks_at, "%" PRId64 " ranks for a grid of %d places", r.ranks, redist_places(layout));
