@@ -23,18 +23,24 @@ LIBS_taylor_green = $(LIBS_fft3d)
 SCALAPACK     = -lscalapack-$(if $(findstring openmpi,$(MPICC)),openmpi,mpich)
 LIBS_pdgemr2d = $(SCALAPACK)
 LIBS_advise   = $(SCALAPACK)
+LIBS_ptran    = $(SCALAPACK) -lm
 LIBS_adi      = -lm
+LIBS_deposit  = -lm
 LIBS_image    = -lm
+LIBS_stencil  = -lm
 LIBS_openmp   = -fopenmp
-LIBS_threads  = -fopenmp
 LIBS_fft      = -lfftw3_mpi -lfftw3 -lm
+LIBS_threads  = -fopenmp -lm
 OPTIONAL_methods  = -DHAVE_SCALAPACK $(SCALAPACK)
+OPTIONAL_halo     = $(OPTIONAL_methods)
 PROBE_advise   = $(PROBE_pdgemr2d)
+PROBE_ptran    = $(PROBE_pdgemr2d)
 # FFTW-MPI as Debian has it needs Open MPI, whatever it can be linked with.
 PROBE_fft      = extern char ompi_mpi_comm_world[]; void fftw_mpi_init(void); int main(void) { fftw_mpi_init(); return ompi_mpi_comm_world[0]; }
 PROBE_fft3d    = int fftw_cleanup(void); int main(void) { fftw_cleanup(); return 0; }
 PROBE_taylor_green = $(PROBE_fft3d)
 PROBE_methods  = $(PROBE_pdgemr2d)
+PROBE_halo     = $(PROBE_pdgemr2d)
 PROBE_openmp   = int omp_get_max_threads(void); int main(void) { return omp_get_max_threads() < 1; }
 PROBE_threads  = $(PROBE_openmp)
 PROBE_pdgemr2d = void pdgemr2d_(void); int main(void) { pdgemr2d_(); return 0; }
@@ -59,8 +65,11 @@ bench: $(BENCHES:%=$(BUILD)/%)
 	$(MPIEXEC) -n 2 $(BUILD)/methods --csv $(BUILD)/methods.csv
 	$(MPIEXEC) -n 2 $(BUILD)/small
 	$(MPIEXEC) -n 2 $(BUILD)/mappings
+	$(MPIEXEC) -n 2 $(BUILD)/halo
 	[ -e $(BUILD)/fft.skip ] || $(MPIEXEC) -n 2 $(BUILD)/fft
 	$(BUILD)/scale --csv $(BUILD)/scale.csv
+	[ -e $(BUILD)/threads.skip ] || OMP_NUM_THREADS=2 $(MPIEXEC) -n 1 $(BUILD)/threads
+	[ -e $(BUILD)/threads.skip ] || OMP_NUM_THREADS=1 $(MPIEXEC) -n 2 $(BUILD)/threads
 
 plots: $(BUILD)/methods $(BUILD)/scale
 	@BUILD='$(BUILD)' MPIEXEC='$(MPIEXEC)' sh bench/plots.sh

@@ -22,7 +22,7 @@
  * factor into per-axis pieces, so costs are sums over axes, never products, and do not grow with the number of
  * processes that a rank has nothing to do with.
  *
- * Words. An axis is one dimension of an array, dealt out over a line of processes; a process of that line is a
+ * Words. An axis is one dimension of an array, distributed over a line of processes; a process of that line is a
  * coordinate. The coordinates of all axes make the process grid; its processes are numbered as places 0, 1, ..., and
  * each place lives on a rank. Copies of the grid, where there are several, are more places that hold the same elements.
  * A view index counts what a view shows; a local position counts what a coordinate owns.
@@ -30,23 +30,23 @@
  * All functions here are local (no communication), keep no state, and may be called from any thread.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *     100-166               options
+ *      98-166               options
  *     167-260               types
- *                 649-721   arithmetic
- *                 722-823   faults
- *     261-305    824-1082   axes: who owns index i
- *     306-410   1083-1796   layouts and views
- *               1797-2401   runs: what two coordinates of an axis share
- *               2402-2598   messages: products of run lists
- *               2599-3403   copying
- *               3404-3605   pairs of places: which copy serves whom
- *     411-443   3606-3733   moving on one process
- *     444-462   3734-4049   traffic, on paper
- *     463-536   4050-4923   schedules
- *     537-573   4924-5490   cost and multiphase routes
- *     574-604   5491-6022   relabelling and advice
- *     605-644   6023-6138   text: writing
- *               6139-6645   text: reading
+ *                 610-682   arithmetic
+ *                 683-784   faults
+ *     261-305    785-1043   axes: who owns index i
+ *     306-410   1044-1758   layouts and views
+ *               1759-2363   runs: what two coordinates of an axis share
+ *               2364-2560   messages: products of run lists
+ *               2561-3302   copying
+ *               3303-3499   pairs of places: which copy serves whom
+ *     411-443   3500-3627   moving on one process
+ *     444-462   3628-3954   traffic, on paper
+ *     463-493   3955-4680   schedules
+ *     494-531   4681-5177   cost and multiphase routes
+ *     532-562   5178-5541   relabelling and advice
+ *     563-605   5542-5673   text: writing
+ *               5674-6164   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -78,14 +78,12 @@
 #ifndef REDIST_NO_STREAMING
 #define REDIST_PRIV_STREAMS 1
 #endif
-#elif defined __aarch64__ && defined __ARM_NEON
-#include <arm_neon.h>
 #endif
 #ifdef _OPENMP
 #include <omp.h>
 #endif
 #elif defined REDIST_MALLOC || defined REDIST_FREE || defined REDIST_ASSERT || defined REDIST_STREAM_BYTES || \
-    defined REDIST_NO_STREAMING || defined REDIST_THREAD_BYTES
+    defined REDIST_NO_STREAMING || defined REDIST_THREAD_BYTES || defined REDIST_COPIED
 #error "REDIST_MALLOC and other hooks do nothing in a file that only declares: the implementation needs them"
 #endif
 
@@ -123,6 +121,8 @@ extern "C" {
 #define redist_layout_nd REDIST_PRIV_SIZED(redist_layout_nd, REDIST_MAX_DIMS)
 #define redist_layout_parse REDIST_PRIV_SIZED(redist_layout_parse, REDIST_MAX_DIMS)
 #define redist_from_scalapack REDIST_PRIV_SIZED(redist_from_scalapack, REDIST_MAX_DIMS)
+#define redist_layout_boxes REDIST_PRIV_SIZED(redist_layout_boxes, REDIST_MAX_DIMS)
+#define redist_layout_shape REDIST_PRIV_SIZED(redist_layout_shape, REDIST_MAX_DIMS)
 #endif
 #elif !defined REDIST_API
 #define REDIST_API static inline
@@ -305,9 +305,9 @@ REDIST_AXIS_API int64_t redist_count(const redist_axis *x, int coord);
 
 /* ----------------------------------------------------------------------------------------------- layouts and views */
 
-/* A layout of 1, 2, 3 or ndim axes, 1 <= ndim <= REDIST_MAX_DIMS: axes[ndim], slowest first in C's eyes. The process
-   grid is the product of the axes' processes; its places are numbered row by row and live on ranks 0, 1, .... Local
-   arrays are stored row by row without ghost cells. */
+/* A layout of 1, 2, 3 or ndim axes, 1 <= ndim <= REDIST_MAX_DIMS: axes[ndim], the slowest-varying first, as in C. The
+   process grid is the product of the axes' processes; its places are numbered row by row and live on ranks 0, 1, ....
+   Local arrays are stored row by row without ghost cells. */
 REDIST_API redist_layout redist_layout_1d(redist_axis x);
 REDIST_API redist_layout redist_layout_2d(redist_axis x, redist_axis y);
 REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_axis z);
@@ -462,53 +462,10 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
 
 /* ------------------------------------------------------------------------------------------------------- schedules */
 
-/* How the coordinates of an axis are numbered: coordinate c has number sign * (c - origin) mod procs; numbers from
-   `used` on own nothing. */
-typedef struct {
-    int procs, origin, sign, used;
-} redist_priv_line;
-
-/* Walker and Otto's schedule, blocks of r and of ratio * r on the same processes: what its formulas need. */
-typedef struct {
-    int small;                    /* the side with blocks of r                                          */
-    int64_t procs, ratio, common; /* P, K and g = gcd(P, K)                                             */
-    int64_t inverse;              /* of K / g modulo P / g                                              */
-    int64_t first, last;          /* the blocks of r that the view shows, counted along the other side */
-} redist_priv_walker;
-
-/* A coloured bipartite graph: vertex v has the edges [start[v], start[v] + filled[v]), ascending by colour. */
-typedef struct {
-    int colour, partner;
-} redist_priv_edge;
-
-typedef struct {
-    int64_t *start;
-    int *filled;
-    redist_priv_edge *edge;
-} redist_priv_edges;
-
-/* The schedule of one axis, or of several taken together. Sides: FROM 0, TO 1. A pair has a colour, 0 <= colour < base,
-   and a round, 0 <= round < width. At a number of side `fat` both together are unique, on the other side the colour is. */
-typedef struct {
-    int form;
-    int axes, axis[REDIST_MAX_DIMS];
-    int64_t degree[2]; /* most partners of any number */
-    int fat;
-    int64_t base, width, scale; /* the colour at a step is step / scale mod base */
-    redist_priv_walker walker;
-    redist_priv_edges table[2];
-} redist_priv_factor;
-
 /* Who exchanges with whom at which step; see redist_schedule_create. */
 typedef struct {
-    int steps;               /* the fewest that can be; 0 for an empty array */
-    int64_t rounds;          /* the rest is private                          */
-    int all;                 /* all copies of a source contribute            */
-    int factors;
-    redist_priv_factor factor[REDIST_MAX_DIMS];
-    redist_priv_line line[2][REDIST_MAX_DIMS];
-    redist_layout layout[2];
-    redist_priv_rank_place *rank_places[2]; /* of a layout on listed ranks */
+    int steps;                                   /* the fewest possible; 0 for an empty array */
+    struct redist_priv_arrangement *arrangement; /* private                                  */
 } redist_schedule;
 
 /* Arranges the messages in steps without contention: in every step each rank sends at most one message and receives at
@@ -551,8 +508,8 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
                                  const redist_cost *cost);
 
 /* The cheapest multiphase route by the same model, where cost->per_byte is taken as seconds per element (multiply it by
-   the element's bytes). Returns how many layouts the data passes in between, 0 <= phases - 1 <= max (at most 31 are
-   tried), and writes them to between[max] in order; 0: go directly, nothing is strictly cheaper. Bad input returns
+   the element's bytes). Returns how many layouts the data passes in between, at most `max` (more than 7 are not tried),
+   and writes them to between[max] in order; 0: go directly, nothing is strictly cheaper. Bad input returns
    -REDIST_ERR_ARGUMENT (NULL, a bad cost, max < 0; between may be NULL when max is 0), or the negative of another code
    (_LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY).
    The layouts show the shape of the two views and have no ghost cells. An axis is as in `from`, as in `to`, or
@@ -561,13 +518,14 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
    gcd; every size when there are few. An axis whose two ends have different numbers of processes is also tried over
    others, as BLOCK, with the blocks of either end and with several of them merged, so that rows on P ranks become
    columns by way of a grid of sqrt(P) x sqrt(P): 2 sqrt(P) messages instead of P, and twice the elements. These numbers
-   are, for p places on all such axes together, the divisors of p, powers of 2, the square root and what they leave of p:
-   all of them when they are few, else some 30 between the ends' in two dimensions and fewer in more.
+   are, for p places on all such axes together, the divisors of p, powers of 2, the square root and what they leave of p.
+   In all 128 ways per axis, 65,536 combinations, and of these the 512 that are cheapest as the only layout in between.
    Each layout lives on ranks of `to`, with its grid and memory order, or on those of `from` when only there its grid
    fits or is the same, and on no rank holds more than twice the elements that the fullest rank holds before or after.
-   redist_on_ranks and redist_cuts arrays are shared by reference. 0 when a side is replicated, or has ghosts or boxes.
-   Takes a millisecond or so, tens of milliseconds with many grids, tenths of a second where block sizes do not divide
-   on 1,000 processes or more. */
+   redist_on_ranks and redist_cuts arrays are shared by reference. 0 when a side is replicated, or has
+   ghosts or boxes. Takes a millisecond or so, tens of milliseconds with many grids or where block sizes do not divide on 1,000 processes.
+   A way that has no formula (blocks that do not divide, cuts, sections) is tried only at the ends, with at most 1,024
+   processes along the axis, or 16,384 where one side has an interval per coordinate. */
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
                              redist_layout *between);
 
@@ -598,7 +556,7 @@ typedef struct {
    layout as it is and on the other; in, out: seconds to redistribute all that it reads to the other layout before the
    first repetition, and all that it writes back after the last (0 when that may stay there); each >= 0 and finite, as
    in + out is. repetitions >= 0. The gain is repetitions (here - there) - in - out: with one repetition and no way back
-   the comparison of Namugwanya 2021, tables 4.1 to 4.4. REDIST_ERR_ARGUMENT: NULL, or a number that is no such number. */
+   the comparison of Namugwanya 2021, tables 4.1 to 4.4. REDIST_ERR_ARGUMENT: NULL, or an argument is out of range. */
 REDIST_API int redist_advise(double here, double there, double in, double out, int64_t repetitions,
                              redist_advice *advice);
 
@@ -624,7 +582,7 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
                  copies number                            redist_replicated
                  boxes low:high x ..., low:high x ..., ...  redist_layout_boxes, whose axes are all `box`
 
-   White space may stand between any two of these, capitals are as good as small letters, and nothing is said twice. */
+   White space may stand between any two of these; case does not matter; each clause comes at most once. */
 
 /* Writes the text into text[size], cut short to fit and always terminated; it may be NULL when size is 0. Returns the
    length of the whole text like snprintf, or -1 for a layout that redist_layout_check refuses. */
@@ -635,7 +593,7 @@ REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file);
    must live as long as the layout; 4 * strlen(text) bytes suffice without boxes, 8 and 5 * REDIST_MAX_DIMS * strlen(text)
    with them, and none (NULL) are needed without lists. On
    failure message[message_size] holds a sentence, cut short to fit, else ""; it may be NULL when message_size is 0.
-   REDIST_ERR_ARGUMENT: NULL, or storage is not aligned. REDIST_ERR_LAYOUT: the text is none of the language; the
+   REDIST_ERR_ARGUMENT: NULL, or storage is not aligned. REDIST_ERR_LAYOUT: the text does not match the grammar; the
    sentence begins with the place, `column 14: expected '@' and the number of processes, found 'x'`, columns counted in
    bytes from 1. REDIST_ERR_MEMORY: storage is too small; the sentence tells what is needed. Else what
    redist_layout_explain says. The layout is written in any case; redist_layout_check refuses it after a failure. */
@@ -1434,6 +1392,7 @@ REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t 
     return layout;
 }
 
+/* Of ints, or of structs that begin with the int that orders them. */
 REDIST_PRIV_COLD int redist_priv_compare_ints(const void *a, const void *b)
 {
     int x = *(const int *)a, y = *(const int *)b;
@@ -2601,38 +2560,6 @@ REDIST_PRIV void redist_priv_store(redist_priv_message *m, int side, const redis
 
 /* --------------------------------------------------------------------------------------------------------- copying */
 
-/* Sixteen bytes at a time where the processor can, and how two of them interleave by 4 and by 8. */
-#if defined __SSE2__
-#define REDIST_PRIV_VECTOR __m128i
-#define REDIST_PRIV_LOAD(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
-#define REDIST_PRIV_STORE(p, v) _mm_storeu_si128((__m128i *)(void *)(p), v)
-#define REDIST_PRIV_LOW_4(a, b) _mm_unpacklo_epi32(a, b)
-#define REDIST_PRIV_HIGH_4(a, b) _mm_unpackhi_epi32(a, b)
-#define REDIST_PRIV_LOW_8(a, b) _mm_unpacklo_epi64(a, b)
-#define REDIST_PRIV_HIGH_8(a, b) _mm_unpackhi_epi64(a, b)
-#elif defined __aarch64__ && defined __ARM_NEON
-#define REDIST_PRIV_VECTOR uint32x4_t
-#define REDIST_PRIV_LOAD(p) vreinterpretq_u32_u8(vld1q_u8((const uint8_t *)(p)))
-#define REDIST_PRIV_STORE(p, v) vst1q_u8((uint8_t *)(p), vreinterpretq_u8_u32(v))
-#define REDIST_PRIV_LOW_4(a, b) vzip1q_u32(a, b)
-#define REDIST_PRIV_HIGH_4(a, b) vzip2q_u32(a, b)
-#define REDIST_PRIV_ZIP_8(zip, a, b) vreinterpretq_u32_u64(zip(vreinterpretq_u64_u32(a), vreinterpretq_u64_u32(b)))
-#define REDIST_PRIV_LOW_8(a, b) REDIST_PRIV_ZIP_8(vzip1q_u64, a, b)
-#define REDIST_PRIV_HIGH_8(a, b) REDIST_PRIV_ZIP_8(vzip2q_u64, a, b)
-#endif
-
-#ifdef REDIST_PRIV_VECTOR
-#define REDIST_PRIV_SQUARES 1
-#else
-#define REDIST_PRIV_SQUARES 0
-#endif
-
-#if defined __GNUC__
-#define REDIST_PRIV_PREFETCH(address) __builtin_prefetch((const void *)(address))
-#else
-#define REDIST_PRIV_PREFETCH(address) ((void)(address))
-#endif
-
 /* One loop of a copy: n times, at these distances in bytes. */
 typedef struct {
     int64_t n, from, to;
@@ -2666,7 +2593,7 @@ enum {
     REDIST_PRIV_NEAR = 262144,
     REDIST_PRIV_PAGE = 4096,
     REDIST_PRIV_LONG = 128,
-    REDIST_PRIV_TILE_WIDTH = 256,
+    REDIST_PRIV_WIDTH = 256,
     REDIST_PRIV_TALL = 64
 };
 
@@ -2704,28 +2631,26 @@ REDIST_PRIV_FAST void redist_priv_stream_end(void)
 #endif
 }
 
-REDIST_PRIV_FAST void redist_priv_write(char *to, const char *from, int64_t bytes, int stream)
-{
-    if (stream && bytes >= REDIST_PRIV_LONG)
-        redist_priv_stream(to, from, bytes, 0);
-    else
-        memcpy(to, from, (size_t)bytes);
-}
+#if defined __GNUC__ && __GNUC__ >= 8 && !defined __clang__
+#define REDIST_PRIV_UNROLL _Pragma("GCC unroll 4") /* clang does so by itself */
+#else
+#define REDIST_PRIV_UNROLL
+#endif
 
 /* Two loops around a unit whose size the compiler knows; either side contiguous in the inner loop, or none. */
-#define REDIST_PRIV_COPY_LOOPS(unit, from_step, to_step)                                                              \
+#define REDIST_PRIV_COPY_LOOPS(unroll, unit, from_step, to_step)                                                      \
     for (j = 0; j < outer.n; j++)                                                                                     \
-        for (i = 0; i < inner.n; i++)                                                                                 \
+        unroll for (i = 0; i < inner.n; i++)                                                                          \
             memcpy(to + j * outer.to + i * (to_step), from + j * outer.from + i * (from_step), (size_t)(unit));
 
-#define REDIST_PRIV_COPY_UNITS(bytes)                                                                                 \
+#define REDIST_PRIV_COPY_UNITS(unroll, bytes)                                                                         \
     case bytes:                                                                                                       \
         if (inner.to == (bytes))                                                                                      \
-            REDIST_PRIV_COPY_LOOPS(bytes, inner.from, bytes)                                                          \
+            REDIST_PRIV_COPY_LOOPS(unroll, bytes, inner.from, bytes)                                                  \
         else if (inner.from == (bytes))                                                                               \
-            REDIST_PRIV_COPY_LOOPS(bytes, bytes, inner.to)                                                            \
+            REDIST_PRIV_COPY_LOOPS(unroll, bytes, bytes, inner.to)                                                    \
         else                                                                                                          \
-            REDIST_PRIV_COPY_LOOPS(bytes, inner.from, inner.to)                                                       \
+            REDIST_PRIV_COPY_LOOPS(, bytes, inner.from, inner.to)                                                     \
         break;
 
 REDIST_PRIV void redist_priv_copy_units(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
@@ -2733,19 +2658,19 @@ REDIST_PRIV void redist_priv_copy_units(int64_t unit, redist_priv_loop outer, re
 {
     int64_t i, j;
     switch (unit) {
-        REDIST_PRIV_COPY_UNITS(1)
-        REDIST_PRIV_COPY_UNITS(2)
-        REDIST_PRIV_COPY_UNITS(4)
-        REDIST_PRIV_COPY_UNITS(8)
-        REDIST_PRIV_COPY_UNITS(12)
-        REDIST_PRIV_COPY_UNITS(16)
-        REDIST_PRIV_COPY_UNITS(24)
-        REDIST_PRIV_COPY_UNITS(32)
-        REDIST_PRIV_COPY_UNITS(48)
-        REDIST_PRIV_COPY_UNITS(64)
-        REDIST_PRIV_COPY_UNITS(128)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 1)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 2)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 4)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 8)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 12)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 16)
+        REDIST_PRIV_COPY_UNITS(, 24)
+        REDIST_PRIV_COPY_UNITS(, 32)
+        REDIST_PRIV_COPY_UNITS(, 48)
+        REDIST_PRIV_COPY_UNITS(, 64)
+        REDIST_PRIV_COPY_UNITS(, 128)
     default:
-        REDIST_PRIV_COPY_LOOPS(unit, inner.from, inner.to)
+        REDIST_PRIV_COPY_LOOPS(, unit, inner.from, inner.to)
     }
 }
 
@@ -2759,70 +2684,66 @@ REDIST_PRIV void redist_priv_copy_long(int64_t unit, redist_priv_loop outer, red
             redist_priv_stream(to + j * outer.to + i * inner.to, from + j * outer.from + i * inner.from, unit, inner.from);
 }
 
-#ifdef REDIST_PRIV_VECTOR
+#ifdef __SSE2__
+
+#define REDIST_PRIV_LOAD(from) _mm_loadu_si128((const __m128i *)(const void *)(from))
+#define REDIST_PRIV_STORE(to, value) _mm_storeu_si128((__m128i *)(void *)(to), value)
 
 /* Transposes a square of elements of 4, 8 or 16 bytes, 16 bytes a side: the source's lines become columns. */
 REDIST_PRIV_FAST void redist_priv_transpose_square(int unit, const char *from, int64_t from_pitch, char *to,
                                                    int64_t to_pitch)
 {
-    const REDIST_PRIV_VECTOR a = REDIST_PRIV_LOAD(from);
-    REDIST_PRIV_VECTOR b, c, d, low, high;
+    const __m128i a = REDIST_PRIV_LOAD(from);
+    __m128i b, c, d, low, high;
     if (unit == 16) {
         REDIST_PRIV_STORE(to, a);
         return;
     }
     b = REDIST_PRIV_LOAD(from + from_pitch);
     if (unit == 8) {
-        REDIST_PRIV_STORE(to, REDIST_PRIV_LOW_8(a, b));
-        REDIST_PRIV_STORE(to + to_pitch, REDIST_PRIV_HIGH_8(a, b));
+        REDIST_PRIV_STORE(to, _mm_unpacklo_epi64(a, b));
+        REDIST_PRIV_STORE(to + to_pitch, _mm_unpackhi_epi64(a, b));
         return;
     }
     c = REDIST_PRIV_LOAD(from + 2 * from_pitch);
     d = REDIST_PRIV_LOAD(from + 3 * from_pitch);
-    low = REDIST_PRIV_LOW_4(a, b);
-    high = REDIST_PRIV_LOW_4(c, d);
-    REDIST_PRIV_STORE(to, REDIST_PRIV_LOW_8(low, high));
-    REDIST_PRIV_STORE(to + to_pitch, REDIST_PRIV_HIGH_8(low, high));
-    low = REDIST_PRIV_HIGH_4(a, b);
-    high = REDIST_PRIV_HIGH_4(c, d);
-    REDIST_PRIV_STORE(to + 2 * to_pitch, REDIST_PRIV_LOW_8(low, high));
-    REDIST_PRIV_STORE(to + 3 * to_pitch, REDIST_PRIV_HIGH_8(low, high));
+    low = _mm_unpacklo_epi32(a, b);
+    high = _mm_unpacklo_epi32(c, d);
+    REDIST_PRIV_STORE(to, _mm_unpacklo_epi64(low, high));
+    REDIST_PRIV_STORE(to + to_pitch, _mm_unpackhi_epi64(low, high));
+    low = _mm_unpackhi_epi32(a, b);
+    high = _mm_unpackhi_epi32(c, d);
+    REDIST_PRIV_STORE(to + 2 * to_pitch, _mm_unpacklo_epi64(low, high));
+    REDIST_PRIV_STORE(to + 3 * to_pitch, _mm_unpackhi_epi64(low, high));
 }
 
-/* Transposes as many lines of the source as make a line of the destination, or, if not whole, one square. */
-REDIST_PRIV_FAST void redist_priv_transpose_strip(int unit, int whole, int64_t columns, const char *from,
-                                                  int64_t from_pitch, char *to, int64_t to_pitch)
+/* Transposes `lines` x `columns` elements, which squares cover, four squares at a time: they make a line of the
+   destination. far: the next tiles are in no near cache, so they are asked for early. */
+REDIST_PRIV_FAST void redist_priv_transpose_squares(int unit, int64_t lines, int64_t columns, const char *from,
+                                                    int64_t from_pitch, char *to, int64_t to_pitch, int far)
 {
     const int64_t side = 16 / unit, down = side * from_pitch;
-    int64_t j;
-    for (j = 0; j < columns; j += side, from += 16, to += side * to_pitch) {
-        redist_priv_transpose_square(unit, from, from_pitch, to, to_pitch);
-        if (whole) {
-            redist_priv_transpose_square(unit, from + down, from_pitch, to + 16, to_pitch);
-            redist_priv_transpose_square(unit, from + 2 * down, from_pitch, to + 32, to_pitch);
-            redist_priv_transpose_square(unit, from + 3 * down, from_pitch, to + 48, to_pitch);
+    int64_t rows, i, j;
+    for (i = 0; i < lines; i += rows, from += rows * from_pitch, to += rows * unit) {
+        const char *f = from;
+        char *t = to;
+        rows = lines - i < 4 * side ? side : 4 * side;
+        for (j = 0; far && j < rows; j++)
+            _mm_prefetch((const char *)((uintptr_t)(from + j * from_pitch) + 2 * REDIST_PRIV_LINE), _MM_HINT_T0);
+        for (j = 0; j < columns; j += side, f += 16, t += side * to_pitch) {
+            redist_priv_transpose_square(unit, f, from_pitch, t, to_pitch);
+            if (rows == side)
+                continue;
+            redist_priv_transpose_square(unit, f + down, from_pitch, t + 16, to_pitch);
+            redist_priv_transpose_square(unit, f + 2 * down, from_pitch, t + 32, to_pitch);
+            redist_priv_transpose_square(unit, f + 3 * down, from_pitch, t + 48, to_pitch);
         }
     }
 }
 
-/* The part of a tile that squares cover. far: the tiles to come are in no near cache, so they are asked for early. */
-REDIST_PRIV_FAST void redist_priv_transpose_squares(int unit, int64_t lines, int64_t columns, const char *from,
-                                                    int64_t from_pitch, char *to, int64_t to_pitch, int far)
-{
-    const int64_t side = 16 / unit;
-    int64_t i, j;
-    for (i = 0; i + 4 * side <= lines; i += 4 * side) {
-        for (j = i; far && j < i + 4 * side; j++)
-            REDIST_PRIV_PREFETCH((uintptr_t)from + (uintptr_t)(j * from_pitch) + 2 * REDIST_PRIV_LINE);
-        redist_priv_transpose_strip(unit, 1, columns, from + i * from_pitch, from_pitch, to + i * unit, to_pitch);
-    }
-    for (; i < lines; i += side)
-        redist_priv_transpose_strip(unit, 0, columns, from + i * from_pitch, from_pitch, to + i * unit, to_pitch);
-}
-
 /* Two loops that cross, the outer along contiguous elements of the source, the inner along those of the destination:
    squares, and what they leave over at the two edges. */
-REDIST_PRIV void redist_priv_transpose(int unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
+REDIST_PRIV void redist_priv_transpose(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
                                        char *to, int far)
 {
     const int64_t lines = inner.n - inner.n % (16 / unit), columns = outer.n - outer.n % (16 / unit);
@@ -2841,12 +2762,104 @@ REDIST_PRIV void redist_priv_transpose(int unit, redist_priv_loop outer, redist_
         redist_priv_copy_units(unit, outer, inner, from + lines * inner.from, to + lines * unit);
 }
 
+#else
+#define redist_priv_transpose(unit, outer, inner, from, to, far) redist_priv_copy_units(unit, outer, inner, from, to)
 #endif
 
-/* Whether squares can be taken of two loops that cross. */
-REDIST_PRIV_FAST int redist_priv_has_squares(int64_t unit, redist_priv_loop outer, redist_priv_loop inner)
+/* How two loops are cut into tiles of wide x tall units, and how one is copied. */
+typedef struct {
+    int64_t wide, tall;
+    int squares, buffered, stream, far;
+    const redist_priv_arrival *arrival;
+} redist_priv_tiling;
+
+/* Where a tile is put together, aligned for numbers of any kind. */
+typedef union {
+    char bytes[REDIST_PRIV_TILE_BUFFER];
+    long double aligned;
+} redist_priv_tile;
+
+/* Every line of either side shall be visited once while hot. What is to be streamed, or to be put together unit by
+   unit, is so in a buffer in the fastest cache, and written in long pieces. Squares take one line of many rows; but
+   caches find a line by the last 16 bits of its address, so that of rows a power of two apart only few stay. */
+REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, redist_priv_loop outer,
+                                                     redist_priv_loop inner, int crossed, int stream)
 {
-    return REDIST_PRIV_SQUARES && inner.to == unit && outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
+    const int64_t unit = box->unit;
+    const int64_t period = redist_priv_clamp(inner.from & -inner.from, 1, 65536);
+    redist_priv_tiling t;
+    t.squares = crossed && inner.to == unit && outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
+    t.stream = stream;
+    t.arrival = &box->arrival;
+    t.buffered = stream || box->arrival.function != NULL || (inner.to == unit && !t.squares);
+    t.far = stream || outer.n * inner.n * unit > REDIST_PRIV_NEAR;
+    t.wide = crossed ? redist_priv_max((t.squares ? REDIST_PRIV_LINE : REDIST_PRIV_WIDTH) / unit, 1) : 1;
+    t.tall = crossed ? REDIST_PRIV_TILE_BUFFER / REDIST_PRIV_WIDTH : REDIST_PRIV_TILE_BUFFER / unit;
+    if (t.squares)
+        t.tall = redist_priv_clamp(8 * 65536 / period, 16, redist_priv_max(REDIST_PRIV_TALL, 512 / unit));
+    return t;
+}
+
+#if defined __GNUC__
+#define REDIST_PRIV_PREFETCH(address) __builtin_prefetch((const void *)(address), 1)
+#else
+#define REDIST_PRIV_PREFETCH(address) ((void)(address))
+#endif
+
+/* Asks for rows of the destination that will be combined, while the source is gathered. */
+REDIST_PRIV_FAST void redist_priv_prefetch_rows(redist_priv_loop rows, int64_t bytes, const char *to)
+{
+    int64_t k, line;
+    for (k = 0; k < rows.n; k++)
+        for (line = 0; line < bytes; line += REDIST_PRIV_LINE)
+            REDIST_PRIV_PREFETCH((uintptr_t)to + (uintptr_t)(k * rows.to + line));
+}
+
+/* Combines a tile that was put together, row by row where the destination is contiguous, else by way of another. */
+REDIST_PRIV void redist_priv_combine_tile(const redist_priv_arrival *a, int64_t unit, redist_priv_loop outer,
+                                          redist_priv_loop inner, const redist_priv_tile *tile, char *to)
+{
+    const int64_t row = inner.n * unit;
+    redist_priv_loop rows = {outer.n, outer.to, row}, columns = {inner.n, inner.to, unit};
+    redist_priv_tile there;
+    int64_t k;
+    for (k = 0; inner.to == unit && k < outer.n; k++)
+        a->function(to + k * outer.to, tile->bytes + k * row, row / a->element, a->context);
+    if (inner.to == unit)
+        return;
+    redist_priv_copy_units(unit, rows, columns, to, there.bytes);
+    a->function(there.bytes, tile->bytes, outer.n * row / a->element, a->context);
+    rows.from = row, rows.to = outer.to;
+    columns.from = unit, columns.to = inner.to;
+    redist_priv_copy_units(unit, rows, columns, there.bytes, to);
+}
+
+/* Copies a tile, which may be cut off at the edges. */
+REDIST_PRIV void redist_priv_copy_tile(const redist_priv_tiling *t, int64_t unit, redist_priv_loop outer,
+                                       redist_priv_loop inner, const char *from, char *to)
+{
+    redist_priv_tile tile;
+    redist_priv_loop row = outer, column = inner;
+    int64_t k;
+    if (t->arrival->function != NULL && inner.to == unit)
+        redist_priv_prefetch_rows(outer, inner.n * unit, to);
+    if (t->buffered) {
+        row.to = inner.n * unit;
+        column.to = unit;
+    }
+    if (t->squares)
+        redist_priv_transpose(unit, row, column, from, t->buffered ? tile.bytes : to, t->far);
+    else if (t->buffered && outer.n > 1)
+        redist_priv_copy_units(unit, column, row, from, tile.bytes);
+    else
+        redist_priv_copy_units(unit, row, column, from, t->buffered ? tile.bytes : to);
+    if (t->arrival->function != NULL)
+        redist_priv_combine_tile(t->arrival, unit, outer, inner, &tile, to);
+    for (k = 0; t->buffered && t->arrival->function == NULL && k < outer.n; k++)
+        if (t->stream && row.to >= REDIST_PRIV_LONG)
+            redist_priv_stream(to + k * outer.to, tile.bytes + k * row.to, row.to, 0);
+        else
+            memcpy(to + k * outer.to, tile.bytes + k * row.to, (size_t)row.to);
 }
 
 /* How many units lead to the next line, at most `most`; that many when `at` is at a line. */
@@ -2856,156 +2869,36 @@ REDIST_PRIV_FAST int64_t redist_priv_to_line(const char *at, int64_t unit, int64
     return head > 0 ? redist_priv_min(head, most) : most;
 }
 
-/* How two loops are cut into tiles of wide x tall units, and how a tile is copied. */
-typedef struct {
-    int64_t wide, tall;
-    int squares, buffered, stream;
-} redist_priv_tiling;
-
-/* Squares take one line of several rows. Caches find a line by the last 16 bits of its address, so that of rows a power
-   of two apart only few stay. */
-REDIST_PRIV_FAST int64_t redist_priv_tall(int64_t pitch)
-{
-    const int64_t period = redist_priv_clamp(pitch & -pitch, 1, 65536);
-    return redist_priv_clamp(8 * 65536 / period, 16, REDIST_PRIV_TALL);
-}
-
-/* Every line of either side shall be visited once while hot. What is to be streamed, or to be put together unit by
-   unit, is so in a buffer in the fastest cache, and written in long pieces. */
-REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(int64_t unit, redist_priv_loop outer, redist_priv_loop inner,
-                                                     int crossed, int stream)
-{
-    redist_priv_tiling t;
-    t.squares = crossed && redist_priv_has_squares(unit, outer, inner);
-    t.buffered = stream || (inner.to == unit && !t.squares);
-    t.stream = stream;
-    t.wide = redist_priv_max((t.buffered && !t.squares ? REDIST_PRIV_TILE_WIDTH : REDIST_PRIV_LINE) / unit, 1);
-    t.tall = t.buffered ? REDIST_PRIV_TILE_BUFFER / REDIST_PRIV_TILE_WIDTH : t.wide;
-    if (t.squares)
-        t.tall = redist_priv_tall(inner.from);
-    if (!crossed) {
-        t.wide = 1;
-        t.tall = REDIST_PRIV_TILE_BUFFER / unit;
-    }
-    return t;
-}
-
-/* Copies a tile, which may be cut off at the edges. */
-REDIST_PRIV void redist_priv_copy_tile(const redist_priv_tiling *t, int64_t unit, redist_priv_loop outer,
-                                       redist_priv_loop inner, const char *from, char *to, int far)
-{
-    char tile[REDIST_PRIV_TILE_BUFFER];
-    redist_priv_loop row = outer, column = inner;
-    char *target = t->buffered ? tile : to;
-    const int scatter = t->buffered && outer.n > 1;
-    int64_t k;
-    if (t->buffered) {
-        row.to = inner.n * unit;
-        column.to = unit;
-    }
-#ifdef REDIST_PRIV_VECTOR
-    if (t->squares)
-        redist_priv_transpose((int)unit, row, column, from, target, far);
-    else
-#endif
-        redist_priv_copy_units(unit, scatter ? column : row, scatter ? row : column, from, target);
-    (void)far;
-    for (k = 0; t->buffered && k < outer.n; k++)
-        redist_priv_write(to + k * outer.to, tile + k * row.to, row.to, t->stream);
-}
-
-/* Two loops in tiles. The first ones are small, so that the others begin at lines of the source and of the
-   destination. */
+/* Two loops in tiles, forwards along the source, and a page of it at a time so that the processor has the pages of the
+   destination at hand. The first tiles are small, so that the others begin at lines of either side. */
 REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, int64_t unit, redist_priv_loop outer,
                                         redist_priv_loop inner, const char *from, char *to)
 {
-    const int far = t->stream || outer.n * inner.n * unit > REDIST_PRIV_NEAR;
+    const int64_t page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
     const int64_t top = redist_priv_to_line(to, unit, t->tall), left = redist_priv_to_line(from, unit, t->wide);
     redist_priv_loop row = outer, column = inner;
-    int64_t i, j;
-    for (i = 0; i < inner.n; i += column.n) {
-        column.n = redist_priv_min(i == 0 ? top : t->tall, inner.n - i);
-        for (j = 0; j < outer.n; j += row.n) {
-            row.n = redist_priv_min(j == 0 ? left : t->wide, outer.n - j);
-            redist_priv_copy_tile(t, unit, row, column, from + j * outer.from + i * inner.from,
-                                  to + j * outer.to + i * inner.to, far);
+    int64_t begin, i, j;
+    for (begin = 0; begin < outer.n; begin += page)
+        for (i = 0; i < inner.n; i += column.n) {
+            column.n = redist_priv_min(i == 0 ? top : t->tall, inner.n - i);
+            for (j = begin; j < outer.n && j < begin + page; j += row.n) {
+                row.n = redist_priv_min(j == begin ? left : t->wide, redist_priv_min(outer.n, begin + page) - j);
+                redist_priv_copy_tile(t, unit, row, column, from + j * outer.from + i * inner.from,
+                                      to + j * outer.to + i * inner.to);
+            }
         }
-    }
 }
 
-/* Two loops in tiles, forwards along the source, and a page of it at a time so that the processor has the pages of the
-   destination at hand. */
-REDIST_PRIV void redist_priv_copy_pages(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
-                                        char *to, int crossed, int stream)
-{
-    const int64_t page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
-    redist_priv_loop part = outer;
-    redist_priv_tiling tiling;
-    int64_t j;
-    if (outer.from < 0) {
-        from += (outer.n - 1) * outer.from;
-        to += (outer.n - 1) * outer.to;
-        part.from = outer.from = -outer.from;
-        part.to = outer.to = -outer.to;
-    }
-    tiling = redist_priv_tiles_for(unit, outer, inner, crossed, stream);
-    for (j = 0; j < outer.n; j += page) {
-        part.n = redist_priv_min(page, outer.n - j);
-        redist_priv_copy_tiles(&tiling, unit, part, inner, from + j * outer.from, to + j * outer.to);
-    }
-}
-
-/* A tile of two loops whose elements are combined with those of the destination: gathered in a buffer, as in
-   redist_priv_copy_buffered, and so are the destination's where they are not contiguous. */
-REDIST_PRIV void redist_priv_combine_tile(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
-                                          const char *from, char *to)
-{
-    union {
-        char bytes[REDIST_PRIV_TILE_BUFFER];
-        long double aligned;
-    } arrived, there;
-    const redist_priv_arrival *a = &box->arrival;
-    const int64_t unit = box->unit, row = inner.n * unit;
-    const redist_priv_loop rows_in = {outer.n, outer.from, row}, columns_in = {inner.n, inner.from, unit};
-    const redist_priv_loop rows_there = {outer.n, outer.to, row}, columns_there = {inner.n, inner.to, unit};
-    const redist_priv_loop rows_back = {outer.n, row, outer.to}, columns_back = {inner.n, unit, inner.to};
-    int64_t k;
-    redist_priv_copy_units(unit, columns_in, rows_in, from, arrived.bytes);
-    if (inner.to == unit) {
-        for (k = 0; k < outer.n; k++)
-            a->function(to + k * outer.to, arrived.bytes + k * row, row / a->element, a->context);
-        return;
-    }
-    redist_priv_copy_units(unit, columns_there, rows_there, to, there.bytes);
-    a->function(there.bytes, arrived.bytes, outer.n * row / a->element, a->context);
-    redist_priv_copy_units(unit, rows_back, columns_back, there.bytes, to);
-}
-
-enum { REDIST_PRIV_COMBINED = 256 }; /* bytes of a column of a tile; longer units are combined where they lie */
-
-/* Two loops whose elements are combined with those of the destination: long units as they lie, others tile by tile. */
-REDIST_PRIV void redist_priv_combine_pair(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
+/* Long units, each combined where it lies. */
+REDIST_PRIV void redist_priv_combine_long(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
                                           const char *from, char *to)
 {
     const redist_priv_arrival *a = &box->arrival;
-    const int64_t unit = box->unit, rows = redist_priv_max(REDIST_PRIV_COMBINED / unit, 1);
-    const int64_t columns = redist_priv_max(REDIST_PRIV_TILE_BUFFER / rows / unit, 1);
-    redist_priv_loop tall = outer, wide = inner;
     int64_t i, j;
-    if (unit > REDIST_PRIV_COMBINED) {
-        for (j = 0; j < outer.n; j++)
-            for (i = 0; i < inner.n; i++)
-                a->function(to + j * outer.to + i * inner.to, from + j * outer.from + i * inner.from, unit / a->element,
-                            a->context);
-        return;
-    }
-    for (i = 0; i < inner.n; i += columns)
-        for (j = 0; j < outer.n; j += rows) {
-            tall.n = redist_priv_min(rows, outer.n - j);
-            wide.n = redist_priv_min(columns, inner.n - i);
-            redist_priv_combine_tile(box, tall, wide, from + j * outer.from + i * inner.from,
-                                     to + j * outer.to + i * inner.to);
-        }
+    for (j = 0; j < outer.n; j++)
+        for (i = 0; i < inner.n; i++)
+            a->function(to + j * outer.to + i * inner.to, from + j * outer.from + i * inner.from, box->unit / a->element,
+                        a->context);
 }
 
 /* Chooses the way to copy two loops of a box. */
@@ -3014,15 +2907,25 @@ REDIST_PRIV void redist_priv_copy_pair(const redist_priv_box *box, redist_priv_l
 {
     const int64_t unit = box->unit;
     const int contiguous = inner.to == unit && unit < REDIST_PRIV_LINE;
-    const int stream = box->stream && contiguous && (crossed || inner.n * unit >= REDIST_PRIV_LONG);
-    if (box->arrival.function != NULL)
-        redist_priv_combine_pair(box, outer, inner, from, to);
-    else if (box->stream && unit >= REDIST_PRIV_LONG)
+    const int combine = box->arrival.function != NULL;
+    const int stream = box->stream && !combine && contiguous && (crossed || inner.n * unit >= REDIST_PRIV_LONG);
+    redist_priv_tiling tiling;
+    if (outer.from < 0) { /* forwards along the source, whose fastest loop it is where they cross */
+        from += (outer.n - 1) * outer.from;
+        to += (outer.n - 1) * outer.to;
+        outer.from = -outer.from;
+        outer.to = -outer.to;
+    }
+    if (combine && unit >= REDIST_PRIV_LONG) {
+        redist_priv_combine_long(box, outer, inner, from, to);
+    } else if (box->stream && unit >= REDIST_PRIV_LONG) {
         redist_priv_copy_long(unit, outer, inner, from, to);
-    else if (crossed || stream)
-        redist_priv_copy_pages(unit, outer, inner, from, to, crossed, stream);
-    else
+    } else if (crossed || stream || combine) {
+        tiling = redist_priv_tiles_for(box, outer, inner, crossed, stream);
+        redist_priv_copy_tiles(&tiling, unit, outer, inner, from, to);
+    } else {
         redist_priv_copy_units(unit, outer, inner, from, to);
+    }
 }
 
 REDIST_PRIV_FAST void redist_priv_add_loop(redist_priv_box *box, int64_t n, int64_t from, int64_t to)
@@ -3351,34 +3254,23 @@ REDIST_PRIV int redist_priv_team(int64_t bytes)
     return (int)redist_priv_min(omp_get_max_threads(), 4 * bytes / REDIST_THREAD_BYTES);
 }
 
-/* The axis along which threads divide a message: the slowest of the destination that is long enough, else the longest. */
-REDIST_PRIV int redist_priv_divided_axis(const redist_priv_message *m, int to_side, int threads)
+/* The k-th of `parts` of a message, cut along the destination's slowest axis that is long enough, else the longest. */
+REDIST_PRIV redist_priv_message redist_priv_message_part(const redist_priv_message *m, int to_side, int k, int parts)
 {
-    int64_t n, most = 16 * (int64_t)threads, longest;
+    redist_priv_message part = *m;
+    int64_t n[REDIST_MAX_DIMS];
     int d, best = 0;
-    for (d = 1; d < m->ndim; d++) {
-        n = redist_priv_min(m->end[d] - m->begin[d], most);
-        longest = redist_priv_min(m->end[best] - m->begin[best], most);
-        if (n > longest || (n == longest && m->stride[to_side][d] > m->stride[to_side][best]))
+    for (d = 0; d < m->ndim; d++) {
+        n[d] = redist_priv_min(m->end[d] - m->begin[d], 16 * (int64_t)parts);
+        if (n[d] > n[best] || (n[d] == n[best] && m->stride[to_side][d] > m->stride[to_side][best]))
             best = d;
     }
-    return best;
-}
-
-REDIST_PRIV void redist_priv_copy_together(const redist_priv_message *m, int from_side, const void *from, int to_side,
-                                           void *to, redist_priv_arrival arrival, int stream, int threads)
-{
-    const int d = redist_priv_divided_axis(m, to_side, threads);
-    const int64_t n = m->end[d] - m->begin[d];
-#pragma omp parallel num_threads(threads)
-    {
-        const int64_t team = omp_get_num_threads(), k = omp_get_thread_num();
-        redist_priv_message part = *m;
-        part.begin[d] += n / team * k + redist_priv_min(k, n % team);
-        part.end[d] = part.begin[d] + n / team + (k < n % team);
-        if (part.begin[d] < part.end[d])
-            redist_priv_copy_alone(&part, from_side, from, to_side, to, arrival, stream);
-    }
+    n[best] = m->end[best] - m->begin[best];
+    part.begin[best] += n[best] / parts * k + redist_priv_min(k, n[best] % parts);
+    part.end[best] = part.begin[best] + n[best] / parts + (k < n[best] % parts);
+    if (part.begin[best] == part.end[best])
+        part.elements = 0;
+    return part;
 }
 
 #endif
@@ -3394,7 +3286,11 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, c
     REDIST_COPIED(m->elements * arrival.element);
 #ifdef _OPENMP
     if (threads > 1) {
-        redist_priv_copy_together(m, from_side, from, to_side, to, arrival, stream, threads);
+#pragma omp parallel num_threads(threads)
+        {
+            redist_priv_message part = redist_priv_message_part(m, to_side, omp_get_thread_num(), omp_get_num_threads());
+            redist_priv_copy_alone(&part, from_side, from, to_side, to, arrival, stream);
+        }
         return;
     }
 #endif
@@ -3405,11 +3301,6 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, c
 REDIST_PRIV_FAST int redist_priv_streams(int64_t bytes) { return bytes >= REDIST_STREAM_BYTES; }
 
 /* ------------------------------------------------------------------------- pairs of places: which copy serves whom */
-
-REDIST_PRIV_COLD int redist_priv_compare_rank_places(const void *a, const void *b)
-{
-    return redist_priv_compare_ints(&((const redist_priv_rank_place *)a)->rank, &((const redist_priv_rank_place *)b)->rank);
-}
 
 /* All places, ascending by rank; NULL when memory is exhausted. */
 REDIST_PRIV_COLD redist_priv_rank_place *redist_priv_rank_places(const redist_layout *layout)
@@ -3422,7 +3313,7 @@ REDIST_PRIV_COLD redist_priv_rank_place *redist_priv_rank_places(const redist_la
         rank_places[k].place = k;
     }
     if (rank_places != NULL && layout->ranks != NULL)
-        qsort(rank_places, (size_t)places, sizeof *rank_places, redist_priv_compare_rank_places);
+        qsort(rank_places, (size_t)places, sizeof *rank_places, redist_priv_compare_ints);
     return rank_places;
 }
 
@@ -3437,7 +3328,7 @@ REDIST_PRIV_COLD int redist_priv_find_place(const redist_layout *layout, const r
     wanted.rank = rank;
     wanted.place = -1;
     found = (const redist_priv_rank_place *)bsearch(&wanted, rank_places, (size_t)redist_places(layout), sizeof wanted,
-                                                redist_priv_compare_rank_places);
+                                                redist_priv_compare_ints);
     return found == NULL ? -1 : found->place;
 }
 
@@ -4071,6 +3962,54 @@ enum {
     REDIST_PRIV_TABLE        /* an edge colouring by alternating paths (Koenig 1916), kept */
 };
 
+/* How the coordinates of an axis are numbered: coordinate c has number sign * (c - origin) mod procs; numbers from
+   `used` on own nothing. */
+typedef struct {
+    int procs, origin, sign, used;
+} redist_priv_line;
+
+/* Walker and Otto's schedule, blocks of r and of ratio * r on the same processes: what its formulas need. */
+typedef struct {
+    int small;                    /* the side with blocks of r                                          */
+    int64_t procs, ratio, common; /* P, K and g = gcd(P, K)                                             */
+    int64_t inverse;              /* of K / g modulo P / g                                              */
+    int64_t first, last;          /* the blocks of r that the view shows, counted along the other side */
+} redist_priv_walker;
+
+/* A coloured bipartite graph: vertex v has the edges [start[v], start[v] + filled[v]), ascending by colour. */
+typedef struct {
+    int colour, partner;
+} redist_priv_edge;
+
+typedef struct {
+    int64_t *start;
+    int *filled;
+    redist_priv_edge *edge;
+} redist_priv_edges;
+
+/* The schedule of one axis, or of several taken together. Sides: FROM 0, TO 1. A pair has a colour, 0 <= colour < base,
+   and a round, 0 <= round < width. At a number of side `fat` both together are unique, on the other side the colour is. */
+typedef struct {
+    int form;
+    int axes, axis[REDIST_MAX_DIMS];
+    int64_t degree[2]; /* most partners of any number */
+    int fat;
+    int64_t base, width, scale; /* the colour at a step is step / scale mod base */
+    redist_priv_walker walker;
+    redist_priv_edges table[2];
+} redist_priv_factor;
+
+/* What a schedule holds. */
+typedef struct redist_priv_arrangement {
+    int steps, factors;
+    int all; /* all copies of a source contribute */
+    int64_t rounds;
+    redist_priv_factor factor[REDIST_MAX_DIMS];
+    redist_priv_line line[2][REDIST_MAX_DIMS];
+    redist_layout layout[2];
+    redist_priv_rank_place *rank_places[2]; /* of a layout on listed ranks */
+} redist_priv_arrangement;
+
 REDIST_PRIV_COLD int redist_priv_number(const redist_priv_line *line, int coord)
 {
     return (int)redist_priv_mod((int64_t)line->sign * (coord - line->origin), line->procs);
@@ -4255,7 +4194,7 @@ REDIST_PRIV_COLD int redist_priv_cycles_meet(const redist_axis *x, const redist_
 }
 
 /* Such a factor numbers all coordinates as they are. */
-REDIST_PRIV_COLD void redist_priv_make_table(redist_schedule *s, redist_priv_factor *f)
+REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_arrangement *s, redist_priv_factor *f)
 {
     int k, side;
     f->form = REDIST_PRIV_TABLE;
@@ -4268,7 +4207,7 @@ REDIST_PRIV_COLD void redist_priv_make_table(redist_schedule *s, redist_priv_fac
 
 /* The form, the lines and the degrees of an axis. A complete graph of which little is missing is coloured as if it were
    all there, where its largest degrees are those of all and asking whether two coordinates meet is cheap. */
-REDIST_PRIV_COLD int redist_priv_factor_of(redist_schedule *s, int d, redist_priv_factor *f)
+REDIST_PRIV_COLD int redist_priv_factor_of(redist_priv_arrangement *s, int d, redist_priv_factor *f)
 {
     const redist_axis *x[2];
     redist_priv_line *line[2];
@@ -4311,7 +4250,7 @@ REDIST_PRIV_COLD void redist_priv_absorb(redist_priv_factor *f, const redist_pri
 }
 
 /* Makes one factor of all that are complete (their product is complete again), or of all that are not balanced. */
-REDIST_PRIV_COLD redist_priv_factor *redist_priv_unite(redist_schedule *s, int unbalanced)
+REDIST_PRIV_COLD redist_priv_factor *redist_priv_unite(redist_priv_arrangement *s, int unbalanced)
 {
     redist_priv_factor *united = NULL;
     int k, kept = 0;
@@ -4333,7 +4272,7 @@ REDIST_PRIV_COLD redist_priv_factor *redist_priv_unite(redist_schedule *s, int u
 /* Sets base, width and scale of every factor and the rounds; returns the steps, at most 2^62. A factor whose degrees
    differ takes as many colours as the larger, or, when its bit of the mask is set, as the smaller in several rounds: the
    rounds of factors that fan out and of those that fan in run at the same time. */
-REDIST_PRIV_COLD int64_t redist_priv_set_rounds(redist_schedule *s, int64_t mask)
+REDIST_PRIV_COLD int64_t redist_priv_set_rounds(redist_priv_arrangement *s, int64_t mask)
 {
     int64_t scale, rounds[2] = {1, 1};
     int k, choices = 0;
@@ -4356,7 +4295,7 @@ REDIST_PRIV_COLD int64_t redist_priv_set_rounds(redist_schedule *s, int64_t mask
 }
 
 /* Chooses bases, widths and rounds that reach the fewest steps; joins axes when there are none. */
-REDIST_PRIV_COLD void redist_priv_choose_rounds(redist_schedule *s)
+REDIST_PRIV_COLD void redist_priv_choose_rounds(redist_priv_arrangement *s)
 {
     const int64_t masks = INT64_C(1) << redist_priv_min(s->factors, 12);
     int64_t mask = 0, fewest = 0, degree;
@@ -4507,7 +4446,7 @@ REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_edges *table, int numbers
 }
 
 /* Counts the pairs of a factor and then colours them: those of its axes, as a layout of their own, or of all places. */
-REDIST_PRIV_COLD int redist_priv_fill_table(redist_schedule *s, redist_priv_factor *f)
+REDIST_PRIV_COLD int redist_priv_fill_table(redist_priv_arrangement *s, redist_priv_factor *f)
 {
     redist_layout part[2];
     int side, code = REDIST_OK;
@@ -4525,7 +4464,7 @@ REDIST_PRIV_COLD int redist_priv_fill_table(redist_schedule *s, redist_priv_fact
 }
 
 /* The number of coords on one side of a factor; -1 when it owns nothing. */
-REDIST_PRIV_COLD int64_t redist_priv_joint_number(const redist_schedule *s, const redist_priv_factor *f, int side,
+REDIST_PRIV_COLD int64_t redist_priv_joint_number(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
                                                   const int *coords)
 {
     int64_t joint = 0;
@@ -4540,7 +4479,7 @@ REDIST_PRIV_COLD int64_t redist_priv_joint_number(const redist_schedule *s, cons
     return joint;
 }
 
-REDIST_PRIV_COLD void redist_priv_joint_coords(const redist_schedule *s, const redist_priv_factor *f, int side,
+REDIST_PRIV_COLD void redist_priv_joint_coords(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
                                                int64_t joint, int *coords)
 {
     int k;
@@ -4563,7 +4502,7 @@ REDIST_PRIV_COLD int redist_priv_share_any(const redist_axis *x, int coord, cons
 }
 
 /* Partners low, ..., high have consecutive numbers on both sides, so the sum of the two numbers colours them. */
-REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_schedule *s, const redist_priv_factor *f, int side,
+REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
                                                  int64_t own, int64_t colour, int64_t *round)
 {
     const int64_t all = f->base * f->width;
@@ -4599,7 +4538,7 @@ REDIST_PRIV_COLD int64_t redist_priv_table_partner(const redist_priv_factor *f, 
 
 /* Writes the partner's coordinates along the axes of a factor. On the fat side the round is given, on the other it is
    found. 0: idle. */
-REDIST_PRIV_COLD int redist_priv_factor_step(const redist_schedule *s, const redist_priv_factor *f, int side,
+REDIST_PRIV_COLD int redist_priv_factor_step(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
                                              const int *coords, int step, int64_t *round, int *other_coords)
 {
     const int64_t own = redist_priv_joint_number(s, f, side, coords), colour = step / f->scale % f->base;
@@ -4623,7 +4562,7 @@ REDIST_PRIV_COLD int redist_priv_factor_step(const redist_schedule *s, const red
 
 /* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. A step's round is the sum of
    the two sides' rounds: the factors whose rounds this side finds come first, what is left is that of the others. */
-REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_schedule *s, int side, int place, int step)
+REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement *s, int side, int place, int step)
 {
     int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
     int64_t found = 0, left, round = 0;
@@ -4649,7 +4588,7 @@ REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_schedule *s, int 
     return left > 0 ? -1 : redist_priv_place_of(&s->layout[!side], other_coords);
 }
 
-REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_schedule *s, int side, int rank, int step)
+REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_priv_arrangement *s, int side, int rank, int step)
 {
     const int place = redist_priv_find_place(&s->layout[side], s->rank_places[side], rank);
     const int partner = place < 0 ? -1 : redist_priv_schedule_partner(s, side, place, step);
@@ -4657,7 +4596,7 @@ REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_schedule *s, int sid
 }
 
 /* Fills a zeroed schedule of two layouts that fit. */
-REDIST_PRIV_COLD int redist_priv_arrange(redist_schedule *s)
+REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s)
 {
     int d, k, side, empty = 0, code = REDIST_OK;
     for (side = 0; side < 2; side++)
@@ -4686,6 +4625,7 @@ REDIST_PRIV_COLD int redist_priv_arrange(redist_schedule *s)
 REDIST_PRIV_COLD int redist_priv_schedule_of(const redist_layout *from, const redist_layout *to, int all,
                                              redist_schedule *schedule)
 {
+    redist_priv_arrangement *s;
     int code;
     if (schedule == NULL)
         return REDIST_ERR_ARGUMENT;
@@ -4693,10 +4633,15 @@ REDIST_PRIV_COLD int redist_priv_schedule_of(const redist_layout *from, const re
     code = redist_priv_check_pair(from, to);
     if (code != REDIST_OK)
         return code;
-    schedule->all = all;
-    schedule->layout[REDIST_PRIV_FROM] = all ? *from : redist_priv_without_ghosts(*from);
-    schedule->layout[REDIST_PRIV_TO] = *to;
-    code = redist_priv_arrange(schedule);
+    s = schedule->arrangement = (redist_priv_arrangement *)redist_priv_alloc(1, sizeof *s);
+    if (s == NULL)
+        return REDIST_ERR_MEMORY;
+    memset(s, 0, sizeof *s);
+    s->all = all;
+    s->layout[REDIST_PRIV_FROM] = all ? *from : redist_priv_without_ghosts(*from);
+    s->layout[REDIST_PRIV_TO] = *to;
+    code = redist_priv_arrange(s);
+    schedule->steps = s->steps;
     if (code != REDIST_OK)
         redist_schedule_free(schedule);
     return code;
@@ -4709,17 +4654,18 @@ REDIST_API int redist_schedule_create(const redist_layout *from, const redist_la
 
 REDIST_API void redist_schedule_free(redist_schedule *schedule)
 {
+    redist_priv_arrangement *s = schedule == NULL ? NULL : schedule->arrangement;
     int k, side;
-    if (schedule == NULL)
-        return;
-    for (side = 0; side < 2; side++) {
+    for (side = 0; side < 2 && s != NULL; side++) {
         for (k = 0; k < REDIST_MAX_DIMS; k++) {
-            REDIST_FREE(schedule->factor[k].table[side].start);
-            REDIST_FREE(schedule->factor[k].table[side].edge);
+            REDIST_FREE(s->factor[k].table[side].start);
+            REDIST_FREE(s->factor[k].table[side].edge);
         }
-        REDIST_FREE(schedule->rank_places[side]);
+        REDIST_FREE(s->rank_places[side]);
     }
-    memset(schedule, 0, sizeof *schedule);
+    REDIST_FREE(s);
+    if (schedule != NULL)
+        memset(schedule, 0, sizeof *schedule);
 }
 
 REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step, int *send_to,
@@ -4727,24 +4673,12 @@ REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, i
 {
     if (schedule == NULL || send_to == NULL || receive_from == NULL || step < 0 || step >= schedule->steps)
         return REDIST_ERR_ARGUMENT;
-    *send_to = redist_priv_schedule_peer(schedule, REDIST_PRIV_FROM, rank, step);
-    *receive_from = redist_priv_schedule_peer(schedule, REDIST_PRIV_TO, rank, step);
+    *send_to = redist_priv_schedule_peer(schedule->arrangement, REDIST_PRIV_FROM, rank, step);
+    *receive_from = redist_priv_schedule_peer(schedule->arrangement, REDIST_PRIV_TO, rank, step);
     return REDIST_OK;
 }
 
 /* ----------------------------------------------------------------------------- cost and multiphase routes (bodies) */
-
-/* Ways to distribute one axis over the processes of the ends, and as many over others;
-   layouts to pass, of either kind; combinations looked at for the latter; phases of one route; block sizes or process
-   counts looked at; and how far divisors are searched. */
-enum {
-    REDIST_PRIV_CHOICES = 64,
-    REDIST_PRIV_STOPS = 512,
-    REDIST_PRIV_GRIDS = 65536,
-    REDIST_PRIV_PHASES = 32,
-    REDIST_PRIV_SIZES = 512,
-    REDIST_PRIV_DIVISORS = 4096
-};
 
 /* The most view indices that any coordinate owns. */
 REDIST_PRIV_COLD int64_t redist_priv_share(const redist_axis *x)
@@ -4833,102 +4767,91 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
                                   (double)element_bytes * cost->per_byte);
 }
 
-/* The ways to deal out one axis on the route: [0] as `from` does, the last of `ends` as `to` does; below `blocks` with
-   other block sizes over the processes of either; then over other processes. */
+/* Ways to distribute one axis on a route, combinations of them looked at, layouts kept of those (the ends among them),
+   and phases. Without a formula the partners of so many coordinates are counted at the ends, and of so short axes. */
+enum {
+    REDIST_PRIV_CHOICES = 128,
+    REDIST_PRIV_COMBINATIONS = 65536,
+    REDIST_PRIV_CANDIDATES = 514,
+    REDIST_PRIV_PHASES = 8,
+    REDIST_PRIV_COUNTED = 1024,
+    REDIST_PRIV_SHORT_AXIS = 32
+};
+
+/* The ways to distribute one axis: [0] as `from` does, the last of `ends` as `to` does, then others. */
 typedef struct {
-    int ends, blocks, choices;
-    redist_axis choice[2 * REDIST_PRIV_CHOICES];
-    int64_t share[2 * REDIST_PRIV_CHOICES];
-    int peers[2 * REDIST_PRIV_CHOICES][2 * REDIST_PRIV_CHOICES]; /* redist_priv_most_partners; 0: do not go this way */
+    int ends, choices;
+    redist_axis choice[REDIST_PRIV_CHOICES];
+    int64_t share[REDIST_PRIV_CHOICES];
+    int partners[REDIST_PRIV_CHOICES][REDIST_PRIV_CHOICES]; /* the most of any coordinate; 0: do not go this way */
 } redist_priv_route_axis;
 
-/* A layout to pass: a choice for every axis. */
+/* A layout to pass: a choice for every axis. cost: by way of it alone. */
 typedef struct {
     unsigned char choice[REDIST_MAX_DIMS];
     int64_t share;
-} redist_priv_stop;
+    double cost;
+} redist_priv_candidate;
 
-enum {
-    REDIST_PRIV_STOP_FROM,
-    REDIST_PRIV_STOP_TO,
-    REDIST_PRIV_STOP_OTHERS,
-    REDIST_PRIV_STOPS_END = REDIST_PRIV_STOP_OTHERS + 2 * REDIST_PRIV_STOPS
-};
-
-/* Stop 0 is `from`, stop 1 is `to`. After the phases so far, a stop is reached at cost[stop]; phase k got there from
-   via[k][stop], or it was reached as cheaply before (-1). */
+/* Candidate FROM is `from`, TO is `to`. After the phases so far, a candidate is reached at before[candidate]; phase k got
+   there from via[k][candidate], or it was reached as cheaply before (-1). */
 typedef struct {
     const redist_layout *from, *to;
     redist_cost cost;
-    int64_t most_share; /* that a stop may have */
-    int stops, phases;
-    redist_priv_route_axis axis[REDIST_MAX_DIMS];
-    redist_priv_stop stop[REDIST_PRIV_STOPS_END];
-    double cost_before[REDIST_PRIV_STOPS_END], cost_after[REDIST_PRIV_STOPS_END];
-    short via[REDIST_PRIV_PHASES][REDIST_PRIV_STOPS_END];
+    double latency; /* of each phase */
+    int candidates, dearest, phases;
+    redist_priv_route_axis *axis;
+    redist_priv_candidate candidate[REDIST_PRIV_CANDIDATES];
+    double before[REDIST_PRIV_CANDIDATES], after[REDIST_PRIV_CANDIDATES];
+    short via[REDIST_PRIV_PHASES][REDIST_PRIV_CANDIDATES];
 } redist_priv_route;
 
-/* Block sizes, or counts of processes. */
+/* Block sizes, or counts of processes, ascending. */
 typedef struct {
     int n;
-    int64_t size[REDIST_PRIV_SIZES];
+    int64_t size[512];
 } redist_priv_sizes;
-
-REDIST_PRIV_COLD int redist_priv_compare_sizes(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
 
 REDIST_PRIV_COLD void redist_priv_add_size(redist_priv_sizes *list, int64_t size, int64_t most)
 {
-    if (size >= 1 && size <= most && list->n < REDIST_PRIV_SIZES)
-        list->size[list->n++] = size;
-}
-
-/* Sorts, drops doubles, and keeps `room` sizes evenly spread over the list. */
-REDIST_PRIV_COLD void redist_priv_thin_sizes(redist_priv_sizes *list, int room)
-{
-    int k, kept = 0, n;
-    qsort(list->size, (size_t)list->n, sizeof *list->size, redist_priv_compare_sizes);
-    for (k = 0; k < list->n; k++)
-        if (kept == 0 || list->size[k] != list->size[kept - 1])
-            list->size[kept++] = list->size[k];
-    n = list->n = kept;
-    if (n <= room)
+    int k = list->n;
+    if (size < 1 || size > most || list->n == 512)
         return;
-    for (k = 0; k < room; k++)
-        list->size[k] = list->size[(2 * k + 1) * n / (2 * room)];
-    list->n = room;
+    while (k > 0 && list->size[k - 1] > size)
+        k--;
+    if (k > 0 && list->size[k - 1] == size)
+        return;
+    memmove(list->size + k + 1, list->size + k, (size_t)(list->n++ - k) * sizeof *list->size);
+    list->size[k] = size;
 }
 
-/* Block sizes, ascending, at most `most`, between sizes a and b; no more than `room` of them. */
-REDIST_PRIV_COLD void redist_priv_blocks_between(redist_priv_sizes *list, int64_t a, int64_t b, int64_t most, int room)
+/* Adds unit times t, and times m / t: small t, divisors of m, powers of 2, and the square root. */
+REDIST_PRIV_COLD void redist_priv_add_factors(redist_priv_sizes *list, int64_t unit, int64_t m, int64_t most)
 {
-    const int64_t g = redist_priv_gcd(a, b), lcm = redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS);
     int64_t t;
-    list->n = 0;
-    for (t = 1; most <= room && t <= most; t++)
-        redist_priv_add_size(list, t, most);
-    for (t = 1; t <= REDIST_PRIV_DIVISORS && t <= lcm / g; t++)
-        if (lcm / g % t == 0) {
-            redist_priv_add_size(list, g * t, most);
-            redist_priv_add_size(list, lcm / g / t * g, most);
+    for (t = 1; t <= m / t && t <= REDIST_PRIV_COMBINATIONS; t++)
+        if (t <= 8 || m % t == 0 || (t & (t - 1)) == 0 || t + 1 > m / (t + 1)) {
+            redist_priv_add_size(list, unit * t, most);
+            redist_priv_add_size(list, m / t * unit, most);
         }
-    for (t = g; t <= most; t = t <= most / 2 ? 2 * t : most + 1)
-        redist_priv_add_size(list, t, most);
-    redist_priv_add_size(list, most, most);
-    redist_priv_thin_sizes(list, room);
+    for (t = 1; t <= m && t < REDIST_PRIV_MAX_ELEMENTS; t *= 2)
+        redist_priv_add_size(list, unit * t, most);
 }
 
-/* Adds to the ends and what was added since a->blocks was set. */
-REDIST_PRIV_COLD void redist_priv_add_choice(redist_priv_route_axis *a, redist_axis x)
+/* Of too many sizes only those from low to high, and of these `room`, evenly spread, with the middle one of an odd
+   number. */
+REDIST_PRIV_COLD void redist_priv_thin_sizes(redist_priv_sizes *list, int64_t low, int64_t high, int room)
 {
-    int k, known = 0;
-    for (k = 0; k < a->choices; k++)
-        known |= (k < a->ends || k >= a->blocks) && redist_priv_same_axis(&a->choice[k], &x);
-    if (!known && a->choices - a->blocks < REDIST_PRIV_CHOICES)
-        a->choice[a->choices++] = x;
+    int k, n = 0;
+    if (list->n <= room)
+        return;
+    for (k = 0; k < list->n; k++)
+        if (list->size[k] >= low && list->size[k] <= high)
+            list->size[n++] = list->size[k];
+    room -= room % 2 != n % 2;
+    list->n = n <= room ? n : room;
+    for (k = 0; k < list->n && n > room; k++)
+        list->size[k] = list->size[(2 * k + 1) * n / (2 * room)];
 }
 
 /* The block size of an axis as its view shows it. */
@@ -4939,168 +4862,132 @@ REDIST_PRIV_COLD int64_t redist_priv_seen_block(const redist_axis *x)
     return redist_priv_max(redist_priv_ceil_div(x->count, x->procs), 1);
 }
 
-/* An axis that is the same before and after stays so all the way. */
+/* Unless it is there, or there is no room. */
+REDIST_PRIV_COLD void redist_priv_add_choice(redist_priv_route_axis *a, int64_t block, int64_t procs, int room)
+{
+    const redist_axis x = redist_block_cyclic(a->choice[0].count, block, (int)procs);
+    int k;
+    for (k = 0; k < a->choices; k++)
+        if (redist_priv_same_axis(&a->choice[k], &x))
+            return;
+    if (a->choices < room)
+        a->choice[a->choices++] = x;
+}
+
+/* Other block sizes over the processes of either end: all that there are, or divisors and multiples of both. */
 REDIST_PRIV_COLD void redist_priv_choose_blocks(redist_priv_route_axis *a, const redist_axis *x, const redist_axis *y,
                                                 int room)
 {
     const int64_t before = redist_priv_seen_block(x), after = redist_priv_seen_block(y);
     const int64_t block = redist_priv_ceil_div(x->count, redist_priv_min(x->procs, y->procs));
-    const int64_t most = redist_priv_max(block, redist_priv_max(before, after));
+    const int64_t most = redist_priv_max(block, redist_priv_max(before, after)), g = redist_priv_gcd(before, after);
+    const int sizes = (room - a->choices) / (x->procs == y->procs ? 1 : 2);
     redist_priv_sizes list;
     int k;
+    list.n = 0;
+    for (k = 1; most <= sizes && k <= most; k++)
+        redist_priv_add_size(&list, k, most);
+    redist_priv_add_factors(&list, g, redist_priv_product(before / g, after, REDIST_PRIV_MAX_ELEMENTS) / g, most);
+    redist_priv_add_factors(&list, g, most / g, most);
+    redist_priv_thin_sizes(&list, 1, most, sizes);
+    for (k = 0; k < list.n; k++) {
+        redist_priv_add_choice(a, list.size[k], y->procs, room);
+        redist_priv_add_choice(a, list.size[k], x->procs, room);
+    }
+}
+
+/* Over other processes: as BLOCK, with the blocks of either end, and with several of these merged, so that each of the
+   end's processes exchanges with one only. */
+REDIST_PRIV_COLD void redist_priv_choose_counts(redist_priv_route_axis *a, const redist_axis *x, const redist_axis *y,
+                                                const redist_priv_sizes *counts, int room)
+{
+    redist_priv_sizes list = *counts;
+    int k, side;
+    redist_priv_thin_sizes(&list, redist_priv_min(x->procs, y->procs), redist_priv_max(x->procs, y->procs),
+                           room / 6);
+    for (k = 0; k < list.n; k++) {
+        redist_priv_add_choice(a, redist_priv_max(redist_priv_ceil_div(x->count, list.size[k]), 1), list.size[k], room);
+        for (side = 0; side < 2; side++) {
+            const redist_axis *end = side == REDIST_PRIV_FROM ? x : y;
+            const int64_t merged = redist_priv_is_interval(end) ? redist_priv_ceil_div(end->procs, list.size[k]) : 1;
+            redist_priv_add_choice(a, redist_priv_product(redist_priv_seen_block(end), merged, redist_priv_max(x->count, 1)),
+                                   list.size[k], room);
+        }
+    }
+}
+
+/* Finds the most partners between two choices, both ways, where that is quick: by formulas, on short axes, or at the ends
+   unless these have very many coordinates (stretches are counted quickly). From end to end always. */
+REDIST_PRIV_COLD int redist_priv_survey_pair(redist_priv_route_axis *a, int i, int j)
+{
+    const redist_axis *x = &a->choice[i], *y = &a->choice[j];
+    const int stretches = redist_priv_has_stretches(x, y) || redist_priv_has_stretches(y, x);
+    const int64_t most = REDIST_PRIV_COUNTED * (stretches ? 16 : 1);
+    int64_t there = redist_priv_formula_degree(x, y), back = redist_priv_formula_degree(y, x);
+    if ((there == 0 || back == 0) &&
+        (x->count <= REDIST_PRIV_SHORT_AXIS || j < a->ends || (i < a->ends && x->procs <= most && y->procs <= most))) {
+        there = redist_priv_most_partners(x, y);
+        back = redist_priv_most_partners(y, x);
+    }
+    a->partners[i][j] = back > 0 ? (int)there : 0;
+    a->partners[j][i] = there > 0 ? (int)back : 0;
+    return there < 0 || back < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+}
+
+/* An axis that is the same before and after stays so all the way. */
+REDIST_PRIV_COLD int redist_priv_survey_axis(redist_priv_route_axis *a, const redist_axis *x, const redist_axis *y,
+                                             const redist_priv_sizes *counts, int room)
+{
+    int i, j, code = REDIST_OK;
     a->choice[0] = *x;
     a->choice[1] = *y;
-    a->ends = a->blocks = a->choices = redist_priv_same_axis(x, y) && redist_priv_is_whole(x) ? 1 : 2;
-    if (a->ends == 1)
-        return;
-    redist_priv_blocks_between(&list, before, after, most, (room - a->ends) / (x->procs == y->procs ? 1 : 2));
-    for (k = 0; k < list.n; k++) {
-        redist_priv_add_choice(a, redist_block_cyclic(x->count, list.size[k], y->procs));
-        redist_priv_add_choice(a, redist_block_cyclic(x->count, list.size[k], x->procs));
-    }
-    a->blocks = a->choices;
-}
-
-/* The places of a grid along the axes on which the two ends of the route have different numbers of processes. */
-REDIST_PRIV_COLD int64_t redist_priv_free_places(const redist_priv_route *route, const redist_layout *end)
-{
-    int64_t places = 1;
-    int d;
-    for (d = 0; d < end->ndim; d++)
-        if (route->from->dim[d].axis.procs != route->to->dim[d].axis.procs)
-            places *= end->dim[d].axis.procs;
-    return places;
-}
-
-/* Counts of processes that fill `places` by twos: all small ones, divisors, powers of 2 and the square root. */
-REDIST_PRIV_COLD void redist_priv_add_counts(redist_priv_sizes *list, int64_t places)
-{
-    int64_t t;
-    for (t = 1; t <= places / t; t++)
-        if (t <= 8 || places % t == 0 || (t & (t - 1)) == 0 || t + 1 > places / (t + 1)) {
-            redist_priv_add_size(list, t, places);
-            redist_priv_add_size(list, places / t, places);
-        }
-}
-
-/* The counts from p to q, at most `room` of them, with the middle one of an odd number. */
-REDIST_PRIV_COLD redist_priv_sizes redist_priv_counts_between(const redist_priv_sizes *counts, int p, int q, int room)
-{
-    redist_priv_sizes between;
-    int k;
-    between.n = 0;
-    for (k = 0; k < counts->n; k++)
-        if (counts->size[k] >= redist_priv_min(p, q))
-            redist_priv_add_size(&between, counts->size[k], redist_priv_max(p, q));
-    redist_priv_thin_sizes(&between, room - (room % 2 != between.n % 2));
-    return between;
-}
-
-/* Over other processes than an end of the route: its blocks merged, so that each of its processes sends to one only,
-   and the same blocks, where they are distributed round-robin. */
-REDIST_PRIV_COLD void redist_priv_add_merged(redist_priv_route_axis *a, const redist_axis *end, int procs)
-{
-    const int64_t n = end->count, block = redist_priv_seen_block(end), merged = redist_priv_ceil_div(end->procs, procs);
-    if (procs < end->procs)
-        redist_priv_add_choice(a, redist_block_cyclic(n, redist_priv_max(redist_priv_product(block, merged, n), 1), procs));
-    if (!redist_priv_is_interval(end))
-        redist_priv_add_choice(a, redist_block_cyclic(n, block, procs));
-}
-
-/* All counts when they are few, else those between the ends', where only the blocks of one end can be merged. */
-REDIST_PRIV_COLD void redist_priv_choose_counts(redist_priv_route_axis *a, const redist_priv_sizes *counts, int room)
-{
-    const redist_axis x = a->choice[0], y = a->choice[a->ends - 1];
-    const int ways = 2 + !redist_priv_is_interval(&x) + !redist_priv_is_interval(&y);
-    redist_priv_sizes list;
-    int k;
-    if (x.procs == y.procs)
-        return;
-    list = *counts;
-    if (list.n > (room - a->ends) / (ways + 1))
-        list = redist_priv_counts_between(counts, x.procs, y.procs, (room - a->ends) / ways);
-    for (k = 0; k < list.n; k++) {
-        redist_priv_add_choice(a, redist_block(x.count, (int)list.size[k]));
-        redist_priv_add_merged(a, &x, (int)list.size[k]);
-        redist_priv_add_merged(a, &y, (int)list.size[k]);
-    }
-}
-
-/* Whether the most peers are found quickly both ways: the axes are short, or there is a formula. */
-REDIST_PRIV_COLD int redist_priv_is_easy(const redist_axis *x, const redist_axis *y)
-{
-    return x->count <= REDIST_PRIV_CHOICES || (redist_priv_formula_degree(x, y) > 0 && redist_priv_formula_degree(y, x) > 0);
-}
-
-/* Between two choices that are no ends the way is open only where it is easy to tell its cost. */
-REDIST_PRIV_COLD int redist_priv_survey(redist_priv_route_axis *a)
-{
-    int i, j;
-    for (i = 0; i < a->choices; i++) {
-        a->share[i] = redist_priv_share(&a->choice[i]);
-        for (j = 0; j < a->choices; j++) {
-            const redist_axis *x = &a->choice[i], *y = &a->choice[j];
-            int64_t peers = 0;
-            if (i < a->ends || j < a->ends || redist_priv_is_easy(x, y))
-                peers = redist_priv_most_partners(x, y);
-            if (peers < 0)
-                return REDIST_ERR_MEMORY;
-            a->peers[i][j] = (int)peers;
-        }
-    }
-    return REDIST_OK;
-}
-
-/* How many choices an axis may have, its two ends among them, so that `axes` axes have no more than `most` combinations;
-   with very many axes they do. */
-REDIST_PRIV_COLD int redist_priv_room(int axes, int64_t most)
-{
-    int room = REDIST_PRIV_CHOICES, k;
-    int64_t all = most + 1;
-    while (room > 2 && all > most) {
-        for (all = 1, k = 0; k < axes; k++)
-            all = redist_priv_product(all, room, most + 1);
-        room -= all > most;
-    }
-    return room;
-}
-
-REDIST_PRIV_COLD int redist_priv_survey_axes(redist_priv_route *route)
-{
-    redist_priv_sizes counts;
-    int d, axes = 0, code = REDIST_OK;
-    counts.n = 0;
-    redist_priv_add_counts(&counts, redist_priv_free_places(route, route->from));
-    redist_priv_add_counts(&counts, redist_priv_free_places(route, route->to));
-    redist_priv_thin_sizes(&counts, REDIST_PRIV_SIZES);
-    for (d = 0; d < route->from->ndim; d++)
-        axes += !redist_priv_same_axis(&route->from->dim[d].axis, &route->to->dim[d].axis) ||
-                !redist_priv_is_whole(&route->from->dim[d].axis);
-    for (d = 0; d < route->from->ndim && code == REDIST_OK; d++) {
-        redist_priv_choose_blocks(&route->axis[d], &route->from->dim[d].axis, &route->to->dim[d].axis,
-                                  redist_priv_room(axes, REDIST_PRIV_STOPS));
-        redist_priv_choose_counts(&route->axis[d], &counts, redist_priv_room(axes, REDIST_PRIV_GRIDS));
-        code = redist_priv_survey(&route->axis[d]);
-    }
+    a->ends = a->choices = redist_priv_same_axis(x, y) && redist_priv_is_whole(x) ? 1 : 2;
+    if (x->procs != y->procs)
+        redist_priv_choose_counts(a, x, y, counts, room);
+    if (a->ends == 2)
+        redist_priv_choose_blocks(a, x, y, room);
+    for (j = 0; j < a->choices; j++)
+        a->share[j] = redist_priv_share(&a->choice[j]);
+    for (j = 0; j < a->choices && code == REDIST_OK; j++)
+        for (i = 0; i <= j && code == REDIST_OK; i++)
+            code = redist_priv_survey_pair(a, i, j);
     return code;
 }
 
-REDIST_PRIV_COLD int64_t redist_priv_stop_share(const redist_priv_route *route, const redist_priv_stop *stop)
+/* The counts of processes are those that fill the places along the axes where the two ends have different numbers. Every
+   axis that changes has room for as many choices as keep the combinations few. */
+REDIST_PRIV_COLD int redist_priv_survey_axes(redist_priv_route *route)
 {
-    int64_t share = 1;
-    int d;
-    for (d = 0; d < route->from->ndim; d++)
-        share = redist_priv_product(share, route->axis[d].share[stop->choice[d]], REDIST_PRIV_MAX_ELEMENTS);
-    return share;
+    const redist_layout *from = route->from, *to = route->to;
+    int64_t places[2] = {1, 1}, all = 0, k;
+    int d, changes = 0, room = REDIST_PRIV_CHOICES + 1, code = REDIST_OK;
+    redist_priv_sizes counts;
+    for (d = 0; d < from->ndim; d++) {
+        const redist_axis *x = &from->dim[d].axis, *y = &to->dim[d].axis;
+        places[0] *= x->procs == y->procs ? 1 : x->procs;
+        places[1] *= x->procs == y->procs ? 1 : y->procs;
+        changes += !redist_priv_same_axis(x, y) || !redist_priv_is_whole(x);
+    }
+    counts.n = 0;
+    for (d = 0; d < 2; d++)
+        redist_priv_add_factors(&counts, 1, places[d], places[d]);
+    do
+        for (room--, all = 1, k = 0; k < changes; k++)
+            all = redist_priv_product(all, room, REDIST_PRIV_COMBINATIONS + 1);
+    while (room > 2 && all > REDIST_PRIV_COMBINATIONS);
+    for (d = 0; d < from->ndim && code == REDIST_OK; d++)
+        code = redist_priv_survey_axis(&route->axis[d], &from->dim[d].axis, &to->dim[d].axis, &counts, room);
+    return code;
 }
 
-/* The layout whose ranks, grid order and storage a stop takes over; NULL when its grid fits on neither. */
-REDIST_PRIV_COLD const redist_layout *redist_priv_host(const redist_priv_route *route, const redist_priv_stop *stop)
+/* The layout whose ranks, grid order and storage a candidate takes over; NULL when its grid fits on neither. */
+REDIST_PRIV_COLD const redist_layout *redist_priv_base_layout(const redist_priv_route *route,
+                                                              const redist_priv_candidate *c)
 {
     int64_t places = 1;
     int d, as_from = 1, as_to = 1;
     for (d = 0; d < route->from->ndim; d++) {
-        const int procs = route->axis[d].choice[stop->choice[d]].procs;
+        const int procs = route->axis[d].choice[c->choice[d]].procs;
         as_from &= procs == route->from->dim[d].axis.procs;
         as_to &= procs == route->to->dim[d].axis.procs;
         places = redist_priv_product(places, procs, INT64_C(1) << 31);
@@ -5110,193 +4997,182 @@ REDIST_PRIV_COLD const redist_layout *redist_priv_host(const redist_priv_route *
     return as_from || places <= redist_places(route->from) ? route->from : NULL;
 }
 
-/* Whether the data may stop there: every axis shows all that it stores, and no rank holds much more than before. */
-REDIST_PRIV_COLD int redist_priv_may_stop(const redist_priv_route *route, const redist_priv_stop *stop)
-{
-    int d;
-    for (d = 0; d < route->from->ndim; d++)
-        if (!redist_priv_is_whole(&route->axis[d].choice[stop->choice[d]]))
-            return 0;
-    return stop->share <= route->most_share && redist_priv_host(route, stop) != NULL;
-}
-
-/* A combination of what the axes may choose: ends and block sizes, or (counts) ends and other counts of processes. */
-REDIST_PRIV_COLD redist_priv_stop redist_priv_combination(const redist_priv_route *route, int counts, int64_t k)
-{
-    redist_priv_stop stop;
-    int d;
-    memset(&stop, 0, sizeof stop);
-    for (d = 0; d < route->from->ndim; d++) {
-        const redist_priv_route_axis *a = &route->axis[d];
-        const int skipped = counts ? a->blocks - a->ends : 0, choices = counts ? a->choices - skipped : a->blocks;
-        const int digit = (int)(k % choices);
-        stop.choice[d] = (unsigned char)(digit < a->ends ? digit : digit + skipped);
-        k /= choices;
-    }
-    stop.share = redist_priv_stop_share(route, &stop);
-    return stop;
-}
-
-/* Makes room among the stops from `first` on by asking for smaller shares, down to those of the ends. */
-REDIST_PRIV_COLD void redist_priv_drop_stops(redist_priv_route *route, int first)
-{
-    const int64_t least = redist_priv_max(route->stop[REDIST_PRIV_STOP_FROM].share, route->stop[REDIST_PRIV_STOP_TO].share);
-    int k, kept = route->stops;
-    while (kept == route->stops && route->most_share > least) {
-        route->most_share = least + (route->most_share - least) / 2;
-        for (k = kept = first; k < route->stops; k++)
-            if (route->stop[k].share <= route->most_share)
-                route->stop[kept++] = route->stop[k];
-    }
-    route->stops = kept;
-}
-
-/* Lists what may be passed of such combinations: of block sizes all or none, of counts those with the least shares. */
-REDIST_PRIV_COLD void redist_priv_list_combinations(redist_priv_route *route, int counts)
-{
-    const int64_t most = counts ? REDIST_PRIV_GRIDS : REDIST_PRIV_STOPS;
-    const int first = route->stops, end = first + REDIST_PRIV_STOPS;
-    int64_t all = 1, k;
-    int d;
-    for (d = 0; d < route->from->ndim; d++) {
-        const redist_priv_route_axis *a = &route->axis[d];
-        all = redist_priv_product(all, counts ? a->ends + a->choices - a->blocks : a->blocks, most + 1);
-    }
-    for (k = 0; k < all && all <= most && route->stops < end; k++) {
-        const redist_priv_stop stop = redist_priv_combination(route, counts, k);
-        if (!redist_priv_may_stop(route, &stop))
-            continue;
-        route->stop[route->stops++] = stop;
-        if (route->stops == end)
-            redist_priv_drop_stops(route, first);
-    }
-}
-
-REDIST_PRIV_COLD void redist_priv_list_stops(redist_priv_route *route)
-{
-    int64_t most;
-    int d, counts = 0;
-    for (d = 0; d < route->from->ndim; d++) {
-        route->stop[REDIST_PRIV_STOP_TO].choice[d] = (unsigned char)(route->axis[d].ends - 1);
-        counts |= route->axis[d].choices > route->axis[d].blocks;
-    }
-    for (d = 0; d < REDIST_PRIV_STOP_OTHERS; d++)
-        route->stop[d].share = redist_priv_stop_share(route, &route->stop[d]);
-    most = redist_priv_max(route->stop[REDIST_PRIV_STOP_FROM].share, route->stop[REDIST_PRIV_STOP_TO].share);
-    route->most_share = redist_priv_product(most, 2, REDIST_PRIV_MAX_ELEMENTS);
-    route->stops = REDIST_PRIV_STOP_OTHERS;
-    redist_priv_list_combinations(route, 0);
-    if (counts)
-        redist_priv_list_combinations(route, 1);
-}
-
-/* The cost of going from one stop to another; -1 when there is no way. */
-REDIST_PRIV_COLD double redist_priv_road(const redist_priv_route *route, const redist_priv_stop *a,
-                                         const redist_priv_stop *b)
+/* The cost of going from one candidate to another; -1 when there is no way. */
+REDIST_PRIV_COLD double redist_priv_edge_cost(const redist_priv_route *route, const redist_priv_candidate *a,
+                                              const redist_priv_candidate *b)
 {
     int64_t there = 1, back = 1;
     int d;
     for (d = 0; d < route->from->ndim; d++) {
-        there *= route->axis[d].peers[a->choice[d]][b->choice[d]];
-        back *= route->axis[d].peers[b->choice[d]][a->choice[d]];
+        there *= route->axis[d].partners[a->choice[d]][b->choice[d]];
+        back *= route->axis[d].partners[b->choice[d]][a->choice[d]];
     }
     if (there == 0)
         return -1;
-    return redist_priv_phase_cost(redist_priv_max(there, back), redist_priv_max(a->share, b->share),
-                                  route->cost.per_message, route->cost.per_byte);
+    return route->latency + redist_priv_phase_cost(redist_priv_max(there, back), redist_priv_max(a->share, b->share),
+                                                   route->cost.per_message, route->cost.per_byte);
 }
 
-/* One more phase: whatever becomes cheaper by it, from stops that did in the last one. Returns whether anything did. */
+/* Sets a candidate's share and its cost as the only one, -1 where the data may not pass: every axis shows all that it
+   stores, and no rank holds more than twice what it does before or after. */
+REDIST_PRIV_COLD void redist_priv_assess(const redist_priv_route *route, redist_priv_candidate *c)
+{
+    const redist_priv_candidate *ends = route->candidate;
+    double there, back;
+    int d, whole = 1;
+    c->share = 1;
+    for (d = 0; d < route->from->ndim; d++) {
+        c->share = redist_priv_product(c->share, route->axis[d].share[c->choice[d]], REDIST_PRIV_MAX_ELEMENTS);
+        whole &= redist_priv_is_whole(&route->axis[d].choice[c->choice[d]]);
+    }
+    c->cost = -1;
+    if (!whole || c->share / 2 > redist_priv_max(ends[0].share, ends[1].share) ||
+        redist_priv_base_layout(route, c) == NULL)
+        return;
+    there = redist_priv_edge_cost(route, &ends[REDIST_PRIV_FROM], c);
+    back = redist_priv_edge_cost(route, c, &ends[REDIST_PRIV_TO]);
+    c->cost = there < 0 || back < 0 ? -1 : there + back;
+}
+
+/* Keeps a candidate, when there is no more room instead of the dearest. */
+REDIST_PRIV_COLD void redist_priv_keep_candidate(redist_priv_route *route, const redist_priv_candidate *c)
+{
+    redist_priv_candidate *dearest = &route->candidate[route->dearest];
+    int k;
+    if (route->candidates < REDIST_PRIV_CANDIDATES)
+        route->candidate[route->candidates++] = *c;
+    else if (c->cost < dearest->cost)
+        *dearest = *c;
+    else
+        return;
+    for (k = 2; k < route->candidates && route->candidates == REDIST_PRIV_CANDIDATES; k++)
+        if (route->candidate[k].cost > route->candidate[route->dearest].cost)
+            route->dearest = k;
+}
+
+REDIST_PRIV_COLD void redist_priv_list_candidates(redist_priv_route *route)
+{
+    redist_priv_candidate c;
+    int64_t all = 1, k, rest;
+    int d;
+    memset(&c, 0, sizeof c);
+    route->dearest = 2;
+    for (d = 0; d < route->from->ndim; d++) {
+        route->candidate[REDIST_PRIV_TO].choice[d] = (unsigned char)(route->axis[d].ends - 1);
+        all = redist_priv_product(all, route->axis[d].choices, REDIST_PRIV_COMBINATIONS + 1);
+    }
+    for (route->candidates = 0; route->candidates < 2; route->candidates++)
+        redist_priv_assess(route, &route->candidate[route->candidates]);
+    for (k = 0; k < all && all <= REDIST_PRIV_COMBINATIONS; k++) {
+        for (d = 0, rest = k; d < route->from->ndim; rest /= route->axis[d++].choices)
+            c.choice[d] = (unsigned char)(rest % route->axis[d].choices);
+        redist_priv_assess(route, &c);
+        if (c.cost >= 0)
+            redist_priv_keep_candidate(route, &c);
+    }
+}
+
+/* One more phase: whatever becomes cheaper by it, from candidates that did in the last one. Returns whether any did. */
 REDIST_PRIV_COLD int redist_priv_one_phase(redist_priv_route *route, short *via)
 {
     const short *last = route->phases > 0 ? route->via[route->phases - 1] : NULL;
-    const double *before = route->cost_before;
-    double *after = route->cost_after;
+    const double *before = route->before;
+    double *after = route->after;
     int i, j, better = 0;
-    for (j = 0; j < route->stops; j++) {
+    for (j = 0; j < route->candidates; j++) {
         after[j] = before[j];
         via[j] = -1;
     }
-    for (i = 0; i < route->stops; i++) {
+    for (i = 0; i < route->candidates; i++) {
         if (before[i] < 0 || (last != NULL && last[i] < 0) ||
-            (before[REDIST_PRIV_STOP_TO] >= 0 && before[i] >= before[REDIST_PRIV_STOP_TO]))
+            (before[REDIST_PRIV_TO] >= 0 && before[i] >= before[REDIST_PRIV_TO]))
             continue;
-        for (j = REDIST_PRIV_STOP_TO; j < route->stops; j++) {
-            const double road = redist_priv_road(route, &route->stop[i], &route->stop[j]);
-            if (road < 0 || (after[j] >= 0 && before[i] + road >= after[j]))
+        for (j = REDIST_PRIV_TO; j < route->candidates; j++) {
+            const double cost = redist_priv_edge_cost(route, &route->candidate[i], &route->candidate[j]);
+            if (cost < 0 || (after[j] >= 0 && before[i] + cost >= after[j]))
                 continue;
-            after[j] = before[i] + road;
+            after[j] = before[i] + cost;
             via[j] = (short)i;
             better = 1;
         }
     }
-    memcpy(route->cost_before, after, (size_t)route->stops * sizeof *after);
+    memcpy(route->before, after, (size_t)route->candidates * sizeof *after);
     return better;
 }
 
-/* Finds the cheapest way with so many phases at most; a later phase counts only when it makes the way cheaper. */
-REDIST_PRIV_COLD void redist_priv_find_way(redist_priv_route *route, int phases)
+/* Finds the cheapest path with so many phases at most; a later phase counts only when it makes the path cheaper. */
+REDIST_PRIV_COLD void redist_priv_find_path(redist_priv_route *route, int phases)
 {
     int k;
-    for (k = 0; k < route->stops; k++)
-        route->cost_before[k] = k == REDIST_PRIV_STOP_FROM ? 0 : -1;
+    for (k = 0; k < route->candidates; k++)
+        route->before[k] = k == REDIST_PRIV_FROM ? 0 : -1;
     for (route->phases = 0; route->phases < phases; route->phases++)
         if (!redist_priv_one_phase(route, route->via[route->phases]))
             break;
 }
 
-REDIST_PRIV_COLD redist_layout redist_priv_stop_layout(const redist_priv_route *route, const redist_priv_stop *stop)
+REDIST_PRIV_COLD redist_layout redist_priv_candidate_layout(const redist_priv_route *route,
+                                                            const redist_priv_candidate *c)
 {
-    redist_layout layout = *redist_priv_host(route, stop);
+    redist_layout layout = *redist_priv_base_layout(route, c);
     int d;
     for (d = 0; d < layout.ndim; d++) {
-        layout.dim[d].axis = route->axis[d].choice[stop->choice[d]];
+        layout.dim[d].axis = route->axis[d].choice[c->choice[d]];
         layout.dim[d].low = layout.dim[d].high = layout.dim[d].allocated = 0;
     }
     return layout;
 }
 
-/* Writes the stops of the way in order, and returns how many they are. */
+/* Writes the layouts of the path in order, and returns how many they are. */
 REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_layout *between)
 {
-    int way[REDIST_PRIV_PHASES];
-    int k, stop = REDIST_PRIV_STOP_TO, stops = 0;
+    int path[REDIST_PRIV_PHASES];
+    int k, at = REDIST_PRIV_TO, passed = 0;
     for (k = route->phases - 1; k >= 0; k--) {
-        if (route->via[k][stop] < 0)
+        if (route->via[k][at] < 0)
             continue;
-        stop = route->via[k][stop];
-        if (stop != REDIST_PRIV_STOP_FROM)
-            way[stops++] = stop;
+        at = route->via[k][at];
+        if (at != REDIST_PRIV_FROM)
+            path[passed++] = at;
     }
-    for (k = 0; k < stops; k++)
-        between[k] = redist_priv_stop_layout(route, &route->stop[way[stops - 1 - k]]);
-    return stops;
+    for (k = 0; k < passed; k++)
+        between[k] = redist_priv_candidate_layout(route, &route->candidate[path[passed - 1 - k]]);
+    return passed;
+}
+
+/* redist_phases with a cost of each phase beside its messages' and bytes'. */
+REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost,
+                                        double latency, int max, redist_layout *between)
+{
+    redist_priv_route *route;
+    int passed, code = redist_priv_check_pair(from, to);
+    if (code == REDIST_OK && (!redist_priv_is_cost(cost) || max < 0 || (max > 0 && between == NULL)))
+        code = REDIST_ERR_ARGUMENT;
+    if (code != REDIST_OK || max == 0 || !redist_priv_is_product(from, to))
+        return -code;
+    route = (redist_priv_route *)REDIST_MALLOC(sizeof *route + (size_t)from->ndim * sizeof *route->axis);
+    if (route == NULL)
+        return -REDIST_ERR_MEMORY;
+    memset(route, 0, sizeof *route);
+    route->axis = (redist_priv_route_axis *)(void *)(route + 1);
+    route->from = from;
+    route->to = to;
+    route->cost = *cost;
+    route->latency = latency;
+    code = redist_priv_survey_axes(route);
+    if (code == REDIST_OK) {
+        redist_priv_list_candidates(route);
+        redist_priv_find_path(route, (int)redist_priv_min(max, REDIST_PRIV_PHASES - 1) + 1);
+    }
+    passed = code == REDIST_OK ? redist_priv_follow(route, between) : -code;
+    REDIST_FREE(route);
+    return passed;
 }
 
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
                              redist_layout *between)
 {
-    redist_priv_route *route;
-    int stops, code = redist_priv_check_pair(from, to);
-    if (code == REDIST_OK && (!redist_priv_is_cost(cost) || max < 0 || (max > 0 && between == NULL)))
-        code = REDIST_ERR_ARGUMENT;
-    if (code != REDIST_OK || max == 0 || !redist_priv_is_product(from, to))
-        return -code;
-    route = (redist_priv_route *)REDIST_MALLOC(sizeof *route);
-    if (route == NULL)
-        return -REDIST_ERR_MEMORY;
-    memset(route, 0, sizeof *route);
-    route->from = from;
-    route->to = to;
-    route->cost = *cost;
-    code = redist_priv_survey_axes(route);
-    if (code == REDIST_OK) {
-        redist_priv_list_stops(route);
-        redist_priv_find_way(route, (int)redist_priv_min(max, REDIST_PRIV_PHASES - 1) + 1);
-    }
-    stops = code == REDIST_OK ? redist_priv_follow(route, between) : -code;
-    REDIST_FREE(route);
-    return stops;
+    return redist_priv_phases(from, to, cost, 0, max, between);
 }
 
 /* --------------------------------------------------------------------------------- relabelling and advice (bodies) */

@@ -38,26 +38,27 @@
  * communicator to the messages that may still be on their way.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *     102-152               types
- *                 261-310   waiting
- *                 311-381   verdicts
- *                 382-584   the plan
- *                 585-861   checking arguments
- *                862-1065   peers
- *               1066-1199   staging
- *               1200-1304   pieces
- *               1305-1455   REDIST_POINT_TO_POINT
- *               1456-1703   REDIST_SCHEDULED
- *               1704-1783   MPI's collectives
- *               1784-1851   REDIST_ALLTOALLV
- *               1852-2079   REDIST_ALLTOALLW
- *               2080-2259   shared memory
- *               2260-2585   REDIST_SHARED
- *               2586-2718   REDIST_MULTIPHASE
- *               2719-2968   choosing a method
- *     153-238   2969-3435   plans
- *               3436-3493   calibrating
- *     239-254   3494-3572   arenas
+ *     106-158               types
+ *                 267-316   waiting
+ *                 317-387   verdicts
+ *                 388-682   the plan
+ *                 683-962   checking arguments
+ *                963-1168   peers
+ *               1169-1303   staging
+ *               1304-1408   pieces
+ *               1409-1437   reports
+ *               1438-1599   REDIST_POINT_TO_POINT
+ *               1600-1850   REDIST_SCHEDULED
+ *               1851-1936   MPI's collectives
+ *               1937-2005   REDIST_ALLTOALLV
+ *               2006-2261   REDIST_ALLTOALLW
+ *               2262-2472   shared memory
+ *               2473-2854   REDIST_SHARED
+ *               2855-3040   REDIST_MULTIPHASE
+ *               3041-3357   choosing a method
+ *     159-244   3358-3867   plans
+ *               3868-3951   calibrating
+ *     245-260   3952-4075   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -76,6 +77,8 @@
 #define REDIST_YIELD() ((void)sched_yield()) /* gives the processor away while waiting */
 #endif
 
+/* REDIST_NO_MULTIPHASE and REDIST_NO_SCHEDULED, where defined, leave a method out: asked for by name it is refused. */
+
 #ifndef REDIST_MAX_COUNT
 #define REDIST_MAX_COUNT INT_MAX /* the largest count given to MPI; larger messages are cut, or sent in larger units */
 #endif
@@ -87,12 +90,13 @@
 #ifndef REDIST_RING_BYTES
 #define REDIST_RING_BYTES 4194304 /* REDIST_SHARED: shared staging memory of one rank */
 #endif
-#elif defined REDIST_YIELD || defined REDIST_MAX_COUNT || defined REDIST_PIECE_BYTES || defined REDIST_RING_BYTES
-#error "REDIST_YIELD and other hooks do nothing in a file that only declares: the implementation needs them"
-#endif
 
 #ifndef REDIST_FLIGHT_BYTES
 #define REDIST_FLIGHT_BYTES 131072 /* REDIST_SCHEDULED: of short messages that go together each way; 0: one message at a time */
+#endif
+#elif defined REDIST_YIELD || defined REDIST_MAX_COUNT || defined REDIST_PIECE_BYTES || defined REDIST_RING_BYTES || \
+    defined REDIST_FLIGHT_BYTES
+#error "REDIST_YIELD and other hooks do nothing in a file that only declares: the implementation needs them"
 #endif
 
 #ifdef __cplusplus
@@ -132,11 +136,12 @@ typedef struct {
     redist_arena *arena; /* where arrays may live (redist_arena_create), or NULL; the same arena on every rank    */
     const void *from;    /* fixed arrays (one array per execution only): every execution passes exactly these, so */
     void *to;            /*   that persistent requests can use them directly; NULL: arrays may change             */
+    int executions;      /* how often the plan will run, so that REDIST_AUTO weighs what creating costs; 0: many  */
     int node_ranks;      /* > 0: treat the communicator as nodes of so many ranks (for tests)                     */
-    redist_cost cost;    /* REDIST_MULTIPHASE: what a message and a byte cost; zero: measured (redist_calibrate)  */
     redist_combine *combine; /* what arrives is combined with what is there by this function (redist_combine_op,  */
     void *context;       /*   redist_combine_axpby, or your own); NULL: it replaces it. Given on all ranks, or none;  */
                          /*   not with fixed arrays. *context must live as long as the plan                       */
+    redist_cost cost;    /* what a message and a byte cost; zero: measured where a chain of phases is considered   */
     char *message;       /* message[message_size]: receives the sentence of a failure, "" on success; or NULL     */
     size_t message_size;
 } redist_options;
@@ -147,6 +152,7 @@ typedef struct {
     int64_t sends, receives;                         /* messages to and from other ranks       */
     int64_t bytes_sent, bytes_received, bytes_kept;  /* per execution, all arrays              */
     int64_t buffer_bytes;                            /* staging memory that the plan holds     */
+    int64_t shared_bytes;                            /* of the node's shared memory, its rings included */
     int steps, phases; /* of REDIST_SCHEDULED's schedule and REDIST_MULTIPHASE's chain; elsewhere 1 */
 } redist_stats;
 
@@ -163,8 +169,8 @@ typedef struct {
    thousands of communicators: a plan holds one, two with REDIST_SHARED; a chain of REDIST_MULTIPHASE one, and those of
    its plans.
    Errors, the same on every rank: REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _TYPE, _MISMATCH, _MEMORY,
-   _MPI. A bad communicator is told to its rank only. Errors of MPI on comm itself, while it is duplicated, go to its error
-   handler. */
+   _MPI. A bad communicator is reported on the calling rank only. Errors of MPI on comm itself, while it is duplicated,
+   go to its error handler. */
 REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
                                   MPI_Datatype element, const redist_options *options, redist_plan **plan);
 
@@ -233,7 +239,7 @@ REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
 /* Measures what a message and a byte cost between the ranks of comm (an intracommunicator): the slowest rank's times of
    exchanging small and large messages with its neighbours in the ring of ranks. Takes some milliseconds. Collective.
    *cost: the same on every rank; both members > 0.
-   The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A bad communicator is told to its rank only. */
+   The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A bad communicator is reported on the calling rank only. */
 REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
 
 /* ---------------------------------------------------------------------------------------------------------- arenas */
@@ -241,8 +247,8 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
 /* Memory for arrays that the other ranks of a node can read: plans given the arena copy straight from the sender's
    array to the receiver's. Where there is no shared memory, or too little, it is ordinary memory.
    Collective over comm. bytes: for this rank, any number >= 0. *arena: the new arena, NULL on failure.
-   A NULL pointer or a bad communicator is told to its rank only (REDIST_ERR_ARGUMENT); the same on every rank:
-   REDIST_ERR_MEMORY (also for more than 2^50 bytes), _MPI. */
+   A NULL pointer or a bad communicator is reported on the calling rank only (REDIST_ERR_ARGUMENT); the same on every
+   rank: REDIST_ERR_MEMORY (also for more than 2^50 bytes), _MPI. */
 REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena);
 
 /* The next `bytes` of this rank's arena, aligned to 64 bytes; NULL when it is full. Freed with the arena. Local. */
@@ -328,11 +334,11 @@ REDIST_PRIV_COLD void redist_priv_fail(redist_priv_verdict *v, int code, const c
     va_end(args);
 }
 
-/* Makes the verdict of the lowest failing rank everybody's, and takes the maxima of values[n], n <= 7, over ranks.
+/* Makes the verdict of the lowest failing rank everybody's, and takes the maxima of values[n], n <= 11, over ranks.
    Collective. Returns the code of the verdict. */
 REDIST_PRIV_COLD int redist_priv_agree(MPI_Comm comm, redist_priv_verdict *v, int64_t *values, int n)
 {
-    int64_t mine[8] = {0}, all[8] = {0};
+    int64_t mine[12] = {0}, all[12] = {0};
     int rank, size;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
@@ -389,16 +395,25 @@ typedef struct {
     int64_t drained;
     char drained_line[REDIST_PRIV_LINE - sizeof(int64_t)];
     int64_t direct;                     /* this execution: the receiver copies from the sender's arrays */
+    int64_t to;                         /* the receiver's rank in the node */
     int64_t ring, slot_bytes, slots;    /* slots of slot_bytes each, from byte `ring` of the sender's segment on */
     int64_t piece_bytes;                /* how the message is cut; no piece is larger than a slot */
-    char pad[REDIST_PRIV_LINE - 5 * sizeof(int64_t)];
+    char pad[REDIST_PRIV_LINE - 6 * sizeof(int64_t)];
 } redist_priv_slot;
+
+/* What a rank tells of a plan at the beginning of its block in shared memory; its slots, then its rings follow. */
+typedef struct {
+    redist_priv_storage storage;
+    int64_t slots;
+    int64_t array[1]; /* array[arrays]: where the arrays of this execution lie in its part, when that is shared */
+} redist_priv_board;
 
 /* One end of a message through shared memory. */
 typedef struct {
     redist_priv_slot *slot;
-    char *segment;        /* the sender's */
-    char *arena;          /* the sender's part of the arena; NULL when this rank cannot read it */
+    char *part;           /* the sender's part of the shared memory */
+    const redist_priv_board *board;
+    int there;            /* the other end's rank in the node */
     int64_t pieces, done; /* of this execution */
     int64_t direct;       /* the sender's slot->direct of this execution */
     int64_t waste;        /* the sender's redist_priv_waste */
@@ -414,7 +429,6 @@ typedef struct {
     int64_t staged;   /* where it lies in the staging memory, in bytes; -1 when it is contiguous in the array */
     int64_t direct;   /* where it then begins in the array, in bytes */
     int64_t pending;  /* requests not yet complete */
-    redist_priv_channel link;
 } redist_priv_peer;
 
 /* The sending (REDIST_PRIV_FROM) or the receiving (REDIST_PRIV_TO) half of this rank's exchange. */
@@ -441,12 +455,37 @@ typedef struct {
     char **base;
 } redist_priv_segment;
 
+/* What plans on a node share. A rank's part begins with a line that tells where its block of the plan just made is; then
+   comes room for such blocks. */
+typedef struct {
+    redist_priv_segment segment;
+    int64_t room;              /* bytes, the same on every rank */
+    struct redist_priv_rings *first;  /* blocks in use, by address */
+} redist_priv_home;
+
+/* The state of REDIST_SHARED. The last plans to be freed may leave theirs behind, while others still read its block. */
+typedef struct redist_priv_rings {
+    redist_priv_home own, *home;    /* home: own, or the arena's */
+    int64_t begin, bytes;           /* its block in this rank's part; no bytes: it has none */
+    int64_t ring_bytes;
+    redist_priv_slot *slot;         /* slot[slots]: of the messages this rank sends */
+    int64_t slots;
+    struct redist_priv_rings *next; /* in the same home */
+    int abandoned;
+    unsigned polls;
+    redist_priv_channel *link[2];   /* by side: link[k] is that of peer[remote + k] */
+} redist_priv_rings;
+
 struct redist_arena {
-    int64_t name;                /* the same on every rank, and no other arena's */
-    redist_priv_segment segment; /* comm is MPI_COMM_NULL when the memory is ordinary */
-    char *memory;
+    int64_t name;           /* the same on every rank, and no other arena's */
+    MPI_Comm comm;          /* of all its plans on the same ranks, which their tags tell apart */
+    int tags, most_tags;    /* in use, and there are */
+    redist_priv_home home;  /* room is 0 when there is no shared memory */
+    char *memory;           /* of the arrays */
+    void *ordinary;         /* the same when it is not shared, or NULL */
     size_t bytes, used;
-    int plans;                   /* that live in it */
+    int plans;              /* that live in it */
+    redist_plan *started;   /* and are at work, one after the other */
 };
 
 /* What stays on this rank. In place, elements that are their own destinations need not be touched: the others are, for
@@ -464,27 +503,32 @@ enum { REDIST_PRIV_MOST_PHASES = 8 };
 typedef struct {
     redist_method method;
     const char *name;
-    int (*open)(redist_plan *);                      /* collective; when it fails on any rank, messages serve; or NULL */
+    int moves;                                       /* itself; else the plans that it is made of do */
+    int (*open)(redist_plan *);                      /* collective; fails on any rank: falls back to messages; or NULL */
     int (*plan_staging)(redist_plan *, int own);     /* decides what is staged on one side and sets its staging_bytes */
     int (*create)(redist_plan *);                    /* staging memory is there; local                                */
     int (*commit)(redist_plan *);                    /* collective, after all ranks created; or NULL                  */
     int (*start)(redist_plan *);
     int (*test)(redist_plan *, int *done);
-    void (*destroy)(redist_plan *);                  /* also after a create that failed half-way                      */
+    void (*add_stats)(const redist_plan *, redist_stats *);
+    void (*destroy)(redist_plan *);                  /* whatever of it there is                                       */
 } redist_priv_transport;
-
-/* What MPI's collectives want to know of one side, by rank. */
-typedef struct {
-    int *counts, *offsets;
-    MPI_Datatype *types; /* REDIST_ALLTOALLW: of all arrays at the addresses of the last execution */
-    MPI_Datatype *each;  /* the same of one array, from its beginning, when there are several arrays */
-} redist_priv_table;
 
 /* How the messages of two ends are cut into pieces: bricks of at most `bytes`, of at least `wide` bytes along the
    destination's fastest axis. */
 typedef struct {
     int64_t bytes, wide;
 } redist_priv_cutting;
+
+/* REDIST_POINT_TO_POINT: request[requests], those that receive come first. */
+typedef struct {
+    MPI_Request *request;
+    int requests, receives;
+    int *index;         /* index[requests] and status[requests]: for MPI_Testsome */
+    MPI_Status *status;
+    int64_t *owner;     /* owner[requests]: the peer a request serves */
+    int64_t unpacked;   /* peers so far, when the plan is ordered */
+} redist_priv_messages;
 
 /* A piece on its way. */
 typedef struct {
@@ -500,8 +544,49 @@ typedef struct {
     MPI_Request *prepared; /* prepared[peers]: of the first piece, or MPI_REQUEST_NULL */
 } redist_priv_lane;
 
+/* REDIST_SCHEDULED */
+typedef struct {
+    redist_priv_lane lane[2];
+    redist_priv_cutting cutting;
+    int steps;
+} redist_priv_lanes;
+
+/* What MPI's collectives want to know of one side, by rank. */
+typedef struct {
+    int *counts, *offsets;
+    MPI_Datatype *types; /* REDIST_ALLTOALLW: of all arrays at the addresses of the last execution */
+    MPI_Datatype *each;  /* the same of one array, from its beginning, when there are several arrays */
+} redist_priv_table;
+
+typedef struct {
+    int made;            /* request and unit are handles */
+    MPI_Request request;
+    redist_priv_table table[2];
+    MPI_Datatype unit;   /* REDIST_ALLTOALLV counts in these, of so many bytes */
+    int64_t unit_bytes;
+    const void **before; /* REDIST_ALLTOALLW: before[2 * arrays] of the last execution */
+} redist_priv_collective;
+
+/* REDIST_MULTIPHASE: the plans of its phases, and the layouts between them. */
+typedef struct {
+    int phases, at;                              /* the one at work */
+    redist_plan *phase[REDIST_PRIV_MOST_PHASES];
+    redist_layout *between;                      /* between[REDIST_PRIV_MOST_PHASES - 1] */
+    int64_t most_bytes;                          /* of staging for arrays in between, on any rank */
+    char *array[2];                              /* arrays that even, and odd phases write, one after the other */
+    int64_t array_bytes[2];                      /* of one of them */
+} redist_priv_chain;
+
+/* What messages cost between ranks, in seconds: the first of several that go together also costs the latency. */
+typedef struct {
+    double latency;
+    redist_cost cost;
+} redist_priv_network;
+
 struct redist_plan {
     MPI_Comm comm;
+    int tag;                      /* of all its messages */
+    int borrows;                  /* the communicator is the arena's */
     int rank, size, arrays, active;
     int failed;                   /* MPI did: messages may be on their way for ever */
     int64_t element_bytes;
@@ -512,35 +597,24 @@ struct redist_plan {
     redist_priv_arrival arrival;  /* how elements come to the destination */
     int overwrites;               /* in place, an element may arrive where another has yet to leave */
     int ordered;                  /* several contributions to one element: messages are unpacked in the peers' order */
-    int64_t unpacked;             /* peers so far, when ordered */
     redist_priv_kept kept;
     char *kept_staging;           /* when an execution overwrites */
-    const void **pointers;        /* pointers[4 * arrays]: the arrays of the execution at work, and of one before */
+    const void **pointers;        /* pointers[2 * arrays]: the arrays of the execution at work */
     const redist_priv_transport *transport;
-    int64_t unit_bytes;           /* REDIST_ALLTOALLV counts in these */
     int64_t largest;              /* bytes of the largest staging memory or array on any rank */
     int64_t largest_message;      /* bytes, on any rank */
-    MPI_Request *request;         /* request[requests]: those that receive come first */
-    int requests, receives;
-    int *index;                   /* index[requests] and status[requests]: for MPI_Testsome */
-    MPI_Status *status;
-    int64_t *owner;               /* owner[requests]: the peer a request serves */
-    redist_priv_table table[2];
-    MPI_Datatype unit;
-    redist_priv_lane lane[2];     /* REDIST_SCHEDULED */
-    redist_priv_cutting cutting;
-    int steps;
-    redist_plan *phase[REDIST_PRIV_MOST_PHASES]; /* REDIST_MULTIPHASE */
-    redist_layout between[REDIST_PRIV_MOST_PHASES];
-    int phases, phase_at;
-    int64_t most_between;         /* bytes of staging for arrays in between, on any rank */
-    char *between_arrays[2];      /* arrays that odd, and even phases write, one after the other */
-    int64_t between_bytes[2];     /* of one of them */
-    redist_priv_segment node;     /* REDIST_SHARED */
-    int64_t ring_bytes, offers;   /* shared staging memory; where in the segment this rank's offers lie */
-    unsigned polls;
+    redist_priv_network network;  /* zero: not known yet */
+    union {
+        redist_priv_messages messages; /* REDIST_SHARED's, too */
+        redist_priv_lanes lanes;
+        redist_priv_collective collective;
+        redist_priv_chain chain;
+    } state;                      /* of the transport; zero when it opens */
+    redist_priv_rings *rings;     /* REDIST_SHARED */
+    redist_plan *next;            /* started in the same arena */
     int64_t executions;           /* completed */
     double began, fastest;        /* when the execution at work began; seconds that one took on this rank */
+    double duplication;           /* seconds that duplicating the communicator took */
     double seconds[REDIST_PRIV_METHODS]; /* REDIST_MEASURE: of one execution on the slowest rank; 0: not tried */
     char message[128];            /* redist_plan_message */
 };
@@ -571,15 +645,39 @@ REDIST_PRIV_COLD int redist_priv_refuse_mpi(redist_plan *p, int code)
                               p->transport->name);
 }
 
+/* A plan's redist_plan.active when an execution was begun; it is complete, or failed, and redist_test will say so. */
+enum { REDIST_PRIV_AT_WORK = 1, REDIST_PRIV_UNTOLD };
+
 /* Begins an execution, whose arrays are known. */
 REDIST_PRIV int redist_priv_begin(redist_plan *p)
 {
     int code;
     p->began = MPI_Wtime();
     code = p->transport->start(p);
-    p->active = code == REDIST_OK;
-    p->failed = !p->active;
-    return code == REDIST_OK ? code : redist_priv_refuse_mpi(p, code);
+    p->failed = code != REDIST_OK;
+    p->active = p->failed ? 0 : REDIST_PRIV_AT_WORK;
+    return p->failed ? redist_priv_refuse_mpi(p, code) : code;
+}
+
+/* Ends an execution, and remembers the fastest. */
+REDIST_PRIV void redist_priv_finish(redist_plan *p)
+{
+    const double seconds = MPI_Wtime() - p->began;
+    p->fastest = p->executions == 0 || seconds < p->fastest ? seconds : p->fastest;
+    p->executions++;
+    p->active = 0;
+}
+
+/* Moves one plan on, and ends its execution when it is complete, or when MPI failed. */
+REDIST_PRIV int redist_priv_test(redist_plan *p, int *done)
+{
+    const int code = p->transport->test(p, done);
+    p->failed = code != REDIST_OK; /* it is then fit for freeing */
+    if (p->failed)
+        p->active = 0;
+    else if (*done)
+        redist_priv_finish(p);
+    return p->failed ? redist_priv_refuse_mpi(p, code) : code;
 }
 
 /* ------------------------------------------------------------------------------------ checking arguments (private) */
@@ -689,6 +787,7 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
     redist_priv_word(w, "number of the arena", -1, p->options.arena != NULL ? p->options.arena->name : 0);
     redist_priv_word(w, "combine", -1, p->options.combine != NULL);
     redist_priv_word(w, "node_ranks", -1, p->options.node_ranks);
+    redist_priv_word(w, "executions", -1, p->options.executions);
     redist_priv_word(w, "cost.per_message, as bits,", -1, bits[0]);
     redist_priv_word(w, "cost.per_byte, as bits,", -1, bits[1]);
     redist_priv_list_layout(w, REDIST_PRIV_FROM, &p->from);
@@ -711,7 +810,7 @@ REDIST_PRIV_COLD void redist_priv_explain_mismatch(const redist_plan *p, MPI_Com
     redist_priv_fail(v, REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options");
 }
 
-/* Agrees that all ranks passed the same, and have a communicator of their own. Collective over comm, the caller's. */
+/* Agrees that all ranks passed the same. Collective over comm, the caller's. */
 REDIST_PRIV_COLD int redist_priv_check_same(const redist_plan *p, MPI_Comm comm, redist_priv_verdict *v)
 {
     redist_priv_words words;
@@ -791,14 +890,16 @@ REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_verd
 {
     const redist_options *o = &p->options;
     if ((int)o->method != REDIST_AUTO && redist_priv_transport_of((int)o->method) == NULL)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: options.method is %d, which is not available", p->rank,
-                         (int)o->method);
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: options.method is %d, which %s", p->rank, (int)o->method,
+                         (int)o->method == REDIST_SCHEDULED    ? "REDIST_NO_SCHEDULED leaves out"
+                         : (int)o->method == REDIST_MULTIPHASE ? "REDIST_NO_MULTIPHASE leaves out"
+                                                               : "is no method");
     if (o->effort != REDIST_ESTIMATE && o->effort != REDIST_MEASURE)
         redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: options.effort is %d", p->rank, (int)o->effort);
-    if (o->arrays < 0 || o->max_buffer < 0 || o->node_ranks < 0)
+    if (o->arrays < 0 || o->max_buffer < 0 || o->node_ranks < 0 || o->executions < 0)
         redist_priv_fail(v, REDIST_ERR_ARGUMENT,
-                         "rank %d: options.arrays is %d, max_buffer %" PRId64 ", node_ranks %d, must be at least 0",
-                         p->rank, o->arrays, o->max_buffer, o->node_ranks);
+                         "rank %d: options.arrays is %d, max_buffer %" PRId64 ", node_ranks %d, executions %d, must be at least 0",
+                         p->rank, o->arrays, o->max_buffer, o->node_ranks, o->executions);
     if (o->arrays > 1 && (o->from != NULL || o->to != NULL))
         redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: fixed arrays go with one array, but options.arrays is %d",
                          p->rank, o->arrays);
@@ -915,10 +1016,12 @@ REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, redist
         if (grown == NULL)
             return REDIST_ERR_MEMORY;
         half->run = grown;
-        grown[half->runs] = list->run[r];
-        grown[half->runs].at[REDIST_PRIV_PACKED] = half->elements;
-        half->elements += grown[half->runs].n[0] * grown[half->runs].n[1] * grown[half->runs].n[2];
-        half->runs++;
+        grown += half->runs++;
+        *grown = list->run[r];
+        grown->at[REDIST_PRIV_PACKED] = half->elements; /* packed one after the other, whatever lay between them */
+        grown->stride[1][REDIST_PRIV_PACKED] = grown->n[0];
+        grown->stride[2][REDIST_PRIV_PACKED] = grown->n[0] * grown->n[1];
+        half->elements += grown->n[0] * grown->n[1] * grown->n[2];
     }
     return REDIST_OK;
 }
@@ -1054,10 +1157,10 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
         code = redist_priv_open_side(p, own);
     for (own = 0; own < 2 && code == REDIST_OK; own++)
         code = redist_priv_list_peers(p, own);
-    p->pointers = (const void **)redist_priv_alloc(4 * (int64_t)p->arrays, sizeof *p->pointers);
+    p->pointers = (const void **)redist_priv_alloc(2 * (int64_t)p->arrays, sizeof *p->pointers);
     if (p->pointers == NULL)
         return REDIST_ERR_MEMORY;
-    memset((void *)p->pointers, 0, 4 * (size_t)p->arrays * sizeof *p->pointers);
+    memset((void *)p->pointers, 0, 2 * (size_t)p->arrays * sizeof *p->pointers);
     p->side[REDIST_PRIV_FROM].array = p->pointers;
     p->side[REDIST_PRIV_TO].array = p->pointers + p->arrays;
     return code;
@@ -1070,8 +1173,9 @@ REDIST_PRIV int64_t redist_priv_round_up(int64_t a, int64_t multiple)
     return (a + multiple - 1) / multiple * multiple;
 }
 
-/* Gives every peer of a side a place in its staging memory, or none where the array itself will do (may_be_direct). */
-REDIST_PRIV int redist_priv_stage_peers(redist_plan *p, int own, int may_be_direct)
+/* Gives every peer of a side a place in its staging memory, or none where the array itself will do (may_be_direct). The
+   places are multiples of `unit` bytes, a power of 2. */
+REDIST_PRIV int redist_priv_stage_peers(redist_plan *p, int own, int may_be_direct, int64_t unit)
 {
     redist_priv_side *s = &p->side[own];
     int64_t k;
@@ -1083,7 +1187,7 @@ REDIST_PRIV int redist_priv_stage_peers(redist_plan *p, int own, int may_be_dire
         if (may_be_direct && s->peer[k].direct >= 0)
             continue;
         s->peer[k].staged = s->staging_bytes;
-        s->staging_bytes += redist_priv_round_up(s->peer[k].bytes, redist_priv_max(p->unit_bytes, REDIST_PRIV_LINE));
+        s->staging_bytes += redist_priv_round_up(s->peer[k].bytes, redist_priv_max(unit, REDIST_PRIV_LINE));
     }
     return REDIST_OK;
 }
@@ -1096,13 +1200,13 @@ REDIST_PRIV int redist_priv_may_be_direct(const redist_plan *p, int own)
 
 REDIST_PRIV int64_t redist_priv_kept_staging_bytes(const redist_plan *p)
 {
-    return p->overwrites && p->phases == 0 ? p->kept.whole.elements * p->element_bytes * p->arrays : 0;
+    return p->overwrites && p->transport->moves ? p->kept.whole.elements * p->element_bytes * p->arrays : 0;
 }
 
 REDIST_PRIV int64_t redist_priv_buffer_bytes(const redist_plan *p)
 {
-    return p->side[REDIST_PRIV_FROM].staging_bytes + p->side[REDIST_PRIV_TO].staging_bytes + p->ring_bytes +
-           redist_priv_kept_staging_bytes(p);
+    return p->side[REDIST_PRIV_FROM].staging_bytes + p->side[REDIST_PRIV_TO].staging_bytes +
+           (p->rings != NULL ? p->rings->ring_bytes : 0) + redist_priv_kept_staging_bytes(p);
 }
 
 /* The array of a side: the fixed one, or that of the execution at work. */
@@ -1302,15 +1406,44 @@ REDIST_PRIV void redist_priv_copy_piece(redist_plan *p, int own, const redist_pr
                      own == REDIST_PRIV_FROM ? packed : array, redist_priv_arrival_at(p, to_side), p->side[own].streams);
 }
 
+/* ---------------------------------------------------------------------------------------------- reports (private) */
+
+/* What messages and bytes cost here: as the options say, or measured once. Collective. */
+REDIST_PRIV_COLD int redist_priv_know_cost(redist_plan *p)
+{
+    if (p->options.cost.per_message + p->options.cost.per_byte > 0)
+        return REDIST_OK;
+    return redist_calibrate(p->comm, &p->options.cost);
+}
+
+/* What one execution of a plan that moves everything itself does on this rank. */
+REDIST_PRIV_COLD void redist_priv_add_moved(const redist_plan *p, redist_stats *stats)
+{
+    stats->sends += p->side[REDIST_PRIV_FROM].peers;
+    stats->receives += p->side[REDIST_PRIV_TO].peers;
+    stats->bytes_sent += p->side[REDIST_PRIV_FROM].bytes;
+    stats->bytes_received += p->side[REDIST_PRIV_TO].bytes;
+    stats->bytes_kept += p->kept.whole.elements * p->element_bytes * p->arrays;
+    stats->steps++;
+    stats->phases++;
+}
+
+REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *stats)
+{
+    stats->buffer_bytes += redist_priv_buffer_bytes(p);
+    stats->shared_bytes += p->rings != NULL ? p->rings->bytes : 0;
+    p->transport->add_stats(p, stats);
+}
+
 /* --------------------------------------------------------------------------------- REDIST_POINT_TO_POINT (private) */
 
 REDIST_PRIV_COLD int redist_priv_p2p_staging(redist_plan *p, int own)
 {
-    return redist_priv_stage_peers(p, own, redist_priv_may_be_direct(p, own));
+    return redist_priv_stage_peers(p, own, redist_priv_may_be_direct(p, own), 1);
 }
 
-/* A message travels in pieces of at most REDIST_MAX_COUNT bytes, told apart by their tags. */
-REDIST_PRIV int64_t redist_priv_pieces(int64_t bytes) { return redist_priv_ceil_div(bytes, REDIST_MAX_COUNT); }
+/* A message travels in parts of at most REDIST_MAX_COUNT bytes, which arrive in their order. */
+REDIST_PRIV int64_t redist_priv_parts(int64_t bytes) { return redist_priv_ceil_div(bytes, REDIST_MAX_COUNT); }
 
 /* SimGrid's SMPI 3.32 loses messages when a persistent send starts again before its last one was received. */
 #if defined SMPI_H
@@ -1325,65 +1458,77 @@ REDIST_PRIV int redist_priv_is_bound(const redist_plan *p, int own, const redist
     return !REDIST_PRIV_PERSISTENT_SENDS_FAIL && (peer->staged >= 0 || p->side[own].fixed);
 }
 
-/* Posts, or prepares, the piece of a message that begins at byte `begin`. */
-REDIST_PRIV int redist_priv_p2p_piece(redist_plan *p, int own, const redist_priv_peer *peer, int64_t begin,
-                                      MPI_Request *request)
+/* Where a message lies: in the staging memory, or in the array. */
+REDIST_PRIV char *redist_priv_peer_memory(const redist_plan *p, int own, const redist_priv_peer *peer)
 {
-    const int count = (int)redist_priv_min(peer->bytes - begin, REDIST_MAX_COUNT);
-    const int tag = (int)(begin / REDIST_MAX_COUNT);
-    const int bound = redist_priv_is_bound(p, own, peer);
-    char *memory = begin + (peer->staged >= 0 ? p->side[own].staging + peer->staged
-                                              : redist_priv_array(p, own) + peer->direct);
+    return peer->staged >= 0 ? p->side[own].staging + peer->staged : redist_priv_array(p, own) + peer->direct;
+}
+
+/* Posts what is sent to a peer or received from it, or prepares to. */
+REDIST_PRIV int redist_priv_post(const redist_plan *p, int own, const redist_priv_peer *peer, char *memory, int64_t bytes,
+                                 int persistent, MPI_Request *request)
+{
+    const int n = (int)bytes;
     int code;
     if (own == REDIST_PRIV_FROM)
-        code = (bound ? MPI_Send_init : MPI_Isend)(memory, count, MPI_BYTE, peer->rank, tag, p->comm, request);
+        code = (persistent ? MPI_Send_init : MPI_Isend)(memory, n, MPI_BYTE, peer->rank, p->tag, p->comm, request);
     else
-        code = (bound ? MPI_Recv_init : MPI_Irecv)(memory, count, MPI_BYTE, peer->rank, tag, p->comm, request);
+        code = (persistent ? MPI_Recv_init : MPI_Irecv)(memory, n, MPI_BYTE, peer->rank, p->tag, p->comm, request);
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+/* Posts, or prepares, the part of a message that begins at byte `begin`. */
+REDIST_PRIV int redist_priv_post_part(redist_plan *p, int own, const redist_priv_peer *peer, int64_t begin,
+                                      MPI_Request *request)
+{
+    return redist_priv_post(p, own, peer, redist_priv_peer_memory(p, own, peer) + begin,
+                            redist_priv_min(peer->bytes - begin, REDIST_MAX_COUNT), redist_priv_is_bound(p, own, peer),
+                            request);
 }
 
 REDIST_PRIV_COLD int redist_priv_p2p_create(redist_plan *p)
 {
+    redist_priv_messages *m = &p->state.messages;
     int64_t k, begin, total = 0;
     int own, next = 0, code = REDIST_OK;
     for (own = 0; own < 2; own++)
         for (k = 0; k < p->side[own].remote; k++)
-            total += redist_priv_pieces(p->side[own].peer[k].bytes);
-    p->request = (MPI_Request *)redist_priv_alloc(total, sizeof *p->request);
-    p->index = (int *)redist_priv_alloc(total, sizeof *p->index);
-    p->owner = (int64_t *)redist_priv_alloc(total, sizeof *p->owner);
-    p->status = (MPI_Status *)redist_priv_alloc(total, sizeof *p->status);
-    if (p->request == NULL || p->index == NULL || p->owner == NULL || p->status == NULL || total > INT_MAX)
+            total += redist_priv_parts(p->side[own].peer[k].bytes);
+    m->request = (MPI_Request *)redist_priv_alloc(total, sizeof *m->request);
+    m->index = (int *)redist_priv_alloc(total, sizeof *m->index);
+    m->owner = (int64_t *)redist_priv_alloc(total, sizeof *m->owner);
+    m->status = (MPI_Status *)redist_priv_alloc(total, sizeof *m->status);
+    if (m->request == NULL || m->index == NULL || m->owner == NULL || m->status == NULL || total > INT_MAX)
         return REDIST_ERR_MEMORY;
-    for (p->requests = 0; p->requests < (int)total; p->requests++)
-        p->request[p->requests] = MPI_REQUEST_NULL;
+    for (m->requests = 0; m->requests < (int)total; m->requests++)
+        m->request[m->requests] = MPI_REQUEST_NULL;
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM; own--) {
         for (k = 0; k < p->side[own].remote; k++) {
             const redist_priv_peer *peer = &p->side[own].peer[k];
             for (begin = 0; begin < peer->bytes && code == REDIST_OK; begin += REDIST_MAX_COUNT) {
-                p->owner[next] = k;
+                m->owner[next] = k;
                 if (redist_priv_is_bound(p, own, peer))
-                    code = redist_priv_p2p_piece(p, own, peer, begin, &p->request[next]);
+                    code = redist_priv_post_part(p, own, peer, begin, &m->request[next]);
                 next++;
             }
         }
         if (own == REDIST_PRIV_TO)
-            p->receives = next;
+            m->receives = next;
     }
     return code;
 }
 
-/* Starts all pieces of the k-th peer of a side; `request` is its first. */
+/* Starts all parts of the k-th peer of a side; `request` is its first. */
 REDIST_PRIV int redist_priv_p2p_start_peer(redist_plan *p, int own, redist_priv_peer *peer, MPI_Request *request)
 {
     int64_t begin;
     int code = REDIST_OK;
-    peer->pending = redist_priv_pieces(peer->bytes);
+    peer->pending = redist_priv_parts(peer->bytes);
     if (own == REDIST_PRIV_FROM && peer->staged >= 0)
         redist_priv_pack(p, peer);
     for (begin = 0; begin < peer->bytes && code == REDIST_OK; begin += REDIST_MAX_COUNT, request++) {
         if (!redist_priv_is_bound(p, own, peer))
-            code = redist_priv_p2p_piece(p, own, peer, begin, request);
+            code = redist_priv_post_part(p, own, peer, begin, request);
         else if (MPI_Start(request) != MPI_SUCCESS)
             code = REDIST_ERR_MPI;
     }
@@ -1392,15 +1537,16 @@ REDIST_PRIV int redist_priv_p2p_start_peer(redist_plan *p, int own, redist_priv_
 
 REDIST_PRIV int redist_priv_p2p_start(redist_plan *p)
 {
-    MPI_Request *request = p->request;
+    redist_priv_messages *m = &p->state.messages;
+    MPI_Request *request = m->request;
     int64_t k;
     int own, code = REDIST_OK;
-    p->unpacked = 0;
+    m->unpacked = 0;
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM; own--)
         for (k = 0; k < p->side[own].remote && code == REDIST_OK; k++) {
             redist_priv_peer *peer = &p->side[own].peer[k];
             code = redist_priv_p2p_start_peer(p, own, peer, request);
-            request += redist_priv_pieces(peer->bytes);
+            request += redist_priv_parts(peer->bytes);
         }
     redist_priv_copy_kept(p);
     return code;
@@ -1409,26 +1555,28 @@ REDIST_PRIV int redist_priv_p2p_start(redist_plan *p)
 /* Unpacks the messages that have come and whose predecessors are unpacked: those through shared memory go first. */
 REDIST_PRIV void redist_priv_unpack_in_order(redist_plan *p)
 {
+    redist_priv_messages *m = &p->state.messages;
     redist_priv_side *s = &p->side[REDIST_PRIV_TO];
     if (s->peers > s->remote) {
-        const redist_priv_channel *last = &s->peer[s->peers - 1].link;
+        const redist_priv_channel *last = &p->rings->link[REDIST_PRIV_TO][s->peers - s->remote - 1];
         if (last->done < last->pieces)
             return;
     }
-    for (; p->unpacked < s->remote && s->peer[p->unpacked].pending == 0; p->unpacked++)
-        redist_priv_unpack(p, &s->peer[p->unpacked]);
+    for (; m->unpacked < s->remote && s->peer[m->unpacked].pending == 0; m->unpacked++)
+        redist_priv_unpack(p, &s->peer[m->unpacked]);
 }
 
 REDIST_PRIV int redist_priv_p2p_test(redist_plan *p, int *done)
 {
+    redist_priv_messages *m = &p->state.messages;
     redist_priv_side *s = &p->side[REDIST_PRIV_TO];
     int k, n = 0;
-    if (MPI_Testsome(p->requests, p->request, &n, p->index, p->status) != MPI_SUCCESS)
+    if (m->requests > 0 && MPI_Testsome(m->requests, m->request, &n, m->index, m->status) != MPI_SUCCESS)
         return REDIST_ERR_MPI;
-    *done = n == MPI_UNDEFINED;
+    *done = m->requests == 0 || n == MPI_UNDEFINED;
     for (k = 0; !*done && k < n; k++)
-        if (p->index[k] < p->receives) {
-            redist_priv_peer *peer = &s->peer[p->owner[p->index[k]]];
+        if (m->index[k] < m->receives) {
+            redist_priv_peer *peer = &s->peer[m->owner[m->index[k]]];
             if (--peer->pending == 0 && peer->staged >= 0 && !p->ordered)
                 redist_priv_unpack(p, peer);
         }
@@ -1439,21 +1587,19 @@ REDIST_PRIV int redist_priv_p2p_test(redist_plan *p, int *done)
 
 REDIST_PRIV_COLD void redist_priv_free_requests(redist_plan *p)
 {
+    redist_priv_messages *m = &p->state.messages;
     int k;
-    for (k = 0; k < p->requests; k++)
-        redist_priv_drop(&p->request[k], p->failed && k < p->receives);
-    REDIST_FREE(p->request);
-    REDIST_FREE(p->index);
-    REDIST_FREE(p->owner);
-    REDIST_FREE(p->status);
-    p->request = NULL;
-    p->index = NULL;
-    p->owner = NULL;
-    p->status = NULL;
-    p->requests = p->receives = 0;
+    for (k = 0; k < m->requests; k++)
+        redist_priv_drop(&m->request[k], p->failed && k < m->receives);
+    REDIST_FREE(m->request);
+    REDIST_FREE(m->index);
+    REDIST_FREE(m->owner);
+    REDIST_FREE(m->status);
 }
 
 /* -------------------------------------------------------------------------------------- REDIST_SCHEDULED (private) */
+
+#ifndef REDIST_NO_SCHEDULED
 
 /* Each side of a rank is a lane: it serves its peers in the order of the schedule (redist_schedule_create), piece by
    piece, so that at any time a rank sends at most one message and receives at most one, or a few short ones, whose latency
@@ -1464,23 +1610,23 @@ REDIST_PRIV_COLD void redist_priv_free_requests(redist_plan *p)
 REDIST_PRIV_COLD void redist_priv_set_cutting(redist_plan *p)
 {
     const int64_t half = p->options.max_buffer > 0 ? p->options.max_buffer / 2 : INT64_MAX;
-    p->cutting.bytes = redist_priv_min(redist_priv_min(p->largest_message, half), REDIST_MAX_COUNT);
-    p->cutting.bytes = redist_priv_max(p->cutting.bytes, p->element_bytes);
-    p->cutting.wide = 0;
+    p->state.lanes.cutting.bytes = redist_priv_min(redist_priv_min(p->largest_message, half), REDIST_MAX_COUNT);
+    p->state.lanes.cutting.bytes = redist_priv_max(p->state.lanes.cutting.bytes, p->element_bytes);
+    p->state.lanes.cutting.wide = 0;
 }
 
 /* How many pieces may be on their way: one, and short ones that make up REDIST_FLIGHT_BYTES, each in a slot of its own. */
 REDIST_PRIV_COLD int64_t redist_priv_flights(const redist_plan *p, int own)
 {
     const int64_t half = p->options.max_buffer > 0 ? p->options.max_buffer / 2 : INT64_MAX;
-    const int64_t slot = redist_priv_round_up(p->cutting.bytes, REDIST_PRIV_LINE);
+    const int64_t slot = redist_priv_round_up(p->state.lanes.cutting.bytes, REDIST_PRIV_LINE);
     return redist_priv_clamp(redist_priv_min(half, REDIST_FLIGHT_BYTES + slot) / slot, 1, redist_priv_max(p->side[own].peers, 1));
 }
 
 /* Where a slot begins. */
 REDIST_PRIV int64_t redist_priv_slot_begin(const redist_plan *p, int64_t slot)
 {
-    return slot * redist_priv_round_up(p->cutting.bytes, REDIST_PRIV_LINE);
+    return slot * redist_priv_round_up(p->state.lanes.cutting.bytes, REDIST_PRIV_LINE);
 }
 
 /* A message that is contiguous in the array needs no slot. In place, all that is sent is packed before anything arrives. */
@@ -1489,12 +1635,12 @@ REDIST_PRIV_COLD int redist_priv_scheduled_staging(redist_plan *p, int own)
     redist_priv_side *s = &p->side[own];
     int64_t k;
     redist_priv_set_cutting(p);
-    p->lane[own].flights = redist_priv_flights(p, own);
+    p->state.lanes.lane[own].flights = redist_priv_flights(p, own);
     if (own == REDIST_PRIV_FROM && p->overwrites)
-        return redist_priv_stage_peers(p, own, 0);
-    redist_priv_stage_peers(p, own, p->arrays == 1 && (own == REDIST_PRIV_FROM || p->arrival.function == NULL));
+        return redist_priv_stage_peers(p, own, 0, 1);
+    redist_priv_stage_peers(p, own, p->arrays == 1 && (own == REDIST_PRIV_FROM || p->arrival.function == NULL), 1);
     if (s->staging_bytes > 0)
-        s->staging_bytes = redist_priv_slot_begin(p, p->lane[own].flights - 1) + p->cutting.bytes;
+        s->staging_bytes = redist_priv_slot_begin(p, p->state.lanes.lane[own].flights - 1) + p->state.lanes.cutting.bytes;
     for (k = 0; k < s->peers; k++)
         s->peer[k].staged = redist_priv_min(s->peer[k].staged, 0);
     return REDIST_OK;
@@ -1510,62 +1656,56 @@ REDIST_PRIV int redist_priv_through_slot(const redist_plan *p, int own, const re
 REDIST_PRIV char *redist_priv_piece_memory(const redist_plan *p, int own, const redist_priv_peer *peer,
                                            const redist_priv_piece *piece, int64_t slot)
 {
-    if (redist_priv_through_slot(p, own, peer))
-        return p->side[own].staging + redist_priv_slot_begin(p, slot);
-    return piece->begin +
-           (peer->staged >= 0 ? p->side[own].staging + peer->staged : redist_priv_array(p, own) + peer->direct);
+    return redist_priv_through_slot(p, own, peer) ? p->side[own].staging + redist_priv_slot_begin(p, slot)
+                                                  : redist_priv_peer_memory(p, own, peer) + piece->begin;
 }
 
-REDIST_PRIV int redist_priv_scheduled_post(redist_plan *p, int own, const redist_priv_peer *peer,
-                                           const redist_priv_piece *piece, int64_t slot, int persistent,
-                                           MPI_Request *request)
+REDIST_PRIV int redist_priv_post_piece(redist_plan *p, int own, const redist_priv_peer *peer,
+                                       const redist_priv_piece *piece, int64_t slot, int persistent, MPI_Request *request)
 {
-    char *memory = redist_priv_piece_memory(p, own, peer, piece, slot);
-    const int n = (int)piece->bytes;
-    int code;
-    if (own == REDIST_PRIV_FROM)
-        code = (persistent ? MPI_Send_init : MPI_Isend)(memory, n, MPI_BYTE, peer->rank, 0, p->comm, request);
-    else
-        code = (persistent ? MPI_Recv_init : MPI_Irecv)(memory, n, MPI_BYTE, peer->rank, 0, p->comm, request);
-    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+    return redist_priv_post(p, own, peer, redist_priv_piece_memory(p, own, peer, piece, slot), piece->bytes, persistent,
+                            request);
 }
 
 /* Whether a piece has the place and the size of the first one of its message, whose request is persistent. */
 REDIST_PRIV int redist_priv_is_prepared(const redist_plan *p, int own, const redist_priv_peer *peer,
                                         const redist_priv_piece *piece, int64_t k)
 {
-    const redist_priv_piece first = redist_priv_piece_of(p, own, peer, p->cutting, 0);
+    const redist_priv_piece first = redist_priv_piece_of(p, own, peer, p->state.lanes.cutting, 0);
     return redist_priv_is_bound(p, own, peer) &&
            (k == 0 ||
-            (p->lane[own].flights == 1 && redist_priv_through_slot(p, own, peer) && piece->bytes == first.bytes));
+            (p->state.lanes.lane[own].flights == 1 && redist_priv_through_slot(p, own, peer) && piece->bytes == first.bytes));
 }
 
-/* Puts the peers of both sides in the order of the schedule. */
+/* Puts the peers of a side in the order of the schedule. */
+REDIST_PRIV_COLD int redist_priv_order_side(redist_plan *p, int own, const redist_schedule *schedule)
+{
+    redist_priv_side *s = &p->side[own];
+    redist_priv_peer wanted, *next, *ordered = (redist_priv_peer *)redist_priv_alloc(s->peers, sizeof *ordered);
+    int step, meets[2];
+    if (ordered == NULL)
+        return REDIST_ERR_MEMORY;
+    for (step = 0, next = ordered; step < schedule->steps; step++) {
+        redist_schedule_step(schedule, p->rank, step, &meets[REDIST_PRIV_FROM], &meets[REDIST_PRIV_TO]);
+        if (meets[own] < 0 || meets[own] == p->rank)
+            continue;
+        wanted.distance = redist_priv_ranks_apart(p, own, meets[own]);
+        *next++ = *(redist_priv_peer *)bsearch(&wanted, s->peer, (size_t)s->peers, sizeof wanted,
+                                               redist_priv_compare_distances);
+    }
+    REDIST_FREE(s->peer);
+    s->peer = ordered;
+    return REDIST_OK;
+}
+
 REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
 {
     redist_schedule schedule;
-    redist_priv_peer wanted, *found;
-    int own, step, meets[2], code = redist_priv_schedule_of(&p->from, &p->to, p->arrival.function != NULL, &schedule);
-    p->steps = code == REDIST_OK ? schedule.steps : 0;
-    for (step = 0; step < p->steps; step++) {
-        redist_schedule_step(&schedule, p->rank, step, &meets[REDIST_PRIV_FROM], &meets[REDIST_PRIV_TO]);
-        for (own = 0; own < 2; own++) {
-            if (meets[own] < 0 || meets[own] == p->rank)
-                continue;
-            wanted.distance = redist_priv_ranks_apart(p, own, meets[own]);
-            found = (redist_priv_peer *)bsearch(&wanted, p->side[own].peer, (size_t)p->side[own].peers, sizeof wanted,
-                                                redist_priv_compare_distances);
-            found->pending = step;
-        }
-    }
-    if (code == REDIST_OK)
-        redist_schedule_free(&schedule);
-    for (own = 0; own < 2; own++) {
-        int64_t k;
-        for (k = 0; k < p->side[own].peers; k++)
-            p->side[own].peer[k].distance = (int)p->side[own].peer[k].pending;
-        qsort(p->side[own].peer, (size_t)p->side[own].peers, sizeof wanted, redist_priv_compare_distances);
-    }
+    int own, code = redist_priv_schedule_of(&p->from, &p->to, p->arrival.function != NULL, &schedule);
+    p->state.lanes.steps = schedule.steps;
+    for (own = 0; own < 2 && code == REDIST_OK; own++)
+        code = redist_priv_order_side(p, own, &schedule);
+    redist_schedule_free(&schedule);
     return code;
 }
 
@@ -1573,7 +1713,7 @@ REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
 REDIST_PRIV_COLD int redist_priv_prepare_lane(redist_plan *p, int own)
 {
     const redist_priv_side *s = &p->side[own];
-    redist_priv_lane *lane = &p->lane[own];
+    redist_priv_lane *lane = &p->state.lanes.lane[own];
     int64_t k, number = 0;
     int code = REDIST_OK;
     lane->flight = (redist_priv_flight *)redist_priv_alloc(lane->flights, sizeof *lane->flight);
@@ -1583,10 +1723,10 @@ REDIST_PRIV_COLD int redist_priv_prepare_lane(redist_plan *p, int own)
     for (k = 0; k < s->peers && lane->prepared != NULL; k++)
         lane->prepared[k] = MPI_REQUEST_NULL;
     for (k = 0; k < s->peers && code == REDIST_OK; k++) {
-        const redist_priv_piece first = redist_priv_piece_of(p, own, &s->peer[k], p->cutting, 0);
+        const redist_priv_piece first = redist_priv_piece_of(p, own, &s->peer[k], p->state.lanes.cutting, 0);
         if (redist_priv_is_prepared(p, own, &s->peer[k], &first, 0))
-            code = redist_priv_scheduled_post(p, own, &s->peer[k], &first, number % lane->flights, 1, &lane->prepared[k]);
-        number += redist_priv_pieces_of(p, own, &s->peer[k], p->cutting);
+            code = redist_priv_post_piece(p, own, &s->peer[k], &first, number % lane->flights, 1, &lane->prepared[k]);
+        number += redist_priv_pieces_of(p, own, &s->peer[k], p->state.lanes.cutting);
     }
     return code;
 }
@@ -1602,16 +1742,16 @@ REDIST_PRIV_COLD int redist_priv_scheduled_create(redist_plan *p)
 /* Sets the next piece of a lane going. */
 REDIST_PRIV int redist_priv_lane_go(redist_plan *p, int own)
 {
-    redist_priv_lane *lane = &p->lane[own];
+    redist_priv_lane *lane = &p->state.lanes.lane[own];
     const redist_priv_peer *peer = &p->side[own].peer[lane->at];
-    const redist_priv_piece piece = redist_priv_piece_of(p, own, peer, p->cutting, lane->piece);
+    const redist_priv_piece piece = redist_priv_piece_of(p, own, peer, p->state.lanes.cutting, lane->piece);
     const int64_t slot = lane->posted++ % lane->flights;
     redist_priv_flight *flight = &lane->flight[slot];
     flight->peer = lane->at;
     flight->piece = lane->piece;
     flight->moving = MPI_REQUEST_NULL;
     if (lane->piece == 0)
-        lane->pieces = redist_priv_pieces_of(p, own, peer, p->cutting);
+        lane->pieces = redist_priv_pieces_of(p, own, peer, p->state.lanes.cutting);
     if (++lane->piece == lane->pieces) {
         lane->piece = 0;
         lane->at++;
@@ -1619,14 +1759,14 @@ REDIST_PRIV int redist_priv_lane_go(redist_plan *p, int own)
     if (own == REDIST_PRIV_FROM && redist_priv_through_slot(p, own, peer))
         redist_priv_copy_piece(p, own, &piece, redist_priv_piece_memory(p, own, peer, &piece, slot));
     if (!redist_priv_is_prepared(p, own, peer, &piece, flight->piece))
-        return redist_priv_scheduled_post(p, own, peer, &piece, slot, 0, &flight->moving);
+        return redist_priv_post_piece(p, own, peer, &piece, slot, 0, &flight->moving);
     return MPI_Start(&lane->prepared[flight->peer]) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
 /* Sets pieces going until all flights are taken. */
 REDIST_PRIV int redist_priv_lane_fill(redist_plan *p, int own)
 {
-    redist_priv_lane *lane = &p->lane[own];
+    redist_priv_lane *lane = &p->state.lanes.lane[own];
     int code = REDIST_OK;
     while (code == REDIST_OK && lane->at < p->side[own].peers && lane->posted - lane->arrived < lane->flights)
         code = redist_priv_lane_go(p, own);
@@ -1636,7 +1776,7 @@ REDIST_PRIV int redist_priv_lane_fill(redist_plan *p, int own)
 /* Finishes the pieces of a lane that have arrived, in order, and sets others going. */
 REDIST_PRIV int redist_priv_lane_test(redist_plan *p, int own)
 {
-    redist_priv_lane *lane = &p->lane[own];
+    redist_priv_lane *lane = &p->state.lanes.lane[own];
     int arrived = 1, code = REDIST_OK;
     while (code == REDIST_OK && lane->arrived < lane->posted) {
         const int64_t slot = lane->arrived % lane->flights;
@@ -1648,7 +1788,7 @@ REDIST_PRIV int redist_priv_lane_test(redist_plan *p, int own)
         if (!arrived)
             return REDIST_OK;
         if (own == REDIST_PRIV_TO && redist_priv_through_slot(p, own, peer)) {
-            const redist_priv_piece piece = redist_priv_piece_of(p, own, peer, p->cutting, flight->piece);
+            const redist_priv_piece piece = redist_priv_piece_of(p, own, peer, p->state.lanes.cutting, flight->piece);
             redist_priv_copy_piece(p, own, &piece, redist_priv_piece_memory(p, own, peer, &piece, slot));
         }
         lane->arrived++;
@@ -1660,12 +1800,13 @@ REDIST_PRIV int redist_priv_lane_test(redist_plan *p, int own)
 REDIST_PRIV int redist_priv_scheduled_start(redist_plan *p)
 {
     int own, code = REDIST_OK;
-    if (p->overwrites)
+    if (p->overwrites) {
         redist_priv_copy_staged(p, REDIST_PRIV_FROM);
-    if (p->overwrites)
         redist_priv_copy_kept(p);
+    }
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
-        p->lane[own].at = p->lane[own].piece = p->lane[own].posted = p->lane[own].arrived = 0;
+        redist_priv_lane *lane = &p->state.lanes.lane[own];
+        lane->at = lane->piece = lane->posted = lane->arrived = 0;
         code = redist_priv_lane_fill(p, own);
     }
     if (!p->overwrites)
@@ -1679,9 +1820,15 @@ REDIST_PRIV int redist_priv_scheduled_test(redist_plan *p, int *done)
     *done = 1;
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
         code = redist_priv_lane_test(p, own);
-        *done &= p->lane[own].arrived == p->lane[own].posted;
+        *done &= p->state.lanes.lane[own].arrived == p->state.lanes.lane[own].posted;
     }
     return code;
+}
+
+REDIST_PRIV_COLD void redist_priv_scheduled_add_stats(const redist_plan *p, redist_stats *stats)
+{
+    redist_priv_add_moved(p, stats);
+    stats->steps += (int)redist_priv_max(p->state.lanes.steps, 1) - 1;
 }
 
 REDIST_PRIV_COLD void redist_priv_scheduled_destroy(redist_plan *p)
@@ -1689,17 +1836,17 @@ REDIST_PRIV_COLD void redist_priv_scheduled_destroy(redist_plan *p)
     int own;
     int64_t k;
     for (own = 0; own < 2; own++) {
-        redist_priv_lane *lane = &p->lane[own];
+        redist_priv_lane *lane = &p->state.lanes.lane[own];
         for (k = 0; lane->prepared != NULL && k < p->side[own].peers; k++)
             redist_priv_drop(&lane->prepared[k], p->failed && own == REDIST_PRIV_TO);
         for (k = lane->arrived; k < lane->posted; k++)
             redist_priv_drop(&lane->flight[k % lane->flights].moving, p->failed && own == REDIST_PRIV_TO);
         REDIST_FREE(lane->prepared);
         REDIST_FREE(lane->flight);
-        lane->prepared = NULL;
-        lane->flight = NULL;
     }
 }
+
+#endif
 
 /* ------------------------------------------------------------------------------------- MPI's collectives (private) */
 
@@ -1715,58 +1862,63 @@ REDIST_PRIV_COLD void redist_priv_free_types(MPI_Datatype *types, int n)
 /* Requests go first: some MPI libraries still read the types of a persistent collective. */
 REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p)
 {
+    redist_priv_collective *c = &p->state.collective;
     int own;
-    redist_priv_free_requests(p);
+    if (c->made)
+        redist_priv_drop(&c->request, 0);
     for (own = 0; own < 2; own++) {
-        redist_priv_table *t = &p->table[own];
-        redist_priv_free_types(t->types, p->size);
-        redist_priv_free_types(t->each, p->size);
-        REDIST_FREE(t->offsets);
-        REDIST_FREE(t->counts);
-        memset(t, 0, sizeof *t);
+        redist_priv_free_types(c->table[own].types, p->size);
+        redist_priv_free_types(c->table[own].each, p->size);
+        REDIST_FREE(c->table[own].offsets);
+        REDIST_FREE(c->table[own].counts);
     }
-    if (p->unit != MPI_BYTE)
-        MPI_Type_free(&p->unit);
-    p->unit = MPI_BYTE;
+    REDIST_FREE(c->before);
+    if (c->made && c->unit != MPI_BYTE)
+        MPI_Type_free(&c->unit);
 }
 
-/* n datatypes MPI_BYTE; NULL when memory is exhausted. */
-REDIST_PRIV_COLD MPI_Datatype *redist_priv_byte_types(int n)
+/* MPI matches collectives by their order, which may differ from plan to plan: a plan that borrows the arena's communicator
+   gets one of its own. Collective; the same answer on all ranks. */
+REDIST_PRIV_COLD int redist_priv_separate(redist_plan *p)
 {
-    MPI_Datatype *types = (MPI_Datatype *)redist_priv_alloc(n, sizeof *types);
-    int k;
-    for (k = 0; types != NULL && k < n; k++)
-        types[k] = MPI_BYTE;
-    return types;
+    redist_priv_verdict v;
+    MPI_Comm own;
+    memset(&v, 0, sizeof v);
+    if (!p->borrows)
+        return REDIST_OK;
+    own = redist_priv_duplicate(p->comm, &v);
+    if (redist_priv_agree(p->comm, &v, NULL, 0) == REDIST_OK) {
+        p->comm = own;
+        p->borrows = 0;
+    } else if (own != MPI_COMM_NULL) {
+        MPI_Comm_free(&own);
+    }
+    return v.code;
 }
 
-/* Tables by rank, all zero, and one request. */
+/* Counts and offsets by rank, all zero. */
 REDIST_PRIV_COLD int redist_priv_collective_tables(redist_plan *p)
 {
-    const size_t bytes = (size_t)p->size * sizeof(int);
+    redist_priv_collective *c = &p->state.collective;
     int own;
-    p->request = (MPI_Request *)REDIST_MALLOC(sizeof *p->request);
-    if (p->request == NULL)
-        return REDIST_ERR_MEMORY;
-    p->request[0] = MPI_REQUEST_NULL;
-    p->requests = 1;
+    c->made = 1;
+    c->request = MPI_REQUEST_NULL;
+    c->unit = MPI_BYTE;
     for (own = 0; own < 2; own++) {
-        redist_priv_table *t = &p->table[own];
+        redist_priv_table *t = &c->table[own];
         t->counts = (int *)redist_priv_alloc(p->size, sizeof *t->counts);
         t->offsets = (int *)redist_priv_alloc(p->size, sizeof *t->offsets);
-        t->types = redist_priv_byte_types(p->size);
-        t->each = redist_priv_byte_types(p->size);
-        if (t->counts == NULL || t->offsets == NULL || t->types == NULL || t->each == NULL)
+        if (t->counts == NULL || t->offsets == NULL)
             return REDIST_ERR_MEMORY;
-        memset(t->counts, 0, bytes);
-        memset(t->offsets, 0, bytes);
+        memset(t->counts, 0, (size_t)p->size * sizeof *t->counts);
+        memset(t->offsets, 0, (size_t)p->size * sizeof *t->offsets);
     }
     return REDIST_OK;
 }
 
 REDIST_PRIV int redist_priv_collective_test(redist_plan *p, int *done)
 {
-    if (MPI_Test(p->request, done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+    if (MPI_Test(&p->state.collective.request, done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
         return REDIST_ERR_MPI;
     if (*done)
         redist_priv_copy_staged(p, REDIST_PRIV_TO);
@@ -1776,9 +1928,10 @@ REDIST_PRIV int redist_priv_collective_test(redist_plan *p, int *done)
 /* Starts a prepared request, or posts a new one. */
 REDIST_PRIV int redist_priv_collective_start(redist_plan *p, int (*post)(redist_plan *))
 {
-    if (p->request[0] == MPI_REQUEST_NULL)
+    MPI_Request *request = &p->state.collective.request;
+    if (*request == MPI_REQUEST_NULL)
         return post(p);
-    return MPI_Start(p->request) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+    return MPI_Start(request) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
 /* -------------------------------------------------------------------------------------- REDIST_ALLTOALLV (private) */
@@ -1787,34 +1940,34 @@ REDIST_PRIV int redist_priv_collective_start(redist_plan *p, int (*post)(redist_
    messages of a side, so the array serves only when it is fixed and every message is contiguous there. */
 REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own)
 {
+    redist_priv_collective *c = &p->state.collective;
     redist_priv_side *s = &p->side[own];
-    int64_t staged;
-    for (p->unit_bytes = 1; p->largest / p->unit_bytes > REDIST_MAX_COUNT - p->size; p->unit_bytes *= 2)
-        if (p->unit_bytes > p->largest)
+    for (c->unit_bytes = 1; p->largest / c->unit_bytes > REDIST_MAX_COUNT - p->size; c->unit_bytes *= 2)
+        if (c->unit_bytes > p->largest)
             return REDIST_ERR_OVERFLOW;
-    if (s->fixed && p->unit_bytes == 1 && redist_priv_may_be_direct(p, own)) {
-        redist_priv_stage_peers(p, own, 1);
-        staged = s->staging_bytes;
-        if (staged == 0)
+    if (s->fixed && c->unit_bytes == 1 && redist_priv_may_be_direct(p, own)) {
+        redist_priv_stage_peers(p, own, 1, 1);
+        if (s->staging_bytes == 0)
             return REDIST_OK;
     }
-    return redist_priv_stage_peers(p, own, 0);
+    return redist_priv_stage_peers(p, own, 0, c->unit_bytes);
 }
 
 REDIST_PRIV_COLD int redist_priv_alltoallv_create(redist_plan *p)
 {
+    redist_priv_collective *c = &p->state.collective;
     int64_t k;
     int own, code = redist_priv_collective_tables(p);
     for (own = 0; own < 2 && code == REDIST_OK; own++)
         for (k = 0; k < p->side[own].peers; k++) {
             const redist_priv_peer *peer = &p->side[own].peer[k];
-            p->table[own].counts[peer->rank] = (int)redist_priv_ceil_div(peer->bytes, p->unit_bytes);
-            p->table[own].offsets[peer->rank] =
-                (int)((peer->staged >= 0 ? peer->staged : peer->direct) / p->unit_bytes);
+            c->table[own].counts[peer->rank] = (int)redist_priv_ceil_div(peer->bytes, c->unit_bytes);
+            c->table[own].offsets[peer->rank] =
+                (int)((peer->staged >= 0 ? peer->staged : peer->direct) / c->unit_bytes);
         }
-    if (code == REDIST_OK && p->unit_bytes > 1 &&
-        (MPI_Type_contiguous((int)p->unit_bytes, MPI_BYTE, &p->unit) != MPI_SUCCESS ||
-         MPI_Type_commit(&p->unit) != MPI_SUCCESS))
+    if (code == REDIST_OK && c->unit_bytes > 1 &&
+        (MPI_Type_contiguous((int)c->unit_bytes, MPI_BYTE, &c->unit) != MPI_SUCCESS ||
+         MPI_Type_commit(&c->unit) != MPI_SUCCESS))
         code = REDIST_ERR_MPI;
     return code;
 }
@@ -1822,15 +1975,16 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_create(redist_plan *p)
 /* Collective: begins an execution, or with MPI-4 prepares all of them. */
 REDIST_PRIV int redist_priv_alltoallv_post(redist_plan *p)
 {
-    const redist_priv_table *f = &p->table[REDIST_PRIV_FROM], *t = &p->table[REDIST_PRIV_TO];
+    redist_priv_collective *c = &p->state.collective;
+    const redist_priv_table *f = &c->table[REDIST_PRIV_FROM], *t = &c->table[REDIST_PRIV_TO];
     const void *from = redist_priv_memory(p, REDIST_PRIV_FROM);
     void *to = redist_priv_memory(p, REDIST_PRIV_TO);
     int code;
 #if MPI_VERSION >= 4
-    code = MPI_Alltoallv_init(from, f->counts, f->offsets, p->unit, to, t->counts, t->offsets, p->unit, p->comm,
-                              MPI_INFO_NULL, p->request);
+    code = MPI_Alltoallv_init(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm,
+                              MPI_INFO_NULL, &c->request);
 #else
-    code = MPI_Ialltoallv(from, f->counts, f->offsets, p->unit, to, t->counts, t->offsets, p->unit, p->comm, p->request);
+    code = MPI_Ialltoallv(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm, &c->request);
 #endif
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
@@ -1981,7 +2135,7 @@ REDIST_PRIV_COLD int redist_priv_alltoallw_staging(redist_plan *p, int own)
     redist_priv_side *s = &p->side[own];
     int64_t k;
     if (own == REDIST_PRIV_FROM ? p->overwrites : p->arrival.function != NULL)
-        return redist_priv_stage_peers(p, own, 0);
+        return redist_priv_stage_peers(p, own, 0, 1);
     s->staging_bytes = 0;
     for (k = 0; k < s->peers; k++)
         s->peer[k].staged = -1;
@@ -1994,26 +2148,53 @@ REDIST_PRIV int redist_priv_holds_addresses(const redist_plan *p, int own)
     return p->arrays > 1 && p->side[own].staging == NULL;
 }
 
+/* n datatypes MPI_BYTE; NULL when memory is exhausted. */
+REDIST_PRIV_COLD MPI_Datatype *redist_priv_byte_types(int n)
+{
+    MPI_Datatype *types = (MPI_Datatype *)redist_priv_alloc(n, sizeof *types);
+    int k;
+    for (k = 0; types != NULL && k < n; k++)
+        types[k] = MPI_BYTE;
+    return types;
+}
+
+REDIST_PRIV_COLD int redist_priv_make_types(redist_plan *p, int own)
+{
+    redist_priv_table *t = &p->state.collective.table[own];
+    const int each = redist_priv_holds_addresses(p, own);
+    int64_t k;
+    int code = REDIST_OK;
+    t->types = redist_priv_byte_types(p->size);
+    t->each = each ? redist_priv_byte_types(p->size) : NULL;
+    if (t->types == NULL || (each && t->each == NULL))
+        return REDIST_ERR_MEMORY;
+    for (k = 0; k < p->side[own].peers && code == REDIST_OK; k++) {
+        const int rank = p->side[own].peer[k].rank;
+        t->counts[rank] = 1;
+        code = redist_priv_type_of(p, own, &p->side[own].peer[k], each ? &t->each[rank] : &t->types[rank]);
+    }
+    return code;
+}
+
 REDIST_PRIV_COLD int redist_priv_alltoallw_create(redist_plan *p)
 {
-    int64_t k;
+    redist_priv_collective *c = &p->state.collective;
     int own, code = redist_priv_collective_tables(p);
+    c->before = (const void **)redist_priv_alloc(2 * (int64_t)p->arrays, sizeof *c->before);
+    if (c->before == NULL)
+        return REDIST_ERR_MEMORY;
+    memset((void *)c->before, 0, 2 * (size_t)p->arrays * sizeof *c->before);
     for (own = 0; own < 2 && code == REDIST_OK; own++)
-        for (k = 0; k < p->side[own].peers && code == REDIST_OK; k++) {
-            const redist_priv_peer *peer = &p->side[own].peer[k];
-            redist_priv_table *t = &p->table[own];
-            t->counts[peer->rank] = 1;
-            code = redist_priv_type_of(p, own, peer,
-                                       redist_priv_holds_addresses(p, own) ? &t->each[peer->rank] : &t->types[peer->rank]);
-        }
+        code = redist_priv_make_types(p, own);
     return code;
 }
 
 /* Makes the datatypes of several arrays, unless the arrays are those of the execution before. */
 REDIST_PRIV int redist_priv_address_types(redist_plan *p, int own)
 {
-    const void **now = p->pointers + own * p->arrays, **before = now + 2 * p->arrays;
-    redist_priv_table *t = &p->table[own];
+    redist_priv_collective *c = &p->state.collective;
+    const void **now = p->pointers + own * p->arrays, **before = c->before + own * p->arrays;
+    redist_priv_table *t = &c->table[own];
     int64_t k;
     if (!redist_priv_holds_addresses(p, own) || memcmp(now, before, (size_t)p->arrays * sizeof *now) == 0)
         return REDIST_OK;
@@ -2041,18 +2222,19 @@ REDIST_PRIV int redist_priv_alltoallw_persists(const redist_plan *p)
 
 REDIST_PRIV int redist_priv_alltoallw_post(redist_plan *p)
 {
-    const redist_priv_table *f = &p->table[REDIST_PRIV_FROM], *t = &p->table[REDIST_PRIV_TO];
+    redist_priv_collective *c = &p->state.collective;
+    const redist_priv_table *f = &c->table[REDIST_PRIV_FROM], *t = &c->table[REDIST_PRIV_TO];
     const void *from = redist_priv_holds_addresses(p, REDIST_PRIV_FROM) ? MPI_BOTTOM : redist_priv_memory(p, REDIST_PRIV_FROM);
     void *to = redist_priv_holds_addresses(p, REDIST_PRIV_TO) ? MPI_BOTTOM : redist_priv_memory(p, REDIST_PRIV_TO);
     int code;
 #if MPI_VERSION >= 4
     if (redist_priv_alltoallw_persists(p))
         code = MPI_Alltoallw_init(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
-                                  MPI_INFO_NULL, p->request);
+                                  MPI_INFO_NULL, &c->request);
     else
 #endif
         code = MPI_Ialltoallw(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
-                              p->request);
+                              &c->request);
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
@@ -2091,41 +2273,20 @@ REDIST_PRIV int redist_priv_alltoallw_start(redist_plan *p)
 #define REDIST_PRIV_RELEASE(pointer, value) (*(pointer) = (value))
 #endif
 
-/* MPI_Comm_split, or with a negative color MPI_Comm_split_type by shared memory. MPI_COMM_NULL on all ranks where it fails
-   on any. Collective. */
-REDIST_PRIV_COLD MPI_Comm redist_priv_split(MPI_Comm comm, int color)
+/* The ranks of comm that share memory with this one; MPI_COMM_NULL on all ranks where MPI fails on any. Collective. */
+REDIST_PRIV_COLD MPI_Comm redist_priv_node_comm(MPI_Comm comm)
 {
     redist_priv_verdict v;
-    MPI_Comm part = MPI_COMM_NULL;
-    int rank, code;
+    MPI_Comm node = MPI_COMM_NULL;
     memset(&v, 0, sizeof v);
-    MPI_Comm_rank(comm, &rank);
-    code = color >= 0 ? MPI_Comm_split(comm, color, rank, &part)
-                      : MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &part);
-    if (code != MPI_SUCCESS)
-        part = MPI_COMM_NULL; /* what a failed call leaves there is no handle */
-    else
-        MPI_Comm_set_errhandler(part, MPI_ERRORS_RETURN);
-    redist_priv_fail(&v, code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI, "no communicator");
-    if (redist_priv_agree(comm, &v, NULL, 0) != REDIST_OK && part != MPI_COMM_NULL)
-        MPI_Comm_free(&part);
-    return part;
-}
-
-/* The ranks of comm that share memory with this one; MPI_COMM_NULL when MPI fails. node_ranks > 0: no more than so many
-   neighbours. Collective. */
-REDIST_PRIV_COLD MPI_Comm redist_priv_node_comm(MPI_Comm comm, int node_ranks)
-{
-    MPI_Comm part, node = MPI_COMM_NULL;
-    int rank;
-    if (node_ranks <= 0)
-        return redist_priv_split(comm, -1);
-    MPI_Comm_rank(comm, &rank);
-    part = redist_priv_split(comm, rank / node_ranks);
-    if (part != MPI_COMM_NULL) {
-        node = redist_priv_split(part, -1);
-        MPI_Comm_free(&part);
+    if (MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS) {
+        node = MPI_COMM_NULL; /* what a failed call leaves there is no handle */
+        redist_priv_fail(&v, REDIST_ERR_MPI, "no communicator");
+    } else {
+        MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
     }
+    if (redist_priv_agree(comm, &v, NULL, 0) != REDIST_OK && node != MPI_COMM_NULL)
+        MPI_Comm_free(&node);
     return node;
 }
 
@@ -2251,20 +2412,65 @@ REDIST_PRIV_COLD int redist_priv_translate(MPI_Comm comm, MPI_Comm node, int n, 
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-/* Where this rank's part begins. */
-REDIST_PRIV char *redist_priv_arena_base(const redist_arena *a)
+/* Bytes before the slots in a plan's block. */
+REDIST_PRIV int64_t redist_priv_board_bytes(const redist_plan *p)
 {
-    return a->memory != NULL ? redist_priv_align(a->memory) : a->segment.base[a->segment.rank];
+    return redist_priv_round_up((int64_t)sizeof(redist_priv_board) + p->arrays * (int64_t)sizeof(int64_t), REDIST_PRIV_LINE);
+}
+
+REDIST_PRIV redist_priv_slot *redist_priv_first_slot(const redist_plan *p, const char *block)
+{
+    return (redist_priv_slot *)(void *)(uintptr_t)(block + redist_priv_board_bytes(p));
+}
+
+/* Whether everybody is done with what a plan left behind: all its pieces were drained. */
+REDIST_PRIV_COLD int redist_priv_is_drained(const redist_priv_rings *r)
+{
+    int64_t k;
+    for (k = 0; k < r->slots; k++)
+        if (REDIST_PRIV_ACQUIRE(&r->slot[k].drained) != r->slot[k].filled)
+            return 0;
+    return 1;
+}
+
+/* Frees the blocks of plans that are gone. */
+REDIST_PRIV_COLD void redist_priv_reclaim(redist_priv_home *home)
+{
+    redist_priv_rings **at = &home->first;
+    while (*at != NULL) {
+        redist_priv_rings *r = *at;
+        if (r->abandoned && redist_priv_is_drained(r)) {
+            *at = r->next;
+            REDIST_FREE(r);
+        } else {
+            at = &r->next;
+        }
+    }
+}
+
+/* The largest free stretch of this rank's room, or with bytes > 0 the first of so many, which is then r's. Returns its
+   bytes, or 0. */
+REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_priv_rings *r, int64_t bytes)
+{
+    redist_priv_rings **at = &home->first;
+    int64_t begin = REDIST_PRIV_LINE, end, most = 0;
+    for (;; at = &(*at)->next) {
+        end = *at != NULL ? (*at)->begin : REDIST_PRIV_LINE + home->room;
+        if (bytes > 0 && end - begin >= bytes)
+            break;
+        most = redist_priv_max(most, end - begin);
+        if (*at == NULL)
+            return bytes > 0 ? 0 : most;
+        begin = (*at)->begin + (*at)->bytes;
+    }
+    r->begin = begin;
+    r->bytes = bytes;
+    r->next = *at;
+    *at = r;
+    return bytes;
 }
 
 /* ----------------------------------------------------------------------------------------- REDIST_SHARED (private) */
-
-/* A rank's segment of the node's window: a slot per rank of the node, its storage, where its arrays lie in the arena,
-   then the rings. */
-typedef struct {
-    redist_priv_storage storage;
-    int64_t array[1]; /* array[arrays]: offsets in this rank's part of the arena */
-} redist_priv_offer;
 
 enum { REDIST_PRIV_SLOTS = 4, REDIST_PRIV_LEAST_PIECE = 4096, REDIST_PRIV_WIDE = 1024 };
 enum { REDIST_PRIV_SHORT = 32768 };  /* bytes: the next execution need not wait until this one's message is unpacked */
@@ -2281,34 +2487,37 @@ REDIST_PRIV redist_priv_cutting redist_priv_slot_cutting(int64_t piece_bytes)
 
 /* Packs, or unpacks, one piece of a message in its slot of the ring. Large arrays are packed around the caches, too: a
    core of another socket reads memory faster than lines that are modified in this one's cache. */
-REDIST_PRIV void redist_priv_copy_slot(redist_plan *p, int own, const redist_priv_peer *peer, int64_t k)
+REDIST_PRIV void redist_priv_copy_slot(redist_plan *p, int own, const redist_priv_peer *peer,
+                                       const redist_priv_channel *link, int64_t k)
 {
-    const redist_priv_channel *link = &peer->link;
     const redist_priv_slot *slot = link->slot;
     const redist_priv_piece piece = redist_priv_piece_of(p, own, peer, redist_priv_slot_cutting(slot->piece_bytes), k);
-    redist_priv_copy_piece(p, own, &piece, link->segment + slot->ring + (link->before + k) % slot->slots * slot->slot_bytes);
+    redist_priv_copy_piece(p, own, &piece, link->part + slot->ring + (link->before + k) % slot->slots * slot->slot_bytes);
 }
 
 /* Copies a message straight from the sender's arrays. */
-REDIST_PRIV void redist_priv_copy_direct(redist_plan *p, const redist_priv_peer *peer)
+REDIST_PRIV void redist_priv_copy_direct(redist_plan *p, const redist_priv_peer *peer, const redist_priv_channel *link)
 {
-    const redist_priv_channel *link = &peer->link;
-    const redist_priv_offer *offer =
-        (const redist_priv_offer *)(const void *)(link->segment + (size_t)p->node.size * sizeof(redist_priv_slot));
     redist_priv_message m = redist_priv_peer_message(p, REDIST_PRIV_TO, peer->message);
     int a;
-    redist_priv_store(&m, REDIST_PRIV_FROM, &offer->storage);
+    redist_priv_store(&m, REDIST_PRIV_FROM, &link->board->storage);
     for (a = 0; a < p->arrays; a++)
-        redist_priv_copy(&m, REDIST_PRIV_FROM, link->arena + offer->array[a], REDIST_PRIV_TO,
+        redist_priv_copy(&m, REDIST_PRIV_FROM, link->part + link->board->array[a], REDIST_PRIV_TO,
                          (void *)(uintptr_t)p->side[REDIST_PRIV_TO].array[a], p->arrival,
                          p->side[REDIST_PRIV_TO].streams);
 }
 
+/* The channel of a peer on this node. */
+REDIST_PRIV redist_priv_channel *redist_priv_link(const redist_plan *p, int own, int64_t k)
+{
+    return &p->rings->link[own][k - p->side[own].remote];
+}
+
 /* Fills a slot of the ring, if one is free, or offers the arrays. One at a time, because the next peer may want what lies
    between the elements just packed, while it is in the cache. Returns whether it did anything. */
-REDIST_PRIV int redist_priv_push(redist_plan *p, redist_priv_peer *peer)
+REDIST_PRIV int redist_priv_push(redist_plan *p, int64_t k)
 {
-    redist_priv_channel *link = &peer->link;
+    redist_priv_channel *link = redist_priv_link(p, REDIST_PRIV_FROM, k);
     if (link->done == 0 && link->slot->direct != link->direct) {
         if (REDIST_PRIV_ACQUIRE(&link->slot->drained) != link->before)
             return 0; /* the receiver is still at pieces of an earlier execution */
@@ -2318,7 +2527,7 @@ REDIST_PRIV int redist_priv_push(redist_plan *p, redist_priv_peer *peer)
         link->before + link->done - REDIST_PRIV_ACQUIRE(&link->slot->drained) >= link->slot->slots)
         return 0;
     if (!link->direct)
-        redist_priv_copy_slot(p, REDIST_PRIV_FROM, peer, link->done);
+        redist_priv_copy_slot(p, REDIST_PRIV_FROM, &p->side[REDIST_PRIV_FROM].peer[k], link, link->done);
     link->done++;
     REDIST_PRIV_RELEASE(&link->slot->filled, link->before + link->done);
     return 1;
@@ -2332,41 +2541,42 @@ REDIST_PRIV void redist_priv_push_all(redist_plan *p)
     int pushed = 1;
     while (pushed)
         for (k = s->remote, pushed = 0; k < s->peers; k++)
-            pushed |= redist_priv_push(p, &s->peer[k]);
+            pushed |= redist_priv_push(p, k);
 }
 
 /* Drains what has come. The number of pieces is known when the first is there. */
-REDIST_PRIV void redist_priv_pull(redist_plan *p, redist_priv_peer *peer)
+REDIST_PRIV void redist_priv_pull(redist_plan *p, int64_t k)
 {
-    redist_priv_channel *link = &peer->link;
+    const redist_priv_peer *peer = &p->side[REDIST_PRIV_TO].peer[k];
+    redist_priv_channel *link = redist_priv_link(p, REDIST_PRIV_TO, k);
     while (link->done < link->pieces && REDIST_PRIV_ACQUIRE(&link->slot->filled) > link->before + link->done) {
         if (link->slot->direct) {
-            redist_priv_copy_direct(p, peer);
+            redist_priv_copy_direct(p, peer, link);
             link->pieces = 1;
         } else {
-            redist_priv_copy_slot(p, REDIST_PRIV_TO, peer, link->done);
+            redist_priv_copy_slot(p, REDIST_PRIV_TO, peer, link, link->done);
         }
         link->done++;
         REDIST_PRIV_RELEASE(&link->slot->drained, link->before + link->done);
     }
 }
 
-/* Whether all arrays of this execution lie in the arena; then says where. */
+/* Whether all arrays of this execution lie in the arena, and receivers may read them there; then says where. */
 REDIST_PRIV int redist_priv_offer_arrays(redist_plan *p)
 {
     const redist_arena *arena = p->options.arena;
     const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
-    redist_priv_offer *offer = (redist_priv_offer *)(void *)(p->node.base[p->node.rank] + p->offers);
-    const char *base;
+    const redist_priv_segment *shared = &p->rings->home->segment;
+    char *part = shared->base[shared->rank];
+    redist_priv_board *board = (redist_priv_board *)(void *)(part + p->rings->begin);
     int a;
-    if (arena == NULL || arena->memory != NULL || p->overwrites)
+    if (arena == NULL || arena->ordinary != NULL || p->overwrites)
         return 0;
-    base = redist_priv_arena_base(arena);
     for (a = 0; a < p->arrays; a++) {
-        const uintptr_t at = (uintptr_t)s->array[a] - (uintptr_t)base;
+        const uintptr_t at = (uintptr_t)s->array[a] - (uintptr_t)arena->memory;
         if (at > arena->bytes || (size_t)s->array_bytes > arena->bytes - at)
             return 0;
-        offer->array[a] = (int64_t)at;
+        board->array[a] = (int64_t)((uintptr_t)s->array[a] - (uintptr_t)part);
     }
     return 1;
 }
@@ -2378,13 +2588,13 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p)
     int own;
     for (own = 0; own < 2; own++)
         for (k = p->side[own].remote; k < p->side[own].peers; k++) {
-            redist_priv_peer *peer = &p->side[own].peer[k];
-            redist_priv_channel *link = &peer->link;
+            const redist_priv_peer *peer = &p->side[own].peer[k];
+            redist_priv_channel *link = redist_priv_link(p, own, k);
             link->before += link->done;
             link->done = 0;
             link->pieces = redist_priv_pieces_of(p, own, peer, redist_priv_slot_cutting(link->slot->piece_bytes));
             if (own == REDIST_PRIV_FROM) {
-                link->direct = direct && link->arena != NULL && link->waste < REDIST_PRIV_WASTEFUL;
+                link->direct = direct && link->waste < REDIST_PRIV_WASTEFUL;
                 link->pieces = link->direct ? 1 : link->pieces;
             }
         }
@@ -2405,7 +2615,7 @@ REDIST_PRIV int redist_priv_is_sent(const redist_plan *p, const redist_priv_chan
 REDIST_PRIV int redist_priv_progress(redist_plan *p)
 {
     int flag;
-    if (++p->polls % 64 != 0)
+    if (++p->rings->polls % 64 != 0)
         return REDIST_OK;
     return MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, p->comm, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS ? REDIST_OK
                                                                                                        : REDIST_ERR_MPI;
@@ -2417,41 +2627,52 @@ REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done)
     int all = 1, come = 1, code;
     redist_priv_push_all(p);
     for (k = p->side[REDIST_PRIV_FROM].remote; k < p->side[REDIST_PRIV_FROM].peers; k++)
-        all &= redist_priv_is_sent(p, &p->side[REDIST_PRIV_FROM].peer[k].link);
+        all &= redist_priv_is_sent(p, redist_priv_link(p, REDIST_PRIV_FROM, k));
     for (k = p->side[REDIST_PRIV_TO].remote; k < p->side[REDIST_PRIV_TO].peers; k++) {
+        const redist_priv_channel *link = redist_priv_link(p, REDIST_PRIV_TO, k);
         if (come || !p->ordered)
-            redist_priv_pull(p, &p->side[REDIST_PRIV_TO].peer[k]);
-        come &= p->side[REDIST_PRIV_TO].peer[k].link.done == p->side[REDIST_PRIV_TO].peer[k].link.pieces;
+            redist_priv_pull(p, k);
+        come &= link->done == link->pieces;
     }
     all &= come;
     *done = 1;
-    code = p->requests > 0 ? redist_priv_p2p_test(p, done) : REDIST_OK;
+    code = redist_priv_p2p_test(p, done);
     if (code == REDIST_OK && *done && !all) /* some MPI libraries do nothing when all requests are complete */
         code = redist_priv_progress(p);
     *done &= all;
     return code;
 }
 
-/* Leaves the peers as they were, for a method that serves instead. */
+/* Leaves the peers as they were, for a method that serves instead. A block that receivers still read is left behind. */
 REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p)
 {
+    redist_priv_rings *r = p->rings;
     int own;
     redist_priv_free_requests(p);
-    redist_priv_segment_close(&p->node);
-    p->ring_bytes = 0;
     for (own = 0; own < 2; own++) {
         redist_priv_side *s = &p->side[own];
-        for (; s->remote < s->peers; s->remote++)
-            s->peer[s->remote].distance -= p->size;
+        s->remote = s->peers;
         qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_distances);
     }
+    p->rings = NULL;
+    if (r == NULL)
+        return;
+    if (r->home == &r->own)
+        redist_priv_segment_close(&r->own.segment);
+    r->abandoned = r->home != &r->own && r->bytes > 0;
+    if (r->abandoned)
+        redist_priv_reclaim(r->home);
+    else
+        REDIST_FREE(r);
 }
 
-/* Bytes of a ring slot. */
+/* Bytes of a ring slot. Plans in an arena leave half of its room to others. */
 REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p, const redist_priv_side *s)
 {
-    const int64_t budget = p->options.max_buffer > 0 ? redist_priv_min(REDIST_RING_BYTES, p->options.max_buffer / 2)
-                                                     : REDIST_RING_BYTES;
+    const redist_priv_rings *r = p->rings;
+    const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer / 2 : REDIST_RING_BYTES;
+    const int64_t room = r->home == &r->own ? REDIST_RING_BYTES : redist_priv_find_room(r->home, NULL, 0) / 2;
+    const int64_t budget = redist_priv_min(redist_priv_min(most, room), REDIST_RING_BYTES);
     const int64_t local = redist_priv_max(s->peers - s->remote, 1);
     const int64_t piece = redist_priv_clamp(budget / local / REDIST_PRIV_SLOTS, REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
     return redist_priv_round_up(redist_priv_max(piece, p->element_bytes), REDIST_PRIV_LINE);
@@ -2472,42 +2693,55 @@ REDIST_PRIV int64_t redist_priv_waste(const redist_plan *p, const redist_priv_me
                              p->side[REDIST_PRIV_FROM].neighbours.axis[d].peers);
 }
 
-/* Splits the peers of a side into remote ones and those of this node; puts the node rank of the latter in `pending`. */
+/* Whether a peer's memory is to be used: it is on this node, and with options.node_ranks in the same part of it. */
+REDIST_PRIV_COLD int redist_priv_is_near(const redist_plan *p, int rank, int node_rank)
+{
+    const int part = p->options.node_ranks > 0 ? p->options.node_ranks : p->size;
+    return node_rank >= 0 && rank / part == p->rank / part;
+}
+
+/* Puts the remote peers of a side before those of this node, which get channels. */
 REDIST_PRIV_COLD int redist_priv_split_peers(redist_plan *p, int own, MPI_Comm node)
 {
     redist_priv_side *s = &p->side[own];
     const int n = (int)s->peers;
     int *ranks = (int *)redist_priv_alloc(2 * (int64_t)n, sizeof *ranks);
-    int k, code = ranks == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    redist_priv_peer *sorted = (redist_priv_peer *)redist_priv_alloc(n, sizeof *sorted);
+    int k, near, at = 0, code = ranks == NULL || sorted == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     for (k = 0; k < n && code == REDIST_OK; k++)
         ranks[k] = s->peer[k].rank;
     if (code == REDIST_OK && n > 0)
         code = redist_priv_translate(p->comm, node, n, ranks, ranks + n);
-    for (k = 0; k < n && code == REDIST_OK; k++) {
-        s->peer[k].pending = ranks[n + k];
-        if (ranks[n + k] >= 0) {
-            s->peer[k].distance += p->size;
-            s->remote--;
-        }
+    for (near = 0; near < 2 && code == REDIST_OK; near++) {
+        for (k = 0; k < n; k++)
+            if (redist_priv_is_near(p, ranks[k], ranks[n + k]) == near) {
+                if (near)
+                    p->rings->link[own][at - s->remote].there = ranks[n + k];
+                sorted[at++] = s->peer[k];
+            }
+        s->remote = near ? s->remote : at;
     }
     if (code == REDIST_OK)
-        qsort(s->peer, (size_t)n, sizeof *s->peer, redist_priv_compare_distances);
+        memcpy(s->peer, sorted, (size_t)n * sizeof *sorted);
+    REDIST_FREE(sorted);
     REDIST_FREE(ranks);
     return code;
 }
 
-/* The slots and rings of the messages this rank sends; `begin` is the first byte after its offers. Returns all bytes. */
-REDIST_PRIV_COLD int64_t redist_priv_plan_rings(redist_plan *p, redist_priv_slot *slots, int64_t begin)
+/* Plans the slots and rings of the messages this rank sends, with pieces of so many bytes, in a block that begins at byte
+   `begin`; writes the slots, if any are given. Returns the bytes of the block. */
+REDIST_PRIV_COLD int64_t redist_priv_plan_rings(redist_plan *p, int64_t piece, redist_priv_slot *slots, int64_t begin)
 {
     const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
-    const int64_t piece = redist_priv_piece_bytes(p, s);
-    int64_t k, end = begin;
+    const int64_t first = begin + redist_priv_board_bytes(p) + (s->peers - s->remote) * (int64_t)sizeof *slots;
+    int64_t k, end = first;
     for (k = s->remote; k < s->peers; k++) {
         redist_priv_message m = redist_priv_peer_message(p, REDIST_PRIV_FROM, s->peer[k].message);
         redist_priv_cutting cutting;
         redist_priv_slot slot;
         memset(&slot, 0, sizeof slot);
-        s->peer[k].link.waste = redist_priv_waste(p, &m);
+        redist_priv_link(p, REDIST_PRIV_FROM, k)->waste = redist_priv_waste(p, &m);
+        slot.to = redist_priv_link(p, REDIST_PRIV_FROM, k)->there;
         slot.ring = end;
         slot.piece_bytes = redist_priv_min(piece, redist_priv_round_up(s->peer[k].bytes, REDIST_PRIV_LINE));
         slot.slots = s->peer[k].bytes > piece ? REDIST_PRIV_SLOTS : s->peer[k].bytes > REDIST_PRIV_SHORT ? 1 : 2;
@@ -2518,141 +2752,207 @@ REDIST_PRIV_COLD int64_t redist_priv_plan_rings(redist_plan *p, redist_priv_slot
         slot.slot_bytes = redist_priv_round_up(slot.slot_bytes, REDIST_PRIV_LINE);
         end += slot.slots * slot.slot_bytes;
         if (slots != NULL)
-            slots[s->peer[k].pending] = slot;
+            slots[k - s->remote] = slot;
     }
-    return end;
+    p->rings->ring_bytes = end - first;
+    return end - begin;
 }
 
-/* Connects the peers of a side with their slots. */
-REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p, int own)
+/* Connects the peers of a side with their slots, which all ranks have written. */
+REDIST_PRIV_COLD void redist_priv_connect(redist_plan *p, int own)
 {
-    redist_priv_side *s = &p->side[own];
-    const redist_arena *arena = p->options.arena;
+    const redist_priv_side *s = &p->side[own];
+    const redist_priv_segment *shared = &p->rings->home->segment;
     int64_t k;
     for (k = s->remote; k < s->peers; k++) {
-        const int there = (int)s->peer[k].pending, sender = own == REDIST_PRIV_FROM ? p->node.rank : there;
-        redist_priv_channel *link = &s->peer[k].link;
-        int in_arena = -1;
-        link->segment = p->node.base[sender];
-        link->slot = (redist_priv_slot *)(void *)link->segment + (own == REDIST_PRIV_FROM ? there : p->node.rank);
-        if (arena != NULL && arena->memory == NULL &&
-            redist_priv_translate(p->comm, arena->segment.comm, 1, &s->peer[k].rank, &in_arena) != REDIST_OK)
-            return REDIST_ERR_MPI;
-        if (in_arena >= 0)
-            link->arena = arena->segment.base[own == REDIST_PRIV_FROM ? arena->segment.rank : in_arena];
+        redist_priv_channel *link = redist_priv_link(p, own, k);
+        const int receiver = own == REDIST_PRIV_FROM ? link->there : shared->rank;
+        const char *block;
+        link->part = shared->base[own == REDIST_PRIV_FROM ? shared->rank : link->there];
+        block = link->part + REDIST_PRIV_ACQUIRE((const int64_t *)(const void *)link->part);
+        link->board = (const redist_priv_board *)(const void *)block;
+        for (link->slot = redist_priv_first_slot(p, block); link->slot->to != receiver; link->slot++)
+            continue;
     }
+}
+
+REDIST_PRIV_COLD int redist_priv_shared_create(redist_plan *p)
+{
+    redist_priv_connect(p, REDIST_PRIV_FROM);
+    redist_priv_connect(p, REDIST_PRIV_TO);
+    return redist_priv_p2p_create(p);
+}
+
+/* A state with a channel for every peer. */
+REDIST_PRIV_COLD redist_priv_rings *redist_priv_rings_new(const redist_plan *p)
+{
+    const size_t from = (size_t)p->side[REDIST_PRIV_FROM].peers, to = (size_t)p->side[REDIST_PRIV_TO].peers;
+    const size_t bytes = sizeof(redist_priv_rings) + (from + to) * sizeof(redist_priv_channel);
+    redist_priv_rings *r = (redist_priv_rings *)REDIST_MALLOC(bytes);
+    if (r == NULL)
+        return NULL;
+    memset((void *)r, 0, bytes);
+    r->own.segment.comm = MPI_COMM_NULL;
+    r->own.segment.window = MPI_WIN_NULL;
+    r->link[REDIST_PRIV_FROM] = (redist_priv_channel *)(void *)(r + 1);
+    r->link[REDIST_PRIV_TO] = r->link[REDIST_PRIV_FROM] + from;
+    return r;
+}
+
+/* Takes a block of shared memory, from the arena or opened for this plan alone, and says where it is. */
+REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, MPI_Comm node)
+{
+    redist_priv_rings *r = p->rings;
+    const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
+    const int64_t piece = redist_priv_piece_bytes(p, s), bytes = redist_priv_plan_rings(p, piece, NULL, 0);
+    char *part;
+    redist_priv_board *board;
+    if (r->home == &r->own) {
+        r->own.room = bytes;
+        if (redist_priv_segment_open(&r->own.segment, node, REDIST_PRIV_LINE + bytes) != REDIST_OK)
+            return REDIST_ERR_MEMORY;
+    }
+    if (redist_priv_find_room(r->home, r, bytes) == 0)
+        return REDIST_ERR_MEMORY;
+    part = r->home->segment.base[r->home->segment.rank];
+    board = (redist_priv_board *)(void *)(part + r->begin);
+    board->storage = s->storage;
+    r->slot = redist_priv_first_slot(p, part + r->begin);
+    r->slots = s->peers - s->remote;
+    redist_priv_plan_rings(p, piece, r->slot, r->begin);
+    REDIST_PRIV_RELEASE((int64_t *)(void *)part, r->begin);
     return REDIST_OK;
 }
 
-/* Opens the node's shared memory. Fails where there is none, too little, or no two ranks share any. */
+/* Finds the peers on this node, and takes shared memory for them. Fails where there is none, too little, or no two ranks
+   share any. */
 REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
 {
-    const int64_t slots = sizeof(redist_priv_slot);
-    MPI_Comm node = redist_priv_node_comm(p->comm, p->options.node_ranks);
-    int64_t begin, end, useless = 1;
-    int own, code = node == MPI_COMM_NULL ? REDIST_ERR_MPI : REDIST_OK;
+    redist_arena *arena = p->options.arena;
+    MPI_Comm node = arena != NULL ? arena->home.segment.comm : redist_priv_node_comm(p->comm);
+    int64_t useless = 1;
+    int own, code = REDIST_PRIV_ATOMICS && node != MPI_COMM_NULL ? REDIST_OK : REDIST_ERR_MPI;
     redist_priv_verdict v;
     memset(&v, 0, sizeof v);
+    p->rings = redist_priv_rings_new(p);
+    if (p->rings == NULL)
+        code = REDIST_ERR_MEMORY;
+    else
+        p->rings->home = arena != NULL ? &arena->home : &p->rings->own;
     for (own = 0; own < 2 && code == REDIST_OK; own++)
         code = redist_priv_split_peers(p, own, node);
     for (own = 0; own < 2; own++)
         useless &= p->side[own].peers == p->side[own].remote;
     useless = -useless;
-    redist_priv_fail(&v, REDIST_PRIV_ATOMICS ? code : REDIST_ERR_MPI, "no shared memory");
-    if (redist_priv_agree(p->comm, &v, &useless, 1) != REDIST_OK || useless < 0) {
-        if (node != MPI_COMM_NULL)
-            MPI_Comm_free(&node);
-        return REDIST_ERR_MEMORY;
-    }
-    MPI_Comm_size(node, &p->node.size);
-    p->offers = p->node.size * slots;
-    begin = p->offers + (int64_t)sizeof(redist_priv_offer) + p->arrays * (int64_t)sizeof(int64_t);
-    begin = redist_priv_round_up(begin, REDIST_PRIV_LINE);
-    end = redist_priv_plan_rings(p, NULL, begin);
-    p->ring_bytes = end - begin;
-    code = redist_priv_segment_open(&p->node, node, end);
-    if (code == REDIST_OK) {
-        char *segment = p->node.base[p->node.rank];
-        redist_priv_plan_rings(p, (redist_priv_slot *)(void *)segment, begin);
-        ((redist_priv_offer *)(void *)(segment + p->offers))->storage = p->side[REDIST_PRIV_FROM].storage;
-    }
-    for (own = 0; own < 2 && code == REDIST_OK; own++)
-        code = redist_priv_connect(p, own);
-    if (code == REDIST_OK && MPI_Win_sync(p->node.window) != MPI_SUCCESS)
-        code = REDIST_ERR_MPI;
-    return code;
+    redist_priv_fail(&v, code, "no shared memory");
+    if (redist_priv_agree(p->comm, &v, &useless, 1) == REDIST_OK && useless == 0)
+        return redist_priv_write_block(p, node);
+    if (arena == NULL && node != MPI_COMM_NULL)
+        MPI_Comm_free(&node);
+    return REDIST_ERR_MEMORY;
 }
 
 /* ------------------------------------------------------------------------------------- REDIST_MULTIPHASE (private) */
 
-/* What messages and bytes cost here: as the options say, or measured once. Collective. */
-REDIST_PRIV_COLD int redist_priv_know_cost(redist_plan *p)
-{
-    if (p->options.cost.per_message + p->options.cost.per_byte > 0)
-        return REDIST_OK;
-    return redist_calibrate(p->comm, &p->options.cost);
-}
-
-/* The route: p->between[phases - 1]. The same on all ranks, which agreed on layouts and cost. Collective. */
-REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p)
-{
-    redist_cost cost;
-    int stops, code = redist_priv_know_cost(p);
-    if (code != REDIST_OK)
-        return code;
-    cost = p->options.cost;
-    cost.per_byte *= (double)(p->element_bytes * p->arrays);
-    stops = redist_phases(&p->from, &p->to, &cost, REDIST_PRIV_MOST_PHASES - 1, p->between);
-    p->phases = stops < 0 ? 0 : stops + 1;
-    return stops < 0 ? -stops : REDIST_OK;
-}
+#ifndef REDIST_NO_MULTIPHASE
 
 /* The layout before the k-th phase, 0 <= k <= phases. */
 REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p, int k)
 {
-    return k == 0 ? &p->from : k == p->phases ? &p->to : &p->between[k - 1];
+    const redist_priv_chain *c = &p->state.chain;
+    return k == 0 ? &p->from : k == c->phases ? &p->to : &c->between[k - 1];
 }
 
-/* Arrays in between, in turns in one of two places. */
+REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redist_priv_network *network);
+
+/* The network as it is measured with short messages, or as options.cost says: where REDIST_AUTO chooses, most of
+   per_message is latency, which messages that go together pay once; a chain that was asked for pays it for each message,
+   as in redist_cost_of. Collective. */
+REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
+{
+    enum { LARGE = 16384 };
+    if (p->network.cost.per_message + p->network.cost.per_byte > 0)
+        return REDIST_OK;
+    if (p->options.cost.per_message + p->options.cost.per_byte <= 0)
+        return redist_priv_measure_network(p->comm, LARGE, &p->network);
+    p->network.cost = p->options.cost;
+    if (p->options.method == REDIST_AUTO) {
+        p->network.latency = 0.9 * p->options.cost.per_message;
+        p->network.cost.per_message -= p->network.latency;
+    }
+    return REDIST_OK;
+}
+
+/* The route: between[phases - 1]. The same on all ranks, which agreed on layouts and cost. *gain: the direct way's time
+   over the route's. Collective. */
+REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
+{
+    const int64_t bytes = p->element_bytes * p->arrays;
+    redist_priv_chain *c = &p->state.chain;
+    int k, stops, code = redist_priv_know_network(p);
+    redist_cost cost = p->network.cost;
+    double seconds = 0;
+    c->between = (redist_layout *)redist_priv_alloc(REDIST_PRIV_MOST_PHASES - 1, sizeof *c->between);
+    if (code == REDIST_OK && c->between == NULL)
+        code = REDIST_ERR_MEMORY;
+    if (code != REDIST_OK)
+        return code;
+    cost.per_byte *= (double)bytes;
+    stops = redist_priv_phases(&p->from, &p->to, &cost, p->network.latency, REDIST_PRIV_MOST_PHASES - 1, c->between);
+    c->phases = stops < 0 ? 0 : stops + 1;
+    for (k = 0; k < c->phases; k++)
+        seconds += p->network.latency + redist_cost_of(redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1),
+                                                       bytes, &p->network.cost);
+    *gain = seconds > 0 ? (p->network.latency + redist_cost_of(&p->from, &p->to, bytes, &p->network.cost)) / seconds : 0;
+    return stops < 0 ? -stops : REDIST_OK;
+}
+
+/* Arrays in between, alternately in one of two places. */
 REDIST_PRIV_COLD int64_t redist_priv_set_between(redist_plan *p)
 {
+    redist_priv_chain *c = &p->state.chain;
     int k;
-    p->between_bytes[0] = p->between_bytes[1] = 0;
-    for (k = 1; k < p->phases; k++) {
-        int64_t bytes = redist_layout_alloc(&p->between[k - 1], p->rank) * p->element_bytes;
-        p->between_bytes[k % 2] = redist_priv_max(p->between_bytes[k % 2], redist_priv_round_up(bytes, REDIST_PRIV_LINE));
+    c->array_bytes[0] = c->array_bytes[1] = 0;
+    for (k = 1; k < c->phases; k++) {
+        int64_t bytes = redist_layout_alloc(&c->between[k - 1], p->rank) * p->element_bytes;
+        c->array_bytes[k % 2] = redist_priv_max(c->array_bytes[k % 2], redist_priv_round_up(bytes, REDIST_PRIV_LINE));
     }
-    return (p->between_bytes[0] + p->between_bytes[1]) * p->arrays;
+    return (c->array_bytes[0] + c->array_bytes[1]) * p->arrays;
 }
 
 /* The plan of the k-th phase. All plans of the chain are there at once and share what the arrays in between leave of
    max_buffer. Collective. */
 REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, int k)
 {
+    redist_priv_chain *c = &p->state.chain;
     redist_options options = p->options;
     options.method = REDIST_AUTO;
     options.effort = REDIST_ESTIMATE;
+    options.cost.per_message = 0; /* so that a phase is no chain itself */
+    options.cost.per_byte = 1;
     options.message = NULL;
     options.from = options.to = NULL;
-    options.in_place = options.in_place && p->phases == 1;
-    options.combine = k == p->phases - 1 ? options.combine : NULL;
+    options.in_place = options.in_place && c->phases == 1;
+    options.combine = k == c->phases - 1 ? options.combine : NULL;
     if (options.max_buffer > 0)
-        options.max_buffer = redist_priv_max((options.max_buffer - p->most_between) / p->phases, 1);
+        options.max_buffer = redist_priv_max((options.max_buffer - c->most_bytes) / c->phases, 1);
     return redist_plan_create(p->comm, redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1), p->element,
-                              &options, &p->phase[k]);
+                              &options, &c->phase[k]);
 }
 
 /* Fails where the phases cannot be planned. Collective. */
 REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p)
 {
+    redist_priv_chain *c = &p->state.chain;
     redist_priv_verdict v;
+    double gain;
     int k;
     memset(&v, 0, sizeof v);
-    redist_priv_fail(&v, redist_priv_find_route(p), "no route");
-    p->most_between = redist_priv_set_between(p);
-    if (redist_priv_agree(p->comm, &v, &p->most_between, 1) != REDIST_OK)
+    redist_priv_fail(&v, redist_priv_find_route(p, &gain), "no route");
+    c->most_bytes = redist_priv_set_between(p);
+    if (redist_priv_agree(p->comm, &v, &c->most_bytes, 1) != REDIST_OK)
         return v.code;
-    for (k = 0; k < p->phases && v.code == REDIST_OK; k++)
+    for (k = 0; k < c->phases && v.code == REDIST_OK; k++)
         v.code = redist_priv_open_phase(p, k);
     return v.code;
 }
@@ -2666,24 +2966,26 @@ REDIST_PRIV_COLD int redist_priv_multiphase_staging(redist_plan *p, int own)
 
 REDIST_PRIV_COLD int redist_priv_multiphase_create(redist_plan *p)
 {
+    redist_priv_chain *c = &p->state.chain;
     char *memory = p->side[REDIST_PRIV_FROM].staging;
-    p->between_arrays[0] = memory;
-    p->between_arrays[1] = memory == NULL ? NULL : memory + p->between_bytes[0] * p->arrays;
+    c->array[0] = memory;
+    c->array[1] = memory == NULL ? NULL : memory + c->array_bytes[0] * p->arrays;
     return REDIST_OK;
 }
 
 /* Where an array lies before the k-th phase; NULL on a rank that then owns nothing. */
 REDIST_PRIV char *redist_priv_between(const redist_plan *p, int k, int array)
 {
-    char *memory = p->between_arrays[k % 2];
-    return memory == NULL ? NULL : memory + array * p->between_bytes[k % 2];
+    const redist_priv_chain *c = &p->state.chain;
+    return c->array[k % 2] == NULL ? NULL : c->array[k % 2] + array * c->array_bytes[k % 2];
 }
 
 /* Starts the phase at hand: from the arrays of the one before to those of the next. */
 REDIST_PRIV int redist_priv_start_phase(redist_plan *p)
 {
-    const int k = p->phase_at, last = k == p->phases - 1;
-    redist_plan *phase = p->phase[k];
+    redist_priv_chain *c = &p->state.chain;
+    const int k = c->at, last = k == c->phases - 1;
+    redist_plan *phase = c->phase[k];
     int a;
     for (a = 0; a < p->arrays; a++) {
         phase->pointers[a] = k == 0 ? p->pointers[a] : redist_priv_between(p, k, a);
@@ -2694,48 +2996,73 @@ REDIST_PRIV int redist_priv_start_phase(redist_plan *p)
 
 REDIST_PRIV int redist_priv_multiphase_start(redist_plan *p)
 {
-    p->phase_at = 0;
+    p->state.chain.at = 0;
     return redist_priv_start_phase(p);
 }
 
 REDIST_PRIV int redist_priv_multiphase_test(redist_plan *p, int *done)
 {
-    int code = redist_test(p->phase[p->phase_at], done);
-    if (code != REDIST_OK || !*done || p->phase_at == p->phases - 1)
+    redist_priv_chain *c = &p->state.chain;
+    int code = redist_priv_test(c->phase[c->at], done);
+    if (code != REDIST_OK || !*done || c->at == c->phases - 1)
         return code;
     *done = 0;
-    p->phase_at++;
+    c->at++;
     return redist_priv_start_phase(p);
+}
+
+REDIST_PRIV_COLD void redist_priv_multiphase_add_stats(const redist_plan *p, redist_stats *stats)
+{
+    int k;
+    for (k = 0; k < p->state.chain.phases; k++)
+        redist_priv_add_stats(p->state.chain.phase[k], stats);
+}
+
+REDIST_PRIV_COLD void redist_priv_multiphase_print(const redist_plan *p, FILE *file)
+{
+    int k;
+    for (k = 0; k < p->state.chain.phases; k++) {
+        fprintf(file, "  phase %d   %s to ", k + 1, p->state.chain.phase[k]->transport->name);
+        redist_layout_print(redist_priv_stage_layout(p, k + 1), file);
+    }
 }
 
 REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p)
 {
+    redist_priv_chain *c = &p->state.chain;
     int k;
-    for (k = 0; k < p->phases; k++)
-        redist_plan_free(&p->phase[k]);
-    p->phases = 0;
+    for (k = 0; k < c->phases; k++)
+        redist_plan_free(&c->phase[k]);
+    REDIST_FREE(c->between);
 }
+
+#endif
 
 /* ------------------------------------------------------------------------------------- choosing a method (private) */
 
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transport_of(int method)
 {
     static const redist_priv_transport transports[] = {
-        {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", NULL, redist_priv_alltoallv_staging, redist_priv_alltoallv_create,
-         redist_priv_alltoallv_commit, redist_priv_alltoallv_start, redist_priv_collective_test,
+        {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", 1, redist_priv_separate, redist_priv_alltoallv_staging, redist_priv_alltoallv_create,
+         redist_priv_alltoallv_commit, redist_priv_alltoallv_start, redist_priv_collective_test, redist_priv_add_moved,
          redist_priv_collective_destroy},
-        {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", NULL, redist_priv_alltoallw_staging, redist_priv_alltoallw_create,
-         redist_priv_alltoallw_commit, redist_priv_alltoallw_start, redist_priv_collective_test,
+        {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", 1, redist_priv_separate, redist_priv_alltoallw_staging, redist_priv_alltoallw_create,
+         redist_priv_alltoallw_commit, redist_priv_alltoallw_start, redist_priv_collective_test, redist_priv_add_moved,
          redist_priv_collective_destroy},
-        {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", NULL, redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
-         redist_priv_p2p_start, redist_priv_p2p_test, redist_priv_free_requests},
-        {REDIST_SCHEDULED, "REDIST_SCHEDULED", NULL, redist_priv_scheduled_staging, redist_priv_scheduled_create, NULL,
-         redist_priv_scheduled_start, redist_priv_scheduled_test, redist_priv_scheduled_destroy},
-        {REDIST_SHARED, "REDIST_SHARED", redist_priv_shared_open, redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
-         redist_priv_shared_start, redist_priv_shared_test, redist_priv_shared_destroy},
-        {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", redist_priv_multiphase_open, redist_priv_multiphase_staging,
+        {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", 1, NULL, redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
+         redist_priv_p2p_start, redist_priv_p2p_test, redist_priv_add_moved, redist_priv_free_requests},
+        {REDIST_SHARED, "REDIST_SHARED", 1, redist_priv_shared_open, redist_priv_p2p_staging, redist_priv_shared_create, NULL,
+         redist_priv_shared_start, redist_priv_shared_test, redist_priv_add_moved, redist_priv_shared_destroy},
+#ifndef REDIST_NO_SCHEDULED
+        {REDIST_SCHEDULED, "REDIST_SCHEDULED", 1, NULL, redist_priv_scheduled_staging, redist_priv_scheduled_create, NULL,
+         redist_priv_scheduled_start, redist_priv_scheduled_test, redist_priv_scheduled_add_stats,
+         redist_priv_scheduled_destroy},
+#endif
+#ifndef REDIST_NO_MULTIPHASE
+        {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", 0, redist_priv_multiphase_open, redist_priv_multiphase_staging,
          redist_priv_multiphase_create, NULL, redist_priv_multiphase_start, redist_priv_multiphase_test,
-         redist_priv_multiphase_destroy},
+         redist_priv_multiphase_add_stats, redist_priv_multiphase_destroy},
+#endif
     };
     size_t k;
     for (k = 0; k < sizeof transports / sizeof transports[0]; k++)
@@ -2751,8 +3078,23 @@ enum {
     REDIST_PRIV_LARGEST,      /* bytes of staging memory or of an array */
     REDIST_PRIV_PEERS,
     REDIST_PRIV_MESSAGE,      /* bytes */
+    REDIST_PRIV_DUPLICATION,  /* nanoseconds that duplicating the communicator took */
+    REDIST_PRIV_NODE,         /* a number that tells this rank's node from others, in all likelihood */
+    REDIST_PRIV_NOT_NODE,     /* its negative, so that the ranks learn whether it is the same everywhere */
+    REDIST_PRIV_TAG,          /* the next one in the arena */
     REDIST_PRIV_FACTS
 };
+
+REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p)
+{
+    char name[MPI_MAX_PROCESSOR_NAME];
+    int length = 0;
+    if (p->options.node_ranks > 0)
+        return p->rank / p->options.node_ranks;
+    if (MPI_Get_processor_name(name, &length) != MPI_SUCCESS)
+        return 0;
+    return (int64_t)(redist_priv_hash(1, name, (size_t)length) >> 2);
+}
 
 REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
 {
@@ -2760,6 +3102,10 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
     int64_t k, staged;
     int own;
     memset(facts, 0, REDIST_PRIV_FACTS * sizeof *facts);
+    facts[REDIST_PRIV_DUPLICATION] = (int64_t)(1e9 * p->duplication);
+    facts[REDIST_PRIV_NODE] = redist_priv_node_number(p);
+    facts[REDIST_PRIV_NOT_NODE] = -facts[REDIST_PRIV_NODE];
+    facts[REDIST_PRIV_TAG] = p->tag;
     facts[REDIST_PRIV_UNFIXED_FROM] = o->from == NULL && p->side[REDIST_PRIV_FROM].owned > 0;
     facts[REDIST_PRIV_UNFIXED_TO] = o->to == NULL && p->side[REDIST_PRIV_TO].owned > 0;
     for (own = 0; own < 2; own++) {
@@ -2774,13 +3120,45 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
     }
 }
 
-/* Shared memory, where its smallest rings fit; MPI_Alltoallv, whose algorithms are made for many peers with tiny
-   messages; messages to real peers only. What needs too much staging memory is replaced later. */
-REDIST_PRIV_COLD redist_method redist_priv_estimate(const redist_plan *p, const int64_t *facts)
+#ifndef REDIST_NO_MULTIPHASE
+/* Whether many tiny messages between nodes had better be fewer, in a chain of phases. Collective. */
+REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *facts)
+{
+    enum { LEAST_PEERS = 20, MOST_BYTES = 4096 };
+    double gain = 0;
+    int64_t wants, all = 0;
+    if (facts[REDIST_PRIV_NODE] == -facts[REDIST_PRIV_NOT_NODE] || facts[REDIST_PRIV_PEERS] < LEAST_PEERS ||
+        facts[REDIST_PRIV_MESSAGE] > MOST_BYTES)
+        return 0;
+    wants = redist_priv_find_route(p, &gain) == REDIST_OK && gain > 1.1;
+    REDIST_FREE(p->state.chain.between);
+    memset(&p->state, 0, sizeof p->state);
+    return redist_priv_reduce(p->comm, &wants, &all, 1, MPI_MIN) == REDIST_OK && all; /* a rank may be out of memory */
+}
+#endif
+
+/* Whether setting up shared memory pays back in the executions promised. MPI's set-up takes some 15 times as long as the
+   duplication of a communicator, which tells how crowded the cores are: there an execution by messages takes a fifth of
+   it longer, elsewhere as long as a twentieth of a nanosecond a byte. Both factors are rough. */
+REDIST_PRIV_COLD int redist_priv_pays_back(const redist_plan *p, const int64_t *facts)
+{
+    enum { CROWDED = 1000000 };
+    const double duplication = (double)facts[REDIST_PRIV_DUPLICATION];
+    const double gain = (duplication > CROWDED ? duplication / 5 : 0) + 0.05 * (double)facts[REDIST_PRIV_LARGEST];
+    return p->options.executions == 0 || p->options.arena != NULL || p->options.executions * gain > 15 * duplication;
+}
+
+/* A chain, where it pays; shared memory, where its smallest rings fit; MPI_Alltoallv, whose algorithms are made for many
+   peers with tiny messages; messages to real peers only. What needs too much staging memory is replaced later. */
+REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p, const int64_t *facts)
 {
     const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer : INT64_MAX;
     const int64_t rings = 2 * facts[REDIST_PRIV_PEERS] * REDIST_PRIV_SLOTS * REDIST_PRIV_LEAST_PIECE;
-    if (facts[REDIST_PRIV_PEERS] > 0 && rings <= most)
+#ifndef REDIST_NO_MULTIPHASE
+    if (redist_priv_wants_phases(p, facts))
+        return REDIST_MULTIPHASE;
+#endif
+    if (facts[REDIST_PRIV_PEERS] > 0 && rings <= most && redist_priv_pays_back(p, facts))
         return REDIST_SHARED;
     if (p->size >= 32 && facts[REDIST_PRIV_PEERS] >= p->size / 2 && facts[REDIST_PRIV_MESSAGE] <= 512)
         return REDIST_ALLTOALLV;
@@ -2812,32 +3190,39 @@ REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p)
     return missing ? redist_priv_scratch_free(scratch, n) : scratch;
 }
 
-/* The time of one execution on the slowest rank, of several; stops early when `best` is out of reach. Collective. */
+/* Seconds since `begin` on the slowest rank; 0 when MPI fails. Collective. */
+REDIST_PRIV_COLD double redist_priv_slowest(MPI_Comm comm, double begin)
+{
+    int64_t mine = (int64_t)((MPI_Wtime() - begin) * 1e9) + 1, slowest = 0;
+    return redist_priv_reduce(comm, &mine, &slowest, 1, MPI_MAX) == REDIST_OK ? (double)slowest * 1e-9 : 0;
+}
+
+/* The time of one execution on the slowest rank, the least of several; stops where `best` is out of reach. Collective. */
 REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, double best)
 {
-    enum { ROUNDS = 6 };
-    const double unit = 1e-9;
-    int64_t least = INT64_MAX;
-    int round, code = REDIST_OK;
-    for (round = 0; round < ROUNDS && code == REDIST_OK; round++) {
-        double begin = MPI_Wtime();
-        int64_t mine, slowest = 0;
+    enum { ROUNDS = 4 };
+    double least = 0, seconds;
+    int64_t code, worst = 0;
+    int round;
+    for (round = 0; round < ROUNDS; round++) {
+        const double begin = MPI_Wtime();
         code = redist_execute_many(plan, (const void *const *)scratch, (void *const *)(scratch + plan->arrays));
-        mine = code == REDIST_OK ? (int64_t)((MPI_Wtime() - begin) / unit) + 1 : INT64_MAX;
-        if (redist_priv_reduce(plan->comm, &mine, &slowest, 1, MPI_MAX) != REDIST_OK || slowest == INT64_MAX)
+        seconds = redist_priv_slowest(plan->comm, begin);
+        if (redist_priv_reduce(plan->comm, &code, &worst, 1, MPI_MAX) != REDIST_OK || worst != REDIST_OK || seconds == 0)
             return 0;
-        if (round > 0) /* the first warms up */
-            least = redist_priv_min(least, slowest);
-        if (round > 0 && (double)slowest * unit > 2 * best)
+        least = round == 0 || seconds < least ? seconds : least;
+        if (seconds > (round == 0 ? 2 : 1.3) * best) /* the first warms up */
             break;
     }
-    return (double)least * unit;
+    return least;
 }
 
 /* Whether a plan is what it was made to try: neither a substitute nor a chain of one. */
 REDIST_PRIV_COLD int redist_priv_is_trial(const redist_plan *trial, redist_method method)
 {
-    return trial->transport->method == method && (method != REDIST_MULTIPHASE || trial->phases > 1);
+    redist_stats stats;
+    redist_plan_stats(trial, &stats);
+    return stats.method == method && (method != REDIST_MULTIPHASE || stats.phases > 1);
 }
 
 /* Times every method that fits, and returns the fastest; the estimate when none could be timed. Collective. */
@@ -2859,14 +3244,17 @@ REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p, const int64_t
     options.from = options.to = NULL;
     options.message = NULL;
     for (k = 0; k < sizeof candidates / sizeof candidates[0]; k++) {
+        const double begin = MPI_Wtime();
         redist_plan *trial;
-        double seconds;
+        double seconds, creation;
         options.method = candidates[k];
         if (redist_plan_create(p->comm, &p->from, &p->to, p->element, &options, &trial) != REDIST_OK)
             continue;
+        creation = p->options.executions > 0 ? redist_priv_slowest(p->comm, begin) / p->options.executions : 0;
         seconds = redist_priv_is_trial(trial, candidates[k]) ? redist_priv_time(trial, scratch, best) : 0;
         redist_plan_free(&trial);
         p->seconds[candidates[k]] = seconds;
+        seconds += seconds > 0 ? creation : 0;
         if (seconds > 0 && seconds < best) {
             best = seconds;
             fastest = candidates[k];
@@ -2902,7 +3290,7 @@ REDIST_PRIV_COLD redist_method redist_priv_substitute(redist_method method)
 {
     switch (method) {
     case REDIST_POINT_TO_POINT:
-        return REDIST_SCHEDULED;
+        return redist_priv_transport_of(REDIST_SCHEDULED) == NULL ? REDIST_ALLTOALLW : REDIST_SCHEDULED;
     case REDIST_SCHEDULED:
         return REDIST_ALLTOALLW;
     case REDIST_ALLTOALLW:
@@ -2921,7 +3309,7 @@ REDIST_PRIV_COLD int redist_priv_fits(redist_plan *p)
     return code == REDIST_OK && (p->options.max_buffer == 0 || redist_priv_buffer_bytes(p) <= p->options.max_buffer);
 }
 
-/* Opens what the transport needs of the system. Where any rank cannot have it, messages serve; where the staging memory
+/* Opens what the transport needs of the system. Where any rank cannot have it, the plan falls back to messages; where the staging memory
    of a method that was not asked for by name does not fit, one with less. Collective. */
 REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
 {
@@ -2937,6 +3325,7 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_ver
             !redist_priv_is_sound(p, next))
             return;
         p->transport->destroy(p);
+        memset(&p->state, 0, sizeof p->state);
         p->transport = redist_priv_transport_of((int)next);
     }
 }
@@ -2968,6 +3357,43 @@ REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
 
 /* -------------------------------------------------------------------------------------------------- plans (bodies) */
 
+/* A communicator for a plan: the arena's, where it has the same ranks, or its own, which may fail on some ranks only.
+   Collective over comm, the caller's. */
+REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm, redist_priv_verdict *v)
+{
+    const redist_arena *arena = p->options.arena;
+    int same = MPI_UNEQUAL;
+    if (arena != NULL && MPI_Comm_compare(comm, arena->comm, &same) == MPI_SUCCESS &&
+        (same == MPI_IDENT || same == MPI_CONGRUENT)) {
+        p->comm = arena->comm;
+        p->borrows = 1;
+        p->tag = arena->tags;
+    } else {
+        p->duplication = MPI_Wtime();
+        p->comm = redist_priv_duplicate(comm, v);
+        p->duplication = MPI_Wtime() - p->duplication;
+    }
+}
+
+/* Makes the tag that the ranks agreed on this plan's alone; without one left, it separates. Collective. */
+REDIST_PRIV_COLD int redist_priv_take_tag(redist_plan *p, int64_t tag)
+{
+    if (!p->borrows)
+        return REDIST_OK;
+    if (tag >= p->options.arena->most_tags)
+        return redist_priv_separate(p);
+    p->tag = (int)tag;
+    p->options.arena->tags = p->tag + 1;
+    return REDIST_OK;
+}
+
+/* The last tag given may be given again, if nothing with it can be on its way. */
+REDIST_PRIV_COLD void redist_priv_return_tag(const redist_plan *p)
+{
+    if (p->options.arena->tags == p->tag + 1 && !p->failed)
+        p->options.arena->tags--;
+}
+
 /* Frees all that a plan holds, but not the plan itself. */
 REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
 {
@@ -2984,7 +3410,9 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
     REDIST_FREE(p->pointers);
     if (p->options.arena != NULL)
         p->options.arena->plans--;
-    if (p->comm != MPI_COMM_NULL && !p->failed) /* or a later communicator could get what is still on its way */
+    if (p->borrows)
+        redist_priv_return_tag(p);
+    else if (p->comm != MPI_COMM_NULL && !p->failed) /* or a later communicator could get what is still on its way */
         MPI_Comm_free(&p->comm);
 }
 
@@ -3063,15 +3491,19 @@ REDIST_PRIV_COLD void redist_priv_check_in_place(const redist_plan *p, redist_pr
 }
 
 /* Finds the peers, chooses the method and makes it ready: agreement after each step that may fail on one rank. */
-REDIST_PRIV_COLD int redist_priv_plan_make(redist_plan *p, redist_priv_verdict *v)
+REDIST_PRIV_COLD int redist_priv_plan_make(redist_plan *p, MPI_Comm comm, redist_priv_verdict *v)
 {
     int64_t facts[REDIST_PRIV_FACTS] = {0};
+    redist_priv_take_comm(p, comm, v);
     redist_priv_set_arrival(p);
     redist_priv_fail(v, redist_priv_open_sides(p), "rank %d: no memory for the plan's tables", p->rank);
     redist_priv_check_in_place(p, v);
     if (v->code == REDIST_OK)
         redist_priv_gather_facts(p, facts);
-    if (redist_priv_agree(p->comm, v, facts, REDIST_PRIV_FACTS) != REDIST_OK)
+    if (redist_priv_agree(comm, v, facts, REDIST_PRIV_FACTS) != REDIST_OK)
+        return v->code;
+    redist_priv_fail(v, redist_priv_take_tag(p, facts[REDIST_PRIV_TAG]), "MPI_Comm_idup failed");
+    if (v->code != REDIST_OK)
         return v->code;
     redist_priv_choose_method(p, facts);
     redist_priv_open_transport(p, v);
@@ -3085,15 +3517,11 @@ REDIST_PRIV_COLD int redist_priv_plan_make(redist_plan *p, redist_priv_verdict *
     return redist_priv_agree(p->comm, v, NULL, 0);
 }
 
-/* An empty plan that takes over its communicator. */
-REDIST_PRIV_COLD void redist_priv_plan_init(redist_plan *p, MPI_Comm own, MPI_Comm comm, const redist_options *options)
+/* An empty plan, for the ranks of comm. */
+REDIST_PRIV_COLD void redist_priv_plan_init(redist_plan *p, MPI_Comm comm, const redist_options *options)
 {
     memset(p, 0, sizeof *p);
-    p->comm = own;
-    p->node.comm = MPI_COMM_NULL;
-    p->node.window = MPI_WIN_NULL;
-    p->unit = MPI_BYTE;
-    p->unit_bytes = 1;
+    p->comm = MPI_COMM_NULL;
     MPI_Comm_rank(comm, &p->rank);
     MPI_Comm_size(comm, &p->size);
     if (options != NULL)
@@ -3108,22 +3536,19 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_build(MPI_Comm comm, const redist
                                                      redist_plan **plan, redist_priv_verdict *v)
 {
     redist_plan *p = (redist_plan *)redist_priv_alloc(1, sizeof *p);
-    MPI_Comm own = redist_priv_duplicate(comm, v);
     int rank;
     MPI_Comm_rank(comm, &rank);
     if (p == NULL) {
         redist_priv_fail(v, REDIST_ERR_MEMORY, "rank %d: no memory for a plan", rank);
     } else {
-        redist_priv_plan_init(p, own, comm, options);
+        redist_priv_plan_init(p, comm, options);
         p->element = element;
         redist_priv_check_arguments(p, from, to, plan, v);
     }
-    if (redist_priv_check_same(p, comm, v) == REDIST_OK && redist_priv_plan_make(p, v) == REDIST_OK)
+    if (redist_priv_check_same(p, comm, v) == REDIST_OK && redist_priv_plan_make(p, comm, v) == REDIST_OK)
         return p;
     if (p != NULL)
         redist_priv_plan_destroy(p);
-    else if (own != MPI_COMM_NULL)
-        MPI_Comm_free(&own);
     REDIST_FREE(p);
     return NULL;
 }
@@ -3159,13 +3584,44 @@ REDIST_API int redist_start(redist_plan *p, const void *from, void *to)
     return redist_start_many(p, &from, &to);
 }
 
-/* Ends an execution, and remembers the fastest. */
-REDIST_PRIV void redist_priv_finish(redist_plan *p)
+/* Moves on what else was started in an arena. What completes on the way is told when it is asked for. */
+REDIST_PRIV void redist_priv_move_others(redist_plan *p)
 {
-    const double seconds = MPI_Wtime() - p->began;
-    p->fastest = p->executions == 0 || seconds < p->fastest ? seconds : p->fastest;
-    p->executions++;
-    p->active = 0;
+    redist_plan *q;
+    int done;
+    for (q = p->options.arena->started; q != NULL; q = q->next) {
+        done = 0;
+        if (q != p && q->active == REDIST_PRIV_AT_WORK) {
+            redist_priv_test(q, &done);
+            q->active = q->active ? REDIST_PRIV_AT_WORK : REDIST_PRIV_UNTOLD;
+        }
+    }
+}
+
+/* Takes a plan off its arena's list. */
+REDIST_PRIV void redist_priv_leave(redist_plan *p)
+{
+    redist_plan **at = &p->options.arena->started;
+    while (*at != p)
+        at = &(*at)->next;
+    *at = p->next;
+}
+
+/* Moves a started plan on, with all that was started in its arena, and tells whether it is complete. */
+REDIST_PRIV int redist_priv_ask(redist_plan *p, int *done)
+{
+    int code = p->failed ? REDIST_ERR_MPI : REDIST_OK;
+    if (p->options.arena != NULL)
+        redist_priv_move_others(p);
+    if (p->active == REDIST_PRIV_AT_WORK) {
+        code = redist_priv_test(p, done);
+    } else {
+        *done = !p->failed;
+        p->active = 0;
+    }
+    if (!p->active && p->options.arena != NULL)
+        redist_priv_leave(p);
+    return code;
 }
 
 REDIST_PRIV int redist_priv_check_started(redist_plan *p)
@@ -3182,17 +3638,7 @@ REDIST_API int redist_test(redist_plan *p, int *done)
         return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the pointer to `done` is NULL");
     *done = 0;
     code = redist_priv_check_started(p);
-    if (code != REDIST_OK)
-        return code;
-    code = p->transport->test(p, done);
-    p->failed = code != REDIST_OK;
-    p->active = !p->failed; /* a plan that MPI failed is fit for freeing */
-    if (p->failed) {
-        redist_priv_refuse_mpi(p, code);
-    } else if (*done) {
-        redist_priv_finish(p);
-    }
-    return code;
+    return code == REDIST_OK ? redist_priv_ask(p, done) : code;
 }
 
 REDIST_API int redist_wait(redist_plan *p)
@@ -3295,14 +3741,21 @@ REDIST_PRIV int redist_priv_check_execution(redist_plan *p, const void *const *f
 
 REDIST_API int redist_start_many(redist_plan *p, const void *const *from, void *const *to)
 {
+    redist_arena *arena;
     int a, code = p == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_execution(p, from, to);
     if (code != REDIST_OK)
         return code;
+    arena = p->options.arena;
     for (a = 0; a < p->arrays; a++) {
         p->pointers[a] = from[a];
         p->pointers[p->arrays + a] = to[a];
     }
-    return redist_priv_begin(p);
+    code = redist_priv_begin(p);
+    if (code == REDIST_OK && arena != NULL) {
+        p->next = arena->started;
+        arena->started = p;
+    }
+    return code;
 }
 
 REDIST_API int redist_plan_free(redist_plan **plan)
@@ -3320,24 +3773,6 @@ REDIST_API int redist_plan_free(redist_plan **plan)
 }
 
 REDIST_API const char *redist_plan_message(const redist_plan *p) { return p == NULL ? "the plan is NULL" : p->message; }
-
-/* Adds what one execution of a plan, or of a phase, does on this rank. */
-REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *stats)
-{
-    int k;
-    stats->buffer_bytes += redist_priv_buffer_bytes(p);
-    for (k = 0; k < p->phases; k++)
-        redist_priv_add_stats(p->phase[k], stats);
-    if (p->phases > 0)
-        return;
-    stats->sends += p->side[REDIST_PRIV_FROM].peers;
-    stats->receives += p->side[REDIST_PRIV_TO].peers;
-    stats->bytes_sent += p->side[REDIST_PRIV_FROM].bytes;
-    stats->bytes_received += p->side[REDIST_PRIV_TO].bytes;
-    stats->bytes_kept += p->kept.whole.elements * p->element_bytes * p->arrays;
-    stats->steps += (int)redist_priv_max(p->steps, 1);
-    stats->phases++;
-}
 
 REDIST_API int redist_plan_stats(const redist_plan *p, redist_stats *stats)
 {
@@ -3362,10 +3797,10 @@ REDIST_PRIV_COLD const char *redist_priv_why(const redist_plan *p)
 /* What a report says of all ranks: sums, or maxima. */
 enum {
     REDIST_PRIV_SUM_SENDS,
+    REDIST_PRIV_SUM_RECEIVES,
     REDIST_PRIV_SUM_SENT,
     REDIST_PRIV_SUM_KEPT,
     REDIST_PRIV_SUM_BUFFER,
-    REDIST_PRIV_SUM_RECEIVES,
     REDIST_PRIV_SUM_NANOSECONDS,
     REDIST_PRIV_SUMS
 };
@@ -3373,15 +3808,9 @@ enum {
 /* Gathers what all ranks have to say. Collective. */
 REDIST_PRIV_COLD int redist_priv_gather_report(redist_plan *p, const redist_stats *stats, int64_t *sum, int64_t *most)
 {
-    int64_t mine[REDIST_PRIV_SUMS];
-    int code;
-    mine[REDIST_PRIV_SUM_SENDS] = stats->sends;
-    mine[REDIST_PRIV_SUM_SENT] = stats->bytes_sent;
-    mine[REDIST_PRIV_SUM_KEPT] = stats->bytes_kept;
-    mine[REDIST_PRIV_SUM_BUFFER] = stats->buffer_bytes;
-    mine[REDIST_PRIV_SUM_RECEIVES] = stats->receives;
-    mine[REDIST_PRIV_SUM_NANOSECONDS] = (int64_t)(p->fastest * 1e9);
-    code = redist_priv_reduce(p->comm, mine, sum, REDIST_PRIV_SUMS, MPI_SUM);
+    const int64_t mine[REDIST_PRIV_SUMS] = {stats->sends,      stats->receives,     stats->bytes_sent,
+                                            stats->bytes_kept, stats->buffer_bytes, (int64_t)(p->fastest * 1e9)};
+    const int code = redist_priv_reduce(p->comm, mine, sum, REDIST_PRIV_SUMS, MPI_SUM);
     return code == REDIST_OK ? redist_priv_reduce(p->comm, mine, most, REDIST_PRIV_SUMS, MPI_MAX) : code;
 }
 
@@ -3392,10 +3821,10 @@ REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
     for (k = 0; k < REDIST_PRIV_METHODS; k++)
         if (p->seconds[k] > 0)
             fprintf(file, "            %-22s %.3g s\n", redist_priv_transport_of(k)->name, p->seconds[k]);
-    for (k = 0; k < p->phases; k++) {
-        fprintf(file, "  phase %d   %s to ", k + 1, p->phase[k]->transport->name);
-        redist_layout_print(redist_priv_stage_layout(p, k + 1), file);
-    }
+#ifndef REDIST_NO_MULTIPHASE
+    if (p->transport->method == REDIST_MULTIPHASE) /* no row of the table: files that print nothing need not have it */
+        redist_priv_multiphase_print(p, file);
+#endif
 }
 
 REDIST_PRIV_COLD void redist_priv_print_times(const redist_plan *p, double measured, FILE *file)
@@ -3438,60 +3867,86 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
 
 /* -------------------------------------------------------------------------------------------- calibrating (bodies) */
 
-enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_ROUNDS = 12 };
+enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_BURST = 8, REDIST_PRIV_ROUNDS = 12 };
 
-/* The shortest of several exchanges of so many bytes with both neighbours in the ring of ranks, in picoseconds, on this
-   rank; -1 when MPI fails. A rank where it fails goes on, for its neighbours wait. Collective. */
-REDIST_PRIV_COLD int64_t redist_priv_time_ring(MPI_Comm comm, int bytes, char *memory)
+/* The shortest of several exchanges of n messages of so many bytes, n <= REDIST_PRIV_BURST, with both neighbours in the
+   ring of ranks, in picoseconds, on this rank; -1 when MPI fails. A rank where it fails goes on, for its neighbours wait.
+   Collective. */
+REDIST_PRIV_COLD int64_t redist_priv_time_ring(MPI_Comm comm, int n, int bytes, char *memory)
 {
-    MPI_Request request[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-    int64_t failed, any = 1;
+    MPI_Request request[2 * REDIST_PRIV_BURST];
+    int64_t failed = 0, any = 1;
     double best = 1e6, begin;
-    int rank, size, round;
+    int rank, size, round, k;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
-    failed = MPI_Recv_init(memory + bytes, bytes, MPI_BYTE, (rank + size - 1) % size, 0, comm, &request[0]) != MPI_SUCCESS ||
-             MPI_Send_init(memory, bytes, MPI_BYTE, (rank + 1) % size, 0, comm, &request[1]) != MPI_SUCCESS;
+    for (k = 0; k < 2 * n; k++)
+        request[k] = MPI_REQUEST_NULL;
+    for (k = 0; k < n; k++)
+        failed |= MPI_Recv_init(memory + (k + 1) * bytes, bytes, MPI_BYTE, (rank + size - 1) % size, k, comm, &request[k]) !=
+                      MPI_SUCCESS ||
+                  MPI_Send_init(memory, bytes, MPI_BYTE, (rank + 1) % size, k, comm, &request[n + k]) != MPI_SUCCESS;
     failed |= redist_priv_reduce(comm, &failed, &any, 1, MPI_MAX) != REDIST_OK || any;
     for (round = 0; round < REDIST_PRIV_ROUNDS && !any; round++) {
         begin = MPI_Wtime();
-        failed |= MPI_Startall(2, request) != MPI_SUCCESS || redist_priv_await(&request[0]) != REDIST_OK ||
-                  redist_priv_await(&request[1]) != REDIST_OK;
+        failed |= MPI_Startall(2 * n, request) != MPI_SUCCESS;
+        for (k = 0; k < 2 * n; k++)
+            failed |= redist_priv_await(&request[k]) != REDIST_OK;
         best = MPI_Wtime() - begin < best ? MPI_Wtime() - begin : best;
     }
-    redist_priv_drop(&request[0], failed != 0);
-    redist_priv_drop(&request[1], 0);
+    for (k = 0; k < 2 * n; k++)
+        redist_priv_drop(&request[k], failed != 0 && k < n);
     return failed ? -1 : (int64_t)(best * 1e12);
 }
 
-REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
+/* Measures with messages of up to `large` bytes, at least REDIST_PRIV_BURST times the small ones. Collective. */
+REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redist_priv_network *network)
 {
+    enum { ONE, BURST, BYTES, TIMES };
     const double unit = 1e-12; /* seconds in a picosecond */
     redist_priv_verdict v;
     MPI_Comm own;
-    char *memory;
-    int64_t time[2] = {0, 0};
-    int failed = 0;
+    char *memory = (char *)redist_priv_alloc(2, (size_t)large);
+    int64_t time[TIMES] = {0}, more;
+    int k, failed = 0;
     memset(&v, 0, sizeof v);
-    if (redist_priv_check_comm(comm, &v) != REDIST_OK)
-        return v.code;
-    memory = (char *)REDIST_MALLOC(2 * REDIST_PRIV_LARGE);
-    redist_priv_fail(&v, cost == NULL ? REDIST_ERR_ARGUMENT : REDIST_OK, "no room for the costs");
+    redist_priv_fail(&v, network == NULL ? REDIST_ERR_ARGUMENT : REDIST_OK, "no room for the costs");
     redist_priv_fail(&v, memory == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory to calibrate");
     own = redist_priv_duplicate(comm, &v);
     if (redist_priv_agree(comm, &v, NULL, 0) == REDIST_OK) {
-        memset(memory, 0, 2 * REDIST_PRIV_LARGE);
-        time[0] = redist_priv_time_ring(own, REDIST_PRIV_SMALL, memory);
-        time[1] = redist_priv_time_ring(own, REDIST_PRIV_LARGE, memory);
-        redist_priv_fail(&v, time[0] < 0 || time[1] < 0 ? REDIST_ERR_MPI : REDIST_OK, "an MPI error");
-        failed = redist_priv_agree(own, &v, time, 2) != REDIST_OK;
-        cost->per_message = (double)redist_priv_max(time[0], 1) * unit;
-        cost->per_byte = (double)redist_priv_max(time[1] - time[0], 1) * unit / (REDIST_PRIV_LARGE - REDIST_PRIV_SMALL);
+        memset(memory, 0, 2 * (size_t)large);
+        time[ONE] = redist_priv_time_ring(own, 1, REDIST_PRIV_SMALL, memory);
+        time[BURST] = redist_priv_time_ring(own, REDIST_PRIV_BURST, REDIST_PRIV_SMALL, memory);
+        time[BYTES] = redist_priv_time_ring(own, 1, large, memory);
+        for (k = 0; k < TIMES; k++)
+            redist_priv_fail(&v, time[k] < 0 ? REDIST_ERR_MPI : REDIST_OK, "an MPI error");
+        failed = redist_priv_agree(own, &v, time, TIMES) != REDIST_OK;
+        time[ONE] = redist_priv_max(time[ONE], 1);
+        more = redist_priv_clamp((time[BURST] - time[ONE]) / (REDIST_PRIV_BURST - 1), 1, time[ONE]);
+        network->latency = (double)(time[ONE] - more) * unit;
+        network->cost.per_message = (double)more * unit;
+        network->cost.per_byte = (double)redist_priv_max(time[BYTES] - time[ONE], 1) * unit / (large - REDIST_PRIV_SMALL);
     }
     REDIST_FREE(memory);
     if (own != MPI_COMM_NULL && !failed)
         MPI_Comm_free(&own);
     return v.code;
+}
+
+REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
+{
+    redist_priv_network network;
+    redist_priv_verdict v;
+    int code;
+    memset(&v, 0, sizeof v);
+    if (redist_priv_check_comm(comm, &v) != REDIST_OK)
+        return v.code;
+    code = redist_priv_measure_network(comm, REDIST_PRIV_LARGE, cost == NULL ? NULL : &network);
+    if (code == REDIST_OK) {
+        *cost = network.cost;
+        cost->per_message += network.latency;
+    }
+    return code;
 }
 
 /* ------------------------------------------------------------------------------------------------- arenas (bodies) */
@@ -3507,13 +3962,64 @@ REDIST_PRIV_COLD int64_t redist_priv_arena_name(const redist_arena *a)
                                       (size_t)length) >> 2);
 }
 
+/* Opens the arena's shared memory: a line, room for plans, then this rank's arrays, or where those do not fit everywhere
+   the room alone. Collective; the same answer on all ranks. */
+REDIST_PRIV_COLD int redist_priv_home_open(redist_arena *a, MPI_Comm comm, int64_t bytes)
+{
+    MPI_Comm node = redist_priv_node_comm(comm);
+    redist_priv_verdict v;
+    memset(&v, 0, sizeof v);
+    a->home.room = redist_priv_round_up(REDIST_RING_BYTES, REDIST_PRIV_LINE);
+    redist_priv_fail(&v, node == MPI_COMM_NULL ? REDIST_ERR_MPI : REDIST_OK, "no communicator");
+    if (v.code == REDIST_OK)
+        redist_priv_fail(&v, redist_priv_segment_open(&a->home.segment, node, REDIST_PRIV_LINE + a->home.room + bytes),
+                         "too little shared memory");
+    if (redist_priv_agree(comm, &v, NULL, 0) != REDIST_OK) {
+        redist_priv_segment_close(&a->home.segment);
+        a->home.room = 0;
+    }
+    return v.code;
+}
+
+/* Memory for arrays, shared or ordinary. Collective. */
+REDIST_PRIV_COLD void redist_priv_arena_open(redist_arena *a, redist_priv_verdict *v)
+{
+    if (redist_priv_home_open(a, a->comm, (int64_t)a->bytes) == REDIST_OK) {
+        a->memory = a->home.segment.base[a->home.segment.rank] + REDIST_PRIV_LINE + a->home.room;
+        return;
+    }
+    redist_priv_home_open(a, a->comm, 0);
+    a->ordinary = REDIST_MALLOC(a->bytes + REDIST_PRIV_LINE);
+    a->memory = redist_priv_align(a->ordinary);
+    redist_priv_fail(v, a->ordinary == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for an arena");
+}
+
+REDIST_PRIV_COLD void redist_priv_arena_destroy(redist_arena *a)
+{
+    redist_priv_rings *r, *next;
+    redist_priv_segment_close(&a->home.segment); /* all ranks have freed their plans: nobody reads blocks any more */
+    for (r = a->home.first; r != NULL; r = next) {
+        next = r->next;
+        REDIST_FREE(r);
+    }
+    REDIST_FREE(a->ordinary);
+    if (a->comm != MPI_COMM_NULL)
+        MPI_Comm_free(&a->comm);
+    REDIST_FREE(a);
+}
+
+/* Tags that MPI allows. */
+REDIST_PRIV_COLD int redist_priv_most_tags(MPI_Comm comm)
+{
+    int *most = NULL, found = 0;
+    return MPI_Comm_get_attr(comm, MPI_TAG_UB, &most, &found) == MPI_SUCCESS && found ? *most : 32767;
+}
+
 REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena)
 {
-    redist_priv_verdict v;
-    redist_arena *a;
     const uint64_t limit = sizeof bytes > 4 ? UINT64_C(1) << 50 : UINT64_C(1) << 30;
-    MPI_Comm node;
-    int64_t facts[2] = {1, 0}; /* maxima over ranks: shared memory is missing; the arena's name */
+    redist_priv_verdict v;
+    redist_arena fallback, *a;
     int rank;
     memset(&v, 0, sizeof v);
     if (arena == NULL || redist_priv_check_comm(comm, &v) != REDIST_OK)
@@ -3521,29 +4027,26 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
     *arena = NULL;
     a = (redist_arena *)REDIST_MALLOC(sizeof *a);
     redist_priv_fail(&v, a == NULL || (uint64_t)bytes > limit ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for an arena");
+    if (a == NULL)
+        a = &fallback;
+    memset((void *)a, 0, sizeof *a);
     MPI_Comm_rank(comm, &rank);
-    facts[1] = rank == 0 ? redist_priv_arena_name(a) : 0;
-    if (redist_priv_agree(comm, &v, facts, 2) == REDIST_OK) {
-        memset(a, 0, sizeof *a);
-        a->name = facts[1];
-        a->bytes = bytes;
-        a->segment.comm = MPI_COMM_NULL;
-        a->segment.window = MPI_WIN_NULL;
-        node = redist_priv_node_comm(comm, 0);
-        if (node != MPI_COMM_NULL)
-            facts[0] = redist_priv_segment_open(&a->segment, node, (int64_t)bytes) != REDIST_OK;
-        redist_priv_agree(comm, &v, facts, 1);
-        if (facts[0]) {
-            redist_priv_segment_close(&a->segment);
-            a->memory = (char *)REDIST_MALLOC(bytes + REDIST_PRIV_LINE);
-            redist_priv_fail(&v, a->memory == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for an arena");
-            redist_priv_agree(comm, &v, NULL, 0);
-        }
+    a->name = rank == 0 ? redist_priv_arena_name(a) : 0;
+    a->bytes = bytes;
+    a->home.segment.comm = MPI_COMM_NULL;
+    a->home.segment.window = MPI_WIN_NULL;
+    a->comm = redist_priv_duplicate(comm, &v);
+    if (redist_priv_agree(comm, &v, &a->name, 1) == REDIST_OK) {
+        a->most_tags = redist_priv_most_tags(a->comm);
+        redist_priv_arena_open(a, &v);
+        redist_priv_agree(a->comm, &v, NULL, 0);
     }
     if (v.code == REDIST_OK)
         *arena = a;
-    else
-        REDIST_FREE(a);
+    else if (a != &fallback)
+        redist_priv_arena_destroy(a);
+    else if (a->comm != MPI_COMM_NULL)
+        MPI_Comm_free(&a->comm);
     return v.code;
 }
 
@@ -3552,7 +4055,7 @@ REDIST_API void *redist_arena_alloc(redist_arena *a, size_t bytes)
     char *memory;
     if (a == NULL || bytes > a->bytes - a->used)
         return NULL;
-    memory = redist_priv_arena_base(a) + a->used;
+    memory = a->memory + a->used;
     a->used += bytes;
     a->used += (size_t)redist_priv_min((int64_t)(-a->used % REDIST_PRIV_LINE), (int64_t)(a->bytes - a->used));
     return memory;
@@ -3564,11 +4067,8 @@ REDIST_API int redist_arena_free(redist_arena **arena)
         return REDIST_ERR_ARGUMENT;
     if (*arena != NULL && (*arena)->plans > 0)
         return REDIST_ERR_BUSY;
-    if (*arena != NULL) {
-        redist_priv_segment_close(&(*arena)->segment);
-        REDIST_FREE((*arena)->memory);
-        REDIST_FREE(*arena);
-    }
+    if (*arena != NULL)
+        redist_priv_arena_destroy(*arena);
     *arena = NULL;
     return REDIST_OK;
 }

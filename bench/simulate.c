@@ -172,7 +172,6 @@ static int prepare(const bench *b, const problem *p, int method, contestant *c)
     memset(c, 0, sizeof *c);
     memset(&options, 0, sizeof options);
     options.method = method < BY_HAND ? (redist_method)method : REDIST_AUTO;
-    options.cost = b->cost;
     c->array[0] = array_new((size_t)(redist_layout_alloc(&p->from, b->rank) * p->bytes));
     c->array[1] = array_new((size_t)(redist_layout_alloc(&p->to, b->rank) * p->bytes));
     MPI_Type_contiguous((int)p->bytes, MPI_BYTE, &element);
@@ -246,7 +245,7 @@ static void compare(const bench *b, const problem *p)
         double seconds = 0;
         if (strchr(b->methods, methods[k].letter) == NULL)
             continue;
-        set_rest(0.1, 1e-5);
+        set_rest(0, 64 / b->bandwidth + 2e-7);
         if (prepare(b, p, methods[k].method, &c) == REDIST_OK) {
             for (int round = 0; round < b->executions; round++)
                 seconds = time_one(methods[k].method, &c, p->wire);
@@ -302,7 +301,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &b.ranks);
     places = calloc((size_t)b.ranks, sizeof *places);
-    set_rest(0, 262144 / b.bandwidth / 5000);
+    set_rest(0, 262144 / b.bandwidth / 500);
     redist_calibrate(MPI_COMM_WORLD, &b.cost);
     if (b.rank == 0)
         fprintf(stderr, "%s, %d ranks, %d a node: %.3g us a message, %.3g ns a byte\n", b.label, b.ranks, b.per_node,

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Every method on simulated clusters, and the experiments of the papers. MIT licence, see LICENSE.
-# usage: [BUILD=directory] [JOBS=2] sh bench/simulate.sh [--full | --papers]     (needs SimGrid's smpicc and smpirun)
+# usage: [BUILD=directory] [JOBS=2] [METHODS=avpsmV] sh bench/simulate.sh [--full | --papers]     (needs SimGrid's smpicc and smpirun)
 # Writes BUILD/simulate.csv and BUILD/simulate.svg, or with --papers BUILD/simulate-papers.csv, and prints them as tables.
 # Columns: platform, ranks of a node, ranks, case, bytes of a message, method, seconds, least seconds that the nodes' links
-# allow, seconds by the model of redist_cost_of, what a plan became. --full takes hours instead of minutes.
+# allow, seconds by the model of redist_cost_of, what a plan became. METHODS: letters of simulate.c. --full takes hours.
 here=$(dirname "$0")
 BUILD=${BUILD:-build}
 JOBS=${JOBS:-2}
@@ -96,8 +96,8 @@ walker_otto() { # ranks factor: CYCLIC(r) to CYCLIC(factor r)
 }
 
 kaushik() { # ranks last between: CYCLIC(256) to CYCLIC(last), directly and by way of CYCLIC(between), 4-byte elements
-    for n in 1 2 4 8 16 32 64 128; do
-        elements=$((n * 8192))
+    for n in 1 2 4 8 16; do
+        elements=$((n * 256 * $1))
         for pair in "256 $2" "256 $3" "$3 $2"; do
             set -- "$1" "$2" "$3" $pair
             printf 'CYCLIC(%d) to CYCLIC(%d)\t%d\t4\t%d: cyclic(%d)@%d\t%d: cyclic(%d)@%d\t-\n' "$4" "$5" $elements $elements "$4" \
@@ -172,22 +172,21 @@ table() {
 
 rm -f "$work"/part-* "$work/log"
 csv=$BUILD/simulate.csv
-all='avpsmV'
+all=${METHODS:-avpsmV}
 case $mode in
     --papers)
         csv=$BUILD/simulate-papers.csv
-        { walker_otto 16 12; walker_otto 16 3; } | queue full 16 1 psv
-        { walker_otto 16 12; walker_otto 16 3; } | queue torus 16 1 psv
-        { walker_otto 16 12; walker_otto 16 3; } | queue crowded 16 1 psv
-        kaushik 16 16 64 | queue ipsc 16 1 ps
-        kaushik 32 8 32 | queue ipsc 32 1 ps
-        kaushik 16 16 64 | queue full 16 1 ps
-        { kalns 4 4; namugwanya; } | queue full 16 1 pV
-        kalns 8 4 | queue full 32 1 pV
-        hsu | queue full 50 1 pV
-        kalns 8 8 | queue full 64 1 pV ;;
+        kaushik 16 16 64 | queue ipsc 16 1 p
+        kaushik 32 8 32 | queue ipsc 32 1 p
+        for kind in full torus crowded; do
+            { walker_otto 16 12; walker_otto 16 3; } | queue $kind 16 1 ps
+        done
+        { kalns 4 4; namugwanya; } | queue full 16 1 p
+        kalns 8 4 | queue full 32 1 p
+        hsu | queue full 50 1 p
+        kalns 8 8 | queue full 64 1 p ;;
     --full)
-        all='avwpsmVW'
+        all=${METHODS:-avwpsmVW}
         for ranks in 16 32 64 128; do
             for each in 1 4; do
                 for kind in full fast crowded fat-tree torus; do
@@ -196,12 +195,12 @@ case $mode in
             done
         done ;;
     *)
-        cases 64 8 512 8192 131072 | queue full 64 1 $all
-        cases 64 8 512 8192 131072 | queue full 64 4 $all
         for kind in full fast crowded fat-tree torus; do
-            cases 16 8 512 8192 131072 1048576 | queue "$kind" 16 1 $all
+            cases 16 8 512 8192 131072 | queue "$kind" 16 1 $all
         done
-        cases 32 8 512 8192 131072 | queue full 32 1 $all ;;
+        cases 32 8 512 8192 | queue full 32 1 $all
+        cases 64 8 512 8192 | queue full 64 1 $all
+        cases 64 8 512 8192 | queue full 64 4 $all ;;
 esac
 run_all
 {

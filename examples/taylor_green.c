@@ -10,8 +10,8 @@
    - Pencils: x, y or z is whole, the rest is dealt out over p1 x p2 ranks. All candidates for p1 x p2 are compared on paper
      (redist_cost_of, with redist_calibrate's costs) before anything is allocated.
    - Three arrays in one message to each peer (options.arrays), in memory that a node's ranks share (an arena).
-   - Dealiasing: a mode that is cut off need not travel. A section of a layout shows only those that are kept: 2/3 of what
-     the x transform makes, 4/9 of what then leaves the y transform.
+   - Dealiasing: a mode that is cut off need not travel. A section of a layout shows only those that are kept: 2/3 of all
+     numbers go from the first pencil to the second, 4/9 from there to the third.
    - Files: a layout is also what a file looks like. One plan turns pencils into slabs, which are contiguous in the restart
      file; the file knows nothing of ranks, and any number of them can go on from it.
    - Pictures: a plane of the points is a section too, and rank 0 a layout that is whole.
@@ -83,11 +83,11 @@ static int prepare(solver *s)
 
 /* ---- the right-hand side ---- */
 
-/* A line of modes along z: velocity u, v, w, and a, b, c of work, change of the stages, wave numbers; count of them. */
+/* A line of modes along z, by component. */
 typedef struct {
-    complex_number *u[VECTOR], *change[VECTOR], *work[VECTOR];
+    complex_number *u[VECTOR], *change[VECTOR], *work[VECTOR]; /* u: velocity */
     double kx, ky;
-    const pencils *of;
+    const pencils *of; /* for kz */
     int64_t count;
 } mode_line;
 
@@ -218,12 +218,14 @@ static void advance(solver *s, const mode_line *l)
 static void add_energy(solver *s, const mode_line *l)
 {
     double twice = l->kx > 0 ? 2 : 1;
-    for (int64_t k = 0; k < l->count; k++)
+    for (int64_t k = 0; k < l->count; k++) {
+        double decay = s->set.nu * square_of(l, k);
         for (int c = 0; c < VECTOR; c++) {
             double square = product(l->u[c][k], l->u[c][k]);
             s->now.energy += twice * square / 2;
-            s->now.loss += twice * (s->set.nu * square_of(l, k) * square - product(l->u[c][k], l->work[c][k]));
+            s->now.loss += twice * (decay * square - product(l->u[c][k], l->work[c][k]));
         }
+    }
 }
 
 /* Right after evaluate. The rounding of dE/dt is that of its terms, of the size of E |omega| and 2 nu Z. */
@@ -258,6 +260,7 @@ static void progress(const solver *s, int64_t last)
         fprintf(stderr, "\r%*s\r", 72, "");
 }
 
+/* work holds the right-hand side of the first stage already. */
 static void take_step(solver *s)
 {
     for (s->stage = 0; s->stage < 3; s->stage++) {

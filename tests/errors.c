@@ -2,7 +2,8 @@
 #include <ctype.h>
 #include <limits.h>
 
-#include "serial.h"
+#include "redist.h"
+#include "test.h"
 
 enum { NOT_SAID = -1, ANY_ERROR = -1000 };
 

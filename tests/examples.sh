@@ -134,12 +134,19 @@ test_bad_pictures() {
     bad_picture 'P5\n1048576 1048576\n255\nabc' '\(not enough memory\|ends before\|too large\)'
 }
 
+test_stencil() {
+    for options in '1 --n 1' '2 --n 5' '4 --n 12' '7 --n 9'; do
+        expect 0 'rounding .*: right' ${options%% *} stencil --steps 7 $(echo "$options" | cut -d ' ' -f 2-)
+    done
+    expect 2 'stencil: --n needs an integer' 2 stencil --n 0
+}
+
 # Every program says what it is there to show.
 test_help() {
-    for program in adi image relabel advise fft3d; do
-        skip $program || expect 0 '^Teaches ' 2 $program --help
+    for program in adi stencil deposit image relabel advise fft3d taylor_green; do
+        [ -e "$BUILD/$program.skip" ] || expect 0 '[Tt]eaches ' 2 $program --help
     done
-    skip draw || expect 0 '^A tool: ' 1 draw --help
+    [ -e "$BUILD/draw.skip" ] || expect 0 '^A tool: ' 1 draw --help
 }
 
 test_fft3d() {
@@ -321,6 +328,20 @@ test_draw_mistakes() {
     expect 0 '^usage' 1 draw --help
 }
 
+test_deposit() {
+    for options in '1' '2 --particles 5000' '3 --n 7 --particles 3000' '4 --particles 20000' '6 --n 33 --particles 9999' '7 --n 2 --particles 100' \
+        '2 --n 1 --particles 3' '4 --particles 0'; do
+        expect 0 'same bits as a deposit on one rank' ${options%% *} deposit $(echo "$options" | cut -s -d ' ' -f 2-)
+        grep -q 'total charge .*: conserved' "$work/output"
+        case_of $? "deposit on $options ranks: the charge is not conserved"
+    done
+    expect 0 'conserved' 1 deposit --n 50 --particles 20000 --picture "$work/one.pgm"
+    expect 0 'conserved' 4 deposit --n 50 --particles 20000 --picture "$work/other.pgm"
+    same "$work/one.pgm" "$work/other.pgm" 'deposit on 4 ranks against 1 rank'
+    expect 1 'cannot be created' 2 deposit --particles 10 --picture "$work/absent/a.pgm"
+    expect 2 'deposit: --n needs an integer' 2 deposit --n 0
+}
+
 test_relabel() {
     for options in '1' '2 --n 20 --steps 3' '3 --n 3' '4' '4 --n 7 --block 7 --steps 0' '5 --n 23 --block 1'; do
         expect 0 'unchanged: the same solution' ${options%% *} relabel $(echo "$options" | cut -s -d ' ' -f 2-)
@@ -350,6 +371,7 @@ if ! skip draw; then
     test_draw
     test_draw_mistakes
 fi
+skip deposit || test_deposit
 skip relabel || test_relabel
 skip advise || test_advise
 if ! skip adi; then
@@ -360,6 +382,7 @@ if ! skip image; then
     test_image
     test_bad_pictures
 fi
+skip stencil || test_stencil
 test_help
 skip fft3d || test_fft3d
 if ! skip taylor_green; then

@@ -3,30 +3,31 @@
 
 #include "serial.h"
 
-static const char *describe(const serial_axis *a)
+static const char *describe(const test_axis *a)
 {
+    static const char *const names[TEST_KINDS] = { "whole", "block", "cyclic", "block_cyclic", "balanced", "cuts" };
     static char text[160];
-    snprintf(text, sizeof text, "%s n=%lld block=%lld procs=%d start=%d", serial_kind_name(a->kind), (long long)a->n,
-             (long long)a->block, a->procs, a->start);
+    snprintf(text, sizeof text, "%s n=%lld block=%lld procs=%d start=%d", names[a->kind], (long long)a->n,
+             (long long)a->block, a->procs, a->first);
     return text;
 }
 
 /* ---- against dealing ---- */
 
-static int same_elements(const redist_axis *x, const serial_dealt *dealt)
+static int same_elements(const redist_axis *x, const test_axis *a, const test_deal *dealt)
 {
     int same = 1;
-    for (int64_t i = 0; i < dealt->n; i++) {
+    for (int64_t i = 0; i < a->n; i++) {
         same = same && redist_owner(x, i) == dealt->owner[i] && redist_local(x, i) == dealt->local[i];
         same = same && redist_global(x, dealt->owner[i], dealt->local[i]) == i;
     }
     return same;
 }
 
-static int same_counts(const redist_axis *x, const serial_dealt *dealt)
+static int same_counts(const redist_axis *x, const test_axis *a, const test_deal *dealt)
 {
     int same = 1;
-    for (int c = 0; c < dealt->procs; c++) {
+    for (int c = 0; c < a->procs; c++) {
         int64_t count = dealt->count[c];
         same = same && redist_count(x, c) == count;
         same = same && redist_global(x, c, -1) == -1 && redist_global(x, c, count) == -1;
@@ -47,38 +48,38 @@ static int nothing_outside(const redist_axis *x, int64_t n, int procs)
     return nothing;
 }
 
-static void check_dealt(const serial_axis *a)
+static void check_dealt(const test_axis *a)
 {
-    static serial_dealt dealt;
-    redist_axis x = serial_build_axis(a);
-    serial_deal(a, &dealt);
-    test_case(same_elements(&x, &dealt), "owner, local, global: %s", describe(a));
-    test_case(same_counts(&x, &dealt), "count: %s", describe(a));
+    static test_deal dealt;
+    redist_axis x = test_library_axis(a);
+    test_deal_out(a, &dealt);
+    test_case(same_elements(&x, a, &dealt), "owner, local, global: %s", describe(a));
+    test_case(same_counts(&x, a, &dealt), "count: %s", describe(a));
     test_case(nothing_outside(&x, a->n, a->procs), "outside the axis: %s", describe(a));
 }
 
-static void check_every_start(serial_axis *a)
+static void check_every_start(test_axis *a)
 {
-    for (a->start = 0; a->start < a->procs; a->start++)
+    for (a->first = 0; a->first < a->procs; a->first++)
         check_dealt(a);
 }
 
 static void check_every_kind(test_random *r, int64_t n, int procs)
 {
     static const int64_t blocks[] = { 1, 2, 3, 5, 8, 41 };
-    static const serial_kind plain[] = { SERIAL_WHOLE, SERIAL_BLOCK, SERIAL_CYCLIC, SERIAL_BALANCED };
-    serial_axis a;
+    static const int plain[] = { TEST_WHOLE, TEST_BLOCK, TEST_CYCLIC, TEST_BALANCED };
+    test_axis a;
     for (int k = 0; k < 4; k++) {
-        a = serial_axis_of(plain[k], n, 0, procs);
+        a = test_axis_of(plain[k], n, 0, procs);
         check_every_start(&a);
     }
     for (int k = 0; k < 6; k++) {
-        a = serial_axis_of(SERIAL_BLOCK_CYCLIC, n, blocks[k], procs);
+        a = test_axis_of(TEST_BLOCK_CYCLIC, n, blocks[k], procs);
         check_every_start(&a);
     }
     for (int k = 0; k < 3; k++) {
-        a = serial_axis_of(SERIAL_CUTS, n, 0, procs);
-        serial_random_cuts(r, &a);
+        a = test_axis_of(TEST_CUTS, n, 0, procs);
+        test_draw_cuts(r, &a);
         check_every_start(&a);
     }
 }
@@ -94,7 +95,7 @@ static void check_all_small(test_random *r)
 /* Every way to cut a short axis, empty parts included. */
 static void check_all_cuts(void)
 {
-    serial_axis a = serial_axis_of(SERIAL_CUTS, 4, 0, 3);
+    test_axis a = test_axis_of(TEST_CUTS, 4, 0, 3);
     a.cuts[3] = 4;
     for (a.cuts[1] = 0; a.cuts[1] <= 4; a.cuts[1]++)
         for (a.cuts[2] = a.cuts[1]; a.cuts[2] <= 4; a.cuts[2]++)
@@ -104,7 +105,8 @@ static void check_all_cuts(void)
 static void check_random_large(test_random *r)
 {
     for (int k = 0; k < 1500; k++) {
-        serial_axis a = serial_random_axis(r, test_between(r, 41, 4000), SERIAL_PROCS);
+        test_axis a;
+        test_draw_axis(r, test_between(r, 41, 4000), 128, 0, &a);
         if (test_between(r, 0, 1))
             a.block = test_between(r, 1, 30);
         check_dealt(&a);
@@ -133,10 +135,10 @@ static const struct {
 
 static void check_macro_row(int row)
 {
-    static serial_dealt dealt;
-    serial_axis a = serial_axis_of(SERIAL_BLOCK_CYCLIC, MACRO_LENGTH, macro_rows[row].block, macro_rows[row].procs);
+    static test_deal dealt;
+    test_axis a = test_axis_of(TEST_BLOCK_CYCLIC, MACRO_LENGTH, macro_rows[row].block, macro_rows[row].procs);
     int same = 1;
-    serial_deal(&a, &dealt);
+    test_deal_out(&a, &dealt);
     for (int64_t i = 0; i < MACRO_LENGTH; i++) {
         same = same && macro_rows[row].owner[i] == dealt.owner[i] && macro_rows[row].local[i] == dealt.local[i];
         same = same && REDIST_GLOBAL(dealt.owner[i], dealt.local[i], macro_rows[row].block, macro_rows[row].procs) == i;
@@ -174,7 +176,7 @@ static int round_trip(const redist_axis *x, int64_t i)
 }
 
 /* The index after i is the owner's next one, or the first one of a block of the next coordinate. */
-static int steps_on(const redist_axis *x, const serial_axis *a, int64_t i)
+static int steps_on(const redist_axis *x, const test_axis *a, int64_t i)
 {
     int owner = redist_owner(x, i), next = redist_owner(x, i + 1);
     if (next == owner)
@@ -182,32 +184,32 @@ static int steps_on(const redist_axis *x, const serial_axis *a, int64_t i)
     return next == (owner + 1 == a->procs ? 0 : owner + 1);
 }
 
-static int block_has_one_owner(const redist_axis *x, const serial_axis *a, int64_t i)
+static int block_has_one_owner(const redist_axis *x, const test_axis *a, int64_t i)
 {
     int64_t first = i - i % a->block, last = a->n - 1 - first < a->block - 1 ? a->n - 1 : first + (a->block - 1);
     return redist_owner(x, first) == redist_owner(x, last) && redist_local(x, last) - redist_local(x, first) == last - first;
 }
 
-static void check_huge_index(const redist_axis *x, const serial_axis *a, test_random *r)
+static void check_huge_index(const redist_axis *x, const test_axis *a, test_random *r)
 {
     int good = 1;
     for (int k = 0; k < 20; k++) {
         int64_t i = test_between(r, 0, a->n - 2);
         good = good && round_trip(x, i) && steps_on(x, a, i);
-        good = good && (a->kind != SERIAL_BLOCK_CYCLIC || block_has_one_owner(x, a, i));
+        good = good && (a->kind != TEST_BLOCK_CYCLIC || block_has_one_owner(x, a, i));
     }
     good = good && round_trip(x, 0) && round_trip(x, a->n - 1);
-    good = good && redist_owner(x, 0) == a->start && redist_local(x, 0) == 0;
+    good = good && redist_owner(x, 0) == a->first && redist_local(x, 0) == 0;
     test_case(good, "identities: %s", describe(a));
 }
 
 /* In block order no coordinate owns more than the one before; all together own everything. */
-static void check_huge_counts(const redist_axis *x, const serial_axis *a)
+static void check_huge_counts(const redist_axis *x, const test_axis *a)
 {
     int64_t sum = 0, previous = a->n;
     int good = 1;
     for (int k = 0; k < a->procs; k++) {
-        int coord = (int)(((int64_t)k + a->start) % a->procs);
+        int coord = (int)(((int64_t)k + a->first) % a->procs);
         int64_t count = redist_count(x, coord);
         good = good && count >= 0 && count <= previous;
         good = good && redist_global(x, coord, count) == -1;
@@ -218,23 +220,23 @@ static void check_huge_counts(const redist_axis *x, const serial_axis *a)
     test_case(good && sum == a->n, "counts: %s: sum %lld", describe(a), (long long)sum);
 }
 
-static serial_axis random_huge_axis(test_random *r)
+static test_axis random_huge_axis(test_random *r)
 {
-    static const serial_kind kinds[] = { SERIAL_BLOCK, SERIAL_CYCLIC, SERIAL_BLOCK_CYCLIC, SERIAL_BALANCED, SERIAL_BLOCK_CYCLIC };
+    static const int kinds[] = { TEST_BLOCK, TEST_CYCLIC, TEST_BLOCK_CYCLIC, TEST_BALANCED, TEST_BLOCK_CYCLIC };
     static const int64_t most_block[] = { 2, 1000, INT64_C(1) << 31, INT64_C(1) << 59, INT64_C(1) << 62 };
     static const int most_procs[] = { 1, 9, 1000, 1 << 20, INT_MAX };
-    serial_kind kind = kinds[test_between(r, 0, 4)];
+    int kind = kinds[test_between(r, 0, 4)];
     int64_t n = test_between(r, huge, 2 * huge), block = test_between(r, 1, most_block[test_between(r, 0, 4)]);
-    serial_axis a = serial_axis_of(kind, n, block, (int)test_between(r, 1, most_procs[test_between(r, 0, 4)]));
-    a.start = (int)test_between(r, 0, a.procs - 1);
+    test_axis a = test_axis_of(kind, n, block, (int)test_between(r, 1, most_procs[test_between(r, 0, 4)]));
+    a.first = (int)test_between(r, 0, a.procs - 1);
     return a;
 }
 
 static void check_huge(test_random *r)
 {
     for (int k = 0; k < 2000; k++) {
-        serial_axis a = random_huge_axis(r);
-        redist_axis x = serial_build_axis(&a);
+        test_axis a = random_huge_axis(r);
+        redist_axis x = test_library_axis(&a);
         check_huge_index(&x, &a, r);
         if (a.procs <= 1000)
             check_huge_counts(&x, &a);
@@ -293,9 +295,9 @@ static int64_t sum_of_counts(const redist_axis *part, int procs)
     return sum;
 }
 
-static void check_huge_section(const serial_axis *a, test_random *r)
+static void check_huge_section(const test_axis *a, test_random *r)
 {
-    redist_axis x = serial_build_axis(a), part;
+    redist_axis x = test_library_axis(a), part;
     section s = random_huge_section(r, a->n);
     redist_layout layout = redist_section(redist_layout_1d(x), 0, s.start, s.count, s.step);
     int good = redist_layout_check(&layout) == REDIST_OK;
@@ -313,9 +315,9 @@ static void check_huge_section(const serial_axis *a, test_random *r)
 static void check_huge_sections(test_random *r)
 {
     for (int k = 0; k < 2000; k++) {
-        serial_axis a = random_huge_axis(r);
+        test_axis a = random_huge_axis(r);
         a.procs = (int)test_between(r, 1, 12);
-        a.start = (int)test_between(r, 0, a.procs - 1);
+        a.first = (int)test_between(r, 0, a.procs - 1);
         check_huge_section(&a, r);
     }
 }
@@ -323,7 +325,7 @@ static void check_huge_sections(test_random *r)
 /* ---- small sections against dealing ---- */
 
 /* Counts what a coordinate owns of a section by walking it; most of the steps overrun blocks and cycles. */
-static int section_count_agrees(const redist_axis *part, const serial_dealt *dealt, const section *s, int coord)
+static int section_count_agrees(const redist_axis *part, const test_deal *dealt, const section *s, int coord)
 {
     int64_t count = 0;
     for (int64_t i = 0; i < s->count; i++)
@@ -332,10 +334,10 @@ static int section_count_agrees(const redist_axis *part, const serial_dealt *dea
 }
 
 /* Local positions that the section does not show answer -1. */
-static int hidden_positions_agree(const redist_axis *part, const serial_dealt *dealt, const section *s)
+static int hidden_positions_agree(const redist_axis *part, const test_axis *a, const test_deal *dealt, const section *s)
 {
     int same = 1;
-    for (int64_t g = 0; g < dealt->n; g++) {
+    for (int64_t g = 0; g < a->n; g++) {
         int64_t i = (g - s->start) / s->step;
         int shown = i >= 0 && i < s->count && s->start + i * s->step == g;
         same = same && redist_global(part, dealt->owner[g], dealt->local[g]) == (shown ? i : -1);
@@ -343,26 +345,27 @@ static int hidden_positions_agree(const redist_axis *part, const serial_dealt *d
     return same;
 }
 
-static void check_small_section(const serial_axis *a, const section *s)
+static void check_small_section(const test_axis *a, const section *s)
 {
-    static serial_dealt dealt;
-    redist_layout layout = redist_section(redist_layout_1d(serial_build_axis(a)), 0, s->start, s->count, s->step);
+    static test_deal dealt;
+    redist_layout layout = redist_section(redist_layout_1d(test_library_axis(a)), 0, s->start, s->count, s->step);
     redist_axis part = layout.dim[0].axis;
     int same = redist_layout_check(&layout) == REDIST_OK;
-    serial_deal(a, &dealt);
+    test_deal_out(a, &dealt);
     for (int coord = 0; coord < a->procs; coord++)
         same = same && section_count_agrees(&part, &dealt, s, coord);
     test_case(same, "counts of section %d:%d:%d of %s", (int)s->start, (int)s->count, (int)s->step, describe(a));
-    test_case(hidden_positions_agree(&part, &dealt, s), "local positions of section %d:%d:%d of %s", (int)s->start, (int)s->count,
+    test_case(hidden_positions_agree(&part, a, &dealt, s), "local positions of section %d:%d:%d of %s", (int)s->start, (int)s->count,
               (int)s->step, describe(a));
 }
 
 static void check_small_sections(test_random *r)
 {
     for (int k = 0; k < 4000; k++) {
-        serial_axis a = serial_random_axis(r, test_between(r, 1, 120), 9);
+        test_axis a;
         section s;
         int64_t stride = test_between(r, 1, 40);
+        test_draw_axis(r, test_between(r, 1, 120), 9, 0, &a);
         if (test_between(r, 0, 1))
             a.block = test_between(r, 1, 7);
         s.count = test_between(r, 0, (a.n - 1) / stride + 1);

@@ -7,34 +7,33 @@
 
 static int same_elements(const serial_layout *l, const redist_layout *x)
 {
-    int64_t index[SERIAL_AXES] = { 0 }, e = 0;
+    int64_t index[TEST_DIMS] = { 0 }, e = 0;
     int same = 1;
-    if (l->elements > 0)
+    if (l->table.elements > 0)
         do {
-            int64_t element = l->map[e++];
-            same = same && redist_layout_owner(x, index) == l->ranks[l->place[element]];
-            same = same && redist_layout_offset(x, index) == l->offset[element];
-        } while (same && serial_next(l->ndim, l->shape, REDIST_ROW_MAJOR, index));
+            same = same && redist_layout_owner(x, index) == l->table.ranks[l->table.place[e]];
+            same = same && redist_layout_offset(x, index) == l->table.offset[e++];
+        } while (same && serial_next(l->array.ndim, l->table.shape, index));
     return same;
 }
 
 /* What the library itself says must fit in what it says to allocate, no two elements in one cell. */
 static int cells_are_distinct(const serial_layout *l, const redist_layout *x)
 {
-    int64_t index[SERIAL_AXES] = { 0 };
-    char *taken[SERIAL_PLACES];
+    int64_t index[TEST_DIMS] = { 0 };
+    char *taken[TEST_PLACES];
     int distinct = 1;
-    for (int k = 0; k < l->places; k++)
-        taken[k] = (char *)serial_malloc(redist_layout_alloc(x, l->ranks[k]), 1);
-    if (l->elements > 0)
+    for (int k = 0; k < l->table.places; k++)
+        taken[k] = (char *)serial_malloc(redist_layout_alloc(x, l->table.ranks[k]), 1);
+    if (l->table.elements > 0)
         do {
-            int rank = redist_layout_owner(x, index), place = serial_place_of_rank(l, rank);
+            int rank = redist_layout_owner(x, index), place = test_place_of_rank(&l->table, rank);
             int64_t offset = redist_layout_offset(x, index);
             distinct = distinct && place >= 0 && offset >= 0 && offset < redist_layout_alloc(x, rank) && !taken[place][offset];
             if (distinct)
                 taken[place][offset] = 1;
-        } while (distinct && serial_next(l->ndim, l->shape, REDIST_ROW_MAJOR, index));
-    for (int k = 0; k < l->places; k++)
+        } while (distinct && serial_next(l->array.ndim, l->table.shape, index));
+    for (int k = 0; k < l->table.places; k++)
         free(taken[k]);
     return distinct;
 }
@@ -42,13 +41,15 @@ static int cells_are_distinct(const serial_layout *l, const redist_layout *x)
 /* Every rank up to some that hold nothing: its coordinates there and back, and its allocation. */
 static int same_ranks(const serial_layout *l, const redist_layout *x)
 {
-    int same = redist_places(x) == l->places;
-    for (int rank = -2; rank < l->places + 10; rank++) {
-        int place = serial_place_of_rank(l, rank), coords[SERIAL_AXES];
+    int same = redist_places(x) == l->table.places;
+    for (int rank = -2; rank < l->table.places + 10; rank++) {
+        int place = test_place_of_rank(&l->table, rank), coords[TEST_DIMS], wanted[TEST_DIMS];
         same = same && redist_coords_of(x, rank, coords) == (place >= 0);
-        same = same && redist_layout_alloc(x, rank) == (place >= 0 ? l->alloc[place] : 0);
-        for (int d = 0; d < l->ndim && place >= 0; d++)
-            same = same && coords[d] == l->coords[place][l->own[d]];
+        same = same && redist_layout_alloc(x, rank) == (place >= 0 ? l->table.alloc[place] : 0);
+        if (place >= 0)
+            serial_coords(l, place, wanted);
+        for (int d = 0; d < l->array.ndim && place >= 0; d++)
+            same = same && coords[d] == wanted[d];
         same = same && (place < 0 || redist_rank_of(x, coords) == rank);
     }
     return same;
@@ -56,11 +57,11 @@ static int same_ranks(const serial_layout *l, const redist_layout *x)
 
 static int no_rank_outside(const serial_layout *l, const redist_layout *x)
 {
-    int coords[SERIAL_AXES] = { 0 }, nothing = 1;
-    for (int d = 0; d < l->ndim; d++) {
+    int coords[TEST_DIMS] = { 0 }, nothing = 1;
+    for (int d = 0; d < l->array.ndim; d++) {
         coords[d] = -1;
         nothing = nothing && redist_rank_of(x, coords) == -1;
-        coords[d] = l->axes[l->own[d]].procs;
+        coords[d] = l->array.axes[l->table.own[d]].procs;
         nothing = nothing && redist_rank_of(x, coords) == -1;
         coords[d] = 0;
     }
@@ -82,8 +83,8 @@ static int prints_one_line(const serial_layout *l, const redist_layout *x)
     fclose(file);
     text[length] = '\0';
     good = good && length > 1 && length < sizeof text - 1 && strlen(text) == length && strchr(text, '\n') == text + length - 1;
-    for (int d = 0; d < l->ndim; d++) {
-        snprintf(number, sizeof number, "%lld", (long long)l->shape[d]);
+    for (int d = 0; d < l->array.ndim; d++) {
+        snprintf(number, sizeof number, "%lld", (long long)l->table.shape[d]);
         good = good && strstr(text, number) != NULL;
     }
     return good;
@@ -100,54 +101,44 @@ static void check_layout(const serial_layout *l, const redist_layout *x, const c
 
 static void check_random(test_random *r, int number)
 {
-    int ndim = number % 20 == 19 ? SERIAL_AXES : 1 + number % 4;
-    int64_t shape[SERIAL_AXES];
-    serial_layout *l = (serial_layout *)serial_malloc(1, sizeof *l);
-    redist_layout x;
+    int ndim = number % 20 == 19 ? TEST_DIMS : 1 + number % 4;
+    int64_t shape[TEST_DIMS];
+    serial_layout *l;
     serial_random_shape(r, ndim, shape);
-    x = serial_random(r, ndim, shape, number % 2 ? 6 : 0, 0, l);
-    check_layout(l, &x, "random layout", number);
+    l = serial_random(r, 24, ndim, shape);
+    check_layout(l, &l->layout, "random layout", number);
     if (number < 200)
-        test_case(prints_one_line(l, &x), "random layout %d: print", number);
-    serial_free(l);
+        test_case(prints_one_line(l, &l->layout), "random layout %d: print", number);
     free(l);
 }
 
 /* ---- the builders, one by one ---- */
 
-static serial_step storage_step(serial_step_kind kind, int axis, int64_t low, int64_t high, int value)
-{
-    serial_step s;
-    memset(&s, 0, sizeof s);
-    s.kind = kind;
-    s.axis = axis;
-    s.start = low;
-    s.count = high;
-    s.value = value;
-    return s;
-}
-
 /* Each storage step alone, on arrays of 1 to 3 axes with an uneven number of elements per place. */
 static void check_storage_steps(int ndim)
 {
-    const serial_step steps[] = {
-        storage_step(SERIAL_HALO, ndim - 1, 2, 0, 0), storage_step(SERIAL_HALO, 0, 0, 3, 0),
-        storage_step(SERIAL_EXTENT, ndim - 1, 0, 3, 0), storage_step(SERIAL_GRID_ORDER, 0, 0, 0, 1),
-        storage_step(SERIAL_MEMORY_ORDER, 0, 0, 0, 1), storage_step(SERIAL_FROM_RANK, 0, 0, 0, 4),
-        storage_step(SERIAL_ON_RANKS, 0, 9, 0, 0),
-    };
-    serial_layout *l = (serial_layout *)serial_malloc(1, sizeof *l);
+    static const int kinds[] = { TEST_HALO, TEST_HALO, TEST_EXTENT, TEST_GRID_ORDER, TEST_MEMORY_ORDER, TEST_RANKS, TEST_RANKS };
+    test_random r = { 9 };
     for (int k = 0; k < 7; k++) {
-        const serial_axis axes[] = { serial_axis_of(SERIAL_BLOCK, 5, 0, 3), serial_axis_of(SERIAL_BLOCK_CYCLIC, 7, 2, 2),
-                                     serial_axis_of(SERIAL_CYCLIC, 3, 0, 2) };
-        redist_layout x = serial_begin(l, ndim, axes);
-        x = serial_apply(l, x, &steps[k]);
-        serial_store(l);
-        check_layout(l, &x, "storage step", k);
-        test_case(prints_one_line(l, &x), "storage step %d: print", k);
-        serial_free(l);
+        const test_axis axes[] = { test_axis_of(TEST_BLOCK, 5, 0, 3), test_axis_of(TEST_BLOCK_CYCLIC, 7, 2, 2),
+                                   test_axis_of(TEST_CYCLIC, 3, 0, 2) };
+        test_array array = serial_array(ndim, axes);
+        test_operation step = serial_operation(kinds[k]);
+        serial_layout *l;
+        step.axis = k % 2 == 0 ? ndim - 1 : 0;
+        step.value = 1;
+        array.axes[step.axis].low = k == 0 ? 2 : 0;
+        array.axes[step.axis].high = k == 0 ? 0 : 3;
+        array.axes[step.axis].extra = 3;
+        serial_add(&array, step);
+        array.first_rank = 4;
+        array.listed = k == 6;
+        test_shuffle(&r, array.ranks, test_places(&array));
+        l = serial_new(&array);
+        check_layout(l, &l->layout, "storage step", k);
+        test_case(prints_one_line(l, &l->layout), "storage step %d: print", k);
+        free(l);
     }
-    free(l);
 }
 
 /* layout_1d, _2d and _3d are layout_nd. */
@@ -166,7 +157,7 @@ static void check_short_builders(void)
         do {
             same = same && redist_layout_owner(&pairs[k][0], index) == redist_layout_owner(&pairs[k][1], index);
             same = same && redist_layout_offset(&pairs[k][0], index) == redist_layout_offset(&pairs[k][1], index);
-        } while (serial_next(k + 1, shape, REDIST_ROW_MAJOR, index));
+        } while (serial_next(k + 1, shape, index));
         test_case(same && redist_places(&pairs[k][0]) == redist_places(&pairs[k][1]), "layout_%dd is layout_nd", k + 1);
     }
 }
@@ -310,11 +301,12 @@ static int same_volumes(const serial_matrix *m, const redist_layout *x, const re
     return same;
 }
 
-static void check_traffic(const serial_layout *from, const redist_layout *x, const serial_layout *to, const redist_layout *y, int number)
+static void check_traffic(const serial_layout *from, const serial_layout *to, int number)
 {
     static serial_matrix m;
     redist_traffic wanted, t;
-    int ranks = from->places > to->places ? from->places : to->places;
+    const redist_layout *x = &from->layout, *y = &to->layout;
+    int ranks = from->table.places > to->table.places ? from->table.places : to->table.places;
     memset(&t, 0, sizeof t);
     serial_volumes(from, to, &m);
     wanted = serial_traffic(&m);
@@ -328,16 +320,13 @@ static void check_traffic(const serial_layout *from, const redist_layout *x, con
 
 static void check_random_traffic(test_random *r, int number)
 {
-    int ndim = number % 25 == 24 ? SERIAL_AXES : 1 + number % 4;
-    int64_t shape[SERIAL_AXES];
-    serial_layout *from = (serial_layout *)serial_malloc(1, sizeof *from), *to = (serial_layout *)serial_malloc(1, sizeof *to);
-    redist_layout x, y;
+    int ndim = number % 25 == 24 ? TEST_DIMS : 1 + number % 4;
+    int64_t shape[TEST_DIMS];
+    serial_layout *from, *to;
     serial_random_shape(r, ndim, shape);
-    x = serial_random(r, ndim, shape, number % 3 ? 6 : 0, 0, from);
-    y = serial_random(r, ndim, shape, number % 3 ? 6 : 0, 0, to);
-    check_traffic(from, &x, to, &y, number);
-    serial_free(from);
-    serial_free(to);
+    from = serial_random(r, 24, ndim, shape);
+    to = serial_random(r, 24, ndim, shape);
+    check_traffic(from, to, number);
     free(from);
     free(to);
 }
@@ -345,16 +334,14 @@ static void check_random_traffic(test_random *r, int number)
 /* The second layout on ranks that begin where the first one's end, or before: disjoint and overlapping sets of ranks. */
 static void check_ranks_apart(int first_rank)
 {
-    const serial_axis rows = serial_axis_of(SERIAL_BLOCK, 13, 0, 4), columns = serial_axis_of(SERIAL_CYCLIC, 13, 0, 3);
-    serial_step s = storage_step(SERIAL_FROM_RANK, 0, 0, 0, first_rank);
-    serial_layout *from = (serial_layout *)serial_malloc(1, sizeof *from), *to = (serial_layout *)serial_malloc(1, sizeof *to);
-    redist_layout x = serial_begin(from, 1, &rows), y = serial_begin(to, 1, &columns);
-    y = serial_apply(to, y, &s);
-    serial_store(from);
-    serial_store(to);
-    check_traffic(from, &x, to, &y, -first_rank);
-    serial_free(from);
-    serial_free(to);
+    const test_axis rows = test_axis_of(TEST_BLOCK, 13, 0, 4), columns = test_axis_of(TEST_CYCLIC, 13, 0, 3);
+    test_array before = serial_array(1, &rows), after = serial_array(1, &columns);
+    serial_layout *from, *to;
+    after.first_rank = first_rank;
+    serial_add(&after, serial_operation(TEST_RANKS));
+    from = serial_new(&before);
+    to = serial_new(&after);
+    check_traffic(from, to, -first_rank);
     free(from);
     free(to);
 }

@@ -20,7 +20,12 @@ static int64_t test_stream_bytes = 4194304;
 #define TEST_LARGEST 20000
 #endif
 
-enum { TEST_DIMS = 4, TEST_PLACES = 16, TEST_OPERATIONS = 10 };
+#ifndef TEST_DIMS
+#define TEST_DIMS 4
+#define TEST_PLACES 16
+#endif
+
+enum { TEST_OPERATIONS = 10 };
 
 enum { TEST_WHOLE, TEST_BLOCK, TEST_CYCLIC, TEST_BLOCK_CYCLIC, TEST_BALANCED, TEST_CUTS, TEST_KINDS };
 
@@ -161,6 +166,7 @@ static inline void test_draw_operation(test_random *r, int ndim, int64_t *shape,
 static inline void test_draw_cuts(test_random *r, test_axis *x)
 {
     int k, j;
+    x->cuts[0] = 0;
     for (k = 1; k < x->procs; k++) {
         int64_t cut = test_between(r, 0, x->n);
         for (j = k; j > 1 && x->cuts[j - 1] > cut; j--)
@@ -168,6 +174,17 @@ static inline void test_draw_cuts(test_random *r, test_axis *x)
         x->cuts[j] = cut;
     }
     x->cuts[x->procs] = x->n;
+}
+
+static inline test_axis test_axis_of(int kind, int64_t n, int64_t block, int procs)
+{
+    test_axis x;
+    memset(&x, 0, sizeof x);
+    x.kind = kind;
+    x.n = n;
+    x.block = block;
+    x.procs = kind == TEST_WHOLE ? 1 : procs;
+    return x;
 }
 
 static inline void test_draw_axis(test_random *r, int64_t n, int room, int each, test_axis *x)
@@ -340,7 +357,7 @@ static inline void test_apply(const test_array *array, int k, test_table *t)
         break;
     case TEST_FLIP: test_flip(t, o->axis); break;
     case TEST_ROTATE:
-        for (d = 0; d < (o->value + 8) % 4; d++)
+        for (d = 0; d < (o->value + 12) % 4; d++)
             test_turn(t);
         break;
     case TEST_SECTION: test_pick(t, o->axis, o->start, o->count, o->step); break;

@@ -1,7 +1,7 @@
 /* Tests the numbers printed in the field's papers, at the papers' own sizes and process counts. MIT licence, see LICENSE. */
 #include "serial.h"
 
-enum { CYCLE = SERIAL_CYCLIC, BLOCK = SERIAL_BLOCK, BLOCKS = SERIAL_BLOCK_CYCLIC, WHOLE = SERIAL_WHOLE };
+enum { CYCLE = TEST_CYCLIC, BLOCK = TEST_BLOCK, BLOCKS = TEST_BLOCK_CYCLIC, WHOLE = TEST_WHOLE };
 
 /* A distribution as a paper writes it: (kind, kind, ..) on a grid. */
 typedef struct {
@@ -9,42 +9,29 @@ typedef struct {
     int64_t block[3];
 } distribution;
 
-typedef struct {
-    serial_layout *tables;
-    redist_layout layout;
-} dealt_layout;
-
-static dealt_layout deal(int ndim, const int64_t *shape, const distribution *d)
+static serial_layout *deal(int ndim, const int64_t *shape, const distribution *d)
 {
-    serial_axis axes[3];
-    dealt_layout result;
-    result.tables = (serial_layout *)serial_malloc(1, sizeof *result.tables);
+    test_axis axes[3];
+    test_array array;
     for (int k = 0; k < ndim; k++)
-        axes[k] = serial_axis_of((serial_kind)d->kind[k], shape[k], d->block[k], d->procs[k]);
-    result.layout = serial_begin(result.tables, ndim, axes);
-    serial_store(result.tables);
-    return result;
-}
-
-static void discard(dealt_layout *x)
-{
-    serial_free(x->tables);
-    free(x->tables);
+        axes[k] = test_axis_of(d->kind[k], shape[k], d->block[k], d->procs[k]);
+    array = serial_array(ndim, axes);
+    return serial_new(&array);
 }
 
 /* Traffic against the element loop, and the whole array through redist_move; returns the traffic. */
-static redist_traffic check_pair(const dealt_layout *from, const dealt_layout *to, const char *what)
+static redist_traffic check_pair(const serial_layout *from, const serial_layout *to, const char *what)
 {
     static serial_matrix m;
     redist_traffic wanted, t;
     memset(&t, 0, sizeof t);
-    serial_volumes(from->tables, to->tables, &m);
+    serial_volumes(from, to, &m);
     wanted = serial_traffic(&m);
     test_case(redist_traffic_between(&from->layout, &to->layout, &t) == REDIST_OK && serial_same_traffic(&t, &wanted),
               "%s: kept %lld of %lld, messages %lld of %lld, max_sends %lld of %lld, max_received %lld of %lld", what, (long long)t.kept,
               (long long)wanted.kept, (long long)t.messages, (long long)wanted.messages, (long long)t.max_sends,
               (long long)wanted.max_sends, (long long)t.max_received, (long long)wanted.max_received);
-    test_case(serial_check_move(from->tables, &from->layout, to->tables, &to->layout), "%s: move", what);
+    test_case(serial_check_move(from, to), "%s: move", what);
     return t;
 }
 
@@ -55,14 +42,14 @@ static void check_kalns_three_axes(void)
     const int64_t shape[] = { 20, 12, 10 };
     const distribution before = { { BLOCK, WHOLE, CYCLE }, { 4, 1, 10 }, { 0, 0, 0 } };
     const distribution after = { { CYCLE, CYCLE, BLOCK }, { 5, 4, 2 }, { 0, 0, 0 } };
-    dealt_layout from = deal(3, shape, &before), to = deal(3, shape, &after);
-    int sixty = redist_places(&from.layout) == 40 && redist_places(&to.layout) == 40;
+    serial_layout *from = deal(3, shape, &before), *to = deal(3, shape, &after);
+    int sixty = redist_places(&from->layout) == 40 && redist_places(&to->layout) == 40;
     for (int rank = 0; rank < 40; rank++)
-        sixty = sixty && redist_layout_alloc(&from.layout, rank) == 60 && redist_layout_alloc(&to.layout, rank) == 60;
+        sixty = sixty && redist_layout_alloc(&from->layout, rank) == 60 && redist_layout_alloc(&to->layout, rank) == 60;
     test_case(sixty, "Kalns, 20x12x10: 60 elements on each of 40 processes before and after");
-    check_pair(&from, &to, "Kalns, 20x12x10");
-    discard(&from);
-    discard(&to);
+    check_pair(from, to, "Kalns, 20x12x10");
+    free(from);
+    free(to);
 }
 
 /* Figure 4.1. */
@@ -94,11 +81,11 @@ static void check_kalns_table(int64_t n)
     const int64_t shape[] = { n, n };
     char what[80];
     for (int k = 0; k < 8; k++) {
-        dealt_layout from = deal(2, shape, &kalns_cases[k].before), to = deal(2, shape, &kalns_cases[k].after);
+        serial_layout *from = deal(2, shape, &kalns_cases[k].before), *to = deal(2, shape, &kalns_cases[k].after);
         snprintf(what, sizeof what, "Kalns, table 6.1, case %d, %lld x %lld", k + 1, (long long)n, (long long)n);
-        check_pair(&from, &to, what);
-        discard(&from);
-        discard(&to);
+        check_pair(from, to, what);
+        free(from);
+        free(to);
     }
 }
 
@@ -124,12 +111,12 @@ static const struct {
 static void check_hits(void)
 {
     for (size_t k = 0; k < sizeof hits / sizeof *hits; k++) {
-        dealt_layout from = deal(hits[k].ndim, hits[k].shape, &hits[k].before), to = deal(hits[k].ndim, hits[k].shape, &hits[k].after);
-        redist_traffic t = check_pair(&from, &to, hits[k].what);
+        serial_layout *from = deal(hits[k].ndim, hits[k].shape, &hits[k].before), *to = deal(hits[k].ndim, hits[k].shape, &hits[k].after);
+        redist_traffic t = check_pair(from, to, hits[k].what);
         test_case(t.kept == hits[k].kept, "%s: kept %lld of %lld", hits[k].what, (long long)t.kept, (long long)hits[k].kept);
         test_case(t.total == t.kept + t.moved, "%s: kept and moved make the total", hits[k].what);
-        discard(&from);
-        discard(&to);
+        free(from);
+        free(to);
     }
 }
 
@@ -303,9 +290,9 @@ static void check_walker_messages(const walker_table *t, int64_t elements)
 typedef enum { REMAINDER_LAST, REMAINDER_FIRST, REMAINDERS } remainder_rule;
 
 /* The thesis's mapping by its words: floor(n / p) each, and the remainder for one process. */
-static serial_axis remainder_axis(int64_t n, int procs, remainder_rule rule)
+static test_axis remainder_axis(int64_t n, int procs, remainder_rule rule)
 {
-    serial_axis a = serial_axis_of(SERIAL_CUTS, n, 0, procs);
+    test_axis a = test_axis_of(TEST_CUTS, n, 0, procs);
     int64_t each = 0, rest;
     while ((each + 1) * procs <= n)
         each++;
@@ -317,55 +304,48 @@ static serial_axis remainder_axis(int64_t n, int procs, remainder_rule rule)
 
 static void check_remainder_cuts(int64_t n, int procs)
 {
-    int64_t cuts[SERIAL_PROCS + 1];
-    serial_axis last = remainder_axis(n, procs, REMAINDER_LAST), first = remainder_axis(n, procs, REMAINDER_FIRST);
+    int64_t cuts[TEST_PLACES + 1];
+    test_axis last = remainder_axis(n, procs, REMAINDER_LAST), first = remainder_axis(n, procs, REMAINDER_FIRST);
     redist_cuts_remainder_last(n, procs, cuts);
     test_case(memcmp(cuts, last.cuts, (size_t)(procs + 1) * sizeof *cuts) == 0, "remainder last, %lld over %d", (long long)n, procs);
     redist_cuts_remainder_first(n, procs, cuts);
     test_case(memcmp(cuts, first.cuts, (size_t)(procs + 1) * sizeof *cuts) == 0, "remainder first, %lld over %d", (long long)n, procs);
 }
 
-static dealt_layout matrix_on_grid(const int64_t *shape, const int *grid, remainder_rule rule)
+static test_array matrix_on_grid(const int64_t *shape, const int *grid, remainder_rule rule)
 {
-    serial_axis axes[2];
-    dealt_layout result;
-    result.tables = (serial_layout *)serial_malloc(1, sizeof *result.tables);
+    test_axis axes[2];
     for (int d = 0; d < 2; d++)
         axes[d] = remainder_axis(shape[d], grid[d], rule);
-    result.layout = serial_begin(result.tables, 2, axes);
-    return result;
+    return serial_array(2, axes);
 }
 
 typedef enum { RESHAPE, TRANSPOSE, ROTATE, ROTATE_BACK, OPERATIONS } operation;
 
-/* The new matrix's shape, and the view of the old matrix that it is filled from. */
-static void apply_operation(operation what, dealt_layout *from, int64_t *shape)
+/* The new matrix is filled from a view of the old one. */
+static void add_operation(operation what, test_array *before)
 {
-    serial_step s;
-    memset(&s, 0, sizeof s);
-    s.kind = what == TRANSPOSE ? SERIAL_TRANSPOSE : SERIAL_ROTATE;
-    s.value = what == ROTATE ? -1 : 1;
+    test_operation view = serial_operation(what == TRANSPOSE ? TEST_TRANSPOSE : TEST_ROTATE);
+    view.value = what == ROTATE ? -1 : 1;
     if (what != RESHAPE)
-        from->layout = serial_apply(from->tables, from->layout, &s);
-    shape[0] = from->tables->shape[0];
-    shape[1] = from->tables->shape[1];
+        serial_add(before, view);
 }
 
 static void check_operation(operation what, const int64_t *shape, const int *old_grid, const int *new_grid, remainder_rule rule)
 {
     static const char *const names[OPERATIONS] = { "reshape", "transpose", "rotation", "rotation back" };
-    int64_t new_shape[2];
     char text[120];
-    dealt_layout from = matrix_on_grid(shape, old_grid, rule), to;
-    apply_operation(what, &from, new_shape);
-    to = matrix_on_grid(new_shape, new_grid, rule);
-    serial_store(from.tables);
-    serial_store(to.tables);
+    test_array before = matrix_on_grid(shape, old_grid, rule), after;
+    serial_layout *from, *to;
+    add_operation(what, &before);
+    from = serial_new(&before);
+    after = matrix_on_grid(from->table.shape, new_grid, rule);
+    to = serial_new(&after);
     snprintf(text, sizeof text, "Namugwanya, %s of %dx%d, %dx%d to %dx%d, remainder %s", names[what], (int)shape[0], (int)shape[1],
              old_grid[0], old_grid[1], new_grid[0], new_grid[1], rule == REMAINDER_LAST ? "last" : "first");
-    check_pair(&from, &to, text);
-    discard(&from);
-    discard(&to);
+    check_pair(from, to, text);
+    free(from);
+    free(to);
 }
 
 static void check_namugwanya(const int64_t *shape)

@@ -473,6 +473,33 @@ typedef struct {
     int good;
 } job;
 
+/* Plans that run a few times do not set up shared memory anew, whose method must be AUTO's for those that run often. */
+static void check_executions(void)
+{
+    const redist_layout rows = redist_layout_2d(redist_block(24, test_size()), redist_whole(20));
+    const redist_layout columns = redist_layout_2d(redist_whole(24), redist_block(20, test_size()));
+    static const int executions[] = {0, 1, 1000000000, -1};
+    redist_method method[4];
+    int k, code[4];
+    for (k = 0; k < 4; k++) {
+        redist_plan *plan = NULL;
+        redist_options options;
+        redist_stats s;
+        memset(&options, 0, sizeof options);
+        memset(&s, 0, sizeof s);
+        options.executions = executions[k];
+        code[k] = redist_plan_create(MPI_COMM_WORLD, &rows, &columns, MPI_DOUBLE, &options, &plan);
+        if (code[k] == REDIST_OK)
+            redist_plan_stats(plan, &s);
+        method[k] = s.method;
+        redist_plan_free(&plan);
+    }
+    test_case_all(code[1] == REDIST_OK && method[1] != REDIST_SHARED, "one execution: code %d, method %d", code[1], (int)method[1]);
+    test_case_all(code[2] == REDIST_OK && method[2] == method[0], "many executions: method %d, not %d", (int)method[2],
+                  (int)method[0]);
+    test_case_all(code[3] == REDIST_ERR_ARGUMENT, "executions below 0: code %d", code[3]);
+}
+
 static void *work(void *argument)
 {
     job *j = argument;
@@ -525,6 +552,7 @@ int main(int count, char **arguments)
     check_pieces(100);
     check_pieces(7);
     check_measured();
+    check_executions();
     check_many_plans(MPI_COMM_SELF, 2500, "each rank alone");
     check_many_plans(MPI_COMM_WORLD, test_size() <= 2 ? 2500 : 10, "all ranks");
     if (provided >= MPI_THREAD_MULTIPLE)

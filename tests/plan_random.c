@@ -56,7 +56,7 @@ static void draw_variant(exchange *e, const setting *s)
 }
 
 /* Executes in the same arrays each time, or, where they are not fixed, in new ones. */
-static void check(exchange *e, const setting *s)
+static void check(exchange *e, const setting *s, redist_arena *arena)
 {
     redist_options options;
     redist_stats stats;
@@ -65,6 +65,7 @@ static void check(exchange *e, const setting *s)
     memset(&stats, 0, sizeof stats);
     options.node_ranks = s->node_ranks;
     options.max_buffer = s->max_buffer;
+    options.arena = arena;
     e->method = s->method;
     exchange_allocate(e);
     code = exchange_create_with(e, &options);
@@ -86,10 +87,11 @@ static void check(exchange *e, const setting *s)
                   e->fixed ? ", fixed" : "", e->way, code == REDIST_OK ? "executed" : redist_strerror(code), e->message);
 }
 
-/* Dear settings are tried on every pair by up to 2 ranks, by more on a few of them. */
+/* Dear settings set up memory of their own on every pair by up to 2 ranks, by more on a few of them: on the others they
+   take it from an arena. */
 static int is_due(const setting *s, int pair, int pairs)
 {
-    const int turns = pairs / (test_size() <= 4 ? 12 : 5);
+    const int turns = pairs / (test_size() <= 4 ? 4 : 2);
     return !s->dear || test_size() <= 2 || turns <= 1 || (pair + (int)(s - settings)) % turns == 0;
 }
 
@@ -97,25 +99,26 @@ static int is_due(const setting *s, int pair, int pairs)
 int main(int count, char **arguments)
 {
     MPI_Datatype types[SIZES];
+    redist_arena *arena = NULL;
     exchange *e;
     int seed, pairs, first, k, s;
     MPI_Init(&count, &arguments);
     seed = count > 1 ? atoi(arguments[1]) : 1;
-    pairs = count > 2 ? atoi(arguments[2]) : test_size() <= 4 ? 600 : 200;
+    pairs = count > 2 ? atoi(arguments[2]) : test_size() <= 2 ? 600 : test_size() <= 4 ? 400 : 150;
     first = count > 3 ? atoi(arguments[3]) : 0;
     e = exchange_new(MPI_COMM_WORLD);
     make_types(types);
+    test_case_all(redist_arena_create(MPI_COMM_WORLD, 0, &arena) == REDIST_OK, "an arena for rings alone");
     for (k = first; k < first + pairs; k++) {
         exchange_draw(e, (uint64_t)seed * 100000 + (uint64_t)k);
         for (s = 0; s < SETTINGS; s++) {
-            if (!is_due(&settings[s], k, pairs))
-                continue;
             e->type = types[(k + s) % SIZES];
             e->bytes = sizes[(k + s) % SIZES];
             draw_variant(e, &settings[s]);
-            check(e, &settings[s]);
+            check(e, &settings[s], is_due(&settings[s], k, pairs) ? NULL : arena);
         }
     }
+    test_case_all(redist_arena_free(&arena) == REDIST_OK, "the arena is freed");
     free_types(types);
     free(e);
     k = test_report_all("plan_random");

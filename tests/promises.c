@@ -21,6 +21,7 @@ static void counted_yield(void);
 static int largest_count = INT_MAX; /* that the library may give to MPI */
 
 #define REDIST_MAX_COUNT largest_count
+#define REDIST_FLIGHT_BYTES 0 /* one message at a time each way */
 #define REDIST_MALLOC counted_malloc
 #define REDIST_FREE free
 #define REDIST_YIELD counted_yield

@@ -67,41 +67,27 @@ static int are_legal(const char *usable, int places, const int *ranks)
 
 /* ---- small layouts: everything that can be wrong ---- */
 
-typedef struct {
-    serial_layout *tables;
-    redist_layout layout;
-} dealt_layout;
-
-static dealt_layout deal_axes(int ndim, const serial_axis *axes)
+static serial_layout *deal_axes(int ndim, const test_axis *axes)
 {
-    dealt_layout result;
-    result.tables = (serial_layout *)serial_malloc(1, sizeof *result.tables);
-    result.layout = serial_begin(result.tables, ndim, axes);
-    serial_store(result.tables);
-    return result;
+    test_array array = serial_array(ndim, axes);
+    return serial_new(&array);
 }
 
-static void discard(dealt_layout *x)
-{
-    serial_free(x->tables);
-    free(x->tables);
-}
-
-static volumes count_volumes(const dealt_layout *from, const dealt_layout *to, char *usable)
+static volumes count_volumes(const serial_layout *from, const serial_layout *to, char *usable)
 {
     static serial_matrix m;
     volumes v;
-    v.places = to->tables->places;
+    v.places = to->table.places;
     v.ranks = SERIAL_RANKS;
     v.weight = (int64_t *)serial_malloc((int64_t)v.places * v.ranks, sizeof *v.weight);
     memset(usable, 0, MOST);
-    serial_volumes(from->tables, to->tables, &m);
-    for (int s = 0; s < from->tables->places; s++)
-        usable[from->tables->ranks[s]] = 1;
+    serial_volumes(from, to, &m);
+    for (int s = 0; s < from->table.places; s++)
+        usable[from->table.ranks[s]] = 1;
     for (int t = 0; t < v.places; t++) {
-        usable[to->tables->ranks[t]] = 1;
+        usable[to->table.ranks[t]] = 1;
         for (int u = 0; u < v.ranks; u++)
-            v.weight[(int64_t)t * v.ranks + u] = m.volume[u][to->tables->ranks[t]];
+            v.weight[(int64_t)t * v.ranks + u] = m.volume[u][to->table.ranks[t]];
     }
     return v;
 }
@@ -161,21 +147,21 @@ static int64_t library_keeps(const redist_layout *from, const redist_layout *to,
     return redist_traffic_between(from, &there, &t) == REDIST_OK ? t.kept : -1;
 }
 
-/* Returns what is kept; ranks[SERIAL_PLACES]. */
-static int64_t check_relabel(const dealt_layout *from, const dealt_layout *to, int exhaustive, int *ranks, const char *what)
+/* Returns what is kept; ranks[TEST_PLACES]. */
+static int64_t check_relabel(const serial_layout *from, const serial_layout *to, int exhaustive, int *ranks, const char *what)
 {
     static char usable[MOST];
     volumes v = count_volumes(from, to, usable);
     int code = redist_relabel(&from->layout, &to->layout, ranks);
-    int64_t kept = -1, numbered = kept_on(&v, to->tables->ranks);
+    int64_t kept = -1, numbered = kept_on(&v, to->table.ranks);
     if (test_case(code == REDIST_OK && are_legal(usable, v.places, ranks), "%s: code %d, or ranks that are not to be had", what, code)) {
         kept = kept_on(&v, ranks);
         test_case(is_best(&v, usable, ranks), "%s: keeps %lld, not the most", what, (long long)kept);
         test_case(library_keeps(&from->layout, &to->layout, ranks) == kept, "%s: the traffic is not that", what);
-        test_case(kept > numbered || memcmp(ranks, to->tables->ranks, (size_t)v.places * sizeof *ranks) == 0,
+        test_case(kept > numbered || memcmp(ranks, to->table.ranks, (size_t)v.places * sizeof *ranks) == 0,
                   "%s: changed for nothing", what);
         if (exhaustive)
-            test_case(agrees_with_all(&v, usable, to->tables->ranks, ranks), "%s: not as all permutations say", what);
+            test_case(agrees_with_all(&v, usable, to->table.ranks, ranks), "%s: not as all permutations say", what);
     }
     free(v.weight);
     return kept;
@@ -183,70 +169,61 @@ static int64_t check_relabel(const dealt_layout *from, const dealt_layout *to, i
 
 /* ---- random layouts ---- */
 
-static int union_size(const dealt_layout *from, const dealt_layout *to)
+static int union_size(const serial_layout *from, const serial_layout *to)
 {
-    int size = from->tables->places;
-    for (int t = 0; t < to->tables->places; t++) {
+    int size = from->table.places;
+    for (int t = 0; t < to->table.places; t++) {
         int found = 0;
-        for (int s = 0; s < from->tables->places; s++)
-            found |= from->tables->ranks[s] == to->tables->ranks[t];
+        for (int s = 0; s < from->table.places; s++)
+            found |= from->table.ranks[s] == to->table.ranks[t];
         size += !found;
     }
     return size;
 }
 
-static dealt_layout draw(test_random *r, int ndim, const int64_t *shape, int steps)
-{
-    dealt_layout result;
-    result.tables = (serial_layout *)serial_malloc(1, sizeof *result.tables);
-    result.layout = serial_random(r, ndim, shape, steps, 0, result.tables);
-    return result;
-}
-
 /* Draws until a few ranks suffice for all permutations; the others are checked by the certificate. */
 static void check_random(test_random *r, int number)
 {
-    int64_t shape[SERIAL_AXES];
-    int ranks[SERIAL_PLACES], ndim = (int)test_between(r, 1, 4), tries = 0, small = number % 4 != 0;
-    dealt_layout from, to;
+    int64_t shape[TEST_DIMS];
+    int ranks[TEST_PLACES], ndim = (int)test_between(r, 1, 4), tries = 0, small = number % 4 != 0;
+    serial_layout *from, *to;
     char what[80];
     for (;;) {
         serial_random_shape(r, ndim, shape);
-        from = draw(r, ndim, shape, 4);
-        to = draw(r, ndim, shape, 4);
+        from = serial_random(r, small ? 7 : 24, ndim, shape);
+        to = serial_random(r, small ? 7 : 24, ndim, shape);
         if (!small || ++tries > 100 ||
-            (from.tables->places <= 7 && to.tables->places > 1 && to.tables->places <= 7 && union_size(&from, &to) <= SMALL))
+            (from->table.places <= 7 && to->table.places > 1 && to->table.places <= 7 && union_size(from, to) <= SMALL))
             break;
-        discard(&from);
-        discard(&to);
+        free(from);
+        free(to);
     }
-    snprintf(what, sizeof what, "random pair %d, %d axes, %d places to %d", number, ndim, from.tables->places, to.tables->places);
-    check_relabel(&from, &to, union_size(&from, &to) <= SMALL && to.tables->places <= 7, ranks, what);
-    discard(&from);
-    discard(&to);
+    snprintf(what, sizeof what, "random pair %d, %d axes, %d places to %d", number, ndim, from->table.places, to->table.places);
+    check_relabel(from, to, union_size(from, to) <= SMALL && to->table.places <= 7, ranks, what);
+    free(from);
+    free(to);
 }
 
 /* Blocks on ranks of their own: the source on first, first + 1, ..., the destination on other ones. */
 static void check_rank_sets(int sources, int places, int first)
 {
-    const serial_axis before = serial_axis_of(SERIAL_BLOCK, 31, 0, sources), after = serial_axis_of(SERIAL_CYCLIC, 31, 0, places);
-    dealt_layout from = deal_axes(1, &before), to = deal_axes(1, &after);
-    serial_step s;
-    int ranks[SERIAL_PLACES];
+    const test_axis before = test_axis_of(TEST_BLOCK, 31, 0, sources), after = test_axis_of(TEST_CYCLIC, 31, 0, places);
+    test_array array = serial_array(1, &before);
+    serial_layout *from, *to = deal_axes(1, &after);
+    int ranks[TEST_PLACES];
     char what[80];
-    memset(&s, 0, sizeof s);
-    s.kind = SERIAL_FROM_RANK;
-    s.value = first;
-    from.layout = serial_apply(from.tables, from.layout, &s);
+    array.first_rank = first;
+    serial_add(&array, serial_operation(TEST_RANKS));
+    from = serial_new(&array);
     snprintf(what, sizeof what, "%d ranks from %d on to %d ranks", sources, first, places);
-    check_relabel(&from, &to, union_size(&from, &to) <= SMALL, ranks, what);
-    discard(&from);
-    discard(&to);
+    check_relabel(from, to, union_size(from, to) <= SMALL, ranks, what);
+    free(from);
+    free(to);
 }
 
 /* ---- the papers ---- */
 
-enum { BLOCK = SERIAL_BLOCK, CYCLE = SERIAL_CYCLIC, BLOCKS = SERIAL_BLOCK_CYCLIC, WHOLE = SERIAL_WHOLE };
+enum { BLOCK = TEST_BLOCK, CYCLE = TEST_CYCLIC, BLOCKS = TEST_BLOCK_CYCLIC, WHOLE = TEST_WHOLE };
 
 typedef struct {
     int kind[2], procs[2];
@@ -271,27 +248,27 @@ static const struct {
     { "Hsu, M=7 k=3", 1, { 42 }, { { BLOCKS }, { 7 }, { 6 } }, { { BLOCKS }, { 7 }, { 2 } }, 6, 14, 0, { 0 } },
 };
 
-static dealt_layout deal(int ndim, const int64_t *shape, const distribution *d)
+static serial_layout *deal(int ndim, const int64_t *shape, const distribution *d)
 {
-    serial_axis axes[2];
+    test_axis axes[2];
     for (int k = 0; k < ndim; k++)
-        axes[k] = serial_axis_of((serial_kind)d->kind[k], shape[k], d->block[k], d->procs[k]);
+        axes[k] = test_axis_of(d->kind[k], shape[k], d->block[k], d->procs[k]);
     return deal_axes(ndim, axes);
 }
 
 static void check_figures(void)
 {
     for (size_t k = 0; k < sizeof figures / sizeof *figures; k++) {
-        dealt_layout from = deal(figures[k].ndim, figures[k].shape, &figures[k].before);
-        dealt_layout to = deal(figures[k].ndim, figures[k].shape, &figures[k].after);
-        int ranks[SERIAL_PLACES];
-        int64_t kept = check_relabel(&from, &to, to.tables->places <= 7, ranks, figures[k].what);
+        serial_layout *from = deal(figures[k].ndim, figures[k].shape, &figures[k].before);
+        serial_layout *to = deal(figures[k].ndim, figures[k].shape, &figures[k].after);
+        int ranks[TEST_PLACES];
+        int64_t kept = check_relabel(from, to, to->table.places <= 7, ranks, figures[k].what);
         test_case(kept == figures[k].best, "%s: keeps %lld, the paper %lld", figures[k].what, (long long)kept, (long long)figures[k].best);
-        test_case(library_keeps(&from.layout, &to.layout, to.tables->ranks) == figures[k].numbered, "%s: as numbered", figures[k].what);
+        test_case(library_keeps(&from->layout, &to->layout, to->table.ranks) == figures[k].numbered, "%s: as numbered", figures[k].what);
         if (figures[k].ordered)
-            test_case(library_keeps(&from.layout, &to.layout, figures[k].order) == figures[k].best, "%s: the paper's order", figures[k].what);
-        discard(&from);
-        discard(&to);
+            test_case(library_keeps(&from->layout, &to->layout, figures[k].order) == figures[k].best, "%s: the paper's order", figures[k].what);
+        free(from);
+        free(to);
     }
 }
 

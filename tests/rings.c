@@ -39,6 +39,7 @@ static inline void store_flag(int64_t *flag, int64_t value)
 
 static int64_t test_piece_bytes = 64;
 #define REDIST_PIECE_BYTES test_piece_bytes
+#define REDIST_RING_BYTES 4096 /* an arena's room for rings is part of every state */
 #include "redist_plan.h"
 
 /* ---- what the ranks do ---- */
@@ -126,7 +127,7 @@ static void create(int rank)
     options.arena = m->arena;
     m->wrong |= redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &m->plan) != REDIST_OK;
     for (k = 0; k < m->plan->side[REDIST_PRIV_FROM].peers && now.slots > 0; k++)
-        m->plan->side[REDIST_PRIV_FROM].peer[k].link.slot->slots = now.slots;
+        redist_priv_link(m->plan, REDIST_PRIV_FROM, k)->slot->slots = now.slots;
     crew_barrier();
 }
 
@@ -287,7 +288,7 @@ static uint64_t mix_links(uint64_t hash, int rank)
     int own;
     for (own = 0; own < 2; own++)
         for (k = 0; k < p->side[own].peers; k++)
-            hash = mix(hash, &p->side[own].peer[k].link, sizeof p->side[own].peer[k].link);
+            hash = mix(hash, redist_priv_link(p, own, k), sizeof *redist_priv_link(p, own, k));
     return hash;
 }
 
@@ -372,6 +373,7 @@ static void run_in_turns(void (*work)(void))
 
 /* ---- everything that executions change, to be put back ---- */
 
+enum { OWN = 7 }; /* regions of each rank that nobody else sees, at the end */
 static struct {
     char *at, *kept;
     size_t bytes;
@@ -402,6 +404,10 @@ static void remember_all(void)
         redist_plan *p = crew[r].plan;
         for (side = 0; side < 2; side++)
             remember(p->side[side].peer, (size_t)p->side[side].peers * sizeof *p->side[side].peer);
+        for (side = 0; side < 2; side++)
+            remember(p->rings->link[side], (size_t)p->side[side].peers * sizeof *p->rings->link[side]);
+        remember(p->rings, sizeof *p->rings);
+        remember(p->options.arena, sizeof *p->options.arena);
         remember(p, sizeof *p);
     }
 }
@@ -422,7 +428,7 @@ static void forget_all(void)
 /* Of the memory that ranks share or fill, and where each rank is in what it does. */
 static uint64_t state_hash(void)
 {
-    const int memories = regions - 3 * now.ranks;
+    const int memories = regions - OWN * now.ranks;
     uint64_t hash = 7;
     int k, r;
     for (k = 0; k < memories; k++)

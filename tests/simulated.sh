@@ -1,5 +1,5 @@
 #!/bin/sh
-# Random plans on simulated clusters of 16 ranks, on nodes of one rank and of four. MIT licence, see LICENSE.
+# Random plans on simulated clusters of 16 ranks, on nodes of one rank and of four, and 32 ranks. MIT licence, see LICENSE.
 # usage: BUILD=directory tests/simulated.sh     (needs SimGrid's smpicc and smpirun)
 tests=$(dirname "$0")
 work=${BUILD:-build}/simulated
@@ -13,19 +13,20 @@ report() {
 }
 
 # Computing takes no simulated time, so that every run is the same; a test that finds nothing takes 0.1 ms.
-check() { # name, ranks of a node, arguments of plan_random...
-    name=$1 each=$2
-    shift 2
-    awk -v each="$each" 'BEGIN { for (k = 0; k < 16; k++) print "node-" int(k / each) }' >"$work/hosts"
-    timeout -k 5 60 smpirun -np 16 -platform "$work/platform.xml" -hostfile "$work/hosts" --log=root.thres:critical \
+check() { # name, ranks, ranks of a node, program, arguments...
+    name=$1 ranks=$2 each=$3 program=$4
+    shift 4
+    [ -x "$work/$program" ] || smpicc -std=c99 -O1 -I"$tests/.." -o "$work/$program" "$tests/$program.c" >"$work/output" 2>&1
+    awk -v n="$ranks" -v each="$each" 'BEGIN { for (k = 0; k < n; k++) print "node-" int(k / each) }' >"$work/hosts"
+    timeout -k 5 100 smpirun -np "$ranks" -platform "$work/platform.xml" -hostfile "$work/hosts" --log=root.thres:critical \
         --cfg=smpi/simulate-computation:no --cfg=smpi/test:1e-4 --cfg=smpi/iprobe:1e-4 \
-        "$work/plan_random" "$@" >"$work/output" 2>&1
+        "$work/$program" "$@" >>"$work/output" 2>&1
     status=$?
-    if [ "$status" -eq 0 ] && grep -Eq '^plan_random: [1-9][0-9]* passed, 0 failed' "$work/output"; then
+    if [ "$status" -eq 0 ] && grep -Eq "^$program: [1-9][0-9]* passed, 0 failed" "$work/output"; then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))
-        echo "FAILED: plan_random on $name, status $status"
+        echo "FAILED: $program on $name, status $status"
         tail -n 20 "$work/output"
     fi
 }
@@ -40,15 +41,10 @@ cat >"$work/platform.xml" <<'END'
 <?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1">
-  <cluster id="cluster" prefix="node-" suffix="" radical="0-15" speed="10Gf" bw="1.25GBps" lat="5us"/>
+  <cluster id="cluster" prefix="node-" suffix="" radical="0-31" speed="10Gf" bw="1.25GBps" lat="5us"/>
 </platform>
 END
-if smpicc -std=c99 -O1 -I"$tests/.." -o "$work/plan_random" "$tests/plan_random.c" >"$work/output" 2>&1; then
-    check '16 nodes' 1 1 6
-    check '4 nodes of 4 ranks' 4 2 6
-else
-    failed=1
-    echo 'FAILED: smpicc does not compile plan_random.c'
-    tail -n 20 "$work/output"
-fi
+check '16 nodes' 16 1 plan_random 1 6
+check '4 nodes of 4 ranks' 16 4 plan_random 2 6
+check '32 nodes' 32 1 many_ranks
 report

@@ -41,11 +41,18 @@ int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made, MPI_Request *request)
     return MPI_SUCCESS;
 }
 
-int MPI_Comm_split(MPI_Comm comm, int colour, int key, MPI_Comm *made)
+int MPI_Comm_compare(MPI_Comm a, MPI_Comm b, int *result)
 {
-    (void)colour;
+    *result = a == b ? MPI_IDENT : MPI_UNEQUAL;
+    return MPI_SUCCESS;
+}
+
+int MPI_Comm_get_attr(MPI_Comm comm, int key, void *value, int *found)
+{
+    (void)comm;
     (void)key;
-    *made = comm;
+    (void)value;
+    *found = 0;
     return MPI_SUCCESS;
 }
 
@@ -66,6 +73,13 @@ int MPI_Group_translate_ranks(MPI_Group a, int n, const int *ranks, MPI_Group b,
     (void)a;
     (void)b;
     memcpy(translated, ranks, (size_t)n * sizeof *ranks);
+    return MPI_SUCCESS;
+}
+
+int MPI_Get_processor_name(char *name, int *length)
+{
+    *name = 0;
+    *length = 0;
     return MPI_SUCCESS;
 }
 

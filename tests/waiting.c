@@ -92,7 +92,8 @@ static exchange *plan_of_many(redist_method method, int number, redist_arena **a
     e->method = method;
     e->seed = 1;
     if (arena != NULL) {
-        redist_arena_create(MPI_COMM_WORLD, exchange_bytes(e, 0) + exchange_bytes(e, 1) + 256, arena);
+        if (*arena == NULL)
+            redist_arena_create(MPI_COMM_WORLD, PLANS * (exchange_bytes(e, 0) + exchange_bytes(e, 1) + 4096), arena);
         e->held[0][0] = redist_arena_alloc(*arena, exchange_bytes(e, 0));
         e->held[1][0] = redist_arena_alloc(*arena, exchange_bytes(e, 1));
         options.arena = *arena;
@@ -134,6 +135,7 @@ static int many_run(exchange *const *e, int number)
     return good;
 }
 
+/* with_arenas: 1: each plan has its own, 2: they share one. */
 static void check_many(redist_method method, const char *name, int with_arenas)
 {
     redist_arena *arena[PLANS] = {NULL};
@@ -141,7 +143,7 @@ static void check_many(redist_method method, const char *name, int with_arenas)
     redist_stats stats;
     int k;
     for (k = 0; k < PLANS; k++)
-        e[k] = plan_of_many(method, k, with_arenas ? &arena[k] : NULL);
+        e[k] = plan_of_many(method, k, with_arenas == 0 ? NULL : &arena[with_arenas == 2 ? 0 : k]);
     redist_plan_stats(e[0]->plan, &stats);
     test_case_all(stats.method == method && (method != REDIST_MULTIPHASE || e[0]->size < 6 || stats.phases > 1),
                   "%s in %d phases", name, stats.phases);
@@ -149,12 +151,12 @@ static void check_many(redist_method method, const char *name, int with_arenas)
         test_case_all(many_run(e, k), "%d started plans, %s, arenas %d, time %d", PLANS, name, with_arenas, k);
     for (k = 0; k < PLANS; k++) {
         redist_plan_free(&e[k]->plan);
-        if (with_arenas)
-            redist_arena_free(&arena[k]);
-        else
+        if (with_arenas == 0)
             exchange_release(e[k]);
         free(e[k]);
     }
+    for (k = 0; k < PLANS; k++)
+        redist_arena_free(&arena[k]);
 }
 
 static void check_lists(void)
@@ -204,9 +206,14 @@ int main(int argc, char **argv)
         check_many(REDIST_SHARED, "shared", 0);
     if (test_size() > 1)
         check_many(REDIST_SHARED, "shared", 1);
+    if (test_size() > 1)
+        check_many(REDIST_SHARED, "shared", 2);
     check_many(REDIST_POINT_TO_POINT, "point to point", 0);
+    check_many(REDIST_POINT_TO_POINT, "point to point", 2);
     check_many(REDIST_SCHEDULED, "scheduled", 0);
+    check_many(REDIST_SCHEDULED, "scheduled", 2);
     check_many(REDIST_ALLTOALLV, "alltoallv", 0);
+    check_many(REDIST_ALLTOALLV, "alltoallv", 2);
     check_many(REDIST_ALLTOALLW, "alltoallw", 0);
     check_many(REDIST_MULTIPHASE, "multiphase", 0);
     status = test_report_all("waiting");

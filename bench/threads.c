@@ -1,0 +1,123 @@
+/* Threads against ranks: a transpose, packing and unpacking by one thread and by all, and the transpose through a plan.
+   MIT licence, see LICENSE.
+
+   usage: mpiexec -n RANKS threads [MEGABYTES...]     Run with as many threads on one rank as ranks without threads, e.g.
+   OMP_NUM_THREADS=2 mpiexec -n 1 threads, and OMP_NUM_THREADS=1 mpiexec -n 2 threads, on the same array. */
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+#include "bench.h"
+
+#include "redist_plan.h"
+
+enum { REPETITIONS = 200 }; /* or as many as a second allows */
+
+typedef struct {
+    redist_layout from, to;
+    const void *source[2];
+    void *target[2];
+} local_move;
+
+static double timed(const local_move *m, int threads)
+{
+    double begin = MPI_Wtime();
+    omp_set_num_threads(threads);
+    if (redist_move(&m->from, m->source, &m->to, m->target, sizeof(double)) != REDIST_OK)
+        give_up("redist_move failed");
+    return MPI_Wtime() - begin;
+}
+
+/* One thread and all take turns. The best times, since other programs' use of the cores delays teams more. */
+static void compare_threads(const char *name, const local_move *m, double bytes, int threads)
+{
+    double one = 1e9, all = 1e9, begin = MPI_Wtime();
+    int k;
+    for (k = 0; k < REPETITIONS && (k < 5 || MPI_Wtime() < begin + 1); k++) {
+        one = fmin(one, timed(m, 1));
+        all = fmin(all, timed(m, threads));
+    }
+    printf("%-12s %6.0f MB   1 thread %9.3f ms   %d threads %9.3f ms   ratio %.2f\n", name, bytes / 1e6, one * 1e3, threads,
+           all * 1e3, one / all);
+}
+
+/* Whole arrays on this rank, and halves of their columns, which packing takes out of rows and unpacking puts back. */
+static void move_alone(int64_t n, int threads)
+{
+    const redist_layout whole = redist_layout_2d(redist_whole(n), redist_whole(n));
+    const redist_layout halves = redist_layout_2d(redist_whole(n), redist_block(n, 2));
+    const double bytes = (double)n * (double)n * sizeof(double);
+    char *a = allocate((size_t)bytes), *b = allocate((size_t)bytes);
+    local_move m;
+    memset(a, 1, (size_t)bytes);
+    memset(b, 2, (size_t)bytes);
+    m.from = whole;
+    m.to = redist_transposed(whole);
+    m.source[0] = a;
+    m.source[1] = a + redist_layout_alloc(&halves, 0) * (int64_t)sizeof(double);
+    m.target[0] = b;
+    m.target[1] = b + redist_layout_alloc(&halves, 0) * (int64_t)sizeof(double);
+    compare_threads("transpose", &m, bytes, threads);
+    m.to = halves;
+    compare_threads("pack", &m, bytes, threads);
+    m.from = halves;
+    m.to = whole;
+    compare_threads("unpack", &m, bytes, threads);
+    free(a);
+    free(b);
+}
+
+/* Rows to columns of the transposed array, over all ranks, from and to an arena. */
+static void execute(int64_t n, int rank, int ranks, int threads)
+{
+    const redist_layout rows = redist_layout_2d(redist_block(n, ranks), redist_whole(n));
+    const redist_layout turned = redist_transposed(rows);
+    const size_t bytes = (size_t)redist_layout_alloc(&rows, rank) * sizeof(double);
+    redist_arena *arena = NULL;
+    redist_options options;
+    redist_plan *plan = NULL;
+    double best = 1e9;
+    void *a, *b;
+    int k;
+    memset(&options, 0, sizeof options);
+    if (redist_arena_create(MPI_COMM_WORLD, 2 * bytes + 128, &arena) != REDIST_OK)
+        give_up("no arena");
+    a = memset(redist_arena_alloc(arena, bytes), 1, bytes);
+    b = memset(redist_arena_alloc(arena, bytes), 2, bytes);
+    options.arena = arena;
+    if (redist_plan_create(MPI_COMM_WORLD, &rows, &turned, MPI_DOUBLE, &options, &plan) != REDIST_OK)
+        give_up("no plan");
+    omp_set_num_threads(threads);
+    for (k = 0; k < 30; k++) {
+        double time;
+        barrier();
+        time = MPI_Wtime();
+        if (redist_execute(plan, a, b) != REDIST_OK)
+            give_up("redist_execute failed");
+        time = MPI_Wtime() - time;
+        maxima(&time, 1);
+        best = fmin(best, time);
+    }
+    if (rank == 0)
+        printf("plan         %6.0f MB   %d ranks of %d threads %9.3f ms\n", (double)n * (double)n * 8 / 1e6, ranks, threads,
+               best * 1e3);
+    redist_plan_free(&plan);
+    redist_arena_free(&arena);
+}
+
+int main(int count, char **arguments)
+{
+    int k, rank, ranks, threads = omp_get_max_threads();
+    MPI_Init(&count, &arguments);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    for (k = 0; k < (count > 1 ? count - 1 : 3); k++) {
+        const double megabytes = count > 1 ? atof(arguments[k + 1]) : k == 0 ? 16 : k == 1 ? 64 : 256;
+        const int64_t n = (int64_t)sqrt(megabytes * 1e6 / sizeof(double));
+        if (ranks == 1)
+            move_alone(n, threads);
+        execute(n, rank, ranks, threads);
+    }
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,40 @@
+#!/bin/sh
+# Runs the copying shared among threads under clang's thread sanitizer. MIT licence, see LICENSE.
+# usage: BUILD=directory tests/races.sh
+# The sanitizer understands OpenMP's barriers only through libarcher, which comes with clang's OpenMP where it is complete.
+tests=$(dirname "$0")
+BUILD=${BUILD:-build}
+work=$BUILD/races
+passed=0 failed=0 skipped=0
+mkdir -p "$work"
+
+build() { clang -g -O1 -fopenmp -fsanitize=thread -I"$tests/.." -o "$work/$1" "$2" 2>"$work/log"; }
+
+run() { TSAN_OPTIONS='ignore_noninstrumented_modules=1' OMP_NUM_THREADS=3 "$work/$@" >"$work/log" 2>&1; }
+
+# Threads that write, and read from each other after a barrier: nothing to report.
+cat >"$work/probe.c" <<'PROBE'
+int main(void)
+{
+    int n[1000] = {0}, sum = 0, k;
+#pragma omp parallel for
+    for (k = 0; k < 1000; k++)
+        n[k] = k;
+#pragma omp parallel for reduction(+ : sum) schedule(dynamic)
+    for (k = 0; k < 1000; k++)
+        sum += n[999 - k];
+    return sum != 499500;
+}
+PROBE
+
+if ! build probe "$work/probe.c" || ! run probe; then
+    echo 'skipped: clang with OpenMP, a thread sanitizer and libarcher is not there'
+    skipped=1
+elif build openmp "$tests/openmp.c" && run openmp 150 0 3 200; then
+    passed=1
+else
+    failed=1
+    head -n 40 "$work/log"
+fi
+echo "races.sh: $passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
