@@ -67,6 +67,7 @@
 #endif
 #if defined REDIST_IMPLEMENTATION || !defined REDIST_DECLARATIONS_ONLY
 #define REDIST_PRIV_BODIES 1
+#include <errno.h>
 #include <float.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -3889,18 +3890,17 @@ REDIST_PRIV_COLD int redist_priv_tally_axes(redist_priv_tally *t)
 
 REDIST_PRIV_COLD void redist_priv_sum_tally(const redist_priv_tally *t, redist_traffic *traffic)
 {
-    const redist_priv_place_traffic *sent = t->place[REDIST_PRIV_FROM], *received = t->place[REDIST_PRIV_TO];
-    int k;
-    for (k = 0; k < redist_places(t->layout[REDIST_PRIV_FROM]); k++) {
-        traffic->max_sends = redist_priv_max(traffic->max_sends, sent[k].messages);
-        traffic->max_sent = redist_priv_max(traffic->max_sent, sent[k].elements);
-    }
-    for (k = 0; k < redist_places(t->layout[REDIST_PRIV_TO]); k++) {
-        traffic->max_receives = redist_priv_max(traffic->max_receives, received[k].messages);
-        traffic->max_received = redist_priv_max(traffic->max_received, received[k].elements);
-        traffic->messages += received[k].messages;
-        traffic->moved += received[k].elements;
-    }
+    int64_t *const messages[2] = {&traffic->max_sends, &traffic->max_receives};
+    int64_t *const elements[2] = {&traffic->max_sent, &traffic->max_received};
+    int k, side;
+    for (side = 0; side < 2; side++)
+        for (k = 0; k < redist_places(t->layout[side]); k++) {
+            const redist_priv_place_traffic *p = &t->place[side][k];
+            *messages[side] = redist_priv_max(*messages[side], p->messages);
+            *elements[side] = redist_priv_max(*elements[side], p->elements);
+            traffic->messages += side == REDIST_PRIV_TO ? p->messages : 0;
+            traffic->moved += side == REDIST_PRIV_TO ? p->elements : 0;
+        }
     traffic->kept = t->kept;
     traffic->total = t->kept + traffic->moved;
 }
@@ -4219,11 +4219,9 @@ REDIST_PRIV_COLD int redist_priv_factor_of(redist_priv_arrangement *s, int d, re
         line[side] = &s->line[side][d];
         intervals += redist_priv_is_interval(x[side]);
     }
-    for (side = 0; side < 2; side++) {
-        f->degree[side] = redist_priv_most_partners(x[side], x[!side]);
-        if (f->degree[side] < 0)
+    for (side = 0; side < 2; side++)
+        if ((f->degree[side] = redist_priv_most_partners(x[side], x[!side])) < 0)
             return REDIST_ERR_MEMORY;
-    }
     f->form = REDIST_PRIV_WALKER_OTTO;
     if (redist_priv_walker_of(x, &f->walker) && redist_priv_max(f->degree[0], f->degree[1]) == f->walker.ratio) {
         redist_priv_walker_lines(x, &f->walker, line);
@@ -5549,22 +5547,14 @@ typedef struct {
     int64_t length; /* of all that was written, whether it fitted or not */
 } redist_priv_writer;
 
-/* Writes a short piece. */
 REDIST_PRIV_COLD void redist_priv_put(redist_priv_writer *w, const char *format, ...)
 {
-    char piece[128];
+    const size_t used = (uint64_t)w->length < w->size ? (size_t)w->length : w->size;
     va_list values;
-    size_t k;
     va_start(values, format);
-    vsnprintf(piece, sizeof piece, format, values);
+    w->length += w->file != NULL ? vfprintf(w->file, format, values)
+                                 : vsnprintf(w->text + used, w->size - used, format, values);
     va_end(values);
-    if (w->file != NULL)
-        fputs(piece, w->file);
-    for (k = 0; piece[k] != '\0'; k++, w->length++)
-        if ((uint64_t)w->length + 1 < w->size) {
-            w->text[w->length] = piece[k];
-            w->text[w->length + 1] = '\0';
-        }
 }
 
 REDIST_PRIV_COLD void redist_priv_put_kind(redist_priv_writer *w, const redist_axis *x)
@@ -5763,27 +5753,22 @@ REDIST_PRIV_COLD int redist_priv_begins(redist_priv_reader *r, const char *word,
 /* Reads -most - 1 <= number <= most, most being INT_MAX or INT64_MAX. 0 after a mistake. */
 REDIST_PRIV_COLD int64_t redist_priv_read_number(redist_priv_reader *r, const char *what, int64_t most)
 {
-    const char *begin, *at;
-    char number[32];
-    int64_t value = 0; /* negative: there is one more of them */
-    int fits = 1;
+    char number[32], *end;
+    long long value;
     redist_priv_skip(r);
-    begin = r->at;
-    at = begin + (*begin == '-');
-    if (!redist_priv_is_digit(*at))
+    if (!redist_priv_is_digit(r->at[*r->at == '-']))
         redist_priv_unexpected(r, what);
-    for (; fits && redist_priv_is_digit(*at); at++) {
-        fits = value >= (-most - 1 + (*at - '0')) / 10;
-        value = fits ? value * 10 - (*at - '0') : 0;
-    }
-    if (!fits || (*begin != '-' && value < -most)) {
-        redist_priv_quote(begin, number, sizeof number);
-        redist_priv_parse_error(r, begin, "%s does not fit %s", number, most == INT_MAX ? "an int" : "an int64_t");
-    }
     if (r->code != REDIST_OK)
         return 0;
-    r->at = at;
-    return *begin == '-' ? value : -value;
+    errno = 0;
+    value = strtoll(r->at, &end, 10);
+    if (errno == ERANGE || value > most || value < -most - 1) {
+        redist_priv_quote(r->at, number, sizeof number);
+        redist_priv_parse_error(r, r->at, "%s does not fit %s", number, most == INT_MAX ? "an int" : "an int64_t");
+        return 0;
+    }
+    r->at = end;
+    return value;
 }
 
 /* The same after a word or a sign. */
