@@ -3823,9 +3823,9 @@ typedef struct {
     int64_t kept;
 } redist_priv_tally;
 
-REDIST_PRIV_COLD void redist_priv_tally_pair(void *tally, const int *place, int64_t elements)
+REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const int *place, int64_t elements)
 {
-    redist_priv_tally *t = (redist_priv_tally *)tally;
+    redist_priv_tally *t = (redist_priv_tally *)context;
     int side, stays = redist_priv_rank_at(t->layout[0], place[0]) == redist_priv_rank_at(t->layout[1], place[1]);
     t->kept += stays ? elements : 0;
     for (side = 0; side < 2 && !stays; side++) {
@@ -4116,10 +4116,8 @@ REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, con
 /* The same by a formula, where there is one; else 0. */
 REDIST_PRIV_COLD int64_t redist_priv_formula_degree(const redist_axis *x, const redist_axis *y)
 {
-    const redist_axis *pair[2];
+    const redist_axis *pair[2] = {x, y};
     redist_priv_walker w;
-    pair[REDIST_PRIV_FROM] = x;
-    pair[REDIST_PRIV_TO] = y;
     if (x->count == 0)
         return 0;
     if (redist_priv_same_axis(x, y))
@@ -4209,16 +4207,12 @@ REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_arrangement *s, redist_
    all there, where its largest degrees are those of all and asking whether two coordinates meet is cheap. */
 REDIST_PRIV_COLD int redist_priv_factor_of(redist_priv_arrangement *s, int d, redist_priv_factor *f)
 {
-    const redist_axis *x[2];
-    redist_priv_line *line[2];
-    int side, intervals = 0, in_line = 1;
+    const redist_axis *x[2] = {&s->layout[0].dim[d].axis, &s->layout[1].dim[d].axis};
+    redist_priv_line *line[2] = {&s->line[0][d], &s->line[1][d]};
+    const int intervals = redist_priv_is_interval(x[0]) + redist_priv_is_interval(x[1]);
+    int side, in_line = 1;
     f->axes = 1;
     f->axis[0] = d;
-    for (side = 0; side < 2; side++) {
-        x[side] = &s->layout[side].dim[d].axis;
-        line[side] = &s->line[side][d];
-        intervals += redist_priv_is_interval(x[side]);
-    }
     for (side = 0; side < 2; side++)
         if ((f->degree[side] = redist_priv_most_partners(x[side], x[!side])) < 0)
             return REDIST_ERR_MEMORY;
@@ -4386,9 +4380,9 @@ REDIST_PRIV_COLD void redist_priv_exchange_colours(redist_priv_factor *f, int si
 }
 
 /* Adds a pair of numbers, with a colour below base and, on the fat side, in the round that is being filled. */
-REDIST_PRIV_COLD void redist_priv_add_pair(void *factor, const int *number, int64_t elements)
+REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const int *number, int64_t elements)
 {
-    redist_priv_factor *f = (redist_priv_factor *)factor;
+    redist_priv_factor *f = (redist_priv_factor *)context;
     redist_priv_row row[2];
     int side, colour[2], vertex[2];
     (void)elements;
@@ -4407,9 +4401,9 @@ REDIST_PRIV_COLD void redist_priv_add_pair(void *factor, const int *number, int6
     }
 }
 
-REDIST_PRIV_COLD void redist_priv_count_pair(void *factor, const int *number, int64_t elements)
+REDIST_PRIV_COLD void redist_priv_count_pair(void *context, const int *number, int64_t elements)
 {
-    redist_priv_factor *f = (redist_priv_factor *)factor;
+    redist_priv_factor *f = (redist_priv_factor *)context;
     (void)elements;
     f->table[0].filled[number[0]]++;
     f->table[1].filled[number[1]]++;
@@ -5317,9 +5311,9 @@ REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const
     return REDIST_OK;
 }
 
-REDIST_PRIV_COLD void redist_priv_note_volume(void *relabelling, const int *place, int64_t elements)
+REDIST_PRIV_COLD void redist_priv_note_volume(void *context, const int *place, int64_t elements)
 {
-    const redist_priv_relabelling *r = (const redist_priv_relabelling *)relabelling;
+    const redist_priv_relabelling *r = (const redist_priv_relabelling *)context;
     const int candidate = r->of_source[place[REDIST_PRIV_FROM]];
     r->volume[(int64_t)place[REDIST_PRIV_TO] * r->candidates + candidate] = elements;
 }
@@ -5505,10 +5499,7 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
 /* Whether a time is a number >= 0, and finite. */
 REDIST_PRIV_COLD int redist_priv_is_time(double seconds) { return seconds >= 0 && seconds <= DBL_MAX; }
 
-REDIST_PRIV_COLD double redist_priv_gain(double saving, double cost, int64_t repetitions)
-{
-    return (double)repetitions * saving - cost;
-}
+REDIST_PRIV_COLD double redist_priv_gain(double saving, double cost, int64_t n) { return (double)n * saving - cost; }
 
 /* The fewest repetitions that gain anything, in the arithmetic of redist_priv_gain; -1 when none up to 2^53 does. */
 REDIST_PRIV_COLD int64_t redist_priv_break_even(double saving, double cost)
@@ -5628,8 +5619,9 @@ REDIST_PRIV_COLD void redist_priv_put_layout(redist_priv_writer *w, const redist
 REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size)
 {
     redist_priv_writer w;
+    char none;
     w.file = NULL;
-    w.text = text;
+    w.text = text == NULL ? &none : text;
     w.size = text == NULL ? 0 : size;
     w.length = 0;
     if (w.size > 0)
@@ -6053,7 +6045,7 @@ REDIST_PRIV_COLD void redist_priv_read_layout(redist_priv_reader *r)
 REDIST_PRIV_COLD redist_layout redist_priv_build(const redist_layout *said)
 {
     const int boxes = redist_priv_is_boxes(said);
-    redist_axis axes[REDIST_MAX_DIMS], own[REDIST_MAX_DIMS];
+    redist_axis axes[REDIST_MAX_DIMS];
     int64_t extents[REDIST_MAX_DIMS] = {0};
     int stored[REDIST_MAX_DIMS];
     redist_layout layout;
@@ -6065,15 +6057,15 @@ REDIST_PRIV_COLD redist_layout redist_priv_build(const redist_layout *said)
         stored[d] = said->dim[d].stored;
     }
     layout = redist_permuted(redist_layout_nd(said->ndim, axes), stored);
-    if (!redist_priv_usable(&layout)) /* its axes are numbered as in the text, and so are its faults */
+    if (!redist_priv_usable(&layout)) /* its axes are still numbered as in the text, and so are its faults */
         return layout;
-    memset(own, 0, sizeof own);
     for (d = 0; d < said->ndim; d++) {
-        own[stored[d]] = axes[d];
+        layout.dim[d].axis = axes[d];
         extents[stored[d]] = axes[d].extent;
     }
-    layout = redist_permuted(boxes ? redist_layout_boxes(said->ndim, extents, said->dim[0].axis.procs, said->dim[0].axis.box)
-                                   : redist_layout_nd(said->ndim, own), stored);
+    if (boxes)
+        layout = redist_permuted(redist_layout_boxes(said->ndim, extents, said->dim[0].axis.procs, said->dim[0].axis.box),
+                                 stored);
     for (d = 0; d < said->ndim; d++) {
         const redist_priv_dimension *dim = &said->dim[d];
         layout = redist_section(layout, d, dim->axis.start, dim->axis.count, dim->axis.step);
