@@ -2480,10 +2480,10 @@ REDIST_PRIV void redist_priv_neighbours_free(redist_priv_neighbours *n)
     n->messages = 0;
 }
 
-/* The neighbours of the place at coords of layout `mine`, which is side `own` of the exchange. REDIST_ERR_MEMORY; free
-   with redist_priv_neighbours_free, whatever this returns. */
-REDIST_PRIV int redist_priv_neighbours_of(const redist_layout *mine, const int *coords, int own,
-                                          const redist_layout *other, redist_priv_neighbours *n)
+/* The neighbours of the place at coords of layout `mine`, which is side `own` of the exchange, with or without the runs
+   that it shares with them. REDIST_ERR_MEMORY; free with redist_priv_neighbours_free, whatever this returns. */
+REDIST_PRIV int redist_priv_find_neighbours(const redist_layout *mine, const int *coords, int own,
+                                            const redist_layout *other, int runs, redist_priv_neighbours *n)
 {
     redist_priv_pattern pattern[REDIST_MAX_DIMS];
     int d, code = REDIST_OK;
@@ -2501,11 +2501,17 @@ REDIST_PRIV int redist_priv_neighbours_of(const redist_layout *mine, const int *
         code = redist_priv_peers(&pattern[d], &other->dim[d].axis, &n->axis[d].coord, &n->axis[d].peers);
         n->messages *= n->axis[d].peers;
     }
-    for (d = 0; d < n->ndim && code == REDIST_OK; d++)
+    for (d = 0; d < n->ndim && code == REDIST_OK && runs; d++)
         code = redist_priv_meet_partners(&pattern[d], own, &other->dim[d].axis, &n->axis[d]);
     for (d = 0; d < n->ndim; d++)
         redist_priv_pattern_free(&pattern[d]);
     return code;
+}
+
+REDIST_PRIV int redist_priv_neighbours_of(const redist_layout *mine, const int *coords, int own,
+                                          const redist_layout *other, redist_priv_neighbours *n)
+{
+    return redist_priv_find_neighbours(mine, coords, own, other, 1, n);
 }
 
 /* Which partner of each axis the k-th message is with, 0 <= k < messages. */
@@ -3631,8 +3637,9 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
 /* What is done with two places that exchange something: place[FROM] and place[TO]. */
 typedef void redist_priv_visit(void *context, const int *place, int64_t elements);
 
-/* Visits all pairs of places; all: every copy of the source contributes. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const redist_layout *to, int all,
+/* Visits all pairs of places; all: every copy of the source contributes; count: the elements are wanted, else told as 1.
+   REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const redist_layout *to, int all, int count,
                                              redist_priv_visit *visit, void *context)
 {
     const int places = all ? redist_places(from) : redist_priv_grid_places(from);
@@ -3640,12 +3647,15 @@ REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const re
     redist_priv_neighbours n;
     redist_priv_pairs pairs;
     redist_priv_pair pair;
-    int d, place, code = redist_priv_pairs_open(&pairs, from, to, all);
+    int d, place, coords[REDIST_MAX_DIMS] = {0}, code = redist_priv_pairs_open(&pairs, from, to, all);
     for (place = 0; place < places && code == REDIST_OK; place++) {
-        code = redist_priv_pairs_of_grid_place(&pairs, place, &n);
+        redist_priv_coords_of_place(from, place, coords);
+        code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, count, &n);
+        if (code == REDIST_OK)
+            code = redist_priv_pairs_of(&pairs, place, &n);
         while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair)) {
             redist_priv_partners_at(&n, pair.message, partner);
-            for (d = 0, elements = 1; d < n.ndim; d++)
+            for (d = 0, elements = 1; d < n.ndim && count; d++)
                 elements *= n.axis[d].runs[partner[d]].elements;
             visit(context, pair.place, elements);
         }
@@ -3945,7 +3955,7 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
     memset(t.place[REDIST_PRIV_FROM], 0, (size_t)places * sizeof *t.place[0]);
     t.place[REDIST_PRIV_TO] = t.place[REDIST_PRIV_FROM] + redist_places(from);
     code = redist_priv_is_product(&source, to) ? redist_priv_tally_axes(&t)
-                                               : redist_priv_visit_pairs(&source, to, 0, redist_priv_tally_pair, &t);
+                                               : redist_priv_visit_pairs(&source, to, 0, 1, redist_priv_tally_pair, &t);
     if (code == REDIST_OK)
         redist_priv_sum_tally(&t, traffic);
     REDIST_FREE(t.place[REDIST_PRIV_FROM]);
@@ -4350,7 +4360,7 @@ REDIST_PRIV_COLD int redist_priv_partner_by(const redist_priv_row *row, int colo
 REDIST_PRIV_COLD void redist_priv_set_partner(redist_priv_row *row, int colour, int partner)
 {
     redist_priv_edge *edge = row->edge + redist_priv_edge_at(row, colour), *end = row->edge + row->n;
-    const int had = redist_priv_partner_by(row, colour) >= 0, has = partner >= 0;
+    const int had = edge < end && edge->colour == colour, has = partner >= 0;
     if (had != has)
         memmove(edge + has, edge + had, (size_t)(end - edge - had) * sizeof *edge);
     row->n += has - had;
@@ -4369,7 +4379,8 @@ REDIST_PRIV_COLD void redist_priv_exchange_colours(redist_priv_factor *f, int si
         redist_priv_row row = redist_priv_row_of(f, side, vertex);
         const int next = redist_priv_partner_by(&row, colour), last = redist_priv_partner_by(&row, other);
         const int first = colour;
-        redist_priv_set_partner(&row, next < 0 ? other : colour, -1); /* before the row grows */
+        if (next < 0) /* before the row grows */
+            redist_priv_set_partner(&row, other, -1);
         redist_priv_set_partner(&row, colour, last);
         redist_priv_set_partner(&row, other, next);
         vertex = next;
@@ -4447,12 +4458,12 @@ REDIST_PRIV_COLD int redist_priv_fill_table(redist_priv_arrangement *s, redist_p
         code = redist_priv_allocate_table(&f->table[side], redist_places(&part[side]), f->width);
     }
     if (code == REDIST_OK)
-        code = redist_priv_visit_pairs(&part[0], &part[1], s->all, redist_priv_count_pair, f);
+        code = redist_priv_visit_pairs(&part[0], &part[1], s->all, 0, redist_priv_count_pair, f);
     for (side = 0; side < 2 && code == REDIST_OK; side++)
         code = redist_priv_make_rows(&f->table[side], redist_places(&part[side]), &f->degree[side]);
     if (code == REDIST_OK && f->axes == 0)
         s->steps = (int)redist_priv_set_rounds(s, 0);
-    return code == REDIST_OK ? redist_priv_visit_pairs(&part[0], &part[1], s->all, redist_priv_add_pair, f) : code;
+    return code == REDIST_OK ? redist_priv_visit_pairs(&part[0], &part[1], s->all, 0, redist_priv_add_pair, f) : code;
 }
 
 /* The number of coords on one side of a factor; -1 when it owns nothing. */
@@ -5350,7 +5361,7 @@ REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r)
     r->volume = (int64_t *)redist_priv_alloc(entries, sizeof *r->volume);
     if (r->volume != NULL) {
         memset(r->volume, 0, (size_t)entries * sizeof *r->volume);
-        code = redist_priv_visit_pairs(r->from, r->to, 1, redist_priv_note_volume, r);
+        code = redist_priv_visit_pairs(r->from, r->to, 1, 1, redist_priv_note_volume, r);
     }
     if (code == REDIST_OK) {
         redist_priv_favour_numbered(r);
