@@ -30,23 +30,23 @@
  * All functions here are local (no communication), keep no state, and may be called from any thread.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *      98-166               options
- *     167-260               types
+ *      99-167               options
+ *     168-261               types
  *                 610-682   arithmetic
  *                 683-784   faults
- *     261-305    785-1043   axes: who owns index i
- *     306-410   1044-1758   layouts and views
+ *     262-306    785-1043   axes: who owns index i
+ *     307-411   1044-1758   layouts and views
  *               1759-2363   runs: what two coordinates of an axis share
- *               2364-2560   messages: products of run lists
- *               2561-3302   copying
- *               3303-3499   pairs of places: which copy serves whom
- *     411-443   3500-3627   moving on one process
- *     444-462   3628-3954   traffic, on paper
- *     463-493   3955-4680   schedules
- *     494-531   4681-5177   cost and multiphase routes
- *     532-562   5178-5541   relabelling and advice
- *     563-605   5542-5673   text: writing
- *               5674-6164   text: reading
+ *               2364-2566   messages: products of run lists
+ *               2567-3308   copying
+ *               3309-3505   pairs of places: which copy serves whom
+ *     412-444   3506-3633   moving on one process
+ *     445-463   3634-3963   traffic, on paper
+ *     464-493   3964-4682   schedules
+ *     494-531   4683-5179   cost and multiphase routes
+ *     532-562   5180-5540   relabelling and advice
+ *     563-605   5541-5657   text: writing
+ *               5658-6130   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -475,9 +475,8 @@ typedef struct {
    1916). For any two layouts of the same shape. A step is a mixed-radix number with a digit per axis.
      - Blocks of r and K r on the same P >= K processes, either way: Walker and Otto 1996, their equations for B(k,p)
        and C(k,q) and their numbering of the steps. No tables.
-     - One interval per coordinate on both sides: the sum of the two coordinates. No tables.
-     - All coordinates meet all of two block-cyclic axes, or all but a few of an axis with one interval per coordinate:
-       the same sum, of several such axes at once. No tables.
+     - One interval per coordinate on both sides, or all coordinates meet all (or all but a few, where one side has such
+       intervals), of several such axes at once: the sum of the two coordinates. No tables.
      - Anything else: the axis's pairs are coloured and kept, O(pairs of coordinates of the axis) of memory.
    Axes that fan out and axes that fan in share their steps ((BLOCK,*) to (*,BLOCK) on P processes takes P). Only where
    their degrees do not divide are the pairs of these axes coloured together, O(pairs of their places) of memory; so are
