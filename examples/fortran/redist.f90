@@ -243,7 +243,7 @@ module redist
         pure integer(c_int) function redist_places(layout) bind(c)
             import; type(redist_layout_t), intent(in) :: layout
         end function
-        integer(c_int) function redist_rank_of(layout, coords) bind(c)
+        pure integer(c_int) function redist_rank_of(layout, coords) bind(c)
             import; type(redist_layout_t), intent(in) :: layout; integer(c_int), intent(in) :: coords(*)
         end function
         ! 1 when the rank holds a place, else 0.
@@ -252,10 +252,10 @@ module redist
             integer(c_int), intent(inout) :: coords(*)
         end function
         ! The rank that owns the element at index(:) >= 1, or -1, and where it lies in the rank's array, from 1; 0: nowhere.
-        integer(c_int) function redist_layout_owner(layout, index) bind(c, name='redist_f_layout_owner')
+        pure integer(c_int) function redist_layout_owner(layout, index) bind(c, name='redist_f_layout_owner')
             import; type(redist_layout_t), intent(in) :: layout; integer(c_int64_t), intent(in) :: index(*)
         end function
-        integer(c_int64_t) function redist_layout_offset(layout, index) bind(c, name='redist_f_layout_offset')
+        pure integer(c_int64_t) function redist_layout_offset(layout, index) bind(c, name='redist_f_layout_offset')
             import; type(redist_layout_t), intent(in) :: layout; integer(c_int64_t), intent(in) :: index(*)
         end function
         pure integer(c_int64_t) function redist_layout_alloc(layout, rank) bind(c)
@@ -266,7 +266,7 @@ module redist
             import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: rank
             type(redist_shape_t), intent(inout) :: shape
         end function
-        integer(c_int) function redist_layout_check(layout) bind(c)
+        pure integer(c_int) function redist_layout_check(layout) bind(c)
             import; type(redist_layout_t), intent(in) :: layout
         end function
         integer(c_int) function redist_relabel(from, to, ranks) bind(c)
