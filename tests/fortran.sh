@@ -49,12 +49,25 @@ check_c() { # MPI's C compiler
 
 compile() { # MPI's C compiler, its Fortran compiler
     for source in examples/fortran/redist_f.c tests/fortran/peer.c; do
-        check "$1 $source" $1 -std=c99 $warnings -O1 -I"$root" -c "$root/$source"
+        check "$1 $source" $1 -std=c99 $warnings -O0 -I"$root" -c "$root/$source"
     done
     check "$2 redist.f90" $2 -std=f2018 -Wall -Wextra -Werror -O1 -c "$root/examples/fortran/redist.f90"
     check "$2 adi.f90" $2 -std=f2018 -Wall -Wextra -Werror -O1 -o adi_fortran "$root/examples/fortran/adi.f90" redist.o redist_f.o -lm
     check "$2 fortran.f90" $2 -O1 -o fortran "$root/tests/fortran/fortran.f90" redist.o redist_f.o peer.o -lm
     check "$1 adi.c" $1 -std=c99 -O1 -DREDIST_DECLARATIONS_ONLY -I"$root" -o adi_c "$root/examples/adi.c" redist_f.o -lm
+}
+
+# What the README shows of Fortran compiles.
+check_readme() { # MPI's Fortran compiler
+    {
+        echo 'use mpi_f08; use redist; implicit none'
+        echo 'type(redist_layout_t) :: rows, columns; type(redist_plan_t) :: plan; character(200) :: message'
+        echo 'integer :: ierr, step, steps = 10; double precision :: a(200, 800), b(1000, 200)'
+        sed -n '/^```fortran$/,/^```$/p' "$root/README.md" | grep -v '^```'
+        echo end
+    } >readme.f90
+    check "the README: $(grep -c redist_ readme.f90) lines" $1 -fsyntax-only readme.f90
+    check 'the README shows Fortran' grep -q 'call redist_execute' readme.f90
 }
 
 run_tests() { # ranks, mpiexec...
@@ -88,6 +101,7 @@ check_mpi() { # MPI's C compiler, mpiexec...
         return
     fi
     compile "$mpicc" "$mpifort"
+    check_readme "$mpifort"
     for ranks in 2 4; do run_tests $ranks "$@"; done
     run_adi 9 4 "$@"
     run_adi 57 13 "$@"

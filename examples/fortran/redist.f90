@@ -13,14 +13,15 @@
 !
 ! What differs from C:
 ! - Axes, indices, local positions and offsets count from 1, and "none" is 0. Ranks, places and coordinates count from 0,
-!   as in MPI. The text of a layout is the same in every language, and counts from 0.
+!   as in MPI. The text of a layout and the sentences are the same in every language, and count from 0.
 ! - redist_layout_nd makes layouts of arrays as Fortran stores them, the first axis contiguous. A text says so itself.
 ! - MPI handles are integers (mpif.h, use mpi) or those of mpi_f08.
 ! - ierr is 0 (REDIST_OK) or a REDIST_ERR_...; `message`, where it is given, receives the sentence, blank on success.
-! - Arrays may have any type, kind and rank, and must be contiguous. Between redist_start and redist_wait they need the
-!   attribute `asynchronous` (or `target`) where they are declared, as with MPI_Isend.
-! - Lists (cuts, ranks, storage, fixed arrays, redist_axpby_t) are kept by reference: give them the attribute `target`,
-!   contiguous, and let them live as long as the layouts and plans that were made with them.
+! - Arrays may have any type, kind and rank, and must be contiguous; a rank that owns nothing has one of size 0. Between
+!   redist_start and redist_wait they need the attribute `asynchronous` (or `target`) where they are declared, as with
+!   MPI_Isend.
+! - Lists (cuts, ranks, boxes, storage, fixed arrays, redist_axpby_t) are kept by reference: give them the attribute
+!   `target`, contiguous, and let them live as long as the layouts and plans that were made with them.
 module redist
     use, intrinsic :: iso_c_binding
     use mpi_f08, only: MPI_Comm, MPI_Datatype, MPI_Op
@@ -68,6 +69,11 @@ module redist
     type, bind(c), public :: redist_shape_t
         integer(c_int64_t) :: first(REDIST_MAX_DIMS) = 0, count(REDIST_MAX_DIMS) = 0, stride(REDIST_MAX_DIMS) = 0
         integer(c_int64_t) :: origin = 0
+    end type
+
+    ! The elements low(d) < index(d) <= high(d).
+    type, bind(c), public :: redist_box_t
+        integer(c_int64_t) :: low(REDIST_MAX_DIMS) = 0, high(REDIST_MAX_DIMS) = 0
     end type
 
     type, bind(c), public :: redist_arena_t
@@ -278,6 +284,10 @@ module redist
         type(redist_layout_t) function c_layout_nd(ndim, axes) bind(c, name='redist_layout_nd')
             import; integer(c_int), value :: ndim; type(redist_axis_t), intent(in) :: axes(*)
         end function
+        type(redist_layout_t) function c_layout_boxes(ndim, extents, boxes, box) bind(c, name='redist_layout_boxes')
+            import; integer(c_int), value :: ndim, boxes; integer(c_int64_t), intent(in) :: extents(*)
+            type(redist_box_t), intent(in), target :: box(*)
+        end function
         integer(c_int) function c_parse(text, layout, storage, bytes, message, size) bind(c, name='redist_layout_parse')
             import; character(c_char), intent(in) :: text(*); type(redist_layout_t), intent(out) :: layout
             type(c_ptr), value :: storage, message; integer(c_size_t), value :: bytes, size
@@ -362,9 +372,9 @@ module redist
         REDIST_ESTIMATE, REDIST_MEASURE, REDIST_FLOAT, REDIST_DOUBLE, REDIST_COMPLEX_FLOAT, REDIST_COMPLEX_DOUBLE
     public :: redist_whole, redist_block, redist_cyclic, redist_block_cyclic, redist_balanced, redist_cuts, &
         redist_starting_at, redist_owner, redist_local, redist_global, redist_count
-    public :: redist_layout, redist_layout_nd, redist_grid_order, redist_memory_order, redist_from_rank, redist_on_ranks, &
-        redist_replicated, redist_transposed, redist_rotated, redist_from_scalapack, redist_with_halo, &
-        redist_with_ghosts, redist_with_extent, redist_flipped, redist_section, redist_permuted
+    public :: redist_layout, redist_layout_nd, redist_layout_boxes, redist_from_scalapack, redist_grid_order, &
+        redist_memory_order, redist_from_rank, redist_on_ranks, redist_replicated, redist_transposed, redist_rotated, &
+        redist_with_halo, redist_with_ghosts, redist_with_extent, redist_flipped, redist_section, redist_permuted
     public :: redist_places, redist_rank_of, redist_coords_of, redist_layout_owner, redist_layout_offset, &
         redist_layout_alloc, redist_layout_shape, redist_layout_check, redist_layout_explain, redist_layout_format, &
         redist_relabel, redist_strerror
@@ -426,6 +436,14 @@ contains
         type(redist_axis_t), intent(in) :: axes(:)
         type(redist_layout_t) :: layout
         layout = redist_memory_order(c_layout_nd(size(axes), axes), REDIST_COLUMN_MAJOR)
+    end function
+
+    ! The same where place k = 0, 1, ... owns box(k + 1), and every element lies in exactly one box.
+    function redist_layout_boxes(extents, box) result(layout)
+        integer(c_int64_t), intent(in) :: extents(:)
+        type(redist_box_t), intent(in), target, contiguous :: box(:)
+        type(redist_layout_t) :: layout
+        layout = redist_memory_order(c_layout_boxes(size(extents), extents, size(box), box), REDIST_COLUMN_MAJOR)
     end function
 
     ! What redist_layout_check answers, and the sentence.

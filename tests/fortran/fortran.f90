@@ -50,6 +50,7 @@ contains
         type(redist_layout_t) :: layout
         integer(c_int64_t), target, save :: cuts_2(0:2) = [0, 3, n], cuts_4(0:4) = [0, 3, 3, 9, n]
         integer, target, save :: ranks_2(2) = [1, 0], ranks_4(4) = [2, 3, 1, 0]
+        type(redist_box_t), target, save :: boxes(3)
         type(redist_axis_t) :: rows, columns
         rows = redist_block(n, p)
         columns = redist_whole(m)
@@ -79,6 +80,11 @@ contains
             layout = redist_from_rank(redist_rotated(redist_layout_nd([redist_block(n, p / 2), columns]), 1), 1)
         case (10)
             layout = redist_replicated(redist_layout_nd([redist_block(n, p / 2), columns]), 2)
+        case (11)
+            boxes(2)%high(:2) = [n, 4]
+            boxes(1)%low(:2) = [0, 4]
+            boxes(1)%high(:2) = [n, m]
+            layout = redist_layout_boxes([integer(c_int64_t) :: n, m], boxes(:2))
         end select
     end function
 
@@ -128,7 +134,7 @@ contains
 
     subroutine check_layouts()
         integer :: which
-        do which = 1, 10
+        do which = 1, 11
             select case (which)
             case (7)
                 call compare(which, [3, n])
@@ -529,6 +535,7 @@ program main
     call check_move(2, 3)
     call check_move(5, 4)
     call check_move(6, 5)
+    call check_move(11, 1)
     call check_several()
     call check_kinds()
     call check_axpby()

@@ -24,6 +24,13 @@ static redist_layout ghosts(int p)
     return redist_with_extent(redist_with_ghosts(l, 0, REDIST_PERIODIC), 1, M + 3);
 }
 
+static redist_layout boxes(void)
+{
+    static const int64_t extents[] = {N, M};
+    static const redist_box box[] = {{{0, 4}, {N, M}}, {{0, 0}, {N, 4}}};
+    return by_columns(redist_layout_boxes(2, extents, 2, box));
+}
+
 static redist_layout scalapack(int p)
 {
     int desc[9] = {1, 0, N, M, 3, 2, 1, 0, N + 1};
@@ -45,6 +52,7 @@ void peer_layout(int which, int p, redist_layout *layout)
         case 7: *layout = redist_transposed(redist_section(redist_flipped(matrix(block, whole), 0), 1, 2, 3, 3)); break;
         case 8: *layout = redist_permuted(by_columns(redist_layout_3d(redist_cyclic(N, 2), whole, redist_block(L, p / 2))), axes); break;
         case 9: *layout = redist_from_rank(redist_rotated(matrix(redist_block(N, p / 2), whole), 1), 1); break;
+        case 11: *layout = boxes(); break;
         default: *layout = redist_replicated(matrix(redist_block(N, p / 2), whole), 2); break;
     }
 }
