@@ -35,18 +35,18 @@
  *                 610-682   arithmetic
  *                 683-784   faults
  *     262-306    785-1043   axes: who owns index i
- *     307-411   1044-1758   layouts and views
- *               1759-2363   runs: what two coordinates of an axis share
- *               2364-2566   messages: products of run lists
- *               2567-3308   copying
- *               3309-3505   pairs of places: which copy serves whom
- *     412-444   3506-3633   moving on one process
- *     445-463   3634-3963   traffic, on paper
- *     464-493   3964-4682   schedules
- *     494-531   4683-5179   cost and multiphase routes
- *     532-562   5180-5540   relabelling and advice
- *     563-605   5541-5657   text: writing
- *               5658-6130   text: reading
+ *     307-411   1044-1761   layouts and views
+ *               1762-2366   runs: what two coordinates of an axis share
+ *               2367-2569   messages: products of run lists
+ *               2570-3311   copying
+ *               3312-3508   pairs of places: which copy serves whom
+ *     412-444   3509-3636   moving on one process
+ *     445-463   3637-3966   traffic, on paper
+ *     464-493   3967-4685   schedules
+ *     494-531   4686-5182   cost and multiphase routes
+ *     532-562   5183-5543   relabelling and advice
+ *     563-605   5544-5660   text: writing
+ *               5661-6133   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -1359,7 +1359,7 @@ REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns)
 REDIST_PRIV_COLD redist_priv_fault redist_priv_section_fault(const redist_axis *x, int64_t start, int64_t count,
                                                              int64_t step)
 {
-    const int64_t room = step > 0 ? x->count - 1 - start : start; /* how far a section may reach from its start */
+    int64_t room; /* how far a section may reach from its start */
     redist_priv_fault fault = redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
     if (step == 0)
         return redist_priv_fault_at(REDIST_PRIV_BAD_STEP, -1, step);
@@ -1368,7 +1368,10 @@ REDIST_PRIV_COLD redist_priv_fault redist_priv_section_fault(const redist_axis *
     if (start < 0 || start > x->count || (count > 0 && start == x->count)) {
         fault = redist_priv_fault_at(REDIST_PRIV_BAD_START, -1, start);
         fault.beside[0] = x->count;
-    } else if (count > 1 && (step < -REDIST_PRIV_MAX_ELEMENTS || room / (step < 0 ? -step : step) < count - 1)) {
+        return fault;
+    }
+    room = step > 0 ? x->count - 1 - start : start;
+    if (count > 1 && (step < -REDIST_PRIV_MAX_ELEMENTS || room / (step < 0 ? -step : step) < count - 1)) {
         fault = redist_priv_fault_at(REDIST_PRIV_BAD_END, -1, count);
         fault.beside[0] = start;
         fault.beside[1] = x->count;

@@ -43,22 +43,22 @@
  *                 317-387   verdicts
  *                 388-682   the plan
  *                 683-962   checking arguments
- *                963-1168   peers
- *               1169-1303   staging
- *               1304-1408   pieces
- *               1409-1437   reports
- *               1438-1599   REDIST_POINT_TO_POINT
- *               1600-1850   REDIST_SCHEDULED
- *               1851-1936   MPI's collectives
- *               1937-2005   REDIST_ALLTOALLV
- *               2006-2261   REDIST_ALLTOALLW
- *               2262-2472   shared memory
- *               2473-2854   REDIST_SHARED
- *               2855-3040   REDIST_MULTIPHASE
- *               3041-3357   choosing a method
- *     159-244   3358-3867   plans
- *               3868-3951   calibrating
- *     245-260   3952-4075   arenas
+ *                963-1169   peers
+ *               1170-1305   staging
+ *               1306-1410   pieces
+ *               1411-1439   reports
+ *               1440-1601   REDIST_POINT_TO_POINT
+ *               1602-1852   REDIST_SCHEDULED
+ *               1853-1938   MPI's collectives
+ *               1939-2007   REDIST_ALLTOALLV
+ *               2008-2263   REDIST_ALLTOALLW
+ *               2264-2474   shared memory
+ *               2475-2856   REDIST_SHARED
+ *               2857-3042   REDIST_MULTIPHASE
+ *               3043-3358   choosing a method
+ *     159-244   3359-3868   plans
+ *               3869-3952   calibrating
+ *     245-260   3953-4076   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -1055,11 +1055,12 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, int64_t message)
     redist_priv_store(&kept->whole, REDIST_PRIV_TO, to);
     if (!p->options.in_place || from->origin != to->origin || memcmp(from->stride, to->stride, strides) != 0)
         return REDIST_OK;
-    kept->part = (redist_priv_runs *)REDIST_MALLOC(2 * (size_t)p->from.ndim * sizeof *kept->part);
-    kept->move = (redist_priv_message *)REDIST_MALLOC((size_t)p->from.ndim * sizeof *kept->move);
+    kept->part = (redist_priv_runs *)redist_priv_alloc(2 * p->from.ndim, sizeof *kept->part);
+    if (kept->part != NULL)
+        memset(kept->part, 0, 2 * (size_t)p->from.ndim * sizeof *kept->part);
+    kept->move = (redist_priv_message *)redist_priv_alloc(p->from.ndim, sizeof *kept->move);
     if (kept->part == NULL || kept->move == NULL)
         return REDIST_ERR_MEMORY;
-    memset(kept->part, 0, 2 * (size_t)p->from.ndim * sizeof *kept->part);
     for (d = 0; d < p->from.ndim && code == REDIST_OK; d++)
         code = redist_priv_split_runs(kept->whole.axis[d], &kept->part[2 * d]);
     for (d = 0; d < p->from.ndim && code == REDIST_OK; d++) {
@@ -1285,7 +1286,8 @@ REDIST_PRIV void redist_priv_copy_kept_array(redist_plan *p, int a, int from_sid
                          to_side == REDIST_PRIV_TO ? (void *)(uintptr_t)p->pointers[p->arrays + a] : packed,
                          redist_priv_arrival_at(p, to_side),
                          to_side == REDIST_PRIV_TO && p->side[REDIST_PRIV_TO].streams);
-        packed += packed == NULL ? 0 : m->elements * p->element_bytes;
+        if (packed != NULL)
+            packed += m->elements * p->element_bytes;
     }
 }
 
@@ -3142,9 +3144,8 @@ REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *fac
    it longer, elsewhere as long as a twentieth of a nanosecond a byte. Both factors are rough. */
 REDIST_PRIV_COLD int redist_priv_pays_back(const redist_plan *p, const int64_t *facts)
 {
-    enum { CROWDED = 1000000 };
-    const double duplication = (double)facts[REDIST_PRIV_DUPLICATION];
-    const double gain = (duplication > CROWDED ? duplication / 5 : 0) + 0.05 * (double)facts[REDIST_PRIV_LARGEST];
+    const double crowded = 1e6, duplication = (double)facts[REDIST_PRIV_DUPLICATION];
+    const double gain = (duplication > crowded ? duplication / 5 : 0) + 0.05 * (double)facts[REDIST_PRIV_LARGEST];
     return p->options.executions == 0 || p->options.arena != NULL || p->options.executions * gain > 15 * duplication;
 }
 

@@ -308,7 +308,7 @@ test_draw_mistakes() {
     grep -q '^ \{18\}^$' "$work/output" && grep -q '^    100x80: block x$' "$work/output"
     case_of $? 'draw: no caret below column 15'
     expect 1 'draw: axis 0: the number of processes is 0' 1 draw '7: block@0'
-    expect 1 'draw: the source view and the destination view differ in shape' 1 draw '7: *' '8: *'
+    expect 1 'draw: the source view and the destination view differ in rank or extents' 1 draw '7: *' '8: *'
     expect 1 'which layout' 1 draw
     expect 1 'more than two layouts' 1 draw '7: *' '7: *' '7: *'
     expect 1 'too many ranks' 1 draw '1000: block@1000'
