@@ -2,11 +2,13 @@
 #   make run     the ADI heat solver on 4 ranks          make check   all tests
 #   make bench   methods against memcpy and plain MPI    make plots   the same as pictures
 #   make simulate   methods on simulated clusters (needs SimGrid)
+#   make fortran    the solver in Fortran on 4 ranks (needs gfortran)
 #   make clean
-# Override on the command line: MPICC, MPIEXEC, CC, CFLAGS, BUILD.
+# Override on the command line: MPICC, MPIFC, MPIEXEC, CC, CFLAGS, BUILD.
 
 first   = $(firstword $(foreach c,$(1),$(shell command -v $(c) 2>/dev/null)))
 MPICC   = $(call first,mpicc.mpich mpicc)
+MPIFC   = $(subst mpicc,mpifort,$(MPICC))
 MPIEXEC = $(call first,mpiexec.mpich mpiexec)
 CC      = cc
 CFLAGS  = -O3 -g
@@ -79,6 +81,18 @@ plots: $(BUILD)/methods $(BUILD)/scale
 simulate:
 	@BUILD='$(BUILD)' sh bench/simulate.sh
 
+fortran: $(BUILD)/adi_fortran
+	@cat $<.skip 2>/dev/null || $(MPIEXEC) -n 4 $<
+
+$(BUILD)/adi_fortran: examples/fortran/redist_f.c examples/fortran/redist.f90 examples/fortran/adi.f90 $(HEADERS)
+	@mkdir -p $(BUILD)/modules
+	@rm -f $@ $@.skip
+	@if printf 'use mpi_f08\nend\n' | $(MPIFC) -x f95 -o $@.probe - >/dev/null 2>&1; then \
+	    echo $(MPIFC) $(filter %.f90,$^) && $(MPICC) $(STRICT) $(CFLAGS) -I. -c -o $(BUILD)/redist_f.o $< && \
+	    $(MPIFC) -std=f2018 -Wall -Wextra $(CFLAGS) -J$(BUILD)/modules -o $@ $(filter %.f90,$^) $(BUILD)/redist_f.o -lm; \
+	else echo "fortran: skipped, no gfortran with MPI's module mpi_f08 ($(MPIFC))" >$@.skip; fi
+	@rm -f $@.probe
+
 # A program whose library is absent is replaced by a file that says so.
 define program
 $(BUILD)/$(1): $(2) $(HEADERS) $(wildcard $(dir $(2))*.h examples/*.h)
@@ -100,4 +114,4 @@ $(foreach p,$(BENCHES),$(eval $(call program,$(p),bench/$(p).c,$(CFLAGS))))
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all examples run check bench plots simulate clean
+.PHONY: all examples run fortran check bench plots simulate clean

@@ -30,23 +30,23 @@
  * All functions here are local (no communication), keep no state, and may be called from any thread.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *      98-166               options
- *     167-260               types
+ *      99-167               options
+ *     168-261               types
  *                 610-682   arithmetic
  *                 683-784   faults
- *     261-305    785-1043   axes: who owns index i
- *     306-410   1044-1761   layouts and views
+ *     262-306    785-1043   axes: who owns index i
+ *     307-411   1044-1761   layouts and views
  *               1762-2366   runs: what two coordinates of an axis share
- *               2367-2563   messages: products of run lists
- *               2564-3307   copying
- *               3308-3504   pairs of places: which copy serves whom
- *     411-443   3505-3632   moving on one process
- *     444-462   3633-3959   traffic, on paper
- *     463-493   3960-4685   schedules
- *     494-531   4686-5182   cost and multiphase routes
- *     532-562   5183-5546   relabelling and advice
- *     563-605   5547-5678   text: writing
- *               5679-6169   text: reading
+ *               2367-2569   messages: products of run lists
+ *               2570-3313   copying
+ *               3314-3510   pairs of places: which copy serves whom
+ *     412-444   3511-3638   moving on one process
+ *     445-463   3639-3968   traffic, on paper
+ *     464-493   3969-4687   schedules
+ *     494-531   4688-5184   cost and multiphase routes
+ *     532-562   5185-5545   relabelling and advice
+ *     563-605   5546-5662   text: writing
+ *               5663-6135   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -67,6 +67,7 @@
 #endif
 #if defined REDIST_IMPLEMENTATION || !defined REDIST_DECLARATIONS_ONLY
 #define REDIST_PRIV_BODIES 1
+#include <errno.h>
 #include <float.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -474,9 +475,8 @@ typedef struct {
    1916). For any two layouts of the same shape. A step is a mixed-radix number with a digit per axis.
      - Blocks of r and K r on the same P >= K processes, either way: Walker and Otto 1996, their equations for B(k,p)
        and C(k,q) and their numbering of the steps. No tables.
-     - One interval per coordinate on both sides: the sum of the two coordinates. No tables.
-     - All coordinates meet all of two block-cyclic axes, or all but a few of an axis with one interval per coordinate:
-       the same sum, of several such axes at once. No tables.
+     - One interval per coordinate on both sides, or all coordinates meet all (or all but a few, where one side has such
+       intervals), of several such axes at once: the sum of the two coordinates. No tables.
      - Anything else: the axis's pairs are coloured and kept, O(pairs of coordinates of the axis) of memory.
    Axes that fan out and axes that fan in share their steps ((BLOCK,*) to (*,BLOCK) on P processes takes P). Only where
    their degrees do not divide are the pairs of these axes coloured together, O(pairs of their places) of memory; so are
@@ -2482,10 +2482,10 @@ REDIST_PRIV void redist_priv_neighbours_free(redist_priv_neighbours *n)
     n->messages = 0;
 }
 
-/* The neighbours of the place at coords of layout `mine`, which is side `own` of the exchange. REDIST_ERR_MEMORY; free
-   with redist_priv_neighbours_free, whatever this returns. */
-REDIST_PRIV int redist_priv_neighbours_of(const redist_layout *mine, const int *coords, int own,
-                                          const redist_layout *other, redist_priv_neighbours *n)
+/* The neighbours of the place at coords of layout `mine`, which is side `own` of the exchange, with or without the runs
+   that it shares with them. REDIST_ERR_MEMORY; free with redist_priv_neighbours_free, whatever this returns. */
+REDIST_PRIV int redist_priv_find_neighbours(const redist_layout *mine, const int *coords, int own,
+                                            const redist_layout *other, int runs, redist_priv_neighbours *n)
 {
     redist_priv_pattern pattern[REDIST_MAX_DIMS];
     int d, code = REDIST_OK;
@@ -2503,11 +2503,17 @@ REDIST_PRIV int redist_priv_neighbours_of(const redist_layout *mine, const int *
         code = redist_priv_peers(&pattern[d], &other->dim[d].axis, &n->axis[d].coord, &n->axis[d].peers);
         n->messages *= n->axis[d].peers;
     }
-    for (d = 0; d < n->ndim && code == REDIST_OK; d++)
+    for (d = 0; d < n->ndim && code == REDIST_OK && runs; d++)
         code = redist_priv_meet_partners(&pattern[d], own, &other->dim[d].axis, &n->axis[d]);
     for (d = 0; d < n->ndim; d++)
         redist_priv_pattern_free(&pattern[d]);
     return code;
+}
+
+REDIST_PRIV int redist_priv_neighbours_of(const redist_layout *mine, const int *coords, int own,
+                                          const redist_layout *other, redist_priv_neighbours *n)
+{
+    return redist_priv_find_neighbours(mine, coords, own, other, 1, n);
 }
 
 /* Which partner of each axis the k-th message is with, 0 <= k < messages. */
@@ -3635,8 +3641,9 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
 /* What is done with two places that exchange something: place[FROM] and place[TO]. */
 typedef void redist_priv_visit(void *context, const int *place, int64_t elements);
 
-/* Visits all pairs of places; all: every copy of the source contributes. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const redist_layout *to, int all,
+/* Visits all pairs of places; all: every copy of the source contributes; count: the elements are wanted, else told as 1.
+   REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const redist_layout *to, int all, int count,
                                              redist_priv_visit *visit, void *context)
 {
     const int places = all ? redist_places(from) : redist_priv_grid_places(from);
@@ -3644,12 +3651,15 @@ REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const re
     redist_priv_neighbours n;
     redist_priv_pairs pairs;
     redist_priv_pair pair;
-    int d, place, code = redist_priv_pairs_open(&pairs, from, to, all);
+    int d, place, coords[REDIST_MAX_DIMS] = {0}, code = redist_priv_pairs_open(&pairs, from, to, all);
     for (place = 0; place < places && code == REDIST_OK; place++) {
-        code = redist_priv_pairs_of_grid_place(&pairs, place, &n);
+        redist_priv_coords_of_place(from, place, coords);
+        code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, count, &n);
+        if (code == REDIST_OK)
+            code = redist_priv_pairs_of(&pairs, place, &n);
         while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair)) {
             redist_priv_partners_at(&n, pair.message, partner);
-            for (d = 0, elements = 1; d < n.ndim; d++)
+            for (d = 0, elements = 1; d < n.ndim && count; d++)
                 elements *= n.axis[d].runs[partner[d]].elements;
             visit(context, pair.place, elements);
         }
@@ -3827,9 +3837,9 @@ typedef struct {
     int64_t kept;
 } redist_priv_tally;
 
-REDIST_PRIV_COLD void redist_priv_tally_pair(void *tally, const int *place, int64_t elements)
+REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const int *place, int64_t elements)
 {
-    redist_priv_tally *t = (redist_priv_tally *)tally;
+    redist_priv_tally *t = (redist_priv_tally *)context;
     int side, stays = redist_priv_rank_at(t->layout[0], place[0]) == redist_priv_rank_at(t->layout[1], place[1]);
     t->kept += stays ? elements : 0;
     for (side = 0; side < 2 && !stays; side++) {
@@ -3894,18 +3904,17 @@ REDIST_PRIV_COLD int redist_priv_tally_axes(redist_priv_tally *t)
 
 REDIST_PRIV_COLD void redist_priv_sum_tally(const redist_priv_tally *t, redist_traffic *traffic)
 {
-    const redist_priv_place_traffic *sent = t->place[REDIST_PRIV_FROM], *received = t->place[REDIST_PRIV_TO];
-    int k;
-    for (k = 0; k < redist_places(t->layout[REDIST_PRIV_FROM]); k++) {
-        traffic->max_sends = redist_priv_max(traffic->max_sends, sent[k].messages);
-        traffic->max_sent = redist_priv_max(traffic->max_sent, sent[k].elements);
-    }
-    for (k = 0; k < redist_places(t->layout[REDIST_PRIV_TO]); k++) {
-        traffic->max_receives = redist_priv_max(traffic->max_receives, received[k].messages);
-        traffic->max_received = redist_priv_max(traffic->max_received, received[k].elements);
-        traffic->messages += received[k].messages;
-        traffic->moved += received[k].elements;
-    }
+    int64_t *const messages[2] = {&traffic->max_sends, &traffic->max_receives};
+    int64_t *const elements[2] = {&traffic->max_sent, &traffic->max_received};
+    int k, side;
+    for (side = 0; side < 2; side++)
+        for (k = 0; k < redist_places(t->layout[side]); k++) {
+            const redist_priv_place_traffic *p = &t->place[side][k];
+            *messages[side] = redist_priv_max(*messages[side], p->messages);
+            *elements[side] = redist_priv_max(*elements[side], p->elements);
+            traffic->messages += side == REDIST_PRIV_TO ? p->messages : 0;
+            traffic->moved += side == REDIST_PRIV_TO ? p->elements : 0;
+        }
     traffic->kept = t->kept;
     traffic->total = t->kept + traffic->moved;
 }
@@ -3950,7 +3959,7 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
     memset(t.place[REDIST_PRIV_FROM], 0, (size_t)places * sizeof *t.place[0]);
     t.place[REDIST_PRIV_TO] = t.place[REDIST_PRIV_FROM] + redist_places(from);
     code = redist_priv_is_product(&source, to) ? redist_priv_tally_axes(&t)
-                                               : redist_priv_visit_pairs(&source, to, 0, redist_priv_tally_pair, &t);
+                                               : redist_priv_visit_pairs(&source, to, 0, 1, redist_priv_tally_pair, &t);
     if (code == REDIST_OK)
         redist_priv_sum_tally(&t, traffic);
     REDIST_FREE(t.place[REDIST_PRIV_FROM]);
@@ -4121,10 +4130,8 @@ REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, con
 /* The same by a formula, where there is one; else 0. */
 REDIST_PRIV_COLD int64_t redist_priv_formula_degree(const redist_axis *x, const redist_axis *y)
 {
-    const redist_axis *pair[2];
+    const redist_axis *pair[2] = {x, y};
     redist_priv_walker w;
-    pair[REDIST_PRIV_FROM] = x;
-    pair[REDIST_PRIV_TO] = y;
     if (x->count == 0)
         return 0;
     if (redist_priv_same_axis(x, y))
@@ -4214,21 +4221,15 @@ REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_arrangement *s, redist_
    all there, where its largest degrees are those of all and asking whether two coordinates meet is cheap. */
 REDIST_PRIV_COLD int redist_priv_factor_of(redist_priv_arrangement *s, int d, redist_priv_factor *f)
 {
-    const redist_axis *x[2];
-    redist_priv_line *line[2];
-    int side, intervals = 0, in_line = 1;
+    const redist_axis *x[2] = {&s->layout[0].dim[d].axis, &s->layout[1].dim[d].axis};
+    redist_priv_line *line[2] = {&s->line[0][d], &s->line[1][d]};
+    const int intervals = redist_priv_is_interval(x[0]) + redist_priv_is_interval(x[1]);
+    int side, in_line = 1;
     f->axes = 1;
     f->axis[0] = d;
-    for (side = 0; side < 2; side++) {
-        x[side] = &s->layout[side].dim[d].axis;
-        line[side] = &s->line[side][d];
-        intervals += redist_priv_is_interval(x[side]);
-    }
-    for (side = 0; side < 2; side++) {
-        f->degree[side] = redist_priv_most_partners(x[side], x[!side]);
-        if (f->degree[side] < 0)
+    for (side = 0; side < 2; side++)
+        if ((f->degree[side] = redist_priv_most_partners(x[side], x[!side])) < 0)
             return REDIST_ERR_MEMORY;
-    }
     f->form = REDIST_PRIV_WALKER_OTTO;
     if (redist_priv_walker_of(x, &f->walker) && redist_priv_max(f->degree[0], f->degree[1]) == f->walker.ratio) {
         redist_priv_walker_lines(x, &f->walker, line);
@@ -4363,7 +4364,7 @@ REDIST_PRIV_COLD int redist_priv_partner_by(const redist_priv_row *row, int colo
 REDIST_PRIV_COLD void redist_priv_set_partner(redist_priv_row *row, int colour, int partner)
 {
     redist_priv_edge *edge = row->edge + redist_priv_edge_at(row, colour), *end = row->edge + row->n;
-    const int had = redist_priv_partner_by(row, colour) >= 0, has = partner >= 0;
+    const int had = edge < end && edge->colour == colour, has = partner >= 0;
     if (had != has)
         memmove(edge + has, edge + had, (size_t)(end - edge - had) * sizeof *edge);
     row->n += has - had;
@@ -4382,7 +4383,8 @@ REDIST_PRIV_COLD void redist_priv_exchange_colours(redist_priv_factor *f, int si
         redist_priv_row row = redist_priv_row_of(f, side, vertex);
         const int next = redist_priv_partner_by(&row, colour), last = redist_priv_partner_by(&row, other);
         const int first = colour;
-        redist_priv_set_partner(&row, next < 0 ? other : colour, -1); /* before the row grows */
+        if (next < 0) /* before the row grows */
+            redist_priv_set_partner(&row, other, -1);
         redist_priv_set_partner(&row, colour, last);
         redist_priv_set_partner(&row, other, next);
         vertex = next;
@@ -4393,9 +4395,9 @@ REDIST_PRIV_COLD void redist_priv_exchange_colours(redist_priv_factor *f, int si
 }
 
 /* Adds a pair of numbers, with a colour below base and, on the fat side, in the round that is being filled. */
-REDIST_PRIV_COLD void redist_priv_add_pair(void *factor, const int *number, int64_t elements)
+REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const int *number, int64_t elements)
 {
-    redist_priv_factor *f = (redist_priv_factor *)factor;
+    redist_priv_factor *f = (redist_priv_factor *)context;
     redist_priv_row row[2];
     int side, colour[2], vertex[2];
     (void)elements;
@@ -4414,9 +4416,9 @@ REDIST_PRIV_COLD void redist_priv_add_pair(void *factor, const int *number, int6
     }
 }
 
-REDIST_PRIV_COLD void redist_priv_count_pair(void *factor, const int *number, int64_t elements)
+REDIST_PRIV_COLD void redist_priv_count_pair(void *context, const int *number, int64_t elements)
 {
-    redist_priv_factor *f = (redist_priv_factor *)factor;
+    redist_priv_factor *f = (redist_priv_factor *)context;
     (void)elements;
     f->table[0].filled[number[0]]++;
     f->table[1].filled[number[1]]++;
@@ -4460,12 +4462,12 @@ REDIST_PRIV_COLD int redist_priv_fill_table(redist_priv_arrangement *s, redist_p
         code = redist_priv_allocate_table(&f->table[side], redist_places(&part[side]), f->width);
     }
     if (code == REDIST_OK)
-        code = redist_priv_visit_pairs(&part[0], &part[1], s->all, redist_priv_count_pair, f);
+        code = redist_priv_visit_pairs(&part[0], &part[1], s->all, 0, redist_priv_count_pair, f);
     for (side = 0; side < 2 && code == REDIST_OK; side++)
         code = redist_priv_make_rows(&f->table[side], redist_places(&part[side]), &f->degree[side]);
     if (code == REDIST_OK && f->axes == 0)
         s->steps = (int)redist_priv_set_rounds(s, 0);
-    return code == REDIST_OK ? redist_priv_visit_pairs(&part[0], &part[1], s->all, redist_priv_add_pair, f) : code;
+    return code == REDIST_OK ? redist_priv_visit_pairs(&part[0], &part[1], s->all, 0, redist_priv_add_pair, f) : code;
 }
 
 /* The number of coords on one side of a factor; -1 when it owns nothing. */
@@ -5324,9 +5326,9 @@ REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const
     return REDIST_OK;
 }
 
-REDIST_PRIV_COLD void redist_priv_note_volume(void *relabelling, const int *place, int64_t elements)
+REDIST_PRIV_COLD void redist_priv_note_volume(void *context, const int *place, int64_t elements)
 {
-    const redist_priv_relabelling *r = (const redist_priv_relabelling *)relabelling;
+    const redist_priv_relabelling *r = (const redist_priv_relabelling *)context;
     const int candidate = r->of_source[place[REDIST_PRIV_FROM]];
     r->volume[(int64_t)place[REDIST_PRIV_TO] * r->candidates + candidate] = elements;
 }
@@ -5363,7 +5365,7 @@ REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r)
     r->volume = (int64_t *)redist_priv_alloc(entries, sizeof *r->volume);
     if (r->volume != NULL) {
         memset(r->volume, 0, (size_t)entries * sizeof *r->volume);
-        code = redist_priv_visit_pairs(r->from, r->to, 1, redist_priv_note_volume, r);
+        code = redist_priv_visit_pairs(r->from, r->to, 1, 1, redist_priv_note_volume, r);
     }
     if (code == REDIST_OK) {
         redist_priv_favour_numbered(r);
@@ -5512,10 +5514,7 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
 /* Whether a time is a number >= 0, and finite. */
 REDIST_PRIV_COLD int redist_priv_is_time(double seconds) { return seconds >= 0 && seconds <= DBL_MAX; }
 
-REDIST_PRIV_COLD double redist_priv_gain(double saving, double cost, int64_t repetitions)
-{
-    return (double)repetitions * saving - cost;
-}
+REDIST_PRIV_COLD double redist_priv_gain(double saving, double cost, int64_t n) { return (double)n * saving - cost; }
 
 /* The fewest repetitions that gain anything, in the arithmetic of redist_priv_gain; -1 when none up to 2^53 does. */
 REDIST_PRIV_COLD int64_t redist_priv_break_even(double saving, double cost)
@@ -5554,22 +5553,14 @@ typedef struct {
     int64_t length; /* of all that was written, whether it fitted or not */
 } redist_priv_writer;
 
-/* Writes a short piece. */
 REDIST_PRIV_COLD void redist_priv_put(redist_priv_writer *w, const char *format, ...)
 {
-    char piece[128];
+    const size_t used = (uint64_t)w->length < w->size ? (size_t)w->length : w->size;
     va_list values;
-    size_t k;
     va_start(values, format);
-    vsnprintf(piece, sizeof piece, format, values);
+    w->length += w->file != NULL ? vfprintf(w->file, format, values)
+                                 : vsnprintf(w->text + used, w->size - used, format, values);
     va_end(values);
-    if (w->file != NULL)
-        fputs(piece, w->file);
-    for (k = 0; piece[k] != '\0'; k++, w->length++)
-        if ((uint64_t)w->length + 1 < w->size) {
-            w->text[w->length] = piece[k];
-            w->text[w->length + 1] = '\0';
-        }
 }
 
 REDIST_PRIV_COLD void redist_priv_put_kind(redist_priv_writer *w, const redist_axis *x)
@@ -5612,19 +5603,10 @@ REDIST_PRIV_COLD void redist_priv_put_axis(redist_priv_writer *w, const redist_p
         redist_priv_put(w, " extent(%" PRId64 ")", dim->allocated);
 }
 
-REDIST_PRIV_COLD void redist_priv_put_boxes(redist_priv_writer *w, const redist_layout *layout)
-{
-    const redist_axis *x = &layout->dim[0].axis;
-    int d, k;
-    for (k = 0; k < x->procs; k++)
-        for (d = 0; d < layout->ndim; d++)
-            redist_priv_put(w, "%s%" PRId64 ":%" PRId64, d > 0 ? "x" : k > 0 ? ", " : "; boxes ", x->box[k].low[d],
-                            x->box[k].high[d]);
-}
-
 REDIST_PRIV_COLD void redist_priv_put_layout(redist_priv_writer *w, const redist_layout *layout)
 {
-    int d, permuted = 0;
+    const redist_box *box = layout->dim[0].axis.box;
+    int d, k, permuted = 0;
     for (d = 0; d < layout->ndim; d++)
         redist_priv_put(w, "%s%" PRId64, d == 0 ? "" : "x", layout->dim[d].axis.count);
     for (d = 0; d < layout->ndim; d++) {
@@ -5640,8 +5622,9 @@ REDIST_PRIV_COLD void redist_priv_put_layout(redist_priv_writer *w, const redist
         redist_priv_put(w, "; memory column-major");
     if (layout->copies > 1)
         redist_priv_put(w, "; copies %d", layout->copies);
-    if (redist_priv_is_boxes(layout))
-        redist_priv_put_boxes(w, layout);
+    for (k = 0; redist_priv_is_boxes(layout) && k < layout->dim[0].axis.procs; k++)
+        for (d = 0; d < layout->ndim; d++)
+            redist_priv_put(w, "%s%" PRId64 ":%" PRId64, d > 0 ? "x" : k > 0 ? ", " : "; boxes ", box[k].low[d], box[k].high[d]);
     for (d = 0; layout->ranks != NULL && d < redist_places(layout); d++)
         redist_priv_put(w, "%s%d", d == 0 ? "; ranks " : ",", layout->ranks[d]);
     if (layout->ranks == NULL && layout->first_rank != 0)
@@ -5651,8 +5634,9 @@ REDIST_PRIV_COLD void redist_priv_put_layout(redist_priv_writer *w, const redist
 REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size)
 {
     redist_priv_writer w;
+    char none;
     w.file = NULL;
-    w.text = text;
+    w.text = text == NULL ? &none : text;
     w.size = text == NULL ? 0 : size;
     w.length = 0;
     if (w.size > 0)
@@ -5696,18 +5680,18 @@ REDIST_PRIV_COLD int redist_priv_is_letter(char c) { return (c >= 'a' && c <= 'z
 REDIST_PRIV_COLD int redist_priv_is_digit(char c) { return c >= '0' && c <= '9'; }
 REDIST_PRIV_COLD char redist_priv_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
-/* Records a mistake, if it is the first. */
+/* Records a mistake, if it is the first; at: where, NULL when it is not one of the text. */
 REDIST_PRIV_COLD void redist_priv_parse_error(redist_priv_reader *r, const char *at, const char *format, ...)
 {
     va_list values;
     int used = 0;
     if (r->code != REDIST_OK)
         return;
-    r->code = REDIST_ERR_LAYOUT;
-    if (r->message_size > 0)
+    r->code = at == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_LAYOUT;
+    if (r->message_size > 0 && at != NULL)
         used = snprintf(r->message, r->message_size, "column %" PRId64 ": ", (int64_t)(at - r->text) + 1);
     va_start(values, format);
-    if (used > 0 && (size_t)used < r->message_size)
+    if (used >= 0 && (size_t)used < r->message_size)
         vsnprintf(r->message + used, r->message_size - (size_t)used, format, values);
     va_end(values);
 }
@@ -5776,27 +5760,22 @@ REDIST_PRIV_COLD int redist_priv_begins(redist_priv_reader *r, const char *word,
 /* Reads -most - 1 <= number <= most, most being INT_MAX or INT64_MAX. 0 after a mistake. */
 REDIST_PRIV_COLD int64_t redist_priv_read_number(redist_priv_reader *r, const char *what, int64_t most)
 {
-    const char *begin, *at;
-    char number[32];
-    int64_t value = 0; /* negative: there is one more of them */
-    int fits = 1;
+    char number[32], *end;
+    long long value;
     redist_priv_skip(r);
-    begin = r->at;
-    at = begin + (*begin == '-');
-    if (!redist_priv_is_digit(*at))
+    if (!redist_priv_is_digit(r->at[*r->at == '-']))
         redist_priv_unexpected(r, what);
-    for (; fits && redist_priv_is_digit(*at); at++) {
-        fits = value >= (-most - 1 + (*at - '0')) / 10;
-        value = fits ? value * 10 - (*at - '0') : 0;
-    }
-    if (!fits || (*begin != '-' && value < -most)) {
-        redist_priv_quote(begin, number, sizeof number);
-        redist_priv_parse_error(r, begin, "%s does not fit %s", number, most == INT_MAX ? "an int" : "an int64_t");
-    }
     if (r->code != REDIST_OK)
         return 0;
-    r->at = at;
-    return *begin == '-' ? value : -value;
+    errno = 0;
+    value = strtoll(r->at, &end, 10);
+    if (errno == ERANGE || value > most || value < -most - 1) {
+        redist_priv_quote(r->at, number, sizeof number);
+        redist_priv_parse_error(r, r->at, "%s does not fit %s", number, most == INT_MAX ? "an int" : "an int64_t");
+        return 0;
+    }
+    r->at = end;
+    return value;
 }
 
 /* The same after a word or a sign. */
@@ -6081,7 +6060,7 @@ REDIST_PRIV_COLD void redist_priv_read_layout(redist_priv_reader *r)
 REDIST_PRIV_COLD redist_layout redist_priv_build(const redist_layout *said)
 {
     const int boxes = redist_priv_is_boxes(said);
-    redist_axis axes[REDIST_MAX_DIMS], own[REDIST_MAX_DIMS];
+    redist_axis axes[REDIST_MAX_DIMS];
     int64_t extents[REDIST_MAX_DIMS] = {0};
     int stored[REDIST_MAX_DIMS];
     redist_layout layout;
@@ -6093,15 +6072,15 @@ REDIST_PRIV_COLD redist_layout redist_priv_build(const redist_layout *said)
         stored[d] = said->dim[d].stored;
     }
     layout = redist_permuted(redist_layout_nd(said->ndim, axes), stored);
-    if (!redist_priv_usable(&layout)) /* its axes are numbered as in the text, and so are its faults */
+    if (!redist_priv_usable(&layout)) /* its axes are still numbered as in the text, and so are its faults */
         return layout;
-    memset(own, 0, sizeof own);
     for (d = 0; d < said->ndim; d++) {
-        own[stored[d]] = axes[d];
+        layout.dim[d].axis = axes[d];
         extents[stored[d]] = axes[d].extent;
     }
-    layout = redist_permuted(boxes ? redist_layout_boxes(said->ndim, extents, said->dim[0].axis.procs, said->dim[0].axis.box)
-                                   : redist_layout_nd(said->ndim, own), stored);
+    if (boxes)
+        layout = redist_permuted(redist_layout_boxes(said->ndim, extents, said->dim[0].axis.procs, said->dim[0].axis.box),
+                                 stored);
     for (d = 0; d < said->ndim; d++) {
         const redist_priv_dimension *dim = &said->dim[d];
         layout = redist_section(layout, d, dim->axis.start, dim->axis.count, dim->axis.step);
@@ -6114,28 +6093,11 @@ REDIST_PRIV_COLD redist_layout redist_priv_build(const redist_layout *said)
     return said->ranks == NULL ? layout : redist_on_ranks(layout, said->ranks);
 }
 
-/* Tells a mistake that has no column. */
-REDIST_PRIV_COLD void redist_priv_argument_error(redist_priv_reader *r, int code, const char *sentence, size_t value)
-{
-    r->code = code;
-    if (r->message_size > 0)
-        snprintf(r->message, r->message_size, sentence, (uint64_t)value);
-}
-
 /* How an int64_t is aligned: to 4 bytes on i386. */
 typedef struct {
     char before;
     int64_t number;
 } redist_priv_aligned;
-
-REDIST_PRIV_COLD void redist_priv_check_reader(redist_priv_reader *r, const redist_layout *layout, const void *storage)
-{
-    if (r->text == NULL || layout == NULL)
-        redist_priv_argument_error(r, REDIST_ERR_ARGUMENT, "the text or the layout is NULL", 0);
-    else if ((uintptr_t)storage % offsetof(redist_priv_aligned, number) != 0)
-        redist_priv_argument_error(r, REDIST_ERR_ARGUMENT, "storage must be aligned to %" PRIu64 " bytes",
-                                   offsetof(redist_priv_aligned, number));
-}
 
 REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage, size_t storage_bytes,
                                    char *message, size_t message_size)
@@ -6148,16 +6110,20 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
     r.storage = (char *)storage;
     r.room = storage == NULL ? 0 : storage_bytes;
     r.said.copies = 1;
-    redist_priv_check_reader(&r, layout, storage);
     if (layout != NULL)
         *layout = redist_layout_nd(0, NULL);
+    if (text == NULL || layout == NULL)
+        redist_priv_parse_error(&r, NULL, "the text or the layout is NULL");
+    else if ((uintptr_t)storage % offsetof(redist_priv_aligned, number) != 0)
+        redist_priv_parse_error(&r, NULL, "storage must be aligned to %d bytes", (int)offsetof(redist_priv_aligned, number));
+    else
+        redist_priv_read_layout(&r);
     if (r.code != REDIST_OK)
         return r.code;
-    redist_priv_read_layout(&r);
-    if (r.code == REDIST_OK && r.used > r.room)
-        redist_priv_argument_error(&r, REDIST_ERR_MEMORY, "the cuts and ranks need %" PRIu64 " bytes of storage", r.used);
-    if (r.code != REDIST_OK)
-        return r.code;
+    if (r.used > r.room) {
+        redist_priv_parse_error(&r, NULL, "the cuts and ranks need %" PRIu64 " bytes of storage", (uint64_t)r.used);
+        return REDIST_ERR_MEMORY;
+    }
     *layout = redist_priv_build(&r.said);
     if (layout->ranks != NULL && redist_priv_usable(layout) && r.ranks != redist_places(layout)) {
         redist_priv_parse_error(&r, r.ranks_at, "%" PRId64 " ranks for a grid of %d places", r.ranks, redist_places(layout));

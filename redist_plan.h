@@ -39,26 +39,26 @@
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
  *     106-158               types
- *                 267-316   waiting
- *                 317-387   verdicts
- *                 388-682   the plan
- *                 683-962   checking arguments
- *                963-1169   peers
- *               1170-1305   staging
- *               1306-1410   pieces
- *               1411-1439   reports
- *               1440-1601   REDIST_POINT_TO_POINT
- *               1602-1852   REDIST_SCHEDULED
- *               1853-1938   MPI's collectives
- *               1939-2007   REDIST_ALLTOALLV
- *               2008-2263   REDIST_ALLTOALLW
- *               2264-2474   shared memory
- *               2475-2856   REDIST_SHARED
- *               2857-3042   REDIST_MULTIPHASE
- *               3043-3358   choosing a method
- *     159-244   3359-3868   plans
- *               3869-3952   calibrating
- *     245-260   3953-4076   arenas
+ *                 272-321   waiting
+ *                 322-392   verdicts
+ *                 393-686   the plan
+ *                 687-966   checking arguments
+ *                967-1173   peers
+ *               1174-1309   staging
+ *               1310-1414   pieces
+ *               1415-1443   reports
+ *               1444-1605   REDIST_POINT_TO_POINT
+ *               1606-1856   REDIST_SCHEDULED
+ *               1857-1942   MPI's collectives
+ *               1943-2011   REDIST_ALLTOALLV
+ *               2012-2267   REDIST_ALLTOALLW
+ *               2268-2478   shared memory
+ *               2479-2861   REDIST_SHARED
+ *               2862-3047   REDIST_MULTIPHASE
+ *               3048-3363   choosing a method
+ *     159-244   3364-3873   plans
+ *               3874-3958   calibrating
+ *     245-265   3959-4082   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -88,7 +88,7 @@
 #endif
 
 #ifndef REDIST_RING_BYTES
-#define REDIST_RING_BYTES 4194304 /* REDIST_SHARED: shared staging memory of one rank */
+#define REDIST_RING_BYTES 4194304 /* REDIST_SHARED: shared staging memory of one rank: of a plan, of all in an arena */
 #endif
 
 #ifndef REDIST_FLIGHT_BYTES
@@ -152,7 +152,7 @@ typedef struct {
     int64_t sends, receives;                         /* messages to and from other ranks       */
     int64_t bytes_sent, bytes_received, bytes_kept;  /* per execution, all arrays              */
     int64_t buffer_bytes;                            /* staging memory that the plan holds     */
-    int64_t shared_bytes;                            /* of the node's shared memory, its rings included */
+    int64_t shared_bytes; /* of the node's shared memory, its own or the arena's, with the rings that buffer_bytes counts */
     int steps, phases; /* of REDIST_SCHEDULED's schedule and REDIST_MULTIPHASE's chain; elsewhere 1 */
 } redist_stats;
 
@@ -167,7 +167,7 @@ typedef struct {
    *plan: the new plan, NULL on failure.
    Costs O(sum of the axes' runs + peers), O(ranks) for the collective methods; not O(elements). MPI libraries have some
    thousands of communicators: a plan holds one, two with REDIST_SHARED; a chain of REDIST_MULTIPHASE one, and those of
-   its plans.
+   its plans; a plan in an arena none, or one when it uses MPI's collectives or fewer ranks than the arena.
    Errors, the same on every rank: REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _TYPE, _MISMATCH, _MEMORY,
    _MPI. A bad communicator is reported on the calling rank only. Errors of MPI on comm itself, while it is duplicated,
    go to its error handler. */
@@ -195,10 +195,10 @@ REDIST_API int redist_execute(redist_plan *plan, const void *from, void *to);
 
 /* Starts moving one array. Collective, does not wait for others. Until redist_wait, or a redist_test that says done, the
    source is read-only and the destination must not be accessed. Several plans may be started at a time, and in any
-   order. Waiting for one moves on that one alone, and ranks that wait for different ones may wait for each other for
-   ever: either all ranks wait for them in the same order, or through redist_wait_all or redist_test_all, or by calling
-   redist_test for all of them in turn. Small messages may get through without; do not rely on it. Errors as
-   redist_execute. */
+   order. Waiting for one moves on that one alone, unless they are in one arena, and ranks that wait for different ones may
+   wait for each other for ever: either all ranks wait for them in the same order, or through redist_wait_all or
+   redist_test_all, or by calling redist_test for all of them in turn. Small messages may get through without; do not rely
+   on it. Errors as redist_execute. */
 REDIST_API int redist_start(redist_plan *plan, const void *from, void *to);
 
 /* Moves a started execution on. Local. *done = 1 when it is complete, as after redist_wait; else 0.
@@ -206,7 +206,7 @@ REDIST_API int redist_start(redist_plan *plan, const void *from, void *to);
 REDIST_API int redist_test(redist_plan *plan, int *done);
 
 /* Completes a started execution, yielding the processor while it waits. Collective; of several started plans, in the same
-   order on all ranks. REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI. */
+   order on all ranks, unless they are in one arena. REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI. */
 REDIST_API int redist_wait(redist_plan *plan);
 
 /* The same for several plans at once, plan[plans], which the ranks may list in any order; plans >= 0. Those that are not
@@ -244,8 +244,13 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
 
 /* ---------------------------------------------------------------------------------------------------------- arenas */
 
-/* Memory for arrays that the other ranks of a node can read: plans given the arena copy straight from the sender's
-   array to the receiver's. Where there is no shared memory, or too little, it is ordinary memory.
+/* What the ranks of a node share, set up once: plans given the arena (options.arena) copy straight from the sender's array
+   to the receiver's, where arrays are in it; others go through rings, for which it holds REDIST_RING_BYTES per rank
+   besides `bytes`. Creating such a plan costs no MPI set-up: it takes its rings from the arena, or sends messages when no
+   room is left, and uses its two communicators, when it is for the same ranks; only MPI's collectives need one more.
+   Waiting for one of an arena's plans moves on all that are started, so ranks may wait for them in different orders.
+   Where there is no shared memory, or too little, arrays are in ordinary memory. An arena and its plans are for one
+   thread at a time, and its memory is touched, so that it is really there, when it is created.
    Collective over comm. bytes: for this rank, any number >= 0. *arena: the new arena, NULL on failure.
    A NULL pointer or a bad communicator is reported on the calling rank only (REDIST_ERR_ARGUMENT); the same on every
    rank: REDIST_ERR_MEMORY (also for more than 2^50 bytes), _MPI. */
@@ -404,7 +409,6 @@ typedef struct {
 /* What a rank tells of a plan at the beginning of its block in shared memory; its slots, then its rings follow. */
 typedef struct {
     redist_priv_storage storage;
-    int64_t slots;
     int64_t array[1]; /* array[arrays]: where the arrays of this execution lie in its part, when that is shared */
 } redist_priv_board;
 
@@ -2814,6 +2818,7 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, MPI_Comm node)
         if (redist_priv_segment_open(&r->own.segment, node, REDIST_PRIV_LINE + bytes) != REDIST_OK)
             return REDIST_ERR_MEMORY;
     }
+    redist_priv_reclaim(r->home);
     if (redist_priv_find_room(r->home, r, bytes) == 0)
         return REDIST_ERR_MEMORY;
     part = r->home->segment.base[r->home->segment.rank];
@@ -3888,7 +3893,8 @@ REDIST_PRIV_COLD int64_t redist_priv_time_ring(MPI_Comm comm, int n, int bytes, 
                       MPI_SUCCESS ||
                   MPI_Send_init(memory, bytes, MPI_BYTE, (rank + 1) % size, k, comm, &request[n + k]) != MPI_SUCCESS;
     failed |= redist_priv_reduce(comm, &failed, &any, 1, MPI_MAX) != REDIST_OK || any;
-    for (round = 0; round < REDIST_PRIV_ROUNDS && !any; round++) {
+    for (round = 0; round < REDIST_PRIV_ROUNDS && !any; round++) { /* all ranks have received what the one before sent */
+        failed |= redist_priv_reduce(comm, &failed, &any, 1, MPI_MAX) != REDIST_OK || any;
         begin = MPI_Wtime();
         failed |= MPI_Startall(2 * n, request) != MPI_SUCCESS;
         for (k = 0; k < 2 * n; k++)
@@ -3967,7 +3973,7 @@ REDIST_PRIV_COLD int64_t redist_priv_arena_name(const redist_arena *a)
    the room alone. Collective; the same answer on all ranks. */
 REDIST_PRIV_COLD int redist_priv_home_open(redist_arena *a, MPI_Comm comm, int64_t bytes)
 {
-    MPI_Comm node = redist_priv_node_comm(comm);
+    MPI_Comm node = REDIST_PRIV_ATOMICS ? redist_priv_node_comm(comm) : MPI_COMM_NULL;
     redist_priv_verdict v;
     memset(&v, 0, sizeof v);
     a->home.room = redist_priv_round_up(REDIST_RING_BYTES, REDIST_PRIV_LINE);

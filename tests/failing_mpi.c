@@ -248,9 +248,10 @@ static int start_fails(int way, int k, redist_effort effort)
         e->method = REDIST_AUTO;
     until_start = effort == REDIST_MEASURE ? k : NEVER;
     created = exchange_create_with(e, &options);
-    until_start = effort == REDIST_MEASURE ? until_start : k;
-    code = created == REDIST_OK ? exchange_run(e) : REDIST_OK;
     hit = until_start == NEVER;
+    until_start = effort == REDIST_MEASURE ? NEVER : k;
+    code = created == REDIST_OK ? exchange_run(e) : REDIST_OK;
+    hit = effort == REDIST_MEASURE ? hit : until_start == NEVER;
     until_start = NEVER;
     freed = redist_plan_free(&e->plan);
     test_case_all(created == REDIST_OK && code == (hit && effort == REDIST_ESTIMATE ? REDIST_ERR_MPI : REDIST_OK) &&

@@ -1,0 +1,666 @@
+! redist in Fortran: layouts, plans and arenas of redist.h and redist_plan.h, which tell all that is not told here.
+! MIT licence, see LICENSE.
+!
+!   mpicc -c -O3 -I. examples/fortran/redist_f.c
+!   mpifort -O3 examples/fortran/redist.f90 program.f90 redist_f.o -o program
+!
+!   type(redist_layout_t) :: rows, columns
+!   type(redist_plan_t) :: plan
+!   call redist_layout('1000x800: block@4, *; memory column-major', rows, ierr)
+!   columns = redist_layout_nd([redist_whole(1000), redist_block(800, 4)])
+!   call redist_plan_create(MPI_COMM_WORLD, rows, columns, MPI_DOUBLE_PRECISION, plan, ierr, message=sentence)
+!   call redist_execute(plan, a, b, ierr)
+!
+! What differs from C:
+! - Axes, indices, local positions and offsets count from 1, and "none" is 0. Ranks, places and coordinates count from 0,
+!   as in MPI. The text of a layout is the same in every language, and counts from 0.
+! - redist_layout_nd makes layouts of arrays as Fortran stores them, the first axis contiguous. A text says so itself.
+! - MPI handles are integers (mpif.h, use mpi) or those of mpi_f08.
+! - ierr is 0 (REDIST_OK) or a REDIST_ERR_...; `message`, where it is given, receives the sentence, blank on success.
+! - Arrays may have any type, kind and rank, and must be contiguous. Between redist_start and redist_wait they need the
+!   attribute `asynchronous` (or `target`) where they are declared, as with MPI_Isend.
+! - Lists (cuts, ranks, storage, fixed arrays, redist_axpby_t) are kept by reference: give them the attribute `target`,
+!   contiguous, and let them live as long as the layouts and plans that were made with them.
+module redist
+    use, intrinsic :: iso_c_binding
+    use mpi_f08, only: MPI_Comm, MPI_Datatype, MPI_Op
+    implicit none
+    private
+
+    integer, parameter, public :: REDIST_MAX_DIMS = 8
+
+    enum, bind(c)
+        enumerator :: REDIST_OK, REDIST_ERR_ARGUMENT, REDIST_ERR_LAYOUT, REDIST_ERR_SHAPE, REDIST_ERR_RANK, &
+            REDIST_ERR_OVERFLOW, REDIST_ERR_TYPE, REDIST_ERR_MISMATCH, REDIST_ERR_MEMORY, REDIST_ERR_ALIAS, &
+            REDIST_ERR_BUSY, REDIST_ERR_BUFFER, REDIST_ERR_MPI
+    end enum
+    enum, bind(c)
+        enumerator :: REDIST_AUTO, REDIST_ALLTOALLV, REDIST_ALLTOALLW, REDIST_POINT_TO_POINT, REDIST_SCHEDULED, &
+            REDIST_SHARED, REDIST_MULTIPHASE
+    end enum
+    enum, bind(c)
+        enumerator :: REDIST_ROW_MAJOR, REDIST_COLUMN_MAJOR
+    end enum
+    enum, bind(c)
+        enumerator :: REDIST_CLOSED, REDIST_PERIODIC
+    end enum
+    enum, bind(c)
+        enumerator :: REDIST_ESTIMATE, REDIST_MEASURE
+    end enum
+    enum, bind(c)
+        enumerator :: REDIST_FLOAT, REDIST_DOUBLE, REDIST_COMPLEX_FLOAT, REDIST_COMPLEX_DOUBLE
+    end enum
+
+    ! ---- types ----
+
+    ! Axes and layouts are values, whose words only C reads; redist_f.c checks how many there are.
+    type, bind(c), public :: redist_axis_t
+        private
+        integer(c_int64_t) :: word(12) = 0
+    end type
+    type, bind(c), public :: redist_layout_t
+        private
+        integer(c_int64_t) :: word(138) = 0
+    end type
+
+    ! For loops over what a rank owns: a(origin + (i - 1) * stride(1) + (j - 1) * stride(2)), 1 <= i <= count(1), ..., of
+    ! the local array taken as one of rank 1. first: the global index of i = 1.
+    type, bind(c), public :: redist_shape_t
+        integer(c_int64_t) :: first(REDIST_MAX_DIMS) = 0, count(REDIST_MAX_DIMS) = 0, stride(REDIST_MAX_DIMS) = 0
+        integer(c_int64_t) :: origin = 0
+    end type
+
+    type, bind(c), public :: redist_arena_t
+        private
+        type(c_ptr) :: arena = c_null_ptr
+    end type
+
+    type, bind(c), public :: redist_cost_t
+        real(c_double) :: per_message = 0, per_byte = 0
+    end type
+
+    ! As in C, member for member. message and message_size are redist_plan_create's own, and so are combine and context
+    ! where it is given op or axpby.
+    type, bind(c), public :: redist_options_t
+        integer(c_int) :: method = REDIST_AUTO
+        integer(c_int) :: effort = REDIST_ESTIMATE
+        integer(c_int) :: arrays = 0
+        integer(c_int64_t) :: max_buffer = 0
+        integer(c_int) :: in_place = 0
+        type(redist_arena_t) :: arena
+        type(c_ptr) :: from = c_null_ptr
+        type(c_ptr) :: to = c_null_ptr
+        integer(c_int) :: executions = 0
+        integer(c_int) :: node_ranks = 0
+        type(c_funptr) :: combine = c_null_funptr
+        type(c_ptr) :: context = c_null_ptr
+        type(redist_cost_t) :: cost
+        type(c_ptr) :: message = c_null_ptr
+        integer(c_size_t) :: message_size = 0
+    end type
+
+    type, bind(c), public :: redist_stats_t
+        integer(c_int) :: method = REDIST_AUTO
+        integer(c_int64_t) :: sends = 0, receives = 0
+        integer(c_int64_t) :: bytes_sent = 0, bytes_received = 0, bytes_kept = 0
+        integer(c_int64_t) :: buffer_bytes = 0, shared_bytes = 0
+        integer(c_int) :: steps = 0, phases = 0
+    end type
+
+    ! to = beta to + alpha from; alpha and beta are read at every execution: real and imaginary part.
+    type, bind(c), public :: redist_axpby_t
+        integer(c_int) :: number = REDIST_DOUBLE
+        real(c_double) :: alpha(2) = [1d0, 0d0], beta(2) = [1d0, 0d0]
+        integer(c_int) :: conjugate = 0
+    end type
+
+    type, bind(c) :: op_t
+        integer(c_int64_t) :: word(2) = 0
+    end type
+
+    type, public :: redist_plan_t
+        private
+        type(c_ptr) :: plan = c_null_ptr
+        type(op_t), pointer :: op => null()
+        logical :: strided = .false. ! why the last call failed: an array was not contiguous
+    end type
+
+    ! ---- axes: n is a default integer or integer(int64) ----
+
+    interface redist_whole
+        pure type(redist_axis_t) function whole_4(n) bind(c, name='redist_f_whole')
+            import; integer(c_int), value :: n
+        end function
+        pure type(redist_axis_t) function whole_8(n) bind(c, name='redist_whole')
+            import; integer(c_int64_t), value :: n
+        end function
+    end interface
+    interface redist_block
+        pure type(redist_axis_t) function block_4(n, procs) bind(c, name='redist_f_block')
+            import; integer(c_int), value :: n, procs
+        end function
+        pure type(redist_axis_t) function block_8(n, procs) bind(c, name='redist_block')
+            import; integer(c_int64_t), value :: n; integer(c_int), value :: procs
+        end function
+    end interface
+    interface redist_cyclic
+        pure type(redist_axis_t) function cyclic_4(n, procs) bind(c, name='redist_f_cyclic')
+            import; integer(c_int), value :: n, procs
+        end function
+        pure type(redist_axis_t) function cyclic_8(n, procs) bind(c, name='redist_cyclic')
+            import; integer(c_int64_t), value :: n; integer(c_int), value :: procs
+        end function
+    end interface
+    interface redist_block_cyclic
+        pure type(redist_axis_t) function block_cyclic_4(n, block, procs) bind(c, name='redist_f_block_cyclic')
+            import; integer(c_int), value :: n, block, procs
+        end function
+        pure type(redist_axis_t) function block_cyclic_8(n, block, procs) bind(c, name='redist_block_cyclic')
+            import; integer(c_int64_t), value :: n, block; integer(c_int), value :: procs
+        end function
+    end interface
+    interface redist_balanced
+        pure type(redist_axis_t) function balanced_4(n, procs) bind(c, name='redist_f_balanced')
+            import; integer(c_int), value :: n, procs
+        end function
+        pure type(redist_axis_t) function balanced_8(n, procs) bind(c, name='redist_balanced')
+            import; integer(c_int64_t), value :: n; integer(c_int), value :: procs
+        end function
+    end interface
+
+    interface
+        ! Block k = 0, 1, ... holds the indices cuts(k) + 1 to cuts(k + 1), counting cuts(0:procs) from 0; cuts(0) is 0.
+        type(redist_axis_t) function redist_cuts(cuts, procs) bind(c)
+            import; integer(c_int64_t), intent(in), target :: cuts(*); integer(c_int), value :: procs
+        end function
+        pure type(redist_axis_t) function redist_starting_at(x, coord) bind(c)
+            import; type(redist_axis_t), value :: x; integer(c_int), value :: coord
+        end function
+        ! The coordinate that owns index i >= 1, or -1; its position there; the index at that position; how many there are.
+        pure integer(c_int) function redist_owner(x, i) bind(c, name='redist_f_owner')
+            import; type(redist_axis_t), intent(in) :: x; integer(c_int64_t), value :: i
+        end function
+        pure integer(c_int64_t) function redist_local(x, i) bind(c, name='redist_f_local')
+            import; type(redist_axis_t), intent(in) :: x; integer(c_int64_t), value :: i
+        end function
+        pure integer(c_int64_t) function redist_global(x, coord, l) bind(c, name='redist_f_global')
+            import; type(redist_axis_t), intent(in) :: x; integer(c_int), value :: coord; integer(c_int64_t), value :: l
+        end function
+        pure integer(c_int64_t) function redist_count(x, coord) bind(c)
+            import; type(redist_axis_t), intent(in) :: x; integer(c_int), value :: coord
+        end function
+
+        ! ---- layouts: each takes one and returns a changed one ----
+
+        pure type(redist_layout_t) function redist_grid_order(layout, order) bind(c)
+            import; type(redist_layout_t), value :: layout; integer(c_int), value :: order
+        end function
+        pure type(redist_layout_t) function redist_memory_order(layout, order) bind(c)
+            import; type(redist_layout_t), value :: layout; integer(c_int), value :: order
+        end function
+        pure type(redist_layout_t) function redist_from_rank(layout, first_rank) bind(c)
+            import; type(redist_layout_t), value :: layout; integer(c_int), value :: first_rank
+        end function
+        type(redist_layout_t) function redist_on_ranks(layout, ranks) bind(c)
+            import; type(redist_layout_t), value :: layout; integer(c_int), intent(in), target :: ranks(*)
+        end function
+        pure type(redist_layout_t) function redist_replicated(layout, copies) bind(c)
+            import; type(redist_layout_t), value :: layout; integer(c_int), value :: copies
+        end function
+        pure type(redist_layout_t) function redist_transposed(layout) bind(c)
+            import; type(redist_layout_t), value :: layout
+        end function
+        pure type(redist_layout_t) function redist_rotated(layout, quarter_turns) bind(c)
+            import; type(redist_layout_t), value :: layout; integer(c_int), value :: quarter_turns
+        end function
+        type(redist_layout_t) function redist_from_scalapack(desc, nprow, npcol) bind(c)
+            import; integer(c_int), intent(in) :: desc(9); integer(c_int), value :: nprow, npcol
+        end function
+        pure type(redist_layout_t) function redist_with_halo(layout, axis, low, high) bind(c, name='redist_f_with_halo')
+            import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: axis, low, high
+        end function
+        pure type(redist_layout_t) function redist_with_ghosts(layout, axis, edge) bind(c, name='redist_f_with_ghosts')
+            import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: axis, edge
+        end function
+        pure type(redist_layout_t) function redist_with_extent(layout, axis, allocated) bind(c, name='redist_f_with_extent')
+            import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: axis
+            integer(c_int64_t), value :: allocated
+        end function
+        pure type(redist_layout_t) function redist_flipped(layout, axis) bind(c, name='redist_f_flipped')
+            import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: axis
+        end function
+        pure type(redist_layout_t) function redist_section(layout, axis, start, count, step) bind(c, name='redist_f_section')
+            import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: axis
+            integer(c_int64_t), value :: start, count, step
+        end function
+        ! Axis d of the result is axis axes(d).
+        type(redist_layout_t) function redist_permuted(layout, axes) bind(c, name='redist_f_permuted')
+            import; type(redist_layout_t), intent(in) :: layout; integer(c_int), intent(in) :: axes(*)
+        end function
+
+        ! ---- layouts: what they tell ----
+
+        pure integer(c_int) function redist_places(layout) bind(c)
+            import; type(redist_layout_t), intent(in) :: layout
+        end function
+        pure integer(c_int) function redist_rank_of(layout, coords) bind(c)
+            import; type(redist_layout_t), intent(in) :: layout; integer(c_int), intent(in) :: coords(*)
+        end function
+        ! 1 when the rank holds a place, else 0.
+        integer(c_int) function redist_coords_of(layout, rank, coords) bind(c)
+            import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: rank
+            integer(c_int), intent(inout) :: coords(*)
+        end function
+        ! The rank that owns the element at index(:) >= 1, or -1, and where it lies in the rank's array, from 1; 0: nowhere.
+        pure integer(c_int) function redist_layout_owner(layout, index) bind(c, name='redist_f_layout_owner')
+            import; type(redist_layout_t), intent(in) :: layout; integer(c_int64_t), intent(in) :: index(*)
+        end function
+        pure integer(c_int64_t) function redist_layout_offset(layout, index) bind(c, name='redist_f_layout_offset')
+            import; type(redist_layout_t), intent(in) :: layout; integer(c_int64_t), intent(in) :: index(*)
+        end function
+        pure integer(c_int64_t) function redist_layout_alloc(layout, rank) bind(c)
+            import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: rank
+        end function
+        ! 1 when the rank holds a place, 0 when not (shape stays as it is), -1 when its elements lie at no equal distances.
+        integer(c_int) function redist_layout_shape(layout, rank, shape) bind(c, name='redist_f_layout_shape')
+            import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: rank
+            type(redist_shape_t), intent(inout) :: shape
+        end function
+        pure integer(c_int) function redist_layout_check(layout) bind(c)
+            import; type(redist_layout_t), intent(in) :: layout
+        end function
+        integer(c_int) function redist_relabel(from, to, ranks) bind(c)
+            import; type(redist_layout_t), intent(in) :: from, to; integer(c_int), intent(inout) :: ranks(*)
+        end function
+
+        ! ---- C, for the procedures below ----
+
+        type(redist_layout_t) function c_layout_nd(ndim, axes) bind(c, name='redist_layout_nd')
+            import; integer(c_int), value :: ndim; type(redist_axis_t), intent(in) :: axes(*)
+        end function
+        integer(c_int) function c_parse(text, layout, storage, bytes, message, size) bind(c, name='redist_layout_parse')
+            import; character(c_char), intent(in) :: text(*); type(redist_layout_t), intent(out) :: layout
+            type(c_ptr), value :: storage, message; integer(c_size_t), value :: bytes, size
+        end function
+        integer(c_int) function c_explain(layout, text, size) bind(c, name='redist_layout_explain')
+            import; type(redist_layout_t), intent(in) :: layout; type(c_ptr), value :: text; integer(c_size_t), value :: size
+        end function
+        integer(c_int64_t) function c_format(layout, text, size) bind(c, name='redist_layout_format')
+            import; type(redist_layout_t), intent(in) :: layout; type(c_ptr), value :: text; integer(c_size_t), value :: size
+        end function
+        type(c_ptr) function c_strerror(code) bind(c, name='redist_strerror')
+            import; integer(c_int), value :: code
+        end function
+        integer(c_int) function c_plan_create(comm, from, to, element, options, plan) bind(c, name='redist_f_plan_create')
+            import; integer(c_int), value :: comm, element; type(redist_layout_t), intent(in) :: from, to
+            type(redist_options_t), intent(in) :: options; type(c_ptr), intent(out) :: plan
+        end function
+        subroutine c_op(op, element, context) bind(c, name='redist_f_op')
+            import; integer(c_int), value :: op, element; type(op_t), intent(out) :: context
+        end subroutine
+        subroutine redist_combine_op(to, from, n, context) bind(c)
+            import; type(c_ptr), value :: to, from, context; integer(c_int64_t), value :: n
+        end subroutine
+        subroutine redist_combine_axpby(to, from, n, context) bind(c)
+            import; type(c_ptr), value :: to, from, context; integer(c_int64_t), value :: n
+        end subroutine
+        integer(c_int) function c_start(plan, from, to) bind(c, name='redist_start')
+            import; type(c_ptr), value :: plan, from, to
+        end function
+        integer(c_int) function c_start_many(plan, from, to) bind(c, name='redist_start_many')
+            import; type(c_ptr), value :: plan; type(c_ptr), intent(in) :: from(*), to(*)
+        end function
+        integer(c_int) function c_wait(plan) bind(c, name='redist_wait')
+            import; type(c_ptr), value :: plan
+        end function
+        integer(c_int) function c_test(plan, done) bind(c, name='redist_test')
+            import; type(c_ptr), value :: plan; integer(c_int), intent(inout) :: done
+        end function
+        integer(c_int) function c_wait_all(plans, plan) bind(c, name='redist_wait_all')
+            import; integer(c_int), value :: plans; type(c_ptr), intent(in) :: plan(*)
+        end function
+        integer(c_int) function c_test_all(plans, plan, done) bind(c, name='redist_test_all')
+            import; integer(c_int), value :: plans; type(c_ptr), intent(in) :: plan(*); integer(c_int), intent(inout) :: done
+        end function
+        integer(c_int) function c_plan_free(plan) bind(c, name='redist_plan_free')
+            import; type(c_ptr), intent(inout) :: plan
+        end function
+        type(c_ptr) function c_plan_message(plan) bind(c, name='redist_plan_message')
+            import; type(c_ptr), value :: plan
+        end function
+        integer(c_int) function c_plan_stats(plan, stats) bind(c, name='redist_plan_stats')
+            import; type(c_ptr), value :: plan; type(redist_stats_t), intent(inout) :: stats
+        end function
+        integer(c_int) function c_plan_print(plan) bind(c, name='redist_f_plan_print')
+            import; type(c_ptr), value :: plan
+        end function
+        integer(c_int) function c_arena_create(comm, bytes, arena) bind(c, name='redist_f_arena_create')
+            import; integer(c_int), value :: comm; integer(c_size_t), value :: bytes; type(redist_arena_t), intent(out) :: arena
+        end function
+        type(c_ptr) function c_arena_alloc(arena, bytes) bind(c, name='redist_arena_alloc')
+            import; type(c_ptr), value :: arena; integer(c_size_t), value :: bytes
+        end function
+        integer(c_int) function c_arena_free(arena) bind(c, name='redist_arena_free')
+            import; type(redist_arena_t), intent(inout) :: arena
+        end function
+        pure integer(c_size_t) function c_strlen(text) bind(c, name='strlen')
+            import; type(c_ptr), value :: text
+        end function
+    end interface
+
+    interface redist_plan_create
+        procedure plan_create_integer, plan_create_f08
+    end interface
+    interface redist_arena_create
+        procedure arena_create_integer, arena_create_f08
+    end interface
+
+    public :: REDIST_OK, REDIST_ERR_ARGUMENT, REDIST_ERR_LAYOUT, REDIST_ERR_SHAPE, REDIST_ERR_RANK, REDIST_ERR_OVERFLOW, &
+        REDIST_ERR_TYPE, REDIST_ERR_MISMATCH, REDIST_ERR_MEMORY, REDIST_ERR_ALIAS, REDIST_ERR_BUSY, REDIST_ERR_BUFFER, &
+        REDIST_ERR_MPI, REDIST_AUTO, REDIST_ALLTOALLV, REDIST_ALLTOALLW, REDIST_POINT_TO_POINT, REDIST_SCHEDULED, &
+        REDIST_SHARED, REDIST_MULTIPHASE, REDIST_ROW_MAJOR, REDIST_COLUMN_MAJOR, REDIST_CLOSED, REDIST_PERIODIC, &
+        REDIST_ESTIMATE, REDIST_MEASURE, REDIST_FLOAT, REDIST_DOUBLE, REDIST_COMPLEX_FLOAT, REDIST_COMPLEX_DOUBLE
+    public :: redist_whole, redist_block, redist_cyclic, redist_block_cyclic, redist_balanced, redist_cuts, &
+        redist_starting_at, redist_owner, redist_local, redist_global, redist_count
+    public :: redist_layout, redist_layout_nd, redist_grid_order, redist_memory_order, redist_from_rank, redist_on_ranks, &
+        redist_replicated, redist_transposed, redist_rotated, redist_from_scalapack, redist_with_halo, &
+        redist_with_ghosts, redist_with_extent, redist_flipped, redist_section, redist_permuted
+    public :: redist_places, redist_rank_of, redist_coords_of, redist_layout_owner, redist_layout_offset, &
+        redist_layout_alloc, redist_layout_shape, redist_layout_check, redist_layout_explain, redist_layout_format, &
+        redist_relabel, redist_strerror
+    public :: redist_plan_create, redist_plan_free, redist_plan_message, redist_plan_stats, redist_plan_print, &
+        redist_execute, redist_execute_in_place, redist_execute_many, redist_start, redist_start_in_place, &
+        redist_start_many, redist_wait, redist_test, redist_wait_all, redist_test_all
+    public :: redist_arena_create, redist_arena_alloc, redist_arena_free
+
+contains
+
+    ! ---- text ----
+
+    ! What a C string says; '' for NULL.
+    function text_at(address) result(text)
+        type(c_ptr), intent(in) :: address
+        character(:), allocatable :: text
+        character(c_char), pointer :: c(:)
+        integer :: k
+        if (.not. c_associated(address)) then
+            text = ''
+            return
+        end if
+        call c_f_pointer(address, c, [c_strlen(address)])
+        allocate (character(size(c)) :: text)
+        do k = 1, size(c)
+            text(k:k) = c(k)
+        end do
+    end function
+
+    subroutine tell(buffer, message)
+        character(c_char), intent(in), target :: buffer(:)
+        character(*), intent(out), optional :: message
+        if (present(message)) message = text_at(c_loc(buffer))
+    end subroutine
+
+    ! Reads a layout. The lists of cuts, ranks and boxes that the text contains go to storage, which must live as long as
+    ! the layout; without such lists none is needed.
+    subroutine redist_layout(text, layout, ierr, message, storage)
+        character(*), intent(in) :: text
+        type(redist_layout_t), intent(out) :: layout
+        integer, intent(out) :: ierr
+        character(*), intent(out), optional :: message
+        integer(c_int64_t), intent(inout), target, contiguous, optional :: storage(:)
+        character(c_char), target :: buffer(256)
+        type(c_ptr) :: lists
+        integer(c_size_t) :: bytes
+        lists = c_null_ptr
+        bytes = 0
+        if (present(storage)) then
+            lists = c_loc(storage)
+            bytes = 8 * size(storage, kind=c_size_t)
+        end if
+        ierr = c_parse(trim(text)//c_null_char, layout, lists, bytes, c_loc(buffer), size(buffer, kind=c_size_t))
+        call tell(buffer, message)
+    end subroutine
+
+    ! A layout of an array of these axes, stored as Fortran does, on ranks 0, 1, ... with the last coordinate fastest.
+    function redist_layout_nd(axes) result(layout)
+        type(redist_axis_t), intent(in) :: axes(:)
+        type(redist_layout_t) :: layout
+        layout = redist_memory_order(c_layout_nd(size(axes), axes), REDIST_COLUMN_MAJOR)
+    end function
+
+    ! What redist_layout_check answers, and the sentence.
+    subroutine redist_layout_explain(layout, ierr, message)
+        type(redist_layout_t), intent(in) :: layout
+        integer, intent(out) :: ierr
+        character(*), intent(out) :: message
+        character(c_char), target :: buffer(256)
+        ierr = c_explain(layout, c_loc(buffer), size(buffer, kind=c_size_t))
+        call tell(buffer, message)
+    end subroutine
+
+    ! The layout as text; '' when it is none.
+    function redist_layout_format(layout) result(text)
+        type(redist_layout_t), intent(in) :: layout
+        character(:), allocatable :: text
+        character(c_char), allocatable, target :: buffer(:)
+        integer(c_int64_t) :: length
+        length = max(c_format(layout, c_null_ptr, 0_c_size_t), 0_c_int64_t)
+        allocate (buffer(length + 1))
+        buffer = c_null_char
+        length = c_format(layout, c_loc(buffer), size(buffer, kind=c_size_t))
+        text = text_at(c_loc(buffer))
+    end function
+
+    function redist_strerror(code) result(text)
+        integer, intent(in) :: code
+        character(:), allocatable :: text
+        text = text_at(c_strerror(code))
+    end function
+
+    ! ---- plans ----
+
+    ! Plans the redistribution. What arrives is combined with what is there by op (on the datatype given, which then must
+    ! live as long as the plan), or as axpby says.
+    subroutine plan_create_integer(comm, from, to, datatype, plan, ierr, options, op, axpby, message)
+        integer, intent(in) :: comm, datatype
+        type(redist_layout_t), intent(in) :: from, to
+        type(redist_plan_t), intent(out) :: plan
+        integer, intent(out) :: ierr
+        type(redist_options_t), intent(in), optional :: options
+        integer, intent(in), optional :: op
+        type(redist_axpby_t), intent(in), target, optional :: axpby
+        character(*), intent(out), optional :: message
+        type(redist_options_t) :: chosen
+        character(c_char), target :: buffer(256)
+        integer :: status
+        if (present(options)) chosen = options
+        if (present(op)) then
+            allocate (plan%op, stat=status) ! where it fails, the context is null, which every rank learns
+            chosen%combine = c_funloc(redist_combine_op)
+            chosen%context = c_null_ptr
+            if (status == 0) call c_op(op, datatype, plan%op)
+            if (status == 0) chosen%context = c_loc(plan%op)
+        else if (present(axpby)) then
+            chosen%combine = c_funloc(redist_combine_axpby)
+            chosen%context = c_loc(axpby)
+        end if
+        buffer(1) = c_null_char
+        chosen%message = c_loc(buffer)
+        chosen%message_size = size(buffer)
+        ierr = c_plan_create(comm, from, to, datatype, chosen, plan%plan)
+        if (ierr /= REDIST_OK) call release(plan)
+        call tell(buffer, message)
+    end subroutine
+
+    subroutine plan_create_f08(comm, from, to, datatype, plan, ierr, options, op, axpby, message)
+        type(MPI_Comm), intent(in) :: comm
+        type(MPI_Datatype), intent(in) :: datatype
+        type(redist_layout_t), intent(in) :: from, to
+        type(redist_plan_t), intent(out) :: plan
+        integer, intent(out) :: ierr
+        type(redist_options_t), intent(in), optional :: options
+        type(MPI_Op), intent(in), optional :: op
+        type(redist_axpby_t), intent(in), target, optional :: axpby
+        character(*), intent(out), optional :: message
+        integer, allocatable :: handle ! not allocated: absent
+        if (present(op)) handle = op%MPI_VAL
+        call plan_create_integer(comm%MPI_VAL, from, to, datatype%MPI_VAL, plan, ierr, options, handle, axpby, message)
+    end subroutine
+
+    subroutine release(plan)
+        type(redist_plan_t), intent(inout) :: plan
+        if (associated(plan%op)) deallocate (plan%op)
+        nullify (plan%op)
+    end subroutine
+
+    subroutine redist_plan_free(plan, ierr)
+        type(redist_plan_t), intent(inout) :: plan
+        integer, intent(out) :: ierr
+        ierr = c_plan_free(plan%plan)
+        if (ierr == REDIST_OK) call release(plan)
+    end subroutine
+
+    ! Why the last call for the plan failed.
+    function redist_plan_message(plan) result(text)
+        type(redist_plan_t), intent(in) :: plan
+        character(:), allocatable :: text
+        text = text_at(c_plan_message(plan%plan))
+        if (plan%strided) text = 'an array is not contiguous in memory'
+    end function
+
+    subroutine redist_plan_stats(plan, stats, ierr)
+        type(redist_plan_t), intent(in) :: plan
+        type(redist_stats_t), intent(out) :: stats
+        integer, intent(out) :: ierr
+        ierr = c_plan_stats(plan%plan, stats)
+    end subroutine
+
+    ! Rank 0 writes the report to standard output. Collective.
+    subroutine redist_plan_print(plan, ierr)
+        type(redist_plan_t), intent(in) :: plan
+        integer, intent(out) :: ierr
+        ierr = c_plan_print(plan%plan)
+    end subroutine
+
+    ! ---- executions ----
+
+    subroutine redist_start(plan, from, to, ierr)
+        type(redist_plan_t), intent(inout) :: plan
+        type(*), dimension(..), intent(in), target, asynchronous :: from
+        type(*), dimension(..), intent(inout), target, asynchronous :: to
+        integer, intent(out) :: ierr
+        ierr = REDIST_ERR_ARGUMENT
+        plan%strided = .not. (is_contiguous(from) .and. is_contiguous(to))
+        if (.not. plan%strided) ierr = c_start(plan%plan, c_loc(from), c_loc(to))
+    end subroutine
+
+    ! For plans whose options say in_place.
+    subroutine redist_start_in_place(plan, array, ierr)
+        type(redist_plan_t), intent(inout) :: plan
+        type(*), dimension(..), intent(inout), target, asynchronous :: array
+        integer, intent(out) :: ierr
+        ierr = REDIST_ERR_ARGUMENT
+        plan%strided = .not. is_contiguous(array)
+        if (.not. plan%strided) ierr = c_start(plan%plan, c_loc(array), c_loc(array))
+    end subroutine
+
+    ! options%arrays arrays at once: [c_loc(u), c_loc(v)]; redist does not see whether they are contiguous.
+    subroutine redist_start_many(plan, from, to, ierr)
+        type(redist_plan_t), intent(inout) :: plan
+        type(c_ptr), intent(in), contiguous :: from(:), to(:)
+        integer, intent(out) :: ierr
+        plan%strided = .false.
+        ierr = c_start_many(plan%plan, from, to)
+    end subroutine
+
+    subroutine redist_execute(plan, from, to, ierr)
+        type(redist_plan_t), intent(inout) :: plan
+        type(*), dimension(..), intent(in), target, asynchronous :: from
+        type(*), dimension(..), intent(inout), target, asynchronous :: to
+        integer, intent(out) :: ierr
+        call redist_start(plan, from, to, ierr)
+        if (ierr == REDIST_OK) call redist_wait(plan, ierr)
+    end subroutine
+
+    subroutine redist_execute_in_place(plan, array, ierr)
+        type(redist_plan_t), intent(inout) :: plan
+        type(*), dimension(..), intent(inout), target, asynchronous :: array
+        integer, intent(out) :: ierr
+        call redist_start_in_place(plan, array, ierr)
+        if (ierr == REDIST_OK) call redist_wait(plan, ierr)
+    end subroutine
+
+    subroutine redist_execute_many(plan, from, to, ierr)
+        type(redist_plan_t), intent(inout) :: plan
+        type(c_ptr), intent(in), contiguous :: from(:), to(:)
+        integer, intent(out) :: ierr
+        call redist_start_many(plan, from, to, ierr)
+        if (ierr == REDIST_OK) call redist_wait(plan, ierr)
+    end subroutine
+
+    subroutine redist_wait(plan, ierr)
+        type(redist_plan_t), intent(inout) :: plan
+        integer, intent(out) :: ierr
+        plan%strided = .false.
+        ierr = c_wait(plan%plan)
+    end subroutine
+
+    subroutine redist_test(plan, done, ierr)
+        type(redist_plan_t), intent(inout) :: plan
+        logical, intent(out) :: done
+        integer, intent(out) :: ierr
+        integer(c_int) :: complete
+        complete = 0
+        plan%strided = .false.
+        ierr = c_test(plan%plan, complete)
+        done = complete /= 0
+    end subroutine
+
+    subroutine redist_wait_all(plans, ierr)
+        type(redist_plan_t), intent(in) :: plans(:)
+        integer, intent(out) :: ierr
+        ierr = c_wait_all(size(plans), plans%plan)
+    end subroutine
+
+    subroutine redist_test_all(plans, done, ierr)
+        type(redist_plan_t), intent(in) :: plans(:)
+        logical, intent(out) :: done
+        integer, intent(out) :: ierr
+        integer(c_int) :: complete
+        complete = 0
+        ierr = c_test_all(size(plans), plans%plan, complete)
+        done = complete /= 0
+    end subroutine
+
+    ! ---- arenas ----
+
+    subroutine arena_create_integer(comm, bytes, arena, ierr)
+        integer, intent(in) :: comm
+        integer(c_size_t), intent(in) :: bytes
+        type(redist_arena_t), intent(out) :: arena
+        integer, intent(out) :: ierr
+        ierr = c_arena_create(comm, bytes, arena)
+    end subroutine
+
+    subroutine arena_create_f08(comm, bytes, arena, ierr)
+        type(MPI_Comm), intent(in) :: comm
+        integer(c_size_t), intent(in) :: bytes
+        type(redist_arena_t), intent(out) :: arena
+        integer, intent(out) :: ierr
+        ierr = c_arena_create(comm%MPI_VAL, bytes, arena)
+    end subroutine
+
+    ! Memory of the arena, c_null_ptr when it is full. c_f_pointer makes it an array pointer of any rank and kind.
+    function redist_arena_alloc(arena, bytes) result(memory)
+        type(redist_arena_t), intent(in) :: arena
+        integer(c_size_t), intent(in) :: bytes
+        type(c_ptr) :: memory
+        memory = c_arena_alloc(arena%arena, bytes)
+    end function
+
+    subroutine redist_arena_free(arena, ierr)
+        type(redist_arena_t), intent(inout) :: arena
+        integer, intent(out) :: ierr
+        ierr = c_arena_free(arena)
+    end subroutine
+end module redist

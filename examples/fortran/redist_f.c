@@ -1,0 +1,134 @@
+/* The C side of the Fortran module `redist` (redist.f90): the implementation of the library, and what Fortran cannot
+   say: MPI handles, indices that count from 1, standard output. MIT licence, see LICENSE.
+   mpicc -c -O3 -I. examples/fortran/redist_f.c */
+#define REDIST_IMPLEMENTATION
+#include "redist_plan.h"
+
+/* redist.f90 keeps axes, layouts and what combining needs as so many 8-byte words, and copies them as such. */
+typedef char redist_f_axis_fits[sizeof(redist_axis) == 8 * 12 ? 1 : -1];
+typedef char redist_f_layout_fits[sizeof(redist_layout) == 8 * 138 ? 1 : -1];
+typedef char redist_f_op_fits[sizeof(redist_op) <= 8 * 2 ? 1 : -1];
+
+redist_axis redist_f_whole(int n);
+redist_axis redist_f_block(int n, int procs);
+redist_axis redist_f_cyclic(int n, int procs);
+redist_axis redist_f_block_cyclic(int n, int block, int procs);
+redist_axis redist_f_balanced(int n, int procs);
+redist_layout redist_f_with_halo(const redist_layout *layout, int axis, int low, int high);
+redist_layout redist_f_with_ghosts(const redist_layout *layout, int axis, int edge);
+redist_layout redist_f_with_extent(const redist_layout *layout, int axis, int64_t allocated);
+redist_layout redist_f_flipped(const redist_layout *layout, int axis);
+redist_layout redist_f_section(const redist_layout *layout, int axis, int64_t start, int64_t count, int64_t step);
+redist_layout redist_f_permuted(const redist_layout *layout, const int *axes);
+int redist_f_owner(const redist_axis *x, int64_t i);
+int64_t redist_f_local(const redist_axis *x, int64_t i);
+int64_t redist_f_global(const redist_axis *x, int coord, int64_t l);
+int redist_f_layout_owner(const redist_layout *layout, const int64_t *index);
+int64_t redist_f_layout_offset(const redist_layout *layout, const int64_t *index);
+int redist_f_layout_shape(const redist_layout *layout, int rank, redist_shape *shape);
+int redist_f_plan_create(MPI_Fint comm, const redist_layout *from, const redist_layout *to, MPI_Fint element,
+                         const redist_options *options, redist_plan **plan);
+void redist_f_op(MPI_Fint op, MPI_Fint type, redist_op *context);
+int redist_f_plan_print(redist_plan *plan);
+int redist_f_arena_create(MPI_Fint comm, size_t bytes, redist_arena **arena);
+
+/* ---- axes, from default integers ---- */
+
+redist_axis redist_f_whole(int n) { return redist_whole(n); }
+redist_axis redist_f_block(int n, int procs) { return redist_block(n, procs); }
+redist_axis redist_f_cyclic(int n, int procs) { return redist_cyclic(n, procs); }
+redist_axis redist_f_block_cyclic(int n, int block, int procs) { return redist_block_cyclic(n, block, procs); }
+redist_axis redist_f_balanced(int n, int procs) { return redist_balanced(n, procs); }
+
+/* ---- axes, indices and positions that count from 1; the answer "none" is 0 then, or owner -1 ---- */
+
+int redist_f_owner(const redist_axis *x, int64_t i) { return redist_owner(x, i - 1); }
+int64_t redist_f_local(const redist_axis *x, int64_t i) { return redist_local(x, i - 1) + 1; }
+int64_t redist_f_global(const redist_axis *x, int coord, int64_t l) { return redist_global(x, coord, l - 1) + 1; }
+
+redist_layout redist_f_with_halo(const redist_layout *layout, int axis, int low, int high)
+{
+    return redist_with_halo(*layout, axis - 1, low, high);
+}
+
+redist_layout redist_f_with_ghosts(const redist_layout *layout, int axis, int edge)
+{
+    return redist_with_ghosts(*layout, axis - 1, (redist_edge)edge);
+}
+
+redist_layout redist_f_with_extent(const redist_layout *layout, int axis, int64_t allocated)
+{
+    return redist_with_extent(*layout, axis - 1, allocated);
+}
+
+redist_layout redist_f_flipped(const redist_layout *layout, int axis) { return redist_flipped(*layout, axis - 1); }
+
+redist_layout redist_f_section(const redist_layout *layout, int axis, int64_t start, int64_t count, int64_t step)
+{
+    return redist_section(*layout, axis - 1, start - 1, count, step);
+}
+
+redist_layout redist_f_permuted(const redist_layout *layout, const int *axes)
+{
+    int from_zero[REDIST_MAX_DIMS] = {0}, d;
+    for (d = 0; d < layout->ndim && d < REDIST_MAX_DIMS; d++)
+        from_zero[d] = axes[d] - 1;
+    return redist_permuted(*layout, from_zero);
+}
+
+static const int64_t *from_zero(const redist_layout *layout, const int64_t *index, int64_t *shifted)
+{
+    int d;
+    for (d = 0; d < layout->ndim && d < REDIST_MAX_DIMS; d++)
+        shifted[d] = index[d] - 1;
+    return shifted;
+}
+
+int redist_f_layout_owner(const redist_layout *layout, const int64_t *index)
+{
+    int64_t shifted[REDIST_MAX_DIMS] = {0};
+    return redist_layout_owner(layout, from_zero(layout, index, shifted));
+}
+
+int64_t redist_f_layout_offset(const redist_layout *layout, const int64_t *index)
+{
+    int64_t shifted[REDIST_MAX_DIMS] = {0};
+    return redist_layout_offset(layout, from_zero(layout, index, shifted)) + 1;
+}
+
+int redist_f_layout_shape(const redist_layout *layout, int rank, redist_shape *shape)
+{
+    const int holds = redist_layout_shape(layout, rank, shape);
+    int d;
+    if (holds == 1)
+        shape->origin++;
+    for (d = 0; holds == 1 && d < layout->ndim; d++)
+        shape->first[d]++;
+    return holds;
+}
+
+/* ---- MPI handles, and standard output ---- */
+
+int redist_f_plan_create(MPI_Fint comm, const redist_layout *from, const redist_layout *to, MPI_Fint element,
+                         const redist_options *options, redist_plan **plan)
+{
+    return redist_plan_create(MPI_Comm_f2c(comm), from, to, MPI_Type_f2c(element), options, plan);
+}
+
+void redist_f_op(MPI_Fint op, MPI_Fint type, redist_op *context)
+{
+    context->op = MPI_Op_f2c(op);
+    context->type = MPI_Type_f2c(type);
+}
+
+int redist_f_plan_print(redist_plan *plan)
+{
+    const int code = redist_plan_print(plan, stdout);
+    fflush(stdout);
+    return code;
+}
+
+int redist_f_arena_create(MPI_Fint comm, size_t bytes, redist_arena **arena)
+{
+    return redist_arena_create(MPI_Comm_f2c(comm), bytes, arena);
+}

@@ -1,0 +1,109 @@
+#!/bin/sh
+# The Fortran module against C, and the solver in Fortran against that in C, with every MPI that has a Fortran wrapper.
+# MIT licence, see LICENSE.
+# environment: BUILD (where to write), MPICC, MPIEXEC
+root=$(cd "$(dirname "$0")/.." && pwd)
+work=${BUILD:-$root/build}/fortran
+MPICC=${MPICC:-$(command -v mpicc.mpich || command -v mpicc)}
+MPIEXEC=${MPIEXEC:-$(command -v mpiexec.mpich || command -v mpiexec)}
+warnings='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wc++-compat -Werror'
+passed=0 failed=0 skipped=0
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+skip() {
+    skipped=$((skipped + 1))
+    echo "skipped: $1"
+}
+
+count() { # status, what
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $2" && head -n 20 output
+    fi
+}
+
+check() { # what command...
+    what=$1
+    shift
+    timeout -k 5 60 "$@" >output 2>&1 </dev/null
+    count $? "$what"
+}
+
+# The C file needs nothing that another compiler lacks.
+check_c() { # MPI's C compiler
+    flags=
+    for word in $($1 -show); do
+        case $word in -I*) flags="$flags -isystem ${word#-I}" ;; esac
+    done
+    for compiler in gcc clang; do
+        if have $compiler; then
+            check "$compiler: redist_f.c" $compiler -std=c99 $warnings $flags -I"$root" -fsyntax-only "$root/examples/fortran/redist_f.c"
+        else
+            skip "no $compiler"
+        fi
+    done
+}
+
+compile() { # MPI's C compiler, its Fortran compiler
+    for source in examples/fortran/redist_f.c tests/fortran/peer.c; do
+        check "$1 $source" $1 -std=c99 $warnings -O1 -I"$root" -c "$root/$source"
+    done
+    check "$2 redist.f90" $2 -std=f2018 -Wall -Wextra -Werror -O1 -c "$root/examples/fortran/redist.f90"
+    check "$2 adi.f90" $2 -std=f2018 -Wall -Wextra -Werror -O1 -o adi_fortran "$root/examples/fortran/adi.f90" redist.o redist_f.o -lm
+    check "$2 fortran.f90" $2 -O1 -o fortran "$root/tests/fortran/fortran.f90" redist.o redist_f.o peer.o -lm
+    check "$1 adi.c" $1 -std=c99 -O1 -DREDIST_DECLARATIONS_ONLY -I"$root" -o adi_c "$root/examples/adi.c" redist_f.o -lm
+}
+
+run_tests() { # ranks, mpiexec...
+    ranks=$1
+    shift
+    timeout -k 5 60 "$@" -n "$ranks" ./fortran >output 2>&1 </dev/null
+    grep -q '^fortran: [1-9][0-9]* passed, 0 failed, 0 skipped$' output
+    count $? "$* -n $ranks fortran"
+}
+
+# Both solvers are as far from the exact solution.
+error_of() { # mpiexec... program arguments
+    timeout -k 5 60 "$@" >output 2>&1 </dev/null || return 1
+    sed -n 's/^ *error  *\([^,]*\),.*/\1/p' output | tr e E
+}
+
+run_adi() { # points, steps, mpiexec...
+    n=$1 steps=$2
+    shift 2
+    c=$(error_of "$@" -n 4 ./adi_c --n "$n" --steps "$steps")
+    fortran=$(error_of "$@" -n 4 ./adi_fortran "$n" "$steps")
+    [ -n "$c" ] && [ "$c" = "$fortran" ] && grep -q 'rounding .*: right' output
+    count $? "$* adi, $n points, $steps steps: in C $c, in Fortran $fortran"
+}
+
+check_mpi() { # MPI's C compiler, mpiexec...
+    mpicc=$1 mpifort=$(echo "$1" | sed 's/mpicc/mpifort/')
+    shift
+    if ! have "$mpifort" || ! have "$1" || ! printf 'use mpi_f08\nend\n' | $mpifort -x f95 -o probe - >output 2>&1; then
+        skip "no gfortran with MPI's module mpi_f08 ($mpifort)"
+        return
+    fi
+    compile "$mpicc" "$mpifort"
+    for ranks in 2 4; do run_tests $ranks "$@"; done
+    run_adi 9 4 "$@"
+    run_adi 57 13 "$@"
+}
+
+other_mpi() { # its name: that which is not tested yet
+    have "mpicc.$1" && [ "$(command -v "mpicc.$1")" != "$(command -v "$MPICC")" ]
+}
+
+rm -rf "$work"
+mkdir -p "$work"
+cd "$work" || exit 1
+check_c "$MPICC"
+check_mpi "$MPICC" $MPIEXEC
+if other_mpi mpich; then check_mpi mpicc.mpich mpiexec.mpich; fi
+if other_mpi openmpi; then check_mpi mpicc.openmpi mpiexec.openmpi --allow-run-as-root --oversubscribe; fi
+cd "$root" && rm -rf "$work"
+echo "fortran.sh: $passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
