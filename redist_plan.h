@@ -2216,8 +2216,7 @@ REDIST_PRIV int redist_priv_address_types(redist_plan *p, int own)
 /* Whether the memory of both sides is known when the plan is made, on all ranks. */
 REDIST_PRIV int redist_priv_alltoallw_persists(const redist_plan *p)
 {
-    return MPI_VERSION >= 4 && p->arrays == 1 && p->side[REDIST_PRIV_TO].fixed &&
-           (p->side[REDIST_PRIV_FROM].fixed || p->overwrites);
+    return MPI_VERSION >= 4 && p->arrays == 1 && p->side[REDIST_PRIV_TO].fixed && p->side[REDIST_PRIV_FROM].fixed;
 }
 
 REDIST_PRIV int redist_priv_alltoallw_post(redist_plan *p)
@@ -3434,14 +3433,16 @@ REDIST_PRIV_COLD void redist_priv_check_arguments(redist_plan *p, const redist_l
         redist_priv_check_bytes(p, v);
 }
 
-/* Whether the two layouts differ in their ghosts alone, and of one of them they hold nothing. */
+/* Whether the two layouts differ in their ghosts alone, and of one of them they hold nothing. Extents are this rank's. */
 REDIST_PRIV_COLD int redist_priv_is_halo(const redist_plan *p)
 {
     const redist_layout plain[2] = {redist_priv_without_ghosts(p->from), redist_priv_without_ghosts(p->to)};
     redist_priv_words words;
     uint64_t hash[2];
-    int side, d, bare = 0;
+    int side, d, bare = 0, moves = 0;
     memset(&words, 0, sizeof words);
+    for (d = 0; d < p->from.ndim; d++)
+        moves |= p->from.dim[d].allocated != p->to.dim[d].allocated;
     for (side = 0; side < 2; side++) {
         int ghosts = 0;
         words.hash = 1;
@@ -3451,7 +3452,7 @@ REDIST_PRIV_COLD int redist_priv_is_halo(const redist_plan *p)
             ghosts |= redist_priv_layout(p, side)->dim[d].axis.ghosts;
         bare += ghosts == 0;
     }
-    return hash[0] == hash[1] && bare > 0 && p->from.copies == 1;
+    return hash[0] == hash[1] && bare > 0 && !moves && p->from.copies == 1;
 }
 
 /* What the options and the layouts say of how elements arrive. */
