@@ -2887,6 +2887,7 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
 REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
 {
     const int64_t bytes = p->element_bytes * p->arrays;
+    const int most = p->options.in_place && p->arrival.function != NULL ? 0 : REDIST_PRIV_MOST_PHASES - 1; /* elements rest */
     redist_priv_chain *c = &p->state.chain;
     int k, stops, code = redist_priv_know_network(p);
     redist_cost cost = p->network.cost;
@@ -2897,7 +2898,7 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
     if (code != REDIST_OK)
         return code;
     cost.per_byte *= (double)bytes;
-    stops = redist_priv_phases(&p->from, &p->to, &cost, p->network.latency, REDIST_PRIV_MOST_PHASES - 1, c->between);
+    stops = redist_priv_phases(&p->from, &p->to, &cost, p->network.latency, most, c->between);
     c->phases = stops < 0 ? 0 : stops + 1;
     for (k = 0; k < c->phases; k++)
         seconds += p->network.latency + redist_cost_of(redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1),
