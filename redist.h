@@ -1359,7 +1359,6 @@ REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns)
 REDIST_PRIV_COLD redist_priv_fault redist_priv_section_fault(const redist_axis *x, int64_t start, int64_t count,
                                                              int64_t step)
 {
-    const int64_t room = step > 0 ? x->count - 1 - start : start; /* how far a section may reach from its start */
     redist_priv_fault fault = redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
     if (step == 0)
         return redist_priv_fault_at(REDIST_PRIV_BAD_STEP, -1, step);
@@ -1368,7 +1367,8 @@ REDIST_PRIV_COLD redist_priv_fault redist_priv_section_fault(const redist_axis *
     if (start < 0 || start > x->count || (count > 0 && start == x->count)) {
         fault = redist_priv_fault_at(REDIST_PRIV_BAD_START, -1, start);
         fault.beside[0] = x->count;
-    } else if (count > 1 && (step < -REDIST_PRIV_MAX_ELEMENTS || room / (step < 0 ? -step : step) < count - 1)) {
+    } else if (count > 1 && (step < -REDIST_PRIV_MAX_ELEMENTS ||
+                             (step > 0 ? x->count - 1 - start : start) / redist_priv_abs(step) < count - 1)) {
         fault = redist_priv_fault_at(REDIST_PRIV_BAD_END, -1, count);
         fault.beside[0] = start;
         fault.beside[1] = x->count;
