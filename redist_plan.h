@@ -2659,9 +2659,7 @@ REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p)
     if (r->home == &r->own)
         redist_priv_segment_close(&r->own.segment);
     r->abandoned = r->home != &r->own && r->bytes > 0;
-    if (r->abandoned)
-        redist_priv_reclaim(r->home);
-    else
+    if (!r->abandoned)
         REDIST_FREE(r);
 }
 
@@ -2803,9 +2801,12 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, MPI_Comm node)
 {
     redist_priv_rings *r = p->rings;
     const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
-    const int64_t piece = redist_priv_piece_bytes(p, s), bytes = redist_priv_plan_rings(p, piece, NULL, 0);
+    int64_t piece, bytes;
     char *part;
     redist_priv_board *board;
+    redist_priv_reclaim(r->home); /* now, when the receivers of plans that are gone have been waited for */
+    piece = redist_priv_piece_bytes(p, s);
+    bytes = redist_priv_plan_rings(p, piece, NULL, 0);
     if (r->home == &r->own) {
         r->own.room = bytes;
         if (redist_priv_segment_open(&r->own.segment, node, REDIST_PRIV_LINE + bytes) != REDIST_OK)
