@@ -35,18 +35,18 @@
  *                 610-682   arithmetic
  *                 683-784   faults
  *     262-306    785-1043   axes: who owns index i
- *     307-411   1044-1761   layouts and views
- *               1762-2366   runs: what two coordinates of an axis share
- *               2367-2569   messages: products of run lists
- *               2570-3313   copying
- *               3314-3510   pairs of places: which copy serves whom
- *     412-444   3511-3638   moving on one process
- *     445-463   3639-3968   traffic, on paper
- *     464-493   3969-4687   schedules
- *     494-531   4688-5184   cost and multiphase routes
- *     532-562   5185-5545   relabelling and advice
- *     563-605   5546-5662   text: writing
- *               5663-6135   text: reading
+ *     307-411   1044-1758   layouts and views
+ *               1759-2363   runs: what two coordinates of an axis share
+ *               2364-2566   messages: products of run lists
+ *               2567-3310   copying
+ *               3311-3507   pairs of places: which copy serves whom
+ *     412-444   3508-3635   moving on one process
+ *     445-463   3636-3965   traffic, on paper
+ *     464-493   3966-4684   schedules
+ *     494-531   4685-5181   cost and multiphase routes
+ *     532-562   5182-5542   relabelling and advice
+ *     563-605   5543-5659   text: writing
+ *               5660-6132   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -1359,7 +1359,6 @@ REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns)
 REDIST_PRIV_COLD redist_priv_fault redist_priv_section_fault(const redist_axis *x, int64_t start, int64_t count,
                                                              int64_t step)
 {
-    int64_t room; /* how far a section may reach from its start */
     redist_priv_fault fault = redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
     if (step == 0)
         return redist_priv_fault_at(REDIST_PRIV_BAD_STEP, -1, step);
@@ -1368,10 +1367,8 @@ REDIST_PRIV_COLD redist_priv_fault redist_priv_section_fault(const redist_axis *
     if (start < 0 || start > x->count || (count > 0 && start == x->count)) {
         fault = redist_priv_fault_at(REDIST_PRIV_BAD_START, -1, start);
         fault.beside[0] = x->count;
-        return fault;
-    }
-    room = step > 0 ? x->count - 1 - start : start;
-    if (count > 1 && (step < -REDIST_PRIV_MAX_ELEMENTS || room / (step < 0 ? -step : step) < count - 1)) {
+    } else if (count > 1 && (step < -REDIST_PRIV_MAX_ELEMENTS ||
+                             (step > 0 ? x->count - 1 - start : start) / redist_priv_abs(step) < count - 1)) {
         fault = redist_priv_fault_at(REDIST_PRIV_BAD_END, -1, count);
         fault.beside[0] = start;
         fault.beside[1] = x->count;

@@ -51,14 +51,14 @@
  *               1606-1856   REDIST_SCHEDULED
  *               1857-1942   MPI's collectives
  *               1943-2011   REDIST_ALLTOALLV
- *               2012-2267   REDIST_ALLTOALLW
- *               2268-2478   shared memory
- *               2479-2861   REDIST_SHARED
- *               2862-3047   REDIST_MULTIPHASE
- *               3048-3363   choosing a method
- *     159-244   3364-3873   plans
- *               3874-3958   calibrating
- *     245-265   3959-4082   arenas
+ *               2012-2266   REDIST_ALLTOALLW
+ *               2267-2477   shared memory
+ *               2478-2861   REDIST_SHARED
+ *               2862-3048   REDIST_MULTIPHASE
+ *               3049-3364   choosing a method
+ *     159-244   3365-3876   plans
+ *               3877-3961   calibrating
+ *     245-265   3962-4085   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -2222,8 +2222,7 @@ REDIST_PRIV int redist_priv_address_types(redist_plan *p, int own)
 /* Whether the memory of both sides is known when the plan is made, on all ranks. */
 REDIST_PRIV int redist_priv_alltoallw_persists(const redist_plan *p)
 {
-    return MPI_VERSION >= 4 && p->arrays == 1 && p->side[REDIST_PRIV_TO].fixed &&
-           (p->side[REDIST_PRIV_FROM].fixed || p->overwrites);
+    return MPI_VERSION >= 4 && p->arrays == 1 && p->side[REDIST_PRIV_TO].fixed && p->side[REDIST_PRIV_FROM].fixed;
 }
 
 REDIST_PRIV int redist_priv_alltoallw_post(redist_plan *p)
@@ -2666,9 +2665,7 @@ REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p)
     if (r->home == &r->own)
         redist_priv_segment_close(&r->own.segment);
     r->abandoned = r->home != &r->own && r->bytes > 0;
-    if (r->abandoned)
-        redist_priv_reclaim(r->home);
-    else
+    if (!r->abandoned)
         REDIST_FREE(r);
 }
 
@@ -2810,9 +2807,12 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, MPI_Comm node)
 {
     redist_priv_rings *r = p->rings;
     const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
-    const int64_t piece = redist_priv_piece_bytes(p, s), bytes = redist_priv_plan_rings(p, piece, NULL, 0);
+    int64_t piece, bytes;
     char *part;
     redist_priv_board *board;
+    redist_priv_reclaim(r->home); /* now, when the receivers of plans that are gone have been waited for */
+    piece = redist_priv_piece_bytes(p, s);
+    bytes = redist_priv_plan_rings(p, piece, NULL, 0);
     if (r->home == &r->own) {
         r->own.room = bytes;
         if (redist_priv_segment_open(&r->own.segment, node, REDIST_PRIV_LINE + bytes) != REDIST_OK)
@@ -2895,6 +2895,7 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
 REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
 {
     const int64_t bytes = p->element_bytes * p->arrays;
+    const int most = p->options.in_place && p->arrival.function != NULL ? 0 : REDIST_PRIV_MOST_PHASES - 1; /* elements rest */
     redist_priv_chain *c = &p->state.chain;
     int k, stops, code = redist_priv_know_network(p);
     redist_cost cost = p->network.cost;
@@ -2905,7 +2906,7 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
     if (code != REDIST_OK)
         return code;
     cost.per_byte *= (double)bytes;
-    stops = redist_priv_phases(&p->from, &p->to, &cost, p->network.latency, REDIST_PRIV_MOST_PHASES - 1, c->between);
+    stops = redist_priv_phases(&p->from, &p->to, &cost, p->network.latency, most, c->between);
     c->phases = stops < 0 ? 0 : stops + 1;
     for (k = 0; k < c->phases; k++)
         seconds += p->network.latency + redist_cost_of(redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1),
@@ -3441,14 +3442,16 @@ REDIST_PRIV_COLD void redist_priv_check_arguments(redist_plan *p, const redist_l
         redist_priv_check_bytes(p, v);
 }
 
-/* Whether the two layouts differ in their ghosts alone, and of one of them they hold nothing. */
+/* Whether the two layouts differ in their ghosts alone, and of one of them they hold nothing. Extents are this rank's. */
 REDIST_PRIV_COLD int redist_priv_is_halo(const redist_plan *p)
 {
     const redist_layout plain[2] = {redist_priv_without_ghosts(p->from), redist_priv_without_ghosts(p->to)};
     redist_priv_words words;
     uint64_t hash[2];
-    int side, d, bare = 0;
+    int side, d, bare = 0, moves = 0;
     memset(&words, 0, sizeof words);
+    for (d = 0; d < p->from.ndim; d++)
+        moves |= p->from.dim[d].allocated != p->to.dim[d].allocated;
     for (side = 0; side < 2; side++) {
         int ghosts = 0;
         words.hash = 1;
@@ -3458,7 +3461,7 @@ REDIST_PRIV_COLD int redist_priv_is_halo(const redist_plan *p)
             ghosts |= redist_priv_layout(p, side)->dim[d].axis.ghosts;
         bare += ghosts == 0;
     }
-    return hash[0] == hash[1] && bare > 0 && p->from.copies == 1;
+    return hash[0] == hash[1] && bare > 0 && !moves && p->from.copies == 1;
 }
 
 /* What the options and the layouts say of how elements arrive. */

@@ -225,7 +225,7 @@ static void expect_bad_sections(void)
         { "section from the end", "7", 1, 7, 1, 1 },        { "section of count -5", "-5", 1, 0, -5, 1 },
         { "section past the end", "8", 1, 0, 8, 1 },        { "section stepping past the end", NULL, 1, 1, 3, 3 },
         { "section stepping below 0", NULL, 1, 3, 3, -2 },  { "section whose last index overflows", NULL, 1, 1, INT64_MAX, INT64_MAX },
-        { "section of the lowest step", NULL, 1, 1, 2, INT64_MIN },
+        { "section of the lowest step", NULL, 1, 1, 2, INT64_MIN }, { "section of the lowest start", "-9223372036854775808", 1, INT64_MIN, 2, 1 },
         { "section that wraps around to 0", NULL, 1, 0, 5, INT64_C(1) << 62 },
     };
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {

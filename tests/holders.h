@@ -102,6 +102,8 @@ static int64_t holder_element(const holders *h, int place, int64_t cell, int gho
 {
     int64_t position[HOLDER_DIMS], element = 0, g, i;
     int d, k, s;
+    if (cell >= holder_cells(h, place))
+        return -1;
     for (k = 0; k < h->ndim; k++) {
         s = h->memory_order == REDIST_ROW_MAJOR ? h->ndim - 1 - k : k;
         position[s] = cell % holder_length(h, s, place);

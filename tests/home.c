@@ -88,7 +88,38 @@ static void check_costs(void)
     test_case_all(redist_arena_free(&arena) == REDIST_OK, "the arena is freed");
 }
 
-/* Started and waited for in another order on every rank. */
+/* A sender frees its plan before its receiver has read what is in the ring: the next plan gets the room all the same. */
+static void check_given_back(void)
+{
+    enum { N = 1536 };
+    static double a[N], b[N];
+    const redist_layout from = redist_layout_1d(redist_whole(N)), to = redist_from_rank(from, 1);
+    redist_options options;
+    redist_arena *arena = NULL;
+    redist_stats stats;
+    redist_plan *plan;
+    double begin;
+    int k, good = 1;
+    test_ring_bytes = 20480; /* for one such plan */
+    redist_arena_create(MPI_COMM_WORLD, 0, &arena);
+    memset(&options, 0, sizeof options);
+    memset(&stats, 0, sizeof stats);
+    options.method = REDIST_SHARED;
+    options.arena = arena;
+    for (k = 0; k < 3; k++) {
+        good = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan) == REDIST_OK && good;
+        for (begin = MPI_Wtime(); test_rank() == 1 && MPI_Wtime() < begin + 0.02;)
+            sched_yield();
+        good = good && redist_plan_stats(plan, &stats) == REDIST_OK && stats.method == REDIST_SHARED &&
+               redist_execute(plan, a, b) == REDIST_OK;
+        redist_plan_free(&plan);
+    }
+    test_case_all(good, "room for the %d-th plan", k);
+    test_case_all(redist_arena_free(&arena) == REDIST_OK, "the arena is freed");
+    test_ring_bytes = 1 << 20;
+}
+
+/* Started in one order, waited for in another on every rank. */
 static void check_orders(int64_t n)
 {
     enum { PLANS = METHODS + 2 };
@@ -274,6 +305,7 @@ int main(int count, char **arguments)
     int status;
     MPI_Init(&count, &arguments);
     check_costs();
+    check_given_back();
     check_orders(20);
     test_piece_bytes = 128; /* rings are short of the messages */
     check_orders(50);

@@ -104,6 +104,41 @@ static void check_two_at_once(void)
     free(e);
 }
 
+/* Combining in place, an element that is its own destination is left as it is: a chain would bring it by way of others. */
+static void check_resting(void)
+{
+    enum { MOST = 16 };
+    static double grid[4 * MOST * MOST];
+    const int p = test_size() < MOST ? test_size() : MOST, n = 2 * p, rank = test_rank();
+    const redist_layout rows = redist_layout_2d(redist_block(n, p), redist_whole(n));
+    const redist_layout columns = redist_with_extent(redist_layout_2d(redist_whole(n), redist_block(n, p)), 1, n);
+    redist_options options;
+    redist_op op;
+    redist_plan *plan;
+    int k, code, right = 1;
+    memset(&options, 0, sizeof options);
+    memset(&op, 0, sizeof op);
+    op.op = MPI_SUM;
+    op.type = MPI_DOUBLE;
+    options.method = REDIST_MULTIPHASE;
+    options.in_place = 1;
+    options.cost.per_message = 1;
+    options.cost.per_byte = 1e-9;
+    options.combine = redist_combine_op;
+    options.context = &op;
+    for (k = 0; k < n * n; k++)
+        grid[k] = 1000 * rank + k;
+    code = redist_plan_create(MPI_COMM_WORLD, &rows, &columns, MPI_DOUBLE, &options, &plan);
+    if (code == REDIST_OK)
+        code = redist_execute(plan, grid, grid);
+    for (k = 0; k < n * n; k++) { /* row k / n, column 2 * rank + k % n, of which the first two are here */
+        const int owner = k / n / 2, arrives = k % n < 2 && (owner > 0 || rank > 0);
+        right &= grid[k] == 1000 * rank + k + (arrives ? 1000 * owner + (k / n % 2) * n + 2 * rank + k % n : 0);
+    }
+    test_case_all(code == REDIST_OK && right, "combined in place: code %d", code);
+    redist_plan_free(&plan);
+}
+
 /* Measuring tries the chain, too, within the limits. */
 static void check_measured(void)
 {
@@ -266,6 +301,7 @@ int main(int argc, char **argv)
         check_limits(arrays, 1);
     }
     check_ways(1, 0, 1);
+    check_resting();
     check_two_at_once();
     check_measured();
     check_arena();

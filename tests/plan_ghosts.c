@@ -38,7 +38,7 @@ typedef struct {
     holders side[2];
     int place[2], arrays, in_place, combine, same; /* same: the arrays of both sides are one */
     int halo;                                      /* a halo exchange or its transpose, which overwrites nothing it sends */
-    int64_t cells[2], sum[ARRAYS][MOST_ELEMENTS];
+    int64_t cells[2], room[2], sum[ARRAYS][MOST_ELEMENTS];
     int64_t *array[2][ARRAYS];
     redist_plan *plan;
 } run;
@@ -80,7 +80,7 @@ static void fill(run *u)
     int64_t cell;
     for (side = u->same ? 0 : 1; side >= 0; side--)
         for (a = 0; a < u->arrays; a++)
-            for (cell = 0; cell < u->cells[side] && u->array[side][a] != NULL; cell++)
+            for (cell = 0; cell < u->room[side] && u->array[side][a] != NULL; cell++)
                 u->array[side][a][cell] = initial(u, side, a, u->place[side], cell);
 }
 
@@ -108,11 +108,14 @@ static void take_arrays(run *u, int in_arena)
         u->place[side] = place_on(&u->side[side], test_rank());
         u->cells[side] = u->place[side] < 0 ? 0 : holder_cells(&u->side[side], u->place[side]);
         test_case_all(u->cells[side] == redist_layout_alloc(&u->side[side].layout, test_rank()), "cells to allocate");
+    }
+    for (side = 0; side < 2; side++) {
+        u->room[side] = u->cells[u->same && u->cells[1] > u->cells[0] ? 1 : side];
         for (a = 0; a < u->arrays; a++)
             u->array[side][a] = side == 1 && u->same ? u->array[0][a]
-                                : u->cells[side] == 0 ? NULL
+                                : u->room[side] == 0 ? NULL
                                 : in_arena            ? (int64_t *)(void *)slot[side * ARRAYS + a]
-                                                      : (int64_t *)malloc((size_t)u->cells[side] * sizeof(int64_t));
+                                                      : (int64_t *)malloc((size_t)u->room[side] * sizeof(int64_t));
     }
 }
 
@@ -190,7 +193,12 @@ static void draw(test_random *r, run *u, int number)
     u->side[!u->combine] = u->side[u->combine];
     u->halo = !both && u->side[0].copies == 1;
     for (d = 0; d < ndim && !both; d++)
-        u->side[!u->combine].axis[d].edge = -1;
+        u->side[u->combine].axis[d].edge = -1; /* a halo exchange's source, its transpose's destination */
+    if (test_between(r, 0, 3) == 0) { /* one side has more room: in place, elements move */
+        holder_axis *wide = &u->side[test_between(r, 0, 1)].axis[test_between(r, 0, ndim - 1)];
+        wide->allocated = 1 + (wide->allocated > 0 ? wide->allocated : wide->low + wide->n + wide->high);
+        u->halo = 0;
+    }
     for (side = 0; side < 2; side++)
         holder_build(&u->side[side]);
 }
