@@ -1951,7 +1951,7 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own)
     for (c->unit_bytes = 1; p->largest / c->unit_bytes > REDIST_MAX_COUNT - p->size; c->unit_bytes *= 2)
         if (c->unit_bytes > p->largest)
             return REDIST_ERR_OVERFLOW;
-    if (s->fixed && c->unit_bytes == 1 && redist_priv_may_be_direct(p, own)) {
+    if (s->fixed && !p->options.in_place && c->unit_bytes == 1 && redist_priv_may_be_direct(p, own)) {
         redist_priv_stage_peers(p, own, 1, 1);
         if (s->staging_bytes == 0)
             return REDIST_OK;
@@ -2135,12 +2135,13 @@ REDIST_PRIV int redist_priv_type_of(redist_plan *p, int own, const redist_priv_p
     return code;
 }
 
-/* Nothing is staged, but the source of an exchange in place, and what will be combined. */
+/* Nothing is staged, but the source of an exchange in place (Open MPI takes equal buffers for MPI_IN_PLACE), and what will
+   be combined. */
 REDIST_PRIV_COLD int redist_priv_alltoallw_staging(redist_plan *p, int own)
 {
     redist_priv_side *s = &p->side[own];
     int64_t k;
-    if (own == REDIST_PRIV_FROM ? p->overwrites : p->arrival.function != NULL)
+    if (own == REDIST_PRIV_FROM ? p->options.in_place : p->arrival.function != NULL)
         return redist_priv_stage_peers(p, own, 0, 1);
     s->staging_bytes = 0;
     for (k = 0; k < s->peers; k++)
