@@ -51,14 +51,14 @@
  *               1606-1856   REDIST_SCHEDULED
  *               1857-1942   MPI's collectives
  *               1943-2011   REDIST_ALLTOALLV
- *               2012-2266   REDIST_ALLTOALLW
- *               2267-2477   shared memory
- *               2478-2861   REDIST_SHARED
- *               2862-3048   REDIST_MULTIPHASE
- *               3049-3364   choosing a method
- *     159-244   3365-3876   plans
- *               3877-3961   calibrating
- *     245-265   3962-4085   arenas
+ *               2012-2267   REDIST_ALLTOALLW
+ *               2268-2478   shared memory
+ *               2479-2862   REDIST_SHARED
+ *               2863-3049   REDIST_MULTIPHASE
+ *               3050-3365   choosing a method
+ *     159-244   3366-3877   plans
+ *               3878-3962   calibrating
+ *     245-265   3963-4086   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
