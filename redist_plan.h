@@ -51,14 +51,14 @@
  *               1600-1850   REDIST_SCHEDULED
  *               1851-1936   MPI's collectives
  *               1937-2005   REDIST_ALLTOALLV
- *               2006-2261   REDIST_ALLTOALLW
- *               2262-2472   shared memory
- *               2473-2854   REDIST_SHARED
- *               2855-3040   REDIST_MULTIPHASE
- *               3041-3357   choosing a method
- *     159-244   3358-3867   plans
- *               3868-3951   calibrating
- *     245-260   3952-4075   arenas
+ *               2006-2260   REDIST_ALLTOALLW
+ *               2261-2471   shared memory
+ *               2472-2854   REDIST_SHARED
+ *               2855-3041   REDIST_MULTIPHASE
+ *               3042-3357   choosing a method
+ *     159-244   3358-3871   plans
+ *               3872-3955   calibrating
+ *     245-260   3956-4079   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
