@@ -44,21 +44,21 @@
  *                 388-682   the plan
  *                 683-962   checking arguments
  *                963-1168   peers
- *               1169-1303   staging
- *               1304-1408   pieces
- *               1409-1437   reports
- *               1438-1599   REDIST_POINT_TO_POINT
- *               1600-1850   REDIST_SCHEDULED
- *               1851-1936   MPI's collectives
- *               1937-2005   REDIST_ALLTOALLV
- *               2006-2260   REDIST_ALLTOALLW
- *               2261-2471   shared memory
- *               2472-2854   REDIST_SHARED
- *               2855-3041   REDIST_MULTIPHASE
- *               3042-3357   choosing a method
- *     159-244   3358-3871   plans
- *               3872-3955   calibrating
- *     245-260   3956-4079   arenas
+ *               1169-1304   staging
+ *               1305-1409   pieces
+ *               1410-1438   reports
+ *               1439-1600   REDIST_POINT_TO_POINT
+ *               1601-1851   REDIST_SCHEDULED
+ *               1852-1937   MPI's collectives
+ *               1938-2006   REDIST_ALLTOALLV
+ *               2007-2261   REDIST_ALLTOALLW
+ *               2262-2472   shared memory
+ *               2473-2855   REDIST_SHARED
+ *               2856-3042   REDIST_MULTIPHASE
+ *               3043-3358   choosing a method
+ *     159-244   3359-3872   plans
+ *               3873-3956   calibrating
+ *     245-260   3957-4080   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -1285,7 +1285,8 @@ REDIST_PRIV void redist_priv_copy_kept_array(redist_plan *p, int a, int from_sid
                          to_side == REDIST_PRIV_TO ? (void *)(uintptr_t)p->pointers[p->arrays + a] : packed,
                          redist_priv_arrival_at(p, to_side),
                          to_side == REDIST_PRIV_TO && p->side[REDIST_PRIV_TO].streams);
-        packed += packed == NULL ? 0 : m->elements * p->element_bytes;
+        if (packed != NULL)
+            packed += m->elements * p->element_bytes;
     }
 }
 
