@@ -56,9 +56,9 @@
  *               2473-2855   REDIST_SHARED
  *               2856-3042   REDIST_MULTIPHASE
  *               3043-3358   choosing a method
- *     159-244   3359-3872   plans
- *               3873-3956   calibrating
- *     245-260   3957-4080   arenas
+ *     159-244   3359-3874   plans
+ *               3875-3958   calibrating
+ *     245-260   3959-4082   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -3736,6 +3736,8 @@ REDIST_PRIV int redist_priv_check_given(redist_plan *p, int own, const void *con
 REDIST_PRIV int redist_priv_check_execution(redist_plan *p, const void *const *from, void *const *to)
 {
     int code;
+    if (p->failed)
+        return REDIST_ERR_MPI; /* as redist_plan_message says */
     if (p->active)
         return redist_priv_refuse(p, REDIST_ERR_BUSY, "started and not yet complete: call redist_wait first");
     code = redist_priv_check_given(p, REDIST_PRIV_FROM, from, p->options.from);
