@@ -28,8 +28,8 @@
  *
  * Works with any MPI-3.1 library; persistent collectives are used where MPI_VERSION >= 4. A plan duplicates the
  * communicator, so its messages never meet the caller's, and everything it needs lives in it: no static data, no
- * attributes. Different threads may use different plans under MPI_THREAD_MULTIPLE. Nothing is allocated by the library
- * between redist_start and redist_wait, and all waiting yields the processor after a few tests.
+ * attributes. Different threads may use different plans under MPI_THREAD_MULTIPLE, but those of one arena by turns.
+ * Nothing is allocated between redist_start and redist_wait, and all waiting yields the processor after a few tests.
  *
  * Errors. Functions that return int return a redist_error. redist_plan_create agrees: when it fails on any rank, every
  * rank returns that error and finds the same sentence in options.message. Mistakes in the arguments of an execution are
@@ -56,9 +56,9 @@
  *               2479-2862   REDIST_SHARED
  *               2863-3049   REDIST_MULTIPHASE
  *               3050-3365   choosing a method
- *     159-244   3366-3877   plans
- *               3878-3962   calibrating
- *     245-265   3963-4086   arenas
+ *     159-244   3366-3881   plans
+ *               3882-3966   calibrating
+ *     245-265   3967-4090   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -3468,7 +3468,7 @@ REDIST_PRIV_COLD int redist_priv_is_halo(const redist_plan *p)
 /* What the options and the layouts say of how elements arrive. */
 REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
 {
-    int d, ghosts = 0;
+    int d, ghosts = 0, level = MPI_THREAD_MULTIPLE;
     p->arrival = redist_priv_replacing(p->element_bytes);
     p->arrival.function = p->options.combine;
     p->arrival.context = p->options.context;
@@ -3476,7 +3476,9 @@ REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
         p->from = redist_priv_without_ghosts(p->from);
     for (d = 0; d < p->from.ndim; d++)
         ghosts |= p->from.dim[d].axis.ghosts;
-    p->arrival.alone = ghosts;
+    if (p->arrival.function == redist_combine_op)
+        MPI_Query_thread(&level); /* it calls MPI, which may not allow OpenMP's threads to */
+    p->arrival.alone = ghosts || level < MPI_THREAD_MULTIPLE;
     p->ordered = p->arrival.function != NULL && (ghosts || p->from.copies > 1);
     p->overwrites = p->options.in_place && !redist_priv_is_halo(p);
 }
@@ -3741,6 +3743,8 @@ REDIST_PRIV int redist_priv_check_given(redist_plan *p, int own, const void *con
 REDIST_PRIV int redist_priv_check_execution(redist_plan *p, const void *const *from, void *const *to)
 {
     int code;
+    if (p->failed)
+        return REDIST_ERR_MPI; /* as redist_plan_message says */
     if (p->active)
         return redist_priv_refuse(p, REDIST_ERR_BUSY, "started and not yet complete: call redist_wait first");
     code = redist_priv_check_given(p, REDIST_PRIV_FROM, from, p->options.from);

@@ -241,7 +241,7 @@ static int start_fails(int way, int k, redist_effort effort)
     exchange *e = open_exchange(way, &options);
     const int64_t blocks = live_blocks;
     const int communicators = live_communicators;
-    int hit, code, created, freed;
+    int hit, code, created, freed, again;
     options.effort = effort;
     e->fixed = k % 2;
     if (effort == REDIST_MEASURE)
@@ -253,8 +253,9 @@ static int start_fails(int way, int k, redist_effort effort)
     code = created == REDIST_OK ? exchange_run(e) : REDIST_OK;
     hit = effort == REDIST_MEASURE ? hit : until_start == NEVER;
     until_start = NEVER;
+    again = code == REDIST_OK ? REDIST_ERR_MPI : redist_start(e->plan, e->held[0][0], e->held[1][0]);
     freed = redist_plan_free(&e->plan);
-    test_case_all(created == REDIST_OK && code == (hit && effort == REDIST_ESTIMATE ? REDIST_ERR_MPI : REDIST_OK) &&
+    test_case_all(again == REDIST_ERR_MPI && created == REDIST_OK && code == (hit && effort == REDIST_ESTIMATE ? REDIST_ERR_MPI : REDIST_OK) &&
                       freed == REDIST_OK && live_blocks == blocks && live_communicators - communicators <= 2 * hit,
                   "%s, start %d fails%s: created %d, executed %d, freed %d, %ld blocks and %d communicators left",
                   ways[way].name, k, effort == REDIST_MEASURE ? " while measuring" : "", created, code, freed,

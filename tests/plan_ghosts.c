@@ -132,7 +132,7 @@ static void check_plan(run *u, const setting *s, int number)
     redist_op op;
     redist_options options;
     char message[300];
-    int round, a, code, right = 1;
+    int round, a, code, level, right = 1;
     memset(&options, 0, sizeof options);
     options.method = s->method;
     options.node_ranks = s->node_ranks;
@@ -159,6 +159,8 @@ static void check_plan(run *u, const setting *s, int number)
         drop_arrays(u, s->arena);
         return;
     }
+    MPI_Query_thread(&level);
+    test_case_all(!u->combine || u->plan->arrival.alone || level == MPI_THREAD_MULTIPLE, "MPI's reductions stay in one thread");
     for (round = 0; round < ROUNDS; round++) {
         fill(u);
         for (a = 0; a < (int)(test_rank() + round) % 3 * 40; a++)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the tests without MPI, and one plan test, under clang's address and undefined behaviour sanitizers. MIT licence, see LICENSE.
+# Runs the tests without MPI, and two plan tests, under clang's address and undefined behaviour sanitizers. MIT licence, see LICENSE.
 # usage: BUILD=directory tests/sanitizers.sh     (environment: MPICC, MPIEXEC)
 tests=$(dirname "$0")
 BUILD=${BUILD:-build}
@@ -21,6 +21,7 @@ arguments_of() {
         move) echo 60 0 1 ;;
         phases) echo 200 100 ;;
         plan_random) echo 5 40 ;;
+        plan_ghosts) echo 10 ;;
     esac
 }
 
@@ -46,7 +47,7 @@ fi
 rm -rf "$BUILD/sanitizers.probe" "$work"
 mkdir -p "$work"
 export BUILD MPICC MPIEXEC
-names="plan_random $(serial_tests)"
+names="plan_random plan_ghosts $(serial_tests)"
 printf '%s\n' $names | xargs -P 2 -n 1 sh "$0" one
 for name in $names; do
     if [ -e "$work/$name.good" ]; then
