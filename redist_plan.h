@@ -38,27 +38,27 @@
  * communicator to the messages that may still be on their way.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *     106-158               types
- *                 272-321   waiting
- *                 322-392   verdicts
- *                 393-686   the plan
- *                 687-966   checking arguments
- *                967-1173   peers
- *               1174-1309   staging
- *               1310-1414   pieces
- *               1415-1443   reports
- *               1444-1605   REDIST_POINT_TO_POINT
- *               1606-1856   REDIST_SCHEDULED
- *               1857-1942   MPI's collectives
- *               1943-2011   REDIST_ALLTOALLV
- *               2012-2267   REDIST_ALLTOALLW
- *               2268-2478   shared memory
- *               2479-2862   REDIST_SHARED
- *               2863-3049   REDIST_MULTIPHASE
- *               3050-3365   choosing a method
- *     159-244   3366-3881   plans
- *               3882-3966   calibrating
- *     245-265   3967-4090   arenas
+ *     106-159               types
+ *                 273-322   waiting
+ *                 323-393   verdicts
+ *                 394-687   the plan
+ *                 688-967   checking arguments
+ *                968-1174   peers
+ *               1175-1310   staging
+ *               1311-1415   pieces
+ *               1416-1444   reports
+ *               1445-1606   REDIST_POINT_TO_POINT
+ *               1607-1857   REDIST_SCHEDULED
+ *               1858-1943   MPI's collectives
+ *               1944-2012   REDIST_ALLTOALLV
+ *               2013-2268   REDIST_ALLTOALLW
+ *               2269-2484   shared memory
+ *               2485-2868   REDIST_SHARED
+ *               2869-3055   REDIST_MULTIPHASE
+ *               3056-3371   choosing a method
+ *     160-245   3372-3887   plans
+ *               3888-3972   calibrating
+ *     246-266   3973-4096   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -140,7 +140,8 @@ typedef struct {
     int node_ranks;      /* > 0: treat the communicator as nodes of so many ranks (for tests)                     */
     redist_combine *combine; /* what arrives is combined with what is there by this function (redist_combine_op,  */
     void *context;       /*   redist_combine_axpby, or your own); NULL: it replaces it. Given on all ranks, or none;  */
-                         /*   not with fixed arrays. *context must live as long as the plan                       */
+                         /*   not with fixed arrays. *context must live as long as the plan; REDIST_MEASURE calls */
+                         /*   the function on arrays of its own while the plan is made                            */
     redist_cost cost;    /* what a message and a byte cost; zero: measured where a chain of phases is considered   */
     char *message;       /* message[message_size]: receives the sentence of a failure, "" on success; or NULL     */
     size_t message_size;
@@ -2407,13 +2408,18 @@ REDIST_PRIV_COLD int redist_priv_translate(MPI_Comm comm, MPI_Comm node, int n, 
 {
     MPI_Group all, near;
     int k, code;
-    if (MPI_Comm_group(comm, &all) != MPI_SUCCESS || MPI_Comm_group(node, &near) != MPI_SUCCESS)
+    if (MPI_Comm_group(comm, &all) != MPI_SUCCESS)
         return REDIST_ERR_MPI;
-    code = MPI_Group_translate_ranks(all, n, ranks, near, node_rank);
+    code = MPI_Comm_group(node, &near);
+    if (code != MPI_SUCCESS)
+        near = MPI_GROUP_EMPTY;
+    else
+        code = MPI_Group_translate_ranks(all, n, ranks, near, node_rank);
     for (k = 0; k < n && code == MPI_SUCCESS; k++)
         if (node_rank[k] == MPI_UNDEFINED)
             node_rank[k] = -1;
-    MPI_Group_free(&near);
+    if (near != MPI_GROUP_EMPTY)
+        MPI_Group_free(&near);
     MPI_Group_free(&all);
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
