@@ -12,7 +12,7 @@ MPIFC   = $(subst mpicc,mpifort,$(MPICC))
 MPIEXEC = $(call first,mpiexec.mpich mpiexec)
 CC      = cc
 CFLAGS  = -O3 -g
-TEST_CFLAGS = $(subst -O3,-O1,$(CFLAGS))
+TEST_CFLAGS = $(patsubst -g,-g1,$(subst -O3,-O1,$(CFLAGS)))
 BUILD   = build
 MAKEFLAGS += -j2
 STRICT  = -std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror

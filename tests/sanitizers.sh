@@ -6,7 +6,7 @@ BUILD=${BUILD:-build}
 MPICC=${MPICC:-mpicc}
 MPIEXEC=${MPIEXEC:-mpiexec}
 work=$BUILD/sanitizers
-flags="-std=c99 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -I$tests/.."
+flags="-std=c99 -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -I$tests/.."
 passed=0 failed=0 skipped=0
 
 serial_tests() {
