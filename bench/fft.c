@@ -1,6 +1,6 @@
 /* A complex three-dimensional Fourier transform by redist and FFTW, and by FFTW's own MPI transform. MIT licence, see LICENSE.
 
-   Both start with the array (x, y, z) dealt out along x and end with the transform dealt out along y: FFTW is told that
+   Both start with the array (x, y, z) distributed along x and end with the transform distributed along y: FFTW is told that
    this will do (FFTW_MPI_TRANSPOSED_OUT), in place and out of place. By redist: z and y are transformed, one redistribution
    makes x whole and contiguous, and x is transformed. The planner's effort is the same. Repetitions are interleaved; a time
    is that of the slowest rank, and the median of all repetitions counts. The results are compared.
@@ -24,7 +24,7 @@ typedef struct {
     int rank, ranks;
     int64_t n, repetitions, fewest, most;
     int effort;              /* of FFTW's planner */
-    int64_t rows, first;     /* of x, as dealt out */
+    int64_t rows, first;     /* of x, as distributed */
     int64_t columns;         /* of y */
     number *from[CONTESTANTS], *to[CONTESTANTS];
     fftw_plan mpi[2], planes, lines;

@@ -23,7 +23,7 @@ typedef enum { FLOAT, DOUBLE, COMPLEX } element_type;
 
 typedef enum { FULL, QUARTER, FIXED_64, FIXED_512, VECTOR, CUBE } array_size; /* the extent of every axis */
 
-/* The line of ranks that an axis is dealt out over: one, all, or one side of a grid of all ranks in two or three dimensions. */
+/* The line of ranks that an axis is distributed over: one, all, or one side of a grid of all ranks in two or three dimensions. */
 typedef enum { ONE, ALL, ROWS, COLUMNS, DEPTH, HEIGHT, WIDTH } rank_line;
 
 typedef struct { rank_line line; int64_t block; } dealing; /* block 0: BLOCK */

@@ -21,7 +21,7 @@ typedef struct {
     int64_t n, particles;
     const char *picture;
     int rank, ranks;
-    redist_axis x, y; /* grid points, dealt out over the processes of an axis */
+    redist_axis x, y; /* grid points, distributed over the processes of an axis */
 } settings;
 
 typedef struct { int64_t x, y; } particle; /* in units of 1 / LATTICE of a cell, from 0 to below n * LATTICE */

@@ -1,6 +1,6 @@
 /* Fourier transforms of real vector fields on pencils, for spectral methods: redist and FFTW. MIT licence, see LICENSE.
 
-   An array (x, y, z) is dealt out over p1 x p2 ranks with x, y or z whole. Pencil 0 holds points, x whole. Transformed along
+   An array (x, y, z) is distributed over p1 x p2 ranks with x, y or z whole. Pencil 0 holds points, x whole. Transformed along
    x it moves to pencil 1, along y to pencil 2, along z it holds modes; and all that backwards. In memory the whole axis
    comes last, so that every transform is contiguous. Of n modes those with |k| < n / 3 are kept (a product of two of
    them, formed at the points, spoils none of these), and from x only k >= 0, since the field is real. */

@@ -7,7 +7,7 @@
    product u x omega is formed at points. So each of a step's three stages takes u and omega to points and their product
    back to modes, 9 real-to-complex transforms. What there is to learn about redist, here and in pencils.h:
 
-   - Pencils: x, y or z is whole, the rest is dealt out over p1 x p2 ranks. All candidates for p1 x p2 are compared on paper
+   - Pencils: x, y or z is whole, the rest is distributed over p1 x p2 ranks. All candidates for p1 x p2 are compared on paper
      (redist_cost_of, with redist_calibrate's costs) before anything is allocated.
    - Three arrays in one message to each peer (options.arrays), in memory that a node's ranks share (an arena).
    - Dealiasing: a mode that is cut off need not travel. A section of a layout shows only those that are kept: 2/3 of all

@@ -34,7 +34,7 @@ static int64_t largest_piece = 262144;
 
 enum { N = 120, M = 100, MOST_ARRAYS = 3, TABLES = 20000 };
 
-/* Blocks of rows, stored by rows, become columns dealt out one by one, stored by columns: nothing is contiguous. */
+/* Blocks of rows, stored by rows, become columns distributed one by one, stored by columns: nothing is contiguous. */
 typedef struct {
     redist_layout from, to;
     redist_options options;

@@ -73,7 +73,7 @@ static inline void exchange_axis(test_axis *x, int kind, int64_t n, int procs)
     x->cuts[procs] = n;
 }
 
-/* An n x m matrix from blocks of rows to columns dealt out as `kind` says. */
+/* An n x m matrix from blocks of rows to columns distributed as `kind` says. */
 static inline void exchange_rows(exchange *e, int64_t n, int64_t m, int kind)
 {
     memset(e->arrays, 0, sizeof e->arrays);

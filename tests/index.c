@@ -1,4 +1,4 @@
-/* Tests every function of one axis against elements dealt out one by one, and by identities near 2^60. MIT licence, see LICENSE. */
+/* Tests every function of one axis against elements distributed one by one, and by identities near 2^60. MIT licence, see LICENSE. */
 #include <limits.h>
 
 #include "serial.h"

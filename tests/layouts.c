@@ -1,4 +1,4 @@
-/* Tests layouts (storage, grids, ranks, halos, ScaLAPACK descriptors, traffic) against storage dealt out by loops. MIT licence, see LICENSE. */
+/* Tests layouts (storage, grids, ranks, halos, ScaLAPACK descriptors, traffic) against storage distributed by loops. MIT licence, see LICENSE. */
 #include <limits.h>
 
 #include "serial.h"

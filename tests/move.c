@@ -1,4 +1,4 @@
-/* redist tests: redist_move, redist_traffic_between and redist_volume on random pairs, against tables dealt out by hand. MIT licence, see LICENSE. */
+/* redist tests: redist_move, redist_traffic_between and redist_volume on random pairs, against tables distributed by hand. MIT licence, see LICENSE. */
 #define TEST_LENGTH 100000
 #define TEST_ELEMENTS 400000
 #define TEST_LARGEST 1500000
@@ -153,7 +153,7 @@ static void check_layouts(pair *p, int number)
         for (k = 0; k < t->places; k++)
             same = same && redist_layout_alloc(&p->layouts[side], t->ranks[k]) == t->alloc[k];
     }
-    test_case(same, "layouts of pair %d: valid, with the places and allocations dealt out", number);
+    test_case(same, "layouts of pair %d: valid, with the places and allocations distributed", number);
 }
 
 static void check_refusal(void)

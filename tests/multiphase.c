@@ -6,7 +6,7 @@
 
 enum { WIDTH = 23 };
 
-/* Rows in blocks to rows dealt out one by one: from squares of 6 and 8 ranks on, two phases have fewer messages. */
+/* Rows in blocks to rows distributed one by one: from squares of 6 and 8 ranks on, two phases have fewer messages. */
 static exchange *chain(int arrays, int64_t width)
 {
     exchange *e = exchange_new(MPI_COMM_WORLD);

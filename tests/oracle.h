@@ -53,7 +53,7 @@ typedef struct {
     test_operation list[TEST_OPERATIONS];
 } test_array;
 
-/* One axis dealt out: for each index its owner and local position. */
+/* One axis distributed: for each index its owner and local position. */
 typedef struct {
     int owner[TEST_LENGTH];
     int64_t local[TEST_LENGTH], count[TEST_PLACES];

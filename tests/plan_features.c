@@ -381,7 +381,7 @@ static void check_communicators(void)
 
 /* ---- in place ---- */
 
-/* One axis dealt out in blocks of one size, then of another: patterns of several runs that repeat, as packed messages,
+/* One axis distributed in blocks of one size, then of another: patterns of several runs that repeat, as packed messages,
    derived datatypes and shared memory order them. */
 static void check_in_place(void)
 {

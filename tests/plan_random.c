@@ -1,4 +1,4 @@
-/* redist tests: random pairs of layouts through every method and kind of execution, against tables dealt out by hand. MIT licence, see LICENSE. */
+/* redist tests: random pairs of layouts through every method and kind of execution, against tables distributed by hand. MIT licence, see LICENSE. */
 #include "exchange.h"
 
 enum { SIZES = 7, ROUNDS = 2 };

@@ -340,7 +340,7 @@ static void check_source(void)
 
 /* ---- many places ---- */
 
-/* An axis that is dealt out one element after the other. */
+/* An axis that is distributed one element after the other. */
 static volumes count_line(int64_t n, int64_t block, int sources, const int *cuts_of_places, int64_t to_block, int places)
 {
     volumes v;
@@ -386,7 +386,7 @@ static void check_1024_places(void)
     check_line(&v, redist_block_cyclic(cuts[1024], 50, 1024), redist_cuts(cuts, 1024), "1024 ranks to uneven cuts");
 }
 
-/* Blocks of two sizes dealt out over many ranks: everybody has something of everything. */
+/* Blocks of two sizes distributed over many ranks: everybody has something of everything. */
 static void check_dense(test_random *r, int number)
 {
     int64_t n = test_between(r, 1000, 20000), block = test_between(r, 1, 30), to_block = test_between(r, 1, 30);
