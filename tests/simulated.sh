@@ -44,7 +44,7 @@ cat >"$work/platform.xml" <<'END'
   <cluster id="cluster" prefix="node-" suffix="" radical="0-31" speed="10Gf" bw="1.25GBps" lat="5us"/>
 </platform>
 END
-check '16 nodes' 16 1 plan_random 1 3
-check '4 nodes of 4 ranks' 16 4 plan_random 2 3
+check '16 nodes' 16 1 plan_random 1 6
+check '4 nodes of 4 ranks' 16 4 plan_random 2 6
 check '32 nodes' 32 1 many_ranks
 report
