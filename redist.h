@@ -734,14 +734,22 @@ REDIST_PRIV_FAST uint64_t redist_priv_floor_sum(uint64_t n, uint64_t m, uint64_t
 #define REDIST_PRIV_FAULT_NAME(name, code, sentence) REDIST_PRIV_##name,
 enum { REDIST_PRIV_FAULTS(REDIST_PRIV_FAULT_NAME) REDIST_PRIV_FAULT_KINDS };
 
-REDIST_PRIV_COLD redist_priv_fault redist_priv_fault_at(int kind, int axis, int64_t value)
+/* Keeps the first mistake: what it is, the axis, -1 where it is none's, and the numbers of the sentence. */
+REDIST_PRIV_COLD void redist_priv_refuse_beside(redist_priv_fault *fault, int wrong, int kind, int axis, int64_t value,
+                                                int64_t beside, int64_t further)
 {
-    redist_priv_fault fault;
-    fault.kind = kind;
-    fault.axis = axis;
-    fault.value = value;
-    fault.beside[0] = fault.beside[1] = 0;
-    return fault;
+    if (!wrong || fault->kind != REDIST_PRIV_NO_FAULT)
+        return;
+    fault->kind = kind;
+    fault->axis = axis;
+    fault->value = value;
+    fault->beside[0] = beside;
+    fault->beside[1] = further;
+}
+
+REDIST_PRIV_COLD void redist_priv_refuse(redist_priv_fault *fault, int wrong, int kind, int axis, int64_t value)
+{
+    redist_priv_refuse_beside(fault, wrong, kind, axis, value, 0, 0);
 }
 
 #ifdef REDIST_PRIV_BODIES
@@ -865,34 +873,22 @@ REDIST_PRIV_FAST int64_t redist_priv_size(const redist_axis *x, int coord)
     return redist_priv_below(x, coord, x->extent);
 }
 
-REDIST_PRIV_COLD redist_priv_fault redist_priv_cuts_fault(const redist_axis *x)
-{
-    int k;
-    if (x->cuts == NULL)
-        return redist_priv_fault_at(REDIST_PRIV_NO_CUTS, -1, x->procs);
-    for (k = 0; k <= x->procs; k++)
-        if (k == 0 ? x->cuts[0] != 0 : x->cuts[k] < x->cuts[k - 1])
-            return redist_priv_fault_at(REDIST_PRIV_BAD_CUT, -1, x->cuts[k]);
-    return redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
-}
-
 REDIST_PRIV_COLD redist_priv_fault redist_priv_axis_fault(const redist_axis *x)
 {
-    if ((unsigned)x->kind > (unsigned)REDIST_PRIV_CUTS)
-        return redist_priv_fault_at(REDIST_PRIV_BAD_KIND, -1, 0);
-    if (x->procs < 1)
-        return redist_priv_fault_at(REDIST_PRIV_BAD_PROCS, -1, x->procs);
-    if (x->kind == REDIST_PRIV_CUTS && redist_priv_cuts_fault(x).kind != REDIST_PRIV_NO_FAULT)
-        return redist_priv_cuts_fault(x);
-    if (x->extent < 0)
-        return redist_priv_fault_at(REDIST_PRIV_BAD_EXTENT, -1, x->extent);
-    if (x->extent > REDIST_PRIV_MAX_ELEMENTS)
-        return redist_priv_fault_at(REDIST_PRIV_LARGE_EXTENT, -1, x->extent);
-    if (x->block < 1)
-        return redist_priv_fault_at(REDIST_PRIV_BAD_BLOCK, -1, x->block);
-    if (x->first < 0 || x->first >= x->procs)
-        return redist_priv_fault_at(REDIST_PRIV_BAD_FIRST, -1, x->first);
-    return redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
+    redist_priv_fault fault = {REDIST_PRIV_NO_FAULT, -1, 0, {0, 0}};
+    const int listed = x->kind == REDIST_PRIV_CUTS;
+    int k;
+    redist_priv_refuse(&fault, (unsigned)x->kind > (unsigned)REDIST_PRIV_CUTS, REDIST_PRIV_BAD_KIND, -1, 0);
+    redist_priv_refuse(&fault, x->procs < 1, REDIST_PRIV_BAD_PROCS, -1, x->procs);
+    redist_priv_refuse(&fault, listed && x->cuts == NULL, REDIST_PRIV_NO_CUTS, -1, x->procs);
+    for (k = 0; listed && k <= x->procs && fault.kind == REDIST_PRIV_NO_FAULT; k++)
+        redist_priv_refuse(&fault, k == 0 ? x->cuts[0] != 0 : x->cuts[k] < x->cuts[k - 1], REDIST_PRIV_BAD_CUT, -1,
+                           x->cuts[k]);
+    redist_priv_refuse(&fault, x->extent < 0, REDIST_PRIV_BAD_EXTENT, -1, x->extent);
+    redist_priv_refuse(&fault, x->extent > REDIST_PRIV_MAX_ELEMENTS, REDIST_PRIV_LARGE_EXTENT, -1, x->extent);
+    redist_priv_refuse(&fault, x->block < 1, REDIST_PRIV_BAD_BLOCK, -1, x->block);
+    redist_priv_refuse(&fault, x->first < 0 || x->first >= x->procs, REDIST_PRIV_BAD_FIRST, -1, x->first);
+    return fault;
 }
 
 REDIST_PRIV_FAST redist_axis redist_priv_axis(redist_priv_kind kind, int64_t n, int64_t block, int procs,
@@ -907,8 +903,7 @@ REDIST_PRIV_FAST redist_axis redist_priv_axis(redist_priv_kind kind, int64_t n, 
     x.cuts = cuts;
     x.box = NULL;
     x.along = x.ghosts = 0;
-    x.low = x.high = 0;
-    x.start = 0;
+    x.low = x.high = x.start = 0;
     x.step = 1;
     x.count = redist_priv_axis_fault(&x).kind == REDIST_PRIV_NO_FAULT ? n : 0;
     return x;
@@ -1075,20 +1070,11 @@ REDIST_PRIV int redist_priv_axes_of(const redist_layout *layout)
     return layout->mark == REDIST_PRIV_MARK ? layout->ndim : 0;
 }
 
-/* Keeps the first mistake. */
-REDIST_PRIV_COLD void redist_priv_set_fault(redist_layout *layout, int kind, int axis, int64_t value)
-{
-    if (layout->fault.kind == REDIST_PRIV_NO_FAULT)
-        layout->fault = redist_priv_fault_at(kind, axis, value);
-}
-
-/* The dimension that a builder changes; NULL, with the fault recorded, when there is none. */
+/* The dimension that a builder changes; NULL when there is none, or the layout is at fault. */
 REDIST_PRIV_COLD redist_priv_dimension *redist_priv_pick(redist_layout *layout, int axis)
 {
-    if (axis >= 0 && axis < redist_priv_axes_of(layout))
-        return &layout->dim[axis];
-    redist_priv_set_fault(layout, REDIST_PRIV_NO_AXIS, axis, axis);
-    return NULL;
+    redist_priv_refuse(&layout->fault, axis < 0 || axis >= redist_priv_axes_of(layout), REDIST_PRIV_NO_AXIS, axis, axis);
+    return layout->fault.kind == REDIST_PRIV_NO_FAULT ? &layout->dim[axis] : NULL;
 }
 
 /* The largest number of elements any coordinate owns. */
@@ -1101,7 +1087,7 @@ REDIST_PRIV_COLD int64_t redist_priv_largest(const redist_axis *x)
     return most;
 }
 
-/* Sets the fault of a layout whose extents' product, or largest local array, passes 2^62, or whose places pass INT_MAX. */
+/* The product of the extents, and the largest local array, stay below 2^62; the places do not pass INT_MAX. */
 REDIST_PRIV_COLD void redist_priv_check_overflow(redist_layout *layout)
 {
     const int64_t limit = REDIST_PRIV_MAX_ELEMENTS;
@@ -1109,18 +1095,17 @@ REDIST_PRIV_COLD void redist_priv_check_overflow(redist_layout *layout)
     int d, empty = 0;
     for (d = 0; d < layout->ndim && layout->fault.kind == REDIST_PRIV_NO_FAULT; d++) {
         const redist_priv_dimension *dim = &layout->dim[d];
-        int64_t largest = redist_priv_largest(&dim->axis);
-        int64_t need = redist_priv_min(dim->low, limit - largest) + largest;
-        need = redist_priv_min(dim->high, limit - need) + need;
+        int64_t need = redist_priv_largest(&dim->axis);
+        need += redist_priv_min(dim->low, limit - need);
+        need += redist_priv_min(dim->high, limit - need);
         empty |= dim->axis.extent == 0;
         all = redist_priv_product(all, redist_priv_max(dim->axis.extent, 1), limit);
         local = redist_priv_product(local, redist_priv_max(redist_priv_max(need, dim->allocated), 1), limit);
         places = redist_priv_product(places, redist_priv_is_boxes(layout) ? 1 : dim->axis.procs, limit);
     }
-    if (places > INT_MAX)
-        redist_priv_set_fault(layout, REDIST_PRIV_MANY_PLACES, -1, layout->ndim);
-    if ((all >= limit && !empty) || local >= limit)
-        redist_priv_set_fault(layout, REDIST_PRIV_MANY_ELEMENTS, -1, layout->ndim);
+    redist_priv_refuse(&layout->fault, places > INT_MAX, REDIST_PRIV_MANY_PLACES, -1, layout->ndim);
+    redist_priv_refuse(&layout->fault, (all >= limit && !empty) || local >= limit, REDIST_PRIV_MANY_ELEMENTS, -1,
+                       layout->ndim);
 }
 
 REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
@@ -1130,51 +1115,34 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
     memset(&layout, 0, sizeof layout);
     layout.mark = REDIST_PRIV_MARK;
     layout.copies = 1;
-    layout.fault.axis = -1;
-    if (ndim < 1 || ndim > REDIST_MAX_DIMS)
-        redist_priv_set_fault(&layout, REDIST_PRIV_BAD_NDIM, -1, ndim);
-    else if (axes == NULL)
-        redist_priv_set_fault(&layout, REDIST_PRIV_NULL_POINTER, -1, 0);
-    else
-        layout.ndim = ndim;
+    redist_priv_refuse(&layout.fault, ndim < 1 || ndim > REDIST_MAX_DIMS, REDIST_PRIV_BAD_NDIM, -1, ndim);
+    redist_priv_refuse(&layout.fault, axes == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
+    layout.ndim = layout.fault.kind == REDIST_PRIV_NO_FAULT ? ndim : 0;
     for (d = 0; d < layout.ndim; d++) {
-        redist_priv_fault fault = redist_priv_axis_fault(&axes[d]);
+        const redist_priv_fault fault = redist_priv_axis_fault(&axes[d]);
         layout.dim[d].axis = axes[d];
         layout.dim[d].stored = d;
-        if (fault.kind != REDIST_PRIV_NO_FAULT)
-            redist_priv_set_fault(&layout, fault.kind, d, fault.value);
+        redist_priv_refuse(&layout.fault, fault.kind != REDIST_PRIV_NO_FAULT, fault.kind, d, fault.value);
     }
     redist_priv_check_overflow(&layout);
     return layout;
-}
-
-/* Sets the fault of the first box that reaches outside the extents. */
-REDIST_PRIV_COLD void redist_priv_check_boxes(redist_layout *layout, int boxes, const redist_box *box)
-{
-    int d, k;
-    for (k = 0; k < boxes; k++)
-        for (d = 0; d < layout->ndim && layout->fault.kind == REDIST_PRIV_NO_FAULT; d++)
-            if (box[k].low[d] < box[k].high[d] && (box[k].low[d] < 0 || box[k].high[d] > layout->dim[d].axis.extent)) {
-                redist_priv_set_fault(layout, REDIST_PRIV_BOX_OUTSIDE, d, k);
-                layout->fault.beside[0] = layout->dim[d].axis.extent;
-            }
 }
 
 REDIST_API redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes, const redist_box *box)
 {
     redist_axis axes[REDIST_MAX_DIMS];
     redist_layout layout;
-    int d, whole = extents != NULL && ndim <= REDIST_MAX_DIMS;
+    int d, k, whole = extents != NULL && ndim <= REDIST_MAX_DIMS;
     for (d = 0; whole && d < ndim; d++)
         axes[d] = redist_whole(extents[d]);
     layout = redist_layout_nd(ndim, whole ? axes : NULL);
-    if (boxes < 1)
-        redist_priv_set_fault(&layout, REDIST_PRIV_BAD_BOXES, -1, boxes);
-    else if (box == NULL)
-        redist_priv_set_fault(&layout, REDIST_PRIV_NULL_POINTER, -1, 0);
-    if (layout.fault.kind != REDIST_PRIV_NO_FAULT)
-        return layout;
-    redist_priv_check_boxes(&layout, boxes, box);
+    redist_priv_refuse(&layout.fault, boxes < 1, REDIST_PRIV_BAD_BOXES, -1, boxes);
+    redist_priv_refuse(&layout.fault, box == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
+    for (k = 0; k < boxes && layout.fault.kind == REDIST_PRIV_NO_FAULT; k++)
+        for (d = 0; d < ndim; d++)
+            redist_priv_refuse_beside(&layout.fault, box[k].low[d] < box[k].high[d] &&
+                                      (box[k].low[d] < 0 || box[k].high[d] > extents[d]), REDIST_PRIV_BOX_OUTSIDE, d, k,
+                                      extents[d], 0);
     for (d = 0; d < ndim && layout.fault.kind == REDIST_PRIV_NO_FAULT; d++) {
         layout.dim[d].axis.kind = REDIST_PRIV_BOXES;
         layout.dim[d].axis.procs = boxes;
@@ -1188,25 +1156,20 @@ REDIST_API redist_layout redist_layout_1d(redist_axis x) { return redist_layout_
 
 REDIST_API redist_layout redist_layout_2d(redist_axis x, redist_axis y)
 {
-    redist_axis axes[2];
-    axes[0] = x;
-    axes[1] = y;
+    const redist_axis axes[2] = {x, y};
     return redist_layout_nd(2, axes);
 }
 
 REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_axis z)
 {
-    redist_axis axes[3];
-    axes[0] = x;
-    axes[1] = y;
-    axes[2] = z;
+    const redist_axis axes[3] = {x, y, z};
     return redist_layout_nd(3, axes);
 }
 
 REDIST_PRIV_COLD redist_order redist_priv_order(redist_layout *layout, redist_order order)
 {
-    if (order != REDIST_ROW_MAJOR && order != REDIST_COLUMN_MAJOR)
-        redist_priv_set_fault(layout, REDIST_PRIV_BAD_ORDER, -1, (int64_t)order);
+    redist_priv_refuse(&layout->fault, order != REDIST_ROW_MAJOR && order != REDIST_COLUMN_MAJOR, REDIST_PRIV_BAD_ORDER,
+                       -1, (int64_t)order);
     return order;
 }
 
@@ -1224,8 +1187,8 @@ REDIST_API redist_layout redist_memory_order(redist_layout layout, redist_order 
 
 REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank)
 {
-    if (first_rank < 0 || first_rank > INT_MAX - redist_places(&layout))
-        redist_priv_set_fault(&layout, REDIST_PRIV_BAD_RANK, -1, first_rank);
+    redist_priv_refuse(&layout.fault, first_rank < 0 || first_rank > INT_MAX - redist_places(&layout),
+                       REDIST_PRIV_BAD_RANK, -1, first_rank);
     layout.first_rank = first_rank;
     layout.ranks = NULL;
     return layout;
@@ -1233,33 +1196,30 @@ REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank)
 
 REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks)
 {
-    if (ranks == NULL)
-        redist_priv_set_fault(&layout, REDIST_PRIV_NULL_POINTER, -1, 0);
+    redist_priv_refuse(&layout.fault, ranks == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
     layout.ranks = ranks;
     return layout;
 }
 
 REDIST_API redist_layout redist_replicated(redist_layout layout, int copies)
 {
-    const int grid = redist_priv_grid_places(&layout);
-    if (copies < 1)
-        redist_priv_set_fault(&layout, REDIST_PRIV_BAD_COPIES, -1, copies);
-    else if (grid > INT_MAX / copies)
-        redist_priv_set_fault(&layout, REDIST_PRIV_MANY_COPIES, -1, copies);
-    else if (layout.ranks == NULL && layout.first_rank > INT_MAX - grid * copies)
-        redist_priv_set_fault(&layout, REDIST_PRIV_BAD_RANK, -1, layout.first_rank);
+    const int64_t places = (int64_t)redist_priv_grid_places(&layout) * copies;
+    redist_priv_refuse(&layout.fault, copies < 1, REDIST_PRIV_BAD_COPIES, -1, copies);
+    redist_priv_refuse(&layout.fault, places > INT_MAX, REDIST_PRIV_MANY_COPIES, -1, copies);
+    redist_priv_refuse(&layout.fault, layout.ranks == NULL && layout.first_rank > INT_MAX - places, REDIST_PRIV_BAD_RANK,
+                       -1, layout.first_rank);
     layout.copies = copies;
     return layout;
 }
 
 REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_t low, int64_t high)
 {
+    const int64_t most = REDIST_PRIV_MAX_ELEMENTS;
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
     if (dim == NULL)
         return layout;
-    if (low < 0 || low > REDIST_PRIV_MAX_ELEMENTS || high < 0 || high > REDIST_PRIV_MAX_ELEMENTS)
-        redist_priv_set_fault(&layout, REDIST_PRIV_BAD_HALO, axis,
-                          low < 0 || low > REDIST_PRIV_MAX_ELEMENTS ? low : high);
+    redist_priv_refuse(&layout.fault, low < 0 || low > most, REDIST_PRIV_BAD_HALO, axis, low);
+    redist_priv_refuse(&layout.fault, high < 0 || high > most, REDIST_PRIV_BAD_HALO, axis, high);
     dim->low = low;
     dim->high = high;
     redist_priv_check_overflow(&layout);
@@ -1269,21 +1229,20 @@ REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_
 REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redist_edge edge)
 {
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
-    redist_axis *x = dim == NULL ? NULL : &dim->axis;
-    if (x == NULL || layout.fault.kind != REDIST_PRIV_NO_FAULT)
+    int64_t widest;
+    if (dim == NULL)
         return layout;
-    if (edge != REDIST_CLOSED && edge != REDIST_PERIODIC)
-        redist_priv_set_fault(&layout, REDIST_PRIV_BAD_EDGE, axis, (int64_t)edge);
-    else if (dim->low == 0 && dim->high == 0)
-        redist_priv_set_fault(&layout, REDIST_PRIV_NO_HALO, axis, 0);
-    else if (!redist_priv_is_interval(x))
-        redist_priv_set_fault(&layout, REDIST_PRIV_SEVERAL_BLOCKS, axis, x->block);
-    else if (redist_priv_max(dim->low, dim->high) > x->extent)
-        redist_priv_set_fault(&layout, REDIST_PRIV_WIDE_HALO, axis, redist_priv_max(dim->low, dim->high));
-    layout.fault.beside[0] = x->extent;
-    x->ghosts = 1 + (int)edge;
-    x->low = dim->low;
-    x->high = dim->high;
+    widest = redist_priv_max(dim->low, dim->high);
+    redist_priv_refuse(&layout.fault, edge != REDIST_CLOSED && edge != REDIST_PERIODIC, REDIST_PRIV_BAD_EDGE, axis,
+                       (int64_t)edge);
+    redist_priv_refuse(&layout.fault, widest == 0, REDIST_PRIV_NO_HALO, axis, 0);
+    redist_priv_refuse(&layout.fault, !redist_priv_is_interval(&dim->axis), REDIST_PRIV_SEVERAL_BLOCKS, axis,
+                       dim->axis.block);
+    redist_priv_refuse_beside(&layout.fault, widest > dim->axis.extent, REDIST_PRIV_WIDE_HALO, axis, widest,
+                              dim->axis.extent, 0);
+    dim->axis.ghosts = 1 + (int)edge;
+    dim->axis.low = dim->low;
+    dim->axis.high = dim->high;
     return layout;
 }
 
@@ -1292,8 +1251,7 @@ REDIST_API redist_layout redist_with_extent(redist_layout layout, int axis, int6
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
     if (dim == NULL)
         return layout;
-    if (allocated < 0)
-        redist_priv_set_fault(&layout, REDIST_PRIV_BAD_ALLOCATED, axis, allocated);
+    redist_priv_refuse(&layout.fault, allocated < 0, REDIST_PRIV_BAD_ALLOCATED, axis, allocated);
     dim->allocated = allocated;
     redist_priv_check_overflow(&layout);
     return layout;
@@ -1311,20 +1269,16 @@ REDIST_API redist_layout redist_from_scalapack(const int desc[9], int nprow, int
 
 REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes)
 {
-    redist_layout result = layout;
+    const redist_layout given = layout;
     const int ndim = redist_priv_axes_of(&layout);
     int d, seen[REDIST_MAX_DIMS] = {0};
-    if (axes == NULL)
-        redist_priv_set_fault(&result, REDIST_PRIV_NULL_POINTER, -1, 0);
-    for (d = 0; d < ndim && axes != NULL; d++) {
-        if (axes[d] < 0 || axes[d] >= ndim || seen[axes[d]]) {
-            redist_priv_set_fault(&result, REDIST_PRIV_BAD_PERMUTATION, d, axes[d]);
-            return result;
-        }
-        seen[axes[d]] = 1;
-        result.dim[d] = layout.dim[axes[d]];
+    redist_priv_refuse(&layout.fault, axes == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
+    for (d = 0; d < ndim && layout.fault.kind == REDIST_PRIV_NO_FAULT; d++) {
+        const int from = axes[d], there = from >= 0 && from < ndim;
+        redist_priv_refuse(&layout.fault, !there || seen[from]++, REDIST_PRIV_BAD_PERMUTATION, d, from);
+        layout.dim[d] = given.dim[there ? from : d];
     }
-    return result;
+    return layout;
 }
 
 REDIST_API redist_layout redist_transposed(redist_layout layout)
@@ -1356,35 +1310,24 @@ REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns)
     return redist_flipped(redist_permuted(layout, axes), turns == 1 ? 0 : 1);
 }
 
-REDIST_PRIV_COLD redist_priv_fault redist_priv_section_fault(const redist_axis *x, int64_t start, int64_t count,
-                                                             int64_t step)
-{
-    redist_priv_fault fault = redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
-    if (step == 0)
-        return redist_priv_fault_at(REDIST_PRIV_BAD_STEP, -1, step);
-    if (count < 0)
-        return redist_priv_fault_at(REDIST_PRIV_BAD_COUNT, -1, count);
-    if (start < 0 || start > x->count || (count > 0 && start == x->count)) {
-        fault = redist_priv_fault_at(REDIST_PRIV_BAD_START, -1, start);
-        fault.beside[0] = x->count;
-    } else if (count > 1 && (step < -REDIST_PRIV_MAX_ELEMENTS ||
-                             (step > 0 ? x->count - 1 - start : start) / redist_priv_abs(step) < count - 1)) {
-        fault = redist_priv_fault_at(REDIST_PRIV_BAD_END, -1, count);
-        fault.beside[0] = start;
-        fault.beside[1] = x->count;
-    }
-    return fault;
-}
-
 REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t start, int64_t count, int64_t step)
 {
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
-    redist_axis *x = dim == NULL ? NULL : &dim->axis;
-    if (x != NULL && layout.fault.kind == REDIST_PRIV_NO_FAULT) {
-        layout.fault = redist_priv_section_fault(x, start, count, step);
-        layout.fault.axis = layout.fault.kind == REDIST_PRIV_NO_FAULT ? -1 : axis;
+    redist_axis *x;
+    if (dim == NULL)
+        return layout;
+    x = &dim->axis;
+    redist_priv_refuse(&layout.fault, step == 0, REDIST_PRIV_BAD_STEP, axis, step);
+    redist_priv_refuse(&layout.fault, count < 0, REDIST_PRIV_BAD_COUNT, axis, count);
+    redist_priv_refuse_beside(&layout.fault, start < 0 || start > x->count || (count > 0 && start == x->count),
+                              REDIST_PRIV_BAD_START, axis, start, x->count, 0);
+    if (count > 1 && layout.fault.kind == REDIST_PRIV_NO_FAULT) {
+        const int64_t beyond = step > 0 ? x->count - 1 - start : start;
+        redist_priv_refuse_beside(&layout.fault,
+                                  step < -REDIST_PRIV_MAX_ELEMENTS || beyond / redist_priv_abs(step) < count - 1,
+                                  REDIST_PRIV_BAD_END, axis, count, start, x->count);
     }
-    if (x == NULL || layout.fault.kind != REDIST_PRIV_NO_FAULT)
+    if (layout.fault.kind != REDIST_PRIV_NO_FAULT)
         return layout;
     x->start = count == 0 ? 0 : x->start + start * x->step;
     x->step = count <= 1 ? 1 : x->step * step;
@@ -1399,24 +1342,20 @@ REDIST_PRIV_COLD int redist_priv_compare_ints(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-REDIST_PRIV_COLD redist_priv_fault redist_priv_ranks_fault(const redist_layout *layout, int places)
+/* No rank is negative, or twice. */
+REDIST_PRIV_COLD void redist_priv_check_ranks(const redist_layout *layout, redist_priv_fault *fault)
 {
-    redist_priv_fault fault = redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
-    int k, *sorted;
-    if (layout->ranks == NULL)
-        return fault;
-    sorted = (int *)redist_priv_alloc(places, sizeof *sorted);
+    const int places = redist_places(layout);
+    int k, *sorted = (int *)redist_priv_alloc(places, sizeof *sorted);
+    redist_priv_refuse(fault, sorted == NULL, REDIST_PRIV_NO_MEMORY, -1, places);
     if (sorted == NULL)
-        return redist_priv_fault_at(REDIST_PRIV_NO_MEMORY, -1, places);
+        return;
     memcpy(sorted, layout->ranks, (size_t)places * sizeof *sorted);
     qsort(sorted, (size_t)places, sizeof *sorted, redist_priv_compare_ints);
-    if (sorted[0] < 0)
-        fault = redist_priv_fault_at(REDIST_PRIV_BAD_RANK, -1, sorted[0]);
-    for (k = 1; k < places && fault.kind == REDIST_PRIV_NO_FAULT; k++)
-        if (sorted[k] == sorted[k - 1])
-            fault = redist_priv_fault_at(REDIST_PRIV_RANK_TWICE, -1, sorted[k]);
+    redist_priv_refuse(fault, sorted[0] < 0, REDIST_PRIV_BAD_RANK, -1, sorted[0]);
+    for (k = 1; k < places && fault->kind == REDIST_PRIV_NO_FAULT; k++)
+        redist_priv_refuse(fault, sorted[k] == sorted[k - 1], REDIST_PRIV_RANK_TWICE, -1, sorted[k]);
     REDIST_FREE(sorted);
-    return fault;
 }
 
 /* A box, and what it is sorted by: where it begins along the first axis. */
@@ -1431,124 +1370,103 @@ REDIST_PRIV_COLD int redist_priv_compare_boxes(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The boxes of a layout that are not empty, sorted; NULL when memory is exhausted. *elements: in all of them, each once. */
-REDIST_PRIV_COLD redist_priv_sorted_box *redist_priv_sort_boxes(const redist_layout *layout, int *count,
-                                                                int64_t *elements)
+REDIST_PRIV_COLD int redist_priv_boxes_meet(int ndim, const redist_box *a, const redist_box *b)
 {
-    const redist_axis *x = &layout->dim[0].axis;
-    redist_priv_sorted_box *sorted =
-        (redist_priv_sorted_box *)redist_priv_alloc(x->procs, sizeof *sorted);
+    int d = 0;
+    while (d < ndim && redist_priv_max(a->low[d], b->low[d]) < redist_priv_min(a->high[d], b->high[d]))
+        d++;
+    return d == ndim;
+}
+
+/* The box that holds the element of these axis indices, -1 when none does. */
+REDIST_PRIV int redist_priv_box_of(const redist_layout *layout, const int64_t *indices)
+{
+    int64_t begin, end;
     int d, k;
-    *count = 0;
-    *elements = 0;
-    for (k = 0; sorted != NULL && k < x->procs; k++) {
-        int64_t volume = 1;
-        for (d = 0; d < layout->ndim; d++)
-            volume = redist_priv_product(volume, redist_priv_size(&layout->dim[d].axis, k), REDIST_PRIV_MAX_ELEMENTS);
-        if (volume == 0)
-            continue;
-        *elements = redist_priv_min(*elements + volume, REDIST_PRIV_MAX_ELEMENTS);
-        sorted[*count].low = x->box[k].low[x->along];
-        sorted[(*count)++].number = k;
-    }
-    if (*count > 0)
-        qsort(sorted, (size_t)*count, sizeof *sorted, redist_priv_compare_boxes);
-    return sorted;
-}
-
-REDIST_PRIV_COLD int redist_priv_boxes_meet(const redist_layout *layout, int a, int b)
-{
-    int64_t low[2], high[2];
-    int d;
-    for (d = 0; d < layout->ndim; d++) {
-        redist_priv_interval(&layout->dim[d].axis, a, &low[0], &high[0]);
-        redist_priv_interval(&layout->dim[d].axis, b, &low[1], &high[1]);
-        if (redist_priv_max(low[0], low[1]) >= redist_priv_min(high[0], high[1]))
-            return 0;
-    }
-    return 1;
-}
-
-/* The first element, row by row of the array as seen, that no box of boxes[count] holds, which are disjoint: along every
-   axis, the first stretch between ends of boxes that they do not fill. count is reduced to those that reach there. */
-REDIST_PRIV_COLD int64_t redist_priv_find_hole(const redist_layout *layout, redist_priv_sorted_box *boxes, int count)
-{
-    int64_t hole = 0, at, next, low, high, filled, rest, share;
-    int d, e, k, kept;
-    for (d = 0; d < layout->ndim; d++) {
-        const redist_axis *x = &layout->dim[d].axis;
-        for (at = 0; at < x->extent; at = next) {
-            next = x->extent;
-            filled = 0;
-            rest = 1;
-            for (e = d + 1; e < layout->ndim; e++)
-                rest *= layout->dim[e].axis.extent;
-            for (k = 0; k < count; k++) {
-                redist_priv_interval(x, boxes[k].number, &low, &high);
-                next = redist_priv_min(next, low > at ? low : high > at ? high : next);
-                share = low <= at && at < high;
-                for (e = d + 1; e < layout->ndim; e++)
-                    share *= redist_priv_size(&layout->dim[e].axis, boxes[k].number);
-                filled += share;
-            }
-            if (filled < rest)
+    for (k = 0; k < layout->dim[0].axis.procs; k++) {
+        for (d = 0; d < layout->ndim; d++) {
+            redist_priv_interval(&layout->dim[d].axis, k, &begin, &end);
+            if (indices[d] < begin || indices[d] >= end)
                 break;
         }
-        for (k = kept = 0; k < count; k++) {
-            redist_priv_interval(x, boxes[k].number, &low, &high);
-            if (low <= at && at < high)
-                boxes[kept++] = boxes[k];
-        }
-        count = kept;
-        hole = hole * x->extent + at;
+        if (d == layout->ndim)
+            return k;
     }
+    return -1;
+}
+
+/* The first element, row by row of the array as seen, that no box holds. next[d]: up to there all is as it is at at[d]. */
+REDIST_PRIV_COLD int64_t redist_priv_find_hole(const redist_layout *layout)
+{
+    int64_t at[REDIST_MAX_DIMS] = {0}, next[REDIST_MAX_DIMS], begin, end, hole = 0;
+    int d, box;
+    for (d = 0; d < layout->ndim; d++)
+        next[d] = layout->dim[d].axis.extent;
+    while ((box = redist_priv_box_of(layout, at)) >= 0) {
+        for (d = 0; d < layout->ndim; d++) {
+            redist_priv_interval(&layout->dim[d].axis, box, &begin, &end);
+            next[d] = redist_priv_min(next[d], end);
+        }
+        for (d = layout->ndim - 1; d > 0 && next[d] == layout->dim[d].axis.extent; d--)
+            at[d] = 0;
+        at[d] = next[d];
+        for (; d < layout->ndim; d++)
+            next[d] = layout->dim[d].axis.extent;
+    }
+    for (d = 0; d < layout->ndim; d++)
+        hole = hole * layout->dim[d].axis.extent + at[d];
     return hole;
 }
 
-/* Whether the boxes of a layout are disjoint and cover the array. */
-REDIST_PRIV_COLD redist_priv_fault redist_priv_boxes_fault(const redist_layout *layout)
+/* Boxes are disjoint and cover the array. */
+REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout, redist_priv_fault *fault)
 {
-    redist_priv_fault fault = redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
-    redist_priv_sorted_box *sorted;
-    int64_t elements, all = 1, begin, end;
-    int a, b, d, count;
-    if (!redist_priv_is_boxes(layout))
-        return fault;
-    sorted = redist_priv_sort_boxes(layout, &count, &elements);
+    const redist_axis *x = &layout->dim[0].axis;
+    redist_priv_sorted_box *sorted = (redist_priv_sorted_box *)redist_priv_alloc(x->procs, sizeof *sorted);
+    int64_t held = 0, all = 1, volume;
+    int a, b, d, count = 0;
+    redist_priv_refuse(fault, sorted == NULL, REDIST_PRIV_NO_MEMORY, -1, x->procs);
     if (sorted == NULL)
-        return redist_priv_fault_at(REDIST_PRIV_NO_MEMORY, -1, layout->dim[0].axis.procs);
-    for (a = 0; a < count; a++) {
-        redist_priv_interval(&layout->dim[0].axis, sorted[a].number, &begin, &end);
-        for (b = a + 1; b < count && sorted[b].low < end && fault.kind == REDIST_PRIV_NO_FAULT; b++)
-            if (redist_priv_boxes_meet(layout, sorted[a].number, sorted[b].number)) {
-                fault = redist_priv_fault_at(REDIST_PRIV_BOXES_OVERLAP, -1,
-                                             redist_priv_min(sorted[a].number, sorted[b].number));
-                fault.beside[0] = redist_priv_max(sorted[a].number, sorted[b].number);
-            }
+        return;
+    for (a = 0; a < x->procs; a++) {
+        for (d = 0, volume = 1; d < layout->ndim; d++)
+            volume = redist_priv_product(volume, redist_priv_size(&layout->dim[d].axis, a), REDIST_PRIV_MAX_ELEMENTS);
+        sorted[count].low = x->box[a].low[x->along];
+        sorted[count].number = a;
+        count += volume > 0; /* empty ones are left out */
+        held = redist_priv_min(held + volume, REDIST_PRIV_MAX_ELEMENTS);
     }
+    qsort(sorted, (size_t)count, sizeof *sorted, redist_priv_compare_boxes);
+    for (a = 0; a < count; a++)
+        for (b = a + 1; b < count && fault->kind == REDIST_PRIV_NO_FAULT; b++) {
+            const int first = sorted[a].number, second = sorted[b].number;
+            if (sorted[b].low >= x->box[first].high[x->along])
+                break;
+            redist_priv_refuse_beside(fault, redist_priv_boxes_meet(layout->ndim, &x->box[first], &x->box[second]),
+                                      REDIST_PRIV_BOXES_OVERLAP, -1, redist_priv_min(first, second),
+                                      redist_priv_max(first, second), 0);
+        }
     for (d = 0; d < layout->ndim; d++)
-        all *= layout->dim[d].axis.extent;
-    if (fault.kind == REDIST_PRIV_NO_FAULT && elements < all)
-        fault = redist_priv_fault_at(REDIST_PRIV_HOLE, -1, redist_priv_find_hole(layout, sorted, count));
+        all = redist_priv_product(all, layout->dim[d].axis.extent, REDIST_PRIV_MAX_ELEMENTS);
+    if (fault->kind == REDIST_PRIV_NO_FAULT && held < all)
+        redist_priv_refuse(fault, 1, REDIST_PRIV_HOLE, -1, redist_priv_find_hole(layout));
     REDIST_FREE(sorted);
-    return fault;
 }
 
 REDIST_PRIV_COLD redist_priv_fault redist_priv_layout_fault(const redist_layout *layout)
 {
-    redist_priv_fault fault = redist_priv_fault_at(REDIST_PRIV_NOT_BUILT, -1, 0);
-    if (layout->mark >> 32 == REDIST_PRIV_MARK >> 32) {
-        fault = redist_priv_fault_at(REDIST_PRIV_OTHER_BUILD, -1, (int64_t)(layout->mark % 65536));
-        fault.beside[0] = REDIST_MAX_DIMS;
-    }
-    if (layout->mark != REDIST_PRIV_MARK)
-        return fault;
-    if (layout->fault.kind != REDIST_PRIV_NO_FAULT)
-        return layout->fault;
-    if (layout->ndim < 1 || layout->ndim > REDIST_MAX_DIMS)
-        return redist_priv_fault_at(REDIST_PRIV_BAD_NDIM, -1, layout->ndim);
-    fault = redist_priv_boxes_fault(layout);
-    return fault.kind != REDIST_PRIV_NO_FAULT ? fault : redist_priv_ranks_fault(layout, redist_places(layout));
+    redist_priv_fault fault = {REDIST_PRIV_NO_FAULT, -1, 0, {0, 0}};
+    redist_priv_refuse_beside(&fault, (layout->mark ^ REDIST_PRIV_MARK) >> 32 == 0 && layout->mark != REDIST_PRIV_MARK,
+                              REDIST_PRIV_OTHER_BUILD, -1, (int64_t)(layout->mark % 65536), REDIST_MAX_DIMS, 0);
+    redist_priv_refuse(&fault, layout->mark != REDIST_PRIV_MARK, REDIST_PRIV_NOT_BUILT, -1, 0);
+    if (fault.kind == REDIST_PRIV_NO_FAULT)
+        fault = layout->fault;
+    redist_priv_refuse(&fault, layout->ndim < 1 || layout->ndim > REDIST_MAX_DIMS, REDIST_PRIV_BAD_NDIM, -1, layout->ndim);
+    if (fault.kind == REDIST_PRIV_NO_FAULT && redist_priv_is_boxes(layout))
+        redist_priv_check_boxes(layout, &fault);
+    if (fault.kind == REDIST_PRIV_NO_FAULT && layout->ranks != NULL)
+        redist_priv_check_ranks(layout, &fault);
+    return fault;
 }
 
 REDIST_API int redist_layout_check(const redist_layout *layout) { return redist_layout_explain(layout, NULL, 0); }
@@ -1562,22 +1480,12 @@ REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, si
     return REDIST_ERR_ARGUMENT;
 }
 
-/* by_storage[s] is the axis of the view that is axis s of the array as built. */
-REDIST_PRIV void redist_priv_by_storage(const redist_layout *layout, int *by_storage)
-{
-    int d;
-    for (d = 0; d < layout->ndim; d++)
-        by_storage[layout->dim[d].stored] = d;
-}
-
 /* The axes of the view from the slowest to the fastest in a storage order. */
 REDIST_PRIV void redist_priv_slow_to_fast(const redist_layout *layout, redist_order order, int *axes)
 {
-    int by_storage[REDIST_MAX_DIMS] = {0};
-    int k;
-    redist_priv_by_storage(layout, by_storage);
-    for (k = 0; k < layout->ndim; k++)
-        axes[k] = by_storage[order == REDIST_ROW_MAJOR ? k : layout->ndim - 1 - k];
+    int d;
+    for (d = 0; d < layout->ndim; d++)
+        axes[order == REDIST_ROW_MAJOR ? layout->dim[d].stored : layout->ndim - 1 - layout->dim[d].stored] = d;
 }
 
 REDIST_API int redist_places(const redist_layout *layout)
@@ -1650,45 +1558,29 @@ REDIST_API int redist_coords_of(const redist_layout *layout, int rank, int *coor
     return 1;
 }
 
-/* The box that index[ndim] lies in, -1 when it lies in none. */
-REDIST_PRIV int redist_priv_box_of(const redist_layout *layout, const int64_t *index)
+/* The coordinates that own index[ndim] of the view, and its axis indices; 0 when it lies outside. */
+REDIST_PRIV_COLD int redist_priv_owner_coords(const redist_layout *layout, const int64_t *index, int *coords,
+                                              int64_t *indices)
 {
-    int64_t begin, end, g;
-    int d, k;
-    for (k = 0; k < layout->dim[0].axis.procs; k++) {
-        for (d = 0; d < layout->ndim; d++) {
-            g = redist_priv_axis_index(&layout->dim[d].axis, index[d]);
-            redist_priv_interval(&layout->dim[d].axis, k, &begin, &end);
-            if (g < begin || g >= end)
-                break;
-        }
-        if (d == layout->ndim)
-            return k;
-    }
-    return -1;
-}
-
-/* The coordinates that own index[ndim]; 0 when the index lies outside. */
-REDIST_PRIV_COLD int redist_priv_owner_coords(const redist_layout *layout, const int64_t *index, int *coords)
-{
-    int d, box;
+    int d, box = -1;
     if (redist_places(layout) == 0 || index == NULL)
         return 0;
-    box = redist_priv_is_boxes(layout) ? redist_priv_box_of(layout, index) : -1;
-    for (d = 0; d < layout->ndim; d++) {
-        coords[d] = redist_priv_is_boxes(layout) ? box : redist_owner(&layout->dim[d].axis, index[d]);
-        if (coords[d] < 0)
+    for (d = 0; d < layout->ndim; d++)
+        if ((indices[d] = redist_priv_axis_index(&layout->dim[d].axis, index[d])) < 0)
             return 0;
-    }
+    if (redist_priv_is_boxes(layout) && (box = redist_priv_box_of(layout, indices)) < 0)
+        return 0;
+    for (d = 0; d < layout->ndim; d++)
+        coords[d] = box >= 0 ? box : redist_owner(&layout->dim[d].axis, index[d]);
     return 1;
 }
 
 REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *index)
 {
+    int64_t indices[REDIST_MAX_DIMS];
     int coords[REDIST_MAX_DIMS] = {0};
-    if (!redist_priv_owner_coords(layout, index, coords))
-        return -1;
-    return redist_priv_rank_at(layout, redist_priv_place_of(layout, coords));
+    const int owned = redist_priv_owner_coords(layout, index, coords, indices);
+    return owned ? redist_priv_rank_at(layout, redist_priv_place_of(layout, coords)) : -1;
 }
 
 /* How the local array of one place is stored, in elements: an axis's stride, where local position 0 lies, and all. */
@@ -1722,31 +1614,27 @@ REDIST_PRIV redist_priv_storage redist_priv_storage_at(const redist_layout *layo
 /* Whether an extent given by redist_with_extent is too small for what a place owns. */
 REDIST_PRIV_COLD redist_priv_fault redist_priv_extent_fault(const redist_layout *layout, const int *coords)
 {
-    redist_priv_fault fault = redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
+    redist_priv_fault fault = {REDIST_PRIV_NO_FAULT, -1, 0, {0, 0}};
     int d;
-    for (d = 0; d < layout->ndim && fault.kind == REDIST_PRIV_NO_FAULT; d++) {
-        const int64_t need = redist_priv_need(&layout->dim[d], coords[d]);
-        if (layout->dim[d].allocated > 0 && layout->dim[d].allocated < need) {
-            fault = redist_priv_fault_at(REDIST_PRIV_BAD_ALLOCATED, d, layout->dim[d].allocated);
-            fault.beside[0] = need;
-        }
+    for (d = 0; d < layout->ndim; d++) {
+        const int64_t need = redist_priv_need(&layout->dim[d], coords[d]), allocated = layout->dim[d].allocated;
+        redist_priv_refuse_beside(&fault, allocated > 0 && allocated < need, REDIST_PRIV_BAD_ALLOCATED, d, allocated, need, 0);
     }
     return fault;
 }
 
 REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64_t *index)
 {
+    int64_t indices[REDIST_MAX_DIMS], offset;
     int coords[REDIST_MAX_DIMS] = {0};
     redist_priv_storage storage;
-    int64_t offset;
     int d;
-    if (!redist_priv_owner_coords(layout, index, coords))
+    if (!redist_priv_owner_coords(layout, index, coords, indices))
         return -1;
     storage = redist_priv_storage_at(layout, coords);
     offset = storage.origin;
     for (d = 0; d < layout->ndim; d++)
-        offset += redist_priv_below(&layout->dim[d].axis, coords[d],
-                                    redist_priv_axis_index(&layout->dim[d].axis, index[d])) * storage.stride[d];
+        offset += redist_priv_below(&layout->dim[d].axis, coords[d], indices[d]) * storage.stride[d];
     return offset;
 }
 
