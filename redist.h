@@ -1128,27 +1128,36 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
     return layout;
 }
 
+/* Makes a layout of whole axes one of boxes. */
+REDIST_PRIV_COLD void redist_priv_set_boxes(redist_layout *layout, int boxes, const redist_box *box)
+{
+    int d, k;
+    redist_priv_refuse(&layout->fault, boxes < 1, REDIST_PRIV_BAD_BOXES, -1, boxes);
+    redist_priv_refuse(&layout->fault, box == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
+    for (k = 0; k < boxes && layout->fault.kind == REDIST_PRIV_NO_FAULT; k++)
+        for (d = 0; d < layout->ndim; d++) {
+            const int64_t extent = layout->dim[d].axis.extent;
+            const int64_t low = box[k].low[layout->dim[d].stored], high = box[k].high[layout->dim[d].stored];
+            redist_priv_refuse_beside(&layout->fault, low < high && (low < 0 || high > extent), REDIST_PRIV_BOX_OUTSIDE,
+                                      d, k, extent, 0);
+        }
+    for (d = 0; d < layout->ndim && layout->fault.kind == REDIST_PRIV_NO_FAULT; d++) {
+        layout->dim[d].axis.kind = REDIST_PRIV_BOXES;
+        layout->dim[d].axis.procs = boxes;
+        layout->dim[d].axis.box = box;
+        layout->dim[d].axis.along = layout->dim[d].stored;
+    }
+}
+
 REDIST_API redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes, const redist_box *box)
 {
     redist_axis axes[REDIST_MAX_DIMS];
     redist_layout layout;
-    int d, k, whole = extents != NULL && ndim <= REDIST_MAX_DIMS;
+    int d, whole = extents != NULL && ndim <= REDIST_MAX_DIMS;
     for (d = 0; whole && d < ndim; d++)
         axes[d] = redist_whole(extents[d]);
     layout = redist_layout_nd(ndim, whole ? axes : NULL);
-    redist_priv_refuse(&layout.fault, boxes < 1, REDIST_PRIV_BAD_BOXES, -1, boxes);
-    redist_priv_refuse(&layout.fault, box == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
-    for (k = 0; k < boxes && layout.fault.kind == REDIST_PRIV_NO_FAULT; k++)
-        for (d = 0; d < ndim; d++)
-            redist_priv_refuse_beside(&layout.fault, box[k].low[d] < box[k].high[d] &&
-                                      (box[k].low[d] < 0 || box[k].high[d] > extents[d]), REDIST_PRIV_BOX_OUTSIDE, d, k,
-                                      extents[d], 0);
-    for (d = 0; d < ndim && layout.fault.kind == REDIST_PRIV_NO_FAULT; d++) {
-        layout.dim[d].axis.kind = REDIST_PRIV_BOXES;
-        layout.dim[d].axis.procs = boxes;
-        layout.dim[d].axis.box = box;
-        layout.dim[d].axis.along = d;
-    }
+    redist_priv_set_boxes(&layout, boxes, box);
     return layout;
 }
 
@@ -3569,34 +3578,25 @@ REDIST_PRIV_COLD redist_layout redist_priv_part_of(const redist_layout *layout, 
     return part;
 }
 
-/* The elements that a coordinate of `from` and one of `to` share; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int64_t redist_priv_shared(const redist_axis *from, int from_coord, const redist_axis *to,
-                                            int to_coord)
-{
-    redist_priv_pattern pattern;
-    redist_priv_runs list;
-    int64_t elements = -1;
-    memset(&list, 0, sizeof list);
-    if (redist_priv_pattern_of(from, from_coord, &pattern) == REDIST_OK &&
-        redist_priv_meet_coord(&pattern, REDIST_PRIV_FROM, to, to_coord, &list) == REDIST_OK)
-        elements = list.elements;
-    redist_priv_runs_free(&list);
-    redist_priv_pattern_free(&pattern);
-    return elements;
-}
-
 /* The elements that two places share; -1 when memory is exhausted. */
 REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int from_place, const redist_layout *to,
                                                int to_place)
 {
     int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
-    int64_t volume = 1, shared;
-    int d;
+    redist_priv_pattern pattern;
+    redist_priv_runs list;
+    int64_t volume = 1;
+    int d, code = REDIST_OK;
     redist_priv_coords_of_place(from, from_place, from_coords);
     redist_priv_coords_of_place(to, to_place, to_coords);
     for (d = 0; d < from->ndim && volume > 0; d++) {
-        shared = redist_priv_shared(&from->dim[d].axis, from_coords[d], &to->dim[d].axis, to_coords[d]);
-        volume = shared < 0 ? -1 : redist_priv_product(volume, shared, REDIST_PRIV_MAX_ELEMENTS);
+        memset(&list, 0, sizeof list);
+        code = redist_priv_pattern_of(&from->dim[d].axis, from_coords[d], &pattern);
+        if (code == REDIST_OK)
+            code = redist_priv_meet_coord(&pattern, REDIST_PRIV_FROM, &to->dim[d].axis, to_coords[d], &list);
+        volume = code == REDIST_OK ? redist_priv_product(volume, list.elements, REDIST_PRIV_MAX_ELEMENTS) : -1;
+        redist_priv_runs_free(&list);
+        redist_priv_pattern_free(&pattern);
     }
     return volume;
 }
@@ -3630,28 +3630,14 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
     if (redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
     source = redist_priv_without_ghosts(*from);
-    from = &source;
     from_place = redist_priv_place_on(from, rank_from);
     to_place = redist_priv_place_on(to, rank_to);
     if (from_place < 0 || to_place < 0)
         return 0;
-    shared = redist_priv_shared_by(from, from_place, to, to_place);
+    shared = redist_priv_shared_by(&source, from_place, to, to_place);
     if (shared > 0 && from->copies > 1)
-        serves = redist_priv_serves(from, from_place, to, to_place);
+        serves = redist_priv_serves(&source, from_place, to, to_place);
     return serves < 0 ? -1 : serves * shared;
-}
-
-/* How many coordinates of `other` a coordinate meets; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int64_t redist_priv_degree(const redist_axis *mine, int coord, const redist_axis *other)
-{
-    redist_priv_pattern pattern;
-    int64_t peers = 0;
-    int *coords = NULL, code = redist_priv_pattern_of(mine, coord, &pattern);
-    if (code == REDIST_OK)
-        code = redist_priv_peers(&pattern, other, &coords, &peers);
-    REDIST_FREE(coords);
-    redist_priv_pattern_free(&pattern);
-    return code == REDIST_OK ? peers : -1;
 }
 
 /* Whether coordinates of x own one stretch of the view each, and stretches show every block of y that they pass. */
@@ -3662,7 +3648,7 @@ REDIST_PRIV_COLD int redist_priv_has_stretches(const redist_axis *x, const redis
                                                                         : y->kind == REDIST_PRIV_BALANCED && step == 1);
 }
 
-/* For such axes, how many coordinates of y meet a coordinate of x: *first and those after it. */
+/* For such axes, how many coordinates of y a coordinate of x meets: *first and those after it. */
 REDIST_PRIV_COLD int64_t redist_priv_stretch_degree(const redist_axis *x, int coord, const redist_axis *y, int *first)
 {
     const int64_t i = redist_priv_distance(x, coord, 0), last = i + redist_count(x, coord) - 1;
@@ -3676,7 +3662,7 @@ REDIST_PRIV_COLD int64_t redist_priv_stretch_degree(const redist_axis *x, int co
     return redist_priv_min(y->procs, 1 + redist_priv_abs(b - a));
 }
 
-/* degree[x's processes], where coordinates of y own stretches: each adds one from its first partner to its last. */
+/* The same of coordinates of x where those of y own stretches: each adds one from its first partner to its last. */
 REDIST_PRIV_COLD void redist_priv_degrees_by_stretches(const redist_axis *x, const redist_axis *y, int64_t *degree)
 {
     int64_t met, all = 0;
@@ -3697,17 +3683,24 @@ REDIST_PRIV_COLD void redist_priv_degrees_by_stretches(const redist_axis *x, con
    stretches, else O(pairs that meet). REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_axis_degrees(const redist_axis *x, const redist_axis *y, int64_t *degree)
 {
-    int c, first, stretches = redist_priv_has_stretches(x, y);
+    const int stretches = redist_priv_has_stretches(x, y);
+    int c, first, *coords, code = REDIST_OK;
     if (!stretches && redist_priv_has_stretches(y, x)) {
         redist_priv_degrees_by_stretches(x, y, degree);
         return REDIST_OK;
     }
-    for (c = 0; c < x->procs; c++) {
-        degree[c] = stretches ? redist_priv_stretch_degree(x, c, y, &first) : redist_priv_degree(x, c, y);
-        if (degree[c] < 0)
-            return REDIST_ERR_MEMORY;
+    for (c = 0; c < x->procs && stretches; c++)
+        degree[c] = redist_priv_stretch_degree(x, c, y, &first);
+    for (c = 0; c < x->procs && !stretches && code == REDIST_OK; c++) {
+        redist_priv_pattern pattern;
+        coords = NULL;
+        code = redist_priv_pattern_of(x, c, &pattern);
+        if (code == REDIST_OK)
+            code = redist_priv_peers(&pattern, y, &coords, &degree[c]);
+        REDIST_FREE(coords);
+        redist_priv_pattern_free(&pattern);
     }
-    return REDIST_OK;
+    return code;
 }
 
 /* What a place exchanges with other ranks. */
@@ -3722,6 +3715,7 @@ typedef struct {
     int64_t kept;
 } redist_priv_tally;
 
+/* What stays on a rank is kept, and none of what its places exchange. */
 REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const int *place, int64_t elements)
 {
     redist_priv_tally *t = (redist_priv_tally *)context;
@@ -3752,20 +3746,7 @@ REDIST_PRIV_COLD int redist_priv_tally_axis(redist_priv_tally *t, int side, int 
     return code;
 }
 
-/* Takes what stays on a rank from what its two places exchange. */
-REDIST_PRIV_COLD int redist_priv_tally_kept(redist_priv_tally *t, const int *place)
-{
-    const int64_t kept = redist_priv_shared_by(t->layout[0], place[0], t->layout[1], place[1]);
-    int side;
-    t->kept += kept;
-    for (side = 0; side < 2; side++) {
-        t->place[side][place[side]].messages -= kept > 0;
-        t->place[side][place[side]].elements -= kept;
-    }
-    return kept < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
-}
-
-/* Counts where pairs are a product of axes. */
+/* Counts where pairs are a product of axes: all, less what stays on a rank. */
 REDIST_PRIV_COLD int redist_priv_tally_axes(redist_priv_tally *t)
 {
     const redist_layout *from = t->layout[REDIST_PRIV_FROM], *to = t->layout[REDIST_PRIV_TO];
@@ -3778,10 +3759,16 @@ REDIST_PRIV_COLD int redist_priv_tally_axes(redist_priv_tally *t)
             code = redist_priv_tally_axis(t, side, d);
     }
     for (k = 0; k < redist_places(to) && code == REDIST_OK; k++) {
-        place[REDIST_PRIV_FROM] = redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, k));
+        const int held = redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, k));
+        const int64_t kept = held < 0 ? 0 : redist_priv_shared_by(from, held, to, k);
+        place[REDIST_PRIV_FROM] = held;
         place[REDIST_PRIV_TO] = k;
-        if (place[REDIST_PRIV_FROM] >= 0)
-            code = redist_priv_tally_kept(t, place);
+        code = kept < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+        t->kept += kept;
+        for (side = 0; side < 2 && kept > 0; side++) {
+            t->place[side][place[side]].messages--;
+            t->place[side][place[side]].elements -= kept;
+        }
     }
     REDIST_FREE(rank_places);
     return code;
@@ -3861,10 +3848,9 @@ enum {
     REDIST_PRIV_TABLE        /* an edge colouring by alternating paths (Koenig 1916), kept */
 };
 
-/* How the coordinates of an axis are numbered: coordinate c has number sign * (c - origin) mod procs; numbers from
-   `used` on own nothing. */
+/* Coordinate c of an axis has number (c - origin) mod procs; numbers from `used` on own nothing. */
 typedef struct {
-    int procs, origin, sign, used;
+    int procs, origin, used;
 } redist_priv_line;
 
 /* Walker and Otto's schedule, blocks of r and of ratio * r on the same processes: what its formulas need. */
@@ -3886,8 +3872,8 @@ typedef struct {
     redist_priv_edge *edge;
 } redist_priv_edges;
 
-/* The schedule of one axis, or of several taken together. Sides: FROM 0, TO 1. A pair has a colour, 0 <= colour < base,
-   and a round, 0 <= round < width. At a number of side `fat` both together are unique, on the other side the colour is. */
+/* The schedule of one axis, of several together, or (axes: 0) of all places. A pair has a colour, 0 <= colour < base, and
+   a round, 0 <= round < width. At a number of side `fat` both together are unique, on the other side the colour is. */
 typedef struct {
     int form;
     int axes, axis[REDIST_MAX_DIMS];
@@ -3898,7 +3884,6 @@ typedef struct {
     redist_priv_edges table[2];
 } redist_priv_factor;
 
-/* What a schedule holds. */
 typedef struct redist_priv_arrangement {
     int steps, factors;
     int all; /* all copies of a source contribute */
@@ -3911,42 +3896,39 @@ typedef struct redist_priv_arrangement {
 
 REDIST_PRIV_COLD int redist_priv_number(const redist_priv_line *line, int coord)
 {
-    return (int)redist_priv_mod((int64_t)line->sign * (coord - line->origin), line->procs);
+    return (int)redist_priv_mod(coord - line->origin, line->procs);
 }
 
-REDIST_PRIV_COLD int redist_priv_numbered(const redist_priv_line *line, int number)
+REDIST_PRIV_COLD int redist_priv_numbered(const redist_priv_line *line, int64_t number)
 {
-    return (int)redist_priv_mod(line->origin + (int64_t)line->sign * number, line->procs);
+    return (int)((line->origin + number) % line->procs);
 }
 
-REDIST_PRIV_COLD redist_priv_line redist_priv_line_from(const redist_axis *x, int origin, int sign, int used)
+REDIST_PRIV_COLD redist_priv_line redist_priv_line_from(const redist_axis *x, int origin, int used)
 {
     redist_priv_line line;
     line.procs = x->procs;
     line.origin = origin;
-    line.sign = sign;
     line.used = used;
     return line;
 }
 
-/* Numbers the coordinates in the order in which the view meets them. 0 when one that owns nothing lies in between. */
+/* Numbers the coordinates in the order of their blocks. 0 when one that owns nothing lies in between. */
 REDIST_PRIV_COLD int redist_priv_line_of(const redist_axis *x, redist_priv_line *line)
 {
-    int c, n;
-    *line = redist_priv_line_from(x, redist_owner(x, 0), x->step > 0 ? 1 : -1, 0);
-    for (c = 0; c < x->procs; c++)
-        line->used += redist_count(x, c) > 0;
-    for (n = 0; n < line->used; n++)
-        if (redist_count(x, redist_priv_numbered(line, n)) == 0)
-            return 0;
-    return 1;
+    int n, in_line = 1;
+    *line = redist_priv_line_from(x, redist_owner(x, x->step > 0 ? 0 : x->count - 1), 0);
+    for (n = 0; n < x->procs; n++)
+        if (redist_count(x, redist_priv_numbered(line, n)) > 0)
+            in_line &= line->used++ == n;
+    return in_line;
 }
 
 /* Whether blocks of r meet blocks of K r, K <= P, on the same P processes, in the same direction and block at block. */
 REDIST_PRIV_COLD int redist_priv_walker_of(const redist_axis *const *x, redist_priv_walker *w)
 {
     const redist_axis *small, *large;
-    int64_t end;
+    int64_t end, p;
     w->small = x[0]->block <= x[1]->block ? REDIST_PRIV_FROM : REDIST_PRIV_TO;
     small = x[w->small];
     large = x[!w->small];
@@ -3957,9 +3939,8 @@ REDIST_PRIV_COLD int redist_priv_walker_of(const redist_axis *const *x, redist_p
         redist_priv_abs(small->step) != 1 || (large->start - small->start) % small->block != 0)
         return 0;
     w->common = redist_priv_gcd(w->procs, w->ratio);
-    w->inverse = w->procs == w->common ? 0
-                                       : redist_priv_first_in(w->ratio / w->common % (w->procs / w->common),
-                                                              w->procs / w->common, 1, 1);
+    p = w->procs / w->common;
+    w->inverse = p == 1 ? 0 : redist_priv_first_in(w->ratio / w->common % p, p, 1, 1);
     end = large->start + (large->count - 1) * large->step;
     w->first = redist_priv_min(large->start, end) / small->block;
     w->last = redist_priv_max(large->start, end) / small->block;
@@ -3975,77 +3956,6 @@ REDIST_PRIV_COLD int64_t redist_priv_walker_degree(const redist_priv_walker *w, 
                                                       : redist_priv_max(head, blocks - head));
 }
 
-REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
-{
-#define REDIST_PRIV_SAME_FIELD(field, name) && x->field == y->field
-    return x->cuts == y->cuts && x->box == y->box REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
-}
-
-REDIST_PRIV_COLD int redist_priv_is_whole(const redist_axis *x) { return x->count == x->extent; }
-
-/* Whether an axis is block-cyclic and seen whole and forwards. */
-REDIST_PRIV_COLD int redist_priv_is_plain(const redist_axis *x)
-{
-    return x->kind == REDIST_PRIV_CYCLIC && redist_priv_is_whole(x) && x->step == 1;
-}
-
-/* The most blocks of s that a block of r touches; both begin at 0, and n indices are seen. */
-REDIST_PRIV_COLD int64_t redist_priv_most_touched(int64_t n, int64_t r, int64_t s)
-{
-    const int64_t full = n / r, tail = full * r, rest = (r - 1) % s;
-    const int64_t late = rest == 0 ? -1 : redist_priv_first_in(r % s, s, s - rest, s - 1); /* the first to reach one more */
-    const int64_t most = full == 0 ? 0 : 1 + (r - 1) / s + (late >= 0 && late < full);
-    return tail == n ? most : redist_priv_max(most, 1 + (n - 1) / s - tail / s);
-}
-
-/* The most coordinates of y that one of x meets, both plain; 0 when the view is shorter than their superblock. Blocks of
-   r on P and of s on Q meet somewhere in the superblock when s q - r p, modulo g = gcd(r P, s Q), lies strictly between
-   -s and r. Over all q, s q mod g takes every multiple of e = gcd(s, g) equally often; over all p, r p mod e takes every
-   multiple of gcd(r, e). */
-REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, const redist_axis *y)
-{
-    const int64_t r = x->block, s = y->block, n = x->count, beyond = REDIST_PRIV_MAX_ELEMENTS;
-    const int64_t a = redist_priv_product(r, x->procs, beyond), b = redist_priv_product(s, y->procs, beyond);
-    const int64_t g = redist_priv_gcd(a, b), e = redist_priv_gcd(s, g);
-    if (a > n || b > n || redist_priv_product(a / g, b, beyond) > n)
-        return 0;
-    return redist_priv_min(y->procs, y->procs * e / g * (s / e + redist_priv_ceil_div(r - redist_priv_gcd(r, e), e)));
-}
-
-/* The same by a formula, where there is one; else 0. */
-REDIST_PRIV_COLD int64_t redist_priv_formula_degree(const redist_axis *x, const redist_axis *y)
-{
-    const redist_axis *pair[2] = {x, y};
-    redist_priv_walker w;
-    if (x->count == 0)
-        return 0;
-    if (redist_priv_same_axis(x, y))
-        return 1;
-    if (redist_priv_walker_of(pair, &w))
-        return redist_priv_walker_degree(&w, REDIST_PRIV_FROM);
-    if (!redist_priv_is_plain(x) || !redist_priv_is_plain(y))
-        return 0;
-    if (!redist_priv_is_interval(x))
-        return redist_priv_superblock_degree(x, y);
-    return redist_priv_min(y->procs, redist_priv_most_touched(x->count, x->procs == 1 ? x->count : x->block, y->block));
-}
-
-/* The most coordinates of y that any coordinate of x meets; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int64_t redist_priv_most_partners(const redist_axis *x, const redist_axis *y)
-{
-    int64_t *degree, most = redist_priv_formula_degree(x, y);
-    int c;
-    if (most > 0 || x->count == 0)
-        return most;
-    degree = (int64_t *)REDIST_MALLOC((size_t)x->procs * sizeof *degree);
-    if (degree == NULL || redist_priv_axis_degrees(x, y, degree) != REDIST_OK)
-        most = -1;
-    for (c = 0; c < x->procs && most >= 0; c++)
-        most = redist_priv_max(most, degree[c]);
-    REDIST_FREE(degree);
-    return most;
-}
-
 /* Blocks of r are numbered along the other side: there, block B of r lies in block B / K of K r. */
 REDIST_PRIV_COLD void redist_priv_walker_lines(const redist_axis *const *x, const redist_priv_walker *w,
                                                redist_priv_line *const *line)
@@ -4053,8 +3963,8 @@ REDIST_PRIV_COLD void redist_priv_walker_lines(const redist_axis *const *x, cons
     const redist_axis *small = x[w->small], *large = x[!w->small];
     const int64_t ahead = (large->start - small->start) / small->block % small->procs;
     const int origin = (int)redist_priv_mod(small->first - ahead, small->procs);
-    *line[w->small] = redist_priv_line_from(small, origin, 1, small->procs);
-    *line[!w->small] = redist_priv_line_from(large, large->first, 1, large->procs);
+    *line[w->small] = redist_priv_line_from(small, origin, small->procs);
+    *line[!w->small] = redist_priv_line_from(large, large->first, large->procs);
 }
 
 /* Walker and Otto 1996: process `own` of the side with small blocks exchanges block B(k, p) at step k, of the other
@@ -4076,6 +3986,77 @@ REDIST_PRIV_COLD int64_t redist_priv_walker_partner(const redist_priv_walker *w,
     return side == w->small ? block / w->ratio % w->procs : block % w->procs;
 }
 
+REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
+{
+#define REDIST_PRIV_SAME_FIELD(field, name) && x->field == y->field
+    return x->cuts == y->cuts && x->box == y->box REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
+}
+
+REDIST_PRIV_COLD int redist_priv_is_whole(const redist_axis *x) { return x->count == x->extent; }
+
+/* Whether an axis is block-cyclic and seen whole and forwards. */
+REDIST_PRIV_COLD int redist_priv_is_plain(const redist_axis *x)
+{
+    return x->kind == REDIST_PRIV_CYCLIC && redist_priv_is_whole(x) && x->step == 1;
+}
+
+/* The most blocks of s that a block of r touches; both begin at 0, and n indices are seen. */
+REDIST_PRIV_COLD int64_t redist_priv_most_touched(int64_t n, int64_t r, int64_t s)
+{
+    const int64_t full = n / r, tail = full * r, rest = (r - 1) % s;
+    const int64_t late = rest == 0 ? -1 : redist_priv_first_in(r % s, s, s - rest, s - 1); /* that reaches one more */
+    const int64_t most = full == 0 ? 0 : 1 + (r - 1) / s + (late >= 0 && late < full);
+    return tail == n ? most : redist_priv_max(most, 1 + (n - 1) / s - tail / s);
+}
+
+/* The most coordinates of y that one of x meets, both plain; 0 when the view is shorter than their superblock. Blocks of
+   r on P and of s on Q meet somewhere in it when s q - r p, modulo g = gcd(r P, s Q), lies strictly between -s and r.
+   Over all q, s q mod g takes every multiple of e = gcd(s, g) equally often; over all p, r p mod e every multiple of
+   gcd(r, e). */
+REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, const redist_axis *y)
+{
+    const int64_t r = x->block, s = y->block, n = x->count, beyond = REDIST_PRIV_MAX_ELEMENTS;
+    const int64_t a = redist_priv_product(r, x->procs, beyond), b = redist_priv_product(s, y->procs, beyond);
+    const int64_t g = redist_priv_gcd(a, b), e = redist_priv_gcd(s, g);
+    if (a > n || b > n || redist_priv_product(a / g, b, beyond) > n)
+        return 0;
+    return redist_priv_min(y->procs, y->procs * e / g * (s / e + redist_priv_ceil_div(r - redist_priv_gcd(r, e), e)));
+}
+
+/* The most coordinates of y that any coordinate of x meets, by a formula, where there is one; else 0. */
+REDIST_PRIV_COLD int64_t redist_priv_formula_degree(const redist_axis *x, const redist_axis *y)
+{
+    const redist_axis *pair[2] = {x, y};
+    redist_priv_walker w;
+    if (x->count == 0)
+        return 0;
+    if (redist_priv_same_axis(x, y))
+        return 1;
+    if (redist_priv_walker_of(pair, &w))
+        return redist_priv_walker_degree(&w, REDIST_PRIV_FROM);
+    if (!redist_priv_is_plain(x) || !redist_priv_is_plain(y))
+        return 0;
+    if (!redist_priv_is_interval(x))
+        return redist_priv_superblock_degree(x, y);
+    return redist_priv_min(y->procs, redist_priv_most_touched(x->count, x->procs == 1 ? x->count : x->block, y->block));
+}
+
+/* The same in any case; -1 when memory is exhausted. */
+REDIST_PRIV_COLD int64_t redist_priv_most_partners(const redist_axis *x, const redist_axis *y)
+{
+    int64_t *degree, most = redist_priv_formula_degree(x, y);
+    int c;
+    if (most > 0 || x->count == 0)
+        return most;
+    degree = (int64_t *)redist_priv_alloc(x->procs, sizeof *degree);
+    if (degree == NULL || redist_priv_axis_degrees(x, y, degree) != REDIST_OK)
+        most = -1;
+    for (c = 0; c < x->procs && most >= 0; c++)
+        most = redist_priv_max(most, degree[c]);
+    REDIST_FREE(degree);
+    return most;
+}
+
 /* Whether every coordinate of two block-cyclic axes meets every other: by the Chinese remainder theorem when the blocks
    together reach over the greatest common divisor of the cycles, and the view shows a whole superblock. */
 REDIST_PRIV_COLD int redist_priv_cycles_meet(const redist_axis *x, const redist_axis *y)
@@ -4095,10 +4076,10 @@ REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_arrangement *s, redist_
 {
     int k, side;
     f->form = REDIST_PRIV_TABLE;
-    for (side = 0; side < 2; side++)
-        for (k = 0; k < f->axes; k++) {
+    for (k = 0; k < f->axes; k++)
+        for (side = 0; side < 2; side++) {
             const redist_axis *x = &s->layout[side].dim[f->axis[k]].axis;
-            s->line[side][f->axis[k]] = redist_priv_line_from(x, 0, 1, x->procs);
+            s->line[side][f->axis[k]] = redist_priv_line_from(x, 0, x->procs);
         }
 }
 
@@ -4115,29 +4096,21 @@ REDIST_PRIV_COLD int redist_priv_factor_of(redist_priv_arrangement *s, int d, re
     for (side = 0; side < 2; side++)
         if ((f->degree[side] = redist_priv_most_partners(x[side], x[!side])) < 0)
             return REDIST_ERR_MEMORY;
-    f->form = REDIST_PRIV_WALKER_OTTO;
     if (redist_priv_walker_of(x, &f->walker) && redist_priv_max(f->degree[0], f->degree[1]) == f->walker.ratio) {
         redist_priv_walker_lines(x, &f->walker, line);
+        f->form = REDIST_PRIV_WALKER_OTTO;
         return REDIST_OK;
     }
     for (side = 0; side < 2; side++)
         in_line &= redist_priv_line_of(x[side], line[side]);
-    f->form = REDIST_PRIV_CONSECUTIVE;
     if (in_line && f->degree[0] == line[1]->used && f->degree[1] == line[0]->used &&
         (intervals > 0 || redist_priv_cycles_meet(x[0], x[1])))
         f->form = REDIST_PRIV_ALL_MEET;
-    else if (!in_line || intervals < 2)
+    else if (in_line && intervals == 2)
+        f->form = REDIST_PRIV_CONSECUTIVE;
+    else
         redist_priv_make_table(s, f);
     return REDIST_OK;
-}
-
-/* Factor f takes over the axes of another factor. */
-REDIST_PRIV_COLD void redist_priv_absorb(redist_priv_factor *f, const redist_priv_factor *other)
-{
-    memcpy(f->axis + f->axes, other->axis, (size_t)other->axes * sizeof *f->axis);
-    f->axes += other->axes;
-    f->degree[0] *= other->degree[0];
-    f->degree[1] *= other->degree[1];
 }
 
 /* Makes one factor of all that are complete (their product is complete again), or of all that are not balanced. */
@@ -4146,35 +4119,35 @@ REDIST_PRIV_COLD redist_priv_factor *redist_priv_unite(redist_priv_arrangement *
     redist_priv_factor *united = NULL;
     int k, kept = 0;
     for (k = 0; k < s->factors; k++) {
-        redist_priv_factor *f = &s->factor[k];
-        int joins = unbalanced ? f->degree[0] != f->degree[1] : f->form == REDIST_PRIV_ALL_MEET;
+        const redist_priv_factor *f = &s->factor[k];
+        const int joins = unbalanced ? f->degree[0] != f->degree[1] : f->form == REDIST_PRIV_ALL_MEET;
         if (joins && united != NULL) {
-            redist_priv_absorb(united, f);
-        } else {
-            s->factor[kept] = *f;
-            united = joins ? &s->factor[kept] : united;
-            kept++;
+            memcpy(united->axis + united->axes, f->axis, (size_t)f->axes * sizeof *f->axis);
+            united->axes += f->axes;
+            united->degree[0] *= f->degree[0];
+            united->degree[1] *= f->degree[1];
+            continue;
         }
+        s->factor[kept] = *f;
+        united = joins ? &s->factor[kept] : united;
+        kept++;
     }
     s->factors = kept;
     return united;
 }
 
 /* Sets base, width and scale of every factor and the rounds; returns the steps, at most 2^62. A factor whose degrees
-   differ takes as many colours as the larger, or, when its bit of the mask is set, as the smaller in several rounds: the
-   rounds of factors that fan out and of those that fan in run at the same time. */
+   differ takes as many colours as the larger, or, where its bit of the mask is set, as the smaller in several rounds:
+   the rounds of factors that fan out and of those that fan in run at the same time. */
 REDIST_PRIV_COLD int64_t redist_priv_set_rounds(redist_priv_arrangement *s, int64_t mask)
 {
     int64_t scale, rounds[2] = {1, 1};
-    int k, choices = 0;
+    int k;
     for (k = 0; k < s->factors; k++) {
         redist_priv_factor *f = &s->factor[k];
-        const int64_t most = redist_priv_max(f->degree[0], f->degree[1]);
-        const int balanced = f->degree[0] == f->degree[1];
         f->fat = f->degree[0] >= f->degree[1] ? REDIST_PRIV_FROM : REDIST_PRIV_TO;
-        f->base = balanced || (mask >> choices & 1) == 0 ? most : f->degree[!f->fat];
-        f->width = redist_priv_ceil_div(most, f->base);
-        choices += !balanced;
+        f->base = f->degree[mask >> k & 1 ? !f->fat : f->fat];
+        f->width = redist_priv_ceil_div(f->degree[f->fat], f->base);
         rounds[f->fat] = redist_priv_product(rounds[f->fat], f->width, REDIST_PRIV_MAX_ELEMENTS);
     }
     scale = s->rounds = redist_priv_max(rounds[0], rounds[1]);
@@ -4189,15 +4162,13 @@ REDIST_PRIV_COLD int64_t redist_priv_set_rounds(redist_priv_arrangement *s, int6
 REDIST_PRIV_COLD void redist_priv_choose_rounds(redist_priv_arrangement *s)
 {
     const int64_t masks = INT64_C(1) << redist_priv_min(s->factors, 12);
-    int64_t mask = 0, fewest = 0, degree;
+    int64_t mask = 0, fewest[2] = {1, 1};
     int k, side;
-    for (side = 0; side < 2; side++) {
-        for (k = 0, degree = 1; k < s->factors; k++)
-            degree = redist_priv_product(degree, s->factor[k].degree[side], REDIST_PRIV_MAX_ELEMENTS);
-        fewest = redist_priv_max(fewest, degree);
-    }
-    s->steps = (int)fewest; /* no more than places */
-    while (mask < masks && redist_priv_set_rounds(s, mask) != fewest)
+    for (k = 0; k < s->factors; k++)
+        for (side = 0; side < 2; side++)
+            fewest[side] *= s->factor[k].degree[side]; /* no more than places */
+    s->steps = (int)redist_priv_max(fewest[0], fewest[1]);
+    while (mask < masks && redist_priv_set_rounds(s, mask) != s->steps)
         mask++;
     if (mask == masks) {
         redist_priv_make_table(s, redist_priv_unite(s, 1));
@@ -4309,18 +4280,6 @@ REDIST_PRIV_COLD void redist_priv_count_pair(void *context, const int *number, i
     f->table[1].filled[number[1]]++;
 }
 
-REDIST_PRIV_COLD int redist_priv_allocate_table(redist_priv_edges *table, int numbers, int64_t width)
-{
-    if (numbers > INT_MAX / width)
-        return REDIST_ERR_MEMORY;
-    table->start = (int64_t *)redist_priv_alloc(numbers, sizeof *table->start + sizeof *table->filled);
-    if (table->start == NULL)
-        return REDIST_ERR_MEMORY;
-    table->filled = (int *)(table->start + numbers);
-    memset(table->filled, 0, (size_t)numbers * sizeof *table->filled);
-    return REDIST_OK;
-}
-
 /* Turns the counted partners into empty rows with room for them; finds the most. */
 REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_edges *table, int numbers, int64_t *most)
 {
@@ -4341,13 +4300,18 @@ REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_edges *table, int numbers
 REDIST_PRIV_COLD int redist_priv_fill_table(redist_priv_arrangement *s, redist_priv_factor *f)
 {
     redist_layout part[2];
-    int side, code = REDIST_OK;
-    for (side = 0; side < 2 && code == REDIST_OK; side++) {
+    int side, places, code = REDIST_OK;
+    for (side = 0; side < 2; side++) {
+        redist_priv_edges *table = &f->table[side];
         part[side] = f->axes == 0 ? s->layout[side] : redist_priv_part_of(&s->layout[side], f->axes, f->axis);
-        code = redist_priv_allocate_table(&f->table[side], redist_places(&part[side]), f->width);
+        places = redist_places(&part[side]);
+        table->start = (int64_t *)redist_priv_alloc(places, sizeof *table->start + sizeof *table->filled);
+        if (table->start == NULL || places > INT_MAX / f->width)
+            return REDIST_ERR_MEMORY;
+        table->filled = (int *)(table->start + places);
+        memset(table->filled, 0, (size_t)places * sizeof *table->filled);
     }
-    if (code == REDIST_OK)
-        code = redist_priv_visit_pairs(&part[0], &part[1], s->all, 0, redist_priv_count_pair, f);
+    code = redist_priv_visit_pairs(&part[0], &part[1], s->all, 0, redist_priv_count_pair, f);
     for (side = 0; side < 2 && code == REDIST_OK; side++)
         code = redist_priv_make_rows(&f->table[side], redist_places(&part[side]), &f->degree[side]);
     if (code == REDIST_OK && f->axes == 0)
@@ -4356,15 +4320,14 @@ REDIST_PRIV_COLD int redist_priv_fill_table(redist_priv_arrangement *s, redist_p
 }
 
 /* The number of coords on one side of a factor; -1 when it owns nothing. */
-REDIST_PRIV_COLD int64_t redist_priv_joint_number(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
-                                                  const int *coords)
+REDIST_PRIV_COLD int64_t redist_priv_joint_number(const redist_priv_arrangement *s, const redist_priv_factor *f,
+                                                  int side, const int *coords)
 {
     int64_t joint = 0;
-    int k;
+    int k, number;
     for (k = 0; k < f->axes; k++) {
         const redist_priv_line *line = &s->line[side][f->axis[k]];
-        const int number = redist_priv_number(line, coords[f->axis[k]]);
-        if (number >= line->used)
+        if ((number = redist_priv_number(line, coords[f->axis[k]])) >= line->used)
             return -1;
         joint = joint * line->used + number;
     }
@@ -4377,7 +4340,7 @@ REDIST_PRIV_COLD void redist_priv_joint_coords(const redist_priv_arrangement *s,
     int k;
     for (k = f->axes - 1; k >= 0; k--) {
         const redist_priv_line *line = &s->line[side][f->axis[k]];
-        coords[f->axis[k]] = redist_priv_numbered(line, (int)(joint % line->used));
+        coords[f->axis[k]] = redist_priv_numbered(line, joint % line->used);
         joint /= line->used;
     }
 }
@@ -4400,12 +4363,13 @@ REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_priv_arrangement *
     const int64_t all = f->base * f->width;
     int64_t partner, low = 0, high = f->degree[side] - 1; /* where all meet */
     if (f->form == REDIST_PRIV_CONSECUTIVE) {
-        const int d = f->axis[0];
+        const int d = f->axis[0], coord = redist_priv_numbered(&s->line[side][d], own);
         const redist_axis *x = &s->layout[side].dim[d].axis, *other = &s->layout[!side].dim[d].axis;
-        const int coord = redist_priv_numbered(&s->line[side][d], (int)own);
         const int64_t begin = redist_priv_distance(x, coord, 0), last = begin + redist_count(x, coord) - 1;
-        low = redist_priv_number(&s->line[!side][d], redist_owner(other, begin));
-        high = redist_priv_number(&s->line[!side][d], redist_owner(other, last));
+        const int a = redist_priv_number(&s->line[!side][d], redist_owner(other, begin));
+        const int b = redist_priv_number(&s->line[!side][d], redist_owner(other, last));
+        low = redist_priv_min(a, b);
+        high = redist_priv_max(a, b);
     }
     if (side == f->fat) {
         partner = low + redist_priv_mod(*round * f->base + colour - low - own, all);
@@ -4435,7 +4399,7 @@ REDIST_PRIV_COLD int redist_priv_factor_step(const redist_priv_arrangement *s, c
 {
     const int64_t own = redist_priv_joint_number(s, f, side, coords), colour = step / f->scale % f->base;
     int64_t partner;
-    int k;
+    int k, meet = 1;
     if (own < 0)
         return 0;
     partner = f->form == REDIST_PRIV_WALKER_OTTO ? redist_priv_walker_partner(&f->walker, side, own, colour)
@@ -4444,12 +4408,12 @@ REDIST_PRIV_COLD int redist_priv_factor_step(const redist_priv_arrangement *s, c
     if (partner < 0)
         return 0;
     redist_priv_joint_coords(s, f, !side, partner, other_coords);
-    for (k = 0; k < f->axes && f->form == REDIST_PRIV_ALL_MEET; k++) {
+    for (k = 0; k < f->axes && f->form == REDIST_PRIV_ALL_MEET && meet; k++) {
         const int d = f->axis[k];
-        if (!redist_priv_share_any(&s->layout[side].dim[d].axis, coords[d], &s->layout[!side].dim[d].axis, other_coords[d]))
-            return 0;
+        meet = redist_priv_share_any(&s->layout[side].dim[d].axis, coords[d], &s->layout[!side].dim[d].axis,
+                                     other_coords[d]);
     }
-    return 1;
+    return meet;
 }
 
 /* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. A step's round is the sum of
@@ -4457,26 +4421,22 @@ REDIST_PRIV_COLD int redist_priv_factor_step(const redist_priv_arrangement *s, c
 REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement *s, int side, int place, int step)
 {
     int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
-    int64_t found = 0, left, round = 0;
-    int k;
+    int64_t left = step % s->rounds, round = 0, weight;
+    int k, given;
     if (s->factor[0].axes == 0)
         return (int)redist_priv_table_partner(&s->factor[0], side, place, step, &round);
     redist_priv_coords_of_place(&s->layout[side], place, coords);
-    for (k = 0; k < s->factors; k++) {
-        const redist_priv_factor *f = &s->factor[k];
-        round = 0;
-        if (f->fat != side && !redist_priv_factor_step(s, f, side, coords, step, &round, other_coords))
-            return -1;
-        found = f->fat != side ? found * f->width + round : found;
-    }
-    left = redist_priv_mod(step % s->rounds - found, s->rounds);
-    for (k = s->factors - 1; k >= 0; k--) {
-        const redist_priv_factor *f = &s->factor[k];
-        round = left % f->width;
-        if (f->fat == side && !redist_priv_factor_step(s, f, side, coords, step, &round, other_coords))
-            return -1;
-        left = f->fat == side ? left / f->width : left;
-    }
+    for (given = 0; given < 2; given++, left = redist_priv_mod(left, s->rounds))
+        for (k = 0, weight = 1; k < s->factors; k++) {
+            const redist_priv_factor *f = &s->factor[k];
+            if (given != (f->fat == side))
+                continue;
+            round = given ? left / weight % f->width : 0;
+            if (!redist_priv_factor_step(s, f, side, coords, step, &round, other_coords))
+                return -1;
+            left -= round * weight;
+            weight *= f->width;
+        }
     return left > 0 ? -1 : redist_priv_place_of(&s->layout[!side], other_coords);
 }
 
@@ -4490,20 +4450,21 @@ REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_priv_arrangement *s,
 /* Fills a zeroed schedule of two layouts that fit. */
 REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s)
 {
-    int d, k, side, empty = 0, code = REDIST_OK;
+    int d, k, side, code = REDIST_OK;
     for (side = 0; side < 2; side++)
         if (s->layout[side].ranks != NULL && (s->rank_places[side] = redist_priv_rank_places(&s->layout[side])) == NULL)
             return REDIST_ERR_MEMORY;
     for (d = 0; d < s->layout[0].ndim; d++)
-        empty |= s->layout[0].dim[d].axis.count == 0;
-    if (!empty && !redist_priv_is_product(&s->layout[0], &s->layout[1])) { /* all places are coloured together */
+        if (s->layout[0].dim[d].axis.count == 0)
+            return REDIST_OK;
+    if (!redist_priv_is_product(&s->layout[0], &s->layout[1])) { /* all places are coloured together */
         s->factor[s->factors++].form = REDIST_PRIV_TABLE;
         s->factor[0].width = 1;
         return redist_priv_fill_table(s, &s->factor[0]);
     }
-    for (d = 0; d < s->layout[0].ndim && !empty && code == REDIST_OK; d++)
+    for (d = 0; d < s->layout[0].ndim && code == REDIST_OK; d++)
         code = redist_priv_factor_of(s, d, &s->factor[s->factors++]);
-    if (empty || code != REDIST_OK)
+    if (code != REDIST_OK)
         return code;
     redist_priv_unite(s, 0);
     redist_priv_choose_rounds(s);
@@ -4518,11 +4479,9 @@ REDIST_PRIV_COLD int redist_priv_schedule_of(const redist_layout *from, const re
                                              redist_schedule *schedule)
 {
     redist_priv_arrangement *s;
-    int code;
-    if (schedule == NULL)
-        return REDIST_ERR_ARGUMENT;
-    memset(schedule, 0, sizeof *schedule);
-    code = redist_priv_check_pair(from, to);
+    int code = schedule == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
+    if (schedule != NULL)
+        memset(schedule, 0, sizeof *schedule);
     if (code != REDIST_OK)
         return code;
     s = schedule->arrangement = (redist_priv_arrangement *)redist_priv_alloc(1, sizeof *s);
@@ -5451,13 +5410,13 @@ REDIST_PRIV_COLD void redist_priv_put(redist_priv_writer *w, const char *format,
 REDIST_PRIV_COLD void redist_priv_put_kind(redist_priv_writer *w, const redist_axis *x)
 {
     int k;
-    if (x->kind == REDIST_PRIV_BALANCED)
-        redist_priv_put(w, "balanced@%d", x->procs);
-    else if (x->kind == REDIST_PRIV_BOXES)
+    if (x->kind == REDIST_PRIV_BOXES)
         redist_priv_put(w, "box");
     else if (x->kind == REDIST_PRIV_CUTS)
         for (k = 0; k <= x->procs; k++)
             redist_priv_put(w, "%s%" PRId64 "%s", k == 0 ? "cuts(" : ",", x->cuts[k], k == x->procs ? ")" : "");
+    else if (x->kind == REDIST_PRIV_BALANCED)
+        redist_priv_put(w, "balanced@%d", x->procs);
     else if (x->procs == 1)
         redist_priv_put(w, "*");
     else if (x->block == redist_block(x->extent, x->procs).block)
@@ -5490,7 +5449,7 @@ REDIST_PRIV_COLD void redist_priv_put_axis(redist_priv_writer *w, const redist_p
 
 REDIST_PRIV_COLD void redist_priv_put_layout(redist_priv_writer *w, const redist_layout *layout)
 {
-    const redist_box *box = layout->dim[0].axis.box;
+    const redist_axis *x = &layout->dim[0].axis;
     int d, k, permuted = 0;
     for (d = 0; d < layout->ndim; d++)
         redist_priv_put(w, "%s%" PRId64, d == 0 ? "" : "x", layout->dim[d].axis.count);
@@ -5507,25 +5466,25 @@ REDIST_PRIV_COLD void redist_priv_put_layout(redist_priv_writer *w, const redist
         redist_priv_put(w, "; memory column-major");
     if (layout->copies > 1)
         redist_priv_put(w, "; copies %d", layout->copies);
-    for (k = 0; redist_priv_is_boxes(layout) && k < layout->dim[0].axis.procs; k++)
+    for (k = 0; x->kind == REDIST_PRIV_BOXES && k < x->procs; k++)
         for (d = 0; d < layout->ndim; d++)
-            redist_priv_put(w, "%s%" PRId64 ":%" PRId64, d > 0 ? "x" : k > 0 ? ", " : "; boxes ", box[k].low[d], box[k].high[d]);
-    for (d = 0; layout->ranks != NULL && d < redist_places(layout); d++)
-        redist_priv_put(w, "%s%d", d == 0 ? "; ranks " : ",", layout->ranks[d]);
+            redist_priv_put(w, "%s%" PRId64 ":%" PRId64, d > 0 ? "x" : k > 0 ? ", " : "; boxes ", x->box[k].low[d],
+                            x->box[k].high[d]);
+    for (k = 0; layout->ranks != NULL && k < redist_places(layout); k++)
+        redist_priv_put(w, "%s%d", k == 0 ? "; ranks " : ",", layout->ranks[k]);
     if (layout->ranks == NULL && layout->first_rank != 0)
         redist_priv_put(w, "; from rank %d", layout->first_rank);
 }
 
 REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size)
 {
-    redist_priv_writer w;
-    char none;
-    w.file = NULL;
-    w.text = text == NULL ? &none : text;
-    w.size = text == NULL ? 0 : size;
-    w.length = 0;
-    if (w.size > 0)
+    char none = '\0';
+    redist_priv_writer w = {NULL, &none, 0, 0};
+    if (text != NULL && size > 0) {
         text[0] = '\0';
+        w.text = text;
+        w.size = size;
+    }
     if (redist_layout_check(layout) != REDIST_OK)
         return -1;
     redist_priv_put_layout(&w, layout);
@@ -5534,15 +5493,13 @@ REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text,
 
 REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file)
 {
-    redist_priv_writer w;
-    int code = file == NULL ? REDIST_ERR_ARGUMENT : redist_layout_check(layout);
-    if (code != REDIST_OK)
-        return code;
-    memset(&w, 0, sizeof w);
-    w.file = file;
-    redist_priv_put_layout(&w, layout);
-    redist_priv_put(&w, "\n");
-    return REDIST_OK;
+    redist_priv_writer w = {file, NULL, 0, 0};
+    const int code = file == NULL ? REDIST_ERR_ARGUMENT : redist_layout_check(layout);
+    if (code == REDIST_OK) {
+        redist_priv_put_layout(&w, layout);
+        redist_priv_put(&w, "\n");
+    }
+    return code;
 }
 
 /* ------------------------------------------------------------------------------------------ text: reading (bodies) */
@@ -5595,29 +5552,30 @@ REDIST_PRIV_COLD void redist_priv_quote(const char *at, char *quote, size_t size
         snprintf(quote, size, "'%.*s'", n == 0 ? 1 : n, at);
 }
 
-REDIST_PRIV_COLD void redist_priv_skip(redist_priv_reader *r)
+/* Where the next word, sign or number begins. */
+REDIST_PRIV_COLD const char *redist_priv_next(redist_priv_reader *r)
 {
     while (*r->at == ' ' || (*r->at >= '\t' && *r->at <= '\r'))
         r->at++;
+    return r->at;
 }
 
 REDIST_PRIV_COLD void redist_priv_unexpected(redist_priv_reader *r, const char *expected)
 {
     char found[32];
-    redist_priv_skip(r);
-    redist_priv_quote(r->at, found, sizeof found);
+    redist_priv_quote(redist_priv_next(r), found, sizeof found);
     redist_priv_parse_error(r, r->at, "expected %s, found %s", expected, found);
 }
 
 /* Reads a word or a sign if it comes next. */
 REDIST_PRIV_COLD int redist_priv_accept(redist_priv_reader *r, const char *word)
 {
-    size_t n = strlen(word), k;
-    redist_priv_skip(r);
-    for (k = 0; k < n; k++)
-        if (redist_priv_lower(r->at[k]) != word[k])
-            return 0;
-    if (r->code != REDIST_OK || (redist_priv_is_letter(word[n - 1]) && redist_priv_is_letter(r->at[n])))
+    const char *at = redist_priv_next(r);
+    const size_t n = strlen(word);
+    size_t k = 0;
+    while (k < n && redist_priv_lower(at[k]) == word[k])
+        k++;
+    if (k < n || r->code != REDIST_OK || (redist_priv_is_letter(word[n - 1]) && redist_priv_is_letter(at[n])))
         return 0;
     r->at += n;
     return 1;
@@ -5626,7 +5584,7 @@ REDIST_PRIV_COLD int redist_priv_accept(redist_priv_reader *r, const char *word)
 REDIST_PRIV_COLD void redist_priv_expect(redist_priv_reader *r, const char *word, const char *then)
 {
     char expected[80];
-    snprintf(expected, sizeof expected, "'%s'%s%s", word, then == NULL ? "" : " and ", then == NULL ? "" : then);
+    snprintf(expected, sizeof expected, then == NULL ? "'%s'" : "'%s' and %s", word, then);
     if (!redist_priv_accept(r, word))
         redist_priv_unexpected(r, expected);
 }
@@ -5642,12 +5600,15 @@ REDIST_PRIV_COLD int redist_priv_begins(redist_priv_reader *r, const char *word,
     return 1;
 }
 
-/* Reads -most - 1 <= number <= most, most being INT_MAX or INT64_MAX. 0 after a mistake. */
-REDIST_PRIV_COLD int64_t redist_priv_read_number(redist_priv_reader *r, const char *what, int64_t most)
+/* Reads -most - 1 <= number <= most, most being INT_MAX or INT64_MAX, after a word or a sign (NULL: none). 0 after a
+   mistake. */
+REDIST_PRIV_COLD int64_t redist_priv_read(redist_priv_reader *r, const char *after, const char *what, int64_t most)
 {
     char number[32], *end;
     long long value;
-    redist_priv_skip(r);
+    if (after != NULL)
+        redist_priv_expect(r, after, what);
+    redist_priv_next(r);
     if (!redist_priv_is_digit(r->at[*r->at == '-']))
         redist_priv_unexpected(r, what);
     if (r->code != REDIST_OK)
@@ -5661,13 +5622,6 @@ REDIST_PRIV_COLD int64_t redist_priv_read_number(redist_priv_reader *r, const ch
     }
     r->at = end;
     return value;
-}
-
-/* The same after a word or a sign. */
-REDIST_PRIV_COLD int64_t redist_priv_read_after(redist_priv_reader *r, const char *word, const char *what, int64_t most)
-{
-    redist_priv_expect(r, word, what);
-    return redist_priv_read_number(r, what, most);
 }
 
 /* Adds an entry of a list to storage, where it fits. */
@@ -5691,17 +5645,17 @@ REDIST_PRIV_COLD const void *redist_priv_list_at(const redist_priv_reader *r, si
 REDIST_PRIV_COLD void redist_priv_read_cuts(redist_priv_reader *r, redist_axis *x)
 {
     const size_t begin = r->used;
-    x->kind = REDIST_PRIV_CUTS;
     redist_priv_expect(r, "(", "the cuts");
     r->listed = 0;
     do {
-        r->last_cut = redist_priv_read_number(r, "a cut", INT64_MAX);
+        r->last_cut = redist_priv_read(r, NULL, "a cut", INT64_MAX);
         redist_priv_add_entry(r, &r->last_cut, sizeof r->last_cut);
     } while (redist_priv_accept(r, ","));
     if (r->listed < 2)
         redist_priv_expect(r, ",", "a second cut");
     if (!redist_priv_accept(r, ")"))
         redist_priv_unexpected(r, "')' or ',' and a cut");
+    x->kind = REDIST_PRIV_CUTS;
     x->procs = (int)(r->listed - 1);
     x->cuts = (const int64_t *)redist_priv_list_at(r, begin);
 }
@@ -5712,25 +5666,25 @@ REDIST_PRIV_COLD int redist_priv_read_kind(redist_priv_reader *r, redist_axis *x
     int even = 0;
     if (redist_priv_accept(r, "*"))
         return 1;
-    if (redist_priv_accept(r, "block")) {
-        even = 1;
-    } else if (redist_priv_accept(r, "cyclic")) {
-        if (redist_priv_accept(r, "(")) {
-            x->block = redist_priv_read_number(r, "the size of a block", INT64_MAX);
-            redist_priv_expect(r, ")", NULL);
-        }
-    } else if (redist_priv_accept(r, "balanced")) {
-        x->kind = REDIST_PRIV_BALANCED;
-    } else {
-        if (redist_priv_accept(r, "cuts"))
-            redist_priv_read_cuts(r, x);
-        else if (redist_priv_accept(r, "box"))
-            x->kind = REDIST_PRIV_BOXES;
-        else
-            redist_priv_unexpected(r, "one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box'");
+    if (redist_priv_accept(r, "cuts")) {
+        redist_priv_read_cuts(r, x);
         return 0;
     }
-    x->procs = (int)redist_priv_read_after(r, "@", "the number of processes", INT_MAX);
+    if (redist_priv_accept(r, "box")) {
+        x->kind = REDIST_PRIV_BOXES;
+        return 0;
+    }
+    if (redist_priv_accept(r, "block")) {
+        even = 1;
+    } else if (redist_priv_accept(r, "balanced")) {
+        x->kind = REDIST_PRIV_BALANCED;
+    } else if (!redist_priv_accept(r, "cyclic")) {
+        redist_priv_unexpected(r, "one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box'");
+    } else if (redist_priv_accept(r, "(")) {
+        x->block = redist_priv_read(r, NULL, "the size of a block", INT64_MAX);
+        redist_priv_expect(r, ")", NULL);
+    }
+    x->procs = (int)redist_priv_read(r, "@", "the number of processes", INT_MAX);
     return even;
 }
 
@@ -5738,17 +5692,16 @@ REDIST_PRIV_COLD void redist_priv_read_section(redist_priv_reader *r, redist_axi
 {
     const char *count_at;
     int64_t count;
-    x->start = redist_priv_read_number(r, "the start of a section", INT64_MAX);
+    x->start = redist_priv_read(r, NULL, "the start of a section", INT64_MAX);
     redist_priv_expect(r, ":", "the count of a section");
-    redist_priv_skip(r);
-    count_at = r->at;
-    count = redist_priv_read_number(r, "the count of a section", INT64_MAX);
+    count_at = redist_priv_next(r);
+    count = redist_priv_read(r, NULL, "the count of a section", INT64_MAX);
     if (count != x->count)
-        redist_priv_parse_error(r, count_at, "a section of %" PRId64 " indices, where the extent in front is %" PRId64, count,
-                                x->count);
+        redist_priv_parse_error(r, count_at, "a section of %" PRId64 " indices, where the extent in front is %" PRId64,
+                                count, x->count);
     if (redist_priv_accept(r, ":"))
-        x->step = redist_priv_read_number(r, "the step of a section", INT64_MAX);
-    x->extent = redist_priv_read_after(r, "of", "the extent of the whole axis", INT64_MAX);
+        x->step = redist_priv_read(r, NULL, "the step of a section", INT64_MAX);
+    x->extent = redist_priv_read(r, "of", "the extent of the whole axis", INT64_MAX);
     redist_priv_expect(r, "]", NULL);
 }
 
@@ -5758,16 +5711,16 @@ REDIST_PRIV_COLD void redist_priv_read_section(redist_priv_reader *r, redist_axi
 REDIST_PRIV_COLD int redist_priv_read_suffix(redist_priv_reader *r, redist_priv_dimension *dim)
 {
     if (redist_priv_begins(r, "from", 1)) {
-        dim->axis.first = (int)redist_priv_read_number(r, "the coordinate of block 0", INT_MAX);
+        dim->axis.first = (int)redist_priv_read(r, NULL, "the coordinate of block 0", INT_MAX);
     } else if (redist_priv_begins(r, "[", 2)) {
         redist_priv_read_section(r, &dim->axis);
     } else if (redist_priv_begins(r, "halo", 4)) {
-        dim->low = dim->high = redist_priv_read_after(r, "(", "the width of a halo", INT64_MAX);
+        dim->low = dim->high = redist_priv_read(r, "(", "the width of a halo", INT64_MAX);
         if (redist_priv_accept(r, ","))
-            dim->high = redist_priv_read_number(r, "the width of a halo", INT64_MAX);
+            dim->high = redist_priv_read(r, NULL, "the width of a halo", INT64_MAX);
         redist_priv_expect(r, ")", NULL);
     } else if (redist_priv_begins(r, "extent", 8)) {
-        dim->allocated = redist_priv_read_after(r, "(", "the allocated extent", INT64_MAX);
+        dim->allocated = redist_priv_read(r, "(", "the allocated extent", INT64_MAX);
         redist_priv_expect(r, ")", NULL);
     } else if (redist_priv_begins(r, "periodic", 16)) {
         dim->axis.ghosts = 1 + (int)REDIST_PERIODIC;
@@ -5782,12 +5735,11 @@ REDIST_PRIV_COLD int redist_priv_read_suffix(redist_priv_reader *r, redist_priv_
 REDIST_PRIV_COLD void redist_priv_read_extents(redist_priv_reader *r)
 {
     do {
-        redist_priv_skip(r);
         if (r->said.ndim == REDIST_MAX_DIMS) {
-            redist_priv_parse_error(r, r->at, "more than %d axes", REDIST_MAX_DIMS);
+            redist_priv_parse_error(r, redist_priv_next(r), "more than %d axes", REDIST_MAX_DIMS);
             return;
         }
-        r->said.dim[r->said.ndim++].axis.count = redist_priv_read_number(r, "an extent", INT64_MAX);
+        r->said.dim[r->said.ndim++].axis.count = redist_priv_read(r, NULL, "an extent", INT64_MAX);
     } while (redist_priv_accept(r, "x"));
     if (!redist_priv_accept(r, ":"))
         redist_priv_unexpected(r, "':' or 'x' and an extent");
@@ -5797,12 +5749,10 @@ REDIST_PRIV_COLD void redist_priv_read_extents(redist_priv_reader *r)
 REDIST_PRIV_COLD void redist_priv_read_axis(redist_priv_reader *r, int d)
 {
     redist_axis *x = &r->said.dim[d].axis;
-    const char *begin;
+    const char *begin = redist_priv_next(r);
     int even;
-    redist_priv_skip(r);
-    begin = r->at;
-    x->procs = 1;
     x->extent = x->count;
+    x->procs = 1;
     x->block = x->step = 1;
     r->said.dim[d].stored = d;
     r->subjects = 0;
@@ -5810,7 +5760,8 @@ REDIST_PRIV_COLD void redist_priv_read_axis(redist_priv_reader *r, int d)
     while (redist_priv_read_suffix(r, &r->said.dim[d]))
         continue;
     if (x->kind == REDIST_PRIV_CUTS && r->last_cut != x->extent)
-        redist_priv_parse_error(r, begin, "the last cut is %" PRId64 ", but the extent is %" PRId64, r->last_cut, x->extent);
+        redist_priv_parse_error(r, begin, "the last cut is %" PRId64 ", but the extent is %" PRId64, r->last_cut,
+                                x->extent);
     if (even)
         x->block = redist_block(x->extent, x->procs).block;
 }
@@ -5834,7 +5785,7 @@ REDIST_PRIV_COLD void redist_priv_read_stored(redist_priv_reader *r)
     int d;
     for (d = 0; d < r->said.ndim; d++) {
         redist_priv_expect(r, d == 0 ? "(" : ",", d == 0 ? "the array's own axes" : "an axis");
-        r->said.dim[d].stored = (int)redist_priv_read_number(r, "an axis", INT_MAX);
+        r->said.dim[d].stored = (int)redist_priv_read(r, NULL, "an axis", INT_MAX);
     }
     redist_priv_expect(r, ")", NULL);
 }
@@ -5852,11 +5803,10 @@ REDIST_PRIV_COLD redist_order redist_priv_read_order(redist_priv_reader *r)
 REDIST_PRIV_COLD void redist_priv_read_ranks(redist_priv_reader *r)
 {
     const size_t begin = r->used;
-    redist_priv_skip(r);
-    r->ranks_at = r->at;
+    r->ranks_at = redist_priv_next(r);
     r->listed = 0;
     do {
-        const int rank = (int)redist_priv_read_number(r, "a rank", INT_MAX);
+        const int rank = (int)redist_priv_read(r, NULL, "a rank", INT_MAX);
         redist_priv_add_entry(r, &rank, sizeof rank);
     } while (redist_priv_accept(r, ","));
     r->ranks = r->listed;
@@ -5876,16 +5826,14 @@ REDIST_PRIV_COLD void redist_priv_read_boxes(redist_priv_reader *r)
         for (d = 0; d < r->said.ndim; d++) {
             if (d > 0)
                 redist_priv_expect(r, "x", "the next axis of a box");
-            box.low[d] = redist_priv_read_number(r, "where a box begins", INT64_MAX);
+            box.low[d] = redist_priv_read(r, NULL, "where a box begins", INT64_MAX);
             redist_priv_expect(r, ":", "where the box ends");
-            box.high[d] = redist_priv_read_number(r, "where a box ends", INT64_MAX);
+            box.high[d] = redist_priv_read(r, NULL, "where a box ends", INT64_MAX);
         }
         redist_priv_add_entry(r, &box, sizeof box);
     } while (redist_priv_accept(r, ","));
-    for (d = 0; d < r->said.ndim; d++) {
-        r->said.dim[d].axis.procs = (int)r->listed;
-        r->said.dim[d].axis.box = (const redist_box *)redist_priv_list_at(r, begin);
-    }
+    r->said.dim[0].axis.procs = (int)r->listed;
+    r->said.dim[0].axis.box = (const redist_box *)redist_priv_list_at(r, begin);
 }
 
 REDIST_PRIV_COLD void redist_priv_read_option(redist_priv_reader *r)
@@ -5902,11 +5850,11 @@ REDIST_PRIV_COLD void redist_priv_read_option(redist_priv_reader *r)
     else if (redist_priv_begins(r, "memory", 4))
         said->memory_order = redist_priv_read_order(r);
     else if (redist_priv_begins(r, "from", 8))
-        said->first_rank = (int)redist_priv_read_after(r, "rank", "the first rank", INT_MAX);
+        said->first_rank = (int)redist_priv_read(r, "rank", "the first rank", INT_MAX);
     else if (redist_priv_begins(r, "ranks", 8))
         redist_priv_read_ranks(r);
     else if (redist_priv_begins(r, "copies", 16))
-        said->copies = (int)redist_priv_read_number(r, "the number of copies", INT_MAX);
+        said->copies = (int)redist_priv_read(r, NULL, "the number of copies", INT_MAX);
     else if (redist_priv_begins(r, "boxes", 32))
         redist_priv_read_boxes(r);
     else
@@ -5914,58 +5862,45 @@ REDIST_PRIV_COLD void redist_priv_read_option(redist_priv_reader *r)
             r, "one of 'axes', 'transposed', 'grid', 'memory', 'from', 'ranks', 'copies', 'boxes'");
 }
 
-/* All axes are boxes, which are listed, or none. */
-REDIST_PRIV_COLD void redist_priv_check_read_boxes(redist_priv_reader *r)
-{
-    int d, axes = 0, listed = (r->subjects & 32) != 0;
-    for (d = 0; d < r->said.ndim; d++)
-        axes += r->said.dim[d].axis.kind == REDIST_PRIV_BOXES;
-    if (r->code == REDIST_OK && axes != (listed ? r->said.ndim : 0))
-        redist_priv_parse_error(r, r->at, "%d of %d axes are 'box', and boxes are%s listed: all or none must be", axes,
-                                r->said.ndim, listed ? "" : " not");
-}
-
 REDIST_PRIV_COLD void redist_priv_read_layout(redist_priv_reader *r)
 {
+    int d, axes = 0, listed;
     redist_priv_read_extents(r);
     redist_priv_read_axes(r);
     r->subjects = 0;
-    redist_priv_skip(r);
-    if (r->code == REDIST_OK && *r->at != '\0' && *r->at != ';')
+    if (*redist_priv_next(r) != '\0' && *r->at != ';')
         redist_priv_unexpected(r, "';' and an option, the end, or " REDIST_PRIV_SUFFIXES);
     while (redist_priv_accept(r, ";"))
         redist_priv_read_option(r);
-    redist_priv_skip(r);
-    if (*r->at != '\0')
+    if (*redist_priv_next(r) != '\0')
         redist_priv_unexpected(r, "';' and an option, or the end");
-    redist_priv_check_read_boxes(r);
+    for (d = 0; d < r->said.ndim; d++)
+        axes += r->said.dim[d].axis.kind == REDIST_PRIV_BOXES;
+    listed = (r->subjects & 32) != 0;
+    if (axes != (listed ? r->said.ndim : 0))
+        redist_priv_parse_error(r, r->at, "%d of %d axes are 'box', and boxes are%s listed: all or none must be", axes,
+                                r->said.ndim, listed ? "" : " not");
 }
 
 /* Makes what was said a layout, by the builders, which find what is wrong with the numbers. */
 REDIST_PRIV_COLD redist_layout redist_priv_build(const redist_layout *said)
 {
-    const int boxes = redist_priv_is_boxes(said);
     redist_axis axes[REDIST_MAX_DIMS];
-    int64_t extents[REDIST_MAX_DIMS] = {0};
-    int stored[REDIST_MAX_DIMS];
+    int d, stored[REDIST_MAX_DIMS];
     redist_layout layout;
-    int d;
     for (d = 0; d < said->ndim; d++) {
         const redist_axis *x = &said->dim[d].axis;
-        axes[d] = boxes ? redist_whole(x->extent)
-                        : redist_starting_at(redist_priv_axis(x->kind, x->extent, x->block, x->procs, x->cuts), x->first);
+        axes[d] = redist_priv_axis(x->kind, x->extent, x->block, x->procs, x->cuts);
+        axes[d] = redist_priv_is_boxes(said) ? redist_whole(x->extent) : redist_starting_at(axes[d], x->first);
         stored[d] = said->dim[d].stored;
     }
     layout = redist_permuted(redist_layout_nd(said->ndim, axes), stored);
     if (!redist_priv_usable(&layout)) /* its axes are still numbered as in the text, and so are its faults */
         return layout;
-    for (d = 0; d < said->ndim; d++) {
+    for (d = 0; d < said->ndim; d++)
         layout.dim[d].axis = axes[d];
-        extents[stored[d]] = axes[d].extent;
-    }
-    if (boxes)
-        layout = redist_permuted(redist_layout_boxes(said->ndim, extents, said->dim[0].axis.procs, said->dim[0].axis.box),
-                                 stored);
+    if (redist_priv_is_boxes(said))
+        redist_priv_set_boxes(&layout, said->dim[0].axis.procs, said->dim[0].axis.box);
     for (d = 0; d < said->ndim; d++) {
         const redist_priv_dimension *dim = &said->dim[d];
         layout = redist_section(layout, d, dim->axis.start, dim->axis.count, dim->axis.step);
@@ -5987,6 +5922,7 @@ typedef struct {
 REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage, size_t storage_bytes,
                                    char *message, size_t message_size)
 {
+    const int aligned = (int)offsetof(redist_priv_aligned, number);
     redist_priv_reader r;
     memset(&r, 0, sizeof r);
     r.text = r.at = text;
@@ -5999,8 +5935,8 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
         *layout = redist_layout_nd(0, NULL);
     if (text == NULL || layout == NULL)
         redist_priv_parse_error(&r, NULL, "the text or the layout is NULL");
-    else if ((uintptr_t)storage % offsetof(redist_priv_aligned, number) != 0)
-        redist_priv_parse_error(&r, NULL, "storage must be aligned to %d bytes", (int)offsetof(redist_priv_aligned, number));
+    else if ((uintptr_t)storage % (uintptr_t)aligned != 0)
+        redist_priv_parse_error(&r, NULL, "storage must be aligned to %d bytes", aligned);
     else
         redist_priv_read_layout(&r);
     if (r.code != REDIST_OK)
@@ -6011,7 +5947,8 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
     }
     *layout = redist_priv_build(&r.said);
     if (layout->ranks != NULL && redist_priv_usable(layout) && r.ranks != redist_places(layout)) {
-        redist_priv_parse_error(&r, r.ranks_at, "%" PRId64 " ranks for a grid of %d places", r.ranks, redist_places(layout));
+        redist_priv_parse_error(&r, r.ranks_at, "%" PRId64 " ranks for a grid of %d places", r.ranks,
+                                redist_places(layout));
         *layout = redist_layout_nd(0, NULL);
         return r.code;
     }
