@@ -32,21 +32,21 @@
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
  *      99-167               options
  *     168-261               types
- *                 610-682   arithmetic
- *                 683-784   faults
- *     262-306    785-1043   axes: who owns index i
- *     307-411   1044-1758   layouts and views
- *               1759-2363   runs: what two coordinates of an axis share
- *               2364-2566   messages: products of run lists
- *               2567-3310   copying
- *               3311-3507   pairs of places: which copy serves whom
- *     412-444   3508-3635   moving on one process
- *     445-463   3636-3965   traffic, on paper
- *     464-493   3966-4684   schedules
- *     494-531   4685-5181   cost and multiphase routes
- *     532-562   5182-5542   relabelling and advice
- *     563-605   5543-5659   text: writing
- *               5660-6132   text: reading
+ *                 614-686   arithmetic
+ *                 687-803   faults
+ *     262-306    804-1050   axes: who owns index i
+ *     307-413   1051-1671   layouts and views
+ *               1672-2276   runs: what two coordinates of an axis share
+ *               2277-2479   messages: products of run lists
+ *               2480-3223   copying
+ *               3224-3420   pairs of places: which copy serves whom
+ *     414-448   3421-3549   moving on one process
+ *     449-467   3550-3857   traffic, on paper
+ *     468-497   3858-4547   schedules
+ *     498-535   4548-5023   cost and multiphase routes
+ *     536-566   5024-5354   relabelling and advice
+ *     567-609   5355-5469   text: writing
+ *               5470-5923   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -314,10 +314,11 @@ REDIST_API redist_layout redist_layout_2d(redist_axis x, redist_axis y);
 REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_axis z);
 REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes);
 
-/* Place k owns box[k], 0 <= k < boxes, of an array of extents[ndim], which every element lies in exactly one box of; boxes may
-   be empty. box[boxes] is kept by reference: it must outlive the layout and the plans made from it. The boxes make no
-   grid: each of a place's coordinates is its box's number, and redist_grid_order changes nothing. redist_layout_check
-   names two boxes that overlap, or an element in none. Who meets whom is found by going through all boxes. */
+/* Place k owns box[k], 0 <= k < boxes, of an array of extents[ndim], which every element lies in exactly one box of;
+   boxes may be empty. box[boxes] is kept by reference: it must outlive the layout and the plans made from it. The boxes
+   make no grid: each of a place's coordinates is its box's number, and redist_grid_order changes nothing.
+   redist_layout_check names two boxes that overlap, or an element in none. Who meets whom is found by going through all
+   boxes. */
 REDIST_API redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes, const redist_box *box);
 
 /* The builders below take a layout and return a changed one. They never fail: bad arguments make a layout that
@@ -334,12 +335,13 @@ REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank);
 /* Place k lives on ranks[k] >= 0, no rank twice. ranks[places] is kept by reference: it must outlive the layout and
    the plans made from it. */
 REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks);
-/* The whole grid `copies` times, each copy on ranks of its own: copy c of place k is place k + c * (places of the grid),
-   so that redist_on_ranks takes ranks for all of them. copies >= 1, at most INT_MAX places in all; a later call replaces
-   an earlier one. All copies of a destination receive. Of the copies of a place of a source, a destination rank that
-   holds one reads its own. The others are assigned copies round-robin: the n destination places that share elements with
-   that place are numbered copy by copy and by ascending coordinates, and number k reads copy k mod copies. So a copy
-   serves at most ceil(n / copies) other ranks, and two copies differ by at most one where no rank reads its own. */
+/* The whole grid `copies` times, each copy on ranks of its own: copy c of place k is place k + c * (places of the
+   grid), so that redist_on_ranks takes ranks for all of them. copies >= 1, at most INT_MAX places in all; a later call
+   replaces an earlier one. All copies of a destination receive. Of the copies of a place of a source, a destination
+   rank that holds one reads its own. The others are assigned copies round-robin: the n destination places that share
+   elements with that place are numbered copy by copy and by ascending coordinates, and number k reads copy k mod
+   copies. So a copy serves at most ceil(n / copies) other ranks, and two copies differ by at most one where no rank
+   reads its own. */
 REDIST_API redist_layout redist_replicated(redist_layout layout, int copies);
 /* Ghost cells around the local array: `low` elements before local position 0 and `high` after the last, both >= 0,
    in memory (a flipped view does not exchange them). redist never reads nor writes ghost cells. */
@@ -347,8 +349,8 @@ REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_
 /* The ghost cells that redist_with_halo gave an axis, low and high in memory, hold elements: those of the neighbouring
    indices, around the ends where edge is REDIST_PERIODIC; where it is REDIST_CLOSED, cells past an end hold nothing. A
    destination receives its ghost cells too; those of a source are ignored unless the plan combines (redist_plan.h), and
-   then are combined into their owners' elements. Corners are those of the product of the axes. Every coordinate must own one
-   interval of the axis (block, balanced, cuts, whole, boxes), of any length: ghost cells may reach over several
+   then are combined into their owners' elements. Corners are those of the product of the axes. Every coordinate must
+   own one interval of the axis (block, balanced, cuts, whole, boxes), of any length: ghost cells may reach over several
    neighbours, and at most once around the axis on either side; those of an empty coordinate lie around where its
    interval would begin. The exchange that fills the ghost cells of an array is that from its layout to the same with
    ghosts, in place. */
@@ -418,26 +420,28 @@ REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist
 REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays, const redist_layout *to,
                            void *const *to_arrays, size_t element_bytes);
 
-/* What arrives is combined with what is there: to[i] = f(to[i], from[i]), 0 <= i < n, both contiguous, for elements of the
-   size that the plan, or redist_move_combining, was given. Called for parts of the arrays in an order of redist's choice, with
-   OpenMP by several threads at once. */
+/* What arrives is combined with what is there: to[i] = f(to[i], from[i]), 0 <= i < n, both contiguous, for elements of
+   the size that the plan, or redist_move_combining, was given. Called for parts of the arrays in an order of redist's
+   choice, with OpenMP by several threads at once. */
 typedef void redist_combine(void *to, const void *from, int64_t n, void *context);
 
 typedef enum { REDIST_FLOAT = 0, REDIST_DOUBLE, REDIST_COMPLEX_FLOAT, REDIST_COMPLEX_DOUBLE } redist_number;
 
-/* The context of redist_combine_axpby. alpha, beta: real and imaginary part, the latter ignored where the type has none. */
+/* The context of redist_combine_axpby. alpha, beta: real and imaginary part, the latter ignored where the type has
+   none. */
 typedef struct {
     redist_number type;
     double alpha[2], beta[2];
     int conjugate; /* not 0: of what arrives */
 } redist_axpby;
 
-/* to = beta to + alpha from, as in p?geadd and p?tran; context: a redist_axpby, read at every execution. Where beta is 0 what
-   was there is not read. */
+/* to = beta to + alpha from, as in p?geadd and p?tran; context: a redist_axpby, read at every execution. Where beta is
+   0 what was there is not read. */
 REDIST_API void redist_combine_axpby(void *to, const void *from, int64_t n, void *context);
 
-/* redist_move where every holder of an element contributes: its owner, the ghost cells of redist_with_ghosts and all copies of a
-   replicated source, in an order that only depends on the layouts. NULL combine: redist_move. The same errors. */
+/* redist_move where every holder of an element contributes: its owner, the ghost cells of redist_with_ghosts and all
+   copies of a replicated source, in an order that only depends on the layouts. NULL combine: redist_move. The same
+   errors. */
 REDIST_API int redist_move_combining(const redist_layout *from, const void *const *from_arrays, const redist_layout *to,
                                      void *const *to_arrays, size_t element_bytes, redist_combine *combine,
                                      void *context);
@@ -456,9 +460,9 @@ typedef struct {
    `from` serves rank_to; -1 when the layouts are invalid, differ in shape, or memory is exhausted. */
 REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to, int rank_to);
 
-/* Counts what the redistribution keeps and moves. total: elements of the view x copies of the destination, at most 2^62;
-   kept: those that a rank has itself. O(places x axes + sum of the axes' runs); O(pairs of places that share elements)
-   when the source is replicated. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
+/* Counts what the redistribution keeps and moves. total: elements of the view x copies of the destination, at most
+   2^62; kept: those that a rank has itself. O(places x axes + sum of the axes' runs); O(pairs of places that share
+   elements) when the source is replicated. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
 REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to, redist_traffic *traffic);
 
 /* ------------------------------------------------------------------------------------------------------- schedules */
@@ -499,10 +503,10 @@ typedef struct {
 } redist_cost;
 
 /* Seconds that one exchange takes by the model of Kaushik et al. 1994, Q ts + (N/P) te: Q is the most messages that any
-   rank sends or receives, a copy to itself counted; N/P the most elements that any rank holds before or after;
-   ts = cost->per_message; te = element_bytes * cost->per_byte, element_bytes >= 1. -1 when a layout is invalid, the
-   shapes differ, an argument is bad or memory is exhausted. Q is exact, but where the source has copies it may come out 1
-   too large. Work is a sum over axes: mostly a formula where both axes are block-cyclic and seen whole, O(coordinates)
+   rank sends or receives, a copy to itself counted; N/P the most elements that any rank holds before or after; ts =
+   cost->per_message; te = element_bytes * cost->per_byte, element_bytes >= 1. -1 when a layout is invalid, the shapes
+   differ, an argument is bad or memory is exhausted. Q is exact, but where the source has copies it may come out 1 too
+   large. Work is a sum over axes: mostly a formula where both axes are block-cyclic and seen whole, O(coordinates)
    where one of them has an interval per coordinate, else O(pairs of coordinates that meet). */
 REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
                                  const redist_cost *cost);
@@ -511,21 +515,21 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
    the element's bytes). Returns how many layouts the data passes in between, at most `max` (more than 7 are not tried),
    and writes them to between[max] in order; 0: go directly, nothing is strictly cheaper. Bad input returns
    -REDIST_ERR_ARGUMENT (NULL, a bad cost, max < 0; between may be NULL when max is 0), or the negative of another code
-   (_LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY).
-   The layouts show the shape of the two views and have no ghost cells. An axis is as in `from`, as in `to`, or
-   block-cyclic; several axes may change in one phase. Block sizes tried over the processes of either end: divisors
-   between the two (Kaushik et al. 1994), their gcd and lcm (Walker and Otto 1996, section 4), powers of 2 times the
-   gcd; every size when there are few. An axis whose two ends have different numbers of processes is also tried over
-   others, as BLOCK, with the blocks of either end and with several of them merged, so that rows on P ranks become
-   columns by way of a grid of sqrt(P) x sqrt(P): 2 sqrt(P) messages instead of P, and twice the elements. These numbers
-   are, for p places on all such axes together, the divisors of p, powers of 2, the square root and what they leave of p.
-   In all 128 ways per axis, 65,536 combinations, and of these the 512 that are cheapest as the only layout in between.
-   Each layout lives on ranks of `to`, with its grid and memory order, or on those of `from` when only there its grid
-   fits or is the same, and on no rank holds more than twice the elements that the fullest rank holds before or after.
-   redist_on_ranks and redist_cuts arrays are shared by reference. 0 when a side is replicated, or has
-   ghosts or boxes. Takes a millisecond or so, tens of milliseconds with many grids or where block sizes do not divide on 1,000 processes.
-   A way that has no formula (blocks that do not divide, cuts, sections) is tried only at the ends, with at most 1,024
-   processes along the axis, or 16,384 where one side has an interval per coordinate. */
+   (_LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY). The layouts show the shape of the two views and have no ghost cells. An
+   axis is as in `from`, as in `to`, or block-cyclic; several axes may change in one phase. Block sizes tried over the
+   processes of either end: divisors between the two (Kaushik et al. 1994), their gcd and lcm (Walker and Otto 1996,
+   section 4), powers of 2 times the gcd; every size when there are few. An axis whose two ends have different numbers
+   of processes is also tried over others, as BLOCK, with the blocks of either end and with several of them merged, so
+   that rows on P ranks become columns by way of a grid of sqrt(P) x sqrt(P): 2 sqrt(P) messages instead of P, and twice
+   the elements. These numbers are, for p places on all such axes together, the divisors of p, powers of 2, the square
+   root and what they leave of p. In all 128 ways per axis, 65,536 combinations, and of these the 512 that are cheapest
+   as the only layout in between. Each layout lives on ranks of `to`, with its grid and memory order, or on those of
+   `from` when only there its grid fits or is the same, and on no rank holds more than twice the elements that the
+   fullest rank holds before or after. redist_on_ranks and redist_cuts arrays are shared by reference. 0 when a side is
+   replicated, or has ghosts or boxes. Takes a millisecond or so, tens of milliseconds with many grids or where block
+   sizes do not divide on 1,000 processes. A way that has no formula (blocks that do not divide, cuts, sections) is
+   tried only at the ends, with at most 1,024 processes along the axis, or 16,384 where one side has an interval per
+   coordinate. */
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
                              redist_layout *between);
 
@@ -590,13 +594,13 @@ REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text,
 /* Writes the text as one line. REDIST_ERR_ARGUMENT for NULL, or what redist_layout_check says. */
 REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file);
 /* Reads a layout. The lists of cuts, ranks and boxes that the text contains go to storage, aligned as an int64_t, which
-   must live as long as the layout; 4 * strlen(text) bytes suffice without boxes, 8 and 5 * REDIST_MAX_DIMS * strlen(text)
-   with them, and none (NULL) are needed without lists. On
-   failure message[message_size] holds a sentence, cut short to fit, else ""; it may be NULL when message_size is 0.
-   REDIST_ERR_ARGUMENT: NULL, or storage is not aligned. REDIST_ERR_LAYOUT: the text does not match the grammar; the
-   sentence begins with the place, `column 14: expected '@' and the number of processes, found 'x'`, columns counted in
-   bytes from 1. REDIST_ERR_MEMORY: storage is too small; the sentence tells what is needed. Else what
-   redist_layout_explain says. The layout is written in any case; redist_layout_check refuses it after a failure. */
+   must live as long as the layout; 4 * strlen(text) bytes suffice without boxes, 8 and 5 * REDIST_MAX_DIMS *
+   strlen(text) with them, and none (NULL) are needed without lists. On failure message[message_size] holds a sentence,
+   cut short to fit, else ""; it may be NULL when message_size is 0. REDIST_ERR_ARGUMENT: NULL, or storage is not
+   aligned. REDIST_ERR_LAYOUT: the text does not match the grammar; the sentence begins with the place, `column 14:
+   expected '@' and the number of processes, found 'x'`, columns counted in bytes from 1. REDIST_ERR_MEMORY: storage is
+   too small; the sentence tells what is needed. Else what redist_layout_explain says. The layout is written in any
+   case; redist_layout_check refuses it after a failure. */
 REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage, size_t storage_bytes,
                                    char *message, size_t message_size);
 
@@ -735,7 +739,7 @@ REDIST_PRIV_FAST uint64_t redist_priv_floor_sum(uint64_t n, uint64_t m, uint64_t
 enum { REDIST_PRIV_FAULTS(REDIST_PRIV_FAULT_NAME) REDIST_PRIV_FAULT_KINDS };
 
 /* Keeps the first mistake: what it is, the axis, -1 where it is none's, and the numbers of the sentence. */
-REDIST_PRIV_COLD void redist_priv_refuse_beside(redist_priv_fault *fault, int wrong, int kind, int axis, int64_t value,
+REDIST_PRIV_COLD void redist_priv_fault_beside(redist_priv_fault *fault, int wrong, int kind, int axis, int64_t value,
                                                 int64_t beside, int64_t further)
 {
     if (!wrong || fault->kind != REDIST_PRIV_NO_FAULT)
@@ -747,9 +751,9 @@ REDIST_PRIV_COLD void redist_priv_refuse_beside(redist_priv_fault *fault, int wr
     fault->beside[1] = further;
 }
 
-REDIST_PRIV_COLD void redist_priv_refuse(redist_priv_fault *fault, int wrong, int kind, int axis, int64_t value)
+REDIST_PRIV_COLD void redist_priv_fault_if(redist_priv_fault *fault, int wrong, int kind, int axis, int64_t value)
 {
-    redist_priv_refuse_beside(fault, wrong, kind, axis, value, 0, 0);
+    redist_priv_fault_beside(fault, wrong, kind, axis, value, 0, 0);
 }
 
 #ifdef REDIST_PRIV_BODIES
@@ -758,6 +762,13 @@ REDIST_PRIV_COLD void redist_priv_refuse(redist_priv_fault *fault, int wrong, in
 REDIST_PRIV void *redist_priv_alloc(int64_t n, size_t bytes)
 {
     return (uint64_t)n > SIZE_MAX / bytes ? NULL : REDIST_MALLOC((size_t)redist_priv_max(n, 1) * bytes);
+}
+
+/* The same, all zero. */
+REDIST_PRIV void *redist_priv_zeroed(int64_t n, size_t bytes)
+{
+    void *memory = redist_priv_alloc(n, bytes);
+    return memory == NULL ? NULL : memset(memory, 0, (size_t)redist_priv_max(n, 1) * bytes);
 }
 
 #define REDIST_PRIV_FAULT_CODE(name, code, sentence) REDIST_##code,
@@ -854,7 +865,8 @@ REDIST_PRIV_FAST int64_t redist_priv_block_end(const redist_axis *x, int64_t k)
     return redist_priv_block_start(x, k + 1);
 }
 
-/* The indices of the whole axis below g, 0 <= g <= extent, that coord owns: also the local position of g if it owns g. */
+/* The indices of the whole axis below g, 0 <= g <= extent, that coord owns: also the local position of g if it owns g.
+   */
 REDIST_PRIV_FAST int64_t redist_priv_below(const redist_axis *x, int coord, int64_t g)
 {
     int64_t mine = redist_priv_first_block(x, coord), k, inside;
@@ -878,16 +890,16 @@ REDIST_PRIV_COLD redist_priv_fault redist_priv_axis_fault(const redist_axis *x)
     redist_priv_fault fault = {REDIST_PRIV_NO_FAULT, -1, 0, {0, 0}};
     const int listed = x->kind == REDIST_PRIV_CUTS;
     int k;
-    redist_priv_refuse(&fault, (unsigned)x->kind > (unsigned)REDIST_PRIV_CUTS, REDIST_PRIV_BAD_KIND, -1, 0);
-    redist_priv_refuse(&fault, x->procs < 1, REDIST_PRIV_BAD_PROCS, -1, x->procs);
-    redist_priv_refuse(&fault, listed && x->cuts == NULL, REDIST_PRIV_NO_CUTS, -1, x->procs);
+    redist_priv_fault_if(&fault, (unsigned)x->kind > (unsigned)REDIST_PRIV_CUTS, REDIST_PRIV_BAD_KIND, -1, 0);
+    redist_priv_fault_if(&fault, x->procs < 1, REDIST_PRIV_BAD_PROCS, -1, x->procs);
+    redist_priv_fault_if(&fault, listed && x->cuts == NULL, REDIST_PRIV_NO_CUTS, -1, x->procs);
     for (k = 0; listed && k <= x->procs && fault.kind == REDIST_PRIV_NO_FAULT; k++)
-        redist_priv_refuse(&fault, k == 0 ? x->cuts[0] != 0 : x->cuts[k] < x->cuts[k - 1], REDIST_PRIV_BAD_CUT, -1,
-                           x->cuts[k]);
-    redist_priv_refuse(&fault, x->extent < 0, REDIST_PRIV_BAD_EXTENT, -1, x->extent);
-    redist_priv_refuse(&fault, x->extent > REDIST_PRIV_MAX_ELEMENTS, REDIST_PRIV_LARGE_EXTENT, -1, x->extent);
-    redist_priv_refuse(&fault, x->block < 1, REDIST_PRIV_BAD_BLOCK, -1, x->block);
-    redist_priv_refuse(&fault, x->first < 0 || x->first >= x->procs, REDIST_PRIV_BAD_FIRST, -1, x->first);
+        redist_priv_fault_if(&fault, k == 0 ? x->cuts[0] != 0 : x->cuts[k] < x->cuts[k - 1], REDIST_PRIV_BAD_CUT, -1,
+                             x->cuts[k]);
+    redist_priv_fault_if(&fault, x->extent < 0, REDIST_PRIV_BAD_EXTENT, -1, x->extent);
+    redist_priv_fault_if(&fault, x->extent > REDIST_PRIV_MAX_ELEMENTS, REDIST_PRIV_LARGE_EXTENT, -1, x->extent);
+    redist_priv_fault_if(&fault, x->block < 1, REDIST_PRIV_BAD_BLOCK, -1, x->block);
+    redist_priv_fault_if(&fault, x->first < 0 || x->first >= x->procs, REDIST_PRIV_BAD_FIRST, -1, x->first);
     return fault;
 }
 
@@ -1073,7 +1085,8 @@ REDIST_PRIV int redist_priv_axes_of(const redist_layout *layout)
 /* The dimension that a builder changes; NULL when there is none, or the layout is at fault. */
 REDIST_PRIV_COLD redist_priv_dimension *redist_priv_pick(redist_layout *layout, int axis)
 {
-    redist_priv_refuse(&layout->fault, axis < 0 || axis >= redist_priv_axes_of(layout), REDIST_PRIV_NO_AXIS, axis, axis);
+    const int there = axis >= 0 && axis < redist_priv_axes_of(layout);
+    redist_priv_fault_if(&layout->fault, !there, REDIST_PRIV_NO_AXIS, axis, axis);
     return layout->fault.kind == REDIST_PRIV_NO_FAULT ? &layout->dim[axis] : NULL;
 }
 
@@ -1103,9 +1116,9 @@ REDIST_PRIV_COLD void redist_priv_check_overflow(redist_layout *layout)
         local = redist_priv_product(local, redist_priv_max(redist_priv_max(need, dim->allocated), 1), limit);
         places = redist_priv_product(places, redist_priv_is_boxes(layout) ? 1 : dim->axis.procs, limit);
     }
-    redist_priv_refuse(&layout->fault, places > INT_MAX, REDIST_PRIV_MANY_PLACES, -1, layout->ndim);
-    redist_priv_refuse(&layout->fault, (all >= limit && !empty) || local >= limit, REDIST_PRIV_MANY_ELEMENTS, -1,
-                       layout->ndim);
+    redist_priv_fault_if(&layout->fault, places > INT_MAX, REDIST_PRIV_MANY_PLACES, -1, layout->ndim);
+    redist_priv_fault_if(&layout->fault, (all >= limit && !empty) || local >= limit, REDIST_PRIV_MANY_ELEMENTS, -1,
+                         layout->ndim);
 }
 
 REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
@@ -1115,14 +1128,14 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
     memset(&layout, 0, sizeof layout);
     layout.mark = REDIST_PRIV_MARK;
     layout.copies = 1;
-    redist_priv_refuse(&layout.fault, ndim < 1 || ndim > REDIST_MAX_DIMS, REDIST_PRIV_BAD_NDIM, -1, ndim);
-    redist_priv_refuse(&layout.fault, axes == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
+    redist_priv_fault_if(&layout.fault, ndim < 1 || ndim > REDIST_MAX_DIMS, REDIST_PRIV_BAD_NDIM, -1, ndim);
+    redist_priv_fault_if(&layout.fault, axes == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
     layout.ndim = layout.fault.kind == REDIST_PRIV_NO_FAULT ? ndim : 0;
     for (d = 0; d < layout.ndim; d++) {
         const redist_priv_fault fault = redist_priv_axis_fault(&axes[d]);
         layout.dim[d].axis = axes[d];
         layout.dim[d].stored = d;
-        redist_priv_refuse(&layout.fault, fault.kind != REDIST_PRIV_NO_FAULT, fault.kind, d, fault.value);
+        redist_priv_fault_if(&layout.fault, fault.kind != REDIST_PRIV_NO_FAULT, fault.kind, d, fault.value);
     }
     redist_priv_check_overflow(&layout);
     return layout;
@@ -1132,14 +1145,14 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
 REDIST_PRIV_COLD void redist_priv_set_boxes(redist_layout *layout, int boxes, const redist_box *box)
 {
     int d, k;
-    redist_priv_refuse(&layout->fault, boxes < 1, REDIST_PRIV_BAD_BOXES, -1, boxes);
-    redist_priv_refuse(&layout->fault, box == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
+    redist_priv_fault_if(&layout->fault, boxes < 1, REDIST_PRIV_BAD_BOXES, -1, boxes);
+    redist_priv_fault_if(&layout->fault, box == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
     for (k = 0; k < boxes && layout->fault.kind == REDIST_PRIV_NO_FAULT; k++)
         for (d = 0; d < layout->ndim; d++) {
             const int64_t extent = layout->dim[d].axis.extent;
             const int64_t low = box[k].low[layout->dim[d].stored], high = box[k].high[layout->dim[d].stored];
-            redist_priv_refuse_beside(&layout->fault, low < high && (low < 0 || high > extent), REDIST_PRIV_BOX_OUTSIDE,
-                                      d, k, extent, 0);
+            redist_priv_fault_beside(&layout->fault, low < high && (low < 0 || high > extent), REDIST_PRIV_BOX_OUTSIDE,
+                                     d, k, extent, 0);
         }
     for (d = 0; d < layout->ndim && layout->fault.kind == REDIST_PRIV_NO_FAULT; d++) {
         layout->dim[d].axis.kind = REDIST_PRIV_BOXES;
@@ -1177,8 +1190,8 @@ REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_a
 
 REDIST_PRIV_COLD redist_order redist_priv_order(redist_layout *layout, redist_order order)
 {
-    redist_priv_refuse(&layout->fault, order != REDIST_ROW_MAJOR && order != REDIST_COLUMN_MAJOR, REDIST_PRIV_BAD_ORDER,
-                       -1, (int64_t)order);
+    const int known = order == REDIST_ROW_MAJOR || order == REDIST_COLUMN_MAJOR;
+    redist_priv_fault_if(&layout->fault, !known, REDIST_PRIV_BAD_ORDER, -1, (int64_t)order);
     return order;
 }
 
@@ -1196,8 +1209,8 @@ REDIST_API redist_layout redist_memory_order(redist_layout layout, redist_order 
 
 REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank)
 {
-    redist_priv_refuse(&layout.fault, first_rank < 0 || first_rank > INT_MAX - redist_places(&layout),
-                       REDIST_PRIV_BAD_RANK, -1, first_rank);
+    redist_priv_fault_if(&layout.fault, first_rank < 0 || first_rank > INT_MAX - redist_places(&layout),
+                         REDIST_PRIV_BAD_RANK, -1, first_rank);
     layout.first_rank = first_rank;
     layout.ranks = NULL;
     return layout;
@@ -1205,7 +1218,7 @@ REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank)
 
 REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks)
 {
-    redist_priv_refuse(&layout.fault, ranks == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
+    redist_priv_fault_if(&layout.fault, ranks == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
     layout.ranks = ranks;
     return layout;
 }
@@ -1213,10 +1226,10 @@ REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks)
 REDIST_API redist_layout redist_replicated(redist_layout layout, int copies)
 {
     const int64_t places = (int64_t)redist_priv_grid_places(&layout) * copies;
-    redist_priv_refuse(&layout.fault, copies < 1, REDIST_PRIV_BAD_COPIES, -1, copies);
-    redist_priv_refuse(&layout.fault, places > INT_MAX, REDIST_PRIV_MANY_COPIES, -1, copies);
-    redist_priv_refuse(&layout.fault, layout.ranks == NULL && layout.first_rank > INT_MAX - places, REDIST_PRIV_BAD_RANK,
-                       -1, layout.first_rank);
+    redist_priv_fault_if(&layout.fault, copies < 1, REDIST_PRIV_BAD_COPIES, -1, copies);
+    redist_priv_fault_if(&layout.fault, places > INT_MAX, REDIST_PRIV_MANY_COPIES, -1, copies);
+    redist_priv_fault_if(&layout.fault, layout.ranks == NULL && layout.first_rank > INT_MAX - places,
+                         REDIST_PRIV_BAD_RANK, -1, layout.first_rank);
     layout.copies = copies;
     return layout;
 }
@@ -1227,8 +1240,8 @@ REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
     if (dim == NULL)
         return layout;
-    redist_priv_refuse(&layout.fault, low < 0 || low > most, REDIST_PRIV_BAD_HALO, axis, low);
-    redist_priv_refuse(&layout.fault, high < 0 || high > most, REDIST_PRIV_BAD_HALO, axis, high);
+    redist_priv_fault_if(&layout.fault, low < 0 || low > most, REDIST_PRIV_BAD_HALO, axis, low);
+    redist_priv_fault_if(&layout.fault, high < 0 || high > most, REDIST_PRIV_BAD_HALO, axis, high);
     dim->low = low;
     dim->high = high;
     redist_priv_check_overflow(&layout);
@@ -1242,13 +1255,13 @@ REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redi
     if (dim == NULL)
         return layout;
     widest = redist_priv_max(dim->low, dim->high);
-    redist_priv_refuse(&layout.fault, edge != REDIST_CLOSED && edge != REDIST_PERIODIC, REDIST_PRIV_BAD_EDGE, axis,
-                       (int64_t)edge);
-    redist_priv_refuse(&layout.fault, widest == 0, REDIST_PRIV_NO_HALO, axis, 0);
-    redist_priv_refuse(&layout.fault, !redist_priv_is_interval(&dim->axis), REDIST_PRIV_SEVERAL_BLOCKS, axis,
-                       dim->axis.block);
-    redist_priv_refuse_beside(&layout.fault, widest > dim->axis.extent, REDIST_PRIV_WIDE_HALO, axis, widest,
-                              dim->axis.extent, 0);
+    redist_priv_fault_if(&layout.fault, edge != REDIST_CLOSED && edge != REDIST_PERIODIC, REDIST_PRIV_BAD_EDGE, axis,
+                         (int64_t)edge);
+    redist_priv_fault_if(&layout.fault, widest == 0, REDIST_PRIV_NO_HALO, axis, 0);
+    redist_priv_fault_if(&layout.fault, !redist_priv_is_interval(&dim->axis), REDIST_PRIV_SEVERAL_BLOCKS, axis,
+                         dim->axis.block);
+    redist_priv_fault_beside(&layout.fault, widest > dim->axis.extent, REDIST_PRIV_WIDE_HALO, axis, widest,
+                             dim->axis.extent, 0);
     dim->axis.ghosts = 1 + (int)edge;
     dim->axis.low = dim->low;
     dim->axis.high = dim->high;
@@ -1260,7 +1273,7 @@ REDIST_API redist_layout redist_with_extent(redist_layout layout, int axis, int6
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
     if (dim == NULL)
         return layout;
-    redist_priv_refuse(&layout.fault, allocated < 0, REDIST_PRIV_BAD_ALLOCATED, axis, allocated);
+    redist_priv_fault_if(&layout.fault, allocated < 0, REDIST_PRIV_BAD_ALLOCATED, axis, allocated);
     dim->allocated = allocated;
     redist_priv_check_overflow(&layout);
     return layout;
@@ -1281,10 +1294,10 @@ REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes)
     const redist_layout given = layout;
     const int ndim = redist_priv_axes_of(&layout);
     int d, seen[REDIST_MAX_DIMS] = {0};
-    redist_priv_refuse(&layout.fault, axes == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
+    redist_priv_fault_if(&layout.fault, axes == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
     for (d = 0; d < ndim && layout.fault.kind == REDIST_PRIV_NO_FAULT; d++) {
         const int from = axes[d], there = from >= 0 && from < ndim;
-        redist_priv_refuse(&layout.fault, !there || seen[from]++, REDIST_PRIV_BAD_PERMUTATION, d, from);
+        redist_priv_fault_if(&layout.fault, !there || seen[from]++, REDIST_PRIV_BAD_PERMUTATION, d, from);
         layout.dim[d] = given.dim[there ? from : d];
     }
     return layout;
@@ -1326,15 +1339,15 @@ REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t 
     if (dim == NULL)
         return layout;
     x = &dim->axis;
-    redist_priv_refuse(&layout.fault, step == 0, REDIST_PRIV_BAD_STEP, axis, step);
-    redist_priv_refuse(&layout.fault, count < 0, REDIST_PRIV_BAD_COUNT, axis, count);
-    redist_priv_refuse_beside(&layout.fault, start < 0 || start > x->count || (count > 0 && start == x->count),
-                              REDIST_PRIV_BAD_START, axis, start, x->count, 0);
+    redist_priv_fault_if(&layout.fault, step == 0, REDIST_PRIV_BAD_STEP, axis, step);
+    redist_priv_fault_if(&layout.fault, count < 0, REDIST_PRIV_BAD_COUNT, axis, count);
+    redist_priv_fault_beside(&layout.fault, start < 0 || start > x->count || (count > 0 && start == x->count),
+                             REDIST_PRIV_BAD_START, axis, start, x->count, 0);
     if (count > 1 && layout.fault.kind == REDIST_PRIV_NO_FAULT) {
         const int64_t beyond = step > 0 ? x->count - 1 - start : start;
-        redist_priv_refuse_beside(&layout.fault,
-                                  step < -REDIST_PRIV_MAX_ELEMENTS || beyond / redist_priv_abs(step) < count - 1,
-                                  REDIST_PRIV_BAD_END, axis, count, start, x->count);
+        redist_priv_fault_beside(&layout.fault,
+                                 step < -REDIST_PRIV_MAX_ELEMENTS || beyond / redist_priv_abs(step) < count - 1,
+                                 REDIST_PRIV_BAD_END, axis, count, start, x->count);
     }
     if (layout.fault.kind != REDIST_PRIV_NO_FAULT)
         return layout;
@@ -1356,14 +1369,14 @@ REDIST_PRIV_COLD void redist_priv_check_ranks(const redist_layout *layout, redis
 {
     const int places = redist_places(layout);
     int k, *sorted = (int *)redist_priv_alloc(places, sizeof *sorted);
-    redist_priv_refuse(fault, sorted == NULL, REDIST_PRIV_NO_MEMORY, -1, places);
+    redist_priv_fault_if(fault, sorted == NULL, REDIST_PRIV_NO_MEMORY, -1, places);
     if (sorted == NULL)
         return;
     memcpy(sorted, layout->ranks, (size_t)places * sizeof *sorted);
     qsort(sorted, (size_t)places, sizeof *sorted, redist_priv_compare_ints);
-    redist_priv_refuse(fault, sorted[0] < 0, REDIST_PRIV_BAD_RANK, -1, sorted[0]);
+    redist_priv_fault_if(fault, sorted[0] < 0, REDIST_PRIV_BAD_RANK, -1, sorted[0]);
     for (k = 1; k < places && fault->kind == REDIST_PRIV_NO_FAULT; k++)
-        redist_priv_refuse(fault, sorted[k] == sorted[k - 1], REDIST_PRIV_RANK_TWICE, -1, sorted[k]);
+        redist_priv_fault_if(fault, sorted[k] == sorted[k - 1], REDIST_PRIV_RANK_TWICE, -1, sorted[k]);
     REDIST_FREE(sorted);
 }
 
@@ -1404,7 +1417,8 @@ REDIST_PRIV int redist_priv_box_of(const redist_layout *layout, const int64_t *i
     return -1;
 }
 
-/* The first element, row by row of the array as seen, that no box holds. next[d]: up to there all is as it is at at[d]. */
+/* The first element, row by row of the array as seen, that no box holds. next[d]: up to there all is as it is at at[d].
+   */
 REDIST_PRIV_COLD int64_t redist_priv_find_hole(const redist_layout *layout)
 {
     int64_t at[REDIST_MAX_DIMS] = {0}, next[REDIST_MAX_DIMS], begin, end, hole = 0;
@@ -1434,7 +1448,7 @@ REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout, redis
     redist_priv_sorted_box *sorted = (redist_priv_sorted_box *)redist_priv_alloc(x->procs, sizeof *sorted);
     int64_t held = 0, all = 1, volume;
     int a, b, d, count = 0;
-    redist_priv_refuse(fault, sorted == NULL, REDIST_PRIV_NO_MEMORY, -1, x->procs);
+    redist_priv_fault_if(fault, sorted == NULL, REDIST_PRIV_NO_MEMORY, -1, x->procs);
     if (sorted == NULL)
         return;
     for (a = 0; a < x->procs; a++) {
@@ -1451,26 +1465,27 @@ REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout, redis
             const int first = sorted[a].number, second = sorted[b].number;
             if (sorted[b].low >= x->box[first].high[x->along])
                 break;
-            redist_priv_refuse_beside(fault, redist_priv_boxes_meet(layout->ndim, &x->box[first], &x->box[second]),
-                                      REDIST_PRIV_BOXES_OVERLAP, -1, redist_priv_min(first, second),
-                                      redist_priv_max(first, second), 0);
+            redist_priv_fault_beside(fault, redist_priv_boxes_meet(layout->ndim, &x->box[first], &x->box[second]),
+                                     REDIST_PRIV_BOXES_OVERLAP, -1, redist_priv_min(first, second),
+                                     redist_priv_max(first, second), 0);
         }
     for (d = 0; d < layout->ndim; d++)
         all = redist_priv_product(all, layout->dim[d].axis.extent, REDIST_PRIV_MAX_ELEMENTS);
     if (fault->kind == REDIST_PRIV_NO_FAULT && held < all)
-        redist_priv_refuse(fault, 1, REDIST_PRIV_HOLE, -1, redist_priv_find_hole(layout));
+        redist_priv_fault_if(fault, 1, REDIST_PRIV_HOLE, -1, redist_priv_find_hole(layout));
     REDIST_FREE(sorted);
 }
 
 REDIST_PRIV_COLD redist_priv_fault redist_priv_layout_fault(const redist_layout *layout)
 {
     redist_priv_fault fault = {REDIST_PRIV_NO_FAULT, -1, 0, {0, 0}};
-    redist_priv_refuse_beside(&fault, (layout->mark ^ REDIST_PRIV_MARK) >> 32 == 0 && layout->mark != REDIST_PRIV_MARK,
-                              REDIST_PRIV_OTHER_BUILD, -1, (int64_t)(layout->mark % 65536), REDIST_MAX_DIMS, 0);
-    redist_priv_refuse(&fault, layout->mark != REDIST_PRIV_MARK, REDIST_PRIV_NOT_BUILT, -1, 0);
+    redist_priv_fault_beside(&fault, (layout->mark ^ REDIST_PRIV_MARK) >> 32 == 0 && layout->mark != REDIST_PRIV_MARK,
+                             REDIST_PRIV_OTHER_BUILD, -1, (int64_t)(layout->mark % 65536), REDIST_MAX_DIMS, 0);
+    redist_priv_fault_if(&fault, layout->mark != REDIST_PRIV_MARK, REDIST_PRIV_NOT_BUILT, -1, 0);
     if (fault.kind == REDIST_PRIV_NO_FAULT)
         fault = layout->fault;
-    redist_priv_refuse(&fault, layout->ndim < 1 || layout->ndim > REDIST_MAX_DIMS, REDIST_PRIV_BAD_NDIM, -1, layout->ndim);
+    redist_priv_fault_if(&fault, layout->ndim < 1 || layout->ndim > REDIST_MAX_DIMS, REDIST_PRIV_BAD_NDIM, -1,
+                         layout->ndim);
     if (fault.kind == REDIST_PRIV_NO_FAULT && redist_priv_is_boxes(layout))
         redist_priv_check_boxes(layout, &fault);
     if (fault.kind == REDIST_PRIV_NO_FAULT && layout->ranks != NULL)
@@ -1627,7 +1642,8 @@ REDIST_PRIV_COLD redist_priv_fault redist_priv_extent_fault(const redist_layout 
     int d;
     for (d = 0; d < layout->ndim; d++) {
         const int64_t need = redist_priv_need(&layout->dim[d], coords[d]), allocated = layout->dim[d].allocated;
-        redist_priv_refuse_beside(&fault, allocated > 0 && allocated < need, REDIST_PRIV_BAD_ALLOCATED, d, allocated, need, 0);
+        const int small = allocated > 0 && allocated < need;
+        redist_priv_fault_beside(&fault, small, REDIST_PRIV_BAD_ALLOCATED, d, allocated, need, 0);
     }
     return fault;
 }
@@ -3454,7 +3470,8 @@ REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *
     return held;
 }
 
-/* Copies all that one place of the source has to the places that want it, or from those of its copies that serve them. */
+/* Copies all that one place of the source has to the places that want it, or from those of its copies that serve them.
+   */
 REDIST_PRIV_COLD int redist_priv_move_place(redist_priv_pairs *pairs, int place, const void *const *from_arrays,
                                             void *const *to_arrays, redist_priv_arrival arrival)
 {
@@ -3535,8 +3552,8 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
 /* What is done with two places that exchange something: place[FROM] and place[TO]. */
 typedef void redist_priv_visit(void *context, const int *place, int64_t elements);
 
-/* Visits all pairs of places; all: every copy of the source contributes; count: the elements are wanted, else told as 1.
-   REDIST_ERR_MEMORY. */
+/* Visits all pairs of places; all: every copy of the source contributes; count: the elements are wanted, else told as
+   1. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const redist_layout *to, int all, int count,
                                              redist_priv_visit *visit, void *context)
 {
@@ -3602,7 +3619,8 @@ REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int fr
 }
 
 /* Whether a place of the source is the copy that serves a place of the destination; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int redist_priv_serves(const redist_layout *from, int from_place, const redist_layout *to, int to_place)
+REDIST_PRIV_COLD int redist_priv_serves(const redist_layout *from, int from_place, const redist_layout *to,
+                                        int to_place)
 {
     int coords[REDIST_MAX_DIMS] = {0}, serves = 0, code;
     redist_priv_neighbours n;
@@ -3825,10 +3843,9 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
     t.layout[REDIST_PRIV_FROM] = &source;
     t.layout[REDIST_PRIV_TO] = to;
     t.kept = 0;
-    t.place[REDIST_PRIV_FROM] = (redist_priv_place_traffic *)redist_priv_alloc(places, sizeof *t.place[0]);
+    t.place[REDIST_PRIV_FROM] = (redist_priv_place_traffic *)redist_priv_zeroed(places, sizeof *t.place[0]);
     if (t.place[REDIST_PRIV_FROM] == NULL)
         return REDIST_ERR_MEMORY;
-    memset(t.place[REDIST_PRIV_FROM], 0, (size_t)places * sizeof *t.place[0]);
     t.place[REDIST_PRIV_TO] = t.place[REDIST_PRIV_FROM] + redist_places(from);
     code = redist_priv_is_product(&source, to) ? redist_priv_tally_axes(&t)
                                                : redist_priv_visit_pairs(&source, to, 0, 1, redist_priv_tally_pair, &t);
@@ -3872,8 +3889,9 @@ typedef struct {
     redist_priv_edge *edge;
 } redist_priv_edges;
 
-/* The schedule of one axis, of several together, or (axes: 0) of all places. A pair has a colour, 0 <= colour < base, and
-   a round, 0 <= round < width. At a number of side `fat` both together are unique, on the other side the colour is. */
+/* The schedule of one axis, of several together, or (axes: 0) of all places. A pair has a colour, 0 <= colour < base,
+   and a round, 0 <= round < width. At a number of side `fat` both together are unique, on the other side the colour is.
+   */
 typedef struct {
     int form;
     int axes, axis[REDIST_MAX_DIMS];
@@ -4009,9 +4027,9 @@ REDIST_PRIV_COLD int64_t redist_priv_most_touched(int64_t n, int64_t r, int64_t 
     return tail == n ? most : redist_priv_max(most, 1 + (n - 1) / s - tail / s);
 }
 
-/* The most coordinates of y that one of x meets, both plain; 0 when the view is shorter than their superblock. Blocks of
-   r on P and of s on Q meet somewhere in it when s q - r p, modulo g = gcd(r P, s Q), lies strictly between -s and r.
-   Over all q, s q mod g takes every multiple of e = gcd(s, g) equally often; over all p, r p mod e every multiple of
+/* The most coordinates of y that one of x meets, both plain; 0 when the view is shorter than their superblock. Blocks
+   of r on P and of s on Q meet somewhere in it when s q - r p, modulo g = gcd(r P, s Q), lies strictly between -s and
+   r. Over all q, s q mod g takes every multiple of e = gcd(s, g) equally often; over all p, r p mod e every multiple of
    gcd(r, e). */
 REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, const redist_axis *y)
 {
@@ -4305,11 +4323,10 @@ REDIST_PRIV_COLD int redist_priv_fill_table(redist_priv_arrangement *s, redist_p
         redist_priv_edges *table = &f->table[side];
         part[side] = f->axes == 0 ? s->layout[side] : redist_priv_part_of(&s->layout[side], f->axes, f->axis);
         places = redist_places(&part[side]);
-        table->start = (int64_t *)redist_priv_alloc(places, sizeof *table->start + sizeof *table->filled);
+        table->start = (int64_t *)redist_priv_zeroed(places, sizeof *table->start + sizeof *table->filled);
         if (table->start == NULL || places > INT_MAX / f->width)
             return REDIST_ERR_MEMORY;
         table->filled = (int *)(table->start + places);
-        memset(table->filled, 0, (size_t)places * sizeof *table->filled);
     }
     code = redist_priv_visit_pairs(&part[0], &part[1], s->all, 0, redist_priv_count_pair, f);
     for (side = 0; side < 2 && code == REDIST_OK; side++)
@@ -4357,8 +4374,8 @@ REDIST_PRIV_COLD int redist_priv_share_any(const redist_axis *x, int coord, cons
 }
 
 /* Partners low, ..., high have consecutive numbers on both sides, so the sum of the two numbers colours them. */
-REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
-                                                 int64_t own, int64_t colour, int64_t *round)
+REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_priv_arrangement *s, const redist_priv_factor *f,
+                                                 int side, int64_t own, int64_t colour, int64_t *round)
 {
     const int64_t all = f->base * f->width;
     int64_t partner, low = 0, high = f->degree[side] - 1; /* where all meet */
@@ -4416,8 +4433,8 @@ REDIST_PRIV_COLD int redist_priv_factor_step(const redist_priv_arrangement *s, c
     return meet;
 }
 
-/* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. A step's round is the sum of
-   the two sides' rounds: the factors whose rounds this side finds come first, what is left is that of the others. */
+/* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. A step's round is the sum
+   of the two sides' rounds: the factors whose rounds this side finds come first, what is left is that of the others. */
 REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement *s, int side, int place, int step)
 {
     int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
@@ -4484,10 +4501,9 @@ REDIST_PRIV_COLD int redist_priv_schedule_of(const redist_layout *from, const re
         memset(schedule, 0, sizeof *schedule);
     if (code != REDIST_OK)
         return code;
-    s = schedule->arrangement = (redist_priv_arrangement *)redist_priv_alloc(1, sizeof *s);
+    s = schedule->arrangement = (redist_priv_arrangement *)redist_priv_zeroed(1, sizeof *s);
     if (s == NULL)
         return REDIST_ERR_MEMORY;
-    memset(s, 0, sizeof *s);
     s->all = all;
     s->layout[REDIST_PRIV_FROM] = all ? *from : redist_priv_without_ghosts(*from);
     s->layout[REDIST_PRIV_TO] = *to;
@@ -4543,79 +4559,70 @@ REDIST_PRIV_COLD int64_t redist_priv_share(const redist_axis *x)
     return most;
 }
 
+/* Whether a time is a number >= 0, and finite. */
+REDIST_PRIV_COLD int redist_priv_is_time(double seconds) { return seconds >= 0 && seconds <= DBL_MAX; }
+
 REDIST_PRIV_COLD int redist_priv_is_cost(const redist_cost *cost)
 {
-    return cost != NULL && cost->per_message >= 0 && cost->per_byte >= 0 &&
-           cost->per_message - cost->per_message == 0 && cost->per_byte - cost->per_byte == 0; /* finite */
+    return cost != NULL && redist_priv_is_time(cost->per_message) && redist_priv_is_time(cost->per_byte);
 }
 
-/* Kaushik et al. 1994, with te = per_element. */
-REDIST_PRIV_COLD double redist_priv_phase_cost(int64_t messages, int64_t elements, double per_message,
-                                               double per_element)
+/* The most messages and elements of any place, by going through all places. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_count_places(const redist_layout *from, const redist_layout *to, int64_t *messages,
+                                              int64_t *elements)
 {
-    return (double)messages * per_message + (double)elements * per_element;
-}
-
-/* The most elements that any place holds. */
-REDIST_PRIV_COLD int64_t redist_priv_fullest(const redist_layout *layout)
-{
-    int64_t most = 0;
-    int place, coords[REDIST_MAX_DIMS] = {0};
-    for (place = 0; place < redist_priv_grid_places(layout); place++) {
-        redist_priv_coords_of_place(layout, place, coords);
-        most = redist_priv_max(most, redist_priv_held_at(layout, coords));
-    }
-    return most;
-}
-
-/* Counted pair by pair. */
-REDIST_PRIV_COLD double redist_priv_cost_by_places(const redist_layout *from, const redist_layout *to,
-                                                   int64_t element_bytes, const redist_cost *cost)
-{
-    int64_t most = 0;
+    const redist_layout *const layout[2] = {from, to};
+    redist_priv_neighbours n;
     int place, side, coords[REDIST_MAX_DIMS] = {0}, code = REDIST_OK;
-    for (side = 0; side < 2; side++) {
-        const redist_layout *mine = side == REDIST_PRIV_FROM ? from : to, *other = side == REDIST_PRIV_FROM ? to : from;
-        for (place = 0; place < redist_priv_grid_places(mine) && code == REDIST_OK; place++) {
-            redist_priv_neighbours n;
-            redist_priv_coords_of_place(mine, place, coords);
-            code = redist_priv_neighbours_of(mine, coords, side, other, &n);
-            most = redist_priv_max(most, side == REDIST_PRIV_FROM
-                                             ? redist_priv_most_served(n.messages * to->copies, from->copies)
-                                             : n.messages);
+    for (side = 0; side < 2; side++)
+        for (place = 0; place < redist_priv_grid_places(layout[side]) && code == REDIST_OK; place++) {
+            redist_priv_coords_of_place(layout[side], place, coords);
+            code = redist_priv_find_neighbours(layout[side], coords, side, layout[!side], 0, &n);
+            if (side == REDIST_PRIV_FROM)
+                n.messages = redist_priv_most_served(n.messages * to->copies, from->copies);
+            *messages = redist_priv_max(*messages, n.messages);
+            *elements = redist_priv_max(*elements, redist_priv_held_at(layout[side], coords));
             redist_priv_neighbours_free(&n);
         }
-    }
-    return code != REDIST_OK ? -1
-                             : redist_priv_phase_cost(most, redist_priv_max(redist_priv_fullest(from), redist_priv_fullest(to)),
-                                                      cost->per_message, (double)element_bytes * cost->per_byte);
+    return code;
 }
 
-REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
-                                 const redist_cost *cost)
+/* The same where pairs are a product of axes, and each element has one place. */
+REDIST_PRIV_COLD int redist_priv_count_axes(const redist_layout *from, const redist_layout *to, int64_t *messages,
+                                            int64_t *elements)
 {
     int64_t there = 1, back = 1, before = 1, after = 1;
-    redist_layout source;
     int d;
-    if (!redist_priv_is_cost(cost) || element_bytes < 1 || redist_priv_check_pair(from, to) != REDIST_OK)
-        return -1;
-    source = redist_priv_without_ghosts(*from);
-    from = &source;
-    if (!redist_priv_is_partitioned(from) || !redist_priv_is_partitioned(to))
-        return redist_priv_cost_by_places(from, to, element_bytes, cost);
     for (d = 0; d < from->ndim; d++) {
         const redist_axis *x = &from->dim[d].axis, *y = &to->dim[d].axis;
         const int64_t sends = redist_priv_most_partners(x, y), receives = redist_priv_most_partners(y, x);
         if (sends < 0 || receives < 0)
-            return -1;
+            return REDIST_ERR_MEMORY;
         there *= sends;
         back *= receives;
         before *= redist_priv_share(x);
         after *= redist_priv_share(y);
     }
-    there = redist_priv_most_served(there * to->copies, from->copies);
-    return redist_priv_phase_cost(redist_priv_max(there, back), redist_priv_max(before, after), cost->per_message,
-                                  (double)element_bytes * cost->per_byte);
+    *messages = redist_priv_max(redist_priv_most_served(there * to->copies, from->copies), back);
+    *elements = redist_priv_max(before, after);
+    return REDIST_OK;
+}
+
+REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
+                                 const redist_cost *cost)
+{
+    int64_t messages = 0, elements = 0;
+    redist_layout source;
+    int code;
+    if (!redist_priv_is_cost(cost) || element_bytes < 1 || redist_priv_check_pair(from, to) != REDIST_OK)
+        return -1;
+    source = redist_priv_without_ghosts(*from);
+    code = redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to)
+               ? redist_priv_count_axes(&source, to, &messages, &elements)
+               : redist_priv_count_places(&source, to, &messages, &elements);
+    return code != REDIST_OK ? -1
+                             : (double)messages * cost->per_message +
+                                   (double)elements * ((double)element_bytes * cost->per_byte);
 }
 
 /* Ways to distribute one axis on a route, combinations of them looked at, layouts kept of those (the ends among them),
@@ -4644,8 +4651,8 @@ typedef struct {
     double cost;
 } redist_priv_candidate;
 
-/* Candidate FROM is `from`, TO is `to`. After the phases so far, a candidate is reached at before[candidate]; phase k got
-   there from via[k][candidate], or it was reached as cheaply before (-1). */
+/* Candidate FROM is `from`, TO is `to`. After the phases so far, a candidate is reached at reached[candidate], -1 not
+   at all; phase k got there from via[k][candidate], or it was reached as cheaply before (-1). */
 typedef struct {
     const redist_layout *from, *to;
     redist_cost cost;
@@ -4653,7 +4660,7 @@ typedef struct {
     int candidates, dearest, phases;
     redist_priv_route_axis *axis;
     redist_priv_candidate candidate[REDIST_PRIV_CANDIDATES];
-    double before[REDIST_PRIV_CANDIDATES], after[REDIST_PRIV_CANDIDATES];
+    double reached[REDIST_PRIV_CANDIDATES];
     short via[REDIST_PRIV_PHASES][REDIST_PRIV_CANDIDATES];
 } redist_priv_route;
 
@@ -4665,12 +4672,10 @@ typedef struct {
 
 REDIST_PRIV_COLD void redist_priv_add_size(redist_priv_sizes *list, int64_t size, int64_t most)
 {
-    int k = list->n;
-    if (size < 1 || size > most || list->n == 512)
-        return;
-    while (k > 0 && list->size[k - 1] > size)
-        k--;
-    if (k > 0 && list->size[k - 1] == size)
+    int k = 0;
+    while (k < list->n && list->size[k] < size)
+        k++;
+    if (size < 1 || size > most || list->n == 512 || (k < list->n && list->size[k] == size))
         return;
     memmove(list->size + k + 1, list->size + k, (size_t)(list->n++ - k) * sizeof *list->size);
     list->size[k] = size;
@@ -4708,20 +4713,19 @@ REDIST_PRIV_COLD void redist_priv_thin_sizes(redist_priv_sizes *list, int64_t lo
 /* The block size of an axis as its view shows it. */
 REDIST_PRIV_COLD int64_t redist_priv_seen_block(const redist_axis *x)
 {
-    if (x->kind == REDIST_PRIV_CYCLIC)
-        return redist_priv_max(redist_priv_min(x->block / redist_priv_abs(x->step), x->count), 1);
-    return redist_priv_max(redist_priv_ceil_div(x->count, x->procs), 1);
+    const int64_t block = x->kind == REDIST_PRIV_CYCLIC ? redist_priv_min(x->block / redist_priv_abs(x->step), x->count)
+                                                        : redist_priv_ceil_div(x->count, x->procs);
+    return redist_priv_max(block, 1);
 }
 
 /* Unless it is there, or there is no room. */
 REDIST_PRIV_COLD void redist_priv_add_choice(redist_priv_route_axis *a, int64_t block, int64_t procs, int room)
 {
     const redist_axis x = redist_block_cyclic(a->choice[0].count, block, (int)procs);
-    int k;
-    for (k = 0; k < a->choices; k++)
-        if (redist_priv_same_axis(&a->choice[k], &x))
-            return;
-    if (a->choices < room)
+    int k = 0;
+    while (k < a->choices && !redist_priv_same_axis(&a->choice[k], &x))
+        k++;
+    if (k == a->choices && k < room)
         a->choice[a->choices++] = x;
 }
 
@@ -4750,25 +4754,23 @@ REDIST_PRIV_COLD void redist_priv_choose_blocks(redist_priv_route_axis *a, const
 /* Over other processes: as BLOCK, with the blocks of either end, and with several of these merged, so that each of the
    end's processes exchanges with one only. */
 REDIST_PRIV_COLD void redist_priv_choose_counts(redist_priv_route_axis *a, const redist_axis *x, const redist_axis *y,
-                                                const redist_priv_sizes *counts, int room)
+                                                redist_priv_sizes list, int room)
 {
-    redist_priv_sizes list = *counts;
     int k, side;
-    redist_priv_thin_sizes(&list, redist_priv_min(x->procs, y->procs), redist_priv_max(x->procs, y->procs),
-                           room / 6);
+    redist_priv_thin_sizes(&list, redist_priv_min(x->procs, y->procs), redist_priv_max(x->procs, y->procs), room / 6);
     for (k = 0; k < list.n; k++) {
-        redist_priv_add_choice(a, redist_priv_max(redist_priv_ceil_div(x->count, list.size[k]), 1), list.size[k], room);
+        const int64_t procs = list.size[k], most = redist_priv_max(x->count, 1);
+        redist_priv_add_choice(a, redist_priv_max(redist_priv_ceil_div(x->count, procs), 1), procs, room);
         for (side = 0; side < 2; side++) {
             const redist_axis *end = side == REDIST_PRIV_FROM ? x : y;
-            const int64_t merged = redist_priv_is_interval(end) ? redist_priv_ceil_div(end->procs, list.size[k]) : 1;
-            redist_priv_add_choice(a, redist_priv_product(redist_priv_seen_block(end), merged, redist_priv_max(x->count, 1)),
-                                   list.size[k], room);
+            const int64_t merged = redist_priv_is_interval(end) ? redist_priv_ceil_div(end->procs, procs) : 1;
+            redist_priv_add_choice(a, redist_priv_product(redist_priv_seen_block(end), merged, most), procs, room);
         }
     }
 }
 
-/* Finds the most partners between two choices, both ways, where that is quick: by formulas, on short axes, or at the ends
-   unless these have very many coordinates (stretches are counted quickly). From end to end always. */
+/* Finds the most partners between two choices, both ways, where that is quick: by formulas, on short axes, or at the
+   ends unless these have very many coordinates (stretches are counted quickly). From end to end always. */
 REDIST_PRIV_COLD int redist_priv_survey_pair(redist_priv_route_axis *a, int i, int j)
 {
     const redist_axis *x = &a->choice[i], *y = &a->choice[j];
@@ -4794,27 +4796,26 @@ REDIST_PRIV_COLD int redist_priv_survey_axis(redist_priv_route_axis *a, const re
     a->choice[1] = *y;
     a->ends = a->choices = redist_priv_same_axis(x, y) && redist_priv_is_whole(x) ? 1 : 2;
     if (x->procs != y->procs)
-        redist_priv_choose_counts(a, x, y, counts, room);
+        redist_priv_choose_counts(a, x, y, *counts, room);
     if (a->ends == 2)
         redist_priv_choose_blocks(a, x, y, room);
-    for (j = 0; j < a->choices; j++)
+    for (j = 0; j < a->choices; j++) {
         a->share[j] = redist_priv_share(&a->choice[j]);
-    for (j = 0; j < a->choices && code == REDIST_OK; j++)
         for (i = 0; i <= j && code == REDIST_OK; i++)
             code = redist_priv_survey_pair(a, i, j);
+    }
     return code;
 }
 
-/* The counts of processes are those that fill the places along the axes where the two ends have different numbers. Every
-   axis that changes has room for as many choices as keep the combinations few. */
+/* The counts of processes are those that fill the places along the axes where the two ends have different numbers.
+   Every axis that changes has room for as many choices as keep the combinations few. */
 REDIST_PRIV_COLD int redist_priv_survey_axes(redist_priv_route *route)
 {
-    const redist_layout *from = route->from, *to = route->to;
     int64_t places[2] = {1, 1}, all = 0, k;
     int d, changes = 0, room = REDIST_PRIV_CHOICES + 1, code = REDIST_OK;
     redist_priv_sizes counts;
-    for (d = 0; d < from->ndim; d++) {
-        const redist_axis *x = &from->dim[d].axis, *y = &to->dim[d].axis;
+    for (d = 0; d < route->from->ndim; d++) {
+        const redist_axis *x = &route->from->dim[d].axis, *y = &route->to->dim[d].axis;
         places[0] *= x->procs == y->procs ? 1 : x->procs;
         places[1] *= x->procs == y->procs ? 1 : y->procs;
         changes += !redist_priv_same_axis(x, y) || !redist_priv_is_whole(x);
@@ -4826,8 +4827,9 @@ REDIST_PRIV_COLD int redist_priv_survey_axes(redist_priv_route *route)
         for (room--, all = 1, k = 0; k < changes; k++)
             all = redist_priv_product(all, room, REDIST_PRIV_COMBINATIONS + 1);
     while (room > 2 && all > REDIST_PRIV_COMBINATIONS);
-    for (d = 0; d < from->ndim && code == REDIST_OK; d++)
-        code = redist_priv_survey_axis(&route->axis[d], &from->dim[d].axis, &to->dim[d].axis, &counts, room);
+    for (d = 0; d < route->from->ndim && code == REDIST_OK; d++)
+        code = redist_priv_survey_axis(&route->axis[d], &route->from->dim[d].axis, &route->to->dim[d].axis, &counts,
+                                       room);
     return code;
 }
 
@@ -4848,7 +4850,7 @@ REDIST_PRIV_COLD const redist_layout *redist_priv_base_layout(const redist_priv_
     return as_from || places <= redist_places(route->from) ? route->from : NULL;
 }
 
-/* The cost of going from one candidate to another; -1 when there is no way. */
+/* The cost of going from one candidate to another (Kaushik et al. 1994); -1 when there is no way. */
 REDIST_PRIV_COLD double redist_priv_edge_cost(const redist_priv_route *route, const redist_priv_candidate *a,
                                               const redist_priv_candidate *b)
 {
@@ -4860,8 +4862,8 @@ REDIST_PRIV_COLD double redist_priv_edge_cost(const redist_priv_route *route, co
     }
     if (there == 0)
         return -1;
-    return route->latency + redist_priv_phase_cost(redist_priv_max(there, back), redist_priv_max(a->share, b->share),
-                                                   route->cost.per_message, route->cost.per_byte);
+    return route->latency + (double)redist_priv_max(there, back) * route->cost.per_message +
+           (double)redist_priv_max(a->share, b->share) * route->cost.per_byte;
 }
 
 /* Sets a candidate's share and its cost as the only one, -1 where the data may not pass: every axis shows all that it
@@ -4888,12 +4890,11 @@ REDIST_PRIV_COLD void redist_priv_assess(const redist_priv_route *route, redist_
 /* Keeps a candidate, when there is no more room instead of the dearest. */
 REDIST_PRIV_COLD void redist_priv_keep_candidate(redist_priv_route *route, const redist_priv_candidate *c)
 {
-    redist_priv_candidate *dearest = &route->candidate[route->dearest];
     int k;
     if (route->candidates < REDIST_PRIV_CANDIDATES)
         route->candidate[route->candidates++] = *c;
-    else if (c->cost < dearest->cost)
-        *dearest = *c;
+    else if (c->cost < route->candidate[route->dearest].cost)
+        route->candidate[route->dearest] = *c;
     else
         return;
     for (k = 2; k < route->candidates && route->candidates == REDIST_PRIV_CANDIDATES; k++)
@@ -4924,30 +4925,26 @@ REDIST_PRIV_COLD void redist_priv_list_candidates(redist_priv_route *route)
 }
 
 /* One more phase: whatever becomes cheaper by it, from candidates that did in the last one. Returns whether any did. */
-REDIST_PRIV_COLD int redist_priv_one_phase(redist_priv_route *route, short *via)
+REDIST_PRIV_COLD int redist_priv_one_phase(redist_priv_route *route, const short *last, short *via)
 {
-    const short *last = route->phases > 0 ? route->via[route->phases - 1] : NULL;
-    const double *before = route->before;
-    double *after = route->after;
+    double before[REDIST_PRIV_CANDIDATES];
     int i, j, better = 0;
-    for (j = 0; j < route->candidates; j++) {
-        after[j] = before[j];
+    memcpy(before, route->reached, sizeof before);
+    for (j = 0; j < route->candidates; j++)
         via[j] = -1;
-    }
     for (i = 0; i < route->candidates; i++) {
         if (before[i] < 0 || (last != NULL && last[i] < 0) ||
             (before[REDIST_PRIV_TO] >= 0 && before[i] >= before[REDIST_PRIV_TO]))
             continue;
         for (j = REDIST_PRIV_TO; j < route->candidates; j++) {
             const double cost = redist_priv_edge_cost(route, &route->candidate[i], &route->candidate[j]);
-            if (cost < 0 || (after[j] >= 0 && before[i] + cost >= after[j]))
+            if (cost < 0 || (route->reached[j] >= 0 && before[i] + cost >= route->reached[j]))
                 continue;
-            after[j] = before[i] + cost;
+            route->reached[j] = before[i] + cost;
             via[j] = (short)i;
             better = 1;
         }
     }
-    memcpy(route->before, after, (size_t)route->candidates * sizeof *after);
     return better;
 }
 
@@ -4956,10 +4953,9 @@ REDIST_PRIV_COLD void redist_priv_find_path(redist_priv_route *route, int phases
 {
     int k;
     for (k = 0; k < route->candidates; k++)
-        route->before[k] = k == REDIST_PRIV_FROM ? 0 : -1;
-    for (route->phases = 0; route->phases < phases; route->phases++)
-        if (!redist_priv_one_phase(route, route->via[route->phases]))
-            break;
+        route->reached[k] = k == REDIST_PRIV_FROM ? 0 : -1;
+    for (k = 0; k < phases && redist_priv_one_phase(route, k > 0 ? route->via[k - 1] : NULL, route->via[k]); k++)
+        route->phases = k + 1;
 }
 
 REDIST_PRIV_COLD redist_layout redist_priv_candidate_layout(const redist_priv_route *route,
@@ -5001,10 +4997,9 @@ REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_
         code = REDIST_ERR_ARGUMENT;
     if (code != REDIST_OK || max == 0 || !redist_priv_is_product(from, to))
         return -code;
-    route = (redist_priv_route *)REDIST_MALLOC(sizeof *route + (size_t)from->ndim * sizeof *route->axis);
+    route = (redist_priv_route *)redist_priv_zeroed(1, sizeof *route + (size_t)from->ndim * sizeof *route->axis);
     if (route == NULL)
         return -REDIST_ERR_MEMORY;
-    memset(route, 0, sizeof *route);
     route->axis = (redist_priv_route_axis *)(void *)(route + 1);
     route->from = from;
     route->to = to;
@@ -5033,8 +5028,8 @@ enum { REDIST_PRIV_EXACT_PLACES = 1024 };
 
 /* Rows, each to be given a column of its own so that the sum of weight[row * columns + column] is largest; weights >= 0
    below 2^62, rows <= columns. Columns have prices, and each row knows what the best is worth to it: weight less price.
-   Every row has a column that is worth that much, and free columns cost 0, which makes the assignment best (duality). No
-   price passes the largest weight, and nothing overflows. */
+   Every row has a column that is worth that much, and free columns cost 0, which makes the assignment best (duality).
+   No price passes the largest weight, and nothing overflows. */
 typedef struct {
     int columns; /* the way of a new row begins at one more of them, which only it has */
     const int64_t *weight;
@@ -5046,8 +5041,8 @@ typedef struct {
     int *settled;   /* by column: no way to it is better                       */
 } redist_priv_assignment;
 
-/* Settles a column and extends the ways through it. Returns the nearest of the others, a free one if possible, and moves
-   prices so that the way to it loses nothing. */
+/* Settles a column and extends the ways through it. Returns the nearest of the others, a free one if possible, and
+   moves prices so that the way to it loses nothing. */
 REDIST_PRIV_COLD int redist_priv_settle(redist_priv_assignment *a, int column)
 {
     const int row = a->row_of[column];
@@ -5130,6 +5125,7 @@ REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *we
 typedef struct {
     const redist_layout *from, *to;
     int places, candidates;
+    int better;      /* what is chosen keeps more than the numbering does, or as much with more places where they are */
     int *held;       /* by candidate: its place of `from`, or -1                           */
     int *chosen;     /* by place of `to`: its candidate in the end, -1 while there is none */
     int *of_source;  /* by place of `from`: its candidate                                  */
@@ -5143,6 +5139,7 @@ REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const
     const int sources = redist_places(from);
     redist_priv_rank_place *rank_places = redist_priv_rank_places(from);
     int k;
+    memset(r, 0, sizeof *r);
     r->from = from;
     r->to = to;
     r->places = r->candidates = redist_places(to);
@@ -5156,7 +5153,6 @@ REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const
     for (k = 0; k < sources; k++)
         r->of_source[k] = -1;
     for (k = 0; k < r->places; k++) {
-        r->chosen[k] = k;
         r->held[k] = redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, k));
         if (r->held[k] >= 0)
             r->of_source[r->held[k]] = k;
@@ -5177,48 +5173,25 @@ REDIST_PRIV_COLD void redist_priv_note_volume(void *context, const int *place, i
     r->volume[(int64_t)place[REDIST_PRIV_TO] * r->candidates + candidate] = elements;
 }
 
-/* Makes staying on the rank as numbered count, but less than any element: elements count places + 1 each. Too many
-   elements for that are left as they are. */
-REDIST_PRIV_COLD void redist_priv_favour_numbered(const redist_priv_relabelling *r)
-{
-    const int64_t most = (REDIST_PRIV_MAX_ELEMENTS - 1) / (r->places + 1) - 1;
-    const int64_t entries = (int64_t)r->places * r->candidates;
-    int64_t k;
-    int t;
-    if (redist_priv_received(r->to) > most)
-        return;
-    for (k = 0; k < entries; k++)
-        r->volume[k] *= r->places + 1;
-    for (t = 0; t < r->places; t++)
-        r->volume[(int64_t)t * r->candidates + t]++;
-}
-
-/* The places stay on the ranks that they have now. */
-REDIST_PRIV_COLD void redist_priv_choose_none(redist_priv_relabelling *r)
-{
-    int t;
-    for (t = 0; t < r->places; t++)
-        r->chosen[t] = t;
-}
-
+/* All places together. Staying on the rank as numbered counts, but less than any element, of which each counts
+   places + 1; too many elements for that are left as they are. */
 REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r)
 {
-    const int64_t entries = (int64_t)r->places * r->candidates;
-    int64_t gain = 0;
+    const int64_t columns = r->candidates, entries = r->places * columns;
+    const int64_t most = (REDIST_PRIV_MAX_ELEMENTS - 1) / (r->places + 1) - 1;
+    const int favours = redist_priv_received(r->to) <= most;
+    int64_t k, gain = 0;
     int t, code = REDIST_ERR_MEMORY;
-    r->volume = (int64_t *)redist_priv_alloc(entries, sizeof *r->volume);
-    if (r->volume != NULL) {
-        memset(r->volume, 0, (size_t)entries * sizeof *r->volume);
+    r->volume = (int64_t *)redist_priv_zeroed(entries, sizeof *r->volume);
+    if (r->volume != NULL)
         code = redist_priv_visit_pairs(r->from, r->to, 1, 1, redist_priv_note_volume, r);
-    }
-    if (code == REDIST_OK) {
-        redist_priv_favour_numbered(r);
+    for (k = 0; k < entries && favours && code == REDIST_OK; k++)
+        r->volume[k] = r->volume[k] * (r->places + 1) + (k % columns == k / columns);
+    if (code == REDIST_OK)
         code = redist_priv_assign(r->places, r->candidates, r->volume, r->chosen);
-    }
     for (t = 0; t < r->places && code == REDIST_OK; t++)
-        gain += r->volume[(int64_t)t * r->candidates + r->chosen[t]] - r->volume[(int64_t)t * r->candidates + t];
-    if (gain == 0)
-        redist_priv_choose_none(r);
+        gain += r->volume[t * columns + r->chosen[t]] - r->volume[t * columns + t];
+    r->better = gain != 0;
     REDIST_FREE(r->volume);
     return code;
 }
@@ -5229,12 +5202,10 @@ REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_axis *from, const re
 {
     const int few = from->procs < to->procs;
     const redist_axis *rows = few ? from : to, *columns = few ? to : from;
-    char *taken = (char *)redist_priv_alloc(columns->procs, 1);
+    char *taken = (char *)redist_priv_zeroed(columns->procs, 1);
     redist_priv_partners p;
     int64_t k, best;
     int c, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    if (taken != NULL)
-        memset(taken, 0, (size_t)columns->procs);
     for (c = 0; c < to->procs; c++)
         match[c] = -1;
     for (c = 0; c < rows->procs && code == REDIST_OK; c++) {
@@ -5295,36 +5266,33 @@ REDIST_PRIV_COLD void redist_priv_choose_matches(redist_priv_relabelling *r, int
         }
 }
 
-/* What stays beyond what stays as numbered; *code: REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int64_t redist_priv_gain_of(const redist_priv_relabelling *r, int *code)
+/* Whether more stays than as numbered; *code: REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_keeps_more(const redist_priv_relabelling *r, int *code)
 {
     int64_t gain = 0, shared = 0;
-    int t, side;
-    for (t = 0; t < r->places && shared >= 0; t++)
-        for (side = 0; side < 2 && shared >= 0; side++) {
-            const int held = r->held[side == 0 ? t : r->chosen[t]];
-            shared = held < 0 ? 0 : redist_priv_shared_by(r->from, held, r->to, t);
-            gain += side == 0 ? -shared : shared;
-        }
+    int k;
+    for (k = 0; k < 2 * r->places && shared >= 0; k++) {
+        const int t = k / 2, held = r->held[k % 2 == 0 ? t : r->chosen[t]];
+        shared = held < 0 ? 0 : redist_priv_shared_by(r->from, held, r->to, t);
+        gain += k % 2 == 0 ? -shared : shared;
+    }
     *code = shared < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
-    return gain;
+    return gain > 0;
 }
 
 /* What two places share is a product over axes, and so is what stays when every axis is matched for itself. */
 REDIST_PRIV_COLD int redist_priv_choose_by_axes(redist_priv_relabelling *r)
 {
     int *match[REDIST_MAX_DIMS] = {NULL};
-    char *taken = (char *)redist_priv_alloc(r->candidates, 1);
+    char *taken = (char *)redist_priv_zeroed(r->candidates, 1);
     int d, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     for (d = 0; d < r->to->ndim && code == REDIST_OK; d++) {
         match[d] = (int *)redist_priv_alloc(r->to->dim[d].axis.procs, sizeof *match[d]);
         code = match[d] == NULL ? REDIST_ERR_MEMORY : redist_priv_match_axis(r, d, match[d]);
     }
     if (code == REDIST_OK) {
-        memset(taken, 0, (size_t)r->candidates);
         redist_priv_choose_matches(r, match, taken);
-        if (redist_priv_gain_of(r, &code) <= 0)
-            redist_priv_choose_none(r);
+        r->better = redist_priv_keeps_more(r, &code);
     }
     for (d = 0; d < r->to->ndim; d++)
         REDIST_FREE(match[d]);
@@ -5348,15 +5316,12 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
     else if (code == REDIST_OK && redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to))
         code = redist_priv_choose_by_axes(&r);
     for (t = 0; t < r.places && code == REDIST_OK; t++) {
-        const int c = r.chosen[t];
+        const int c = r.better ? r.chosen[t] : t;
         ranks[t] = c < r.places ? redist_priv_rank_at(to, c) : redist_priv_rank_at(from, r.held[c]);
     }
     REDIST_FREE(r.held);
     return code;
 }
-
-/* Whether a time is a number >= 0, and finite. */
-REDIST_PRIV_COLD int redist_priv_is_time(double seconds) { return seconds >= 0 && seconds <= DBL_MAX; }
 
 REDIST_PRIV_COLD double redist_priv_gain(double saving, double cost, int64_t n) { return (double)n * saving - cost; }
 
@@ -5589,7 +5554,8 @@ REDIST_PRIV_COLD void redist_priv_expect(redist_priv_reader *r, const char *word
         redist_priv_unexpected(r, expected);
 }
 
-/* Reads a word or a sign that begins a clause, if it comes next. Clauses on one subject, a bit, contradict each other. */
+/* Reads a word or a sign that begins a clause, if it comes next. Clauses on one subject, a bit, contradict each other.
+   */
 REDIST_PRIV_COLD int redist_priv_begins(redist_priv_reader *r, const char *word, unsigned subject)
 {
     if (!redist_priv_accept(r, word))
