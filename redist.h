@@ -41,12 +41,12 @@
  *               2480-3223   copying
  *               3224-3420   pairs of places: which copy serves whom
  *     414-448   3421-3549   moving on one process
- *     449-467   3550-3857   traffic, on paper
- *     468-497   3858-4547   schedules
- *     498-535   4548-5023   cost and multiphase routes
- *     536-566   5024-5354   relabelling and advice
- *     567-609   5355-5469   text: writing
- *               5470-5923   text: reading
+ *     449-467   3550-3853   traffic, on paper
+ *     468-497   3854-4461   schedules
+ *     498-535   4462-4937   cost and multiphase routes
+ *     536-566   4938-5268   relabelling and advice
+ *     567-609   5269-5383   text: writing
+ *               5384-5837   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -476,15 +476,15 @@ typedef struct {
 /* Arranges the messages in steps without contention: in every step each rank sends at most one message and receives at
    most one (a copy to itself counts as its one), every pair of ranks that shares elements meets in exactly one step,
    and steps is the least possible: the most messages any rank sends, or receives, its copy to itself counted (Koenig
-   1916). For any two layouts of the same shape. A step is a mixed-radix number with a digit per axis.
+   1916). For any two layouts of the same shape. A step is a mixed-radix number with digits for the axes.
      - Blocks of r and K r on the same P >= K processes, either way: Walker and Otto 1996, their equations for B(k,p)
        and C(k,q) and their numbering of the steps. No tables.
      - One interval per coordinate on both sides, or all coordinates meet all (or all but a few, where one side has such
-       intervals), of several such axes at once: the sum of the two coordinates. No tables.
+       intervals): the sum of the two coordinates, of all such axes in one. No tables.
      - Anything else: the axis's pairs are coloured and kept, O(pairs of coordinates of the axis) of memory.
    Axes that fan out and axes that fan in share their steps ((BLOCK,*) to (*,BLOCK) on P processes takes P). Only where
-   their degrees do not divide are the pairs of these axes coloured together, O(pairs of their places) of memory; so are
-   all pairs when a side is replicated.
+   that fails, because the degrees of such a table do not divide, are all pairs coloured together, O(pairs of places) of
+   memory; so they are when a side is replicated.
    Listed ranks and cuts are kept by reference: they must outlive the schedule. Free it with redist_schedule_free.
    REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY; the schedule is then empty. */
 REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to, redist_schedule *schedule);
@@ -3580,18 +3580,14 @@ REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const re
     return code;
 }
 
-/* These axes of a layout as a layout of their own, whose places are numbered row by row. */
-REDIST_PRIV_COLD redist_layout redist_priv_part_of(const redist_layout *layout, int axes, const int *axis)
+/* An axis of a layout as a layout of its own, whose places are its coordinates. */
+REDIST_PRIV_COLD redist_layout redist_priv_axis_of(const redist_layout *layout, int d)
 {
     redist_layout part = *layout;
-    part.grid_order = REDIST_ROW_MAJOR;
-    part.first_rank = 0;
+    part.ndim = part.copies = 1;
+    part.dim[0] = layout->dim[d];
+    part.dim[0].stored = part.first_rank = 0;
     part.ranks = NULL;
-    part.copies = 1;
-    for (part.ndim = 0; part.ndim < axes; part.ndim++) {
-        part.dim[part.ndim] = layout->dim[axis[part.ndim]];
-        part.dim[part.ndim].stored = part.ndim;
-    }
     return part;
 }
 
@@ -3857,12 +3853,11 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
 
 /* ---------------------------------------------------------------------------------------------- schedules (bodies) */
 
-/* How the pairs of a factor are coloured. */
+/* How the pairs of coordinates of an axis are arranged. */
 enum {
-    REDIST_PRIV_WALKER_OTTO, /* blocks of r and K r (Walker and Otto 1996)                */
-    REDIST_PRIV_ALL_MEET,    /* a complete bipartite graph, or nearly so                  */
-    REDIST_PRIV_CONSECUTIVE, /* partners have consecutive numbers, on both sides          */
-    REDIST_PRIV_TABLE        /* an edge colouring by alternating paths (Koenig 1916), kept */
+    REDIST_PRIV_WALKER_OTTO, /* blocks of r and K r: coloured by formulas (Walker and Otto 1996)                 */
+    REDIST_PRIV_SUM,         /* partners have consecutive numbers on both sides, or all, or all but a few, meet */
+    REDIST_PRIV_TABLE        /* coloured by alternating paths (Koenig 1916), and kept                           */
 };
 
 /* Coordinate c of an axis has number (c - origin) mod procs; numbers from `used` on own nothing. */
@@ -3889,25 +3884,26 @@ typedef struct {
     redist_priv_edge *edge;
 } redist_priv_edges;
 
-/* The schedule of one axis, of several together, or (axes: 0) of all places. A pair has a colour, 0 <= colour < base,
-   and a round, 0 <= round < width. At a number of side `fat` both together are unique, on the other side the colour is.
-   */
+/* An axis of a schedule, or all places. A step is a colour per axis, below its base, and a sum modulo the rounds: of
+   the number that the destination's place has and of that which the source's has. Both numbers have a digit per axis. A
+   side knows its own, of radix[other side] values, and so is given the other's, of radix[side] values. Where partners
+   have consecutive numbers the digit is the number modulo the radix. In a table, a vertex with `radix` times as many
+   edges as there are colours is as many vertices, and the digit tells which: the other side knows it by the colour. */
 typedef struct {
     int form;
-    int axes, axis[REDIST_MAX_DIMS];
+    redist_priv_line line[2];
     int64_t degree[2]; /* most partners of any number */
-    int fat;
-    int64_t base, width, scale; /* the colour at a step is step / scale mod base */
+    int64_t base, radix[2];
     redist_priv_walker walker;
     redist_priv_edges table[2];
 } redist_priv_factor;
 
 typedef struct redist_priv_arrangement {
-    int steps, factors;
-    int all; /* all copies of a source contribute */
+    int steps;
+    int all;      /* all copies of a source contribute */
+    int together; /* the only factor is a table of all places */
     int64_t rounds;
     redist_priv_factor factor[REDIST_MAX_DIMS];
-    redist_priv_line line[2][REDIST_MAX_DIMS];
     redist_layout layout[2];
     redist_priv_rank_place *rank_places[2]; /* of a layout on listed ranks */
 } redist_priv_arrangement;
@@ -3976,13 +3972,13 @@ REDIST_PRIV_COLD int64_t redist_priv_walker_degree(const redist_priv_walker *w, 
 
 /* Blocks of r are numbered along the other side: there, block B of r lies in block B / K of K r. */
 REDIST_PRIV_COLD void redist_priv_walker_lines(const redist_axis *const *x, const redist_priv_walker *w,
-                                               redist_priv_line *const *line)
+                                               redist_priv_line *line)
 {
     const redist_axis *small = x[w->small], *large = x[!w->small];
     const int64_t ahead = (large->start - small->start) / small->block % small->procs;
     const int origin = (int)redist_priv_mod(small->first - ahead, small->procs);
-    *line[w->small] = redist_priv_line_from(small, origin, small->procs);
-    *line[!w->small] = redist_priv_line_from(large, large->first, large->procs);
+    line[w->small] = redist_priv_line_from(small, origin, small->procs);
+    line[!w->small] = redist_priv_line_from(large, large->first, large->procs);
 }
 
 /* Walker and Otto 1996: process `own` of the side with small blocks exchanges block B(k, p) at step k, of the other
@@ -4089,124 +4085,71 @@ REDIST_PRIV_COLD int redist_priv_cycles_meet(const redist_axis *x, const redist_
     return x->block + y->block > common && x->count / other >= cycle / common;
 }
 
-/* Such a factor numbers all coordinates as they are. */
-REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_arrangement *s, redist_priv_factor *f)
+/* Numbers all coordinates as they are. As many colours as the lesser degree, if that divides the other or must do. */
+REDIST_PRIV_COLD void redist_priv_make_table(const redist_axis *const *x, redist_priv_factor *f, int lesser)
 {
-    int k, side;
+    const int more = f->degree[0] >= f->degree[1] ? REDIST_PRIV_FROM : REDIST_PRIV_TO;
+    int side;
     f->form = REDIST_PRIV_TABLE;
-    for (k = 0; k < f->axes; k++)
-        for (side = 0; side < 2; side++) {
-            const redist_axis *x = &s->layout[side].dim[f->axis[k]].axis;
-            s->line[side][f->axis[k]] = redist_priv_line_from(x, 0, x->procs);
-        }
+    f->base = f->degree[lesser || f->degree[more] % f->degree[!more] == 0 ? !more : more];
+    f->radix[more] = redist_priv_ceil_div(f->degree[more], f->base);
+    f->radix[!more] = 1;
+    for (side = 0; side < 2; side++)
+        f->line[side] = redist_priv_line_from(x[side], 0, x[side]->procs);
 }
 
-/* The form, the lines and the degrees of an axis. A complete graph of which little is missing is coloured as if it were
-   all there, where its largest degrees are those of all and asking whether two coordinates meet is cheap. */
-REDIST_PRIV_COLD int redist_priv_factor_of(redist_priv_arrangement *s, int d, redist_priv_factor *f)
+/* A graph that lacks a few pairs is taken for complete where its largest degrees are those of all, and asking whether
+   two coordinates meet is cheap. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_factor_of(const redist_axis *const *x, redist_priv_factor *f)
 {
-    const redist_axis *x[2] = {&s->layout[0].dim[d].axis, &s->layout[1].dim[d].axis};
-    redist_priv_line *line[2] = {&s->line[0][d], &s->line[1][d]};
     const int intervals = redist_priv_is_interval(x[0]) + redist_priv_is_interval(x[1]);
     int side, in_line = 1;
-    f->axes = 1;
-    f->axis[0] = d;
     for (side = 0; side < 2; side++)
         if ((f->degree[side] = redist_priv_most_partners(x[side], x[!side])) < 0)
             return REDIST_ERR_MEMORY;
     if (redist_priv_walker_of(x, &f->walker) && redist_priv_max(f->degree[0], f->degree[1]) == f->walker.ratio) {
-        redist_priv_walker_lines(x, &f->walker, line);
+        redist_priv_walker_lines(x, &f->walker, f->line);
         f->form = REDIST_PRIV_WALKER_OTTO;
+        f->base = f->walker.ratio;
+        f->radix[0] = f->radix[1] = 1;
         return REDIST_OK;
     }
     for (side = 0; side < 2; side++)
-        in_line &= redist_priv_line_of(x[side], line[side]);
-    if (in_line && f->degree[0] == line[1]->used && f->degree[1] == line[0]->used &&
-        (intervals > 0 || redist_priv_cycles_meet(x[0], x[1])))
-        f->form = REDIST_PRIV_ALL_MEET;
-    else if (in_line && intervals == 2)
-        f->form = REDIST_PRIV_CONSECUTIVE;
-    else
-        redist_priv_make_table(s, f);
+        in_line &= redist_priv_line_of(x[side], &f->line[side]);
+    f->form = REDIST_PRIV_SUM;
+    f->base = 1;
+    memcpy(f->radix, f->degree, sizeof f->radix);
+    if (!in_line || (intervals < 2 && (f->degree[0] != f->line[1].used || f->degree[1] != f->line[0].used ||
+                                       (intervals == 0 && !redist_priv_cycles_meet(x[0], x[1])))))
+        redist_priv_make_table(x, f, 0);
     return REDIST_OK;
 }
 
-/* Makes one factor of all that are complete (their product is complete again), or of all that are not balanced. */
-REDIST_PRIV_COLD redist_priv_factor *redist_priv_unite(redist_priv_arrangement *s, int unbalanced)
+/* Sets the rounds; returns the steps. Neither passes 2^62, for a side's degrees multiply to its places at most. */
+REDIST_PRIV_COLD int64_t redist_priv_count_steps_of(redist_priv_arrangement *s)
 {
-    redist_priv_factor *united = NULL;
-    int k, kept = 0;
-    for (k = 0; k < s->factors; k++) {
-        const redist_priv_factor *f = &s->factor[k];
-        const int joins = unbalanced ? f->degree[0] != f->degree[1] : f->form == REDIST_PRIV_ALL_MEET;
-        if (joins && united != NULL) {
-            memcpy(united->axis + united->axes, f->axis, (size_t)f->axes * sizeof *f->axis);
-            united->axes += f->axes;
-            united->degree[0] *= f->degree[0];
-            united->degree[1] *= f->degree[1];
-            continue;
-        }
-        s->factor[kept] = *f;
-        united = joins ? &s->factor[kept] : united;
-        kept++;
-    }
-    s->factors = kept;
-    return united;
-}
-
-/* Sets base, width and scale of every factor and the rounds; returns the steps, at most 2^62. A factor whose degrees
-   differ takes as many colours as the larger, or, where its bit of the mask is set, as the smaller in several rounds:
-   the rounds of factors that fan out and of those that fan in run at the same time. */
-REDIST_PRIV_COLD int64_t redist_priv_set_rounds(redist_priv_arrangement *s, int64_t mask)
-{
-    int64_t scale, rounds[2] = {1, 1};
-    int k;
-    for (k = 0; k < s->factors; k++) {
-        redist_priv_factor *f = &s->factor[k];
-        f->fat = f->degree[0] >= f->degree[1] ? REDIST_PRIV_FROM : REDIST_PRIV_TO;
-        f->base = f->degree[mask >> k & 1 ? !f->fat : f->fat];
-        f->width = redist_priv_ceil_div(f->degree[f->fat], f->base);
-        rounds[f->fat] = redist_priv_product(rounds[f->fat], f->width, REDIST_PRIV_MAX_ELEMENTS);
-    }
-    scale = s->rounds = redist_priv_max(rounds[0], rounds[1]);
-    for (k = s->factors - 1; k >= 0; k--) {
-        s->factor[k].scale = scale;
-        scale = redist_priv_product(scale, s->factor[k].base, REDIST_PRIV_MAX_ELEMENTS);
-    }
-    return scale;
-}
-
-/* Chooses bases, widths and rounds that reach the fewest steps; joins axes when there are none. */
-REDIST_PRIV_COLD void redist_priv_choose_rounds(redist_priv_arrangement *s)
-{
-    const int64_t masks = INT64_C(1) << redist_priv_min(s->factors, 12);
-    int64_t mask = 0, fewest[2] = {1, 1};
-    int k, side;
-    for (k = 0; k < s->factors; k++)
+    int64_t colours = 1, given[2] = {1, 1};
+    int d, side;
+    for (d = 0; d < s->layout[0].ndim; d++) {
+        colours *= s->factor[d].base;
         for (side = 0; side < 2; side++)
-            fewest[side] *= s->factor[k].degree[side]; /* no more than places */
-    s->steps = (int)redist_priv_max(fewest[0], fewest[1]);
-    while (mask < masks && redist_priv_set_rounds(s, mask) != s->steps)
-        mask++;
-    if (mask == masks) {
-        redist_priv_make_table(s, redist_priv_unite(s, 1));
-        redist_priv_set_rounds(s, 0);
+            given[side] *= s->factor[d].radix[side];
     }
-    for (k = 0; k < s->factors; k++)
-        if (s->factor[k].form == REDIST_PRIV_WALKER_OTTO && s->factor[k].width > 1)
-            redist_priv_make_table(s, &s->factor[k]);
+    s->rounds = redist_priv_max(given[0], given[1]);
+    return colours * s->rounds;
 }
 
-/* The edges of one vertex. A vertex of the fat side is one per round: id = number * width + round. */
+/* The edges of one vertex. */
 typedef struct {
     redist_priv_edge *edge;
     int64_t n;
 } redist_priv_row;
 
-REDIST_PRIV_COLD redist_priv_row redist_priv_row_of(const redist_priv_factor *f, int side, int64_t id)
+/* vertex: a number, times the radix, plus the digit. */
+REDIST_PRIV_COLD redist_priv_row redist_priv_row_of(const redist_priv_factor *f, int side, int64_t vertex)
 {
     const redist_priv_edges *table = &f->table[side];
-    const int64_t width = side == f->fat ? f->width : 1, number = id / width, before = id % width * f->base;
+    const int64_t number = vertex / f->radix[side], before = vertex % f->radix[side] * f->base;
     redist_priv_row row;
     row.edge = table->edge + table->start[number] + redist_priv_min(before, table->filled[number]);
     row.n = redist_priv_clamp(table->filled[number] - before, 0, f->base);
@@ -4268,7 +4211,7 @@ REDIST_PRIV_COLD void redist_priv_exchange_colours(redist_priv_factor *f, int si
     }
 }
 
-/* Adds a pair of numbers, with a colour below base and, on the fat side, in the round that is being filled. */
+/* Adds a pair of numbers, with a colour below base that both vertices being filled lack. */
 REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const int *number, int64_t elements)
 {
     redist_priv_factor *f = (redist_priv_factor *)context;
@@ -4276,9 +4219,7 @@ REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const int *number, int
     int side, colour[2], vertex[2];
     (void)elements;
     for (side = 0; side < 2; side++) {
-        vertex[side] = number[side];
-        if (side == f->fat)
-            vertex[side] = (int)(number[side] * f->width + f->table[side].filled[number[side]] / f->base);
+        vertex[side] = (int)(number[side] * f->radix[side] + f->table[side].filled[number[side]] / f->base);
         row[side] = redist_priv_row_of(f, side, vertex[side]);
         colour[side] = (int)redist_priv_edge_at(&row[side], -1);
     }
@@ -4314,52 +4255,25 @@ REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_edges *table, int numbers
     return table->edge == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* Counts the pairs of a factor and then colours them: those of its axes, as a layout of their own, or of all places. */
-REDIST_PRIV_COLD int redist_priv_fill_table(redist_priv_arrangement *s, redist_priv_factor *f)
+/* Counts the pairs of two layouts, which are those of an axis or the whole, and then colours them. */
+REDIST_PRIV_COLD int redist_priv_fill_table(const redist_priv_arrangement *s, redist_priv_factor *f,
+                                            const redist_layout *from, const redist_layout *to)
 {
-    redist_layout part[2];
-    int side, places, code = REDIST_OK;
+    const int places[2] = {redist_places(from), redist_places(to)};
+    int side, code = REDIST_OK;
     for (side = 0; side < 2; side++) {
         redist_priv_edges *table = &f->table[side];
-        part[side] = f->axes == 0 ? s->layout[side] : redist_priv_part_of(&s->layout[side], f->axes, f->axis);
-        places = redist_places(&part[side]);
-        table->start = (int64_t *)redist_priv_zeroed(places, sizeof *table->start + sizeof *table->filled);
-        if (table->start == NULL || places > INT_MAX / f->width)
+        table->start = (int64_t *)redist_priv_zeroed(places[side], sizeof *table->start + sizeof *table->filled);
+        if (table->start == NULL || places[side] > INT_MAX / f->radix[side])
             return REDIST_ERR_MEMORY;
-        table->filled = (int *)(table->start + places);
+        table->filled = (int *)(table->start + places[side]);
     }
-    code = redist_priv_visit_pairs(&part[0], &part[1], s->all, 0, redist_priv_count_pair, f);
+    code = redist_priv_visit_pairs(from, to, s->all, 0, redist_priv_count_pair, f);
     for (side = 0; side < 2 && code == REDIST_OK; side++)
-        code = redist_priv_make_rows(&f->table[side], redist_places(&part[side]), &f->degree[side]);
-    if (code == REDIST_OK && f->axes == 0)
-        s->steps = (int)redist_priv_set_rounds(s, 0);
-    return code == REDIST_OK ? redist_priv_visit_pairs(&part[0], &part[1], s->all, 0, redist_priv_add_pair, f) : code;
-}
-
-/* The number of coords on one side of a factor; -1 when it owns nothing. */
-REDIST_PRIV_COLD int64_t redist_priv_joint_number(const redist_priv_arrangement *s, const redist_priv_factor *f,
-                                                  int side, const int *coords)
-{
-    int64_t joint = 0;
-    int k, number;
-    for (k = 0; k < f->axes; k++) {
-        const redist_priv_line *line = &s->line[side][f->axis[k]];
-        if ((number = redist_priv_number(line, coords[f->axis[k]])) >= line->used)
-            return -1;
-        joint = joint * line->used + number;
-    }
-    return joint;
-}
-
-REDIST_PRIV_COLD void redist_priv_joint_coords(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
-                                               int64_t joint, int *coords)
-{
-    int k;
-    for (k = f->axes - 1; k >= 0; k--) {
-        const redist_priv_line *line = &s->line[side][f->axis[k]];
-        coords[f->axis[k]] = redist_priv_numbered(line, joint % line->used);
-        joint /= line->used;
-    }
+        code = redist_priv_make_rows(&f->table[side], places[side], &f->degree[side]);
+    if (s->together)
+        f->base = redist_priv_max(f->degree[0], f->degree[1]);
+    return code == REDIST_OK ? redist_priv_visit_pairs(from, to, s->all, 0, redist_priv_add_pair, f) : code;
 }
 
 /* Whether two coordinates of an axis on which all meet, or on which one side has intervals, share anything. */
@@ -4373,87 +4287,66 @@ REDIST_PRIV_COLD int redist_priv_share_any(const redist_axis *x, int coord, cons
     return distance >= 0 && distance < redist_count(x, coord);
 }
 
-/* Partners low, ..., high have consecutive numbers on both sides, so the sum of the two numbers colours them. */
-REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_priv_arrangement *s, const redist_priv_factor *f,
-                                                 int side, int64_t own, int64_t colour, int64_t *round)
+/* The partner's number, by its digit, of a coordinate of an axis arranged by sums; -1: none. */
+REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_priv_arrangement *s, int d, int side, int coord,
+                                                 int64_t digit)
 {
-    const int64_t all = f->base * f->width;
-    int64_t partner, low = 0, high = f->degree[side] - 1; /* where all meet */
-    if (f->form == REDIST_PRIV_CONSECUTIVE) {
-        const int d = f->axis[0], coord = redist_priv_numbered(&s->line[side][d], own);
-        const redist_axis *x = &s->layout[side].dim[d].axis, *other = &s->layout[!side].dim[d].axis;
-        const int64_t begin = redist_priv_distance(x, coord, 0), last = begin + redist_count(x, coord) - 1;
-        const int a = redist_priv_number(&s->line[!side][d], redist_owner(other, begin));
-        const int b = redist_priv_number(&s->line[!side][d], redist_owner(other, last));
-        low = redist_priv_min(a, b);
-        high = redist_priv_max(a, b);
-    }
-    if (side == f->fat) {
-        partner = low + redist_priv_mod(*round * f->base + colour - low - own, all);
-    } else {
-        partner = low + redist_priv_mod(colour - low - own, f->base);
-        *round = (own + partner) % all / f->base;
-    }
-    return partner <= high ? partner : -1;
+    const redist_axis *x = &s->layout[side].dim[d].axis, *y = &s->layout[!side].dim[d].axis;
+    const redist_priv_line *line = &s->factor[d].line[!side];
+    int64_t begin, partner;
+    int first, last;
+    if (!redist_priv_is_interval(x) || !redist_priv_is_interval(y)) /* all meet, or nearly so */
+        return redist_priv_share_any(x, coord, y, redist_priv_numbered(line, digit)) ? digit : -1;
+    begin = redist_priv_distance(x, coord, 0);
+    first = redist_priv_number(line, redist_owner(y, begin));
+    last = redist_priv_number(line, redist_owner(y, begin + redist_count(x, coord) - 1));
+    partner = redist_priv_min(first, last);
+    partner += redist_priv_mod(digit - partner, s->factor[d].radix[side]);
+    return partner <= redist_priv_max(first, last) ? partner : -1;
 }
 
-REDIST_PRIV_COLD int64_t redist_priv_table_partner(const redist_priv_factor *f, int side, int64_t own, int64_t colour,
-                                                   int64_t *round)
+/* The vertex that one of a table meets at a colour; -1: none. */
+REDIST_PRIV_COLD int64_t redist_priv_table_partner(const redist_priv_factor *f, int side, int64_t vertex, int64_t colour)
 {
-    const int fat = side == f->fat;
-    const redist_priv_row row = redist_priv_row_of(f, side, fat ? own * f->width + *round : own);
-    const int partner = redist_priv_partner_by(&row, (int)colour);
-    if (fat || partner < 0)
-        return partner;
-    *round = partner % f->width;
-    return partner / f->width;
+    const redist_priv_row row = redist_priv_row_of(f, side, vertex);
+    return redist_priv_partner_by(&row, (int)colour);
 }
 
-/* Writes the partner's coordinates along the axes of a factor. On the fat side the round is given, on the other it is
-   found. 0: idle. */
-REDIST_PRIV_COLD int redist_priv_factor_step(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
-                                             const int *coords, int step, int64_t *round, int *other_coords)
-{
-    const int64_t own = redist_priv_joint_number(s, f, side, coords), colour = step / f->scale % f->base;
-    int64_t partner;
-    int k, meet = 1;
-    if (own < 0)
-        return 0;
-    partner = f->form == REDIST_PRIV_WALKER_OTTO ? redist_priv_walker_partner(&f->walker, side, own, colour)
-              : f->form == REDIST_PRIV_TABLE     ? redist_priv_table_partner(f, side, own, colour, round)
-                                                 : redist_priv_sum_partner(s, f, side, own, colour, round);
-    if (partner < 0)
-        return 0;
-    redist_priv_joint_coords(s, f, !side, partner, other_coords);
-    for (k = 0; k < f->axes && f->form == REDIST_PRIV_ALL_MEET && meet; k++) {
-        const int d = f->axis[k];
-        meet = redist_priv_share_any(&s->layout[side].dim[d].axis, coords[d], &s->layout[!side].dim[d].axis,
-                                     other_coords[d]);
-    }
-    return meet;
-}
-
-/* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. A step's round is the sum
-   of the two sides' rounds: the factors whose rounds this side finds come first, what is left is that of the others. */
+/* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. */
 REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement *s, int side, int place, int step)
 {
     int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
-    int64_t left = step % s->rounds, round = 0, weight;
-    int k, given;
-    if (s->factor[0].axes == 0)
-        return (int)redist_priv_table_partner(&s->factor[0], side, place, step, &round);
+    int64_t colours, partner, digit, weight = 1, left = step % s->rounds;
+    int d, number;
+    if (s->together)
+        return (int)redist_priv_table_partner(&s->factor[0], side, place, step);
     redist_priv_coords_of_place(&s->layout[side], place, coords);
-    for (given = 0; given < 2; given++, left = redist_priv_mod(left, s->rounds))
-        for (k = 0, weight = 1; k < s->factors; k++) {
-            const redist_priv_factor *f = &s->factor[k];
-            if (given != (f->fat == side))
-                continue;
-            round = given ? left / weight % f->width : 0;
-            if (!redist_priv_factor_step(s, f, side, coords, step, &round, other_coords))
-                return -1;
-            left -= round * weight;
-            weight *= f->width;
-        }
+    for (d = 0, colours = step / s->rounds; d < s->layout[side].ndim; colours /= s->factor[d++].base) {
+        const redist_priv_factor *f = &s->factor[d];
+        number = redist_priv_number(&f->line[side], coords[d]);
+        digit = number;
+        if (f->form == REDIST_PRIV_TABLE && f->radix[!side] > 1)
+            digit = redist_priv_table_partner(f, side, number, colours % f->base);
+        if (number >= f->line[side].used || digit < 0)
+            return -1;
+        left -= digit % f->radix[!side] * weight;
+        weight *= f->radix[!side];
+    }
+    left = redist_priv_mod(left, s->rounds);
+    for (d = 0, colours = step / s->rounds; d < s->layout[side].ndim; colours /= s->factor[d++].base) {
+        const redist_priv_factor *f = &s->factor[d];
+        number = redist_priv_number(&f->line[side], coords[d]);
+        digit = left % f->radix[side];
+        left /= f->radix[side];
+        partner = f->form == REDIST_PRIV_SUM ? redist_priv_sum_partner(s, d, side, coords[d], digit)
+                  : f->form == REDIST_PRIV_WALKER_OTTO
+                      ? redist_priv_walker_partner(&f->walker, side, number, colours % f->base)
+                      : redist_priv_table_partner(f, side, number * f->radix[side] + digit, colours % f->base);
+        if (partner < 0)
+            return -1;
+        partner /= f->form == REDIST_PRIV_TABLE ? f->radix[!side] : 1;
+        other_coords[d] = redist_priv_numbered(&f->line[!side], partner);
+    }
     return left > 0 ? -1 : redist_priv_place_of(&s->layout[!side], other_coords);
 }
 
@@ -4464,30 +4357,51 @@ REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_priv_arrangement *s,
     return partner < 0 ? -1 : redist_priv_rank_at(&s->layout[!side], partner);
 }
 
+/* Arranges all places as one table, where pairs are no product or the axes' colours make too many steps. */
+REDIST_PRIV_COLD int redist_priv_arrange_together(redist_priv_arrangement *s)
+{
+    redist_priv_factor *f = &s->factor[0];
+    int code;
+    s->together = 1;
+    s->rounds = f->radix[0] = f->radix[1] = 1;
+    code = redist_priv_fill_table(s, f, &s->layout[0], &s->layout[1]);
+    s->steps = (int)f->base;
+    return code;
+}
+
 /* Fills a zeroed schedule of two layouts that fit. */
 REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s)
 {
-    int d, k, side, code = REDIST_OK;
+    int64_t fewest[2] = {1, 1};
+    int d, side, code = REDIST_OK;
     for (side = 0; side < 2; side++)
         if (s->layout[side].ranks != NULL && (s->rank_places[side] = redist_priv_rank_places(&s->layout[side])) == NULL)
             return REDIST_ERR_MEMORY;
     for (d = 0; d < s->layout[0].ndim; d++)
         if (s->layout[0].dim[d].axis.count == 0)
             return REDIST_OK;
-    if (!redist_priv_is_product(&s->layout[0], &s->layout[1])) { /* all places are coloured together */
-        s->factor[s->factors++].form = REDIST_PRIV_TABLE;
-        s->factor[0].width = 1;
-        return redist_priv_fill_table(s, &s->factor[0]);
+    if (!redist_priv_is_product(&s->layout[0], &s->layout[1]))
+        return redist_priv_arrange_together(s);
+    for (d = 0; d < s->layout[0].ndim; d++) {
+        const redist_axis *x[2] = {&s->layout[0].dim[d].axis, &s->layout[1].dim[d].axis};
+        if (redist_priv_factor_of(x, &s->factor[d]) != REDIST_OK)
+            return REDIST_ERR_MEMORY;
+        for (side = 0; side < 2; side++)
+            fewest[side] *= s->factor[d].degree[side];
     }
+    s->steps = (int)redist_priv_max(fewest[0], fewest[1]);
+    for (d = 0; d < s->layout[0].ndim && redist_priv_count_steps_of(s) != s->steps; d++) {
+        const redist_axis *x[2] = {&s->layout[0].dim[d].axis, &s->layout[1].dim[d].axis};
+        if (s->factor[d].form != REDIST_PRIV_SUM && s->factor[d].degree[0] != s->factor[d].degree[1])
+            redist_priv_make_table(x, &s->factor[d], 1);
+    }
+    if (redist_priv_count_steps_of(s) != s->steps)
+        return redist_priv_arrange_together(s);
     for (d = 0; d < s->layout[0].ndim && code == REDIST_OK; d++)
-        code = redist_priv_factor_of(s, d, &s->factor[s->factors++]);
-    if (code != REDIST_OK)
-        return code;
-    redist_priv_unite(s, 0);
-    redist_priv_choose_rounds(s);
-    for (k = 0; k < s->factors && code == REDIST_OK; k++)
-        if (s->factor[k].form == REDIST_PRIV_TABLE)
-            code = redist_priv_fill_table(s, &s->factor[k]);
+        if (s->factor[d].form == REDIST_PRIV_TABLE) {
+            const redist_layout from = redist_priv_axis_of(&s->layout[0], d), to = redist_priv_axis_of(&s->layout[1], d);
+            code = redist_priv_fill_table(s, &s->factor[d], &from, &to);
+        }
     return code;
 }
 
@@ -5226,7 +5140,7 @@ REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_axis *from, const re
 /* The same of axis d, exactly where it has few enough coordinates: as if it were a layout of its own. */
 REDIST_PRIV_COLD int redist_priv_match_axis(const redist_priv_relabelling *r, int d, int *match)
 {
-    const redist_layout from = redist_priv_part_of(r->from, 1, &d), to = redist_priv_part_of(r->to, 1, &d);
+    const redist_layout from = redist_priv_axis_of(r->from, d), to = redist_priv_axis_of(r->to, d);
     const int most = from.dim[0].axis.procs, places = to.dim[0].axis.procs;
     int k, code;
     if (redist_priv_max(most, places) > REDIST_PRIV_EXACT_PLACES)
