@@ -82,6 +82,9 @@ bench: $(BENCHES:%=$(BUILD)/%)
 plots: $(BUILD)/methods $(BUILD)/scale
 	@BUILD='$(BUILD)' MPIEXEC='$(MPIEXEC)' sh bench/plots.sh
 
+field: $(BUILD)/methods $(BUILD)/halo
+	@BUILD='$(BUILD)' MPIEXEC='$(MPIEXEC)' sh bench/field.sh
+
 simulate:
 	@BUILD='$(BUILD)' sh bench/simulate.sh
 
