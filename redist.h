@@ -93,7 +93,7 @@ extern "C" {
 #endif
 
 #define REDIST_VERSION_MAJOR 0
-#define REDIST_VERSION_MINOR 1
+#define REDIST_VERSION_MINOR 2
 #define REDIST_VERSION_PATCH 0
 
 /* --------------------------------------------------------------------------------------------------------- options */
