@@ -34,19 +34,19 @@
  *     168-261               types
  *                 609-681   arithmetic
  *                 682-798   faults
- *     262-306    799-1044   axes: who owns index i
- *     307-410   1045-1664   layouts and views
- *               1665-2269   runs: what two coordinates of an axis share
- *               2270-2472   messages: products of run lists
- *               2473-3216   copying
- *               3217-3403   pairs of places: which copy serves whom
- *     411-444   3404-3554   moving on one process
- *     445-463   3555-3840   traffic, on paper
- *     464-493   3841-4435   schedules
- *     494-530   4436-4903   cost and multiphase routes
- *     531-561   4904-5235   relabelling and advice
- *     562-604   5236-5350   text: writing
- *               5351-5803   text: reading
+ *     262-306    799-1036   axes: who owns index i
+ *     307-410   1037-1649   layouts and views
+ *               1650-2254   runs: what two coordinates of an axis share
+ *               2255-2457   messages: products of run lists
+ *               2458-3201   copying
+ *               3202-3388   pairs of places: which copy serves whom
+ *     411-444   3389-3539   moving on one process
+ *     445-463   3540-3825   traffic, on paper
+ *     464-493   3826-4406   schedules
+ *     494-530   4407-4874   cost and multiphase routes
+ *     531-561   4875-5202   relabelling and advice
+ *     562-604   5203-5317   text: writing
+ *               5318-5770   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -852,21 +852,15 @@ REDIST_PRIV_FAST int redist_priv_is_interval(const redist_axis *x)
     return x->procs == 1 || redist_priv_blocks(x) <= x->procs;
 }
 
-/* Where the k-th block of an axis that is not block-cyclic ends. */
-REDIST_PRIV_FAST int64_t redist_priv_block_end(const redist_axis *x, int64_t k)
-{
-    if (x->kind == REDIST_PRIV_BOXES)
-        return redist_priv_max(x->box[k].low[x->along], x->box[k].high[x->along]);
-    return redist_priv_block_start(x, k + 1);
-}
-
 /* The indices of the whole axis below g, 0 <= g <= extent, that coord owns: the local position of g if it owns g. */
 REDIST_PRIV_FAST int64_t redist_priv_below(const redist_axis *x, int coord, int64_t g)
 {
     int64_t mine = redist_priv_first_block(x, coord), k, inside;
     if (x->kind != REDIST_PRIV_CYCLIC) {
-        int64_t start = redist_priv_block_start(x, mine);
-        return redist_priv_clamp(g, start, redist_priv_block_end(x, mine)) - start;
+        const int64_t start = redist_priv_block_start(x, mine);
+        const int64_t end = x->kind == REDIST_PRIV_BOXES ? redist_priv_max(start, x->box[mine].high[x->along])
+                                                         : redist_priv_block_start(x, mine + 1);
+        return redist_priv_clamp(g, start, end) - start;
     }
     k = g / x->block;
     inside = k % x->procs > mine ? x->block : k % x->procs == mine ? g % x->block : 0;
@@ -951,17 +945,15 @@ REDIST_AXIS_API redist_axis redist_starting_at(redist_axis x, int coord)
 REDIST_AXIS_API void redist_cuts_remainder_last(int64_t n, int procs, int64_t *cuts)
 {
     int k;
-    for (k = 0; k < procs; k++)
-        cuts[k] = k * (n / procs);
-    cuts[procs] = n;
+    for (k = 0; k <= procs; k++)
+        cuts[k] = k < procs ? k * (n / procs) : n;
 }
 
 REDIST_AXIS_API void redist_cuts_remainder_first(int64_t n, int procs, int64_t *cuts)
 {
     int k;
-    cuts[0] = 0;
-    for (k = 1; k <= procs; k++)
-        cuts[k] = n % procs + k * (n / procs);
+    for (k = 0; k <= procs; k++)
+        cuts[k] = k > 0 ? n % procs + k * (n / procs) : 0;
 }
 
 /* Index of the whole axis of view index i, -1 when i is outside the view. */
@@ -1070,18 +1062,13 @@ REDIST_PRIV int redist_priv_grid_places(const redist_layout *layout)
     return places > INT_MAX ? 0 : (int)places;
 }
 
-/* Axes that may be looked at: none where no builder made the layout. */
-REDIST_PRIV int redist_priv_axes_of(const redist_layout *layout)
-{
-    return layout->mark == REDIST_PRIV_MARK ? layout->ndim : 0;
-}
-
 /* The dimension that a builder changes; NULL when there is none, or the layout is at fault. */
 REDIST_PRIV_COLD redist_priv_dimension *redist_priv_pick(redist_layout *layout, int axis)
 {
-    const int there = axis >= 0 && axis < redist_priv_axes_of(layout);
-    redist_priv_fault_if(&layout->fault, !there, REDIST_PRIV_NO_AXIS, axis, axis);
-    return layout->fault.kind == REDIST_PRIV_NO_FAULT ? &layout->dim[axis] : NULL;
+    if (redist_priv_usable(layout) && axis >= 0 && axis < layout->ndim)
+        return &layout->dim[axis];
+    redist_priv_fault_if(&layout->fault, 1, REDIST_PRIV_NO_AXIS, axis, axis);
+    return NULL;
 }
 
 /* The largest number of elements any coordinate owns. */
@@ -1286,11 +1273,10 @@ REDIST_API redist_layout redist_from_scalapack(const int desc[9], int nprow, int
 REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes)
 {
     const redist_layout given = layout;
-    const int ndim = redist_priv_axes_of(&layout);
     int d, seen[REDIST_MAX_DIMS] = {0};
     redist_priv_fault_if(&layout.fault, axes == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
-    for (d = 0; d < ndim && layout.fault.kind == REDIST_PRIV_NO_FAULT; d++) {
-        const int from = axes[d], there = from >= 0 && from < ndim;
+    for (d = 0; redist_priv_usable(&layout) && d < layout.ndim; d++) {
+        const int from = axes[d], there = from >= 0 && from < layout.ndim;
         redist_priv_fault_if(&layout.fault, !there || seen[from]++, REDIST_PRIV_BAD_PERMUTATION, d, from);
         layout.dim[d] = given.dim[there ? from : d];
     }
@@ -1299,10 +1285,9 @@ REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes)
 
 REDIST_API redist_layout redist_transposed(redist_layout layout)
 {
-    const int ndim = redist_priv_axes_of(&layout);
     int d, axes[REDIST_MAX_DIMS];
-    for (d = 0; d < ndim; d++)
-        axes[d] = ndim - 1 - d;
+    for (d = 0; redist_priv_usable(&layout) && d < layout.ndim; d++)
+        axes[d] = layout.ndim - 1 - d;
     return redist_permuted(layout, axes);
 }
 
@@ -3714,7 +3699,7 @@ typedef struct {
     int64_t kept;
 } redist_priv_tally;
 
-/* What stays on a rank is kept, and none of what its places exchange. */
+/* What stays on a rank is kept, and is not exchanged. */
 REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const redist_priv_neighbours *n,
                                              const redist_priv_pair *pair)
 {
@@ -3939,15 +3924,6 @@ REDIST_PRIV_COLD int redist_priv_walker_of(const redist_axis *const *x, redist_p
     return 1;
 }
 
-/* The most partners of any process: of the side with small blocks, one per block that it has in the superblock; of the
-   other, one per block of r of a block of K r, which the view may cut. */
-REDIST_PRIV_COLD int64_t redist_priv_walker_degree(const redist_priv_walker *w, int side)
-{
-    const int64_t blocks = w->last - w->first + 1, head = redist_priv_min(w->ratio - w->first % w->ratio, blocks);
-    return redist_priv_min(w->ratio, side == w->small ? redist_priv_ceil_div(blocks, w->procs)
-                                                      : redist_priv_max(head, blocks - head));
-}
-
 /* Walker and Otto 1996: process `own` of the side with small blocks exchanges block B(k, p) at step k, of the other
    side block C(k, q). The notation is theirs. */
 REDIST_PRIV_COLD int64_t redist_priv_walker_partner(const redist_priv_walker *w, int side, int64_t own, int64_t k)
@@ -4007,19 +3983,19 @@ REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, con
 /* The most coordinates of y that any coordinate of x meets, by a formula, where there is one; else 0. */
 REDIST_PRIV_COLD int64_t redist_priv_formula_degree(const redist_axis *x, const redist_axis *y)
 {
-    const redist_axis *pair[2] = {x, y};
-    redist_priv_walker w;
     if (x->count == 0)
         return 0;
     if (redist_priv_same_axis(x, y))
         return 1;
-    if (redist_priv_walker_of(pair, &w))
-        return redist_priv_walker_degree(&w, REDIST_PRIV_FROM);
     if (!redist_priv_is_plain(x) || !redist_priv_is_plain(y))
         return 0;
-    if (!redist_priv_is_interval(x))
-        return redist_priv_superblock_degree(x, y);
-    return redist_priv_min(y->procs, redist_priv_most_touched(x->count, x->procs == 1 ? x->count : x->block, y->block));
+    if (redist_priv_is_interval(x))
+        return redist_priv_min(y->procs,
+                               redist_priv_most_touched(x->count, x->procs == 1 ? x->count : x->block, y->block));
+    if (redist_priv_is_interval(y) && y->procs == x->procs && y->block % x->block == 0 &&
+        y->block / x->block <= y->procs) /* each block meets another interval */
+        return redist_priv_ceil_div(redist_priv_blocks(x), x->procs);
+    return redist_priv_superblock_degree(x, y);
 }
 
 /* The same in any case; -1 when memory is exhausted. */
@@ -4053,18 +4029,15 @@ REDIST_PRIV_COLD int redist_priv_cycles_meet(const redist_axis *x, const redist_
 }
 
 /* Numbers all coordinates as they are. As many colours as the lesser degree, if that divides the other or must do. */
-REDIST_PRIV_COLD void redist_priv_make_table(const redist_axis *const *x, redist_priv_factor *f, int lesser)
+REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_factor *f, int lesser)
 {
     const int more = f->degree[0] >= f->degree[1] ? REDIST_PRIV_FROM : REDIST_PRIV_TO;
-    int side;
     f->form = REDIST_PRIV_TABLE;
     f->base = f->degree[lesser || f->degree[more] % f->degree[!more] == 0 ? !more : more];
     f->radix[more] = redist_priv_ceil_div(f->degree[more], f->base);
     f->radix[!more] = 1;
-    for (side = 0; side < 2; side++) {
-        f->origin[side] = 0;
-        f->used[side] = x[side]->procs;
-    }
+    f->origin[0] = f->origin[1] = 0;
+    memcpy(f->used, f->procs, sizeof f->used);
 }
 
 /* A graph that lacks a few pairs is taken for complete where its largest degrees are those of all, and asking whether
@@ -4092,7 +4065,7 @@ REDIST_PRIV_COLD int redist_priv_factor_of(const redist_axis *const *x, redist_p
     memcpy(f->radix, f->degree, sizeof f->radix);
     if (!in_line || (intervals < 2 && (f->degree[0] != f->used[1] || f->degree[1] != f->used[0] ||
                                        (intervals == 0 && !redist_priv_cycles_meet(x[0], x[1])))))
-        redist_priv_make_table(x, f, 0);
+        redist_priv_make_table(f, 0);
     return REDIST_OK;
 }
 
@@ -4364,11 +4337,9 @@ REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s)
             fewest[side] *= s->factor[d].degree[side];
     }
     s->steps = (int)redist_priv_max(fewest[0], fewest[1]);
-    for (d = 0; d < s->layout[0].ndim && redist_priv_count_steps_of(s) != s->steps; d++) {
-        const redist_axis *x[2] = {&s->layout[0].dim[d].axis, &s->layout[1].dim[d].axis};
+    for (d = 0; d < s->layout[0].ndim && redist_priv_count_steps_of(s) != s->steps; d++)
         if (s->factor[d].form != REDIST_PRIV_SUM && s->factor[d].degree[0] != s->factor[d].degree[1])
-            redist_priv_make_table(x, &s->factor[d], 1);
-    }
+            redist_priv_make_table(&s->factor[d], 1);
     if (redist_priv_count_steps_of(s) != s->steps)
         return redist_priv_arrange_together(s);
     for (d = 0; d < s->layout[0].ndim && code == REDIST_OK; d++) {
@@ -4915,10 +4886,9 @@ typedef struct {
     const int64_t *weight;
     int64_t *worth; /* by row, of its best column                              */
     int64_t *price;
-    int64_t *loss;  /* by column: on the best known way to it                  */
+    int64_t *loss;  /* by column: on the best known way to it; INT64_MIN: no way is better */
     int *row_of;    /* by column, -1: free                                     */
     int *via;       /* by column: the one before it on that way                */
-    int *settled;   /* by column: no way to it is better                       */
 } redist_priv_assignment;
 
 /* Settles a column and extends the ways through it. Returns the nearest of the others, a free one if possible, and
@@ -4929,9 +4899,9 @@ REDIST_PRIV_COLD int redist_priv_settle(redist_priv_assignment *a, int column)
     const int64_t *weight = a->weight + (int64_t)row * a->columns;
     int64_t loss, least = INT64_MAX;
     int c, nearest = column;
-    a->settled[column] = 1;
+    a->loss[column] = INT64_MIN;
     for (c = 0; c < a->columns; c++) {
-        if (a->settled[c])
+        if (a->loss[c] == INT64_MIN)
             continue;
         loss = a->worth[row] - weight[c] + a->price[c];
         if (loss < a->loss[c]) {
@@ -4944,7 +4914,7 @@ REDIST_PRIV_COLD int redist_priv_settle(redist_priv_assignment *a, int column)
         }
     }
     for (c = 0; c <= a->columns && least != 0; c++)
-        if (a->settled[c]) {
+        if (a->loss[c] == INT64_MIN) {
             a->worth[a->row_of[c]] -= least;
             a->price[c] += least;
         } else {
@@ -4960,10 +4930,8 @@ REDIST_PRIV_COLD void redist_priv_augment(redist_priv_assignment *a, int row)
     int c, column = a->columns;
     a->worth[row] = a->price[column] = 0;
     a->row_of[column] = row;
-    for (c = 0; c <= a->columns; c++) {
+    for (c = 0; c <= a->columns; c++)
         a->loss[c] = INT64_MAX;
-        a->settled[c] = 0;
-    }
     while (a->row_of[column] >= 0)
         column = redist_priv_settle(a, column);
     for (; column != a->columns; column = a->via[column])
@@ -4974,7 +4942,7 @@ REDIST_PRIV_COLD void redist_priv_augment(redist_priv_assignment *a, int row)
 REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *weight, int *column_of)
 {
     const int64_t n = (int64_t)columns + 1;
-    int64_t *memory = (int64_t *)redist_priv_alloc(n, 3 * (sizeof *memory + sizeof *column_of));
+    int64_t *memory = (int64_t *)redist_priv_alloc(n, 3 * sizeof *memory + 2 * sizeof *column_of);
     redist_priv_assignment a;
     int k;
     if (memory == NULL)
@@ -4986,7 +4954,6 @@ REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *we
     a.loss = a.price + n;
     a.row_of = (int *)(a.loss + n);
     a.via = a.row_of + n;
-    a.settled = a.via + n;
     for (k = 0; k < columns; k++) {
         a.price[k] = 0;
         a.row_of[k] = -1;
