@@ -43,10 +43,10 @@
  *     411-444   3389-3539   moving on one process
  *     445-463   3540-3825   traffic, on paper
  *     464-493   3826-4406   schedules
- *     494-530   4407-4874   cost and multiphase routes
- *     531-561   4875-5202   relabelling and advice
- *     562-604   5203-5317   text: writing
- *               5318-5770   text: reading
+ *     494-530   4407-4867   cost and multiphase routes
+ *     531-561   4868-5195   relabelling and advice
+ *     562-604   5196-5310   text: writing
+ *               5311-5763   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -4805,16 +4805,6 @@ REDIST_PRIV_COLD int redist_priv_one_phase(redist_priv_route *route, const short
     return better;
 }
 
-/* Finds the cheapest path with so many phases at most; a later phase counts only when it makes the path cheaper. */
-REDIST_PRIV_COLD void redist_priv_find_path(redist_priv_route *route, int phases)
-{
-    int k;
-    for (k = 0; k < route->candidates; k++)
-        route->reached[k] = k == REDIST_PRIV_FROM ? 0 : -1;
-    for (k = 0; k < phases && redist_priv_one_phase(route, k > 0 ? route->via[k - 1] : NULL, route->via[k]); k++)
-        route->phases = k + 1;
-}
-
 /* Writes the layouts of the path in order, and returns how many they are. */
 REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_layout *between)
 {
@@ -4842,8 +4832,9 @@ REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_l
 REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost,
                                         double latency, int max, redist_layout *between)
 {
+    const int phases = (int)redist_priv_min(max, REDIST_PRIV_PHASES - 1) + 1;
     redist_priv_route *route;
-    int passed, code = redist_priv_check_pair(from, to);
+    int k, passed, code = redist_priv_check_pair(from, to);
     if (code == REDIST_OK && (!redist_priv_is_cost(cost) || max < 0 || (max > 0 && between == NULL)))
         code = REDIST_ERR_ARGUMENT;
     if (code != REDIST_OK || max == 0 || !redist_priv_is_product(from, to))
@@ -4857,10 +4848,12 @@ REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_
     route->cost = *cost;
     route->latency = latency;
     code = redist_priv_survey_axes(route);
-    if (code == REDIST_OK) {
+    if (code == REDIST_OK)
         redist_priv_list_candidates(route);
-        redist_priv_find_path(route, (int)redist_priv_min(max, REDIST_PRIV_PHASES - 1) + 1);
-    }
+    for (k = 1; k < route->candidates; k++)
+        route->reached[k] = -1;
+    for (k = 0; k < phases && redist_priv_one_phase(route, k > 0 ? route->via[k - 1] : NULL, route->via[k]); k++)
+        route->phases = k + 1;
     passed = code == REDIST_OK ? redist_priv_follow(route, between) : -code;
     REDIST_FREE(route);
     return passed;
@@ -4972,7 +4965,7 @@ REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *we
 typedef struct {
     const redist_layout *from, *to;
     int places, candidates;
-    int better;      /* what is chosen keeps more than the numbering does, or as much with more places where they are */
+    int better;      /* than the numbering is what is chosen                               */
     int *held;       /* by candidate: its place of `from`, or -1                           */
     int *chosen;     /* by place of `to`: its candidate in the end, -1 while there is none */
     int *of_source;  /* by place of `from`: its candidate                                  */
