@@ -38,15 +38,15 @@
  *     307-410   1037-1649   layouts and views
  *               1650-2254   runs: what two coordinates of an axis share
  *               2255-2457   messages: products of run lists
- *               2458-3201   copying
- *               3202-3388   pairs of places: which copy serves whom
- *     411-444   3389-3539   moving on one process
- *     445-463   3540-3825   traffic, on paper
- *     464-493   3826-4406   schedules
- *     494-530   4407-4867   cost and multiphase routes
- *     531-561   4868-5195   relabelling and advice
- *     562-604   5196-5310   text: writing
- *               5311-5763   text: reading
+ *               2458-3226   copying
+ *               3227-3413   pairs of places: which copy serves whom
+ *     411-444   3414-3564   moving on one process
+ *     445-463   3565-3850   traffic, on paper
+ *     464-493   3851-4431   schedules
+ *     494-530   4432-4892   cost and multiphase routes
+ *     531-561   4893-5220   relabelling and advice
+ *     562-604   5221-5335   text: writing
+ *               5336-5788   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -2474,7 +2474,7 @@ typedef struct {
 
 /* Loops around a unit of contiguous bytes, the outermost first. */
 typedef struct {
-    int loops, stream; /* stream: write past the caches */
+    int loops, stream, far; /* stream: write past the caches; far: the source is in none that is near */
     int64_t unit;
     redist_priv_arrival arrival;
     redist_priv_loop loop[REDIST_PRIV_MAX_LOOPS];
@@ -2581,43 +2581,63 @@ REDIST_PRIV void redist_priv_copy_long(int64_t unit, redist_priv_loop outer, red
             redist_priv_stream(to + j * outer.to + i * inner.to, from + j * outer.from + i * inner.from, unit, inner.from);
 }
 
+/* How two loops are cut into tiles of wide x tall units, and how one is copied. */
+typedef struct {
+    int64_t unit, wide, tall, side; /* side: units in 16 bytes */
+    int squares, buffered, stream, far;
+    const redist_priv_arrival *arrival;
+} redist_priv_tiling;
+
 #ifdef __SSE2__
 
 #define REDIST_PRIV_LOAD(from) _mm_loadu_si128((const __m128i *)(const void *)(from))
-#define REDIST_PRIV_STORE(to, value) _mm_storeu_si128((__m128i *)(void *)(to), value)
+
+/* stream: around the caches, to a multiple of 16. */
+REDIST_PRIV_FAST void redist_priv_store_16(int stream, char *to, __m128i value)
+{
+#ifdef REDIST_PRIV_STREAMS
+    if (stream) {
+        _mm_stream_si128((__m128i *)(void *)to, value);
+        return;
+    }
+#endif
+    (void)stream;
+    _mm_storeu_si128((__m128i *)(void *)to, value);
+}
 
 /* Transposes a square of elements of 4, 8 or 16 bytes, 16 bytes a side: the source's lines become columns. */
-REDIST_PRIV_FAST void redist_priv_transpose_square(int unit, const char *from, int64_t from_pitch, char *to,
+REDIST_PRIV_FAST void redist_priv_transpose_square(int unit, int stream, const char *from, int64_t from_pitch, char *to,
                                                    int64_t to_pitch)
 {
     const __m128i a = REDIST_PRIV_LOAD(from);
     __m128i b, c, d, low, high;
     if (unit == 16) {
-        REDIST_PRIV_STORE(to, a);
+        redist_priv_store_16(stream, to, a);
         return;
     }
     b = REDIST_PRIV_LOAD(from + from_pitch);
     if (unit == 8) {
-        REDIST_PRIV_STORE(to, _mm_unpacklo_epi64(a, b));
-        REDIST_PRIV_STORE(to + to_pitch, _mm_unpackhi_epi64(a, b));
+        redist_priv_store_16(stream, to, _mm_unpacklo_epi64(a, b));
+        redist_priv_store_16(stream, to + to_pitch, _mm_unpackhi_epi64(a, b));
         return;
     }
     c = REDIST_PRIV_LOAD(from + 2 * from_pitch);
     d = REDIST_PRIV_LOAD(from + 3 * from_pitch);
     low = _mm_unpacklo_epi32(a, b);
     high = _mm_unpacklo_epi32(c, d);
-    REDIST_PRIV_STORE(to, _mm_unpacklo_epi64(low, high));
-    REDIST_PRIV_STORE(to + to_pitch, _mm_unpackhi_epi64(low, high));
+    redist_priv_store_16(stream, to, _mm_unpacklo_epi64(low, high));
+    redist_priv_store_16(stream, to + to_pitch, _mm_unpackhi_epi64(low, high));
     low = _mm_unpackhi_epi32(a, b);
     high = _mm_unpackhi_epi32(c, d);
-    REDIST_PRIV_STORE(to + 2 * to_pitch, _mm_unpacklo_epi64(low, high));
-    REDIST_PRIV_STORE(to + 3 * to_pitch, _mm_unpackhi_epi64(low, high));
+    redist_priv_store_16(stream, to + 2 * to_pitch, _mm_unpacklo_epi64(low, high));
+    redist_priv_store_16(stream, to + 3 * to_pitch, _mm_unpackhi_epi64(low, high));
 }
 
 /* Transposes `lines` x `columns` elements, which squares cover, four squares at a time: they make a line of the
    destination. far: the next tiles are in no near cache, so they are asked for early. */
-REDIST_PRIV_FAST void redist_priv_transpose_squares(int unit, int64_t lines, int64_t columns, const char *from,
-                                                    int64_t from_pitch, char *to, int64_t to_pitch, int far)
+REDIST_PRIV_FAST void redist_priv_transpose_squares(int unit, int stream, int64_t lines, int64_t columns,
+                                                    const char *from, int64_t from_pitch, char *to, int64_t to_pitch,
+                                                    int far)
 {
     const int64_t side = 16 / unit, down = side * from_pitch;
     int64_t rows, i, j;
@@ -2627,48 +2647,49 @@ REDIST_PRIV_FAST void redist_priv_transpose_squares(int unit, int64_t lines, int
         rows = lines - i < 4 * side ? side : 4 * side;
         for (j = 0; far && j < rows; j++)
             _mm_prefetch((const char *)((uintptr_t)(from + j * from_pitch) + 2 * REDIST_PRIV_LINE), _MM_HINT_T0);
+#ifdef PFD
+        for (j = 0; far && !stream && j < columns; j++)
+            _mm_prefetch((const char *)((uintptr_t)(to + j * to_pitch) + PFD * REDIST_PRIV_LINE), _MM_HINT_T0);
+#endif
         for (j = 0; j < columns; j += side, f += 16, t += side * to_pitch) {
-            redist_priv_transpose_square(unit, f, from_pitch, t, to_pitch);
+            redist_priv_transpose_square(unit, stream, f, from_pitch, t, to_pitch);
             if (rows == side)
                 continue;
-            redist_priv_transpose_square(unit, f + down, from_pitch, t + 16, to_pitch);
-            redist_priv_transpose_square(unit, f + 2 * down, from_pitch, t + 32, to_pitch);
-            redist_priv_transpose_square(unit, f + 3 * down, from_pitch, t + 48, to_pitch);
+            redist_priv_transpose_square(unit, stream, f + down, from_pitch, t + 16, to_pitch);
+            redist_priv_transpose_square(unit, stream, f + 2 * down, from_pitch, t + 32, to_pitch);
+            redist_priv_transpose_square(unit, stream, f + 3 * down, from_pitch, t + 48, to_pitch);
         }
     }
 }
 
 /* Two loops that cross, the outer along contiguous elements of the source, the inner along those of the destination:
    squares, and what they leave over at the two edges. */
-REDIST_PRIV void redist_priv_transpose(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
-                                       char *to, int far)
+REDIST_PRIV void redist_priv_transpose(const redist_priv_tiling *t, int stream, redist_priv_loop outer,
+                                       redist_priv_loop inner, const char *from, char *to)
 {
-    const int64_t lines = inner.n - inner.n % (16 / unit), columns = outer.n - outer.n % (16 / unit);
-    if (unit == 4)
-        redist_priv_transpose_squares(4, lines, columns, from, inner.from, to, outer.to, far);
-    else if (unit == 8)
-        redist_priv_transpose_squares(8, lines, columns, from, inner.from, to, outer.to, far);
-    else
-        redist_priv_transpose_squares(16, lines, columns, from, inner.from, to, outer.to, far);
+    const int64_t lines = inner.n & -t->side, columns = outer.n & -t->side;
+#define REDIST_PRIV_SQUARES(bytes, around)                                                                             \
+    if (t->unit == bytes && stream == around)                                                                          \
+        redist_priv_transpose_squares(bytes, around, lines, columns, from, inner.from, to, outer.to, t->far);
+    REDIST_PRIV_SQUARES(4, 0)
+    REDIST_PRIV_SQUARES(8, 0)
+    REDIST_PRIV_SQUARES(16, 0)
+    REDIST_PRIV_SQUARES(4, 1)
+    REDIST_PRIV_SQUARES(8, 1)
+    REDIST_PRIV_SQUARES(16, 1)
     outer.n -= columns;
     if (outer.n > 0)
-        redist_priv_copy_units(unit, outer, inner, from + columns * unit, to + columns * outer.to);
+        redist_priv_copy_units(t->unit, outer, inner, from + columns * t->unit, to + columns * outer.to);
     outer.n = columns;
     inner.n -= lines;
     if (inner.n > 0)
-        redist_priv_copy_units(unit, outer, inner, from + lines * inner.from, to + lines * unit);
+        redist_priv_copy_units(t->unit, outer, inner, from + lines * inner.from, to + lines * t->unit);
 }
 
 #else
-#define redist_priv_transpose(unit, outer, inner, from, to, far) redist_priv_copy_units(unit, outer, inner, from, to)
+#define redist_priv_transpose(t, stream, outer, inner, from, to)                                                       \
+    redist_priv_copy_units((t)->unit, outer, inner, from, to)
 #endif
-
-/* How two loops are cut into tiles of wide x tall units, and how one is copied. */
-typedef struct {
-    int64_t wide, tall;
-    int squares, buffered, stream, far;
-    const redist_priv_arrival *arrival;
-} redist_priv_tiling;
 
 /* Where a tile is put together, aligned for numbers of any kind. */
 typedef union {
@@ -2681,21 +2702,22 @@ typedef union {
    caches find a line by the last 16 bits of its address, so that of rows a power of two apart only few stay. What is
    combined reads the destination, too, and gains more by long pieces of it. */
 REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, redist_priv_loop outer,
-                                                     redist_priv_loop inner, int crossed, int stream)
+                                                     redist_priv_loop inner, const char *to, int crossed, int stream)
 {
     const int64_t unit = box->unit;
-    const int64_t period = redist_priv_clamp(inner.from & -inner.from, 1, 65536);
+    const int lines = outer.to % (REDIST_PRIV_LINE / 2) == 0 && ((uintptr_t)to & 15) == 0;
     redist_priv_tiling t;
+    t.unit = unit;
+    t.side = redist_priv_max(16 / unit, 1);
     t.squares = crossed && inner.to == unit && outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
     t.stream = stream;
     t.arrival = &box->arrival;
-    t.buffered = stream || box->arrival.function != NULL || (inner.to == unit && !t.squares);
-    t.far = stream || outer.n * inner.n * unit > REDIST_PRIV_NEAR;
+    t.buffered = (stream && !(t.squares && lines)) || box->arrival.function != NULL || (inner.to == unit && !t.squares);
+    t.far = box->far || stream || outer.n * inner.n * unit > REDIST_PRIV_NEAR;
     t.wide = crossed ? redist_priv_max((t.squares ? REDIST_PRIV_LINE : REDIST_PRIV_WIDTH) / unit, 1) : 1;
     t.tall = crossed ? REDIST_PRIV_TILE_BUFFER / REDIST_PRIV_WIDTH : REDIST_PRIV_TILE_BUFFER / unit;
     if (t.squares)
-        t.tall = redist_priv_clamp(8 * 65536 / period, box->arrival.function != NULL ? REDIST_PRIV_TALL : 16,
-                                   redist_priv_max(REDIST_PRIV_TALL, 512 / unit));
+        t.tall = redist_priv_max(REDIST_PRIV_TALL, 512 / unit);
     return t;
 }
 
@@ -2747,7 +2769,7 @@ REDIST_PRIV void redist_priv_copy_tile(const redist_priv_tiling *t, int64_t unit
         column.to = unit;
     }
     if (t->squares)
-        redist_priv_transpose(unit, row, column, from, t->buffered ? tile.bytes : to, t->far);
+        redist_priv_transpose(t, t->stream && !t->buffered, row, column, from, t->buffered ? tile.bytes : to);
     else if (t->buffered && outer.n > 1)
         redist_priv_copy_units(unit, column, row, from, tile.bytes);
     else
@@ -2776,16 +2798,18 @@ REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, int64_t uni
     const int64_t page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
     const int64_t top = redist_priv_to_line(to, unit, t->tall), left = redist_priv_to_line(from, unit, t->wide);
     redist_priv_loop row = outer, column = inner;
-    int64_t begin, i, j;
-    for (begin = 0; begin < outer.n; begin += page)
+    int64_t begin, end, i, j;
+    for (begin = 0; begin < outer.n; begin = end) {
+        end = redist_priv_min(begin == 0 && left < t->wide ? left : begin + page, outer.n);
         for (i = 0; i < inner.n; i += column.n) {
             column.n = redist_priv_min(i == 0 ? top : t->tall, inner.n - i);
-            for (j = begin; j < outer.n && j < begin + page; j += row.n) {
-                row.n = redist_priv_min(j == begin ? left : t->wide, redist_priv_min(outer.n, begin + page) - j);
+            for (j = begin; j < end; j += row.n) {
+                row.n = redist_priv_min(t->wide, end - j);
                 redist_priv_copy_tile(t, unit, row, column, from + j * outer.from + i * inner.from,
                                       to + j * outer.to + i * inner.to);
             }
         }
+    }
 }
 
 /* Long units, each combined where it lies. */
@@ -2820,7 +2844,7 @@ REDIST_PRIV void redist_priv_copy_pair(const redist_priv_box *box, redist_priv_l
     } else if (box->stream && unit >= REDIST_PRIV_LONG) {
         redist_priv_copy_long(unit, outer, inner, from, to);
     } else if (crossed || stream || combine) {
-        tiling = redist_priv_tiles_for(box, outer, inner, crossed, stream);
+        tiling = redist_priv_tiles_for(box, outer, inner, to, crossed, stream);
         redist_priv_copy_tiles(&tiling, unit, outer, inner, from, to);
     } else {
         redist_priv_copy_units(unit, outer, inner, from, to);
@@ -3103,6 +3127,7 @@ REDIST_PRIV void redist_priv_copy_alone(const redist_priv_message *m, int from_s
         c.walk |= m->axis[c.axis[a]]->runs > 1;
     box.loops = 0;
     box.stream = stream;
+    box.far = from_side == REDIST_PRIV_PACKED; /* another core wrote it */
     box.unit = c.bytes;
     box.arrival = arrival;
     redist_priv_copy_axes(&c, 0, &box, (const char *)from + m->origin[from_side] * c.bytes,

@@ -39,26 +39,26 @@
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
  *     106-159               types
- *                 273-322   waiting
- *                 323-397   verdicts
- *                 398-704   the plan
- *                 705-984   checking arguments
- *                985-1190   peers
- *               1191-1288   staging
- *               1289-1409   pieces
- *               1410-1438   reports
- *               1439-1576   REDIST_POINT_TO_POINT
- *               1577-1826   REDIST_SCHEDULED
- *               1827-1910   MPI's collectives
- *               1911-1978   REDIST_ALLTOALLV
- *               1979-2224   REDIST_ALLTOALLW
- *               2225-2433   shared memory
- *               2434-2753   REDIST_SHARED
- *               2754-2940   REDIST_MULTIPHASE
- *               2941-3256   choosing a method
- *     160-245   3257-3773   plans
- *               3774-3855   calibrating
- *     246-266   3856-3975   arenas
+ *                 274-323   waiting
+ *                 324-398   verdicts
+ *                 399-705   the plan
+ *                 706-985   checking arguments
+ *                986-1191   peers
+ *               1192-1289   staging
+ *               1290-1410   pieces
+ *               1411-1439   reports
+ *               1440-1577   REDIST_POINT_TO_POINT
+ *               1578-1827   REDIST_SCHEDULED
+ *               1828-1911   MPI's collectives
+ *               1912-1979   REDIST_ALLTOALLV
+ *               1980-2225   REDIST_ALLTOALLW
+ *               2226-2434   shared memory
+ *               2435-2754   REDIST_SHARED
+ *               2755-2941   REDIST_MULTIPHASE
+ *               2942-3260   choosing a method
+ *     160-246   3261-3776   plans
+ *               3777-3864   calibrating
+ *     247-267   3865-3984   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -237,8 +237,9 @@ REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
    REDIST_ERR_ARGUMENT, _MPI. */
 REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
 
-/* Measures what a message and a byte cost between the ranks of comm (an intracommunicator): the slowest rank's times of
-   exchanging small and large messages with its neighbours in the ring of ranks. Takes some milliseconds. Collective.
+/* Measures what a message and a byte cost between the ranks of comm (an intracommunicator): the slowest pair's times of
+   exchanging small and large messages between rank r and rank size - 1 - r, all pairs at once: between nodes where there
+   are several, whose links their ranks share. Takes some milliseconds. Collective.
    *cost: the same on every rank; both members > 0.
    The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A bad communicator is reported on the calling rank only. */
 REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
@@ -2940,35 +2941,41 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p)
 
 /* ------------------------------------------------------------------------------------- choosing a method (private) */
 
-REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transport_of(int method)
+/* All there are, then a row without a name. Those before REDIST_POINT_TO_POINT may not be had everywhere; from there on
+   each needs less memory than the one before it. */
+REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
 {
     static const redist_priv_transport transports[] = {
-        {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", 1, redist_priv_separate, redist_priv_alltoallv_staging, redist_priv_alltoallv_create,
-         redist_priv_alltoallv_commit, redist_priv_alltoallv_start, redist_priv_collective_test, redist_priv_add_moved,
-         redist_priv_collective_destroy},
-        {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", 1, redist_priv_separate, redist_priv_alltoallw_staging, redist_priv_alltoallw_create,
-         redist_priv_alltoallw_commit, redist_priv_alltoallw_start, redist_priv_collective_test, redist_priv_add_moved,
-         redist_priv_collective_destroy},
-        {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", 1, NULL, redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
-         redist_priv_p2p_start, redist_priv_p2p_test, redist_priv_add_moved, redist_priv_free_requests},
         {REDIST_SHARED, "REDIST_SHARED", 1, redist_priv_shared_open, redist_priv_p2p_staging, redist_priv_shared_create, NULL,
          redist_priv_shared_start, redist_priv_shared_test, redist_priv_add_moved, redist_priv_shared_destroy},
-#ifndef REDIST_NO_SCHEDULED
-        {REDIST_SCHEDULED, "REDIST_SCHEDULED", 1, NULL, redist_priv_scheduled_staging, redist_priv_scheduled_create, NULL,
-         redist_priv_scheduled_start, redist_priv_scheduled_test, redist_priv_scheduled_add_stats,
-         redist_priv_scheduled_destroy},
-#endif
 #ifndef REDIST_NO_MULTIPHASE
         {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", 0, redist_priv_multiphase_open, redist_priv_multiphase_staging,
          redist_priv_multiphase_create, NULL, redist_priv_multiphase_start, redist_priv_multiphase_test,
          redist_priv_multiphase_add_stats, redist_priv_multiphase_destroy},
 #endif
-    };
-    size_t k;
-    for (k = 0; k < sizeof transports / sizeof transports[0]; k++)
-        if ((int)transports[k].method == method)
-            return &transports[k];
-    return NULL;
+        {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", 1, redist_priv_separate, redist_priv_alltoallv_staging, redist_priv_alltoallv_create,
+         redist_priv_alltoallv_commit, redist_priv_alltoallv_start, redist_priv_collective_test, redist_priv_add_moved,
+         redist_priv_collective_destroy},
+        {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", 1, NULL, redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
+         redist_priv_p2p_start, redist_priv_p2p_test, redist_priv_add_moved, redist_priv_free_requests},
+#ifndef REDIST_NO_SCHEDULED
+        {REDIST_SCHEDULED, "REDIST_SCHEDULED", 1, NULL, redist_priv_scheduled_staging, redist_priv_scheduled_create, NULL,
+         redist_priv_scheduled_start, redist_priv_scheduled_test, redist_priv_scheduled_add_stats,
+         redist_priv_scheduled_destroy},
+#endif
+        {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", 1, redist_priv_separate, redist_priv_alltoallw_staging, redist_priv_alltoallw_create,
+         redist_priv_alltoallw_commit, redist_priv_alltoallw_start, redist_priv_collective_test, redist_priv_add_moved,
+         redist_priv_collective_destroy},
+        {REDIST_AUTO, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
+    return transports;
+}
+
+REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transport_of(int method)
+{
+    const redist_priv_transport *t = redist_priv_transports();
+    while (t->name != NULL && (int)t->method != method)
+        t++;
+    return t->name == NULL ? NULL : t;
 }
 
 /* What the ranks must know of each other to choose alike: maxima over ranks. */
@@ -3047,8 +3054,8 @@ REDIST_PRIV_COLD int redist_priv_pays_back(const redist_plan *p, const int64_t *
     return p->options.executions == 0 || p->options.arena != NULL || p->options.executions * gain > 15 * duplication;
 }
 
-/* A chain, where it pays; shared memory, where its smallest rings fit; MPI_Alltoallv, whose algorithms are made for many
-   peers with tiny messages; messages to real peers only. What needs too much staging memory is replaced later. */
+/* A chain, where it pays; shared memory, where its smallest rings fit; messages to real peers only. REDIST_ALLTOALLV has
+   nothing on the last: it sends to the same peers, and to others as well. What needs too much memory is replaced later. */
 REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p, const int64_t *facts)
 {
     const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer : INT64_MAX;
@@ -3057,36 +3064,26 @@ REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p, const int64_
     if (redist_priv_wants_phases(p, facts))
         return REDIST_MULTIPHASE;
 #endif
-    if (facts[REDIST_PRIV_PEERS] > 0 && rings <= most && redist_priv_pays_back(p, facts))
-        return REDIST_SHARED;
-    if (p->size >= 32 && facts[REDIST_PRIV_PEERS] >= p->size / 2 && facts[REDIST_PRIV_MESSAGE] <= 512)
-        return REDIST_ALLTOALLV;
-    return REDIST_POINT_TO_POINT;
+    return facts[REDIST_PRIV_PEERS] > 0 && rings <= most && redist_priv_pays_back(p, facts) ? REDIST_SHARED
+                                                                                            : REDIST_POINT_TO_POINT;
 }
 
-/* Arrays to time candidates with; NULL when memory is exhausted. */
-REDIST_PRIV_COLD char **redist_priv_scratch_free(char **scratch, int n)
-{
-    int a;
-    for (a = 0; scratch != NULL && a < n; a++)
-        REDIST_FREE(scratch[a]);
-    REDIST_FREE(scratch);
-    return NULL;
-}
-
+/* Arrays to time candidates with, after the pointers to them; NULL when memory is exhausted. */
 REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p)
 {
     const int n = 2 * p->arrays;
-    char **scratch = (char **)redist_priv_alloc(n, sizeof *scratch);
-    int a, missing = 0;
-    for (a = 0; scratch != NULL && a < n; a++) {
-        const int64_t bytes = p->side[a < p->arrays ? REDIST_PRIV_FROM : REDIST_PRIV_TO].array_bytes;
-        scratch[a] = (char *)redist_priv_alloc(bytes, 1);
-        missing |= scratch[a] == NULL;
-        if (scratch[a] != NULL)
-            memset(scratch[a], 0, (size_t)bytes); /* the first touch of a page must not be timed */
-    }
-    return missing ? redist_priv_scratch_free(scratch, n) : scratch;
+    const int64_t each[2] = {redist_priv_round_up(p->side[0].array_bytes, REDIST_PRIV_LINE),
+                             redist_priv_round_up(p->side[1].array_bytes, REDIST_PRIV_LINE)};
+    const int64_t head = redist_priv_round_up(n * (int64_t)sizeof(char *), REDIST_PRIV_LINE);
+    const int64_t bytes = head + p->arrays * (each[0] + each[1]);
+    char *at, **scratch = (char **)redist_priv_alloc(bytes, 1);
+    int a;
+    if (scratch == NULL)
+        return NULL;
+    memset(scratch, 0, (size_t)bytes); /* the first touch of a page must not be timed */
+    for (a = 0, at = (char *)scratch + head; a < n; at += each[a++ >= p->arrays])
+        scratch[a] = at;
+    return scratch;
 }
 
 /* Seconds since `begin` on the slowest rank; 0 when MPI fails. Collective. */
@@ -3124,42 +3121,44 @@ REDIST_PRIV_COLD int redist_priv_is_trial(const redist_plan *trial, redist_metho
     return stats.method == method && (method != REDIST_MULTIPHASE || stats.phases > 1);
 }
 
+/* Times one method; 0 when it cannot be had. What creating it costs is shared out among the executions. Collective. */
+REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *options, char **scratch, double best)
+{
+    const double begin = MPI_Wtime();
+    double creation = 0, *seconds = &p->seconds[options->method];
+    redist_plan *trial;
+    if (redist_plan_create(p->comm, &p->from, &p->to, p->element, options, &trial) != REDIST_OK)
+        return 0;
+    if (p->options.executions > 0)
+        creation = redist_priv_slowest(p->comm, begin) / p->options.executions;
+    *seconds = redist_priv_is_trial(trial, options->method) ? redist_priv_time(trial, scratch, best) : 0;
+    redist_plan_free(&trial);
+    return *seconds > 0 ? *seconds + creation : 0;
+}
+
 /* Times every method that fits, and returns the fastest; the estimate when none could be timed. Collective. */
 REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p, const int64_t *facts)
 {
-    static const redist_method candidates[] = {REDIST_SHARED, REDIST_POINT_TO_POINT, REDIST_ALLTOALLV, REDIST_ALLTOALLW,
-                                               REDIST_SCHEDULED, REDIST_MULTIPHASE};
+    const redist_priv_transport *t = redist_priv_transports();
     redist_method fastest = redist_priv_estimate(p, facts);
     redist_options options = p->options;
     char **scratch = redist_priv_scratch(p);
-    int64_t missing = scratch == NULL, most = 0;
-    double best = 1e30;
-    size_t k;
-    if (redist_priv_reduce(p->comm, &missing, &most, 1, MPI_MAX) != REDIST_OK || most > 0) {
-        redist_priv_scratch_free(scratch, 2 * p->arrays);
-        return fastest;
-    }
+    int64_t missing = scratch == NULL, any = 1;
+    double best = 1e30, seconds;
     options.effort = REDIST_ESTIMATE;
     options.from = options.to = NULL;
     options.message = NULL;
-    for (k = 0; k < sizeof candidates / sizeof candidates[0]; k++) {
-        const double begin = MPI_Wtime();
-        redist_plan *trial;
-        double seconds, creation;
-        options.method = candidates[k];
-        if (redist_plan_create(p->comm, &p->from, &p->to, p->element, &options, &trial) != REDIST_OK)
-            continue;
-        creation = p->options.executions > 0 ? redist_priv_slowest(p->comm, begin) / p->options.executions : 0;
-        seconds = redist_priv_is_trial(trial, candidates[k]) ? redist_priv_time(trial, scratch, best) : 0;
-        redist_plan_free(&trial);
-        p->seconds[candidates[k]] = seconds;
-        seconds += seconds > 0 ? creation : 0;
+    if (redist_priv_reduce(p->comm, &missing, &any, 1, MPI_MAX) != REDIST_OK)
+        any = 1;
+    for (; t->name != NULL && !any; t++) {
+        options.method = t->method;
+        seconds = redist_priv_try(p, &options, scratch, best);
         if (seconds > 0 && seconds < best) {
             best = seconds;
-            fastest = candidates[k];
+            fastest = t->method;
         }
     }
-    redist_priv_scratch_free(scratch, 2 * p->arrays);
+    REDIST_FREE(scratch);
     return fastest;
 }
 
@@ -3184,49 +3183,13 @@ REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p, const int64_t *f
     p->transport = redist_priv_transport_of((int)method);
 }
 
-/* What serves where a method cannot; REDIST_AUTO: nothing does. */
-REDIST_PRIV_COLD redist_method redist_priv_substitute(redist_method method)
+/* What serves where the plan's transport cannot, or NULL. */
+REDIST_PRIV_COLD const redist_priv_transport *redist_priv_substitute(const redist_plan *p)
 {
-    switch (method) {
-    case REDIST_POINT_TO_POINT:
-        return redist_priv_transport_of(REDIST_SCHEDULED) == NULL ? REDIST_ALLTOALLW : REDIST_SCHEDULED;
-    case REDIST_SCHEDULED:
-        return REDIST_ALLTOALLW;
-    case REDIST_ALLTOALLW:
-        return REDIST_AUTO;
-    default:
-        return REDIST_POINT_TO_POINT;
-    }
-}
-
-/* Whether this rank can stage what the transport wants to. */
-REDIST_PRIV_COLD int redist_priv_fits(redist_plan *p)
-{
-    int own, code = REDIST_OK;
-    for (own = 0; own < 2 && code == REDIST_OK; own++)
-        code = p->transport->plan_staging(p, own);
-    return code == REDIST_OK && (p->options.max_buffer == 0 || redist_priv_buffer_bytes(p) <= p->options.max_buffer);
-}
-
-/* Opens what the transport needs of the system. Where any rank cannot have it, the plan falls back to messages; where the staging memory
-   of a method that was not asked for by name does not fit, one with less. Collective. */
-REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
-{
-    enum { MISSING, TOO_LARGE, LACKS };
-    redist_method next;
-    int64_t lacks[LACKS];
-    for (;;) {
-        lacks[MISSING] = p->transport->open != NULL && p->transport->open(p) != REDIST_OK;
-        lacks[TOO_LARGE] = !lacks[MISSING] && !redist_priv_fits(p);
-        next = redist_priv_substitute(p->transport->method);
-        if (redist_priv_agree(p->comm, v, lacks, LACKS) != REDIST_OK || next == REDIST_AUTO ||
-            !(lacks[MISSING] || (lacks[TOO_LARGE] && p->options.method == REDIST_AUTO)) ||
-            !redist_priv_is_sound(p, next))
-            return;
-        p->transport->destroy(p);
-        memset(&p->state, 0, sizeof p->state);
-        p->transport = redist_priv_transport_of((int)next);
-    }
+    const redist_priv_transport *next = redist_priv_transport_of(REDIST_POINT_TO_POINT);
+    if (p->transport >= next)
+        next = p->transport + 1;
+    return next->name != NULL && redist_priv_is_sound(p, next->method) ? next : NULL;
 }
 
 REDIST_PRIV_COLD void redist_priv_allocate(redist_plan *p, char **memory, int64_t bytes, redist_priv_verdict *v)
@@ -3252,6 +3215,47 @@ REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
     for (own = 0; own < 2; own++)
         redist_priv_allocate(p, &p->side[own].staging, p->side[own].staging_bytes, v);
     redist_priv_allocate(p, &p->kept_staging, redist_priv_kept_staging_bytes(p), v);
+}
+
+REDIST_PRIV_COLD void redist_priv_unstage(redist_plan *p)
+{
+    int own;
+    for (own = 0; own < 2; own++) {
+        REDIST_FREE(p->side[own].staging);
+        p->side[own].staging = NULL;
+    }
+    REDIST_FREE(p->kept_staging);
+    p->kept_staging = NULL;
+}
+
+/* Opens what the transport needs of the system, and stages. Where any rank cannot have it, the plan falls back to messages;
+   where the memory of a method that was not asked for by name is not there, to one that needs less. Collective. */
+REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
+{
+    enum { MISSING, NO_ROOM, LACKS };
+    const redist_priv_transport *next;
+    for (;;) {
+        redist_priv_verdict staged;
+        int64_t lacks[LACKS];
+        memset(&staged, 0, sizeof staged);
+        lacks[MISSING] = p->transport->open != NULL && p->transport->open(p) != REDIST_OK;
+        if (lacks[MISSING])
+            redist_priv_fail(&staged, REDIST_ERR_MPI, "%s cannot be had", p->transport->name);
+        else
+            redist_priv_stage(p, &staged);
+        lacks[NO_ROOM] = !lacks[MISSING] && staged.code != REDIST_OK;
+        next = redist_priv_substitute(p);
+        if (redist_priv_agree(p->comm, v, lacks, LACKS) != REDIST_OK)
+            return;
+        if (next == NULL || !(lacks[MISSING] || (lacks[NO_ROOM] && p->options.method == REDIST_AUTO))) {
+            *v = staged; /* for all ranks to agree on when they created what they can */
+            return;
+        }
+        redist_priv_unstage(p);
+        p->transport->destroy(p);
+        memset(&p->state, 0, sizeof p->state);
+        p->transport = next;
+    }
 }
 
 /* -------------------------------------------------------------------------------------------------- plans (bodies) */
@@ -3411,7 +3415,6 @@ REDIST_PRIV_COLD int redist_priv_plan_make(redist_plan *p, MPI_Comm comm, redist
         return v->code;
     redist_priv_choose_method(p, facts);
     redist_priv_open_transport(p, v);
-    redist_priv_stage(p, v);
     if (v->code == REDIST_OK)
         redist_priv_fail(v, p->transport->create(p), "rank %d: no memory, or an MPI error, while making %s", p->rank,
                          p->transport->name);
@@ -3773,37 +3776,43 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
 
 /* -------------------------------------------------------------------------------------------- calibrating (bodies) */
 
-enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_BURST = 8, REDIST_PRIV_ROUNDS = 12 };
+enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_BURST = 8 };
 
-/* The shortest of several exchanges of n messages of so many bytes, n <= REDIST_PRIV_BURST, with both neighbours in the
-   ring of ranks, in picoseconds, on this rank; -1 when MPI fails. A rank where it fails goes on, for its neighbours wait.
-   Collective. */
-REDIST_PRIV_COLD int64_t redist_priv_time_ring(MPI_Comm comm, int n, int bytes, char *memory)
+/* The shortest time of an exchange of n messages each way between this rank and its mirror image, n <= REDIST_PRIV_BURST,
+   in picoseconds; -1 when MPI fails: a rank where it does goes on, for the other waits. Mirrored ranks are on different
+   nodes, wherever there are some, and all links are in use at once. Exchanges follow each other, so that it does not
+   matter who begins a trial first, with two sets of requests, so that both sides are done with one. Collective. */
+REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes, char *memory)
 {
-    MPI_Request request[2 * REDIST_PRIV_BURST];
+    enum { TRIALS = 4, ROUNDS = 8, MOST = 4 * REDIST_PRIV_BURST };
+    MPI_Request request[MOST];
     int64_t failed = 0, any = 1;
-    double best = 1e6, begin;
-    int rank, size, round, k;
+    double best = 1e6, begin = 0, seconds;
+    int rank, mirrored, trial, round, k;
     MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-    for (k = 0; k < 2 * n; k++)
+    MPI_Comm_size(comm, &mirrored);
+    mirrored -= rank + 1;
+    for (k = 0; k < 4 * n; k++) {
+        char *to = memory + (k / 2 % n + 1) * bytes;
         request[k] = MPI_REQUEST_NULL;
-    for (k = 0; k < n; k++)
-        failed |= MPI_Recv_init(memory + (k + 1) * bytes, bytes, MPI_BYTE, (rank + size - 1) % size, k, comm, &request[k]) !=
-                      MPI_SUCCESS ||
-                  MPI_Send_init(memory, bytes, MPI_BYTE, (rank + 1) % size, k, comm, &request[n + k]) != MPI_SUCCESS;
-    failed |= redist_priv_reduce(comm, &failed, &any, 1, MPI_MAX) != REDIST_OK || any;
-    for (round = 0; round < REDIST_PRIV_ROUNDS && !any; round++) { /* all ranks have received what the one before sent */
-        failed |= redist_priv_reduce(comm, &failed, &any, 1, MPI_MAX) != REDIST_OK || any;
-        begin = MPI_Wtime();
-        failed |= MPI_Startall(2 * n, request) != MPI_SUCCESS;
-        for (k = 0; k < 2 * n; k++)
-            failed |= redist_priv_await(&request[k]) != REDIST_OK;
-        best = MPI_Wtime() - begin < best ? MPI_Wtime() - begin : best;
+        failed |= (k % 2 == 0 ? MPI_Recv_init(to, bytes, MPI_BYTE, mirrored, k / 2, comm, &request[k])
+                              : MPI_Send_init(memory, bytes, MPI_BYTE, mirrored, k / 2, comm, &request[k])) != MPI_SUCCESS;
     }
-    for (k = 0; k < 2 * n; k++)
-        redist_priv_drop(&request[k], failed != 0 && k < n);
-    return failed ? -1 : (int64_t)(best * 1e12);
+    for (trial = 0; trial < TRIALS; trial++) {
+        failed |= redist_priv_reduce(comm, &failed, &any, 1, MPI_MAX) != REDIST_OK || any;
+        for (round = 0; round <= ROUNDS && !any; round++) {
+            MPI_Request *set = request + round % 2 * 2 * n;
+            begin = round == 1 ? MPI_Wtime() : begin;
+            failed |= MPI_Startall(2 * n, set) != MPI_SUCCESS;
+            for (k = 0; k < 2 * n; k++)
+                failed |= redist_priv_await(&set[k]) != REDIST_OK;
+        }
+        seconds = MPI_Wtime() - begin;
+        best = seconds < best ? seconds : best;
+    }
+    for (k = 0; k < 4 * n; k++)
+        redist_priv_drop(&request[k], failed != 0 && k % 2 == 0);
+    return failed ? -1 : (int64_t)(best * 1e12) / ROUNDS;
 }
 
 /* Measures with messages of up to `large` bytes, at least REDIST_PRIV_BURST times the small ones. Collective. */
@@ -3819,9 +3828,9 @@ REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redis
         code = network == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MEMORY;
     code = redist_priv_worst(comm, code);
     if (code == REDIST_OK) {
-        mine[ONE] = redist_priv_time_ring(own, 1, REDIST_PRIV_SMALL, memory);
-        mine[BURST] = redist_priv_time_ring(own, REDIST_PRIV_BURST, REDIST_PRIV_SMALL, memory);
-        mine[BYTES] = redist_priv_time_ring(own, 1, large, memory);
+        mine[ONE] = redist_priv_time_mirror(own, 1, REDIST_PRIV_SMALL, memory);
+        mine[BURST] = redist_priv_time_mirror(own, REDIST_PRIV_BURST, REDIST_PRIV_SMALL, memory);
+        mine[BYTES] = redist_priv_time_mirror(own, 1, large, memory);
         mine[FAILED] = mine[ONE] < 0 || mine[BURST] < 0 || mine[BYTES] < 0;
         failed = redist_priv_reduce(own, mine, time, TIMES, MPI_MAX) != REDIST_OK || time[FAILED];
         code = failed ? REDIST_ERR_MPI : REDIST_OK;
