@@ -3419,14 +3419,12 @@ REDIST_PRIV_COLD int redist_priv_check_pair(const redist_layout *from, const red
     int d, code = redist_layout_check(from);
     if (code == REDIST_OK)
         code = redist_layout_check(to);
-    if (code != REDIST_OK)
-        return code;
-    if (from->ndim != to->ndim)
-        return REDIST_ERR_SHAPE;
-    for (d = 0; d < from->ndim; d++)
+    if (code == REDIST_OK && from->ndim != to->ndim)
+        code = REDIST_ERR_SHAPE;
+    for (d = 0; code == REDIST_OK && d < from->ndim; d++)
         if (from->dim[d].axis.count != to->dim[d].axis.count)
-            return REDIST_ERR_SHAPE;
-    return REDIST_OK;
+            code = REDIST_ERR_SHAPE;
+    return code;
 }
 
 /* The same layout, whose ghost cells hold nothing: a source that is not combined. */
@@ -3712,7 +3710,7 @@ REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_neighbours *n
     return elements;
 }
 
-/* What a place exchanges with other ranks. */
+/* What a place exchanges. */
 typedef struct {
     int64_t messages, elements;
 } redist_priv_place_traffic;
@@ -4451,11 +4449,11 @@ REDIST_PRIV_COLD int redist_priv_is_cost(const redist_cost *cost)
     return cost != NULL && redist_priv_is_time(cost->per_message) && redist_priv_is_time(cost->per_byte);
 }
 
-/* The most messages and elements of any place, by going through all places. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_count_places(const redist_layout *from, const redist_layout *to, int64_t *messages,
-                                              int64_t *elements)
+/* The most messages, -1 when memory is exhausted, and elements of any place: by going through all places. */
+REDIST_PRIV_COLD redist_priv_place_traffic redist_priv_most_by_places(const redist_layout *from, const redist_layout *to)
 {
     const redist_layout *const layout[2] = {from, to};
+    redist_priv_place_traffic most = {0, 0};
     redist_priv_neighbours n;
     int place, side, coords[REDIST_MAX_DIMS] = {0}, code = REDIST_OK;
     for (side = 0; side < 2; side++)
@@ -4464,49 +4462,48 @@ REDIST_PRIV_COLD int redist_priv_count_places(const redist_layout *from, const r
             code = redist_priv_find_neighbours(layout[side], coords, side, layout[!side], 0, &n);
             if (side == REDIST_PRIV_FROM)
                 n.messages = redist_priv_most_served(n.messages * to->copies, from->copies);
-            *messages = redist_priv_max(*messages, n.messages);
-            *elements = redist_priv_max(*elements, redist_priv_held_at(layout[side], coords));
+            most.messages = code == REDIST_OK ? redist_priv_max(most.messages, n.messages) : -1;
+            most.elements = redist_priv_max(most.elements, redist_priv_held_at(layout[side], coords));
             redist_priv_neighbours_free(&n);
         }
-    return code;
+    return most;
 }
 
 /* The same where pairs are a product of axes, and each element has one place. */
-REDIST_PRIV_COLD int redist_priv_count_axes(const redist_layout *from, const redist_layout *to, int64_t *messages,
-                                            int64_t *elements)
+REDIST_PRIV_COLD redist_priv_place_traffic redist_priv_most_by_axes(const redist_layout *from, const redist_layout *to)
 {
+    redist_priv_place_traffic most = {-1, 0};
     int64_t there = 1, back = 1, before = 1, after = 1;
     int d;
     for (d = 0; d < from->ndim; d++) {
         const redist_axis *x = &from->dim[d].axis, *y = &to->dim[d].axis;
         const int64_t sends = redist_priv_most_partners(x, y), receives = redist_priv_most_partners(y, x);
         if (sends < 0 || receives < 0)
-            return REDIST_ERR_MEMORY;
+            return most;
         there *= sends;
         back *= receives;
         before *= redist_priv_share(x);
         after *= redist_priv_share(y);
     }
-    *messages = redist_priv_max(redist_priv_most_served(there * to->copies, from->copies), back);
-    *elements = redist_priv_max(before, after);
-    return REDIST_OK;
+    most.messages = redist_priv_max(redist_priv_most_served(there * to->copies, from->copies), back);
+    most.elements = redist_priv_max(before, after);
+    return most;
 }
 
 REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
                                  const redist_cost *cost)
 {
-    int64_t messages = 0, elements = 0;
+    redist_priv_place_traffic most;
     redist_layout source;
-    int code;
     if (!redist_priv_is_cost(cost) || element_bytes < 1 || redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
     source = redist_priv_without_ghosts(*from);
-    code = redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to)
-               ? redist_priv_count_axes(&source, to, &messages, &elements)
-               : redist_priv_count_places(&source, to, &messages, &elements);
-    return code != REDIST_OK ? -1
-                             : (double)messages * cost->per_message +
-                                   (double)elements * ((double)element_bytes * cost->per_byte);
+    most = redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to)
+               ? redist_priv_most_by_axes(&source, to)
+               : redist_priv_most_by_places(&source, to);
+    return most.messages < 0 ? -1
+                             : (double)most.messages * cost->per_message +
+                                   (double)most.elements * ((double)element_bytes * cost->per_byte);
 }
 
 /* Ways to distribute one axis on a route, combinations of them looked at, layouts kept of those (the ends among them),
