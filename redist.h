@@ -40,13 +40,13 @@
  *               2255-2457   messages: products of run lists
  *               2458-3226   copying
  *               3227-3413   pairs of places: which copy serves whom
- *     411-444   3414-3564   moving on one process
- *     445-463   3565-3850   traffic, on paper
- *     464-493   3851-4431   schedules
- *     494-530   4432-4892   cost and multiphase routes
- *     531-561   4893-5220   relabelling and advice
- *     562-604   5221-5335   text: writing
- *               5336-5788   text: reading
+ *     411-444   3414-3562   moving on one process
+ *     445-463   3563-3848   traffic, on paper
+ *     464-493   3849-4429   schedules
+ *     494-530   4430-4889   cost and multiphase routes
+ *     531-561   4890-5217   relabelling and advice
+ *     562-604   5218-5332   text: writing
+ *               5333-5784   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -5722,11 +5722,10 @@ REDIST_PRIV_COLD redist_layout redist_priv_build(const redist_layout *said)
         axes[d] = redist_priv_is_boxes(said) ? redist_whole(x->extent) : redist_starting_at(axes[d], x->first);
         stored[d] = said->dim[d].stored;
     }
-    layout = redist_permuted(redist_layout_nd(said->ndim, axes), stored);
-    if (!redist_priv_usable(&layout)) /* its axes are still numbered as in the text, and so are its faults */
-        return layout;
-    for (d = 0; d < said->ndim; d++)
-        layout.dim[d].axis = axes[d];
+    layout = redist_layout_nd(said->ndim, axes);
+    layout.fault = redist_permuted(layout, stored).fault;
+    for (d = 0; d < said->ndim; d++) /* axes are numbered as in the text, and so are their faults */
+        layout.dim[d].stored = stored[d];
     if (redist_priv_is_boxes(said))
         redist_priv_set_boxes(&layout, said->dim[0].axis.procs, said->dim[0].axis.box);
     for (d = 0; d < said->ndim; d++) {
