@@ -30,23 +30,23 @@
  * All functions here are local (no communication), keep no state, and may be called from any thread.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *      99-167               options
- *     168-261               types
+ *      98-166               options
+ *     167-261               types
  *                 609-681   arithmetic
- *                 682-798   faults
- *     262-306    799-1036   axes: who owns index i
- *     307-410   1037-1649   layouts and views
- *               1650-2254   runs: what two coordinates of an axis share
- *               2255-2457   messages: products of run lists
- *               2458-3226   copying
- *               3227-3413   pairs of places: which copy serves whom
- *     411-444   3414-3562   moving on one process
- *     445-463   3563-3848   traffic, on paper
- *     464-493   3849-4429   schedules
- *     494-530   4430-4889   cost and multiphase routes
- *     531-561   4890-5217   relabelling and advice
- *     562-604   5218-5332   text: writing
- *               5333-5784   text: reading
+ *                 682-747   faults
+ *     262-306     748-993   axes: who owns index i
+ *     307-410    994-1642   layouts and views
+ *               1643-2247   runs: what two coordinates of an axis share
+ *               2248-2450   messages: products of run lists
+ *               2451-3219   copying
+ *               3220-3406   pairs of places: which copy serves whom
+ *     411-444   3407-3555   moving on one process
+ *     445-463   3556-3841   traffic, on paper
+ *     464-493   3842-4422   schedules
+ *     494-530   4423-4882   cost and multiphase routes
+ *     531-561   4883-5210   relabelling and advice
+ *     562-604   5211-5325   text: writing
+ *               5326-5777   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -58,8 +58,8 @@
 #ifndef REDIST_H
 #define REDIST_H
 
+#include <inttypes.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #if defined REDIST_IMPLEMENTATION
@@ -69,7 +69,6 @@
 #define REDIST_PRIV_BODIES 1
 #include <errno.h>
 #include <float.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -229,8 +228,9 @@ typedef struct {
 
 /* Why a layout describes no array: which axis, and the value at fault. */
 typedef struct {
-    int kind; /* 0: nothing wrong */
+    int code; /* REDIST_OK: nothing wrong */
     int axis; /* -1: no axis in particular */
+    const char *sentence;
     int64_t value, beside[2]; /* the numbers of its sentence */
 } redist_priv_fault;
 
@@ -686,69 +686,24 @@ REDIST_PRIV_FAST uint64_t redist_priv_floor_sum(uint64_t n, uint64_t m, uint64_t
     (UINT64_C(0x72647374) << 32 | (uint64_t)REDIST_VERSION_MAJOR << 24 | (uint64_t)REDIST_VERSION_MINOR << 16 |        \
      (uint64_t)REDIST_MAX_DIMS)
 
-/* X(name, code, the sentence with the value at fault and up to two numbers beside it) */
-#define REDIST_PRIV_FAULTS(X)                                                                                          \
-    X(NO_FAULT, OK, "")                                                                                                \
-    X(NOT_BUILT, ERR_LAYOUT, "the layout was never built")                                                             \
-    X(OTHER_BUILD, ERR_LAYOUT,                                                                                         \
-      "the layout is from a file compiled with another version, or REDIST_MAX_DIMS: there %" PRId64 ", here %" PRId64) \
-    X(BAD_NDIM, ERR_LAYOUT, "the number of axes is %" PRId64 ", must be at least 1 and at most REDIST_MAX_DIMS")       \
-    X(BAD_KIND, ERR_LAYOUT, "the axis was never built")                                                                \
-    X(BAD_EXTENT, ERR_LAYOUT, "extent is %" PRId64 ", must be at least 0")                                             \
-    X(LARGE_EXTENT, ERR_OVERFLOW, "extent is %" PRId64 ", must be at most 2^62")                                       \
-    X(BAD_PROCS, ERR_LAYOUT, "the number of processes is %" PRId64 ", must be at least 1")                             \
-    X(BAD_BLOCK, ERR_LAYOUT, "block is %" PRId64 ", must be at least 1")                                               \
-    X(BAD_FIRST, ERR_LAYOUT,                                                                                           \
-      "the coordinate of block 0 is %" PRId64 ", must be at least 0 and less than the processes")                      \
-    X(NO_CUTS, ERR_LAYOUT, "cuts is NULL for %" PRId64 " processes")                                                   \
-    X(BAD_CUT, ERR_LAYOUT, "cuts must start at 0 and never fall, but one is %" PRId64)                                 \
-    X(NO_AXIS, ERR_LAYOUT, "a builder was given axis %" PRId64 ", which the layout does not have")                     \
-    X(BAD_HALO, ERR_LAYOUT, "a halo is %" PRId64 " wide, must be at least 0 and at most 2^62")                         \
-    X(BAD_ALLOCATED, ERR_LAYOUT, "the allocated extent is %" PRId64 ", must be at least %" PRId64)                     \
-    X(BAD_PERMUTATION, ERR_LAYOUT, "a permutation names axis %" PRId64 ", outside the layout or twice")                \
-    X(BAD_STEP, ERR_LAYOUT, "the step of a section is %" PRId64 ", must not be 0")                                     \
-    X(BAD_COUNT, ERR_LAYOUT, "the count of a section is %" PRId64 ", must be at least 0")                              \
-    X(BAD_START, ERR_LAYOUT, "a section starts at %" PRId64 ", outside the axis, whose extent is %" PRId64)            \
-    X(BAD_END, ERR_LAYOUT,                                                                                             \
-      "a section of %" PRId64 " indices from %" PRId64 " on leaves the axis, whose extent is %" PRId64)                \
-    X(BAD_ORDER, ERR_LAYOUT, "an order is %" PRId64 ", must be REDIST_ROW_MAJOR or REDIST_COLUMN_MAJOR")               \
-    X(NULL_POINTER, ERR_LAYOUT, "a builder was given a NULL pointer")                                                  \
-    X(MANY_ELEMENTS, ERR_OVERFLOW, "the array or a local array has 2^62 elements or more (%" PRId64 " axes)")          \
-    X(MANY_PLACES, ERR_OVERFLOW, "the process grid has more than INT_MAX places (%" PRId64 " axes)")                   \
-    X(BAD_COPIES, ERR_LAYOUT, "the number of copies is %" PRId64 ", must be at least 1")                               \
-    X(MANY_COPIES, ERR_OVERFLOW, "the number of copies is %" PRId64 ", which makes more than INT_MAX places")          \
-    X(BAD_RANK, ERR_RANK, "a place is on rank %" PRId64 ", must be at least 0 and at most INT_MAX")                    \
-    X(RANK_TWICE, ERR_RANK, "two places are on rank %" PRId64)                                                         \
-    X(NO_MEMORY, ERR_MEMORY, "no memory to check the ranks or the boxes of %" PRId64 " places")                        \
-    X(BAD_EDGE, ERR_LAYOUT, "the edge of ghost cells is %" PRId64 ", must be REDIST_CLOSED or REDIST_PERIODIC")        \
-    X(NO_HALO, ERR_LAYOUT, "ghost cells need a halo, but there is none")                                               \
-    X(SEVERAL_BLOCKS, ERR_LAYOUT,                                                                                      \
-      "ghost cells need one interval per process, but a process owns several blocks of %" PRId64)                      \
-    X(WIDE_HALO, ERR_LAYOUT, "ghost cells are %" PRId64 " wide, but the extent is %" PRId64)                           \
-    X(BAD_BOXES, ERR_LAYOUT, "the number of boxes is %" PRId64 ", must be at least 1")                                 \
-    X(BOX_OUTSIDE, ERR_LAYOUT, "box %" PRId64 " reaches outside the extent %" PRId64)                                  \
-    X(BOXES_OVERLAP, ERR_LAYOUT, "box %" PRId64 " overlaps box %" PRId64)                                              \
-    X(HOLE, ERR_LAYOUT, "no box holds element %" PRId64 ", counted row by row of the view")
-
-#define REDIST_PRIV_FAULT_NAME(name, code, sentence) REDIST_PRIV_##name,
-enum { REDIST_PRIV_FAULTS(REDIST_PRIV_FAULT_NAME) REDIST_PRIV_FAULT_KINDS };
-
-/* Keeps the first mistake: what it is, the axis, -1 where it is none's, and the numbers of the sentence. */
-REDIST_PRIV_COLD void redist_priv_fault_beside(redist_priv_fault *fault, int wrong, int kind, int axis, int64_t value,
-                                                int64_t beside, int64_t further)
+/* Keeps the first mistake: its code, the axis, -1 where it is none's, and its sentence with the numbers. */
+REDIST_PRIV_COLD void redist_priv_fault_beside(redist_priv_fault *fault, int wrong, int code, int axis,
+                                               const char *sentence, int64_t value, int64_t beside, int64_t further)
 {
-    if (!wrong || fault->kind != REDIST_PRIV_NO_FAULT)
+    if (!wrong || fault->code != REDIST_OK)
         return;
-    fault->kind = kind;
+    fault->code = code;
     fault->axis = axis;
+    fault->sentence = sentence;
     fault->value = value;
     fault->beside[0] = beside;
     fault->beside[1] = further;
 }
 
-REDIST_PRIV_COLD void redist_priv_fault_if(redist_priv_fault *fault, int wrong, int kind, int axis, int64_t value)
+REDIST_PRIV_COLD void redist_priv_fault_if(redist_priv_fault *fault, int wrong, int code, int axis,
+                                           const char *sentence, int64_t value)
 {
-    redist_priv_fault_beside(fault, wrong, kind, axis, value, 0, 0);
+    redist_priv_fault_beside(fault, wrong, code, axis, sentence, value, 0, 0);
 }
 
 #ifdef REDIST_PRIV_BODIES
@@ -766,24 +721,18 @@ REDIST_PRIV void *redist_priv_zeroed(int64_t n, size_t bytes)
     return memory == NULL ? NULL : memset(memory, 0, (size_t)redist_priv_max(n, 1) * bytes);
 }
 
-#define REDIST_PRIV_FAULT_CODE(name, code, sentence) REDIST_##code,
-#define REDIST_PRIV_FAULT_TEXT(name, code, sentence) sentence,
-
 /* Writes the sentence of a fault, "axis 1: block is 0, must be at least 1"; returns its code. */
 REDIST_PRIV_COLD int redist_priv_format_fault(redist_priv_fault fault, char *text, size_t size)
 {
-    static const int codes[] = {REDIST_PRIV_FAULTS(REDIST_PRIV_FAULT_CODE)};
-    static const char *const sentences[] = {REDIST_PRIV_FAULTS(REDIST_PRIV_FAULT_TEXT)};
-    const int kind = fault.kind >= 0 && fault.kind < REDIST_PRIV_FAULT_KINDS ? fault.kind : REDIST_PRIV_NOT_BUILT;
     size_t used = 0;
     if (size == 0 || text == NULL)
-        return codes[kind];
+        return fault.code;
     text[0] = '\0';
-    if (kind != REDIST_PRIV_NO_FAULT && fault.axis >= 0)
+    if (fault.code != REDIST_OK && fault.axis >= 0)
         used = (size_t)snprintf(text, size, "axis %d: ", fault.axis);
-    if (used < size)
-        snprintf(text + used, size - used, sentences[kind], fault.value, fault.beside[0], fault.beside[1]);
-    return codes[kind];
+    if (fault.code != REDIST_OK && used < size)
+        snprintf(text + used, size - used, fault.sentence, fault.value, fault.beside[0], fault.beside[1]);
+    return fault.code;
 }
 
 #define REDIST_PRIV_ERROR_TEXT(name, sentence) sentence,
@@ -875,19 +824,27 @@ REDIST_PRIV_FAST int64_t redist_priv_size(const redist_axis *x, int coord)
 
 REDIST_PRIV_COLD redist_priv_fault redist_priv_axis_fault(const redist_axis *x)
 {
-    redist_priv_fault fault = {REDIST_PRIV_NO_FAULT, -1, 0, {0, 0}};
+    redist_priv_fault fault = {REDIST_OK, -1, NULL, 0, {0, 0}};
     const int listed = x->kind == REDIST_PRIV_CUTS;
     int k;
-    redist_priv_fault_if(&fault, (unsigned)x->kind > (unsigned)REDIST_PRIV_CUTS, REDIST_PRIV_BAD_KIND, -1, 0);
-    redist_priv_fault_if(&fault, x->procs < 1, REDIST_PRIV_BAD_PROCS, -1, x->procs);
-    redist_priv_fault_if(&fault, listed && x->cuts == NULL, REDIST_PRIV_NO_CUTS, -1, x->procs);
-    for (k = 0; listed && k <= x->procs && fault.kind == REDIST_PRIV_NO_FAULT; k++)
-        redist_priv_fault_if(&fault, k == 0 ? x->cuts[0] != 0 : x->cuts[k] < x->cuts[k - 1], REDIST_PRIV_BAD_CUT, -1,
-                             x->cuts[k]);
-    redist_priv_fault_if(&fault, x->extent < 0, REDIST_PRIV_BAD_EXTENT, -1, x->extent);
-    redist_priv_fault_if(&fault, x->extent > REDIST_PRIV_MAX_ELEMENTS, REDIST_PRIV_LARGE_EXTENT, -1, x->extent);
-    redist_priv_fault_if(&fault, x->block < 1, REDIST_PRIV_BAD_BLOCK, -1, x->block);
-    redist_priv_fault_if(&fault, x->first < 0 || x->first >= x->procs, REDIST_PRIV_BAD_FIRST, -1, x->first);
+    redist_priv_fault_if(&fault, (unsigned)x->kind > (unsigned)REDIST_PRIV_CUTS, REDIST_ERR_LAYOUT, -1,
+                         "the axis was never built", 0);
+    redist_priv_fault_if(&fault, x->procs < 1, REDIST_ERR_LAYOUT, -1,
+                         "the number of processes is %" PRId64 ", must be at least 1", x->procs);
+    redist_priv_fault_if(&fault, listed && x->cuts == NULL, REDIST_ERR_LAYOUT, -1,
+                         "cuts is NULL for %" PRId64 " processes", x->procs);
+    for (k = 0; listed && k <= x->procs && fault.code == REDIST_OK; k++)
+        redist_priv_fault_if(&fault, k == 0 ? x->cuts[0] != 0 : x->cuts[k] < x->cuts[k - 1], REDIST_ERR_LAYOUT, -1,
+                             "cuts must start at 0 and never fall, but one is %" PRId64, x->cuts[k]);
+    redist_priv_fault_if(&fault, x->extent < 0, REDIST_ERR_LAYOUT, -1, "extent is %" PRId64 ", must be at least 0",
+                         x->extent);
+    redist_priv_fault_if(&fault, x->extent > REDIST_PRIV_MAX_ELEMENTS, REDIST_ERR_OVERFLOW, -1,
+                         "extent is %" PRId64 ", must be at most 2^62", x->extent);
+    redist_priv_fault_if(&fault, x->block < 1, REDIST_ERR_LAYOUT, -1, "block is %" PRId64 ", must be at least 1",
+                         x->block);
+    redist_priv_fault_if(&fault, x->first < 0 || x->first >= x->procs, REDIST_ERR_LAYOUT, -1,
+                         "the coordinate of block 0 is %" PRId64 ", must be at least 0 and less than the processes",
+                         x->first);
     return fault;
 }
 
@@ -905,7 +862,7 @@ REDIST_PRIV_FAST redist_axis redist_priv_axis(redist_priv_kind kind, int64_t n, 
     x.along = x.ghosts = 0;
     x.low = x.high = x.start = 0;
     x.step = 1;
-    x.count = redist_priv_axis_fault(&x).kind == REDIST_PRIV_NO_FAULT ? n : 0;
+    x.count = redist_priv_axis_fault(&x).code == REDIST_OK ? n : 0;
     return x;
 }
 
@@ -937,7 +894,7 @@ REDIST_AXIS_API redist_axis redist_cuts(const int64_t *cuts, int procs)
 REDIST_AXIS_API redist_axis redist_starting_at(redist_axis x, int coord)
 {
     x.first = coord;
-    if (redist_priv_axis_fault(&x).kind != REDIST_PRIV_NO_FAULT)
+    if (redist_priv_axis_fault(&x).code != REDIST_OK)
         x.count = 0;
     return x;
 }
@@ -1039,7 +996,7 @@ REDIST_AXIS_API int64_t redist_count(const redist_axis *x, int coord)
 REDIST_PRIV int redist_priv_usable(const redist_layout *layout)
 {
     return layout != NULL && layout->mark == REDIST_PRIV_MARK && layout->ndim >= 1 && layout->ndim <= REDIST_MAX_DIMS &&
-           layout->fault.kind == REDIST_PRIV_NO_FAULT;
+           layout->fault.code == REDIST_OK;
 }
 
 /* Whether places own boxes, rather than what the product of their coordinates owns. */
@@ -1067,7 +1024,8 @@ REDIST_PRIV_COLD redist_priv_dimension *redist_priv_pick(redist_layout *layout, 
 {
     if (redist_priv_usable(layout) && axis >= 0 && axis < layout->ndim)
         return &layout->dim[axis];
-    redist_priv_fault_if(&layout->fault, 1, REDIST_PRIV_NO_AXIS, axis, axis);
+    redist_priv_fault_if(&layout->fault, 1, REDIST_ERR_LAYOUT, axis,
+                         "a builder was given axis %" PRId64 ", which the layout does not have", axis);
     return NULL;
 }
 
@@ -1087,7 +1045,7 @@ REDIST_PRIV_COLD void redist_priv_check_overflow(redist_layout *layout)
     const int64_t limit = REDIST_PRIV_MAX_ELEMENTS;
     int64_t all = 1, local = 1, places = 1;
     int d, empty = 0;
-    for (d = 0; d < layout->ndim && layout->fault.kind == REDIST_PRIV_NO_FAULT; d++) {
+    for (d = 0; d < layout->ndim && layout->fault.code == REDIST_OK; d++) {
         const redist_priv_dimension *dim = &layout->dim[d];
         int64_t need = redist_priv_largest(&dim->axis);
         need += redist_priv_min(dim->low, limit - need);
@@ -1097,9 +1055,10 @@ REDIST_PRIV_COLD void redist_priv_check_overflow(redist_layout *layout)
         local = redist_priv_product(local, redist_priv_max(redist_priv_max(need, dim->allocated), 1), limit);
         places = redist_priv_product(places, redist_priv_is_boxes(layout) ? 1 : dim->axis.procs, limit);
     }
-    redist_priv_fault_if(&layout->fault, places > INT_MAX, REDIST_PRIV_MANY_PLACES, -1, layout->ndim);
-    redist_priv_fault_if(&layout->fault, (all >= limit && !empty) || local >= limit, REDIST_PRIV_MANY_ELEMENTS, -1,
-                         layout->ndim);
+    redist_priv_fault_if(&layout->fault, places > INT_MAX, REDIST_ERR_OVERFLOW, -1,
+                         "the process grid has more than INT_MAX places (%" PRId64 " axes)", layout->ndim);
+    redist_priv_fault_if(&layout->fault, (all >= limit && !empty) || local >= limit, REDIST_ERR_OVERFLOW, -1,
+                         "the array or a local array has 2^62 elements or more (%" PRId64 " axes)", layout->ndim);
 }
 
 REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
@@ -1109,14 +1068,15 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
     memset(&layout, 0, sizeof layout);
     layout.mark = REDIST_PRIV_MARK;
     layout.copies = 1;
-    redist_priv_fault_if(&layout.fault, ndim < 1 || ndim > REDIST_MAX_DIMS, REDIST_PRIV_BAD_NDIM, -1, ndim);
-    redist_priv_fault_if(&layout.fault, axes == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
-    layout.ndim = layout.fault.kind == REDIST_PRIV_NO_FAULT ? ndim : 0;
+    redist_priv_fault_if(&layout.fault, ndim < 1 || ndim > REDIST_MAX_DIMS, REDIST_ERR_LAYOUT, -1,
+                         "the number of axes is %" PRId64 ", must be at least 1 and at most REDIST_MAX_DIMS", ndim);
+    redist_priv_fault_if(&layout.fault, axes == NULL, REDIST_ERR_LAYOUT, -1, "a builder was given a NULL pointer", 0);
+    layout.ndim = layout.fault.code == REDIST_OK ? ndim : 0;
     for (d = 0; d < layout.ndim; d++) {
         const redist_priv_fault fault = redist_priv_axis_fault(&axes[d]);
         layout.dim[d].axis = axes[d];
         layout.dim[d].stored = d;
-        redist_priv_fault_if(&layout.fault, fault.kind != REDIST_PRIV_NO_FAULT, fault.kind, d, fault.value);
+        redist_priv_fault_if(&layout.fault, fault.code != REDIST_OK, fault.code, d, fault.sentence, fault.value);
     }
     redist_priv_check_overflow(&layout);
     return layout;
@@ -1126,16 +1086,17 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
 REDIST_PRIV_COLD void redist_priv_set_boxes(redist_layout *layout, int boxes, const redist_box *box)
 {
     int d, k;
-    redist_priv_fault_if(&layout->fault, boxes < 1, REDIST_PRIV_BAD_BOXES, -1, boxes);
-    redist_priv_fault_if(&layout->fault, box == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
-    for (k = 0; k < boxes && layout->fault.kind == REDIST_PRIV_NO_FAULT; k++)
+    redist_priv_fault_if(&layout->fault, boxes < 1, REDIST_ERR_LAYOUT, -1,
+                         "the number of boxes is %" PRId64 ", must be at least 1", boxes);
+    redist_priv_fault_if(&layout->fault, box == NULL, REDIST_ERR_LAYOUT, -1, "a builder was given a NULL pointer", 0);
+    for (k = 0; k < boxes && layout->fault.code == REDIST_OK; k++)
         for (d = 0; d < layout->ndim; d++) {
             const int64_t extent = layout->dim[d].axis.extent;
             const int64_t low = box[k].low[layout->dim[d].stored], high = box[k].high[layout->dim[d].stored];
-            redist_priv_fault_beside(&layout->fault, low < high && (low < 0 || high > extent), REDIST_PRIV_BOX_OUTSIDE,
-                                     d, k, extent, 0);
+            redist_priv_fault_beside(&layout->fault, low < high && (low < 0 || high > extent), REDIST_ERR_LAYOUT, d,
+                                     "box %" PRId64 " reaches outside the extent %" PRId64, k, extent, 0);
         }
-    for (d = 0; d < layout->ndim && layout->fault.kind == REDIST_PRIV_NO_FAULT; d++) {
+    for (d = 0; d < layout->ndim && layout->fault.code == REDIST_OK; d++) {
         layout->dim[d].axis.kind = REDIST_PRIV_BOXES;
         layout->dim[d].axis.procs = boxes;
         layout->dim[d].axis.box = box;
@@ -1172,7 +1133,8 @@ REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_a
 REDIST_PRIV_COLD redist_order redist_priv_order(redist_layout *layout, redist_order order)
 {
     const int known = order == REDIST_ROW_MAJOR || order == REDIST_COLUMN_MAJOR;
-    redist_priv_fault_if(&layout->fault, !known, REDIST_PRIV_BAD_ORDER, -1, (int64_t)order);
+    redist_priv_fault_if(&layout->fault, !known, REDIST_ERR_LAYOUT, -1,
+                         "an order is %" PRId64 ", must be REDIST_ROW_MAJOR or REDIST_COLUMN_MAJOR", (int64_t)order);
     return order;
 }
 
@@ -1191,7 +1153,8 @@ REDIST_API redist_layout redist_memory_order(redist_layout layout, redist_order 
 REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank)
 {
     redist_priv_fault_if(&layout.fault, first_rank < 0 || first_rank > INT_MAX - redist_places(&layout),
-                         REDIST_PRIV_BAD_RANK, -1, first_rank);
+                         REDIST_ERR_RANK, -1, "a place is on rank %" PRId64 ", must be at least 0 and at most INT_MAX",
+                         first_rank);
     layout.first_rank = first_rank;
     layout.ranks = NULL;
     return layout;
@@ -1199,7 +1162,7 @@ REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank)
 
 REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks)
 {
-    redist_priv_fault_if(&layout.fault, ranks == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
+    redist_priv_fault_if(&layout.fault, ranks == NULL, REDIST_ERR_LAYOUT, -1, "a builder was given a NULL pointer", 0);
     layout.ranks = ranks;
     return layout;
 }
@@ -1207,10 +1170,13 @@ REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks)
 REDIST_API redist_layout redist_replicated(redist_layout layout, int copies)
 {
     const int64_t places = (int64_t)redist_priv_grid_places(&layout) * copies;
-    redist_priv_fault_if(&layout.fault, copies < 1, REDIST_PRIV_BAD_COPIES, -1, copies);
-    redist_priv_fault_if(&layout.fault, places > INT_MAX, REDIST_PRIV_MANY_COPIES, -1, copies);
-    redist_priv_fault_if(&layout.fault, layout.ranks == NULL && layout.first_rank > INT_MAX - places,
-                         REDIST_PRIV_BAD_RANK, -1, layout.first_rank);
+    redist_priv_fault_if(&layout.fault, copies < 1, REDIST_ERR_LAYOUT, -1,
+                         "the number of copies is %" PRId64 ", must be at least 1", copies);
+    redist_priv_fault_if(&layout.fault, places > INT_MAX, REDIST_ERR_OVERFLOW, -1,
+                         "the number of copies is %" PRId64 ", which makes more than INT_MAX places", copies);
+    redist_priv_fault_if(&layout.fault, layout.ranks == NULL && layout.first_rank > INT_MAX - places, REDIST_ERR_RANK,
+                         -1, "a place is on rank %" PRId64 ", must be at least 0 and at most INT_MAX",
+                         layout.first_rank);
     layout.copies = copies;
     return layout;
 }
@@ -1221,8 +1187,10 @@ REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
     if (dim == NULL)
         return layout;
-    redist_priv_fault_if(&layout.fault, low < 0 || low > most, REDIST_PRIV_BAD_HALO, axis, low);
-    redist_priv_fault_if(&layout.fault, high < 0 || high > most, REDIST_PRIV_BAD_HALO, axis, high);
+    redist_priv_fault_if(&layout.fault, low < 0 || low > most, REDIST_ERR_LAYOUT, axis,
+                         "a halo is %" PRId64 " wide, must be at least 0 and at most 2^62", low);
+    redist_priv_fault_if(&layout.fault, high < 0 || high > most, REDIST_ERR_LAYOUT, axis,
+                         "a halo is %" PRId64 " wide, must be at least 0 and at most 2^62", high);
     dim->low = low;
     dim->high = high;
     redist_priv_check_overflow(&layout);
@@ -1236,13 +1204,17 @@ REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redi
     if (dim == NULL)
         return layout;
     widest = redist_priv_max(dim->low, dim->high);
-    redist_priv_fault_if(&layout.fault, edge != REDIST_CLOSED && edge != REDIST_PERIODIC, REDIST_PRIV_BAD_EDGE, axis,
+    redist_priv_fault_if(&layout.fault, edge != REDIST_CLOSED && edge != REDIST_PERIODIC, REDIST_ERR_LAYOUT, axis,
+                         "the edge of ghost cells is %" PRId64 ", must be REDIST_CLOSED or REDIST_PERIODIC",
                          (int64_t)edge);
-    redist_priv_fault_if(&layout.fault, widest == 0, REDIST_PRIV_NO_HALO, axis, 0);
-    redist_priv_fault_if(&layout.fault, !redist_priv_is_interval(&dim->axis), REDIST_PRIV_SEVERAL_BLOCKS, axis,
+    redist_priv_fault_if(&layout.fault, widest == 0, REDIST_ERR_LAYOUT, axis,
+                         "ghost cells need a halo, but there is none", 0);
+    redist_priv_fault_if(&layout.fault, !redist_priv_is_interval(&dim->axis), REDIST_ERR_LAYOUT, axis,
+                         "ghost cells need one interval per process, but a process owns several blocks of %" PRId64,
                          dim->axis.block);
-    redist_priv_fault_beside(&layout.fault, widest > dim->axis.extent, REDIST_PRIV_WIDE_HALO, axis, widest,
-                             dim->axis.extent, 0);
+    redist_priv_fault_beside(&layout.fault, widest > dim->axis.extent, REDIST_ERR_LAYOUT, axis,
+                             "ghost cells are %" PRId64 " wide, but the extent is %" PRId64, widest, dim->axis.extent,
+                             0);
     dim->axis.ghosts = 1 + (int)edge;
     dim->axis.low = dim->low;
     dim->axis.high = dim->high;
@@ -1254,7 +1226,8 @@ REDIST_API redist_layout redist_with_extent(redist_layout layout, int axis, int6
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
     if (dim == NULL)
         return layout;
-    redist_priv_fault_if(&layout.fault, allocated < 0, REDIST_PRIV_BAD_ALLOCATED, axis, allocated);
+    redist_priv_fault_if(&layout.fault, allocated < 0, REDIST_ERR_LAYOUT, axis,
+                         "the allocated extent is %" PRId64 ", must be at least %" PRId64, allocated);
     dim->allocated = allocated;
     redist_priv_check_overflow(&layout);
     return layout;
@@ -1274,10 +1247,11 @@ REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes)
 {
     const redist_layout given = layout;
     int d, seen[REDIST_MAX_DIMS] = {0};
-    redist_priv_fault_if(&layout.fault, axes == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
+    redist_priv_fault_if(&layout.fault, axes == NULL, REDIST_ERR_LAYOUT, -1, "a builder was given a NULL pointer", 0);
     for (d = 0; redist_priv_usable(&layout) && d < layout.ndim; d++) {
         const int from = axes[d], there = from >= 0 && from < layout.ndim;
-        redist_priv_fault_if(&layout.fault, !there || seen[from]++, REDIST_PRIV_BAD_PERMUTATION, d, from);
+        redist_priv_fault_if(&layout.fault, !there || seen[from]++, REDIST_ERR_LAYOUT, d,
+                             "a permutation names axis %" PRId64 ", outside the layout or twice", from);
         layout.dim[d] = given.dim[there ? from : d];
     }
     return layout;
@@ -1318,17 +1292,24 @@ REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t 
     if (dim == NULL)
         return layout;
     x = &dim->axis;
-    redist_priv_fault_if(&layout.fault, step == 0, REDIST_PRIV_BAD_STEP, axis, step);
-    redist_priv_fault_if(&layout.fault, count < 0, REDIST_PRIV_BAD_COUNT, axis, count);
+    redist_priv_fault_if(&layout.fault, step == 0, REDIST_ERR_LAYOUT, axis,
+                         "the step of a section is %" PRId64 ", must not be 0", step);
+    redist_priv_fault_if(&layout.fault, count < 0, REDIST_ERR_LAYOUT, axis,
+                         "the count of a section is %" PRId64 ", must be at least 0", count);
     redist_priv_fault_beside(&layout.fault, start < 0 || start > x->count || (count > 0 && start == x->count),
-                             REDIST_PRIV_BAD_START, axis, start, x->count, 0);
-    if (count > 1 && layout.fault.kind == REDIST_PRIV_NO_FAULT) {
+                             REDIST_ERR_LAYOUT, axis,
+                             "a section starts at %" PRId64 ", outside the axis, whose extent is %" PRId64, start,
+                             x->count, 0);
+    if (count > 1 && layout.fault.code == REDIST_OK) {
         const int64_t beyond = step > 0 ? x->count - 1 - start : start;
         redist_priv_fault_beside(&layout.fault,
                                  step < -REDIST_PRIV_MAX_ELEMENTS || beyond / redist_priv_abs(step) < count - 1,
-                                 REDIST_PRIV_BAD_END, axis, count, start, x->count);
+                                 REDIST_ERR_LAYOUT, axis,
+                                 "a section of %" PRId64 " indices from %" PRId64
+                                  " on leaves the axis, whose extent is %" PRId64,
+                                 count, start, x->count);
     }
-    if (layout.fault.kind != REDIST_PRIV_NO_FAULT)
+    if (layout.fault.code != REDIST_OK)
         return layout;
     x->start = count == 0 ? 0 : x->start + start * x->step;
     x->step = count <= 1 ? 1 : x->step * step;
@@ -1348,14 +1329,17 @@ REDIST_PRIV_COLD void redist_priv_check_ranks(const redist_layout *layout, redis
 {
     const int places = redist_places(layout);
     int k, *sorted = (int *)redist_priv_alloc(places, sizeof *sorted);
-    redist_priv_fault_if(fault, sorted == NULL, REDIST_PRIV_NO_MEMORY, -1, places);
+    redist_priv_fault_if(fault, sorted == NULL, REDIST_ERR_MEMORY, -1,
+                         "no memory to check the ranks or the boxes of %" PRId64 " places", places);
     if (sorted == NULL)
         return;
     memcpy(sorted, layout->ranks, (size_t)places * sizeof *sorted);
     qsort(sorted, (size_t)places, sizeof *sorted, redist_priv_compare_ints);
-    redist_priv_fault_if(fault, sorted[0] < 0, REDIST_PRIV_BAD_RANK, -1, sorted[0]);
-    for (k = 1; k < places && fault->kind == REDIST_PRIV_NO_FAULT; k++)
-        redist_priv_fault_if(fault, sorted[k] == sorted[k - 1], REDIST_PRIV_RANK_TWICE, -1, sorted[k]);
+    redist_priv_fault_if(fault, sorted[0] < 0, REDIST_ERR_RANK, -1,
+                         "a place is on rank %" PRId64 ", must be at least 0 and at most INT_MAX", sorted[0]);
+    for (k = 1; k < places && fault->code == REDIST_OK; k++)
+        redist_priv_fault_if(fault, sorted[k] == sorted[k - 1], REDIST_ERR_RANK, -1, "two places are on rank %" PRId64,
+                             sorted[k]);
     REDIST_FREE(sorted);
 }
 
@@ -1426,7 +1410,8 @@ REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout, redis
     redist_priv_sorted_box *sorted = (redist_priv_sorted_box *)redist_priv_alloc(x->procs, sizeof *sorted);
     int64_t held = 0, all = 1, volume;
     int a, b, d, count = 0;
-    redist_priv_fault_if(fault, sorted == NULL, REDIST_PRIV_NO_MEMORY, -1, x->procs);
+    redist_priv_fault_if(fault, sorted == NULL, REDIST_ERR_MEMORY, -1,
+                         "no memory to check the ranks or the boxes of %" PRId64 " places", x->procs);
     if (sorted == NULL)
         return;
     for (a = 0; a < x->procs; a++) {
@@ -1439,34 +1424,41 @@ REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout, redis
     }
     qsort(sorted, (size_t)count, sizeof *sorted, redist_priv_compare_boxes);
     for (a = 0; a < count; a++)
-        for (b = a + 1; b < count && fault->kind == REDIST_PRIV_NO_FAULT; b++) {
+        for (b = a + 1; b < count && fault->code == REDIST_OK; b++) {
             const int first = sorted[a].number, second = sorted[b].number;
             if (sorted[b].low >= x->box[first].high[x->along])
                 break;
             redist_priv_fault_beside(fault, redist_priv_boxes_meet(layout->ndim, &x->box[first], &x->box[second]),
-                                     REDIST_PRIV_BOXES_OVERLAP, -1, redist_priv_min(first, second),
-                                     redist_priv_max(first, second), 0);
+                                     REDIST_ERR_LAYOUT, -1, "box %" PRId64 " overlaps box %" PRId64,
+                                     redist_priv_min(first, second), redist_priv_max(first, second), 0);
         }
     for (d = 0; d < layout->ndim; d++)
         all = redist_priv_product(all, layout->dim[d].axis.extent, REDIST_PRIV_MAX_ELEMENTS);
-    if (fault->kind == REDIST_PRIV_NO_FAULT && held < all)
-        redist_priv_fault_if(fault, 1, REDIST_PRIV_HOLE, -1, redist_priv_find_hole(layout));
+    if (fault->code == REDIST_OK && held < all)
+        redist_priv_fault_if(fault, 1, REDIST_ERR_LAYOUT, -1,
+                             "no box holds element %" PRId64 ", counted row by row of the view",
+                             redist_priv_find_hole(layout));
     REDIST_FREE(sorted);
 }
 
 REDIST_PRIV_COLD redist_priv_fault redist_priv_layout_fault(const redist_layout *layout)
 {
-    redist_priv_fault fault = {REDIST_PRIV_NO_FAULT, -1, 0, {0, 0}};
+    redist_priv_fault fault = {REDIST_OK, -1, NULL, 0, {0, 0}};
     redist_priv_fault_beside(&fault, (layout->mark ^ REDIST_PRIV_MARK) >> 32 == 0 && layout->mark != REDIST_PRIV_MARK,
-                             REDIST_PRIV_OTHER_BUILD, -1, (int64_t)(layout->mark % 65536), REDIST_MAX_DIMS, 0);
-    redist_priv_fault_if(&fault, layout->mark != REDIST_PRIV_MARK, REDIST_PRIV_NOT_BUILT, -1, 0);
-    if (fault.kind == REDIST_PRIV_NO_FAULT)
+                             REDIST_ERR_LAYOUT, -1,
+                             "the layout is from a file compiled with another version, or REDIST_MAX_DIMS: "
+                             "there %" PRId64 ", here %" PRId64,
+                             (int64_t)(layout->mark % 65536), REDIST_MAX_DIMS, 0);
+    redist_priv_fault_if(&fault, layout->mark != REDIST_PRIV_MARK, REDIST_ERR_LAYOUT, -1, "the layout was never built",
+                         0);
+    if (fault.code == REDIST_OK)
         fault = layout->fault;
-    redist_priv_fault_if(&fault, layout->ndim < 1 || layout->ndim > REDIST_MAX_DIMS, REDIST_PRIV_BAD_NDIM, -1,
+    redist_priv_fault_if(&fault, layout->ndim < 1 || layout->ndim > REDIST_MAX_DIMS, REDIST_ERR_LAYOUT, -1,
+                         "the number of axes is %" PRId64 ", must be at least 1 and at most REDIST_MAX_DIMS",
                          layout->ndim);
-    if (fault.kind == REDIST_PRIV_NO_FAULT && redist_priv_is_boxes(layout))
+    if (fault.code == REDIST_OK && redist_priv_is_boxes(layout))
         redist_priv_check_boxes(layout, &fault);
-    if (fault.kind == REDIST_PRIV_NO_FAULT && layout->ranks != NULL)
+    if (fault.code == REDIST_OK && layout->ranks != NULL)
         redist_priv_check_ranks(layout, &fault);
     return fault;
 }
@@ -1616,12 +1608,13 @@ REDIST_PRIV redist_priv_storage redist_priv_storage_at(const redist_layout *layo
 /* Whether an extent given by redist_with_extent is too small for what a place owns. */
 REDIST_PRIV_COLD redist_priv_fault redist_priv_extent_fault(const redist_layout *layout, const int *coords)
 {
-    redist_priv_fault fault = {REDIST_PRIV_NO_FAULT, -1, 0, {0, 0}};
+    redist_priv_fault fault = {REDIST_OK, -1, NULL, 0, {0, 0}};
     int d;
     for (d = 0; d < layout->ndim; d++) {
         const int64_t need = redist_priv_need(&layout->dim[d], coords[d]), allocated = layout->dim[d].allocated;
         const int small = allocated > 0 && allocated < need;
-        redist_priv_fault_beside(&fault, small, REDIST_PRIV_BAD_ALLOCATED, d, allocated, need, 0);
+        redist_priv_fault_beside(&fault, small, REDIST_ERR_LAYOUT, d,
+                                 "the allocated extent is %" PRId64 ", must be at least %" PRId64, allocated, need, 0);
     }
     return fault;
 }
@@ -3521,7 +3514,7 @@ REDIST_PRIV_COLD int redist_priv_check_arrays(const redist_layout *layout, const
         redist_priv_coords_of_place(layout, place, coords);
         if (arrays[place] == NULL && redist_priv_held_at(layout, coords) > 0)
             return REDIST_ERR_ARGUMENT;
-        if (redist_priv_extent_fault(layout, coords).kind != REDIST_PRIV_NO_FAULT)
+        if (redist_priv_extent_fault(layout, coords).code != REDIST_OK)
             return REDIST_ERR_LAYOUT;
     }
     return REDIST_OK;
