@@ -41,24 +41,24 @@
  *     106-159               types
  *                 273-322   waiting
  *                 323-398   verdicts
- *                 399-711   the plan
- *                 712-985   checking arguments
- *                986-1192   peers
- *               1193-1292   staging
- *               1293-1413   pieces
- *               1414-1442   reports
- *               1443-1580   REDIST_POINT_TO_POINT
- *               1581-1830   REDIST_SCHEDULED
- *               1831-1914   MPI's collectives
- *               1915-1982   REDIST_ALLTOALLV
- *               1983-2222   REDIST_ALLTOALLW
- *               2223-2431   shared memory
- *               2432-2750   REDIST_SHARED
- *               2751-2937   REDIST_MULTIPHASE
- *               2938-3252   choosing a method
- *     160-245   3253-3754   plans
- *               3755-3834   calibrating
- *     246-266   3835-3952   arenas
+ *                 399-710   the plan
+ *                 711-984   checking arguments
+ *                985-1191   peers
+ *               1192-1291   staging
+ *               1292-1412   pieces
+ *               1413-1441   reports
+ *               1442-1579   REDIST_POINT_TO_POINT
+ *               1580-1829   REDIST_SCHEDULED
+ *               1830-1991   MPI's collectives
+ *               1992-2028   REDIST_ALLTOALLV
+ *               2029-2193   REDIST_ALLTOALLW
+ *               2194-2402   shared memory
+ *               2403-2721   REDIST_SHARED
+ *               2722-2900   REDIST_MULTIPHASE
+ *               2901-3215   choosing a method
+ *     160-245   3216-3704   plans
+ *               3705-3784   calibrating
+ *     246-266   3785-3902   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -520,7 +520,7 @@ typedef struct {
     int moves;                                       /* itself; else the plans that it is made of do */
     int (*open)(redist_plan *);                      /* collective; fails on any rank: falls back to messages; or NULL */
     int (*plan_staging)(redist_plan *, int own);     /* decides what is staged on one side and sets its staging_bytes */
-    int (*create)(redist_plan *);                    /* staging memory is there; local                                */
+    int (*create)(redist_plan *);                    /* staging memory is there; local; or NULL                       */
     int (*commit)(redist_plan *);                    /* collective, after all ranks created; or NULL                  */
     int (*start)(redist_plan *);
     int (*test)(redist_plan *, int *done);
@@ -587,8 +587,7 @@ typedef struct {
     redist_plan *phase[REDIST_PRIV_MOST_PHASES];
     redist_layout *between;                      /* between[REDIST_PRIV_MOST_PHASES - 1] */
     int64_t most_bytes;                          /* of staging for arrays in between, on any rank */
-    char *array[2];                              /* arrays that even, and odd phases write, one after the other */
-    int64_t array_bytes[2];                      /* of one of them */
+    int64_t array_bytes[2];                      /* of an array that even, and odd phases write: these lie one after the other */
 } redist_priv_chain;
 
 /* What messages cost between ranks, in seconds: the first of several that go together also costs the latency. */
@@ -1903,13 +1902,91 @@ REDIST_PRIV int redist_priv_collective_test(redist_plan *p, int *done)
     return REDIST_OK;
 }
 
-/* Starts a prepared request, or posts a new one. */
-REDIST_PRIV int redist_priv_collective_start(redist_plan *p, int (*post)(redist_plan *))
+/* Whether the datatypes of a side hold addresses, which change with the arrays. */
+REDIST_PRIV int redist_priv_holds_addresses(const redist_plan *p, int own)
+{
+    return p->arrays > 1 && p->side[own].staging == NULL;
+}
+
+/* Makes the datatypes of several arrays, unless the arrays are those of the execution before. */
+REDIST_PRIV int redist_priv_address_types(redist_plan *p, int own)
+{
+    redist_priv_collective *c = &p->state.collective;
+    redist_priv_table *t = &c->table[own];
+    const size_t bytes = (size_t)p->arrays * sizeof *c->before;
+    const void **now = p->pointers + own * p->arrays, **before = c->before + own * p->arrays;
+    int64_t k;
+    if (t->each == t->types || memcmp(now, before, bytes) == 0)
+        return REDIST_OK;
+    for (k = 0; k < p->side[own].peers; k++) {
+        const int rank = p->side[own].peer[k].rank;
+        MPI_Datatype made = MPI_DATATYPE_NULL;
+        if (MPI_Type_create_hindexed_block(p->arrays, 1, (const MPI_Aint *)(const void *)now, t->each[rank], &made) !=
+                MPI_SUCCESS ||
+            MPI_Type_commit(&made) != MPI_SUCCESS)
+            return REDIST_ERR_MPI;
+        if (t->types[rank] != MPI_BYTE)
+            MPI_Type_free(&t->types[rank]);
+        t->types[rank] = made;
+    }
+    memcpy(before, now, bytes);
+    return REDIST_OK;
+}
+
+/* Whether memory, and what it looks like, are known when the plan is made, on all ranks. */
+REDIST_PRIV int redist_priv_collective_persists(const redist_plan *p)
+{
+    return MPI_VERSION >= 4 && (p->state.collective.table[0].types == NULL ||
+                                (p->side[REDIST_PRIV_TO].fixed && p->side[REDIST_PRIV_FROM].fixed));
+}
+
+/* Begins an execution, or with MPI-4 prepares all of them. Collective. */
+REDIST_PRIV int redist_priv_collective_post(redist_plan *p)
+{
+    redist_priv_collective *c = &p->state.collective;
+    const redist_priv_table *f = &c->table[REDIST_PRIV_FROM], *t = &c->table[REDIST_PRIV_TO];
+    const void *from = redist_priv_holds_addresses(p, REDIST_PRIV_FROM) ? MPI_BOTTOM : redist_priv_memory(p, REDIST_PRIV_FROM);
+    void *to = redist_priv_holds_addresses(p, REDIST_PRIV_TO) ? MPI_BOTTOM : redist_priv_memory(p, REDIST_PRIV_TO);
+    int code;
+#if MPI_VERSION >= 4
+    if (f->types == NULL)
+        code = MPI_Alltoallv_init(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm,
+                                  MPI_INFO_NULL, &c->request);
+    else if (redist_priv_collective_persists(p))
+        code = MPI_Alltoallw_init(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
+                                  MPI_INFO_NULL, &c->request);
+#else
+    if (f->types == NULL)
+        code = MPI_Ialltoallv(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm, &c->request);
+#endif
+    else
+        code = MPI_Ialltoallw(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
+                              &c->request);
+    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+REDIST_PRIV_COLD int redist_priv_collective_commit(redist_plan *p)
+{
+    return redist_priv_collective_persists(p) ? redist_priv_collective_post(p) : REDIST_OK;
+}
+
+/* In place, what stays must be out of the way before the first message arrives in the array. */
+REDIST_PRIV int redist_priv_collective_start(redist_plan *p)
 {
     MPI_Request *request = &p->state.collective.request;
-    if (*request == MPI_REQUEST_NULL)
-        return post(p);
-    return MPI_Start(request) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+    int own, code = REDIST_OK;
+    redist_priv_copy_all_staged(p, REDIST_PRIV_FROM);
+    for (own = 0; own < 2 && code == REDIST_OK; own++)
+        code = redist_priv_address_types(p, own);
+    if (p->overwrites)
+        redist_priv_copy_kept(p);
+    if (code == REDIST_OK && *request == MPI_REQUEST_NULL)
+        code = redist_priv_collective_post(p);
+    else if (code == REDIST_OK)
+        code = MPI_Start(request) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+    if (!p->overwrites)
+        redist_priv_copy_kept(p);
+    return code;
 }
 
 /* -------------------------------------------------------------------------------------- REDIST_ALLTOALLV (private) */
@@ -1946,37 +2023,6 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_create(redist_plan *p)
         (MPI_Type_contiguous((int)c->unit_bytes, MPI_BYTE, &c->unit) != MPI_SUCCESS ||
          MPI_Type_commit(&c->unit) != MPI_SUCCESS))
         code = REDIST_ERR_MPI;
-    return code;
-}
-
-/* Collective: begins an execution, or with MPI-4 prepares all of them. */
-REDIST_PRIV int redist_priv_alltoallv_post(redist_plan *p)
-{
-    redist_priv_collective *c = &p->state.collective;
-    const redist_priv_table *f = &c->table[REDIST_PRIV_FROM], *t = &c->table[REDIST_PRIV_TO];
-    const void *from = redist_priv_memory(p, REDIST_PRIV_FROM);
-    void *to = redist_priv_memory(p, REDIST_PRIV_TO);
-    int code;
-#if MPI_VERSION >= 4
-    code = MPI_Alltoallv_init(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm,
-                              MPI_INFO_NULL, &c->request);
-#else
-    code = MPI_Ialltoallv(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm, &c->request);
-#endif
-    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
-}
-
-REDIST_PRIV_COLD int redist_priv_alltoallv_commit(redist_plan *p)
-{
-    return MPI_VERSION >= 4 ? redist_priv_alltoallv_post(p) : REDIST_OK;
-}
-
-REDIST_PRIV int redist_priv_alltoallv_start(redist_plan *p)
-{
-    int code;
-    redist_priv_copy_all_staged(p, REDIST_PRIV_FROM);
-    code = redist_priv_collective_start(p, redist_priv_alltoallv_post);
-    redist_priv_copy_kept(p);
     return code;
 }
 
@@ -2114,12 +2160,6 @@ REDIST_PRIV_COLD int redist_priv_alltoallw_staging(redist_plan *p, int own)
     return redist_priv_stage_peers(p, own, staged ? REDIST_PRIV_STAGE_ALL : REDIST_PRIV_STAGE_NONE, 1);
 }
 
-/* Whether the datatypes of a side hold addresses, which change with the arrays. */
-REDIST_PRIV int redist_priv_holds_addresses(const redist_plan *p, int own)
-{
-    return p->arrays > 1 && p->side[own].staging == NULL;
-}
-
 /* n datatypes MPI_BYTE; NULL when memory is exhausted. */
 REDIST_PRIV_COLD MPI_Datatype *redist_priv_byte_types(int n)
 {
@@ -2148,75 +2188,6 @@ REDIST_PRIV_COLD int redist_priv_alltoallw_create(redist_plan *p)
         t->counts[p->peer[k].rank] = 1;
         code = redist_priv_type_of(p, &p->peer[k], &t->each[p->peer[k].rank]);
     }
-    return code;
-}
-
-/* Makes the datatypes of several arrays, unless the arrays are those of the execution before. */
-REDIST_PRIV int redist_priv_address_types(redist_plan *p, int own)
-{
-    redist_priv_collective *c = &p->state.collective;
-    const void **now = p->pointers + own * p->arrays, **before = c->before + own * p->arrays;
-    redist_priv_table *t = &c->table[own];
-    int64_t k;
-    if (!redist_priv_holds_addresses(p, own) || memcmp(now, before, (size_t)p->arrays * sizeof *now) == 0)
-        return REDIST_OK;
-    for (k = 0; k < p->side[own].peers; k++) {
-        const int rank = p->side[own].peer[k].rank;
-        MPI_Datatype made = MPI_DATATYPE_NULL;
-        if (MPI_Type_create_hindexed_block(p->arrays, 1, (const MPI_Aint *)(const void *)now, t->each[rank], &made) !=
-                MPI_SUCCESS ||
-            MPI_Type_commit(&made) != MPI_SUCCESS)
-            return REDIST_ERR_MPI;
-        if (t->types[rank] != MPI_BYTE)
-            MPI_Type_free(&t->types[rank]);
-        t->types[rank] = made;
-    }
-    memcpy(before, now, (size_t)p->arrays * sizeof *now);
-    return REDIST_OK;
-}
-
-/* Whether the memory of both sides is known when the plan is made, on all ranks. */
-REDIST_PRIV int redist_priv_alltoallw_persists(const redist_plan *p)
-{
-    return MPI_VERSION >= 4 && p->arrays == 1 && p->side[REDIST_PRIV_TO].fixed && p->side[REDIST_PRIV_FROM].fixed;
-}
-
-REDIST_PRIV int redist_priv_alltoallw_post(redist_plan *p)
-{
-    redist_priv_collective *c = &p->state.collective;
-    const redist_priv_table *f = &c->table[REDIST_PRIV_FROM], *t = &c->table[REDIST_PRIV_TO];
-    const void *from = redist_priv_holds_addresses(p, REDIST_PRIV_FROM) ? MPI_BOTTOM : redist_priv_memory(p, REDIST_PRIV_FROM);
-    void *to = redist_priv_holds_addresses(p, REDIST_PRIV_TO) ? MPI_BOTTOM : redist_priv_memory(p, REDIST_PRIV_TO);
-    int code;
-#if MPI_VERSION >= 4
-    if (redist_priv_alltoallw_persists(p))
-        code = MPI_Alltoallw_init(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
-                                  MPI_INFO_NULL, &c->request);
-    else
-#endif
-        code = MPI_Ialltoallw(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
-                              &c->request);
-    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
-}
-
-REDIST_PRIV_COLD int redist_priv_alltoallw_commit(redist_plan *p)
-{
-    return redist_priv_alltoallw_persists(p) ? redist_priv_alltoallw_post(p) : REDIST_OK;
-}
-
-/* In place, what stays must be out of the way before the first message arrives in the array. */
-REDIST_PRIV int redist_priv_alltoallw_start(redist_plan *p)
-{
-    int own, code = REDIST_OK;
-    redist_priv_copy_all_staged(p, REDIST_PRIV_FROM);
-    for (own = 0; own < 2 && code == REDIST_OK; own++)
-        code = redist_priv_address_types(p, own);
-    if (p->overwrites)
-        redist_priv_copy_kept(p);
-    if (code == REDIST_OK)
-        code = redist_priv_collective_start(p, redist_priv_alltoallw_post);
-    if (!p->overwrites)
-        redist_priv_copy_kept(p);
     return code;
 }
 
@@ -2861,20 +2832,12 @@ REDIST_PRIV_COLD int redist_priv_multiphase_staging(redist_plan *p, int own)
     return REDIST_OK;
 }
 
-REDIST_PRIV_COLD int redist_priv_multiphase_create(redist_plan *p)
-{
-    redist_priv_chain *c = &p->state.chain;
-    char *memory = p->side[REDIST_PRIV_FROM].staging;
-    c->array[0] = memory;
-    c->array[1] = memory == NULL ? NULL : memory + c->array_bytes[0] * p->arrays;
-    return REDIST_OK;
-}
-
 /* Where an array lies before the k-th phase; NULL on a rank that then owns nothing. */
 REDIST_PRIV char *redist_priv_between(const redist_plan *p, int k, int array)
 {
-    const redist_priv_chain *c = &p->state.chain;
-    return c->array[k % 2] == NULL ? NULL : c->array[k % 2] + array * c->array_bytes[k % 2];
+    const int64_t *bytes = p->state.chain.array_bytes;
+    char *memory = p->side[REDIST_PRIV_FROM].staging;
+    return memory == NULL ? NULL : memory + (k % 2 ? p->arrays * bytes[0] : 0) + array * bytes[k % 2];
 }
 
 /* Starts the phase at hand: from the arrays of the one before to those of the next. */
@@ -2941,10 +2904,10 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transport_of(int metho
 {
     static const redist_priv_transport transports[] = {
         {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", 1, redist_priv_separate, redist_priv_alltoallv_staging, redist_priv_alltoallv_create,
-         redist_priv_alltoallv_commit, redist_priv_alltoallv_start, redist_priv_collective_test, redist_priv_add_moved,
+         redist_priv_collective_commit, redist_priv_collective_start, redist_priv_collective_test, redist_priv_add_moved,
          redist_priv_collective_destroy},
         {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", 1, redist_priv_separate, redist_priv_alltoallw_staging, redist_priv_alltoallw_create,
-         redist_priv_alltoallw_commit, redist_priv_alltoallw_start, redist_priv_collective_test, redist_priv_add_moved,
+         redist_priv_collective_commit, redist_priv_collective_start, redist_priv_collective_test, redist_priv_add_moved,
          redist_priv_collective_destroy},
         {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", 1, NULL, redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
          redist_priv_p2p_start, redist_priv_p2p_test, redist_priv_add_moved, redist_priv_free_requests},
@@ -2957,7 +2920,7 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transport_of(int metho
 #endif
 #ifndef REDIST_NO_MULTIPHASE
         {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", 0, redist_priv_multiphase_open, redist_priv_multiphase_staging,
-         redist_priv_multiphase_create, NULL, redist_priv_multiphase_start, redist_priv_multiphase_test,
+         NULL, NULL, redist_priv_multiphase_start, redist_priv_multiphase_test,
          redist_priv_multiphase_add_stats, redist_priv_multiphase_destroy},
 #endif
     };
@@ -3394,7 +3357,7 @@ REDIST_PRIV_COLD int redist_priv_plan_make(redist_plan *p, MPI_Comm comm, redist
     redist_priv_choose_method(p, facts);
     redist_priv_open_transport(p, v);
     redist_priv_stage(p, v);
-    if (v->code == REDIST_OK)
+    if (v->code == REDIST_OK && p->transport->create != NULL)
         redist_priv_fail(v, p->transport->create(p), "no memory, or an MPI error, while making %s", p->transport->name);
     if (redist_priv_agree(p->comm, v, NULL, 0) != REDIST_OK || p->transport->commit == NULL)
         return v->code;
@@ -3681,26 +3644,6 @@ REDIST_PRIV_COLD const char *redist_priv_why(const redist_plan *p)
     return p->options.effort == REDIST_MEASURE ? "the fastest measured" : "by estimate";
 }
 
-/* What a report says of all ranks: sums, or maxima. */
-enum {
-    REDIST_PRIV_SUM_SENDS,
-    REDIST_PRIV_SUM_RECEIVES,
-    REDIST_PRIV_SUM_SENT,
-    REDIST_PRIV_SUM_KEPT,
-    REDIST_PRIV_SUM_BUFFER,
-    REDIST_PRIV_SUM_NANOSECONDS,
-    REDIST_PRIV_SUMS
-};
-
-/* Gathers what all ranks have to say. Collective. */
-REDIST_PRIV_COLD int redist_priv_gather_report(redist_plan *p, const redist_stats *stats, int64_t *sum, int64_t *most)
-{
-    const int64_t mine[REDIST_PRIV_SUMS] = {stats->sends,      stats->receives,     stats->bytes_sent,
-                                            stats->bytes_kept, stats->buffer_bytes, (int64_t)(p->fastest * 1e9)};
-    const int code = redist_priv_reduce(p->comm, mine, sum, REDIST_PRIV_SUMS, MPI_SUM);
-    return code == REDIST_OK ? redist_priv_reduce(p->comm, mine, most, REDIST_PRIV_SUMS, MPI_MAX) : code;
-}
-
 REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
 {
     int k;
@@ -3726,12 +3669,20 @@ REDIST_PRIV_COLD void redist_priv_print_times(const redist_plan *p, double measu
 
 REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
 {
+    enum { SENDS, RECEIVES, SENT, KEPT, BUFFER, NANOSECONDS, REPORTED };
     redist_stats stats;
-    int64_t sum[REDIST_PRIV_SUMS] = {0}, most[REDIST_PRIV_SUMS] = {0};
+    int64_t mine[REPORTED], sum[REPORTED], most[REPORTED];
     int code = redist_plan_stats(p, &stats);
     if (p == NULL)
         return code;
-    if (redist_priv_gather_report(p, &stats, sum, most) != REDIST_OK || redist_priv_know_cost(p) != REDIST_OK)
+    mine[SENDS] = stats.sends;
+    mine[RECEIVES] = stats.receives;
+    mine[SENT] = stats.bytes_sent;
+    mine[KEPT] = stats.bytes_kept;
+    mine[BUFFER] = stats.buffer_bytes;
+    mine[NANOSECONDS] = (int64_t)(p->fastest * 1e9);
+    if (redist_priv_reduce(p->comm, mine, sum, REPORTED, MPI_SUM) != REDIST_OK ||
+        redist_priv_reduce(p->comm, mine, most, REPORTED, MPI_MAX) != REDIST_OK || redist_priv_know_cost(p) != REDIST_OK)
         return REDIST_ERR_MPI;
     if (p->rank != 0 || file == NULL)
         return p->rank == 0 ? REDIST_ERR_ARGUMENT : REDIST_OK;
@@ -3742,13 +3693,12 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
     redist_layout_print(&p->to, file);
     redist_priv_print_method(p, file);
     fprintf(file, "  messages  %" PRId64 " in all, from one rank at most %" PRId64 ", to one rank at most %" PRId64 "\n",
-            sum[REDIST_PRIV_SUM_SENDS], most[REDIST_PRIV_SUM_SENDS], most[REDIST_PRIV_SUM_RECEIVES]);
-    fprintf(file, "  bytes     %" PRId64 " moved, %" PRId64 " kept, at most %" PRId64 " sent by one rank\n",
-            sum[REDIST_PRIV_SUM_SENT], sum[REDIST_PRIV_SUM_KEPT], most[REDIST_PRIV_SUM_SENT]);
-    fprintf(file, "  staging   %" PRId64 " bytes in all, at most %" PRId64 " on one rank\n", sum[REDIST_PRIV_SUM_BUFFER],
-            most[REDIST_PRIV_SUM_BUFFER]);
+            sum[SENDS], most[SENDS], most[RECEIVES]);
+    fprintf(file, "  bytes     %" PRId64 " moved, %" PRId64 " kept, at most %" PRId64 " sent by one rank\n", sum[SENT], sum[KEPT],
+            most[SENT]);
+    fprintf(file, "  staging   %" PRId64 " bytes in all, at most %" PRId64 " on one rank\n", sum[BUFFER], most[BUFFER]);
     fprintf(file, "  steps     %d in %d phase%s\n", stats.steps, stats.phases, stats.phases == 1 ? "" : "s");
-    redist_priv_print_times(p, (double)most[REDIST_PRIV_SUM_NANOSECONDS] * 1e-9, file);
+    redist_priv_print_times(p, (double)most[NANOSECONDS] * 1e-9, file);
     return REDIST_OK;
 }
 
