@@ -35,18 +35,18 @@
  *                 609-681   arithmetic
  *                 682-747   faults
  *     262-306     748-993   axes: who owns index i
- *     307-410    994-1642   layouts and views
- *               1643-2247   runs: what two coordinates of an axis share
- *               2248-2450   messages: products of run lists
- *               2451-3219   copying
- *               3220-3406   pairs of places: which copy serves whom
- *     411-444   3407-3555   moving on one process
- *     445-463   3556-3841   traffic, on paper
- *     464-493   3842-4422   schedules
- *     494-530   4423-4882   cost and multiphase routes
- *     531-561   4883-5210   relabelling and advice
- *     562-604   5211-5325   text: writing
- *               5326-5777   text: reading
+ *     307-410    994-1639   layouts and views
+ *               1640-2244   runs: what two coordinates of an axis share
+ *               2245-2447   messages: products of run lists
+ *               2448-3216   copying
+ *               3217-3403   pairs of places: which copy serves whom
+ *     411-444   3404-3552   moving on one process
+ *     445-463   3553-3838   traffic, on paper
+ *     464-493   3839-4419   schedules
+ *     494-530   4420-4879   cost and multiphase routes
+ *     531-561   4880-5207   relabelling and advice
+ *     562-604   5208-5322   text: writing
+ *               5323-5774   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -1183,14 +1183,12 @@ REDIST_API redist_layout redist_replicated(redist_layout layout, int copies)
 
 REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_t low, int64_t high)
 {
-    const int64_t most = REDIST_PRIV_MAX_ELEMENTS;
+    const int64_t most = REDIST_PRIV_MAX_ELEMENTS, worst = low < 0 || low > most ? low : high;
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
     if (dim == NULL)
         return layout;
-    redist_priv_fault_if(&layout.fault, low < 0 || low > most, REDIST_ERR_LAYOUT, axis,
-                         "a halo is %" PRId64 " wide, must be at least 0 and at most 2^62", low);
-    redist_priv_fault_if(&layout.fault, high < 0 || high > most, REDIST_ERR_LAYOUT, axis,
-                         "a halo is %" PRId64 " wide, must be at least 0 and at most 2^62", high);
+    redist_priv_fault_if(&layout.fault, worst < 0 || worst > most, REDIST_ERR_LAYOUT, axis,
+                         "a halo is %" PRId64 " wide, must be at least 0 and at most 2^62", worst);
     dim->low = low;
     dim->high = high;
     redist_priv_check_overflow(&layout);
@@ -1306,8 +1304,7 @@ REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t 
                                  step < -REDIST_PRIV_MAX_ELEMENTS || beyond / redist_priv_abs(step) < count - 1,
                                  REDIST_ERR_LAYOUT, axis,
                                  "a section of %" PRId64 " indices from %" PRId64
-                                  " on leaves the axis, whose extent is %" PRId64,
-                                 count, start, x->count);
+                                 " on leaves the axis, whose extent is %" PRId64, count, start, x->count);
     }
     if (layout.fault.code != REDIST_OK)
         return layout;
