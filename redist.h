@@ -37,16 +37,16 @@
  *     262-306     748-993   axes: who owns index i
  *     307-410    994-1639   layouts and views
  *               1640-2244   runs: what two coordinates of an axis share
- *               2245-2447   messages: products of run lists
- *               2448-3216   copying
- *               3217-3403   pairs of places: which copy serves whom
- *     411-444   3404-3552   moving on one process
- *     445-463   3553-3838   traffic, on paper
- *     464-493   3839-4419   schedules
- *     494-530   4420-4879   cost and multiphase routes
- *     531-561   4880-5207   relabelling and advice
- *     562-604   5208-5322   text: writing
- *               5323-5774   text: reading
+ *               2245-2432   messages: products of run lists
+ *               2433-3201   copying
+ *               3202-3388   pairs of places: which copy serves whom
+ *     411-444   3389-3537   moving on one process
+ *     445-463   3538-3821   traffic, on paper
+ *     464-493   3822-4402   schedules
+ *     494-530   4403-4862   cost and multiphase routes
+ *     531-561   4863-5191   relabelling and advice
+ *     562-604   5192-5306   text: writing
+ *               5307-5758   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -2312,21 +2312,6 @@ REDIST_PRIV int redist_priv_meet_partners(const redist_priv_pattern *mine, int o
     return code;
 }
 
-/* REDIST_ERR_MEMORY; free with redist_priv_partners_free, whatever this returns. */
-REDIST_PRIV int redist_priv_partners_of(const redist_axis *mine, int coord, int own, const redist_axis *other,
-                                        redist_priv_partners *p)
-{
-    redist_priv_pattern pattern;
-    int code = redist_priv_pattern_of(mine, coord, &pattern);
-    memset(p, 0, sizeof *p);
-    if (code == REDIST_OK)
-        code = redist_priv_peers(&pattern, other, &p->coord, &p->peers);
-    if (code == REDIST_OK)
-        code = redist_priv_meet_partners(&pattern, own, other, p);
-    redist_priv_pattern_free(&pattern);
-    return code;
-}
-
 /* Lists, for every axis, the boxes of `other` that share elements with a place of these patterns. */
 REDIST_PRIV int redist_priv_list_boxes(const redist_priv_pattern *mine, const redist_layout *other,
                                        redist_priv_neighbours *n)
@@ -3751,7 +3736,7 @@ REDIST_PRIV_COLD int redist_priv_tally_axes(redist_priv_tally *t)
 {
     const redist_layout *from = t->layout[REDIST_PRIV_FROM], *to = t->layout[REDIST_PRIV_TO];
     redist_priv_rank_place *rank_places = from->ranks == NULL ? NULL : redist_priv_rank_places(from);
-    int d, k, side, place[2], code = rank_places == NULL && from->ranks != NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    int d, k, side, code = rank_places == NULL && from->ranks != NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     for (side = 0; side < 2; side++) {
         for (k = 0; k < redist_places(t->layout[side]); k++)
             t->place[side][k].messages = t->place[side][k].elements = 1;
@@ -3759,10 +3744,8 @@ REDIST_PRIV_COLD int redist_priv_tally_axes(redist_priv_tally *t)
             code = redist_priv_tally_axis(t, side, d);
     }
     for (k = 0; k < redist_places(to) && code == REDIST_OK; k++) {
-        const int held = redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, k));
-        const int64_t kept = held < 0 ? 0 : redist_priv_shared_by(from, held, to, k);
-        place[REDIST_PRIV_FROM] = held;
-        place[REDIST_PRIV_TO] = k;
+        const int place[2] = {redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, k)), k};
+        const int64_t kept = place[0] < 0 ? 0 : redist_priv_shared_by(from, place[0], to, k);
         code = kept < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
         t->kept += kept;
         for (side = 0; side < 2 && kept > 0; side++) {
@@ -5049,41 +5032,42 @@ REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r)
     return code;
 }
 
-/* In order, each coordinate of the axis with fewer takes the one of the other that it shares most with of those left;
-   match[to's processes] receives coordinates of `from`, or -1. */
-REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_axis *from, const redist_axis *to, int *match)
+/* In order, each coordinate of the axis with fewer takes the one of the other that it shares most with of those left. Of
+   two axes as layouts of their own; match[to's processes] receives coordinates of `from`, or -1. */
+REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_layout *from, const redist_layout *to, int *match)
 {
-    const int few = from->procs < to->procs;
-    const redist_axis *rows = few ? from : to, *columns = few ? to : from;
-    char *taken = (char *)redist_priv_zeroed(columns->procs, 1);
-    redist_priv_partners p;
+    const int few = redist_places(from) < redist_places(to);
+    const redist_layout *rows = few ? from : to, *columns = few ? to : from;
+    char *taken = (char *)redist_priv_zeroed(redist_places(columns), 1);
+    redist_priv_neighbours n;
     int64_t k, best;
     int c, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    for (c = 0; c < to->procs; c++)
+    for (c = 0; c < redist_places(to); c++)
         match[c] = -1;
-    for (c = 0; c < rows->procs && code == REDIST_OK; c++) {
-        code = redist_priv_partners_of(rows, c, REDIST_PRIV_TO, columns, &p);
-        for (k = 0, best = -1; code == REDIST_OK && k < p.peers; k++)
-            if (!taken[p.coord[k]] && (best < 0 || p.runs[k].elements > p.runs[best].elements))
+    for (c = 0; c < redist_places(rows) && code == REDIST_OK; c++) {
+        const redist_priv_partners *p = &n.axis[0];
+        code = redist_priv_neighbours_of(rows, &c, REDIST_PRIV_TO, columns, &n);
+        for (k = 0, best = -1; code == REDIST_OK && k < p->peers; k++)
+            if (!taken[p->coord[k]] && (best < 0 || p->runs[k].elements > p->runs[best].elements))
                 best = k;
         if (best >= 0) {
-            taken[p.coord[best]] = 1;
-            match[few ? p.coord[best] : c] = few ? c : p.coord[best];
+            taken[p->coord[best]] = 1;
+            match[few ? p->coord[best] : c] = few ? c : p->coord[best];
         }
-        redist_priv_partners_free(&p);
+        redist_priv_neighbours_free(&n);
     }
     REDIST_FREE(taken);
     return code;
 }
 
-/* The same of axis d, exactly where it has few enough coordinates: as if it were a layout of its own. */
+/* The same of axis d, exactly where it has few enough coordinates. */
 REDIST_PRIV_COLD int redist_priv_match_axis(const redist_priv_relabelling *r, int d, int *match)
 {
     const redist_layout from = redist_priv_axis_of(r->from, d), to = redist_priv_axis_of(r->to, d);
-    const int most = from.dim[0].axis.procs, places = to.dim[0].axis.procs;
+    const int most = redist_places(&from), places = redist_places(&to);
     int k, code;
     if (redist_priv_max(most, places) > REDIST_PRIV_EXACT_PLACES)
-        return redist_priv_match_in_turn(&from.dim[0].axis, &to.dim[0].axis, match);
+        return redist_priv_match_in_turn(&from, &to, match);
     code = redist_relabel(&from, &to, match);
     for (k = 0; k < places && code == REDIST_OK; k++)
         match[k] = match[k] < most ? match[k] : -1;

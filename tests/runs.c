@@ -92,9 +92,11 @@ static int check_coord(const dealt_axis *from, const dealt_axis *to, int own, in
 {
     const dealt_axis *mine = own == REDIST_PRIV_FROM ? from : to, *other = own == REDIST_PRIV_FROM ? to : from;
     char met[PROCS] = {0};
+    redist_priv_neighbours n;
     redist_priv_partners p;
     int64_t k, i;
-    int good = redist_priv_partners_of(&mine->layout.dim[0].axis, c, own, &other->layout.dim[0].axis, &p) == REDIST_OK;
+    int good = redist_priv_neighbours_of(&mine->layout, &c, own, &other->layout, &n) == REDIST_OK;
+    p = n.axis[0];
     for (k = 0; k < p.peers && good; k++) {
         int f = own == REDIST_PRIV_FROM ? c : p.coord[k], t = own == REDIST_PRIV_FROM ? p.coord[k] : c;
         good = check_pair(&p.runs[k], from, f, to, t) && p.runs[k].elements > 0 && !met[p.coord[k]];
@@ -102,7 +104,7 @@ static int check_coord(const dealt_axis *from, const dealt_axis *to, int own, in
     }
     for (i = 0; i < mine->count && good; i++)
         good = mine->owner[i] != c || met[other->owner[i]];
-    redist_priv_partners_free(&p);
+    redist_priv_neighbours_free(&n);
     return good;
 }
 
@@ -126,16 +128,20 @@ static void check_random(void)
 /* Pairs whose lists must stay short, and whose elements must add up. */
 static void check_short(const char *name, redist_axis from, redist_axis to, int64_t most)
 {
+    const redist_layout source = redist_layout_1d(from), destination = redist_layout_1d(to);
+    const int first = 0;
+    redist_priv_neighbours n;
     redist_priv_partners p;
     int64_t runs = 0, elements = 0, k;
-    int good = redist_priv_partners_of(&from, 0, REDIST_PRIV_FROM, &to, &p) == REDIST_OK;
+    int good = redist_priv_neighbours_of(&source, &first, REDIST_PRIV_FROM, &destination, &n) == REDIST_OK;
+    p = n.axis[0];
     for (k = 0; k < p.peers; k++) {
         runs += p.runs[k].runs;
         elements += p.runs[k].elements;
     }
     test_case(good && runs <= most && elements == redist_count(&from, 0), "%s: %" PRId64 " runs for %" PRId64 " elements", name,
               runs, elements);
-    redist_priv_partners_free(&p);
+    redist_priv_neighbours_free(&n);
 }
 
 int main(void)
