@@ -35,18 +35,18 @@
  *                 609-681   arithmetic
  *                 682-747   faults
  *     262-306     748-993   axes: who owns index i
- *     307-410    994-1639   layouts and views
- *               1640-2244   runs: what two coordinates of an axis share
- *               2245-2432   messages: products of run lists
- *               2433-3201   copying
- *               3202-3388   pairs of places: which copy serves whom
- *     411-444   3389-3537   moving on one process
- *     445-463   3538-3821   traffic, on paper
- *     464-493   3822-4402   schedules
- *     494-530   4403-4862   cost and multiphase routes
- *     531-561   4863-5191   relabelling and advice
- *     562-604   5192-5306   text: writing
- *               5307-5758   text: reading
+ *     307-410    994-1638   layouts and views
+ *               1639-2243   runs: what two coordinates of an axis share
+ *               2244-2431   messages: products of run lists
+ *               2432-3200   copying
+ *               3201-3387   pairs of places: which copy serves whom
+ *     411-444   3388-3536   moving on one process
+ *     445-463   3537-3820   traffic, on paper
+ *     464-493   3821-4401   schedules
+ *     494-530   4402-4861   cost and multiphase routes
+ *     531-561   4862-5190   relabelling and advice
+ *     562-604   5191-5305   text: writing
+ *               5306-5757   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -1044,20 +1044,19 @@ REDIST_PRIV_COLD void redist_priv_check_overflow(redist_layout *layout)
 {
     const int64_t limit = REDIST_PRIV_MAX_ELEMENTS;
     int64_t all = 1, local = 1, places = 1;
-    int d, empty = 0;
+    int d;
     for (d = 0; d < layout->ndim && layout->fault.code == REDIST_OK; d++) {
         const redist_priv_dimension *dim = &layout->dim[d];
         int64_t need = redist_priv_largest(&dim->axis);
         need += redist_priv_min(dim->low, limit - need);
         need += redist_priv_min(dim->high, limit - need);
-        empty |= dim->axis.extent == 0;
-        all = redist_priv_product(all, redist_priv_max(dim->axis.extent, 1), limit);
+        all = redist_priv_product(all, dim->axis.extent, limit);
         local = redist_priv_product(local, redist_priv_max(redist_priv_max(need, dim->allocated), 1), limit);
         places = redist_priv_product(places, redist_priv_is_boxes(layout) ? 1 : dim->axis.procs, limit);
     }
     redist_priv_fault_if(&layout->fault, places > INT_MAX, REDIST_ERR_OVERFLOW, -1,
                          "the process grid has more than INT_MAX places (%" PRId64 " axes)", layout->ndim);
-    redist_priv_fault_if(&layout->fault, (all >= limit && !empty) || local >= limit, REDIST_ERR_OVERFLOW, -1,
+    redist_priv_fault_if(&layout->fault, all >= limit || local >= limit, REDIST_ERR_OVERFLOW, -1,
                          "the array or a local array has 2^62 elements or more (%" PRId64 " axes)", layout->ndim);
 }
 
