@@ -40,25 +40,25 @@
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
  *     106-159               types
  *                 274-323   waiting
- *                 324-394   verdicts
- *                 395-688   the plan
- *                 689-968   checking arguments
- *                969-1175   peers
- *               1176-1311   staging
- *               1312-1416   pieces
- *               1417-1445   reports
- *               1446-1607   REDIST_POINT_TO_POINT
- *               1608-1858   REDIST_SCHEDULED
- *               1859-1944   MPI's collectives
- *               1945-2013   REDIST_ALLTOALLV
- *               2014-2269   REDIST_ALLTOALLW
- *               2270-2485   shared memory
- *               2486-2869   REDIST_SHARED
- *               2870-3056   REDIST_MULTIPHASE
- *               3057-3375   choosing a method
- *     160-246   3376-3890   plans
- *               3891-3981   calibrating
- *     247-267   3982-4105   arenas
+ *                 324-398   verdicts
+ *                 399-705   the plan
+ *                 706-985   checking arguments
+ *                986-1191   peers
+ *               1192-1289   staging
+ *               1290-1410   pieces
+ *               1411-1439   reports
+ *               1440-1577   REDIST_POINT_TO_POINT
+ *               1578-1827   REDIST_SCHEDULED
+ *               1828-1911   MPI's collectives
+ *               1912-1979   REDIST_ALLTOALLV
+ *               1980-2225   REDIST_ALLTOALLW
+ *               2226-2434   shared memory
+ *               2435-2754   REDIST_SHARED
+ *               2755-2949   REDIST_MULTIPHASE
+ *               2950-3264   choosing a method
+ *     160-246   3265-3778   plans
+ *               3779-3866   calibrating
+ *     247-267   3867-3986   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -360,6 +360,13 @@ REDIST_PRIV_COLD int redist_priv_agree(MPI_Comm comm, redist_priv_verdict *v, in
     return v->code;
 }
 
+/* The worst of the ranks' codes. Collective. */
+REDIST_PRIV_COLD int redist_priv_worst(MPI_Comm comm, int code)
+{
+    int64_t mine = code, worst = code;
+    return redist_priv_reduce(comm, &mine, &worst, 1, MPI_MAX) == REDIST_OK ? (int)worst : REDIST_ERR_MPI;
+}
+
 /* Every collective call of the library needs an intracommunicator. Local. */
 REDIST_PRIV_COLD int redist_priv_check_comm(MPI_Comm comm, redist_priv_verdict *v)
 {
@@ -371,25 +378,22 @@ REDIST_PRIV_COLD int redist_priv_check_comm(MPI_Comm comm, redist_priv_verdict *
     return v->code;
 }
 
-/* A private copy of comm; MPI_COMM_NULL where MPI fails, because what it then leaves in the handle is none. Collective,
-   but it may fail on some ranks only. */
-REDIST_PRIV_COLD MPI_Comm redist_priv_duplicate(MPI_Comm comm, redist_priv_verdict *v)
+/* *own: a private copy of comm; MPI_COMM_NULL where MPI fails, because what it then leaves in the handle is none.
+   Collective, but it may fail on some ranks only. */
+REDIST_PRIV_COLD int redist_priv_duplicate(MPI_Comm comm, MPI_Comm *own)
 {
-    MPI_Comm own = MPI_COMM_NULL;
-    int rank, code;
+    int code;
 #if defined SMPI_H /* SimGrid's MPI runs all ranks in turn, and has no MPI_Comm_idup */
-    code = MPI_Comm_dup(comm, &own) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+    code = MPI_Comm_dup(comm, own) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 #else
     MPI_Request request;
-    code = MPI_Comm_idup(comm, &own, &request) == MPI_SUCCESS ? redist_priv_await(&request) : REDIST_ERR_MPI;
+    code = MPI_Comm_idup(comm, own, &request) == MPI_SUCCESS ? redist_priv_await(&request) : REDIST_ERR_MPI;
 #endif
-    if (code == REDIST_OK) {
-        MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
-        return own;
-    }
-    MPI_Comm_rank(comm, &rank);
-    redist_priv_fail(v, REDIST_ERR_MPI, "rank %d: MPI_Comm_idup failed: MPI may have no communicator left", rank);
-    return MPI_COMM_NULL;
+    if (code == REDIST_OK)
+        MPI_Comm_set_errhandler(*own, MPI_ERRORS_RETURN);
+    else
+        *own = MPI_COMM_NULL;
+    return code;
 }
 
 /* ---------------------------------------------------------------------------------------------- the plan (private) */
@@ -401,72 +405,75 @@ typedef struct {
     char filled_line[REDIST_PRIV_LINE - sizeof(int64_t)];
     int64_t drained;
     char drained_line[REDIST_PRIV_LINE - sizeof(int64_t)];
-    int64_t direct;                     /* this execution: the receiver copies from the sender's arrays */
-    int64_t to;                         /* the receiver's rank in the node */
-    int64_t ring, slot_bytes, slots;    /* slots of slot_bytes each, from byte `ring` of the sender's segment on */
-    int64_t piece_bytes;                /* how the message is cut; no piece is larger than a slot */
-    char pad[REDIST_PRIV_LINE - 6 * sizeof(int64_t)];
+    int64_t direct; /* this execution: the receiver copies from the sender's arrays */
+    int64_t to;     /* the receiver's rank in the node */
+    int64_t ring;   /* where its ring begins in the sender's part */
+    char pad[REDIST_PRIV_LINE - 3 * sizeof(int64_t)];
 } redist_priv_slot;
 
 /* What a rank tells of a plan at the beginning of its block in shared memory; its slots, then its rings follow. */
 typedef struct {
     redist_priv_storage storage;
+    int64_t piece;    /* bytes of its pieces */
     int64_t array[1]; /* array[arrays]: where the arrays of this execution lie in its part, when that is shared */
 } redist_priv_board;
 
-/* One end of a message through shared memory. */
+/* The end of a message that is here: REDIST_PRIV_FROM when this rank sends it. */
 typedef struct {
-    redist_priv_slot *slot;
-    char *part;           /* the sender's part of the shared memory */
-    const redist_priv_board *board;
-    int there;            /* the other end's rank in the node */
-    int64_t pieces, done; /* of this execution */
-    int64_t direct;       /* the sender's slot->direct of this execution */
-    int64_t waste;        /* the sender's redist_priv_waste */
-    int64_t before;       /* pieces of all earlier executions */
-} redist_priv_channel;
-
-/* The part of a message's life that its peer needs: which message, and where it waits. */
-typedef struct {
-    int rank;
+    int own, rank;    /* of the other end */
     int distance;     /* peers are served by distance, so that not all ranks turn to one at once */
+    int near;         /* the message goes through shared memory */
     int64_t message;  /* of the neighbours */
     int64_t bytes;    /* of all arrays */
     int64_t staged;   /* where it lies in the staging memory, in bytes; -1 when it is contiguous in the array */
     int64_t direct;   /* where it then begins in the array, in bytes */
-    int64_t pending;  /* requests not yet complete */
+    int64_t pending;  /* segments, or pieces, not yet complete */
 } redist_priv_peer;
+
+/* How the messages of two ends are cut into pieces: bricks of at most `bytes`, of at least `wide` bytes along the
+   destination's fastest axis. */
+typedef struct {
+    int64_t bytes, wide;
+} redist_priv_cutting;
+
+/* One end of a message through shared memory: a ring of `slots` of slot_bytes each, for one piece of it. */
+typedef struct {
+    redist_priv_peer *peer;
+    redist_priv_slot *slot;
+    char *part;           /* the sender's part of the shared memory */
+    const redist_priv_board *board;
+    int there;            /* the other end's rank in the node */
+    int direct;           /* the sender's: as slot->direct */
+    int64_t waste;        /* the sender's redist_priv_waste */
+    redist_priv_cutting cutting;
+    int64_t slots, slot_bytes;
+    int64_t pieces, done; /* of this execution */
+    int64_t before;       /* pieces of all earlier executions */
+} redist_priv_channel;
 
 /* The sending (REDIST_PRIV_FROM) or the receiving (REDIST_PRIV_TO) half of this rank's exchange. */
 typedef struct {
-    int holds;                   /* this rank holds a place of the layout */
     int fixed;                   /* all ranks use the arrays given in the options */
     int streams;                 /* arrays are so large that they are written around the caches */
     int64_t owned, array_bytes;  /* elements it owns there; bytes of one array */
     redist_priv_storage storage;
     redist_priv_neighbours neighbours;
-    int64_t peers, remote;       /* other ranks; those reached by messages, which come first in peer[peers] */
+    int64_t peers;               /* peer[peers], of the plan's */
     redist_priv_peer *peer;
     int64_t bytes, staging_bytes;
     char *staging;
     const void *const *array;    /* of the execution at work; array[arrays] */
 } redist_priv_side;
 
-/* A window of the shared memory of a node's ranks: base[r] is where rank r's part begins here. */
+/* Shared memory of a node's ranks, for plans. A rank's part begins with a line that tells where its block of the plan
+   just made is; then comes room for such blocks. */
 typedef struct {
-    MPI_Comm comm;
+    MPI_Comm node;
     MPI_Win window;
     int rank, size;
-    int64_t bytes; /* of this rank */
-    char **base;
-} redist_priv_segment;
-
-/* What plans on a node share. A rank's part begins with a line that tells where its block of the plan just made is; then
-   comes room for such blocks. */
-typedef struct {
-    redist_priv_segment segment;
-    int64_t room;              /* bytes, the same on every rank */
-    struct redist_priv_rings *first;  /* blocks in use, by address */
+    char **base, *part; /* where the part of every rank begins here; its own */
+    int64_t room;       /* bytes, in an arena the same on every rank; 0 when there is no shared memory */
+    struct redist_priv_rings *first; /* blocks in use, by address */
 } redist_priv_home;
 
 /* The state of REDIST_SHARED. The last plans to be freed may leave theirs behind, while others still read its block. */
@@ -479,14 +486,15 @@ typedef struct redist_priv_rings {
     struct redist_priv_rings *next; /* in the same home */
     int abandoned;
     unsigned polls;
-    redist_priv_channel *link[2];   /* by side: link[k] is that of peer[remote + k] */
+    int64_t receives, links;
+    redist_priv_channel *link;      /* link[links], of which those that receive come first */
 } redist_priv_rings;
 
 struct redist_arena {
     int64_t name;           /* the same on every rank, and no other arena's */
     MPI_Comm comm;          /* of all its plans on the same ranks, which their tags tell apart */
     int tags, most_tags;    /* in use, and there are */
-    redist_priv_home home;  /* room is 0 when there is no shared memory */
+    redist_priv_home home;
     char *memory;           /* of the arrays */
     void *ordinary;         /* the same when it is not shared, or NULL */
     size_t bytes, used;
@@ -520,19 +528,19 @@ typedef struct {
     void (*destroy)(redist_plan *);                  /* whatever of it there is                                       */
 } redist_priv_transport;
 
-/* How the messages of two ends are cut into pieces: bricks of at most `bytes`, of at least `wide` bytes along the
-   destination's fastest axis. */
+/* What one request moves: a message from byte `begin` on. */
 typedef struct {
-    int64_t bytes, wide;
-} redist_priv_cutting;
+    redist_priv_peer *peer;
+    int64_t begin;
+} redist_priv_segment;
 
-/* REDIST_POINT_TO_POINT: request[requests], those that receive come first. */
+/* REDIST_POINT_TO_POINT: request[requests] for segment[requests], with room for MPI_Testsome's answers. */
 typedef struct {
+    int requests;
     MPI_Request *request;
-    int requests, receives;
-    int *index;         /* index[requests] and status[requests]: for MPI_Testsome */
+    redist_priv_segment *segment;
+    int *index;
     MPI_Status *status;
-    int64_t *owner;     /* owner[requests]: the peer a request serves */
     int64_t unpacked;   /* peers so far, when the plan is ordered */
 } redist_priv_messages;
 
@@ -561,7 +569,7 @@ typedef struct {
 typedef struct {
     int *counts, *offsets;
     MPI_Datatype *types; /* REDIST_ALLTOALLW: of all arrays at the addresses of the last execution */
-    MPI_Datatype *each;  /* the same of one array, from its beginning, when there are several arrays */
+    MPI_Datatype *each;  /* the same of one array, from its beginning, when there are several arrays; else `types` */
 } redist_priv_table;
 
 typedef struct {
@@ -600,6 +608,8 @@ struct redist_plan {
     redist_layout from, to;
     redist_options options;
     redist_priv_side side[2];
+    redist_priv_peer *peer;       /* peer[peers]: all messages of this rank, those that it receives come first */
+    int64_t peers;
     redist_priv_arrival arrival;  /* how elements come to the destination */
     int overwrites;               /* in place, an element may arrive where another has yet to leave */
     int ordered;                  /* several contributions to one element: messages are unpacked in the peers' order */
@@ -624,6 +634,13 @@ struct redist_plan {
     double seconds[REDIST_PRIV_METHODS]; /* REDIST_MEASURE: of one execution on the slowest rank; 0: not tried */
     char message[128];            /* redist_plan_message */
 };
+
+/* n times so many bytes, all zero; NULL when memory is exhausted. */
+REDIST_PRIV_COLD void *redist_priv_zeros(int64_t n, size_t bytes)
+{
+    void *memory = redist_priv_alloc(n, bytes);
+    return memory == NULL ? NULL : memset(memory, 0, (size_t)n * bytes);
+}
 
 REDIST_PRIV const redist_layout *redist_priv_layout(const redist_plan *p, int side)
 {
@@ -969,15 +986,15 @@ REDIST_PRIV_COLD void redist_priv_check_bytes(const redist_plan *p, redist_priv_
 /* ------------------------------------------------------------------------------------------------- peers (private) */
 
 /* The message of a peer, with this side's storage filled in. */
-REDIST_PRIV redist_priv_message redist_priv_peer_message(const redist_plan *p, int own, int64_t message)
+REDIST_PRIV redist_priv_message redist_priv_peer_message(const redist_plan *p, const redist_priv_peer *peer)
 {
-    redist_priv_message m = redist_priv_message_of(&p->side[own].neighbours, message, &p->from);
-    redist_priv_store(&m, own, &p->side[own].storage);
+    redist_priv_message m = redist_priv_message_of(&p->side[peer->own].neighbours, peer->message, &p->from);
+    redist_priv_store(&m, peer->own, &p->side[peer->own].storage);
     return m;
 }
 
 /* Where a message begins in the array when it is contiguous there, in elements; -1 when it is not. */
-REDIST_PRIV int64_t redist_priv_contiguous(const redist_priv_message *m, int side)
+REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, int side)
 {
     redist_priv_box box;
     int64_t begin = m->origin[side];
@@ -997,7 +1014,7 @@ REDIST_PRIV int64_t redist_priv_contiguous(const redist_priv_message *m, int sid
     return box.loops == 0 ? begin : -1;
 }
 
-REDIST_PRIV int redist_priv_compare_distances(const void *a, const void *b)
+REDIST_PRIV_COLD int redist_priv_compare_distances(const void *a, const void *b)
 {
     return redist_priv_compare_ints(&((const redist_priv_peer *)a)->distance, &((const redist_priv_peer *)b)->distance);
 }
@@ -1050,20 +1067,18 @@ REDIST_PRIV_COLD void redist_priv_set_runs(redist_priv_message *m, const redist_
 }
 
 /* Keeps the message of this rank to itself: the same product of runs, stored on both sides. */
-REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, int64_t message)
+REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, const redist_priv_peer *self)
 {
     const redist_priv_storage *from = &p->side[REDIST_PRIV_FROM].storage, *to = &p->side[REDIST_PRIV_TO].storage;
     const size_t strides = (size_t)p->from.ndim * sizeof from->stride[0];
     const redist_priv_runs *runs[REDIST_MAX_DIMS];
     redist_priv_kept *kept = &p->kept;
     int d, e, code = REDIST_OK;
-    kept->whole = redist_priv_peer_message(p, REDIST_PRIV_FROM, message);
+    kept->whole = redist_priv_peer_message(p, self);
     redist_priv_store(&kept->whole, REDIST_PRIV_TO, to);
     if (!p->options.in_place || from->origin != to->origin || memcmp(from->stride, to->stride, strides) != 0)
         return REDIST_OK;
-    kept->part = (redist_priv_runs *)redist_priv_alloc(2 * p->from.ndim, sizeof *kept->part);
-    if (kept->part != NULL)
-        memset(kept->part, 0, 2 * (size_t)p->from.ndim * sizeof *kept->part);
+    kept->part = (redist_priv_runs *)redist_priv_zeros(2 * p->from.ndim, sizeof *kept->part);
     kept->move = (redist_priv_message *)redist_priv_alloc(p->from.ndim, sizeof *kept->move);
     if (kept->part == NULL || kept->move == NULL)
         return REDIST_ERR_MEMORY;
@@ -1089,7 +1104,7 @@ REDIST_PRIV_COLD void redist_priv_kept_free(redist_plan *p)
 }
 
 /* How far ahead a receiver, or how far behind a sender is in the ring of ranks. */
-REDIST_PRIV int redist_priv_ranks_apart(const redist_plan *p, int own, int rank)
+REDIST_PRIV_COLD int redist_priv_ranks_apart(const redist_plan *p, int own, int rank)
 {
     return ((own == REDIST_PRIV_FROM ? rank - p->rank : p->rank - rank) + p->size) % p->size;
 }
@@ -1099,46 +1114,45 @@ REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, int own, const redist_
 {
     redist_priv_side *s = &p->side[own];
     redist_priv_peer *peer = &s->peer[s->peers];
-    memset(peer, 0, sizeof *peer);
+    peer->own = own;
     peer->rank = redist_priv_rank_at(redist_priv_layout(p, !own), pair->place[!own]);
     peer->distance = redist_priv_ranks_apart(p, own, peer->rank);
     peer->message = pair->message;
-    peer->bytes = redist_priv_peer_message(p, own, pair->message).elements * p->element_bytes * p->arrays;
-    if (peer->rank != p->rank) {
-        s->bytes += peer->bytes;
-        s->peers++;
-    } else if (own == REDIST_PRIV_FROM) {
-        return redist_priv_keep(p, pair->message);
-    }
+    peer->bytes = redist_priv_peer_message(p, peer).elements * p->element_bytes * p->arrays;
+    if (peer->rank == p->rank)
+        return own == REDIST_PRIV_FROM ? redist_priv_keep(p, peer) : REDIST_OK;
+    s->bytes += peer->bytes;
+    s->peers++;
     return REDIST_OK;
 }
 
-/* Lists the other ranks that this rank exchanges with on one side. */
+/* How many peers a side has at most. */
+REDIST_PRIV_COLD int64_t redist_priv_most_peers_of(const redist_plan *p, int own)
+{
+    const int64_t messages = p->side[own].neighbours.messages;
+    if (p->arrival.function != NULL)
+        return messages * redist_priv_layout(p, !own)->copies;
+    return own == REDIST_PRIV_TO ? messages : redist_priv_most_served(messages * p->to.copies, p->from.copies);
+}
+
+/* Lists the other ranks that this rank exchanges with on one side, after the peers that are there. */
 REDIST_PRIV_COLD int redist_priv_list_peers(redist_plan *p, int own)
 {
     redist_priv_side *s = &p->side[own];
     const int mine = redist_priv_place_on(redist_priv_layout(p, own), p->rank);
-    const int64_t messages = s->neighbours.messages;
-    const int64_t most = p->arrival.function != NULL ? messages * redist_priv_layout(p, !own)->copies
-                         : own == REDIST_PRIV_TO     ? messages
-                                                     : redist_priv_most_served(messages * p->to.copies, p->from.copies);
     redist_priv_pairs pairs;
     redist_priv_pair pair;
     int code = redist_priv_pairs_open(&pairs, &p->from, &p->to, p->arrival.function != NULL);
-    s->peer = (redist_priv_peer *)redist_priv_alloc(most, sizeof *s->peer);
-    if (s->peer == NULL)
-        code = REDIST_ERR_MEMORY;
+    s->peer = p->peer + p->peers;
     if (code == REDIST_OK)
         code = redist_priv_pairs_of(&pairs, mine, &s->neighbours);
     while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair))
         if (pair.place[own] == mine)
             code = redist_priv_add_peer(p, own, &pair);
     redist_priv_pairs_close(&pairs);
-    if (code != REDIST_OK)
-        return code;
     qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_distances);
-    s->remote = s->peers;
-    return REDIST_OK;
+    p->peers += s->peers;
+    return code;
 }
 
 /* Finds what this rank owns on one side, and its neighbours. */
@@ -1147,8 +1161,7 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
     redist_priv_side *s = &p->side[own];
     const redist_layout *layout = redist_priv_layout(p, own);
     int coords[REDIST_MAX_DIMS] = {0};
-    s->holds = redist_coords_of(layout, p->rank, coords);
-    if (!s->holds)
+    if (!redist_coords_of(layout, p->rank, coords))
         return REDIST_OK;
     s->owned = redist_priv_held_at(layout, coords);
     s->storage = redist_priv_storage_at(layout, coords);
@@ -1159,17 +1172,20 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
 
 REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
 {
+    int64_t most = 0;
     int own, code = REDIST_OK;
-    for (own = 0; own < 2 && code == REDIST_OK; own++)
+    for (own = 0; own < 2 && code == REDIST_OK; own++) {
         code = redist_priv_open_side(p, own);
-    for (own = 0; own < 2 && code == REDIST_OK; own++)
-        code = redist_priv_list_peers(p, own);
-    p->pointers = (const void **)redist_priv_alloc(2 * (int64_t)p->arrays, sizeof *p->pointers);
-    if (p->pointers == NULL)
+        most += redist_priv_most_peers_of(p, own);
+    }
+    p->peer = (redist_priv_peer *)redist_priv_zeros(most, sizeof *p->peer);
+    p->pointers = (const void **)redist_priv_zeros(2 * (int64_t)p->arrays, sizeof *p->pointers);
+    if (p->peer == NULL || p->pointers == NULL)
         return REDIST_ERR_MEMORY;
-    memset((void *)p->pointers, 0, 2 * (size_t)p->arrays * sizeof *p->pointers);
     p->side[REDIST_PRIV_FROM].array = p->pointers;
     p->side[REDIST_PRIV_TO].array = p->pointers + p->arrays;
+    for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--)
+        code = redist_priv_list_peers(p, own);
     return code;
 }
 
@@ -1182,35 +1198,36 @@ REDIST_PRIV int64_t redist_priv_round_up(int64_t a, int64_t multiple)
 
 /* Gives every peer of a side a place in its staging memory, or none where the array itself will do (may_be_direct). The
    places are multiples of `unit` bytes, a power of 2. */
-REDIST_PRIV int redist_priv_stage_peers(redist_plan *p, int own, int may_be_direct, int64_t unit)
+REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int may_be_direct, int64_t unit)
 {
     redist_priv_side *s = &p->side[own];
     int64_t k;
     s->staging_bytes = 0;
-    for (k = 0; k < s->remote; k++) {
-        redist_priv_message m = redist_priv_peer_message(p, own, s->peer[k].message);
-        s->peer[k].direct = redist_priv_contiguous(&m, own) * p->element_bytes;
-        s->peer[k].staged = -1;
-        if (may_be_direct && s->peer[k].direct >= 0)
+    for (k = 0; k < s->peers; k++) {
+        redist_priv_peer *peer = &s->peer[k];
+        redist_priv_message m = redist_priv_peer_message(p, peer);
+        peer->direct = redist_priv_contiguous(&m, own) * p->element_bytes;
+        peer->staged = -1;
+        if (peer->near || (may_be_direct && peer->direct >= 0))
             continue;
-        s->peer[k].staged = s->staging_bytes;
-        s->staging_bytes += redist_priv_round_up(s->peer[k].bytes, redist_priv_max(unit, REDIST_PRIV_LINE));
+        peer->staged = s->staging_bytes;
+        s->staging_bytes += redist_priv_round_up(peer->bytes, redist_priv_max(unit, REDIST_PRIV_LINE));
     }
     return REDIST_OK;
 }
 
 /* Arrays can stand in for staging memory when there is one, which neither is overwritten at the same time nor combined. */
-REDIST_PRIV int redist_priv_may_be_direct(const redist_plan *p, int own)
+REDIST_PRIV_COLD int redist_priv_may_be_direct(const redist_plan *p, int own)
 {
     return p->arrays == 1 && !p->overwrites && (own == REDIST_PRIV_FROM || p->arrival.function == NULL);
 }
 
-REDIST_PRIV int64_t redist_priv_kept_staging_bytes(const redist_plan *p)
+REDIST_PRIV_COLD int64_t redist_priv_kept_staging_bytes(const redist_plan *p)
 {
     return p->overwrites && p->transport->moves ? p->kept.whole.elements * p->element_bytes * p->arrays : 0;
 }
 
-REDIST_PRIV int64_t redist_priv_buffer_bytes(const redist_plan *p)
+REDIST_PRIV_COLD int64_t redist_priv_buffer_bytes(const redist_plan *p)
 {
     return p->side[REDIST_PRIV_FROM].staging_bytes + p->side[REDIST_PRIV_TO].staging_bytes +
            (p->rings != NULL ? p->rings->ring_bytes : 0) + redist_priv_kept_staging_bytes(p);
@@ -1232,81 +1249,42 @@ REDIST_PRIV char *redist_priv_memory(const redist_plan *p, int own)
     return p->side[own].staging != NULL ? p->side[own].staging : redist_priv_array(p, own);
 }
 
-/* How elements come to a side of a copy. */
-REDIST_PRIV redist_priv_arrival redist_priv_arrival_at(const redist_plan *p, int to_side)
+/* Copies a message of the a-th array between two of its sides; `packed` is where its packed elements begin. */
+REDIST_PRIV void redist_priv_copy_array(const redist_plan *p, const redist_priv_message *m, int a, int from_side,
+                                        int to_side, char *packed, int stream)
 {
-    return to_side == REDIST_PRIV_TO ? p->arrival : redist_priv_replacing(p->element_bytes);
+    void *memory[REDIST_PRIV_SIDES];
+    memory[REDIST_PRIV_FROM] = (void *)(uintptr_t)p->pointers[a];
+    memory[REDIST_PRIV_TO] = (void *)(uintptr_t)p->pointers[p->arrays + a];
+    memory[REDIST_PRIV_PACKED] = packed;
+    redist_priv_copy(m, from_side, memory[from_side], to_side, memory[to_side],
+                     to_side == REDIST_PRIV_TO ? p->arrival : redist_priv_replacing(p->element_bytes), stream);
 }
 
-/* Copies one message of every array between two of its sides; a packed side holds the arrays one after the other. */
-REDIST_PRIV void redist_priv_copy_arrays(const redist_plan *p, const redist_priv_message *m, int from_side,
-                                         char *packed, int to_side)
-{
-    const int64_t bytes = m->elements * p->element_bytes;
-    int a;
-    for (a = 0; a < p->arrays; a++) {
-        const void *from = from_side == REDIST_PRIV_FROM ? p->pointers[a] : packed + a * bytes;
-        const void *to = to_side == REDIST_PRIV_TO ? p->pointers[p->arrays + a] : packed + a * bytes;
-        redist_priv_copy(m, from_side, from, to_side, (void *)(uintptr_t)to, redist_priv_arrival_at(p, to_side),
-                         to_side == REDIST_PRIV_TO && p->side[REDIST_PRIV_TO].streams);
-    }
-}
-
-REDIST_PRIV void redist_priv_pack(redist_plan *p, const redist_priv_peer *peer)
-{
-    redist_priv_message m = redist_priv_peer_message(p, REDIST_PRIV_FROM, peer->message);
-    redist_priv_copy_arrays(p, &m, REDIST_PRIV_FROM, p->side[REDIST_PRIV_FROM].staging + peer->staged,
-                            REDIST_PRIV_PACKED);
-}
-
-REDIST_PRIV void redist_priv_unpack(redist_plan *p, const redist_priv_peer *peer)
-{
-    redist_priv_message m = redist_priv_peer_message(p, REDIST_PRIV_TO, peer->message);
-    redist_priv_copy_arrays(p, &m, REDIST_PRIV_PACKED, p->side[REDIST_PRIV_TO].staging + peer->staged, REDIST_PRIV_TO);
-}
-
-/* Packs, or unpacks, what is staged on a side. */
-REDIST_PRIV void redist_priv_copy_staged(redist_plan *p, int own)
-{
-    const redist_priv_side *s = &p->side[own];
-    int64_t k;
-    for (k = 0; k < s->remote; k++)
-        if (s->peer[k].staged >= 0) {
-            if (own == REDIST_PRIV_FROM)
-                redist_priv_pack(p, &s->peer[k]);
-            else
-                redist_priv_unpack(p, &s->peer[k]);
-        }
-}
-
-/* Copies what stays on this rank and is not at its destination, of one array, between two of its sides. */
-REDIST_PRIV void redist_priv_copy_kept_array(redist_plan *p, int a, int from_side, int to_side)
+/* Copies what stays on this rank and is not at its destination, of all arrays, between two of its sides. */
+REDIST_PRIV void redist_priv_copy_kept_sides(redist_plan *p, int from_side, int to_side)
 {
     const redist_priv_kept *kept = &p->kept;
-    const int rests = kept->move != NULL && p->pointers[a] == p->pointers[p->arrays + a];
-    char *packed = p->kept_staging == NULL ? NULL : p->kept_staging + a * kept->whole.elements * p->element_bytes;
-    int k;
-    for (k = 0; k < (rests ? kept->moves : 1); k++) {
-        const redist_priv_message *m = rests ? &kept->move[k] : &kept->whole;
-        redist_priv_copy(m, from_side, from_side == REDIST_PRIV_FROM ? p->pointers[a] : packed, to_side,
-                         to_side == REDIST_PRIV_TO ? (void *)(uintptr_t)p->pointers[p->arrays + a] : packed,
-                         redist_priv_arrival_at(p, to_side),
-                         to_side == REDIST_PRIV_TO && p->side[REDIST_PRIV_TO].streams);
-        if (packed != NULL)
-            packed += m->elements * p->element_bytes;
+    const int stream = to_side == REDIST_PRIV_TO && p->side[REDIST_PRIV_TO].streams;
+    int a, k;
+    for (a = 0; a < p->arrays; a++) {
+        const int rests = kept->move != NULL && p->pointers[a] == p->pointers[p->arrays + a];
+        char *packed = p->kept_staging == NULL ? NULL : p->kept_staging + a * kept->whole.elements * p->element_bytes;
+        for (k = 0; k < (rests ? kept->moves : 1); k++) {
+            const redist_priv_message *m = rests ? &kept->move[k] : &kept->whole;
+            redist_priv_copy_array(p, m, a, from_side, to_side, packed, stream);
+            packed = packed == NULL ? NULL : packed + m->elements * p->element_bytes;
+        }
     }
 }
 
 /* Moves what stays on this rank, after everything else has been packed. */
 REDIST_PRIV void redist_priv_copy_kept(redist_plan *p)
 {
-    int a;
-    if (p->kept.whole.elements == 0)
-        return;
-    for (a = 0; p->kept_staging != NULL && a < p->arrays; a++)
-        redist_priv_copy_kept_array(p, a, REDIST_PRIV_FROM, REDIST_PRIV_PACKED);
-    for (a = 0; a < p->arrays; a++)
-        redist_priv_copy_kept_array(p, a, p->kept_staging == NULL ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED, REDIST_PRIV_TO);
+    if (p->kept.whole.elements > 0 && p->kept_staging != NULL)
+        redist_priv_copy_kept_sides(p, REDIST_PRIV_FROM, REDIST_PRIV_PACKED);
+    if (p->kept.whole.elements > 0)
+        redist_priv_copy_kept_sides(p, p->kept_staging == NULL ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED, REDIST_PRIV_TO);
 }
 
 /* ------------------------------------------------------------------------------------------------ pieces (private) */
@@ -1314,6 +1292,7 @@ REDIST_PRIV void redist_priv_copy_kept(redist_plan *p)
 /* A piece of a peer's messages: of one array, or of all where they fit as a whole. */
 typedef struct {
     redist_priv_message message; /* packed densely from position 0 on */
+    int own;
     int array;                   /* -1: all */
     int64_t begin, bytes;        /* where it begins in the messages packed one after the other; contiguous if wide is 0 */
 } redist_priv_piece;
@@ -1369,23 +1348,23 @@ REDIST_PRIV int64_t redist_priv_narrow(const redist_plan *p, redist_priv_message
 }
 
 /* Small messages travel with all arrays as one piece, others array by array. */
-REDIST_PRIV int64_t redist_priv_pieces_of(const redist_plan *p, int own, const redist_priv_peer *peer,
-                                          redist_priv_cutting c)
+REDIST_PRIV int64_t redist_priv_pieces_of(const redist_plan *p, const redist_priv_peer *peer, redist_priv_cutting c)
 {
     redist_priv_message m;
     int64_t size[REDIST_MAX_DIMS];
     if (peer->bytes <= c.bytes)
         return 1;
-    m = redist_priv_peer_message(p, own, peer->message);
+    m = redist_priv_peer_message(p, peer);
     return p->arrays * redist_priv_cut(p, &m, c, size);
 }
 
-REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p, int own, const redist_priv_peer *peer,
+REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p, const redist_priv_peer *peer,
                                                    redist_priv_cutting c, int64_t k)
 {
     redist_priv_piece piece;
     int64_t size[REDIST_MAX_DIMS], bricks;
-    piece.message = redist_priv_peer_message(p, own, peer->message);
+    piece.message = redist_priv_peer_message(p, peer);
+    piece.own = peer->own;
     piece.array = -1;
     piece.begin = 0;
     piece.bytes = peer->bytes;
@@ -1399,19 +1378,34 @@ REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p, int own
     return piece;
 }
 
-/* Packs a piece into `packed`, or unpacks it. */
-REDIST_PRIV void redist_priv_copy_piece(redist_plan *p, int own, const redist_priv_piece *piece, char *packed)
+/* Packs a piece into `packed`, all arrays one after the other, or unpacks it. */
+REDIST_PRIV void redist_priv_copy_piece(const redist_plan *p, const redist_priv_piece *piece, char *packed)
 {
-    const int from_side = own == REDIST_PRIV_FROM ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED;
-    const int to_side = own == REDIST_PRIV_FROM ? REDIST_PRIV_PACKED : REDIST_PRIV_TO;
-    char *array;
-    if (piece->array < 0) {
-        redist_priv_copy_arrays(p, &piece->message, from_side, packed, to_side);
-        return;
-    }
-    array = (char *)(uintptr_t)p->side[own].array[piece->array];
-    redist_priv_copy(&piece->message, from_side, own == REDIST_PRIV_FROM ? array : packed, to_side,
-                     own == REDIST_PRIV_FROM ? packed : array, redist_priv_arrival_at(p, to_side), p->side[own].streams);
+    const int unpacks = piece->own == REDIST_PRIV_TO, all = piece->array < 0;
+    const int from_side = unpacks ? REDIST_PRIV_PACKED : REDIST_PRIV_FROM;
+    const int to_side = unpacks ? REDIST_PRIV_TO : REDIST_PRIV_PACKED;
+    int a;
+    for (a = 0; a < (all ? p->arrays : 1); a++, packed += piece->message.elements * p->element_bytes)
+        redist_priv_copy_array(p, &piece->message, all ? a : piece->array, from_side, to_side, packed,
+                               p->side[piece->own].streams && (unpacks || !all));
+}
+
+/* Packs the message of a peer into its staging memory, or unpacks it. */
+REDIST_PRIV void redist_priv_copy_staged(const redist_plan *p, const redist_priv_peer *peer)
+{
+    const redist_priv_cutting uncut = {INT64_MAX, 0};
+    const redist_priv_piece whole = redist_priv_piece_of(p, peer, uncut, 0);
+    redist_priv_copy_piece(p, &whole, p->side[peer->own].staging + peer->staged);
+}
+
+/* The same for all that is staged on a side. */
+REDIST_PRIV void redist_priv_copy_all_staged(const redist_plan *p, int own)
+{
+    const redist_priv_side *s = &p->side[own];
+    int64_t k;
+    for (k = 0; k < s->peers; k++)
+        if (s->peer[k].staged >= 0)
+            redist_priv_copy_staged(p, &s->peer[k]);
 }
 
 /* ---------------------------------------------------------------------------------------------- reports (private) */
@@ -1450,9 +1444,6 @@ REDIST_PRIV_COLD int redist_priv_p2p_staging(redist_plan *p, int own)
     return redist_priv_stage_peers(p, own, redist_priv_may_be_direct(p, own), 1);
 }
 
-/* A message travels in parts of at most REDIST_MAX_COUNT bytes, which arrive in their order. */
-REDIST_PRIV int64_t redist_priv_parts(int64_t bytes) { return redist_priv_ceil_div(bytes, REDIST_MAX_COUNT); }
-
 /* SimGrid's SMPI 3.32 loses messages when a persistent send starts again before its last one was received. */
 #if defined SMPI_H
 #define REDIST_PRIV_PERSISTENT_SENDS_FAIL 1
@@ -1461,135 +1452,114 @@ REDIST_PRIV int64_t redist_priv_parts(int64_t bytes) { return redist_priv_ceil_d
 #endif
 
 /* Whether a peer's memory is known when the plan is made, so that its requests can be persistent. */
-REDIST_PRIV int redist_priv_is_bound(const redist_plan *p, int own, const redist_priv_peer *peer)
+REDIST_PRIV int redist_priv_is_bound(const redist_plan *p, const redist_priv_peer *peer)
 {
-    return !REDIST_PRIV_PERSISTENT_SENDS_FAIL && (peer->staged >= 0 || p->side[own].fixed);
+    return !REDIST_PRIV_PERSISTENT_SENDS_FAIL && (peer->staged >= 0 || p->side[peer->own].fixed);
 }
 
 /* Where a message lies: in the staging memory, or in the array. */
-REDIST_PRIV char *redist_priv_peer_memory(const redist_plan *p, int own, const redist_priv_peer *peer)
+REDIST_PRIV char *redist_priv_peer_memory(const redist_plan *p, const redist_priv_peer *peer)
 {
-    return peer->staged >= 0 ? p->side[own].staging + peer->staged : redist_priv_array(p, own) + peer->direct;
+    return peer->staged >= 0 ? p->side[peer->own].staging + peer->staged : redist_priv_array(p, peer->own) + peer->direct;
 }
 
 /* Posts what is sent to a peer or received from it, or prepares to. */
-REDIST_PRIV int redist_priv_post(const redist_plan *p, int own, const redist_priv_peer *peer, char *memory, int64_t bytes,
+REDIST_PRIV int redist_priv_post(const redist_plan *p, const redist_priv_peer *peer, char *memory, int64_t bytes,
                                  int persistent, MPI_Request *request)
 {
     const int n = (int)bytes;
     int code;
-    if (own == REDIST_PRIV_FROM)
+    if (peer->own == REDIST_PRIV_FROM)
         code = (persistent ? MPI_Send_init : MPI_Isend)(memory, n, MPI_BYTE, peer->rank, p->tag, p->comm, request);
     else
         code = (persistent ? MPI_Recv_init : MPI_Irecv)(memory, n, MPI_BYTE, peer->rank, p->tag, p->comm, request);
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-/* Posts, or prepares, the part of a message that begins at byte `begin`. */
-REDIST_PRIV int redist_priv_post_part(redist_plan *p, int own, const redist_priv_peer *peer, int64_t begin,
-                                      MPI_Request *request)
+/* A message travels in segments of at most REDIST_MAX_COUNT bytes, which arrive in their order. */
+REDIST_PRIV int64_t redist_priv_segments(const redist_priv_peer *peer)
 {
-    return redist_priv_post(p, own, peer, redist_priv_peer_memory(p, own, peer) + begin,
-                            redist_priv_min(peer->bytes - begin, REDIST_MAX_COUNT), redist_priv_is_bound(p, own, peer),
-                            request);
+    return peer->near ? 0 : redist_priv_ceil_div(peer->bytes, REDIST_MAX_COUNT);
+}
+
+/* Posts, or prepares, a segment. */
+REDIST_PRIV int redist_priv_post_segment(const redist_plan *p, const redist_priv_segment *segment, MPI_Request *request)
+{
+    return redist_priv_post(p, segment->peer, redist_priv_peer_memory(p, segment->peer) + segment->begin,
+                            redist_priv_min(segment->peer->bytes - segment->begin, REDIST_MAX_COUNT),
+                            redist_priv_is_bound(p, segment->peer), request);
 }
 
 REDIST_PRIV_COLD int redist_priv_p2p_create(redist_plan *p)
 {
     redist_priv_messages *m = &p->state.messages;
     int64_t k, begin, total = 0;
-    int own, next = 0, code = REDIST_OK;
-    for (own = 0; own < 2; own++)
-        for (k = 0; k < p->side[own].remote; k++)
-            total += redist_priv_parts(p->side[own].peer[k].bytes);
+    int code = REDIST_OK;
+    for (k = 0; k < p->peers; k++)
+        total += redist_priv_segments(&p->peer[k]);
+    m->segment = (redist_priv_segment *)redist_priv_alloc(total, sizeof *m->segment);
     m->request = (MPI_Request *)redist_priv_alloc(total, sizeof *m->request);
     m->index = (int *)redist_priv_alloc(total, sizeof *m->index);
-    m->owner = (int64_t *)redist_priv_alloc(total, sizeof *m->owner);
     m->status = (MPI_Status *)redist_priv_alloc(total, sizeof *m->status);
-    if (m->request == NULL || m->index == NULL || m->owner == NULL || m->status == NULL || total > INT_MAX)
+    if (m->segment == NULL || m->request == NULL || m->index == NULL || m->status == NULL || total > INT_MAX)
         return REDIST_ERR_MEMORY;
-    for (m->requests = 0; m->requests < (int)total; m->requests++)
-        m->request[m->requests] = MPI_REQUEST_NULL;
-    for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM; own--) {
-        for (k = 0; k < p->side[own].remote; k++) {
-            const redist_priv_peer *peer = &p->side[own].peer[k];
-            for (begin = 0; begin < peer->bytes && code == REDIST_OK; begin += REDIST_MAX_COUNT) {
-                m->owner[next] = k;
-                if (redist_priv_is_bound(p, own, peer))
-                    code = redist_priv_post_part(p, own, peer, begin, &m->request[next]);
-                next++;
-            }
+    for (k = 0; k < p->peers; k++)
+        for (begin = 0; begin < p->peer[k].bytes && !p->peer[k].near; begin += REDIST_MAX_COUNT) {
+            redist_priv_segment *segment = &m->segment[m->requests];
+            segment->peer = &p->peer[k];
+            segment->begin = begin;
+            m->request[m->requests] = MPI_REQUEST_NULL;
+            if (redist_priv_is_bound(p, segment->peer) && code == REDIST_OK)
+                code = redist_priv_post_segment(p, segment, &m->request[m->requests]);
+            m->requests++;
         }
-        if (own == REDIST_PRIV_TO)
-            m->receives = next;
-    }
-    return code;
-}
-
-/* Starts all parts of the k-th peer of a side; `request` is its first. */
-REDIST_PRIV int redist_priv_p2p_start_peer(redist_plan *p, int own, redist_priv_peer *peer, MPI_Request *request)
-{
-    int64_t begin;
-    int code = REDIST_OK;
-    peer->pending = redist_priv_parts(peer->bytes);
-    if (own == REDIST_PRIV_FROM && peer->staged >= 0)
-        redist_priv_pack(p, peer);
-    for (begin = 0; begin < peer->bytes && code == REDIST_OK; begin += REDIST_MAX_COUNT, request++) {
-        if (!redist_priv_is_bound(p, own, peer))
-            code = redist_priv_post_part(p, own, peer, begin, request);
-        else if (MPI_Start(request) != MPI_SUCCESS)
-            code = REDIST_ERR_MPI;
-    }
     return code;
 }
 
 REDIST_PRIV int redist_priv_p2p_start(redist_plan *p)
 {
     redist_priv_messages *m = &p->state.messages;
-    MPI_Request *request = m->request;
-    int64_t k;
-    int own, code = REDIST_OK;
+    int k, code = REDIST_OK;
     m->unpacked = 0;
-    for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM; own--)
-        for (k = 0; k < p->side[own].remote && code == REDIST_OK; k++) {
-            redist_priv_peer *peer = &p->side[own].peer[k];
-            code = redist_priv_p2p_start_peer(p, own, peer, request);
-            request += redist_priv_parts(peer->bytes);
+    for (k = 0; k < m->requests && code == REDIST_OK; k++) {
+        redist_priv_peer *peer = m->segment[k].peer;
+        if (m->segment[k].begin == 0) {
+            peer->pending = redist_priv_segments(peer);
+            if (peer->own == REDIST_PRIV_FROM && peer->staged >= 0)
+                redist_priv_copy_staged(p, peer);
         }
+        if (!redist_priv_is_bound(p, peer))
+            code = redist_priv_post_segment(p, &m->segment[k], &m->request[k]);
+        else if (MPI_Start(&m->request[k]) != MPI_SUCCESS)
+            code = REDIST_ERR_MPI;
+    }
     redist_priv_copy_kept(p);
     return code;
 }
 
-/* Unpacks the messages that have come and whose predecessors are unpacked: those through shared memory go first. */
+/* When the plan is ordered, a message is unpacked when it and all before it have come. */
 REDIST_PRIV void redist_priv_unpack_in_order(redist_plan *p)
 {
-    redist_priv_messages *m = &p->state.messages;
-    redist_priv_side *s = &p->side[REDIST_PRIV_TO];
-    if (s->peers > s->remote) {
-        const redist_priv_channel *last = &p->rings->link[REDIST_PRIV_TO][s->peers - s->remote - 1];
-        if (last->done < last->pieces)
-            return;
-    }
-    for (; m->unpacked < s->remote && s->peer[m->unpacked].pending == 0; m->unpacked++)
-        redist_priv_unpack(p, &s->peer[m->unpacked]);
+    const redist_priv_side *s = &p->side[REDIST_PRIV_TO];
+    int64_t *k = &p->state.messages.unpacked;
+    for (; p->ordered && *k < s->peers && s->peer[*k].pending == 0; ++*k)
+        if (!s->peer[*k].near)
+            redist_priv_copy_staged(p, &s->peer[*k]);
 }
 
 REDIST_PRIV int redist_priv_p2p_test(redist_plan *p, int *done)
 {
     redist_priv_messages *m = &p->state.messages;
-    redist_priv_side *s = &p->side[REDIST_PRIV_TO];
     int k, n = 0;
     if (m->requests > 0 && MPI_Testsome(m->requests, m->request, &n, m->index, m->status) != MPI_SUCCESS)
         return REDIST_ERR_MPI;
     *done = m->requests == 0 || n == MPI_UNDEFINED;
-    for (k = 0; !*done && k < n; k++)
-        if (m->index[k] < m->receives) {
-            redist_priv_peer *peer = &s->peer[m->owner[m->index[k]]];
-            if (--peer->pending == 0 && peer->staged >= 0 && !p->ordered)
-                redist_priv_unpack(p, peer);
-        }
-    if (p->ordered)
-        redist_priv_unpack_in_order(p);
+    for (k = 0; !*done && k < n; k++) {
+        redist_priv_peer *peer = m->segment[m->index[k]].peer;
+        if (--peer->pending == 0 && peer->own == REDIST_PRIV_TO && peer->staged >= 0 && !p->ordered)
+            redist_priv_copy_staged(p, peer);
+    }
+    redist_priv_unpack_in_order(p);
     return REDIST_OK;
 }
 
@@ -1598,10 +1568,10 @@ REDIST_PRIV_COLD void redist_priv_free_requests(redist_plan *p)
     redist_priv_messages *m = &p->state.messages;
     int k;
     for (k = 0; k < m->requests; k++)
-        redist_priv_drop(&m->request[k], p->failed && k < m->receives);
+        redist_priv_drop(&m->request[k], p->failed && m->segment[k].peer->own == REDIST_PRIV_TO);
+    REDIST_FREE(m->segment);
     REDIST_FREE(m->request);
     REDIST_FREE(m->index);
-    REDIST_FREE(m->owner);
     REDIST_FREE(m->status);
 }
 
@@ -1655,34 +1625,33 @@ REDIST_PRIV_COLD int redist_priv_scheduled_staging(redist_plan *p, int own)
 }
 
 /* Whether pieces of a peer go through slots, rather than straight from or to packed or contiguous memory. */
-REDIST_PRIV int redist_priv_through_slot(const redist_plan *p, int own, const redist_priv_peer *peer)
+REDIST_PRIV int redist_priv_through_slot(const redist_plan *p, const redist_priv_peer *peer)
 {
-    return peer->staged >= 0 && !(own == REDIST_PRIV_FROM && p->overwrites);
+    return peer->staged >= 0 && !(peer->own == REDIST_PRIV_FROM && p->overwrites);
 }
 
 /* Where a piece lies while it travels. */
-REDIST_PRIV char *redist_priv_piece_memory(const redist_plan *p, int own, const redist_priv_peer *peer,
+REDIST_PRIV char *redist_priv_piece_memory(const redist_plan *p, const redist_priv_peer *peer,
                                            const redist_priv_piece *piece, int64_t slot)
 {
-    return redist_priv_through_slot(p, own, peer) ? p->side[own].staging + redist_priv_slot_begin(p, slot)
-                                                  : redist_priv_peer_memory(p, own, peer) + piece->begin;
+    return redist_priv_through_slot(p, peer) ? p->side[peer->own].staging + redist_priv_slot_begin(p, slot)
+                                             : redist_priv_peer_memory(p, peer) + piece->begin;
 }
 
-REDIST_PRIV int redist_priv_post_piece(redist_plan *p, int own, const redist_priv_peer *peer,
-                                       const redist_priv_piece *piece, int64_t slot, int persistent, MPI_Request *request)
+REDIST_PRIV int redist_priv_post_piece(redist_plan *p, const redist_priv_peer *peer, const redist_priv_piece *piece,
+                                       int64_t slot, int persistent, MPI_Request *request)
 {
-    return redist_priv_post(p, own, peer, redist_priv_piece_memory(p, own, peer, piece, slot), piece->bytes, persistent,
-                            request);
+    return redist_priv_post(p, peer, redist_priv_piece_memory(p, peer, piece, slot), piece->bytes, persistent, request);
 }
 
 /* Whether a piece has the place and the size of the first one of its message, whose request is persistent. */
-REDIST_PRIV int redist_priv_is_prepared(const redist_plan *p, int own, const redist_priv_peer *peer,
-                                        const redist_priv_piece *piece, int64_t k)
+REDIST_PRIV int redist_priv_is_prepared(const redist_plan *p, const redist_priv_peer *peer, const redist_priv_piece *piece,
+                                        int64_t k)
 {
-    const redist_priv_piece first = redist_priv_piece_of(p, own, peer, p->state.lanes.cutting, 0);
-    return redist_priv_is_bound(p, own, peer) &&
-           (k == 0 ||
-            (p->state.lanes.lane[own].flights == 1 && redist_priv_through_slot(p, own, peer) && piece->bytes == first.bytes));
+    const redist_priv_piece first = redist_priv_piece_of(p, peer, p->state.lanes.cutting, 0);
+    return redist_priv_is_bound(p, peer) &&
+           (k == 0 || (p->state.lanes.lane[peer->own].flights == 1 && redist_priv_through_slot(p, peer) &&
+                       piece->bytes == first.bytes));
 }
 
 /* Puts the peers of a side in the order of the schedule. */
@@ -1701,8 +1670,8 @@ REDIST_PRIV_COLD int redist_priv_order_side(redist_plan *p, int own, const redis
         *next++ = *(redist_priv_peer *)bsearch(&wanted, s->peer, (size_t)s->peers, sizeof wanted,
                                                redist_priv_compare_distances);
     }
-    REDIST_FREE(s->peer);
-    s->peer = ordered;
+    memcpy(s->peer, ordered, (size_t)s->peers * sizeof *ordered);
+    REDIST_FREE(ordered);
     return REDIST_OK;
 }
 
@@ -1731,10 +1700,10 @@ REDIST_PRIV_COLD int redist_priv_prepare_lane(redist_plan *p, int own)
     for (k = 0; k < s->peers && lane->prepared != NULL; k++)
         lane->prepared[k] = MPI_REQUEST_NULL;
     for (k = 0; k < s->peers && code == REDIST_OK; k++) {
-        const redist_priv_piece first = redist_priv_piece_of(p, own, &s->peer[k], p->state.lanes.cutting, 0);
-        if (redist_priv_is_prepared(p, own, &s->peer[k], &first, 0))
-            code = redist_priv_post_piece(p, own, &s->peer[k], &first, number % lane->flights, 1, &lane->prepared[k]);
-        number += redist_priv_pieces_of(p, own, &s->peer[k], p->state.lanes.cutting);
+        const redist_priv_piece first = redist_priv_piece_of(p, &s->peer[k], p->state.lanes.cutting, 0);
+        if (redist_priv_is_prepared(p, &s->peer[k], &first, 0))
+            code = redist_priv_post_piece(p, &s->peer[k], &first, number % lane->flights, 1, &lane->prepared[k]);
+        number += redist_priv_pieces_of(p, &s->peer[k], p->state.lanes.cutting);
     }
     return code;
 }
@@ -1752,22 +1721,22 @@ REDIST_PRIV int redist_priv_lane_go(redist_plan *p, int own)
 {
     redist_priv_lane *lane = &p->state.lanes.lane[own];
     const redist_priv_peer *peer = &p->side[own].peer[lane->at];
-    const redist_priv_piece piece = redist_priv_piece_of(p, own, peer, p->state.lanes.cutting, lane->piece);
+    const redist_priv_piece piece = redist_priv_piece_of(p, peer, p->state.lanes.cutting, lane->piece);
     const int64_t slot = lane->posted++ % lane->flights;
     redist_priv_flight *flight = &lane->flight[slot];
     flight->peer = lane->at;
     flight->piece = lane->piece;
     flight->moving = MPI_REQUEST_NULL;
     if (lane->piece == 0)
-        lane->pieces = redist_priv_pieces_of(p, own, peer, p->state.lanes.cutting);
+        lane->pieces = redist_priv_pieces_of(p, peer, p->state.lanes.cutting);
     if (++lane->piece == lane->pieces) {
         lane->piece = 0;
         lane->at++;
     }
-    if (own == REDIST_PRIV_FROM && redist_priv_through_slot(p, own, peer))
-        redist_priv_copy_piece(p, own, &piece, redist_priv_piece_memory(p, own, peer, &piece, slot));
-    if (!redist_priv_is_prepared(p, own, peer, &piece, flight->piece))
-        return redist_priv_post_piece(p, own, peer, &piece, slot, 0, &flight->moving);
+    if (own == REDIST_PRIV_FROM && redist_priv_through_slot(p, peer))
+        redist_priv_copy_piece(p, &piece, redist_priv_piece_memory(p, peer, &piece, slot));
+    if (!redist_priv_is_prepared(p, peer, &piece, flight->piece))
+        return redist_priv_post_piece(p, peer, &piece, slot, 0, &flight->moving);
     return MPI_Start(&lane->prepared[flight->peer]) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
@@ -1795,9 +1764,9 @@ REDIST_PRIV int redist_priv_lane_test(redist_plan *p, int own)
             return REDIST_ERR_MPI;
         if (!arrived)
             return REDIST_OK;
-        if (own == REDIST_PRIV_TO && redist_priv_through_slot(p, own, peer)) {
-            const redist_priv_piece piece = redist_priv_piece_of(p, own, peer, p->state.lanes.cutting, flight->piece);
-            redist_priv_copy_piece(p, own, &piece, redist_priv_piece_memory(p, own, peer, &piece, slot));
+        if (own == REDIST_PRIV_TO && redist_priv_through_slot(p, peer)) {
+            const redist_priv_piece piece = redist_priv_piece_of(p, peer, p->state.lanes.cutting, flight->piece);
+            redist_priv_copy_piece(p, &piece, redist_priv_piece_memory(p, peer, &piece, slot));
         }
         lane->arrived++;
         code = redist_priv_lane_fill(p, own);
@@ -1809,7 +1778,7 @@ REDIST_PRIV int redist_priv_scheduled_start(redist_plan *p)
 {
     int own, code = REDIST_OK;
     if (p->overwrites) {
-        redist_priv_copy_staged(p, REDIST_PRIV_FROM);
+        redist_priv_copy_all_staged(p, REDIST_PRIV_FROM);
         redist_priv_copy_kept(p);
     }
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
@@ -1875,8 +1844,9 @@ REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p)
     if (c->made)
         redist_priv_drop(&c->request, 0);
     for (own = 0; own < 2; own++) {
+        if (c->table[own].each != c->table[own].types)
+            redist_priv_free_types(c->table[own].each, p->size);
         redist_priv_free_types(c->table[own].types, p->size);
-        redist_priv_free_types(c->table[own].each, p->size);
         REDIST_FREE(c->table[own].offsets);
         REDIST_FREE(c->table[own].counts);
     }
@@ -1889,39 +1859,36 @@ REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p)
    gets one of its own. Collective; the same answer on all ranks. */
 REDIST_PRIV_COLD int redist_priv_separate(redist_plan *p)
 {
-    redist_priv_verdict v;
-    MPI_Comm own;
-    memset(&v, 0, sizeof v);
+    MPI_Comm own = MPI_COMM_NULL;
+    int code;
     if (!p->borrows)
         return REDIST_OK;
-    own = redist_priv_duplicate(p->comm, &v);
-    if (redist_priv_agree(p->comm, &v, NULL, 0) == REDIST_OK) {
+    code = redist_priv_worst(p->comm, redist_priv_duplicate(p->comm, &own));
+    if (code == REDIST_OK) {
         p->comm = own;
         p->borrows = 0;
     } else if (own != MPI_COMM_NULL) {
         MPI_Comm_free(&own);
     }
-    return v.code;
+    return code;
 }
 
 /* Counts and offsets by rank, all zero. */
 REDIST_PRIV_COLD int redist_priv_collective_tables(redist_plan *p)
 {
     redist_priv_collective *c = &p->state.collective;
-    int own;
+    int own, code = REDIST_OK;
     c->made = 1;
     c->request = MPI_REQUEST_NULL;
     c->unit = MPI_BYTE;
     for (own = 0; own < 2; own++) {
         redist_priv_table *t = &c->table[own];
-        t->counts = (int *)redist_priv_alloc(p->size, sizeof *t->counts);
-        t->offsets = (int *)redist_priv_alloc(p->size, sizeof *t->offsets);
+        t->counts = (int *)redist_priv_zeros(p->size, sizeof *t->counts);
+        t->offsets = (int *)redist_priv_zeros(p->size, sizeof *t->offsets);
         if (t->counts == NULL || t->offsets == NULL)
-            return REDIST_ERR_MEMORY;
-        memset(t->counts, 0, (size_t)p->size * sizeof *t->counts);
-        memset(t->offsets, 0, (size_t)p->size * sizeof *t->offsets);
+            code = REDIST_ERR_MEMORY;
     }
-    return REDIST_OK;
+    return code;
 }
 
 REDIST_PRIV int redist_priv_collective_test(redist_plan *p, int *done)
@@ -1929,7 +1896,7 @@ REDIST_PRIV int redist_priv_collective_test(redist_plan *p, int *done)
     if (MPI_Test(&p->state.collective.request, done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
         return REDIST_ERR_MPI;
     if (*done)
-        redist_priv_copy_staged(p, REDIST_PRIV_TO);
+        redist_priv_copy_all_staged(p, REDIST_PRIV_TO);
     return REDIST_OK;
 }
 
@@ -1965,14 +1932,13 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_create(redist_plan *p)
 {
     redist_priv_collective *c = &p->state.collective;
     int64_t k;
-    int own, code = redist_priv_collective_tables(p);
-    for (own = 0; own < 2 && code == REDIST_OK; own++)
-        for (k = 0; k < p->side[own].peers; k++) {
-            const redist_priv_peer *peer = &p->side[own].peer[k];
-            c->table[own].counts[peer->rank] = (int)redist_priv_ceil_div(peer->bytes, c->unit_bytes);
-            c->table[own].offsets[peer->rank] =
-                (int)((peer->staged >= 0 ? peer->staged : peer->direct) / c->unit_bytes);
-        }
+    int code = redist_priv_collective_tables(p);
+    for (k = 0; k < p->peers && code == REDIST_OK; k++) {
+        const redist_priv_peer *peer = &p->peer[k];
+        redist_priv_table *t = &c->table[peer->own];
+        t->counts[peer->rank] = (int)redist_priv_ceil_div(peer->bytes, c->unit_bytes);
+        t->offsets[peer->rank] = (int)((peer->staged >= 0 ? peer->staged : peer->direct) / c->unit_bytes);
+    }
     if (code == REDIST_OK && c->unit_bytes > 1 &&
         (MPI_Type_contiguous((int)c->unit_bytes, MPI_BYTE, &c->unit) != MPI_SUCCESS ||
          MPI_Type_commit(&c->unit) != MPI_SUCCESS))
@@ -2005,7 +1971,7 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_commit(redist_plan *p)
 REDIST_PRIV int redist_priv_alltoallv_start(redist_plan *p)
 {
     int code;
-    redist_priv_copy_staged(p, REDIST_PRIV_FROM);
+    redist_priv_copy_all_staged(p, REDIST_PRIV_FROM);
     code = redist_priv_collective_start(p, redist_priv_alltoallv_post);
     redist_priv_copy_kept(p);
     return code;
@@ -2021,7 +1987,7 @@ REDIST_PRIV int redist_priv_alltoallv_start(redist_plan *p)
 #endif
 
 /* Replaces *type by what an MPI constructor made of it. */
-REDIST_PRIV int redist_priv_become(MPI_Datatype *type, int mpi_code, const MPI_Datatype *made)
+REDIST_PRIV_COLD int redist_priv_become(MPI_Datatype *type, int mpi_code, const MPI_Datatype *made)
 {
     if (mpi_code != MPI_SUCCESS)
         return REDIST_ERR_MPI;
@@ -2030,7 +1996,7 @@ REDIST_PRIV int redist_priv_become(MPI_Datatype *type, int mpi_code, const MPI_D
     return REDIST_OK;
 }
 
-REDIST_PRIV int redist_priv_displace(MPI_Datatype *type, int64_t bytes)
+REDIST_PRIV_COLD int redist_priv_displace(MPI_Datatype *type, int64_t bytes)
 {
     MPI_Datatype made = MPI_DATATYPE_NULL;
     const MPI_Aint at = (MPI_Aint)bytes;
@@ -2038,7 +2004,7 @@ REDIST_PRIV int redist_priv_displace(MPI_Datatype *type, int64_t bytes)
 }
 
 /* n times *type at distances of `stride` bytes; counts past REDIST_MAX_COUNT are nested. */
-REDIST_PRIV int redist_priv_repeat(MPI_Datatype *type, int64_t n, int64_t stride)
+REDIST_PRIV_COLD int redist_priv_repeat(MPI_Datatype *type, int64_t n, int64_t stride)
 {
     const int64_t most = REDIST_MAX_COUNT, whole = n / most;
     MPI_Datatype made = MPI_DATATYPE_NULL, part[2];
@@ -2070,7 +2036,7 @@ REDIST_PRIV int redist_priv_repeat(MPI_Datatype *type, int64_t n, int64_t stride
 }
 
 /* *type at every element of a run. */
-REDIST_PRIV int redist_priv_follow_run(MPI_Datatype *type, const redist_priv_run *run, int side, int64_t stride)
+REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_priv_run *run, int side, int64_t stride)
 {
     int level, code = REDIST_OK;
     for (level = 0; level < REDIST_PRIV_LEVELS && code == REDIST_OK; level++)
@@ -2079,7 +2045,7 @@ REDIST_PRIV int redist_priv_follow_run(MPI_Datatype *type, const redist_priv_run
 }
 
 /* *type at every element of several runs. */
-REDIST_PRIV int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list, int side, int64_t stride)
+REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list, int side, int64_t stride)
 {
     const int n = (int)list->runs;
     MPI_Datatype made = MPI_DATATYPE_NULL, *part;
@@ -2113,10 +2079,10 @@ REDIST_PRIV int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_ru
 }
 
 /* The datatype of a peer's message on one side, run by run, so that both ends agree on the order of the elements. */
-REDIST_PRIV int redist_priv_type_of(redist_plan *p, int own, const redist_priv_peer *peer, MPI_Datatype *type)
+REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv_peer *peer, MPI_Datatype *type)
 {
-    redist_priv_message m = redist_priv_peer_message(p, own, peer->message);
-    const int staged = peer->staged >= 0, side = staged ? REDIST_PRIV_PACKED : own;
+    redist_priv_message m = redist_priv_peer_message(p, peer);
+    const int staged = peer->staged >= 0, side = staged ? REDIST_PRIV_PACKED : peer->own;
     MPI_Datatype made = MPI_DATATYPE_NULL;
     int axes[REDIST_MAX_DIMS] = {0}, k, code = REDIST_OK;
     if (MPI_Type_dup(p->element, &made) != MPI_SUCCESS)
@@ -2127,7 +2093,7 @@ REDIST_PRIV int redist_priv_type_of(redist_plan *p, int own, const redist_priv_p
     if (code == REDIST_OK && staged)
         code = redist_priv_repeat(&made, p->arrays, m.elements * p->element_bytes);
     if (code == REDIST_OK)
-        code = redist_priv_displace(&made, staged ? peer->staged : m.origin[own] * p->element_bytes);
+        code = redist_priv_displace(&made, staged ? peer->staged : m.origin[side] * p->element_bytes);
     if (code == REDIST_OK && MPI_Type_commit(&made) != MPI_SUCCESS)
         code = REDIST_ERR_MPI;
     if (code == REDIST_OK)
@@ -2167,34 +2133,24 @@ REDIST_PRIV_COLD MPI_Datatype *redist_priv_byte_types(int n)
     return types;
 }
 
-REDIST_PRIV_COLD int redist_priv_make_types(redist_plan *p, int own)
-{
-    redist_priv_table *t = &p->state.collective.table[own];
-    const int each = redist_priv_holds_addresses(p, own);
-    int64_t k;
-    int code = REDIST_OK;
-    t->types = redist_priv_byte_types(p->size);
-    t->each = each ? redist_priv_byte_types(p->size) : NULL;
-    if (t->types == NULL || (each && t->each == NULL))
-        return REDIST_ERR_MEMORY;
-    for (k = 0; k < p->side[own].peers && code == REDIST_OK; k++) {
-        const int rank = p->side[own].peer[k].rank;
-        t->counts[rank] = 1;
-        code = redist_priv_type_of(p, own, &p->side[own].peer[k], each ? &t->each[rank] : &t->types[rank]);
-    }
-    return code;
-}
-
 REDIST_PRIV_COLD int redist_priv_alltoallw_create(redist_plan *p)
 {
     redist_priv_collective *c = &p->state.collective;
+    int64_t k;
     int own, code = redist_priv_collective_tables(p);
-    c->before = (const void **)redist_priv_alloc(2 * (int64_t)p->arrays, sizeof *c->before);
-    if (c->before == NULL)
-        return REDIST_ERR_MEMORY;
-    memset((void *)c->before, 0, 2 * (size_t)p->arrays * sizeof *c->before);
-    for (own = 0; own < 2 && code == REDIST_OK; own++)
-        code = redist_priv_make_types(p, own);
+    c->before = (const void **)redist_priv_zeros(2 * (int64_t)p->arrays, sizeof *c->before);
+    for (own = 0; own < 2; own++) {
+        redist_priv_table *t = &c->table[own];
+        t->types = redist_priv_byte_types(p->size);
+        t->each = redist_priv_holds_addresses(p, own) ? redist_priv_byte_types(p->size) : t->types;
+        if (t->types == NULL || t->each == NULL || c->before == NULL)
+            code = REDIST_ERR_MEMORY;
+    }
+    for (k = 0; k < p->peers && code == REDIST_OK; k++) {
+        redist_priv_table *t = &c->table[p->peer[k].own];
+        t->counts[p->peer[k].rank] = 1;
+        code = redist_priv_type_of(p, &p->peer[k], &t->each[p->peer[k].rank]);
+    }
     return code;
 }
 
@@ -2255,7 +2211,7 @@ REDIST_PRIV_COLD int redist_priv_alltoallw_commit(redist_plan *p)
 REDIST_PRIV int redist_priv_alltoallw_start(redist_plan *p)
 {
     int own, code = REDIST_OK;
-    redist_priv_copy_staged(p, REDIST_PRIV_FROM);
+    redist_priv_copy_all_staged(p, REDIST_PRIV_FROM);
     for (own = 0; own < 2 && code == REDIST_OK; own++)
         code = redist_priv_address_types(p, own);
     if (p->overwrites)
@@ -2276,7 +2232,7 @@ REDIST_PRIV int redist_priv_alltoallw_start(redist_plan *p)
 #define REDIST_PRIV_RELEASE(pointer, value) __atomic_store_n(pointer, value, __ATOMIC_RELEASE)
 #endif
 #else
-#define REDIST_PRIV_ATOMICS 0 /* redist_priv_shared_fits then refuses, and messages serve */
+#define REDIST_PRIV_ATOMICS 0 /* redist_priv_node_comm then has none, and messages serve */
 #define REDIST_PRIV_ACQUIRE(pointer) (*(pointer))
 #define REDIST_PRIV_RELEASE(pointer, value) (*(pointer) = (value))
 #endif
@@ -2284,16 +2240,15 @@ REDIST_PRIV int redist_priv_alltoallw_start(redist_plan *p)
 /* The ranks of comm that share memory with this one; MPI_COMM_NULL on all ranks where MPI fails on any. Collective. */
 REDIST_PRIV_COLD MPI_Comm redist_priv_node_comm(MPI_Comm comm)
 {
-    redist_priv_verdict v;
     MPI_Comm node = MPI_COMM_NULL;
-    memset(&v, 0, sizeof v);
-    if (MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS) {
+    int code = REDIST_ERR_MPI;
+    if (!REDIST_PRIV_ATOMICS)
+        return node;
+    if (MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS)
         node = MPI_COMM_NULL; /* what a failed call leaves there is no handle */
-        redist_priv_fail(&v, REDIST_ERR_MPI, "no communicator");
-    } else {
-        MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
-    }
-    if (redist_priv_agree(comm, &v, NULL, 0) != REDIST_OK && node != MPI_COMM_NULL)
+    else
+        code = MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+    if (redist_priv_worst(comm, code) != REDIST_OK && node != MPI_COMM_NULL)
         MPI_Comm_free(&node);
     return node;
 }
@@ -2302,7 +2257,7 @@ REDIST_PRIV_COLD MPI_Comm redist_priv_node_comm(MPI_Comm comm)
 REDIST_PRIV_COLD int redist_priv_shared_fits(MPI_Comm node, int64_t bytes)
 {
     int64_t all = 0;
-    int fits = REDIST_PRIV_ATOMICS && redist_priv_reduce(node, &bytes, &all, 1, MPI_SUM) == REDIST_OK;
+    int fits = redist_priv_reduce(node, &bytes, &all, 1, MPI_SUM) == REDIST_OK;
 #if defined __linux__
     struct statvfs memory;
     if (statvfs("/dev/shm", &memory) == 0)
@@ -2327,81 +2282,86 @@ REDIST_PRIV_COLD int redist_priv_touch(void *memory, size_t bytes)
     return zeroed == bytes;
 }
 
-/* All ranks of the node have a window, or none. */
-REDIST_PRIV_COLD void redist_priv_segment_close(redist_priv_segment *s)
+REDIST_PRIV_COLD void redist_priv_home_init(redist_priv_home *h)
 {
-    MPI_Request request;
-    if (s->window != MPI_WIN_NULL) {
-        if (MPI_Ibarrier(s->comm, &request) == MPI_SUCCESS) /* the window's own barrier may not yield */
-            redist_priv_await(&request);
-        MPI_Win_unlock_all(s->window);
-        MPI_Win_free(&s->window);
-    }
-    if (s->comm != MPI_COMM_NULL)
-        MPI_Comm_free(&s->comm);
-    REDIST_FREE(s->base);
-    s->base = NULL;
+    memset((void *)h, 0, sizeof *h);
+    h->node = MPI_COMM_NULL;
+    h->window = MPI_WIN_NULL;
 }
 
-REDIST_PRIV char *redist_priv_align(void *pointer)
+/* All ranks of the node have a window, or none. */
+REDIST_PRIV_COLD void redist_priv_home_close(redist_priv_home *h)
+{
+    MPI_Request request;
+    if (h->window != MPI_WIN_NULL) {
+        if (MPI_Ibarrier(h->node, &request) == MPI_SUCCESS) /* the window's own barrier may not yield */
+            redist_priv_await(&request);
+        MPI_Win_unlock_all(h->window);
+        MPI_Win_free(&h->window);
+    }
+    if (h->node != MPI_COMM_NULL)
+        MPI_Comm_free(&h->node);
+    REDIST_FREE(h->base);
+    h->base = NULL;
+    h->room = 0;
+}
+
+REDIST_PRIV_COLD char *redist_priv_align(void *pointer)
 {
     return (char *)pointer + -(uintptr_t)pointer % REDIST_PRIV_LINE;
 }
 
-/* Allocates a window of s->bytes. Collective over the node. Where a rank cannot have it, no rank keeps one: those that
-   do have it must let it leak, because freeing it takes all. */
-REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_segment *s)
+/* Allocates a window. Where a rank cannot have it, no rank keeps one: those that do have it must let it leak, because
+   freeing it takes all. Collective over the node. */
+REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_home *h, int64_t bytes)
 {
-    redist_priv_verdict v;
     MPI_Info info = MPI_INFO_NULL;
     void *base = NULL;
-    memset(&v, 0, sizeof v);
+    int code;
     MPI_Info_create(&info);
     MPI_Info_set(info, "alloc_shared_noncontig", "true");
-    redist_priv_fail(&v, MPI_Win_allocate_shared((MPI_Aint)(s->bytes + REDIST_PRIV_LINE), 1, info, s->comm, &base,
-                                                 &s->window) == MPI_SUCCESS &&
-                                 MPI_Win_lock_all(MPI_MODE_NOCHECK, s->window) == MPI_SUCCESS
-                             ? REDIST_OK
-                             : REDIST_ERR_MEMORY,
-                     "no window");
+    code = MPI_Win_allocate_shared((MPI_Aint)bytes, 1, info, h->node, &base, &h->window) == MPI_SUCCESS &&
+                   MPI_Win_lock_all(MPI_MODE_NOCHECK, h->window) == MPI_SUCCESS
+               ? REDIST_OK
+               : REDIST_ERR_MEMORY;
     MPI_Info_free(&info);
-    if (redist_priv_agree(s->comm, &v, NULL, 0) != REDIST_OK)
-        s->window = MPI_WIN_NULL;
-    return v.code;
+    code = redist_priv_worst(h->node, code);
+    if (code != REDIST_OK)
+        h->window = MPI_WIN_NULL;
+    return code;
 }
 
 /* Finds where every rank's part begins, and makes sure that this rank's is there. */
-REDIST_PRIV_COLD int redist_priv_segment_map(redist_priv_segment *s)
+REDIST_PRIV_COLD int redist_priv_home_map(redist_priv_home *h, int64_t bytes)
 {
     MPI_Aint size;
     void *base = NULL;
     int r, unit;
-    for (r = 0; r < s->size; r++) {
-        if (MPI_Win_shared_query(s->window, r, &size, &unit, &base) != MPI_SUCCESS)
+    for (r = 0; r < h->size; r++) {
+        if (MPI_Win_shared_query(h->window, r, &size, &unit, &base) != MPI_SUCCESS)
             return REDIST_ERR_MPI;
-        s->base[r] = redist_priv_align(base);
+        h->base[r] = redist_priv_align(base);
     }
-    return redist_priv_touch(s->base[s->rank], (size_t)s->bytes) ? REDIST_OK : REDIST_ERR_MEMORY;
+    h->part = h->base[h->rank];
+    return redist_priv_touch(h->part, (size_t)bytes) ? REDIST_OK : REDIST_ERR_MEMORY;
 }
 
-/* Opens `bytes` of shared memory on this rank for the ranks of a node, zero at first; takes over the communicator.
-   Collective over it. The same answer on all its ranks; close the segment, whatever it is. */
-REDIST_PRIV_COLD int redist_priv_segment_open(redist_priv_segment *s, MPI_Comm node, int64_t bytes)
+/* Opens shared memory for the ranks of a node, zero at first: on this rank a line, `room` for plans, then `bytes` for
+   arrays. Takes over the communicator. Collective over it. The same answer on all its ranks; close it, whatever it is. */
+REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, MPI_Comm node, int64_t room, int64_t bytes)
 {
-    redist_priv_verdict v;
-    memset(&v, 0, sizeof v);
-    s->comm = node;
-    s->window = MPI_WIN_NULL;
-    s->bytes = bytes;
-    MPI_Comm_rank(node, &s->rank);
-    MPI_Comm_size(node, &s->size);
-    s->base = (char **)redist_priv_alloc(s->size, sizeof *s->base);
-    if (!redist_priv_shared_fits(node, bytes + REDIST_PRIV_LINE) || s->base == NULL)
-        redist_priv_fail(&v, REDIST_ERR_MEMORY, "too little shared memory");
-    if (redist_priv_agree(node, &v, NULL, 0) != REDIST_OK || redist_priv_window_open(s) != REDIST_OK)
-        return REDIST_ERR_MEMORY;
-    redist_priv_fail(&v, redist_priv_segment_map(s), "too little shared memory");
-    return redist_priv_agree(node, &v, NULL, 0);
+    const int64_t all = REDIST_PRIV_LINE + room + bytes, padded = all + REDIST_PRIV_LINE;
+    int code;
+    h->node = node;
+    h->room = room;
+    MPI_Comm_rank(node, &h->rank);
+    MPI_Comm_size(node, &h->size);
+    h->base = (char **)redist_priv_alloc(h->size, sizeof *h->base);
+    code = redist_priv_shared_fits(node, padded) && h->base != NULL ? REDIST_OK : REDIST_ERR_MEMORY;
+    code = redist_priv_worst(node, code);
+    if (code == REDIST_OK)
+        code = redist_priv_window_open(h, padded);
+    return code == REDIST_OK ? redist_priv_worst(node, redist_priv_home_map(h, all)) : code;
 }
 
 /* The ranks of a node among those of comm: node_rank[k] is ranks[k]'s, or negative. */
@@ -2423,17 +2383,6 @@ REDIST_PRIV_COLD int redist_priv_translate(MPI_Comm comm, MPI_Comm node, int n, 
         MPI_Group_free(&near);
     MPI_Group_free(&all);
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
-}
-
-/* Bytes before the slots in a plan's block. */
-REDIST_PRIV int64_t redist_priv_board_bytes(const redist_plan *p)
-{
-    return redist_priv_round_up((int64_t)sizeof(redist_priv_board) + p->arrays * (int64_t)sizeof(int64_t), REDIST_PRIV_LINE);
-}
-
-REDIST_PRIV redist_priv_slot *redist_priv_first_slot(const redist_plan *p, const char *block)
-{
-    return (redist_priv_slot *)(void *)(uintptr_t)(block + redist_priv_board_bytes(p));
 }
 
 /* Whether everybody is done with what a plan left behind: all its pieces were drained. */
@@ -2489,29 +2438,18 @@ enum { REDIST_PRIV_SLOTS = 4, REDIST_PRIV_LEAST_PIECE = 4096, REDIST_PRIV_WIDE =
 enum { REDIST_PRIV_SHORT = 32768 };  /* bytes: the next execution need not wait until this one's message is unpacked */
 enum { REDIST_PRIV_WASTEFUL = 6 }; /* a sender that uses a sixth of the lines it reads packs them, wherever its arrays are */
 
-/* How the pieces of a slot are cut. */
-REDIST_PRIV redist_priv_cutting redist_priv_slot_cutting(int64_t piece_bytes)
-{
-    redist_priv_cutting c;
-    c.bytes = piece_bytes;
-    c.wide = REDIST_PRIV_WIDE;
-    return c;
-}
-
 /* Packs, or unpacks, one piece of a message in its slot of the ring. Large arrays are packed around the caches, too: a
    core of another socket reads memory faster than lines that are modified in this one's cache. */
-REDIST_PRIV void redist_priv_copy_slot(redist_plan *p, int own, const redist_priv_peer *peer,
-                                       const redist_priv_channel *link, int64_t k)
+REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, const redist_priv_channel *link, int64_t k)
 {
-    const redist_priv_slot *slot = link->slot;
-    const redist_priv_piece piece = redist_priv_piece_of(p, own, peer, redist_priv_slot_cutting(slot->piece_bytes), k);
-    redist_priv_copy_piece(p, own, &piece, link->part + slot->ring + (link->before + k) % slot->slots * slot->slot_bytes);
+    const redist_priv_piece piece = redist_priv_piece_of(p, link->peer, link->cutting, k);
+    redist_priv_copy_piece(p, &piece, link->part + link->slot->ring + (link->before + k) % link->slots * link->slot_bytes);
 }
 
 /* Copies a message straight from the sender's arrays. */
-REDIST_PRIV void redist_priv_copy_direct(redist_plan *p, const redist_priv_peer *peer, const redist_priv_channel *link)
+REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv_channel *link)
 {
-    redist_priv_message m = redist_priv_peer_message(p, REDIST_PRIV_TO, peer->message);
+    redist_priv_message m = redist_priv_peer_message(p, link->peer);
     int a;
     redist_priv_store(&m, REDIST_PRIV_FROM, &link->board->storage);
     for (a = 0; a < p->arrays; a++)
@@ -2520,67 +2458,58 @@ REDIST_PRIV void redist_priv_copy_direct(redist_plan *p, const redist_priv_peer 
                          p->side[REDIST_PRIV_TO].streams);
 }
 
-/* The channel of a peer on this node. */
-REDIST_PRIV redist_priv_channel *redist_priv_link(const redist_plan *p, int own, int64_t k)
-{
-    return &p->rings->link[own][k - p->side[own].remote];
-}
-
 /* Fills a slot of the ring, if one is free, or offers the arrays. One at a time, because the next peer may want what lies
    between the elements just packed, while it is in the cache. Returns whether it did anything. */
-REDIST_PRIV int redist_priv_push(redist_plan *p, int64_t k)
+REDIST_PRIV int redist_priv_push(const redist_plan *p, redist_priv_channel *link)
 {
-    redist_priv_channel *link = redist_priv_link(p, REDIST_PRIV_FROM, k);
-    if (link->done == 0 && link->slot->direct != link->direct) {
-        if (REDIST_PRIV_ACQUIRE(&link->slot->drained) != link->before)
+    redist_priv_slot *slot = link->slot;
+    if (link->done == 0 && slot->direct != link->direct) {
+        if (REDIST_PRIV_ACQUIRE(&slot->drained) != link->before)
             return 0; /* the receiver is still at pieces of an earlier execution */
-        link->slot->direct = link->direct;
+        slot->direct = link->direct;
     }
-    if (link->done == link->pieces ||
-        link->before + link->done - REDIST_PRIV_ACQUIRE(&link->slot->drained) >= link->slot->slots)
+    if (link->done == link->pieces || link->before + link->done - REDIST_PRIV_ACQUIRE(&slot->drained) >= link->slots)
         return 0;
     if (!link->direct)
-        redist_priv_copy_slot(p, REDIST_PRIV_FROM, &p->side[REDIST_PRIV_FROM].peer[k], link, link->done);
+        redist_priv_copy_slot(p, link, link->done);
     link->done++;
-    REDIST_PRIV_RELEASE(&link->slot->filled, link->before + link->done);
+    REDIST_PRIV_RELEASE(&slot->filled, link->before + link->done);
     return 1;
 }
 
 /* Fills all free slots, in turns. */
-REDIST_PRIV void redist_priv_push_all(redist_plan *p)
+REDIST_PRIV void redist_priv_push_all(const redist_plan *p)
 {
-    const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
+    const redist_priv_rings *r = p->rings;
     int64_t k;
     int pushed = 1;
     while (pushed)
-        for (k = s->remote, pushed = 0; k < s->peers; k++)
-            pushed |= redist_priv_push(p, k);
+        for (k = r->receives, pushed = 0; k < r->links; k++)
+            pushed |= redist_priv_push(p, &r->link[k]);
 }
 
 /* Drains what has come. The number of pieces is known when the first is there. */
-REDIST_PRIV void redist_priv_pull(redist_plan *p, int64_t k)
+REDIST_PRIV void redist_priv_pull(const redist_plan *p, redist_priv_channel *link)
 {
-    const redist_priv_peer *peer = &p->side[REDIST_PRIV_TO].peer[k];
-    redist_priv_channel *link = redist_priv_link(p, REDIST_PRIV_TO, k);
     while (link->done < link->pieces && REDIST_PRIV_ACQUIRE(&link->slot->filled) > link->before + link->done) {
         if (link->slot->direct) {
-            redist_priv_copy_direct(p, peer, link);
+            redist_priv_copy_direct(p, link);
             link->pieces = 1;
         } else {
-            redist_priv_copy_slot(p, REDIST_PRIV_TO, peer, link, link->done);
+            redist_priv_copy_slot(p, link, link->done);
         }
         link->done++;
         REDIST_PRIV_RELEASE(&link->slot->drained, link->before + link->done);
     }
+    link->peer->pending = link->pieces - link->done;
 }
 
 /* Whether all arrays of this execution lie in the arena, and receivers may read them there; then says where. */
-REDIST_PRIV int redist_priv_offer_arrays(redist_plan *p)
+REDIST_PRIV int redist_priv_offer_arrays(const redist_plan *p)
 {
     const redist_arena *arena = p->options.arena;
     const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
-    const redist_priv_segment *shared = &p->rings->home->segment;
-    char *part = shared->base[shared->rank];
+    char *part = p->rings->home->part;
     redist_priv_board *board = (redist_priv_board *)(void *)(part + p->rings->begin);
     int a;
     if (arena == NULL || arena->ordinary != NULL || p->overwrites)
@@ -2598,19 +2527,14 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p)
 {
     const int direct = redist_priv_offer_arrays(p);
     int64_t k;
-    int own;
-    for (own = 0; own < 2; own++)
-        for (k = p->side[own].remote; k < p->side[own].peers; k++) {
-            const redist_priv_peer *peer = &p->side[own].peer[k];
-            redist_priv_channel *link = redist_priv_link(p, own, k);
-            link->before += link->done;
-            link->done = 0;
-            link->pieces = redist_priv_pieces_of(p, own, peer, redist_priv_slot_cutting(link->slot->piece_bytes));
-            if (own == REDIST_PRIV_FROM) {
-                link->direct = direct && link->waste < REDIST_PRIV_WASTEFUL;
-                link->pieces = link->direct ? 1 : link->pieces;
-            }
-        }
+    for (k = 0; k < p->rings->links; k++) {
+        redist_priv_channel *link = &p->rings->link[k];
+        link->before += link->done;
+        link->done = 0;
+        link->direct = direct && link->peer->own == REDIST_PRIV_FROM && link->waste < REDIST_PRIV_WASTEFUL;
+        link->pieces = link->direct ? 1 : redist_priv_pieces_of(p, link->peer, link->cutting);
+        link->peer->pending = link->pieces;
+    }
     redist_priv_push_all(p);
     return redist_priv_p2p_start(p);
 }
@@ -2636,19 +2560,18 @@ REDIST_PRIV int redist_priv_progress(redist_plan *p)
 
 REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done)
 {
+    const redist_priv_rings *r = p->rings;
     int64_t k;
-    int all = 1, come = 1, code;
+    int all = 1, code;
     redist_priv_push_all(p);
-    for (k = p->side[REDIST_PRIV_FROM].remote; k < p->side[REDIST_PRIV_FROM].peers; k++)
-        all &= redist_priv_is_sent(p, redist_priv_link(p, REDIST_PRIV_FROM, k));
-    for (k = p->side[REDIST_PRIV_TO].remote; k < p->side[REDIST_PRIV_TO].peers; k++) {
-        const redist_priv_channel *link = redist_priv_link(p, REDIST_PRIV_TO, k);
-        if (come || !p->ordered)
-            redist_priv_pull(p, k);
-        come &= link->done == link->pieces;
+    for (k = 0; k < r->receives; k++) {
+        redist_priv_unpack_in_order(p);
+        if (!p->ordered || r->link[k].peer == &p->side[REDIST_PRIV_TO].peer[p->state.messages.unpacked])
+            redist_priv_pull(p, &r->link[k]);
+        all &= r->link[k].done == r->link[k].pieces;
     }
-    all &= come;
-    *done = 1;
+    for (; k < r->links; k++)
+        all &= redist_priv_is_sent(p, &r->link[k]);
     code = redist_priv_p2p_test(p, done);
     if (code == REDIST_OK && *done && !all) /* some MPI libraries do nothing when all requests are complete */
         code = redist_priv_progress(p);
@@ -2660,41 +2583,38 @@ REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done)
 REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p)
 {
     redist_priv_rings *r = p->rings;
-    int own;
+    int64_t k;
     redist_priv_free_requests(p);
-    for (own = 0; own < 2; own++) {
-        redist_priv_side *s = &p->side[own];
-        s->remote = s->peers;
-        qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_distances);
-    }
+    for (k = 0; k < p->peers; k++)
+        p->peer[k].near = 0;
     p->rings = NULL;
     if (r == NULL)
         return;
     if (r->home == &r->own)
-        redist_priv_segment_close(&r->own.segment);
+        redist_priv_home_close(&r->own);
     r->abandoned = r->home != &r->own && r->bytes > 0;
     if (!r->abandoned)
         REDIST_FREE(r);
 }
 
 /* Bytes of a ring slot. Plans in an arena leave half of its room to others. */
-REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p, const redist_priv_side *s)
+REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p)
 {
     const redist_priv_rings *r = p->rings;
     const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer / 2 : REDIST_RING_BYTES;
     const int64_t room = r->home == &r->own ? REDIST_RING_BYTES : redist_priv_find_room(r->home, NULL, 0) / 2;
-    const int64_t budget = redist_priv_min(redist_priv_min(most, room), REDIST_RING_BYTES);
-    const int64_t local = redist_priv_max(s->peers - s->remote, 1);
-    const int64_t piece = redist_priv_clamp(budget / local / REDIST_PRIV_SLOTS, REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
+    const int64_t budget = redist_priv_min(redist_priv_min(most, room), REDIST_RING_BYTES) / redist_priv_max(r->slots, 1);
+    const int64_t piece = redist_priv_clamp(budget / REDIST_PRIV_SLOTS, REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
     return redist_priv_round_up(redist_priv_max(piece, p->element_bytes), REDIST_PRIV_LINE);
 }
 
 /* How many bytes of the source's lines are read for each byte of a message, about: by each of its receivers, from
    another core's memory, when they copy directly, but while the lines are hot when the sender packs for all. */
-REDIST_PRIV int64_t redist_priv_waste(const redist_plan *p, const redist_priv_message *m)
+REDIST_PRIV_COLD int64_t redist_priv_waste(const redist_plan *p, const redist_priv_peer *peer)
 {
-    const int d = redist_priv_fastest(m, REDIST_PRIV_FROM);
-    const redist_priv_runs *list = m->axis[d];
+    const redist_priv_message m = redist_priv_peer_message(p, peer);
+    const int d = redist_priv_fastest(&m, REDIST_PRIV_FROM);
+    const redist_priv_runs *list = m.axis[d];
     int64_t r, runs = 0;
     for (r = 0; r < list->runs; r++)
         runs += list->run[r].n[1] * list->run[r].n[2] *
@@ -2704,138 +2624,111 @@ REDIST_PRIV int64_t redist_priv_waste(const redist_plan *p, const redist_priv_me
                              p->side[REDIST_PRIV_FROM].neighbours.axis[d].peers);
 }
 
-/* Whether a peer's memory is to be used: it is on this node, and with options.node_ranks in the same part of it. */
-REDIST_PRIV_COLD int redist_priv_is_near(const redist_plan *p, int rank, int node_rank)
+/* Gives the peers of this node channels: those on it, and with options.node_ranks in the same part of it. */
+REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p, MPI_Comm node)
 {
-    const int part = p->options.node_ranks > 0 ? p->options.node_ranks : p->size;
-    return node_rank >= 0 && rank / part == p->rank / part;
-}
-
-/* Puts the remote peers of a side before those of this node, which get channels. */
-REDIST_PRIV_COLD int redist_priv_split_peers(redist_plan *p, int own, MPI_Comm node)
-{
-    redist_priv_side *s = &p->side[own];
-    const int n = (int)s->peers;
+    const int n = (int)p->peers, part = p->options.node_ranks > 0 ? p->options.node_ranks : p->size;
     int *ranks = (int *)redist_priv_alloc(2 * (int64_t)n, sizeof *ranks);
-    redist_priv_peer *sorted = (redist_priv_peer *)redist_priv_alloc(n, sizeof *sorted);
-    int k, near, at = 0, code = ranks == NULL || sorted == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    redist_priv_rings *r = p->rings;
+    int k, code = ranks == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     for (k = 0; k < n && code == REDIST_OK; k++)
-        ranks[k] = s->peer[k].rank;
+        ranks[k] = p->peer[k].rank;
     if (code == REDIST_OK && n > 0)
         code = redist_priv_translate(p->comm, node, n, ranks, ranks + n);
-    for (near = 0; near < 2 && code == REDIST_OK; near++) {
-        for (k = 0; k < n; k++)
-            if (redist_priv_is_near(p, ranks[k], ranks[n + k]) == near) {
-                if (near)
-                    p->rings->link[own][at - s->remote].there = ranks[n + k];
-                sorted[at++] = s->peer[k];
-            }
-        s->remote = near ? s->remote : at;
-    }
-    if (code == REDIST_OK)
-        memcpy(s->peer, sorted, (size_t)n * sizeof *sorted);
-    REDIST_FREE(sorted);
+    for (k = 0; k < n && code == REDIST_OK; k++)
+        if (ranks[n + k] >= 0 && ranks[k] / part == p->rank / part) {
+            p->peer[k].near = 1;
+            r->link[r->links].peer = &p->peer[k];
+            r->link[r->links++].there = ranks[n + k];
+            if (p->peer[k].own == REDIST_PRIV_TO)
+                r->receives = r->links;
+        }
+    r->slots = r->links - r->receives;
     REDIST_FREE(ranks);
     return code;
 }
 
-/* Plans the slots and rings of the messages this rank sends, with pieces of so many bytes, in a block that begins at byte
-   `begin`; writes the slots, if any are given. Returns the bytes of the block. */
-REDIST_PRIV_COLD int64_t redist_priv_plan_rings(redist_plan *p, int64_t piece, redist_priv_slot *slots, int64_t begin)
+/* Plans the ring of a message with pieces of so many bytes, as both its ends do. Returns its bytes. */
+REDIST_PRIV_COLD int64_t redist_priv_plan_ring(const redist_plan *p, redist_priv_channel *link, int64_t piece)
 {
-    const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
-    const int64_t first = begin + redist_priv_board_bytes(p) + (s->peers - s->remote) * (int64_t)sizeof *slots;
-    int64_t k, end = first;
-    for (k = s->remote; k < s->peers; k++) {
-        redist_priv_message m = redist_priv_peer_message(p, REDIST_PRIV_FROM, s->peer[k].message);
-        redist_priv_cutting cutting;
-        redist_priv_slot slot;
-        memset(&slot, 0, sizeof slot);
-        redist_priv_link(p, REDIST_PRIV_FROM, k)->waste = redist_priv_waste(p, &m);
-        slot.to = redist_priv_link(p, REDIST_PRIV_FROM, k)->there;
-        slot.ring = end;
-        slot.piece_bytes = redist_priv_min(piece, redist_priv_round_up(s->peer[k].bytes, REDIST_PRIV_LINE));
-        slot.slots = s->peer[k].bytes > piece ? REDIST_PRIV_SLOTS : s->peer[k].bytes > REDIST_PRIV_SHORT ? 1 : 2;
-        cutting = redist_priv_slot_cutting(slot.piece_bytes);
-        if (p->overwrites && s->peer[k].bytes > piece)
-            slot.slots = redist_priv_pieces_of(p, REDIST_PRIV_FROM, &s->peer[k], cutting);
-        slot.slot_bytes = redist_priv_piece_of(p, REDIST_PRIV_FROM, &s->peer[k], cutting, 0).bytes; /* the largest */
-        slot.slot_bytes = redist_priv_round_up(slot.slot_bytes, REDIST_PRIV_LINE);
-        end += slot.slots * slot.slot_bytes;
-        if (slots != NULL)
-            slots[k - s->remote] = slot;
-    }
-    p->rings->ring_bytes = end - first;
-    return end - begin;
+    const redist_priv_peer *peer = link->peer;
+    link->cutting.bytes = piece;
+    link->cutting.wide = REDIST_PRIV_WIDE;
+    link->slots = peer->bytes > piece ? REDIST_PRIV_SLOTS : peer->bytes > REDIST_PRIV_SHORT ? 1 : 2;
+    if (p->overwrites && peer->bytes > piece)
+        link->slots = redist_priv_pieces_of(p, peer, link->cutting);
+    link->slot_bytes = redist_priv_round_up(redist_priv_piece_of(p, peer, link->cutting, 0).bytes, REDIST_PRIV_LINE);
+    return link->slots * link->slot_bytes;
 }
 
-/* Connects the peers of a side with their slots, which all ranks have written. */
-REDIST_PRIV_COLD void redist_priv_connect(redist_plan *p, int own)
+/* Bytes before the slots in a plan's block. */
+REDIST_PRIV_COLD int64_t redist_priv_board_bytes(const redist_plan *p)
 {
-    const redist_priv_side *s = &p->side[own];
-    const redist_priv_segment *shared = &p->rings->home->segment;
-    int64_t k;
-    for (k = s->remote; k < s->peers; k++) {
-        redist_priv_channel *link = redist_priv_link(p, own, k);
-        const int receiver = own == REDIST_PRIV_FROM ? link->there : shared->rank;
-        const char *block;
-        link->part = shared->base[own == REDIST_PRIV_FROM ? shared->rank : link->there];
-        block = link->part + REDIST_PRIV_ACQUIRE((const int64_t *)(const void *)link->part);
-        link->board = (const redist_priv_board *)(const void *)block;
-        for (link->slot = redist_priv_first_slot(p, block); link->slot->to != receiver; link->slot++)
-            continue;
-    }
+    return redist_priv_round_up((int64_t)sizeof(redist_priv_board) + p->arrays * (int64_t)sizeof(int64_t), REDIST_PRIV_LINE);
 }
 
+/* Connects what is received with the senders' slots, which all ranks have written. */
 REDIST_PRIV_COLD int redist_priv_shared_create(redist_plan *p)
 {
-    redist_priv_connect(p, REDIST_PRIV_FROM);
-    redist_priv_connect(p, REDIST_PRIV_TO);
+    const redist_priv_home *home = p->rings->home;
+    int64_t k;
+    for (k = 0; k < p->rings->receives; k++) {
+        redist_priv_channel *link = &p->rings->link[k];
+        char *block;
+        link->part = home->base[link->there];
+        block = link->part + REDIST_PRIV_ACQUIRE((const int64_t *)(const void *)link->part);
+        link->board = (const redist_priv_board *)(const void *)block;
+        redist_priv_plan_ring(p, link, link->board->piece);
+        link->slot = (redist_priv_slot *)(void *)(block + redist_priv_board_bytes(p));
+        while (link->slot->to != home->rank)
+            link->slot++;
+    }
     return redist_priv_p2p_create(p);
 }
 
 /* A state with a channel for every peer. */
 REDIST_PRIV_COLD redist_priv_rings *redist_priv_rings_new(const redist_plan *p)
 {
-    const size_t from = (size_t)p->side[REDIST_PRIV_FROM].peers, to = (size_t)p->side[REDIST_PRIV_TO].peers;
-    const size_t bytes = sizeof(redist_priv_rings) + (from + to) * sizeof(redist_priv_channel);
-    redist_priv_rings *r = (redist_priv_rings *)REDIST_MALLOC(bytes);
+    const size_t bytes = sizeof(redist_priv_rings) + (size_t)p->peers * sizeof(redist_priv_channel);
+    redist_priv_rings *r = (redist_priv_rings *)redist_priv_zeros(1, bytes);
     if (r == NULL)
         return NULL;
-    memset((void *)r, 0, bytes);
-    r->own.segment.comm = MPI_COMM_NULL;
-    r->own.segment.window = MPI_WIN_NULL;
-    r->link[REDIST_PRIV_FROM] = (redist_priv_channel *)(void *)(r + 1);
-    r->link[REDIST_PRIV_TO] = r->link[REDIST_PRIV_FROM] + from;
+    redist_priv_home_init(&r->own);
+    r->home = p->options.arena != NULL ? &p->options.arena->home : &r->own;
+    r->link = (redist_priv_channel *)(void *)(r + 1);
     return r;
 }
 
-/* Takes a block of shared memory, from the arena or opened for this plan alone, and says where it is. */
+/* Takes a block of shared memory, from the arena or opened for this plan alone, writes it, and says where it is. */
 REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, MPI_Comm node)
 {
     redist_priv_rings *r = p->rings;
-    const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
-    int64_t piece, bytes;
-    char *part;
+    const int64_t before = redist_priv_board_bytes(p) + r->slots * (int64_t)sizeof *r->slot;
     redist_priv_board *board;
+    int64_t k, ring, piece;
     redist_priv_reclaim(r->home); /* now, when the receivers of plans that are gone have been waited for */
-    piece = redist_priv_piece_bytes(p, s);
-    bytes = redist_priv_plan_rings(p, piece, NULL, 0);
-    if (r->home == &r->own) {
-        r->own.room = bytes;
-        if (redist_priv_segment_open(&r->own.segment, node, REDIST_PRIV_LINE + bytes) != REDIST_OK)
-            return REDIST_ERR_MEMORY;
-    }
-    redist_priv_reclaim(r->home);
-    if (redist_priv_find_room(r->home, r, bytes) == 0)
+    piece = redist_priv_piece_bytes(p);
+    for (k = r->receives; k < r->links; k++)
+        r->ring_bytes += redist_priv_plan_ring(p, &r->link[k], piece);
+    if ((r->home == &r->own && redist_priv_home_open(&r->own, node, before + r->ring_bytes, 0) != REDIST_OK) ||
+        redist_priv_find_room(r->home, r, before + r->ring_bytes) == 0)
         return REDIST_ERR_MEMORY;
-    part = r->home->segment.base[r->home->segment.rank];
-    board = (redist_priv_board *)(void *)(part + r->begin);
-    board->storage = s->storage;
-    r->slot = redist_priv_first_slot(p, part + r->begin);
-    r->slots = s->peers - s->remote;
-    redist_priv_plan_rings(p, piece, r->slot, r->begin);
-    REDIST_PRIV_RELEASE((int64_t *)(void *)part, r->begin);
+    memset(r->home->part + r->begin, 0, (size_t)before);
+    board = (redist_priv_board *)(void *)(r->home->part + r->begin);
+    board->storage = p->side[REDIST_PRIV_FROM].storage;
+    board->piece = piece;
+    r->slot = (redist_priv_slot *)(void *)(r->home->part + r->begin + redist_priv_board_bytes(p));
+    ring = r->begin + before;
+    for (k = r->receives; k < r->links; k++) {
+        redist_priv_channel *link = &r->link[k];
+        link->part = r->home->part;
+        link->slot = &r->slot[k - r->receives];
+        link->slot->to = link->there;
+        link->slot->ring = ring;
+        link->waste = redist_priv_waste(p, link->peer);
+        ring += link->slots * link->slot_bytes;
+    }
+    REDIST_PRIV_RELEASE((int64_t *)(void *)r->home->part, r->begin);
     return REDIST_OK;
 }
 
@@ -2843,24 +2736,16 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, MPI_Comm node)
    share any. */
 REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
 {
-    redist_arena *arena = p->options.arena;
-    MPI_Comm node = arena != NULL ? arena->home.segment.comm : redist_priv_node_comm(p->comm);
-    int64_t useless = 1;
-    int own, code = REDIST_PRIV_ATOMICS && node != MPI_COMM_NULL ? REDIST_OK : REDIST_ERR_MPI;
-    redist_priv_verdict v;
-    memset(&v, 0, sizeof v);
+    const redist_arena *arena = p->options.arena;
+    MPI_Comm node = arena != NULL ? arena->home.node : redist_priv_node_comm(p->comm);
+    int64_t mine[2] = {REDIST_OK, 0}, most[2] = {REDIST_ERR_MPI, 0}; /* codes, channels */
     p->rings = redist_priv_rings_new(p);
-    if (p->rings == NULL)
-        code = REDIST_ERR_MEMORY;
+    if (p->rings == NULL || node == MPI_COMM_NULL)
+        mine[0] = REDIST_ERR_MEMORY;
     else
-        p->rings->home = arena != NULL ? &arena->home : &p->rings->own;
-    for (own = 0; own < 2 && code == REDIST_OK; own++)
-        code = redist_priv_split_peers(p, own, node);
-    for (own = 0; own < 2; own++)
-        useless &= p->side[own].peers == p->side[own].remote;
-    useless = -useless;
-    redist_priv_fail(&v, code, "no shared memory");
-    if (redist_priv_agree(p->comm, &v, &useless, 1) == REDIST_OK && useless == 0)
+        mine[0] = redist_priv_find_near(p, node);
+    mine[1] = p->rings != NULL ? p->rings->links : 0;
+    if (redist_priv_reduce(p->comm, mine, most, 2, MPI_MAX) == REDIST_OK && most[0] == REDIST_OK && most[1] > 0)
         return redist_priv_write_block(p, node);
     if (arena == NULL && node != MPI_COMM_NULL)
         MPI_Comm_free(&node);
@@ -2898,6 +2783,15 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
     return REDIST_OK;
 }
 
+/* Of one exchange: messages are on their way while the next are sent. */
+REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_layout *from, const redist_layout *to)
+{
+    const redist_cost messages = {p->network.cost.per_message, 0}, bytes = {0, p->network.cost.per_byte};
+    const int64_t each = p->element_bytes * p->arrays;
+    const double sending = redist_cost_of(from, to, each, &messages), moving = redist_cost_of(from, to, each, &bytes);
+    return p->network.latency + (sending > moving ? sending : moving);
+}
+
 /* The route: between[phases - 1]. The same on all ranks, which agreed on layouts and cost. *gain: the direct way's time
    over the route's. Collective. */
 REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
@@ -2917,9 +2811,8 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
     stops = redist_priv_phases(&p->from, &p->to, &cost, p->network.latency, most, c->between);
     c->phases = stops < 0 ? 0 : stops + 1;
     for (k = 0; k < c->phases; k++)
-        seconds += p->network.latency + redist_cost_of(redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1),
-                                                       bytes, &p->network.cost);
-    *gain = seconds > 0 ? (p->network.latency + redist_cost_of(&p->from, &p->to, bytes, &p->network.cost)) / seconds : 0;
+        seconds += redist_priv_seconds(p, redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1));
+    *gain = seconds > 0 ? redist_priv_seconds(p, &p->from, &p->to) / seconds : 0;
     return stops < 0 ? -stops : REDIST_OK;
 }
 
@@ -2960,17 +2853,17 @@ REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, int k)
 REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p)
 {
     redist_priv_chain *c = &p->state.chain;
-    redist_priv_verdict v;
+    int64_t mine[2] = {REDIST_OK, 0}, most[2] = {REDIST_ERR_MPI, 0}; /* codes, bytes */
     double gain;
-    int k;
-    memset(&v, 0, sizeof v);
-    redist_priv_fail(&v, redist_priv_find_route(p, &gain), "no route");
-    c->most_bytes = redist_priv_set_between(p);
-    if (redist_priv_agree(p->comm, &v, &c->most_bytes, 1) != REDIST_OK)
-        return v.code;
-    for (k = 0; k < c->phases && v.code == REDIST_OK; k++)
-        v.code = redist_priv_open_phase(p, k);
-    return v.code;
+    int k, code;
+    mine[0] = redist_priv_find_route(p, &gain);
+    mine[1] = redist_priv_set_between(p);
+    code = redist_priv_reduce(p->comm, mine, most, 2, MPI_MAX);
+    c->most_bytes = most[1];
+    code = code == REDIST_OK ? (int)most[0] : code;
+    for (k = 0; k < c->phases && code == REDIST_OK; k++)
+        code = redist_priv_open_phase(p, k);
+    return code;
 }
 
 /* What lies in between counts as the source's staging memory, though it is theirs. */
@@ -3148,14 +3041,14 @@ REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *fac
 {
     enum { LEAST_PEERS = 20, MOST_BYTES = 4096 };
     double gain = 0;
-    int64_t wants, all = 0;
+    int code;
     if (facts[REDIST_PRIV_NODE] == -facts[REDIST_PRIV_NOT_NODE] || facts[REDIST_PRIV_PEERS] < LEAST_PEERS ||
         facts[REDIST_PRIV_MESSAGE] > MOST_BYTES)
         return 0;
-    wants = redist_priv_find_route(p, &gain) == REDIST_OK && gain > 1.1;
+    code = redist_priv_find_route(p, &gain);
     REDIST_FREE(p->state.chain.between);
     memset(&p->state, 0, sizeof p->state);
-    return redist_priv_reduce(p->comm, &wants, &all, 1, MPI_MIN) == REDIST_OK && all; /* a rank may be out of memory */
+    return redist_priv_worst(p->comm, code) == REDIST_OK && gain > 1.1; /* a rank may be out of memory */
 }
 #endif
 
@@ -3191,13 +3084,11 @@ REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p)
                              redist_priv_round_up(p->side[1].array_bytes, REDIST_PRIV_LINE)};
     const int64_t head = redist_priv_round_up(n * (int64_t)sizeof(char *), REDIST_PRIV_LINE);
     const int64_t bytes = head + p->arrays * (each[0] + each[1]);
-    char *at, **scratch = (char **)redist_priv_alloc(bytes, 1);
+    char **scratch = (char **)redist_priv_zeros(bytes, 1); /* the first touch of a page must not be timed */
     int a;
-    if (scratch == NULL)
-        return NULL;
-    memset(scratch, 0, (size_t)bytes); /* the first touch of a page must not be timed */
-    for (a = 0, at = (char *)scratch + head; a < n; at += each[a++ >= p->arrays])
-        scratch[a] = at;
+    for (a = 0; scratch != NULL && a < n; a++)
+        scratch[a] = (char *)scratch + head + redist_priv_min(a, p->arrays) * each[0] +
+                     redist_priv_max(a - p->arrays, 0) * each[1];
     return scratch;
 }
 
@@ -3208,22 +3099,22 @@ REDIST_PRIV_COLD double redist_priv_slowest(MPI_Comm comm, double begin)
     return redist_priv_reduce(comm, &mine, &slowest, 1, MPI_MAX) == REDIST_OK ? (double)slowest * 1e-9 : 0;
 }
 
-/* The time of one execution on the slowest rank, the least of several; stops where `best` is out of reach. Collective. */
+/* The time of one execution on the slowest rank, the least of several means; stops where `best` is out of reach. The first
+   of a series is not timed: it warms up, and brings the ranks together. Collective. */
 REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, double best)
 {
-    enum { ROUNDS = 4 };
-    double least = 0, seconds;
-    int64_t code, worst = 0;
-    int round;
-    for (round = 0; round < ROUNDS; round++) {
-        const double begin = MPI_Wtime();
-        code = redist_execute_many(plan, (const void *const *)scratch, (void *const *)(scratch + plan->arrays));
-        seconds = redist_priv_slowest(plan->comm, begin);
-        if (redist_priv_reduce(plan->comm, &code, &worst, 1, MPI_MAX) != REDIST_OK || worst != REDIST_OK || seconds == 0)
+    enum { SERIES = 3, TIMED = 2 };
+    double least = 0, seconds = 0, begin = 0;
+    int series, k, code = REDIST_OK;
+    for (series = 0; series < SERIES && seconds <= 1.3 * best; series++) {
+        for (k = 0; k <= TIMED && code == REDIST_OK; k++) {
+            begin = k == 1 ? MPI_Wtime() : begin;
+            code = redist_execute_many(plan, (const void *const *)scratch, (void *const *)(scratch + plan->arrays));
+        }
+        seconds = redist_priv_slowest(plan->comm, begin) / (double)TIMED;
+        if (redist_priv_worst(plan->comm, code) != REDIST_OK || seconds == 0)
             return 0;
-        least = round == 0 || seconds < least ? seconds : least;
-        if (seconds > (round == 0 ? 2 : 1.3) * best) /* the first warms up */
-            break;
+        least = series == 0 || seconds < least ? seconds : least;
     }
     return least;
 }
@@ -3258,14 +3149,12 @@ REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p, const int64_t
     redist_method fastest = redist_priv_estimate(p, facts);
     redist_options options = p->options;
     char **scratch = redist_priv_scratch(p);
-    int64_t missing = scratch == NULL, any = 1;
+    const int code = redist_priv_worst(p->comm, scratch == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
     double best = 1e30, seconds;
     options.effort = REDIST_ESTIMATE;
     options.from = options.to = NULL;
     options.message = NULL;
-    if (redist_priv_reduce(p->comm, &missing, &any, 1, MPI_MAX) != REDIST_OK)
-        any = 1;
-    for (; t->name != NULL && !any; t++) {
+    for (; t->name != NULL && code == REDIST_OK; t++) {
         options.method = t->method;
         seconds = redist_priv_try(p, &options, scratch, best);
         if (seconds > 0 && seconds < best) {
@@ -3388,7 +3277,8 @@ REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm, redis
         p->tag = arena->tags;
     } else {
         p->duplication = MPI_Wtime();
-        p->comm = redist_priv_duplicate(comm, v);
+        redist_priv_fail(v, redist_priv_duplicate(comm, &p->comm),
+                         "rank %d: MPI_Comm_idup failed: MPI may have no communicator left", p->rank);
         p->duplication = MPI_Wtime() - p->duplication;
     }
 }
@@ -3418,13 +3308,11 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
     int own;
     if (p->transport != NULL)
         p->transport->destroy(p);
-    for (own = 0; own < 2; own++) {
-        REDIST_FREE(p->side[own].staging);
-        REDIST_FREE(p->side[own].peer);
+    redist_priv_unstage(p);
+    for (own = 0; own < 2; own++)
         redist_priv_neighbours_free(&p->side[own].neighbours);
-    }
     redist_priv_kept_free(p);
-    REDIST_FREE(p->kept_staging);
+    REDIST_FREE(p->peer);
     REDIST_FREE(p->pointers);
     if (p->options.arena != NULL)
         p->options.arena->plans--;
@@ -3932,25 +3820,22 @@ REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes
 /* Measures with messages of up to `large` bytes, at least REDIST_PRIV_BURST times the small ones. Collective. */
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redist_priv_network *network)
 {
-    enum { ONE, BURST, BYTES, TIMES };
+    enum { ONE, BURST, BYTES, FAILED, TIMES };
     const double unit = 1e-12; /* seconds in a picosecond */
-    redist_priv_verdict v;
-    MPI_Comm own;
-    char *memory = (char *)redist_priv_alloc(2, (size_t)large);
-    int64_t time[TIMES] = {0}, more;
-    int k, failed = 0;
-    memset(&v, 0, sizeof v);
-    redist_priv_fail(&v, network == NULL ? REDIST_ERR_ARGUMENT : REDIST_OK, "no room for the costs");
-    redist_priv_fail(&v, memory == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory to calibrate");
-    own = redist_priv_duplicate(comm, &v);
-    if (redist_priv_agree(comm, &v, NULL, 0) == REDIST_OK) {
-        memset(memory, 0, 2 * (size_t)large);
-        time[ONE] = redist_priv_time_mirror(own, 1, REDIST_PRIV_SMALL, memory);
-        time[BURST] = redist_priv_time_mirror(own, REDIST_PRIV_BURST, REDIST_PRIV_SMALL, memory);
-        time[BYTES] = redist_priv_time_mirror(own, 1, large, memory);
-        for (k = 0; k < TIMES; k++)
-            redist_priv_fail(&v, time[k] < 0 ? REDIST_ERR_MPI : REDIST_OK, "an MPI error");
-        failed = redist_priv_agree(own, &v, time, TIMES) != REDIST_OK;
+    MPI_Comm own = MPI_COMM_NULL;
+    char *memory = (char *)redist_priv_zeros(2, (size_t)large);
+    int64_t mine[TIMES] = {0}, time[TIMES] = {0}, more;
+    int failed = 0, code = redist_priv_duplicate(comm, &own);
+    if (memory == NULL || network == NULL)
+        code = network == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MEMORY;
+    code = redist_priv_worst(comm, code);
+    if (code == REDIST_OK) {
+        mine[ONE] = redist_priv_time_mirror(own, 1, REDIST_PRIV_SMALL, memory);
+        mine[BURST] = redist_priv_time_mirror(own, REDIST_PRIV_BURST, REDIST_PRIV_SMALL, memory);
+        mine[BYTES] = redist_priv_time_mirror(own, 1, large, memory);
+        mine[FAILED] = mine[ONE] < 0 || mine[BURST] < 0 || mine[BYTES] < 0;
+        failed = redist_priv_reduce(own, mine, time, TIMES, MPI_MAX) != REDIST_OK || time[FAILED];
+        code = failed ? REDIST_ERR_MPI : REDIST_OK;
         time[ONE] = redist_priv_max(time[ONE], 1);
         more = redist_priv_clamp((time[BURST] - time[ONE]) / (REDIST_PRIV_BURST - 1), 1, time[ONE]);
         network->latency = (double)(time[ONE] - more) * unit;
@@ -3960,7 +3845,7 @@ REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redis
     REDIST_FREE(memory);
     if (own != MPI_COMM_NULL && !failed)
         MPI_Comm_free(&own);
-    return v.code;
+    return code;
 }
 
 REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
@@ -3992,42 +3877,37 @@ REDIST_PRIV_COLD int64_t redist_priv_arena_name(const redist_arena *a)
                                       (size_t)length) >> 2);
 }
 
-/* Opens the arena's shared memory: a line, room for plans, then this rank's arrays, or where those do not fit everywhere
-   the room alone. Collective; the same answer on all ranks. */
-REDIST_PRIV_COLD int redist_priv_home_open(redist_arena *a, MPI_Comm comm, int64_t bytes)
+/* Opens the arena's shared memory, where it fits everywhere with `bytes` for arrays. Collective; the same answer on all
+   ranks. */
+REDIST_PRIV_COLD int redist_priv_arena_share(redist_arena *a, int64_t bytes)
 {
-    MPI_Comm node = REDIST_PRIV_ATOMICS ? redist_priv_node_comm(comm) : MPI_COMM_NULL;
-    redist_priv_verdict v;
-    memset(&v, 0, sizeof v);
-    a->home.room = redist_priv_round_up(REDIST_RING_BYTES, REDIST_PRIV_LINE);
-    redist_priv_fail(&v, node == MPI_COMM_NULL ? REDIST_ERR_MPI : REDIST_OK, "no communicator");
-    if (v.code == REDIST_OK)
-        redist_priv_fail(&v, redist_priv_segment_open(&a->home.segment, node, REDIST_PRIV_LINE + a->home.room + bytes),
-                         "too little shared memory");
-    if (redist_priv_agree(comm, &v, NULL, 0) != REDIST_OK) {
-        redist_priv_segment_close(&a->home.segment);
-        a->home.room = 0;
-    }
-    return v.code;
+    MPI_Comm node = redist_priv_node_comm(a->comm);
+    int code = REDIST_ERR_MPI;
+    if (node != MPI_COMM_NULL)
+        code = redist_priv_home_open(&a->home, node, redist_priv_round_up(REDIST_RING_BYTES, REDIST_PRIV_LINE), bytes);
+    code = redist_priv_worst(a->comm, code);
+    if (code != REDIST_OK)
+        redist_priv_home_close(&a->home);
+    return code;
 }
 
-/* Memory for arrays, shared or ordinary. Collective. */
-REDIST_PRIV_COLD void redist_priv_arena_open(redist_arena *a, redist_priv_verdict *v)
+/* Memory for arrays: shared, or ordinary, beside shared memory for plans. Collective. */
+REDIST_PRIV_COLD int redist_priv_arena_open(redist_arena *a)
 {
-    if (redist_priv_home_open(a, a->comm, (int64_t)a->bytes) == REDIST_OK) {
-        a->memory = a->home.segment.base[a->home.segment.rank] + REDIST_PRIV_LINE + a->home.room;
-        return;
+    if (redist_priv_arena_share(a, (int64_t)a->bytes) == REDIST_OK) {
+        a->memory = a->home.part + REDIST_PRIV_LINE + a->home.room;
+        return REDIST_OK;
     }
-    redist_priv_home_open(a, a->comm, 0);
+    redist_priv_arena_share(a, 0);
     a->ordinary = REDIST_MALLOC(a->bytes + REDIST_PRIV_LINE);
     a->memory = redist_priv_align(a->ordinary);
-    redist_priv_fail(v, a->ordinary == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for an arena");
+    return a->ordinary == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 REDIST_PRIV_COLD void redist_priv_arena_destroy(redist_arena *a)
 {
     redist_priv_rings *r, *next;
-    redist_priv_segment_close(&a->home.segment); /* all ranks have freed their plans: nobody reads blocks any more */
+    redist_priv_home_close(&a->home); /* all ranks have freed their plans: nobody reads blocks any more */
     for (r = a->home.first; r != NULL; r = next) {
         next = r->next;
         REDIST_FREE(r);
@@ -4050,34 +3930,35 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
     const uint64_t limit = sizeof bytes > 4 ? UINT64_C(1) << 50 : UINT64_C(1) << 30;
     redist_priv_verdict v;
     redist_arena fallback, *a;
-    int rank;
+    int64_t mine[2], most[2] = {REDIST_ERR_MPI, 0}; /* codes, the arena's name */
+    int rank, code;
     memset(&v, 0, sizeof v);
     if (arena == NULL || redist_priv_check_comm(comm, &v) != REDIST_OK)
         return REDIST_ERR_ARGUMENT;
     *arena = NULL;
-    a = (redist_arena *)REDIST_MALLOC(sizeof *a);
-    redist_priv_fail(&v, a == NULL || (uint64_t)bytes > limit ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for an arena");
+    a = (redist_arena *)redist_priv_alloc(1, sizeof *a);
     if (a == NULL)
         a = &fallback;
     memset((void *)a, 0, sizeof *a);
-    MPI_Comm_rank(comm, &rank);
-    a->name = rank == 0 ? redist_priv_arena_name(a) : 0;
+    redist_priv_home_init(&a->home);
     a->bytes = bytes;
-    a->home.segment.comm = MPI_COMM_NULL;
-    a->home.segment.window = MPI_WIN_NULL;
-    a->comm = redist_priv_duplicate(comm, &v);
-    if (redist_priv_agree(comm, &v, &a->name, 1) == REDIST_OK) {
+    MPI_Comm_rank(comm, &rank);
+    mine[0] = redist_priv_duplicate(comm, &a->comm);
+    mine[0] = a == &fallback || (uint64_t)bytes > limit ? (int64_t)REDIST_ERR_MEMORY : mine[0];
+    mine[1] = rank == 0 ? redist_priv_arena_name(a) : 0;
+    code = redist_priv_reduce(comm, mine, most, 2, MPI_MAX) == REDIST_OK ? (int)most[0] : REDIST_ERR_MPI;
+    if (code == REDIST_OK) {
+        a->name = most[1];
         a->most_tags = redist_priv_most_tags(a->comm);
-        redist_priv_arena_open(a, &v);
-        redist_priv_agree(a->comm, &v, NULL, 0);
+        code = redist_priv_worst(a->comm, redist_priv_arena_open(a));
     }
-    if (v.code == REDIST_OK)
+    if (code == REDIST_OK)
         *arena = a;
     else if (a != &fallback)
         redist_priv_arena_destroy(a);
     else if (a->comm != MPI_COMM_NULL)
         MPI_Comm_free(&a->comm);
-    return v.code;
+    return code;
 }
 
 REDIST_API void *redist_arena_alloc(redist_arena *a, size_t bytes)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Every method on simulated clusters, and the experiments of the papers. MIT licence, see LICENSE.
-# usage: [BUILD=directory] [JOBS=2] [METHODS=avpsmV] sh bench/simulate.sh [--full | --papers]     (needs SimGrid's smpicc and smpirun)
+# usage: [BUILD=directory] [JOBS=2] [METHODS=aAvpsmV] sh bench/simulate.sh [--full | --papers]     (needs SimGrid's smpicc and smpirun)
 # Writes BUILD/simulate.csv and BUILD/simulate.svg, or with --papers BUILD/simulate-papers.csv, and prints them as tables.
 # Columns: platform, ranks of a node, ranks, case, bytes of a message, method, seconds, least seconds that the nodes' links
 # allow, seconds by the model of redist_cost_of, what a plan became. METHODS: letters of simulate.c. --full takes hours.
@@ -172,12 +172,12 @@ table() {
 
 rm -f "$work"/part-* "$work/log"
 csv=$BUILD/simulate.csv
-all=${METHODS:-avpsmV}
+all=${METHODS:-aAvpsmV}
 case $mode in
     --papers)
         csv=$BUILD/simulate-papers.csv
-        kaushik 16 16 64 | queue ipsc 16 1 p
-        kaushik 32 8 32 | queue ipsc 32 1 p
+        kaushik 16 16 64 | queue ipsc 16 1 po
+        kaushik 32 8 32 | queue ipsc 32 1 po
         for kind in full torus crowded; do
             { walker_otto 16 12; walker_otto 16 3; } | queue $kind 16 1 ps
         done
@@ -186,7 +186,7 @@ case $mode in
         hsu | queue full 50 1 p
         kalns 8 8 | queue full 64 1 p ;;
     --full)
-        all=${METHODS:-avwpsmVW}
+        all=${METHODS:-aAvwpsmVW}
         for ranks in 16 32 64 128; do
             for each in 1 4; do
                 for kind in full fast crowded fat-tree torus; do
