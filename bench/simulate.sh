@@ -3,7 +3,7 @@
 # usage: [BUILD=directory] [JOBS=2] [METHODS=aAvpsmV] sh bench/simulate.sh [--full | --papers]     (needs SimGrid's smpicc and smpirun)
 # Writes BUILD/simulate.csv and BUILD/simulate.svg, or with --papers BUILD/simulate-papers.csv, and prints them as tables.
 # Columns: platform, ranks of a node, ranks, case, bytes of a message, method, seconds, least seconds that the nodes' links
-# allow, seconds by the model of redist_cost_of, what a plan became. METHODS: letters of simulate.c. --full takes hours.
+# allow, seconds by the model of redist_cost_of, what a plan became. METHODS: letters of simulate.c. --full takes an hour or more.
 here=$(dirname "$0")
 BUILD=${BUILD:-build}
 JOBS=${JOBS:-2}
@@ -187,20 +187,21 @@ case $mode in
         kalns 8 8 | queue full 64 1 p ;;
     --full)
         all=${METHODS:-aAvwpsmVW}
-        for ranks in 16 32 64 128; do
+        for kind in full fast crowded fat-tree torus; do
             for each in 1 4; do
-                for kind in full fast crowded fat-tree torus; do
-                    cases $ranks 8 64 512 4096 32768 262144 1048576 | queue "$kind" $ranks $each $all
+                cases 16 8 64 512 4096 32768 262144 1048576 | queue "$kind" 16 $each $all
+                for bytes in 8 64 512 4096; do
+                    for ranks in 32 64 128; do cases $ranks $bytes | queue "$kind" $ranks $each $all; done
                 done
+                for bytes in 32768 262144 1048576; do cases 64 $bytes | queue "$kind" 64 $each apV; done
             done
         done ;;
     *)
         for kind in full fast crowded fat-tree torus; do
             cases 16 8 512 8192 131072 | queue "$kind" 16 1 $all
+            cases 64 8 64 512 4096 | grep rows | queue "$kind" 64 1 "$(echo $all | tr -d A)"
         done
-        cases 32 8 512 8192 | queue full 32 1 $all
-        cases 64 8 512 8192 | queue full 64 1 $all
-        cases 64 8 512 8192 | queue full 64 4 $all ;;
+        cases 64 8 64 512 4096 | grep rows | queue full 64 4 "$(echo $all | tr -d A)" ;;
 esac
 run_all
 {
