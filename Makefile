@@ -38,6 +38,7 @@ LIBS_threads  = -fopenmp -lm
 OPTIONAL_methods  = -DHAVE_SCALAPACK $(SCALAPACK)
 OPTIONAL_halo     = $(OPTIONAL_methods)
 OPTIONAL_transpose = $(OPTIONAL_methods)
+OPTIONAL_transposes = -DHAVE_FFTW_MPI $(LIBS_fft)
 PROBE_advise   = $(PROBE_pdgemr2d)
 PROBE_ptran    = $(PROBE_pdgemr2d)
 # FFTW-MPI as Debian has it needs Open MPI, whatever it can be linked with.
@@ -47,6 +48,7 @@ PROBE_taylor_green = $(PROBE_fft3d)
 PROBE_methods  = $(PROBE_pdgemr2d)
 PROBE_halo     = $(PROBE_pdgemr2d)
 PROBE_transpose = $(PROBE_pdgemr2d)
+PROBE_transposes = $(PROBE_fft)
 PROBE_openmp   = int omp_get_max_threads(void); int main(void) { return omp_get_max_threads() < 1; }
 PROBE_threads  = $(PROBE_openmp)
 PROBE_pdgemr2d = void pdgemr2d_(void); int main(void) { pdgemr2d_(); return 0; }
@@ -75,6 +77,7 @@ bench: $(BENCHES:%=$(BUILD)/%)
 	$(MPIEXEC) -n 2 $(BUILD)/mappings
 	$(MPIEXEC) -n 2 $(BUILD)/halo
 	[ -e $(BUILD)/fft.skip ] || $(MPIEXEC) -n 2 $(BUILD)/fft
+	$(MPIEXEC) -n 2 $(BUILD)/transposes
 	$(BUILD)/scale --csv $(BUILD)/scale.csv
 	[ -e $(BUILD)/threads.skip ] || OMP_NUM_THREADS=2 $(MPIEXEC) -n 1 $(BUILD)/threads
 	[ -e $(BUILD)/threads.skip ] || OMP_NUM_THREADS=1 $(MPIEXEC) -n 2 $(BUILD)/threads

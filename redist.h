@@ -32,21 +32,21 @@
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
  *      99-167               options
  *     168-261               types
- *                 614-686   arithmetic
- *                 687-803   faults
- *     262-306    804-1050   axes: who owns index i
- *     307-413   1051-1671   layouts and views
- *               1672-2276   runs: what two coordinates of an axis share
- *               2277-2479   messages: products of run lists
- *               2480-3223   copying
- *               3224-3420   pairs of places: which copy serves whom
- *     414-448   3421-3549   moving on one process
- *     449-467   3550-3853   traffic, on paper
- *     468-497   3854-4461   schedules
- *     498-535   4462-4937   cost and multiphase routes
- *     536-566   4938-5268   relabelling and advice
- *     567-609   5269-5383   text: writing
- *               5384-5837   text: reading
+ *                 609-681   arithmetic
+ *                 682-798   faults
+ *     262-306    799-1036   axes: who owns index i
+ *     307-410   1037-1649   layouts and views
+ *               1650-2254   runs: what two coordinates of an axis share
+ *               2255-2457   messages: products of run lists
+ *               2458-3226   copying
+ *               3227-3413   pairs of places: which copy serves whom
+ *     411-444   3414-3562   moving on one process
+ *     445-463   3563-3848   traffic, on paper
+ *     464-493   3849-4429   schedules
+ *     494-530   4430-4889   cost and multiphase routes
+ *     531-561   4890-5217   relabelling and advice
+ *     562-604   5218-5332   text: writing
+ *               5333-5784   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -314,11 +314,10 @@ REDIST_API redist_layout redist_layout_2d(redist_axis x, redist_axis y);
 REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_axis z);
 REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes);
 
-/* Place k owns box[k], 0 <= k < boxes, of an array of extents[ndim], which every element lies in exactly one box of;
-   boxes may be empty. box[boxes] is kept by reference: it must outlive the layout and the plans made from it. The boxes
-   make no grid: each of a place's coordinates is its box's number, and redist_grid_order changes nothing.
-   redist_layout_check names two boxes that overlap, or an element in none. Who meets whom is found by going through all
-   boxes. */
+/* Place k owns box[k], 0 <= k < boxes, of an array of extents[ndim]; boxes may be empty, and every element lies in
+   exactly one: redist_layout_check names two that overlap, or an element in none. box[boxes] is kept by reference: it
+   must outlive the layout and the plans made from it. The boxes make no grid: each of a place's coordinates is its
+   box's number, and redist_grid_order changes nothing. Who meets whom is found by going through all boxes. */
 REDIST_API redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes, const redist_box *box);
 
 /* The builders below take a layout and return a changed one. They never fail: bad arguments make a layout that
@@ -337,11 +336,10 @@ REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank);
 REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks);
 /* The whole grid `copies` times, each copy on ranks of its own: copy c of place k is place k + c * (places of the
    grid), so that redist_on_ranks takes ranks for all of them. copies >= 1, at most INT_MAX places in all; a later call
-   replaces an earlier one. All copies of a destination receive. Of the copies of a place of a source, a destination
-   rank that holds one reads its own. The others are assigned copies round-robin: the n destination places that share
-   elements with that place are numbered copy by copy and by ascending coordinates, and number k reads copy k mod
-   copies. So a copy serves at most ceil(n / copies) other ranks, and two copies differ by at most one where no rank
-   reads its own. */
+   replaces an earlier one. All copies of a destination receive. Of the copies of a source's place, a destination rank
+   that holds one reads its own; the others are assigned round-robin: the n destination places that share elements with
+   that place are numbered copy by copy and by ascending coordinates, and number k reads copy k mod copies. So a copy
+   serves at most ceil(n / copies) other ranks, and two copies differ by at most one where no rank reads its own. */
 REDIST_API redist_layout redist_replicated(redist_layout layout, int copies);
 /* Ghost cells around the local array: `low` elements before local position 0 and `high` after the last, both >= 0,
    in memory (a flipped view does not exchange them). redist never reads nor writes ghost cells. */
@@ -352,8 +350,8 @@ REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_
    then are combined into their owners' elements. Corners are those of the product of the axes. Every coordinate must
    own one interval of the axis (block, balanced, cuts, whole, boxes), of any length: ghost cells may reach over several
    neighbours, and at most once around the axis on either side; those of an empty coordinate lie around where its
-   interval would begin. The exchange that fills the ghost cells of an array is that from its layout to the same with
-   ghosts, in place. */
+   interval would begin. An array's ghost cells are filled by the exchange from its layout to the same with ghosts, in
+   place. */
 REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redist_edge edge);
 /* The elements that the local array has along an axis (a leading dimension), ghost cells included: at least what the
    rank owns with its ghost cells. It may differ from rank to rank. 0: just what is needed, the default. */
@@ -387,9 +385,8 @@ REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, si
 REDIST_API int redist_places(const redist_layout *layout);
 /* The rank at coords[ndim], coordinates in the order of the view's axes, of copy 0; -1 when there is none. */
 REDIST_API int redist_rank_of(const redist_layout *layout, const int *coords);
-/* Writes the coordinates of a rank to coords[ndim]. 1 when the rank holds a place of any copy, else 0 (coords is not
-   written).
-   O(axes); O(places) with redist_on_ranks. */
+/* Writes the coordinates of a rank to coords[ndim]. 1 when the rank holds a place of any copy, else 0 (and nothing is
+   written). O(axes); O(places) with redist_on_ranks. */
 REDIST_API int redist_coords_of(const redist_layout *layout, int rank, int *coords);
 /* The rank that owns the element at index[ndim] of the view, in copy 0; -1 when the index lies outside. */
 REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *index);
@@ -421,14 +418,13 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
                            void *const *to_arrays, size_t element_bytes);
 
 /* What arrives is combined with what is there: to[i] = f(to[i], from[i]), 0 <= i < n, both contiguous, for elements of
-   the size that the plan, or redist_move_combining, was given. Called for parts of the arrays in an order of redist's
-   choice, with OpenMP by several threads at once. */
+   the size given to the plan or redist_move_combining. Called for parts of the arrays in an order of redist's choice,
+   with OpenMP by several threads at once. */
 typedef void redist_combine(void *to, const void *from, int64_t n, void *context);
 
 typedef enum { REDIST_FLOAT = 0, REDIST_DOUBLE, REDIST_COMPLEX_FLOAT, REDIST_COMPLEX_DOUBLE } redist_number;
 
-/* The context of redist_combine_axpby. alpha, beta: real and imaginary part, the latter ignored where the type has
-   none. */
+/* The context of redist_combine_axpby. alpha, beta: real and imaginary part, the latter ignored in real types. */
 typedef struct {
     redist_number type;
     double alpha[2], beta[2];
@@ -503,11 +499,11 @@ typedef struct {
 } redist_cost;
 
 /* Seconds that one exchange takes by the model of Kaushik et al. 1994, Q ts + (N/P) te: Q is the most messages that any
-   rank sends or receives, a copy to itself counted; N/P the most elements that any rank holds before or after; ts =
-   cost->per_message; te = element_bytes * cost->per_byte, element_bytes >= 1. -1 when a layout is invalid, the shapes
-   differ, an argument is bad or memory is exhausted. Q is exact, but where the source has copies it may come out 1 too
-   large. Work is a sum over axes: mostly a formula where both axes are block-cyclic and seen whole, O(coordinates)
-   where one of them has an interval per coordinate, else O(pairs of coordinates that meet). */
+   rank sends or receives, a copy to itself counted (where the source has copies it may come out 1 too large); N/P the
+   most elements that any rank holds before or after; ts = cost->per_message; te = element_bytes * cost->per_byte,
+   element_bytes >= 1. -1 when a layout is invalid, the shapes differ, an argument is bad or memory is exhausted. Work
+   is a sum over axes: mostly a formula where both axes are block-cyclic and seen whole, O(coordinates) where one of
+   them has an interval per coordinate, else O(pairs of coordinates that meet). */
 REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
                                  const redist_cost *cost);
 
@@ -523,13 +519,12 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
    that rows on P ranks become columns by way of a grid of sqrt(P) x sqrt(P): 2 sqrt(P) messages instead of P, and twice
    the elements. These numbers are, for p places on all such axes together, the divisors of p, powers of 2, the square
    root and what they leave of p. In all 128 ways per axis, 65,536 combinations, and of these the 512 that are cheapest
-   as the only layout in between. Each layout lives on ranks of `to`, with its grid and memory order, or on those of
-   `from` when only there its grid fits or is the same, and on no rank holds more than twice the elements that the
-   fullest rank holds before or after. redist_on_ranks and redist_cuts arrays are shared by reference. 0 when a side is
-   replicated, or has ghosts or boxes. Takes a millisecond or so, tens of milliseconds with many grids or where block
-   sizes do not divide on 1,000 processes. A way that has no formula (blocks that do not divide, cuts, sections) is
-   tried only at the ends, with at most 1,024 processes along the axis, or 16,384 where one side has an interval per
-   coordinate. */
+   as the only layout in between. A way that has no formula (blocks that do not divide, cuts, sections) is tried only at
+   the ends, with at most 1,024 processes along the axis, or 16,384 where one side has an interval per coordinate. Each
+   layout lives on ranks of `to`, with its grid and memory order, or on those of `from` when only there its grid fits or
+   is the same, and on no rank holds more than twice the elements that the fullest rank holds before or after.
+   redist_on_ranks and redist_cuts arrays are shared by reference. 0 when a side is replicated, or has ghosts or boxes.
+   Takes a millisecond or so, tens of them with many grids or where block sizes do not divide on 1,000 processes. */
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
                              redist_layout *between);
 
@@ -857,22 +852,15 @@ REDIST_PRIV_FAST int redist_priv_is_interval(const redist_axis *x)
     return x->procs == 1 || redist_priv_blocks(x) <= x->procs;
 }
 
-/* Where the k-th block of an axis that is not block-cyclic ends. */
-REDIST_PRIV_FAST int64_t redist_priv_block_end(const redist_axis *x, int64_t k)
-{
-    if (x->kind == REDIST_PRIV_BOXES)
-        return redist_priv_max(x->box[k].low[x->along], x->box[k].high[x->along]);
-    return redist_priv_block_start(x, k + 1);
-}
-
-/* The indices of the whole axis below g, 0 <= g <= extent, that coord owns: also the local position of g if it owns g.
-   */
+/* The indices of the whole axis below g, 0 <= g <= extent, that coord owns: the local position of g if it owns g. */
 REDIST_PRIV_FAST int64_t redist_priv_below(const redist_axis *x, int coord, int64_t g)
 {
     int64_t mine = redist_priv_first_block(x, coord), k, inside;
     if (x->kind != REDIST_PRIV_CYCLIC) {
-        int64_t start = redist_priv_block_start(x, mine);
-        return redist_priv_clamp(g, start, redist_priv_block_end(x, mine)) - start;
+        const int64_t start = redist_priv_block_start(x, mine);
+        const int64_t end = x->kind == REDIST_PRIV_BOXES ? redist_priv_max(start, x->box[mine].high[x->along])
+                                                         : redist_priv_block_start(x, mine + 1);
+        return redist_priv_clamp(g, start, end) - start;
     }
     k = g / x->block;
     inside = k % x->procs > mine ? x->block : k % x->procs == mine ? g % x->block : 0;
@@ -957,17 +945,15 @@ REDIST_AXIS_API redist_axis redist_starting_at(redist_axis x, int coord)
 REDIST_AXIS_API void redist_cuts_remainder_last(int64_t n, int procs, int64_t *cuts)
 {
     int k;
-    for (k = 0; k < procs; k++)
-        cuts[k] = k * (n / procs);
-    cuts[procs] = n;
+    for (k = 0; k <= procs; k++)
+        cuts[k] = k < procs ? k * (n / procs) : n;
 }
 
 REDIST_AXIS_API void redist_cuts_remainder_first(int64_t n, int procs, int64_t *cuts)
 {
     int k;
-    cuts[0] = 0;
-    for (k = 1; k <= procs; k++)
-        cuts[k] = n % procs + k * (n / procs);
+    for (k = 0; k <= procs; k++)
+        cuts[k] = k > 0 ? n % procs + k * (n / procs) : 0;
 }
 
 /* Index of the whole axis of view index i, -1 when i is outside the view. */
@@ -1076,18 +1062,13 @@ REDIST_PRIV int redist_priv_grid_places(const redist_layout *layout)
     return places > INT_MAX ? 0 : (int)places;
 }
 
-/* Axes that may be looked at: none where no builder made the layout. */
-REDIST_PRIV int redist_priv_axes_of(const redist_layout *layout)
-{
-    return layout->mark == REDIST_PRIV_MARK ? layout->ndim : 0;
-}
-
 /* The dimension that a builder changes; NULL when there is none, or the layout is at fault. */
 REDIST_PRIV_COLD redist_priv_dimension *redist_priv_pick(redist_layout *layout, int axis)
 {
-    const int there = axis >= 0 && axis < redist_priv_axes_of(layout);
-    redist_priv_fault_if(&layout->fault, !there, REDIST_PRIV_NO_AXIS, axis, axis);
-    return layout->fault.kind == REDIST_PRIV_NO_FAULT ? &layout->dim[axis] : NULL;
+    if (redist_priv_usable(layout) && axis >= 0 && axis < layout->ndim)
+        return &layout->dim[axis];
+    redist_priv_fault_if(&layout->fault, 1, REDIST_PRIV_NO_AXIS, axis, axis);
+    return NULL;
 }
 
 /* The largest number of elements any coordinate owns. */
@@ -1292,11 +1273,10 @@ REDIST_API redist_layout redist_from_scalapack(const int desc[9], int nprow, int
 REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes)
 {
     const redist_layout given = layout;
-    const int ndim = redist_priv_axes_of(&layout);
     int d, seen[REDIST_MAX_DIMS] = {0};
     redist_priv_fault_if(&layout.fault, axes == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
-    for (d = 0; d < ndim && layout.fault.kind == REDIST_PRIV_NO_FAULT; d++) {
-        const int from = axes[d], there = from >= 0 && from < ndim;
+    for (d = 0; redist_priv_usable(&layout) && d < layout.ndim; d++) {
+        const int from = axes[d], there = from >= 0 && from < layout.ndim;
         redist_priv_fault_if(&layout.fault, !there || seen[from]++, REDIST_PRIV_BAD_PERMUTATION, d, from);
         layout.dim[d] = given.dim[there ? from : d];
     }
@@ -1305,10 +1285,9 @@ REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes)
 
 REDIST_API redist_layout redist_transposed(redist_layout layout)
 {
-    const int ndim = redist_priv_axes_of(&layout);
     int d, axes[REDIST_MAX_DIMS];
-    for (d = 0; d < ndim; d++)
-        axes[d] = ndim - 1 - d;
+    for (d = 0; redist_priv_usable(&layout) && d < layout.ndim; d++)
+        axes[d] = layout.ndim - 1 - d;
     return redist_permuted(layout, axes);
 }
 
@@ -1417,8 +1396,7 @@ REDIST_PRIV int redist_priv_box_of(const redist_layout *layout, const int64_t *i
     return -1;
 }
 
-/* The first element, row by row of the array as seen, that no box holds. next[d]: up to there all is as it is at at[d].
-   */
+/* The first element, row by row of the view, that no box holds. next[d]: up to there all is as it is at at[d]. */
 REDIST_PRIV_COLD int64_t redist_priv_find_hole(const redist_layout *layout)
 {
     int64_t at[REDIST_MAX_DIMS] = {0}, next[REDIST_MAX_DIMS], begin, end, hole = 0;
@@ -2496,7 +2474,7 @@ typedef struct {
 
 /* Loops around a unit of contiguous bytes, the outermost first. */
 typedef struct {
-    int loops, stream; /* stream: write past the caches */
+    int loops, stream, far; /* stream: write past the caches; far: the source is in none that is near */
     int64_t unit;
     redist_priv_arrival arrival;
     redist_priv_loop loop[REDIST_PRIV_MAX_LOOPS];
@@ -2603,43 +2581,63 @@ REDIST_PRIV void redist_priv_copy_long(int64_t unit, redist_priv_loop outer, red
             redist_priv_stream(to + j * outer.to + i * inner.to, from + j * outer.from + i * inner.from, unit, inner.from);
 }
 
+/* How two loops are cut into tiles of wide x tall units, and how one is copied. */
+typedef struct {
+    int64_t unit, wide, tall, side; /* side: units in 16 bytes */
+    int squares, buffered, stream, far;
+    const redist_priv_arrival *arrival;
+} redist_priv_tiling;
+
 #ifdef __SSE2__
 
 #define REDIST_PRIV_LOAD(from) _mm_loadu_si128((const __m128i *)(const void *)(from))
-#define REDIST_PRIV_STORE(to, value) _mm_storeu_si128((__m128i *)(void *)(to), value)
+
+/* stream: around the caches, to a multiple of 16. */
+REDIST_PRIV_FAST void redist_priv_store_16(int stream, char *to, __m128i value)
+{
+#ifdef REDIST_PRIV_STREAMS
+    if (stream) {
+        _mm_stream_si128((__m128i *)(void *)to, value);
+        return;
+    }
+#endif
+    (void)stream;
+    _mm_storeu_si128((__m128i *)(void *)to, value);
+}
 
 /* Transposes a square of elements of 4, 8 or 16 bytes, 16 bytes a side: the source's lines become columns. */
-REDIST_PRIV_FAST void redist_priv_transpose_square(int unit, const char *from, int64_t from_pitch, char *to,
+REDIST_PRIV_FAST void redist_priv_transpose_square(int unit, int stream, const char *from, int64_t from_pitch, char *to,
                                                    int64_t to_pitch)
 {
     const __m128i a = REDIST_PRIV_LOAD(from);
     __m128i b, c, d, low, high;
     if (unit == 16) {
-        REDIST_PRIV_STORE(to, a);
+        redist_priv_store_16(stream, to, a);
         return;
     }
     b = REDIST_PRIV_LOAD(from + from_pitch);
     if (unit == 8) {
-        REDIST_PRIV_STORE(to, _mm_unpacklo_epi64(a, b));
-        REDIST_PRIV_STORE(to + to_pitch, _mm_unpackhi_epi64(a, b));
+        redist_priv_store_16(stream, to, _mm_unpacklo_epi64(a, b));
+        redist_priv_store_16(stream, to + to_pitch, _mm_unpackhi_epi64(a, b));
         return;
     }
     c = REDIST_PRIV_LOAD(from + 2 * from_pitch);
     d = REDIST_PRIV_LOAD(from + 3 * from_pitch);
     low = _mm_unpacklo_epi32(a, b);
     high = _mm_unpacklo_epi32(c, d);
-    REDIST_PRIV_STORE(to, _mm_unpacklo_epi64(low, high));
-    REDIST_PRIV_STORE(to + to_pitch, _mm_unpackhi_epi64(low, high));
+    redist_priv_store_16(stream, to, _mm_unpacklo_epi64(low, high));
+    redist_priv_store_16(stream, to + to_pitch, _mm_unpackhi_epi64(low, high));
     low = _mm_unpackhi_epi32(a, b);
     high = _mm_unpackhi_epi32(c, d);
-    REDIST_PRIV_STORE(to + 2 * to_pitch, _mm_unpacklo_epi64(low, high));
-    REDIST_PRIV_STORE(to + 3 * to_pitch, _mm_unpackhi_epi64(low, high));
+    redist_priv_store_16(stream, to + 2 * to_pitch, _mm_unpacklo_epi64(low, high));
+    redist_priv_store_16(stream, to + 3 * to_pitch, _mm_unpackhi_epi64(low, high));
 }
 
 /* Transposes `lines` x `columns` elements, which squares cover, four squares at a time: they make a line of the
    destination. far: the next tiles are in no near cache, so they are asked for early. */
-REDIST_PRIV_FAST void redist_priv_transpose_squares(int unit, int64_t lines, int64_t columns, const char *from,
-                                                    int64_t from_pitch, char *to, int64_t to_pitch, int far)
+REDIST_PRIV_FAST void redist_priv_transpose_squares(int unit, int stream, int64_t lines, int64_t columns,
+                                                    const char *from, int64_t from_pitch, char *to, int64_t to_pitch,
+                                                    int far)
 {
     const int64_t side = 16 / unit, down = side * from_pitch;
     int64_t rows, i, j;
@@ -2649,48 +2647,49 @@ REDIST_PRIV_FAST void redist_priv_transpose_squares(int unit, int64_t lines, int
         rows = lines - i < 4 * side ? side : 4 * side;
         for (j = 0; far && j < rows; j++)
             _mm_prefetch((const char *)((uintptr_t)(from + j * from_pitch) + 2 * REDIST_PRIV_LINE), _MM_HINT_T0);
+#ifdef PFD
+        for (j = 0; far && !stream && j < columns; j++)
+            _mm_prefetch((const char *)((uintptr_t)(to + j * to_pitch) + PFD * REDIST_PRIV_LINE), _MM_HINT_T0);
+#endif
         for (j = 0; j < columns; j += side, f += 16, t += side * to_pitch) {
-            redist_priv_transpose_square(unit, f, from_pitch, t, to_pitch);
+            redist_priv_transpose_square(unit, stream, f, from_pitch, t, to_pitch);
             if (rows == side)
                 continue;
-            redist_priv_transpose_square(unit, f + down, from_pitch, t + 16, to_pitch);
-            redist_priv_transpose_square(unit, f + 2 * down, from_pitch, t + 32, to_pitch);
-            redist_priv_transpose_square(unit, f + 3 * down, from_pitch, t + 48, to_pitch);
+            redist_priv_transpose_square(unit, stream, f + down, from_pitch, t + 16, to_pitch);
+            redist_priv_transpose_square(unit, stream, f + 2 * down, from_pitch, t + 32, to_pitch);
+            redist_priv_transpose_square(unit, stream, f + 3 * down, from_pitch, t + 48, to_pitch);
         }
     }
 }
 
 /* Two loops that cross, the outer along contiguous elements of the source, the inner along those of the destination:
    squares, and what they leave over at the two edges. */
-REDIST_PRIV void redist_priv_transpose(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
-                                       char *to, int far)
+REDIST_PRIV void redist_priv_transpose(const redist_priv_tiling *t, int stream, redist_priv_loop outer,
+                                       redist_priv_loop inner, const char *from, char *to)
 {
-    const int64_t lines = inner.n - inner.n % (16 / unit), columns = outer.n - outer.n % (16 / unit);
-    if (unit == 4)
-        redist_priv_transpose_squares(4, lines, columns, from, inner.from, to, outer.to, far);
-    else if (unit == 8)
-        redist_priv_transpose_squares(8, lines, columns, from, inner.from, to, outer.to, far);
-    else
-        redist_priv_transpose_squares(16, lines, columns, from, inner.from, to, outer.to, far);
+    const int64_t lines = inner.n & -t->side, columns = outer.n & -t->side;
+#define REDIST_PRIV_SQUARES(bytes, around)                                                                             \
+    if (t->unit == bytes && stream == around)                                                                          \
+        redist_priv_transpose_squares(bytes, around, lines, columns, from, inner.from, to, outer.to, t->far);
+    REDIST_PRIV_SQUARES(4, 0)
+    REDIST_PRIV_SQUARES(8, 0)
+    REDIST_PRIV_SQUARES(16, 0)
+    REDIST_PRIV_SQUARES(4, 1)
+    REDIST_PRIV_SQUARES(8, 1)
+    REDIST_PRIV_SQUARES(16, 1)
     outer.n -= columns;
     if (outer.n > 0)
-        redist_priv_copy_units(unit, outer, inner, from + columns * unit, to + columns * outer.to);
+        redist_priv_copy_units(t->unit, outer, inner, from + columns * t->unit, to + columns * outer.to);
     outer.n = columns;
     inner.n -= lines;
     if (inner.n > 0)
-        redist_priv_copy_units(unit, outer, inner, from + lines * inner.from, to + lines * unit);
+        redist_priv_copy_units(t->unit, outer, inner, from + lines * inner.from, to + lines * t->unit);
 }
 
 #else
-#define redist_priv_transpose(unit, outer, inner, from, to, far) redist_priv_copy_units(unit, outer, inner, from, to)
+#define redist_priv_transpose(t, stream, outer, inner, from, to)                                                       \
+    redist_priv_copy_units((t)->unit, outer, inner, from, to)
 #endif
-
-/* How two loops are cut into tiles of wide x tall units, and how one is copied. */
-typedef struct {
-    int64_t wide, tall;
-    int squares, buffered, stream, far;
-    const redist_priv_arrival *arrival;
-} redist_priv_tiling;
 
 /* Where a tile is put together, aligned for numbers of any kind. */
 typedef union {
@@ -2703,21 +2702,22 @@ typedef union {
    caches find a line by the last 16 bits of its address, so that of rows a power of two apart only few stay. What is
    combined reads the destination, too, and gains more by long pieces of it. */
 REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, redist_priv_loop outer,
-                                                     redist_priv_loop inner, int crossed, int stream)
+                                                     redist_priv_loop inner, const char *to, int crossed, int stream)
 {
     const int64_t unit = box->unit;
-    const int64_t period = redist_priv_clamp(inner.from & -inner.from, 1, 65536);
+    const int lines = outer.to % (REDIST_PRIV_LINE / 2) == 0 && ((uintptr_t)to & 15) == 0;
     redist_priv_tiling t;
+    t.unit = unit;
+    t.side = redist_priv_max(16 / unit, 1);
     t.squares = crossed && inner.to == unit && outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
     t.stream = stream;
     t.arrival = &box->arrival;
-    t.buffered = stream || box->arrival.function != NULL || (inner.to == unit && !t.squares);
-    t.far = stream || outer.n * inner.n * unit > REDIST_PRIV_NEAR;
+    t.buffered = (stream && !(t.squares && lines)) || box->arrival.function != NULL || (inner.to == unit && !t.squares);
+    t.far = box->far || stream || outer.n * inner.n * unit > REDIST_PRIV_NEAR;
     t.wide = crossed ? redist_priv_max((t.squares ? REDIST_PRIV_LINE : REDIST_PRIV_WIDTH) / unit, 1) : 1;
     t.tall = crossed ? REDIST_PRIV_TILE_BUFFER / REDIST_PRIV_WIDTH : REDIST_PRIV_TILE_BUFFER / unit;
     if (t.squares)
-        t.tall = redist_priv_clamp(8 * 65536 / period, box->arrival.function != NULL ? REDIST_PRIV_TALL : 16,
-                                   redist_priv_max(REDIST_PRIV_TALL, 512 / unit));
+        t.tall = redist_priv_max(REDIST_PRIV_TALL, 512 / unit);
     return t;
 }
 
@@ -2769,7 +2769,7 @@ REDIST_PRIV void redist_priv_copy_tile(const redist_priv_tiling *t, int64_t unit
         column.to = unit;
     }
     if (t->squares)
-        redist_priv_transpose(unit, row, column, from, t->buffered ? tile.bytes : to, t->far);
+        redist_priv_transpose(t, t->stream && !t->buffered, row, column, from, t->buffered ? tile.bytes : to);
     else if (t->buffered && outer.n > 1)
         redist_priv_copy_units(unit, column, row, from, tile.bytes);
     else
@@ -2798,16 +2798,18 @@ REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, int64_t uni
     const int64_t page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
     const int64_t top = redist_priv_to_line(to, unit, t->tall), left = redist_priv_to_line(from, unit, t->wide);
     redist_priv_loop row = outer, column = inner;
-    int64_t begin, i, j;
-    for (begin = 0; begin < outer.n; begin += page)
+    int64_t begin, end, i, j;
+    for (begin = 0; begin < outer.n; begin = end) {
+        end = redist_priv_min(begin == 0 && left < t->wide ? left : begin + page, outer.n);
         for (i = 0; i < inner.n; i += column.n) {
             column.n = redist_priv_min(i == 0 ? top : t->tall, inner.n - i);
-            for (j = begin; j < outer.n && j < begin + page; j += row.n) {
-                row.n = redist_priv_min(j == begin ? left : t->wide, redist_priv_min(outer.n, begin + page) - j);
+            for (j = begin; j < end; j += row.n) {
+                row.n = redist_priv_min(t->wide, end - j);
                 redist_priv_copy_tile(t, unit, row, column, from + j * outer.from + i * inner.from,
                                       to + j * outer.to + i * inner.to);
             }
         }
+    }
 }
 
 /* Long units, each combined where it lies. */
@@ -2842,7 +2844,7 @@ REDIST_PRIV void redist_priv_copy_pair(const redist_priv_box *box, redist_priv_l
     } else if (box->stream && unit >= REDIST_PRIV_LONG) {
         redist_priv_copy_long(unit, outer, inner, from, to);
     } else if (crossed || stream || combine) {
-        tiling = redist_priv_tiles_for(box, outer, inner, crossed, stream);
+        tiling = redist_priv_tiles_for(box, outer, inner, to, crossed, stream);
         redist_priv_copy_tiles(&tiling, unit, outer, inner, from, to);
     } else {
         redist_priv_copy_units(unit, outer, inner, from, to);
@@ -3125,6 +3127,7 @@ REDIST_PRIV void redist_priv_copy_alone(const redist_priv_message *m, int from_s
         c.walk |= m->axis[c.axis[a]]->runs > 1;
     box.loops = 0;
     box.stream = stream;
+    box.far = from_side == REDIST_PRIV_PACKED; /* another core wrote it */
     box.unit = c.bytes;
     box.arrival = arrival;
     redist_priv_copy_axes(&c, 0, &box, (const char *)from + m->origin[from_side] * c.bytes,
@@ -3365,16 +3368,6 @@ REDIST_PRIV_COLD int redist_priv_pairs_of(redist_priv_pairs *p, int place, const
     return source || p->all || redist_priv_has_boxes(p) ? REDIST_OK : redist_priv_find_standings(p);
 }
 
-/* The same for a grid place of the source, whose neighbours are found first. Free n, whatever this returns. */
-REDIST_PRIV_COLD int redist_priv_pairs_of_grid_place(redist_priv_pairs *p, int place, redist_priv_neighbours *n)
-{
-    int coords[REDIST_MAX_DIMS] = {0};
-    int code;
-    redist_priv_coords_of_place(p->layout[REDIST_PRIV_FROM], place, coords);
-    code = redist_priv_neighbours_of(p->layout[REDIST_PRIV_FROM], coords, REDIST_PRIV_FROM, p->layout[REDIST_PRIV_TO], n);
-    return code == REDIST_OK ? redist_priv_pairs_of(p, place, n) : code;
-}
-
 /* The number, among the readers of its partner, of the place at hand or of the one that it sends to. */
 REDIST_PRIV_COLD int64_t redist_priv_reader_number(const redist_priv_pairs *p)
 {
@@ -3426,14 +3419,12 @@ REDIST_PRIV_COLD int redist_priv_check_pair(const redist_layout *from, const red
     int d, code = redist_layout_check(from);
     if (code == REDIST_OK)
         code = redist_layout_check(to);
-    if (code != REDIST_OK)
-        return code;
-    if (from->ndim != to->ndim)
-        return REDIST_ERR_SHAPE;
-    for (d = 0; d < from->ndim; d++)
+    if (code == REDIST_OK && from->ndim != to->ndim)
+        code = REDIST_ERR_SHAPE;
+    for (d = 0; code == REDIST_OK && d < from->ndim; d++)
         if (from->dim[d].axis.count != to->dim[d].axis.count)
-            return REDIST_ERR_SHAPE;
-    return REDIST_OK;
+            code = REDIST_ERR_SHAPE;
+    return code;
 }
 
 /* The same layout, whose ghost cells hold nothing: a source that is not combined. */
@@ -3470,32 +3461,55 @@ REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *
     return held;
 }
 
-/* Copies all that one place of the source has to the places that want it, or from those of its copies that serve them.
-   */
-REDIST_PRIV_COLD int redist_priv_move_place(redist_priv_pairs *pairs, int place, const void *const *from_arrays,
-                                            void *const *to_arrays, redist_priv_arrival arrival)
+/* What is done with two places that exchange something, of whose neighbours n this is one message. */
+typedef void redist_priv_visit(void *context, const redist_priv_neighbours *n, const redist_priv_pair *pair);
+
+/* Visits all pairs of places, with the runs that they share or without. all: every copy of the source contributes.
+   REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const redist_layout *to, int all, int runs,
+                                             redist_priv_visit *visit, void *context)
 {
-    const redist_layout *from = pairs->layout[REDIST_PRIV_FROM], *to = pairs->layout[REDIST_PRIV_TO];
-    int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
-    redist_priv_storage from_storage, to_storage;
+    const int places = all ? redist_places(from) : redist_priv_grid_places(from);
     redist_priv_neighbours n;
-    redist_priv_message m;
+    redist_priv_pairs pairs;
     redist_priv_pair pair;
-    int code = redist_priv_pairs_of_grid_place(pairs, place, &n);
-    redist_priv_coords_of_place(from, place, from_coords);
-    from_storage = redist_priv_storage_at(from, from_coords);
-    while (code == REDIST_OK && redist_priv_next_pair(pairs, &pair)) {
-        m = redist_priv_message_of(&n, pair.message, from);
-        redist_priv_coords_of_place(to, pair.place[REDIST_PRIV_TO], to_coords);
-        to_storage = redist_priv_storage_at(to, to_coords);
-        redist_priv_store(&m, REDIST_PRIV_FROM, &from_storage);
-        redist_priv_store(&m, REDIST_PRIV_TO, &to_storage);
-        redist_priv_copy(&m, REDIST_PRIV_FROM, from_arrays[pair.place[REDIST_PRIV_FROM]], REDIST_PRIV_TO,
-                         to_arrays[pair.place[REDIST_PRIV_TO]], arrival,
-                         redist_priv_streams(to_storage.size * arrival.element));
+    int place, coords[REDIST_MAX_DIMS] = {0}, code = redist_priv_pairs_open(&pairs, from, to, all);
+    for (place = 0; place < places && code == REDIST_OK; place++) {
+        redist_priv_coords_of_place(from, place, coords);
+        code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, runs, &n);
+        if (code == REDIST_OK)
+            code = redist_priv_pairs_of(&pairs, place, &n);
+        while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair))
+            visit(context, &n, &pair);
+        redist_priv_neighbours_free(&n);
     }
-    redist_priv_neighbours_free(&n);
+    redist_priv_pairs_close(&pairs);
     return code;
+}
+
+/* What redist_move copies. */
+typedef struct {
+    const redist_layout *layout[2];
+    const void *const *from;
+    void *const *to;
+    redist_priv_arrival arrival;
+} redist_priv_mover;
+
+REDIST_PRIV_COLD void redist_priv_move_pair(void *context, const redist_priv_neighbours *n,
+                                            const redist_priv_pair *pair)
+{
+    const redist_priv_mover *m = (const redist_priv_mover *)context;
+    redist_priv_message message = redist_priv_message_of(n, pair->message, m->layout[REDIST_PRIV_FROM]);
+    redist_priv_storage storage;
+    int side, coords[REDIST_MAX_DIMS] = {0};
+    for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
+        redist_priv_coords_of_place(m->layout[side], pair->place[side], coords);
+        storage = redist_priv_storage_at(m->layout[side], coords);
+        redist_priv_store(&message, side, &storage);
+    }
+    redist_priv_copy(&message, REDIST_PRIV_FROM, m->from[pair->place[REDIST_PRIV_FROM]], REDIST_PRIV_TO,
+                     m->to[pair->place[REDIST_PRIV_TO]], m->arrival,
+                     redist_priv_streams(storage.size * m->arrival.element));
 }
 
 /* Whether every place that owns something has an array, and room in it. */
@@ -3517,10 +3531,9 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
                                      void *const *to_arrays, size_t element_bytes, redist_combine *combine,
                                      void *context)
 {
-    redist_priv_arrival arrival = redist_priv_replacing((int64_t)element_bytes);
     redist_layout source;
-    redist_priv_pairs pairs;
-    int place, places, code = redist_priv_check_pair(from, to);
+    redist_priv_mover m;
+    int code = redist_priv_check_pair(from, to);
     if (code == REDIST_OK && (from_arrays == NULL || to_arrays == NULL || element_bytes == 0))
         code = REDIST_ERR_ARGUMENT;
     if (code == REDIST_OK)
@@ -3530,15 +3543,15 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
     if (code != REDIST_OK)
         return code;
     source = combine == NULL ? redist_priv_without_ghosts(*from) : *from;
-    arrival.function = combine;
-    arrival.context = context;
-    arrival.alone = !redist_priv_is_partitioned(&source);
-    code = redist_priv_pairs_open(&pairs, &source, to, combine != NULL);
-    places = combine == NULL ? redist_priv_grid_places(from) : redist_places(from);
-    for (place = 0; place < places && code == REDIST_OK; place++)
-        code = redist_priv_move_place(&pairs, place, from_arrays, to_arrays, arrival);
-    redist_priv_pairs_close(&pairs);
-    return code;
+    m.layout[REDIST_PRIV_FROM] = &source;
+    m.layout[REDIST_PRIV_TO] = to;
+    m.from = from_arrays;
+    m.to = to_arrays;
+    m.arrival = redist_priv_replacing((int64_t)element_bytes);
+    m.arrival.function = combine;
+    m.arrival.context = context;
+    m.arrival.alone = !redist_priv_is_partitioned(&source);
+    return redist_priv_visit_pairs(&source, to, combine != NULL, 1, redist_priv_move_pair, &m);
 }
 
 REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays, const redist_layout *to,
@@ -3548,37 +3561,6 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
 }
 
 /* -------------------------------------------------------------------------------------- traffic, on paper (bodies) */
-
-/* What is done with two places that exchange something: place[FROM] and place[TO]. */
-typedef void redist_priv_visit(void *context, const int *place, int64_t elements);
-
-/* Visits all pairs of places; all: every copy of the source contributes; count: the elements are wanted, else told as
-   1. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const redist_layout *to, int all, int count,
-                                             redist_priv_visit *visit, void *context)
-{
-    const int places = all ? redist_places(from) : redist_priv_grid_places(from);
-    int64_t partner[REDIST_MAX_DIMS], elements;
-    redist_priv_neighbours n;
-    redist_priv_pairs pairs;
-    redist_priv_pair pair;
-    int d, place, coords[REDIST_MAX_DIMS] = {0}, code = redist_priv_pairs_open(&pairs, from, to, all);
-    for (place = 0; place < places && code == REDIST_OK; place++) {
-        redist_priv_coords_of_place(from, place, coords);
-        code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, count, &n);
-        if (code == REDIST_OK)
-            code = redist_priv_pairs_of(&pairs, place, &n);
-        while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair)) {
-            redist_priv_partners_at(&n, pair.message, partner);
-            for (d = 0, elements = 1; d < n.ndim && count; d++)
-                elements *= n.axis[d].runs[partner[d]].elements;
-            visit(context, pair.place, elements);
-        }
-        redist_priv_neighbours_free(&n);
-    }
-    redist_priv_pairs_close(&pairs);
-    return code;
-}
 
 /* An axis of a layout as a layout of its own, whose places are its coordinates. */
 REDIST_PRIV_COLD redist_layout redist_priv_axis_of(const redist_layout *layout, int d)
@@ -3717,7 +3699,18 @@ REDIST_PRIV_COLD int redist_priv_axis_degrees(const redist_axis *x, const redist
     return code;
 }
 
-/* What a place exchanges with other ranks. */
+/* The elements of the k-th message. */
+REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_neighbours *n, int64_t k)
+{
+    int64_t partner[REDIST_MAX_DIMS], elements = 1;
+    int d;
+    redist_priv_partners_at(n, k, partner);
+    for (d = 0; d < n->ndim; d++)
+        elements *= n->axis[d].runs[partner[d]].elements;
+    return elements;
+}
+
+/* What a place exchanges. */
 typedef struct {
     int64_t messages, elements;
 } redist_priv_place_traffic;
@@ -3729,10 +3722,13 @@ typedef struct {
     int64_t kept;
 } redist_priv_tally;
 
-/* What stays on a rank is kept, and none of what its places exchange. */
-REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const int *place, int64_t elements)
+/* What stays on a rank is kept, and is not exchanged. */
+REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const redist_priv_neighbours *n,
+                                             const redist_priv_pair *pair)
 {
     redist_priv_tally *t = (redist_priv_tally *)context;
+    const int *place = pair->place;
+    const int64_t elements = redist_priv_elements_of(n, pair->message);
     int side, stays = redist_priv_rank_at(t->layout[0], place[0]) == redist_priv_rank_at(t->layout[1], place[1]);
     t->kept += stays ? elements : 0;
     for (side = 0; side < 2 && !stays; side++) {
@@ -3805,8 +3801,7 @@ REDIST_PRIV_COLD void redist_priv_sum_tally(const redist_priv_tally *t, redist_t
     traffic->total = t->kept + traffic->moved;
 }
 
-/* The elements of all holders of a destination; -1 when they are more than 2^62. (Of boxes with ghosts this may be too
-   many.) */
+/* The elements of all holders of a destination (of boxes with ghosts maybe more); -1 when they pass 2^62. */
 REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to)
 {
     int64_t elements = to->copies;
@@ -3860,17 +3855,13 @@ enum {
     REDIST_PRIV_TABLE        /* coloured by alternating paths (Koenig 1916), and kept                           */
 };
 
-/* Coordinate c of an axis has number (c - origin) mod procs; numbers from `used` on own nothing. */
-typedef struct {
-    int procs, origin, used;
-} redist_priv_line;
-
 /* Walker and Otto's schedule, blocks of r and of ratio * r on the same processes: what its formulas need. */
 typedef struct {
     int small;                    /* the side with blocks of r                                          */
     int64_t procs, ratio, common; /* P, K and g = gcd(P, K)                                             */
     int64_t inverse;              /* of K / g modulo P / g                                              */
-    int64_t first, last;          /* the blocks of r that the view shows, counted along the other side */
+    int64_t first, last;          /* the blocks of r that the view shows, counted along the other side  */
+    int origin[2];                /* the coordinate of block 0 so counted                               */
 } redist_priv_walker;
 
 /* A coloured bipartite graph: vertex v has the edges [start[v], start[v] + filled[v]), ascending by colour. */
@@ -3891,8 +3882,8 @@ typedef struct {
    edges as there are colours is as many vertices, and the digit tells which: the other side knows it by the colour. */
 typedef struct {
     int form;
-    redist_priv_line line[2];
-    int64_t degree[2]; /* most partners of any number */
+    int procs[2], origin[2], used[2]; /* coordinate c has number (c - origin) mod procs; from `used` on all are empty */
+    int64_t degree[2];                /* most partners of any number */
     int64_t base, radix[2];
     redist_priv_walker walker;
     redist_priv_edges table[2];
@@ -3908,33 +3899,25 @@ typedef struct redist_priv_arrangement {
     redist_priv_rank_place *rank_places[2]; /* of a layout on listed ranks */
 } redist_priv_arrangement;
 
-REDIST_PRIV_COLD int redist_priv_number(const redist_priv_line *line, int coord)
+REDIST_PRIV_COLD int redist_priv_number(const redist_priv_factor *f, int side, int coord)
 {
-    return (int)redist_priv_mod(coord - line->origin, line->procs);
+    return (int)redist_priv_mod(coord - f->origin[side], f->procs[side]);
 }
 
-REDIST_PRIV_COLD int redist_priv_numbered(const redist_priv_line *line, int64_t number)
+REDIST_PRIV_COLD int redist_priv_numbered(const redist_priv_factor *f, int side, int64_t number)
 {
-    return (int)((line->origin + number) % line->procs);
-}
-
-REDIST_PRIV_COLD redist_priv_line redist_priv_line_from(const redist_axis *x, int origin, int used)
-{
-    redist_priv_line line;
-    line.procs = x->procs;
-    line.origin = origin;
-    line.used = used;
-    return line;
+    return (int)((f->origin[side] + number) % f->procs[side]);
 }
 
 /* Numbers the coordinates in the order of their blocks. 0 when one that owns nothing lies in between. */
-REDIST_PRIV_COLD int redist_priv_line_of(const redist_axis *x, redist_priv_line *line)
+REDIST_PRIV_COLD int redist_priv_number_all(redist_priv_factor *f, int side, const redist_axis *x)
 {
     int n, in_line = 1;
-    *line = redist_priv_line_from(x, redist_owner(x, x->step > 0 ? 0 : x->count - 1), 0);
+    f->origin[side] = redist_owner(x, x->step > 0 ? 0 : x->count - 1);
+    f->used[side] = 0;
     for (n = 0; n < x->procs; n++)
-        if (redist_count(x, redist_priv_numbered(line, n)) > 0)
-            in_line &= line->used++ == n;
+        if (redist_count(x, redist_priv_numbered(f, side, n)) > 0)
+            in_line &= f->used[side]++ == n;
     return in_line;
 }
 
@@ -3942,7 +3925,7 @@ REDIST_PRIV_COLD int redist_priv_line_of(const redist_axis *x, redist_priv_line 
 REDIST_PRIV_COLD int redist_priv_walker_of(const redist_axis *const *x, redist_priv_walker *w)
 {
     const redist_axis *small, *large;
-    int64_t end, p;
+    int64_t end, ahead, p;
     w->small = x[0]->block <= x[1]->block ? REDIST_PRIV_FROM : REDIST_PRIV_TO;
     small = x[w->small];
     large = x[!w->small];
@@ -3958,27 +3941,10 @@ REDIST_PRIV_COLD int redist_priv_walker_of(const redist_axis *const *x, redist_p
     end = large->start + (large->count - 1) * large->step;
     w->first = redist_priv_min(large->start, end) / small->block;
     w->last = redist_priv_max(large->start, end) / small->block;
+    ahead = (large->start - small->start) / small->block % small->procs;
+    w->origin[w->small] = (int)redist_priv_mod(small->first - ahead, small->procs);
+    w->origin[!w->small] = large->first;
     return 1;
-}
-
-/* The most partners of any process: of the side with small blocks, one per block that it has in the superblock; of the
-   other, one per block of r of a block of K r, which the view may cut. */
-REDIST_PRIV_COLD int64_t redist_priv_walker_degree(const redist_priv_walker *w, int side)
-{
-    const int64_t blocks = w->last - w->first + 1, head = redist_priv_min(w->ratio - w->first % w->ratio, blocks);
-    return redist_priv_min(w->ratio, side == w->small ? redist_priv_ceil_div(blocks, w->procs)
-                                                      : redist_priv_max(head, blocks - head));
-}
-
-/* Blocks of r are numbered along the other side: there, block B of r lies in block B / K of K r. */
-REDIST_PRIV_COLD void redist_priv_walker_lines(const redist_axis *const *x, const redist_priv_walker *w,
-                                               redist_priv_line *line)
-{
-    const redist_axis *small = x[w->small], *large = x[!w->small];
-    const int64_t ahead = (large->start - small->start) / small->block % small->procs;
-    const int origin = (int)redist_priv_mod(small->first - ahead, small->procs);
-    line[w->small] = redist_priv_line_from(small, origin, small->procs);
-    line[!w->small] = redist_priv_line_from(large, large->first, large->procs);
 }
 
 /* Walker and Otto 1996: process `own` of the side with small blocks exchanges block B(k, p) at step k, of the other
@@ -4040,19 +4006,19 @@ REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, con
 /* The most coordinates of y that any coordinate of x meets, by a formula, where there is one; else 0. */
 REDIST_PRIV_COLD int64_t redist_priv_formula_degree(const redist_axis *x, const redist_axis *y)
 {
-    const redist_axis *pair[2] = {x, y};
-    redist_priv_walker w;
     if (x->count == 0)
         return 0;
     if (redist_priv_same_axis(x, y))
         return 1;
-    if (redist_priv_walker_of(pair, &w))
-        return redist_priv_walker_degree(&w, REDIST_PRIV_FROM);
     if (!redist_priv_is_plain(x) || !redist_priv_is_plain(y))
         return 0;
-    if (!redist_priv_is_interval(x))
-        return redist_priv_superblock_degree(x, y);
-    return redist_priv_min(y->procs, redist_priv_most_touched(x->count, x->procs == 1 ? x->count : x->block, y->block));
+    if (redist_priv_is_interval(x))
+        return redist_priv_min(y->procs,
+                               redist_priv_most_touched(x->count, x->procs == 1 ? x->count : x->block, y->block));
+    if (redist_priv_is_interval(y) && y->procs == x->procs && y->block % x->block == 0 &&
+        y->block / x->block <= y->procs) /* each block meets another interval */
+        return redist_priv_ceil_div(redist_priv_blocks(x), x->procs);
+    return redist_priv_superblock_degree(x, y);
 }
 
 /* The same in any case; -1 when memory is exhausted. */
@@ -4086,16 +4052,15 @@ REDIST_PRIV_COLD int redist_priv_cycles_meet(const redist_axis *x, const redist_
 }
 
 /* Numbers all coordinates as they are. As many colours as the lesser degree, if that divides the other or must do. */
-REDIST_PRIV_COLD void redist_priv_make_table(const redist_axis *const *x, redist_priv_factor *f, int lesser)
+REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_factor *f, int lesser)
 {
     const int more = f->degree[0] >= f->degree[1] ? REDIST_PRIV_FROM : REDIST_PRIV_TO;
-    int side;
     f->form = REDIST_PRIV_TABLE;
     f->base = f->degree[lesser || f->degree[more] % f->degree[!more] == 0 ? !more : more];
     f->radix[more] = redist_priv_ceil_div(f->degree[more], f->base);
     f->radix[!more] = 1;
-    for (side = 0; side < 2; side++)
-        f->line[side] = redist_priv_line_from(x[side], 0, x[side]->procs);
+    f->origin[0] = f->origin[1] = 0;
+    memcpy(f->used, f->procs, sizeof f->used);
 }
 
 /* A graph that lacks a few pairs is taken for complete where its largest degrees are those of all, and asking whether
@@ -4104,24 +4069,26 @@ REDIST_PRIV_COLD int redist_priv_factor_of(const redist_axis *const *x, redist_p
 {
     const int intervals = redist_priv_is_interval(x[0]) + redist_priv_is_interval(x[1]);
     int side, in_line = 1;
-    for (side = 0; side < 2; side++)
+    for (side = 0; side < 2; side++) {
+        f->procs[side] = f->used[side] = x[side]->procs;
         if ((f->degree[side] = redist_priv_most_partners(x[side], x[!side])) < 0)
             return REDIST_ERR_MEMORY;
+    }
     if (redist_priv_walker_of(x, &f->walker) && redist_priv_max(f->degree[0], f->degree[1]) == f->walker.ratio) {
-        redist_priv_walker_lines(x, &f->walker, f->line);
         f->form = REDIST_PRIV_WALKER_OTTO;
+        memcpy(f->origin, f->walker.origin, sizeof f->origin);
         f->base = f->walker.ratio;
         f->radix[0] = f->radix[1] = 1;
         return REDIST_OK;
     }
     for (side = 0; side < 2; side++)
-        in_line &= redist_priv_line_of(x[side], &f->line[side]);
+        in_line &= redist_priv_number_all(f, side, x[side]);
     f->form = REDIST_PRIV_SUM;
     f->base = 1;
     memcpy(f->radix, f->degree, sizeof f->radix);
-    if (!in_line || (intervals < 2 && (f->degree[0] != f->line[1].used || f->degree[1] != f->line[0].used ||
+    if (!in_line || (intervals < 2 && (f->degree[0] != f->used[1] || f->degree[1] != f->used[0] ||
                                        (intervals == 0 && !redist_priv_cycles_meet(x[0], x[1])))))
-        redist_priv_make_table(x, f, 0);
+        redist_priv_make_table(f, 0);
     return REDIST_OK;
 }
 
@@ -4212,12 +4179,13 @@ REDIST_PRIV_COLD void redist_priv_exchange_colours(redist_priv_factor *f, int si
 }
 
 /* Adds a pair of numbers, with a colour below base that both vertices being filled lack. */
-REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const int *number, int64_t elements)
+REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const redist_priv_neighbours *n, const redist_priv_pair *pair)
 {
     redist_priv_factor *f = (redist_priv_factor *)context;
+    const int *number = pair->place;
     redist_priv_row row[2];
     int side, colour[2], vertex[2];
-    (void)elements;
+    (void)n;
     for (side = 0; side < 2; side++) {
         vertex[side] = (int)(number[side] * f->radix[side] + f->table[side].filled[number[side]] / f->base);
         row[side] = redist_priv_row_of(f, side, vertex[side]);
@@ -4231,12 +4199,13 @@ REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const int *number, int
     }
 }
 
-REDIST_PRIV_COLD void redist_priv_count_pair(void *context, const int *number, int64_t elements)
+REDIST_PRIV_COLD void redist_priv_count_pair(void *context, const redist_priv_neighbours *n,
+                                             const redist_priv_pair *pair)
 {
     redist_priv_factor *f = (redist_priv_factor *)context;
-    (void)elements;
-    f->table[0].filled[number[0]]++;
-    f->table[1].filled[number[1]]++;
+    (void)n;
+    f->table[0].filled[pair->place[0]]++;
+    f->table[1].filled[pair->place[1]]++;
 }
 
 /* Turns the counted partners into empty rows with room for them; finds the most. */
@@ -4292,21 +4261,22 @@ REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_priv_arrangement *
                                                  int64_t digit)
 {
     const redist_axis *x = &s->layout[side].dim[d].axis, *y = &s->layout[!side].dim[d].axis;
-    const redist_priv_line *line = &s->factor[d].line[!side];
+    const redist_priv_factor *f = &s->factor[d];
     int64_t begin, partner;
     int first, last;
     if (!redist_priv_is_interval(x) || !redist_priv_is_interval(y)) /* all meet, or nearly so */
-        return redist_priv_share_any(x, coord, y, redist_priv_numbered(line, digit)) ? digit : -1;
+        return redist_priv_share_any(x, coord, y, redist_priv_numbered(f, !side, digit)) ? digit : -1;
     begin = redist_priv_distance(x, coord, 0);
-    first = redist_priv_number(line, redist_owner(y, begin));
-    last = redist_priv_number(line, redist_owner(y, begin + redist_count(x, coord) - 1));
+    first = redist_priv_number(f, !side, redist_owner(y, begin));
+    last = redist_priv_number(f, !side, redist_owner(y, begin + redist_count(x, coord) - 1));
     partner = redist_priv_min(first, last);
-    partner += redist_priv_mod(digit - partner, s->factor[d].radix[side]);
+    partner += redist_priv_mod(digit - partner, f->radix[side]);
     return partner <= redist_priv_max(first, last) ? partner : -1;
 }
 
 /* The vertex that one of a table meets at a colour; -1: none. */
-REDIST_PRIV_COLD int64_t redist_priv_table_partner(const redist_priv_factor *f, int side, int64_t vertex, int64_t colour)
+REDIST_PRIV_COLD int64_t redist_priv_table_partner(const redist_priv_factor *f, int side, int64_t vertex,
+                                                   int64_t colour)
 {
     const redist_priv_row row = redist_priv_row_of(f, side, vertex);
     return redist_priv_partner_by(&row, (int)colour);
@@ -4323,11 +4293,11 @@ REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement 
     redist_priv_coords_of_place(&s->layout[side], place, coords);
     for (d = 0, colours = step / s->rounds; d < s->layout[side].ndim; colours /= s->factor[d++].base) {
         const redist_priv_factor *f = &s->factor[d];
-        number = redist_priv_number(&f->line[side], coords[d]);
+        number = redist_priv_number(f, side, coords[d]);
         digit = number;
         if (f->form == REDIST_PRIV_TABLE && f->radix[!side] > 1)
             digit = redist_priv_table_partner(f, side, number, colours % f->base);
-        if (number >= f->line[side].used || digit < 0)
+        if (number >= f->used[side] || digit < 0)
             return -1;
         left -= digit % f->radix[!side] * weight;
         weight *= f->radix[!side];
@@ -4335,7 +4305,7 @@ REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement 
     left = redist_priv_mod(left, s->rounds);
     for (d = 0, colours = step / s->rounds; d < s->layout[side].ndim; colours /= s->factor[d++].base) {
         const redist_priv_factor *f = &s->factor[d];
-        number = redist_priv_number(&f->line[side], coords[d]);
+        number = redist_priv_number(f, side, coords[d]);
         digit = left % f->radix[side];
         left /= f->radix[side];
         partner = f->form == REDIST_PRIV_SUM ? redist_priv_sum_partner(s, d, side, coords[d], digit)
@@ -4345,7 +4315,7 @@ REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement 
         if (partner < 0)
             return -1;
         partner /= f->form == REDIST_PRIV_TABLE ? f->radix[!side] : 1;
-        other_coords[d] = redist_priv_numbered(&f->line[!side], partner);
+        other_coords[d] = redist_priv_numbered(f, !side, partner);
     }
     return left > 0 ? -1 : redist_priv_place_of(&s->layout[!side], other_coords);
 }
@@ -4390,18 +4360,16 @@ REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s)
             fewest[side] *= s->factor[d].degree[side];
     }
     s->steps = (int)redist_priv_max(fewest[0], fewest[1]);
-    for (d = 0; d < s->layout[0].ndim && redist_priv_count_steps_of(s) != s->steps; d++) {
-        const redist_axis *x[2] = {&s->layout[0].dim[d].axis, &s->layout[1].dim[d].axis};
+    for (d = 0; d < s->layout[0].ndim && redist_priv_count_steps_of(s) != s->steps; d++)
         if (s->factor[d].form != REDIST_PRIV_SUM && s->factor[d].degree[0] != s->factor[d].degree[1])
-            redist_priv_make_table(x, &s->factor[d], 1);
-    }
+            redist_priv_make_table(&s->factor[d], 1);
     if (redist_priv_count_steps_of(s) != s->steps)
         return redist_priv_arrange_together(s);
-    for (d = 0; d < s->layout[0].ndim && code == REDIST_OK; d++)
-        if (s->factor[d].form == REDIST_PRIV_TABLE) {
-            const redist_layout from = redist_priv_axis_of(&s->layout[0], d), to = redist_priv_axis_of(&s->layout[1], d);
+    for (d = 0; d < s->layout[0].ndim && code == REDIST_OK; d++) {
+        const redist_layout from = redist_priv_axis_of(&s->layout[0], d), to = redist_priv_axis_of(&s->layout[1], d);
+        if (s->factor[d].form == REDIST_PRIV_TABLE)
             code = redist_priv_fill_table(s, &s->factor[d], &from, &to);
-        }
+    }
     return code;
 }
 
@@ -4481,11 +4449,11 @@ REDIST_PRIV_COLD int redist_priv_is_cost(const redist_cost *cost)
     return cost != NULL && redist_priv_is_time(cost->per_message) && redist_priv_is_time(cost->per_byte);
 }
 
-/* The most messages and elements of any place, by going through all places. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_count_places(const redist_layout *from, const redist_layout *to, int64_t *messages,
-                                              int64_t *elements)
+/* The most messages, -1 when memory is exhausted, and elements of any place: by going through all places. */
+REDIST_PRIV_COLD redist_priv_place_traffic redist_priv_most_by_places(const redist_layout *from, const redist_layout *to)
 {
     const redist_layout *const layout[2] = {from, to};
+    redist_priv_place_traffic most = {0, 0};
     redist_priv_neighbours n;
     int place, side, coords[REDIST_MAX_DIMS] = {0}, code = REDIST_OK;
     for (side = 0; side < 2; side++)
@@ -4494,49 +4462,48 @@ REDIST_PRIV_COLD int redist_priv_count_places(const redist_layout *from, const r
             code = redist_priv_find_neighbours(layout[side], coords, side, layout[!side], 0, &n);
             if (side == REDIST_PRIV_FROM)
                 n.messages = redist_priv_most_served(n.messages * to->copies, from->copies);
-            *messages = redist_priv_max(*messages, n.messages);
-            *elements = redist_priv_max(*elements, redist_priv_held_at(layout[side], coords));
+            most.messages = code == REDIST_OK ? redist_priv_max(most.messages, n.messages) : -1;
+            most.elements = redist_priv_max(most.elements, redist_priv_held_at(layout[side], coords));
             redist_priv_neighbours_free(&n);
         }
-    return code;
+    return most;
 }
 
 /* The same where pairs are a product of axes, and each element has one place. */
-REDIST_PRIV_COLD int redist_priv_count_axes(const redist_layout *from, const redist_layout *to, int64_t *messages,
-                                            int64_t *elements)
+REDIST_PRIV_COLD redist_priv_place_traffic redist_priv_most_by_axes(const redist_layout *from, const redist_layout *to)
 {
+    redist_priv_place_traffic most = {-1, 0};
     int64_t there = 1, back = 1, before = 1, after = 1;
     int d;
     for (d = 0; d < from->ndim; d++) {
         const redist_axis *x = &from->dim[d].axis, *y = &to->dim[d].axis;
         const int64_t sends = redist_priv_most_partners(x, y), receives = redist_priv_most_partners(y, x);
         if (sends < 0 || receives < 0)
-            return REDIST_ERR_MEMORY;
+            return most;
         there *= sends;
         back *= receives;
         before *= redist_priv_share(x);
         after *= redist_priv_share(y);
     }
-    *messages = redist_priv_max(redist_priv_most_served(there * to->copies, from->copies), back);
-    *elements = redist_priv_max(before, after);
-    return REDIST_OK;
+    most.messages = redist_priv_max(redist_priv_most_served(there * to->copies, from->copies), back);
+    most.elements = redist_priv_max(before, after);
+    return most;
 }
 
 REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
                                  const redist_cost *cost)
 {
-    int64_t messages = 0, elements = 0;
+    redist_priv_place_traffic most;
     redist_layout source;
-    int code;
     if (!redist_priv_is_cost(cost) || element_bytes < 1 || redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
     source = redist_priv_without_ghosts(*from);
-    code = redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to)
-               ? redist_priv_count_axes(&source, to, &messages, &elements)
-               : redist_priv_count_places(&source, to, &messages, &elements);
-    return code != REDIST_OK ? -1
-                             : (double)messages * cost->per_message +
-                                   (double)elements * ((double)element_bytes * cost->per_byte);
+    most = redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to)
+               ? redist_priv_most_by_axes(&source, to)
+               : redist_priv_most_by_places(&source, to);
+    return most.messages < 0 ? -1
+                             : (double)most.messages * cost->per_message +
+                                   (double)most.elements * ((double)element_bytes * cost->per_byte);
 }
 
 /* Ways to distribute one axis on a route, combinations of them looked at, layouts kept of those (the ends among them),
@@ -4608,8 +4575,7 @@ REDIST_PRIV_COLD void redist_priv_add_factors(redist_priv_sizes *list, int64_t u
         redist_priv_add_size(list, unit * t, most);
 }
 
-/* Of too many sizes only those from low to high, and of these `room`, evenly spread, with the middle one of an odd
-   number. */
+/* Of too many sizes only those from low to high, of these `room`, evenly spread, with the middle of an odd number. */
 REDIST_PRIV_COLD void redist_priv_thin_sizes(redist_priv_sizes *list, int64_t low, int64_t high, int room)
 {
     int k, n = 0;
@@ -4683,29 +4649,24 @@ REDIST_PRIV_COLD void redist_priv_choose_counts(redist_priv_route_axis *a, const
     }
 }
 
-/* Finds the most partners between two choices, both ways, where that is quick: by formulas, on short axes, or at the
-   ends unless these have very many coordinates (stretches are counted quickly). From end to end always. */
-REDIST_PRIV_COLD int redist_priv_survey_pair(redist_priv_route_axis *a, int i, int j)
+/* The most partners of any coordinate of choice i at choice j where that is quick: by formulas, on short axes, or at
+   the ends unless these have very many coordinates (stretches are counted quickly); else 0. From end to end always. */
+REDIST_PRIV_COLD int64_t redist_priv_quick_degree(const redist_priv_route_axis *a, int i, int j)
 {
     const redist_axis *x = &a->choice[i], *y = &a->choice[j];
+    const int ends = (i < a->ends) + (j < a->ends);
     const int stretches = redist_priv_has_stretches(x, y) || redist_priv_has_stretches(y, x);
-    const int64_t most = REDIST_PRIV_COUNTED * (stretches ? 16 : 1);
-    int64_t there = redist_priv_formula_degree(x, y), back = redist_priv_formula_degree(y, x);
-    if ((there == 0 || back == 0) &&
-        (x->count <= REDIST_PRIV_SHORT_AXIS || j < a->ends || (i < a->ends && x->procs <= most && y->procs <= most))) {
-        there = redist_priv_most_partners(x, y);
-        back = redist_priv_most_partners(y, x);
-    }
-    a->partners[i][j] = back > 0 ? (int)there : 0;
-    a->partners[j][i] = there > 0 ? (int)back : 0;
-    return there < 0 || back < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+    const int64_t degree = redist_priv_formula_degree(x, y), most = REDIST_PRIV_COUNTED * (stretches ? 16 : 1);
+    const int quick = x->count <= REDIST_PRIV_SHORT_AXIS || ends == 2 ||
+                      (ends == 1 && x->procs <= most && y->procs <= most);
+    return degree == 0 && quick ? redist_priv_most_partners(x, y) : degree;
 }
 
 /* An axis that is the same before and after stays so all the way. */
 REDIST_PRIV_COLD int redist_priv_survey_axis(redist_priv_route_axis *a, const redist_axis *x, const redist_axis *y,
                                              const redist_priv_sizes *counts, int room)
 {
-    int i, j, code = REDIST_OK;
+    int i, j;
     a->choice[0] = *x;
     a->choice[1] = *y;
     a->ends = a->choices = redist_priv_same_axis(x, y) && redist_priv_is_whole(x) ? 1 : 2;
@@ -4713,12 +4674,16 @@ REDIST_PRIV_COLD int redist_priv_survey_axis(redist_priv_route_axis *a, const re
         redist_priv_choose_counts(a, x, y, *counts, room);
     if (a->ends == 2)
         redist_priv_choose_blocks(a, x, y, room);
-    for (j = 0; j < a->choices; j++) {
-        a->share[j] = redist_priv_share(&a->choice[j]);
-        for (i = 0; i <= j && code == REDIST_OK; i++)
-            code = redist_priv_survey_pair(a, i, j);
+    for (i = 0; i < a->choices; i++) {
+        a->share[i] = redist_priv_share(&a->choice[i]);
+        for (j = 0; j < a->choices; j++) {
+            const int64_t degree = redist_priv_quick_degree(a, i, j);
+            if (degree < 0)
+                return REDIST_ERR_MEMORY;
+            a->partners[i][j] = (int)degree;
+        }
     }
-    return code;
+    return REDIST_OK;
 }
 
 /* The counts of processes are those that fill the places along the axes where the two ends have different numbers.
@@ -4774,7 +4739,7 @@ REDIST_PRIV_COLD double redist_priv_edge_cost(const redist_priv_route *route, co
         there *= route->axis[d].partners[a->choice[d]][b->choice[d]];
         back *= route->axis[d].partners[b->choice[d]][a->choice[d]];
     }
-    if (there == 0)
+    if (there == 0 || back == 0)
         return -1;
     return route->latency + (double)redist_priv_max(there, back) * route->cost.per_message +
            (double)redist_priv_max(a->share, b->share) * route->cost.per_byte;
@@ -4862,33 +4827,11 @@ REDIST_PRIV_COLD int redist_priv_one_phase(redist_priv_route *route, const short
     return better;
 }
 
-/* Finds the cheapest path with so many phases at most; a later phase counts only when it makes the path cheaper. */
-REDIST_PRIV_COLD void redist_priv_find_path(redist_priv_route *route, int phases)
-{
-    int k;
-    for (k = 0; k < route->candidates; k++)
-        route->reached[k] = k == REDIST_PRIV_FROM ? 0 : -1;
-    for (k = 0; k < phases && redist_priv_one_phase(route, k > 0 ? route->via[k - 1] : NULL, route->via[k]); k++)
-        route->phases = k + 1;
-}
-
-REDIST_PRIV_COLD redist_layout redist_priv_candidate_layout(const redist_priv_route *route,
-                                                            const redist_priv_candidate *c)
-{
-    redist_layout layout = *redist_priv_base_layout(route, c);
-    int d;
-    for (d = 0; d < layout.ndim; d++) {
-        layout.dim[d].axis = route->axis[d].choice[c->choice[d]];
-        layout.dim[d].low = layout.dim[d].high = layout.dim[d].allocated = 0;
-    }
-    return layout;
-}
-
 /* Writes the layouts of the path in order, and returns how many they are. */
 REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_layout *between)
 {
     int path[REDIST_PRIV_PHASES];
-    int k, at = REDIST_PRIV_TO, passed = 0;
+    int d, k, at = REDIST_PRIV_TO, passed = 0;
     for (k = route->phases - 1; k >= 0; k--) {
         if (route->via[k][at] < 0)
             continue;
@@ -4896,8 +4839,14 @@ REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_l
         if (at != REDIST_PRIV_FROM)
             path[passed++] = at;
     }
-    for (k = 0; k < passed; k++)
-        between[k] = redist_priv_candidate_layout(route, &route->candidate[path[passed - 1 - k]]);
+    for (k = 0; k < passed; k++) {
+        const redist_priv_candidate *c = &route->candidate[path[passed - 1 - k]];
+        between[k] = *redist_priv_base_layout(route, c);
+        for (d = 0; d < between[k].ndim; d++) {
+            between[k].dim[d].axis = route->axis[d].choice[c->choice[d]];
+            between[k].dim[d].low = between[k].dim[d].high = between[k].dim[d].allocated = 0;
+        }
+    }
     return passed;
 }
 
@@ -4905,8 +4854,9 @@ REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_l
 REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost,
                                         double latency, int max, redist_layout *between)
 {
+    const int phases = (int)redist_priv_min(max, REDIST_PRIV_PHASES - 1) + 1;
     redist_priv_route *route;
-    int passed, code = redist_priv_check_pair(from, to);
+    int k, passed, code = redist_priv_check_pair(from, to);
     if (code == REDIST_OK && (!redist_priv_is_cost(cost) || max < 0 || (max > 0 && between == NULL)))
         code = REDIST_ERR_ARGUMENT;
     if (code != REDIST_OK || max == 0 || !redist_priv_is_product(from, to))
@@ -4920,10 +4870,12 @@ REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_
     route->cost = *cost;
     route->latency = latency;
     code = redist_priv_survey_axes(route);
-    if (code == REDIST_OK) {
+    if (code == REDIST_OK)
         redist_priv_list_candidates(route);
-        redist_priv_find_path(route, (int)redist_priv_min(max, REDIST_PRIV_PHASES - 1) + 1);
-    }
+    for (k = 1; k < route->candidates; k++)
+        route->reached[k] = -1;
+    for (k = 0; k < phases && redist_priv_one_phase(route, k > 0 ? route->via[k - 1] : NULL, route->via[k]); k++)
+        route->phases = k + 1;
     passed = code == REDIST_OK ? redist_priv_follow(route, between) : -code;
     REDIST_FREE(route);
     return passed;
@@ -4949,10 +4901,9 @@ typedef struct {
     const int64_t *weight;
     int64_t *worth; /* by row, of its best column                              */
     int64_t *price;
-    int64_t *loss;  /* by column: on the best known way to it                  */
+    int64_t *loss;  /* by column: on the best known way to it; INT64_MIN: no way is better */
     int *row_of;    /* by column, -1: free                                     */
     int *via;       /* by column: the one before it on that way                */
-    int *settled;   /* by column: no way to it is better                       */
 } redist_priv_assignment;
 
 /* Settles a column and extends the ways through it. Returns the nearest of the others, a free one if possible, and
@@ -4963,9 +4914,9 @@ REDIST_PRIV_COLD int redist_priv_settle(redist_priv_assignment *a, int column)
     const int64_t *weight = a->weight + (int64_t)row * a->columns;
     int64_t loss, least = INT64_MAX;
     int c, nearest = column;
-    a->settled[column] = 1;
+    a->loss[column] = INT64_MIN;
     for (c = 0; c < a->columns; c++) {
-        if (a->settled[c])
+        if (a->loss[c] == INT64_MIN)
             continue;
         loss = a->worth[row] - weight[c] + a->price[c];
         if (loss < a->loss[c]) {
@@ -4978,7 +4929,7 @@ REDIST_PRIV_COLD int redist_priv_settle(redist_priv_assignment *a, int column)
         }
     }
     for (c = 0; c <= a->columns && least != 0; c++)
-        if (a->settled[c]) {
+        if (a->loss[c] == INT64_MIN) {
             a->worth[a->row_of[c]] -= least;
             a->price[c] += least;
         } else {
@@ -4994,10 +4945,8 @@ REDIST_PRIV_COLD void redist_priv_augment(redist_priv_assignment *a, int row)
     int c, column = a->columns;
     a->worth[row] = a->price[column] = 0;
     a->row_of[column] = row;
-    for (c = 0; c <= a->columns; c++) {
+    for (c = 0; c <= a->columns; c++)
         a->loss[c] = INT64_MAX;
-        a->settled[c] = 0;
-    }
     while (a->row_of[column] >= 0)
         column = redist_priv_settle(a, column);
     for (; column != a->columns; column = a->via[column])
@@ -5008,7 +4957,7 @@ REDIST_PRIV_COLD void redist_priv_augment(redist_priv_assignment *a, int row)
 REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *weight, int *column_of)
 {
     const int64_t n = (int64_t)columns + 1;
-    int64_t *memory = (int64_t *)redist_priv_alloc(n, 3 * (sizeof *memory + sizeof *column_of));
+    int64_t *memory = (int64_t *)redist_priv_alloc(n, 3 * sizeof *memory + 2 * sizeof *column_of);
     redist_priv_assignment a;
     int k;
     if (memory == NULL)
@@ -5020,7 +4969,6 @@ REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *we
     a.loss = a.price + n;
     a.row_of = (int *)(a.loss + n);
     a.via = a.row_of + n;
-    a.settled = a.via + n;
     for (k = 0; k < columns; k++) {
         a.price[k] = 0;
         a.row_of[k] = -1;
@@ -5039,7 +4987,7 @@ REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *we
 typedef struct {
     const redist_layout *from, *to;
     int places, candidates;
-    int better;      /* what is chosen keeps more than the numbering does, or as much with more places where they are */
+    int better;      /* than the numbering is what is chosen                               */
     int *held;       /* by candidate: its place of `from`, or -1                           */
     int *chosen;     /* by place of `to`: its candidate in the end, -1 while there is none */
     int *of_source;  /* by place of `from`: its candidate                                  */
@@ -5080,11 +5028,12 @@ REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const
     return REDIST_OK;
 }
 
-REDIST_PRIV_COLD void redist_priv_note_volume(void *context, const int *place, int64_t elements)
+REDIST_PRIV_COLD void redist_priv_note_volume(void *context, const redist_priv_neighbours *n,
+                                              const redist_priv_pair *pair)
 {
     const redist_priv_relabelling *r = (const redist_priv_relabelling *)context;
-    const int candidate = r->of_source[place[REDIST_PRIV_FROM]];
-    r->volume[(int64_t)place[REDIST_PRIV_TO] * r->candidates + candidate] = elements;
+    int64_t *volume = r->volume + (int64_t)pair->place[REDIST_PRIV_TO] * r->candidates;
+    volume[r->of_source[pair->place[REDIST_PRIV_FROM]]] = redist_priv_elements_of(n, pair->message);
 }
 
 /* All places together. Staying on the rank as numbered counts, but less than any element, of which each counts
@@ -5468,8 +5417,7 @@ REDIST_PRIV_COLD void redist_priv_expect(redist_priv_reader *r, const char *word
         redist_priv_unexpected(r, expected);
 }
 
-/* Reads a word or a sign that begins a clause, if it comes next. Clauses on one subject, a bit, contradict each other.
-   */
+/* Reads a word or a sign that begins a clause, if it comes next. Clauses on one subject, a bit, exclude each other. */
 REDIST_PRIV_COLD int redist_priv_begins(redist_priv_reader *r, const char *word, unsigned subject)
 {
     if (!redist_priv_accept(r, word))
@@ -5774,11 +5722,10 @@ REDIST_PRIV_COLD redist_layout redist_priv_build(const redist_layout *said)
         axes[d] = redist_priv_is_boxes(said) ? redist_whole(x->extent) : redist_starting_at(axes[d], x->first);
         stored[d] = said->dim[d].stored;
     }
-    layout = redist_permuted(redist_layout_nd(said->ndim, axes), stored);
-    if (!redist_priv_usable(&layout)) /* its axes are still numbered as in the text, and so are its faults */
-        return layout;
-    for (d = 0; d < said->ndim; d++)
-        layout.dim[d].axis = axes[d];
+    layout = redist_layout_nd(said->ndim, axes);
+    layout.fault = redist_permuted(layout, stored).fault;
+    for (d = 0; d < said->ndim; d++) /* axes are numbered as in the text, and so are their faults */
+        layout.dim[d].stored = stored[d];
     if (redist_priv_is_boxes(said))
         redist_priv_set_boxes(&layout, said->dim[0].axis.procs, said->dim[0].axis.box);
     for (d = 0; d < said->ndim; d++) {

@@ -40,25 +40,25 @@
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
  *     106-159               types
  *                 274-323   waiting
- *                 324-398   verdicts
- *                 399-705   the plan
- *                 706-985   checking arguments
- *                986-1191   peers
- *               1192-1289   staging
- *               1290-1410   pieces
- *               1411-1439   reports
- *               1440-1577   REDIST_POINT_TO_POINT
- *               1578-1827   REDIST_SCHEDULED
- *               1828-1911   MPI's collectives
- *               1912-1979   REDIST_ALLTOALLV
- *               1980-2225   REDIST_ALLTOALLW
- *               2226-2434   shared memory
- *               2435-2754   REDIST_SHARED
- *               2755-2949   REDIST_MULTIPHASE
- *               2950-3264   choosing a method
- *     160-246   3265-3778   plans
- *               3779-3866   calibrating
- *     247-267   3867-3986   arenas
+ *                 324-399   verdicts
+ *                 400-711   the plan
+ *                 712-985   checking arguments
+ *                986-1192   peers
+ *               1193-1292   staging
+ *               1293-1413   pieces
+ *               1414-1442   reports
+ *               1443-1580   REDIST_POINT_TO_POINT
+ *               1581-1830   REDIST_SCHEDULED
+ *               1831-1992   MPI's collectives
+ *               1993-2029   REDIST_ALLTOALLV
+ *               2030-2194   REDIST_ALLTOALLW
+ *               2195-2403   shared memory
+ *               2404-2722   REDIST_SHARED
+ *               2723-2909   REDIST_MULTIPHASE
+ *               2910-3222   choosing a method
+ *     160-246   3223-3708   plans
+ *               3709-3794   calibrating
+ *     247-267   3795-3912   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -325,19 +325,21 @@ REDIST_PRIV int redist_priv_broadcast(MPI_Comm comm, void *data, size_t bytes, i
 
 /* What went wrong, in words. */
 typedef struct {
-    int code;
+    int code, rank; /* rank: where; -1: not known, or everywhere */
     char text[256];
 } redist_priv_verdict;
 
-/* Records the first failure of this rank. */
+/* Records the first failure of this rank: "rank 3: ...". */
 REDIST_PRIV_COLD void redist_priv_fail(redist_priv_verdict *v, int code, const char *format, ...)
 {
     va_list args;
+    int n;
     if (v->code != REDIST_OK || code == REDIST_OK)
         return;
     v->code = code;
+    n = v->rank < 0 ? 0 : snprintf(v->text, sizeof v->text, "rank %d: ", v->rank);
     va_start(args, format);
-    vsnprintf(v->text, sizeof v->text, format, args);
+    vsnprintf(v->text + n, sizeof v->text - (size_t)n, format, args);
     va_end(args);
 }
 
@@ -367,15 +369,14 @@ REDIST_PRIV_COLD int redist_priv_worst(MPI_Comm comm, int code)
     return redist_priv_reduce(comm, &mine, &worst, 1, MPI_MAX) == REDIST_OK ? (int)worst : REDIST_ERR_MPI;
 }
 
-/* Every collective call of the library needs an intracommunicator. Local. */
-REDIST_PRIV_COLD int redist_priv_check_comm(MPI_Comm comm, redist_priv_verdict *v)
+/* What is wrong with a communicator, of which every collective call of the library needs an intracommunicator; NULL:
+   nothing. Local. */
+REDIST_PRIV_COLD const char *redist_priv_comm_fault(MPI_Comm comm)
 {
     int between = 0;
     if (comm == MPI_COMM_NULL)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "the communicator is MPI_COMM_NULL");
-    else if (MPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "the communicator is no intracommunicator");
-    return v->code;
+        return "the communicator is MPI_COMM_NULL";
+    return MPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between ? "the communicator is no intracommunicator" : NULL;
 }
 
 /* *own: a private copy of comm; MPI_COMM_NULL where MPI fails, because what it then leaves in the handle is none.
@@ -462,7 +463,6 @@ typedef struct {
     redist_priv_peer *peer;
     int64_t bytes, staging_bytes;
     char *staging;
-    const void *const *array;    /* of the execution at work; array[arrays] */
 } redist_priv_side;
 
 /* Shared memory of a node's ranks, for plans. A rank's part begins with a line that tells where its block of the plan
@@ -506,6 +506,7 @@ struct redist_arena {
    every axis d, those whose runs lie at their destination along the axes before d, but not along d. */
 typedef struct {
     redist_priv_message whole;      /* no elements: nothing stays */
+    int unlike;                     /* a run that goes through the memory of both sides in different ways */
     int moves;                      /* messages that make up the others */
     redist_priv_message *move;      /* move[ndim]; NULL: the sides are stored in different ways */
     redist_priv_runs *part;         /* part[2 * ndim]: of every axis, the runs in place and the others */
@@ -520,7 +521,7 @@ typedef struct {
     int moves;                                       /* itself; else the plans that it is made of do */
     int (*open)(redist_plan *);                      /* collective; fails on any rank: falls back to messages; or NULL */
     int (*plan_staging)(redist_plan *, int own);     /* decides what is staged on one side and sets its staging_bytes */
-    int (*create)(redist_plan *);                    /* staging memory is there; local                                */
+    int (*create)(redist_plan *);                    /* staging memory is there; local; or NULL                       */
     int (*commit)(redist_plan *);                    /* collective, after all ranks created; or NULL                  */
     int (*start)(redist_plan *);
     int (*test)(redist_plan *, int *done);
@@ -587,8 +588,7 @@ typedef struct {
     redist_plan *phase[REDIST_PRIV_MOST_PHASES];
     redist_layout *between;                      /* between[REDIST_PRIV_MOST_PHASES - 1] */
     int64_t most_bytes;                          /* of staging for arrays in between, on any rank */
-    char *array[2];                              /* arrays that even, and odd phases write, one after the other */
-    int64_t array_bytes[2];                      /* of one of them */
+    int64_t array_bytes[2];                      /* of an array that even, and odd phases write: these lie one after the other */
 } redist_priv_chain;
 
 /* What messages cost between ranks, in seconds: the first of several that go together also costs the latency. */
@@ -615,7 +615,7 @@ struct redist_plan {
     int ordered;                  /* several contributions to one element: messages are unpacked in the peers' order */
     redist_priv_kept kept;
     char *kept_staging;           /* when an execution overwrites */
-    const void **pointers;        /* pointers[2 * arrays]: the arrays of the execution at work */
+    const void **pointers;        /* pointers[2 * arrays]: the arrays of the execution at work, source then destination */
     const redist_priv_transport *transport;
     int64_t largest;              /* bytes of the largest staging memory or array on any rank */
     int64_t largest_message;      /* bytes, on any rank */
@@ -640,6 +640,12 @@ REDIST_PRIV_COLD void *redist_priv_zeros(int64_t n, size_t bytes)
 {
     void *memory = redist_priv_alloc(n, bytes);
     return memory == NULL ? NULL : memset(memory, 0, (size_t)n * bytes);
+}
+
+/* The a-th array of a side, of the execution at work. */
+REDIST_PRIV char *redist_priv_given(const redist_plan *p, int own, int a)
+{
+    return (char *)(uintptr_t)p->pointers[own * p->arrays + a];
 }
 
 REDIST_PRIV const redist_layout *redist_priv_layout(const redist_plan *p, int side)
@@ -715,104 +721,97 @@ REDIST_PRIV_COLD uint64_t redist_priv_hash(uint64_t hash, const void *data, size
 }
 
 /* Everything that must be the same on every rank, as numbers with names, one after the other. They are hashed, and
-   compared with rank 0's, who broadcasts them in chunks, where the hashes differ. */
-enum { REDIST_PRIV_CHUNK = 128 };
-
+   compared with rank 0's where the hashes differ. */
 typedef struct {
     const redist_plan *plan;
-    MPI_Comm comm;
-    int side, axis;               /* -1: of the plan; -1: of the layout */
+    int side, axis;    /* -1: of the plan; -1: of the layout */
     uint64_t hash;
-    int64_t n, first_n;           /* words so far; of rank 0 */
-    redist_priv_verdict *verdict; /* NULL while they are only hashed */
-    int64_t chunk[REDIST_PRIV_CHUNK];
+    int64_t n;         /* words so far */
+    int64_t *first;    /* first[first_n]: rank 0's, which it writes here; NULL while they are only hashed */
+    int64_t first_n;
+    redist_priv_verdict *verdict;
 } redist_priv_words;
 
-/* Compares a word with rank 0's; words from which on the ranks differ in number are never the first to differ. */
-REDIST_PRIV_COLD void redist_priv_compare_word(redist_priv_words *w, const char *what, int64_t index, int64_t value)
+/* index: in a list of such words; -1: there is one. */
+REDIST_PRIV_COLD void redist_priv_word(redist_priv_words *w, const char *what, int64_t index, int64_t value)
 {
-    const int rank = w->plan->rank, at = (int)(w->n % REDIST_PRIV_CHUNK);
+    const int64_t k = w->n++;
     char where[48] = "", which[32] = "";
-    if (rank == 0)
-        w->chunk[at] = value;
-    if (w->n < w->first_n && (rank == 0 ? at == REDIST_PRIV_CHUNK - 1 || w->n == w->first_n - 1 : at == 0) &&
-        redist_priv_broadcast(w->comm, w->chunk, sizeof w->chunk, 0) != REDIST_OK)
-        redist_priv_fail(w->verdict, REDIST_ERR_MPI, "an MPI call failed while the ranks compared their layouts");
-    if (w->n >= w->first_n || w->chunk[at] == value)
+    w->hash = redist_priv_hash(w->hash, &value, sizeof value);
+    if (w->first == NULL || k >= w->first_n)
+        return;
+    if (w->plan->rank == 0)
+        w->first[k] = value;
+    if (w->first[k] == value)
         return;
     if (w->side >= 0)
         snprintf(where, sizeof where, w->axis < 0 ? "%s: " : "%s axis %d: ", redist_priv_side_name(w->side), w->axis);
     if (index >= 0)
         snprintf(which, sizeof which, " %" PRId64, index);
-    redist_priv_fail(w->verdict, REDIST_ERR_MISMATCH, "rank %d: %s%s%s is %" PRId64 ", but %" PRId64 " on rank 0", rank, where,
-                     what, which, value, w->chunk[at]);
+    redist_priv_fail(w->verdict, REDIST_ERR_MISMATCH, "%s%s%s is %" PRId64 ", but %" PRId64 " on rank 0", where, what, which,
+                     value, w->first[k]);
 }
 
-/* index: in a list of such words; -1: there is one. */
-REDIST_PRIV_COLD void redist_priv_word(redist_priv_words *w, const char *what, int64_t index, int64_t value)
+/* Words that there is one of: name[n]. */
+REDIST_PRIV_COLD void redist_priv_list(redist_priv_words *w, size_t n, const char *const *name, const int64_t *value)
 {
-    w->hash = redist_priv_hash(w->hash, &value, sizeof value);
-    if (w->verdict != NULL)
-        redist_priv_compare_word(w, what, index, value);
-    w->n++;
+    size_t k;
+    for (k = 0; k < n; k++)
+        redist_priv_word(w, name[k], -1, value[k]);
 }
 
 REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w, const redist_priv_dimension *dim)
 {
+#define REDIST_PRIV_FIELD_NAME(field, name) name,
+#define REDIST_PRIV_FIELD_VALUE(field, name) (int64_t)dim->axis.field,
+    static const char *const name[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_NAME) "axis of the array", "low halo",
+                                       "high halo", "edge of the ghost cells"};
+    const int64_t value[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_VALUE) dim->stored, dim->low, dim->high,
+                             dim->axis.ghosts};
     const redist_axis *x = &dim->axis;
     int64_t k;
-#define REDIST_PRIV_LIST_FIELD(field, name) redist_priv_word(w, name, -1, (int64_t)x->field);
-    REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_LIST_FIELD)
+    redist_priv_list(w, sizeof name / sizeof name[0], name, value);
     for (k = 0; x->kind == REDIST_PRIV_CUTS && k <= x->procs; k++)
         redist_priv_word(w, "cut", k, x->cuts[k]);
     for (k = 0; x->kind == REDIST_PRIV_BOXES && k < x->procs; k++) {
         redist_priv_word(w, "the low end of box", k, x->box[k].low[x->along]);
         redist_priv_word(w, "the high end of box", k, x->box[k].high[x->along]);
     }
-    redist_priv_word(w, "axis of the array", -1, dim->stored);
-    redist_priv_word(w, "low halo", -1, dim->low);
-    redist_priv_word(w, "high halo", -1, dim->high);
-    redist_priv_word(w, "edge of the ghost cells", -1, x->ghosts);
 }
 
 REDIST_PRIV_COLD void redist_priv_list_layout(redist_priv_words *w, int side, const redist_layout *layout)
 {
+    static const char *const name[] = {"number of axes", "grid order", "memory order", "number of copies", "a list of ranks"};
+    const int64_t value[] = {layout->ndim, (int64_t)layout->grid_order, (int64_t)layout->memory_order, layout->copies,
+                             layout->ranks != NULL};
     int k;
     w->side = side;
     w->axis = -1;
-    redist_priv_word(w, "number of axes", -1, layout->ndim);
-    redist_priv_word(w, "grid order", -1, (int64_t)layout->grid_order);
-    redist_priv_word(w, "memory order", -1, (int64_t)layout->memory_order);
-    redist_priv_word(w, "number of copies", -1, layout->copies);
+    redist_priv_list(w, sizeof name / sizeof name[0], name, value);
     for (w->axis = 0; w->axis < layout->ndim; w->axis++)
         redist_priv_list_axis(w, &layout->dim[w->axis]);
     w->axis = -1;
-    redist_priv_word(w, "a list of ranks", -1, layout->ranks != NULL);
     for (k = 0; k < (layout->ranks == NULL ? 1 : redist_places(layout)); k++)
         redist_priv_word(w, "the rank of place", k, redist_priv_rank_at(layout, k));
 }
 
 REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_plan *p)
 {
-    const double costs[2] = {p->options.cost.per_message + 0.0, p->options.cost.per_byte + 0.0}; /* no -0 */
-    int64_t bits[2];
-    memcpy(bits, costs, sizeof bits);
+    static const char *const name[] = {"element size", "method", "effort", "number of arrays", "max_buffer", "in_place",
+                                       "number of the arena", "combine", "node_ranks", "executions",
+                                       "cost.per_message, as bits,", "cost.per_byte, as bits,"};
+    enum { NAMES = sizeof name / sizeof name[0] };
+    const redist_options *o = &p->options;
+    const double costs[2] = {o->cost.per_message + 0.0, o->cost.per_byte + 0.0}; /* no -0 */
+    int64_t value[NAMES] = {p->element_bytes, (int64_t)o->method, (int64_t)o->effort, p->arrays, o->max_buffer,
+                            o->in_place != 0, o->arena != NULL ? o->arena->name : 0, o->combine != NULL, o->node_ranks,
+                            o->executions};
+    memcpy(&value[NAMES - 2], costs, sizeof costs);
     w->plan = p;
     w->side = w->axis = -1;
     w->hash = UINT64_C(14695981039346656037);
     w->n = 0;
-    redist_priv_word(w, "element size", -1, p->element_bytes);
-    redist_priv_word(w, "method", -1, (int64_t)p->options.method);
-    redist_priv_word(w, "effort", -1, (int64_t)p->options.effort);
-    redist_priv_word(w, "number of arrays", -1, p->arrays);
-    redist_priv_word(w, "max_buffer", -1, p->options.max_buffer);
-    redist_priv_word(w, "in_place", -1, p->options.in_place != 0);
-    redist_priv_word(w, "number of the arena", -1, p->options.arena != NULL ? p->options.arena->name : 0);
-    redist_priv_word(w, "combine", -1, p->options.combine != NULL);
-    redist_priv_word(w, "node_ranks", -1, p->options.node_ranks);
-    redist_priv_word(w, "executions", -1, p->options.executions);
-    redist_priv_word(w, "cost.per_message, as bits,", -1, bits[0]);
-    redist_priv_word(w, "cost.per_byte, as bits,", -1, bits[1]);
+    redist_priv_list(w, NAMES, name, value);
     redist_priv_list_layout(w, REDIST_PRIV_FROM, &p->from);
     redist_priv_list_layout(w, REDIST_PRIV_TO, &p->to);
 }
@@ -821,15 +820,20 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
 REDIST_PRIV_COLD void redist_priv_explain_mismatch(const redist_plan *p, MPI_Comm comm, redist_priv_words *w,
                                                    redist_priv_verdict *v)
 {
-    w->comm = comm;
-    w->first_n = w->n;
+    int code = redist_priv_broadcast(comm, &w->n, sizeof w->n, 0);
+    w->first_n = redist_priv_min(w->n, INT_MAX / (int)sizeof *w->first);
+    w->first = (int64_t *)redist_priv_zeros(w->first_n, sizeof *w->first);
     w->verdict = v;
-    if (redist_priv_broadcast(comm, &w->first_n, sizeof w->first_n, 0) == REDIST_OK) {
+    code = redist_priv_worst(comm, w->first == NULL ? REDIST_ERR_MEMORY : code);
+    if (code == REDIST_OK && p->rank == 0)
         redist_priv_list_plan(w, p);
-        for (w->n += -w->n & (REDIST_PRIV_CHUNK - 1); w->n < w->first_n; w->n += REDIST_PRIV_CHUNK) /* those not asked for */
-            redist_priv_broadcast(comm, w->chunk, sizeof w->chunk, 0);
-    }
+    if (code == REDIST_OK)
+        code = redist_priv_broadcast(comm, w->first, (size_t)w->first_n * sizeof *w->first, 0);
+    if (code == REDIST_OK && p->rank != 0)
+        redist_priv_list_plan(w, p);
+    REDIST_FREE(w->first);
     redist_priv_agree(comm, v, NULL, 0);
+    v->rank = -1;
     redist_priv_fail(v, REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options");
 }
 
@@ -839,7 +843,7 @@ REDIST_PRIV_COLD int redist_priv_check_same(const redist_plan *p, MPI_Comm comm,
     redist_priv_words words;
     int64_t bounds[2] = {0, 0};
     if (v->code == REDIST_OK) {
-        words.verdict = NULL;
+        words.first = NULL;
         redist_priv_list_plan(&words, p);
         bounds[0] = (int64_t)(words.hash >> 2);
         bounds[1] = -bounds[0];
@@ -857,7 +861,7 @@ REDIST_PRIV_COLD void redist_priv_check_layout(redist_plan *p, int side, const r
     char text[160];
     int coords[REDIST_MAX_DIMS] = {0};
     int k, places, code = redist_layout_explain(layout, text, sizeof text);
-    redist_priv_fail(v, code, "rank %d: %s%s %s", p->rank, name, strncmp(text, "axis ", 5) == 0 ? "" : ":", text);
+    redist_priv_fail(v, code, "%s%s %s", name, strncmp(text, "axis ", 5) == 0 ? "" : ":", text);
     if (code != REDIST_OK)
         return;
     *(side == REDIST_PRIV_FROM ? &p->from : &p->to) = *layout;
@@ -865,12 +869,12 @@ REDIST_PRIV_COLD void redist_priv_check_layout(redist_plan *p, int side, const r
     for (k = 0; k < places; k = layout->ranks == NULL ? places : k + 1) {
         int last = layout->ranks == NULL ? layout->first_rank + places - 1 : layout->ranks[k];
         if (last >= p->size)
-            redist_priv_fail(v, REDIST_ERR_RANK, "rank %d: a %s place is on rank %d, but the communicator has %d ranks",
-                             p->rank, name, last, p->size);
+            redist_priv_fail(v, REDIST_ERR_RANK, "a %s place is on rank %d, but the communicator has %d ranks", name, last,
+                             p->size);
     }
     if (redist_coords_of(layout, p->rank, coords)) {
         code = redist_priv_format_fault(redist_priv_extent_fault(layout, coords), text, sizeof text);
-        redist_priv_fail(v, code, "rank %d: %s %s", p->rank, name, text);
+        redist_priv_fail(v, code, "%s %s", name, text);
     }
 }
 
@@ -880,12 +884,11 @@ REDIST_PRIV_COLD void redist_priv_check_shapes(const redist_plan *p, redist_priv
     if (v->code != REDIST_OK)
         return;
     if (p->from.ndim != p->to.ndim)
-        redist_priv_fail(v, REDIST_ERR_SHAPE, "rank %d: the source has %d axes, the destination %d", p->rank,
-                         p->from.ndim, p->to.ndim);
+        redist_priv_fail(v, REDIST_ERR_SHAPE, "the source has %d axes, the destination %d", p->from.ndim, p->to.ndim);
     for (d = 0; d < p->from.ndim && v->code == REDIST_OK; d++)
         if (p->from.dim[d].axis.count != p->to.dim[d].axis.count)
             redist_priv_fail(v, REDIST_ERR_SHAPE,
-                             "rank %d: axis %d: the source has extent %" PRId64 ", the destination %" PRId64, p->rank, d,
+                             "axis %d: the source has extent %" PRId64 ", the destination %" PRId64, d,
                              p->from.dim[d].axis.count, p->to.dim[d].axis.count);
 }
 
@@ -893,45 +896,43 @@ REDIST_PRIV_COLD void redist_priv_check_element(redist_plan *p, redist_priv_verd
 {
     MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
     int size = 0;
-    if (p->element == MPI_DATATYPE_NULL) {
-        redist_priv_fail(v, REDIST_ERR_TYPE, "rank %d: the element datatype is MPI_DATATYPE_NULL", p->rank);
-        return;
-    }
-    if (MPI_Type_size(p->element, &size) != MPI_SUCCESS ||
-        MPI_Type_get_extent(p->element, &lower, &extent) != MPI_SUCCESS ||
-        MPI_Type_get_true_extent(p->element, &true_lower, &true_extent) != MPI_SUCCESS)
-        redist_priv_fail(v, REDIST_ERR_TYPE, "rank %d: the element datatype is not a datatype", p->rank);
-    if (size < 1 || lower != 0 || true_lower != 0 || extent != (MPI_Aint)size || true_extent != extent)
+    if (p->element == MPI_DATATYPE_NULL)
+        redist_priv_fail(v, REDIST_ERR_TYPE, "the element datatype is MPI_DATATYPE_NULL");
+    else if (MPI_Type_size(p->element, &size) != MPI_SUCCESS ||
+             MPI_Type_get_extent(p->element, &lower, &extent) != MPI_SUCCESS ||
+             MPI_Type_get_true_extent(p->element, &true_lower, &true_extent) != MPI_SUCCESS)
+        redist_priv_fail(v, REDIST_ERR_TYPE, "the element datatype is not a datatype");
+    else if (size < 1 || lower != 0 || true_lower != 0 || extent != (MPI_Aint)size || true_extent != extent)
         redist_priv_fail(v, REDIST_ERR_TYPE,
-                         "rank %d: the element datatype has gaps: %d bytes from byte %" PRId64 " on in an extent of %" PRId64
+                         "the element datatype has gaps: %d bytes from byte %" PRId64 " on in an extent of %" PRId64
                          "; redist moves bytes, so MPI_Type_contiguous of MPI_BYTE will do",
-                         p->rank, size, (int64_t)true_lower, (int64_t)extent);
+                         size, (int64_t)true_lower, (int64_t)extent);
     p->element_bytes = size;
 }
 
 REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_verdict *v)
 {
     const redist_options *o = &p->options;
-    if ((int)o->method != REDIST_AUTO && redist_priv_transport_of((int)o->method) == NULL)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: options.method is %d, which %s", p->rank, (int)o->method,
-                         (int)o->method == REDIST_SCHEDULED    ? "REDIST_NO_SCHEDULED leaves out"
-                         : (int)o->method == REDIST_MULTIPHASE ? "REDIST_NO_MULTIPHASE leaves out"
-                                                               : "is no method");
+    const int method = (int)o->method, fixed = o->from != NULL || o->to != NULL;
+    if (method != REDIST_AUTO && redist_priv_transport_of(method) == NULL)
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.method is %d, which %s", method,
+                         method == REDIST_SCHEDULED    ? "REDIST_NO_SCHEDULED leaves out"
+                         : method == REDIST_MULTIPHASE ? "REDIST_NO_MULTIPHASE leaves out"
+                                                       : "is no method");
     if (o->effort != REDIST_ESTIMATE && o->effort != REDIST_MEASURE)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: options.effort is %d", p->rank, (int)o->effort);
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.effort is %d", (int)o->effort);
     if (o->arrays < 0 || o->max_buffer < 0 || o->node_ranks < 0 || o->executions < 0)
         redist_priv_fail(v, REDIST_ERR_ARGUMENT,
-                         "rank %d: options.arrays is %d, max_buffer %" PRId64 ", node_ranks %d, executions %d, must be at least 0",
-                         p->rank, o->arrays, o->max_buffer, o->node_ranks, o->executions);
-    if (o->arrays > 1 && (o->from != NULL || o->to != NULL))
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: fixed arrays go with one array, but options.arrays is %d",
-                         p->rank, o->arrays);
-    if (o->combine != NULL && (o->from != NULL || o->to != NULL))
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: fixed arrays do not go with options.combine", p->rank);
+                         "options.arrays is %d, max_buffer %" PRId64 ", node_ranks %d, executions %d, must be at least 0",
+                         o->arrays, o->max_buffer, o->node_ranks, o->executions);
+    if (fixed && o->arrays > 1)
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "fixed arrays go with one array, but options.arrays is %d", o->arrays);
+    if (fixed && o->combine != NULL)
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "fixed arrays do not go with options.combine");
     if (!redist_priv_is_cost(&o->cost))
         redist_priv_fail(v, REDIST_ERR_ARGUMENT,
-                         "rank %d: options.cost.per_message is %g, cost.per_byte %g, must be at least 0 and finite",
-                         p->rank, o->cost.per_message, o->cost.per_byte);
+                         "options.cost.per_message is %g, cost.per_byte %g, must be at least 0 and finite",
+                         o->cost.per_message, o->cost.per_byte);
     p->arrays = o->arrays > 0 ? o->arrays : 1;
 }
 
@@ -951,23 +952,23 @@ REDIST_PRIV_COLD void redist_priv_check_combine(const redist_plan *p, redist_pri
     static const int bytes[] = {4, 8, 8, 16};
     const redist_options *o = &p->options;
     const redist_axpby *axpby = (const redist_axpby *)o->context;
+    const redist_op *op = (const redist_op *)o->context;
     int size = 0;
     if (o->combine != redist_combine_op && o->combine != redist_combine_axpby)
         return;
     if (o->context == NULL)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: options.combine needs options.context, which is NULL", p->rank);
-    else if (o->combine == redist_combine_op && (((const redist_op *)o->context)->type == MPI_DATATYPE_NULL ||
-                                                 ((const redist_op *)o->context)->op == MPI_OP_NULL))
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: the operation or the datatype of options.context is null", p->rank);
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.combine needs options.context, which is NULL");
+    else if (o->combine == redist_combine_op && (op->type == MPI_DATATYPE_NULL || op->op == MPI_OP_NULL))
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "the operation or the datatype of options.context is null");
     else if (o->combine == redist_combine_op)
-        MPI_Type_size(((const redist_op *)o->context)->type, &size);
+        MPI_Type_size(op->type, &size);
     else if ((int)axpby->type < 0 || axpby->type > REDIST_COMPLEX_DOUBLE)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: the type of options.context is %d", p->rank, (int)axpby->type);
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "the type of options.context is %d", (int)axpby->type);
     else
         size = bytes[axpby->type];
-    if (v->code == REDIST_OK && size != p->element_bytes)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: elements have %" PRId64 " bytes, those that are combined %d",
-                         p->rank, p->element_bytes, size);
+    if (size != p->element_bytes)
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "elements have %" PRId64 " bytes, those that are combined %d",
+                         p->element_bytes, size);
 }
 
 /* Bytes of everything this rank can hold must be countable. */
@@ -978,8 +979,7 @@ REDIST_PRIV_COLD void redist_priv_check_bytes(const redist_plan *p, redist_priv_
     for (side = 0; side < 2 && v->code == REDIST_OK; side++) {
         const redist_layout *layout = redist_priv_layout(p, side);
         if (redist_coords_of(layout, p->rank, coords) && redist_priv_storage_at(layout, coords).size > limit)
-            redist_priv_fail(v, REDIST_ERR_OVERFLOW, "rank %d: the %s arrays have more than 2^61 bytes", p->rank,
-                             redist_priv_side_name(side));
+            redist_priv_fail(v, REDIST_ERR_OVERFLOW, "the %s arrays have more than 2^61 bytes", redist_priv_side_name(side));
     }
 }
 
@@ -1019,28 +1019,31 @@ REDIST_PRIV_COLD int redist_priv_compare_distances(const void *a, const void *b)
     return redist_priv_compare_ints(&((const redist_priv_peer *)a)->distance, &((const redist_priv_peer *)b)->distance);
 }
 
-/* Whether the elements of a run lie at their destination. */
-REDIST_PRIV_COLD int redist_priv_run_rests(const redist_priv_run *run)
+/* Whether a run goes through the memory of both sides alike. */
+REDIST_PRIV_COLD int redist_priv_run_is_alike(const redist_priv_run *run)
 {
-    int level, rests = run->at[REDIST_PRIV_FROM] == run->at[REDIST_PRIV_TO];
+    int level, alike = 1;
     for (level = 0; level < REDIST_PRIV_LEVELS; level++)
-        rests &= run->n[level] == 1 || run->stride[level][REDIST_PRIV_FROM] == run->stride[level][REDIST_PRIV_TO];
-    return rests;
+        alike &= run->n[level] == 1 || run->stride[level][REDIST_PRIV_FROM] == run->stride[level][REDIST_PRIV_TO];
+    return alike;
 }
 
 /* Splits the runs of an axis into those that lie at their destination and the others, packed one after the other. */
-REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, redist_priv_runs *part)
+REDIST_PRIV_COLD int redist_priv_split_runs(redist_priv_kept *kept, const redist_priv_runs *list, redist_priv_runs *part)
 {
     int64_t r;
     for (r = 0; r < list->runs; r++) {
-        redist_priv_runs *half = &part[!redist_priv_run_rests(&list->run[r])];
+        const redist_priv_run *run = &list->run[r];
+        const int alike = redist_priv_run_is_alike(run);
+        redist_priv_runs *half = &part[!alike || run->at[REDIST_PRIV_FROM] != run->at[REDIST_PRIV_TO]];
         redist_priv_run *grown =
             (redist_priv_run *)redist_priv_grow(half->run, half->runs, &half->room, sizeof *grown);
         if (grown == NULL)
             return REDIST_ERR_MEMORY;
+        kept->unlike |= !alike;
         half->run = grown;
         grown += half->runs++;
-        *grown = list->run[r];
+        *grown = *run;
         grown->at[REDIST_PRIV_PACKED] = half->elements; /* packed one after the other, whatever lay between them */
         grown->stride[1][REDIST_PRIV_PACKED] = grown->n[0];
         grown->stride[2][REDIST_PRIV_PACKED] = grown->n[0] * grown->n[1];
@@ -1083,7 +1086,7 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, const redist_priv_peer *se
     if (kept->part == NULL || kept->move == NULL)
         return REDIST_ERR_MEMORY;
     for (d = 0; d < p->from.ndim && code == REDIST_OK; d++)
-        code = redist_priv_split_runs(kept->whole.axis[d], &kept->part[2 * d]);
+        code = redist_priv_split_runs(kept, kept->whole.axis[d], &kept->part[2 * d]);
     for (d = 0; d < p->from.ndim && code == REDIST_OK; d++) {
         kept->move[kept->moves] = kept->whole;
         for (e = 0; e < p->from.ndim; e++)
@@ -1182,8 +1185,6 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
     p->pointers = (const void **)redist_priv_zeros(2 * (int64_t)p->arrays, sizeof *p->pointers);
     if (p->peer == NULL || p->pointers == NULL)
         return REDIST_ERR_MEMORY;
-    p->side[REDIST_PRIV_FROM].array = p->pointers;
-    p->side[REDIST_PRIV_TO].array = p->pointers + p->arrays;
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--)
         code = redist_priv_list_peers(p, own);
     return code;
@@ -1196,9 +1197,11 @@ REDIST_PRIV int64_t redist_priv_round_up(int64_t a, int64_t multiple)
     return (a + multiple - 1) / multiple * multiple;
 }
 
-/* Gives every peer of a side a place in its staging memory, or none where the array itself will do (may_be_direct). The
-   places are multiples of `unit` bytes, a power of 2. */
-REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int may_be_direct, int64_t unit)
+/* What is staged of a side: all, what is not contiguous in the array, or nothing. */
+enum { REDIST_PRIV_STAGE_ALL, REDIST_PRIV_STAGE_SCATTERED, REDIST_PRIV_STAGE_NONE };
+
+/* Gives the peers of a side their places in its staging memory, which are multiples of `unit` bytes, a power of 2. */
+REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int what, int64_t unit)
 {
     redist_priv_side *s = &p->side[own];
     int64_t k;
@@ -1208,7 +1211,7 @@ REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int may_be
         redist_priv_message m = redist_priv_peer_message(p, peer);
         peer->direct = redist_priv_contiguous(&m, own) * p->element_bytes;
         peer->staged = -1;
-        if (peer->near || (may_be_direct && peer->direct >= 0))
+        if (peer->near || what == REDIST_PRIV_STAGE_NONE || (what == REDIST_PRIV_STAGE_SCATTERED && peer->direct >= 0))
             continue;
         peer->staged = s->staging_bytes;
         s->staging_bytes += redist_priv_round_up(peer->bytes, redist_priv_max(unit, REDIST_PRIV_LINE));
@@ -1237,7 +1240,7 @@ REDIST_PRIV_COLD int64_t redist_priv_buffer_bytes(const redist_plan *p)
 REDIST_PRIV char *redist_priv_array(const redist_plan *p, int own)
 {
     const void *fixed = own == REDIST_PRIV_FROM ? p->options.from : p->options.to;
-    return (char *)(uintptr_t)(p->side[own].fixed ? fixed : p->side[own].array[0]);
+    return p->side[own].fixed ? (char *)(uintptr_t)fixed : redist_priv_given(p, own, 0);
 }
 
 /* Where a side's messages lie when they lie in one piece of memory; NULL when there are none, because MPI refuses to
@@ -1254,8 +1257,8 @@ REDIST_PRIV void redist_priv_copy_array(const redist_plan *p, const redist_priv_
                                         int to_side, char *packed, int stream)
 {
     void *memory[REDIST_PRIV_SIDES];
-    memory[REDIST_PRIV_FROM] = (void *)(uintptr_t)p->pointers[a];
-    memory[REDIST_PRIV_TO] = (void *)(uintptr_t)p->pointers[p->arrays + a];
+    memory[REDIST_PRIV_FROM] = redist_priv_given(p, REDIST_PRIV_FROM, a);
+    memory[REDIST_PRIV_TO] = redist_priv_given(p, REDIST_PRIV_TO, a);
     memory[REDIST_PRIV_PACKED] = packed;
     redist_priv_copy(m, from_side, memory[from_side], to_side, memory[to_side],
                      to_side == REDIST_PRIV_TO ? p->arrival : redist_priv_replacing(p->element_bytes), stream);
@@ -1900,13 +1903,91 @@ REDIST_PRIV int redist_priv_collective_test(redist_plan *p, int *done)
     return REDIST_OK;
 }
 
-/* Starts a prepared request, or posts a new one. */
-REDIST_PRIV int redist_priv_collective_start(redist_plan *p, int (*post)(redist_plan *))
+/* Whether the datatypes of a side hold addresses, which change with the arrays. */
+REDIST_PRIV int redist_priv_holds_addresses(const redist_plan *p, int own)
+{
+    return p->arrays > 1 && p->side[own].staging == NULL;
+}
+
+/* Makes the datatypes of several arrays, unless the arrays are those of the execution before. */
+REDIST_PRIV int redist_priv_address_types(redist_plan *p, int own)
+{
+    redist_priv_collective *c = &p->state.collective;
+    redist_priv_table *t = &c->table[own];
+    const size_t bytes = (size_t)p->arrays * sizeof *c->before;
+    const void **now = p->pointers + own * p->arrays, **before = c->before + own * p->arrays;
+    int64_t k;
+    if (t->each == t->types || memcmp(now, before, bytes) == 0)
+        return REDIST_OK;
+    for (k = 0; k < p->side[own].peers; k++) {
+        const int rank = p->side[own].peer[k].rank;
+        MPI_Datatype made = MPI_DATATYPE_NULL;
+        if (MPI_Type_create_hindexed_block(p->arrays, 1, (const MPI_Aint *)(const void *)now, t->each[rank], &made) !=
+                MPI_SUCCESS ||
+            MPI_Type_commit(&made) != MPI_SUCCESS)
+            return REDIST_ERR_MPI;
+        if (t->types[rank] != MPI_BYTE)
+            MPI_Type_free(&t->types[rank]);
+        t->types[rank] = made;
+    }
+    memcpy(before, now, bytes);
+    return REDIST_OK;
+}
+
+/* Whether memory, and what it looks like, are known when the plan is made, on all ranks. */
+REDIST_PRIV int redist_priv_collective_persists(const redist_plan *p)
+{
+    return MPI_VERSION >= 4 && (p->state.collective.table[0].types == NULL ||
+                                (p->side[REDIST_PRIV_TO].fixed && p->side[REDIST_PRIV_FROM].fixed));
+}
+
+/* Begins an execution, or with MPI-4 prepares all of them. Collective. */
+REDIST_PRIV int redist_priv_collective_post(redist_plan *p)
+{
+    redist_priv_collective *c = &p->state.collective;
+    const redist_priv_table *f = &c->table[REDIST_PRIV_FROM], *t = &c->table[REDIST_PRIV_TO];
+    const void *from = redist_priv_holds_addresses(p, REDIST_PRIV_FROM) ? MPI_BOTTOM : redist_priv_memory(p, REDIST_PRIV_FROM);
+    void *to = redist_priv_holds_addresses(p, REDIST_PRIV_TO) ? MPI_BOTTOM : redist_priv_memory(p, REDIST_PRIV_TO);
+    int code;
+#if MPI_VERSION >= 4
+    if (f->types == NULL)
+        code = MPI_Alltoallv_init(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm,
+                                  MPI_INFO_NULL, &c->request);
+    else if (redist_priv_collective_persists(p))
+        code = MPI_Alltoallw_init(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
+                                  MPI_INFO_NULL, &c->request);
+#else
+    if (f->types == NULL)
+        code = MPI_Ialltoallv(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm, &c->request);
+#endif
+    else
+        code = MPI_Ialltoallw(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
+                              &c->request);
+    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+REDIST_PRIV_COLD int redist_priv_collective_commit(redist_plan *p)
+{
+    return redist_priv_collective_persists(p) ? redist_priv_collective_post(p) : REDIST_OK;
+}
+
+/* In place, what stays must be out of the way before the first message arrives in the array. */
+REDIST_PRIV int redist_priv_collective_start(redist_plan *p)
 {
     MPI_Request *request = &p->state.collective.request;
-    if (*request == MPI_REQUEST_NULL)
-        return post(p);
-    return MPI_Start(request) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+    int own, code = REDIST_OK;
+    redist_priv_copy_all_staged(p, REDIST_PRIV_FROM);
+    for (own = 0; own < 2 && code == REDIST_OK; own++)
+        code = redist_priv_address_types(p, own);
+    if (p->overwrites)
+        redist_priv_copy_kept(p);
+    if (code == REDIST_OK && *request == MPI_REQUEST_NULL)
+        code = redist_priv_collective_post(p);
+    else if (code == REDIST_OK)
+        code = MPI_Start(request) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+    if (!p->overwrites)
+        redist_priv_copy_kept(p);
+    return code;
 }
 
 /* -------------------------------------------------------------------------------------- REDIST_ALLTOALLV (private) */
@@ -1943,37 +2024,6 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_create(redist_plan *p)
         (MPI_Type_contiguous((int)c->unit_bytes, MPI_BYTE, &c->unit) != MPI_SUCCESS ||
          MPI_Type_commit(&c->unit) != MPI_SUCCESS))
         code = REDIST_ERR_MPI;
-    return code;
-}
-
-/* Collective: begins an execution, or with MPI-4 prepares all of them. */
-REDIST_PRIV int redist_priv_alltoallv_post(redist_plan *p)
-{
-    redist_priv_collective *c = &p->state.collective;
-    const redist_priv_table *f = &c->table[REDIST_PRIV_FROM], *t = &c->table[REDIST_PRIV_TO];
-    const void *from = redist_priv_memory(p, REDIST_PRIV_FROM);
-    void *to = redist_priv_memory(p, REDIST_PRIV_TO);
-    int code;
-#if MPI_VERSION >= 4
-    code = MPI_Alltoallv_init(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm,
-                              MPI_INFO_NULL, &c->request);
-#else
-    code = MPI_Ialltoallv(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm, &c->request);
-#endif
-    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
-}
-
-REDIST_PRIV_COLD int redist_priv_alltoallv_commit(redist_plan *p)
-{
-    return MPI_VERSION >= 4 ? redist_priv_alltoallv_post(p) : REDIST_OK;
-}
-
-REDIST_PRIV int redist_priv_alltoallv_start(redist_plan *p)
-{
-    int code;
-    redist_priv_copy_all_staged(p, REDIST_PRIV_FROM);
-    code = redist_priv_collective_start(p, redist_priv_alltoallv_post);
-    redist_priv_copy_kept(p);
     return code;
 }
 
@@ -2107,20 +2157,8 @@ REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv
    be combined. */
 REDIST_PRIV_COLD int redist_priv_alltoallw_staging(redist_plan *p, int own)
 {
-    redist_priv_side *s = &p->side[own];
-    int64_t k;
-    if (own == REDIST_PRIV_FROM ? p->options.in_place : p->arrival.function != NULL)
-        return redist_priv_stage_peers(p, own, 0, 1);
-    s->staging_bytes = 0;
-    for (k = 0; k < s->peers; k++)
-        s->peer[k].staged = -1;
-    return REDIST_OK;
-}
-
-/* Whether the datatypes of a side hold addresses, which change with the arrays. */
-REDIST_PRIV int redist_priv_holds_addresses(const redist_plan *p, int own)
-{
-    return p->arrays > 1 && p->side[own].staging == NULL;
+    const int staged = own == REDIST_PRIV_FROM ? p->options.in_place : p->arrival.function != NULL;
+    return redist_priv_stage_peers(p, own, staged ? REDIST_PRIV_STAGE_ALL : REDIST_PRIV_STAGE_NONE, 1);
 }
 
 /* n datatypes MPI_BYTE; NULL when memory is exhausted. */
@@ -2151,75 +2189,6 @@ REDIST_PRIV_COLD int redist_priv_alltoallw_create(redist_plan *p)
         t->counts[p->peer[k].rank] = 1;
         code = redist_priv_type_of(p, &p->peer[k], &t->each[p->peer[k].rank]);
     }
-    return code;
-}
-
-/* Makes the datatypes of several arrays, unless the arrays are those of the execution before. */
-REDIST_PRIV int redist_priv_address_types(redist_plan *p, int own)
-{
-    redist_priv_collective *c = &p->state.collective;
-    const void **now = p->pointers + own * p->arrays, **before = c->before + own * p->arrays;
-    redist_priv_table *t = &c->table[own];
-    int64_t k;
-    if (!redist_priv_holds_addresses(p, own) || memcmp(now, before, (size_t)p->arrays * sizeof *now) == 0)
-        return REDIST_OK;
-    for (k = 0; k < p->side[own].peers; k++) {
-        const int rank = p->side[own].peer[k].rank;
-        MPI_Datatype made = MPI_DATATYPE_NULL;
-        if (MPI_Type_create_hindexed_block(p->arrays, 1, (const MPI_Aint *)(const void *)now, t->each[rank], &made) !=
-                MPI_SUCCESS ||
-            MPI_Type_commit(&made) != MPI_SUCCESS)
-            return REDIST_ERR_MPI;
-        if (t->types[rank] != MPI_BYTE)
-            MPI_Type_free(&t->types[rank]);
-        t->types[rank] = made;
-    }
-    memcpy(before, now, (size_t)p->arrays * sizeof *now);
-    return REDIST_OK;
-}
-
-/* Whether the memory of both sides is known when the plan is made, on all ranks. */
-REDIST_PRIV int redist_priv_alltoallw_persists(const redist_plan *p)
-{
-    return MPI_VERSION >= 4 && p->arrays == 1 && p->side[REDIST_PRIV_TO].fixed && p->side[REDIST_PRIV_FROM].fixed;
-}
-
-REDIST_PRIV int redist_priv_alltoallw_post(redist_plan *p)
-{
-    redist_priv_collective *c = &p->state.collective;
-    const redist_priv_table *f = &c->table[REDIST_PRIV_FROM], *t = &c->table[REDIST_PRIV_TO];
-    const void *from = redist_priv_holds_addresses(p, REDIST_PRIV_FROM) ? MPI_BOTTOM : redist_priv_memory(p, REDIST_PRIV_FROM);
-    void *to = redist_priv_holds_addresses(p, REDIST_PRIV_TO) ? MPI_BOTTOM : redist_priv_memory(p, REDIST_PRIV_TO);
-    int code;
-#if MPI_VERSION >= 4
-    if (redist_priv_alltoallw_persists(p))
-        code = MPI_Alltoallw_init(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
-                                  MPI_INFO_NULL, &c->request);
-    else
-#endif
-        code = MPI_Ialltoallw(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
-                              &c->request);
-    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
-}
-
-REDIST_PRIV_COLD int redist_priv_alltoallw_commit(redist_plan *p)
-{
-    return redist_priv_alltoallw_persists(p) ? redist_priv_alltoallw_post(p) : REDIST_OK;
-}
-
-/* In place, what stays must be out of the way before the first message arrives in the array. */
-REDIST_PRIV int redist_priv_alltoallw_start(redist_plan *p)
-{
-    int own, code = REDIST_OK;
-    redist_priv_copy_all_staged(p, REDIST_PRIV_FROM);
-    for (own = 0; own < 2 && code == REDIST_OK; own++)
-        code = redist_priv_address_types(p, own);
-    if (p->overwrites)
-        redist_priv_copy_kept(p);
-    if (code == REDIST_OK)
-        code = redist_priv_collective_start(p, redist_priv_alltoallw_post);
-    if (!p->overwrites)
-        redist_priv_copy_kept(p);
     return code;
 }
 
@@ -2454,8 +2423,7 @@ REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv
     redist_priv_store(&m, REDIST_PRIV_FROM, &link->board->storage);
     for (a = 0; a < p->arrays; a++)
         redist_priv_copy(&m, REDIST_PRIV_FROM, link->part + link->board->array[a], REDIST_PRIV_TO,
-                         (void *)(uintptr_t)p->side[REDIST_PRIV_TO].array[a], p->arrival,
-                         p->side[REDIST_PRIV_TO].streams);
+                         redist_priv_given(p, REDIST_PRIV_TO, a), p->arrival, p->side[REDIST_PRIV_TO].streams);
 }
 
 /* Fills a slot of the ring, if one is free, or offers the arrays. One at a time, because the next peer may want what lies
@@ -2515,10 +2483,10 @@ REDIST_PRIV int redist_priv_offer_arrays(const redist_plan *p)
     if (arena == NULL || arena->ordinary != NULL || p->overwrites)
         return 0;
     for (a = 0; a < p->arrays; a++) {
-        const uintptr_t at = (uintptr_t)s->array[a] - (uintptr_t)arena->memory;
+        const uintptr_t array = (uintptr_t)redist_priv_given(p, REDIST_PRIV_FROM, a), at = array - (uintptr_t)arena->memory;
         if (at > arena->bytes || (size_t)s->array_bytes > arena->bytes - at)
             return 0;
-        board->array[a] = (int64_t)((uintptr_t)s->array[a] - (uintptr_t)part);
+        board->array[a] = (int64_t)(array - (uintptr_t)part);
     }
     return 1;
 }
@@ -2873,20 +2841,12 @@ REDIST_PRIV_COLD int redist_priv_multiphase_staging(redist_plan *p, int own)
     return REDIST_OK;
 }
 
-REDIST_PRIV_COLD int redist_priv_multiphase_create(redist_plan *p)
-{
-    redist_priv_chain *c = &p->state.chain;
-    char *memory = p->side[REDIST_PRIV_FROM].staging;
-    c->array[0] = memory;
-    c->array[1] = memory == NULL ? NULL : memory + c->array_bytes[0] * p->arrays;
-    return REDIST_OK;
-}
-
 /* Where an array lies before the k-th phase; NULL on a rank that then owns nothing. */
 REDIST_PRIV char *redist_priv_between(const redist_plan *p, int k, int array)
 {
-    const redist_priv_chain *c = &p->state.chain;
-    return c->array[k % 2] == NULL ? NULL : c->array[k % 2] + array * c->array_bytes[k % 2];
+    const int64_t *bytes = p->state.chain.array_bytes;
+    char *memory = p->side[REDIST_PRIV_FROM].staging;
+    return memory == NULL ? NULL : memory + (k % 2 ? p->arrays * bytes[0] : 0) + array * bytes[k % 2];
 }
 
 /* Starts the phase at hand: from the arrays of the one before to those of the next. */
@@ -2958,11 +2918,11 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
          redist_priv_shared_start, redist_priv_shared_test, redist_priv_add_moved, redist_priv_shared_destroy},
 #ifndef REDIST_NO_MULTIPHASE
         {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", 0, redist_priv_multiphase_open, redist_priv_multiphase_staging,
-         redist_priv_multiphase_create, NULL, redist_priv_multiphase_start, redist_priv_multiphase_test,
+         NULL, NULL, redist_priv_multiphase_start, redist_priv_multiphase_test,
          redist_priv_multiphase_add_stats, redist_priv_multiphase_destroy},
 #endif
         {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", 1, redist_priv_separate, redist_priv_alltoallv_staging, redist_priv_alltoallv_create,
-         redist_priv_alltoallv_commit, redist_priv_alltoallv_start, redist_priv_collective_test, redist_priv_add_moved,
+         redist_priv_collective_commit, redist_priv_collective_start, redist_priv_collective_test, redist_priv_add_moved,
          redist_priv_collective_destroy},
         {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", 1, NULL, redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
          redist_priv_p2p_start, redist_priv_p2p_test, redist_priv_add_moved, redist_priv_free_requests},
@@ -2972,7 +2932,7 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
          redist_priv_scheduled_destroy},
 #endif
         {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", 1, redist_priv_separate, redist_priv_alltoallw_staging, redist_priv_alltoallw_create,
-         redist_priv_alltoallw_commit, redist_priv_alltoallw_start, redist_priv_collective_test, redist_priv_add_moved,
+         redist_priv_collective_commit, redist_priv_collective_start, redist_priv_collective_test, redist_priv_add_moved,
          redist_priv_collective_destroy},
         {REDIST_AUTO, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
     return transports;
@@ -3196,13 +3156,13 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_substitute(const redis
     return next->name != NULL && redist_priv_is_sound(p, next->method) ? next : NULL;
 }
 
-REDIST_PRIV_COLD void redist_priv_allocate(redist_plan *p, char **memory, int64_t bytes, redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_allocate(char **memory, int64_t bytes, redist_priv_verdict *v)
 {
     if (bytes == 0 || v->code != REDIST_OK)
         return;
     *memory = (char *)redist_priv_alloc(bytes, 1);
     if (*memory == NULL)
-        redist_priv_fail(v, REDIST_ERR_MEMORY, "rank %d: no memory for %" PRId64 " bytes of staging", p->rank, bytes);
+        redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for %" PRId64 " bytes of staging", bytes);
 }
 
 /* Decides what is staged, and allocates it. Local. */
@@ -3210,15 +3170,14 @@ REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
 {
     int own;
     for (own = 0; own < 2; own++)
-        redist_priv_fail(v, p->transport->plan_staging(p, own), "rank %d: too many ranks or bytes for %s", p->rank,
-                         p->transport->name);
+        redist_priv_fail(v, p->transport->plan_staging(p, own), "too many ranks or bytes for %s", p->transport->name);
     if (p->options.max_buffer > 0 && redist_priv_buffer_bytes(p) > p->options.max_buffer)
         redist_priv_fail(v, REDIST_ERR_MEMORY,
-                         "rank %d: %s needs %" PRId64 " bytes of staging memory, but options.max_buffer is %" PRId64,
-                         p->rank, p->transport->name, redist_priv_buffer_bytes(p), p->options.max_buffer);
+                         "%s needs %" PRId64 " bytes of staging memory, but options.max_buffer is %" PRId64,
+                         p->transport->name, redist_priv_buffer_bytes(p), p->options.max_buffer);
     for (own = 0; own < 2; own++)
-        redist_priv_allocate(p, &p->side[own].staging, p->side[own].staging_bytes, v);
-    redist_priv_allocate(p, &p->kept_staging, redist_priv_kept_staging_bytes(p), v);
+        redist_priv_allocate(&p->side[own].staging, p->side[own].staging_bytes, v);
+    redist_priv_allocate(&p->kept_staging, redist_priv_kept_staging_bytes(p), v);
 }
 
 REDIST_PRIV_COLD void redist_priv_unstage(redist_plan *p)
@@ -3239,9 +3198,8 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_ver
     enum { MISSING, NO_ROOM, LACKS };
     const redist_priv_transport *next;
     for (;;) {
-        redist_priv_verdict staged;
+        redist_priv_verdict staged = *v;
         int64_t lacks[LACKS];
-        memset(&staged, 0, sizeof staged);
         lacks[MISSING] = p->transport->open != NULL && p->transport->open(p) != REDIST_OK;
         if (lacks[MISSING])
             redist_priv_fail(&staged, REDIST_ERR_MPI, "%s cannot be had", p->transport->name);
@@ -3278,7 +3236,7 @@ REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm, redis
     } else {
         p->duplication = MPI_Wtime();
         redist_priv_fail(v, redist_priv_duplicate(comm, &p->comm),
-                         "rank %d: MPI_Comm_idup failed: MPI may have no communicator left", p->rank);
+                         "MPI_Comm_idup failed: MPI may have no communicator left");
         p->duplication = MPI_Wtime() - p->duplication;
     }
 }
@@ -3327,7 +3285,7 @@ REDIST_PRIV_COLD void redist_priv_check_arguments(redist_plan *p, const redist_l
                                                   redist_plan **plan, redist_priv_verdict *v)
 {
     if (from == NULL || to == NULL || plan == NULL) {
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: the %s is NULL", p->rank,
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "the %s is NULL",
                          from == NULL ? "source layout" : to == NULL ? "destination layout" : "pointer to the plan");
         return;
     }
@@ -3341,26 +3299,23 @@ REDIST_PRIV_COLD void redist_priv_check_arguments(redist_plan *p, const redist_l
         redist_priv_check_bytes(p, v);
 }
 
+REDIST_PRIV_COLD uint64_t redist_priv_hash_layout(redist_layout layout)
+{
+    redist_priv_words words;
+    int d;
+    memset(&words, 0, sizeof words);
+    redist_priv_list_layout(&words, REDIST_PRIV_FROM, &layout);
+    for (d = 0; d < layout.ndim; d++)
+        redist_priv_word(&words, "extent", d, layout.dim[d].allocated);
+    return words.hash;
+}
+
 /* Whether the two layouts differ in their ghosts alone, and of one of them they hold nothing. Extents are this rank's. */
 REDIST_PRIV_COLD int redist_priv_is_halo(const redist_plan *p)
 {
-    const redist_layout plain[2] = {redist_priv_without_ghosts(p->from), redist_priv_without_ghosts(p->to)};
-    redist_priv_words words;
-    uint64_t hash[2];
-    int side, d, bare = 0, moves = 0;
-    memset(&words, 0, sizeof words);
-    for (d = 0; d < p->from.ndim; d++)
-        moves |= p->from.dim[d].allocated != p->to.dim[d].allocated;
-    for (side = 0; side < 2; side++) {
-        int ghosts = 0;
-        words.hash = 1;
-        redist_priv_list_layout(&words, 0, &plain[side]);
-        hash[side] = words.hash;
-        for (d = 0; d < p->from.ndim; d++)
-            ghosts |= redist_priv_layout(p, side)->dim[d].axis.ghosts;
-        bare += ghosts == 0;
-    }
-    return hash[0] == hash[1] && bare > 0 && !moves && p->from.copies == 1;
+    const uint64_t plain = redist_priv_hash_layout(redist_priv_without_ghosts(p->from));
+    return p->from.copies == 1 && plain == redist_priv_hash_layout(redist_priv_without_ghosts(p->to)) &&
+           (plain == redist_priv_hash_layout(p->from) || plain == redist_priv_hash_layout(p->to));
 }
 
 /* What the options and the layouts say of how elements arrive. */
@@ -3384,20 +3339,9 @@ REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
 /* In place, elements that are their own destinations are left as they are: they must be told from the others. */
 REDIST_PRIV_COLD void redist_priv_check_in_place(const redist_plan *p, redist_priv_verdict *v)
 {
-    int d, level, alike = p->kept.move != NULL;
-    int64_t r;
-    if (!p->options.in_place || p->arrival.function == NULL || p->kept.whole.elements == 0)
-        return;
-    for (d = 0; d < p->from.ndim && alike; d++)
-        for (r = 0; r < p->kept.whole.axis[d]->runs; r++)
-            for (level = 0; level < REDIST_PRIV_LEVELS; level++) {
-                const redist_priv_run *run = &p->kept.whole.axis[d]->run[r];
-                alike &= run->n[level] == 1 ||
-                         run->stride[level][REDIST_PRIV_FROM] == run->stride[level][REDIST_PRIV_TO];
-            }
-    if (!alike)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT,
-                         "rank %d: a plan that combines in place needs both views to run through memory alike", p->rank);
+    const redist_priv_kept *kept = &p->kept;
+    if (p->options.in_place && p->arrival.function != NULL && kept->whole.elements > 0 && (kept->move == NULL || kept->unlike))
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "a plan that combines in place needs both views to run through memory alike");
 }
 
 /* Finds the peers, chooses the method and makes it ready: agreement after each step that may fail on one rank. */
@@ -3406,7 +3350,7 @@ REDIST_PRIV_COLD int redist_priv_plan_make(redist_plan *p, MPI_Comm comm, redist
     int64_t facts[REDIST_PRIV_FACTS] = {0};
     redist_priv_take_comm(p, comm, v);
     redist_priv_set_arrival(p);
-    redist_priv_fail(v, redist_priv_open_sides(p), "rank %d: no memory for the plan's tables", p->rank);
+    redist_priv_fail(v, redist_priv_open_sides(p), "no memory for the plan's tables");
     redist_priv_check_in_place(p, v);
     if (v->code == REDIST_OK)
         redist_priv_gather_facts(p, facts);
@@ -3414,15 +3358,14 @@ REDIST_PRIV_COLD int redist_priv_plan_make(redist_plan *p, MPI_Comm comm, redist
         return v->code;
     redist_priv_fail(v, redist_priv_take_tag(p, facts[REDIST_PRIV_TAG]), "MPI_Comm_idup failed");
     if (v->code != REDIST_OK)
-        return v->code;
+        return redist_priv_agree(comm, v, NULL, 0);
     redist_priv_choose_method(p, facts);
     redist_priv_open_transport(p, v);
-    if (v->code == REDIST_OK)
-        redist_priv_fail(v, p->transport->create(p), "rank %d: no memory, or an MPI error, while making %s", p->rank,
-                         p->transport->name);
+    if (v->code == REDIST_OK && p->transport->create != NULL)
+        redist_priv_fail(v, p->transport->create(p), "no memory, or an MPI error, while making %s", p->transport->name);
     if (redist_priv_agree(p->comm, v, NULL, 0) != REDIST_OK || p->transport->commit == NULL)
         return v->code;
-    redist_priv_fail(v, p->transport->commit(p), "rank %d: an MPI error while making %s", p->rank, p->transport->name);
+    redist_priv_fail(v, p->transport->commit(p), "an MPI error while making %s", p->transport->name);
     return redist_priv_agree(p->comm, v, NULL, 0);
 }
 
@@ -3445,10 +3388,9 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_build(MPI_Comm comm, const redist
                                                      redist_plan **plan, redist_priv_verdict *v)
 {
     redist_plan *p = (redist_plan *)redist_priv_alloc(1, sizeof *p);
-    int rank;
-    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_rank(comm, &v->rank);
     if (p == NULL) {
-        redist_priv_fail(v, REDIST_ERR_MEMORY, "rank %d: no memory for a plan", rank);
+        redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for a plan");
     } else {
         redist_priv_plan_init(p, comm, options);
         p->element = element;
@@ -3465,12 +3407,16 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_build(MPI_Comm comm, const redist
 REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
                                   MPI_Datatype element, const redist_options *options, redist_plan **plan)
 {
+    const char *fault = redist_priv_comm_fault(comm);
     redist_priv_verdict verdict;
     redist_plan *p = NULL;
     memset(&verdict, 0, sizeof verdict);
+    verdict.rank = -1;
     if (plan != NULL)
         *plan = NULL;
-    if (redist_priv_check_comm(comm, &verdict) == REDIST_OK)
+    if (fault != NULL)
+        redist_priv_fail(&verdict, REDIST_ERR_ARGUMENT, "%s", fault);
+    else
         p = redist_priv_plan_build(comm, from, to, element, options, plan, &verdict);
     if (options != NULL && options->message != NULL && options->message_size > 0)
         snprintf(options->message, options->message_size, "%s", verdict.text);
@@ -3592,79 +3538,76 @@ REDIST_API int redist_execute_many(redist_plan *p, const void *const *from, void
 
 /* Whether two arrays share memory that both layouts use. Arrays with allocated extents may interleave without sharing
    anything, so of those only equal beginnings count. */
-REDIST_PRIV int redist_priv_overlap(const redist_plan *p, int a_side, const void *a, int b_side, const void *b)
+REDIST_PRIV int redist_priv_overlap(const redist_plan *p, int side, int a, int b)
 {
-    const uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+    const redist_priv_side *s = &p->side[side], *t = &p->side[REDIST_PRIV_TO];
+    const uintptr_t x = (uintptr_t)redist_priv_given(p, side, a), y = (uintptr_t)redist_priv_given(p, REDIST_PRIV_TO, b);
     int d, padded = 0;
-    if (p->side[a_side].owned == 0 || p->side[b_side].owned == 0)
-        return 0;
     for (d = 0; d < p->from.ndim; d++)
         padded |= p->from.dim[d].allocated > 0 || p->to.dim[d].allocated > 0;
-    if (padded)
-        return x == y;
-    return x < y + (uintptr_t)p->side[b_side].array_bytes && y < x + (uintptr_t)p->side[a_side].array_bytes;
+    return s->owned > 0 && t->owned > 0 &&
+           (padded ? x == y : x < y + (uintptr_t)t->array_bytes && y < x + (uintptr_t)s->array_bytes);
 }
 
-REDIST_PRIV int redist_priv_check_aliases(redist_plan *p, const void *const *from, void *const *to)
+REDIST_PRIV int redist_priv_check_aliases(redist_plan *p)
 {
     int a, b;
     for (a = 0; a < p->arrays; a++)
         for (b = 0; b < p->arrays; b++) {
-            if (!p->overwrites && !(p->options.in_place && a == b && from[a] == to[b]) &&
-                redist_priv_overlap(p, REDIST_PRIV_FROM, from[a], REDIST_PRIV_TO, to[b]))
+            const int same = redist_priv_given(p, REDIST_PRIV_FROM, a) == redist_priv_given(p, REDIST_PRIV_TO, b);
+            if (!p->overwrites && !(p->options.in_place && a == b && same) && redist_priv_overlap(p, REDIST_PRIV_FROM, a, b))
                 return redist_priv_refuse(p, REDIST_ERR_ALIAS, "source %d and destination %d overlap, and the plan is not "
                                           "made for that (options.in_place)", a, b);
-            if (a < b && redist_priv_overlap(p, REDIST_PRIV_TO, to[a], REDIST_PRIV_TO, to[b]))
+            if (a < b && redist_priv_overlap(p, REDIST_PRIV_TO, a, b))
                 return redist_priv_refuse(p, REDIST_ERR_ALIAS, "destinations %d and %d overlap", a, b);
         }
     return REDIST_OK;
 }
 
-/* One side of an execution: array[arrays], of which the first may be fixed. */
-REDIST_PRIV int redist_priv_check_given(redist_plan *p, int own, const void *const *array, const void *fixed)
+/* One side of an execution, of whose arrays the first may be fixed. */
+REDIST_PRIV int redist_priv_check_given(redist_plan *p, int own, const void *fixed)
 {
     const char *name = redist_priv_side_name(own);
     int a;
-    if (array == NULL)
-        return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the list of %s arrays is NULL", name);
     for (a = 0; a < p->arrays; a++)
-        if (array[a] == NULL && p->side[own].owned > 0)
+        if (redist_priv_given(p, own, a) == NULL && p->side[own].owned > 0)
             return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "%s %d is NULL, but rank %d owns %" PRId64 " elements of it",
                                       name, a, p->rank, p->side[own].owned);
-    if (fixed != NULL && array[0] != fixed)
+    if (fixed != NULL && redist_priv_given(p, own, 0) != fixed)
         return redist_priv_refuse(p, REDIST_ERR_BUFFER, "the %s is not the array that options.%s fixed", name,
                                   own == REDIST_PRIV_FROM ? "from" : "to");
     return REDIST_OK;
 }
 
-REDIST_PRIV int redist_priv_check_execution(redist_plan *p, const void *const *from, void *const *to)
+/* Takes the arrays of an execution. */
+REDIST_PRIV int redist_priv_take_arrays(redist_plan *p, const void *const *from, void *const *to)
 {
-    int code;
+    int a, code;
     if (p->failed)
         return REDIST_ERR_MPI; /* as redist_plan_message says */
     if (p->active)
         return redist_priv_refuse(p, REDIST_ERR_BUSY, "started and not yet complete: call redist_wait first");
-    code = redist_priv_check_given(p, REDIST_PRIV_FROM, from, p->options.from);
-    if (code == REDIST_OK)
-        code = redist_priv_check_given(p, REDIST_PRIV_TO, (const void *const *)to, p->options.to);
-    return code == REDIST_OK ? redist_priv_check_aliases(p, from, to) : code;
-}
-
-REDIST_API int redist_start_many(redist_plan *p, const void *const *from, void *const *to)
-{
-    redist_arena *arena;
-    int a, code = p == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_execution(p, from, to);
-    if (code != REDIST_OK)
-        return code;
-    arena = p->options.arena;
+    if (from == NULL || to == NULL)
+        return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the list of %s arrays is NULL",
+                                  redist_priv_side_name(from == NULL ? REDIST_PRIV_FROM : REDIST_PRIV_TO));
     for (a = 0; a < p->arrays; a++) {
         p->pointers[a] = from[a];
         p->pointers[p->arrays + a] = to[a];
     }
-    code = redist_priv_begin(p);
-    if (code == REDIST_OK && arena != NULL) {
-        p->next = arena->started;
-        arena->started = p;
+    code = redist_priv_check_given(p, REDIST_PRIV_FROM, p->options.from);
+    if (code == REDIST_OK)
+        code = redist_priv_check_given(p, REDIST_PRIV_TO, p->options.to);
+    return code == REDIST_OK ? redist_priv_check_aliases(p) : code;
+}
+
+REDIST_API int redist_start_many(redist_plan *p, const void *const *from, void *const *to)
+{
+    int code = p == NULL ? REDIST_ERR_ARGUMENT : redist_priv_take_arrays(p, from, to);
+    if (code == REDIST_OK)
+        code = redist_priv_begin(p);
+    if (code == REDIST_OK && p->options.arena != NULL) {
+        p->next = p->options.arena->started;
+        p->options.arena->started = p;
     }
     return code;
 }
@@ -3705,26 +3648,6 @@ REDIST_PRIV_COLD const char *redist_priv_why(const redist_plan *p)
     return p->options.effort == REDIST_MEASURE ? "the fastest measured" : "by estimate";
 }
 
-/* What a report says of all ranks: sums, or maxima. */
-enum {
-    REDIST_PRIV_SUM_SENDS,
-    REDIST_PRIV_SUM_RECEIVES,
-    REDIST_PRIV_SUM_SENT,
-    REDIST_PRIV_SUM_KEPT,
-    REDIST_PRIV_SUM_BUFFER,
-    REDIST_PRIV_SUM_NANOSECONDS,
-    REDIST_PRIV_SUMS
-};
-
-/* Gathers what all ranks have to say. Collective. */
-REDIST_PRIV_COLD int redist_priv_gather_report(redist_plan *p, const redist_stats *stats, int64_t *sum, int64_t *most)
-{
-    const int64_t mine[REDIST_PRIV_SUMS] = {stats->sends,      stats->receives,     stats->bytes_sent,
-                                            stats->bytes_kept, stats->buffer_bytes, (int64_t)(p->fastest * 1e9)};
-    const int code = redist_priv_reduce(p->comm, mine, sum, REDIST_PRIV_SUMS, MPI_SUM);
-    return code == REDIST_OK ? redist_priv_reduce(p->comm, mine, most, REDIST_PRIV_SUMS, MPI_MAX) : code;
-}
-
 REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
 {
     int k;
@@ -3750,12 +3673,20 @@ REDIST_PRIV_COLD void redist_priv_print_times(const redist_plan *p, double measu
 
 REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
 {
+    enum { SENDS, RECEIVES, SENT, KEPT, BUFFER, NANOSECONDS, REPORTED };
     redist_stats stats;
-    int64_t sum[REDIST_PRIV_SUMS] = {0}, most[REDIST_PRIV_SUMS] = {0};
+    int64_t mine[REPORTED], sum[REPORTED], most[REPORTED];
     int code = redist_plan_stats(p, &stats);
     if (p == NULL)
         return code;
-    if (redist_priv_gather_report(p, &stats, sum, most) != REDIST_OK || redist_priv_know_cost(p) != REDIST_OK)
+    mine[SENDS] = stats.sends;
+    mine[RECEIVES] = stats.receives;
+    mine[SENT] = stats.bytes_sent;
+    mine[KEPT] = stats.bytes_kept;
+    mine[BUFFER] = stats.buffer_bytes;
+    mine[NANOSECONDS] = (int64_t)(p->fastest * 1e9);
+    if (redist_priv_reduce(p->comm, mine, sum, REPORTED, MPI_SUM) != REDIST_OK ||
+        redist_priv_reduce(p->comm, mine, most, REPORTED, MPI_MAX) != REDIST_OK || redist_priv_know_cost(p) != REDIST_OK)
         return REDIST_ERR_MPI;
     if (p->rank != 0 || file == NULL)
         return p->rank == 0 ? REDIST_ERR_ARGUMENT : REDIST_OK;
@@ -3766,13 +3697,12 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
     redist_layout_print(&p->to, file);
     redist_priv_print_method(p, file);
     fprintf(file, "  messages  %" PRId64 " in all, from one rank at most %" PRId64 ", to one rank at most %" PRId64 "\n",
-            sum[REDIST_PRIV_SUM_SENDS], most[REDIST_PRIV_SUM_SENDS], most[REDIST_PRIV_SUM_RECEIVES]);
-    fprintf(file, "  bytes     %" PRId64 " moved, %" PRId64 " kept, at most %" PRId64 " sent by one rank\n",
-            sum[REDIST_PRIV_SUM_SENT], sum[REDIST_PRIV_SUM_KEPT], most[REDIST_PRIV_SUM_SENT]);
-    fprintf(file, "  staging   %" PRId64 " bytes in all, at most %" PRId64 " on one rank\n", sum[REDIST_PRIV_SUM_BUFFER],
-            most[REDIST_PRIV_SUM_BUFFER]);
+            sum[SENDS], most[SENDS], most[RECEIVES]);
+    fprintf(file, "  bytes     %" PRId64 " moved, %" PRId64 " kept, at most %" PRId64 " sent by one rank\n", sum[SENT], sum[KEPT],
+            most[SENT]);
+    fprintf(file, "  staging   %" PRId64 " bytes in all, at most %" PRId64 " on one rank\n", sum[BUFFER], most[BUFFER]);
     fprintf(file, "  steps     %d in %d phase%s\n", stats.steps, stats.phases, stats.phases == 1 ? "" : "s");
-    redist_priv_print_times(p, (double)most[REDIST_PRIV_SUM_NANOSECONDS] * 1e-9, file);
+    redist_priv_print_times(p, (double)most[NANOSECONDS] * 1e-9, file);
     return REDIST_OK;
 }
 
@@ -3851,11 +3781,9 @@ REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redis
 REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
 {
     redist_priv_network network;
-    redist_priv_verdict v;
     int code;
-    memset(&v, 0, sizeof v);
-    if (redist_priv_check_comm(comm, &v) != REDIST_OK)
-        return v.code;
+    if (redist_priv_comm_fault(comm) != NULL)
+        return REDIST_ERR_ARGUMENT;
     code = redist_priv_measure_network(comm, REDIST_PRIV_LARGE, cost == NULL ? NULL : &network);
     if (code == REDIST_OK) {
         *cost = network.cost;
@@ -3928,12 +3856,10 @@ REDIST_PRIV_COLD int redist_priv_most_tags(MPI_Comm comm)
 REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena)
 {
     const uint64_t limit = sizeof bytes > 4 ? UINT64_C(1) << 50 : UINT64_C(1) << 30;
-    redist_priv_verdict v;
     redist_arena fallback, *a;
     int64_t mine[2], most[2] = {REDIST_ERR_MPI, 0}; /* codes, the arena's name */
     int rank, code;
-    memset(&v, 0, sizeof v);
-    if (arena == NULL || redist_priv_check_comm(comm, &v) != REDIST_OK)
+    if (arena == NULL || redist_priv_comm_fault(comm) != NULL)
         return REDIST_ERR_ARGUMENT;
     *arena = NULL;
     a = (redist_arena *)redist_priv_alloc(1, sizeof *a);
