@@ -55,10 +55,10 @@
  *               2195-2403   shared memory
  *               2404-2722   REDIST_SHARED
  *               2723-2909   REDIST_MULTIPHASE
- *               2910-3222   choosing a method
- *     160-246   3223-3708   plans
- *               3709-3794   calibrating
- *     247-267   3795-3912   arenas
+ *               2910-3227   choosing a method
+ *     160-246   3228-3713   plans
+ *               3714-3799   calibrating
+ *     247-267   3800-3917   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -3102,28 +3102,33 @@ REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *op
     return *seconds > 0 ? *seconds + creation : 0;
 }
 
-/* Times every method that fits, and returns the fastest; the estimate when none could be timed. Collective. */
+/* Times every method that fits, and returns the fastest; where none is a tenth faster than the estimate, or than messages
+   when that cannot be had, it is what is estimated. Collective. */
 REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p, const int64_t *facts)
 {
     const redist_priv_transport *t = redist_priv_transports();
-    redist_method fastest = redist_priv_estimate(p, facts);
+    redist_method estimate = redist_priv_estimate(p, facts), fastest = estimate;
     redist_options options = p->options;
     char **scratch = redist_priv_scratch(p);
     const int code = redist_priv_worst(p->comm, scratch == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
-    double best = 1e30, seconds;
+    double best = 1e30, seconds, estimated = 0;
     options.effort = REDIST_ESTIMATE;
     options.from = options.to = NULL;
     options.message = NULL;
     for (; t->name != NULL && code == REDIST_OK; t++) {
         options.method = t->method;
         seconds = redist_priv_try(p, &options, scratch, best);
+        if (t->method == estimate || (t->method == REDIST_POINT_TO_POINT && estimated == 0)) {
+            estimated = seconds;
+            estimate = t->method;
+        }
         if (seconds > 0 && seconds < best) {
             best = seconds;
             fastest = t->method;
         }
     }
     REDIST_FREE(scratch);
-    return fastest;
+    return estimated > 0 && estimated < 1.1 * best ? estimate : fastest;
 }
 
 /* Whether a method delivers right data with this MPI library. */
