@@ -55,10 +55,10 @@
  *               2195-2403   shared memory
  *               2404-2722   REDIST_SHARED
  *               2723-2909   REDIST_MULTIPHASE
- *               2910-3227   choosing a method
- *     160-246   3228-3713   plans
- *               3714-3799   calibrating
- *     247-267   3800-3917   arenas
+ *               2910-3223   choosing a method
+ *     160-246   3224-3709   plans
+ *               3710-3795   calibrating
+ *     247-267   3796-3913   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -108,7 +108,7 @@ extern "C" {
 /* How a plan exchanges. What stays on a rank never passes through MPI, whatever the method. */
 typedef enum {
     REDIST_AUTO = 0,       /* the one that promises to be fastest                                                    */
-    REDIST_ALLTOALLV,      /* packed, one MPI_Alltoallv: many peers with small messages                              */
+    REDIST_ALLTOALLV,      /* packed, one MPI_Alltoallv: networks where MPI's own is better than messages            */
     REDIST_ALLTOALLW,      /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory; */
                            /*   Open MPI gets 1-byte elements wrong: there REDIST_POINT_TO_POINT serves             */
     REDIST_POINT_TO_POINT, /* packed, persistent messages to real peers only; contiguous messages are not packed     */
@@ -3079,25 +3079,21 @@ REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, doub
     return least;
 }
 
-/* Whether a plan is what it was made to try: neither a substitute nor a chain of one. */
-REDIST_PRIV_COLD int redist_priv_is_trial(const redist_plan *trial, redist_method method)
-{
-    redist_stats stats;
-    redist_plan_stats(trial, &stats);
-    return stats.method == method && (method != REDIST_MULTIPHASE || stats.phases > 1);
-}
-
-/* Times one method; 0 when it cannot be had. What creating it costs is shared out among the executions. Collective. */
+/* Times one method; 0 when it cannot be had, and a substitute or a chain of one phase would serve. What creating it costs
+   is shared out among the executions. Collective. */
 REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *options, char **scratch, double best)
 {
     const double begin = MPI_Wtime();
     double creation = 0, *seconds = &p->seconds[options->method];
     redist_plan *trial;
+    redist_stats stats;
     if (redist_plan_create(p->comm, &p->from, &p->to, p->element, options, &trial) != REDIST_OK)
         return 0;
     if (p->options.executions > 0)
         creation = redist_priv_slowest(p->comm, begin) / p->options.executions;
-    *seconds = redist_priv_is_trial(trial, options->method) ? redist_priv_time(trial, scratch, best) : 0;
+    redist_plan_stats(trial, &stats);
+    if (stats.method == options->method && (stats.method != REDIST_MULTIPHASE || stats.phases > 1))
+        *seconds = redist_priv_time(trial, scratch, best);
     redist_plan_free(&trial);
     return *seconds > 0 ? *seconds + creation : 0;
 }
