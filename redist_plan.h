@@ -57,8 +57,8 @@
  *               2723-2909   REDIST_MULTIPHASE
  *               2910-3223   choosing a method
  *     160-246   3224-3709   plans
- *               3710-3795   calibrating
- *     247-267   3796-3913   arenas
+ *               3710-3796   calibrating
+ *     247-267   3797-3914   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -238,8 +238,8 @@ REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
 REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
 
 /* Measures what a message and a byte cost between the ranks of comm (an intracommunicator): the slowest pair's times of
-   exchanging small and large messages between rank r and rank size - 1 - r, all pairs at once: between nodes where there
-   are several, whose links their ranks share. Takes some milliseconds. Collective.
+   exchanging small and large messages, all ranks at once in pairs that are mostly on different nodes, where there are
+   several: their ranks share the links. Takes some milliseconds. Collective.
    *cost: the same on every rank; both members > 0.
    The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A bad communicator is reported on the calling rank only. */
 REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
@@ -3712,19 +3712,20 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
 enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_BURST = 8 };
 
 /* The shortest time of an exchange of n messages each way between this rank and its mirror image, n <= REDIST_PRIV_BURST,
-   in picoseconds; -1 when MPI fails: a rank where it does goes on, for the other waits. Mirrored ranks are on different
-   nodes, wherever there are some, and all links are in use at once. Exchanges follow each other, so that it does not
-   matter who begins a trial first, with two sets of requests, so that both sides are done with one. Collective. */
+   in picoseconds; -1 when MPI fails: a rank where it does goes on, for the other waits. The ring of ranks is mirrored so that
+   most images are on other nodes and half of them in the other half of the network, as when all send to all. Exchanges
+   follow each other, so that it does not matter who begins a trial first, with two sets of requests, so that both sides are
+   done with one. Collective. */
 REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes, char *memory)
 {
     enum { TRIALS = 4, ROUNDS = 8, MOST = 4 * REDIST_PRIV_BURST };
     MPI_Request request[MOST];
     int64_t failed = 0, any = 1;
     double best = 1e6, begin = 0, seconds;
-    int rank, mirrored, trial, round, k;
+    int rank, size, mirrored, trial, round, k;
     MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &mirrored);
-    mirrored -= rank + 1;
+    MPI_Comm_size(comm, &size);
+    mirrored = (((3 * size - 1) / 4 | 1) + size - rank) % size;
     for (k = 0; k < 4 * n; k++) {
         char *to = memory + (k / 2 % n + 1) * bytes;
         request[k] = MPI_REQUEST_NULL;
