@@ -54,11 +54,11 @@
  *               2030-2194   REDIST_ALLTOALLW
  *               2195-2403   shared memory
  *               2404-2722   REDIST_SHARED
- *               2723-2901   REDIST_MULTIPHASE
- *               2902-3218   choosing a method
- *     160-246   3219-3706   plans
- *               3707-3792   calibrating
- *     247-267   3793-3910   arenas
+ *               2723-2909   REDIST_MULTIPHASE
+ *               2910-3223   choosing a method
+ *     160-246   3224-3709   plans
+ *               3710-3796   calibrating
+ *     247-267   3797-3914   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -108,7 +108,7 @@ extern "C" {
 /* How a plan exchanges. What stays on a rank never passes through MPI, whatever the method. */
 typedef enum {
     REDIST_AUTO = 0,       /* the one that promises to be fastest                                                    */
-    REDIST_ALLTOALLV,      /* packed, one MPI_Alltoallv: many peers with small messages                              */
+    REDIST_ALLTOALLV,      /* packed, one MPI_Alltoallv: networks where MPI's own is better than messages            */
     REDIST_ALLTOALLW,      /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory; */
                            /*   Open MPI gets 1-byte elements wrong: there REDIST_POINT_TO_POINT serves             */
     REDIST_POINT_TO_POINT, /* packed, persistent messages to real peers only; contiguous messages are not packed     */
@@ -238,8 +238,8 @@ REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
 REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
 
 /* Measures what a message and a byte cost between the ranks of comm (an intracommunicator): the slowest pair's times of
-   exchanging small and large messages between rank r and rank size - 1 - r, all pairs at once: between nodes where there
-   are several, whose links their ranks share. Takes some milliseconds. Collective.
+   exchanging small and large messages, all ranks at once in pairs that are mostly on different nodes, where there are
+   several: their ranks share the links. Takes some milliseconds. Collective.
    *cost: the same on every rank; both members > 0.
    The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A bad communicator is reported on the calling rank only. */
 REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
@@ -2751,6 +2751,15 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
     return REDIST_OK;
 }
 
+/* Of one exchange: messages are on their way while the next are sent. */
+REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_layout *from, const redist_layout *to)
+{
+    const redist_cost messages = {p->network.cost.per_message, 0}, bytes = {0, p->network.cost.per_byte};
+    const int64_t each = p->element_bytes * p->arrays;
+    const double sending = redist_cost_of(from, to, each, &messages), moving = redist_cost_of(from, to, each, &bytes);
+    return p->network.latency + (sending > moving ? sending : moving);
+}
+
 /* The route: between[phases - 1]. The same on all ranks, which agreed on layouts and cost. *gain: the direct way's time
    over the route's. Collective. */
 REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
@@ -2770,9 +2779,8 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
     stops = redist_priv_phases(&p->from, &p->to, &cost, p->network.latency, most, c->between);
     c->phases = stops < 0 ? 0 : stops + 1;
     for (k = 0; k < c->phases; k++)
-        seconds += p->network.latency + redist_cost_of(redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1),
-                                                       bytes, &p->network.cost);
-    *gain = seconds > 0 ? (p->network.latency + redist_cost_of(&p->from, &p->to, bytes, &p->network.cost)) / seconds : 0;
+        seconds += redist_priv_seconds(p, redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1));
+    *gain = seconds > 0 ? redist_priv_seconds(p, &p->from, &p->to) / seconds : 0;
     return stops < 0 ? -stops : REDIST_OK;
 }
 
@@ -2993,14 +3001,14 @@ REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *fac
 {
     enum { LEAST_PEERS = 20, MOST_BYTES = 4096 };
     double gain = 0;
-    int64_t wants, all = 0;
+    int code;
     if (facts[REDIST_PRIV_NODE] == -facts[REDIST_PRIV_NOT_NODE] || facts[REDIST_PRIV_PEERS] < LEAST_PEERS ||
         facts[REDIST_PRIV_MESSAGE] > MOST_BYTES)
         return 0;
-    wants = redist_priv_find_route(p, &gain) == REDIST_OK && gain > 1.1;
+    code = redist_priv_find_route(p, &gain);
     REDIST_FREE(p->state.chain.between);
     memset(&p->state, 0, sizeof p->state);
-    return redist_priv_reduce(p->comm, &wants, &all, 1, MPI_MIN) == REDIST_OK && all; /* a rank may be out of memory */
+    return redist_priv_worst(p->comm, code) == REDIST_OK && gain > 1.1; /* a rank may be out of memory */
 }
 #endif
 
@@ -3036,13 +3044,11 @@ REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p)
                              redist_priv_round_up(p->side[1].array_bytes, REDIST_PRIV_LINE)};
     const int64_t head = redist_priv_round_up(n * (int64_t)sizeof(char *), REDIST_PRIV_LINE);
     const int64_t bytes = head + p->arrays * (each[0] + each[1]);
-    char *at, **scratch = (char **)redist_priv_alloc(bytes, 1);
+    char **scratch = (char **)redist_priv_zeros(bytes, 1); /* the first touch of a page must not be timed */
     int a;
-    if (scratch == NULL)
-        return NULL;
-    memset(scratch, 0, (size_t)bytes); /* the first touch of a page must not be timed */
-    for (a = 0, at = (char *)scratch + head; a < n; at += each[a++ >= p->arrays])
-        scratch[a] = at;
+    for (a = 0; scratch != NULL && a < n; a++)
+        scratch[a] = (char *)scratch + head + redist_priv_min(a, p->arrays) * each[0] +
+                     redist_priv_max(a - p->arrays, 0) * each[1];
     return scratch;
 }
 
@@ -3053,73 +3059,72 @@ REDIST_PRIV_COLD double redist_priv_slowest(MPI_Comm comm, double begin)
     return redist_priv_reduce(comm, &mine, &slowest, 1, MPI_MAX) == REDIST_OK ? (double)slowest * 1e-9 : 0;
 }
 
-/* The time of one execution on the slowest rank, the least of several; stops where `best` is out of reach. Collective. */
+/* The time of one execution on the slowest rank, the least of several means; stops where `best` is out of reach. The first
+   of a series is not timed: it warms up, and brings the ranks together. Collective. */
 REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, double best)
 {
-    enum { ROUNDS = 4 };
-    double least = 0, seconds;
-    int64_t code, worst = 0;
-    int round;
-    for (round = 0; round < ROUNDS; round++) {
-        const double begin = MPI_Wtime();
-        code = redist_execute_many(plan, (const void *const *)scratch, (void *const *)(scratch + plan->arrays));
-        seconds = redist_priv_slowest(plan->comm, begin);
-        if (redist_priv_reduce(plan->comm, &code, &worst, 1, MPI_MAX) != REDIST_OK || worst != REDIST_OK || seconds == 0)
+    enum { SERIES = 3, TIMED = 2 };
+    double least = 0, seconds = 0, begin = 0;
+    int series, k, code = REDIST_OK;
+    for (series = 0; series < SERIES && seconds <= 1.3 * best; series++) {
+        for (k = 0; k <= TIMED && code == REDIST_OK; k++) {
+            begin = k == 1 ? MPI_Wtime() : begin;
+            code = redist_execute_many(plan, (const void *const *)scratch, (void *const *)(scratch + plan->arrays));
+        }
+        seconds = redist_priv_slowest(plan->comm, begin) / (double)TIMED;
+        if (redist_priv_worst(plan->comm, code) != REDIST_OK || seconds == 0)
             return 0;
-        least = round == 0 || seconds < least ? seconds : least;
-        if (seconds > (round == 0 ? 2 : 1.3) * best) /* the first warms up */
-            break;
+        least = series == 0 || seconds < least ? seconds : least;
     }
     return least;
 }
 
-/* Whether a plan is what it was made to try: neither a substitute nor a chain of one. */
-REDIST_PRIV_COLD int redist_priv_is_trial(const redist_plan *trial, redist_method method)
-{
-    redist_stats stats;
-    redist_plan_stats(trial, &stats);
-    return stats.method == method && (method != REDIST_MULTIPHASE || stats.phases > 1);
-}
-
-/* Times one method; 0 when it cannot be had. What creating it costs is shared out among the executions. Collective. */
+/* Times one method; 0 when it cannot be had, and a substitute or a chain of one phase would serve. What creating it costs
+   is shared out among the executions. Collective. */
 REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *options, char **scratch, double best)
 {
     const double begin = MPI_Wtime();
     double creation = 0, *seconds = &p->seconds[options->method];
     redist_plan *trial;
+    redist_stats stats;
     if (redist_plan_create(p->comm, &p->from, &p->to, p->element, options, &trial) != REDIST_OK)
         return 0;
     if (p->options.executions > 0)
         creation = redist_priv_slowest(p->comm, begin) / p->options.executions;
-    *seconds = redist_priv_is_trial(trial, options->method) ? redist_priv_time(trial, scratch, best) : 0;
+    redist_plan_stats(trial, &stats);
+    if (stats.method == options->method && (stats.method != REDIST_MULTIPHASE || stats.phases > 1))
+        *seconds = redist_priv_time(trial, scratch, best);
     redist_plan_free(&trial);
     return *seconds > 0 ? *seconds + creation : 0;
 }
 
-/* Times every method that fits, and returns the fastest; the estimate when none could be timed. Collective. */
+/* Times every method that fits, and returns the fastest; where none is a tenth faster than the estimate, or than messages
+   when that cannot be had, it is what is estimated. Collective. */
 REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p, const int64_t *facts)
 {
     const redist_priv_transport *t = redist_priv_transports();
-    redist_method fastest = redist_priv_estimate(p, facts);
+    redist_method estimate = redist_priv_estimate(p, facts), fastest = estimate;
     redist_options options = p->options;
     char **scratch = redist_priv_scratch(p);
-    int64_t missing = scratch == NULL, any = 1;
-    double best = 1e30, seconds;
+    const int code = redist_priv_worst(p->comm, scratch == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
+    double best = 1e30, seconds, estimated = 0;
     options.effort = REDIST_ESTIMATE;
     options.from = options.to = NULL;
     options.message = NULL;
-    if (redist_priv_reduce(p->comm, &missing, &any, 1, MPI_MAX) != REDIST_OK)
-        any = 1;
-    for (; t->name != NULL && !any; t++) {
+    for (; t->name != NULL && code == REDIST_OK; t++) {
         options.method = t->method;
         seconds = redist_priv_try(p, &options, scratch, best);
+        if (t->method == estimate || (t->method == REDIST_POINT_TO_POINT && estimated == 0)) {
+            estimated = seconds;
+            estimate = t->method;
+        }
         if (seconds > 0 && seconds < best) {
             best = seconds;
             fastest = t->method;
         }
     }
     REDIST_FREE(scratch);
-    return fastest;
+    return estimated > 0 && estimated < 1.1 * best ? estimate : fastest;
 }
 
 /* Whether a method delivers right data with this MPI library. */
@@ -3262,13 +3267,11 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
     int own;
     if (p->transport != NULL)
         p->transport->destroy(p);
-    for (own = 0; own < 2; own++) {
-        REDIST_FREE(p->side[own].staging);
+    redist_priv_unstage(p);
+    for (own = 0; own < 2; own++)
         redist_priv_neighbours_free(&p->side[own].neighbours);
-    }
     redist_priv_kept_free(p);
     REDIST_FREE(p->peer);
-    REDIST_FREE(p->kept_staging);
     REDIST_FREE(p->pointers);
     if (p->options.arena != NULL)
         p->options.arena->plans--;
@@ -3709,19 +3712,20 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
 enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_BURST = 8 };
 
 /* The shortest time of an exchange of n messages each way between this rank and its mirror image, n <= REDIST_PRIV_BURST,
-   in picoseconds; -1 when MPI fails: a rank where it does goes on, for the other waits. Mirrored ranks are on different
-   nodes, wherever there are some, and all links are in use at once. Exchanges follow each other, so that it does not
-   matter who begins a trial first, with two sets of requests, so that both sides are done with one. Collective. */
+   in picoseconds; -1 when MPI fails: a rank where it does goes on, for the other waits. The ring of ranks is mirrored so that
+   most images are on other nodes and half of them in the other half of the network, as when all send to all. Exchanges
+   follow each other, so that it does not matter who begins a trial first, with two sets of requests, so that both sides are
+   done with one. Collective. */
 REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes, char *memory)
 {
     enum { TRIALS = 4, ROUNDS = 8, MOST = 4 * REDIST_PRIV_BURST };
     MPI_Request request[MOST];
     int64_t failed = 0, any = 1;
     double best = 1e6, begin = 0, seconds;
-    int rank, mirrored, trial, round, k;
+    int rank, size, mirrored, trial, round, k;
     MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &mirrored);
-    mirrored -= rank + 1;
+    MPI_Comm_size(comm, &size);
+    mirrored = (((3 * size - 1) / 4 | 1) + size - rank) % size;
     for (k = 0; k < 4 * n; k++) {
         char *to = memory + (k / 2 % n + 1) * bytes;
         request[k] = MPI_REQUEST_NULL;
