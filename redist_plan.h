@@ -1,4 +1,4 @@
-/* redist_plan.h: persistent MPI plans for redist.h: plan once, execute every step. MIT licence, see the end of redist.h.
+/* redist_plan.h: persistent MPI plans: plan once, execute every step. MIT licence, see the end of redist.h.
  *
  *     #include <mpi.h>
  *     #include <stdlib.h>
@@ -33,32 +33,32 @@
  *
  * Errors. Functions that return int return a redist_error. redist_plan_create agrees: when it fails on any rank, every
  * rank returns that error and finds the same sentence in options.message. Mistakes in the arguments of an execution are
- * reported on the calling rank only, before anything is sent: it may call again with better ones; redist_plan_message is
- * the sentence. MPI errors come back as REDIST_ERR_MPI; the plan is then fit for redist_plan_free only, and leaves its
- * communicator to the messages that may still be on their way.
+ * reported on the calling rank only, before anything is sent: it may call again with better ones; the sentence is
+ * redist_plan_message. MPI errors come back as REDIST_ERR_MPI; the plan is then fit for redist_plan_free only, and
+ * leaves its communicator to the messages that may still be on their way.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
  *     106-159               types
- *                 273-322   waiting
- *                 323-398   verdicts
- *                 399-710   the plan
- *                 711-984   checking arguments
- *                985-1191   peers
- *               1192-1291   staging
- *               1292-1412   pieces
- *               1413-1441   reports
- *               1442-1579   REDIST_POINT_TO_POINT
- *               1580-1829   REDIST_SCHEDULED
- *               1830-1991   MPI's collectives
- *               1992-2028   REDIST_ALLTOALLV
- *               2029-2193   REDIST_ALLTOALLW
- *               2194-2402   shared memory
- *               2403-2721   REDIST_SHARED
- *               2722-2900   REDIST_MULTIPHASE
- *               2901-3215   choosing a method
- *     160-245   3216-3704   plans
- *               3705-3784   calibrating
- *     246-266   3785-3902   arenas
+ *                 276-325   waiting
+ *                 326-403   verdicts
+ *                 404-720   the plan
+ *                721-1001   checking arguments
+ *               1002-1209   peers
+ *               1210-1320   staging
+ *               1321-1441   pieces
+ *               1442-1470   reports
+ *               1471-1609   REDIST_POINT_TO_POINT
+ *               1610-1863   REDIST_SCHEDULED
+ *               1864-2020   MPI's collectives
+ *               2021-2057   REDIST_ALLTOALLV
+ *               2058-2224   REDIST_ALLTOALLW
+ *               2225-2434   shared memory
+ *               2435-2759   REDIST_SHARED
+ *               2760-2944   REDIST_MULTIPHASE
+ *               2945-3260   choosing a method
+ *     160-248   3261-3755   plans
+ *               3756-3845   calibrating
+ *     249-269   3846-3963   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -92,7 +92,7 @@
 #endif
 
 #ifndef REDIST_FLIGHT_BYTES
-#define REDIST_FLIGHT_BYTES 131072 /* REDIST_SCHEDULED: of short messages that go together each way; 0: one message at a time */
+#define REDIST_FLIGHT_BYTES 131072 /* REDIST_SCHEDULED: of short messages that go together each way; 0: one */
 #endif
 #elif defined REDIST_YIELD || defined REDIST_MAX_COUNT || defined REDIST_PIECE_BYTES || defined REDIST_RING_BYTES || \
     defined REDIST_FLIGHT_BYTES
@@ -112,10 +112,10 @@ typedef enum {
     REDIST_ALLTOALLW,      /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory; */
                            /*   Open MPI gets 1-byte elements wrong: there REDIST_POINT_TO_POINT serves             */
     REDIST_POINT_TO_POINT, /* packed, persistent messages to real peers only; contiguous messages are not packed     */
-    REDIST_SCHEDULED,      /* contention-free steps, one message each way at a time, or a few short ones; small buffers: */
+    REDIST_SCHEDULED,      /* contention-free steps, one message each way at a time, or a few short; small buffers: */
                            /*   networks that suffer from contention, scarce memory                                  */
     REDIST_SHARED,         /* node shared memory inside a node, REDIST_POINT_TO_POINT between nodes                  */
-    REDIST_MULTIPHASE      /* a chain of plans by way of other block sizes and grids (redist_phases): tiny messages    */
+    REDIST_MULTIPHASE      /* a chain of plans by way of other block sizes and grids (redist_phases): tiny messages   */
 } redist_method;
 
 enum { REDIST_PRIV_METHODS = REDIST_MULTIPHASE + 1 };
@@ -153,7 +153,7 @@ typedef struct {
     int64_t sends, receives;                         /* messages to and from other ranks       */
     int64_t bytes_sent, bytes_received, bytes_kept;  /* per execution, all arrays              */
     int64_t buffer_bytes;                            /* staging memory that the plan holds     */
-    int64_t shared_bytes; /* of the node's shared memory, its own or the arena's, with the rings that buffer_bytes counts */
+    int64_t shared_bytes; /* of the node's shared memory, its own or the arena's; buffer_bytes counts its rings, too */
     int steps, phases; /* of REDIST_SCHEDULED's schedule and REDIST_MULTIPHASE's chain; elsewhere 1 */
 } redist_stats;
 
@@ -175,14 +175,15 @@ typedef struct {
 REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
                                   MPI_Datatype element, const redist_options *options, redist_plan **plan);
 
-/* A plan with options.combine: every holder of an element in the source contributes, that is its owner, the ghost cells of
-   redist_with_ghosts and all copies of redist_replicated; every holder in the destination receives. Contributions come in
-   a fixed order, so that the same layouts and arrays give the same bits in every execution: the rank's own, then those of
-   other ranks. In place, an element that is its own destination is left as it is: in the plan from a layout with ghosts
-   to the same without, every ghost cell is added to its owner's element and nothing else is touched. */
+/* A plan with options.combine: every holder of an element in the source contributes, that is its owner, the ghost cells
+   of redist_with_ghosts and all copies of redist_replicated; every holder in the destination receives. Contributions
+   come in a fixed order, so that the same layouts and arrays give the same bits in every execution: the rank's own,
+   then those of other ranks. In place, an element that is its own destination is left as it is: in the plan from a
+   layout with ghosts to the same without, every ghost cell is added to its owner's element and nothing else is
+   touched. */
 
-/* context of redist_combine_op: to[i] = op(from[i], to[i]) by MPI_Reduce_local, for any MPI_Op that may be used there, on
-   elements that are of this type. */
+/* context of redist_combine_op: to[i] = op(from[i], to[i]) by MPI_Reduce_local, for any MPI_Op that may be used there,
+   on elements that are of this type. */
 typedef struct {
     MPI_Op op;
     MPI_Datatype type;
@@ -194,25 +195,25 @@ REDIST_API void redist_combine_op(void *to, const void *from, int64_t n, void *c
    REDIST_ERR_ARGUMENT (NULL, or a plan for several arrays), _ALIAS, _BUSY, _BUFFER, _MPI. */
 REDIST_API int redist_execute(redist_plan *plan, const void *from, void *to);
 
-/* Starts moving one array. Collective, does not wait for others. Until redist_wait, or a redist_test that says done, the
-   source is read-only and the destination must not be accessed. Several plans may be started at a time, and in any
-   order. Waiting for one moves on that one alone, unless they are in one arena, and ranks that wait for different ones may
-   wait for each other for ever: either all ranks wait for them in the same order, or through redist_wait_all or
-   redist_test_all, or by calling redist_test for all of them in turn. Small messages may get through without; do not rely
-   on it. Errors as redist_execute. */
+/* Starts moving one array. Collective, does not wait for others. Until redist_wait, or a redist_test that says done,
+   the source is read-only and the destination must not be accessed. Several plans may be started at a time, and in any
+   order. Waiting for one moves on that one alone, unless they are in one arena, and ranks that wait for different ones
+   may wait for each other for ever: either all ranks wait for them in the same order, or through redist_wait_all or
+   redist_test_all, or by calling redist_test for all of them in turn. Small messages may get through without; do not
+   rely on it. Errors as redist_execute. */
 REDIST_API int redist_start(redist_plan *plan, const void *from, void *to);
 
 /* Moves a started execution on. Local. *done = 1 when it is complete, as after redist_wait; else 0.
    REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI. */
 REDIST_API int redist_test(redist_plan *plan, int *done);
 
-/* Completes a started execution, yielding the processor while it waits. Collective; of several started plans, in the same
-   order on all ranks, unless they are in one arena. REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI. */
+/* Completes a started execution, yielding the processor while it waits. Collective; of several started plans, in the
+   same order on all ranks, unless they are in one arena. REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI. */
 REDIST_API int redist_wait(redist_plan *plan);
 
-/* The same for several plans at once, plan[plans], which the ranks may list in any order; plans >= 0. Those that are not
-   started, or complete already, count as done. An error ends it: it is that of the first plan in the list that has one,
-   and plans that are not complete stay started. REDIST_ERR_ARGUMENT (nothing is moved on), _MPI. */
+/* The same for several plans at once, plan[plans], which the ranks may list in any order; plans >= 0. Those that are
+   not started, or complete already, count as done. An error ends it: it is that of the first plan in the list that has
+   one, and plans that are not complete stay started. REDIST_ERR_ARGUMENT (nothing is moved on), _MPI. */
 REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done);
 REDIST_API int redist_wait_all(int plans, redist_plan *const *plan);
 
@@ -237,21 +238,23 @@ REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
    REDIST_ERR_ARGUMENT, _MPI. */
 REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
 
-/* Measures what a message and a byte cost between the ranks of comm (an intracommunicator): the slowest rank's times of
-   exchanging small and large messages with its neighbours in the ring of ranks. Takes some milliseconds. Collective.
+/* Measures what a message and a byte cost between the ranks of comm (an intracommunicator): the slowest pair's times of
+   exchanging small and large messages between rank r and rank size - 1 - r, all pairs at once: between nodes where
+   there are several, whose links their ranks share. Takes some milliseconds. Collective.
    *cost: the same on every rank; both members > 0.
-   The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A bad communicator is reported on the calling rank only. */
+   The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A bad communicator is reported on the calling rank
+   only. */
 REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
 
 /* ---------------------------------------------------------------------------------------------------------- arenas */
 
-/* What the ranks of a node share, set up once: plans given the arena (options.arena) copy straight from the sender's array
-   to the receiver's, where arrays are in it; others go through rings, for which it holds REDIST_RING_BYTES per rank
-   besides `bytes`. Creating such a plan costs no MPI set-up: it takes its rings from the arena, or sends messages when no
-   room is left, and uses its two communicators, when it is for the same ranks; only MPI's collectives need one more.
-   Waiting for one of an arena's plans moves on all that are started, so ranks may wait for them in different orders.
-   Where there is no shared memory, or too little, arrays are in ordinary memory. An arena and its plans are for one
-   thread at a time, and its memory is touched, so that it is really there, when it is created.
+/* What the ranks of a node share, set up once: plans given the arena (options.arena) copy straight from the sender's
+   array to the receiver's, where arrays are in it; others go through rings, for which it holds REDIST_RING_BYTES per
+   rank besides `bytes`. Creating such a plan costs no MPI set-up: it takes its rings from the arena, or sends messages
+   when no room is left, and uses its two communicators, when it is for the same ranks; only MPI's collectives need one
+   more. Waiting for one of an arena's plans moves on all that are started, so ranks may wait for them in different
+   orders. Where there is no shared memory, or too little, arrays are in ordinary memory. An arena and its plans are for
+   one thread at a time, and its memory is touched, so that it is really there, when it is created.
    Collective over comm. bytes: for this rank, any number >= 0. *arena: the new arena, NULL on failure.
    A NULL pointer or a bad communicator is reported on the calling rank only (REDIST_ERR_ARGUMENT); the same on every
    rank: REDIST_ERR_MEMORY (also for more than 2^50 bytes), _MPI. */
@@ -260,8 +263,8 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
 /* The next `bytes` of this rank's arena, aligned to 64 bytes; NULL when it is full. Freed with the arena. Local. */
 REDIST_API void *redist_arena_alloc(redist_arena *arena, size_t bytes);
 
-/* Frees an arena and sets *arena to NULL; a NULL *arena is fine. Collective. REDIST_ERR_ARGUMENT, _BUSY (plans that were
-   given it live: free them first). */
+/* Frees an arena and sets *arena to NULL; a NULL *arena is fine. Collective. REDIST_ERR_ARGUMENT, _BUSY (plans that
+   were given it live: free them first). */
 REDIST_API int redist_arena_free(redist_arena **arena);
 
 /* =================================================================================================================
@@ -375,7 +378,9 @@ REDIST_PRIV_COLD const char *redist_priv_comm_fault(MPI_Comm comm)
     int between = 0;
     if (comm == MPI_COMM_NULL)
         return "the communicator is MPI_COMM_NULL";
-    return MPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between ? "the communicator is no intracommunicator" : NULL;
+    if (MPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between)
+        return "the communicator is no intracommunicator";
+    return NULL;
 }
 
 /* *own: a private copy of comm; MPI_COMM_NULL where MPI fails, because what it then leaves in the handle is none.
@@ -460,9 +465,14 @@ typedef struct {
     redist_priv_neighbours neighbours;
     int64_t peers;               /* peer[peers], of the plan's */
     redist_priv_peer *peer;
-    int64_t bytes, staging_bytes;
-    char *staging;
+    int64_t bytes;
 } redist_priv_side;
+
+/* Staging memory. */
+typedef struct {
+    int64_t bytes;
+    char *memory;
+} redist_priv_staging;
 
 /* Shared memory of a node's ranks, for plans. A rank's part begins with a line that tells where its block of the plan
    just made is; then comes room for such blocks. */
@@ -518,8 +528,8 @@ typedef struct {
     redist_method method;
     const char *name;
     int moves;                                       /* itself; else the plans that it is made of do */
-    int (*open)(redist_plan *);                      /* collective; fails on any rank: falls back to messages; or NULL */
-    int (*plan_staging)(redist_plan *, int own);     /* decides what is staged on one side and sets its staging_bytes */
+    int (*open)(redist_plan *);                      /* collective; fails on any rank: messages serve; or NULL */
+    int (*plan_staging)(redist_plan *, int own);     /* decides what is staged on one side and its bytes              */
     int (*create)(redist_plan *);                    /* staging memory is there; local; or NULL                       */
     int (*commit)(redist_plan *);                    /* collective, after all ranks created; or NULL                  */
     int (*start)(redist_plan *);
@@ -550,8 +560,8 @@ typedef struct {
     MPI_Request moving; /* where no request was prepared */
 } redist_priv_flight;
 
-/* The messages of one side of REDIST_SCHEDULED, in order: `posted` pieces have been set going, the piece-th of peer[at] is
-   next; those from `arrived` on are in the flights of their number modulo `flights`. */
+/* The messages of one side of REDIST_SCHEDULED, in order: `posted` pieces have been set going, the piece-th of peer[at]
+   is next; those from `arrived` on are in the flights of their number modulo `flights`. */
 typedef struct {
     int64_t at, piece, pieces, posted, arrived, flights;
     redist_priv_flight *flight;
@@ -587,7 +597,7 @@ typedef struct {
     redist_plan *phase[REDIST_PRIV_MOST_PHASES];
     redist_layout *between;                      /* between[REDIST_PRIV_MOST_PHASES - 1] */
     int64_t most_bytes;                          /* of staging for arrays in between, on any rank */
-    int64_t array_bytes[2];                      /* of an array that even, and odd phases write: these lie one after the other */
+    int64_t array_bytes[2];                      /* of an array that even, and odd phases write */
 } redist_priv_chain;
 
 /* What messages cost between ranks, in seconds: the first of several that go together also costs the latency. */
@@ -613,8 +623,8 @@ struct redist_plan {
     int overwrites;               /* in place, an element may arrive where another has yet to leave */
     int ordered;                  /* several contributions to one element: messages are unpacked in the peers' order */
     redist_priv_kept kept;
-    char *kept_staging;           /* when an execution overwrites */
-    const void **pointers;        /* pointers[2 * arrays]: the arrays of the execution at work, source then destination */
+    redist_priv_staging staging[REDIST_PRIV_SIDES]; /* of the sides; of what is kept, when an execution overwrites */
+    const void **pointers;        /* pointers[2 * arrays]: of the execution at work, the source first */
     const redist_priv_transport *transport;
     int64_t largest;              /* bytes of the largest staging memory or array on any rank */
     int64_t largest_message;      /* bytes, on any rank */
@@ -724,6 +734,7 @@ REDIST_PRIV_COLD uint64_t redist_priv_hash(uint64_t hash, const void *data, size
 typedef struct {
     const redist_plan *plan;
     int side, axis;    /* -1: of the plan; -1: of the layout */
+    int bare;          /* ghost cells that hold elements do not count */
     uint64_t hash;
     int64_t n;         /* words so far */
     int64_t *first;    /* first[first_n]: rank 0's, which it writes here; NULL while they are only hashed */
@@ -747,8 +758,8 @@ REDIST_PRIV_COLD void redist_priv_word(redist_priv_words *w, const char *what, i
         snprintf(where, sizeof where, w->axis < 0 ? "%s: " : "%s axis %d: ", redist_priv_side_name(w->side), w->axis);
     if (index >= 0)
         snprintf(which, sizeof which, " %" PRId64, index);
-    redist_priv_fail(w->verdict, REDIST_ERR_MISMATCH, "%s%s%s is %" PRId64 ", but %" PRId64 " on rank 0", where, what, which,
-                     value, w->first[k]);
+    redist_priv_fail(w->verdict, REDIST_ERR_MISMATCH, "%s%s%s is %" PRId64 ", but %" PRId64 " on rank 0", where, what,
+                     which, value, w->first[k]);
 }
 
 /* Words that there is one of: name[n]. */
@@ -766,7 +777,7 @@ REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w, const redist_p
     static const char *const name[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_NAME) "axis of the array", "low halo",
                                        "high halo", "edge of the ghost cells"};
     const int64_t value[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_VALUE) dim->stored, dim->low, dim->high,
-                             dim->axis.ghosts};
+                             w->bare ? 0 : dim->axis.ghosts};
     const redist_axis *x = &dim->axis;
     int64_t k;
     redist_priv_list(w, sizeof name / sizeof name[0], name, value);
@@ -780,7 +791,8 @@ REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w, const redist_p
 
 REDIST_PRIV_COLD void redist_priv_list_layout(redist_priv_words *w, int side, const redist_layout *layout)
 {
-    static const char *const name[] = {"number of axes", "grid order", "memory order", "number of copies", "a list of ranks"};
+    static const char *const name[] = {"number of axes", "grid order", "memory order", "number of copies",
+                                       "a list of ranks"};
     const int64_t value[] = {layout->ndim, (int64_t)layout->grid_order, (int64_t)layout->memory_order, layout->copies,
                              layout->ranks != NULL};
     int k;
@@ -808,6 +820,7 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
     memcpy(&value[NAMES - 2], costs, sizeof costs);
     w->plan = p;
     w->side = w->axis = -1;
+    w->bare = 0;
     w->hash = UINT64_C(14695981039346656037);
     w->n = 0;
     redist_priv_list(w, NAMES, name, value);
@@ -868,8 +881,8 @@ REDIST_PRIV_COLD void redist_priv_check_layout(redist_plan *p, int side, const r
     for (k = 0; k < places; k = layout->ranks == NULL ? places : k + 1) {
         int last = layout->ranks == NULL ? layout->first_rank + places - 1 : layout->ranks[k];
         if (last >= p->size)
-            redist_priv_fail(v, REDIST_ERR_RANK, "a %s place is on rank %d, but the communicator has %d ranks", name, last,
-                             p->size);
+            redist_priv_fail(v, REDIST_ERR_RANK, "a %s place is on rank %d, but the communicator has %d ranks", name,
+                             last, p->size);
     }
     if (redist_coords_of(layout, p->rank, coords)) {
         code = redist_priv_format_fault(redist_priv_extent_fault(layout, coords), text, sizeof text);
@@ -922,7 +935,8 @@ REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_verd
         redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.effort is %d", (int)o->effort);
     if (o->arrays < 0 || o->max_buffer < 0 || o->node_ranks < 0 || o->executions < 0)
         redist_priv_fail(v, REDIST_ERR_ARGUMENT,
-                         "options.arrays is %d, max_buffer %" PRId64 ", node_ranks %d, executions %d, must be at least 0",
+                         "options.arrays is %d, max_buffer %" PRId64
+                         ", node_ranks %d, executions %d, must be at least 0",
                          o->arrays, o->max_buffer, o->node_ranks, o->executions);
     if (fixed && o->arrays > 1)
         redist_priv_fail(v, REDIST_ERR_ARGUMENT, "fixed arrays go with one array, but options.arrays is %d", o->arrays);
@@ -939,10 +953,12 @@ REDIST_API void redist_combine_op(void *to, const void *from, int64_t n, void *c
 {
     const redist_op *op = (const redist_op *)context;
     char *there = (char *)to, *arrived = (char *)(uintptr_t)from;
+    int64_t k;
     int size = 0;
     MPI_Type_size(op->type, &size);
-    for (; n > 0; n -= REDIST_MAX_COUNT, there += (int64_t)REDIST_MAX_COUNT * size, arrived += (int64_t)REDIST_MAX_COUNT * size)
-        MPI_Reduce_local(arrived, there, (int)redist_priv_min(n, REDIST_MAX_COUNT), op->type, op->op);
+    for (k = 0; k < n; k += REDIST_MAX_COUNT)
+        MPI_Reduce_local(arrived + k * size, there + k * size, (int)redist_priv_min(n - k, REDIST_MAX_COUNT), op->type,
+                         op->op);
 }
 
 /* A function of the library must be given elements that it knows. */
@@ -978,7 +994,8 @@ REDIST_PRIV_COLD void redist_priv_check_bytes(const redist_plan *p, redist_priv_
     for (side = 0; side < 2 && v->code == REDIST_OK; side++) {
         const redist_layout *layout = redist_priv_layout(p, side);
         if (redist_coords_of(layout, p->rank, coords) && redist_priv_storage_at(layout, coords).size > limit)
-            redist_priv_fail(v, REDIST_ERR_OVERFLOW, "the %s arrays have more than 2^61 bytes", redist_priv_side_name(side));
+            redist_priv_fail(v, REDIST_ERR_OVERFLOW, "the %s arrays have more than 2^61 bytes",
+                             redist_priv_side_name(side));
     }
 }
 
@@ -1028,7 +1045,8 @@ REDIST_PRIV_COLD int redist_priv_run_is_alike(const redist_priv_run *run)
 }
 
 /* Splits the runs of an axis into those that lie at their destination and the others, packed one after the other. */
-REDIST_PRIV_COLD int redist_priv_split_runs(redist_priv_kept *kept, const redist_priv_runs *list, redist_priv_runs *part)
+REDIST_PRIV_COLD int redist_priv_split_runs(redist_priv_kept *kept, const redist_priv_runs *list,
+                                            redist_priv_runs *part)
 {
     int64_t r;
     for (r = 0; r < list->runs; r++) {
@@ -1202,9 +1220,10 @@ enum { REDIST_PRIV_STAGE_ALL, REDIST_PRIV_STAGE_SCATTERED, REDIST_PRIV_STAGE_NON
 /* Gives the peers of a side their places in its staging memory, which are multiples of `unit` bytes, a power of 2. */
 REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int what, int64_t unit)
 {
-    redist_priv_side *s = &p->side[own];
+    const redist_priv_side *s = &p->side[own];
+    redist_priv_staging *staging = &p->staging[own];
     int64_t k;
-    s->staging_bytes = 0;
+    staging->bytes = 0;
     for (k = 0; k < s->peers; k++) {
         redist_priv_peer *peer = &s->peer[k];
         redist_priv_message m = redist_priv_peer_message(p, peer);
@@ -1212,27 +1231,26 @@ REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int what, 
         peer->staged = -1;
         if (peer->near || what == REDIST_PRIV_STAGE_NONE || (what == REDIST_PRIV_STAGE_SCATTERED && peer->direct >= 0))
             continue;
-        peer->staged = s->staging_bytes;
-        s->staging_bytes += redist_priv_round_up(peer->bytes, redist_priv_max(unit, REDIST_PRIV_LINE));
+        peer->staged = staging->bytes;
+        staging->bytes += redist_priv_round_up(peer->bytes, redist_priv_max(unit, REDIST_PRIV_LINE));
     }
     return REDIST_OK;
 }
 
-/* Arrays can stand in for staging memory when there is one, which neither is overwritten at the same time nor combined. */
+/* Arrays can stand in for staging memory when there is one, which neither is overwritten at the same time nor
+   combined. */
 REDIST_PRIV_COLD int redist_priv_may_be_direct(const redist_plan *p, int own)
 {
     return p->arrays == 1 && !p->overwrites && (own == REDIST_PRIV_FROM || p->arrival.function == NULL);
 }
 
-REDIST_PRIV_COLD int64_t redist_priv_kept_staging_bytes(const redist_plan *p)
-{
-    return p->overwrites && p->transport->moves ? p->kept.whole.elements * p->element_bytes * p->arrays : 0;
-}
-
 REDIST_PRIV_COLD int64_t redist_priv_buffer_bytes(const redist_plan *p)
 {
-    return p->side[REDIST_PRIV_FROM].staging_bytes + p->side[REDIST_PRIV_TO].staging_bytes +
-           (p->rings != NULL ? p->rings->ring_bytes : 0) + redist_priv_kept_staging_bytes(p);
+    int64_t bytes = p->rings != NULL ? p->rings->ring_bytes : 0;
+    int side;
+    for (side = 0; side < REDIST_PRIV_SIDES; side++)
+        bytes += p->staging[side].bytes;
+    return bytes;
 }
 
 /* The array of a side: the fixed one, or that of the execution at work. */
@@ -1242,13 +1260,21 @@ REDIST_PRIV char *redist_priv_array(const redist_plan *p, int own)
     return p->side[own].fixed ? (char *)(uintptr_t)fixed : redist_priv_given(p, own, 0);
 }
 
+/* Whether what describes the messages of a side holds addresses, which change with the arrays. */
+REDIST_PRIV int redist_priv_holds_addresses(const redist_plan *p, int own)
+{
+    return p->arrays > 1 && p->staging[own].memory == NULL;
+}
+
 /* Where a side's messages lie when they lie in one piece of memory; NULL when there are none, because MPI refuses to
    send from the memory it receives into, even nothing. */
-REDIST_PRIV char *redist_priv_memory(const redist_plan *p, int own)
+REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own)
 {
+    if (p->staging[own].memory != NULL)
+        return p->staging[own].memory;
     if (p->side[own].peers == 0)
         return NULL;
-    return p->side[own].staging != NULL ? p->side[own].staging : redist_priv_array(p, own);
+    return redist_priv_holds_addresses(p, own) ? MPI_BOTTOM : redist_priv_array(p, own);
 }
 
 /* Copies a message of the a-th array between two of its sides; `packed` is where its packed elements begin. */
@@ -1271,7 +1297,8 @@ REDIST_PRIV void redist_priv_copy_kept_sides(redist_plan *p, int from_side, int 
     int a, k;
     for (a = 0; a < p->arrays; a++) {
         const int rests = kept->move != NULL && p->pointers[a] == p->pointers[p->arrays + a];
-        char *packed = p->kept_staging == NULL ? NULL : p->kept_staging + a * kept->whole.elements * p->element_bytes;
+        char *packed = p->staging[REDIST_PRIV_PACKED].memory;
+        packed = packed == NULL ? NULL : packed + a * kept->whole.elements * p->element_bytes;
         for (k = 0; k < (rests ? kept->moves : 1); k++) {
             const redist_priv_message *m = rests ? &kept->move[k] : &kept->whole;
             redist_priv_copy_array(p, m, a, from_side, to_side, packed, stream);
@@ -1283,10 +1310,12 @@ REDIST_PRIV void redist_priv_copy_kept_sides(redist_plan *p, int from_side, int 
 /* Moves what stays on this rank, after everything else has been packed. */
 REDIST_PRIV void redist_priv_copy_kept(redist_plan *p)
 {
-    if (p->kept.whole.elements > 0 && p->kept_staging != NULL)
+    const int twice = p->staging[REDIST_PRIV_PACKED].memory != NULL;
+    if (p->kept.whole.elements == 0)
+        return;
+    if (twice)
         redist_priv_copy_kept_sides(p, REDIST_PRIV_FROM, REDIST_PRIV_PACKED);
-    if (p->kept.whole.elements > 0)
-        redist_priv_copy_kept_sides(p, p->kept_staging == NULL ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED, REDIST_PRIV_TO);
+    redist_priv_copy_kept_sides(p, twice ? REDIST_PRIV_PACKED : REDIST_PRIV_FROM, REDIST_PRIV_TO);
 }
 
 /* ------------------------------------------------------------------------------------------------ pieces (private) */
@@ -1296,14 +1325,14 @@ typedef struct {
     redist_priv_message message; /* packed densely from position 0 on */
     int own;
     int array;                   /* -1: all */
-    int64_t begin, bytes;        /* where it begins in the messages packed one after the other; contiguous if wide is 0 */
+    int64_t begin, bytes;        /* where it begins in the packed messages; contiguous if wide is 0 */
 } redist_priv_piece;
 
 /* Cuts a message into bricks: how many packed positions each takes along every axis. They are long along the source's
    fastest axes, so that packing reads long pieces; a wide one lets unpacking write long pieces. Returns the number of
    bricks. Both ends do the same. */
-REDIST_PRIV int64_t redist_priv_cut(const redist_plan *p, const redist_priv_message *m, redist_priv_cutting c,
-                                    int64_t *size)
+REDIST_PRIV_COLD int64_t redist_priv_cut(const redist_plan *p, const redist_priv_message *m, redist_priv_cutting c,
+                                         int64_t *size)
 {
     int axes[REDIST_MAX_DIMS] = {0}, d, k, wide;
     int64_t pieces = 1, room = redist_priv_max(c.bytes / p->element_bytes, 1), times;
@@ -1328,7 +1357,8 @@ REDIST_PRIV int64_t redist_priv_cut(const redist_plan *p, const redist_priv_mess
 }
 
 /* Narrows a message to its brick-th brick. Returns where the brick's first element lies among the message's. */
-REDIST_PRIV int64_t redist_priv_narrow(const redist_plan *p, redist_priv_message *m, const int64_t *size, int64_t brick)
+REDIST_PRIV_COLD int64_t redist_priv_narrow(const redist_plan *p, redist_priv_message *m, const int64_t *size,
+                                            int64_t brick)
 {
     int64_t elements = 1, first = 0;
     int axes[REDIST_MAX_DIMS] = {0}, k;
@@ -1397,7 +1427,7 @@ REDIST_PRIV void redist_priv_copy_staged(const redist_plan *p, const redist_priv
 {
     const redist_priv_cutting uncut = {INT64_MAX, 0};
     const redist_priv_piece whole = redist_priv_piece_of(p, peer, uncut, 0);
-    redist_priv_copy_piece(p, &whole, p->side[peer->own].staging + peer->staged);
+    redist_priv_copy_piece(p, &whole, p->staging[peer->own].memory + peer->staged);
 }
 
 /* The same for all that is staged on a side. */
@@ -1462,7 +1492,8 @@ REDIST_PRIV int redist_priv_is_bound(const redist_plan *p, const redist_priv_pee
 /* Where a message lies: in the staging memory, or in the array. */
 REDIST_PRIV char *redist_priv_peer_memory(const redist_plan *p, const redist_priv_peer *peer)
 {
-    return peer->staged >= 0 ? p->side[peer->own].staging + peer->staged : redist_priv_array(p, peer->own) + peer->direct;
+    return peer->staged >= 0 ? p->staging[peer->own].memory + peer->staged
+                             : redist_priv_array(p, peer->own) + peer->direct;
 }
 
 /* Posts what is sent to a peer or received from it, or prepares to. */
@@ -1582,9 +1613,9 @@ REDIST_PRIV_COLD void redist_priv_free_requests(redist_plan *p)
 #ifndef REDIST_NO_SCHEDULED
 
 /* Each side of a rank is a lane: it serves its peers in the order of the schedule (redist_schedule_create), piece by
-   piece, so that at any time a rank sends at most one message and receives at most one, or a few short ones, whose latency
-   would be longer than they. The lanes need not keep step with each other: pieces are posted in order and finished in
-   order, so a lane waits for lanes of earlier or the same steps only, and the earliest always moves. */
+   piece, so that at any time a rank sends at most one message and receives at most one, or a few short ones, whose
+   latency would be longer than they. The lanes need not keep step with each other: pieces are posted in order and
+   finished in order, so a lane waits for lanes of earlier or the same steps only, and the earliest always moves. */
 
 /* A slot for one piece per side, the same on all ranks: as large as the largest message, or half of max_buffer. */
 REDIST_PRIV_COLD void redist_priv_set_cutting(redist_plan *p)
@@ -1595,12 +1626,14 @@ REDIST_PRIV_COLD void redist_priv_set_cutting(redist_plan *p)
     p->state.lanes.cutting.wide = 0;
 }
 
-/* How many pieces may be on their way: one, and short ones that make up REDIST_FLIGHT_BYTES, each in a slot of its own. */
+/* How many pieces may be on their way: one, and short ones that make up REDIST_FLIGHT_BYTES, each in a slot of its
+   own. */
 REDIST_PRIV_COLD int64_t redist_priv_flights(const redist_plan *p, int own)
 {
     const int64_t half = p->options.max_buffer > 0 ? p->options.max_buffer / 2 : INT64_MAX;
     const int64_t slot = redist_priv_round_up(p->state.lanes.cutting.bytes, REDIST_PRIV_LINE);
-    return redist_priv_clamp(redist_priv_min(half, REDIST_FLIGHT_BYTES + slot) / slot, 1, redist_priv_max(p->side[own].peers, 1));
+    return redist_priv_clamp(redist_priv_min(half, REDIST_FLIGHT_BYTES + slot) / slot, 1,
+                             redist_priv_max(p->side[own].peers, 1));
 }
 
 /* Where a slot begins. */
@@ -1609,7 +1642,8 @@ REDIST_PRIV int64_t redist_priv_slot_begin(const redist_plan *p, int64_t slot)
     return slot * redist_priv_round_up(p->state.lanes.cutting.bytes, REDIST_PRIV_LINE);
 }
 
-/* A message that is contiguous in the array needs no slot. In place, all that is sent is packed before anything arrives. */
+/* A message that is contiguous in the array needs no slot. In place, all that is sent is packed before anything
+   arrives. */
 REDIST_PRIV_COLD int redist_priv_scheduled_staging(redist_plan *p, int own)
 {
     redist_priv_side *s = &p->side[own];
@@ -1619,8 +1653,9 @@ REDIST_PRIV_COLD int redist_priv_scheduled_staging(redist_plan *p, int own)
     if (own == REDIST_PRIV_FROM && p->overwrites)
         return redist_priv_stage_peers(p, own, 0, 1);
     redist_priv_stage_peers(p, own, p->arrays == 1 && (own == REDIST_PRIV_FROM || p->arrival.function == NULL), 1);
-    if (s->staging_bytes > 0)
-        s->staging_bytes = redist_priv_slot_begin(p, p->state.lanes.lane[own].flights - 1) + p->state.lanes.cutting.bytes;
+    if (p->staging[own].bytes > 0)
+        p->staging[own].bytes =
+            redist_priv_slot_begin(p, p->state.lanes.lane[own].flights - 1) + p->state.lanes.cutting.bytes;
     for (k = 0; k < s->peers; k++)
         s->peer[k].staged = redist_priv_min(s->peer[k].staged, 0);
     return REDIST_OK;
@@ -1636,7 +1671,7 @@ REDIST_PRIV int redist_priv_through_slot(const redist_plan *p, const redist_priv
 REDIST_PRIV char *redist_priv_piece_memory(const redist_plan *p, const redist_priv_peer *peer,
                                            const redist_priv_piece *piece, int64_t slot)
 {
-    return redist_priv_through_slot(p, peer) ? p->side[peer->own].staging + redist_priv_slot_begin(p, slot)
+    return redist_priv_through_slot(p, peer) ? p->staging[peer->own].memory + redist_priv_slot_begin(p, slot)
                                              : redist_priv_peer_memory(p, peer) + piece->begin;
 }
 
@@ -1647,8 +1682,8 @@ REDIST_PRIV int redist_priv_post_piece(redist_plan *p, const redist_priv_peer *p
 }
 
 /* Whether a piece has the place and the size of the first one of its message, whose request is persistent. */
-REDIST_PRIV int redist_priv_is_prepared(const redist_plan *p, const redist_priv_peer *peer, const redist_priv_piece *piece,
-                                        int64_t k)
+REDIST_PRIV int redist_priv_is_prepared(const redist_plan *p, const redist_priv_peer *peer,
+                                        const redist_priv_piece *piece, int64_t k)
 {
     const redist_priv_piece first = redist_priv_piece_of(p, peer, p->state.lanes.cutting, 0);
     return redist_priv_is_bound(p, peer) &&
@@ -1857,8 +1892,8 @@ REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p)
         MPI_Type_free(&c->unit);
 }
 
-/* MPI matches collectives by their order, which may differ from plan to plan: a plan that borrows the arena's communicator
-   gets one of its own. Collective; the same answer on all ranks. */
+/* MPI matches collectives by their order, which may differ from plan to plan: a plan that borrows the arena's
+   communicator gets one of its own. Collective; the same answer on all ranks. */
 REDIST_PRIV_COLD int redist_priv_separate(redist_plan *p)
 {
     MPI_Comm own = MPI_COMM_NULL;
@@ -1902,14 +1937,8 @@ REDIST_PRIV int redist_priv_collective_test(redist_plan *p, int *done)
     return REDIST_OK;
 }
 
-/* Whether the datatypes of a side hold addresses, which change with the arrays. */
-REDIST_PRIV int redist_priv_holds_addresses(const redist_plan *p, int own)
-{
-    return p->arrays > 1 && p->side[own].staging == NULL;
-}
-
 /* Makes the datatypes of several arrays, unless the arrays are those of the execution before. */
-REDIST_PRIV int redist_priv_address_types(redist_plan *p, int own)
+REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own)
 {
     redist_priv_collective *c = &p->state.collective;
     redist_priv_table *t = &c->table[own];
@@ -1941,12 +1970,12 @@ REDIST_PRIV int redist_priv_collective_persists(const redist_plan *p)
 }
 
 /* Begins an execution, or with MPI-4 prepares all of them. Collective. */
-REDIST_PRIV int redist_priv_collective_post(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p)
 {
     redist_priv_collective *c = &p->state.collective;
     const redist_priv_table *f = &c->table[REDIST_PRIV_FROM], *t = &c->table[REDIST_PRIV_TO];
-    const void *from = redist_priv_holds_addresses(p, REDIST_PRIV_FROM) ? MPI_BOTTOM : redist_priv_memory(p, REDIST_PRIV_FROM);
-    void *to = redist_priv_holds_addresses(p, REDIST_PRIV_TO) ? MPI_BOTTOM : redist_priv_memory(p, REDIST_PRIV_TO);
+    const void *from = redist_priv_memory(p, REDIST_PRIV_FROM);
+    void *to = redist_priv_memory(p, REDIST_PRIV_TO);
     int code;
 #if MPI_VERSION >= 4
     if (f->types == NULL)
@@ -1957,7 +1986,8 @@ REDIST_PRIV int redist_priv_collective_post(redist_plan *p)
                                   MPI_INFO_NULL, &c->request);
 #else
     if (f->types == NULL)
-        code = MPI_Ialltoallv(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm, &c->request);
+        code = MPI_Ialltoallv(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm,
+                              &c->request);
 #endif
     else
         code = MPI_Ialltoallw(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
@@ -2002,7 +2032,7 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own)
             return REDIST_ERR_OVERFLOW;
     if (s->fixed && !p->options.in_place && c->unit_bytes == 1 && redist_priv_may_be_direct(p, own)) {
         redist_priv_stage_peers(p, own, 1, 1);
-        if (s->staging_bytes == 0)
+        if (p->staging[own].bytes == 0)
             return REDIST_OK;
     }
     return redist_priv_stage_peers(p, own, 0, c->unit_bytes);
@@ -2049,7 +2079,9 @@ REDIST_PRIV_COLD int redist_priv_displace(MPI_Datatype *type, int64_t bytes)
 {
     MPI_Datatype made = MPI_DATATYPE_NULL;
     const MPI_Aint at = (MPI_Aint)bytes;
-    return bytes == 0 ? REDIST_OK : redist_priv_become(type, MPI_Type_create_hindexed_block(1, 1, &at, *type, &made), &made);
+    if (bytes == 0)
+        return REDIST_OK;
+    return redist_priv_become(type, MPI_Type_create_hindexed_block(1, 1, &at, *type, &made), &made);
 }
 
 /* n times *type at distances of `stride` bytes; counts past REDIST_MAX_COUNT are nested. */
@@ -2152,8 +2184,8 @@ REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv
     return code;
 }
 
-/* Nothing is staged, but the source of an exchange in place (Open MPI takes equal buffers for MPI_IN_PLACE), and what will
-   be combined. */
+/* Nothing is staged, but the source of an exchange in place (Open MPI takes equal buffers for MPI_IN_PLACE), and what
+   will be combined. */
 REDIST_PRIV_COLD int redist_priv_alltoallw_staging(redist_plan *p, int own)
 {
     const int staged = own == REDIST_PRIV_FROM ? p->options.in_place : p->arrival.function != NULL;
@@ -2315,7 +2347,8 @@ REDIST_PRIV_COLD int redist_priv_home_map(redist_priv_home *h, int64_t bytes)
 }
 
 /* Opens shared memory for the ranks of a node, zero at first: on this rank a line, `room` for plans, then `bytes` for
-   arrays. Takes over the communicator. Collective over it. The same answer on all its ranks; close it, whatever it is. */
+   arrays. Takes over the communicator. Collective over it. The same answer on all its ranks; close it, whatever it
+   is. */
 REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, MPI_Comm node, int64_t room, int64_t bytes)
 {
     const int64_t all = REDIST_PRIV_LINE + room + bytes, padded = all + REDIST_PRIV_LINE;
@@ -2403,15 +2436,18 @@ REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_pr
 /* ----------------------------------------------------------------------------------------- REDIST_SHARED (private) */
 
 enum { REDIST_PRIV_SLOTS = 4, REDIST_PRIV_LEAST_PIECE = 4096, REDIST_PRIV_WIDE = 1024 };
-enum { REDIST_PRIV_SHORT = 32768 };  /* bytes: the next execution need not wait until this one's message is unpacked */
-enum { REDIST_PRIV_WASTEFUL = 6 }; /* a sender that uses a sixth of the lines it reads packs them, wherever its arrays are */
+enum {
+    REDIST_PRIV_SHORT = 32768, /* bytes: the next execution need not wait until this one's message is unpacked */
+    REDIST_PRIV_WASTEFUL = 6   /* who uses a sixth of the lines it reads packs them, wherever its arrays are */
+};
 
 /* Packs, or unpacks, one piece of a message in its slot of the ring. Large arrays are packed around the caches, too: a
    core of another socket reads memory faster than lines that are modified in this one's cache. */
 REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, const redist_priv_channel *link, int64_t k)
 {
     const redist_priv_piece piece = redist_priv_piece_of(p, link->peer, link->cutting, k);
-    redist_priv_copy_piece(p, &piece, link->part + link->slot->ring + (link->before + k) % link->slots * link->slot_bytes);
+    char *ring = link->part + link->slot->ring;
+    redist_priv_copy_piece(p, &piece, ring + (link->before + k) % link->slots * link->slot_bytes);
 }
 
 /* Copies a message straight from the sender's arrays. */
@@ -2425,8 +2461,8 @@ REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv
                          redist_priv_given(p, REDIST_PRIV_TO, a), p->arrival, p->side[REDIST_PRIV_TO].streams);
 }
 
-/* Fills a slot of the ring, if one is free, or offers the arrays. One at a time, because the next peer may want what lies
-   between the elements just packed, while it is in the cache. Returns whether it did anything. */
+/* Fills a slot of the ring, if one is free, or offers the arrays. One at a time, because the next peer may want what
+   lies between the elements just packed, while it is in the cache. Returns whether it did anything. */
 REDIST_PRIV int redist_priv_push(const redist_plan *p, redist_priv_channel *link)
 {
     redist_priv_slot *slot = link->slot;
@@ -2482,7 +2518,8 @@ REDIST_PRIV int redist_priv_offer_arrays(const redist_plan *p)
     if (arena == NULL || arena->ordinary != NULL || p->overwrites)
         return 0;
     for (a = 0; a < p->arrays; a++) {
-        const uintptr_t array = (uintptr_t)redist_priv_given(p, REDIST_PRIV_FROM, a), at = array - (uintptr_t)arena->memory;
+        const uintptr_t array = (uintptr_t)redist_priv_given(p, REDIST_PRIV_FROM, a);
+        const uintptr_t at = array - (uintptr_t)arena->memory;
         if (at > arena->bytes || (size_t)s->array_bytes > arena->bytes - at)
             return 0;
         board->array[a] = (int64_t)(array - (uintptr_t)part);
@@ -2570,8 +2607,9 @@ REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p)
     const redist_priv_rings *r = p->rings;
     const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer / 2 : REDIST_RING_BYTES;
     const int64_t room = r->home == &r->own ? REDIST_RING_BYTES : redist_priv_find_room(r->home, NULL, 0) / 2;
-    const int64_t budget = redist_priv_min(redist_priv_min(most, room), REDIST_RING_BYTES) / redist_priv_max(r->slots, 1);
-    const int64_t piece = redist_priv_clamp(budget / REDIST_PRIV_SLOTS, REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
+    const int64_t budget = redist_priv_min(redist_priv_min(most, room), REDIST_RING_BYTES);
+    const int64_t piece = redist_priv_clamp(budget / redist_priv_max(r->slots, 1) / REDIST_PRIV_SLOTS,
+                                            REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
     return redist_priv_round_up(redist_priv_max(piece, p->element_bytes), REDIST_PRIV_LINE);
 }
 
@@ -2631,7 +2669,8 @@ REDIST_PRIV_COLD int64_t redist_priv_plan_ring(const redist_plan *p, redist_priv
 /* Bytes before the slots in a plan's block. */
 REDIST_PRIV_COLD int64_t redist_priv_board_bytes(const redist_plan *p)
 {
-    return redist_priv_round_up((int64_t)sizeof(redist_priv_board) + p->arrays * (int64_t)sizeof(int64_t), REDIST_PRIV_LINE);
+    const size_t arrays = (size_t)p->arrays * sizeof(int64_t);
+    return redist_priv_round_up((int64_t)(sizeof(redist_priv_board) + arrays), REDIST_PRIV_LINE);
 }
 
 /* Connects what is received with the senders' slots, which all ranks have written. */
@@ -2699,8 +2738,8 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, MPI_Comm node)
     return REDIST_OK;
 }
 
-/* Finds the peers on this node, and takes shared memory for them. Fails where there is none, too little, or no two ranks
-   share any. */
+/* Finds the peers on this node, and takes shared memory for them. Fails where there is none, too little, or no two
+   ranks share any. */
 REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
 {
     const redist_arena *arena = p->options.arena;
@@ -2733,8 +2772,8 @@ REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p, 
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redist_priv_network *network);
 
 /* The network as it is measured with short messages, or as options.cost says: where REDIST_AUTO chooses, most of
-   per_message is latency, which messages that go together pay once; a chain that was asked for pays it for each message,
-   as in redist_cost_of. Collective. */
+   per_message is latency, which messages that go together pay once; a chain that was asked for pays it for each
+   message, as in redist_cost_of. Collective. */
 REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
 {
     enum { LARGE = 16384 };
@@ -2750,12 +2789,19 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
     return REDIST_OK;
 }
 
+/* Seconds of a phase. */
+REDIST_PRIV_COLD double redist_priv_phase_cost(const redist_plan *p, const redist_layout *from, const redist_layout *to)
+{
+    return p->network.latency + redist_cost_of(from, to, p->element_bytes * p->arrays, &p->network.cost);
+}
+
 /* The route: between[phases - 1]. The same on all ranks, which agreed on layouts and cost. *gain: the direct way's time
    over the route's. Collective. */
 REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
 {
     const int64_t bytes = p->element_bytes * p->arrays;
-    const int most = p->options.in_place && p->arrival.function != NULL ? 0 : REDIST_PRIV_MOST_PHASES - 1; /* elements rest */
+    const int rests = p->options.in_place && p->arrival.function != NULL; /* some elements stay where they are */
+    const int most = rests ? 0 : REDIST_PRIV_MOST_PHASES - 1;
     redist_priv_chain *c = &p->state.chain;
     int k, stops, code = redist_priv_know_network(p);
     redist_cost cost = p->network.cost;
@@ -2769,9 +2815,8 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
     stops = redist_priv_phases(&p->from, &p->to, &cost, p->network.latency, most, c->between);
     c->phases = stops < 0 ? 0 : stops + 1;
     for (k = 0; k < c->phases; k++)
-        seconds += p->network.latency + redist_cost_of(redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1),
-                                                       bytes, &p->network.cost);
-    *gain = seconds > 0 ? (p->network.latency + redist_cost_of(&p->from, &p->to, bytes, &p->network.cost)) / seconds : 0;
+        seconds += redist_priv_phase_cost(p, redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1));
+    *gain = seconds > 0 ? redist_priv_phase_cost(p, &p->from, &p->to) / seconds : 0;
     return stops < 0 ? -stops : REDIST_OK;
 }
 
@@ -2828,7 +2873,7 @@ REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p)
 /* What lies in between counts as the source's staging memory, though it is theirs. */
 REDIST_PRIV_COLD int redist_priv_multiphase_staging(redist_plan *p, int own)
 {
-    p->side[own].staging_bytes = own == REDIST_PRIV_FROM ? redist_priv_set_between(p) : 0;
+    p->staging[own].bytes = own == REDIST_PRIV_FROM ? redist_priv_set_between(p) : 0;
     return REDIST_OK;
 }
 
@@ -2836,7 +2881,7 @@ REDIST_PRIV_COLD int redist_priv_multiphase_staging(redist_plan *p, int own)
 REDIST_PRIV char *redist_priv_between(const redist_plan *p, int k, int array)
 {
     const int64_t *bytes = p->state.chain.array_bytes;
-    char *memory = p->side[REDIST_PRIV_FROM].staging;
+    char *memory = p->staging[REDIST_PRIV_FROM].memory;
     return memory == NULL ? NULL : memory + (k % 2 ? p->arrays * bytes[0] : 0) + array * bytes[k % 2];
 }
 
@@ -2900,35 +2945,41 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p)
 
 /* ------------------------------------------------------------------------------------- choosing a method (private) */
 
-REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transport_of(int method)
+/* All there are, then a row without a name. Those before REDIST_POINT_TO_POINT may not be had everywhere; from there on
+   each needs less memory than the one before it. */
+REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
 {
     static const redist_priv_transport transports[] = {
-        {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", 1, redist_priv_separate, redist_priv_alltoallv_staging, redist_priv_alltoallv_create,
-         redist_priv_collective_commit, redist_priv_collective_start, redist_priv_collective_test, redist_priv_add_moved,
-         redist_priv_collective_destroy},
-        {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", 1, redist_priv_separate, redist_priv_alltoallw_staging, redist_priv_alltoallw_create,
-         redist_priv_collective_commit, redist_priv_collective_start, redist_priv_collective_test, redist_priv_add_moved,
-         redist_priv_collective_destroy},
+        {REDIST_SHARED, "REDIST_SHARED", 1, redist_priv_shared_open, redist_priv_p2p_staging, redist_priv_shared_create,
+         NULL, redist_priv_shared_start, redist_priv_shared_test, redist_priv_add_moved, redist_priv_shared_destroy},
+#ifndef REDIST_NO_MULTIPHASE
+        {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", 0, redist_priv_multiphase_open, redist_priv_multiphase_staging, NULL,
+         NULL, redist_priv_multiphase_start, redist_priv_multiphase_test, redist_priv_multiphase_add_stats,
+         redist_priv_multiphase_destroy},
+#endif
+        {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", 1, redist_priv_separate, redist_priv_alltoallv_staging,
+         redist_priv_alltoallv_create, redist_priv_collective_commit, redist_priv_collective_start,
+         redist_priv_collective_test, redist_priv_add_moved, redist_priv_collective_destroy},
         {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", 1, NULL, redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
          redist_priv_p2p_start, redist_priv_p2p_test, redist_priv_add_moved, redist_priv_free_requests},
-        {REDIST_SHARED, "REDIST_SHARED", 1, redist_priv_shared_open, redist_priv_p2p_staging, redist_priv_shared_create, NULL,
-         redist_priv_shared_start, redist_priv_shared_test, redist_priv_add_moved, redist_priv_shared_destroy},
 #ifndef REDIST_NO_SCHEDULED
-        {REDIST_SCHEDULED, "REDIST_SCHEDULED", 1, NULL, redist_priv_scheduled_staging, redist_priv_scheduled_create, NULL,
-         redist_priv_scheduled_start, redist_priv_scheduled_test, redist_priv_scheduled_add_stats,
+        {REDIST_SCHEDULED, "REDIST_SCHEDULED", 1, NULL, redist_priv_scheduled_staging, redist_priv_scheduled_create,
+         NULL, redist_priv_scheduled_start, redist_priv_scheduled_test, redist_priv_scheduled_add_stats,
          redist_priv_scheduled_destroy},
 #endif
-#ifndef REDIST_NO_MULTIPHASE
-        {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", 0, redist_priv_multiphase_open, redist_priv_multiphase_staging,
-         NULL, NULL, redist_priv_multiphase_start, redist_priv_multiphase_test,
-         redist_priv_multiphase_add_stats, redist_priv_multiphase_destroy},
-#endif
-    };
-    size_t k;
-    for (k = 0; k < sizeof transports / sizeof transports[0]; k++)
-        if ((int)transports[k].method == method)
-            return &transports[k];
-    return NULL;
+        {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", 1, redist_priv_separate, redist_priv_alltoallw_staging,
+         redist_priv_alltoallw_create, redist_priv_collective_commit, redist_priv_collective_start,
+         redist_priv_collective_test, redist_priv_add_moved, redist_priv_collective_destroy},
+        {REDIST_AUTO, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
+    return transports;
+}
+
+REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transport_of(int method)
+{
+    const redist_priv_transport *t = redist_priv_transports();
+    while (t->name != NULL && (int)t->method != method)
+        t++;
+    return t->name == NULL ? NULL : t;
 }
 
 /* What the ranks must know of each other to choose alike: maxima over ranks. */
@@ -2997,9 +3048,9 @@ REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *fac
 }
 #endif
 
-/* Whether setting up shared memory pays back in the executions promised. MPI's set-up takes some 15 times as long as the
-   duplication of a communicator, which tells how crowded the cores are: there an execution by messages takes a fifth of
-   it longer, elsewhere as long as a twentieth of a nanosecond a byte. Both factors are rough. */
+/* Whether setting up shared memory pays back in the executions promised. MPI's set-up takes some 15 times as long as
+   the duplication of a communicator, which tells how crowded the cores are: there an execution by messages takes a
+   fifth of it longer, elsewhere as long as a twentieth of a nanosecond a byte. Both factors are rough. */
 REDIST_PRIV_COLD int redist_priv_pays_back(const redist_plan *p, const int64_t *facts)
 {
     const double crowded = 1e6, duplication = (double)facts[REDIST_PRIV_DUPLICATION];
@@ -3007,8 +3058,9 @@ REDIST_PRIV_COLD int redist_priv_pays_back(const redist_plan *p, const int64_t *
     return p->options.executions == 0 || p->options.arena != NULL || p->options.executions * gain > 15 * duplication;
 }
 
-/* A chain, where it pays; shared memory, where its smallest rings fit; MPI_Alltoallv, whose algorithms are made for many
-   peers with tiny messages; messages to real peers only. What needs too much staging memory is replaced later. */
+/* A chain, where it pays; shared memory, where its smallest rings fit; messages to real peers only. REDIST_ALLTOALLV
+   has nothing on the last: it sends to the same peers, and to others as well. What needs too much memory is replaced
+   later. */
 REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p, const int64_t *facts)
 {
     const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer : INT64_MAX;
@@ -3017,36 +3069,26 @@ REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p, const int64_
     if (redist_priv_wants_phases(p, facts))
         return REDIST_MULTIPHASE;
 #endif
-    if (facts[REDIST_PRIV_PEERS] > 0 && rings <= most && redist_priv_pays_back(p, facts))
-        return REDIST_SHARED;
-    if (p->size >= 32 && facts[REDIST_PRIV_PEERS] >= p->size / 2 && facts[REDIST_PRIV_MESSAGE] <= 512)
-        return REDIST_ALLTOALLV;
-    return REDIST_POINT_TO_POINT;
+    return facts[REDIST_PRIV_PEERS] > 0 && rings <= most && redist_priv_pays_back(p, facts) ? REDIST_SHARED
+                                                                                            : REDIST_POINT_TO_POINT;
 }
 
-/* Arrays to time candidates with; NULL when memory is exhausted. */
-REDIST_PRIV_COLD char **redist_priv_scratch_free(char **scratch, int n)
-{
-    int a;
-    for (a = 0; scratch != NULL && a < n; a++)
-        REDIST_FREE(scratch[a]);
-    REDIST_FREE(scratch);
-    return NULL;
-}
-
+/* Arrays to time candidates with, after the pointers to them; NULL when memory is exhausted. */
 REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p)
 {
     const int n = 2 * p->arrays;
-    char **scratch = (char **)redist_priv_alloc(n, sizeof *scratch);
-    int a, missing = 0;
-    for (a = 0; scratch != NULL && a < n; a++) {
-        const int64_t bytes = p->side[a < p->arrays ? REDIST_PRIV_FROM : REDIST_PRIV_TO].array_bytes;
-        scratch[a] = (char *)redist_priv_alloc(bytes, 1);
-        missing |= scratch[a] == NULL;
-        if (scratch[a] != NULL)
-            memset(scratch[a], 0, (size_t)bytes); /* the first touch of a page must not be timed */
-    }
-    return missing ? redist_priv_scratch_free(scratch, n) : scratch;
+    const int64_t each[2] = {redist_priv_round_up(p->side[0].array_bytes, REDIST_PRIV_LINE),
+                             redist_priv_round_up(p->side[1].array_bytes, REDIST_PRIV_LINE)};
+    const int64_t head = redist_priv_round_up(n * (int64_t)sizeof(char *), REDIST_PRIV_LINE);
+    const int64_t bytes = head + p->arrays * (each[0] + each[1]);
+    char *at, **scratch = (char **)redist_priv_alloc(bytes, 1);
+    int a;
+    if (scratch == NULL)
+        return NULL;
+    memset(scratch, 0, (size_t)bytes); /* the first touch of a page must not be timed */
+    for (a = 0, at = (char *)scratch + head; a < n; at += each[a++ >= p->arrays])
+        scratch[a] = at;
+    return scratch;
 }
 
 /* Seconds since `begin` on the slowest rank; 0 when MPI fails. Collective. */
@@ -3056,7 +3098,8 @@ REDIST_PRIV_COLD double redist_priv_slowest(MPI_Comm comm, double begin)
     return redist_priv_reduce(comm, &mine, &slowest, 1, MPI_MAX) == REDIST_OK ? (double)slowest * 1e-9 : 0;
 }
 
-/* The time of one execution on the slowest rank, the least of several; stops where `best` is out of reach. Collective. */
+/* The time of one execution on the slowest rank, the least of several; stops where `best` is out of reach.
+   Collective. */
 REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, double best)
 {
     enum { ROUNDS = 4 };
@@ -3067,7 +3110,8 @@ REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, doub
         const double begin = MPI_Wtime();
         code = redist_execute_many(plan, (const void *const *)scratch, (void *const *)(scratch + plan->arrays));
         seconds = redist_priv_slowest(plan->comm, begin);
-        if (redist_priv_reduce(plan->comm, &code, &worst, 1, MPI_MAX) != REDIST_OK || worst != REDIST_OK || seconds == 0)
+        if (redist_priv_reduce(plan->comm, &code, &worst, 1, MPI_MAX) != REDIST_OK || worst != REDIST_OK ||
+            seconds == 0)
             return 0;
         least = round == 0 || seconds < least ? seconds : least;
         if (seconds > (round == 0 ? 2 : 1.3) * best) /* the first warms up */
@@ -3084,42 +3128,44 @@ REDIST_PRIV_COLD int redist_priv_is_trial(const redist_plan *trial, redist_metho
     return stats.method == method && (method != REDIST_MULTIPHASE || stats.phases > 1);
 }
 
+/* Times one method; 0 when it cannot be had. What creating it costs is shared out among the executions. Collective. */
+REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *options, char **scratch, double best)
+{
+    const double begin = MPI_Wtime();
+    double creation = 0, *seconds = &p->seconds[options->method];
+    redist_plan *trial;
+    if (redist_plan_create(p->comm, &p->from, &p->to, p->element, options, &trial) != REDIST_OK)
+        return 0;
+    if (p->options.executions > 0)
+        creation = redist_priv_slowest(p->comm, begin) / p->options.executions;
+    *seconds = redist_priv_is_trial(trial, options->method) ? redist_priv_time(trial, scratch, best) : 0;
+    redist_plan_free(&trial);
+    return *seconds > 0 ? *seconds + creation : 0;
+}
+
 /* Times every method that fits, and returns the fastest; the estimate when none could be timed. Collective. */
 REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p, const int64_t *facts)
 {
-    static const redist_method candidates[] = {REDIST_SHARED, REDIST_POINT_TO_POINT, REDIST_ALLTOALLV, REDIST_ALLTOALLW,
-                                               REDIST_SCHEDULED, REDIST_MULTIPHASE};
+    const redist_priv_transport *t = redist_priv_transports();
     redist_method fastest = redist_priv_estimate(p, facts);
     redist_options options = p->options;
     char **scratch = redist_priv_scratch(p);
-    int64_t missing = scratch == NULL, most = 0;
-    double best = 1e30;
-    size_t k;
-    if (redist_priv_reduce(p->comm, &missing, &most, 1, MPI_MAX) != REDIST_OK || most > 0) {
-        redist_priv_scratch_free(scratch, 2 * p->arrays);
-        return fastest;
-    }
+    int64_t missing = scratch == NULL, any = 1;
+    double best = 1e30, seconds;
     options.effort = REDIST_ESTIMATE;
     options.from = options.to = NULL;
     options.message = NULL;
-    for (k = 0; k < sizeof candidates / sizeof candidates[0]; k++) {
-        const double begin = MPI_Wtime();
-        redist_plan *trial;
-        double seconds, creation;
-        options.method = candidates[k];
-        if (redist_plan_create(p->comm, &p->from, &p->to, p->element, &options, &trial) != REDIST_OK)
-            continue;
-        creation = p->options.executions > 0 ? redist_priv_slowest(p->comm, begin) / p->options.executions : 0;
-        seconds = redist_priv_is_trial(trial, candidates[k]) ? redist_priv_time(trial, scratch, best) : 0;
-        redist_plan_free(&trial);
-        p->seconds[candidates[k]] = seconds;
-        seconds += seconds > 0 ? creation : 0;
+    if (redist_priv_reduce(p->comm, &missing, &any, 1, MPI_MAX) != REDIST_OK)
+        any = 1;
+    for (; t->name != NULL && !any; t++) {
+        options.method = t->method;
+        seconds = redist_priv_try(p, &options, scratch, best);
         if (seconds > 0 && seconds < best) {
             best = seconds;
-            fastest = candidates[k];
+            fastest = t->method;
         }
     }
-    redist_priv_scratch_free(scratch, 2 * p->arrays);
+    REDIST_FREE(scratch);
     return fastest;
 }
 
@@ -3144,73 +3190,73 @@ REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p, const int64_t *f
     p->transport = redist_priv_transport_of((int)method);
 }
 
-/* What serves where a method cannot; REDIST_AUTO: nothing does. */
-REDIST_PRIV_COLD redist_method redist_priv_substitute(redist_method method)
+/* What serves where the plan's transport cannot, or NULL. */
+REDIST_PRIV_COLD const redist_priv_transport *redist_priv_substitute(const redist_plan *p)
 {
-    switch (method) {
-    case REDIST_POINT_TO_POINT:
-        return redist_priv_transport_of(REDIST_SCHEDULED) == NULL ? REDIST_ALLTOALLW : REDIST_SCHEDULED;
-    case REDIST_SCHEDULED:
-        return REDIST_ALLTOALLW;
-    case REDIST_ALLTOALLW:
-        return REDIST_AUTO;
-    default:
-        return REDIST_POINT_TO_POINT;
-    }
-}
-
-/* Whether this rank can stage what the transport wants to. */
-REDIST_PRIV_COLD int redist_priv_fits(redist_plan *p)
-{
-    int own, code = REDIST_OK;
-    for (own = 0; own < 2 && code == REDIST_OK; own++)
-        code = p->transport->plan_staging(p, own);
-    return code == REDIST_OK && (p->options.max_buffer == 0 || redist_priv_buffer_bytes(p) <= p->options.max_buffer);
-}
-
-/* Opens what the transport needs of the system. Where any rank cannot have it, the plan falls back to messages; where the staging memory
-   of a method that was not asked for by name does not fit, one with less. Collective. */
-REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
-{
-    enum { MISSING, TOO_LARGE, LACKS };
-    redist_method next;
-    int64_t lacks[LACKS];
-    for (;;) {
-        lacks[MISSING] = p->transport->open != NULL && p->transport->open(p) != REDIST_OK;
-        lacks[TOO_LARGE] = !lacks[MISSING] && !redist_priv_fits(p);
-        next = redist_priv_substitute(p->transport->method);
-        if (redist_priv_agree(p->comm, v, lacks, LACKS) != REDIST_OK || next == REDIST_AUTO ||
-            !(lacks[MISSING] || (lacks[TOO_LARGE] && p->options.method == REDIST_AUTO)) ||
-            !redist_priv_is_sound(p, next))
-            return;
-        p->transport->destroy(p);
-        memset(&p->state, 0, sizeof p->state);
-        p->transport = redist_priv_transport_of((int)next);
-    }
-}
-
-REDIST_PRIV_COLD void redist_priv_allocate(char **memory, int64_t bytes, redist_priv_verdict *v)
-{
-    if (bytes == 0 || v->code != REDIST_OK)
-        return;
-    *memory = (char *)redist_priv_alloc(bytes, 1);
-    if (*memory == NULL)
-        redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for %" PRId64 " bytes of staging", bytes);
+    const redist_priv_transport *next = redist_priv_transport_of(REDIST_POINT_TO_POINT);
+    if (p->transport >= next)
+        next = p->transport + 1;
+    return next->name != NULL && redist_priv_is_sound(p, next->method) ? next : NULL;
 }
 
 /* Decides what is staged, and allocates it. Local. */
 REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
 {
-    int own;
-    for (own = 0; own < 2; own++)
-        redist_priv_fail(v, p->transport->plan_staging(p, own), "too many ranks or bytes for %s", p->transport->name);
+    redist_priv_staging *s = p->staging;
+    int side;
+    for (side = 0; side < 2; side++)
+        redist_priv_fail(v, p->transport->plan_staging(p, side), "too many ranks or bytes for %s", p->transport->name);
+    if (p->overwrites && p->transport->moves)
+        s[REDIST_PRIV_PACKED].bytes = p->kept.whole.elements * p->element_bytes * p->arrays;
     if (p->options.max_buffer > 0 && redist_priv_buffer_bytes(p) > p->options.max_buffer)
         redist_priv_fail(v, REDIST_ERR_MEMORY,
                          "%s needs %" PRId64 " bytes of staging memory, but options.max_buffer is %" PRId64,
                          p->transport->name, redist_priv_buffer_bytes(p), p->options.max_buffer);
-    for (own = 0; own < 2; own++)
-        redist_priv_allocate(&p->side[own].staging, p->side[own].staging_bytes, v);
-    redist_priv_allocate(&p->kept_staging, redist_priv_kept_staging_bytes(p), v);
+    for (side = 0; side < REDIST_PRIV_SIDES && v->code == REDIST_OK; side++) {
+        s[side].memory = s[side].bytes > 0 ? (char *)redist_priv_alloc(s[side].bytes, 1) : NULL;
+        if (s[side].bytes > 0 && s[side].memory == NULL)
+            redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for %" PRId64 " bytes of staging", s[side].bytes);
+    }
+}
+
+REDIST_PRIV_COLD void redist_priv_unstage(redist_plan *p)
+{
+    int side;
+    for (side = 0; side < REDIST_PRIV_SIDES; side++)
+        REDIST_FREE(p->staging[side].memory);
+    memset(p->staging, 0, sizeof p->staging);
+}
+
+/* Opens what the transport needs of the system, and stages. Where any rank cannot have it, the plan falls back to
+   messages; where the memory of a method that was not asked for by name is not there, to one that needs less.
+   Collective. */
+REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
+{
+    enum { MISSING, NO_ROOM, LACKS };
+    const redist_priv_transport *next;
+    for (;;) {
+        redist_priv_verdict staged;
+        int64_t lacks[LACKS];
+        memset(&staged, 0, sizeof staged);
+        staged.rank = p->rank;
+        lacks[MISSING] = p->transport->open != NULL && p->transport->open(p) != REDIST_OK;
+        if (lacks[MISSING])
+            redist_priv_fail(&staged, REDIST_ERR_MPI, "%s cannot be had", p->transport->name);
+        else
+            redist_priv_stage(p, &staged);
+        lacks[NO_ROOM] = !lacks[MISSING] && staged.code != REDIST_OK;
+        next = redist_priv_substitute(p);
+        if (redist_priv_agree(p->comm, v, lacks, LACKS) != REDIST_OK)
+            return;
+        if (next == NULL || !(lacks[MISSING] || (lacks[NO_ROOM] && p->options.method == REDIST_AUTO))) {
+            *v = staged; /* for all ranks to agree on when they created what they can */
+            return;
+        }
+        redist_priv_unstage(p);
+        p->transport->destroy(p);
+        memset(&p->state, 0, sizeof p->state);
+        p->transport = next;
+    }
 }
 
 /* -------------------------------------------------------------------------------------------------- plans (bodies) */
@@ -3256,16 +3302,13 @@ REDIST_PRIV_COLD void redist_priv_return_tag(const redist_plan *p)
 /* Frees all that a plan holds, but not the plan itself. */
 REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
 {
-    int own;
     if (p->transport != NULL)
         p->transport->destroy(p);
-    for (own = 0; own < 2; own++) {
-        REDIST_FREE(p->side[own].staging);
-        redist_priv_neighbours_free(&p->side[own].neighbours);
-    }
+    redist_priv_unstage(p);
+    redist_priv_neighbours_free(&p->side[REDIST_PRIV_FROM].neighbours);
+    redist_priv_neighbours_free(&p->side[REDIST_PRIV_TO].neighbours);
     redist_priv_kept_free(p);
     REDIST_FREE(p->peer);
-    REDIST_FREE(p->kept_staging);
     REDIST_FREE(p->pointers);
     if (p->options.arena != NULL)
         p->options.arena->plans--;
@@ -3294,23 +3337,25 @@ REDIST_PRIV_COLD void redist_priv_check_arguments(redist_plan *p, const redist_l
         redist_priv_check_bytes(p, v);
 }
 
-REDIST_PRIV_COLD uint64_t redist_priv_hash_layout(redist_layout layout)
+REDIST_PRIV_COLD uint64_t redist_priv_hash_layout(const redist_layout *layout, int bare)
 {
     redist_priv_words words;
     int d;
     memset(&words, 0, sizeof words);
-    redist_priv_list_layout(&words, REDIST_PRIV_FROM, &layout);
-    for (d = 0; d < layout.ndim; d++)
-        redist_priv_word(&words, "extent", d, layout.dim[d].allocated);
+    words.bare = bare;
+    redist_priv_list_layout(&words, REDIST_PRIV_FROM, layout);
+    for (d = 0; d < layout->ndim; d++)
+        redist_priv_word(&words, "extent", d, layout->dim[d].allocated);
     return words.hash;
 }
 
-/* Whether the two layouts differ in their ghosts alone, and of one of them they hold nothing. Extents are this rank's. */
+/* Whether the two layouts differ in their ghosts alone, and of one of them they hold nothing. Extents are this
+   rank's. */
 REDIST_PRIV_COLD int redist_priv_is_halo(const redist_plan *p)
 {
-    const uint64_t plain = redist_priv_hash_layout(redist_priv_without_ghosts(p->from));
-    return p->from.copies == 1 && plain == redist_priv_hash_layout(redist_priv_without_ghosts(p->to)) &&
-           (plain == redist_priv_hash_layout(p->from) || plain == redist_priv_hash_layout(p->to));
+    const uint64_t bare = redist_priv_hash_layout(&p->from, 1);
+    return p->from.copies == 1 && bare == redist_priv_hash_layout(&p->to, 1) &&
+           (bare == redist_priv_hash_layout(&p->from, 0) || bare == redist_priv_hash_layout(&p->to, 0));
 }
 
 /* What the options and the layouts say of how elements arrive. */
@@ -3335,8 +3380,10 @@ REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
 REDIST_PRIV_COLD void redist_priv_check_in_place(const redist_plan *p, redist_priv_verdict *v)
 {
     const redist_priv_kept *kept = &p->kept;
-    if (p->options.in_place && p->arrival.function != NULL && kept->whole.elements > 0 && (kept->move == NULL || kept->unlike))
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "a plan that combines in place needs both views to run through memory alike");
+    if (p->options.in_place && p->arrival.function != NULL && kept->whole.elements > 0 &&
+        (kept->move == NULL || kept->unlike))
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT,
+                         "a plan that combines in place needs both views to run through memory alike");
 }
 
 /* Finds the peers, chooses the method and makes it ready: agreement after each step that may fail on one rank. */
@@ -3356,7 +3403,6 @@ REDIST_PRIV_COLD int redist_priv_plan_make(redist_plan *p, MPI_Comm comm, redist
         return redist_priv_agree(comm, v, NULL, 0);
     redist_priv_choose_method(p, facts);
     redist_priv_open_transport(p, v);
-    redist_priv_stage(p, v);
     if (v->code == REDIST_OK && p->transport->create != NULL)
         redist_priv_fail(v, p->transport->create(p), "no memory, or an MPI error, while making %s", p->transport->name);
     if (redist_priv_agree(p->comm, v, NULL, 0) != REDIST_OK || p->transport->commit == NULL)
@@ -3378,7 +3424,8 @@ REDIST_PRIV_COLD void redist_priv_plan_init(redist_plan *p, MPI_Comm comm, const
         p->options.arena->plans++;
 }
 
-/* A plan that is ready, or NULL and the verdict that all ranks share; a rank without memory for it joins the agreement. */
+/* A plan that is ready, or NULL and the verdict that all ranks share; a rank without memory for it joins the
+   agreement. */
 REDIST_PRIV_COLD redist_plan *redist_priv_plan_build(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
                                                      MPI_Datatype element, const redist_options *options,
                                                      redist_plan **plan, redist_priv_verdict *v)
@@ -3475,9 +3522,11 @@ REDIST_PRIV int redist_priv_ask(redist_plan *p, int *done)
     return code;
 }
 
-REDIST_PRIV int redist_priv_check_started(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_check_started(redist_plan *p)
 {
-    return p->active ? REDIST_OK : redist_priv_refuse(p, REDIST_ERR_BUSY, "nothing is started: call redist_start first");
+    if (!p->active)
+        return redist_priv_refuse(p, REDIST_ERR_BUSY, "nothing is started: call redist_start first");
+    return REDIST_OK;
 }
 
 REDIST_API int redist_test(redist_plan *p, int *done)
@@ -3534,10 +3583,11 @@ REDIST_API int redist_execute_many(redist_plan *p, const void *const *from, void
 
 /* Whether two arrays share memory that both layouts use. Arrays with allocated extents may interleave without sharing
    anything, so of those only equal beginnings count. */
-REDIST_PRIV int redist_priv_overlap(const redist_plan *p, int side, int a, int b)
+REDIST_PRIV_COLD int redist_priv_overlap(const redist_plan *p, int side, int a, int b)
 {
     const redist_priv_side *s = &p->side[side], *t = &p->side[REDIST_PRIV_TO];
-    const uintptr_t x = (uintptr_t)redist_priv_given(p, side, a), y = (uintptr_t)redist_priv_given(p, REDIST_PRIV_TO, b);
+    const uintptr_t x = (uintptr_t)redist_priv_given(p, side, a);
+    const uintptr_t y = (uintptr_t)redist_priv_given(p, REDIST_PRIV_TO, b);
     int d, padded = 0;
     for (d = 0; d < p->from.ndim; d++)
         padded |= p->from.dim[d].allocated > 0 || p->to.dim[d].allocated > 0;
@@ -3545,15 +3595,16 @@ REDIST_PRIV int redist_priv_overlap(const redist_plan *p, int side, int a, int b
            (padded ? x == y : x < y + (uintptr_t)t->array_bytes && y < x + (uintptr_t)s->array_bytes);
 }
 
-REDIST_PRIV int redist_priv_check_aliases(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_check_aliases(redist_plan *p)
 {
     int a, b;
     for (a = 0; a < p->arrays; a++)
         for (b = 0; b < p->arrays; b++) {
             const int same = redist_priv_given(p, REDIST_PRIV_FROM, a) == redist_priv_given(p, REDIST_PRIV_TO, b);
-            if (!p->overwrites && !(p->options.in_place && a == b && same) && redist_priv_overlap(p, REDIST_PRIV_FROM, a, b))
-                return redist_priv_refuse(p, REDIST_ERR_ALIAS, "source %d and destination %d overlap, and the plan is not "
-                                          "made for that (options.in_place)", a, b);
+            if (!p->overwrites && !(p->options.in_place && a == b && same) &&
+                redist_priv_overlap(p, REDIST_PRIV_FROM, a, b))
+                return redist_priv_refuse(p, REDIST_ERR_ALIAS, "source %d and destination %d overlap, and the plan is "
+                                          "not made for that (options.in_place)", a, b);
             if (a < b && redist_priv_overlap(p, REDIST_PRIV_TO, a, b))
                 return redist_priv_refuse(p, REDIST_ERR_ALIAS, "destinations %d and %d overlap", a, b);
         }
@@ -3561,14 +3612,14 @@ REDIST_PRIV int redist_priv_check_aliases(redist_plan *p)
 }
 
 /* One side of an execution, of whose arrays the first may be fixed. */
-REDIST_PRIV int redist_priv_check_given(redist_plan *p, int own, const void *fixed)
+REDIST_PRIV_COLD int redist_priv_check_given(redist_plan *p, int own, const void *fixed)
 {
     const char *name = redist_priv_side_name(own);
     int a;
     for (a = 0; a < p->arrays; a++)
         if (redist_priv_given(p, own, a) == NULL && p->side[own].owned > 0)
-            return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "%s %d is NULL, but rank %d owns %" PRId64 " elements of it",
-                                      name, a, p->rank, p->side[own].owned);
+            return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "%s %d is NULL, but rank %d owns %" PRId64
+                                      " elements of it", name, a, p->rank, p->side[own].owned);
     if (fixed != NULL && redist_priv_given(p, own, 0) != fixed)
         return redist_priv_refuse(p, REDIST_ERR_BUFFER, "the %s is not the array that options.%s fixed", name,
                                   own == REDIST_PRIV_FROM ? "from" : "to");
@@ -3576,7 +3627,7 @@ REDIST_PRIV int redist_priv_check_given(redist_plan *p, int own, const void *fix
 }
 
 /* Takes the arrays of an execution. */
-REDIST_PRIV int redist_priv_take_arrays(redist_plan *p, const void *const *from, void *const *to)
+REDIST_PRIV_COLD int redist_priv_take_arrays(redist_plan *p, const void *const *from, void *const *to)
 {
     int a, code;
     if (p->failed)
@@ -3682,7 +3733,8 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
     mine[BUFFER] = stats.buffer_bytes;
     mine[NANOSECONDS] = (int64_t)(p->fastest * 1e9);
     if (redist_priv_reduce(p->comm, mine, sum, REPORTED, MPI_SUM) != REDIST_OK ||
-        redist_priv_reduce(p->comm, mine, most, REPORTED, MPI_MAX) != REDIST_OK || redist_priv_know_cost(p) != REDIST_OK)
+        redist_priv_reduce(p->comm, mine, most, REPORTED, MPI_MAX) != REDIST_OK ||
+        redist_priv_know_cost(p) != REDIST_OK)
         return REDIST_ERR_MPI;
     if (p->rank != 0 || file == NULL)
         return p->rank == 0 ? REDIST_ERR_ARGUMENT : REDIST_OK;
@@ -3692,10 +3744,10 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
     fprintf(file, "  to        ");
     redist_layout_print(&p->to, file);
     redist_priv_print_method(p, file);
-    fprintf(file, "  messages  %" PRId64 " in all, from one rank at most %" PRId64 ", to one rank at most %" PRId64 "\n",
-            sum[SENDS], most[SENDS], most[RECEIVES]);
-    fprintf(file, "  bytes     %" PRId64 " moved, %" PRId64 " kept, at most %" PRId64 " sent by one rank\n", sum[SENT], sum[KEPT],
-            most[SENT]);
+    fprintf(file, "  messages  %" PRId64 " in all, from one rank at most %" PRId64 ", to one rank at most %" PRId64
+            "\n", sum[SENDS], most[SENDS], most[RECEIVES]);
+    fprintf(file, "  bytes     %" PRId64 " moved, %" PRId64 " kept, at most %" PRId64 " sent by one rank\n", sum[SENT],
+            sum[KEPT], most[SENT]);
     fprintf(file, "  staging   %" PRId64 " bytes in all, at most %" PRId64 " on one rank\n", sum[BUFFER], most[BUFFER]);
     fprintf(file, "  steps     %d in %d phase%s\n", stats.steps, stats.phases, stats.phases == 1 ? "" : "s");
     redist_priv_print_times(p, (double)most[NANOSECONDS] * 1e-9, file);
@@ -3704,37 +3756,46 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
 
 /* -------------------------------------------------------------------------------------------- calibrating (bodies) */
 
-enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_BURST = 8, REDIST_PRIV_ROUNDS = 12 };
+enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_BURST = 8 };
 
-/* The shortest of several exchanges of n messages of so many bytes, n <= REDIST_PRIV_BURST, with both neighbours in the
-   ring of ranks, in picoseconds, on this rank; -1 when MPI fails. A rank where it fails goes on, for its neighbours wait.
+/* The shortest time of an exchange of n messages each way between this rank and its mirror image, n <=
+   REDIST_PRIV_BURST, in picoseconds; -1 when MPI fails: a rank where it does goes on, for the other waits. Mirrored
+   ranks are on different nodes, wherever there are some, and all links are in use at once. Exchanges follow each other,
+   so that it does not matter who begins a trial first, with two sets of requests, so that both sides are done with one.
    Collective. */
-REDIST_PRIV_COLD int64_t redist_priv_time_ring(MPI_Comm comm, int n, int bytes, char *memory)
+REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes, char *memory)
 {
-    MPI_Request request[2 * REDIST_PRIV_BURST];
+    enum { TRIALS = 4, ROUNDS = 8, MOST = 4 * REDIST_PRIV_BURST };
+    MPI_Request request[MOST];
     int64_t failed = 0, any = 1;
-    double best = 1e6, begin;
-    int rank, size, round, k;
+    double best = 1e6, begin = 0, seconds;
+    int rank, mirrored, trial, round, k;
     MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-    for (k = 0; k < 2 * n; k++)
+    MPI_Comm_size(comm, &mirrored);
+    mirrored -= rank + 1;
+    for (k = 0; k < 4 * n; k++) {
+        char *to = memory + (k / 2 % n + 1) * bytes;
         request[k] = MPI_REQUEST_NULL;
-    for (k = 0; k < n; k++)
-        failed |= MPI_Recv_init(memory + (k + 1) * bytes, bytes, MPI_BYTE, (rank + size - 1) % size, k, comm, &request[k]) !=
-                      MPI_SUCCESS ||
-                  MPI_Send_init(memory, bytes, MPI_BYTE, (rank + 1) % size, k, comm, &request[n + k]) != MPI_SUCCESS;
-    failed |= redist_priv_reduce(comm, &failed, &any, 1, MPI_MAX) != REDIST_OK || any;
-    for (round = 0; round < REDIST_PRIV_ROUNDS && !any; round++) { /* all ranks have received what the one before sent */
-        failed |= redist_priv_reduce(comm, &failed, &any, 1, MPI_MAX) != REDIST_OK || any;
-        begin = MPI_Wtime();
-        failed |= MPI_Startall(2 * n, request) != MPI_SUCCESS;
-        for (k = 0; k < 2 * n; k++)
-            failed |= redist_priv_await(&request[k]) != REDIST_OK;
-        best = MPI_Wtime() - begin < best ? MPI_Wtime() - begin : best;
+        if (k % 2 == 0)
+            failed |= MPI_Recv_init(to, bytes, MPI_BYTE, mirrored, k / 2, comm, &request[k]) != MPI_SUCCESS;
+        else
+            failed |= MPI_Send_init(memory, bytes, MPI_BYTE, mirrored, k / 2, comm, &request[k]) != MPI_SUCCESS;
     }
-    for (k = 0; k < 2 * n; k++)
-        redist_priv_drop(&request[k], failed != 0 && k < n);
-    return failed ? -1 : (int64_t)(best * 1e12);
+    for (trial = 0; trial < TRIALS; trial++) {
+        failed |= redist_priv_reduce(comm, &failed, &any, 1, MPI_MAX) != REDIST_OK || any;
+        for (round = 0; round <= ROUNDS && !any; round++) {
+            MPI_Request *set = request + round % 2 * 2 * n;
+            begin = round == 1 ? MPI_Wtime() : begin;
+            failed |= MPI_Startall(2 * n, set) != MPI_SUCCESS;
+            for (k = 0; k < 2 * n; k++)
+                failed |= redist_priv_await(&set[k]) != REDIST_OK;
+        }
+        seconds = MPI_Wtime() - begin;
+        best = seconds < best ? seconds : best;
+    }
+    for (k = 0; k < 4 * n; k++)
+        redist_priv_drop(&request[k], failed != 0 && k % 2 == 0);
+    return failed ? -1 : (int64_t)(best * 1e12) / ROUNDS;
 }
 
 /* Measures with messages of up to `large` bytes, at least REDIST_PRIV_BURST times the small ones. Collective. */
@@ -3750,9 +3811,9 @@ REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redis
         code = network == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MEMORY;
     code = redist_priv_worst(comm, code);
     if (code == REDIST_OK) {
-        mine[ONE] = redist_priv_time_ring(own, 1, REDIST_PRIV_SMALL, memory);
-        mine[BURST] = redist_priv_time_ring(own, REDIST_PRIV_BURST, REDIST_PRIV_SMALL, memory);
-        mine[BYTES] = redist_priv_time_ring(own, 1, large, memory);
+        mine[ONE] = redist_priv_time_mirror(own, 1, REDIST_PRIV_SMALL, memory);
+        mine[BURST] = redist_priv_time_mirror(own, REDIST_PRIV_BURST, REDIST_PRIV_SMALL, memory);
+        mine[BYTES] = redist_priv_time_mirror(own, 1, large, memory);
         mine[FAILED] = mine[ONE] < 0 || mine[BURST] < 0 || mine[BYTES] < 0;
         failed = redist_priv_reduce(own, mine, time, TIMES, MPI_MAX) != REDIST_OK || time[FAILED];
         code = failed ? REDIST_ERR_MPI : REDIST_OK;
@@ -3760,7 +3821,8 @@ REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redis
         more = redist_priv_clamp((time[BURST] - time[ONE]) / (REDIST_PRIV_BURST - 1), 1, time[ONE]);
         network->latency = (double)(time[ONE] - more) * unit;
         network->cost.per_message = (double)more * unit;
-        network->cost.per_byte = (double)redist_priv_max(time[BYTES] - time[ONE], 1) * unit / (large - REDIST_PRIV_SMALL);
+        network->cost.per_byte = (double)redist_priv_max(time[BYTES] - time[ONE], 1) * unit;
+        network->cost.per_byte /= large - REDIST_PRIV_SMALL;
     }
     REDIST_FREE(memory);
     if (own != MPI_COMM_NULL && !failed)

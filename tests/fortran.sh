@@ -1,7 +1,7 @@
 #!/bin/sh
 # The Fortran module against C, and the solver in Fortran against that in C, with every MPI that has a Fortran wrapper.
 # MIT licence, see LICENSE.
-# environment: BUILD (where to write), MPICC, MPIEXEC
+# environment: BUILD (where to write), MPICC, MPIEXEC, POLITE (see tests/run)
 root=$(cd "$(dirname "$0")/.." && pwd)
 work=${BUILD:-$root/build}/fortran
 MPICC=${MPICC:-$(command -v mpicc.mpich || command -v mpicc)}
@@ -73,7 +73,7 @@ check_readme() { # MPI's Fortran compiler
 run_tests() { # ranks, mpiexec...
     ranks=$1
     shift
-    timeout -k 5 60 "$@" -n "$ranks" ./fortran >output 2>&1 </dev/null
+    timeout -k 5 60 "$@" -n "$ranks" $POLITE ./fortran >output 2>&1 </dev/null
     grep -q '^fortran: [1-9][0-9]* passed, 0 failed, 0 skipped$' output
     count $? "$* -n $ranks fortran"
 }
@@ -87,8 +87,8 @@ error_of() { # mpiexec... program arguments
 run_adi() { # points, steps, mpiexec...
     n=$1 steps=$2
     shift 2
-    c=$(error_of "$@" -n 4 ./adi_c --n "$n" --steps "$steps")
-    fortran=$(error_of "$@" -n 4 ./adi_fortran "$n" "$steps")
+    c=$(error_of "$@" -n 4 $POLITE ./adi_c --n "$n" --steps "$steps")
+    fortran=$(error_of "$@" -n 4 $POLITE ./adi_fortran "$n" "$steps")
     [ -n "$c" ] && [ "$c" = "$fortran" ] && grep -q 'rounding .*: right' output
     count $? "$* adi, $n points, $steps steps: in C $c, in Fortran $fortran"
 }
