@@ -34,19 +34,19 @@
  *     168-261               types
  *                 609-681   arithmetic
  *                 682-798   faults
- *     262-306    799-1044   axes: who owns index i
- *     307-410   1045-1664   layouts and views
- *               1665-2269   runs: what two coordinates of an axis share
- *               2270-2472   messages: products of run lists
- *               2473-3241   copying
- *               3242-3428   pairs of places: which copy serves whom
- *     411-444   3429-3579   moving on one process
- *     445-463   3580-3865   traffic, on paper
- *     464-493   3866-4460   schedules
- *     494-530   4461-4928   cost and multiphase routes
- *     531-561   4929-5260   relabelling and advice
- *     562-604   5261-5375   text: writing
- *               5376-5828   text: reading
+ *     262-306    799-1036   axes: who owns index i
+ *     307-410   1037-1649   layouts and views
+ *               1650-2254   runs: what two coordinates of an axis share
+ *               2255-2457   messages: products of run lists
+ *               2458-3226   copying
+ *               3227-3413   pairs of places: which copy serves whom
+ *     411-444   3414-3562   moving on one process
+ *     445-463   3563-3848   traffic, on paper
+ *     464-493   3849-4429   schedules
+ *     494-530   4430-4889   cost and multiphase routes
+ *     531-561   4890-5217   relabelling and advice
+ *     562-604   5218-5332   text: writing
+ *               5333-5784   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -852,21 +852,15 @@ REDIST_PRIV_FAST int redist_priv_is_interval(const redist_axis *x)
     return x->procs == 1 || redist_priv_blocks(x) <= x->procs;
 }
 
-/* Where the k-th block of an axis that is not block-cyclic ends. */
-REDIST_PRIV_FAST int64_t redist_priv_block_end(const redist_axis *x, int64_t k)
-{
-    if (x->kind == REDIST_PRIV_BOXES)
-        return redist_priv_max(x->box[k].low[x->along], x->box[k].high[x->along]);
-    return redist_priv_block_start(x, k + 1);
-}
-
 /* The indices of the whole axis below g, 0 <= g <= extent, that coord owns: the local position of g if it owns g. */
 REDIST_PRIV_FAST int64_t redist_priv_below(const redist_axis *x, int coord, int64_t g)
 {
     int64_t mine = redist_priv_first_block(x, coord), k, inside;
     if (x->kind != REDIST_PRIV_CYCLIC) {
-        int64_t start = redist_priv_block_start(x, mine);
-        return redist_priv_clamp(g, start, redist_priv_block_end(x, mine)) - start;
+        const int64_t start = redist_priv_block_start(x, mine);
+        const int64_t end = x->kind == REDIST_PRIV_BOXES ? redist_priv_max(start, x->box[mine].high[x->along])
+                                                         : redist_priv_block_start(x, mine + 1);
+        return redist_priv_clamp(g, start, end) - start;
     }
     k = g / x->block;
     inside = k % x->procs > mine ? x->block : k % x->procs == mine ? g % x->block : 0;
@@ -951,17 +945,15 @@ REDIST_AXIS_API redist_axis redist_starting_at(redist_axis x, int coord)
 REDIST_AXIS_API void redist_cuts_remainder_last(int64_t n, int procs, int64_t *cuts)
 {
     int k;
-    for (k = 0; k < procs; k++)
-        cuts[k] = k * (n / procs);
-    cuts[procs] = n;
+    for (k = 0; k <= procs; k++)
+        cuts[k] = k < procs ? k * (n / procs) : n;
 }
 
 REDIST_AXIS_API void redist_cuts_remainder_first(int64_t n, int procs, int64_t *cuts)
 {
     int k;
-    cuts[0] = 0;
-    for (k = 1; k <= procs; k++)
-        cuts[k] = n % procs + k * (n / procs);
+    for (k = 0; k <= procs; k++)
+        cuts[k] = k > 0 ? n % procs + k * (n / procs) : 0;
 }
 
 /* Index of the whole axis of view index i, -1 when i is outside the view. */
@@ -1070,18 +1062,13 @@ REDIST_PRIV int redist_priv_grid_places(const redist_layout *layout)
     return places > INT_MAX ? 0 : (int)places;
 }
 
-/* Axes that may be looked at: none where no builder made the layout. */
-REDIST_PRIV int redist_priv_axes_of(const redist_layout *layout)
-{
-    return layout->mark == REDIST_PRIV_MARK ? layout->ndim : 0;
-}
-
 /* The dimension that a builder changes; NULL when there is none, or the layout is at fault. */
 REDIST_PRIV_COLD redist_priv_dimension *redist_priv_pick(redist_layout *layout, int axis)
 {
-    const int there = axis >= 0 && axis < redist_priv_axes_of(layout);
-    redist_priv_fault_if(&layout->fault, !there, REDIST_PRIV_NO_AXIS, axis, axis);
-    return layout->fault.kind == REDIST_PRIV_NO_FAULT ? &layout->dim[axis] : NULL;
+    if (redist_priv_usable(layout) && axis >= 0 && axis < layout->ndim)
+        return &layout->dim[axis];
+    redist_priv_fault_if(&layout->fault, 1, REDIST_PRIV_NO_AXIS, axis, axis);
+    return NULL;
 }
 
 /* The largest number of elements any coordinate owns. */
@@ -1286,11 +1273,10 @@ REDIST_API redist_layout redist_from_scalapack(const int desc[9], int nprow, int
 REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes)
 {
     const redist_layout given = layout;
-    const int ndim = redist_priv_axes_of(&layout);
     int d, seen[REDIST_MAX_DIMS] = {0};
     redist_priv_fault_if(&layout.fault, axes == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
-    for (d = 0; d < ndim && layout.fault.kind == REDIST_PRIV_NO_FAULT; d++) {
-        const int from = axes[d], there = from >= 0 && from < ndim;
+    for (d = 0; redist_priv_usable(&layout) && d < layout.ndim; d++) {
+        const int from = axes[d], there = from >= 0 && from < layout.ndim;
         redist_priv_fault_if(&layout.fault, !there || seen[from]++, REDIST_PRIV_BAD_PERMUTATION, d, from);
         layout.dim[d] = given.dim[there ? from : d];
     }
@@ -1299,10 +1285,9 @@ REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes)
 
 REDIST_API redist_layout redist_transposed(redist_layout layout)
 {
-    const int ndim = redist_priv_axes_of(&layout);
     int d, axes[REDIST_MAX_DIMS];
-    for (d = 0; d < ndim; d++)
-        axes[d] = ndim - 1 - d;
+    for (d = 0; redist_priv_usable(&layout) && d < layout.ndim; d++)
+        axes[d] = layout.ndim - 1 - d;
     return redist_permuted(layout, axes);
 }
 
@@ -3434,14 +3419,12 @@ REDIST_PRIV_COLD int redist_priv_check_pair(const redist_layout *from, const red
     int d, code = redist_layout_check(from);
     if (code == REDIST_OK)
         code = redist_layout_check(to);
-    if (code != REDIST_OK)
-        return code;
-    if (from->ndim != to->ndim)
-        return REDIST_ERR_SHAPE;
-    for (d = 0; d < from->ndim; d++)
+    if (code == REDIST_OK && from->ndim != to->ndim)
+        code = REDIST_ERR_SHAPE;
+    for (d = 0; code == REDIST_OK && d < from->ndim; d++)
         if (from->dim[d].axis.count != to->dim[d].axis.count)
-            return REDIST_ERR_SHAPE;
-    return REDIST_OK;
+            code = REDIST_ERR_SHAPE;
+    return code;
 }
 
 /* The same layout, whose ghost cells hold nothing: a source that is not combined. */
@@ -3727,7 +3710,7 @@ REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_neighbours *n
     return elements;
 }
 
-/* What a place exchanges with other ranks. */
+/* What a place exchanges. */
 typedef struct {
     int64_t messages, elements;
 } redist_priv_place_traffic;
@@ -3739,7 +3722,7 @@ typedef struct {
     int64_t kept;
 } redist_priv_tally;
 
-/* What stays on a rank is kept, and none of what its places exchange. */
+/* What stays on a rank is kept, and is not exchanged. */
 REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const redist_priv_neighbours *n,
                                              const redist_priv_pair *pair)
 {
@@ -3964,15 +3947,6 @@ REDIST_PRIV_COLD int redist_priv_walker_of(const redist_axis *const *x, redist_p
     return 1;
 }
 
-/* The most partners of any process: of the side with small blocks, one per block that it has in the superblock; of the
-   other, one per block of r of a block of K r, which the view may cut. */
-REDIST_PRIV_COLD int64_t redist_priv_walker_degree(const redist_priv_walker *w, int side)
-{
-    const int64_t blocks = w->last - w->first + 1, head = redist_priv_min(w->ratio - w->first % w->ratio, blocks);
-    return redist_priv_min(w->ratio, side == w->small ? redist_priv_ceil_div(blocks, w->procs)
-                                                      : redist_priv_max(head, blocks - head));
-}
-
 /* Walker and Otto 1996: process `own` of the side with small blocks exchanges block B(k, p) at step k, of the other
    side block C(k, q). The notation is theirs. */
 REDIST_PRIV_COLD int64_t redist_priv_walker_partner(const redist_priv_walker *w, int side, int64_t own, int64_t k)
@@ -4032,19 +4006,19 @@ REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, con
 /* The most coordinates of y that any coordinate of x meets, by a formula, where there is one; else 0. */
 REDIST_PRIV_COLD int64_t redist_priv_formula_degree(const redist_axis *x, const redist_axis *y)
 {
-    const redist_axis *pair[2] = {x, y};
-    redist_priv_walker w;
     if (x->count == 0)
         return 0;
     if (redist_priv_same_axis(x, y))
         return 1;
-    if (redist_priv_walker_of(pair, &w))
-        return redist_priv_walker_degree(&w, REDIST_PRIV_FROM);
     if (!redist_priv_is_plain(x) || !redist_priv_is_plain(y))
         return 0;
-    if (!redist_priv_is_interval(x))
-        return redist_priv_superblock_degree(x, y);
-    return redist_priv_min(y->procs, redist_priv_most_touched(x->count, x->procs == 1 ? x->count : x->block, y->block));
+    if (redist_priv_is_interval(x))
+        return redist_priv_min(y->procs,
+                               redist_priv_most_touched(x->count, x->procs == 1 ? x->count : x->block, y->block));
+    if (redist_priv_is_interval(y) && y->procs == x->procs && y->block % x->block == 0 &&
+        y->block / x->block <= y->procs) /* each block meets another interval */
+        return redist_priv_ceil_div(redist_priv_blocks(x), x->procs);
+    return redist_priv_superblock_degree(x, y);
 }
 
 /* The same in any case; -1 when memory is exhausted. */
@@ -4078,18 +4052,15 @@ REDIST_PRIV_COLD int redist_priv_cycles_meet(const redist_axis *x, const redist_
 }
 
 /* Numbers all coordinates as they are. As many colours as the lesser degree, if that divides the other or must do. */
-REDIST_PRIV_COLD void redist_priv_make_table(const redist_axis *const *x, redist_priv_factor *f, int lesser)
+REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_factor *f, int lesser)
 {
     const int more = f->degree[0] >= f->degree[1] ? REDIST_PRIV_FROM : REDIST_PRIV_TO;
-    int side;
     f->form = REDIST_PRIV_TABLE;
     f->base = f->degree[lesser || f->degree[more] % f->degree[!more] == 0 ? !more : more];
     f->radix[more] = redist_priv_ceil_div(f->degree[more], f->base);
     f->radix[!more] = 1;
-    for (side = 0; side < 2; side++) {
-        f->origin[side] = 0;
-        f->used[side] = x[side]->procs;
-    }
+    f->origin[0] = f->origin[1] = 0;
+    memcpy(f->used, f->procs, sizeof f->used);
 }
 
 /* A graph that lacks a few pairs is taken for complete where its largest degrees are those of all, and asking whether
@@ -4117,7 +4088,7 @@ REDIST_PRIV_COLD int redist_priv_factor_of(const redist_axis *const *x, redist_p
     memcpy(f->radix, f->degree, sizeof f->radix);
     if (!in_line || (intervals < 2 && (f->degree[0] != f->used[1] || f->degree[1] != f->used[0] ||
                                        (intervals == 0 && !redist_priv_cycles_meet(x[0], x[1])))))
-        redist_priv_make_table(x, f, 0);
+        redist_priv_make_table(f, 0);
     return REDIST_OK;
 }
 
@@ -4389,11 +4360,9 @@ REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s)
             fewest[side] *= s->factor[d].degree[side];
     }
     s->steps = (int)redist_priv_max(fewest[0], fewest[1]);
-    for (d = 0; d < s->layout[0].ndim && redist_priv_count_steps_of(s) != s->steps; d++) {
-        const redist_axis *x[2] = {&s->layout[0].dim[d].axis, &s->layout[1].dim[d].axis};
+    for (d = 0; d < s->layout[0].ndim && redist_priv_count_steps_of(s) != s->steps; d++)
         if (s->factor[d].form != REDIST_PRIV_SUM && s->factor[d].degree[0] != s->factor[d].degree[1])
-            redist_priv_make_table(x, &s->factor[d], 1);
-    }
+            redist_priv_make_table(&s->factor[d], 1);
     if (redist_priv_count_steps_of(s) != s->steps)
         return redist_priv_arrange_together(s);
     for (d = 0; d < s->layout[0].ndim && code == REDIST_OK; d++) {
@@ -4480,11 +4449,11 @@ REDIST_PRIV_COLD int redist_priv_is_cost(const redist_cost *cost)
     return cost != NULL && redist_priv_is_time(cost->per_message) && redist_priv_is_time(cost->per_byte);
 }
 
-/* The most messages and elements of any place, by going through all places. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_count_places(const redist_layout *from, const redist_layout *to, int64_t *messages,
-                                              int64_t *elements)
+/* The most messages, -1 when memory is exhausted, and elements of any place: by going through all places. */
+REDIST_PRIV_COLD redist_priv_place_traffic redist_priv_most_by_places(const redist_layout *from, const redist_layout *to)
 {
     const redist_layout *const layout[2] = {from, to};
+    redist_priv_place_traffic most = {0, 0};
     redist_priv_neighbours n;
     int place, side, coords[REDIST_MAX_DIMS] = {0}, code = REDIST_OK;
     for (side = 0; side < 2; side++)
@@ -4493,49 +4462,48 @@ REDIST_PRIV_COLD int redist_priv_count_places(const redist_layout *from, const r
             code = redist_priv_find_neighbours(layout[side], coords, side, layout[!side], 0, &n);
             if (side == REDIST_PRIV_FROM)
                 n.messages = redist_priv_most_served(n.messages * to->copies, from->copies);
-            *messages = redist_priv_max(*messages, n.messages);
-            *elements = redist_priv_max(*elements, redist_priv_held_at(layout[side], coords));
+            most.messages = code == REDIST_OK ? redist_priv_max(most.messages, n.messages) : -1;
+            most.elements = redist_priv_max(most.elements, redist_priv_held_at(layout[side], coords));
             redist_priv_neighbours_free(&n);
         }
-    return code;
+    return most;
 }
 
 /* The same where pairs are a product of axes, and each element has one place. */
-REDIST_PRIV_COLD int redist_priv_count_axes(const redist_layout *from, const redist_layout *to, int64_t *messages,
-                                            int64_t *elements)
+REDIST_PRIV_COLD redist_priv_place_traffic redist_priv_most_by_axes(const redist_layout *from, const redist_layout *to)
 {
+    redist_priv_place_traffic most = {-1, 0};
     int64_t there = 1, back = 1, before = 1, after = 1;
     int d;
     for (d = 0; d < from->ndim; d++) {
         const redist_axis *x = &from->dim[d].axis, *y = &to->dim[d].axis;
         const int64_t sends = redist_priv_most_partners(x, y), receives = redist_priv_most_partners(y, x);
         if (sends < 0 || receives < 0)
-            return REDIST_ERR_MEMORY;
+            return most;
         there *= sends;
         back *= receives;
         before *= redist_priv_share(x);
         after *= redist_priv_share(y);
     }
-    *messages = redist_priv_max(redist_priv_most_served(there * to->copies, from->copies), back);
-    *elements = redist_priv_max(before, after);
-    return REDIST_OK;
+    most.messages = redist_priv_max(redist_priv_most_served(there * to->copies, from->copies), back);
+    most.elements = redist_priv_max(before, after);
+    return most;
 }
 
 REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
                                  const redist_cost *cost)
 {
-    int64_t messages = 0, elements = 0;
+    redist_priv_place_traffic most;
     redist_layout source;
-    int code;
     if (!redist_priv_is_cost(cost) || element_bytes < 1 || redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
     source = redist_priv_without_ghosts(*from);
-    code = redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to)
-               ? redist_priv_count_axes(&source, to, &messages, &elements)
-               : redist_priv_count_places(&source, to, &messages, &elements);
-    return code != REDIST_OK ? -1
-                             : (double)messages * cost->per_message +
-                                   (double)elements * ((double)element_bytes * cost->per_byte);
+    most = redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to)
+               ? redist_priv_most_by_axes(&source, to)
+               : redist_priv_most_by_places(&source, to);
+    return most.messages < 0 ? -1
+                             : (double)most.messages * cost->per_message +
+                                   (double)most.elements * ((double)element_bytes * cost->per_byte);
 }
 
 /* Ways to distribute one axis on a route, combinations of them looked at, layouts kept of those (the ends among them),
@@ -4859,16 +4827,6 @@ REDIST_PRIV_COLD int redist_priv_one_phase(redist_priv_route *route, const short
     return better;
 }
 
-/* Finds the cheapest path with so many phases at most; a later phase counts only when it makes the path cheaper. */
-REDIST_PRIV_COLD void redist_priv_find_path(redist_priv_route *route, int phases)
-{
-    int k;
-    for (k = 0; k < route->candidates; k++)
-        route->reached[k] = k == REDIST_PRIV_FROM ? 0 : -1;
-    for (k = 0; k < phases && redist_priv_one_phase(route, k > 0 ? route->via[k - 1] : NULL, route->via[k]); k++)
-        route->phases = k + 1;
-}
-
 /* Writes the layouts of the path in order, and returns how many they are. */
 REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_layout *between)
 {
@@ -4896,8 +4854,9 @@ REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_l
 REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost,
                                         double latency, int max, redist_layout *between)
 {
+    const int phases = (int)redist_priv_min(max, REDIST_PRIV_PHASES - 1) + 1;
     redist_priv_route *route;
-    int passed, code = redist_priv_check_pair(from, to);
+    int k, passed, code = redist_priv_check_pair(from, to);
     if (code == REDIST_OK && (!redist_priv_is_cost(cost) || max < 0 || (max > 0 && between == NULL)))
         code = REDIST_ERR_ARGUMENT;
     if (code != REDIST_OK || max == 0 || !redist_priv_is_product(from, to))
@@ -4911,10 +4870,12 @@ REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_
     route->cost = *cost;
     route->latency = latency;
     code = redist_priv_survey_axes(route);
-    if (code == REDIST_OK) {
+    if (code == REDIST_OK)
         redist_priv_list_candidates(route);
-        redist_priv_find_path(route, (int)redist_priv_min(max, REDIST_PRIV_PHASES - 1) + 1);
-    }
+    for (k = 1; k < route->candidates; k++)
+        route->reached[k] = -1;
+    for (k = 0; k < phases && redist_priv_one_phase(route, k > 0 ? route->via[k - 1] : NULL, route->via[k]); k++)
+        route->phases = k + 1;
     passed = code == REDIST_OK ? redist_priv_follow(route, between) : -code;
     REDIST_FREE(route);
     return passed;
@@ -4940,10 +4901,9 @@ typedef struct {
     const int64_t *weight;
     int64_t *worth; /* by row, of its best column                              */
     int64_t *price;
-    int64_t *loss;  /* by column: on the best known way to it                  */
+    int64_t *loss;  /* by column: on the best known way to it; INT64_MIN: no way is better */
     int *row_of;    /* by column, -1: free                                     */
     int *via;       /* by column: the one before it on that way                */
-    int *settled;   /* by column: no way to it is better                       */
 } redist_priv_assignment;
 
 /* Settles a column and extends the ways through it. Returns the nearest of the others, a free one if possible, and
@@ -4954,9 +4914,9 @@ REDIST_PRIV_COLD int redist_priv_settle(redist_priv_assignment *a, int column)
     const int64_t *weight = a->weight + (int64_t)row * a->columns;
     int64_t loss, least = INT64_MAX;
     int c, nearest = column;
-    a->settled[column] = 1;
+    a->loss[column] = INT64_MIN;
     for (c = 0; c < a->columns; c++) {
-        if (a->settled[c])
+        if (a->loss[c] == INT64_MIN)
             continue;
         loss = a->worth[row] - weight[c] + a->price[c];
         if (loss < a->loss[c]) {
@@ -4969,7 +4929,7 @@ REDIST_PRIV_COLD int redist_priv_settle(redist_priv_assignment *a, int column)
         }
     }
     for (c = 0; c <= a->columns && least != 0; c++)
-        if (a->settled[c]) {
+        if (a->loss[c] == INT64_MIN) {
             a->worth[a->row_of[c]] -= least;
             a->price[c] += least;
         } else {
@@ -4985,10 +4945,8 @@ REDIST_PRIV_COLD void redist_priv_augment(redist_priv_assignment *a, int row)
     int c, column = a->columns;
     a->worth[row] = a->price[column] = 0;
     a->row_of[column] = row;
-    for (c = 0; c <= a->columns; c++) {
+    for (c = 0; c <= a->columns; c++)
         a->loss[c] = INT64_MAX;
-        a->settled[c] = 0;
-    }
     while (a->row_of[column] >= 0)
         column = redist_priv_settle(a, column);
     for (; column != a->columns; column = a->via[column])
@@ -4999,7 +4957,7 @@ REDIST_PRIV_COLD void redist_priv_augment(redist_priv_assignment *a, int row)
 REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *weight, int *column_of)
 {
     const int64_t n = (int64_t)columns + 1;
-    int64_t *memory = (int64_t *)redist_priv_alloc(n, 3 * (sizeof *memory + sizeof *column_of));
+    int64_t *memory = (int64_t *)redist_priv_alloc(n, 3 * sizeof *memory + 2 * sizeof *column_of);
     redist_priv_assignment a;
     int k;
     if (memory == NULL)
@@ -5011,7 +4969,6 @@ REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *we
     a.loss = a.price + n;
     a.row_of = (int *)(a.loss + n);
     a.via = a.row_of + n;
-    a.settled = a.via + n;
     for (k = 0; k < columns; k++) {
         a.price[k] = 0;
         a.row_of[k] = -1;
@@ -5030,7 +4987,7 @@ REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *we
 typedef struct {
     const redist_layout *from, *to;
     int places, candidates;
-    int better;      /* what is chosen keeps more than the numbering does, or as much with more places where they are */
+    int better;      /* than the numbering is what is chosen                               */
     int *held;       /* by candidate: its place of `from`, or -1                           */
     int *chosen;     /* by place of `to`: its candidate in the end, -1 while there is none */
     int *of_source;  /* by place of `from`: its candidate                                  */
@@ -5765,11 +5722,10 @@ REDIST_PRIV_COLD redist_layout redist_priv_build(const redist_layout *said)
         axes[d] = redist_priv_is_boxes(said) ? redist_whole(x->extent) : redist_starting_at(axes[d], x->first);
         stored[d] = said->dim[d].stored;
     }
-    layout = redist_permuted(redist_layout_nd(said->ndim, axes), stored);
-    if (!redist_priv_usable(&layout)) /* its axes are still numbered as in the text, and so are its faults */
-        return layout;
-    for (d = 0; d < said->ndim; d++)
-        layout.dim[d].axis = axes[d];
+    layout = redist_layout_nd(said->ndim, axes);
+    layout.fault = redist_permuted(layout, stored).fault;
+    for (d = 0; d < said->ndim; d++) /* axes are numbered as in the text, and so are their faults */
+        layout.dim[d].stored = stored[d];
     if (redist_priv_is_boxes(said))
         redist_priv_set_boxes(&layout, said->dim[0].axis.procs, said->dim[0].axis.box);
     for (d = 0; d < said->ndim; d++) {

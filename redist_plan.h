@@ -45,20 +45,20 @@
  *                721-1001   checking arguments
  *               1002-1209   peers
  *               1210-1320   staging
- *               1321-1441   pieces
- *               1442-1470   reports
- *               1471-1609   REDIST_POINT_TO_POINT
- *               1610-1863   REDIST_SCHEDULED
- *               1864-2020   MPI's collectives
- *               2021-2057   REDIST_ALLTOALLV
- *               2058-2224   REDIST_ALLTOALLW
- *               2225-2434   shared memory
- *               2435-2759   REDIST_SHARED
- *               2760-2944   REDIST_MULTIPHASE
- *               2945-3260   choosing a method
- *     160-248   3261-3755   plans
- *               3756-3845   calibrating
- *     249-269   3846-3963   arenas
+ *               1321-1442   pieces
+ *               1443-1471   reports
+ *               1472-1610   REDIST_POINT_TO_POINT
+ *               1611-1864   REDIST_SCHEDULED
+ *               1865-2021   MPI's collectives
+ *               2022-2058   REDIST_ALLTOALLV
+ *               2059-2225   REDIST_ALLTOALLW
+ *               2226-2435   shared memory
+ *               2436-2760   REDIST_SHARED
+ *               2761-2945   REDIST_MULTIPHASE
+ *               2946-3259   choosing a method
+ *     160-248   3260-3754   plans
+ *               3755-3844   calibrating
+ *     249-269   3845-3962   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -3235,10 +3235,8 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_ver
     enum { MISSING, NO_ROOM, LACKS };
     const redist_priv_transport *next;
     for (;;) {
-        redist_priv_verdict staged;
+        redist_priv_verdict staged = *v;
         int64_t lacks[LACKS];
-        memset(&staged, 0, sizeof staged);
-        staged.rank = p->rank;
         lacks[MISSING] = p->transport->open != NULL && p->transport->open(p) != REDIST_OK;
         if (lacks[MISSING])
             redist_priv_fail(&staged, REDIST_ERR_MPI, "%s cannot be had", p->transport->name);

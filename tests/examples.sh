@@ -218,7 +218,7 @@ test_taylor_green_restart() {
     expect 0 right 2 taylor_green --n 14 --nz 9 --steps 8
     ends >"$work/one"
     expect 0 right 4 taylor_green --n 14 --nz 9 --steps 5 --save "$work/modes"
-    for ranks in 1 3; do
+    for ranks in 1 2 3 7; do
         expect 0 right $ranks taylor_green --restart "$work/modes" --steps 3
         ends >"$work/other"
         same "$work/one" "$work/other" "taylor_green, gone on with on $ranks ranks"

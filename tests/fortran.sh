@@ -57,17 +57,27 @@ compile() { # MPI's C compiler, its Fortran compiler
     check "$1 adi.c" $1 -std=c99 -O1 -DREDIST_DECLARATIONS_ONLY -I"$root" -o adi_c "$root/examples/adi.c" redist_f.o -lm
 }
 
-# What the README shows of Fortran compiles.
-check_readme() { # MPI's Fortran compiler
+# What the README shows of Fortran compiles, and moves rows to columns.
+check_readme() { # MPI's Fortran compiler, mpiexec...
     {
-        echo 'use mpi_f08; use redist; implicit none'
-        echo 'type(redist_layout_t) :: rows, columns; type(redist_plan_t) :: plan; character(200) :: message'
-        echo 'integer :: ierr, step, steps = 10; double precision :: a(200, 800), b(1000, 200)'
+        cat <<'F'
+use mpi_f08; use redist; implicit none
+type(redist_layout_t) :: rows, columns; type(redist_plan_t) :: plan; character(200) :: message
+integer :: ierr, rank, step, i, j, steps = 2; double precision :: a(250, 800), b(1000, 200)
+call MPI_Init(); call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+do j = 1, 800; do i = 1, 250; a(i, j) = 250 * rank + i + 1000d0 * j; end do; end do
+F
         sed -n '/^```fortran$/,/^```$/p' "$root/README.md" | grep -v '^```'
-        echo end
+        cat <<'F'
+do j = 1, 200; do i = 1, 1000; if (b(i, j) /= i + 1000d0 * (200 * rank + j)) error stop 1; end do; end do
+call redist_plan_free(plan, ierr); call MPI_Finalize()
+end
+F
     } >readme.f90
-    check "the README: $(grep -c redist_ readme.f90) lines" $1 -fsyntax-only readme.f90
+    check "$1, the README" $1 -O1 -o readme readme.f90 redist.o redist_f.o
     check 'the README shows Fortran' grep -q 'call redist_execute' readme.f90
+    shift
+    check "$*, the README on 4 ranks" "$@" -n 4 $POLITE ./readme
 }
 
 run_tests() { # ranks, mpiexec...
@@ -101,7 +111,7 @@ check_mpi() { # MPI's C compiler, mpiexec...
         return
     fi
     compile "$mpicc" "$mpifort"
-    check_readme "$mpifort"
+    check_readme "$mpifort" "$@"
     for ranks in 2 4; do run_tests $ranks "$@"; done
     run_adi 9 4 "$@"
     run_adi 57 13 "$@"
