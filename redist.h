@@ -30,23 +30,23 @@
  * All functions here are local (no communication), keep no state, and may be called from any thread.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *      99-167               options
- *     168-261               types
- *                 609-681   arithmetic
- *                 682-798   faults
- *     262-306    799-1036   axes: who owns index i
- *     307-410   1037-1649   layouts and views
- *               1650-2254   runs: what two coordinates of an axis share
- *               2255-2457   messages: products of run lists
- *               2458-3226   copying
- *               3227-3413   pairs of places: which copy serves whom
- *     411-444   3414-3562   moving on one process
- *     445-463   3563-3848   traffic, on paper
- *     464-493   3849-4429   schedules
- *     494-530   4430-4889   cost and multiphase routes
- *     531-561   4890-5217   relabelling and advice
- *     562-604   5218-5332   text: writing
- *               5333-5784   text: reading
+ *      99-170               options
+ *     171-264               types
+ *                 612-684   arithmetic
+ *                 685-801   faults
+ *     265-309    802-1039   axes: who owns index i
+ *     310-413   1040-1652   layouts and views
+ *               1653-2257   runs: what two coordinates of an axis share
+ *               2258-2460   messages: products of run lists
+ *               2461-3229   copying
+ *               3230-3416   pairs of places: which copy serves whom
+ *     414-447   3417-3565   moving on one process
+ *     448-466   3566-3851   traffic, on paper
+ *     467-496   3852-4432   schedules
+ *     497-533   4433-4892   cost and multiphase routes
+ *     534-564   4893-5220   relabelling and advice
+ *     565-607   5221-5335   text: writing
+ *               5336-5787   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -134,13 +134,16 @@ extern "C" {
 #define REDIST_AXIS_API static inline
 #endif
 
-/* Linkage of private functions: short ones on the path of every copy; others; those that only plan or check. */
+/* Linkage of private functions: short ones on the path of every copy; others; long ones, of which one is enough; those
+   that only plan or check. */
 #define REDIST_PRIV_FAST static inline
 #if defined __GNUC__
 #define REDIST_PRIV static __attribute__((unused))
+#define REDIST_PRIV_APART static __attribute__((unused, noinline))
 #define REDIST_PRIV_COLD static __attribute__((unused, cold))
 #else
 #define REDIST_PRIV static inline
+#define REDIST_PRIV_APART static inline
 #define REDIST_PRIV_COLD static inline
 #endif
 
@@ -246,12 +249,12 @@ typedef struct {
 typedef struct {
     uint64_t mark; /* REDIST_PRIV_MARK: made by a builder of this version, with this REDIST_MAX_DIMS */
     int ndim;
-    redist_priv_dimension dim[REDIST_MAX_DIMS]; /* in the order of the view */
-    redist_order grid_order, memory_order;      /* of the array's own axes  */
+    redist_order grid_order, memory_order; /* of the array's own axes */
     int first_rank;
     const int *ranks; /* place k lives on ranks[k], or on first_rank + k when NULL */
     int copies;       /* of the grid: copy c of its place k is place k + c * (places of the grid) */
     redist_priv_fault fault;
+    redist_priv_dimension dim[REDIST_MAX_DIMS]; /* in the order of the view; last, because plans keep no more than ndim */
 } redist_layout;
 
 /* Places by rank, so that a rank's place is found in O(log places). */

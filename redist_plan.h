@@ -41,24 +41,24 @@
  *     106-159               types
  *                 276-325   waiting
  *                 326-403   verdicts
- *                 404-720   the plan
- *                721-1001   checking arguments
- *               1002-1209   peers
- *               1210-1320   staging
- *               1321-1442   pieces
- *               1443-1471   reports
- *               1472-1610   REDIST_POINT_TO_POINT
- *               1611-1864   REDIST_SCHEDULED
- *               1865-2021   MPI's collectives
- *               2022-2058   REDIST_ALLTOALLV
- *               2059-2225   REDIST_ALLTOALLW
- *               2226-2435   shared memory
- *               2436-2760   REDIST_SHARED
- *               2761-2945   REDIST_MULTIPHASE
- *               2946-3259   choosing a method
- *     160-248   3260-3754   plans
- *               3755-3844   calibrating
- *     249-269   3845-3962   arenas
+ *                 404-727   the plan
+ *                728-1011   checking arguments
+ *               1012-1210   peers
+ *               1211-1322   staging
+ *               1323-1444   pieces
+ *               1445-1473   reports
+ *               1474-1612   REDIST_POINT_TO_POINT
+ *               1613-1866   REDIST_SCHEDULED
+ *               1867-2023   MPI's collectives
+ *               2024-2060   REDIST_ALLTOALLV
+ *               2061-2227   REDIST_ALLTOALLW
+ *               2228-2432   shared memory
+ *               2433-2757   REDIST_SHARED
+ *               2758-2942   REDIST_MULTIPHASE
+ *               2943-3256   choosing a method
+ *     160-248   3257-3772   plans
+ *               3773-3862   calibrating
+ *     249-269   3863-3980   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -614,7 +614,8 @@ struct redist_plan {
     int failed;                   /* MPI did: messages may be on their way for ever */
     int64_t element_bytes;
     MPI_Datatype element;         /* valid during creation only */
-    redist_layout from, to;
+    redist_layout *from, *to;     /* of the call that makes the plan, then `layout` */
+    redist_layout *layout[2];     /* without room for the axes that they do not have */
     redist_options options;
     redist_priv_side side[2];
     redist_priv_peer *peer;       /* peer[peers]: all messages of this rank, those that it receives come first */
@@ -657,12 +658,18 @@ REDIST_PRIV char *redist_priv_given(const redist_plan *p, int own, int a)
     return (char *)(uintptr_t)p->pointers[own * p->arrays + a];
 }
 
-REDIST_PRIV const redist_layout *redist_priv_layout(const redist_plan *p, int side)
+REDIST_PRIV redist_layout *redist_priv_layout(const redist_plan *p, int side)
 {
-    return side == REDIST_PRIV_FROM ? &p->from : &p->to;
+    return side == REDIST_PRIV_FROM ? p->from : p->to;
 }
 
 REDIST_PRIV const char *redist_priv_side_name(int side) { return side == REDIST_PRIV_FROM ? "source" : "destination"; }
+
+/* Bytes of a layout up to its last axis. */
+REDIST_PRIV_COLD size_t redist_priv_layout_bytes(const redist_layout *layout)
+{
+    return offsetof(redist_layout, dim) + (size_t)layout->ndim * sizeof layout->dim[0];
+}
 
 /* NULL for a method that does not exist, REDIST_AUTO included. */
 REDIST_PRIV const redist_priv_transport *redist_priv_transport_of(int method);
@@ -824,8 +831,8 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
     w->hash = UINT64_C(14695981039346656037);
     w->n = 0;
     redist_priv_list(w, NAMES, name, value);
-    redist_priv_list_layout(w, REDIST_PRIV_FROM, &p->from);
-    redist_priv_list_layout(w, REDIST_PRIV_TO, &p->to);
+    redist_priv_list_layout(w, REDIST_PRIV_FROM, p->from);
+    redist_priv_list_layout(w, REDIST_PRIV_TO, p->to);
 }
 
 /* Says where this rank's words first differ from rank 0's. Collective. */
@@ -876,7 +883,10 @@ REDIST_PRIV_COLD void redist_priv_check_layout(redist_plan *p, int side, const r
     redist_priv_fail(v, code, "%s%s %s", name, strncmp(text, "axis ", 5) == 0 ? "" : ":", text);
     if (code != REDIST_OK)
         return;
-    *(side == REDIST_PRIV_FROM ? &p->from : &p->to) = *layout;
+    *redist_priv_layout(p, side) = *layout;
+    p->layout[side] = (redist_layout *)redist_priv_alloc(1, redist_priv_layout_bytes(layout));
+    if (p->layout[side] == NULL)
+        redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for a plan");
     places = redist_places(layout);
     for (k = 0; k < places; k = layout->ranks == NULL ? places : k + 1) {
         int last = layout->ranks == NULL ? layout->first_rank + places - 1 : layout->ranks[k];
@@ -895,13 +905,13 @@ REDIST_PRIV_COLD void redist_priv_check_shapes(const redist_plan *p, redist_priv
     int d;
     if (v->code != REDIST_OK)
         return;
-    if (p->from.ndim != p->to.ndim)
-        redist_priv_fail(v, REDIST_ERR_SHAPE, "the source has %d axes, the destination %d", p->from.ndim, p->to.ndim);
-    for (d = 0; d < p->from.ndim && v->code == REDIST_OK; d++)
-        if (p->from.dim[d].axis.count != p->to.dim[d].axis.count)
+    if (p->from->ndim != p->to->ndim)
+        redist_priv_fail(v, REDIST_ERR_SHAPE, "the source has %d axes, the destination %d", p->from->ndim, p->to->ndim);
+    for (d = 0; d < p->from->ndim && v->code == REDIST_OK; d++)
+        if (p->from->dim[d].axis.count != p->to->dim[d].axis.count)
             redist_priv_fail(v, REDIST_ERR_SHAPE,
                              "axis %d: the source has extent %" PRId64 ", the destination %" PRId64, d,
-                             p->from.dim[d].axis.count, p->to.dim[d].axis.count);
+                             p->from->dim[d].axis.count, p->to->dim[d].axis.count);
 }
 
 REDIST_PRIV_COLD void redist_priv_check_element(redist_plan *p, redist_priv_verdict *v)
@@ -1004,7 +1014,7 @@ REDIST_PRIV_COLD void redist_priv_check_bytes(const redist_plan *p, redist_priv_
 /* The message of a peer, with this side's storage filled in. */
 REDIST_PRIV redist_priv_message redist_priv_peer_message(const redist_plan *p, const redist_priv_peer *peer)
 {
-    redist_priv_message m = redist_priv_message_of(&p->side[peer->own].neighbours, peer->message, &p->from);
+    redist_priv_message m = redist_priv_message_of(&p->side[peer->own].neighbours, peer->message, p->from);
     redist_priv_store(&m, peer->own, &p->side[peer->own].storage);
     return m;
 }
@@ -1090,7 +1100,7 @@ REDIST_PRIV_COLD void redist_priv_set_runs(redist_priv_message *m, const redist_
 REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, const redist_priv_peer *self)
 {
     const redist_priv_storage *from = &p->side[REDIST_PRIV_FROM].storage, *to = &p->side[REDIST_PRIV_TO].storage;
-    const size_t strides = (size_t)p->from.ndim * sizeof from->stride[0];
+    const size_t strides = (size_t)p->from->ndim * sizeof from->stride[0];
     const redist_priv_runs *runs[REDIST_MAX_DIMS];
     redist_priv_kept *kept = &p->kept;
     int d, e, code = REDIST_OK;
@@ -1098,29 +1108,20 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, const redist_priv_peer *se
     redist_priv_store(&kept->whole, REDIST_PRIV_TO, to);
     if (!p->options.in_place || from->origin != to->origin || memcmp(from->stride, to->stride, strides) != 0)
         return REDIST_OK;
-    kept->part = (redist_priv_runs *)redist_priv_zeros(2 * p->from.ndim, sizeof *kept->part);
-    kept->move = (redist_priv_message *)redist_priv_alloc(p->from.ndim, sizeof *kept->move);
+    kept->part = (redist_priv_runs *)redist_priv_zeros(2 * p->from->ndim, sizeof *kept->part);
+    kept->move = (redist_priv_message *)redist_priv_alloc(p->from->ndim, sizeof *kept->move);
     if (kept->part == NULL || kept->move == NULL)
         return REDIST_ERR_MEMORY;
-    for (d = 0; d < p->from.ndim && code == REDIST_OK; d++)
+    for (d = 0; d < p->from->ndim && code == REDIST_OK; d++)
         code = redist_priv_split_runs(kept, kept->whole.axis[d], &kept->part[2 * d]);
-    for (d = 0; d < p->from.ndim && code == REDIST_OK; d++) {
+    for (d = 0; d < p->from->ndim && code == REDIST_OK; d++) {
         kept->move[kept->moves] = kept->whole;
-        for (e = 0; e < p->from.ndim; e++)
+        for (e = 0; e < p->from->ndim; e++)
             runs[e] = e < d ? &kept->part[2 * e] : e == d ? &kept->part[2 * e + 1] : kept->whole.axis[e];
-        redist_priv_set_runs(&kept->move[kept->moves], runs, &p->from);
+        redist_priv_set_runs(&kept->move[kept->moves], runs, p->from);
         kept->moves += kept->move[kept->moves].elements > 0;
     }
     return code;
-}
-
-REDIST_PRIV_COLD void redist_priv_kept_free(redist_plan *p)
-{
-    int d;
-    for (d = 0; p->kept.part != NULL && d < 2 * p->from.ndim; d++)
-        redist_priv_runs_free(&p->kept.part[d]);
-    REDIST_FREE(p->kept.part);
-    REDIST_FREE(p->kept.move);
 }
 
 /* How far ahead a receiver, or how far behind a sender is in the ring of ranks. */
@@ -1152,7 +1153,7 @@ REDIST_PRIV_COLD int64_t redist_priv_most_peers_of(const redist_plan *p, int own
     const int64_t messages = p->side[own].neighbours.messages;
     if (p->arrival.function != NULL)
         return messages * redist_priv_layout(p, !own)->copies;
-    return own == REDIST_PRIV_TO ? messages : redist_priv_most_served(messages * p->to.copies, p->from.copies);
+    return own == REDIST_PRIV_TO ? messages : redist_priv_most_served(messages * p->to->copies, p->from->copies);
 }
 
 /* Lists the other ranks that this rank exchanges with on one side, after the peers that are there. */
@@ -1162,7 +1163,7 @@ REDIST_PRIV_COLD int redist_priv_list_peers(redist_plan *p, int own)
     const int mine = redist_priv_place_on(redist_priv_layout(p, own), p->rank);
     redist_priv_pairs pairs;
     redist_priv_pair pair;
-    int code = redist_priv_pairs_open(&pairs, &p->from, &p->to, p->arrival.function != NULL);
+    int code = redist_priv_pairs_open(&pairs, p->from, p->to, p->arrival.function != NULL);
     s->peer = p->peer + p->peers;
     if (code == REDIST_OK)
         code = redist_priv_pairs_of(&pairs, mine, &s->neighbours);
@@ -1277,15 +1278,16 @@ REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own)
     return redist_priv_holds_addresses(p, own) ? MPI_BOTTOM : redist_priv_array(p, own);
 }
 
-/* Copies a message of the a-th array between two of its sides; `packed` is where its packed elements begin. */
-REDIST_PRIV void redist_priv_copy_array(const redist_plan *p, const redist_priv_message *m, int a, int from_side,
-                                        int to_side, char *packed, int stream)
+/* Copies a message of the a-th array between two of its sides. other: where its packed elements begin, or the array of
+   another rank that it comes from; NULL: neither. */
+REDIST_PRIV_APART void redist_priv_copy_array(const redist_plan *p, const redist_priv_message *m, int a, int from_side,
+                                              int to_side, char *other, int stream)
 {
-    void *memory[REDIST_PRIV_SIDES];
-    memory[REDIST_PRIV_FROM] = redist_priv_given(p, REDIST_PRIV_FROM, a);
-    memory[REDIST_PRIV_TO] = redist_priv_given(p, REDIST_PRIV_TO, a);
-    memory[REDIST_PRIV_PACKED] = packed;
-    redist_priv_copy(m, from_side, memory[from_side], to_side, memory[to_side],
+    char *from = from_side == REDIST_PRIV_FROM ? redist_priv_given(p, from_side, a) : other;
+    char *to = to_side == REDIST_PRIV_TO ? redist_priv_given(p, to_side, a) : other;
+    if (from_side == REDIST_PRIV_FROM && to_side == REDIST_PRIV_TO && other != NULL)
+        from = other;
+    redist_priv_copy(m, from_side, from, to_side, to,
                      to_side == REDIST_PRIV_TO ? p->arrival : redist_priv_replacing(p->element_bytes), stream);
 }
 
@@ -1336,7 +1338,7 @@ REDIST_PRIV_COLD int64_t redist_priv_cut(const redist_plan *p, const redist_priv
 {
     int axes[REDIST_MAX_DIMS] = {0}, d, k, wide;
     int64_t pieces = 1, room = redist_priv_max(c.bytes / p->element_bytes, 1), times;
-    redist_priv_slow_to_fast(&p->to, p->to.memory_order, axes);
+    redist_priv_slow_to_fast(p->to, p->to->memory_order, axes);
     for (k = m->ndim - 1; k > 0 && m->axis[axes[k]]->elements == 1; k--)
         continue;
     wide = axes[k];
@@ -1345,7 +1347,7 @@ REDIST_PRIV_COLD int64_t redist_priv_cut(const redist_plan *p, const redist_priv
     size[wide] = redist_priv_min(redist_priv_max(c.wide / p->element_bytes, 1), room);
     size[wide] = redist_priv_min(size[wide], m->axis[wide]->elements);
     room /= size[wide];
-    redist_priv_slow_to_fast(&p->from, p->from.memory_order, axes);
+    redist_priv_slow_to_fast(p->from, p->from->memory_order, axes);
     for (k = m->ndim - 1; k >= 0; k--) {
         const int64_t n = m->axis[axes[k]]->elements;
         times = redist_priv_min(redist_priv_ceil_div(n, size[axes[k]]), room);
@@ -1362,7 +1364,7 @@ REDIST_PRIV_COLD int64_t redist_priv_narrow(const redist_plan *p, redist_priv_me
 {
     int64_t elements = 1, first = 0;
     int axes[REDIST_MAX_DIMS] = {0}, k;
-    redist_priv_slow_to_fast(&p->from, p->from.memory_order, axes);
+    redist_priv_slow_to_fast(p->from, p->from->memory_order, axes);
     m->origin[REDIST_PRIV_PACKED] = 0;
     for (k = m->ndim - 1; k >= 0; k--) {
         const int d = axes[k];
@@ -1715,7 +1717,7 @@ REDIST_PRIV_COLD int redist_priv_order_side(redist_plan *p, int own, const redis
 REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
 {
     redist_schedule schedule;
-    int own, code = redist_priv_schedule_of(&p->from, &p->to, p->arrival.function != NULL, &schedule);
+    int own, code = redist_priv_schedule_of(p->from, p->to, p->arrival.function != NULL, &schedule);
     p->state.lanes.steps = schedule.steps;
     for (own = 0; own < 2 && code == REDIST_OK; own++)
         code = redist_priv_order_side(p, own, &schedule);
@@ -2168,7 +2170,7 @@ REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv
     int axes[REDIST_MAX_DIMS] = {0}, k, code = REDIST_OK;
     if (MPI_Type_dup(p->element, &made) != MPI_SUCCESS)
         return REDIST_ERR_MPI;
-    redist_priv_slow_to_fast(&p->from, p->from.memory_order, axes);
+    redist_priv_slow_to_fast(p->from, p->from->memory_order, axes);
     for (k = m.ndim - 1; k >= 0 && code == REDIST_OK; k--)
         code = redist_priv_follow_runs(&made, m.axis[axes[k]], side, m.stride[side][axes[k]] * p->element_bytes);
     if (code == REDIST_OK && staged)
@@ -2365,23 +2367,18 @@ REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, MPI_Comm node, i
     return code == REDIST_OK ? redist_priv_worst(node, redist_priv_home_map(h, all)) : code;
 }
 
-/* The ranks of a node among those of comm: node_rank[k] is ranks[k]'s, or negative. */
+/* The ranks of a node among those of comm: node_rank[k] is ranks[k]'s, or MPI_UNDEFINED. */
 REDIST_PRIV_COLD int redist_priv_translate(MPI_Comm comm, MPI_Comm node, int n, const int *ranks, int *node_rank)
 {
     MPI_Group all, near;
-    int k, code;
+    int code;
     if (MPI_Comm_group(comm, &all) != MPI_SUCCESS)
         return REDIST_ERR_MPI;
     code = MPI_Comm_group(node, &near);
-    if (code != MPI_SUCCESS)
-        near = MPI_GROUP_EMPTY;
-    else
+    if (code == MPI_SUCCESS) {
         code = MPI_Group_translate_ranks(all, n, ranks, near, node_rank);
-    for (k = 0; k < n && code == MPI_SUCCESS; k++)
-        if (node_rank[k] == MPI_UNDEFINED)
-            node_rank[k] = -1;
-    if (near != MPI_GROUP_EMPTY)
         MPI_Group_free(&near);
+    }
     MPI_Group_free(&all);
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
@@ -2457,8 +2454,8 @@ REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv
     int a;
     redist_priv_store(&m, REDIST_PRIV_FROM, &link->board->storage);
     for (a = 0; a < p->arrays; a++)
-        redist_priv_copy(&m, REDIST_PRIV_FROM, link->part + link->board->array[a], REDIST_PRIV_TO,
-                         redist_priv_given(p, REDIST_PRIV_TO, a), p->arrival, p->side[REDIST_PRIV_TO].streams);
+        redist_priv_copy_array(p, &m, a, REDIST_PRIV_FROM, REDIST_PRIV_TO, link->part + link->board->array[a],
+                               p->side[REDIST_PRIV_TO].streams);
 }
 
 /* Fills a slot of the ring, if one is free, or offers the arrays. One at a time, because the next peer may want what
@@ -2641,7 +2638,7 @@ REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p, MPI_Comm node)
     if (code == REDIST_OK && n > 0)
         code = redist_priv_translate(p->comm, node, n, ranks, ranks + n);
     for (k = 0; k < n && code == REDIST_OK; k++)
-        if (ranks[n + k] >= 0 && ranks[k] / part == p->rank / part) {
+        if (ranks[n + k] != MPI_UNDEFINED && ranks[k] / part == p->rank / part) {
             p->peer[k].near = 1;
             r->link[r->links].peer = &p->peer[k];
             r->link[r->links++].there = ranks[n + k];
@@ -2766,7 +2763,7 @@ REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
 REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p, int k)
 {
     const redist_priv_chain *c = &p->state.chain;
-    return k == 0 ? &p->from : k == c->phases ? &p->to : &c->between[k - 1];
+    return k == 0 ? p->from : k == c->phases ? p->to : &c->between[k - 1];
 }
 
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redist_priv_network *network);
@@ -2812,11 +2809,11 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
     if (code != REDIST_OK)
         return code;
     cost.per_byte *= (double)bytes;
-    stops = redist_priv_phases(&p->from, &p->to, &cost, p->network.latency, most, c->between);
+    stops = redist_priv_phases(p->from, p->to, &cost, p->network.latency, most, c->between);
     c->phases = stops < 0 ? 0 : stops + 1;
     for (k = 0; k < c->phases; k++)
         seconds += redist_priv_phase_cost(p, redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1));
-    *gain = seconds > 0 ? redist_priv_phase_cost(p, &p->from, &p->to) / seconds : 0;
+    *gain = seconds > 0 ? redist_priv_phase_cost(p, p->from, p->to) / seconds : 0;
     return stops < 0 ? -stops : REDIST_OK;
 }
 
@@ -3134,7 +3131,7 @@ REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *op
     const double begin = MPI_Wtime();
     double creation = 0, *seconds = &p->seconds[options->method];
     redist_plan *trial;
-    if (redist_plan_create(p->comm, &p->from, &p->to, p->element, options, &trial) != REDIST_OK)
+    if (redist_plan_create(p->comm, p->from, p->to, p->element, options, &trial) != REDIST_OK)
         return 0;
     if (p->options.executions > 0)
         creation = redist_priv_slowest(p->comm, begin) / p->options.executions;
@@ -3300,12 +3297,18 @@ REDIST_PRIV_COLD void redist_priv_return_tag(const redist_plan *p)
 /* Frees all that a plan holds, but not the plan itself. */
 REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
 {
+    int d;
     if (p->transport != NULL)
         p->transport->destroy(p);
     redist_priv_unstage(p);
     redist_priv_neighbours_free(&p->side[REDIST_PRIV_FROM].neighbours);
     redist_priv_neighbours_free(&p->side[REDIST_PRIV_TO].neighbours);
-    redist_priv_kept_free(p);
+    for (d = 0; p->kept.part != NULL && d < 2 * p->from->ndim; d++)
+        redist_priv_runs_free(&p->kept.part[d]);
+    REDIST_FREE(p->kept.part);
+    REDIST_FREE(p->kept.move);
+    REDIST_FREE(p->layout[REDIST_PRIV_FROM]);
+    REDIST_FREE(p->layout[REDIST_PRIV_TO]);
     REDIST_FREE(p->peer);
     REDIST_FREE(p->pointers);
     if (p->options.arena != NULL)
@@ -3351,9 +3354,9 @@ REDIST_PRIV_COLD uint64_t redist_priv_hash_layout(const redist_layout *layout, i
    rank's. */
 REDIST_PRIV_COLD int redist_priv_is_halo(const redist_plan *p)
 {
-    const uint64_t bare = redist_priv_hash_layout(&p->from, 1);
-    return p->from.copies == 1 && bare == redist_priv_hash_layout(&p->to, 1) &&
-           (bare == redist_priv_hash_layout(&p->from, 0) || bare == redist_priv_hash_layout(&p->to, 0));
+    const uint64_t bare = redist_priv_hash_layout(p->from, 1);
+    return p->from->copies == 1 && bare == redist_priv_hash_layout(p->to, 1) &&
+           (bare == redist_priv_hash_layout(p->from, 0) || bare == redist_priv_hash_layout(p->to, 0));
 }
 
 /* What the options and the layouts say of how elements arrive. */
@@ -3364,13 +3367,13 @@ REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
     p->arrival.function = p->options.combine;
     p->arrival.context = p->options.context;
     if (p->arrival.function == NULL)
-        p->from = redist_priv_without_ghosts(p->from);
-    for (d = 0; d < p->from.ndim; d++)
-        ghosts |= p->from.dim[d].axis.ghosts;
+        *p->from = redist_priv_without_ghosts(*p->from);
+    for (d = 0; d < p->from->ndim; d++)
+        ghosts |= p->from->dim[d].axis.ghosts;
     if (p->arrival.function == redist_combine_op)
         MPI_Query_thread(&level); /* it calls MPI, which may not allow OpenMP's threads to */
     p->arrival.alone = ghosts || level < MPI_THREAD_MULTIPLE;
-    p->ordered = p->arrival.function != NULL && (ghosts || p->from.copies > 1);
+    p->ordered = p->arrival.function != NULL && (ghosts || p->from->copies > 1);
     p->overwrites = p->options.in_place && !redist_priv_is_halo(p);
 }
 
@@ -3410,10 +3413,13 @@ REDIST_PRIV_COLD int redist_priv_plan_make(redist_plan *p, MPI_Comm comm, redist
 }
 
 /* An empty plan, for the ranks of comm. */
-REDIST_PRIV_COLD void redist_priv_plan_init(redist_plan *p, MPI_Comm comm, const redist_options *options)
+REDIST_PRIV_COLD void redist_priv_plan_init(redist_plan *p, MPI_Comm comm, const redist_options *options,
+                                            redist_layout *layouts)
 {
     memset(p, 0, sizeof *p);
     p->comm = MPI_COMM_NULL;
+    p->from = &layouts[REDIST_PRIV_FROM];
+    p->to = &layouts[REDIST_PRIV_TO];
     MPI_Comm_rank(comm, &p->rank);
     MPI_Comm_size(comm, &p->size);
     if (options != NULL)
@@ -3428,17 +3434,24 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_build(MPI_Comm comm, const redist
                                                      MPI_Datatype element, const redist_options *options,
                                                      redist_plan **plan, redist_priv_verdict *v)
 {
+    redist_layout layouts[2];
     redist_plan *p = (redist_plan *)redist_priv_alloc(1, sizeof *p);
     MPI_Comm_rank(comm, &v->rank);
     if (p == NULL) {
         redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for a plan");
     } else {
-        redist_priv_plan_init(p, comm, options);
+        memset(layouts, 0, sizeof layouts);
+        redist_priv_plan_init(p, comm, options, layouts);
         p->element = element;
         redist_priv_check_arguments(p, from, to, plan, v);
     }
-    if (redist_priv_check_same(p, comm, v) == REDIST_OK && redist_priv_plan_make(p, comm, v) == REDIST_OK)
+    if (redist_priv_check_same(p, comm, v) == REDIST_OK && redist_priv_plan_make(p, comm, v) == REDIST_OK) {
+        memcpy((void *)p->layout[0], p->from, redist_priv_layout_bytes(p->from));
+        memcpy((void *)p->layout[1], p->to, redist_priv_layout_bytes(p->to));
+        p->from = p->layout[REDIST_PRIV_FROM];
+        p->to = p->layout[REDIST_PRIV_TO];
         return p;
+    }
     if (p != NULL)
         redist_priv_plan_destroy(p);
     REDIST_FREE(p);
@@ -3587,8 +3600,8 @@ REDIST_PRIV_COLD int redist_priv_overlap(const redist_plan *p, int side, int a, 
     const uintptr_t x = (uintptr_t)redist_priv_given(p, side, a);
     const uintptr_t y = (uintptr_t)redist_priv_given(p, REDIST_PRIV_TO, b);
     int d, padded = 0;
-    for (d = 0; d < p->from.ndim; d++)
-        padded |= p->from.dim[d].allocated > 0 || p->to.dim[d].allocated > 0;
+    for (d = 0; d < p->from->ndim; d++)
+        padded |= p->from->dim[d].allocated > 0 || p->to->dim[d].allocated > 0;
     return s->owned > 0 && t->owned > 0 &&
            (padded ? x == y : x < y + (uintptr_t)t->array_bytes && y < x + (uintptr_t)s->array_bytes);
 }
@@ -3708,7 +3721,12 @@ REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
 
 REDIST_PRIV_COLD void redist_priv_print_times(const redist_plan *p, double measured, FILE *file)
 {
-    const double predicted = redist_cost_of(&p->from, &p->to, p->element_bytes * p->arrays, &p->options.cost);
+    redist_layout layout[2];
+    double predicted;
+    memset(layout, 0, sizeof layout);
+    memcpy((void *)&layout[0], p->from, redist_priv_layout_bytes(p->from));
+    memcpy((void *)&layout[1], p->to, redist_priv_layout_bytes(p->to));
+    predicted = redist_cost_of(&layout[0], &layout[1], p->element_bytes * p->arrays, &p->options.cost);
     fprintf(file, "  time      %.3g s predicted for direct messages (%.3g s each, %.3g s per byte)", predicted,
             p->options.cost.per_message, p->options.cost.per_byte);
     if (p->executions > 0)
@@ -3738,9 +3756,9 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
         return p->rank == 0 ? REDIST_ERR_ARGUMENT : REDIST_OK;
     fprintf(file, "redist plan on %d ranks, %d array%s of %" PRId64 "-byte elements\n  from      ", p->size, p->arrays,
             p->arrays == 1 ? "" : "s", p->element_bytes);
-    redist_layout_print(&p->from, file);
+    redist_layout_print(p->from, file);
     fprintf(file, "  to        ");
-    redist_layout_print(&p->to, file);
+    redist_layout_print(p->to, file);
     redist_priv_print_method(p, file);
     fprintf(file, "  messages  %" PRId64 " in all, from one rank at most %" PRId64 ", to one rank at most %" PRId64
             "\n", sum[SENDS], most[SENDS], most[RECEIVES]);
