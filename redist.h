@@ -30,23 +30,23 @@
  * All functions here are local (no communication), keep no state, and may be called from any thread.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *      98-166               options
- *     167-261               types
- *                 609-681   arithmetic
- *                 682-747   faults
- *     262-306     748-993   axes: who owns index i
- *     307-410    994-1638   layouts and views
- *               1639-2215   runs: what two coordinates of an axis share
- *               2216-2401   messages: products of run lists
- *               2402-3128   copying
- *               3129-3307   pairs of places: which copy serves whom
- *     411-444   3308-3456   moving on one process
- *     445-463   3457-3740   traffic, on paper
- *     464-493   3741-4321   schedules
- *     494-530   4322-4781   cost and multiphase routes
- *     531-561   4782-5110   relabelling and advice
- *     562-604   5111-5225   text: writing
- *               5226-5677   text: reading
+ *      98-169               options
+ *     170-264               types
+ *                 612-684   arithmetic
+ *                 685-750   faults
+ *     265-309     751-996   axes: who owns index i
+ *     310-413    997-1641   layouts and views
+ *               1642-2218   runs: what two coordinates of an axis share
+ *               2219-2404   messages: products of run lists
+ *               2405-3131   copying
+ *               3132-3310   pairs of places: which copy serves whom
+ *     414-447   3311-3459   moving on one process
+ *     448-466   3460-3743   traffic, on paper
+ *     467-496   3744-4324   schedules
+ *     497-533   4325-4784   cost and multiphase routes
+ *     534-564   4785-5113   relabelling and advice
+ *     565-607   5114-5228   text: writing
+ *               5229-5680   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -133,13 +133,16 @@ extern "C" {
 #define REDIST_AXIS_API static inline
 #endif
 
-/* Linkage of private functions: short ones on the path of every copy; others; those that only plan or check. */
+/* Linkage of private functions: short ones on the path of every copy; others; long ones, of which one is enough; those
+   that only plan or check. */
 #define REDIST_PRIV_FAST static inline
 #if defined __GNUC__
 #define REDIST_PRIV static __attribute__((unused))
+#define REDIST_PRIV_APART static __attribute__((unused, noinline))
 #define REDIST_PRIV_COLD static __attribute__((unused, cold))
 #else
 #define REDIST_PRIV static inline
+#define REDIST_PRIV_APART static inline
 #define REDIST_PRIV_COLD static inline
 #endif
 
@@ -246,12 +249,12 @@ typedef struct {
 typedef struct {
     uint64_t mark; /* REDIST_PRIV_MARK: made by a builder of this version, with this REDIST_MAX_DIMS */
     int ndim;
-    redist_priv_dimension dim[REDIST_MAX_DIMS]; /* in the order of the view */
-    redist_order grid_order, memory_order;      /* of the array's own axes  */
+    redist_order grid_order, memory_order; /* of the array's own axes */
     int first_rank;
     const int *ranks; /* place k lives on ranks[k], or on first_rank + k when NULL */
     int copies;       /* of the grid: copy c of its place k is place k + c * (places of the grid) */
     redist_priv_fault fault;
+    redist_priv_dimension dim[REDIST_MAX_DIMS]; /* in the order of the view; last, because plans keep no more than ndim */
 } redist_layout;
 
 /* Places by rank, so that a rank's place is found in O(log places). */
@@ -2649,9 +2652,9 @@ REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box,
     t.stream = box->stream && !combine && contiguous;
     t.buffered = combine || (t.squares ? t.stream && !even : contiguous);
     t.far = box->far || t.stream || outer.n * inner.n * unit > REDIST_PRIV_NEAR;
-    t.wide = crossed ? redist_priv_max((t.squares ? REDIST_PRIV_LINE : REDIST_PRIV_WIDTH) / unit, 1) : 1;
+    t.wide = crossed ? redist_priv_max((t.squares ? (int64_t)REDIST_PRIV_LINE : (int64_t)REDIST_PRIV_WIDTH) / unit, 1) : 1;
     t.tall = t.squares ? redist_priv_max(REDIST_PRIV_TALL, 512 / unit)
-                       : REDIST_PRIV_TILE_BUFFER / (crossed ? REDIST_PRIV_WIDTH : unit);
+                       : REDIST_PRIV_TILE_BUFFER / (crossed ? (int64_t)REDIST_PRIV_WIDTH : unit);
     return t;
 }
 
