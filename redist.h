@@ -43,10 +43,10 @@
  *     414-447   3311-3459   moving on one process
  *     448-466   3460-3743   traffic, on paper
  *     467-496   3744-4324   schedules
- *     497-533   4325-4784   cost and multiphase routes
- *     534-564   4785-5113   relabelling and advice
- *     565-607   5114-5228   text: writing
- *               5229-5680   text: reading
+ *     497-533   4325-4785   cost and multiphase routes
+ *     534-564   4786-5114   relabelling and advice
+ *     565-607   5115-5229   text: writing
+ *               5230-5681   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -4345,7 +4345,8 @@ REDIST_PRIV_COLD int redist_priv_is_cost(const redist_cost *cost)
 }
 
 /* The most messages, -1 when memory is exhausted, and elements of any place: by going through all places. */
-REDIST_PRIV_COLD redist_priv_place_traffic redist_priv_most_by_places(const redist_layout *from, const redist_layout *to)
+REDIST_PRIV_COLD redist_priv_place_traffic redist_priv_most_by_places(const redist_layout *from,
+                                                                      const redist_layout *to)
 {
     const redist_layout *const layout[2] = {from, to};
     redist_priv_place_traffic most = {0, 0};
@@ -4954,8 +4955,8 @@ REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r)
     return code;
 }
 
-/* In order, each coordinate of the axis with fewer takes the one of the other that it shares most with of those left. Of
-   two axes as layouts of their own; match[to's processes] receives coordinates of `from`, or -1. */
+/* In order, each coordinate of the axis with fewer takes the one of the other that it shares most with of those left.
+   Both are layouts of their own; match[to's processes] receives coordinates of `from`, or -1. */
 REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_layout *from, const redist_layout *to, int *match)
 {
     const int few = redist_places(from) < redist_places(to);
