@@ -38,15 +38,15 @@
  *     310-413    997-1641   layouts and views
  *               1642-2218   runs: what two coordinates of an axis share
  *               2219-2404   messages: products of run lists
- *               2405-3131   copying
- *               3132-3310   pairs of places: which copy serves whom
- *     414-447   3311-3459   moving on one process
- *     448-466   3460-3743   traffic, on paper
- *     467-496   3744-4324   schedules
- *     497-533   4325-4785   cost and multiphase routes
- *     534-564   4786-5114   relabelling and advice
- *     565-607   5115-5229   text: writing
- *               5230-5681   text: reading
+ *               2405-3132   copying
+ *               3133-3311   pairs of places: which copy serves whom
+ *     414-447   3312-3460   moving on one process
+ *     448-466   3461-3744   traffic, on paper
+ *     467-496   3745-4325   schedules
+ *     497-533   4326-4786   cost and multiphase routes
+ *     534-564   4787-5115   relabelling and advice
+ *     565-607   5116-5230   text: writing
+ *               5231-5682   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -254,7 +254,7 @@ typedef struct {
     const int *ranks; /* place k lives on ranks[k], or on first_rank + k when NULL */
     int copies;       /* of the grid: copy c of its place k is place k + c * (places of the grid) */
     redist_priv_fault fault;
-    redist_priv_dimension dim[REDIST_MAX_DIMS]; /* in the order of the view; last, because plans keep no more than ndim */
+    redist_priv_dimension dim[REDIST_MAX_DIMS]; /* in the order of the view; last: plans keep but ndim of them */
 } redist_layout;
 
 /* Places by rank, so that a rank's place is found in O(log places). */
@@ -2652,7 +2652,8 @@ REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box,
     t.stream = box->stream && !combine && contiguous;
     t.buffered = combine || (t.squares ? t.stream && !even : contiguous);
     t.far = box->far || t.stream || outer.n * inner.n * unit > REDIST_PRIV_NEAR;
-    t.wide = crossed ? redist_priv_max((t.squares ? (int64_t)REDIST_PRIV_LINE : (int64_t)REDIST_PRIV_WIDTH) / unit, 1) : 1;
+    t.wide = crossed ? redist_priv_max((t.squares ? (int64_t)REDIST_PRIV_LINE : (int64_t)REDIST_PRIV_WIDTH) / unit, 1)
+                     : 1;
     t.tall = t.squares ? redist_priv_max(REDIST_PRIV_TALL, 512 / unit)
                        : REDIST_PRIV_TILE_BUFFER / (crossed ? (int64_t)REDIST_PRIV_WIDTH : unit);
     return t;
