@@ -273,10 +273,12 @@ static const char *remark(const contestant *c, char *text, size_t size)
     text[0] = 0;
     if (c->plan == NULL || redist_plan_stats(c->plan, &stats) != REDIST_OK)
         return text;
-    for (int k = 0; k < METHODS; k++)
+    if (stats.method == REDIST_MULTIPHASE || stats.method == REDIST_SCHEDULED)
+        snprintf(text, size, stats.method == REDIST_MULTIPHASE ? "%d phases" : "%d steps",
+                 stats.method == REDIST_MULTIPHASE ? stats.phases : stats.steps);
+    for (int k = 0; k < METHODS && text[0] == 0; k++)
         if (methods[k].method == (int)stats.method)
-            snprintf(text, size, stats.method == REDIST_MULTIPHASE ? "%d phases" : stats.method == REDIST_SCHEDULED ? "%d steps" : "%.0d%s",
-                     stats.method == REDIST_MULTIPHASE ? stats.phases : stats.method == REDIST_SCHEDULED ? stats.steps : 0, methods[k].name);
+            snprintf(text, size, "%s", methods[k].name);
     return text;
 }
 
