@@ -38,15 +38,15 @@
  *     307-410   1037-1649   layouts and views
  *               1650-2226   runs: what two coordinates of an axis share
  *               2227-2427   messages: products of run lists
- *               2428-3154   copying
- *               3155-3333   pairs of places: which copy serves whom
- *     411-444   3334-3482   moving on one process
- *     445-463   3483-3768   traffic, on paper
- *     464-493   3769-4349   schedules
- *     494-530   4350-4809   cost and multiphase routes
- *     531-561   4810-5137   relabelling and advice
- *     562-604   5138-5252   text: writing
- *               5253-5704   text: reading
+ *               2428-3155   copying
+ *               3156-3334   pairs of places: which copy serves whom
+ *     411-444   3335-3483   moving on one process
+ *     445-463   3484-3769   traffic, on paper
+ *     464-493   3770-4350   schedules
+ *     494-530   4351-4810   cost and multiphase routes
+ *     531-561   4811-5138   relabelling and advice
+ *     562-604   5139-5253   text: writing
+ *               5254-5705   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -2676,8 +2676,9 @@ REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box,
     t.buffered = combine || (t.squares ? t.stream && !even : contiguous);
     t.far = box->far || t.stream || outer.n * inner.n * unit > REDIST_PRIV_NEAR;
     t.wide = crossed ? redist_priv_max((t.squares ? REDIST_PRIV_LINE : REDIST_PRIV_WIDTH) / unit, 1) : 1;
-    t.tall = t.squares ? redist_priv_max(REDIST_PRIV_TALL, 512 / unit)
-                       : REDIST_PRIV_TILE_BUFFER / (crossed ? REDIST_PRIV_WIDTH : unit);
+    t.tall = REDIST_PRIV_TILE_BUFFER / (t.squares ? REDIST_PRIV_LINE : crossed ? REDIST_PRIV_WIDTH : unit);
+    if (t.squares && !combine)
+        t.tall = redist_priv_max(REDIST_PRIV_TALL, 512 / unit);
     return t;
 }
 
@@ -2712,7 +2713,7 @@ REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, redist_p
     int64_t k, line;
     row.to = bytes;
     column.to = unit;
-    for (k = 0; combine && inner.to == unit && k < outer.n; k++)
+    for (k = 0; combine && t->far && inner.to == unit && k < outer.n; k++)
         for (line = 0; line < bytes; line += REDIST_PRIV_LINE)
             REDIST_PRIV_PREFETCH(to, k * outer.to + line);
     if (t->squares)
