@@ -42,11 +42,11 @@
  *               3311-3507   pairs of places: which copy serves whom
  *     412-444   3508-3635   moving on one process
  *     445-463   3636-3965   traffic, on paper
- *     464-493   3966-4684   schedules
- *     494-531   4685-5181   cost and multiphase routes
- *     532-562   5182-5542   relabelling and advice
- *     563-605   5543-5659   text: writing
- *               5660-6132   text: reading
+ *     464-493   3966-4686   schedules
+ *     494-531   4687-5183   cost and multiphase routes
+ *     532-562   5184-5544   relabelling and advice
+ *     563-605   5545-5661   text: writing
+ *               5662-6134   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -4236,10 +4236,12 @@ REDIST_PRIV_COLD int redist_priv_factor_of(redist_priv_arrangement *s, int d, re
         in_line &= redist_priv_line_of(x[side], line[side]);
     f->form = REDIST_PRIV_CONSECUTIVE;
     if (in_line && f->degree[0] == line[1]->used && f->degree[1] == line[0]->used &&
-        (intervals > 0 || redist_priv_cycles_meet(x[0], x[1])))
-        f->form = REDIST_PRIV_ALL_MEET;
-    else if (!in_line || intervals < 2)
+        (intervals > 0 || redist_priv_cycles_meet(x[0], x[1]))) {
+        f->form = REDIST_PRIV_ALL_MEET; /* one side numbered backwards: all keep what they keep in the same step */
+        *line[0] = redist_priv_line_from(x[0], redist_priv_numbered(line[0], line[0]->used - 1), -line[0]->sign, line[0]->used);
+    } else if (!in_line || intervals < 2) {
         redist_priv_make_table(s, f);
+    }
     return REDIST_OK;
 }
 

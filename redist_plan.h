@@ -38,27 +38,27 @@
  * communicator to the messages that may still be on their way.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *     106-159               types
- *                 273-322   waiting
- *                 323-393   verdicts
- *                 394-687   the plan
- *                 688-967   checking arguments
- *                968-1174   peers
- *               1175-1310   staging
- *               1311-1415   pieces
- *               1416-1444   reports
- *               1445-1606   REDIST_POINT_TO_POINT
- *               1607-1857   REDIST_SCHEDULED
- *               1858-1943   MPI's collectives
- *               1944-2012   REDIST_ALLTOALLV
- *               2013-2268   REDIST_ALLTOALLW
- *               2269-2484   shared memory
- *               2485-2868   REDIST_SHARED
- *               2869-3055   REDIST_MULTIPHASE
- *               3056-3371   choosing a method
- *     160-245   3372-3887   plans
- *               3888-3972   calibrating
- *     246-266   3973-4096   arenas
+ *     110-163               types
+ *                 277-326   waiting
+ *                 327-397   verdicts
+ *                 398-693   the plan
+ *                 694-973   checking arguments
+ *                974-1180   peers
+ *               1181-1316   staging
+ *               1317-1421   pieces
+ *               1422-1450   reports
+ *               1451-1617   REDIST_POINT_TO_POINT
+ *               1618-1892   REDIST_SCHEDULED
+ *               1893-1978   MPI's collectives
+ *               1979-2047   REDIST_ALLTOALLV
+ *               2048-2303   REDIST_ALLTOALLW
+ *               2304-2519   shared memory
+ *               2520-2910   REDIST_SHARED
+ *               2911-3097   REDIST_MULTIPHASE
+ *               3098-3421   choosing a method
+ *     164-249   3422-3937   plans
+ *               3938-4022   calibrating
+ *     250-270   4023-4146   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -92,10 +92,14 @@
 #endif
 
 #ifndef REDIST_FLIGHT_BYTES
-#define REDIST_FLIGHT_BYTES 131072 /* REDIST_SCHEDULED: of short messages that go together each way; 0: one message at a time */
+#define REDIST_FLIGHT_BYTES 65536 /* REDIST_SCHEDULED: of pieces that are on their way together; 0: one piece at a time */
+#endif
+
+#ifndef REDIST_EAGER_BYTES
+#define REDIST_EAGER_BYTES 16384 /* REDIST_SCHEDULED: of a piece, which MPI should send without asking the receiver first */
 #endif
 #elif defined REDIST_YIELD || defined REDIST_MAX_COUNT || defined REDIST_PIECE_BYTES || defined REDIST_RING_BYTES || \
-    defined REDIST_FLIGHT_BYTES
+    defined REDIST_FLIGHT_BYTES || defined REDIST_EAGER_BYTES
 #error "REDIST_YIELD and other hooks do nothing in a file that only declares: the implementation needs them"
 #endif
 
@@ -434,6 +438,7 @@ typedef struct {
     int64_t staged;   /* where it lies in the staging memory, in bytes; -1 when it is contiguous in the array */
     int64_t direct;   /* where it then begins in the array, in bytes */
     int64_t pending;  /* requests not yet complete */
+    int step;         /* of the schedule */
 } redist_priv_peer;
 
 /* The sending (REDIST_PRIV_FROM) or the receiving (REDIST_PRIV_TO) half of this rank's exchange. */
@@ -608,10 +613,11 @@ struct redist_plan {
     const redist_priv_transport *transport;
     int64_t largest;              /* bytes of the largest staging memory or array on any rank */
     int64_t largest_message;      /* bytes, on any rank */
+    int apart;                    /* ranks are on several nodes */
     redist_priv_network network;  /* zero: not known yet */
     union {
-        redist_priv_messages messages; /* REDIST_SHARED's, too */
-        redist_priv_lanes lanes;
+        redist_priv_messages messages;
+        redist_priv_lanes lanes; /* REDIST_SHARED's, too */
         redist_priv_collective collective;
         redist_priv_chain chain;
     } state;                      /* of the transport; zero when it opens */
@@ -1559,16 +1565,21 @@ REDIST_PRIV int redist_priv_p2p_start(redist_plan *p)
     return code;
 }
 
-/* Unpacks the messages that have come and whose predecessors are unpacked: those through shared memory go first. */
+/* Whether messages must wait until those through shared memory are unpacked, which go first where the order matters. */
+REDIST_PRIV int redist_priv_near_first(const redist_plan *p)
+{
+    const int64_t near = p->side[REDIST_PRIV_TO].peers - p->side[REDIST_PRIV_TO].remote;
+    return p->ordered && near > 0 &&
+           p->rings->link[REDIST_PRIV_TO][near - 1].done < p->rings->link[REDIST_PRIV_TO][near - 1].pieces;
+}
+
+/* Unpacks the messages that have come and whose predecessors are unpacked. */
 REDIST_PRIV void redist_priv_unpack_in_order(redist_plan *p)
 {
     redist_priv_messages *m = &p->state.messages;
     redist_priv_side *s = &p->side[REDIST_PRIV_TO];
-    if (s->peers > s->remote) {
-        const redist_priv_channel *last = &p->rings->link[REDIST_PRIV_TO][s->peers - s->remote - 1];
-        if (last->done < last->pieces)
-            return;
-    }
+    if (redist_priv_near_first(p))
+        return;
     for (; m->unpacked < s->remote && s->peer[m->unpacked].pending == 0; m->unpacked++)
         redist_priv_unpack(p, &s->peer[m->unpacked]);
 }
@@ -1592,7 +1603,7 @@ REDIST_PRIV int redist_priv_p2p_test(redist_plan *p, int *done)
     return REDIST_OK;
 }
 
-REDIST_PRIV_COLD void redist_priv_free_requests(redist_plan *p)
+REDIST_PRIV_COLD void redist_priv_p2p_destroy(redist_plan *p)
 {
     redist_priv_messages *m = &p->state.messages;
     int k;
@@ -1609,25 +1620,32 @@ REDIST_PRIV_COLD void redist_priv_free_requests(redist_plan *p)
 #ifndef REDIST_NO_SCHEDULED
 
 /* Each side of a rank is a lane: it serves its peers in the order of the schedule (redist_schedule_create), piece by
-   piece, so that at any time a rank sends at most one message and receives at most one, or a few short ones, whose latency
-   would be longer than they. The lanes need not keep step with each other: pieces are posted in order and finished in
-   order, so a lane waits for lanes of earlier or the same steps only, and the earliest always moves. */
+   piece, posted and finished in order. A piece is sent when this rank has posted all receives of earlier steps, and of
+   earlier pieces of its step: only what has arrived makes room for those, so no rank fills a network's buffers ahead of
+   the others, and the earliest piece on its way never waits. Pieces are so short that MPI asks no receiver for them: over
+   a socket the answer would queue behind what goes the other way, and both directions take turns. */
 
-/* A slot for one piece per side, the same on all ranks: as large as the largest message, or half of max_buffer. */
+/* The staging memory that each of two sides may have; REDIST_SHARED has rings besides. */
+REDIST_PRIV_COLD int64_t redist_priv_lane_bytes(const redist_plan *p)
+{
+    return p->options.max_buffer > 0 ? p->options.max_buffer / (p->rings != NULL ? 4 : 2) : INT64_MAX;
+}
+
+/* A slot for one piece, the same on all ranks. */
 REDIST_PRIV_COLD void redist_priv_set_cutting(redist_plan *p)
 {
-    const int64_t half = p->options.max_buffer > 0 ? p->options.max_buffer / 2 : INT64_MAX;
-    p->state.lanes.cutting.bytes = redist_priv_min(redist_priv_min(p->largest_message, half), REDIST_MAX_COUNT);
-    p->state.lanes.cutting.bytes = redist_priv_max(p->state.lanes.cutting.bytes, p->element_bytes);
+    const int64_t most = redist_priv_min(redist_priv_min(REDIST_EAGER_BYTES, REDIST_MAX_COUNT), redist_priv_lane_bytes(p));
+    p->state.lanes.cutting.bytes = redist_priv_max(redist_priv_min(p->largest_message, most), p->element_bytes);
     p->state.lanes.cutting.wide = 0;
 }
 
-/* How many pieces may be on their way: one, and short ones that make up REDIST_FLIGHT_BYTES, each in a slot of its own. */
+/* How many pieces may be on their way: one, and others that make up REDIST_FLIGHT_BYTES, each in a slot of its own. */
 REDIST_PRIV_COLD int64_t redist_priv_flights(const redist_plan *p, int own)
 {
-    const int64_t half = p->options.max_buffer > 0 ? p->options.max_buffer / 2 : INT64_MAX;
     const int64_t slot = redist_priv_round_up(p->state.lanes.cutting.bytes, REDIST_PRIV_LINE);
-    return redist_priv_clamp(redist_priv_min(half, REDIST_FLIGHT_BYTES + slot) / slot, 1, redist_priv_max(p->side[own].peers, 1));
+    const int64_t pieces = p->side[own].remote * redist_priv_ceil_div(p->largest_message, p->state.lanes.cutting.bytes);
+    return redist_priv_clamp(redist_priv_min(redist_priv_lane_bytes(p), REDIST_FLIGHT_BYTES + slot) / slot, 1,
+                             redist_priv_max(pieces, 1));
 }
 
 /* Where a slot begins. */
@@ -1648,7 +1666,7 @@ REDIST_PRIV_COLD int redist_priv_scheduled_staging(redist_plan *p, int own)
     redist_priv_stage_peers(p, own, p->arrays == 1 && (own == REDIST_PRIV_FROM || p->arrival.function == NULL), 1);
     if (s->staging_bytes > 0)
         s->staging_bytes = redist_priv_slot_begin(p, p->state.lanes.lane[own].flights - 1) + p->state.lanes.cutting.bytes;
-    for (k = 0; k < s->peers; k++)
+    for (k = 0; k < s->remote; k++)
         s->peer[k].staged = redist_priv_min(s->peer[k].staged, 0);
     return REDIST_OK;
 }
@@ -1684,24 +1702,27 @@ REDIST_PRIV int redist_priv_is_prepared(const redist_plan *p, int own, const red
             (p->state.lanes.lane[own].flights == 1 && redist_priv_through_slot(p, own, peer) && piece->bytes == first.bytes));
 }
 
-/* Puts the peers of a side in the order of the schedule. */
+/* Puts the remote peers of a side in the order of the schedule. */
 REDIST_PRIV_COLD int redist_priv_order_side(redist_plan *p, int own, const redist_schedule *schedule)
 {
     redist_priv_side *s = &p->side[own];
-    redist_priv_peer wanted, *next, *ordered = (redist_priv_peer *)redist_priv_alloc(s->peers, sizeof *ordered);
+    redist_priv_peer wanted, *found, *next, *ordered = (redist_priv_peer *)redist_priv_alloc(s->remote, sizeof *ordered);
     int step, meets[2];
     if (ordered == NULL)
         return REDIST_ERR_MEMORY;
     for (step = 0, next = ordered; step < schedule->steps; step++) {
         redist_schedule_step(schedule, p->rank, step, &meets[REDIST_PRIV_FROM], &meets[REDIST_PRIV_TO]);
-        if (meets[own] < 0 || meets[own] == p->rank)
-            continue;
         wanted.distance = redist_priv_ranks_apart(p, own, meets[own]);
-        *next++ = *(redist_priv_peer *)bsearch(&wanted, s->peer, (size_t)s->peers, sizeof wanted,
-                                               redist_priv_compare_distances);
+        found = meets[own] < 0 ? NULL
+                               : (redist_priv_peer *)bsearch(&wanted, s->peer, (size_t)s->remote, sizeof wanted,
+                                                             redist_priv_compare_distances);
+        if (found != NULL) {
+            found->step = step;
+            *next++ = *found;
+        }
     }
-    REDIST_FREE(s->peer);
-    s->peer = ordered;
+    memcpy(s->peer, ordered, (size_t)s->remote * sizeof *ordered);
+    REDIST_FREE(ordered);
     return REDIST_OK;
 }
 
@@ -1724,12 +1745,12 @@ REDIST_PRIV_COLD int redist_priv_prepare_lane(redist_plan *p, int own)
     int64_t k, number = 0;
     int code = REDIST_OK;
     lane->flight = (redist_priv_flight *)redist_priv_alloc(lane->flights, sizeof *lane->flight);
-    lane->prepared = (MPI_Request *)redist_priv_alloc(s->peers, sizeof *lane->prepared);
+    lane->prepared = (MPI_Request *)redist_priv_alloc(s->remote, sizeof *lane->prepared);
     if (lane->flight == NULL || lane->prepared == NULL)
         code = REDIST_ERR_MEMORY;
-    for (k = 0; k < s->peers && lane->prepared != NULL; k++)
+    for (k = 0; k < s->remote && lane->prepared != NULL; k++)
         lane->prepared[k] = MPI_REQUEST_NULL;
-    for (k = 0; k < s->peers && code == REDIST_OK; k++) {
+    for (k = 0; k < s->remote && code == REDIST_OK; k++) {
         const redist_priv_piece first = redist_priv_piece_of(p, own, &s->peer[k], p->state.lanes.cutting, 0);
         if (redist_priv_is_prepared(p, own, &s->peer[k], &first, 0))
             code = redist_priv_post_piece(p, own, &s->peer[k], &first, number % lane->flights, 1, &lane->prepared[k]);
@@ -1770,12 +1791,24 @@ REDIST_PRIV int redist_priv_lane_go(redist_plan *p, int own)
     return MPI_Start(&lane->prepared[flight->peer]) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
+/* Whether the next piece to be sent has to wait until an earlier one has been received. */
+REDIST_PRIV int redist_priv_is_ahead(const redist_plan *p)
+{
+    const redist_priv_lane *from = &p->state.lanes.lane[REDIST_PRIV_FROM], *to = &p->state.lanes.lane[REDIST_PRIV_TO];
+    int ahead;
+    if (to->at == p->side[REDIST_PRIV_TO].remote)
+        return 0;
+    ahead = p->side[REDIST_PRIV_FROM].peer[from->at].step - p->side[REDIST_PRIV_TO].peer[to->at].step;
+    return ahead > 0 || (ahead == 0 && from->piece > to->piece);
+}
+
 /* Sets pieces going until all flights are taken. */
 REDIST_PRIV int redist_priv_lane_fill(redist_plan *p, int own)
 {
     redist_priv_lane *lane = &p->state.lanes.lane[own];
     int code = REDIST_OK;
-    while (code == REDIST_OK && lane->at < p->side[own].peers && lane->posted - lane->arrived < lane->flights)
+    while (code == REDIST_OK && lane->at < p->side[own].remote && lane->posted - lane->arrived < lane->flights &&
+           (own == REDIST_PRIV_TO || !redist_priv_is_ahead(p)))
         code = redist_priv_lane_go(p, own);
     return code;
 }
@@ -1784,7 +1817,7 @@ REDIST_PRIV int redist_priv_lane_fill(redist_plan *p, int own)
 REDIST_PRIV int redist_priv_lane_test(redist_plan *p, int own)
 {
     redist_priv_lane *lane = &p->state.lanes.lane[own];
-    int arrived = 1, code = REDIST_OK;
+    int arrived, code = redist_priv_lane_fill(p, own);
     while (code == REDIST_OK && lane->arrived < lane->posted) {
         const int64_t slot = lane->arrived % lane->flights;
         redist_priv_flight *flight = &lane->flight[slot];
@@ -1826,8 +1859,10 @@ REDIST_PRIV int redist_priv_scheduled_test(redist_plan *p, int *done)
     int own, code = REDIST_OK;
     *done = 1;
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
-        code = redist_priv_lane_test(p, own);
-        *done &= p->state.lanes.lane[own].arrived == p->state.lanes.lane[own].posted;
+        const redist_priv_lane *lane = &p->state.lanes.lane[own];
+        if (own == REDIST_PRIV_FROM || !redist_priv_near_first(p))
+            code = redist_priv_lane_test(p, own);
+        *done &= lane->at == p->side[own].remote && lane->arrived == lane->posted;
     }
     return code;
 }
@@ -1844,7 +1879,7 @@ REDIST_PRIV_COLD void redist_priv_scheduled_destroy(redist_plan *p)
     int64_t k;
     for (own = 0; own < 2; own++) {
         redist_priv_lane *lane = &p->state.lanes.lane[own];
-        for (k = 0; lane->prepared != NULL && k < p->side[own].peers; k++)
+        for (k = 0; lane->prepared != NULL && k < p->side[own].remote; k++)
             redist_priv_drop(&lane->prepared[k], p->failed && own == REDIST_PRIV_TO);
         for (k = lane->arrived; k < lane->posted; k++)
             redist_priv_drop(&lane->flight[k % lane->flights].moving, p->failed && own == REDIST_PRIV_TO);
@@ -2488,6 +2523,13 @@ enum { REDIST_PRIV_SLOTS = 4, REDIST_PRIV_LEAST_PIECE = 4096, REDIST_PRIV_WIDE =
 enum { REDIST_PRIV_SHORT = 32768 };  /* bytes: the next execution need not wait until this one's message is unpacked */
 enum { REDIST_PRIV_WASTEFUL = 6 }; /* a sender that uses a sixth of the lines it reads packs them, wherever its arrays are */
 
+/* What the nodes exchange goes as in REDIST_SCHEDULED, where that is not left out. */
+#ifdef REDIST_NO_SCHEDULED
+#define REDIST_PRIV_REMOTE(verb) redist_priv_p2p_##verb
+#else
+#define REDIST_PRIV_REMOTE(verb) redist_priv_scheduled_##verb
+#endif
+
 /* How the pieces of a slot are cut. */
 REDIST_PRIV redist_priv_cutting redist_priv_slot_cutting(int64_t piece_bytes)
 {
@@ -2611,7 +2653,7 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p)
             }
         }
     redist_priv_push_all(p);
-    return redist_priv_p2p_start(p);
+    return REDIST_PRIV_REMOTE(start)(p);
 }
 
 /* A sender is done when its arrays are free: packed, or copied by the receiver. In place, the ring must be empty
@@ -2648,7 +2690,7 @@ REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done)
     }
     all &= come;
     *done = 1;
-    code = redist_priv_p2p_test(p, done);
+    code = REDIST_PRIV_REMOTE(test)(p, done);
     if (code == REDIST_OK && *done && !all) /* some MPI libraries do nothing when all requests are complete */
         code = redist_priv_progress(p);
     *done &= all;
@@ -2660,7 +2702,7 @@ REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p)
 {
     redist_priv_rings *r = p->rings;
     int own;
-    redist_priv_free_requests(p);
+    REDIST_PRIV_REMOTE(destroy)(p);
     for (own = 0; own < 2; own++) {
         redist_priv_side *s = &p->side[own];
         s->remote = s->peers;
@@ -2790,7 +2832,7 @@ REDIST_PRIV_COLD int redist_priv_shared_create(redist_plan *p)
 {
     redist_priv_connect(p, REDIST_PRIV_FROM);
     redist_priv_connect(p, REDIST_PRIV_TO);
-    return redist_priv_p2p_create(p);
+    return REDIST_PRIV_REMOTE(create)(p);
 }
 
 /* A state with a channel for every peer. */
@@ -3065,8 +3107,8 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transport_of(int metho
          redist_priv_alltoallw_commit, redist_priv_alltoallw_start, redist_priv_collective_test, redist_priv_add_moved,
          redist_priv_collective_destroy},
         {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", 1, NULL, redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
-         redist_priv_p2p_start, redist_priv_p2p_test, redist_priv_add_moved, redist_priv_free_requests},
-        {REDIST_SHARED, "REDIST_SHARED", 1, redist_priv_shared_open, redist_priv_p2p_staging, redist_priv_shared_create, NULL,
+         redist_priv_p2p_start, redist_priv_p2p_test, redist_priv_add_moved, redist_priv_p2p_destroy},
+        {REDIST_SHARED, "REDIST_SHARED", 1, redist_priv_shared_open, REDIST_PRIV_REMOTE(staging), redist_priv_shared_create, NULL,
          redist_priv_shared_start, redist_priv_shared_test, redist_priv_add_moved, redist_priv_shared_destroy},
 #ifndef REDIST_NO_SCHEDULED
         {REDIST_SCHEDULED, "REDIST_SCHEDULED", 1, NULL, redist_priv_scheduled_staging, redist_priv_scheduled_create, NULL,
@@ -3142,8 +3184,7 @@ REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *fac
     enum { LEAST_PEERS = 20, MOST_BYTES = 4096 };
     double gain = 0;
     int64_t wants, all = 0;
-    if (facts[REDIST_PRIV_NODE] == -facts[REDIST_PRIV_NOT_NODE] || facts[REDIST_PRIV_PEERS] < LEAST_PEERS ||
-        facts[REDIST_PRIV_MESSAGE] > MOST_BYTES)
+    if (!p->apart || facts[REDIST_PRIV_PEERS] < LEAST_PEERS || facts[REDIST_PRIV_MESSAGE] > MOST_BYTES)
         return 0;
     wants = redist_priv_find_route(p, &gain) == REDIST_OK && gain > 1.1;
     REDIST_FREE(p->state.chain.between);
@@ -3162,6 +3203,14 @@ REDIST_PRIV_COLD int redist_priv_pays_back(const redist_plan *p, const int64_t *
     return p->options.executions == 0 || p->options.arena != NULL || p->options.executions * gain > 15 * duplication;
 }
 
+/* Long messages between nodes go in pieces. */
+REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p)
+{
+    return p->apart && p->largest_message > REDIST_EAGER_BYTES && redist_priv_transport_of(REDIST_SCHEDULED) != NULL
+               ? REDIST_SCHEDULED
+               : REDIST_POINT_TO_POINT;
+}
+
 /* A chain, where it pays; shared memory, where its smallest rings fit; MPI_Alltoallv, whose algorithms are made for many
    peers with tiny messages; messages to real peers only. What needs too much staging memory is replaced later. */
 REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p, const int64_t *facts)
@@ -3176,7 +3225,7 @@ REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p, const int64_
         return REDIST_SHARED;
     if (p->size >= 32 && facts[REDIST_PRIV_PEERS] >= p->size / 2 && facts[REDIST_PRIV_MESSAGE] <= 512)
         return REDIST_ALLTOALLV;
-    return REDIST_POINT_TO_POINT;
+    return redist_priv_by_messages(p);
 }
 
 /* Arrays to time candidates with; NULL when memory is exhausted. */
@@ -3292,6 +3341,7 @@ REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p, const int64_t *f
     p->side[REDIST_PRIV_TO].fixed = p->arrays == 1 && !facts[REDIST_PRIV_UNFIXED_TO];
     p->largest = facts[REDIST_PRIV_LARGEST];
     p->largest_message = facts[REDIST_PRIV_MESSAGE];
+    p->apart = facts[REDIST_PRIV_NODE] != -facts[REDIST_PRIV_NOT_NODE];
     if (method == REDIST_AUTO)
         method = p->options.effort == REDIST_MEASURE ? redist_priv_measure(p, facts) : redist_priv_estimate(p, facts);
     if (!redist_priv_is_sound(p, method))
@@ -3300,9 +3350,9 @@ REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p, const int64_t *f
 }
 
 /* What serves where a method cannot; REDIST_AUTO: nothing does. */
-REDIST_PRIV_COLD redist_method redist_priv_substitute(redist_method method)
+REDIST_PRIV_COLD redist_method redist_priv_substitute(const redist_plan *p)
 {
-    switch (method) {
+    switch (p->transport->method) {
     case REDIST_POINT_TO_POINT:
         return redist_priv_transport_of(REDIST_SCHEDULED) == NULL ? REDIST_ALLTOALLW : REDIST_SCHEDULED;
     case REDIST_SCHEDULED:
@@ -3310,7 +3360,7 @@ REDIST_PRIV_COLD redist_method redist_priv_substitute(redist_method method)
     case REDIST_ALLTOALLW:
         return REDIST_AUTO;
     default:
-        return REDIST_POINT_TO_POINT;
+        return redist_priv_by_messages(p);
     }
 }
 
@@ -3333,7 +3383,7 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_ver
     for (;;) {
         lacks[MISSING] = p->transport->open != NULL && p->transport->open(p) != REDIST_OK;
         lacks[TOO_LARGE] = !lacks[MISSING] && !redist_priv_fits(p);
-        next = redist_priv_substitute(p->transport->method);
+        next = redist_priv_substitute(p);
         if (redist_priv_agree(p->comm, v, lacks, LACKS) != REDIST_OK || next == REDIST_AUTO ||
             !(lacks[MISSING] || (lacks[TOO_LARGE] && p->options.method == REDIST_AUTO)) ||
             !redist_priv_is_sound(p, next))
