@@ -2,6 +2,7 @@
 #   make run     the ADI heat solver on 4 ranks          make check   all tests
 #   make bench   methods against memcpy and plain MPI    make plots   the same as pictures
 #   make simulate   methods on simulated clusters (needs SimGrid)
+#   make cluster    methods on nodes emulated on this machine (needs root and iproute2)
 #   make fortran    the solver in Fortran on 4 ranks (needs gfortran)
 #   make clean
 # Override on the command line: MPICC, MPIFC, MPIEXEC, CC, CFLAGS, BUILD.
@@ -81,6 +82,9 @@ plots: $(BUILD)/methods $(BUILD)/scale
 simulate:
 	@BUILD='$(BUILD)' sh bench/simulate.sh
 
+cluster:
+	@BUILD='$(BUILD)' sh bench/cluster.sh
+
 fortran: $(BUILD)/adi_fortran
 	@cat $<.skip 2>/dev/null || $(MPIEXEC) -n 4 $<
 
@@ -114,4 +118,4 @@ $(foreach p,$(BENCHES),$(eval $(call program,$(p),bench/$(p).c,$(CFLAGS))))
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all examples run fortran check bench plots simulate clean
+.PHONY: all examples run fortran check bench plots simulate cluster clean

@@ -3203,12 +3203,12 @@ REDIST_PRIV_COLD int redist_priv_pays_back(const redist_plan *p, const int64_t *
     return p->options.executions == 0 || p->options.arena != NULL || p->options.executions * gain > 15 * duplication;
 }
 
-/* Long messages between nodes go in pieces. */
+/* Between nodes a schedule pays, but for the shortest messages. */
 REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p)
 {
-    return p->apart && p->largest_message > REDIST_EAGER_BYTES && redist_priv_transport_of(REDIST_SCHEDULED) != NULL
-               ? REDIST_SCHEDULED
-               : REDIST_POINT_TO_POINT;
+    enum { LEAST = 1024 };
+    return p->apart && p->largest_message > LEAST && redist_priv_transport_of(REDIST_SCHEDULED) != NULL ? REDIST_SCHEDULED
+                                                                                                       : REDIST_POINT_TO_POINT;
 }
 
 /* A chain, where it pays; shared memory, where its smallest rings fit; MPI_Alltoallv, whose algorithms are made for many
