@@ -1,11 +1,11 @@
 # redist: needs an MPI compiler and make; what else is installed is used by tests and examples.
-#   make run     the ADI heat solver on 4 ranks          make check   all tests
-#   make bench   methods against memcpy and plain MPI    make plots   the same as pictures
-#   make simulate   methods on simulated clusters (needs SimGrid)
-#   make cluster    methods on nodes emulated on this machine (needs root and iproute2)
-#   make fortran    the solver in Fortran on 4 ranks (needs gfortran)
+#   make run       the ADI heat solver on 4 ranks           make check      all tests
+#   make bench     methods against memcpy and plain MPI     make plots      the same as pictures
+#   make field     the picture at the top of the README     make simulate   methods on simulated clusters (needs SimGrid)
+#   make fortran   the solver in Fortran on 4 ranks         make cluster    methods on emulated nodes (needs root)
 #   make clean
-# Override on the command line: MPICC, MPIFC, MPIEXEC, CC, CFLAGS, BUILD.
+#   make install   headers, redist.pc, Fortran, examples    make uninstall
+# Override on the command line: MPICC, MPIFC, MPIEXEC, CC, CFLAGS, BUILD; PREFIX and DESTDIR where things are installed.
 
 first   = $(firstword $(foreach c,$(1),$(shell command -v $(c) 2>/dev/null)))
 MPICC   = $(call first,mpicc.mpich mpicc)
@@ -18,6 +18,8 @@ BUILD   = build
 MAKEFLAGS += -j2
 STRICT  = -std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
 HEADERS = redist.h redist_plan.h
+PREFIX  = /usr/local
+VERSION = $(shell sed -n 's/^.define REDIST_VERSION_[MP][A-Z]* //p' redist.h | paste -sd.)
 
 # The programs that need a further library (LIBS), or use one where it is there (OPTIONAL), and a line of C that tells
 # whether it is.
@@ -37,6 +39,7 @@ LIBS_threads  = -fopenmp -lm
 OPTIONAL_methods  = -DHAVE_SCALAPACK $(SCALAPACK)
 OPTIONAL_halo     = $(OPTIONAL_methods)
 OPTIONAL_transpose = $(OPTIONAL_methods)
+OPTIONAL_transposes = -DHAVE_FFTW_MPI $(LIBS_fft)
 PROBE_advise   = $(PROBE_pdgemr2d)
 PROBE_ptran    = $(PROBE_pdgemr2d)
 # FFTW-MPI as Debian has it needs Open MPI, whatever it can be linked with.
@@ -46,6 +49,7 @@ PROBE_taylor_green = $(PROBE_fft3d)
 PROBE_methods  = $(PROBE_pdgemr2d)
 PROBE_halo     = $(PROBE_pdgemr2d)
 PROBE_transpose = $(PROBE_pdgemr2d)
+PROBE_transposes = $(PROBE_fft)
 PROBE_openmp   = int omp_get_max_threads(void); int main(void) { return omp_get_max_threads() < 1; }
 PROBE_threads  = $(PROBE_openmp)
 PROBE_pdgemr2d = void pdgemr2d_(void); int main(void) { pdgemr2d_(); return 0; }
@@ -54,6 +58,8 @@ EXAMPLES = $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 TESTS    = $(patsubst tests/%.c,%,$(wildcard tests/*.c))
 OPTIMISED = plan_random
 BENCHES  = $(patsubst bench/%.c,%,$(wildcard bench/*.c))
+# Programs without hooks of their own are linked with one implementation; hello shows that nothing must be.
+LINKED   = $(filter-out hello,$(EXAMPLES)) cart darray many_ranks pdgemr2d ptran
 
 all: examples
 examples: $(EXAMPLES:%=$(BUILD)/%)
@@ -72,12 +78,16 @@ bench: $(BENCHES:%=$(BUILD)/%)
 	$(MPIEXEC) -n 2 $(BUILD)/mappings
 	$(MPIEXEC) -n 2 $(BUILD)/halo
 	[ -e $(BUILD)/fft.skip ] || $(MPIEXEC) -n 2 $(BUILD)/fft
+	$(MPIEXEC) -n 2 $(BUILD)/transposes
 	$(BUILD)/scale --csv $(BUILD)/scale.csv
 	[ -e $(BUILD)/threads.skip ] || OMP_NUM_THREADS=2 $(MPIEXEC) -n 1 $(BUILD)/threads
 	[ -e $(BUILD)/threads.skip ] || OMP_NUM_THREADS=1 $(MPIEXEC) -n 2 $(BUILD)/threads
 
 plots: $(BUILD)/methods $(BUILD)/scale
 	@BUILD='$(BUILD)' MPIEXEC='$(MPIEXEC)' sh bench/plots.sh
+
+field: $(BUILD)/methods $(BUILD)/halo
+	@BUILD='$(BUILD)' MPIEXEC='$(MPIEXEC)' sh bench/field.sh
 
 simulate:
 	@BUILD='$(BUILD)' sh bench/simulate.sh
@@ -97,25 +107,48 @@ $(BUILD)/adi_fortran: examples/fortran/redist_f.c examples/fortran/redist.f90 ex
 	else echo "fortran: skipped, no gfortran with MPI's module mpi_f08 ($(MPIFC))" >$@.skip; fi
 	@rm -f $@.probe
 
+installed = $(DESTDIR)$(PREFIX)
+share     = $(installed)/share/redist
+
+install:
+	@mkdir -p '$(installed)/include' '$(installed)/share/pkgconfig' '$(share)/fortran' '$(share)/examples'
+	cp $(HEADERS) '$(installed)/include'
+	cp examples/fortran/redist.f90 examples/fortran/redist_f.c '$(share)/fortran'
+	cp examples/*.[ch] examples/*.gp examples/fortran/adi.f90 '$(share)/examples'
+	cp README.md LICENSE '$(share)'
+	@printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$${prefix}/include' 'fortrandir=$${prefix}/share/redist/fortran' '' \
+	    'Name: redist' 'Description: Moves distributed arrays between layouts, with MPI' 'Version: $(VERSION)' \
+	    'Cflags: -I$${includedir}' >'$(installed)/share/pkgconfig/redist.pc'
+
+uninstall:
+	rm -rf '$(share)'
+	rm -f $(HEADERS:%='$(installed)/include/%') '$(installed)/share/pkgconfig/redist.pc'
+
+$(BUILD)/redist.o: $(HEADERS)
+	@mkdir -p $(BUILD)
+	@printf '#define REDIST_IMPLEMENTATION\n#include "redist_plan.h"\n' | $(MPICC) $(STRICT) $(CFLAGS) -I. -x c -c -o $@ -
+
 # A program whose library is absent is replaced by a file that says so.
 define program
-$(BUILD)/$(1): $(2) $(HEADERS) $(wildcard $(dir $(2))*.h examples/*.h)
+$(BUILD)/$(1): $(2) $(4) $(HEADERS) $(wildcard $(dir $(2))*.h examples/*.h)
 	@mkdir -p $(BUILD)
 	@rm -f $$@ $$@.skip
 	@if [ -z '$(PROBE_$(1))' ] || \
 	    echo '$(PROBE_$(1))' | $(MPICC) -x c -o $$@.probe - $(LIBS_$(1)) $(OPTIONAL_$(1)) 2>/dev/null; then \
-	    echo $(MPICC) $(2) && $(MPICC) $(STRICT) $(3) -I. -o $$@ $(2) $(LIBS_$(1)) $(OPTIONAL_$(1)); \
+	    echo $(MPICC) $(2) && $(MPICC) $(STRICT) $(3) -I. -o $$@ $(2) $(4) $(LIBS_$(1)) $(OPTIONAL_$(1)); \
 	elif [ -n '$(OPTIONAL_$(1))' ]; then \
-	    echo $(MPICC) $(2) && $(MPICC) $(STRICT) $(3) -I. -o $$@ $(2) $(LIBS_$(1)); \
+	    echo $(MPICC) $(2) && $(MPICC) $(STRICT) $(3) -I. -o $$@ $(2) $(4) $(LIBS_$(1)); \
 	else echo '$(2): skipped, no $(LIBS_$(1))' && echo 'it needs $(LIBS_$(1))' >$$@.skip; fi
 	@rm -f $$@.probe
 endef
-$(foreach p,$(EXAMPLES),$(eval $(call program,$(p),examples/$(p).c,$(CFLAGS))))
-$(foreach p,$(TESTS),$(eval $(call program,$(p),tests/$(p).c,$(TEST_CFLAGS))))
+declared = $(if $(filter $(1),$(LINKED)), -DREDIST_DECLARATIONS_ONLY)
+object   = $(if $(filter $(1),$(LINKED)),$(BUILD)/redist.o)
+$(foreach p,$(EXAMPLES),$(eval $(call program,$(p),examples/$(p).c,$(CFLAGS)$(call declared,$(p)),$(call object,$(p)))))
+$(foreach p,$(TESTS),$(eval $(call program,$(p),tests/$(p).c,$(TEST_CFLAGS)$(call declared,$(p)),$(call object,$(p)))))
 $(foreach p,$(OPTIMISED),$(eval $(call program,$(p).O3,tests/$(p).c,$(CFLAGS))))
 $(foreach p,$(BENCHES),$(eval $(call program,$(p),bench/$(p).c,$(CFLAGS))))
 
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all examples run fortran check bench plots simulate cluster clean
+.PHONY: all examples run fortran check bench plots field simulate cluster install uninstall clean

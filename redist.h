@@ -32,21 +32,21 @@
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
  *      99-167               options
  *     168-261               types
- *                 610-682   arithmetic
- *                 683-784   faults
- *     262-306    785-1043   axes: who owns index i
- *     307-411   1044-1758   layouts and views
- *               1759-2363   runs: what two coordinates of an axis share
- *               2364-2566   messages: products of run lists
- *               2567-3310   copying
- *               3311-3507   pairs of places: which copy serves whom
- *     412-444   3508-3635   moving on one process
- *     445-463   3636-3965   traffic, on paper
- *     464-493   3966-4686   schedules
- *     494-531   4687-5183   cost and multiphase routes
- *     532-562   5184-5544   relabelling and advice
- *     563-605   5545-5661   text: writing
- *               5662-6134   text: reading
+ *                 609-681   arithmetic
+ *                 682-798   faults
+ *     262-306    799-1036   axes: who owns index i
+ *     307-410   1037-1649   layouts and views
+ *               1650-2254   runs: what two coordinates of an axis share
+ *               2255-2457   messages: products of run lists
+ *               2458-3226   copying
+ *               3227-3413   pairs of places: which copy serves whom
+ *     411-444   3414-3562   moving on one process
+ *     445-463   3563-3848   traffic, on paper
+ *     464-493   3849-4429   schedules
+ *     494-530   4430-4889   cost and multiphase routes
+ *     531-561   4890-5217   relabelling and advice
+ *     562-604   5218-5332   text: writing
+ *               5333-5784   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -93,7 +93,7 @@ extern "C" {
 #endif
 
 #define REDIST_VERSION_MAJOR 0
-#define REDIST_VERSION_MINOR 1
+#define REDIST_VERSION_MINOR 2
 #define REDIST_VERSION_PATCH 0
 
 /* --------------------------------------------------------------------------------------------------------- options */
@@ -314,10 +314,10 @@ REDIST_API redist_layout redist_layout_2d(redist_axis x, redist_axis y);
 REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_axis z);
 REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes);
 
-/* Place k owns box[k], 0 <= k < boxes, of an array of extents[ndim], which every element lies in exactly one box of; boxes may
-   be empty. box[boxes] is kept by reference: it must outlive the layout and the plans made from it. The boxes make no
-   grid: each of a place's coordinates is its box's number, and redist_grid_order changes nothing. redist_layout_check
-   names two boxes that overlap, or an element in none. Who meets whom is found by going through all boxes. */
+/* Place k owns box[k], 0 <= k < boxes, of an array of extents[ndim]; boxes may be empty, and every element lies in
+   exactly one: redist_layout_check names two that overlap, or an element in none. box[boxes] is kept by reference: it
+   must outlive the layout and the plans made from it. The boxes make no grid: each of a place's coordinates is its
+   box's number, and redist_grid_order changes nothing. Who meets whom is found by going through all boxes. */
 REDIST_API redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes, const redist_box *box);
 
 /* The builders below take a layout and return a changed one. They never fail: bad arguments make a layout that
@@ -334,10 +334,10 @@ REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank);
 /* Place k lives on ranks[k] >= 0, no rank twice. ranks[places] is kept by reference: it must outlive the layout and
    the plans made from it. */
 REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks);
-/* The whole grid `copies` times, each copy on ranks of its own: copy c of place k is place k + c * (places of the grid),
-   so that redist_on_ranks takes ranks for all of them. copies >= 1, at most INT_MAX places in all; a later call replaces
-   an earlier one. All copies of a destination receive. Of the copies of a place of a source, a destination rank that
-   holds one reads its own. The others are assigned copies round-robin: the n destination places that share elements with
+/* The whole grid `copies` times, each copy on ranks of its own: copy c of place k is place k + c * (places of the
+   grid), so that redist_on_ranks takes ranks for all of them. copies >= 1, at most INT_MAX places in all; a later call
+   replaces an earlier one. All copies of a destination receive. Of the copies of a source's place, a destination rank
+   that holds one reads its own; the others are assigned round-robin: the n destination places that share elements with
    that place are numbered copy by copy and by ascending coordinates, and number k reads copy k mod copies. So a copy
    serves at most ceil(n / copies) other ranks, and two copies differ by at most one where no rank reads its own. */
 REDIST_API redist_layout redist_replicated(redist_layout layout, int copies);
@@ -347,11 +347,11 @@ REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_
 /* The ghost cells that redist_with_halo gave an axis, low and high in memory, hold elements: those of the neighbouring
    indices, around the ends where edge is REDIST_PERIODIC; where it is REDIST_CLOSED, cells past an end hold nothing. A
    destination receives its ghost cells too; those of a source are ignored unless the plan combines (redist_plan.h), and
-   then are combined into their owners' elements. Corners are those of the product of the axes. Every coordinate must own one
-   interval of the axis (block, balanced, cuts, whole, boxes), of any length: ghost cells may reach over several
+   then are combined into their owners' elements. Corners are those of the product of the axes. Every coordinate must
+   own one interval of the axis (block, balanced, cuts, whole, boxes), of any length: ghost cells may reach over several
    neighbours, and at most once around the axis on either side; those of an empty coordinate lie around where its
-   interval would begin. The exchange that fills the ghost cells of an array is that from its layout to the same with
-   ghosts, in place. */
+   interval would begin. An array's ghost cells are filled by the exchange from its layout to the same with ghosts, in
+   place. */
 REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redist_edge edge);
 /* The elements that the local array has along an axis (a leading dimension), ghost cells included: at least what the
    rank owns with its ghost cells. It may differ from rank to rank. 0: just what is needed, the default. */
@@ -385,9 +385,8 @@ REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, si
 REDIST_API int redist_places(const redist_layout *layout);
 /* The rank at coords[ndim], coordinates in the order of the view's axes, of copy 0; -1 when there is none. */
 REDIST_API int redist_rank_of(const redist_layout *layout, const int *coords);
-/* Writes the coordinates of a rank to coords[ndim]. 1 when the rank holds a place of any copy, else 0 (coords is not
-   written).
-   O(axes); O(places) with redist_on_ranks. */
+/* Writes the coordinates of a rank to coords[ndim]. 1 when the rank holds a place of any copy, else 0 (and nothing is
+   written). O(axes); O(places) with redist_on_ranks. */
 REDIST_API int redist_coords_of(const redist_layout *layout, int rank, int *coords);
 /* The rank that owns the element at index[ndim] of the view, in copy 0; -1 when the index lies outside. */
 REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *index);
@@ -418,26 +417,27 @@ REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist
 REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays, const redist_layout *to,
                            void *const *to_arrays, size_t element_bytes);
 
-/* What arrives is combined with what is there: to[i] = f(to[i], from[i]), 0 <= i < n, both contiguous, for elements of the
-   size that the plan, or redist_move_combining, was given. Called for parts of the arrays in an order of redist's choice, with
-   OpenMP by several threads at once. */
+/* What arrives is combined with what is there: to[i] = f(to[i], from[i]), 0 <= i < n, both contiguous, for elements of
+   the size given to the plan or redist_move_combining. Called for parts of the arrays in an order of redist's choice,
+   with OpenMP by several threads at once. */
 typedef void redist_combine(void *to, const void *from, int64_t n, void *context);
 
 typedef enum { REDIST_FLOAT = 0, REDIST_DOUBLE, REDIST_COMPLEX_FLOAT, REDIST_COMPLEX_DOUBLE } redist_number;
 
-/* The context of redist_combine_axpby. alpha, beta: real and imaginary part, the latter ignored where the type has none. */
+/* The context of redist_combine_axpby. alpha, beta: real and imaginary part, the latter ignored in real types. */
 typedef struct {
     redist_number type;
     double alpha[2], beta[2];
     int conjugate; /* not 0: of what arrives */
 } redist_axpby;
 
-/* to = beta to + alpha from, as in p?geadd and p?tran; context: a redist_axpby, read at every execution. Where beta is 0 what
-   was there is not read. */
+/* to = beta to + alpha from, as in p?geadd and p?tran; context: a redist_axpby, read at every execution. Where beta is
+   0 what was there is not read. */
 REDIST_API void redist_combine_axpby(void *to, const void *from, int64_t n, void *context);
 
-/* redist_move where every holder of an element contributes: its owner, the ghost cells of redist_with_ghosts and all copies of a
-   replicated source, in an order that only depends on the layouts. NULL combine: redist_move. The same errors. */
+/* redist_move where every holder of an element contributes: its owner, the ghost cells of redist_with_ghosts and all
+   copies of a replicated source, in an order that only depends on the layouts. NULL combine: redist_move. The same
+   errors. */
 REDIST_API int redist_move_combining(const redist_layout *from, const void *const *from_arrays, const redist_layout *to,
                                      void *const *to_arrays, size_t element_bytes, redist_combine *combine,
                                      void *context);
@@ -456,9 +456,9 @@ typedef struct {
    `from` serves rank_to; -1 when the layouts are invalid, differ in shape, or memory is exhausted. */
 REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to, int rank_to);
 
-/* Counts what the redistribution keeps and moves. total: elements of the view x copies of the destination, at most 2^62;
-   kept: those that a rank has itself. O(places x axes + sum of the axes' runs); O(pairs of places that share elements)
-   when the source is replicated. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
+/* Counts what the redistribution keeps and moves. total: elements of the view x copies of the destination, at most
+   2^62; kept: those that a rank has itself. O(places x axes + sum of the axes' runs); O(pairs of places that share
+   elements) when the source is replicated. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
 REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to, redist_traffic *traffic);
 
 /* ------------------------------------------------------------------------------------------------------- schedules */
@@ -472,15 +472,15 @@ typedef struct {
 /* Arranges the messages in steps without contention: in every step each rank sends at most one message and receives at
    most one (a copy to itself counts as its one), every pair of ranks that shares elements meets in exactly one step,
    and steps is the least possible: the most messages any rank sends, or receives, its copy to itself counted (Koenig
-   1916). For any two layouts of the same shape. A step is a mixed-radix number with a digit per axis.
+   1916). For any two layouts of the same shape. A step is a mixed-radix number with digits for the axes.
      - Blocks of r and K r on the same P >= K processes, either way: Walker and Otto 1996, their equations for B(k,p)
        and C(k,q) and their numbering of the steps. No tables.
      - One interval per coordinate on both sides, or all coordinates meet all (or all but a few, where one side has such
-       intervals), of several such axes at once: the sum of the two coordinates. No tables.
+       intervals): the sum of the two coordinates, of all such axes in one. No tables.
      - Anything else: the axis's pairs are coloured and kept, O(pairs of coordinates of the axis) of memory.
    Axes that fan out and axes that fan in share their steps ((BLOCK,*) to (*,BLOCK) on P processes takes P). Only where
-   their degrees do not divide are the pairs of these axes coloured together, O(pairs of their places) of memory; so are
-   all pairs when a side is replicated.
+   that fails, because the degrees of such a table do not divide, are all pairs coloured together, O(pairs of places) of
+   memory; so they are when a side is replicated.
    Listed ranks and cuts are kept by reference: they must outlive the schedule. Free it with redist_schedule_free.
    REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY; the schedule is then empty. */
 REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to, redist_schedule *schedule);
@@ -499,11 +499,11 @@ typedef struct {
 } redist_cost;
 
 /* Seconds that one exchange takes by the model of Kaushik et al. 1994, Q ts + (N/P) te: Q is the most messages that any
-   rank sends or receives, a copy to itself counted; N/P the most elements that any rank holds before or after;
-   ts = cost->per_message; te = element_bytes * cost->per_byte, element_bytes >= 1. -1 when a layout is invalid, the
-   shapes differ, an argument is bad or memory is exhausted. Q is exact, but where the source has copies it may come out 1
-   too large. Work is a sum over axes: mostly a formula where both axes are block-cyclic and seen whole, O(coordinates)
-   where one of them has an interval per coordinate, else O(pairs of coordinates that meet). */
+   rank sends or receives, a copy to itself counted (where the source has copies it may come out 1 too large); N/P the
+   most elements that any rank holds before or after; ts = cost->per_message; te = element_bytes * cost->per_byte,
+   element_bytes >= 1. -1 when a layout is invalid, the shapes differ, an argument is bad or memory is exhausted. Work
+   is a sum over axes: mostly a formula where both axes are block-cyclic and seen whole, O(coordinates) where one of
+   them has an interval per coordinate, else O(pairs of coordinates that meet). */
 REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
                                  const redist_cost *cost);
 
@@ -511,21 +511,20 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
    the element's bytes). Returns how many layouts the data passes in between, at most `max` (more than 7 are not tried),
    and writes them to between[max] in order; 0: go directly, nothing is strictly cheaper. Bad input returns
    -REDIST_ERR_ARGUMENT (NULL, a bad cost, max < 0; between may be NULL when max is 0), or the negative of another code
-   (_LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY).
-   The layouts show the shape of the two views and have no ghost cells. An axis is as in `from`, as in `to`, or
-   block-cyclic; several axes may change in one phase. Block sizes tried over the processes of either end: divisors
-   between the two (Kaushik et al. 1994), their gcd and lcm (Walker and Otto 1996, section 4), powers of 2 times the
-   gcd; every size when there are few. An axis whose two ends have different numbers of processes is also tried over
-   others, as BLOCK, with the blocks of either end and with several of them merged, so that rows on P ranks become
-   columns by way of a grid of sqrt(P) x sqrt(P): 2 sqrt(P) messages instead of P, and twice the elements. These numbers
-   are, for p places on all such axes together, the divisors of p, powers of 2, the square root and what they leave of p.
-   In all 128 ways per axis, 65,536 combinations, and of these the 512 that are cheapest as the only layout in between.
-   Each layout lives on ranks of `to`, with its grid and memory order, or on those of `from` when only there its grid
-   fits or is the same, and on no rank holds more than twice the elements that the fullest rank holds before or after.
-   redist_on_ranks and redist_cuts arrays are shared by reference. 0 when a side is replicated, or has
-   ghosts or boxes. Takes a millisecond or so, tens of milliseconds with many grids or where block sizes do not divide on 1,000 processes.
-   A way that has no formula (blocks that do not divide, cuts, sections) is tried only at the ends, with at most 1,024
-   processes along the axis, or 16,384 where one side has an interval per coordinate. */
+   (_LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY). The layouts show the shape of the two views and have no ghost cells. An
+   axis is as in `from`, as in `to`, or block-cyclic; several axes may change in one phase. Block sizes tried over the
+   processes of either end: divisors between the two (Kaushik et al. 1994), their gcd and lcm (Walker and Otto 1996,
+   section 4), powers of 2 times the gcd; every size when there are few. An axis whose two ends have different numbers
+   of processes is also tried over others, as BLOCK, with the blocks of either end and with several of them merged, so
+   that rows on P ranks become columns by way of a grid of sqrt(P) x sqrt(P): 2 sqrt(P) messages instead of P, and twice
+   the elements. These numbers are, for p places on all such axes together, the divisors of p, powers of 2, the square
+   root and what they leave of p. In all 128 ways per axis, 65,536 combinations, and of these the 512 that are cheapest
+   as the only layout in between. A way that has no formula (blocks that do not divide, cuts, sections) is tried only at
+   the ends, with at most 1,024 processes along the axis, or 16,384 where one side has an interval per coordinate. Each
+   layout lives on ranks of `to`, with its grid and memory order, or on those of `from` when only there its grid fits or
+   is the same, and on no rank holds more than twice the elements that the fullest rank holds before or after.
+   redist_on_ranks and redist_cuts arrays are shared by reference. 0 when a side is replicated, or has ghosts or boxes.
+   Takes a millisecond or so, tens of them with many grids or where block sizes do not divide on 1,000 processes. */
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
                              redist_layout *between);
 
@@ -590,13 +589,13 @@ REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text,
 /* Writes the text as one line. REDIST_ERR_ARGUMENT for NULL, or what redist_layout_check says. */
 REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file);
 /* Reads a layout. The lists of cuts, ranks and boxes that the text contains go to storage, aligned as an int64_t, which
-   must live as long as the layout; 4 * strlen(text) bytes suffice without boxes, 8 and 5 * REDIST_MAX_DIMS * strlen(text)
-   with them, and none (NULL) are needed without lists. On
-   failure message[message_size] holds a sentence, cut short to fit, else ""; it may be NULL when message_size is 0.
-   REDIST_ERR_ARGUMENT: NULL, or storage is not aligned. REDIST_ERR_LAYOUT: the text does not match the grammar; the
-   sentence begins with the place, `column 14: expected '@' and the number of processes, found 'x'`, columns counted in
-   bytes from 1. REDIST_ERR_MEMORY: storage is too small; the sentence tells what is needed. Else what
-   redist_layout_explain says. The layout is written in any case; redist_layout_check refuses it after a failure. */
+   must live as long as the layout; 4 * strlen(text) bytes suffice without boxes, 8 and 5 * REDIST_MAX_DIMS *
+   strlen(text) with them, and none (NULL) are needed without lists. On failure message[message_size] holds a sentence,
+   cut short to fit, else ""; it may be NULL when message_size is 0. REDIST_ERR_ARGUMENT: NULL, or storage is not
+   aligned. REDIST_ERR_LAYOUT: the text does not match the grammar; the sentence begins with the place, `column 14:
+   expected '@' and the number of processes, found 'x'`, columns counted in bytes from 1. REDIST_ERR_MEMORY: storage is
+   too small; the sentence tells what is needed. Else what redist_layout_explain says. The layout is written in any
+   case; redist_layout_check refuses it after a failure. */
 REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage, size_t storage_bytes,
                                    char *message, size_t message_size);
 
@@ -734,14 +733,22 @@ REDIST_PRIV_FAST uint64_t redist_priv_floor_sum(uint64_t n, uint64_t m, uint64_t
 #define REDIST_PRIV_FAULT_NAME(name, code, sentence) REDIST_PRIV_##name,
 enum { REDIST_PRIV_FAULTS(REDIST_PRIV_FAULT_NAME) REDIST_PRIV_FAULT_KINDS };
 
-REDIST_PRIV_COLD redist_priv_fault redist_priv_fault_at(int kind, int axis, int64_t value)
+/* Keeps the first mistake: what it is, the axis, -1 where it is none's, and the numbers of the sentence. */
+REDIST_PRIV_COLD void redist_priv_fault_beside(redist_priv_fault *fault, int wrong, int kind, int axis, int64_t value,
+                                                int64_t beside, int64_t further)
 {
-    redist_priv_fault fault;
-    fault.kind = kind;
-    fault.axis = axis;
-    fault.value = value;
-    fault.beside[0] = fault.beside[1] = 0;
-    return fault;
+    if (!wrong || fault->kind != REDIST_PRIV_NO_FAULT)
+        return;
+    fault->kind = kind;
+    fault->axis = axis;
+    fault->value = value;
+    fault->beside[0] = beside;
+    fault->beside[1] = further;
+}
+
+REDIST_PRIV_COLD void redist_priv_fault_if(redist_priv_fault *fault, int wrong, int kind, int axis, int64_t value)
+{
+    redist_priv_fault_beside(fault, wrong, kind, axis, value, 0, 0);
 }
 
 #ifdef REDIST_PRIV_BODIES
@@ -750,6 +757,13 @@ REDIST_PRIV_COLD redist_priv_fault redist_priv_fault_at(int kind, int axis, int6
 REDIST_PRIV void *redist_priv_alloc(int64_t n, size_t bytes)
 {
     return (uint64_t)n > SIZE_MAX / bytes ? NULL : REDIST_MALLOC((size_t)redist_priv_max(n, 1) * bytes);
+}
+
+/* The same, all zero. */
+REDIST_PRIV void *redist_priv_zeroed(int64_t n, size_t bytes)
+{
+    void *memory = redist_priv_alloc(n, bytes);
+    return memory == NULL ? NULL : memset(memory, 0, (size_t)redist_priv_max(n, 1) * bytes);
 }
 
 #define REDIST_PRIV_FAULT_CODE(name, code, sentence) REDIST_##code,
@@ -838,21 +852,15 @@ REDIST_PRIV_FAST int redist_priv_is_interval(const redist_axis *x)
     return x->procs == 1 || redist_priv_blocks(x) <= x->procs;
 }
 
-/* Where the k-th block of an axis that is not block-cyclic ends. */
-REDIST_PRIV_FAST int64_t redist_priv_block_end(const redist_axis *x, int64_t k)
-{
-    if (x->kind == REDIST_PRIV_BOXES)
-        return redist_priv_max(x->box[k].low[x->along], x->box[k].high[x->along]);
-    return redist_priv_block_start(x, k + 1);
-}
-
-/* The indices of the whole axis below g, 0 <= g <= extent, that coord owns: also the local position of g if it owns g. */
+/* The indices of the whole axis below g, 0 <= g <= extent, that coord owns: the local position of g if it owns g. */
 REDIST_PRIV_FAST int64_t redist_priv_below(const redist_axis *x, int coord, int64_t g)
 {
     int64_t mine = redist_priv_first_block(x, coord), k, inside;
     if (x->kind != REDIST_PRIV_CYCLIC) {
-        int64_t start = redist_priv_block_start(x, mine);
-        return redist_priv_clamp(g, start, redist_priv_block_end(x, mine)) - start;
+        const int64_t start = redist_priv_block_start(x, mine);
+        const int64_t end = x->kind == REDIST_PRIV_BOXES ? redist_priv_max(start, x->box[mine].high[x->along])
+                                                         : redist_priv_block_start(x, mine + 1);
+        return redist_priv_clamp(g, start, end) - start;
     }
     k = g / x->block;
     inside = k % x->procs > mine ? x->block : k % x->procs == mine ? g % x->block : 0;
@@ -865,34 +873,22 @@ REDIST_PRIV_FAST int64_t redist_priv_size(const redist_axis *x, int coord)
     return redist_priv_below(x, coord, x->extent);
 }
 
-REDIST_PRIV_COLD redist_priv_fault redist_priv_cuts_fault(const redist_axis *x)
-{
-    int k;
-    if (x->cuts == NULL)
-        return redist_priv_fault_at(REDIST_PRIV_NO_CUTS, -1, x->procs);
-    for (k = 0; k <= x->procs; k++)
-        if (k == 0 ? x->cuts[0] != 0 : x->cuts[k] < x->cuts[k - 1])
-            return redist_priv_fault_at(REDIST_PRIV_BAD_CUT, -1, x->cuts[k]);
-    return redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
-}
-
 REDIST_PRIV_COLD redist_priv_fault redist_priv_axis_fault(const redist_axis *x)
 {
-    if ((unsigned)x->kind > (unsigned)REDIST_PRIV_CUTS)
-        return redist_priv_fault_at(REDIST_PRIV_BAD_KIND, -1, 0);
-    if (x->procs < 1)
-        return redist_priv_fault_at(REDIST_PRIV_BAD_PROCS, -1, x->procs);
-    if (x->kind == REDIST_PRIV_CUTS && redist_priv_cuts_fault(x).kind != REDIST_PRIV_NO_FAULT)
-        return redist_priv_cuts_fault(x);
-    if (x->extent < 0)
-        return redist_priv_fault_at(REDIST_PRIV_BAD_EXTENT, -1, x->extent);
-    if (x->extent > REDIST_PRIV_MAX_ELEMENTS)
-        return redist_priv_fault_at(REDIST_PRIV_LARGE_EXTENT, -1, x->extent);
-    if (x->block < 1)
-        return redist_priv_fault_at(REDIST_PRIV_BAD_BLOCK, -1, x->block);
-    if (x->first < 0 || x->first >= x->procs)
-        return redist_priv_fault_at(REDIST_PRIV_BAD_FIRST, -1, x->first);
-    return redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
+    redist_priv_fault fault = {REDIST_PRIV_NO_FAULT, -1, 0, {0, 0}};
+    const int listed = x->kind == REDIST_PRIV_CUTS;
+    int k;
+    redist_priv_fault_if(&fault, (unsigned)x->kind > (unsigned)REDIST_PRIV_CUTS, REDIST_PRIV_BAD_KIND, -1, 0);
+    redist_priv_fault_if(&fault, x->procs < 1, REDIST_PRIV_BAD_PROCS, -1, x->procs);
+    redist_priv_fault_if(&fault, listed && x->cuts == NULL, REDIST_PRIV_NO_CUTS, -1, x->procs);
+    for (k = 0; listed && k <= x->procs && fault.kind == REDIST_PRIV_NO_FAULT; k++)
+        redist_priv_fault_if(&fault, k == 0 ? x->cuts[0] != 0 : x->cuts[k] < x->cuts[k - 1], REDIST_PRIV_BAD_CUT, -1,
+                             x->cuts[k]);
+    redist_priv_fault_if(&fault, x->extent < 0, REDIST_PRIV_BAD_EXTENT, -1, x->extent);
+    redist_priv_fault_if(&fault, x->extent > REDIST_PRIV_MAX_ELEMENTS, REDIST_PRIV_LARGE_EXTENT, -1, x->extent);
+    redist_priv_fault_if(&fault, x->block < 1, REDIST_PRIV_BAD_BLOCK, -1, x->block);
+    redist_priv_fault_if(&fault, x->first < 0 || x->first >= x->procs, REDIST_PRIV_BAD_FIRST, -1, x->first);
+    return fault;
 }
 
 REDIST_PRIV_FAST redist_axis redist_priv_axis(redist_priv_kind kind, int64_t n, int64_t block, int procs,
@@ -907,8 +903,7 @@ REDIST_PRIV_FAST redist_axis redist_priv_axis(redist_priv_kind kind, int64_t n, 
     x.cuts = cuts;
     x.box = NULL;
     x.along = x.ghosts = 0;
-    x.low = x.high = 0;
-    x.start = 0;
+    x.low = x.high = x.start = 0;
     x.step = 1;
     x.count = redist_priv_axis_fault(&x).kind == REDIST_PRIV_NO_FAULT ? n : 0;
     return x;
@@ -950,17 +945,15 @@ REDIST_AXIS_API redist_axis redist_starting_at(redist_axis x, int coord)
 REDIST_AXIS_API void redist_cuts_remainder_last(int64_t n, int procs, int64_t *cuts)
 {
     int k;
-    for (k = 0; k < procs; k++)
-        cuts[k] = k * (n / procs);
-    cuts[procs] = n;
+    for (k = 0; k <= procs; k++)
+        cuts[k] = k < procs ? k * (n / procs) : n;
 }
 
 REDIST_AXIS_API void redist_cuts_remainder_first(int64_t n, int procs, int64_t *cuts)
 {
     int k;
-    cuts[0] = 0;
-    for (k = 1; k <= procs; k++)
-        cuts[k] = n % procs + k * (n / procs);
+    for (k = 0; k <= procs; k++)
+        cuts[k] = k > 0 ? n % procs + k * (n / procs) : 0;
 }
 
 /* Index of the whole axis of view index i, -1 when i is outside the view. */
@@ -1069,25 +1062,12 @@ REDIST_PRIV int redist_priv_grid_places(const redist_layout *layout)
     return places > INT_MAX ? 0 : (int)places;
 }
 
-/* Axes that may be looked at: none where no builder made the layout. */
-REDIST_PRIV int redist_priv_axes_of(const redist_layout *layout)
-{
-    return layout->mark == REDIST_PRIV_MARK ? layout->ndim : 0;
-}
-
-/* Keeps the first mistake. */
-REDIST_PRIV_COLD void redist_priv_set_fault(redist_layout *layout, int kind, int axis, int64_t value)
-{
-    if (layout->fault.kind == REDIST_PRIV_NO_FAULT)
-        layout->fault = redist_priv_fault_at(kind, axis, value);
-}
-
-/* The dimension that a builder changes; NULL, with the fault recorded, when there is none. */
+/* The dimension that a builder changes; NULL when there is none, or the layout is at fault. */
 REDIST_PRIV_COLD redist_priv_dimension *redist_priv_pick(redist_layout *layout, int axis)
 {
-    if (axis >= 0 && axis < redist_priv_axes_of(layout))
+    if (redist_priv_usable(layout) && axis >= 0 && axis < layout->ndim)
         return &layout->dim[axis];
-    redist_priv_set_fault(layout, REDIST_PRIV_NO_AXIS, axis, axis);
+    redist_priv_fault_if(&layout->fault, 1, REDIST_PRIV_NO_AXIS, axis, axis);
     return NULL;
 }
 
@@ -1101,7 +1081,7 @@ REDIST_PRIV_COLD int64_t redist_priv_largest(const redist_axis *x)
     return most;
 }
 
-/* Sets the fault of a layout whose extents' product, or largest local array, passes 2^62, or whose places pass INT_MAX. */
+/* The product of the extents, and the largest local array, stay below 2^62; the places do not pass INT_MAX. */
 REDIST_PRIV_COLD void redist_priv_check_overflow(redist_layout *layout)
 {
     const int64_t limit = REDIST_PRIV_MAX_ELEMENTS;
@@ -1109,18 +1089,17 @@ REDIST_PRIV_COLD void redist_priv_check_overflow(redist_layout *layout)
     int d, empty = 0;
     for (d = 0; d < layout->ndim && layout->fault.kind == REDIST_PRIV_NO_FAULT; d++) {
         const redist_priv_dimension *dim = &layout->dim[d];
-        int64_t largest = redist_priv_largest(&dim->axis);
-        int64_t need = redist_priv_min(dim->low, limit - largest) + largest;
-        need = redist_priv_min(dim->high, limit - need) + need;
+        int64_t need = redist_priv_largest(&dim->axis);
+        need += redist_priv_min(dim->low, limit - need);
+        need += redist_priv_min(dim->high, limit - need);
         empty |= dim->axis.extent == 0;
         all = redist_priv_product(all, redist_priv_max(dim->axis.extent, 1), limit);
         local = redist_priv_product(local, redist_priv_max(redist_priv_max(need, dim->allocated), 1), limit);
         places = redist_priv_product(places, redist_priv_is_boxes(layout) ? 1 : dim->axis.procs, limit);
     }
-    if (places > INT_MAX)
-        redist_priv_set_fault(layout, REDIST_PRIV_MANY_PLACES, -1, layout->ndim);
-    if ((all >= limit && !empty) || local >= limit)
-        redist_priv_set_fault(layout, REDIST_PRIV_MANY_ELEMENTS, -1, layout->ndim);
+    redist_priv_fault_if(&layout->fault, places > INT_MAX, REDIST_PRIV_MANY_PLACES, -1, layout->ndim);
+    redist_priv_fault_if(&layout->fault, (all >= limit && !empty) || local >= limit, REDIST_PRIV_MANY_ELEMENTS, -1,
+                         layout->ndim);
 }
 
 REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
@@ -1130,34 +1109,38 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
     memset(&layout, 0, sizeof layout);
     layout.mark = REDIST_PRIV_MARK;
     layout.copies = 1;
-    layout.fault.axis = -1;
-    if (ndim < 1 || ndim > REDIST_MAX_DIMS)
-        redist_priv_set_fault(&layout, REDIST_PRIV_BAD_NDIM, -1, ndim);
-    else if (axes == NULL)
-        redist_priv_set_fault(&layout, REDIST_PRIV_NULL_POINTER, -1, 0);
-    else
-        layout.ndim = ndim;
+    redist_priv_fault_if(&layout.fault, ndim < 1 || ndim > REDIST_MAX_DIMS, REDIST_PRIV_BAD_NDIM, -1, ndim);
+    redist_priv_fault_if(&layout.fault, axes == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
+    layout.ndim = layout.fault.kind == REDIST_PRIV_NO_FAULT ? ndim : 0;
     for (d = 0; d < layout.ndim; d++) {
-        redist_priv_fault fault = redist_priv_axis_fault(&axes[d]);
+        const redist_priv_fault fault = redist_priv_axis_fault(&axes[d]);
         layout.dim[d].axis = axes[d];
         layout.dim[d].stored = d;
-        if (fault.kind != REDIST_PRIV_NO_FAULT)
-            redist_priv_set_fault(&layout, fault.kind, d, fault.value);
+        redist_priv_fault_if(&layout.fault, fault.kind != REDIST_PRIV_NO_FAULT, fault.kind, d, fault.value);
     }
     redist_priv_check_overflow(&layout);
     return layout;
 }
 
-/* Sets the fault of the first box that reaches outside the extents. */
-REDIST_PRIV_COLD void redist_priv_check_boxes(redist_layout *layout, int boxes, const redist_box *box)
+/* Makes a layout of whole axes one of boxes. */
+REDIST_PRIV_COLD void redist_priv_set_boxes(redist_layout *layout, int boxes, const redist_box *box)
 {
     int d, k;
-    for (k = 0; k < boxes; k++)
-        for (d = 0; d < layout->ndim && layout->fault.kind == REDIST_PRIV_NO_FAULT; d++)
-            if (box[k].low[d] < box[k].high[d] && (box[k].low[d] < 0 || box[k].high[d] > layout->dim[d].axis.extent)) {
-                redist_priv_set_fault(layout, REDIST_PRIV_BOX_OUTSIDE, d, k);
-                layout->fault.beside[0] = layout->dim[d].axis.extent;
-            }
+    redist_priv_fault_if(&layout->fault, boxes < 1, REDIST_PRIV_BAD_BOXES, -1, boxes);
+    redist_priv_fault_if(&layout->fault, box == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
+    for (k = 0; k < boxes && layout->fault.kind == REDIST_PRIV_NO_FAULT; k++)
+        for (d = 0; d < layout->ndim; d++) {
+            const int64_t extent = layout->dim[d].axis.extent;
+            const int64_t low = box[k].low[layout->dim[d].stored], high = box[k].high[layout->dim[d].stored];
+            redist_priv_fault_beside(&layout->fault, low < high && (low < 0 || high > extent), REDIST_PRIV_BOX_OUTSIDE,
+                                     d, k, extent, 0);
+        }
+    for (d = 0; d < layout->ndim && layout->fault.kind == REDIST_PRIV_NO_FAULT; d++) {
+        layout->dim[d].axis.kind = REDIST_PRIV_BOXES;
+        layout->dim[d].axis.procs = boxes;
+        layout->dim[d].axis.box = box;
+        layout->dim[d].axis.along = layout->dim[d].stored;
+    }
 }
 
 REDIST_API redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes, const redist_box *box)
@@ -1168,19 +1151,7 @@ REDIST_API redist_layout redist_layout_boxes(int ndim, const int64_t *extents, i
     for (d = 0; whole && d < ndim; d++)
         axes[d] = redist_whole(extents[d]);
     layout = redist_layout_nd(ndim, whole ? axes : NULL);
-    if (boxes < 1)
-        redist_priv_set_fault(&layout, REDIST_PRIV_BAD_BOXES, -1, boxes);
-    else if (box == NULL)
-        redist_priv_set_fault(&layout, REDIST_PRIV_NULL_POINTER, -1, 0);
-    if (layout.fault.kind != REDIST_PRIV_NO_FAULT)
-        return layout;
-    redist_priv_check_boxes(&layout, boxes, box);
-    for (d = 0; d < ndim && layout.fault.kind == REDIST_PRIV_NO_FAULT; d++) {
-        layout.dim[d].axis.kind = REDIST_PRIV_BOXES;
-        layout.dim[d].axis.procs = boxes;
-        layout.dim[d].axis.box = box;
-        layout.dim[d].axis.along = d;
-    }
+    redist_priv_set_boxes(&layout, boxes, box);
     return layout;
 }
 
@@ -1188,25 +1159,20 @@ REDIST_API redist_layout redist_layout_1d(redist_axis x) { return redist_layout_
 
 REDIST_API redist_layout redist_layout_2d(redist_axis x, redist_axis y)
 {
-    redist_axis axes[2];
-    axes[0] = x;
-    axes[1] = y;
+    const redist_axis axes[2] = {x, y};
     return redist_layout_nd(2, axes);
 }
 
 REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_axis z)
 {
-    redist_axis axes[3];
-    axes[0] = x;
-    axes[1] = y;
-    axes[2] = z;
+    const redist_axis axes[3] = {x, y, z};
     return redist_layout_nd(3, axes);
 }
 
 REDIST_PRIV_COLD redist_order redist_priv_order(redist_layout *layout, redist_order order)
 {
-    if (order != REDIST_ROW_MAJOR && order != REDIST_COLUMN_MAJOR)
-        redist_priv_set_fault(layout, REDIST_PRIV_BAD_ORDER, -1, (int64_t)order);
+    const int known = order == REDIST_ROW_MAJOR || order == REDIST_COLUMN_MAJOR;
+    redist_priv_fault_if(&layout->fault, !known, REDIST_PRIV_BAD_ORDER, -1, (int64_t)order);
     return order;
 }
 
@@ -1224,8 +1190,8 @@ REDIST_API redist_layout redist_memory_order(redist_layout layout, redist_order 
 
 REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank)
 {
-    if (first_rank < 0 || first_rank > INT_MAX - redist_places(&layout))
-        redist_priv_set_fault(&layout, REDIST_PRIV_BAD_RANK, -1, first_rank);
+    redist_priv_fault_if(&layout.fault, first_rank < 0 || first_rank > INT_MAX - redist_places(&layout),
+                         REDIST_PRIV_BAD_RANK, -1, first_rank);
     layout.first_rank = first_rank;
     layout.ranks = NULL;
     return layout;
@@ -1233,33 +1199,30 @@ REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank)
 
 REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks)
 {
-    if (ranks == NULL)
-        redist_priv_set_fault(&layout, REDIST_PRIV_NULL_POINTER, -1, 0);
+    redist_priv_fault_if(&layout.fault, ranks == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
     layout.ranks = ranks;
     return layout;
 }
 
 REDIST_API redist_layout redist_replicated(redist_layout layout, int copies)
 {
-    const int grid = redist_priv_grid_places(&layout);
-    if (copies < 1)
-        redist_priv_set_fault(&layout, REDIST_PRIV_BAD_COPIES, -1, copies);
-    else if (grid > INT_MAX / copies)
-        redist_priv_set_fault(&layout, REDIST_PRIV_MANY_COPIES, -1, copies);
-    else if (layout.ranks == NULL && layout.first_rank > INT_MAX - grid * copies)
-        redist_priv_set_fault(&layout, REDIST_PRIV_BAD_RANK, -1, layout.first_rank);
+    const int64_t places = (int64_t)redist_priv_grid_places(&layout) * copies;
+    redist_priv_fault_if(&layout.fault, copies < 1, REDIST_PRIV_BAD_COPIES, -1, copies);
+    redist_priv_fault_if(&layout.fault, places > INT_MAX, REDIST_PRIV_MANY_COPIES, -1, copies);
+    redist_priv_fault_if(&layout.fault, layout.ranks == NULL && layout.first_rank > INT_MAX - places,
+                         REDIST_PRIV_BAD_RANK, -1, layout.first_rank);
     layout.copies = copies;
     return layout;
 }
 
 REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_t low, int64_t high)
 {
+    const int64_t most = REDIST_PRIV_MAX_ELEMENTS;
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
     if (dim == NULL)
         return layout;
-    if (low < 0 || low > REDIST_PRIV_MAX_ELEMENTS || high < 0 || high > REDIST_PRIV_MAX_ELEMENTS)
-        redist_priv_set_fault(&layout, REDIST_PRIV_BAD_HALO, axis,
-                          low < 0 || low > REDIST_PRIV_MAX_ELEMENTS ? low : high);
+    redist_priv_fault_if(&layout.fault, low < 0 || low > most, REDIST_PRIV_BAD_HALO, axis, low);
+    redist_priv_fault_if(&layout.fault, high < 0 || high > most, REDIST_PRIV_BAD_HALO, axis, high);
     dim->low = low;
     dim->high = high;
     redist_priv_check_overflow(&layout);
@@ -1269,21 +1232,20 @@ REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_
 REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redist_edge edge)
 {
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
-    redist_axis *x = dim == NULL ? NULL : &dim->axis;
-    if (x == NULL || layout.fault.kind != REDIST_PRIV_NO_FAULT)
+    int64_t widest;
+    if (dim == NULL)
         return layout;
-    if (edge != REDIST_CLOSED && edge != REDIST_PERIODIC)
-        redist_priv_set_fault(&layout, REDIST_PRIV_BAD_EDGE, axis, (int64_t)edge);
-    else if (dim->low == 0 && dim->high == 0)
-        redist_priv_set_fault(&layout, REDIST_PRIV_NO_HALO, axis, 0);
-    else if (!redist_priv_is_interval(x))
-        redist_priv_set_fault(&layout, REDIST_PRIV_SEVERAL_BLOCKS, axis, x->block);
-    else if (redist_priv_max(dim->low, dim->high) > x->extent)
-        redist_priv_set_fault(&layout, REDIST_PRIV_WIDE_HALO, axis, redist_priv_max(dim->low, dim->high));
-    layout.fault.beside[0] = x->extent;
-    x->ghosts = 1 + (int)edge;
-    x->low = dim->low;
-    x->high = dim->high;
+    widest = redist_priv_max(dim->low, dim->high);
+    redist_priv_fault_if(&layout.fault, edge != REDIST_CLOSED && edge != REDIST_PERIODIC, REDIST_PRIV_BAD_EDGE, axis,
+                         (int64_t)edge);
+    redist_priv_fault_if(&layout.fault, widest == 0, REDIST_PRIV_NO_HALO, axis, 0);
+    redist_priv_fault_if(&layout.fault, !redist_priv_is_interval(&dim->axis), REDIST_PRIV_SEVERAL_BLOCKS, axis,
+                         dim->axis.block);
+    redist_priv_fault_beside(&layout.fault, widest > dim->axis.extent, REDIST_PRIV_WIDE_HALO, axis, widest,
+                             dim->axis.extent, 0);
+    dim->axis.ghosts = 1 + (int)edge;
+    dim->axis.low = dim->low;
+    dim->axis.high = dim->high;
     return layout;
 }
 
@@ -1292,8 +1254,7 @@ REDIST_API redist_layout redist_with_extent(redist_layout layout, int axis, int6
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
     if (dim == NULL)
         return layout;
-    if (allocated < 0)
-        redist_priv_set_fault(&layout, REDIST_PRIV_BAD_ALLOCATED, axis, allocated);
+    redist_priv_fault_if(&layout.fault, allocated < 0, REDIST_PRIV_BAD_ALLOCATED, axis, allocated);
     dim->allocated = allocated;
     redist_priv_check_overflow(&layout);
     return layout;
@@ -1311,28 +1272,22 @@ REDIST_API redist_layout redist_from_scalapack(const int desc[9], int nprow, int
 
 REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes)
 {
-    redist_layout result = layout;
-    const int ndim = redist_priv_axes_of(&layout);
+    const redist_layout given = layout;
     int d, seen[REDIST_MAX_DIMS] = {0};
-    if (axes == NULL)
-        redist_priv_set_fault(&result, REDIST_PRIV_NULL_POINTER, -1, 0);
-    for (d = 0; d < ndim && axes != NULL; d++) {
-        if (axes[d] < 0 || axes[d] >= ndim || seen[axes[d]]) {
-            redist_priv_set_fault(&result, REDIST_PRIV_BAD_PERMUTATION, d, axes[d]);
-            return result;
-        }
-        seen[axes[d]] = 1;
-        result.dim[d] = layout.dim[axes[d]];
+    redist_priv_fault_if(&layout.fault, axes == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
+    for (d = 0; redist_priv_usable(&layout) && d < layout.ndim; d++) {
+        const int from = axes[d], there = from >= 0 && from < layout.ndim;
+        redist_priv_fault_if(&layout.fault, !there || seen[from]++, REDIST_PRIV_BAD_PERMUTATION, d, from);
+        layout.dim[d] = given.dim[there ? from : d];
     }
-    return result;
+    return layout;
 }
 
 REDIST_API redist_layout redist_transposed(redist_layout layout)
 {
-    const int ndim = redist_priv_axes_of(&layout);
     int d, axes[REDIST_MAX_DIMS];
-    for (d = 0; d < ndim; d++)
-        axes[d] = ndim - 1 - d;
+    for (d = 0; redist_priv_usable(&layout) && d < layout.ndim; d++)
+        axes[d] = layout.ndim - 1 - d;
     return redist_permuted(layout, axes);
 }
 
@@ -1356,35 +1311,24 @@ REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns)
     return redist_flipped(redist_permuted(layout, axes), turns == 1 ? 0 : 1);
 }
 
-REDIST_PRIV_COLD redist_priv_fault redist_priv_section_fault(const redist_axis *x, int64_t start, int64_t count,
-                                                             int64_t step)
-{
-    redist_priv_fault fault = redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
-    if (step == 0)
-        return redist_priv_fault_at(REDIST_PRIV_BAD_STEP, -1, step);
-    if (count < 0)
-        return redist_priv_fault_at(REDIST_PRIV_BAD_COUNT, -1, count);
-    if (start < 0 || start > x->count || (count > 0 && start == x->count)) {
-        fault = redist_priv_fault_at(REDIST_PRIV_BAD_START, -1, start);
-        fault.beside[0] = x->count;
-    } else if (count > 1 && (step < -REDIST_PRIV_MAX_ELEMENTS ||
-                             (step > 0 ? x->count - 1 - start : start) / redist_priv_abs(step) < count - 1)) {
-        fault = redist_priv_fault_at(REDIST_PRIV_BAD_END, -1, count);
-        fault.beside[0] = start;
-        fault.beside[1] = x->count;
-    }
-    return fault;
-}
-
 REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t start, int64_t count, int64_t step)
 {
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
-    redist_axis *x = dim == NULL ? NULL : &dim->axis;
-    if (x != NULL && layout.fault.kind == REDIST_PRIV_NO_FAULT) {
-        layout.fault = redist_priv_section_fault(x, start, count, step);
-        layout.fault.axis = layout.fault.kind == REDIST_PRIV_NO_FAULT ? -1 : axis;
+    redist_axis *x;
+    if (dim == NULL)
+        return layout;
+    x = &dim->axis;
+    redist_priv_fault_if(&layout.fault, step == 0, REDIST_PRIV_BAD_STEP, axis, step);
+    redist_priv_fault_if(&layout.fault, count < 0, REDIST_PRIV_BAD_COUNT, axis, count);
+    redist_priv_fault_beside(&layout.fault, start < 0 || start > x->count || (count > 0 && start == x->count),
+                             REDIST_PRIV_BAD_START, axis, start, x->count, 0);
+    if (count > 1 && layout.fault.kind == REDIST_PRIV_NO_FAULT) {
+        const int64_t beyond = step > 0 ? x->count - 1 - start : start;
+        redist_priv_fault_beside(&layout.fault,
+                                 step < -REDIST_PRIV_MAX_ELEMENTS || beyond / redist_priv_abs(step) < count - 1,
+                                 REDIST_PRIV_BAD_END, axis, count, start, x->count);
     }
-    if (x == NULL || layout.fault.kind != REDIST_PRIV_NO_FAULT)
+    if (layout.fault.kind != REDIST_PRIV_NO_FAULT)
         return layout;
     x->start = count == 0 ? 0 : x->start + start * x->step;
     x->step = count <= 1 ? 1 : x->step * step;
@@ -1399,24 +1343,20 @@ REDIST_PRIV_COLD int redist_priv_compare_ints(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-REDIST_PRIV_COLD redist_priv_fault redist_priv_ranks_fault(const redist_layout *layout, int places)
+/* No rank is negative, or twice. */
+REDIST_PRIV_COLD void redist_priv_check_ranks(const redist_layout *layout, redist_priv_fault *fault)
 {
-    redist_priv_fault fault = redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
-    int k, *sorted;
-    if (layout->ranks == NULL)
-        return fault;
-    sorted = (int *)redist_priv_alloc(places, sizeof *sorted);
+    const int places = redist_places(layout);
+    int k, *sorted = (int *)redist_priv_alloc(places, sizeof *sorted);
+    redist_priv_fault_if(fault, sorted == NULL, REDIST_PRIV_NO_MEMORY, -1, places);
     if (sorted == NULL)
-        return redist_priv_fault_at(REDIST_PRIV_NO_MEMORY, -1, places);
+        return;
     memcpy(sorted, layout->ranks, (size_t)places * sizeof *sorted);
     qsort(sorted, (size_t)places, sizeof *sorted, redist_priv_compare_ints);
-    if (sorted[0] < 0)
-        fault = redist_priv_fault_at(REDIST_PRIV_BAD_RANK, -1, sorted[0]);
-    for (k = 1; k < places && fault.kind == REDIST_PRIV_NO_FAULT; k++)
-        if (sorted[k] == sorted[k - 1])
-            fault = redist_priv_fault_at(REDIST_PRIV_RANK_TWICE, -1, sorted[k]);
+    redist_priv_fault_if(fault, sorted[0] < 0, REDIST_PRIV_BAD_RANK, -1, sorted[0]);
+    for (k = 1; k < places && fault->kind == REDIST_PRIV_NO_FAULT; k++)
+        redist_priv_fault_if(fault, sorted[k] == sorted[k - 1], REDIST_PRIV_RANK_TWICE, -1, sorted[k]);
     REDIST_FREE(sorted);
-    return fault;
 }
 
 /* A box, and what it is sorted by: where it begins along the first axis. */
@@ -1431,124 +1371,104 @@ REDIST_PRIV_COLD int redist_priv_compare_boxes(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The boxes of a layout that are not empty, sorted; NULL when memory is exhausted. *elements: in all of them, each once. */
-REDIST_PRIV_COLD redist_priv_sorted_box *redist_priv_sort_boxes(const redist_layout *layout, int *count,
-                                                                int64_t *elements)
+REDIST_PRIV_COLD int redist_priv_boxes_meet(int ndim, const redist_box *a, const redist_box *b)
 {
-    const redist_axis *x = &layout->dim[0].axis;
-    redist_priv_sorted_box *sorted =
-        (redist_priv_sorted_box *)redist_priv_alloc(x->procs, sizeof *sorted);
+    int d = 0;
+    while (d < ndim && redist_priv_max(a->low[d], b->low[d]) < redist_priv_min(a->high[d], b->high[d]))
+        d++;
+    return d == ndim;
+}
+
+/* The box that holds the element of these axis indices, -1 when none does. */
+REDIST_PRIV int redist_priv_box_of(const redist_layout *layout, const int64_t *indices)
+{
+    int64_t begin, end;
     int d, k;
-    *count = 0;
-    *elements = 0;
-    for (k = 0; sorted != NULL && k < x->procs; k++) {
-        int64_t volume = 1;
-        for (d = 0; d < layout->ndim; d++)
-            volume = redist_priv_product(volume, redist_priv_size(&layout->dim[d].axis, k), REDIST_PRIV_MAX_ELEMENTS);
-        if (volume == 0)
-            continue;
-        *elements = redist_priv_min(*elements + volume, REDIST_PRIV_MAX_ELEMENTS);
-        sorted[*count].low = x->box[k].low[x->along];
-        sorted[(*count)++].number = k;
-    }
-    if (*count > 0)
-        qsort(sorted, (size_t)*count, sizeof *sorted, redist_priv_compare_boxes);
-    return sorted;
-}
-
-REDIST_PRIV_COLD int redist_priv_boxes_meet(const redist_layout *layout, int a, int b)
-{
-    int64_t low[2], high[2];
-    int d;
-    for (d = 0; d < layout->ndim; d++) {
-        redist_priv_interval(&layout->dim[d].axis, a, &low[0], &high[0]);
-        redist_priv_interval(&layout->dim[d].axis, b, &low[1], &high[1]);
-        if (redist_priv_max(low[0], low[1]) >= redist_priv_min(high[0], high[1]))
-            return 0;
-    }
-    return 1;
-}
-
-/* The first element, row by row of the array as seen, that no box of boxes[count] holds, which are disjoint: along every
-   axis, the first stretch between ends of boxes that they do not fill. count is reduced to those that reach there. */
-REDIST_PRIV_COLD int64_t redist_priv_find_hole(const redist_layout *layout, redist_priv_sorted_box *boxes, int count)
-{
-    int64_t hole = 0, at, next, low, high, filled, rest, share;
-    int d, e, k, kept;
-    for (d = 0; d < layout->ndim; d++) {
-        const redist_axis *x = &layout->dim[d].axis;
-        for (at = 0; at < x->extent; at = next) {
-            next = x->extent;
-            filled = 0;
-            rest = 1;
-            for (e = d + 1; e < layout->ndim; e++)
-                rest *= layout->dim[e].axis.extent;
-            for (k = 0; k < count; k++) {
-                redist_priv_interval(x, boxes[k].number, &low, &high);
-                next = redist_priv_min(next, low > at ? low : high > at ? high : next);
-                share = low <= at && at < high;
-                for (e = d + 1; e < layout->ndim; e++)
-                    share *= redist_priv_size(&layout->dim[e].axis, boxes[k].number);
-                filled += share;
-            }
-            if (filled < rest)
+    for (k = 0; k < layout->dim[0].axis.procs; k++) {
+        for (d = 0; d < layout->ndim; d++) {
+            redist_priv_interval(&layout->dim[d].axis, k, &begin, &end);
+            if (indices[d] < begin || indices[d] >= end)
                 break;
         }
-        for (k = kept = 0; k < count; k++) {
-            redist_priv_interval(x, boxes[k].number, &low, &high);
-            if (low <= at && at < high)
-                boxes[kept++] = boxes[k];
-        }
-        count = kept;
-        hole = hole * x->extent + at;
+        if (d == layout->ndim)
+            return k;
     }
+    return -1;
+}
+
+/* The first element, row by row of the view, that no box holds. next[d]: up to there all is as it is at at[d]. */
+REDIST_PRIV_COLD int64_t redist_priv_find_hole(const redist_layout *layout)
+{
+    int64_t at[REDIST_MAX_DIMS] = {0}, next[REDIST_MAX_DIMS], begin, end, hole = 0;
+    int d, box;
+    for (d = 0; d < layout->ndim; d++)
+        next[d] = layout->dim[d].axis.extent;
+    while ((box = redist_priv_box_of(layout, at)) >= 0) {
+        for (d = 0; d < layout->ndim; d++) {
+            redist_priv_interval(&layout->dim[d].axis, box, &begin, &end);
+            next[d] = redist_priv_min(next[d], end);
+        }
+        for (d = layout->ndim - 1; d > 0 && next[d] == layout->dim[d].axis.extent; d--)
+            at[d] = 0;
+        at[d] = next[d];
+        for (; d < layout->ndim; d++)
+            next[d] = layout->dim[d].axis.extent;
+    }
+    for (d = 0; d < layout->ndim; d++)
+        hole = hole * layout->dim[d].axis.extent + at[d];
     return hole;
 }
 
-/* Whether the boxes of a layout are disjoint and cover the array. */
-REDIST_PRIV_COLD redist_priv_fault redist_priv_boxes_fault(const redist_layout *layout)
+/* Boxes are disjoint and cover the array. */
+REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout, redist_priv_fault *fault)
 {
-    redist_priv_fault fault = redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
-    redist_priv_sorted_box *sorted;
-    int64_t elements, all = 1, begin, end;
-    int a, b, d, count;
-    if (!redist_priv_is_boxes(layout))
-        return fault;
-    sorted = redist_priv_sort_boxes(layout, &count, &elements);
+    const redist_axis *x = &layout->dim[0].axis;
+    redist_priv_sorted_box *sorted = (redist_priv_sorted_box *)redist_priv_alloc(x->procs, sizeof *sorted);
+    int64_t held = 0, all = 1, volume;
+    int a, b, d, count = 0;
+    redist_priv_fault_if(fault, sorted == NULL, REDIST_PRIV_NO_MEMORY, -1, x->procs);
     if (sorted == NULL)
-        return redist_priv_fault_at(REDIST_PRIV_NO_MEMORY, -1, layout->dim[0].axis.procs);
-    for (a = 0; a < count; a++) {
-        redist_priv_interval(&layout->dim[0].axis, sorted[a].number, &begin, &end);
-        for (b = a + 1; b < count && sorted[b].low < end && fault.kind == REDIST_PRIV_NO_FAULT; b++)
-            if (redist_priv_boxes_meet(layout, sorted[a].number, sorted[b].number)) {
-                fault = redist_priv_fault_at(REDIST_PRIV_BOXES_OVERLAP, -1,
-                                             redist_priv_min(sorted[a].number, sorted[b].number));
-                fault.beside[0] = redist_priv_max(sorted[a].number, sorted[b].number);
-            }
+        return;
+    for (a = 0; a < x->procs; a++) {
+        for (d = 0, volume = 1; d < layout->ndim; d++)
+            volume = redist_priv_product(volume, redist_priv_size(&layout->dim[d].axis, a), REDIST_PRIV_MAX_ELEMENTS);
+        sorted[count].low = x->box[a].low[x->along];
+        sorted[count].number = a;
+        count += volume > 0; /* empty ones are left out */
+        held = redist_priv_min(held + volume, REDIST_PRIV_MAX_ELEMENTS);
     }
+    qsort(sorted, (size_t)count, sizeof *sorted, redist_priv_compare_boxes);
+    for (a = 0; a < count; a++)
+        for (b = a + 1; b < count && fault->kind == REDIST_PRIV_NO_FAULT; b++) {
+            const int first = sorted[a].number, second = sorted[b].number;
+            if (sorted[b].low >= x->box[first].high[x->along])
+                break;
+            redist_priv_fault_beside(fault, redist_priv_boxes_meet(layout->ndim, &x->box[first], &x->box[second]),
+                                     REDIST_PRIV_BOXES_OVERLAP, -1, redist_priv_min(first, second),
+                                     redist_priv_max(first, second), 0);
+        }
     for (d = 0; d < layout->ndim; d++)
-        all *= layout->dim[d].axis.extent;
-    if (fault.kind == REDIST_PRIV_NO_FAULT && elements < all)
-        fault = redist_priv_fault_at(REDIST_PRIV_HOLE, -1, redist_priv_find_hole(layout, sorted, count));
+        all = redist_priv_product(all, layout->dim[d].axis.extent, REDIST_PRIV_MAX_ELEMENTS);
+    if (fault->kind == REDIST_PRIV_NO_FAULT && held < all)
+        redist_priv_fault_if(fault, 1, REDIST_PRIV_HOLE, -1, redist_priv_find_hole(layout));
     REDIST_FREE(sorted);
-    return fault;
 }
 
 REDIST_PRIV_COLD redist_priv_fault redist_priv_layout_fault(const redist_layout *layout)
 {
-    redist_priv_fault fault = redist_priv_fault_at(REDIST_PRIV_NOT_BUILT, -1, 0);
-    if (layout->mark >> 32 == REDIST_PRIV_MARK >> 32) {
-        fault = redist_priv_fault_at(REDIST_PRIV_OTHER_BUILD, -1, (int64_t)(layout->mark % 65536));
-        fault.beside[0] = REDIST_MAX_DIMS;
-    }
-    if (layout->mark != REDIST_PRIV_MARK)
-        return fault;
-    if (layout->fault.kind != REDIST_PRIV_NO_FAULT)
-        return layout->fault;
-    if (layout->ndim < 1 || layout->ndim > REDIST_MAX_DIMS)
-        return redist_priv_fault_at(REDIST_PRIV_BAD_NDIM, -1, layout->ndim);
-    fault = redist_priv_boxes_fault(layout);
-    return fault.kind != REDIST_PRIV_NO_FAULT ? fault : redist_priv_ranks_fault(layout, redist_places(layout));
+    redist_priv_fault fault = {REDIST_PRIV_NO_FAULT, -1, 0, {0, 0}};
+    redist_priv_fault_beside(&fault, (layout->mark ^ REDIST_PRIV_MARK) >> 32 == 0 && layout->mark != REDIST_PRIV_MARK,
+                             REDIST_PRIV_OTHER_BUILD, -1, (int64_t)(layout->mark % 65536), REDIST_MAX_DIMS, 0);
+    redist_priv_fault_if(&fault, layout->mark != REDIST_PRIV_MARK, REDIST_PRIV_NOT_BUILT, -1, 0);
+    if (fault.kind == REDIST_PRIV_NO_FAULT)
+        fault = layout->fault;
+    redist_priv_fault_if(&fault, layout->ndim < 1 || layout->ndim > REDIST_MAX_DIMS, REDIST_PRIV_BAD_NDIM, -1,
+                         layout->ndim);
+    if (fault.kind == REDIST_PRIV_NO_FAULT && redist_priv_is_boxes(layout))
+        redist_priv_check_boxes(layout, &fault);
+    if (fault.kind == REDIST_PRIV_NO_FAULT && layout->ranks != NULL)
+        redist_priv_check_ranks(layout, &fault);
+    return fault;
 }
 
 REDIST_API int redist_layout_check(const redist_layout *layout) { return redist_layout_explain(layout, NULL, 0); }
@@ -1562,22 +1482,12 @@ REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, si
     return REDIST_ERR_ARGUMENT;
 }
 
-/* by_storage[s] is the axis of the view that is axis s of the array as built. */
-REDIST_PRIV void redist_priv_by_storage(const redist_layout *layout, int *by_storage)
-{
-    int d;
-    for (d = 0; d < layout->ndim; d++)
-        by_storage[layout->dim[d].stored] = d;
-}
-
 /* The axes of the view from the slowest to the fastest in a storage order. */
 REDIST_PRIV void redist_priv_slow_to_fast(const redist_layout *layout, redist_order order, int *axes)
 {
-    int by_storage[REDIST_MAX_DIMS] = {0};
-    int k;
-    redist_priv_by_storage(layout, by_storage);
-    for (k = 0; k < layout->ndim; k++)
-        axes[k] = by_storage[order == REDIST_ROW_MAJOR ? k : layout->ndim - 1 - k];
+    int d;
+    for (d = 0; d < layout->ndim; d++)
+        axes[order == REDIST_ROW_MAJOR ? layout->dim[d].stored : layout->ndim - 1 - layout->dim[d].stored] = d;
 }
 
 REDIST_API int redist_places(const redist_layout *layout)
@@ -1650,45 +1560,29 @@ REDIST_API int redist_coords_of(const redist_layout *layout, int rank, int *coor
     return 1;
 }
 
-/* The box that index[ndim] lies in, -1 when it lies in none. */
-REDIST_PRIV int redist_priv_box_of(const redist_layout *layout, const int64_t *index)
+/* The coordinates that own index[ndim] of the view, and its axis indices; 0 when it lies outside. */
+REDIST_PRIV_COLD int redist_priv_owner_coords(const redist_layout *layout, const int64_t *index, int *coords,
+                                              int64_t *indices)
 {
-    int64_t begin, end, g;
-    int d, k;
-    for (k = 0; k < layout->dim[0].axis.procs; k++) {
-        for (d = 0; d < layout->ndim; d++) {
-            g = redist_priv_axis_index(&layout->dim[d].axis, index[d]);
-            redist_priv_interval(&layout->dim[d].axis, k, &begin, &end);
-            if (g < begin || g >= end)
-                break;
-        }
-        if (d == layout->ndim)
-            return k;
-    }
-    return -1;
-}
-
-/* The coordinates that own index[ndim]; 0 when the index lies outside. */
-REDIST_PRIV_COLD int redist_priv_owner_coords(const redist_layout *layout, const int64_t *index, int *coords)
-{
-    int d, box;
+    int d, box = -1;
     if (redist_places(layout) == 0 || index == NULL)
         return 0;
-    box = redist_priv_is_boxes(layout) ? redist_priv_box_of(layout, index) : -1;
-    for (d = 0; d < layout->ndim; d++) {
-        coords[d] = redist_priv_is_boxes(layout) ? box : redist_owner(&layout->dim[d].axis, index[d]);
-        if (coords[d] < 0)
+    for (d = 0; d < layout->ndim; d++)
+        if ((indices[d] = redist_priv_axis_index(&layout->dim[d].axis, index[d])) < 0)
             return 0;
-    }
+    if (redist_priv_is_boxes(layout) && (box = redist_priv_box_of(layout, indices)) < 0)
+        return 0;
+    for (d = 0; d < layout->ndim; d++)
+        coords[d] = box >= 0 ? box : redist_owner(&layout->dim[d].axis, index[d]);
     return 1;
 }
 
 REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *index)
 {
+    int64_t indices[REDIST_MAX_DIMS];
     int coords[REDIST_MAX_DIMS] = {0};
-    if (!redist_priv_owner_coords(layout, index, coords))
-        return -1;
-    return redist_priv_rank_at(layout, redist_priv_place_of(layout, coords));
+    const int owned = redist_priv_owner_coords(layout, index, coords, indices);
+    return owned ? redist_priv_rank_at(layout, redist_priv_place_of(layout, coords)) : -1;
 }
 
 /* How the local array of one place is stored, in elements: an axis's stride, where local position 0 lies, and all. */
@@ -1722,31 +1616,28 @@ REDIST_PRIV redist_priv_storage redist_priv_storage_at(const redist_layout *layo
 /* Whether an extent given by redist_with_extent is too small for what a place owns. */
 REDIST_PRIV_COLD redist_priv_fault redist_priv_extent_fault(const redist_layout *layout, const int *coords)
 {
-    redist_priv_fault fault = redist_priv_fault_at(REDIST_PRIV_NO_FAULT, -1, 0);
+    redist_priv_fault fault = {REDIST_PRIV_NO_FAULT, -1, 0, {0, 0}};
     int d;
-    for (d = 0; d < layout->ndim && fault.kind == REDIST_PRIV_NO_FAULT; d++) {
-        const int64_t need = redist_priv_need(&layout->dim[d], coords[d]);
-        if (layout->dim[d].allocated > 0 && layout->dim[d].allocated < need) {
-            fault = redist_priv_fault_at(REDIST_PRIV_BAD_ALLOCATED, d, layout->dim[d].allocated);
-            fault.beside[0] = need;
-        }
+    for (d = 0; d < layout->ndim; d++) {
+        const int64_t need = redist_priv_need(&layout->dim[d], coords[d]), allocated = layout->dim[d].allocated;
+        const int small = allocated > 0 && allocated < need;
+        redist_priv_fault_beside(&fault, small, REDIST_PRIV_BAD_ALLOCATED, d, allocated, need, 0);
     }
     return fault;
 }
 
 REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64_t *index)
 {
+    int64_t indices[REDIST_MAX_DIMS], offset;
     int coords[REDIST_MAX_DIMS] = {0};
     redist_priv_storage storage;
-    int64_t offset;
     int d;
-    if (!redist_priv_owner_coords(layout, index, coords))
+    if (!redist_priv_owner_coords(layout, index, coords, indices))
         return -1;
     storage = redist_priv_storage_at(layout, coords);
     offset = storage.origin;
     for (d = 0; d < layout->ndim; d++)
-        offset += redist_priv_below(&layout->dim[d].axis, coords[d],
-                                    redist_priv_axis_index(&layout->dim[d].axis, index[d])) * storage.stride[d];
+        offset += redist_priv_below(&layout->dim[d].axis, coords[d], indices[d]) * storage.stride[d];
     return offset;
 }
 
@@ -2583,7 +2474,7 @@ typedef struct {
 
 /* Loops around a unit of contiguous bytes, the outermost first. */
 typedef struct {
-    int loops, stream; /* stream: write past the caches */
+    int loops, stream, far; /* stream: write past the caches; far: the source is in none that is near */
     int64_t unit;
     redist_priv_arrival arrival;
     redist_priv_loop loop[REDIST_PRIV_MAX_LOOPS];
@@ -2690,43 +2581,63 @@ REDIST_PRIV void redist_priv_copy_long(int64_t unit, redist_priv_loop outer, red
             redist_priv_stream(to + j * outer.to + i * inner.to, from + j * outer.from + i * inner.from, unit, inner.from);
 }
 
+/* How two loops are cut into tiles of wide x tall units, and how one is copied. */
+typedef struct {
+    int64_t unit, wide, tall, side; /* side: units in 16 bytes */
+    int squares, buffered, stream, far;
+    const redist_priv_arrival *arrival;
+} redist_priv_tiling;
+
 #ifdef __SSE2__
 
 #define REDIST_PRIV_LOAD(from) _mm_loadu_si128((const __m128i *)(const void *)(from))
-#define REDIST_PRIV_STORE(to, value) _mm_storeu_si128((__m128i *)(void *)(to), value)
+
+/* stream: around the caches, to a multiple of 16. */
+REDIST_PRIV_FAST void redist_priv_store_16(int stream, char *to, __m128i value)
+{
+#ifdef REDIST_PRIV_STREAMS
+    if (stream) {
+        _mm_stream_si128((__m128i *)(void *)to, value);
+        return;
+    }
+#endif
+    (void)stream;
+    _mm_storeu_si128((__m128i *)(void *)to, value);
+}
 
 /* Transposes a square of elements of 4, 8 or 16 bytes, 16 bytes a side: the source's lines become columns. */
-REDIST_PRIV_FAST void redist_priv_transpose_square(int unit, const char *from, int64_t from_pitch, char *to,
+REDIST_PRIV_FAST void redist_priv_transpose_square(int unit, int stream, const char *from, int64_t from_pitch, char *to,
                                                    int64_t to_pitch)
 {
     const __m128i a = REDIST_PRIV_LOAD(from);
     __m128i b, c, d, low, high;
     if (unit == 16) {
-        REDIST_PRIV_STORE(to, a);
+        redist_priv_store_16(stream, to, a);
         return;
     }
     b = REDIST_PRIV_LOAD(from + from_pitch);
     if (unit == 8) {
-        REDIST_PRIV_STORE(to, _mm_unpacklo_epi64(a, b));
-        REDIST_PRIV_STORE(to + to_pitch, _mm_unpackhi_epi64(a, b));
+        redist_priv_store_16(stream, to, _mm_unpacklo_epi64(a, b));
+        redist_priv_store_16(stream, to + to_pitch, _mm_unpackhi_epi64(a, b));
         return;
     }
     c = REDIST_PRIV_LOAD(from + 2 * from_pitch);
     d = REDIST_PRIV_LOAD(from + 3 * from_pitch);
     low = _mm_unpacklo_epi32(a, b);
     high = _mm_unpacklo_epi32(c, d);
-    REDIST_PRIV_STORE(to, _mm_unpacklo_epi64(low, high));
-    REDIST_PRIV_STORE(to + to_pitch, _mm_unpackhi_epi64(low, high));
+    redist_priv_store_16(stream, to, _mm_unpacklo_epi64(low, high));
+    redist_priv_store_16(stream, to + to_pitch, _mm_unpackhi_epi64(low, high));
     low = _mm_unpackhi_epi32(a, b);
     high = _mm_unpackhi_epi32(c, d);
-    REDIST_PRIV_STORE(to + 2 * to_pitch, _mm_unpacklo_epi64(low, high));
-    REDIST_PRIV_STORE(to + 3 * to_pitch, _mm_unpackhi_epi64(low, high));
+    redist_priv_store_16(stream, to + 2 * to_pitch, _mm_unpacklo_epi64(low, high));
+    redist_priv_store_16(stream, to + 3 * to_pitch, _mm_unpackhi_epi64(low, high));
 }
 
 /* Transposes `lines` x `columns` elements, which squares cover, four squares at a time: they make a line of the
    destination. far: the next tiles are in no near cache, so they are asked for early. */
-REDIST_PRIV_FAST void redist_priv_transpose_squares(int unit, int64_t lines, int64_t columns, const char *from,
-                                                    int64_t from_pitch, char *to, int64_t to_pitch, int far)
+REDIST_PRIV_FAST void redist_priv_transpose_squares(int unit, int stream, int64_t lines, int64_t columns,
+                                                    const char *from, int64_t from_pitch, char *to, int64_t to_pitch,
+                                                    int far)
 {
     const int64_t side = 16 / unit, down = side * from_pitch;
     int64_t rows, i, j;
@@ -2736,48 +2647,49 @@ REDIST_PRIV_FAST void redist_priv_transpose_squares(int unit, int64_t lines, int
         rows = lines - i < 4 * side ? side : 4 * side;
         for (j = 0; far && j < rows; j++)
             _mm_prefetch((const char *)((uintptr_t)(from + j * from_pitch) + 2 * REDIST_PRIV_LINE), _MM_HINT_T0);
+#ifdef PFD
+        for (j = 0; far && !stream && j < columns; j++)
+            _mm_prefetch((const char *)((uintptr_t)(to + j * to_pitch) + PFD * REDIST_PRIV_LINE), _MM_HINT_T0);
+#endif
         for (j = 0; j < columns; j += side, f += 16, t += side * to_pitch) {
-            redist_priv_transpose_square(unit, f, from_pitch, t, to_pitch);
+            redist_priv_transpose_square(unit, stream, f, from_pitch, t, to_pitch);
             if (rows == side)
                 continue;
-            redist_priv_transpose_square(unit, f + down, from_pitch, t + 16, to_pitch);
-            redist_priv_transpose_square(unit, f + 2 * down, from_pitch, t + 32, to_pitch);
-            redist_priv_transpose_square(unit, f + 3 * down, from_pitch, t + 48, to_pitch);
+            redist_priv_transpose_square(unit, stream, f + down, from_pitch, t + 16, to_pitch);
+            redist_priv_transpose_square(unit, stream, f + 2 * down, from_pitch, t + 32, to_pitch);
+            redist_priv_transpose_square(unit, stream, f + 3 * down, from_pitch, t + 48, to_pitch);
         }
     }
 }
 
 /* Two loops that cross, the outer along contiguous elements of the source, the inner along those of the destination:
    squares, and what they leave over at the two edges. */
-REDIST_PRIV void redist_priv_transpose(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
-                                       char *to, int far)
+REDIST_PRIV void redist_priv_transpose(const redist_priv_tiling *t, int stream, redist_priv_loop outer,
+                                       redist_priv_loop inner, const char *from, char *to)
 {
-    const int64_t lines = inner.n - inner.n % (16 / unit), columns = outer.n - outer.n % (16 / unit);
-    if (unit == 4)
-        redist_priv_transpose_squares(4, lines, columns, from, inner.from, to, outer.to, far);
-    else if (unit == 8)
-        redist_priv_transpose_squares(8, lines, columns, from, inner.from, to, outer.to, far);
-    else
-        redist_priv_transpose_squares(16, lines, columns, from, inner.from, to, outer.to, far);
+    const int64_t lines = inner.n & -t->side, columns = outer.n & -t->side;
+#define REDIST_PRIV_SQUARES(bytes, around)                                                                             \
+    if (t->unit == bytes && stream == around)                                                                          \
+        redist_priv_transpose_squares(bytes, around, lines, columns, from, inner.from, to, outer.to, t->far);
+    REDIST_PRIV_SQUARES(4, 0)
+    REDIST_PRIV_SQUARES(8, 0)
+    REDIST_PRIV_SQUARES(16, 0)
+    REDIST_PRIV_SQUARES(4, 1)
+    REDIST_PRIV_SQUARES(8, 1)
+    REDIST_PRIV_SQUARES(16, 1)
     outer.n -= columns;
     if (outer.n > 0)
-        redist_priv_copy_units(unit, outer, inner, from + columns * unit, to + columns * outer.to);
+        redist_priv_copy_units(t->unit, outer, inner, from + columns * t->unit, to + columns * outer.to);
     outer.n = columns;
     inner.n -= lines;
     if (inner.n > 0)
-        redist_priv_copy_units(unit, outer, inner, from + lines * inner.from, to + lines * unit);
+        redist_priv_copy_units(t->unit, outer, inner, from + lines * inner.from, to + lines * t->unit);
 }
 
 #else
-#define redist_priv_transpose(unit, outer, inner, from, to, far) redist_priv_copy_units(unit, outer, inner, from, to)
+#define redist_priv_transpose(t, stream, outer, inner, from, to)                                                       \
+    redist_priv_copy_units((t)->unit, outer, inner, from, to)
 #endif
-
-/* How two loops are cut into tiles of wide x tall units, and how one is copied. */
-typedef struct {
-    int64_t wide, tall;
-    int squares, buffered, stream, far;
-    const redist_priv_arrival *arrival;
-} redist_priv_tiling;
 
 /* Where a tile is put together, aligned for numbers of any kind. */
 typedef union {
@@ -2790,21 +2702,22 @@ typedef union {
    caches find a line by the last 16 bits of its address, so that of rows a power of two apart only few stay. What is
    combined reads the destination, too, and gains more by long pieces of it. */
 REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, redist_priv_loop outer,
-                                                     redist_priv_loop inner, int crossed, int stream)
+                                                     redist_priv_loop inner, const char *to, int crossed, int stream)
 {
     const int64_t unit = box->unit;
-    const int64_t period = redist_priv_clamp(inner.from & -inner.from, 1, 65536);
+    const int lines = outer.to % (REDIST_PRIV_LINE / 2) == 0 && ((uintptr_t)to & 15) == 0;
     redist_priv_tiling t;
+    t.unit = unit;
+    t.side = redist_priv_max(16 / unit, 1);
     t.squares = crossed && inner.to == unit && outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
     t.stream = stream;
     t.arrival = &box->arrival;
-    t.buffered = stream || box->arrival.function != NULL || (inner.to == unit && !t.squares);
-    t.far = stream || outer.n * inner.n * unit > REDIST_PRIV_NEAR;
+    t.buffered = (stream && !(t.squares && lines)) || box->arrival.function != NULL || (inner.to == unit && !t.squares);
+    t.far = box->far || stream || outer.n * inner.n * unit > REDIST_PRIV_NEAR;
     t.wide = crossed ? redist_priv_max((t.squares ? REDIST_PRIV_LINE : REDIST_PRIV_WIDTH) / unit, 1) : 1;
     t.tall = crossed ? REDIST_PRIV_TILE_BUFFER / REDIST_PRIV_WIDTH : REDIST_PRIV_TILE_BUFFER / unit;
     if (t.squares)
-        t.tall = redist_priv_clamp(8 * 65536 / period, box->arrival.function != NULL ? REDIST_PRIV_TALL : 16,
-                                   redist_priv_max(REDIST_PRIV_TALL, 512 / unit));
+        t.tall = redist_priv_max(REDIST_PRIV_TALL, 512 / unit);
     return t;
 }
 
@@ -2856,7 +2769,7 @@ REDIST_PRIV void redist_priv_copy_tile(const redist_priv_tiling *t, int64_t unit
         column.to = unit;
     }
     if (t->squares)
-        redist_priv_transpose(unit, row, column, from, t->buffered ? tile.bytes : to, t->far);
+        redist_priv_transpose(t, t->stream && !t->buffered, row, column, from, t->buffered ? tile.bytes : to);
     else if (t->buffered && outer.n > 1)
         redist_priv_copy_units(unit, column, row, from, tile.bytes);
     else
@@ -2885,16 +2798,18 @@ REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, int64_t uni
     const int64_t page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
     const int64_t top = redist_priv_to_line(to, unit, t->tall), left = redist_priv_to_line(from, unit, t->wide);
     redist_priv_loop row = outer, column = inner;
-    int64_t begin, i, j;
-    for (begin = 0; begin < outer.n; begin += page)
+    int64_t begin, end, i, j;
+    for (begin = 0; begin < outer.n; begin = end) {
+        end = redist_priv_min(begin == 0 && left < t->wide ? left : begin + page, outer.n);
         for (i = 0; i < inner.n; i += column.n) {
             column.n = redist_priv_min(i == 0 ? top : t->tall, inner.n - i);
-            for (j = begin; j < outer.n && j < begin + page; j += row.n) {
-                row.n = redist_priv_min(j == begin ? left : t->wide, redist_priv_min(outer.n, begin + page) - j);
+            for (j = begin; j < end; j += row.n) {
+                row.n = redist_priv_min(t->wide, end - j);
                 redist_priv_copy_tile(t, unit, row, column, from + j * outer.from + i * inner.from,
                                       to + j * outer.to + i * inner.to);
             }
         }
+    }
 }
 
 /* Long units, each combined where it lies. */
@@ -2929,7 +2844,7 @@ REDIST_PRIV void redist_priv_copy_pair(const redist_priv_box *box, redist_priv_l
     } else if (box->stream && unit >= REDIST_PRIV_LONG) {
         redist_priv_copy_long(unit, outer, inner, from, to);
     } else if (crossed || stream || combine) {
-        tiling = redist_priv_tiles_for(box, outer, inner, crossed, stream);
+        tiling = redist_priv_tiles_for(box, outer, inner, to, crossed, stream);
         redist_priv_copy_tiles(&tiling, unit, outer, inner, from, to);
     } else {
         redist_priv_copy_units(unit, outer, inner, from, to);
@@ -3212,6 +3127,7 @@ REDIST_PRIV void redist_priv_copy_alone(const redist_priv_message *m, int from_s
         c.walk |= m->axis[c.axis[a]]->runs > 1;
     box.loops = 0;
     box.stream = stream;
+    box.far = from_side == REDIST_PRIV_PACKED; /* another core wrote it */
     box.unit = c.bytes;
     box.arrival = arrival;
     redist_priv_copy_axes(&c, 0, &box, (const char *)from + m->origin[from_side] * c.bytes,
@@ -3452,16 +3368,6 @@ REDIST_PRIV_COLD int redist_priv_pairs_of(redist_priv_pairs *p, int place, const
     return source || p->all || redist_priv_has_boxes(p) ? REDIST_OK : redist_priv_find_standings(p);
 }
 
-/* The same for a grid place of the source, whose neighbours are found first. Free n, whatever this returns. */
-REDIST_PRIV_COLD int redist_priv_pairs_of_grid_place(redist_priv_pairs *p, int place, redist_priv_neighbours *n)
-{
-    int coords[REDIST_MAX_DIMS] = {0};
-    int code;
-    redist_priv_coords_of_place(p->layout[REDIST_PRIV_FROM], place, coords);
-    code = redist_priv_neighbours_of(p->layout[REDIST_PRIV_FROM], coords, REDIST_PRIV_FROM, p->layout[REDIST_PRIV_TO], n);
-    return code == REDIST_OK ? redist_priv_pairs_of(p, place, n) : code;
-}
-
 /* The number, among the readers of its partner, of the place at hand or of the one that it sends to. */
 REDIST_PRIV_COLD int64_t redist_priv_reader_number(const redist_priv_pairs *p)
 {
@@ -3513,14 +3419,12 @@ REDIST_PRIV_COLD int redist_priv_check_pair(const redist_layout *from, const red
     int d, code = redist_layout_check(from);
     if (code == REDIST_OK)
         code = redist_layout_check(to);
-    if (code != REDIST_OK)
-        return code;
-    if (from->ndim != to->ndim)
-        return REDIST_ERR_SHAPE;
-    for (d = 0; d < from->ndim; d++)
+    if (code == REDIST_OK && from->ndim != to->ndim)
+        code = REDIST_ERR_SHAPE;
+    for (d = 0; code == REDIST_OK && d < from->ndim; d++)
         if (from->dim[d].axis.count != to->dim[d].axis.count)
-            return REDIST_ERR_SHAPE;
-    return REDIST_OK;
+            code = REDIST_ERR_SHAPE;
+    return code;
 }
 
 /* The same layout, whose ghost cells hold nothing: a source that is not combined. */
@@ -3557,31 +3461,55 @@ REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *
     return held;
 }
 
-/* Copies all that one place of the source has to the places that want it, or from those of its copies that serve them. */
-REDIST_PRIV_COLD int redist_priv_move_place(redist_priv_pairs *pairs, int place, const void *const *from_arrays,
-                                            void *const *to_arrays, redist_priv_arrival arrival)
+/* What is done with two places that exchange something, of whose neighbours n this is one message. */
+typedef void redist_priv_visit(void *context, const redist_priv_neighbours *n, const redist_priv_pair *pair);
+
+/* Visits all pairs of places, with the runs that they share or without. all: every copy of the source contributes.
+   REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const redist_layout *to, int all, int runs,
+                                             redist_priv_visit *visit, void *context)
 {
-    const redist_layout *from = pairs->layout[REDIST_PRIV_FROM], *to = pairs->layout[REDIST_PRIV_TO];
-    int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
-    redist_priv_storage from_storage, to_storage;
+    const int places = all ? redist_places(from) : redist_priv_grid_places(from);
     redist_priv_neighbours n;
-    redist_priv_message m;
+    redist_priv_pairs pairs;
     redist_priv_pair pair;
-    int code = redist_priv_pairs_of_grid_place(pairs, place, &n);
-    redist_priv_coords_of_place(from, place, from_coords);
-    from_storage = redist_priv_storage_at(from, from_coords);
-    while (code == REDIST_OK && redist_priv_next_pair(pairs, &pair)) {
-        m = redist_priv_message_of(&n, pair.message, from);
-        redist_priv_coords_of_place(to, pair.place[REDIST_PRIV_TO], to_coords);
-        to_storage = redist_priv_storage_at(to, to_coords);
-        redist_priv_store(&m, REDIST_PRIV_FROM, &from_storage);
-        redist_priv_store(&m, REDIST_PRIV_TO, &to_storage);
-        redist_priv_copy(&m, REDIST_PRIV_FROM, from_arrays[pair.place[REDIST_PRIV_FROM]], REDIST_PRIV_TO,
-                         to_arrays[pair.place[REDIST_PRIV_TO]], arrival,
-                         redist_priv_streams(to_storage.size * arrival.element));
+    int place, coords[REDIST_MAX_DIMS] = {0}, code = redist_priv_pairs_open(&pairs, from, to, all);
+    for (place = 0; place < places && code == REDIST_OK; place++) {
+        redist_priv_coords_of_place(from, place, coords);
+        code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, runs, &n);
+        if (code == REDIST_OK)
+            code = redist_priv_pairs_of(&pairs, place, &n);
+        while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair))
+            visit(context, &n, &pair);
+        redist_priv_neighbours_free(&n);
     }
-    redist_priv_neighbours_free(&n);
+    redist_priv_pairs_close(&pairs);
     return code;
+}
+
+/* What redist_move copies. */
+typedef struct {
+    const redist_layout *layout[2];
+    const void *const *from;
+    void *const *to;
+    redist_priv_arrival arrival;
+} redist_priv_mover;
+
+REDIST_PRIV_COLD void redist_priv_move_pair(void *context, const redist_priv_neighbours *n,
+                                            const redist_priv_pair *pair)
+{
+    const redist_priv_mover *m = (const redist_priv_mover *)context;
+    redist_priv_message message = redist_priv_message_of(n, pair->message, m->layout[REDIST_PRIV_FROM]);
+    redist_priv_storage storage;
+    int side, coords[REDIST_MAX_DIMS] = {0};
+    for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
+        redist_priv_coords_of_place(m->layout[side], pair->place[side], coords);
+        storage = redist_priv_storage_at(m->layout[side], coords);
+        redist_priv_store(&message, side, &storage);
+    }
+    redist_priv_copy(&message, REDIST_PRIV_FROM, m->from[pair->place[REDIST_PRIV_FROM]], REDIST_PRIV_TO,
+                     m->to[pair->place[REDIST_PRIV_TO]], m->arrival,
+                     redist_priv_streams(storage.size * m->arrival.element));
 }
 
 /* Whether every place that owns something has an array, and room in it. */
@@ -3603,10 +3531,9 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
                                      void *const *to_arrays, size_t element_bytes, redist_combine *combine,
                                      void *context)
 {
-    redist_priv_arrival arrival = redist_priv_replacing((int64_t)element_bytes);
     redist_layout source;
-    redist_priv_pairs pairs;
-    int place, places, code = redist_priv_check_pair(from, to);
+    redist_priv_mover m;
+    int code = redist_priv_check_pair(from, to);
     if (code == REDIST_OK && (from_arrays == NULL || to_arrays == NULL || element_bytes == 0))
         code = REDIST_ERR_ARGUMENT;
     if (code == REDIST_OK)
@@ -3616,15 +3543,15 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
     if (code != REDIST_OK)
         return code;
     source = combine == NULL ? redist_priv_without_ghosts(*from) : *from;
-    arrival.function = combine;
-    arrival.context = context;
-    arrival.alone = !redist_priv_is_partitioned(&source);
-    code = redist_priv_pairs_open(&pairs, &source, to, combine != NULL);
-    places = combine == NULL ? redist_priv_grid_places(from) : redist_places(from);
-    for (place = 0; place < places && code == REDIST_OK; place++)
-        code = redist_priv_move_place(&pairs, place, from_arrays, to_arrays, arrival);
-    redist_priv_pairs_close(&pairs);
-    return code;
+    m.layout[REDIST_PRIV_FROM] = &source;
+    m.layout[REDIST_PRIV_TO] = to;
+    m.from = from_arrays;
+    m.to = to_arrays;
+    m.arrival = redist_priv_replacing((int64_t)element_bytes);
+    m.arrival.function = combine;
+    m.arrival.context = context;
+    m.arrival.alone = !redist_priv_is_partitioned(&source);
+    return redist_priv_visit_pairs(&source, to, combine != NULL, 1, redist_priv_move_pair, &m);
 }
 
 REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays, const redist_layout *to,
@@ -3635,66 +3562,15 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
 
 /* -------------------------------------------------------------------------------------- traffic, on paper (bodies) */
 
-/* What is done with two places that exchange something: place[FROM] and place[TO]. */
-typedef void redist_priv_visit(void *context, const int *place, int64_t elements);
-
-/* Visits all pairs of places; all: every copy of the source contributes; count: the elements are wanted, else told as 1.
-   REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const redist_layout *to, int all, int count,
-                                             redist_priv_visit *visit, void *context)
-{
-    const int places = all ? redist_places(from) : redist_priv_grid_places(from);
-    int64_t partner[REDIST_MAX_DIMS], elements;
-    redist_priv_neighbours n;
-    redist_priv_pairs pairs;
-    redist_priv_pair pair;
-    int d, place, coords[REDIST_MAX_DIMS] = {0}, code = redist_priv_pairs_open(&pairs, from, to, all);
-    for (place = 0; place < places && code == REDIST_OK; place++) {
-        redist_priv_coords_of_place(from, place, coords);
-        code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, count, &n);
-        if (code == REDIST_OK)
-            code = redist_priv_pairs_of(&pairs, place, &n);
-        while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair)) {
-            redist_priv_partners_at(&n, pair.message, partner);
-            for (d = 0, elements = 1; d < n.ndim && count; d++)
-                elements *= n.axis[d].runs[partner[d]].elements;
-            visit(context, pair.place, elements);
-        }
-        redist_priv_neighbours_free(&n);
-    }
-    redist_priv_pairs_close(&pairs);
-    return code;
-}
-
-/* These axes of a layout as a layout of their own, whose places are numbered row by row. */
-REDIST_PRIV_COLD redist_layout redist_priv_part_of(const redist_layout *layout, int axes, const int *axis)
+/* An axis of a layout as a layout of its own, whose places are its coordinates. */
+REDIST_PRIV_COLD redist_layout redist_priv_axis_of(const redist_layout *layout, int d)
 {
     redist_layout part = *layout;
-    part.grid_order = REDIST_ROW_MAJOR;
-    part.first_rank = 0;
+    part.ndim = part.copies = 1;
+    part.dim[0] = layout->dim[d];
+    part.dim[0].stored = part.first_rank = 0;
     part.ranks = NULL;
-    part.copies = 1;
-    for (part.ndim = 0; part.ndim < axes; part.ndim++) {
-        part.dim[part.ndim] = layout->dim[axis[part.ndim]];
-        part.dim[part.ndim].stored = part.ndim;
-    }
     return part;
-}
-
-/* The elements that a coordinate of `from` and one of `to` share; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int64_t redist_priv_shared(const redist_axis *from, int from_coord, const redist_axis *to,
-                                            int to_coord)
-{
-    redist_priv_pattern pattern;
-    redist_priv_runs list;
-    int64_t elements = -1;
-    memset(&list, 0, sizeof list);
-    if (redist_priv_pattern_of(from, from_coord, &pattern) == REDIST_OK &&
-        redist_priv_meet_coord(&pattern, REDIST_PRIV_FROM, to, to_coord, &list) == REDIST_OK)
-        elements = list.elements;
-    redist_priv_runs_free(&list);
-    redist_priv_pattern_free(&pattern);
-    return elements;
 }
 
 /* The elements that two places share; -1 when memory is exhausted. */
@@ -3702,19 +3578,27 @@ REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int fr
                                                int to_place)
 {
     int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
-    int64_t volume = 1, shared;
-    int d;
+    redist_priv_pattern pattern;
+    redist_priv_runs list;
+    int64_t volume = 1;
+    int d, code = REDIST_OK;
     redist_priv_coords_of_place(from, from_place, from_coords);
     redist_priv_coords_of_place(to, to_place, to_coords);
     for (d = 0; d < from->ndim && volume > 0; d++) {
-        shared = redist_priv_shared(&from->dim[d].axis, from_coords[d], &to->dim[d].axis, to_coords[d]);
-        volume = shared < 0 ? -1 : redist_priv_product(volume, shared, REDIST_PRIV_MAX_ELEMENTS);
+        memset(&list, 0, sizeof list);
+        code = redist_priv_pattern_of(&from->dim[d].axis, from_coords[d], &pattern);
+        if (code == REDIST_OK)
+            code = redist_priv_meet_coord(&pattern, REDIST_PRIV_FROM, &to->dim[d].axis, to_coords[d], &list);
+        volume = code == REDIST_OK ? redist_priv_product(volume, list.elements, REDIST_PRIV_MAX_ELEMENTS) : -1;
+        redist_priv_runs_free(&list);
+        redist_priv_pattern_free(&pattern);
     }
     return volume;
 }
 
 /* Whether a place of the source is the copy that serves a place of the destination; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int redist_priv_serves(const redist_layout *from, int from_place, const redist_layout *to, int to_place)
+REDIST_PRIV_COLD int redist_priv_serves(const redist_layout *from, int from_place, const redist_layout *to,
+                                        int to_place)
 {
     int coords[REDIST_MAX_DIMS] = {0}, serves = 0, code;
     redist_priv_neighbours n;
@@ -3742,28 +3626,14 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
     if (redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
     source = redist_priv_without_ghosts(*from);
-    from = &source;
     from_place = redist_priv_place_on(from, rank_from);
     to_place = redist_priv_place_on(to, rank_to);
     if (from_place < 0 || to_place < 0)
         return 0;
-    shared = redist_priv_shared_by(from, from_place, to, to_place);
+    shared = redist_priv_shared_by(&source, from_place, to, to_place);
     if (shared > 0 && from->copies > 1)
-        serves = redist_priv_serves(from, from_place, to, to_place);
+        serves = redist_priv_serves(&source, from_place, to, to_place);
     return serves < 0 ? -1 : serves * shared;
-}
-
-/* How many coordinates of `other` a coordinate meets; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int64_t redist_priv_degree(const redist_axis *mine, int coord, const redist_axis *other)
-{
-    redist_priv_pattern pattern;
-    int64_t peers = 0;
-    int *coords = NULL, code = redist_priv_pattern_of(mine, coord, &pattern);
-    if (code == REDIST_OK)
-        code = redist_priv_peers(&pattern, other, &coords, &peers);
-    REDIST_FREE(coords);
-    redist_priv_pattern_free(&pattern);
-    return code == REDIST_OK ? peers : -1;
 }
 
 /* Whether coordinates of x own one stretch of the view each, and stretches show every block of y that they pass. */
@@ -3774,7 +3644,7 @@ REDIST_PRIV_COLD int redist_priv_has_stretches(const redist_axis *x, const redis
                                                                         : y->kind == REDIST_PRIV_BALANCED && step == 1);
 }
 
-/* For such axes, how many coordinates of y meet a coordinate of x: *first and those after it. */
+/* For such axes, how many coordinates of y a coordinate of x meets: *first and those after it. */
 REDIST_PRIV_COLD int64_t redist_priv_stretch_degree(const redist_axis *x, int coord, const redist_axis *y, int *first)
 {
     const int64_t i = redist_priv_distance(x, coord, 0), last = i + redist_count(x, coord) - 1;
@@ -3788,7 +3658,7 @@ REDIST_PRIV_COLD int64_t redist_priv_stretch_degree(const redist_axis *x, int co
     return redist_priv_min(y->procs, 1 + redist_priv_abs(b - a));
 }
 
-/* degree[x's processes], where coordinates of y own stretches: each adds one from its first partner to its last. */
+/* The same of coordinates of x where those of y own stretches: each adds one from its first partner to its last. */
 REDIST_PRIV_COLD void redist_priv_degrees_by_stretches(const redist_axis *x, const redist_axis *y, int64_t *degree)
 {
     int64_t met, all = 0;
@@ -3809,20 +3679,38 @@ REDIST_PRIV_COLD void redist_priv_degrees_by_stretches(const redist_axis *x, con
    stretches, else O(pairs that meet). REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_axis_degrees(const redist_axis *x, const redist_axis *y, int64_t *degree)
 {
-    int c, first, stretches = redist_priv_has_stretches(x, y);
+    const int stretches = redist_priv_has_stretches(x, y);
+    int c, first, *coords, code = REDIST_OK;
     if (!stretches && redist_priv_has_stretches(y, x)) {
         redist_priv_degrees_by_stretches(x, y, degree);
         return REDIST_OK;
     }
-    for (c = 0; c < x->procs; c++) {
-        degree[c] = stretches ? redist_priv_stretch_degree(x, c, y, &first) : redist_priv_degree(x, c, y);
-        if (degree[c] < 0)
-            return REDIST_ERR_MEMORY;
+    for (c = 0; c < x->procs && stretches; c++)
+        degree[c] = redist_priv_stretch_degree(x, c, y, &first);
+    for (c = 0; c < x->procs && !stretches && code == REDIST_OK; c++) {
+        redist_priv_pattern pattern;
+        coords = NULL;
+        code = redist_priv_pattern_of(x, c, &pattern);
+        if (code == REDIST_OK)
+            code = redist_priv_peers(&pattern, y, &coords, &degree[c]);
+        REDIST_FREE(coords);
+        redist_priv_pattern_free(&pattern);
     }
-    return REDIST_OK;
+    return code;
 }
 
-/* What a place exchanges with other ranks. */
+/* The elements of the k-th message. */
+REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_neighbours *n, int64_t k)
+{
+    int64_t partner[REDIST_MAX_DIMS], elements = 1;
+    int d;
+    redist_priv_partners_at(n, k, partner);
+    for (d = 0; d < n->ndim; d++)
+        elements *= n->axis[d].runs[partner[d]].elements;
+    return elements;
+}
+
+/* What a place exchanges. */
 typedef struct {
     int64_t messages, elements;
 } redist_priv_place_traffic;
@@ -3834,9 +3722,13 @@ typedef struct {
     int64_t kept;
 } redist_priv_tally;
 
-REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const int *place, int64_t elements)
+/* What stays on a rank is kept, and is not exchanged. */
+REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const redist_priv_neighbours *n,
+                                             const redist_priv_pair *pair)
 {
     redist_priv_tally *t = (redist_priv_tally *)context;
+    const int *place = pair->place;
+    const int64_t elements = redist_priv_elements_of(n, pair->message);
     int side, stays = redist_priv_rank_at(t->layout[0], place[0]) == redist_priv_rank_at(t->layout[1], place[1]);
     t->kept += stays ? elements : 0;
     for (side = 0; side < 2 && !stays; side++) {
@@ -3864,20 +3756,7 @@ REDIST_PRIV_COLD int redist_priv_tally_axis(redist_priv_tally *t, int side, int 
     return code;
 }
 
-/* Takes what stays on a rank from what its two places exchange. */
-REDIST_PRIV_COLD int redist_priv_tally_kept(redist_priv_tally *t, const int *place)
-{
-    const int64_t kept = redist_priv_shared_by(t->layout[0], place[0], t->layout[1], place[1]);
-    int side;
-    t->kept += kept;
-    for (side = 0; side < 2; side++) {
-        t->place[side][place[side]].messages -= kept > 0;
-        t->place[side][place[side]].elements -= kept;
-    }
-    return kept < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
-}
-
-/* Counts where pairs are a product of axes. */
+/* Counts where pairs are a product of axes: all, less what stays on a rank. */
 REDIST_PRIV_COLD int redist_priv_tally_axes(redist_priv_tally *t)
 {
     const redist_layout *from = t->layout[REDIST_PRIV_FROM], *to = t->layout[REDIST_PRIV_TO];
@@ -3890,10 +3769,16 @@ REDIST_PRIV_COLD int redist_priv_tally_axes(redist_priv_tally *t)
             code = redist_priv_tally_axis(t, side, d);
     }
     for (k = 0; k < redist_places(to) && code == REDIST_OK; k++) {
-        place[REDIST_PRIV_FROM] = redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, k));
+        const int held = redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, k));
+        const int64_t kept = held < 0 ? 0 : redist_priv_shared_by(from, held, to, k);
+        place[REDIST_PRIV_FROM] = held;
         place[REDIST_PRIV_TO] = k;
-        if (place[REDIST_PRIV_FROM] >= 0)
-            code = redist_priv_tally_kept(t, place);
+        code = kept < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+        t->kept += kept;
+        for (side = 0; side < 2 && kept > 0; side++) {
+            t->place[side][place[side]].messages--;
+            t->place[side][place[side]].elements -= kept;
+        }
     }
     REDIST_FREE(rank_places);
     return code;
@@ -3916,8 +3801,7 @@ REDIST_PRIV_COLD void redist_priv_sum_tally(const redist_priv_tally *t, redist_t
     traffic->total = t->kept + traffic->moved;
 }
 
-/* The elements of all holders of a destination; -1 when they are more than 2^62. (Of boxes with ghosts this may be too
-   many.) */
+/* The elements of all holders of a destination (of boxes with ghosts maybe more); -1 when they pass 2^62. */
 REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to)
 {
     int64_t elements = to->copies;
@@ -3950,10 +3834,9 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
     t.layout[REDIST_PRIV_FROM] = &source;
     t.layout[REDIST_PRIV_TO] = to;
     t.kept = 0;
-    t.place[REDIST_PRIV_FROM] = (redist_priv_place_traffic *)redist_priv_alloc(places, sizeof *t.place[0]);
+    t.place[REDIST_PRIV_FROM] = (redist_priv_place_traffic *)redist_priv_zeroed(places, sizeof *t.place[0]);
     if (t.place[REDIST_PRIV_FROM] == NULL)
         return REDIST_ERR_MEMORY;
-    memset(t.place[REDIST_PRIV_FROM], 0, (size_t)places * sizeof *t.place[0]);
     t.place[REDIST_PRIV_TO] = t.place[REDIST_PRIV_FROM] + redist_places(from);
     code = redist_priv_is_product(&source, to) ? redist_priv_tally_axes(&t)
                                                : redist_priv_visit_pairs(&source, to, 0, 1, redist_priv_tally_pair, &t);
@@ -3965,26 +3848,20 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
 
 /* ---------------------------------------------------------------------------------------------- schedules (bodies) */
 
-/* How the pairs of a factor are coloured. */
+/* How the pairs of coordinates of an axis are arranged. */
 enum {
-    REDIST_PRIV_WALKER_OTTO, /* blocks of r and K r (Walker and Otto 1996)                */
-    REDIST_PRIV_ALL_MEET,    /* a complete bipartite graph, or nearly so                  */
-    REDIST_PRIV_CONSECUTIVE, /* partners have consecutive numbers, on both sides          */
-    REDIST_PRIV_TABLE        /* an edge colouring by alternating paths (Koenig 1916), kept */
+    REDIST_PRIV_WALKER_OTTO, /* blocks of r and K r: coloured by formulas (Walker and Otto 1996)                 */
+    REDIST_PRIV_SUM,         /* partners have consecutive numbers on both sides, or all, or all but a few, meet */
+    REDIST_PRIV_TABLE        /* coloured by alternating paths (Koenig 1916), and kept                           */
 };
-
-/* How the coordinates of an axis are numbered: coordinate c has number sign * (c - origin) mod procs; numbers from
-   `used` on own nothing. */
-typedef struct {
-    int procs, origin, sign, used;
-} redist_priv_line;
 
 /* Walker and Otto's schedule, blocks of r and of ratio * r on the same processes: what its formulas need. */
 typedef struct {
     int small;                    /* the side with blocks of r                                          */
     int64_t procs, ratio, common; /* P, K and g = gcd(P, K)                                             */
     int64_t inverse;              /* of K / g modulo P / g                                              */
-    int64_t first, last;          /* the blocks of r that the view shows, counted along the other side */
+    int64_t first, last;          /* the blocks of r that the view shows, counted along the other side  */
+    int origin[2];                /* the coordinate of block 0 so counted                               */
 } redist_priv_walker;
 
 /* A coloured bipartite graph: vertex v has the edges [start[v], start[v] + filled[v]), ascending by colour. */
@@ -3998,67 +3875,57 @@ typedef struct {
     redist_priv_edge *edge;
 } redist_priv_edges;
 
-/* The schedule of one axis, or of several taken together. Sides: FROM 0, TO 1. A pair has a colour, 0 <= colour < base,
-   and a round, 0 <= round < width. At a number of side `fat` both together are unique, on the other side the colour is. */
+/* An axis of a schedule, or all places. A step is a colour per axis, below its base, and a sum modulo the rounds: of
+   the number that the destination's place has and of that which the source's has. Both numbers have a digit per axis. A
+   side knows its own, of radix[other side] values, and so is given the other's, of radix[side] values. Where partners
+   have consecutive numbers the digit is the number modulo the radix. In a table, a vertex with `radix` times as many
+   edges as there are colours is as many vertices, and the digit tells which: the other side knows it by the colour. */
 typedef struct {
     int form;
-    int axes, axis[REDIST_MAX_DIMS];
-    int64_t degree[2]; /* most partners of any number */
-    int fat;
-    int64_t base, width, scale; /* the colour at a step is step / scale mod base */
+    int procs[2], origin[2], used[2]; /* coordinate c has number (c - origin) mod procs; from `used` on all are empty */
+    int64_t degree[2];                /* most partners of any number */
+    int64_t base, radix[2];
     redist_priv_walker walker;
     redist_priv_edges table[2];
 } redist_priv_factor;
 
-/* What a schedule holds. */
 typedef struct redist_priv_arrangement {
-    int steps, factors;
-    int all; /* all copies of a source contribute */
+    int steps;
+    int all;      /* all copies of a source contribute */
+    int together; /* the only factor is a table of all places */
     int64_t rounds;
     redist_priv_factor factor[REDIST_MAX_DIMS];
-    redist_priv_line line[2][REDIST_MAX_DIMS];
     redist_layout layout[2];
     redist_priv_rank_place *rank_places[2]; /* of a layout on listed ranks */
 } redist_priv_arrangement;
 
-REDIST_PRIV_COLD int redist_priv_number(const redist_priv_line *line, int coord)
+REDIST_PRIV_COLD int redist_priv_number(const redist_priv_factor *f, int side, int coord)
 {
-    return (int)redist_priv_mod((int64_t)line->sign * (coord - line->origin), line->procs);
+    return (int)redist_priv_mod(coord - f->origin[side], f->procs[side]);
 }
 
-REDIST_PRIV_COLD int redist_priv_numbered(const redist_priv_line *line, int number)
+REDIST_PRIV_COLD int redist_priv_numbered(const redist_priv_factor *f, int side, int64_t number)
 {
-    return (int)redist_priv_mod(line->origin + (int64_t)line->sign * number, line->procs);
+    return (int)((f->origin[side] + number) % f->procs[side]);
 }
 
-REDIST_PRIV_COLD redist_priv_line redist_priv_line_from(const redist_axis *x, int origin, int sign, int used)
+/* Numbers the coordinates in the order of their blocks. 0 when one that owns nothing lies in between. */
+REDIST_PRIV_COLD int redist_priv_number_all(redist_priv_factor *f, int side, const redist_axis *x)
 {
-    redist_priv_line line;
-    line.procs = x->procs;
-    line.origin = origin;
-    line.sign = sign;
-    line.used = used;
-    return line;
-}
-
-/* Numbers the coordinates in the order in which the view meets them. 0 when one that owns nothing lies in between. */
-REDIST_PRIV_COLD int redist_priv_line_of(const redist_axis *x, redist_priv_line *line)
-{
-    int c, n;
-    *line = redist_priv_line_from(x, redist_owner(x, 0), x->step > 0 ? 1 : -1, 0);
-    for (c = 0; c < x->procs; c++)
-        line->used += redist_count(x, c) > 0;
-    for (n = 0; n < line->used; n++)
-        if (redist_count(x, redist_priv_numbered(line, n)) == 0)
-            return 0;
-    return 1;
+    int n, in_line = 1;
+    f->origin[side] = redist_owner(x, x->step > 0 ? 0 : x->count - 1);
+    f->used[side] = 0;
+    for (n = 0; n < x->procs; n++)
+        if (redist_count(x, redist_priv_numbered(f, side, n)) > 0)
+            in_line &= f->used[side]++ == n;
+    return in_line;
 }
 
 /* Whether blocks of r meet blocks of K r, K <= P, on the same P processes, in the same direction and block at block. */
 REDIST_PRIV_COLD int redist_priv_walker_of(const redist_axis *const *x, redist_priv_walker *w)
 {
     const redist_axis *small, *large;
-    int64_t end;
+    int64_t end, ahead, p;
     w->small = x[0]->block <= x[1]->block ? REDIST_PRIV_FROM : REDIST_PRIV_TO;
     small = x[w->small];
     large = x[!w->small];
@@ -4069,104 +3936,15 @@ REDIST_PRIV_COLD int redist_priv_walker_of(const redist_axis *const *x, redist_p
         redist_priv_abs(small->step) != 1 || (large->start - small->start) % small->block != 0)
         return 0;
     w->common = redist_priv_gcd(w->procs, w->ratio);
-    w->inverse = w->procs == w->common ? 0
-                                       : redist_priv_first_in(w->ratio / w->common % (w->procs / w->common),
-                                                              w->procs / w->common, 1, 1);
+    p = w->procs / w->common;
+    w->inverse = p == 1 ? 0 : redist_priv_first_in(w->ratio / w->common % p, p, 1, 1);
     end = large->start + (large->count - 1) * large->step;
     w->first = redist_priv_min(large->start, end) / small->block;
     w->last = redist_priv_max(large->start, end) / small->block;
+    ahead = (large->start - small->start) / small->block % small->procs;
+    w->origin[w->small] = (int)redist_priv_mod(small->first - ahead, small->procs);
+    w->origin[!w->small] = large->first;
     return 1;
-}
-
-/* The most partners of any process: of the side with small blocks, one per block that it has in the superblock; of the
-   other, one per block of r of a block of K r, which the view may cut. */
-REDIST_PRIV_COLD int64_t redist_priv_walker_degree(const redist_priv_walker *w, int side)
-{
-    const int64_t blocks = w->last - w->first + 1, head = redist_priv_min(w->ratio - w->first % w->ratio, blocks);
-    return redist_priv_min(w->ratio, side == w->small ? redist_priv_ceil_div(blocks, w->procs)
-                                                      : redist_priv_max(head, blocks - head));
-}
-
-REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
-{
-#define REDIST_PRIV_SAME_FIELD(field, name) && x->field == y->field
-    return x->cuts == y->cuts && x->box == y->box REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
-}
-
-REDIST_PRIV_COLD int redist_priv_is_whole(const redist_axis *x) { return x->count == x->extent; }
-
-/* Whether an axis is block-cyclic and seen whole and forwards. */
-REDIST_PRIV_COLD int redist_priv_is_plain(const redist_axis *x)
-{
-    return x->kind == REDIST_PRIV_CYCLIC && redist_priv_is_whole(x) && x->step == 1;
-}
-
-/* The most blocks of s that a block of r touches; both begin at 0, and n indices are seen. */
-REDIST_PRIV_COLD int64_t redist_priv_most_touched(int64_t n, int64_t r, int64_t s)
-{
-    const int64_t full = n / r, tail = full * r, rest = (r - 1) % s;
-    const int64_t late = rest == 0 ? -1 : redist_priv_first_in(r % s, s, s - rest, s - 1); /* the first to reach one more */
-    const int64_t most = full == 0 ? 0 : 1 + (r - 1) / s + (late >= 0 && late < full);
-    return tail == n ? most : redist_priv_max(most, 1 + (n - 1) / s - tail / s);
-}
-
-/* The most coordinates of y that one of x meets, both plain; 0 when the view is shorter than their superblock. Blocks of
-   r on P and of s on Q meet somewhere in the superblock when s q - r p, modulo g = gcd(r P, s Q), lies strictly between
-   -s and r. Over all q, s q mod g takes every multiple of e = gcd(s, g) equally often; over all p, r p mod e takes every
-   multiple of gcd(r, e). */
-REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, const redist_axis *y)
-{
-    const int64_t r = x->block, s = y->block, n = x->count, beyond = REDIST_PRIV_MAX_ELEMENTS;
-    const int64_t a = redist_priv_product(r, x->procs, beyond), b = redist_priv_product(s, y->procs, beyond);
-    const int64_t g = redist_priv_gcd(a, b), e = redist_priv_gcd(s, g);
-    if (a > n || b > n || redist_priv_product(a / g, b, beyond) > n)
-        return 0;
-    return redist_priv_min(y->procs, y->procs * e / g * (s / e + redist_priv_ceil_div(r - redist_priv_gcd(r, e), e)));
-}
-
-/* The same by a formula, where there is one; else 0. */
-REDIST_PRIV_COLD int64_t redist_priv_formula_degree(const redist_axis *x, const redist_axis *y)
-{
-    const redist_axis *pair[2] = {x, y};
-    redist_priv_walker w;
-    if (x->count == 0)
-        return 0;
-    if (redist_priv_same_axis(x, y))
-        return 1;
-    if (redist_priv_walker_of(pair, &w))
-        return redist_priv_walker_degree(&w, REDIST_PRIV_FROM);
-    if (!redist_priv_is_plain(x) || !redist_priv_is_plain(y))
-        return 0;
-    if (!redist_priv_is_interval(x))
-        return redist_priv_superblock_degree(x, y);
-    return redist_priv_min(y->procs, redist_priv_most_touched(x->count, x->procs == 1 ? x->count : x->block, y->block));
-}
-
-/* The most coordinates of y that any coordinate of x meets; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int64_t redist_priv_most_partners(const redist_axis *x, const redist_axis *y)
-{
-    int64_t *degree, most = redist_priv_formula_degree(x, y);
-    int c;
-    if (most > 0 || x->count == 0)
-        return most;
-    degree = (int64_t *)REDIST_MALLOC((size_t)x->procs * sizeof *degree);
-    if (degree == NULL || redist_priv_axis_degrees(x, y, degree) != REDIST_OK)
-        most = -1;
-    for (c = 0; c < x->procs && most >= 0; c++)
-        most = redist_priv_max(most, degree[c]);
-    REDIST_FREE(degree);
-    return most;
-}
-
-/* Blocks of r are numbered along the other side: there, block B of r lies in block B / K of K r. */
-REDIST_PRIV_COLD void redist_priv_walker_lines(const redist_axis *const *x, const redist_priv_walker *w,
-                                               redist_priv_line *const *line)
-{
-    const redist_axis *small = x[w->small], *large = x[!w->small];
-    const int64_t ahead = (large->start - small->start) / small->block % small->procs;
-    const int origin = (int)redist_priv_mod(small->first - ahead, small->procs);
-    *line[w->small] = redist_priv_line_from(small, origin, 1, small->procs);
-    *line[!w->small] = redist_priv_line_from(large, large->first, 1, large->procs);
 }
 
 /* Walker and Otto 1996: process `own` of the side with small blocks exchanges block B(k, p) at step k, of the other
@@ -4188,6 +3966,77 @@ REDIST_PRIV_COLD int64_t redist_priv_walker_partner(const redist_priv_walker *w,
     return side == w->small ? block / w->ratio % w->procs : block % w->procs;
 }
 
+REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
+{
+#define REDIST_PRIV_SAME_FIELD(field, name) && x->field == y->field
+    return x->cuts == y->cuts && x->box == y->box REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
+}
+
+REDIST_PRIV_COLD int redist_priv_is_whole(const redist_axis *x) { return x->count == x->extent; }
+
+/* Whether an axis is block-cyclic and seen whole and forwards. */
+REDIST_PRIV_COLD int redist_priv_is_plain(const redist_axis *x)
+{
+    return x->kind == REDIST_PRIV_CYCLIC && redist_priv_is_whole(x) && x->step == 1;
+}
+
+/* The most blocks of s that a block of r touches; both begin at 0, and n indices are seen. */
+REDIST_PRIV_COLD int64_t redist_priv_most_touched(int64_t n, int64_t r, int64_t s)
+{
+    const int64_t full = n / r, tail = full * r, rest = (r - 1) % s;
+    const int64_t late = rest == 0 ? -1 : redist_priv_first_in(r % s, s, s - rest, s - 1); /* that reaches one more */
+    const int64_t most = full == 0 ? 0 : 1 + (r - 1) / s + (late >= 0 && late < full);
+    return tail == n ? most : redist_priv_max(most, 1 + (n - 1) / s - tail / s);
+}
+
+/* The most coordinates of y that one of x meets, both plain; 0 when the view is shorter than their superblock. Blocks
+   of r on P and of s on Q meet somewhere in it when s q - r p, modulo g = gcd(r P, s Q), lies strictly between -s and
+   r. Over all q, s q mod g takes every multiple of e = gcd(s, g) equally often; over all p, r p mod e every multiple of
+   gcd(r, e). */
+REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, const redist_axis *y)
+{
+    const int64_t r = x->block, s = y->block, n = x->count, beyond = REDIST_PRIV_MAX_ELEMENTS;
+    const int64_t a = redist_priv_product(r, x->procs, beyond), b = redist_priv_product(s, y->procs, beyond);
+    const int64_t g = redist_priv_gcd(a, b), e = redist_priv_gcd(s, g);
+    if (a > n || b > n || redist_priv_product(a / g, b, beyond) > n)
+        return 0;
+    return redist_priv_min(y->procs, y->procs * e / g * (s / e + redist_priv_ceil_div(r - redist_priv_gcd(r, e), e)));
+}
+
+/* The most coordinates of y that any coordinate of x meets, by a formula, where there is one; else 0. */
+REDIST_PRIV_COLD int64_t redist_priv_formula_degree(const redist_axis *x, const redist_axis *y)
+{
+    if (x->count == 0)
+        return 0;
+    if (redist_priv_same_axis(x, y))
+        return 1;
+    if (!redist_priv_is_plain(x) || !redist_priv_is_plain(y))
+        return 0;
+    if (redist_priv_is_interval(x))
+        return redist_priv_min(y->procs,
+                               redist_priv_most_touched(x->count, x->procs == 1 ? x->count : x->block, y->block));
+    if (redist_priv_is_interval(y) && y->procs == x->procs && y->block % x->block == 0 &&
+        y->block / x->block <= y->procs) /* each block meets another interval */
+        return redist_priv_ceil_div(redist_priv_blocks(x), x->procs);
+    return redist_priv_superblock_degree(x, y);
+}
+
+/* The same in any case; -1 when memory is exhausted. */
+REDIST_PRIV_COLD int64_t redist_priv_most_partners(const redist_axis *x, const redist_axis *y)
+{
+    int64_t *degree, most = redist_priv_formula_degree(x, y);
+    int c;
+    if (most > 0 || x->count == 0)
+        return most;
+    degree = (int64_t *)redist_priv_alloc(x->procs, sizeof *degree);
+    if (degree == NULL || redist_priv_axis_degrees(x, y, degree) != REDIST_OK)
+        most = -1;
+    for (c = 0; c < x->procs && most >= 0; c++)
+        most = redist_priv_max(most, degree[c]);
+    REDIST_FREE(degree);
+    return most;
+}
+
 /* Whether every coordinate of two block-cyclic axes meets every other: by the Chinese remainder theorem when the blocks
    together reach over the greatest common divisor of the cycles, and the view shows a whole superblock. */
 REDIST_PRIV_COLD int redist_priv_cycles_meet(const redist_axis *x, const redist_axis *y)
@@ -4202,136 +4051,72 @@ REDIST_PRIV_COLD int redist_priv_cycles_meet(const redist_axis *x, const redist_
     return x->block + y->block > common && x->count / other >= cycle / common;
 }
 
-/* Such a factor numbers all coordinates as they are. */
-REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_arrangement *s, redist_priv_factor *f)
+/* Numbers all coordinates as they are. As many colours as the lesser degree, if that divides the other or must do. */
+REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_factor *f, int lesser)
 {
-    int k, side;
+    const int more = f->degree[0] >= f->degree[1] ? REDIST_PRIV_FROM : REDIST_PRIV_TO;
     f->form = REDIST_PRIV_TABLE;
-    for (side = 0; side < 2; side++)
-        for (k = 0; k < f->axes; k++) {
-            const redist_axis *x = &s->layout[side].dim[f->axis[k]].axis;
-            s->line[side][f->axis[k]] = redist_priv_line_from(x, 0, 1, x->procs);
-        }
+    f->base = f->degree[lesser || f->degree[more] % f->degree[!more] == 0 ? !more : more];
+    f->radix[more] = redist_priv_ceil_div(f->degree[more], f->base);
+    f->radix[!more] = 1;
+    f->origin[0] = f->origin[1] = 0;
+    memcpy(f->used, f->procs, sizeof f->used);
 }
 
-/* The form, the lines and the degrees of an axis. A complete graph of which little is missing is coloured as if it were
-   all there, where its largest degrees are those of all and asking whether two coordinates meet is cheap. */
-REDIST_PRIV_COLD int redist_priv_factor_of(redist_priv_arrangement *s, int d, redist_priv_factor *f)
+/* A graph that lacks a few pairs is taken for complete where its largest degrees are those of all, and asking whether
+   two coordinates meet is cheap. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_factor_of(const redist_axis *const *x, redist_priv_factor *f)
 {
-    const redist_axis *x[2] = {&s->layout[0].dim[d].axis, &s->layout[1].dim[d].axis};
-    redist_priv_line *line[2] = {&s->line[0][d], &s->line[1][d]};
     const int intervals = redist_priv_is_interval(x[0]) + redist_priv_is_interval(x[1]);
     int side, in_line = 1;
-    f->axes = 1;
-    f->axis[0] = d;
-    for (side = 0; side < 2; side++)
+    for (side = 0; side < 2; side++) {
+        f->procs[side] = f->used[side] = x[side]->procs;
         if ((f->degree[side] = redist_priv_most_partners(x[side], x[!side])) < 0)
             return REDIST_ERR_MEMORY;
-    f->form = REDIST_PRIV_WALKER_OTTO;
+    }
     if (redist_priv_walker_of(x, &f->walker) && redist_priv_max(f->degree[0], f->degree[1]) == f->walker.ratio) {
-        redist_priv_walker_lines(x, &f->walker, line);
+        f->form = REDIST_PRIV_WALKER_OTTO;
+        memcpy(f->origin, f->walker.origin, sizeof f->origin);
+        f->base = f->walker.ratio;
+        f->radix[0] = f->radix[1] = 1;
         return REDIST_OK;
     }
     for (side = 0; side < 2; side++)
-        in_line &= redist_priv_line_of(x[side], line[side]);
-    f->form = REDIST_PRIV_CONSECUTIVE;
-    if (in_line && f->degree[0] == line[1]->used && f->degree[1] == line[0]->used &&
-        (intervals > 0 || redist_priv_cycles_meet(x[0], x[1]))) {
-        f->form = REDIST_PRIV_ALL_MEET; /* one side numbered backwards: all keep what they keep in the same step */
-        *line[0] = redist_priv_line_from(x[0], redist_priv_numbered(line[0], line[0]->used - 1), -line[0]->sign, line[0]->used);
-    } else if (!in_line || intervals < 2) {
-        redist_priv_make_table(s, f);
-    }
+        in_line &= redist_priv_number_all(f, side, x[side]);
+    f->form = REDIST_PRIV_SUM;
+    f->base = 1;
+    memcpy(f->radix, f->degree, sizeof f->radix);
+    if (!in_line || (intervals < 2 && (f->degree[0] != f->used[1] || f->degree[1] != f->used[0] ||
+                                       (intervals == 0 && !redist_priv_cycles_meet(x[0], x[1])))))
+        redist_priv_make_table(f, 0);
     return REDIST_OK;
 }
 
-/* Factor f takes over the axes of another factor. */
-REDIST_PRIV_COLD void redist_priv_absorb(redist_priv_factor *f, const redist_priv_factor *other)
+/* Sets the rounds; returns the steps. Neither passes 2^62, for a side's degrees multiply to its places at most. */
+REDIST_PRIV_COLD int64_t redist_priv_count_steps_of(redist_priv_arrangement *s)
 {
-    memcpy(f->axis + f->axes, other->axis, (size_t)other->axes * sizeof *f->axis);
-    f->axes += other->axes;
-    f->degree[0] *= other->degree[0];
-    f->degree[1] *= other->degree[1];
+    int64_t colours = 1, given[2] = {1, 1};
+    int d, side;
+    for (d = 0; d < s->layout[0].ndim; d++) {
+        colours *= s->factor[d].base;
+        for (side = 0; side < 2; side++)
+            given[side] *= s->factor[d].radix[side];
+    }
+    s->rounds = redist_priv_max(given[0], given[1]);
+    return colours * s->rounds;
 }
 
-/* Makes one factor of all that are complete (their product is complete again), or of all that are not balanced. */
-REDIST_PRIV_COLD redist_priv_factor *redist_priv_unite(redist_priv_arrangement *s, int unbalanced)
-{
-    redist_priv_factor *united = NULL;
-    int k, kept = 0;
-    for (k = 0; k < s->factors; k++) {
-        redist_priv_factor *f = &s->factor[k];
-        int joins = unbalanced ? f->degree[0] != f->degree[1] : f->form == REDIST_PRIV_ALL_MEET;
-        if (joins && united != NULL) {
-            redist_priv_absorb(united, f);
-        } else {
-            s->factor[kept] = *f;
-            united = joins ? &s->factor[kept] : united;
-            kept++;
-        }
-    }
-    s->factors = kept;
-    return united;
-}
-
-/* Sets base, width and scale of every factor and the rounds; returns the steps, at most 2^62. A factor whose degrees
-   differ takes as many colours as the larger, or, when its bit of the mask is set, as the smaller in several rounds: the
-   rounds of factors that fan out and of those that fan in run at the same time. */
-REDIST_PRIV_COLD int64_t redist_priv_set_rounds(redist_priv_arrangement *s, int64_t mask)
-{
-    int64_t scale, rounds[2] = {1, 1};
-    int k, choices = 0;
-    for (k = 0; k < s->factors; k++) {
-        redist_priv_factor *f = &s->factor[k];
-        const int64_t most = redist_priv_max(f->degree[0], f->degree[1]);
-        const int balanced = f->degree[0] == f->degree[1];
-        f->fat = f->degree[0] >= f->degree[1] ? REDIST_PRIV_FROM : REDIST_PRIV_TO;
-        f->base = balanced || (mask >> choices & 1) == 0 ? most : f->degree[!f->fat];
-        f->width = redist_priv_ceil_div(most, f->base);
-        choices += !balanced;
-        rounds[f->fat] = redist_priv_product(rounds[f->fat], f->width, REDIST_PRIV_MAX_ELEMENTS);
-    }
-    scale = s->rounds = redist_priv_max(rounds[0], rounds[1]);
-    for (k = s->factors - 1; k >= 0; k--) {
-        s->factor[k].scale = scale;
-        scale = redist_priv_product(scale, s->factor[k].base, REDIST_PRIV_MAX_ELEMENTS);
-    }
-    return scale;
-}
-
-/* Chooses bases, widths and rounds that reach the fewest steps; joins axes when there are none. */
-REDIST_PRIV_COLD void redist_priv_choose_rounds(redist_priv_arrangement *s)
-{
-    const int64_t masks = INT64_C(1) << redist_priv_min(s->factors, 12);
-    int64_t mask = 0, fewest = 0, degree;
-    int k, side;
-    for (side = 0; side < 2; side++) {
-        for (k = 0, degree = 1; k < s->factors; k++)
-            degree = redist_priv_product(degree, s->factor[k].degree[side], REDIST_PRIV_MAX_ELEMENTS);
-        fewest = redist_priv_max(fewest, degree);
-    }
-    s->steps = (int)fewest; /* no more than places */
-    while (mask < masks && redist_priv_set_rounds(s, mask) != fewest)
-        mask++;
-    if (mask == masks) {
-        redist_priv_make_table(s, redist_priv_unite(s, 1));
-        redist_priv_set_rounds(s, 0);
-    }
-    for (k = 0; k < s->factors; k++)
-        if (s->factor[k].form == REDIST_PRIV_WALKER_OTTO && s->factor[k].width > 1)
-            redist_priv_make_table(s, &s->factor[k]);
-}
-
-/* The edges of one vertex. A vertex of the fat side is one per round: id = number * width + round. */
+/* The edges of one vertex. */
 typedef struct {
     redist_priv_edge *edge;
     int64_t n;
 } redist_priv_row;
 
-REDIST_PRIV_COLD redist_priv_row redist_priv_row_of(const redist_priv_factor *f, int side, int64_t id)
+/* vertex: a number, times the radix, plus the digit. */
+REDIST_PRIV_COLD redist_priv_row redist_priv_row_of(const redist_priv_factor *f, int side, int64_t vertex)
 {
     const redist_priv_edges *table = &f->table[side];
-    const int64_t width = side == f->fat ? f->width : 1, number = id / width, before = id % width * f->base;
+    const int64_t number = vertex / f->radix[side], before = vertex % f->radix[side] * f->base;
     redist_priv_row row;
     row.edge = table->edge + table->start[number] + redist_priv_min(before, table->filled[number]);
     row.n = redist_priv_clamp(table->filled[number] - before, 0, f->base);
@@ -4393,17 +4178,16 @@ REDIST_PRIV_COLD void redist_priv_exchange_colours(redist_priv_factor *f, int si
     }
 }
 
-/* Adds a pair of numbers, with a colour below base and, on the fat side, in the round that is being filled. */
-REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const int *number, int64_t elements)
+/* Adds a pair of numbers, with a colour below base that both vertices being filled lack. */
+REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const redist_priv_neighbours *n, const redist_priv_pair *pair)
 {
     redist_priv_factor *f = (redist_priv_factor *)context;
+    const int *number = pair->place;
     redist_priv_row row[2];
     int side, colour[2], vertex[2];
-    (void)elements;
+    (void)n;
     for (side = 0; side < 2; side++) {
-        vertex[side] = number[side];
-        if (side == f->fat)
-            vertex[side] = (int)(number[side] * f->width + f->table[side].filled[number[side]] / f->base);
+        vertex[side] = (int)(number[side] * f->radix[side] + f->table[side].filled[number[side]] / f->base);
         row[side] = redist_priv_row_of(f, side, vertex[side]);
         colour[side] = (int)redist_priv_edge_at(&row[side], -1);
     }
@@ -4415,24 +4199,13 @@ REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const int *number, int
     }
 }
 
-REDIST_PRIV_COLD void redist_priv_count_pair(void *context, const int *number, int64_t elements)
+REDIST_PRIV_COLD void redist_priv_count_pair(void *context, const redist_priv_neighbours *n,
+                                             const redist_priv_pair *pair)
 {
     redist_priv_factor *f = (redist_priv_factor *)context;
-    (void)elements;
-    f->table[0].filled[number[0]]++;
-    f->table[1].filled[number[1]]++;
-}
-
-REDIST_PRIV_COLD int redist_priv_allocate_table(redist_priv_edges *table, int numbers, int64_t width)
-{
-    if (numbers > INT_MAX / width)
-        return REDIST_ERR_MEMORY;
-    table->start = (int64_t *)redist_priv_alloc(numbers, sizeof *table->start + sizeof *table->filled);
-    if (table->start == NULL)
-        return REDIST_ERR_MEMORY;
-    table->filled = (int *)(table->start + numbers);
-    memset(table->filled, 0, (size_t)numbers * sizeof *table->filled);
-    return REDIST_OK;
+    (void)n;
+    f->table[0].filled[pair->place[0]]++;
+    f->table[1].filled[pair->place[1]]++;
 }
 
 /* Turns the counted partners into empty rows with room for them; finds the most. */
@@ -4451,49 +4224,25 @@ REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_edges *table, int numbers
     return table->edge == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* Counts the pairs of a factor and then colours them: those of its axes, as a layout of their own, or of all places. */
-REDIST_PRIV_COLD int redist_priv_fill_table(redist_priv_arrangement *s, redist_priv_factor *f)
+/* Counts the pairs of two layouts, which are those of an axis or the whole, and then colours them. */
+REDIST_PRIV_COLD int redist_priv_fill_table(const redist_priv_arrangement *s, redist_priv_factor *f,
+                                            const redist_layout *from, const redist_layout *to)
 {
-    redist_layout part[2];
+    const int places[2] = {redist_places(from), redist_places(to)};
     int side, code = REDIST_OK;
-    for (side = 0; side < 2 && code == REDIST_OK; side++) {
-        part[side] = f->axes == 0 ? s->layout[side] : redist_priv_part_of(&s->layout[side], f->axes, f->axis);
-        code = redist_priv_allocate_table(&f->table[side], redist_places(&part[side]), f->width);
+    for (side = 0; side < 2; side++) {
+        redist_priv_edges *table = &f->table[side];
+        table->start = (int64_t *)redist_priv_zeroed(places[side], sizeof *table->start + sizeof *table->filled);
+        if (table->start == NULL || places[side] > INT_MAX / f->radix[side])
+            return REDIST_ERR_MEMORY;
+        table->filled = (int *)(table->start + places[side]);
     }
-    if (code == REDIST_OK)
-        code = redist_priv_visit_pairs(&part[0], &part[1], s->all, 0, redist_priv_count_pair, f);
+    code = redist_priv_visit_pairs(from, to, s->all, 0, redist_priv_count_pair, f);
     for (side = 0; side < 2 && code == REDIST_OK; side++)
-        code = redist_priv_make_rows(&f->table[side], redist_places(&part[side]), &f->degree[side]);
-    if (code == REDIST_OK && f->axes == 0)
-        s->steps = (int)redist_priv_set_rounds(s, 0);
-    return code == REDIST_OK ? redist_priv_visit_pairs(&part[0], &part[1], s->all, 0, redist_priv_add_pair, f) : code;
-}
-
-/* The number of coords on one side of a factor; -1 when it owns nothing. */
-REDIST_PRIV_COLD int64_t redist_priv_joint_number(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
-                                                  const int *coords)
-{
-    int64_t joint = 0;
-    int k;
-    for (k = 0; k < f->axes; k++) {
-        const redist_priv_line *line = &s->line[side][f->axis[k]];
-        const int number = redist_priv_number(line, coords[f->axis[k]]);
-        if (number >= line->used)
-            return -1;
-        joint = joint * line->used + number;
-    }
-    return joint;
-}
-
-REDIST_PRIV_COLD void redist_priv_joint_coords(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
-                                               int64_t joint, int *coords)
-{
-    int k;
-    for (k = f->axes - 1; k >= 0; k--) {
-        const redist_priv_line *line = &s->line[side][f->axis[k]];
-        coords[f->axis[k]] = redist_priv_numbered(line, (int)(joint % line->used));
-        joint /= line->used;
-    }
+        code = redist_priv_make_rows(&f->table[side], places[side], &f->degree[side]);
+    if (s->together)
+        f->base = redist_priv_max(f->degree[0], f->degree[1]);
+    return code == REDIST_OK ? redist_priv_visit_pairs(from, to, s->all, 0, redist_priv_add_pair, f) : code;
 }
 
 /* Whether two coordinates of an axis on which all meet, or on which one side has intervals, share anything. */
@@ -4507,89 +4256,66 @@ REDIST_PRIV_COLD int redist_priv_share_any(const redist_axis *x, int coord, cons
     return distance >= 0 && distance < redist_count(x, coord);
 }
 
-/* Partners low, ..., high have consecutive numbers on both sides, so the sum of the two numbers colours them. */
-REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
-                                                 int64_t own, int64_t colour, int64_t *round)
+/* The partner's number, by its digit, of a coordinate of an axis arranged by sums; -1: none. */
+REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_priv_arrangement *s, int d, int side, int coord,
+                                                 int64_t digit)
 {
-    const int64_t all = f->base * f->width;
-    int64_t partner, low = 0, high = f->degree[side] - 1; /* where all meet */
-    if (f->form == REDIST_PRIV_CONSECUTIVE) {
-        const int d = f->axis[0];
-        const redist_axis *x = &s->layout[side].dim[d].axis, *other = &s->layout[!side].dim[d].axis;
-        const int coord = redist_priv_numbered(&s->line[side][d], (int)own);
-        const int64_t begin = redist_priv_distance(x, coord, 0), last = begin + redist_count(x, coord) - 1;
-        low = redist_priv_number(&s->line[!side][d], redist_owner(other, begin));
-        high = redist_priv_number(&s->line[!side][d], redist_owner(other, last));
-    }
-    if (side == f->fat) {
-        partner = low + redist_priv_mod(*round * f->base + colour - low - own, all);
-    } else {
-        partner = low + redist_priv_mod(colour - low - own, f->base);
-        *round = (own + partner) % all / f->base;
-    }
-    return partner <= high ? partner : -1;
+    const redist_axis *x = &s->layout[side].dim[d].axis, *y = &s->layout[!side].dim[d].axis;
+    const redist_priv_factor *f = &s->factor[d];
+    int64_t begin, partner;
+    int first, last;
+    if (!redist_priv_is_interval(x) || !redist_priv_is_interval(y)) /* all meet, or nearly so */
+        return redist_priv_share_any(x, coord, y, redist_priv_numbered(f, !side, digit)) ? digit : -1;
+    begin = redist_priv_distance(x, coord, 0);
+    first = redist_priv_number(f, !side, redist_owner(y, begin));
+    last = redist_priv_number(f, !side, redist_owner(y, begin + redist_count(x, coord) - 1));
+    partner = redist_priv_min(first, last);
+    partner += redist_priv_mod(digit - partner, f->radix[side]);
+    return partner <= redist_priv_max(first, last) ? partner : -1;
 }
 
-REDIST_PRIV_COLD int64_t redist_priv_table_partner(const redist_priv_factor *f, int side, int64_t own, int64_t colour,
-                                                   int64_t *round)
+/* The vertex that one of a table meets at a colour; -1: none. */
+REDIST_PRIV_COLD int64_t redist_priv_table_partner(const redist_priv_factor *f, int side, int64_t vertex,
+                                                   int64_t colour)
 {
-    const int fat = side == f->fat;
-    const redist_priv_row row = redist_priv_row_of(f, side, fat ? own * f->width + *round : own);
-    const int partner = redist_priv_partner_by(&row, (int)colour);
-    if (fat || partner < 0)
-        return partner;
-    *round = partner % f->width;
-    return partner / f->width;
+    const redist_priv_row row = redist_priv_row_of(f, side, vertex);
+    return redist_priv_partner_by(&row, (int)colour);
 }
 
-/* Writes the partner's coordinates along the axes of a factor. On the fat side the round is given, on the other it is
-   found. 0: idle. */
-REDIST_PRIV_COLD int redist_priv_factor_step(const redist_priv_arrangement *s, const redist_priv_factor *f, int side,
-                                             const int *coords, int step, int64_t *round, int *other_coords)
-{
-    const int64_t own = redist_priv_joint_number(s, f, side, coords), colour = step / f->scale % f->base;
-    int64_t partner;
-    int k;
-    if (own < 0)
-        return 0;
-    partner = f->form == REDIST_PRIV_WALKER_OTTO ? redist_priv_walker_partner(&f->walker, side, own, colour)
-              : f->form == REDIST_PRIV_TABLE     ? redist_priv_table_partner(f, side, own, colour, round)
-                                                 : redist_priv_sum_partner(s, f, side, own, colour, round);
-    if (partner < 0)
-        return 0;
-    redist_priv_joint_coords(s, f, !side, partner, other_coords);
-    for (k = 0; k < f->axes && f->form == REDIST_PRIV_ALL_MEET; k++) {
-        const int d = f->axis[k];
-        if (!redist_priv_share_any(&s->layout[side].dim[d].axis, coords[d], &s->layout[!side].dim[d].axis, other_coords[d]))
-            return 0;
-    }
-    return 1;
-}
-
-/* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. A step's round is the sum of
-   the two sides' rounds: the factors whose rounds this side finds come first, what is left is that of the others. */
+/* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. */
 REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement *s, int side, int place, int step)
 {
     int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
-    int64_t found = 0, left, round = 0;
-    int k;
-    if (s->factor[0].axes == 0)
-        return (int)redist_priv_table_partner(&s->factor[0], side, place, step, &round);
+    int64_t colours, partner, digit, weight = 1, left = (side == REDIST_PRIV_FROM ? 1 : -1) * (step % s->rounds);
+    int d, number;
+    if (s->together)
+        return (int)redist_priv_table_partner(&s->factor[0], side, place, step);
     redist_priv_coords_of_place(&s->layout[side], place, coords);
-    for (k = 0; k < s->factors; k++) {
-        const redist_priv_factor *f = &s->factor[k];
-        round = 0;
-        if (f->fat != side && !redist_priv_factor_step(s, f, side, coords, step, &round, other_coords))
+    for (d = 0, colours = step / s->rounds; d < s->layout[side].ndim; colours /= s->factor[d++].base) {
+        const redist_priv_factor *f = &s->factor[d];
+        number = redist_priv_number(f, side, coords[d]);
+        digit = number;
+        if (f->form == REDIST_PRIV_TABLE && f->radix[!side] > 1)
+            digit = redist_priv_table_partner(f, side, number, colours % f->base);
+        if (number >= f->used[side] || digit < 0)
             return -1;
-        found = f->fat != side ? found * f->width + round : found;
+        left += digit % f->radix[!side] * weight; /* what all keep, they keep in the same step */
+        weight *= f->radix[!side];
     }
-    left = redist_priv_mod(step % s->rounds - found, s->rounds);
-    for (k = s->factors - 1; k >= 0; k--) {
-        const redist_priv_factor *f = &s->factor[k];
-        round = left % f->width;
-        if (f->fat == side && !redist_priv_factor_step(s, f, side, coords, step, &round, other_coords))
+    left = redist_priv_mod(left, s->rounds);
+    for (d = 0, colours = step / s->rounds; d < s->layout[side].ndim; colours /= s->factor[d++].base) {
+        const redist_priv_factor *f = &s->factor[d];
+        number = redist_priv_number(f, side, coords[d]);
+        digit = left % f->radix[side];
+        left /= f->radix[side];
+        partner = f->form == REDIST_PRIV_SUM ? redist_priv_sum_partner(s, d, side, coords[d], digit)
+                  : f->form == REDIST_PRIV_WALKER_OTTO
+                      ? redist_priv_walker_partner(&f->walker, side, number, colours % f->base)
+                      : redist_priv_table_partner(f, side, number * f->radix[side] + digit, colours % f->base);
+        if (partner < 0)
             return -1;
-        left = f->fat == side ? left / f->width : left;
+        partner /= f->form == REDIST_PRIV_TABLE ? f->radix[!side] : 1;
+        other_coords[d] = redist_priv_numbered(f, !side, partner);
     }
     return left > 0 ? -1 : redist_priv_place_of(&s->layout[!side], other_coords);
 }
@@ -4601,29 +4327,49 @@ REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_priv_arrangement *s,
     return partner < 0 ? -1 : redist_priv_rank_at(&s->layout[!side], partner);
 }
 
+/* Arranges all places as one table, where pairs are no product or the axes' colours make too many steps. */
+REDIST_PRIV_COLD int redist_priv_arrange_together(redist_priv_arrangement *s)
+{
+    redist_priv_factor *f = &s->factor[0];
+    int code;
+    s->together = 1;
+    s->rounds = f->radix[0] = f->radix[1] = 1;
+    code = redist_priv_fill_table(s, f, &s->layout[0], &s->layout[1]);
+    s->steps = (int)f->base;
+    return code;
+}
+
 /* Fills a zeroed schedule of two layouts that fit. */
 REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s)
 {
-    int d, k, side, empty = 0, code = REDIST_OK;
+    int64_t fewest[2] = {1, 1};
+    int d, side, code = REDIST_OK;
     for (side = 0; side < 2; side++)
         if (s->layout[side].ranks != NULL && (s->rank_places[side] = redist_priv_rank_places(&s->layout[side])) == NULL)
             return REDIST_ERR_MEMORY;
     for (d = 0; d < s->layout[0].ndim; d++)
-        empty |= s->layout[0].dim[d].axis.count == 0;
-    if (!empty && !redist_priv_is_product(&s->layout[0], &s->layout[1])) { /* all places are coloured together */
-        s->factor[s->factors++].form = REDIST_PRIV_TABLE;
-        s->factor[0].width = 1;
-        return redist_priv_fill_table(s, &s->factor[0]);
+        if (s->layout[0].dim[d].axis.count == 0)
+            return REDIST_OK;
+    if (!redist_priv_is_product(&s->layout[0], &s->layout[1]))
+        return redist_priv_arrange_together(s);
+    for (d = 0; d < s->layout[0].ndim; d++) {
+        const redist_axis *x[2] = {&s->layout[0].dim[d].axis, &s->layout[1].dim[d].axis};
+        if (redist_priv_factor_of(x, &s->factor[d]) != REDIST_OK)
+            return REDIST_ERR_MEMORY;
+        for (side = 0; side < 2; side++)
+            fewest[side] *= s->factor[d].degree[side];
     }
-    for (d = 0; d < s->layout[0].ndim && !empty && code == REDIST_OK; d++)
-        code = redist_priv_factor_of(s, d, &s->factor[s->factors++]);
-    if (empty || code != REDIST_OK)
-        return code;
-    redist_priv_unite(s, 0);
-    redist_priv_choose_rounds(s);
-    for (k = 0; k < s->factors && code == REDIST_OK; k++)
-        if (s->factor[k].form == REDIST_PRIV_TABLE)
-            code = redist_priv_fill_table(s, &s->factor[k]);
+    s->steps = (int)redist_priv_max(fewest[0], fewest[1]);
+    for (d = 0; d < s->layout[0].ndim && redist_priv_count_steps_of(s) != s->steps; d++)
+        if (s->factor[d].form != REDIST_PRIV_SUM && s->factor[d].degree[0] != s->factor[d].degree[1])
+            redist_priv_make_table(&s->factor[d], 1);
+    if (redist_priv_count_steps_of(s) != s->steps)
+        return redist_priv_arrange_together(s);
+    for (d = 0; d < s->layout[0].ndim && code == REDIST_OK; d++) {
+        const redist_layout from = redist_priv_axis_of(&s->layout[0], d), to = redist_priv_axis_of(&s->layout[1], d);
+        if (s->factor[d].form == REDIST_PRIV_TABLE)
+            code = redist_priv_fill_table(s, &s->factor[d], &from, &to);
+    }
     return code;
 }
 
@@ -4632,17 +4378,14 @@ REDIST_PRIV_COLD int redist_priv_schedule_of(const redist_layout *from, const re
                                              redist_schedule *schedule)
 {
     redist_priv_arrangement *s;
-    int code;
-    if (schedule == NULL)
-        return REDIST_ERR_ARGUMENT;
-    memset(schedule, 0, sizeof *schedule);
-    code = redist_priv_check_pair(from, to);
+    int code = schedule == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
+    if (schedule != NULL)
+        memset(schedule, 0, sizeof *schedule);
     if (code != REDIST_OK)
         return code;
-    s = schedule->arrangement = (redist_priv_arrangement *)redist_priv_alloc(1, sizeof *s);
+    s = schedule->arrangement = (redist_priv_arrangement *)redist_priv_zeroed(1, sizeof *s);
     if (s == NULL)
         return REDIST_ERR_MEMORY;
-    memset(s, 0, sizeof *s);
     s->all = all;
     s->layout[REDIST_PRIV_FROM] = all ? *from : redist_priv_without_ghosts(*from);
     s->layout[REDIST_PRIV_TO] = *to;
@@ -4698,79 +4441,69 @@ REDIST_PRIV_COLD int64_t redist_priv_share(const redist_axis *x)
     return most;
 }
 
+/* Whether a time is a number >= 0, and finite. */
+REDIST_PRIV_COLD int redist_priv_is_time(double seconds) { return seconds >= 0 && seconds <= DBL_MAX; }
+
 REDIST_PRIV_COLD int redist_priv_is_cost(const redist_cost *cost)
 {
-    return cost != NULL && cost->per_message >= 0 && cost->per_byte >= 0 &&
-           cost->per_message - cost->per_message == 0 && cost->per_byte - cost->per_byte == 0; /* finite */
+    return cost != NULL && redist_priv_is_time(cost->per_message) && redist_priv_is_time(cost->per_byte);
 }
 
-/* Kaushik et al. 1994, with te = per_element. */
-REDIST_PRIV_COLD double redist_priv_phase_cost(int64_t messages, int64_t elements, double per_message,
-                                               double per_element)
+/* The most messages, -1 when memory is exhausted, and elements of any place: by going through all places. */
+REDIST_PRIV_COLD redist_priv_place_traffic redist_priv_most_by_places(const redist_layout *from, const redist_layout *to)
 {
-    return (double)messages * per_message + (double)elements * per_element;
-}
-
-/* The most elements that any place holds. */
-REDIST_PRIV_COLD int64_t redist_priv_fullest(const redist_layout *layout)
-{
-    int64_t most = 0;
-    int place, coords[REDIST_MAX_DIMS] = {0};
-    for (place = 0; place < redist_priv_grid_places(layout); place++) {
-        redist_priv_coords_of_place(layout, place, coords);
-        most = redist_priv_max(most, redist_priv_held_at(layout, coords));
-    }
+    const redist_layout *const layout[2] = {from, to};
+    redist_priv_place_traffic most = {0, 0};
+    redist_priv_neighbours n;
+    int place, side, coords[REDIST_MAX_DIMS] = {0}, code = REDIST_OK;
+    for (side = 0; side < 2; side++)
+        for (place = 0; place < redist_priv_grid_places(layout[side]) && code == REDIST_OK; place++) {
+            redist_priv_coords_of_place(layout[side], place, coords);
+            code = redist_priv_find_neighbours(layout[side], coords, side, layout[!side], 0, &n);
+            if (side == REDIST_PRIV_FROM)
+                n.messages = redist_priv_most_served(n.messages * to->copies, from->copies);
+            most.messages = code == REDIST_OK ? redist_priv_max(most.messages, n.messages) : -1;
+            most.elements = redist_priv_max(most.elements, redist_priv_held_at(layout[side], coords));
+            redist_priv_neighbours_free(&n);
+        }
     return most;
 }
 
-/* Counted pair by pair. */
-REDIST_PRIV_COLD double redist_priv_cost_by_places(const redist_layout *from, const redist_layout *to,
-                                                   int64_t element_bytes, const redist_cost *cost)
+/* The same where pairs are a product of axes, and each element has one place. */
+REDIST_PRIV_COLD redist_priv_place_traffic redist_priv_most_by_axes(const redist_layout *from, const redist_layout *to)
 {
-    int64_t most = 0;
-    int place, side, coords[REDIST_MAX_DIMS] = {0}, code = REDIST_OK;
-    for (side = 0; side < 2; side++) {
-        const redist_layout *mine = side == REDIST_PRIV_FROM ? from : to, *other = side == REDIST_PRIV_FROM ? to : from;
-        for (place = 0; place < redist_priv_grid_places(mine) && code == REDIST_OK; place++) {
-            redist_priv_neighbours n;
-            redist_priv_coords_of_place(mine, place, coords);
-            code = redist_priv_neighbours_of(mine, coords, side, other, &n);
-            most = redist_priv_max(most, side == REDIST_PRIV_FROM
-                                             ? redist_priv_most_served(n.messages * to->copies, from->copies)
-                                             : n.messages);
-            redist_priv_neighbours_free(&n);
-        }
-    }
-    return code != REDIST_OK ? -1
-                             : redist_priv_phase_cost(most, redist_priv_max(redist_priv_fullest(from), redist_priv_fullest(to)),
-                                                      cost->per_message, (double)element_bytes * cost->per_byte);
-}
-
-REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
-                                 const redist_cost *cost)
-{
+    redist_priv_place_traffic most = {-1, 0};
     int64_t there = 1, back = 1, before = 1, after = 1;
-    redist_layout source;
     int d;
-    if (!redist_priv_is_cost(cost) || element_bytes < 1 || redist_priv_check_pair(from, to) != REDIST_OK)
-        return -1;
-    source = redist_priv_without_ghosts(*from);
-    from = &source;
-    if (!redist_priv_is_partitioned(from) || !redist_priv_is_partitioned(to))
-        return redist_priv_cost_by_places(from, to, element_bytes, cost);
     for (d = 0; d < from->ndim; d++) {
         const redist_axis *x = &from->dim[d].axis, *y = &to->dim[d].axis;
         const int64_t sends = redist_priv_most_partners(x, y), receives = redist_priv_most_partners(y, x);
         if (sends < 0 || receives < 0)
-            return -1;
+            return most;
         there *= sends;
         back *= receives;
         before *= redist_priv_share(x);
         after *= redist_priv_share(y);
     }
-    there = redist_priv_most_served(there * to->copies, from->copies);
-    return redist_priv_phase_cost(redist_priv_max(there, back), redist_priv_max(before, after), cost->per_message,
-                                  (double)element_bytes * cost->per_byte);
+    most.messages = redist_priv_max(redist_priv_most_served(there * to->copies, from->copies), back);
+    most.elements = redist_priv_max(before, after);
+    return most;
+}
+
+REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
+                                 const redist_cost *cost)
+{
+    redist_priv_place_traffic most;
+    redist_layout source;
+    if (!redist_priv_is_cost(cost) || element_bytes < 1 || redist_priv_check_pair(from, to) != REDIST_OK)
+        return -1;
+    source = redist_priv_without_ghosts(*from);
+    most = redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to)
+               ? redist_priv_most_by_axes(&source, to)
+               : redist_priv_most_by_places(&source, to);
+    return most.messages < 0 ? -1
+                             : (double)most.messages * cost->per_message +
+                                   (double)most.elements * ((double)element_bytes * cost->per_byte);
 }
 
 /* Ways to distribute one axis on a route, combinations of them looked at, layouts kept of those (the ends among them),
@@ -4799,8 +4532,8 @@ typedef struct {
     double cost;
 } redist_priv_candidate;
 
-/* Candidate FROM is `from`, TO is `to`. After the phases so far, a candidate is reached at before[candidate]; phase k got
-   there from via[k][candidate], or it was reached as cheaply before (-1). */
+/* Candidate FROM is `from`, TO is `to`. After the phases so far, a candidate is reached at reached[candidate], -1 not
+   at all; phase k got there from via[k][candidate], or it was reached as cheaply before (-1). */
 typedef struct {
     const redist_layout *from, *to;
     redist_cost cost;
@@ -4808,7 +4541,7 @@ typedef struct {
     int candidates, dearest, phases;
     redist_priv_route_axis *axis;
     redist_priv_candidate candidate[REDIST_PRIV_CANDIDATES];
-    double before[REDIST_PRIV_CANDIDATES], after[REDIST_PRIV_CANDIDATES];
+    double reached[REDIST_PRIV_CANDIDATES];
     short via[REDIST_PRIV_PHASES][REDIST_PRIV_CANDIDATES];
 } redist_priv_route;
 
@@ -4820,12 +4553,10 @@ typedef struct {
 
 REDIST_PRIV_COLD void redist_priv_add_size(redist_priv_sizes *list, int64_t size, int64_t most)
 {
-    int k = list->n;
-    if (size < 1 || size > most || list->n == 512)
-        return;
-    while (k > 0 && list->size[k - 1] > size)
-        k--;
-    if (k > 0 && list->size[k - 1] == size)
+    int k = 0;
+    while (k < list->n && list->size[k] < size)
+        k++;
+    if (size < 1 || size > most || list->n == 512 || (k < list->n && list->size[k] == size))
         return;
     memmove(list->size + k + 1, list->size + k, (size_t)(list->n++ - k) * sizeof *list->size);
     list->size[k] = size;
@@ -4844,8 +4575,7 @@ REDIST_PRIV_COLD void redist_priv_add_factors(redist_priv_sizes *list, int64_t u
         redist_priv_add_size(list, unit * t, most);
 }
 
-/* Of too many sizes only those from low to high, and of these `room`, evenly spread, with the middle one of an odd
-   number. */
+/* Of too many sizes only those from low to high, of these `room`, evenly spread, with the middle of an odd number. */
 REDIST_PRIV_COLD void redist_priv_thin_sizes(redist_priv_sizes *list, int64_t low, int64_t high, int room)
 {
     int k, n = 0;
@@ -4863,20 +4593,19 @@ REDIST_PRIV_COLD void redist_priv_thin_sizes(redist_priv_sizes *list, int64_t lo
 /* The block size of an axis as its view shows it. */
 REDIST_PRIV_COLD int64_t redist_priv_seen_block(const redist_axis *x)
 {
-    if (x->kind == REDIST_PRIV_CYCLIC)
-        return redist_priv_max(redist_priv_min(x->block / redist_priv_abs(x->step), x->count), 1);
-    return redist_priv_max(redist_priv_ceil_div(x->count, x->procs), 1);
+    const int64_t block = x->kind == REDIST_PRIV_CYCLIC ? redist_priv_min(x->block / redist_priv_abs(x->step), x->count)
+                                                        : redist_priv_ceil_div(x->count, x->procs);
+    return redist_priv_max(block, 1);
 }
 
 /* Unless it is there, or there is no room. */
 REDIST_PRIV_COLD void redist_priv_add_choice(redist_priv_route_axis *a, int64_t block, int64_t procs, int room)
 {
     const redist_axis x = redist_block_cyclic(a->choice[0].count, block, (int)procs);
-    int k;
-    for (k = 0; k < a->choices; k++)
-        if (redist_priv_same_axis(&a->choice[k], &x))
-            return;
-    if (a->choices < room)
+    int k = 0;
+    while (k < a->choices && !redist_priv_same_axis(&a->choice[k], &x))
+        k++;
+    if (k == a->choices && k < room)
         a->choice[a->choices++] = x;
 }
 
@@ -4905,71 +4634,67 @@ REDIST_PRIV_COLD void redist_priv_choose_blocks(redist_priv_route_axis *a, const
 /* Over other processes: as BLOCK, with the blocks of either end, and with several of these merged, so that each of the
    end's processes exchanges with one only. */
 REDIST_PRIV_COLD void redist_priv_choose_counts(redist_priv_route_axis *a, const redist_axis *x, const redist_axis *y,
-                                                const redist_priv_sizes *counts, int room)
+                                                redist_priv_sizes list, int room)
 {
-    redist_priv_sizes list = *counts;
     int k, side;
-    redist_priv_thin_sizes(&list, redist_priv_min(x->procs, y->procs), redist_priv_max(x->procs, y->procs),
-                           room / 6);
+    redist_priv_thin_sizes(&list, redist_priv_min(x->procs, y->procs), redist_priv_max(x->procs, y->procs), room / 6);
     for (k = 0; k < list.n; k++) {
-        redist_priv_add_choice(a, redist_priv_max(redist_priv_ceil_div(x->count, list.size[k]), 1), list.size[k], room);
+        const int64_t procs = list.size[k], most = redist_priv_max(x->count, 1);
+        redist_priv_add_choice(a, redist_priv_max(redist_priv_ceil_div(x->count, procs), 1), procs, room);
         for (side = 0; side < 2; side++) {
             const redist_axis *end = side == REDIST_PRIV_FROM ? x : y;
-            const int64_t merged = redist_priv_is_interval(end) ? redist_priv_ceil_div(end->procs, list.size[k]) : 1;
-            redist_priv_add_choice(a, redist_priv_product(redist_priv_seen_block(end), merged, redist_priv_max(x->count, 1)),
-                                   list.size[k], room);
+            const int64_t merged = redist_priv_is_interval(end) ? redist_priv_ceil_div(end->procs, procs) : 1;
+            redist_priv_add_choice(a, redist_priv_product(redist_priv_seen_block(end), merged, most), procs, room);
         }
     }
 }
 
-/* Finds the most partners between two choices, both ways, where that is quick: by formulas, on short axes, or at the ends
-   unless these have very many coordinates (stretches are counted quickly). From end to end always. */
-REDIST_PRIV_COLD int redist_priv_survey_pair(redist_priv_route_axis *a, int i, int j)
+/* The most partners of any coordinate of choice i at choice j where that is quick: by formulas, on short axes, or at
+   the ends unless these have very many coordinates (stretches are counted quickly); else 0. From end to end always. */
+REDIST_PRIV_COLD int64_t redist_priv_quick_degree(const redist_priv_route_axis *a, int i, int j)
 {
     const redist_axis *x = &a->choice[i], *y = &a->choice[j];
+    const int ends = (i < a->ends) + (j < a->ends);
     const int stretches = redist_priv_has_stretches(x, y) || redist_priv_has_stretches(y, x);
-    const int64_t most = REDIST_PRIV_COUNTED * (stretches ? 16 : 1);
-    int64_t there = redist_priv_formula_degree(x, y), back = redist_priv_formula_degree(y, x);
-    if ((there == 0 || back == 0) &&
-        (x->count <= REDIST_PRIV_SHORT_AXIS || j < a->ends || (i < a->ends && x->procs <= most && y->procs <= most))) {
-        there = redist_priv_most_partners(x, y);
-        back = redist_priv_most_partners(y, x);
-    }
-    a->partners[i][j] = back > 0 ? (int)there : 0;
-    a->partners[j][i] = there > 0 ? (int)back : 0;
-    return there < 0 || back < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+    const int64_t degree = redist_priv_formula_degree(x, y), most = REDIST_PRIV_COUNTED * (stretches ? 16 : 1);
+    const int quick = x->count <= REDIST_PRIV_SHORT_AXIS || ends == 2 ||
+                      (ends == 1 && x->procs <= most && y->procs <= most);
+    return degree == 0 && quick ? redist_priv_most_partners(x, y) : degree;
 }
 
 /* An axis that is the same before and after stays so all the way. */
 REDIST_PRIV_COLD int redist_priv_survey_axis(redist_priv_route_axis *a, const redist_axis *x, const redist_axis *y,
                                              const redist_priv_sizes *counts, int room)
 {
-    int i, j, code = REDIST_OK;
+    int i, j;
     a->choice[0] = *x;
     a->choice[1] = *y;
     a->ends = a->choices = redist_priv_same_axis(x, y) && redist_priv_is_whole(x) ? 1 : 2;
     if (x->procs != y->procs)
-        redist_priv_choose_counts(a, x, y, counts, room);
+        redist_priv_choose_counts(a, x, y, *counts, room);
     if (a->ends == 2)
         redist_priv_choose_blocks(a, x, y, room);
-    for (j = 0; j < a->choices; j++)
-        a->share[j] = redist_priv_share(&a->choice[j]);
-    for (j = 0; j < a->choices && code == REDIST_OK; j++)
-        for (i = 0; i <= j && code == REDIST_OK; i++)
-            code = redist_priv_survey_pair(a, i, j);
-    return code;
+    for (i = 0; i < a->choices; i++) {
+        a->share[i] = redist_priv_share(&a->choice[i]);
+        for (j = 0; j < a->choices; j++) {
+            const int64_t degree = redist_priv_quick_degree(a, i, j);
+            if (degree < 0)
+                return REDIST_ERR_MEMORY;
+            a->partners[i][j] = (int)degree;
+        }
+    }
+    return REDIST_OK;
 }
 
-/* The counts of processes are those that fill the places along the axes where the two ends have different numbers. Every
-   axis that changes has room for as many choices as keep the combinations few. */
+/* The counts of processes are those that fill the places along the axes where the two ends have different numbers.
+   Every axis that changes has room for as many choices as keep the combinations few. */
 REDIST_PRIV_COLD int redist_priv_survey_axes(redist_priv_route *route)
 {
-    const redist_layout *from = route->from, *to = route->to;
     int64_t places[2] = {1, 1}, all = 0, k;
     int d, changes = 0, room = REDIST_PRIV_CHOICES + 1, code = REDIST_OK;
     redist_priv_sizes counts;
-    for (d = 0; d < from->ndim; d++) {
-        const redist_axis *x = &from->dim[d].axis, *y = &to->dim[d].axis;
+    for (d = 0; d < route->from->ndim; d++) {
+        const redist_axis *x = &route->from->dim[d].axis, *y = &route->to->dim[d].axis;
         places[0] *= x->procs == y->procs ? 1 : x->procs;
         places[1] *= x->procs == y->procs ? 1 : y->procs;
         changes += !redist_priv_same_axis(x, y) || !redist_priv_is_whole(x);
@@ -4981,8 +4706,9 @@ REDIST_PRIV_COLD int redist_priv_survey_axes(redist_priv_route *route)
         for (room--, all = 1, k = 0; k < changes; k++)
             all = redist_priv_product(all, room, REDIST_PRIV_COMBINATIONS + 1);
     while (room > 2 && all > REDIST_PRIV_COMBINATIONS);
-    for (d = 0; d < from->ndim && code == REDIST_OK; d++)
-        code = redist_priv_survey_axis(&route->axis[d], &from->dim[d].axis, &to->dim[d].axis, &counts, room);
+    for (d = 0; d < route->from->ndim && code == REDIST_OK; d++)
+        code = redist_priv_survey_axis(&route->axis[d], &route->from->dim[d].axis, &route->to->dim[d].axis, &counts,
+                                       room);
     return code;
 }
 
@@ -5003,7 +4729,7 @@ REDIST_PRIV_COLD const redist_layout *redist_priv_base_layout(const redist_priv_
     return as_from || places <= redist_places(route->from) ? route->from : NULL;
 }
 
-/* The cost of going from one candidate to another; -1 when there is no way. */
+/* The cost of going from one candidate to another (Kaushik et al. 1994); -1 when there is no way. */
 REDIST_PRIV_COLD double redist_priv_edge_cost(const redist_priv_route *route, const redist_priv_candidate *a,
                                               const redist_priv_candidate *b)
 {
@@ -5013,10 +4739,10 @@ REDIST_PRIV_COLD double redist_priv_edge_cost(const redist_priv_route *route, co
         there *= route->axis[d].partners[a->choice[d]][b->choice[d]];
         back *= route->axis[d].partners[b->choice[d]][a->choice[d]];
     }
-    if (there == 0)
+    if (there == 0 || back == 0)
         return -1;
-    return route->latency + redist_priv_phase_cost(redist_priv_max(there, back), redist_priv_max(a->share, b->share),
-                                                   route->cost.per_message, route->cost.per_byte);
+    return route->latency + (double)redist_priv_max(there, back) * route->cost.per_message +
+           (double)redist_priv_max(a->share, b->share) * route->cost.per_byte;
 }
 
 /* Sets a candidate's share and its cost as the only one, -1 where the data may not pass: every axis shows all that it
@@ -5043,12 +4769,11 @@ REDIST_PRIV_COLD void redist_priv_assess(const redist_priv_route *route, redist_
 /* Keeps a candidate, when there is no more room instead of the dearest. */
 REDIST_PRIV_COLD void redist_priv_keep_candidate(redist_priv_route *route, const redist_priv_candidate *c)
 {
-    redist_priv_candidate *dearest = &route->candidate[route->dearest];
     int k;
     if (route->candidates < REDIST_PRIV_CANDIDATES)
         route->candidate[route->candidates++] = *c;
-    else if (c->cost < dearest->cost)
-        *dearest = *c;
+    else if (c->cost < route->candidate[route->dearest].cost)
+        route->candidate[route->dearest] = *c;
     else
         return;
     for (k = 2; k < route->candidates && route->candidates == REDIST_PRIV_CANDIDATES; k++)
@@ -5079,61 +4804,34 @@ REDIST_PRIV_COLD void redist_priv_list_candidates(redist_priv_route *route)
 }
 
 /* One more phase: whatever becomes cheaper by it, from candidates that did in the last one. Returns whether any did. */
-REDIST_PRIV_COLD int redist_priv_one_phase(redist_priv_route *route, short *via)
+REDIST_PRIV_COLD int redist_priv_one_phase(redist_priv_route *route, const short *last, short *via)
 {
-    const short *last = route->phases > 0 ? route->via[route->phases - 1] : NULL;
-    const double *before = route->before;
-    double *after = route->after;
+    double before[REDIST_PRIV_CANDIDATES];
     int i, j, better = 0;
-    for (j = 0; j < route->candidates; j++) {
-        after[j] = before[j];
+    memcpy(before, route->reached, sizeof before);
+    for (j = 0; j < route->candidates; j++)
         via[j] = -1;
-    }
     for (i = 0; i < route->candidates; i++) {
         if (before[i] < 0 || (last != NULL && last[i] < 0) ||
             (before[REDIST_PRIV_TO] >= 0 && before[i] >= before[REDIST_PRIV_TO]))
             continue;
         for (j = REDIST_PRIV_TO; j < route->candidates; j++) {
             const double cost = redist_priv_edge_cost(route, &route->candidate[i], &route->candidate[j]);
-            if (cost < 0 || (after[j] >= 0 && before[i] + cost >= after[j]))
+            if (cost < 0 || (route->reached[j] >= 0 && before[i] + cost >= route->reached[j]))
                 continue;
-            after[j] = before[i] + cost;
+            route->reached[j] = before[i] + cost;
             via[j] = (short)i;
             better = 1;
         }
     }
-    memcpy(route->before, after, (size_t)route->candidates * sizeof *after);
     return better;
-}
-
-/* Finds the cheapest path with so many phases at most; a later phase counts only when it makes the path cheaper. */
-REDIST_PRIV_COLD void redist_priv_find_path(redist_priv_route *route, int phases)
-{
-    int k;
-    for (k = 0; k < route->candidates; k++)
-        route->before[k] = k == REDIST_PRIV_FROM ? 0 : -1;
-    for (route->phases = 0; route->phases < phases; route->phases++)
-        if (!redist_priv_one_phase(route, route->via[route->phases]))
-            break;
-}
-
-REDIST_PRIV_COLD redist_layout redist_priv_candidate_layout(const redist_priv_route *route,
-                                                            const redist_priv_candidate *c)
-{
-    redist_layout layout = *redist_priv_base_layout(route, c);
-    int d;
-    for (d = 0; d < layout.ndim; d++) {
-        layout.dim[d].axis = route->axis[d].choice[c->choice[d]];
-        layout.dim[d].low = layout.dim[d].high = layout.dim[d].allocated = 0;
-    }
-    return layout;
 }
 
 /* Writes the layouts of the path in order, and returns how many they are. */
 REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_layout *between)
 {
     int path[REDIST_PRIV_PHASES];
-    int k, at = REDIST_PRIV_TO, passed = 0;
+    int d, k, at = REDIST_PRIV_TO, passed = 0;
     for (k = route->phases - 1; k >= 0; k--) {
         if (route->via[k][at] < 0)
             continue;
@@ -5141,8 +4839,14 @@ REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_l
         if (at != REDIST_PRIV_FROM)
             path[passed++] = at;
     }
-    for (k = 0; k < passed; k++)
-        between[k] = redist_priv_candidate_layout(route, &route->candidate[path[passed - 1 - k]]);
+    for (k = 0; k < passed; k++) {
+        const redist_priv_candidate *c = &route->candidate[path[passed - 1 - k]];
+        between[k] = *redist_priv_base_layout(route, c);
+        for (d = 0; d < between[k].ndim; d++) {
+            between[k].dim[d].axis = route->axis[d].choice[c->choice[d]];
+            between[k].dim[d].low = between[k].dim[d].high = between[k].dim[d].allocated = 0;
+        }
+    }
     return passed;
 }
 
@@ -5150,26 +4854,28 @@ REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_l
 REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost,
                                         double latency, int max, redist_layout *between)
 {
+    const int phases = (int)redist_priv_min(max, REDIST_PRIV_PHASES - 1) + 1;
     redist_priv_route *route;
-    int passed, code = redist_priv_check_pair(from, to);
+    int k, passed, code = redist_priv_check_pair(from, to);
     if (code == REDIST_OK && (!redist_priv_is_cost(cost) || max < 0 || (max > 0 && between == NULL)))
         code = REDIST_ERR_ARGUMENT;
     if (code != REDIST_OK || max == 0 || !redist_priv_is_product(from, to))
         return -code;
-    route = (redist_priv_route *)REDIST_MALLOC(sizeof *route + (size_t)from->ndim * sizeof *route->axis);
+    route = (redist_priv_route *)redist_priv_zeroed(1, sizeof *route + (size_t)from->ndim * sizeof *route->axis);
     if (route == NULL)
         return -REDIST_ERR_MEMORY;
-    memset(route, 0, sizeof *route);
     route->axis = (redist_priv_route_axis *)(void *)(route + 1);
     route->from = from;
     route->to = to;
     route->cost = *cost;
     route->latency = latency;
     code = redist_priv_survey_axes(route);
-    if (code == REDIST_OK) {
+    if (code == REDIST_OK)
         redist_priv_list_candidates(route);
-        redist_priv_find_path(route, (int)redist_priv_min(max, REDIST_PRIV_PHASES - 1) + 1);
-    }
+    for (k = 1; k < route->candidates; k++)
+        route->reached[k] = -1;
+    for (k = 0; k < phases && redist_priv_one_phase(route, k > 0 ? route->via[k - 1] : NULL, route->via[k]); k++)
+        route->phases = k + 1;
     passed = code == REDIST_OK ? redist_priv_follow(route, between) : -code;
     REDIST_FREE(route);
     return passed;
@@ -5188,30 +4894,29 @@ enum { REDIST_PRIV_EXACT_PLACES = 1024 };
 
 /* Rows, each to be given a column of its own so that the sum of weight[row * columns + column] is largest; weights >= 0
    below 2^62, rows <= columns. Columns have prices, and each row knows what the best is worth to it: weight less price.
-   Every row has a column that is worth that much, and free columns cost 0, which makes the assignment best (duality). No
-   price passes the largest weight, and nothing overflows. */
+   Every row has a column that is worth that much, and free columns cost 0, which makes the assignment best (duality).
+   No price passes the largest weight, and nothing overflows. */
 typedef struct {
     int columns; /* the way of a new row begins at one more of them, which only it has */
     const int64_t *weight;
     int64_t *worth; /* by row, of its best column                              */
     int64_t *price;
-    int64_t *loss;  /* by column: on the best known way to it                  */
+    int64_t *loss;  /* by column: on the best known way to it; INT64_MIN: no way is better */
     int *row_of;    /* by column, -1: free                                     */
     int *via;       /* by column: the one before it on that way                */
-    int *settled;   /* by column: no way to it is better                       */
 } redist_priv_assignment;
 
-/* Settles a column and extends the ways through it. Returns the nearest of the others, a free one if possible, and moves
-   prices so that the way to it loses nothing. */
+/* Settles a column and extends the ways through it. Returns the nearest of the others, a free one if possible, and
+   moves prices so that the way to it loses nothing. */
 REDIST_PRIV_COLD int redist_priv_settle(redist_priv_assignment *a, int column)
 {
     const int row = a->row_of[column];
     const int64_t *weight = a->weight + (int64_t)row * a->columns;
     int64_t loss, least = INT64_MAX;
     int c, nearest = column;
-    a->settled[column] = 1;
+    a->loss[column] = INT64_MIN;
     for (c = 0; c < a->columns; c++) {
-        if (a->settled[c])
+        if (a->loss[c] == INT64_MIN)
             continue;
         loss = a->worth[row] - weight[c] + a->price[c];
         if (loss < a->loss[c]) {
@@ -5224,7 +4929,7 @@ REDIST_PRIV_COLD int redist_priv_settle(redist_priv_assignment *a, int column)
         }
     }
     for (c = 0; c <= a->columns && least != 0; c++)
-        if (a->settled[c]) {
+        if (a->loss[c] == INT64_MIN) {
             a->worth[a->row_of[c]] -= least;
             a->price[c] += least;
         } else {
@@ -5240,10 +4945,8 @@ REDIST_PRIV_COLD void redist_priv_augment(redist_priv_assignment *a, int row)
     int c, column = a->columns;
     a->worth[row] = a->price[column] = 0;
     a->row_of[column] = row;
-    for (c = 0; c <= a->columns; c++) {
+    for (c = 0; c <= a->columns; c++)
         a->loss[c] = INT64_MAX;
-        a->settled[c] = 0;
-    }
     while (a->row_of[column] >= 0)
         column = redist_priv_settle(a, column);
     for (; column != a->columns; column = a->via[column])
@@ -5254,7 +4957,7 @@ REDIST_PRIV_COLD void redist_priv_augment(redist_priv_assignment *a, int row)
 REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *weight, int *column_of)
 {
     const int64_t n = (int64_t)columns + 1;
-    int64_t *memory = (int64_t *)redist_priv_alloc(n, 3 * (sizeof *memory + sizeof *column_of));
+    int64_t *memory = (int64_t *)redist_priv_alloc(n, 3 * sizeof *memory + 2 * sizeof *column_of);
     redist_priv_assignment a;
     int k;
     if (memory == NULL)
@@ -5266,7 +4969,6 @@ REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *we
     a.loss = a.price + n;
     a.row_of = (int *)(a.loss + n);
     a.via = a.row_of + n;
-    a.settled = a.via + n;
     for (k = 0; k < columns; k++) {
         a.price[k] = 0;
         a.row_of[k] = -1;
@@ -5285,6 +4987,7 @@ REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *we
 typedef struct {
     const redist_layout *from, *to;
     int places, candidates;
+    int better;      /* than the numbering is what is chosen                               */
     int *held;       /* by candidate: its place of `from`, or -1                           */
     int *chosen;     /* by place of `to`: its candidate in the end, -1 while there is none */
     int *of_source;  /* by place of `from`: its candidate                                  */
@@ -5298,6 +5001,7 @@ REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const
     const int sources = redist_places(from);
     redist_priv_rank_place *rank_places = redist_priv_rank_places(from);
     int k;
+    memset(r, 0, sizeof *r);
     r->from = from;
     r->to = to;
     r->places = r->candidates = redist_places(to);
@@ -5311,7 +5015,6 @@ REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const
     for (k = 0; k < sources; k++)
         r->of_source[k] = -1;
     for (k = 0; k < r->places; k++) {
-        r->chosen[k] = k;
         r->held[k] = redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, k));
         if (r->held[k] >= 0)
             r->of_source[r->held[k]] = k;
@@ -5325,55 +5028,33 @@ REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const
     return REDIST_OK;
 }
 
-REDIST_PRIV_COLD void redist_priv_note_volume(void *context, const int *place, int64_t elements)
+REDIST_PRIV_COLD void redist_priv_note_volume(void *context, const redist_priv_neighbours *n,
+                                              const redist_priv_pair *pair)
 {
     const redist_priv_relabelling *r = (const redist_priv_relabelling *)context;
-    const int candidate = r->of_source[place[REDIST_PRIV_FROM]];
-    r->volume[(int64_t)place[REDIST_PRIV_TO] * r->candidates + candidate] = elements;
+    int64_t *volume = r->volume + (int64_t)pair->place[REDIST_PRIV_TO] * r->candidates;
+    volume[r->of_source[pair->place[REDIST_PRIV_FROM]]] = redist_priv_elements_of(n, pair->message);
 }
 
-/* Makes staying on the rank as numbered count, but less than any element: elements count places + 1 each. Too many
-   elements for that are left as they are. */
-REDIST_PRIV_COLD void redist_priv_favour_numbered(const redist_priv_relabelling *r)
-{
-    const int64_t most = (REDIST_PRIV_MAX_ELEMENTS - 1) / (r->places + 1) - 1;
-    const int64_t entries = (int64_t)r->places * r->candidates;
-    int64_t k;
-    int t;
-    if (redist_priv_received(r->to) > most)
-        return;
-    for (k = 0; k < entries; k++)
-        r->volume[k] *= r->places + 1;
-    for (t = 0; t < r->places; t++)
-        r->volume[(int64_t)t * r->candidates + t]++;
-}
-
-/* The places stay on the ranks that they have now. */
-REDIST_PRIV_COLD void redist_priv_choose_none(redist_priv_relabelling *r)
-{
-    int t;
-    for (t = 0; t < r->places; t++)
-        r->chosen[t] = t;
-}
-
+/* All places together. Staying on the rank as numbered counts, but less than any element, of which each counts
+   places + 1; too many elements for that are left as they are. */
 REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r)
 {
-    const int64_t entries = (int64_t)r->places * r->candidates;
-    int64_t gain = 0;
+    const int64_t columns = r->candidates, entries = r->places * columns;
+    const int64_t most = (REDIST_PRIV_MAX_ELEMENTS - 1) / (r->places + 1) - 1;
+    const int favours = redist_priv_received(r->to) <= most;
+    int64_t k, gain = 0;
     int t, code = REDIST_ERR_MEMORY;
-    r->volume = (int64_t *)redist_priv_alloc(entries, sizeof *r->volume);
-    if (r->volume != NULL) {
-        memset(r->volume, 0, (size_t)entries * sizeof *r->volume);
+    r->volume = (int64_t *)redist_priv_zeroed(entries, sizeof *r->volume);
+    if (r->volume != NULL)
         code = redist_priv_visit_pairs(r->from, r->to, 1, 1, redist_priv_note_volume, r);
-    }
-    if (code == REDIST_OK) {
-        redist_priv_favour_numbered(r);
+    for (k = 0; k < entries && favours && code == REDIST_OK; k++)
+        r->volume[k] = r->volume[k] * (r->places + 1) + (k % columns == k / columns);
+    if (code == REDIST_OK)
         code = redist_priv_assign(r->places, r->candidates, r->volume, r->chosen);
-    }
     for (t = 0; t < r->places && code == REDIST_OK; t++)
-        gain += r->volume[(int64_t)t * r->candidates + r->chosen[t]] - r->volume[(int64_t)t * r->candidates + t];
-    if (gain == 0)
-        redist_priv_choose_none(r);
+        gain += r->volume[t * columns + r->chosen[t]] - r->volume[t * columns + t];
+    r->better = gain != 0;
     REDIST_FREE(r->volume);
     return code;
 }
@@ -5384,12 +5065,10 @@ REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_axis *from, const re
 {
     const int few = from->procs < to->procs;
     const redist_axis *rows = few ? from : to, *columns = few ? to : from;
-    char *taken = (char *)redist_priv_alloc(columns->procs, 1);
+    char *taken = (char *)redist_priv_zeroed(columns->procs, 1);
     redist_priv_partners p;
     int64_t k, best;
     int c, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    if (taken != NULL)
-        memset(taken, 0, (size_t)columns->procs);
     for (c = 0; c < to->procs; c++)
         match[c] = -1;
     for (c = 0; c < rows->procs && code == REDIST_OK; c++) {
@@ -5410,7 +5089,7 @@ REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_axis *from, const re
 /* The same of axis d, exactly where it has few enough coordinates: as if it were a layout of its own. */
 REDIST_PRIV_COLD int redist_priv_match_axis(const redist_priv_relabelling *r, int d, int *match)
 {
-    const redist_layout from = redist_priv_part_of(r->from, 1, &d), to = redist_priv_part_of(r->to, 1, &d);
+    const redist_layout from = redist_priv_axis_of(r->from, d), to = redist_priv_axis_of(r->to, d);
     const int most = from.dim[0].axis.procs, places = to.dim[0].axis.procs;
     int k, code;
     if (redist_priv_max(most, places) > REDIST_PRIV_EXACT_PLACES)
@@ -5450,36 +5129,33 @@ REDIST_PRIV_COLD void redist_priv_choose_matches(redist_priv_relabelling *r, int
         }
 }
 
-/* What stays beyond what stays as numbered; *code: REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int64_t redist_priv_gain_of(const redist_priv_relabelling *r, int *code)
+/* Whether more stays than as numbered; *code: REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_keeps_more(const redist_priv_relabelling *r, int *code)
 {
     int64_t gain = 0, shared = 0;
-    int t, side;
-    for (t = 0; t < r->places && shared >= 0; t++)
-        for (side = 0; side < 2 && shared >= 0; side++) {
-            const int held = r->held[side == 0 ? t : r->chosen[t]];
-            shared = held < 0 ? 0 : redist_priv_shared_by(r->from, held, r->to, t);
-            gain += side == 0 ? -shared : shared;
-        }
+    int k;
+    for (k = 0; k < 2 * r->places && shared >= 0; k++) {
+        const int t = k / 2, held = r->held[k % 2 == 0 ? t : r->chosen[t]];
+        shared = held < 0 ? 0 : redist_priv_shared_by(r->from, held, r->to, t);
+        gain += k % 2 == 0 ? -shared : shared;
+    }
     *code = shared < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
-    return gain;
+    return gain > 0;
 }
 
 /* What two places share is a product over axes, and so is what stays when every axis is matched for itself. */
 REDIST_PRIV_COLD int redist_priv_choose_by_axes(redist_priv_relabelling *r)
 {
     int *match[REDIST_MAX_DIMS] = {NULL};
-    char *taken = (char *)redist_priv_alloc(r->candidates, 1);
+    char *taken = (char *)redist_priv_zeroed(r->candidates, 1);
     int d, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     for (d = 0; d < r->to->ndim && code == REDIST_OK; d++) {
         match[d] = (int *)redist_priv_alloc(r->to->dim[d].axis.procs, sizeof *match[d]);
         code = match[d] == NULL ? REDIST_ERR_MEMORY : redist_priv_match_axis(r, d, match[d]);
     }
     if (code == REDIST_OK) {
-        memset(taken, 0, (size_t)r->candidates);
         redist_priv_choose_matches(r, match, taken);
-        if (redist_priv_gain_of(r, &code) <= 0)
-            redist_priv_choose_none(r);
+        r->better = redist_priv_keeps_more(r, &code);
     }
     for (d = 0; d < r->to->ndim; d++)
         REDIST_FREE(match[d]);
@@ -5503,15 +5179,12 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
     else if (code == REDIST_OK && redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to))
         code = redist_priv_choose_by_axes(&r);
     for (t = 0; t < r.places && code == REDIST_OK; t++) {
-        const int c = r.chosen[t];
+        const int c = r.better ? r.chosen[t] : t;
         ranks[t] = c < r.places ? redist_priv_rank_at(to, c) : redist_priv_rank_at(from, r.held[c]);
     }
     REDIST_FREE(r.held);
     return code;
 }
-
-/* Whether a time is a number >= 0, and finite. */
-REDIST_PRIV_COLD int redist_priv_is_time(double seconds) { return seconds >= 0 && seconds <= DBL_MAX; }
 
 REDIST_PRIV_COLD double redist_priv_gain(double saving, double cost, int64_t n) { return (double)n * saving - cost; }
 
@@ -5565,13 +5238,13 @@ REDIST_PRIV_COLD void redist_priv_put(redist_priv_writer *w, const char *format,
 REDIST_PRIV_COLD void redist_priv_put_kind(redist_priv_writer *w, const redist_axis *x)
 {
     int k;
-    if (x->kind == REDIST_PRIV_BALANCED)
-        redist_priv_put(w, "balanced@%d", x->procs);
-    else if (x->kind == REDIST_PRIV_BOXES)
+    if (x->kind == REDIST_PRIV_BOXES)
         redist_priv_put(w, "box");
     else if (x->kind == REDIST_PRIV_CUTS)
         for (k = 0; k <= x->procs; k++)
             redist_priv_put(w, "%s%" PRId64 "%s", k == 0 ? "cuts(" : ",", x->cuts[k], k == x->procs ? ")" : "");
+    else if (x->kind == REDIST_PRIV_BALANCED)
+        redist_priv_put(w, "balanced@%d", x->procs);
     else if (x->procs == 1)
         redist_priv_put(w, "*");
     else if (x->block == redist_block(x->extent, x->procs).block)
@@ -5604,7 +5277,7 @@ REDIST_PRIV_COLD void redist_priv_put_axis(redist_priv_writer *w, const redist_p
 
 REDIST_PRIV_COLD void redist_priv_put_layout(redist_priv_writer *w, const redist_layout *layout)
 {
-    const redist_box *box = layout->dim[0].axis.box;
+    const redist_axis *x = &layout->dim[0].axis;
     int d, k, permuted = 0;
     for (d = 0; d < layout->ndim; d++)
         redist_priv_put(w, "%s%" PRId64, d == 0 ? "" : "x", layout->dim[d].axis.count);
@@ -5621,25 +5294,25 @@ REDIST_PRIV_COLD void redist_priv_put_layout(redist_priv_writer *w, const redist
         redist_priv_put(w, "; memory column-major");
     if (layout->copies > 1)
         redist_priv_put(w, "; copies %d", layout->copies);
-    for (k = 0; redist_priv_is_boxes(layout) && k < layout->dim[0].axis.procs; k++)
+    for (k = 0; x->kind == REDIST_PRIV_BOXES && k < x->procs; k++)
         for (d = 0; d < layout->ndim; d++)
-            redist_priv_put(w, "%s%" PRId64 ":%" PRId64, d > 0 ? "x" : k > 0 ? ", " : "; boxes ", box[k].low[d], box[k].high[d]);
-    for (d = 0; layout->ranks != NULL && d < redist_places(layout); d++)
-        redist_priv_put(w, "%s%d", d == 0 ? "; ranks " : ",", layout->ranks[d]);
+            redist_priv_put(w, "%s%" PRId64 ":%" PRId64, d > 0 ? "x" : k > 0 ? ", " : "; boxes ", x->box[k].low[d],
+                            x->box[k].high[d]);
+    for (k = 0; layout->ranks != NULL && k < redist_places(layout); k++)
+        redist_priv_put(w, "%s%d", k == 0 ? "; ranks " : ",", layout->ranks[k]);
     if (layout->ranks == NULL && layout->first_rank != 0)
         redist_priv_put(w, "; from rank %d", layout->first_rank);
 }
 
 REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size)
 {
-    redist_priv_writer w;
-    char none;
-    w.file = NULL;
-    w.text = text == NULL ? &none : text;
-    w.size = text == NULL ? 0 : size;
-    w.length = 0;
-    if (w.size > 0)
+    char none = '\0';
+    redist_priv_writer w = {NULL, &none, 0, 0};
+    if (text != NULL && size > 0) {
         text[0] = '\0';
+        w.text = text;
+        w.size = size;
+    }
     if (redist_layout_check(layout) != REDIST_OK)
         return -1;
     redist_priv_put_layout(&w, layout);
@@ -5648,15 +5321,13 @@ REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text,
 
 REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file)
 {
-    redist_priv_writer w;
-    int code = file == NULL ? REDIST_ERR_ARGUMENT : redist_layout_check(layout);
-    if (code != REDIST_OK)
-        return code;
-    memset(&w, 0, sizeof w);
-    w.file = file;
-    redist_priv_put_layout(&w, layout);
-    redist_priv_put(&w, "\n");
-    return REDIST_OK;
+    redist_priv_writer w = {file, NULL, 0, 0};
+    const int code = file == NULL ? REDIST_ERR_ARGUMENT : redist_layout_check(layout);
+    if (code == REDIST_OK) {
+        redist_priv_put_layout(&w, layout);
+        redist_priv_put(&w, "\n");
+    }
+    return code;
 }
 
 /* ------------------------------------------------------------------------------------------ text: reading (bodies) */
@@ -5709,29 +5380,30 @@ REDIST_PRIV_COLD void redist_priv_quote(const char *at, char *quote, size_t size
         snprintf(quote, size, "'%.*s'", n == 0 ? 1 : n, at);
 }
 
-REDIST_PRIV_COLD void redist_priv_skip(redist_priv_reader *r)
+/* Where the next word, sign or number begins. */
+REDIST_PRIV_COLD const char *redist_priv_next(redist_priv_reader *r)
 {
     while (*r->at == ' ' || (*r->at >= '\t' && *r->at <= '\r'))
         r->at++;
+    return r->at;
 }
 
 REDIST_PRIV_COLD void redist_priv_unexpected(redist_priv_reader *r, const char *expected)
 {
     char found[32];
-    redist_priv_skip(r);
-    redist_priv_quote(r->at, found, sizeof found);
+    redist_priv_quote(redist_priv_next(r), found, sizeof found);
     redist_priv_parse_error(r, r->at, "expected %s, found %s", expected, found);
 }
 
 /* Reads a word or a sign if it comes next. */
 REDIST_PRIV_COLD int redist_priv_accept(redist_priv_reader *r, const char *word)
 {
-    size_t n = strlen(word), k;
-    redist_priv_skip(r);
-    for (k = 0; k < n; k++)
-        if (redist_priv_lower(r->at[k]) != word[k])
-            return 0;
-    if (r->code != REDIST_OK || (redist_priv_is_letter(word[n - 1]) && redist_priv_is_letter(r->at[n])))
+    const char *at = redist_priv_next(r);
+    const size_t n = strlen(word);
+    size_t k = 0;
+    while (k < n && redist_priv_lower(at[k]) == word[k])
+        k++;
+    if (k < n || r->code != REDIST_OK || (redist_priv_is_letter(word[n - 1]) && redist_priv_is_letter(at[n])))
         return 0;
     r->at += n;
     return 1;
@@ -5740,12 +5412,12 @@ REDIST_PRIV_COLD int redist_priv_accept(redist_priv_reader *r, const char *word)
 REDIST_PRIV_COLD void redist_priv_expect(redist_priv_reader *r, const char *word, const char *then)
 {
     char expected[80];
-    snprintf(expected, sizeof expected, "'%s'%s%s", word, then == NULL ? "" : " and ", then == NULL ? "" : then);
+    snprintf(expected, sizeof expected, then == NULL ? "'%s'" : "'%s' and %s", word, then);
     if (!redist_priv_accept(r, word))
         redist_priv_unexpected(r, expected);
 }
 
-/* Reads a word or a sign that begins a clause, if it comes next. Clauses on one subject, a bit, contradict each other. */
+/* Reads a word or a sign that begins a clause, if it comes next. Clauses on one subject, a bit, exclude each other. */
 REDIST_PRIV_COLD int redist_priv_begins(redist_priv_reader *r, const char *word, unsigned subject)
 {
     if (!redist_priv_accept(r, word))
@@ -5756,12 +5428,15 @@ REDIST_PRIV_COLD int redist_priv_begins(redist_priv_reader *r, const char *word,
     return 1;
 }
 
-/* Reads -most - 1 <= number <= most, most being INT_MAX or INT64_MAX. 0 after a mistake. */
-REDIST_PRIV_COLD int64_t redist_priv_read_number(redist_priv_reader *r, const char *what, int64_t most)
+/* Reads -most - 1 <= number <= most, most being INT_MAX or INT64_MAX, after a word or a sign (NULL: none). 0 after a
+   mistake. */
+REDIST_PRIV_COLD int64_t redist_priv_read(redist_priv_reader *r, const char *after, const char *what, int64_t most)
 {
     char number[32], *end;
     long long value;
-    redist_priv_skip(r);
+    if (after != NULL)
+        redist_priv_expect(r, after, what);
+    redist_priv_next(r);
     if (!redist_priv_is_digit(r->at[*r->at == '-']))
         redist_priv_unexpected(r, what);
     if (r->code != REDIST_OK)
@@ -5775,13 +5450,6 @@ REDIST_PRIV_COLD int64_t redist_priv_read_number(redist_priv_reader *r, const ch
     }
     r->at = end;
     return value;
-}
-
-/* The same after a word or a sign. */
-REDIST_PRIV_COLD int64_t redist_priv_read_after(redist_priv_reader *r, const char *word, const char *what, int64_t most)
-{
-    redist_priv_expect(r, word, what);
-    return redist_priv_read_number(r, what, most);
 }
 
 /* Adds an entry of a list to storage, where it fits. */
@@ -5805,17 +5473,17 @@ REDIST_PRIV_COLD const void *redist_priv_list_at(const redist_priv_reader *r, si
 REDIST_PRIV_COLD void redist_priv_read_cuts(redist_priv_reader *r, redist_axis *x)
 {
     const size_t begin = r->used;
-    x->kind = REDIST_PRIV_CUTS;
     redist_priv_expect(r, "(", "the cuts");
     r->listed = 0;
     do {
-        r->last_cut = redist_priv_read_number(r, "a cut", INT64_MAX);
+        r->last_cut = redist_priv_read(r, NULL, "a cut", INT64_MAX);
         redist_priv_add_entry(r, &r->last_cut, sizeof r->last_cut);
     } while (redist_priv_accept(r, ","));
     if (r->listed < 2)
         redist_priv_expect(r, ",", "a second cut");
     if (!redist_priv_accept(r, ")"))
         redist_priv_unexpected(r, "')' or ',' and a cut");
+    x->kind = REDIST_PRIV_CUTS;
     x->procs = (int)(r->listed - 1);
     x->cuts = (const int64_t *)redist_priv_list_at(r, begin);
 }
@@ -5826,25 +5494,25 @@ REDIST_PRIV_COLD int redist_priv_read_kind(redist_priv_reader *r, redist_axis *x
     int even = 0;
     if (redist_priv_accept(r, "*"))
         return 1;
-    if (redist_priv_accept(r, "block")) {
-        even = 1;
-    } else if (redist_priv_accept(r, "cyclic")) {
-        if (redist_priv_accept(r, "(")) {
-            x->block = redist_priv_read_number(r, "the size of a block", INT64_MAX);
-            redist_priv_expect(r, ")", NULL);
-        }
-    } else if (redist_priv_accept(r, "balanced")) {
-        x->kind = REDIST_PRIV_BALANCED;
-    } else {
-        if (redist_priv_accept(r, "cuts"))
-            redist_priv_read_cuts(r, x);
-        else if (redist_priv_accept(r, "box"))
-            x->kind = REDIST_PRIV_BOXES;
-        else
-            redist_priv_unexpected(r, "one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box'");
+    if (redist_priv_accept(r, "cuts")) {
+        redist_priv_read_cuts(r, x);
         return 0;
     }
-    x->procs = (int)redist_priv_read_after(r, "@", "the number of processes", INT_MAX);
+    if (redist_priv_accept(r, "box")) {
+        x->kind = REDIST_PRIV_BOXES;
+        return 0;
+    }
+    if (redist_priv_accept(r, "block")) {
+        even = 1;
+    } else if (redist_priv_accept(r, "balanced")) {
+        x->kind = REDIST_PRIV_BALANCED;
+    } else if (!redist_priv_accept(r, "cyclic")) {
+        redist_priv_unexpected(r, "one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box'");
+    } else if (redist_priv_accept(r, "(")) {
+        x->block = redist_priv_read(r, NULL, "the size of a block", INT64_MAX);
+        redist_priv_expect(r, ")", NULL);
+    }
+    x->procs = (int)redist_priv_read(r, "@", "the number of processes", INT_MAX);
     return even;
 }
 
@@ -5852,17 +5520,16 @@ REDIST_PRIV_COLD void redist_priv_read_section(redist_priv_reader *r, redist_axi
 {
     const char *count_at;
     int64_t count;
-    x->start = redist_priv_read_number(r, "the start of a section", INT64_MAX);
+    x->start = redist_priv_read(r, NULL, "the start of a section", INT64_MAX);
     redist_priv_expect(r, ":", "the count of a section");
-    redist_priv_skip(r);
-    count_at = r->at;
-    count = redist_priv_read_number(r, "the count of a section", INT64_MAX);
+    count_at = redist_priv_next(r);
+    count = redist_priv_read(r, NULL, "the count of a section", INT64_MAX);
     if (count != x->count)
-        redist_priv_parse_error(r, count_at, "a section of %" PRId64 " indices, where the extent in front is %" PRId64, count,
-                                x->count);
+        redist_priv_parse_error(r, count_at, "a section of %" PRId64 " indices, where the extent in front is %" PRId64,
+                                count, x->count);
     if (redist_priv_accept(r, ":"))
-        x->step = redist_priv_read_number(r, "the step of a section", INT64_MAX);
-    x->extent = redist_priv_read_after(r, "of", "the extent of the whole axis", INT64_MAX);
+        x->step = redist_priv_read(r, NULL, "the step of a section", INT64_MAX);
+    x->extent = redist_priv_read(r, "of", "the extent of the whole axis", INT64_MAX);
     redist_priv_expect(r, "]", NULL);
 }
 
@@ -5872,16 +5539,16 @@ REDIST_PRIV_COLD void redist_priv_read_section(redist_priv_reader *r, redist_axi
 REDIST_PRIV_COLD int redist_priv_read_suffix(redist_priv_reader *r, redist_priv_dimension *dim)
 {
     if (redist_priv_begins(r, "from", 1)) {
-        dim->axis.first = (int)redist_priv_read_number(r, "the coordinate of block 0", INT_MAX);
+        dim->axis.first = (int)redist_priv_read(r, NULL, "the coordinate of block 0", INT_MAX);
     } else if (redist_priv_begins(r, "[", 2)) {
         redist_priv_read_section(r, &dim->axis);
     } else if (redist_priv_begins(r, "halo", 4)) {
-        dim->low = dim->high = redist_priv_read_after(r, "(", "the width of a halo", INT64_MAX);
+        dim->low = dim->high = redist_priv_read(r, "(", "the width of a halo", INT64_MAX);
         if (redist_priv_accept(r, ","))
-            dim->high = redist_priv_read_number(r, "the width of a halo", INT64_MAX);
+            dim->high = redist_priv_read(r, NULL, "the width of a halo", INT64_MAX);
         redist_priv_expect(r, ")", NULL);
     } else if (redist_priv_begins(r, "extent", 8)) {
-        dim->allocated = redist_priv_read_after(r, "(", "the allocated extent", INT64_MAX);
+        dim->allocated = redist_priv_read(r, "(", "the allocated extent", INT64_MAX);
         redist_priv_expect(r, ")", NULL);
     } else if (redist_priv_begins(r, "periodic", 16)) {
         dim->axis.ghosts = 1 + (int)REDIST_PERIODIC;
@@ -5896,12 +5563,11 @@ REDIST_PRIV_COLD int redist_priv_read_suffix(redist_priv_reader *r, redist_priv_
 REDIST_PRIV_COLD void redist_priv_read_extents(redist_priv_reader *r)
 {
     do {
-        redist_priv_skip(r);
         if (r->said.ndim == REDIST_MAX_DIMS) {
-            redist_priv_parse_error(r, r->at, "more than %d axes", REDIST_MAX_DIMS);
+            redist_priv_parse_error(r, redist_priv_next(r), "more than %d axes", REDIST_MAX_DIMS);
             return;
         }
-        r->said.dim[r->said.ndim++].axis.count = redist_priv_read_number(r, "an extent", INT64_MAX);
+        r->said.dim[r->said.ndim++].axis.count = redist_priv_read(r, NULL, "an extent", INT64_MAX);
     } while (redist_priv_accept(r, "x"));
     if (!redist_priv_accept(r, ":"))
         redist_priv_unexpected(r, "':' or 'x' and an extent");
@@ -5911,12 +5577,10 @@ REDIST_PRIV_COLD void redist_priv_read_extents(redist_priv_reader *r)
 REDIST_PRIV_COLD void redist_priv_read_axis(redist_priv_reader *r, int d)
 {
     redist_axis *x = &r->said.dim[d].axis;
-    const char *begin;
+    const char *begin = redist_priv_next(r);
     int even;
-    redist_priv_skip(r);
-    begin = r->at;
-    x->procs = 1;
     x->extent = x->count;
+    x->procs = 1;
     x->block = x->step = 1;
     r->said.dim[d].stored = d;
     r->subjects = 0;
@@ -5924,7 +5588,8 @@ REDIST_PRIV_COLD void redist_priv_read_axis(redist_priv_reader *r, int d)
     while (redist_priv_read_suffix(r, &r->said.dim[d]))
         continue;
     if (x->kind == REDIST_PRIV_CUTS && r->last_cut != x->extent)
-        redist_priv_parse_error(r, begin, "the last cut is %" PRId64 ", but the extent is %" PRId64, r->last_cut, x->extent);
+        redist_priv_parse_error(r, begin, "the last cut is %" PRId64 ", but the extent is %" PRId64, r->last_cut,
+                                x->extent);
     if (even)
         x->block = redist_block(x->extent, x->procs).block;
 }
@@ -5948,7 +5613,7 @@ REDIST_PRIV_COLD void redist_priv_read_stored(redist_priv_reader *r)
     int d;
     for (d = 0; d < r->said.ndim; d++) {
         redist_priv_expect(r, d == 0 ? "(" : ",", d == 0 ? "the array's own axes" : "an axis");
-        r->said.dim[d].stored = (int)redist_priv_read_number(r, "an axis", INT_MAX);
+        r->said.dim[d].stored = (int)redist_priv_read(r, NULL, "an axis", INT_MAX);
     }
     redist_priv_expect(r, ")", NULL);
 }
@@ -5966,11 +5631,10 @@ REDIST_PRIV_COLD redist_order redist_priv_read_order(redist_priv_reader *r)
 REDIST_PRIV_COLD void redist_priv_read_ranks(redist_priv_reader *r)
 {
     const size_t begin = r->used;
-    redist_priv_skip(r);
-    r->ranks_at = r->at;
+    r->ranks_at = redist_priv_next(r);
     r->listed = 0;
     do {
-        const int rank = (int)redist_priv_read_number(r, "a rank", INT_MAX);
+        const int rank = (int)redist_priv_read(r, NULL, "a rank", INT_MAX);
         redist_priv_add_entry(r, &rank, sizeof rank);
     } while (redist_priv_accept(r, ","));
     r->ranks = r->listed;
@@ -5990,16 +5654,14 @@ REDIST_PRIV_COLD void redist_priv_read_boxes(redist_priv_reader *r)
         for (d = 0; d < r->said.ndim; d++) {
             if (d > 0)
                 redist_priv_expect(r, "x", "the next axis of a box");
-            box.low[d] = redist_priv_read_number(r, "where a box begins", INT64_MAX);
+            box.low[d] = redist_priv_read(r, NULL, "where a box begins", INT64_MAX);
             redist_priv_expect(r, ":", "where the box ends");
-            box.high[d] = redist_priv_read_number(r, "where a box ends", INT64_MAX);
+            box.high[d] = redist_priv_read(r, NULL, "where a box ends", INT64_MAX);
         }
         redist_priv_add_entry(r, &box, sizeof box);
     } while (redist_priv_accept(r, ","));
-    for (d = 0; d < r->said.ndim; d++) {
-        r->said.dim[d].axis.procs = (int)r->listed;
-        r->said.dim[d].axis.box = (const redist_box *)redist_priv_list_at(r, begin);
-    }
+    r->said.dim[0].axis.procs = (int)r->listed;
+    r->said.dim[0].axis.box = (const redist_box *)redist_priv_list_at(r, begin);
 }
 
 REDIST_PRIV_COLD void redist_priv_read_option(redist_priv_reader *r)
@@ -6016,11 +5678,11 @@ REDIST_PRIV_COLD void redist_priv_read_option(redist_priv_reader *r)
     else if (redist_priv_begins(r, "memory", 4))
         said->memory_order = redist_priv_read_order(r);
     else if (redist_priv_begins(r, "from", 8))
-        said->first_rank = (int)redist_priv_read_after(r, "rank", "the first rank", INT_MAX);
+        said->first_rank = (int)redist_priv_read(r, "rank", "the first rank", INT_MAX);
     else if (redist_priv_begins(r, "ranks", 8))
         redist_priv_read_ranks(r);
     else if (redist_priv_begins(r, "copies", 16))
-        said->copies = (int)redist_priv_read_number(r, "the number of copies", INT_MAX);
+        said->copies = (int)redist_priv_read(r, NULL, "the number of copies", INT_MAX);
     else if (redist_priv_begins(r, "boxes", 32))
         redist_priv_read_boxes(r);
     else
@@ -6028,58 +5690,44 @@ REDIST_PRIV_COLD void redist_priv_read_option(redist_priv_reader *r)
             r, "one of 'axes', 'transposed', 'grid', 'memory', 'from', 'ranks', 'copies', 'boxes'");
 }
 
-/* All axes are boxes, which are listed, or none. */
-REDIST_PRIV_COLD void redist_priv_check_read_boxes(redist_priv_reader *r)
-{
-    int d, axes = 0, listed = (r->subjects & 32) != 0;
-    for (d = 0; d < r->said.ndim; d++)
-        axes += r->said.dim[d].axis.kind == REDIST_PRIV_BOXES;
-    if (r->code == REDIST_OK && axes != (listed ? r->said.ndim : 0))
-        redist_priv_parse_error(r, r->at, "%d of %d axes are 'box', and boxes are%s listed: all or none must be", axes,
-                                r->said.ndim, listed ? "" : " not");
-}
-
 REDIST_PRIV_COLD void redist_priv_read_layout(redist_priv_reader *r)
 {
+    int d, axes = 0, listed;
     redist_priv_read_extents(r);
     redist_priv_read_axes(r);
     r->subjects = 0;
-    redist_priv_skip(r);
-    if (r->code == REDIST_OK && *r->at != '\0' && *r->at != ';')
+    if (*redist_priv_next(r) != '\0' && *r->at != ';')
         redist_priv_unexpected(r, "';' and an option, the end, or " REDIST_PRIV_SUFFIXES);
     while (redist_priv_accept(r, ";"))
         redist_priv_read_option(r);
-    redist_priv_skip(r);
-    if (*r->at != '\0')
+    if (*redist_priv_next(r) != '\0')
         redist_priv_unexpected(r, "';' and an option, or the end");
-    redist_priv_check_read_boxes(r);
+    for (d = 0; d < r->said.ndim; d++)
+        axes += r->said.dim[d].axis.kind == REDIST_PRIV_BOXES;
+    listed = (r->subjects & 32) != 0;
+    if (axes != (listed ? r->said.ndim : 0))
+        redist_priv_parse_error(r, r->at, "%d of %d axes are 'box', and boxes are%s listed: all or none must be", axes,
+                                r->said.ndim, listed ? "" : " not");
 }
 
 /* Makes what was said a layout, by the builders, which find what is wrong with the numbers. */
 REDIST_PRIV_COLD redist_layout redist_priv_build(const redist_layout *said)
 {
-    const int boxes = redist_priv_is_boxes(said);
     redist_axis axes[REDIST_MAX_DIMS];
-    int64_t extents[REDIST_MAX_DIMS] = {0};
-    int stored[REDIST_MAX_DIMS];
+    int d, stored[REDIST_MAX_DIMS];
     redist_layout layout;
-    int d;
     for (d = 0; d < said->ndim; d++) {
         const redist_axis *x = &said->dim[d].axis;
-        axes[d] = boxes ? redist_whole(x->extent)
-                        : redist_starting_at(redist_priv_axis(x->kind, x->extent, x->block, x->procs, x->cuts), x->first);
+        axes[d] = redist_priv_axis(x->kind, x->extent, x->block, x->procs, x->cuts);
+        axes[d] = redist_priv_is_boxes(said) ? redist_whole(x->extent) : redist_starting_at(axes[d], x->first);
         stored[d] = said->dim[d].stored;
     }
-    layout = redist_permuted(redist_layout_nd(said->ndim, axes), stored);
-    if (!redist_priv_usable(&layout)) /* its axes are still numbered as in the text, and so are its faults */
-        return layout;
-    for (d = 0; d < said->ndim; d++) {
-        layout.dim[d].axis = axes[d];
-        extents[stored[d]] = axes[d].extent;
-    }
-    if (boxes)
-        layout = redist_permuted(redist_layout_boxes(said->ndim, extents, said->dim[0].axis.procs, said->dim[0].axis.box),
-                                 stored);
+    layout = redist_layout_nd(said->ndim, axes);
+    layout.fault = redist_permuted(layout, stored).fault;
+    for (d = 0; d < said->ndim; d++) /* axes are numbered as in the text, and so are their faults */
+        layout.dim[d].stored = stored[d];
+    if (redist_priv_is_boxes(said))
+        redist_priv_set_boxes(&layout, said->dim[0].axis.procs, said->dim[0].axis.box);
     for (d = 0; d < said->ndim; d++) {
         const redist_priv_dimension *dim = &said->dim[d];
         layout = redist_section(layout, d, dim->axis.start, dim->axis.count, dim->axis.step);
@@ -6101,6 +5749,7 @@ typedef struct {
 REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage, size_t storage_bytes,
                                    char *message, size_t message_size)
 {
+    const int aligned = (int)offsetof(redist_priv_aligned, number);
     redist_priv_reader r;
     memset(&r, 0, sizeof r);
     r.text = r.at = text;
@@ -6113,8 +5762,8 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
         *layout = redist_layout_nd(0, NULL);
     if (text == NULL || layout == NULL)
         redist_priv_parse_error(&r, NULL, "the text or the layout is NULL");
-    else if ((uintptr_t)storage % offsetof(redist_priv_aligned, number) != 0)
-        redist_priv_parse_error(&r, NULL, "storage must be aligned to %d bytes", (int)offsetof(redist_priv_aligned, number));
+    else if ((uintptr_t)storage % (uintptr_t)aligned != 0)
+        redist_priv_parse_error(&r, NULL, "storage must be aligned to %d bytes", aligned);
     else
         redist_priv_read_layout(&r);
     if (r.code != REDIST_OK)
@@ -6125,7 +5774,8 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
     }
     *layout = redist_priv_build(&r.said);
     if (layout->ranks != NULL && redist_priv_usable(layout) && r.ranks != redist_places(layout)) {
-        redist_priv_parse_error(&r, r.ranks_at, "%" PRId64 " ranks for a grid of %d places", r.ranks, redist_places(layout));
+        redist_priv_parse_error(&r, r.ranks_at, "%" PRId64 " ranks for a grid of %d places", r.ranks,
+                                redist_places(layout));
         *layout = redist_layout_nd(0, NULL);
         return r.code;
     }

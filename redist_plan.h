@@ -39,26 +39,26 @@
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
  *     110-163               types
- *                 277-326   waiting
- *                 327-397   verdicts
- *                 398-693   the plan
- *                 694-973   checking arguments
- *                974-1180   peers
- *               1181-1316   staging
- *               1317-1421   pieces
- *               1422-1450   reports
- *               1451-1617   REDIST_POINT_TO_POINT
- *               1618-1892   REDIST_SCHEDULED
- *               1893-1978   MPI's collectives
- *               1979-2047   REDIST_ALLTOALLV
- *               2048-2303   REDIST_ALLTOALLW
- *               2304-2519   shared memory
- *               2520-2910   REDIST_SHARED
- *               2911-3097   REDIST_MULTIPHASE
- *               3098-3421   choosing a method
- *     164-249   3422-3937   plans
- *               3938-4022   calibrating
- *     250-270   4023-4146   arenas
+ *                 278-327   waiting
+ *                 328-403   verdicts
+ *                 404-718   the plan
+ *                 719-992   checking arguments
+ *                993-1199   peers
+ *               1200-1299   staging
+ *               1300-1420   pieces
+ *               1421-1449   reports
+ *               1450-1587   REDIST_POINT_TO_POINT
+ *               1588-1854   REDIST_SCHEDULED
+ *               1855-2016   MPI's collectives
+ *               2017-2053   REDIST_ALLTOALLV
+ *               2054-2218   REDIST_ALLTOALLW
+ *               2219-2427   shared memory
+ *               2428-2760   REDIST_SHARED
+ *               2761-2939   REDIST_MULTIPHASE
+ *               2940-3263   choosing a method
+ *     164-250   3264-3751   plans
+ *               3752-3837   calibrating
+ *     251-271   3838-3955   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -241,8 +241,9 @@ REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
    REDIST_ERR_ARGUMENT, _MPI. */
 REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
 
-/* Measures what a message and a byte cost between the ranks of comm (an intracommunicator): the slowest rank's times of
-   exchanging small and large messages with its neighbours in the ring of ranks. Takes some milliseconds. Collective.
+/* Measures what a message and a byte cost between the ranks of comm (an intracommunicator): the slowest pair's times of
+   exchanging small and large messages between rank r and rank size - 1 - r, all pairs at once: between nodes where there
+   are several, whose links their ranks share. Takes some milliseconds. Collective.
    *cost: the same on every rank; both members > 0.
    The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A bad communicator is reported on the calling rank only. */
 REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
@@ -328,19 +329,21 @@ REDIST_PRIV int redist_priv_broadcast(MPI_Comm comm, void *data, size_t bytes, i
 
 /* What went wrong, in words. */
 typedef struct {
-    int code;
+    int code, rank; /* rank: where; -1: not known, or everywhere */
     char text[256];
 } redist_priv_verdict;
 
-/* Records the first failure of this rank. */
+/* Records the first failure of this rank: "rank 3: ...". */
 REDIST_PRIV_COLD void redist_priv_fail(redist_priv_verdict *v, int code, const char *format, ...)
 {
     va_list args;
+    int n;
     if (v->code != REDIST_OK || code == REDIST_OK)
         return;
     v->code = code;
+    n = v->rank < 0 ? 0 : snprintf(v->text, sizeof v->text, "rank %d: ", v->rank);
     va_start(args, format);
-    vsnprintf(v->text, sizeof v->text, format, args);
+    vsnprintf(v->text + n, sizeof v->text - (size_t)n, format, args);
     va_end(args);
 }
 
@@ -363,36 +366,39 @@ REDIST_PRIV_COLD int redist_priv_agree(MPI_Comm comm, redist_priv_verdict *v, in
     return v->code;
 }
 
-/* Every collective call of the library needs an intracommunicator. Local. */
-REDIST_PRIV_COLD int redist_priv_check_comm(MPI_Comm comm, redist_priv_verdict *v)
+/* The worst of the ranks' codes. Collective. */
+REDIST_PRIV_COLD int redist_priv_worst(MPI_Comm comm, int code)
+{
+    int64_t mine = code, worst = code;
+    return redist_priv_reduce(comm, &mine, &worst, 1, MPI_MAX) == REDIST_OK ? (int)worst : REDIST_ERR_MPI;
+}
+
+/* What is wrong with a communicator, of which every collective call of the library needs an intracommunicator; NULL:
+   nothing. Local. */
+REDIST_PRIV_COLD const char *redist_priv_comm_fault(MPI_Comm comm)
 {
     int between = 0;
     if (comm == MPI_COMM_NULL)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "the communicator is MPI_COMM_NULL");
-    else if (MPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "the communicator is no intracommunicator");
-    return v->code;
+        return "the communicator is MPI_COMM_NULL";
+    return MPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between ? "the communicator is no intracommunicator" : NULL;
 }
 
-/* A private copy of comm; MPI_COMM_NULL where MPI fails, because what it then leaves in the handle is none. Collective,
-   but it may fail on some ranks only. */
-REDIST_PRIV_COLD MPI_Comm redist_priv_duplicate(MPI_Comm comm, redist_priv_verdict *v)
+/* *own: a private copy of comm; MPI_COMM_NULL where MPI fails, because what it then leaves in the handle is none.
+   Collective, but it may fail on some ranks only. */
+REDIST_PRIV_COLD int redist_priv_duplicate(MPI_Comm comm, MPI_Comm *own)
 {
-    MPI_Comm own = MPI_COMM_NULL;
-    int rank, code;
+    int code;
 #if defined SMPI_H /* SimGrid's MPI runs all ranks in turn, and has no MPI_Comm_idup */
-    code = MPI_Comm_dup(comm, &own) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+    code = MPI_Comm_dup(comm, own) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 #else
     MPI_Request request;
-    code = MPI_Comm_idup(comm, &own, &request) == MPI_SUCCESS ? redist_priv_await(&request) : REDIST_ERR_MPI;
+    code = MPI_Comm_idup(comm, own, &request) == MPI_SUCCESS ? redist_priv_await(&request) : REDIST_ERR_MPI;
 #endif
-    if (code == REDIST_OK) {
-        MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
-        return own;
-    }
-    MPI_Comm_rank(comm, &rank);
-    redist_priv_fail(v, REDIST_ERR_MPI, "rank %d: MPI_Comm_idup failed: MPI may have no communicator left", rank);
-    return MPI_COMM_NULL;
+    if (code == REDIST_OK)
+        MPI_Comm_set_errhandler(*own, MPI_ERRORS_RETURN);
+    else
+        *own = MPI_COMM_NULL;
+    return code;
 }
 
 /* ---------------------------------------------------------------------------------------------- the plan (private) */
@@ -404,73 +410,75 @@ typedef struct {
     char filled_line[REDIST_PRIV_LINE - sizeof(int64_t)];
     int64_t drained;
     char drained_line[REDIST_PRIV_LINE - sizeof(int64_t)];
-    int64_t direct;                     /* this execution: the receiver copies from the sender's arrays */
-    int64_t to;                         /* the receiver's rank in the node */
-    int64_t ring, slot_bytes, slots;    /* slots of slot_bytes each, from byte `ring` of the sender's segment on */
-    int64_t piece_bytes;                /* how the message is cut; no piece is larger than a slot */
-    char pad[REDIST_PRIV_LINE - 6 * sizeof(int64_t)];
+    int64_t direct; /* this execution: the receiver copies from the sender's arrays */
+    int64_t to;     /* the receiver's rank in the node */
+    int64_t ring;   /* where its ring begins in the sender's part */
+    char pad[REDIST_PRIV_LINE - 3 * sizeof(int64_t)];
 } redist_priv_slot;
 
 /* What a rank tells of a plan at the beginning of its block in shared memory; its slots, then its rings follow. */
 typedef struct {
     redist_priv_storage storage;
+    int64_t piece;    /* bytes of its pieces */
     int64_t array[1]; /* array[arrays]: where the arrays of this execution lie in its part, when that is shared */
 } redist_priv_board;
 
-/* One end of a message through shared memory. */
+/* The end of a message that is here: REDIST_PRIV_FROM when this rank sends it. */
 typedef struct {
-    redist_priv_slot *slot;
-    char *part;           /* the sender's part of the shared memory */
-    const redist_priv_board *board;
-    int there;            /* the other end's rank in the node */
-    int64_t pieces, done; /* of this execution */
-    int64_t direct;       /* the sender's slot->direct of this execution */
-    int64_t waste;        /* the sender's redist_priv_waste */
-    int64_t before;       /* pieces of all earlier executions */
-} redist_priv_channel;
-
-/* The part of a message's life that its peer needs: which message, and where it waits. */
-typedef struct {
-    int rank;
+    int own, rank;    /* of the other end */
     int distance;     /* peers are served by distance, so that not all ranks turn to one at once */
+    int near;         /* the message goes through shared memory */
+    int step;         /* of the schedule */
     int64_t message;  /* of the neighbours */
     int64_t bytes;    /* of all arrays */
     int64_t staged;   /* where it lies in the staging memory, in bytes; -1 when it is contiguous in the array */
     int64_t direct;   /* where it then begins in the array, in bytes */
-    int64_t pending;  /* requests not yet complete */
-    int step;         /* of the schedule */
+    int64_t pending;  /* segments, or pieces, not yet complete */
 } redist_priv_peer;
+
+/* How the messages of two ends are cut into pieces: bricks of at most `bytes`, of at least `wide` bytes along the
+   destination's fastest axis. */
+typedef struct {
+    int64_t bytes, wide;
+} redist_priv_cutting;
+
+/* One end of a message through shared memory: a ring of `slots` of slot_bytes each, for one piece of it. */
+typedef struct {
+    redist_priv_peer *peer;
+    redist_priv_slot *slot;
+    char *part;           /* the sender's part of the shared memory */
+    const redist_priv_board *board;
+    int there;            /* the other end's rank in the node */
+    int direct;           /* the sender's: as slot->direct */
+    int64_t waste;        /* the sender's redist_priv_waste */
+    redist_priv_cutting cutting;
+    int64_t slots, slot_bytes;
+    int64_t pieces, done; /* of this execution */
+    int64_t before;       /* pieces of all earlier executions */
+} redist_priv_channel;
 
 /* The sending (REDIST_PRIV_FROM) or the receiving (REDIST_PRIV_TO) half of this rank's exchange. */
 typedef struct {
-    int holds;                   /* this rank holds a place of the layout */
     int fixed;                   /* all ranks use the arrays given in the options */
     int streams;                 /* arrays are so large that they are written around the caches */
     int64_t owned, array_bytes;  /* elements it owns there; bytes of one array */
     redist_priv_storage storage;
     redist_priv_neighbours neighbours;
-    int64_t peers, remote;       /* other ranks; those reached by messages, which come first in peer[peers] */
+    int64_t peers;               /* peer[peers], of the plan's */
     redist_priv_peer *peer;
     int64_t bytes, staging_bytes;
     char *staging;
-    const void *const *array;    /* of the execution at work; array[arrays] */
 } redist_priv_side;
 
-/* A window of the shared memory of a node's ranks: base[r] is where rank r's part begins here. */
+/* Shared memory of a node's ranks, for plans. A rank's part begins with a line that tells where its block of the plan
+   just made is; then comes room for such blocks. */
 typedef struct {
-    MPI_Comm comm;
+    MPI_Comm node;
     MPI_Win window;
     int rank, size;
-    int64_t bytes; /* of this rank */
-    char **base;
-} redist_priv_segment;
-
-/* What plans on a node share. A rank's part begins with a line that tells where its block of the plan just made is; then
-   comes room for such blocks. */
-typedef struct {
-    redist_priv_segment segment;
-    int64_t room;              /* bytes, the same on every rank */
-    struct redist_priv_rings *first;  /* blocks in use, by address */
+    char **base, *part; /* where the part of every rank begins here; its own */
+    int64_t room;       /* bytes, in an arena the same on every rank; 0 when there is no shared memory */
+    struct redist_priv_rings *first; /* blocks in use, by address */
 } redist_priv_home;
 
 /* The state of REDIST_SHARED. The last plans to be freed may leave theirs behind, while others still read its block. */
@@ -483,14 +491,15 @@ typedef struct redist_priv_rings {
     struct redist_priv_rings *next; /* in the same home */
     int abandoned;
     unsigned polls;
-    redist_priv_channel *link[2];   /* by side: link[k] is that of peer[remote + k] */
+    int64_t receives, links;
+    redist_priv_channel *link;      /* link[links], of which those that receive come first */
 } redist_priv_rings;
 
 struct redist_arena {
     int64_t name;           /* the same on every rank, and no other arena's */
     MPI_Comm comm;          /* of all its plans on the same ranks, which their tags tell apart */
     int tags, most_tags;    /* in use, and there are */
-    redist_priv_home home;  /* room is 0 when there is no shared memory */
+    redist_priv_home home;
     char *memory;           /* of the arrays */
     void *ordinary;         /* the same when it is not shared, or NULL */
     size_t bytes, used;
@@ -502,6 +511,7 @@ struct redist_arena {
    every axis d, those whose runs lie at their destination along the axes before d, but not along d. */
 typedef struct {
     redist_priv_message whole;      /* no elements: nothing stays */
+    int unlike;                     /* a run that goes through the memory of both sides in different ways */
     int moves;                      /* messages that make up the others */
     redist_priv_message *move;      /* move[ndim]; NULL: the sides are stored in different ways */
     redist_priv_runs *part;         /* part[2 * ndim]: of every axis, the runs in place and the others */
@@ -516,7 +526,7 @@ typedef struct {
     int moves;                                       /* itself; else the plans that it is made of do */
     int (*open)(redist_plan *);                      /* collective; fails on any rank: falls back to messages; or NULL */
     int (*plan_staging)(redist_plan *, int own);     /* decides what is staged on one side and sets its staging_bytes */
-    int (*create)(redist_plan *);                    /* staging memory is there; local                                */
+    int (*create)(redist_plan *);                    /* staging memory is there; local; or NULL                       */
     int (*commit)(redist_plan *);                    /* collective, after all ranks created; or NULL                  */
     int (*start)(redist_plan *);
     int (*test)(redist_plan *, int *done);
@@ -524,19 +534,19 @@ typedef struct {
     void (*destroy)(redist_plan *);                  /* whatever of it there is                                       */
 } redist_priv_transport;
 
-/* How the messages of two ends are cut into pieces: bricks of at most `bytes`, of at least `wide` bytes along the
-   destination's fastest axis. */
+/* What one request moves: a message from byte `begin` on. */
 typedef struct {
-    int64_t bytes, wide;
-} redist_priv_cutting;
+    redist_priv_peer *peer;
+    int64_t begin;
+} redist_priv_segment;
 
-/* REDIST_POINT_TO_POINT: request[requests], those that receive come first. */
+/* REDIST_POINT_TO_POINT: request[requests] for segment[requests], with room for MPI_Testsome's answers. */
 typedef struct {
+    int requests;
     MPI_Request *request;
-    int requests, receives;
-    int *index;         /* index[requests] and status[requests]: for MPI_Testsome */
+    redist_priv_segment *segment;
+    int *index;
     MPI_Status *status;
-    int64_t *owner;     /* owner[requests]: the peer a request serves */
     int64_t unpacked;   /* peers so far, when the plan is ordered */
 } redist_priv_messages;
 
@@ -549,7 +559,8 @@ typedef struct {
 /* The messages of one side of REDIST_SCHEDULED, in order: `posted` pieces have been set going, the piece-th of peer[at] is
    next; those from `arrived` on are in the flights of their number modulo `flights`. */
 typedef struct {
-    int64_t at, piece, pieces, posted, arrived, flights;
+    int64_t peers, at, piece, pieces, posted, arrived, flights;
+    redist_priv_peer **peer; /* peer[peers] */
     redist_priv_flight *flight;
     MPI_Request *prepared; /* prepared[peers]: of the first piece, or MPI_REQUEST_NULL */
 } redist_priv_lane;
@@ -565,7 +576,7 @@ typedef struct {
 typedef struct {
     int *counts, *offsets;
     MPI_Datatype *types; /* REDIST_ALLTOALLW: of all arrays at the addresses of the last execution */
-    MPI_Datatype *each;  /* the same of one array, from its beginning, when there are several arrays */
+    MPI_Datatype *each;  /* the same of one array, from its beginning, when there are several arrays; else `types` */
 } redist_priv_table;
 
 typedef struct {
@@ -583,8 +594,7 @@ typedef struct {
     redist_plan *phase[REDIST_PRIV_MOST_PHASES];
     redist_layout *between;                      /* between[REDIST_PRIV_MOST_PHASES - 1] */
     int64_t most_bytes;                          /* of staging for arrays in between, on any rank */
-    char *array[2];                              /* arrays that even, and odd phases write, one after the other */
-    int64_t array_bytes[2];                      /* of one of them */
+    int64_t array_bytes[2];                      /* of an array that even, and odd phases write: these lie one after the other */
 } redist_priv_chain;
 
 /* What messages cost between ranks, in seconds: the first of several that go together also costs the latency. */
@@ -604,20 +614,22 @@ struct redist_plan {
     redist_layout from, to;
     redist_options options;
     redist_priv_side side[2];
+    redist_priv_peer *peer;       /* peer[peers]: all messages of this rank, those that it receives come first */
+    int64_t peers;
     redist_priv_arrival arrival;  /* how elements come to the destination */
     int overwrites;               /* in place, an element may arrive where another has yet to leave */
     int ordered;                  /* several contributions to one element: messages are unpacked in the peers' order */
     redist_priv_kept kept;
     char *kept_staging;           /* when an execution overwrites */
-    const void **pointers;        /* pointers[2 * arrays]: the arrays of the execution at work */
+    const void **pointers;        /* pointers[2 * arrays]: the arrays of the execution at work, source then destination */
     const redist_priv_transport *transport;
     int64_t largest;              /* bytes of the largest staging memory or array on any rank */
     int64_t largest_message;      /* bytes, on any rank */
     int apart;                    /* ranks are on several nodes */
     redist_priv_network network;  /* zero: not known yet */
     union {
-        redist_priv_messages messages;
-        redist_priv_lanes lanes; /* REDIST_SHARED's, too */
+        redist_priv_messages messages; /* or lanes: REDIST_SHARED's, too */
+        redist_priv_lanes lanes;
         redist_priv_collective collective;
         redist_priv_chain chain;
     } state;                      /* of the transport; zero when it opens */
@@ -629,6 +641,19 @@ struct redist_plan {
     double seconds[REDIST_PRIV_METHODS]; /* REDIST_MEASURE: of one execution on the slowest rank; 0: not tried */
     char message[128];            /* redist_plan_message */
 };
+
+/* n times so many bytes, all zero; NULL when memory is exhausted. */
+REDIST_PRIV_COLD void *redist_priv_zeros(int64_t n, size_t bytes)
+{
+    void *memory = redist_priv_alloc(n, bytes);
+    return memory == NULL ? NULL : memset(memory, 0, (size_t)n * bytes);
+}
+
+/* The a-th array of a side, of the execution at work. */
+REDIST_PRIV char *redist_priv_given(const redist_plan *p, int own, int a)
+{
+    return (char *)(uintptr_t)p->pointers[own * p->arrays + a];
+}
 
 REDIST_PRIV const redist_layout *redist_priv_layout(const redist_plan *p, int side)
 {
@@ -703,104 +728,97 @@ REDIST_PRIV_COLD uint64_t redist_priv_hash(uint64_t hash, const void *data, size
 }
 
 /* Everything that must be the same on every rank, as numbers with names, one after the other. They are hashed, and
-   compared with rank 0's, who broadcasts them in chunks, where the hashes differ. */
-enum { REDIST_PRIV_CHUNK = 128 };
-
+   compared with rank 0's where the hashes differ. */
 typedef struct {
     const redist_plan *plan;
-    MPI_Comm comm;
-    int side, axis;               /* -1: of the plan; -1: of the layout */
+    int side, axis;    /* -1: of the plan; -1: of the layout */
     uint64_t hash;
-    int64_t n, first_n;           /* words so far; of rank 0 */
-    redist_priv_verdict *verdict; /* NULL while they are only hashed */
-    int64_t chunk[REDIST_PRIV_CHUNK];
+    int64_t n;         /* words so far */
+    int64_t *first;    /* first[first_n]: rank 0's, which it writes here; NULL while they are only hashed */
+    int64_t first_n;
+    redist_priv_verdict *verdict;
 } redist_priv_words;
 
-/* Compares a word with rank 0's; words from which on the ranks differ in number are never the first to differ. */
-REDIST_PRIV_COLD void redist_priv_compare_word(redist_priv_words *w, const char *what, int64_t index, int64_t value)
+/* index: in a list of such words; -1: there is one. */
+REDIST_PRIV_COLD void redist_priv_word(redist_priv_words *w, const char *what, int64_t index, int64_t value)
 {
-    const int rank = w->plan->rank, at = (int)(w->n % REDIST_PRIV_CHUNK);
+    const int64_t k = w->n++;
     char where[48] = "", which[32] = "";
-    if (rank == 0)
-        w->chunk[at] = value;
-    if (w->n < w->first_n && (rank == 0 ? at == REDIST_PRIV_CHUNK - 1 || w->n == w->first_n - 1 : at == 0) &&
-        redist_priv_broadcast(w->comm, w->chunk, sizeof w->chunk, 0) != REDIST_OK)
-        redist_priv_fail(w->verdict, REDIST_ERR_MPI, "an MPI call failed while the ranks compared their layouts");
-    if (w->n >= w->first_n || w->chunk[at] == value)
+    w->hash = redist_priv_hash(w->hash, &value, sizeof value);
+    if (w->first == NULL || k >= w->first_n)
+        return;
+    if (w->plan->rank == 0)
+        w->first[k] = value;
+    if (w->first[k] == value)
         return;
     if (w->side >= 0)
         snprintf(where, sizeof where, w->axis < 0 ? "%s: " : "%s axis %d: ", redist_priv_side_name(w->side), w->axis);
     if (index >= 0)
         snprintf(which, sizeof which, " %" PRId64, index);
-    redist_priv_fail(w->verdict, REDIST_ERR_MISMATCH, "rank %d: %s%s%s is %" PRId64 ", but %" PRId64 " on rank 0", rank, where,
-                     what, which, value, w->chunk[at]);
+    redist_priv_fail(w->verdict, REDIST_ERR_MISMATCH, "%s%s%s is %" PRId64 ", but %" PRId64 " on rank 0", where, what, which,
+                     value, w->first[k]);
 }
 
-/* index: in a list of such words; -1: there is one. */
-REDIST_PRIV_COLD void redist_priv_word(redist_priv_words *w, const char *what, int64_t index, int64_t value)
+/* Words that there is one of: name[n]. */
+REDIST_PRIV_COLD void redist_priv_list(redist_priv_words *w, size_t n, const char *const *name, const int64_t *value)
 {
-    w->hash = redist_priv_hash(w->hash, &value, sizeof value);
-    if (w->verdict != NULL)
-        redist_priv_compare_word(w, what, index, value);
-    w->n++;
+    size_t k;
+    for (k = 0; k < n; k++)
+        redist_priv_word(w, name[k], -1, value[k]);
 }
 
 REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w, const redist_priv_dimension *dim)
 {
+#define REDIST_PRIV_FIELD_NAME(field, name) name,
+#define REDIST_PRIV_FIELD_VALUE(field, name) (int64_t)dim->axis.field,
+    static const char *const name[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_NAME) "axis of the array", "low halo",
+                                       "high halo", "edge of the ghost cells"};
+    const int64_t value[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_VALUE) dim->stored, dim->low, dim->high,
+                             dim->axis.ghosts};
     const redist_axis *x = &dim->axis;
     int64_t k;
-#define REDIST_PRIV_LIST_FIELD(field, name) redist_priv_word(w, name, -1, (int64_t)x->field);
-    REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_LIST_FIELD)
+    redist_priv_list(w, sizeof name / sizeof name[0], name, value);
     for (k = 0; x->kind == REDIST_PRIV_CUTS && k <= x->procs; k++)
         redist_priv_word(w, "cut", k, x->cuts[k]);
     for (k = 0; x->kind == REDIST_PRIV_BOXES && k < x->procs; k++) {
         redist_priv_word(w, "the low end of box", k, x->box[k].low[x->along]);
         redist_priv_word(w, "the high end of box", k, x->box[k].high[x->along]);
     }
-    redist_priv_word(w, "axis of the array", -1, dim->stored);
-    redist_priv_word(w, "low halo", -1, dim->low);
-    redist_priv_word(w, "high halo", -1, dim->high);
-    redist_priv_word(w, "edge of the ghost cells", -1, x->ghosts);
 }
 
 REDIST_PRIV_COLD void redist_priv_list_layout(redist_priv_words *w, int side, const redist_layout *layout)
 {
+    static const char *const name[] = {"number of axes", "grid order", "memory order", "number of copies", "a list of ranks"};
+    const int64_t value[] = {layout->ndim, (int64_t)layout->grid_order, (int64_t)layout->memory_order, layout->copies,
+                             layout->ranks != NULL};
     int k;
     w->side = side;
     w->axis = -1;
-    redist_priv_word(w, "number of axes", -1, layout->ndim);
-    redist_priv_word(w, "grid order", -1, (int64_t)layout->grid_order);
-    redist_priv_word(w, "memory order", -1, (int64_t)layout->memory_order);
-    redist_priv_word(w, "number of copies", -1, layout->copies);
+    redist_priv_list(w, sizeof name / sizeof name[0], name, value);
     for (w->axis = 0; w->axis < layout->ndim; w->axis++)
         redist_priv_list_axis(w, &layout->dim[w->axis]);
     w->axis = -1;
-    redist_priv_word(w, "a list of ranks", -1, layout->ranks != NULL);
     for (k = 0; k < (layout->ranks == NULL ? 1 : redist_places(layout)); k++)
         redist_priv_word(w, "the rank of place", k, redist_priv_rank_at(layout, k));
 }
 
 REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_plan *p)
 {
-    const double costs[2] = {p->options.cost.per_message + 0.0, p->options.cost.per_byte + 0.0}; /* no -0 */
-    int64_t bits[2];
-    memcpy(bits, costs, sizeof bits);
+    static const char *const name[] = {"element size", "method", "effort", "number of arrays", "max_buffer", "in_place",
+                                       "number of the arena", "combine", "node_ranks", "executions",
+                                       "cost.per_message, as bits,", "cost.per_byte, as bits,"};
+    enum { NAMES = sizeof name / sizeof name[0] };
+    const redist_options *o = &p->options;
+    const double costs[2] = {o->cost.per_message + 0.0, o->cost.per_byte + 0.0}; /* no -0 */
+    int64_t value[NAMES] = {p->element_bytes, (int64_t)o->method, (int64_t)o->effort, p->arrays, o->max_buffer,
+                            o->in_place != 0, o->arena != NULL ? o->arena->name : 0, o->combine != NULL, o->node_ranks,
+                            o->executions};
+    memcpy(&value[NAMES - 2], costs, sizeof costs);
     w->plan = p;
     w->side = w->axis = -1;
     w->hash = UINT64_C(14695981039346656037);
     w->n = 0;
-    redist_priv_word(w, "element size", -1, p->element_bytes);
-    redist_priv_word(w, "method", -1, (int64_t)p->options.method);
-    redist_priv_word(w, "effort", -1, (int64_t)p->options.effort);
-    redist_priv_word(w, "number of arrays", -1, p->arrays);
-    redist_priv_word(w, "max_buffer", -1, p->options.max_buffer);
-    redist_priv_word(w, "in_place", -1, p->options.in_place != 0);
-    redist_priv_word(w, "number of the arena", -1, p->options.arena != NULL ? p->options.arena->name : 0);
-    redist_priv_word(w, "combine", -1, p->options.combine != NULL);
-    redist_priv_word(w, "node_ranks", -1, p->options.node_ranks);
-    redist_priv_word(w, "executions", -1, p->options.executions);
-    redist_priv_word(w, "cost.per_message, as bits,", -1, bits[0]);
-    redist_priv_word(w, "cost.per_byte, as bits,", -1, bits[1]);
+    redist_priv_list(w, NAMES, name, value);
     redist_priv_list_layout(w, REDIST_PRIV_FROM, &p->from);
     redist_priv_list_layout(w, REDIST_PRIV_TO, &p->to);
 }
@@ -809,15 +827,20 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
 REDIST_PRIV_COLD void redist_priv_explain_mismatch(const redist_plan *p, MPI_Comm comm, redist_priv_words *w,
                                                    redist_priv_verdict *v)
 {
-    w->comm = comm;
-    w->first_n = w->n;
+    int code = redist_priv_broadcast(comm, &w->n, sizeof w->n, 0);
+    w->first_n = redist_priv_min(w->n, INT_MAX / (int)sizeof *w->first);
+    w->first = (int64_t *)redist_priv_zeros(w->first_n, sizeof *w->first);
     w->verdict = v;
-    if (redist_priv_broadcast(comm, &w->first_n, sizeof w->first_n, 0) == REDIST_OK) {
+    code = redist_priv_worst(comm, w->first == NULL ? REDIST_ERR_MEMORY : code);
+    if (code == REDIST_OK && p->rank == 0)
         redist_priv_list_plan(w, p);
-        for (w->n += -w->n & (REDIST_PRIV_CHUNK - 1); w->n < w->first_n; w->n += REDIST_PRIV_CHUNK) /* those not asked for */
-            redist_priv_broadcast(comm, w->chunk, sizeof w->chunk, 0);
-    }
+    if (code == REDIST_OK)
+        code = redist_priv_broadcast(comm, w->first, (size_t)w->first_n * sizeof *w->first, 0);
+    if (code == REDIST_OK && p->rank != 0)
+        redist_priv_list_plan(w, p);
+    REDIST_FREE(w->first);
     redist_priv_agree(comm, v, NULL, 0);
+    v->rank = -1;
     redist_priv_fail(v, REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options");
 }
 
@@ -827,7 +850,7 @@ REDIST_PRIV_COLD int redist_priv_check_same(const redist_plan *p, MPI_Comm comm,
     redist_priv_words words;
     int64_t bounds[2] = {0, 0};
     if (v->code == REDIST_OK) {
-        words.verdict = NULL;
+        words.first = NULL;
         redist_priv_list_plan(&words, p);
         bounds[0] = (int64_t)(words.hash >> 2);
         bounds[1] = -bounds[0];
@@ -845,7 +868,7 @@ REDIST_PRIV_COLD void redist_priv_check_layout(redist_plan *p, int side, const r
     char text[160];
     int coords[REDIST_MAX_DIMS] = {0};
     int k, places, code = redist_layout_explain(layout, text, sizeof text);
-    redist_priv_fail(v, code, "rank %d: %s%s %s", p->rank, name, strncmp(text, "axis ", 5) == 0 ? "" : ":", text);
+    redist_priv_fail(v, code, "%s%s %s", name, strncmp(text, "axis ", 5) == 0 ? "" : ":", text);
     if (code != REDIST_OK)
         return;
     *(side == REDIST_PRIV_FROM ? &p->from : &p->to) = *layout;
@@ -853,12 +876,12 @@ REDIST_PRIV_COLD void redist_priv_check_layout(redist_plan *p, int side, const r
     for (k = 0; k < places; k = layout->ranks == NULL ? places : k + 1) {
         int last = layout->ranks == NULL ? layout->first_rank + places - 1 : layout->ranks[k];
         if (last >= p->size)
-            redist_priv_fail(v, REDIST_ERR_RANK, "rank %d: a %s place is on rank %d, but the communicator has %d ranks",
-                             p->rank, name, last, p->size);
+            redist_priv_fail(v, REDIST_ERR_RANK, "a %s place is on rank %d, but the communicator has %d ranks", name, last,
+                             p->size);
     }
     if (redist_coords_of(layout, p->rank, coords)) {
         code = redist_priv_format_fault(redist_priv_extent_fault(layout, coords), text, sizeof text);
-        redist_priv_fail(v, code, "rank %d: %s %s", p->rank, name, text);
+        redist_priv_fail(v, code, "%s %s", name, text);
     }
 }
 
@@ -868,12 +891,11 @@ REDIST_PRIV_COLD void redist_priv_check_shapes(const redist_plan *p, redist_priv
     if (v->code != REDIST_OK)
         return;
     if (p->from.ndim != p->to.ndim)
-        redist_priv_fail(v, REDIST_ERR_SHAPE, "rank %d: the source has %d axes, the destination %d", p->rank,
-                         p->from.ndim, p->to.ndim);
+        redist_priv_fail(v, REDIST_ERR_SHAPE, "the source has %d axes, the destination %d", p->from.ndim, p->to.ndim);
     for (d = 0; d < p->from.ndim && v->code == REDIST_OK; d++)
         if (p->from.dim[d].axis.count != p->to.dim[d].axis.count)
             redist_priv_fail(v, REDIST_ERR_SHAPE,
-                             "rank %d: axis %d: the source has extent %" PRId64 ", the destination %" PRId64, p->rank, d,
+                             "axis %d: the source has extent %" PRId64 ", the destination %" PRId64, d,
                              p->from.dim[d].axis.count, p->to.dim[d].axis.count);
 }
 
@@ -881,45 +903,43 @@ REDIST_PRIV_COLD void redist_priv_check_element(redist_plan *p, redist_priv_verd
 {
     MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
     int size = 0;
-    if (p->element == MPI_DATATYPE_NULL) {
-        redist_priv_fail(v, REDIST_ERR_TYPE, "rank %d: the element datatype is MPI_DATATYPE_NULL", p->rank);
-        return;
-    }
-    if (MPI_Type_size(p->element, &size) != MPI_SUCCESS ||
-        MPI_Type_get_extent(p->element, &lower, &extent) != MPI_SUCCESS ||
-        MPI_Type_get_true_extent(p->element, &true_lower, &true_extent) != MPI_SUCCESS)
-        redist_priv_fail(v, REDIST_ERR_TYPE, "rank %d: the element datatype is not a datatype", p->rank);
-    if (size < 1 || lower != 0 || true_lower != 0 || extent != (MPI_Aint)size || true_extent != extent)
+    if (p->element == MPI_DATATYPE_NULL)
+        redist_priv_fail(v, REDIST_ERR_TYPE, "the element datatype is MPI_DATATYPE_NULL");
+    else if (MPI_Type_size(p->element, &size) != MPI_SUCCESS ||
+             MPI_Type_get_extent(p->element, &lower, &extent) != MPI_SUCCESS ||
+             MPI_Type_get_true_extent(p->element, &true_lower, &true_extent) != MPI_SUCCESS)
+        redist_priv_fail(v, REDIST_ERR_TYPE, "the element datatype is not a datatype");
+    else if (size < 1 || lower != 0 || true_lower != 0 || extent != (MPI_Aint)size || true_extent != extent)
         redist_priv_fail(v, REDIST_ERR_TYPE,
-                         "rank %d: the element datatype has gaps: %d bytes from byte %" PRId64 " on in an extent of %" PRId64
+                         "the element datatype has gaps: %d bytes from byte %" PRId64 " on in an extent of %" PRId64
                          "; redist moves bytes, so MPI_Type_contiguous of MPI_BYTE will do",
-                         p->rank, size, (int64_t)true_lower, (int64_t)extent);
+                         size, (int64_t)true_lower, (int64_t)extent);
     p->element_bytes = size;
 }
 
 REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_verdict *v)
 {
     const redist_options *o = &p->options;
-    if ((int)o->method != REDIST_AUTO && redist_priv_transport_of((int)o->method) == NULL)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: options.method is %d, which %s", p->rank, (int)o->method,
-                         (int)o->method == REDIST_SCHEDULED    ? "REDIST_NO_SCHEDULED leaves out"
-                         : (int)o->method == REDIST_MULTIPHASE ? "REDIST_NO_MULTIPHASE leaves out"
-                                                               : "is no method");
+    const int method = (int)o->method, fixed = o->from != NULL || o->to != NULL;
+    if (method != REDIST_AUTO && redist_priv_transport_of(method) == NULL)
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.method is %d, which %s", method,
+                         method == REDIST_SCHEDULED    ? "REDIST_NO_SCHEDULED leaves out"
+                         : method == REDIST_MULTIPHASE ? "REDIST_NO_MULTIPHASE leaves out"
+                                                       : "is no method");
     if (o->effort != REDIST_ESTIMATE && o->effort != REDIST_MEASURE)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: options.effort is %d", p->rank, (int)o->effort);
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.effort is %d", (int)o->effort);
     if (o->arrays < 0 || o->max_buffer < 0 || o->node_ranks < 0 || o->executions < 0)
         redist_priv_fail(v, REDIST_ERR_ARGUMENT,
-                         "rank %d: options.arrays is %d, max_buffer %" PRId64 ", node_ranks %d, executions %d, must be at least 0",
-                         p->rank, o->arrays, o->max_buffer, o->node_ranks, o->executions);
-    if (o->arrays > 1 && (o->from != NULL || o->to != NULL))
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: fixed arrays go with one array, but options.arrays is %d",
-                         p->rank, o->arrays);
-    if (o->combine != NULL && (o->from != NULL || o->to != NULL))
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: fixed arrays do not go with options.combine", p->rank);
+                         "options.arrays is %d, max_buffer %" PRId64 ", node_ranks %d, executions %d, must be at least 0",
+                         o->arrays, o->max_buffer, o->node_ranks, o->executions);
+    if (fixed && o->arrays > 1)
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "fixed arrays go with one array, but options.arrays is %d", o->arrays);
+    if (fixed && o->combine != NULL)
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "fixed arrays do not go with options.combine");
     if (!redist_priv_is_cost(&o->cost))
         redist_priv_fail(v, REDIST_ERR_ARGUMENT,
-                         "rank %d: options.cost.per_message is %g, cost.per_byte %g, must be at least 0 and finite",
-                         p->rank, o->cost.per_message, o->cost.per_byte);
+                         "options.cost.per_message is %g, cost.per_byte %g, must be at least 0 and finite",
+                         o->cost.per_message, o->cost.per_byte);
     p->arrays = o->arrays > 0 ? o->arrays : 1;
 }
 
@@ -939,23 +959,23 @@ REDIST_PRIV_COLD void redist_priv_check_combine(const redist_plan *p, redist_pri
     static const int bytes[] = {4, 8, 8, 16};
     const redist_options *o = &p->options;
     const redist_axpby *axpby = (const redist_axpby *)o->context;
+    const redist_op *op = (const redist_op *)o->context;
     int size = 0;
     if (o->combine != redist_combine_op && o->combine != redist_combine_axpby)
         return;
     if (o->context == NULL)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: options.combine needs options.context, which is NULL", p->rank);
-    else if (o->combine == redist_combine_op && (((const redist_op *)o->context)->type == MPI_DATATYPE_NULL ||
-                                                 ((const redist_op *)o->context)->op == MPI_OP_NULL))
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: the operation or the datatype of options.context is null", p->rank);
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.combine needs options.context, which is NULL");
+    else if (o->combine == redist_combine_op && (op->type == MPI_DATATYPE_NULL || op->op == MPI_OP_NULL))
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "the operation or the datatype of options.context is null");
     else if (o->combine == redist_combine_op)
-        MPI_Type_size(((const redist_op *)o->context)->type, &size);
+        MPI_Type_size(op->type, &size);
     else if ((int)axpby->type < 0 || axpby->type > REDIST_COMPLEX_DOUBLE)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: the type of options.context is %d", p->rank, (int)axpby->type);
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "the type of options.context is %d", (int)axpby->type);
     else
         size = bytes[axpby->type];
-    if (v->code == REDIST_OK && size != p->element_bytes)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: elements have %" PRId64 " bytes, those that are combined %d",
-                         p->rank, p->element_bytes, size);
+    if (size != p->element_bytes)
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "elements have %" PRId64 " bytes, those that are combined %d",
+                         p->element_bytes, size);
 }
 
 /* Bytes of everything this rank can hold must be countable. */
@@ -966,23 +986,22 @@ REDIST_PRIV_COLD void redist_priv_check_bytes(const redist_plan *p, redist_priv_
     for (side = 0; side < 2 && v->code == REDIST_OK; side++) {
         const redist_layout *layout = redist_priv_layout(p, side);
         if (redist_coords_of(layout, p->rank, coords) && redist_priv_storage_at(layout, coords).size > limit)
-            redist_priv_fail(v, REDIST_ERR_OVERFLOW, "rank %d: the %s arrays have more than 2^61 bytes", p->rank,
-                             redist_priv_side_name(side));
+            redist_priv_fail(v, REDIST_ERR_OVERFLOW, "the %s arrays have more than 2^61 bytes", redist_priv_side_name(side));
     }
 }
 
 /* ------------------------------------------------------------------------------------------------- peers (private) */
 
 /* The message of a peer, with this side's storage filled in. */
-REDIST_PRIV redist_priv_message redist_priv_peer_message(const redist_plan *p, int own, int64_t message)
+REDIST_PRIV redist_priv_message redist_priv_peer_message(const redist_plan *p, const redist_priv_peer *peer)
 {
-    redist_priv_message m = redist_priv_message_of(&p->side[own].neighbours, message, &p->from);
-    redist_priv_store(&m, own, &p->side[own].storage);
+    redist_priv_message m = redist_priv_message_of(&p->side[peer->own].neighbours, peer->message, &p->from);
+    redist_priv_store(&m, peer->own, &p->side[peer->own].storage);
     return m;
 }
 
 /* Where a message begins in the array when it is contiguous there, in elements; -1 when it is not. */
-REDIST_PRIV int64_t redist_priv_contiguous(const redist_priv_message *m, int side)
+REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, int side)
 {
     redist_priv_box box;
     int64_t begin = m->origin[side];
@@ -1002,33 +1021,36 @@ REDIST_PRIV int64_t redist_priv_contiguous(const redist_priv_message *m, int sid
     return box.loops == 0 ? begin : -1;
 }
 
-REDIST_PRIV int redist_priv_compare_distances(const void *a, const void *b)
+REDIST_PRIV_COLD int redist_priv_compare_distances(const void *a, const void *b)
 {
     return redist_priv_compare_ints(&((const redist_priv_peer *)a)->distance, &((const redist_priv_peer *)b)->distance);
 }
 
-/* Whether the elements of a run lie at their destination. */
-REDIST_PRIV_COLD int redist_priv_run_rests(const redist_priv_run *run)
+/* Whether a run goes through the memory of both sides alike. */
+REDIST_PRIV_COLD int redist_priv_run_is_alike(const redist_priv_run *run)
 {
-    int level, rests = run->at[REDIST_PRIV_FROM] == run->at[REDIST_PRIV_TO];
+    int level, alike = 1;
     for (level = 0; level < REDIST_PRIV_LEVELS; level++)
-        rests &= run->n[level] == 1 || run->stride[level][REDIST_PRIV_FROM] == run->stride[level][REDIST_PRIV_TO];
-    return rests;
+        alike &= run->n[level] == 1 || run->stride[level][REDIST_PRIV_FROM] == run->stride[level][REDIST_PRIV_TO];
+    return alike;
 }
 
 /* Splits the runs of an axis into those that lie at their destination and the others, packed one after the other. */
-REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, redist_priv_runs *part)
+REDIST_PRIV_COLD int redist_priv_split_runs(redist_priv_kept *kept, const redist_priv_runs *list, redist_priv_runs *part)
 {
     int64_t r;
     for (r = 0; r < list->runs; r++) {
-        redist_priv_runs *half = &part[!redist_priv_run_rests(&list->run[r])];
+        const redist_priv_run *run = &list->run[r];
+        const int alike = redist_priv_run_is_alike(run);
+        redist_priv_runs *half = &part[!alike || run->at[REDIST_PRIV_FROM] != run->at[REDIST_PRIV_TO]];
         redist_priv_run *grown =
             (redist_priv_run *)redist_priv_grow(half->run, half->runs, &half->room, sizeof *grown);
         if (grown == NULL)
             return REDIST_ERR_MEMORY;
+        kept->unlike |= !alike;
         half->run = grown;
         grown += half->runs++;
-        *grown = list->run[r];
+        *grown = *run;
         grown->at[REDIST_PRIV_PACKED] = half->elements; /* packed one after the other, whatever lay between them */
         grown->stride[1][REDIST_PRIV_PACKED] = grown->n[0];
         grown->stride[2][REDIST_PRIV_PACKED] = grown->n[0] * grown->n[1];
@@ -1055,25 +1077,23 @@ REDIST_PRIV_COLD void redist_priv_set_runs(redist_priv_message *m, const redist_
 }
 
 /* Keeps the message of this rank to itself: the same product of runs, stored on both sides. */
-REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, int64_t message)
+REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, const redist_priv_peer *self)
 {
     const redist_priv_storage *from = &p->side[REDIST_PRIV_FROM].storage, *to = &p->side[REDIST_PRIV_TO].storage;
     const size_t strides = (size_t)p->from.ndim * sizeof from->stride[0];
     const redist_priv_runs *runs[REDIST_MAX_DIMS];
     redist_priv_kept *kept = &p->kept;
     int d, e, code = REDIST_OK;
-    kept->whole = redist_priv_peer_message(p, REDIST_PRIV_FROM, message);
+    kept->whole = redist_priv_peer_message(p, self);
     redist_priv_store(&kept->whole, REDIST_PRIV_TO, to);
     if (!p->options.in_place || from->origin != to->origin || memcmp(from->stride, to->stride, strides) != 0)
         return REDIST_OK;
-    kept->part = (redist_priv_runs *)redist_priv_alloc(2 * p->from.ndim, sizeof *kept->part);
-    if (kept->part != NULL)
-        memset(kept->part, 0, 2 * (size_t)p->from.ndim * sizeof *kept->part);
+    kept->part = (redist_priv_runs *)redist_priv_zeros(2 * p->from.ndim, sizeof *kept->part);
     kept->move = (redist_priv_message *)redist_priv_alloc(p->from.ndim, sizeof *kept->move);
     if (kept->part == NULL || kept->move == NULL)
         return REDIST_ERR_MEMORY;
     for (d = 0; d < p->from.ndim && code == REDIST_OK; d++)
-        code = redist_priv_split_runs(kept->whole.axis[d], &kept->part[2 * d]);
+        code = redist_priv_split_runs(kept, kept->whole.axis[d], &kept->part[2 * d]);
     for (d = 0; d < p->from.ndim && code == REDIST_OK; d++) {
         kept->move[kept->moves] = kept->whole;
         for (e = 0; e < p->from.ndim; e++)
@@ -1094,7 +1114,7 @@ REDIST_PRIV_COLD void redist_priv_kept_free(redist_plan *p)
 }
 
 /* How far ahead a receiver, or how far behind a sender is in the ring of ranks. */
-REDIST_PRIV int redist_priv_ranks_apart(const redist_plan *p, int own, int rank)
+REDIST_PRIV_COLD int redist_priv_ranks_apart(const redist_plan *p, int own, int rank)
 {
     return ((own == REDIST_PRIV_FROM ? rank - p->rank : p->rank - rank) + p->size) % p->size;
 }
@@ -1104,46 +1124,45 @@ REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, int own, const redist_
 {
     redist_priv_side *s = &p->side[own];
     redist_priv_peer *peer = &s->peer[s->peers];
-    memset(peer, 0, sizeof *peer);
+    peer->own = own;
     peer->rank = redist_priv_rank_at(redist_priv_layout(p, !own), pair->place[!own]);
     peer->distance = redist_priv_ranks_apart(p, own, peer->rank);
     peer->message = pair->message;
-    peer->bytes = redist_priv_peer_message(p, own, pair->message).elements * p->element_bytes * p->arrays;
-    if (peer->rank != p->rank) {
-        s->bytes += peer->bytes;
-        s->peers++;
-    } else if (own == REDIST_PRIV_FROM) {
-        return redist_priv_keep(p, pair->message);
-    }
+    peer->bytes = redist_priv_peer_message(p, peer).elements * p->element_bytes * p->arrays;
+    if (peer->rank == p->rank)
+        return own == REDIST_PRIV_FROM ? redist_priv_keep(p, peer) : REDIST_OK;
+    s->bytes += peer->bytes;
+    s->peers++;
     return REDIST_OK;
 }
 
-/* Lists the other ranks that this rank exchanges with on one side. */
+/* How many peers a side has at most. */
+REDIST_PRIV_COLD int64_t redist_priv_most_peers_of(const redist_plan *p, int own)
+{
+    const int64_t messages = p->side[own].neighbours.messages;
+    if (p->arrival.function != NULL)
+        return messages * redist_priv_layout(p, !own)->copies;
+    return own == REDIST_PRIV_TO ? messages : redist_priv_most_served(messages * p->to.copies, p->from.copies);
+}
+
+/* Lists the other ranks that this rank exchanges with on one side, after the peers that are there. */
 REDIST_PRIV_COLD int redist_priv_list_peers(redist_plan *p, int own)
 {
     redist_priv_side *s = &p->side[own];
     const int mine = redist_priv_place_on(redist_priv_layout(p, own), p->rank);
-    const int64_t messages = s->neighbours.messages;
-    const int64_t most = p->arrival.function != NULL ? messages * redist_priv_layout(p, !own)->copies
-                         : own == REDIST_PRIV_TO     ? messages
-                                                     : redist_priv_most_served(messages * p->to.copies, p->from.copies);
     redist_priv_pairs pairs;
     redist_priv_pair pair;
     int code = redist_priv_pairs_open(&pairs, &p->from, &p->to, p->arrival.function != NULL);
-    s->peer = (redist_priv_peer *)redist_priv_alloc(most, sizeof *s->peer);
-    if (s->peer == NULL)
-        code = REDIST_ERR_MEMORY;
+    s->peer = p->peer + p->peers;
     if (code == REDIST_OK)
         code = redist_priv_pairs_of(&pairs, mine, &s->neighbours);
     while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair))
         if (pair.place[own] == mine)
             code = redist_priv_add_peer(p, own, &pair);
     redist_priv_pairs_close(&pairs);
-    if (code != REDIST_OK)
-        return code;
     qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_distances);
-    s->remote = s->peers;
-    return REDIST_OK;
+    p->peers += s->peers;
+    return code;
 }
 
 /* Finds what this rank owns on one side, and its neighbours. */
@@ -1152,8 +1171,7 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
     redist_priv_side *s = &p->side[own];
     const redist_layout *layout = redist_priv_layout(p, own);
     int coords[REDIST_MAX_DIMS] = {0};
-    s->holds = redist_coords_of(layout, p->rank, coords);
-    if (!s->holds)
+    if (!redist_coords_of(layout, p->rank, coords))
         return REDIST_OK;
     s->owned = redist_priv_held_at(layout, coords);
     s->storage = redist_priv_storage_at(layout, coords);
@@ -1164,17 +1182,18 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
 
 REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
 {
+    int64_t most = 0;
     int own, code = REDIST_OK;
-    for (own = 0; own < 2 && code == REDIST_OK; own++)
+    for (own = 0; own < 2 && code == REDIST_OK; own++) {
         code = redist_priv_open_side(p, own);
-    for (own = 0; own < 2 && code == REDIST_OK; own++)
-        code = redist_priv_list_peers(p, own);
-    p->pointers = (const void **)redist_priv_alloc(2 * (int64_t)p->arrays, sizeof *p->pointers);
-    if (p->pointers == NULL)
+        most += redist_priv_most_peers_of(p, own);
+    }
+    p->peer = (redist_priv_peer *)redist_priv_zeros(most, sizeof *p->peer);
+    p->pointers = (const void **)redist_priv_zeros(2 * (int64_t)p->arrays, sizeof *p->pointers);
+    if (p->peer == NULL || p->pointers == NULL)
         return REDIST_ERR_MEMORY;
-    memset((void *)p->pointers, 0, 2 * (size_t)p->arrays * sizeof *p->pointers);
-    p->side[REDIST_PRIV_FROM].array = p->pointers;
-    p->side[REDIST_PRIV_TO].array = p->pointers + p->arrays;
+    for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--)
+        code = redist_priv_list_peers(p, own);
     return code;
 }
 
@@ -1185,37 +1204,40 @@ REDIST_PRIV int64_t redist_priv_round_up(int64_t a, int64_t multiple)
     return (a + multiple - 1) / multiple * multiple;
 }
 
-/* Gives every peer of a side a place in its staging memory, or none where the array itself will do (may_be_direct). The
-   places are multiples of `unit` bytes, a power of 2. */
-REDIST_PRIV int redist_priv_stage_peers(redist_plan *p, int own, int may_be_direct, int64_t unit)
+/* What is staged of a side: all, what is not contiguous in the array, or nothing. */
+enum { REDIST_PRIV_STAGE_ALL, REDIST_PRIV_STAGE_SCATTERED, REDIST_PRIV_STAGE_NONE };
+
+/* Gives the peers of a side their places in its staging memory, which are multiples of `unit` bytes, a power of 2. */
+REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int what, int64_t unit)
 {
     redist_priv_side *s = &p->side[own];
     int64_t k;
     s->staging_bytes = 0;
-    for (k = 0; k < s->remote; k++) {
-        redist_priv_message m = redist_priv_peer_message(p, own, s->peer[k].message);
-        s->peer[k].direct = redist_priv_contiguous(&m, own) * p->element_bytes;
-        s->peer[k].staged = -1;
-        if (may_be_direct && s->peer[k].direct >= 0)
+    for (k = 0; k < s->peers; k++) {
+        redist_priv_peer *peer = &s->peer[k];
+        redist_priv_message m = redist_priv_peer_message(p, peer);
+        peer->direct = redist_priv_contiguous(&m, own) * p->element_bytes;
+        peer->staged = -1;
+        if (peer->near || what == REDIST_PRIV_STAGE_NONE || (what == REDIST_PRIV_STAGE_SCATTERED && peer->direct >= 0))
             continue;
-        s->peer[k].staged = s->staging_bytes;
-        s->staging_bytes += redist_priv_round_up(s->peer[k].bytes, redist_priv_max(unit, REDIST_PRIV_LINE));
+        peer->staged = s->staging_bytes;
+        s->staging_bytes += redist_priv_round_up(peer->bytes, redist_priv_max(unit, REDIST_PRIV_LINE));
     }
     return REDIST_OK;
 }
 
 /* Arrays can stand in for staging memory when there is one, which neither is overwritten at the same time nor combined. */
-REDIST_PRIV int redist_priv_may_be_direct(const redist_plan *p, int own)
+REDIST_PRIV_COLD int redist_priv_may_be_direct(const redist_plan *p, int own)
 {
     return p->arrays == 1 && !p->overwrites && (own == REDIST_PRIV_FROM || p->arrival.function == NULL);
 }
 
-REDIST_PRIV int64_t redist_priv_kept_staging_bytes(const redist_plan *p)
+REDIST_PRIV_COLD int64_t redist_priv_kept_staging_bytes(const redist_plan *p)
 {
     return p->overwrites && p->transport->moves ? p->kept.whole.elements * p->element_bytes * p->arrays : 0;
 }
 
-REDIST_PRIV int64_t redist_priv_buffer_bytes(const redist_plan *p)
+REDIST_PRIV_COLD int64_t redist_priv_buffer_bytes(const redist_plan *p)
 {
     return p->side[REDIST_PRIV_FROM].staging_bytes + p->side[REDIST_PRIV_TO].staging_bytes +
            (p->rings != NULL ? p->rings->ring_bytes : 0) + redist_priv_kept_staging_bytes(p);
@@ -1225,7 +1247,7 @@ REDIST_PRIV int64_t redist_priv_buffer_bytes(const redist_plan *p)
 REDIST_PRIV char *redist_priv_array(const redist_plan *p, int own)
 {
     const void *fixed = own == REDIST_PRIV_FROM ? p->options.from : p->options.to;
-    return (char *)(uintptr_t)(p->side[own].fixed ? fixed : p->side[own].array[0]);
+    return p->side[own].fixed ? (char *)(uintptr_t)fixed : redist_priv_given(p, own, 0);
 }
 
 /* Where a side's messages lie when they lie in one piece of memory; NULL when there are none, because MPI refuses to
@@ -1237,81 +1259,42 @@ REDIST_PRIV char *redist_priv_memory(const redist_plan *p, int own)
     return p->side[own].staging != NULL ? p->side[own].staging : redist_priv_array(p, own);
 }
 
-/* How elements come to a side of a copy. */
-REDIST_PRIV redist_priv_arrival redist_priv_arrival_at(const redist_plan *p, int to_side)
+/* Copies a message of the a-th array between two of its sides; `packed` is where its packed elements begin. */
+REDIST_PRIV void redist_priv_copy_array(const redist_plan *p, const redist_priv_message *m, int a, int from_side,
+                                        int to_side, char *packed, int stream)
 {
-    return to_side == REDIST_PRIV_TO ? p->arrival : redist_priv_replacing(p->element_bytes);
+    void *memory[REDIST_PRIV_SIDES];
+    memory[REDIST_PRIV_FROM] = redist_priv_given(p, REDIST_PRIV_FROM, a);
+    memory[REDIST_PRIV_TO] = redist_priv_given(p, REDIST_PRIV_TO, a);
+    memory[REDIST_PRIV_PACKED] = packed;
+    redist_priv_copy(m, from_side, memory[from_side], to_side, memory[to_side],
+                     to_side == REDIST_PRIV_TO ? p->arrival : redist_priv_replacing(p->element_bytes), stream);
 }
 
-/* Copies one message of every array between two of its sides; a packed side holds the arrays one after the other. */
-REDIST_PRIV void redist_priv_copy_arrays(const redist_plan *p, const redist_priv_message *m, int from_side,
-                                         char *packed, int to_side)
-{
-    const int64_t bytes = m->elements * p->element_bytes;
-    int a;
-    for (a = 0; a < p->arrays; a++) {
-        const void *from = from_side == REDIST_PRIV_FROM ? p->pointers[a] : packed + a * bytes;
-        const void *to = to_side == REDIST_PRIV_TO ? p->pointers[p->arrays + a] : packed + a * bytes;
-        redist_priv_copy(m, from_side, from, to_side, (void *)(uintptr_t)to, redist_priv_arrival_at(p, to_side),
-                         to_side == REDIST_PRIV_TO && p->side[REDIST_PRIV_TO].streams);
-    }
-}
-
-REDIST_PRIV void redist_priv_pack(redist_plan *p, const redist_priv_peer *peer)
-{
-    redist_priv_message m = redist_priv_peer_message(p, REDIST_PRIV_FROM, peer->message);
-    redist_priv_copy_arrays(p, &m, REDIST_PRIV_FROM, p->side[REDIST_PRIV_FROM].staging + peer->staged,
-                            REDIST_PRIV_PACKED);
-}
-
-REDIST_PRIV void redist_priv_unpack(redist_plan *p, const redist_priv_peer *peer)
-{
-    redist_priv_message m = redist_priv_peer_message(p, REDIST_PRIV_TO, peer->message);
-    redist_priv_copy_arrays(p, &m, REDIST_PRIV_PACKED, p->side[REDIST_PRIV_TO].staging + peer->staged, REDIST_PRIV_TO);
-}
-
-/* Packs, or unpacks, what is staged on a side. */
-REDIST_PRIV void redist_priv_copy_staged(redist_plan *p, int own)
-{
-    const redist_priv_side *s = &p->side[own];
-    int64_t k;
-    for (k = 0; k < s->remote; k++)
-        if (s->peer[k].staged >= 0) {
-            if (own == REDIST_PRIV_FROM)
-                redist_priv_pack(p, &s->peer[k]);
-            else
-                redist_priv_unpack(p, &s->peer[k]);
-        }
-}
-
-/* Copies what stays on this rank and is not at its destination, of one array, between two of its sides. */
-REDIST_PRIV void redist_priv_copy_kept_array(redist_plan *p, int a, int from_side, int to_side)
+/* Copies what stays on this rank and is not at its destination, of all arrays, between two of its sides. */
+REDIST_PRIV void redist_priv_copy_kept_sides(redist_plan *p, int from_side, int to_side)
 {
     const redist_priv_kept *kept = &p->kept;
-    const int rests = kept->move != NULL && p->pointers[a] == p->pointers[p->arrays + a];
-    char *packed = p->kept_staging == NULL ? NULL : p->kept_staging + a * kept->whole.elements * p->element_bytes;
-    int k;
-    for (k = 0; k < (rests ? kept->moves : 1); k++) {
-        const redist_priv_message *m = rests ? &kept->move[k] : &kept->whole;
-        redist_priv_copy(m, from_side, from_side == REDIST_PRIV_FROM ? p->pointers[a] : packed, to_side,
-                         to_side == REDIST_PRIV_TO ? (void *)(uintptr_t)p->pointers[p->arrays + a] : packed,
-                         redist_priv_arrival_at(p, to_side),
-                         to_side == REDIST_PRIV_TO && p->side[REDIST_PRIV_TO].streams);
-        if (packed != NULL)
-            packed += m->elements * p->element_bytes;
+    const int stream = to_side == REDIST_PRIV_TO && p->side[REDIST_PRIV_TO].streams;
+    int a, k;
+    for (a = 0; a < p->arrays; a++) {
+        const int rests = kept->move != NULL && p->pointers[a] == p->pointers[p->arrays + a];
+        char *packed = p->kept_staging == NULL ? NULL : p->kept_staging + a * kept->whole.elements * p->element_bytes;
+        for (k = 0; k < (rests ? kept->moves : 1); k++) {
+            const redist_priv_message *m = rests ? &kept->move[k] : &kept->whole;
+            redist_priv_copy_array(p, m, a, from_side, to_side, packed, stream);
+            packed = packed == NULL ? NULL : packed + m->elements * p->element_bytes;
+        }
     }
 }
 
 /* Moves what stays on this rank, after everything else has been packed. */
 REDIST_PRIV void redist_priv_copy_kept(redist_plan *p)
 {
-    int a;
-    if (p->kept.whole.elements == 0)
-        return;
-    for (a = 0; p->kept_staging != NULL && a < p->arrays; a++)
-        redist_priv_copy_kept_array(p, a, REDIST_PRIV_FROM, REDIST_PRIV_PACKED);
-    for (a = 0; a < p->arrays; a++)
-        redist_priv_copy_kept_array(p, a, p->kept_staging == NULL ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED, REDIST_PRIV_TO);
+    if (p->kept.whole.elements > 0 && p->kept_staging != NULL)
+        redist_priv_copy_kept_sides(p, REDIST_PRIV_FROM, REDIST_PRIV_PACKED);
+    if (p->kept.whole.elements > 0)
+        redist_priv_copy_kept_sides(p, p->kept_staging == NULL ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED, REDIST_PRIV_TO);
 }
 
 /* ------------------------------------------------------------------------------------------------ pieces (private) */
@@ -1319,6 +1302,7 @@ REDIST_PRIV void redist_priv_copy_kept(redist_plan *p)
 /* A piece of a peer's messages: of one array, or of all where they fit as a whole. */
 typedef struct {
     redist_priv_message message; /* packed densely from position 0 on */
+    int own;
     int array;                   /* -1: all */
     int64_t begin, bytes;        /* where it begins in the messages packed one after the other; contiguous if wide is 0 */
 } redist_priv_piece;
@@ -1374,23 +1358,23 @@ REDIST_PRIV int64_t redist_priv_narrow(const redist_plan *p, redist_priv_message
 }
 
 /* Small messages travel with all arrays as one piece, others array by array. */
-REDIST_PRIV int64_t redist_priv_pieces_of(const redist_plan *p, int own, const redist_priv_peer *peer,
-                                          redist_priv_cutting c)
+REDIST_PRIV int64_t redist_priv_pieces_of(const redist_plan *p, const redist_priv_peer *peer, redist_priv_cutting c)
 {
     redist_priv_message m;
     int64_t size[REDIST_MAX_DIMS];
     if (peer->bytes <= c.bytes)
         return 1;
-    m = redist_priv_peer_message(p, own, peer->message);
+    m = redist_priv_peer_message(p, peer);
     return p->arrays * redist_priv_cut(p, &m, c, size);
 }
 
-REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p, int own, const redist_priv_peer *peer,
+REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p, const redist_priv_peer *peer,
                                                    redist_priv_cutting c, int64_t k)
 {
     redist_priv_piece piece;
     int64_t size[REDIST_MAX_DIMS], bricks;
-    piece.message = redist_priv_peer_message(p, own, peer->message);
+    piece.message = redist_priv_peer_message(p, peer);
+    piece.own = peer->own;
     piece.array = -1;
     piece.begin = 0;
     piece.bytes = peer->bytes;
@@ -1404,19 +1388,34 @@ REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p, int own
     return piece;
 }
 
-/* Packs a piece into `packed`, or unpacks it. */
-REDIST_PRIV void redist_priv_copy_piece(redist_plan *p, int own, const redist_priv_piece *piece, char *packed)
+/* Packs a piece into `packed`, all arrays one after the other, or unpacks it. */
+REDIST_PRIV void redist_priv_copy_piece(const redist_plan *p, const redist_priv_piece *piece, char *packed)
 {
-    const int from_side = own == REDIST_PRIV_FROM ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED;
-    const int to_side = own == REDIST_PRIV_FROM ? REDIST_PRIV_PACKED : REDIST_PRIV_TO;
-    char *array;
-    if (piece->array < 0) {
-        redist_priv_copy_arrays(p, &piece->message, from_side, packed, to_side);
-        return;
-    }
-    array = (char *)(uintptr_t)p->side[own].array[piece->array];
-    redist_priv_copy(&piece->message, from_side, own == REDIST_PRIV_FROM ? array : packed, to_side,
-                     own == REDIST_PRIV_FROM ? packed : array, redist_priv_arrival_at(p, to_side), p->side[own].streams);
+    const int unpacks = piece->own == REDIST_PRIV_TO, all = piece->array < 0;
+    const int from_side = unpacks ? REDIST_PRIV_PACKED : REDIST_PRIV_FROM;
+    const int to_side = unpacks ? REDIST_PRIV_TO : REDIST_PRIV_PACKED;
+    int a;
+    for (a = 0; a < (all ? p->arrays : 1); a++, packed += piece->message.elements * p->element_bytes)
+        redist_priv_copy_array(p, &piece->message, all ? a : piece->array, from_side, to_side, packed,
+                               p->side[piece->own].streams && (unpacks || !all));
+}
+
+/* Packs the message of a peer into its staging memory, or unpacks it. */
+REDIST_PRIV void redist_priv_copy_staged(const redist_plan *p, const redist_priv_peer *peer)
+{
+    const redist_priv_cutting uncut = {INT64_MAX, 0};
+    const redist_priv_piece whole = redist_priv_piece_of(p, peer, uncut, 0);
+    redist_priv_copy_piece(p, &whole, p->side[peer->own].staging + peer->staged);
+}
+
+/* The same for all that is staged on a side. */
+REDIST_PRIV void redist_priv_copy_all_staged(const redist_plan *p, int own)
+{
+    const redist_priv_side *s = &p->side[own];
+    int64_t k;
+    for (k = 0; k < s->peers; k++)
+        if (s->peer[k].staged >= 0)
+            redist_priv_copy_staged(p, &s->peer[k]);
 }
 
 /* ---------------------------------------------------------------------------------------------- reports (private) */
@@ -1455,9 +1454,6 @@ REDIST_PRIV_COLD int redist_priv_p2p_staging(redist_plan *p, int own)
     return redist_priv_stage_peers(p, own, redist_priv_may_be_direct(p, own), 1);
 }
 
-/* A message travels in parts of at most REDIST_MAX_COUNT bytes, which arrive in their order. */
-REDIST_PRIV int64_t redist_priv_parts(int64_t bytes) { return redist_priv_ceil_div(bytes, REDIST_MAX_COUNT); }
-
 /* SimGrid's SMPI 3.32 loses messages when a persistent send starts again before its last one was received. */
 #if defined SMPI_H
 #define REDIST_PRIV_PERSISTENT_SENDS_FAIL 1
@@ -1466,152 +1462,126 @@ REDIST_PRIV int64_t redist_priv_parts(int64_t bytes) { return redist_priv_ceil_d
 #endif
 
 /* Whether a peer's memory is known when the plan is made, so that its requests can be persistent. */
-REDIST_PRIV int redist_priv_is_bound(const redist_plan *p, int own, const redist_priv_peer *peer)
+REDIST_PRIV int redist_priv_is_bound(const redist_plan *p, const redist_priv_peer *peer)
 {
-    return !REDIST_PRIV_PERSISTENT_SENDS_FAIL && (peer->staged >= 0 || p->side[own].fixed);
+    return !REDIST_PRIV_PERSISTENT_SENDS_FAIL && (peer->staged >= 0 || p->side[peer->own].fixed);
 }
 
 /* Where a message lies: in the staging memory, or in the array. */
-REDIST_PRIV char *redist_priv_peer_memory(const redist_plan *p, int own, const redist_priv_peer *peer)
+REDIST_PRIV char *redist_priv_peer_memory(const redist_plan *p, const redist_priv_peer *peer)
 {
-    return peer->staged >= 0 ? p->side[own].staging + peer->staged : redist_priv_array(p, own) + peer->direct;
+    return peer->staged >= 0 ? p->side[peer->own].staging + peer->staged : redist_priv_array(p, peer->own) + peer->direct;
 }
 
 /* Posts what is sent to a peer or received from it, or prepares to. */
-REDIST_PRIV int redist_priv_post(const redist_plan *p, int own, const redist_priv_peer *peer, char *memory, int64_t bytes,
+REDIST_PRIV int redist_priv_post(const redist_plan *p, const redist_priv_peer *peer, char *memory, int64_t bytes,
                                  int persistent, MPI_Request *request)
 {
     const int n = (int)bytes;
     int code;
-    if (own == REDIST_PRIV_FROM)
+    if (peer->own == REDIST_PRIV_FROM)
         code = (persistent ? MPI_Send_init : MPI_Isend)(memory, n, MPI_BYTE, peer->rank, p->tag, p->comm, request);
     else
         code = (persistent ? MPI_Recv_init : MPI_Irecv)(memory, n, MPI_BYTE, peer->rank, p->tag, p->comm, request);
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-/* Posts, or prepares, the part of a message that begins at byte `begin`. */
-REDIST_PRIV int redist_priv_post_part(redist_plan *p, int own, const redist_priv_peer *peer, int64_t begin,
-                                      MPI_Request *request)
+/* A message travels in segments of at most REDIST_MAX_COUNT bytes, which arrive in their order. */
+REDIST_PRIV int64_t redist_priv_segments(const redist_priv_peer *peer)
 {
-    return redist_priv_post(p, own, peer, redist_priv_peer_memory(p, own, peer) + begin,
-                            redist_priv_min(peer->bytes - begin, REDIST_MAX_COUNT), redist_priv_is_bound(p, own, peer),
-                            request);
+    return peer->near ? 0 : redist_priv_ceil_div(peer->bytes, REDIST_MAX_COUNT);
+}
+
+/* Posts, or prepares, a segment. */
+REDIST_PRIV int redist_priv_post_segment(const redist_plan *p, const redist_priv_segment *segment, MPI_Request *request)
+{
+    return redist_priv_post(p, segment->peer, redist_priv_peer_memory(p, segment->peer) + segment->begin,
+                            redist_priv_min(segment->peer->bytes - segment->begin, REDIST_MAX_COUNT),
+                            redist_priv_is_bound(p, segment->peer), request);
 }
 
 REDIST_PRIV_COLD int redist_priv_p2p_create(redist_plan *p)
 {
     redist_priv_messages *m = &p->state.messages;
     int64_t k, begin, total = 0;
-    int own, next = 0, code = REDIST_OK;
-    for (own = 0; own < 2; own++)
-        for (k = 0; k < p->side[own].remote; k++)
-            total += redist_priv_parts(p->side[own].peer[k].bytes);
+    int code = REDIST_OK;
+    for (k = 0; k < p->peers; k++)
+        total += redist_priv_segments(&p->peer[k]);
+    m->segment = (redist_priv_segment *)redist_priv_alloc(total, sizeof *m->segment);
     m->request = (MPI_Request *)redist_priv_alloc(total, sizeof *m->request);
     m->index = (int *)redist_priv_alloc(total, sizeof *m->index);
-    m->owner = (int64_t *)redist_priv_alloc(total, sizeof *m->owner);
     m->status = (MPI_Status *)redist_priv_alloc(total, sizeof *m->status);
-    if (m->request == NULL || m->index == NULL || m->owner == NULL || m->status == NULL || total > INT_MAX)
+    if (m->segment == NULL || m->request == NULL || m->index == NULL || m->status == NULL || total > INT_MAX)
         return REDIST_ERR_MEMORY;
-    for (m->requests = 0; m->requests < (int)total; m->requests++)
-        m->request[m->requests] = MPI_REQUEST_NULL;
-    for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM; own--) {
-        for (k = 0; k < p->side[own].remote; k++) {
-            const redist_priv_peer *peer = &p->side[own].peer[k];
-            for (begin = 0; begin < peer->bytes && code == REDIST_OK; begin += REDIST_MAX_COUNT) {
-                m->owner[next] = k;
-                if (redist_priv_is_bound(p, own, peer))
-                    code = redist_priv_post_part(p, own, peer, begin, &m->request[next]);
-                next++;
-            }
+    for (k = 0; k < p->peers; k++)
+        for (begin = 0; begin < p->peer[k].bytes && !p->peer[k].near; begin += REDIST_MAX_COUNT) {
+            redist_priv_segment *segment = &m->segment[m->requests];
+            segment->peer = &p->peer[k];
+            segment->begin = begin;
+            m->request[m->requests] = MPI_REQUEST_NULL;
+            if (redist_priv_is_bound(p, segment->peer) && code == REDIST_OK)
+                code = redist_priv_post_segment(p, segment, &m->request[m->requests]);
+            m->requests++;
         }
-        if (own == REDIST_PRIV_TO)
-            m->receives = next;
-    }
-    return code;
-}
-
-/* Starts all parts of the k-th peer of a side; `request` is its first. */
-REDIST_PRIV int redist_priv_p2p_start_peer(redist_plan *p, int own, redist_priv_peer *peer, MPI_Request *request)
-{
-    int64_t begin;
-    int code = REDIST_OK;
-    peer->pending = redist_priv_parts(peer->bytes);
-    if (own == REDIST_PRIV_FROM && peer->staged >= 0)
-        redist_priv_pack(p, peer);
-    for (begin = 0; begin < peer->bytes && code == REDIST_OK; begin += REDIST_MAX_COUNT, request++) {
-        if (!redist_priv_is_bound(p, own, peer))
-            code = redist_priv_post_part(p, own, peer, begin, request);
-        else if (MPI_Start(request) != MPI_SUCCESS)
-            code = REDIST_ERR_MPI;
-    }
     return code;
 }
 
 REDIST_PRIV int redist_priv_p2p_start(redist_plan *p)
 {
     redist_priv_messages *m = &p->state.messages;
-    MPI_Request *request = m->request;
-    int64_t k;
-    int own, code = REDIST_OK;
+    int k, code = REDIST_OK;
     m->unpacked = 0;
-    for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM; own--)
-        for (k = 0; k < p->side[own].remote && code == REDIST_OK; k++) {
-            redist_priv_peer *peer = &p->side[own].peer[k];
-            code = redist_priv_p2p_start_peer(p, own, peer, request);
-            request += redist_priv_parts(peer->bytes);
+    for (k = 0; k < m->requests && code == REDIST_OK; k++) {
+        redist_priv_peer *peer = m->segment[k].peer;
+        if (m->segment[k].begin == 0) {
+            peer->pending = redist_priv_segments(peer);
+            if (peer->own == REDIST_PRIV_FROM && peer->staged >= 0)
+                redist_priv_copy_staged(p, peer);
         }
+        if (!redist_priv_is_bound(p, peer))
+            code = redist_priv_post_segment(p, &m->segment[k], &m->request[k]);
+        else if (MPI_Start(&m->request[k]) != MPI_SUCCESS)
+            code = REDIST_ERR_MPI;
+    }
     redist_priv_copy_kept(p);
     return code;
 }
 
-/* Whether messages must wait until those through shared memory are unpacked, which go first where the order matters. */
-REDIST_PRIV int redist_priv_near_first(const redist_plan *p)
-{
-    const int64_t near = p->side[REDIST_PRIV_TO].peers - p->side[REDIST_PRIV_TO].remote;
-    return p->ordered && near > 0 &&
-           p->rings->link[REDIST_PRIV_TO][near - 1].done < p->rings->link[REDIST_PRIV_TO][near - 1].pieces;
-}
-
-/* Unpacks the messages that have come and whose predecessors are unpacked. */
+/* When the plan is ordered, a message is unpacked when it and all before it have come. */
 REDIST_PRIV void redist_priv_unpack_in_order(redist_plan *p)
 {
-    redist_priv_messages *m = &p->state.messages;
-    redist_priv_side *s = &p->side[REDIST_PRIV_TO];
-    if (redist_priv_near_first(p))
-        return;
-    for (; m->unpacked < s->remote && s->peer[m->unpacked].pending == 0; m->unpacked++)
-        redist_priv_unpack(p, &s->peer[m->unpacked]);
+    const redist_priv_side *s = &p->side[REDIST_PRIV_TO];
+    int64_t *k = &p->state.messages.unpacked;
+    for (; p->ordered && *k < s->peers && s->peer[*k].pending == 0; ++*k)
+        if (!s->peer[*k].near)
+            redist_priv_copy_staged(p, &s->peer[*k]);
 }
 
 REDIST_PRIV int redist_priv_p2p_test(redist_plan *p, int *done)
 {
     redist_priv_messages *m = &p->state.messages;
-    redist_priv_side *s = &p->side[REDIST_PRIV_TO];
     int k, n = 0;
     if (m->requests > 0 && MPI_Testsome(m->requests, m->request, &n, m->index, m->status) != MPI_SUCCESS)
         return REDIST_ERR_MPI;
     *done = m->requests == 0 || n == MPI_UNDEFINED;
-    for (k = 0; !*done && k < n; k++)
-        if (m->index[k] < m->receives) {
-            redist_priv_peer *peer = &s->peer[m->owner[m->index[k]]];
-            if (--peer->pending == 0 && peer->staged >= 0 && !p->ordered)
-                redist_priv_unpack(p, peer);
-        }
-    if (p->ordered)
-        redist_priv_unpack_in_order(p);
+    for (k = 0; !*done && k < n; k++) {
+        redist_priv_peer *peer = m->segment[m->index[k]].peer;
+        if (--peer->pending == 0 && peer->own == REDIST_PRIV_TO && peer->staged >= 0 && !p->ordered)
+            redist_priv_copy_staged(p, peer);
+    }
+    redist_priv_unpack_in_order(p);
     return REDIST_OK;
 }
 
-REDIST_PRIV_COLD void redist_priv_p2p_destroy(redist_plan *p)
+REDIST_PRIV_COLD void redist_priv_free_requests(redist_plan *p)
 {
     redist_priv_messages *m = &p->state.messages;
     int k;
     for (k = 0; k < m->requests; k++)
-        redist_priv_drop(&m->request[k], p->failed && k < m->receives);
+        redist_priv_drop(&m->request[k], p->failed && m->segment[k].peer->own == REDIST_PRIV_TO);
+    REDIST_FREE(m->segment);
     REDIST_FREE(m->request);
     REDIST_FREE(m->index);
-    REDIST_FREE(m->owner);
     REDIST_FREE(m->status);
 }
 
@@ -1643,7 +1613,7 @@ REDIST_PRIV_COLD void redist_priv_set_cutting(redist_plan *p)
 REDIST_PRIV_COLD int64_t redist_priv_flights(const redist_plan *p, int own)
 {
     const int64_t slot = redist_priv_round_up(p->state.lanes.cutting.bytes, REDIST_PRIV_LINE);
-    const int64_t pieces = p->side[own].remote * redist_priv_ceil_div(p->largest_message, p->state.lanes.cutting.bytes);
+    const int64_t pieces = p->side[own].peers * redist_priv_ceil_div(p->largest_message, p->state.lanes.cutting.bytes);
     return redist_priv_clamp(redist_priv_min(redist_priv_lane_bytes(p), REDIST_FLIGHT_BYTES + slot) / slot, 1,
                              redist_priv_max(pieces, 1));
 }
@@ -1666,64 +1636,60 @@ REDIST_PRIV_COLD int redist_priv_scheduled_staging(redist_plan *p, int own)
     redist_priv_stage_peers(p, own, p->arrays == 1 && (own == REDIST_PRIV_FROM || p->arrival.function == NULL), 1);
     if (s->staging_bytes > 0)
         s->staging_bytes = redist_priv_slot_begin(p, p->state.lanes.lane[own].flights - 1) + p->state.lanes.cutting.bytes;
-    for (k = 0; k < s->remote; k++)
+    for (k = 0; k < s->peers; k++)
         s->peer[k].staged = redist_priv_min(s->peer[k].staged, 0);
     return REDIST_OK;
 }
 
 /* Whether pieces of a peer go through slots, rather than straight from or to packed or contiguous memory. */
-REDIST_PRIV int redist_priv_through_slot(const redist_plan *p, int own, const redist_priv_peer *peer)
+REDIST_PRIV int redist_priv_through_slot(const redist_plan *p, const redist_priv_peer *peer)
 {
-    return peer->staged >= 0 && !(own == REDIST_PRIV_FROM && p->overwrites);
+    return peer->staged >= 0 && !(peer->own == REDIST_PRIV_FROM && p->overwrites);
 }
 
 /* Where a piece lies while it travels. */
-REDIST_PRIV char *redist_priv_piece_memory(const redist_plan *p, int own, const redist_priv_peer *peer,
+REDIST_PRIV char *redist_priv_piece_memory(const redist_plan *p, const redist_priv_peer *peer,
                                            const redist_priv_piece *piece, int64_t slot)
 {
-    return redist_priv_through_slot(p, own, peer) ? p->side[own].staging + redist_priv_slot_begin(p, slot)
-                                                  : redist_priv_peer_memory(p, own, peer) + piece->begin;
+    return redist_priv_through_slot(p, peer) ? p->side[peer->own].staging + redist_priv_slot_begin(p, slot)
+                                             : redist_priv_peer_memory(p, peer) + piece->begin;
 }
 
-REDIST_PRIV int redist_priv_post_piece(redist_plan *p, int own, const redist_priv_peer *peer,
-                                       const redist_priv_piece *piece, int64_t slot, int persistent, MPI_Request *request)
+REDIST_PRIV int redist_priv_post_piece(redist_plan *p, const redist_priv_peer *peer, const redist_priv_piece *piece,
+                                       int64_t slot, int persistent, MPI_Request *request)
 {
-    return redist_priv_post(p, own, peer, redist_priv_piece_memory(p, own, peer, piece, slot), piece->bytes, persistent,
-                            request);
+    return redist_priv_post(p, peer, redist_priv_piece_memory(p, peer, piece, slot), piece->bytes, persistent, request);
 }
 
 /* Whether a piece has the place and the size of the first one of its message, whose request is persistent. */
-REDIST_PRIV int redist_priv_is_prepared(const redist_plan *p, int own, const redist_priv_peer *peer,
-                                        const redist_priv_piece *piece, int64_t k)
+REDIST_PRIV int redist_priv_is_prepared(const redist_plan *p, const redist_priv_peer *peer, const redist_priv_piece *piece,
+                                        int64_t k)
 {
-    const redist_priv_piece first = redist_priv_piece_of(p, own, peer, p->state.lanes.cutting, 0);
-    return redist_priv_is_bound(p, own, peer) &&
-           (k == 0 ||
-            (p->state.lanes.lane[own].flights == 1 && redist_priv_through_slot(p, own, peer) && piece->bytes == first.bytes));
+    const redist_priv_piece first = redist_priv_piece_of(p, peer, p->state.lanes.cutting, 0);
+    return redist_priv_is_bound(p, peer) &&
+           (k == 0 || (p->state.lanes.lane[peer->own].flights == 1 && redist_priv_through_slot(p, peer) &&
+                       piece->bytes == first.bytes));
 }
 
-/* Puts the remote peers of a side in the order of the schedule. */
+/* Lists the peers of a side that messages reach, in the order of the schedule. */
 REDIST_PRIV_COLD int redist_priv_order_side(redist_plan *p, int own, const redist_schedule *schedule)
 {
-    redist_priv_side *s = &p->side[own];
-    redist_priv_peer wanted, *found, *next, *ordered = (redist_priv_peer *)redist_priv_alloc(s->remote, sizeof *ordered);
+    const redist_priv_side *s = &p->side[own];
+    redist_priv_lane *lane = &p->state.lanes.lane[own];
+    redist_priv_peer wanted, *found;
     int step, meets[2];
-    if (ordered == NULL)
-        return REDIST_ERR_MEMORY;
-    for (step = 0, next = ordered; step < schedule->steps; step++) {
+    lane->peer = (redist_priv_peer **)redist_priv_alloc(s->peers, sizeof *lane->peer);
+    for (step = 0; lane->peer != NULL && step < schedule->steps; step++) {
         redist_schedule_step(schedule, p->rank, step, &meets[REDIST_PRIV_FROM], &meets[REDIST_PRIV_TO]);
+        if (meets[own] < 0 || meets[own] == p->rank)
+            continue;
         wanted.distance = redist_priv_ranks_apart(p, own, meets[own]);
-        found = meets[own] < 0 ? NULL
-                               : (redist_priv_peer *)bsearch(&wanted, s->peer, (size_t)s->remote, sizeof wanted,
-                                                             redist_priv_compare_distances);
-        if (found != NULL) {
-            found->step = step;
-            *next++ = *found;
-        }
+        found = (redist_priv_peer *)bsearch(&wanted, s->peer, (size_t)s->peers, sizeof wanted, redist_priv_compare_distances);
+        found->step = step;
+        if (!found->near)
+            lane->peer[lane->peers++] = found;
     }
-    memcpy(s->peer, ordered, (size_t)s->remote * sizeof *ordered);
-    REDIST_FREE(ordered);
-    return REDIST_OK;
+    return lane->peer == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
@@ -1740,21 +1706,20 @@ REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
 /* Prepares the first piece of every message of a lane. */
 REDIST_PRIV_COLD int redist_priv_prepare_lane(redist_plan *p, int own)
 {
-    const redist_priv_side *s = &p->side[own];
     redist_priv_lane *lane = &p->state.lanes.lane[own];
     int64_t k, number = 0;
     int code = REDIST_OK;
     lane->flight = (redist_priv_flight *)redist_priv_alloc(lane->flights, sizeof *lane->flight);
-    lane->prepared = (MPI_Request *)redist_priv_alloc(s->remote, sizeof *lane->prepared);
+    lane->prepared = (MPI_Request *)redist_priv_alloc(lane->peers, sizeof *lane->prepared);
     if (lane->flight == NULL || lane->prepared == NULL)
         code = REDIST_ERR_MEMORY;
-    for (k = 0; k < s->remote && lane->prepared != NULL; k++)
+    for (k = 0; k < lane->peers && lane->prepared != NULL; k++)
         lane->prepared[k] = MPI_REQUEST_NULL;
-    for (k = 0; k < s->remote && code == REDIST_OK; k++) {
-        const redist_priv_piece first = redist_priv_piece_of(p, own, &s->peer[k], p->state.lanes.cutting, 0);
-        if (redist_priv_is_prepared(p, own, &s->peer[k], &first, 0))
-            code = redist_priv_post_piece(p, own, &s->peer[k], &first, number % lane->flights, 1, &lane->prepared[k]);
-        number += redist_priv_pieces_of(p, own, &s->peer[k], p->state.lanes.cutting);
+    for (k = 0; k < lane->peers && code == REDIST_OK; k++) {
+        const redist_priv_piece first = redist_priv_piece_of(p, lane->peer[k], p->state.lanes.cutting, 0);
+        if (redist_priv_is_prepared(p, lane->peer[k], &first, 0))
+            code = redist_priv_post_piece(p, lane->peer[k], &first, number % lane->flights, 1, &lane->prepared[k]);
+        number += redist_priv_pieces_of(p, lane->peer[k], p->state.lanes.cutting);
     }
     return code;
 }
@@ -1771,23 +1736,23 @@ REDIST_PRIV_COLD int redist_priv_scheduled_create(redist_plan *p)
 REDIST_PRIV int redist_priv_lane_go(redist_plan *p, int own)
 {
     redist_priv_lane *lane = &p->state.lanes.lane[own];
-    const redist_priv_peer *peer = &p->side[own].peer[lane->at];
-    const redist_priv_piece piece = redist_priv_piece_of(p, own, peer, p->state.lanes.cutting, lane->piece);
+    const redist_priv_peer *peer = lane->peer[lane->at];
+    const redist_priv_piece piece = redist_priv_piece_of(p, peer, p->state.lanes.cutting, lane->piece);
     const int64_t slot = lane->posted++ % lane->flights;
     redist_priv_flight *flight = &lane->flight[slot];
     flight->peer = lane->at;
     flight->piece = lane->piece;
     flight->moving = MPI_REQUEST_NULL;
     if (lane->piece == 0)
-        lane->pieces = redist_priv_pieces_of(p, own, peer, p->state.lanes.cutting);
+        lane->pieces = redist_priv_pieces_of(p, peer, p->state.lanes.cutting);
     if (++lane->piece == lane->pieces) {
         lane->piece = 0;
         lane->at++;
     }
-    if (own == REDIST_PRIV_FROM && redist_priv_through_slot(p, own, peer))
-        redist_priv_copy_piece(p, own, &piece, redist_priv_piece_memory(p, own, peer, &piece, slot));
-    if (!redist_priv_is_prepared(p, own, peer, &piece, flight->piece))
-        return redist_priv_post_piece(p, own, peer, &piece, slot, 0, &flight->moving);
+    if (own == REDIST_PRIV_FROM && redist_priv_through_slot(p, peer))
+        redist_priv_copy_piece(p, &piece, redist_priv_piece_memory(p, peer, &piece, slot));
+    if (!redist_priv_is_prepared(p, peer, &piece, flight->piece))
+        return redist_priv_post_piece(p, peer, &piece, slot, 0, &flight->moving);
     return MPI_Start(&lane->prepared[flight->peer]) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
@@ -1795,10 +1760,7 @@ REDIST_PRIV int redist_priv_lane_go(redist_plan *p, int own)
 REDIST_PRIV int redist_priv_is_ahead(const redist_plan *p)
 {
     const redist_priv_lane *from = &p->state.lanes.lane[REDIST_PRIV_FROM], *to = &p->state.lanes.lane[REDIST_PRIV_TO];
-    int ahead;
-    if (to->at == p->side[REDIST_PRIV_TO].remote)
-        return 0;
-    ahead = p->side[REDIST_PRIV_FROM].peer[from->at].step - p->side[REDIST_PRIV_TO].peer[to->at].step;
+    const int ahead = to->at == to->peers ? -1 : from->peer[from->at]->step - to->peer[to->at]->step;
     return ahead > 0 || (ahead == 0 && from->piece > to->piece);
 }
 
@@ -1807,7 +1769,7 @@ REDIST_PRIV int redist_priv_lane_fill(redist_plan *p, int own)
 {
     redist_priv_lane *lane = &p->state.lanes.lane[own];
     int code = REDIST_OK;
-    while (code == REDIST_OK && lane->at < p->side[own].remote && lane->posted - lane->arrived < lane->flights &&
+    while (code == REDIST_OK && lane->at < lane->peers && lane->posted - lane->arrived < lane->flights &&
            (own == REDIST_PRIV_TO || !redist_priv_is_ahead(p)))
         code = redist_priv_lane_go(p, own);
     return code;
@@ -1821,15 +1783,15 @@ REDIST_PRIV int redist_priv_lane_test(redist_plan *p, int own)
     while (code == REDIST_OK && lane->arrived < lane->posted) {
         const int64_t slot = lane->arrived % lane->flights;
         redist_priv_flight *flight = &lane->flight[slot];
-        const redist_priv_peer *peer = &p->side[own].peer[flight->peer];
+        const redist_priv_peer *peer = lane->peer[flight->peer];
         MPI_Request *request = flight->moving != MPI_REQUEST_NULL ? &flight->moving : &lane->prepared[flight->peer];
         if (MPI_Test(request, &arrived, MPI_STATUS_IGNORE) != MPI_SUCCESS)
             return REDIST_ERR_MPI;
         if (!arrived)
             return REDIST_OK;
-        if (own == REDIST_PRIV_TO && redist_priv_through_slot(p, own, peer)) {
-            const redist_priv_piece piece = redist_priv_piece_of(p, own, peer, p->state.lanes.cutting, flight->piece);
-            redist_priv_copy_piece(p, own, &piece, redist_priv_piece_memory(p, own, peer, &piece, slot));
+        if (own == REDIST_PRIV_TO && redist_priv_through_slot(p, peer)) {
+            const redist_priv_piece piece = redist_priv_piece_of(p, peer, p->state.lanes.cutting, flight->piece);
+            redist_priv_copy_piece(p, &piece, redist_priv_piece_memory(p, peer, &piece, slot));
         }
         lane->arrived++;
         code = redist_priv_lane_fill(p, own);
@@ -1841,7 +1803,7 @@ REDIST_PRIV int redist_priv_scheduled_start(redist_plan *p)
 {
     int own, code = REDIST_OK;
     if (p->overwrites) {
-        redist_priv_copy_staged(p, REDIST_PRIV_FROM);
+        redist_priv_copy_all_staged(p, REDIST_PRIV_FROM);
         redist_priv_copy_kept(p);
     }
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
@@ -1860,9 +1822,8 @@ REDIST_PRIV int redist_priv_scheduled_test(redist_plan *p, int *done)
     *done = 1;
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
         const redist_priv_lane *lane = &p->state.lanes.lane[own];
-        if (own == REDIST_PRIV_FROM || !redist_priv_near_first(p))
-            code = redist_priv_lane_test(p, own);
-        *done &= lane->at == p->side[own].remote && lane->arrived == lane->posted;
+        code = redist_priv_lane_test(p, own);
+        *done &= lane->at == lane->peers && lane->arrived == lane->posted;
     }
     return code;
 }
@@ -1879,10 +1840,11 @@ REDIST_PRIV_COLD void redist_priv_scheduled_destroy(redist_plan *p)
     int64_t k;
     for (own = 0; own < 2; own++) {
         redist_priv_lane *lane = &p->state.lanes.lane[own];
-        for (k = 0; lane->prepared != NULL && k < p->side[own].remote; k++)
+        for (k = 0; lane->prepared != NULL && k < lane->peers; k++)
             redist_priv_drop(&lane->prepared[k], p->failed && own == REDIST_PRIV_TO);
         for (k = lane->arrived; k < lane->posted; k++)
             redist_priv_drop(&lane->flight[k % lane->flights].moving, p->failed && own == REDIST_PRIV_TO);
+        REDIST_FREE(lane->peer);
         REDIST_FREE(lane->prepared);
         REDIST_FREE(lane->flight);
     }
@@ -1909,8 +1871,9 @@ REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p)
     if (c->made)
         redist_priv_drop(&c->request, 0);
     for (own = 0; own < 2; own++) {
+        if (c->table[own].each != c->table[own].types)
+            redist_priv_free_types(c->table[own].each, p->size);
         redist_priv_free_types(c->table[own].types, p->size);
-        redist_priv_free_types(c->table[own].each, p->size);
         REDIST_FREE(c->table[own].offsets);
         REDIST_FREE(c->table[own].counts);
     }
@@ -1923,39 +1886,36 @@ REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p)
    gets one of its own. Collective; the same answer on all ranks. */
 REDIST_PRIV_COLD int redist_priv_separate(redist_plan *p)
 {
-    redist_priv_verdict v;
-    MPI_Comm own;
-    memset(&v, 0, sizeof v);
+    MPI_Comm own = MPI_COMM_NULL;
+    int code;
     if (!p->borrows)
         return REDIST_OK;
-    own = redist_priv_duplicate(p->comm, &v);
-    if (redist_priv_agree(p->comm, &v, NULL, 0) == REDIST_OK) {
+    code = redist_priv_worst(p->comm, redist_priv_duplicate(p->comm, &own));
+    if (code == REDIST_OK) {
         p->comm = own;
         p->borrows = 0;
     } else if (own != MPI_COMM_NULL) {
         MPI_Comm_free(&own);
     }
-    return v.code;
+    return code;
 }
 
 /* Counts and offsets by rank, all zero. */
 REDIST_PRIV_COLD int redist_priv_collective_tables(redist_plan *p)
 {
     redist_priv_collective *c = &p->state.collective;
-    int own;
+    int own, code = REDIST_OK;
     c->made = 1;
     c->request = MPI_REQUEST_NULL;
     c->unit = MPI_BYTE;
     for (own = 0; own < 2; own++) {
         redist_priv_table *t = &c->table[own];
-        t->counts = (int *)redist_priv_alloc(p->size, sizeof *t->counts);
-        t->offsets = (int *)redist_priv_alloc(p->size, sizeof *t->offsets);
+        t->counts = (int *)redist_priv_zeros(p->size, sizeof *t->counts);
+        t->offsets = (int *)redist_priv_zeros(p->size, sizeof *t->offsets);
         if (t->counts == NULL || t->offsets == NULL)
-            return REDIST_ERR_MEMORY;
-        memset(t->counts, 0, (size_t)p->size * sizeof *t->counts);
-        memset(t->offsets, 0, (size_t)p->size * sizeof *t->offsets);
+            code = REDIST_ERR_MEMORY;
     }
-    return REDIST_OK;
+    return code;
 }
 
 REDIST_PRIV int redist_priv_collective_test(redist_plan *p, int *done)
@@ -1963,17 +1923,95 @@ REDIST_PRIV int redist_priv_collective_test(redist_plan *p, int *done)
     if (MPI_Test(&p->state.collective.request, done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
         return REDIST_ERR_MPI;
     if (*done)
-        redist_priv_copy_staged(p, REDIST_PRIV_TO);
+        redist_priv_copy_all_staged(p, REDIST_PRIV_TO);
     return REDIST_OK;
 }
 
-/* Starts a prepared request, or posts a new one. */
-REDIST_PRIV int redist_priv_collective_start(redist_plan *p, int (*post)(redist_plan *))
+/* Whether the datatypes of a side hold addresses, which change with the arrays. */
+REDIST_PRIV int redist_priv_holds_addresses(const redist_plan *p, int own)
+{
+    return p->arrays > 1 && p->side[own].staging == NULL;
+}
+
+/* Makes the datatypes of several arrays, unless the arrays are those of the execution before. */
+REDIST_PRIV int redist_priv_address_types(redist_plan *p, int own)
+{
+    redist_priv_collective *c = &p->state.collective;
+    redist_priv_table *t = &c->table[own];
+    const size_t bytes = (size_t)p->arrays * sizeof *c->before;
+    const void **now = p->pointers + own * p->arrays, **before = c->before + own * p->arrays;
+    int64_t k;
+    if (t->each == t->types || memcmp(now, before, bytes) == 0)
+        return REDIST_OK;
+    for (k = 0; k < p->side[own].peers; k++) {
+        const int rank = p->side[own].peer[k].rank;
+        MPI_Datatype made = MPI_DATATYPE_NULL;
+        if (MPI_Type_create_hindexed_block(p->arrays, 1, (const MPI_Aint *)(const void *)now, t->each[rank], &made) !=
+                MPI_SUCCESS ||
+            MPI_Type_commit(&made) != MPI_SUCCESS)
+            return REDIST_ERR_MPI;
+        if (t->types[rank] != MPI_BYTE)
+            MPI_Type_free(&t->types[rank]);
+        t->types[rank] = made;
+    }
+    memcpy(before, now, bytes);
+    return REDIST_OK;
+}
+
+/* Whether memory, and what it looks like, are known when the plan is made, on all ranks. */
+REDIST_PRIV int redist_priv_collective_persists(const redist_plan *p)
+{
+    return MPI_VERSION >= 4 && (p->state.collective.table[0].types == NULL ||
+                                (p->side[REDIST_PRIV_TO].fixed && p->side[REDIST_PRIV_FROM].fixed));
+}
+
+/* Begins an execution, or with MPI-4 prepares all of them. Collective. */
+REDIST_PRIV int redist_priv_collective_post(redist_plan *p)
+{
+    redist_priv_collective *c = &p->state.collective;
+    const redist_priv_table *f = &c->table[REDIST_PRIV_FROM], *t = &c->table[REDIST_PRIV_TO];
+    const void *from = redist_priv_holds_addresses(p, REDIST_PRIV_FROM) ? MPI_BOTTOM : redist_priv_memory(p, REDIST_PRIV_FROM);
+    void *to = redist_priv_holds_addresses(p, REDIST_PRIV_TO) ? MPI_BOTTOM : redist_priv_memory(p, REDIST_PRIV_TO);
+    int code;
+#if MPI_VERSION >= 4
+    if (f->types == NULL)
+        code = MPI_Alltoallv_init(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm,
+                                  MPI_INFO_NULL, &c->request);
+    else if (redist_priv_collective_persists(p))
+        code = MPI_Alltoallw_init(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
+                                  MPI_INFO_NULL, &c->request);
+#else
+    if (f->types == NULL)
+        code = MPI_Ialltoallv(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm, &c->request);
+#endif
+    else
+        code = MPI_Ialltoallw(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
+                              &c->request);
+    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+REDIST_PRIV_COLD int redist_priv_collective_commit(redist_plan *p)
+{
+    return redist_priv_collective_persists(p) ? redist_priv_collective_post(p) : REDIST_OK;
+}
+
+/* In place, what stays must be out of the way before the first message arrives in the array. */
+REDIST_PRIV int redist_priv_collective_start(redist_plan *p)
 {
     MPI_Request *request = &p->state.collective.request;
-    if (*request == MPI_REQUEST_NULL)
-        return post(p);
-    return MPI_Start(request) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+    int own, code = REDIST_OK;
+    redist_priv_copy_all_staged(p, REDIST_PRIV_FROM);
+    for (own = 0; own < 2 && code == REDIST_OK; own++)
+        code = redist_priv_address_types(p, own);
+    if (p->overwrites)
+        redist_priv_copy_kept(p);
+    if (code == REDIST_OK && *request == MPI_REQUEST_NULL)
+        code = redist_priv_collective_post(p);
+    else if (code == REDIST_OK)
+        code = MPI_Start(request) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+    if (!p->overwrites)
+        redist_priv_copy_kept(p);
+    return code;
 }
 
 /* -------------------------------------------------------------------------------------- REDIST_ALLTOALLV (private) */
@@ -1999,49 +2037,17 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_create(redist_plan *p)
 {
     redist_priv_collective *c = &p->state.collective;
     int64_t k;
-    int own, code = redist_priv_collective_tables(p);
-    for (own = 0; own < 2 && code == REDIST_OK; own++)
-        for (k = 0; k < p->side[own].peers; k++) {
-            const redist_priv_peer *peer = &p->side[own].peer[k];
-            c->table[own].counts[peer->rank] = (int)redist_priv_ceil_div(peer->bytes, c->unit_bytes);
-            c->table[own].offsets[peer->rank] =
-                (int)((peer->staged >= 0 ? peer->staged : peer->direct) / c->unit_bytes);
-        }
+    int code = redist_priv_collective_tables(p);
+    for (k = 0; k < p->peers && code == REDIST_OK; k++) {
+        const redist_priv_peer *peer = &p->peer[k];
+        redist_priv_table *t = &c->table[peer->own];
+        t->counts[peer->rank] = (int)redist_priv_ceil_div(peer->bytes, c->unit_bytes);
+        t->offsets[peer->rank] = (int)((peer->staged >= 0 ? peer->staged : peer->direct) / c->unit_bytes);
+    }
     if (code == REDIST_OK && c->unit_bytes > 1 &&
         (MPI_Type_contiguous((int)c->unit_bytes, MPI_BYTE, &c->unit) != MPI_SUCCESS ||
          MPI_Type_commit(&c->unit) != MPI_SUCCESS))
         code = REDIST_ERR_MPI;
-    return code;
-}
-
-/* Collective: begins an execution, or with MPI-4 prepares all of them. */
-REDIST_PRIV int redist_priv_alltoallv_post(redist_plan *p)
-{
-    redist_priv_collective *c = &p->state.collective;
-    const redist_priv_table *f = &c->table[REDIST_PRIV_FROM], *t = &c->table[REDIST_PRIV_TO];
-    const void *from = redist_priv_memory(p, REDIST_PRIV_FROM);
-    void *to = redist_priv_memory(p, REDIST_PRIV_TO);
-    int code;
-#if MPI_VERSION >= 4
-    code = MPI_Alltoallv_init(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm,
-                              MPI_INFO_NULL, &c->request);
-#else
-    code = MPI_Ialltoallv(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm, &c->request);
-#endif
-    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
-}
-
-REDIST_PRIV_COLD int redist_priv_alltoallv_commit(redist_plan *p)
-{
-    return MPI_VERSION >= 4 ? redist_priv_alltoallv_post(p) : REDIST_OK;
-}
-
-REDIST_PRIV int redist_priv_alltoallv_start(redist_plan *p)
-{
-    int code;
-    redist_priv_copy_staged(p, REDIST_PRIV_FROM);
-    code = redist_priv_collective_start(p, redist_priv_alltoallv_post);
-    redist_priv_copy_kept(p);
     return code;
 }
 
@@ -2055,7 +2061,7 @@ REDIST_PRIV int redist_priv_alltoallv_start(redist_plan *p)
 #endif
 
 /* Replaces *type by what an MPI constructor made of it. */
-REDIST_PRIV int redist_priv_become(MPI_Datatype *type, int mpi_code, const MPI_Datatype *made)
+REDIST_PRIV_COLD int redist_priv_become(MPI_Datatype *type, int mpi_code, const MPI_Datatype *made)
 {
     if (mpi_code != MPI_SUCCESS)
         return REDIST_ERR_MPI;
@@ -2064,7 +2070,7 @@ REDIST_PRIV int redist_priv_become(MPI_Datatype *type, int mpi_code, const MPI_D
     return REDIST_OK;
 }
 
-REDIST_PRIV int redist_priv_displace(MPI_Datatype *type, int64_t bytes)
+REDIST_PRIV_COLD int redist_priv_displace(MPI_Datatype *type, int64_t bytes)
 {
     MPI_Datatype made = MPI_DATATYPE_NULL;
     const MPI_Aint at = (MPI_Aint)bytes;
@@ -2072,7 +2078,7 @@ REDIST_PRIV int redist_priv_displace(MPI_Datatype *type, int64_t bytes)
 }
 
 /* n times *type at distances of `stride` bytes; counts past REDIST_MAX_COUNT are nested. */
-REDIST_PRIV int redist_priv_repeat(MPI_Datatype *type, int64_t n, int64_t stride)
+REDIST_PRIV_COLD int redist_priv_repeat(MPI_Datatype *type, int64_t n, int64_t stride)
 {
     const int64_t most = REDIST_MAX_COUNT, whole = n / most;
     MPI_Datatype made = MPI_DATATYPE_NULL, part[2];
@@ -2104,7 +2110,7 @@ REDIST_PRIV int redist_priv_repeat(MPI_Datatype *type, int64_t n, int64_t stride
 }
 
 /* *type at every element of a run. */
-REDIST_PRIV int redist_priv_follow_run(MPI_Datatype *type, const redist_priv_run *run, int side, int64_t stride)
+REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_priv_run *run, int side, int64_t stride)
 {
     int level, code = REDIST_OK;
     for (level = 0; level < REDIST_PRIV_LEVELS && code == REDIST_OK; level++)
@@ -2113,7 +2119,7 @@ REDIST_PRIV int redist_priv_follow_run(MPI_Datatype *type, const redist_priv_run
 }
 
 /* *type at every element of several runs. */
-REDIST_PRIV int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list, int side, int64_t stride)
+REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list, int side, int64_t stride)
 {
     const int n = (int)list->runs;
     MPI_Datatype made = MPI_DATATYPE_NULL, *part;
@@ -2147,10 +2153,10 @@ REDIST_PRIV int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_ru
 }
 
 /* The datatype of a peer's message on one side, run by run, so that both ends agree on the order of the elements. */
-REDIST_PRIV int redist_priv_type_of(redist_plan *p, int own, const redist_priv_peer *peer, MPI_Datatype *type)
+REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv_peer *peer, MPI_Datatype *type)
 {
-    redist_priv_message m = redist_priv_peer_message(p, own, peer->message);
-    const int staged = peer->staged >= 0, side = staged ? REDIST_PRIV_PACKED : own;
+    redist_priv_message m = redist_priv_peer_message(p, peer);
+    const int staged = peer->staged >= 0, side = staged ? REDIST_PRIV_PACKED : peer->own;
     MPI_Datatype made = MPI_DATATYPE_NULL;
     int axes[REDIST_MAX_DIMS] = {0}, k, code = REDIST_OK;
     if (MPI_Type_dup(p->element, &made) != MPI_SUCCESS)
@@ -2161,7 +2167,7 @@ REDIST_PRIV int redist_priv_type_of(redist_plan *p, int own, const redist_priv_p
     if (code == REDIST_OK && staged)
         code = redist_priv_repeat(&made, p->arrays, m.elements * p->element_bytes);
     if (code == REDIST_OK)
-        code = redist_priv_displace(&made, staged ? peer->staged : m.origin[own] * p->element_bytes);
+        code = redist_priv_displace(&made, staged ? peer->staged : m.origin[side] * p->element_bytes);
     if (code == REDIST_OK && MPI_Type_commit(&made) != MPI_SUCCESS)
         code = REDIST_ERR_MPI;
     if (code == REDIST_OK)
@@ -2175,20 +2181,8 @@ REDIST_PRIV int redist_priv_type_of(redist_plan *p, int own, const redist_priv_p
    be combined. */
 REDIST_PRIV_COLD int redist_priv_alltoallw_staging(redist_plan *p, int own)
 {
-    redist_priv_side *s = &p->side[own];
-    int64_t k;
-    if (own == REDIST_PRIV_FROM ? p->options.in_place : p->arrival.function != NULL)
-        return redist_priv_stage_peers(p, own, 0, 1);
-    s->staging_bytes = 0;
-    for (k = 0; k < s->peers; k++)
-        s->peer[k].staged = -1;
-    return REDIST_OK;
-}
-
-/* Whether the datatypes of a side hold addresses, which change with the arrays. */
-REDIST_PRIV int redist_priv_holds_addresses(const redist_plan *p, int own)
-{
-    return p->arrays > 1 && p->side[own].staging == NULL;
+    const int staged = own == REDIST_PRIV_FROM ? p->options.in_place : p->arrival.function != NULL;
+    return redist_priv_stage_peers(p, own, staged ? REDIST_PRIV_STAGE_ALL : REDIST_PRIV_STAGE_NONE, 1);
 }
 
 /* n datatypes MPI_BYTE; NULL when memory is exhausted. */
@@ -2201,103 +2195,24 @@ REDIST_PRIV_COLD MPI_Datatype *redist_priv_byte_types(int n)
     return types;
 }
 
-REDIST_PRIV_COLD int redist_priv_make_types(redist_plan *p, int own)
-{
-    redist_priv_table *t = &p->state.collective.table[own];
-    const int each = redist_priv_holds_addresses(p, own);
-    int64_t k;
-    int code = REDIST_OK;
-    t->types = redist_priv_byte_types(p->size);
-    t->each = each ? redist_priv_byte_types(p->size) : NULL;
-    if (t->types == NULL || (each && t->each == NULL))
-        return REDIST_ERR_MEMORY;
-    for (k = 0; k < p->side[own].peers && code == REDIST_OK; k++) {
-        const int rank = p->side[own].peer[k].rank;
-        t->counts[rank] = 1;
-        code = redist_priv_type_of(p, own, &p->side[own].peer[k], each ? &t->each[rank] : &t->types[rank]);
-    }
-    return code;
-}
-
 REDIST_PRIV_COLD int redist_priv_alltoallw_create(redist_plan *p)
 {
     redist_priv_collective *c = &p->state.collective;
-    int own, code = redist_priv_collective_tables(p);
-    c->before = (const void **)redist_priv_alloc(2 * (int64_t)p->arrays, sizeof *c->before);
-    if (c->before == NULL)
-        return REDIST_ERR_MEMORY;
-    memset((void *)c->before, 0, 2 * (size_t)p->arrays * sizeof *c->before);
-    for (own = 0; own < 2 && code == REDIST_OK; own++)
-        code = redist_priv_make_types(p, own);
-    return code;
-}
-
-/* Makes the datatypes of several arrays, unless the arrays are those of the execution before. */
-REDIST_PRIV int redist_priv_address_types(redist_plan *p, int own)
-{
-    redist_priv_collective *c = &p->state.collective;
-    const void **now = p->pointers + own * p->arrays, **before = c->before + own * p->arrays;
-    redist_priv_table *t = &c->table[own];
     int64_t k;
-    if (!redist_priv_holds_addresses(p, own) || memcmp(now, before, (size_t)p->arrays * sizeof *now) == 0)
-        return REDIST_OK;
-    for (k = 0; k < p->side[own].peers; k++) {
-        const int rank = p->side[own].peer[k].rank;
-        MPI_Datatype made = MPI_DATATYPE_NULL;
-        if (MPI_Type_create_hindexed_block(p->arrays, 1, (const MPI_Aint *)(const void *)now, t->each[rank], &made) !=
-                MPI_SUCCESS ||
-            MPI_Type_commit(&made) != MPI_SUCCESS)
-            return REDIST_ERR_MPI;
-        if (t->types[rank] != MPI_BYTE)
-            MPI_Type_free(&t->types[rank]);
-        t->types[rank] = made;
+    int own, code = redist_priv_collective_tables(p);
+    c->before = (const void **)redist_priv_zeros(2 * (int64_t)p->arrays, sizeof *c->before);
+    for (own = 0; own < 2; own++) {
+        redist_priv_table *t = &c->table[own];
+        t->types = redist_priv_byte_types(p->size);
+        t->each = redist_priv_holds_addresses(p, own) ? redist_priv_byte_types(p->size) : t->types;
+        if (t->types == NULL || t->each == NULL || c->before == NULL)
+            code = REDIST_ERR_MEMORY;
     }
-    memcpy(before, now, (size_t)p->arrays * sizeof *now);
-    return REDIST_OK;
-}
-
-/* Whether the memory of both sides is known when the plan is made, on all ranks. */
-REDIST_PRIV int redist_priv_alltoallw_persists(const redist_plan *p)
-{
-    return MPI_VERSION >= 4 && p->arrays == 1 && p->side[REDIST_PRIV_TO].fixed && p->side[REDIST_PRIV_FROM].fixed;
-}
-
-REDIST_PRIV int redist_priv_alltoallw_post(redist_plan *p)
-{
-    redist_priv_collective *c = &p->state.collective;
-    const redist_priv_table *f = &c->table[REDIST_PRIV_FROM], *t = &c->table[REDIST_PRIV_TO];
-    const void *from = redist_priv_holds_addresses(p, REDIST_PRIV_FROM) ? MPI_BOTTOM : redist_priv_memory(p, REDIST_PRIV_FROM);
-    void *to = redist_priv_holds_addresses(p, REDIST_PRIV_TO) ? MPI_BOTTOM : redist_priv_memory(p, REDIST_PRIV_TO);
-    int code;
-#if MPI_VERSION >= 4
-    if (redist_priv_alltoallw_persists(p))
-        code = MPI_Alltoallw_init(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
-                                  MPI_INFO_NULL, &c->request);
-    else
-#endif
-        code = MPI_Ialltoallw(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
-                              &c->request);
-    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
-}
-
-REDIST_PRIV_COLD int redist_priv_alltoallw_commit(redist_plan *p)
-{
-    return redist_priv_alltoallw_persists(p) ? redist_priv_alltoallw_post(p) : REDIST_OK;
-}
-
-/* In place, what stays must be out of the way before the first message arrives in the array. */
-REDIST_PRIV int redist_priv_alltoallw_start(redist_plan *p)
-{
-    int own, code = REDIST_OK;
-    redist_priv_copy_staged(p, REDIST_PRIV_FROM);
-    for (own = 0; own < 2 && code == REDIST_OK; own++)
-        code = redist_priv_address_types(p, own);
-    if (p->overwrites)
-        redist_priv_copy_kept(p);
-    if (code == REDIST_OK)
-        code = redist_priv_collective_start(p, redist_priv_alltoallw_post);
-    if (!p->overwrites)
-        redist_priv_copy_kept(p);
+    for (k = 0; k < p->peers && code == REDIST_OK; k++) {
+        redist_priv_table *t = &c->table[p->peer[k].own];
+        t->counts[p->peer[k].rank] = 1;
+        code = redist_priv_type_of(p, &p->peer[k], &t->each[p->peer[k].rank]);
+    }
     return code;
 }
 
@@ -2310,7 +2225,7 @@ REDIST_PRIV int redist_priv_alltoallw_start(redist_plan *p)
 #define REDIST_PRIV_RELEASE(pointer, value) __atomic_store_n(pointer, value, __ATOMIC_RELEASE)
 #endif
 #else
-#define REDIST_PRIV_ATOMICS 0 /* redist_priv_shared_fits then refuses, and messages serve */
+#define REDIST_PRIV_ATOMICS 0 /* redist_priv_node_comm then has none, and messages serve */
 #define REDIST_PRIV_ACQUIRE(pointer) (*(pointer))
 #define REDIST_PRIV_RELEASE(pointer, value) (*(pointer) = (value))
 #endif
@@ -2318,16 +2233,15 @@ REDIST_PRIV int redist_priv_alltoallw_start(redist_plan *p)
 /* The ranks of comm that share memory with this one; MPI_COMM_NULL on all ranks where MPI fails on any. Collective. */
 REDIST_PRIV_COLD MPI_Comm redist_priv_node_comm(MPI_Comm comm)
 {
-    redist_priv_verdict v;
     MPI_Comm node = MPI_COMM_NULL;
-    memset(&v, 0, sizeof v);
-    if (MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS) {
+    int code = REDIST_ERR_MPI;
+    if (!REDIST_PRIV_ATOMICS)
+        return node;
+    if (MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS)
         node = MPI_COMM_NULL; /* what a failed call leaves there is no handle */
-        redist_priv_fail(&v, REDIST_ERR_MPI, "no communicator");
-    } else {
-        MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
-    }
-    if (redist_priv_agree(comm, &v, NULL, 0) != REDIST_OK && node != MPI_COMM_NULL)
+    else
+        code = MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+    if (redist_priv_worst(comm, code) != REDIST_OK && node != MPI_COMM_NULL)
         MPI_Comm_free(&node);
     return node;
 }
@@ -2336,7 +2250,7 @@ REDIST_PRIV_COLD MPI_Comm redist_priv_node_comm(MPI_Comm comm)
 REDIST_PRIV_COLD int redist_priv_shared_fits(MPI_Comm node, int64_t bytes)
 {
     int64_t all = 0;
-    int fits = REDIST_PRIV_ATOMICS && redist_priv_reduce(node, &bytes, &all, 1, MPI_SUM) == REDIST_OK;
+    int fits = redist_priv_reduce(node, &bytes, &all, 1, MPI_SUM) == REDIST_OK;
 #if defined __linux__
     struct statvfs memory;
     if (statvfs("/dev/shm", &memory) == 0)
@@ -2361,81 +2275,86 @@ REDIST_PRIV_COLD int redist_priv_touch(void *memory, size_t bytes)
     return zeroed == bytes;
 }
 
-/* All ranks of the node have a window, or none. */
-REDIST_PRIV_COLD void redist_priv_segment_close(redist_priv_segment *s)
+REDIST_PRIV_COLD void redist_priv_home_init(redist_priv_home *h)
 {
-    MPI_Request request;
-    if (s->window != MPI_WIN_NULL) {
-        if (MPI_Ibarrier(s->comm, &request) == MPI_SUCCESS) /* the window's own barrier may not yield */
-            redist_priv_await(&request);
-        MPI_Win_unlock_all(s->window);
-        MPI_Win_free(&s->window);
-    }
-    if (s->comm != MPI_COMM_NULL)
-        MPI_Comm_free(&s->comm);
-    REDIST_FREE(s->base);
-    s->base = NULL;
+    memset((void *)h, 0, sizeof *h);
+    h->node = MPI_COMM_NULL;
+    h->window = MPI_WIN_NULL;
 }
 
-REDIST_PRIV char *redist_priv_align(void *pointer)
+/* All ranks of the node have a window, or none. */
+REDIST_PRIV_COLD void redist_priv_home_close(redist_priv_home *h)
+{
+    MPI_Request request;
+    if (h->window != MPI_WIN_NULL) {
+        if (MPI_Ibarrier(h->node, &request) == MPI_SUCCESS) /* the window's own barrier may not yield */
+            redist_priv_await(&request);
+        MPI_Win_unlock_all(h->window);
+        MPI_Win_free(&h->window);
+    }
+    if (h->node != MPI_COMM_NULL)
+        MPI_Comm_free(&h->node);
+    REDIST_FREE(h->base);
+    h->base = NULL;
+    h->room = 0;
+}
+
+REDIST_PRIV_COLD char *redist_priv_align(void *pointer)
 {
     return (char *)pointer + -(uintptr_t)pointer % REDIST_PRIV_LINE;
 }
 
-/* Allocates a window of s->bytes. Collective over the node. Where a rank cannot have it, no rank keeps one: those that
-   do have it must let it leak, because freeing it takes all. */
-REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_segment *s)
+/* Allocates a window. Where a rank cannot have it, no rank keeps one: those that do have it must let it leak, because
+   freeing it takes all. Collective over the node. */
+REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_home *h, int64_t bytes)
 {
-    redist_priv_verdict v;
     MPI_Info info = MPI_INFO_NULL;
     void *base = NULL;
-    memset(&v, 0, sizeof v);
+    int code;
     MPI_Info_create(&info);
     MPI_Info_set(info, "alloc_shared_noncontig", "true");
-    redist_priv_fail(&v, MPI_Win_allocate_shared((MPI_Aint)(s->bytes + REDIST_PRIV_LINE), 1, info, s->comm, &base,
-                                                 &s->window) == MPI_SUCCESS &&
-                                 MPI_Win_lock_all(MPI_MODE_NOCHECK, s->window) == MPI_SUCCESS
-                             ? REDIST_OK
-                             : REDIST_ERR_MEMORY,
-                     "no window");
+    code = MPI_Win_allocate_shared((MPI_Aint)bytes, 1, info, h->node, &base, &h->window) == MPI_SUCCESS &&
+                   MPI_Win_lock_all(MPI_MODE_NOCHECK, h->window) == MPI_SUCCESS
+               ? REDIST_OK
+               : REDIST_ERR_MEMORY;
     MPI_Info_free(&info);
-    if (redist_priv_agree(s->comm, &v, NULL, 0) != REDIST_OK)
-        s->window = MPI_WIN_NULL;
-    return v.code;
+    code = redist_priv_worst(h->node, code);
+    if (code != REDIST_OK)
+        h->window = MPI_WIN_NULL;
+    return code;
 }
 
 /* Finds where every rank's part begins, and makes sure that this rank's is there. */
-REDIST_PRIV_COLD int redist_priv_segment_map(redist_priv_segment *s)
+REDIST_PRIV_COLD int redist_priv_home_map(redist_priv_home *h, int64_t bytes)
 {
     MPI_Aint size;
     void *base = NULL;
     int r, unit;
-    for (r = 0; r < s->size; r++) {
-        if (MPI_Win_shared_query(s->window, r, &size, &unit, &base) != MPI_SUCCESS)
+    for (r = 0; r < h->size; r++) {
+        if (MPI_Win_shared_query(h->window, r, &size, &unit, &base) != MPI_SUCCESS)
             return REDIST_ERR_MPI;
-        s->base[r] = redist_priv_align(base);
+        h->base[r] = redist_priv_align(base);
     }
-    return redist_priv_touch(s->base[s->rank], (size_t)s->bytes) ? REDIST_OK : REDIST_ERR_MEMORY;
+    h->part = h->base[h->rank];
+    return redist_priv_touch(h->part, (size_t)bytes) ? REDIST_OK : REDIST_ERR_MEMORY;
 }
 
-/* Opens `bytes` of shared memory on this rank for the ranks of a node, zero at first; takes over the communicator.
-   Collective over it. The same answer on all its ranks; close the segment, whatever it is. */
-REDIST_PRIV_COLD int redist_priv_segment_open(redist_priv_segment *s, MPI_Comm node, int64_t bytes)
+/* Opens shared memory for the ranks of a node, zero at first: on this rank a line, `room` for plans, then `bytes` for
+   arrays. Takes over the communicator. Collective over it. The same answer on all its ranks; close it, whatever it is. */
+REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, MPI_Comm node, int64_t room, int64_t bytes)
 {
-    redist_priv_verdict v;
-    memset(&v, 0, sizeof v);
-    s->comm = node;
-    s->window = MPI_WIN_NULL;
-    s->bytes = bytes;
-    MPI_Comm_rank(node, &s->rank);
-    MPI_Comm_size(node, &s->size);
-    s->base = (char **)redist_priv_alloc(s->size, sizeof *s->base);
-    if (!redist_priv_shared_fits(node, bytes + REDIST_PRIV_LINE) || s->base == NULL)
-        redist_priv_fail(&v, REDIST_ERR_MEMORY, "too little shared memory");
-    if (redist_priv_agree(node, &v, NULL, 0) != REDIST_OK || redist_priv_window_open(s) != REDIST_OK)
-        return REDIST_ERR_MEMORY;
-    redist_priv_fail(&v, redist_priv_segment_map(s), "too little shared memory");
-    return redist_priv_agree(node, &v, NULL, 0);
+    const int64_t all = REDIST_PRIV_LINE + room + bytes, padded = all + REDIST_PRIV_LINE;
+    int code;
+    h->node = node;
+    h->room = room;
+    MPI_Comm_rank(node, &h->rank);
+    MPI_Comm_size(node, &h->size);
+    h->base = (char **)redist_priv_alloc(h->size, sizeof *h->base);
+    code = redist_priv_shared_fits(node, padded) && h->base != NULL ? REDIST_OK : REDIST_ERR_MEMORY;
+    code = redist_priv_worst(node, code);
+    if (code == REDIST_OK)
+        code = redist_priv_window_open(h, padded);
+    return code == REDIST_OK ? redist_priv_worst(node, redist_priv_home_map(h, all)) : code;
 }
 
 /* The ranks of a node among those of comm: node_rank[k] is ranks[k]'s, or negative. */
@@ -2457,17 +2376,6 @@ REDIST_PRIV_COLD int redist_priv_translate(MPI_Comm comm, MPI_Comm node, int n, 
         MPI_Group_free(&near);
     MPI_Group_free(&all);
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
-}
-
-/* Bytes before the slots in a plan's block. */
-REDIST_PRIV int64_t redist_priv_board_bytes(const redist_plan *p)
-{
-    return redist_priv_round_up((int64_t)sizeof(redist_priv_board) + p->arrays * (int64_t)sizeof(int64_t), REDIST_PRIV_LINE);
-}
-
-REDIST_PRIV redist_priv_slot *redist_priv_first_slot(const redist_plan *p, const char *block)
-{
-    return (redist_priv_slot *)(void *)(uintptr_t)(block + redist_priv_board_bytes(p));
 }
 
 /* Whether everybody is done with what a plan left behind: all its pieces were drained. */
@@ -2523,114 +2431,100 @@ enum { REDIST_PRIV_SLOTS = 4, REDIST_PRIV_LEAST_PIECE = 4096, REDIST_PRIV_WIDE =
 enum { REDIST_PRIV_SHORT = 32768 };  /* bytes: the next execution need not wait until this one's message is unpacked */
 enum { REDIST_PRIV_WASTEFUL = 6 }; /* a sender that uses a sixth of the lines it reads packs them, wherever its arrays are */
 
-/* What the nodes exchange goes as in REDIST_SCHEDULED, where that is not left out. */
-#ifdef REDIST_NO_SCHEDULED
-#define REDIST_PRIV_REMOTE(verb) redist_priv_p2p_##verb
-#else
-#define REDIST_PRIV_REMOTE(verb) redist_priv_scheduled_##verb
-#endif
+/* How a plan sends messages: between nodes in the order of a schedule, but the shortest. */
+REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p);
 
-/* How the pieces of a slot are cut. */
-REDIST_PRIV redist_priv_cutting redist_priv_slot_cutting(int64_t piece_bytes)
+/* What takes REDIST_SHARED's messages between nodes: it unpacks those that must come in order. */
+REDIST_PRIV const redist_priv_transport *redist_priv_remote(const redist_plan *p)
 {
-    redist_priv_cutting c;
-    c.bytes = piece_bytes;
-    c.wide = REDIST_PRIV_WIDE;
-    return c;
+    return redist_priv_transport_of(p->ordered ? (int)REDIST_POINT_TO_POINT : (int)redist_priv_by_messages(p));
+}
+
+REDIST_PRIV_COLD int redist_priv_shared_staging(redist_plan *p, int own)
+{
+    return redist_priv_remote(p)->plan_staging(p, own);
 }
 
 /* Packs, or unpacks, one piece of a message in its slot of the ring. Large arrays are packed around the caches, too: a
    core of another socket reads memory faster than lines that are modified in this one's cache. */
-REDIST_PRIV void redist_priv_copy_slot(redist_plan *p, int own, const redist_priv_peer *peer,
-                                       const redist_priv_channel *link, int64_t k)
+REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, const redist_priv_channel *link, int64_t k)
 {
-    const redist_priv_slot *slot = link->slot;
-    const redist_priv_piece piece = redist_priv_piece_of(p, own, peer, redist_priv_slot_cutting(slot->piece_bytes), k);
-    redist_priv_copy_piece(p, own, &piece, link->part + slot->ring + (link->before + k) % slot->slots * slot->slot_bytes);
+    const redist_priv_piece piece = redist_priv_piece_of(p, link->peer, link->cutting, k);
+    redist_priv_copy_piece(p, &piece, link->part + link->slot->ring + (link->before + k) % link->slots * link->slot_bytes);
 }
 
 /* Copies a message straight from the sender's arrays. */
-REDIST_PRIV void redist_priv_copy_direct(redist_plan *p, const redist_priv_peer *peer, const redist_priv_channel *link)
+REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv_channel *link)
 {
-    redist_priv_message m = redist_priv_peer_message(p, REDIST_PRIV_TO, peer->message);
+    redist_priv_message m = redist_priv_peer_message(p, link->peer);
     int a;
     redist_priv_store(&m, REDIST_PRIV_FROM, &link->board->storage);
     for (a = 0; a < p->arrays; a++)
         redist_priv_copy(&m, REDIST_PRIV_FROM, link->part + link->board->array[a], REDIST_PRIV_TO,
-                         (void *)(uintptr_t)p->side[REDIST_PRIV_TO].array[a], p->arrival,
-                         p->side[REDIST_PRIV_TO].streams);
-}
-
-/* The channel of a peer on this node. */
-REDIST_PRIV redist_priv_channel *redist_priv_link(const redist_plan *p, int own, int64_t k)
-{
-    return &p->rings->link[own][k - p->side[own].remote];
+                         redist_priv_given(p, REDIST_PRIV_TO, a), p->arrival, p->side[REDIST_PRIV_TO].streams);
 }
 
 /* Fills a slot of the ring, if one is free, or offers the arrays. One at a time, because the next peer may want what lies
    between the elements just packed, while it is in the cache. Returns whether it did anything. */
-REDIST_PRIV int redist_priv_push(redist_plan *p, int64_t k)
+REDIST_PRIV int redist_priv_push(const redist_plan *p, redist_priv_channel *link)
 {
-    redist_priv_channel *link = redist_priv_link(p, REDIST_PRIV_FROM, k);
-    if (link->done == 0 && link->slot->direct != link->direct) {
-        if (REDIST_PRIV_ACQUIRE(&link->slot->drained) != link->before)
+    redist_priv_slot *slot = link->slot;
+    if (link->done == 0 && slot->direct != link->direct) {
+        if (REDIST_PRIV_ACQUIRE(&slot->drained) != link->before)
             return 0; /* the receiver is still at pieces of an earlier execution */
-        link->slot->direct = link->direct;
+        slot->direct = link->direct;
     }
-    if (link->done == link->pieces ||
-        link->before + link->done - REDIST_PRIV_ACQUIRE(&link->slot->drained) >= link->slot->slots)
+    if (link->done == link->pieces || link->before + link->done - REDIST_PRIV_ACQUIRE(&slot->drained) >= link->slots)
         return 0;
     if (!link->direct)
-        redist_priv_copy_slot(p, REDIST_PRIV_FROM, &p->side[REDIST_PRIV_FROM].peer[k], link, link->done);
+        redist_priv_copy_slot(p, link, link->done);
     link->done++;
-    REDIST_PRIV_RELEASE(&link->slot->filled, link->before + link->done);
+    REDIST_PRIV_RELEASE(&slot->filled, link->before + link->done);
     return 1;
 }
 
 /* Fills all free slots, in turns. */
-REDIST_PRIV void redist_priv_push_all(redist_plan *p)
+REDIST_PRIV void redist_priv_push_all(const redist_plan *p)
 {
-    const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
+    const redist_priv_rings *r = p->rings;
     int64_t k;
     int pushed = 1;
     while (pushed)
-        for (k = s->remote, pushed = 0; k < s->peers; k++)
-            pushed |= redist_priv_push(p, k);
+        for (k = r->receives, pushed = 0; k < r->links; k++)
+            pushed |= redist_priv_push(p, &r->link[k]);
 }
 
 /* Drains what has come. The number of pieces is known when the first is there. */
-REDIST_PRIV void redist_priv_pull(redist_plan *p, int64_t k)
+REDIST_PRIV void redist_priv_pull(const redist_plan *p, redist_priv_channel *link)
 {
-    const redist_priv_peer *peer = &p->side[REDIST_PRIV_TO].peer[k];
-    redist_priv_channel *link = redist_priv_link(p, REDIST_PRIV_TO, k);
     while (link->done < link->pieces && REDIST_PRIV_ACQUIRE(&link->slot->filled) > link->before + link->done) {
         if (link->slot->direct) {
-            redist_priv_copy_direct(p, peer, link);
+            redist_priv_copy_direct(p, link);
             link->pieces = 1;
         } else {
-            redist_priv_copy_slot(p, REDIST_PRIV_TO, peer, link, link->done);
+            redist_priv_copy_slot(p, link, link->done);
         }
         link->done++;
         REDIST_PRIV_RELEASE(&link->slot->drained, link->before + link->done);
     }
+    link->peer->pending = link->pieces - link->done;
 }
 
 /* Whether all arrays of this execution lie in the arena, and receivers may read them there; then says where. */
-REDIST_PRIV int redist_priv_offer_arrays(redist_plan *p)
+REDIST_PRIV int redist_priv_offer_arrays(const redist_plan *p)
 {
     const redist_arena *arena = p->options.arena;
     const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
-    const redist_priv_segment *shared = &p->rings->home->segment;
-    char *part = shared->base[shared->rank];
+    char *part = p->rings->home->part;
     redist_priv_board *board = (redist_priv_board *)(void *)(part + p->rings->begin);
     int a;
     if (arena == NULL || arena->ordinary != NULL || p->overwrites)
         return 0;
     for (a = 0; a < p->arrays; a++) {
-        const uintptr_t at = (uintptr_t)s->array[a] - (uintptr_t)arena->memory;
+        const uintptr_t array = (uintptr_t)redist_priv_given(p, REDIST_PRIV_FROM, a), at = array - (uintptr_t)arena->memory;
         if (at > arena->bytes || (size_t)s->array_bytes > arena->bytes - at)
             return 0;
-        board->array[a] = (int64_t)((uintptr_t)s->array[a] - (uintptr_t)part);
+        board->array[a] = (int64_t)(array - (uintptr_t)part);
     }
     return 1;
 }
@@ -2639,21 +2533,16 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p)
 {
     const int direct = redist_priv_offer_arrays(p);
     int64_t k;
-    int own;
-    for (own = 0; own < 2; own++)
-        for (k = p->side[own].remote; k < p->side[own].peers; k++) {
-            const redist_priv_peer *peer = &p->side[own].peer[k];
-            redist_priv_channel *link = redist_priv_link(p, own, k);
-            link->before += link->done;
-            link->done = 0;
-            link->pieces = redist_priv_pieces_of(p, own, peer, redist_priv_slot_cutting(link->slot->piece_bytes));
-            if (own == REDIST_PRIV_FROM) {
-                link->direct = direct && link->waste < REDIST_PRIV_WASTEFUL;
-                link->pieces = link->direct ? 1 : link->pieces;
-            }
-        }
+    for (k = 0; k < p->rings->links; k++) {
+        redist_priv_channel *link = &p->rings->link[k];
+        link->before += link->done;
+        link->done = 0;
+        link->direct = direct && link->peer->own == REDIST_PRIV_FROM && link->waste < REDIST_PRIV_WASTEFUL;
+        link->pieces = link->direct ? 1 : redist_priv_pieces_of(p, link->peer, link->cutting);
+        link->peer->pending = link->pieces;
+    }
     redist_priv_push_all(p);
-    return REDIST_PRIV_REMOTE(start)(p);
+    return redist_priv_remote(p)->start(p);
 }
 
 /* A sender is done when its arrays are free: packed, or copied by the receiver. In place, the ring must be empty
@@ -2677,20 +2566,19 @@ REDIST_PRIV int redist_priv_progress(redist_plan *p)
 
 REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done)
 {
+    const redist_priv_rings *r = p->rings;
     int64_t k;
-    int all = 1, come = 1, code;
+    int all = 1, code;
     redist_priv_push_all(p);
-    for (k = p->side[REDIST_PRIV_FROM].remote; k < p->side[REDIST_PRIV_FROM].peers; k++)
-        all &= redist_priv_is_sent(p, redist_priv_link(p, REDIST_PRIV_FROM, k));
-    for (k = p->side[REDIST_PRIV_TO].remote; k < p->side[REDIST_PRIV_TO].peers; k++) {
-        const redist_priv_channel *link = redist_priv_link(p, REDIST_PRIV_TO, k);
-        if (come || !p->ordered)
-            redist_priv_pull(p, k);
-        come &= link->done == link->pieces;
+    for (k = 0; k < r->receives; k++) {
+        redist_priv_unpack_in_order(p);
+        if (!p->ordered || r->link[k].peer == &p->side[REDIST_PRIV_TO].peer[p->state.messages.unpacked])
+            redist_priv_pull(p, &r->link[k]);
+        all &= r->link[k].done == r->link[k].pieces;
     }
-    all &= come;
-    *done = 1;
-    code = REDIST_PRIV_REMOTE(test)(p, done);
+    for (; k < r->links; k++)
+        all &= redist_priv_is_sent(p, &r->link[k]);
+    code = redist_priv_remote(p)->test(p, done);
     if (code == REDIST_OK && *done && !all) /* some MPI libraries do nothing when all requests are complete */
         code = redist_priv_progress(p);
     *done &= all;
@@ -2701,41 +2589,38 @@ REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done)
 REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p)
 {
     redist_priv_rings *r = p->rings;
-    int own;
-    REDIST_PRIV_REMOTE(destroy)(p);
-    for (own = 0; own < 2; own++) {
-        redist_priv_side *s = &p->side[own];
-        s->remote = s->peers;
-        qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_distances);
-    }
+    int64_t k;
+    redist_priv_remote(p)->destroy(p);
+    for (k = 0; k < p->peers; k++)
+        p->peer[k].near = 0;
     p->rings = NULL;
     if (r == NULL)
         return;
     if (r->home == &r->own)
-        redist_priv_segment_close(&r->own.segment);
+        redist_priv_home_close(&r->own);
     r->abandoned = r->home != &r->own && r->bytes > 0;
     if (!r->abandoned)
         REDIST_FREE(r);
 }
 
 /* Bytes of a ring slot. Plans in an arena leave half of its room to others. */
-REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p, const redist_priv_side *s)
+REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p)
 {
     const redist_priv_rings *r = p->rings;
     const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer / 2 : REDIST_RING_BYTES;
     const int64_t room = r->home == &r->own ? REDIST_RING_BYTES : redist_priv_find_room(r->home, NULL, 0) / 2;
-    const int64_t budget = redist_priv_min(redist_priv_min(most, room), REDIST_RING_BYTES);
-    const int64_t local = redist_priv_max(s->peers - s->remote, 1);
-    const int64_t piece = redist_priv_clamp(budget / local / REDIST_PRIV_SLOTS, REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
+    const int64_t budget = redist_priv_min(redist_priv_min(most, room), REDIST_RING_BYTES) / redist_priv_max(r->slots, 1);
+    const int64_t piece = redist_priv_clamp(budget / REDIST_PRIV_SLOTS, REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
     return redist_priv_round_up(redist_priv_max(piece, p->element_bytes), REDIST_PRIV_LINE);
 }
 
 /* How many bytes of the source's lines are read for each byte of a message, about: by each of its receivers, from
    another core's memory, when they copy directly, but while the lines are hot when the sender packs for all. */
-REDIST_PRIV int64_t redist_priv_waste(const redist_plan *p, const redist_priv_message *m)
+REDIST_PRIV_COLD int64_t redist_priv_waste(const redist_plan *p, const redist_priv_peer *peer)
 {
-    const int d = redist_priv_fastest(m, REDIST_PRIV_FROM);
-    const redist_priv_runs *list = m->axis[d];
+    const redist_priv_message m = redist_priv_peer_message(p, peer);
+    const int d = redist_priv_fastest(&m, REDIST_PRIV_FROM);
+    const redist_priv_runs *list = m.axis[d];
     int64_t r, runs = 0;
     for (r = 0; r < list->runs; r++)
         runs += list->run[r].n[1] * list->run[r].n[2] *
@@ -2745,138 +2630,111 @@ REDIST_PRIV int64_t redist_priv_waste(const redist_plan *p, const redist_priv_me
                              p->side[REDIST_PRIV_FROM].neighbours.axis[d].peers);
 }
 
-/* Whether a peer's memory is to be used: it is on this node, and with options.node_ranks in the same part of it. */
-REDIST_PRIV_COLD int redist_priv_is_near(const redist_plan *p, int rank, int node_rank)
+/* Gives the peers of this node channels: those on it, and with options.node_ranks in the same part of it. */
+REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p, MPI_Comm node)
 {
-    const int part = p->options.node_ranks > 0 ? p->options.node_ranks : p->size;
-    return node_rank >= 0 && rank / part == p->rank / part;
-}
-
-/* Puts the remote peers of a side before those of this node, which get channels. */
-REDIST_PRIV_COLD int redist_priv_split_peers(redist_plan *p, int own, MPI_Comm node)
-{
-    redist_priv_side *s = &p->side[own];
-    const int n = (int)s->peers;
+    const int n = (int)p->peers, part = p->options.node_ranks > 0 ? p->options.node_ranks : p->size;
     int *ranks = (int *)redist_priv_alloc(2 * (int64_t)n, sizeof *ranks);
-    redist_priv_peer *sorted = (redist_priv_peer *)redist_priv_alloc(n, sizeof *sorted);
-    int k, near, at = 0, code = ranks == NULL || sorted == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    redist_priv_rings *r = p->rings;
+    int k, code = ranks == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     for (k = 0; k < n && code == REDIST_OK; k++)
-        ranks[k] = s->peer[k].rank;
+        ranks[k] = p->peer[k].rank;
     if (code == REDIST_OK && n > 0)
         code = redist_priv_translate(p->comm, node, n, ranks, ranks + n);
-    for (near = 0; near < 2 && code == REDIST_OK; near++) {
-        for (k = 0; k < n; k++)
-            if (redist_priv_is_near(p, ranks[k], ranks[n + k]) == near) {
-                if (near)
-                    p->rings->link[own][at - s->remote].there = ranks[n + k];
-                sorted[at++] = s->peer[k];
-            }
-        s->remote = near ? s->remote : at;
-    }
-    if (code == REDIST_OK)
-        memcpy(s->peer, sorted, (size_t)n * sizeof *sorted);
-    REDIST_FREE(sorted);
+    for (k = 0; k < n && code == REDIST_OK; k++)
+        if (ranks[n + k] >= 0 && ranks[k] / part == p->rank / part) {
+            p->peer[k].near = 1;
+            r->link[r->links].peer = &p->peer[k];
+            r->link[r->links++].there = ranks[n + k];
+            if (p->peer[k].own == REDIST_PRIV_TO)
+                r->receives = r->links;
+        }
+    r->slots = r->links - r->receives;
     REDIST_FREE(ranks);
     return code;
 }
 
-/* Plans the slots and rings of the messages this rank sends, with pieces of so many bytes, in a block that begins at byte
-   `begin`; writes the slots, if any are given. Returns the bytes of the block. */
-REDIST_PRIV_COLD int64_t redist_priv_plan_rings(redist_plan *p, int64_t piece, redist_priv_slot *slots, int64_t begin)
+/* Plans the ring of a message with pieces of so many bytes, as both its ends do. Returns its bytes. */
+REDIST_PRIV_COLD int64_t redist_priv_plan_ring(const redist_plan *p, redist_priv_channel *link, int64_t piece)
 {
-    const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
-    const int64_t first = begin + redist_priv_board_bytes(p) + (s->peers - s->remote) * (int64_t)sizeof *slots;
-    int64_t k, end = first;
-    for (k = s->remote; k < s->peers; k++) {
-        redist_priv_message m = redist_priv_peer_message(p, REDIST_PRIV_FROM, s->peer[k].message);
-        redist_priv_cutting cutting;
-        redist_priv_slot slot;
-        memset(&slot, 0, sizeof slot);
-        redist_priv_link(p, REDIST_PRIV_FROM, k)->waste = redist_priv_waste(p, &m);
-        slot.to = redist_priv_link(p, REDIST_PRIV_FROM, k)->there;
-        slot.ring = end;
-        slot.piece_bytes = redist_priv_min(piece, redist_priv_round_up(s->peer[k].bytes, REDIST_PRIV_LINE));
-        slot.slots = s->peer[k].bytes > piece ? REDIST_PRIV_SLOTS : s->peer[k].bytes > REDIST_PRIV_SHORT ? 1 : 2;
-        cutting = redist_priv_slot_cutting(slot.piece_bytes);
-        if (p->overwrites && s->peer[k].bytes > piece)
-            slot.slots = redist_priv_pieces_of(p, REDIST_PRIV_FROM, &s->peer[k], cutting);
-        slot.slot_bytes = redist_priv_piece_of(p, REDIST_PRIV_FROM, &s->peer[k], cutting, 0).bytes; /* the largest */
-        slot.slot_bytes = redist_priv_round_up(slot.slot_bytes, REDIST_PRIV_LINE);
-        end += slot.slots * slot.slot_bytes;
-        if (slots != NULL)
-            slots[k - s->remote] = slot;
-    }
-    p->rings->ring_bytes = end - first;
-    return end - begin;
+    const redist_priv_peer *peer = link->peer;
+    link->cutting.bytes = piece;
+    link->cutting.wide = REDIST_PRIV_WIDE;
+    link->slots = peer->bytes > piece ? REDIST_PRIV_SLOTS : peer->bytes > REDIST_PRIV_SHORT ? 1 : 2;
+    if (p->overwrites && peer->bytes > piece)
+        link->slots = redist_priv_pieces_of(p, peer, link->cutting);
+    link->slot_bytes = redist_priv_round_up(redist_priv_piece_of(p, peer, link->cutting, 0).bytes, REDIST_PRIV_LINE);
+    return link->slots * link->slot_bytes;
 }
 
-/* Connects the peers of a side with their slots, which all ranks have written. */
-REDIST_PRIV_COLD void redist_priv_connect(redist_plan *p, int own)
+/* Bytes before the slots in a plan's block. */
+REDIST_PRIV_COLD int64_t redist_priv_board_bytes(const redist_plan *p)
 {
-    const redist_priv_side *s = &p->side[own];
-    const redist_priv_segment *shared = &p->rings->home->segment;
-    int64_t k;
-    for (k = s->remote; k < s->peers; k++) {
-        redist_priv_channel *link = redist_priv_link(p, own, k);
-        const int receiver = own == REDIST_PRIV_FROM ? link->there : shared->rank;
-        const char *block;
-        link->part = shared->base[own == REDIST_PRIV_FROM ? shared->rank : link->there];
-        block = link->part + REDIST_PRIV_ACQUIRE((const int64_t *)(const void *)link->part);
-        link->board = (const redist_priv_board *)(const void *)block;
-        for (link->slot = redist_priv_first_slot(p, block); link->slot->to != receiver; link->slot++)
-            continue;
-    }
+    return redist_priv_round_up((int64_t)sizeof(redist_priv_board) + p->arrays * (int64_t)sizeof(int64_t), REDIST_PRIV_LINE);
 }
 
+/* Connects what is received with the senders' slots, which all ranks have written. */
 REDIST_PRIV_COLD int redist_priv_shared_create(redist_plan *p)
 {
-    redist_priv_connect(p, REDIST_PRIV_FROM);
-    redist_priv_connect(p, REDIST_PRIV_TO);
-    return REDIST_PRIV_REMOTE(create)(p);
+    const redist_priv_home *home = p->rings->home;
+    int64_t k;
+    for (k = 0; k < p->rings->receives; k++) {
+        redist_priv_channel *link = &p->rings->link[k];
+        char *block;
+        link->part = home->base[link->there];
+        block = link->part + REDIST_PRIV_ACQUIRE((const int64_t *)(const void *)link->part);
+        link->board = (const redist_priv_board *)(const void *)block;
+        redist_priv_plan_ring(p, link, link->board->piece);
+        link->slot = (redist_priv_slot *)(void *)(block + redist_priv_board_bytes(p));
+        while (link->slot->to != home->rank)
+            link->slot++;
+    }
+    return redist_priv_remote(p)->create(p);
 }
 
 /* A state with a channel for every peer. */
 REDIST_PRIV_COLD redist_priv_rings *redist_priv_rings_new(const redist_plan *p)
 {
-    const size_t from = (size_t)p->side[REDIST_PRIV_FROM].peers, to = (size_t)p->side[REDIST_PRIV_TO].peers;
-    const size_t bytes = sizeof(redist_priv_rings) + (from + to) * sizeof(redist_priv_channel);
-    redist_priv_rings *r = (redist_priv_rings *)REDIST_MALLOC(bytes);
+    const size_t bytes = sizeof(redist_priv_rings) + (size_t)p->peers * sizeof(redist_priv_channel);
+    redist_priv_rings *r = (redist_priv_rings *)redist_priv_zeros(1, bytes);
     if (r == NULL)
         return NULL;
-    memset((void *)r, 0, bytes);
-    r->own.segment.comm = MPI_COMM_NULL;
-    r->own.segment.window = MPI_WIN_NULL;
-    r->link[REDIST_PRIV_FROM] = (redist_priv_channel *)(void *)(r + 1);
-    r->link[REDIST_PRIV_TO] = r->link[REDIST_PRIV_FROM] + from;
+    redist_priv_home_init(&r->own);
+    r->home = p->options.arena != NULL ? &p->options.arena->home : &r->own;
+    r->link = (redist_priv_channel *)(void *)(r + 1);
     return r;
 }
 
-/* Takes a block of shared memory, from the arena or opened for this plan alone, and says where it is. */
+/* Takes a block of shared memory, from the arena or opened for this plan alone, writes it, and says where it is. */
 REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, MPI_Comm node)
 {
     redist_priv_rings *r = p->rings;
-    const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
-    int64_t piece, bytes;
-    char *part;
+    const int64_t before = redist_priv_board_bytes(p) + r->slots * (int64_t)sizeof *r->slot;
     redist_priv_board *board;
+    int64_t k, ring, piece;
     redist_priv_reclaim(r->home); /* now, when the receivers of plans that are gone have been waited for */
-    piece = redist_priv_piece_bytes(p, s);
-    bytes = redist_priv_plan_rings(p, piece, NULL, 0);
-    if (r->home == &r->own) {
-        r->own.room = bytes;
-        if (redist_priv_segment_open(&r->own.segment, node, REDIST_PRIV_LINE + bytes) != REDIST_OK)
-            return REDIST_ERR_MEMORY;
-    }
-    redist_priv_reclaim(r->home);
-    if (redist_priv_find_room(r->home, r, bytes) == 0)
+    piece = redist_priv_piece_bytes(p);
+    for (k = r->receives; k < r->links; k++)
+        r->ring_bytes += redist_priv_plan_ring(p, &r->link[k], piece);
+    if ((r->home == &r->own && redist_priv_home_open(&r->own, node, before + r->ring_bytes, 0) != REDIST_OK) ||
+        redist_priv_find_room(r->home, r, before + r->ring_bytes) == 0)
         return REDIST_ERR_MEMORY;
-    part = r->home->segment.base[r->home->segment.rank];
-    board = (redist_priv_board *)(void *)(part + r->begin);
-    board->storage = s->storage;
-    r->slot = redist_priv_first_slot(p, part + r->begin);
-    r->slots = s->peers - s->remote;
-    redist_priv_plan_rings(p, piece, r->slot, r->begin);
-    REDIST_PRIV_RELEASE((int64_t *)(void *)part, r->begin);
+    memset(r->home->part + r->begin, 0, (size_t)before);
+    board = (redist_priv_board *)(void *)(r->home->part + r->begin);
+    board->storage = p->side[REDIST_PRIV_FROM].storage;
+    board->piece = piece;
+    r->slot = (redist_priv_slot *)(void *)(r->home->part + r->begin + redist_priv_board_bytes(p));
+    ring = r->begin + before;
+    for (k = r->receives; k < r->links; k++) {
+        redist_priv_channel *link = &r->link[k];
+        link->part = r->home->part;
+        link->slot = &r->slot[k - r->receives];
+        link->slot->to = link->there;
+        link->slot->ring = ring;
+        link->waste = redist_priv_waste(p, link->peer);
+        ring += link->slots * link->slot_bytes;
+    }
+    REDIST_PRIV_RELEASE((int64_t *)(void *)r->home->part, r->begin);
     return REDIST_OK;
 }
 
@@ -2884,24 +2742,16 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, MPI_Comm node)
    share any. */
 REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
 {
-    redist_arena *arena = p->options.arena;
-    MPI_Comm node = arena != NULL ? arena->home.segment.comm : redist_priv_node_comm(p->comm);
-    int64_t useless = 1;
-    int own, code = REDIST_PRIV_ATOMICS && node != MPI_COMM_NULL ? REDIST_OK : REDIST_ERR_MPI;
-    redist_priv_verdict v;
-    memset(&v, 0, sizeof v);
+    const redist_arena *arena = p->options.arena;
+    MPI_Comm node = arena != NULL ? arena->home.node : redist_priv_node_comm(p->comm);
+    int64_t mine[2] = {REDIST_OK, 0}, most[2] = {REDIST_ERR_MPI, 0}; /* codes, channels */
     p->rings = redist_priv_rings_new(p);
-    if (p->rings == NULL)
-        code = REDIST_ERR_MEMORY;
+    if (p->rings == NULL || node == MPI_COMM_NULL)
+        mine[0] = REDIST_ERR_MEMORY;
     else
-        p->rings->home = arena != NULL ? &arena->home : &p->rings->own;
-    for (own = 0; own < 2 && code == REDIST_OK; own++)
-        code = redist_priv_split_peers(p, own, node);
-    for (own = 0; own < 2; own++)
-        useless &= p->side[own].peers == p->side[own].remote;
-    useless = -useless;
-    redist_priv_fail(&v, code, "no shared memory");
-    if (redist_priv_agree(p->comm, &v, &useless, 1) == REDIST_OK && useless == 0)
+        mine[0] = redist_priv_find_near(p, node);
+    mine[1] = p->rings != NULL ? p->rings->links : 0;
+    if (redist_priv_reduce(p->comm, mine, most, 2, MPI_MAX) == REDIST_OK && most[0] == REDIST_OK && most[1] > 0)
         return redist_priv_write_block(p, node);
     if (arena == NULL && node != MPI_COMM_NULL)
         MPI_Comm_free(&node);
@@ -3001,17 +2851,17 @@ REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, int k)
 REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p)
 {
     redist_priv_chain *c = &p->state.chain;
-    redist_priv_verdict v;
+    int64_t mine[2] = {REDIST_OK, 0}, most[2] = {REDIST_ERR_MPI, 0}; /* codes, bytes */
     double gain;
-    int k;
-    memset(&v, 0, sizeof v);
-    redist_priv_fail(&v, redist_priv_find_route(p, &gain), "no route");
-    c->most_bytes = redist_priv_set_between(p);
-    if (redist_priv_agree(p->comm, &v, &c->most_bytes, 1) != REDIST_OK)
-        return v.code;
-    for (k = 0; k < c->phases && v.code == REDIST_OK; k++)
-        v.code = redist_priv_open_phase(p, k);
-    return v.code;
+    int k, code;
+    mine[0] = redist_priv_find_route(p, &gain);
+    mine[1] = redist_priv_set_between(p);
+    code = redist_priv_reduce(p->comm, mine, most, 2, MPI_MAX);
+    c->most_bytes = most[1];
+    code = code == REDIST_OK ? (int)most[0] : code;
+    for (k = 0; k < c->phases && code == REDIST_OK; k++)
+        code = redist_priv_open_phase(p, k);
+    return code;
 }
 
 /* What lies in between counts as the source's staging memory, though it is theirs. */
@@ -3021,20 +2871,12 @@ REDIST_PRIV_COLD int redist_priv_multiphase_staging(redist_plan *p, int own)
     return REDIST_OK;
 }
 
-REDIST_PRIV_COLD int redist_priv_multiphase_create(redist_plan *p)
-{
-    redist_priv_chain *c = &p->state.chain;
-    char *memory = p->side[REDIST_PRIV_FROM].staging;
-    c->array[0] = memory;
-    c->array[1] = memory == NULL ? NULL : memory + c->array_bytes[0] * p->arrays;
-    return REDIST_OK;
-}
-
 /* Where an array lies before the k-th phase; NULL on a rank that then owns nothing. */
 REDIST_PRIV char *redist_priv_between(const redist_plan *p, int k, int array)
 {
-    const redist_priv_chain *c = &p->state.chain;
-    return c->array[k % 2] == NULL ? NULL : c->array[k % 2] + array * c->array_bytes[k % 2];
+    const int64_t *bytes = p->state.chain.array_bytes;
+    char *memory = p->side[REDIST_PRIV_FROM].staging;
+    return memory == NULL ? NULL : memory + (k % 2 ? p->arrays * bytes[0] : 0) + array * bytes[k % 2];
 }
 
 /* Starts the phase at hand: from the arrays of the one before to those of the next. */
@@ -3097,35 +2939,48 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p)
 
 /* ------------------------------------------------------------------------------------- choosing a method (private) */
 
-REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transport_of(int method)
+/* All there are, then a row without a name. Those before REDIST_POINT_TO_POINT may not be had everywhere; from there on
+   each needs less memory than the one before it. */
+REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
 {
     static const redist_priv_transport transports[] = {
+        {REDIST_SHARED, "REDIST_SHARED", 1, redist_priv_shared_open, redist_priv_shared_staging, redist_priv_shared_create, NULL,
+         redist_priv_shared_start, redist_priv_shared_test, redist_priv_add_moved, redist_priv_shared_destroy},
+#ifndef REDIST_NO_MULTIPHASE
+        {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", 0, redist_priv_multiphase_open, redist_priv_multiphase_staging,
+         NULL, NULL, redist_priv_multiphase_start, redist_priv_multiphase_test,
+         redist_priv_multiphase_add_stats, redist_priv_multiphase_destroy},
+#endif
         {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", 1, redist_priv_separate, redist_priv_alltoallv_staging, redist_priv_alltoallv_create,
-         redist_priv_alltoallv_commit, redist_priv_alltoallv_start, redist_priv_collective_test, redist_priv_add_moved,
-         redist_priv_collective_destroy},
-        {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", 1, redist_priv_separate, redist_priv_alltoallw_staging, redist_priv_alltoallw_create,
-         redist_priv_alltoallw_commit, redist_priv_alltoallw_start, redist_priv_collective_test, redist_priv_add_moved,
+         redist_priv_collective_commit, redist_priv_collective_start, redist_priv_collective_test, redist_priv_add_moved,
          redist_priv_collective_destroy},
         {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", 1, NULL, redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
-         redist_priv_p2p_start, redist_priv_p2p_test, redist_priv_add_moved, redist_priv_p2p_destroy},
-        {REDIST_SHARED, "REDIST_SHARED", 1, redist_priv_shared_open, REDIST_PRIV_REMOTE(staging), redist_priv_shared_create, NULL,
-         redist_priv_shared_start, redist_priv_shared_test, redist_priv_add_moved, redist_priv_shared_destroy},
+         redist_priv_p2p_start, redist_priv_p2p_test, redist_priv_add_moved, redist_priv_free_requests},
 #ifndef REDIST_NO_SCHEDULED
         {REDIST_SCHEDULED, "REDIST_SCHEDULED", 1, NULL, redist_priv_scheduled_staging, redist_priv_scheduled_create, NULL,
          redist_priv_scheduled_start, redist_priv_scheduled_test, redist_priv_scheduled_add_stats,
          redist_priv_scheduled_destroy},
 #endif
-#ifndef REDIST_NO_MULTIPHASE
-        {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", 0, redist_priv_multiphase_open, redist_priv_multiphase_staging,
-         redist_priv_multiphase_create, NULL, redist_priv_multiphase_start, redist_priv_multiphase_test,
-         redist_priv_multiphase_add_stats, redist_priv_multiphase_destroy},
-#endif
-    };
-    size_t k;
-    for (k = 0; k < sizeof transports / sizeof transports[0]; k++)
-        if ((int)transports[k].method == method)
-            return &transports[k];
-    return NULL;
+        {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", 1, redist_priv_separate, redist_priv_alltoallw_staging, redist_priv_alltoallw_create,
+         redist_priv_collective_commit, redist_priv_collective_start, redist_priv_collective_test, redist_priv_add_moved,
+         redist_priv_collective_destroy},
+        {REDIST_AUTO, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
+    return transports;
+}
+
+REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transport_of(int method)
+{
+    const redist_priv_transport *t = redist_priv_transports();
+    while (t->name != NULL && (int)t->method != method)
+        t++;
+    return t->name == NULL ? NULL : t;
+}
+
+REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p)
+{
+    enum { LEAST = 512 };
+    return p->apart && p->largest_message > LEAST && redist_priv_transport_of(REDIST_SCHEDULED) != NULL ? REDIST_SCHEDULED
+                                                                                                       : REDIST_POINT_TO_POINT;
 }
 
 /* What the ranks must know of each other to choose alike: maxima over ranks. */
@@ -3203,16 +3058,8 @@ REDIST_PRIV_COLD int redist_priv_pays_back(const redist_plan *p, const int64_t *
     return p->options.executions == 0 || p->options.arena != NULL || p->options.executions * gain > 15 * duplication;
 }
 
-/* Between nodes a schedule pays, but for the shortest messages. */
-REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p)
-{
-    enum { LEAST = 1024 };
-    return p->apart && p->largest_message > LEAST && redist_priv_transport_of(REDIST_SCHEDULED) != NULL ? REDIST_SCHEDULED
-                                                                                                       : REDIST_POINT_TO_POINT;
-}
-
-/* A chain, where it pays; shared memory, where its smallest rings fit; MPI_Alltoallv, whose algorithms are made for many
-   peers with tiny messages; messages to real peers only. What needs too much staging memory is replaced later. */
+/* A chain, where it pays; shared memory, where its smallest rings fit; messages to real peers only. REDIST_ALLTOALLV has
+   nothing on the last: it sends to the same peers, and to others as well. What needs too much memory is replaced later. */
 REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p, const int64_t *facts)
 {
     const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer : INT64_MAX;
@@ -3221,36 +3068,26 @@ REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p, const int64_
     if (redist_priv_wants_phases(p, facts))
         return REDIST_MULTIPHASE;
 #endif
-    if (facts[REDIST_PRIV_PEERS] > 0 && rings <= most && redist_priv_pays_back(p, facts))
-        return REDIST_SHARED;
-    if (p->size >= 32 && facts[REDIST_PRIV_PEERS] >= p->size / 2 && facts[REDIST_PRIV_MESSAGE] <= 512)
-        return REDIST_ALLTOALLV;
-    return redist_priv_by_messages(p);
+    return facts[REDIST_PRIV_PEERS] > 0 && rings <= most && redist_priv_pays_back(p, facts) ? REDIST_SHARED
+                                                                                            : redist_priv_by_messages(p);
 }
 
-/* Arrays to time candidates with; NULL when memory is exhausted. */
-REDIST_PRIV_COLD char **redist_priv_scratch_free(char **scratch, int n)
-{
-    int a;
-    for (a = 0; scratch != NULL && a < n; a++)
-        REDIST_FREE(scratch[a]);
-    REDIST_FREE(scratch);
-    return NULL;
-}
-
+/* Arrays to time candidates with, after the pointers to them; NULL when memory is exhausted. */
 REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p)
 {
     const int n = 2 * p->arrays;
-    char **scratch = (char **)redist_priv_alloc(n, sizeof *scratch);
-    int a, missing = 0;
-    for (a = 0; scratch != NULL && a < n; a++) {
-        const int64_t bytes = p->side[a < p->arrays ? REDIST_PRIV_FROM : REDIST_PRIV_TO].array_bytes;
-        scratch[a] = (char *)redist_priv_alloc(bytes, 1);
-        missing |= scratch[a] == NULL;
-        if (scratch[a] != NULL)
-            memset(scratch[a], 0, (size_t)bytes); /* the first touch of a page must not be timed */
-    }
-    return missing ? redist_priv_scratch_free(scratch, n) : scratch;
+    const int64_t each[2] = {redist_priv_round_up(p->side[0].array_bytes, REDIST_PRIV_LINE),
+                             redist_priv_round_up(p->side[1].array_bytes, REDIST_PRIV_LINE)};
+    const int64_t head = redist_priv_round_up(n * (int64_t)sizeof(char *), REDIST_PRIV_LINE);
+    const int64_t bytes = head + p->arrays * (each[0] + each[1]);
+    char *at, **scratch = (char **)redist_priv_alloc(bytes, 1);
+    int a;
+    if (scratch == NULL)
+        return NULL;
+    memset(scratch, 0, (size_t)bytes); /* the first touch of a page must not be timed */
+    for (a = 0, at = (char *)scratch + head; a < n; at += each[a++ >= p->arrays])
+        scratch[a] = at;
+    return scratch;
 }
 
 /* Seconds since `begin` on the slowest rank; 0 when MPI fails. Collective. */
@@ -3288,42 +3125,44 @@ REDIST_PRIV_COLD int redist_priv_is_trial(const redist_plan *trial, redist_metho
     return stats.method == method && (method != REDIST_MULTIPHASE || stats.phases > 1);
 }
 
+/* Times one method; 0 when it cannot be had. What creating it costs is shared out among the executions. Collective. */
+REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *options, char **scratch, double best)
+{
+    const double begin = MPI_Wtime();
+    double creation = 0, *seconds = &p->seconds[options->method];
+    redist_plan *trial;
+    if (redist_plan_create(p->comm, &p->from, &p->to, p->element, options, &trial) != REDIST_OK)
+        return 0;
+    if (p->options.executions > 0)
+        creation = redist_priv_slowest(p->comm, begin) / p->options.executions;
+    *seconds = redist_priv_is_trial(trial, options->method) ? redist_priv_time(trial, scratch, best) : 0;
+    redist_plan_free(&trial);
+    return *seconds > 0 ? *seconds + creation : 0;
+}
+
 /* Times every method that fits, and returns the fastest; the estimate when none could be timed. Collective. */
 REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p, const int64_t *facts)
 {
-    static const redist_method candidates[] = {REDIST_SHARED, REDIST_POINT_TO_POINT, REDIST_ALLTOALLV, REDIST_ALLTOALLW,
-                                               REDIST_SCHEDULED, REDIST_MULTIPHASE};
+    const redist_priv_transport *t = redist_priv_transports();
     redist_method fastest = redist_priv_estimate(p, facts);
     redist_options options = p->options;
     char **scratch = redist_priv_scratch(p);
-    int64_t missing = scratch == NULL, most = 0;
-    double best = 1e30;
-    size_t k;
-    if (redist_priv_reduce(p->comm, &missing, &most, 1, MPI_MAX) != REDIST_OK || most > 0) {
-        redist_priv_scratch_free(scratch, 2 * p->arrays);
-        return fastest;
-    }
+    int64_t missing = scratch == NULL, any = 1;
+    double best = 1e30, seconds;
     options.effort = REDIST_ESTIMATE;
     options.from = options.to = NULL;
     options.message = NULL;
-    for (k = 0; k < sizeof candidates / sizeof candidates[0]; k++) {
-        const double begin = MPI_Wtime();
-        redist_plan *trial;
-        double seconds, creation;
-        options.method = candidates[k];
-        if (redist_plan_create(p->comm, &p->from, &p->to, p->element, &options, &trial) != REDIST_OK)
-            continue;
-        creation = p->options.executions > 0 ? redist_priv_slowest(p->comm, begin) / p->options.executions : 0;
-        seconds = redist_priv_is_trial(trial, candidates[k]) ? redist_priv_time(trial, scratch, best) : 0;
-        redist_plan_free(&trial);
-        p->seconds[candidates[k]] = seconds;
-        seconds += seconds > 0 ? creation : 0;
+    if (redist_priv_reduce(p->comm, &missing, &any, 1, MPI_MAX) != REDIST_OK)
+        any = 1;
+    for (; t->name != NULL && !any; t++) {
+        options.method = t->method;
+        seconds = redist_priv_try(p, &options, scratch, best);
         if (seconds > 0 && seconds < best) {
             best = seconds;
-            fastest = candidates[k];
+            fastest = t->method;
         }
     }
-    redist_priv_scratch_free(scratch, 2 * p->arrays);
+    REDIST_FREE(scratch);
     return fastest;
 }
 
@@ -3349,58 +3188,22 @@ REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p, const int64_t *f
     p->transport = redist_priv_transport_of((int)method);
 }
 
-/* What serves where a method cannot; REDIST_AUTO: nothing does. */
-REDIST_PRIV_COLD redist_method redist_priv_substitute(const redist_plan *p)
+/* What serves where the plan's transport cannot, or NULL. */
+REDIST_PRIV_COLD const redist_priv_transport *redist_priv_substitute(const redist_plan *p)
 {
-    switch (p->transport->method) {
-    case REDIST_POINT_TO_POINT:
-        return redist_priv_transport_of(REDIST_SCHEDULED) == NULL ? REDIST_ALLTOALLW : REDIST_SCHEDULED;
-    case REDIST_SCHEDULED:
-        return REDIST_ALLTOALLW;
-    case REDIST_ALLTOALLW:
-        return REDIST_AUTO;
-    default:
-        return redist_priv_by_messages(p);
-    }
+    const redist_priv_transport *next = redist_priv_transport_of(redist_priv_by_messages(p));
+    if (p->transport >= redist_priv_transport_of(REDIST_POINT_TO_POINT))
+        next = p->transport + 1;
+    return next->name != NULL && redist_priv_is_sound(p, next->method) ? next : NULL;
 }
 
-/* Whether this rank can stage what the transport wants to. */
-REDIST_PRIV_COLD int redist_priv_fits(redist_plan *p)
-{
-    int own, code = REDIST_OK;
-    for (own = 0; own < 2 && code == REDIST_OK; own++)
-        code = p->transport->plan_staging(p, own);
-    return code == REDIST_OK && (p->options.max_buffer == 0 || redist_priv_buffer_bytes(p) <= p->options.max_buffer);
-}
-
-/* Opens what the transport needs of the system. Where any rank cannot have it, the plan falls back to messages; where the staging memory
-   of a method that was not asked for by name does not fit, one with less. Collective. */
-REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
-{
-    enum { MISSING, TOO_LARGE, LACKS };
-    redist_method next;
-    int64_t lacks[LACKS];
-    for (;;) {
-        lacks[MISSING] = p->transport->open != NULL && p->transport->open(p) != REDIST_OK;
-        lacks[TOO_LARGE] = !lacks[MISSING] && !redist_priv_fits(p);
-        next = redist_priv_substitute(p);
-        if (redist_priv_agree(p->comm, v, lacks, LACKS) != REDIST_OK || next == REDIST_AUTO ||
-            !(lacks[MISSING] || (lacks[TOO_LARGE] && p->options.method == REDIST_AUTO)) ||
-            !redist_priv_is_sound(p, next))
-            return;
-        p->transport->destroy(p);
-        memset(&p->state, 0, sizeof p->state);
-        p->transport = redist_priv_transport_of((int)next);
-    }
-}
-
-REDIST_PRIV_COLD void redist_priv_allocate(redist_plan *p, char **memory, int64_t bytes, redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_allocate(char **memory, int64_t bytes, redist_priv_verdict *v)
 {
     if (bytes == 0 || v->code != REDIST_OK)
         return;
     *memory = (char *)redist_priv_alloc(bytes, 1);
     if (*memory == NULL)
-        redist_priv_fail(v, REDIST_ERR_MEMORY, "rank %d: no memory for %" PRId64 " bytes of staging", p->rank, bytes);
+        redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for %" PRId64 " bytes of staging", bytes);
 }
 
 /* Decides what is staged, and allocates it. Local. */
@@ -3408,15 +3211,54 @@ REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
 {
     int own;
     for (own = 0; own < 2; own++)
-        redist_priv_fail(v, p->transport->plan_staging(p, own), "rank %d: too many ranks or bytes for %s", p->rank,
-                         p->transport->name);
+        redist_priv_fail(v, p->transport->plan_staging(p, own), "too many ranks or bytes for %s", p->transport->name);
     if (p->options.max_buffer > 0 && redist_priv_buffer_bytes(p) > p->options.max_buffer)
         redist_priv_fail(v, REDIST_ERR_MEMORY,
-                         "rank %d: %s needs %" PRId64 " bytes of staging memory, but options.max_buffer is %" PRId64,
-                         p->rank, p->transport->name, redist_priv_buffer_bytes(p), p->options.max_buffer);
+                         "%s needs %" PRId64 " bytes of staging memory, but options.max_buffer is %" PRId64,
+                         p->transport->name, redist_priv_buffer_bytes(p), p->options.max_buffer);
     for (own = 0; own < 2; own++)
-        redist_priv_allocate(p, &p->side[own].staging, p->side[own].staging_bytes, v);
-    redist_priv_allocate(p, &p->kept_staging, redist_priv_kept_staging_bytes(p), v);
+        redist_priv_allocate(&p->side[own].staging, p->side[own].staging_bytes, v);
+    redist_priv_allocate(&p->kept_staging, redist_priv_kept_staging_bytes(p), v);
+}
+
+REDIST_PRIV_COLD void redist_priv_unstage(redist_plan *p)
+{
+    int own;
+    for (own = 0; own < 2; own++) {
+        REDIST_FREE(p->side[own].staging);
+        p->side[own].staging = NULL;
+    }
+    REDIST_FREE(p->kept_staging);
+    p->kept_staging = NULL;
+}
+
+/* Opens what the transport needs of the system, and stages. Where any rank cannot have it, the plan falls back to messages;
+   where the memory of a method that was not asked for by name is not there, to one that needs less. Collective. */
+REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
+{
+    enum { MISSING, NO_ROOM, LACKS };
+    const redist_priv_transport *next;
+    for (;;) {
+        redist_priv_verdict staged = *v;
+        int64_t lacks[LACKS];
+        lacks[MISSING] = p->transport->open != NULL && p->transport->open(p) != REDIST_OK;
+        if (lacks[MISSING])
+            redist_priv_fail(&staged, REDIST_ERR_MPI, "%s cannot be had", p->transport->name);
+        else
+            redist_priv_stage(p, &staged);
+        lacks[NO_ROOM] = !lacks[MISSING] && staged.code != REDIST_OK;
+        next = redist_priv_substitute(p);
+        if (redist_priv_agree(p->comm, v, lacks, LACKS) != REDIST_OK)
+            return;
+        if (next == NULL || !(lacks[MISSING] || (lacks[NO_ROOM] && p->options.method == REDIST_AUTO))) {
+            *v = staged; /* for all ranks to agree on when they created what they can */
+            return;
+        }
+        redist_priv_unstage(p);
+        p->transport->destroy(p);
+        memset(&p->state, 0, sizeof p->state);
+        p->transport = next;
+    }
 }
 
 /* -------------------------------------------------------------------------------------------------- plans (bodies) */
@@ -3434,7 +3276,8 @@ REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm, redis
         p->tag = arena->tags;
     } else {
         p->duplication = MPI_Wtime();
-        p->comm = redist_priv_duplicate(comm, v);
+        redist_priv_fail(v, redist_priv_duplicate(comm, &p->comm),
+                         "MPI_Comm_idup failed: MPI may have no communicator left");
         p->duplication = MPI_Wtime() - p->duplication;
     }
 }
@@ -3466,10 +3309,10 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
         p->transport->destroy(p);
     for (own = 0; own < 2; own++) {
         REDIST_FREE(p->side[own].staging);
-        REDIST_FREE(p->side[own].peer);
         redist_priv_neighbours_free(&p->side[own].neighbours);
     }
     redist_priv_kept_free(p);
+    REDIST_FREE(p->peer);
     REDIST_FREE(p->kept_staging);
     REDIST_FREE(p->pointers);
     if (p->options.arena != NULL)
@@ -3485,7 +3328,7 @@ REDIST_PRIV_COLD void redist_priv_check_arguments(redist_plan *p, const redist_l
                                                   redist_plan **plan, redist_priv_verdict *v)
 {
     if (from == NULL || to == NULL || plan == NULL) {
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "rank %d: the %s is NULL", p->rank,
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "the %s is NULL",
                          from == NULL ? "source layout" : to == NULL ? "destination layout" : "pointer to the plan");
         return;
     }
@@ -3499,26 +3342,23 @@ REDIST_PRIV_COLD void redist_priv_check_arguments(redist_plan *p, const redist_l
         redist_priv_check_bytes(p, v);
 }
 
+REDIST_PRIV_COLD uint64_t redist_priv_hash_layout(redist_layout layout)
+{
+    redist_priv_words words;
+    int d;
+    memset(&words, 0, sizeof words);
+    redist_priv_list_layout(&words, REDIST_PRIV_FROM, &layout);
+    for (d = 0; d < layout.ndim; d++)
+        redist_priv_word(&words, "extent", d, layout.dim[d].allocated);
+    return words.hash;
+}
+
 /* Whether the two layouts differ in their ghosts alone, and of one of them they hold nothing. Extents are this rank's. */
 REDIST_PRIV_COLD int redist_priv_is_halo(const redist_plan *p)
 {
-    const redist_layout plain[2] = {redist_priv_without_ghosts(p->from), redist_priv_without_ghosts(p->to)};
-    redist_priv_words words;
-    uint64_t hash[2];
-    int side, d, bare = 0, moves = 0;
-    memset(&words, 0, sizeof words);
-    for (d = 0; d < p->from.ndim; d++)
-        moves |= p->from.dim[d].allocated != p->to.dim[d].allocated;
-    for (side = 0; side < 2; side++) {
-        int ghosts = 0;
-        words.hash = 1;
-        redist_priv_list_layout(&words, 0, &plain[side]);
-        hash[side] = words.hash;
-        for (d = 0; d < p->from.ndim; d++)
-            ghosts |= redist_priv_layout(p, side)->dim[d].axis.ghosts;
-        bare += ghosts == 0;
-    }
-    return hash[0] == hash[1] && bare > 0 && !moves && p->from.copies == 1;
+    const uint64_t plain = redist_priv_hash_layout(redist_priv_without_ghosts(p->from));
+    return p->from.copies == 1 && plain == redist_priv_hash_layout(redist_priv_without_ghosts(p->to)) &&
+           (plain == redist_priv_hash_layout(p->from) || plain == redist_priv_hash_layout(p->to));
 }
 
 /* What the options and the layouts say of how elements arrive. */
@@ -3542,20 +3382,9 @@ REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
 /* In place, elements that are their own destinations are left as they are: they must be told from the others. */
 REDIST_PRIV_COLD void redist_priv_check_in_place(const redist_plan *p, redist_priv_verdict *v)
 {
-    int d, level, alike = p->kept.move != NULL;
-    int64_t r;
-    if (!p->options.in_place || p->arrival.function == NULL || p->kept.whole.elements == 0)
-        return;
-    for (d = 0; d < p->from.ndim && alike; d++)
-        for (r = 0; r < p->kept.whole.axis[d]->runs; r++)
-            for (level = 0; level < REDIST_PRIV_LEVELS; level++) {
-                const redist_priv_run *run = &p->kept.whole.axis[d]->run[r];
-                alike &= run->n[level] == 1 ||
-                         run->stride[level][REDIST_PRIV_FROM] == run->stride[level][REDIST_PRIV_TO];
-            }
-    if (!alike)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT,
-                         "rank %d: a plan that combines in place needs both views to run through memory alike", p->rank);
+    const redist_priv_kept *kept = &p->kept;
+    if (p->options.in_place && p->arrival.function != NULL && kept->whole.elements > 0 && (kept->move == NULL || kept->unlike))
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "a plan that combines in place needs both views to run through memory alike");
 }
 
 /* Finds the peers, chooses the method and makes it ready: agreement after each step that may fail on one rank. */
@@ -3564,7 +3393,7 @@ REDIST_PRIV_COLD int redist_priv_plan_make(redist_plan *p, MPI_Comm comm, redist
     int64_t facts[REDIST_PRIV_FACTS] = {0};
     redist_priv_take_comm(p, comm, v);
     redist_priv_set_arrival(p);
-    redist_priv_fail(v, redist_priv_open_sides(p), "rank %d: no memory for the plan's tables", p->rank);
+    redist_priv_fail(v, redist_priv_open_sides(p), "no memory for the plan's tables");
     redist_priv_check_in_place(p, v);
     if (v->code == REDIST_OK)
         redist_priv_gather_facts(p, facts);
@@ -3572,16 +3401,14 @@ REDIST_PRIV_COLD int redist_priv_plan_make(redist_plan *p, MPI_Comm comm, redist
         return v->code;
     redist_priv_fail(v, redist_priv_take_tag(p, facts[REDIST_PRIV_TAG]), "MPI_Comm_idup failed");
     if (v->code != REDIST_OK)
-        return v->code;
+        return redist_priv_agree(comm, v, NULL, 0);
     redist_priv_choose_method(p, facts);
     redist_priv_open_transport(p, v);
-    redist_priv_stage(p, v);
-    if (v->code == REDIST_OK)
-        redist_priv_fail(v, p->transport->create(p), "rank %d: no memory, or an MPI error, while making %s", p->rank,
-                         p->transport->name);
+    if (v->code == REDIST_OK && p->transport->create != NULL)
+        redist_priv_fail(v, p->transport->create(p), "no memory, or an MPI error, while making %s", p->transport->name);
     if (redist_priv_agree(p->comm, v, NULL, 0) != REDIST_OK || p->transport->commit == NULL)
         return v->code;
-    redist_priv_fail(v, p->transport->commit(p), "rank %d: an MPI error while making %s", p->rank, p->transport->name);
+    redist_priv_fail(v, p->transport->commit(p), "an MPI error while making %s", p->transport->name);
     return redist_priv_agree(p->comm, v, NULL, 0);
 }
 
@@ -3604,10 +3431,9 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_build(MPI_Comm comm, const redist
                                                      redist_plan **plan, redist_priv_verdict *v)
 {
     redist_plan *p = (redist_plan *)redist_priv_alloc(1, sizeof *p);
-    int rank;
-    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_rank(comm, &v->rank);
     if (p == NULL) {
-        redist_priv_fail(v, REDIST_ERR_MEMORY, "rank %d: no memory for a plan", rank);
+        redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for a plan");
     } else {
         redist_priv_plan_init(p, comm, options);
         p->element = element;
@@ -3624,12 +3450,16 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_build(MPI_Comm comm, const redist
 REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
                                   MPI_Datatype element, const redist_options *options, redist_plan **plan)
 {
+    const char *fault = redist_priv_comm_fault(comm);
     redist_priv_verdict verdict;
     redist_plan *p = NULL;
     memset(&verdict, 0, sizeof verdict);
+    verdict.rank = -1;
     if (plan != NULL)
         *plan = NULL;
-    if (redist_priv_check_comm(comm, &verdict) == REDIST_OK)
+    if (fault != NULL)
+        redist_priv_fail(&verdict, REDIST_ERR_ARGUMENT, "%s", fault);
+    else
         p = redist_priv_plan_build(comm, from, to, element, options, plan, &verdict);
     if (options != NULL && options->message != NULL && options->message_size > 0)
         snprintf(options->message, options->message_size, "%s", verdict.text);
@@ -3751,79 +3581,76 @@ REDIST_API int redist_execute_many(redist_plan *p, const void *const *from, void
 
 /* Whether two arrays share memory that both layouts use. Arrays with allocated extents may interleave without sharing
    anything, so of those only equal beginnings count. */
-REDIST_PRIV int redist_priv_overlap(const redist_plan *p, int a_side, const void *a, int b_side, const void *b)
+REDIST_PRIV int redist_priv_overlap(const redist_plan *p, int side, int a, int b)
 {
-    const uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+    const redist_priv_side *s = &p->side[side], *t = &p->side[REDIST_PRIV_TO];
+    const uintptr_t x = (uintptr_t)redist_priv_given(p, side, a), y = (uintptr_t)redist_priv_given(p, REDIST_PRIV_TO, b);
     int d, padded = 0;
-    if (p->side[a_side].owned == 0 || p->side[b_side].owned == 0)
-        return 0;
     for (d = 0; d < p->from.ndim; d++)
         padded |= p->from.dim[d].allocated > 0 || p->to.dim[d].allocated > 0;
-    if (padded)
-        return x == y;
-    return x < y + (uintptr_t)p->side[b_side].array_bytes && y < x + (uintptr_t)p->side[a_side].array_bytes;
+    return s->owned > 0 && t->owned > 0 &&
+           (padded ? x == y : x < y + (uintptr_t)t->array_bytes && y < x + (uintptr_t)s->array_bytes);
 }
 
-REDIST_PRIV int redist_priv_check_aliases(redist_plan *p, const void *const *from, void *const *to)
+REDIST_PRIV int redist_priv_check_aliases(redist_plan *p)
 {
     int a, b;
     for (a = 0; a < p->arrays; a++)
         for (b = 0; b < p->arrays; b++) {
-            if (!p->overwrites && !(p->options.in_place && a == b && from[a] == to[b]) &&
-                redist_priv_overlap(p, REDIST_PRIV_FROM, from[a], REDIST_PRIV_TO, to[b]))
+            const int same = redist_priv_given(p, REDIST_PRIV_FROM, a) == redist_priv_given(p, REDIST_PRIV_TO, b);
+            if (!p->overwrites && !(p->options.in_place && a == b && same) && redist_priv_overlap(p, REDIST_PRIV_FROM, a, b))
                 return redist_priv_refuse(p, REDIST_ERR_ALIAS, "source %d and destination %d overlap, and the plan is not "
                                           "made for that (options.in_place)", a, b);
-            if (a < b && redist_priv_overlap(p, REDIST_PRIV_TO, to[a], REDIST_PRIV_TO, to[b]))
+            if (a < b && redist_priv_overlap(p, REDIST_PRIV_TO, a, b))
                 return redist_priv_refuse(p, REDIST_ERR_ALIAS, "destinations %d and %d overlap", a, b);
         }
     return REDIST_OK;
 }
 
-/* One side of an execution: array[arrays], of which the first may be fixed. */
-REDIST_PRIV int redist_priv_check_given(redist_plan *p, int own, const void *const *array, const void *fixed)
+/* One side of an execution, of whose arrays the first may be fixed. */
+REDIST_PRIV int redist_priv_check_given(redist_plan *p, int own, const void *fixed)
 {
     const char *name = redist_priv_side_name(own);
     int a;
-    if (array == NULL)
-        return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the list of %s arrays is NULL", name);
     for (a = 0; a < p->arrays; a++)
-        if (array[a] == NULL && p->side[own].owned > 0)
+        if (redist_priv_given(p, own, a) == NULL && p->side[own].owned > 0)
             return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "%s %d is NULL, but rank %d owns %" PRId64 " elements of it",
                                       name, a, p->rank, p->side[own].owned);
-    if (fixed != NULL && array[0] != fixed)
+    if (fixed != NULL && redist_priv_given(p, own, 0) != fixed)
         return redist_priv_refuse(p, REDIST_ERR_BUFFER, "the %s is not the array that options.%s fixed", name,
                                   own == REDIST_PRIV_FROM ? "from" : "to");
     return REDIST_OK;
 }
 
-REDIST_PRIV int redist_priv_check_execution(redist_plan *p, const void *const *from, void *const *to)
+/* Takes the arrays of an execution. */
+REDIST_PRIV int redist_priv_take_arrays(redist_plan *p, const void *const *from, void *const *to)
 {
-    int code;
+    int a, code;
     if (p->failed)
         return REDIST_ERR_MPI; /* as redist_plan_message says */
     if (p->active)
         return redist_priv_refuse(p, REDIST_ERR_BUSY, "started and not yet complete: call redist_wait first");
-    code = redist_priv_check_given(p, REDIST_PRIV_FROM, from, p->options.from);
-    if (code == REDIST_OK)
-        code = redist_priv_check_given(p, REDIST_PRIV_TO, (const void *const *)to, p->options.to);
-    return code == REDIST_OK ? redist_priv_check_aliases(p, from, to) : code;
-}
-
-REDIST_API int redist_start_many(redist_plan *p, const void *const *from, void *const *to)
-{
-    redist_arena *arena;
-    int a, code = p == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_execution(p, from, to);
-    if (code != REDIST_OK)
-        return code;
-    arena = p->options.arena;
+    if (from == NULL || to == NULL)
+        return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the list of %s arrays is NULL",
+                                  redist_priv_side_name(from == NULL ? REDIST_PRIV_FROM : REDIST_PRIV_TO));
     for (a = 0; a < p->arrays; a++) {
         p->pointers[a] = from[a];
         p->pointers[p->arrays + a] = to[a];
     }
-    code = redist_priv_begin(p);
-    if (code == REDIST_OK && arena != NULL) {
-        p->next = arena->started;
-        arena->started = p;
+    code = redist_priv_check_given(p, REDIST_PRIV_FROM, p->options.from);
+    if (code == REDIST_OK)
+        code = redist_priv_check_given(p, REDIST_PRIV_TO, p->options.to);
+    return code == REDIST_OK ? redist_priv_check_aliases(p) : code;
+}
+
+REDIST_API int redist_start_many(redist_plan *p, const void *const *from, void *const *to)
+{
+    int code = p == NULL ? REDIST_ERR_ARGUMENT : redist_priv_take_arrays(p, from, to);
+    if (code == REDIST_OK)
+        code = redist_priv_begin(p);
+    if (code == REDIST_OK && p->options.arena != NULL) {
+        p->next = p->options.arena->started;
+        p->options.arena->started = p;
     }
     return code;
 }
@@ -3864,26 +3691,6 @@ REDIST_PRIV_COLD const char *redist_priv_why(const redist_plan *p)
     return p->options.effort == REDIST_MEASURE ? "the fastest measured" : "by estimate";
 }
 
-/* What a report says of all ranks: sums, or maxima. */
-enum {
-    REDIST_PRIV_SUM_SENDS,
-    REDIST_PRIV_SUM_RECEIVES,
-    REDIST_PRIV_SUM_SENT,
-    REDIST_PRIV_SUM_KEPT,
-    REDIST_PRIV_SUM_BUFFER,
-    REDIST_PRIV_SUM_NANOSECONDS,
-    REDIST_PRIV_SUMS
-};
-
-/* Gathers what all ranks have to say. Collective. */
-REDIST_PRIV_COLD int redist_priv_gather_report(redist_plan *p, const redist_stats *stats, int64_t *sum, int64_t *most)
-{
-    const int64_t mine[REDIST_PRIV_SUMS] = {stats->sends,      stats->receives,     stats->bytes_sent,
-                                            stats->bytes_kept, stats->buffer_bytes, (int64_t)(p->fastest * 1e9)};
-    const int code = redist_priv_reduce(p->comm, mine, sum, REDIST_PRIV_SUMS, MPI_SUM);
-    return code == REDIST_OK ? redist_priv_reduce(p->comm, mine, most, REDIST_PRIV_SUMS, MPI_MAX) : code;
-}
-
 REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
 {
     int k;
@@ -3909,12 +3716,20 @@ REDIST_PRIV_COLD void redist_priv_print_times(const redist_plan *p, double measu
 
 REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
 {
+    enum { SENDS, RECEIVES, SENT, KEPT, BUFFER, NANOSECONDS, REPORTED };
     redist_stats stats;
-    int64_t sum[REDIST_PRIV_SUMS] = {0}, most[REDIST_PRIV_SUMS] = {0};
+    int64_t mine[REPORTED], sum[REPORTED], most[REPORTED];
     int code = redist_plan_stats(p, &stats);
     if (p == NULL)
         return code;
-    if (redist_priv_gather_report(p, &stats, sum, most) != REDIST_OK || redist_priv_know_cost(p) != REDIST_OK)
+    mine[SENDS] = stats.sends;
+    mine[RECEIVES] = stats.receives;
+    mine[SENT] = stats.bytes_sent;
+    mine[KEPT] = stats.bytes_kept;
+    mine[BUFFER] = stats.buffer_bytes;
+    mine[NANOSECONDS] = (int64_t)(p->fastest * 1e9);
+    if (redist_priv_reduce(p->comm, mine, sum, REPORTED, MPI_SUM) != REDIST_OK ||
+        redist_priv_reduce(p->comm, mine, most, REPORTED, MPI_MAX) != REDIST_OK || redist_priv_know_cost(p) != REDIST_OK)
         return REDIST_ERR_MPI;
     if (p->rank != 0 || file == NULL)
         return p->rank == 0 ? REDIST_ERR_ARGUMENT : REDIST_OK;
@@ -3925,73 +3740,75 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
     redist_layout_print(&p->to, file);
     redist_priv_print_method(p, file);
     fprintf(file, "  messages  %" PRId64 " in all, from one rank at most %" PRId64 ", to one rank at most %" PRId64 "\n",
-            sum[REDIST_PRIV_SUM_SENDS], most[REDIST_PRIV_SUM_SENDS], most[REDIST_PRIV_SUM_RECEIVES]);
-    fprintf(file, "  bytes     %" PRId64 " moved, %" PRId64 " kept, at most %" PRId64 " sent by one rank\n",
-            sum[REDIST_PRIV_SUM_SENT], sum[REDIST_PRIV_SUM_KEPT], most[REDIST_PRIV_SUM_SENT]);
-    fprintf(file, "  staging   %" PRId64 " bytes in all, at most %" PRId64 " on one rank\n", sum[REDIST_PRIV_SUM_BUFFER],
-            most[REDIST_PRIV_SUM_BUFFER]);
+            sum[SENDS], most[SENDS], most[RECEIVES]);
+    fprintf(file, "  bytes     %" PRId64 " moved, %" PRId64 " kept, at most %" PRId64 " sent by one rank\n", sum[SENT], sum[KEPT],
+            most[SENT]);
+    fprintf(file, "  staging   %" PRId64 " bytes in all, at most %" PRId64 " on one rank\n", sum[BUFFER], most[BUFFER]);
     fprintf(file, "  steps     %d in %d phase%s\n", stats.steps, stats.phases, stats.phases == 1 ? "" : "s");
-    redist_priv_print_times(p, (double)most[REDIST_PRIV_SUM_NANOSECONDS] * 1e-9, file);
+    redist_priv_print_times(p, (double)most[NANOSECONDS] * 1e-9, file);
     return REDIST_OK;
 }
 
 /* -------------------------------------------------------------------------------------------- calibrating (bodies) */
 
-enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_BURST = 8, REDIST_PRIV_ROUNDS = 12 };
+enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_BURST = 8 };
 
-/* The shortest of several exchanges of n messages of so many bytes, n <= REDIST_PRIV_BURST, with both neighbours in the
-   ring of ranks, in picoseconds, on this rank; -1 when MPI fails. A rank where it fails goes on, for its neighbours wait.
-   Collective. */
-REDIST_PRIV_COLD int64_t redist_priv_time_ring(MPI_Comm comm, int n, int bytes, char *memory)
+/* The shortest time of an exchange of n messages each way between this rank and its mirror image, n <= REDIST_PRIV_BURST,
+   in picoseconds; -1 when MPI fails: a rank where it does goes on, for the other waits. Mirrored ranks are on different
+   nodes, wherever there are some, and all links are in use at once. Exchanges follow each other, so that it does not
+   matter who begins a trial first, with two sets of requests, so that both sides are done with one. Collective. */
+REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes, char *memory)
 {
-    MPI_Request request[2 * REDIST_PRIV_BURST];
+    enum { TRIALS = 4, ROUNDS = 8, MOST = 4 * REDIST_PRIV_BURST };
+    MPI_Request request[MOST];
     int64_t failed = 0, any = 1;
-    double best = 1e6, begin;
-    int rank, size, round, k;
+    double best = 1e6, begin = 0, seconds;
+    int rank, mirrored, trial, round, k;
     MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-    for (k = 0; k < 2 * n; k++)
+    MPI_Comm_size(comm, &mirrored);
+    mirrored -= rank + 1;
+    for (k = 0; k < 4 * n; k++) {
+        char *to = memory + (k / 2 % n + 1) * bytes;
         request[k] = MPI_REQUEST_NULL;
-    for (k = 0; k < n; k++)
-        failed |= MPI_Recv_init(memory + (k + 1) * bytes, bytes, MPI_BYTE, (rank + size - 1) % size, k, comm, &request[k]) !=
-                      MPI_SUCCESS ||
-                  MPI_Send_init(memory, bytes, MPI_BYTE, (rank + 1) % size, k, comm, &request[n + k]) != MPI_SUCCESS;
-    failed |= redist_priv_reduce(comm, &failed, &any, 1, MPI_MAX) != REDIST_OK || any;
-    for (round = 0; round < REDIST_PRIV_ROUNDS && !any; round++) { /* all ranks have received what the one before sent */
-        failed |= redist_priv_reduce(comm, &failed, &any, 1, MPI_MAX) != REDIST_OK || any;
-        begin = MPI_Wtime();
-        failed |= MPI_Startall(2 * n, request) != MPI_SUCCESS;
-        for (k = 0; k < 2 * n; k++)
-            failed |= redist_priv_await(&request[k]) != REDIST_OK;
-        best = MPI_Wtime() - begin < best ? MPI_Wtime() - begin : best;
+        failed |= (k % 2 == 0 ? MPI_Recv_init(to, bytes, MPI_BYTE, mirrored, k / 2, comm, &request[k])
+                              : MPI_Send_init(memory, bytes, MPI_BYTE, mirrored, k / 2, comm, &request[k])) != MPI_SUCCESS;
     }
-    for (k = 0; k < 2 * n; k++)
-        redist_priv_drop(&request[k], failed != 0 && k < n);
-    return failed ? -1 : (int64_t)(best * 1e12);
+    for (trial = 0; trial < TRIALS; trial++) {
+        failed |= redist_priv_reduce(comm, &failed, &any, 1, MPI_MAX) != REDIST_OK || any;
+        for (round = 0; round <= ROUNDS && !any; round++) {
+            MPI_Request *set = request + round % 2 * 2 * n;
+            begin = round == 1 ? MPI_Wtime() : begin;
+            failed |= MPI_Startall(2 * n, set) != MPI_SUCCESS;
+            for (k = 0; k < 2 * n; k++)
+                failed |= redist_priv_await(&set[k]) != REDIST_OK;
+        }
+        seconds = MPI_Wtime() - begin;
+        best = seconds < best ? seconds : best;
+    }
+    for (k = 0; k < 4 * n; k++)
+        redist_priv_drop(&request[k], failed != 0 && k % 2 == 0);
+    return failed ? -1 : (int64_t)(best * 1e12) / ROUNDS;
 }
 
 /* Measures with messages of up to `large` bytes, at least REDIST_PRIV_BURST times the small ones. Collective. */
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redist_priv_network *network)
 {
-    enum { ONE, BURST, BYTES, TIMES };
+    enum { ONE, BURST, BYTES, FAILED, TIMES };
     const double unit = 1e-12; /* seconds in a picosecond */
-    redist_priv_verdict v;
-    MPI_Comm own;
-    char *memory = (char *)redist_priv_alloc(2, (size_t)large);
-    int64_t time[TIMES] = {0}, more;
-    int k, failed = 0;
-    memset(&v, 0, sizeof v);
-    redist_priv_fail(&v, network == NULL ? REDIST_ERR_ARGUMENT : REDIST_OK, "no room for the costs");
-    redist_priv_fail(&v, memory == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory to calibrate");
-    own = redist_priv_duplicate(comm, &v);
-    if (redist_priv_agree(comm, &v, NULL, 0) == REDIST_OK) {
-        memset(memory, 0, 2 * (size_t)large);
-        time[ONE] = redist_priv_time_ring(own, 1, REDIST_PRIV_SMALL, memory);
-        time[BURST] = redist_priv_time_ring(own, REDIST_PRIV_BURST, REDIST_PRIV_SMALL, memory);
-        time[BYTES] = redist_priv_time_ring(own, 1, large, memory);
-        for (k = 0; k < TIMES; k++)
-            redist_priv_fail(&v, time[k] < 0 ? REDIST_ERR_MPI : REDIST_OK, "an MPI error");
-        failed = redist_priv_agree(own, &v, time, TIMES) != REDIST_OK;
+    MPI_Comm own = MPI_COMM_NULL;
+    char *memory = (char *)redist_priv_zeros(2, (size_t)large);
+    int64_t mine[TIMES] = {0}, time[TIMES] = {0}, more;
+    int failed = 0, code = redist_priv_duplicate(comm, &own);
+    if (memory == NULL || network == NULL)
+        code = network == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MEMORY;
+    code = redist_priv_worst(comm, code);
+    if (code == REDIST_OK) {
+        mine[ONE] = redist_priv_time_mirror(own, 1, REDIST_PRIV_SMALL, memory);
+        mine[BURST] = redist_priv_time_mirror(own, REDIST_PRIV_BURST, REDIST_PRIV_SMALL, memory);
+        mine[BYTES] = redist_priv_time_mirror(own, 1, large, memory);
+        mine[FAILED] = mine[ONE] < 0 || mine[BURST] < 0 || mine[BYTES] < 0;
+        failed = redist_priv_reduce(own, mine, time, TIMES, MPI_MAX) != REDIST_OK || time[FAILED];
+        code = failed ? REDIST_ERR_MPI : REDIST_OK;
         time[ONE] = redist_priv_max(time[ONE], 1);
         more = redist_priv_clamp((time[BURST] - time[ONE]) / (REDIST_PRIV_BURST - 1), 1, time[ONE]);
         network->latency = (double)(time[ONE] - more) * unit;
@@ -4001,17 +3818,15 @@ REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redis
     REDIST_FREE(memory);
     if (own != MPI_COMM_NULL && !failed)
         MPI_Comm_free(&own);
-    return v.code;
+    return code;
 }
 
 REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
 {
     redist_priv_network network;
-    redist_priv_verdict v;
     int code;
-    memset(&v, 0, sizeof v);
-    if (redist_priv_check_comm(comm, &v) != REDIST_OK)
-        return v.code;
+    if (redist_priv_comm_fault(comm) != NULL)
+        return REDIST_ERR_ARGUMENT;
     code = redist_priv_measure_network(comm, REDIST_PRIV_LARGE, cost == NULL ? NULL : &network);
     if (code == REDIST_OK) {
         *cost = network.cost;
@@ -4033,42 +3848,37 @@ REDIST_PRIV_COLD int64_t redist_priv_arena_name(const redist_arena *a)
                                       (size_t)length) >> 2);
 }
 
-/* Opens the arena's shared memory: a line, room for plans, then this rank's arrays, or where those do not fit everywhere
-   the room alone. Collective; the same answer on all ranks. */
-REDIST_PRIV_COLD int redist_priv_home_open(redist_arena *a, MPI_Comm comm, int64_t bytes)
+/* Opens the arena's shared memory, where it fits everywhere with `bytes` for arrays. Collective; the same answer on all
+   ranks. */
+REDIST_PRIV_COLD int redist_priv_arena_share(redist_arena *a, int64_t bytes)
 {
-    MPI_Comm node = REDIST_PRIV_ATOMICS ? redist_priv_node_comm(comm) : MPI_COMM_NULL;
-    redist_priv_verdict v;
-    memset(&v, 0, sizeof v);
-    a->home.room = redist_priv_round_up(REDIST_RING_BYTES, REDIST_PRIV_LINE);
-    redist_priv_fail(&v, node == MPI_COMM_NULL ? REDIST_ERR_MPI : REDIST_OK, "no communicator");
-    if (v.code == REDIST_OK)
-        redist_priv_fail(&v, redist_priv_segment_open(&a->home.segment, node, REDIST_PRIV_LINE + a->home.room + bytes),
-                         "too little shared memory");
-    if (redist_priv_agree(comm, &v, NULL, 0) != REDIST_OK) {
-        redist_priv_segment_close(&a->home.segment);
-        a->home.room = 0;
-    }
-    return v.code;
+    MPI_Comm node = redist_priv_node_comm(a->comm);
+    int code = REDIST_ERR_MPI;
+    if (node != MPI_COMM_NULL)
+        code = redist_priv_home_open(&a->home, node, redist_priv_round_up(REDIST_RING_BYTES, REDIST_PRIV_LINE), bytes);
+    code = redist_priv_worst(a->comm, code);
+    if (code != REDIST_OK)
+        redist_priv_home_close(&a->home);
+    return code;
 }
 
-/* Memory for arrays, shared or ordinary. Collective. */
-REDIST_PRIV_COLD void redist_priv_arena_open(redist_arena *a, redist_priv_verdict *v)
+/* Memory for arrays: shared, or ordinary, beside shared memory for plans. Collective. */
+REDIST_PRIV_COLD int redist_priv_arena_open(redist_arena *a)
 {
-    if (redist_priv_home_open(a, a->comm, (int64_t)a->bytes) == REDIST_OK) {
-        a->memory = a->home.segment.base[a->home.segment.rank] + REDIST_PRIV_LINE + a->home.room;
-        return;
+    if (redist_priv_arena_share(a, (int64_t)a->bytes) == REDIST_OK) {
+        a->memory = a->home.part + REDIST_PRIV_LINE + a->home.room;
+        return REDIST_OK;
     }
-    redist_priv_home_open(a, a->comm, 0);
+    redist_priv_arena_share(a, 0);
     a->ordinary = REDIST_MALLOC(a->bytes + REDIST_PRIV_LINE);
     a->memory = redist_priv_align(a->ordinary);
-    redist_priv_fail(v, a->ordinary == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for an arena");
+    return a->ordinary == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 REDIST_PRIV_COLD void redist_priv_arena_destroy(redist_arena *a)
 {
     redist_priv_rings *r, *next;
-    redist_priv_segment_close(&a->home.segment); /* all ranks have freed their plans: nobody reads blocks any more */
+    redist_priv_home_close(&a->home); /* all ranks have freed their plans: nobody reads blocks any more */
     for (r = a->home.first; r != NULL; r = next) {
         next = r->next;
         REDIST_FREE(r);
@@ -4089,36 +3899,35 @@ REDIST_PRIV_COLD int redist_priv_most_tags(MPI_Comm comm)
 REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena)
 {
     const uint64_t limit = sizeof bytes > 4 ? UINT64_C(1) << 50 : UINT64_C(1) << 30;
-    redist_priv_verdict v;
     redist_arena fallback, *a;
-    int rank;
-    memset(&v, 0, sizeof v);
-    if (arena == NULL || redist_priv_check_comm(comm, &v) != REDIST_OK)
+    int64_t mine[2], most[2] = {REDIST_ERR_MPI, 0}; /* codes, the arena's name */
+    int rank, code;
+    if (arena == NULL || redist_priv_comm_fault(comm) != NULL)
         return REDIST_ERR_ARGUMENT;
     *arena = NULL;
-    a = (redist_arena *)REDIST_MALLOC(sizeof *a);
-    redist_priv_fail(&v, a == NULL || (uint64_t)bytes > limit ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for an arena");
+    a = (redist_arena *)redist_priv_alloc(1, sizeof *a);
     if (a == NULL)
         a = &fallback;
     memset((void *)a, 0, sizeof *a);
-    MPI_Comm_rank(comm, &rank);
-    a->name = rank == 0 ? redist_priv_arena_name(a) : 0;
+    redist_priv_home_init(&a->home);
     a->bytes = bytes;
-    a->home.segment.comm = MPI_COMM_NULL;
-    a->home.segment.window = MPI_WIN_NULL;
-    a->comm = redist_priv_duplicate(comm, &v);
-    if (redist_priv_agree(comm, &v, &a->name, 1) == REDIST_OK) {
+    MPI_Comm_rank(comm, &rank);
+    mine[0] = redist_priv_duplicate(comm, &a->comm);
+    mine[0] = a == &fallback || (uint64_t)bytes > limit ? (int64_t)REDIST_ERR_MEMORY : mine[0];
+    mine[1] = rank == 0 ? redist_priv_arena_name(a) : 0;
+    code = redist_priv_reduce(comm, mine, most, 2, MPI_MAX) == REDIST_OK ? (int)most[0] : REDIST_ERR_MPI;
+    if (code == REDIST_OK) {
+        a->name = most[1];
         a->most_tags = redist_priv_most_tags(a->comm);
-        redist_priv_arena_open(a, &v);
-        redist_priv_agree(a->comm, &v, NULL, 0);
+        code = redist_priv_worst(a->comm, redist_priv_arena_open(a));
     }
-    if (v.code == REDIST_OK)
+    if (code == REDIST_OK)
         *arena = a;
     else if (a != &fallback)
         redist_priv_arena_destroy(a);
     else if (a->comm != MPI_COMM_NULL)
         MPI_Comm_free(&a->comm);
-    return v.code;
+    return code;
 }
 
 REDIST_API void *redist_arena_alloc(redist_arena *a, size_t bytes)

@@ -2,8 +2,10 @@
 
    Both start with the array (x, y, z) distributed along x and end with the transform distributed along y: FFTW is told that
    this will do (FFTW_MPI_TRANSPOSED_OUT), in place and out of place. By redist: z and y are transformed, one redistribution
-   makes x whole and contiguous, and x is transformed. The planner's effort is the same. Repetitions are interleaved; a time
-   is that of the slowest rank, and the median of all repetitions counts. The results are compared.
+   makes x whole and contiguous, and x is transformed; once with x, y, z in memory as FFTW has them, and once with some
+   numbers of room after each row of z, which a layout may have and FFTW's transform may not: y then moves by strides that
+   are no powers of two. The planner's effort is the same. Repetitions are interleaved, each after one that is not timed, as
+   in a time step loop; a time is that of the slowest rank, and the median of all repetitions counts. The results are compared.
 
    Debian's FFTW-MPI is made for Open MPI: make build/fft MPICC=mpicc.openmpi. */
 #include <complex.h>
@@ -18,7 +20,7 @@
 
 typedef double complex number;
 
-enum { CONTESTANTS = 3 };
+enum { DENSE, PADDED, IN_PLACE, OUT_OF_PLACE, CONTESTANTS, PAD = 4 };
 
 typedef struct {
     int rank, ranks;
@@ -26,14 +28,17 @@ typedef struct {
     int effort;              /* of FFTW's planner */
     int64_t rows, first;     /* of x, as distributed */
     int64_t columns;         /* of y */
-    number *from[CONTESTANTS], *to[CONTESTANTS];
-    fftw_plan mpi[2], planes, lines;
-    redist_arena *arena;
-    redist_plan *plan;
-    double *times[CONTESTANTS];
+    struct {
+        int64_t row; /* numbers from one row of z to the next */
+        number *from, *to;
+        redist_arena *arena;
+        redist_plan *plan;
+        fftw_plan planes, lines, all; /* FFTW-MPI does all at once */
+        double *times;
+    } by[CONTESTANTS];
 } bench;
 
-static const char *const names[CONTESTANTS] = {"redist + FFTW", "FFTW-MPI, in place", "FFTW-MPI, out of place"};
+static const char *const names[CONTESTANTS] = {"redist + FFTW", "padded rows", "FFTW-MPI, in place", "out of place"};
 
 static const option_choice efforts[] = {{"estimate", FFTW_ESTIMATE}, {"measure", FFTW_MEASURE}, {"patient", FFTW_PATIENT}, {NULL, 0}};
 
@@ -45,121 +50,141 @@ static void succeed(int code)
         give_up("%s", redist_strerror(code));
 }
 
-static size_t slab_bytes(const bench *b)
+static size_t slab_bytes(const bench *b, int64_t row)
 {
     int64_t lines = b->rows > b->columns ? b->rows : b->columns;
-    return ((size_t)(lines * b->n * b->n) * sizeof(number) + 63) / 64 * 64;
+    return ((size_t)(lines * b->n * row) * sizeof(number) + 63) / 64 * 64;
 }
 
 /* Planes (y, z) of x become lines along x, contiguous in memory for each y and z. */
-static void create_redist(bench *b)
+static void create_redist(bench *b, int who)
 {
     static const int xyz_in_yzx[3] = {2, 0, 1};
-    int n = (int)b->n, plane[2] = {n, n};
-    redist_axis dealt_out = redist_block(b->n, b->ranks), whole = redist_whole(b->n);
+    const int64_t n = b->n, row = n + (who == PADDED ? PAD : 0);
+    const fftw_iodim64 yz[2] = {{n, row, row}, {n, 1, 1}}, x = {n, 1, 1};
+    const fftw_iodim64 planes_of[1] = {{b->rows, n * row, n * row}}, lines_of[1] = {{b->columns * n, n, n}};
+    redist_axis dealt_out = redist_block(n, b->ranks), whole = redist_whole(n);
     redist_layout planes = redist_layout_3d(dealt_out, whole, whole), lines = redist_permuted(planes, xyz_in_yzx);
     redist_options options;
+    planes = redist_with_extent(planes, 2, row);
     memset(&options, 0, sizeof options);
-    succeed(redist_arena_create(MPI_COMM_WORLD, 2 * slab_bytes(b), &b->arena));
-    options.arena = b->arena;
-    b->from[0] = redist_arena_alloc(b->arena, slab_bytes(b));
-    b->to[0] = redist_arena_alloc(b->arena, slab_bytes(b));
-    succeed(redist_plan_create(MPI_COMM_WORLD, &planes, &lines, MPI_C_DOUBLE_COMPLEX, &options, &b->plan));
-    b->planes = fftw_plan_many_dft(2, plane, (int)b->rows, b->from[0], NULL, 1, n * n, b->from[0], NULL, 1, n * n, FFTW_FORWARD,
-                                   (unsigned)b->effort);
-    b->lines = fftw_plan_many_dft(1, &n, (int)b->columns * n, b->to[0], NULL, 1, n, b->to[0], NULL, 1, n, FFTW_FORWARD,
-                                  (unsigned)b->effort);
+    succeed(redist_arena_create(MPI_COMM_WORLD, slab_bytes(b, row) + slab_bytes(b, n), &options.arena));
+    b->by[who].row = row;
+    b->by[who].arena = options.arena;
+    b->by[who].from = redist_arena_alloc(options.arena, slab_bytes(b, row));
+    b->by[who].to = redist_arena_alloc(options.arena, slab_bytes(b, n));
+    succeed(redist_plan_create(MPI_COMM_WORLD, &planes, &lines, MPI_C_DOUBLE_COMPLEX, &options, &b->by[who].plan));
+    b->by[who].planes = fftw_plan_guru64_dft(2, yz, 1, planes_of, b->by[who].from, b->by[who].from, FFTW_FORWARD, (unsigned)b->effort);
+    b->by[who].lines = fftw_plan_guru64_dft(1, &x, 1, lines_of, b->by[who].to, b->by[who].to, FFTW_FORWARD, (unsigned)b->effort);
 }
 
-static void create_fftw(bench *b)
+/* What FFTW-MPI says of where numbers are holds for all. */
+static ptrdiff_t distribute(bench *b)
 {
-    ptrdiff_t n = b->n, rows, first, columns, begin;
-    size_t count = (size_t)fftw_mpi_local_size_3d_transposed(n, n, n, MPI_COMM_WORLD, &rows, &first, &columns, &begin);
-    unsigned flags = (unsigned)b->effort | FFTW_MPI_TRANSPOSED_OUT;
+    ptrdiff_t rows, first, columns, begin;
+    ptrdiff_t count = fftw_mpi_local_size_3d_transposed(b->n, b->n, b->n, MPI_COMM_WORLD, &rows, &first, &columns, &begin);
     b->rows = rows, b->first = first, b->columns = columns;
-    for (int k = 1; k < CONTESTANTS; k++) {
-        b->from[k] = fftw_alloc_complex(count);
-        b->to[k] = k == 1 ? b->from[k] : fftw_alloc_complex(count);
-        if (!b->from[k] || !b->to[k])
-            give_up("not enough memory");
-        b->mpi[k - 1] = fftw_mpi_plan_dft_3d(n, n, n, b->from[k], b->to[k], MPI_COMM_WORLD, FFTW_FORWARD, flags | FFTW_DESTROY_INPUT);
-    }
+    return count;
 }
 
-static void run_redist(bench *b)
+static void create_fftw(bench *b, int who)
 {
-    if (b->planes)
-        fftw_execute(b->planes);
-    succeed(redist_execute(b->plan, b->from[0], b->to[0]));
-    if (b->lines)
-        fftw_execute(b->lines);
+    size_t count = (size_t)distribute(b);
+    unsigned flags = (unsigned)b->effort | FFTW_MPI_TRANSPOSED_OUT | FFTW_DESTROY_INPUT;
+    number *from = fftw_alloc_complex(count), *to = who == IN_PLACE ? from : fftw_alloc_complex(count);
+    if (!from || !to)
+        give_up("not enough memory");
+    b->by[who].row = b->n;
+    b->by[who].from = from;
+    b->by[who].to = to;
+    b->by[who].all = fftw_mpi_plan_dft_3d(b->n, b->n, b->n, from, to, MPI_COMM_WORLD, FFTW_FORWARD, flags);
 }
 
-static void run(bench *b, int contestant)
+static void create(bench *b)
 {
-    if (contestant == 0)
-        run_redist(b);
-    else
-        fftw_execute(b->mpi[contestant - 1]);
+    distribute(b);
+    for (int k = 0; k < CONTESTANTS; k++)
+        (k < IN_PLACE ? create_redist : create_fftw)(b, k);
+}
+
+static void run(bench *b, int who)
+{
+    if (b->by[who].all)
+        fftw_execute(b->by[who].all);
+    if (b->by[who].planes)
+        fftw_execute(b->by[who].planes);
+    if (b->by[who].plan)
+        succeed(redist_execute(b->by[who].plan, b->by[who].from, b->by[who].to));
+    if (b->by[who].lines)
+        fftw_execute(b->by[who].lines);
 }
 
 static void destroy(bench *b)
 {
-    fftw_destroy_plan(b->planes);
-    fftw_destroy_plan(b->lines);
-    redist_plan_free(&b->plan);
-    redist_arena_free(&b->arena);
-    for (int k = 1; k < CONTESTANTS; k++) {
-        fftw_destroy_plan(b->mpi[k - 1]);
-        fftw_free(b->from[k]);
-        if (b->to[k] != b->from[k])
-            fftw_free(b->to[k]);
+    for (int k = 0; k < CONTESTANTS; k++) {
+        fftw_destroy_plan(b->by[k].all);
+        fftw_destroy_plan(b->by[k].planes);
+        fftw_destroy_plan(b->by[k].lines);
+        redist_plan_free(&b->by[k].plan);
+        if (b->by[k].to != b->by[k].from && !b->by[k].arena)
+            fftw_free(b->by[k].to);
+        if (!b->by[k].arena)
+            fftw_free(b->by[k].from);
+        redist_arena_free(&b->by[k].arena);
     }
 }
 
 /* ---- measuring ---- */
 
-static void fill(const bench *b, number *a)
+static void fill(const bench *b, int who)
 {
     uint64_t h = (uint64_t)b->first * 7919 + 1;
-    for (int64_t i = 0; i < b->rows * b->n * b->n; i++) {
-        h = h * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        a[i] = (double)(h >> 40) / 8388608.0 - 1 + I * ((double)(h >> 20 & 0xfffff) / 524288.0 - 1);
-    }
+    for (int64_t line = 0; line < b->rows * b->n; line++)
+        for (int64_t z = 0; z < b->n; z++) {
+            h = h * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+            b->by[who].from[line * b->by[who].row + z] =
+                (double)(h >> 40) / 8388608.0 - 1 + I * ((double)(h >> 20 & 0xfffff) / 524288.0 - 1);
+        }
 }
 
-static double difference(const bench *b, int contestant)
+/* Of redist's result from one of FFTW-MPI's. */
+static double difference(const bench *b, int redist, int fftw)
 {
     double both[2] = {0, 0};
     for (int64_t y = 0; y < b->columns; y++)
         for (int64_t i = 0; i < b->n * b->n; i++) {
             int64_t x = i / b->n, z = i % b->n;
-            number theirs = b->to[contestant][y * b->n * b->n + i];
-            both[0] = fmax(both[0], cabs(b->to[0][(y * b->n + z) * b->n + x] - theirs));
+            number theirs = b->by[fftw].to[y * b->n * b->n + i];
+            both[0] = fmax(both[0], cabs(b->by[redist].to[(y * b->n + z) * b->n + x] - theirs));
             both[1] = fmax(both[1], cabs(theirs));
         }
     maxima(both, 2);
     return both[0] / both[1];
 }
 
+static double time_one(bench *b, int who)
+{
+    double seconds;
+    fill(b, who);
+    run(b, who);
+    fill(b, who);
+    barrier();
+    seconds = MPI_Wtime();
+    run(b, who);
+    seconds = MPI_Wtime() - seconds;
+    maxima(&seconds, 1);
+    return seconds;
+}
+
 static double measure(bench *b)
 {
     double error = 0;
-    for (int64_t r = -1; r < b->repetitions; r++) {
-        for (int k = 0; k < CONTESTANTS; k++) {
-            double seconds;
-            fill(b, b->from[k]);
-            barrier();
-            seconds = MPI_Wtime();
-            run(b, k);
-            seconds = MPI_Wtime() - seconds;
-            maxima(&seconds, 1);
-            if (r >= 0)
-                b->times[k][r] = seconds;
-        }
-    }
-    for (int k = 1; k < CONTESTANTS; k++)
-        error = fmax(error, difference(b, k));
+    for (int64_t r = 0; r < b->repetitions; r++)
+        for (int k = 0; k < CONTESTANTS; k++)
+            b->by[k].times[r] = time_one(b, k);
+    for (int k = 0; k < IN_PLACE; k++)
+        for (int other = IN_PLACE; other < CONTESTANTS; other++)
+            error = fmax(error, difference(b, k, other));
     return error;
 }
 
@@ -172,15 +197,16 @@ static double median(double *times, int64_t count)
 /* Returns whether the results agree. */
 static int compare(bench *b)
 {
-    double error, time[CONTESTANTS];
-    create_fftw(b);
-    create_redist(b);
+    double error, time[CONTESTANTS], rival;
+    create(b);
     error = measure(b);
     for (int k = 0; k < CONTESTANTS; k++)
-        time[k] = median(b->times[k], b->repetitions);
+        time[k] = 1e3 * median(b->by[k].times, b->repetitions);
+    rival = fmin(time[IN_PLACE], time[OUT_OF_PLACE]);
     if (b->rank == 0)
-        printf("%4lld^3 %14.3f %20.3f %24.3f %7.2f   %s (%.0e)\n", (long long)b->n, 1e3 * time[0], 1e3 * time[1], 1e3 * time[2],
-               fmin(time[1], time[2]) / time[0], error < 1e-12 ? "the same result" : "WRONG", error);
+        printf("%4lld^3 %14.3f %14.3f %20.3f %14.3f %7.2f %7.2f   %s (%.0e)\n", (long long)b->n, time[DENSE], time[PADDED],
+               time[IN_PLACE], time[OUT_OF_PLACE], rival / time[DENSE], rival / time[PADDED],
+               error < 1e-12 ? "the same result" : "WRONG", error);
     destroy(b);
     return error < 1e-12;
 }
@@ -189,14 +215,14 @@ static int compare_all(bench *b)
 {
     int same = 1;
     for (int k = 0; k < CONTESTANTS; k++)
-        b->times[k] = allocate((size_t)b->repetitions * sizeof(double));
+        b->by[k].times = allocate((size_t)b->repetitions * sizeof(double));
     if (b->rank == 0)
-        printf("%d ranks, milliseconds; the last column: the faster of FFTW-MPI's over redist's\n%6s %14s %20s %24s\n", b->ranks, "",
-               names[0], names[1], names[2]);
+        printf("%d ranks, milliseconds; the last columns: the faster of FFTW-MPI's over each of redist's\n%6s %14s %14s %20s %14s\n",
+               b->ranks, "", names[DENSE], names[PADDED], names[IN_PLACE], names[OUT_OF_PLACE]);
     for (b->n = b->fewest; b->n <= b->most; b->n *= 2)
         same = compare(b) && same;
     for (int k = 0; k < CONTESTANTS; k++)
-        free(b->times[k]);
+        free(b->by[k].times);
     return same;
 }
 

@@ -17,24 +17,55 @@
 #if defined SMPI_H
 #include <time.h>
 
-static double rest_from, rest_share, rest_least; /* a rest: the least, or a share of the time since rest_from */
+/* SMPI charges for every test that is made in vain. Instead, a request is known to be complete only when a rank that had
+   nothing to do has slept until it was: one of those that it asked for since it last slept. */
+enum { MOST_ASKED = 64 };
+static MPI_Request *asked[MOST_ASKED], *finished, left; /* `left` is what its request has become */
+static int count_asked;
 
-static void rest(void)
+static int ask(MPI_Request *request, int *done, MPI_Status *status)
 {
-    double seconds = rest_share * (MPI_Wtime() - rest_from);
-    struct timespec t = {0, 0};
-    if (seconds < rest_least)
-        seconds = rest_least;
-    t.tv_sec = (time_t)seconds;
-    t.tv_nsec = (long)(1e9 * (seconds - (double)t.tv_sec));
-    nanosleep(&t, NULL);
+    int k = 0;
+    (void)status;
+    *done = request == finished || *request == MPI_REQUEST_NULL;
+    if (request == finished) {
+        finished = NULL;
+        *request = left;
+    }
+    while (k < count_asked && asked[k] != request)
+        k++;
+    if (!*done && k == count_asked && k < MOST_ASKED)
+        asked[count_asked++] = request;
+    return MPI_SUCCESS;
 }
 
-static void set_rest(double share, double least)
+/* Computing takes no time, so that it does not matter which message is looked at first. */
+static int ask_some(int n, MPI_Request *request, int *done, int *index, MPI_Status *status)
 {
-    rest_from = MPI_Wtime();
-    rest_share = share;
-    rest_least = least < 1e-7 ? 1e-7 : least;
+    int k = 0;
+    while (k < n && request[k] == MPI_REQUEST_NULL)
+        k++;
+    *done = k == n ? MPI_UNDEFINED : 1;
+    index[0] = k;
+    return k == n ? MPI_SUCCESS : MPI_Wait(&request[k], status);
+}
+
+static void sleep_until_done(void)
+{
+    MPI_Request copy[MOST_ASKED];
+    int k;
+    for (k = 0; k < count_asked; k++)
+        copy[k] = *asked[k];
+    if (count_asked == 1) /* also a collective's */
+        MPI_Wait(copy, MPI_STATUS_IGNORE);
+    else if (count_asked > 1)
+        MPI_Waitany(count_asked, copy, &k, MPI_STATUS_IGNORE);
+    if (count_asked > 0) {
+        k = count_asked == 1 ? 0 : k;
+        finished = asked[k];
+        left = copy[k];
+    }
+    count_asked = 0;
 }
 
 enum { LARGE = 1 << 20, MOST_LARGE = 256 };
@@ -63,19 +94,24 @@ static void array_free(void *array)
 
 #define REDIST_MALLOC(bytes) array_new(bytes)
 #define REDIST_FREE(pointer) array_free(pointer)
-#define REDIST_YIELD() rest()
+#define REDIST_YIELD() sleep_until_done()
+#define MPI_Test ask
+#define MPI_Testsome ask_some
+
+/* Its non-blocking reductions send a message from each rank to each; they matter only while plans are made. */
+#define MPI_Iallreduce(from, to, n, type, op, comm, request) \
+    (*(request) = MPI_REQUEST_NULL, MPI_Allreduce(from, to, n, type, op, comm))
 #else
-static void set_rest(double share, double least) { (void)share; (void)least; }
 static void *array_new(size_t bytes) { return calloc(bytes + 1, 1); }
 static void array_free(void *array) { free(array); }
 #endif
 
 #include "redist_plan.h"
 
-enum { BY_HAND = 1000, HAND_ALLTOALLV = BY_HAND, HAND_ALLTOALLW, HAND_PAIRWISE };
+enum { MEASURED = 999, BY_HAND, HAND_ALLTOALLV = BY_HAND, HAND_ALLTOALLW, HAND_PAIRWISE };
 
 static const struct { char letter; int method; const char *name; } methods[] = {
-    {'a', REDIST_AUTO, "auto"}, {'v', REDIST_ALLTOALLV, "alltoallv"}, {'w', REDIST_ALLTOALLW, "alltoallw"},
+    {'a', REDIST_AUTO, "auto"}, {'A', MEASURED, "measured auto"}, {'v', REDIST_ALLTOALLV, "alltoallv"}, {'w', REDIST_ALLTOALLW, "alltoallw"},
     {'p', REDIST_POINT_TO_POINT, "point to point"}, {'s', REDIST_SCHEDULED, "scheduled"},
     {'m', REDIST_MULTIPHASE, "multiphase"}, {'S', REDIST_SHARED, "shared"}, {'h', HAND_PAIRWISE, "pairwise"}, {'V', HAND_ALLTOALLV, "MPI_Alltoallv"}, {'W', HAND_ALLTOALLW, "MPI_Alltoallw"}};
 enum { METHODS = sizeof methods / sizeof methods[0], LINE = 1000, MOST_EXECUTIONS = 100 };
@@ -171,7 +207,8 @@ static int prepare(const bench *b, const problem *p, int method, contestant *c)
     int code = REDIST_OK;
     memset(c, 0, sizeof *c);
     memset(&options, 0, sizeof options);
-    options.method = method < BY_HAND ? (redist_method)method : REDIST_AUTO;
+    options.method = method < MEASURED ? (redist_method)method : REDIST_AUTO;
+    options.effort = method == MEASURED ? REDIST_MEASURE : REDIST_ESTIMATE;
     c->array[0] = array_new((size_t)(redist_layout_alloc(&p->from, b->rank) * p->bytes));
     c->array[1] = array_new((size_t)(redist_layout_alloc(&p->to, b->rank) * p->bytes));
     MPI_Type_contiguous((int)p->bytes, MPI_BYTE, &element);
@@ -222,21 +259,23 @@ static double latest(double time)
     return last;
 }
 
-/* All ranks begin at the same time, where the clock is the same. */
-static double time_one(int method, const contestant *c, double wire)
+static void wait_until(double time)
 {
-    const double begin = latest(MPI_Wtime()) + 1e-3;
-    const int steps = method == REDIST_SCHEDULED;
-    set_rest(0, 1e-7);
 #if defined SMPI_H
-    rest_least = begin - MPI_Wtime();
-    rest();
-    set_rest(steps ? 0 : 0.01, steps ? wire / 2000 : wire / 10000);
+    const double seconds = time - MPI_Wtime();
+    struct timespec t = {(time_t)seconds, (long)(1e9 * (seconds - (double)(time_t)seconds))};
+    nanosleep(&t, NULL);
 #else
-    (void)wire, (void)steps;
-    while (MPI_Wtime() < begin)
+    while (MPI_Wtime() < time)
         REDIST_YIELD();
 #endif
+}
+
+/* All ranks begin at the same time, where the clock is the same. */
+static double time_one(int method, const contestant *c)
+{
+    const double begin = latest(MPI_Wtime()) + 1e-3;
+    wait_until(begin);
     execute(method, c);
     return latest(MPI_Wtime()) - begin;
 }
@@ -264,12 +303,12 @@ static int in_order(const void *a, const void *b)
 }
 
 /* The median of the executions after the first. */
-static double time_all(const bench *b, const problem *p, int method, const contestant *c)
+static double time_all(const bench *b, int method, const contestant *c)
 {
     double seconds[MOST_EXECUTIONS];
     const int first = b->executions > 1;
     for (int round = 0; round < b->executions; round++)
-        seconds[round] = time_one(method, c, p->wire);
+        seconds[round] = time_one(method, c);
     qsort(seconds + first, (size_t)(b->executions - first), sizeof *seconds, in_order);
     return seconds[first + (b->executions - first - 1) / 2];
 }
@@ -283,14 +322,12 @@ static void compare(const bench *b, const problem *p)
         double seconds;
         if (strchr(b->methods, methods[k].letter) == NULL)
             continue;
-        set_rest(0, 64 / b->bandwidth + 2e-7);
         if (prepare(b, p, methods[k].method, &c) == REDIST_OK) {
-            seconds = time_all(b, p, methods[k].method, &c);
+            seconds = time_all(b, methods[k].method, &c);
             if (b->rank == 0)
                 printf("%s,%d,%d,%s,%s,%s,%.9g,%.9g,%.9g,%s\n", b->label, b->per_node, b->ranks, p->name, p->label,
                        methods[k].name, seconds, p->wire, model, remark(&c, text, sizeof text));
         }
-        set_rest(0.1, 1e-5);
         finish(&c);
     }
     fflush(stdout);
@@ -338,7 +375,6 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &b.ranks);
     places = calloc((size_t)b.ranks, sizeof *places);
-    set_rest(0, 262144 / b.bandwidth / 500);
     redist_calibrate(MPI_COMM_WORLD, &b.cost);
     if (b.rank == 0)
         fprintf(stderr, "%s, %d ranks, %d a node: %.3g us a message, %.3g ns a byte\n", b.label, b.ranks, b.per_node,

@@ -48,7 +48,7 @@ platform() { # platform nodes
 END
 }
 
-# Computing takes no time; neither does testing for a message: the program rests in between. A link moves 0.97 of its bytes.
+# Computing takes no time; neither does waiting, but for what is waited for. A link moves 0.97 of its bytes.
 run() { # platform ranks ranks_of_a_node methods <cases
     name=$1-$2-$3-$4
     nodes=$(($2 / $3))

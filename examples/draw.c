@@ -1,6 +1,7 @@
 /* A tool, not a lesson: pictures of layouts, and of what moves between two of them, as SVG. No MPI is used.
    MIT licence, see LICENSE.
    mpicc -I. examples/draw.c -o draw && ./draw '12x12: block@3, *' '12x12: *, block@3' >picture.svg */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -341,4 +341,68 @@ static inline void to_points(pencils *p, const field *modes, const field *points
     transform(p, 0, points, transform_backward);
 }
 
+/* ---- files: the kept modes of one component after the other, each in the order x, y, z ---- */
+
+/* Whole planes for each rank, which are contiguous in the file. */
+typedef struct {
+    redist_layout layout;
+    field modes;
+    int planes;
+    MPI_Datatype plane;
+    MPI_Offset begin, component; /* in bytes: of the first component's planes, and from one component to the next */
+} slab;
+
+/* begin: where the modes begin in the file, in bytes. */
+static inline slab create_slab(const pencils *p, MPI_Offset begin)
+{
+    slab b;
+    redist_axis x = redist_balanced(p->modes[0], p->ranks), y = redist_whole(p->modes[1]), z = redist_whole(p->modes[2]);
+    redist_shape own;
+    b.layout = redist_layout_3d(x, y, z);
+    redist_layout_shape(&b.layout, p->rank, &own);
+    b.planes = (int)own.count[0];
+    b.plane = MPI_DATATYPE_NULL;
+    MPI_Type_contiguous((int)(p->modes[1] * p->modes[2]), MPI_C_DOUBLE_COMPLEX, &b.plane);
+    MPI_Type_commit(&b.plane);
+    b.component = (MPI_Offset)((size_t)(p->modes[0] * own.stride[0]) * sizeof(complex_number));
+    b.begin = begin + (MPI_Offset)((size_t)(own.first[0] * own.stride[0]) * sizeof(complex_number));
+    for (int c = 0; c < VECTOR; c++)
+        b.modes.part[c] = fftw_malloc((size_t)(redist_layout_alloc(&b.layout, p->rank) + 1) * sizeof(complex_number));
+    return b;
+}
+
+static inline void free_slab(slab *b)
+{
+    MPI_Type_free(&b->plane);
+    for (int c = 0; c < VECTOR; c++)
+        fftw_free(b->modes.part[c]);
+}
+
+/* Modes on pencil 2 to the slabs, or back. Returns a redist_error, the same on every rank. */
+static inline int exchange_slab(pencils *p, slab *b, const field *modes, int saving)
+{
+    redist_layout kept = kept_modes(p, 2, p->at[2].layout);
+    redist_plan *plan = NULL;
+    int code = saving ? plan_moves(p, &kept, &b->layout, NULL, &plan) : plan_moves(p, &b->layout, &kept, NULL, &plan);
+    if (code == REDIST_OK)
+        move(p, plan, saving ? modes : &b->modes, saving ? &b->modes : modes);
+    redist_plan_free(&plan);
+    return code;
+}
+
+/* Returns whether this rank's planes are where they should be. */
+static inline int transfer_slab(MPI_File file, const slab *b, int saving)
+{
+    MPI_Status status;
+    int ok = 1, count;
+    for (int c = 0; c < VECTOR; c++) {
+        MPI_Offset at = b->begin + c * b->component;
+        int code = saving ? MPI_File_write_at_all(file, at, b->modes.part[c], b->planes, b->plane, &status)
+                          : MPI_File_read_at_all(file, at, b->modes.part[c], b->planes, b->plane, &status);
+        MPI_Get_count(&status, b->plane, &count);
+        ok = ok && code == MPI_SUCCESS && count == b->planes;
+    }
+    return ok;
+}
+
 #endif

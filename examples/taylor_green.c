@@ -319,7 +319,7 @@ static void start(solver *s)
     copy_field(&s->pencils, 2, &s->work, &s->velocity);
 }
 
-/* ---- restart files: a header, and the kept modes of one component after the other, each in the order x, y, z ---- */
+/* ---- restart files: a header, and the kept modes ---- */
 
 typedef struct {
     char magic[24];
@@ -331,71 +331,6 @@ enum { LEAST_POINTS = 4, MOST_POINTS = 32768 }; /* enough for the vortex; planes
 
 static const char magic[24] = "taylor_green modes 1\n";
 
-/* Whole planes for each rank, which are contiguous in the file. */
-typedef struct {
-    redist_layout layout;
-    field modes;
-    int planes;
-    MPI_Datatype plane;
-    MPI_Offset begin, component; /* in bytes: of the first component's planes, and from one component to the next */
-} slab;
-
-static slab create_slab(const solver *s)
-{
-    const int64_t *modes = s->pencils.modes;
-    slab b;
-    redist_axis x = redist_balanced(modes[0], s->ranks), y = redist_whole(modes[1]), z = redist_whole(modes[2]);
-    redist_layout file = redist_layout_3d(redist_whole(modes[0]), y, z);
-    int64_t first[3] = {0, 0, 0};
-    b.layout = redist_layout_3d(x, y, z);
-    b.planes = (int)redist_count(&x, s->rank);
-    first[0] = b.planes > 0 ? redist_global(&x, s->rank, 0) : 0;
-    b.begin = (MPI_Offset)(sizeof(header) + (size_t)redist_layout_offset(&file, first) * sizeof(complex_number));
-    b.component = (MPI_Offset)((size_t)redist_layout_alloc(&file, 0) * sizeof(complex_number));
-    MPI_Type_contiguous((int)(modes[1] * modes[2]), MPI_C_DOUBLE_COMPLEX, &b.plane);
-    MPI_Type_commit(&b.plane);
-    for (int c = 0; c < VECTOR; c++)
-        b.modes.part[c] = fftw_malloc((size_t)(redist_layout_alloc(&b.layout, s->rank) + 1) * sizeof(complex_number));
-    return b;
-}
-
-static void free_slab(slab *b)
-{
-    MPI_Type_free(&b->plane);
-    for (int c = 0; c < VECTOR; c++)
-        fftw_free(b->modes.part[c]);
-}
-
-/* velocity to the slabs, or back. Returns a redist_error, the same on every rank. */
-static int exchange(solver *s, slab *b, int saving)
-{
-    redist_layout modes = kept_modes(&s->pencils, 2, s->pencils.at[2].layout);
-    redist_plan *plan = NULL;
-    int code = saving ? plan_moves(&s->pencils, &modes, &b->layout, NULL, &plan)
-                      : plan_moves(&s->pencils, &b->layout, &modes, NULL, &plan);
-    if (code == REDIST_OK)
-        move(&s->pencils, plan, saving ? &s->velocity : &b->modes, saving ? &b->modes : &s->velocity);
-    redist_plan_free(&plan);
-    return code;
-}
-
-/* Returns whether this rank's planes, and on rank 0 the header, are where they should be. */
-static int transfer(const solver *s, MPI_File file, header *h, slab *b, int saving)
-{
-    MPI_Status status;
-    int ok = 1, count;
-    if (saving && s->rank == 0)
-        ok = MPI_File_write_at(file, 0, h, (int)sizeof *h, MPI_BYTE, &status) == MPI_SUCCESS;
-    for (int c = 0; c < VECTOR; c++) {
-        MPI_Offset at = b->begin + c * b->component;
-        int code = saving ? MPI_File_write_at_all(file, at, b->modes.part[c], b->planes, b->plane, &status)
-                          : MPI_File_read_at_all(file, at, b->modes.part[c], b->planes, b->plane, &status);
-        MPI_Get_count(&status, b->plane, &count);
-        ok = ok && code == MPI_SUCCESS && count == b->planes;
-    }
-    return ok;
-}
-
 /* NULL, or what is wrong. */
 static const char *open_and_transfer(solver *s, const char *name, slab *b, int saving)
 {
@@ -406,22 +341,24 @@ static const char *open_and_transfer(solver *s, const char *name, slab *b, int s
     if (!everywhere(MPI_File_open(MPI_COMM_WORLD, name, mode, MPI_INFO_NULL, &file) == MPI_SUCCESS))
         return saving ? "cannot be created" : "cannot be opened";
     ok = !saving || MPI_File_set_size(file, 0) == MPI_SUCCESS;
-    ok = transfer(s, file, &h, b, saving) && ok;
+    if (saving && s->rank == 0)
+        ok = MPI_File_write_at(file, 0, &h, (int)sizeof h, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS && ok;
+    ok = transfer_slab(file, b, saving) && ok;
     ok = MPI_File_close(&file) == MPI_SUCCESS && ok;
     return everywhere(ok) ? NULL : saving ? "cannot be written" : "ends too early";
 }
 
 static int save_or_load(solver *s, const char *name, int saving)
 {
-    slab b = create_slab(s);
+    slab b = create_slab(&s->pencils, sizeof(header));
     const char *wrong = NULL;
     int code = everywhere(b.modes.part[0] && b.modes.part[1] && b.modes.part[2]) ? REDIST_OK : REDIST_ERR_MEMORY;
     if (code == REDIST_OK && saving)
-        code = exchange(s, &b, saving);
+        code = exchange_slab(&s->pencils, &b, &s->velocity, saving);
     if (code == REDIST_OK)
         wrong = open_and_transfer(s, name, &b, saving);
     if (code == REDIST_OK && !wrong && !saving)
-        code = exchange(s, &b, saving);
+        code = exchange_slab(&s->pencils, &b, &s->velocity, saving);
     free_slab(&b);
     return code == REDIST_OK && !wrong ? 0 : fail(s, "%s: %s", name, wrong ? wrong : redist_strerror(code));
 }
@@ -548,15 +485,6 @@ static int report(solver *s)
 
 /* ---- the command line ---- */
 
-static void help(const option *table)
-{
-    printf("usage: mpiexec -n RANKS taylor_green [OPTION VALUE]...\n"
-           "The vortex of Taylor and Green by a pseudo-spectral method. It teaches pencils on the p1 x p2 ranks that cost least on\n"
-           "paper, three components in one message, sections that leave dealiased modes at home, an arena, restart files for any\n"
-           "number of ranks. gnuplot -e \"csv='FILE'\" examples/taylor_green.gp draws the dissipation.\n\n");
-    options_help(table);
-}
-
 /* NULL, or what is wrong with the options together. */
 static const char *contradiction(const solver *s)
 {
@@ -588,14 +516,12 @@ static int read_settings(solver *s, int argc, char **argv)
         {.name = "--save", .argument = "FILE", .text = &set->save, .help = "write a restart file at the end"},
         {.name = "--restart", .argument = "FILE", .text = &set->restart, .help = "go on from a restart file"},
         {.name = NULL}};
-    char wrong[512];
-    options_result result = options_read(table, argc, argv, wrong, sizeof wrong);
-    const char *more = result == OPTIONS_RUN ? contradiction(s) : NULL;
-    if (result == OPTIONS_HELP && s->rank == 0)
-        help(table);
-    if (result == OPTIONS_WRONG || more)
-        return fail(s, "%s", more ? more : wrong) + 1;
-    return result == OPTIONS_RUN ? -1 : 0;
+    int status = options_start(table, argc, argv, s->rank, "taylor_green",
+        "The vortex of Taylor and Green by a pseudo-spectral method. It teaches pencils on the p1 x p2 ranks that cost\n"
+        "least on paper, three components in one message, sections that leave dealiased modes at home, an arena, restart\n"
+        "files for any number of ranks. gnuplot -e \"csv='FILE'\" examples/taylor_green.gp draws the dissipation.");
+    const char *wrong = status < 0 ? contradiction(s) : NULL;
+    return wrong ? fail(s, "%s", wrong) + 1 : status;
 }
 
 static void set_defaults(solver *s)

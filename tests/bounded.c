@@ -2,13 +2,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-static int64_t live_bytes, allocations;
+static int64_t live_bytes, allocations, largest_block = INT64_MAX; /* larger ones are refused */
 
 enum { HEADER = 64 };
 
 static void *counting_malloc(size_t bytes)
 {
-    char *block = malloc(bytes + HEADER);
+    char *block = (int64_t)bytes > largest_block ? NULL : malloc(bytes + HEADER);
     if (block == NULL)
         return NULL;
     *(size_t *)(void *)block = bytes;
@@ -216,6 +216,30 @@ static void check_rings(redist_method method)
     transposition_close(&t);
 }
 
+/* Where one rank has no memory to stage what it sends, REDIST_AUTO does without; a method asked for by name fails. */
+static void check_scarce(int rank)
+{
+    transposition t;
+    redist_stats stats;
+    const int64_t before = live_bytes;
+    int code;
+    memset(&stats, 0, sizeof stats);
+    transposition_open(&t, MOST_ARRAYS, 0);
+    largest_block = test_rank() == rank ? 10000 : INT64_MAX;
+    code = transposition_create(&t, REDIST_POINT_TO_POINT, 0, 1);
+    test_case_all(code == REDIST_ERR_MEMORY && t.plan == NULL && strlen(t.message) > 10 && live_bytes == before,
+                  "by name without memory on rank %d: code %d, %s", rank, code, t.message);
+    code = transposition_create(&t, REDIST_AUTO, 0, 1);
+    if (code == REDIST_OK)
+        redist_plan_stats(t.plan, &stats);
+    test_case_all(code == REDIST_OK && stats.buffer_bytes < stats.bytes_sent && executes(&t),
+                  "chosen without memory on rank %d: code %d, method %d holds %" PRId64 " bytes to send %" PRId64 ", %s", rank,
+                  code, (int)stats.method, stats.buffer_bytes, stats.bytes_sent, t.message);
+    largest_block = INT64_MAX;
+    transposition_close(&t);
+    test_case_all(live_bytes == before, "without memory on rank %d: all is freed", rank);
+}
+
 int main(int argc, char **argv)
 {
     static const int64_t limits[] = {16, 100, 1000, 9000, 33000, 70000, 100000, 140000, 200000};
@@ -229,6 +253,8 @@ int main(int argc, char **argv)
     check_in_place(REDIST_SCHEDULED, 20000);
     check_in_place(REDIST_AUTO, 20000);
     check_in_place(REDIST_POINT_TO_POINT, 20000);
+    check_scarce(0);
+    check_scarce(test_size() - 1);
     check_rings(REDIST_SHARED);
     check_rings(REDIST_AUTO);
     k = (size_t)test_report_all("bounded");

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The Fortran module against C, and the solver in Fortran against that in C, with every MPI that has a Fortran wrapper.
 # MIT licence, see LICENSE.
-# environment: BUILD (where to write), MPICC, MPIEXEC
+# environment: BUILD (where to write), MPICC, MPIEXEC, POLITE (see tests/run)
 root=$(cd "$(dirname "$0")/.." && pwd)
 work=${BUILD:-$root/build}/fortran
 MPICC=${MPICC:-$(command -v mpicc.mpich || command -v mpicc)}
@@ -57,23 +57,33 @@ compile() { # MPI's C compiler, its Fortran compiler
     check "$1 adi.c" $1 -std=c99 -O1 -DREDIST_DECLARATIONS_ONLY -I"$root" -o adi_c "$root/examples/adi.c" redist_f.o -lm
 }
 
-# What the README shows of Fortran compiles.
-check_readme() { # MPI's Fortran compiler
+# What the README shows of Fortran compiles, and moves rows to columns.
+check_readme() { # MPI's Fortran compiler, mpiexec...
     {
-        echo 'use mpi_f08; use redist; implicit none'
-        echo 'type(redist_layout_t) :: rows, columns; type(redist_plan_t) :: plan; character(200) :: message'
-        echo 'integer :: ierr, step, steps = 10; double precision :: a(200, 800), b(1000, 200)'
+        cat <<'F'
+use mpi_f08; use redist; implicit none
+type(redist_layout_t) :: rows, columns; type(redist_plan_t) :: plan; character(200) :: message
+integer :: ierr, rank, step, i, j, steps = 2; double precision :: a(250, 800), b(1000, 200)
+call MPI_Init(); call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+do j = 1, 800; do i = 1, 250; a(i, j) = 250 * rank + i + 1000d0 * j; end do; end do
+F
         sed -n '/^```fortran$/,/^```$/p' "$root/README.md" | grep -v '^```'
-        echo end
+        cat <<'F'
+do j = 1, 200; do i = 1, 1000; if (b(i, j) /= i + 1000d0 * (200 * rank + j)) error stop 1; end do; end do
+call redist_plan_free(plan, ierr); call MPI_Finalize()
+end
+F
     } >readme.f90
-    check "the README: $(grep -c redist_ readme.f90) lines" $1 -fsyntax-only readme.f90
+    check "$1, the README" $1 -O1 -o readme readme.f90 redist.o redist_f.o
     check 'the README shows Fortran' grep -q 'call redist_execute' readme.f90
+    shift
+    check "$*, the README on 4 ranks" "$@" -n 4 $POLITE ./readme
 }
 
 run_tests() { # ranks, mpiexec...
     ranks=$1
     shift
-    timeout -k 5 60 "$@" -n "$ranks" ./fortran >output 2>&1 </dev/null
+    timeout -k 5 60 "$@" -n "$ranks" $POLITE ./fortran >output 2>&1 </dev/null
     grep -q '^fortran: [1-9][0-9]* passed, 0 failed, 0 skipped$' output
     count $? "$* -n $ranks fortran"
 }
@@ -87,8 +97,8 @@ error_of() { # mpiexec... program arguments
 run_adi() { # points, steps, mpiexec...
     n=$1 steps=$2
     shift 2
-    c=$(error_of "$@" -n 4 ./adi_c --n "$n" --steps "$steps")
-    fortran=$(error_of "$@" -n 4 ./adi_fortran "$n" "$steps")
+    c=$(error_of "$@" -n 4 $POLITE ./adi_c --n "$n" --steps "$steps")
+    fortran=$(error_of "$@" -n 4 $POLITE ./adi_fortran "$n" "$steps")
     [ -n "$c" ] && [ "$c" = "$fortran" ] && grep -q 'rounding .*: right' output
     count $? "$* adi, $n points, $steps steps: in C $c, in Fortran $fortran"
 }
@@ -101,7 +111,7 @@ check_mpi() { # MPI's C compiler, mpiexec...
         return
     fi
     compile "$mpicc" "$mpifort"
-    check_readme "$mpifort"
+    check_readme "$mpifort" "$@"
     for ranks in 2 4; do run_tests $ranks "$@"; done
     run_adi 9 4 "$@"
     run_adi 57 13 "$@"

@@ -354,6 +354,72 @@ static void check_different_shapes(void)
     test_case(redist_traffic_between(&x, &z, &t) == REDIST_ERR_SHAPE, "traffic of a 2-D and a 1-D view");
 }
 
+/* ---- boxes that overlap, or leave an element out ---- */
+
+enum { BOXES = 7 };
+
+/* Cuts an array into boxes by halving one of them again and again, and often moves an end of one. */
+static void draw_boxes(test_random *r, int ndim, const int64_t *extents, redist_box *box)
+{
+    memset(box, 0, BOXES * sizeof *box);
+    for (int d = 0; d < ndim; d++)
+        box[0].high[d] = extents[d];
+    for (int k = 1; k < BOXES; k++) {
+        const int which = (int)test_between(r, 0, k - 1), d = (int)test_between(r, 0, ndim - 1);
+        box[k] = box[which];
+        box[which].high[d] = box[k].low[d] = test_between(r, box[k].low[d], box[k].high[d]);
+    }
+    if (!test_one_in(r, 4)) {
+        const int d = (int)test_between(r, 0, ndim - 1);
+        int64_t *end = &box[test_between(r, 0, BOXES - 1)].high[d];
+        *end = test_between(r, 0, extents[d]);
+    }
+}
+
+static int is_in(int ndim, const redist_box *box, const int64_t *index)
+{
+    int in = 1;
+    for (int d = 0; d < ndim; d++)
+        in = in && box->low[d] <= index[d] && index[d] < box->high[d];
+    return in;
+}
+
+/* The sentence against a look at every element: a pair that overlaps, or else the first that is in no box. */
+static void check_boxes(test_random *r, int number)
+{
+    redist_box box[BOXES];
+    int64_t extents[3], index[3] = { 0 }, hole = -1, element = 0;
+    char overlap[BOXES][BOXES] = { { 0 } }, text[100] = "", wanted[100] = "";
+    const int ndim = (int)test_between(r, 1, 3);
+    int first = -1, second = -1, overlaps = 0;
+    redist_layout x;
+    for (int d = 0; d < ndim; d++)
+        extents[d] = test_between(r, 1, 5);
+    draw_boxes(r, ndim, extents, box);
+    do {
+        int held = 0;
+        for (int a = 0; a < BOXES; a++)
+            for (int b = a; b < BOXES; b++)
+                if (is_in(ndim, &box[a], index) && is_in(ndim, &box[b], index)) {
+                    held = 1;
+                    overlap[a][b] = 1;
+                    overlaps += a < b;
+                }
+        hole = hole < 0 && !held ? element : hole;
+        element++;
+    } while (serial_next(ndim, extents, index));
+    x = redist_layout_boxes(ndim, extents, BOXES, box);
+    redist_layout_explain(&x, text, sizeof text);
+    if (overlaps > 0) {
+        test_case(sscanf(text, "box %d overlaps box %d", &first, &second) == 2 && first >= 0 && first < second && second < BOXES &&
+                      overlap[first][second], "boxes %d overlap: %s", number, text);
+        return;
+    }
+    if (hole >= 0)
+        snprintf(wanted, sizeof wanted, "no box holds element %d, counted row by row of the view", (int)hole);
+    test_case(strcmp(text, wanted) == 0, "boxes %d: %s, not %s", number, text, wanted);
+}
+
 int main(void)
 {
     test_random r = { 3 };
@@ -372,5 +438,7 @@ int main(void)
     for (int first_rank = 0; first_rank <= 5; first_rank++)
         check_ranks_apart(first_rank);
     check_different_shapes();
+    for (int number = 0; number < 2000; number++)
+        check_boxes(&r, number);
     return test_report("layouts");
 }

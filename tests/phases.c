@@ -6,6 +6,8 @@
 
 enum { WORLD = 12, MOST_BETWEEN = 6 };
 
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
 static const redist_cost messages_only = {1, 0}, elements_only = {0, 1};
 
 static redist_cost cost_of_pair(double per_message, double per_element)
@@ -399,8 +401,8 @@ static void check_cost(const pair *p, int number)
             out += volumes[a * WORLD + b];
             in += volumes[b * WORLD + a];
         }
-        messages = redist_priv_max(messages, redist_priv_max(sends, receives));
-        elements = redist_priv_max(elements, redist_priv_max(out, in));
+        messages = larger(messages, larger(sends, receives));
+        elements = larger(elements, larger(out, in));
     }
     test_case(redist_cost_of(&p->layouts[0], &p->layouts[1], 1, &messages_only) == (double)messages, "pair %d: %ld messages, not %g",
               number, (long)messages, redist_cost_of(&p->layouts[0], &p->layouts[1], 1, &messages_only));
@@ -415,7 +417,7 @@ static int may_pass(const pair *p, const redist_layout *x)
     int coords[TEST_DIMS], there = 0, good = redist_layout_check(x) == REDIST_OK && x->ndim == p->layouts[0].ndim;
     for (int side = 0; side < 2; side++)
         for (int k = 0; k < p->tables[side].places; k++)
-            most = redist_priv_max(most, p->tables[side].owned[k]);
+            most = larger(most, p->tables[side].owned[k]);
     for (int rank = 0; rank < WORLD; rank++) {
         int used = test_place_of_rank(&p->tables[0], rank) >= 0 || test_place_of_rank(&p->tables[1], rank) >= 0;
         there += redist_coords_of(x, rank, coords);
@@ -425,12 +427,16 @@ static int may_pass(const pair *p, const redist_layout *x)
     return good && there == redist_places(x) && all == p->tables[0].elements;
 }
 
+/* Every place has as much as the one that needs most. */
 static void **arrays_for(const redist_layout *x, size_t bytes)
 {
     int places = redist_places(x);
     void **arrays = malloc((size_t)places * sizeof *arrays);
+    int64_t most = 0;
+    for (int rank = 0; rank < WORLD; rank++)
+        most = larger(most, redist_layout_alloc(x, rank));
     for (int k = 0; k < places; k++)
-        arrays[k] = calloc((size_t)redist_layout_alloc(x, redist_priv_rank_at(x, k)) + 1, bytes);
+        arrays[k] = calloc((size_t)most + 1, bytes);
     return arrays;
 }
 
@@ -567,7 +573,7 @@ static double busiest(const redist_layout *from, const redist_layout *to)
 {
     redist_traffic traffic = {0};
     const int code = redist_traffic_between(from, to, &traffic);
-    return code == REDIST_OK ? (double)redist_priv_max(traffic.max_sends, traffic.max_receives) : -1;
+    return code == REDIST_OK ? (double)larger(traffic.max_sends, traffic.max_receives) : -1;
 }
 
 /* A message to itself is one of the degree, and not every rank has one. */
@@ -655,12 +661,12 @@ static void count_grids(grids *g, int a, int b)
         g->degree[a][b] = messages > g->degree[a][b] ? messages : g->degree[a][b];
     }
     for (int k = 0; k < GRID_RANKS; k++)
-        g->share[a] = redist_priv_max(g->share[a], held[k]);
+        g->share[a] = larger(g->share[a], held[k]);
 }
 
 static double grid_road(const grids *g, int a, int b, double per_element)
 {
-    return g->degree[a][b] + (double)redist_priv_max(g->share[a], g->share[b]) * per_element;
+    return g->degree[a][b] + (double)larger(g->share[a], g->share[b]) * per_element;
 }
 
 /* The cheapest way directly or by one grid of BLOCKs that is no larger than both ends and spreads the elements well. */
@@ -670,8 +676,8 @@ static double cheapest_grid(const grids *g, int from, int to, double per_element
     double best = grid_road(g, from, to, per_element);
     for (int k = 0; k < GRIDS; k++) {
         const double road = grid_road(g, from, k, per_element) + grid_road(g, k, to, per_element);
-        if (g->procs[k][0] * g->procs[k][1] <= redist_priv_max(places[0], places[1]) &&
-            g->share[k] <= 2 * redist_priv_max(g->share[from], g->share[to]) && road < best)
+        if (g->procs[k][0] * g->procs[k][1] <= larger(places[0], places[1]) &&
+            g->share[k] <= 2 * larger(g->share[from], g->share[to]) && road < best)
             best = road;
     }
     return best;

@@ -325,17 +325,28 @@ static void check_memory(const replicated *p, int number)
     test_case(good, "pair %d: without its allocation %ld", number, (long)n - 1);
 }
 
-/* A source of one copy needs no more memory than before: none for its pairs. */
+/* A source of one copy needs no memory for its pairs: on listed ranks only their check takes more than on others. */
 static void check_thrift(void)
 {
-    redist_layout from = redist_layout_1d(redist_block(12, 3)), to = redist_replicated(redist_layout_1d(redist_cyclic(12, 2)), 2);
-    redist_priv_pairs pairs;
+    static const int ranks[3] = { 0, 1, 2 };
+    const int64_t many = 1000000;
+    redist_layout from = redist_layout_1d(redist_block(12, 3)), listed = redist_on_ranks(from, ranks);
+    redist_layout to = redist_replicated(redist_layout_1d(redist_cyclic(12, 2)), 2);
+    redist_traffic traffic;
+    int64_t used[2];
     int code;
-    until_failure = 0;
-    code = redist_priv_pairs_open(&pairs, &from, &to, 0);
-    redist_priv_pairs_close(&pairs);
-    test_case(code == REDIST_OK && until_failure == 0, "pairs of a source with one copy take no memory");
+    until_failure = many;
+    code = redist_traffic_between(&from, &to, &traffic);
+    used[0] = many - until_failure;
+    until_failure = many;
+    code += redist_layout_check(&listed);
+    used[1] = until_failure - many;
+    until_failure = many;
+    code += redist_traffic_between(&listed, &to, &traffic);
+    used[1] += many - until_failure;
     until_failure = -1;
+    test_case(code == REDIST_OK && used[0] > 0 && used[1] == used[0], "pairs of a source with one copy take no memory: %ld, %ld",
+              (long)used[0], (long)used[1]);
 }
 
 /* ---- bad input ---- */

@@ -126,8 +126,8 @@ static void create(int rank)
     options.in_place = now.in_place;
     options.arena = m->arena;
     m->wrong |= redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &m->plan) != REDIST_OK;
-    for (k = 0; k < m->plan->side[REDIST_PRIV_FROM].peers && now.slots > 0; k++)
-        redist_priv_link(m->plan, REDIST_PRIV_FROM, k)->slot->slots = now.slots;
+    for (k = 0; k < m->plan->rings->links && now.slots > 0; k++)
+        m->plan->rings->link[k].slots = now.slots;
     crew_barrier();
 }
 
@@ -283,12 +283,10 @@ static uint64_t mix(uint64_t hash, const void *data, size_t bytes)
 /* Where this rank is with each of its messages. */
 static uint64_t mix_links(uint64_t hash, int rank)
 {
-    const redist_plan *p = crew[rank].plan;
+    const redist_priv_rings *r = crew[rank].plan->rings;
     int64_t k;
-    int own;
-    for (own = 0; own < 2; own++)
-        for (k = 0; k < p->side[own].peers; k++)
-            hash = mix(hash, redist_priv_link(p, own, k), sizeof *redist_priv_link(p, own, k));
+    for (k = 0; k < r->links; k++)
+        hash = mix(hash, &r->link[k], sizeof r->link[k]);
     return hash;
 }
 
@@ -402,10 +400,8 @@ static void remember_all(void)
                 remember(crew[r].held[0][side][a], (size_t)(now.n / now.ranks) * sizeof(double));
     for (r = 0; r < now.ranks; r++) {
         redist_plan *p = crew[r].plan;
-        for (side = 0; side < 2; side++)
-            remember(p->side[side].peer, (size_t)p->side[side].peers * sizeof *p->side[side].peer);
-        for (side = 0; side < 2; side++)
-            remember(p->rings->link[side], (size_t)p->side[side].peers * sizeof *p->rings->link[side]);
+        remember(p->peer, (size_t)p->peers * sizeof *p->peer);
+        remember(p->rings->link, (size_t)p->rings->links * sizeof *p->rings->link);
         remember(p->rings, sizeof *p->rings);
         remember(p->options.arena, sizeof *p->options.arena);
         remember(p, sizeof *p);

@@ -5,24 +5,10 @@
 #include "serial.h"
 #include "walker_otto.h"
 
-enum { FORMS = REDIST_PRIV_TABLE + 1 };
-
-static const char *const form_names[FORMS] = { "Walker and Otto", "all meet", "consecutive", "table" };
-
-/* How often the schedules tested used what there is: each form, in several laps, of several axes. */
-static struct { long all, in_laps, joined; } forms[FORMS];
-static long short_walkers;
-
-static void count_forms(const redist_schedule *s)
-{
-    for (int k = 0; k < s->arrangement->factors; k++) {
-        const redist_priv_factor *f = &s->arrangement->factor[k];
-        forms[f->form].all++;
-        forms[f->form].in_laps += f->width > 1;
-        forms[f->form].joined += f->axes > 1;
-        short_walkers += f->form == REDIST_PRIV_WALKER_OTTO && f->walker.last - f->walker.first + 1 < f->walker.procs * f->walker.ratio;
-    }
-}
+/* How often the schedules tested, without tables and with tables, were of one axis, of several, and took fewer steps than
+   their axes one after the other; axes fanned out and fanned in. */
+static struct { long alone, several, shared, fans; } tested[2];
+static long all_meet, in_turn, short_views;
 
 /* ---- any schedule against what moves element by element ---- */
 
@@ -68,9 +54,57 @@ static int nothing_left(const serial_matrix *left)
     return 1;
 }
 
+/* The most coordinates of an axis that any of the other side meets, both ways, by looking at every element; returns whether
+   all meet. */
+static int axis_degrees(const serial_layout *from, const serial_layout *to, int d, int64_t *degree)
+{
+    static unsigned char meets[TEST_PLACES][TEST_PLACES];
+    int coords[2][TEST_DIMS], last[2] = { 0, 0 }, pairs = 0;
+    memset(meets, 0, sizeof meets);
+    degree[0] = degree[1] = 0;
+    for (int64_t e = 0; e < from->table.elements; e++) {
+        serial_coords(from, from->table.place[e], coords[0]);
+        serial_coords(to, to->table.place[e], coords[1]);
+        meets[coords[0][d]][coords[1][d]] = 1;
+        for (int side = 0; side < 2; side++)
+            last[side] = coords[side][d] > last[side] ? coords[side][d] : last[side];
+    }
+    for (int a = 0; a <= last[0] || a <= last[1]; a++) {
+        int64_t sends = 0, receives = 0;
+        for (int b = 0; b <= last[0] || b <= last[1]; b++) {
+            sends += meets[a][b];
+            receives += meets[b][a];
+        }
+        pairs += (int)sends;
+        serial_raise(&degree[0], sends);
+        serial_raise(&degree[1], receives);
+    }
+    return degree[0] * degree[1] == pairs;
+}
+
+static void count_kinds(const serial_layout *from, const serial_layout *to, const redist_schedule *s, int tables)
+{
+    int64_t degree[2], steps = 1;
+    int out = 0, in = 0, complete = 0;
+    for (int d = 0; d < from->array.ndim; d++) {
+        const int meet = axis_degrees(from, to, d, degree);
+        out += degree[0] > degree[1];
+        in += degree[0] < degree[1];
+        complete += meet && degree[0] * degree[1] > 1;
+        steps *= degree[0] > degree[1] ? degree[0] : degree[1];
+    }
+    tested[tables].alone += from->array.ndim == 1;
+    tested[tables].several += from->array.ndim > 1;
+    tested[tables].shared += s->steps < steps;
+    all_meet += !tables && complete > 1;
+    tested[tables].fans += out > 0 && in > 0;
+    in_turn += s->steps == steps && steps > 1 && from->array.ndim > 1;
+}
+
 static void check_schedule(const serial_layout *from, const serial_layout *to, const char *what, int number)
 {
     const redist_layout *x = &from->layout, *y = &to->layout;
+    const int64_t before = live_blocks;
     static serial_matrix left;
     redist_schedule s;
     int64_t wanted;
@@ -84,7 +118,7 @@ static void check_schedule(const serial_layout *from, const serial_layout *to, c
             step++;
         test_case(step == s.steps, "%s %d: step %d of %d", what, number, step, s.steps);
         test_case(step < s.steps || nothing_left(&left), "%s %d: pairs that never meet", what, number);
-        count_forms(&s);
+        count_kinds(from, to, &s, live_blocks - before > 3); /* itself, and its listed ranks */
     }
     redist_schedule_free(&s);
     if (test_failed > 0 && test_failed < 3) {
@@ -124,6 +158,7 @@ static void draw_walker(test_random *r, int64_t n, int procs, test_axis *axes)
     int large = (int)test_between(r, 0, 1);
     axes[!large] = test_axis_of(TEST_BLOCK_CYCLIC, n, block, procs);
     axes[large] = test_axis_of(TEST_BLOCK_CYCLIC, n, block * test_between(r, 1, procs < 12 ? procs : 12), procs);
+    short_views += n < axes[large].block * procs;
 }
 
 /* One interval per coordinate on one side or on both; short blocks on the other. */
@@ -214,15 +249,17 @@ static void check_family(family f, int number)
     free(layouts[1]);
 }
 
-static void check_forms_occurred(void)
+static void check_kinds_occurred(void)
 {
-    for (int k = 0; k < FORMS; k++) {
-        test_case(forms[k].all > 500, "%s: only %ld times", form_names[k], forms[k].all);
-        test_case(k == REDIST_PRIV_WALKER_OTTO || forms[k].in_laps > 100, "%s, in laps: only %ld times", form_names[k], forms[k].in_laps);
+    for (int tables = 0; tables < 2; tables++) {
+        test_case(tested[tables].alone > 300, "one axis, tables %d: only %ld times", tables, tested[tables].alone);
+        test_case(tested[tables].several > 500, "several axes, tables %d: only %ld times", tables, tested[tables].several);
+        test_case(tested[tables].fans > 200, "fan out and fan in, tables %d: only %ld times", tables, tested[tables].fans);
+        test_case(tested[tables].shared > 100, "shared steps, tables %d: only %ld times", tables, tested[tables].shared);
     }
-    test_case(forms[REDIST_PRIV_ALL_MEET].joined > 100, "all meet, joined: only %ld times", forms[REDIST_PRIV_ALL_MEET].joined);
-    test_case(forms[REDIST_PRIV_TABLE].joined > 20, "tables, joined: only %ld times", forms[REDIST_PRIV_TABLE].joined);
-    test_case(short_walkers > 100, "Walker and Otto on less than a superblock: only %ld times", short_walkers);
+    test_case(all_meet > 100, "several axes where all meet: only %ld times", all_meet);
+    test_case(in_turn > 500, "axes one after the other: only %ld times", in_turn);
+    test_case(short_views > 100, "blocks of r and K r on less than a superblock: only %ld times", short_views);
 }
 
 /* ---- grids of one shape to grids of another ---- */
@@ -322,6 +359,7 @@ static int64_t walker_number(const walker_axes *a, const walker_figure *f, int p
 static void check_figure(const walker_figure *f, const walker_axes *a, int shrinks)
 {
     redist_layout small = redist_layout_1d(a->small), large = redist_layout_1d(a->large);
+    const int64_t before = live_blocks;
     redist_schedule s;
     int code = redist_schedule_create(shrinks ? &large : &small, shrinks ? &small : &large, &s);
     if (!test_case(code == REDIST_OK && s.steps == f->ratio, "P=%d K=%d: %d steps", f->procs, f->ratio, s.steps))
@@ -335,7 +373,7 @@ static void check_figure(const walker_figure *f, const walker_axes *a, int shrin
             test_case(found == f->number[step][process], "P=%d K=%d %s: step %d, process %d: %d instead of %d", f->procs, f->ratio,
                       shrinks ? "shrinking" : "growing", step, process, (int)found, f->number[step][process]);
         }
-    test_case(s.arrangement->factor[0].form == REDIST_PRIV_WALKER_OTTO && s.arrangement->factor[0].table[0].start == NULL, "P=%d K=%d: no tables", f->procs, f->ratio);
+    test_case(live_blocks == before + 1, "P=%d K=%d: no tables", f->procs, f->ratio);
     redist_schedule_free(&s);
 }
 
@@ -426,8 +464,8 @@ static void check_memory_failures(void)
     static const int ranks[12] = { 4, 7, 1, 0, 9, 12, 3, 5, 30, 2, 11, 8 };
     redist_layout x = redist_layout_2d(redist_block_cyclic(50, 3, 4), redist_block_cyclic(40, 2, 3));
     redist_layout y = redist_layout_2d(redist_block_cyclic(50, 5, 4), redist_balanced(40, 3));
-    redist_layout rows = redist_layout_2d(redist_block(36, 4), redist_block(36, 9));
-    redist_layout columns = redist_layout_2d(redist_block(36, 9), redist_block(36, 4));
+    redist_layout rows = redist_layout_2d(redist_block_cyclic(50, 1, 4), redist_block_cyclic(40, 2, 3));
+    redist_layout columns = redist_layout_2d(redist_block_cyclic(50, 2, 3), redist_block_cyclic(40, 4, 4));
     redist_layout blocks = redist_layout_1d(redist_block(40, 4)), cycles = redist_layout_1d(redist_cyclic(40, 5));
     check_memory("tables", &x, &y, 10);
     x = redist_on_ranks(x, ranks);
@@ -500,7 +538,7 @@ int main(void)
     for (int f = 0; f < FAMILIES; f++)
         for (int k = 0; k < pairs[f]; k++)
             check_family((family)f, k);
-    check_forms_occurred();
+    check_kinds_occurred();
     check_million_places();
     check_memory_failures();
     check_bad_layouts();

@@ -1,0 +1,201 @@
+#!/bin/sh
+# Runs every snippet of C in the README on 4 ranks and checks what it has moved; each also in a spoilt form that must not
+# pass. (fortran.sh runs the Fortran.) MIT licence, see LICENSE.
+# environment: BUILD (where to write; redist.o), MPICC, MPIEXEC, POLITE (see tests/run)
+root=$(cd "$(dirname "$0")/.." && pwd)
+build=${BUILD:-$root/build}
+mkdir -p "$build/readme" && build=$(cd "$build" && pwd)
+work=$build/readme
+MPICC=${MPICC:-$(command -v mpicc.mpich || command -v mpicc)}
+MPIEXEC=${MPIEXEC:-$(command -v mpiexec.mpich || command -v mpiexec)}
+passed=0 failed=0
+cd "$work" || exit 1
+
+# What stands around each snippet, by the word that its first comment begins with: code before it, code after it that adds to
+# `bad`, and a sed expression that spoils it.
+about() {
+    before='' after='' spoil=''
+    case $1 in
+        rows)
+            before='int step, steps = 3; (void)steps;'
+            spoil='s/execute(plan, a, b)/execute(plan, a, a)/' ;;
+        pencils)
+            after='fill(&along_x, a); redist_execute(plan, a, b); bad += wrong(&along_y, b);
+                redist_layout_shape(&along_y, rank, &shape); bad += shape.stride[1] != 1;'
+            spoil='s/{0, 2, 1}/{0, 1, 2}/' ;;
+        halo)
+            after='for (k = 0; k < 4000; k++) a[k] = -1;
+                fill(&bricks, a); redist_execute(plan, a, a); redist_layout_shape(&bricks, rank, &shape);
+                for (i = -1; i <= shape.count[0]; i++) for (j = -1; j <= shape.count[1]; j++)
+                    bad += a[shape.origin + i * shape.stride[0] + j * shape.stride[1]] !=
+                           value((shape.first[0] + i + n) % n, (shape.first[1] + j + m) % m, 0);'
+            spoil='s/REDIST_PERIODIC/REDIST_CLOSED/' ;;
+        accumulation)
+            before='n = 20;'
+            after='for (k = 0; k < 9; k++) a[k] = 1;
+                redist_execute(plan, a, a); for (k = 0; k < 5; k++) bad += a[2 + k] != (k == 2 ? 1 : 2);'
+            spoil='s/0, 2, 2)/0, 1, 1)/' ;;
+        transpose)
+            before='double alpha = 0.5, beta = 2;'
+            after='fill(transposed(&of_a), a); fill(&of_c, b); redist_execute(plan, a, b);
+                for (i = 0; i < n; i++) for (j = 0; j < m; j++) { const int64_t at[2] = {i, j};
+                    if (redist_layout_owner(&of_c, at) == rank)
+                        bad += b[redist_layout_offset(&of_c, at)] != beta * value(i, j, 0) + alpha * value(j, i, 0); }'
+            spoil='s/{alpha, 0}, {beta, 0}/{beta, 0}, {alpha, 0}/' ;;
+        ScaLAPACK)
+            before='int lld_a = 60, lld_b = 30;'
+            after='redist_layout all_a = redist_from_scalapack(desc_a, p1, p2), all_b = redist_from_scalapack(desc_b, p2, p1);
+                for (k = 0; k < 4000; k++) b[k] = -1;
+                fill(&all_a, a); redist_execute(plan, a, b);
+                for (i = 0; i < 30; i++) for (j = 0; j < 30; j++) { const int64_t at[2] = {i, j};
+                    if (redist_layout_owner(&all_b, at) == rank)
+                        bad += b[redist_layout_offset(&all_b, at)] != (i < 20 && j < 10 ? value(i + 10, j + 5, 0) : -1); }'
+            spoil='s/1, 5, 10, 1)/1, 4, 10, 1)/' ;;
+        boxes)
+            after='fill(&boxes, a); redist_execute(plan, a, b); bad += wrong(&rows, b);'
+            spoil='s/{8, 5}/{8, 6}/' ;;
+        other)
+            after='fill(&simulated, a); redist_execute(plan, rank < 3 ? a : NULL, rank == 3 ? b : NULL);
+                for (i = 0; rank == 3 && i < n; i++) bad += b[i] != value(i, 0, 0);'
+            spoil='s/redist_whole(n)), 3)/redist_whole(n)), 2)/' ;;
+        several)
+            before="$matrices redist_arena *arena; size_t bytes = 4 * 65536;"
+            after='fill(&rows, u); fill(&columns, z); fill(&rows, v); for (k = 0; k < redist_layout_alloc(&rows, rank); k++) v[k] *= 2;
+                redist_execute_many(plan, from, to); bad += wrong(&columns, w);
+                for (k = 0; k < redist_layout_alloc(&columns, rank); k++) bad += z[k] != 2 * w[k];
+                redist_plan_free(&plan); redist_arena_free(&arena);'
+            spoil='s/{w, z}/{z, w}/' ;;
+        little)
+            before="n = 256, m = 256; $matrices"
+            after='fill(&rows, a); redist_execute(plan, a, b); bad += wrong(&columns, b) + (stats.buffer_bytes > 65536);'
+            spoil='s/= 65536/= 0/' ;;
+        measured)
+            before="$matrices int kept = 0, run, first = 0; for (run = 0; run < 2; run++) {"
+            after='fill(&rows, a); redist_execute(plan, a, b); bad += wrong(&columns, b) + (kept == REDIST_AUTO);
+                first = run == 0 ? kept : first; bad += kept != first; redist_plan_free(&plan); }'
+            spoil='s/kept = .*;/kept = REDIST_AUTO;/' ;;
+        text)
+            before='redist_layout layout; char message[200];'
+            after='bad += redist_places(&layout) != 4;'
+            spoil='s/block@2/block@3/' ;;
+    esac
+}
+matrices='redist_layout rows = redist_layout_2d(redist_block(n, p), redist_whole(m)); redist_layout columns = redist_layout_2d(redist_whole(n), redist_block(m, p));'
+
+write_prologue() {
+    cat <<'C'
+#define REDIST_DECLARATIONS_ONLY
+#include "redist_plan.h"
+#include <stdlib.h>
+static int rank, p, bad;
+static double value(int64_t i, int64_t j, int64_t k) { return (double)((i * 300 + j) * 300 + k + 1); }
+static int64_t extent(const redist_layout *x, int d) { return d < x->ndim ? x->dim[d].axis.count : 1; }
+static int visit(const redist_layout *x, double *a, int filling)
+{
+    int64_t at[REDIST_MAX_DIMS] = {0};
+    int differ = 0;
+    for (at[0] = 0; at[0] < extent(x, 0); at[0]++)
+        for (at[1] = 0; at[1] < extent(x, 1); at[1]++)
+            for (at[2] = 0; at[2] < extent(x, 2); at[2]++)
+                if (redist_layout_owner(x, at) == rank) {
+                    double *element = a + redist_layout_offset(x, at), what = value(at[0], at[1], at[2]);
+                    differ += !filling && *element != what;
+                    *element = what;
+                }
+    return differ;
+}
+static void fill(const redist_layout *x, double *a) { visit(x, a, 1); }
+static int wrong(const redist_layout *x, double *b) { return visit(x, b, 0); }
+static redist_layout copy;
+static const redist_layout *transposed(const redist_layout *x) { copy = redist_transposed(*x); return &copy; }
+static void must(int code, const char *call)
+{
+    if (code != REDIST_OK) {
+        fprintf(stderr, "%s: %s\n", call, redist_strerror(code));
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+}
+#define redist_plan_create(...) must(redist_plan_create(__VA_ARGS__), "redist_plan_create")
+#define redist_execute(...) must(redist_execute(__VA_ARGS__), "redist_execute")
+#define redist_execute_many(...) must(redist_execute_many(__VA_ARGS__), "redist_execute_many")
+#define redist_start(...) must(redist_start(__VA_ARGS__), "redist_start")
+#define redist_wait(...) must(redist_wait(__VA_ARGS__), "redist_wait")
+#define redist_arena_create(...) must(redist_arena_create(__VA_ARGS__), "redist_arena_create")
+#define redist_arena_free(...) must(redist_arena_free(__VA_ARGS__), "redist_arena_free")
+#define redist_plan_free(...) must(redist_plan_free(__VA_ARGS__), "redist_plan_free")
+#define sweep_rows(a) fill(&rows, a)
+#define sweep_columns(b) bad += wrong(&columns, b)
+#define compute_inner(a) (void)a
+int main(int argc, char **argv)
+{
+    redist_plan *plan = NULL;
+    redist_options options = {0};
+    redist_stats stats;
+    redist_shape shape;
+    int64_t n = 50, m = 30, nx = 12, ny = 10, nz = 9, i, j, k;
+    int p1 = 2, p2 = 2, all = 0;
+    double *a = calloc(100000, sizeof *a), *b = calloc(100000, sizeof *b);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &p);
+C
+}
+
+write_program() { # snippet, spoil
+    write_prologue
+    echo "    {$before"
+    sed "$2" "$1"
+    cat <<C
+    $after}
+    redist_plan_free(&plan);
+    MPI_Allreduce(&bad, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0) fprintf(stderr, "%d wrong", all);
+    free(a), free(b);
+    MPI_Finalize();
+    return 0;
+}
+C
+}
+
+compiles() { # snippet, spoil
+    write_program "$1" "$2" >program.c
+    $MPICC -std=c99 -Wall -Wextra -Werror -Wno-unused -I"$root" -o program program.c "$object"
+}
+
+runs() { timeout -k 5 30 $MPIEXEC -n 4 $POLITE ./program >/dev/null 2>said && cat said && grep -qx '0 wrong' said; }
+
+count() { # status, what
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $2"
+        head -n 12 output
+    fi
+}
+
+check() { # snippet: runs, and does not when it is spoilt
+    name=$(head -n 1 "$1" | sed -n 's|^/\* \([A-Za-z]*\).*|\1|p')
+    about "$name"
+    [ -n "$spoil" ]
+    count $? "a snippet begins with '$name', which is not known here"
+    compiles "$1" '' >output 2>&1 && runs >output 2>&1
+    count $? "the snippet '$name'"
+    compiles "$1" "$spoil" >output 2>&1 && ! runs >output 2>&1
+    count $? "the snippet '$name', spoilt, is taken for right"
+}
+
+# Snippets stand at the left margin; what is indented is a file of its own.
+awk '/^ *```c$/ { inside = 1; name = (/^ / ? "file." : "snippet.") sprintf("%02d", ++k); next }
+    /^ *```$/ { inside = 0 }
+    inside { sub(/^  #/, "#"); print >name }' "$root/README.md"
+object=$build/redist.o
+cat file.* >implementation.c
+$MPICC -std=c99 -O1 -I"$root" -c implementation.c -o implementation.o >output 2>&1
+count $? 'the file with the implementation'
+[ -e "$object" ] || object=implementation.o
+for snippet in snippet.*; do check "$snippet"; done
+cd "$root" && rm -rf "$work"
+[ "$passed" -ge 37 ] || { echo "FAILED: only $passed checks: are snippets missing?" && failed=$((failed + 1)); }
+echo "readme.sh: $passed passed, $failed failed, 0 skipped"
+[ "$failed" -eq 0 ]
