@@ -30,23 +30,23 @@
  * All functions here are local (no communication), keep no state, and may be called from any thread.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *      99-167               options
- *     168-261               types
- *                 609-681   arithmetic
- *                 682-798   faults
- *     262-306    799-1036   axes: who owns index i
- *     307-410   1037-1649   layouts and views
- *               1650-2254   runs: what two coordinates of an axis share
- *               2255-2457   messages: products of run lists
- *               2458-3226   copying
- *               3227-3413   pairs of places: which copy serves whom
- *     411-444   3414-3562   moving on one process
- *     445-463   3563-3848   traffic, on paper
- *     464-493   3849-4429   schedules
- *     494-530   4430-4889   cost and multiphase routes
- *     531-561   4890-5217   relabelling and advice
- *     562-604   5218-5332   text: writing
- *               5333-5784   text: reading
+ *      98-169               options
+ *     170-264               types
+ *                 612-684   arithmetic
+ *                 685-750   faults
+ *     265-309     751-996   axes: who owns index i
+ *     310-413    997-1641   layouts and views
+ *               1642-2218   runs: what two coordinates of an axis share
+ *               2219-2404   messages: products of run lists
+ *               2405-3132   copying
+ *               3133-3311   pairs of places: which copy serves whom
+ *     414-447   3312-3460   moving on one process
+ *     448-466   3461-3744   traffic, on paper
+ *     467-496   3745-4325   schedules
+ *     497-533   4326-4786   cost and multiphase routes
+ *     534-564   4787-5115   relabelling and advice
+ *     565-607   5116-5230   text: writing
+ *               5231-5682   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -58,8 +58,8 @@
 #ifndef REDIST_H
 #define REDIST_H
 
+#include <inttypes.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #if defined REDIST_IMPLEMENTATION
@@ -69,7 +69,6 @@
 #define REDIST_PRIV_BODIES 1
 #include <errno.h>
 #include <float.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -134,13 +133,16 @@ extern "C" {
 #define REDIST_AXIS_API static inline
 #endif
 
-/* Linkage of private functions: short ones on the path of every copy; others; those that only plan or check. */
+/* Linkage of private functions: short ones on the path of every copy; others; long ones, of which one is enough; those
+   that only plan or check. */
 #define REDIST_PRIV_FAST static inline
 #if defined __GNUC__
 #define REDIST_PRIV static __attribute__((unused))
+#define REDIST_PRIV_APART static __attribute__((unused, noinline))
 #define REDIST_PRIV_COLD static __attribute__((unused, cold))
 #else
 #define REDIST_PRIV static inline
+#define REDIST_PRIV_APART static inline
 #define REDIST_PRIV_COLD static inline
 #endif
 
@@ -229,8 +231,9 @@ typedef struct {
 
 /* Why a layout describes no array: which axis, and the value at fault. */
 typedef struct {
-    int kind; /* 0: nothing wrong */
+    int code; /* REDIST_OK: nothing wrong */
     int axis; /* -1: no axis in particular */
+    const char *sentence;
     int64_t value, beside[2]; /* the numbers of its sentence */
 } redist_priv_fault;
 
@@ -246,12 +249,12 @@ typedef struct {
 typedef struct {
     uint64_t mark; /* REDIST_PRIV_MARK: made by a builder of this version, with this REDIST_MAX_DIMS */
     int ndim;
-    redist_priv_dimension dim[REDIST_MAX_DIMS]; /* in the order of the view */
-    redist_order grid_order, memory_order;      /* of the array's own axes  */
+    redist_order grid_order, memory_order; /* of the array's own axes */
     int first_rank;
     const int *ranks; /* place k lives on ranks[k], or on first_rank + k when NULL */
     int copies;       /* of the grid: copy c of its place k is place k + c * (places of the grid) */
     redist_priv_fault fault;
+    redist_priv_dimension dim[REDIST_MAX_DIMS]; /* in the order of the view; last: plans keep but ndim of them */
 } redist_layout;
 
 /* Places by rank, so that a rank's place is found in O(log places). */
@@ -686,69 +689,24 @@ REDIST_PRIV_FAST uint64_t redist_priv_floor_sum(uint64_t n, uint64_t m, uint64_t
     (UINT64_C(0x72647374) << 32 | (uint64_t)REDIST_VERSION_MAJOR << 24 | (uint64_t)REDIST_VERSION_MINOR << 16 |        \
      (uint64_t)REDIST_MAX_DIMS)
 
-/* X(name, code, the sentence with the value at fault and up to two numbers beside it) */
-#define REDIST_PRIV_FAULTS(X)                                                                                          \
-    X(NO_FAULT, OK, "")                                                                                                \
-    X(NOT_BUILT, ERR_LAYOUT, "the layout was never built")                                                             \
-    X(OTHER_BUILD, ERR_LAYOUT,                                                                                         \
-      "the layout is from a file compiled with another version, or REDIST_MAX_DIMS: there %" PRId64 ", here %" PRId64) \
-    X(BAD_NDIM, ERR_LAYOUT, "the number of axes is %" PRId64 ", must be at least 1 and at most REDIST_MAX_DIMS")       \
-    X(BAD_KIND, ERR_LAYOUT, "the axis was never built")                                                                \
-    X(BAD_EXTENT, ERR_LAYOUT, "extent is %" PRId64 ", must be at least 0")                                             \
-    X(LARGE_EXTENT, ERR_OVERFLOW, "extent is %" PRId64 ", must be at most 2^62")                                       \
-    X(BAD_PROCS, ERR_LAYOUT, "the number of processes is %" PRId64 ", must be at least 1")                             \
-    X(BAD_BLOCK, ERR_LAYOUT, "block is %" PRId64 ", must be at least 1")                                               \
-    X(BAD_FIRST, ERR_LAYOUT,                                                                                           \
-      "the coordinate of block 0 is %" PRId64 ", must be at least 0 and less than the processes")                      \
-    X(NO_CUTS, ERR_LAYOUT, "cuts is NULL for %" PRId64 " processes")                                                   \
-    X(BAD_CUT, ERR_LAYOUT, "cuts must start at 0 and never fall, but one is %" PRId64)                                 \
-    X(NO_AXIS, ERR_LAYOUT, "a builder was given axis %" PRId64 ", which the layout does not have")                     \
-    X(BAD_HALO, ERR_LAYOUT, "a halo is %" PRId64 " wide, must be at least 0 and at most 2^62")                         \
-    X(BAD_ALLOCATED, ERR_LAYOUT, "the allocated extent is %" PRId64 ", must be at least %" PRId64)                     \
-    X(BAD_PERMUTATION, ERR_LAYOUT, "a permutation names axis %" PRId64 ", outside the layout or twice")                \
-    X(BAD_STEP, ERR_LAYOUT, "the step of a section is %" PRId64 ", must not be 0")                                     \
-    X(BAD_COUNT, ERR_LAYOUT, "the count of a section is %" PRId64 ", must be at least 0")                              \
-    X(BAD_START, ERR_LAYOUT, "a section starts at %" PRId64 ", outside the axis, whose extent is %" PRId64)            \
-    X(BAD_END, ERR_LAYOUT,                                                                                             \
-      "a section of %" PRId64 " indices from %" PRId64 " on leaves the axis, whose extent is %" PRId64)                \
-    X(BAD_ORDER, ERR_LAYOUT, "an order is %" PRId64 ", must be REDIST_ROW_MAJOR or REDIST_COLUMN_MAJOR")               \
-    X(NULL_POINTER, ERR_LAYOUT, "a builder was given a NULL pointer")                                                  \
-    X(MANY_ELEMENTS, ERR_OVERFLOW, "the array or a local array has 2^62 elements or more (%" PRId64 " axes)")          \
-    X(MANY_PLACES, ERR_OVERFLOW, "the process grid has more than INT_MAX places (%" PRId64 " axes)")                   \
-    X(BAD_COPIES, ERR_LAYOUT, "the number of copies is %" PRId64 ", must be at least 1")                               \
-    X(MANY_COPIES, ERR_OVERFLOW, "the number of copies is %" PRId64 ", which makes more than INT_MAX places")          \
-    X(BAD_RANK, ERR_RANK, "a place is on rank %" PRId64 ", must be at least 0 and at most INT_MAX")                    \
-    X(RANK_TWICE, ERR_RANK, "two places are on rank %" PRId64)                                                         \
-    X(NO_MEMORY, ERR_MEMORY, "no memory to check the ranks or the boxes of %" PRId64 " places")                        \
-    X(BAD_EDGE, ERR_LAYOUT, "the edge of ghost cells is %" PRId64 ", must be REDIST_CLOSED or REDIST_PERIODIC")        \
-    X(NO_HALO, ERR_LAYOUT, "ghost cells need a halo, but there is none")                                               \
-    X(SEVERAL_BLOCKS, ERR_LAYOUT,                                                                                      \
-      "ghost cells need one interval per process, but a process owns several blocks of %" PRId64)                      \
-    X(WIDE_HALO, ERR_LAYOUT, "ghost cells are %" PRId64 " wide, but the extent is %" PRId64)                           \
-    X(BAD_BOXES, ERR_LAYOUT, "the number of boxes is %" PRId64 ", must be at least 1")                                 \
-    X(BOX_OUTSIDE, ERR_LAYOUT, "box %" PRId64 " reaches outside the extent %" PRId64)                                  \
-    X(BOXES_OVERLAP, ERR_LAYOUT, "box %" PRId64 " overlaps box %" PRId64)                                              \
-    X(HOLE, ERR_LAYOUT, "no box holds element %" PRId64 ", counted row by row of the view")
-
-#define REDIST_PRIV_FAULT_NAME(name, code, sentence) REDIST_PRIV_##name,
-enum { REDIST_PRIV_FAULTS(REDIST_PRIV_FAULT_NAME) REDIST_PRIV_FAULT_KINDS };
-
-/* Keeps the first mistake: what it is, the axis, -1 where it is none's, and the numbers of the sentence. */
-REDIST_PRIV_COLD void redist_priv_fault_beside(redist_priv_fault *fault, int wrong, int kind, int axis, int64_t value,
-                                                int64_t beside, int64_t further)
+/* Keeps the first mistake: its code, the axis, -1 where it is none's, and its sentence with the numbers. */
+REDIST_PRIV_COLD void redist_priv_fault_beside(redist_priv_fault *fault, int wrong, int code, int axis,
+                                               const char *sentence, int64_t value, int64_t beside, int64_t further)
 {
-    if (!wrong || fault->kind != REDIST_PRIV_NO_FAULT)
+    if (!wrong || fault->code != REDIST_OK)
         return;
-    fault->kind = kind;
+    fault->code = code;
     fault->axis = axis;
+    fault->sentence = sentence;
     fault->value = value;
     fault->beside[0] = beside;
     fault->beside[1] = further;
 }
 
-REDIST_PRIV_COLD void redist_priv_fault_if(redist_priv_fault *fault, int wrong, int kind, int axis, int64_t value)
+REDIST_PRIV_COLD void redist_priv_fault_if(redist_priv_fault *fault, int wrong, int code, int axis,
+                                           const char *sentence, int64_t value)
 {
-    redist_priv_fault_beside(fault, wrong, kind, axis, value, 0, 0);
+    redist_priv_fault_beside(fault, wrong, code, axis, sentence, value, 0, 0);
 }
 
 #ifdef REDIST_PRIV_BODIES
@@ -766,24 +724,18 @@ REDIST_PRIV void *redist_priv_zeroed(int64_t n, size_t bytes)
     return memory == NULL ? NULL : memset(memory, 0, (size_t)redist_priv_max(n, 1) * bytes);
 }
 
-#define REDIST_PRIV_FAULT_CODE(name, code, sentence) REDIST_##code,
-#define REDIST_PRIV_FAULT_TEXT(name, code, sentence) sentence,
-
 /* Writes the sentence of a fault, "axis 1: block is 0, must be at least 1"; returns its code. */
 REDIST_PRIV_COLD int redist_priv_format_fault(redist_priv_fault fault, char *text, size_t size)
 {
-    static const int codes[] = {REDIST_PRIV_FAULTS(REDIST_PRIV_FAULT_CODE)};
-    static const char *const sentences[] = {REDIST_PRIV_FAULTS(REDIST_PRIV_FAULT_TEXT)};
-    const int kind = fault.kind >= 0 && fault.kind < REDIST_PRIV_FAULT_KINDS ? fault.kind : REDIST_PRIV_NOT_BUILT;
     size_t used = 0;
     if (size == 0 || text == NULL)
-        return codes[kind];
+        return fault.code;
     text[0] = '\0';
-    if (kind != REDIST_PRIV_NO_FAULT && fault.axis >= 0)
+    if (fault.code != REDIST_OK && fault.axis >= 0)
         used = (size_t)snprintf(text, size, "axis %d: ", fault.axis);
-    if (used < size)
-        snprintf(text + used, size - used, sentences[kind], fault.value, fault.beside[0], fault.beside[1]);
-    return codes[kind];
+    if (fault.code != REDIST_OK && used < size)
+        snprintf(text + used, size - used, fault.sentence, fault.value, fault.beside[0], fault.beside[1]);
+    return fault.code;
 }
 
 #define REDIST_PRIV_ERROR_TEXT(name, sentence) sentence,
@@ -875,19 +827,27 @@ REDIST_PRIV_FAST int64_t redist_priv_size(const redist_axis *x, int coord)
 
 REDIST_PRIV_COLD redist_priv_fault redist_priv_axis_fault(const redist_axis *x)
 {
-    redist_priv_fault fault = {REDIST_PRIV_NO_FAULT, -1, 0, {0, 0}};
+    redist_priv_fault fault = {REDIST_OK, -1, NULL, 0, {0, 0}};
     const int listed = x->kind == REDIST_PRIV_CUTS;
     int k;
-    redist_priv_fault_if(&fault, (unsigned)x->kind > (unsigned)REDIST_PRIV_CUTS, REDIST_PRIV_BAD_KIND, -1, 0);
-    redist_priv_fault_if(&fault, x->procs < 1, REDIST_PRIV_BAD_PROCS, -1, x->procs);
-    redist_priv_fault_if(&fault, listed && x->cuts == NULL, REDIST_PRIV_NO_CUTS, -1, x->procs);
-    for (k = 0; listed && k <= x->procs && fault.kind == REDIST_PRIV_NO_FAULT; k++)
-        redist_priv_fault_if(&fault, k == 0 ? x->cuts[0] != 0 : x->cuts[k] < x->cuts[k - 1], REDIST_PRIV_BAD_CUT, -1,
-                             x->cuts[k]);
-    redist_priv_fault_if(&fault, x->extent < 0, REDIST_PRIV_BAD_EXTENT, -1, x->extent);
-    redist_priv_fault_if(&fault, x->extent > REDIST_PRIV_MAX_ELEMENTS, REDIST_PRIV_LARGE_EXTENT, -1, x->extent);
-    redist_priv_fault_if(&fault, x->block < 1, REDIST_PRIV_BAD_BLOCK, -1, x->block);
-    redist_priv_fault_if(&fault, x->first < 0 || x->first >= x->procs, REDIST_PRIV_BAD_FIRST, -1, x->first);
+    redist_priv_fault_if(&fault, (unsigned)x->kind > (unsigned)REDIST_PRIV_CUTS, REDIST_ERR_LAYOUT, -1,
+                         "the axis was never built", 0);
+    redist_priv_fault_if(&fault, x->procs < 1, REDIST_ERR_LAYOUT, -1,
+                         "the number of processes is %" PRId64 ", must be at least 1", x->procs);
+    redist_priv_fault_if(&fault, listed && x->cuts == NULL, REDIST_ERR_LAYOUT, -1,
+                         "cuts is NULL for %" PRId64 " processes", x->procs);
+    for (k = 0; listed && k <= x->procs && fault.code == REDIST_OK; k++)
+        redist_priv_fault_if(&fault, k == 0 ? x->cuts[0] != 0 : x->cuts[k] < x->cuts[k - 1], REDIST_ERR_LAYOUT, -1,
+                             "cuts must start at 0 and never fall, but one is %" PRId64, x->cuts[k]);
+    redist_priv_fault_if(&fault, x->extent < 0, REDIST_ERR_LAYOUT, -1, "extent is %" PRId64 ", must be at least 0",
+                         x->extent);
+    redist_priv_fault_if(&fault, x->extent > REDIST_PRIV_MAX_ELEMENTS, REDIST_ERR_OVERFLOW, -1,
+                         "extent is %" PRId64 ", must be at most 2^62", x->extent);
+    redist_priv_fault_if(&fault, x->block < 1, REDIST_ERR_LAYOUT, -1, "block is %" PRId64 ", must be at least 1",
+                         x->block);
+    redist_priv_fault_if(&fault, x->first < 0 || x->first >= x->procs, REDIST_ERR_LAYOUT, -1,
+                         "the coordinate of block 0 is %" PRId64 ", must be at least 0 and less than the processes",
+                         x->first);
     return fault;
 }
 
@@ -905,7 +865,7 @@ REDIST_PRIV_FAST redist_axis redist_priv_axis(redist_priv_kind kind, int64_t n, 
     x.along = x.ghosts = 0;
     x.low = x.high = x.start = 0;
     x.step = 1;
-    x.count = redist_priv_axis_fault(&x).kind == REDIST_PRIV_NO_FAULT ? n : 0;
+    x.count = redist_priv_axis_fault(&x).code == REDIST_OK ? n : 0;
     return x;
 }
 
@@ -937,7 +897,7 @@ REDIST_AXIS_API redist_axis redist_cuts(const int64_t *cuts, int procs)
 REDIST_AXIS_API redist_axis redist_starting_at(redist_axis x, int coord)
 {
     x.first = coord;
-    if (redist_priv_axis_fault(&x).kind != REDIST_PRIV_NO_FAULT)
+    if (redist_priv_axis_fault(&x).code != REDIST_OK)
         x.count = 0;
     return x;
 }
@@ -1039,7 +999,7 @@ REDIST_AXIS_API int64_t redist_count(const redist_axis *x, int coord)
 REDIST_PRIV int redist_priv_usable(const redist_layout *layout)
 {
     return layout != NULL && layout->mark == REDIST_PRIV_MARK && layout->ndim >= 1 && layout->ndim <= REDIST_MAX_DIMS &&
-           layout->fault.kind == REDIST_PRIV_NO_FAULT;
+           layout->fault.code == REDIST_OK;
 }
 
 /* Whether places own boxes, rather than what the product of their coordinates owns. */
@@ -1067,7 +1027,8 @@ REDIST_PRIV_COLD redist_priv_dimension *redist_priv_pick(redist_layout *layout, 
 {
     if (redist_priv_usable(layout) && axis >= 0 && axis < layout->ndim)
         return &layout->dim[axis];
-    redist_priv_fault_if(&layout->fault, 1, REDIST_PRIV_NO_AXIS, axis, axis);
+    redist_priv_fault_if(&layout->fault, 1, REDIST_ERR_LAYOUT, axis,
+                         "a builder was given axis %" PRId64 ", which the layout does not have", axis);
     return NULL;
 }
 
@@ -1086,20 +1047,20 @@ REDIST_PRIV_COLD void redist_priv_check_overflow(redist_layout *layout)
 {
     const int64_t limit = REDIST_PRIV_MAX_ELEMENTS;
     int64_t all = 1, local = 1, places = 1;
-    int d, empty = 0;
-    for (d = 0; d < layout->ndim && layout->fault.kind == REDIST_PRIV_NO_FAULT; d++) {
+    int d;
+    for (d = 0; d < layout->ndim && layout->fault.code == REDIST_OK; d++) {
         const redist_priv_dimension *dim = &layout->dim[d];
         int64_t need = redist_priv_largest(&dim->axis);
         need += redist_priv_min(dim->low, limit - need);
         need += redist_priv_min(dim->high, limit - need);
-        empty |= dim->axis.extent == 0;
-        all = redist_priv_product(all, redist_priv_max(dim->axis.extent, 1), limit);
+        all = redist_priv_product(all, dim->axis.extent, limit);
         local = redist_priv_product(local, redist_priv_max(redist_priv_max(need, dim->allocated), 1), limit);
         places = redist_priv_product(places, redist_priv_is_boxes(layout) ? 1 : dim->axis.procs, limit);
     }
-    redist_priv_fault_if(&layout->fault, places > INT_MAX, REDIST_PRIV_MANY_PLACES, -1, layout->ndim);
-    redist_priv_fault_if(&layout->fault, (all >= limit && !empty) || local >= limit, REDIST_PRIV_MANY_ELEMENTS, -1,
-                         layout->ndim);
+    redist_priv_fault_if(&layout->fault, places > INT_MAX, REDIST_ERR_OVERFLOW, -1,
+                         "the process grid has more than INT_MAX places (%" PRId64 " axes)", layout->ndim);
+    redist_priv_fault_if(&layout->fault, all >= limit || local >= limit, REDIST_ERR_OVERFLOW, -1,
+                         "the array or a local array has 2^62 elements or more (%" PRId64 " axes)", layout->ndim);
 }
 
 REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
@@ -1109,14 +1070,15 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
     memset(&layout, 0, sizeof layout);
     layout.mark = REDIST_PRIV_MARK;
     layout.copies = 1;
-    redist_priv_fault_if(&layout.fault, ndim < 1 || ndim > REDIST_MAX_DIMS, REDIST_PRIV_BAD_NDIM, -1, ndim);
-    redist_priv_fault_if(&layout.fault, axes == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
-    layout.ndim = layout.fault.kind == REDIST_PRIV_NO_FAULT ? ndim : 0;
+    redist_priv_fault_if(&layout.fault, ndim < 1 || ndim > REDIST_MAX_DIMS, REDIST_ERR_LAYOUT, -1,
+                         "the number of axes is %" PRId64 ", must be at least 1 and at most REDIST_MAX_DIMS", ndim);
+    redist_priv_fault_if(&layout.fault, axes == NULL, REDIST_ERR_LAYOUT, -1, "a builder was given a NULL pointer", 0);
+    layout.ndim = layout.fault.code == REDIST_OK ? ndim : 0;
     for (d = 0; d < layout.ndim; d++) {
         const redist_priv_fault fault = redist_priv_axis_fault(&axes[d]);
         layout.dim[d].axis = axes[d];
         layout.dim[d].stored = d;
-        redist_priv_fault_if(&layout.fault, fault.kind != REDIST_PRIV_NO_FAULT, fault.kind, d, fault.value);
+        redist_priv_fault_if(&layout.fault, fault.code != REDIST_OK, fault.code, d, fault.sentence, fault.value);
     }
     redist_priv_check_overflow(&layout);
     return layout;
@@ -1126,16 +1088,17 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
 REDIST_PRIV_COLD void redist_priv_set_boxes(redist_layout *layout, int boxes, const redist_box *box)
 {
     int d, k;
-    redist_priv_fault_if(&layout->fault, boxes < 1, REDIST_PRIV_BAD_BOXES, -1, boxes);
-    redist_priv_fault_if(&layout->fault, box == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
-    for (k = 0; k < boxes && layout->fault.kind == REDIST_PRIV_NO_FAULT; k++)
+    redist_priv_fault_if(&layout->fault, boxes < 1, REDIST_ERR_LAYOUT, -1,
+                         "the number of boxes is %" PRId64 ", must be at least 1", boxes);
+    redist_priv_fault_if(&layout->fault, box == NULL, REDIST_ERR_LAYOUT, -1, "a builder was given a NULL pointer", 0);
+    for (k = 0; k < boxes && layout->fault.code == REDIST_OK; k++)
         for (d = 0; d < layout->ndim; d++) {
             const int64_t extent = layout->dim[d].axis.extent;
             const int64_t low = box[k].low[layout->dim[d].stored], high = box[k].high[layout->dim[d].stored];
-            redist_priv_fault_beside(&layout->fault, low < high && (low < 0 || high > extent), REDIST_PRIV_BOX_OUTSIDE,
-                                     d, k, extent, 0);
+            redist_priv_fault_beside(&layout->fault, low < high && (low < 0 || high > extent), REDIST_ERR_LAYOUT, d,
+                                     "box %" PRId64 " reaches outside the extent %" PRId64, k, extent, 0);
         }
-    for (d = 0; d < layout->ndim && layout->fault.kind == REDIST_PRIV_NO_FAULT; d++) {
+    for (d = 0; d < layout->ndim && layout->fault.code == REDIST_OK; d++) {
         layout->dim[d].axis.kind = REDIST_PRIV_BOXES;
         layout->dim[d].axis.procs = boxes;
         layout->dim[d].axis.box = box;
@@ -1172,7 +1135,8 @@ REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_a
 REDIST_PRIV_COLD redist_order redist_priv_order(redist_layout *layout, redist_order order)
 {
     const int known = order == REDIST_ROW_MAJOR || order == REDIST_COLUMN_MAJOR;
-    redist_priv_fault_if(&layout->fault, !known, REDIST_PRIV_BAD_ORDER, -1, (int64_t)order);
+    redist_priv_fault_if(&layout->fault, !known, REDIST_ERR_LAYOUT, -1,
+                         "an order is %" PRId64 ", must be REDIST_ROW_MAJOR or REDIST_COLUMN_MAJOR", (int64_t)order);
     return order;
 }
 
@@ -1191,7 +1155,8 @@ REDIST_API redist_layout redist_memory_order(redist_layout layout, redist_order 
 REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank)
 {
     redist_priv_fault_if(&layout.fault, first_rank < 0 || first_rank > INT_MAX - redist_places(&layout),
-                         REDIST_PRIV_BAD_RANK, -1, first_rank);
+                         REDIST_ERR_RANK, -1, "a place is on rank %" PRId64 ", must be at least 0 and at most INT_MAX",
+                         first_rank);
     layout.first_rank = first_rank;
     layout.ranks = NULL;
     return layout;
@@ -1199,7 +1164,7 @@ REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank)
 
 REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks)
 {
-    redist_priv_fault_if(&layout.fault, ranks == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
+    redist_priv_fault_if(&layout.fault, ranks == NULL, REDIST_ERR_LAYOUT, -1, "a builder was given a NULL pointer", 0);
     layout.ranks = ranks;
     return layout;
 }
@@ -1207,22 +1172,25 @@ REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks)
 REDIST_API redist_layout redist_replicated(redist_layout layout, int copies)
 {
     const int64_t places = (int64_t)redist_priv_grid_places(&layout) * copies;
-    redist_priv_fault_if(&layout.fault, copies < 1, REDIST_PRIV_BAD_COPIES, -1, copies);
-    redist_priv_fault_if(&layout.fault, places > INT_MAX, REDIST_PRIV_MANY_COPIES, -1, copies);
-    redist_priv_fault_if(&layout.fault, layout.ranks == NULL && layout.first_rank > INT_MAX - places,
-                         REDIST_PRIV_BAD_RANK, -1, layout.first_rank);
+    redist_priv_fault_if(&layout.fault, copies < 1, REDIST_ERR_LAYOUT, -1,
+                         "the number of copies is %" PRId64 ", must be at least 1", copies);
+    redist_priv_fault_if(&layout.fault, places > INT_MAX, REDIST_ERR_OVERFLOW, -1,
+                         "the number of copies is %" PRId64 ", which makes more than INT_MAX places", copies);
+    redist_priv_fault_if(&layout.fault, layout.ranks == NULL && layout.first_rank > INT_MAX - places, REDIST_ERR_RANK,
+                         -1, "a place is on rank %" PRId64 ", must be at least 0 and at most INT_MAX",
+                         layout.first_rank);
     layout.copies = copies;
     return layout;
 }
 
 REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_t low, int64_t high)
 {
-    const int64_t most = REDIST_PRIV_MAX_ELEMENTS;
+    const int64_t most = REDIST_PRIV_MAX_ELEMENTS, worst = low < 0 || low > most ? low : high;
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
     if (dim == NULL)
         return layout;
-    redist_priv_fault_if(&layout.fault, low < 0 || low > most, REDIST_PRIV_BAD_HALO, axis, low);
-    redist_priv_fault_if(&layout.fault, high < 0 || high > most, REDIST_PRIV_BAD_HALO, axis, high);
+    redist_priv_fault_if(&layout.fault, worst < 0 || worst > most, REDIST_ERR_LAYOUT, axis,
+                         "a halo is %" PRId64 " wide, must be at least 0 and at most 2^62", worst);
     dim->low = low;
     dim->high = high;
     redist_priv_check_overflow(&layout);
@@ -1236,13 +1204,17 @@ REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redi
     if (dim == NULL)
         return layout;
     widest = redist_priv_max(dim->low, dim->high);
-    redist_priv_fault_if(&layout.fault, edge != REDIST_CLOSED && edge != REDIST_PERIODIC, REDIST_PRIV_BAD_EDGE, axis,
+    redist_priv_fault_if(&layout.fault, edge != REDIST_CLOSED && edge != REDIST_PERIODIC, REDIST_ERR_LAYOUT, axis,
+                         "the edge of ghost cells is %" PRId64 ", must be REDIST_CLOSED or REDIST_PERIODIC",
                          (int64_t)edge);
-    redist_priv_fault_if(&layout.fault, widest == 0, REDIST_PRIV_NO_HALO, axis, 0);
-    redist_priv_fault_if(&layout.fault, !redist_priv_is_interval(&dim->axis), REDIST_PRIV_SEVERAL_BLOCKS, axis,
+    redist_priv_fault_if(&layout.fault, widest == 0, REDIST_ERR_LAYOUT, axis,
+                         "ghost cells need a halo, but there is none", 0);
+    redist_priv_fault_if(&layout.fault, !redist_priv_is_interval(&dim->axis), REDIST_ERR_LAYOUT, axis,
+                         "ghost cells need one interval per process, but a process owns several blocks of %" PRId64,
                          dim->axis.block);
-    redist_priv_fault_beside(&layout.fault, widest > dim->axis.extent, REDIST_PRIV_WIDE_HALO, axis, widest,
-                             dim->axis.extent, 0);
+    redist_priv_fault_beside(&layout.fault, widest > dim->axis.extent, REDIST_ERR_LAYOUT, axis,
+                             "ghost cells are %" PRId64 " wide, but the extent is %" PRId64, widest, dim->axis.extent,
+                             0);
     dim->axis.ghosts = 1 + (int)edge;
     dim->axis.low = dim->low;
     dim->axis.high = dim->high;
@@ -1254,7 +1226,8 @@ REDIST_API redist_layout redist_with_extent(redist_layout layout, int axis, int6
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
     if (dim == NULL)
         return layout;
-    redist_priv_fault_if(&layout.fault, allocated < 0, REDIST_PRIV_BAD_ALLOCATED, axis, allocated);
+    redist_priv_fault_if(&layout.fault, allocated < 0, REDIST_ERR_LAYOUT, axis,
+                         "the allocated extent is %" PRId64 ", must be at least %" PRId64, allocated);
     dim->allocated = allocated;
     redist_priv_check_overflow(&layout);
     return layout;
@@ -1274,10 +1247,11 @@ REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes)
 {
     const redist_layout given = layout;
     int d, seen[REDIST_MAX_DIMS] = {0};
-    redist_priv_fault_if(&layout.fault, axes == NULL, REDIST_PRIV_NULL_POINTER, -1, 0);
+    redist_priv_fault_if(&layout.fault, axes == NULL, REDIST_ERR_LAYOUT, -1, "a builder was given a NULL pointer", 0);
     for (d = 0; redist_priv_usable(&layout) && d < layout.ndim; d++) {
         const int from = axes[d], there = from >= 0 && from < layout.ndim;
-        redist_priv_fault_if(&layout.fault, !there || seen[from]++, REDIST_PRIV_BAD_PERMUTATION, d, from);
+        redist_priv_fault_if(&layout.fault, !there || seen[from]++, REDIST_ERR_LAYOUT, d,
+                             "a permutation names axis %" PRId64 ", outside the layout or twice", from);
         layout.dim[d] = given.dim[there ? from : d];
     }
     return layout;
@@ -1318,17 +1292,23 @@ REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t 
     if (dim == NULL)
         return layout;
     x = &dim->axis;
-    redist_priv_fault_if(&layout.fault, step == 0, REDIST_PRIV_BAD_STEP, axis, step);
-    redist_priv_fault_if(&layout.fault, count < 0, REDIST_PRIV_BAD_COUNT, axis, count);
+    redist_priv_fault_if(&layout.fault, step == 0, REDIST_ERR_LAYOUT, axis,
+                         "the step of a section is %" PRId64 ", must not be 0", step);
+    redist_priv_fault_if(&layout.fault, count < 0, REDIST_ERR_LAYOUT, axis,
+                         "the count of a section is %" PRId64 ", must be at least 0", count);
     redist_priv_fault_beside(&layout.fault, start < 0 || start > x->count || (count > 0 && start == x->count),
-                             REDIST_PRIV_BAD_START, axis, start, x->count, 0);
-    if (count > 1 && layout.fault.kind == REDIST_PRIV_NO_FAULT) {
+                             REDIST_ERR_LAYOUT, axis,
+                             "a section starts at %" PRId64 ", outside the axis, whose extent is %" PRId64, start,
+                             x->count, 0);
+    if (count > 1 && layout.fault.code == REDIST_OK) {
         const int64_t beyond = step > 0 ? x->count - 1 - start : start;
         redist_priv_fault_beside(&layout.fault,
                                  step < -REDIST_PRIV_MAX_ELEMENTS || beyond / redist_priv_abs(step) < count - 1,
-                                 REDIST_PRIV_BAD_END, axis, count, start, x->count);
+                                 REDIST_ERR_LAYOUT, axis,
+                                 "a section of %" PRId64 " indices from %" PRId64
+                                 " on leaves the axis, whose extent is %" PRId64, count, start, x->count);
     }
-    if (layout.fault.kind != REDIST_PRIV_NO_FAULT)
+    if (layout.fault.code != REDIST_OK)
         return layout;
     x->start = count == 0 ? 0 : x->start + start * x->step;
     x->step = count <= 1 ? 1 : x->step * step;
@@ -1348,14 +1328,17 @@ REDIST_PRIV_COLD void redist_priv_check_ranks(const redist_layout *layout, redis
 {
     const int places = redist_places(layout);
     int k, *sorted = (int *)redist_priv_alloc(places, sizeof *sorted);
-    redist_priv_fault_if(fault, sorted == NULL, REDIST_PRIV_NO_MEMORY, -1, places);
+    redist_priv_fault_if(fault, sorted == NULL, REDIST_ERR_MEMORY, -1,
+                         "no memory to check the ranks or the boxes of %" PRId64 " places", places);
     if (sorted == NULL)
         return;
     memcpy(sorted, layout->ranks, (size_t)places * sizeof *sorted);
     qsort(sorted, (size_t)places, sizeof *sorted, redist_priv_compare_ints);
-    redist_priv_fault_if(fault, sorted[0] < 0, REDIST_PRIV_BAD_RANK, -1, sorted[0]);
-    for (k = 1; k < places && fault->kind == REDIST_PRIV_NO_FAULT; k++)
-        redist_priv_fault_if(fault, sorted[k] == sorted[k - 1], REDIST_PRIV_RANK_TWICE, -1, sorted[k]);
+    redist_priv_fault_if(fault, sorted[0] < 0, REDIST_ERR_RANK, -1,
+                         "a place is on rank %" PRId64 ", must be at least 0 and at most INT_MAX", sorted[0]);
+    for (k = 1; k < places && fault->code == REDIST_OK; k++)
+        redist_priv_fault_if(fault, sorted[k] == sorted[k - 1], REDIST_ERR_RANK, -1, "two places are on rank %" PRId64,
+                             sorted[k]);
     REDIST_FREE(sorted);
 }
 
@@ -1426,7 +1409,8 @@ REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout, redis
     redist_priv_sorted_box *sorted = (redist_priv_sorted_box *)redist_priv_alloc(x->procs, sizeof *sorted);
     int64_t held = 0, all = 1, volume;
     int a, b, d, count = 0;
-    redist_priv_fault_if(fault, sorted == NULL, REDIST_PRIV_NO_MEMORY, -1, x->procs);
+    redist_priv_fault_if(fault, sorted == NULL, REDIST_ERR_MEMORY, -1,
+                         "no memory to check the ranks or the boxes of %" PRId64 " places", x->procs);
     if (sorted == NULL)
         return;
     for (a = 0; a < x->procs; a++) {
@@ -1439,34 +1423,41 @@ REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout, redis
     }
     qsort(sorted, (size_t)count, sizeof *sorted, redist_priv_compare_boxes);
     for (a = 0; a < count; a++)
-        for (b = a + 1; b < count && fault->kind == REDIST_PRIV_NO_FAULT; b++) {
+        for (b = a + 1; b < count && fault->code == REDIST_OK; b++) {
             const int first = sorted[a].number, second = sorted[b].number;
             if (sorted[b].low >= x->box[first].high[x->along])
                 break;
             redist_priv_fault_beside(fault, redist_priv_boxes_meet(layout->ndim, &x->box[first], &x->box[second]),
-                                     REDIST_PRIV_BOXES_OVERLAP, -1, redist_priv_min(first, second),
-                                     redist_priv_max(first, second), 0);
+                                     REDIST_ERR_LAYOUT, -1, "box %" PRId64 " overlaps box %" PRId64,
+                                     redist_priv_min(first, second), redist_priv_max(first, second), 0);
         }
     for (d = 0; d < layout->ndim; d++)
         all = redist_priv_product(all, layout->dim[d].axis.extent, REDIST_PRIV_MAX_ELEMENTS);
-    if (fault->kind == REDIST_PRIV_NO_FAULT && held < all)
-        redist_priv_fault_if(fault, 1, REDIST_PRIV_HOLE, -1, redist_priv_find_hole(layout));
+    if (fault->code == REDIST_OK && held < all)
+        redist_priv_fault_if(fault, 1, REDIST_ERR_LAYOUT, -1,
+                             "no box holds element %" PRId64 ", counted row by row of the view",
+                             redist_priv_find_hole(layout));
     REDIST_FREE(sorted);
 }
 
 REDIST_PRIV_COLD redist_priv_fault redist_priv_layout_fault(const redist_layout *layout)
 {
-    redist_priv_fault fault = {REDIST_PRIV_NO_FAULT, -1, 0, {0, 0}};
+    redist_priv_fault fault = {REDIST_OK, -1, NULL, 0, {0, 0}};
     redist_priv_fault_beside(&fault, (layout->mark ^ REDIST_PRIV_MARK) >> 32 == 0 && layout->mark != REDIST_PRIV_MARK,
-                             REDIST_PRIV_OTHER_BUILD, -1, (int64_t)(layout->mark % 65536), REDIST_MAX_DIMS, 0);
-    redist_priv_fault_if(&fault, layout->mark != REDIST_PRIV_MARK, REDIST_PRIV_NOT_BUILT, -1, 0);
-    if (fault.kind == REDIST_PRIV_NO_FAULT)
+                             REDIST_ERR_LAYOUT, -1,
+                             "the layout is from a file compiled with another version, or REDIST_MAX_DIMS: "
+                             "there %" PRId64 ", here %" PRId64,
+                             (int64_t)(layout->mark % 65536), REDIST_MAX_DIMS, 0);
+    redist_priv_fault_if(&fault, layout->mark != REDIST_PRIV_MARK, REDIST_ERR_LAYOUT, -1, "the layout was never built",
+                         0);
+    if (fault.code == REDIST_OK)
         fault = layout->fault;
-    redist_priv_fault_if(&fault, layout->ndim < 1 || layout->ndim > REDIST_MAX_DIMS, REDIST_PRIV_BAD_NDIM, -1,
+    redist_priv_fault_if(&fault, layout->ndim < 1 || layout->ndim > REDIST_MAX_DIMS, REDIST_ERR_LAYOUT, -1,
+                         "the number of axes is %" PRId64 ", must be at least 1 and at most REDIST_MAX_DIMS",
                          layout->ndim);
-    if (fault.kind == REDIST_PRIV_NO_FAULT && redist_priv_is_boxes(layout))
+    if (fault.code == REDIST_OK && redist_priv_is_boxes(layout))
         redist_priv_check_boxes(layout, &fault);
-    if (fault.kind == REDIST_PRIV_NO_FAULT && layout->ranks != NULL)
+    if (fault.code == REDIST_OK && layout->ranks != NULL)
         redist_priv_check_ranks(layout, &fault);
     return fault;
 }
@@ -1616,12 +1607,13 @@ REDIST_PRIV redist_priv_storage redist_priv_storage_at(const redist_layout *layo
 /* Whether an extent given by redist_with_extent is too small for what a place owns. */
 REDIST_PRIV_COLD redist_priv_fault redist_priv_extent_fault(const redist_layout *layout, const int *coords)
 {
-    redist_priv_fault fault = {REDIST_PRIV_NO_FAULT, -1, 0, {0, 0}};
+    redist_priv_fault fault = {REDIST_OK, -1, NULL, 0, {0, 0}};
     int d;
     for (d = 0; d < layout->ndim; d++) {
         const int64_t need = redist_priv_need(&layout->dim[d], coords[d]), allocated = layout->dim[d].allocated;
         const int small = allocated > 0 && allocated < need;
-        redist_priv_fault_beside(&fault, small, REDIST_PRIV_BAD_ALLOCATED, d, allocated, need, 0);
+        redist_priv_fault_beside(&fault, small, REDIST_ERR_LAYOUT, d,
+                                 "the allocated extent is %" PRId64 ", must be at least %" PRId64, allocated, need, 0);
     }
     return fault;
 }
@@ -1652,13 +1644,13 @@ REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank)
 /* Two coordinates 0, of CYCLIC(2) and of CYCLIC(3), both on 2 processes:
 
        view index     012345678901234567890123456789
-       source         ##..##..##..##..##..##..##..##   one track of length 2, period 4; per period local memory advances 2
-       destination    ###...###...###...###...###...   one track of length 3, period 6; advance 3
+       source         ##..##..##..##..##..##..##..##   one track of length 2, period 4; local memory advances by 2
+       destination    ###...###...###...###...###...   one track of length 3, period 6; it advances by 3
        both           ##......#...##......#...##....
        superblock     |----------||----------||tail    lcm(4, 6) = 12 indices, twice
 
-   The runs: indices 0-1 (local 0-1 here and there) and 8 (local 4 and 5), both repeated 12 indices and 6 local positions
-   on, and 24-25 in the tail. A view with steps may need several tracks, each with the period of all. */
+   The runs: indices 0-1 (local 0-1 here and there) and 8 (local 4 and 5), both repeated 12 indices and 6 local
+   positions on, and 24-25 in the tail. A view with steps may need several tracks, each with the period of all. */
 
 /* What a coordinate owns of a view, as view indices: the tracks [start + k period, start + k period + length), k >= 0,
    clipped to the view. Inside a segment the local position advances by `step` per view index, from one segment of a
@@ -1783,8 +1775,8 @@ REDIST_PRIV redist_priv_track redist_priv_track_of(const redist_axis *x, int64_t
     return track;
 }
 
-/* What a coordinate of an axis of intervals holds, ghost cells included: track[REDIST_PRIV_IMAGES], of which two may show
-   the same index. Returns how many there are. */
+/* What a coordinate of an axis of intervals holds, ghost cells included: track[REDIST_PRIV_IMAGES], of which two may
+   show the same index. Returns how many there are. */
 REDIST_PRIV int redist_priv_holdings(const redist_axis *x, int coord, redist_priv_track *track)
 {
     const int around = x->ghosts == 1 + (int)REDIST_PERIODIC;
@@ -1873,38 +1865,23 @@ REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist
         if (shape->count[d] == 0)
             continue;
         shape->first[d] = redist_priv_distance(x, coords[d], 0);
-        shape->origin += redist_priv_below(x, coords[d], redist_priv_axis_index(x, shape->first[d])) * storage.stride[d];
+        shape->origin +=
+            redist_priv_below(x, coords[d], redist_priv_axis_index(x, shape->first[d])) * storage.stride[d];
     }
     return even ? 1 : -1;
 }
 
-/* One track of a pattern, ready for intersecting. */
-typedef struct {
-    int64_t period, advance, step, start, length, local;
-} redist_priv_comb;
-
-REDIST_PRIV redist_priv_comb redist_priv_comb_of(const redist_priv_pattern *p, int64_t t)
+/* The local position of view index i, which lies in a segment of the track. */
+REDIST_PRIV int64_t redist_priv_local_at(const redist_priv_pattern *p, const redist_priv_track *t, int64_t i)
 {
-    redist_priv_comb comb;
-    comb.period = p->period;
-    comb.advance = p->advance;
-    comb.step = p->step;
-    comb.start = p->track[t].start;
-    comb.length = p->track[t].length;
-    comb.local = p->track[t].local;
-    return comb;
+    const int64_t k = redist_priv_floor_div(i - t->start, p->period);
+    return t->local + k * p->advance + (i - t->start - k * p->period) * p->step;
 }
 
-/* The local position of view index i, which lies in a segment of the comb. */
-REDIST_PRIV int64_t redist_priv_comb_local(const redist_priv_comb *c, int64_t i)
-{
-    int64_t k = redist_priv_floor_div(i - c->start, c->period);
-    return c->local + k * c->advance + (i - c->start - k * c->period) * c->step;
-}
-
-/* What both sides of an axis bring to their intersection; side FROM and side TO. */
+/* What the sides FROM and TO of an axis bring to their intersection: their patterns, and a track of each. */
 typedef struct {
-    redist_priv_comb comb[2];
+    const redist_priv_pattern *pattern[2];
+    const redist_priv_track *track[2];
     int outer;                  /* the side with the longer period */
     int64_t repeat, superblock; /* everything is repeated so often, at this distance of view indices */
     redist_priv_runs *runs;
@@ -1914,7 +1891,7 @@ typedef struct {
 REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t length, int64_t count)
 {
     redist_priv_runs *list = m->runs;
-    int64_t distance = m->comb[!m->outer].period;
+    const int64_t distance = m->pattern[!m->outer]->period;
     redist_priv_run run;
     redist_priv_run *grown;
     int side;
@@ -1922,11 +1899,11 @@ REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t l
     run.n[1] = count;
     run.n[2] = m->repeat;
     for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
-        const redist_priv_comb *comb = &m->comb[side];
-        run.at[side] = redist_priv_comb_local(comb, i);
-        run.stride[0][side] = comb->step;
-        run.stride[1][side] = count == 1 ? 0 : side == m->outer ? distance * comb->step : comb->advance;
-        run.stride[2][side] = m->repeat == 1 ? 0 : m->superblock / comb->period * comb->advance;
+        const redist_priv_pattern *p = m->pattern[side];
+        run.at[side] = redist_priv_local_at(p, m->track[side], i);
+        run.stride[0][side] = p->step;
+        run.stride[1][side] = count == 1 ? 0 : side == m->outer ? distance * p->step : p->advance;
+        run.stride[2][side] = m->repeat == 1 ? 0 : m->superblock / p->period * p->advance;
     }
     run.at[REDIST_PRIV_PACKED] = list->elements;
     run.stride[0][REDIST_PRIV_PACKED] = 1;
@@ -1941,49 +1918,45 @@ REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t l
     return REDIST_OK;
 }
 
-/* Adds what the inner comb has of the view indices begin <= i < end, which lie in one segment of the outer comb: a cut
+/* Adds what the inner track has of the view indices begin <= i < end, which lie in one segment of the outer: a cut
    segment, full ones, a cut segment. */
 REDIST_PRIV int redist_priv_add_segment(redist_priv_meeting *m, int64_t begin, int64_t end)
 {
-    const redist_priv_comb *inner = &m->comb[!m->outer];
-    int64_t at = inner->start + redist_priv_floor_div(begin - inner->start, inner->period) * inner->period;
-    int64_t full;
+    const redist_priv_track *inner = m->track[!m->outer];
+    const int64_t period = m->pattern[!m->outer]->period;
+    int64_t at = inner->start + redist_priv_floor_div(begin - inner->start, period) * period, full;
     int code = REDIST_OK;
     if (begin >= end)
         return REDIST_OK;
     if (at < begin) {
         if (at + inner->length > begin)
             code = redist_priv_add_run(m, begin, redist_priv_min(at + inner->length, end) - begin, 1);
-        at += inner->period;
+        at += period;
     }
-    full = at + inner->length <= end ? (end - at - inner->length) / inner->period + 1 : 0;
+    full = at + inner->length <= end ? (end - at - inner->length) / period + 1 : 0;
     if (code == REDIST_OK && full > 0)
         code = redist_priv_add_run(m, at, inner->length, full);
-    at += full * inner->period;
-    if (code == REDIST_OK && at < end)
-        code = redist_priv_add_run(m, at, end - at, 1);
-    return code;
+    at += full * period;
+    return code == REDIST_OK && at < end ? redist_priv_add_run(m, at, end - at, 1) : code;
 }
 
-/* Adds what the two combs share of the view indices begin <= i < end. Only those segments of the outer comb are
-   visited that meet the inner one: the k with (outer start + k outer period - inner start) mod inner period in a
-   window (Kalns and Ni 1995 walk the blocks; here Euclid finds the next). */
+/* Adds what the two tracks share of the view indices begin <= i < end. Only those segments of the outer are visited
+   that meet the inner: the k with (outer start + k outer period - inner start) mod inner period in a window (Kalns and
+   Ni 1995 walk the blocks; here Euclid finds the next). */
 REDIST_PRIV int redist_priv_add_range(redist_priv_meeting *m, int64_t begin, int64_t end)
 {
-    const redist_priv_comb *outer = &m->comb[m->outer], *inner = &m->comb[!m->outer];
-    const int64_t p = inner->period, window = outer->length + inner->length - 1;
-    int64_t k = redist_priv_max(redist_priv_floor_div(begin - outer->start, outer->period), 0), low, skip;
+    const redist_priv_track *outer = m->track[m->outer], *inner = m->track[!m->outer];
+    const int64_t period = m->pattern[m->outer]->period, p = m->pattern[!m->outer]->period;
+    const int64_t window = outer->length + inner->length - 1;
+    int64_t at = outer->start + redist_priv_max(redist_priv_floor_div(begin - outer->start, period), 0) * period;
     int code = REDIST_OK;
-    while (code == REDIST_OK && outer->start + k * outer->period < end) {
-        int64_t at = outer->start + k * outer->period;
-        low = redist_priv_mod(inner->start - (outer->length - 1) - at, p);
-        skip = low + window > p ? 0 : redist_priv_first_in(outer->period % p, p, low, low + window - 1);
-        if (skip < 0 || skip > (end - at) / outer->period)
+    for (; code == REDIST_OK && at < end; at += period) {
+        const int64_t low = redist_priv_mod(inner->start - (outer->length - 1) - at, p);
+        const int64_t skip = low + window > p ? 0 : redist_priv_first_in(period % p, p, low, low + window - 1);
+        if (skip < 0 || skip > (end - at) / period)
             break;
-        k += skip;
-        at = outer->start + k * outer->period;
+        at += skip * period;
         code = redist_priv_add_segment(m, redist_priv_max(at, begin), redist_priv_min(at + outer->length, end));
-        k++;
     }
     return code;
 }
@@ -2022,18 +1995,17 @@ REDIST_PRIV void redist_priv_fold(redist_priv_run *run)
 }
 
 /* Adds one superblock, repeated, or the tail: what all tracks share of begin <= i < end. */
-REDIST_PRIV int redist_priv_add_all(redist_priv_meeting *m, const redist_priv_pattern *from,
-                                    const redist_priv_pattern *to, int64_t begin, int64_t end)
+REDIST_PRIV int redist_priv_add_all(redist_priv_meeting *m, int64_t begin, int64_t end)
 {
+    const redist_priv_pattern *from = m->pattern[REDIST_PRIV_FROM], *to = m->pattern[REDIST_PRIV_TO];
     const int64_t first_run = m->runs->runs, before = m->runs->elements;
-    int64_t f, t, r, elements;
+    int64_t k, r, elements;
     int code = REDIST_OK;
-    for (f = 0; f < from->tracks && code == REDIST_OK; f++)
-        for (t = 0; t < to->tracks && code == REDIST_OK; t++) {
-            m->comb[REDIST_PRIV_FROM] = redist_priv_comb_of(from, f);
-            m->comb[REDIST_PRIV_TO] = redist_priv_comb_of(to, t);
-            code = redist_priv_add_range(m, begin, end);
-        }
+    for (k = 0; k < from->tracks * to->tracks && code == REDIST_OK; k++) {
+        m->track[REDIST_PRIV_FROM] = &from->track[k / to->tracks];
+        m->track[REDIST_PRIV_TO] = &to->track[k % to->tracks];
+        code = redist_priv_add_range(m, begin, end);
+    }
     elements = m->runs->elements - before;
     for (r = first_run; r < m->runs->runs; r++) {
         m->runs->run[r].stride[2][REDIST_PRIV_PACKED] = elements;
@@ -2048,21 +2020,23 @@ REDIST_PRIV int redist_priv_add_all(redist_priv_meeting *m, const redist_priv_pa
 REDIST_PRIV int redist_priv_meet(const redist_priv_pattern *from, const redist_priv_pattern *to, redist_priv_runs *list)
 {
     redist_priv_meeting m;
+    int64_t tail;
     int code;
-    memset(&m, 0, sizeof m);
     memset(list, 0, sizeof *list);
     if (from->tracks == 0 || to->tracks == 0)
         return REDIST_OK;
+    m.pattern[REDIST_PRIV_FROM] = from;
+    m.pattern[REDIST_PRIV_TO] = to;
     m.outer = to->period > from->period ? REDIST_PRIV_TO : REDIST_PRIV_FROM;
     m.runs = list;
-    m.superblock = redist_priv_product(from->period / redist_priv_gcd(from->period, to->period), to->period, from->count);
+    m.superblock =
+        redist_priv_product(from->period / redist_priv_gcd(from->period, to->period), to->period, from->count);
     m.repeat = from->count / m.superblock;
-    code = redist_priv_add_all(&m, from, to, 0, m.superblock);
-    if (code == REDIST_OK && m.repeat * m.superblock < from->count) {
-        int64_t begin = m.repeat * m.superblock;
-        m.repeat = 1;
-        code = redist_priv_add_all(&m, from, to, begin, from->count);
-    }
+    tail = m.repeat * m.superblock;
+    code = redist_priv_add_all(&m, 0, m.superblock);
+    m.repeat = 1;
+    if (code == REDIST_OK && tail < from->count)
+        code = redist_priv_add_all(&m, tail, from->count);
     redist_priv_join_runs(list);
     return code;
 }
@@ -2090,16 +2064,6 @@ REDIST_PRIV int redist_priv_append(redist_priv_coords *list, int coord)
     list->coord = grown;
     list->coord[list->n++] = coord;
     return REDIST_OK;
-}
-
-/* Appends the owners of the view indices begin <= i < end, block by block. */
-REDIST_PRIV int redist_priv_append_owners(redist_priv_coords *list, const redist_axis *x, int64_t begin, int64_t end)
-{
-    int64_t i;
-    int code = REDIST_OK;
-    for (i = begin; i < end && code == REDIST_OK; i += redist_priv_reach(x, i))
-        code = redist_priv_append(list, redist_owner(x, i));
-    return code;
 }
 
 /* Whether a pattern has any of the view indices begin <= i < end. */
@@ -2130,15 +2094,14 @@ REDIST_PRIV int redist_priv_holds_any(const redist_axis *x, int coord, const red
 REDIST_PRIV int redist_priv_walk_mine(redist_priv_coords *list, const redist_priv_pattern *pattern,
                                       const redist_axis *other, int64_t end)
 {
-    const int64_t period = redist_priv_period(other);
-    int64_t t, at, begin;
+    int64_t t, at, i, last;
     int code = REDIST_OK;
     for (t = 0; t < pattern->tracks; t++)
-        for (at = pattern->track[t].start; at < end && code == REDIST_OK; at += pattern->period) {
-            begin = redist_priv_max(at, 0);
-            code = redist_priv_append_owners(
-                list, other, begin,
-                redist_priv_min(redist_priv_min(at + pattern->track[t].length, begin + period), end));
+        for (at = pattern->track[t].start; at < end; at += pattern->period) {
+            i = redist_priv_max(at, 0);
+            last = redist_priv_min(redist_priv_min(at + pattern->track[t].length, i + redist_priv_period(other)), end);
+            for (; i < last && code == REDIST_OK; i += redist_priv_reach(other, i))
+                code = redist_priv_append(list, redist_owner(other, i));
         }
     return code;
 }
@@ -2193,7 +2156,8 @@ REDIST_PRIV int redist_priv_walk_holders(redist_priv_coords *list, const redist_
         for (at = pattern->track[t].start; at < pattern->count && code == REDIST_OK; at += pattern->period) {
             first = other->start + redist_priv_max(at, 0) * other->step;
             last = other->start + (redist_priv_min(at + pattern->track[t].length, pattern->count) - 1) * other->step;
-            code = redist_priv_append_holders(list, other, redist_priv_min(first, last), redist_priv_max(first, last) + 1);
+            code = redist_priv_append_holders(list, other, redist_priv_min(first, last),
+                                              redist_priv_max(first, last) + 1);
         }
     return code;
 }
@@ -2322,21 +2286,6 @@ REDIST_PRIV int redist_priv_meet_partners(const redist_priv_pattern *mine, int o
     return code;
 }
 
-/* REDIST_ERR_MEMORY; free with redist_priv_partners_free, whatever this returns. */
-REDIST_PRIV int redist_priv_partners_of(const redist_axis *mine, int coord, int own, const redist_axis *other,
-                                        redist_priv_partners *p)
-{
-    redist_priv_pattern pattern;
-    int code = redist_priv_pattern_of(mine, coord, &pattern);
-    memset(p, 0, sizeof *p);
-    if (code == REDIST_OK)
-        code = redist_priv_peers(&pattern, other, &p->coord, &p->peers);
-    if (code == REDIST_OK)
-        code = redist_priv_meet_partners(&pattern, own, other, p);
-    redist_priv_pattern_free(&pattern);
-    return code;
-}
-
 /* Lists, for every axis, the boxes of `other` that share elements with a place of these patterns. */
 REDIST_PRIV int redist_priv_list_boxes(const redist_priv_pattern *mine, const redist_layout *other,
                                        redist_priv_neighbours *n)
@@ -2350,23 +2299,21 @@ REDIST_PRIV int redist_priv_list_boxes(const redist_priv_pattern *mine, const re
             code = redist_priv_append(&list, k);
     }
     n->messages = list.n;
-    for (d = 0; d < n->ndim && code == REDIST_OK && list.n > 0; d++) {
-        n->axis[d].coord = (int *)redist_priv_alloc(list.n, sizeof *list.coord);
-        if (n->axis[d].coord == NULL)
-            code = REDIST_ERR_MEMORY;
-        else
-            memcpy(n->axis[d].coord, list.coord, (size_t)list.n * sizeof *list.coord);
-        n->axis[d].peers = code == REDIST_OK ? list.n : 0;
+    for (d = 0; d < n->ndim; d++) {
+        n->axis[d].coord = list.coord;
+        n->axis[d].peers = list.n;
     }
-    REDIST_FREE(list.coord);
     return code;
 }
 
 REDIST_PRIV void redist_priv_neighbours_free(redist_priv_neighbours *n)
 {
     int d;
-    for (d = 0; d < n->ndim; d++)
+    for (d = 0; d < n->ndim; d++) {
+        if (n->listed && d > 0)
+            n->axis[d].coord = NULL; /* the list is that of axis 0 */
         redist_priv_partners_free(&n->axis[d]);
+    }
     n->messages = 0;
 }
 
@@ -2494,38 +2441,48 @@ enum {
     REDIST_PRIV_TALL = 64
 };
 
+/* Asks for the line so many bytes from `from`, which need not exist. */
+#if defined __GNUC__
+#define REDIST_PRIV_PREFETCH(from, bytes) __builtin_prefetch((const void *)((uintptr_t)(from) + (uintptr_t)(bytes)))
+#else
+#define REDIST_PRIV_PREFETCH(from, bytes) ((void)(from), (void)(bytes))
+#endif
+
+#ifdef __SSE2__
+#define REDIST_PRIV_LOAD(from) _mm_loadu_si128((const __m128i *)(const void *)(from))
+
+/* stream: around the caches, to a multiple of 16. */
+REDIST_PRIV_FAST void redist_priv_store_16(int stream, char *to, __m128i value)
+{
+#ifdef REDIST_PRIV_STREAMS
+    if (stream) {
+        _mm_stream_si128((__m128i *)(void *)to, value);
+        return;
+    }
+#endif
+    (void)stream;
+    _mm_storeu_si128((__m128i *)(void *)to, value);
+}
+#endif
+
 /* Copies contiguous bytes, around the caches where the processor can: a plain store first reads the line it writes.
    ahead: how far from `from` the next bytes will be read that the processor cannot guess, or 0. */
 REDIST_PRIV_FAST void redist_priv_stream(char *to, const char *from, int64_t bytes, int64_t ahead)
 {
+    int64_t k = 0;
 #ifdef REDIST_PRIV_STREAMS
     const int64_t head = redist_priv_min((int64_t)(-(uintptr_t)to % REDIST_PRIV_LINE), bytes);
-    int64_t k;
     memcpy(to, from, (size_t)head);
     for (k = head; k + REDIST_PRIV_LINE <= bytes; k += REDIST_PRIV_LINE) {
-        const __m128i a = _mm_loadu_si128((const __m128i *)(const void *)(from + k));
-        const __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(from + k + 16));
-        const __m128i c = _mm_loadu_si128((const __m128i *)(const void *)(from + k + 32));
-        const __m128i d = _mm_loadu_si128((const __m128i *)(const void *)(from + k + 48));
-        _mm_prefetch((const char *)((uintptr_t)from + (uintptr_t)(k + ahead)), _MM_HINT_T0);
-        _mm_stream_si128((__m128i *)(void *)(to + k), a);
-        _mm_stream_si128((__m128i *)(void *)(to + k + 16), b);
-        _mm_stream_si128((__m128i *)(void *)(to + k + 32), c);
-        _mm_stream_si128((__m128i *)(void *)(to + k + 48), d);
+        REDIST_PRIV_PREFETCH(from, k + ahead);
+        redist_priv_store_16(1, to + k, REDIST_PRIV_LOAD(from + k));
+        redist_priv_store_16(1, to + k + 16, REDIST_PRIV_LOAD(from + k + 16));
+        redist_priv_store_16(1, to + k + 32, REDIST_PRIV_LOAD(from + k + 32));
+        redist_priv_store_16(1, to + k + 48, REDIST_PRIV_LOAD(from + k + 48));
     }
-    memcpy(to + k, from + k, (size_t)(bytes - k));
-#else
+#endif
     (void)ahead;
-    memcpy(to, from, (size_t)bytes);
-#endif
-}
-
-/* Makes streamed bytes visible before whatever this thread writes next. */
-REDIST_PRIV_FAST void redist_priv_stream_end(void)
-{
-#ifdef REDIST_PRIV_STREAMS
-    _mm_sfence();
-#endif
+    memcpy(to + k, from + k, (size_t)(bytes - k));
 }
 
 #if defined __GNUC__ && __GNUC__ >= 8 && !defined __clang__
@@ -2535,19 +2492,19 @@ REDIST_PRIV_FAST void redist_priv_stream_end(void)
 #endif
 
 /* Two loops around a unit whose size the compiler knows; either side contiguous in the inner loop, or none. */
-#define REDIST_PRIV_COPY_LOOPS(unroll, unit, from_step, to_step)                                                      \
-    for (j = 0; j < outer.n; j++)                                                                                     \
-        unroll for (i = 0; i < inner.n; i++)                                                                          \
+#define REDIST_PRIV_COPY_LOOPS(unroll, unit, from_step, to_step)                                                       \
+    for (j = 0; j < outer.n; j++)                                                                                      \
+        unroll for (i = 0; i < inner.n; i++)                                                                           \
             memcpy(to + j * outer.to + i * (to_step), from + j * outer.from + i * (from_step), (size_t)(unit));
 
-#define REDIST_PRIV_COPY_UNITS(unroll, bytes)                                                                         \
-    case bytes:                                                                                                       \
-        if (inner.to == (bytes))                                                                                      \
-            REDIST_PRIV_COPY_LOOPS(unroll, bytes, inner.from, bytes)                                                  \
-        else if (inner.from == (bytes))                                                                               \
-            REDIST_PRIV_COPY_LOOPS(unroll, bytes, bytes, inner.to)                                                    \
-        else                                                                                                          \
-            REDIST_PRIV_COPY_LOOPS(, bytes, inner.from, inner.to)                                                     \
+#define REDIST_PRIV_COPY_UNITS(unroll, bytes)                                                                          \
+    case bytes:                                                                                                        \
+        if (inner.to == (bytes))                                                                                       \
+            REDIST_PRIV_COPY_LOOPS(unroll, bytes, inner.from, bytes)                                                   \
+        else if (inner.from == (bytes))                                                                                \
+            REDIST_PRIV_COPY_LOOPS(unroll, bytes, bytes, inner.to)                                                     \
+        else                                                                                                           \
+            REDIST_PRIV_COPY_LOOPS(, bytes, inner.from, inner.to)                                                      \
         break;
 
 REDIST_PRIV void redist_priv_copy_units(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
@@ -2571,39 +2528,32 @@ REDIST_PRIV void redist_priv_copy_units(int64_t unit, redist_priv_loop outer, re
     }
 }
 
-/* Long units, each written as one. */
-REDIST_PRIV void redist_priv_copy_long(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
-                                       char *to)
+/* Long units, each written, or combined, as one. */
+REDIST_PRIV void redist_priv_copy_long(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
+                                       const char *from, char *to)
 {
+    const redist_priv_arrival *a = &box->arrival;
     int64_t i, j;
     for (j = 0; j < outer.n; j++)
-        for (i = 0; i < inner.n; i++)
-            redist_priv_stream(to + j * outer.to + i * inner.to, from + j * outer.from + i * inner.from, unit, inner.from);
+        for (i = 0; i < inner.n; i++) {
+            const char *f = from + j * outer.from + i * inner.from;
+            char *t = to + j * outer.to + i * inner.to;
+            if (a->function != NULL)
+                a->function(t, f, box->unit / a->element, a->context);
+            else
+                redist_priv_stream(t, f, box->unit, inner.from);
+        }
 }
 
-/* How two loops are cut into tiles of wide x tall units, and how one is copied. */
+/* How two loops of a box are cut into tiles of wide x tall units, and how a tile is copied: by squares of 16 bytes a
+   side, by way of a buffer, around the caches, with lines asked for early. */
 typedef struct {
-    int64_t unit, wide, tall, side; /* side: units in 16 bytes */
+    const redist_priv_box *box;
+    int64_t wide, tall;
     int squares, buffered, stream, far;
-    const redist_priv_arrival *arrival;
 } redist_priv_tiling;
 
 #ifdef __SSE2__
-
-#define REDIST_PRIV_LOAD(from) _mm_loadu_si128((const __m128i *)(const void *)(from))
-
-/* stream: around the caches, to a multiple of 16. */
-REDIST_PRIV_FAST void redist_priv_store_16(int stream, char *to, __m128i value)
-{
-#ifdef REDIST_PRIV_STREAMS
-    if (stream) {
-        _mm_stream_si128((__m128i *)(void *)to, value);
-        return;
-    }
-#endif
-    (void)stream;
-    _mm_storeu_si128((__m128i *)(void *)to, value);
-}
 
 /* Transposes a square of elements of 4, 8 or 16 bytes, 16 bytes a side: the source's lines become columns. */
 REDIST_PRIV_FAST void redist_priv_transpose_square(int unit, int stream, const char *from, int64_t from_pitch, char *to,
@@ -2634,31 +2584,20 @@ REDIST_PRIV_FAST void redist_priv_transpose_square(int unit, int stream, const c
 }
 
 /* Transposes `lines` x `columns` elements, which squares cover, four squares at a time: they make a line of the
-   destination. far: the next tiles are in no near cache, so they are asked for early. */
-REDIST_PRIV_FAST void redist_priv_transpose_squares(int unit, int stream, int64_t lines, int64_t columns,
-                                                    const char *from, int64_t from_pitch, char *to, int64_t to_pitch,
-                                                    int far)
+   destination. */
+REDIST_PRIV_FAST void redist_priv_transpose_squares(int unit, int stream, int far, int64_t lines, int64_t columns,
+                                                    const char *from, int64_t from_pitch, char *to, int64_t to_pitch)
 {
-    const int64_t side = 16 / unit, down = side * from_pitch;
-    int64_t rows, i, j;
+    const int64_t side = 16 / unit;
+    int64_t rows, i, j, k;
     for (i = 0; i < lines; i += rows, from += rows * from_pitch, to += rows * unit) {
-        const char *f = from;
-        char *t = to;
         rows = lines - i < 4 * side ? side : 4 * side;
         for (j = 0; far && j < rows; j++)
-            _mm_prefetch((const char *)((uintptr_t)(from + j * from_pitch) + 2 * REDIST_PRIV_LINE), _MM_HINT_T0);
-#ifdef PFD
-        for (j = 0; far && !stream && j < columns; j++)
-            _mm_prefetch((const char *)((uintptr_t)(to + j * to_pitch) + PFD * REDIST_PRIV_LINE), _MM_HINT_T0);
-#endif
-        for (j = 0; j < columns; j += side, f += 16, t += side * to_pitch) {
-            redist_priv_transpose_square(unit, stream, f, from_pitch, t, to_pitch);
-            if (rows == side)
-                continue;
-            redist_priv_transpose_square(unit, stream, f + down, from_pitch, t + 16, to_pitch);
-            redist_priv_transpose_square(unit, stream, f + 2 * down, from_pitch, t + 32, to_pitch);
-            redist_priv_transpose_square(unit, stream, f + 3 * down, from_pitch, t + 48, to_pitch);
-        }
+            REDIST_PRIV_PREFETCH(from, j * from_pitch + 2 * REDIST_PRIV_LINE);
+        for (j = 0; j < columns; j += side)
+            for (k = 0; k < rows; k += side)
+                redist_priv_transpose_square(unit, stream, from + k * from_pitch + j * unit, from_pitch,
+                                             to + j * to_pitch + k * unit, to_pitch);
     }
 }
 
@@ -2667,10 +2606,11 @@ REDIST_PRIV_FAST void redist_priv_transpose_squares(int unit, int stream, int64_
 REDIST_PRIV void redist_priv_transpose(const redist_priv_tiling *t, int stream, redist_priv_loop outer,
                                        redist_priv_loop inner, const char *from, char *to)
 {
-    const int64_t lines = inner.n & -t->side, columns = outer.n & -t->side;
+    const int64_t unit = t->box->unit, side = unit == 8 ? 2 : unit == 4 ? 4 : 1;
+    const int64_t lines = inner.n & -side, columns = outer.n & -side;
 #define REDIST_PRIV_SQUARES(bytes, around)                                                                             \
-    if (t->unit == bytes && stream == around)                                                                          \
-        redist_priv_transpose_squares(bytes, around, lines, columns, from, inner.from, to, outer.to, t->far);
+    if (unit == bytes && stream == around)                                                                             \
+        redist_priv_transpose_squares(bytes, around, t->far, lines, columns, from, inner.from, to, outer.to);
     REDIST_PRIV_SQUARES(4, 0)
     REDIST_PRIV_SQUARES(8, 0)
     REDIST_PRIV_SQUARES(16, 0)
@@ -2679,16 +2619,16 @@ REDIST_PRIV void redist_priv_transpose(const redist_priv_tiling *t, int stream, 
     REDIST_PRIV_SQUARES(16, 1)
     outer.n -= columns;
     if (outer.n > 0)
-        redist_priv_copy_units(t->unit, outer, inner, from + columns * t->unit, to + columns * outer.to);
+        redist_priv_copy_units(unit, outer, inner, from + columns * unit, to + columns * outer.to);
     outer.n = columns;
     inner.n -= lines;
     if (inner.n > 0)
-        redist_priv_copy_units(t->unit, outer, inner, from + lines * inner.from, to + lines * t->unit);
+        redist_priv_copy_units(unit, outer, inner, from + lines * inner.from, to + lines * unit);
 }
 
 #else
 #define redist_priv_transpose(t, stream, outer, inner, from, to)                                                       \
-    redist_priv_copy_units((t)->unit, outer, inner, from, to)
+    redist_priv_copy_units((t)->box->unit, outer, inner, from, to)
 #endif
 
 /* Where a tile is put together, aligned for numbers of any kind. */
@@ -2697,50 +2637,34 @@ typedef union {
     long double aligned;
 } redist_priv_tile;
 
-/* Every line of either side shall be visited once while hot. What is to be streamed, or to be put together unit by
-   unit, is so in a buffer in the fastest cache, and written in long pieces. Squares take one line of many rows; but
-   caches find a line by the last 16 bits of its address, so that of rows a power of two apart only few stay. What is
-   combined reads the destination, too, and gains more by long pieces of it. */
+/* Every line of either side shall be visited once while hot. Squares fill a line of the destination at once, so they
+   are streamed from where they are made, unless rows begin at no line or half. What else is streamed, or put together
+   unit by unit, or combined, is so in a buffer in the fastest cache, and written in long pieces. */
 REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, redist_priv_loop outer,
-                                                     redist_priv_loop inner, const char *to, int crossed, int stream)
+                                                     redist_priv_loop inner, const char *to, int crossed)
 {
     const int64_t unit = box->unit;
-    const int lines = outer.to % (REDIST_PRIV_LINE / 2) == 0 && ((uintptr_t)to & 15) == 0;
+    const int combine = box->arrival.function != NULL, contiguous = inner.to == unit;
+    const int even = outer.to % (REDIST_PRIV_LINE / 2) == 0 && (uintptr_t)to % 16 == 0;
     redist_priv_tiling t;
-    t.unit = unit;
-    t.side = redist_priv_max(16 / unit, 1);
-    t.squares = crossed && inner.to == unit && outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
-    t.stream = stream;
-    t.arrival = &box->arrival;
-    t.buffered = (stream && !(t.squares && lines)) || box->arrival.function != NULL || (inner.to == unit && !t.squares);
-    t.far = box->far || stream || outer.n * inner.n * unit > REDIST_PRIV_NEAR;
-    t.wide = crossed ? redist_priv_max((t.squares ? REDIST_PRIV_LINE : REDIST_PRIV_WIDTH) / unit, 1) : 1;
-    t.tall = crossed ? REDIST_PRIV_TILE_BUFFER / REDIST_PRIV_WIDTH : REDIST_PRIV_TILE_BUFFER / unit;
-    if (t.squares)
-        t.tall = redist_priv_max(REDIST_PRIV_TALL, 512 / unit);
+    int64_t across;
+    t.box = box;
+    t.squares = crossed && contiguous && outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
+    t.stream = box->stream && !combine && contiguous;
+    t.buffered = combine || (t.squares ? t.stream && !even : contiguous);
+    t.far = box->far || t.stream || outer.n * inner.n * unit > REDIST_PRIV_NEAR;
+    across = t.squares ? (int64_t)REDIST_PRIV_LINE : crossed ? (int64_t)REDIST_PRIV_WIDTH : unit;
+    t.wide = crossed ? redist_priv_max(across / unit, 1) : 1;
+    t.tall = t.squares && !combine ? redist_priv_max(REDIST_PRIV_TALL, 512 / unit) : REDIST_PRIV_TILE_BUFFER / across;
     return t;
 }
 
-#if defined __GNUC__
-#define REDIST_PRIV_PREFETCH(address) __builtin_prefetch((const void *)(address), 1)
-#else
-#define REDIST_PRIV_PREFETCH(address) ((void)(address))
-#endif
-
-/* Asks for rows of the destination that will be combined, while the source is gathered. */
-REDIST_PRIV_FAST void redist_priv_prefetch_rows(redist_priv_loop rows, int64_t bytes, const char *to)
-{
-    int64_t k, line;
-    for (k = 0; k < rows.n; k++)
-        for (line = 0; line < bytes; line += REDIST_PRIV_LINE)
-            REDIST_PRIV_PREFETCH((uintptr_t)to + (uintptr_t)(k * rows.to + line));
-}
-
 /* Combines a tile that was put together, row by row where the destination is contiguous, else by way of another. */
-REDIST_PRIV void redist_priv_combine_tile(const redist_priv_arrival *a, int64_t unit, redist_priv_loop outer,
-                                          redist_priv_loop inner, const redist_priv_tile *tile, char *to)
+REDIST_PRIV void redist_priv_combine_tile(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
+                                          const redist_priv_tile *tile, char *to)
 {
-    const int64_t row = inner.n * unit;
+    const redist_priv_arrival *a = &box->arrival;
+    const int64_t unit = box->unit, row = inner.n * unit;
     redist_priv_loop rows = {outer.n, outer.to, row}, columns = {inner.n, inner.to, unit};
     redist_priv_tile there;
     int64_t k;
@@ -2755,32 +2679,33 @@ REDIST_PRIV void redist_priv_combine_tile(const redist_priv_arrival *a, int64_t 
     redist_priv_copy_units(unit, rows, columns, there.bytes, to);
 }
 
-/* Copies a tile, which may be cut off at the edges. */
-REDIST_PRIV void redist_priv_copy_tile(const redist_priv_tiling *t, int64_t unit, redist_priv_loop outer,
-                                       redist_priv_loop inner, const char *from, char *to)
+/* Copies a tile, which may be cut off at the edges, by way of the buffer. */
+REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, redist_priv_loop outer, redist_priv_loop inner,
+                                           const char *from, char *to)
 {
-    redist_priv_tile tile;
+    const int64_t unit = t->box->unit, bytes = inner.n * unit;
+    const int combine = t->box->arrival.function != NULL;
     redist_priv_loop row = outer, column = inner;
-    int64_t k;
-    if (t->arrival->function != NULL && inner.to == unit)
-        redist_priv_prefetch_rows(outer, inner.n * unit, to);
-    if (t->buffered) {
-        row.to = inner.n * unit;
-        column.to = unit;
-    }
+    redist_priv_tile tile;
+    int64_t k, line;
+    row.to = bytes;
+    column.to = unit;
+    for (k = 0; combine && t->far && inner.to == unit && k < outer.n; k++)
+        for (line = 0; line < bytes; line += REDIST_PRIV_LINE)
+            REDIST_PRIV_PREFETCH(to, k * outer.to + line);
     if (t->squares)
-        redist_priv_transpose(t, t->stream && !t->buffered, row, column, from, t->buffered ? tile.bytes : to);
-    else if (t->buffered && outer.n > 1)
+        redist_priv_transpose(t, 0, row, column, from, tile.bytes);
+    else if (outer.n > 1)
         redist_priv_copy_units(unit, column, row, from, tile.bytes);
     else
-        redist_priv_copy_units(unit, row, column, from, t->buffered ? tile.bytes : to);
-    if (t->arrival->function != NULL)
-        redist_priv_combine_tile(t->arrival, unit, outer, inner, &tile, to);
-    for (k = 0; t->buffered && t->arrival->function == NULL && k < outer.n; k++)
-        if (t->stream && row.to >= REDIST_PRIV_LONG)
-            redist_priv_stream(to + k * outer.to, tile.bytes + k * row.to, row.to, 0);
+        redist_priv_copy_units(unit, row, column, from, tile.bytes);
+    if (combine)
+        redist_priv_combine_tile(t->box, outer, inner, &tile, to);
+    for (k = 0; !combine && k < outer.n; k++)
+        if (t->stream && bytes >= REDIST_PRIV_LONG)
+            redist_priv_stream(to + k * outer.to, tile.bytes + k * bytes, bytes, 0);
         else
-            memcpy(to + k * outer.to, tile.bytes + k * row.to, (size_t)row.to);
+            memcpy(to + k * outer.to, tile.bytes + k * bytes, (size_t)bytes);
 }
 
 /* How many units lead to the next line, at most `most`; that many when `at` is at a line. */
@@ -2792,10 +2717,10 @@ REDIST_PRIV_FAST int64_t redist_priv_to_line(const char *at, int64_t unit, int64
 
 /* Two loops in tiles, forwards along the source, and a page of it at a time so that the processor has the pages of the
    destination at hand. The first tiles are small, so that the others begin at lines of either side. */
-REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, int64_t unit, redist_priv_loop outer,
-                                        redist_priv_loop inner, const char *from, char *to)
+REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, redist_priv_loop outer, redist_priv_loop inner,
+                                        const char *from, char *to)
 {
-    const int64_t page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
+    const int64_t unit = t->box->unit, page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
     const int64_t top = redist_priv_to_line(to, unit, t->tall), left = redist_priv_to_line(from, unit, t->wide);
     redist_priv_loop row = outer, column = inner;
     int64_t begin, end, i, j;
@@ -2804,62 +2729,53 @@ REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, int64_t uni
         for (i = 0; i < inner.n; i += column.n) {
             column.n = redist_priv_min(i == 0 ? top : t->tall, inner.n - i);
             for (j = begin; j < end; j += row.n) {
+                const char *f = from + j * outer.from + i * inner.from;
+                char *at = to + j * outer.to + i * inner.to;
                 row.n = redist_priv_min(t->wide, end - j);
-                redist_priv_copy_tile(t, unit, row, column, from + j * outer.from + i * inner.from,
-                                      to + j * outer.to + i * inner.to);
+                if (t->buffered)
+                    redist_priv_copy_buffered(t, row, column, f, at);
+                else if (t->squares)
+                    redist_priv_transpose(t, t->stream, row, column, f, at);
+                else
+                    redist_priv_copy_units(unit, row, column, f, at);
             }
         }
     }
 }
 
-/* Long units, each combined where it lies. */
-REDIST_PRIV void redist_priv_combine_long(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
-                                          const char *from, char *to)
+/* Turns a loop round, so that it goes forwards on the side where it went backwards. */
+REDIST_PRIV_FAST void redist_priv_reverse(redist_priv_loop *loop, const char **from, char **to)
 {
-    const redist_priv_arrival *a = &box->arrival;
-    int64_t i, j;
-    for (j = 0; j < outer.n; j++)
-        for (i = 0; i < inner.n; i++)
-            a->function(to + j * outer.to + i * inner.to, from + j * outer.from + i * inner.from, box->unit / a->element,
-                        a->context);
+    *from += (loop->n - 1) * loop->from;
+    *to += (loop->n - 1) * loop->to;
+    loop->from = -loop->from;
+    loop->to = -loop->to;
 }
 
 /* Chooses the way to copy two loops of a box. */
 REDIST_PRIV void redist_priv_copy_pair(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
                                        const char *from, char *to, int crossed)
 {
-    const int64_t unit = box->unit;
-    const int contiguous = inner.to == unit && unit < REDIST_PRIV_LINE;
     const int combine = box->arrival.function != NULL;
-    const int stream = box->stream && !combine && contiguous && (crossed || inner.n * unit >= REDIST_PRIV_LONG);
+    const int put_together = box->stream && inner.to == box->unit && inner.n * box->unit >= REDIST_PRIV_LONG;
     redist_priv_tiling tiling;
-    if (outer.from < 0) { /* forwards along the source, whose fastest loop it is where they cross */
-        from += (outer.n - 1) * outer.from;
-        to += (outer.n - 1) * outer.to;
-        outer.from = -outer.from;
-        outer.to = -outer.to;
-    }
-    if (combine && unit >= REDIST_PRIV_LONG) {
-        redist_priv_combine_long(box, outer, inner, from, to);
-    } else if (box->stream && unit >= REDIST_PRIV_LONG) {
-        redist_priv_copy_long(unit, outer, inner, from, to);
-    } else if (crossed || stream || combine) {
-        tiling = redist_priv_tiles_for(box, outer, inner, to, crossed, stream);
-        redist_priv_copy_tiles(&tiling, unit, outer, inner, from, to);
+    if (outer.from < 0) /* it is the source's fastest loop, where they cross */
+        redist_priv_reverse(&outer, &from, &to);
+    if ((combine || box->stream) && box->unit >= REDIST_PRIV_LONG) {
+        redist_priv_copy_long(box, outer, inner, from, to);
+    } else if (crossed || combine || put_together) {
+        tiling = redist_priv_tiles_for(box, outer, inner, to, crossed);
+        redist_priv_copy_tiles(&tiling, outer, inner, from, to);
     } else {
-        redist_priv_copy_units(unit, outer, inner, from, to);
+        redist_priv_copy_units(box->unit, outer, inner, from, to);
     }
 }
 
 REDIST_PRIV_FAST void redist_priv_add_loop(redist_priv_box *box, int64_t n, int64_t from, int64_t to)
 {
-    redist_priv_loop *loop = &box->loop[box->loops];
-    if (n == 1)
-        return;
-    loop->n = n;
-    loop->from = from;
-    loop->to = to;
-    box->loops++;
+    const redist_priv_loop loop = {n, from, to};
+    if (n != 1)
+        box->loop[box->loops++] = loop;
 }
 
 /* Sorts the loops so that the destination's fastest is last. */
@@ -2889,10 +2805,8 @@ REDIST_PRIV_FAST void redist_priv_merge_loops(redist_priv_box *box)
         }
     }
     box->loops = box->loops == 0 ? 0 : kept + 1;
-    if (box->loops > 0 && box->loop[kept].from == box->unit && box->loop[kept].to == box->unit) {
-        box->unit *= box->loop[kept].n;
-        box->loops--;
-    }
+    if (box->loops > 0 && box->loop[kept].from == box->unit && box->loop[kept].to == box->unit)
+        box->unit *= box->loop[--box->loops].n;
 }
 
 /* Puts the source's fastest loop next to the innermost; returns whether they are two, and the unit is short. */
@@ -2916,19 +2830,12 @@ REDIST_PRIV_FAST int redist_priv_cross_loops(redist_priv_box *box)
 /* Copies a box; its loops may come in any order, and are put in a good one. */
 REDIST_PRIV void redist_priv_copy_box(redist_priv_box *box, const char *from, char *to)
 {
-    const redist_priv_loop once = {1, 0, 0};
-    redist_priv_loop outer = once, inner = once;
+    redist_priv_loop outer = {1, 0, 0}, inner = outer;
     int64_t counter[REDIST_PRIV_MAX_LOOPS] = {0};
     int k, crossed;
-    for (k = 0; k < box->loops; k++) {
-        redist_priv_loop *loop = &box->loop[k];
-        if (loop->to >= 0)
-            continue;
-        from += (loop->n - 1) * loop->from; /* backwards, so that the destination is written forwards */
-        to += (loop->n - 1) * loop->to;
-        loop->from = -loop->from;
-        loop->to = -loop->to;
-    }
+    for (k = 0; k < box->loops; k++)
+        if (box->loop[k].to < 0)
+            redist_priv_reverse(&box->loop[k], &from, &to);
     redist_priv_merge_loops(box);
     crossed = box->loops > 1 && redist_priv_cross_loops(box);
     if (box->loops > 0)
@@ -2964,11 +2871,7 @@ typedef struct {
 /* What copies without ado do: elements of so many bytes replace what is there. */
 REDIST_PRIV_FAST redist_priv_arrival redist_priv_replacing(int64_t element_bytes)
 {
-    redist_priv_arrival arrival;
-    arrival.function = NULL;
-    arrival.context = NULL;
-    arrival.element = element_bytes;
-    arrival.alone = 0;
+    const redist_priv_arrival arrival = {NULL, NULL, element_bytes, 0};
     return arrival;
 }
 
@@ -3044,8 +2947,8 @@ REDIST_PRIV void redist_priv_copy_window(const redist_priv_copier *c, int depth,
         part = redist_priv_part(run, level, first, last);
         redist_priv_copy_run(c, depth, outer, &part, from, to);
     }
-    for (k = first - 1; level > 0 && k <= last && k < n; k = k < last ? redist_priv_max(last, k + 1) : k + 1)
-        if (k >= 0 && (k < first || k >= last) && k * stride < end && k * stride + length > begin) {
+    for (k = first - 1; level > 0 && k <= last; k = redist_priv_max(last, k + 1))
+        if (k >= 0 && k < n && k * stride < end && k * stride + length > begin) {
             part = redist_priv_part(run, level, k, k + 1);
             redist_priv_copy_window(c, depth, outer, &part, level - 1, from, to);
         }
@@ -3132,8 +3035,10 @@ REDIST_PRIV void redist_priv_copy_alone(const redist_priv_message *m, int from_s
     box.arrival = arrival;
     redist_priv_copy_axes(&c, 0, &box, (const char *)from + m->origin[from_side] * c.bytes,
                           (char *)to + m->origin[to_side] * c.bytes);
+#ifdef REDIST_PRIV_STREAMS
     if (stream)
-        redist_priv_stream_end();
+        _mm_sfence(); /* streamed bytes are visible before whatever this thread writes next */
+#endif
 }
 
 /* to = beta to + alpha from, of n real or complex numbers. */
@@ -3212,7 +3117,8 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, c
     if (threads > 1) {
 #pragma omp parallel num_threads(threads)
         {
-            redist_priv_message part = redist_priv_message_part(m, to_side, omp_get_thread_num(), omp_get_num_threads());
+            const int thread = omp_get_thread_num();
+            redist_priv_message part = redist_priv_message_part(m, to_side, thread, omp_get_num_threads());
             redist_priv_copy_alone(&part, from_side, from, to_side, to, arrival, stream);
         }
         return;
@@ -3245,12 +3151,9 @@ REDIST_PRIV_COLD redist_priv_rank_place *redist_priv_rank_places(const redist_la
 REDIST_PRIV_COLD int redist_priv_find_place(const redist_layout *layout, const redist_priv_rank_place *rank_places,
                                             int rank)
 {
-    const redist_priv_rank_place *found;
-    redist_priv_rank_place wanted;
+    const redist_priv_rank_place *found, wanted = {rank, -1};
     if (rank_places == NULL)
         return redist_priv_place_on(layout, rank);
-    wanted.rank = rank;
-    wanted.place = -1;
     found = (const redist_priv_rank_place *)bsearch(&wanted, rank_places, (size_t)redist_places(layout), sizeof wanted,
                                                 redist_priv_compare_ints);
     return found == NULL ? -1 : found->place;
@@ -3275,14 +3178,6 @@ REDIST_PRIV_COLD int redist_priv_standing_of(const redist_axis *from, int from_c
     REDIST_FREE(coords);
     redist_priv_pattern_free(&pattern);
     return code;
-}
-
-/* The copy of a grid place of the source that serves reader `number`, on whose rank place `held` of the source lives
-   (-1: none does): its own, else round-robin. */
-REDIST_PRIV_COLD int redist_priv_serving_place(const redist_layout *from, int grid_place, int held, int64_t number)
-{
-    const int grid = redist_priv_grid_places(from);
-    return held >= 0 && held % grid == grid_place ? held : grid_place + (int)(number % from->copies) * grid;
 }
 
 /* No copy serves more of n readers than this: its own rank's, and others round-robin. */
@@ -3356,8 +3251,8 @@ REDIST_PRIV_COLD int redist_priv_has_boxes(const redist_priv_pairs *p)
     return redist_priv_is_boxes(p->layout[REDIST_PRIV_FROM]) || redist_priv_is_boxes(p->layout[REDIST_PRIV_TO]);
 }
 
-/* Begins the pairs of a place, of which n are the neighbours: of a source whose copies serve, those of all of them. n must
-   live until the last pair. REDIST_ERR_MEMORY. */
+/* Begins the pairs of a place, of which n are the neighbours: of a source whose copies serve, those of all of them. n
+   must live until the last pair. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_pairs_of(redist_priv_pairs *p, int place, const redist_priv_neighbours *n)
 {
     const int source = n->own == REDIST_PRIV_FROM;
@@ -3392,7 +3287,8 @@ REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p, redist_priv_pai
 {
     const redist_layout *from = p->layout[REDIST_PRIV_FROM], *to = p->layout[REDIST_PRIV_TO];
     int coords[REDIST_MAX_DIMS] = {0};
-    int own, held;
+    int own, held, place;
+    int64_t number;
     if (p->at == p->end)
         return 0;
     own = p->n->own;
@@ -3401,11 +3297,13 @@ REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p, redist_priv_pai
     pair->place[own] = p->place;
     pair->place[!own] = redist_priv_place_of(p->layout[!own], coords);
     pair->place[!own] += (int)(p->at / p->n->messages) * p->grid[!own];
-    if (!p->all) {
+    if (!p->all) { /* the copy on the reader's own rank serves, else one of them round-robin */
+        place = pair->place[REDIST_PRIV_FROM];
+        number = redist_priv_has_boxes(p) ? pair->place[REDIST_PRIV_TO] : redist_priv_reader_number(p);
         held = redist_priv_find_place(from, p->rank_places, redist_priv_rank_at(to, pair->place[REDIST_PRIV_TO]));
-        pair->place[REDIST_PRIV_FROM] =
-            redist_priv_serving_place(from, pair->place[REDIST_PRIV_FROM], held,
-                                      redist_priv_has_boxes(p) ? pair->place[REDIST_PRIV_TO] : redist_priv_reader_number(p));
+        if (held < 0 || held % p->grid[REDIST_PRIV_FROM] != place)
+            held = place + (int)(number % from->copies) * p->grid[REDIST_PRIV_FROM];
+        pair->place[REDIST_PRIV_FROM] = held;
     }
     p->at++;
     return 1;
@@ -3521,7 +3419,7 @@ REDIST_PRIV_COLD int redist_priv_check_arrays(const redist_layout *layout, const
         redist_priv_coords_of_place(layout, place, coords);
         if (arrays[place] == NULL && redist_priv_held_at(layout, coords) > 0)
             return REDIST_ERR_ARGUMENT;
-        if (redist_priv_extent_fault(layout, coords).kind != REDIST_PRIV_NO_FAULT)
+        if (redist_priv_extent_fault(layout, coords).code != REDIST_OK)
             return REDIST_ERR_LAYOUT;
     }
     return REDIST_OK;
@@ -3761,7 +3659,7 @@ REDIST_PRIV_COLD int redist_priv_tally_axes(redist_priv_tally *t)
 {
     const redist_layout *from = t->layout[REDIST_PRIV_FROM], *to = t->layout[REDIST_PRIV_TO];
     redist_priv_rank_place *rank_places = from->ranks == NULL ? NULL : redist_priv_rank_places(from);
-    int d, k, side, place[2], code = rank_places == NULL && from->ranks != NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    int d, k, side, code = rank_places == NULL && from->ranks != NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     for (side = 0; side < 2; side++) {
         for (k = 0; k < redist_places(t->layout[side]); k++)
             t->place[side][k].messages = t->place[side][k].elements = 1;
@@ -3769,10 +3667,8 @@ REDIST_PRIV_COLD int redist_priv_tally_axes(redist_priv_tally *t)
             code = redist_priv_tally_axis(t, side, d);
     }
     for (k = 0; k < redist_places(to) && code == REDIST_OK; k++) {
-        const int held = redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, k));
-        const int64_t kept = held < 0 ? 0 : redist_priv_shared_by(from, held, to, k);
-        place[REDIST_PRIV_FROM] = held;
-        place[REDIST_PRIV_TO] = k;
+        const int place[2] = {redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, k)), k};
+        const int64_t kept = place[0] < 0 ? 0 : redist_priv_shared_by(from, place[0], to, k);
         code = kept < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
         t->kept += kept;
         for (side = 0; side < 2 && kept > 0; side++) {
@@ -4450,7 +4346,8 @@ REDIST_PRIV_COLD int redist_priv_is_cost(const redist_cost *cost)
 }
 
 /* The most messages, -1 when memory is exhausted, and elements of any place: by going through all places. */
-REDIST_PRIV_COLD redist_priv_place_traffic redist_priv_most_by_places(const redist_layout *from, const redist_layout *to)
+REDIST_PRIV_COLD redist_priv_place_traffic redist_priv_most_by_places(const redist_layout *from,
+                                                                      const redist_layout *to)
 {
     const redist_layout *const layout[2] = {from, to};
     redist_priv_place_traffic most = {0, 0};
@@ -5059,41 +4956,42 @@ REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r)
     return code;
 }
 
-/* In order, each coordinate of the axis with fewer takes the one of the other that it shares most with of those left;
-   match[to's processes] receives coordinates of `from`, or -1. */
-REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_axis *from, const redist_axis *to, int *match)
+/* In order, each coordinate of the axis with fewer takes the one of the other that it shares most with of those left.
+   Both are layouts of their own; match[to's processes] receives coordinates of `from`, or -1. */
+REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_layout *from, const redist_layout *to, int *match)
 {
-    const int few = from->procs < to->procs;
-    const redist_axis *rows = few ? from : to, *columns = few ? to : from;
-    char *taken = (char *)redist_priv_zeroed(columns->procs, 1);
-    redist_priv_partners p;
+    const int few = redist_places(from) < redist_places(to);
+    const redist_layout *rows = few ? from : to, *columns = few ? to : from;
+    char *taken = (char *)redist_priv_zeroed(redist_places(columns), 1);
+    redist_priv_neighbours n;
     int64_t k, best;
     int c, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    for (c = 0; c < to->procs; c++)
+    for (c = 0; c < redist_places(to); c++)
         match[c] = -1;
-    for (c = 0; c < rows->procs && code == REDIST_OK; c++) {
-        code = redist_priv_partners_of(rows, c, REDIST_PRIV_TO, columns, &p);
-        for (k = 0, best = -1; code == REDIST_OK && k < p.peers; k++)
-            if (!taken[p.coord[k]] && (best < 0 || p.runs[k].elements > p.runs[best].elements))
+    for (c = 0; c < redist_places(rows) && code == REDIST_OK; c++) {
+        const redist_priv_partners *p = &n.axis[0];
+        code = redist_priv_neighbours_of(rows, &c, REDIST_PRIV_TO, columns, &n);
+        for (k = 0, best = -1; code == REDIST_OK && k < p->peers; k++)
+            if (!taken[p->coord[k]] && (best < 0 || p->runs[k].elements > p->runs[best].elements))
                 best = k;
         if (best >= 0) {
-            taken[p.coord[best]] = 1;
-            match[few ? p.coord[best] : c] = few ? c : p.coord[best];
+            taken[p->coord[best]] = 1;
+            match[few ? p->coord[best] : c] = few ? c : p->coord[best];
         }
-        redist_priv_partners_free(&p);
+        redist_priv_neighbours_free(&n);
     }
     REDIST_FREE(taken);
     return code;
 }
 
-/* The same of axis d, exactly where it has few enough coordinates: as if it were a layout of its own. */
+/* The same of axis d, exactly where it has few enough coordinates. */
 REDIST_PRIV_COLD int redist_priv_match_axis(const redist_priv_relabelling *r, int d, int *match)
 {
     const redist_layout from = redist_priv_axis_of(r->from, d), to = redist_priv_axis_of(r->to, d);
-    const int most = from.dim[0].axis.procs, places = to.dim[0].axis.procs;
+    const int most = redist_places(&from), places = redist_places(&to);
     int k, code;
     if (redist_priv_max(most, places) > REDIST_PRIV_EXACT_PLACES)
-        return redist_priv_match_in_turn(&from.dim[0].axis, &to.dim[0].axis, match);
+        return redist_priv_match_in_turn(&from, &to, match);
     code = redist_relabel(&from, &to, match);
     for (k = 0; k < places && code == REDIST_OK; k++)
         match[k] = match[k] < most ? match[k] : -1;

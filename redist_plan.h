@@ -1,4 +1,4 @@
-/* redist_plan.h: persistent MPI plans for redist.h: plan once, execute every step. MIT licence, see the end of redist.h.
+/* redist_plan.h: persistent MPI plans: plan once, execute every step. MIT licence, see the end of redist.h.
  *
  *     #include <mpi.h>
  *     #include <stdlib.h>
@@ -33,32 +33,32 @@
  *
  * Errors. Functions that return int return a redist_error. redist_plan_create agrees: when it fails on any rank, every
  * rank returns that error and finds the same sentence in options.message. Mistakes in the arguments of an execution are
- * reported on the calling rank only, before anything is sent: it may call again with better ones; redist_plan_message is
- * the sentence. MPI errors come back as REDIST_ERR_MPI; the plan is then fit for redist_plan_free only, and leaves its
- * communicator to the messages that may still be on their way.
+ * reported on the calling rank only, before anything is sent: it may call again with better ones; the sentence is
+ * redist_plan_message. MPI errors come back as REDIST_ERR_MPI; the plan is then fit for redist_plan_free only, and
+ * leaves its communicator to the messages that may still be on their way.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
  *     110-163               types
- *                 278-327   waiting
- *                 328-403   verdicts
- *                 404-718   the plan
- *                 719-992   checking arguments
- *                993-1199   peers
- *               1200-1299   staging
- *               1300-1420   pieces
- *               1421-1449   reports
- *               1450-1587   REDIST_POINT_TO_POINT
- *               1588-1854   REDIST_SCHEDULED
- *               1855-2016   MPI's collectives
- *               2017-2053   REDIST_ALLTOALLV
- *               2054-2218   REDIST_ALLTOALLW
- *               2219-2427   shared memory
- *               2428-2760   REDIST_SHARED
- *               2761-2939   REDIST_MULTIPHASE
- *               2940-3263   choosing a method
- *     164-250   3264-3751   plans
- *               3752-3837   calibrating
- *     251-271   3838-3955   arenas
+ *                 280-329   waiting
+ *                 330-407   verdicts
+ *                 408-734   the plan
+ *                735-1018   checking arguments
+ *               1019-1217   peers
+ *               1218-1329   staging
+ *               1330-1451   pieces
+ *               1452-1480   reports
+ *               1481-1619   REDIST_POINT_TO_POINT
+ *               1620-1889   REDIST_SCHEDULED
+ *               1890-2046   MPI's collectives
+ *               2047-2083   REDIST_ALLTOALLV
+ *               2084-2250   REDIST_ALLTOALLW
+ *               2251-2455   shared memory
+ *               2456-2794   REDIST_SHARED
+ *               2795-2982   REDIST_MULTIPHASE
+ *               2983-3299   choosing a method
+ *     164-252   3300-3815   plans
+ *               3816-3905   calibrating
+ *     253-273   3906-4023   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -92,11 +92,11 @@
 #endif
 
 #ifndef REDIST_FLIGHT_BYTES
-#define REDIST_FLIGHT_BYTES 65536 /* REDIST_SCHEDULED: of pieces that are on their way together; 0: one piece at a time */
+#define REDIST_FLIGHT_BYTES 65536 /* REDIST_SCHEDULED: of pieces that are on their way together; 0: one at a time */
 #endif
 
 #ifndef REDIST_EAGER_BYTES
-#define REDIST_EAGER_BYTES 16384 /* REDIST_SCHEDULED: of a piece, which MPI should send without asking the receiver first */
+#define REDIST_EAGER_BYTES 16384 /* REDIST_SCHEDULED: of a piece, which MPI should send without asking the receiver */
 #endif
 #elif defined REDIST_YIELD || defined REDIST_MAX_COUNT || defined REDIST_PIECE_BYTES || defined REDIST_RING_BYTES || \
     defined REDIST_FLIGHT_BYTES || defined REDIST_EAGER_BYTES
@@ -112,14 +112,14 @@ extern "C" {
 /* How a plan exchanges. What stays on a rank never passes through MPI, whatever the method. */
 typedef enum {
     REDIST_AUTO = 0,       /* the one that promises to be fastest                                                    */
-    REDIST_ALLTOALLV,      /* packed, one MPI_Alltoallv: many peers with small messages                              */
+    REDIST_ALLTOALLV,      /* packed, one MPI_Alltoallv: networks where MPI's own is better than messages            */
     REDIST_ALLTOALLW,      /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory; */
                            /*   Open MPI gets 1-byte elements wrong: there REDIST_POINT_TO_POINT serves             */
     REDIST_POINT_TO_POINT, /* packed, persistent messages to real peers only; contiguous messages are not packed     */
-    REDIST_SCHEDULED,      /* contention-free steps, one message each way at a time, or a few short ones; small buffers: */
+    REDIST_SCHEDULED,      /* contention-free steps, one message each way at a time, or a few short; small buffers: */
                            /*   networks that suffer from contention, scarce memory                                  */
     REDIST_SHARED,         /* node shared memory inside a node, REDIST_POINT_TO_POINT between nodes                  */
-    REDIST_MULTIPHASE      /* a chain of plans by way of other block sizes and grids (redist_phases): tiny messages    */
+    REDIST_MULTIPHASE      /* a chain of plans by way of other block sizes and grids (redist_phases): tiny messages   */
 } redist_method;
 
 enum { REDIST_PRIV_METHODS = REDIST_MULTIPHASE + 1 };
@@ -157,7 +157,7 @@ typedef struct {
     int64_t sends, receives;                         /* messages to and from other ranks       */
     int64_t bytes_sent, bytes_received, bytes_kept;  /* per execution, all arrays              */
     int64_t buffer_bytes;                            /* staging memory that the plan holds     */
-    int64_t shared_bytes; /* of the node's shared memory, its own or the arena's, with the rings that buffer_bytes counts */
+    int64_t shared_bytes; /* of the node's shared memory, its own or the arena's; buffer_bytes counts its rings, too */
     int steps, phases; /* of REDIST_SCHEDULED's schedule and REDIST_MULTIPHASE's chain; elsewhere 1 */
 } redist_stats;
 
@@ -179,14 +179,15 @@ typedef struct {
 REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
                                   MPI_Datatype element, const redist_options *options, redist_plan **plan);
 
-/* A plan with options.combine: every holder of an element in the source contributes, that is its owner, the ghost cells of
-   redist_with_ghosts and all copies of redist_replicated; every holder in the destination receives. Contributions come in
-   a fixed order, so that the same layouts and arrays give the same bits in every execution: the rank's own, then those of
-   other ranks. In place, an element that is its own destination is left as it is: in the plan from a layout with ghosts
-   to the same without, every ghost cell is added to its owner's element and nothing else is touched. */
+/* A plan with options.combine: every holder of an element in the source contributes, that is its owner, the ghost cells
+   of redist_with_ghosts and all copies of redist_replicated; every holder in the destination receives. Contributions
+   come in a fixed order, so that the same layouts and arrays give the same bits in every execution: the rank's own,
+   then those of other ranks. In place, an element that is its own destination is left as it is: in the plan from a
+   layout with ghosts to the same without, every ghost cell is added to its owner's element and nothing else is
+   touched. */
 
-/* context of redist_combine_op: to[i] = op(from[i], to[i]) by MPI_Reduce_local, for any MPI_Op that may be used there, on
-   elements that are of this type. */
+/* context of redist_combine_op: to[i] = op(from[i], to[i]) by MPI_Reduce_local, for any MPI_Op that may be used there,
+   on elements that are of this type. */
 typedef struct {
     MPI_Op op;
     MPI_Datatype type;
@@ -198,25 +199,25 @@ REDIST_API void redist_combine_op(void *to, const void *from, int64_t n, void *c
    REDIST_ERR_ARGUMENT (NULL, or a plan for several arrays), _ALIAS, _BUSY, _BUFFER, _MPI. */
 REDIST_API int redist_execute(redist_plan *plan, const void *from, void *to);
 
-/* Starts moving one array. Collective, does not wait for others. Until redist_wait, or a redist_test that says done, the
-   source is read-only and the destination must not be accessed. Several plans may be started at a time, and in any
-   order. Waiting for one moves on that one alone, unless they are in one arena, and ranks that wait for different ones may
-   wait for each other for ever: either all ranks wait for them in the same order, or through redist_wait_all or
-   redist_test_all, or by calling redist_test for all of them in turn. Small messages may get through without; do not rely
-   on it. Errors as redist_execute. */
+/* Starts moving one array. Collective, does not wait for others. Until redist_wait, or a redist_test that says done,
+   the source is read-only and the destination must not be accessed. Several plans may be started at a time, and in any
+   order. Waiting for one moves on that one alone, unless they are in one arena, and ranks that wait for different ones
+   may wait for each other for ever: either all ranks wait for them in the same order, or through redist_wait_all or
+   redist_test_all, or by calling redist_test for all of them in turn. Small messages may get through without; do not
+   rely on it. Errors as redist_execute. */
 REDIST_API int redist_start(redist_plan *plan, const void *from, void *to);
 
 /* Moves a started execution on. Local. *done = 1 when it is complete, as after redist_wait; else 0.
    REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI. */
 REDIST_API int redist_test(redist_plan *plan, int *done);
 
-/* Completes a started execution, yielding the processor while it waits. Collective; of several started plans, in the same
-   order on all ranks, unless they are in one arena. REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI. */
+/* Completes a started execution, yielding the processor while it waits. Collective; of several started plans, in the
+   same order on all ranks, unless they are in one arena. REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI. */
 REDIST_API int redist_wait(redist_plan *plan);
 
-/* The same for several plans at once, plan[plans], which the ranks may list in any order; plans >= 0. Those that are not
-   started, or complete already, count as done. An error ends it: it is that of the first plan in the list that has one,
-   and plans that are not complete stay started. REDIST_ERR_ARGUMENT (nothing is moved on), _MPI. */
+/* The same for several plans at once, plan[plans], which the ranks may list in any order; plans >= 0. Those that are
+   not started, or complete already, count as done. An error ends it: it is that of the first plan in the list that has
+   one, and plans that are not complete stay started. REDIST_ERR_ARGUMENT (nothing is moved on), _MPI. */
 REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done);
 REDIST_API int redist_wait_all(int plans, redist_plan *const *plan);
 
@@ -242,21 +243,22 @@ REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
 REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
 
 /* Measures what a message and a byte cost between the ranks of comm (an intracommunicator): the slowest pair's times of
-   exchanging small and large messages between rank r and rank size - 1 - r, all pairs at once: between nodes where there
-   are several, whose links their ranks share. Takes some milliseconds. Collective.
+   exchanging small and large messages, all ranks at once in pairs that are mostly on different nodes, where there are
+   several: their ranks share the links. Takes some milliseconds. Collective.
    *cost: the same on every rank; both members > 0.
-   The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A bad communicator is reported on the calling rank only. */
+   The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A bad communicator is reported on the calling rank
+   only. */
 REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
 
 /* ---------------------------------------------------------------------------------------------------------- arenas */
 
-/* What the ranks of a node share, set up once: plans given the arena (options.arena) copy straight from the sender's array
-   to the receiver's, where arrays are in it; others go through rings, for which it holds REDIST_RING_BYTES per rank
-   besides `bytes`. Creating such a plan costs no MPI set-up: it takes its rings from the arena, or sends messages when no
-   room is left, and uses its two communicators, when it is for the same ranks; only MPI's collectives need one more.
-   Waiting for one of an arena's plans moves on all that are started, so ranks may wait for them in different orders.
-   Where there is no shared memory, or too little, arrays are in ordinary memory. An arena and its plans are for one
-   thread at a time, and its memory is touched, so that it is really there, when it is created.
+/* What the ranks of a node share, set up once: plans given the arena (options.arena) copy straight from the sender's
+   array to the receiver's, where arrays are in it; others go through rings, for which it holds REDIST_RING_BYTES per
+   rank besides `bytes`. Creating such a plan costs no MPI set-up: it takes its rings from the arena, or sends messages
+   when no room is left, and uses its two communicators, when it is for the same ranks; only MPI's collectives need one
+   more. Waiting for one of an arena's plans moves on all that are started, so ranks may wait for them in different
+   orders. Where there is no shared memory, or too little, arrays are in ordinary memory. An arena and its plans are for
+   one thread at a time, and its memory is touched, so that it is really there, when it is created.
    Collective over comm. bytes: for this rank, any number >= 0. *arena: the new arena, NULL on failure.
    A NULL pointer or a bad communicator is reported on the calling rank only (REDIST_ERR_ARGUMENT); the same on every
    rank: REDIST_ERR_MEMORY (also for more than 2^50 bytes), _MPI. */
@@ -265,8 +267,8 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
 /* The next `bytes` of this rank's arena, aligned to 64 bytes; NULL when it is full. Freed with the arena. Local. */
 REDIST_API void *redist_arena_alloc(redist_arena *arena, size_t bytes);
 
-/* Frees an arena and sets *arena to NULL; a NULL *arena is fine. Collective. REDIST_ERR_ARGUMENT, _BUSY (plans that were
-   given it live: free them first). */
+/* Frees an arena and sets *arena to NULL; a NULL *arena is fine. Collective. REDIST_ERR_ARGUMENT, _BUSY (plans that
+   were given it live: free them first). */
 REDIST_API int redist_arena_free(redist_arena **arena);
 
 /* =================================================================================================================
@@ -380,7 +382,9 @@ REDIST_PRIV_COLD const char *redist_priv_comm_fault(MPI_Comm comm)
     int between = 0;
     if (comm == MPI_COMM_NULL)
         return "the communicator is MPI_COMM_NULL";
-    return MPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between ? "the communicator is no intracommunicator" : NULL;
+    if (MPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between)
+        return "the communicator is no intracommunicator";
+    return NULL;
 }
 
 /* *own: a private copy of comm; MPI_COMM_NULL where MPI fails, because what it then leaves in the handle is none.
@@ -466,9 +470,14 @@ typedef struct {
     redist_priv_neighbours neighbours;
     int64_t peers;               /* peer[peers], of the plan's */
     redist_priv_peer *peer;
-    int64_t bytes, staging_bytes;
-    char *staging;
+    int64_t bytes;
 } redist_priv_side;
+
+/* Staging memory. */
+typedef struct {
+    int64_t bytes;
+    char *memory;
+} redist_priv_staging;
 
 /* Shared memory of a node's ranks, for plans. A rank's part begins with a line that tells where its block of the plan
    just made is; then comes room for such blocks. */
@@ -524,8 +533,8 @@ typedef struct {
     redist_method method;
     const char *name;
     int moves;                                       /* itself; else the plans that it is made of do */
-    int (*open)(redist_plan *);                      /* collective; fails on any rank: falls back to messages; or NULL */
-    int (*plan_staging)(redist_plan *, int own);     /* decides what is staged on one side and sets its staging_bytes */
+    int (*open)(redist_plan *);                      /* collective; fails on any rank: messages serve; or NULL */
+    int (*plan_staging)(redist_plan *, int own);     /* decides what is staged on one side and its bytes              */
     int (*create)(redist_plan *);                    /* staging memory is there; local; or NULL                       */
     int (*commit)(redist_plan *);                    /* collective, after all ranks created; or NULL                  */
     int (*start)(redist_plan *);
@@ -556,8 +565,8 @@ typedef struct {
     MPI_Request moving; /* where no request was prepared */
 } redist_priv_flight;
 
-/* The messages of one side of REDIST_SCHEDULED, in order: `posted` pieces have been set going, the piece-th of peer[at] is
-   next; those from `arrived` on are in the flights of their number modulo `flights`. */
+/* The messages of one side of REDIST_SCHEDULED, in order: `posted` pieces have been set going, the piece-th of peer[at]
+   is next; those from `arrived` on are in the flights of their number modulo `flights`. */
 typedef struct {
     int64_t peers, at, piece, pieces, posted, arrived, flights;
     redist_priv_peer **peer; /* peer[peers] */
@@ -594,7 +603,7 @@ typedef struct {
     redist_plan *phase[REDIST_PRIV_MOST_PHASES];
     redist_layout *between;                      /* between[REDIST_PRIV_MOST_PHASES - 1] */
     int64_t most_bytes;                          /* of staging for arrays in between, on any rank */
-    int64_t array_bytes[2];                      /* of an array that even, and odd phases write: these lie one after the other */
+    int64_t array_bytes[2];                      /* of an array that even, and odd phases write */
 } redist_priv_chain;
 
 /* What messages cost between ranks, in seconds: the first of several that go together also costs the latency. */
@@ -611,7 +620,8 @@ struct redist_plan {
     int failed;                   /* MPI did: messages may be on their way for ever */
     int64_t element_bytes;
     MPI_Datatype element;         /* valid during creation only */
-    redist_layout from, to;
+    redist_layout *from, *to;     /* of the call that makes the plan, then `layout` */
+    redist_layout *layout[2];     /* without room for the axes that they do not have */
     redist_options options;
     redist_priv_side side[2];
     redist_priv_peer *peer;       /* peer[peers]: all messages of this rank, those that it receives come first */
@@ -620,8 +630,8 @@ struct redist_plan {
     int overwrites;               /* in place, an element may arrive where another has yet to leave */
     int ordered;                  /* several contributions to one element: messages are unpacked in the peers' order */
     redist_priv_kept kept;
-    char *kept_staging;           /* when an execution overwrites */
-    const void **pointers;        /* pointers[2 * arrays]: the arrays of the execution at work, source then destination */
+    redist_priv_staging staging[REDIST_PRIV_SIDES]; /* of the sides; of what is kept, when an execution overwrites */
+    const void **pointers;        /* pointers[2 * arrays]: of the execution at work, the source first */
     const redist_priv_transport *transport;
     int64_t largest;              /* bytes of the largest staging memory or array on any rank */
     int64_t largest_message;      /* bytes, on any rank */
@@ -655,12 +665,18 @@ REDIST_PRIV char *redist_priv_given(const redist_plan *p, int own, int a)
     return (char *)(uintptr_t)p->pointers[own * p->arrays + a];
 }
 
-REDIST_PRIV const redist_layout *redist_priv_layout(const redist_plan *p, int side)
+REDIST_PRIV redist_layout *redist_priv_layout(const redist_plan *p, int side)
 {
-    return side == REDIST_PRIV_FROM ? &p->from : &p->to;
+    return side == REDIST_PRIV_FROM ? p->from : p->to;
 }
 
 REDIST_PRIV const char *redist_priv_side_name(int side) { return side == REDIST_PRIV_FROM ? "source" : "destination"; }
+
+/* Bytes of a layout up to its last axis. */
+REDIST_PRIV_COLD size_t redist_priv_layout_bytes(const redist_layout *layout)
+{
+    return offsetof(redist_layout, dim) + (size_t)layout->ndim * sizeof layout->dim[0];
+}
 
 /* NULL for a method that does not exist, REDIST_AUTO included. */
 REDIST_PRIV const redist_priv_transport *redist_priv_transport_of(int method);
@@ -732,6 +748,7 @@ REDIST_PRIV_COLD uint64_t redist_priv_hash(uint64_t hash, const void *data, size
 typedef struct {
     const redist_plan *plan;
     int side, axis;    /* -1: of the plan; -1: of the layout */
+    int bare;          /* ghost cells that hold elements do not count */
     uint64_t hash;
     int64_t n;         /* words so far */
     int64_t *first;    /* first[first_n]: rank 0's, which it writes here; NULL while they are only hashed */
@@ -755,8 +772,8 @@ REDIST_PRIV_COLD void redist_priv_word(redist_priv_words *w, const char *what, i
         snprintf(where, sizeof where, w->axis < 0 ? "%s: " : "%s axis %d: ", redist_priv_side_name(w->side), w->axis);
     if (index >= 0)
         snprintf(which, sizeof which, " %" PRId64, index);
-    redist_priv_fail(w->verdict, REDIST_ERR_MISMATCH, "%s%s%s is %" PRId64 ", but %" PRId64 " on rank 0", where, what, which,
-                     value, w->first[k]);
+    redist_priv_fail(w->verdict, REDIST_ERR_MISMATCH, "%s%s%s is %" PRId64 ", but %" PRId64 " on rank 0", where, what,
+                     which, value, w->first[k]);
 }
 
 /* Words that there is one of: name[n]. */
@@ -774,7 +791,7 @@ REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w, const redist_p
     static const char *const name[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_NAME) "axis of the array", "low halo",
                                        "high halo", "edge of the ghost cells"};
     const int64_t value[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_VALUE) dim->stored, dim->low, dim->high,
-                             dim->axis.ghosts};
+                             w->bare ? 0 : dim->axis.ghosts};
     const redist_axis *x = &dim->axis;
     int64_t k;
     redist_priv_list(w, sizeof name / sizeof name[0], name, value);
@@ -788,7 +805,8 @@ REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w, const redist_p
 
 REDIST_PRIV_COLD void redist_priv_list_layout(redist_priv_words *w, int side, const redist_layout *layout)
 {
-    static const char *const name[] = {"number of axes", "grid order", "memory order", "number of copies", "a list of ranks"};
+    static const char *const name[] = {"number of axes", "grid order", "memory order", "number of copies",
+                                       "a list of ranks"};
     const int64_t value[] = {layout->ndim, (int64_t)layout->grid_order, (int64_t)layout->memory_order, layout->copies,
                              layout->ranks != NULL};
     int k;
@@ -816,11 +834,12 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
     memcpy(&value[NAMES - 2], costs, sizeof costs);
     w->plan = p;
     w->side = w->axis = -1;
+    w->bare = 0;
     w->hash = UINT64_C(14695981039346656037);
     w->n = 0;
     redist_priv_list(w, NAMES, name, value);
-    redist_priv_list_layout(w, REDIST_PRIV_FROM, &p->from);
-    redist_priv_list_layout(w, REDIST_PRIV_TO, &p->to);
+    redist_priv_list_layout(w, REDIST_PRIV_FROM, p->from);
+    redist_priv_list_layout(w, REDIST_PRIV_TO, p->to);
 }
 
 /* Says where this rank's words first differ from rank 0's. Collective. */
@@ -871,13 +890,16 @@ REDIST_PRIV_COLD void redist_priv_check_layout(redist_plan *p, int side, const r
     redist_priv_fail(v, code, "%s%s %s", name, strncmp(text, "axis ", 5) == 0 ? "" : ":", text);
     if (code != REDIST_OK)
         return;
-    *(side == REDIST_PRIV_FROM ? &p->from : &p->to) = *layout;
+    *redist_priv_layout(p, side) = *layout;
+    p->layout[side] = (redist_layout *)redist_priv_alloc(1, redist_priv_layout_bytes(layout));
+    if (p->layout[side] == NULL)
+        redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for a plan");
     places = redist_places(layout);
     for (k = 0; k < places; k = layout->ranks == NULL ? places : k + 1) {
         int last = layout->ranks == NULL ? layout->first_rank + places - 1 : layout->ranks[k];
         if (last >= p->size)
-            redist_priv_fail(v, REDIST_ERR_RANK, "a %s place is on rank %d, but the communicator has %d ranks", name, last,
-                             p->size);
+            redist_priv_fail(v, REDIST_ERR_RANK, "a %s place is on rank %d, but the communicator has %d ranks", name,
+                             last, p->size);
     }
     if (redist_coords_of(layout, p->rank, coords)) {
         code = redist_priv_format_fault(redist_priv_extent_fault(layout, coords), text, sizeof text);
@@ -890,13 +912,13 @@ REDIST_PRIV_COLD void redist_priv_check_shapes(const redist_plan *p, redist_priv
     int d;
     if (v->code != REDIST_OK)
         return;
-    if (p->from.ndim != p->to.ndim)
-        redist_priv_fail(v, REDIST_ERR_SHAPE, "the source has %d axes, the destination %d", p->from.ndim, p->to.ndim);
-    for (d = 0; d < p->from.ndim && v->code == REDIST_OK; d++)
-        if (p->from.dim[d].axis.count != p->to.dim[d].axis.count)
+    if (p->from->ndim != p->to->ndim)
+        redist_priv_fail(v, REDIST_ERR_SHAPE, "the source has %d axes, the destination %d", p->from->ndim, p->to->ndim);
+    for (d = 0; d < p->from->ndim && v->code == REDIST_OK; d++)
+        if (p->from->dim[d].axis.count != p->to->dim[d].axis.count)
             redist_priv_fail(v, REDIST_ERR_SHAPE,
                              "axis %d: the source has extent %" PRId64 ", the destination %" PRId64, d,
-                             p->from.dim[d].axis.count, p->to.dim[d].axis.count);
+                             p->from->dim[d].axis.count, p->to->dim[d].axis.count);
 }
 
 REDIST_PRIV_COLD void redist_priv_check_element(redist_plan *p, redist_priv_verdict *v)
@@ -930,7 +952,8 @@ REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_verd
         redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.effort is %d", (int)o->effort);
     if (o->arrays < 0 || o->max_buffer < 0 || o->node_ranks < 0 || o->executions < 0)
         redist_priv_fail(v, REDIST_ERR_ARGUMENT,
-                         "options.arrays is %d, max_buffer %" PRId64 ", node_ranks %d, executions %d, must be at least 0",
+                         "options.arrays is %d, max_buffer %" PRId64
+                         ", node_ranks %d, executions %d, must be at least 0",
                          o->arrays, o->max_buffer, o->node_ranks, o->executions);
     if (fixed && o->arrays > 1)
         redist_priv_fail(v, REDIST_ERR_ARGUMENT, "fixed arrays go with one array, but options.arrays is %d", o->arrays);
@@ -947,10 +970,12 @@ REDIST_API void redist_combine_op(void *to, const void *from, int64_t n, void *c
 {
     const redist_op *op = (const redist_op *)context;
     char *there = (char *)to, *arrived = (char *)(uintptr_t)from;
+    int64_t k;
     int size = 0;
     MPI_Type_size(op->type, &size);
-    for (; n > 0; n -= REDIST_MAX_COUNT, there += (int64_t)REDIST_MAX_COUNT * size, arrived += (int64_t)REDIST_MAX_COUNT * size)
-        MPI_Reduce_local(arrived, there, (int)redist_priv_min(n, REDIST_MAX_COUNT), op->type, op->op);
+    for (k = 0; k < n; k += REDIST_MAX_COUNT)
+        MPI_Reduce_local(arrived + k * size, there + k * size, (int)redist_priv_min(n - k, REDIST_MAX_COUNT), op->type,
+                         op->op);
 }
 
 /* A function of the library must be given elements that it knows. */
@@ -986,7 +1011,8 @@ REDIST_PRIV_COLD void redist_priv_check_bytes(const redist_plan *p, redist_priv_
     for (side = 0; side < 2 && v->code == REDIST_OK; side++) {
         const redist_layout *layout = redist_priv_layout(p, side);
         if (redist_coords_of(layout, p->rank, coords) && redist_priv_storage_at(layout, coords).size > limit)
-            redist_priv_fail(v, REDIST_ERR_OVERFLOW, "the %s arrays have more than 2^61 bytes", redist_priv_side_name(side));
+            redist_priv_fail(v, REDIST_ERR_OVERFLOW, "the %s arrays have more than 2^61 bytes",
+                             redist_priv_side_name(side));
     }
 }
 
@@ -995,7 +1021,7 @@ REDIST_PRIV_COLD void redist_priv_check_bytes(const redist_plan *p, redist_priv_
 /* The message of a peer, with this side's storage filled in. */
 REDIST_PRIV redist_priv_message redist_priv_peer_message(const redist_plan *p, const redist_priv_peer *peer)
 {
-    redist_priv_message m = redist_priv_message_of(&p->side[peer->own].neighbours, peer->message, &p->from);
+    redist_priv_message m = redist_priv_message_of(&p->side[peer->own].neighbours, peer->message, p->from);
     redist_priv_store(&m, peer->own, &p->side[peer->own].storage);
     return m;
 }
@@ -1036,7 +1062,8 @@ REDIST_PRIV_COLD int redist_priv_run_is_alike(const redist_priv_run *run)
 }
 
 /* Splits the runs of an axis into those that lie at their destination and the others, packed one after the other. */
-REDIST_PRIV_COLD int redist_priv_split_runs(redist_priv_kept *kept, const redist_priv_runs *list, redist_priv_runs *part)
+REDIST_PRIV_COLD int redist_priv_split_runs(redist_priv_kept *kept, const redist_priv_runs *list,
+                                            redist_priv_runs *part)
 {
     int64_t r;
     for (r = 0; r < list->runs; r++) {
@@ -1080,7 +1107,7 @@ REDIST_PRIV_COLD void redist_priv_set_runs(redist_priv_message *m, const redist_
 REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, const redist_priv_peer *self)
 {
     const redist_priv_storage *from = &p->side[REDIST_PRIV_FROM].storage, *to = &p->side[REDIST_PRIV_TO].storage;
-    const size_t strides = (size_t)p->from.ndim * sizeof from->stride[0];
+    const size_t strides = (size_t)p->from->ndim * sizeof from->stride[0];
     const redist_priv_runs *runs[REDIST_MAX_DIMS];
     redist_priv_kept *kept = &p->kept;
     int d, e, code = REDIST_OK;
@@ -1088,29 +1115,20 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, const redist_priv_peer *se
     redist_priv_store(&kept->whole, REDIST_PRIV_TO, to);
     if (!p->options.in_place || from->origin != to->origin || memcmp(from->stride, to->stride, strides) != 0)
         return REDIST_OK;
-    kept->part = (redist_priv_runs *)redist_priv_zeros(2 * p->from.ndim, sizeof *kept->part);
-    kept->move = (redist_priv_message *)redist_priv_alloc(p->from.ndim, sizeof *kept->move);
+    kept->part = (redist_priv_runs *)redist_priv_zeros(2 * p->from->ndim, sizeof *kept->part);
+    kept->move = (redist_priv_message *)redist_priv_alloc(p->from->ndim, sizeof *kept->move);
     if (kept->part == NULL || kept->move == NULL)
         return REDIST_ERR_MEMORY;
-    for (d = 0; d < p->from.ndim && code == REDIST_OK; d++)
+    for (d = 0; d < p->from->ndim && code == REDIST_OK; d++)
         code = redist_priv_split_runs(kept, kept->whole.axis[d], &kept->part[2 * d]);
-    for (d = 0; d < p->from.ndim && code == REDIST_OK; d++) {
+    for (d = 0; d < p->from->ndim && code == REDIST_OK; d++) {
         kept->move[kept->moves] = kept->whole;
-        for (e = 0; e < p->from.ndim; e++)
+        for (e = 0; e < p->from->ndim; e++)
             runs[e] = e < d ? &kept->part[2 * e] : e == d ? &kept->part[2 * e + 1] : kept->whole.axis[e];
-        redist_priv_set_runs(&kept->move[kept->moves], runs, &p->from);
+        redist_priv_set_runs(&kept->move[kept->moves], runs, p->from);
         kept->moves += kept->move[kept->moves].elements > 0;
     }
     return code;
-}
-
-REDIST_PRIV_COLD void redist_priv_kept_free(redist_plan *p)
-{
-    int d;
-    for (d = 0; p->kept.part != NULL && d < 2 * p->from.ndim; d++)
-        redist_priv_runs_free(&p->kept.part[d]);
-    REDIST_FREE(p->kept.part);
-    REDIST_FREE(p->kept.move);
 }
 
 /* How far ahead a receiver, or how far behind a sender is in the ring of ranks. */
@@ -1142,7 +1160,7 @@ REDIST_PRIV_COLD int64_t redist_priv_most_peers_of(const redist_plan *p, int own
     const int64_t messages = p->side[own].neighbours.messages;
     if (p->arrival.function != NULL)
         return messages * redist_priv_layout(p, !own)->copies;
-    return own == REDIST_PRIV_TO ? messages : redist_priv_most_served(messages * p->to.copies, p->from.copies);
+    return own == REDIST_PRIV_TO ? messages : redist_priv_most_served(messages * p->to->copies, p->from->copies);
 }
 
 /* Lists the other ranks that this rank exchanges with on one side, after the peers that are there. */
@@ -1152,7 +1170,7 @@ REDIST_PRIV_COLD int redist_priv_list_peers(redist_plan *p, int own)
     const int mine = redist_priv_place_on(redist_priv_layout(p, own), p->rank);
     redist_priv_pairs pairs;
     redist_priv_pair pair;
-    int code = redist_priv_pairs_open(&pairs, &p->from, &p->to, p->arrival.function != NULL);
+    int code = redist_priv_pairs_open(&pairs, p->from, p->to, p->arrival.function != NULL);
     s->peer = p->peer + p->peers;
     if (code == REDIST_OK)
         code = redist_priv_pairs_of(&pairs, mine, &s->neighbours);
@@ -1210,9 +1228,10 @@ enum { REDIST_PRIV_STAGE_ALL, REDIST_PRIV_STAGE_SCATTERED, REDIST_PRIV_STAGE_NON
 /* Gives the peers of a side their places in its staging memory, which are multiples of `unit` bytes, a power of 2. */
 REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int what, int64_t unit)
 {
-    redist_priv_side *s = &p->side[own];
+    const redist_priv_side *s = &p->side[own];
+    redist_priv_staging *staging = &p->staging[own];
     int64_t k;
-    s->staging_bytes = 0;
+    staging->bytes = 0;
     for (k = 0; k < s->peers; k++) {
         redist_priv_peer *peer = &s->peer[k];
         redist_priv_message m = redist_priv_peer_message(p, peer);
@@ -1220,27 +1239,26 @@ REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int what, 
         peer->staged = -1;
         if (peer->near || what == REDIST_PRIV_STAGE_NONE || (what == REDIST_PRIV_STAGE_SCATTERED && peer->direct >= 0))
             continue;
-        peer->staged = s->staging_bytes;
-        s->staging_bytes += redist_priv_round_up(peer->bytes, redist_priv_max(unit, REDIST_PRIV_LINE));
+        peer->staged = staging->bytes;
+        staging->bytes += redist_priv_round_up(peer->bytes, redist_priv_max(unit, REDIST_PRIV_LINE));
     }
     return REDIST_OK;
 }
 
-/* Arrays can stand in for staging memory when there is one, which neither is overwritten at the same time nor combined. */
+/* Arrays can stand in for staging memory when there is one, which neither is overwritten at the same time nor
+   combined. */
 REDIST_PRIV_COLD int redist_priv_may_be_direct(const redist_plan *p, int own)
 {
     return p->arrays == 1 && !p->overwrites && (own == REDIST_PRIV_FROM || p->arrival.function == NULL);
 }
 
-REDIST_PRIV_COLD int64_t redist_priv_kept_staging_bytes(const redist_plan *p)
-{
-    return p->overwrites && p->transport->moves ? p->kept.whole.elements * p->element_bytes * p->arrays : 0;
-}
-
 REDIST_PRIV_COLD int64_t redist_priv_buffer_bytes(const redist_plan *p)
 {
-    return p->side[REDIST_PRIV_FROM].staging_bytes + p->side[REDIST_PRIV_TO].staging_bytes +
-           (p->rings != NULL ? p->rings->ring_bytes : 0) + redist_priv_kept_staging_bytes(p);
+    int64_t bytes = p->rings != NULL ? p->rings->ring_bytes : 0;
+    int side;
+    for (side = 0; side < REDIST_PRIV_SIDES; side++)
+        bytes += p->staging[side].bytes;
+    return bytes;
 }
 
 /* The array of a side: the fixed one, or that of the execution at work. */
@@ -1250,24 +1268,33 @@ REDIST_PRIV char *redist_priv_array(const redist_plan *p, int own)
     return p->side[own].fixed ? (char *)(uintptr_t)fixed : redist_priv_given(p, own, 0);
 }
 
-/* Where a side's messages lie when they lie in one piece of memory; NULL when there are none, because MPI refuses to
-   send from the memory it receives into, even nothing. */
-REDIST_PRIV char *redist_priv_memory(const redist_plan *p, int own)
+/* Whether what describes the messages of a side holds addresses, which change with the arrays. */
+REDIST_PRIV int redist_priv_holds_addresses(const redist_plan *p, int own)
 {
-    if (p->side[own].peers == 0)
-        return NULL;
-    return p->side[own].staging != NULL ? p->side[own].staging : redist_priv_array(p, own);
+    return p->arrays > 1 && p->staging[own].memory == NULL;
 }
 
-/* Copies a message of the a-th array between two of its sides; `packed` is where its packed elements begin. */
-REDIST_PRIV void redist_priv_copy_array(const redist_plan *p, const redist_priv_message *m, int a, int from_side,
-                                        int to_side, char *packed, int stream)
+/* Where a side's messages lie when they lie in one piece of memory; NULL when there are none, because MPI refuses to
+   send from the memory it receives into, even nothing. */
+REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own)
 {
-    void *memory[REDIST_PRIV_SIDES];
-    memory[REDIST_PRIV_FROM] = redist_priv_given(p, REDIST_PRIV_FROM, a);
-    memory[REDIST_PRIV_TO] = redist_priv_given(p, REDIST_PRIV_TO, a);
-    memory[REDIST_PRIV_PACKED] = packed;
-    redist_priv_copy(m, from_side, memory[from_side], to_side, memory[to_side],
+    if (p->staging[own].memory != NULL)
+        return p->staging[own].memory;
+    if (p->side[own].peers == 0)
+        return NULL;
+    return redist_priv_holds_addresses(p, own) ? MPI_BOTTOM : redist_priv_array(p, own);
+}
+
+/* Copies a message of the a-th array between two of its sides. other: where its packed elements begin, or the array of
+   another rank that it comes from; NULL: neither. */
+REDIST_PRIV_APART void redist_priv_copy_array(const redist_plan *p, const redist_priv_message *m, int a, int from_side,
+                                              int to_side, char *other, int stream)
+{
+    char *from = from_side == REDIST_PRIV_FROM ? redist_priv_given(p, from_side, a) : other;
+    char *to = to_side == REDIST_PRIV_TO ? redist_priv_given(p, to_side, a) : other;
+    if (from_side == REDIST_PRIV_FROM && to_side == REDIST_PRIV_TO && other != NULL)
+        from = other;
+    redist_priv_copy(m, from_side, from, to_side, to,
                      to_side == REDIST_PRIV_TO ? p->arrival : redist_priv_replacing(p->element_bytes), stream);
 }
 
@@ -1279,7 +1306,8 @@ REDIST_PRIV void redist_priv_copy_kept_sides(redist_plan *p, int from_side, int 
     int a, k;
     for (a = 0; a < p->arrays; a++) {
         const int rests = kept->move != NULL && p->pointers[a] == p->pointers[p->arrays + a];
-        char *packed = p->kept_staging == NULL ? NULL : p->kept_staging + a * kept->whole.elements * p->element_bytes;
+        char *packed = p->staging[REDIST_PRIV_PACKED].memory;
+        packed = packed == NULL ? NULL : packed + a * kept->whole.elements * p->element_bytes;
         for (k = 0; k < (rests ? kept->moves : 1); k++) {
             const redist_priv_message *m = rests ? &kept->move[k] : &kept->whole;
             redist_priv_copy_array(p, m, a, from_side, to_side, packed, stream);
@@ -1291,10 +1319,12 @@ REDIST_PRIV void redist_priv_copy_kept_sides(redist_plan *p, int from_side, int 
 /* Moves what stays on this rank, after everything else has been packed. */
 REDIST_PRIV void redist_priv_copy_kept(redist_plan *p)
 {
-    if (p->kept.whole.elements > 0 && p->kept_staging != NULL)
+    const int twice = p->staging[REDIST_PRIV_PACKED].memory != NULL;
+    if (p->kept.whole.elements == 0)
+        return;
+    if (twice)
         redist_priv_copy_kept_sides(p, REDIST_PRIV_FROM, REDIST_PRIV_PACKED);
-    if (p->kept.whole.elements > 0)
-        redist_priv_copy_kept_sides(p, p->kept_staging == NULL ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED, REDIST_PRIV_TO);
+    redist_priv_copy_kept_sides(p, twice ? REDIST_PRIV_PACKED : REDIST_PRIV_FROM, REDIST_PRIV_TO);
 }
 
 /* ------------------------------------------------------------------------------------------------ pieces (private) */
@@ -1304,18 +1334,18 @@ typedef struct {
     redist_priv_message message; /* packed densely from position 0 on */
     int own;
     int array;                   /* -1: all */
-    int64_t begin, bytes;        /* where it begins in the messages packed one after the other; contiguous if wide is 0 */
+    int64_t begin, bytes;        /* where it begins in the packed messages; contiguous if wide is 0 */
 } redist_priv_piece;
 
 /* Cuts a message into bricks: how many packed positions each takes along every axis. They are long along the source's
    fastest axes, so that packing reads long pieces; a wide one lets unpacking write long pieces. Returns the number of
    bricks. Both ends do the same. */
-REDIST_PRIV int64_t redist_priv_cut(const redist_plan *p, const redist_priv_message *m, redist_priv_cutting c,
-                                    int64_t *size)
+REDIST_PRIV_COLD int64_t redist_priv_cut(const redist_plan *p, const redist_priv_message *m, redist_priv_cutting c,
+                                         int64_t *size)
 {
     int axes[REDIST_MAX_DIMS] = {0}, d, k, wide;
     int64_t pieces = 1, room = redist_priv_max(c.bytes / p->element_bytes, 1), times;
-    redist_priv_slow_to_fast(&p->to, p->to.memory_order, axes);
+    redist_priv_slow_to_fast(p->to, p->to->memory_order, axes);
     for (k = m->ndim - 1; k > 0 && m->axis[axes[k]]->elements == 1; k--)
         continue;
     wide = axes[k];
@@ -1324,7 +1354,7 @@ REDIST_PRIV int64_t redist_priv_cut(const redist_plan *p, const redist_priv_mess
     size[wide] = redist_priv_min(redist_priv_max(c.wide / p->element_bytes, 1), room);
     size[wide] = redist_priv_min(size[wide], m->axis[wide]->elements);
     room /= size[wide];
-    redist_priv_slow_to_fast(&p->from, p->from.memory_order, axes);
+    redist_priv_slow_to_fast(p->from, p->from->memory_order, axes);
     for (k = m->ndim - 1; k >= 0; k--) {
         const int64_t n = m->axis[axes[k]]->elements;
         times = redist_priv_min(redist_priv_ceil_div(n, size[axes[k]]), room);
@@ -1336,11 +1366,12 @@ REDIST_PRIV int64_t redist_priv_cut(const redist_plan *p, const redist_priv_mess
 }
 
 /* Narrows a message to its brick-th brick. Returns where the brick's first element lies among the message's. */
-REDIST_PRIV int64_t redist_priv_narrow(const redist_plan *p, redist_priv_message *m, const int64_t *size, int64_t brick)
+REDIST_PRIV_COLD int64_t redist_priv_narrow(const redist_plan *p, redist_priv_message *m, const int64_t *size,
+                                            int64_t brick)
 {
     int64_t elements = 1, first = 0;
     int axes[REDIST_MAX_DIMS] = {0}, k;
-    redist_priv_slow_to_fast(&p->from, p->from.memory_order, axes);
+    redist_priv_slow_to_fast(p->from, p->from->memory_order, axes);
     m->origin[REDIST_PRIV_PACKED] = 0;
     for (k = m->ndim - 1; k >= 0; k--) {
         const int d = axes[k];
@@ -1405,7 +1436,7 @@ REDIST_PRIV void redist_priv_copy_staged(const redist_plan *p, const redist_priv
 {
     const redist_priv_cutting uncut = {INT64_MAX, 0};
     const redist_priv_piece whole = redist_priv_piece_of(p, peer, uncut, 0);
-    redist_priv_copy_piece(p, &whole, p->side[peer->own].staging + peer->staged);
+    redist_priv_copy_piece(p, &whole, p->staging[peer->own].memory + peer->staged);
 }
 
 /* The same for all that is staged on a side. */
@@ -1470,7 +1501,8 @@ REDIST_PRIV int redist_priv_is_bound(const redist_plan *p, const redist_priv_pee
 /* Where a message lies: in the staging memory, or in the array. */
 REDIST_PRIV char *redist_priv_peer_memory(const redist_plan *p, const redist_priv_peer *peer)
 {
-    return peer->staged >= 0 ? p->side[peer->own].staging + peer->staged : redist_priv_array(p, peer->own) + peer->direct;
+    return peer->staged >= 0 ? p->staging[peer->own].memory + peer->staged
+                             : redist_priv_array(p, peer->own) + peer->direct;
 }
 
 /* Posts what is sent to a peer or received from it, or prepares to. */
@@ -1624,7 +1656,8 @@ REDIST_PRIV int64_t redist_priv_slot_begin(const redist_plan *p, int64_t slot)
     return slot * redist_priv_round_up(p->state.lanes.cutting.bytes, REDIST_PRIV_LINE);
 }
 
-/* A message that is contiguous in the array needs no slot. In place, all that is sent is packed before anything arrives. */
+/* A message that is contiguous in the array needs no slot. In place, all that is sent is packed before anything
+   arrives. */
 REDIST_PRIV_COLD int redist_priv_scheduled_staging(redist_plan *p, int own)
 {
     redist_priv_side *s = &p->side[own];
@@ -1634,8 +1667,9 @@ REDIST_PRIV_COLD int redist_priv_scheduled_staging(redist_plan *p, int own)
     if (own == REDIST_PRIV_FROM && p->overwrites)
         return redist_priv_stage_peers(p, own, 0, 1);
     redist_priv_stage_peers(p, own, p->arrays == 1 && (own == REDIST_PRIV_FROM || p->arrival.function == NULL), 1);
-    if (s->staging_bytes > 0)
-        s->staging_bytes = redist_priv_slot_begin(p, p->state.lanes.lane[own].flights - 1) + p->state.lanes.cutting.bytes;
+    if (p->staging[own].bytes > 0)
+        p->staging[own].bytes =
+            redist_priv_slot_begin(p, p->state.lanes.lane[own].flights - 1) + p->state.lanes.cutting.bytes;
     for (k = 0; k < s->peers; k++)
         s->peer[k].staged = redist_priv_min(s->peer[k].staged, 0);
     return REDIST_OK;
@@ -1651,7 +1685,7 @@ REDIST_PRIV int redist_priv_through_slot(const redist_plan *p, const redist_priv
 REDIST_PRIV char *redist_priv_piece_memory(const redist_plan *p, const redist_priv_peer *peer,
                                            const redist_priv_piece *piece, int64_t slot)
 {
-    return redist_priv_through_slot(p, peer) ? p->side[peer->own].staging + redist_priv_slot_begin(p, slot)
+    return redist_priv_through_slot(p, peer) ? p->staging[peer->own].memory + redist_priv_slot_begin(p, slot)
                                              : redist_priv_peer_memory(p, peer) + piece->begin;
 }
 
@@ -1662,8 +1696,8 @@ REDIST_PRIV int redist_priv_post_piece(redist_plan *p, const redist_priv_peer *p
 }
 
 /* Whether a piece has the place and the size of the first one of its message, whose request is persistent. */
-REDIST_PRIV int redist_priv_is_prepared(const redist_plan *p, const redist_priv_peer *peer, const redist_priv_piece *piece,
-                                        int64_t k)
+REDIST_PRIV int redist_priv_is_prepared(const redist_plan *p, const redist_priv_peer *peer,
+                                        const redist_priv_piece *piece, int64_t k)
 {
     const redist_priv_piece first = redist_priv_piece_of(p, peer, p->state.lanes.cutting, 0);
     return redist_priv_is_bound(p, peer) &&
@@ -1684,7 +1718,8 @@ REDIST_PRIV_COLD int redist_priv_order_side(redist_plan *p, int own, const redis
         if (meets[own] < 0 || meets[own] == p->rank)
             continue;
         wanted.distance = redist_priv_ranks_apart(p, own, meets[own]);
-        found = (redist_priv_peer *)bsearch(&wanted, s->peer, (size_t)s->peers, sizeof wanted, redist_priv_compare_distances);
+        found = (redist_priv_peer *)bsearch(&wanted, s->peer, (size_t)s->peers, sizeof wanted,
+                                            redist_priv_compare_distances);
         found->step = step;
         if (!found->near)
             lane->peer[lane->peers++] = found;
@@ -1695,7 +1730,7 @@ REDIST_PRIV_COLD int redist_priv_order_side(redist_plan *p, int own, const redis
 REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
 {
     redist_schedule schedule;
-    int own, code = redist_priv_schedule_of(&p->from, &p->to, p->arrival.function != NULL, &schedule);
+    int own, code = redist_priv_schedule_of(p->from, p->to, p->arrival.function != NULL, &schedule);
     p->state.lanes.steps = schedule.steps;
     for (own = 0; own < 2 && code == REDIST_OK; own++)
         code = redist_priv_order_side(p, own, &schedule);
@@ -1882,8 +1917,8 @@ REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p)
         MPI_Type_free(&c->unit);
 }
 
-/* MPI matches collectives by their order, which may differ from plan to plan: a plan that borrows the arena's communicator
-   gets one of its own. Collective; the same answer on all ranks. */
+/* MPI matches collectives by their order, which may differ from plan to plan: a plan that borrows the arena's
+   communicator gets one of its own. Collective; the same answer on all ranks. */
 REDIST_PRIV_COLD int redist_priv_separate(redist_plan *p)
 {
     MPI_Comm own = MPI_COMM_NULL;
@@ -1927,14 +1962,8 @@ REDIST_PRIV int redist_priv_collective_test(redist_plan *p, int *done)
     return REDIST_OK;
 }
 
-/* Whether the datatypes of a side hold addresses, which change with the arrays. */
-REDIST_PRIV int redist_priv_holds_addresses(const redist_plan *p, int own)
-{
-    return p->arrays > 1 && p->side[own].staging == NULL;
-}
-
 /* Makes the datatypes of several arrays, unless the arrays are those of the execution before. */
-REDIST_PRIV int redist_priv_address_types(redist_plan *p, int own)
+REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own)
 {
     redist_priv_collective *c = &p->state.collective;
     redist_priv_table *t = &c->table[own];
@@ -1966,12 +1995,12 @@ REDIST_PRIV int redist_priv_collective_persists(const redist_plan *p)
 }
 
 /* Begins an execution, or with MPI-4 prepares all of them. Collective. */
-REDIST_PRIV int redist_priv_collective_post(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p)
 {
     redist_priv_collective *c = &p->state.collective;
     const redist_priv_table *f = &c->table[REDIST_PRIV_FROM], *t = &c->table[REDIST_PRIV_TO];
-    const void *from = redist_priv_holds_addresses(p, REDIST_PRIV_FROM) ? MPI_BOTTOM : redist_priv_memory(p, REDIST_PRIV_FROM);
-    void *to = redist_priv_holds_addresses(p, REDIST_PRIV_TO) ? MPI_BOTTOM : redist_priv_memory(p, REDIST_PRIV_TO);
+    const void *from = redist_priv_memory(p, REDIST_PRIV_FROM);
+    void *to = redist_priv_memory(p, REDIST_PRIV_TO);
     int code;
 #if MPI_VERSION >= 4
     if (f->types == NULL)
@@ -1982,7 +2011,8 @@ REDIST_PRIV int redist_priv_collective_post(redist_plan *p)
                                   MPI_INFO_NULL, &c->request);
 #else
     if (f->types == NULL)
-        code = MPI_Ialltoallv(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm, &c->request);
+        code = MPI_Ialltoallv(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm,
+                              &c->request);
 #endif
     else
         code = MPI_Ialltoallw(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
@@ -2027,7 +2057,7 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own)
             return REDIST_ERR_OVERFLOW;
     if (s->fixed && !p->options.in_place && c->unit_bytes == 1 && redist_priv_may_be_direct(p, own)) {
         redist_priv_stage_peers(p, own, 1, 1);
-        if (s->staging_bytes == 0)
+        if (p->staging[own].bytes == 0)
             return REDIST_OK;
     }
     return redist_priv_stage_peers(p, own, 0, c->unit_bytes);
@@ -2074,7 +2104,9 @@ REDIST_PRIV_COLD int redist_priv_displace(MPI_Datatype *type, int64_t bytes)
 {
     MPI_Datatype made = MPI_DATATYPE_NULL;
     const MPI_Aint at = (MPI_Aint)bytes;
-    return bytes == 0 ? REDIST_OK : redist_priv_become(type, MPI_Type_create_hindexed_block(1, 1, &at, *type, &made), &made);
+    if (bytes == 0)
+        return REDIST_OK;
+    return redist_priv_become(type, MPI_Type_create_hindexed_block(1, 1, &at, *type, &made), &made);
 }
 
 /* n times *type at distances of `stride` bytes; counts past REDIST_MAX_COUNT are nested. */
@@ -2161,7 +2193,7 @@ REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv
     int axes[REDIST_MAX_DIMS] = {0}, k, code = REDIST_OK;
     if (MPI_Type_dup(p->element, &made) != MPI_SUCCESS)
         return REDIST_ERR_MPI;
-    redist_priv_slow_to_fast(&p->from, p->from.memory_order, axes);
+    redist_priv_slow_to_fast(p->from, p->from->memory_order, axes);
     for (k = m.ndim - 1; k >= 0 && code == REDIST_OK; k--)
         code = redist_priv_follow_runs(&made, m.axis[axes[k]], side, m.stride[side][axes[k]] * p->element_bytes);
     if (code == REDIST_OK && staged)
@@ -2177,8 +2209,8 @@ REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv
     return code;
 }
 
-/* Nothing is staged, but the source of an exchange in place (Open MPI takes equal buffers for MPI_IN_PLACE), and what will
-   be combined. */
+/* Nothing is staged, but the source of an exchange in place (Open MPI takes equal buffers for MPI_IN_PLACE), and what
+   will be combined. */
 REDIST_PRIV_COLD int redist_priv_alltoallw_staging(redist_plan *p, int own)
 {
     const int staged = own == REDIST_PRIV_FROM ? p->options.in_place : p->arrival.function != NULL;
@@ -2340,7 +2372,8 @@ REDIST_PRIV_COLD int redist_priv_home_map(redist_priv_home *h, int64_t bytes)
 }
 
 /* Opens shared memory for the ranks of a node, zero at first: on this rank a line, `room` for plans, then `bytes` for
-   arrays. Takes over the communicator. Collective over it. The same answer on all its ranks; close it, whatever it is. */
+   arrays. Takes over the communicator. Collective over it. The same answer on all its ranks; close it, whatever it
+   is. */
 REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, MPI_Comm node, int64_t room, int64_t bytes)
 {
     const int64_t all = REDIST_PRIV_LINE + room + bytes, padded = all + REDIST_PRIV_LINE;
@@ -2357,23 +2390,18 @@ REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, MPI_Comm node, i
     return code == REDIST_OK ? redist_priv_worst(node, redist_priv_home_map(h, all)) : code;
 }
 
-/* The ranks of a node among those of comm: node_rank[k] is ranks[k]'s, or negative. */
+/* The ranks of a node among those of comm: node_rank[k] is ranks[k]'s, or MPI_UNDEFINED. */
 REDIST_PRIV_COLD int redist_priv_translate(MPI_Comm comm, MPI_Comm node, int n, const int *ranks, int *node_rank)
 {
     MPI_Group all, near;
-    int k, code;
+    int code;
     if (MPI_Comm_group(comm, &all) != MPI_SUCCESS)
         return REDIST_ERR_MPI;
     code = MPI_Comm_group(node, &near);
-    if (code != MPI_SUCCESS)
-        near = MPI_GROUP_EMPTY;
-    else
+    if (code == MPI_SUCCESS) {
         code = MPI_Group_translate_ranks(all, n, ranks, near, node_rank);
-    for (k = 0; k < n && code == MPI_SUCCESS; k++)
-        if (node_rank[k] == MPI_UNDEFINED)
-            node_rank[k] = -1;
-    if (near != MPI_GROUP_EMPTY)
         MPI_Group_free(&near);
+    }
     MPI_Group_free(&all);
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
@@ -2428,8 +2456,10 @@ REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_pr
 /* ----------------------------------------------------------------------------------------- REDIST_SHARED (private) */
 
 enum { REDIST_PRIV_SLOTS = 4, REDIST_PRIV_LEAST_PIECE = 4096, REDIST_PRIV_WIDE = 1024 };
-enum { REDIST_PRIV_SHORT = 32768 };  /* bytes: the next execution need not wait until this one's message is unpacked */
-enum { REDIST_PRIV_WASTEFUL = 6 }; /* a sender that uses a sixth of the lines it reads packs them, wherever its arrays are */
+enum {
+    REDIST_PRIV_SHORT = 32768, /* bytes: the next execution need not wait until this one's message is unpacked */
+    REDIST_PRIV_WASTEFUL = 6   /* who uses a sixth of the lines it reads packs them, wherever its arrays are */
+};
 
 /* How a plan sends messages: between nodes in the order of a schedule, but the shortest. */
 REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p);
@@ -2450,7 +2480,8 @@ REDIST_PRIV_COLD int redist_priv_shared_staging(redist_plan *p, int own)
 REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, const redist_priv_channel *link, int64_t k)
 {
     const redist_priv_piece piece = redist_priv_piece_of(p, link->peer, link->cutting, k);
-    redist_priv_copy_piece(p, &piece, link->part + link->slot->ring + (link->before + k) % link->slots * link->slot_bytes);
+    char *ring = link->part + link->slot->ring;
+    redist_priv_copy_piece(p, &piece, ring + (link->before + k) % link->slots * link->slot_bytes);
 }
 
 /* Copies a message straight from the sender's arrays. */
@@ -2460,12 +2491,12 @@ REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv
     int a;
     redist_priv_store(&m, REDIST_PRIV_FROM, &link->board->storage);
     for (a = 0; a < p->arrays; a++)
-        redist_priv_copy(&m, REDIST_PRIV_FROM, link->part + link->board->array[a], REDIST_PRIV_TO,
-                         redist_priv_given(p, REDIST_PRIV_TO, a), p->arrival, p->side[REDIST_PRIV_TO].streams);
+        redist_priv_copy_array(p, &m, a, REDIST_PRIV_FROM, REDIST_PRIV_TO, link->part + link->board->array[a],
+                               p->side[REDIST_PRIV_TO].streams);
 }
 
-/* Fills a slot of the ring, if one is free, or offers the arrays. One at a time, because the next peer may want what lies
-   between the elements just packed, while it is in the cache. Returns whether it did anything. */
+/* Fills a slot of the ring, if one is free, or offers the arrays. One at a time, because the next peer may want what
+   lies between the elements just packed, while it is in the cache. Returns whether it did anything. */
 REDIST_PRIV int redist_priv_push(const redist_plan *p, redist_priv_channel *link)
 {
     redist_priv_slot *slot = link->slot;
@@ -2521,7 +2552,8 @@ REDIST_PRIV int redist_priv_offer_arrays(const redist_plan *p)
     if (arena == NULL || arena->ordinary != NULL || p->overwrites)
         return 0;
     for (a = 0; a < p->arrays; a++) {
-        const uintptr_t array = (uintptr_t)redist_priv_given(p, REDIST_PRIV_FROM, a), at = array - (uintptr_t)arena->memory;
+        const uintptr_t array = (uintptr_t)redist_priv_given(p, REDIST_PRIV_FROM, a);
+        const uintptr_t at = array - (uintptr_t)arena->memory;
         if (at > arena->bytes || (size_t)s->array_bytes > arena->bytes - at)
             return 0;
         board->array[a] = (int64_t)(array - (uintptr_t)part);
@@ -2609,8 +2641,9 @@ REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p)
     const redist_priv_rings *r = p->rings;
     const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer / 2 : REDIST_RING_BYTES;
     const int64_t room = r->home == &r->own ? REDIST_RING_BYTES : redist_priv_find_room(r->home, NULL, 0) / 2;
-    const int64_t budget = redist_priv_min(redist_priv_min(most, room), REDIST_RING_BYTES) / redist_priv_max(r->slots, 1);
-    const int64_t piece = redist_priv_clamp(budget / REDIST_PRIV_SLOTS, REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
+    const int64_t budget = redist_priv_min(redist_priv_min(most, room), REDIST_RING_BYTES);
+    const int64_t piece = redist_priv_clamp(budget / redist_priv_max(r->slots, 1) / REDIST_PRIV_SLOTS,
+                                            REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
     return redist_priv_round_up(redist_priv_max(piece, p->element_bytes), REDIST_PRIV_LINE);
 }
 
@@ -2642,7 +2675,7 @@ REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p, MPI_Comm node)
     if (code == REDIST_OK && n > 0)
         code = redist_priv_translate(p->comm, node, n, ranks, ranks + n);
     for (k = 0; k < n && code == REDIST_OK; k++)
-        if (ranks[n + k] >= 0 && ranks[k] / part == p->rank / part) {
+        if (ranks[n + k] != MPI_UNDEFINED && ranks[k] / part == p->rank / part) {
             p->peer[k].near = 1;
             r->link[r->links].peer = &p->peer[k];
             r->link[r->links++].there = ranks[n + k];
@@ -2670,7 +2703,8 @@ REDIST_PRIV_COLD int64_t redist_priv_plan_ring(const redist_plan *p, redist_priv
 /* Bytes before the slots in a plan's block. */
 REDIST_PRIV_COLD int64_t redist_priv_board_bytes(const redist_plan *p)
 {
-    return redist_priv_round_up((int64_t)sizeof(redist_priv_board) + p->arrays * (int64_t)sizeof(int64_t), REDIST_PRIV_LINE);
+    const size_t arrays = (size_t)p->arrays * sizeof(int64_t);
+    return redist_priv_round_up((int64_t)(sizeof(redist_priv_board) + arrays), REDIST_PRIV_LINE);
 }
 
 /* Connects what is received with the senders' slots, which all ranks have written. */
@@ -2738,8 +2772,8 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, MPI_Comm node)
     return REDIST_OK;
 }
 
-/* Finds the peers on this node, and takes shared memory for them. Fails where there is none, too little, or no two ranks
-   share any. */
+/* Finds the peers on this node, and takes shared memory for them. Fails where there is none, too little, or no two
+   ranks share any. */
 REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
 {
     const redist_arena *arena = p->options.arena;
@@ -2766,14 +2800,14 @@ REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
 REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p, int k)
 {
     const redist_priv_chain *c = &p->state.chain;
-    return k == 0 ? &p->from : k == c->phases ? &p->to : &c->between[k - 1];
+    return k == 0 ? p->from : k == c->phases ? p->to : &c->between[k - 1];
 }
 
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redist_priv_network *network);
 
 /* The network as it is measured with short messages, or as options.cost says: where REDIST_AUTO chooses, most of
-   per_message is latency, which messages that go together pay once; a chain that was asked for pays it for each message,
-   as in redist_cost_of. Collective. */
+   per_message is latency, which messages that go together pay once; a chain that was asked for pays it for each
+   message, as in redist_cost_of. Collective. */
 REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
 {
     enum { LARGE = 16384 };
@@ -2789,12 +2823,22 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
     return REDIST_OK;
 }
 
+/* Of one exchange: messages are on their way while the next are sent. */
+REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_layout *from, const redist_layout *to)
+{
+    const redist_cost messages = {p->network.cost.per_message, 0}, bytes = {0, p->network.cost.per_byte};
+    const int64_t each = p->element_bytes * p->arrays;
+    const double sending = redist_cost_of(from, to, each, &messages), moving = redist_cost_of(from, to, each, &bytes);
+    return p->network.latency + (sending > moving ? sending : moving);
+}
+
 /* The route: between[phases - 1]. The same on all ranks, which agreed on layouts and cost. *gain: the direct way's time
    over the route's. Collective. */
 REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
 {
     const int64_t bytes = p->element_bytes * p->arrays;
-    const int most = p->options.in_place && p->arrival.function != NULL ? 0 : REDIST_PRIV_MOST_PHASES - 1; /* elements rest */
+    const int rests = p->options.in_place && p->arrival.function != NULL; /* some elements stay where they are */
+    const int most = rests ? 0 : REDIST_PRIV_MOST_PHASES - 1;
     redist_priv_chain *c = &p->state.chain;
     int k, stops, code = redist_priv_know_network(p);
     redist_cost cost = p->network.cost;
@@ -2805,12 +2849,11 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
     if (code != REDIST_OK)
         return code;
     cost.per_byte *= (double)bytes;
-    stops = redist_priv_phases(&p->from, &p->to, &cost, p->network.latency, most, c->between);
+    stops = redist_priv_phases(p->from, p->to, &cost, p->network.latency, most, c->between);
     c->phases = stops < 0 ? 0 : stops + 1;
     for (k = 0; k < c->phases; k++)
-        seconds += p->network.latency + redist_cost_of(redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1),
-                                                       bytes, &p->network.cost);
-    *gain = seconds > 0 ? (p->network.latency + redist_cost_of(&p->from, &p->to, bytes, &p->network.cost)) / seconds : 0;
+        seconds += redist_priv_seconds(p, redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1));
+    *gain = seconds > 0 ? redist_priv_seconds(p, p->from, p->to) / seconds : 0;
     return stops < 0 ? -stops : REDIST_OK;
 }
 
@@ -2867,7 +2910,7 @@ REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p)
 /* What lies in between counts as the source's staging memory, though it is theirs. */
 REDIST_PRIV_COLD int redist_priv_multiphase_staging(redist_plan *p, int own)
 {
-    p->side[own].staging_bytes = own == REDIST_PRIV_FROM ? redist_priv_set_between(p) : 0;
+    p->staging[own].bytes = own == REDIST_PRIV_FROM ? redist_priv_set_between(p) : 0;
     return REDIST_OK;
 }
 
@@ -2875,7 +2918,7 @@ REDIST_PRIV_COLD int redist_priv_multiphase_staging(redist_plan *p, int own)
 REDIST_PRIV char *redist_priv_between(const redist_plan *p, int k, int array)
 {
     const int64_t *bytes = p->state.chain.array_bytes;
-    char *memory = p->side[REDIST_PRIV_FROM].staging;
+    char *memory = p->staging[REDIST_PRIV_FROM].memory;
     return memory == NULL ? NULL : memory + (k % 2 ? p->arrays * bytes[0] : 0) + array * bytes[k % 2];
 }
 
@@ -2944,26 +2987,26 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p)
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
 {
     static const redist_priv_transport transports[] = {
-        {REDIST_SHARED, "REDIST_SHARED", 1, redist_priv_shared_open, redist_priv_shared_staging, redist_priv_shared_create, NULL,
-         redist_priv_shared_start, redist_priv_shared_test, redist_priv_add_moved, redist_priv_shared_destroy},
+        {REDIST_SHARED, "REDIST_SHARED", 1, redist_priv_shared_open, redist_priv_shared_staging, redist_priv_shared_create,
+         NULL, redist_priv_shared_start, redist_priv_shared_test, redist_priv_add_moved, redist_priv_shared_destroy},
 #ifndef REDIST_NO_MULTIPHASE
-        {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", 0, redist_priv_multiphase_open, redist_priv_multiphase_staging,
-         NULL, NULL, redist_priv_multiphase_start, redist_priv_multiphase_test,
-         redist_priv_multiphase_add_stats, redist_priv_multiphase_destroy},
+        {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", 0, redist_priv_multiphase_open, redist_priv_multiphase_staging, NULL,
+         NULL, redist_priv_multiphase_start, redist_priv_multiphase_test, redist_priv_multiphase_add_stats,
+         redist_priv_multiphase_destroy},
 #endif
-        {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", 1, redist_priv_separate, redist_priv_alltoallv_staging, redist_priv_alltoallv_create,
-         redist_priv_collective_commit, redist_priv_collective_start, redist_priv_collective_test, redist_priv_add_moved,
-         redist_priv_collective_destroy},
+        {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", 1, redist_priv_separate, redist_priv_alltoallv_staging,
+         redist_priv_alltoallv_create, redist_priv_collective_commit, redist_priv_collective_start,
+         redist_priv_collective_test, redist_priv_add_moved, redist_priv_collective_destroy},
         {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", 1, NULL, redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
          redist_priv_p2p_start, redist_priv_p2p_test, redist_priv_add_moved, redist_priv_free_requests},
 #ifndef REDIST_NO_SCHEDULED
-        {REDIST_SCHEDULED, "REDIST_SCHEDULED", 1, NULL, redist_priv_scheduled_staging, redist_priv_scheduled_create, NULL,
-         redist_priv_scheduled_start, redist_priv_scheduled_test, redist_priv_scheduled_add_stats,
+        {REDIST_SCHEDULED, "REDIST_SCHEDULED", 1, NULL, redist_priv_scheduled_staging, redist_priv_scheduled_create,
+         NULL, redist_priv_scheduled_start, redist_priv_scheduled_test, redist_priv_scheduled_add_stats,
          redist_priv_scheduled_destroy},
 #endif
-        {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", 1, redist_priv_separate, redist_priv_alltoallw_staging, redist_priv_alltoallw_create,
-         redist_priv_collective_commit, redist_priv_collective_start, redist_priv_collective_test, redist_priv_add_moved,
-         redist_priv_collective_destroy},
+        {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", 1, redist_priv_separate, redist_priv_alltoallw_staging,
+         redist_priv_alltoallw_create, redist_priv_collective_commit, redist_priv_collective_start,
+         redist_priv_collective_test, redist_priv_add_moved, redist_priv_collective_destroy},
         {REDIST_AUTO, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
     return transports;
 }
@@ -2979,8 +3022,9 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transport_of(int metho
 REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p)
 {
     enum { LEAST = 512 };
-    return p->apart && p->largest_message > LEAST && redist_priv_transport_of(REDIST_SCHEDULED) != NULL ? REDIST_SCHEDULED
-                                                                                                       : REDIST_POINT_TO_POINT;
+    if (!p->apart || p->largest_message <= LEAST || redist_priv_transport_of(REDIST_SCHEDULED) == NULL)
+        return REDIST_POINT_TO_POINT;
+    return REDIST_SCHEDULED;
 }
 
 /* What the ranks must know of each other to choose alike: maxima over ranks. */
@@ -3038,19 +3082,19 @@ REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *fac
 {
     enum { LEAST_PEERS = 20, MOST_BYTES = 4096 };
     double gain = 0;
-    int64_t wants, all = 0;
+    int code;
     if (!p->apart || facts[REDIST_PRIV_PEERS] < LEAST_PEERS || facts[REDIST_PRIV_MESSAGE] > MOST_BYTES)
         return 0;
-    wants = redist_priv_find_route(p, &gain) == REDIST_OK && gain > 1.1;
+    code = redist_priv_find_route(p, &gain);
     REDIST_FREE(p->state.chain.between);
     memset(&p->state, 0, sizeof p->state);
-    return redist_priv_reduce(p->comm, &wants, &all, 1, MPI_MIN) == REDIST_OK && all; /* a rank may be out of memory */
+    return redist_priv_worst(p->comm, code) == REDIST_OK && gain > 1.1; /* a rank may be out of memory */
 }
 #endif
 
-/* Whether setting up shared memory pays back in the executions promised. MPI's set-up takes some 15 times as long as the
-   duplication of a communicator, which tells how crowded the cores are: there an execution by messages takes a fifth of
-   it longer, elsewhere as long as a twentieth of a nanosecond a byte. Both factors are rough. */
+/* Whether setting up shared memory pays back in the executions promised. MPI's set-up takes some 15 times as long as
+   the duplication of a communicator, which tells how crowded the cores are: there an execution by messages takes a
+   fifth of it longer, elsewhere as long as a twentieth of a nanosecond a byte. Both factors are rough. */
 REDIST_PRIV_COLD int redist_priv_pays_back(const redist_plan *p, const int64_t *facts)
 {
     const double crowded = 1e6, duplication = (double)facts[REDIST_PRIV_DUPLICATION];
@@ -3058,8 +3102,9 @@ REDIST_PRIV_COLD int redist_priv_pays_back(const redist_plan *p, const int64_t *
     return p->options.executions == 0 || p->options.arena != NULL || p->options.executions * gain > 15 * duplication;
 }
 
-/* A chain, where it pays; shared memory, where its smallest rings fit; messages to real peers only. REDIST_ALLTOALLV has
-   nothing on the last: it sends to the same peers, and to others as well. What needs too much memory is replaced later. */
+/* A chain, where it pays; shared memory, where its smallest rings fit; messages to real peers only. REDIST_ALLTOALLV
+   has nothing on the last: it sends to the same peers, and to others as well. What needs too much memory is replaced
+   later. */
 REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p, const int64_t *facts)
 {
     const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer : INT64_MAX;
@@ -3080,13 +3125,11 @@ REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p)
                              redist_priv_round_up(p->side[1].array_bytes, REDIST_PRIV_LINE)};
     const int64_t head = redist_priv_round_up(n * (int64_t)sizeof(char *), REDIST_PRIV_LINE);
     const int64_t bytes = head + p->arrays * (each[0] + each[1]);
-    char *at, **scratch = (char **)redist_priv_alloc(bytes, 1);
+    char **scratch = (char **)redist_priv_zeros(bytes, 1); /* the first touch of a page must not be timed */
     int a;
-    if (scratch == NULL)
-        return NULL;
-    memset(scratch, 0, (size_t)bytes); /* the first touch of a page must not be timed */
-    for (a = 0, at = (char *)scratch + head; a < n; at += each[a++ >= p->arrays])
-        scratch[a] = at;
+    for (a = 0; scratch != NULL && a < n; a++)
+        scratch[a] = (char *)scratch + head + redist_priv_min(a, p->arrays) * each[0] +
+                     redist_priv_max(a - p->arrays, 0) * each[1];
     return scratch;
 }
 
@@ -3097,73 +3140,72 @@ REDIST_PRIV_COLD double redist_priv_slowest(MPI_Comm comm, double begin)
     return redist_priv_reduce(comm, &mine, &slowest, 1, MPI_MAX) == REDIST_OK ? (double)slowest * 1e-9 : 0;
 }
 
-/* The time of one execution on the slowest rank, the least of several; stops where `best` is out of reach. Collective. */
+/* The time of one execution on the slowest rank, the least of several means; stops where `best` is out of reach. The first
+   of a series is not timed: it warms up, and brings the ranks together. Collective. */
 REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, double best)
 {
-    enum { ROUNDS = 4 };
-    double least = 0, seconds;
-    int64_t code, worst = 0;
-    int round;
-    for (round = 0; round < ROUNDS; round++) {
-        const double begin = MPI_Wtime();
-        code = redist_execute_many(plan, (const void *const *)scratch, (void *const *)(scratch + plan->arrays));
-        seconds = redist_priv_slowest(plan->comm, begin);
-        if (redist_priv_reduce(plan->comm, &code, &worst, 1, MPI_MAX) != REDIST_OK || worst != REDIST_OK || seconds == 0)
+    enum { SERIES = 3, TIMED = 2 };
+    double least = 0, seconds = 0, begin = 0;
+    int series, k, code = REDIST_OK;
+    for (series = 0; series < SERIES && seconds <= 1.3 * best; series++) {
+        for (k = 0; k <= TIMED && code == REDIST_OK; k++) {
+            begin = k == 1 ? MPI_Wtime() : begin;
+            code = redist_execute_many(plan, (const void *const *)scratch, (void *const *)(scratch + plan->arrays));
+        }
+        seconds = redist_priv_slowest(plan->comm, begin) / (double)TIMED;
+        if (redist_priv_worst(plan->comm, code) != REDIST_OK || seconds == 0)
             return 0;
-        least = round == 0 || seconds < least ? seconds : least;
-        if (seconds > (round == 0 ? 2 : 1.3) * best) /* the first warms up */
-            break;
+        least = series == 0 || seconds < least ? seconds : least;
     }
     return least;
 }
 
-/* Whether a plan is what it was made to try: neither a substitute nor a chain of one. */
-REDIST_PRIV_COLD int redist_priv_is_trial(const redist_plan *trial, redist_method method)
-{
-    redist_stats stats;
-    redist_plan_stats(trial, &stats);
-    return stats.method == method && (method != REDIST_MULTIPHASE || stats.phases > 1);
-}
-
-/* Times one method; 0 when it cannot be had. What creating it costs is shared out among the executions. Collective. */
+/* Times one method; 0 when it cannot be had, and a substitute or a chain of one phase would serve. What creating it costs
+   is shared out among the executions. Collective. */
 REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *options, char **scratch, double best)
 {
     const double begin = MPI_Wtime();
     double creation = 0, *seconds = &p->seconds[options->method];
     redist_plan *trial;
-    if (redist_plan_create(p->comm, &p->from, &p->to, p->element, options, &trial) != REDIST_OK)
+    redist_stats stats;
+    if (redist_plan_create(p->comm, p->from, p->to, p->element, options, &trial) != REDIST_OK)
         return 0;
     if (p->options.executions > 0)
         creation = redist_priv_slowest(p->comm, begin) / p->options.executions;
-    *seconds = redist_priv_is_trial(trial, options->method) ? redist_priv_time(trial, scratch, best) : 0;
+    redist_plan_stats(trial, &stats);
+    if (stats.method == options->method && (stats.method != REDIST_MULTIPHASE || stats.phases > 1))
+        *seconds = redist_priv_time(trial, scratch, best);
     redist_plan_free(&trial);
     return *seconds > 0 ? *seconds + creation : 0;
 }
 
-/* Times every method that fits, and returns the fastest; the estimate when none could be timed. Collective. */
+/* Times every method that fits, and returns the fastest; where none is a tenth faster than the estimate, or than messages
+   when that cannot be had, it is what is estimated. Collective. */
 REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p, const int64_t *facts)
 {
     const redist_priv_transport *t = redist_priv_transports();
-    redist_method fastest = redist_priv_estimate(p, facts);
+    redist_method estimate = redist_priv_estimate(p, facts), fastest = estimate;
     redist_options options = p->options;
     char **scratch = redist_priv_scratch(p);
-    int64_t missing = scratch == NULL, any = 1;
-    double best = 1e30, seconds;
+    const int code = redist_priv_worst(p->comm, scratch == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
+    double best = 1e30, seconds, estimated = 0;
     options.effort = REDIST_ESTIMATE;
     options.from = options.to = NULL;
     options.message = NULL;
-    if (redist_priv_reduce(p->comm, &missing, &any, 1, MPI_MAX) != REDIST_OK)
-        any = 1;
-    for (; t->name != NULL && !any; t++) {
+    for (; t->name != NULL && code == REDIST_OK; t++) {
         options.method = t->method;
         seconds = redist_priv_try(p, &options, scratch, best);
+        if (t->method == estimate || (t->method == REDIST_POINT_TO_POINT && estimated == 0)) {
+            estimated = seconds;
+            estimate = t->method;
+        }
         if (seconds > 0 && seconds < best) {
             best = seconds;
             fastest = t->method;
         }
     }
     REDIST_FREE(scratch);
-    return fastest;
+    return estimated > 0 && estimated < 1.1 * best ? estimate : fastest;
 }
 
 /* Whether a method delivers right data with this MPI library. */
@@ -3197,43 +3239,37 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_substitute(const redis
     return next->name != NULL && redist_priv_is_sound(p, next->method) ? next : NULL;
 }
 
-REDIST_PRIV_COLD void redist_priv_allocate(char **memory, int64_t bytes, redist_priv_verdict *v)
-{
-    if (bytes == 0 || v->code != REDIST_OK)
-        return;
-    *memory = (char *)redist_priv_alloc(bytes, 1);
-    if (*memory == NULL)
-        redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for %" PRId64 " bytes of staging", bytes);
-}
-
 /* Decides what is staged, and allocates it. Local. */
 REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
 {
-    int own;
-    for (own = 0; own < 2; own++)
-        redist_priv_fail(v, p->transport->plan_staging(p, own), "too many ranks or bytes for %s", p->transport->name);
+    redist_priv_staging *s = p->staging;
+    int side;
+    for (side = 0; side < 2; side++)
+        redist_priv_fail(v, p->transport->plan_staging(p, side), "too many ranks or bytes for %s", p->transport->name);
+    if (p->overwrites && p->transport->moves)
+        s[REDIST_PRIV_PACKED].bytes = p->kept.whole.elements * p->element_bytes * p->arrays;
     if (p->options.max_buffer > 0 && redist_priv_buffer_bytes(p) > p->options.max_buffer)
         redist_priv_fail(v, REDIST_ERR_MEMORY,
                          "%s needs %" PRId64 " bytes of staging memory, but options.max_buffer is %" PRId64,
                          p->transport->name, redist_priv_buffer_bytes(p), p->options.max_buffer);
-    for (own = 0; own < 2; own++)
-        redist_priv_allocate(&p->side[own].staging, p->side[own].staging_bytes, v);
-    redist_priv_allocate(&p->kept_staging, redist_priv_kept_staging_bytes(p), v);
+    for (side = 0; side < REDIST_PRIV_SIDES && v->code == REDIST_OK; side++) {
+        s[side].memory = s[side].bytes > 0 ? (char *)redist_priv_alloc(s[side].bytes, 1) : NULL;
+        if (s[side].bytes > 0 && s[side].memory == NULL)
+            redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for %" PRId64 " bytes of staging", s[side].bytes);
+    }
 }
 
 REDIST_PRIV_COLD void redist_priv_unstage(redist_plan *p)
 {
-    int own;
-    for (own = 0; own < 2; own++) {
-        REDIST_FREE(p->side[own].staging);
-        p->side[own].staging = NULL;
-    }
-    REDIST_FREE(p->kept_staging);
-    p->kept_staging = NULL;
+    int side;
+    for (side = 0; side < REDIST_PRIV_SIDES; side++)
+        REDIST_FREE(p->staging[side].memory);
+    memset(p->staging, 0, sizeof p->staging);
 }
 
-/* Opens what the transport needs of the system, and stages. Where any rank cannot have it, the plan falls back to messages;
-   where the memory of a method that was not asked for by name is not there, to one that needs less. Collective. */
+/* Opens what the transport needs of the system, and stages. Where any rank cannot have it, the plan falls back to
+   messages; where the memory of a method that was not asked for by name is not there, to one that needs less.
+   Collective. */
 REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
 {
     enum { MISSING, NO_ROOM, LACKS };
@@ -3304,16 +3340,19 @@ REDIST_PRIV_COLD void redist_priv_return_tag(const redist_plan *p)
 /* Frees all that a plan holds, but not the plan itself. */
 REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
 {
-    int own;
+    int d;
     if (p->transport != NULL)
         p->transport->destroy(p);
-    for (own = 0; own < 2; own++) {
-        REDIST_FREE(p->side[own].staging);
-        redist_priv_neighbours_free(&p->side[own].neighbours);
+    redist_priv_unstage(p);
+    for (d = 0; p->kept.part != NULL && d < 2 * p->from->ndim; d++)
+        redist_priv_runs_free(&p->kept.part[d]);
+    for (d = 0; d < 2; d++) {
+        redist_priv_neighbours_free(&p->side[d].neighbours);
+        REDIST_FREE(p->layout[d]);
     }
-    redist_priv_kept_free(p);
+    REDIST_FREE(p->kept.part);
+    REDIST_FREE(p->kept.move);
     REDIST_FREE(p->peer);
-    REDIST_FREE(p->kept_staging);
     REDIST_FREE(p->pointers);
     if (p->options.arena != NULL)
         p->options.arena->plans--;
@@ -3342,23 +3381,25 @@ REDIST_PRIV_COLD void redist_priv_check_arguments(redist_plan *p, const redist_l
         redist_priv_check_bytes(p, v);
 }
 
-REDIST_PRIV_COLD uint64_t redist_priv_hash_layout(redist_layout layout)
+REDIST_PRIV_COLD uint64_t redist_priv_hash_layout(const redist_layout *layout, int bare)
 {
     redist_priv_words words;
     int d;
     memset(&words, 0, sizeof words);
-    redist_priv_list_layout(&words, REDIST_PRIV_FROM, &layout);
-    for (d = 0; d < layout.ndim; d++)
-        redist_priv_word(&words, "extent", d, layout.dim[d].allocated);
+    words.bare = bare;
+    redist_priv_list_layout(&words, REDIST_PRIV_FROM, layout);
+    for (d = 0; d < layout->ndim; d++)
+        redist_priv_word(&words, "extent", d, layout->dim[d].allocated);
     return words.hash;
 }
 
-/* Whether the two layouts differ in their ghosts alone, and of one of them they hold nothing. Extents are this rank's. */
+/* Whether the two layouts differ in their ghosts alone, and of one of them they hold nothing. Extents are this
+   rank's. */
 REDIST_PRIV_COLD int redist_priv_is_halo(const redist_plan *p)
 {
-    const uint64_t plain = redist_priv_hash_layout(redist_priv_without_ghosts(p->from));
-    return p->from.copies == 1 && plain == redist_priv_hash_layout(redist_priv_without_ghosts(p->to)) &&
-           (plain == redist_priv_hash_layout(p->from) || plain == redist_priv_hash_layout(p->to));
+    const uint64_t bare = redist_priv_hash_layout(p->from, 1);
+    return p->from->copies == 1 && bare == redist_priv_hash_layout(p->to, 1) &&
+           (bare == redist_priv_hash_layout(p->from, 0) || bare == redist_priv_hash_layout(p->to, 0));
 }
 
 /* What the options and the layouts say of how elements arrive. */
@@ -3369,13 +3410,13 @@ REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
     p->arrival.function = p->options.combine;
     p->arrival.context = p->options.context;
     if (p->arrival.function == NULL)
-        p->from = redist_priv_without_ghosts(p->from);
-    for (d = 0; d < p->from.ndim; d++)
-        ghosts |= p->from.dim[d].axis.ghosts;
+        *p->from = redist_priv_without_ghosts(*p->from);
+    for (d = 0; d < p->from->ndim; d++)
+        ghosts |= p->from->dim[d].axis.ghosts;
     if (p->arrival.function == redist_combine_op)
         MPI_Query_thread(&level); /* it calls MPI, which may not allow OpenMP's threads to */
     p->arrival.alone = ghosts || level < MPI_THREAD_MULTIPLE;
-    p->ordered = p->arrival.function != NULL && (ghosts || p->from.copies > 1);
+    p->ordered = p->arrival.function != NULL && (ghosts || p->from->copies > 1);
     p->overwrites = p->options.in_place && !redist_priv_is_halo(p);
 }
 
@@ -3383,8 +3424,10 @@ REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
 REDIST_PRIV_COLD void redist_priv_check_in_place(const redist_plan *p, redist_priv_verdict *v)
 {
     const redist_priv_kept *kept = &p->kept;
-    if (p->options.in_place && p->arrival.function != NULL && kept->whole.elements > 0 && (kept->move == NULL || kept->unlike))
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "a plan that combines in place needs both views to run through memory alike");
+    if (p->options.in_place && p->arrival.function != NULL && kept->whole.elements > 0 &&
+        (kept->move == NULL || kept->unlike))
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT,
+                         "a plan that combines in place needs both views to run through memory alike");
 }
 
 /* Finds the peers, chooses the method and makes it ready: agreement after each step that may fail on one rank. */
@@ -3413,10 +3456,13 @@ REDIST_PRIV_COLD int redist_priv_plan_make(redist_plan *p, MPI_Comm comm, redist
 }
 
 /* An empty plan, for the ranks of comm. */
-REDIST_PRIV_COLD void redist_priv_plan_init(redist_plan *p, MPI_Comm comm, const redist_options *options)
+REDIST_PRIV_COLD void redist_priv_plan_init(redist_plan *p, MPI_Comm comm, const redist_options *options,
+                                            redist_layout *layouts)
 {
     memset(p, 0, sizeof *p);
     p->comm = MPI_COMM_NULL;
+    p->from = &layouts[REDIST_PRIV_FROM];
+    p->to = &layouts[REDIST_PRIV_TO];
     MPI_Comm_rank(comm, &p->rank);
     MPI_Comm_size(comm, &p->size);
     if (options != NULL)
@@ -3425,22 +3471,30 @@ REDIST_PRIV_COLD void redist_priv_plan_init(redist_plan *p, MPI_Comm comm, const
         p->options.arena->plans++;
 }
 
-/* A plan that is ready, or NULL and the verdict that all ranks share; a rank without memory for it joins the agreement. */
+/* A plan that is ready, or NULL and the verdict that all ranks share; a rank without memory for it joins the
+   agreement. */
 REDIST_PRIV_COLD redist_plan *redist_priv_plan_build(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
                                                      MPI_Datatype element, const redist_options *options,
                                                      redist_plan **plan, redist_priv_verdict *v)
 {
+    redist_layout layouts[2];
     redist_plan *p = (redist_plan *)redist_priv_alloc(1, sizeof *p);
     MPI_Comm_rank(comm, &v->rank);
     if (p == NULL) {
         redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for a plan");
     } else {
-        redist_priv_plan_init(p, comm, options);
+        memset(layouts, 0, sizeof layouts);
+        redist_priv_plan_init(p, comm, options, layouts);
         p->element = element;
         redist_priv_check_arguments(p, from, to, plan, v);
     }
-    if (redist_priv_check_same(p, comm, v) == REDIST_OK && redist_priv_plan_make(p, comm, v) == REDIST_OK)
+    if (redist_priv_check_same(p, comm, v) == REDIST_OK && redist_priv_plan_make(p, comm, v) == REDIST_OK) {
+        memcpy((void *)p->layout[0], p->from, redist_priv_layout_bytes(p->from));
+        memcpy((void *)p->layout[1], p->to, redist_priv_layout_bytes(p->to));
+        p->from = p->layout[REDIST_PRIV_FROM];
+        p->to = p->layout[REDIST_PRIV_TO];
         return p;
+    }
     if (p != NULL)
         redist_priv_plan_destroy(p);
     REDIST_FREE(p);
@@ -3522,9 +3576,11 @@ REDIST_PRIV int redist_priv_ask(redist_plan *p, int *done)
     return code;
 }
 
-REDIST_PRIV int redist_priv_check_started(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_check_started(redist_plan *p)
 {
-    return p->active ? REDIST_OK : redist_priv_refuse(p, REDIST_ERR_BUSY, "nothing is started: call redist_start first");
+    if (!p->active)
+        return redist_priv_refuse(p, REDIST_ERR_BUSY, "nothing is started: call redist_start first");
+    return REDIST_OK;
 }
 
 REDIST_API int redist_test(redist_plan *p, int *done)
@@ -3581,26 +3637,28 @@ REDIST_API int redist_execute_many(redist_plan *p, const void *const *from, void
 
 /* Whether two arrays share memory that both layouts use. Arrays with allocated extents may interleave without sharing
    anything, so of those only equal beginnings count. */
-REDIST_PRIV int redist_priv_overlap(const redist_plan *p, int side, int a, int b)
+REDIST_PRIV_COLD int redist_priv_overlap(const redist_plan *p, int side, int a, int b)
 {
     const redist_priv_side *s = &p->side[side], *t = &p->side[REDIST_PRIV_TO];
-    const uintptr_t x = (uintptr_t)redist_priv_given(p, side, a), y = (uintptr_t)redist_priv_given(p, REDIST_PRIV_TO, b);
+    const uintptr_t x = (uintptr_t)redist_priv_given(p, side, a);
+    const uintptr_t y = (uintptr_t)redist_priv_given(p, REDIST_PRIV_TO, b);
     int d, padded = 0;
-    for (d = 0; d < p->from.ndim; d++)
-        padded |= p->from.dim[d].allocated > 0 || p->to.dim[d].allocated > 0;
+    for (d = 0; d < p->from->ndim; d++)
+        padded |= p->from->dim[d].allocated > 0 || p->to->dim[d].allocated > 0;
     return s->owned > 0 && t->owned > 0 &&
            (padded ? x == y : x < y + (uintptr_t)t->array_bytes && y < x + (uintptr_t)s->array_bytes);
 }
 
-REDIST_PRIV int redist_priv_check_aliases(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_check_aliases(redist_plan *p)
 {
     int a, b;
     for (a = 0; a < p->arrays; a++)
         for (b = 0; b < p->arrays; b++) {
             const int same = redist_priv_given(p, REDIST_PRIV_FROM, a) == redist_priv_given(p, REDIST_PRIV_TO, b);
-            if (!p->overwrites && !(p->options.in_place && a == b && same) && redist_priv_overlap(p, REDIST_PRIV_FROM, a, b))
-                return redist_priv_refuse(p, REDIST_ERR_ALIAS, "source %d and destination %d overlap, and the plan is not "
-                                          "made for that (options.in_place)", a, b);
+            if (!p->overwrites && !(p->options.in_place && a == b && same) &&
+                redist_priv_overlap(p, REDIST_PRIV_FROM, a, b))
+                return redist_priv_refuse(p, REDIST_ERR_ALIAS, "source %d and destination %d overlap, and the plan is "
+                                          "not made for that (options.in_place)", a, b);
             if (a < b && redist_priv_overlap(p, REDIST_PRIV_TO, a, b))
                 return redist_priv_refuse(p, REDIST_ERR_ALIAS, "destinations %d and %d overlap", a, b);
         }
@@ -3608,14 +3666,14 @@ REDIST_PRIV int redist_priv_check_aliases(redist_plan *p)
 }
 
 /* One side of an execution, of whose arrays the first may be fixed. */
-REDIST_PRIV int redist_priv_check_given(redist_plan *p, int own, const void *fixed)
+REDIST_PRIV_COLD int redist_priv_check_given(redist_plan *p, int own, const void *fixed)
 {
     const char *name = redist_priv_side_name(own);
     int a;
     for (a = 0; a < p->arrays; a++)
         if (redist_priv_given(p, own, a) == NULL && p->side[own].owned > 0)
-            return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "%s %d is NULL, but rank %d owns %" PRId64 " elements of it",
-                                      name, a, p->rank, p->side[own].owned);
+            return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "%s %d is NULL, but rank %d owns %" PRId64
+                                      " elements of it", name, a, p->rank, p->side[own].owned);
     if (fixed != NULL && redist_priv_given(p, own, 0) != fixed)
         return redist_priv_refuse(p, REDIST_ERR_BUFFER, "the %s is not the array that options.%s fixed", name,
                                   own == REDIST_PRIV_FROM ? "from" : "to");
@@ -3623,7 +3681,7 @@ REDIST_PRIV int redist_priv_check_given(redist_plan *p, int own, const void *fix
 }
 
 /* Takes the arrays of an execution. */
-REDIST_PRIV int redist_priv_take_arrays(redist_plan *p, const void *const *from, void *const *to)
+REDIST_PRIV_COLD int redist_priv_take_arrays(redist_plan *p, const void *const *from, void *const *to)
 {
     int a, code;
     if (p->failed)
@@ -3706,7 +3764,12 @@ REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
 
 REDIST_PRIV_COLD void redist_priv_print_times(const redist_plan *p, double measured, FILE *file)
 {
-    const double predicted = redist_cost_of(&p->from, &p->to, p->element_bytes * p->arrays, &p->options.cost);
+    redist_layout layout[2];
+    double predicted;
+    memset(layout, 0, sizeof layout);
+    memcpy((void *)&layout[0], p->from, redist_priv_layout_bytes(p->from));
+    memcpy((void *)&layout[1], p->to, redist_priv_layout_bytes(p->to));
+    predicted = redist_cost_of(&layout[0], &layout[1], p->element_bytes * p->arrays, &p->options.cost);
     fprintf(file, "  time      %.3g s predicted for direct messages (%.3g s each, %.3g s per byte)", predicted,
             p->options.cost.per_message, p->options.cost.per_byte);
     if (p->executions > 0)
@@ -3729,20 +3792,21 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
     mine[BUFFER] = stats.buffer_bytes;
     mine[NANOSECONDS] = (int64_t)(p->fastest * 1e9);
     if (redist_priv_reduce(p->comm, mine, sum, REPORTED, MPI_SUM) != REDIST_OK ||
-        redist_priv_reduce(p->comm, mine, most, REPORTED, MPI_MAX) != REDIST_OK || redist_priv_know_cost(p) != REDIST_OK)
+        redist_priv_reduce(p->comm, mine, most, REPORTED, MPI_MAX) != REDIST_OK ||
+        redist_priv_know_cost(p) != REDIST_OK)
         return REDIST_ERR_MPI;
     if (p->rank != 0 || file == NULL)
         return p->rank == 0 ? REDIST_ERR_ARGUMENT : REDIST_OK;
     fprintf(file, "redist plan on %d ranks, %d array%s of %" PRId64 "-byte elements\n  from      ", p->size, p->arrays,
             p->arrays == 1 ? "" : "s", p->element_bytes);
-    redist_layout_print(&p->from, file);
+    redist_layout_print(p->from, file);
     fprintf(file, "  to        ");
-    redist_layout_print(&p->to, file);
+    redist_layout_print(p->to, file);
     redist_priv_print_method(p, file);
-    fprintf(file, "  messages  %" PRId64 " in all, from one rank at most %" PRId64 ", to one rank at most %" PRId64 "\n",
-            sum[SENDS], most[SENDS], most[RECEIVES]);
-    fprintf(file, "  bytes     %" PRId64 " moved, %" PRId64 " kept, at most %" PRId64 " sent by one rank\n", sum[SENT], sum[KEPT],
-            most[SENT]);
+    fprintf(file, "  messages  %" PRId64 " in all, from one rank at most %" PRId64 ", to one rank at most %" PRId64
+            "\n", sum[SENDS], most[SENDS], most[RECEIVES]);
+    fprintf(file, "  bytes     %" PRId64 " moved, %" PRId64 " kept, at most %" PRId64 " sent by one rank\n", sum[SENT],
+            sum[KEPT], most[SENT]);
     fprintf(file, "  staging   %" PRId64 " bytes in all, at most %" PRId64 " on one rank\n", sum[BUFFER], most[BUFFER]);
     fprintf(file, "  steps     %d in %d phase%s\n", stats.steps, stats.phases, stats.phases == 1 ? "" : "s");
     redist_priv_print_times(p, (double)most[NANOSECONDS] * 1e-9, file);
@@ -3754,24 +3818,27 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
 enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_BURST = 8 };
 
 /* The shortest time of an exchange of n messages each way between this rank and its mirror image, n <= REDIST_PRIV_BURST,
-   in picoseconds; -1 when MPI fails: a rank where it does goes on, for the other waits. Mirrored ranks are on different
-   nodes, wherever there are some, and all links are in use at once. Exchanges follow each other, so that it does not
-   matter who begins a trial first, with two sets of requests, so that both sides are done with one. Collective. */
+   in picoseconds; -1 when MPI fails: a rank where it does goes on, for the other waits. The ring of ranks is mirrored so that
+   most images are on other nodes and half of them in the other half of the network, as when all send to all. Exchanges
+   follow each other, so that it does not matter who begins a trial first, with two sets of requests, so that both sides are
+   done with one. Collective. */
 REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes, char *memory)
 {
     enum { TRIALS = 4, ROUNDS = 8, MOST = 4 * REDIST_PRIV_BURST };
     MPI_Request request[MOST];
     int64_t failed = 0, any = 1;
     double best = 1e6, begin = 0, seconds;
-    int rank, mirrored, trial, round, k;
+    int rank, size, mirrored, trial, round, k;
     MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &mirrored);
-    mirrored -= rank + 1;
+    MPI_Comm_size(comm, &size);
+    mirrored = (((3 * size - 1) / 4 | 1) + size - rank) % size;
     for (k = 0; k < 4 * n; k++) {
         char *to = memory + (k / 2 % n + 1) * bytes;
         request[k] = MPI_REQUEST_NULL;
-        failed |= (k % 2 == 0 ? MPI_Recv_init(to, bytes, MPI_BYTE, mirrored, k / 2, comm, &request[k])
-                              : MPI_Send_init(memory, bytes, MPI_BYTE, mirrored, k / 2, comm, &request[k])) != MPI_SUCCESS;
+        if (k % 2 == 0)
+            failed |= MPI_Recv_init(to, bytes, MPI_BYTE, mirrored, k / 2, comm, &request[k]) != MPI_SUCCESS;
+        else
+            failed |= MPI_Send_init(memory, bytes, MPI_BYTE, mirrored, k / 2, comm, &request[k]) != MPI_SUCCESS;
     }
     for (trial = 0; trial < TRIALS; trial++) {
         failed |= redist_priv_reduce(comm, &failed, &any, 1, MPI_MAX) != REDIST_OK || any;
@@ -3813,7 +3880,8 @@ REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redis
         more = redist_priv_clamp((time[BURST] - time[ONE]) / (REDIST_PRIV_BURST - 1), 1, time[ONE]);
         network->latency = (double)(time[ONE] - more) * unit;
         network->cost.per_message = (double)more * unit;
-        network->cost.per_byte = (double)redist_priv_max(time[BYTES] - time[ONE], 1) * unit / (large - REDIST_PRIV_SMALL);
+        network->cost.per_byte = (double)redist_priv_max(time[BYTES] - time[ONE], 1) * unit;
+        network->cost.per_byte /= large - REDIST_PRIV_SMALL;
     }
     REDIST_FREE(memory);
     if (own != MPI_COMM_NULL && !failed)

@@ -1,11 +1,13 @@
 /* A complex three-dimensional Fourier transform by redist and FFTW, and by FFTW's own MPI transform. MIT licence, see LICENSE.
 
-   Both start with the array (x, y, z) distributed along x and end with the transform distributed along y: FFTW is told that
-   this will do (FFTW_MPI_TRANSPOSED_OUT), in place and out of place. By redist: z and y are transformed, one redistribution
-   makes x whole and contiguous, and x is transformed; once with x, y, z in memory as FFTW has them, and once with some
-   numbers of room after each row of z, which a layout may have and FFTW's transform may not: y then moves by strides that
-   are no powers of two. The planner's effort is the same. Repetitions are interleaved, each after one that is not timed, as
-   in a time step loop; a time is that of the slowest rank, and the median of all repetitions counts. The results are compared.
+   Both start with the array (x, y, z) distributed along x and end with the transform distributed along y: FFTW is
+   told that this will do (FFTW_MPI_TRANSPOSED_OUT), in place and out of place. By redist: z and y are transformed, a
+   redistribution makes x whole and contiguous, and x is transformed. In sections: four of y one after the other, by
+   way of a buffer from which x is transformed while it is in the caches. In padded rows: with some numbers of room
+   after each row of z, which a layout may have and FFTW's transform may not, so that y has strides that are no powers
+   of two. The planner's effort is the same. Repetitions are interleaved, each after one that is not timed, as in a
+   time step loop; a time is that of the slowest rank, and the median of all repetitions counts. The results are
+   compared.
 
    Debian's FFTW-MPI is made for Open MPI: make build/fft MPICC=mpicc.openmpi. */
 #include <complex.h>
@@ -20,7 +22,7 @@
 
 typedef double complex number;
 
-enum { DENSE, PADDED, IN_PLACE, OUT_OF_PLACE, CONTESTANTS, PAD = 4 };
+enum { DENSE, SECTIONS, PADDED, IN_PLACE, OUT_OF_PLACE, CONTESTANTS, PAD = 4, MOST_SECTIONS = 4 };
 
 typedef struct {
     int rank, ranks;
@@ -29,20 +31,30 @@ typedef struct {
     int64_t rows, first;     /* of x, as distributed */
     int64_t columns;         /* of y */
     struct {
-        int64_t row; /* numbers from one row of z to the next */
-        number *from, *to;
+        int64_t row;      /* numbers from one row of z to the next */
+        int64_t sections; /* of columns */
+        number *from, *to, *buffer; /* buffer: of a section, or `to` */
         redist_arena *arena;
-        redist_plan *plan;
+        redist_plan *plan[MOST_SECTIONS];
         fftw_plan planes, lines, all; /* FFTW-MPI does all at once */
         double *times;
     } by[CONTESTANTS];
 } bench;
 
-static const char *const names[CONTESTANTS] = {"redist + FFTW", "padded rows", "FFTW-MPI, in place", "out of place"};
+static const char *const names[CONTESTANTS] = {"redist + FFTW", "in sections", "padded rows", "FFTW-MPI, in place",
+                                               "out of place"};
 
 static const option_choice efforts[] = {{"estimate", FFTW_ESTIMATE}, {"measure", FFTW_MEASURE}, {"patient", FFTW_PATIENT}, {NULL, 0}};
 
 /* ---- contestants ---- */
+
+static number *allocate_numbers(size_t bytes)
+{
+    number *memory = fftw_malloc(bytes);
+    if (!memory)
+        give_up("not enough memory");
+    return memory;
+}
 
 static void succeed(int code)
 {
@@ -50,32 +62,51 @@ static void succeed(int code)
         give_up("%s", redist_strerror(code));
 }
 
-static size_t slab_bytes(const bench *b, int64_t row)
+/* Of `lines` lines of planes whose rows are so long. */
+static size_t slab_bytes(const bench *b, int64_t lines, int64_t row)
 {
-    int64_t lines = b->rows > b->columns ? b->rows : b->columns;
     return ((size_t)(lines * b->n * row) * sizeof(number) + 63) / 64 * 64;
 }
 
-/* Planes (y, z) of x become lines along x, contiguous in memory for each y and z. */
+/* Planes (y, z) of x become lines along x, contiguous in memory for each y and z. An index of y is the rank that gets
+   it and one of its columns, so that sections of these leave every rank as much to do. */
+static void plan_sections(bench *b, int who, redist_options *options)
+{
+    static const int axes_in_lines[4] = {3, 0, 1, 2};
+    const int64_t sections = b->by[who].sections, count = b->columns / sections;
+    const redist_axis whole = redist_whole(b->n), ranks = redist_whole(b->ranks);
+    const redist_axis stored[4] = {redist_block(b->n, b->ranks), ranks, redist_whole(b->columns), whole};
+    const redist_axis wanted[4] = {redist_block(b->ranks, b->ranks), redist_whole(count), whole, whole};
+    redist_layout planes = redist_with_extent(redist_layout_nd(4, stored), 3, b->by[who].row);
+    redist_layout lines = redist_permuted(redist_layout_nd(4, wanted), axes_in_lines);
+    for (int64_t s = 0; s < sections; s++) {
+        redist_layout section = redist_section(planes, 2, s * count, count, 1);
+        succeed(redist_plan_create(MPI_COMM_WORLD, &section, &lines, MPI_C_DOUBLE_COMPLEX, options,
+                                   &b->by[who].plan[s]));
+    }
+}
+
 static void create_redist(bench *b, int who)
 {
-    static const int xyz_in_yzx[3] = {2, 0, 1};
     const int64_t n = b->n, row = n + (who == PADDED ? PAD : 0);
+    const int64_t sections = who == SECTIONS && b->columns % MOST_SECTIONS == 0 ? MOST_SECTIONS : 1;
+    const int64_t count = b->columns / sections;
+    const unsigned flags = (unsigned)b->effort;
     const fftw_iodim64 yz[2] = {{n, row, row}, {n, 1, 1}}, x = {n, 1, 1};
-    const fftw_iodim64 planes_of[1] = {{b->rows, n * row, n * row}}, lines_of[1] = {{b->columns * n, n, n}};
-    redist_axis dealt_out = redist_block(n, b->ranks), whole = redist_whole(n);
-    redist_layout planes = redist_layout_3d(dealt_out, whole, whole), lines = redist_permuted(planes, xyz_in_yzx);
+    const fftw_iodim64 planes = {b->rows, n * row, n * row}, lines = {count * n, n, n};
     redist_options options;
-    planes = redist_with_extent(planes, 2, row);
     memset(&options, 0, sizeof options);
-    succeed(redist_arena_create(MPI_COMM_WORLD, slab_bytes(b, row) + slab_bytes(b, n), &options.arena));
-    b->by[who].row = row;
+    succeed(redist_arena_create(MPI_COMM_WORLD, slab_bytes(b, b->rows, row), &options.arena));
     b->by[who].arena = options.arena;
-    b->by[who].from = redist_arena_alloc(options.arena, slab_bytes(b, row));
-    b->by[who].to = redist_arena_alloc(options.arena, slab_bytes(b, n));
-    succeed(redist_plan_create(MPI_COMM_WORLD, &planes, &lines, MPI_C_DOUBLE_COMPLEX, &options, &b->by[who].plan));
-    b->by[who].planes = fftw_plan_guru64_dft(2, yz, 1, planes_of, b->by[who].from, b->by[who].from, FFTW_FORWARD, (unsigned)b->effort);
-    b->by[who].lines = fftw_plan_guru64_dft(1, &x, 1, lines_of, b->by[who].to, b->by[who].to, FFTW_FORWARD, (unsigned)b->effort);
+    b->by[who].row = row;
+    b->by[who].sections = sections;
+    b->by[who].from = redist_arena_alloc(options.arena, slab_bytes(b, b->rows, row));
+    b->by[who].to = allocate_numbers(slab_bytes(b, b->columns, n));
+    b->by[who].buffer = sections > 1 ? allocate_numbers(slab_bytes(b, count, n)) : b->by[who].to;
+    plan_sections(b, who, &options);
+    b->by[who].planes = fftw_plan_guru64_dft(2, yz, 1, &planes, b->by[who].from, b->by[who].from, FFTW_FORWARD, flags);
+    b->by[who].lines = fftw_plan_guru64_dft(1, &x, 1, &lines, b->by[who].buffer, b->by[who].to, FFTW_FORWARD,
+                                            flags | FFTW_DESTROY_INPUT);
 }
 
 /* What FFTW-MPI says of where numbers are holds for all. */
@@ -91,9 +122,8 @@ static void create_fftw(bench *b, int who)
 {
     size_t count = (size_t)distribute(b);
     unsigned flags = (unsigned)b->effort | FFTW_MPI_TRANSPOSED_OUT | FFTW_DESTROY_INPUT;
-    number *from = fftw_alloc_complex(count), *to = who == IN_PLACE ? from : fftw_alloc_complex(count);
-    if (!from || !to)
-        give_up("not enough memory");
+    number *from = allocate_numbers(count * sizeof *from);
+    number *to = who == IN_PLACE ? from : allocate_numbers(count * sizeof *to);
     b->by[who].row = b->n;
     b->by[who].from = from;
     b->by[who].to = to;
@@ -107,16 +137,23 @@ static void create(bench *b)
         (k < IN_PLACE ? create_redist : create_fftw)(b, k);
 }
 
+static void run_redist(bench *b, int who)
+{
+    const int64_t sections = b->by[who].sections;
+    fftw_execute(b->by[who].planes);
+    for (int64_t s = 0; s < sections; s++) {
+        succeed(redist_execute(b->by[who].plan[s], b->by[who].from, b->by[who].buffer));
+        fftw_execute_dft(b->by[who].lines, b->by[who].buffer,
+                         b->by[who].to + s * (b->columns / sections) * b->n * b->n);
+    }
+}
+
 static void run(bench *b, int who)
 {
     if (b->by[who].all)
         fftw_execute(b->by[who].all);
-    if (b->by[who].planes)
-        fftw_execute(b->by[who].planes);
-    if (b->by[who].plan)
-        succeed(redist_execute(b->by[who].plan, b->by[who].from, b->by[who].to));
-    if (b->by[who].lines)
-        fftw_execute(b->by[who].lines);
+    else
+        run_redist(b, who);
 }
 
 static void destroy(bench *b)
@@ -125,8 +162,11 @@ static void destroy(bench *b)
         fftw_destroy_plan(b->by[k].all);
         fftw_destroy_plan(b->by[k].planes);
         fftw_destroy_plan(b->by[k].lines);
-        redist_plan_free(&b->by[k].plan);
-        if (b->by[k].to != b->by[k].from && !b->by[k].arena)
+        for (int64_t s = 0; s < b->by[k].sections; s++)
+            redist_plan_free(&b->by[k].plan[s]);
+        if (b->by[k].buffer != b->by[k].to)
+            fftw_free(b->by[k].buffer);
+        if (b->by[k].to != b->by[k].from)
             fftw_free(b->by[k].to);
         if (!b->by[k].arena)
             fftw_free(b->by[k].from);
@@ -197,15 +237,16 @@ static double median(double *times, int64_t count)
 /* Returns whether the results agree. */
 static int compare(bench *b)
 {
-    double error, time[CONTESTANTS], rival;
+    double error, time[CONTESTANTS], ours, rival;
     create(b);
     error = measure(b);
     for (int k = 0; k < CONTESTANTS; k++)
         time[k] = 1e3 * median(b->by[k].times, b->repetitions);
+    ours = fmin(time[DENSE], time[SECTIONS]);
     rival = fmin(time[IN_PLACE], time[OUT_OF_PLACE]);
     if (b->rank == 0)
-        printf("%4lld^3 %14.3f %14.3f %20.3f %14.3f %7.2f %7.2f   %s (%.0e)\n", (long long)b->n, time[DENSE], time[PADDED],
-               time[IN_PLACE], time[OUT_OF_PLACE], rival / time[DENSE], rival / time[PADDED],
+        printf("%4lld^3 %14.3f %14.3f %14.3f %20.3f %14.3f %7.2f %7.2f   %s (%.0e)\n", (long long)b->n, time[DENSE],
+               time[SECTIONS], time[PADDED], time[IN_PLACE], time[OUT_OF_PLACE], rival / ours, rival / fmin(ours, time[PADDED]),
                error < 1e-12 ? "the same result" : "WRONG", error);
     destroy(b);
     return error < 1e-12;
@@ -217,8 +258,9 @@ static int compare_all(bench *b)
     for (int k = 0; k < CONTESTANTS; k++)
         b->by[k].times = allocate((size_t)b->repetitions * sizeof(double));
     if (b->rank == 0)
-        printf("%d ranks, milliseconds; the last columns: the faster of FFTW-MPI's over each of redist's\n%6s %14s %14s %20s %14s\n",
-               b->ranks, "", names[DENSE], names[PADDED], names[IN_PLACE], names[OUT_OF_PLACE]);
+        printf("%d ranks, milliseconds; then the faster of FFTW-MPI's over redist's fastest without and with padded rows\n"
+               "%6s %14s %14s %14s %20s %14s\n",
+               b->ranks, "", names[DENSE], names[SECTIONS], names[PADDED], names[IN_PLACE], names[OUT_OF_PLACE]);
     for (b->n = b->fewest; b->n <= b->most; b->n *= 2)
         same = compare(b) && same;
     for (int k = 0; k < CONTESTANTS; k++)
@@ -238,7 +280,8 @@ int main(int argc, char **argv)
     b.effort = FFTW_MEASURE;
     const option table[] = {
         {.name = "--repetitions", .argument = "K", .integer = &b.repetitions, .least = 1, .most = 10000, .help = "of each (default 15)"},
-        {.name = "--from", .argument = "N", .integer = &b.fewest, .least = 2, .most = 1024, .help = "N^3 numbers first (default 64)"},
+        {.name = "--from", .argument = "N", .integer = &b.fewest, .least = 2, .most = 1024,
+         .help = "N^3 numbers first, N a multiple of RANKS (default 64)"},
         {.name = "--to", .argument = "N", .integer = &b.most, .least = 2, .most = 1024, .help = "then doubled up to N (default 256)"},
         {.name = "--effort", .argument = "NAME", .choice = &b.effort, .choices = efforts, 
          .help = "FFTW's planner: estimate, measure or patient (default measure)"},
@@ -257,6 +300,8 @@ int main(int argc, char **argv)
     }
     if (result == OPTIONS_WRONG && b.rank == 0)
         fprintf(stderr, "fft: %s\n", wrong);
+    if (result == OPTIONS_RUN && b.fewest % b.ranks != 0)
+        give_up("%d ranks do not divide %lld", b.ranks, (long long)b.fewest);
     if (result == OPTIONS_RUN)
         same = compare_all(&b);
     MPI_Finalize();

@@ -106,14 +106,18 @@ static void *array_new(size_t bytes) { return calloc(bytes + 1, 1); }
 static void array_free(void *array) { free(array); }
 #endif
 
+static int64_t flight_bytes;
+#define REDIST_FLIGHT_BYTES flight_bytes
 #include "redist_plan.h"
 
-enum { MEASURED = 999, BY_HAND, HAND_ALLTOALLV = BY_HAND, HAND_ALLTOALLW, HAND_PAIRWISE };
+enum { MOST_FLIGHT = 65536 }; /* the header's */
+enum { ONE_BY_ONE = 998, MEASURED, BY_HAND, HAND_ALLTOALLV = BY_HAND, HAND_ALLTOALLW, HAND_PAIRWISE };
 
 static const struct { char letter; int method; const char *name; } methods[] = {
-    {'a', REDIST_AUTO, "auto"}, {'A', MEASURED, "measured auto"}, {'v', REDIST_ALLTOALLV, "alltoallv"}, {'w', REDIST_ALLTOALLW, "alltoallw"},
-    {'p', REDIST_POINT_TO_POINT, "point to point"}, {'s', REDIST_SCHEDULED, "scheduled"},
-    {'m', REDIST_MULTIPHASE, "multiphase"}, {'S', REDIST_SHARED, "shared"}, {'h', HAND_PAIRWISE, "pairwise"}, {'V', HAND_ALLTOALLV, "MPI_Alltoallv"}, {'W', HAND_ALLTOALLW, "MPI_Alltoallw"}};
+    {'a', REDIST_AUTO, "auto"}, {'A', MEASURED, "measured auto"}, {'v', REDIST_ALLTOALLV, "alltoallv"},
+    {'w', REDIST_ALLTOALLW, "alltoallw"}, {'p', REDIST_POINT_TO_POINT, "point to point"}, {'s', REDIST_SCHEDULED, "scheduled"},
+    {'o', ONE_BY_ONE, "one by one"}, {'S', REDIST_SHARED, "shared"}, {'h', HAND_PAIRWISE, "pairwise"}, {'m', REDIST_MULTIPHASE, "multiphase"}, {'V', HAND_ALLTOALLV, "MPI_Alltoallv"},
+    {'W', HAND_ALLTOALLW, "MPI_Alltoallw"}};
 enum { METHODS = sizeof methods / sizeof methods[0], LINE = 1000, MOST_EXECUTIONS = 100 };
 
 typedef struct {
@@ -207,7 +211,8 @@ static int prepare(const bench *b, const problem *p, int method, contestant *c)
     int code = REDIST_OK;
     memset(c, 0, sizeof *c);
     memset(&options, 0, sizeof options);
-    options.method = method < MEASURED ? (redist_method)method : REDIST_AUTO;
+    options.method = method < ONE_BY_ONE ? (redist_method)method : method == ONE_BY_ONE ? REDIST_SCHEDULED : REDIST_AUTO;
+    flight_bytes = method == ONE_BY_ONE ? 0 : MOST_FLIGHT;
     options.effort = method == MEASURED ? REDIST_MEASURE : REDIST_ESTIMATE;
     c->array[0] = array_new((size_t)(redist_layout_alloc(&p->from, b->rank) * p->bytes));
     c->array[1] = array_new((size_t)(redist_layout_alloc(&p->to, b->rank) * p->bytes));
@@ -289,10 +294,12 @@ static const char *remark(const contestant *c, char *text, size_t size)
     text[0] = 0;
     if (c->plan == NULL || redist_plan_stats(c->plan, &stats) != REDIST_OK)
         return text;
-    for (int k = 0; k < METHODS; k++)
+    if (stats.method == REDIST_MULTIPHASE || stats.method == REDIST_SCHEDULED)
+        snprintf(text, size, stats.method == REDIST_MULTIPHASE ? "%d phases" : "%d steps",
+                 stats.method == REDIST_MULTIPHASE ? stats.phases : stats.steps);
+    for (int k = 0; k < METHODS && text[0] == 0; k++)
         if (methods[k].method == (int)stats.method)
-            snprintf(text, size, stats.method == REDIST_MULTIPHASE ? "%d phases" : stats.method == REDIST_SCHEDULED ? "%d steps" : "%.0d%s",
-                     stats.method == REDIST_MULTIPHASE ? stats.phases : stats.method == REDIST_SCHEDULED ? stats.steps : 0, methods[k].name);
+            snprintf(text, size, "%s", methods[k].name);
     return text;
 }
 

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Every method on simulated clusters, and the experiments of the papers. MIT licence, see LICENSE.
-# usage: [BUILD=directory] [JOBS=2] [METHODS=avpsmV] sh bench/simulate.sh [--full | --papers]     (needs SimGrid's smpicc and smpirun)
+# usage: [BUILD=directory] [JOBS=2] [METHODS=aAvpsmV] sh bench/simulate.sh [--full | --papers]     (needs SimGrid's smpicc and smpirun)
 # Writes BUILD/simulate.csv and BUILD/simulate.svg, or with --papers BUILD/simulate-papers.csv, and prints them as tables.
 # Columns: platform, ranks of a node, ranks, case, bytes of a message, method, seconds, least seconds that the nodes' links
-# allow, seconds by the model of redist_cost_of, what a plan became. METHODS: letters of simulate.c. --full takes hours.
+# allow, seconds by the model of redist_cost_of, what a plan became. METHODS: letters of simulate.c. --full takes an hour or more.
 here=$(dirname "$0")
 BUILD=${BUILD:-build}
 JOBS=${JOBS:-2}
@@ -172,12 +172,12 @@ table() {
 
 rm -f "$work"/part-* "$work/log"
 csv=$BUILD/simulate.csv
-all=${METHODS:-avpsmV}
+all=${METHODS:-aAvpsmV}
 case $mode in
     --papers)
         csv=$BUILD/simulate-papers.csv
-        kaushik 16 16 64 | queue ipsc 16 1 p
-        kaushik 32 8 32 | queue ipsc 32 1 p
+        kaushik 16 16 64 | queue ipsc 16 1 po
+        kaushik 32 8 32 | queue ipsc 32 1 po
         for kind in full torus crowded; do
             { walker_otto 16 12; walker_otto 16 3; } | queue $kind 16 1 ps
         done
@@ -186,21 +186,22 @@ case $mode in
         hsu | queue full 50 1 p
         kalns 8 8 | queue full 64 1 p ;;
     --full)
-        all=${METHODS:-avwpsmVW}
-        for ranks in 16 32 64 128; do
+        all=${METHODS:-aAvwpsmVW}
+        for kind in full fast crowded fat-tree torus; do
             for each in 1 4; do
-                for kind in full fast crowded fat-tree torus; do
-                    cases $ranks 8 64 512 4096 32768 262144 1048576 | queue "$kind" $ranks $each $all
+                cases 16 8 64 512 4096 32768 262144 1048576 | queue "$kind" 16 $each $all
+                for bytes in 8 64 512 4096; do
+                    for ranks in 32 64 128; do cases $ranks $bytes | queue "$kind" $ranks $each $all; done
                 done
+                for bytes in 32768 262144 1048576; do cases 64 $bytes | queue "$kind" 64 $each apV; done
             done
         done ;;
     *)
         for kind in full fast crowded fat-tree torus; do
             cases 16 8 512 8192 131072 | queue "$kind" 16 1 $all
+            cases 64 8 64 512 4096 | grep rows | queue "$kind" 64 1 "$(echo $all | tr -d A)"
         done
-        cases 32 8 512 8192 | queue full 32 1 $all
-        cases 64 8 512 8192 | queue full 64 1 $all
-        cases 64 8 512 8192 | queue full 64 4 $all ;;
+        cases 64 8 64 512 4096 | grep rows | queue full 64 4 "$(echo $all | tr -d A)" ;;
 esac
 run_all
 {

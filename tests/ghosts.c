@@ -254,7 +254,8 @@ static void check_mistakes(void)
     layout = redist_with_ghosts(redist_with_halo(redist_layout_1d(redist_block(8, 2)), 0, 1, 1), 0, (redist_edge)7);
     test_case(redist_layout_explain(&layout, why, sizeof why) == REDIST_ERR_LAYOUT && strstr(why, "edge of ghost cells is 7"),
               "an edge: '%s'", why);
-    test_case(redist_layout_boxes(1, NULL, 1, NULL).fault.kind != 0, "boxes without extents");
+    layout = redist_layout_boxes(1, NULL, 1, NULL);
+    test_case(redist_layout_check(&layout) == REDIST_ERR_LAYOUT, "boxes without extents");
     storage[0] = 4;
     layout = redist_layout_boxes(1, storage, 1, NULL);
     test_case(redist_layout_check(&layout) == REDIST_ERR_LAYOUT, "no boxes");

@@ -304,7 +304,7 @@ static test_axis remainder_axis(int64_t n, int procs, remainder_rule rule)
 
 static void check_remainder_cuts(int64_t n, int procs)
 {
-    int64_t cuts[TEST_PLACES + 1];
+    int64_t cuts[TEST_PLACES + 1] = {0};
     test_axis last = remainder_axis(n, procs, REMAINDER_LAST), first = remainder_axis(n, procs, REMAINDER_FIRST);
     redist_cuts_remainder_last(n, procs, cuts);
     test_case(memcmp(cuts, last.cuts, (size_t)(procs + 1) * sizeof *cuts) == 0, "remainder last, %lld over %d", (long long)n, procs);

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Random plans on simulated clusters of 16 ranks, on nodes of one rank and of four, and 32 ranks. MIT licence, see LICENSE.
+# Random plans on simulated clusters of 16 ranks, on nodes of one rank and of four, and 32 ranks; and what REDIST_AUTO chooses
+# there by what it measures. MIT licence, see LICENSE.
 # usage: BUILD=directory tests/simulated.sh     (needs SimGrid's smpicc and smpirun)
 tests=$(dirname "$0")
 work=${BUILD:-build}/simulated
@@ -12,12 +13,34 @@ report() {
     exit
 }
 
+hosts() { # ranks, ranks of a node
+    awk -v n="$1" -v each="$2" 'BEGIN { for (k = 0; k < n; k++) print "node-" int(k / each) }' >"$work/hosts"
+}
+
+# On nodes of four ranks, rows to columns: 32 messages of a few bytes had better be fewer, longer ones share the node's link.
+check_choice() { # rows, columns, expected remark
+    [ -x "$work/simulate" ] || smpicc -std=c99 -D_POSIX_C_SOURCE=200112L -O1 -I"$tests/.." -o "$work/simulate" \
+        "$tests/../bench/simulate.c" >"$work/output" 2>&1
+    hosts 32 4
+    printf 'rows\t0\t8\t%s: block@32, *\t%s: *, block@32\t-\n' "$1x$2" "$1x$2" |
+        timeout -k 5 100 smpirun -np 32 -platform "$work/platform.xml" -hostfile "$work/hosts" --log=root.thres:critical \
+            --cfg=smpi/simulate-computation:no --cfg=smpi/wtime:0 --cfg=smpi/os:0:1e-6:0 --cfg=smpi/ois:0:1e-6:0 \
+            --cfg=smpi/lat-factor:0:1 --cfg=smpi/bw-factor:0:0.97 "$work/simulate" full 1.25e9 4 a 1 >"$work/output" 2>&1
+    if grep -q "auto,.*,$3\$" "$work/output"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: rows to columns of $1 x $2 are not $3"
+        tail -n 20 "$work/output"
+    fi
+}
+
 # Computing takes no simulated time, so that every run is the same; a test that finds nothing takes 0.1 ms.
 check() { # name, ranks, ranks of a node, program, arguments...
     name=$1 ranks=$2 each=$3 program=$4
     shift 4
     [ -x "$work/$program" ] || smpicc -std=c99 -O1 -I"$tests/.." -o "$work/$program" "$tests/$program.c" >"$work/output" 2>&1
-    awk -v n="$ranks" -v each="$each" 'BEGIN { for (k = 0; k < n; k++) print "node-" int(k / each) }' >"$work/hosts"
+    hosts "$ranks" "$each"
     timeout -k 5 100 smpirun -np "$ranks" -platform "$work/platform.xml" -hostfile "$work/hosts" --log=root.thres:critical \
         --cfg=smpi/simulate-computation:no --cfg=smpi/test:1e-4 --cfg=smpi/iprobe:1e-4 \
         "$work/$program" "$@" >>"$work/output" 2>&1
@@ -41,10 +64,13 @@ cat >"$work/platform.xml" <<'END'
 <?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1">
-  <cluster id="cluster" prefix="node-" suffix="" radical="0-31" speed="10Gf" bw="1.25GBps" lat="5us"/>
+  <cluster id="cluster" prefix="node-" suffix="" radical="0-31" speed="10Gf" bw="1.25GBps" lat="5us"
+           loopback_bw="8GBps" loopback_lat="0.3us"/>
 </platform>
 END
 check '16 nodes' 16 1 plan_random 1 6
 check '4 nodes of 4 ranks' 16 4 plan_random 2 6
 check '32 nodes' 32 1 many_ranks
+check_choice 64 128 '2 phases'
+check_choice 256 256 'point to point'
 report
