@@ -2,7 +2,8 @@
 #   make run       the ADI heat solver on 4 ranks           make check      all tests
 #   make bench     methods against memcpy and plain MPI     make plots      the same as pictures
 #   make field     the picture at the top of the README     make simulate   methods on simulated clusters (needs SimGrid)
-#   make fortran   the solver in Fortran on 4 ranks         make clean
+#   make fortran   the solver in Fortran on 4 ranks         make cluster    methods on emulated nodes (needs root)
+#   make clean
 #   make install   headers, redist.pc, Fortran, examples    make uninstall
 # Override on the command line: MPICC, MPIFC, MPIEXEC, CC, CFLAGS, BUILD; PREFIX and DESTDIR where things are installed.
 
@@ -91,6 +92,9 @@ field: $(BUILD)/methods $(BUILD)/halo
 simulate:
 	@BUILD='$(BUILD)' sh bench/simulate.sh
 
+cluster:
+	@BUILD='$(BUILD)' sh bench/cluster.sh
+
 fortran: $(BUILD)/adi_fortran
 	@cat $<.skip 2>/dev/null || $(MPIEXEC) -n 4 $<
 
@@ -147,4 +151,4 @@ $(foreach p,$(BENCHES),$(eval $(call program,$(p),bench/$(p).c,$(CFLAGS))))
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all examples run fortran check bench plots field simulate install uninstall clean
+.PHONY: all examples run fortran check bench plots field simulate cluster install uninstall clean

@@ -4182,7 +4182,7 @@ REDIST_PRIV_COLD int64_t redist_priv_table_partner(const redist_priv_factor *f, 
 REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement *s, int side, int place, int step)
 {
     int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
-    int64_t colours, partner, digit, weight = 1, left = step % s->rounds;
+    int64_t colours, partner, digit, weight = 1, left = (side == REDIST_PRIV_FROM ? 1 : -1) * (step % s->rounds);
     int d, number;
     if (s->together)
         return (int)redist_priv_table_partner(&s->factor[0], side, place, step);
@@ -4195,7 +4195,7 @@ REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement 
             digit = redist_priv_table_partner(f, side, number, colours % f->base);
         if (number >= f->used[side] || digit < 0)
             return -1;
-        left -= digit % f->radix[!side] * weight;
+        left += digit % f->radix[!side] * weight; /* what all keep, they keep in the same step */
         weight *= f->radix[!side];
     }
     left = redist_priv_mod(left, s->rounds);

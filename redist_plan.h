@@ -38,27 +38,27 @@
  * leaves its communicator to the messages that may still be on their way.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *     106-159               types
- *                 276-325   waiting
- *                 326-403   verdicts
- *                 404-727   the plan
- *                728-1011   checking arguments
- *               1012-1210   peers
- *               1211-1322   staging
- *               1323-1444   pieces
- *               1445-1473   reports
- *               1474-1612   REDIST_POINT_TO_POINT
- *               1613-1866   REDIST_SCHEDULED
- *               1867-2023   MPI's collectives
- *               2024-2060   REDIST_ALLTOALLV
- *               2061-2227   REDIST_ALLTOALLW
- *               2228-2432   shared memory
- *               2433-2757   REDIST_SHARED
- *               2758-2945   REDIST_MULTIPHASE
- *               2946-3254   choosing a method
- *     160-248   3255-3770   plans
- *               3771-3860   calibrating
- *     249-269   3861-3978   arenas
+ *     110-163               types
+ *                 280-329   waiting
+ *                 330-407   verdicts
+ *                 408-734   the plan
+ *                735-1018   checking arguments
+ *               1019-1217   peers
+ *               1218-1329   staging
+ *               1330-1451   pieces
+ *               1452-1480   reports
+ *               1481-1619   REDIST_POINT_TO_POINT
+ *               1620-1889   REDIST_SCHEDULED
+ *               1890-2046   MPI's collectives
+ *               2047-2083   REDIST_ALLTOALLV
+ *               2084-2250   REDIST_ALLTOALLW
+ *               2251-2455   shared memory
+ *               2456-2794   REDIST_SHARED
+ *               2795-2982   REDIST_MULTIPHASE
+ *               2983-3299   choosing a method
+ *     164-252   3300-3815   plans
+ *               3816-3905   calibrating
+ *     253-273   3906-4023   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -92,10 +92,14 @@
 #endif
 
 #ifndef REDIST_FLIGHT_BYTES
-#define REDIST_FLIGHT_BYTES 131072 /* REDIST_SCHEDULED: of short messages that go together each way; 0: one */
+#define REDIST_FLIGHT_BYTES 65536 /* REDIST_SCHEDULED: of pieces that are on their way together; 0: one at a time */
+#endif
+
+#ifndef REDIST_EAGER_BYTES
+#define REDIST_EAGER_BYTES 16384 /* REDIST_SCHEDULED: of a piece, which MPI should send without asking the receiver */
 #endif
 #elif defined REDIST_YIELD || defined REDIST_MAX_COUNT || defined REDIST_PIECE_BYTES || defined REDIST_RING_BYTES || \
-    defined REDIST_FLIGHT_BYTES
+    defined REDIST_FLIGHT_BYTES || defined REDIST_EAGER_BYTES
 #error "REDIST_YIELD and other hooks do nothing in a file that only declares: the implementation needs them"
 #endif
 
@@ -428,6 +432,7 @@ typedef struct {
     int own, rank;    /* of the other end */
     int distance;     /* peers are served by distance, so that not all ranks turn to one at once */
     int near;         /* the message goes through shared memory */
+    int step;         /* of the schedule */
     int64_t message;  /* of the neighbours */
     int64_t bytes;    /* of all arrays */
     int64_t staged;   /* where it lies in the staging memory, in bytes; -1 when it is contiguous in the array */
@@ -563,7 +568,8 @@ typedef struct {
 /* The messages of one side of REDIST_SCHEDULED, in order: `posted` pieces have been set going, the piece-th of peer[at]
    is next; those from `arrived` on are in the flights of their number modulo `flights`. */
 typedef struct {
-    int64_t at, piece, pieces, posted, arrived, flights;
+    int64_t peers, at, piece, pieces, posted, arrived, flights;
+    redist_priv_peer **peer; /* peer[peers] */
     redist_priv_flight *flight;
     MPI_Request *prepared; /* prepared[peers]: of the first piece, or MPI_REQUEST_NULL */
 } redist_priv_lane;
@@ -629,9 +635,10 @@ struct redist_plan {
     const redist_priv_transport *transport;
     int64_t largest;              /* bytes of the largest staging memory or array on any rank */
     int64_t largest_message;      /* bytes, on any rank */
+    int apart;                    /* ranks are on several nodes */
     redist_priv_network network;  /* zero: not known yet */
     union {
-        redist_priv_messages messages; /* REDIST_SHARED's, too */
+        redist_priv_messages messages; /* or lanes: REDIST_SHARED's, too */
         redist_priv_lanes lanes;
         redist_priv_collective collective;
         redist_priv_chain chain;
@@ -1615,27 +1622,32 @@ REDIST_PRIV_COLD void redist_priv_free_requests(redist_plan *p)
 #ifndef REDIST_NO_SCHEDULED
 
 /* Each side of a rank is a lane: it serves its peers in the order of the schedule (redist_schedule_create), piece by
-   piece, so that at any time a rank sends at most one message and receives at most one, or a few short ones, whose
-   latency would be longer than they. The lanes need not keep step with each other: pieces are posted in order and
-   finished in order, so a lane waits for lanes of earlier or the same steps only, and the earliest always moves. */
+   piece, posted and finished in order. A piece is sent when this rank has posted all receives of earlier steps, and of
+   earlier pieces of its step: only what has arrived makes room for those, so no rank fills a network's buffers ahead of
+   the others, and the earliest piece on its way never waits. Pieces are so short that MPI asks no receiver for them: over
+   a socket the answer would queue behind what goes the other way, and both directions take turns. */
 
-/* A slot for one piece per side, the same on all ranks: as large as the largest message, or half of max_buffer. */
+/* The staging memory that each of two sides may have; REDIST_SHARED has rings besides. */
+REDIST_PRIV_COLD int64_t redist_priv_lane_bytes(const redist_plan *p)
+{
+    return p->options.max_buffer > 0 ? p->options.max_buffer / (p->rings != NULL ? 4 : 2) : INT64_MAX;
+}
+
+/* A slot for one piece, the same on all ranks. */
 REDIST_PRIV_COLD void redist_priv_set_cutting(redist_plan *p)
 {
-    const int64_t half = p->options.max_buffer > 0 ? p->options.max_buffer / 2 : INT64_MAX;
-    p->state.lanes.cutting.bytes = redist_priv_min(redist_priv_min(p->largest_message, half), REDIST_MAX_COUNT);
-    p->state.lanes.cutting.bytes = redist_priv_max(p->state.lanes.cutting.bytes, p->element_bytes);
+    const int64_t most = redist_priv_min(redist_priv_min(REDIST_EAGER_BYTES, REDIST_MAX_COUNT), redist_priv_lane_bytes(p));
+    p->state.lanes.cutting.bytes = redist_priv_max(redist_priv_min(p->largest_message, most), p->element_bytes);
     p->state.lanes.cutting.wide = 0;
 }
 
-/* How many pieces may be on their way: one, and short ones that make up REDIST_FLIGHT_BYTES, each in a slot of its
-   own. */
+/* How many pieces may be on their way: one, and others that make up REDIST_FLIGHT_BYTES, each in a slot of its own. */
 REDIST_PRIV_COLD int64_t redist_priv_flights(const redist_plan *p, int own)
 {
-    const int64_t half = p->options.max_buffer > 0 ? p->options.max_buffer / 2 : INT64_MAX;
     const int64_t slot = redist_priv_round_up(p->state.lanes.cutting.bytes, REDIST_PRIV_LINE);
-    return redist_priv_clamp(redist_priv_min(half, REDIST_FLIGHT_BYTES + slot) / slot, 1,
-                             redist_priv_max(p->side[own].peers, 1));
+    const int64_t pieces = p->side[own].peers * redist_priv_ceil_div(p->largest_message, p->state.lanes.cutting.bytes);
+    return redist_priv_clamp(redist_priv_min(redist_priv_lane_bytes(p), REDIST_FLIGHT_BYTES + slot) / slot, 1,
+                             redist_priv_max(pieces, 1));
 }
 
 /* Where a slot begins. */
@@ -1693,25 +1705,26 @@ REDIST_PRIV int redist_priv_is_prepared(const redist_plan *p, const redist_priv_
                        piece->bytes == first.bytes));
 }
 
-/* Puts the peers of a side in the order of the schedule. */
+/* Lists the peers of a side that messages reach, in the order of the schedule. */
 REDIST_PRIV_COLD int redist_priv_order_side(redist_plan *p, int own, const redist_schedule *schedule)
 {
-    redist_priv_side *s = &p->side[own];
-    redist_priv_peer wanted, *next, *ordered = (redist_priv_peer *)redist_priv_alloc(s->peers, sizeof *ordered);
+    const redist_priv_side *s = &p->side[own];
+    redist_priv_lane *lane = &p->state.lanes.lane[own];
+    redist_priv_peer wanted, *found;
     int step, meets[2];
-    if (ordered == NULL)
-        return REDIST_ERR_MEMORY;
-    for (step = 0, next = ordered; step < schedule->steps; step++) {
+    lane->peer = (redist_priv_peer **)redist_priv_alloc(s->peers, sizeof *lane->peer);
+    for (step = 0; lane->peer != NULL && step < schedule->steps; step++) {
         redist_schedule_step(schedule, p->rank, step, &meets[REDIST_PRIV_FROM], &meets[REDIST_PRIV_TO]);
         if (meets[own] < 0 || meets[own] == p->rank)
             continue;
         wanted.distance = redist_priv_ranks_apart(p, own, meets[own]);
-        *next++ = *(redist_priv_peer *)bsearch(&wanted, s->peer, (size_t)s->peers, sizeof wanted,
-                                               redist_priv_compare_distances);
+        found = (redist_priv_peer *)bsearch(&wanted, s->peer, (size_t)s->peers, sizeof wanted,
+                                            redist_priv_compare_distances);
+        found->step = step;
+        if (!found->near)
+            lane->peer[lane->peers++] = found;
     }
-    memcpy(s->peer, ordered, (size_t)s->peers * sizeof *ordered);
-    REDIST_FREE(ordered);
-    return REDIST_OK;
+    return lane->peer == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
@@ -1728,21 +1741,20 @@ REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
 /* Prepares the first piece of every message of a lane. */
 REDIST_PRIV_COLD int redist_priv_prepare_lane(redist_plan *p, int own)
 {
-    const redist_priv_side *s = &p->side[own];
     redist_priv_lane *lane = &p->state.lanes.lane[own];
     int64_t k, number = 0;
     int code = REDIST_OK;
     lane->flight = (redist_priv_flight *)redist_priv_alloc(lane->flights, sizeof *lane->flight);
-    lane->prepared = (MPI_Request *)redist_priv_alloc(s->peers, sizeof *lane->prepared);
+    lane->prepared = (MPI_Request *)redist_priv_alloc(lane->peers, sizeof *lane->prepared);
     if (lane->flight == NULL || lane->prepared == NULL)
         code = REDIST_ERR_MEMORY;
-    for (k = 0; k < s->peers && lane->prepared != NULL; k++)
+    for (k = 0; k < lane->peers && lane->prepared != NULL; k++)
         lane->prepared[k] = MPI_REQUEST_NULL;
-    for (k = 0; k < s->peers && code == REDIST_OK; k++) {
-        const redist_priv_piece first = redist_priv_piece_of(p, &s->peer[k], p->state.lanes.cutting, 0);
-        if (redist_priv_is_prepared(p, &s->peer[k], &first, 0))
-            code = redist_priv_post_piece(p, &s->peer[k], &first, number % lane->flights, 1, &lane->prepared[k]);
-        number += redist_priv_pieces_of(p, &s->peer[k], p->state.lanes.cutting);
+    for (k = 0; k < lane->peers && code == REDIST_OK; k++) {
+        const redist_priv_piece first = redist_priv_piece_of(p, lane->peer[k], p->state.lanes.cutting, 0);
+        if (redist_priv_is_prepared(p, lane->peer[k], &first, 0))
+            code = redist_priv_post_piece(p, lane->peer[k], &first, number % lane->flights, 1, &lane->prepared[k]);
+        number += redist_priv_pieces_of(p, lane->peer[k], p->state.lanes.cutting);
     }
     return code;
 }
@@ -1759,7 +1771,7 @@ REDIST_PRIV_COLD int redist_priv_scheduled_create(redist_plan *p)
 REDIST_PRIV int redist_priv_lane_go(redist_plan *p, int own)
 {
     redist_priv_lane *lane = &p->state.lanes.lane[own];
-    const redist_priv_peer *peer = &p->side[own].peer[lane->at];
+    const redist_priv_peer *peer = lane->peer[lane->at];
     const redist_priv_piece piece = redist_priv_piece_of(p, peer, p->state.lanes.cutting, lane->piece);
     const int64_t slot = lane->posted++ % lane->flights;
     redist_priv_flight *flight = &lane->flight[slot];
@@ -1779,12 +1791,21 @@ REDIST_PRIV int redist_priv_lane_go(redist_plan *p, int own)
     return MPI_Start(&lane->prepared[flight->peer]) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
+/* Whether the next piece to be sent has to wait until an earlier one has been received. */
+REDIST_PRIV int redist_priv_is_ahead(const redist_plan *p)
+{
+    const redist_priv_lane *from = &p->state.lanes.lane[REDIST_PRIV_FROM], *to = &p->state.lanes.lane[REDIST_PRIV_TO];
+    const int ahead = to->at == to->peers ? -1 : from->peer[from->at]->step - to->peer[to->at]->step;
+    return ahead > 0 || (ahead == 0 && from->piece > to->piece);
+}
+
 /* Sets pieces going until all flights are taken. */
 REDIST_PRIV int redist_priv_lane_fill(redist_plan *p, int own)
 {
     redist_priv_lane *lane = &p->state.lanes.lane[own];
     int code = REDIST_OK;
-    while (code == REDIST_OK && lane->at < p->side[own].peers && lane->posted - lane->arrived < lane->flights)
+    while (code == REDIST_OK && lane->at < lane->peers && lane->posted - lane->arrived < lane->flights &&
+           (own == REDIST_PRIV_TO || !redist_priv_is_ahead(p)))
         code = redist_priv_lane_go(p, own);
     return code;
 }
@@ -1793,11 +1814,11 @@ REDIST_PRIV int redist_priv_lane_fill(redist_plan *p, int own)
 REDIST_PRIV int redist_priv_lane_test(redist_plan *p, int own)
 {
     redist_priv_lane *lane = &p->state.lanes.lane[own];
-    int arrived = 1, code = REDIST_OK;
+    int arrived, code = redist_priv_lane_fill(p, own);
     while (code == REDIST_OK && lane->arrived < lane->posted) {
         const int64_t slot = lane->arrived % lane->flights;
         redist_priv_flight *flight = &lane->flight[slot];
-        const redist_priv_peer *peer = &p->side[own].peer[flight->peer];
+        const redist_priv_peer *peer = lane->peer[flight->peer];
         MPI_Request *request = flight->moving != MPI_REQUEST_NULL ? &flight->moving : &lane->prepared[flight->peer];
         if (MPI_Test(request, &arrived, MPI_STATUS_IGNORE) != MPI_SUCCESS)
             return REDIST_ERR_MPI;
@@ -1835,8 +1856,9 @@ REDIST_PRIV int redist_priv_scheduled_test(redist_plan *p, int *done)
     int own, code = REDIST_OK;
     *done = 1;
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
+        const redist_priv_lane *lane = &p->state.lanes.lane[own];
         code = redist_priv_lane_test(p, own);
-        *done &= p->state.lanes.lane[own].arrived == p->state.lanes.lane[own].posted;
+        *done &= lane->at == lane->peers && lane->arrived == lane->posted;
     }
     return code;
 }
@@ -1853,10 +1875,11 @@ REDIST_PRIV_COLD void redist_priv_scheduled_destroy(redist_plan *p)
     int64_t k;
     for (own = 0; own < 2; own++) {
         redist_priv_lane *lane = &p->state.lanes.lane[own];
-        for (k = 0; lane->prepared != NULL && k < p->side[own].peers; k++)
+        for (k = 0; lane->prepared != NULL && k < lane->peers; k++)
             redist_priv_drop(&lane->prepared[k], p->failed && own == REDIST_PRIV_TO);
         for (k = lane->arrived; k < lane->posted; k++)
             redist_priv_drop(&lane->flight[k % lane->flights].moving, p->failed && own == REDIST_PRIV_TO);
+        REDIST_FREE(lane->peer);
         REDIST_FREE(lane->prepared);
         REDIST_FREE(lane->flight);
     }
@@ -2438,6 +2461,20 @@ enum {
     REDIST_PRIV_WASTEFUL = 6   /* who uses a sixth of the lines it reads packs them, wherever its arrays are */
 };
 
+/* How a plan sends messages: between nodes in the order of a schedule, but the shortest. */
+REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p);
+
+/* What takes REDIST_SHARED's messages between nodes: it unpacks those that must come in order. */
+REDIST_PRIV const redist_priv_transport *redist_priv_remote(const redist_plan *p)
+{
+    return redist_priv_transport_of(p->ordered ? (int)REDIST_POINT_TO_POINT : (int)redist_priv_by_messages(p));
+}
+
+REDIST_PRIV_COLD int redist_priv_shared_staging(redist_plan *p, int own)
+{
+    return redist_priv_remote(p)->plan_staging(p, own);
+}
+
 /* Packs, or unpacks, one piece of a message in its slot of the ring. Large arrays are packed around the caches, too: a
    core of another socket reads memory faster than lines that are modified in this one's cache. */
 REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, const redist_priv_channel *link, int64_t k)
@@ -2537,7 +2574,7 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p)
         link->peer->pending = link->pieces;
     }
     redist_priv_push_all(p);
-    return redist_priv_p2p_start(p);
+    return redist_priv_remote(p)->start(p);
 }
 
 /* A sender is done when its arrays are free: packed, or copied by the receiver. In place, the ring must be empty
@@ -2573,7 +2610,7 @@ REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done)
     }
     for (; k < r->links; k++)
         all &= redist_priv_is_sent(p, &r->link[k]);
-    code = redist_priv_p2p_test(p, done);
+    code = redist_priv_remote(p)->test(p, done);
     if (code == REDIST_OK && *done && !all) /* some MPI libraries do nothing when all requests are complete */
         code = redist_priv_progress(p);
     *done &= all;
@@ -2585,7 +2622,7 @@ REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p)
 {
     redist_priv_rings *r = p->rings;
     int64_t k;
-    redist_priv_free_requests(p);
+    redist_priv_remote(p)->destroy(p);
     for (k = 0; k < p->peers; k++)
         p->peer[k].near = 0;
     p->rings = NULL;
@@ -2686,7 +2723,7 @@ REDIST_PRIV_COLD int redist_priv_shared_create(redist_plan *p)
         while (link->slot->to != home->rank)
             link->slot++;
     }
-    return redist_priv_p2p_create(p);
+    return redist_priv_remote(p)->create(p);
 }
 
 /* A state with a channel for every peer. */
@@ -2950,7 +2987,7 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p)
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
 {
     static const redist_priv_transport transports[] = {
-        {REDIST_SHARED, "REDIST_SHARED", 1, redist_priv_shared_open, redist_priv_p2p_staging, redist_priv_shared_create,
+        {REDIST_SHARED, "REDIST_SHARED", 1, redist_priv_shared_open, redist_priv_shared_staging, redist_priv_shared_create,
          NULL, redist_priv_shared_start, redist_priv_shared_test, redist_priv_add_moved, redist_priv_shared_destroy},
 #ifndef REDIST_NO_MULTIPHASE
         {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", 0, redist_priv_multiphase_open, redist_priv_multiphase_staging, NULL,
@@ -2980,6 +3017,14 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transport_of(int metho
     while (t->name != NULL && (int)t->method != method)
         t++;
     return t->name == NULL ? NULL : t;
+}
+
+REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p)
+{
+    enum { LEAST = 512 };
+    if (!p->apart || p->largest_message <= LEAST || redist_priv_transport_of(REDIST_SCHEDULED) == NULL)
+        return REDIST_POINT_TO_POINT;
+    return REDIST_SCHEDULED;
 }
 
 /* What the ranks must know of each other to choose alike: maxima over ranks. */
@@ -3038,8 +3083,7 @@ REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *fac
     enum { LEAST_PEERS = 20, MOST_BYTES = 4096 };
     double gain = 0;
     int code;
-    if (facts[REDIST_PRIV_NODE] == -facts[REDIST_PRIV_NOT_NODE] || facts[REDIST_PRIV_PEERS] < LEAST_PEERS ||
-        facts[REDIST_PRIV_MESSAGE] > MOST_BYTES)
+    if (!p->apart || facts[REDIST_PRIV_PEERS] < LEAST_PEERS || facts[REDIST_PRIV_MESSAGE] > MOST_BYTES)
         return 0;
     code = redist_priv_find_route(p, &gain);
     REDIST_FREE(p->state.chain.between);
@@ -3070,7 +3114,7 @@ REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p, const int64_
         return REDIST_MULTIPHASE;
 #endif
     return facts[REDIST_PRIV_PEERS] > 0 && rings <= most && redist_priv_pays_back(p, facts) ? REDIST_SHARED
-                                                                                            : REDIST_POINT_TO_POINT;
+                                                                                            : redist_priv_by_messages(p);
 }
 
 /* Arrays to time candidates with, after the pointers to them; NULL when memory is exhausted. */
@@ -3178,6 +3222,7 @@ REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p, const int64_t *f
     p->side[REDIST_PRIV_TO].fixed = p->arrays == 1 && !facts[REDIST_PRIV_UNFIXED_TO];
     p->largest = facts[REDIST_PRIV_LARGEST];
     p->largest_message = facts[REDIST_PRIV_MESSAGE];
+    p->apart = facts[REDIST_PRIV_NODE] != -facts[REDIST_PRIV_NOT_NODE];
     if (method == REDIST_AUTO)
         method = p->options.effort == REDIST_MEASURE ? redist_priv_measure(p, facts) : redist_priv_estimate(p, facts);
     if (!redist_priv_is_sound(p, method))
@@ -3188,8 +3233,8 @@ REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p, const int64_t *f
 /* What serves where the plan's transport cannot, or NULL. */
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_substitute(const redist_plan *p)
 {
-    const redist_priv_transport *next = redist_priv_transport_of(REDIST_POINT_TO_POINT);
-    if (p->transport >= next)
+    const redist_priv_transport *next = redist_priv_transport_of(redist_priv_by_messages(p));
+    if (p->transport >= redist_priv_transport_of(REDIST_POINT_TO_POINT))
         next = p->transport + 1;
     return next->name != NULL && redist_priv_is_sound(p, next->method) ? next : NULL;
 }

@@ -1,11 +1,11 @@
-/* The methods of redist, case by case, with the ranks' clocks set alike: for simulated clusters (bench/simulate.sh), where
-   all ranks share one exact clock; works with any MPI. MIT licence, see LICENSE.
+/* The methods of redist, case by case, on ranks that share one exact clock: on simulated clusters (bench/simulate.sh) and on
+   nodes that are emulated on one machine (bench/cluster.sh); works with any MPI. MIT licence, see LICENSE.
 
    usage: simulate LABEL BYTES_PER_SECOND RANKS_PER_NODE METHODS EXECUTIONS <cases >table.csv
 
    A line of cases: name, bytes of a message (a label), bytes of an element, layouts from and to as redist_layout_parse reads
-   them, and `relabelled` or `-`, between tabs. METHODS: letters of `methods` below. A row of the table is the last of so many
-   executions, from the moment when all ranks start to the one when the last is done; `wire` is the least that the
+   them, and `relabelled` or `-`, between tabs. METHODS: letters of `methods` below. A row of the table is the median of so many
+   executions after a first one (of 1: that one), from the moment when all ranks start to the one when the last is done; `wire` is the least that the
    links of the nodes allow, `model` what redist_cost_of predicts from what redist_calibrate found.
 
    Under SMPI, computing (packing, too) takes no time, and big arrays share memory: only times are looked at, not contents. */
@@ -110,15 +110,15 @@ static int64_t flight_bytes;
 #define REDIST_FLIGHT_BYTES flight_bytes
 #include "redist_plan.h"
 
-enum { MOST_FLIGHT = 131072 }; /* the header's */
-enum { ONE_BY_ONE = 998, MEASURED, BY_HAND, HAND_ALLTOALLV = BY_HAND, HAND_ALLTOALLW };
+enum { MOST_FLIGHT = 65536 }; /* the header's */
+enum { ONE_BY_ONE = 998, MEASURED, BY_HAND, HAND_ALLTOALLV = BY_HAND, HAND_ALLTOALLW, HAND_PAIRWISE };
 
 static const struct { char letter; int method; const char *name; } methods[] = {
     {'a', REDIST_AUTO, "auto"}, {'A', MEASURED, "measured auto"}, {'v', REDIST_ALLTOALLV, "alltoallv"},
     {'w', REDIST_ALLTOALLW, "alltoallw"}, {'p', REDIST_POINT_TO_POINT, "point to point"}, {'s', REDIST_SCHEDULED, "scheduled"},
-    {'o', ONE_BY_ONE, "one by one"}, {'m', REDIST_MULTIPHASE, "multiphase"}, {'V', HAND_ALLTOALLV, "MPI_Alltoallv"},
+    {'o', ONE_BY_ONE, "one by one"}, {'S', REDIST_SHARED, "shared"}, {'h', HAND_PAIRWISE, "pairwise"}, {'m', REDIST_MULTIPHASE, "multiphase"}, {'V', HAND_ALLTOALLV, "MPI_Alltoallv"},
     {'W', HAND_ALLTOALLW, "MPI_Alltoallw"}};
-enum { METHODS = sizeof methods / sizeof methods[0], LINE = 1000 };
+enum { METHODS = sizeof methods / sizeof methods[0], LINE = 1000, MOST_EXECUTIONS = 100 };
 
 typedef struct {
     const char *label, *methods;
@@ -225,6 +225,22 @@ static int prepare(const bench *b, const problem *p, int method, contestant *c)
     return code;
 }
 
+/* One message each way at a time, the whole of it. */
+static void pairwise(const contestant *c)
+{
+    int rank, ranks, k;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    for (k = 0; k < ranks; k++) {
+        const int to = (rank + k) % ranks, from = (rank + ranks - k) % ranks;
+        MPI_Request request[2];
+        MPI_Irecv((char *)c->array[1] + c->offsets[1][from], c->counts[1][from], MPI_BYTE, from, 0, MPI_COMM_WORLD, &request[0]);
+        MPI_Isend((char *)c->array[0] + c->offsets[0][to], c->counts[0][to], MPI_BYTE, to, 0, MPI_COMM_WORLD, &request[1]);
+        redist_priv_await(&request[0]);
+        redist_priv_await(&request[1]);
+    }
+}
+
 static void execute(int method, const contestant *c)
 {
     if (method == HAND_ALLTOALLV)
@@ -233,14 +249,19 @@ static void execute(int method, const contestant *c)
     else if (method == HAND_ALLTOALLW)
         MPI_Alltoallw(c->array[0], c->counts[0], c->offsets[0], c->types, c->array[1], c->counts[1], c->offsets[1], c->types,
                       MPI_COMM_WORLD);
+    else if (method == HAND_PAIRWISE)
+        pairwise(c);
     else
         redist_execute(c->plan, c->array[0], c->array[1]);
 }
 
 static double latest(double time)
 {
-    MPI_Allreduce(MPI_IN_PLACE, &time, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return time;
+    MPI_Request request; /* those who are early leave the cores to the others */
+    double last;
+    MPI_Iallreduce(&time, &last, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD, &request);
+    redist_priv_await(&request);
+    return last;
 }
 
 static void wait_until(double time)
@@ -251,7 +272,7 @@ static void wait_until(double time)
     nanosleep(&t, NULL);
 #else
     while (MPI_Wtime() < time)
-        continue;
+        REDIST_YIELD();
 #endif
 }
 
@@ -282,18 +303,34 @@ static const char *remark(const contestant *c, char *text, size_t size)
     return text;
 }
 
+static int in_order(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median of the executions after the first. */
+static double time_all(const bench *b, int method, const contestant *c)
+{
+    double seconds[MOST_EXECUTIONS];
+    const int first = b->executions > 1;
+    for (int round = 0; round < b->executions; round++)
+        seconds[round] = time_one(method, c);
+    qsort(seconds + first, (size_t)(b->executions - first), sizeof *seconds, in_order);
+    return seconds[first + (b->executions - first - 1) / 2];
+}
+
 static void compare(const bench *b, const problem *p)
 {
     const double model = redist_cost_of(&p->from, &p->to, p->bytes, &b->cost);
     for (int k = 0; k < METHODS; k++) {
         contestant c;
         char text[64];
-        double seconds = 0;
+        double seconds;
         if (strchr(b->methods, methods[k].letter) == NULL)
             continue;
         if (prepare(b, p, methods[k].method, &c) == REDIST_OK) {
-            for (int round = 0; round < b->executions; round++)
-                seconds = time_one(methods[k].method, &c);
+            seconds = time_all(b, methods[k].method, &c);
             if (b->rank == 0)
                 printf("%s,%d,%d,%s,%s,%s,%.9g,%.9g,%.9g,%s\n", b->label, b->per_node, b->ranks, p->name, p->label,
                        methods[k].name, seconds, p->wire, model, remark(&c, text, sizeof text));
@@ -341,7 +378,7 @@ int main(int argc, char **argv)
     b.bandwidth = atof(argv[2]);
     b.per_node = atoi(argv[3]);
     b.methods = argv[4];
-    b.executions = atoi(argv[5]);
+    b.executions = atoi(argv[5]) < MOST_EXECUTIONS ? atoi(argv[5]) : MOST_EXECUTIONS;
     MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &b.ranks);
     places = calloc((size_t)b.ranks, sizeof *places);

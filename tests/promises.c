@@ -19,9 +19,12 @@ static void *counted_malloc(size_t bytes)
 static void counted_yield(void);
 
 static int largest_count = INT_MAX; /* that the library may give to MPI */
+static int eager_bytes = INT_MAX;   /* of a piece of REDIST_SCHEDULED */
+static int flight_bytes;            /* of pieces on their way: 0: one message at a time each way */
 
 #define REDIST_MAX_COUNT largest_count
-#define REDIST_FLIGHT_BYTES 0 /* one message at a time each way */
+#define REDIST_EAGER_BYTES eager_bytes
+#define REDIST_FLIGHT_BYTES flight_bytes
 #define REDIST_MALLOC counted_malloc
 #define REDIST_FREE free
 #define REDIST_YIELD counted_yield
@@ -276,6 +279,61 @@ static int are_pieces(const exchange *e, int side, int64_t most)
     for (other = 0; other < e->size; other++)
         good = good && bytes[other] == (other == e->rank ? 0 : bytes_with(e, side, other));
     return good;
+}
+
+/* The step at which this rank meets a partner. */
+static int step_of(const exchange *e, const redist_schedule *schedule, int side, int partner)
+{
+    int step, meets[2] = {-1, -1};
+    for (step = 0; step < schedule->steps; step++) {
+        redist_schedule_step(schedule, e->rank, step, &meets[FROM], &meets[TO]);
+        if (meets[side] == partner)
+            break;
+    }
+    return step;
+}
+
+/* Whether all that is to be received at earlier steps is asked for before anything is sent. */
+static int receives_first(const exchange *e)
+{
+    int64_t missing[MOST] = {0};
+    redist_schedule schedule;
+    int k, other, good = redist_schedule_create(&e->layouts[FROM], &e->layouts[TO], &schedule) == REDIST_OK;
+    for (other = 0; other < e->size; other++)
+        missing[other] = other == e->rank ? 0 : bytes_with(e, TO, other);
+    for (k = 0; good && k < profile.posts; k++) {
+        const profile_post *post = &profile.post[k];
+        for (other = 0; post->side == FROM && other < e->size; other++)
+            good = good && (missing[other] == 0 || step_of(e, &schedule, TO, other) >= step_of(e, &schedule, FROM, post->peer));
+        missing[post->peer] -= post->side == TO ? post->bytes : 0;
+    }
+    redist_schedule_free(&schedule);
+    return good;
+}
+
+/* Long messages go in pieces, a few at a time, and none ahead of what is to be received. */
+static void check_pieces(int shape, int variant)
+{
+    enum { PIECE = 200, FLIGHTS = 4 };
+    redist_options options;
+    exchange *e;
+    int side, round, good, most = 0;
+    eager_bytes = PIECE;
+    flight_bytes = (FLIGHTS - 1) * PIECE;
+    e = open_variant(shape, variant, REDIST_SCHEDULED, &options);
+    good = exchange_create_with(e, &options) == REDIST_OK && is_method(e, REDIST_SCHEDULED);
+    for (round = 0; round < ROUNDS && all_say(good); round++) {
+        good = observe(e, round) && receives_first(e);
+        for (side = 0; side < 2 && good; side++) {
+            good = profile.most[side] <= FLIGHTS && follows_schedule(e, side) && are_pieces(e, side, PIECE);
+            most = profile.most[side] > most ? profile.most[side] : most;
+        }
+    }
+    good = good && (most > 1 || partners(e, FROM) + partners(e, TO) == 0);
+    test_case_all(good, "pieces, %s, %s: %d messages, at most %d at once", shape_name[shape], variant_name[variant], profile.posts, most);
+    eager_bytes = INT_MAX;
+    flight_bytes = 0;
+    finish(e);
 }
 
 static void check_scheduled(int shape, int variant, int64_t limit)
@@ -577,6 +635,8 @@ int main(int count, char **arguments)
     }
     if (test_size() > 2)
         check_shared(BOTH_APART, 2);
+    for (shape = 0; shape < SHAPES; shape++)
+        check_pieces(shape, shape % 2 ? SEVERAL : PLAIN);
     check_large(PLAIN);
     check_large(SEVERAL);
     for (k = 0; k < sizeof methods / sizeof *methods; k++) {
@@ -588,7 +648,7 @@ int main(int count, char **arguments)
         check_independence(REDIST_POINT_TO_POINT);
         check_independence(REDIST_SCHEDULED);
         check_choice(0, REDIST_SHARED);
-        check_choice(1, REDIST_POINT_TO_POINT);
+        check_choice(1, REDIST_SCHEDULED);
     }
     check_chain();
     MPI_Comm_free(&tokens);

@@ -39,6 +39,18 @@ static inline int test_size(void)
     return size;
 }
 
+/* Whether ranks 0 and 1 share memory. Collective. */
+static inline int test_shares(void)
+{
+    MPI_Comm node;
+    int shares;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &shares);
+    MPI_Comm_free(&node);
+    MPI_Bcast(&shares, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return shares > 1;
+}
+
 /* One test case for all ranks: it passes when every rank says ok. Collective; counted on rank 0. */
 static inline int test_case_all(int ok, const char *format, ...)
 {

@@ -145,7 +145,7 @@ static void check_many(redist_method method, const char *name, int with_arenas)
     for (k = 0; k < PLANS; k++)
         e[k] = plan_of_many(method, k, with_arenas == 0 ? NULL : &arena[with_arenas == 2 ? 0 : k]);
     redist_plan_stats(e[0]->plan, &stats);
-    test_case_all(stats.method == method && (method != REDIST_MULTIPHASE || e[0]->size < 6 || stats.phases > 1),
+    test_case_all((stats.method == method) == (method != REDIST_SHARED || test_shares()) && (method != REDIST_MULTIPHASE || e[0]->size < 6 || stats.phases > 1),
                   "%s in %d phases", name, stats.phases);
     for (k = 0; k < 4; k++)
         test_case_all(many_run(e, k), "%d started plans, %s, arenas %d, time %d", PLANS, name, with_arenas, k);
