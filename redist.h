@@ -2647,15 +2647,15 @@ REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box,
     const int combine = box->arrival.function != NULL, contiguous = inner.to == unit;
     const int even = outer.to % (REDIST_PRIV_LINE / 2) == 0 && (uintptr_t)to % 16 == 0;
     redist_priv_tiling t;
+    int64_t across;
     t.box = box;
     t.squares = crossed && contiguous && outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
     t.stream = box->stream && !combine && contiguous;
     t.buffered = combine || (t.squares ? t.stream && !even : contiguous);
     t.far = box->far || t.stream || outer.n * inner.n * unit > REDIST_PRIV_NEAR;
-    t.wide = crossed ? redist_priv_max((t.squares ? (int64_t)REDIST_PRIV_LINE : (int64_t)REDIST_PRIV_WIDTH) / unit, 1)
-                     : 1;
-    t.tall = t.squares ? redist_priv_max(REDIST_PRIV_TALL, 512 / unit)
-                       : REDIST_PRIV_TILE_BUFFER / (crossed ? (int64_t)REDIST_PRIV_WIDTH : unit);
+    across = t.squares ? (int64_t)REDIST_PRIV_LINE : crossed ? (int64_t)REDIST_PRIV_WIDTH : unit;
+    t.wide = crossed ? redist_priv_max(across / unit, 1) : 1;
+    t.tall = t.squares && !combine ? redist_priv_max(REDIST_PRIV_TALL, 512 / unit) : REDIST_PRIV_TILE_BUFFER / across;
     return t;
 }
 
@@ -2690,7 +2690,7 @@ REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, redist_p
     int64_t k, line;
     row.to = bytes;
     column.to = unit;
-    for (k = 0; combine && inner.to == unit && k < outer.n; k++)
+    for (k = 0; combine && t->far && inner.to == unit && k < outer.n; k++)
         for (line = 0; line < bytes; line += REDIST_PRIV_LINE)
             REDIST_PRIV_PREFETCH(to, k * outer.to + line);
     if (t->squares)
