@@ -55,10 +55,10 @@
  *               2251-2455   shared memory
  *               2456-2794   REDIST_SHARED
  *               2795-2982   REDIST_MULTIPHASE
- *               2983-3299   choosing a method
- *     164-252   3300-3815   plans
- *               3816-3905   calibrating
- *     253-273   3906-4023   arenas
+ *               2983-3301   choosing a method
+ *     164-252   3302-3817   plans
+ *               3818-3907   calibrating
+ *     253-273   3908-4025   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -3038,6 +3038,7 @@ enum {
     REDIST_PRIV_NODE,         /* a number that tells this rank's node from others, in all likelihood */
     REDIST_PRIV_NOT_NODE,     /* its negative, so that the ranks learn whether it is the same everywhere */
     REDIST_PRIV_TAG,          /* the next one in the arena */
+    REDIST_PRIV_OVERWRITES,   /* extents may differ, but both ends of a message lay out its ring */
     REDIST_PRIV_FACTS
 };
 
@@ -3062,11 +3063,11 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
     facts[REDIST_PRIV_NODE] = redist_priv_node_number(p);
     facts[REDIST_PRIV_NOT_NODE] = -facts[REDIST_PRIV_NODE];
     facts[REDIST_PRIV_TAG] = p->tag;
+    facts[REDIST_PRIV_OVERWRITES] = p->overwrites;
     facts[REDIST_PRIV_UNFIXED_FROM] = o->from == NULL && p->side[REDIST_PRIV_FROM].owned > 0;
     facts[REDIST_PRIV_UNFIXED_TO] = o->to == NULL && p->side[REDIST_PRIV_TO].owned > 0;
     for (own = 0; own < 2; own++) {
         const redist_priv_side *s = &p->side[own];
-        redist_priv_p2p_staging(p, own);
         staged = s->bytes + s->peers * REDIST_PRIV_LINE;
         facts[REDIST_PRIV_LARGEST] =
             redist_priv_max(facts[REDIST_PRIV_LARGEST], redist_priv_max(staged, s->array_bytes));
@@ -3223,6 +3224,7 @@ REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p, const int64_t *f
     p->largest = facts[REDIST_PRIV_LARGEST];
     p->largest_message = facts[REDIST_PRIV_MESSAGE];
     p->apart = facts[REDIST_PRIV_NODE] != -facts[REDIST_PRIV_NOT_NODE];
+    p->overwrites = (int)facts[REDIST_PRIV_OVERWRITES];
     if (method == REDIST_AUTO)
         method = p->options.effort == REDIST_MEASURE ? redist_priv_measure(p, facts) : redist_priv_estimate(p, facts);
     if (!redist_priv_is_sound(p, method))

@@ -239,6 +239,35 @@ static void draw(test_random *r, run *u, int number)
         holder_build(&u->side[side]);
 }
 
+/* A halo exchange in place, where one rank's rows become longer, so that only its elements move. */
+static void check_lengthened(void)
+{
+    enum { ROWS = 3, LENGTH = 100, HALO = 2, HELD = ROWS + 2 * HALO };
+    const int rank = test_rank(), n = ROWS * test_size(), longer = rank == 0 ? LENGTH + 5 : LENGTH;
+    static int64_t a[HELD * (LENGTH + 5)];
+    redist_layout bare = redist_layout_2d(redist_balanced(n, test_size()), redist_whole(LENGTH)), full;
+    redist_options options;
+    redist_plan *plan;
+    int round, i, j, code, right = 1;
+    memset(&options, 0, sizeof options);
+    options.in_place = 1;
+    options.method = REDIST_SHARED;
+    test_piece_bytes = 64;
+    bare = redist_with_extent(redist_with_halo(bare, 0, HALO, HALO), 1, LENGTH);
+    full = redist_with_extent(redist_with_ghosts(bare, 0, REDIST_PERIODIC), 1, longer);
+    code = redist_plan_create(MPI_COMM_WORLD, &bare, &full, MPI_INT64_T, &options, &plan);
+    for (round = 0; round < ROUNDS && code == REDIST_OK; round++) {
+        for (i = 0; i < ROWS * LENGTH; i++)
+            a[HALO * LENGTH + i] = rank * ROWS * LENGTH + i + round;
+        code = redist_execute(plan, a, a);
+        for (i = 0; i < HELD; i++)
+            for (j = 0; j < LENGTH; j++)
+                right &= a[i * longer + j] == (rank * ROWS + i - HALO + n) % n * LENGTH + j + round;
+    }
+    test_case_all(code == REDIST_OK && right, "one rank's rows become longer: code %d", code);
+    redist_plan_free(&plan);
+}
+
 int main(int argc, char **argv)
 {
     static run u;
@@ -257,6 +286,7 @@ int main(int argc, char **argv)
                 check_plan(&u, &settings[s], k);
     }
     redist_arena_free(&arena);
+    check_lengthened();
     k = test_report_all("plan_ghosts");
     MPI_Finalize();
     return k;
