@@ -48,17 +48,17 @@
  *               1330-1451   pieces
  *               1452-1480   reports
  *               1481-1619   REDIST_POINT_TO_POINT
- *               1620-1889   REDIST_SCHEDULED
- *               1890-2046   MPI's collectives
- *               2047-2083   REDIST_ALLTOALLV
- *               2084-2250   REDIST_ALLTOALLW
- *               2251-2455   shared memory
- *               2456-2794   REDIST_SHARED
- *               2795-2982   REDIST_MULTIPHASE
- *               2983-3301   choosing a method
- *     164-252   3302-3817   plans
- *               3818-3907   calibrating
- *     253-273   3908-4025   arenas
+ *               1620-1886   REDIST_SCHEDULED
+ *               1887-2043   MPI's collectives
+ *               2044-2080   REDIST_ALLTOALLV
+ *               2081-2247   REDIST_ALLTOALLW
+ *               2248-2452   shared memory
+ *               2453-2791   REDIST_SHARED
+ *               2792-2979   REDIST_MULTIPHASE
+ *               2980-3297   choosing a method
+ *     164-252   3298-3813   plans
+ *               3814-3903   calibrating
+ *     253-273   3904-4021   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -1689,12 +1689,6 @@ REDIST_PRIV char *redist_priv_piece_memory(const redist_plan *p, const redist_pr
                                              : redist_priv_peer_memory(p, peer) + piece->begin;
 }
 
-REDIST_PRIV int redist_priv_post_piece(redist_plan *p, const redist_priv_peer *peer, const redist_priv_piece *piece,
-                                       int64_t slot, int persistent, MPI_Request *request)
-{
-    return redist_priv_post(p, peer, redist_priv_piece_memory(p, peer, piece, slot), piece->bytes, persistent, request);
-}
-
 /* Whether a piece has the place and the size of the first one of its message, whose request is persistent. */
 REDIST_PRIV int redist_priv_is_prepared(const redist_plan *p, const redist_priv_peer *peer,
                                         const redist_priv_piece *piece, int64_t k)
@@ -1751,10 +1745,12 @@ REDIST_PRIV_COLD int redist_priv_prepare_lane(redist_plan *p, int own)
     for (k = 0; k < lane->peers && lane->prepared != NULL; k++)
         lane->prepared[k] = MPI_REQUEST_NULL;
     for (k = 0; k < lane->peers && code == REDIST_OK; k++) {
-        const redist_priv_piece first = redist_priv_piece_of(p, lane->peer[k], p->state.lanes.cutting, 0);
-        if (redist_priv_is_prepared(p, lane->peer[k], &first, 0))
-            code = redist_priv_post_piece(p, lane->peer[k], &first, number % lane->flights, 1, &lane->prepared[k]);
-        number += redist_priv_pieces_of(p, lane->peer[k], p->state.lanes.cutting);
+        const redist_priv_peer *peer = lane->peer[k];
+        const redist_priv_piece first = redist_priv_piece_of(p, peer, p->state.lanes.cutting, 0);
+        if (redist_priv_is_prepared(p, peer, &first, 0))
+            code = redist_priv_post(p, peer, redist_priv_piece_memory(p, peer, &first, number % lane->flights),
+                                    first.bytes, 1, &lane->prepared[k]);
+        number += redist_priv_pieces_of(p, peer, p->state.lanes.cutting);
     }
     return code;
 }
@@ -1775,6 +1771,7 @@ REDIST_PRIV int redist_priv_lane_go(redist_plan *p, int own)
     const redist_priv_piece piece = redist_priv_piece_of(p, peer, p->state.lanes.cutting, lane->piece);
     const int64_t slot = lane->posted++ % lane->flights;
     redist_priv_flight *flight = &lane->flight[slot];
+    char *memory = redist_priv_piece_memory(p, peer, &piece, slot);
     flight->peer = lane->at;
     flight->piece = lane->piece;
     flight->moving = MPI_REQUEST_NULL;
@@ -1785,9 +1782,9 @@ REDIST_PRIV int redist_priv_lane_go(redist_plan *p, int own)
         lane->at++;
     }
     if (own == REDIST_PRIV_FROM && redist_priv_through_slot(p, peer))
-        redist_priv_copy_piece(p, &piece, redist_priv_piece_memory(p, peer, &piece, slot));
+        redist_priv_copy_piece(p, &piece, memory);
     if (!redist_priv_is_prepared(p, peer, &piece, flight->piece))
-        return redist_priv_post_piece(p, peer, &piece, slot, 0, &flight->moving);
+        return redist_priv_post(p, peer, memory, piece.bytes, 0, &flight->moving);
     return MPI_Start(&lane->prepared[flight->peer]) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
@@ -3056,7 +3053,7 @@ REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p)
 REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
 {
     const redist_options *o = &p->options;
-    int64_t k, staged;
+    int64_t k;
     int own;
     memset(facts, 0, REDIST_PRIV_FACTS * sizeof *facts);
     facts[REDIST_PRIV_DUPLICATION] = (int64_t)(1e9 * p->duplication);
@@ -3068,9 +3065,8 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
     facts[REDIST_PRIV_UNFIXED_TO] = o->to == NULL && p->side[REDIST_PRIV_TO].owned > 0;
     for (own = 0; own < 2; own++) {
         const redist_priv_side *s = &p->side[own];
-        staged = s->bytes + s->peers * REDIST_PRIV_LINE;
-        facts[REDIST_PRIV_LARGEST] =
-            redist_priv_max(facts[REDIST_PRIV_LARGEST], redist_priv_max(staged, s->array_bytes));
+        const int64_t staged = s->bytes + s->peers * REDIST_PRIV_LINE, large = redist_priv_max(staged, s->array_bytes);
+        facts[REDIST_PRIV_LARGEST] = redist_priv_max(facts[REDIST_PRIV_LARGEST], large);
         facts[REDIST_PRIV_PEERS] = redist_priv_max(facts[REDIST_PRIV_PEERS], s->peers);
         for (k = 0; k < s->peers; k++)
             facts[REDIST_PRIV_MESSAGE] = redist_priv_max(facts[REDIST_PRIV_MESSAGE], s->peer[k].bytes);
