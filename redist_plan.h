@@ -48,17 +48,17 @@
  *               1330-1451   pieces
  *               1452-1480   reports
  *               1481-1619   REDIST_POINT_TO_POINT
- *               1620-1889   REDIST_SCHEDULED
- *               1890-2046   MPI's collectives
- *               2047-2083   REDIST_ALLTOALLV
- *               2084-2250   REDIST_ALLTOALLW
- *               2251-2455   shared memory
- *               2456-2794   REDIST_SHARED
- *               2795-2982   REDIST_MULTIPHASE
- *               2983-3299   choosing a method
- *     164-252   3300-3815   plans
- *               3816-3905   calibrating
- *     253-273   3906-4023   arenas
+ *               1620-1890   REDIST_SCHEDULED
+ *               1891-2047   MPI's collectives
+ *               2048-2084   REDIST_ALLTOALLV
+ *               2085-2251   REDIST_ALLTOALLW
+ *               2252-2456   shared memory
+ *               2457-2795   REDIST_SHARED
+ *               2796-2983   REDIST_MULTIPHASE
+ *               2984-3300   choosing a method
+ *     164-252   3301-3816   plans
+ *               3817-3906   calibrating
+ *     253-273   3907-4024   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -1624,8 +1624,8 @@ REDIST_PRIV_COLD void redist_priv_free_requests(redist_plan *p)
 /* Each side of a rank is a lane: it serves its peers in the order of the schedule (redist_schedule_create), piece by
    piece, posted and finished in order. A piece is sent when this rank has posted all receives of earlier steps, and of
    earlier pieces of its step: only what has arrived makes room for those, so no rank fills a network's buffers ahead of
-   the others, and the earliest piece on its way never waits. Pieces are so short that MPI asks no receiver for them: over
-   a socket the answer would queue behind what goes the other way, and both directions take turns. */
+   the others, and the earliest piece on its way never waits. Pieces are so short that MPI asks no receiver for them:
+   over a socket the answer would queue behind what goes the other way, and both directions take turns. */
 
 /* The staging memory that each of two sides may have; REDIST_SHARED has rings besides. */
 REDIST_PRIV_COLD int64_t redist_priv_lane_bytes(const redist_plan *p)
@@ -1636,7 +1636,8 @@ REDIST_PRIV_COLD int64_t redist_priv_lane_bytes(const redist_plan *p)
 /* A slot for one piece, the same on all ranks. */
 REDIST_PRIV_COLD void redist_priv_set_cutting(redist_plan *p)
 {
-    const int64_t most = redist_priv_min(redist_priv_min(REDIST_EAGER_BYTES, REDIST_MAX_COUNT), redist_priv_lane_bytes(p));
+    const int64_t count = redist_priv_min(REDIST_EAGER_BYTES, REDIST_MAX_COUNT);
+    const int64_t most = redist_priv_min(count, redist_priv_lane_bytes(p));
     p->state.lanes.cutting.bytes = redist_priv_max(redist_priv_min(p->largest_message, most), p->element_bytes);
     p->state.lanes.cutting.wide = 0;
 }
@@ -2987,8 +2988,8 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p)
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
 {
     static const redist_priv_transport transports[] = {
-        {REDIST_SHARED, "REDIST_SHARED", 1, redist_priv_shared_open, redist_priv_shared_staging, redist_priv_shared_create,
-         NULL, redist_priv_shared_start, redist_priv_shared_test, redist_priv_add_moved, redist_priv_shared_destroy},
+        {REDIST_SHARED, "REDIST_SHARED", 1, redist_priv_shared_open, redist_priv_shared_staging,
+         redist_priv_shared_create, NULL, redist_priv_shared_start, redist_priv_shared_test, redist_priv_add_moved, redist_priv_shared_destroy},
 #ifndef REDIST_NO_MULTIPHASE
         {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", 0, redist_priv_multiphase_open, redist_priv_multiphase_staging, NULL,
          NULL, redist_priv_multiphase_start, redist_priv_multiphase_test, redist_priv_multiphase_add_stats,
