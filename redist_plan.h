@@ -55,10 +55,10 @@
  *               2252-2456   shared memory
  *               2457-2795   REDIST_SHARED
  *               2796-2983   REDIST_MULTIPHASE
- *               2984-3300   choosing a method
- *     164-252   3301-3816   plans
- *               3817-3906   calibrating
- *     253-273   3907-4024   arenas
+ *               2984-3301   choosing a method
+ *     164-252   3302-3817   plans
+ *               3818-3907   calibrating
+ *     253-273   3908-4025   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -2989,7 +2989,8 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
 {
     static const redist_priv_transport transports[] = {
         {REDIST_SHARED, "REDIST_SHARED", 1, redist_priv_shared_open, redist_priv_shared_staging,
-         redist_priv_shared_create, NULL, redist_priv_shared_start, redist_priv_shared_test, redist_priv_add_moved, redist_priv_shared_destroy},
+         redist_priv_shared_create, NULL, redist_priv_shared_start, redist_priv_shared_test, redist_priv_add_moved,
+         redist_priv_shared_destroy},
 #ifndef REDIST_NO_MULTIPHASE
         {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", 0, redist_priv_multiphase_open, redist_priv_multiphase_staging, NULL,
          NULL, redist_priv_multiphase_start, redist_priv_multiphase_test, redist_priv_multiphase_add_stats,
