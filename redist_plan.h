@@ -3235,7 +3235,7 @@ REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p, const int64_t *f
 /* What serves where the plan's transport cannot, or NULL. */
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_substitute(const redist_plan *p)
 {
-    const redist_priv_transport *next = redist_priv_transport_of(redist_priv_by_messages(p));
+    const redist_priv_transport *next = redist_priv_transport_of((int)redist_priv_by_messages(p));
     if (p->transport >= redist_priv_transport_of(REDIST_POINT_TO_POINT))
         next = p->transport + 1;
     return next->name != NULL && redist_priv_is_sound(p, next->method) ? next : NULL;

@@ -216,6 +216,26 @@ static void check_faults(void)
     }
 }
 
+/* ---- combining in place: an element that moves must go through memory as where it came from ---- */
+
+static void check_unlike(int flipped)
+{
+    request q;
+    redist_plan *plan = NULL;
+    redist_op sum = {MPI_SUM, MPI_DOUBLE};
+    int code;
+    make_request(&q);
+    q.layouts[1] = flipped ? redist_flipped(q.layouts[0], 1) : q.layouts[0];
+    q.options.in_place = 1;
+    q.options.combine = redist_combine_op;
+    q.options.context = &sum;
+    code = redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan);
+    test_case_all(code == (flipped ? REDIST_ERR_ARGUMENT : REDIST_OK) && (plan == NULL) == flipped &&
+                      (strstr(q.message, "in place needs both views to run through memory alike") != NULL) == flipped,
+                  "combining in place, %s: code %d, %s", flipped ? "flipped" : "as it is", code, q.message);
+    redist_plan_free(&plan);
+}
+
 /* ---- what differs between ranks is named, down to the number in a list ---- */
 
 static const int64_t cuts[2][3] = {{0, 4, M}, {0, 6, M}};
@@ -550,6 +570,8 @@ int main(int count, char **arguments)
     MPI_Init(&count, &arguments);
     make_types();
     check_faults();
+    check_unlike(0);
+    check_unlike(1);
     check_differences();
     check_local();
     check_message_size();
