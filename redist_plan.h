@@ -1969,9 +1969,12 @@ REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own)
     redist_priv_collective *c = &p->state.collective;
     redist_priv_table *t = &c->table[own];
     const size_t bytes = (size_t)p->arrays * sizeof *c->before;
-    const void **now = p->pointers + own * p->arrays, **before = c->before + own * p->arrays;
+    const void **now = p->pointers + own * p->arrays, **before;
     int64_t k;
-    if (t->each == t->types || memcmp(now, before, bytes) == 0)
+    if (t->each == t->types)
+        return REDIST_OK;
+    before = c->before + own * p->arrays;
+    if (memcmp(now, before, bytes) == 0)
         return REDIST_OK;
     for (k = 0; k < p->side[own].peers; k++) {
         const int rank = p->side[own].peer[k].rank;
