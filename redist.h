@@ -3472,15 +3472,15 @@ REDIST_PRIV_COLD int redist_priv_serves(const redist_layout *from, int from_plac
     redist_priv_neighbours n;
     redist_priv_pairs pairs;
     redist_priv_pair pair;
-    redist_priv_coords_of_place(to, to_place, coords);
-    code = redist_priv_neighbours_of(to, coords, REDIST_PRIV_TO, from, &n);
+    redist_priv_coords_of_place(from, from_place, coords);
+    code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, 0, &n);
     memset(&pairs, 0, sizeof pairs);
     if (code == REDIST_OK)
         code = redist_priv_pairs_open(&pairs, from, to, 0);
     if (code == REDIST_OK)
-        code = redist_priv_pairs_of(&pairs, to_place, &n);
+        code = redist_priv_pairs_of(&pairs, from_place, &n);
     while (code == REDIST_OK && !serves && redist_priv_next_pair(&pairs, &pair))
-        serves = pair.place[REDIST_PRIV_FROM] == from_place;
+        serves = pair.place[REDIST_PRIV_TO] == to_place && pair.place[REDIST_PRIV_FROM] == from_place;
     redist_priv_pairs_close(&pairs);
     redist_priv_neighbours_free(&n);
     return code == REDIST_OK ? serves : -1;
