@@ -133,8 +133,8 @@ extern "C" {
 #define REDIST_AXIS_API static inline
 #endif
 
-/* Linkage of private functions: short ones on the path of every copy; others; long ones, of which one is enough; those
-   that only plan or check. */
+/* Linkage of private functions: short ones on the path of every copy; others; those of which one copy is enough; those
+   that plan, check, or wait for a network anyway, which are made small. */
 #define REDIST_PRIV_FAST static inline
 #if defined __GNUC__
 #define REDIST_PRIV static __attribute__((unused))
@@ -624,7 +624,7 @@ REDIST_PRIV_FAST int64_t redist_priv_ceil_div(int64_t a, int64_t b) { return a /
 REDIST_PRIV_FAST int64_t redist_priv_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); } /* b > 0 */
 REDIST_PRIV_FAST int64_t redist_priv_mod(int64_t a, int64_t b) { return a % b < 0 ? a % b + b : a % b; }
 
-REDIST_PRIV_FAST int64_t redist_priv_gcd(int64_t a, int64_t b)
+REDIST_PRIV_APART int64_t redist_priv_gcd(int64_t a, int64_t b)
 {
     while (b != 0) {
         int64_t rest = a % b;
@@ -635,14 +635,14 @@ REDIST_PRIV_FAST int64_t redist_priv_gcd(int64_t a, int64_t b)
 }
 
 /* a * b, or limit when that is more; a, b >= 0. */
-REDIST_PRIV_FAST int64_t redist_priv_product(int64_t a, int64_t b, int64_t limit)
+REDIST_PRIV_APART int64_t redist_priv_product(int64_t a, int64_t b, int64_t limit)
 {
     return b != 0 && a > limit / b ? limit : redist_priv_min(a * b, limit);
 }
 
 /* The smallest x >= 0 with low <= a x mod m <= high, -1 when there is none or a x passes 2^62.
    0 <= low <= high < m, 0 <= a < m. Euclid's algorithm on the pair (a, m). */
-REDIST_PRIV_FAST int64_t redist_priv_first_in(int64_t a, int64_t m, int64_t low, int64_t high)
+REDIST_PRIV_APART int64_t redist_priv_first_in(int64_t a, int64_t m, int64_t low, int64_t high)
 {
     int64_t x, wraps;
     if (low == 0)
@@ -712,7 +712,7 @@ REDIST_PRIV_COLD void redist_priv_fault_if(redist_priv_fault *fault, int wrong, 
 #ifdef REDIST_PRIV_BODIES
 
 /* Room for n >= 0 things of so many bytes; NULL where that is more than a size_t can tell, or memory is exhausted. */
-REDIST_PRIV void *redist_priv_alloc(int64_t n, size_t bytes)
+REDIST_PRIV_APART void *redist_priv_alloc(int64_t n, size_t bytes)
 {
     return (uint64_t)n > SIZE_MAX / bytes ? NULL : REDIST_MALLOC((size_t)redist_priv_max(n, 1) * bytes);
 }
@@ -2467,7 +2467,7 @@ REDIST_PRIV_FAST void redist_priv_store_16(int stream, char *to, __m128i value)
 
 /* Copies contiguous bytes, around the caches where the processor can: a plain store first reads the line it writes.
    ahead: how far from `from` the next bytes will be read that the processor cannot guess, or 0. */
-REDIST_PRIV_FAST void redist_priv_stream(char *to, const char *from, int64_t bytes, int64_t ahead)
+REDIST_PRIV_APART void redist_priv_stream(char *to, const char *from, int64_t bytes, int64_t ahead)
 {
     int64_t k = 0;
 #ifdef REDIST_PRIV_STREAMS
@@ -2512,11 +2512,11 @@ REDIST_PRIV void redist_priv_copy_units(int64_t unit, redist_priv_loop outer, re
 {
     int64_t i, j;
     switch (unit) {
-        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 1)
-        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 2)
+        REDIST_PRIV_COPY_UNITS(, 1)
+        REDIST_PRIV_COPY_UNITS(, 2)
         REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 4)
         REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 8)
-        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 12)
+        REDIST_PRIV_COPY_UNITS(, 12)
         REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 16)
         REDIST_PRIV_COPY_UNITS(, 24)
         REDIST_PRIV_COPY_UNITS(, 32)
@@ -2753,7 +2753,7 @@ REDIST_PRIV_FAST void redist_priv_reverse(redist_priv_loop *loop, const char **f
 }
 
 /* Chooses the way to copy two loops of a box. */
-REDIST_PRIV void redist_priv_copy_pair(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
+REDIST_PRIV_APART void redist_priv_copy_pair(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
                                        const char *from, char *to, int crossed)
 {
     const int combine = box->arrival.function != NULL;
@@ -2919,7 +2919,7 @@ REDIST_PRIV void redist_priv_copy_run(const redist_priv_copier *c, int depth, co
 }
 
 /* The part of a run from repetition `first` of a level to before `last`. */
-REDIST_PRIV_FAST redist_priv_run redist_priv_part(const redist_priv_run *run, int level, int64_t first, int64_t last)
+REDIST_PRIV_APART redist_priv_run redist_priv_part(const redist_priv_run *run, int level, int64_t first, int64_t last)
 {
     redist_priv_run part = *run;
     int side;
@@ -2995,7 +2995,7 @@ REDIST_PRIV void redist_priv_copy_axes(const redist_priv_copier *c, int depth, c
 }
 
 /* The axis of a message that is fastest on one side, among those with more than one element; the last if none. */
-REDIST_PRIV_FAST int redist_priv_fastest(const redist_priv_message *m, int side)
+REDIST_PRIV_APART int redist_priv_fastest(const redist_priv_message *m, int side)
 {
     int d, fastest = -1;
     for (d = 0; d < m->ndim; d++)

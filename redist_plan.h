@@ -48,17 +48,17 @@
  *               1330-1451   pieces
  *               1452-1480   reports
  *               1481-1619   REDIST_POINT_TO_POINT
- *               1620-1889   REDIST_SCHEDULED
- *               1890-2046   MPI's collectives
- *               2047-2083   REDIST_ALLTOALLV
- *               2084-2250   REDIST_ALLTOALLW
- *               2251-2455   shared memory
- *               2456-2794   REDIST_SHARED
- *               2795-2982   REDIST_MULTIPHASE
- *               2983-3299   choosing a method
- *     164-252   3300-3815   plans
- *               3816-3905   calibrating
- *     253-273   3906-4023   arenas
+ *               1620-1890   REDIST_SCHEDULED
+ *               1891-2050   MPI's collectives
+ *               2051-2087   REDIST_ALLTOALLV
+ *               2088-2254   REDIST_ALLTOALLW
+ *               2255-2459   shared memory
+ *               2460-2798   REDIST_SHARED
+ *               2799-2986   REDIST_MULTIPHASE
+ *               2987-3305   choosing a method
+ *     164-252   3306-3821   plans
+ *               3822-3911   calibrating
+ *     253-273   3912-4029   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -1624,8 +1624,8 @@ REDIST_PRIV_COLD void redist_priv_free_requests(redist_plan *p)
 /* Each side of a rank is a lane: it serves its peers in the order of the schedule (redist_schedule_create), piece by
    piece, posted and finished in order. A piece is sent when this rank has posted all receives of earlier steps, and of
    earlier pieces of its step: only what has arrived makes room for those, so no rank fills a network's buffers ahead of
-   the others, and the earliest piece on its way never waits. Pieces are so short that MPI asks no receiver for them: over
-   a socket the answer would queue behind what goes the other way, and both directions take turns. */
+   the others, and the earliest piece on its way never waits. Pieces are so short that MPI asks no receiver for them:
+   over a socket the answer would queue behind what goes the other way, and both directions take turns. */
 
 /* The staging memory that each of two sides may have; REDIST_SHARED has rings besides. */
 REDIST_PRIV_COLD int64_t redist_priv_lane_bytes(const redist_plan *p)
@@ -1636,7 +1636,8 @@ REDIST_PRIV_COLD int64_t redist_priv_lane_bytes(const redist_plan *p)
 /* A slot for one piece, the same on all ranks. */
 REDIST_PRIV_COLD void redist_priv_set_cutting(redist_plan *p)
 {
-    const int64_t most = redist_priv_min(redist_priv_min(REDIST_EAGER_BYTES, REDIST_MAX_COUNT), redist_priv_lane_bytes(p));
+    const int64_t count = redist_priv_min(REDIST_EAGER_BYTES, REDIST_MAX_COUNT);
+    const int64_t most = redist_priv_min(count, redist_priv_lane_bytes(p));
     p->state.lanes.cutting.bytes = redist_priv_max(redist_priv_min(p->largest_message, most), p->element_bytes);
     p->state.lanes.cutting.wide = 0;
 }
@@ -1696,7 +1697,7 @@ REDIST_PRIV int redist_priv_post_piece(redist_plan *p, const redist_priv_peer *p
 }
 
 /* Whether a piece has the place and the size of the first one of its message, whose request is persistent. */
-REDIST_PRIV int redist_priv_is_prepared(const redist_plan *p, const redist_priv_peer *peer,
+REDIST_PRIV_COLD int redist_priv_is_prepared(const redist_plan *p, const redist_priv_peer *peer,
                                         const redist_priv_piece *piece, int64_t k)
 {
     const redist_priv_piece first = redist_priv_piece_of(p, peer, p->state.lanes.cutting, 0);
@@ -1768,7 +1769,7 @@ REDIST_PRIV_COLD int redist_priv_scheduled_create(redist_plan *p)
 }
 
 /* Sets the next piece of a lane going. */
-REDIST_PRIV int redist_priv_lane_go(redist_plan *p, int own)
+REDIST_PRIV_COLD int redist_priv_lane_go(redist_plan *p, int own)
 {
     redist_priv_lane *lane = &p->state.lanes.lane[own];
     const redist_priv_peer *peer = lane->peer[lane->at];
@@ -1792,7 +1793,7 @@ REDIST_PRIV int redist_priv_lane_go(redist_plan *p, int own)
 }
 
 /* Whether the next piece to be sent has to wait until an earlier one has been received. */
-REDIST_PRIV int redist_priv_is_ahead(const redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_is_ahead(const redist_plan *p)
 {
     const redist_priv_lane *from = &p->state.lanes.lane[REDIST_PRIV_FROM], *to = &p->state.lanes.lane[REDIST_PRIV_TO];
     const int ahead = to->at == to->peers ? -1 : from->peer[from->at]->step - to->peer[to->at]->step;
@@ -1800,7 +1801,7 @@ REDIST_PRIV int redist_priv_is_ahead(const redist_plan *p)
 }
 
 /* Sets pieces going until all flights are taken. */
-REDIST_PRIV int redist_priv_lane_fill(redist_plan *p, int own)
+REDIST_PRIV_COLD int redist_priv_lane_fill(redist_plan *p, int own)
 {
     redist_priv_lane *lane = &p->state.lanes.lane[own];
     int code = REDIST_OK;
@@ -1811,7 +1812,7 @@ REDIST_PRIV int redist_priv_lane_fill(redist_plan *p, int own)
 }
 
 /* Finishes the pieces of a lane that have arrived, in order, and sets others going. */
-REDIST_PRIV int redist_priv_lane_test(redist_plan *p, int own)
+REDIST_PRIV_COLD int redist_priv_lane_test(redist_plan *p, int own)
 {
     redist_priv_lane *lane = &p->state.lanes.lane[own];
     int arrived, code = redist_priv_lane_fill(p, own);
@@ -1834,7 +1835,7 @@ REDIST_PRIV int redist_priv_lane_test(redist_plan *p, int own)
     return code;
 }
 
-REDIST_PRIV int redist_priv_scheduled_start(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_scheduled_start(redist_plan *p)
 {
     int own, code = REDIST_OK;
     if (p->overwrites) {
@@ -1851,7 +1852,7 @@ REDIST_PRIV int redist_priv_scheduled_start(redist_plan *p)
     return code;
 }
 
-REDIST_PRIV int redist_priv_scheduled_test(redist_plan *p, int *done)
+REDIST_PRIV_COLD int redist_priv_scheduled_test(redist_plan *p, int *done)
 {
     int own, code = REDIST_OK;
     *done = 1;
@@ -1953,7 +1954,7 @@ REDIST_PRIV_COLD int redist_priv_collective_tables(redist_plan *p)
     return code;
 }
 
-REDIST_PRIV int redist_priv_collective_test(redist_plan *p, int *done)
+REDIST_PRIV_COLD int redist_priv_collective_test(redist_plan *p, int *done)
 {
     if (MPI_Test(&p->state.collective.request, done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
         return REDIST_ERR_MPI;
@@ -1968,9 +1969,12 @@ REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own)
     redist_priv_collective *c = &p->state.collective;
     redist_priv_table *t = &c->table[own];
     const size_t bytes = (size_t)p->arrays * sizeof *c->before;
-    const void **now = p->pointers + own * p->arrays, **before = c->before + own * p->arrays;
+    const void **now = p->pointers + own * p->arrays, **before;
     int64_t k;
-    if (t->each == t->types || memcmp(now, before, bytes) == 0)
+    if (t->each == t->types)
+        return REDIST_OK;
+    before = c->before + own * p->arrays;
+    if (memcmp(now, before, bytes) == 0)
         return REDIST_OK;
     for (k = 0; k < p->side[own].peers; k++) {
         const int rank = p->side[own].peer[k].rank;
@@ -2026,7 +2030,7 @@ REDIST_PRIV_COLD int redist_priv_collective_commit(redist_plan *p)
 }
 
 /* In place, what stays must be out of the way before the first message arrives in the array. */
-REDIST_PRIV int redist_priv_collective_start(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_collective_start(redist_plan *p)
 {
     MPI_Request *request = &p->state.collective.request;
     int own, code = REDIST_OK;
@@ -2923,7 +2927,7 @@ REDIST_PRIV char *redist_priv_between(const redist_plan *p, int k, int array)
 }
 
 /* Starts the phase at hand: from the arrays of the one before to those of the next. */
-REDIST_PRIV int redist_priv_start_phase(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_start_phase(redist_plan *p)
 {
     redist_priv_chain *c = &p->state.chain;
     const int k = c->at, last = k == c->phases - 1;
@@ -2936,13 +2940,13 @@ REDIST_PRIV int redist_priv_start_phase(redist_plan *p)
     return redist_priv_begin(phase);
 }
 
-REDIST_PRIV int redist_priv_multiphase_start(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_multiphase_start(redist_plan *p)
 {
     p->state.chain.at = 0;
     return redist_priv_start_phase(p);
 }
 
-REDIST_PRIV int redist_priv_multiphase_test(redist_plan *p, int *done)
+REDIST_PRIV_COLD int redist_priv_multiphase_test(redist_plan *p, int *done)
 {
     redist_priv_chain *c = &p->state.chain;
     int code = redist_priv_test(c->phase[c->at], done);
@@ -2987,8 +2991,9 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p)
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
 {
     static const redist_priv_transport transports[] = {
-        {REDIST_SHARED, "REDIST_SHARED", 1, redist_priv_shared_open, redist_priv_shared_staging, redist_priv_shared_create,
-         NULL, redist_priv_shared_start, redist_priv_shared_test, redist_priv_add_moved, redist_priv_shared_destroy},
+        {REDIST_SHARED, "REDIST_SHARED", 1, redist_priv_shared_open, redist_priv_shared_staging,
+         redist_priv_shared_create, NULL, redist_priv_shared_start, redist_priv_shared_test, redist_priv_add_moved,
+         redist_priv_shared_destroy},
 #ifndef REDIST_NO_MULTIPHASE
         {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", 0, redist_priv_multiphase_open, redist_priv_multiphase_staging, NULL,
          NULL, redist_priv_multiphase_start, redist_priv_multiphase_test, redist_priv_multiphase_add_stats,
@@ -3113,8 +3118,9 @@ REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p, const int64_
     if (redist_priv_wants_phases(p, facts))
         return REDIST_MULTIPHASE;
 #endif
-    return facts[REDIST_PRIV_PEERS] > 0 && rings <= most && redist_priv_pays_back(p, facts) ? REDIST_SHARED
-                                                                                            : redist_priv_by_messages(p);
+    if (facts[REDIST_PRIV_PEERS] > 0 && rings <= most && redist_priv_pays_back(p, facts))
+        return REDIST_SHARED;
+    return redist_priv_by_messages(p);
 }
 
 /* Arrays to time candidates with, after the pointers to them; NULL when memory is exhausted. */
@@ -3140,8 +3146,8 @@ REDIST_PRIV_COLD double redist_priv_slowest(MPI_Comm comm, double begin)
     return redist_priv_reduce(comm, &mine, &slowest, 1, MPI_MAX) == REDIST_OK ? (double)slowest * 1e-9 : 0;
 }
 
-/* The time of one execution on the slowest rank, the least of several means; stops where `best` is out of reach. The first
-   of a series is not timed: it warms up, and brings the ranks together. Collective. */
+/* The time of one execution on the slowest rank, the least of several means; stops where `best` is out of reach. The
+   first of a series is not timed: it warms up, and brings the ranks together. Collective. */
 REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, double best)
 {
     enum { SERIES = 3, TIMED = 2 };
@@ -3160,8 +3166,8 @@ REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, doub
     return least;
 }
 
-/* Times one method; 0 when it cannot be had, and a substitute or a chain of one phase would serve. What creating it costs
-   is shared out among the executions. Collective. */
+/* Times one method; 0 when it cannot be had, and a substitute or a chain of one phase would serve. What creating it
+   costs is shared out among the executions. Collective. */
 REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *options, char **scratch, double best)
 {
     const double begin = MPI_Wtime();
@@ -3179,8 +3185,8 @@ REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *op
     return *seconds > 0 ? *seconds + creation : 0;
 }
 
-/* Times every method that fits, and returns the fastest; where none is a tenth faster than the estimate, or than messages
-   when that cannot be had, it is what is estimated. Collective. */
+/* Times every method that fits, and returns the fastest; where none is a tenth faster than the estimate, or than
+   messages when that cannot be had, it is what is estimated. Collective. */
 REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p, const int64_t *facts)
 {
     const redist_priv_transport *t = redist_priv_transports();
@@ -3817,11 +3823,11 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
 
 enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_BURST = 8 };
 
-/* The shortest time of an exchange of n messages each way between this rank and its mirror image, n <= REDIST_PRIV_BURST,
-   in picoseconds; -1 when MPI fails: a rank where it does goes on, for the other waits. The ring of ranks is mirrored so that
-   most images are on other nodes and half of them in the other half of the network, as when all send to all. Exchanges
-   follow each other, so that it does not matter who begins a trial first, with two sets of requests, so that both sides are
-   done with one. Collective. */
+/* The shortest time of an exchange of n messages each way between this rank and its mirror image, n <=
+   REDIST_PRIV_BURST, in picoseconds; -1 when MPI fails: a rank where it does goes on, for the other waits. The ring of
+   ranks is mirrored so that most images are on other nodes and half of them in the other half of the network, as when
+   all send to all. Exchanges follow each other, so that it does not matter who begins a trial first, with two sets of
+   requests, so that both sides are done with one. Collective. */
 REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes, char *memory)
 {
     enum { TRIALS = 4, ROUNDS = 8, MOST = 4 * REDIST_PRIV_BURST };
