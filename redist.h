@@ -39,14 +39,14 @@
  *               1642-2218   runs: what two coordinates of an axis share
  *               2219-2404   messages: products of run lists
  *               2405-3132   copying
- *               3133-3311   pairs of places: which copy serves whom
- *     414-447   3312-3460   moving on one process
- *     448-466   3461-3744   traffic, on paper
- *     467-496   3745-4325   schedules
- *     497-533   4326-4786   cost and multiphase routes
- *     534-564   4787-5115   relabelling and advice
- *     565-607   5116-5230   text: writing
- *               5231-5682   text: reading
+ *               3133-3281   pairs of places: which copy serves whom
+ *     414-447   3282-3430   moving on one process
+ *     448-466   3431-3714   traffic, on paper
+ *     467-496   3715-4295   schedules
+ *     497-533   4296-4756   cost and multiphase routes
+ *     534-564   4757-5085   relabelling and advice
+ *     565-607   5086-5200   text: writing
+ *               5201-5652   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -3159,27 +3159,6 @@ REDIST_PRIV_COLD int redist_priv_find_place(const redist_layout *layout, const r
     return found == NULL ? -1 : found->place;
 }
 
-/* Position `at` of a coordinate among the `of` coordinates, ascending, that one of the other side meets. */
-typedef struct {
-    int64_t at, of;
-} redist_priv_standing;
-
-/* REDIST_ERR_MEMORY. `coord` is one of those that from_coord meets. */
-REDIST_PRIV_COLD int redist_priv_standing_of(const redist_axis *from, int from_coord, const redist_axis *to, int coord,
-                                             redist_priv_standing *s)
-{
-    redist_priv_pattern pattern;
-    int *coords = NULL, code = redist_priv_pattern_of(from, from_coord, &pattern);
-    s->at = s->of = 0;
-    if (code == REDIST_OK)
-        code = redist_priv_peers(&pattern, to, &coords, &s->of);
-    while (code == REDIST_OK && s->at < s->of && coords[s->at] < coord)
-        s->at++;
-    REDIST_FREE(coords);
-    redist_priv_pattern_free(&pattern);
-    return code;
-}
-
 /* No copy serves more of n readers than this: its own rank's, and others round-robin. */
 REDIST_PRIV_COLD int64_t redist_priv_most_served(int64_t n, int copies)
 {
@@ -3201,13 +3180,13 @@ typedef struct {
     const redist_priv_neighbours *n;     /* of the place at hand                                          */
     int place;                           /* of a source, in copy 0: the pairs are those of all its copies */
     int64_t at, end;
-    redist_priv_standing *standing;      /* by axis and partner: of a destination place, when the source has copies */
+    int64_t *number;                     /* by message: of a destination place, when the source has copies */
 } redist_priv_pairs;
 
 REDIST_PRIV_COLD void redist_priv_pairs_close(redist_priv_pairs *p)
 {
     REDIST_FREE(p->rank_places);
-    REDIST_FREE(p->standing);
+    REDIST_FREE(p->number);
 }
 
 /* REDIST_ERR_MEMORY; close it, whatever this returns. Allocates nothing while the source has one copy. */
@@ -3226,29 +3205,39 @@ REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_l
     return p->rank_places == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* Finds where the destination place at hand stands among the readers of each of its partners. */
-REDIST_PRIV_COLD int redist_priv_find_standings(redist_priv_pairs *p)
+/* The number of a destination place among the readers of the source place at `coords`. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_reader_number(const redist_priv_pairs *p, int place, const int *coords,
+                                               int64_t *number)
 {
-    int coords[REDIST_MAX_DIMS] = {0};
-    redist_priv_standing *next;
-    int64_t k, partners = 0;
-    int d, code = REDIST_OK;
-    for (d = 0; d < p->n->ndim; d++)
-        partners += p->n->axis[d].peers;
-    REDIST_FREE(p->standing);
-    next = p->standing = (redist_priv_standing *)REDIST_MALLOC((size_t)partners * sizeof *next + 1);
-    redist_priv_coords_of_place(p->layout[REDIST_PRIV_TO], p->place, coords);
-    for (d = 0; d < p->n->ndim && next != NULL; d++)
-        for (k = 0; k < p->n->axis[d].peers && code == REDIST_OK; k++)
-            code = redist_priv_standing_of(&p->layout[REDIST_PRIV_FROM]->dim[d].axis, p->n->axis[d].coord[k],
-                                           &p->layout[REDIST_PRIV_TO]->dim[d].axis, coords[d], next++);
-    return next == NULL ? REDIST_ERR_MEMORY : code;
+    redist_priv_neighbours readers;
+    int own[REDIST_MAX_DIMS] = {0};
+    const redist_layout *to = p->layout[REDIST_PRIV_TO];
+    int d, code = redist_priv_find_neighbours(p->layout[REDIST_PRIV_FROM], coords, REDIST_PRIV_FROM, to, 0, &readers);
+    redist_priv_coords_of_place(to, place, own);
+    *number = place / p->grid[REDIST_PRIV_TO];
+    for (d = 0; code == REDIST_OK && d < (readers.listed ? 1 : readers.ndim); d++) {
+        int64_t at = 0;
+        while (at < readers.axis[d].peers && readers.axis[d].coord[at] < own[d])
+            at++;
+        *number = *number * readers.axis[d].peers + at;
+    }
+    redist_priv_neighbours_free(&readers);
+    return code;
 }
 
-/* Readers are numbered by their coordinates, boxes by the place. */
-REDIST_PRIV_COLD int redist_priv_has_boxes(const redist_priv_pairs *p)
+/* Numbers the destination place at hand among the readers of each of its partners. */
+REDIST_PRIV_COLD int redist_priv_number_reader(redist_priv_pairs *p)
 {
-    return redist_priv_is_boxes(p->layout[REDIST_PRIV_FROM]) || redist_priv_is_boxes(p->layout[REDIST_PRIV_TO]);
+    int coords[REDIST_MAX_DIMS] = {0};
+    int64_t k;
+    int code = REDIST_OK;
+    REDIST_FREE(p->number);
+    p->number = (int64_t *)redist_priv_alloc(p->n->messages, sizeof *p->number);
+    for (k = 0; p->number != NULL && k < p->n->messages && code == REDIST_OK; k++) {
+        redist_priv_partner_coords(p->n, k, coords);
+        code = redist_priv_reader_number(p, p->place, coords, &p->number[k]);
+    }
+    return p->number == NULL ? REDIST_ERR_MEMORY : code;
 }
 
 /* Begins the pairs of a place, of which n are the neighbours: of a source whose copies serve, those of all of them. n
@@ -3260,26 +3249,7 @@ REDIST_PRIV_COLD int redist_priv_pairs_of(redist_priv_pairs *p, int place, const
     p->place = source && !p->all ? place % p->grid[REDIST_PRIV_FROM] : place;
     p->at = 0;
     p->end = source || p->all ? n->messages * p->layout[!n->own]->copies : n->messages;
-    return source || p->all || redist_priv_has_boxes(p) ? REDIST_OK : redist_priv_find_standings(p);
-}
-
-/* The number, among the readers of its partner, of the place at hand or of the one that it sends to. */
-REDIST_PRIV_COLD int64_t redist_priv_reader_number(const redist_priv_pairs *p)
-{
-    const redist_priv_standing *s = p->standing;
-    int64_t number, rest = p->at, k = 1;
-    int d;
-    if (p->n->own == REDIST_PRIV_FROM)
-        return p->at;
-    number = p->place / p->grid[REDIST_PRIV_TO];
-    for (d = 0; d < p->n->ndim; d++)
-        k *= p->n->axis[d].peers;
-    for (d = 0; d < p->n->ndim; s += p->n->axis[d++].peers) {
-        k /= p->n->axis[d].peers;
-        number = number * s[rest / k].of + s[rest / k].at;
-        rest %= k;
-    }
-    return number;
+    return source || p->all ? REDIST_OK : redist_priv_number_reader(p);
 }
 
 /* The next pair; 0 when there are no more. */
@@ -3299,7 +3269,7 @@ REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p, redist_priv_pai
     pair->place[!own] += (int)(p->at / p->n->messages) * p->grid[!own];
     if (!p->all) { /* the copy on the reader's own rank serves, else one of them round-robin */
         place = pair->place[REDIST_PRIV_FROM];
-        number = redist_priv_has_boxes(p) ? pair->place[REDIST_PRIV_TO] : redist_priv_reader_number(p);
+        number = own == REDIST_PRIV_FROM ? p->at : p->number[p->at];
         held = redist_priv_find_place(from, p->rank_places, redist_priv_rank_at(to, pair->place[REDIST_PRIV_TO]));
         if (held < 0 || held % p->grid[REDIST_PRIV_FROM] != place)
             held = place + (int)(number % from->copies) * p->grid[REDIST_PRIV_FROM];
@@ -3502,15 +3472,15 @@ REDIST_PRIV_COLD int redist_priv_serves(const redist_layout *from, int from_plac
     redist_priv_neighbours n;
     redist_priv_pairs pairs;
     redist_priv_pair pair;
-    redist_priv_coords_of_place(to, to_place, coords);
-    code = redist_priv_neighbours_of(to, coords, REDIST_PRIV_TO, from, &n);
+    redist_priv_coords_of_place(from, from_place, coords);
+    code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, 0, &n);
     memset(&pairs, 0, sizeof pairs);
     if (code == REDIST_OK)
         code = redist_priv_pairs_open(&pairs, from, to, 0);
     if (code == REDIST_OK)
-        code = redist_priv_pairs_of(&pairs, to_place, &n);
+        code = redist_priv_pairs_of(&pairs, from_place, &n);
     while (code == REDIST_OK && !serves && redist_priv_next_pair(&pairs, &pair))
-        serves = pair.place[REDIST_PRIV_FROM] == from_place;
+        serves = pair.place[REDIST_PRIV_TO] == to_place && pair.place[REDIST_PRIV_FROM] == from_place;
     redist_priv_pairs_close(&pairs);
     redist_priv_neighbours_free(&n);
     return code == REDIST_OK ? serves : -1;

@@ -414,6 +414,39 @@ static void check_empty(void)
     redist_schedule_free(&s);
 }
 
+/* Boxes are numbered among the readers as places of a grid are: two halves in two copies serve four readers each, that
+   stand in columns of a grid, or are boxes of whose numbers every other lies in a half. */
+static void check_boxes(void)
+{
+    static const redist_box halves[2] = {{{0, 0}, {8, 4}}, {{0, 4}, {8, 8}}};
+    const int64_t extents[2] = {8, 8};
+    const redist_cost messages = {1, 0};
+    redist_box eighths[8];
+    redist_layout from, to;
+    redist_traffic traffic;
+    int boxes, k, rank, good;
+    for (k = 0; k < 8; k++)
+        for (rank = 0; rank < 2; rank++) {
+            eighths[k].low[rank] = rank == 0 ? k / 2 * 2 : k % 2 * 4;
+            eighths[k].high[rank] = eighths[k].low[rank] + (rank == 0 ? 2 : 4);
+        }
+    for (boxes = 1; boxes < 4; boxes++) {
+        from = redist_layout_2d(redist_whole(8), redist_block(8, 2));
+        to = redist_layout_2d(redist_block(8, 4), redist_block(8, 2));
+        if (boxes % 2 == 1)
+            from = redist_layout_boxes(2, extents, 2, halves);
+        if (boxes / 2 == 1)
+            to = redist_layout_boxes(2, extents, 8, eighths);
+        from = redist_replicated(from, 2);
+        to = redist_from_rank(to, 4);
+        good = redist_traffic_between(&from, &to, &traffic) == REDIST_OK && traffic.max_sends == 2;
+        for (rank = 0; rank < 4; rank++)
+            for (k = 0; k < 8; k++)
+                good = good && redist_volume(&from, rank, &to, 4 + k) == (k % 2 == rank % 2 && k / 2 % 2 == rank / 2 ? 8 : 0);
+        test_case(good && redist_cost_of(&from, &to, 1, &messages) <= 3, "copies of boxes serve evenly, case %d: %d messages", boxes, (int)traffic.max_sends);
+    }
+}
+
 int main(void)
 {
     enum { PAIRS = 6000 };
@@ -439,5 +472,6 @@ int main(void)
     check_mistakes();
     check_overflow();
     check_empty();
+    check_boxes();
     return test_report("replicated");
 }
