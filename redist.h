@@ -38,15 +38,15 @@
  *     310-413    997-1641   layouts and views
  *               1642-2218   runs: what two coordinates of an axis share
  *               2219-2404   messages: products of run lists
- *               2405-3132   copying
- *               3133-3281   pairs of places: which copy serves whom
- *     414-447   3282-3430   moving on one process
- *     448-466   3431-3714   traffic, on paper
- *     467-496   3715-4295   schedules
- *     497-533   4296-4756   cost and multiphase routes
- *     534-564   4757-5085   relabelling and advice
- *     565-607   5086-5200   text: writing
- *               5201-5652   text: reading
+ *               2405-3134   copying
+ *               3135-3283   pairs of places: which copy serves whom
+ *     414-447   3284-3432   moving on one process
+ *     448-466   3433-3716   traffic, on paper
+ *     467-496   3717-4297   schedules
+ *     497-533   4298-4758   cost and multiphase routes
+ *     534-564   4759-5087   relabelling and advice
+ *     565-607   5088-5202   text: writing
+ *               5203-5654   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -2652,10 +2652,12 @@ REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box,
     t.squares = crossed && contiguous && outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
     t.stream = box->stream && !combine && contiguous;
     t.buffered = combine || (t.squares ? t.stream && !even : contiguous);
-    t.far = box->far || t.stream || outer.n * inner.n * unit > REDIST_PRIV_NEAR;
+    t.far = box->far || box->stream || outer.n * inner.n * unit > REDIST_PRIV_NEAR;
     across = t.squares ? (int64_t)REDIST_PRIV_LINE : crossed ? (int64_t)REDIST_PRIV_WIDTH : unit;
     t.wide = crossed ? redist_priv_max(across / unit, 1) : 1;
-    t.tall = t.squares && !combine ? redist_priv_max(REDIST_PRIV_TALL, 512 / unit) : REDIST_PRIV_TILE_BUFFER / across;
+    t.tall = REDIST_PRIV_TILE_BUFFER / across;
+    if (t.squares && (t.far || !combine))
+        t.tall = redist_priv_max(REDIST_PRIV_TALL, 512 / unit);
     return t;
 }
 
