@@ -38,27 +38,27 @@
  * leaves its communicator to the messages that may still be on their way.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *     110-163               types
- *                 280-329   waiting
- *                 330-407   verdicts
- *                 408-734   the plan
- *                735-1018   checking arguments
- *               1019-1217   peers
- *               1218-1329   staging
- *               1330-1451   pieces
- *               1452-1480   reports
- *               1481-1619   REDIST_POINT_TO_POINT
- *               1620-1887   REDIST_SCHEDULED
- *               1888-2047   MPI's collectives
- *               2048-2084   REDIST_ALLTOALLV
- *               2085-2251   REDIST_ALLTOALLW
- *               2252-2456   shared memory
- *               2457-2795   REDIST_SHARED
- *               2796-2983   REDIST_MULTIPHASE
- *               2984-3303   choosing a method
- *     164-252   3304-3819   plans
- *               3820-3909   calibrating
- *     253-273   3910-4027   arenas
+ *     110-164               types
+ *                 281-330   waiting
+ *                 331-408   verdicts
+ *                 409-735   the plan
+ *                736-1019   checking arguments
+ *               1020-1218   peers
+ *               1219-1330   staging
+ *               1331-1452   pieces
+ *               1453-1481   reports
+ *               1482-1620   REDIST_POINT_TO_POINT
+ *               1621-1888   REDIST_SCHEDULED
+ *               1889-2048   MPI's collectives
+ *               2049-2085   REDIST_ALLTOALLV
+ *               2086-2252   REDIST_ALLTOALLW
+ *               2253-2457   shared memory
+ *               2458-2796   REDIST_SHARED
+ *               2797-2984   REDIST_MULTIPHASE
+ *               2985-3304   choosing a method
+ *     165-253   3305-3820   plans
+ *               3821-3910   calibrating
+ *     254-274   3911-4028   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -116,9 +116,10 @@ typedef enum {
     REDIST_ALLTOALLW,      /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory; */
                            /*   Open MPI gets 1-byte elements wrong: there REDIST_POINT_TO_POINT serves             */
     REDIST_POINT_TO_POINT, /* packed, persistent messages to real peers only; contiguous messages are not packed     */
-    REDIST_SCHEDULED,      /* contention-free steps, one message each way at a time, or a few short; small buffers: */
-                           /*   networks that suffer from contention, scarce memory                                  */
-    REDIST_SHARED,         /* node shared memory inside a node, REDIST_POINT_TO_POINT between nodes                  */
+    REDIST_SCHEDULED,      /* contention-free steps, in short pieces that never run ahead of what is received, by    */
+                           /*   small buffers: networks between nodes, scarce memory                                 */
+    REDIST_SHARED,         /* node shared memory inside a node; between nodes as REDIST_SCHEDULED, short messages    */
+                           /*   (512 bytes) as REDIST_POINT_TO_POINT                                                 */
     REDIST_MULTIPHASE      /* a chain of plans by way of other block sizes and grids (redist_phases): tiny messages   */
 } redist_method;
 
