@@ -48,17 +48,17 @@
  *               1331-1452   pieces
  *               1453-1481   reports
  *               1482-1620   REDIST_POINT_TO_POINT
- *               1621-1888   REDIST_SCHEDULED
- *               1889-2048   MPI's collectives
- *               2049-2085   REDIST_ALLTOALLV
- *               2086-2252   REDIST_ALLTOALLW
- *               2253-2457   shared memory
- *               2458-2796   REDIST_SHARED
- *               2797-2984   REDIST_MULTIPHASE
- *               2985-3304   choosing a method
- *     165-253   3305-3820   plans
- *               3821-3910   calibrating
- *     254-274   3911-4028   arenas
+ *               1621-1896   REDIST_SCHEDULED
+ *               1897-2056   MPI's collectives
+ *               2057-2093   REDIST_ALLTOALLV
+ *               2094-2260   REDIST_ALLTOALLW
+ *               2261-2465   shared memory
+ *               2466-2804   REDIST_SHARED
+ *               2805-2992   REDIST_MULTIPHASE
+ *               2993-3312   choosing a method
+ *     165-253   3313-3828   plans
+ *               3829-3918   calibrating
+ *     254-274   3919-4036   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -1658,8 +1658,9 @@ REDIST_PRIV int64_t redist_priv_slot_begin(const redist_plan *p, int64_t slot)
     return slot * redist_priv_round_up(p->state.lanes.cutting.bytes, REDIST_PRIV_LINE);
 }
 
-/* A message that is contiguous in the array needs no slot. In place, all that is sent is packed before anything
-   arrives. */
+/* Where max_buffer allows it, a message is packed as a whole, since pieces of a strided one waste most of the lines that
+   they read; else piece by piece in slots. One that is contiguous in the array needs neither. In place, all that is
+   sent is packed before anything arrives. */
 REDIST_PRIV_COLD int redist_priv_scheduled_staging(redist_plan *p, int own)
 {
     redist_priv_side *s = &p->side[own];
@@ -1669,6 +1670,8 @@ REDIST_PRIV_COLD int redist_priv_scheduled_staging(redist_plan *p, int own)
     if (own == REDIST_PRIV_FROM && p->overwrites)
         return redist_priv_stage_peers(p, own, 0, 1);
     redist_priv_stage_peers(p, own, p->arrays == 1 && (own == REDIST_PRIV_FROM || p->arrival.function == NULL), 1);
+    if (p->options.max_buffer == 0)
+        return REDIST_OK;
     if (p->staging[own].bytes > 0)
         p->staging[own].bytes =
             redist_priv_slot_begin(p, p->state.lanes.lane[own].flights - 1) + p->state.lanes.cutting.bytes;
@@ -1680,7 +1683,7 @@ REDIST_PRIV_COLD int redist_priv_scheduled_staging(redist_plan *p, int own)
 /* Whether pieces of a peer go through slots, rather than straight from or to packed or contiguous memory. */
 REDIST_PRIV int redist_priv_through_slot(const redist_plan *p, const redist_priv_peer *peer)
 {
-    return peer->staged >= 0 && !(peer->own == REDIST_PRIV_FROM && p->overwrites);
+    return peer->staged >= 0 && p->options.max_buffer > 0 && !(peer->own == REDIST_PRIV_FROM && p->overwrites);
 }
 
 /* Where a piece lies while it travels. */
@@ -1785,6 +1788,8 @@ REDIST_PRIV_COLD int redist_priv_lane_go(redist_plan *p, int own)
     }
     if (own == REDIST_PRIV_FROM && redist_priv_through_slot(p, peer))
         redist_priv_copy_piece(p, &piece, memory);
+    else if (own == REDIST_PRIV_FROM && flight->piece == 0 && peer->staged >= 0 && !p->overwrites)
+        redist_priv_copy_staged(p, peer);
     if (!redist_priv_is_prepared(p, peer, &piece, flight->piece))
         return redist_priv_post(p, peer, memory, piece.bytes, 0, &flight->moving);
     return MPI_Start(&lane->prepared[flight->peer]) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
@@ -1826,6 +1831,9 @@ REDIST_PRIV_COLD int redist_priv_lane_test(redist_plan *p, int own)
         if (own == REDIST_PRIV_TO && redist_priv_through_slot(p, peer)) {
             const redist_priv_piece piece = redist_priv_piece_of(p, peer, p->state.lanes.cutting, flight->piece);
             redist_priv_copy_piece(p, &piece, redist_priv_piece_memory(p, peer, &piece, slot));
+        } else if (own == REDIST_PRIV_TO && peer->staged >= 0 &&
+                   flight->piece + 1 == redist_priv_pieces_of(p, peer, p->state.lanes.cutting)) {
+            redist_priv_copy_staged(p, peer);
         }
         lane->arrived++;
         code = redist_priv_lane_fill(p, own);
