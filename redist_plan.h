@@ -116,8 +116,8 @@ typedef enum {
     REDIST_ALLTOALLW,      /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory; */
                            /*   Open MPI gets 1-byte elements wrong: there REDIST_POINT_TO_POINT serves             */
     REDIST_POINT_TO_POINT, /* packed, persistent messages to real peers only; contiguous messages are not packed     */
-    REDIST_SCHEDULED,      /* contention-free steps, in short pieces that never run ahead of what is received, by    */
-                           /*   small buffers: networks between nodes, scarce memory                                 */
+    REDIST_SCHEDULED,      /* contention-free steps, in short pieces that never run ahead of what is received, with  */
+                           /*   any max_buffer: networks between nodes, scarce memory                                */
     REDIST_SHARED,         /* node shared memory inside a node; between nodes as REDIST_SCHEDULED, short messages    */
                            /*   (512 bytes) as REDIST_POINT_TO_POINT                                                 */
     REDIST_MULTIPHASE      /* a chain of plans by way of other block sizes and grids (redist_phases): tiny messages   */
