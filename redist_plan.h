@@ -1658,8 +1658,8 @@ REDIST_PRIV int64_t redist_priv_slot_begin(const redist_plan *p, int64_t slot)
     return slot * redist_priv_round_up(p->state.lanes.cutting.bytes, REDIST_PRIV_LINE);
 }
 
-/* Where max_buffer allows it, a message is packed as a whole, since pieces of a strided one waste most of the lines that
-   they read; else piece by piece in slots. One that is contiguous in the array needs neither. In place, all that is
+/* Without max_buffer a message is packed as a whole, since pieces of a strided one waste most of the lines that they
+   read; with it, piece by piece in slots. One that is contiguous in the array needs neither. In place, all that is
    sent is packed before anything arrives. */
 REDIST_PRIV_COLD int redist_priv_scheduled_staging(redist_plan *p, int own)
 {
@@ -2993,7 +2993,7 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p)
 /* ------------------------------------------------------------------------------------- choosing a method (private) */
 
 /* All there are, then a row without a name. Those before REDIST_POINT_TO_POINT may not be had everywhere; from there on
-   each needs less memory than the one before it. */
+   none needs more memory than the one before it, and with max_buffer each needs less. */
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
 {
     static const redist_priv_transport transports[] = {
