@@ -956,42 +956,58 @@ REDIST_AXIS_API int64_t redist_global(const redist_axis *x, int coord, int64_t l
 /* What a coordinate owns of an axis whose coordinates own one interval each: begin <= index < end. */
 REDIST_PRIV_FAST void redist_priv_interval(const redist_axis *x, int coord, int64_t *begin, int64_t *end)
 {
-    int64_t mine = redist_priv_first_block(x, coord);
-    *begin = mine < redist_priv_blocks(x) ? redist_priv_block_start(x, mine) : x->extent;
+    *begin = redist_priv_block_start(x, redist_priv_first_block(x, coord));
     *end = *begin + redist_priv_size(x, coord);
 }
 
-/* How many of the `count` indices low, low + step, ... lie in blocks of coord; step >= 1. */
-REDIST_PRIV_FAST int64_t redist_priv_count_steps(const redist_axis *x, int coord, int64_t low, int64_t step,
-                                                 int64_t count)
+/* The view indices start <= i < start + length, of which the first has a local position. */
+typedef struct {
+    int64_t start, length, local;
+} redist_priv_track;
+
+/* The view indices that show the axis indices low <= g < high, of which the first has a local position. */
+REDIST_PRIV_FAST redist_priv_track redist_priv_track_of(const redist_axis *x, int64_t low, int64_t high, int64_t local)
+{
+    redist_priv_track track;
+    int64_t begin, end;
+    if (x->step > 0) {
+        begin = redist_priv_ceil_div(low - x->start, x->step);
+        end = redist_priv_ceil_div(high - x->start, x->step);
+    } else {
+        begin = redist_priv_floor_div(x->start - high, -x->step) + 1;
+        end = redist_priv_floor_div(x->start - low, -x->step) + 1;
+    }
+    track.start = redist_priv_clamp(begin, 0, x->count);
+    track.length = redist_priv_clamp(end, track.start, x->count) - track.start;
+    track.local = local + x->start + track.start * x->step - low;
+    return track;
+}
+
+/* What the view shows of a coordinate's only interval. */
+REDIST_PRIV_FAST redist_priv_track redist_priv_stretch(const redist_axis *x, int coord)
 {
     int64_t begin, end;
-    uint64_t cycle, n, a, past; /* index + past reaches a multiple of the cycle where a block begins */
-    if (redist_priv_is_interval(x)) {
-        redist_priv_interval(x, coord, &begin, &end);
-        begin = redist_priv_clamp(redist_priv_ceil_div(redist_priv_max(begin - low, 0), step), 0, count);
-        end = redist_priv_clamp(redist_priv_ceil_div(redist_priv_max(end - low, 0), step), 0, count);
-        return end - begin;
-    }
-    cycle = (uint64_t)(x->block * x->procs);
-    n = (uint64_t)count;
-    a = (uint64_t)step;
-    past = (uint64_t)low + cycle - (uint64_t)(redist_priv_first_block(x, coord) * x->block);
-    return (int64_t)(redist_priv_floor_sum(n, cycle, a, past) -
-                     redist_priv_floor_sum(n, cycle, a, past - (uint64_t)x->block));
+    redist_priv_interval(x, coord, &begin, &end);
+    return redist_priv_track_of(x, begin, end, 0);
 }
 
 REDIST_AXIS_API int64_t redist_count(const redist_axis *x, int coord)
 {
-    int64_t low, last;
+    int64_t low;
+    uint64_t cycle, n, a, past; /* index + past reaches a multiple of the cycle where a block begins */
     if (x == NULL || x->count == 0 || coord < 0 || coord >= x->procs)
         return 0;
-    last = x->start + (x->count - 1) * x->step;
-    low = redist_priv_min(x->start, last);
-    last = redist_priv_max(x->start, last);
+    low = redist_priv_min(x->start, x->start + (x->count - 1) * x->step);
     if (x->step == 1 || x->step == -1)
-        return redist_priv_below(x, coord, last + 1) - redist_priv_below(x, coord, low);
-    return redist_priv_count_steps(x, coord, low, redist_priv_abs(x->step), x->count);
+        return redist_priv_below(x, coord, low + x->count) - redist_priv_below(x, coord, low);
+    if (redist_priv_is_interval(x))
+        return redist_priv_stretch(x, coord).length;
+    cycle = (uint64_t)(x->block * x->procs);
+    n = (uint64_t)x->count;
+    a = (uint64_t)redist_priv_abs(x->step);
+    past = (uint64_t)low + cycle - (uint64_t)(redist_priv_first_block(x, coord) * x->block);
+    return (int64_t)(redist_priv_floor_sum(n, cycle, a, past) -
+                     redist_priv_floor_sum(n, cycle, a, past - (uint64_t)x->block));
 }
 
 #ifdef REDIST_PRIV_BODIES
@@ -1023,13 +1039,14 @@ REDIST_PRIV int redist_priv_grid_places(const redist_layout *layout)
     return places > INT_MAX ? 0 : (int)places;
 }
 
-/* The dimension that a builder changes; any one when there is none, or the layout is at fault. */
+/* The dimension that a builder changes; zeros when there is none, or the layout is at fault. */
 REDIST_PRIV_COLD redist_priv_dimension *redist_priv_pick(redist_layout *layout, int axis)
 {
-    const int there = redist_priv_usable(layout) && axis >= 0 && axis < layout->ndim;
-    redist_priv_fault_if(&layout->fault, !there, REDIST_ERR_LAYOUT, axis,
+    if (redist_priv_usable(layout) && axis >= 0 && axis < layout->ndim)
+        return &layout->dim[axis];
+    redist_priv_fault_if(&layout->fault, 1, REDIST_ERR_LAYOUT, axis,
                          "a builder was given axis %" PRId64 ", which the layout does not have", axis, 0);
-    return &layout->dim[there ? axis : 0];
+    return (redist_priv_dimension *)memset(layout->dim, 0, sizeof layout->dim[0]);
 }
 
 /* The largest number of elements any coordinate owns. */
@@ -1193,7 +1210,7 @@ REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redi
         redist_priv_fault_if(&layout.fault, 1, REDIST_ERR_LAYOUT, axis,
                              "ghost cells need one interval per process, but a process owns several blocks of %" PRId64,
                              x->block, 0);
-    x->ghosts = 1 + (int)edge;
+    x->ghosts = edge == REDIST_PERIODIC ? 2 : 1;
     x->low = dim->low;
     x->high = dim->high;
     return layout;
@@ -1309,14 +1326,17 @@ REDIST_PRIV_COLD redist_priv_rank_place *redist_priv_rank_places(const redist_la
 /* No rank is negative, or twice. */
 REDIST_PRIV_COLD void redist_priv_check_ranks(const redist_layout *layout, redist_priv_fault *fault)
 {
+    const int places = redist_places(layout);
     redist_priv_rank_place *sorted = redist_priv_rank_places(layout);
-    int k, places = redist_places(layout);
+    int k = 1;
     redist_priv_fault_if(fault, sorted == NULL, REDIST_ERR_MEMORY, -1, "no memory to check the ranks", 0, 0);
-    for (k = 0; k < places && fault->code == REDIST_OK; k++) {
-        redist_priv_require(fault, REDIST_ERR_RANK, -1, "a rank", sorted[k].rank, 0, INT_MAX);
-        redist_priv_fault_if(fault, k > 0 && sorted[k].rank == sorted[k - 1].rank, REDIST_ERR_RANK, -1,
-                             "two places are on rank %" PRId64, sorted[k].rank, 0);
-    }
+    if (sorted == NULL)
+        return;
+    redist_priv_require(fault, REDIST_ERR_RANK, -1, "a rank", sorted[0].rank, 0, INT_MAX);
+    while (k < places && sorted[k].rank != sorted[k - 1].rank)
+        k++;
+    redist_priv_fault_if(fault, k < places, REDIST_ERR_RANK, -1, "two places are on rank %" PRId64, sorted[k - 1].rank,
+                         0);
     REDIST_FREE(sorted);
 }
 
@@ -1584,10 +1604,6 @@ REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank)
    track to its next by `advance`. A block-cyclic axis seen without steps has one track; period is the view's count
    when nothing repeats. */
 typedef struct {
-    int64_t start, length, local;
-} redist_priv_track;
-
-typedef struct {
     int64_t period, advance, step, count;
     int64_t tracks;
     redist_priv_track *track;
@@ -1631,21 +1647,19 @@ REDIST_PRIV void *redist_priv_grow(void *array, int64_t used, int64_t *room, siz
 /* How far along the view from index i the next index is that coord owns, 0 <= i < count; -1 when there is none. */
 REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_t i)
 {
-    const int64_t g = x->start + i * x->step, step = redist_priv_abs(x->step), left = x->count - i;
-    int64_t low, high, near, far, cycle, distance; /* owned: low <= index <= high; near and far: seen from g */
+    const int64_t g = x->start + i * x->step, step = redist_priv_abs(x->step);
+    int64_t low, near, far, cycle, distance; /* near and far: where the block begins and ends, seen from g */
     if (redist_priv_is_interval(x)) {
-        redist_priv_interval(x, coord, &low, &high);
-        near = redist_priv_max(x->step > 0 ? low - g : g - high + 1, 0);
-        far = x->step > 0 ? high - 1 - g : g - low;
-        distance = redist_priv_ceil_div(near, step);
-        return distance < left && distance * step <= far ? distance : -1;
+        const redist_priv_track owned = redist_priv_stretch(x, coord);
+        const int64_t next = redist_priv_max(owned.start, i);
+        return next < owned.start + owned.length ? next - i : -1;
     }
     cycle = x->block * x->procs;
     low = redist_priv_first_block(x, coord) * x->block;
     near = redist_priv_mod(x->step > 0 ? low - g : g - (low + x->block - 1), cycle);
     far = near + x->block - 1;
     distance = far >= cycle ? 0 : redist_priv_first_in(step % cycle, cycle, near, far);
-    return distance < left ? distance : -1;
+    return distance < x->count - i ? distance : -1;
 }
 
 /* How many view indices from i on, 0 <= i < count, lie in the block of index i. */
@@ -1683,24 +1697,6 @@ REDIST_PRIV void redist_priv_join_ends(redist_priv_pattern *p)
 }
 
 enum { REDIST_PRIV_IMAGES = 3 }; /* of an interval: as it is, and what its ghost cells show past either end */
-
-/* The view indices that show the axis indices low <= g < high, of which the first has a local position. */
-REDIST_PRIV redist_priv_track redist_priv_track_of(const redist_axis *x, int64_t low, int64_t high, int64_t local)
-{
-    redist_priv_track track;
-    int64_t begin, end;
-    if (x->step > 0) {
-        begin = redist_priv_ceil_div(low - x->start, x->step);
-        end = redist_priv_ceil_div(high - x->start, x->step);
-    } else {
-        begin = redist_priv_floor_div(x->start - high, -x->step) + 1;
-        end = redist_priv_floor_div(x->start - low, -x->step) + 1;
-    }
-    track.start = redist_priv_clamp(begin, 0, x->count);
-    track.length = redist_priv_clamp(end, track.start, x->count) - track.start;
-    track.local = local + x->start + track.start * x->step - low;
-    return track;
-}
 
 /* What a coordinate of an axis of intervals holds, ghost cells included: track[REDIST_PRIV_IMAGES], of which two may
    show the same index. Returns how many there are. */
@@ -1805,6 +1801,17 @@ REDIST_PRIV int64_t redist_priv_local_at(const redist_priv_pattern *p, const red
     return t->local + k * p->advance + (i - t->start - k * p->period) * p->step;
 }
 
+/* Appends a run, whose elements are the caller's to count. */
+REDIST_PRIV int redist_priv_append_run(redist_priv_runs *list, const redist_priv_run *run)
+{
+    redist_priv_run *grown = (redist_priv_run *)redist_priv_grow(list->run, list->runs, &list->room, sizeof *run);
+    if (grown == NULL)
+        return REDIST_ERR_MEMORY;
+    list->run = grown;
+    list->run[list->runs++] = *run;
+    return REDIST_OK;
+}
+
 /* What the sides FROM and TO of an axis bring to their intersection: their patterns, and a track of each. */
 typedef struct {
     const redist_priv_pattern *pattern[2];
@@ -1820,7 +1827,6 @@ REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t l
     redist_priv_runs *list = m->runs;
     const int64_t distance = m->pattern[!m->outer]->period;
     redist_priv_run run;
-    redist_priv_run *grown;
     int side;
     run.n[0] = length;
     run.n[1] = count;
@@ -1837,12 +1843,7 @@ REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t l
     run.stride[1][REDIST_PRIV_PACKED] = length;
     run.stride[2][REDIST_PRIV_PACKED] = 0; /* known when the superblock is complete */
     list->elements += length * count;
-    grown = (redist_priv_run *)redist_priv_grow(list->run, list->runs, &list->room, sizeof run);
-    if (grown == NULL)
-        return REDIST_ERR_MEMORY;
-    list->run = grown;
-    list->run[list->runs++] = run;
-    return REDIST_OK;
+    return redist_priv_append_run(list, &run);
 }
 
 /* Adds what the inner track has of the view indices begin <= i < end, which lie in one segment of the outer: a cut
@@ -1851,20 +1852,15 @@ REDIST_PRIV int redist_priv_add_segment(redist_priv_meeting *m, int64_t begin, i
 {
     const redist_priv_track *inner = m->track[!m->outer];
     const int64_t period = m->pattern[!m->outer]->period;
-    int64_t at = inner->start + redist_priv_floor_div(begin - inner->start, period) * period, full;
+    int64_t at = inner->start + redist_priv_floor_div(begin - inner->start, period) * period, count = 1;
     int code = REDIST_OK;
-    if (begin >= end)
-        return REDIST_OK;
-    if (at < begin) {
-        if (at + inner->length > begin)
-            code = redist_priv_add_run(m, begin, redist_priv_min(at + inner->length, end) - begin, 1);
-        at += period;
+    for (; at < end && code == REDIST_OK; at += count * period) {
+        const int64_t low = redist_priv_max(at, begin), high = redist_priv_min(at + inner->length, end);
+        count = high - low == inner->length ? (end - high) / period + 1 : 1;
+        if (low < high)
+            code = redist_priv_add_run(m, low, high - low, count);
     }
-    full = at + inner->length <= end ? (end - at - inner->length) / period + 1 : 0;
-    if (code == REDIST_OK && full > 0)
-        code = redist_priv_add_run(m, at, inner->length, full);
-    at += full * period;
-    return code == REDIST_OK && at < end ? redist_priv_add_run(m, at, end - at, 1) : code;
+    return code;
 }
 
 /* Adds what the two tracks share of the view indices begin <= i < end. Only those segments of the outer are visited
@@ -1947,8 +1943,8 @@ REDIST_PRIV int redist_priv_add_all(redist_priv_meeting *m, int64_t begin, int64
 REDIST_PRIV int redist_priv_meet(const redist_priv_pattern *from, const redist_priv_pattern *to, redist_priv_runs *list)
 {
     redist_priv_meeting m;
-    int64_t tail;
-    int code;
+    int64_t begin;
+    int code = REDIST_OK;
     memset(list, 0, sizeof *list);
     if (from->tracks == 0 || to->tracks == 0)
         return REDIST_OK;
@@ -1958,12 +1954,10 @@ REDIST_PRIV int redist_priv_meet(const redist_priv_pattern *from, const redist_p
     m.runs = list;
     m.superblock =
         redist_priv_product(from->period / redist_priv_gcd(from->period, to->period), to->period, from->count);
-    m.repeat = from->count / m.superblock;
-    tail = m.repeat * m.superblock;
-    code = redist_priv_add_all(&m, 0, m.superblock);
-    m.repeat = 1;
-    if (code == REDIST_OK && tail < from->count)
-        code = redist_priv_add_all(&m, tail, from->count);
+    for (begin = 0; begin < from->count && code == REDIST_OK; begin += m.repeat * m.superblock) {
+        m.repeat = redist_priv_max((from->count - begin) / m.superblock, 1);
+        code = redist_priv_add_all(&m, begin, redist_priv_min(begin + m.superblock, from->count));
+    }
     redist_priv_join_runs(list);
     return code;
 }
@@ -2016,34 +2010,24 @@ REDIST_PRIV int redist_priv_holds_any(const redist_axis *x, int coord, const red
     return any;
 }
 
-/* Appends the coordinates of `other` that own some of what `pattern` shows below index `end`, by walking the segments
-   of the pattern; no further in each than one period of `other`. */
-REDIST_PRIV int redist_priv_walk_mine(redist_priv_coords *list, const redist_priv_pattern *pattern,
-                                      const redist_axis *other, int64_t end)
+/* Appends the coordinates of `other` that own some of what `pattern` shows below index `end`, by walking the blocks of
+   `other` in the segments of a pattern: the same or one that shows all. No further in each than a period of `other`. */
+REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pattern *walked,
+                                 const redist_priv_pattern *pattern, const redist_axis *other, int64_t end)
 {
-    int64_t t, at, i, last;
+    const int64_t period = redist_priv_period(other);
+    int64_t t, at, i, last, next;
     int code = REDIST_OK;
-    for (t = 0; t < pattern->tracks; t++)
-        for (at = pattern->track[t].start; at < end; at += pattern->period) {
+    for (t = 0; t < walked->tracks; t++)
+        for (at = walked->track[t].start; at < end; at += walked->period) {
             i = redist_priv_max(at, 0);
-            last = redist_priv_min(redist_priv_min(at + pattern->track[t].length, i + redist_priv_period(other)), end);
-            for (; i < last && code == REDIST_OK; i += redist_priv_reach(other, i))
-                code = redist_priv_append(list, redist_owner(other, i));
+            last = redist_priv_min(redist_priv_min(at + walked->track[t].length, i + period), end);
+            for (; i < last && code == REDIST_OK; i = next) {
+                next = redist_priv_min(i + redist_priv_reach(other, i), last);
+                if (walked == pattern || redist_priv_has_any(pattern, i, next))
+                    code = redist_priv_append(list, redist_owner(other, i));
+            }
         }
-    return code;
-}
-
-/* The same by walking the blocks of `other`. */
-REDIST_PRIV int redist_priv_walk_theirs(redist_priv_coords *list, const redist_priv_pattern *pattern,
-                                        const redist_axis *other, int64_t end)
-{
-    int64_t i, next;
-    int code = REDIST_OK;
-    for (i = 0; i < end && code == REDIST_OK; i = next) {
-        next = redist_priv_min(i + redist_priv_reach(other, i), end);
-        if (redist_priv_has_any(pattern, i, next))
-            code = redist_priv_append(list, redist_owner(other, i));
-    }
     return code;
 }
 
@@ -2067,16 +2051,12 @@ REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redis
     return code;
 }
 
-/* Appends the coordinates of `other`, which has ghosts or boxes, that may hold some of what `pattern` shows. */
+/* Appends the coordinates of `other`, which has ghosts, that may hold some of what `pattern` shows. */
 REDIST_PRIV int redist_priv_walk_holders(redist_priv_coords *list, const redist_priv_pattern *pattern,
                                          const redist_axis *other)
 {
     int64_t t, at, first, last;
     int code = REDIST_OK;
-    for (t = 0; other->kind == REDIST_PRIV_BOXES && t < other->procs && code == REDIST_OK; t++)
-        code = redist_priv_append(list, (int)t);
-    if (other->kind == REDIST_PRIV_BOXES)
-        return code;
     if (pattern->tracks * (pattern->count / redist_priv_max(pattern->period, 1)) >= other->procs)
         return redist_priv_append_holders(list, other, 0, other->extent);
     for (t = 0; t < pattern->tracks; t++)
@@ -2123,22 +2103,24 @@ REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redi
 {
     const int64_t period = redist_priv_max(redist_priv_period(other), 1), mine = redist_priv_max(pattern->period, 1);
     const int64_t end = redist_priv_product(mine / redist_priv_gcd(mine, period), period, pattern->count);
+    redist_priv_track whole = {0, period, 0};
+    const redist_priv_pattern all = {period, 0, 1, pattern->count, 1, &whole};
     redist_priv_coords list = {NULL, 0, 0};
     int64_t k;
     int code;
-    if (!redist_priv_is_partition(other))
+    if (other->ghosts != 0)
         code = redist_priv_walk_holders(&list, pattern, other);
     else if (end / mine * pattern->tracks <= redist_priv_blocks_below(other, end))
-        code = redist_priv_walk_mine(&list, pattern, other, end);
+        code = redist_priv_walk(&list, pattern, pattern, other, end);
     else
-        code = redist_priv_walk_theirs(&list, pattern, other, end);
+        code = redist_priv_walk(&list, &all, pattern, other, end);
     if (list.n > 0)
         qsort(list.coord, (size_t)list.n, sizeof *list.coord, redist_priv_compare_ints);
     *coords = list.coord;
     *peers = 0;
     for (k = 0; k < list.n && code == REDIST_OK; k++)
         if ((*peers == 0 || list.coord[k] != list.coord[*peers - 1]) &&
-            (redist_priv_is_partition(other) || redist_priv_holds_any(other, list.coord[k], pattern)))
+            (other->ghosts == 0 || redist_priv_holds_any(other, list.coord[k], pattern)))
             list.coord[(*peers)++] = list.coord[k];
     return code;
 }
@@ -2272,12 +2254,6 @@ REDIST_PRIV int redist_priv_find_neighbours(const redist_layout *mine, const int
     return code;
 }
 
-REDIST_PRIV int redist_priv_neighbours_of(const redist_layout *mine, const int *coords, int own,
-                                          const redist_layout *other, redist_priv_neighbours *n)
-{
-    return redist_priv_find_neighbours(mine, coords, own, other, 1, n);
-}
-
 /* Which partner of each axis the k-th message is with, 0 <= k < messages. */
 REDIST_PRIV void redist_priv_partners_at(const redist_priv_neighbours *n, int64_t k, int64_t *partner)
 {
@@ -2298,28 +2274,36 @@ REDIST_PRIV void redist_priv_partner_coords(const redist_priv_neighbours *n, int
         coords[d] = n->axis[d].coord[partner[d]];
 }
 
-/* The k-th message of a place, 0 <= k < messages, between it and the place or places at redist_priv_partner_coords.
-   Packed elements lie in the order of the source's memory, which both sides know. The strides and origins of FROM and
-   TO are the caller's to fill. */
+/* Completes a message of which the axes' runs are set: all of them. Packed elements lie in the order of the source's
+   memory, which both sides know. */
+REDIST_PRIV void redist_priv_count_packed(redist_priv_message *m, const redist_layout *from)
+{
+    int axes[REDIST_MAX_DIMS], k;
+    m->elements = 1;
+    redist_priv_slow_to_fast(from, from->memory_order, axes);
+    for (k = m->ndim - 1; k >= 0; k--) {
+        const int d = axes[k];
+        m->begin[d] = 0;
+        m->end[d] = m->axis[d]->elements;
+        m->stride[REDIST_PRIV_PACKED][d] = m->elements;
+        m->elements *= m->end[d];
+    }
+}
+
+/* The k-th message of a place, 0 <= k < messages, between it and the place or places at redist_priv_partner_coords. The
+   strides and origins of FROM and TO are the caller's to fill. */
 REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_neighbours *n, int64_t k,
                                                        const redist_layout *from)
 {
     redist_priv_message m;
     int64_t partner[REDIST_MAX_DIMS];
-    int axes[REDIST_MAX_DIMS];
     int d;
     memset(&m, 0, sizeof m);
     m.ndim = n->ndim;
-    m.elements = 1;
     redist_priv_partners_at(n, k, partner);
     for (d = 0; d < n->ndim; d++)
         m.axis[d] = &n->axis[d].runs[partner[d]];
-    redist_priv_slow_to_fast(from, from->memory_order, axes);
-    for (d = n->ndim - 1; d >= 0; d--) {
-        m.stride[REDIST_PRIV_PACKED][axes[d]] = m.elements;
-        m.end[d] = m.axis[d]->elements;
-        m.elements *= m.axis[axes[d]]->elements;
-    }
+    redist_priv_count_packed(&m, from);
     return m;
 }
 
@@ -3094,13 +3078,12 @@ typedef struct {
     const redist_priv_neighbours *n;     /* of the place at hand                                          */
     int place;                           /* of a source, in copy 0: the pairs are those of all its copies */
     int64_t at, end;
-    int64_t *number;                     /* by message: of a destination place, when the source has copies */
+    int code;                            /* REDIST_ERR_MEMORY: there are more pairs                       */
 } redist_priv_pairs;
 
 REDIST_PRIV_COLD void redist_priv_pairs_close(redist_priv_pairs *p)
 {
     REDIST_FREE(p->rank_places);
-    REDIST_FREE(p->number);
 }
 
 /* REDIST_ERR_MEMORY; close it, whatever this returns. Allocates nothing while the source has one copy. */
@@ -3119,54 +3102,36 @@ REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_l
     return p->rank_places == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* The number of a destination place among the readers of the source place at `coords`. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_reader_number(const redist_priv_pairs *p, int place, const int *coords,
-                                               int64_t *number)
-{
-    redist_priv_neighbours readers;
-    int own[REDIST_MAX_DIMS] = {0};
-    const redist_layout *to = p->layout[REDIST_PRIV_TO];
-    int d, code = redist_priv_find_neighbours(p->layout[REDIST_PRIV_FROM], coords, REDIST_PRIV_FROM, to, 0, &readers);
-    redist_priv_coords_of_place(to, place, own);
-    *number = place / p->grid[REDIST_PRIV_TO];
-    for (d = 0; code == REDIST_OK && d < (readers.listed ? 1 : readers.ndim); d++) {
-        int64_t at = 0;
-        while (at < readers.axis[d].peers && readers.axis[d].coord[at] < own[d])
-            at++;
-        *number = *number * readers.axis[d].peers + at;
-    }
-    redist_priv_neighbours_free(&readers);
-    return code;
-}
-
-/* Numbers the destination place at hand among the readers of each of its partners. */
-REDIST_PRIV_COLD int redist_priv_number_reader(redist_priv_pairs *p)
-{
-    int coords[REDIST_MAX_DIMS] = {0};
-    int64_t k;
-    int code = REDIST_OK;
-    REDIST_FREE(p->number);
-    p->number = (int64_t *)redist_priv_alloc(p->n->messages, sizeof *p->number);
-    for (k = 0; p->number != NULL && k < p->n->messages && code == REDIST_OK; k++) {
-        redist_priv_partner_coords(p->n, k, coords);
-        code = redist_priv_reader_number(p, p->place, coords, &p->number[k]);
-    }
-    return p->number == NULL ? REDIST_ERR_MEMORY : code;
-}
-
 /* Begins the pairs of a place, of which n are the neighbours: of a source whose copies serve, those of all of them. n
-   must live until the last pair. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_pairs_of(redist_priv_pairs *p, int place, const redist_priv_neighbours *n)
+   must live until the last pair. */
+REDIST_PRIV_COLD void redist_priv_pairs_of(redist_priv_pairs *p, int place, const redist_priv_neighbours *n)
 {
     const int source = n->own == REDIST_PRIV_FROM;
     p->n = n;
     p->place = source && !p->all ? place % p->grid[REDIST_PRIV_FROM] : place;
     p->at = 0;
     p->end = source || p->all ? n->messages * p->layout[!n->own]->copies : n->messages;
-    return source || p->all ? REDIST_OK : redist_priv_number_reader(p);
 }
 
-/* The next pair; 0 when there are no more. */
+/* The number of the destination place at hand among the readers of the source place at `coords`. */
+REDIST_PRIV_COLD int64_t redist_priv_reader_number(redist_priv_pairs *p, const int *coords)
+{
+    const redist_layout *from = p->layout[REDIST_PRIV_FROM], *to = p->layout[REDIST_PRIV_TO];
+    redist_priv_neighbours readers;
+    int64_t number = p->place / p->grid[REDIST_PRIV_TO], at;
+    int d, own[REDIST_MAX_DIMS] = {0};
+    p->code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, 0, &readers);
+    redist_priv_coords_of_place(to, p->place, own);
+    for (d = 0; p->code == REDIST_OK && d < (readers.listed ? 1 : readers.ndim); d++) {
+        for (at = 0; at < readers.axis[d].peers && readers.axis[d].coord[at] < own[d]; at++)
+            continue;
+        number = number * readers.axis[d].peers + at;
+    }
+    redist_priv_neighbours_free(&readers);
+    return number;
+}
+
+/* The next pair; 0 when there are no more, or p->code tells why they are not known. */
 REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p, redist_priv_pair *pair)
 {
     const redist_layout *from = p->layout[REDIST_PRIV_FROM], *to = p->layout[REDIST_PRIV_TO];
@@ -3183,14 +3148,14 @@ REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p, redist_priv_pai
     pair->place[!own] += (int)(p->at / p->n->messages) * p->grid[!own];
     if (!p->all) { /* the copy on the reader's own rank serves, else one of them round-robin */
         place = pair->place[REDIST_PRIV_FROM];
-        number = own == REDIST_PRIV_FROM ? p->at : p->number[p->at];
+        number = own == REDIST_PRIV_FROM ? p->at : redist_priv_reader_number(p, coords);
         held = redist_priv_find_place(from, p->rank_places, redist_priv_rank_at(to, pair->place[REDIST_PRIV_TO]));
         if (held < 0 || held % p->grid[REDIST_PRIV_FROM] != place)
             held = place + (int)(number % from->copies) * p->grid[REDIST_PRIV_FROM];
         pair->place[REDIST_PRIV_FROM] = held;
     }
     p->at++;
-    return 1;
+    return p->code == REDIST_OK;
 }
 
 /* ---------------------------------------------------------------------------------- moving on one process (bodies) */
@@ -3259,8 +3224,7 @@ REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const re
     for (place = 0; place < places && code == REDIST_OK; place++) {
         redist_priv_coords_of_place(from, place, coords);
         code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, runs, &n);
-        if (code == REDIST_OK)
-            code = redist_priv_pairs_of(&pairs, place, &n);
+        redist_priv_pairs_of(&pairs, place, &n);
         while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair))
             visit(context, &n, &pair);
         redist_priv_neighbours_free(&n);
@@ -3387,12 +3351,11 @@ REDIST_PRIV_COLD int redist_priv_serves(const redist_layout *from, int from_plac
     redist_priv_pairs pairs;
     redist_priv_pair pair;
     redist_priv_coords_of_place(from, from_place, coords);
-    code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, 0, &n);
-    memset(&pairs, 0, sizeof pairs);
+    memset(&n, 0, sizeof n);
+    code = redist_priv_pairs_open(&pairs, from, to, 0);
     if (code == REDIST_OK)
-        code = redist_priv_pairs_open(&pairs, from, to, 0);
-    if (code == REDIST_OK)
-        code = redist_priv_pairs_of(&pairs, from_place, &n);
+        code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, 0, &n);
+    redist_priv_pairs_of(&pairs, from_place, &n);
     while (code == REDIST_OK && !serves && redist_priv_next_pair(&pairs, &pair))
         serves = pair.place[REDIST_PRIV_TO] == to_place && pair.place[REDIST_PRIV_FROM] == from_place;
     redist_priv_pairs_close(&pairs);
@@ -4854,7 +4817,7 @@ REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_layout *from, const 
         match[c] = -1;
     for (c = 0; c < redist_places(rows) && code == REDIST_OK; c++) {
         const redist_priv_partners *p = &n.axis[0];
-        code = redist_priv_neighbours_of(rows, &c, REDIST_PRIV_TO, columns, &n);
+        code = redist_priv_find_neighbours(rows, &c, REDIST_PRIV_TO, columns, 1, &n);
         for (k = 0, best = -1; code == REDIST_OK && k < p->peers; k++)
             if (!taken[p->coord[k]] && (best < 0 || p->runs[k].elements > p->runs[best].elements))
                 best = k;

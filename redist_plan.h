@@ -1067,41 +1067,19 @@ REDIST_PRIV_COLD int redist_priv_split_runs(redist_priv_kept *kept, const redist
                                             redist_priv_runs *part)
 {
     int64_t r;
-    for (r = 0; r < list->runs; r++) {
-        const redist_priv_run *run = &list->run[r];
-        const int alike = redist_priv_run_is_alike(run);
-        redist_priv_runs *half = &part[!alike || run->at[REDIST_PRIV_FROM] != run->at[REDIST_PRIV_TO]];
-        redist_priv_run *grown =
-            (redist_priv_run *)redist_priv_grow(half->run, half->runs, &half->room, sizeof *grown);
-        if (grown == NULL)
-            return REDIST_ERR_MEMORY;
+    int code = REDIST_OK;
+    for (r = 0; r < list->runs && code == REDIST_OK; r++) {
+        redist_priv_run run = list->run[r];
+        const int alike = redist_priv_run_is_alike(&run);
+        redist_priv_runs *half = &part[!alike || run.at[REDIST_PRIV_FROM] != run.at[REDIST_PRIV_TO]];
         kept->unlike |= !alike;
-        half->run = grown;
-        grown += half->runs++;
-        *grown = *run;
-        grown->at[REDIST_PRIV_PACKED] = half->elements; /* packed one after the other, whatever lay between them */
-        grown->stride[1][REDIST_PRIV_PACKED] = grown->n[0];
-        grown->stride[2][REDIST_PRIV_PACKED] = grown->n[0] * grown->n[1];
-        half->elements += grown->n[0] * grown->n[1] * grown->n[2];
+        run.at[REDIST_PRIV_PACKED] = half->elements; /* packed one after the other, whatever lay between them */
+        run.stride[1][REDIST_PRIV_PACKED] = run.n[0];
+        run.stride[2][REDIST_PRIV_PACKED] = run.n[0] * run.n[1];
+        half->elements += run.n[0] * run.n[1] * run.n[2];
+        code = redist_priv_append_run(half, &run);
     }
-    return REDIST_OK;
-}
-
-/* Sets the runs of an axis of a message; packed elements lie in the order of the source's memory. */
-REDIST_PRIV_COLD void redist_priv_set_runs(redist_priv_message *m, const redist_priv_runs *const *runs,
-                                           const redist_layout *from)
-{
-    int axes[REDIST_MAX_DIMS] = {0}, k;
-    m->elements = 1;
-    redist_priv_slow_to_fast(from, from->memory_order, axes);
-    for (k = m->ndim - 1; k >= 0; k--) {
-        const int d = axes[k];
-        m->axis[d] = runs[d];
-        m->begin[d] = 0;
-        m->end[d] = runs[d]->elements;
-        m->stride[REDIST_PRIV_PACKED][d] = m->elements;
-        m->elements *= runs[d]->elements;
-    }
+    return code;
 }
 
 /* Keeps the message of this rank to itself: the same product of runs, stored on both sides. */
@@ -1109,7 +1087,6 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, const redist_priv_peer *se
 {
     const redist_priv_storage *from = &p->side[REDIST_PRIV_FROM].storage, *to = &p->side[REDIST_PRIV_TO].storage;
     const size_t strides = (size_t)p->from->ndim * sizeof from->stride[0];
-    const redist_priv_runs *runs[REDIST_MAX_DIMS];
     redist_priv_kept *kept = &p->kept;
     int d, e, code = REDIST_OK;
     kept->whole = redist_priv_peer_message(p, self);
@@ -1123,11 +1100,12 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, const redist_priv_peer *se
     for (d = 0; d < p->from->ndim && code == REDIST_OK; d++)
         code = redist_priv_split_runs(kept, kept->whole.axis[d], &kept->part[2 * d]);
     for (d = 0; d < p->from->ndim && code == REDIST_OK; d++) {
-        kept->move[kept->moves] = kept->whole;
-        for (e = 0; e < p->from->ndim; e++)
-            runs[e] = e < d ? &kept->part[2 * e] : e == d ? &kept->part[2 * e + 1] : kept->whole.axis[e];
-        redist_priv_set_runs(&kept->move[kept->moves], runs, p->from);
-        kept->moves += kept->move[kept->moves].elements > 0;
+        redist_priv_message *move = &kept->move[kept->moves];
+        *move = kept->whole;
+        for (e = 0; e <= d; e++)
+            move->axis[e] = &kept->part[2 * e + (e == d)];
+        redist_priv_count_packed(move, p->from);
+        kept->moves += move->elements > 0;
     }
     return code;
 }
@@ -1173,11 +1151,11 @@ REDIST_PRIV_COLD int redist_priv_list_peers(redist_plan *p, int own)
     redist_priv_pair pair;
     int code = redist_priv_pairs_open(&pairs, p->from, p->to, p->arrival.function != NULL);
     s->peer = p->peer + p->peers;
-    if (code == REDIST_OK)
-        code = redist_priv_pairs_of(&pairs, mine, &s->neighbours);
+    redist_priv_pairs_of(&pairs, mine, &s->neighbours);
     while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair))
         if (pair.place[own] == mine)
             code = redist_priv_add_peer(p, own, &pair);
+    code = code == REDIST_OK ? pairs.code : code;
     redist_priv_pairs_close(&pairs);
     qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_distances);
     p->peers += s->peers;
@@ -1196,7 +1174,7 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
     s->storage = redist_priv_storage_at(layout, coords);
     s->array_bytes = s->storage.size * p->element_bytes;
     s->streams = redist_priv_streams(s->array_bytes * p->arrays);
-    return redist_priv_neighbours_of(layout, coords, own, redist_priv_layout(p, !own), &s->neighbours);
+    return redist_priv_find_neighbours(layout, coords, own, redist_priv_layout(p, !own), 1, &s->neighbours);
 }
 
 REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
