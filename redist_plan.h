@@ -2614,8 +2614,8 @@ REDIST_PRIV_COLD int64_t redist_priv_plan_ring(const redist_plan *p, redist_priv
     return link->slots * link->slot_bytes;
 }
 
-/* Takes a block of shared memory, from the arena or opened for this plan alone, writes it, and says where its slots are.
-   A rank with an error only takes part in the opening. */
+/* Takes a block of shared memory, from the arena or opened for this plan alone, writes it, and says where its slots
+   are. A rank with an error only takes part in the opening. */
 REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code)
 {
     redist_priv_rings *r = p->rings;
