@@ -101,7 +101,7 @@ int MPI_Iallreduce(const void *mine, void *all, int n, MPI_Datatype type, MPI_Op
     int k, r;
     (void)type;
     (void)comm;
-    memcpy(crew_word[crew_rank()], mine, (size_t)n * sizeof *result);
+    memcpy(crew_word[crew_rank()], mine == MPI_IN_PLACE ? all : mine, (size_t)n * sizeof *result);
     crew_barrier();
     memcpy(result, crew_word[0], (size_t)n * sizeof *result);
     for (r = 1; r < crew_size; r++)
