@@ -148,7 +148,7 @@ static const struct {
     {"halo -2", REDIST_ERR_LAYOUT, negative_halo, {"axis 1", "-2"}, 0},
     {"extent 6 for 10 elements", REDIST_ERR_LAYOUT, small_extent, {"axis 1", "is 6, must be at least 10"}, 0},
     {"axis 2 of 2", REDIST_ERR_LAYOUT, axis_outside, {"2", NULL}, 0},
-    {"section past the end", REDIST_ERR_LAYOUT, section_outside, {"axis 1: a section of 10 indices from 5 on", "extent is 10"}, 0},
+    {"section past the end", REDIST_ERR_LAYOUT, section_outside, {"axis 1: the count of a section is 10", "at most 5"}, 0},
     {"section with step 0", REDIST_ERR_LAYOUT, section_without_step, {"axis 1", "0"}, 0},
     {"other shape", REDIST_ERR_SHAPE, other_shape, {"axis 1", "11"}, 0},
     {"other dimensions", REDIST_ERR_SHAPE, other_dimensions, {"1", "2"}, 0},

@@ -368,23 +368,23 @@ static void check_mistakes(void)
     expect(redist_replicated(two, -1), REDIST_ERR_LAYOUT, "the number of copies is -1, must be at least 1");
     expect(redist_replicated(two, INT_MIN), REDIST_ERR_LAYOUT, "the number of copies is -2147483648, must be at least 1");
     expect(redist_replicated(two, INT_MAX), REDIST_ERR_OVERFLOW,
-           "the number of copies is 2147483647, which makes more than INT_MAX places");
+           "the number of copies is 2147483647, must be at least 1 and at most 1073741823");
     expect(redist_replicated(two, INT_MAX / 2), REDIST_OK, "");
     expect(redist_replicated(two, INT_MAX / 2 + 1), REDIST_ERR_OVERFLOW,
-           "the number of copies is 1073741824, which makes more than INT_MAX places");
+           "the number of copies is 1073741824, must be at least 1 and at most 1073741823");
     expect(redist_replicated(redist_from_rank(two, INT_MAX - 5), 3), REDIST_ERR_RANK,
-           "a place is on rank 2147483642, must be at least 0 and at most INT_MAX");
+           "the first rank is 2147483642, must be at least 0 and at most 2147483641");
     expect(redist_from_rank(redist_replicated(two, 3), INT_MAX - 5), REDIST_ERR_RANK,
-           "a place is on rank 2147483642, must be at least 0 and at most INT_MAX");
+           "the first rank is 2147483642, must be at least 0 and at most 2147483641");
     expect(redist_replicated(redist_on_ranks(two, twice), 2), REDIST_ERR_RANK, "two places are on rank 3");
     expect(redist_on_ranks(redist_replicated(two, 2), negative), REDIST_ERR_RANK,
-           "a place is on rank -1, must be at least 0 and at most INT_MAX");
+           "a rank is -1, must be at least 0 and at most 2147483647");
     expect(redist_replicated(redist_on_ranks(two, twice), 1), REDIST_OK, "");
     expect(redist_replicated(bad, 0), REDIST_ERR_LAYOUT, "axis 0: block is 0, must be at least 1");
     expect(redist_replicated(redist_layout_nd(0, NULL), 2), REDIST_ERR_LAYOUT,
-           "the number of axes is 0, must be at least 1 and at most REDIST_MAX_DIMS");
+           "the number of axes is 0, must be at least 1 and at most 8");
     expect(redist_replicated(redist_layout_2d(redist_block(9, 99999), redist_block(9, 99999)), 5), REDIST_ERR_OVERFLOW,
-           "the process grid has more than INT_MAX places (2 axes)");
+           "the process grid has more than INT_MAX places");
 }
 
 /* 2^61 elements in two copies are counted; in three they are too many. */
