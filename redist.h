@@ -2786,15 +2786,13 @@ REDIST_PRIV void redist_priv_copy_box(redist_priv_box *box, const char *from, ch
     } while (k >= 0);
 }
 
-/* A copy of one message between two of its sides. Axes are visited from the destination's slowest to its fastest;
-   those from `split` on hold the fastest axis of the source or of the destination. When one of these has several runs,
-   the axes before are walked element by element, so that all runs find a line while it is hot. */
+/* A copy of one message between two of its sides. Axes are visited from the destination's slowest to its fastest; the
+   first `walked` element by element, so that all runs of the others find a line while it is hot. */
 typedef struct {
     const redist_priv_message *message;
     int from, to; /* sides */
-    int axis[REDIST_MAX_DIMS];
-    int split, walk;
-    int64_t bytes; /* of an element */
+    int walked, axis[REDIST_MAX_DIMS];
+    redist_priv_box box; /* the loops around the axis at hand */
 } redist_priv_copier;
 
 /* What copies without ado do: elements of so many bytes replace what is there. */
@@ -2804,47 +2802,16 @@ REDIST_PRIV_FAST redist_priv_arrival redist_priv_replacing(int64_t element_bytes
     return arrival;
 }
 
-REDIST_PRIV void redist_priv_copy_axes(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
-                                       const char *from, char *to);
+REDIST_PRIV void redist_priv_copy_axes(redist_priv_copier *c, int depth, const char *from, char *to);
 
 /* How many steps along an axis that is walked keep what lies under them in the fastest cache. */
 REDIST_PRIV_FAST int64_t redist_priv_hot_steps(const redist_priv_copier *c, int depth)
 {
-    int64_t bytes = c->bytes;
+    int64_t bytes = c->box.unit;
     int k;
     for (k = depth + 1; k < c->message->ndim; k++)
         bytes = redist_priv_product(bytes, c->message->axis[c->axis[k]]->elements, REDIST_PRIV_HOT);
     return REDIST_PRIV_HOT / redist_priv_max(bytes, 1);
-}
-
-/* Copies what lies under one run: adds its loops to the box, or walks them. */
-REDIST_PRIV void redist_priv_copy_run(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
-                                      const redist_priv_run *run, const char *from, char *to)
-{
-    const int d = c->axis[depth], walk = c->walk && depth < c->split;
-    redist_priv_loop loop[REDIST_PRIV_LEVELS];
-    redist_priv_box box;
-    int64_t i, j, k, step;
-    int level;
-    from += run->at[c->from] * c->message->stride[c->from][d] * c->bytes;
-    to += run->at[c->to] * c->message->stride[c->to][d] * c->bytes;
-    for (level = REDIST_PRIV_LEVELS - 1; level >= 0; level--) {
-        loop[level].n = run->n[level];
-        loop[level].from = run->stride[level][c->from] * c->message->stride[c->from][d] * c->bytes;
-        loop[level].to = run->stride[level][c->to] * c->message->stride[c->to][d] * c->bytes;
-    }
-    step = walk ? redist_priv_hot_steps(c, depth) : loop[0].n;
-    for (k = 0; k < (walk ? loop[2].n : 1); k++)
-        for (j = 0; j < (walk ? loop[1].n : 1); j++)
-            for (i = 0; i < loop[0].n; i += step) {
-                box = *outer;
-                for (level = REDIST_PRIV_LEVELS - 1; level > 0 && !walk; level--)
-                    redist_priv_add_loop(&box, loop[level].n, loop[level].from, loop[level].to);
-                redist_priv_add_loop(&box, redist_priv_min(step, loop[0].n - i), loop[0].from, loop[0].to);
-                redist_priv_copy_axes(c, depth + 1, &box,
-                                      from + k * loop[2].from + j * loop[1].from + i * loop[0].from,
-                                      to + k * loop[2].to + j * loop[1].to + i * loop[0].to);
-            }
 }
 
 /* The part of a run from repetition `first` of a level to before `last`. */
@@ -2858,68 +2825,80 @@ REDIST_PRIV_APART redist_priv_run redist_priv_part(const redist_priv_run *run, i
     return part;
 }
 
-/* Copies the part of a run whose packed positions lie in the message's window: the repetitions of `level` that do as a
-   whole, and from the one before and the one after, repetitions of the level below. */
-REDIST_PRIV void redist_priv_copy_window(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
-                                         const redist_priv_run *run, int level, const char *from, char *to)
+/* Which repetitions of a level of a run have packed positions in begin <= position < end: from bound[0] to before
+   bound[3], and as a whole those from bound[1] to before bound[2]. */
+REDIST_PRIV_FAST void redist_priv_clip(const redist_priv_run *run, int level, int64_t begin, int64_t end,
+                                       int64_t *bound)
 {
-    const int d = c->axis[depth];
-    const int64_t begin = c->message->begin[d] - run->at[REDIST_PRIV_PACKED];
-    const int64_t end = c->message->end[d] - run->at[REDIST_PRIV_PACKED];
-    const int64_t n = run->n[level], stride = redist_priv_max(run->stride[level][REDIST_PRIV_PACKED], 1);
+    const int64_t n = run->n[level], stride = run->stride[level][REDIST_PRIV_PACKED];
     const int64_t length = level == 0 ? 1 : level == 1 ? run->n[0] : run->n[0] * run->n[1];
-    const int64_t first = redist_priv_clamp(redist_priv_ceil_div(begin, stride), 0, n);
-    const int64_t last = redist_priv_clamp(redist_priv_floor_div(end - length, stride) + 1, 0, n);
+    bound[0] = bound[1] = 0;
+    bound[2] = bound[3] = n;
+    if (begin <= 0 && end >= (n - 1) * stride + length)
+        return;
+    bound[0] = redist_priv_clamp(redist_priv_floor_div(begin - length, stride) + 1, 0, n);
+    bound[1] = redist_priv_ceil_div(begin, stride);
+    bound[2] = redist_priv_min(redist_priv_floor_div(end - length, stride) + 1, n);
+    bound[3] = redist_priv_clamp(redist_priv_ceil_div(end, stride), 0, n);
+}
+
+/* Copies the part of a run whose packed positions lie in the message's window. Repetitions of a level that do as a whole
+   become a loop of the box, or are walked; of the others, at the ends, those of the level below. */
+REDIST_PRIV void redist_priv_copy_run(redist_priv_copier *c, int depth, int level, const redist_priv_run *run,
+                                      const char *from, char *to)
+{
+    const redist_priv_message *m = c->message;
+    const int d = c->axis[depth], loops = c->box.loops;
+    const int64_t from_bytes = m->stride[c->from][d] * c->box.unit, to_bytes = m->stride[c->to][d] * c->box.unit;
+    const int64_t packed = run->at[REDIST_PRIV_PACKED];
+    int64_t k, next, step, bound[4];
     redist_priv_run part;
-    int64_t k;
-    if (first < last) {
-        part = redist_priv_part(run, level, first, last);
-        redist_priv_copy_run(c, depth, outer, &part, from, to);
+    while (level > 0 && run->n[level] == 1)
+        level--;
+    step = depth >= c->walked ? run->n[level] : level > 0 ? 1 : redist_priv_hot_steps(c, depth);
+    redist_priv_clip(run, level, m->begin[d] - packed, m->end[d] - packed, bound);
+    for (k = bound[0]; k < bound[3]; k = next) {
+        next = k >= bound[1] && k < bound[2] ? redist_priv_min(k + step, bound[2]) : k + 1;
+        part = redist_priv_part(run, level, k, next);
+        redist_priv_add_loop(&c->box, next - k, run->stride[level][c->from] * from_bytes,
+                             run->stride[level][c->to] * to_bytes);
+        if (level > 0)
+            redist_priv_copy_run(c, depth, level - 1, &part, from, to);
+        else
+            redist_priv_copy_axes(c, depth + 1, from + part.at[c->from] * from_bytes, to + part.at[c->to] * to_bytes);
+        c->box.loops = loops;
     }
-    for (k = first - 1; level > 0 && k <= last; k = redist_priv_max(last, k + 1))
-        if (k >= 0 && k < n && k * stride < end && k * stride + length > begin) {
-            part = redist_priv_part(run, level, k, k + 1);
-            redist_priv_copy_window(c, depth, outer, &part, level - 1, from, to);
-        }
 }
 
 /* How many repetitions of a superblock fit the fastest cache; all of them while nothing else touches the lines. */
 REDIST_PRIV_FAST int64_t redist_priv_hot_repeats(const redist_priv_copier *c, int depth, const redist_priv_runs *list)
 {
-    int64_t bytes = list->run[0].stride[2][REDIST_PRIV_PACKED] * c->bytes;
     if (list->runs == 1 || depth < c->message->ndim - 1)
         return INT64_MAX;
-    return redist_priv_max(REDIST_PRIV_HOT / redist_priv_max(bytes, 1), 1);
+    return redist_priv_max(REDIST_PRIV_HOT / (list->run[0].stride[2][REDIST_PRIV_PACKED] * c->box.unit), 1);
 }
 
-REDIST_PRIV void redist_priv_copy_axes(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
-                                       const char *from, char *to)
+REDIST_PRIV void redist_priv_copy_axes(redist_priv_copier *c, int depth, const char *from, char *to)
 {
-    const redist_priv_message *m = c->message;
     const redist_priv_runs *list;
     redist_priv_box box;
+    redist_priv_run part;
     int64_t begin, hot, r, most = 1;
-    int d;
-    if (depth == m->ndim) {
-        box = *outer;
+    if (depth == c->message->ndim) {
+        box = c->box;
         redist_priv_copy_box(&box, from, to);
         return;
     }
-    d = c->axis[depth];
-    list = m->axis[d];
+    list = c->message->axis[c->axis[depth]];
     hot = redist_priv_hot_repeats(c, depth, list);
     for (begin = 0; begin < most; begin += redist_priv_min(hot, most - begin))
         for (r = 0; r < list->runs; r++) {
             const int64_t n = list->run[r].n[2];
-            redist_priv_run run;
             most = redist_priv_max(most, n);
-            if (begin >= n)
-                continue;
-            run = redist_priv_part(&list->run[r], 2, begin, begin + redist_priv_min(hot, n - begin));
-            if (m->begin[d] == 0 && m->end[d] == list->elements)
-                redist_priv_copy_run(c, depth, outer, &run, from, to);
-            else
-                redist_priv_copy_window(c, depth, outer, &run, REDIST_PRIV_LEVELS - 1, from, to);
+            if (begin < n) {
+                part = redist_priv_part(&list->run[r], 2, begin, begin + redist_priv_min(hot, n - begin));
+                redist_priv_copy_run(c, depth, REDIST_PRIV_LEVELS - 1, &part, from, to);
+            }
         }
 }
 
@@ -2937,33 +2916,29 @@ REDIST_PRIV_APART int redist_priv_fastest(const redist_priv_message *m, int side
 REDIST_PRIV void redist_priv_copy_alone(const redist_priv_message *m, int from_side, const void *from, int to_side,
                                         void *to, redist_priv_arrival arrival, int stream)
 {
+    const int fastest = redist_priv_fastest(m, from_side);
     redist_priv_copier c;
-    redist_priv_box box;
-    int a, b, fastest = redist_priv_fastest(m, from_side);
+    int a, b, several = 0;
     if (m->elements == 0)
         return;
-    c.message = m;
-    c.from = from_side;
-    c.to = to_side;
-    c.bytes = arrival.element;
-    c.split = c.walk = 0;
     for (a = 0; a < m->ndim; a++) {
         for (b = a; b > 0 && m->stride[to_side][c.axis[b - 1]] < m->stride[to_side][a]; b--)
             c.axis[b] = c.axis[b - 1];
         c.axis[b] = a;
     }
-    for (a = 0; a < m->ndim; a++)
-        if (c.axis[a] == fastest)
-            c.split = a;
-    for (a = c.split; a < m->ndim; a++)
-        c.walk |= m->axis[c.axis[a]]->runs > 1;
-    box.loops = 0;
-    box.stream = stream;
-    box.far = from_side == REDIST_PRIV_PACKED; /* another core wrote it */
-    box.unit = c.bytes;
-    box.arrival = arrival;
-    redist_priv_copy_axes(&c, 0, &box, (const char *)from + m->origin[from_side] * c.bytes,
-                          (char *)to + m->origin[to_side] * c.bytes);
+    for (a = m->ndim - 1; c.axis[a] != fastest; a--)
+        several |= m->axis[c.axis[a]]->runs > 1;
+    c.walked = several || m->axis[fastest]->runs > 1 ? a : 0;
+    c.message = m;
+    c.from = from_side;
+    c.to = to_side;
+    c.box.loops = 0;
+    c.box.stream = stream;
+    c.box.far = from_side == REDIST_PRIV_PACKED; /* another core wrote it */
+    c.box.unit = arrival.element;
+    c.box.arrival = arrival;
+    redist_priv_copy_axes(&c, 0, (const char *)from + m->origin[from_side] * arrival.element,
+                          (char *)to + m->origin[to_side] * arrival.element);
 #ifdef REDIST_PRIV_STREAMS
     if (stream)
         _mm_sfence(); /* streamed bytes are visible before whatever this thread writes next */
