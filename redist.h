@@ -38,15 +38,15 @@
  *     311-414    999-1568   layouts and views
  *               1569-2145   runs: what two coordinates of an axis share
  *               2146-2331   messages: products of run lists
- *               2332-3061   copying
- *               3062-3195   pairs of places: which copy serves whom
- *     415-448   3196-3344   moving on one process
- *     449-467   3345-3628   traffic, on paper
- *     468-497   3629-4209   schedules
- *     498-534   4210-4670   cost and multiphase routes
- *     535-565   4671-4999   relabelling and advice
- *     566-608   5000-5114   text: writing
- *               5115-5566   text: reading
+ *               2332-3036   copying
+ *               3037-3170   pairs of places: which copy serves whom
+ *     415-448   3171-3319   moving on one process
+ *     449-467   3320-3603   traffic, on paper
+ *     468-497   3604-4184   schedules
+ *     498-534   4185-4645   cost and multiphase routes
+ *     535-565   4646-4974   relabelling and advice
+ *     566-608   4975-5089   text: writing
+ *               5090-5541   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.

@@ -39,26 +39,26 @@
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
  *     110-164               types
- *                 281-330   waiting
- *                 331-408   verdicts
- *                 409-735   the plan
- *                736-1019   checking arguments
- *               1020-1218   peers
- *               1219-1330   staging
- *               1331-1452   pieces
- *               1453-1481   reports
- *               1482-1620   REDIST_POINT_TO_POINT
- *               1621-1896   REDIST_SCHEDULED
- *               1897-2056   MPI's collectives
- *               2057-2093   REDIST_ALLTOALLV
- *               2094-2260   REDIST_ALLTOALLW
- *               2261-2465   shared memory
- *               2466-2804   REDIST_SHARED
- *               2805-2992   REDIST_MULTIPHASE
- *               2993-3312   choosing a method
- *     165-253   3313-3828   plans
- *               3829-3918   calibrating
- *     254-274   3919-4036   arenas
+ *                 281-327   waiting
+ *                 328-400   verdicts
+ *                 401-713   the plan
+ *                 714-962   checking arguments
+ *                963-1161   peers
+ *               1162-1273   staging
+ *               1274-1395   pieces
+ *               1396-1424   reports
+ *               1425-1563   REDIST_POINT_TO_POINT
+ *               1564-1839   REDIST_SCHEDULED
+ *               1840-1999   MPI's collectives
+ *               2000-2036   REDIST_ALLTOALLV
+ *               2037-2203   REDIST_ALLTOALLW
+ *               2204-2370   shared memory
+ *               2371-2683   REDIST_SHARED
+ *               2684-2871   REDIST_MULTIPHASE
+ *               2872-3205   choosing a method
+ *     165-253   3206-3699   plans
+ *               3700-3792   calibrating
+ *     254-274   3793-3887   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
