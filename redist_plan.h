@@ -640,13 +640,6 @@ struct redist_plan {
     char message[128];            /* redist_plan_message */
 };
 
-/* n times so many bytes, all zero; NULL when memory is exhausted. */
-REDIST_PRIV_COLD void *redist_priv_zeros(int64_t n, size_t bytes)
-{
-    void *memory = redist_priv_alloc(n, bytes);
-    return memory == NULL ? NULL : memset(memory, 0, (size_t)n * bytes);
-}
-
 /* The a-th array of a side, of the execution at work. */
 REDIST_PRIV char *redist_priv_given(const redist_plan *p, int own, int a)
 {
@@ -821,7 +814,7 @@ REDIST_PRIV_COLD void redist_priv_explain_mismatch(const redist_plan *p, MPI_Com
     redist_priv_words words;
     int code;
     words.first_n = redist_priv_min(n, INT_MAX / (int)sizeof *words.first);
-    words.first = (int64_t *)redist_priv_zeros(words.first_n, sizeof *words.first);
+    words.first = (int64_t *)redist_priv_zeroed(words.first_n, sizeof *words.first);
     words.verdict = v;
     code = redist_priv_worst(comm, words.first == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
     if (code == REDIST_OK && p->rank == 0)
@@ -1059,7 +1052,7 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, const redist_priv_peer *se
     redist_priv_store(&kept->whole, REDIST_PRIV_TO, to);
     if (!p->options.in_place || from->origin != to->origin || memcmp(from->stride, to->stride, strides) != 0)
         return REDIST_OK;
-    kept->part = (redist_priv_runs *)redist_priv_zeros(2 * p->from->ndim, sizeof *kept->part);
+    kept->part = (redist_priv_runs *)redist_priv_zeroed(2 * p->from->ndim, sizeof *kept->part);
     kept->move = (redist_priv_message *)redist_priv_alloc(p->from->ndim, sizeof *kept->move);
     if (kept->part == NULL || kept->move == NULL)
         return REDIST_ERR_MEMORY;
@@ -1150,8 +1143,8 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
         code = redist_priv_open_side(p, own);
         most += redist_priv_most_peers_of(p, own);
     }
-    p->peer = (redist_priv_peer *)redist_priv_zeros(most, sizeof *p->peer);
-    p->pointers = (const void **)redist_priv_zeros(2 * (int64_t)p->arrays, sizeof *p->pointers);
+    p->peer = (redist_priv_peer *)redist_priv_zeroed(most, sizeof *p->peer);
+    p->pointers = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *p->pointers);
     if (p->peer == NULL || p->pointers == NULL)
         return REDIST_ERR_MEMORY;
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--)
@@ -1895,8 +1888,8 @@ REDIST_PRIV_COLD int redist_priv_collective_tables(redist_plan *p)
     c->unit = MPI_BYTE;
     for (own = 0; own < 2; own++) {
         redist_priv_table *t = &c->table[own];
-        t->counts = (int *)redist_priv_zeros(p->size, sizeof *t->counts);
-        t->offsets = (int *)redist_priv_zeros(p->size, sizeof *t->offsets);
+        t->counts = (int *)redist_priv_zeroed(p->size, sizeof *t->counts);
+        t->offsets = (int *)redist_priv_zeroed(p->size, sizeof *t->offsets);
         if (t->counts == NULL || t->offsets == NULL)
             code = REDIST_ERR_MEMORY;
     }
@@ -2185,7 +2178,7 @@ REDIST_PRIV_COLD int redist_priv_alltoallw_create(redist_plan *p)
     redist_priv_collective *c = &p->state.collective;
     int64_t k;
     int own, code = redist_priv_collective_tables(p);
-    c->before = (const void **)redist_priv_zeros(2 * (int64_t)p->arrays, sizeof *c->before);
+    c->before = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *c->before);
     for (own = 0; own < 2; own++) {
         redist_priv_table *t = &c->table[own];
         t->types = redist_priv_byte_types(p->size);
@@ -2654,7 +2647,7 @@ REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
     redist_arena *arena = p->options.arena;
     const size_t bytes = sizeof(redist_priv_rings) + (size_t)p->peers * sizeof(redist_priv_channel);
     int code;
-    p->rings = (redist_priv_rings *)redist_priv_zeros(1, bytes);
+    p->rings = (redist_priv_rings *)redist_priv_zeroed(1, bytes);
     code = p->rings == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     if (arena == NULL)
         code = redist_priv_home_find(&p->home, p->comm, code);
@@ -2920,6 +2913,7 @@ REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p)
 /* What the ranks must know of each other to choose alike: maxima over ranks. */
 enum {
     REDIST_PRIV_FAILED,
+    REDIST_PRIV_DUPLICATION,  /* nanoseconds that duplicating the communicator took: known later than the others */
     REDIST_PRIV_WORDS,        /* that must be the same */
     REDIST_PRIV_HASH,         /* of them */
     REDIST_PRIV_NOT_HASH,     /* its negative, so that the ranks learn whether it is the same everywhere */
@@ -2928,7 +2922,6 @@ enum {
     REDIST_PRIV_LARGEST,      /* bytes of staging memory or of an array */
     REDIST_PRIV_PEERS,
     REDIST_PRIV_MESSAGE,      /* bytes */
-    REDIST_PRIV_DUPLICATION,  /* nanoseconds that duplicating the communicator took */
     REDIST_PRIV_NODE,         /* a number that tells this rank's node from others, in all likelihood */
     REDIST_PRIV_NOT_NODE,
     REDIST_PRIV_TAG,          /* the next one in the arena */
@@ -3026,7 +3019,7 @@ REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p)
                              redist_priv_round_up(p->side[1].array_bytes, REDIST_PRIV_LINE)};
     const int64_t head = redist_priv_round_up(n * (int64_t)sizeof(char *), REDIST_PRIV_LINE);
     const int64_t bytes = head + p->arrays * (each[0] + each[1]);
-    char **scratch = (char **)redist_priv_zeros(bytes, 1); /* the first touch of a page must not be timed */
+    char **scratch = (char **)redist_priv_zeroed(bytes, 1); /* the first touch of a page must not be timed */
     int a;
     for (a = 0; scratch != NULL && a < n; a++)
         scratch[a] = (char *)scratch + head + redist_priv_min(a, p->arrays) * each[0] +
@@ -3206,29 +3199,24 @@ REDIST_PRIV_COLD int redist_priv_open_transport(redist_plan *p, redist_priv_verd
 /* -------------------------------------------------------------------------------------------------- plans (bodies) */
 
 /* A communicator for a plan: the arena's, with a tag of its own, where that has the same ranks; or one of its own.
-   *nanoseconds: what duplicating it took at most. Collective over comm, the caller's. Returns the verdict's code. */
-REDIST_PRIV_COLD int redist_priv_take_comm(redist_plan *p, MPI_Comm comm, int64_t tag, int64_t *nanoseconds,
-                                           redist_priv_verdict *v)
+   Collective over comm, the caller's. Returns the code of the verdict. */
+REDIST_PRIV_COLD int redist_priv_take_comm(redist_plan *p, MPI_Comm comm, int64_t *facts, redist_priv_verdict *v)
 {
-    enum { FAILED, NANOSECONDS, SPENT };
     redist_arena *arena = p->options.arena;
-    int64_t spent[SPENT];
-    double begin = MPI_Wtime();
+    const double begin = MPI_Wtime();
     int same = MPI_UNEQUAL;
-    if (arena != NULL && tag < arena->most_tags && MPI_Comm_compare(comm, arena->comm, &same) == MPI_SUCCESS &&
-        (same == MPI_IDENT || same == MPI_CONGRUENT)) {
+    if (arena != NULL && facts[REDIST_PRIV_TAG] < arena->most_tags &&
+        MPI_Comm_compare(comm, arena->comm, &same) == MPI_SUCCESS && (same == MPI_IDENT || same == MPI_CONGRUENT)) {
         p->comm = arena->comm;
         p->borrows = 1;
-        p->tag = (int)tag;
+        p->tag = (int)facts[REDIST_PRIV_TAG];
         arena->tags = p->tag + 1;
         return REDIST_OK;
     }
     redist_priv_fail(v, redist_priv_duplicate(comm, &p->comm),
                      "MPI_Comm_idup failed: MPI may have no communicator left");
-    spent[NANOSECONDS] = (int64_t)(1e9 * (MPI_Wtime() - begin));
-    redist_priv_agree(comm, v, spent, SPENT);
-    *nanoseconds = spent[NANOSECONDS];
-    return v->code;
+    facts[REDIST_PRIV_DUPLICATION] = (int64_t)(1e9 * (MPI_Wtime() - begin));
+    return redist_priv_agree(comm, v, facts, REDIST_PRIV_DUPLICATION + 1);
 }
 
 /* The last tag given may be given again, if nothing with it can be on its way. */
@@ -3336,7 +3324,7 @@ REDIST_PRIV_COLD int redist_priv_plan_make(redist_plan *p, MPI_Comm comm, int64_
     if (facts[REDIST_PRIV_HASH] != -facts[REDIST_PRIV_NOT_HASH])
         redist_priv_explain_mismatch(p, comm, facts[REDIST_PRIV_WORDS], v);
     else
-        redist_priv_take_comm(p, comm, facts[REDIST_PRIV_TAG], &facts[REDIST_PRIV_DUPLICATION], v);
+        redist_priv_take_comm(p, comm, facts, v);
     if (v->code != REDIST_OK)
         return v->code;
     redist_priv_choose_method(p, facts);
@@ -3353,7 +3341,7 @@ REDIST_PRIV_COLD int redist_priv_plan_make(redist_plan *p, MPI_Comm comm, int64_
 /* An empty plan, for the ranks of comm; NULL when memory is exhausted. */
 REDIST_PRIV_COLD redist_plan *redist_priv_plan_new(MPI_Comm comm, MPI_Datatype element, const redist_options *options)
 {
-    redist_plan *p = (redist_plan *)redist_priv_zeros(1, sizeof *p);
+    redist_plan *p = (redist_plan *)redist_priv_zeroed(1, sizeof *p);
     if (p == NULL)
         return NULL;
     p->comm = MPI_COMM_NULL;
@@ -3750,7 +3738,7 @@ REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redis
     enum { ONE, BURST, BYTES, FAILED, TIMES };
     const double unit = 1e-12; /* seconds in a picosecond */
     MPI_Comm own = MPI_COMM_NULL;
-    char *memory = (char *)redist_priv_zeros(2, (size_t)large);
+    char *memory = (char *)redist_priv_zeroed(2, (size_t)large);
     int64_t time[TIMES], more;
     int failed = 0, code = redist_priv_duplicate(comm, &own);
     if (memory == NULL || network == NULL)
@@ -3836,7 +3824,7 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
     if (arena == NULL || redist_priv_comm_fault(comm) != NULL)
         return REDIST_ERR_ARGUMENT;
     *arena = NULL;
-    a = (redist_arena *)redist_priv_zeros(1, sizeof *a);
+    a = (redist_arena *)redist_priv_zeroed(1, sizeof *a);
     if (a == NULL || (uint64_t)bytes > limit)
         most[0] = REDIST_ERR_MEMORY;
     MPI_Comm_rank(comm, &rank);
