@@ -31,22 +31,22 @@
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
  *      98-169               options
- *     170-264               types
- *                 612-684   arithmetic
- *                 685-750   faults
- *     265-309     751-996   axes: who owns index i
- *     310-413    997-1641   layouts and views
- *               1642-2218   runs: what two coordinates of an axis share
- *               2219-2404   messages: products of run lists
- *               2405-3134   copying
- *               3135-3283   pairs of places: which copy serves whom
- *     414-447   3284-3432   moving on one process
- *     448-466   3433-3716   traffic, on paper
- *     467-496   3717-4297   schedules
- *     497-533   4298-4758   cost and multiphase routes
- *     534-564   4759-5087   relabelling and advice
- *     565-607   5088-5202   text: writing
- *               5203-5654   text: reading
+ *     170-265               types
+ *                 613-685   arithmetic
+ *                 686-758   faults
+ *     266-310     759-998   axes: who owns index i
+ *     311-414    999-1568   layouts and views
+ *               1569-2145   runs: what two coordinates of an axis share
+ *               2146-2331   messages: products of run lists
+ *               2332-3036   copying
+ *               3037-3170   pairs of places: which copy serves whom
+ *     415-448   3171-3319   moving on one process
+ *     449-467   3320-3603   traffic, on paper
+ *     468-497   3604-4184   schedules
+ *     498-534   4185-4645   cost and multiphase routes
+ *     535-565   4646-4974   relabelling and advice
+ *     566-608   4975-5089   text: writing
+ *               5090-5541   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
