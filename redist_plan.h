@@ -968,15 +968,17 @@ REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, in
 {
     redist_priv_box box;
     int64_t begin = m->origin[side];
-    int d, level;
+    int k, level, axes[REDIST_MAX_DIMS];
     box.loops = 0;
     box.unit = 1;
-    for (d = 0; d < m->ndim; d++) {
+    redist_priv_order_axes(m, REDIST_PRIV_PACKED, axes);
+    for (k = 0; k < m->ndim; k++) {
+        const int d = axes[k];
         const redist_priv_run *run = m->axis[d]->run;
         if (m->axis[d]->runs != 1)
             return -1;
         begin += run->at[side] * m->stride[side][d];
-        for (level = 0; level < REDIST_PRIV_LEVELS; level++)
+        for (level = REDIST_PRIV_LEVELS - 1; level >= 0; level--)
             redist_priv_add_loop(&box, run->n[level], run->stride[level][side] * m->stride[side][d],
                                  run->stride[level][REDIST_PRIV_PACKED] * m->stride[REDIST_PRIV_PACKED][d]);
     }
