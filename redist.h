@@ -849,7 +849,8 @@ REDIST_PRIV_COLD redist_priv_fault redist_priv_axis_fault(const redist_axis *x, 
     redist_priv_require(&fault, REDIST_ERR_LAYOUT, axis, "extent", x->extent, 0, INT64_MAX);
     redist_priv_require(&fault, REDIST_ERR_OVERFLOW, axis, "extent", x->extent, 0, REDIST_PRIV_MAX_ELEMENTS);
     redist_priv_require(&fault, REDIST_ERR_LAYOUT, axis, "block", x->block, 1, INT64_MAX);
-    redist_priv_require(&fault, REDIST_ERR_LAYOUT, axis, "the coordinate of block 0", x->first, 0, x->procs - 1);
+    redist_priv_require(&fault, REDIST_ERR_LAYOUT, axis, "the coordinate of block 0", x->first, 0,
+                        (int64_t)x->procs - 1);
     return fault;
 }
 
