@@ -38,15 +38,15 @@
  *     311-414    999-1568   layouts and views
  *               1569-2145   runs: what two coordinates of an axis share
  *               2146-2331   messages: products of run lists
- *               2332-3036   copying
- *               3037-3170   pairs of places: which copy serves whom
- *     415-448   3171-3319   moving on one process
- *     449-467   3320-3603   traffic, on paper
- *     468-497   3604-4184   schedules
- *     498-534   4185-4645   cost and multiphase routes
- *     535-565   4646-4974   relabelling and advice
- *     566-608   4975-5089   text: writing
- *               5090-5541   text: reading
+ *               2332-3028   copying
+ *               3029-3163   pairs of places: which copy serves whom
+ *     415-448   3164-3312   moving on one process
+ *     449-467   3313-3594   traffic, on paper
+ *     468-497   3595-4136   schedules
+ *     498-534   4137-4594   cost and multiphase routes
+ *     535-565   4595-4912   relabelling and advice
+ *     566-608   4913-5027   text: writing
+ *               5028-5479   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.

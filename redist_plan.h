@@ -41,24 +41,24 @@
  *     110-164               types
  *                 281-327   waiting
  *                 328-400   verdicts
- *                 401-713   the plan
- *                 714-962   checking arguments
- *                963-1161   peers
- *               1162-1273   staging
- *               1274-1395   pieces
- *               1396-1424   reports
- *               1425-1563   REDIST_POINT_TO_POINT
- *               1564-1839   REDIST_SCHEDULED
- *               1840-1999   MPI's collectives
- *               2000-2036   REDIST_ALLTOALLV
- *               2037-2203   REDIST_ALLTOALLW
- *               2204-2370   shared memory
- *               2371-2683   REDIST_SHARED
- *               2684-2871   REDIST_MULTIPHASE
- *               2872-3205   choosing a method
- *     165-253   3206-3699   plans
- *               3700-3792   calibrating
- *     254-274   3793-3887   arenas
+ *                 401-706   the plan
+ *                 707-955   checking arguments
+ *                956-1156   peers
+ *               1157-1268   staging
+ *               1269-1390   pieces
+ *               1391-1419   reports
+ *               1420-1558   REDIST_POINT_TO_POINT
+ *               1559-1834   REDIST_SCHEDULED
+ *               1835-1994   MPI's collectives
+ *               1995-2031   REDIST_ALLTOALLV
+ *               2032-2198   REDIST_ALLTOALLW
+ *               2199-2365   shared memory
+ *               2366-2678   REDIST_SHARED
+ *               2679-2866   REDIST_MULTIPHASE
+ *               2867-3200   choosing a method
+ *     165-253   3201-3689   plans
+ *               3690-3782   calibrating
+ *     254-274   3783-3877   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
