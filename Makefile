@@ -1,7 +1,7 @@
 # redist: needs an MPI compiler and make; what else is installed is used by tests and examples.
 #   make run       the ADI heat solver on 4 ranks           make check      all tests
 #   make bench     methods against memcpy and plain MPI     make plots      the same as pictures
-#   make field     the picture at the top of the README     make simulate   methods on simulated clusters (needs SimGrid)
+#   make field     the picture at the top of the README     make simulate   methods on simulated clusters (SimGrid)
 #   make fortran   the solver in Fortran on 4 ranks         make cluster    methods on emulated nodes (needs root)
 #   make clean
 #   make install   headers, redist.pc, Fortran, examples    make uninstall
@@ -43,7 +43,8 @@ OPTIONAL_transposes = -DHAVE_FFTW_MPI $(LIBS_fft)
 PROBE_advise   = $(PROBE_pdgemr2d)
 PROBE_ptran    = $(PROBE_pdgemr2d)
 # FFTW-MPI as Debian has it needs Open MPI, whatever it can be linked with.
-PROBE_fft      = extern char ompi_mpi_comm_world[]; void fftw_mpi_init(void); int main(void) { fftw_mpi_init(); return ompi_mpi_comm_world[0]; }
+PROBE_fft      = extern char ompi_mpi_comm_world[]; void fftw_mpi_init(void); \
+                 int main(void) { fftw_mpi_init(); return ompi_mpi_comm_world[0]; }
 PROBE_fft3d    = int fftw_cleanup(void); int main(void) { fftw_cleanup(); return 0; }
 PROBE_taylor_green = $(PROBE_fft3d)
 PROBE_methods  = $(PROBE_pdgemr2d)
@@ -57,6 +58,7 @@ PROBE_pdgemr2d = void pdgemr2d_(void); int main(void) { pdgemr2d_(); return 0; }
 EXAMPLES = $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 TESTS    = $(patsubst tests/%.c,%,$(wildcard tests/*.c))
 OPTIMISED = plan_random
+PIECEMEAL = plan_random
 BENCHES  = $(patsubst bench/%.c,%,$(wildcard bench/*.c))
 # Programs without hooks of their own are linked with one implementation; hello shows that nothing must be.
 LINKED   = $(filter-out hello,$(EXAMPLES)) cart darray many_ranks pdgemr2d ptran
@@ -69,7 +71,7 @@ run: $(BUILD)/adi
 
 check: export MPICC := $(MPICC)
 check: export MPIEXEC := $(MPIEXEC)
-check: examples $(TESTS:%=$(BUILD)/%) $(OPTIMISED:%=$(BUILD)/%.O3)
+check: examples $(TESTS:%=$(BUILD)/%) $(OPTIMISED:%=$(BUILD)/%.O3) $(PIECEMEAL:%=$(BUILD)/%.pieces)
 	@sh tests/run $(BUILD) $(ONLY)
 
 bench: $(BENCHES:%=$(BUILD)/%)
@@ -146,6 +148,8 @@ object   = $(if $(filter $(1),$(LINKED)),$(BUILD)/redist.o)
 $(foreach p,$(EXAMPLES),$(eval $(call program,$(p),examples/$(p).c,$(CFLAGS)$(call declared,$(p)),$(call object,$(p)))))
 $(foreach p,$(TESTS),$(eval $(call program,$(p),tests/$(p).c,$(TEST_CFLAGS)$(call declared,$(p)),$(call object,$(p)))))
 $(foreach p,$(OPTIMISED),$(eval $(call program,$(p).O3,tests/$(p).c,$(CFLAGS))))
+$(foreach p,$(PIECEMEAL),$(eval $(call program,$(p).pieces,tests/$(p).c,$(TEST_CFLAGS) \
+    -DREDIST_EAGER_BYTES=64 -DREDIST_FLIGHT_BYTES=200 -DREDIST_MAX_COUNT=1000)))
 $(foreach p,$(BENCHES),$(eval $(call program,$(p),bench/$(p).c,$(CFLAGS))))
 
 clean:
