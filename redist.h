@@ -2298,28 +2298,38 @@ REDIST_PRIV void redist_priv_partner_coords(const redist_priv_neighbours *n, int
         coords[d] = n->axis[d].coord[partner[d]];
 }
 
+/* Lays out the packed elements from `begin` to `end` one after the other, in the order of the source's memory. */
+REDIST_PRIV void redist_priv_pack_densely(redist_priv_message *m, const redist_layout *from)
+{
+    int axes[REDIST_MAX_DIMS] = {0}, k;
+    m->elements = 1;
+    m->origin[REDIST_PRIV_PACKED] = 0;
+    redist_priv_slow_to_fast(from, from->memory_order, axes);
+    for (k = m->ndim - 1; k >= 0; k--) {
+        const int d = axes[k];
+        m->stride[REDIST_PRIV_PACKED][d] = m->elements;
+        m->origin[REDIST_PRIV_PACKED] -= m->begin[d] * m->elements;
+        m->elements *= m->end[d] - m->begin[d];
+    }
+}
+
 /* The k-th message of a place, 0 <= k < messages, between it and the place or places at redist_priv_partner_coords.
-   Packed elements lie in the order of the source's memory, which both sides know. The strides and origins of FROM and
+   Packed elements lie as redist_priv_pack_densely has them, which both sides know. The strides and origins of FROM and
    TO are the caller's to fill. */
 REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_neighbours *n, int64_t k,
                                                        const redist_layout *from)
 {
     redist_priv_message m;
     int64_t partner[REDIST_MAX_DIMS];
-    int axes[REDIST_MAX_DIMS];
     int d;
     memset(&m, 0, sizeof m);
     m.ndim = n->ndim;
-    m.elements = 1;
     redist_priv_partners_at(n, k, partner);
-    for (d = 0; d < n->ndim; d++)
+    for (d = 0; d < n->ndim; d++) {
         m.axis[d] = &n->axis[d].runs[partner[d]];
-    redist_priv_slow_to_fast(from, from->memory_order, axes);
-    for (d = n->ndim - 1; d >= 0; d--) {
-        m.stride[REDIST_PRIV_PACKED][axes[d]] = m.elements;
         m.end[d] = m.axis[d]->elements;
-        m.elements *= m.axis[axes[d]]->elements;
     }
+    redist_priv_pack_densely(&m, from);
     return m;
 }
 
