@@ -1291,27 +1291,32 @@ REDIST_PRIV_COLD int redist_priv_compare_ints(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* All places, ascending by rank; NULL when memory is exhausted. */
-REDIST_PRIV_COLD redist_priv_rank_place *redist_priv_rank_places(const redist_layout *layout)
+/* *listed: where a layout lists its ranks all places, ascending by rank, else NULL. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_list_ranks(const redist_layout *layout, redist_priv_rank_place **listed)
 {
     const int places = redist_places(layout);
-    redist_priv_rank_place *rank_places = (redist_priv_rank_place *)redist_priv_alloc(places, sizeof *rank_places);
     int k;
-    for (k = 0; rank_places != NULL && k < places; k++) {
-        rank_places[k].rank = redist_priv_rank_at(layout, k);
-        rank_places[k].place = k;
+    *listed = NULL;
+    if (layout->ranks == NULL)
+        return REDIST_OK;
+    *listed = (redist_priv_rank_place *)redist_priv_alloc(places, sizeof **listed);
+    for (k = 0; *listed != NULL && k < places; k++) {
+        (*listed)[k].rank = layout->ranks[k];
+        (*listed)[k].place = k;
     }
-    if (rank_places != NULL && layout->ranks != NULL)
-        qsort(rank_places, (size_t)places, sizeof *rank_places, redist_priv_compare_ints);
-    return rank_places;
+    if (*listed == NULL)
+        return REDIST_ERR_MEMORY;
+    qsort(*listed, (size_t)places, sizeof **listed, redist_priv_compare_ints);
+    return REDIST_OK;
 }
 
 /* No rank is negative, or twice. */
 REDIST_PRIV_COLD void redist_priv_check_ranks(const redist_layout *layout, redist_priv_fault *fault)
 {
-    redist_priv_rank_place *sorted = redist_priv_rank_places(layout);
-    int k, places = redist_places(layout);
-    redist_priv_fault_if(fault, sorted == NULL, REDIST_ERR_MEMORY, -1, "no memory to check the ranks", 0, 0);
+    redist_priv_rank_place *sorted;
+    const int places = redist_places(layout), code = redist_priv_list_ranks(layout, &sorted);
+    int k;
+    redist_priv_fault_if(fault, code != REDIST_OK, REDIST_ERR_MEMORY, -1, "no memory to check the ranks", 0, 0);
     for (k = 0; k < places && fault->code == REDIST_OK; k++) {
         redist_priv_require(fault, REDIST_ERR_RANK, -1, "a rank", sorted[k].rank, 0, INT_MAX);
         redist_priv_fault_if(fault, k > 0 && sorted[k].rank == sorted[k - 1].rank, REDIST_ERR_RANK, -1,
