@@ -1,7 +1,7 @@
 # redist: needs an MPI compiler and make; what else is installed is used by tests and examples.
 #   make run       the ADI heat solver on 4 ranks           make check      all tests
 #   make bench     methods against memcpy and plain MPI     make plots      the same as pictures
-#   make field     the picture at the top of the README     make simulate   methods on simulated clusters (needs SimGrid)
+#   make field     the picture at the top of the README     make simulate   methods on simulated clusters (SimGrid)
 #   make fortran   the solver in Fortran on 4 ranks         make cluster    methods on emulated nodes (needs root)
 #   make clean
 #   make install   headers, redist.pc, Fortran, examples    make uninstall
@@ -43,7 +43,8 @@ OPTIONAL_transposes = -DHAVE_FFTW_MPI $(LIBS_fft)
 PROBE_advise   = $(PROBE_pdgemr2d)
 PROBE_ptran    = $(PROBE_pdgemr2d)
 # FFTW-MPI as Debian has it needs Open MPI, whatever it can be linked with.
-PROBE_fft      = extern char ompi_mpi_comm_world[]; void fftw_mpi_init(void); int main(void) { fftw_mpi_init(); return ompi_mpi_comm_world[0]; }
+PROBE_fft      = extern char ompi_mpi_comm_world[]; void fftw_mpi_init(void); \
+                 int main(void) { fftw_mpi_init(); return ompi_mpi_comm_world[0]; }
 PROBE_fft3d    = int fftw_cleanup(void); int main(void) { fftw_cleanup(); return 0; }
 PROBE_taylor_green = $(PROBE_fft3d)
 PROBE_methods  = $(PROBE_pdgemr2d)

@@ -31,22 +31,22 @@
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
  *      98-169               options
- *     170-264               types
- *                 612-684   arithmetic
- *                 685-750   faults
- *     265-309     751-996   axes: who owns index i
- *     310-413    997-1641   layouts and views
- *               1642-2218   runs: what two coordinates of an axis share
- *               2219-2404   messages: products of run lists
- *               2405-3134   copying
- *               3135-3283   pairs of places: which copy serves whom
- *     414-447   3284-3432   moving on one process
- *     448-466   3433-3716   traffic, on paper
- *     467-496   3717-4297   schedules
- *     497-533   4298-4758   cost and multiphase routes
- *     534-564   4759-5087   relabelling and advice
- *     565-607   5088-5202   text: writing
- *               5203-5654   text: reading
+ *     170-265               types
+ *                 613-685   arithmetic
+ *                 686-758   faults
+ *     266-310     759-998   axes: who owns index i
+ *     311-414    999-1568   layouts and views
+ *               1569-2145   runs: what two coordinates of an axis share
+ *               2146-2331   messages: products of run lists
+ *               2332-3036   copying
+ *               3037-3170   pairs of places: which copy serves whom
+ *     415-448   3171-3319   moving on one process
+ *     449-467   3320-3603   traffic, on paper
+ *     468-497   3604-4184   schedules
+ *     498-534   4185-4645   cost and multiphase routes
+ *     535-565   4646-4974   relabelling and advice
+ *     566-608   4975-5089   text: writing
+ *               5090-5541   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -233,8 +233,9 @@ typedef struct {
 typedef struct {
     int code; /* REDIST_OK: nothing wrong */
     int axis; /* -1: no axis in particular */
+    const char *what; /* is out of bounds; NULL: something else is wrong, which `sentence` says */
     const char *sentence;
-    int64_t value, beside[2]; /* the numbers of its sentence */
+    int64_t value, low, high; /* the bounds, or further numbers of the sentence */
 } redist_priv_fault;
 
 /* An axis of a view, and how the local array stores it. */
@@ -318,7 +319,7 @@ REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_a
 REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes);
 
 /* Place k owns box[k], 0 <= k < boxes, of an array of extents[ndim]; boxes may be empty, and every element lies in
-   exactly one: redist_layout_check names two that overlap, or an element in none. box[boxes] is kept by reference: it
+   exactly one: redist_layout_explain names two that overlap, or how many in none. box[boxes] is kept by reference: it
    must outlive the layout and the plans made from it. The boxes make no grid: each of a place's coordinates is its
    box's number, and redist_grid_order changes nothing. Who meets whom is found by going through all boxes. */
 REDIST_API redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes, const redist_box *box);
@@ -690,23 +691,21 @@ REDIST_PRIV_FAST uint64_t redist_priv_floor_sum(uint64_t n, uint64_t m, uint64_t
      (uint64_t)REDIST_MAX_DIMS)
 
 /* Keeps the first mistake: its code, the axis, -1 where it is none's, and its sentence with the numbers. */
-REDIST_PRIV_COLD void redist_priv_fault_beside(redist_priv_fault *fault, int wrong, int code, int axis,
-                                               const char *sentence, int64_t value, int64_t beside, int64_t further)
+REDIST_PRIV_COLD void redist_priv_fault_if(redist_priv_fault *fault, int wrong, int code, int axis,
+                                           const char *sentence, int64_t value, int64_t beside)
 {
-    if (!wrong || fault->code != REDIST_OK)
-        return;
-    fault->code = code;
-    fault->axis = axis;
-    fault->sentence = sentence;
-    fault->value = value;
-    fault->beside[0] = beside;
-    fault->beside[1] = further;
+    const redist_priv_fault found = {code, axis, NULL, sentence, value, beside, 0};
+    if (wrong && fault->code == REDIST_OK)
+        *fault = found;
 }
 
-REDIST_PRIV_COLD void redist_priv_fault_if(redist_priv_fault *fault, int wrong, int code, int axis,
-                                           const char *sentence, int64_t value)
+/* The same where a number is not low <= value <= high; high may be INT64_MAX. */
+REDIST_PRIV_COLD void redist_priv_require(redist_priv_fault *fault, int code, int axis, const char *what, int64_t value,
+                                          int64_t low, int64_t high)
 {
-    redist_priv_fault_beside(fault, wrong, code, axis, sentence, value, 0, 0);
+    const redist_priv_fault found = {code, axis, what, NULL, value, low, high};
+    if ((value < low || value > high) && fault->code == REDIST_OK)
+        *fault = found;
 }
 
 #ifdef REDIST_PRIV_BODIES
@@ -733,8 +732,17 @@ REDIST_PRIV_COLD int redist_priv_format_fault(redist_priv_fault fault, char *tex
     text[0] = '\0';
     if (fault.code != REDIST_OK && fault.axis >= 0)
         used = (size_t)snprintf(text, size, "axis %d: ", fault.axis);
-    if (fault.code != REDIST_OK && used < size)
-        snprintf(text + used, size - used, fault.sentence, fault.value, fault.beside[0], fault.beside[1]);
+    if (fault.code == REDIST_OK || used >= size)
+        return fault.code;
+    text += used;
+    size -= used;
+    if (fault.what == NULL)
+        snprintf(text, size, fault.sentence, fault.value, fault.low);
+    else
+        snprintf(text, size, fault.high == INT64_MAX ? "%s is %" PRId64 ", must be at least %" PRId64
+                                                     : "%s is %" PRId64 ", must be at least %" PRId64
+                                                       " and at most %" PRId64,
+                 fault.what, fault.value, fault.low, fault.high);
     return fault.code;
 }
 
@@ -825,29 +833,23 @@ REDIST_PRIV_FAST int64_t redist_priv_size(const redist_axis *x, int coord)
     return redist_priv_below(x, coord, x->extent);
 }
 
-REDIST_PRIV_COLD redist_priv_fault redist_priv_axis_fault(const redist_axis *x)
+REDIST_PRIV_COLD redist_priv_fault redist_priv_axis_fault(const redist_axis *x, int axis)
 {
-    redist_priv_fault fault = {REDIST_OK, -1, NULL, 0, {0, 0}};
+    redist_priv_fault fault = {REDIST_OK, axis, NULL, NULL, 0, 0, 0};
     const int listed = x->kind == REDIST_PRIV_CUTS;
     int k;
-    redist_priv_fault_if(&fault, (unsigned)x->kind > (unsigned)REDIST_PRIV_CUTS, REDIST_ERR_LAYOUT, -1,
-                         "the axis was never built", 0);
-    redist_priv_fault_if(&fault, x->procs < 1, REDIST_ERR_LAYOUT, -1,
-                         "the number of processes is %" PRId64 ", must be at least 1", x->procs);
-    redist_priv_fault_if(&fault, listed && x->cuts == NULL, REDIST_ERR_LAYOUT, -1,
-                         "cuts is NULL for %" PRId64 " processes", x->procs);
+    redist_priv_fault_if(&fault, (unsigned)x->kind > (unsigned)REDIST_PRIV_CUTS, REDIST_ERR_LAYOUT, axis,
+                         "the axis was never built", 0, 0);
+    redist_priv_require(&fault, REDIST_ERR_LAYOUT, axis, "the number of processes", x->procs, 1, INT64_MAX);
+    redist_priv_fault_if(&fault, listed && x->cuts == NULL, REDIST_ERR_LAYOUT, axis,
+                         "cuts is NULL for %" PRId64 " processes", x->procs, 0);
     for (k = 0; listed && k <= x->procs && fault.code == REDIST_OK; k++)
-        redist_priv_fault_if(&fault, k == 0 ? x->cuts[0] != 0 : x->cuts[k] < x->cuts[k - 1], REDIST_ERR_LAYOUT, -1,
-                             "cuts must start at 0 and never fall, but one is %" PRId64, x->cuts[k]);
-    redist_priv_fault_if(&fault, x->extent < 0, REDIST_ERR_LAYOUT, -1, "extent is %" PRId64 ", must be at least 0",
-                         x->extent);
-    redist_priv_fault_if(&fault, x->extent > REDIST_PRIV_MAX_ELEMENTS, REDIST_ERR_OVERFLOW, -1,
-                         "extent is %" PRId64 ", must be at most 2^62", x->extent);
-    redist_priv_fault_if(&fault, x->block < 1, REDIST_ERR_LAYOUT, -1, "block is %" PRId64 ", must be at least 1",
-                         x->block);
-    redist_priv_fault_if(&fault, x->first < 0 || x->first >= x->procs, REDIST_ERR_LAYOUT, -1,
-                         "the coordinate of block 0 is %" PRId64 ", must be at least 0 and less than the processes",
-                         x->first);
+        redist_priv_fault_if(&fault, k == 0 ? x->cuts[0] != 0 : x->cuts[k] < x->cuts[k - 1], REDIST_ERR_LAYOUT, axis,
+                             "cuts must start at 0 and never fall, but one is %" PRId64, x->cuts[k], 0);
+    redist_priv_require(&fault, REDIST_ERR_LAYOUT, axis, "extent", x->extent, 0, INT64_MAX);
+    redist_priv_require(&fault, REDIST_ERR_OVERFLOW, axis, "extent", x->extent, 0, REDIST_PRIV_MAX_ELEMENTS);
+    redist_priv_require(&fault, REDIST_ERR_LAYOUT, axis, "block", x->block, 1, INT64_MAX);
+    redist_priv_require(&fault, REDIST_ERR_LAYOUT, axis, "the coordinate of block 0", x->first, 0, x->procs - 1);
     return fault;
 }
 
@@ -865,7 +867,7 @@ REDIST_PRIV_FAST redist_axis redist_priv_axis(redist_priv_kind kind, int64_t n, 
     x.along = x.ghosts = 0;
     x.low = x.high = x.start = 0;
     x.step = 1;
-    x.count = redist_priv_axis_fault(&x).code == REDIST_OK ? n : 0;
+    x.count = redist_priv_axis_fault(&x, -1).code == REDIST_OK ? n : 0;
     return x;
 }
 
@@ -897,7 +899,7 @@ REDIST_AXIS_API redist_axis redist_cuts(const int64_t *cuts, int procs)
 REDIST_AXIS_API redist_axis redist_starting_at(redist_axis x, int coord)
 {
     x.first = coord;
-    if (redist_priv_axis_fault(&x).code != REDIST_OK)
+    if (redist_priv_axis_fault(&x, -1).code != REDIST_OK)
         x.count = 0;
     return x;
 }
@@ -998,8 +1000,7 @@ REDIST_AXIS_API int64_t redist_count(const redist_axis *x, int coord)
 
 REDIST_PRIV int redist_priv_usable(const redist_layout *layout)
 {
-    return layout != NULL && layout->mark == REDIST_PRIV_MARK && layout->ndim >= 1 && layout->ndim <= REDIST_MAX_DIMS &&
-           layout->fault.code == REDIST_OK;
+    return layout != NULL && layout->mark == REDIST_PRIV_MARK && layout->fault.code == REDIST_OK;
 }
 
 /* Whether places own boxes, rather than what the product of their coordinates owns. */
@@ -1022,14 +1023,13 @@ REDIST_PRIV int redist_priv_grid_places(const redist_layout *layout)
     return places > INT_MAX ? 0 : (int)places;
 }
 
-/* The dimension that a builder changes; NULL when there is none, or the layout is at fault. */
+/* The dimension that a builder changes; any one when there is none, or the layout is at fault. */
 REDIST_PRIV_COLD redist_priv_dimension *redist_priv_pick(redist_layout *layout, int axis)
 {
-    if (redist_priv_usable(layout) && axis >= 0 && axis < layout->ndim)
-        return &layout->dim[axis];
-    redist_priv_fault_if(&layout->fault, 1, REDIST_ERR_LAYOUT, axis,
-                         "a builder was given axis %" PRId64 ", which the layout does not have", axis);
-    return NULL;
+    const int there = redist_priv_usable(layout) && axis >= 0 && axis < layout->ndim;
+    redist_priv_fault_if(&layout->fault, !there, REDIST_ERR_LAYOUT, axis,
+                         "a builder was given axis %" PRId64 ", which the layout does not have", axis, 0);
+    return &layout->dim[there ? axis : 0];
 }
 
 /* The largest number of elements any coordinate owns. */
@@ -1046,21 +1046,20 @@ REDIST_PRIV_COLD int64_t redist_priv_largest(const redist_axis *x)
 REDIST_PRIV_COLD void redist_priv_check_overflow(redist_layout *layout)
 {
     const int64_t limit = REDIST_PRIV_MAX_ELEMENTS;
-    int64_t all = 1, local = 1, places = 1;
+    int64_t all = 1, local = 1;
     int d;
-    for (d = 0; d < layout->ndim && layout->fault.code == REDIST_OK; d++) {
+    for (d = 0; redist_priv_usable(layout) && d < layout->ndim; d++) {
         const redist_priv_dimension *dim = &layout->dim[d];
         int64_t need = redist_priv_largest(&dim->axis);
         need += redist_priv_min(dim->low, limit - need);
         need += redist_priv_min(dim->high, limit - need);
         all = redist_priv_product(all, dim->axis.extent, limit);
         local = redist_priv_product(local, redist_priv_max(redist_priv_max(need, dim->allocated), 1), limit);
-        places = redist_priv_product(places, redist_priv_is_boxes(layout) ? 1 : dim->axis.procs, limit);
     }
-    redist_priv_fault_if(&layout->fault, places > INT_MAX, REDIST_ERR_OVERFLOW, -1,
-                         "the process grid has more than INT_MAX places (%" PRId64 " axes)", layout->ndim);
+    redist_priv_fault_if(&layout->fault, redist_priv_grid_places(layout) == 0, REDIST_ERR_OVERFLOW, -1,
+                         "the process grid has more than INT_MAX places", 0, 0);
     redist_priv_fault_if(&layout->fault, all >= limit || local >= limit, REDIST_ERR_OVERFLOW, -1,
-                         "the array or a local array has 2^62 elements or more (%" PRId64 " axes)", layout->ndim);
+                         "the array or a local array has 2^62 elements or more", 0, 0);
 }
 
 REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
@@ -1070,15 +1069,14 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
     memset(&layout, 0, sizeof layout);
     layout.mark = REDIST_PRIV_MARK;
     layout.copies = 1;
-    redist_priv_fault_if(&layout.fault, ndim < 1 || ndim > REDIST_MAX_DIMS, REDIST_ERR_LAYOUT, -1,
-                         "the number of axes is %" PRId64 ", must be at least 1 and at most REDIST_MAX_DIMS", ndim);
-    redist_priv_fault_if(&layout.fault, axes == NULL, REDIST_ERR_LAYOUT, -1, "a builder was given a NULL pointer", 0);
+    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, -1, "the number of axes", ndim, 1, REDIST_MAX_DIMS);
+    redist_priv_fault_if(&layout.fault, axes == NULL, REDIST_ERR_LAYOUT, -1, "a builder was given NULL", 0, 0);
     layout.ndim = layout.fault.code == REDIST_OK ? ndim : 0;
     for (d = 0; d < layout.ndim; d++) {
-        const redist_priv_fault fault = redist_priv_axis_fault(&axes[d]);
         layout.dim[d].axis = axes[d];
         layout.dim[d].stored = d;
-        redist_priv_fault_if(&layout.fault, fault.code != REDIST_OK, fault.code, d, fault.sentence, fault.value);
+        if (layout.fault.code == REDIST_OK)
+            layout.fault = redist_priv_axis_fault(&axes[d], d);
     }
     redist_priv_check_overflow(&layout);
     return layout;
@@ -1088,15 +1086,14 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
 REDIST_PRIV_COLD void redist_priv_set_boxes(redist_layout *layout, int boxes, const redist_box *box)
 {
     int d, k;
-    redist_priv_fault_if(&layout->fault, boxes < 1, REDIST_ERR_LAYOUT, -1,
-                         "the number of boxes is %" PRId64 ", must be at least 1", boxes);
-    redist_priv_fault_if(&layout->fault, box == NULL, REDIST_ERR_LAYOUT, -1, "a builder was given a NULL pointer", 0);
+    redist_priv_require(&layout->fault, REDIST_ERR_LAYOUT, -1, "the number of boxes", boxes, 1, INT64_MAX);
+    redist_priv_fault_if(&layout->fault, box == NULL, REDIST_ERR_LAYOUT, -1, "a builder was given NULL", 0, 0);
     for (k = 0; k < boxes && layout->fault.code == REDIST_OK; k++)
         for (d = 0; d < layout->ndim; d++) {
             const int64_t extent = layout->dim[d].axis.extent;
             const int64_t low = box[k].low[layout->dim[d].stored], high = box[k].high[layout->dim[d].stored];
-            redist_priv_fault_beside(&layout->fault, low < high && (low < 0 || high > extent), REDIST_ERR_LAYOUT, d,
-                                     "box %" PRId64 " reaches outside the extent %" PRId64, k, extent, 0);
+            redist_priv_fault_if(&layout->fault, low < high && (low < 0 || high > extent), REDIST_ERR_LAYOUT, d,
+                                 "box %" PRId64 " reaches outside the extent %" PRId64, k, extent);
         }
     for (d = 0; d < layout->ndim && layout->fault.code == REDIST_OK; d++) {
         layout->dim[d].axis.kind = REDIST_PRIV_BOXES;
@@ -1132,31 +1129,24 @@ REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_a
     return redist_layout_nd(3, axes);
 }
 
-REDIST_PRIV_COLD redist_order redist_priv_order(redist_layout *layout, redist_order order)
-{
-    const int known = order == REDIST_ROW_MAJOR || order == REDIST_COLUMN_MAJOR;
-    redist_priv_fault_if(&layout->fault, !known, REDIST_ERR_LAYOUT, -1,
-                         "an order is %" PRId64 ", must be REDIST_ROW_MAJOR or REDIST_COLUMN_MAJOR", (int64_t)order);
-    return order;
-}
-
 REDIST_API redist_layout redist_grid_order(redist_layout layout, redist_order order)
 {
-    layout.grid_order = redist_priv_order(&layout, order);
+    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, -1, "the order of the grid", (int64_t)order, 0, 1);
+    layout.grid_order = order;
     return layout;
 }
 
 REDIST_API redist_layout redist_memory_order(redist_layout layout, redist_order order)
 {
-    layout.memory_order = redist_priv_order(&layout, order);
+    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, -1, "the order of memory", (int64_t)order, 0, 1);
+    layout.memory_order = order;
     return layout;
 }
 
 REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank)
 {
-    redist_priv_fault_if(&layout.fault, first_rank < 0 || first_rank > INT_MAX - redist_places(&layout),
-                         REDIST_ERR_RANK, -1, "a place is on rank %" PRId64 ", must be at least 0 and at most INT_MAX",
-                         first_rank);
+    redist_priv_require(&layout.fault, REDIST_ERR_RANK, -1, "the first rank", first_rank, 0,
+                        INT_MAX - redist_places(&layout));
     layout.first_rank = first_rank;
     layout.ranks = NULL;
     return layout;
@@ -1164,33 +1154,28 @@ REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank)
 
 REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks)
 {
-    redist_priv_fault_if(&layout.fault, ranks == NULL, REDIST_ERR_LAYOUT, -1, "a builder was given a NULL pointer", 0);
+    redist_priv_fault_if(&layout.fault, ranks == NULL, REDIST_ERR_LAYOUT, -1, "a builder was given NULL", 0, 0);
     layout.ranks = ranks;
     return layout;
 }
 
 REDIST_API redist_layout redist_replicated(redist_layout layout, int copies)
 {
-    const int64_t places = (int64_t)redist_priv_grid_places(&layout) * copies;
-    redist_priv_fault_if(&layout.fault, copies < 1, REDIST_ERR_LAYOUT, -1,
-                         "the number of copies is %" PRId64 ", must be at least 1", copies);
-    redist_priv_fault_if(&layout.fault, places > INT_MAX, REDIST_ERR_OVERFLOW, -1,
-                         "the number of copies is %" PRId64 ", which makes more than INT_MAX places", copies);
-    redist_priv_fault_if(&layout.fault, layout.ranks == NULL && layout.first_rank > INT_MAX - places, REDIST_ERR_RANK,
-                         -1, "a place is on rank %" PRId64 ", must be at least 0 and at most INT_MAX",
-                         layout.first_rank);
+    const int64_t places = redist_priv_grid_places(&layout), most = INT_MAX / redist_priv_max(places, 1);
+    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, -1, "the number of copies", copies, 1, INT64_MAX);
+    redist_priv_require(&layout.fault, REDIST_ERR_OVERFLOW, -1, "the number of copies", copies, 1, most);
+    if (layout.ranks == NULL)
+        redist_priv_require(&layout.fault, REDIST_ERR_RANK, -1, "the first rank", layout.first_rank, 0,
+                            INT_MAX - places * copies);
     layout.copies = copies;
     return layout;
 }
 
 REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_t low, int64_t high)
 {
-    const int64_t most = REDIST_PRIV_MAX_ELEMENTS, worst = low < 0 || low > most ? low : high;
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
-    if (dim == NULL)
-        return layout;
-    redist_priv_fault_if(&layout.fault, worst < 0 || worst > most, REDIST_ERR_LAYOUT, axis,
-                         "a halo is %" PRId64 " wide, must be at least 0 and at most 2^62", worst);
+    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "a halo", low, 0, REDIST_PRIV_MAX_ELEMENTS);
+    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "a halo", high, 0, REDIST_PRIV_MAX_ELEMENTS);
     dim->low = low;
     dim->high = high;
     redist_priv_check_overflow(&layout);
@@ -1200,34 +1185,24 @@ REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_
 REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redist_edge edge)
 {
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
-    int64_t widest;
-    if (dim == NULL)
-        return layout;
-    widest = redist_priv_max(dim->low, dim->high);
-    redist_priv_fault_if(&layout.fault, edge != REDIST_CLOSED && edge != REDIST_PERIODIC, REDIST_ERR_LAYOUT, axis,
-                         "the edge of ghost cells is %" PRId64 ", must be REDIST_CLOSED or REDIST_PERIODIC",
-                         (int64_t)edge);
-    redist_priv_fault_if(&layout.fault, widest == 0, REDIST_ERR_LAYOUT, axis,
-                         "ghost cells need a halo, but there is none", 0);
-    redist_priv_fault_if(&layout.fault, !redist_priv_is_interval(&dim->axis), REDIST_ERR_LAYOUT, axis,
-                         "ghost cells need one interval per process, but a process owns several blocks of %" PRId64,
-                         dim->axis.block);
-    redist_priv_fault_beside(&layout.fault, widest > dim->axis.extent, REDIST_ERR_LAYOUT, axis,
-                             "ghost cells are %" PRId64 " wide, but the extent is %" PRId64, widest, dim->axis.extent,
-                             0);
-    dim->axis.ghosts = 1 + (int)edge;
-    dim->axis.low = dim->low;
-    dim->axis.high = dim->high;
+    redist_axis *x = &dim->axis;
+    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the edge of ghost cells", (int64_t)edge, 0, 1);
+    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the width of ghost cells",
+                        redist_priv_max(dim->low, dim->high), 1, x->extent);
+    if (layout.fault.code == REDIST_OK && !redist_priv_is_interval(x))
+        redist_priv_fault_if(&layout.fault, 1, REDIST_ERR_LAYOUT, axis,
+                             "ghost cells need one interval per process, but a process owns several blocks of %" PRId64,
+                             x->block, 0);
+    x->ghosts = 1 + (int)edge;
+    x->low = dim->low;
+    x->high = dim->high;
     return layout;
 }
 
 REDIST_API redist_layout redist_with_extent(redist_layout layout, int axis, int64_t allocated)
 {
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
-    if (dim == NULL)
-        return layout;
-    redist_priv_fault_if(&layout.fault, allocated < 0, REDIST_ERR_LAYOUT, axis,
-                         "the allocated extent is %" PRId64 ", must be at least %" PRId64, allocated);
+    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the allocated extent", allocated, 0, INT64_MAX);
     dim->allocated = allocated;
     redist_priv_check_overflow(&layout);
     return layout;
@@ -1247,11 +1222,11 @@ REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes)
 {
     const redist_layout given = layout;
     int d, seen[REDIST_MAX_DIMS] = {0};
-    redist_priv_fault_if(&layout.fault, axes == NULL, REDIST_ERR_LAYOUT, -1, "a builder was given a NULL pointer", 0);
+    redist_priv_fault_if(&layout.fault, axes == NULL, REDIST_ERR_LAYOUT, -1, "a builder was given NULL", 0, 0);
     for (d = 0; redist_priv_usable(&layout) && d < layout.ndim; d++) {
         const int from = axes[d], there = from >= 0 && from < layout.ndim;
         redist_priv_fault_if(&layout.fault, !there || seen[from]++, REDIST_ERR_LAYOUT, d,
-                             "a permutation names axis %" PRId64 ", outside the layout or twice", from);
+                             "a permutation names axis %" PRId64 ", outside the layout or twice", from, 0);
         layout.dim[d] = given.dim[there ? from : d];
     }
     return layout;
@@ -1267,53 +1242,46 @@ REDIST_API redist_layout redist_transposed(redist_layout layout)
 
 REDIST_API redist_layout redist_flipped(redist_layout layout, int axis)
 {
-    redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
-    int64_t count = dim == NULL ? 0 : dim->axis.count;
+    const int64_t count = redist_priv_pick(&layout, axis)->axis.count;
     return count == 0 ? layout : redist_section(layout, axis, count - 1, count, -1);
 }
 
 REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns)
 {
     int turns = (int)redist_priv_mod(quarter_turns, 4);
-    int d, axes[REDIST_MAX_DIMS];
-    if (redist_priv_pick(&layout, 1) == NULL || turns == 0)
+    int d, axes[REDIST_MAX_DIMS] = {1, 0};
+    redist_priv_pick(&layout, 1);
+    if (layout.fault.code != REDIST_OK || turns == 0)
         return layout;
     if (turns == 2)
         return redist_flipped(redist_flipped(layout, 0), 1);
-    for (d = 0; d < layout.ndim; d++)
-        axes[d] = d < 2 ? 1 - d : d;
+    for (d = 2; d < layout.ndim; d++)
+        axes[d] = d;
     return redist_flipped(redist_permuted(layout, axes), turns == 1 ? 0 : 1);
 }
 
 REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t start, int64_t count, int64_t step)
 {
-    redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
-    redist_axis *x;
-    if (dim == NULL)
-        return layout;
-    x = &dim->axis;
+    redist_axis *x = &redist_priv_pick(&layout, axis)->axis;
+    int64_t most = count;
     redist_priv_fault_if(&layout.fault, step == 0, REDIST_ERR_LAYOUT, axis,
-                         "the step of a section is %" PRId64 ", must not be 0", step);
-    redist_priv_fault_if(&layout.fault, count < 0, REDIST_ERR_LAYOUT, axis,
-                         "the count of a section is %" PRId64 ", must be at least 0", count);
-    redist_priv_fault_beside(&layout.fault, start < 0 || start > x->count || (count > 0 && start == x->count),
-                             REDIST_ERR_LAYOUT, axis,
-                             "a section starts at %" PRId64 ", outside the axis, whose extent is %" PRId64, start,
-                             x->count, 0);
-    if (count > 1 && layout.fault.code == REDIST_OK) {
-        const int64_t beyond = step > 0 ? x->count - 1 - start : start;
-        redist_priv_fault_beside(&layout.fault,
-                                 step < -REDIST_PRIV_MAX_ELEMENTS || beyond / redist_priv_abs(step) < count - 1,
-                                 REDIST_ERR_LAYOUT, axis,
-                                 "a section of %" PRId64 " indices from %" PRId64
-                                 " on leaves the axis, whose extent is %" PRId64, count, start, x->count);
-    }
+                         "the step of a section is %" PRId64 ", must not be 0", step, 0);
+    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the start of a section", start, 0,
+                        x->count - (count > 0));
+    if (count > 1 && layout.fault.code == REDIST_OK)
+        most = 1 + (step > 0 ? (x->count - 1 - start) / step : start / -redist_priv_max(step, -INT64_MAX));
+    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the count of a section", count, 0, most);
     if (layout.fault.code != REDIST_OK)
         return layout;
     x->start = count == 0 ? 0 : x->start + start * x->step;
     x->step = count <= 1 ? 1 : x->step * step;
     x->count = count;
     return layout;
+}
+
+REDIST_PRIV int redist_priv_rank_at(const redist_layout *layout, int place)
+{
+    return layout->ranks != NULL ? layout->ranks[place] : layout->first_rank + place;
 }
 
 /* Of ints, or of structs that begin with the int that orders them. */
@@ -1323,35 +1291,40 @@ REDIST_PRIV_COLD int redist_priv_compare_ints(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* All places, ascending by rank; NULL when memory is exhausted. */
+REDIST_PRIV_COLD redist_priv_rank_place *redist_priv_rank_places(const redist_layout *layout)
+{
+    const int places = redist_places(layout);
+    redist_priv_rank_place *rank_places = (redist_priv_rank_place *)redist_priv_alloc(places, sizeof *rank_places);
+    int k;
+    for (k = 0; rank_places != NULL && k < places; k++) {
+        rank_places[k].rank = redist_priv_rank_at(layout, k);
+        rank_places[k].place = k;
+    }
+    if (rank_places != NULL && layout->ranks != NULL)
+        qsort(rank_places, (size_t)places, sizeof *rank_places, redist_priv_compare_ints);
+    return rank_places;
+}
+
 /* No rank is negative, or twice. */
 REDIST_PRIV_COLD void redist_priv_check_ranks(const redist_layout *layout, redist_priv_fault *fault)
 {
-    const int places = redist_places(layout);
-    int k, *sorted = (int *)redist_priv_alloc(places, sizeof *sorted);
-    redist_priv_fault_if(fault, sorted == NULL, REDIST_ERR_MEMORY, -1,
-                         "no memory to check the ranks or the boxes of %" PRId64 " places", places);
-    if (sorted == NULL)
-        return;
-    memcpy(sorted, layout->ranks, (size_t)places * sizeof *sorted);
-    qsort(sorted, (size_t)places, sizeof *sorted, redist_priv_compare_ints);
-    redist_priv_fault_if(fault, sorted[0] < 0, REDIST_ERR_RANK, -1,
-                         "a place is on rank %" PRId64 ", must be at least 0 and at most INT_MAX", sorted[0]);
-    for (k = 1; k < places && fault->code == REDIST_OK; k++)
-        redist_priv_fault_if(fault, sorted[k] == sorted[k - 1], REDIST_ERR_RANK, -1, "two places are on rank %" PRId64,
-                             sorted[k]);
+    redist_priv_rank_place *sorted = redist_priv_rank_places(layout);
+    int k, places = redist_places(layout);
+    redist_priv_fault_if(fault, sorted == NULL, REDIST_ERR_MEMORY, -1, "no memory to check the ranks", 0, 0);
+    for (k = 0; k < places && fault->code == REDIST_OK; k++) {
+        redist_priv_require(fault, REDIST_ERR_RANK, -1, "a rank", sorted[k].rank, 0, INT_MAX);
+        redist_priv_fault_if(fault, k > 0 && sorted[k].rank == sorted[k - 1].rank, REDIST_ERR_RANK, -1,
+                             "two places are on rank %" PRId64, sorted[k].rank, 0);
+    }
     REDIST_FREE(sorted);
 }
 
-/* A box, and what it is sorted by: where it begins along the first axis. */
-typedef struct {
-    int64_t low;
-    int number;
-} redist_priv_sorted_box;
-
+/* By where boxes begin along the array's first axis. */
 REDIST_PRIV_COLD int redist_priv_compare_boxes(const void *a, const void *b)
 {
-    const int64_t x = ((const redist_priv_sorted_box *)a)->low, y = ((const redist_priv_sorted_box *)b)->low;
-    return (x > y) - (x < y);
+    const redist_box *x = *(const redist_box *const *)a, *y = *(const redist_box *const *)b;
+    return (x->low[0] > y->low[0]) - (x->low[0] < y->low[0]);
 }
 
 REDIST_PRIV_COLD int redist_priv_boxes_meet(int ndim, const redist_box *a, const redist_box *b)
@@ -1379,82 +1352,47 @@ REDIST_PRIV int redist_priv_box_of(const redist_layout *layout, const int64_t *i
     return -1;
 }
 
-/* The first element, row by row of the view, that no box holds. next[d]: up to there all is as it is at at[d]. */
-REDIST_PRIV_COLD int64_t redist_priv_find_hole(const redist_layout *layout)
-{
-    int64_t at[REDIST_MAX_DIMS] = {0}, next[REDIST_MAX_DIMS], begin, end, hole = 0;
-    int d, box;
-    for (d = 0; d < layout->ndim; d++)
-        next[d] = layout->dim[d].axis.extent;
-    while ((box = redist_priv_box_of(layout, at)) >= 0) {
-        for (d = 0; d < layout->ndim; d++) {
-            redist_priv_interval(&layout->dim[d].axis, box, &begin, &end);
-            next[d] = redist_priv_min(next[d], end);
-        }
-        for (d = layout->ndim - 1; d > 0 && next[d] == layout->dim[d].axis.extent; d--)
-            at[d] = 0;
-        at[d] = next[d];
-        for (; d < layout->ndim; d++)
-            next[d] = layout->dim[d].axis.extent;
-    }
-    for (d = 0; d < layout->ndim; d++)
-        hole = hole * layout->dim[d].axis.extent + at[d];
-    return hole;
-}
-
 /* Boxes are disjoint and cover the array. */
 REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout, redist_priv_fault *fault)
 {
     const redist_axis *x = &layout->dim[0].axis;
-    redist_priv_sorted_box *sorted = (redist_priv_sorted_box *)redist_priv_alloc(x->procs, sizeof *sorted);
-    int64_t held = 0, all = 1, volume;
-    int a, b, d, count = 0;
-    redist_priv_fault_if(fault, sorted == NULL, REDIST_ERR_MEMORY, -1,
-                         "no memory to check the ranks or the boxes of %" PRId64 " places", x->procs);
+    const redist_box **sorted = (const redist_box **)redist_priv_alloc(x->procs, sizeof *sorted);
+    int64_t volume, left = 1;
+    int a, b, d;
+    redist_priv_fault_if(fault, sorted == NULL, REDIST_ERR_MEMORY, -1, "no memory to check the boxes", 0, 0);
     if (sorted == NULL)
         return;
-    for (a = 0; a < x->procs; a++) {
-        for (d = 0, volume = 1; d < layout->ndim; d++)
-            volume = redist_priv_product(volume, redist_priv_size(&layout->dim[d].axis, a), REDIST_PRIV_MAX_ELEMENTS);
-        sorted[count].low = x->box[a].low[x->along];
-        sorted[count].number = a;
-        count += volume > 0; /* empty ones are left out */
-        held = redist_priv_min(held + volume, REDIST_PRIV_MAX_ELEMENTS);
-    }
-    qsort(sorted, (size_t)count, sizeof *sorted, redist_priv_compare_boxes);
-    for (a = 0; a < count; a++)
-        for (b = a + 1; b < count && fault->code == REDIST_OK; b++) {
-            const int first = sorted[a].number, second = sorted[b].number;
-            if (sorted[b].low >= x->box[first].high[x->along])
-                break;
-            redist_priv_fault_beside(fault, redist_priv_boxes_meet(layout->ndim, &x->box[first], &x->box[second]),
-                                     REDIST_ERR_LAYOUT, -1, "box %" PRId64 " overlaps box %" PRId64,
-                                     redist_priv_min(first, second), redist_priv_max(first, second), 0);
-        }
-    for (d = 0; d < layout->ndim; d++)
-        all = redist_priv_product(all, layout->dim[d].axis.extent, REDIST_PRIV_MAX_ELEMENTS);
-    if (fault->code == REDIST_OK && held < all)
-        redist_priv_fault_if(fault, 1, REDIST_ERR_LAYOUT, -1,
-                             "no box holds element %" PRId64 ", counted row by row of the view",
-                             redist_priv_find_hole(layout));
+    for (a = 0; a < x->procs; a++)
+        sorted[a] = &x->box[a];
+    qsort(sorted, (size_t)x->procs, sizeof *sorted, redist_priv_compare_boxes);
+    for (a = 0; a < x->procs; a++)
+        for (b = a + 1; b < x->procs && sorted[b]->low[0] < sorted[a]->high[0] && fault->code == REDIST_OK; b++)
+            redist_priv_fault_if(fault, redist_priv_boxes_meet(layout->ndim, sorted[a], sorted[b]), REDIST_ERR_LAYOUT,
+                                 -1, "box %" PRId64 " overlaps box %" PRId64,
+                                 (sorted[a] < sorted[b] ? sorted[a] : sorted[b]) - x->box,
+                                 (sorted[a] < sorted[b] ? sorted[b] : sorted[a]) - x->box);
     REDIST_FREE(sorted);
+    for (d = 0; d < layout->ndim; d++)
+        left = redist_priv_product(left, layout->dim[d].axis.extent, REDIST_PRIV_MAX_ELEMENTS);
+    for (a = 0; a < x->procs && fault->code == REDIST_OK; a++) {
+        for (d = 0, volume = 1; d < layout->ndim; d++)
+            volume = redist_priv_product(volume, redist_priv_size(&layout->dim[d].axis, a), left);
+        left -= volume;
+    }
+    redist_priv_fault_if(fault, left > 0, REDIST_ERR_LAYOUT, -1, "no box holds %" PRId64 " of the elements", left, 0);
 }
 
 REDIST_PRIV_COLD redist_priv_fault redist_priv_layout_fault(const redist_layout *layout)
 {
-    redist_priv_fault fault = {REDIST_OK, -1, NULL, 0, {0, 0}};
-    redist_priv_fault_beside(&fault, (layout->mark ^ REDIST_PRIV_MARK) >> 32 == 0 && layout->mark != REDIST_PRIV_MARK,
-                             REDIST_ERR_LAYOUT, -1,
-                             "the layout is from a file compiled with another version, or REDIST_MAX_DIMS: "
-                             "there %" PRId64 ", here %" PRId64,
-                             (int64_t)(layout->mark % 65536), REDIST_MAX_DIMS, 0);
-    redist_priv_fault_if(&fault, layout->mark != REDIST_PRIV_MARK, REDIST_ERR_LAYOUT, -1, "the layout was never built",
-                         0);
+    redist_priv_fault fault = {REDIST_OK, -1, NULL, NULL, 0, 0, 0};
+    const uint64_t mark = layout == NULL ? 0 : layout->mark;
+    redist_priv_fault_if(&fault, layout == NULL, REDIST_ERR_ARGUMENT, -1, "the layout is NULL", 0, 0);
+    redist_priv_fault_if(&fault, (mark ^ REDIST_PRIV_MARK) >> 32 == 0 && mark != REDIST_PRIV_MARK, REDIST_ERR_LAYOUT,
+                         -1, "the layout is from a file compiled with another version, or REDIST_MAX_DIMS: "
+                         "there %" PRId64 ", here %" PRId64, (int64_t)(mark % 65536), REDIST_MAX_DIMS);
+    redist_priv_fault_if(&fault, mark != REDIST_PRIV_MARK, REDIST_ERR_LAYOUT, -1, "the layout was never built", 0, 0);
     if (fault.code == REDIST_OK)
         fault = layout->fault;
-    redist_priv_fault_if(&fault, layout->ndim < 1 || layout->ndim > REDIST_MAX_DIMS, REDIST_ERR_LAYOUT, -1,
-                         "the number of axes is %" PRId64 ", must be at least 1 and at most REDIST_MAX_DIMS",
-                         layout->ndim);
     if (fault.code == REDIST_OK && redist_priv_is_boxes(layout))
         redist_priv_check_boxes(layout, &fault);
     if (fault.code == REDIST_OK && layout->ranks != NULL)
@@ -1466,11 +1404,7 @@ REDIST_API int redist_layout_check(const redist_layout *layout) { return redist_
 
 REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, size_t size)
 {
-    if (layout != NULL)
-        return redist_priv_format_fault(redist_priv_layout_fault(layout), text, size);
-    if (text != NULL && size > 0)
-        snprintf(text, size, "the layout is NULL");
-    return REDIST_ERR_ARGUMENT;
+    return redist_priv_format_fault(redist_priv_layout_fault(layout), text, size);
 }
 
 /* The axes of the view from the slowest to the fastest in a storage order. */
@@ -1511,11 +1445,6 @@ REDIST_PRIV void redist_priv_coords_of_place(const redist_layout *layout, int pl
         coords[axes[k]] = place % layout->dim[axes[k]].axis.procs;
         place /= boxes ? 1 : layout->dim[axes[k]].axis.procs;
     }
-}
-
-REDIST_PRIV int redist_priv_rank_at(const redist_layout *layout, int place)
-{
-    return layout->ranks != NULL ? layout->ranks[place] : layout->first_rank + place;
 }
 
 /* The place that lives on a rank, -1 when none does. */
@@ -1607,14 +1536,12 @@ REDIST_PRIV redist_priv_storage redist_priv_storage_at(const redist_layout *layo
 /* Whether an extent given by redist_with_extent is too small for what a place owns. */
 REDIST_PRIV_COLD redist_priv_fault redist_priv_extent_fault(const redist_layout *layout, const int *coords)
 {
-    redist_priv_fault fault = {REDIST_OK, -1, NULL, 0, {0, 0}};
+    redist_priv_fault fault = {REDIST_OK, -1, NULL, NULL, 0, 0, 0};
     int d;
-    for (d = 0; d < layout->ndim; d++) {
-        const int64_t need = redist_priv_need(&layout->dim[d], coords[d]), allocated = layout->dim[d].allocated;
-        const int small = allocated > 0 && allocated < need;
-        redist_priv_fault_beside(&fault, small, REDIST_ERR_LAYOUT, d,
-                                 "the allocated extent is %" PRId64 ", must be at least %" PRId64, allocated, need, 0);
-    }
+    for (d = 0; d < layout->ndim; d++)
+        if (layout->dim[d].allocated > 0)
+            redist_priv_require(&fault, REDIST_ERR_LAYOUT, d, "the allocated extent", layout->dim[d].allocated,
+                                redist_priv_need(&layout->dim[d], coords[d]), INT64_MAX);
     return fault;
 }
 
@@ -2859,15 +2786,13 @@ REDIST_PRIV void redist_priv_copy_box(redist_priv_box *box, const char *from, ch
     } while (k >= 0);
 }
 
-/* A copy of one message between two of its sides. Axes are visited from the destination's slowest to its fastest;
-   those from `split` on hold the fastest axis of the source or of the destination. When one of these has several runs,
-   the axes before are walked element by element, so that all runs find a line while it is hot. */
+/* A copy of one message between two of its sides. Axes are visited from the destination's slowest to its fastest; the
+   first `walked` element by element, so that all runs of the others find a line while it is hot. */
 typedef struct {
     const redist_priv_message *message;
     int from, to; /* sides */
-    int axis[REDIST_MAX_DIMS];
-    int split, walk;
-    int64_t bytes; /* of an element */
+    int walked, axis[REDIST_MAX_DIMS];
+    redist_priv_box box; /* the loops around the axis at hand */
 } redist_priv_copier;
 
 /* What copies without ado do: elements of so many bytes replace what is there. */
@@ -2877,47 +2802,16 @@ REDIST_PRIV_FAST redist_priv_arrival redist_priv_replacing(int64_t element_bytes
     return arrival;
 }
 
-REDIST_PRIV void redist_priv_copy_axes(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
-                                       const char *from, char *to);
+REDIST_PRIV void redist_priv_copy_axes(redist_priv_copier *c, int depth, const char *from, char *to);
 
 /* How many steps along an axis that is walked keep what lies under them in the fastest cache. */
 REDIST_PRIV_FAST int64_t redist_priv_hot_steps(const redist_priv_copier *c, int depth)
 {
-    int64_t bytes = c->bytes;
+    int64_t bytes = c->box.unit;
     int k;
     for (k = depth + 1; k < c->message->ndim; k++)
         bytes = redist_priv_product(bytes, c->message->axis[c->axis[k]]->elements, REDIST_PRIV_HOT);
     return REDIST_PRIV_HOT / redist_priv_max(bytes, 1);
-}
-
-/* Copies what lies under one run: adds its loops to the box, or walks them. */
-REDIST_PRIV void redist_priv_copy_run(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
-                                      const redist_priv_run *run, const char *from, char *to)
-{
-    const int d = c->axis[depth], walk = c->walk && depth < c->split;
-    redist_priv_loop loop[REDIST_PRIV_LEVELS];
-    redist_priv_box box;
-    int64_t i, j, k, step;
-    int level;
-    from += run->at[c->from] * c->message->stride[c->from][d] * c->bytes;
-    to += run->at[c->to] * c->message->stride[c->to][d] * c->bytes;
-    for (level = REDIST_PRIV_LEVELS - 1; level >= 0; level--) {
-        loop[level].n = run->n[level];
-        loop[level].from = run->stride[level][c->from] * c->message->stride[c->from][d] * c->bytes;
-        loop[level].to = run->stride[level][c->to] * c->message->stride[c->to][d] * c->bytes;
-    }
-    step = walk ? redist_priv_hot_steps(c, depth) : loop[0].n;
-    for (k = 0; k < (walk ? loop[2].n : 1); k++)
-        for (j = 0; j < (walk ? loop[1].n : 1); j++)
-            for (i = 0; i < loop[0].n; i += step) {
-                box = *outer;
-                for (level = REDIST_PRIV_LEVELS - 1; level > 0 && !walk; level--)
-                    redist_priv_add_loop(&box, loop[level].n, loop[level].from, loop[level].to);
-                redist_priv_add_loop(&box, redist_priv_min(step, loop[0].n - i), loop[0].from, loop[0].to);
-                redist_priv_copy_axes(c, depth + 1, &box,
-                                      from + k * loop[2].from + j * loop[1].from + i * loop[0].from,
-                                      to + k * loop[2].to + j * loop[1].to + i * loop[0].to);
-            }
 }
 
 /* The part of a run from repetition `first` of a level to before `last`. */
@@ -2931,68 +2825,80 @@ REDIST_PRIV_APART redist_priv_run redist_priv_part(const redist_priv_run *run, i
     return part;
 }
 
-/* Copies the part of a run whose packed positions lie in the message's window: the repetitions of `level` that do as a
-   whole, and from the one before and the one after, repetitions of the level below. */
-REDIST_PRIV void redist_priv_copy_window(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
-                                         const redist_priv_run *run, int level, const char *from, char *to)
+/* Which repetitions of a level of a run have packed positions in begin <= position < end: from bound[0] to before
+   bound[3], and as a whole those from bound[1] to before bound[2]. */
+REDIST_PRIV_FAST void redist_priv_clip(const redist_priv_run *run, int level, int64_t begin, int64_t end,
+                                       int64_t *bound)
 {
-    const int d = c->axis[depth];
-    const int64_t begin = c->message->begin[d] - run->at[REDIST_PRIV_PACKED];
-    const int64_t end = c->message->end[d] - run->at[REDIST_PRIV_PACKED];
-    const int64_t n = run->n[level], stride = redist_priv_max(run->stride[level][REDIST_PRIV_PACKED], 1);
+    const int64_t n = run->n[level], stride = run->stride[level][REDIST_PRIV_PACKED];
     const int64_t length = level == 0 ? 1 : level == 1 ? run->n[0] : run->n[0] * run->n[1];
-    const int64_t first = redist_priv_clamp(redist_priv_ceil_div(begin, stride), 0, n);
-    const int64_t last = redist_priv_clamp(redist_priv_floor_div(end - length, stride) + 1, 0, n);
+    bound[0] = bound[1] = 0;
+    bound[2] = bound[3] = n;
+    if (begin <= 0 && end >= (n - 1) * stride + length)
+        return;
+    bound[0] = redist_priv_clamp(redist_priv_floor_div(begin - length, stride) + 1, 0, n);
+    bound[1] = redist_priv_ceil_div(begin, stride);
+    bound[2] = redist_priv_min(redist_priv_floor_div(end - length, stride) + 1, n);
+    bound[3] = redist_priv_clamp(redist_priv_ceil_div(end, stride), 0, n);
+}
+
+/* Copies the part of a run whose packed positions lie in the message's window. Repetitions of a level that do as a whole
+   become a loop of the box, or are walked; of the others, at the ends, those of the level below. */
+REDIST_PRIV void redist_priv_copy_run(redist_priv_copier *c, int depth, int level, const redist_priv_run *run,
+                                      const char *from, char *to)
+{
+    const redist_priv_message *m = c->message;
+    const int d = c->axis[depth], loops = c->box.loops;
+    const int64_t from_bytes = m->stride[c->from][d] * c->box.unit, to_bytes = m->stride[c->to][d] * c->box.unit;
+    const int64_t packed = run->at[REDIST_PRIV_PACKED];
+    int64_t k, next, step, bound[4];
     redist_priv_run part;
-    int64_t k;
-    if (first < last) {
-        part = redist_priv_part(run, level, first, last);
-        redist_priv_copy_run(c, depth, outer, &part, from, to);
+    while (level > 0 && run->n[level] == 1)
+        level--;
+    step = depth >= c->walked ? run->n[level] : level > 0 ? 1 : redist_priv_hot_steps(c, depth);
+    redist_priv_clip(run, level, m->begin[d] - packed, m->end[d] - packed, bound);
+    for (k = bound[0]; k < bound[3]; k = next) {
+        next = k >= bound[1] && k < bound[2] ? redist_priv_min(k + step, bound[2]) : k + 1;
+        part = redist_priv_part(run, level, k, next);
+        redist_priv_add_loop(&c->box, next - k, run->stride[level][c->from] * from_bytes,
+                             run->stride[level][c->to] * to_bytes);
+        if (level > 0)
+            redist_priv_copy_run(c, depth, level - 1, &part, from, to);
+        else
+            redist_priv_copy_axes(c, depth + 1, from + part.at[c->from] * from_bytes, to + part.at[c->to] * to_bytes);
+        c->box.loops = loops;
     }
-    for (k = first - 1; level > 0 && k <= last; k = redist_priv_max(last, k + 1))
-        if (k >= 0 && k < n && k * stride < end && k * stride + length > begin) {
-            part = redist_priv_part(run, level, k, k + 1);
-            redist_priv_copy_window(c, depth, outer, &part, level - 1, from, to);
-        }
 }
 
 /* How many repetitions of a superblock fit the fastest cache; all of them while nothing else touches the lines. */
 REDIST_PRIV_FAST int64_t redist_priv_hot_repeats(const redist_priv_copier *c, int depth, const redist_priv_runs *list)
 {
-    int64_t bytes = list->run[0].stride[2][REDIST_PRIV_PACKED] * c->bytes;
     if (list->runs == 1 || depth < c->message->ndim - 1)
         return INT64_MAX;
-    return redist_priv_max(REDIST_PRIV_HOT / redist_priv_max(bytes, 1), 1);
+    return redist_priv_max(REDIST_PRIV_HOT / (list->run[0].stride[2][REDIST_PRIV_PACKED] * c->box.unit), 1);
 }
 
-REDIST_PRIV void redist_priv_copy_axes(const redist_priv_copier *c, int depth, const redist_priv_box *outer,
-                                       const char *from, char *to)
+REDIST_PRIV void redist_priv_copy_axes(redist_priv_copier *c, int depth, const char *from, char *to)
 {
-    const redist_priv_message *m = c->message;
     const redist_priv_runs *list;
     redist_priv_box box;
+    redist_priv_run part;
     int64_t begin, hot, r, most = 1;
-    int d;
-    if (depth == m->ndim) {
-        box = *outer;
+    if (depth == c->message->ndim) {
+        box = c->box;
         redist_priv_copy_box(&box, from, to);
         return;
     }
-    d = c->axis[depth];
-    list = m->axis[d];
+    list = c->message->axis[c->axis[depth]];
     hot = redist_priv_hot_repeats(c, depth, list);
     for (begin = 0; begin < most; begin += redist_priv_min(hot, most - begin))
         for (r = 0; r < list->runs; r++) {
             const int64_t n = list->run[r].n[2];
-            redist_priv_run run;
             most = redist_priv_max(most, n);
-            if (begin >= n)
-                continue;
-            run = redist_priv_part(&list->run[r], 2, begin, begin + redist_priv_min(hot, n - begin));
-            if (m->begin[d] == 0 && m->end[d] == list->elements)
-                redist_priv_copy_run(c, depth, outer, &run, from, to);
-            else
-                redist_priv_copy_window(c, depth, outer, &run, REDIST_PRIV_LEVELS - 1, from, to);
+            if (begin < n) {
+                part = redist_priv_part(&list->run[r], 2, begin, begin + redist_priv_min(hot, n - begin));
+                redist_priv_copy_run(c, depth, REDIST_PRIV_LEVELS - 1, &part, from, to);
+            }
         }
 }
 
@@ -3010,33 +2916,29 @@ REDIST_PRIV_APART int redist_priv_fastest(const redist_priv_message *m, int side
 REDIST_PRIV void redist_priv_copy_alone(const redist_priv_message *m, int from_side, const void *from, int to_side,
                                         void *to, redist_priv_arrival arrival, int stream)
 {
+    const int fastest = redist_priv_fastest(m, from_side);
     redist_priv_copier c;
-    redist_priv_box box;
-    int a, b, fastest = redist_priv_fastest(m, from_side);
+    int a, b, several = 0;
     if (m->elements == 0)
         return;
-    c.message = m;
-    c.from = from_side;
-    c.to = to_side;
-    c.bytes = arrival.element;
-    c.split = c.walk = 0;
     for (a = 0; a < m->ndim; a++) {
         for (b = a; b > 0 && m->stride[to_side][c.axis[b - 1]] < m->stride[to_side][a]; b--)
             c.axis[b] = c.axis[b - 1];
         c.axis[b] = a;
     }
-    for (a = 0; a < m->ndim; a++)
-        if (c.axis[a] == fastest)
-            c.split = a;
-    for (a = c.split; a < m->ndim; a++)
-        c.walk |= m->axis[c.axis[a]]->runs > 1;
-    box.loops = 0;
-    box.stream = stream;
-    box.far = from_side == REDIST_PRIV_PACKED; /* another core wrote it */
-    box.unit = c.bytes;
-    box.arrival = arrival;
-    redist_priv_copy_axes(&c, 0, &box, (const char *)from + m->origin[from_side] * c.bytes,
-                          (char *)to + m->origin[to_side] * c.bytes);
+    for (a = m->ndim - 1; c.axis[a] != fastest; a--)
+        several |= m->axis[c.axis[a]]->runs > 1;
+    c.walked = several || m->axis[fastest]->runs > 1 ? a : 0;
+    c.message = m;
+    c.from = from_side;
+    c.to = to_side;
+    c.box.loops = 0;
+    c.box.stream = stream;
+    c.box.far = from_side == REDIST_PRIV_PACKED; /* another core wrote it */
+    c.box.unit = arrival.element;
+    c.box.arrival = arrival;
+    redist_priv_copy_axes(&c, 0, (const char *)from + m->origin[from_side] * arrival.element,
+                          (char *)to + m->origin[to_side] * arrival.element);
 #ifdef REDIST_PRIV_STREAMS
     if (stream)
         _mm_sfence(); /* streamed bytes are visible before whatever this thread writes next */
@@ -3133,21 +3035,6 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, c
 REDIST_PRIV_FAST int redist_priv_streams(int64_t bytes) { return bytes >= REDIST_STREAM_BYTES; }
 
 /* ------------------------------------------------------------------------- pairs of places: which copy serves whom */
-
-/* All places, ascending by rank; NULL when memory is exhausted. */
-REDIST_PRIV_COLD redist_priv_rank_place *redist_priv_rank_places(const redist_layout *layout)
-{
-    const int places = redist_places(layout);
-    redist_priv_rank_place *rank_places = (redist_priv_rank_place *)redist_priv_alloc(places, sizeof *rank_places);
-    int k;
-    for (k = 0; rank_places != NULL && k < places; k++) {
-        rank_places[k].rank = redist_priv_rank_at(layout, k);
-        rank_places[k].place = k;
-    }
-    if (rank_places != NULL && layout->ranks != NULL)
-        qsort(rank_places, (size_t)places, sizeof *rank_places, redist_priv_compare_ints);
-    return rank_places;
-}
 
 /* The place that lives on a rank, -1 when none does. rank_places: of a layout on listed ranks, or NULL. */
 REDIST_PRIV_COLD int redist_priv_find_place(const redist_layout *layout, const redist_priv_rank_place *rank_places,

@@ -39,26 +39,26 @@
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
  *     110-164               types
- *                 281-330   waiting
- *                 331-408   verdicts
- *                 409-735   the plan
- *                736-1019   checking arguments
- *               1020-1218   peers
- *               1219-1330   staging
- *               1331-1452   pieces
- *               1453-1481   reports
- *               1482-1620   REDIST_POINT_TO_POINT
- *               1621-1896   REDIST_SCHEDULED
- *               1897-2056   MPI's collectives
- *               2057-2093   REDIST_ALLTOALLV
- *               2094-2260   REDIST_ALLTOALLW
- *               2261-2465   shared memory
- *               2466-2804   REDIST_SHARED
- *               2805-2992   REDIST_MULTIPHASE
- *               2993-3312   choosing a method
- *     165-253   3313-3828   plans
- *               3829-3918   calibrating
- *     254-274   3919-4036   arenas
+ *                 281-327   waiting
+ *                 328-400   verdicts
+ *                 401-713   the plan
+ *                 714-962   checking arguments
+ *                963-1161   peers
+ *               1162-1273   staging
+ *               1274-1395   pieces
+ *               1396-1424   reports
+ *               1425-1563   REDIST_POINT_TO_POINT
+ *               1564-1839   REDIST_SCHEDULED
+ *               1840-1999   MPI's collectives
+ *               2000-2036   REDIST_ALLTOALLV
+ *               2037-2203   REDIST_ALLTOALLW
+ *               2204-2370   shared memory
+ *               2371-2683   REDIST_SHARED
+ *               2684-2871   REDIST_MULTIPHASE
+ *               2872-3205   choosing a method
+ *     165-253   3206-3699   plans
+ *               3700-3792   calibrating
+ *     254-274   3793-3887   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -291,10 +291,10 @@ REDIST_PRIV void redist_priv_yield(int *tries)
         ++*tries;
 }
 
-/* MPI_Wait that yields. */
-REDIST_PRIV int redist_priv_await(MPI_Request *request)
+/* Waits, and yields, for what an MPI call began that returned `code`. */
+REDIST_PRIV int redist_priv_await(int code, MPI_Request *request)
 {
-    int done = 0, tries = 0, code = MPI_SUCCESS;
+    int done = 0, tries = 0;
     while (code == MPI_SUCCESS && !done) {
         code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
         redist_priv_yield(&tries);
@@ -313,20 +313,17 @@ REDIST_PRIV_COLD void redist_priv_drop(MPI_Request *request, int receives)
     MPI_Request_free(request);
 }
 
-REDIST_PRIV int redist_priv_reduce(MPI_Comm comm, const int64_t *mine, int64_t *all, int n, MPI_Op op)
+/* The sums or maxima over ranks take the places of values[n]. Collective. */
+REDIST_PRIV int redist_priv_reduce(MPI_Comm comm, int64_t *values, int n, MPI_Op op)
 {
     MPI_Request request;
-    if (MPI_Iallreduce(mine, all, n, MPI_INT64_T, op, comm, &request) != MPI_SUCCESS)
-        return REDIST_ERR_MPI;
-    return redist_priv_await(&request);
+    return redist_priv_await(MPI_Iallreduce(MPI_IN_PLACE, values, n, MPI_INT64_T, op, comm, &request), &request);
 }
 
 REDIST_PRIV int redist_priv_broadcast(MPI_Comm comm, void *data, size_t bytes, int root)
 {
     MPI_Request request;
-    if (MPI_Ibcast(data, (int)bytes, MPI_BYTE, root, comm, &request) != MPI_SUCCESS)
-        return REDIST_ERR_MPI;
-    return redist_priv_await(&request);
+    return redist_priv_await(MPI_Ibcast(data, (int)bytes, MPI_BYTE, root, comm, &request), &request);
 }
 
 /* -------------------------------------------------------------------------------------------------------- verdicts */
@@ -351,30 +348,25 @@ REDIST_PRIV_COLD void redist_priv_fail(redist_priv_verdict *v, int code, const c
     va_end(args);
 }
 
-/* Makes the verdict of the lowest failing rank everybody's, and takes the maxima of values[n], n <= 11, over ranks.
-   Collective. Returns the code of the verdict. */
+/* Makes the verdict of the lowest failing rank everybody's, and takes the maxima over ranks of values[n]; the first of
+   them is its own. Collective. Returns the code of the verdict. */
 REDIST_PRIV_COLD int redist_priv_agree(MPI_Comm comm, redist_priv_verdict *v, int64_t *values, int n)
 {
-    int64_t mine[12] = {0}, all[12] = {0};
     int rank, size;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
-    mine[0] = v->code == REDIST_OK ? 0 : size - rank;
-    if (n > 0)
-        memcpy(mine + 1, values, (size_t)n * sizeof *values);
-    if (redist_priv_reduce(comm, mine, all, n + 1, MPI_MAX) != REDIST_OK ||
-        (all[0] > 0 && redist_priv_broadcast(comm, v, sizeof *v, size - (int)all[0]) != REDIST_OK))
+    values[0] = v->code == REDIST_OK ? 0 : size - rank;
+    if (redist_priv_reduce(comm, values, n, MPI_MAX) != REDIST_OK ||
+        (values[0] > 0 && redist_priv_broadcast(comm, v, sizeof *v, size - (int)values[0]) != REDIST_OK))
         redist_priv_fail(v, REDIST_ERR_MPI, "an MPI call failed while the ranks agreed on a plan");
-    if (n > 0)
-        memcpy(values, all + 1, (size_t)n * sizeof *values);
     return v->code;
 }
 
 /* The worst of the ranks' codes. Collective. */
 REDIST_PRIV_COLD int redist_priv_worst(MPI_Comm comm, int code)
 {
-    int64_t mine = code, worst = code;
-    return redist_priv_reduce(comm, &mine, &worst, 1, MPI_MAX) == REDIST_OK ? (int)worst : REDIST_ERR_MPI;
+    int64_t worst = code;
+    return redist_priv_reduce(comm, &worst, 1, MPI_MAX) == REDIST_OK ? (int)worst : REDIST_ERR_MPI;
 }
 
 /* What is wrong with a communicator, of which every collective call of the library needs an intracommunicator; NULL:
@@ -398,7 +390,7 @@ REDIST_PRIV_COLD int redist_priv_duplicate(MPI_Comm comm, MPI_Comm *own)
     code = MPI_Comm_dup(comm, own) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 #else
     MPI_Request request;
-    code = MPI_Comm_idup(comm, own, &request) == MPI_SUCCESS ? redist_priv_await(&request) : REDIST_ERR_MPI;
+    code = redist_priv_await(MPI_Comm_idup(comm, own, &request), &request);
 #endif
     if (code == REDIST_OK)
         MPI_Comm_set_errhandler(*own, MPI_ERRORS_RETURN);
@@ -417,16 +409,15 @@ typedef struct {
     int64_t drained;
     char drained_line[REDIST_PRIV_LINE - sizeof(int64_t)];
     int64_t direct; /* this execution: the receiver copies from the sender's arrays */
-    int64_t to;     /* the receiver's rank in the node */
-    int64_t ring;   /* where its ring begins in the sender's part */
-    char pad[REDIST_PRIV_LINE - 3 * sizeof(int64_t)];
+    int64_t board;  /* where the sender's block begins in its part */
+    char pad[REDIST_PRIV_LINE - 2 * sizeof(int64_t)];
 } redist_priv_slot;
 
-/* What a rank tells of a plan at the beginning of its block in shared memory; its slots, then its rings follow. */
+/* What a rank tells of a plan at the beginning of its block in shared memory; its slots follow, each with its ring. */
 typedef struct {
     redist_priv_storage storage;
     int64_t piece;    /* bytes of its pieces */
-    int64_t array[1]; /* array[arrays]: where the arrays of this execution lie in its part, when that is shared */
+    int64_t array[1]; /* array[arrays]: of this execution, from the board on, when they are shared */
 } redist_priv_board;
 
 /* The end of a message that is here: REDIST_PRIV_FROM when this rank sends it. */
@@ -452,8 +443,7 @@ typedef struct {
 typedef struct {
     redist_priv_peer *peer;
     redist_priv_slot *slot;
-    char *part;           /* the sender's part of the shared memory */
-    const redist_priv_board *board;
+    redist_priv_board *board; /* the sender's */
     int there;            /* the other end's rank in the node */
     int direct;           /* the sender's: as slot->direct */
     int64_t waste;        /* the sender's redist_priv_waste */
@@ -481,24 +471,22 @@ typedef struct {
     char *memory;
 } redist_priv_staging;
 
-/* Shared memory of a node's ranks, for plans. A rank's part begins with a line that tells where its block of the plan
-   just made is; then comes room for such blocks. */
+/* Shared memory of a node's ranks, for plans. A rank's part begins with a number for each rank of the node: where the
+   slot of the message to it is, in the plan just made for both; then comes room for blocks of plans. */
 typedef struct {
     MPI_Comm node;
     MPI_Win window;
-    int rank, size;
+    int rank, size;     /* size 0: there is none */
     char **base, *part; /* where the part of every rank begins here; its own */
-    int64_t room;       /* bytes, in an arena the same on every rank; 0 when there is no shared memory */
+    int64_t begin, end; /* of the room, in an arena the same on every rank */
     struct redist_priv_rings *first; /* blocks in use, by address */
 } redist_priv_home;
 
 /* The state of REDIST_SHARED. The last plans to be freed may leave theirs behind, while others still read its block. */
 typedef struct redist_priv_rings {
-    redist_priv_home own, *home;    /* home: own, or the arena's */
+    redist_priv_home *home;         /* the plan's, or the arena's */
     int64_t begin, bytes;           /* its block in this rank's part; no bytes: it has none */
     int64_t ring_bytes;
-    redist_priv_slot *slot;         /* slot[slots]: of the messages this rank sends */
-    int64_t slots;
     struct redist_priv_rings *next; /* in the same home */
     int abandoned;
     unsigned polls;
@@ -623,8 +611,7 @@ struct redist_plan {
     int failed;                   /* MPI did: messages may be on their way for ever */
     int64_t element_bytes;
     MPI_Datatype element;         /* valid during creation only */
-    redist_layout *from, *to;     /* of the call that makes the plan, then `layout` */
-    redist_layout *layout[2];     /* without room for the axes that they do not have */
+    redist_layout layout[2], *from, *to; /* the two, by their names */
     redist_options options;
     redist_priv_side side[2];
     redist_priv_peer *peer;       /* peer[peers]: all messages of this rank, those that it receives come first */
@@ -646,11 +633,11 @@ struct redist_plan {
         redist_priv_collective collective;
         redist_priv_chain chain;
     } state;                      /* of the transport; zero when it opens */
-    redist_priv_rings *rings;     /* REDIST_SHARED */
+    redist_priv_home home;        /* of REDIST_SHARED, without an arena */
+    redist_priv_rings *rings;
     redist_plan *next;            /* started in the same arena */
     int64_t executions;           /* completed */
     double began, fastest;        /* when the execution at work began; seconds that one took on this rank */
-    double duplication;           /* seconds that duplicating the communicator took */
     double seconds[REDIST_PRIV_METHODS]; /* REDIST_MEASURE: of one execution on the slowest rank; 0: not tried */
     char message[128];            /* redist_plan_message */
 };
@@ -668,18 +655,9 @@ REDIST_PRIV char *redist_priv_given(const redist_plan *p, int own, int a)
     return (char *)(uintptr_t)p->pointers[own * p->arrays + a];
 }
 
-REDIST_PRIV redist_layout *redist_priv_layout(const redist_plan *p, int side)
-{
-    return side == REDIST_PRIV_FROM ? p->from : p->to;
-}
+REDIST_PRIV const redist_layout *redist_priv_layout(const redist_plan *p, int side) { return &p->layout[side]; }
 
 REDIST_PRIV const char *redist_priv_side_name(int side) { return side == REDIST_PRIV_FROM ? "source" : "destination"; }
-
-/* Bytes of a layout up to its last axis. */
-REDIST_PRIV_COLD size_t redist_priv_layout_bytes(const redist_layout *layout)
-{
-    return offsetof(redist_layout, dim) + (size_t)layout->ndim * sizeof layout->dim[0];
-}
 
 /* NULL for a method that does not exist, REDIST_AUTO included. */
 REDIST_PRIV const redist_priv_transport *redist_priv_transport_of(int method);
@@ -737,24 +715,19 @@ REDIST_PRIV int redist_priv_test(redist_plan *p, int *done)
 
 /* ------------------------------------------------------------------------------------ checking arguments (private) */
 
-REDIST_PRIV_COLD uint64_t redist_priv_hash(uint64_t hash, const void *data, size_t bytes)
+REDIST_PRIV_COLD uint64_t redist_priv_hash(uint64_t hash, int64_t word)
 {
-    const unsigned char *byte = (const unsigned char *)data;
-    size_t k;
-    for (k = 0; k < bytes; k++)
-        hash = (hash ^ byte[k]) * UINT64_C(1099511628211); /* FNV-1a */
-    return hash;
+    hash = (hash ^ (uint64_t)word) * UINT64_C(0x9E3779B97F4A7C15);
+    return hash ^ hash >> 32;
 }
 
 /* Everything that must be the same on every rank, as numbers with names, one after the other. They are hashed, and
    compared with rank 0's where the hashes differ. */
 typedef struct {
-    const redist_plan *plan;
     int side, axis;    /* -1: of the plan; -1: of the layout */
-    int bare;          /* ghost cells that hold elements do not count */
     uint64_t hash;
     int64_t n;         /* words so far */
-    int64_t *first;    /* first[first_n]: rank 0's, which it writes here; NULL while they are only hashed */
+    int64_t *first;    /* first[first_n]: rank 0's, which it writes here; none while they are only hashed */
     int64_t first_n;
     redist_priv_verdict *verdict;
 } redist_priv_words;
@@ -764,10 +737,10 @@ REDIST_PRIV_COLD void redist_priv_word(redist_priv_words *w, const char *what, i
 {
     const int64_t k = w->n++;
     char where[48] = "", which[32] = "";
-    w->hash = redist_priv_hash(w->hash, &value, sizeof value);
-    if (w->first == NULL || k >= w->first_n)
+    w->hash = redist_priv_hash(w->hash, value);
+    if (k >= w->first_n)
         return;
-    if (w->plan->rank == 0)
+    if (w->verdict->rank == 0)
         w->first[k] = value;
     if (w->first[k] == value)
         return;
@@ -794,7 +767,7 @@ REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w, const redist_p
     static const char *const name[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_NAME) "axis of the array", "low halo",
                                        "high halo", "edge of the ghost cells"};
     const int64_t value[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_VALUE) dim->stored, dim->low, dim->high,
-                             w->bare ? 0 : dim->axis.ghosts};
+                             dim->axis.ghosts};
     const redist_axis *x = &dim->axis;
     int64_t k;
     redist_priv_list(w, sizeof name / sizeof name[0], name, value);
@@ -835,57 +808,41 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
                             o->in_place != 0, o->arena != NULL ? o->arena->name : 0, o->combine != NULL, o->node_ranks,
                             o->executions};
     memcpy(&value[NAMES - 2], costs, sizeof costs);
-    w->plan = p;
     w->side = w->axis = -1;
-    w->bare = 0;
-    w->hash = UINT64_C(14695981039346656037);
+    w->hash = 0;
     w->n = 0;
     redist_priv_list(w, NAMES, name, value);
     redist_priv_list_layout(w, REDIST_PRIV_FROM, p->from);
     redist_priv_list_layout(w, REDIST_PRIV_TO, p->to);
 }
 
-/* Says where this rank's words first differ from rank 0's. Collective. */
-REDIST_PRIV_COLD void redist_priv_explain_mismatch(const redist_plan *p, MPI_Comm comm, redist_priv_words *w,
+/* Says where this rank's words first differ from rank 0's; no rank has more than n. Collective. */
+REDIST_PRIV_COLD void redist_priv_explain_mismatch(const redist_plan *p, MPI_Comm comm, int64_t n,
                                                    redist_priv_verdict *v)
 {
-    int code = redist_priv_broadcast(comm, &w->n, sizeof w->n, 0);
-    w->first_n = redist_priv_min(w->n, INT_MAX / (int)sizeof *w->first);
-    w->first = (int64_t *)redist_priv_zeros(w->first_n, sizeof *w->first);
-    w->verdict = v;
-    code = redist_priv_worst(comm, w->first == NULL ? REDIST_ERR_MEMORY : code);
+    redist_priv_words words;
+    int code;
+    words.first_n = redist_priv_min(n, INT_MAX / (int)sizeof *words.first);
+    words.first = (int64_t *)redist_priv_zeros(words.first_n, sizeof *words.first);
+    words.verdict = v;
+    code = redist_priv_worst(comm, words.first == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
     if (code == REDIST_OK && p->rank == 0)
-        redist_priv_list_plan(w, p);
+        redist_priv_list_plan(&words, p);
     if (code == REDIST_OK)
-        code = redist_priv_broadcast(comm, w->first, (size_t)w->first_n * sizeof *w->first, 0);
+        code = redist_priv_broadcast(comm, words.first, (size_t)words.first_n * sizeof *words.first, 0);
     if (code == REDIST_OK && p->rank != 0)
-        redist_priv_list_plan(w, p);
-    REDIST_FREE(w->first);
-    redist_priv_agree(comm, v, NULL, 0);
+        redist_priv_list_plan(&words, p);
+    REDIST_FREE(words.first);
+    redist_priv_agree(comm, v, &n, 1);
     v->rank = -1;
     redist_priv_fail(v, REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options");
-}
-
-/* Agrees that all ranks passed the same. Collective over comm, the caller's. */
-REDIST_PRIV_COLD int redist_priv_check_same(const redist_plan *p, MPI_Comm comm, redist_priv_verdict *v)
-{
-    redist_priv_words words;
-    int64_t bounds[2] = {0, 0};
-    if (v->code == REDIST_OK) {
-        words.first = NULL;
-        redist_priv_list_plan(&words, p);
-        bounds[0] = (int64_t)(words.hash >> 2);
-        bounds[1] = -bounds[0];
-    }
-    if (redist_priv_agree(comm, v, bounds, 2) == REDIST_OK && bounds[0] != -bounds[1])
-        redist_priv_explain_mismatch(p, comm, &words, v);
-    return v->code;
 }
 
 /* Keeps a layout that is one; another may be shorter than this file takes layouts to be. */
 REDIST_PRIV_COLD void redist_priv_check_layout(redist_plan *p, int side, const redist_layout *layout,
                                                redist_priv_verdict *v)
 {
+    const int64_t limit = INT64_MAX / 4 / redist_priv_max(p->element_bytes, 1) / p->arrays;
     const char *name = redist_priv_side_name(side);
     char text[160];
     int coords[REDIST_MAX_DIMS] = {0};
@@ -893,10 +850,7 @@ REDIST_PRIV_COLD void redist_priv_check_layout(redist_plan *p, int side, const r
     redist_priv_fail(v, code, "%s%s %s", name, strncmp(text, "axis ", 5) == 0 ? "" : ":", text);
     if (code != REDIST_OK)
         return;
-    *redist_priv_layout(p, side) = *layout;
-    p->layout[side] = (redist_layout *)redist_priv_alloc(1, redist_priv_layout_bytes(layout));
-    if (p->layout[side] == NULL)
-        redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for a plan");
+    p->layout[side] = *layout;
     places = redist_places(layout);
     for (k = 0; k < places; k = layout->ranks == NULL ? places : k + 1) {
         int last = layout->ranks == NULL ? layout->first_rank + places - 1 : layout->ranks[k];
@@ -904,10 +858,12 @@ REDIST_PRIV_COLD void redist_priv_check_layout(redist_plan *p, int side, const r
             redist_priv_fail(v, REDIST_ERR_RANK, "a %s place is on rank %d, but the communicator has %d ranks", name,
                              last, p->size);
     }
-    if (redist_coords_of(layout, p->rank, coords)) {
-        code = redist_priv_format_fault(redist_priv_extent_fault(layout, coords), text, sizeof text);
-        redist_priv_fail(v, code, "%s %s", name, text);
-    }
+    if (!redist_coords_of(layout, p->rank, coords))
+        return;
+    code = redist_priv_format_fault(redist_priv_extent_fault(layout, coords), text, sizeof text);
+    redist_priv_fail(v, code, "%s %s", name, text);
+    if (redist_priv_storage_at(layout, coords).size > limit)
+        redist_priv_fail(v, REDIST_ERR_OVERFLOW, "the %s arrays have more than 2^61 bytes", name);
 }
 
 REDIST_PRIV_COLD void redist_priv_check_shapes(const redist_plan *p, redist_priv_verdict *v)
@@ -1004,19 +960,6 @@ REDIST_PRIV_COLD void redist_priv_check_combine(const redist_plan *p, redist_pri
     if (size != p->element_bytes)
         redist_priv_fail(v, REDIST_ERR_ARGUMENT, "elements have %" PRId64 " bytes, those that are combined %d",
                          p->element_bytes, size);
-}
-
-/* Bytes of everything this rank can hold must be countable. */
-REDIST_PRIV_COLD void redist_priv_check_bytes(const redist_plan *p, redist_priv_verdict *v)
-{
-    const int64_t limit = INT64_MAX / 4 / redist_priv_max(p->element_bytes, 1) / p->arrays;
-    int side, coords[REDIST_MAX_DIMS] = {0};
-    for (side = 0; side < 2 && v->code == REDIST_OK; side++) {
-        const redist_layout *layout = redist_priv_layout(p, side);
-        if (redist_coords_of(layout, p->rank, coords) && redist_priv_storage_at(layout, coords).size > limit)
-            redist_priv_fail(v, REDIST_ERR_OVERFLOW, "the %s arrays have more than 2^61 bytes",
-                             redist_priv_side_name(side));
-    }
 }
 
 /* ------------------------------------------------------------------------------------------------- peers (private) */
@@ -2274,33 +2217,15 @@ REDIST_PRIV_COLD int redist_priv_alltoallw_create(redist_plan *p)
 #define REDIST_PRIV_RELEASE(pointer, value) (*(pointer) = (value))
 #endif
 
-/* The ranks of comm that share memory with this one; MPI_COMM_NULL on all ranks where MPI fails on any. Collective. */
-REDIST_PRIV_COLD MPI_Comm redist_priv_node_comm(MPI_Comm comm)
+/* Whether shared memory seems to have so much room: pages that nobody has touched count as free. */
+REDIST_PRIV_COLD int redist_priv_seems_free(int64_t bytes)
 {
-    MPI_Comm node = MPI_COMM_NULL;
-    int code = REDIST_ERR_MPI;
-    if (!REDIST_PRIV_ATOMICS)
-        return node;
-    if (MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS)
-        node = MPI_COMM_NULL; /* what a failed call leaves there is no handle */
-    else
-        code = MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
-    if (redist_priv_worst(comm, code) != REDIST_OK && node != MPI_COMM_NULL)
-        MPI_Comm_free(&node);
-    return node;
-}
-
-/* Whether the ranks' shared memory seems to fit: pages that nobody has touched count as free. */
-REDIST_PRIV_COLD int redist_priv_shared_fits(MPI_Comm node, int64_t bytes)
-{
-    int64_t all = 0;
-    int fits = redist_priv_reduce(node, &bytes, &all, 1, MPI_SUM) == REDIST_OK;
 #if defined __linux__
     struct statvfs memory;
     if (statvfs("/dev/shm", &memory) == 0)
-        fits &= (uint64_t)all + 1048576 <= (uint64_t)memory.f_bavail * (uint64_t)memory.f_frsize;
+        return (uint64_t)bytes + 1048576 <= (uint64_t)memory.f_bavail * (uint64_t)memory.f_frsize;
 #endif
-    return fits;
+    return bytes >= 0;
 }
 
 /* Whether fresh memory is really there; then it is zero. Some MPI libraries promise more than there is, and the first
@@ -2319,28 +2244,37 @@ REDIST_PRIV_COLD int redist_priv_touch(void *memory, size_t bytes)
     return zeroed == bytes;
 }
 
-REDIST_PRIV_COLD void redist_priv_home_init(redist_priv_home *h)
+/* Finds the ranks of comm that share memory with this one. Fails on all ranks where MPI fails, or `code` says so, on
+   any; close it then. Collective. */
+REDIST_PRIV_COLD int redist_priv_home_find(redist_priv_home *h, MPI_Comm comm, int code)
 {
     memset((void *)h, 0, sizeof *h);
-    h->node = MPI_COMM_NULL;
     h->window = MPI_WIN_NULL;
+    if (!REDIST_PRIV_ATOMICS ||
+        MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &h->node) != MPI_SUCCESS) {
+        code = REDIST_ERR_MPI; /* what a failed call leaves there is no handle */
+    } else {
+        MPI_Comm_set_errhandler(h->node, MPI_ERRORS_RETURN);
+        MPI_Comm_rank(h->node, &h->rank);
+        MPI_Comm_size(h->node, &h->size);
+    }
+    return redist_priv_worst(comm, code);
 }
 
 /* All ranks of the node have a window, or none. */
 REDIST_PRIV_COLD void redist_priv_home_close(redist_priv_home *h)
 {
     MPI_Request request;
+    if (h->size == 0)
+        return;
     if (h->window != MPI_WIN_NULL) {
-        if (MPI_Ibarrier(h->node, &request) == MPI_SUCCESS) /* the window's own barrier may not yield */
-            redist_priv_await(&request);
+        redist_priv_await(MPI_Ibarrier(h->node, &request), &request); /* the window's own barrier may not yield */
         MPI_Win_unlock_all(h->window);
         MPI_Win_free(&h->window);
     }
-    if (h->node != MPI_COMM_NULL)
-        MPI_Comm_free(&h->node);
+    MPI_Comm_free(&h->node);
     REDIST_FREE(h->base);
-    h->base = NULL;
-    h->room = 0;
+    h->size = 0;
 }
 
 REDIST_PRIV_COLD char *redist_priv_align(void *pointer)
@@ -2348,13 +2282,15 @@ REDIST_PRIV_COLD char *redist_priv_align(void *pointer)
     return (char *)pointer + -(uintptr_t)pointer % REDIST_PRIV_LINE;
 }
 
-/* Allocates a window. Where a rank cannot have it, no rank keeps one: those that do have it must let it leak, because
-   freeing it takes all. Collective over the node. */
+/* Allocates a window, of which each rank's part may begin up to a line late, and makes sure that this rank's is there.
+   Where a rank cannot have it, no rank keeps one: those that do have it must let it leak, because freeing it takes all.
+   Collective over the node. */
 REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_home *h, int64_t bytes)
 {
     MPI_Info info = MPI_INFO_NULL;
+    MPI_Aint size;
     void *base = NULL;
-    int code;
+    int r, unit, code;
     MPI_Info_create(&info);
     MPI_Info_set(info, "alloc_shared_noncontig", "true");
     code = MPI_Win_allocate_shared((MPI_Aint)bytes, 1, info, h->node, &base, &h->window) == MPI_SUCCESS &&
@@ -2365,76 +2301,45 @@ REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_home *h, int64_t bytes)
     code = redist_priv_worst(h->node, code);
     if (code != REDIST_OK)
         h->window = MPI_WIN_NULL;
-    return code;
-}
-
-/* Finds where every rank's part begins, and makes sure that this rank's is there. */
-REDIST_PRIV_COLD int redist_priv_home_map(redist_priv_home *h, int64_t bytes)
-{
-    MPI_Aint size;
-    void *base = NULL;
-    int r, unit;
-    for (r = 0; r < h->size; r++) {
+    for (r = 0; r < h->size && code == REDIST_OK; r++) {
         if (MPI_Win_shared_query(h->window, r, &size, &unit, &base) != MPI_SUCCESS)
-            return REDIST_ERR_MPI;
+            code = REDIST_ERR_MPI;
         h->base[r] = redist_priv_align(base);
     }
     h->part = h->base[h->rank];
-    return redist_priv_touch(h->part, (size_t)bytes) ? REDIST_OK : REDIST_ERR_MEMORY;
+    if (code == REDIST_OK && !redist_priv_touch(h->part, (size_t)bytes - REDIST_PRIV_LINE))
+        code = REDIST_ERR_MEMORY;
+    return redist_priv_worst(h->node, code);
 }
 
-/* Opens shared memory for the ranks of a node, zero at first: on this rank a line, `room` for plans, then `bytes` for
-   arrays. Takes over the communicator. Collective over it. The same answer on all its ranks; close it, whatever it
-   is. */
-REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, MPI_Comm node, int64_t room, int64_t bytes)
+/* Opens shared memory for the ranks of the node, zero at first: on this rank `room` for plans, then `bytes` for arrays.
+   Collective over the node. Fails on all its ranks, also when `code` says so; close it then. */
+REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, int64_t bytes, int code)
 {
-    const int64_t all = REDIST_PRIV_LINE + room + bytes, padded = all + REDIST_PRIV_LINE;
-    int code;
-    h->node = node;
-    h->room = room;
-    MPI_Comm_rank(node, &h->rank);
-    MPI_Comm_size(node, &h->size);
+    int64_t sums[2]; /* bytes, ranks that failed */
+    h->begin = redist_priv_round_up(h->size * (int64_t)sizeof(int64_t), REDIST_PRIV_LINE);
+    h->end = h->begin + redist_priv_round_up(room, REDIST_PRIV_LINE);
     h->base = (char **)redist_priv_alloc(h->size, sizeof *h->base);
-    code = redist_priv_shared_fits(node, padded) && h->base != NULL ? REDIST_OK : REDIST_ERR_MEMORY;
-    code = redist_priv_worst(node, code);
-    if (code == REDIST_OK)
-        code = redist_priv_window_open(h, padded);
-    return code == REDIST_OK ? redist_priv_worst(node, redist_priv_home_map(h, all)) : code;
+    bytes += h->end + REDIST_PRIV_LINE;
+    sums[0] = bytes;
+    sums[1] = h->base == NULL || code != REDIST_OK;
+    code = redist_priv_reduce(h->node, sums, 2, MPI_SUM);
+    if (code == REDIST_OK && (sums[1] > 0 || !redist_priv_seems_free(sums[0])))
+        code = REDIST_ERR_MEMORY;
+    code = redist_priv_worst(h->node, code);
+    return code == REDIST_OK ? redist_priv_window_open(h, bytes) : code;
 }
 
-/* The ranks of a node among those of comm: node_rank[k] is ranks[k]'s, or MPI_UNDEFINED. */
-REDIST_PRIV_COLD int redist_priv_translate(MPI_Comm comm, MPI_Comm node, int n, const int *ranks, int *node_rank)
-{
-    MPI_Group all, near;
-    int code;
-    if (MPI_Comm_group(comm, &all) != MPI_SUCCESS)
-        return REDIST_ERR_MPI;
-    code = MPI_Comm_group(node, &near);
-    if (code == MPI_SUCCESS) {
-        code = MPI_Group_translate_ranks(all, n, ranks, near, node_rank);
-        MPI_Group_free(&near);
-    }
-    MPI_Group_free(&all);
-    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
-}
-
-/* Whether everybody is done with what a plan left behind: all its pieces were drained. */
-REDIST_PRIV_COLD int redist_priv_is_drained(const redist_priv_rings *r)
-{
-    int64_t k;
-    for (k = 0; k < r->slots; k++)
-        if (REDIST_PRIV_ACQUIRE(&r->slot[k].drained) != r->slot[k].filled)
-            return 0;
-    return 1;
-}
-
-/* Frees the blocks of plans that are gone. */
+/* Frees the blocks of plans that are gone, once everybody is done with them: all their pieces were drained. */
 REDIST_PRIV_COLD void redist_priv_reclaim(redist_priv_home *home)
 {
     redist_priv_rings **at = &home->first;
     while (*at != NULL) {
         redist_priv_rings *r = *at;
-        if (r->abandoned && redist_priv_is_drained(r)) {
+        int64_t k = r->abandoned ? r->receives : -1;
+        while (k >= 0 && k < r->links && REDIST_PRIV_ACQUIRE(&r->link[k].slot->drained) == r->link[k].slot->filled)
+            k++;
+        if (k == r->links) {
             *at = r->next;
             REDIST_FREE(r);
         } else {
@@ -2448,12 +2353,12 @@ REDIST_PRIV_COLD void redist_priv_reclaim(redist_priv_home *home)
 REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_priv_rings *r, int64_t bytes)
 {
     redist_priv_rings **at = &home->first;
-    int64_t begin = REDIST_PRIV_LINE, end, most = 0;
+    int64_t begin = home->begin, most = 0;
     for (;; at = &(*at)->next) {
-        end = *at != NULL ? (*at)->begin : REDIST_PRIV_LINE + home->room;
-        if (bytes > 0 && end - begin >= bytes)
+        const int64_t free_bytes = (*at != NULL ? (*at)->begin : home->end) - begin;
+        if (bytes > 0 && free_bytes >= bytes)
             break;
-        most = redist_priv_max(most, end - begin);
+        most = redist_priv_max(most, free_bytes);
         if (*at == NULL)
             return bytes > 0 ? 0 : most;
         begin = (*at)->begin + (*at)->bytes;
@@ -2487,12 +2392,12 @@ REDIST_PRIV_COLD int redist_priv_shared_staging(redist_plan *p, int own)
     return redist_priv_remote(p)->plan_staging(p, own);
 }
 
-/* Packs, or unpacks, one piece of a message in its slot of the ring. Large arrays are packed around the caches, too: a
+/* Packs, or unpacks, one piece of a message in its place in the ring. Large arrays are packed around the caches, too: a
    core of another socket reads memory faster than lines that are modified in this one's cache. */
 REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, const redist_priv_channel *link, int64_t k)
 {
     const redist_priv_piece piece = redist_priv_piece_of(p, link->peer, link->cutting, k);
-    char *ring = link->part + link->slot->ring;
+    char *ring = (char *)(link->slot + 1);
     redist_priv_copy_piece(p, &piece, ring + (link->before + k) % link->slots * link->slot_bytes);
 }
 
@@ -2503,7 +2408,7 @@ REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv
     int a;
     redist_priv_store(&m, REDIST_PRIV_FROM, &link->board->storage);
     for (a = 0; a < p->arrays; a++)
-        redist_priv_copy_array(p, &m, a, REDIST_PRIV_FROM, REDIST_PRIV_TO, link->part + link->board->array[a],
+        redist_priv_copy_array(p, &m, a, REDIST_PRIV_FROM, REDIST_PRIV_TO, (char *)link->board + link->board->array[a],
                                p->side[REDIST_PRIV_TO].streams);
 }
 
@@ -2558,8 +2463,7 @@ REDIST_PRIV int redist_priv_offer_arrays(const redist_plan *p)
 {
     const redist_arena *arena = p->options.arena;
     const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
-    char *part = p->rings->home->part;
-    redist_priv_board *board = (redist_priv_board *)(void *)(part + p->rings->begin);
+    redist_priv_board *board = (redist_priv_board *)(void *)(p->rings->home->part + p->rings->begin);
     int a;
     if (arena == NULL || arena->ordinary != NULL || p->overwrites)
         return 0;
@@ -2568,7 +2472,7 @@ REDIST_PRIV int redist_priv_offer_arrays(const redist_plan *p)
         const uintptr_t at = array - (uintptr_t)arena->memory;
         if (at > arena->bytes || (size_t)s->array_bytes > arena->bytes - at)
             return 0;
-        board->array[a] = (int64_t)(array - (uintptr_t)part);
+        board->array[a] = (int64_t)(array - (uintptr_t)board);
     }
     return 1;
 }
@@ -2637,12 +2541,11 @@ REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p)
     redist_priv_remote(p)->destroy(p);
     for (k = 0; k < p->peers; k++)
         p->peer[k].near = 0;
+    redist_priv_home_close(&p->home);
     p->rings = NULL;
     if (r == NULL)
         return;
-    if (r->home == &r->own)
-        redist_priv_home_close(&r->own);
-    r->abandoned = r->home != &r->own && r->bytes > 0;
+    r->abandoned = p->options.arena != NULL && r->bytes > 0;
     if (!r->abandoned)
         REDIST_FREE(r);
 }
@@ -2652,9 +2555,9 @@ REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p)
 {
     const redist_priv_rings *r = p->rings;
     const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer / 2 : REDIST_RING_BYTES;
-    const int64_t room = r->home == &r->own ? REDIST_RING_BYTES : redist_priv_find_room(r->home, NULL, 0) / 2;
+    const int64_t room = p->options.arena == NULL ? REDIST_RING_BYTES : redist_priv_find_room(r->home, NULL, 0) / 2;
     const int64_t budget = redist_priv_min(redist_priv_min(most, room), REDIST_RING_BYTES);
-    const int64_t piece = redist_priv_clamp(budget / redist_priv_max(r->slots, 1) / REDIST_PRIV_SLOTS,
+    const int64_t piece = redist_priv_clamp(budget / redist_priv_max(r->links - r->receives, 1) / REDIST_PRIV_SLOTS,
                                             REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
     return redist_priv_round_up(redist_priv_max(piece, p->element_bytes), REDIST_PRIV_LINE);
 }
@@ -2676,27 +2579,28 @@ REDIST_PRIV_COLD int64_t redist_priv_waste(const redist_plan *p, const redist_pr
 }
 
 /* Gives the peers of this node channels: those on it, and with options.node_ranks in the same part of it. */
-REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p, MPI_Comm node)
+REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p)
 {
-    const int n = (int)p->peers, part = p->options.node_ranks > 0 ? p->options.node_ranks : p->size;
-    int *ranks = (int *)redist_priv_alloc(2 * (int64_t)n, sizeof *ranks);
+    const int part = p->options.node_ranks > 0 ? p->options.node_ranks : p->size;
     redist_priv_rings *r = p->rings;
-    int k, code = ranks == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    for (k = 0; k < n && code == REDIST_OK; k++)
-        ranks[k] = p->peer[k].rank;
-    if (code == REDIST_OK && n > 0)
-        code = redist_priv_translate(p->comm, node, n, ranks, ranks + n);
-    for (k = 0; k < n && code == REDIST_OK; k++)
-        if (ranks[n + k] != MPI_UNDEFINED && ranks[k] / part == p->rank / part) {
-            p->peer[k].near = 1;
-            r->link[r->links].peer = &p->peer[k];
-            r->link[r->links++].there = ranks[n + k];
-            if (p->peer[k].own == REDIST_PRIV_TO)
-                r->receives = r->links;
-        }
-    r->slots = r->links - r->receives;
-    REDIST_FREE(ranks);
-    return code;
+    MPI_Group all, node;
+    int64_t k;
+    int code = MPI_Comm_group(p->comm, &all), there;
+    if (code != MPI_SUCCESS || MPI_Comm_group(r->home->node, &node) != MPI_SUCCESS)
+        return REDIST_ERR_MPI;
+    for (k = 0; k < p->peers && code == MPI_SUCCESS; k++) {
+        redist_priv_peer *peer = &p->peer[k];
+        code = MPI_Group_translate_ranks(all, 1, &peer->rank, node, &there);
+        peer->near = code == MPI_SUCCESS && there != MPI_UNDEFINED && peer->rank / part == p->rank / part;
+        if (!peer->near)
+            continue;
+        r->link[r->links].peer = peer;
+        r->link[r->links++].there = there;
+        r->receives += peer->own == REDIST_PRIV_TO;
+    }
+    MPI_Group_free(&node);
+    MPI_Group_free(&all);
+    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
 /* Plans the ring of a message with pieces of so many bytes, as both its ends do. Returns its bytes. */
@@ -2712,96 +2616,71 @@ REDIST_PRIV_COLD int64_t redist_priv_plan_ring(const redist_plan *p, redist_priv
     return link->slots * link->slot_bytes;
 }
 
-/* Bytes before the slots in a plan's block. */
-REDIST_PRIV_COLD int64_t redist_priv_board_bytes(const redist_plan *p)
+/* Takes a block of shared memory, from the arena or opened for this plan alone, writes it, and says where its slots
+   are. A rank with an error only takes part in the opening. */
+REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code)
 {
-    const size_t arrays = (size_t)p->arrays * sizeof(int64_t);
-    return redist_priv_round_up((int64_t)(sizeof(redist_priv_board) + arrays), REDIST_PRIV_LINE);
+    redist_priv_rings *r = p->rings;
+    const size_t board_bytes = sizeof(redist_priv_board) + (size_t)p->arrays * sizeof(int64_t);
+    int64_t k, piece, at, bytes = redist_priv_round_up((int64_t)board_bytes, REDIST_PRIV_LINE), head = bytes;
+    redist_priv_board *board;
+    redist_priv_reclaim(r->home); /* now, when the receivers of plans that are gone have been waited for */
+    piece = redist_priv_piece_bytes(p);
+    for (k = r->receives; k < r->links; k++) {
+        r->ring_bytes += redist_priv_plan_ring(p, &r->link[k], piece);
+        bytes += (int64_t)sizeof(redist_priv_slot);
+    }
+    bytes += r->ring_bytes;
+    if (p->options.arena == NULL)
+        code = redist_priv_home_open(r->home, bytes, 0, code);
+    if (code != REDIST_OK || redist_priv_find_room(r->home, r, bytes) == 0)
+        return REDIST_ERR_MEMORY;
+    board = (redist_priv_board *)(void *)(r->home->part + r->begin);
+    board->storage = p->side[REDIST_PRIV_FROM].storage;
+    board->piece = piece;
+    for (k = r->receives, at = r->begin + head; k < r->links; k++) {
+        redist_priv_channel *link = &r->link[k];
+        link->slot = (redist_priv_slot *)(void *)(r->home->part + at);
+        memset(link->slot, 0, sizeof *link->slot);
+        link->slot->board = r->begin;
+        link->waste = redist_priv_waste(p, link->peer);
+        REDIST_PRIV_RELEASE((int64_t *)(void *)r->home->part + link->there, at);
+        at += (int64_t)sizeof *link->slot + link->slots * link->slot_bytes;
+    }
+    return REDIST_OK;
 }
 
+/* Finds the peers on this node, and takes shared memory for them. Fails where there is none, or too little. */
+REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
+{
+    redist_arena *arena = p->options.arena;
+    const size_t bytes = sizeof(redist_priv_rings) + (size_t)p->peers * sizeof(redist_priv_channel);
+    int code;
+    p->rings = (redist_priv_rings *)redist_priv_zeros(1, bytes);
+    code = p->rings == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    if (arena == NULL)
+        code = redist_priv_home_find(&p->home, p->comm, code);
+    if (code != REDIST_OK || (arena != NULL && arena->home.size == 0))
+        return REDIST_ERR_MEMORY;
+    p->rings->home = arena != NULL ? &arena->home : &p->home;
+    p->rings->link = (redist_priv_channel *)(void *)(p->rings + 1);
+    return redist_priv_write_block(p, redist_priv_find_near(p));
+}
+
+REDIST_PRIV_COLD int redist_priv_shared_create(redist_plan *p) { return redist_priv_remote(p)->create(p); }
+
 /* Connects what is received with the senders' slots, which all ranks have written. */
-REDIST_PRIV_COLD int redist_priv_shared_create(redist_plan *p)
+REDIST_PRIV_COLD void redist_priv_connect(redist_plan *p)
 {
     const redist_priv_home *home = p->rings->home;
     int64_t k;
     for (k = 0; k < p->rings->receives; k++) {
         redist_priv_channel *link = &p->rings->link[k];
-        char *block;
-        link->part = home->base[link->there];
-        block = link->part + REDIST_PRIV_ACQUIRE((const int64_t *)(const void *)link->part);
-        link->board = (const redist_priv_board *)(const void *)block;
+        char *part = home->base[link->there];
+        link->slot = (redist_priv_slot *)(void *)(part + REDIST_PRIV_ACQUIRE((int64_t *)(void *)part + home->rank));
+        link->board = (redist_priv_board *)(void *)(part + link->slot->board);
         redist_priv_plan_ring(p, link, link->board->piece);
-        link->slot = (redist_priv_slot *)(void *)(block + redist_priv_board_bytes(p));
-        while (link->slot->to != home->rank)
-            link->slot++;
     }
-    return redist_priv_remote(p)->create(p);
-}
-
-/* A state with a channel for every peer. */
-REDIST_PRIV_COLD redist_priv_rings *redist_priv_rings_new(const redist_plan *p)
-{
-    const size_t bytes = sizeof(redist_priv_rings) + (size_t)p->peers * sizeof(redist_priv_channel);
-    redist_priv_rings *r = (redist_priv_rings *)redist_priv_zeros(1, bytes);
-    if (r == NULL)
-        return NULL;
-    redist_priv_home_init(&r->own);
-    r->home = p->options.arena != NULL ? &p->options.arena->home : &r->own;
-    r->link = (redist_priv_channel *)(void *)(r + 1);
-    return r;
-}
-
-/* Takes a block of shared memory, from the arena or opened for this plan alone, writes it, and says where it is. */
-REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, MPI_Comm node)
-{
-    redist_priv_rings *r = p->rings;
-    const int64_t before = redist_priv_board_bytes(p) + r->slots * (int64_t)sizeof *r->slot;
-    redist_priv_board *board;
-    int64_t k, ring, piece;
-    redist_priv_reclaim(r->home); /* now, when the receivers of plans that are gone have been waited for */
-    piece = redist_priv_piece_bytes(p);
-    for (k = r->receives; k < r->links; k++)
-        r->ring_bytes += redist_priv_plan_ring(p, &r->link[k], piece);
-    if ((r->home == &r->own && redist_priv_home_open(&r->own, node, before + r->ring_bytes, 0) != REDIST_OK) ||
-        redist_priv_find_room(r->home, r, before + r->ring_bytes) == 0)
-        return REDIST_ERR_MEMORY;
-    memset(r->home->part + r->begin, 0, (size_t)before);
-    board = (redist_priv_board *)(void *)(r->home->part + r->begin);
-    board->storage = p->side[REDIST_PRIV_FROM].storage;
-    board->piece = piece;
-    r->slot = (redist_priv_slot *)(void *)(r->home->part + r->begin + redist_priv_board_bytes(p));
-    ring = r->begin + before;
-    for (k = r->receives; k < r->links; k++) {
-        redist_priv_channel *link = &r->link[k];
-        link->part = r->home->part;
-        link->slot = &r->slot[k - r->receives];
-        link->slot->to = link->there;
-        link->slot->ring = ring;
-        link->waste = redist_priv_waste(p, link->peer);
-        ring += link->slots * link->slot_bytes;
-    }
-    REDIST_PRIV_RELEASE((int64_t *)(void *)r->home->part, r->begin);
-    return REDIST_OK;
-}
-
-/* Finds the peers on this node, and takes shared memory for them. Fails where there is none, too little, or no two
-   ranks share any. */
-REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
-{
-    const redist_arena *arena = p->options.arena;
-    MPI_Comm node = arena != NULL ? arena->home.node : redist_priv_node_comm(p->comm);
-    int64_t mine[2] = {REDIST_OK, 0}, most[2] = {REDIST_ERR_MPI, 0}; /* codes, channels */
-    p->rings = redist_priv_rings_new(p);
-    if (p->rings == NULL || node == MPI_COMM_NULL)
-        mine[0] = REDIST_ERR_MEMORY;
-    else
-        mine[0] = redist_priv_find_near(p, node);
-    mine[1] = p->rings != NULL ? p->rings->links : 0;
-    if (redist_priv_reduce(p->comm, mine, most, 2, MPI_MAX) == REDIST_OK && most[0] == REDIST_OK && most[1] > 0)
-        return redist_priv_write_block(p, node);
-    if (arena == NULL && node != MPI_COMM_NULL)
-        MPI_Comm_free(&node);
-    return REDIST_ERR_MEMORY;
 }
 
 /* ------------------------------------------------------------------------------------- REDIST_MULTIPHASE (private) */
@@ -2968,12 +2847,12 @@ REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, int k)
 REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p)
 {
     redist_priv_chain *c = &p->state.chain;
-    int64_t mine[2] = {REDIST_OK, 0}, most[2] = {REDIST_ERR_MPI, 0}; /* codes, bytes */
+    int64_t most[2]; /* codes, bytes */
     double gain;
     int k, code;
-    mine[0] = redist_priv_find_route(p, &gain);
-    mine[1] = redist_priv_set_between(p);
-    code = redist_priv_reduce(p->comm, mine, most, 2, MPI_MAX);
+    most[0] = redist_priv_find_route(p, &gain);
+    most[1] = redist_priv_set_between(p);
+    code = redist_priv_reduce(p->comm, most, 2, MPI_MAX);
     c->most_bytes = most[1];
     code = code == REDIST_OK ? (int)most[0] : code;
     for (k = 0; k < c->phases && code == REDIST_OK; k++)
@@ -3104,6 +2983,10 @@ REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p)
 
 /* What the ranks must know of each other to choose alike: maxima over ranks. */
 enum {
+    REDIST_PRIV_FAILED,
+    REDIST_PRIV_WORDS,        /* that must be the same */
+    REDIST_PRIV_HASH,         /* of them */
+    REDIST_PRIV_NOT_HASH,     /* its negative, so that the ranks learn whether it is the same everywhere */
     REDIST_PRIV_UNFIXED_FROM, /* a rank owns something, but gives no fixed array */
     REDIST_PRIV_UNFIXED_TO,
     REDIST_PRIV_LARGEST,      /* bytes of staging memory or of an array */
@@ -3111,33 +2994,39 @@ enum {
     REDIST_PRIV_MESSAGE,      /* bytes */
     REDIST_PRIV_DUPLICATION,  /* nanoseconds that duplicating the communicator took */
     REDIST_PRIV_NODE,         /* a number that tells this rank's node from others, in all likelihood */
-    REDIST_PRIV_NOT_NODE,     /* its negative, so that the ranks learn whether it is the same everywhere */
+    REDIST_PRIV_NOT_NODE,
     REDIST_PRIV_TAG,          /* the next one in the arena */
     REDIST_PRIV_OVERWRITES,   /* extents may differ, but both ends of a message lay out its ring */
     REDIST_PRIV_FACTS
 };
 
-REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p)
+/* A number that tells this machine from others, in all likelihood. */
+REDIST_PRIV_COLD int64_t redist_priv_machine(void)
 {
     char name[MPI_MAX_PROCESSOR_NAME];
-    int length = 0;
-    if (p->options.node_ranks > 0)
-        return p->rank / p->options.node_ranks;
+    uint64_t hash = 0;
+    int k, length = 0;
     if (MPI_Get_processor_name(name, &length) != MPI_SUCCESS)
         return 0;
-    return (int64_t)(redist_priv_hash(1, name, (size_t)length) >> 2);
+    for (k = 0; k < length; k++)
+        hash = redist_priv_hash(hash, name[k]);
+    return (int64_t)(hash >> 2);
 }
 
 REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
 {
     const redist_options *o = &p->options;
+    redist_priv_words words;
     int64_t k;
     int own;
-    memset(facts, 0, REDIST_PRIV_FACTS * sizeof *facts);
-    facts[REDIST_PRIV_DUPLICATION] = (int64_t)(1e9 * p->duplication);
-    facts[REDIST_PRIV_NODE] = redist_priv_node_number(p);
+    words.first_n = 0;
+    redist_priv_list_plan(&words, p);
+    facts[REDIST_PRIV_WORDS] = words.n;
+    facts[REDIST_PRIV_HASH] = (int64_t)(words.hash >> 2);
+    facts[REDIST_PRIV_NOT_HASH] = -facts[REDIST_PRIV_HASH];
+    facts[REDIST_PRIV_NODE] = o->node_ranks > 0 ? p->rank / o->node_ranks : redist_priv_machine();
     facts[REDIST_PRIV_NOT_NODE] = -facts[REDIST_PRIV_NODE];
-    facts[REDIST_PRIV_TAG] = p->tag;
+    facts[REDIST_PRIV_TAG] = o->arena != NULL ? o->arena->tags : 0;
     facts[REDIST_PRIV_OVERWRITES] = p->overwrites;
     facts[REDIST_PRIV_UNFIXED_FROM] = o->from == NULL && p->side[REDIST_PRIV_FROM].owned > 0;
     facts[REDIST_PRIV_UNFIXED_TO] = o->to == NULL && p->side[REDIST_PRIV_TO].owned > 0;
@@ -3209,11 +3098,14 @@ REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p)
     return scratch;
 }
 
-/* Seconds since `begin` on the slowest rank; 0 when MPI fails. Collective. */
-REDIST_PRIV_COLD double redist_priv_slowest(MPI_Comm comm, double begin)
+/* Seconds since `begin` on the slowest rank; 0 where any failed. Collective. */
+REDIST_PRIV_COLD double redist_priv_slowest(MPI_Comm comm, double begin, int code)
 {
-    int64_t mine = (int64_t)((MPI_Wtime() - begin) * 1e9) + 1, slowest = 0;
-    return redist_priv_reduce(comm, &mine, &slowest, 1, MPI_MAX) == REDIST_OK ? (double)slowest * 1e-9 : 0;
+    int64_t most[2];
+    most[0] = code;
+    most[1] = (int64_t)((MPI_Wtime() - begin) * 1e9) + 1;
+    code = redist_priv_reduce(comm, most, 2, MPI_MAX);
+    return code == REDIST_OK && most[0] == REDIST_OK ? (double)most[1] * 1e-9 : 0;
 }
 
 /* The time of one execution on the slowest rank, the least of several means; stops where `best` is out of reach. The
@@ -3228,8 +3120,8 @@ REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, doub
             begin = k == 1 ? MPI_Wtime() : begin;
             code = redist_execute_many(plan, (const void *const *)scratch, (void *const *)(scratch + plan->arrays));
         }
-        seconds = redist_priv_slowest(plan->comm, begin) / (double)TIMED;
-        if (redist_priv_worst(plan->comm, code) != REDIST_OK || seconds == 0)
+        seconds = redist_priv_slowest(plan->comm, begin, code) / (double)TIMED;
+        if (seconds == 0)
             return 0;
         least = series == 0 || seconds < least ? seconds : least;
     }
@@ -3247,7 +3139,7 @@ REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *op
     if (redist_plan_create(p->comm, p->from, p->to, p->element, options, &trial) != REDIST_OK)
         return 0;
     if (p->options.executions > 0)
-        creation = redist_priv_slowest(p->comm, begin) / p->options.executions;
+        creation = redist_priv_slowest(p->comm, begin, REDIST_OK) / p->options.executions;
     redist_plan_stats(trial, &stats);
     if (stats.method == options->method && (stats.method != REDIST_MULTIPHASE || stats.phases > 1))
         *seconds = redist_priv_time(trial, scratch, best);
@@ -3344,31 +3236,32 @@ REDIST_PRIV_COLD void redist_priv_unstage(redist_plan *p)
     memset(p->staging, 0, sizeof p->staging);
 }
 
-/* Opens what the transport needs of the system, and stages. Where any rank cannot have it, the plan falls back to
-   messages; where the memory of a method that was not asked for by name is not there, to one that needs less.
-   Collective. */
-REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
+/* Opens what the transport needs of the system, stages, and creates what it can. Where any rank cannot have it, or none
+   has any use for shared memory, the plan falls back to messages; where the memory of a method that was not asked for
+   by name is not there, to one that needs less. Collective. Returns the code of the verdict. */
+REDIST_PRIV_COLD int redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
 {
-    enum { MISSING, NO_ROOM, LACKS };
-    const redist_priv_transport *next;
-    for (;;) {
-        redist_priv_verdict staged = *v;
-        int64_t lacks[LACKS];
-        lacks[MISSING] = p->transport->open != NULL && p->transport->open(p) != REDIST_OK;
-        if (lacks[MISSING])
-            redist_priv_fail(&staged, REDIST_ERR_MPI, "%s cannot be had", p->transport->name);
+    enum { FAILED, MISSING, NO_ROOM, USED, OUTCOMES };
+    const redist_priv_verdict good = *v;
+    for (;; *v = good) {
+        const redist_priv_transport *t = p->transport, *next;
+        int64_t outcome[OUTCOMES];
+        outcome[MISSING] = t->open != NULL && t->open(p) != REDIST_OK;
+        if (outcome[MISSING])
+            redist_priv_fail(v, REDIST_ERR_MPI, "%s cannot be had", t->name);
         else
-            redist_priv_stage(p, &staged);
-        lacks[NO_ROOM] = !lacks[MISSING] && staged.code != REDIST_OK;
+            redist_priv_stage(p, v);
+        outcome[NO_ROOM] = !outcome[MISSING] && v->code != REDIST_OK;
+        outcome[USED] = p->rings == NULL || p->rings->links > 0;
+        if (v->code == REDIST_OK && t->create != NULL)
+            redist_priv_fail(v, t->create(p), "no memory, or an MPI error, while making %s", t->name);
         next = redist_priv_substitute(p);
-        if (redist_priv_agree(p->comm, v, lacks, LACKS) != REDIST_OK)
-            return;
-        if (next == NULL || !(lacks[MISSING] || (lacks[NO_ROOM] && p->options.method == REDIST_AUTO))) {
-            *v = staged; /* for all ranks to agree on when they created what they can */
-            return;
-        }
+        redist_priv_agree(p->comm, v, outcome, OUTCOMES);
+        outcome[MISSING] |= !outcome[USED];
+        if (next == NULL || !(outcome[MISSING] || (outcome[NO_ROOM] && p->options.method == REDIST_AUTO)))
+            return v->code;
         redist_priv_unstage(p);
-        p->transport->destroy(p);
+        t->destroy(p);
         memset(&p->state, 0, sizeof p->state);
         p->transport = next;
     }
@@ -3376,35 +3269,30 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_ver
 
 /* -------------------------------------------------------------------------------------------------- plans (bodies) */
 
-/* A communicator for a plan: the arena's, where it has the same ranks, or its own, which may fail on some ranks only.
-   Collective over comm, the caller's. */
-REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm, redist_priv_verdict *v)
+/* A communicator for a plan: the arena's, with a tag of its own, where that has the same ranks; or one of its own.
+   *nanoseconds: what duplicating it took at most. Collective over comm, the caller's. Returns the verdict's code. */
+REDIST_PRIV_COLD int redist_priv_take_comm(redist_plan *p, MPI_Comm comm, int64_t tag, int64_t *nanoseconds,
+                                           redist_priv_verdict *v)
 {
-    const redist_arena *arena = p->options.arena;
+    enum { FAILED, NANOSECONDS, SPENT };
+    redist_arena *arena = p->options.arena;
+    int64_t spent[SPENT];
+    double begin = MPI_Wtime();
     int same = MPI_UNEQUAL;
-    if (arena != NULL && MPI_Comm_compare(comm, arena->comm, &same) == MPI_SUCCESS &&
+    if (arena != NULL && tag < arena->most_tags && MPI_Comm_compare(comm, arena->comm, &same) == MPI_SUCCESS &&
         (same == MPI_IDENT || same == MPI_CONGRUENT)) {
         p->comm = arena->comm;
         p->borrows = 1;
-        p->tag = arena->tags;
-    } else {
-        p->duplication = MPI_Wtime();
-        redist_priv_fail(v, redist_priv_duplicate(comm, &p->comm),
-                         "MPI_Comm_idup failed: MPI may have no communicator left");
-        p->duplication = MPI_Wtime() - p->duplication;
-    }
-}
-
-/* Makes the tag that the ranks agreed on this plan's alone; without one left, it separates. Collective. */
-REDIST_PRIV_COLD int redist_priv_take_tag(redist_plan *p, int64_t tag)
-{
-    if (!p->borrows)
+        p->tag = (int)tag;
+        arena->tags = p->tag + 1;
         return REDIST_OK;
-    if (tag >= p->options.arena->most_tags)
-        return redist_priv_separate(p);
-    p->tag = (int)tag;
-    p->options.arena->tags = p->tag + 1;
-    return REDIST_OK;
+    }
+    redist_priv_fail(v, redist_priv_duplicate(comm, &p->comm),
+                     "MPI_Comm_idup failed: MPI may have no communicator left");
+    spent[NANOSECONDS] = (int64_t)(1e9 * (MPI_Wtime() - begin));
+    redist_priv_agree(comm, v, spent, SPENT);
+    *nanoseconds = spent[NANOSECONDS];
+    return v->code;
 }
 
 /* The last tag given may be given again, if nothing with it can be on its way. */
@@ -3414,7 +3302,6 @@ REDIST_PRIV_COLD void redist_priv_return_tag(const redist_plan *p)
         p->options.arena->tags--;
 }
 
-/* Frees all that a plan holds, but not the plan itself. */
 REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
 {
     int d;
@@ -3423,10 +3310,8 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
     redist_priv_unstage(p);
     for (d = 0; p->kept.part != NULL && d < 2 * p->from->ndim; d++)
         redist_priv_runs_free(&p->kept.part[d]);
-    for (d = 0; d < 2; d++) {
+    for (d = 0; d < 2; d++)
         redist_priv_neighbours_free(&p->side[d].neighbours);
-        REDIST_FREE(p->layout[d]);
-    }
     REDIST_FREE(p->kept.part);
     REDIST_FREE(p->kept.move);
     REDIST_FREE(p->peer);
@@ -3437,64 +3322,47 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
         redist_priv_return_tag(p);
     else if (p->comm != MPI_COMM_NULL && !p->failed) /* or a later communicator could get what is still on its way */
         MPI_Comm_free(&p->comm);
+    REDIST_FREE(p);
 }
 
-/* Looks at everything the caller gave. Local. */
-REDIST_PRIV_COLD void redist_priv_check_arguments(redist_plan *p, const redist_layout *from, const redist_layout *to,
-                                                  redist_plan **plan, redist_priv_verdict *v)
+REDIST_PRIV_COLD int redist_priv_has_ghosts(const redist_layout *layout)
 {
-    if (from == NULL || to == NULL || plan == NULL) {
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "the %s is NULL",
-                         from == NULL ? "source layout" : to == NULL ? "destination layout" : "pointer to the plan");
-        return;
-    }
-    redist_priv_check_options(p, v);
-    redist_priv_check_element(p, v);
-    redist_priv_check_combine(p, v);
-    redist_priv_check_layout(p, REDIST_PRIV_FROM, from, v);
-    redist_priv_check_layout(p, REDIST_PRIV_TO, to, v);
-    redist_priv_check_shapes(p, v);
-    if (v->code == REDIST_OK)
-        redist_priv_check_bytes(p, v);
+    int d, ghosts = 0;
+    for (d = 0; d < layout->ndim; d++)
+        ghosts |= layout->dim[d].axis.ghosts;
+    return ghosts;
 }
 
-REDIST_PRIV_COLD uint64_t redist_priv_hash_layout(const redist_layout *layout, int bare)
+/* Of all but the ghost cells that hold elements. */
+REDIST_PRIV_COLD uint64_t redist_priv_hash_bare(const redist_layout *layout)
 {
+    const redist_layout bare = redist_priv_without_ghosts(*layout);
     redist_priv_words words;
     int d;
     memset(&words, 0, sizeof words);
-    words.bare = bare;
-    redist_priv_list_layout(&words, REDIST_PRIV_FROM, layout);
-    for (d = 0; d < layout->ndim; d++)
-        redist_priv_word(&words, "extent", d, layout->dim[d].allocated);
+    redist_priv_list_layout(&words, REDIST_PRIV_FROM, &bare);
+    for (d = 0; d < bare.ndim; d++)
+        redist_priv_word(&words, "extent", d, bare.dim[d].allocated);
     return words.hash;
 }
 
-/* Whether the two layouts differ in their ghosts alone, and of one of them they hold nothing. Extents are this
-   rank's. */
-REDIST_PRIV_COLD int redist_priv_is_halo(const redist_plan *p)
-{
-    const uint64_t bare = redist_priv_hash_layout(p->from, 1);
-    return p->from->copies == 1 && bare == redist_priv_hash_layout(p->to, 1) &&
-           (bare == redist_priv_hash_layout(p->from, 0) || bare == redist_priv_hash_layout(p->to, 0));
-}
-
-/* What the options and the layouts say of how elements arrive. */
+/* What the options and the layouts say of how elements arrive. In place, between layouts that differ in their ghosts
+   alone, of which one has none, nothing is overwritten; extents are this rank's. */
 REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
 {
-    int d, ghosts = 0, level = MPI_THREAD_MULTIPLE;
+    int ghosts, level = MPI_THREAD_MULTIPLE;
     p->arrival = redist_priv_replacing(p->element_bytes);
     p->arrival.function = p->options.combine;
     p->arrival.context = p->options.context;
     if (p->arrival.function == NULL)
         *p->from = redist_priv_without_ghosts(*p->from);
-    for (d = 0; d < p->from->ndim; d++)
-        ghosts |= p->from->dim[d].axis.ghosts;
     if (p->arrival.function == redist_combine_op)
         MPI_Query_thread(&level); /* it calls MPI, which may not allow OpenMP's threads to */
+    ghosts = redist_priv_has_ghosts(p->from);
     p->arrival.alone = ghosts || level < MPI_THREAD_MULTIPLE;
     p->ordered = p->arrival.function != NULL && (ghosts || p->from->copies > 1);
-    p->overwrites = p->options.in_place && !redist_priv_is_halo(p);
+    p->overwrites = p->options.in_place && !(p->from->copies == 1 && !(ghosts && redist_priv_has_ghosts(p->to)) &&
+                                             redist_priv_hash_bare(p->from) == redist_priv_hash_bare(p->to));
 }
 
 /* In place, elements that are their own destinations are left as they are: they must be told from the others. */
@@ -3507,74 +3375,84 @@ REDIST_PRIV_COLD void redist_priv_check_in_place(const redist_plan *p, redist_pr
                          "a plan that combines in place needs both views to run through memory alike");
 }
 
-/* Finds the peers, chooses the method and makes it ready: agreement after each step that may fail on one rank. */
-REDIST_PRIV_COLD int redist_priv_plan_make(redist_plan *p, MPI_Comm comm, redist_priv_verdict *v)
+/* Looks at everything the caller gave, and finds the peers and what the ranks must know of each other. Local. */
+REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, const redist_layout *from, const redist_layout *to,
+                                          int64_t *facts, redist_priv_verdict *v)
 {
-    int64_t facts[REDIST_PRIV_FACTS] = {0};
-    redist_priv_take_comm(p, comm, v);
+    redist_priv_check_options(p, v);
+    redist_priv_check_element(p, v);
+    redist_priv_check_combine(p, v);
+    redist_priv_check_layout(p, REDIST_PRIV_FROM, from, v);
+    redist_priv_check_layout(p, REDIST_PRIV_TO, to, v);
+    redist_priv_check_shapes(p, v);
+    if (v->code != REDIST_OK)
+        return;
     redist_priv_set_arrival(p);
     redist_priv_fail(v, redist_priv_open_sides(p), "no memory for the plan's tables");
     redist_priv_check_in_place(p, v);
     if (v->code == REDIST_OK)
         redist_priv_gather_facts(p, facts);
-    if (redist_priv_agree(comm, v, facts, REDIST_PRIV_FACTS) != REDIST_OK)
-        return v->code;
-    redist_priv_fail(v, redist_priv_take_tag(p, facts[REDIST_PRIV_TAG]), "MPI_Comm_idup failed");
-    if (v->code != REDIST_OK)
-        return redist_priv_agree(comm, v, NULL, 0);
-    redist_priv_choose_method(p, facts);
-    redist_priv_open_transport(p, v);
-    if (v->code == REDIST_OK && p->transport->create != NULL)
-        redist_priv_fail(v, p->transport->create(p), "no memory, or an MPI error, while making %s", p->transport->name);
-    if (redist_priv_agree(p->comm, v, NULL, 0) != REDIST_OK || p->transport->commit == NULL)
-        return v->code;
-    redist_priv_fail(v, p->transport->commit(p), "an MPI error while making %s", p->transport->name);
-    return redist_priv_agree(p->comm, v, NULL, 0);
 }
 
-/* An empty plan, for the ranks of comm. */
-REDIST_PRIV_COLD void redist_priv_plan_init(redist_plan *p, MPI_Comm comm, const redist_options *options,
-                                            redist_layout *layouts)
+/* Chooses the method and makes it ready. Collective over comm, the caller's. Returns the code of the verdict. */
+REDIST_PRIV_COLD int redist_priv_plan_make(redist_plan *p, MPI_Comm comm, int64_t *facts, redist_priv_verdict *v)
 {
-    memset(p, 0, sizeof *p);
+    if (facts[REDIST_PRIV_HASH] != -facts[REDIST_PRIV_NOT_HASH])
+        redist_priv_explain_mismatch(p, comm, facts[REDIST_PRIV_WORDS], v);
+    else
+        redist_priv_take_comm(p, comm, facts[REDIST_PRIV_TAG], &facts[REDIST_PRIV_DUPLICATION], v);
+    if (v->code != REDIST_OK)
+        return v->code;
+    redist_priv_choose_method(p, facts);
+    if (redist_priv_open_transport(p, v) != REDIST_OK)
+        return v->code;
+    if (p->rings != NULL)
+        redist_priv_connect(p);
+    if (p->transport->commit == NULL)
+        return REDIST_OK;
+    redist_priv_fail(v, p->transport->commit(p), "an MPI error while making %s", p->transport->name);
+    return redist_priv_agree(p->comm, v, facts, 1);
+}
+
+/* An empty plan, for the ranks of comm; NULL when memory is exhausted. */
+REDIST_PRIV_COLD redist_plan *redist_priv_plan_new(MPI_Comm comm, MPI_Datatype element, const redist_options *options)
+{
+    redist_plan *p = (redist_plan *)redist_priv_zeros(1, sizeof *p);
+    if (p == NULL)
+        return NULL;
     p->comm = MPI_COMM_NULL;
-    p->from = &layouts[REDIST_PRIV_FROM];
-    p->to = &layouts[REDIST_PRIV_TO];
+    p->element = element;
+    p->from = &p->layout[REDIST_PRIV_FROM];
+    p->to = &p->layout[REDIST_PRIV_TO];
     MPI_Comm_rank(comm, &p->rank);
     MPI_Comm_size(comm, &p->size);
     if (options != NULL)
         p->options = *options;
     if (p->options.arena != NULL)
         p->options.arena->plans++;
+    return p;
 }
 
-/* A plan that is ready, or NULL and the verdict that all ranks share; a rank without memory for it joins the
-   agreement. */
+/* A plan that is ready, or NULL and the verdict that all ranks share; a rank without one joins the agreement. */
 REDIST_PRIV_COLD redist_plan *redist_priv_plan_build(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
                                                      MPI_Datatype element, const redist_options *options,
                                                      redist_plan **plan, redist_priv_verdict *v)
 {
-    redist_layout layouts[2];
-    redist_plan *p = (redist_plan *)redist_priv_alloc(1, sizeof *p);
+    int64_t facts[REDIST_PRIV_FACTS] = {0};
+    redist_plan *p = redist_priv_plan_new(comm, element, options);
     MPI_Comm_rank(comm, &v->rank);
-    if (p == NULL) {
+    if (p == NULL)
         redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for a plan");
-    } else {
-        memset(layouts, 0, sizeof layouts);
-        redist_priv_plan_init(p, comm, options, layouts);
-        p->element = element;
-        redist_priv_check_arguments(p, from, to, plan, v);
-    }
-    if (redist_priv_check_same(p, comm, v) == REDIST_OK && redist_priv_plan_make(p, comm, v) == REDIST_OK) {
-        memcpy((void *)p->layout[0], p->from, redist_priv_layout_bytes(p->from));
-        memcpy((void *)p->layout[1], p->to, redist_priv_layout_bytes(p->to));
-        p->from = p->layout[REDIST_PRIV_FROM];
-        p->to = p->layout[REDIST_PRIV_TO];
+    else if (from == NULL || to == NULL || plan == NULL)
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "the %s is NULL",
+                         from == NULL ? "source layout" : to == NULL ? "destination layout" : "pointer to the plan");
+    else
+        redist_priv_prepare(p, from, to, facts, v);
+    if (redist_priv_agree(comm, v, facts, REDIST_PRIV_FACTS) == REDIST_OK &&
+        redist_priv_plan_make(p, comm, facts, v) == REDIST_OK)
         return p;
-    }
     if (p != NULL)
         redist_priv_plan_destroy(p);
-    REDIST_FREE(p);
     return NULL;
 }
 
@@ -3586,15 +3464,13 @@ REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, cons
     redist_plan *p = NULL;
     memset(&verdict, 0, sizeof verdict);
     verdict.rank = -1;
-    if (plan != NULL)
-        *plan = NULL;
     if (fault != NULL)
         redist_priv_fail(&verdict, REDIST_ERR_ARGUMENT, "%s", fault);
     else
         p = redist_priv_plan_build(comm, from, to, element, options, plan, &verdict);
     if (options != NULL && options->message != NULL && options->message_size > 0)
         snprintf(options->message, options->message_size, "%s", verdict.text);
-    if (verdict.code == REDIST_OK)
+    if (plan != NULL)
         *plan = p;
     return verdict.code;
 }
@@ -3799,7 +3675,6 @@ REDIST_API int redist_plan_free(redist_plan **plan)
                                   "redist_plan_free");
     if (*plan != NULL)
         redist_priv_plan_destroy(*plan);
-    REDIST_FREE(*plan);
     *plan = NULL;
     return REDIST_OK;
 }
@@ -3841,14 +3716,9 @@ REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
 
 REDIST_PRIV_COLD void redist_priv_print_times(const redist_plan *p, double measured, FILE *file)
 {
-    redist_layout layout[2];
-    double predicted;
-    memset(layout, 0, sizeof layout);
-    memcpy((void *)&layout[0], p->from, redist_priv_layout_bytes(p->from));
-    memcpy((void *)&layout[1], p->to, redist_priv_layout_bytes(p->to));
-    predicted = redist_cost_of(&layout[0], &layout[1], p->element_bytes * p->arrays, &p->options.cost);
-    fprintf(file, "  time      %.3g s predicted for direct messages (%.3g s each, %.3g s per byte)", predicted,
-            p->options.cost.per_message, p->options.cost.per_byte);
+    const redist_cost *cost = &p->options.cost;
+    fprintf(file, "  time      %.3g s predicted for direct messages (%.3g s each, %.3g s per byte)",
+            redist_cost_of(p->from, p->to, p->element_bytes * p->arrays, cost), cost->per_message, cost->per_byte);
     if (p->executions > 0)
         fprintf(file, ", %.3g s the fastest of %" PRId64, measured, p->executions);
     fprintf(file, "\n");
@@ -3858,18 +3728,19 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
 {
     enum { SENDS, RECEIVES, SENT, KEPT, BUFFER, NANOSECONDS, REPORTED };
     redist_stats stats;
-    int64_t mine[REPORTED], sum[REPORTED], most[REPORTED];
+    int64_t sum[REPORTED], most[REPORTED];
     int code = redist_plan_stats(p, &stats);
     if (p == NULL)
         return code;
-    mine[SENDS] = stats.sends;
-    mine[RECEIVES] = stats.receives;
-    mine[SENT] = stats.bytes_sent;
-    mine[KEPT] = stats.bytes_kept;
-    mine[BUFFER] = stats.buffer_bytes;
-    mine[NANOSECONDS] = (int64_t)(p->fastest * 1e9);
-    if (redist_priv_reduce(p->comm, mine, sum, REPORTED, MPI_SUM) != REDIST_OK ||
-        redist_priv_reduce(p->comm, mine, most, REPORTED, MPI_MAX) != REDIST_OK ||
+    sum[SENDS] = stats.sends;
+    sum[RECEIVES] = stats.receives;
+    sum[SENT] = stats.bytes_sent;
+    sum[KEPT] = stats.bytes_kept;
+    sum[BUFFER] = stats.buffer_bytes;
+    sum[NANOSECONDS] = (int64_t)(p->fastest * 1e9);
+    memcpy(most, sum, sizeof most);
+    if (redist_priv_reduce(p->comm, sum, REPORTED, MPI_SUM) != REDIST_OK ||
+        redist_priv_reduce(p->comm, most, REPORTED, MPI_MAX) != REDIST_OK ||
         redist_priv_know_cost(p) != REDIST_OK)
         return REDIST_ERR_MPI;
     if (p->rank != 0 || file == NULL)
@@ -3903,7 +3774,7 @@ REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes
 {
     enum { TRIALS = 4, ROUNDS = 8, MOST = 4 * REDIST_PRIV_BURST };
     MPI_Request request[MOST];
-    int64_t failed = 0, any = 1;
+    int64_t failed = 0, any;
     double best = 1e6, begin = 0, seconds;
     int rank, size, mirrored, trial, round, k;
     MPI_Comm_rank(comm, &rank);
@@ -3918,13 +3789,16 @@ REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes
             failed |= MPI_Send_init(memory, bytes, MPI_BYTE, mirrored, k / 2, comm, &request[k]) != MPI_SUCCESS;
     }
     for (trial = 0; trial < TRIALS; trial++) {
-        failed |= redist_priv_reduce(comm, &failed, &any, 1, MPI_MAX) != REDIST_OK || any;
+        any = failed;
+        if (redist_priv_reduce(comm, &any, 1, MPI_MAX) != REDIST_OK)
+            any = 1;
+        failed |= any;
         for (round = 0; round <= ROUNDS && !any; round++) {
             MPI_Request *set = request + round % 2 * 2 * n;
             begin = round == 1 ? MPI_Wtime() : begin;
             failed |= MPI_Startall(2 * n, set) != MPI_SUCCESS;
             for (k = 0; k < 2 * n; k++)
-                failed |= redist_priv_await(&set[k]) != REDIST_OK;
+                failed |= redist_priv_await(MPI_SUCCESS, &set[k]) != REDIST_OK;
         }
         seconds = MPI_Wtime() - begin;
         best = seconds < best ? seconds : best;
@@ -3941,17 +3815,17 @@ REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redis
     const double unit = 1e-12; /* seconds in a picosecond */
     MPI_Comm own = MPI_COMM_NULL;
     char *memory = (char *)redist_priv_zeros(2, (size_t)large);
-    int64_t mine[TIMES] = {0}, time[TIMES] = {0}, more;
+    int64_t time[TIMES], more;
     int failed = 0, code = redist_priv_duplicate(comm, &own);
     if (memory == NULL || network == NULL)
         code = network == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MEMORY;
     code = redist_priv_worst(comm, code);
     if (code == REDIST_OK) {
-        mine[ONE] = redist_priv_time_mirror(own, 1, REDIST_PRIV_SMALL, memory);
-        mine[BURST] = redist_priv_time_mirror(own, REDIST_PRIV_BURST, REDIST_PRIV_SMALL, memory);
-        mine[BYTES] = redist_priv_time_mirror(own, 1, large, memory);
-        mine[FAILED] = mine[ONE] < 0 || mine[BURST] < 0 || mine[BYTES] < 0;
-        failed = redist_priv_reduce(own, mine, time, TIMES, MPI_MAX) != REDIST_OK || time[FAILED];
+        time[ONE] = redist_priv_time_mirror(own, 1, REDIST_PRIV_SMALL, memory);
+        time[BURST] = redist_priv_time_mirror(own, REDIST_PRIV_BURST, REDIST_PRIV_SMALL, memory);
+        time[BYTES] = redist_priv_time_mirror(own, 1, large, memory);
+        time[FAILED] = time[ONE] < 0 || time[BURST] < 0 || time[BYTES] < 0;
+        failed = redist_priv_reduce(own, time, TIMES, MPI_MAX) != REDIST_OK || time[FAILED];
         code = failed ? REDIST_ERR_MPI : REDIST_OK;
         time[ONE] = redist_priv_max(time[ONE], 1);
         more = redist_priv_clamp((time[BURST] - time[ONE]) / (REDIST_PRIV_BURST - 1), 1, time[ONE]);
@@ -3982,42 +3856,25 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
 
 /* ------------------------------------------------------------------------------------------------- arenas (bodies) */
 
-/* A number that no other arena has, in all likelihood: from where, when and on which machine this one is. */
-REDIST_PRIV_COLD int64_t redist_priv_arena_name(const redist_arena *a)
-{
-    char machine[MPI_MAX_PROCESSOR_NAME] = "";
-    const double now = MPI_Wtime();
-    int length = 0;
-    MPI_Get_processor_name(machine, &length);
-    return (int64_t)(redist_priv_hash(redist_priv_hash(redist_priv_hash(1, &a, sizeof a), &now, sizeof now), machine,
-                                      (size_t)length) >> 2);
-}
-
-/* Opens the arena's shared memory, where it fits everywhere with `bytes` for arrays. Collective; the same answer on all
-   ranks. */
-REDIST_PRIV_COLD int redist_priv_arena_share(redist_arena *a, int64_t bytes)
-{
-    MPI_Comm node = redist_priv_node_comm(a->comm);
-    int code = REDIST_ERR_MPI;
-    if (node != MPI_COMM_NULL)
-        code = redist_priv_home_open(&a->home, node, redist_priv_round_up(REDIST_RING_BYTES, REDIST_PRIV_LINE), bytes);
-    code = redist_priv_worst(a->comm, code);
-    if (code != REDIST_OK)
-        redist_priv_home_close(&a->home);
-    return code;
-}
-
-/* Memory for arrays: shared, or ordinary, beside shared memory for plans. Collective. */
+/* Memory for arrays: shared, or ordinary, beside shared memory for plans. Collective; the same answer on all ranks. */
 REDIST_PRIV_COLD int redist_priv_arena_open(redist_arena *a)
 {
-    if (redist_priv_arena_share(a, (int64_t)a->bytes) == REDIST_OK) {
-        a->memory = a->home.part + REDIST_PRIV_LINE + a->home.room;
+    int apart, code = REDIST_ERR_MEMORY;
+    for (apart = 0; apart < 2 && code != REDIST_OK; apart++) {
+        code = redist_priv_home_find(&a->home, a->comm, REDIST_OK);
+        if (code == REDIST_OK)
+            code = redist_priv_home_open(&a->home, REDIST_RING_BYTES, apart ? 0 : (int64_t)a->bytes, REDIST_OK);
+        code = redist_priv_worst(a->comm, code);
+        if (code != REDIST_OK)
+            redist_priv_home_close(&a->home);
+    }
+    if (code == REDIST_OK && apart == 1) {
+        a->memory = a->home.part + a->home.end;
         return REDIST_OK;
     }
-    redist_priv_arena_share(a, 0);
     a->ordinary = REDIST_MALLOC(a->bytes + REDIST_PRIV_LINE);
     a->memory = redist_priv_align(a->ordinary);
-    return a->ordinary == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    return redist_priv_worst(a->comm, a->ordinary == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
 }
 
 REDIST_PRIV_COLD void redist_priv_arena_destroy(redist_arena *a)
@@ -4034,45 +3891,39 @@ REDIST_PRIV_COLD void redist_priv_arena_destroy(redist_arena *a)
     REDIST_FREE(a);
 }
 
-/* Tags that MPI allows. */
-REDIST_PRIV_COLD int redist_priv_most_tags(MPI_Comm comm)
-{
-    int *most = NULL, found = 0;
-    return MPI_Comm_get_attr(comm, MPI_TAG_UB, &most, &found) == MPI_SUCCESS && found ? *most : 32767;
-}
-
 REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena)
 {
     const uint64_t limit = sizeof bytes > 4 ? UINT64_C(1) << 50 : UINT64_C(1) << 30;
-    redist_arena fallback, *a;
-    int64_t mine[2], most[2] = {REDIST_ERR_MPI, 0}; /* codes, the arena's name */
-    int rank, code;
+    redist_arena *a;
+    int64_t most[2] = {REDIST_OK, 0}; /* codes, the arena's name: from where, when and on which machine it is */
+    int rank, found = 0, code, *tags = NULL;
     if (arena == NULL || redist_priv_comm_fault(comm) != NULL)
         return REDIST_ERR_ARGUMENT;
     *arena = NULL;
-    a = (redist_arena *)redist_priv_alloc(1, sizeof *a);
-    if (a == NULL)
-        a = &fallback;
-    memset((void *)a, 0, sizeof *a);
-    redist_priv_home_init(&a->home);
-    a->bytes = bytes;
+    a = (redist_arena *)redist_priv_zeros(1, sizeof *a);
+    if (a == NULL || (uint64_t)bytes > limit)
+        most[0] = REDIST_ERR_MEMORY;
     MPI_Comm_rank(comm, &rank);
-    mine[0] = redist_priv_duplicate(comm, &a->comm);
-    mine[0] = a == &fallback || (uint64_t)bytes > limit ? (int64_t)REDIST_ERR_MEMORY : mine[0];
-    mine[1] = rank == 0 ? redist_priv_arena_name(a) : 0;
-    code = redist_priv_reduce(comm, mine, most, 2, MPI_MAX) == REDIST_OK ? (int)most[0] : REDIST_ERR_MPI;
-    if (code == REDIST_OK) {
-        a->name = most[1];
-        a->most_tags = redist_priv_most_tags(a->comm);
-        code = redist_priv_worst(a->comm, redist_priv_arena_open(a));
+    if (rank == 0)
+        most[1] = (int64_t)(redist_priv_hash(redist_priv_hash((uint64_t)redist_priv_machine(), (int64_t)(intptr_t)a),
+                                             (int64_t)(MPI_Wtime() * 1e9)) >> 2);
+    code = redist_priv_reduce(comm, most, 2, MPI_MAX) == REDIST_OK ? (int)most[0] : REDIST_ERR_MPI;
+    if (code != REDIST_OK) {
+        REDIST_FREE(a);
+        return code;
     }
+    a->bytes = bytes;
+    a->name = most[1];
+    code = redist_priv_worst(comm, redist_priv_duplicate(comm, &a->comm));
     if (code == REDIST_OK)
-        *arena = a;
-    else if (a != &fallback)
+        code = redist_priv_arena_open(a);
+    if (code != REDIST_OK) {
         redist_priv_arena_destroy(a);
-    else if (a->comm != MPI_COMM_NULL)
-        MPI_Comm_free(&a->comm);
-    return code;
+        return code;
+    }
+    a->most_tags = MPI_Comm_get_attr(a->comm, MPI_TAG_UB, &tags, &found) == MPI_SUCCESS && found ? *tags : 32767;
+    *arena = a;
+    return REDIST_OK;
 }
 
 REDIST_API void *redist_arena_alloc(redist_arena *a, size_t bytes)

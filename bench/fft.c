@@ -1,4 +1,5 @@
-/* A complex three-dimensional Fourier transform by redist and FFTW, and by FFTW's own MPI transform. MIT licence, see LICENSE.
+/* A complex three-dimensional Fourier transform by redist and FFTW, and by FFTW's own MPI transform.
+   MIT licence, see LICENSE.
 
    Both start with the array (x, y, z) distributed along x and end with the transform distributed along y: FFTW is
    told that this will do (FFTW_MPI_TRANSPOSED_OUT), in place and out of place. By redist: z and y are transformed, a
@@ -44,7 +45,8 @@ typedef struct {
 static const char *const names[CONTESTANTS] = {"redist + FFTW", "in sections", "padded rows", "FFTW-MPI, in place",
                                                "out of place"};
 
-static const option_choice efforts[] = {{"estimate", FFTW_ESTIMATE}, {"measure", FFTW_MEASURE}, {"patient", FFTW_PATIENT}, {NULL, 0}};
+static const option_choice efforts[] = {
+    {"estimate", FFTW_ESTIMATE}, {"measure", FFTW_MEASURE}, {"patient", FFTW_PATIENT}, {NULL, 0}};
 
 /* ---- contestants ---- */
 
@@ -113,7 +115,8 @@ static void create_redist(bench *b, int who)
 static ptrdiff_t distribute(bench *b)
 {
     ptrdiff_t rows, first, columns, begin;
-    ptrdiff_t count = fftw_mpi_local_size_3d_transposed(b->n, b->n, b->n, MPI_COMM_WORLD, &rows, &first, &columns, &begin);
+    ptrdiff_t count =
+        fftw_mpi_local_size_3d_transposed(b->n, b->n, b->n, MPI_COMM_WORLD, &rows, &first, &columns, &begin);
     b->rows = rows, b->first = first, b->columns = columns;
     return count;
 }
@@ -246,8 +249,8 @@ static int compare(bench *b)
     rival = fmin(time[IN_PLACE], time[OUT_OF_PLACE]);
     if (b->rank == 0)
         printf("%4lld^3 %14.3f %14.3f %14.3f %20.3f %14.3f %7.2f %7.2f   %s (%.0e)\n", (long long)b->n, time[DENSE],
-               time[SECTIONS], time[PADDED], time[IN_PLACE], time[OUT_OF_PLACE], rival / ours, rival / fmin(ours, time[PADDED]),
-               error < 1e-12 ? "the same result" : "WRONG", error);
+               time[SECTIONS], time[PADDED], time[IN_PLACE], time[OUT_OF_PLACE], rival / ours,
+               rival / fmin(ours, time[PADDED]), error < 1e-12 ? "the same result" : "WRONG", error);
     destroy(b);
     return error < 1e-12;
 }
@@ -258,9 +261,10 @@ static int compare_all(bench *b)
     for (int k = 0; k < CONTESTANTS; k++)
         b->by[k].times = allocate((size_t)b->repetitions * sizeof(double));
     if (b->rank == 0)
-        printf("%d ranks, milliseconds; then the faster of FFTW-MPI's over redist's fastest without and with padded rows\n"
-               "%6s %14s %14s %14s %20s %14s\n",
-               b->ranks, "", names[DENSE], names[SECTIONS], names[PADDED], names[IN_PLACE], names[OUT_OF_PLACE]);
+        printf(
+            "%d ranks, milliseconds; then the faster of FFTW-MPI's over redist's fastest without and with padded rows\n"
+            "%6s %14s %14s %14s %20s %14s\n",
+            b->ranks, "", names[DENSE], names[SECTIONS], names[PADDED], names[IN_PLACE], names[OUT_OF_PLACE]);
     for (b->n = b->fewest; b->n <= b->most; b->n *= 2)
         same = compare(b) && same;
     for (int k = 0; k < CONTESTANTS; k++)
@@ -279,10 +283,12 @@ int main(int argc, char **argv)
     b.most = 256;
     b.effort = FFTW_MEASURE;
     const option table[] = {
-        {.name = "--repetitions", .argument = "K", .integer = &b.repetitions, .least = 1, .most = 10000, .help = "of each (default 15)"},
+        {.name = "--repetitions", .argument = "K", .integer = &b.repetitions, .least = 1, .most = 10000,
+         .help = "of each (default 15)"},
         {.name = "--from", .argument = "N", .integer = &b.fewest, .least = 2, .most = 1024,
          .help = "N^3 numbers first, N a multiple of RANKS (default 64)"},
-        {.name = "--to", .argument = "N", .integer = &b.most, .least = 2, .most = 1024, .help = "then doubled up to N (default 256)"},
+        {.name = "--to", .argument = "N", .integer = &b.most, .least = 2, .most = 1024,
+         .help = "then doubled up to N (default 256)"},
         {.name = "--effort", .argument = "NAME", .choice = &b.effort, .choices = efforts, 
          .help = "FFTW's planner: estimate, measure or patient (default measure)"},
         {.name = NULL}};

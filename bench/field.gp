@@ -19,10 +19,13 @@ set lmargin 2
 set bmargin 4.5
 set rmargin 1
 set key inside top center horizontal Left reverse width 1 samplen 1.5 noenhanced
-set title "Time as a multiple of redist's, 2 ranks (less is better; logarithmic). What was made for the job stands below its name."
+set title "Time as a multiple of redist's, 2 ranks (less is better; logarithmic). \
+What was made for the job stands below its name."
 colour = "#009e73 #0072b2 #e69f00 #cc79a7 #d55e00"
-label = '"redist, arrays in an arena" "redist, arrays from malloc" "MPI_Alltoallw by hand" "pack, MPI_Alltoallv by hand" "made for the job"'
+label = '"redist, arrays in an arena" "redist, arrays from malloc" "MPI_Alltoallw by hand" ' . \
+    '"pack, MPI_Alltoallv by hand" "made for the job"'
 place(k) = (k - 3) / 6.2
+number(x) = x >= 9.95 ? sprintf("%.0f", x) : sprintf("%.1f", x)
 plot for [k = 1:5] data using (column(k + 2)):xtic(1) linecolor rgb word(colour, k) title word(label, k), \
-    for [k = 1:5] data using ($0 + place(k)):(column(k + 2)):(column(k + 2) >= 9.95 ? sprintf("%.0f", column(k + 2)) : sprintf("%.1f", column(k + 2))) \
+    for [k = 1:5] data using ($0 + place(k)):(column(k + 2)):(number(column(k + 2))) \
         with labels offset 0,0.6 font "sans-serif,11" notitle

@@ -1,9 +1,10 @@
 /* Ghost cells and combining, beside what a program without redist would do. MIT licence, see LICENSE.
 
-   Halo exchange of a periodic brick of doubles on every rank, corners included: against messages of subarrays along one axis
-   after the other, and against plain loops that fill the same cells from another array of the same process. B += A^T with A += 1
-   after it, as ParRes' Transpose: against its MPI1 program. C := beta C + alpha A^T, block-cyclic: against ScaLAPACK's pdtran.
-   Combining against moving. All contestants take turns; times are those of the slowest rank. */
+   Halo exchange of a periodic brick of doubles on every rank, corners included: against messages of subarrays along one
+   axis after the other, and against plain loops that fill the same cells from another array of the same process. B +=
+   A^T with A += 1 after it, as ParRes' Transpose: against its MPI1 program. C := beta C + alpha A^T, block-cyclic:
+   against ScaLAPACK's pdtran. Combining against moving. All contestants take turns; times are those of the slowest
+   rank. */
 #include <string.h>
 
 #include "../examples/options.h"
@@ -45,8 +46,8 @@ static void take_turns(const bench *b, contestant *c, int count, int64_t rounds,
         c[k].quartile = 1e6 * lower_quartile(times + k * rounds, rounds);
         c[k].fastest = 1e6 * times[k * rounds]; /* sorted by now */
         if (b->rank == 0)
-            printf("  %-32s %10.1f %8.2f %10.1f %8.2f\n", c[k].name, c[k].fastest, c[k].fastest / c[0].fastest, c[k].quartile,
-                   c[k].quartile / c[0].quartile);
+            printf("  %-32s %10.1f %8.2f %10.1f %8.2f\n", c[k].name, c[k].fastest, c[k].fastest / c[0].fastest,
+                   c[k].quartile, c[k].quartile / c[0].quartile);
     }
     fflush(stdout);
     free(times);
@@ -420,8 +421,8 @@ static void compare_moving(const bench *b, const char *name, const redist_layout
 void Cblacs_get(int context, int what, int *value);
 void Cblacs_gridinit(int *context, const char *order, int rows, int columns);
 void Cblacs_gridexit(int context);
-void pdtran_(const int *m, const int *n, const double *alpha, const double *a, const int *ia, const int *ja, const int *desc_a,
-             const double *beta, double *c, const int *ic, const int *jc, const int *desc_c);
+void pdtran_(const int *m, const int *n, const double *alpha, const double *a, const int *ia, const int *ja,
+             const int *desc_a, const double *beta, double *c, const int *ic, const int *jc, const int *desc_c);
 
 enum { BLOCK = 32 };
 static const double alpha = 0.75, beta = 0.5;
@@ -438,7 +439,8 @@ static void run_pblas(void *what)
 static void compare_tran(const bench *b, int n)
 {
     static redist_axpby factors = {REDIST_DOUBLE, {0.75, 0}, {0.5, 0}, 0};
-    const int batch = n < 256 ? 16 : 1, grid[2] = {b->ranks % 2 == 0 && b->ranks > 2 ? 2 : 1, b->ranks % 2 == 0 && b->ranks > 2 ? b->ranks / 2 : b->ranks};
+    const int batch = n < 256 ? 16 : 1, grid[2] = {b->ranks % 2 == 0 && b->ranks > 2 ? 2 : 1,
+                                                   b->ranks % 2 == 0 && b->ranks > 2 ? b->ranks / 2 : b->ranks};
     const int64_t rounds = n > 2000 ? b->rounds / 8 + 3 : b->rounds;
     redist_axis down = redist_block_cyclic(n, BLOCK, grid[0]), across = redist_block_cyclic(n, BLOCK, grid[1]);
     redist_layout matrix = redist_memory_order(redist_layout_2d(down, across), REDIST_COLUMN_MAJOR);
@@ -526,7 +528,9 @@ static void run_all(bench *b)
         give_up("no arena");
     b->shared = redist_arena_alloc(b->arena, bytes);
     if (b->rank == 0)
-        printf("%d ranks: the fastest and the lower quartile in microseconds, each also as a multiple of the first contestant's\n", b->ranks);
+        printf("%d ranks: the fastest and the lower quartile in microseconds, each also as a multiple of the first "
+               "contestant's\n",
+               b->ranks);
     for (int width = 1; width <= 2 && takes(b, HALO); width++) {
         compare_halo(b, width, 1);
         compare_halo(b, width, ARRAYS);
@@ -543,17 +547,22 @@ static void run_all(bench *b)
 int main(int argc, char **argv)
 {
     bench b = {.rounds = 100, .largest = 4096};
-    static const option_choice parts[] = {{"all", ALL}, {"halo", HALO}, {"parres", PARRES}, {"tran", TRAN}, {"combining", COMBINING}, {NULL, 0}};
+    static const option_choice parts[] = {{"all", ALL},   {"halo", HALO},           {"parres", PARRES},
+                                          {"tran", TRAN}, {"combining", COMBINING}, {NULL, 0}};
     const option table[] = {
-        {.name = "--only", .argument = "PART", .choice = &b.only, .choices = parts, .help = "of all comparisons (default all)"},
-        {.name = "--rounds", .argument = "K", .integer = &b.rounds, .least = 1, .most = 100000, .help = "of all contestants (default 100; of large matrices fewer)"},
-        {.name = "--n", .argument = "N", .integer = &b.largest, .least = 64, .most = 30000, .help = "rows and columns of the largest matrix (default 4096)"},
+        {.name = "--only", .argument = "PART", .choice = &b.only, .choices = parts,
+         .help = "of all comparisons (default all)"},
+        {.name = "--rounds", .argument = "K", .integer = &b.rounds, .least = 1, .most = 100000,
+         .help = "of all contestants (default 100; of large matrices fewer)"},
+        {.name = "--n", .argument = "N", .integer = &b.largest, .least = 64, .most = 30000,
+         .help = "rows and columns of the largest matrix (default 4096)"},
         {.name = NULL}};
     int status;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &b.ranks);
-    status = options_start(table, argc, argv, b.rank, "halo", "Ghost cells and combining, beside subarrays by hand, ParRes' Transpose and ScaLAPACK.");
+    status = options_start(table, argc, argv, b.rank, "halo",
+                           "Ghost cells and combining, beside subarrays by hand, ParRes' Transpose and ScaLAPACK.");
     if (status < 0)
         run_all(&b);
     MPI_Finalize();

@@ -1,11 +1,13 @@
-/* What relabelling saves: traffic on paper for the cases of the papers, and time on the ranks at hand. MIT licence, see LICENSE.
+/* What relabelling saves: traffic on paper for the cases of the papers, and time on the ranks at hand.
+   MIT licence, see LICENSE.
 
-   On paper, with the process counts of the papers. Hsu et al. 2001: CYCLIC(k r) to CYCLIC(r) and back on 50 processes, r = 2
-   (k = 2 on 200 elements is theirs, the other k are ours), and from 50 processes to fewer or more. Kalns 1995: the eight
-   cases of table 6.1 on 20 and 100 processes, and figures 3.2 to 3.10; the sizes of the eight are ours, with few blocks on
-   each process, for with many there is little to gain for anybody: ceil(z/p) of z blocks stay.
+   On paper, with the process counts of the papers. Hsu et al. 2001: CYCLIC(k r) to CYCLIC(r) and back on 50 processes,
+   r = 2 (k = 2 on 200 elements is theirs, the other k are ours), and from 50 processes to fewer or more. Kalns 1995:
+   the eight cases of table 6.1 on 20 and 100 processes, and figures 3.2 to 3.10; the sizes of the eight are ours, with
+   few blocks on each process, for with many there is little to gain for anybody: ceil(z/p) of z blocks stay.
 
-   In time: lower quartiles of the slowest rank's, the contestants in turn to and fro, beside memcpy of what a rank holds. */
+   In time: lower quartiles of the slowest rank's, the contestants in turn to and fro, beside memcpy of what a rank
+   holds. */
 #include <string.h>
 
 #include "../examples/options.h"
@@ -54,9 +56,9 @@ static void print_traffic(pair p)
     redist_traffic before = traffic(&p.from, &p.to), after;
     seconds = MPI_Wtime() - begin;
     after = traffic(&p.from, &relabelled);
-    printf("%-52s %9lld %9lld %9lld %8lld %8lld %8lld %8lld %9.3f\n", p.name, (long long)before.total, (long long)before.kept,
-           (long long)after.kept, (long long)before.messages, (long long)after.messages, (long long)before.max_received,
-           (long long)after.max_received, 1e3 * seconds);
+    printf("%-52s %9lld %9lld %9lld %8lld %8lld %8lld %8lld %9.3f\n", p.name, (long long)before.total,
+           (long long)before.kept, (long long)after.kept, (long long)before.messages, (long long)after.messages,
+           (long long)before.max_received, (long long)after.max_received, 1e3 * seconds);
     free(ranks);
 }
 
@@ -65,8 +67,8 @@ static void print_hsu(int sources, int places, int64_t k, int64_t n, int back)
     char name[64];
     redist_layout coarse = redist_layout_1d(redist_block_cyclic(n, 2 * k, back ? places : sources));
     redist_layout fine = redist_layout_1d(redist_block_cyclic(n, 2, back ? sources : places));
-    snprintf(name, sizeof name, "Hsu: %sCYCLIC(%lld) on %d %s CYCLIC(2) on %d", back ? "back to " : "", (long long)(2 * k),
-             back ? places : sources, back ? "from" : "to", back ? sources : places);
+    snprintf(name, sizeof name, "Hsu: %sCYCLIC(%lld) on %d %s CYCLIC(2) on %d", back ? "back to " : "",
+             (long long)(2 * k), back ? places : sources, back ? "from" : "to", back ? sources : places);
     print_traffic(name_pair(name, back ? fine : coarse, back ? coarse : fine));
 }
 
@@ -89,9 +91,11 @@ static void print_kalns_figures(void)
     print_traffic(name_pair("Kalns, figure 3.7: 18x16 on 3x4",
                             redist_layout_2d(redist_block(18, 3), redist_block(16, 4)),
                             redist_layout_2d(redist_block_cyclic(18, 3, 3), redist_block_cyclic(16, 2, 4))));
-    print_traffic(name_pair("Kalns, figure 3.8: 24x16, 3x2 to 6x1", redist_layout_2d(redist_block(24, 3), redist_block(16, 2)),
+    print_traffic(name_pair("Kalns, figure 3.8: 24x16, 3x2 to 6x1",
+                            redist_layout_2d(redist_block(24, 3), redist_block(16, 2)),
                             redist_layout_2d(redist_block_cyclic(24, 2, 6), redist_whole(16))));
-    print_traffic(name_pair("Kalns, figure 3.10: 24x24, 6x1 to 3x2", redist_layout_2d(redist_block(24, 6), redist_whole(24)),
+    print_traffic(name_pair("Kalns, figure 3.10: 24x24, 6x1 to 3x2",
+                            redist_layout_2d(redist_block(24, 6), redist_whole(24)),
                             redist_layout_2d(redist_block_cyclic(24, 2, 3), redist_block(24, 2))));
 }
 
@@ -111,9 +115,9 @@ static void print_table_6_1(int rows, int columns)
     for (int k = 0; k < 2; k++) {
         snprintf(name, sizeof name, "Kalns, table 6.1: (%s) to (%s) on %dx%d", k == 0 ? "BLOCK,BLOCK" : "BLOCK,CYCLIC",
                  k == 0 ? "CYCLIC,CYCLIC" : "CYCLIC,BLOCK", rows, columns);
-        print_traffic(name_pair(name,
-                                redist_layout_2d(axis(cyclic[k][0][0], sides[0], rows), axis(cyclic[k][0][1], sides[1], columns)),
-                                redist_layout_2d(axis(cyclic[k][1][0], sides[0], rows), axis(cyclic[k][1][1], sides[1], columns))));
+        print_traffic(name_pair(
+            name, redist_layout_2d(axis(cyclic[k][0][0], sides[0], rows), axis(cyclic[k][0][1], sides[1], columns)),
+            redist_layout_2d(axis(cyclic[k][1][0], sides[0], rows), axis(cyclic[k][1][1], sides[1], columns))));
     }
     snprintf(name, sizeof name, "Kalns, table 6.1: (BLOCK,*) to (CYCLIC,*) on %dx1", p);
     print_traffic(name_pair(name, redist_layout_2d(redist_block(n, p), redist_whole(n)),
@@ -125,7 +129,7 @@ static void print_table_6_1(int rows, int columns)
 
 static void print_paper(void)
 {
-    printf("on paper: elements that stay, messages, and the most elements any process receives, as numbered and relabelled\n"
+    printf("on paper: elements that stay, messages, and the most that a process receives, as numbered and relabelled\n"
            "%-52s %9s %9s %9s %8s %8s %8s %8s %9s\n",
            "", "elements", "stay", "stay", "messages", "messages", "receives", "receives", "plan, ms");
     print_all_hsu();
@@ -201,8 +205,8 @@ static void measure(const pair *p, int rank, int64_t samples)
     }
     if (rank == 0)
         printf("%-52s %5.1f%% %5.1f%% %9.3f %9.3f %9.3f %7.2f\n", p->name, 100 * (double)before.kept / total,
-               100 * (double)after.kept / total, 1e3 * quartile[AS_NUMBERED], 1e3 * quartile[RELABELLED], 1e3 * quartile[MEMCPY],
-               quartile[AS_NUMBERED] / quartile[RELABELLED]);
+               100 * (double)after.kept / total, 1e3 * quartile[AS_NUMBERED], 1e3 * quartile[RELABELLED],
+               1e3 * quartile[MEMCPY], quartile[AS_NUMBERED] / quartile[RELABELLED]);
     redist_plan_free(&r.plan[AS_NUMBERED]);
     redist_plan_free(&r.plan[RELABELLED]);
     free(r.from);
@@ -227,7 +231,8 @@ static void measure_all(int64_t n, int64_t samples)
                   redist_layout_2d(redist_block_cyclic(n, n / (2 * p), p), all)),
         name_pair("Kalns: (BLOCK,BLOCK) to (CYCLIC(b),*), as figure 3.8", grid,
                   redist_layout_2d(redist_block_cyclic(n, n / (2 * p), p), all)),
-        name_pair("half a turn of (BLOCK,*)", redist_rotated(redist_layout_2d(side, all), 2), redist_layout_2d(side, all)),
+        name_pair("half a turn of (BLOCK,*)", redist_rotated(redist_layout_2d(side, all), 2),
+                  redist_layout_2d(side, all)),
         name_pair("a grid by rows to the same by columns", grid, redist_grid_order(grid, REDIST_COLUMN_MAJOR)),
         name_pair("(BLOCK,*) to (*,BLOCK): nothing to gain", redist_layout_2d(side, all), redist_layout_2d(all, side)),
     };
@@ -246,8 +251,10 @@ int main(int argc, char **argv)
     int rank;
     int64_t n = 2048, samples = 100;
     const option table[] = {
-        {.name = "--n", .argument = "N", .integer = &n, .least = 1, .most = 40000, .help = "rows and columns in time (default 2048)"},
-        {.name = "--samples", .argument = "K", .integer = &samples, .least = 1, .most = 100000, .help = "of each time (default 100)"},
+        {.name = "--n", .argument = "N", .integer = &n, .least = 1, .most = 40000,
+         .help = "rows and columns in time (default 2048)"},
+        {.name = "--samples", .argument = "K", .integer = &samples, .least = 1, .most = 100000,
+         .help = "of each time (default 100)"},
         {.name = NULL}};
     char wrong[512];
     options_result result;

@@ -1,10 +1,12 @@
 /* Every method of redist against memcpy, plain MPI and ScaLAPACK, case by case. MIT licence, see LICENSE.
 
-   All contestants of a case run in turn, again and again, so that what the machine does meanwhile hits all of them. A time is
-   the slowest rank's, of 20 executions where ranks hold less than 256 kB; of a contestant's times the table shows the lower quartile, and its ratio to a memcpy of
-   the bytes that a rank holds. Every contestant's result is compared, byte by byte, with an array filled directly.
+   All contestants of a case run in turn, again and again, so that what the machine does meanwhile hits all of them. A
+   time is the slowest rank's, of 20 executions where ranks hold less than 256 kB; of a contestant's times the table
+   shows the lower quartile, and its ratio to a memcpy of the bytes that a rank holds. Every contestant's result is
+   compared, byte by byte, with an array filled directly.
 
-   Cases are tables of plain numbers, from which the layouts of redist and the rivals written by hand are built separately. */
+   Cases are tables of plain numbers, from which the layouts of redist and the rivals written by hand are built
+   separately. */
 #include <complex.h>
 #include <limits.h>
 
@@ -23,7 +25,8 @@ typedef enum { FLOAT, DOUBLE, COMPLEX } element_type;
 
 typedef enum { FULL, QUARTER, FIXED_64, FIXED_512, VECTOR, CUBE } array_size; /* the extent of every axis */
 
-/* The line of ranks that an axis is distributed over: one, all, or one side of a grid of all ranks in two or three dimensions. */
+/* The line of ranks that an axis is distributed over: one, all, or one side of a grid of all ranks in two or three
+   dimensions. */
 typedef enum { ONE, ALL, ROWS, COLUMNS, DEPTH, HEIGHT, WIDTH } rank_line;
 
 typedef struct { rank_line line; int64_t block; } dealing; /* block 0: BLOCK */
@@ -54,7 +57,8 @@ typedef struct {
 #define PENCIL_X {{BLOCK(ROWS), BLOCK(COLUMNS), WHOLE}, {2, 0, 1}, {0, 0, 0}, 0} /* stored y z x */
 #define PENCIL_Y {{BLOCK(ROWS), BLOCK(COLUMNS), WHOLE}, {0, 2, 1}, {0, 0, 0}, 0} /* stored x z y */
 
-/* Kalns' grids have 20 and 100 processes, near-square and in a line either way; here all ranks, and a second, smaller array. */
+/* Kalns' grids have 20 and 100 processes, near-square and in a line either way; here all ranks, and a second, smaller
+   array. */
 static const bench_case cases[] = {
     {"rows to columns", DOUBLE, FULL, 2, PLANE(BLOCK(ALL), WHOLE), PLANE(WHOLE, BLOCK(ALL))},
     {"rows to columns, blocks of 64", DOUBLE, FULL, 2, PLANE(CYCLIC(ALL, 64), WHOLE), PLANE(WHOLE, CYCLIC(ALL, 64))},
@@ -76,12 +80,16 @@ static const bench_case cases[] = {
     {"rows to columns, small", DOUBLE, FIXED_64, 2, PLANE(BLOCK(ALL), WHOLE), PLANE(WHOLE, BLOCK(ALL))},
     {"rows to columns, middle", DOUBLE, FIXED_512, 2, PLANE(BLOCK(ALL), WHOLE), PLANE(WHOLE, BLOCK(ALL))},
     {"vector, BLOCK to CYCLIC(1)", FLOAT, VECTOR, 1, LINE(BLOCK(ALL)), LINE(CYCLIC(ALL, 1))},
-    {"Kalns 1 (B,B) to (C,C)", FLOAT, FULL, 2, PLANE(BLOCK(ROWS), BLOCK(COLUMNS)), PLANE(CYCLIC(ROWS, 1), CYCLIC(COLUMNS, 1))},
-    {"Kalns 2 (B,C) to (C,B)", FLOAT, FULL, 2, PLANE(BLOCK(ROWS), CYCLIC(COLUMNS, 1)), PLANE(CYCLIC(ROWS, 1), BLOCK(COLUMNS))},
+    {"Kalns 1 (B,B) to (C,C)", FLOAT, FULL, 2, PLANE(BLOCK(ROWS), BLOCK(COLUMNS)),
+     PLANE(CYCLIC(ROWS, 1), CYCLIC(COLUMNS, 1))},
+    {"Kalns 2 (B,C) to (C,B)", FLOAT, FULL, 2, PLANE(BLOCK(ROWS), CYCLIC(COLUMNS, 1)),
+     PLANE(CYCLIC(ROWS, 1), BLOCK(COLUMNS))},
     {"Kalns 3 (B,*) to (C,*)", FLOAT, FULL, 2, PLANE(BLOCK(ALL), WHOLE), PLANE(CYCLIC(ALL, 1), WHOLE)},
     {"Kalns 4 (*,C) to (*,B)", FLOAT, FULL, 2, PLANE(WHOLE, CYCLIC(ALL, 1)), PLANE(WHOLE, BLOCK(ALL))},
-    {"Kalns 5 (B,B) to (C,C)", FLOAT, QUARTER, 2, PLANE(BLOCK(ROWS), BLOCK(COLUMNS)), PLANE(CYCLIC(ROWS, 1), CYCLIC(COLUMNS, 1))},
-    {"Kalns 6 (B,C) to (C,B)", FLOAT, QUARTER, 2, PLANE(BLOCK(ROWS), CYCLIC(COLUMNS, 1)), PLANE(CYCLIC(ROWS, 1), BLOCK(COLUMNS))},
+    {"Kalns 5 (B,B) to (C,C)", FLOAT, QUARTER, 2, PLANE(BLOCK(ROWS), BLOCK(COLUMNS)),
+     PLANE(CYCLIC(ROWS, 1), CYCLIC(COLUMNS, 1))},
+    {"Kalns 6 (B,C) to (C,B)", FLOAT, QUARTER, 2, PLANE(BLOCK(ROWS), CYCLIC(COLUMNS, 1)),
+     PLANE(CYCLIC(ROWS, 1), BLOCK(COLUMNS))},
     {"Kalns 7 (B,*) to (C,*)", FLOAT, QUARTER, 2, PLANE(BLOCK(ALL), WHOLE), PLANE(CYCLIC(ALL, 1), WHOLE)},
     {"Kalns 8 (*,C) to (*,B)", FLOAT, QUARTER, 2, PLANE(WHOLE, CYCLIC(ALL, 1)), PLANE(WHOLE, BLOCK(ALL))},
 };
@@ -225,7 +233,8 @@ static const option_choice methods[] = {{"auto", REDIST_AUTO},
 static redist_arena *arena_prepare(entry *e)
 {
     const contest *c = e->contest;
-    size_t from = (size_t)c->by_hand.from.elements * c->by_hand.element, to = (size_t)c->by_hand.to.elements * c->by_hand.element;
+    size_t from = (size_t)c->by_hand.from.elements * c->by_hand.element,
+           to = (size_t)c->by_hand.to.elements * c->by_hand.element;
     redist_arena *arena = NULL;
     if (redist_arena_create(MPI_COMM_WORLD, from + to + 128, &arena) != REDIST_OK)
         give_up("%s: no arena", c->what->name);
@@ -407,8 +416,8 @@ static void *fill(const contest *c, const placed *p, int64_t *owned)
     for (int64_t i = 0; i < s.count[0]; i++)
         for (int64_t j = 0; j < s.count[1]; j++)
             for (int64_t k = 0; k < s.count[2]; k++)
-                put(array, s.offset[0][i] + s.offset[1][j] + s.offset[2][k], c->what->type, s.index[0][i], s.index[1][j],
-                    s.index[2][k]);
+                put(array, s.offset[0][i] + s.offset[1][j] + s.offset[2][k], c->what->type, s.index[0][i],
+                    s.index[1][j], s.index[2][k]);
     *owned = shared_elements(&s);
     shared_free(&s);
     return array;
@@ -550,7 +559,8 @@ static void print_csv(FILE *csv, const contest *c, const entry *e, const char *n
 {
     if (csv)
         fprintf(csv, "\"%s\",%d,%lld,\"%s\",%lld,%.9g,%.9g,%.4f,%d\n", c->what->name, c->bench->ranks,
-                (long long)(c->held * (int64_t)c->by_hand.element), name, (long long)e->count, time, e->times[0], ratio, e->right);
+                (long long)(c->held * (int64_t)c->by_hand.element), name, (long long)e->count, time, e->times[0], ratio,
+                e->right);
 }
 
 static void print_row(const contest *c, entry *entries)
@@ -623,7 +633,8 @@ static int hold(const bench *b, const bench_case *what)
 static void print_head(const bench *b)
 {
     const char *times = "lower quartile of the times, and its ratio to a memcpy of what a rank holds; ! wrong result";
-    const char *memory = "kB that a plan holds besides staging, the most while it was made, and staging; maxima over ranks";
+    const char *memory =
+        "kB that a plan holds besides staging, the most while it was made, and staging; maxima over ranks";
     printf("%d ranks, n = %lld; %s\n%-34s", b->ranks, (long long)b->set.n, b->set.memory ? memory : times, "");
     for (int k = 0; k < CONTESTANTS; k++)
         if (invited(&b->set, k))
@@ -663,8 +674,10 @@ static int read_settings(bench *b, int argc, char **argv)
          .help = "extent of a matrix (default 4096)"},
         {.name = "--cases", .argument = "PART", .text = &s->only,
          .help = "only cases with PART in their names; PART|PART: either; =NAME: just this"},
-        {.name = "--methods", .argument = "PART", .text = &s->methods, .help = "only such contestants, in the same way"},
-        {.name = "--table", .argument = "WHAT", .choice = &s->memory, .choices = tables, .help = "times (default) or memory"},
+        {.name = "--methods", .argument = "PART", .text = &s->methods,
+         .help = "only such contestants, in the same way"},
+        {.name = "--table", .argument = "WHAT", .choice = &s->memory, .choices = tables,
+         .help = "times (default) or memory"},
         {.name = "--seconds", .argument = "S", .real = &s->seconds, .most = 3600,
          .help = "for each contestant and case (default 0.2)"},
         {.name = "--repetitions", .argument = "K", .integer = &s->repetitions, .least = 1, .most = MOST_TIMES,

@@ -22,7 +22,8 @@ set title "Rows to columns, n x n doubles, 2 ranks"
 set logscale xy
 set xlabel "array on each rank"
 set ylabel "time of one exchange"
-set xtics ("16 kB" 16384, "64 kB" 65536, "256 kB" 262144, "1 MB" 1048576, "4 MB" 4194304, "16 MB" 16777216, "64 MB" 67108864)
+set xtics ("16 kB" 16384, "64 kB" 65536, "256 kB" 262144, "1 MB" 1048576, "4 MB" 4194304, "16 MB" 16777216, \
+    "64 MB" 67108864)
 set ytics ("100 ns" 1e-7, "1 µs" 1e-6, "10 µs" 1e-5, "100 µs" 1e-4, "1 ms" 1e-3, "10 ms" 1e-2, "100 ms" 1e-1, "1 s" 1)
 set key outside right center Left reverse
 plot [14000:8e7] for [k = 2:10] directory."/sizes.dat" using (column(1)):(column(k)) with linespoints linetype k - 1 \
@@ -52,7 +53,8 @@ plot directory."/cases.dat" using 2:xtic(1) linetype 2 title label(columnhead(2)
     '' using 5 linetype 8 title label(columnhead(5)), '' using 6 linetype 9 title label(columnhead(6)), \
     1 with lines linetype 1 title "memcpy"
 
-# Columns: case, places, peers, runs, find (s, bytes), steps, arrange (s, bytes), walk, traffic, direct, scheduled, multiphase
+# Columns: case, places, peers, runs, find (s, bytes), steps, arrange (s, bytes), walk, traffic, direct, scheduled,
+# multiphase
 reset
 set encoding utf8
 set terminal svg size 1500,560 font "sans-serif,15" background "white"
@@ -70,12 +72,15 @@ set key below Left reverse
 set multiplot layout 1,3 title "10¹² doubles, by the number of places"
 set title "one rank finds its peers and runs: time"
 set ytics ("1 µs" 1e-6, "10 µs" 1e-5, "100 µs" 1e-4, "1 ms" 1e-3, "10 ms" 1e-2, "100 ms" 1e-1, "1 s" 1)
-plot for [k = 0:3] scale index k using 2:5 with linespoints linewidth 2.5 pointtype 7 pointsize 0.5 linecolor rgb case(k) title columnheader(1)
+plot for [k = 0:3] scale index k using 2:5 with linespoints linewidth 2.5 pointtype 7 pointsize 0.5 \
+    linecolor rgb case(k) title columnheader(1)
 set title "and memory"
 set ytics ("1 kB" 1e3, "10 kB" 1e4, "100 kB" 1e5, "1 MB" 1e6, "10 MB" 1e7, "100 MB" 1e8)
-plot for [k = 0:3] scale index k using 2:6 with linespoints linewidth 2.5 pointtype 7 pointsize 0.5 linecolor rgb case(k) title columnheader(1)
+plot for [k = 0:3] scale index k using 2:6 with linespoints linewidth 2.5 pointtype 7 pointsize 0.5 \
+    linecolor rgb case(k) title columnheader(1)
 set title "an exchange, predicted (thin: in phases)"
 set ytics ("1 ms" 1e-3, "10 ms" 1e-2, "100 ms" 1e-1, "1 s" 1)
-plot for [k = 0:3] scale index k using 2:12 with linespoints linewidth 2.5 pointtype 7 pointsize 0.5 linecolor rgb case(k) title columnheader(1), \
+plot for [k = 0:3] scale index k using 2:12 with linespoints linewidth 2.5 pointtype 7 pointsize 0.5 \
+    linecolor rgb case(k) title columnheader(1), \
     for [k = 0:3] scale index k using 2:14 with lines linewidth 1 linecolor rgb case(k) notitle
 unset multiplot

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Draws the tables of methods and scale as SVG files in BUILD/plots, measuring what is not there yet. MIT licence, see LICENSE.
+# Draws the tables of methods and scale as SVG files in BUILD/plots, measuring what is not there yet.
+# MIT licence, see LICENSE.
 # environment: BUILD (where methods and scale are), MPIEXEC
 BUILD=${BUILD:-build}
 MPIEXEC=${MPIEXEC:-$(command -v mpiexec.mpich || command -v mpiexec)}

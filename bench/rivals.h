@@ -1,5 +1,5 @@
-/* Redistributions written by hand, as a program without redist would: MPI_Alltoallw with derived datatypes, packing by loops
-   and MPI_Alltoallv, and ScaLAPACK's p?gemr2d. Nothing here uses redist. MIT licence, see LICENSE. */
+/* Redistributions written by hand, as a program without redist would: MPI_Alltoallw with derived datatypes, packing by
+   loops and MPI_Alltoallv, and ScaLAPACK's p?gemr2d. Nothing here uses redist. MIT licence, see LICENSE. */
 #ifndef RIVALS_H
 #define RIVALS_H
 
@@ -52,7 +52,8 @@ static inline int owns(const placed *p, int d, int64_t i)
     return at / x->block % x->procs == x->coord;
 }
 
-/* What two ranks both own, one on either side: lists of view indices and of offsets in the first's array, for each axis. */
+/* What two ranks both own, one on either side: lists of view indices and of offsets in the first's array, for each
+   axis. */
 typedef struct {
     int64_t count[3], *index[3], *offset[3];
     int64_t step; /* between the offsets of the last axis; 0 when they are not evenly spaced */
@@ -141,7 +142,8 @@ typedef struct {
 } typed_exchange;
 
 /* Runs of neighbouring positions, stride elements apart. Returns how many. */
-static inline int find_runs(const int64_t *offsets, int64_t count, int64_t stride, int *lengths, MPI_Aint *starts, size_t element)
+static inline int find_runs(const int64_t *offsets, int64_t count, int64_t stride, int *lengths, MPI_Aint *starts,
+                            size_t element)
 {
     int runs = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -164,7 +166,8 @@ static inline int evenly_spaced(int runs, const int *lengths, const MPI_Aint *st
 }
 
 /* A type of the old ones at all offsets of one axis, relative to the first. Frees the old one. */
-static inline MPI_Datatype along_axis(const int64_t *offsets, int64_t count, int64_t stride, size_t element, MPI_Datatype old)
+static inline MPI_Datatype along_axis(const int64_t *offsets, int64_t count, int64_t stride, size_t element,
+                                      MPI_Datatype old)
 {
     int *lengths = allocate((size_t)count * sizeof *lengths);
     MPI_Aint *starts = allocate((size_t)count * sizeof *starts);
@@ -238,8 +241,8 @@ static inline typed_exchange *typed_create(const exchange *c)
 
 static inline void typed_run(const typed_exchange *x, const void *from, void *to)
 {
-    MPI_Alltoallw(from, x->send.counts, x->send.displacements, x->send.types, to, x->receive.counts, x->receive.displacements,
-                  x->receive.types, MPI_COMM_WORLD);
+    MPI_Alltoallw(from, x->send.counts, x->send.displacements, x->send.types, to, x->receive.counts,
+                  x->receive.displacements, x->receive.types, MPI_COMM_WORLD);
 }
 
 static inline void typed_free(typed_exchange *x)

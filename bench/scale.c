@@ -1,4 +1,5 @@
-/* What planning costs a rank when there are up to a million of them, and what the cost model predicts. MIT licence, see LICENSE.
+/* What planning costs a rank when there are up to a million of them, and what the cost model predicts.
+   MIT licence, see LICENSE.
 
    No MPI call is made: one process asks, for some sample ranks, what each of these ranks would ask. 10^12 elements of 8
    bytes are redistributed over 10^3 to 10^6 places. Times are lower quartiles of the slowest sample rank, memory is the
@@ -278,9 +279,9 @@ static double neg_slope(double time, int64_t places, double next_time, int64_t n
 
 static void print_planning(const row *r)
 {
-    printf("%8lld %8lld %8lld %10.3f %9.1f %8d %10.3f %9.1f %10.3f ", (long long)r->places, (long long)r->peers, (long long)r->runs,
-           1e3 * r->find.seconds, (double)r->find.bytes / 1e3, r->steps, 1e3 * r->arrange.seconds, (double)r->arrange.bytes / 1e3,
-           1e3 * r->walk.seconds);
+    printf("%8lld %8lld %8lld %10.3f %9.1f %8d %10.3f %9.1f %10.3f ", (long long)r->places, (long long)r->peers,
+           (long long)r->runs, 1e3 * r->find.seconds, (double)r->find.bytes / 1e3, r->steps, 1e3 * r->arrange.seconds,
+           (double)r->arrange.bytes / 1e3, 1e3 * r->walk.seconds);
     if (isnan(r->traffic_seconds))
         printf("%10s\n", "-");
     else
@@ -289,7 +290,8 @@ static void print_planning(const row *r)
 
 static void print_prediction(const row *r, const row *before)
 {
-    printf("%8lld %12.4g %12.4g %12.4g %7d", (long long)r->places, 1e3 * r->direct, 1e3 * r->scheduled, 1e3 * r->multiphase, r->phases);
+    printf("%8lld %12.4g %12.4g %12.4g %7d", (long long)r->places, 1e3 * r->direct, 1e3 * r->scheduled,
+           1e3 * r->multiphase, r->phases);
     if (before)
         printf(" %13.3g %13.3g", neg_slope(1e3 * before->direct, before->places, 1e3 * r->direct, r->places),
                neg_slope(1e3 * before->multiphase, before->places, 1e3 * r->multiphase, r->places));
@@ -300,10 +302,12 @@ static void print_case(int which, const row *rows)
 {
     printf("%s, 10^12 elements\n"
            "%8s %8s %8s %10s %9s %8s %10s %9s %10s %10s\n",
-           cases[which].name, "places", "peers", "runs", "find, ms", "kB", "steps", "arrange", "kB", "all steps", "traffic");
+           cases[which].name, "places", "peers", "runs", "find, ms", "kB", "steps", "arrange", "kB", "all steps",
+           "traffic");
     for (int k = 0; k < SIZES; k++)
         print_planning(&rows[k]);
-    printf("%8s %12s %12s %12s %7s %13s %13s\n", "places", "direct, ms", "scheduled", "multiphase", "phases", "NegSlope dir.", "multiphase");
+    printf("%8s %12s %12s %12s %7s %13s %13s\n", "places", "direct, ms", "scheduled", "multiphase", "phases",
+           "NegSlope dir.", "multiphase");
     for (int k = 0; k < SIZES; k++)
         print_prediction(&rows[k], k > 0 ? &rows[k - 1] : NULL);
     printf("\n");
@@ -311,9 +315,10 @@ static void print_case(int which, const row *rows)
 
 static void write_row(FILE *csv, int which, const row *r)
 {
-    fprintf(csv, "\"%s\",%lld,%lld,%lld,%.9g,%lld,%d,%.9g,%lld,%.9g,%.9g,%.9g,%.9g,%.9g,%d\n", cases[which].name, (long long)r->places,
-            (long long)r->peers, (long long)r->runs, r->find.seconds, (long long)r->find.bytes, r->steps, r->arrange.seconds,
-            (long long)r->arrange.bytes, r->walk.seconds, r->traffic_seconds, r->direct, r->scheduled, r->multiphase, r->phases);
+    fprintf(csv, "\"%s\",%lld,%lld,%lld,%.9g,%lld,%d,%.9g,%lld,%.9g,%.9g,%.9g,%.9g,%.9g,%d\n", cases[which].name,
+            (long long)r->places, (long long)r->peers, (long long)r->runs, r->find.seconds, (long long)r->find.bytes,
+            r->steps, r->arrange.seconds, (long long)r->arrange.bytes, r->walk.seconds, r->traffic_seconds, r->direct,
+            r->scheduled, r->multiphase, r->phases);
 }
 
 static FILE *open_csv(const char *name)
@@ -321,7 +326,8 @@ static FILE *open_csv(const char *name)
     FILE *csv = fopen(name, "w");
     if (!csv)
         stop("the CSV file cannot be written");
-    fprintf(csv, "case,places,peers,runs,find_seconds,find_bytes,steps,arrange_seconds,arrange_bytes,walk_seconds,traffic_seconds,"
+    fprintf(csv, "case,places,peers,runs,find_seconds,find_bytes,steps,arrange_seconds,arrange_bytes,walk_seconds,"
+                 "traffic_seconds,"
                  "direct_seconds,scheduled_seconds,multiphase_seconds,phases\n");
     return csv;
 }
@@ -329,9 +335,10 @@ static FILE *open_csv(const char *name)
 static void measure_all(const settings *s)
 {
     FILE *csv = s->csv ? open_csv(s->csv) : NULL;
-    printf("One rank's work, both sides of the exchange: its peers and runs; the schedule, and asking it for all its steps; the\n"
-           "traffic of all ranks. Milliseconds, kB held at most. Predicted: %g us a message, %g GB/s.\n\n", 1e6 * s->cost.per_message,
-           1e-9 / s->cost.per_byte);
+    printf("One rank's work, both sides of the exchange: its peers and runs; the schedule, and asking it for all\n"
+           "its steps; the traffic of all ranks. Milliseconds, kB held at most. Predicted: %g us a message, %g GB/s.\n"
+           "\n",
+           1e6 * s->cost.per_message, 1e-9 / s->cost.per_byte);
     for (int which = 0; which < CASES; which++) {
         row rows[SIZES];
         for (int k = 0; k < SIZES; k++) {
@@ -352,8 +359,10 @@ int main(int argc, char **argv)
     settings s = {{0, 0}, 10000, NULL};
     double latency = 2, bandwidth = 10;
     const option table[] = {
-        {.name = "--latency", .argument = "US", .real = &latency, .least = 0, .most = 1e6, .help = "microseconds a message (default 2)"},
-        {.name = "--bandwidth", .argument = "GB", .real = &bandwidth, .least = 1e-3, .most = 1e6, .help = "10^9 bytes a second (default 10)"},
+        {.name = "--latency", .argument = "US", .real = &latency, .least = 0, .most = 1e6,
+         .help = "microseconds a message (default 2)"},
+        {.name = "--bandwidth", .argument = "GB", .real = &bandwidth, .least = 1e-3, .most = 1e6,
+         .help = "10^9 bytes a second (default 10)"},
         {.name = "--traffic", .argument = "P", .integer = &s.most_traffic, .least = 0, .most = 1e9,
          .help = "places up to which all traffic is counted (default 10000)"},
         {.name = "--csv", .argument = "FILE", .text = &s.csv, .help = "the figures as a table"},

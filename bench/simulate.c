@@ -236,8 +236,8 @@ static void pairwise(const contestant *c)
         MPI_Request request[2];
         MPI_Irecv((char *)c->array[1] + c->offsets[1][from], c->counts[1][from], MPI_BYTE, from, 0, MPI_COMM_WORLD, &request[0]);
         MPI_Isend((char *)c->array[0] + c->offsets[0][to], c->counts[0][to], MPI_BYTE, to, 0, MPI_COMM_WORLD, &request[1]);
-        redist_priv_await(&request[0]);
-        redist_priv_await(&request[1]);
+        redist_priv_await(MPI_SUCCESS, &request[0]);
+        redist_priv_await(MPI_SUCCESS, &request[1]);
     }
 }
 
@@ -260,7 +260,7 @@ static double latest(double time)
     MPI_Request request; /* those who are early leave the cores to the others */
     double last;
     MPI_Iallreduce(&time, &last, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD, &request);
-    redist_priv_await(&request);
+    redist_priv_await(MPI_SUCCESS, &request);
     return last;
 }
 

@@ -1,8 +1,9 @@
 /* What redist adds to a small exchange, and what making a plan costs. MIT licence, see LICENSE.
 
-   Small exchanges: 64 x 64 doubles, rows to columns, against empty persistent messages to and from every other rank. Each
-   sample is a batch of executions between two barriers. Plans: their creation beside one execution and beside the MPI
-   calls that make the same communicators and the same shared memory. All times are lower quartiles of the slowest rank's. */
+   Small exchanges: 64 x 64 doubles, rows to columns, against empty persistent messages to and from every other rank.
+   Each sample is a batch of executions between two barriers. Plans: their creation beside one execution and beside the
+   MPI calls that make the same communicators and the same shared memory. All times are lower quartiles of the slowest
+   rank's. */
 #include <string.h>
 
 #include "../examples/options.h"
@@ -157,8 +158,9 @@ static void compare_small(const bench *b, int batch)
             maxima(&x[k].times[s], 1);
         }
     if (b->rank == 0)
-        printf("%d ranks, 64 x 64 doubles, rows to columns, batches of %d: microseconds, and above the empty messages\n",
-               b->ranks, batch);
+        printf(
+            "%d ranks, 64 x 64 doubles, rows to columns, batches of %d: microseconds, and above the empty messages\n",
+            b->ranks, batch);
     for (int k = 0; k < CONTESTANTS; k++) {
         double time = 1e6 * lower_quartile(x[k].times, b->samples);
         empty = k == 0 ? time : empty;
@@ -229,8 +231,9 @@ static void print_plan(int64_t n, const problem *p, const double *time)
 {
     double calls = time[DUPLICATE] + time[SPLIT] + time[WINDOW];
     printf("%5lld %9.3f %9.1f %9.1f %7.2f %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f\n", (long long)n, (double)p->bytes / 1e6,
-           1e6 * time[EXECUTE], 1e6 * time[CREATE], time[CREATE] / time[EXECUTE], 1e6 * time[FREE], 1e6 * time[DUPLICATE],
-           1e6 * time[SPLIT], 1e6 * time[WINDOW], 1e6 * (time[CREATE] - calls), 1e6 * time[MPI_FREE]);
+           1e6 * time[EXECUTE], 1e6 * time[CREATE], time[CREATE] / time[EXECUTE], 1e6 * time[FREE],
+           1e6 * time[DUPLICATE], 1e6 * time[SPLIT], 1e6 * time[WINDOW], 1e6 * (time[CREATE] - calls),
+           1e6 * time[MPI_FREE]);
 }
 
 static void measure_plan(const bench *b, int64_t n)
@@ -262,9 +265,11 @@ static void measure_plans(const bench *b)
 {
     static const int64_t sizes[] = {64, 512, 2048, 4096};
     if (b->rank == 0)
-        printf("\n%d ranks, n x n doubles, rows to columns, auto: microseconds; the calls of MPI made by hand, with as many bytes\n"
+        printf("\n%d ranks, n x n doubles, rows to columns, auto: microseconds; the calls of MPI made by hand, with as "
+               "many bytes\n"
                "%5s %9s %9s %9s %7s %9s %9s %9s %9s %9s %9s\n",
-               b->ranks, "n", "MB/rank", "execute", "create", "ratio", "free", "dup", "split", "window", "the rest", "MPI free");
+               b->ranks, "n", "MB/rank", "execute", "create", "ratio", "free", "dup", "split", "window", "the rest",
+               "MPI free");
     for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++)
         measure_plan(b, sizes[k]);
 }

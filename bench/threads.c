@@ -1,8 +1,8 @@
 /* Threads against ranks: a transpose, packing and unpacking by one thread and by all, and the transpose through a plan.
    MIT licence, see LICENSE.
 
-   usage: mpiexec -n RANKS threads [MEGABYTES...]     Run with as many threads on one rank as ranks without threads, e.g.
-   OMP_NUM_THREADS=2 mpiexec -n 1 threads, and OMP_NUM_THREADS=1 mpiexec -n 2 threads, on the same array. */
+   usage: mpiexec -n RANKS threads [MEGABYTES...]     Run with as many threads on one rank as ranks without threads,
+   e.g. OMP_NUM_THREADS=2 mpiexec -n 1 threads, and OMP_NUM_THREADS=1 mpiexec -n 2 threads, on the same array. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -37,8 +37,8 @@ static void compare_threads(const char *name, const local_move *m, double bytes,
         one = fmin(one, timed(m, 1));
         all = fmin(all, timed(m, threads));
     }
-    printf("%-12s %6.0f MB   1 thread %9.3f ms   %d threads %9.3f ms   ratio %.2f\n", name, bytes / 1e6, one * 1e3, threads,
-           all * 1e3, one / all);
+    printf("%-12s %6.0f MB   1 thread %9.3f ms   %d threads %9.3f ms   ratio %.2f\n", name, bytes / 1e6, one * 1e3,
+           threads, all * 1e3, one / all);
 }
 
 /* Whole arrays on this rank, and halves of their columns, which packing takes out of rows and unpacking puts back. */
@@ -99,8 +99,8 @@ static void execute(int64_t n, int rank, int ranks, int threads)
         best = fmin(best, time);
     }
     if (rank == 0)
-        printf("plan         %6.0f MB   %d ranks of %d threads %9.3f ms\n", (double)n * (double)n * 8 / 1e6, ranks, threads,
-               best * 1e3);
+        printf("plan         %6.0f MB   %d ranks of %d threads %9.3f ms\n", (double)n * (double)n * 8 / 1e6, ranks,
+               threads, best * 1e3);
     redist_plan_free(&plan);
     redist_arena_free(&arena);
 }

@@ -1,9 +1,10 @@
 /* Transposes by redist beside memcpy, FFTW's MPI transpose and plain loops. MIT licence, see LICENSE.
 
-   An n x n array in blocks of rows becomes its transpose, in blocks of rows again, from malloc and from an arena; then the same
-   with what stays within a rank alone. Adding instead of replacing: beside plain loops of the same traffic on arrays of each
-   rank's own, b += a and b += a^T. All contestants of a size take turns; a time is the slowest rank's, a figure the lower
-   quartile, as a multiple of what a memcpy of a rank's bytes takes. Every transpose is compared with a formula.
+   An n x n array in blocks of rows becomes its transpose, in blocks of rows again, from malloc and from an arena; then
+   the same with what stays within a rank alone. Adding instead of replacing: beside plain loops of the same traffic on
+   arrays of each rank's own, b += a and b += a^T. All contestants of a size take turns; a time is the slowest rank's, a
+   figure the lower quartile, as a multiple of what a memcpy of a rank's bytes takes. Every transpose is compared with a
+   formula.
 
    Debian's FFTW-MPI is made for Open MPI: make build/transposes MPICC=mpicc.openmpi. */
 #include <string.h>
@@ -84,7 +85,8 @@ static void make_plan(bench *b, int alone, redist_arena *arena, redist_combine *
     options.message = message;
     options.message_size = sizeof message;
     MPI_Type_contiguous((int)b->element, MPI_BYTE, &type);
-    code = redist_plan_create(alone ? MPI_COMM_SELF : MPI_COMM_WORLD, &from, &to, combine ? MPI_DOUBLE : type, &options, &plan);
+    code = redist_plan_create(alone ? MPI_COMM_SELF : MPI_COMM_WORLD, &from, &to, combine ? MPI_DOUBLE : type, &options,
+                              &plan);
     MPI_Type_free(&type);
     if (code != REDIST_OK)
         give_up("%s", message);
@@ -194,7 +196,8 @@ static int64_t expected(const bench *b, const contestant *c, int64_t i, int64_t 
     case COPIES: return value_of(i * b->n + j, b->rank);
     case ADDS: return value_of(i * b->n + j, b->rank) + 1;
     case TRANSPOSES:
-    case ADDS_TRANSPOSED: return value_of(j % block * b->n + b->rank * block + i, (int)(j / block)) + (c->what == ADDS_TRANSPOSED);
+    case ADDS_TRANSPOSED:
+        return value_of(j % block * b->n + b->rank * block + i, (int)(j / block)) + (c->what == ADDS_TRANSPOSED);
     default: return value_of(j * b->rows + i, b->rank) + (c->what == ADDS_ALONE);
     }
 }
@@ -324,10 +327,14 @@ int main(int argc, char **argv)
 {
     bench b = {.least = 64, .most = 4096, .element = 8, .seconds = 0.1};
     const option table[] = {
-        {.name = "--least", .argument = "N", .integer = &b.least, .least = 16, .most = 16384, .help = "the first n (default 64)"},
-        {.name = "--most", .argument = "N", .integer = &b.most, .least = 16, .most = 16384, .help = "the last n (default 4096)"},
-        {.name = "--element", .argument = "B", .integer = &b.element, .least = 4, .most = 16, .help = "4, 8 or 16 bytes (default 8)"},
-        {.name = "--seconds", .argument = "S", .real = &b.seconds, .most = 3600, .help = "for each contestant and n (default 0.1)"},
+        {.name = "--least", .argument = "N", .integer = &b.least, .least = 16, .most = 16384,
+         .help = "the first n (default 64)"},
+        {.name = "--most", .argument = "N", .integer = &b.most, .least = 16, .most = 16384,
+         .help = "the last n (default 4096)"},
+        {.name = "--element", .argument = "B", .integer = &b.element, .least = 4, .most = 16,
+         .help = "4, 8 or 16 bytes (default 8)"},
+        {.name = "--seconds", .argument = "S", .real = &b.seconds, .most = 3600,
+         .help = "for each contestant and n (default 0.1)"},
         {.name = "--only", .argument = "NAMES", .text = &b.only, .help = "of contestants, beside memcpy"},
         {.name = NULL}};
     int status;

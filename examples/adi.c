@@ -12,7 +12,8 @@
    2 u - w. So a step is: to rows, sweep, to columns, sweep. No halos, no other messages.
 
    Both layouts store the direction of the sweep slowest (rows: column-major, columns: row-major), so one routine serves
-   both and solves many neighbouring lines at once with unit stride. Changing the storage order is the plan's business. */
+   both and solves many neighbouring lines at once with unit stride. Changing the storage order is the plan's
+   business. */
 #include <limits.h>
 #include <math.h>
 #include <mpi.h>
@@ -41,7 +42,8 @@ static tridiagonal factor(int64_t n, double ratio)
     return t;
 }
 
-/* Solves (1 - a D) u = w for some lines: w becomes u, or with onward = 1 (1 + a D) u. Point k of line l is w[k lines + l]. */
+/* Solves (1 - a D) u = w for some lines: w becomes u, or with onward = 1 (1 + a D) u. Point k of line l is w[k lines +
+   l]. */
 static void sweep_strip(const tridiagonal *t, double *w, int64_t lines, int64_t width, double onward)
 {
     for (int64_t k = 0; k < t->n; k++) /* forward elimination, into the strip */
@@ -155,19 +157,23 @@ int main(int argc, char **argv)
     settings s = {1000, 100, 0, 0, REDIST_AUTO};
     int rank, ranks, status;
     const option table[] = {
-        {.name = "--n", .argument = "N", .integer = &s.n, .least = 1, .most = 1000000, .help = "points along each side (default 1000)"},
+        {.name = "--n", .argument = "N", .integer = &s.n, .least = 1, .most = 1000000,
+         .help = "points along each side (default 1000)"},
         {.name = "--steps", .argument = "K", .integer = &s.steps, .most = 1e9, .help = "time steps (default 100)"},
-        {.name = "--dt", .argument = "DT", .real = &s.dt, .least = 1e-300, .most = 1e6, .help = "time step (default 0.1 / K)"},
-        {.name = "--method", .argument = "NAME", .choice = &s.method, .choices = methods, .help = "how to redistribute (default auto)"},
+        {.name = "--dt", .argument = "DT", .real = &s.dt, .least = 1e-300, .most = 1e6,
+         .help = "time step (default 0.1 / K)"},
+        {.name = "--method", .argument = "NAME", .choice = &s.method, .choices = methods,
+         .help = "how to redistribute (default auto)"},
         {.name = "--block", .argument = "B", .integer = &s.block, .least = 1, .most = INT_MAX,
          .help = "distribute rows and columns in blocks of B (default one block each)"},
         {.name = NULL}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    status = options_start(table, argc, argv, rank, "adi",
-                           "Teaches the use of two layouts and two plans: from columns to rows and back in every time step, so that\n"
-                           "one sweep serves both directions. Solves the heat equation and compares with the exact solution.");
+    status = options_start(
+        table, argc, argv, rank, "adi",
+        "Teaches the use of two layouts and two plans: from columns to rows and back in every time step, so that\n"
+        "one sweep serves both directions. Solves the heat equation and compares with the exact solution.");
     s.dt = s.dt > 0 ? s.dt : 0.1 / (double)(s.steps > 0 ? s.steps : 1);
     if (status < 0)
         status = solve(&s, rank, ranks);

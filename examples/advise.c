@@ -1,10 +1,10 @@
-/* Multiply where the matrices lie, or on another process grid? The table of Namugwanya 2021 with this machine's numbers.
-   MIT licence, see LICENSE.
+/* Multiply where the matrices lie, or on another process grid? The table of Namugwanya 2021 with this machine's
+   numbers. MIT licence, see LICENSE.
    mpicc -I. examples/advise.c -o advise -lscalapack-mpich && mpiexec -n 4 ./advise
 
-   ScaLAPACK's pdgemm is timed on every process grid of the ranks, and redist between every two of them. Going to another
-   grid takes both operands there and the product back; redist_advise weighs the two. Then the thesis's other operations:
-   reshaping the grid, transposing, both together, rotating. Each is one plan; only the view differs. */
+   ScaLAPACK's pdgemm is timed on every process grid of the ranks, and redist between every two of them. Going to
+   another grid takes both operands there and the product back; redist_advise weighs the two. Then the thesis's other
+   operations: reshaping the grid, transposing, both together, rotating. Each is one plan; only the view differs. */
 #include <math.h>
 #include <mpi.h>
 
@@ -15,9 +15,10 @@ void Cblacs_get(int context, int what, int *value);
 void Cblacs_gridinit(int *context, const char *order, int rows, int columns);
 void Cblacs_gridexit(int context);
 void Cblacs_exit(int keep_mpi);
-void pdgemm_(const char *transposed_a, const char *transposed_b, const int *m, const int *n, const int *k, const double *alpha,
-             const double *a, const int *ia, const int *ja, const int *desc_a, const double *b, const int *ib, const int *jb,
-             const int *desc_b, const double *beta, double *c, const int *ic, const int *jc, const int *desc_c);
+void pdgemm_(const char *transposed_a, const char *transposed_b, const int *m, const int *n, const int *k,
+             const double *alpha, const double *a, const int *ia, const int *ja, const int *desc_a, const double *b,
+             const int *ib, const int *jb, const int *desc_b, const double *beta, double *c, const int *ic,
+             const int *jc, const int *desc_c);
 
 enum { MOST_GRIDS = 64, TIMES = 3 };
 
@@ -102,8 +103,8 @@ static double element(int64_t i, int64_t j)
 }
 
 /* Calls visit for each element that this rank holds of a matrix on the grid; returns how many calls answer 0. */
-static int64_t walk(const study *s, const grid *g, double *values, int (*visit)(int64_t i, int64_t j, double *value, const void *),
-                    const void *what)
+static int64_t walk(const study *s, const grid *g, double *values,
+                    int (*visit)(int64_t i, int64_t j, double *value, const void *), const void *what)
 {
     const redist_axis *rows = &g->layout.dim[0].axis, *columns = &g->layout.dim[1].axis;
     int64_t wrong = 0;
@@ -124,7 +125,8 @@ static void multiply(const study *s, grid *g)
 {
     const int n = (int)s->n, one = 1;
     const double unit = 1, zero = 0;
-    pdgemm_("N", "N", &n, &n, &n, &unit, g->a, &one, &one, g->desc, g->b, &one, &one, g->desc, &zero, g->c, &one, &one, g->desc);
+    pdgemm_("N", "N", &n, &n, &n, &unit, g->a, &one, &one, g->desc, g->b, &one, &one, g->desc, &zero, g->c, &one, &one,
+            g->desc);
 }
 
 static void time_multiply(const study *s, grid *g)
@@ -142,8 +144,8 @@ static void time_multiply(const study *s, grid *g)
 /* ---- redistribution: every operation of the thesis is this ---- */
 
 /* Copies element (i, j) of one view to element (i, j) of another; *seconds: the fastest of a few times. */
-static int redistribute(const study *s, const redist_layout *from, const double *source, const redist_layout *to, double *target,
-                        double *seconds)
+static int redistribute(const study *s, const redist_layout *from, const double *source, const redist_layout *to,
+                        double *target, double *seconds)
 {
     char message[256] = "";
     redist_options options;
@@ -185,9 +187,9 @@ static void print_row(const study *s, int from, int to, const redist_advice *adv
     char break_even[32] = "never";
     if (advice->break_even > 0)
         snprintf(break_even, sizeof break_even, "%lld", (long long)advice->break_even);
-    printf("%4dx%-4d %4dx%-4d %9.3f %9.3f %9.3f %9.3f %10.3f %12s  %s\n", here->rows, here->columns, there->rows, there->columns,
-           1e3 * here->multiply, 1e3 * there->multiply, 2e3 * s->reshape[from][to], 1e3 * s->reshape[to][from], 1e3 * advice->gain,
-           break_even, advice->worthwhile ? "redistribute" : "stay");
+    printf("%4dx%-4d %4dx%-4d %9.3f %9.3f %9.3f %9.3f %10.3f %12s  %s\n", here->rows, here->columns, there->rows,
+           there->columns, 1e3 * here->multiply, 1e3 * there->multiply, 2e3 * s->reshape[from][to],
+           1e3 * s->reshape[to][from], 1e3 * advice->gain, break_even, advice->worthwhile ? "redistribute" : "stay");
 }
 
 static int print_table(const study *s)
@@ -203,15 +205,16 @@ static int print_table(const study *s)
         for (int to = 0; to < s->grids && code == REDIST_OK; to++) {
             if (from == to)
                 continue;
-            code = redist_advise(s->grid[from].multiply, s->grid[to].multiply, 2 * s->reshape[from][to], s->reshape[to][from],
-                                 s->repetitions, &advice);
+            code = redist_advise(s->grid[from].multiply, s->grid[to].multiply, 2 * s->reshape[from][to],
+                                 s->reshape[to][from], s->repetitions, &advice);
             if (code == REDIST_OK && s->rank == 0)
                 print_row(s, from, to, &advice);
         }
     return code == REDIST_OK ? 0 : fail(s, "no advice", redist_strerror(code));
 }
 
-/* Both operands to another grid, the product back: it must be the product made here. The numbers are whole, so exactly. */
+/* Both operands to another grid, the product back: it must be the product made here. The numbers are whole, so
+   exactly. */
 static int check_round_trip(study *s, int from, int to)
 {
     grid *here = &s->grid[from], *there = &s->grid[to];
@@ -230,8 +233,8 @@ static int check_round_trip(study *s, int from, int to)
     if (status == 0) {
         same = everywhere(memcmp(product, here->c, bytes) == 0);
         if (s->rank == 0)
-            printf("operands to %dx%d, product back to %dx%d: %s\n", there->rows, there->columns, here->rows, here->columns,
-                   same ? "right" : "WRONG");
+            printf("operands to %dx%d, product back to %dx%d: %s\n", there->rows, there->columns, here->rows,
+                   here->columns, same ? "right" : "WRONG");
         status = !same;
     }
     free(product);
@@ -270,8 +273,8 @@ static int try_operation(study *s, operation o, int from, int to)
     o.n = s->n;
     right = everywhere(walk(s, target, target->c, holds, &o) == 0);
     if (s->rank == 0)
-        printf("%-26s %4dx%-4d to %4dx%-4d %9.3f ms: %s\n", o.name, source->rows, source->columns, target->rows, target->columns,
-               1e3 * seconds, right ? "right" : "WRONG");
+        printf("%-26s %4dx%-4d to %4dx%-4d %9.3f ms: %s\n", o.name, source->rows, source->columns, target->rows,
+               target->columns, 1e3 * seconds, right ? "right" : "WRONG");
     return !right;
 }
 
@@ -316,8 +319,10 @@ int main(int argc, char **argv)
 {
     static study s = {.n = 128, .block = 16, .repetitions = 1};
     const option table[] = {
-        {.name = "--n", .argument = "N", .integer = &s.n, .least = 1, .most = 40000, .help = "rows and columns (default 128)"},
-        {.name = "--block", .argument = "B", .integer = &s.block, .least = 1, .most = 40000, .help = "ScaLAPACK's MB and NB (default 16)"},
+        {.name = "--n", .argument = "N", .integer = &s.n, .least = 1, .most = 40000,
+         .help = "rows and columns (default 128)"},
+        {.name = "--block", .argument = "B", .integer = &s.block, .least = 1, .most = 40000,
+         .help = "ScaLAPACK's MB and NB (default 16)"},
         {.name = "--repetitions", .argument = "K", .integer = &s.repetitions, .least = 0, .most = 1e15,
          .help = "multiplications between going there and back (default 1)"},
         {.name = NULL}};
@@ -325,9 +330,10 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &s.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &s.ranks);
-    status = options_start(table, argc, argv, s.rank, "advise",
-                           "Teaches redist_advise: whether to compute where the data lies, or to redistribute first; on ScaLAPACK's\n"
-                           "pdgemm and every process grid of the ranks. Then views: reshaping, transposing and rotating as one plan each.");
+    status = options_start(
+        table, argc, argv, s.rank, "advise",
+        "Teaches redist_advise: whether to compute where the data lies, or to redistribute first; on ScaLAPACK's\n"
+        "pdgemm and every process grid of the ranks. Then views: reshaping, transposing and rotating, each one plan.");
     if (status < 0)
         status = run(&s);
     for (int k = 0; k < s.grids; k++)

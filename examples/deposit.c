@@ -1,13 +1,14 @@
-/* Particles' charge on a periodic grid: what ghost cells have collected is added to their owners. MIT licence, see LICENSE.
+/* Particles' charge on a periodic grid: what ghost cells have collected is added to their owners.
+   MIT licence, see LICENSE.
    mpicc -I. examples/deposit.c -o deposit -lm && mpiexec -n 4 ./deposit --picture density.pgm
 
-   A particle spreads its charge over the four grid points around it, bilinearly. Every rank deposits the particles in its
-   block, also on the points beyond its upper edges, which are its neighbours': these are ghost cells. The plan from the
-   blocks with ghosts to the blocks without, in place, adds every ghost cell to its owner's point, corners included; it is
-   the transpose of a halo exchange.
+   A particle spreads its charge over the four grid points around it, bilinearly. Every rank deposits the particles in
+   its block, also on the points beyond its upper edges, which are its neighbours': these are ghost cells. The plan from
+   the blocks with ghosts to the blocks without, in place, adds every ghost cell to its owner's point, corners included;
+   it is the transpose of a halo exchange.
 
-   Positions lie on a lattice of 1/256 of a cell, so that weights are multiples of 2^-16 and all sums are exact: the total
-   charge is conserved to the last bit, and the density is that of a deposit on one rank. */
+   Positions lie on a lattice of 1/256 of a cell, so that weights are multiples of 2^-16 and all sums are exact: the
+   total charge is conserved to the last bit, and the density is that of a deposit on one rank. */
 #include <math.h>
 #include <mpi.h>
 
@@ -69,7 +70,8 @@ static void deposit_block(const settings *s, const redist_shape *block, double *
         const particle p = particle_number(s, k);
         const int64_t i = p.x / LATTICE - block->first[0], j = p.y / LATTICE - block->first[1];
         if (i >= 0 && i < block->count[0] && j >= 0 && j < block->count[1])
-            deposit(&p, u + block->origin + i * block->stride[0] + j * block->stride[1], block->stride[0], block->stride[1]);
+            deposit(&p, u + block->origin + i * block->stride[0] + j * block->stride[1], block->stride[0],
+                    block->stride[1]);
     }
 }
 
@@ -181,16 +183,19 @@ int main(int argc, char **argv)
     settings s = {.n = 256, .particles = 200000};
     int status;
     const option table[] = {
-        {.name = "--n", .argument = "N", .integer = &s.n, .least = 1, .most = 10000, .help = "grid points along each side (default 256)"},
-        {.name = "--particles", .argument = "K", .integer = &s.particles, .most = 1e9, .help = "of charge 1 (default 200000)"},
+        {.name = "--n", .argument = "N", .integer = &s.n, .least = 1, .most = 10000,
+         .help = "grid points along each side (default 256)"},
+        {.name = "--particles", .argument = "K", .integer = &s.particles, .most = 1e9,
+         .help = "of charge 1 (default 200000)"},
         {.name = "--picture", .argument = "FILE", .text = &s.picture, .help = "writes the density as a PGM picture"},
         {.name = NULL}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &s.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &s.ranks);
     status = options_start(table, argc, argv, s.rank, "deposit",
-                           "Teaches accumulation: the plan from a layout with ghosts to the same without, in place, with a sum, adds what\n"
-                           "ghost cells collected to their owners. Deposits particles' charge on a periodic grid and gathers the density.");
+                           "Teaches accumulation: the plan from a layout with ghosts to the same without, in place,\n"
+                           "with a sum, adds what ghost cells collected to their owners. Deposits particles' charge\n"
+                           "on a periodic grid and gathers the density.");
     if (status < 0)
         status = run(&s);
     MPI_Finalize();

@@ -51,13 +51,15 @@ static void fail(const char *sentence)
     exit(1);
 }
 
-/* ---- colours: Tol's muted scheme, which colour-blind readers can tell apart, then lighter and darker tones of it ---- */
+/* ---- colours: Tol's muted scheme, which colour-blind readers can tell apart, then lighter and darker tones of
+   it ---- */
 
 static unsigned mix(unsigned a, unsigned b, double share)
 {
     unsigned shift, mixed = 0;
     for (shift = 0; shift <= 16; shift += 8)
-        mixed |= (unsigned)((1 - share) * (double)(a >> shift & 255) + share * (double)(b >> shift & 255) + 0.5) << shift;
+        mixed |= (unsigned)((1 - share) * (double)(a >> shift & 255) + share * (double)(b >> shift & 255) + 0.5)
+                 << shift;
     return mixed;
 }
 
@@ -72,7 +74,8 @@ static int position_of(const story *s, int rank)
 static unsigned rank_colour(const story *s, int rank)
 {
     enum { HUES = 9, TONES = 5 };
-    static const unsigned hue[HUES] = {0x88CCEE, 0xDDCC77, 0xCC6677, 0x44AA99, 0x332288, 0x999933, 0xAA4499, 0x117733, 0x882255};
+    static const unsigned hue[HUES] = { 0x88CCEE, 0xDDCC77, 0xCC6677, 0x44AA99, 0x332288,
+                                        0x999933, 0xAA4499, 0x117733, 0x882255 };
     static const struct { unsigned into; double share; } tone[TONES] = {
         {0, 0}, {0x000000, 0.35}, {0xFFFFFF, 0.5}, {0x000000, 0.6}, {0xFFFFFF, 0.25}};
     int k = position_of(s, rank);
@@ -89,7 +92,8 @@ static const char *ink_on(unsigned paper)
 
 static void fill(rectangle r, unsigned colour)
 {
-    printf("<rect x=\"%.5g\" y=\"%.5g\" width=\"%.5g\" height=\"%.5g\" fill=\"#%06x\"/>\n", r.x, r.y, r.width, r.height, colour);
+    printf("<rect x=\"%.5g\" y=\"%.5g\" width=\"%.5g\" height=\"%.5g\" fill=\"#%06x\"/>\n", r.x, r.y, r.width, r.height,
+           colour);
 }
 
 static void write_text(double x, double y, const char *style, const char *text)
@@ -124,8 +128,9 @@ enum { VEIL, WIDE, NARROW, STROKES };
 /* A veil over what moves; around what stays, a dark line on a white one, to be seen on every colour. */
 static void begin_mark(int stroke)
 {
-    static const char *const styles[STROKES] = {"fill=\"#fff\" stroke=\"none", "fill=\"none\" stroke=\"#fff\" stroke-width=\"3.6",
-                                                "fill=\"none\" stroke=\"#111\" stroke-width=\"1.8"};
+    static const char *const styles[STROKES] = { "fill=\"#fff\" stroke=\"none",
+                                                 "fill=\"none\" stroke=\"#fff\" stroke-width=\"3.6",
+                                                 "fill=\"none\" stroke=\"#111\" stroke-width=\"1.8" };
     printf("<path %s\" fill-opacity=\"%g\" d=\"", styles[stroke], veil_opacity);
 }
 
@@ -314,7 +319,8 @@ static void draw_block(const story *s, const part *p, rectangle r, int64_t row, 
 }
 
 /* One layer of the rows r0 <= r < r1 of the columns c <= column < c1, which may stand on several lines. */
-static void draw_piece(const story *s, const part *p, double x, double y, const int64_t *rows, const int64_t *columns, int layer)
+static void draw_piece(const story *s, const part *p, double x, double y, const int64_t *rows, const int64_t *columns,
+                       int layer)
 {
     int64_t c, begin;
     for (begin = c = columns[0]; c < columns[1]; begin = c) {
@@ -344,7 +350,8 @@ static void draw_boxes(const story *s, const part *p, double x, double y, int la
     int k, coords[REDIST_MAX_DIMS];
     for (k = 0; k < across->procs; k++)
         if ((down == NULL || box_range(down, k, rows)) && box_range(across, k, columns) &&
-            redist_coords_of(&s->layout[p->layout], owner_at(s, p->layout, rows[0], columns[0]), coords) && coords[0] == k)
+            redist_coords_of(&s->layout[p->layout], owner_at(s, p->layout, rows[0], columns[0]), coords) &&
+            coords[0] == k)
             draw_piece(s, p, x, y, rows, columns, layer);
 }
 
@@ -385,7 +392,8 @@ static int shows(const redist_axis *x, const int64_t *owned, int64_t i)
 {
     const int64_t low = x->ghosts ? owned[0] - x->low : owned[0], high = x->ghosts ? owned[1] + x->high : owned[1];
     const int64_t around = x->ghosts == 1 + REDIST_PERIODIC ? x->extent : 0, g = whole_index(x, i);
-    return (g >= low && g < high) || (g + around >= low && g + around < high) || (g - around >= low && g - around < high);
+    return (g >= low && g < high) || (g + around >= low && g + around < high) ||
+           (g - around >= low && g - around < high);
 }
 
 enum { MAX_SHOWN = 8 };
@@ -489,7 +497,8 @@ static void draw_array(const story *s, const part *p, double x, double y)
 /* Chooses how large the elements of an array are; `side` arrays of two axes stand side by side. */
 static scale scale_of(const story *s, int blocks, int side)
 {
-    double width = s->axes == 1 ? PAGE - 2 * MARGIN : (PAGE - 2 * MARGIN - (side - 1) * GAP) / (double)side, height = 400;
+    double width = s->axes == 1 ? PAGE - 2 * MARGIN : (PAGE - 2 * MARGIN - (side - 1) * GAP) / (double)side,
+           height = 400;
     scale f;
     f.rows = extent_of(s, 0);
     f.columns = f.wrap = extent_of(s, 1);
@@ -521,14 +530,16 @@ static part array_part(const story *s, int layout, int side)
     else if (s->layouts == 2)
         snprintf(p.note, sizeof p.note, "pale: what moves; outlined: what stays");
     if (has_ghosts(s, layout))
-        snprintf(p.note + strlen(p.note), sizeof p.note - strlen(p.note), "%sdashed: with ghost cells", p.note[0] != '\0' ? "; " : "");
+        snprintf(p.note + strlen(p.note), sizeof p.note - strlen(p.note), "%sdashed: with ghost cells",
+                 p.note[0] != '\0' ? "; " : "");
     p.layout = layout;
     blocks = cut(s, BEFORE, s->layouts - 1, 1, edge);
     if (blocks * cut(s, BEFORE, s->layouts - 1, 0, edge) > MAX_RECTANGLES)
         fail("too many blocks to draw: draw a section");
     p.scale = scale_of(s, blocks, side);
     p.width = p.scale.across * (double)p.scale.wrap;
-    p.height = p.scale.down * (double)p.scale.rows + (double)((p.scale.columns - 1) / p.scale.wrap) * (p.scale.down + 8);
+    p.height =
+        p.scale.down * (double)p.scale.rows + (double)((p.scale.columns - 1) / p.scale.wrap) * (p.scale.down + 8);
     p.draw = draw_array;
     return p;
 }
@@ -606,7 +617,8 @@ static void draw_schedule(const story *s, const part *p, double x, double y)
     for (step = 0; step < s->schedule.steps; step++) {
         snprintf(number, sizeof number, "step %d", step);
         if (p->scale.down >= 9)
-            write_text(x, y + p->scale.down * (step + 1.7), "font-size=\"12\" fill=\"#333\" text-anchor=\"start\"", number);
+            write_text(x, y + p->scale.down * (step + 1.7), "font-size=\"12\" fill=\"#333\" text-anchor=\"start\"",
+                       number);
         for (k = 0; k < s->ranks; k++) {
             rectangle r = cell_at(x + 50, y, p->scale.across, p->scale.down, step + 1, k);
             redist_schedule_step(&s->schedule, s->rank[k], step, &to, &from);
@@ -656,7 +668,8 @@ static double head_of(const part *p) { return p->title[0] == '\0' && p->note[0] 
 /* The width of a part with its title and note. */
 static double room_of(const part *p)
 {
-    double width = text_width(p->title, 15) > text_width(p->note, 12) ? text_width(p->title, 15) : text_width(p->note, 12);
+    double width =
+        text_width(p->title, 15) > text_width(p->note, 12) ? text_width(p->title, 15) : text_width(p->note, 12);
     return width > p->width ? width : p->width;
 }
 
@@ -695,9 +708,10 @@ static int heading(const story *s, char lines[4][TEXT])
             strcpy(lines[l] + 113, "...");
     }
     if (s->layouts > 1)
-        snprintf(lines[l++], TEXT, "%" PRId64 " elements: %" PRId64 " stay, %" PRId64 " move in %" PRId64 " messages, at most %"
-                 PRId64 " from a rank and %" PRId64 " to a rank; %d steps", t->total, t->kept, t->moved, t->messages,
-                 t->max_sends, t->max_receives, s->schedule.steps);
+        snprintf(lines[l++], TEXT,
+                 "%" PRId64 " elements: %" PRId64 " stay, %" PRId64 " move in %" PRId64 " messages, at most %" PRId64
+                 " from a rank and %" PRId64 " to a rank; %d steps",
+                 t->total, t->kept, t->moved, t->messages, t->max_sends, t->max_receives, s->schedule.steps);
     return l;
 }
 
@@ -711,12 +725,16 @@ static void draw(const story *s)
     page = place(parts, n, at);
     for (k = 0; k < texts; k++)
         page.width = MARGIN + text_width(lines[k], 13) > page.width ? MARGIN + text_width(lines[k], 13) : page.width;
-    printf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" font-family=\"DejaVu Sans, sans-serif\">\n",
+    printf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" font-family=\"DejaVu Sans, "
+           "sans-serif\">\n",
            page.width + MARGIN, top + page.height + MARGIN);
     printf("<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n");
     for (k = 0; k < texts; k++)
-        write_text(MARGIN, MARGIN + 19 * k + 10, k < s->layouts ? "font-size=\"13\" font-family=\"DejaVu Sans Mono, monospace\""
-                   " xml:space=\"preserve\"" : "font-size=\"13\" fill=\"#333\"", lines[k]);
+        write_text(MARGIN, MARGIN + 19 * k + 10,
+                   k < s->layouts ? "font-size=\"13\" font-family=\"DejaVu Sans Mono, monospace\""
+                                    " xml:space=\"preserve\""
+                                  : "font-size=\"13\" fill=\"#333\"",
+                   lines[k]);
     for (k = 0; k < n; k++) {
         write_text(at[k].x, top + at[k].y + 14, "font-size=\"15\" font-weight=\"bold\"", parts[k].title);
         write_text(at[k].x, top + at[k].y + 31, "font-size=\"12\" fill=\"#333\"", parts[k].note);
@@ -738,7 +756,8 @@ static void read_layout(story *s, const char *text)
     if (s->layouts == RELABELLED)
         fail("more than two layouts (--help tells more)");
     s->storage[s->layouts] = malloc(bytes);
-    if (redist_layout_parse(text, &s->layout[s->layouts], s->storage[s->layouts], bytes, message, sizeof message) != REDIST_OK) {
+    if (redist_layout_parse(text, &s->layout[s->layouts], s->storage[s->layouts], bytes, message, sizeof message) !=
+        REDIST_OK) {
         fprintf(stderr, "draw: %s\n    %s\n", message, text);
         if (sscanf(message, "column %d:", &column) == 1)
             fprintf(stderr, "    %*s\n", column, "^");

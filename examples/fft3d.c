@@ -1,9 +1,10 @@
 /* A three-dimensional Fourier transform on pencils, with two redistributions. MIT licence, see LICENSE.
 
-   The array (x, y, z) is distributed over a two-dimensional grid of ranks. One axis at a time is whole on each rank and can be
-   transformed there: x, then y, then z. In memory the whole axis always comes last, so that every transform is contiguous;
-   redist_permuted then lets the three layouts speak of the same array, in the order x, y, z. The result stays in the last layout.
-   Rank 0 gathers input and output and compares with FFTW's own three-dimensional transform. */
+   The array (x, y, z) is distributed over a two-dimensional grid of ranks. One axis at a time is whole on each rank and
+   can be transformed there: x, then y, then z. In memory the whole axis always comes last, so that every transform is
+   contiguous; redist_permuted then lets the three layouts speak of the same array, in the order x, y, z. The result
+   stays in the last layout. Rank 0 gathers input and output and compares with FFTW's own three-dimensional
+   transform. */
 #include <complex.h>
 #include <limits.h>
 #include <math.h>
@@ -102,7 +103,8 @@ static void fill(transform *t)
     for (int64_t j = 0; j < redist_count(&p->axes[0], p->coords[0]); j++)
         for (int64_t k = 0; k < redist_count(&p->axes[1], p->coords[1]); k++)
             for (int64_t x = 0; x < t->extent[0]; x++) {
-                int64_t y = redist_global(&p->axes[0], p->coords[0], j), z = redist_global(&p->axes[1], p->coords[1], k);
+                int64_t y = redist_global(&p->axes[0], p->coords[0], j),
+                        z = redist_global(&p->axes[1], p->coords[1], k);
                 *next++ = scrambled(x, y, z) + I * scrambled(z, x, y);
             }
 }
@@ -186,8 +188,8 @@ static double complex *gather(const transform *t, const pencil *p)
 static double difference(const transform *t, double complex *input, const double complex *output)
 {
     double worst = 0, most = 0;
-    fftw_plan plan = fftw_plan_dft_3d((int)t->extent[0], (int)t->extent[1], (int)t->extent[2], input, input, FFTW_FORWARD,
-                                      FFTW_ESTIMATE);
+    fftw_plan plan = fftw_plan_dft_3d((int)t->extent[0], (int)t->extent[1], (int)t->extent[2], input, input,
+                                      FFTW_FORWARD, FFTW_ESTIMATE);
     if (!plan)
         return HUGE_VAL;
     fftw_execute(plan);
@@ -208,7 +210,8 @@ static double maximum(double value)
 
 static void report(const transform *t)
 {
-    double planning = maximum(t->planning), transforming = maximum(t->transforming), moving = maximum(t->redistributing);
+    double planning = maximum(t->planning), transforming = maximum(t->transforming),
+           moving = maximum(t->redistributing);
     if (t->rank != 0)
         return;
     printf("3-D transform of %lld x %lld x %lld complex numbers, %d x %d ranks\n", (long long)t->extent[0],
@@ -248,13 +251,17 @@ static int run(transform *t)
 static int read_extents(transform *t, int argc, char **argv)
 {
     const option table[] = {
-        {.name = "--nx", .argument = "NX", .integer = &t->extent[0], .least = 1, .most = 1e6, .help = "extent of x (default 128)"},
-        {.name = "--ny", .argument = "NY", .integer = &t->extent[1], .least = 1, .most = 1e6, .help = "extent of y (default 128)"},
-        {.name = "--nz", .argument = "NZ", .integer = &t->extent[2], .least = 1, .most = 1e6, .help = "extent of z (default 128)"},
+        {.name = "--nx", .argument = "NX", .integer = &t->extent[0], .least = 1, .most = 1e6,
+         .help = "extent of x (default 128)"},
+        {.name = "--ny", .argument = "NY", .integer = &t->extent[1], .least = 1, .most = 1e6,
+         .help = "extent of y (default 128)"},
+        {.name = "--nz", .argument = "NZ", .integer = &t->extent[2], .least = 1, .most = 1e6,
+         .help = "extent of z (default 128)"},
         {.name = NULL}};
-    return options_start(table, argc, argv, t->rank, "fft3d",
-                         "Teaches pencils on a grid of ranks, and views that let differently stored arrays speak of the same axes.\n"
-                         "A three-dimensional Fourier transform in two redistributions, compared with FFTW's own.");
+    return options_start(
+        table, argc, argv, t->rank, "fft3d",
+        "Teaches pencils on a grid of ranks, and views that let differently stored arrays speak of the same axes.\n"
+        "A three-dimensional Fourier transform in two redistributions, compared with FFTW's own.");
 }
 
 int main(int argc, char **argv)

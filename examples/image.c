@@ -117,10 +117,12 @@ static int process(const settings *s, pgm *before)
     int grid[2] = {0, 0}, status, *tone = malloc(((size_t)before->white + 1) * sizeof *tone);
     MPI_Dims_create(s->ranks, 2, grid);
     const pgm after = {s->turns % 2 ? before->height : before->width, s->turns % 2 ? before->width : before->height,
-                       before->white, s->rank == 0 ? calloc((size_t)(before->width * before->height), sizeof(double)) : NULL};
+                       before->white,
+                       s->rank == 0 ? calloc((size_t)(before->width * before->height), sizeof(double)) : NULL};
     const redist_layout whole = redist_layout_2d(redist_whole(before->height), redist_whole(before->width));
     const redist_layout result = redist_layout_2d(redist_whole(after.height), redist_whole(after.width));
-    const redist_layout bricks = redist_layout_2d(redist_balanced(before->height, grid[0]), redist_balanced(before->width, grid[1]));
+    const redist_layout bricks =
+        redist_layout_2d(redist_balanced(before->height, grid[0]), redist_balanced(before->width, grid[1]));
     const redist_layout turned = redist_rotated(bricks, (int)s->turns);
     const int64_t pixels = redist_layout_alloc(&bricks, s->rank);
     double *pixel = calloc((size_t)pixels + 1, sizeof *pixel);
@@ -151,16 +153,20 @@ int main(int argc, char **argv)
     pgm picture = {0, 0, 0, NULL};
     const option table[] = {
         {.name = "--from", .argument = "FILE", .text = &s.from, .help = "a PGM picture, P2 or P5 (default: rings)"},
-        {.name = "--picture", .argument = "FILE", .text = &s.picture, .help = "where to write the result (default: nowhere)"},
-        {.name = "--effect", .argument = "NAME", .choice = &s.effect, .choices = effects, .help = "on the grey values (default equalise)"},
-        {.name = "--turns", .argument = "Q", .integer = &s.turns, .least = 0, .most = 3, .help = "by 90 degrees, counter-clockwise (default 0)"},
+        {.name = "--picture", .argument = "FILE", .text = &s.picture,
+         .help = "where to write the result (default: nowhere)"},
+        {.name = "--effect", .argument = "NAME", .choice = &s.effect, .choices = effects,
+         .help = "on the grey values (default equalise)"},
+        {.name = "--turns", .argument = "Q", .integer = &s.turns, .least = 0, .most = 3,
+         .help = "by 90 degrees, counter-clockwise (default 0)"},
         {.name = NULL}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &s.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &s.ranks);
-    int status = options_start(table, argc, argv, s.rank, "image",
-                               "Teaches gathering and scattering: a layout on one rank is all it takes, and views come free.\n"
-                               "Scatters a picture, equalises its grey values, and gathers it, turned.");
+    int status =
+        options_start(table, argc, argv, s.rank, "image",
+                      "Teaches gathering and scattering: a layout on one rank is all it takes, and views come free.\n"
+                      "Scatters a picture, equalises its grey values, and gathers it, turned.");
     if (status < 0 && (status = read_picture(&s, &picture)) == 0)
         status = process(&s, &picture);
     free(picture.values);

@@ -129,7 +129,8 @@ static inline void options_help(const option *table)
 
 /* The arguments of an MPI program, whose rank 0 speaks. lesson: what the program is there to show. Returns -1 to go on,
    else the exit status. */
-static inline int options_start(const option *table, int argc, char **argv, int rank, const char *name, const char *lesson)
+static inline int options_start(const option *table, int argc, char **argv, int rank, const char *name,
+                                const char *lesson)
 {
     char wrong[512];
     const options_result result = options_read(table, argc, argv, wrong, sizeof wrong);

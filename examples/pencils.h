@@ -1,9 +1,10 @@
 /* Fourier transforms of real vector fields on pencils, for spectral methods: redist and FFTW. MIT licence, see LICENSE.
 
-   An array (x, y, z) is distributed over p1 x p2 ranks with x, y or z whole. Pencil 0 holds points, x whole. Transformed along
-   x it moves to pencil 1, along y to pencil 2, along z it holds modes; and all that backwards. In memory the whole axis
-   comes last, so that every transform is contiguous. Of n modes those with |k| < n / 3 are kept (a product of two of
-   them, formed at the points, spoils none of these), and from x only k >= 0, since the field is real. */
+   An array (x, y, z) is distributed over p1 x p2 ranks with x, y or z whole. Pencil 0 holds points, x whole.
+   Transformed along x it moves to pencil 1, along y to pencil 2, along z it holds modes; and all that backwards. In
+   memory the whole axis comes last, so that every transform is contiguous. Of n modes those with |k| < n / 3 are kept
+   (a product of two of them, formed at the points, spoils none of these), and from x only k >= 0, since the field is
+   real. */
 #ifndef PENCILS_H
 #define PENCILS_H
 
@@ -43,7 +44,8 @@ typedef struct {
 } pencils;
 
 /* The axes of a pencil in the order of its storage, and where among them x, y and z are: y z x, x z y and x y z. */
-static const int pencil_storage[3][3] = {{1, 2, 0}, {0, 2, 1}, {0, 1, 2}}, pencil_view[3][3] = {{2, 0, 1}, {0, 2, 1}, {0, 1, 2}};
+static const int pencil_storage[3][3] = {{1, 2, 0}, {0, 2, 1}, {0, 1, 2}},
+                 pencil_view[3][3] = {{2, 0, 1}, {0, 2, 1}, {0, 1, 2}};
 
 /* MPI's own waiting may spin, at the cost of ranks that share a core. */
 static inline void reduce(double *values, int count, MPI_Op op)
@@ -119,8 +121,8 @@ static inline int choose_grid(pencils *p, int64_t p1)
         if (p->ranks % first == 0 && (p1 <= 0 || p1 == first)) {
             double seconds = predict(p, grid, &cost);
             if (p->rank == 0)
-                printf("  %3d x %-3d ranks  %10.2f us predicted for a vector's way from points to modes\n", grid[0], grid[1],
-                       1e6 * seconds);
+                printf("  %3d x %-3d ranks  %10.2f us predicted for a vector's way from points to modes\n", grid[0],
+                       grid[1], 1e6 * seconds);
             if (seconds < least)
                 memcpy(p->grid, grid, sizeof grid);
             least = fmin(least, seconds);
@@ -177,7 +179,8 @@ static inline int plan_transforms(pencil *p, int which, int n, complex_number *a
         return 1;
     if (which == 0) {
         p->forward = fftw_plan_many_dft_r2c(1, &n, lines, real, NULL, 1, 2 * length, a, NULL, 1, length, FFTW_ESTIMATE);
-        p->backward = fftw_plan_many_dft_c2r(1, &n, lines, a, NULL, 1, length, real, NULL, 1, 2 * length, FFTW_ESTIMATE);
+        p->backward =
+            fftw_plan_many_dft_c2r(1, &n, lines, a, NULL, 1, length, real, NULL, 1, 2 * length, FFTW_ESTIMATE);
     } else {
         p->forward = fftw_plan_many_dft(1, &n, lines, a, NULL, 1, n, a, NULL, 1, n, FFTW_FORWARD, FFTW_ESTIMATE);
         p->backward = fftw_plan_many_dft(1, &n, lines, a, NULL, 1, n, a, NULL, 1, n, FFTW_BACKWARD, FFTW_ESTIMATE);
@@ -191,14 +194,16 @@ static inline int plan_all_transforms(pencils *p)
     int ok = 1;
     for (int which = 0; which < 3; which++) {
         complex_number *a = fftw_malloc(component_bytes(p, which));
-        ok = ok && p->at[which].lines <= INT_MAX && a && plan_transforms(&p->at[which], which, (int)p->points[which], a);
+        ok =
+            ok && p->at[which].lines <= INT_MAX && a && plan_transforms(&p->at[which], which, (int)p->points[which], a);
         fftw_free(a);
     }
     return everywhere(ok) ? REDIST_OK : REDIST_ERR_MEMORY;
 }
 
 /* A plan for all components at once. */
-static inline int plan_moves(pencils *p, const redist_layout *from, const redist_layout *to, redist_arena *arena, redist_plan **plan)
+static inline int plan_moves(pencils *p, const redist_layout *from, const redist_layout *to, redist_arena *arena,
+                             redist_plan **plan)
 {
     redist_options options;
     memset(&options, 0, sizeof options);
@@ -356,7 +361,8 @@ typedef struct {
 static inline slab create_slab(const pencils *p, MPI_Offset begin)
 {
     slab b;
-    redist_axis x = redist_balanced(p->modes[0], p->ranks), y = redist_whole(p->modes[1]), z = redist_whole(p->modes[2]);
+    redist_axis x = redist_balanced(p->modes[0], p->ranks), y = redist_whole(p->modes[1]),
+                z = redist_whole(p->modes[2]);
     redist_shape own;
     b.layout = redist_layout_3d(x, y, z);
     redist_layout_shape(&b.layout, p->rank, &own);

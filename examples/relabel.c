@@ -54,8 +54,8 @@ static void exchange_ghosts(const redist_layout *rows, int rank, double *u, int6
     below = redist_rank_of(rows, coords);
     above = above < 0 ? MPI_PROC_NULL : above;
     below = below < 0 ? MPI_PROC_NULL : below;
-    MPI_Sendrecv(u + n, (int)n, MPI_DOUBLE, above, 0, u + (height + 1) * n, (int)n, MPI_DOUBLE, below, 0, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(u + n, (int)n, MPI_DOUBLE, above, 0, u + (height + 1) * n, (int)n, MPI_DOUBLE, below, 0,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Sendrecv(u + height * n, (int)n, MPI_DOUBLE, below, 1, u, (int)n, MPI_DOUBLE, above, 1, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
 }
@@ -182,7 +182,8 @@ static int compare(const problem *p, const run *a, const run *b)
     size_t bytes = (size_t)redist_layout_alloc(&p->before, p->rank) * sizeof(double);
     int same = everywhere(memcmp(a->result, b->result, bytes) == 0);
     if (p->rank == 0)
-        printf("  the solver, %lld steps on either, unchanged: %s\n", (long long)p->steps, same ? "the same solution" : "DIFFERENT");
+        printf("  the solver, %lld steps on either, unchanged: %s\n", (long long)p->steps,
+               same ? "the same solution" : "DIFFERENT");
     return !same;
 }
 
@@ -210,8 +211,10 @@ static int compare_numberings(const problem *p, double *matrix, int *ranks)
     if (status == 0)
         status = go(p, &relabelled, matrix);
     if (status == 0 && p->rank == 0)
-        printf("%lld x %lld doubles on %d rank%s, from blocks of %lld rows, the first on rank %lld, to one block each\n",
-               (long long)p->n, (long long)p->n, p->ranks, p->ranks > 1 ? "s" : "", (long long)p->block, (long long)p->first);
+        printf(
+            "%lld x %lld doubles on %d rank%s, from blocks of %lld rows, the first on rank %lld, to one block each\n",
+            (long long)p->n, (long long)p->n, p->ranks, p->ranks > 1 ? "s" : "", (long long)p->block,
+            (long long)p->first);
     if (status == 0)
         status = report(p, &as_numbered);
     if (status == 0)
@@ -232,7 +235,8 @@ static int start(problem *p)
     double *matrix;
     int *ranks = malloc((size_t)p->ranks * sizeof *ranks), status;
     if (p->block == 0)
-        p->block = (4 * p->n + 5 * p->ranks - 1) / (5 * p->ranks); /* some ranks get two: the fewer, the more there is to gain */
+        /* some ranks get two: the fewer, the more there is to gain */
+        p->block = (4 * p->n + 5 * p->ranks - 1) / (5 * p->ranks);
     p->first %= p->ranks;
     p->axis = redist_starting_at(redist_block_cyclic(p->n, p->block, p->ranks), (int)p->first);
     p->before = redist_layout_2d(p->axis, redist_whole(p->n));
@@ -252,20 +256,23 @@ int main(int argc, char **argv)
 {
     problem p = {.n = 2000, .first = 1, .steps = 10};
     const option table[] = {
-        {.name = "--n", .argument = "N", .integer = &p.n, .least = 1, .most = 30000, .help = "rows and columns (default 2000)"},
+        {.name = "--n", .argument = "N", .integer = &p.n, .least = 1, .most = 30000,
+         .help = "rows and columns (default 2000)"},
         {.name = "--block", .argument = "B", .integer = &p.block, .least = 0, .most = 30000,
          .help = "rows per block before (default: four fifths of an even share)"},
         {.name = "--first", .argument = "R", .integer = &p.first, .least = 0, .most = INT_MAX,
          .help = "rank that has the first block, modulo the ranks (default 1)"},
-        {.name = "--steps", .argument = "K", .integer = &p.steps, .least = 0, .most = 1000000, .help = "of the solver (default 10)"},
+        {.name = "--steps", .argument = "K", .integer = &p.steps, .least = 0, .most = 1000000,
+         .help = "of the solver (default 10)"},
         {.name = NULL}};
     int status;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &p.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &p.ranks);
-    status = options_start(table, argc, argv, p.rank, "relabel",
-                           "Teaches redist_relabel: renumbering the destination's processes so that more data stays where it is, and a\n"
-                           "solver that asks the layout for its neighbours and so runs unchanged on any numbering.");
+    status = options_start(
+        table, argc, argv, p.rank, "relabel",
+        "Teaches redist_relabel: renumbering the destination's processes so that more data stays where it is, and a\n"
+        "solver that asks the layout for its neighbours and so runs unchanged on any numbering.");
     if (status < 0)
         status = start(&p);
     MPI_Finalize();

@@ -5,12 +5,12 @@
 
        next = 2 u - before + (dt / h)^2 (sum of the six neighbours - 6 u)
 
-   A brick is stored with a halo one cell wide. The exchange that fills it is the plan from the bricks' layout to the same
-   layout with ghosts, in place on one array: it sends boundary cells and touches nothing else. While it is under way,
-   cells that need no neighbour's are computed; the others follow when it is complete.
+   A brick is stored with a halo one cell wide. The exchange that fills it is the plan from the bricks' layout to the
+   same layout with ghosts, in place on one array: it sends boundary cells and touches nothing else. While it is under
+   way, cells that need no neighbour's are computed; the others follow when it is complete.
 
-   A plane wave solves the scheme exactly, when its frequency w meets sin^2(w dt / 2) / dt^2 = sum of sin^2(pi k h) / h^2
-   over the axes, so that the program can be checked to rounding. */
+   A plane wave solves the scheme exactly, when its frequency w meets sin^2(w dt / 2) / dt^2 = sum of sin^2(pi k h) /
+   h^2 over the axes, so that the program can be checked to rounding. */
 #include <math.h>
 #include <mpi.h>
 
@@ -144,8 +144,9 @@ static int solve(const settings *s, int rank, int ranks)
     if (rank == 0)
         printf("wave equation: %lld^3 points in %d x %d x %d bricks, %lld steps\n"
                "  seconds          %.3f starting, %.3f interior, %.3f waiting, %.3f boundary\n"
-               "  rounding         %.1e against the exact solution of the scheme: %s\n", (long long)s->n, grid[0], grid[1],
-               grid[2], (long long)s->steps, most[0], most[1], most[2], most[3], worst, worst < 1e-9 ? "right" : "WRONG");
+               "  rounding         %.1e against the exact solution of the scheme: %s\n",
+               (long long)s->n, grid[0], grid[1], grid[2], (long long)s->steps, most[0], most[1], most[2], most[3],
+               worst, worst < 1e-9 ? "right" : "WRONG");
     redist_plan_free(&exchange);
     free(now), free(before);
     return !(worst < 1e-9);
@@ -156,15 +157,17 @@ int main(int argc, char **argv)
     settings s = {64, 100};
     int rank, ranks, status;
     const option table[] = {
-        {.name = "--n", .argument = "N", .integer = &s.n, .least = 1, .most = 10000, .help = "points along each side (default 64)"},
+        {.name = "--n", .argument = "N", .integer = &s.n, .least = 1, .most = 10000,
+         .help = "points along each side (default 64)"},
         {.name = "--steps", .argument = "K", .integer = &s.steps, .most = 1e9, .help = "time steps (default 100)"},
         {.name = NULL}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    status = options_start(table, argc, argv, rank, "stencil",
-                           "Teaches the halo exchange: the plan from a layout to the same with ghosts, in place, hidden behind the\n"
-                           "interior. Solves the wave equation on periodic bricks and compares with the exact solution.");
+    status = options_start(
+        table, argc, argv, rank, "stencil",
+        "Teaches the halo exchange: the plan from a layout to the same with ghosts, in place, hidden behind the\n"
+        "interior. Solves the wave equation on periodic bricks and compares with the exact solution.");
     if (status < 0)
         status = solve(&s, rank, ranks);
     MPI_Finalize();

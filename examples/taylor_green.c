@@ -1,5 +1,5 @@
-/* The Navier-Stokes equations by a pseudo-spectral method: 18 redistributions of a vector field each time step. MIT licence,
-   see LICENSE. An incompressible flow in a periodic box of side 2 pi, from the vortex of Taylor and Green:
+/* The Navier-Stokes equations by a pseudo-spectral method: 18 redistributions of a vector field each time step. MIT
+   licence, see LICENSE. An incompressible flow in a periodic box of side 2 pi, from the vortex of Taylor and Green:
 
        u_t = u x omega - grad(p + u^2 / 2) + nu laplace u,    div u = 0,    omega = curl u
 
@@ -7,19 +7,20 @@
    product u x omega is formed at points. So each of a step's three stages takes u and omega to points and their product
    back to modes, 9 real-to-complex transforms. What there is to learn about redist, here and in pencils.h:
 
-   - Pencils: x, y or z is whole, the rest is distributed over p1 x p2 ranks. All candidates for p1 x p2 are compared on paper
-     (redist_cost_of, with redist_calibrate's costs) before anything is allocated.
+   - Pencils: x, y or z is whole, the rest is distributed over p1 x p2 ranks. All candidates for p1 x p2 are compared on
+     paper (redist_cost_of, with redist_calibrate's costs) before anything is allocated.
    - Three arrays in one message to each peer (options.arrays), in memory that a node's ranks share (an arena).
-   - Dealiasing: a mode that is cut off need not travel. A section of a layout shows only those that are kept: 2/3 of all
-     numbers go from the first pencil to the second, 4/9 from there to the third.
-   - Files: a layout is also what a file looks like. One plan turns pencils into slabs, which are contiguous in the restart
-     file; the file knows nothing of ranks, and any number of them can go on from it.
+   - Dealiasing: a mode that is cut off need not travel. A section of a layout shows only those that are kept: 2/3 of
+     all numbers go from the first pencil to the second, 4/9 from there to the third.
+   - Files: a layout is also what a file looks like. One plan turns pencils into slabs, which are contiguous in the
+     restart file; the file knows nothing of ranks, and any number of them can go on from it.
    - Pictures: a plane of the points is a section too, and rank 0 a layout that is whole.
 
-   Time steps are Williamson's third-order Runge-Kutta scheme with two arrays; viscosity is integrated exactly, by a factor
-   exp(-nu k^2 t). In two dimensions u x omega is a gradient here, so that the decay is exact but for rounding. And since
-   u x omega is perpendicular to u at every point, energy E and enstrophy Z, the means of u^2 / 2 and omega^2 / 2, obey
-   dE/dt = -2 nu Z but for rounding: E and dE/dt are summed over modes of u and of the right-hand side, Z over points. */
+   Time steps are Williamson's third-order Runge-Kutta scheme with two arrays; viscosity is integrated exactly, by a
+   factor exp(-nu k^2 t). In two dimensions u x omega is a gradient here, so that the decay is exact but for rounding.
+   And since u x omega is perpendicular to u at every point, energy E and enstrophy Z, the means of u^2 / 2 and
+   omega^2 / 2, obey dE/dt = -2 nu Z but for rounding: E and dE/dt are summed over modes of u and of the right-hand
+   side, Z over points. */
 #include <stdarg.h>
 #include <unistd.h>
 
@@ -167,8 +168,10 @@ static double cross(solver *s)
 {
     double sum = 0;
     for (int64_t line = 0; line < s->pencils.at[0].lines; line++) {
-        double *u = points_of(s, &s->flow, 0, line), *v = points_of(s, &s->flow, 1, line), *w = points_of(s, &s->flow, 2, line);
-        const double *a = points_of(s, &s->spin, 0, line), *b = points_of(s, &s->spin, 1, line), *c = points_of(s, &s->spin, 2, line);
+        double *u = points_of(s, &s->flow, 0, line), *v = points_of(s, &s->flow, 1, line),
+               *w = points_of(s, &s->flow, 2, line);
+        const double *a = points_of(s, &s->spin, 0, line), *b = points_of(s, &s->spin, 1, line),
+                     *c = points_of(s, &s->spin, 2, line);
         for (int64_t i = 0; i < s->points[0]; i++) {
             double x = u[i], y = v[i], z = w[i];
             u[i] = y * c[i] - z * b[i];
@@ -214,7 +217,8 @@ static void advance(solver *s, const mode_line *l)
     }
 }
 
-/* Adds up E and -dE/dt. Of modes with negative kx, which are not stored, each is the conjugate of one with positive kx. */
+/* Adds up E and -dE/dt. Of modes with negative kx, which are not stored, each is the conjugate of one with positive
+   kx. */
 static void add_energy(solver *s, const mode_line *l)
 {
     double twice = l->kx > 0 ? 2 : 1;
@@ -247,7 +251,8 @@ static void observe(solver *s)
     if (s->step == s->first_step || now->loss > s->peak.loss)
         s->peak = *now;
     if (s->csv)
-        fprintf(s->csv, "%.10g,%.15g,%.15g,%.15g,%.15g\n", now->time, now->energy, now->enstrophy, now->loss, now->dissipation);
+        fprintf(s->csv, "%.10g,%.15g,%.15g,%.15g,%.15g\n", now->time, now->energy, now->enstrophy, now->loss,
+                now->dissipation);
 }
 
 /* A line on a terminal, erased at the end. */
@@ -255,7 +260,8 @@ static void progress(const solver *s, int64_t last)
 {
     if (s->rank != 0 || !isatty(STDERR_FILENO))
         return;
-    fprintf(stderr, "\rstep %lld of %lld, t = %.3f, E = %.6f", (long long)s->step, (long long)last, s->now.time, s->now.energy);
+    fprintf(stderr, "\rstep %lld of %lld, t = %.3f, E = %.6f", (long long)s->step, (long long)last, s->now.time,
+            s->now.energy);
     if (s->step == last)
         fprintf(stderr, "\r%*s\r", 72, "");
 }
@@ -290,7 +296,8 @@ static void march(solver *s)
 
 static void vortex(const solver *s, int64_t x, int64_t y, int64_t z, double *u)
 {
-    double turn = 2 * acos(-1), a = turn * (double)x / (double)s->points[0], b = turn * (double)y / (double)s->points[1];
+    double turn = 2 * acos(-1), a = turn * (double)x / (double)s->points[0],
+           b = turn * (double)y / (double)s->points[1];
     double along = s->set.dimensions == 3 ? cos(turn * (double)z / (double)s->points[2]) : 1;
     u[0] = sin(a) * cos(b) * along;
     u[1] = -cos(a) * sin(b) * along;
@@ -406,7 +413,8 @@ static redist_layout plane_of_points(const solver *s, int across)
 static void spin_to_magnitude(solver *s)
 {
     for (int64_t line = 0; line < s->pencils.at[0].lines; line++) {
-        double *a = points_of(s, &s->spin, 0, line), *b = points_of(s, &s->spin, 1, line), *c = points_of(s, &s->spin, 2, line);
+        double *a = points_of(s, &s->spin, 0, line), *b = points_of(s, &s->spin, 1, line),
+               *c = points_of(s, &s->spin, 2, line);
         for (int64_t x = 0; x < s->points[0]; x++)
             a[x] = sqrt(a[x] * a[x] + b[x] * b[x] + c[x] * c[x]);
     }
@@ -459,7 +467,8 @@ static void report_time(const solver *s, const char *what, double seconds)
 {
     double all = maximum(seconds);
     if (s->rank == 0)
-        printf("  %-16s %8.3f s  %8.3f ms each step\n", what, all, 1e3 * all / (double)(s->set.steps > 0 ? s->set.steps : 1));
+        printf("  %-16s %8.3f s  %8.3f ms each step\n", what, all,
+               1e3 * all / (double)(s->set.steps > 0 ? s->set.steps : 1));
 }
 
 static int report(solver *s)
@@ -472,7 +481,8 @@ static int report(solver *s)
     report_time(s, "redistributing", p->redistributing);
     report_time(s, "the rest", s->marching - p->transforming - p->redistributing);
     if (s->rank == 0) {
-        printf("  at the end       t = %.6g, energy %.12e, enstrophy %.12e\n", s->now.time, s->now.energy, s->now.enstrophy);
+        printf("  at the end       t = %.6g, energy %.12e, enstrophy %.12e\n", s->now.time, s->now.energy,
+               s->now.enstrophy);
         printf("  dissipation      at most %.6e, at t = %.6g\n", s->peak.loss, s->peak.time);
     }
     status = judge(s, "energy balance", s->unbalanced);
@@ -501,25 +511,32 @@ static int read_settings(solver *s, int argc, char **argv)
 {
     settings *set = &s->set;
     const option table[] = {
-        {.name = "--dimensions", .argument = "D", .integer = &set->dimensions, .least = 2, .most = 3, .help = "2 or 3 (default 3)"},
+        {.name = "--dimensions", .argument = "D", .integer = &set->dimensions, .least = 2, .most = 3,
+         .help = "2 or 3 (default 3)"},
         {.name = "--n", .argument = "N", .integer = &set->n, .least = LEAST_POINTS, .most = MOST_POINTS,
          .help = "points along x and y (default 32)"},
         {.name = "--nz", .argument = "NZ", .integer = &set->nz, .least = 1, .most = MOST_POINTS,
          .help = "points along z (default N; 1 in two dimensions)"},
         {.name = "--nu", .argument = "NU", .real = &set->nu, .most = 1000, .help = "viscosity (default 0.01)"},
-        {.name = "--dt", .argument = "DT", .real = &set->dt, .least = 1e-300, .most = 1000, .help = "time step (default 1.5 / N)"},
-        {.name = "--steps", .argument = "K", .integer = &set->steps, .most = 1e9, .help = "time steps (default until t = 10)"},
+        {.name = "--dt", .argument = "DT", .real = &set->dt, .least = 1e-300, .most = 1000,
+         .help = "time step (default 1.5 / N)"},
+        {.name = "--steps", .argument = "K", .integer = &set->steps, .most = 1e9,
+         .help = "time steps (default until t = 10)"},
         {.name = "--p1", .argument = "P1", .integer = &set->p1, .least = 1, .most = INT_MAX,
          .help = "p1 of the p1 x p2 ranks (default: what promises to be fastest)"},
-        {.name = "--csv", .argument = "FILE", .text = &set->csv, .help = "write energy, enstrophy and dissipation of every step"},
-        {.name = "--picture", .argument = "FILE", .text = &set->picture, .help = "write |omega| on a plane as a PGM picture"},
+        {.name = "--csv", .argument = "FILE", .text = &set->csv,
+         .help = "write energy, enstrophy and dissipation of every step"},
+        {.name = "--picture", .argument = "FILE", .text = &set->picture,
+         .help = "write |omega| on a plane as a PGM picture"},
         {.name = "--save", .argument = "FILE", .text = &set->save, .help = "write a restart file at the end"},
         {.name = "--restart", .argument = "FILE", .text = &set->restart, .help = "go on from a restart file"},
         {.name = NULL}};
-    int status = options_start(table, argc, argv, s->rank, "taylor_green",
-        "The vortex of Taylor and Green by a pseudo-spectral method. It teaches pencils on the p1 x p2 ranks that cost\n"
-        "least on paper, three components in one message, sections that leave dealiased modes at home, an arena, restart\n"
-        "files for any number of ranks. gnuplot -e \"csv='FILE'\" examples/taylor_green.gp draws the dissipation.");
+    int status = options_start(
+        table, argc, argv, s->rank, "taylor_green",
+        "The vortex of Taylor and Green by a pseudo-spectral method. It teaches pencils on the p1 x p2 ranks that\n"
+        "cost least on paper, three components in one message, sections that leave dealiased modes at home, an\n"
+        "arena, restart files for any number of ranks.\n"
+        "gnuplot -e \"csv='FILE'\" examples/taylor_green.gp draws the dissipation.");
     const char *wrong = status < 0 ? contradiction(s) : NULL;
     return wrong ? fail(s, "%s", wrong) + 1 : status;
 }
@@ -541,9 +558,10 @@ static void introduce(solver *s)
     if (set->steps < 0)
         set->steps = (int64_t)fmax(0, ceil((10 - s->now.time) / set->dt - 1e-9));
     if (s->rank == 0)
-        printf("Taylor-Green vortex in %lld dimensions: %lld x %lld x %lld points, nu = %g, %lld steps of %g on %d rank%s\n",
-               (long long)set->dimensions, (long long)s->points[0], (long long)s->points[1], (long long)s->points[2], set->nu,
-               (long long)set->steps, set->dt, s->ranks, s->ranks > 1 ? "s" : "");
+        printf("Taylor-Green vortex in %lld dimensions: %lld x %lld x %lld points, nu = %g, "
+               "%lld steps of %g on %d rank%s\n",
+               (long long)set->dimensions, (long long)s->points[0], (long long)s->points[1], (long long)s->points[2],
+               set->nu, (long long)set->steps, set->dt, s->ranks, s->ranks > 1 ? "s" : "");
 }
 
 static int open_csv(solver *s)

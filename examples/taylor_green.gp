@@ -1,4 +1,5 @@
-# Draws what taylor_green wrote with --csv FILE as FILE.svg: gnuplot -e "csv='FILE'" examples/taylor_green.gp. MIT licence, see LICENSE.
+# Draws what taylor_green wrote with --csv FILE as FILE.svg: gnuplot -e "csv='FILE'" examples/taylor_green.gp.
+# MIT licence, see LICENSE.
 set encoding utf8
 set terminal svg size 900,520 font "sans-serif,15" background "white"
 set output csv.".svg"

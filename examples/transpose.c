@@ -1,10 +1,10 @@
-/* A := beta A + alpha op(B) on block-cyclic matrices, where op is nothing, the transpose or the conjugate transpose: one plan, from
-   a view of B to A, that combines. MIT licence, see LICENSE.
+/* A := beta A + alpha op(B) on block-cyclic matrices, where op is nothing, the transpose or the conjugate transpose:
+   one plan, from a view of B to A, that combines. MIT licence, see LICENSE.
    mpicc -I. examples/transpose.c -o transpose && mpiexec -n 4 ./transpose
 
-   The first part is HPC Challenge's PTRANS (there A := A + B^T): every element is compared with a formula, and, where ScaLAPACK
-   is installed (-DHAVE_SCALAPACK, -lscalapack-mpich), with p?geadd's, bit for bit. The second is the iteration of ParRes'
-   Transpose kernel, B += A^T and A += 1, whose result after any number of iterations is known. */
+   The first part is HPC Challenge's PTRANS (there A := A + B^T): every element is compared with a formula, and, where
+   ScaLAPACK is installed (-DHAVE_SCALAPACK, -lscalapack-mpich), with p?geadd's, bit for bit. The second is the
+   iteration of ParRes' Transpose kernel, B += A^T and A += 1, whose result after any number of iterations is known. */
 #include <complex.h>
 #include <mpi.h>
 #include <sched.h>
@@ -92,9 +92,9 @@ static int64_t everywhere(int64_t value)
 void Cblacs_get(int context, int what, int *value);
 void Cblacs_gridinit(int *context, const char *order, int rows, int columns);
 void Cblacs_gridexit(int context);
-void pzgeadd_(const char *op, const int *m, const int *n, const double complex *alpha, const double complex *a, const int *ia,
-              const int *ja, const int *desc_a, const double complex *beta, double complex *c, const int *ic, const int *jc,
-              const int *desc_c);
+void pzgeadd_(const char *op, const int *m, const int *n, const double complex *alpha, const double complex *a,
+              const int *ia, const int *ja, const int *desc_a, const double complex *beta, double complex *c,
+              const int *ic, const int *jc, const int *desc_c);
 
 static int scalapack_context(const problem *p)
 {
@@ -168,7 +168,8 @@ typedef struct {
 
 static contestant enter(problem *p, int way)
 {
-    const redist_layout view = p->op == PLAIN ? p->layout : redist_transposed(p->layout); /* all there is to transposing */
+    /* all there is to transposing */
+    const redist_layout view = p->op == PLAIN ? p->layout : redist_transposed(p->layout);
     contestant c;
     c.a = take(p, way);
     c.b = take(p, way);
@@ -283,11 +284,12 @@ static int run(problem *p)
     p->factors.alpha[0] = p->alpha, p->factors.beta[0] = p->beta;
     p->factors.alpha[1] = p->factors.beta[1] = 0;
     p->factors.conjugate = p->op == CONJUGATED;
-    if (redist_arena_create(MPI_COMM_WORLD, 2 * ((size_t)p->count + 9) * sizeof(double complex), &p->arena) != REDIST_OK)
+    if (redist_arena_create(MPI_COMM_WORLD, 2 * ((size_t)p->count + 9) * sizeof(double complex), &p->arena) !=
+        REDIST_OK)
         MPI_Abort(MPI_COMM_WORLD, 1);
     if (p->rank == 0)
-        printf("A := %g A + %g %s, %lld x %lld complex numbers in blocks of %lld on %d x %d ranks\n", p->beta, p->alpha, op[p->op],
-               (long long)p->n, (long long)p->n, (long long)p->block, p->grid[0], p->grid[1]);
+        printf("A := %g A + %g %s, %lld x %lld complex numbers in blocks of %lld on %d x %d ranks\n", p->beta, p->alpha,
+               op[p->op], (long long)p->n, (long long)p->n, (long long)p->block, p->grid[0], p->grid[1]);
     status = combine(p);
     status |= iterate(p);
     redist_arena_free(&p->arena);
@@ -299,21 +301,27 @@ int main(int argc, char **argv)
     problem p = {.n = 500, .block = 32, .repetitions = 9, .iterations = 10, .alpha = 1, .beta = 1, .op = TRANSPOSED};
     const option_choice ops[] = {{"none", PLAIN}, {"transpose", TRANSPOSED}, {"conjugate", CONJUGATED}, {NULL, 0}};
     const option table[] = {
-        {.name = "--n", .argument = "N", .integer = &p.n, .least = 1, .most = 20000, .help = "rows and columns (default 500)"},
-        {.name = "--block", .argument = "B", .integer = &p.block, .least = 1, .most = 20000, .help = "rows and columns of a block (default 32)"},
-        {.name = "--op", .argument = "OP", .choice = &p.op, .choices = ops, .help = "what becomes of B (default transpose)"},
+        {.name = "--n", .argument = "N", .integer = &p.n, .least = 1, .most = 20000,
+         .help = "rows and columns (default 500)"},
+        {.name = "--block", .argument = "B", .integer = &p.block, .least = 1, .most = 20000,
+         .help = "rows and columns of a block (default 32)"},
+        {.name = "--op", .argument = "OP", .choice = &p.op, .choices = ops,
+         .help = "what becomes of B (default transpose)"},
         {.name = "--alpha", .argument = "X", .real = &p.alpha, .least = -1e9, .most = 1e9, .help = "of B (default 1)"},
         {.name = "--beta", .argument = "X", .real = &p.beta, .least = -1e9, .most = 1e9, .help = "of A (default 1)"},
-        {.name = "--repetitions", .argument = "K", .integer = &p.repetitions, .least = 1, .most = 10000, .help = "of which medians are told (default 9)"},
-        {.name = "--iterations", .argument = "K", .integer = &p.iterations, .most = 10000, .help = "of B += A^T, A += 1 (default 10)"},
+        {.name = "--repetitions", .argument = "K", .integer = &p.repetitions, .least = 1, .most = 10000,
+         .help = "of which medians are told (default 9)"},
+        {.name = "--iterations", .argument = "K", .integer = &p.iterations, .most = 10000,
+         .help = "of B += A^T, A += 1 (default 10)"},
         {.name = NULL}};
     int status;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &p.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &p.ranks);
-    status = options_start(table, argc, argv, p.rank, "transpose",
-                           "Teaches combining: A := beta A + alpha op(B) for block-cyclic matrices is a plan from a view of B to A with\n"
-                           "redist_combine_axpby. Compares with ScaLAPACK where it is installed, and runs ParRes' Transpose.");
+    status = options_start(
+        table, argc, argv, p.rank, "transpose",
+        "Teaches combining: A := beta A + alpha op(B) for block-cyclic matrices is a plan from a view of B to A with\n"
+        "redist_combine_axpby. Compares with ScaLAPACK where it is installed, and runs ParRes' Transpose.");
     if (status < 0)
         status = run(&p);
     MPI_Finalize();

@@ -6,7 +6,8 @@
 
 enum { GRIDS = 8, NOT_GIVEN = -1 };
 
-/* Matrix multiplication on process grids, seconds: the best on each grid, and reshaping from one grid (row) to another. */
+/* Matrix multiplication on process grids, seconds: the best on each grid, and reshaping from one grid (row) to
+   another. */
 static const struct {
     const char *name;
     int n, grids, worthwhile; /* what the thesis counts */
@@ -72,17 +73,19 @@ static void check_table(int table)
             if (reshape == NOT_GIVEN)
                 continue;
             test_case(redist_advise(compute, other, reshape, 0, 1, &advice) == REDIST_OK &&
-                          advice.worthwhile == (other + reshape < compute) && (advice.break_even == 1) == advice.worthwhile &&
+                          advice.worthwhile == (other + reshape < compute) &&
+                          (advice.break_even == 1) == advice.worthwhile &&
                           fabs(advice.gain - (compute - other - reshape)) < 1e-9,
-                      "table %s, %s to %s: %d, %g s", tables[table].name, tables[table].grid[here], tables[table].grid[there],
-                      advice.worthwhile, advice.gain);
+                      "table %s, %s to %s: %d, %g s", tables[table].name, tables[table].grid[here],
+                      tables[table].grid[there], advice.worthwhile, advice.gain);
             worthwhile += advice.worthwhile;
         }
     test_case(worthwhile == tables[table].worthwhile, "table %s: redistribution pays in %d cases, in the thesis in %d",
               tables[table].name, worthwhile, tables[table].worthwhile);
 }
 
-static void check_one(double here, double there, double in, double out, int64_t repetitions, double gain, int64_t break_even)
+static void check_one(double here, double there, double in, double out, int64_t repetitions, double gain,
+                      int64_t break_even)
 {
     redist_advice a = { 0, 0, 0 };
     int code = redist_advise(here, there, in, out, repetitions, &a);
@@ -120,10 +123,12 @@ static void check_consistency(test_random *r, int number)
     int good = redist_advise(here, there, in, out, 1, &a) == REDIST_OK && (a.break_even < 0) == (there >= here);
     if (a.break_even > 0) {
         good = good && redist_advise(here, there, in, out, a.break_even, &at) == REDIST_OK && at.worthwhile;
-        good = good && redist_advise(here, there, in, out, a.break_even - 1, &before) == REDIST_OK && !before.worthwhile;
+        good =
+            good && redist_advise(here, there, in, out, a.break_even - 1, &before) == REDIST_OK && !before.worthwhile;
         good = good && at.break_even == a.break_even && before.break_even == a.break_even;
     }
-    test_case(good, "case %d: %g here, %g there, %g in, %g out: from %lld on", number, here, there, in, out, (long long)a.break_even);
+    test_case(good, "case %d: %g here, %g there, %g in, %g out: from %lld on", number, here, there, in, out,
+              (long long)a.break_even);
 }
 
 static void check_bad_input(void)
@@ -135,7 +140,8 @@ static void check_bad_input(void)
         for (int which = 0; which < 4; which++) {
             double times[4] = { 4, 3, 2, 1 };
             times[which] = bad[k];
-            test_case(redist_advise(times[0], times[1], times[2], times[3], 1, &a) == REDIST_ERR_ARGUMENT, "time %d is %g", which, bad[k]);
+            test_case(redist_advise(times[0], times[1], times[2], times[3], 1, &a) == REDIST_ERR_ARGUMENT,
+                      "time %d is %g", which, bad[k]);
         }
     test_case(redist_advise(4, 3, 2, 1, -1, &a) == REDIST_ERR_ARGUMENT, "-1 repetitions");
     test_case(redist_advise(4, 3, 2, 1, INT64_MIN, &a) == REDIST_ERR_ARGUMENT, "the lowest number of repetitions");
@@ -143,7 +149,8 @@ static void check_bad_input(void)
     test_case(redist_advise(4, 3, 2, 1, 1, NULL) == REDIST_ERR_ARGUMENT, "nowhere to write the advice");
     test_case(a.gain == untouched.gain && a.break_even == untouched.break_even && a.worthwhile == untouched.worthwhile,
               "advice untouched by errors");
-    test_case(redist_advise(4, 3, 2, 1, INT64_MAX, &a) == REDIST_OK && a.worthwhile, "the highest number of repetitions");
+    test_case(redist_advise(4, 3, 2, 1, INT64_MAX, &a) == REDIST_OK && a.worthwhile,
+              "the highest number of repetitions");
     test_case(redist_advise(4, 3, -0.0, -0.0, 1, &a) == REDIST_OK && a.gain == 1, "a cost of minus zero is none");
 }
 

@@ -1,4 +1,5 @@
-/* Arenas: arrays in shared memory, in ordinary memory, and some of each; and too little of it. MIT licence, see LICENSE. */
+/* Arenas: arrays in shared memory, in ordinary memory, and some of each; and too little of it.
+   MIT licence, see LICENSE. */
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/statvfs.h>
@@ -84,8 +85,8 @@ static void check_pairs(const slots *s, int pairs, int node_ranks)
         e->many = e->count > 1;
         e->in_place = k % 5 == 0;
         e->way = k % WAYS;
-        test_case_all(check_pair(e, s, &r, node_ranks), "pair %d, nodes of %d, %d arrays%s, way %d: %s", k, node_ranks, e->count,
-                      e->in_place ? ", in place" : "", e->way, e->message);
+        test_case_all(check_pair(e, s, &r, node_ranks), "pair %d, nodes of %d, %d arrays%s, way %d: %s", k, node_ranks,
+                      e->count, e->in_place ? ", in place" : "", e->way, e->message);
     }
     free(e);
 }
@@ -124,8 +125,10 @@ static void check_exhausted(void)
     exchange_rows(e, 9, 7, TEST_CYCLIC);
     e->method = REDIST_SHARED;
     exchange_allocate(e);
-    good = exchange_create(e) == REDIST_OK && redist_plan_stats(e->plan, &stats) == REDIST_OK && exchange_is_right(e, 0);
-    test_case_all(good && stats.method == REDIST_POINT_TO_POINT, "a plan without shared memory falls back: %s", e->message);
+    good =
+        exchange_create(e) == REDIST_OK && redist_plan_stats(e->plan, &stats) == REDIST_OK && exchange_is_right(e, 0);
+    test_case_all(good && stats.method == REDIST_POINT_TO_POINT, "a plan without shared memory falls back: %s",
+                  e->message);
     redist_plan_free(&e->plan);
     exchange_release(e);
     free(e);
@@ -138,8 +141,10 @@ static void check_bad_input(void)
     redist_arena *arena = NULL;
     int code;
     test_case_all(redist_arena_create(MPI_COMM_WORLD, 1, NULL) == REDIST_ERR_ARGUMENT, "no pointer to the arena");
-    test_case_all(redist_arena_create(MPI_COMM_NULL, 1, &arena) == REDIST_ERR_ARGUMENT && arena == NULL, "no communicator");
-    test_case_all(redist_arena_free(NULL) == REDIST_ERR_ARGUMENT && redist_arena_free(&arena) == REDIST_OK, "nothing to free");
+    test_case_all(redist_arena_create(MPI_COMM_NULL, 1, &arena) == REDIST_ERR_ARGUMENT && arena == NULL,
+                  "no communicator");
+    test_case_all(redist_arena_free(NULL) == REDIST_ERR_ARGUMENT && redist_arena_free(&arena) == REDIST_OK,
+                  "nothing to free");
     test_case_all(redist_arena_alloc(NULL, 1) == NULL, "no arena");
     code = redist_arena_create(MPI_COMM_WORLD, test_rank() == 0 ? SIZE_MAX : 64, &arena);
     test_case_all(code == REDIST_ERR_MEMORY && arena == NULL, "too large on one rank: code %d", code);
@@ -173,13 +178,15 @@ static void check_different(redist_method method)
     redist_arena_create(MPI_COMM_WORLD, 10000, &two[1]);
     redist_arena_create(MPI_COMM_SELF, 10000, &own);
     code = plan_with(two[last], method, &plan, message, sizeof message);
-    test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL && strstr(message, "arena") != NULL, "two arenas: code %d, %s", code, message);
+    test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL && strstr(message, "arena") != NULL,
+                  "two arenas: code %d, %s", code, message);
     code = plan_with(own, method, &plan, message, sizeof message);
-    test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL && strstr(message, "arena") != NULL, "an arena of each rank: code %d, %s", code,
-                  message);
+    test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL && strstr(message, "arena") != NULL,
+                  "an arena of each rank: code %d, %s", code, message);
     code = plan_with(last ? two[0] : NULL, method, &plan, message, sizeof message);
     test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL, "no arena on one rank: code %d, %s", code, message);
-    test_case_all(redist_arena_free(&two[0]) == REDIST_OK && redist_arena_free(&two[1]) == REDIST_OK && redist_arena_free(&own) == REDIST_OK,
+    test_case_all(redist_arena_free(&two[0]) == REDIST_OK && redist_arena_free(&two[1]) == REDIST_OK &&
+                      redist_arena_free(&own) == REDIST_OK,
                   "they are freed");
 }
 
@@ -193,8 +200,10 @@ static void check_early(redist_method method)
     redist_arena_create(MPI_COMM_WORLD, 10000, &arena);
     code = plan_with(arena, method, &plan, message, sizeof message);
     again = redist_arena_free(&arena);
-    test_case_all(code == REDIST_OK && again == REDIST_ERR_BUSY && arena != NULL, "an arena freed before its plan: code %d, %s", again, message);
-    test_case_all(redist_plan_free(&plan) == REDIST_OK && redist_arena_free(&arena) == REDIST_OK && arena == NULL, "and after it");
+    test_case_all(code == REDIST_OK && again == REDIST_ERR_BUSY && arena != NULL,
+                  "an arena freed before its plan: code %d, %s", again, message);
+    test_case_all(redist_plan_free(&plan) == REDIST_OK && redist_arena_free(&arena) == REDIST_OK && arena == NULL,
+                  "and after it");
 }
 
 static void check_sizes(void)
@@ -226,13 +235,15 @@ static void check_between(void)
     memset(&options, 0, sizeof options);
     options.message = message;
     options.message_size = sizeof message;
-    test_case_all(redist_plan_create(between, &layout, &layout, MPI_INT, &options, &plan) == REDIST_ERR_ARGUMENT && plan == NULL &&
-                      strstr(message, "communicator") != NULL,
+    test_case_all(redist_plan_create(between, &layout, &layout, MPI_INT, &options, &plan) == REDIST_ERR_ARGUMENT &&
+                      plan == NULL && strstr(message, "communicator") != NULL,
                   "a plan between two groups: %s", message);
-    test_case_all(redist_plan_create(MPI_COMM_NULL, &layout, &layout, MPI_INT, &options, &plan) == REDIST_ERR_ARGUMENT && plan == NULL &&
-                      strstr(message, "MPI_COMM_NULL") != NULL,
+    test_case_all(redist_plan_create(MPI_COMM_NULL, &layout, &layout, MPI_INT, &options, &plan) ==
+                          REDIST_ERR_ARGUMENT &&
+                      plan == NULL && strstr(message, "MPI_COMM_NULL") != NULL,
                   "a plan of nobody: %s", message);
-    test_case_all(redist_arena_create(between, 100, &arena) == REDIST_ERR_ARGUMENT && arena == NULL, "an arena between two groups");
+    test_case_all(redist_arena_create(between, 100, &arena) == REDIST_ERR_ARGUMENT && arena == NULL,
+                  "an arena between two groups");
     test_case_all(redist_calibrate(between, &cost) == REDIST_ERR_ARGUMENT, "calibrating between two groups");
     MPI_Comm_free(&between);
     MPI_Comm_free(&part);

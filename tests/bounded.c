@@ -1,4 +1,5 @@
-/* redist tests: options.max_buffer bounds what a plan really holds, whatever method serves. MIT licence, see LICENSE. */
+/* redist tests: options.max_buffer bounds what a plan really holds, whatever method serves.
+   MIT licence, see LICENSE. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -148,10 +149,11 @@ static void check_bound(const way *w, int arrays, int64_t limit)
     t.options.cost.per_byte = 1e-9;
     code = transposition_create(&t, w->method, limit, w->node_ranks);
     held = live_bytes - before;
-    if (!test_case_all(code == REDIST_OK && redist_plan_stats(t.plan, &stats) == REDIST_OK && held <= limit + (1 + stats.phases) * TABLES &&
-                           stats.buffer_bytes <= limit && executes(&t),
+    if (!test_case_all(code == REDIST_OK && redist_plan_stats(t.plan, &stats) == REDIST_OK &&
+                           held <= limit + (1 + stats.phases) * TABLES && stats.buffer_bytes <= limit && executes(&t),
                        "%s, %d arrays, at most %" PRId64 " bytes: code %d, holds %" PRId64 ", says %" PRId64, w->name,
-                       arrays, limit, code, held, stats.buffer_bytes) && test_rank() == 0)
+                       arrays, limit, code, held, stats.buffer_bytes) &&
+        test_rank() == 0)
         printf("%s\n", t.message);
     transposition_close(&t);
     test_case_all(live_bytes == before, "%s, at most %" PRId64 " bytes: all is freed", w->name, limit);
@@ -172,7 +174,8 @@ static void check_unbounded(void)
     transposition_close(&t);
 }
 
-/* In place everything sent must be out of the way before anything arrives: less memory is an error, that much is fine. */
+/* In place everything sent must be out of the way before anything arrives: less memory is an error, that much is
+   fine. */
 static void check_in_place(redist_method method, int64_t limit)
 {
     transposition t;
@@ -189,8 +192,8 @@ static void check_in_place(redist_method method, int64_t limit)
     code = transposition_create(&t, method, limit, 1);
     digits = strpbrk(strstr(t.message, " needs ") == NULL ? "" : strstr(t.message, " needs "), "0123456789");
     other = digits == NULL ? -1 : strtoll(digits, NULL, 10);
-    test_case_all(code == REDIST_ERR_MEMORY && t.plan == NULL && other > limit && (test_rank() > 0 || other >= needed) &&
-                      live_bytes == before,
+    test_case_all(code == REDIST_ERR_MEMORY && t.plan == NULL && other > limit &&
+                      (test_rank() > 0 || other >= needed) && live_bytes == before,
                   "in place, method %d, %" PRId64 " bytes: code %d, %s", (int)method, limit, code, t.message);
     code = transposition_create(&t, method, 2 * held_elements(&t) * 2 * (int64_t)sizeof(double) + 100000, 1);
     test_case_all(code == REDIST_OK && executes(&t), "in place, method %d, within enough: code %d", (int)method, code);
@@ -208,7 +211,8 @@ static void check_rings(redist_method method)
     code = transposition_create(&t, method, 0, 0);
     if (code == REDIST_OK)
         redist_plan_stats(t.plan, &stats);
-    test_case_all(code == REDIST_OK && stats.buffer_bytes <= stats.bytes_sent + stats.bytes_kept + stats.sends * t.arrays * 64,
+    test_case_all(code == REDIST_OK &&
+                      stats.buffer_bytes <= stats.bytes_sent + stats.bytes_kept + stats.sends * t.arrays * 64,
                   "in place, method %d: %" PRId64 " bytes held to send %" PRId64, (int)method,
                   code == REDIST_OK ? stats.buffer_bytes : 0, code == REDIST_OK ? stats.bytes_sent : 0);
     test_case_all(code == REDIST_OK && executes(&t), "in place, method %d, arrays in pieces of their own", (int)method);
@@ -233,8 +237,9 @@ static void check_scarce(int rank)
     if (code == REDIST_OK)
         redist_plan_stats(t.plan, &stats);
     test_case_all(code == REDIST_OK && stats.buffer_bytes < stats.bytes_sent && executes(&t),
-                  "chosen without memory on rank %d: code %d, method %d holds %" PRId64 " bytes to send %" PRId64 ", %s", rank,
-                  code, (int)stats.method, stats.buffer_bytes, stats.bytes_sent, t.message);
+                  "chosen without memory on rank %d: code %d, method %d holds %" PRId64 " bytes to send %" PRId64
+                  ", %s",
+                  rank, code, (int)stats.method, stats.buffer_bytes, stats.bytes_sent, t.message);
     largest_block = INT64_MAX;
     transposition_close(&t);
     test_case_all(live_bytes == before, "without memory on rank %d: all is freed", rank);

@@ -1,4 +1,5 @@
-/* redist tests: layouts that no builder made, or one of a file with another REDIST_MAX_DIMS: refused everywhere. MIT licence, see LICENSE. */
+/* redist tests: layouts that no builder made, or one of a file with another REDIST_MAX_DIMS: refused everywhere.
+   MIT licence, see LICENSE. */
 #include "redist_plan.h"
 #include "test_mpi.h"
 
@@ -23,11 +24,13 @@ static void check_queries(const suspect *s)
     const int64_t index[REDIST_MAX_DIMS] = {0};
     int coords[REDIST_MAX_DIMS] = {0};
     char text[200] = "";
-    test_case(redist_layout_check(x) == REDIST_ERR_LAYOUT && redist_layout_explain(x, text, sizeof text) == REDIST_ERR_LAYOUT,
+    test_case(redist_layout_check(x) == REDIST_ERR_LAYOUT &&
+                  redist_layout_explain(x, text, sizeof text) == REDIST_ERR_LAYOUT,
               "%s is a layout", s->name);
     test_case(strlen(text) > 10, "%s: no sentence", s->name);
     test_case(redist_places(x) == 0 && redist_rank_of(x, coords) == -1 && redist_coords_of(x, 0, coords) == 0 &&
-                  redist_layout_owner(x, index) == -1 && redist_layout_offset(x, index) == -1 && redist_layout_alloc(x, 0) == 0,
+                  redist_layout_owner(x, index) == -1 && redist_layout_offset(x, index) == -1 &&
+                  redist_layout_alloc(x, 0) == 0,
               "%s has places", s->name);
     test_case(redist_layout_format(x, text, sizeof text) == -1 && redist_layout_print(x, stdout) == REDIST_ERR_LAYOUT,
               "%s is written", s->name);
@@ -45,9 +48,11 @@ static void check_pair(const char *name, const redist_layout *from, const redist
     void *targets[1] = {NULL};
     test_case(redist_traffic_between(from, to, &traffic) == REDIST_ERR_LAYOUT && redist_volume(from, 0, to, 0) == -1,
               "%s: traffic", name);
-    test_case(redist_schedule_create(from, to, &schedule) == REDIST_ERR_LAYOUT && schedule.steps == 0, "%s: schedule", name);
+    test_case(redist_schedule_create(from, to, &schedule) == REDIST_ERR_LAYOUT && schedule.steps == 0, "%s: schedule",
+              name);
     test_case(redist_relabel(from, to, ranks) == REDIST_ERR_LAYOUT, "%s: relabelled", name);
-    test_case(redist_phases(from, to, &cost, 2, between) == -REDIST_ERR_LAYOUT && redist_cost_of(from, to, 8, &cost) < 0,
+    test_case(redist_phases(from, to, &cost, 2, between) == -REDIST_ERR_LAYOUT &&
+                  redist_cost_of(from, to, 8, &cost) < 0,
               "%s: phases", name);
     test_case(redist_move(from, sources, to, targets, 8) == REDIST_ERR_LAYOUT, "%s: moved", name);
 }
@@ -63,8 +68,8 @@ static void check_plan(const char *name, const redist_layout *from, const redist
     options.message = message;
     options.message_size = sizeof message;
     code = redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &plan);
-    test_case_all(code == REDIST_ERR_LAYOUT && plan == NULL && strstr(message, ": ") != NULL, "%s: planned, code %d: %s", name,
-                  code, message);
+    test_case_all(code == REDIST_ERR_LAYOUT && plan == NULL && strstr(message, ": ") != NULL,
+                  "%s: planned, code %d: %s", name, code, message);
 }
 
 static void check_suspect(const suspect *s)

@@ -1,4 +1,5 @@
-/* redist tests: halo exchanges on random Cartesian grids against messages of subarrays, axis by axis. MIT licence, see LICENSE. */
+/* redist tests: halo exchanges on random Cartesian grids against messages of subarrays, axis by axis.
+   MIT licence, see LICENSE. */
 #include "redist_plan.h"
 #include "test_mpi.h"
 
@@ -46,8 +47,8 @@ static void draw(test_random *r, bricks *b)
     }
 }
 
-/* Sends the cells from `from` to where they are ghosts, for one direction of an axis: with the ghost cells of the axes before,
-   so that corners come along, but not those past an end, which hold nothing. */
+/* Sends the cells from `from` to where they are ghosts, for one direction of an axis: with the ghost cells of the axes
+   before, so that corners come along, but not those past an end, which hold nothing. */
 static void shift(const bricks *b, double *array, int axis, int up)
 {
     int part[DIMS], at[DIMS], below, above, low, high, d, width = (int)(up ? b->low[axis] : b->high[axis]);
@@ -107,7 +108,8 @@ static int by_plan(const bricks *b, double *array, redist_method method, int in_
 
 static void check(const bricks *b, int number)
 {
-    static const redist_method methods[] = {REDIST_POINT_TO_POINT, REDIST_ALLTOALLW, REDIST_SCHEDULED, REDIST_ALLTOALLV};
+    static const redist_method methods[] = {REDIST_POINT_TO_POINT, REDIST_ALLTOALLW, REDIST_SCHEDULED,
+                                            REDIST_ALLTOALLV};
     const int in_arena = number % 3 == 0;
     const size_t bytes = (size_t)b->cells * sizeof(double);
     double *wanted = (double *)malloc(bytes), *array = in_arena ? slot : (double *)malloc(bytes);
@@ -118,9 +120,10 @@ static void check(const bricks *b, int number)
     for (k = 0; k < 2 * b->ndim; k++)
         shift(b, wanted, k / 2, k % 2);
     test_case_all(code == REDIST_OK && memcmp(array, wanted, bytes) == 0,
-                  "case %d: %d axes on %d x %d x %d, periodic %d %d %d, halos %d,%d %d,%d %d,%d: code %d", number, b->ndim,
-                  b->procs[0], b->procs[1], b->procs[2], b->periodic[0], b->periodic[1], b->periodic[2], (int)b->low[0],
-                  (int)b->high[0], (int)b->low[1], (int)b->high[1], (int)b->low[2], (int)b->high[2], code);
+                  "case %d: %d axes on %d x %d x %d, periodic %d %d %d, halos %d,%d %d,%d %d,%d: code %d", number,
+                  b->ndim, b->procs[0], b->procs[1], b->procs[2], b->periodic[0], b->periodic[1], b->periodic[2],
+                  (int)b->low[0], (int)b->high[0], (int)b->low[1], (int)b->high[1], (int)b->low[2], (int)b->high[2],
+                  code);
     free(wanted);
     if (!in_arena)
         free(array);

@@ -16,9 +16,11 @@ report() {
 check() { # mpi shape program arguments...
     mpi=$1 shape=$2 program=$3
     shift 3
-    [ -x "$work/$program.$mpi" ] || mpicc.$mpi -std=c99 -O1 -I"$tests/.." -o "$work/$program.$mpi" "$tests/$program.c" || return
+    [ -x "$work/$program.$mpi" ] ||
+        mpicc.$mpi -std=c99 -O1 -I"$tests/.." -o "$work/$program.$mpi" "$tests/$program.c" || return
     for try in 1 2; do
-        BUILD=$work LIMIT=45 sh "$tests/../bench/cluster.sh" --run "$mpi" "$shape" 1gbit "$(cd "$work" && pwd)/$program.$mpi" "$@" >"$work/output" 2>&1 </dev/null
+        BUILD=$work LIMIT=45 sh "$tests/../bench/cluster.sh" --run "$mpi" "$shape" 1gbit \
+            "$(cd "$work" && pwd)/$program.$mpi" "$@" >"$work/output" 2>&1 </dev/null
         ! grep -Eq "^$program: |^FAILED" "$work/output" || break
     done
     if grep -q '^cluster: skipped' "$work/output"; then

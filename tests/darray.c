@@ -62,8 +62,10 @@ static void draw(test_random *r, int ndim, const int *extents, distribution *x)
         x->extents[d] = extents[d];
         axes[d] = draw_axis(r, extents[d], x->processes[d], &x->kinds[d], &x->arguments[d]);
     }
-    x->layout = redist_memory_order(redist_layout_nd(ndim, axes), x->order == MPI_ORDER_C ? REDIST_ROW_MAJOR : REDIST_COLUMN_MAJOR);
-    MPI_Type_create_darray(test_size(), test_rank(), ndim, x->extents, x->kinds, x->arguments, x->processes, x->order, MPI_INT, &x->piece);
+    x->layout = redist_memory_order(redist_layout_nd(ndim, axes),
+                                    x->order == MPI_ORDER_C ? REDIST_ROW_MAJOR : REDIST_COLUMN_MAJOR);
+    MPI_Type_create_darray(test_size(), test_rank(), ndim, x->extents, x->kinds, x->arguments, x->processes, x->order,
+                           MPI_INT, &x->piece);
     MPI_Type_commit(&x->piece);
     MPI_Type_size(x->piece, &size);
     x->count = size / (int)sizeof(int);
@@ -99,11 +101,13 @@ static void cut_out(const distribution *x, int ndim, int elements, int *local)
 
 static int check(const distribution *from, const distribution *to, int ndim, int elements, redist_method method)
 {
-    int *source = calloc((size_t)from->count + 1, sizeof *source), *target = calloc((size_t)to->count + 1, sizeof *target);
+    int *source = calloc((size_t)from->count + 1, sizeof *source),
+        *target = calloc((size_t)to->count + 1, sizeof *target);
     int *expected = calloc((size_t)to->count + 1, sizeof *expected);
     redist_options options;
     redist_plan *plan = NULL;
-    int good = redist_layout_alloc(&from->layout, test_rank()) == from->count && redist_layout_alloc(&to->layout, test_rank()) == to->count;
+    int good = redist_layout_alloc(&from->layout, test_rank()) == from->count &&
+               redist_layout_alloc(&to->layout, test_rank()) == to->count;
     cut_out(from, ndim, elements, source);
     cut_out(to, ndim, elements, expected);
     memset(&options, 0, sizeof options);
@@ -141,7 +145,8 @@ int main(int count, char **arguments)
         }
         draw(&r, ndim, extents, &from);
         draw(&r, ndim, extents, &to);
-        test_case_all(check(&from, &to, ndim, elements, methods[k % 20 == 0 ? 0 : 1 + k % 3]), "case %d: %d axes, %d elements", k, ndim, elements);
+        test_case_all(check(&from, &to, ndim, elements, methods[k % 20 == 0 ? 0 : 1 + k % 3]),
+                      "case %d: %d axes, %d elements", k, ndim, elements);
         MPI_Type_free(&from.piece);
         MPI_Type_free(&to.piece);
     }

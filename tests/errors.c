@@ -1,4 +1,5 @@
-/* Tests that bad axes and layouts are found and explained, and that every function survives them. MIT licence, see LICENSE. */
+/* Tests that bad axes and layouts are found and explained, and that every function survives them.
+   MIT licence, see LICENSE. */
 #include <ctype.h>
 #include <limits.h>
 
@@ -168,10 +169,13 @@ static void expect_bad_axes(void)
     };
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         expect(bad[k].what, beside(bad[k].axis), REDIST_ERR_LAYOUT, 1, bad[k].value);
-        test_case(redist_owner(&bad[k].axis, 0) == -1 && redist_local(&bad[k].axis, 0) == -1, "%s: owner, local", bad[k].what);
-        test_case(redist_global(&bad[k].axis, 0, 0) == -1 && redist_count(&bad[k].axis, 0) == 0, "%s: global, count", bad[k].what);
+        test_case(redist_owner(&bad[k].axis, 0) == -1 && redist_local(&bad[k].axis, 0) == -1, "%s: owner, local",
+                  bad[k].what);
+        test_case(redist_global(&bad[k].axis, 0, 0) == -1 && redist_count(&bad[k].axis, 0) == 0, "%s: global, count",
+                  bad[k].what);
     }
-    expect("the first of two bad axes", redist_layout_2d(redist_cyclic(10, -5), redist_whole(-7)), REDIST_ERR_LAYOUT, 0, "-5");
+    expect("the first of two bad axes", redist_layout_2d(redist_cyclic(10, -5), redist_whole(-7)), REDIST_ERR_LAYOUT, 0,
+           "-5");
 }
 
 static void expect_bad_dimensions(void)
@@ -198,7 +202,8 @@ static void expect_bad_storage(void)
     expect("extent of axis -1", redist_with_extent(fine(), -1, 10), REDIST_ERR_LAYOUT, NOT_SAID, "-1");
     expect("extent of axis 5", redist_with_extent(fine(), 5, 10), REDIST_ERR_LAYOUT, NOT_SAID, "5");
     expect("extent -6", redist_with_extent(fine(), 1, -6), REDIST_ERR_LAYOUT, 1, "-6");
-    expect("extents past 2^62", redist_with_extent(redist_with_extent(fine(), 0, INT64_MAX), 1, INT64_MAX), ANY_ERROR, NOT_SAID, NULL);
+    expect("extents past 2^62", redist_with_extent(redist_with_extent(fine(), 0, INT64_MAX), 1, INT64_MAX), ANY_ERROR,
+           NOT_SAID, NULL);
 }
 
 static void expect_bad_views(void)
@@ -210,7 +215,8 @@ static void expect_bad_views(void)
     expect("permutation that is not there", redist_permuted(fine(), NULL), ANY_ERROR, NOT_SAID, NULL);
     expect("flip of axis -1", redist_flipped(fine(), -1), REDIST_ERR_LAYOUT, NOT_SAID, "-1");
     expect("flip of axis 2", redist_flipped(fine(), 2), REDIST_ERR_LAYOUT, NOT_SAID, "2");
-    expect("rotation of one axis", redist_rotated(redist_layout_1d(redist_whole(4)), 1), REDIST_ERR_LAYOUT, NOT_SAID, NULL);
+    expect("rotation of one axis", redist_rotated(redist_layout_1d(redist_whole(4)), 1), REDIST_ERR_LAYOUT, NOT_SAID,
+           NULL);
 }
 
 static void expect_bad_sections(void)
@@ -224,8 +230,10 @@ static void expect_bad_sections(void)
         { "section with step 0", "0", 1, 1, 2, 0 },         { "section from -3", "-3", 1, -3, 2, 1 },
         { "section from the end", "7", 1, 7, 1, 1 },        { "section of count -5", "-5", 1, 0, -5, 1 },
         { "section past the end", "8", 1, 0, 8, 1 },        { "section stepping past the end", NULL, 1, 1, 3, 3 },
-        { "section stepping below 0", NULL, 1, 3, 3, -2 },  { "section whose last index overflows", NULL, 1, 1, INT64_MAX, INT64_MAX },
-        { "section of the lowest step", NULL, 1, 1, 2, INT64_MIN }, { "section of the lowest start", "-9223372036854775808", 1, INT64_MIN, 2, 1 },
+        { "section stepping below 0", NULL, 1, 3, 3, -2 },
+        { "section whose last index overflows", NULL, 1, 1, INT64_MAX, INT64_MAX },
+        { "section of the lowest step", NULL, 1, 1, 2, INT64_MIN },
+        { "section of the lowest start", "-9223372036854775808", 1, INT64_MIN, 2, 1 },
         { "section that wraps around to 0", NULL, 1, 0, 5, INT64_C(1) << 62 },
     };
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
@@ -253,7 +261,8 @@ static void check_answers_with_listed_ranks(void)
     redist_layout x = redist_on_ranks(fine(), repeated);
     const int64_t index[2] = { 9, 2 };
     test_case(redist_places(&x) == 6 && redist_layout_owner(&x, index) == 7, "rank 8 twice: the owner on rank 7");
-    test_case(redist_layout_alloc(&x, 7) == 10 && redist_layout_alloc(&x, 6) == 0, "rank 8 twice: what rank 7 allocates");
+    test_case(redist_layout_alloc(&x, 7) == 10 && redist_layout_alloc(&x, 6) == 0,
+              "rank 8 twice: what rank 7 allocates");
 }
 
 static void expect_overflow(void)
@@ -262,10 +271,13 @@ static void expect_overflow(void)
     redist_axis most[3];
     for (int d = 0; d < 3; d++)
         most[d] = redist_block(10, INT_MAX);
-    expect("2^62 + 1 elements", redist_layout_1d(redist_whole((INT64_C(1) << 62) + 1)), REDIST_ERR_OVERFLOW, NOT_SAID, NULL);
+    expect("2^62 + 1 elements", redist_layout_1d(redist_whole((INT64_C(1) << 62) + 1)), REDIST_ERR_OVERFLOW, NOT_SAID,
+           NULL);
     expect("INT64_MAX elements", redist_layout_1d(redist_cyclic(INT64_MAX, 3)), REDIST_ERR_OVERFLOW, NOT_SAID, NULL);
-    expect("2^64 elements", redist_layout_2d(redist_block(half, 2), redist_whole(half)), REDIST_ERR_OVERFLOW, NOT_SAID, NULL);
-    expect("2^32 places", redist_layout_2d(redist_block(10, 65536), redist_block(10, 65536)), REDIST_ERR_OVERFLOW, NOT_SAID, NULL);
+    expect("2^64 elements", redist_layout_2d(redist_block(half, 2), redist_whole(half)), REDIST_ERR_OVERFLOW, NOT_SAID,
+           NULL);
+    expect("2^32 places", redist_layout_2d(redist_block(10, 65536), redist_block(10, 65536)), REDIST_ERR_OVERFLOW,
+           NOT_SAID, NULL);
     expect("places past every integer", redist_layout_nd(3, most), REDIST_ERR_OVERFLOW, NOT_SAID, NULL);
 }
 
@@ -284,7 +296,8 @@ static void expect_bad_scalapack(void)
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         int desc[9] = { 1, 0, 12, 13, 4, 5, 0, 0, 20 };
         desc[bad[k].at] = bad[k].put;
-        expect(bad[k].what, redist_from_scalapack(desc, bad[k].nprow, bad[k].npcol), REDIST_ERR_LAYOUT, NOT_SAID, bad[k].value);
+        expect(bad[k].what, redist_from_scalapack(desc, bad[k].nprow, bad[k].npcol), REDIST_ERR_LAYOUT, NOT_SAID,
+               bad[k].value);
     }
     expect("descriptor that is not there", redist_from_scalapack(NULL, 2, 2), ANY_ERROR, NOT_SAID, NULL);
 }
@@ -311,7 +324,8 @@ static void check_truncation(const redist_layout *x, size_t size, const char *wh
         touched += text[k] != '#';
     test_case(code == redist_layout_check(x), "explained in %d bytes: code", (int)size);
     test_case(touched == 0, "explained in %d bytes: %d beyond them written", (int)size, (int)touched);
-    test_case(size == 0 || (strlen(text) == kept && memcmp(text, whole, kept) == 0), "explained in %d bytes: not what fits", (int)size);
+    test_case(size == 0 || (strlen(text) == kept && memcmp(text, whole, kept) == 0),
+              "explained in %d bytes: not what fits", (int)size);
 }
 
 static void check_truncations(void)
@@ -340,7 +354,8 @@ static void check_null_layout(void)
     char text[200] = "";
     int good = 1;
     test_case(redist_layout_check(NULL) != REDIST_OK, "no layout: check");
-    test_case(redist_layout_explain(NULL, text, sizeof text) == redist_layout_check(NULL) && strlen(text) > 0, "no layout: explain");
+    test_case(redist_layout_explain(NULL, text, sizeof text) == redist_layout_check(NULL) && strlen(text) > 0,
+              "no layout: explain");
     query(NULL, &good);
     test_case(good, "no layout: queries");
     plan_on_paper(NULL, &good);
@@ -353,7 +368,8 @@ static void check_null_arguments(void)
     redist_layout x = fine();
     const void *arrays[6] = { NULL };
     void *outputs[6] = { NULL };
-    test_case(redist_rank_of(&x, NULL) == -1 && redist_layout_owner(&x, NULL) == -1 && redist_layout_offset(&x, NULL) == -1,
+    test_case(redist_rank_of(&x, NULL) == -1 && redist_layout_owner(&x, NULL) == -1 &&
+                  redist_layout_offset(&x, NULL) == -1,
               "no coordinates, no index");
     test_case(redist_coords_of(&x, 3, NULL) == 0, "nowhere to write coordinates");
     test_case(redist_traffic_between(&x, &x, NULL) == REDIST_ERR_ARGUMENT, "no traffic to fill");
@@ -361,25 +377,29 @@ static void check_null_arguments(void)
     test_case(redist_move(&x, NULL, &x, outputs, 8) == REDIST_ERR_ARGUMENT, "no source arrays");
     test_case(redist_move(&x, arrays, &x, NULL, 8) == REDIST_ERR_ARGUMENT, "no destination arrays");
     test_case(redist_move(&x, arrays, &x, outputs, 0) == REDIST_ERR_ARGUMENT, "elements of 0 bytes");
-    test_case(redist_move(&x, arrays, &x, outputs, 8) == REDIST_ERR_ARGUMENT, "places that own elements without an array");
+    test_case(redist_move(&x, arrays, &x, outputs, 8) == REDIST_ERR_ARGUMENT,
+              "places that own elements without an array");
 }
 
 static void check_strerror(void)
 {
     static const int codes[] = {
-        REDIST_OK, REDIST_ERR_ARGUMENT, REDIST_ERR_LAYOUT, REDIST_ERR_SHAPE, REDIST_ERR_RANK, REDIST_ERR_OVERFLOW, REDIST_ERR_TYPE,
-        REDIST_ERR_MISMATCH, REDIST_ERR_MEMORY, REDIST_ERR_ALIAS, REDIST_ERR_BUSY, REDIST_ERR_BUFFER, REDIST_ERR_MPI,
+        REDIST_OK,           REDIST_ERR_ARGUMENT, REDIST_ERR_LAYOUT,   REDIST_ERR_SHAPE,  REDIST_ERR_RANK,
+        REDIST_ERR_OVERFLOW, REDIST_ERR_TYPE,     REDIST_ERR_MISMATCH, REDIST_ERR_MEMORY, REDIST_ERR_ALIAS,
+        REDIST_ERR_BUSY,     REDIST_ERR_BUFFER,   REDIST_ERR_MPI,
     };
     static const int unknown[] = { -1, 1000, INT_MAX, INT_MIN };
     for (int a = 0; a < 13; a++) {
         int distinct = strlen(redist_strerror(codes[a])) > 0;
         for (int b = 0; b < a; b++)
-            distinct = distinct && codes[a] != codes[b] && strcmp(redist_strerror(codes[a]), redist_strerror(codes[b])) != 0;
+            distinct =
+                distinct && codes[a] != codes[b] && strcmp(redist_strerror(codes[a]), redist_strerror(codes[b])) != 0;
         test_case(distinct, "text of code %d", codes[a]);
     }
     test_case(REDIST_OK == 0, "REDIST_OK is 0");
     for (int k = 0; k < 4; k++)
-        test_case(redist_strerror(unknown[k]) != NULL && strlen(redist_strerror(unknown[k])) > 0, "text of code %d", unknown[k]);
+        test_case(redist_strerror(unknown[k]) != NULL && strlen(redist_strerror(unknown[k])) > 0, "text of code %d",
+                  unknown[k]);
 }
 
 /* Long axes around one of no length make no elements, and no overflow. */
@@ -390,8 +410,8 @@ static void check_long_and_empty(void)
     redist_layout y = redist_layout_3d(redist_cyclic(n, 2), redist_block(n, 8), redist_whole(0));
     redist_traffic t;
     memset(&t, 1, sizeof t);
-    test_case(redist_traffic_between(&x, &y, &t) == REDIST_OK && t.total == 0 && t.kept == 0 && t.moved == 0 && t.messages == 0 &&
-                  redist_volume(&x, 0, &y, 0) == 0,
+    test_case(redist_traffic_between(&x, &y, &t) == REDIST_OK && t.total == 0 && t.kept == 0 && t.moved == 0 &&
+                  t.messages == 0 && redist_volume(&x, 0, &y, 0) == 0,
               "an empty array of long axes: %lld elements", (long long)t.total);
 }
 

@@ -60,7 +60,8 @@ test_adi() {
 
 test_adi_options() {
     expect 2 'adi: --n needs an integer from 1 to 1000000' 2 adi --n few
-    for bad in '--n 0' '--n -3' '--n 12x' '--n' '--n 99999999999999999999' '--steps 1.5' '--steps -1' '--method fast' '--block 0' \
+    for bad in '--n 0' '--n -3' '--n 12x' '--n' '--n 99999999999999999999' '--steps 1.5' '--steps -1' '--method fast' \
+        '--block 0' \
         '--dt 0' '--dt nan' '--dt -1'; do
         expect 2 "adi: ${bad%% *} needs .*, not '$(echo "$bad" | cut -s -d ' ' -f 2)'" 2 adi $bad
     done
@@ -160,14 +161,18 @@ test_fft3d() {
 }
 
 test_taylor_green_solution() {
-    for options in '1 --n 12' '2 --n 13 --nz 5 --nu 0.1' '4 --n 4 --nz 2 --nu 0' '4 --n 15 --nz 3 --p1 4' '6 --n 12 --nz 9'; do
-        expect 0 'exact decay .*: right' ${options%% *} taylor_green --dimensions 2 --steps 6 $(echo "$options" | cut -d ' ' -f 2-)
+    for options in '1 --n 12' '2 --n 13 --nz 5 --nu 0.1' '4 --n 4 --nz 2 --nu 0' '4 --n 15 --nz 3 --p1 4' \
+        '6 --n 12 --nz 9'; do
+        expect 0 'exact decay .*: right' ${options%% *} taylor_green --dimensions 2 --steps 6 \
+            $(echo "$options" | cut -d ' ' -f 2-)
         grep -q 'energy balance .*: right' "$work/output"
         case_of $? "taylor_green --dimensions 2 on $options ranks: the energy does not balance"
     done
     # In three dimensions, the sums of the first six powers of t at 0.1, with nu = 0.02 and without.
-    expect 0 't = 0.1, energy 1.23508455[34].*e-01, enstrophy 3.70905483.*e-01' 2 taylor_green --n 14 --nu 0.02 --dt 0.005 --steps 20
-    expect 0 't = 0.1, energy 1.2\(50000000\|49999999\).*, enstrophy 3.75390920.*e-01' 1 taylor_green --n 14 --nu 0 --dt 0.005 --steps 20
+    expect 0 't = 0.1, energy 1.23508455[34].*e-01, enstrophy 3.70905483.*e-01' \
+        2 taylor_green --n 14 --nu 0.02 --dt 0.005 --steps 20
+    expect 0 't = 0.1, energy 1.2\(50000000\|49999999\).*, enstrophy 3.75390920.*e-01' \
+        1 taylor_green --n 14 --nu 0 --dt 0.005 --steps 20
 }
 
 ends() { # what the last run ended with
@@ -177,7 +182,8 @@ ends() { # what the last run ended with
 # Halving the time step divides the error by 8.
 test_taylor_green_order() {
     for steps in 5 10 20; do
-        expect 0 'energy balance .*: right' 1 taylor_green --n 12 --nu 0.02 --dt $(echo "$steps" | awk '{ print 1 / $1 }') --steps $steps
+        expect 0 'energy balance .*: right' 1 taylor_green --n 12 --nu 0.02 \
+            --dt $(echo "$steps" | awk '{ print 1 / $1 }') --steps $steps
         ends | sed 's/.*energy \([^,]*\),.*/\1/' >>"$work/energies"
     done
     awk '{ e[NR] = $1 } END { ratio = (e[2] - e[1]) / (e[3] - e[2]); print ratio; exit !(ratio > 7 && ratio < 9.5) }' \
@@ -198,12 +204,15 @@ test_taylor_green_aliases() {
 test_taylor_green_same() {
     expect 0 'energy balance .*: right' 1 taylor_green --n 14 --nz 9 --dt 0.03 --steps 10 --csv "$work/vortex.csv"
     ends >"$work/one"
-    awk -F, 'NR > 1 { if (!($4 > 0) || ($4 - $5)^2 > (1e-12 * $4)^2) bad = 1; t[NR - 2] = $1; e[NR - 2] = $2; l[NR - 2] = $4; n = NR - 2 }
+    awk -F, 'NR > 1 { if (!($4 > 0) || ($4 - $5)^2 > (1e-12 * $4)^2) bad = 1
+                      t[NR - 2] = $1; e[NR - 2] = $2; l[NR - 2] = $4; n = NR - 2 }
         END { for (k = 0; k < n; k += 2) sum += (t[k + 2] - t[k]) * (l[k] + 4 * l[k + 1] + l[k + 2]) / 6
-              print n, e[0] - e[n], sum; exit bad || n != 10 || (e[0] - e[n] - sum)^2 > (1e-5 * sum)^2 }' "$work/vortex.csv" >"$work/output"
+              print n, e[0] - e[n], sum
+              exit bad || n != 10 || (e[0] - e[n] - sum)^2 > (1e-5 * sum)^2 }' "$work/vortex.csv" >"$work/output"
     case_of $? 'taylor_green: what the energy loses'
     for options in 2 4 '4 --p1 4' 7; do
-        expect 0 'energy balance .*: right' ${options%% *} taylor_green --n 14 --nz 9 --dt 0.03 --steps 10 $(echo "$options" | cut -s -d ' ' -f 2-)
+        expect 0 'energy balance .*: right' ${options%% *} taylor_green --n 14 --nz 9 --dt 0.03 --steps 10 \
+            $(echo "$options" | cut -s -d ' ' -f 2-)
         ends >"$work/other"
         awk '/predicted/ { least = least == "" || $5 < least ? $5 : least; time[$1 " x " $3] = $5 }
             /preparing/ { chosen = $7 " x " $9 }
@@ -267,7 +276,8 @@ test_taylor_green_options() {
     expect 0 '^usage.*taylor_green' 2 taylor_green --help
     grep -q 'It teaches pencils' "$work/output"
     case_of $? 'taylor_green --help does not say what it teaches'
-    for bad in '--n 3' '--n' '--nz 0' '--dimensions 4' '--nu -1' '--nu nan' '--dt 0' '--steps -1' '--p1 0' '--csv' '--save'; do
+    for bad in '--n 3' '--n' '--nz 0' '--dimensions 4' '--nu -1' '--nu nan' '--dt 0' '--steps -1' '--p1 0' \
+        '--csv' '--save'; do
         expect 2 "taylor_green: ${bad%% *} needs .*, not '$(echo "$bad" | cut -s -d ' ' -f 2)'" 1 taylor_green $bad
     done
     expect 2 'p1 must divide' 4 taylor_green --p1 3
@@ -283,7 +293,9 @@ picture() {
     "$BUILD/draw" "$@" >"$work/picture.svg" 2>"$work/output" && [ "$(tail -n 1 "$work/picture.svg")" = '</svg>' ] &&
         [ "$(grep -c '<rect ' "$work/picture.svg")" -eq "$rectangles" ] && grep -q -e "$pattern" "$work/picture.svg" &&
         { ! command -v xmllint >/dev/null || xmllint --noout "$work/picture.svg" >"$work/output" 2>&1; }
-    case_of $? "draw $*: fails, is no XML, has $(grep -c '<rect ' "$work/picture.svg") rectangles, not $rectangles, or no '$pattern'"
+    good=$?
+    found=$(grep -c '<rect ' "$work/picture.svg")
+    case_of $good "draw $*: fails, is no XML, has $found rectangles, not $rectangles, or no '$pattern'"
 }
 
 # Rectangles: the page's 1, each block's 1, and in a table 1 for every cell that holds something, its headings included.
@@ -300,13 +312,16 @@ test_draw() {
     picture 106 '>99</text>' '300: cyclic(3)@200 [0:300 of 600]'
     picture 7 '^<text .*>9</text>' --axes 2,0 --at 0,1,0 '4x2x6: block@2, block@2, block@5; from rank 2'
     picture 3 '>1000000: block@2<' '1000000: block@2'
-    picture 4 'M20 51h224v112h-224zM20 163h140v112h-140zM160 163h84v112h-84z' '8x8: box, box; boxes 0:4x0:8, 4:8x0:5, 4:8x5:8'
+    picture 4 'M20 51h224v112h-224zM20 163h140v112h-140zM160 163h84v112h-84z' \
+        '8x8: box, box; boxes 0:4x0:8, 4:8x0:5, 4:8x5:8'
     picture 6 '52 of 64 elements stay' --array '8x8: block@2, *' '8x8: box, box; boxes 0:4x0:8, 4:8x0:5, 4:8x5:8'
-    picture 3 '<rect x="20" y="163" .*"#cc6677"' '6x8x8: box, box, box; boxes 0:6x0:4x0:8, 0:3x4:8x0:8, 3:6x4:8x0:8' --axes 1,2 --at 4
+    picture 3 '<rect x="20" y="163" .*"#cc6677"' \
+        '6x8x8: box, box, box; boxes 0:6x0:4x0:8, 0:3x4:8x0:8, 3:6x4:8x0:8' --axes 1,2 --at 4
     picture 5 'dasharray="5 3" d="M22 95h192v192h-192zM330 95h24v192h-24zM22 403h192v24h-192zM330 403h24v24h-24z"' \
         '12x12: block@2 halo(1) periodic, block@2 halo(1) periodic'
     picture 5 'dashed: with ghost cells' '20: block@4 halo(2) closed'
-    picture 9 '>7</text>' '2x9: block@2, cuts(0,1,9); ranks 7,200,0,3' '2x9: block@2, cuts(0,1,9); ranks 7,200,0,3' --array
+    picture 9 '>7</text>' --array '2x9: block@2, cuts(0,1,9); ranks 7,200,0,3' \
+        '2x9: block@2, cuts(0,1,9); ranks 7,200,0,3'
 }
 
 test_draw_mistakes() {
@@ -335,7 +350,8 @@ test_draw_mistakes() {
 }
 
 test_deposit() {
-    for options in '1' '2 --particles 5000' '3 --n 7 --particles 3000' '4 --particles 20000' '6 --n 33 --particles 9999' '7 --n 2 --particles 100' \
+    for options in '1' '2 --particles 5000' '3 --n 7 --particles 3000' '4 --particles 20000' \
+        '6 --n 33 --particles 9999' '7 --n 2 --particles 100' \
         '2 --n 1 --particles 3' '4 --particles 0'; do
         expect 0 'same bits as a deposit on one rank' ${options%% *} deposit $(echo "$options" | cut -s -d ' ' -f 2-)
         grep -q 'total charge .*: conserved' "$work/output"
@@ -349,9 +365,11 @@ test_deposit() {
 }
 
 test_transpose() {
-    for options in '1' '2 --alpha 0.3 --beta 0.7' '4 --op none --beta 0 --n 60' '4 --op conjugate --alpha -0.7 --beta 0.1 --n 37 --block 5' \
+    for options in '1' '2 --alpha 0.3 --beta 0.7' '4 --op none --beta 0 --n 60' \
+        '4 --op conjugate --alpha -0.7 --beta 0.1 --n 37 --block 5' \
         '6 --n 2 --block 7' '3 --op conjugate --n 33 --block 1'; do
-        expect 0 'redist, arena .* us, right, the same bits' ${options%% *} transpose --repetitions 2 $(echo "$options" | cut -s -d ' ' -f 2-)
+        expect 0 'redist, arena .* us, right, the same bits' ${options%% *} transpose --repetitions 2 \
+            $(echo "$options" | cut -s -d ' ' -f 2-)
         grep -q 'after 10 times .*: right' "$work/output"
         case_of $? "transpose on $options ranks: the iteration is not right"
         [ -e "$BUILD/advise.skip" ] || grep -q 'ScaLAPACK .*, right, the same bits' "$work/output"

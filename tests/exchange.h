@@ -1,4 +1,5 @@
-/* redist tests: one exchange between two described arrays: its plan, its arrays on this rank, and whether they hold what they should. MIT licence, see LICENSE. */
+/* redist tests: one exchange between two described arrays: its plan, its arrays on this rank, and whether they hold
+   what they should. MIT licence, see LICENSE. */
 #ifndef EXCHANGE_H
 #define EXCHANGE_H
 
@@ -107,7 +108,8 @@ static inline void exchange_allocate(exchange *e)
     int k;
     for (k = 0; k < e->count; k++) {
         if (e->in_place) {
-            e->held[0][k] = e->held[1][k] = exchange_array(e, exchange_owned(e, 0) + exchange_owned(e, 1), from > to ? from : to);
+            e->held[0][k] = e->held[1][k] =
+                exchange_array(e, exchange_owned(e, 0) + exchange_owned(e, 1), from > to ? from : to);
         } else {
             e->held[0][k] = exchange_array(e, exchange_owned(e, 0), from);
             e->held[1][k] = exchange_array(e, exchange_owned(e, 1), to);

@@ -10,7 +10,8 @@
 /* ---- stand-ins for MPI's calls ---- */
 
 enum { NEVER = -1, MOST_HIDDEN = 4096 };
-static int until_duplicate = NEVER, until_split = NEVER, until_start = NEVER, until_prepare = NEVER; /* calls of a kind before one fails */
+/* calls of a kind before one fails */
+static int until_duplicate = NEVER, until_split = NEVER, until_start = NEVER, until_prepare = NEVER;
 static int fails_late;                     /* a failed MPI_Comm_idup is told by its request */
 static int live_communicators, hidden;
 static MPI_Comm hidden_communicator[MOST_HIDDEN];
@@ -113,8 +114,9 @@ int MPI_Irecv(void *memory, int n, MPI_Datatype type, int from, int tag, MPI_Com
     return fails(&until_start) ? MPI_ERR_OTHER : PMPI_Irecv(memory, n, type, from, tag, comm, request);
 }
 
-int MPI_Ialltoallw(const void *from, const int *from_counts, const int *from_at, const MPI_Datatype *from_types, void *to,
-                   const int *counts, const int *at, const MPI_Datatype *types, MPI_Comm comm, MPI_Request *request)
+int MPI_Ialltoallw(const void *from, const int *from_counts, const int *from_at, const MPI_Datatype *from_types,
+                   void *to, const int *counts, const int *at, const MPI_Datatype *types, MPI_Comm comm,
+                   MPI_Request *request)
 {
     if (fails(&until_start))
         return MPI_ERR_OTHER;
@@ -127,8 +129,9 @@ static const struct {
     const char *name;
     redist_method method;
     int node_ranks;
-} ways[] = {{"shared", REDIST_SHARED, 0},       {"shared on nodes of 2", REDIST_SHARED, 2}, {"alltoallv", REDIST_ALLTOALLV, 0},
-            {"alltoallw", REDIST_ALLTOALLW, 0}, {"scheduled", REDIST_SCHEDULED, 0},         {"messages", REDIST_POINT_TO_POINT, 0},
+} ways[] = {{"shared", REDIST_SHARED, 0},        {"shared on nodes of 2", REDIST_SHARED, 2},
+            {"alltoallv", REDIST_ALLTOALLV, 0},  {"alltoallw", REDIST_ALLTOALLW, 0},
+            {"scheduled", REDIST_SCHEDULED, 0},  {"messages", REDIST_POINT_TO_POINT, 0},
             {"multiphase", REDIST_MULTIPHASE, 1}};
 enum { WAYS_TO_MAKE = sizeof ways / sizeof *ways };
 
@@ -204,7 +207,8 @@ static void check_splits(void)
                 until_split = NEVER;
                 good = good && redist_plan_stats(e->plan, &stats) == REDIST_OK && exchange_is_right(e, k) &&
                        redist_plan_free(&e->plan) == REDIST_OK;
-                test_case_all(good && (!hit || stats.method == REDIST_POINT_TO_POINT) && live_communicators == communicators,
+                test_case_all(good && (!hit || stats.method == REDIST_POINT_TO_POINT) &&
+                                  live_communicators == communicators,
                               "%s, split %d fails on rank %d (-1: all): %s", ways[way].name, k, bad_rank, e->message);
                 close_exchange(e);
             }
@@ -255,8 +259,9 @@ static int start_fails(int way, int k, redist_effort effort)
     until_start = NEVER;
     again = code == REDIST_OK ? REDIST_ERR_MPI : redist_start(e->plan, e->held[0][0], e->held[1][0]);
     freed = redist_plan_free(&e->plan);
-    test_case_all(again == REDIST_ERR_MPI && created == REDIST_OK && code == (hit && effort == REDIST_ESTIMATE ? REDIST_ERR_MPI : REDIST_OK) &&
-                      freed == REDIST_OK && live_blocks == blocks && live_communicators - communicators <= 2 * hit,
+    test_case_all(again == REDIST_ERR_MPI && created == REDIST_OK &&
+                      code == (hit && effort == REDIST_ESTIMATE ? REDIST_ERR_MPI : REDIST_OK) && freed == REDIST_OK &&
+                      live_blocks == blocks && live_communicators - communicators <= 2 * hit,
                   "%s, start %d fails%s: created %d, executed %d, freed %d, %ld blocks and %d communicators left",
                   ways[way].name, k, effort == REDIST_MEASURE ? " while measuring" : "", created, code, freed,
                   (long)(live_blocks - blocks), live_communicators - communicators);
@@ -296,9 +301,10 @@ static int check_exhausted(int way, int spare, const exchange *older)
         code = exchange_create_with(e, &options);
         good = code == REDIST_OK ? exchange_is_right(e, 0) && redist_plan_free(&e->plan) == REDIST_OK
                                  : code == REDIST_ERR_MPI && strlen(e->message) > 10 && e->plan == NULL;
-        test_case_all(good && live_blocks == blocks && (spare > 0 || code == REDIST_ERR_MPI), "%s with %d communicators left: code %d, %s",
-                      ways[way].name, spare, code, e->message);
-        good = redist_execute(older->plan, older->held[0][0], older->held[1][0]) == REDIST_OK && exchange_arrived(older, 0);
+        test_case_all(good && live_blocks == blocks && (spare > 0 || code == REDIST_ERR_MPI),
+                      "%s with %d communicators left: code %d, %s", ways[way].name, spare, code, e->message);
+        good = redist_execute(older->plan, older->held[0][0], older->held[1][0]) == REDIST_OK &&
+               exchange_arrived(older, 0);
         test_case_all(good, "an older plan when there are %d communicators", spare);
     }
     while (n > 0)

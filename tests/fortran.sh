@@ -40,7 +40,8 @@ check_c() { # MPI's C compiler
     done
     for compiler in gcc clang; do
         if have $compiler; then
-            check "$compiler: redist_f.c" $compiler -std=c99 $warnings $flags -I"$root" -fsyntax-only "$root/examples/fortran/redist_f.c"
+            check "$compiler: redist_f.c" $compiler -std=c99 $warnings $flags -I"$root" -fsyntax-only \
+                "$root/examples/fortran/redist_f.c"
         else
             skip "no $compiler"
         fi
@@ -52,7 +53,8 @@ compile() { # MPI's C compiler, its Fortran compiler
         check "$1 $source" $1 -std=c99 $warnings -O0 -I"$root" -c "$root/$source"
     done
     check "$2 redist.f90" $2 -std=f2018 -Wall -Wextra -Werror -O1 -c "$root/examples/fortran/redist.f90"
-    check "$2 adi.f90" $2 -std=f2018 -Wall -Wextra -Werror -O1 -o adi_fortran "$root/examples/fortran/adi.f90" redist.o redist_f.o -lm
+    check "$2 adi.f90" $2 -std=f2018 -Wall -Wextra -Werror -O1 -o adi_fortran \
+        "$root/examples/fortran/adi.f90" redist.o redist_f.o -lm
     check "$2 fortran.f90" $2 -O1 -o fortran "$root/tests/fortran/fortran.f90" redist.o redist_f.o peer.o -lm
     check "$1 adi.c" $1 -std=c99 -O1 -DREDIST_DECLARATIONS_ONLY -I"$root" -o adi_c "$root/examples/adi.c" redist_f.o -lm
 }

@@ -1,4 +1,5 @@
-/* redist tests: ghost cells, boxes, copies and combining on one process and on paper, against every cell of every holder. MIT licence, see LICENSE. */
+/* redist tests: ghost cells, boxes, copies and combining on one process and on paper, against every cell of every
+   holder. MIT licence, see LICENSE. */
 #include "holders.h"
 
 enum { CASES = 2000, MOST_ELEMENTS = 1024 };
@@ -186,8 +187,8 @@ static void check_text(const holders *h, int number)
     redist_layout layout;
     const int64_t length = redist_layout_format(&h->layout, text, sizeof text);
     const int code = redist_layout_parse(text, &layout, storage, 8 + 40 * (size_t)length, why, sizeof why);
-    test_case(length < (int64_t)sizeof text && code == REDIST_OK && redist_layout_format(&layout, again, sizeof again) == length &&
-                  strcmp(text, again) == 0,
+    test_case(length < (int64_t)sizeof text && code == REDIST_OK &&
+                  redist_layout_format(&layout, again, sizeof again) == length && strcmp(text, again) == 0,
               "case %d: '%s' is read as '%s' (%s)", number, text, again, why);
 }
 
@@ -233,12 +234,13 @@ static void check_case(test_random *r, pair_of_holders *p, int number)
 static void check_mistakes(void)
 {
     static const struct { const char *text, *sentence; } mistakes[] = {
-        {"8: block@2 periodic", "axis 0: ghost cells need a halo, but there is none"},
-        {"8x8: *, cyclic(2)@2 halo(1) closed", "axis 1: ghost cells need one interval per process, but a process owns several blocks of 2"},
-        {"4: block@2 halo(5,0) periodic", "axis 0: ghost cells are 5 wide, but the extent is 4"},
+        {"8: block@2 periodic", "axis 0: the width of ghost cells is 0, must be at least 1 and at most 8"},
+        {"8x8: *, cyclic(2)@2 halo(1) closed",
+         "axis 1: ghost cells need one interval per process, but a process owns several blocks of 2"},
+        {"4: block@2 halo(5,0) periodic", "axis 0: the width of ghost cells is 5, must be at least 1 and at most 4"},
         {"4x4: box, box; boxes 0:4x0:4, 2:5x0:1", "axis 0: box 1 reaches outside the extent 4"},
         {"4x4: box, box; boxes 0:4x0:2, 0:2x2:4, 1:4x1:4", "box 0 overlaps box 2"},
-        {"4x4: box, box; boxes 0:4x0:2, 0:2x2:4, 3:4x2:4", "no box holds element 10, counted row by row of the view"},
+        {"4x4: box, box; boxes 0:4x0:2, 0:2x2:4, 3:4x2:4", "no box holds 2 of the elements"},
         {"4x4: box, *; boxes 0:4x0:4", "column 27: 1 of 2 axes are 'box', and boxes are listed: all or none must be"},
         {"4: box", "column 7: 1 of 1 axes are 'box', and boxes are not listed: all or none must be"},
     };
@@ -252,7 +254,8 @@ static void check_mistakes(void)
                       strcmp(why, mistakes[k].sentence) == 0 && redist_layout_check(&layout) != REDIST_OK,
                   "'%s': '%s', not '%s'", mistakes[k].text, why, mistakes[k].sentence);
     layout = redist_with_ghosts(redist_with_halo(redist_layout_1d(redist_block(8, 2)), 0, 1, 1), 0, (redist_edge)7);
-    test_case(redist_layout_explain(&layout, why, sizeof why) == REDIST_ERR_LAYOUT && strstr(why, "edge of ghost cells is 7"),
+    test_case(redist_layout_explain(&layout, why, sizeof why) == REDIST_ERR_LAYOUT &&
+                  strstr(why, "edge of ghost cells is 7"),
               "an edge: '%s'", why);
     layout = redist_layout_boxes(1, NULL, 1, NULL);
     test_case(redist_layout_check(&layout) == REDIST_ERR_LAYOUT, "boxes without extents");

@@ -1,4 +1,5 @@
-/* redist tests: who holds which element, by a model of its own: ghost cells, boxes, copies. MIT licence, see LICENSE. */
+/* redist tests: who holds which element, by a model of its own: ghost cells, boxes, copies.
+   MIT licence, see LICENSE. */
 #ifndef HOLDERS_H
 #define HOLDERS_H
 
@@ -182,7 +183,8 @@ static void holder_build(holders *h)
         axes[s] = x->cyclic ? redist_block_cyclic(x->n, x->block, x->procs) : redist_cuts(x->cut, x->procs);
         axes[s] = redist_starting_at(axes[s], x->first);
     }
-    h->layout = h->boxes > 0 ? redist_layout_boxes(h->ndim, extents, h->boxes, h->box) : redist_layout_nd(h->ndim, axes);
+    h->layout =
+        h->boxes > 0 ? redist_layout_boxes(h->ndim, extents, h->boxes, h->box) : redist_layout_nd(h->ndim, axes);
     h->layout = redist_permuted(h->layout, h->stored);
     for (d = 0; d < h->ndim; d++) {
         const holder_axis *x = &h->axis[h->stored[d]];
@@ -195,7 +197,8 @@ static void holder_build(holders *h)
     h->layout = redist_on_ranks(redist_replicated(h->layout, h->copies), h->ranks);
 }
 
-/* A layout whose view has these counts, on at most `most` of the ranks 0, ..., ranks - 1. h must not move afterwards. */
+/* A layout whose view has these counts, on at most `most` of the ranks 0, ..., ranks - 1. h must not move
+   afterwards. */
 static void holder_draw(test_random *r, holders *h, int ndim, const int64_t *count, int ranks, int ghosts)
 {
     int k, d, left;

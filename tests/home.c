@@ -88,7 +88,8 @@ static void check_costs(void)
     test_case_all(redist_arena_free(&arena) == REDIST_OK, "the arena is freed");
 }
 
-/* A sender frees its plan before its receiver has read what is in the ring: the next plan gets the room all the same. */
+/* A sender frees its plan before its receiver has read what is in the ring: the next plan gets the room all the
+   same. */
 static void check_given_back(void)
 {
     enum { N = 1536 };
@@ -168,9 +169,11 @@ static void check_many(int plans)
             good = good && e[k]->plan != NULL && redist_plan_stats(e[k]->plan, &stats) == REDIST_OK;
             shared[turn] += stats.method == REDIST_SHARED;
             bytes += stats.shared_bytes;
-            good = good && (stats.shared_bytes > 0) == (stats.method == REDIST_SHARED) && stats.shared_bytes >= stats.buffer_bytes * (stats.shared_bytes > 0);
+            good = good && (stats.shared_bytes > 0) == (stats.method == REDIST_SHARED) &&
+                   stats.shared_bytes >= stats.buffer_bytes * (stats.shared_bytes > 0);
         }
-        test_case_all(good && bytes <= 16384, "%d plans, %ld bytes of shared memory: %s", plans, (long)bytes, e[plans - 1]->message);
+        test_case_all(good && bytes <= 16384, "%d plans, %ld bytes of shared memory: %s", plans, (long)bytes,
+                      e[plans - 1]->message);
         for (k = 0, good = 1; k < plans; k++)
             good = exchange_is_right(e[k], k) && good;
         test_case_all(good, "%d plans in one arena", plans);
@@ -178,7 +181,8 @@ static void check_many(int plans)
             close_exchange(e[turn == 1 ? k : plans - 1 - k], arena);
         bytes = 0;
     }
-    test_case_all(test_size() == 1 || ((shares ? shared[0] > 3 && shared[0] < plans : shared[0] == 0) && shared[1] == shared[0] && shared[2] == shared[0]),
+    test_case_all(test_size() == 1 || ((shares ? shared[0] > 3 && shared[0] < plans : shared[0] == 0) &&
+                                       shared[1] == shared[0] && shared[2] == shared[0]),
                   "%d, %d and %d of %d plans had rings", shared[0], shared[1], shared[2], plans);
     test_case_all(redist_arena_free(&arena) == REDIST_OK && live_blocks == blocks, "all is freed, but for %ld blocks",
                   (long)(live_blocks - blocks));
@@ -256,7 +260,9 @@ static void check_left_behind(void)
     for (k = 0; k < LATER && test_rank() != 1; k++) {
         memset(others, 255, sizeof others);
         later = send_plan(rest, arena, N, 0, 1);
-        good = redist_execute(later, test_rank() == 0 ? others : NULL, test_rank() == 2 ? numbers : NULL) == REDIST_OK && good;
+        good =
+            redist_execute(later, test_rank() == 0 ? others : NULL, test_rank() == 2 ? numbers : NULL) == REDIST_OK &&
+            good;
         good = redist_plan_free(&later) == REDIST_OK && good;
     }
     if (test_rank() == 0) {

@@ -1,4 +1,5 @@
-/* Tests every function of one axis against elements distributed one by one, and by identities near 2^60. MIT licence, see LICENSE. */
+/* Tests every function of one axis against elements distributed one by one, and by identities near 2^60.
+   MIT licence, see LICENSE. */
 #include <limits.h>
 
 #include "serial.h"
@@ -118,19 +119,27 @@ static void check_random_large(test_random *r)
 enum { MACRO_LENGTH = 12 };
 
 /* An enumerator and a static initialiser accept nothing but constant expressions. */
-enum { CONSTANT_OWNER = REDIST_OWNER(17, 3, 4), CONSTANT_LOCAL = REDIST_LOCAL(17, 3, 4), CONSTANT_GLOBAL = REDIST_GLOBAL(1, 5, 3, 4) };
+enum {
+    CONSTANT_OWNER = REDIST_OWNER(17, 3, 4),
+    CONSTANT_LOCAL = REDIST_LOCAL(17, 3, 4),
+    CONSTANT_GLOBAL = REDIST_GLOBAL(1, 5, 3, 4)
+};
 
-#define ROW(macro, b, p) { macro(0, b, p), macro(1, b, p), macro(2, b, p), macro(3, b, p), macro(4, b, p), macro(5, b, p), \
-                           macro(6, b, p), macro(7, b, p), macro(8, b, p), macro(9, b, p), macro(10, b, p), macro(11, b, p) }
+#define ROW(macro, b, p) \
+    { macro(0, b, p), macro(1, b, p), macro(2, b, p), macro(3, b, p), macro(4, b, p), macro(5, b, p), \
+      macro(6, b, p), macro(7, b, p), macro(8, b, p), macro(9, b, p), macro(10, b, p), macro(11, b, p) }
 
 static const struct {
     int64_t block;
     int procs;
     int64_t owner[MACRO_LENGTH], local[MACRO_LENGTH];
 } macro_rows[] = {
-    { 1, 1, ROW(REDIST_OWNER, 1, 1), ROW(REDIST_LOCAL, 1, 1) }, { 1, 3, ROW(REDIST_OWNER, 1, 3), ROW(REDIST_LOCAL, 1, 3) },
-    { 2, 3, ROW(REDIST_OWNER, 2, 3), ROW(REDIST_LOCAL, 2, 3) }, { 3, 2, ROW(REDIST_OWNER, 3, 2), ROW(REDIST_LOCAL, 3, 2) },
-    { 4, 5, ROW(REDIST_OWNER, 4, 5), ROW(REDIST_LOCAL, 4, 5) }, { 50, 4, ROW(REDIST_OWNER, 50, 4), ROW(REDIST_LOCAL, 50, 4) },
+    { 1, 1, ROW(REDIST_OWNER, 1, 1), ROW(REDIST_LOCAL, 1, 1) },
+    { 1, 3, ROW(REDIST_OWNER, 1, 3), ROW(REDIST_LOCAL, 1, 3) },
+    { 2, 3, ROW(REDIST_OWNER, 2, 3), ROW(REDIST_LOCAL, 2, 3) },
+    { 3, 2, ROW(REDIST_OWNER, 3, 2), ROW(REDIST_LOCAL, 3, 2) },
+    { 4, 5, ROW(REDIST_OWNER, 4, 5), ROW(REDIST_LOCAL, 4, 5) },
+    { 50, 4, ROW(REDIST_OWNER, 50, 4), ROW(REDIST_LOCAL, 50, 4) },
 };
 
 static void check_macro_row(int row)
@@ -160,7 +169,8 @@ static void check_macro_arguments(void)
     int p = 3;
     test_case(REDIST_OWNER(i + 1, b + 1, p + 1) == REDIST_OWNER(31, 3, 4), "an expression as argument of REDIST_OWNER");
     test_case(REDIST_LOCAL(i + 1, b + 1, p + 1) == REDIST_LOCAL(31, 3, 4), "an expression as argument of REDIST_LOCAL");
-    test_case(REDIST_GLOBAL(p - 1, i - 20, b + 1, p + 1) == REDIST_GLOBAL(2, 10, 3, 4), "an expression as argument of REDIST_GLOBAL");
+    test_case(REDIST_GLOBAL(p - 1, i - 20, b + 1, p + 1) == REDIST_GLOBAL(2, 10, 3, 4),
+              "an expression as argument of REDIST_GLOBAL");
 }
 
 /* ---- near 2^60 ---- */
@@ -187,7 +197,8 @@ static int steps_on(const redist_axis *x, const test_axis *a, int64_t i)
 static int block_has_one_owner(const redist_axis *x, const test_axis *a, int64_t i)
 {
     int64_t first = i - i % a->block, last = a->n - 1 - first < a->block - 1 ? a->n - 1 : first + (a->block - 1);
-    return redist_owner(x, first) == redist_owner(x, last) && redist_local(x, last) - redist_local(x, first) == last - first;
+    return redist_owner(x, first) == redist_owner(x, last) &&
+           redist_local(x, last) - redist_local(x, first) == last - first;
 }
 
 static void check_huge_index(const redist_axis *x, const test_axis *a, test_random *r)
@@ -213,7 +224,8 @@ static void check_huge_counts(const redist_axis *x, const test_axis *a)
         int64_t count = redist_count(x, coord);
         good = good && count >= 0 && count <= previous;
         good = good && redist_global(x, coord, count) == -1;
-        good = good && (count == 0 || (redist_global(x, coord, count - 1) >= count - 1 && redist_global(x, coord, 0) >= 0));
+        good = good &&
+               (count == 0 || (redist_global(x, coord, count - 1) >= count - 1 && redist_global(x, coord, 0) >= 0));
         sum += count;
         previous = count;
     }
@@ -305,11 +317,13 @@ static void check_huge_section(const test_axis *a, test_random *r)
     good = good && section_agrees(&x, &part, &s, 0) && section_agrees(&x, &part, &s, s.count - 1);
     for (int k = 0; k < 10; k++)
         good = good && section_agrees(&x, &part, &s, test_between(r, 0, s.count - 1));
-    test_case(good, "section %lld:%lld:%lld of %s", (long long)s.start, (long long)s.count, (long long)s.step, describe(a));
+    test_case(good, "section %lld:%lld:%lld of %s", (long long)s.start, (long long)s.count, (long long)s.step,
+              describe(a));
     test_case(nothing_outside(&part, s.count, a->procs), "outside section %lld:%lld:%lld of %s", (long long)s.start,
               (long long)s.count, (long long)s.step, describe(a));
-    test_case(sum_of_counts(&part, a->procs) == s.count, "counts of section %lld:%lld:%lld of %s: sum %lld", (long long)s.start,
-              (long long)s.count, (long long)s.step, describe(a), (long long)sum_of_counts(&part, a->procs));
+    test_case(sum_of_counts(&part, a->procs) == s.count, "counts of section %lld:%lld:%lld of %s: sum %lld",
+              (long long)s.start, (long long)s.count, (long long)s.step, describe(a),
+              (long long)sum_of_counts(&part, a->procs));
 }
 
 static void check_huge_sections(test_random *r)
@@ -355,8 +369,8 @@ static void check_small_section(const test_axis *a, const section *s)
     for (int coord = 0; coord < a->procs; coord++)
         same = same && section_count_agrees(&part, &dealt, s, coord);
     test_case(same, "counts of section %d:%d:%d of %s", (int)s->start, (int)s->count, (int)s->step, describe(a));
-    test_case(hidden_positions_agree(&part, a, &dealt, s), "local positions of section %d:%d:%d of %s", (int)s->start, (int)s->count,
-              (int)s->step, describe(a));
+    test_case(hidden_positions_agree(&part, a, &dealt, s), "local positions of section %d:%d:%d of %s", (int)s->start,
+              (int)s->count, (int)s->step, describe(a));
 }
 
 static void check_small_sections(test_random *r)

@@ -1,5 +1,6 @@
 #!/bin/sh
-# make install into a directory of its own: what is there, a program compiled from it, and nothing left by make uninstall.
+# make install into a directory of its own: what is there, a program compiled from it, and nothing left by
+# make uninstall.
 # MIT licence, see LICENSE.
 # environment: BUILD (where to write), MPICC, MPIEXEC
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -39,7 +40,8 @@ compiles_and_runs() { # compiler flags
 
 everything_is_there() {
     listed "$work/place" >"$work/there"
-    for file in ./include/redist.h ./include/redist_plan.h ./share/pkgconfig/redist.pc ./share/redist/fortran/redist.f90 \
+    for file in ./include/redist.h ./include/redist_plan.h ./share/pkgconfig/redist.pc \
+        ./share/redist/fortran/redist.f90 \
         ./share/redist/fortran/redist_f.c ./share/redist/README.md ./share/redist/LICENSE \
         $(cd "$root/examples" && ls *.c *.h | sed 's|^|./share/redist/examples/|'); do
         grep -qx "$file" "$work/there" || { echo "$file is missing" && return 1; }

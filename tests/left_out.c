@@ -1,4 +1,5 @@
-/* redist tests: plans where methods are left out of the header: refused by name, and nothing else falls back to them. MIT licence, see LICENSE. */
+/* redist tests: plans where methods are left out of the header: refused by name, and nothing else falls back to them.
+   MIT licence, see LICENSE. */
 #define REDIST_NO_MULTIPHASE
 #define REDIST_NO_SCHEDULED
 #include "exchange.h"
@@ -23,8 +24,8 @@ static void check_refused(redist_method method, const char *macro)
 {
     exchange *e = columns(method);
     const int code = exchange_create(e);
-    test_case_all(code == REDIST_ERR_ARGUMENT && e->plan == NULL && strstr(e->message, macro) != NULL, "%s: code %d, %s", macro,
-                  code, e->message);
+    test_case_all(code == REDIST_ERR_ARGUMENT && e->plan == NULL && strstr(e->message, macro) != NULL,
+                  "%s: code %d, %s", macro, code, e->message);
     release(e);
 }
 
@@ -44,8 +45,8 @@ static void check_chosen(redist_effort effort, int64_t max_buffer)
         redist_plan_stats(e->plan, &stats);
     test_case_all(code == REDIST_OK && stats.method != REDIST_SCHEDULED && stats.method != REDIST_MULTIPHASE &&
                       (max_buffer == 0 || stats.buffer_bytes <= max_buffer),
-                  "effort %d within %d bytes: code %d, method %d, %s", (int)effort, (int)max_buffer, code, (int)stats.method,
-                  e->message);
+                  "effort %d within %d bytes: code %d, method %d, %s", (int)effort, (int)max_buffer, code,
+                  (int)stats.method, e->message);
     test_case_all(code == REDIST_OK && exchange_is_right(e, 0) && exchange_is_right(e, 1), "and its executions");
     release(e);
 }

@@ -1,4 +1,5 @@
-/* redist tests: the automatic choice among many ranks: a chain of phases for tiny messages between nodes. MIT licence, see LICENSE. */
+/* redist tests: the automatic choice among many ranks: a chain of phases for tiny messages between nodes.
+   MIT licence, see LICENSE. */
 #include "redist_plan.h"
 #include "test_mpi.h"
 
@@ -37,8 +38,8 @@ static void check(int side, int node_ranks, int phases)
     good = redist_plan_create(MPI_COMM_WORLD, &rows, &columns, MPI_DOUBLE, &options, &plan) == REDIST_OK &&
            redist_plan_stats(plan, &stats) == REDIST_OK && arrives(plan, side);
     test_case_all(good && (stats.method == REDIST_MULTIPHASE) == phases && (stats.phases > 1) == phases,
-                  "%d bytes from each of %d ranks to each, %d a node: method %d, %d phases", side * side * 8, test_size(),
-                  node_ranks, (int)stats.method, stats.phases);
+                  "%d bytes from each of %d ranks to each, %d a node: method %d, %d phases", side * side * 8,
+                  test_size(), node_ranks, (int)stats.method, stats.phases);
     redist_plan_free(&plan);
 }
 

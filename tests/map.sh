@@ -15,7 +15,8 @@ renewed() {
             if (index(title[k], title[j]) == 1) return j
         return 0
     }
-    function add(proto, body) { map[++lines] = sprintf(" * %11s %11s   %s", range(proto), range(body), title[body ? body : proto]) }
+    function add(proto, body) {
+        map[++lines] = sprintf(" * %11s %11s   %s", range(proto), range(body), title[body ? body : proto]) }
     function write_map(k) {
         for (k = 1; k < bodies; k++) if (!met[k]) add(k, 0)
         for (k = bodies; k <= sections; k++) add(partner[k], k)

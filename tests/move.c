@@ -1,4 +1,5 @@
-/* redist tests: redist_move, redist_traffic_between and redist_volume on random pairs, against tables distributed by hand. MIT licence, see LICENSE. */
+/* redist tests: redist_move, redist_traffic_between and redist_volume on random pairs, against tables distributed by
+   hand. MIT licence, see LICENSE. */
 #define TEST_LENGTH 100000
 #define TEST_ELEMENTS 400000
 #define TEST_LARGEST 1500000
@@ -85,8 +86,8 @@ static void check_move(pair *p, size_t bytes, int number)
     code = redist_move(&p->layouts[0], from, &p->layouts[1], to, bytes);
     source = holds(p, 0, bytes);
     target = holds(p, 1, bytes);
-    test_case(code == REDIST_OK && target && source, "move, pair %d, %d bytes: code %d, destination %s, source %s", number,
-              (int)bytes, code, target ? "right" : "wrong", source ? "untouched" : "changed");
+    test_case(code == REDIST_OK && target && source, "move, pair %d, %d bytes: code %d, destination %s, source %s",
+              number, (int)bytes, code, target ? "right" : "wrong", source ? "untouched" : "changed");
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -134,8 +135,9 @@ static void check_traffic(pair *p, int number)
     test_volumes(&p->tables[0], &p->tables[1], WORLD, volumes);
     expected = expected_traffic(volumes);
     code = redist_traffic_between(&p->layouts[0], &p->layouts[1], &found);
-    test_case(code == REDIST_OK && same_traffic(&found, &expected), "traffic, pair %d: code %d, moved %ld of %ld, messages %ld of %ld",
-              number, code, (long)found.moved, (long)expected.moved, (long)found.messages, (long)expected.messages);
+    test_case(code == REDIST_OK && same_traffic(&found, &expected),
+              "traffic, pair %d: code %d, moved %ld of %ld, messages %ld of %ld", number, code, (long)found.moved,
+              (long)expected.moved, (long)found.messages, (long)expected.messages);
     for (a = 0; a < WORLD; a++)
         for (b = 0; b < WORLD; b++)
             if (redist_volume(&p->layouts[0], a, &p->layouts[1], b) != volumes[a * WORLD + b])
@@ -149,7 +151,8 @@ static void check_layouts(pair *p, int number)
     int side, k, same = 1;
     for (side = 0; side < 2; side++) {
         const test_table *t = &p->tables[side];
-        same = same && redist_layout_check(&p->layouts[side]) == REDIST_OK && redist_places(&p->layouts[side]) == t->places;
+        same = same && redist_layout_check(&p->layouts[side]) == REDIST_OK &&
+               redist_places(&p->layouts[side]) == t->places;
         for (k = 0; k < t->places; k++)
             same = same && redist_layout_alloc(&p->layouts[side], t->ranks[k]) == t->alloc[k];
     }
@@ -160,7 +163,8 @@ static void check_refusal(void)
 {
     const void *from[1] = {NULL};
     void *to[1] = {NULL};
-    redist_layout a = redist_layout_2d(redist_whole(3), redist_whole(4)), b = redist_transposed(a), bad = redist_layout_1d(redist_block_cyclic(8, 0, 2));
+    redist_layout a = redist_layout_2d(redist_whole(3), redist_whole(4)), b = redist_transposed(a),
+                  bad = redist_layout_1d(redist_block_cyclic(8, 0, 2));
     redist_layout flat = redist_layout_1d(redist_whole(12));
     redist_traffic traffic;
     test_case(redist_move(&a, from, &b, to, 4) == REDIST_ERR_SHAPE, "move between 3 x 4 and 4 x 3");
@@ -259,7 +263,8 @@ static void check_turned(int number)
     test_stream_bytes = test_one_in(&r, 2) ? 1 : 4194304;
     code = redist_move(&from.layout, &source, &to.layout, &target, bytes);
     test_case(code == REDIST_OK && memcmp(expected, to.memory, size) == 0,
-              "turned array %d, %d x %d x %d of %d bytes: code %d", number, (int)n[0], (int)n[1], (int)n[2], (int)bytes, code);
+              "turned array %d, %d x %d x %d of %d bytes: code %d", number, (int)n[0], (int)n[1], (int)n[2], (int)bytes,
+              code);
     free(expected);
     free(from.memory);
     free(to.memory);

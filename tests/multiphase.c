@@ -1,4 +1,5 @@
-/* redist tests: chains of plans, really of several phases, in every way of executing them; and the costs that choose them. MIT licence, see LICENSE. */
+/* redist tests: chains of plans, really of several phases, in every way of executing them; and the costs that choose
+   them. MIT licence, see LICENSE. */
 #define TEST_LENGTH 4096
 #define TEST_ELEMENTS 40000
 #define TEST_LARGEST 40000
@@ -104,7 +105,8 @@ static void check_two_at_once(void)
     free(e);
 }
 
-/* Combining in place, an element that is its own destination is left as it is: a chain would bring it by way of others. */
+/* Combining in place, an element that is its own destination is left as it is: a chain would bring it by way of
+   others. */
 static void check_resting(void)
 {
     enum { MOST = 16 };
@@ -244,7 +246,8 @@ static void check_arena(void)
         e->held[1][0] = redist_arena_alloc(arena, exchange_bytes(e, 1));
         code = chain_create(e, 0, arena);
     }
-    test_case_all(code == REDIST_OK && stats_of(e->plan).phases > 1 && exchange_is_right(e, 0) && exchange_is_right(e, 1),
+    test_case_all(code == REDIST_OK && stats_of(e->plan).phases > 1 && exchange_is_right(e, 0) &&
+                      exchange_is_right(e, 1),
                   "arrays in an arena: code %d, %s", code, e->message);
     redist_plan_free(&e->plan);
     redist_arena_free(&arena);
@@ -281,7 +284,8 @@ static void check_costs(void)
     int code = redist_calibrate(MPI_COMM_WORLD, &cost);
     MPI_Allreduce(&cost, least, 2, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
     MPI_Allreduce(&cost, most, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    test_case_all(code == REDIST_OK && cost.per_message > 0 && cost.per_byte > 0 && least[0] >= most[0] && least[1] >= most[1],
+    test_case_all(code == REDIST_OK && cost.per_message > 0 && cost.per_byte > 0 && least[0] >= most[0] &&
+                      least[1] >= most[1],
                   "calibrated: code %d, %g and %g seconds", code, cost.per_message, cost.per_byte);
     test_case_all(redist_calibrate(MPI_COMM_NULL, &cost) == REDIST_ERR_ARGUMENT &&
                       redist_calibrate(MPI_COMM_WORLD, NULL) == REDIST_ERR_ARGUMENT,
@@ -318,13 +322,16 @@ static void check_bad_costs(void)
         test_case_all(code_of_costs(bad[k], 1e-6, message, sizeof message) == REDIST_ERR_ARGUMENT &&
                           strstr(message, "cost.per_message") != NULL,
                       "a message costs %g: %s", bad[k], message);
-        test_case_all(code_of_costs(1, test_rank() == 1 ? bad[k] : 1e-6, message, sizeof message) == REDIST_ERR_ARGUMENT &&
+        test_case_all(code_of_costs(1, test_rank() == 1 ? bad[k] : 1e-6, message, sizeof message) ==
+                              REDIST_ERR_ARGUMENT &&
                           strstr(message, "rank 1: options.cost") != NULL,
                       "on rank 1 a byte costs %g: %s", bad[k], message);
     }
-    test_case_all(code_of_costs(1e-20, test_rank() == 1 ? 1e-20 : 1e-26, message, sizeof message) == REDIST_ERR_MISMATCH,
+    test_case_all(code_of_costs(1e-20, test_rank() == 1 ? 1e-20 : 1e-26, message, sizeof message) ==
+                      REDIST_ERR_MISMATCH,
                   "tiny costs that differ: %s", message);
-    test_case_all(code_of_costs(1e300, test_rank() == 1 ? 1e300 : 1e294, message, sizeof message) == REDIST_ERR_MISMATCH,
+    test_case_all(code_of_costs(1e300, test_rank() == 1 ? 1e300 : 1e294, message, sizeof message) ==
+                      REDIST_ERR_MISMATCH,
                   "huge costs that differ: %s", message);
 }
 

@@ -1,4 +1,5 @@
-/* redist tests: distributed arrays drawn at random, and where each of their elements lives by dealing them out one at a time. MIT licence, see LICENSE. */
+/* redist tests: distributed arrays drawn at random, and where each of their elements lives by dealing them out one at a
+   time. MIT licence, see LICENSE. */
 #ifndef ORACLE_H
 #define ORACLE_H
 
@@ -209,7 +210,8 @@ static inline int test_places(const test_array *array)
     return places;
 }
 
-/* Draws an array whose view has the given shape, on at most `world` ranks. With `each`, extents may differ between ranks. */
+/* Draws an array whose view has the given shape, on at most `world` ranks. With `each`, extents may differ between
+   ranks. */
 static inline void test_draw(test_random *r, int world, int each, int ndim, const int64_t *shape, test_array *array)
 {
     int64_t before[TEST_DIMS] = {0};
@@ -231,7 +233,8 @@ static inline void test_draw(test_random *r, int world, int each, int ndim, cons
     memcpy(array->ranks, all, (size_t)test_places(array) * sizeof *all);
 }
 
-/* Draws two arrays whose views have one shape, and how large arrays are written; large ones need a larger TEST_ELEMENTS. */
+/* Draws two arrays whose views have one shape, and how large arrays are written; large ones need a larger
+   TEST_ELEMENTS. */
 static inline void test_draw_pair(test_random *r, int world, int each, int large, test_array *from, test_array *to)
 {
     int64_t shape[TEST_DIMS];
@@ -427,7 +430,8 @@ static inline void test_locate(const test_array *array, test_table *t, int64_t e
     for (k = 0; k < array->ndim; k++) {
         int a = test_axis_in_order(t->memory_order, array->ndim, k);
         coordinates[a] = t->deals[a].owner[own[a]];
-        offset = offset * test_extent(array, t, a, coordinates[a]) + t->deals[a].local[own[a]] + (t->halo[a] ? array->axes[a].low : 0);
+        offset = offset * test_extent(array, t, a, coordinates[a]) + t->deals[a].local[own[a]] +
+                 (t->halo[a] ? array->axes[a].low : 0);
     }
     t->place[element] = test_place(array, t, coordinates);
     t->offset[element] = offset;
@@ -496,7 +500,8 @@ static inline unsigned char test_byte(uint64_t seed, int64_t element, size_t byt
 }
 
 /* The array of one place: bytes of `background` everywhere, and the elements of the view with the contents `seed`. */
-static inline void test_fill(const test_table *t, int place, size_t element_bytes, uint64_t seed, uint64_t background, unsigned char *array)
+static inline void test_fill(const test_table *t, int place, size_t element_bytes, uint64_t seed, uint64_t background,
+                             unsigned char *array)
 {
     size_t bytes = (size_t)t->alloc[place] * element_bytes, b;
     int64_t i;
@@ -531,7 +536,8 @@ static inline int64_t test_named_extent(const test_array *array, const test_tabl
     return test_extent(array, t, a, coordinates[a]);
 }
 
-static inline redist_layout test_library_operation(const test_array *array, const test_table *t, int k, int rank, redist_layout layout)
+static inline redist_layout test_library_operation(const test_array *array, const test_table *t, int k, int rank,
+                                                   redist_layout layout)
 {
     static const redist_order orders[2] = {REDIST_ROW_MAJOR, REDIST_COLUMN_MAJOR};
     const test_operation *o = &array->list[k];

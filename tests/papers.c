@@ -1,4 +1,5 @@
-/* Tests the numbers printed in the field's papers, at the papers' own sizes and process counts. MIT licence, see LICENSE. */
+/* Tests the numbers printed in the field's papers, at the papers' own sizes and process counts.
+   MIT licence, see LICENSE. */
 #include "serial.h"
 
 enum { CYCLE = TEST_CYCLIC, BLOCK = TEST_BLOCK, BLOCKS = TEST_BLOCK_CYCLIC, WHOLE = TEST_WHOLE };
@@ -28,9 +29,10 @@ static redist_traffic check_pair(const serial_layout *from, const serial_layout 
     serial_volumes(from, to, &m);
     wanted = serial_traffic(&m);
     test_case(redist_traffic_between(&from->layout, &to->layout, &t) == REDIST_OK && serial_same_traffic(&t, &wanted),
-              "%s: kept %lld of %lld, messages %lld of %lld, max_sends %lld of %lld, max_received %lld of %lld", what, (long long)t.kept,
-              (long long)wanted.kept, (long long)t.messages, (long long)wanted.messages, (long long)t.max_sends,
-              (long long)wanted.max_sends, (long long)t.max_received, (long long)wanted.max_received);
+              "%s: kept %lld of %lld, messages %lld of %lld, max_sends %lld of %lld, max_received %lld of %lld", what,
+              (long long)t.kept, (long long)wanted.kept, (long long)t.messages, (long long)wanted.messages,
+              (long long)t.max_sends, (long long)wanted.max_sends, (long long)t.max_received,
+              (long long)wanted.max_received);
     test_case(serial_check_move(from, to), "%s: move", what);
     return t;
 }
@@ -59,7 +61,8 @@ static void check_kalns_partners(void)
     redist_layout from = redist_layout_1d(redist_block(15, 5)), to = redist_layout_1d(redist_cyclic(15, 5));
     for (int rank = 0; rank < 5; rank++) {
         test_case((redist_volume(&from, 0, &to, rank) > 0) == sends[rank], "Kalns, figure 4.1: process 0 to %d", rank);
-        test_case((redist_volume(&from, rank, &to, 0) > 0) == receives[rank], "Kalns, figure 4.1: process %d to 0", rank);
+        test_case((redist_volume(&from, rank, &to, 0) > 0) == receives[rank], "Kalns, figure 4.1: process %d to 0",
+                  rank);
     }
 }
 
@@ -99,9 +102,12 @@ static const struct {
     int64_t kept;
 } hits[] = {
     { "Kalns, figure 3.2", 1, { 16, 0 }, { { BLOCK }, { 8 }, { 0 } }, { { CYCLE }, { 8 }, { 0 } }, 2 },
-    { "Kalns, figure 3.7", 2, { 18, 16 }, { { BLOCK, BLOCK }, { 3, 4 }, { 0 } }, { { BLOCKS, BLOCKS }, { 3, 4 }, { 3, 2 } }, 24 },
-    { "Kalns, figure 3.8", 2, { 24, 16 }, { { BLOCK, BLOCK }, { 3, 2 }, { 0 } }, { { BLOCKS, WHOLE }, { 6, 1 }, { 2 } }, 64 },
-    { "Kalns, figure 3.10", 2, { 24, 24 }, { { BLOCK, WHOLE }, { 6, 1 }, { 0 } }, { { BLOCKS, BLOCK }, { 3, 2 }, { 2 } }, 144 },
+    { "Kalns, figure 3.7", 2, { 18, 16 }, { { BLOCK, BLOCK }, { 3, 4 }, { 0 } },
+      { { BLOCKS, BLOCKS }, { 3, 4 }, { 3, 2 } }, 24 },
+    { "Kalns, figure 3.8", 2, { 24, 16 }, { { BLOCK, BLOCK }, { 3, 2 }, { 0 } }, { { BLOCKS, WHOLE }, { 6, 1 }, { 2 } },
+      64 },
+    { "Kalns, figure 3.10", 2, { 24, 24 }, { { BLOCK, WHOLE }, { 6, 1 }, { 0 } },
+      { { BLOCKS, BLOCK }, { 3, 2 }, { 2 } }, 144 },
     { "Hsu, figure 4", 1, { 100, 0 }, { { BLOCKS }, { 5 }, { 10 } }, { { BLOCKS }, { 5 }, { 5 } }, 20 },
     { "Hsu, figure 6", 1, { 100, 0 }, { { BLOCKS }, { 5 }, { 5 } }, { { BLOCKS }, { 5 }, { 10 } }, 20 },
     { "Hsu, table 2", 1, { 200, 0 }, { { BLOCKS }, { 50 }, { 4 } }, { { BLOCKS }, { 50 }, { 2 } }, 4 },
@@ -111,9 +117,11 @@ static const struct {
 static void check_hits(void)
 {
     for (size_t k = 0; k < sizeof hits / sizeof *hits; k++) {
-        serial_layout *from = deal(hits[k].ndim, hits[k].shape, &hits[k].before), *to = deal(hits[k].ndim, hits[k].shape, &hits[k].after);
+        serial_layout *from = deal(hits[k].ndim, hits[k].shape, &hits[k].before),
+                      *to = deal(hits[k].ndim, hits[k].shape, &hits[k].after);
         redist_traffic t = check_pair(from, to, hits[k].what);
-        test_case(t.kept == hits[k].kept, "%s: kept %lld of %lld", hits[k].what, (long long)t.kept, (long long)hits[k].kept);
+        test_case(t.kept == hits[k].kept, "%s: kept %lld of %lld", hits[k].what, (long long)t.kept,
+                  (long long)hits[k].kept);
         test_case(t.total == t.kept + t.moved, "%s: kept and moved make the total", hits[k].what);
         free(from);
         free(to);
@@ -128,8 +136,10 @@ static const struct {
     int64_t block_before, block_after;
     int to_others, with_itself; /* most messages of one process; -1 where the paper does not say */
 } kaushik[] = {
-    { 192, 8, 24, 3, 7, -1 },        { 192, 8, 24, 12, -1, 2 },       { 192, 8, 12, 3, -1, 4 },   { 27, 9, 1, 3, -1, 3 },
-    { 36, 6, 6, 1, -1, 6 },          { 8192, 16, 256, 16, -1, 16 },   { 8192, 16, 256, 64, -1, 4 }, { 8192, 16, 64, 16, -1, 4 },
+    { 192, 8, 24, 3, 7, -1 },        { 192, 8, 24, 12, -1, 2 },       { 192, 8, 12, 3, -1, 4 },
+    { 27, 9, 1, 3, -1, 3 },
+    { 36, 6, 6, 1, -1, 6 },          { 8192, 16, 256, 16, -1, 16 },   { 8192, 16, 256, 64, -1, 4 },
+    { 8192, 16, 64, 16, -1, 4 },
     { 16384, 32, 256, 8, -1, 32 },   { 16384, 32, 256, 32, -1, 8 },   { 16384, 32, 32, 8, -1, 4 },
     { 16384, 32, 256, 64, -1, 4 },   { 16384, 32, 64, 8, -1, 8 },
 };
@@ -153,9 +163,11 @@ static void check_kaushik(void)
         int procs = kaushik[k].procs, itself = kaushik[k].with_itself >= 0;
         redist_layout from = redist_layout_1d(redist_block_cyclic(kaushik[k].n, kaushik[k].block_before, procs));
         redist_layout to = redist_layout_1d(redist_block_cyclic(kaushik[k].n, kaushik[k].block_after, procs));
-        int wanted = itself ? kaushik[k].with_itself : kaushik[k].to_others, found = most_messages(&from, &to, procs, itself);
+        int wanted = itself ? kaushik[k].with_itself : kaushik[k].to_others,
+            found = most_messages(&from, &to, procs, itself);
         test_case(found == wanted, "Kaushik, %lld elements, CYCLIC(%lld) to CYCLIC(%lld) on %d: %d messages, not %d",
-                  (long long)kaushik[k].n, (long long)kaushik[k].block_before, (long long)kaushik[k].block_after, procs, wanted, found);
+                  (long long)kaushik[k].n, (long long)kaushik[k].block_before, (long long)kaushik[k].block_after, procs,
+                  wanted, found);
     }
 }
 
@@ -163,7 +175,8 @@ static void check_kaushik(void)
 static void check_kaushik_names(void)
 {
     const redist_axis same[][2] = {
-        { redist_block(192, 8), redist_block_cyclic(192, 24, 8) }, { redist_block(27, 9), redist_block_cyclic(27, 3, 9) },
+        { redist_block(192, 8), redist_block_cyclic(192, 24, 8) },
+        { redist_block(27, 9), redist_block_cyclic(27, 3, 9) },
         { redist_block(36, 6), redist_block_cyclic(36, 6, 6) }, { redist_cyclic(27, 9), redist_block_cyclic(27, 1, 9) },
     };
     const int64_t lengths[] = { 192, 27, 36, 27 };
@@ -188,12 +201,18 @@ typedef struct {
 
 static const walker_table walker_tables[] = {
     { 4, 3, { { 0, 3, 2, 1 }, { 1, 0, 3, 2 }, { 2, 1, 0, 3 } } },
-    { 16, 12, { { 0, 4, 8, 12, 3, 7, 11, 15, 2, 6, 10, 14, 1, 5, 9, 13 }, { 12, 0, 4, 8, 15, 3, 7, 11, 14, 2, 6, 10, 13, 1, 5, 9 },
-                { 8, 12, 0, 4, 11, 15, 3, 7, 10, 14, 2, 6, 9, 13, 1, 5 }, { 4, 8, 12, 0, 7, 11, 15, 3, 6, 10, 14, 2, 5, 9, 13, 1 },
-                { 1, 5, 9, 13, 0, 4, 8, 12, 3, 7, 11, 15, 2, 6, 10, 14 }, { 13, 1, 5, 9, 12, 0, 4, 8, 15, 3, 7, 11, 14, 2, 6, 10 },
-                { 9, 13, 1, 5, 8, 12, 0, 4, 11, 15, 3, 7, 10, 14, 2, 6 }, { 5, 9, 13, 1, 4, 8, 12, 0, 7, 11, 15, 3, 6, 10, 14, 2 },
-                { 2, 6, 10, 14, 1, 5, 9, 13, 0, 4, 8, 12, 3, 7, 11, 15 }, { 14, 2, 6, 10, 13, 1, 5, 9, 12, 0, 4, 8, 15, 3, 7, 11 },
-                { 10, 14, 2, 6, 9, 13, 1, 5, 8, 12, 0, 4, 11, 15, 3, 7 }, { 6, 10, 14, 2, 5, 9, 13, 1, 4, 8, 12, 0, 7, 11, 15, 3 } } },
+    { 16, 12, { { 0, 4, 8, 12, 3, 7, 11, 15, 2, 6, 10, 14, 1, 5, 9, 13 },
+                { 12, 0, 4, 8, 15, 3, 7, 11, 14, 2, 6, 10, 13, 1, 5, 9 },
+                { 8, 12, 0, 4, 11, 15, 3, 7, 10, 14, 2, 6, 9, 13, 1, 5 },
+                { 4, 8, 12, 0, 7, 11, 15, 3, 6, 10, 14, 2, 5, 9, 13, 1 },
+                { 1, 5, 9, 13, 0, 4, 8, 12, 3, 7, 11, 15, 2, 6, 10, 14 },
+                { 13, 1, 5, 9, 12, 0, 4, 8, 15, 3, 7, 11, 14, 2, 6, 10 },
+                { 9, 13, 1, 5, 8, 12, 0, 4, 11, 15, 3, 7, 10, 14, 2, 6 },
+                { 5, 9, 13, 1, 4, 8, 12, 0, 7, 11, 15, 3, 6, 10, 14, 2 },
+                { 2, 6, 10, 14, 1, 5, 9, 13, 0, 4, 8, 12, 3, 7, 11, 15 },
+                { 14, 2, 6, 10, 13, 1, 5, 9, 12, 0, 4, 8, 15, 3, 7, 11 },
+                { 10, 14, 2, 6, 9, 13, 1, 5, 8, 12, 0, 4, 11, 15, 3, 7 },
+                { 6, 10, 14, 2, 5, 9, 13, 1, 4, 8, 12, 0, 7, 11, 15, 3 } } },
 };
 
 static int greatest_common_divisor(int a, int b)
@@ -235,7 +254,8 @@ static int source_agrees(const walker_axes *a, const walker_table *t, int step, 
     int block = sent_block(t->procs, t->steps, step, process);
     int64_t first = block * a->elements, local = block / t->procs * a->elements;
     return redist_owner(&a->small, first) == process && redist_local(&a->small, first) == local &&
-           redist_global(&a->small, process, local) == first && redist_owner(&a->large, first) == t->send_to[step][process] &&
+           redist_global(&a->small, process, local) == first &&
+           redist_owner(&a->large, first) == t->send_to[step][process] &&
            block / t->steps % t->procs == t->send_to[step][process];
 }
 
@@ -279,10 +299,11 @@ static void check_walker_messages(const walker_table *t, int64_t elements)
     int64_t n = elements * t->procs * t->steps;
     redist_layout small = redist_layout_1d(redist_block_cyclic(n, elements, t->procs));
     redist_layout large = redist_layout_1d(redist_block_cyclic(n, elements * t->steps, t->procs));
-    test_case(most_messages(&small, &large, t->procs, 1) == t->steps && most_messages(&large, &small, t->procs, 1) == t->steps,
+    test_case(most_messages(&small, &large, t->procs, 1) == t->steps &&
+                  most_messages(&large, &small, t->procs, 1) == t->steps,
               "Walker and Otto, P=%d K=%d: K messages", t->procs, t->steps);
-    test_case(redist_volume(&small, 1, &large, t->send_to[0][1]) == elements, "Walker and Otto, P=%d K=%d: one block each", t->procs,
-              t->steps);
+    test_case(redist_volume(&small, 1, &large, t->send_to[0][1]) == elements,
+              "Walker and Otto, P=%d K=%d: one block each", t->procs, t->steps);
 }
 
 /* ---- Namugwanya 2021 ---- */
@@ -307,9 +328,11 @@ static void check_remainder_cuts(int64_t n, int procs)
     int64_t cuts[TEST_PLACES + 1] = {0};
     test_axis last = remainder_axis(n, procs, REMAINDER_LAST), first = remainder_axis(n, procs, REMAINDER_FIRST);
     redist_cuts_remainder_last(n, procs, cuts);
-    test_case(memcmp(cuts, last.cuts, (size_t)(procs + 1) * sizeof *cuts) == 0, "remainder last, %lld over %d", (long long)n, procs);
+    test_case(memcmp(cuts, last.cuts, (size_t)(procs + 1) * sizeof *cuts) == 0, "remainder last, %lld over %d",
+              (long long)n, procs);
     redist_cuts_remainder_first(n, procs, cuts);
-    test_case(memcmp(cuts, first.cuts, (size_t)(procs + 1) * sizeof *cuts) == 0, "remainder first, %lld over %d", (long long)n, procs);
+    test_case(memcmp(cuts, first.cuts, (size_t)(procs + 1) * sizeof *cuts) == 0, "remainder first, %lld over %d",
+              (long long)n, procs);
 }
 
 static test_array matrix_on_grid(const int64_t *shape, const int *grid, remainder_rule rule)
@@ -331,7 +354,8 @@ static void add_operation(operation what, test_array *before)
         serial_add(before, view);
 }
 
-static void check_operation(operation what, const int64_t *shape, const int *old_grid, const int *new_grid, remainder_rule rule)
+static void check_operation(operation what, const int64_t *shape, const int *old_grid, const int *new_grid,
+                            remainder_rule rule)
 {
     static const char *const names[OPERATIONS] = { "reshape", "transpose", "rotation", "rotation back" };
     char text[120];
@@ -341,8 +365,9 @@ static void check_operation(operation what, const int64_t *shape, const int *old
     from = serial_new(&before);
     after = matrix_on_grid(from->table.shape, new_grid, rule);
     to = serial_new(&after);
-    snprintf(text, sizeof text, "Namugwanya, %s of %dx%d, %dx%d to %dx%d, remainder %s", names[what], (int)shape[0], (int)shape[1],
-             old_grid[0], old_grid[1], new_grid[0], new_grid[1], rule == REMAINDER_LAST ? "last" : "first");
+    snprintf(text, sizeof text, "Namugwanya, %s of %dx%d, %dx%d to %dx%d, remainder %s", names[what], (int)shape[0],
+             (int)shape[1], old_grid[0], old_grid[1], new_grid[0], new_grid[1],
+             rule == REMAINDER_LAST ? "last" : "first");
     check_pair(from, to, text);
     free(from);
     free(to);

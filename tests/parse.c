@@ -1,4 +1,5 @@
-/* redist tests: layouts as text, printed and parsed again, and every mistake that a text can hold. MIT licence, see LICENSE. */
+/* redist tests: layouts as text, printed and parsed again, and every mistake that a text can hold.
+   MIT licence, see LICENSE. */
 #include <limits.h>
 
 #include "oracle.h"
@@ -120,7 +121,8 @@ static const spelling spellings[] = {
     { "6x4: block@2, *; axes(1,0)", NULL },
     { "10: block@2; copies 3", NULL },
     { "10: block@2; copies 1", "10: block@2" },
-    { "10: block@2; ranks 7,5,3,1; Copies 2; grid column-major", "10: block@2; grid column-major; copies 2; ranks 7,5,3,1" },
+    { "10: block@2; ranks 7,5,3,1; Copies 2; grid column-major",
+      "10: block@2; grid column-major; copies 2; ranks 7,5,3,1" },
     { "10: block@2; from rank 2147483639; copies 4", "10: block@2; copies 4; from rank 2147483639" },
     { "6x4: block@2, *; transposed", "6x4: block@2, *; axes(1,0)" },
     { "6x4: block@2, *; axes(0,1)", "6x4: block@2, *" },
@@ -147,8 +149,8 @@ static void check_spellings(void)
     for (k = 0; k < sizeof spellings / sizeof spellings[0]; k++) {
         const char *printed = spellings[k].printed == NULL ? spellings[k].written : spellings[k].printed;
         parse(spellings[k].written, &p);
-        test_case(p.code == REDIST_OK && strcmp(p.text, printed) == 0, "%s: code %d %s, printed %s", spellings[k].written,
-                  p.code, p.message, p.text);
+        test_case(p.code == REDIST_OK && strcmp(p.text, printed) == 0, "%s: code %d %s, printed %s",
+                  spellings[k].written, p.code, p.message, p.text);
     }
 }
 
@@ -176,9 +178,10 @@ static void check_meanings(void)
     check_meaning("6x10: cyclic@2 from 1, block@3; transposed", redist_transposed(x), shape);
     check_meaning("6x10: cyclic@2 from 1, block@3; transposed; ranks 5,3,1,0,2,4",
                   redist_on_ranks(redist_transposed(x), ranks), shape);
-    check_meaning("6x10: cyclic@2 from 1, block@3 halo(1,2); axes(1,0); memory column-major; from rank 2",
-                  redist_from_rank(redist_memory_order(redist_transposed(redist_with_halo(x, 0, 1, 2)), REDIST_COLUMN_MAJOR), 2),
-                  shape);
+    check_meaning(
+        "6x10: cyclic@2 from 1, block@3 halo(1,2); axes(1,0); memory column-major; from rank 2",
+        redist_from_rank(redist_memory_order(redist_transposed(redist_with_halo(x, 0, 1, 2)), REDIST_COLUMN_MAJOR), 2),
+        shape);
     x = redist_layout_2d(redist_cuts(cuts, 3), redist_block_cyclic(12, 3, 2));
     x = redist_section(redist_section(x, 0, 9, 5, -2), 1, 1, 4, 3);
     check_meaning("5x4: cuts(0,1,7,10) [9:5:-2 of 10], cyclic(3)@2 [1:4:3 of 12]", x, odd);
@@ -194,10 +197,12 @@ static const mistake mistakes[] = {
     { "block@4", REDIST_ERR_LAYOUT, "column 1: expected an extent, found 'block'" },
     { "10", REDIST_ERR_LAYOUT, "column 3: expected ':' or 'x' and an extent, found the end" },
     { "10x: *", REDIST_ERR_LAYOUT, "column 4: expected an extent, found ':'" },
-    { "10:", REDIST_ERR_LAYOUT, "column 4: expected one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box', found the end" },
+    { "10:", REDIST_ERR_LAYOUT,
+      "column 4: expected one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box', found the end" },
     { "10: blocks@4", REDIST_ERR_LAYOUT,
       "column 5: expected one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box', found 'blocks'" },
-    { "10: \x80", REDIST_ERR_LAYOUT, "column 5: expected one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box', found byte 0x80" },
+    { "10: \x80", REDIST_ERR_LAYOUT,
+      "column 5: expected one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box', found byte 0x80" },
     { "100x80: block x", REDIST_ERR_LAYOUT, "column 15: expected '@' and the number of processes, found 'x'" },
     { "10: block@", REDIST_ERR_LAYOUT, "column 11: expected the number of processes, found the end" },
     { "10: block@-x", REDIST_ERR_LAYOUT, "column 11: expected the number of processes, found '-x'" },
@@ -224,13 +229,17 @@ static const mistake mistakes[] = {
     { "10: * halo(1,1,1)", REDIST_ERR_LAYOUT, "column 15: expected ')', found ','" },
     { "10: * extent(", REDIST_ERR_LAYOUT, "column 14: expected the allocated extent, found the end" },
     { "10x10: block@2", REDIST_ERR_LAYOUT,
-      "column 15: expected ',' and axis 1 of 2, or one of 'from', '[', 'halo', 'extent', 'periodic', 'closed', found the end" },
+      "column 15: expected ',' and axis 1 of 2, or one of 'from', '[', 'halo', 'extent', 'periodic', 'closed', found "
+      "the end" },
     { "10: *, *", REDIST_ERR_LAYOUT,
-      "column 6: expected ';' and an option, the end, or one of 'from', '[', 'halo', 'extent', 'periodic', 'closed', found ','" },
+      "column 6: expected ';' and an option, the end, or one of 'from', '[', 'halo', 'extent', 'periodic', 'closed', "
+      "found ','" },
     { "10: *;", REDIST_ERR_LAYOUT,
-      "column 7: expected one of 'axes', 'transposed', 'grid', 'memory', 'from', 'ranks', 'copies', 'boxes', found the end" },
+      "column 7: expected one of 'axes', 'transposed', 'grid', 'memory', 'from', 'ranks', 'copies', 'boxes', found the "
+      "end" },
     { "10: *; size 3", REDIST_ERR_LAYOUT,
-      "column 8: expected one of 'axes', 'transposed', 'grid', 'memory', 'from', 'ranks', 'copies', 'boxes', found 'size'" },
+      "column 8: expected one of 'axes', 'transposed', 'grid', 'memory', 'from', 'ranks', 'copies', 'boxes', found "
+      "'size'" },
     { "10: *; from rank 3 4", REDIST_ERR_LAYOUT, "column 20: expected ';' and an option, or the end, found '4'" },
     { "10: *; from 3", REDIST_ERR_LAYOUT, "column 13: expected 'rank' and the first rank, found '3'" },
     { "10: *; grid", REDIST_ERR_LAYOUT, "column 12: expected 'row-major' or 'column-major', found the end" },
@@ -246,23 +255,25 @@ static const mistake mistakes[] = {
     { "10: block@2; ranks 0,1,2", REDIST_ERR_LAYOUT, "column 20: 3 ranks for a grid of 2 places" },
     { "10: block@2; ranks 0", REDIST_ERR_LAYOUT, "column 20: 1 ranks for a grid of 2 places" },
     { "9223372036854775808: *", REDIST_ERR_LAYOUT, "column 1: '9223372036854775808' does not fit an int64_t" },
-    { "1: * [-9223372036854775809:1 of 1]", REDIST_ERR_LAYOUT, "column 7: '-9223372036854775809' does not fit an int64_t" },
+    { "1: * [-9223372036854775809:1 of 1]", REDIST_ERR_LAYOUT,
+      "column 7: '-9223372036854775809' does not fit an int64_t" },
     { "10: block@2147483648", REDIST_ERR_LAYOUT, "column 11: '2147483648' does not fit an int" },
     { "10: *; ranks -2147483649", REDIST_ERR_LAYOUT, "column 14: '-2147483649' does not fit an int" },
     { "1x1x1x1x1x1x1x1x1: *", REDIST_ERR_LAYOUT, "column 17: more than 8 axes" },
     /* well written, but no layout */
     { "-10: *", REDIST_ERR_LAYOUT, "axis 0: extent is -10, must be at least 0" },
-    { "9223372036854775807: *", REDIST_ERR_OVERFLOW, "axis 0: extent is 9223372036854775807, must be at most 2^62" },
+    { "9223372036854775807: *", REDIST_ERR_OVERFLOW, "axis 0: extent is 9223372036854775807, must be at least 0 and at most 4611686018427387904" },
     { "10x10: *, block@0", REDIST_ERR_LAYOUT, "axis 1: the number of processes is 0, must be at least 1" },
     { "10: cyclic(0)@2", REDIST_ERR_LAYOUT, "axis 0: block is 0, must be at least 1" },
     { "10: block@2 from 2", REDIST_ERR_LAYOUT,
-      "axis 0: the coordinate of block 0 is 2, must be at least 0 and less than the processes" },
+      "axis 0: the coordinate of block 0 is 2, must be at least 0 and at most 1" },
     { "10: cuts(0,11,10)", REDIST_ERR_LAYOUT, "axis 0: cuts must start at 0 and never fall, but one is 10" },
     { "5: * [0:5:0 of 20]", REDIST_ERR_LAYOUT, "axis 0: the step of a section is 0, must not be 0" },
-    { "5: * [0:5:9 of 20]", REDIST_ERR_LAYOUT, "axis 0: a section of 5 indices from 0 on leaves the axis, whose extent is 20" },
+    { "5: * [0:5:9 of 20]", REDIST_ERR_LAYOUT,
+      "axis 0: the count of a section is 5, must be at least 0 and at most 3" },
     { "5: * [-9223372036854775808:5 of 20]", REDIST_ERR_LAYOUT,
-      "axis 0: a section starts at -9223372036854775808, outside the axis, whose extent is 20" },
-    { "10: * halo(-1)", REDIST_ERR_LAYOUT, "axis 0: a halo is -1 wide, must be at least 0 and at most 2^62" },
+      "axis 0: the start of a section is -9223372036854775808, must be at least 0 and at most 19" },
+    { "10: * halo(-1)", REDIST_ERR_LAYOUT, "axis 0: a halo is -1, must be at least 0 and at most 4611686018427387904" },
     { "10: * extent(-9223372036854775808)", REDIST_ERR_LAYOUT,
       "axis 0: the allocated extent is -9223372036854775808, must be at least 0" },
     { "10x9: block@0, *; axes(1,0)", REDIST_ERR_LAYOUT, "axis 0: the number of processes is 0, must be at least 1" },
@@ -272,17 +283,17 @@ static const mistake mistakes[] = {
     { "10: block@2; copies 2; ranks 0,1", REDIST_ERR_LAYOUT, "column 30: 2 ranks for a grid of 4 places" },
     { "10: block@2; copies 0", REDIST_ERR_LAYOUT, "the number of copies is 0, must be at least 1" },
     { "10: block@2; copies 2147483647", REDIST_ERR_OVERFLOW,
-      "the number of copies is 2147483647, which makes more than INT_MAX places" },
+      "the number of copies is 2147483647, must be at least 1 and at most 1073741823" },
     { "10: block@2; from rank 2147483640; copies 4", REDIST_ERR_RANK,
-      "a place is on rank 2147483640, must be at least 0 and at most INT_MAX" },
+      "the first rank is 2147483640, must be at least 0 and at most 2147483639" },
     { "10: block@2; ranks 0,1,2,1; copies 2", REDIST_ERR_RANK, "two places are on rank 1" },
     { "10x9: *, *; axes(1,1)", REDIST_ERR_LAYOUT, "axis 1: a permutation names axis 1, outside the layout or twice" },
     { "10x9: *, *; axes(-2147483648,2147483647)", REDIST_ERR_LAYOUT,
       "axis 0: a permutation names axis -2147483648, outside the layout or twice" },
     { "10: block@2; ranks 1,1", REDIST_ERR_RANK, "two places are on rank 1" },
-    { "10: block@2; ranks 1,-1", REDIST_ERR_RANK, "a place is on rank -1, must be at least 0 and at most INT_MAX" },
-    { "10: block@2; from rank -1", REDIST_ERR_RANK, "a place is on rank -1, must be at least 0 and at most INT_MAX" },
-    { "9x9: block@99999, block@99999", REDIST_ERR_OVERFLOW, "the process grid has more than INT_MAX places (2 axes)" },
+    { "10: block@2; ranks 1,-1", REDIST_ERR_RANK, "a rank is -1, must be at least 0 and at most 2147483647" },
+    { "10: block@2; from rank -1", REDIST_ERR_RANK, "the first rank is -1, must be at least 0 and at most 2147483645" },
+    { "9x9: block@99999, block@99999", REDIST_ERR_OVERFLOW, "the process grid has more than INT_MAX places" },
 };
 
 static void check_mistakes(void)
@@ -293,7 +304,8 @@ static void check_mistakes(void)
         parse(mistakes[k].text, &p);
         test_case(p.code == mistakes[k].code && strcmp(p.message, mistakes[k].message) == 0, "%s: code %d, %s",
                   mistakes[k].text, p.code, p.message);
-        test_case(redist_layout_check(&p.layout) != REDIST_OK, "%s: the layout is refused afterwards", mistakes[k].text);
+        test_case(redist_layout_check(&p.layout) != REDIST_OK, "%s: the layout is refused afterwards",
+                  mistakes[k].text);
     }
 }
 
@@ -315,14 +327,16 @@ static void check_storage(void)
     for (bytes = 0; bytes < needed; bytes++) {
         int64_t *exact = (int64_t *)malloc(bytes + 1); /* so that a sanitizer sees what is written beyond */
         int code = redist_layout_parse(text, &x, exact, bytes, message, sizeof message);
-        test_case(code == REDIST_ERR_MEMORY && strcmp(message, wanted) == 0, "%d bytes: code %d, %s", (int)bytes, code, message);
+        test_case(code == REDIST_ERR_MEMORY && strcmp(message, wanted) == 0, "%d bytes: code %d, %s", (int)bytes, code,
+                  message);
         test_case(redist_layout_check(&x) != REDIST_OK, "%d bytes: the layout is refused", (int)bytes);
         free(exact);
     }
     test_case(redist_layout_parse(text, &x, storage, needed, NULL, 0) == REDIST_OK, "just enough storage");
     test_case(redist_layout_parse(text, &x, NULL, 1000, NULL, 0) == REDIST_ERR_MEMORY, "no storage");
     test_case(redist_layout_parse("9: block@3", &x, NULL, 0, NULL, 0) == REDIST_OK, "no lists, no storage");
-    test_case(redist_layout_parse("9: cuts(0,3", &x, NULL, 0, NULL, 0) == REDIST_ERR_LAYOUT, "a mistake is told before a lack");
+    test_case(redist_layout_parse("9: cuts(0,3", &x, NULL, 0, NULL, 0) == REDIST_ERR_LAYOUT,
+              "a mistake is told before a lack");
     test_case(redist_layout_parse(text, &x, (char *)storage + 1, 100, message, sizeof message) == REDIST_ERR_ARGUMENT &&
                   strstr(message, "storage must be aligned to ") == message, "storage out of line");
     test_case(redist_layout_parse("9: cuts(0,3,9)", &x, member.numbers, sizeof member.numbers, NULL, 0) == REDIST_OK,
@@ -343,21 +357,25 @@ static void check_arguments(void)
               "no message when all is well");
     test_case(redist_layout_parse("7; *", &x, NULL, 0, little, sizeof little) == REDIST_ERR_LAYOUT &&
                   strcmp(little, "column 2: e") == 0, "a message cut short");
-    test_case(redist_layout_parse("7; *", &x, NULL, 0, little, 1) == REDIST_ERR_LAYOUT && little[0] == '\0', "no room at all");
+    test_case(redist_layout_parse("7; *", &x, NULL, 0, little, 1) == REDIST_ERR_LAYOUT && little[0] == '\0',
+              "no room at all");
     test_case(redist_layout_parse("7; *", &x, NULL, 0, NULL, 100) == REDIST_ERR_LAYOUT, "a mistake, no message");
 }
 
 static void check_format(void)
 {
-    redist_layout x = redist_layout_2d(redist_block(100, 4), redist_whole(8)), bad = redist_layout_1d(redist_block(7, 0));
+    redist_layout x = redist_layout_2d(redist_block(100, 4), redist_whole(8)),
+                  bad = redist_layout_1d(redist_block(7, 0));
     static const char whole[] = "100x8: block@4, *";
     char text[sizeof whole + 1];
     size_t size;
     for (size = 1; size <= sizeof text; size++) {
         memset(text, '#', sizeof text);
-        test_case(redist_layout_format(&x, text, size) == (int64_t)sizeof whole - 1 && strncmp(text, whole, size - 1) == 0 &&
+        test_case(redist_layout_format(&x, text, size) == (int64_t)sizeof whole - 1 &&
+                      strncmp(text, whole, size - 1) == 0 &&
                       strlen(text) == (size < sizeof whole ? size - 1 : sizeof whole - 1) &&
-                      (size == sizeof text || text[size] == '#'), "format into %d bytes", (int)size);
+                      (size == sizeof text || text[size] == '#'),
+                  "format into %d bytes", (int)size);
     }
     test_case(redist_layout_format(&x, NULL, 0) == (int64_t)sizeof whole - 1, "format into nothing");
     test_case(redist_layout_format(&x, NULL, 9) == (int64_t)sizeof whole - 1, "format into NULL");
@@ -424,10 +442,12 @@ static void spoil(test_random *r, char *text, size_t size)
 {
     static const char *const pieces[] = { ",", ";", ":", "@", "(", ")", "[", "]", "*", "x", "0", "-1", "2147483647",
                                           "9223372036854775807", "4611686018427387904", "-9223372036854775808", "block",
-                                          "cuts(0,", "ranks", "from", "of", " ", "\t", "\xff", "transposed", "halo(1)" };
+                                          "cuts(0,", "ranks", "from", "of", " ", "\t", "\xff", "transposed",
+                                          "halo(1)" };
     size_t length = strlen(text), at = (size_t)test_between(r, 0, (int64_t)length);
     size_t gone = (size_t)test_between(r, 0, 3);
-    const char *piece = test_one_in(r, 4) ? "" : pieces[test_between(r, 0, (int64_t)(sizeof pieces / sizeof pieces[0]) - 1)];
+    const char *piece =
+        test_one_in(r, 4) ? "" : pieces[test_between(r, 0, (int64_t)(sizeof pieces / sizeof pieces[0]) - 1)];
     gone = at + gone > length ? length - at : gone;
     if (length + strlen(piece) >= size)
         return;

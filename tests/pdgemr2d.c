@@ -1,4 +1,5 @@
-/* redist tests: random block-cyclic matrices, and parts of them, against ScaLAPACK's pdgemr2d. MIT licence, see LICENSE. */
+/* redist tests: random block-cyclic matrices, and parts of them, against ScaLAPACK's pdgemr2d.
+   MIT licence, see LICENSE. */
 #include "scalapack.h"
 
 void pdgemr2d_(const int *m, const int *n, const double *a, const int *ia, const int *ja, const int *desc_a, double *b,
@@ -40,7 +41,8 @@ static void check(const matrix *a, const matrix *b, int m, int n, int context, i
     code = copy_by_plan(a, b, target, methods[number % 20 == 0 ? 0 : 1 + number % 3]);
     pdgemr2d_(&m, &n, a->local, &ia, &ja, a->desc, b->local, &ib, &jb, b->desc, &context);
     same = memcmp(target, b->local, b->bytes) == 0;
-    test_case_all(code == REDIST_OK && same, "case %d: %d x %d at (%d, %d) of %d x %d on %d x %d to (%d, %d) of %d x %d on %d x %d: code %d",
+    test_case_all(code == REDIST_OK && same,
+                  "case %d: %d x %d at (%d, %d) of %d x %d on %d x %d to (%d, %d) of %d x %d on %d x %d: code %d",
                   number, m, n, a->row, a->column, a->desc[2], a->desc[3], a->g->rows, a->g->columns, b->row, b->column,
                   b->desc[2], b->desc[3], b->g->rows, b->g->columns, code);
     free(target);

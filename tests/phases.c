@@ -1,4 +1,5 @@
-/* redist tests: the cost model and multiphase routes: Kaushik's figures, all chains of small cases, random pairs. MIT licence, see LICENSE. */
+/* redist tests: the cost model and multiphase routes: Kaushik's figures, all chains of small cases, random pairs.
+   MIT licence, see LICENSE. */
 #include <math.h>
 
 #include "failing_malloc.h"
@@ -23,7 +24,8 @@ static redist_layout cyclic(int64_t n, int64_t block, int procs)
     return redist_layout_1d(redist_block_cyclic(n, block, procs));
 }
 
-static double chain_cost(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int n, const redist_layout *between)
+static double chain_cost(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int n,
+                         const redist_layout *between)
 {
     double sum = 0;
     for (int k = 0; k <= n; k++)
@@ -52,8 +54,10 @@ static const struct {
     int64_t before, after;
     int degree;             /* a copy to itself counted */
 } degrees[] = {
-    {192, 8, 24, 3, 8},      {192, 8, 24, 12, 2},     {192, 8, 12, 3, 4},      {27, 9, 1, 3, 3},        {36, 6, 6, 1, 6},
-    {8192, 16, 256, 16, 16}, {8192, 16, 256, 64, 4},  {8192, 16, 64, 16, 4},   {16384, 32, 256, 8, 32}, {16384, 32, 256, 32, 8},
+    {192, 8, 24, 3, 8},      {192, 8, 24, 12, 2},     {192, 8, 12, 3, 4},      {27, 9, 1, 3, 3},
+    {36, 6, 6, 1, 6},
+    {8192, 16, 256, 16, 16}, {8192, 16, 256, 64, 4},  {8192, 16, 64, 16, 4},   {16384, 32, 256, 8, 32},
+    {16384, 32, 256, 32, 8},
     {16384, 32, 32, 8, 4},   {16384, 32, 256, 64, 4}, {16384, 32, 64, 8, 8},
 };
 
@@ -64,8 +68,10 @@ static void check_degrees(void)
         redist_layout to = cyclic(degrees[k].n, degrees[k].after, degrees[k].procs);
         const redist_cost cost = {3, 0.5};
         double wanted = 3 * degrees[k].degree + 8 * 0.5 * (double)(degrees[k].n / degrees[k].procs);
-        test_case(redist_cost_of(&from, &to, 1, &messages_only) == degrees[k].degree, "Kaushik, pair %d: degree", (int)k);
-        test_case(redist_cost_of(&to, &from, 1, &messages_only) == degrees[k].degree, "Kaushik, pair %d back: degree", (int)k);
+        test_case(redist_cost_of(&from, &to, 1, &messages_only) == degrees[k].degree, "Kaushik, pair %d: degree",
+                  (int)k);
+        test_case(redist_cost_of(&to, &from, 1, &messages_only) == degrees[k].degree, "Kaushik, pair %d back: degree",
+                  (int)k);
         test_case(redist_cost_of(&from, &to, 8, &cost) == wanted, "Kaushik, pair %d: cost", (int)k);
     }
 }
@@ -95,7 +101,8 @@ static void check_splits(void)
         one = redist_phases(&from, &to, &messages_only, MOST_BETWEEN, between);
         test_case(one >= 0 && chain_cost(&from, &to, &messages_only, one, between) == splits[k].any,
                   "Kaushik, split %d: %d of any number between", (int)k, one);
-        test_case(redist_phases(&from, &to, &elements_only, MOST_BETWEEN, between) == 0, "Kaushik, split %d: messages for nothing", (int)k);
+        test_case(redist_phases(&from, &to, &elements_only, MOST_BETWEEN, between) == 0,
+                  "Kaushik, split %d: messages for nothing", (int)k);
         test_case(redist_phases(&from, &to, &messages_only, 0, NULL) == 0, "Kaushik, split %d: none allowed", (int)k);
     }
 }
@@ -104,7 +111,8 @@ static void check_splits(void)
 static void check_best_block(void)
 {
     redist_layout between[1], from = cyclic(8192, 256, 16), to = cyclic(8192, 16, 16), best = cyclic(8192, 64, 16);
-    test_case(redist_phases(&from, &to, &messages_only, 1, between) == 1 && same_owners(&between[0], &best, 8192), "CYCLIC(64) on 16");
+    test_case(redist_phases(&from, &to, &messages_only, 1, between) == 1 && same_owners(&between[0], &best, 8192),
+              "CYCLIC(64) on 16");
     from = cyclic(16384, 256, 32);
     to = cyclic(16384, 8, 32);
     test_case(redist_phases(&from, &to, &messages_only, 1, between) == 1, "one between on 32");
@@ -119,13 +127,14 @@ static void check_best_block(void)
 static void check_walker_otto(void)
 {
     const int64_t n = 32 * 60 * 7;
-    redist_layout between[1], from = cyclic(n, 12, 32), to = cyclic(n, 28, 32), lcm = cyclic(n, 84, 32), gcd = cyclic(n, 4, 32);
+    redist_layout between[1], from = cyclic(n, 12, 32), to = cyclic(n, 28, 32), lcm = cyclic(n, 84, 32),
+                              gcd = cyclic(n, 4, 32);
     double by_lcm, by_gcd, straight = redist_cost_of(&from, &to, 1, &messages_only), found;
     by_lcm = redist_cost_of(&from, &lcm, 1, &messages_only) + redist_cost_of(&lcm, &to, 1, &messages_only);
     by_gcd = redist_cost_of(&from, &gcd, 1, &messages_only) + redist_cost_of(&gcd, &to, 1, &messages_only);
     found = chain_cost(&from, &to, &messages_only, redist_phases(&from, &to, &messages_only, 1, between), between);
-    test_case(by_lcm == 10 && by_gcd == 10 && found <= 10 && found <= straight, "lcm %g, gcd %g, straight %g, found %g", by_lcm, by_gcd,
-              straight, found);
+    test_case(by_lcm == 10 && by_gcd == 10 && found <= 10 && found <= straight, "lcm %g, gcd %g, straight %g, found %g",
+              by_lcm, by_gcd, straight, found);
 }
 
 /* The paper's two measured crossovers, and the ratio ts/te where the model puts one and two phases level:
@@ -147,8 +156,10 @@ static void check_crossovers(void)
         redist_layout to = cyclic(crossovers[k].elements, crossovers[k].after, crossovers[k].procs);
         double low = 0, high = 1e6, level = (double)share / crossovers[k].saved;
         redist_cost less = cost_of_pair(level * (1 + 1e-9), 1), more = cost_of_pair(level * (1 - 1e-9), 1);
-        test_case(redist_phases(&from, &to, &less, 1, between) == 1, "just below the crossover on %d", crossovers[k].procs);
-        test_case(redist_phases(&from, &to, &more, 1, between) == 0, "just above the crossover on %d", crossovers[k].procs);
+        test_case(redist_phases(&from, &to, &less, 1, between) == 1, "just below the crossover on %d",
+                  crossovers[k].procs);
+        test_case(redist_phases(&from, &to, &more, 1, between) == 0, "just above the crossover on %d",
+                  crossovers[k].procs);
         while (high - low > 1e-6) {
             redist_cost middle = cost_of_pair((low + high) / 2, 1);
             if (redist_phases(&from, &to, &middle, 1, between) == 1)
@@ -274,8 +285,9 @@ static void check_chains(int number)
     found = chain_cost(&from, &to, &cost, n, between);
     test_case(redist_cost_of(&from, &to, 1, &cost) == phase(&c, 0, 1, &cost), "chains %d: cost", number);
     least = found < best - 1e-9 && c.procs[0] != c.procs[1] ? cheapest_of_all(&c, &cost) : best;
-    test_case(n >= 0 && least <= found + 1e-9 && found <= best + 1e-9, "chains %d: %ld as blocks of %ld on %d to %ld on %d, te %g: found %g, best %g", number,
-              (long)c.n, (long)c.block[0], c.procs[0], (long)c.block[1], c.procs[1], cost.per_byte, found, best);
+    test_case(n >= 0 && least <= found + 1e-9 && found <= best + 1e-9,
+              "chains %d: %ld as blocks of %ld on %d to %ld on %d, te %g: found %g, best %g", number, (long)c.n,
+              (long)c.block[0], c.procs[0], (long)c.block[1], c.procs[1], cost.per_byte, found, best);
 }
 
 /* ---- one axis on many processes ---- */
@@ -309,7 +321,8 @@ static void check_degree(const char *what, int number, redist_axis x, redist_axi
     redist_layout from = redist_layout_1d(x), to = redist_layout_1d(y);
     int wanted = degree_by_elements(&from, &to, x.count);
     double found = redist_cost_of(&from, &to, 1, &messages_only);
-    test_case(found == wanted, "%s %d: %ld on %d and %d: %g messages, not %d", what, number, (long)x.count, x.procs, y.procs, found, wanted);
+    test_case(found == wanted, "%s %d: %ld on %d and %d: %g messages, not %d", what, number, (long)x.count, x.procs,
+              y.procs, found, wanted);
 }
 
 /* Whole superblocks, with and without a rest: the formula. */
@@ -326,7 +339,8 @@ static void check_formula(int number)
     while (superblock % (block[1] * procs[1]) != 0)
         superblock += block[0] * procs[0];
     superblock += test_one_in(&r, 2) ? 0 : test_between(&r, 0, superblock);
-    check_degree("formula", number, redist_starting_at(redist_block_cyclic(superblock, block[0], procs[0]), procs[0] - 1),
+    check_degree("formula", number,
+                 redist_starting_at(redist_block_cyclic(superblock, block[0], procs[0]), procs[0] - 1),
                  redist_block_cyclic(superblock, block[1], procs[1]));
 }
 
@@ -338,7 +352,8 @@ static void check_many_coordinates(void)
     for (int k = 0; k <= 1600; k++)
         cuts[k] = k <= 800 ? 20 * k : n - 20 * (1600 - k);
     check_degree("cuts to CYCLIC", 0, redist_cuts(cuts, 1600), redist_cyclic(n, 1600));
-    check_degree("cuts to CYCLIC(1000)", 0, redist_cuts(cuts, 1600), redist_starting_at(redist_block_cyclic(n, 1000, 7), 5));
+    check_degree("cuts to CYCLIC(1000)", 0, redist_cuts(cuts, 1600),
+                 redist_starting_at(redist_block_cyclic(n, 1000, 7), 5));
     check_degree("cuts to balanced", 0, redist_cuts(cuts, 1600), redist_balanced(n, 1600));
     check_degree("one process to CYCLIC(3)", 0, redist_block_cyclic(n, 2, 1), redist_block_cyclic(n, 3, 11));
     check_degree("BLOCK to CYCLIC", 0, redist_block(n, 1600), redist_cyclic(n, 1600));
@@ -404,13 +419,15 @@ static void check_cost(const pair *p, int number)
         messages = larger(messages, larger(sends, receives));
         elements = larger(elements, larger(out, in));
     }
-    test_case(redist_cost_of(&p->layouts[0], &p->layouts[1], 1, &messages_only) == (double)messages, "pair %d: %ld messages, not %g",
-              number, (long)messages, redist_cost_of(&p->layouts[0], &p->layouts[1], 1, &messages_only));
-    test_case(redist_cost_of(&p->layouts[0], &p->layouts[1], 3, &elements_only) == 3 * (double)elements, "pair %d: %ld elements", number,
-              (long)elements);
+    test_case(redist_cost_of(&p->layouts[0], &p->layouts[1], 1, &messages_only) == (double)messages,
+              "pair %d: %ld messages, not %g", number, (long)messages,
+              redist_cost_of(&p->layouts[0], &p->layouts[1], 1, &messages_only));
+    test_case(redist_cost_of(&p->layouts[0], &p->layouts[1], 3, &elements_only) == 3 * (double)elements,
+              "pair %d: %ld elements", number, (long)elements);
 }
 
-/* A layout on the way is valid, shows the view, and puts no more on a rank than it may, nor on ranks that are not there. */
+/* A layout on the way is valid, shows the view, and puts no more on a rank than it may, nor on ranks that are not
+   there. */
 static int may_pass(const pair *p, const redist_layout *x)
 {
     int64_t most = 0, all = 0;
@@ -462,7 +479,8 @@ static int arrives(const pair *p, int n, size_t bytes)
     for (int k = 0; k < p->tables[1].places; k++)
         test_fill(&p->tables[1], k, bytes, 200, 8, arrays[n + 1][k]);
     for (int k = 0; k <= n; k++)
-        good = good && redist_move(layouts[k], (const void *const *)arrays[k], layouts[k + 1], arrays[k + 1], bytes) == REDIST_OK;
+        good = good && redist_move(layouts[k], (const void *const *)arrays[k], layouts[k + 1], arrays[k + 1], bytes) ==
+                           REDIST_OK;
     for (int k = 0; k < p->tables[1].places; k++) {
         size_t size = (size_t)p->tables[1].alloc[k] * bytes;
         unsigned char *wanted = malloc(size + 1);
@@ -507,7 +525,8 @@ static int check_pair(pair *p, int number)
     test_case(good, "pair %d: the layouts between", number);
     direct = redist_cost_of(&p->layouts[0], &p->layouts[1], 1, &cost);
     route = chain_cost(&p->layouts[0], &p->layouts[1], &cost, p->n, p->between);
-    test_case(p->n == 0 ? route == direct : route < direct, "pair %d: %d between cost %g, none %g", number, p->n, route, direct);
+    test_case(p->n == 0 ? route == direct : route < direct, "pair %d: %d between cost %g, none %g", number, p->n, route,
+              direct);
     if (p->n > 0)
         test_case(arrives(p, p->n, 3), "pair %d: moved through %d", number, p->n);
     return p->n;
@@ -523,8 +542,8 @@ static void check_pairs(pair *p, int pairs)
         grids += takes_other_grid(p);
     }
     test_case(grids > pairs / 100, "%d ways by other process grids", grids);
-    test_case(lengths[0] > 0 && lengths[1] > pairs / 100 && lengths[2] > 0, "ways of no, one and two layouts: %d, %d, %d", lengths[0],
-              lengths[1], lengths[2]);
+    test_case(lengths[0] > 0 && lengths[1] > pairs / 100 && lengths[2] > 0,
+              "ways of no, one and two layouts: %d, %d, %d", lengths[0], lengths[1], lengths[2]);
 }
 
 /* ---- several axes: one after the other, or at once ---- */
@@ -536,7 +555,8 @@ static void check_axes(void)
     from = redist_layout_2d(redist_block(64, 4), redist_block(64, 4));
     to = redist_layout_2d(redist_cyclic(64, 4), redist_cyclic(64, 4));
     test_case(redist_cost_of(&from, &to, 1, &messages_only) == 16, "(BLOCK,BLOCK) to (CYCLIC,CYCLIC) on 4x4");
-    test_case(redist_phases(&from, &to, &cost, 1, between) == 1 && redist_cost_of(&from, &between[0], 1, &messages_only) == 4 &&
+    test_case(redist_phases(&from, &to, &cost, 1, between) == 1 &&
+                  redist_cost_of(&from, &between[0], 1, &messages_only) == 4 &&
                   redist_cost_of(&between[0], &to, 1, &messages_only) == 4,
               "one axis after the other, or half of both at once: 4 + 4");
 }
@@ -592,7 +612,8 @@ static void check_crossover(int k, const redist_layout *from, const redist_layou
     const redist_cost cheap = cost_of_pair(share, saved * (1 - 1e-9)), dear = cost_of_pair(share, saved * (1 + 1e-9));
     redist_layout between[1];
     const int n = redist_phases(from, to, &cheap, 1, between);
-    test_case(n == (saved > 0) && close_to(chain_cost(from, to, &cheap, n, between), share * (turns[k].one + (n + 1) * cheap.per_byte), 1e-9),
+    test_case(n == (saved > 0) && close_to(chain_cost(from, to, &cheap, n, between),
+                                           share * (turns[k].one + (n + 1) * cheap.per_byte), 1e-9),
               "turn %d: cheap elements, %d between", k, n);
     test_case(redist_phases(from, to, &dear, 1, between) == 0, "turn %d: dear elements", k);
 }
@@ -602,14 +623,16 @@ static void check_turn(int k)
     redist_layout between[MOST_BETWEEN], from = grid_of_blocks(turns[k].ndim, turns[k].n, turns[k].before);
     redist_layout to = grid_of_blocks(turns[k].ndim, turns[k].n, turns[k].after);
     const int n = redist_phases(&from, &to, &messages_only, 1, between);
-    test_case(redist_cost_of(&from, &to, 1, &messages_only) == turns[k].direct && n == (turns[k].one < turns[k].direct) &&
+    test_case(redist_cost_of(&from, &to, 1, &messages_only) == turns[k].direct &&
+                  n == (turns[k].one < turns[k].direct) &&
                   chain_cost(&from, &to, &messages_only, n, between) == turns[k].one,
               "turn %d: %d between, %g messages", k, n, chain_cost(&from, &to, &messages_only, n, between));
     if (n == 1 && redist_places(&from) <= 64) {
         check_phase(k, &from, &between[0]);
         check_phase(k, &between[0], &to);
     }
-    test_case(redist_phases(&from, &to, &elements_only, MOST_BETWEEN, between) == 0, "turn %d: messages for nothing", k);
+    test_case(redist_phases(&from, &to, &elements_only, MOST_BETWEEN, between) == 0, "turn %d: messages for nothing",
+              k);
     if (turns[k].even)
         check_crossover(k, &from, &to);
 }
@@ -618,15 +641,16 @@ static void check_turn(int k)
 static void check_square(int side)
 {
     const int64_t n = 2 * side * side;
-    redist_layout between[1], rows = redist_layout_2d(redist_block(n, side * side), redist_whole(n)), columns = redist_transposed(rows);
+    redist_layout between[1], rows = redist_layout_2d(redist_block(n, side * side), redist_whole(n)),
+                              columns = redist_transposed(rows);
     double there, onwards;
     test_case(redist_phases(&rows, &columns, &messages_only, 1, between) == 1 && between[0].dim[0].axis.procs == side &&
                   between[0].dim[1].axis.procs == side,
               "rows to columns by way of %d x %d", side, side);
     there = busiest(&rows, &between[0]);
     onwards = busiest(&between[0], &columns);
-    test_case(there >= side - 1 && there <= side && onwards >= side - 1 && onwards <= side, "%g and %g messages by way of %d x %d", there,
-              onwards, side, side);
+    test_case(there >= side - 1 && there <= side && onwards >= side - 1 && onwards <= side,
+              "%g and %g messages by way of %d x %d", there, onwards, side, side);
 }
 
 enum { GRID_RANKS = 12, GRIDS = 35 };
@@ -702,8 +726,9 @@ static void check_grids(int64_t n)
         const redist_layout from = grid_of_blocks(2, n, g.procs[a]), to = grid_of_blocks(2, n, g.procs[b]);
         const redist_cost cost = cost_of_pair(1, k % 2 * 1e-3);
         const double found = chain_cost(&from, &to, &cost, redist_phases(&from, &to, &cost, 1, between), between);
-        test_case(found <= cheapest_grid(&g, a, b, cost.per_byte) + 1e-9, "%ld x %ld, %d x %d to %d x %d: %g, not %g", (long)n, (long)n,
-                  g.procs[a][0], g.procs[a][1], g.procs[b][0], g.procs[b][1], found, cheapest_grid(&g, a, b, cost.per_byte));
+        test_case(found <= cheapest_grid(&g, a, b, cost.per_byte) + 1e-9, "%ld x %ld, %d x %d to %d x %d: %g, not %g",
+                  (long)n, (long)n, g.procs[a][0], g.procs[a][1], g.procs[b][0], g.procs[b][1], found,
+                  cheapest_grid(&g, a, b, cost.per_byte));
     }
 }
 
@@ -738,12 +763,14 @@ static void check_bad_costs(const redist_layout *a, const redist_layout *b)
 
 static void check_bad_input(void)
 {
-    redist_layout a = redist_layout_2d(redist_whole(3), redist_block(4, 2)), b = redist_transposed(a), flat = redist_layout_1d(redist_whole(12));
+    redist_layout a = redist_layout_2d(redist_whole(3), redist_block(4, 2)), b = redist_transposed(a),
+                  flat = redist_layout_1d(redist_whole(12));
     redist_layout bad = redist_layout_1d(redist_block_cyclic(8, 0, 2)), between[2];
     const int twice[2] = {1, 1};
     redist_layout doubled = redist_on_ranks(a, twice);
     test_case(redist_cost_of(&a, &b, 1, &messages_only) == -1, "cost of 3 x 4 to 4 x 3");
-    test_case(redist_cost_of(NULL, &a, 1, &messages_only) == -1 && redist_cost_of(&a, NULL, 1, &messages_only) == -1, "cost of NULL");
+    test_case(redist_cost_of(NULL, &a, 1, &messages_only) == -1 && redist_cost_of(&a, NULL, 1, &messages_only) == -1,
+              "cost of NULL");
     test_case(redist_cost_of(&a, &a, 1, NULL) == -1, "cost_of without a cost");
     test_case(redist_cost_of(&a, &a, 0, &messages_only) == -1, "cost of elements of 0 bytes");
     test_case(redist_cost_of(&bad, &bad, 1, &messages_only) == -1, "cost of block 0");
@@ -761,7 +788,8 @@ static void check_bad_input(void)
 
 static void check_empty(void)
 {
-    redist_layout a = redist_layout_2d(redist_block(0, 3), redist_block(4, 2)), b = redist_layout_2d(redist_cyclic(0, 3), redist_cyclic(4, 2));
+    redist_layout a = redist_layout_2d(redist_block(0, 3), redist_block(4, 2)),
+                  b = redist_layout_2d(redist_cyclic(0, 3), redist_cyclic(4, 2));
     const redist_cost cost = {1, 1};
     redist_layout between[2];
     test_case(redist_cost_of(&a, &b, 8, &cost) == 0, "nothing costs nothing");
@@ -771,7 +799,8 @@ static void check_empty(void)
 /* Every allocation in turn fails: the error, or the cost, and no block is left. */
 static void check_memory(void)
 {
-    redist_layout a = redist_layout_2d(redist_balanced(50, 3), redist_block(70, 4)), b = redist_layout_2d(redist_cyclic(50, 4), redist_cyclic(70, 3));
+    redist_layout a = redist_layout_2d(redist_balanced(50, 3), redist_block(70, 4)),
+                  b = redist_layout_2d(redist_cyclic(50, 4), redist_cyclic(70, 3));
     redist_layout between[2];
     double cost = redist_cost_of(&a, &b, 1, &messages_only);
     int failures = 0, n, wanted = redist_phases(&a, &b, &messages_only, 2, between);
@@ -781,7 +810,8 @@ static void check_memory(void)
         if (until_failure >= 0)
             break;
         failures++;
-        if (!test_case(n == -REDIST_ERR_MEMORY && live_blocks == 0, "allocation %ld of phases fails: %d, %ld left", (long)k, n, (long)live_blocks))
+        if (!test_case(n == -REDIST_ERR_MEMORY && live_blocks == 0, "allocation %ld of phases fails: %d, %ld left",
+                       (long)k, n, (long)live_blocks))
             break;
     }
     until_failure = -1;

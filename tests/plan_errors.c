@@ -1,4 +1,5 @@
-/* redist tests: every error of a plan, made on one rank or on all: the same code everywhere, a sentence, no leak, and plans still work. MIT licence, see LICENSE. */
+/* redist tests: every error of a plan, made on one rank or on all: the same code everywhere, a sentence, no leak, and
+   plans still work. MIT licence, see LICENSE. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,8 @@ static const struct {
     const char *name;
     redist_method method;
 } methods[] = {
-    {"shared", REDIST_SHARED}, {"alltoallv", REDIST_ALLTOALLV}, {"alltoallw", REDIST_ALLTOALLW}, {"point to point", REDIST_POINT_TO_POINT},
+    {"shared", REDIST_SHARED}, {"alltoallv", REDIST_ALLTOALLV}, {"alltoallw", REDIST_ALLTOALLW},
+    {"point to point", REDIST_POINT_TO_POINT},
     {"scheduled", REDIST_SCHEDULED}, {"multiphase", REDIST_MULTIPHASE}};
 enum { METHODS = sizeof methods / sizeof *methods };
 
@@ -84,15 +86,24 @@ static void shifted(request *q) { q->type = shifted_type; }
 static void no_type(request *q) { q->type = MPI_DATATYPE_NULL; }
 static void other_size(request *q) { q->type = MPI_FLOAT; }
 
-static void source(request *q, redist_axis rows, redist_axis columns) { q->layouts[0] = redist_layout_2d(rows, columns); }
-static void destination(request *q, redist_axis rows, redist_axis columns) { q->layouts[1] = redist_layout_2d(rows, columns); }
+static void source(request *q, redist_axis rows, redist_axis columns)
+{
+    q->layouts[0] = redist_layout_2d(rows, columns);
+}
+static void destination(request *q, redist_axis rows, redist_axis columns)
+{
+    q->layouts[1] = redist_layout_2d(rows, columns);
+}
 
 static void no_block(request *q) { destination(q, redist_whole(N), redist_block_cyclic(M, 0, test_size())); }
 static void negative_block(request *q) { source(q, redist_block_cyclic(N, -7, test_size()), redist_whole(M)); }
 static void no_processes(request *q) { destination(q, redist_whole(N), redist_block(M, 0)); }
 static void negative_length(request *q) { source(q, redist_block(-5, test_size()), redist_whole(M)); }
 static void cuts_fall(request *q) { destination(q, redist_whole(N), redist_cuts(falling_cuts, 3)); }
-static void first_outside(request *q) { destination(q, redist_whole(N), redist_starting_at(redist_block(M, test_size()), 77)); }
+static void first_outside(request *q)
+{
+    destination(q, redist_whole(N), redist_starting_at(redist_block(M, test_size()), 77));
+}
 static void negative_halo(request *q) { q->layouts[1] = redist_with_halo(q->layouts[1], 1, -2, 0); }
 static void small_extent(request *q) { q->layouts[0] = redist_with_extent(q->layouts[0], 1, M - 4); }
 static void axis_outside(request *q) { q->layouts[0] = redist_flipped(q->layouts[0], 2); }
@@ -148,7 +159,8 @@ static const struct {
     {"halo -2", REDIST_ERR_LAYOUT, negative_halo, {"axis 1", "-2"}, 0},
     {"extent 6 for 10 elements", REDIST_ERR_LAYOUT, small_extent, {"axis 1", "is 6, must be at least 10"}, 0},
     {"axis 2 of 2", REDIST_ERR_LAYOUT, axis_outside, {"2", NULL}, 0},
-    {"section past the end", REDIST_ERR_LAYOUT, section_outside, {"axis 1: a section of 10 indices from 5 on", "extent is 10"}, 0},
+    {"section past the end", REDIST_ERR_LAYOUT, section_outside,
+     {"axis 1: the count of a section is 10", "at most 5"}, 0},
     {"section with step 0", REDIST_ERR_LAYOUT, section_without_step, {"axis 1", "0"}, 0},
     {"other shape", REDIST_ERR_SHAPE, other_shape, {"axis 1", "11"}, 0},
     {"other dimensions", REDIST_ERR_SHAPE, other_dimensions, {"1", "2"}, 0},
@@ -195,8 +207,9 @@ static void check_fault(int fault, int bad_rank)
         faults[fault].spoil(&q);
     code = redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan);
     sentence = sentence_is_good(q.message, fault, faults[fault].differs ? -1 : bad_rank);
-    test_case_all(code == faults[fault].code && plan == NULL && live_blocks == live, "%s on rank %d (-1: all): code %d (%s), plan %s, %ld blocks left",
-                  faults[fault].name, bad_rank, code, redist_strerror(code), plan == NULL ? "NULL" : "set", (long)(live_blocks - live));
+    test_case_all(code == faults[fault].code && plan == NULL && live_blocks == live,
+                  "%s on rank %d (-1: all): code %d (%s), plan %s, %ld blocks left", faults[fault].name, bad_rank, code,
+                  redist_strerror(code), plan == NULL ? "NULL" : "set", (long)(live_blocks - live));
     test_case_all(sentence, "%s on rank %d (-1: all), its sentence: %s", faults[fault].name, bad_rank, q.message);
     if (code == REDIST_OK)
         redist_plan_free(&plan);
@@ -294,8 +307,8 @@ static void check_differences(void)
         differences[k].make(&q, test_rank() == last);
         snprintf(sentence, sizeof sentence, "rank %d: %s", last, differences[k].says);
         code = redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan);
-        test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL && strstr(q.message, sentence) != NULL, "%s: code %d, %s",
-                      sentence, code, q.message);
+        test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL && strstr(q.message, sentence) != NULL,
+                      "%s: code %d, %s", sentence, code, q.message);
     }
 }
 
@@ -305,8 +318,10 @@ static void check_local(void)
     redist_plan *plan = NULL;
     request q;
     make_request(&q);
-    test_case_all(redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, NULL) == REDIST_ERR_ARGUMENT, "nowhere to put the plan");
-    test_case_all(redist_plan_create(MPI_COMM_NULL, q.from, q.to, q.type, &q.options, &plan) == REDIST_ERR_ARGUMENT && plan == NULL,
+    test_case_all(redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, NULL) == REDIST_ERR_ARGUMENT,
+                  "nowhere to put the plan");
+    test_case_all(redist_plan_create(MPI_COMM_NULL, q.from, q.to, q.type, &q.options, &plan) == REDIST_ERR_ARGUMENT &&
+                      plan == NULL,
                   "no communicator");
 }
 
@@ -338,8 +353,10 @@ static void check_no_message(void)
     make_request(&q);
     no_block(&q);
     q.options.message = NULL;
-    test_case_all(redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan) == REDIST_ERR_LAYOUT, "no message buffer");
-    test_case_all(redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, NULL, &plan) == REDIST_ERR_LAYOUT, "no options");
+    test_case_all(redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan) == REDIST_ERR_LAYOUT,
+                  "no message buffer");
+    test_case_all(redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, NULL, &plan) == REDIST_ERR_LAYOUT,
+                  "no options");
 }
 
 /* A method asked for by name that needs more staging than is allowed says how much it needs. */
@@ -354,7 +371,8 @@ static void check_staging(int method)
     q.options.method = methods[method].method;
     q.options.max_buffer = 1;
     code = redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan);
-    test_case_all(code == REDIST_ERR_MEMORY && plan == NULL && strpbrk(q.message, "23456789") != NULL && live_blocks == 0,
+    test_case_all(code == REDIST_ERR_MEMORY && plan == NULL && strpbrk(q.message, "23456789") != NULL &&
+                      live_blocks == 0,
                   "%s within one byte of staging: code %d, %s", methods[method].name, code, q.message);
 }
 
@@ -367,7 +385,8 @@ static void check_sentences(void)
             good = good && strcmp(redist_strerror(a), redist_strerror(b)) != 0;
         test_case_all(good, "the sentence of code %d", a);
     }
-    test_case_all(redist_strerror(12345) != NULL && redist_strerror(-1) != NULL, "sentences of codes that do not exist");
+    test_case_all(redist_strerror(12345) != NULL && redist_strerror(-1) != NULL,
+                  "sentences of codes that do not exist");
 }
 
 /* ---- running out of memory ---- */
@@ -383,15 +402,17 @@ static int allocation_fails(exchange *e, int k, int bad_rank)
     if (hit && code == REDIST_OK) { /* what cannot have its shared memory sends messages */
         int good = exchange_is_right(e, k);
         good = redist_plan_free(&e->plan) == REDIST_OK && good;
-        test_case_all(good && live_blocks == 0 && (e->method == REDIST_AUTO || e->method == REDIST_SHARED || e->method == REDIST_MULTIPHASE),
-                      "%s, %d arrays, falls back when allocation %d fails on rank %d: %ld blocks left", method_name(e->method),
-                      e->count, k, bad_rank, (long)live_blocks);
+        test_case_all(good && live_blocks == 0 &&
+                          (e->method == REDIST_AUTO || e->method == REDIST_SHARED || e->method == REDIST_MULTIPHASE),
+                      "%s, %d arrays, falls back when allocation %d fails on rank %d: %ld blocks left",
+                      method_name(e->method), e->count, k, bad_rank, (long)live_blocks);
     } else if (hit)
         test_case_all(code == REDIST_ERR_MEMORY && e->plan == NULL && live_blocks == 0 && strlen(e->message) > 10,
-                      "%s, %d arrays, allocation %d fails on rank %d: code %d, %ld blocks left, %s", method_name(e->method), e->count,
-                      k, bad_rank, code, (long)live_blocks, e->message);
+                      "%s, %d arrays, allocation %d fails on rank %d: code %d, %ld blocks left, %s",
+                      method_name(e->method), e->count, k, bad_rank, code, (long)live_blocks, e->message);
     else
-        test_case_all(code == REDIST_OK, "%s with memory for %d allocations on rank %d: code %d", method_name(e->method), k, bad_rank, code);
+        test_case_all(code == REDIST_OK, "%s with memory for %d allocations on rank %d: code %d",
+                      method_name(e->method), k, bad_rank, code);
     return hit;
 }
 
@@ -407,7 +428,8 @@ static void check_memory(int method, int variant, int bad_rank)
     while (k < 1000 && allocation_fails(e, k, bad_rank))
         k++;
     good = e->plan != NULL && exchange_is_right(e, k) && redist_plan_free(&e->plan) == REDIST_OK;
-    test_case_all(k > 0 && good && live_blocks == 0, "%s after %d failed allocations on rank %d", methods[method].name, k, bad_rank);
+    test_case_all(k > 0 && good && live_blocks == 0, "%s after %d failed allocations on rank %d", methods[method].name,
+                  k, bad_rank);
     exchange_release(e);
     free(e);
 }
@@ -462,10 +484,13 @@ static const struct {
     int arrays, fixed, started;
     const char *says; /* part of the plan's message; NULL: no plan, or not the plan's mistake */
 } mistakes[] = {
-    {"one array as source and destination", REDIST_ERR_ALIAS, same_array, 1, 0, 0, "source 0 and destination 0 overlap"},
-    {"destination overlaps the source from above", REDIST_ERR_ALIAS, overlap_above, 1, 0, 0, "source 0 and destination 0 overlap"},
+    {"one array as source and destination", REDIST_ERR_ALIAS, same_array, 1, 0, 0,
+     "source 0 and destination 0 overlap"},
+    {"destination overlaps the source from above", REDIST_ERR_ALIAS, overlap_above, 1, 0, 0,
+     "source 0 and destination 0 overlap"},
     {"destination overlaps the source from below", REDIST_ERR_ALIAS, overlap_below, 1, 0, 0, "overlap"},
-    {"the second destination is the first source", REDIST_ERR_ALIAS, crosswise, 2, 0, 0, "source 0 and destination 1 overlap"},
+    {"the second destination is the first source", REDIST_ERR_ALIAS, crosswise, 2, 0, 0,
+     "source 0 and destination 1 overlap"},
     {"one destination for two sources", REDIST_ERR_ALIAS, one_destination, 2, 0, 0, "destinations 0 and 1 overlap"},
     {"NULL source", REDIST_ERR_ARGUMENT, null_source, 1, 0, 0, "source 0 is NULL"},
     {"NULL destination", REDIST_ERR_ARGUMENT, null_destination, 1, 0, 0, "destination 0 is NULL"},
@@ -474,14 +499,17 @@ static const struct {
     {"NULL second source", REDIST_ERR_ARGUMENT, null_second, 2, 0, 0, "source 1 is NULL"},
     {"NULL flag", REDIST_ERR_ARGUMENT, null_done, 1, 0, 1, "`done`"},
     {"NULL statistics", REDIST_ERR_ARGUMENT, null_statistics, 1, 0, 0, NULL},
-    {"one array to a plan for two", REDIST_ERR_ARGUMENT, single_of_two, 2, 0, 0, "the plan moves 2 arrays: call redist_execute_many"},
+    {"one array to a plan for two", REDIST_ERR_ARGUMENT, single_of_two, 2, 0, 0,
+     "the plan moves 2 arrays: call redist_execute_many"},
     {"wait without start", REDIST_ERR_BUSY, wait_idle, 1, 0, 0, "nothing is started"},
     {"test without start", REDIST_ERR_BUSY, test_idle, 1, 0, 0, "nothing is started"},
     {"start twice", REDIST_ERR_BUSY, start_again, 1, 0, 1, "not yet complete: call redist_wait first"},
     {"execute after start", REDIST_ERR_BUSY, execute_started, 1, 0, 1, "not yet complete: call redist_wait first"},
     {"free after start", REDIST_ERR_BUSY, free_started, 1, 0, 1, "before redist_plan_free"},
-    {"source is not the fixed one", REDIST_ERR_BUFFER, other_source, 1, 1, 0, "the source is not the array that options.from fixed"},
-    {"destination is not the fixed one", REDIST_ERR_BUFFER, other_destination, 1, 1, 0, "the destination is not the array that options.to fixed"},
+    {"source is not the fixed one", REDIST_ERR_BUFFER, other_source, 1, 1, 0,
+     "the source is not the array that options.from fixed"},
+    {"destination is not the fixed one", REDIST_ERR_BUFFER, other_destination, 1, 1, 0,
+     "the destination is not the array that options.to fixed"},
 };
 enum { MISTAKES = sizeof mistakes / sizeof *mistakes };
 
@@ -501,8 +529,8 @@ static void check_mistake(exchange *e, int mistake, int bad_rank)
         good = code == REDIST_OK && redist_wait(e->plan) == REDIST_OK && exchange_arrived(e, mistake);
     else
         good = exchange_run(e) == REDIST_OK && exchange_arrived(e, mistake);
-    test_case_all(made == mistakes[mistake].code && good, "%s on rank %d (-1: all), %s: code %d, then %s", mistakes[mistake].name, bad_rank,
-                  method_name(e->method), made, good ? "right" : "wrong");
+    test_case_all(made == mistakes[mistake].code && good, "%s on rank %d (-1: all), %s: code %d, then %s",
+                  mistakes[mistake].name, bad_rank, method_name(e->method), made, good ? "right" : "wrong");
 }
 
 static void check_mistakes(int method)
@@ -517,10 +545,12 @@ static void check_mistakes(int method)
         e->way = START_WAIT;
         exchange_allocate(e);
         if (test_sum(exchange_create(e) == REDIST_OK) == test_size()) {
-            test_case_all(strcmp(redist_plan_message(e->plan), "") == 0 && strlen(redist_plan_message(NULL)) > 10, "no mistake yet");
+            test_case_all(strcmp(redist_plan_message(e->plan), "") == 0 && strlen(redist_plan_message(NULL)) > 10,
+                          "no mistake yet");
             check_mistake(e, k, -1);
             check_mistake(e, k, test_size() - 1);
-            test_case_all(redist_plan_free(&e->plan) == REDIST_OK && e->plan == NULL, "plan freed after: %s", mistakes[k].name);
+            test_case_all(redist_plan_free(&e->plan) == REDIST_OK && e->plan == NULL, "plan freed after: %s",
+                          mistakes[k].name);
         } else {
             test_case_all(0, "plan for: %s: %s", mistakes[k].name, e->message);
         }

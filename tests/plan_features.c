@@ -1,4 +1,5 @@
-/* redist tests: what a plan promises besides moving the data: statistics, memory, independence, pieces, threads. MIT licence, see LICENSE. */
+/* redist tests: what a plan promises besides moving the data: statistics, memory, independence, pieces, threads.
+   MIT licence, see LICENSE. */
 #include <limits.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -89,7 +90,8 @@ static int stats_agree(const exchange *e, const redist_stats *s)
         received += in * each;
     }
     return s->sends == sends && s->receives == receives && s->bytes_sent == sent && s->bytes_received == received &&
-           s->bytes_kept == redist_volume(&e->layouts[0], e->rank, &e->layouts[1], e->rank) * each && s->buffer_bytes >= 0;
+           s->bytes_kept == redist_volume(&e->layouts[0], e->rank, &e->layouts[1], e->rank) * each &&
+           s->buffer_bytes >= 0;
 }
 
 /* Whether the statistics of all ranks add up to the traffic on paper. */
@@ -100,7 +102,8 @@ static int stats_add_up(const exchange *e, const redist_stats *s)
     int code = redist_traffic_between(&e->layouts[0], &e->layouts[1], &t);
     int sends = test_sum((int)s->sends), receives = test_sum((int)s->receives), kept = test_sum((int)s->bytes_kept);
     int sent = test_sum((int)s->bytes_sent);
-    return code == REDIST_OK && sends == t.messages && receives == t.messages && kept == t.kept * each && sent == t.moved * each;
+    return code == REDIST_OK && sends == t.messages && receives == t.messages && kept == t.kept * each &&
+           sent == t.moved * each;
 }
 
 /* The most messages any rank sends or receives, its own included; 1 if there are none. */
@@ -150,8 +153,9 @@ static void check_stats(void)
             agree = s.phases > 1 || stats_agree(e, &s);
             total = s.phases > 1 || stats_add_up(e, &s);
             steps_right = m != SCHEDULED || s.steps == most_steps(e);
-            test_case_all(finish(e) && code == REDIST_OK && named && agree && total && steps_right, "statistics of pair %d, %s: code %d, %s, sends %ld, sent %ld",
-                          k, methods[m].name, code, named ? "method right" : "method wrong", (long)s.sends, (long)s.bytes_sent);
+            test_case_all(finish(e) && code == REDIST_OK && named && agree && total && steps_right,
+                          "statistics of pair %d, %s: code %d, %s, sends %ld, sent %ld", k, methods[m].name, code,
+                          named ? "method right" : "method wrong", (long)s.sends, (long)s.bytes_sent);
         }
     free(e);
 }
@@ -176,8 +180,10 @@ static void check_print(void)
             if (second > 0 && fseek(file, -1, SEEK_END) == 0)
                 last = fgetc(file);
         }
-        good = good && (e->rank == 0 ? first > 0 && second == 2 * first && last == '\n' : second == 0) && exchange_is_right(e, 1);
-        test_case_all(finish(e) && good, "report of a plan, %s: %ld characters, then %ld", methods[m].name, first, second);
+        good = good && (e->rank == 0 ? first > 0 && second == 2 * first && last == '\n' : second == 0) &&
+               exchange_is_right(e, 1);
+        test_case_all(finish(e) && good, "report of a plan, %s: %ld characters, then %ld", methods[m].name, first,
+                      second);
         if (file != NULL)
             fclose(file);
     }
@@ -207,8 +213,9 @@ static void check_allocations(void)
             good = good && exchange_is_right(e, 0) && exchange_is_right(e, 1);
             during = allocations - before;
             good = finish(e) && good;
-            test_case_all(good && during == 0 && live_bytes == live, "memory of pair %d, %s: %ld allocations in two executions, %ld bytes left",
-                          k, methods[m].name, (long)during, (long)(live_bytes - live));
+            test_case_all(good && during == 0 && live_bytes == live,
+                          "memory of pair %d, %s: %ld allocations in two executions, %ld bytes left", k,
+                          methods[m].name, (long)during, (long)(live_bytes - live));
         }
     free(e);
 }
@@ -225,7 +232,8 @@ static int huge_plan_is_small(MPI_Comm two, redist_method method, int64_t *bytes
     int good;
     memset(&options, 0, sizeof options);
     options.method = method;
-    good = redist_plan_create(two, &from, &to, MPI_CHAR, &options, &plan) == REDIST_OK && redist_plan_stats(plan, &s) == REDIST_OK;
+    good = redist_plan_create(two, &from, &to, MPI_CHAR, &options, &plan) == REDIST_OK &&
+           redist_plan_stats(plan, &s) == REDIST_OK;
     *bytes = good ? live_bytes - live - s.buffer_bytes : -1;
     good = good && *bytes < limit && s.sends == 1 && s.receives == 1 && s.bytes_sent == n / 4 && s.bytes_kept == n / 4;
     if (plan != NULL)
@@ -267,7 +275,8 @@ static void check_limit(void)
         code = exchange_create_with(e, &options);
         good = code == REDIST_OK && redist_plan_stats(e->plan, &s) == REDIST_OK && s.buffer_bytes <= limits[k];
         good = good && exchange_is_right(e, 0);
-        test_case_all(finish(e) && good, "automatic choice with %d bytes of staging: code %d, it took %ld", (int)limits[k], code, (long)s.buffer_bytes);
+        test_case_all(finish(e) && good, "automatic choice with %d bytes of staging: code %d, it took %ld",
+                      (int)limits[k], code, (long)s.buffer_bytes);
     }
     free(e);
 }
@@ -317,7 +326,8 @@ static void check_many_plans(MPI_Comm comm, int plans, const char *where)
     exchange_allocate(e);
     for (k = 0; k < plans && good; k++) {
         e->method = methods[k % METHODS].method;
-        good = exchange_create(e) == REDIST_OK && (k % 50 != 0 || exchange_is_right(e, k)) && redist_plan_free(&e->plan) == REDIST_OK;
+        good = exchange_create(e) == REDIST_OK && (k % 50 != 0 || exchange_is_right(e, k)) &&
+               redist_plan_free(&e->plan) == REDIST_OK;
     }
     exchange_release(e);
     test_case_all(good && live == live_bytes, "%d plans one after another on %s, the last: %d", plans, where, k);
@@ -381,8 +391,8 @@ static void check_communicators(void)
 
 /* ---- in place ---- */
 
-/* One axis distributed in blocks of one size, then of another: patterns of several runs that repeat, as packed messages,
-   derived datatypes and shared memory order them. */
+/* One axis distributed in blocks of one size, then of another: patterns of several runs that repeat, as packed
+   messages, derived datatypes and shared memory order them. */
 static void check_in_place(void)
 {
     static const int64_t blocks[][2] = {{3, 4}, {5, 2}, {1, 3}, {6, 5}, {2, 7}, {4, 6}};
@@ -406,7 +416,8 @@ static void check_in_place(void)
             exchange_allocate(e);
             good = exchange_create(e) == REDIST_OK;
             good = good && exchange_is_right(e, 0) && exchange_is_right(e, 1);
-            test_case_all(finish(e) && good, "in place, blocks of %d to blocks of %d, %s", (int)blocks[k][0], (int)blocks[k][1], methods[m].name);
+            test_case_all(finish(e) && good, "in place, blocks of %d to blocks of %d, %s", (int)blocks[k][0],
+                          (int)blocks[k][1], methods[m].name);
         }
     free(e);
 }
@@ -434,7 +445,8 @@ static void check_pieces(int limit)
             exchange_allocate(e);
             good = exchange_create(e) == REDIST_OK;
             good = good && exchange_is_right(e, 0) && exchange_is_right(e, 1);
-            test_case_all(finish(e) && good, "counts of at most %d, variant %d, %s: %s", limit, k, methods[m].name, e->message);
+            test_case_all(finish(e) && good, "counts of at most %d, variant %d, %s: %s", limit, k, methods[m].name,
+                          e->message);
         }
     largest_count = INT_MAX;
     test_piece_bytes = 262144;
@@ -456,7 +468,8 @@ static void check_measured(void)
         options.effort = REDIST_MEASURE;
         exchange_draw(e, 10000 + (uint64_t)k);
         exchange_allocate(e);
-        good = exchange_create_with(e, &options) == REDIST_OK && redist_plan_stats(e->plan, &s) == REDIST_OK && s.method != REDIST_AUTO;
+        good = exchange_create_with(e, &options) == REDIST_OK && redist_plan_stats(e->plan, &s) == REDIST_OK &&
+               s.method != REDIST_AUTO;
         good = test_sum((int)s.method) == test_size() * (int)s.method && good;
         good = good && exchange_is_right(e, 0) && exchange_is_right(e, 1);
         test_case_all(finish(e) && good, "measured choice, pair %d: %s", k, e->message);
@@ -494,7 +507,8 @@ static void check_executions(void)
         method[k] = s.method;
         redist_plan_free(&plan);
     }
-    test_case_all(code[1] == REDIST_OK && method[1] != REDIST_SHARED, "one execution: code %d, method %d", code[1], (int)method[1]);
+    test_case_all(code[1] == REDIST_OK && method[1] != REDIST_SHARED, "one execution: code %d, method %d", code[1],
+                  (int)method[1]);
     test_case_all(code[2] == REDIST_OK && method[2] == method[0], "many executions: method %d, not %d", (int)method[2],
                   (int)method[0]);
     test_case_all(code[3] == REDIST_ERR_ARGUMENT, "executions below 0: code %d", code[3]);

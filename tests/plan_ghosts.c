@@ -1,4 +1,5 @@
-/* redist tests: plans between layouts with ghost cells, boxes and copies, moving and combining, by every method: every cell of every holder against a model. MIT licence, see LICENSE. */
+/* redist tests: plans between layouts with ghost cells, boxes and copies, moving and combining, by every method: every
+   cell of every holder against a model. MIT licence, see LICENSE. */
 static long long test_piece_bytes = 262144;
 #define REDIST_PIECE_BYTES test_piece_bytes
 
@@ -37,7 +38,8 @@ static char *slot[2 * ARRAYS]; /* of the arena */
 typedef struct {
     holders side[2];
     int place[2], arrays, in_place, combine, same; /* same: the arrays of both sides are one */
-    int halo;                                      /* a halo exchange or its transpose, which overwrites nothing it sends */
+    /* a halo exchange or its transpose, which overwrites nothing it sends */
+    int halo;
     int64_t cells[2], room[2], sum[ARRAYS][MOST_ELEMENTS];
     int64_t *array[2][ARRAYS];
     redist_plan *plan;
@@ -192,7 +194,8 @@ static void check_plan(run *u, const setting *s, int number)
         return;
     }
     MPI_Query_thread(&level);
-    test_case_all(!u->combine || u->plan->arrival.alone || level == MPI_THREAD_MULTIPLE, "MPI's reductions stay in one thread");
+    test_case_all(!u->combine || u->plan->arrival.alone || level == MPI_THREAD_MULTIPLE,
+                  "MPI's reductions stay in one thread");
     for (round = 0; round < ROUNDS; round++) {
         fill(u);
         for (a = 0; a < (int)(test_rank() + round) % 3 * 40; a++)
@@ -200,8 +203,8 @@ static void check_plan(run *u, const setting *s, int number)
         code = redist_execute_many(u->plan, (const void *const *)u->array[0], (void *const *)u->array[1]);
         right &= code == REDIST_OK && is_right(u);
     }
-    test_case_all(right, "case %d, %s: %d arrays%s%s, code %d", number, s->name, u->arrays, u->combine ? ", combined" : "",
-                  u->same ? ", in place" : "", code);
+    test_case_all(right, "case %d, %s: %d arrays%s%s, code %d", number, s->name, u->arrays,
+                  u->combine ? ", combined" : "", u->same ? ", in place" : "", code);
     redist_plan_free(&u->plan);
     if (u->combine)
         check_order(u, options, s->name, number);

@@ -1,4 +1,5 @@
-/* redist tests: random pairs of layouts through every method and kind of execution, against tables distributed by hand. MIT licence, see LICENSE. */
+/* redist tests: random pairs of layouts through every method and kind of execution, against tables distributed by hand.
+   MIT licence, see LICENSE. */
 #include "exchange.h"
 
 enum { SIZES = 7, ROUNDS = 2 };
@@ -82,9 +83,10 @@ static void check(exchange *e, const setting *s, redist_arena *arena)
     exchange_release(e);
     if (code == REDIST_OK)
         good = redist_plan_free(&e->plan) == REDIST_OK && e->plan == NULL && good;
-    test_case_all(code == REDIST_OK && good, "seed %lu, %s, %d bytes, %d arrays%s%s%s, way %d: %s %s", (unsigned long)e->seed,
-                  s->name, (int)e->bytes, e->count, e->many ? ", many" : "", e->in_place ? ", in place" : "",
-                  e->fixed ? ", fixed" : "", e->way, code == REDIST_OK ? "executed" : redist_strerror(code), e->message);
+    test_case_all(code == REDIST_OK && good, "seed %lu, %s, %d bytes, %d arrays%s%s%s, way %d: %s %s",
+                  (unsigned long)e->seed, s->name, (int)e->bytes, e->count, e->many ? ", many" : "",
+                  e->in_place ? ", in place" : "", e->fixed ? ", fixed" : "", e->way,
+                  code == REDIST_OK ? "executed" : redist_strerror(code), e->message);
 }
 
 /* Dear settings set up memory of their own on every pair by up to 2 ranks, by more on a few of them: on the others they

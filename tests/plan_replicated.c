@@ -1,4 +1,5 @@
-/* redist tests: plans between replicated layouts, every method: each rank gets what the copy that serves it holds. MIT licence, see LICENSE. */
+/* redist tests: plans between replicated layouts, every method: each rank gets what the copy that serves it holds.
+   MIT licence, see LICENSE. */
 #include <sched.h>
 #include <stdint.h>
 
@@ -84,7 +85,10 @@ static void release(run *e, const setting *s)
     }
 }
 
-static uint64_t contents(const run *e, int round, int k) { return (e->seed * ROUNDS + (uint64_t)round) * ARRAYS + (uint64_t)k + 1; }
+static uint64_t contents(const run *e, int round, int k)
+{
+    return (e->seed * ROUNDS + (uint64_t)round) * ARRAYS + (uint64_t)k + 1;
+}
 
 static void prepare(const run *e, int round)
 {
@@ -140,7 +144,8 @@ static int stats_are_right(const run *e, int64_t max_buffer)
     int64_t sends = 0, receives = 0, sent = 0, received = 0;
     int other;
     for (other = 0; other < test_size(); other++) {
-        const int64_t out = other == rank ? 0 : e->pair->volume[rank][other], in = other == rank ? 0 : e->pair->volume[other][rank];
+        const int64_t out = other == rank ? 0 : e->pair->volume[rank][other],
+                      in = other == rank ? 0 : e->pair->volume[other][rank];
         sends += out > 0;
         receives += in > 0;
         sent += out * bytes;
@@ -148,7 +153,8 @@ static int stats_are_right(const run *e, int64_t max_buffer)
     }
     return redist_plan_stats(e->plan, &found) == REDIST_OK && found.sends == sends && found.receives == receives &&
            found.bytes_sent == sent && found.bytes_received == received &&
-           found.bytes_kept == e->pair->volume[rank][rank] * bytes && (max_buffer == 0 || found.buffer_bytes <= max_buffer);
+           found.bytes_kept == e->pair->volume[rank][rank] * bytes &&
+           (max_buffer == 0 || found.buffer_bytes <= max_buffer);
 }
 
 static int create(run *e, const setting *s)
@@ -167,7 +173,8 @@ static int create(run *e, const setting *s)
     options.message_size = sizeof e->message;
     options.from = e->fixed ? e->held[0][0] : NULL;
     options.to = e->fixed ? e->held[1][0] : NULL;
-    return redist_plan_create(MPI_COMM_WORLD, &e->pair->side[0].layout, &e->pair->side[1].layout, e->type, &options, &e->plan);
+    return redist_plan_create(MPI_COMM_WORLD, &e->pair->side[0].layout, &e->pair->side[1].layout, e->type, &options,
+                              &e->plan);
 }
 
 static void draw_run(run *e, const setting *s, uint64_t seed)
@@ -196,9 +203,9 @@ static void check(run *e, const setting *s)
     if (code == REDIST_OK)
         good = redist_plan_free(&e->plan) == REDIST_OK && good;
     release(e, s);
-    test_case_all(good, "seed %lu, %s, %d to %d copies, %d bytes, %d arrays%s%s: code %d %s", (unsigned long)e->seed, s->name,
-                  e->pair->side[0].copies, e->pair->side[1].copies, (int)e->bytes, e->count, e->in_place ? ", in place" : "",
-                  e->fixed ? ", fixed" : "", code, e->message);
+    test_case_all(good, "seed %lu, %s, %d to %d copies, %d bytes, %d arrays%s%s: code %d %s", (unsigned long)e->seed,
+                  s->name, e->pair->side[0].copies, e->pair->side[1].copies, (int)e->bytes, e->count,
+                  e->in_place ? ", in place" : "", e->fixed ? ", fixed" : "", code, e->message);
 }
 
 /* Ranks that do not agree on the copies are told so; a copy outside the communicator is refused. */
@@ -221,7 +228,8 @@ static void check_mistakes(void)
         return;
     to = redist_replicated(from, test_rank() == 0 ? 1 : 2);
     code = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_INT, &options, &plan);
-    test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL && strstr(message, "number of copies is 2, but 1 on rank 0") != NULL,
+    test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL &&
+                      strstr(message, "number of copies is 2, but 1 on rank 0") != NULL,
                   "ranks with other copies: code %d, %s", code, message);
 }
 

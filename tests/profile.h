@@ -1,4 +1,5 @@
-/* redist tests: an MPI profiling layer that counts what a plan asks of MPI. Include it in one file. MIT licence, see LICENSE. */
+/* redist tests: an MPI profiling layer that counts what a plan asks of MPI. Include it in one file.
+   MIT licence, see LICENSE. */
 #ifndef PROFILE_H
 #define PROFILE_H
 
@@ -101,7 +102,8 @@ static void profile_completed(MPI_Request request)
         profile_gone(k);
 }
 
-static profile_post profile_message(int side, int persistent, const void *memory, int count, MPI_Datatype type, int peer)
+static profile_post profile_message(int side, int persistent, const void *memory, int count, MPI_Datatype type,
+                                    int peer)
 {
     profile_post post;
     int size = 0;
@@ -117,12 +119,13 @@ static profile_post profile_message(int side, int persistent, const void *memory
 /* ---- messages ---- */
 
 #define PROFILE_MESSAGE(name, side, persistent, constness)                                                             \
-    int name(constness void *memory, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request *request) \
-    {                                                                                                                   \
-        const profile_post post = profile_message(side, persistent, memory, count, type, peer);                         \
-        const int code = P##name(memory, count, type, peer, tag, comm, request);                                        \
-        profile_made(*request, &post, !(persistent));                                                                   \
-        return code;                                                                                                    \
+    int name(constness void *memory, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,                   \
+             MPI_Request *request)                                                                                     \
+    {                                                                                                                  \
+        const profile_post post = profile_message(side, persistent, memory, count, type, peer);                        \
+        const int code = P##name(memory, count, type, peer, tag, comm, request);                                       \
+        profile_made(*request, &post, !(persistent));                                                                  \
+        return code;                                                                                                   \
     }
 
 PROFILE_MESSAGE(MPI_Isend, PROFILE_SEND, 0, const)
@@ -186,7 +189,8 @@ int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status
 
 /* ---- collectives: the bytes of a side, and what a rank would send to itself ---- */
 
-static profile_post profile_collective(const int *counts, MPI_Datatype type, const MPI_Datatype *types, MPI_Comm comm, int persistent)
+static profile_post profile_collective(const int *counts, MPI_Datatype type, const MPI_Datatype *types, MPI_Comm comm,
+                                       int persistent)
 {
     profile_post post = {PROFILE_COLLECTIVE, 0, -1, 0, NULL};
     int rank, size, k, bytes;
@@ -202,8 +206,8 @@ static profile_post profile_collective(const int *counts, MPI_Datatype type, con
     return post;
 }
 
-int MPI_Ialltoallv(const void *from, const int *counts, const int *at, MPI_Datatype type, void *to, const int *to_counts, const int *to_at,
-                   MPI_Datatype to_type, MPI_Comm comm, MPI_Request *request)
+int MPI_Ialltoallv(const void *from, const int *counts, const int *at, MPI_Datatype type, void *to,
+                   const int *to_counts, const int *to_at, MPI_Datatype to_type, MPI_Comm comm, MPI_Request *request)
 {
     const profile_post post = profile_collective(counts, type, NULL, comm, 0);
     const int code = PMPI_Ialltoallv(from, counts, at, type, to, to_counts, to_at, to_type, comm, request);
@@ -211,8 +215,9 @@ int MPI_Ialltoallv(const void *from, const int *counts, const int *at, MPI_Datat
     return code;
 }
 
-int MPI_Ialltoallw(const void *from, const int *counts, const int *at, const MPI_Datatype *types, void *to, const int *to_counts,
-                   const int *to_at, const MPI_Datatype *to_types, MPI_Comm comm, MPI_Request *request)
+int MPI_Ialltoallw(const void *from, const int *counts, const int *at, const MPI_Datatype *types, void *to,
+                   const int *to_counts, const int *to_at, const MPI_Datatype *to_types, MPI_Comm comm,
+                   MPI_Request *request)
 {
     const profile_post post = profile_collective(counts, MPI_BYTE, types, comm, 0);
     const int code = PMPI_Ialltoallw(from, counts, at, types, to, to_counts, to_at, to_types, comm, request);
@@ -221,8 +226,9 @@ int MPI_Ialltoallw(const void *from, const int *counts, const int *at, const MPI
 }
 
 #if MPI_VERSION >= 4
-int MPI_Alltoallv_init(const void *from, const int *counts, const int *at, MPI_Datatype type, void *to, const int *to_counts,
-                       const int *to_at, MPI_Datatype to_type, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+int MPI_Alltoallv_init(const void *from, const int *counts, const int *at, MPI_Datatype type, void *to,
+                       const int *to_counts, const int *to_at, MPI_Datatype to_type, MPI_Comm comm, MPI_Info info,
+                       MPI_Request *request)
 {
     const profile_post post = profile_collective(counts, type, NULL, comm, 1);
     const int code = PMPI_Alltoallv_init(from, counts, at, type, to, to_counts, to_at, to_type, comm, info, request);
@@ -230,8 +236,9 @@ int MPI_Alltoallv_init(const void *from, const int *counts, const int *at, MPI_D
     return code;
 }
 
-int MPI_Alltoallw_init(const void *from, const int *counts, const int *at, const MPI_Datatype *types, void *to, const int *to_counts,
-                       const int *to_at, const MPI_Datatype *to_types, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+int MPI_Alltoallw_init(const void *from, const int *counts, const int *at, const MPI_Datatype *types, void *to,
+                       const int *to_counts, const int *to_at, const MPI_Datatype *to_types, MPI_Comm comm,
+                       MPI_Info info, MPI_Request *request)
 {
     const profile_post post = profile_collective(counts, MPI_BYTE, types, comm, 1);
     const int code = PMPI_Alltoallw_init(from, counts, at, types, to, to_counts, to_at, to_types, comm, info, request);
@@ -243,26 +250,32 @@ int MPI_Alltoallw_init(const void *from, const int *counts, const int *at, const
 /* ---- what no execution should call ---- */
 
 #define PROFILE_OTHER(name, parameters, arguments)                                                                     \
-    int name parameters                                                                                                 \
-    {                                                                                                                   \
-        profile.others += profile.recording;                                                                            \
-        return P##name arguments;                                                                                       \
+    int name parameters                                                                                                \
+    {                                                                                                                  \
+        profile.others += profile.recording;                                                                           \
+        return P##name arguments;                                                                                      \
     }
 
 PROFILE_OTHER(MPI_Barrier, (MPI_Comm comm), (comm))
 PROFILE_OTHER(MPI_Ibarrier, (MPI_Comm comm, MPI_Request *request), (comm, request))
-PROFILE_OTHER(MPI_Send, (const void *m, int n, MPI_Datatype t, int peer, int tag, MPI_Comm comm), (m, n, t, peer, tag, comm))
-PROFILE_OTHER(MPI_Recv, (void *m, int n, MPI_Datatype t, int peer, int tag, MPI_Comm comm, MPI_Status *s), (m, n, t, peer, tag, comm, s))
-PROFILE_OTHER(MPI_Iallreduce, (const void *a, void *b, int n, MPI_Datatype t, MPI_Op op, MPI_Comm comm, MPI_Request *request),
+PROFILE_OTHER(MPI_Send, (const void *m, int n, MPI_Datatype t, int peer, int tag, MPI_Comm comm),
+              (m, n, t, peer, tag, comm))
+PROFILE_OTHER(MPI_Recv, (void *m, int n, MPI_Datatype t, int peer, int tag, MPI_Comm comm, MPI_Status *s),
+              (m, n, t, peer, tag, comm, s))
+PROFILE_OTHER(MPI_Iallreduce,
+              (const void *a, void *b, int n, MPI_Datatype t, MPI_Op op, MPI_Comm comm, MPI_Request *request),
               (a, b, n, t, op, comm, request))
-PROFILE_OTHER(MPI_Allreduce, (const void *a, void *b, int n, MPI_Datatype t, MPI_Op op, MPI_Comm comm), (a, b, n, t, op, comm))
-PROFILE_OTHER(MPI_Ibcast, (void *m, int n, MPI_Datatype t, int root, MPI_Comm comm, MPI_Request *request), (m, n, t, root, comm, request))
+PROFILE_OTHER(MPI_Allreduce, (const void *a, void *b, int n, MPI_Datatype t, MPI_Op op, MPI_Comm comm),
+              (a, b, n, t, op, comm))
+PROFILE_OTHER(MPI_Ibcast, (void *m, int n, MPI_Datatype t, int root, MPI_Comm comm, MPI_Request *request),
+              (m, n, t, root, comm, request))
 PROFILE_OTHER(MPI_Bcast, (void *m, int n, MPI_Datatype t, int root, MPI_Comm comm), (m, n, t, root, comm))
 PROFILE_OTHER(MPI_Comm_dup, (MPI_Comm comm, MPI_Comm *made), (comm, made))
 PROFILE_OTHER(MPI_Comm_idup, (MPI_Comm comm, MPI_Comm *made, MPI_Request *request), (comm, made, request))
 PROFILE_OTHER(MPI_Win_sync, (MPI_Win window), (window))
 PROFILE_OTHER(MPI_Type_commit, (MPI_Datatype *type), (type))
-PROFILE_OTHER(MPI_Type_create_hindexed_block, (int n, int length, const MPI_Aint *at, MPI_Datatype type, MPI_Datatype *made),
+PROFILE_OTHER(MPI_Type_create_hindexed_block,
+              (int n, int length, const MPI_Aint *at, MPI_Datatype type, MPI_Datatype *made),
               (n, length, at, type, made))
 
 #endif

@@ -1,4 +1,5 @@
-/* redist tests: what plans promise about how they move data, counted: messages, their partners and order, what is persistent, what is copied. MIT licence, see LICENSE. */
+/* redist tests: what plans promise about how they move data, counted: messages, their partners and order, what is
+   persistent, what is copied. MIT licence, see LICENSE. */
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,7 +37,8 @@ enum { FROM = 0, TO = 1, MOST = 16, N = 48, M = 80, ROUNDS = 2 };
 
 /* Which sides of the messages lie apart in the arrays, and must be packed. */
 enum { BOTH_APART, SOURCE_APART, DESTINATION_APART, NONE_APART, BACKWARDS, SHAPES };
-static const char *const shape_name[SHAPES] = {"both sides apart", "source apart", "destination apart", "contiguous", "ranks backwards"};
+static const char *const shape_name[SHAPES] = {"both sides apart", "source apart", "destination apart", "contiguous",
+                                               "ranks backwards"};
 static const int apart[SHAPES][2] = {{1, 1}, {1, 0}, {0, 1}, {0, 0}, {1, 0}};
 
 /* ---- exchanges whose messages are known ---- */
@@ -153,7 +155,8 @@ static int has_messages(const exchange *e, int side)
             count[profile.post[k].peer]++;
         }
     for (other = 0; other < e->size; other++)
-        good = good && bytes[other] == (other == e->rank ? 0 : bytes_with(e, side, other)) && count[other] == (bytes[other] > 0);
+        good = good && bytes[other] == (other == e->rank ? 0 : bytes_with(e, side, other)) &&
+               count[other] == (bytes[other] > 0);
     return good;
 }
 
@@ -219,12 +222,16 @@ static exchange *open_variant(int shape, int variant, redist_method method, redi
 }
 
 /* Whether this rank's messages of a side go by way of staging memory. */
-static int is_packed(int shape, int variant, int side) { return apart[shape][side] || variant == SEVERAL || variant == IN_PLACE; }
+static int is_packed(int shape, int variant, int side)
+{
+    return apart[shape][side] || variant == SEVERAL || variant == IN_PLACE;
+}
 
 /* What is copied when these sides are packed; in place, what stays is put aside at most once. */
 static int copies(const exchange *e, int from_packed, int to_packed)
 {
-    const int64_t least = (from_packed ? moved(e, FROM) : 0) + (to_packed ? moved(e, TO) : 0) + (e->in_place ? 0 : kept(e));
+    const int64_t least =
+        (from_packed ? moved(e, FROM) : 0) + (to_packed ? moved(e, TO) : 0) + (e->in_place ? 0 : kept(e));
     return copied >= least && copied <= least + (e->in_place ? 2 * kept(e) : 0);
 }
 
@@ -237,11 +244,12 @@ static void check_point_to_point(int shape, int variant)
         good = observe(e, round) && profile.prepared == 0 && profile.count[PROFILE_COLLECTIVE] == 0 && are_in_turn(e);
         for (side = 0; side < 2; side++)
             good = good && has_messages(e, side) &&
-                   are_like(e, side, is_packed(shape, variant, side) || variant == FIXED, !is_packed(shape, variant, side));
+                   are_like(e, side, is_packed(shape, variant, side) || variant == FIXED,
+                            !is_packed(shape, variant, side));
         good = good && copies(e, is_packed(shape, variant, FROM), is_packed(shape, variant, TO));
     }
-    test_case_all(good, "point to point, %s, %s: %d messages, %d persistent, %ld bytes copied", shape_name[shape], variant_name[variant],
-                  profile.posts, profile.persistent, (long)copied);
+    test_case_all(good, "point to point, %s, %s: %d messages, %d persistent, %ld bytes copied", shape_name[shape],
+                  variant_name[variant], profile.posts, profile.persistent, (long)copied);
     finish(e);
 }
 
@@ -251,7 +259,8 @@ static void check_point_to_point(int shape, int variant)
 static int follows_schedule(const exchange *e, int side)
 {
     redist_schedule schedule;
-    int step, k = 0, meets[2], good = redist_schedule_create(&e->layouts[FROM], &e->layouts[TO], &schedule) == REDIST_OK;
+    int step, k = 0, meets[2],
+              good = redist_schedule_create(&e->layouts[FROM], &e->layouts[TO], &schedule) == REDIST_OK;
     for (step = 0; good && step < schedule.steps; step++) {
         redist_schedule_step(&schedule, e->rank, step, &meets[FROM], &meets[TO]);
         if (meets[side] < 0 || meets[side] == e->rank)
@@ -304,7 +313,8 @@ static int receives_first(const exchange *e)
     for (k = 0; good && k < profile.posts; k++) {
         const profile_post *post = &profile.post[k];
         for (other = 0; post->side == FROM && other < e->size; other++)
-            good = good && (missing[other] == 0 || step_of(e, &schedule, TO, other) >= step_of(e, &schedule, FROM, post->peer));
+            good = good &&
+                   (missing[other] == 0 || step_of(e, &schedule, TO, other) >= step_of(e, &schedule, FROM, post->peer));
         missing[post->peer] -= post->side == TO ? post->bytes : 0;
     }
     redist_schedule_free(&schedule);
@@ -330,7 +340,8 @@ static void check_pieces(int shape, int variant)
         }
     }
     good = good && (most > 1 || partners(e, FROM) + partners(e, TO) == 0);
-    test_case_all(good, "pieces, %s, %s: %d messages, at most %d at once", shape_name[shape], variant_name[variant], profile.posts, most);
+    test_case_all(good, "pieces, %s, %s: %d messages, at most %d at once", shape_name[shape], variant_name[variant],
+                  profile.posts, most);
     eager_bytes = INT_MAX;
     flight_bytes = 0;
     finish(e);
@@ -349,13 +360,17 @@ static void check_scheduled(int shape, int variant, int64_t limit)
         good = observe(e, round) && profile.prepared == 0;
         for (side = 0; side < 2 && good; side++) {
             const int packed = apart[shape][side] || variant == SEVERAL || (variant == IN_PLACE && side == FROM);
-            good = profile.most[side] <= 1 && follows_schedule(e, side) && copies(e, apart[shape][FROM] || variant >= SEVERAL, apart[shape][TO] || variant == SEVERAL);
-            good = good && (limit > 0 ? are_pieces(e, side, limit / 2)
-                                      : has_messages(e, side) && are_like(e, side, packed || variant == FIXED, !packed));
+            good = profile.most[side] <= 1 && follows_schedule(e, side) &&
+                   copies(e, apart[shape][FROM] || variant >= SEVERAL, apart[shape][TO] || variant == SEVERAL);
+            good =
+                good && (limit > 0 ? are_pieces(e, side, limit / 2)
+                                   : has_messages(e, side) && are_like(e, side, packed || variant == FIXED, !packed));
         }
     }
-    test_case_all(good, "scheduled, %s, %s, %ld bytes: %d messages, at most %d and %d at once, %d persistent, %ld bytes copied", shape_name[shape],
-                  variant_name[variant], (long)limit, profile.posts, profile.most[FROM], profile.most[TO], profile.persistent, (long)copied);
+    test_case_all(
+        good, "scheduled, %s, %s, %ld bytes: %d messages, at most %d and %d at once, %d persistent, %ld bytes copied",
+        shape_name[shape], variant_name[variant], (long)limit, profile.posts, profile.most[FROM], profile.most[TO],
+        profile.persistent, (long)copied);
     finish(e);
 }
 
@@ -373,7 +388,8 @@ static void check_large(int variant)
         for (side = 0; side < 2; side++)
             good = good && are_pieces(e, side, largest_count);
     }
-    test_case_all(good, "counts of at most %d, %s: %d messages, %ld bytes copied", largest_count, variant_name[variant], profile.posts, (long)copied);
+    test_case_all(good, "counts of at most %d, %s: %d messages, %ld bytes copied", largest_count, variant_name[variant],
+                  profile.posts, (long)copied);
     largest_count = INT_MAX;
     finish(e);
 }
@@ -389,13 +405,15 @@ static void check_collective(int shape, int variant, redist_method method)
     const int makes_types = !packs && variant == SEVERAL; /* of arrays that it has not seen before */
     int round, good = exchange_create_with(e, &options) == REDIST_OK && is_method(e, method);
     for (round = 0; round < ROUNDS && all_say(good); round++) {
-        good = observe_data(e, round) && (profile.others == 0 || (makes_types && round == 0)) && profile.posts == 1 && profile.count[PROFILE_COLLECTIVE] == 1 && profile.persistent == persistent;
+        good = observe_data(e, round) && (profile.others == 0 || (makes_types && round == 0)) && profile.posts == 1 &&
+               profile.count[PROFILE_COLLECTIVE] == 1 && profile.persistent == persistent;
         good = good && profile.self == 0 && profile.post[0].bytes == moved(e, FROM);
         good = good && copies(e, (packs && (variant != FIXED || apart[shape][FROM])) || (!packs && variant == IN_PLACE),
                               packs && (variant != FIXED || apart[shape][TO]));
     }
-    test_case_all(good, "method %d, %s, %s: %d calls, %d persistent, %ld bytes to itself, %ld copied", (int)method, shape_name[shape],
-                  variant_name[variant], profile.posts, profile.persistent, (long)profile.self, (long)copied);
+    test_case_all(good, "method %d, %s, %s: %d calls, %d persistent, %ld bytes to itself, %ld copied", (int)method,
+                  shape_name[shape], variant_name[variant], profile.posts, profile.persistent, (long)profile.self,
+                  (long)copied);
     finish(e);
 }
 
@@ -443,8 +461,8 @@ static void check_shared(int shape, int node_ranks)
     settle(e, own);
     if (!test_sum(shared) && e->rank == 0)
         test_skip("no shared memory");
-    test_case_all(good, "shared, %s, nodes of %d, round %d: %d messages, %ld bytes copied", shape_name[shape], node_ranks, round,
-                  profile.posts, (long)copied);
+    test_case_all(good, "shared, %s, nodes of %d, round %d: %d messages, %ld bytes copied", shape_name[shape],
+                  node_ranks, round, profile.posts, (long)copied);
     finish(e);
     redist_arena_free(&arena);
 }
@@ -462,8 +480,10 @@ static void check_identity(redist_method method)
     exchange_allocate(e);
     good = exchange_create(e) == REDIST_OK && observe(e, 0);
     good = all_say(good) && observe(e, 1);
-    test_case_all(good && profile.count[PROFILE_SEND] + profile.count[PROFILE_RECEIVE] == 0 && profile.self == 0 && copied == kept(e),
-                  "nothing moves, method %d: %d messages, %ld bytes copied of %ld", (int)method, profile.posts, (long)copied, (long)kept(e));
+    test_case_all(good && profile.count[PROFILE_SEND] + profile.count[PROFILE_RECEIVE] == 0 && profile.self == 0 &&
+                      copied == kept(e),
+                  "nothing moves, method %d: %d messages, %ld bytes copied of %ld", (int)method, profile.posts,
+                  (long)copied, (long)kept(e));
     finish(e);
 }
 
@@ -501,9 +521,11 @@ static void check_independence(redist_method method)
     if (mine)
         among_two = cost_within(part, method);
     among_all = cost_within(MPI_COMM_WORLD, method);
-    test_case_all(among_all.posts == (mine ? 2 : 0) && (!mine || (among_two.posts == 2 && among_all.table_bytes == among_two.table_bytes)),
-                  "method %d among 2 and %d ranks: %d and %d messages, %ld and %ld bytes of tables", (int)method, test_size(),
-                  among_two.posts, among_all.posts, (long)among_two.table_bytes, (long)among_all.table_bytes);
+    test_case_all(among_all.posts == (mine ? 2 : 0) &&
+                      (!mine || (among_two.posts == 2 && among_all.table_bytes == among_two.table_bytes)),
+                  "method %d among 2 and %d ranks: %d and %d messages, %ld and %ld bytes of tables", (int)method,
+                  test_size(), among_two.posts, among_all.posts, (long)among_two.table_bytes,
+                  (long)among_all.table_bytes);
     MPI_Comm_free(&part);
 }
 
@@ -531,7 +553,8 @@ static void check_chain(void)
         good = observe(e, round) && profile.posts == stats.sends + stats.receives;
     good = good && (stats.phases > 1) == composite;
     good = (test_sum((int)stats.sends) < test_sum(partners(e, FROM)) || !composite) && good;
-    test_case_all(good, "a chain of %d phases: %d messages, %d directly", stats.phases, profile.posts, partners(e, FROM) + partners(e, TO));
+    test_case_all(good, "a chain of %d phases: %d messages, %d directly", stats.phases, profile.posts,
+                  partners(e, FROM) + partners(e, TO));
     finish(e);
 }
 
@@ -584,7 +607,8 @@ static int all_tokens(void)
     return missing == 0;
 }
 
-/* Rank 0 starts only when all others have come back from their start, and ends only after they yielded in their wait. */
+/* Rank 0 starts only when all others have come back from their start, and ends only after they yielded in their
+   wait. */
 static void check_waiting(redist_method method)
 {
     exchange *e = exchange_of(BOTH_APART, MPI_COMM_WORLD);
@@ -616,7 +640,8 @@ static void check_waiting(redist_method method)
 
 int main(int count, char **arguments)
 {
-    static const redist_method methods[] = {REDIST_POINT_TO_POINT, REDIST_SCHEDULED, REDIST_ALLTOALLV, REDIST_ALLTOALLW, REDIST_SHARED};
+    static const redist_method methods[] = {REDIST_POINT_TO_POINT, REDIST_SCHEDULED, REDIST_ALLTOALLV, REDIST_ALLTOALLW,
+                                            REDIST_SHARED};
     int shape, variant, status;
     size_t k;
     MPI_Init(&count, &arguments);

@@ -1,11 +1,12 @@
-/* redist tests: beta C + alpha op(A) of random block-cyclic matrices, and parts of them, against ScaLAPACK's p?geadd, p?tran and
-   p?tranc. MIT licence, see LICENSE. */
+/* redist tests: beta C + alpha op(A) of random block-cyclic matrices, and parts of them, against ScaLAPACK's p?geadd,
+   p?tran and p?tranc. MIT licence, see LICENSE. */
 #include <math.h>
 
 #include "scalapack.h"
 
-typedef void geadd(const char *op, const int *m, const int *n, const void *alpha, const void *a, const int *ia, const int *ja,
-                   const int *desc_a, const void *beta, void *c, const int *ic, const int *jc, const int *desc_c);
+typedef void geadd(const char *op, const int *m, const int *n, const void *alpha, const void *a, const int *ia,
+                   const int *ja, const int *desc_a, const void *beta, void *c, const int *ic, const int *jc,
+                   const int *desc_c);
 typedef void tran(const int *m, const int *n, const void *alpha, const void *a, const int *ia, const int *ja,
                   const int *desc_a, const void *beta, void *c, const int *ic, const int *jc, const int *desc_c);
 geadd psgeadd_, pdgeadd_, pcgeadd_, pzgeadd_;
@@ -145,7 +146,8 @@ static void by_scalapack(const run *u)
         u->k->add(names[u->operation], &u->m, &u->n, alpha, u->a.local, &ia, &ja, u->a.desc, beta, u->c.local, &ic, &jc,
                   u->c.desc);
     else
-        u->k->tran[u->operation](&u->m, &u->n, alpha, u->a.local, &ia, &ja, u->a.desc, beta, u->c.local, &ic, &jc, u->c.desc);
+        u->k->tran[u->operation](&u->m, &u->n, alpha, u->a.local, &ia, &ja, u->a.desc, beta, u->c.local, &ic, &jc,
+                                 u->c.desc);
 }
 
 /* Products and sums are the same everywhere, but where numbers are complex perhaps in another order. */
@@ -163,8 +165,8 @@ static int is_right(const run *u)
 
 static void check(run *u, int number)
 {
-    static const redist_method methods[] = {REDIST_AUTO, REDIST_SHARED, REDIST_ALLTOALLV, REDIST_ALLTOALLW, REDIST_POINT_TO_POINT,
-                                            REDIST_SCHEDULED};
+    static const redist_method methods[] = {REDIST_AUTO,      REDIST_SHARED,         REDIST_ALLTOALLV,
+                                            REDIST_ALLTOALLW, REDIST_POINT_TO_POINT, REDIST_SCHEDULED};
     static const char *const operations[] = {"A", "transposed A", "conjugated A"};
     const int in_arena = number % 4 == 0, method = in_arena ? 1 : number % 50 == 1 ? 0 : 2 + number / 4 % 4;
     const matrix in_memory = u->a;
@@ -175,11 +177,12 @@ static void check(run *u, int number)
     code = by_plan(u, methods[method], in_arena);
     u->a = in_memory;
     by_scalapack(u);
-    test_case_all(code == REDIST_OK && is_right(u),
-                  "case %d: %s %d x %d: (%g, %g) C + (%g, %g) %s from %d x %d to %d x %d blocks on %d x %d, by %s: code %d", number,
-                  u->k->name, u->m, u->n, u->factors.beta[0], u->factors.beta[1], u->factors.alpha[0], u->factors.alpha[1],
-                  operations[u->operation], u->a.desc[4], u->a.desc[5], u->c.desc[4], u->c.desc[5], u->a.g->rows, u->a.g->columns,
-                  u->by_geadd ? "p?geadd" : "p?tran", code);
+    test_case_all(
+        code == REDIST_OK && is_right(u),
+        "case %d: %s %d x %d: (%g, %g) C + (%g, %g) %s from %d x %d to %d x %d blocks on %d x %d, by %s: code %d",
+        number, u->k->name, u->m, u->n, u->factors.beta[0], u->factors.beta[1], u->factors.alpha[0],
+        u->factors.alpha[1], operations[u->operation], u->a.desc[4], u->a.desc[5], u->c.desc[4], u->c.desc[5],
+        u->a.g->rows, u->a.g->columns, u->by_geadd ? "p?geadd" : "p?tran", code);
     if (!in_arena)
         free(u->target);
 }

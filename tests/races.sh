@@ -1,7 +1,8 @@
 #!/bin/sh
 # Runs the copying shared among threads under clang's thread sanitizer. MIT licence, see LICENSE.
 # usage: BUILD=directory tests/races.sh
-# The sanitizer understands OpenMP's barriers only through libarcher, which comes with clang's OpenMP where it is complete.
+# The sanitizer understands OpenMP's barriers only through libarcher, which comes with clang's OpenMP where it is
+# complete.
 tests=$(dirname "$0")
 BUILD=${BUILD:-build}
 work=$BUILD/races

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs every snippet of C in the README on 4 ranks and checks what it has moved; each also in a spoilt form that must not
-# pass. (fortran.sh runs the Fortran.) MIT licence, see LICENSE.
+# Runs every snippet of C in the README on 4 ranks and checks what it has moved; each also in a spoilt form that must
+# not pass. (fortran.sh runs the Fortran.) MIT licence, see LICENSE.
 # environment: BUILD (where to write; redist.o), MPICC, MPIEXEC, POLITE (see tests/run)
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${BUILD:-$root/build}
@@ -11,8 +11,8 @@ MPIEXEC=${MPIEXEC:-$(command -v mpiexec.mpich || command -v mpiexec)}
 passed=0 failed=0
 cd "$work" || exit 1
 
-# What stands around each snippet, by the word that its first comment begins with: code before it, code after it that adds to
-# `bad`, and a sed expression that spoils it.
+# What stands around each snippet, by the word that its first comment begins with: code before it, code after it that
+# adds to `bad`, and a sed expression that spoils it.
 about() {
     before='' after='' spoil=''
     case $1 in
@@ -44,12 +44,14 @@ about() {
             spoil='s/{alpha, 0}, {beta, 0}/{beta, 0}, {alpha, 0}/' ;;
         ScaLAPACK)
             before='int lld_a = 60, lld_b = 30;'
-            after='redist_layout all_a = redist_from_scalapack(desc_a, p1, p2), all_b = redist_from_scalapack(desc_b, p2, p1);
+            after='redist_layout all_a = redist_from_scalapack(desc_a, p1, p2);
+                redist_layout all_b = redist_from_scalapack(desc_b, p2, p1);
                 for (k = 0; k < 4000; k++) b[k] = -1;
                 fill(&all_a, a); redist_execute(plan, a, b);
                 for (i = 0; i < 30; i++) for (j = 0; j < 30; j++) { const int64_t at[2] = {i, j};
                     if (redist_layout_owner(&all_b, at) == rank)
-                        bad += b[redist_layout_offset(&all_b, at)] != (i < 20 && j < 10 ? value(i + 10, j + 5, 0) : -1); }'
+                        bad += b[redist_layout_offset(&all_b, at)] !=
+                            (i < 20 && j < 10 ? value(i + 10, j + 5, 0) : -1); }'
             spoil='s/1, 5, 10, 1)/1, 4, 10, 1)/' ;;
         boxes)
             after='fill(&boxes, a); redist_execute(plan, a, b); bad += wrong(&rows, b);'
@@ -60,14 +62,16 @@ about() {
             spoil='s/redist_whole(n)), 3)/redist_whole(n)), 2)/' ;;
         several)
             before="$matrices redist_arena *arena; size_t bytes = 4 * 65536;"
-            after='fill(&rows, u); fill(&columns, z); fill(&rows, v); for (k = 0; k < redist_layout_alloc(&rows, rank); k++) v[k] *= 2;
+            after='fill(&rows, u); fill(&columns, z); fill(&rows, v);
+                for (k = 0; k < redist_layout_alloc(&rows, rank); k++) v[k] *= 2;
                 redist_execute_many(plan, from, to); bad += wrong(&columns, w);
                 for (k = 0; k < redist_layout_alloc(&columns, rank); k++) bad += z[k] != 2 * w[k];
                 redist_plan_free(&plan); redist_arena_free(&arena);'
             spoil='s/{w, z}/{z, w}/' ;;
         little)
             before="n = 256, m = 256; $matrices"
-            after='fill(&rows, a); redist_execute(plan, a, b); bad += wrong(&columns, b) + (stats.buffer_bytes > 65536);'
+            after='fill(&rows, a); redist_execute(plan, a, b);
+                bad += wrong(&columns, b) + (stats.buffer_bytes > 65536);'
             spoil='s/= 65536/= 0/' ;;
         measured)
             before="$matrices int kept = 0, run, first = 0; for (run = 0; run < 2; run++) {"
@@ -80,7 +84,8 @@ about() {
             spoil='s/block@2/block@3/' ;;
     esac
 }
-matrices='redist_layout rows = redist_layout_2d(redist_block(n, p), redist_whole(m)); redist_layout columns = redist_layout_2d(redist_whole(n), redist_block(m, p));'
+matrices='redist_layout rows = redist_layout_2d(redist_block(n, p), redist_whole(m));
+    redist_layout columns = redist_layout_2d(redist_whole(n), redist_block(m, p));'
 
 write_prologue() {
     cat <<'C'

@@ -1,4 +1,5 @@
-/* redist tests: renumbering the destination, against every permutation, a certificate and the papers. MIT licence, see LICENSE. */
+/* redist tests: renumbering the destination, against every permutation, a certificate and the papers.
+   MIT licence, see LICENSE. */
 #include "failing_malloc.h"
 
 #include "serial.h"
@@ -24,8 +25,9 @@ static int64_t kept_on(const volumes *v, const int *ranks)
     return kept;
 }
 
-/* Raises prices of ranks until none is worth more to a place than its own. That ends, with all ranks that are not used at 0,
-   just when no exchange of ranks keeps more: no permutation needs to be tried. usable[rank]: what may be chosen. */
+/* Raises prices of ranks until none is worth more to a place than its own. That ends, with all ranks that are not used
+   at 0, just when no exchange of ranks keeps more: no permutation needs to be tried. usable[rank]: what may be
+   chosen. */
 static int is_best(const volumes *v, const char *usable, const int *ranks)
 {
     static int64_t price[MOST];
@@ -101,7 +103,8 @@ typedef struct {
     int stay, most_stay;
 } search;
 
-/* All ways to give the places from t on a rank: the most that is kept, and then the most places that stay as numbered. */
+/* All ways to give the places from t on a rank: the most that is kept, and then the most places that stay as
+   numbered. */
 static void try_all(search *s, int t)
 {
     if (t == s->v->places) {
@@ -148,13 +151,15 @@ static int64_t library_keeps(const redist_layout *from, const redist_layout *to,
 }
 
 /* Returns what is kept; ranks[TEST_PLACES]. */
-static int64_t check_relabel(const serial_layout *from, const serial_layout *to, int exhaustive, int *ranks, const char *what)
+static int64_t check_relabel(const serial_layout *from, const serial_layout *to, int exhaustive, int *ranks,
+                             const char *what)
 {
     static char usable[MOST];
     volumes v = count_volumes(from, to, usable);
     int code = redist_relabel(&from->layout, &to->layout, ranks);
     int64_t kept = -1, numbered = kept_on(&v, to->table.ranks);
-    if (test_case(code == REDIST_OK && are_legal(usable, v.places, ranks), "%s: code %d, or ranks that are not to be had", what, code)) {
+    if (test_case(code == REDIST_OK && are_legal(usable, v.places, ranks),
+                  "%s: code %d, or ranks that are not to be had", what, code)) {
         kept = kept_on(&v, ranks);
         test_case(is_best(&v, usable, ranks), "%s: keeps %lld, not the most", what, (long long)kept);
         test_case(library_keeps(&from->layout, &to->layout, ranks) == kept, "%s: the traffic is not that", what);
@@ -198,7 +203,8 @@ static void check_random(test_random *r, int number)
         free(from);
         free(to);
     }
-    snprintf(what, sizeof what, "random pair %d, %d axes, %d places to %d", number, ndim, from->table.places, to->table.places);
+    snprintf(what, sizeof what, "random pair %d, %d axes, %d places to %d", number, ndim, from->table.places,
+             to->table.places);
     check_relabel(from, to, union_size(from, to) <= SMALL && to->table.places <= 7, ranks, what);
     free(from);
     free(to);
@@ -238,12 +244,18 @@ static const struct {
     int64_t numbered, best;
     int ordered, order[8]; /* the paper's own, where it gives one */
 } figures[] = {
-    { "Kalns, figure 3.2", 1, { 16 }, { { BLOCK }, { 8 }, { 0 } }, { { CYCLE }, { 8 }, { 0 } }, 2, 8, 1, { 0, 4, 1, 5, 2, 6, 3, 7 } },
-    { "Kalns, figure 3.7", 2, { 18, 16 }, { { BLOCK, BLOCK }, { 3, 4 }, { 0 } }, { { BLOCKS, BLOCKS }, { 3, 4 }, { 3, 2 } }, 24, 72, 0, { 0 } },
-    { "Kalns, figure 3.8", 2, { 24, 16 }, { { BLOCK, BLOCK }, { 3, 2 }, { 0 } }, { { BLOCKS, WHOLE }, { 6, 1 }, { 2 } }, 64, 96, 0, { 0 } },
-    { "Kalns, figure 3.10", 2, { 24, 24 }, { { BLOCK, WHOLE }, { 6, 1 }, { 0 } }, { { BLOCKS, BLOCK }, { 3, 2 }, { 2 } }, 144, 144, 0, { 0 } },
-    { "Hsu, figure 4", 1, { 100 }, { { BLOCKS }, { 5 }, { 10 } }, { { BLOCKS }, { 5 }, { 5 } }, 20, 50, 1, { 0, 3, 1, 4, 2 } },
-    { "Hsu, figure 6", 1, { 100 }, { { BLOCKS }, { 5 }, { 5 } }, { { BLOCKS }, { 5 }, { 10 } }, 20, 50, 1, { 0, 2, 4, 1, 3 } },
+    { "Kalns, figure 3.2", 1, { 16 }, { { BLOCK }, { 8 }, { 0 } }, { { CYCLE }, { 8 }, { 0 } }, 2, 8, 1,
+      { 0, 4, 1, 5, 2, 6, 3, 7 } },
+    { "Kalns, figure 3.7", 2, { 18, 16 }, { { BLOCK, BLOCK }, { 3, 4 }, { 0 } },
+      { { BLOCKS, BLOCKS }, { 3, 4 }, { 3, 2 } }, 24, 72, 0, { 0 } },
+    { "Kalns, figure 3.8", 2, { 24, 16 }, { { BLOCK, BLOCK }, { 3, 2 }, { 0 } }, { { BLOCKS, WHOLE }, { 6, 1 }, { 2 } },
+      64, 96, 0, { 0 } },
+    { "Kalns, figure 3.10", 2, { 24, 24 }, { { BLOCK, WHOLE }, { 6, 1 }, { 0 } },
+      { { BLOCKS, BLOCK }, { 3, 2 }, { 2 } }, 144, 144, 0, { 0 } },
+    { "Hsu, figure 4", 1, { 100 }, { { BLOCKS }, { 5 }, { 10 } }, { { BLOCKS }, { 5 }, { 5 } }, 20, 50, 1,
+      { 0, 3, 1, 4, 2 } },
+    { "Hsu, figure 6", 1, { 100 }, { { BLOCKS }, { 5 }, { 5 } }, { { BLOCKS }, { 5 }, { 10 } }, 20, 50, 1,
+      { 0, 2, 4, 1, 3 } },
     { "Hsu, table 2, k=2", 1, { 200 }, { { BLOCKS }, { 50 }, { 4 } }, { { BLOCKS }, { 50 }, { 2 } }, 4, 100, 0, { 0 } },
     { "Hsu, M=7 k=3", 1, { 42 }, { { BLOCKS }, { 7 }, { 6 } }, { { BLOCKS }, { 7 }, { 2 } }, 6, 14, 0, { 0 } },
 };
@@ -263,10 +275,13 @@ static void check_figures(void)
         serial_layout *to = deal(figures[k].ndim, figures[k].shape, &figures[k].after);
         int ranks[TEST_PLACES];
         int64_t kept = check_relabel(from, to, to->table.places <= 7, ranks, figures[k].what);
-        test_case(kept == figures[k].best, "%s: keeps %lld, the paper %lld", figures[k].what, (long long)kept, (long long)figures[k].best);
-        test_case(library_keeps(&from->layout, &to->layout, to->table.ranks) == figures[k].numbered, "%s: as numbered", figures[k].what);
+        test_case(kept == figures[k].best, "%s: keeps %lld, the paper %lld", figures[k].what, (long long)kept,
+                  (long long)figures[k].best);
+        test_case(library_keeps(&from->layout, &to->layout, to->table.ranks) == figures[k].numbered, "%s: as numbered",
+                  figures[k].what);
         if (figures[k].ordered)
-            test_case(library_keeps(&from->layout, &to->layout, figures[k].order) == figures[k].best, "%s: the paper's order", figures[k].what);
+            test_case(library_keeps(&from->layout, &to->layout, figures[k].order) == figures[k].best,
+                      "%s: the paper's order", figures[k].what);
         free(from);
         free(to);
     }
@@ -302,7 +317,8 @@ static void check_kalns_bound(int p, int64_t c)
     int good = 1;
     for (int64_t z = 1; z <= 40; z++) {
         int64_t b = z * c;
-        good = good && relabelled(redist_block(b * p, p), redist_block_cyclic(b * p, c, p)) == ceiling(b, c * p) * c * p;
+        good =
+            good && relabelled(redist_block(b * p, p), redist_block_cyclic(b * p, c, p)) == ceiling(b, c * p) * c * p;
     }
     test_case(good, "Kalns: the upper bound for %d processes, blocks of %d", p, (int)c);
 }
@@ -334,14 +350,15 @@ static void check_source(void)
     redist_traffic_between(&moved, &to, &backward);
     moved = redist_on_ranks(to, to_ranks);
     redist_traffic_between(&from, &moved, &forward);
-    test_case(forward.kept == backward.kept, "renumbering either side keeps as much: %lld and %lld", (long long)forward.kept,
-              (long long)backward.kept);
+    test_case(forward.kept == backward.kept, "renumbering either side keeps as much: %lld and %lld",
+              (long long)forward.kept, (long long)backward.kept);
 }
 
 /* ---- many places ---- */
 
 /* An axis that is distributed one element after the other. */
-static volumes count_line(int64_t n, int64_t block, int sources, const int *cuts_of_places, int64_t to_block, int places)
+static volumes count_line(int64_t n, int64_t block, int sources, const int *cuts_of_places, int64_t to_block,
+                          int places)
 {
     volumes v;
     int place = 0;
@@ -377,7 +394,8 @@ static void check_1024_places(void)
     volumes v;
     test_random r = { 7 };
     v = count_line(60000, 7, 1024, NULL, 13, 1000);
-    check_line(&v, redist_block_cyclic(60000, 7, 1024), redist_block_cyclic(60000, 13, 1000), "1024 ranks to 1000, many to many");
+    check_line(&v, redist_block_cyclic(60000, 7, 1024), redist_block_cyclic(60000, 13, 1000),
+               "1024 ranks to 1000, many to many");
     v = count_line(60000, 9, 1000, NULL, 4, 1024);
     check_line(&v, redist_block_cyclic(60000, 9, 1000), redist_block_cyclic(60000, 4, 1024), "1000 ranks to 1024");
     for (int k = 1; k < 1025; k++)
@@ -506,7 +524,8 @@ static void check_never_worse(int number, redist_layout from, redist_layout to)
 static redist_layout draw_grid(test_random *r)
 {
     int rows = (int)test_between(r, 1, 40), columns = (int)test_between(r, 1030 / rows, 1400 / rows);
-    return redist_layout_2d(redist_block_cyclic(500, test_between(r, 1, 40), rows), redist_block_cyclic(700, test_between(r, 1, 40), columns));
+    return redist_layout_2d(redist_block_cyclic(500, test_between(r, 1, 40), rows),
+                            redist_block_cyclic(700, test_between(r, 1, 40), columns));
 }
 
 /* ---- sizes near 2^62, no elements, no memory, bad arguments ---- */
@@ -524,18 +543,21 @@ static void check_huge(void)
     test_case(relabelled(redist_block(half, 8), redist_cyclic(half, 8)) == half / 8, "2^61 elements, BLOCK to CYCLIC");
     to = redist_layout_1d(redist_balanced(n, 4));
     from = redist_from_rank(redist_layout_1d(redist_whole(n)), 6);
-    test_case(redist_relabel(&from, &to, ranks) == REDIST_OK && ranks[0] == 6 && library_keeps(&from, &to, ranks) == n / 4 + 1,
+    test_case(redist_relabel(&from, &to, ranks) == REDIST_OK && ranks[0] == 6 &&
+                  library_keeps(&from, &to, ranks) == n / 4 + 1,
               "2^62 - 1 elements of one rank to four others");
     from = redist_from_rank(redist_layout_1d(redist_whole(half)), 100);
     to = redist_layout_1d(redist_cuts(third, 7));
-    test_case(redist_relabel(&from, &to, ranks) == REDIST_OK && ranks[2] == 100, "2^61 elements of one rank to the third of seven");
+    test_case(redist_relabel(&from, &to, ranks) == REDIST_OK && ranks[2] == 100,
+              "2^61 elements of one rank to the third of seven");
 }
 
 static void check_empty(void)
 {
     const int64_t large = INT64_C(1) << 32; /* the two axes together pass 2^62 */
     redist_layout from = redist_layout_3d(redist_block(large, 4), redist_block(large, 4), redist_whole(0));
-    redist_layout to = redist_from_rank(redist_layout_3d(redist_cyclic(large, 8), redist_block(large, 2), redist_whole(0)), 3);
+    redist_layout to =
+        redist_from_rank(redist_layout_3d(redist_cyclic(large, 8), redist_block(large, 2), redist_whole(0)), 3);
     int ranks[16], same = redist_relabel(&from, &to, ranks) == REDIST_OK;
     for (int t = 0; t < 16 && same; t++)
         same = ranks[t] == 3 + t;
@@ -573,8 +595,10 @@ static void check_memory(void)
 static void check_bad_input(void)
 {
     static const int twice[4] = { 1, 2, 2, 3 };
-    redist_layout good = redist_layout_2d(redist_block(8, 2), redist_block(9, 2)), other = redist_layout_1d(redist_block(8, 2));
-    redist_layout bad = redist_layout_2d(redist_block(8, 0), redist_whole(9)), wide = redist_layout_2d(redist_block(8, 2), redist_whole(10));
+    redist_layout good = redist_layout_2d(redist_block(8, 2), redist_block(9, 2)),
+                  other = redist_layout_1d(redist_block(8, 2));
+    redist_layout bad = redist_layout_2d(redist_block(8, 0), redist_whole(9)),
+                  wide = redist_layout_2d(redist_block(8, 2), redist_whole(10));
     redist_layout doubled = redist_on_ranks(good, twice), large = redist_layout_1d(redist_whole(INT64_MAX));
     int ranks[4] = { 9, 9, 9, 9 };
     test_case(redist_relabel(NULL, &good, ranks) == REDIST_ERR_ARGUMENT, "no source");

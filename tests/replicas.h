@@ -1,4 +1,5 @@
-/* redist tests: pairs of layouts with copies drawn at random, and which copy serves whom by looking at every element. MIT licence, see LICENSE. */
+/* redist tests: pairs of layouts with copies drawn at random, and which copy serves whom by looking at every element.
+   MIT licence, see LICENSE. */
 #ifndef REPLICAS_H
 #define REPLICAS_H
 
@@ -117,7 +118,8 @@ static inline void replicated_draw(test_random *r, int world, replicated *p)
 /* The contents of the source's copies differ, so that one sees which one was read. */
 static inline uint64_t replicated_contents(uint64_t seed, int copy) { return seed * COPIES + (uint64_t)copy; }
 
-static inline void replicated_fill_source(const replicated *p, int place, size_t bytes, uint64_t seed, unsigned char *array)
+static inline void replicated_fill_source(const replicated *p, int place, size_t bytes, uint64_t seed,
+                                          unsigned char *array)
 {
     const replicas *from = &p->side[0];
     test_fill(&from->table, place % from->grid, bytes, replicated_contents(seed, place / from->grid), 7, array);

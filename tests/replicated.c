@@ -1,4 +1,5 @@
-/* redist tests: replicated layouts on paper, against every element and every copy looked at. MIT licence, see LICENSE. */
+/* redist tests: replicated layouts on paper, against every element and every copy looked at.
+   MIT licence, see LICENSE. */
 #include <limits.h>
 
 #include "failing_malloc.h"
@@ -37,7 +38,8 @@ static void check_text(const replicas *x, int number)
     redist_layout_format(&y, again, sizeof again);
     for (rank = 0; rank < WORLD + 2 && code == REDIST_OK; rank++)
         good = good && redist_layout_alloc(&x->layout, rank) == redist_layout_alloc(&y, rank);
-    test_case(code == REDIST_OK && good && strcmp(text, again) == 0, "pair %d: %s %s becomes %s", number, text, message, again);
+    test_case(code == REDIST_OK && good && strcmp(text, again) == 0, "pair %d: %s %s becomes %s", number, text, message,
+              again);
 }
 
 /* ---- who serves whom ---- */
@@ -63,7 +65,8 @@ static void check_evenness(const replicated *p, int number)
             const int own = replicas_held(from, k, to->ranks[t]);
             int readers = 0;
             for (c = 0; c < from->copies; c++) {
-                const int reads = redist_volume(&from->layout, from->ranks[k + c * from->grid], &to->layout, to->ranks[t]) > 0;
+                const int reads =
+                    redist_volume(&from->layout, from->ranks[k + c * from->grid], &to->layout, to->ranks[t]) > 0;
                 readers += reads;
                 served[c] += reads && own < 0;
                 good = good && (own < 0 || reads == (p->shared[k][t % to->grid] > 0 && c == own));
@@ -123,9 +126,9 @@ static void check_traffic(const replicated *p, int number)
                   found.messages == expected.messages && found.max_sends == expected.max_sends &&
                   found.max_receives == expected.max_receives && found.max_sent == expected.max_sent &&
                   found.max_received == expected.max_received,
-              "pair %d: traffic: moved %ld of %ld, kept %ld of %ld, messages %ld of %ld, %ld of %ld from one rank", number,
-              (long)found.moved, (long)expected.moved, (long)found.kept, (long)expected.kept, (long)found.messages,
-              (long)expected.messages, (long)found.max_sends, (long)expected.max_sends);
+              "pair %d: traffic: moved %ld of %ld, kept %ld of %ld, messages %ld of %ld, %ld of %ld from one rank",
+              number, (long)found.moved, (long)expected.moved, (long)found.kept, (long)expected.kept,
+              (long)found.messages, (long)expected.messages, (long)found.max_sends, (long)expected.max_sends);
     test_case(cost == (double)degree || (p->side[0].copies > 1 && cost == (double)degree + 1),
               "pair %d: cost of %g messages for %ld", number, cost, (long)degree);
     test_case((p->side[0].copies == 1 && p->side[1].copies == 1) ||
@@ -145,8 +148,9 @@ static void check_schedule(const replicated *p, int number)
         for (a = 0; a < WORLD; a++)
             good = good && redist_schedule_step(&s, a, step, &to[a], &from[a]) == REDIST_OK;
         for (a = 0; a < WORLD && good; a++) {
-            good = to[a] >= -1 && to[a] < WORLD && from[a] >= -1 && from[a] < WORLD && (to[a] < 0 || from[to[a]] == a) &&
-                   (from[a] < 0 || to[from[a]] == a) && (to[a] < 0 || left[a][to[a]] > 0);
+            good = to[a] >= -1 && to[a] < WORLD && from[a] >= -1 && from[a] < WORLD &&
+                   (to[a] < 0 || from[to[a]] == a) && (from[a] < 0 || to[from[a]] == a) &&
+                   (to[a] < 0 || left[a][to[a]] > 0);
             if (good && to[a] >= 0)
                 left[a][to[a]] = 0;
         }
@@ -154,7 +158,8 @@ static void check_schedule(const replicated *p, int number)
     for (a = 0; a < WORLD; a++)
         for (b = 0; b < WORLD; b++)
             good = good && left[a][b] == 0;
-    test_case(good && s.steps == degree, "pair %d: a schedule of %d steps for a degree of %ld", number, s.steps, (long)degree);
+    test_case(good && s.steps == degree, "pair %d: a schedule of %d steps for a degree of %ld", number, s.steps,
+              (long)degree);
     redist_schedule_free(&s);
 }
 
@@ -199,7 +204,8 @@ static void check_move(const replicated *p, int number)
                 replicated_fill_source(p, k, bytes, 5, expected);
             else
                 replicated_expect(p, k, bytes, 5, expected);
-            good = good && (held[side][k] == NULL || memcmp(expected, held[side][k], replicas_bytes(&p->side[side], k, bytes)) == 0);
+            good = good && (held[side][k] == NULL ||
+                            memcmp(expected, held[side][k], replicas_bytes(&p->side[side], k, bytes)) == 0);
             free(expected);
             free(held[side][k]);
         }
@@ -251,7 +257,8 @@ static void check_relabel(const replicated *p, int number)
     if (p->side[1].places > 5 || n > 7)
         return;
     best = best_numbering(p, candidates, n, 0, 0);
-    test_case(redist_relabel(&p->side[0].layout, &p->side[1].layout, ranks) == REDIST_OK, "pair %d: relabelling", number);
+    test_case(redist_relabel(&p->side[0].layout, &p->side[1].layout, ranks) == REDIST_OK, "pair %d: relabelling",
+              number);
     for (k = 0; k < p->side[1].places; k++) {
         for (c = 0; c < n && candidates[c] != ranks[k]; c++)
             continue;
@@ -274,8 +281,8 @@ static void check_large_relabel(void)
     test_case(redist_relabel(&from, &to, ranks) == REDIST_OK, "relabelling 1800 places");
     to = redist_on_ranks(to, ranks);
     redist_traffic_between(&from, &to, &after);
-    test_case(redist_layout_check(&to) == REDIST_OK && before.kept < 2 * N && after.kept == 2 * N && after.total == 3 * N &&
-                  after.moved == N,
+    test_case(redist_layout_check(&to) == REDIST_OK && before.kept < 2 * N && after.kept == 2 * N &&
+                  after.total == 3 * N && after.moved == N,
               "relabelled 1800 places: %ld of %ld stay", (long)after.kept, (long)after.total);
 }
 
@@ -345,8 +352,8 @@ static void check_thrift(void)
     code += redist_traffic_between(&listed, &to, &traffic);
     used[1] += many - until_failure;
     until_failure = -1;
-    test_case(code == REDIST_OK && used[0] > 0 && used[1] == used[0], "pairs of a source with one copy take no memory: %ld, %ld",
-              (long)used[0], (long)used[1]);
+    test_case(code == REDIST_OK && used[0] > 0 && used[1] == used[0],
+              "pairs of a source with one copy take no memory: %ld, %ld", (long)used[0], (long)used[1]);
 }
 
 /* ---- bad input ---- */
@@ -355,7 +362,8 @@ static void expect(redist_layout x, int code, const char *sentence)
 {
     char text[200];
     int found = redist_layout_explain(&x, text, sizeof text);
-    test_case(found == code && strcmp(text, sentence) == 0 && (code == REDIST_OK || redist_places(&x) == 0 || code == REDIST_ERR_RANK),
+    test_case(found == code && strcmp(text, sentence) == 0 &&
+                  (code == REDIST_OK || redist_places(&x) == 0 || code == REDIST_ERR_RANK),
               "expected code %d, %s; found %d, %s", code, sentence, found, text);
 }
 
@@ -366,39 +374,43 @@ static void check_mistakes(void)
     redist_layout bad = redist_layout_1d(redist_block_cyclic(10, 0, 2));
     expect(redist_replicated(two, 0), REDIST_ERR_LAYOUT, "the number of copies is 0, must be at least 1");
     expect(redist_replicated(two, -1), REDIST_ERR_LAYOUT, "the number of copies is -1, must be at least 1");
-    expect(redist_replicated(two, INT_MIN), REDIST_ERR_LAYOUT, "the number of copies is -2147483648, must be at least 1");
+    expect(redist_replicated(two, INT_MIN), REDIST_ERR_LAYOUT,
+           "the number of copies is -2147483648, must be at least 1");
     expect(redist_replicated(two, INT_MAX), REDIST_ERR_OVERFLOW,
-           "the number of copies is 2147483647, which makes more than INT_MAX places");
+           "the number of copies is 2147483647, must be at least 1 and at most 1073741823");
     expect(redist_replicated(two, INT_MAX / 2), REDIST_OK, "");
     expect(redist_replicated(two, INT_MAX / 2 + 1), REDIST_ERR_OVERFLOW,
-           "the number of copies is 1073741824, which makes more than INT_MAX places");
+           "the number of copies is 1073741824, must be at least 1 and at most 1073741823");
     expect(redist_replicated(redist_from_rank(two, INT_MAX - 5), 3), REDIST_ERR_RANK,
-           "a place is on rank 2147483642, must be at least 0 and at most INT_MAX");
+           "the first rank is 2147483642, must be at least 0 and at most 2147483641");
     expect(redist_from_rank(redist_replicated(two, 3), INT_MAX - 5), REDIST_ERR_RANK,
-           "a place is on rank 2147483642, must be at least 0 and at most INT_MAX");
+           "the first rank is 2147483642, must be at least 0 and at most 2147483641");
     expect(redist_replicated(redist_on_ranks(two, twice), 2), REDIST_ERR_RANK, "two places are on rank 3");
     expect(redist_on_ranks(redist_replicated(two, 2), negative), REDIST_ERR_RANK,
-           "a place is on rank -1, must be at least 0 and at most INT_MAX");
+           "a rank is -1, must be at least 0 and at most 2147483647");
     expect(redist_replicated(redist_on_ranks(two, twice), 1), REDIST_OK, "");
     expect(redist_replicated(bad, 0), REDIST_ERR_LAYOUT, "axis 0: block is 0, must be at least 1");
     expect(redist_replicated(redist_layout_nd(0, NULL), 2), REDIST_ERR_LAYOUT,
-           "the number of axes is 0, must be at least 1 and at most REDIST_MAX_DIMS");
+           "the number of axes is 0, must be at least 1 and at most 8");
     expect(redist_replicated(redist_layout_2d(redist_block(9, 99999), redist_block(9, 99999)), 5), REDIST_ERR_OVERFLOW,
-           "the process grid has more than INT_MAX places (2 axes)");
+           "the process grid has more than INT_MAX places");
 }
 
 /* 2^61 elements in two copies are counted; in three they are too many. */
 static void check_overflow(void)
 {
     const int64_t n = INT64_C(1) << 61;
-    redist_layout from = redist_layout_1d(redist_block(n, 4)), two = redist_replicated(from, 2), three = redist_replicated(from, 3);
+    redist_layout from = redist_layout_1d(redist_block(n, 4)), two = redist_replicated(from, 2),
+                  three = redist_replicated(from, 3);
     redist_traffic traffic;
     int ranks[12];
     test_case(redist_traffic_between(&from, &two, &traffic) == REDIST_OK && traffic.total == 2 * n && traffic.kept == n,
               "2^62 elements in two copies");
-    test_case(redist_traffic_between(&from, &three, &traffic) == REDIST_ERR_OVERFLOW, "more than 2^62 elements in three copies");
+    test_case(redist_traffic_between(&from, &three, &traffic) == REDIST_ERR_OVERFLOW,
+              "more than 2^62 elements in three copies");
     test_case(redist_relabel(&from, &three, ranks) == REDIST_ERR_OVERFLOW, "relabelling more than 2^62 elements");
-    test_case(redist_relabel(&three, &two, ranks) == REDIST_OK && ranks[0] == 0 && ranks[7] == 7, "relabelling 2^62 elements");
+    test_case(redist_relabel(&three, &two, ranks) == REDIST_OK && ranks[0] == 0 && ranks[7] == 7,
+              "relabelling 2^62 elements");
 }
 
 /* Nothing there: no schedule, no traffic. */
@@ -408,8 +420,9 @@ static void check_empty(void)
     redist_layout to = redist_replicated(redist_layout_2d(redist_whole(0), redist_block(9, 3)), 3);
     redist_traffic traffic;
     redist_schedule s;
-    test_case(redist_traffic_between(&from, &to, &traffic) == REDIST_OK && traffic.total == 0 && traffic.messages == 0 &&
-                  redist_schedule_create(&from, &to, &s) == REDIST_OK && s.steps == 0 && redist_volume(&from, 0, &to, 0) == 0,
+    test_case(redist_traffic_between(&from, &to, &traffic) == REDIST_OK && traffic.total == 0 &&
+                  traffic.messages == 0 && redist_schedule_create(&from, &to, &s) == REDIST_OK && s.steps == 0 &&
+                  redist_volume(&from, 0, &to, 0) == 0,
               "an array of no elements in copies");
     redist_schedule_free(&s);
 }
@@ -442,8 +455,10 @@ static void check_boxes(void)
         good = redist_traffic_between(&from, &to, &traffic) == REDIST_OK && traffic.max_sends == 2;
         for (rank = 0; rank < 4; rank++)
             for (k = 0; k < 8; k++)
-                good = good && redist_volume(&from, rank, &to, 4 + k) == (k % 2 == rank % 2 && k / 2 % 2 == rank / 2 ? 8 : 0);
-        test_case(good && redist_cost_of(&from, &to, 1, &messages) <= 3, "copies of boxes serve evenly, case %d: %d messages", boxes, (int)traffic.max_sends);
+                good = good &&
+                       redist_volume(&from, rank, &to, 4 + k) == (k % 2 == rank % 2 && k / 2 % 2 == rank / 2 ? 8 : 0);
+        test_case(good && redist_cost_of(&from, &to, 1, &messages) <= 3,
+                  "copies of boxes serve evenly, case %d: %d messages", boxes, (int)traffic.max_sends);
     }
 }
 

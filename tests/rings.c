@@ -1,4 +1,5 @@
-/* redist tests: the protocol of shared memory in one process, its ranks threads or coroutines. MIT licence, see LICENSE.
+/* redist tests: the protocol of shared memory in one process, its ranks threads or coroutines.
+   MIT licence, see LICENSE.
    Threads run with random delays, for the thread sanitizer too (rings.sh). Coroutines hand over at every flag and every
    copy: all interleavings of small cases are explored, and each state must lead to the end, with the right data. */
 #define _XOPEN_SOURCE 700 /* barriers of threads, contexts */
@@ -109,7 +110,8 @@ static void create(int rank)
 {
     crew_member *m = &crew[rank];
     const size_t bytes = (size_t)(now.n / now.ranks) * sizeof(double);
-    redist_layout from = redist_layout_1d(redist_block(now.n, now.ranks)), to = redist_layout_1d(redist_cyclic(now.n, now.ranks));
+    redist_layout from = redist_layout_1d(redist_block(now.n, now.ranks)),
+                  to = redist_layout_1d(redist_cyclic(now.n, now.ranks));
     redist_options options;
     int64_t k;
     int side, a;
@@ -583,8 +585,9 @@ static void run_coroutines(const ring_case *c)
     remember_all();
     explore();
     right = all_right();
-    test_case(right && graph.n > 100 && graph.n < STATES - 1 && stuck_states() == 0, "every interleaving, %s: %d states, %s, %d cannot end",
-              c->name, graph.n, right ? "data right" : "DATA WRONG", right ? stuck_states() : -1);
+    test_case(right && graph.n > 100 && graph.n < STATES - 1 && stuck_states() == 0,
+              "every interleaving, %s: %d states, %s, %d cannot end", c->name, graph.n,
+              right ? "data right" : "DATA WRONG", right ? stuck_states() : -1);
     if (getenv("RINGS_VERBOSE") != NULL)
         printf("%s: %d states\n", c->name, graph.n);
     put_back();

@@ -15,7 +15,8 @@ build() { # headers, program
 run() { TSAN_OPTIONS='halt_on_error=1 exitcode=66' timeout -k 5 100 "$work/$1" >"$work/output" 2>&1; }
 
 probe() { # whether the compiler has the sanitizer, and the system lets it run
-    echo 'int main(void) { return 0; }' | $MPICC -x c -fsanitize=thread -o "$work/probe" - 2>/dev/null && "$work/probe" 2>/dev/null
+    echo 'int main(void) { return 0; }' | $MPICC -x c -fsanitize=thread -o "$work/probe" - 2>/dev/null &&
+        "$work/probe" 2>/dev/null
 }
 
 check() { # what, status

@@ -1,4 +1,5 @@
-/* What two coordinates of an axis share is found exactly once, and without going through it. MIT licence, see LICENSE. */
+/* What two coordinates of an axis share is found exactly once, and without going through it.
+   MIT licence, see LICENSE. */
 #include <stdlib.h>
 
 static size_t largest_block;
@@ -91,7 +92,8 @@ static int check_pair(const dealt_axis *from, const dealt_axis *to)
         source[from->owner[i]][from->local[i]] = i + 1;
         expected[to->owner[i]][to->local[i]] = i + 1;
     }
-    return redist_move_combining(&from->layout, sources, &to->layout, targets, sizeof(int64_t), add, NULL) == REDIST_OK &&
+    return redist_move_combining(&from->layout, sources, &to->layout, targets, sizeof(int64_t), add, NULL) ==
+               REDIST_OK &&
            memcmp(target, expected, sizeof target) == 0;
 }
 
@@ -143,8 +145,10 @@ int main(void)
     check_random();
     check_short("BLOCK to CYCLIC(1), 10^9 on 2", redist_block(1000000000, 2), redist_cyclic(1000000000, 2), 4);
     check_short("CYCLIC(1) to BLOCK, 10^9 on 2", redist_cyclic(1000000000, 2), redist_block(1000000000, 2), 4);
-    check_short("BLOCK to CYCLIC(64), 2^60 on 1000", redist_block(large, 1000), redist_block_cyclic(large, 64, 1000), 4);
-    check_short("CYCLIC(3) to CYCLIC(2), 2^60 on 7", redist_block_cyclic(large, 3, 7), redist_block_cyclic(large, 2, 7), 8);
+    check_short("BLOCK to CYCLIC(64), 2^60 on 1000", redist_block(large, 1000), redist_block_cyclic(large, 64, 1000),
+                4);
+    check_short("CYCLIC(3) to CYCLIC(2), 2^60 on 7", redist_block_cyclic(large, 3, 7), redist_block_cyclic(large, 2, 7),
+                8);
     check_short("CYCLIC(5), 2^60, the same", redist_block_cyclic(large, 5, 9), redist_block_cyclic(large, 5, 9), 4);
     check_short("CYCLIC(1) to balanced, 2^60", redist_cyclic(large, 3), redist_balanced(large, 1000), 4);
     return test_report("runs");

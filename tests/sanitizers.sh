@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs the tests without MPI, and two plan tests, under clang's address and undefined behaviour sanitizers. MIT licence, see LICENSE.
+# Runs the tests without MPI, and two plan tests, under clang's address and undefined behaviour sanitizers.
+# MIT licence, see LICENSE.
 # usage: BUILD=directory tests/sanitizers.sh     (environment: MPICC, MPIEXEC)
 tests=$(dirname "$0")
 BUILD=${BUILD:-build}
@@ -31,8 +32,10 @@ one() { # name: compiles and runs it
         plan_*) # only what happens here counts, not what MPI libraries leave behind
             MPICH_CC=clang OMPI_CC=clang $MPICC $flags -o "$work/$name" "$tests/$name.c" &&
                 ASAN_OPTIONS=detect_leaks=0 timeout -k 5 100 $MPIEXEC -n 2 "$work/$name" $(arguments_of "$name") ;;
-        *) clang $flags -o "$work/$name" "$tests/$name.c" -lm && timeout -k 5 100 "$work/$name" $(arguments_of "$name") ;;
-    esac >"$work/$name.output" 2>&1 && grep -qE ': [1-9][0-9]* passed, 0 failed' "$work/$name.output" && touch "$work/$name.good"
+        *) clang $flags -o "$work/$name" "$tests/$name.c" -lm &&
+               timeout -k 5 100 "$work/$name" $(arguments_of "$name") ;;
+    esac >"$work/$name.output" 2>&1 && grep -qE ': [1-9][0-9]* passed, 0 failed' "$work/$name.output" &&
+        touch "$work/$name.good"
 }
 
 if [ "$1" = one ]; then

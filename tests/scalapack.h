@@ -1,4 +1,5 @@
-/* redist tests: random block-cyclic matrices on random process grids, as ScaLAPACK knows them. MIT licence, see LICENSE. */
+/* redist tests: random block-cyclic matrices on random process grids, as ScaLAPACK knows them.
+   MIT licence, see LICENSE. */
 #ifndef SCALAPACK_H
 #define SCALAPACK_H
 

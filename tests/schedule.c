@@ -1,12 +1,13 @@
-/* redist tests: schedules against element loops and the papers' figures; closed forms, memory, bad input. MIT licence, see LICENSE. */
+/* redist tests: schedules against element loops and the papers' figures; closed forms, memory, bad input.
+   MIT licence, see LICENSE. */
 #include <limits.h>
 
 #include "failing_malloc.h"
 #include "serial.h"
 #include "walker_otto.h"
 
-/* How often the schedules tested, without tables and with tables, were of one axis, of several, and took fewer steps than
-   their axes one after the other; axes fanned out and fanned in. */
+/* How often the schedules tested, without tables and with tables, were of one axis, of several, and took fewer steps
+   than their axes one after the other; axes fanned out and fanned in. */
 static struct { long alone, several, shared, fans; } tested[2];
 static long all_meet, in_turn, short_views;
 
@@ -33,10 +34,12 @@ static int step_is_right(const redist_schedule *s, int step, serial_matrix *left
     int send_to[SERIAL_RANKS], receive_from[SERIAL_RANKS], good = 1;
     for (int a = 0; a < SERIAL_RANKS; a++) {
         good = good && redist_schedule_step(s, a, step, &send_to[a], &receive_from[a]) == REDIST_OK;
-        good = good && send_to[a] >= -1 && send_to[a] < SERIAL_RANKS && receive_from[a] >= -1 && receive_from[a] < SERIAL_RANKS;
+        good = good && send_to[a] >= -1 && send_to[a] < SERIAL_RANKS && receive_from[a] >= -1 &&
+               receive_from[a] < SERIAL_RANKS;
     }
     for (int a = 0; a < SERIAL_RANKS && good; a++) {
-        good = good && (send_to[a] < 0 || receive_from[send_to[a]] == a) && (receive_from[a] < 0 || send_to[receive_from[a]] == a);
+        good = good && (send_to[a] < 0 || receive_from[send_to[a]] == a) &&
+               (receive_from[a] < 0 || send_to[receive_from[a]] == a);
         if (good && send_to[a] >= 0) {
             good = left->volume[a][send_to[a]] > 0;
             left->volume[a][send_to[a]] = 0;
@@ -54,8 +57,8 @@ static int nothing_left(const serial_matrix *left)
     return 1;
 }
 
-/* The most coordinates of an axis that any of the other side meets, both ways, by looking at every element; returns whether
-   all meet. */
+/* The most coordinates of an axis that any of the other side meets, both ways, by looking at every element; returns
+   whether all meet. */
 static int axis_degrees(const serial_layout *from, const serial_layout *to, int d, int64_t *degree)
 {
     static unsigned char meets[TEST_PLACES][TEST_PLACES];
@@ -112,8 +115,8 @@ static void check_schedule(const serial_layout *from, const serial_layout *to, c
     serial_volumes(from, to, &left);
     wanted = largest_degree(&left);
     code = redist_schedule_create(x, y, &s);
-    if (test_case(code == REDIST_OK && s.steps == wanted, "%s %d: code %d, %d steps instead of %d", what, number, code, s.steps,
-                  (int)wanted)) {
+    if (test_case(code == REDIST_OK && s.steps == wanted, "%s %d: code %d, %d steps instead of %d", what, number, code,
+                  s.steps, (int)wanted)) {
         while (step < s.steps && step_is_right(&s, step, &left))
             step++;
         test_case(step == s.steps, "%s %d: step %d of %d", what, number, step, s.steps);
@@ -168,7 +171,8 @@ static void draw_kinds(test_random *r, family f, int64_t n, int most, test_axis 
     int fine = f == FAMILY_FINE ? (int)test_between(r, 0, 1) : -1;
     for (int side = 0; side < 2; side++) {
         int kind = side == fine ? TEST_BLOCK_CYCLIC : intervals[test_between(r, 0, 2)];
-        axes[side] = test_axis_of(kind, n, test_between(r, 1, 3), (int)test_between(r, 1, side == fine ? 1 + most / 6 : most));
+        axes[side] =
+            test_axis_of(kind, n, test_between(r, 1, 3), (int)test_between(r, 1, side == fine ? 1 + most / 6 : most));
         test_draw_cuts(r, &axes[side]);
     }
 }
@@ -253,9 +257,12 @@ static void check_kinds_occurred(void)
 {
     for (int tables = 0; tables < 2; tables++) {
         test_case(tested[tables].alone > 300, "one axis, tables %d: only %ld times", tables, tested[tables].alone);
-        test_case(tested[tables].several > 500, "several axes, tables %d: only %ld times", tables, tested[tables].several);
-        test_case(tested[tables].fans > 200, "fan out and fan in, tables %d: only %ld times", tables, tested[tables].fans);
-        test_case(tested[tables].shared > 100, "shared steps, tables %d: only %ld times", tables, tested[tables].shared);
+        test_case(tested[tables].several > 500, "several axes, tables %d: only %ld times", tables,
+                  tested[tables].several);
+        test_case(tested[tables].fans > 200, "fan out and fan in, tables %d: only %ld times", tables,
+                  tested[tables].fans);
+        test_case(tested[tables].shared > 100, "shared steps, tables %d: only %ld times", tables,
+                  tested[tables].shared);
     }
     test_case(all_meet > 100, "several axes where all meet: only %ld times", all_meet);
     test_case(in_turn > 500, "axes one after the other: only %ld times", in_turn);
@@ -271,12 +278,16 @@ static const struct {
     int grid_before[3], grid_after[3], steps;
 } reshapes[] = {
     { "rows to columns", { 12, 12 }, { TEST_BLOCK, TEST_WHOLE }, { TEST_WHOLE, TEST_BLOCK }, { 12, 1 }, { 1, 12 }, 12 },
-    { "rows to columns on fewer", { 12, 12 }, { TEST_BLOCK, TEST_WHOLE }, { TEST_WHOLE, TEST_CYCLIC }, { 12, 1 }, { 1, 5 }, 12 },
-    { "pencils", { 6, 6, 6 }, { TEST_WHOLE, TEST_BLOCK, TEST_BLOCK }, { TEST_BLOCK, TEST_WHOLE, TEST_BLOCK }, { 1, 3, 2 },
+    { "rows to columns on fewer", { 12, 12 }, { TEST_BLOCK, TEST_WHOLE }, { TEST_WHOLE, TEST_CYCLIC }, { 12, 1 },
+      { 1, 5 }, 12 },
+    { "pencils", { 6, 6, 6 }, { TEST_WHOLE, TEST_BLOCK, TEST_BLOCK }, { TEST_BLOCK, TEST_WHOLE, TEST_BLOCK },
+      { 1, 3, 2 },
       { 3, 1, 2 }, 3 },
-    { "rows to a square grid", { 16, 16 }, { TEST_BLOCK, TEST_BLOCK }, { TEST_BLOCK, TEST_BLOCK }, { 16, 1 }, { 4, 4 }, 4 },
+    { "rows to a square grid", { 16, 16 }, { TEST_BLOCK, TEST_BLOCK }, { TEST_BLOCK, TEST_BLOCK }, { 16, 1 }, { 4, 4 },
+      4 },
     { "4 x 9 to 9 x 4", { 36, 36 }, { TEST_BLOCK, TEST_BLOCK }, { TEST_BLOCK, TEST_BLOCK }, { 4, 9 }, { 9, 4 }, 6 },
-    { "4 x 5 blocks to 5 x 4 cyclic", { 40, 40 }, { TEST_BLOCK, TEST_BLOCK }, { TEST_CYCLIC, TEST_CYCLIC }, { 4, 5 }, { 5, 4 }, 20 },
+    { "4 x 5 blocks to 5 x 4 cyclic", { 40, 40 }, { TEST_BLOCK, TEST_BLOCK }, { TEST_CYCLIC, TEST_CYCLIC }, { 4, 5 },
+      { 5, 4 }, 20 },
     { "a single process", { 5, 7 }, { TEST_WHOLE, TEST_WHOLE }, { TEST_BLOCK, TEST_CYCLIC }, { 1, 1 }, { 2, 3 }, 6 },
     { "nothing", { 5, 0 }, { TEST_BLOCK, TEST_BLOCK }, { TEST_BLOCK, TEST_CYCLIC }, { 2, 2 }, { 2, 3 }, 0 },
 };
@@ -329,8 +340,8 @@ static walker_axes walker_axes_of(const walker_figure *f, int64_t r, int superbl
     return a;
 }
 
-/* The one block of the first superblock that a process shares with its partner on the other side: its local place, -1 unless there
-   is just one. */
+/* The one block of the first superblock that a process shares with its partner on the other side: its local place, -1
+   unless there is just one. */
 static int shared_place(const walker_axes *a, const walker_figure *f, int coord, int other_coord)
 {
     const redist_axis *own = f->receives ? &a->large : &a->small, *other = f->receives ? &a->small : &a->large;
@@ -347,7 +358,8 @@ static int shared_place(const walker_axes *a, const walker_figure *f, int coord,
 static int64_t walker_number(const walker_axes *a, const walker_figure *f, int process, int peer)
 {
     const redist_axis *own = f->receives ? &a->large : &a->small;
-    const int own_start = f->receives ? a->start_large : a->start_small, start = f->receives ? a->start_small : a->start_large;
+    const int own_start = f->receives ? a->start_large : a->start_small,
+              start = f->receives ? a->start_small : a->start_large;
     const int coord = (process + own_start) % f->procs, place = shared_place(a, f, coord, peer);
     if (peer < 0 || place < 0)
         return -1;
@@ -370,8 +382,9 @@ static void check_figure(const walker_figure *f, const walker_axes *a, int shrin
             int64_t found;
             redist_schedule_step(&s, (process + own_start) % f->procs, step, &to, &from);
             found = walker_number(a, f, process, f->receives != shrinks ? from : to);
-            test_case(found == f->number[step][process], "P=%d K=%d %s: step %d, process %d: %d instead of %d", f->procs, f->ratio,
-                      shrinks ? "shrinking" : "growing", step, process, (int)found, f->number[step][process]);
+            test_case(found == f->number[step][process], "P=%d K=%d %s: step %d, process %d: %d instead of %d",
+                      f->procs, f->ratio, shrinks ? "shrinking" : "growing", step, process, (int)found,
+                      f->number[step][process]);
         }
     test_case(live_blocks == before + 1, "P=%d K=%d: no tables", f->procs, f->ratio);
     redist_schedule_free(&s);
@@ -379,10 +392,14 @@ static void check_figure(const walker_figure *f, const walker_axes *a, int shrin
 
 static void check_figures(void)
 {
-    static const struct { int64_t r; int superblocks, start_small, start_large; } ways[] = { { 1, 1, 0, 0 }, { 5, 3, 0, 0 }, { 2, 1, 3, 14 } };
+    static const struct {
+        int64_t r;
+        int superblocks, start_small, start_large;
+    } ways[] = { { 1, 1, 0, 0 }, { 5, 3, 0, 0 }, { 2, 1, 3, 14 } };
     for (int k = 0; k < WALKER_FIGURES; k++)
         for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
-            walker_axes a = walker_axes_of(&walker_figures[k], ways[w].r, ways[w].superblocks, ways[w].start_small, ways[w].start_large);
+            walker_axes a = walker_axes_of(&walker_figures[k], ways[w].r, ways[w].superblocks, ways[w].start_small,
+                                           ways[w].start_large);
             check_figure(&walker_figures[k], &a, 0);
             check_figure(&walker_figures[k], &a, 1);
         }
@@ -395,9 +412,11 @@ static int pair_is_right(const redist_schedule *s, const redist_layout *x, const
     int to = -1, from = -1, back = -1, peer = -1;
     int good = redist_schedule_step(s, rank, step, &to, &from) == REDIST_OK;
     if (to >= 0)
-        good = good && redist_volume(x, rank, y, to) > 0 && redist_schedule_step(s, to, step, &peer, &back) == REDIST_OK && back == rank;
+        good = good && redist_volume(x, rank, y, to) > 0 &&
+               redist_schedule_step(s, to, step, &peer, &back) == REDIST_OK && back == rank;
     if (from >= 0)
-        good = good && redist_volume(x, from, y, rank) > 0 && redist_schedule_step(s, from, step, &peer, &back) == REDIST_OK && peer == rank;
+        good = good && redist_volume(x, from, y, rank) > 0 &&
+               redist_schedule_step(s, from, step, &peer, &back) == REDIST_OK && peer == rank;
     return good;
 }
 
@@ -420,14 +439,18 @@ static void check_many(const char *what, redist_axis from, redist_axis to, int s
 static void check_million_places(void)
 {
     const int million = 1000000;
-    const int64_t fine = 42000000, cut = 30000011, ragged = 100000003, long_one = INT64_C(1000000000003), far = INT64_C(3) << 40;
+    const int64_t fine = 42000000, cut = 30000011, ragged = 100000003, long_one = INT64_C(1000000000003),
+                  far = INT64_C(3) << 40;
     check_many("10^6 places, CYCLIC(2) to CYCLIC(14)", redist_block_cyclic(fine, 2, million),
                redist_starting_at(redist_block_cyclic(fine, 14, million), 5), 7);
-    check_many("10^6 places, CYCLIC(14) to CYCLIC(2)", redist_block_cyclic(fine, 14, million), redist_block_cyclic(fine, 2, million), 7);
+    check_many("10^6 places, CYCLIC(14) to CYCLIC(2)", redist_block_cyclic(fine, 14, million),
+               redist_block_cyclic(fine, 2, million), 7);
     check_many("10^6 places, BLOCK to balanced on fewer", redist_block(cut, million), redist_balanced(cut, 999983), 2);
     check_many("10^6 places, BLOCK to CYCLIC", redist_block(ragged, million), redist_cyclic(ragged, million), 101);
-    check_many("10^6 places, long BLOCK to CYCLIC", redist_block(long_one, million), redist_cyclic(long_one, million), million);
-    check_many("10^6 places, CYCLIC to CYCLIC(1) on fewer", redist_block_cyclic(far, 3, million), redist_cyclic(far, 999999), million);
+    check_many("10^6 places, long BLOCK to CYCLIC", redist_block(long_one, million), redist_cyclic(long_one, million),
+               million);
+    check_many("10^6 places, CYCLIC to CYCLIC(1) on fewer", redist_block_cyclic(far, 3, million),
+               redist_cyclic(far, 999999), million);
     check_many("from one place to 10^6", redist_whole(far), redist_block_cyclic(far, 64, million), million);
 }
 
@@ -490,8 +513,10 @@ static void check_bad_layouts(void)
 {
     static const int twice[] = { 3, 3 };
     redist_layout good = redist_layout_1d(redist_block(10, 2)), longer = redist_layout_1d(redist_block(11, 2));
-    redist_layout flat = redist_layout_2d(redist_block(10, 2), redist_whole(1)), bad = redist_layout_1d(redist_block_cyclic(10, 0, 2));
-    redist_layout repeated = redist_on_ranks(good, twice), places = redist_layout_2d(redist_block(10, INT_MAX), redist_block(10, 2));
+    redist_layout flat = redist_layout_2d(redist_block(10, 2), redist_whole(1)),
+                  bad = redist_layout_1d(redist_block_cyclic(10, 0, 2));
+    redist_layout repeated = redist_on_ranks(good, twice),
+                  places = redist_layout_2d(redist_block(10, INT_MAX), redist_block(10, 2));
     test_case(redist_schedule_create(&good, &good, NULL) == REDIST_ERR_ARGUMENT, "no schedule to fill");
     expect_refused("no source", NULL, &good, REDIST_ERR_ARGUMENT);
     expect_refused("no destination", &good, NULL, REDIST_ERR_ARGUMENT);
@@ -512,12 +537,14 @@ static void check_bad_steps(void)
     test_case(s.steps == 3, "2 blocks to 3 cycles: %d steps", s.steps);
     test_case(redist_schedule_step(NULL, 0, 0, &to, &from) == REDIST_ERR_ARGUMENT, "no schedule");
     test_case(redist_schedule_step(&s, 0, 0, NULL, &from) == REDIST_ERR_ARGUMENT, "nowhere to write whom to send to");
-    test_case(redist_schedule_step(&s, 0, 0, &to, NULL) == REDIST_ERR_ARGUMENT, "nowhere to write whom to receive from");
+    test_case(redist_schedule_step(&s, 0, 0, &to, NULL) == REDIST_ERR_ARGUMENT,
+              "nowhere to write whom to receive from");
     test_case(redist_schedule_step(&s, 0, -1, &to, &from) == REDIST_ERR_ARGUMENT, "step -1");
     test_case(redist_schedule_step(&s, 0, 3, &to, &from) == REDIST_ERR_ARGUMENT, "step 3 of 3");
     test_case(to == 7 && from == 7, "an error writes nothing");
     test_case(redist_schedule_step(&s, -5, 0, &to, &from) == REDIST_OK && to == -1 && from == -1, "rank -5 is idle");
-    test_case(redist_schedule_step(&s, INT_MAX, 2, &to, &from) == REDIST_OK && to == -1 && from == -1, "rank INT_MAX is idle");
+    test_case(redist_schedule_step(&s, INT_MAX, 2, &to, &from) == REDIST_OK && to == -1 && from == -1,
+              "rank INT_MAX is idle");
     for (int step = 0; step < 3; step++) {
         sends += redist_schedule_step(&s, 2, step, &to, &from) != REDIST_OK || to != -1;
         receives += from >= 0;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Random plans on simulated clusters of 16 ranks, on nodes of one rank and of four, and 32 ranks; and what REDIST_AUTO chooses
-# there by what it measures. MIT licence, see LICENSE.
+# Random plans on simulated clusters of 16 ranks, on nodes of one rank and of four, and 32 ranks; and what REDIST_AUTO
+# chooses there by what it measures. MIT licence, see LICENSE.
 # usage: BUILD=directory tests/simulated.sh     (needs SimGrid's smpicc and smpirun)
 tests=$(dirname "$0")
 work=${BUILD:-build}/simulated
@@ -17,15 +17,18 @@ hosts() { # ranks, ranks of a node
     awk -v n="$1" -v each="$2" 'BEGIN { for (k = 0; k < n; k++) print "node-" int(k / each) }' >"$work/hosts"
 }
 
-# On nodes of four ranks, rows to columns: 32 messages of a few bytes had better be fewer, longer ones share the node's link.
+# On nodes of four ranks, rows to columns: 32 messages of a few bytes had better be fewer, longer ones share the node's
+# link.
 check_choice() { # rows, columns, expected remark
     [ -x "$work/simulate" ] || smpicc -std=c99 -D_POSIX_C_SOURCE=200112L -O1 -I"$tests/.." -o "$work/simulate" \
         "$tests/../bench/simulate.c" >"$work/output" 2>&1
     hosts 32 4
     printf 'rows\t0\t8\t%s: block@32, *\t%s: *, block@32\t-\n' "$1x$2" "$1x$2" |
-        timeout -k 5 100 smpirun -np 32 -platform "$work/platform.xml" -hostfile "$work/hosts" --log=root.thres:critical \
+        timeout -k 5 100 smpirun -np 32 -platform "$work/platform.xml" -hostfile "$work/hosts" \
+            --log=root.thres:critical \
             --cfg=smpi/simulate-computation:no --cfg=smpi/wtime:0 --cfg=smpi/os:0:1e-6:0 --cfg=smpi/ois:0:1e-6:0 \
-            --cfg=smpi/lat-factor:0:1 --cfg=smpi/bw-factor:0:0.97 "$work/simulate" full 1.25e9 4 a 1 >"$work/output" 2>&1
+            --cfg=smpi/lat-factor:0:1 --cfg=smpi/bw-factor:0:0.97 \
+            "$work/simulate" full 1.25e9 4 a 1 >"$work/output" 2>&1
     if grep -q "auto,.*,$3\$" "$work/output"; then
         passed=$((passed + 1))
     else
@@ -39,9 +42,11 @@ check_choice() { # rows, columns, expected remark
 check() { # name, ranks, ranks of a node, program, arguments...
     name=$1 ranks=$2 each=$3 program=$4
     shift 4
-    [ -x "$work/$program" ] || smpicc -std=c99 -O1 -I"$tests/.." -o "$work/$program" "$tests/$program.c" >"$work/output" 2>&1
+    [ -x "$work/$program" ] ||
+        smpicc -std=c99 -O1 -I"$tests/.." -o "$work/$program" "$tests/$program.c" >"$work/output" 2>&1
     hosts "$ranks" "$each"
-    timeout -k 5 100 smpirun -np "$ranks" -platform "$work/platform.xml" -hostfile "$work/hosts" --log=root.thres:critical \
+    timeout -k 5 100 smpirun -np "$ranks" -platform "$work/platform.xml" -hostfile "$work/hosts" \
+            --log=root.thres:critical \
         --cfg=smpi/simulate-computation:no --cfg=smpi/test:1e-4 --cfg=smpi/iprobe:1e-4 \
         "$work/$program" "$@" >>"$work/output" 2>&1
     status=$?

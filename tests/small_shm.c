@@ -47,7 +47,8 @@ static int check_plans(int64_t n)
     }
     for (k = 0; k < PLANS; k++) {
         fill_rows(a, n, k);
-        test_case_all(redist_execute(plan[k], a, b) == REDIST_OK && columns_are_right(b, n, k), "execution of plan %d", k);
+        test_case_all(redist_execute(plan[k], a, b) == REDIST_OK && columns_are_right(b, n, k), "execution of plan %d",
+                      k);
         redist_plan_stats(plan[k], &stats);
         shared += stats.method == REDIST_SHARED;
     }

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs small_shm where /dev/shm is as small as in a container: in a mount namespace of its own. MIT licence, see LICENSE.
+# Runs small_shm where /dev/shm is as small as in a container: in a mount namespace of its own.
+# MIT licence, see LICENSE.
 # environment: BUILD (where small_shm is), MPIEXEC, POLITE (see tests/run)
 BUILD=${BUILD:-build}
 MPIEXEC=${MPIEXEC:-mpiexec}
@@ -14,7 +15,8 @@ namespace() { # megabytes command...: runs it with so small a /dev/shm
 check() { # megabytes ranks arguments
     size=$1 ranks=$2
     shift 2
-    namespace "$size" timeout -k 5 100 $MPIEXEC -n "$ranks" $POLITE "$BUILD/small_shm" "$@" >"$BUILD/small_shm.output" 2>&1
+    namespace "$size" timeout -k 5 100 $MPIEXEC -n "$ranks" $POLITE "$BUILD/small_shm" "$@" \
+        >"$BUILD/small_shm.output" 2>&1
     status=$?
     if [ "$status" -eq 0 ]; then
         passed=$((passed + 1))

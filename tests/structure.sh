@@ -81,7 +81,8 @@ write_units() {
             echo "int64_t ${unit}_unit(int64_t n) { redist_layout x = redist_layout_1d(redist_cyclic(n, 2));"
             echo "    return redist_layout_check(&x) + redist_layout_alloc(&x, 1); }"
         } >${unit}_redist.h.c
-        sed 's/redist\.h/redist_plan.h/; s/return/redist_plan *plan = NULL; return n < 0 ? redist_plan_free(\&plan) :/' \
+        sed 's/redist\.h/redist_plan.h/
+            s/return/redist_plan *plan = NULL; return n < 0 ? redist_plan_free(\&plan) :/' \
             ${unit}_redist.h.c >${unit}_redist_plan.h.c
     done
     {
@@ -99,7 +100,8 @@ compile() { # compiler standard source header flags... : an object of the same n
     shift 4
     language=c
     case $standard in *++*) language=c++ ;; *) set -- -Wc++-compat "$@" ;; esac
-    check "$compiler -std=$standard $* $source" $compiler -x $language -std=$standard $warnings -I"$root" $(flags_of $header) "$@" \
+    check "$compiler -std=$standard $* $source" \
+        $compiler -x $language -std=$standard $warnings -I"$root" $(flags_of $header) "$@" \
         -c "$source" -o "$source.o"
 }
 
@@ -139,7 +141,8 @@ compile_with() { # compiler standards...
 no_symbols() { # object
     nm "$1" >symbols || return 1
     cat symbols
-    ! grep -E ' [TDBRCGSVWuiw] ' symbols | grep -vE ' (structure_unit|[a-z]+_unit)$' | grep -q . && ! grep -qE ' [dbDBCGgSs] ' symbols
+    ! grep -E ' [TDBRCGSVWuiw] ' symbols | grep -vE ' (structure_unit|[a-z]+_unit)$' | grep -q . &&
+        ! grep -qE ' [dbDBCGgSs] ' symbols
 }
 
 check_symbols() { # compiler header flag
@@ -237,7 +240,8 @@ write_linked() {
         echo '#define REDIST_IMPLEMENTATION'
         source_of redist_plan.h
     } >implementation.c
-    sed 's/^#define.*/&\n#define REDIST_DECLARATIONS_ONLY/; s/.*redist_plan.h"/#include "redist.h"\n&/' implementation.c >both.c
+    sed 's/^#define.*/&\n#define REDIST_DECLARATIONS_ONLY/
+        s/.*redist_plan.h"/#include "redist.h"\n&/' implementation.c >both.c
     cat >declared.h <<'EOT'
 #define REDIST_DECLARATIONS_ONLY
 #include "redist_plan.h"

@@ -1,4 +1,5 @@
-/* redist tests: as much of MPI as plans in shared memory need, for ranks that are threads, or coroutines, of one process. Include it in one file, before redist_plan.h. MIT licence, see LICENSE. */
+/* redist tests: as much of MPI as plans in shared memory need, for ranks that are threads, or coroutines, of one
+   process. Include it in one file, before redist_plan.h. MIT licence, see LICENSE. */
 #ifndef THREADS_MPI_H
 #define THREADS_MPI_H
 
@@ -93,13 +94,14 @@ int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
     return MPI_SUCCESS;
 }
 
-int MPI_Iallreduce(const void *mine, void *all, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+int MPI_Iallreduce(const void *mine, void *all, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                   MPI_Request *request)
 {
     int64_t *result = all;
     int k, r;
     (void)type;
     (void)comm;
-    memcpy(crew_word[crew_rank()], mine, (size_t)n * sizeof *result);
+    memcpy(crew_word[crew_rank()], mine == MPI_IN_PLACE ? all : mine, (size_t)n * sizeof *result);
     crew_barrier();
     memcpy(result, crew_word[0], (size_t)n * sizeof *result);
     for (r = 1; r < crew_size; r++)
@@ -180,7 +182,13 @@ int MPI_Type_get_true_extent(MPI_Datatype type, MPI_Aint *lower, MPI_Aint *exten
 /* ---- windows ---- */
 
 int MPI_Info_create(MPI_Info *info) { *info = MPI_INFO_NULL; return MPI_SUCCESS; }
-int MPI_Info_set(MPI_Info info, const char *key, const char *value) { (void)info; (void)key; (void)value; return MPI_SUCCESS; }
+int MPI_Info_set(MPI_Info info, const char *key, const char *value)
+{
+    (void)info;
+    (void)key;
+    (void)value;
+    return MPI_SUCCESS;
+}
 int MPI_Info_free(MPI_Info *info) { *info = MPI_INFO_NULL; return MPI_SUCCESS; }
 int MPI_Win_lock_all(int mode, MPI_Win window) { (void)mode; (void)window; return MPI_SUCCESS; }
 int MPI_Win_unlock_all(MPI_Win window) { (void)window; return MPI_SUCCESS; }

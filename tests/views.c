@@ -1,4 +1,5 @@
-/* Tests views (permuted, transposed, flipped, rotated, sections, compositions) against tables of array elements. MIT licence, see LICENSE. */
+/* Tests views (permuted, transposed, flipped, rotated, sections, compositions) against tables of array elements.
+   MIT licence, see LICENSE. */
 #include "serial.h"
 
 /* ---- one layout against its tables ---- */
@@ -7,7 +8,8 @@ static int same_element(const serial_layout *l, const redist_layout *x, const in
 {
     int place = l->table.place[element], coords[TEST_DIMS];
     serial_coords(l, place, coords);
-    return redist_layout_owner(x, index) == l->table.ranks[place] && redist_layout_offset(x, index) == l->table.offset[element] &&
+    return redist_layout_owner(x, index) == l->table.ranks[place] &&
+           redist_layout_offset(x, index) == l->table.offset[element] &&
            redist_rank_of(x, coords) == l->table.ranks[place];
 }
 
@@ -64,8 +66,8 @@ static void check_steps(int ndim, const test_operation *steps, int count, const 
     for (int k = 0; k < count; k++)
         serial_add(&array, steps[k]);
     l = serial_new(&array);
-    test_case(same_view(l, &l->layout), "%s of %d axes (axis %d, value %d, section %d:%d:%d)", what, ndim, steps[0].axis,
-              steps[0].value, (int)steps[0].start, (int)steps[0].count, (int)steps[0].step);
+    test_case(same_view(l, &l->layout), "%s of %d axes (axis %d, value %d, section %d:%d:%d)", what, ndim,
+              steps[0].axis, steps[0].value, (int)steps[0].start, (int)steps[0].count, (int)steps[0].step);
     free(l);
 }
 
@@ -105,7 +107,8 @@ static void check_sections(int ndim)
 
 static void check_single_steps(int ndim)
 {
-    test_operation transpose = serial_operation(TEST_TRANSPOSE), flip = serial_operation(TEST_FLIP), rotate = serial_operation(TEST_ROTATE);
+    test_operation transpose = serial_operation(TEST_TRANSPOSE), flip = serial_operation(TEST_FLIP),
+                   rotate = serial_operation(TEST_ROTATE);
     check_steps(ndim, &transpose, 0, "identity");
     check_steps(ndim, &transpose, 1, "transpose");
     check_permutations(ndim);
@@ -147,9 +150,12 @@ static const struct {
     int turns;
     int64_t shape[2], element[6];
 } rotations[] = {
-    { 0, { 2, 3 }, { 0, 1, 2, 3, 4, 5 } },  { 1, { 3, 2 }, { 2, 5, 1, 4, 0, 3 } },  { 2, { 2, 3 }, { 5, 4, 3, 2, 1, 0 } },
-    { 3, { 3, 2 }, { 3, 0, 4, 1, 5, 2 } },  { 4, { 2, 3 }, { 0, 1, 2, 3, 4, 5 } },  { -1, { 3, 2 }, { 3, 0, 4, 1, 5, 2 } },
-    { -2, { 2, 3 }, { 5, 4, 3, 2, 1, 0 } }, { -3, { 3, 2 }, { 2, 5, 1, 4, 0, 3 } }, { 7, { 3, 2 }, { 3, 0, 4, 1, 5, 2 } },
+    { 0, { 2, 3 }, { 0, 1, 2, 3, 4, 5 } },  { 1, { 3, 2 }, { 2, 5, 1, 4, 0, 3 } },
+    { 2, { 2, 3 }, { 5, 4, 3, 2, 1, 0 } },
+    { 3, { 3, 2 }, { 3, 0, 4, 1, 5, 2 } },  { 4, { 2, 3 }, { 0, 1, 2, 3, 4, 5 } },
+    { -1, { 3, 2 }, { 3, 0, 4, 1, 5, 2 } },
+    { -2, { 2, 3 }, { 5, 4, 3, 2, 1, 0 } }, { -3, { 3, 2 }, { 2, 5, 1, 4, 0, 3 } },
+    { 7, { 3, 2 }, { 3, 0, 4, 1, 5, 2 } },
     { 2000000001, { 3, 2 }, { 2, 5, 1, 4, 0, 3 } }, { -2147483647 - 1, { 2, 3 }, { 0, 1, 2, 3, 4, 5 } },
 };
 

@@ -1,4 +1,5 @@
-/* redist tests: waiting: what gets on while a rank waits, and several started plans in any order. MIT licence, see LICENSE. */
+/* redist tests: waiting: what gets on while a rank waits, and several started plans in any order.
+   MIT licence, see LICENSE. */
 #define TEST_LENGTH 4096
 #define TEST_ELEMENTS 40000
 #define TEST_LARGEST 40000
@@ -63,7 +64,8 @@ static void check_progress(void)
     for (number = 0; number < 2 && code == REDIST_OK; number++) {
         exchange_prepare(e, number);
         code = late_sender(e, buffer);
-        test_case_all(code == REDIST_OK && exchange_arrived(e, number), "a large message while rank 0 waits: code %d", code);
+        test_case_all(code == REDIST_OK && exchange_arrived(e, number), "a large message while rank 0 waits: code %d",
+                      code);
     }
     test_case_all(redist_plan_free(&e->plan) == REDIST_OK, "freed");
     free(buffer);
@@ -145,7 +147,8 @@ static void check_many(redist_method method, const char *name, int with_arenas)
     for (k = 0; k < PLANS; k++)
         e[k] = plan_of_many(method, k, with_arenas == 0 ? NULL : &arena[with_arenas == 2 ? 0 : k]);
     redist_plan_stats(e[0]->plan, &stats);
-    test_case_all((stats.method == method) == (method != REDIST_SHARED || test_shares()) && (method != REDIST_MULTIPHASE || e[0]->size < 6 || stats.phases > 1),
+    test_case_all((stats.method == method) == (method != REDIST_SHARED || test_shares()) &&
+                      (method != REDIST_MULTIPHASE || e[0]->size < 6 || stats.phases > 1),
                   "%s in %d phases", name, stats.phases);
     for (k = 0; k < 4; k++)
         test_case_all(many_run(e, k), "%d started plans, %s, arenas %d, time %d", PLANS, name, with_arenas, k);
@@ -174,7 +177,8 @@ static void check_lists(void)
                   "a plan that is not started counts as done");
     test_case_all(redist_start(e->plan, e->held[0][0], e->held[1][0]) == REDIST_OK, "started");
     test_case_all(redist_wait_all(-1, list) == REDIST_ERR_ARGUMENT && redist_wait_all(1, NULL) == REDIST_ERR_ARGUMENT &&
-                      redist_wait_all(2, list) == REDIST_ERR_ARGUMENT && redist_test_all(1, list, NULL) == REDIST_ERR_ARGUMENT &&
+                      redist_wait_all(2, list) == REDIST_ERR_ARGUMENT &&
+                      redist_test_all(1, list, NULL) == REDIST_ERR_ARGUMENT &&
                       redist_test_all(2, list, &done) == REDIST_ERR_ARGUMENT,
                   "lists that are none");
     test_case_all(redist_wait_all(1, list) == REDIST_OK && exchange_arrived(e, 0), "and then the execution");

@@ -44,13 +44,22 @@ void peer_layout(int which, int p, redist_layout *layout)
     switch (which) {
         case 1: *layout = matrix(block, whole); break;
         case 2: *layout = redist_layout_2d(redist_whole(N), redist_cyclic(M, p)); break;
-        case 3: *layout = redist_grid_order(matrix(redist_block_cyclic(N, 3, 2), redist_starting_at(redist_block(M, p / 2), p / 2 - 1)),
-                                            REDIST_COLUMN_MAJOR); break;
+        case 3:
+            *layout = redist_grid_order(matrix(redist_block_cyclic(N, 3, 2),
+                                               redist_starting_at(redist_block(M, p / 2), p / 2 - 1)),
+                                        REDIST_COLUMN_MAJOR);
+            break;
         case 4: *layout = ghosts(p); break;
-        case 5: *layout = redist_on_ranks(matrix(redist_cuts(p == 2 ? cuts_2 : cuts_4, p), whole), p == 2 ? ranks_2 : ranks_4); break;
+        case 5:
+            *layout =
+                redist_on_ranks(matrix(redist_cuts(p == 2 ? cuts_2 : cuts_4, p), whole), p == 2 ? ranks_2 : ranks_4);
+            break;
         case 6: *layout = scalapack(p); break;
         case 7: *layout = redist_transposed(redist_section(redist_flipped(matrix(block, whole), 0), 1, 2, 3, 3)); break;
-        case 8: *layout = redist_permuted(by_columns(redist_layout_3d(redist_cyclic(N, 2), whole, redist_block(L, p / 2))), axes); break;
+        case 8:
+            *layout =
+                redist_permuted(by_columns(redist_layout_3d(redist_cyclic(N, 2), whole, redist_block(L, p / 2))), axes);
+            break;
         case 9: *layout = redist_from_rank(redist_rotated(matrix(redist_block(N, p / 2), whole), 1), 1); break;
         case 11: *layout = boxes(); break;
         default: *layout = redist_replicated(matrix(redist_block(N, p / 2), whole), 2); break;
@@ -74,9 +83,10 @@ int peer_options(const redist_options *o, const void *arena)
 {
     return (int)o->method == 1 && (int)o->effort == 1 && o->arrays == 3 && o->max_buffer == 4 && o->in_place == 5 &&
            o->arena != NULL && (const void *)o->arena == arena && o->from == (const char *)arena + 1 &&
-           o->to == (const char *)arena + 2 && o->executions == 9 && o->node_ranks == 10 && o->combine == redist_combine_op &&
-           o->context == (const char *)arena + 3 && o->cost.per_message > 0.9 && o->cost.per_message < 1.1 &&
-           o->cost.per_byte > 1.9 && o->cost.per_byte < 2.1 && o->message == (const char *)arena + 4 && o->message_size == 14;
+           o->to == (const char *)arena + 2 && o->executions == 9 && o->node_ranks == 10 &&
+           o->combine == redist_combine_op && o->context == (const char *)arena + 3 && o->cost.per_message > 0.9 &&
+           o->cost.per_message < 1.1 && o->cost.per_byte > 1.9 && o->cost.per_byte < 2.1 &&
+           o->message == (const char *)arena + 4 && o->message_size == 14;
 }
 
 /* The same redistribution by C. */
