@@ -120,7 +120,8 @@ typedef enum {
                            /*   any max_buffer: networks between nodes, scarce memory                                */
     REDIST_SHARED,         /* node shared memory inside a node; between nodes as REDIST_SCHEDULED, short messages    */
                            /*   (512 bytes) as REDIST_POINT_TO_POINT                                                 */
-    REDIST_MULTIPHASE      /* a chain of plans by way of other block sizes and grids (redist_phases): tiny messages   */
+    REDIST_MULTIPHASE      /* a chain of plans by way of other block sizes and grids (redist_phases): tiny messages;  */
+                           /*   slabs to slabs also by way of nodes x ranks of a node, first inside the nodes        */
 } redist_method;
 
 enum { REDIST_PRIV_METHODS = REDIST_MULTIPHASE + 1 };
@@ -594,6 +595,7 @@ typedef struct {
 typedef struct {
     double latency;
     redist_cost cost;
+    int64_t node; /* ranks before the first that is not on rank 0's node: mostly as many as on any node */
 } redist_priv_network;
 
 struct redist_plan {
@@ -2555,6 +2557,18 @@ REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p, 
 }
 
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redist_priv_network *network);
+REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p);
+
+/* Collective. */
+REDIST_PRIV_COLD int redist_priv_find_node(redist_plan *p)
+{
+    int64_t mine = p->rank == 0 ? redist_priv_node_number(p) : 0, first = 0;
+    int code = redist_priv_reduce(p->comm, &mine, &first, 1, MPI_MAX);
+    if (code != REDIST_OK)
+        return code;
+    mine = redist_priv_node_number(p) == first ? p->size : p->rank;
+    return redist_priv_reduce(p->comm, &mine, &p->network.node, 1, MPI_MIN);
+}
 
 /* The network as it is measured with short messages, or as options.cost says: where REDIST_AUTO chooses, most of
    per_message is latency, which messages that go together pay once; a chain that was asked for pays it for each
@@ -2564,23 +2578,64 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
     enum { LARGE = 16384 };
     if (p->network.cost.per_message + p->network.cost.per_byte > 0)
         return REDIST_OK;
-    if (p->options.cost.per_message + p->options.cost.per_byte <= 0)
-        return redist_priv_measure_network(p->comm, LARGE, &p->network);
+    if (p->options.cost.per_message + p->options.cost.per_byte <= 0) {
+        const int code = redist_priv_measure_network(p->comm, LARGE, &p->network);
+        return code == REDIST_OK ? redist_priv_find_node(p) : code;
+    }
     p->network.cost = p->options.cost;
     if (p->options.method == REDIST_AUTO) {
         p->network.latency = 0.9 * p->options.cost.per_message;
         p->network.cost.per_message -= p->network.latency;
     }
-    return REDIST_OK;
+    return redist_priv_find_node(p);
 }
 
-/* Of one exchange: messages are on their way while the next are sent. */
-REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_layout *from, const redist_layout *to)
+/* Of one exchange: messages are on their way while the next are sent. Inside the nodes (near) latency is mostly an
+   eighth of that between them or less, and no link is shared. */
+REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_layout *from, const redist_layout *to,
+                                            int near)
 {
-    const redist_cost messages = {p->network.cost.per_message, 0}, bytes = {0, p->network.cost.per_byte};
+    const redist_priv_network *n = &p->network;
+    const redist_cost messages = {n->cost.per_message, 0}, bytes = {0, n->cost.per_byte / (near ? (double)n->node : 1)};
     const int64_t each = p->element_bytes * p->arrays;
     const double sending = redist_cost_of(from, to, each, &messages), moving = redist_cost_of(from, to, each, &bytes);
-    return p->network.latency + (sending > moving ? sending : moving);
+    return n->latency / (near ? 8 : 1) + (sending > moving ? sending : moving);
+}
+
+/* The axis that a layout of plain axes distributes over all ranks in their order; -1 where there is none. */
+REDIST_PRIV_COLD int redist_priv_slab_axis(const redist_plan *p, const redist_layout *layout)
+{
+    int d, slab = -1, plain = layout->ranks == NULL;
+    for (d = 0; d < layout->ndim; d++) {
+        const redist_axis *x = &layout->dim[d].axis;
+        plain &= redist_priv_is_plain(x) && x->first == 0;
+        slab = x->procs == p->size ? d : slab;
+    }
+    return plain ? slab : -1;
+}
+
+/* From slabs along one axis to slabs along another by way of nodes x ranks of a node: first inside the nodes, then with
+   one message to each. 0 where that is no way. */
+REDIST_PRIV_COLD int redist_priv_pass_nodes(const redist_plan *p, redist_layout *between)
+{
+    const int each = (int)p->network.node;
+    const int outer = redist_priv_slab_axis(p, p->from), inner = redist_priv_slab_axis(p, p->to);
+    redist_axis *x;
+    int d, forwards;
+    if (outer < 0 || inner < 0 || outer == inner || each < 2 || each == p->size || p->size % each != 0 ||
+        !redist_priv_is_product(p->from, p->to))
+        return 0;
+    *between = *p->to;
+    forwards = between->dim[outer].stored < between->dim[inner].stored;
+    between->grid_order = forwards ? REDIST_ROW_MAJOR : REDIST_COLUMN_MAJOR;
+    for (d = 0; d < between->ndim; d++)
+        between->dim[d].low = between->dim[d].high = between->dim[d].allocated = 0;
+    x = &between->dim[outer].axis;
+    *x = p->from->dim[outer].axis;
+    x->block = redist_priv_product(x->block, each, redist_priv_max(x->extent, 1));
+    x->procs = p->size / each;
+    between->dim[inner].axis.procs = each;
+    return 1;
 }
 
 /* The route: between[phases - 1]. The same on all ranks, which agreed on layouts and cost. *gain: the direct way's time
@@ -2593,7 +2648,8 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
     redist_priv_chain *c = &p->state.chain;
     int k, stops, code = redist_priv_know_network(p);
     redist_cost cost = p->network.cost;
-    double seconds = 0;
+    redist_layout grid;
+    double seconds = 0, passing;
     c->between = (redist_layout *)redist_priv_alloc(REDIST_PRIV_MOST_PHASES - 1, sizeof *c->between);
     if (code == REDIST_OK && c->between == NULL)
         code = REDIST_ERR_MEMORY;
@@ -2603,8 +2659,16 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
     stops = redist_priv_phases(p->from, p->to, &cost, p->network.latency, most, c->between);
     c->phases = stops < 0 ? 0 : stops + 1;
     for (k = 0; k < c->phases; k++)
-        seconds += redist_priv_seconds(p, redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1));
-    *gain = seconds > 0 ? redist_priv_seconds(p, p->from, p->to) / seconds : 0;
+        seconds += redist_priv_seconds(p, redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1), 0);
+    if (c->phases > 0 && most > 0 && redist_priv_pass_nodes(p, &grid)) {
+        passing = redist_priv_seconds(p, p->from, &grid, 1) + redist_priv_seconds(p, &grid, p->to, 0);
+        if (passing < seconds) {
+            c->between[0] = grid;
+            c->phases = 2;
+            seconds = passing;
+        }
+    }
+    *gain = seconds > 0 ? redist_priv_seconds(p, p->from, p->to, 0) / seconds : 0;
     return stops < 0 ? -stops : REDIST_OK;
 }
 
