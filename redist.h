@@ -35,18 +35,18 @@
  *                 613-685   arithmetic
  *                 686-758   faults
  *     266-310     759-998   axes: who owns index i
- *     311-414    999-1568   layouts and views
- *               1569-2145   runs: what two coordinates of an axis share
- *               2146-2331   messages: products of run lists
- *               2332-3028   copying
- *               3029-3163   pairs of places: which copy serves whom
- *     415-448   3164-3312   moving on one process
- *     449-467   3313-3594   traffic, on paper
- *     468-497   3595-4136   schedules
- *     498-534   4137-4594   cost and multiphase routes
- *     535-565   4595-4912   relabelling and advice
- *     566-608   4913-5027   text: writing
- *               5028-5479   text: reading
+ *     311-414    999-1573   layouts and views
+ *               1574-2150   runs: what two coordinates of an axis share
+ *               2151-2346   messages: products of run lists
+ *               2347-3043   copying
+ *               3044-3178   pairs of places: which copy serves whom
+ *     415-448   3179-3327   moving on one process
+ *     449-467   3328-3609   traffic, on paper
+ *     468-497   3610-4151   schedules
+ *     498-534   4152-4609   cost and multiphase routes
+ *     535-565   4610-4927   relabelling and advice
+ *     566-608   4928-5042   text: writing
+ *               5043-5494   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.

@@ -38,27 +38,26 @@
  * leaves its communicator to the messages that may still be on their way.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *     110-164               types
+ *     109-164               types
  *                 281-327   waiting
  *                 328-400   verdicts
- *                 401-706   the plan
- *                 707-955   checking arguments
- *                956-1156   peers
- *               1157-1268   staging
- *               1269-1390   pieces
- *               1391-1419   reports
- *               1420-1558   REDIST_POINT_TO_POINT
- *               1559-1834   REDIST_SCHEDULED
- *               1835-1994   MPI's collectives
- *               1995-2031   REDIST_ALLTOALLV
- *               2032-2198   REDIST_ALLTOALLW
- *               2199-2365   shared memory
- *               2366-2678   REDIST_SHARED
- *               2679-2866   REDIST_MULTIPHASE
- *               2867-3200   choosing a method
- *     165-253   3201-3689   plans
- *               3690-3782   calibrating
- *     254-274   3783-3877   arenas
+ *                 401-701   the plan
+ *                 702-950   checking arguments
+ *                951-1138   peers
+ *               1139-1243   staging
+ *               1244-1354   pieces
+ *               1355-1383   reports
+ *               1384-1718   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1719-1878   MPI's collectives
+ *               1879-1915   REDIST_ALLTOALLV
+ *               1916-2072   REDIST_ALLTOALLW
+ *               2073-2239   shared memory
+ *               2240-2546   REDIST_SHARED
+ *               2547-2796   REDIST_MULTIPHASE
+ *               2797-3131   choosing a method
+ *     165-253   3132-3620   plans
+ *               3621-3713   calibrating
+ *     254-274   3714-3808   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
