@@ -707,6 +707,25 @@ REDIST_PRIV_COLD uint64_t redist_priv_hash(uint64_t hash, int64_t word)
     return hash ^ hash >> 32;
 }
 
+/* A number that tells this machine from others, in all likelihood. */
+REDIST_PRIV_COLD int64_t redist_priv_machine(void)
+{
+    char name[MPI_MAX_PROCESSOR_NAME];
+    uint64_t hash = 0;
+    int k, length = 0;
+    if (MPI_Get_processor_name(name, &length) != MPI_SUCCESS)
+        return 0;
+    for (k = 0; k < length; k++)
+        hash = redist_priv_hash(hash, name[k]);
+    return (int64_t)(hash >> 2);
+}
+
+/* The same of this rank's node. */
+REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p)
+{
+    return p->options.node_ranks > 0 ? p->rank / p->options.node_ranks : redist_priv_machine();
+}
+
 /* Everything that must be the same on every rank, as numbers with names, one after the other. They are hashed, and
    compared with rank 0's where the hashes differ. */
 typedef struct {
@@ -2556,17 +2575,17 @@ REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p, 
 }
 
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redist_priv_network *network);
-REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p);
 
-/* Collective. */
+/* How many ranks from rank 0 on share its node. Collective. */
 REDIST_PRIV_COLD int redist_priv_find_node(redist_plan *p)
 {
-    int64_t mine = p->rank == 0 ? redist_priv_node_number(p) : 0, first = 0;
-    int code = redist_priv_reduce(p->comm, &mine, &first, 1, MPI_MAX);
-    if (code != REDIST_OK)
-        return code;
-    mine = redist_priv_node_number(p) == first ? p->size : p->rank;
-    return redist_priv_reduce(p->comm, &mine, &p->network.node, 1, MPI_MIN);
+    const int64_t mine = redist_priv_node_number(p);
+    int64_t first = p->rank == 0 ? mine : 0, others;
+    int code = redist_priv_reduce(p->comm, &first, 1, MPI_MAX);
+    others = mine == first ? 0 : p->size - p->rank;
+    code = code == REDIST_OK ? redist_priv_reduce(p->comm, &others, 1, MPI_MAX) : code;
+    p->network.node = p->size - others;
+    return code;
 }
 
 /* The network as it is measured with short messages, or as options.cost says: where REDIST_AUTO chooses, most of
@@ -2862,19 +2881,6 @@ enum {
     REDIST_PRIV_FACTS
 };
 
-/* A number that tells this machine from others, in all likelihood. */
-REDIST_PRIV_COLD int64_t redist_priv_machine(void)
-{
-    char name[MPI_MAX_PROCESSOR_NAME];
-    uint64_t hash = 0;
-    int k, length = 0;
-    if (MPI_Get_processor_name(name, &length) != MPI_SUCCESS)
-        return 0;
-    for (k = 0; k < length; k++)
-        hash = redist_priv_hash(hash, name[k]);
-    return (int64_t)(hash >> 2);
-}
-
 REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
 {
     const redist_options *o = &p->options;
@@ -2886,7 +2892,7 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
     facts[REDIST_PRIV_WORDS] = words.n;
     facts[REDIST_PRIV_HASH] = (int64_t)(words.hash >> 2);
     facts[REDIST_PRIV_NOT_HASH] = -facts[REDIST_PRIV_HASH];
-    facts[REDIST_PRIV_NODE] = o->node_ranks > 0 ? p->rank / o->node_ranks : redist_priv_machine();
+    facts[REDIST_PRIV_NODE] = redist_priv_node_number(p);
     facts[REDIST_PRIV_NOT_NODE] = -facts[REDIST_PRIV_NODE];
     facts[REDIST_PRIV_TAG] = o->arena != NULL ? o->arena->tags : 0;
     facts[REDIST_PRIV_OVERWRITES] = p->overwrites;
