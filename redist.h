@@ -35,18 +35,18 @@
  *                 613-685   arithmetic
  *                 686-758   faults
  *     266-310     759-998   axes: who owns index i
- *     311-414    999-1568   layouts and views
- *               1569-2145   runs: what two coordinates of an axis share
- *               2146-2331   messages: products of run lists
- *               2332-3036   copying
- *               3037-3170   pairs of places: which copy serves whom
- *     415-448   3171-3319   moving on one process
- *     449-467   3320-3603   traffic, on paper
- *     468-497   3604-4184   schedules
- *     498-534   4185-4645   cost and multiphase routes
- *     535-565   4646-4974   relabelling and advice
- *     566-608   4975-5089   text: writing
- *               5090-5541   text: reading
+ *     311-414    999-1573   layouts and views
+ *               1574-2150   runs: what two coordinates of an axis share
+ *               2151-2346   messages: products of run lists
+ *               2347-3043   copying
+ *               3044-3178   pairs of places: which copy serves whom
+ *     415-448   3179-3327   moving on one process
+ *     449-467   3328-3609   traffic, on paper
+ *     468-497   3610-4151   schedules
+ *     498-534   4152-4609   cost and multiphase routes
+ *     535-565   4610-4927   relabelling and advice
+ *     566-608   4928-5042   text: writing
+ *               5043-5494   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -2303,28 +2303,38 @@ REDIST_PRIV void redist_priv_partner_coords(const redist_priv_neighbours *n, int
         coords[d] = n->axis[d].coord[partner[d]];
 }
 
+/* Lays out the packed elements from `begin` to `end` one after the other, in the order of the source's memory. */
+REDIST_PRIV void redist_priv_pack_densely(redist_priv_message *m, const redist_layout *from)
+{
+    int axes[REDIST_MAX_DIMS] = {0}, k;
+    m->elements = 1;
+    m->origin[REDIST_PRIV_PACKED] = 0;
+    redist_priv_slow_to_fast(from, from->memory_order, axes);
+    for (k = m->ndim - 1; k >= 0; k--) {
+        const int d = axes[k];
+        m->stride[REDIST_PRIV_PACKED][d] = m->elements;
+        m->origin[REDIST_PRIV_PACKED] -= m->begin[d] * m->elements;
+        m->elements *= m->end[d] - m->begin[d];
+    }
+}
+
 /* The k-th message of a place, 0 <= k < messages, between it and the place or places at redist_priv_partner_coords.
-   Packed elements lie in the order of the source's memory, which both sides know. The strides and origins of FROM and
+   Packed elements lie as redist_priv_pack_densely has them, which both sides know. The strides and origins of FROM and
    TO are the caller's to fill. */
 REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_neighbours *n, int64_t k,
                                                        const redist_layout *from)
 {
     redist_priv_message m;
     int64_t partner[REDIST_MAX_DIMS];
-    int axes[REDIST_MAX_DIMS];
     int d;
     memset(&m, 0, sizeof m);
     m.ndim = n->ndim;
-    m.elements = 1;
     redist_priv_partners_at(n, k, partner);
-    for (d = 0; d < n->ndim; d++)
+    for (d = 0; d < n->ndim; d++) {
         m.axis[d] = &n->axis[d].runs[partner[d]];
-    redist_priv_slow_to_fast(from, from->memory_order, axes);
-    for (d = n->ndim - 1; d >= 0; d--) {
-        m.stride[REDIST_PRIV_PACKED][axes[d]] = m.elements;
         m.end[d] = m.axis[d]->elements;
-        m.elements *= m.axis[axes[d]]->elements;
     }
+    redist_priv_pack_densely(&m, from);
     return m;
 }
 
@@ -2341,7 +2351,7 @@ typedef struct {
     int64_t n, from, to;
 } redist_priv_loop;
 
-enum { REDIST_PRIV_MAX_LOOPS = REDIST_PRIV_LEVELS * REDIST_MAX_DIMS + 2 };
+enum { REDIST_PRIV_MAX_LOOPS = REDIST_PRIV_LEVELS * REDIST_MAX_DIMS };
 
 /* How elements arrive: they replace what is there, or a function combines them with it. */
 typedef struct {
@@ -2358,6 +2368,13 @@ typedef struct {
     redist_priv_arrival arrival;
     redist_priv_loop loop[REDIST_PRIV_MAX_LOOPS];
 } redist_priv_box;
+
+/* Two of them, and where they begin. */
+typedef struct {
+    redist_priv_loop outer, inner;
+    const char *from;
+    char *to;
+} redist_priv_plane;
 
 /* Bytes: a cache line; a tile buffer on the stack where lines are put together; what stays in the fastest cache, and in
    the one after it; the shortest contiguous write for which streaming pays. Then how many of the source's rows, perhaps
@@ -2425,22 +2442,21 @@ REDIST_PRIV_APART void redist_priv_stream(char *to, const char *from, int64_t by
 
 /* Two loops around a unit whose size the compiler knows; either side contiguous in the inner loop, or none. */
 #define REDIST_PRIV_COPY_LOOPS(unroll, unit, from_step, to_step)                                                       \
-    for (j = 0; j < outer.n; j++)                                                                                      \
-        unroll for (i = 0; i < inner.n; i++)                                                                           \
-            memcpy(to + j * outer.to + i * (to_step), from + j * outer.from + i * (from_step), (size_t)(unit));
+    for (j = 0; j < p.outer.n; j++)                                                                                    \
+        unroll for (i = 0; i < p.inner.n; i++)                                                                         \
+            memcpy(p.to + j * p.outer.to + i * (to_step), p.from + j * p.outer.from + i * (from_step), (size_t)(unit));
 
 #define REDIST_PRIV_COPY_UNITS(unroll, bytes)                                                                          \
     case bytes:                                                                                                        \
-        if (inner.to == (bytes))                                                                                       \
-            REDIST_PRIV_COPY_LOOPS(unroll, bytes, inner.from, bytes)                                                   \
-        else if (inner.from == (bytes))                                                                                \
-            REDIST_PRIV_COPY_LOOPS(unroll, bytes, bytes, inner.to)                                                     \
+        if (p.inner.to == (bytes))                                                                                     \
+            REDIST_PRIV_COPY_LOOPS(unroll, bytes, p.inner.from, bytes)                                                 \
+        else if (p.inner.from == (bytes))                                                                              \
+            REDIST_PRIV_COPY_LOOPS(unroll, bytes, bytes, p.inner.to)                                                   \
         else                                                                                                           \
-            REDIST_PRIV_COPY_LOOPS(, bytes, inner.from, inner.to)                                                      \
+            REDIST_PRIV_COPY_LOOPS(, bytes, p.inner.from, p.inner.to)                                                  \
         break;
 
-REDIST_PRIV void redist_priv_copy_units(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
-                                        char *to)
+REDIST_PRIV void redist_priv_copy_units(int64_t unit, redist_priv_plane p)
 {
     int64_t i, j;
     switch (unit) {
@@ -2456,24 +2472,23 @@ REDIST_PRIV void redist_priv_copy_units(int64_t unit, redist_priv_loop outer, re
         REDIST_PRIV_COPY_UNITS(, 64)
         REDIST_PRIV_COPY_UNITS(, 128)
     default:
-        REDIST_PRIV_COPY_LOOPS(, unit, inner.from, inner.to)
+        REDIST_PRIV_COPY_LOOPS(, unit, p.inner.from, p.inner.to)
     }
 }
 
 /* Long units, each written, or combined, as one. */
-REDIST_PRIV void redist_priv_copy_long(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
-                                       const char *from, char *to)
+REDIST_PRIV void redist_priv_copy_long(const redist_priv_box *box, redist_priv_plane p)
 {
     const redist_priv_arrival *a = &box->arrival;
     int64_t i, j;
-    for (j = 0; j < outer.n; j++)
-        for (i = 0; i < inner.n; i++) {
-            const char *f = from + j * outer.from + i * inner.from;
-            char *t = to + j * outer.to + i * inner.to;
+    for (j = 0; j < p.outer.n; j++)
+        for (i = 0; i < p.inner.n; i++) {
+            const char *from = p.from + j * p.outer.from + i * p.inner.from;
+            char *to = p.to + j * p.outer.to + i * p.inner.to;
             if (a->function != NULL)
-                a->function(t, f, box->unit / a->element, a->context);
+                a->function(to, from, box->unit / a->element, a->context);
             else
-                redist_priv_stream(t, f, box->unit, inner.from);
+                redist_priv_stream(to, from, box->unit, p.inner.from);
         }
 }
 
@@ -2535,32 +2550,35 @@ REDIST_PRIV_FAST void redist_priv_transpose_squares(int unit, int stream, int fa
 
 /* Two loops that cross, the outer along contiguous elements of the source, the inner along those of the destination:
    squares, and what they leave over at the two edges. */
-REDIST_PRIV void redist_priv_transpose(const redist_priv_tiling *t, int stream, redist_priv_loop outer,
-                                       redist_priv_loop inner, const char *from, char *to)
+REDIST_PRIV void redist_priv_transpose(const redist_priv_tiling *t, int stream, redist_priv_plane p)
 {
     const int64_t unit = t->box->unit, side = unit == 8 ? 2 : unit == 4 ? 4 : 1;
-    const int64_t lines = inner.n & -side, columns = outer.n & -side;
+    const int64_t lines = p.inner.n & -side, columns = p.outer.n & -side;
+    redist_priv_plane edge = p;
 #define REDIST_PRIV_SQUARES(bytes, around)                                                                             \
     if (unit == bytes && stream == around)                                                                             \
-        redist_priv_transpose_squares(bytes, around, t->far, lines, columns, from, inner.from, to, outer.to);
+        redist_priv_transpose_squares(bytes, around, t->far, lines, columns, p.from, p.inner.from, p.to, p.outer.to);
     REDIST_PRIV_SQUARES(4, 0)
     REDIST_PRIV_SQUARES(8, 0)
     REDIST_PRIV_SQUARES(16, 0)
     REDIST_PRIV_SQUARES(4, 1)
     REDIST_PRIV_SQUARES(8, 1)
     REDIST_PRIV_SQUARES(16, 1)
-    outer.n -= columns;
-    if (outer.n > 0)
-        redist_priv_copy_units(unit, outer, inner, from + columns * unit, to + columns * outer.to);
-    outer.n = columns;
-    inner.n -= lines;
-    if (inner.n > 0)
-        redist_priv_copy_units(unit, outer, inner, from + lines * inner.from, to + lines * unit);
+    edge.outer.n -= columns;
+    edge.from += columns * unit;
+    edge.to += columns * p.outer.to;
+    if (edge.outer.n > 0)
+        redist_priv_copy_units(unit, edge);
+    p.outer.n = columns;
+    p.inner.n -= lines;
+    p.from += lines * p.inner.from;
+    p.to += lines * unit;
+    if (p.inner.n > 0)
+        redist_priv_copy_units(unit, p);
 }
 
 #else
-#define redist_priv_transpose(t, stream, outer, inner, from, to)                                                       \
-    redist_priv_copy_units((t)->box->unit, outer, inner, from, to)
+#define redist_priv_transpose(t, stream, plane) redist_priv_copy_units((t)->box->unit, plane)
 #endif
 
 /* Where a tile is put together, aligned for numbers of any kind. */
@@ -2572,19 +2590,18 @@ typedef union {
 /* Every line of either side shall be visited once while hot. Squares fill a line of the destination at once, so they
    are streamed from where they are made, unless rows begin at no line or half. What else is streamed, or put together
    unit by unit, or combined, is so in a buffer in the fastest cache, and written in long pieces. */
-REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, redist_priv_loop outer,
-                                                     redist_priv_loop inner, const char *to, int crossed)
+REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, redist_priv_plane p, int crossed)
 {
     const int64_t unit = box->unit;
-    const int combine = box->arrival.function != NULL, contiguous = inner.to == unit;
-    const int even = outer.to % (REDIST_PRIV_LINE / 2) == 0 && (uintptr_t)to % 16 == 0;
+    const int combine = box->arrival.function != NULL, contiguous = p.inner.to == unit;
+    const int even = p.outer.to % (REDIST_PRIV_LINE / 2) == 0 && (uintptr_t)p.to % 16 == 0;
     redist_priv_tiling t;
     int64_t across;
     t.box = box;
-    t.squares = crossed && contiguous && outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
+    t.squares = crossed && contiguous && p.outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
     t.stream = box->stream && !combine && contiguous;
     t.buffered = combine || (t.squares ? t.stream && !even : contiguous);
-    t.far = box->far || box->stream || outer.n * inner.n * unit > REDIST_PRIV_NEAR;
+    t.far = box->far || box->stream || p.outer.n * p.inner.n * unit > REDIST_PRIV_NEAR;
     across = t.squares ? (int64_t)REDIST_PRIV_LINE : crossed ? (int64_t)REDIST_PRIV_WIDTH : unit;
     t.wide = crossed ? redist_priv_max(across / unit, 1) : 1;
     t.tall = REDIST_PRIV_TILE_BUFFER / across;
@@ -2594,52 +2611,47 @@ REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box,
 }
 
 /* Combines a tile that was put together, row by row where the destination is contiguous, else by way of another. */
-REDIST_PRIV void redist_priv_combine_tile(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
-                                          const redist_priv_tile *tile, char *to)
+REDIST_PRIV void redist_priv_combine_tile(const redist_priv_box *box, redist_priv_plane p, const redist_priv_tile *tile)
 {
     const redist_priv_arrival *a = &box->arrival;
-    const int64_t unit = box->unit, row = inner.n * unit;
-    redist_priv_loop rows = {outer.n, outer.to, row}, columns = {inner.n, inner.to, unit};
+    const int64_t unit = box->unit, row = p.inner.n * unit;
     redist_priv_tile there;
+    redist_priv_plane out = {{p.outer.n, row, p.outer.to}, {p.inner.n, unit, p.inner.to}, there.bytes, p.to};
+    redist_priv_plane in = {{p.outer.n, p.outer.to, row}, {p.inner.n, p.inner.to, unit}, p.to, there.bytes};
     int64_t k;
-    for (k = 0; inner.to == unit && k < outer.n; k++)
-        a->function(to + k * outer.to, tile->bytes + k * row, row / a->element, a->context);
-    if (inner.to == unit)
+    if (p.inner.to == unit) {
+        for (k = 0; k < p.outer.n; k++)
+            a->function(p.to + k * p.outer.to, tile->bytes + k * row, row / a->element, a->context);
         return;
-    redist_priv_copy_units(unit, rows, columns, to, there.bytes);
-    a->function(there.bytes, tile->bytes, outer.n * row / a->element, a->context);
-    rows.from = row, rows.to = outer.to;
-    columns.from = unit, columns.to = inner.to;
-    redist_priv_copy_units(unit, rows, columns, there.bytes, to);
+    }
+    redist_priv_copy_units(unit, in);
+    a->function(there.bytes, tile->bytes, p.outer.n * row / a->element, a->context);
+    redist_priv_copy_units(unit, out);
 }
 
 /* Copies a tile, which may be cut off at the edges, by way of the buffer. */
-REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, redist_priv_loop outer, redist_priv_loop inner,
-                                           const char *from, char *to)
+REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, redist_priv_plane p)
 {
-    const int64_t unit = t->box->unit, bytes = inner.n * unit;
+    const int64_t unit = t->box->unit, bytes = p.inner.n * unit;
     const int combine = t->box->arrival.function != NULL;
-    redist_priv_loop row = outer, column = inner;
     redist_priv_tile tile;
+    redist_priv_plane in = {{p.outer.n, p.outer.from, bytes}, {p.inner.n, p.inner.from, unit}, p.from, tile.bytes};
+    redist_priv_plane across = {in.inner, in.outer, p.from, tile.bytes};
     int64_t k, line;
-    row.to = bytes;
-    column.to = unit;
-    for (k = 0; combine && t->far && inner.to == unit && k < outer.n; k++)
+    for (k = 0; combine && t->far && p.inner.to == unit && k < p.outer.n; k++)
         for (line = 0; line < bytes; line += REDIST_PRIV_LINE)
-            REDIST_PRIV_PREFETCH(to, k * outer.to + line);
+            REDIST_PRIV_PREFETCH(p.to, k * p.outer.to + line);
     if (t->squares)
-        redist_priv_transpose(t, 0, row, column, from, tile.bytes);
-    else if (outer.n > 1)
-        redist_priv_copy_units(unit, column, row, from, tile.bytes);
+        redist_priv_transpose(t, 0, in);
     else
-        redist_priv_copy_units(unit, row, column, from, tile.bytes);
+        redist_priv_copy_units(unit, p.outer.n > 1 ? across : in);
     if (combine)
-        redist_priv_combine_tile(t->box, outer, inner, &tile, to);
-    for (k = 0; !combine && k < outer.n; k++)
-        if (t->stream && bytes >= REDIST_PRIV_LONG)
-            redist_priv_stream(to + k * outer.to, tile.bytes + k * bytes, bytes, 0);
+        redist_priv_combine_tile(t->box, p, &tile);
+    for (k = 0; !combine && k < p.outer.n; k++)
+        if (t->stream)
+            redist_priv_stream(p.to + k * p.outer.to, tile.bytes + k * bytes, bytes, 0);
         else
-            memcpy(to + k * outer.to, tile.bytes + k * bytes, (size_t)bytes);
+            memcpy(p.to + k * p.outer.to, tile.bytes + k * bytes, (size_t)bytes);
 }
 
 /* How many units lead to the next line, at most `most`; that many when `at` is at a line. */
@@ -2651,27 +2663,26 @@ REDIST_PRIV_FAST int64_t redist_priv_to_line(const char *at, int64_t unit, int64
 
 /* Two loops in tiles, forwards along the source, and a page of it at a time so that the processor has the pages of the
    destination at hand. The first tiles are small, so that the others begin at lines of either side. */
-REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, redist_priv_loop outer, redist_priv_loop inner,
-                                        const char *from, char *to)
+REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, redist_priv_plane p)
 {
     const int64_t unit = t->box->unit, page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
-    const int64_t top = redist_priv_to_line(to, unit, t->tall), left = redist_priv_to_line(from, unit, t->wide);
-    redist_priv_loop row = outer, column = inner;
+    const int64_t top = redist_priv_to_line(p.to, unit, t->tall), left = redist_priv_to_line(p.from, unit, t->wide);
+    redist_priv_plane tile = p;
     int64_t begin, end, i, j;
-    for (begin = 0; begin < outer.n; begin = end) {
-        end = redist_priv_min(begin == 0 && left < t->wide ? left : begin + page, outer.n);
-        for (i = 0; i < inner.n; i += column.n) {
-            column.n = redist_priv_min(i == 0 ? top : t->tall, inner.n - i);
-            for (j = begin; j < end; j += row.n) {
-                const char *f = from + j * outer.from + i * inner.from;
-                char *at = to + j * outer.to + i * inner.to;
-                row.n = redist_priv_min(t->wide, end - j);
+    for (begin = 0; begin < p.outer.n; begin = end) {
+        end = redist_priv_min(begin == 0 && left < t->wide ? left : begin + page, p.outer.n);
+        for (i = 0; i < p.inner.n; i += tile.inner.n) {
+            tile.inner.n = redist_priv_min(i == 0 ? top : t->tall, p.inner.n - i);
+            for (j = begin; j < end; j += tile.outer.n) {
+                tile.outer.n = redist_priv_min(t->wide, end - j);
+                tile.from = p.from + j * p.outer.from + i * p.inner.from;
+                tile.to = p.to + j * p.outer.to + i * p.inner.to;
                 if (t->buffered)
-                    redist_priv_copy_buffered(t, row, column, f, at);
+                    redist_priv_copy_buffered(t, tile);
                 else if (t->squares)
-                    redist_priv_transpose(t, t->stream, row, column, f, at);
+                    redist_priv_transpose(t, t->stream, tile);
                 else
-                    redist_priv_copy_units(unit, row, column, f, at);
+                    redist_priv_copy_units(unit, tile);
             }
         }
     }
@@ -2687,21 +2698,18 @@ REDIST_PRIV_FAST void redist_priv_reverse(redist_priv_loop *loop, const char **f
 }
 
 /* Chooses the way to copy two loops of a box. */
-REDIST_PRIV_APART void redist_priv_copy_pair(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
-                                       const char *from, char *to, int crossed)
+REDIST_PRIV_APART void redist_priv_copy_plane(const redist_priv_box *box, redist_priv_plane p, int crossed)
 {
     const int combine = box->arrival.function != NULL;
-    const int put_together = box->stream && inner.to == box->unit && inner.n * box->unit >= REDIST_PRIV_LONG;
+    const int put_together = box->stream && p.inner.to == box->unit && p.inner.n * box->unit >= REDIST_PRIV_LONG;
     redist_priv_tiling tiling;
-    if (outer.from < 0) /* it is the source's fastest loop, where they cross */
-        redist_priv_reverse(&outer, &from, &to);
     if ((combine || box->stream) && box->unit >= REDIST_PRIV_LONG) {
-        redist_priv_copy_long(box, outer, inner, from, to);
+        redist_priv_copy_long(box, p);
     } else if (crossed || combine || put_together) {
-        tiling = redist_priv_tiles_for(box, outer, inner, to, crossed);
-        redist_priv_copy_tiles(&tiling, outer, inner, from, to);
+        tiling = redist_priv_tiles_for(box, p, crossed);
+        redist_priv_copy_tiles(&tiling, p);
     } else {
-        redist_priv_copy_units(box->unit, outer, inner, from, to);
+        redist_priv_copy_units(box->unit, p);
     }
 }
 
@@ -2712,23 +2720,10 @@ REDIST_PRIV_FAST void redist_priv_add_loop(redist_priv_box *box, int64_t n, int6
         box->loop[box->loops++] = loop;
 }
 
-/* Sorts the loops so that the destination's fastest is last. */
-REDIST_PRIV_FAST void redist_priv_sort_loops(redist_priv_box *box)
-{
-    int a, b;
-    for (a = 1; a < box->loops; a++) {
-        redist_priv_loop loop = box->loop[a];
-        for (b = a; b > 0 && redist_priv_abs(box->loop[b - 1].to) < redist_priv_abs(loop.to); b--)
-            box->loop[b] = box->loop[b - 1];
-        box->loop[b] = loop;
-    }
-}
-
 /* Loops that continue each other on both sides become one; a contiguous innermost loop becomes the unit. */
 REDIST_PRIV_FAST void redist_priv_merge_loops(redist_priv_box *box)
 {
     int k, kept = 0;
-    redist_priv_sort_loops(box);
     for (k = 1; k < box->loops; k++) {
         redist_priv_loop *outer = &box->loop[kept], inner = box->loop[k];
         if (outer->from == inner.n * inner.from && outer->to == inner.n * inner.to) {
@@ -2743,49 +2738,49 @@ REDIST_PRIV_FAST void redist_priv_merge_loops(redist_priv_box *box)
         box->unit *= box->loop[--box->loops].n;
 }
 
-/* Puts the source's fastest loop next to the innermost; returns whether they are two, and the unit is short. */
-REDIST_PRIV_FAST int redist_priv_cross_loops(redist_priv_box *box)
+/* Takes the k-th loop out of a box; when it has none left, one that does nothing. */
+REDIST_PRIV_FAST redist_priv_loop redist_priv_take_loop(redist_priv_box *box, int k)
 {
-    const int last = box->loops - 1;
-    int k, fast = last;
-    redist_priv_loop loop;
-    for (k = 0; k < last; k++)
-        if (redist_priv_abs(box->loop[k].from) < redist_priv_abs(box->loop[fast].from))
-            fast = k;
-    if (fast == last || box->unit >= REDIST_PRIV_LINE)
-        return 0;
-    loop = box->loop[fast];
-    for (k = fast; k < last - 1; k++)
+    redist_priv_loop loop = {1, 0, 0};
+    if (box->loops == 0)
+        return loop;
+    loop = box->loop[k];
+    for (box->loops--; k < box->loops; k++)
         box->loop[k] = box->loop[k + 1];
-    box->loop[last - 1] = loop;
-    return 1;
+    return loop;
 }
 
-/* Copies a box; its loops may come in any order, and are put in a good one. */
+/* Copies a box. Its loops are in the order of the destination's memory; the innermost and, while the unit is short, the
+   source's fastest are copied together. */
 REDIST_PRIV void redist_priv_copy_box(redist_priv_box *box, const char *from, char *to)
 {
-    redist_priv_loop outer = {1, 0, 0}, inner = outer;
     int64_t counter[REDIST_PRIV_MAX_LOOPS] = {0};
-    int k, crossed;
+    redist_priv_plane p;
+    int k, last, fast;
     for (k = 0; k < box->loops; k++)
         if (box->loop[k].to < 0)
             redist_priv_reverse(&box->loop[k], &from, &to);
     redist_priv_merge_loops(box);
-    crossed = box->loops > 1 && redist_priv_cross_loops(box);
-    if (box->loops > 0)
-        inner = box->loop[--box->loops];
-    if (box->loops > 0)
-        outer = box->loop[--box->loops];
+    last = fast = box->loops - 1;
+    for (k = 0; k < last && box->unit < REDIST_PRIV_LINE; k++)
+        if (redist_priv_abs(box->loop[k].from) < redist_priv_abs(box->loop[fast].from))
+            fast = k;
+    p.from = from;
+    p.to = to;
+    p.inner = redist_priv_take_loop(box, last);
+    p.outer = redist_priv_take_loop(box, fast == last ? last - 1 : fast);
+    if (p.outer.from < 0)
+        redist_priv_reverse(&p.outer, &p.from, &p.to);
     do {
-        redist_priv_copy_pair(box, outer, inner, from, to, crossed);
+        redist_priv_copy_plane(box, p, fast != last);
         for (k = box->loops - 1; k >= 0; k--) {
             const redist_priv_loop *loop = &box->loop[k];
-            from += loop->from;
-            to += loop->to;
+            p.from += loop->from;
+            p.to += loop->to;
             if (++counter[k] < loop->n)
                 break;
-            from -= loop->n * loop->from;
-            to -= loop->n * loop->to;
+            p.from -= loop->n * loop->from;
+            p.to -= loop->n * loop->to;
             counter[k] = 0;
         }
     } while (k >= 0);
@@ -2847,8 +2842,8 @@ REDIST_PRIV_FAST void redist_priv_clip(const redist_priv_run *run, int level, in
     bound[3] = redist_priv_clamp(redist_priv_ceil_div(end, stride), 0, n);
 }
 
-/* Copies the part of a run whose packed positions lie in the message's window. Repetitions of a level that do as a whole
-   become a loop of the box, or are walked; of the others, at the ends, those of the level below. */
+/* Copies the part of a run whose packed positions lie in the message's window. Repetitions of a level that do as a
+   whole become a loop of the box, or are walked; of the others, at the ends, those of the level below. */
 REDIST_PRIV void redist_priv_copy_run(redist_priv_copier *c, int depth, int level, const redist_priv_run *run,
                                       const char *from, char *to)
 {
@@ -2917,20 +2912,27 @@ REDIST_PRIV_APART int redist_priv_fastest(const redist_priv_message *m, int side
     return fastest < 0 ? m->ndim - 1 : fastest;
 }
 
+/* The axes of a message from the slowest to the fastest of a side. */
+REDIST_PRIV_APART void redist_priv_order_axes(const redist_priv_message *m, int side, int *axes)
+{
+    int a, b;
+    for (a = 0; a < m->ndim; a++) {
+        for (b = a; b > 0 && m->stride[side][axes[b - 1]] < m->stride[side][a]; b--)
+            axes[b] = axes[b - 1];
+        axes[b] = a;
+    }
+}
+
 /* What redist_priv_copy does, by the thread that calls it. */
 REDIST_PRIV void redist_priv_copy_alone(const redist_priv_message *m, int from_side, const void *from, int to_side,
                                         void *to, redist_priv_arrival arrival, int stream)
 {
     const int fastest = redist_priv_fastest(m, from_side);
     redist_priv_copier c;
-    int a, b, several = 0;
+    int a, several = 0;
     if (m->elements == 0)
         return;
-    for (a = 0; a < m->ndim; a++) {
-        for (b = a; b > 0 && m->stride[to_side][c.axis[b - 1]] < m->stride[to_side][a]; b--)
-            c.axis[b] = c.axis[b - 1];
-        c.axis[b] = a;
-    }
+    redist_priv_order_axes(m, to_side, c.axis);
     for (a = m->ndim - 1; c.axis[a] != fastest; a--)
         several |= m->axis[c.axis[a]]->runs > 1;
     c.walked = several || m->axis[fastest]->runs > 1 ? a : 0;
