@@ -3192,13 +3192,22 @@ REDIST_PRIV_COLD int redist_priv_check_pair(const redist_layout *from, const red
     return code;
 }
 
-/* The same layout, whose ghost cells hold nothing: a source that is not combined. */
-REDIST_PRIV_COLD redist_layout redist_priv_without_ghosts(redist_layout layout)
+/* Bytes of a layout up to its last axis: a plan's layouts have no room for more. */
+REDIST_PRIV_COLD size_t redist_priv_layout_bytes(const redist_layout *layout)
 {
+    return offsetof(redist_layout, dim) + (size_t)layout->ndim * sizeof layout->dim[0];
+}
+
+/* A copy of a layout; without ghosts, its ghost cells hold nothing: a source that is not combined. */
+REDIST_PRIV_COLD redist_layout redist_priv_copy_of(const redist_layout *layout, int ghosts)
+{
+    redist_layout copy;
     int d;
-    for (d = 0; d < layout.ndim; d++)
-        layout.dim[d].axis.ghosts = 0, layout.dim[d].axis.low = layout.dim[d].axis.high = 0;
-    return layout;
+    memset((void *)&copy, 0, sizeof copy);
+    memcpy((void *)&copy, layout, redist_priv_layout_bytes(layout));
+    for (d = 0; d < copy.ndim && !ghosts; d++)
+        copy.dim[d].axis.ghosts = 0, copy.dim[d].axis.low = copy.dim[d].axis.high = 0;
+    return copy;
 }
 
 /* Whether every element of a copy is at one place, and that follows axis by axis. */
@@ -3307,7 +3316,7 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
         code = redist_priv_check_arrays(to, (const void *const *)to_arrays);
     if (code != REDIST_OK)
         return code;
-    source = combine == NULL ? redist_priv_without_ghosts(*from) : *from;
+    source = redist_priv_copy_of(from, combine != NULL);
     m.layout[REDIST_PRIV_FROM] = &source;
     m.layout[REDIST_PRIV_TO] = to;
     m.from = from_arrays;
@@ -3374,7 +3383,7 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
     int64_t shared;
     if (redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
-    source = redist_priv_without_ghosts(*from);
+    source = redist_priv_copy_of(from, 0);
     from_place = redist_priv_place_on(from, rank_from);
     to_place = redist_priv_place_on(to, rank_to);
     if (from_place < 0 || to_place < 0)
@@ -3574,7 +3583,7 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
         code = REDIST_ERR_OVERFLOW;
     if (code != REDIST_OK)
         return code;
-    source = redist_priv_without_ghosts(*from);
+    source = redist_priv_copy_of(from, 0);
     places = (int64_t)redist_places(from) + redist_places(to);
     t.layout[REDIST_PRIV_FROM] = &source;
     t.layout[REDIST_PRIV_TO] = to;
@@ -4095,8 +4104,8 @@ REDIST_PRIV_COLD int redist_priv_schedule_of(const redist_layout *from, const re
     if (s == NULL)
         return REDIST_ERR_MEMORY;
     s->all = all;
-    s->layout[REDIST_PRIV_FROM] = all ? *from : redist_priv_without_ghosts(*from);
-    s->layout[REDIST_PRIV_TO] = *to;
+    s->layout[REDIST_PRIV_FROM] = redist_priv_copy_of(from, all);
+    s->layout[REDIST_PRIV_TO] = redist_priv_copy_of(to, 1);
     code = redist_priv_arrange(s);
     schedule->steps = s->steps;
     if (code != REDIST_OK)
@@ -4199,7 +4208,7 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
     int code;
     if (!redist_priv_is_cost(cost) || element_bytes < 1 || redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
-    source = redist_priv_without_ghosts(*from);
+    source = redist_priv_copy_of(from, 0);
     layout[REDIST_PRIV_FROM] = &source;
     code = redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to)
                ? redist_priv_most_by_axes(layout, most)
@@ -4845,7 +4854,7 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
         code = REDIST_ERR_OVERFLOW;
     if (code != REDIST_OK)
         return code;
-    source = redist_priv_without_ghosts(*from);
+    source = redist_priv_copy_of(from, 0);
     code = redist_priv_relabelling_of(&source, to, &r);
     if (code == REDIST_OK && redist_priv_max(r.places, r.sources) <= REDIST_PRIV_EXACT_PLACES)
         code = redist_priv_choose_exactly(&r);
