@@ -2700,12 +2700,11 @@ REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p);
 /* Collective. */
 REDIST_PRIV_COLD int redist_priv_find_node(redist_plan *p)
 {
-    int64_t mine = p->rank == 0 ? redist_priv_node_number(p) : 0, first = 0;
-    int code = redist_priv_reduce(p->comm, &mine, &first, 1, MPI_MAX);
-    if (code != REDIST_OK)
-        return code;
-    mine = redist_priv_node_number(p) == first ? p->size : p->rank;
-    return redist_priv_reduce(p->comm, &mine, &p->network.node, 1, MPI_MIN);
+    const int64_t own = redist_priv_node_number(p);
+    int64_t first = p->rank == 0 ? own : 0;
+    int code = redist_priv_reduce(p->comm, &first, 1, MPI_MAX);
+    p->network.node = own == first ? p->size : p->rank;
+    return code == REDIST_OK ? redist_priv_reduce(p->comm, &p->network.node, 1, MPI_MIN) : code;
 }
 
 /* The network as it is measured with short messages, or as options.cost says: where REDIST_AUTO chooses, most of
@@ -3013,6 +3012,11 @@ REDIST_PRIV_COLD int64_t redist_priv_machine(void)
     return (int64_t)(hash >> 2);
 }
 
+REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p)
+{
+    return p->options.node_ranks > 0 ? p->rank / p->options.node_ranks : redist_priv_machine();
+}
+
 REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
 {
     const redist_options *o = &p->options;
@@ -3024,7 +3028,7 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
     facts[REDIST_PRIV_WORDS] = words.n;
     facts[REDIST_PRIV_HASH] = (int64_t)(words.hash >> 2);
     facts[REDIST_PRIV_NOT_HASH] = -facts[REDIST_PRIV_HASH];
-    facts[REDIST_PRIV_NODE] = o->node_ranks > 0 ? p->rank / o->node_ranks : redist_priv_machine();
+    facts[REDIST_PRIV_NODE] = redist_priv_node_number(p);
     facts[REDIST_PRIV_NOT_NODE] = -facts[REDIST_PRIV_NODE];
     facts[REDIST_PRIV_TAG] = o->arena != NULL ? o->arena->tags : 0;
     facts[REDIST_PRIV_OVERWRITES] = p->overwrites;
