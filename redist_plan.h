@@ -2582,13 +2582,11 @@ REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redis
 /* How many ranks from rank 0 on share its node. Collective. */
 REDIST_PRIV_COLD int redist_priv_find_node(redist_plan *p)
 {
-    const int64_t mine = redist_priv_node_number(p);
-    int64_t first = p->rank == 0 ? mine : 0, others;
+    const int64_t own = redist_priv_node_number(p);
+    int64_t first = p->rank == 0 ? own : 0;
     int code = redist_priv_reduce(p->comm, &first, 1, MPI_MAX);
-    others = mine == first ? 0 : p->size - p->rank;
-    code = code == REDIST_OK ? redist_priv_reduce(p->comm, &others, 1, MPI_MAX) : code;
-    p->network.node = p->size - others;
-    return code;
+    p->network.node = own == first ? p->size : p->rank;
+    return code == REDIST_OK ? redist_priv_reduce(p->comm, &p->network.node, 1, MPI_MIN) : code;
 }
 
 /* The network as it is measured with short messages, or as options.cost says: where REDIST_AUTO chooses, most of
