@@ -35,18 +35,18 @@
  *                 613-685   arithmetic
  *                 686-758   faults
  *     266-310     759-998   axes: who owns index i
- *     311-414    999-1568   layouts and views
- *               1569-2145   runs: what two coordinates of an axis share
- *               2146-2331   messages: products of run lists
- *               2332-3036   copying
- *               3037-3170   pairs of places: which copy serves whom
- *     415-448   3171-3319   moving on one process
- *     449-467   3320-3603   traffic, on paper
- *     468-497   3604-4184   schedules
- *     498-534   4185-4645   cost and multiphase routes
- *     535-565   4646-4974   relabelling and advice
- *     566-608   4975-5089   text: writing
- *               5090-5541   text: reading
+ *     311-414    999-1573   layouts and views
+ *               1574-2150   runs: what two coordinates of an axis share
+ *               2151-2346   messages: products of run lists
+ *               2347-3043   copying
+ *               3044-3178   pairs of places: which copy serves whom
+ *     415-448   3179-3327   moving on one process
+ *     449-467   3328-3609   traffic, on paper
+ *     468-497   3610-4151   schedules
+ *     498-534   4152-4609   cost and multiphase routes
+ *     535-565   4610-4927   relabelling and advice
+ *     566-608   4928-5042   text: writing
+ *               5043-5494   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -1291,27 +1291,32 @@ REDIST_PRIV_COLD int redist_priv_compare_ints(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* All places, ascending by rank; NULL when memory is exhausted. */
-REDIST_PRIV_COLD redist_priv_rank_place *redist_priv_rank_places(const redist_layout *layout)
+/* *listed: where a layout lists its ranks all places, ascending by rank, else NULL. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_list_ranks(const redist_layout *layout, redist_priv_rank_place **listed)
 {
     const int places = redist_places(layout);
-    redist_priv_rank_place *rank_places = (redist_priv_rank_place *)redist_priv_alloc(places, sizeof *rank_places);
     int k;
-    for (k = 0; rank_places != NULL && k < places; k++) {
-        rank_places[k].rank = redist_priv_rank_at(layout, k);
-        rank_places[k].place = k;
+    *listed = NULL;
+    if (layout->ranks == NULL)
+        return REDIST_OK;
+    *listed = (redist_priv_rank_place *)redist_priv_alloc(places, sizeof **listed);
+    for (k = 0; *listed != NULL && k < places; k++) {
+        (*listed)[k].rank = layout->ranks[k];
+        (*listed)[k].place = k;
     }
-    if (rank_places != NULL && layout->ranks != NULL)
-        qsort(rank_places, (size_t)places, sizeof *rank_places, redist_priv_compare_ints);
-    return rank_places;
+    if (*listed == NULL)
+        return REDIST_ERR_MEMORY;
+    qsort(*listed, (size_t)places, sizeof **listed, redist_priv_compare_ints);
+    return REDIST_OK;
 }
 
 /* No rank is negative, or twice. */
 REDIST_PRIV_COLD void redist_priv_check_ranks(const redist_layout *layout, redist_priv_fault *fault)
 {
-    redist_priv_rank_place *sorted = redist_priv_rank_places(layout);
-    int k, places = redist_places(layout);
-    redist_priv_fault_if(fault, sorted == NULL, REDIST_ERR_MEMORY, -1, "no memory to check the ranks", 0, 0);
+    redist_priv_rank_place *sorted;
+    const int places = redist_places(layout), code = redist_priv_list_ranks(layout, &sorted);
+    int k;
+    redist_priv_fault_if(fault, code != REDIST_OK, REDIST_ERR_MEMORY, -1, "no memory to check the ranks", 0, 0);
     for (k = 0; k < places && fault->code == REDIST_OK; k++) {
         redist_priv_require(fault, REDIST_ERR_RANK, -1, "a rank", sorted[k].rank, 0, INT_MAX);
         redist_priv_fault_if(fault, k > 0 && sorted[k].rank == sorted[k - 1].rank, REDIST_ERR_RANK, -1,
@@ -2298,28 +2303,38 @@ REDIST_PRIV void redist_priv_partner_coords(const redist_priv_neighbours *n, int
         coords[d] = n->axis[d].coord[partner[d]];
 }
 
+/* Lays out the packed elements from `begin` to `end` one after the other, in the order of the source's memory. */
+REDIST_PRIV void redist_priv_pack_densely(redist_priv_message *m, const redist_layout *from)
+{
+    int axes[REDIST_MAX_DIMS] = {0}, k;
+    m->elements = 1;
+    m->origin[REDIST_PRIV_PACKED] = 0;
+    redist_priv_slow_to_fast(from, from->memory_order, axes);
+    for (k = m->ndim - 1; k >= 0; k--) {
+        const int d = axes[k];
+        m->stride[REDIST_PRIV_PACKED][d] = m->elements;
+        m->origin[REDIST_PRIV_PACKED] -= m->begin[d] * m->elements;
+        m->elements *= m->end[d] - m->begin[d];
+    }
+}
+
 /* The k-th message of a place, 0 <= k < messages, between it and the place or places at redist_priv_partner_coords.
-   Packed elements lie in the order of the source's memory, which both sides know. The strides and origins of FROM and
+   Packed elements lie as redist_priv_pack_densely has them, which both sides know. The strides and origins of FROM and
    TO are the caller's to fill. */
 REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_neighbours *n, int64_t k,
                                                        const redist_layout *from)
 {
     redist_priv_message m;
     int64_t partner[REDIST_MAX_DIMS];
-    int axes[REDIST_MAX_DIMS];
     int d;
     memset(&m, 0, sizeof m);
     m.ndim = n->ndim;
-    m.elements = 1;
     redist_priv_partners_at(n, k, partner);
-    for (d = 0; d < n->ndim; d++)
+    for (d = 0; d < n->ndim; d++) {
         m.axis[d] = &n->axis[d].runs[partner[d]];
-    redist_priv_slow_to_fast(from, from->memory_order, axes);
-    for (d = n->ndim - 1; d >= 0; d--) {
-        m.stride[REDIST_PRIV_PACKED][axes[d]] = m.elements;
         m.end[d] = m.axis[d]->elements;
-        m.elements *= m.axis[axes[d]]->elements;
     }
+    redist_priv_pack_densely(&m, from);
     return m;
 }
 
@@ -3089,10 +3104,7 @@ REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_l
     p->layout[REDIST_PRIV_TO] = to;
     p->grid[REDIST_PRIV_FROM] = redist_priv_grid_places(from);
     p->grid[REDIST_PRIV_TO] = redist_priv_grid_places(to);
-    if (p->all || from->ranks == NULL)
-        return REDIST_OK;
-    p->rank_places = redist_priv_rank_places(from);
-    return p->rank_places == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    return p->all ? REDIST_OK : redist_priv_list_ranks(from, &p->rank_places);
 }
 
 /* The number of a destination place among the readers of the source place at `coords`. REDIST_ERR_MEMORY. */
@@ -3142,29 +3154,33 @@ REDIST_PRIV_COLD int redist_priv_pairs_of(redist_priv_pairs *p, int place, const
     return source || p->all ? REDIST_OK : redist_priv_number_reader(p);
 }
 
+/* The place that serves a reader, which has this number among those of a place of copy 0: the copy on the reader's own
+   rank, else one of them round-robin. */
+REDIST_PRIV_COLD int redist_priv_server(const redist_priv_pairs *p, int place, int reader, int64_t number)
+{
+    const int grid = p->grid[REDIST_PRIV_FROM];
+    const int held = redist_priv_find_place(p->layout[REDIST_PRIV_FROM], p->rank_places,
+                                            redist_priv_rank_at(p->layout[REDIST_PRIV_TO], reader));
+    return held >= 0 && held % grid == place ? held
+                                             : place + (int)(number % p->layout[REDIST_PRIV_FROM]->copies) * grid;
+}
+
 /* The next pair; 0 when there are no more. */
 REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p, redist_priv_pair *pair)
 {
-    const redist_layout *from = p->layout[REDIST_PRIV_FROM], *to = p->layout[REDIST_PRIV_TO];
+    const int own = p->n->own;
     int coords[REDIST_MAX_DIMS] = {0};
-    int own, held, place;
-    int64_t number;
     if (p->at == p->end)
         return 0;
-    own = p->n->own;
     pair->message = p->at % p->n->messages;
     redist_priv_partner_coords(p->n, pair->message, coords);
     pair->place[own] = p->place;
     pair->place[!own] = redist_priv_place_of(p->layout[!own], coords);
     pair->place[!own] += (int)(p->at / p->n->messages) * p->grid[!own];
-    if (!p->all) { /* the copy on the reader's own rank serves, else one of them round-robin */
-        place = pair->place[REDIST_PRIV_FROM];
-        number = own == REDIST_PRIV_FROM ? p->at : p->number[p->at];
-        held = redist_priv_find_place(from, p->rank_places, redist_priv_rank_at(to, pair->place[REDIST_PRIV_TO]));
-        if (held < 0 || held % p->grid[REDIST_PRIV_FROM] != place)
-            held = place + (int)(number % from->copies) * p->grid[REDIST_PRIV_FROM];
-        pair->place[REDIST_PRIV_FROM] = held;
-    }
+    if (!p->all)
+        pair->place[REDIST_PRIV_FROM] =
+            redist_priv_server(p, pair->place[REDIST_PRIV_FROM], pair->place[REDIST_PRIV_TO],
+                               own == REDIST_PRIV_FROM ? p->at : p->number[p->at]);
     p->at++;
     return 1;
 }
@@ -3320,17 +3336,6 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
 
 /* -------------------------------------------------------------------------------------- traffic, on paper (bodies) */
 
-/* An axis of a layout as a layout of its own, whose places are its coordinates. */
-REDIST_PRIV_COLD redist_layout redist_priv_axis_of(const redist_layout *layout, int d)
-{
-    redist_layout part = *layout;
-    part.ndim = part.copies = 1;
-    part.dim[0] = layout->dim[d];
-    part.dim[0].stored = part.first_rank = 0;
-    part.ranks = NULL;
-    return part;
-}
-
 /* The elements that two places share; -1 when memory is exhausted. */
 REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int from_place, const redist_layout *to,
                                                int to_place)
@@ -3358,22 +3363,17 @@ REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int fr
 REDIST_PRIV_COLD int redist_priv_serves(const redist_layout *from, int from_place, const redist_layout *to,
                                         int to_place)
 {
-    int coords[REDIST_MAX_DIMS] = {0}, serves = 0, code;
-    redist_priv_neighbours n;
+    const int place = from_place % redist_priv_grid_places(from);
+    int coords[REDIST_MAX_DIMS] = {0}, serves;
     redist_priv_pairs pairs;
-    redist_priv_pair pair;
-    redist_priv_coords_of_place(from, from_place, coords);
-    code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, 0, &n);
-    memset(&pairs, 0, sizeof pairs);
+    int64_t number = 0;
+    int code = redist_priv_pairs_open(&pairs, from, to, 0);
+    redist_priv_coords_of_place(from, place, coords);
     if (code == REDIST_OK)
-        code = redist_priv_pairs_open(&pairs, from, to, 0);
-    if (code == REDIST_OK)
-        code = redist_priv_pairs_of(&pairs, from_place, &n);
-    while (code == REDIST_OK && !serves && redist_priv_next_pair(&pairs, &pair))
-        serves = pair.place[REDIST_PRIV_TO] == to_place && pair.place[REDIST_PRIV_FROM] == from_place;
+        code = redist_priv_reader_number(&pairs, to_place, coords, &number);
+    serves = code != REDIST_OK ? -1 : redist_priv_server(&pairs, place, to_place, number) == from_place;
     redist_priv_pairs_close(&pairs);
-    redist_priv_neighbours_free(&n);
-    return code == REDIST_OK ? serves : -1;
+    return serves;
 }
 
 REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to, int rank_to)
@@ -3416,45 +3416,60 @@ REDIST_PRIV_COLD int64_t redist_priv_stretch_degree(const redist_axis *x, int co
     return redist_priv_min(y->procs, 1 + redist_priv_abs(b - a));
 }
 
-/* The same of coordinates of x where those of y own stretches: each adds one from its first partner to its last. */
-REDIST_PRIV_COLD void redist_priv_degrees_by_stretches(const redist_axis *x, const redist_axis *y, int64_t *degree)
+/* Counts `met` coordinates, the first and those after it, as changes from each coordinate to the next. */
+REDIST_PRIV_COLD void redist_priv_add_stretch(int64_t *change, int procs, int first, int64_t met)
 {
-    int64_t met, all = 0;
-    int c, first;
-    memset(degree, 0, (size_t)x->procs * sizeof *degree);
-    for (c = 0; c < y->procs; c++) {
-        met = redist_priv_stretch_degree(y, c, x, &first);
-        all += met > x->procs - first;
-        degree[first] += met > 0;
-        if (met != x->procs - first && met > 0)
-            degree[(first + met) % x->procs]--;
-    }
-    for (c = 0; c < x->procs; c++)
-        all = degree[c] += all;
+    const int64_t past = first + met, wraps = past > procs;
+    change[first]++;
+    change[0] += wraps;
+    change[past - wraps * procs]--;
 }
 
-/* How many coordinates of y each coordinate of x meets, degree[x's processes]. O(coordinates) where a side has
-   stretches, else O(pairs that meet). REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_axis_degrees(const redist_axis *x, const redist_axis *y, int64_t *degree)
+REDIST_PRIV_COLD void redist_priv_count_pair(void *context, const redist_priv_neighbours *n,
+                                             const redist_priv_pair *pair)
 {
-    const int stretches = redist_priv_has_stretches(x, y);
-    int c, first, *coords, code = REDIST_OK;
-    if (!stretches && redist_priv_has_stretches(y, x)) {
-        redist_priv_degrees_by_stretches(x, y, degree);
-        return REDIST_OK;
+    int64_t *const *count = (int64_t *const *)context;
+    (void)n;
+    count[0][pair->place[0]]++;
+    count[1][pair->place[1]]++;
+}
+
+/* The pairs of every place of `from`, one more number, and those of every place of `to`. NULL when memory is
+   exhausted. */
+REDIST_PRIV_COLD int64_t *redist_priv_count_pairs(const redist_layout *from, const redist_layout *to, int all)
+{
+    const int64_t second = redist_places(from) + INT64_C(1);
+    int64_t *count[2];
+    count[0] = (int64_t *)redist_priv_zeroed(second + redist_places(to) + 1, sizeof **count);
+    if (count[0] == NULL)
+        return NULL;
+    count[1] = count[0] + second;
+    if (redist_priv_visit_pairs(from, to, all, 0, redist_priv_count_pair, count) == REDIST_OK)
+        return count[0];
+    REDIST_FREE(count[0]);
+    return NULL;
+}
+
+/* The same of two axes, how many coordinates of the other each meets. O(coordinates) where a side has stretches. */
+REDIST_PRIV_COLD int64_t *redist_priv_degrees(const redist_axis *const *x)
+{
+    const int own = redist_priv_has_stretches(x[1], x[0]);
+    const redist_layout from = redist_layout_1d(*x[0]), to = redist_layout_1d(*x[1]);
+    int64_t *degree[2];
+    int c, first;
+    if (!own && !redist_priv_has_stretches(x[0], x[1]))
+        return redist_priv_count_pairs(&from, &to, 0);
+    degree[0] = (int64_t *)redist_priv_zeroed((int64_t)x[0]->procs + x[1]->procs + 2, sizeof **degree);
+    if (degree[0] == NULL)
+        return NULL;
+    degree[1] = degree[0] + x[0]->procs + 1;
+    for (c = 0; c < x[own]->procs; c++) {
+        degree[own][c] = redist_priv_stretch_degree(x[own], c, x[!own], &first);
+        redist_priv_add_stretch(degree[!own], x[!own]->procs, first, degree[own][c]);
     }
-    for (c = 0; c < x->procs && stretches; c++)
-        degree[c] = redist_priv_stretch_degree(x, c, y, &first);
-    for (c = 0; c < x->procs && !stretches && code == REDIST_OK; c++) {
-        redist_priv_pattern pattern;
-        coords = NULL;
-        code = redist_priv_pattern_of(x, c, &pattern);
-        if (code == REDIST_OK)
-            code = redist_priv_peers(&pattern, y, &coords, &degree[c]);
-        REDIST_FREE(coords);
-        redist_priv_pattern_free(&pattern);
-    }
-    return code;
+    for (c = 1; c < x[!own]->procs; c++)
+        degree[!own][c] += degree[!own][c - 1];
+    return degree[0];
 }
 
 /* The elements of the k-th message. */
@@ -3495,37 +3510,36 @@ REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const redist_priv_ne
     }
 }
 
-/* Multiplies what the places of a side exchange, with their own rank too, by what their coordinates of axis d do. */
-REDIST_PRIV_COLD int redist_priv_tally_axis(redist_priv_tally *t, int side, int d)
+/* Multiplies what the places of both sides exchange, with their own rank too, by what their coordinates of axis d do. */
+REDIST_PRIV_COLD int redist_priv_tally_axis(redist_priv_tally *t, int d)
 {
-    const redist_axis *x = &t->layout[side]->dim[d].axis;
-    int64_t *degree = (int64_t *)redist_priv_alloc(x->procs, sizeof *degree);
+    const redist_axis *x[2] = {&t->layout[0]->dim[d].axis, &t->layout[1]->dim[d].axis};
+    int64_t *degree = redist_priv_degrees(x);
     int coords[REDIST_MAX_DIMS] = {0};
-    int k, places = redist_places(t->layout[side]), code = REDIST_ERR_MEMORY;
-    if (degree != NULL)
-        code = redist_priv_axis_degrees(x, &t->layout[!side]->dim[d].axis, degree);
-    for (k = 0; k < places && code == REDIST_OK; k++) {
-        redist_priv_place_traffic *p = &t->place[side][k];
-        redist_priv_coords_of_place(t->layout[side], k, coords);
-        p->messages *= degree[coords[d]];
-        p->elements = redist_priv_product(p->elements, redist_count(x, coords[d]), REDIST_PRIV_MAX_ELEMENTS);
-    }
+    int k, side;
+    for (side = 0; side < 2 && degree != NULL; side++)
+        for (k = 0; k < redist_places(t->layout[side]); k++) {
+            redist_priv_place_traffic *p = &t->place[side][k];
+            redist_priv_coords_of_place(t->layout[side], k, coords);
+            p->messages *= degree[side * (x[0]->procs + 1) + coords[d]];
+            p->elements =
+                redist_priv_product(p->elements, redist_count(x[side], coords[d]), REDIST_PRIV_MAX_ELEMENTS);
+        }
     REDIST_FREE(degree);
-    return code;
+    return degree == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 /* Counts where pairs are a product of axes: all, less what stays on a rank. */
 REDIST_PRIV_COLD int redist_priv_tally_axes(redist_priv_tally *t)
 {
     const redist_layout *from = t->layout[REDIST_PRIV_FROM], *to = t->layout[REDIST_PRIV_TO];
-    redist_priv_rank_place *rank_places = from->ranks == NULL ? NULL : redist_priv_rank_places(from);
-    int d, k, side, code = rank_places == NULL && from->ranks != NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    for (side = 0; side < 2; side++) {
+    redist_priv_rank_place *rank_places;
+    int d, k, side, code = redist_priv_list_ranks(from, &rank_places);
+    for (side = 0; side < 2; side++)
         for (k = 0; k < redist_places(t->layout[side]); k++)
             t->place[side][k].messages = t->place[side][k].elements = 1;
-        for (d = 0; d < from->ndim && code == REDIST_OK; d++)
-            code = redist_priv_tally_axis(t, side, d);
-    }
+    for (d = 0; d < from->ndim && code == REDIST_OK; d++)
+        code = redist_priv_tally_axis(t, d);
     for (k = 0; k < redist_places(to) && code == REDIST_OK; k++) {
         const int place[2] = {redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, k)), k};
         const int64_t kept = place[0] < 0 ? 0 : redist_priv_shared_by(from, place[0], to, k);
@@ -3613,11 +3627,10 @@ enum {
 
 /* Walker and Otto's schedule, blocks of r and of ratio * r on the same processes: what its formulas need. */
 typedef struct {
-    int small;                    /* the side with blocks of r                                          */
-    int64_t procs, ratio, common; /* P, K and g = gcd(P, K)                                             */
-    int64_t inverse;              /* of K / g modulo P / g                                              */
-    int64_t first, last;          /* the blocks of r that the view shows, counted along the other side  */
-    int origin[2];                /* the coordinate of block 0 so counted                               */
+    int small;                    /* the side with blocks of r   */
+    int64_t procs, ratio, common; /* P, K and g = gcd(P, K)      */
+    int64_t inverse;              /* of K / g modulo P / g       */
+    int64_t blocks;               /* how many blocks of r in all */
 } redist_priv_walker;
 
 /* A coloured bipartite graph: vertex v has the edges [start[v], start[v] + filled[v]), ascending by colour. */
@@ -3626,8 +3639,7 @@ typedef struct {
 } redist_priv_edge;
 
 typedef struct {
-    int64_t *start;
-    int *filled;
+    int64_t *start, *filled;
     redist_priv_edge *edge;
 } redist_priv_edges;
 
@@ -3635,11 +3647,11 @@ typedef struct {
    the number that the destination's place has and of that which the source's has. Both numbers have a digit per axis. A
    side knows its own, of radix[other side] values, and so is given the other's, of radix[side] values. Where partners
    have consecutive numbers the digit is the number modulo the radix. In a table, a vertex with `radix` times as many
-   edges as there are colours is as many vertices, and the digit tells which: the other side knows it by the colour. */
+   edges as there are colours is as many vertices, and the digit tells which: the other side knows it by the colour.
+   The number of a coordinate is that of its first block. */
 typedef struct {
     int form;
-    int procs[2], origin[2], used[2]; /* coordinate c has number (c - origin) mod procs; from `used` on all are empty */
-    int64_t degree[2];                /* most partners of any number */
+    int64_t degree[2]; /* most partners of any number */
     int64_t base, radix[2];
     redist_priv_walker walker;
     redist_priv_edges table[2];
@@ -3655,51 +3667,37 @@ typedef struct redist_priv_arrangement {
     redist_priv_rank_place *rank_places[2]; /* of a layout on listed ranks */
 } redist_priv_arrangement;
 
-REDIST_PRIV_COLD int redist_priv_number(const redist_priv_factor *f, int side, int coord)
+REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
 {
-    return (int)redist_priv_mod(coord - f->origin[side], f->procs[side]);
+#define REDIST_PRIV_SAME_FIELD(field, name) && x->field == y->field
+    return x->cuts == y->cuts && x->box == y->box REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
 }
 
-REDIST_PRIV_COLD int redist_priv_numbered(const redist_priv_factor *f, int side, int64_t number)
+REDIST_PRIV_COLD int redist_priv_is_whole(const redist_axis *x) { return x->count == x->extent; }
+
+/* Whether an axis is block-cyclic and seen whole and forwards. */
+REDIST_PRIV_COLD int redist_priv_is_plain(const redist_axis *x)
 {
-    return (int)((f->origin[side] + number) % f->procs[side]);
+    return x->kind == REDIST_PRIV_CYCLIC && redist_priv_is_whole(x) && x->step == 1;
 }
 
-/* Numbers the coordinates in the order of their blocks. 0 when one that owns nothing lies in between. */
-REDIST_PRIV_COLD int redist_priv_number_all(redist_priv_factor *f, int side, const redist_axis *x)
-{
-    int n, in_line = 1;
-    f->origin[side] = redist_owner(x, x->step > 0 ? 0 : x->count - 1);
-    f->used[side] = 0;
-    for (n = 0; n < x->procs; n++)
-        if (redist_count(x, redist_priv_numbered(f, side, n)) > 0)
-            in_line &= f->used[side]++ == n;
-    return in_line;
-}
-
-/* Whether blocks of r meet blocks of K r, K <= P, on the same P processes, in the same direction and block at block. */
+/* Whether blocks of r meet blocks of K r, K <= P, on the same P processes. */
 REDIST_PRIV_COLD int redist_priv_walker_of(const redist_axis *const *x, redist_priv_walker *w)
 {
     const redist_axis *small, *large;
-    int64_t end, ahead, p;
+    int64_t p;
     w->small = x[0]->block <= x[1]->block ? REDIST_PRIV_FROM : REDIST_PRIV_TO;
     small = x[w->small];
     large = x[!w->small];
     w->procs = small->procs;
     w->ratio = large->block / small->block;
-    if (small->kind != REDIST_PRIV_CYCLIC || large->kind != REDIST_PRIV_CYCLIC || large->procs != small->procs ||
-        large->block % small->block != 0 || w->ratio > w->procs || large->step != small->step ||
-        redist_priv_abs(small->step) != 1 || (large->start - small->start) % small->block != 0)
+    if (!redist_priv_is_plain(small) || !redist_priv_is_plain(large) || large->procs != small->procs ||
+        large->block % small->block != 0 || w->ratio > w->procs)
         return 0;
     w->common = redist_priv_gcd(w->procs, w->ratio);
     p = w->procs / w->common;
     w->inverse = p == 1 ? 0 : redist_priv_first_in(w->ratio / w->common % p, p, 1, 1);
-    end = large->start + (large->count - 1) * large->step;
-    w->first = redist_priv_min(large->start, end) / small->block;
-    w->last = redist_priv_max(large->start, end) / small->block;
-    ahead = (large->start - small->start) / small->block % small->procs;
-    w->origin[w->small] = (int)redist_priv_mod(small->first - ahead, small->procs);
-    w->origin[!w->small] = large->first;
+    w->blocks = redist_priv_blocks(small);
     return 1;
 }
 
@@ -3717,23 +3715,9 @@ REDIST_PRIV_COLD int64_t redist_priv_walker_partner(const redist_priv_walker *w,
     } else {
         block = w->ratio * own + k / g * g + (own / p + k % g) % g;
     }
-    if (redist_priv_mod(block - w->first, w->procs * w->ratio) > w->last - w->first)
+    if (block >= w->blocks)
         return -1;
     return side == w->small ? block / w->ratio % w->procs : block % w->procs;
-}
-
-REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
-{
-#define REDIST_PRIV_SAME_FIELD(field, name) && x->field == y->field
-    return x->cuts == y->cuts && x->box == y->box REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
-}
-
-REDIST_PRIV_COLD int redist_priv_is_whole(const redist_axis *x) { return x->count == x->extent; }
-
-/* Whether an axis is block-cyclic and seen whole and forwards. */
-REDIST_PRIV_COLD int redist_priv_is_plain(const redist_axis *x)
-{
-    return x->kind == REDIST_PRIV_CYCLIC && redist_priv_is_whole(x) && x->step == 1;
 }
 
 /* The most blocks of s that a block of r touches; both begin at 0, and n indices are seen. */
@@ -3745,16 +3729,25 @@ REDIST_PRIV_COLD int64_t redist_priv_most_touched(int64_t n, int64_t r, int64_t 
     return tail == n ? most : redist_priv_max(most, 1 + (n - 1) / s - tail / s);
 }
 
+/* The greatest common divisor of the cycles of two block-cyclic axes, of whose superblock the view shows all; else 0. */
+REDIST_PRIV_COLD int64_t redist_priv_common_cycle(const redist_axis *x, const redist_axis *y)
+{
+    const int64_t a = redist_priv_product(x->block, x->procs, REDIST_PRIV_MAX_ELEMENTS);
+    const int64_t b = redist_priv_product(y->block, y->procs, REDIST_PRIV_MAX_ELEMENTS), g = redist_priv_gcd(a, b);
+    return redist_priv_is_plain(x) && redist_priv_is_plain(y) &&
+                   redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS) <= x->count
+               ? g
+               : 0;
+}
+
 /* The most coordinates of y that one of x meets, both plain; 0 when the view is shorter than their superblock. Blocks
    of r on P and of s on Q meet somewhere in it when s q - r p, modulo g = gcd(r P, s Q), lies strictly between -s and
    r. Over all q, s q mod g takes every multiple of e = gcd(s, g) equally often; over all p, r p mod e every multiple of
    gcd(r, e). */
 REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, const redist_axis *y)
 {
-    const int64_t r = x->block, s = y->block, n = x->count, beyond = REDIST_PRIV_MAX_ELEMENTS;
-    const int64_t a = redist_priv_product(r, x->procs, beyond), b = redist_priv_product(s, y->procs, beyond);
-    const int64_t g = redist_priv_gcd(a, b), e = redist_priv_gcd(s, g);
-    if (a > n || b > n || redist_priv_product(a / g, b, beyond) > n)
+    const int64_t r = x->block, s = y->block, g = redist_priv_common_cycle(x, y), e = redist_priv_gcd(s, g);
+    if (g == 0)
         return 0;
     return redist_priv_min(y->procs, y->procs * e / g * (s / e + redist_priv_ceil_div(r - redist_priv_gcd(r, e), e)));
 }
@@ -3777,74 +3770,82 @@ REDIST_PRIV_COLD int64_t redist_priv_formula_degree(const redist_axis *x, const 
     return redist_priv_superblock_degree(x, y);
 }
 
-/* The same in any case; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int64_t redist_priv_most_partners(const redist_axis *x, const redist_axis *y)
+/* The most coordinates of the other side that any of either meets. Without a formula they are counted if `count`, else
+   0. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_most_partners(const redist_axis *const *x, int count, int64_t *most)
 {
-    int64_t *degree, most = redist_priv_formula_degree(x, y);
-    int c;
-    if (most > 0 || x->count == 0)
-        return most;
-    degree = (int64_t *)redist_priv_alloc(x->procs, sizeof *degree);
-    if (degree == NULL || redist_priv_axis_degrees(x, y, degree) != REDIST_OK)
-        most = -1;
-    for (c = 0; c < x->procs && most >= 0; c++)
-        most = redist_priv_max(most, degree[c]);
+    int64_t *degree;
+    int c, side;
+    for (side = 0; side < 2; side++)
+        most[side] = redist_priv_formula_degree(x[side], x[!side]);
+    if (x[0]->count == 0 || (most[0] > 0 && most[1] > 0) || !count)
+        return REDIST_OK;
+    degree = redist_priv_degrees(x);
+    for (side = 0; side < 2 && degree != NULL; side++)
+        for (c = 0; c < x[side]->procs; c++)
+            most[side] = redist_priv_max(most[side], degree[side * (x[0]->procs + 1) + c]);
     REDIST_FREE(degree);
-    return most;
+    return degree == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* Whether every coordinate of two block-cyclic axes meets every other: by the Chinese remainder theorem when the blocks
-   together reach over the greatest common divisor of the cycles, and the view shows a whole superblock. */
-REDIST_PRIV_COLD int redist_priv_cycles_meet(const redist_axis *x, const redist_axis *y)
-{
-    int64_t cycle, other, common;
-    if (redist_priv_is_interval(x) || redist_priv_is_interval(y) || redist_priv_abs(x->step) != 1 ||
-        redist_priv_abs(y->step) != 1)
-        return 0;
-    cycle = x->block * x->procs;
-    other = y->block * y->procs;
-    common = redist_priv_gcd(cycle, other);
-    return x->block + y->block > common && x->count / other >= cycle / common;
-}
-
-/* Numbers all coordinates as they are. As many colours as the lesser degree, if that divides the other or must do. */
-REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_factor *f, int lesser)
+/* As many colours as the lesser degree, if that divides the other. */
+REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_factor *f)
 {
     const int more = f->degree[0] >= f->degree[1] ? REDIST_PRIV_FROM : REDIST_PRIV_TO;
     f->form = REDIST_PRIV_TABLE;
-    f->base = f->degree[lesser || f->degree[more] % f->degree[!more] == 0 ? !more : more];
-    f->radix[more] = redist_priv_ceil_div(f->degree[more], f->base);
+    f->base = f->degree[f->degree[more] % f->degree[!more] == 0 ? !more : more];
+    f->radix[more] = f->degree[more] / f->base;
     f->radix[!more] = 1;
-    f->origin[0] = f->origin[1] = 0;
-    memcpy(f->used, f->procs, sizeof f->used);
 }
 
-/* A graph that lacks a few pairs is taken for complete where its largest degrees are those of all, and asking whether
-   two coordinates meet is cheap. REDIST_ERR_MEMORY. */
+/* The numbers of the coordinates that own the view indices i to last, in whichever order; of all coordinates where each
+   may own several blocks. */
+REDIST_PRIV_COLD void redist_priv_find_numbers(const redist_axis *x, int64_t i, int64_t last, int64_t *low,
+                                               int64_t *high)
+{
+    const int64_t a = redist_priv_first_block(x, redist_owner(x, i));
+    const int64_t b = redist_priv_first_block(x, redist_owner(x, last));
+    const int interval = redist_priv_is_interval(x);
+    *low = interval ? redist_priv_min(a, b) : 0;
+    *high = interval ? redist_priv_max(a, b) : x->procs - 1;
+}
+
+REDIST_PRIV_COLD int redist_priv_numbered(const redist_axis *x, int64_t number)
+{
+    return (int)((x->first + number) % x->procs);
+}
+
+/* Partners have consecutive numbers where each side has intervals, if none between is empty. Others are taken for
+   complete where their largest degrees are those of all, and asking whether two coordinates meet is cheap: one side has
+   intervals, or the blocks together reach over the greatest common divisor of the cycles (by the Chinese remainder
+   theorem all meet then). REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_factor_of(const redist_axis *const *x, redist_priv_factor *f)
 {
     const int intervals = redist_priv_is_interval(x[0]) + redist_priv_is_interval(x[1]);
-    int side, in_line = 1;
-    for (side = 0; side < 2; side++) {
-        f->procs[side] = f->used[side] = x[side]->procs;
-        if ((f->degree[side] = redist_priv_most_partners(x[side], x[!side])) < 0)
-            return REDIST_ERR_MEMORY;
-    }
+    int64_t n, low, high, common;
+    int side, in_line = 1, complete = 1;
+    if (redist_priv_most_partners(x, 1, f->degree) != REDIST_OK)
+        return REDIST_ERR_MEMORY;
     if (redist_priv_walker_of(x, &f->walker) && redist_priv_max(f->degree[0], f->degree[1]) == f->walker.ratio) {
         f->form = REDIST_PRIV_WALKER_OTTO;
-        memcpy(f->origin, f->walker.origin, sizeof f->origin);
         f->base = f->walker.ratio;
         f->radix[0] = f->radix[1] = 1;
         return REDIST_OK;
     }
-    for (side = 0; side < 2; side++)
-        in_line &= redist_priv_number_all(f, side, x[side]);
     f->form = REDIST_PRIV_SUM;
     f->base = 1;
     memcpy(f->radix, f->degree, sizeof f->radix);
-    if (!in_line || (intervals < 2 && (f->degree[0] != f->used[1] || f->degree[1] != f->used[0] ||
-                                       (intervals == 0 && !redist_priv_cycles_meet(x[0], x[1])))))
-        redist_priv_make_table(f, 0);
+    for (side = 0; side < 2; side++) {
+        redist_priv_find_numbers(x[side], 0, x[side]->count - 1, &low, &high);
+        complete &= f->degree[!side] == high - low + 1;
+        for (n = low; n <= high; n++)
+            in_line &= redist_count(x[side], redist_priv_numbered(x[side], n)) > 0;
+    }
+    common = redist_priv_common_cycle(x[0], x[1]);
+    if (intervals == 0)
+        complete &= common > 0 && x[0]->block + x[1]->block > common;
+    if (intervals == 2 ? !in_line : !complete)
+        redist_priv_make_table(f);
     return REDIST_OK;
 }
 
@@ -3901,7 +3902,7 @@ REDIST_PRIV_COLD int redist_priv_partner_by(const redist_priv_row *row, int colo
     return at < row->n && row->edge[at].colour == colour ? row->edge[at].partner : -1;
 }
 
-REDIST_PRIV_COLD void redist_priv_set_partner(redist_priv_row *row, int colour, int partner)
+REDIST_PRIV_COLD void redist_priv_set_partner(redist_priv_row *row, int colour, int64_t partner)
 {
     redist_priv_edge *edge = row->edge + redist_priv_edge_at(row, colour), *end = row->edge + row->n;
     const int had = edge < end && edge->colour == colour, has = partner >= 0;
@@ -3910,71 +3911,52 @@ REDIST_PRIV_COLD void redist_priv_set_partner(redist_priv_row *row, int colour, 
     row->n += has - had;
     if (has) {
         edge->colour = colour;
-        edge->partner = partner;
+        edge->partner = (int)partner;
     }
 }
 
-/* Exchanges two colours along the path that alternates between them, from a vertex that has only the first. It never
-   ends at a vertex of the other side that lacks the first (Koenig 1916). */
-REDIST_PRIV_COLD void redist_priv_exchange_colours(redist_priv_factor *f, int side, int64_t vertex, int colour,
-                                                   int other)
-{
-    while (vertex >= 0) {
-        redist_priv_row row = redist_priv_row_of(f, side, vertex);
-        const int next = redist_priv_partner_by(&row, colour), last = redist_priv_partner_by(&row, other);
-        const int first = colour;
-        if (next < 0) /* before the row grows */
-            redist_priv_set_partner(&row, other, -1);
-        redist_priv_set_partner(&row, colour, last);
-        redist_priv_set_partner(&row, other, next);
-        vertex = next;
-        side = !side;
-        colour = other;
-        other = first;
-    }
-}
-
-/* Adds a pair of numbers, with a colour below base that both vertices being filled lack. */
+/* Adds a pair of numbers, with a colour below base that the first vertex lacks. Where the second has that colour, two
+   colours change places along a path that alternates between them, and never ends at the first (Koenig 1916). */
 REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const redist_priv_neighbours *n, const redist_priv_pair *pair)
 {
     redist_priv_factor *f = (redist_priv_factor *)context;
-    const int *number = pair->place;
-    redist_priv_row row[2];
-    int side, colour[2], vertex[2];
+    redist_priv_row row;
+    int64_t vertex[2], at, partner, next;
+    int side, colour[2];
     (void)n;
     for (side = 0; side < 2; side++) {
-        vertex[side] = (int)(number[side] * f->radix[side] + f->table[side].filled[number[side]] / f->base);
-        row[side] = redist_priv_row_of(f, side, vertex[side]);
-        colour[side] = (int)redist_priv_edge_at(&row[side], -1);
+        const int64_t number = pair->place[side];
+        vertex[side] = number * f->radix[side] + f->table[side].filled[number] / f->base;
+        row = redist_priv_row_of(f, side, vertex[side]);
+        colour[side] = (int)redist_priv_edge_at(&row, -1);
     }
-    if (redist_priv_partner_by(&row[1], colour[0]) >= 0)
-        redist_priv_exchange_colours(f, 1, vertex[1], colour[0], colour[1]);
-    for (side = 0; side < 2; side++) {
-        redist_priv_set_partner(&row[side], colour[0], vertex[!side]);
-        f->table[side].filled[number[side]]++;
+    row = redist_priv_row_of(f, 0, vertex[0]);
+    redist_priv_set_partner(&row, colour[0], vertex[1]);
+    for (side = 1, at = vertex[1], partner = vertex[0]; at >= 0; side = !side) {
+        const int wanted = colour[!side], other = colour[side];
+        row = redist_priv_row_of(f, side, at);
+        next = redist_priv_partner_by(&row, wanted);
+        redist_priv_set_partner(&row, other, next);
+        redist_priv_set_partner(&row, wanted, partner);
+        partner = at;
+        at = next;
     }
+    for (side = 0; side < 2; side++)
+        f->table[side].filled[pair->place[side]]++;
 }
 
-REDIST_PRIV_COLD void redist_priv_count_pair(void *context, const redist_priv_neighbours *n,
-                                             const redist_priv_pair *pair)
-{
-    redist_priv_factor *f = (redist_priv_factor *)context;
-    (void)n;
-    f->table[0].filled[pair->place[0]]++;
-    f->table[1].filled[pair->place[1]]++;
-}
-
-/* Turns the counted partners into empty rows with room for them; finds the most. */
-REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_edges *table, int numbers, int64_t *most)
+/* Makes a row for each number, with room for its pairs; finds the most. */
+REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_edges *table, int numbers, const int64_t *pairs, int64_t *most)
 {
     int64_t all = 0;
     int k;
-    *most = 0;
-    for (k = 0; k < numbers; k++) {
-        *most = redist_priv_max(*most, table->filled[k]);
+    table->start = (int64_t *)redist_priv_zeroed(numbers, 2 * sizeof *table->start);
+    if (table->start == NULL)
+        return REDIST_ERR_MEMORY;
+    table->filled = table->start + numbers;
+    for (*most = k = 0; k < numbers; all += pairs[k++]) {
         table->start[k] = all;
-        all += table->filled[k];
-        table->filled[k] = 0;
+        *most = redist_priv_max(*most, pairs[k]);
     }
     table->edge = (redist_priv_edge *)redist_priv_alloc(all, sizeof *table->edge);
     return table->edge == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
@@ -3985,17 +3967,14 @@ REDIST_PRIV_COLD int redist_priv_fill_table(const redist_priv_arrangement *s, re
                                             const redist_layout *from, const redist_layout *to)
 {
     const int places[2] = {redist_places(from), redist_places(to)};
-    int side, code = REDIST_OK;
-    for (side = 0; side < 2; side++) {
-        redist_priv_edges *table = &f->table[side];
-        table->start = (int64_t *)redist_priv_zeroed(places[side], sizeof *table->start + sizeof *table->filled);
-        if (table->start == NULL || places[side] > INT_MAX / f->radix[side])
-            return REDIST_ERR_MEMORY;
-        table->filled = (int *)(table->start + places[side]);
-    }
-    code = redist_priv_visit_pairs(from, to, s->all, 0, redist_priv_count_pair, f);
+    int64_t *pairs = redist_priv_count_pairs(from, to, s->all);
+    int side, code = pairs == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     for (side = 0; side < 2 && code == REDIST_OK; side++)
-        code = redist_priv_make_rows(&f->table[side], places[side], &f->degree[side]);
+        code = places[side] > INT_MAX / f->radix[side]
+                   ? REDIST_ERR_MEMORY
+                   : redist_priv_make_rows(&f->table[side], places[side], pairs + side * (places[0] + INT64_C(1)),
+                                           &f->degree[side]);
+    REDIST_FREE(pairs);
     if (s->together)
         f->base = redist_priv_max(f->degree[0], f->degree[1]);
     return code == REDIST_OK ? redist_priv_visit_pairs(from, to, s->all, 0, redist_priv_add_pair, f) : code;
@@ -4013,21 +3992,17 @@ REDIST_PRIV_COLD int redist_priv_share_any(const redist_axis *x, int coord, cons
 }
 
 /* The partner's number, by its digit, of a coordinate of an axis arranged by sums; -1: none. */
-REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_priv_arrangement *s, int d, int side, int coord,
+REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_axis *x, int coord, const redist_axis *y, int64_t radix,
                                                  int64_t digit)
 {
-    const redist_axis *x = &s->layout[side].dim[d].axis, *y = &s->layout[!side].dim[d].axis;
-    const redist_priv_factor *f = &s->factor[d];
-    int64_t begin, partner;
-    int first, last;
-    if (!redist_priv_is_interval(x) || !redist_priv_is_interval(y)) /* all meet, or nearly so */
-        return redist_priv_share_any(x, coord, y, redist_priv_numbered(f, !side, digit)) ? digit : -1;
-    begin = redist_priv_distance(x, coord, 0);
-    first = redist_priv_number(f, !side, redist_owner(y, begin));
-    last = redist_priv_number(f, !side, redist_owner(y, begin + redist_count(x, coord) - 1));
-    partner = redist_priv_min(first, last);
-    partner += redist_priv_mod(digit - partner, f->radix[side]);
-    return partner <= redist_priv_max(first, last) ? partner : -1;
+    const int64_t begin = redist_priv_is_interval(x) ? redist_priv_distance(x, coord, 0) : 0;
+    const int64_t count = redist_priv_is_interval(x) ? redist_count(x, coord) : x->count;
+    int64_t low, high, partner;
+    if (begin < 0)
+        return -1;
+    redist_priv_find_numbers(y, begin, begin + count - 1, &low, &high);
+    partner = low + redist_priv_mod(digit - low, radix);
+    return partner <= high && redist_priv_share_any(x, coord, y, redist_priv_numbered(y, partner)) ? partner : -1;
 }
 
 /* The vertex that one of a table meets at a colour; -1: none. */
@@ -4041,39 +4016,40 @@ REDIST_PRIV_COLD int64_t redist_priv_table_partner(const redist_priv_factor *f, 
 /* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. */
 REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement *s, int side, int place, int step)
 {
+    const redist_layout *own = &s->layout[side], *other = &s->layout[!side];
     int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
     int64_t colours, partner, digit, weight = 1, left = (side == REDIST_PRIV_FROM ? 1 : -1) * (step % s->rounds);
-    int d, number;
+    int d;
     if (s->together)
         return (int)redist_priv_table_partner(&s->factor[0], side, place, step);
-    redist_priv_coords_of_place(&s->layout[side], place, coords);
-    for (d = 0, colours = step / s->rounds; d < s->layout[side].ndim; colours /= s->factor[d++].base) {
+    redist_priv_coords_of_place(own, place, coords);
+    for (d = 0, colours = step / s->rounds; d < own->ndim; colours /= s->factor[d++].base) {
         const redist_priv_factor *f = &s->factor[d];
-        number = redist_priv_number(f, side, coords[d]);
-        digit = number;
+        digit = redist_priv_first_block(&own->dim[d].axis, coords[d]);
         if (f->form == REDIST_PRIV_TABLE && f->radix[!side] > 1)
-            digit = redist_priv_table_partner(f, side, number, colours % f->base);
-        if (number >= f->used[side] || digit < 0)
+            digit = redist_priv_table_partner(f, side, digit, colours % f->base);
+        if (digit < 0)
             return -1;
         left += digit % f->radix[!side] * weight; /* what all keep, they keep in the same step */
         weight *= f->radix[!side];
     }
     left = redist_priv_mod(left, s->rounds);
-    for (d = 0, colours = step / s->rounds; d < s->layout[side].ndim; colours /= s->factor[d++].base) {
+    for (d = 0, colours = step / s->rounds; d < own->ndim; colours /= s->factor[d++].base) {
         const redist_priv_factor *f = &s->factor[d];
-        number = redist_priv_number(f, side, coords[d]);
+        const redist_axis *x = &own->dim[d].axis, *y = &other->dim[d].axis;
+        const int64_t number = redist_priv_first_block(x, coords[d]);
         digit = left % f->radix[side];
         left /= f->radix[side];
-        partner = f->form == REDIST_PRIV_SUM ? redist_priv_sum_partner(s, d, side, coords[d], digit)
+        partner = f->form == REDIST_PRIV_SUM ? redist_priv_sum_partner(x, coords[d], y, f->radix[side], digit)
                   : f->form == REDIST_PRIV_WALKER_OTTO
                       ? redist_priv_walker_partner(&f->walker, side, number, colours % f->base)
                       : redist_priv_table_partner(f, side, number * f->radix[side] + digit, colours % f->base);
         if (partner < 0)
             return -1;
         partner /= f->form == REDIST_PRIV_TABLE ? f->radix[!side] : 1;
-        other_coords[d] = redist_priv_numbered(f, !side, partner);
+        other_coords[d] = redist_priv_numbered(y, partner);
     }
-    return left > 0 ? -1 : redist_priv_place_of(&s->layout[!side], other_coords);
+    return left > 0 ? -1 : redist_priv_place_of(other, other_coords);
 }
 
 REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_priv_arrangement *s, int side, int rank, int step)
@@ -4100,9 +4076,10 @@ REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s)
 {
     int64_t fewest[2] = {1, 1};
     int d, side, code = REDIST_OK;
-    for (side = 0; side < 2; side++)
-        if (s->layout[side].ranks != NULL && (s->rank_places[side] = redist_priv_rank_places(&s->layout[side])) == NULL)
-            return REDIST_ERR_MEMORY;
+    for (side = 0; side < 2 && code == REDIST_OK; side++)
+        code = redist_priv_list_ranks(&s->layout[side], &s->rank_places[side]);
+    if (code != REDIST_OK)
+        return code;
     for (d = 0; d < s->layout[0].ndim; d++)
         if (s->layout[0].dim[d].axis.count == 0)
             return REDIST_OK;
@@ -4116,13 +4093,11 @@ REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s)
             fewest[side] *= s->factor[d].degree[side];
     }
     s->steps = (int)redist_priv_max(fewest[0], fewest[1]);
-    for (d = 0; d < s->layout[0].ndim && redist_priv_count_steps_of(s) != s->steps; d++)
-        if (s->factor[d].form != REDIST_PRIV_SUM && s->factor[d].degree[0] != s->factor[d].degree[1])
-            redist_priv_make_table(&s->factor[d], 1);
     if (redist_priv_count_steps_of(s) != s->steps)
         return redist_priv_arrange_together(s);
     for (d = 0; d < s->layout[0].ndim && code == REDIST_OK; d++) {
-        const redist_layout from = redist_priv_axis_of(&s->layout[0], d), to = redist_priv_axis_of(&s->layout[1], d);
+        redist_layout from = redist_layout_1d(s->layout[0].dim[d].axis), to = redist_layout_1d(s->layout[1].dim[d].axis);
+        from.dim[0].axis.first = to.dim[0].axis.first = 0; /* so that places are numbers */
         if (s->factor[d].form == REDIST_PRIV_TABLE)
             code = redist_priv_fill_table(s, &s->factor[d], &from, &to);
     }
@@ -4205,62 +4180,58 @@ REDIST_PRIV_COLD int redist_priv_is_cost(const redist_cost *cost)
     return cost != NULL && redist_priv_is_time(cost->per_message) && redist_priv_is_time(cost->per_byte);
 }
 
-/* The most messages, -1 when memory is exhausted, and elements of any place: by going through all places. */
-REDIST_PRIV_COLD redist_priv_place_traffic redist_priv_most_by_places(const redist_layout *from,
-                                                                      const redist_layout *to)
+/* The most that any place of one copy of either side exchanges, found by going through all of them. */
+REDIST_PRIV_COLD int redist_priv_most_by_places(const redist_layout *const *layout, redist_priv_place_traffic *most)
 {
-    const redist_layout *const layout[2] = {from, to};
-    redist_priv_place_traffic most = {0, 0};
     redist_priv_neighbours n;
     int place, side, coords[REDIST_MAX_DIMS] = {0}, code = REDIST_OK;
     for (side = 0; side < 2; side++)
         for (place = 0; place < redist_priv_grid_places(layout[side]) && code == REDIST_OK; place++) {
             redist_priv_coords_of_place(layout[side], place, coords);
             code = redist_priv_find_neighbours(layout[side], coords, side, layout[!side], 0, &n);
-            if (side == REDIST_PRIV_FROM)
-                n.messages = redist_priv_most_served(n.messages * to->copies, from->copies);
-            most.messages = code == REDIST_OK ? redist_priv_max(most.messages, n.messages) : -1;
-            most.elements = redist_priv_max(most.elements, redist_priv_held_at(layout[side], coords));
+            most[side].messages = redist_priv_max(most[side].messages, n.messages);
+            most[side].elements = redist_priv_max(most[side].elements, redist_priv_held_at(layout[side], coords));
             redist_priv_neighbours_free(&n);
         }
-    return most;
+    return code;
 }
 
 /* The same where pairs are a product of axes, and each element has one place. */
-REDIST_PRIV_COLD redist_priv_place_traffic redist_priv_most_by_axes(const redist_layout *from, const redist_layout *to)
+REDIST_PRIV_COLD int redist_priv_most_by_axes(const redist_layout *const *layout, redist_priv_place_traffic *most)
 {
-    redist_priv_place_traffic most = {-1, 0};
-    int64_t there = 1, back = 1, before = 1, after = 1;
-    int d;
-    for (d = 0; d < from->ndim; d++) {
-        const redist_axis *x = &from->dim[d].axis, *y = &to->dim[d].axis;
-        const int64_t sends = redist_priv_most_partners(x, y), receives = redist_priv_most_partners(y, x);
-        if (sends < 0 || receives < 0)
-            return most;
-        there *= sends;
-        back *= receives;
-        before *= redist_priv_share(x);
-        after *= redist_priv_share(y);
+    int64_t partners[2];
+    int d, side, code = REDIST_OK;
+    most[0].messages = most[0].elements = most[1].messages = most[1].elements = 1;
+    for (d = 0; d < layout[0]->ndim && code == REDIST_OK; d++) {
+        const redist_axis *x[2] = {&layout[0]->dim[d].axis, &layout[1]->dim[d].axis};
+        code = redist_priv_most_partners(x, 1, partners);
+        for (side = 0; side < 2; side++) {
+            most[side].messages *= partners[side];
+            most[side].elements *= redist_priv_share(x[side]);
+        }
     }
-    most.messages = redist_priv_max(redist_priv_most_served(there * to->copies, from->copies), back);
-    most.elements = redist_priv_max(before, after);
-    return most;
+    return code;
 }
 
 REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
                                  const redist_cost *cost)
 {
-    redist_priv_place_traffic most;
+    redist_priv_place_traffic most[2] = {{0, 0}, {0, 0}};
+    const redist_layout *layout[2] = {from, to};
     redist_layout source;
+    int code;
     if (!redist_priv_is_cost(cost) || element_bytes < 1 || redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
     source = redist_priv_without_ghosts(*from);
-    most = redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to)
-               ? redist_priv_most_by_axes(&source, to)
-               : redist_priv_most_by_places(&source, to);
-    return most.messages < 0 ? -1
-                             : (double)most.messages * cost->per_message +
-                                   (double)most.elements * ((double)element_bytes * cost->per_byte);
+    layout[REDIST_PRIV_FROM] = &source;
+    code = redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to)
+               ? redist_priv_most_by_axes(layout, most)
+               : redist_priv_most_by_places(layout, most);
+    if (code != REDIST_OK)
+        return -1;
+    most[0].messages = redist_priv_most_served(most[0].messages * to->copies, from->copies);
+    return (double)redist_priv_max(most[0].messages, most[1].messages) * cost->per_message +
+           (double)redist_priv_max(most[0].elements, most[1].elements) * ((double)element_bytes * cost->per_byte);
 }
 
 /* Ways to distribute one axis on a route, combinations of them looked at, layouts kept of those (the ends among them),
@@ -4406,24 +4377,29 @@ REDIST_PRIV_COLD void redist_priv_choose_counts(redist_priv_route_axis *a, const
     }
 }
 
-/* The most partners of any coordinate of choice i at choice j where that is quick: by formulas, on short axes, or at
-   the ends unless these have very many coordinates (stretches are counted quickly); else 0. From end to end always. */
-REDIST_PRIV_COLD int64_t redist_priv_quick_degree(const redist_priv_route_axis *a, int i, int j)
+/* The most partners of any coordinate of choice i at choice j, and back, where that is quick: by formulas, on short
+   axes, or at the ends unless these have very many coordinates (stretches are counted quickly); else 0. From end to end
+   always. */
+REDIST_PRIV_COLD int redist_priv_join_choices(redist_priv_route_axis *a, int i, int j)
 {
-    const redist_axis *x = &a->choice[i], *y = &a->choice[j];
+    const redist_axis *x[2] = {&a->choice[i], &a->choice[j]};
     const int ends = (i < a->ends) + (j < a->ends);
-    const int stretches = redist_priv_has_stretches(x, y) || redist_priv_has_stretches(y, x);
-    const int64_t degree = redist_priv_formula_degree(x, y), most = REDIST_PRIV_COUNTED * (stretches ? 16 : 1);
-    const int quick = x->count <= REDIST_PRIV_SHORT_AXIS || ends == 2 ||
-                      (ends == 1 && x->procs <= most && y->procs <= most);
-    return degree == 0 && quick ? redist_priv_most_partners(x, y) : degree;
+    const int stretches = redist_priv_has_stretches(x[0], x[1]) || redist_priv_has_stretches(x[1], x[0]);
+    const int64_t most = REDIST_PRIV_COUNTED * (stretches ? 16 : 1);
+    const int quick = x[0]->count <= REDIST_PRIV_SHORT_AXIS || ends == 2 ||
+                      (ends == 1 && x[0]->procs <= most && x[1]->procs <= most);
+    int64_t partners[2];
+    const int code = redist_priv_most_partners(x, quick, partners);
+    a->partners[i][j] = (int)partners[0];
+    a->partners[j][i] = (int)partners[1];
+    return code;
 }
 
 /* An axis that is the same before and after stays so all the way. */
 REDIST_PRIV_COLD int redist_priv_survey_axis(redist_priv_route_axis *a, const redist_axis *x, const redist_axis *y,
                                              const redist_priv_sizes *counts, int room)
 {
-    int i, j;
+    int i, j, code = REDIST_OK;
     a->choice[0] = *x;
     a->choice[1] = *y;
     a->ends = a->choices = redist_priv_same_axis(x, y) && redist_priv_is_whole(x) ? 1 : 2;
@@ -4433,14 +4409,10 @@ REDIST_PRIV_COLD int redist_priv_survey_axis(redist_priv_route_axis *a, const re
         redist_priv_choose_blocks(a, x, y, room);
     for (i = 0; i < a->choices; i++) {
         a->share[i] = redist_priv_share(&a->choice[i]);
-        for (j = 0; j < a->choices; j++) {
-            const int64_t degree = redist_priv_quick_degree(a, i, j);
-            if (degree < 0)
-                return REDIST_ERR_MEMORY;
-            a->partners[i][j] = (int)degree;
-        }
+        for (j = 0; j <= i && code == REDIST_OK; j++)
+            code = redist_priv_join_choices(a, i, j);
     }
-    return REDIST_OK;
+    return code;
 }
 
 /* The counts of processes are those that fill the places along the axes where the two ends have different numbers.
@@ -4739,79 +4711,68 @@ REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *we
     return REDIST_OK;
 }
 
-/* A destination to be renumbered. The candidates for its places are the ranks that it has now, candidate t that of
-   place t, and then the other ranks of the source. One block of memory. */
+/* A destination to be renumbered. Its places choose among columns: the ranks of the source's places, in their order, and
+   then those that only the destination has. One block of memory. */
 typedef struct {
     const redist_layout *from, *to;
-    int places, candidates;
-    int better;      /* than the numbering is what is chosen                               */
-    int *held;       /* by candidate: its place of `from`, or -1                           */
-    int *chosen;     /* by place of `to`: its candidate in the end, -1 while there is none */
-    int *of_source;  /* by place of `from`: its candidate                                  */
-    int64_t *volume; /* by place of `to` and candidate: what that has of it, while all are assigned together */
+    int sources, places, columns;
+    int *own;        /* by place of `to`: the column of its rank                                        */
+    int *chosen;     /* by place of `to`: its column in the end, -1 while there is none                 */
+    int *other;      /* by column that the source does not have: the place of `to`                      */
+    int64_t *volume; /* by place of `to` and column: what that has of it, while all are assigned together */
 } redist_priv_relabelling;
 
-/* REDIST_ERR_MEMORY; free r->held, whatever this returns. */
+/* REDIST_ERR_MEMORY; free r->own, whatever this returns. */
 REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const redist_layout *to,
                                                 redist_priv_relabelling *r)
 {
-    const int sources = redist_places(from);
-    redist_priv_rank_place *rank_places = redist_priv_rank_places(from);
-    int k;
-    memset(r, 0, sizeof *r);
+    redist_priv_rank_place *rank_places;
+    int t, code = redist_priv_list_ranks(from, &rank_places);
     r->from = from;
     r->to = to;
-    r->places = r->candidates = redist_places(to);
-    r->held = (int *)redist_priv_alloc(2 * ((int64_t)sources + r->places), sizeof *r->held);
-    if (rank_places == NULL || r->held == NULL) {
-        REDIST_FREE(rank_places);
-        return REDIST_ERR_MEMORY;
-    }
-    r->of_source = r->held + sources + r->places;
-    r->chosen = r->of_source + sources;
-    for (k = 0; k < sources; k++)
-        r->of_source[k] = -1;
-    for (k = 0; k < r->places; k++) {
-        r->held[k] = redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, k));
-        if (r->held[k] >= 0)
-            r->of_source[r->held[k]] = k;
-    }
-    for (k = 0; k < sources; k++)
-        if (r->of_source[k] < 0) {
-            r->held[r->candidates] = k;
-            r->of_source[k] = r->candidates++;
+    r->sources = r->columns = redist_places(from);
+    r->places = redist_places(to);
+    r->own = (int *)redist_priv_alloc(r->places, 3 * sizeof *r->own);
+    if (r->own == NULL)
+        code = REDIST_ERR_MEMORY;
+    for (t = 0; t < r->places && code == REDIST_OK; t++) {
+        r->chosen = r->own + r->places;
+        r->other = r->chosen + r->places;
+        r->own[t] = redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, t));
+        if (r->own[t] < 0) {
+            r->other[r->columns - r->sources] = t;
+            r->own[t] = r->columns++;
         }
+        r->chosen[t] = r->own[t];
+    }
     REDIST_FREE(rank_places);
-    return REDIST_OK;
+    return code;
 }
 
 REDIST_PRIV_COLD void redist_priv_note_volume(void *context, const redist_priv_neighbours *n,
                                               const redist_priv_pair *pair)
 {
     const redist_priv_relabelling *r = (const redist_priv_relabelling *)context;
-    int64_t *volume = r->volume + (int64_t)pair->place[REDIST_PRIV_TO] * r->candidates;
-    volume[r->of_source[pair->place[REDIST_PRIV_FROM]]] = redist_priv_elements_of(n, pair->message);
+    r->volume[(int64_t)pair->place[REDIST_PRIV_TO] * r->columns + pair->place[REDIST_PRIV_FROM]] =
+        redist_priv_elements_of(n, pair->message);
 }
 
 /* All places together. Staying on the rank as numbered counts, but less than any element, of which each counts
    places + 1; too many elements for that are left as they are. */
 REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r)
 {
-    const int64_t columns = r->candidates, entries = r->places * columns;
+    const int64_t columns = r->columns, entries = r->places * columns;
     const int64_t most = (REDIST_PRIV_MAX_ELEMENTS - 1) / (r->places + 1) - 1;
     const int favours = redist_priv_received(r->to) <= most;
-    int64_t k, gain = 0;
-    int t, code = REDIST_ERR_MEMORY;
+    int64_t k;
+    int code = REDIST_ERR_MEMORY;
     r->volume = (int64_t *)redist_priv_zeroed(entries, sizeof *r->volume);
     if (r->volume != NULL)
         code = redist_priv_visit_pairs(r->from, r->to, 1, 1, redist_priv_note_volume, r);
     for (k = 0; k < entries && favours && code == REDIST_OK; k++)
-        r->volume[k] = r->volume[k] * (r->places + 1) + (k % columns == k / columns);
+        r->volume[k] = r->volume[k] * (r->places + 1) + (k % columns == r->own[k / columns]);
     if (code == REDIST_OK)
-        code = redist_priv_assign(r->places, r->candidates, r->volume, r->chosen);
-    for (t = 0; t < r->places && code == REDIST_OK; t++)
-        gain += r->volume[t * columns + r->chosen[t]] - r->volume[t * columns + t];
-    r->better = gain != 0;
+        code = redist_priv_assign(r->places, r->columns, r->volume, r->chosen);
     REDIST_FREE(r->volume);
     return code;
 }
@@ -4847,7 +4808,7 @@ REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_layout *from, const 
 /* The same of axis d, exactly where it has few enough coordinates. */
 REDIST_PRIV_COLD int redist_priv_match_axis(const redist_priv_relabelling *r, int d, int *match)
 {
-    const redist_layout from = redist_priv_axis_of(r->from, d), to = redist_priv_axis_of(r->to, d);
+    const redist_layout from = redist_layout_1d(r->from->dim[d].axis), to = redist_layout_1d(r->to->dim[d].axis);
     const int most = redist_places(&from), places = redist_places(&to);
     int k, code;
     if (redist_priv_max(most, places) > REDIST_PRIV_EXACT_PLACES)
@@ -4859,7 +4820,7 @@ REDIST_PRIV_COLD int redist_priv_match_axis(const redist_priv_relabelling *r, in
 }
 
 /* Sends each place whose coordinates all have a match to the rank of the matching place of the same copy, the others to
-   their own where that is left, and then to any that is left. match[d][coordinate of to]; taken[candidates], zeroed. */
+   their own where that is left, and then to any that is left. match[d][coordinate of to]; taken[columns], zeroed. */
 REDIST_PRIV_COLD void redist_priv_choose_matches(redist_priv_relabelling *r, int *const *match, char *taken)
 {
     const int sources = redist_priv_grid_places(r->from), grid = redist_priv_grid_places(r->to);
@@ -4872,13 +4833,13 @@ REDIST_PRIV_COLD void redist_priv_choose_matches(redist_priv_relabelling *r, int
             coords[d] = match[d][coords[d]];
             matched &= coords[d] >= 0;
         }
-        r->chosen[t] = matched ? r->of_source[redist_priv_place_of(r->from, coords) + t / grid * sources] : -1;
+        r->chosen[t] = matched ? redist_priv_place_of(r->from, coords) + t / grid * sources : -1;
         if (matched)
             taken[r->chosen[t]] = 1;
     }
     for (t = 0; t < r->places; t++)
-        if (r->chosen[t] < 0 && !taken[t])
-            taken[r->chosen[t] = t] = 1;
+        if (r->chosen[t] < 0 && !taken[r->own[t]])
+            taken[r->chosen[t] = r->own[t]] = 1;
     for (t = 0; t < r->places; t++)
         if (r->chosen[t] < 0) {
             while (taken[left])
@@ -4887,38 +4848,37 @@ REDIST_PRIV_COLD void redist_priv_choose_matches(redist_priv_relabelling *r, int
         }
 }
 
-/* Whether more stays than as numbered; *code: REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_keeps_more(const redist_priv_relabelling *r, int *code)
-{
-    int64_t gain = 0, shared = 0;
-    int k;
-    for (k = 0; k < 2 * r->places && shared >= 0; k++) {
-        const int t = k / 2, held = r->held[k % 2 == 0 ? t : r->chosen[t]];
-        shared = held < 0 ? 0 : redist_priv_shared_by(r->from, held, r->to, t);
-        gain += k % 2 == 0 ? -shared : shared;
-    }
-    *code = shared < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
-    return gain > 0;
-}
-
 /* What two places share is a product over axes, and so is what stays when every axis is matched for itself. */
 REDIST_PRIV_COLD int redist_priv_choose_by_axes(redist_priv_relabelling *r)
 {
     int *match[REDIST_MAX_DIMS] = {NULL};
-    char *taken = (char *)redist_priv_zeroed(r->candidates, 1);
+    char *taken = (char *)redist_priv_zeroed(r->columns, 1);
     int d, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     for (d = 0; d < r->to->ndim && code == REDIST_OK; d++) {
         match[d] = (int *)redist_priv_alloc(r->to->dim[d].axis.procs, sizeof *match[d]);
         code = match[d] == NULL ? REDIST_ERR_MEMORY : redist_priv_match_axis(r, d, match[d]);
     }
-    if (code == REDIST_OK) {
+    if (code == REDIST_OK)
         redist_priv_choose_matches(r, match, taken);
-        r->better = redist_priv_keeps_more(r, &code);
-    }
     for (d = 0; d < r->to->ndim; d++)
         REDIST_FREE(match[d]);
     REDIST_FREE(taken);
     return code;
+}
+
+/* Falls back on the numbering as it is where that keeps as much. */
+REDIST_PRIV_COLD int redist_priv_keep_numbering(const redist_priv_relabelling *r)
+{
+    int64_t gain = 0, shared = 0;
+    int k;
+    for (k = 0; k < 2 * r->places && shared >= 0; k++) {
+        const int t = k / 2, column = k % 2 == 0 ? r->own[t] : r->chosen[t];
+        shared = column < r->sources ? redist_priv_shared_by(r->from, column, r->to, t) : 0;
+        gain += k % 2 == 0 ? -shared : shared;
+    }
+    if (gain <= 0)
+        memcpy(r->chosen, r->own, (size_t)r->places * sizeof *r->own);
+    return shared < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to, int *ranks)
@@ -4932,15 +4892,16 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
         return code;
     source = redist_priv_without_ghosts(*from);
     code = redist_priv_relabelling_of(&source, to, &r);
-    if (code == REDIST_OK && r.places <= REDIST_PRIV_EXACT_PLACES && redist_places(from) <= REDIST_PRIV_EXACT_PLACES)
+    if (code == REDIST_OK && redist_priv_max(r.places, r.sources) <= REDIST_PRIV_EXACT_PLACES)
         code = redist_priv_choose_exactly(&r);
     else if (code == REDIST_OK && redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to))
         code = redist_priv_choose_by_axes(&r);
-    for (t = 0; t < r.places && code == REDIST_OK; t++) {
-        const int c = r.better ? r.chosen[t] : t;
-        ranks[t] = c < r.places ? redist_priv_rank_at(to, c) : redist_priv_rank_at(from, r.held[c]);
-    }
-    REDIST_FREE(r.held);
+    if (code == REDIST_OK)
+        code = redist_priv_keep_numbering(&r);
+    for (t = 0; t < r.places && code == REDIST_OK; t++)
+        ranks[t] = r.chosen[t] < r.sources ? redist_priv_rank_at(from, r.chosen[t])
+                                           : redist_priv_rank_at(to, r.other[r.chosen[t] - r.sources]);
+    REDIST_FREE(r.own);
     return code;
 }
 
