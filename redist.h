@@ -38,15 +38,15 @@
  *     311-414    999-1573   layouts and views
  *               1574-2150   runs: what two coordinates of an axis share
  *               2151-2346   messages: products of run lists
- *               2347-3043   copying
- *               3044-3178   pairs of places: which copy serves whom
- *     415-448   3179-3327   moving on one process
- *     449-467   3328-3609   traffic, on paper
- *     468-497   3610-4151   schedules
- *     498-534   4152-4609   cost and multiphase routes
- *     535-565   4610-4927   relabelling and advice
- *     566-608   4928-5042   text: writing
- *               5043-5494   text: reading
+ *               2347-3052   copying
+ *               3053-3187   pairs of places: which copy serves whom
+ *     415-448   3188-3345   moving on one process
+ *     449-467   3346-3612   traffic, on paper
+ *     468-497   3613-4155   schedules
+ *     498-534   4156-4602   cost and multiphase routes
+ *     535-565   4603-4909   relabelling and advice
+ *     566-608   4910-5024   text: writing
+ *               5025-5476   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.

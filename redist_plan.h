@@ -41,23 +41,23 @@
  *     109-164               types
  *                 281-327   waiting
  *                 328-400   verdicts
- *                 401-701   the plan
- *                 702-950   checking arguments
- *                951-1138   peers
- *               1139-1243   staging
- *               1244-1354   pieces
- *               1355-1383   reports
- *               1384-1718   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1719-1878   MPI's collectives
- *               1879-1915   REDIST_ALLTOALLV
- *               1916-2072   REDIST_ALLTOALLW
- *               2073-2239   shared memory
- *               2240-2546   REDIST_SHARED
- *               2547-2796   REDIST_MULTIPHASE
- *               2797-3131   choosing a method
- *     165-253   3132-3620   plans
- *               3621-3713   calibrating
- *     254-274   3714-3808   arenas
+ *                 401-699   the plan
+ *                 700-972   checking arguments
+ *                973-1160   peers
+ *               1161-1265   staging
+ *               1266-1376   pieces
+ *               1377-1405   reports
+ *               1406-1740   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1741-1900   MPI's collectives
+ *               1901-1937   REDIST_ALLTOALLV
+ *               1938-2094   REDIST_ALLTOALLW
+ *               2095-2261   shared memory
+ *               2262-2568   REDIST_SHARED
+ *               2569-2816   REDIST_MULTIPHASE
+ *               2817-3138   choosing a method
+ *     165-253   3139-3612   plans
+ *               3613-3705   calibrating
+ *     254-274   3706-3800   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
