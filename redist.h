@@ -38,15 +38,15 @@
  *     311-414    999-1573   layouts and views
  *               1574-2150   runs: what two coordinates of an axis share
  *               2151-2346   messages: products of run lists
- *               2347-3043   copying
- *               3044-3178   pairs of places: which copy serves whom
- *     415-448   3179-3327   moving on one process
- *     449-467   3328-3609   traffic, on paper
- *     468-497   3610-4151   schedules
- *     498-534   4152-4609   cost and multiphase routes
- *     535-565   4610-4927   relabelling and advice
- *     566-608   4928-5042   text: writing
- *               5043-5494   text: reading
+ *               2347-3052   copying
+ *               3053-3187   pairs of places: which copy serves whom
+ *     415-448   3188-3345   moving on one process
+ *     449-467   3346-3612   traffic, on paper
+ *     468-497   3613-4155   schedules
+ *     498-534   4156-4602   cost and multiphase routes
+ *     535-565   4603-4909   relabelling and advice
+ *     566-608   4910-5024   text: writing
+ *               5025-5476   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -2416,55 +2416,61 @@ REDIST_PRIV_APART void redist_priv_stream(char *to, const char *from, int64_t by
 #define REDIST_PRIV_UNROLL
 #endif
 
-/* Two loops around a unit whose size the compiler knows; either side contiguous in the inner loop, or none. */
+/* Two loops around a unit; short ones, whose size the compiler knows, also with either side contiguous. */
 #define REDIST_PRIV_COPY_LOOPS(unroll, unit, from_step, to_step)                                                       \
     for (j = 0; j < p.outer.n; j++)                                                                                    \
         unroll for (i = 0; i < p.inner.n; i++)                                                                         \
             memcpy(p.to + j * p.outer.to + i * (to_step), p.from + j * p.outer.from + i * (from_step), (size_t)(unit));
 
-#define REDIST_PRIV_COPY_UNITS(unroll, bytes)                                                                          \
+#define REDIST_PRIV_COPY_UNITS(bytes)                                                                                  \
     case bytes:                                                                                                        \
-        if (p.inner.to == (bytes))                                                                                     \
-            REDIST_PRIV_COPY_LOOPS(unroll, bytes, p.inner.from, bytes)                                                 \
-        else if (p.inner.from == (bytes))                                                                              \
-            REDIST_PRIV_COPY_LOOPS(unroll, bytes, bytes, p.inner.to)                                                   \
-        else                                                                                                           \
-            REDIST_PRIV_COPY_LOOPS(, bytes, p.inner.from, p.inner.to)                                                  \
+        REDIST_PRIV_COPY_LOOPS(, bytes, p.inner.from, p.inner.to)                                                      \
         break;
 
-REDIST_PRIV void redist_priv_copy_units(int64_t unit, redist_priv_plane p)
+#define REDIST_PRIV_COPY_SHORT(bytes)                                                                                  \
+    if (unit == (bytes) && p.inner.to == (bytes))                                                                      \
+        REDIST_PRIV_COPY_LOOPS(REDIST_PRIV_UNROLL, bytes, p.inner.from, bytes)                                         \
+    else if (unit == (bytes) && p.inner.from == (bytes))                                                               \
+        REDIST_PRIV_COPY_LOOPS(REDIST_PRIV_UNROLL, bytes, bytes, p.inner.to)                                           \
+    else
+
+REDIST_PRIV void redist_priv_copy_units(int64_t unit, const redist_priv_plane *plane)
 {
+    const redist_priv_plane p = *plane; /* which no store changes */
     int64_t i, j;
+    REDIST_PRIV_COPY_SHORT(4)
+    REDIST_PRIV_COPY_SHORT(8)
+    REDIST_PRIV_COPY_SHORT(16)
     switch (unit) {
-        REDIST_PRIV_COPY_UNITS(, 1)
-        REDIST_PRIV_COPY_UNITS(, 2)
-        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 4)
-        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 8)
-        REDIST_PRIV_COPY_UNITS(, 12)
-        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 16)
-        REDIST_PRIV_COPY_UNITS(, 24)
-        REDIST_PRIV_COPY_UNITS(, 32)
-        REDIST_PRIV_COPY_UNITS(, 48)
-        REDIST_PRIV_COPY_UNITS(, 64)
-        REDIST_PRIV_COPY_UNITS(, 128)
+        REDIST_PRIV_COPY_UNITS(1)
+        REDIST_PRIV_COPY_UNITS(2)
+        REDIST_PRIV_COPY_UNITS(4)
+        REDIST_PRIV_COPY_UNITS(8)
+        REDIST_PRIV_COPY_UNITS(12)
+        REDIST_PRIV_COPY_UNITS(16)
+        REDIST_PRIV_COPY_UNITS(24)
+        REDIST_PRIV_COPY_UNITS(32)
+        REDIST_PRIV_COPY_UNITS(48)
+        REDIST_PRIV_COPY_UNITS(64)
+        REDIST_PRIV_COPY_UNITS(128)
     default:
         REDIST_PRIV_COPY_LOOPS(, unit, p.inner.from, p.inner.to)
     }
 }
 
 /* Long units, each written, or combined, as one. */
-REDIST_PRIV void redist_priv_copy_long(const redist_priv_box *box, redist_priv_plane p)
+REDIST_PRIV void redist_priv_copy_long(const redist_priv_box *box, const redist_priv_plane *p)
 {
     const redist_priv_arrival *a = &box->arrival;
     int64_t i, j;
-    for (j = 0; j < p.outer.n; j++)
-        for (i = 0; i < p.inner.n; i++) {
-            const char *from = p.from + j * p.outer.from + i * p.inner.from;
-            char *to = p.to + j * p.outer.to + i * p.inner.to;
+    for (j = 0; j < p->outer.n; j++)
+        for (i = 0; i < p->inner.n; i++) {
+            const char *from = p->from + j * p->outer.from + i * p->inner.from;
+            char *to = p->to + j * p->outer.to + i * p->inner.to;
             if (a->function != NULL)
                 a->function(to, from, box->unit / a->element, a->context);
             else
-                redist_priv_stream(to, from, box->unit, p.inner.from);
+                redist_priv_stream(to, from, box->unit, p->inner.from);
         }
 }
 
@@ -2524,33 +2530,38 @@ REDIST_PRIV_FAST void redist_priv_transpose_squares(int unit, int stream, int fa
     }
 }
 
+/* Copies `columns` x `lines` units of a plane, from (column, line) on. */
+REDIST_PRIV_APART void redist_priv_copy_part(int64_t unit, const redist_priv_plane *p, int64_t column, int64_t columns,
+                                             int64_t line, int64_t lines)
+{
+    redist_priv_plane part = *p;
+    part.outer.n = columns;
+    part.inner.n = lines;
+    part.from += column * p->outer.from + line * p->inner.from;
+    part.to += column * p->outer.to + line * p->inner.to;
+    redist_priv_copy_units(unit, &part);
+}
+
 /* Two loops that cross, the outer along contiguous elements of the source, the inner along those of the destination:
    squares, and what they leave over at the two edges. */
-REDIST_PRIV void redist_priv_transpose(const redist_priv_tiling *t, int stream, redist_priv_plane p)
+REDIST_PRIV void redist_priv_transpose(const redist_priv_tiling *t, int stream, const redist_priv_plane *p)
 {
     const int64_t unit = t->box->unit, side = unit == 8 ? 2 : unit == 4 ? 4 : 1;
-    const int64_t lines = p.inner.n & -side, columns = p.outer.n & -side;
-    redist_priv_plane edge = p;
+    const int64_t lines = p->inner.n & -side, columns = p->outer.n & -side;
 #define REDIST_PRIV_SQUARES(bytes, around)                                                                             \
     if (unit == bytes && stream == around)                                                                             \
-        redist_priv_transpose_squares(bytes, around, t->far, lines, columns, p.from, p.inner.from, p.to, p.outer.to);
+        redist_priv_transpose_squares(bytes, around, t->far, lines, columns, p->from, p->inner.from, p->to,            \
+                                      p->outer.to);
     REDIST_PRIV_SQUARES(4, 0)
     REDIST_PRIV_SQUARES(8, 0)
     REDIST_PRIV_SQUARES(16, 0)
     REDIST_PRIV_SQUARES(4, 1)
     REDIST_PRIV_SQUARES(8, 1)
     REDIST_PRIV_SQUARES(16, 1)
-    edge.outer.n -= columns;
-    edge.from += columns * unit;
-    edge.to += columns * p.outer.to;
-    if (edge.outer.n > 0)
-        redist_priv_copy_units(unit, edge);
-    p.outer.n = columns;
-    p.inner.n -= lines;
-    p.from += lines * p.inner.from;
-    p.to += lines * unit;
-    if (p.inner.n > 0)
-        redist_priv_copy_units(unit, p);
+    if (columns < p->outer.n)
+        redist_priv_copy_part(unit, p, columns, p->outer.n - columns, 0, p->inner.n);
+    if (lines < p->inner.n)
+        redist_priv_copy_part(unit, p, 0, columns, lines, p->inner.n - lines);
 }
 
 #else
@@ -2566,18 +2577,19 @@ typedef union {
 /* Every line of either side shall be visited once while hot. Squares fill a line of the destination at once, so they
    are streamed from where they are made, unless rows begin at no line or half. What else is streamed, or put together
    unit by unit, or combined, is so in a buffer in the fastest cache, and written in long pieces. */
-REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, redist_priv_plane p, int crossed)
+REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, const redist_priv_plane *p,
+                                                     int crossed)
 {
     const int64_t unit = box->unit;
-    const int combine = box->arrival.function != NULL, contiguous = p.inner.to == unit;
-    const int even = p.outer.to % (REDIST_PRIV_LINE / 2) == 0 && (uintptr_t)p.to % 16 == 0;
+    const int combine = box->arrival.function != NULL, contiguous = p->inner.to == unit;
+    const int even = p->outer.to % (REDIST_PRIV_LINE / 2) == 0 && (uintptr_t)p->to % 16 == 0;
     redist_priv_tiling t;
     int64_t across;
     t.box = box;
-    t.squares = crossed && contiguous && p.outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
+    t.squares = crossed && contiguous && p->outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
     t.stream = box->stream && !combine && contiguous;
     t.buffered = combine || (t.squares ? t.stream && !even : contiguous);
-    t.far = box->far || box->stream || p.outer.n * p.inner.n * unit > REDIST_PRIV_NEAR;
+    t.far = box->far || box->stream || p->outer.n * p->inner.n * unit > REDIST_PRIV_NEAR;
     across = t.squares ? (int64_t)REDIST_PRIV_LINE : crossed ? (int64_t)REDIST_PRIV_WIDTH : unit;
     t.wide = crossed ? redist_priv_max(across / unit, 1) : 1;
     t.tall = REDIST_PRIV_TILE_BUFFER / across;
@@ -2587,47 +2599,48 @@ REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box,
 }
 
 /* Combines a tile that was put together, row by row where the destination is contiguous, else by way of another. */
-REDIST_PRIV void redist_priv_combine_tile(const redist_priv_box *box, redist_priv_plane p, const redist_priv_tile *tile)
+REDIST_PRIV void redist_priv_combine_tile(const redist_priv_box *box, const redist_priv_plane *p,
+                                          const redist_priv_tile *tile)
 {
     const redist_priv_arrival *a = &box->arrival;
-    const int64_t unit = box->unit, row = p.inner.n * unit;
+    const int64_t unit = box->unit, row = p->inner.n * unit;
     redist_priv_tile there;
-    redist_priv_plane out = {{p.outer.n, row, p.outer.to}, {p.inner.n, unit, p.inner.to}, there.bytes, p.to};
-    redist_priv_plane in = {{p.outer.n, p.outer.to, row}, {p.inner.n, p.inner.to, unit}, p.to, there.bytes};
+    redist_priv_plane in = {{p->outer.n, p->outer.to, row}, {p->inner.n, p->inner.to, unit}, p->to, there.bytes};
+    redist_priv_plane out = {{p->outer.n, row, p->outer.to}, {p->inner.n, unit, p->inner.to}, there.bytes, p->to};
     int64_t k;
-    if (p.inner.to == unit) {
-        for (k = 0; k < p.outer.n; k++)
-            a->function(p.to + k * p.outer.to, tile->bytes + k * row, row / a->element, a->context);
+    if (p->inner.to == unit) {
+        for (k = 0; k < p->outer.n; k++)
+            a->function(p->to + k * p->outer.to, tile->bytes + k * row, row / a->element, a->context);
         return;
     }
-    redist_priv_copy_units(unit, in);
-    a->function(there.bytes, tile->bytes, p.outer.n * row / a->element, a->context);
-    redist_priv_copy_units(unit, out);
+    redist_priv_copy_units(unit, &in);
+    a->function(there.bytes, tile->bytes, p->outer.n * row / a->element, a->context);
+    redist_priv_copy_units(unit, &out);
 }
 
 /* Copies a tile, which may be cut off at the edges, by way of the buffer. */
-REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, redist_priv_plane p)
+REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const redist_priv_plane *p)
 {
-    const int64_t unit = t->box->unit, bytes = p.inner.n * unit;
+    const int64_t unit = t->box->unit, bytes = p->inner.n * unit;
     const int combine = t->box->arrival.function != NULL;
     redist_priv_tile tile;
-    redist_priv_plane in = {{p.outer.n, p.outer.from, bytes}, {p.inner.n, p.inner.from, unit}, p.from, tile.bytes};
-    redist_priv_plane across = {in.inner, in.outer, p.from, tile.bytes};
+    redist_priv_plane in = {{p->outer.n, p->outer.from, bytes}, {p->inner.n, p->inner.from, unit}, p->from, tile.bytes};
+    redist_priv_plane across = {in.inner, in.outer, p->from, tile.bytes};
     int64_t k, line;
-    for (k = 0; combine && t->far && p.inner.to == unit && k < p.outer.n; k++)
+    for (k = 0; combine && t->far && p->inner.to == unit && k < p->outer.n; k++)
         for (line = 0; line < bytes; line += REDIST_PRIV_LINE)
-            REDIST_PRIV_PREFETCH(p.to, k * p.outer.to + line);
+            REDIST_PRIV_PREFETCH(p->to, k * p->outer.to + line);
     if (t->squares)
-        redist_priv_transpose(t, 0, in);
+        redist_priv_transpose(t, 0, &in);
     else
-        redist_priv_copy_units(unit, p.outer.n > 1 ? across : in);
+        redist_priv_copy_units(unit, p->outer.n > 1 ? &across : &in);
     if (combine)
         redist_priv_combine_tile(t->box, p, &tile);
-    for (k = 0; !combine && k < p.outer.n; k++)
+    for (k = 0; !combine && k < p->outer.n; k++)
         if (t->stream)
-            redist_priv_stream(p.to + k * p.outer.to, tile.bytes + k * bytes, bytes, 0);
+            redist_priv_stream(p->to + k * p->outer.to, tile.bytes + k * bytes, bytes, 0);
         else
-            memcpy(p.to + k * p.outer.to, tile.bytes + k * bytes, (size_t)bytes);
+            memcpy(p->to + k * p->outer.to, tile.bytes + k * bytes, (size_t)bytes);
 }
 
 /* How many units lead to the next line, at most `most`; that many when `at` is at a line. */
@@ -2639,26 +2652,26 @@ REDIST_PRIV_FAST int64_t redist_priv_to_line(const char *at, int64_t unit, int64
 
 /* Two loops in tiles, forwards along the source, and a page of it at a time so that the processor has the pages of the
    destination at hand. The first tiles are small, so that the others begin at lines of either side. */
-REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, redist_priv_plane p)
+REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, const redist_priv_plane *p)
 {
     const int64_t unit = t->box->unit, page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
-    const int64_t top = redist_priv_to_line(p.to, unit, t->tall), left = redist_priv_to_line(p.from, unit, t->wide);
-    redist_priv_plane tile = p;
+    const int64_t top = redist_priv_to_line(p->to, unit, t->tall), left = redist_priv_to_line(p->from, unit, t->wide);
+    redist_priv_plane tile = *p;
     int64_t begin, end, i, j;
-    for (begin = 0; begin < p.outer.n; begin = end) {
-        end = redist_priv_min(begin == 0 && left < t->wide ? left : begin + page, p.outer.n);
-        for (i = 0; i < p.inner.n; i += tile.inner.n) {
-            tile.inner.n = redist_priv_min(i == 0 ? top : t->tall, p.inner.n - i);
+    for (begin = 0; begin < p->outer.n; begin = end) {
+        end = redist_priv_min(begin == 0 && left < t->wide ? left : begin + page, p->outer.n);
+        for (i = 0; i < p->inner.n; i += tile.inner.n) {
+            tile.inner.n = redist_priv_min(i == 0 ? top : t->tall, p->inner.n - i);
             for (j = begin; j < end; j += tile.outer.n) {
                 tile.outer.n = redist_priv_min(t->wide, end - j);
-                tile.from = p.from + j * p.outer.from + i * p.inner.from;
-                tile.to = p.to + j * p.outer.to + i * p.inner.to;
+                tile.from = p->from + j * p->outer.from + i * p->inner.from;
+                tile.to = p->to + j * p->outer.to + i * p->inner.to;
                 if (t->buffered)
-                    redist_priv_copy_buffered(t, tile);
+                    redist_priv_copy_buffered(t, &tile);
                 else if (t->squares)
-                    redist_priv_transpose(t, t->stream, tile);
+                    redist_priv_transpose(t, t->stream, &tile);
                 else
-                    redist_priv_copy_units(unit, tile);
+                    redist_priv_copy_units(unit, &tile);
             }
         }
     }
@@ -2674,10 +2687,10 @@ REDIST_PRIV_FAST void redist_priv_reverse(redist_priv_loop *loop, const char **f
 }
 
 /* Chooses the way to copy two loops of a box. */
-REDIST_PRIV_APART void redist_priv_copy_plane(const redist_priv_box *box, redist_priv_plane p, int crossed)
+REDIST_PRIV_APART void redist_priv_copy_plane(const redist_priv_box *box, const redist_priv_plane *p, int crossed)
 {
     const int combine = box->arrival.function != NULL;
-    const int put_together = box->stream && p.inner.to == box->unit && p.inner.n * box->unit >= REDIST_PRIV_LONG;
+    const int put_together = box->stream && p->inner.to == box->unit && p->inner.n * box->unit >= REDIST_PRIV_LONG;
     redist_priv_tiling tiling;
     if ((combine || box->stream) && box->unit >= REDIST_PRIV_LONG) {
         redist_priv_copy_long(box, p);
@@ -2748,7 +2761,7 @@ REDIST_PRIV void redist_priv_copy_box(redist_priv_box *box, const char *from, ch
     if (p.outer.from < 0)
         redist_priv_reverse(&p.outer, &p.from, &p.to);
     do {
-        redist_priv_copy_plane(box, p, fast != last);
+        redist_priv_copy_plane(box, &p, fast != last);
         for (k = box->loops - 1; k >= 0; k--) {
             const redist_priv_loop *loop = &box->loop[k];
             p.from += loop->from;
@@ -2790,17 +2803,6 @@ REDIST_PRIV_FAST int64_t redist_priv_hot_steps(const redist_priv_copier *c, int 
     return REDIST_PRIV_HOT / redist_priv_max(bytes, 1);
 }
 
-/* The part of a run from repetition `first` of a level to before `last`. */
-REDIST_PRIV_APART redist_priv_run redist_priv_part(const redist_priv_run *run, int level, int64_t first, int64_t last)
-{
-    redist_priv_run part = *run;
-    int side;
-    part.n[level] = last - first;
-    for (side = 0; side < REDIST_PRIV_SIDES; side++)
-        part.at[side] += first * run->stride[level][side];
-    return part;
-}
-
 /* Which repetitions of a level of a run have packed positions in begin <= position < end: from bound[0] to before
    bound[3], and as a whole those from bound[1] to before bound[2]. */
 REDIST_PRIV_FAST void redist_priv_clip(const redist_priv_run *run, int level, int64_t begin, int64_t end,
@@ -2818,30 +2820,28 @@ REDIST_PRIV_FAST void redist_priv_clip(const redist_priv_run *run, int level, in
     bound[3] = redist_priv_clamp(redist_priv_ceil_div(end, stride), 0, n);
 }
 
-/* Copies the part of a run whose packed positions lie in the message's window. Repetitions of a level that do as a
-   whole become a loop of the box, or are walked; of the others, at the ends, those of the level below. */
+/* Copies the part of a run, from its packed position `at` on, that lies in the message's window. Repetitions of a level
+   that do as a whole become a loop of the box, or are walked; of the others, at the ends, those of the level below. */
 REDIST_PRIV void redist_priv_copy_run(redist_priv_copier *c, int depth, int level, const redist_priv_run *run,
-                                      const char *from, char *to)
+                                      int64_t at, const char *from, char *to)
 {
     const redist_priv_message *m = c->message;
     const int d = c->axis[depth], loops = c->box.loops;
-    const int64_t from_bytes = m->stride[c->from][d] * c->box.unit, to_bytes = m->stride[c->to][d] * c->box.unit;
-    const int64_t packed = run->at[REDIST_PRIV_PACKED];
-    int64_t k, next, step, bound[4];
-    redist_priv_run part;
+    int64_t from_bytes, to_bytes, k, next, step, bound[4];
     while (level > 0 && run->n[level] == 1)
         level--;
     step = depth >= c->walked ? run->n[level] : level > 0 ? 1 : redist_priv_hot_steps(c, depth);
-    redist_priv_clip(run, level, m->begin[d] - packed, m->end[d] - packed, bound);
+    from_bytes = run->stride[level][c->from] * m->stride[c->from][d] * c->box.unit;
+    to_bytes = run->stride[level][c->to] * m->stride[c->to][d] * c->box.unit;
+    redist_priv_clip(run, level, m->begin[d] - at, m->end[d] - at, bound);
     for (k = bound[0]; k < bound[3]; k = next) {
         next = k >= bound[1] && k < bound[2] ? redist_priv_min(k + step, bound[2]) : k + 1;
-        part = redist_priv_part(run, level, k, next);
-        redist_priv_add_loop(&c->box, next - k, run->stride[level][c->from] * from_bytes,
-                             run->stride[level][c->to] * to_bytes);
+        redist_priv_add_loop(&c->box, next - k, from_bytes, to_bytes);
         if (level > 0)
-            redist_priv_copy_run(c, depth, level - 1, &part, from, to);
+            redist_priv_copy_run(c, depth, level - 1, run, at + k * run->stride[level][REDIST_PRIV_PACKED],
+                                 from + k * from_bytes, to + k * to_bytes);
         else
-            redist_priv_copy_axes(c, depth + 1, from + part.at[c->from] * from_bytes, to + part.at[c->to] * to_bytes);
+            redist_priv_copy_axes(c, depth + 1, from + k * from_bytes, to + k * to_bytes);
         c->box.loops = loops;
     }
 }
@@ -2854,11 +2854,18 @@ REDIST_PRIV_FAST int64_t redist_priv_hot_repeats(const redist_priv_copier *c, in
     return redist_priv_max(REDIST_PRIV_HOT / (list->run[0].stride[2][REDIST_PRIV_PACKED] * c->box.unit), 1);
 }
 
+/* Where on a side the k-th repetition of a run's superblock begins, in bytes. */
+REDIST_PRIV_FAST int64_t redist_priv_superblock(const redist_priv_copier *c, int depth, const redist_priv_run *run,
+                                                int side, int64_t k)
+{
+    return (run->at[side] + k * run->stride[2][side]) * c->message->stride[side][c->axis[depth]] * c->box.unit;
+}
+
 REDIST_PRIV void redist_priv_copy_axes(redist_priv_copier *c, int depth, const char *from, char *to)
 {
     const redist_priv_runs *list;
     redist_priv_box box;
-    redist_priv_run part;
+    redist_priv_run run;
     int64_t begin, hot, r, most = 1;
     if (depth == c->message->ndim) {
         box = c->box;
@@ -2869,12 +2876,14 @@ REDIST_PRIV void redist_priv_copy_axes(redist_priv_copier *c, int depth, const c
     hot = redist_priv_hot_repeats(c, depth, list);
     for (begin = 0; begin < most; begin += redist_priv_min(hot, most - begin))
         for (r = 0; r < list->runs; r++) {
-            const int64_t n = list->run[r].n[2];
-            most = redist_priv_max(most, n);
-            if (begin < n) {
-                part = redist_priv_part(&list->run[r], 2, begin, begin + redist_priv_min(hot, n - begin));
-                redist_priv_copy_run(c, depth, REDIST_PRIV_LEVELS - 1, &part, from, to);
-            }
+            run = list->run[r];
+            most = redist_priv_max(most, run.n[2]);
+            run.n[2] = redist_priv_min(run.n[2] - begin, hot);
+            if (run.n[2] > 0)
+                redist_priv_copy_run(c, depth, REDIST_PRIV_LEVELS - 1, &run,
+                                     run.at[REDIST_PRIV_PACKED] + begin * run.stride[2][REDIST_PRIV_PACKED],
+                                     from + redist_priv_superblock(c, depth, &run, c->from, begin),
+                                     to + redist_priv_superblock(c, depth, &run, c->to, begin));
         }
 }
 
@@ -3150,13 +3159,22 @@ REDIST_PRIV_COLD int redist_priv_check_pair(const redist_layout *from, const red
     return code;
 }
 
-/* The same layout, whose ghost cells hold nothing: a source that is not combined. */
-REDIST_PRIV_COLD redist_layout redist_priv_without_ghosts(redist_layout layout)
+/* Bytes of a layout up to its last axis: a plan's layouts have no room for more. */
+REDIST_PRIV_COLD size_t redist_priv_layout_bytes(const redist_layout *layout)
 {
+    return offsetof(redist_layout, dim) + (size_t)layout->ndim * sizeof layout->dim[0];
+}
+
+/* A copy of a layout; without ghosts, its ghost cells hold nothing: a source that is not combined. */
+REDIST_PRIV_COLD redist_layout redist_priv_copy_of(const redist_layout *layout, int ghosts)
+{
+    redist_layout copy;
     int d;
-    for (d = 0; d < layout.ndim; d++)
-        layout.dim[d].axis.ghosts = 0, layout.dim[d].axis.low = layout.dim[d].axis.high = 0;
-    return layout;
+    memset((void *)&copy, 0, sizeof copy);
+    memcpy((void *)&copy, layout, redist_priv_layout_bytes(layout));
+    for (d = 0; d < copy.ndim && !ghosts; d++)
+        copy.dim[d].axis.ghosts = 0, copy.dim[d].axis.low = copy.dim[d].axis.high = 0;
+    return copy;
 }
 
 /* Whether every element of a copy is at one place, and that follows axis by axis. */
@@ -3264,7 +3282,7 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
         code = redist_priv_check_arrays(to, (const void *const *)to_arrays);
     if (code != REDIST_OK)
         return code;
-    source = combine == NULL ? redist_priv_without_ghosts(*from) : *from;
+    source = redist_priv_copy_of(from, combine != NULL);
     m.layout[REDIST_PRIV_FROM] = &source;
     m.layout[REDIST_PRIV_TO] = to;
     m.from = from_arrays;
@@ -3330,7 +3348,7 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
     int64_t shared;
     if (redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
-    source = redist_priv_without_ghosts(*from);
+    source = redist_priv_copy_of(from, 0);
     from_place = redist_priv_place_on(from, rank_from);
     to_place = redist_priv_place_on(to, rank_to);
     if (from_place < 0 || to_place < 0)
@@ -3349,27 +3367,27 @@ REDIST_PRIV_COLD int redist_priv_has_stretches(const redist_axis *x, const redis
                                                                         : y->kind == REDIST_PRIV_BALANCED && step == 1);
 }
 
-/* For such axes, how many coordinates of y a coordinate of x meets: *first and those after it. */
-REDIST_PRIV_COLD int64_t redist_priv_stretch_degree(const redist_axis *x, int coord, const redist_axis *y, int *first)
+/* For such axes, how many coordinates of the other each meets; of y first as changes from one to the next. */
+REDIST_PRIV_COLD void redist_priv_count_stretches(const redist_axis *x, int64_t *of_x, const redist_axis *y,
+                                                  int64_t *of_y)
 {
-    const int64_t i = redist_priv_distance(x, coord, 0), last = i + redist_count(x, coord) - 1;
-    int64_t a, b;
-    *first = 0;
-    if (i < 0)
-        return 0;
-    a = redist_priv_block_of(y, redist_priv_axis_index(y, i));
-    b = redist_priv_block_of(y, redist_priv_axis_index(y, last));
-    *first = (int)((redist_priv_min(a, b) + y->first) % y->procs);
-    return redist_priv_min(y->procs, 1 + redist_priv_abs(b - a));
-}
-
-/* Counts `met` coordinates, the first and those after it, as changes from each coordinate to the next. */
-REDIST_PRIV_COLD void redist_priv_add_stretch(int64_t *change, int procs, int first, int64_t met)
-{
-    const int64_t past = first + met, wraps = past > procs;
-    change[first]++;
-    change[0] += wraps;
-    change[past - wraps * procs]--;
+    int64_t i, a, b, first, past;
+    int c;
+    for (c = 0; c < x->procs; c++) {
+        i = redist_priv_distance(x, c, 0);
+        if (i < 0)
+            continue;
+        a = redist_priv_block_of(y, redist_priv_axis_index(y, i));
+        b = redist_priv_block_of(y, redist_priv_axis_index(y, i + redist_count(x, c) - 1));
+        of_x[c] = redist_priv_min(y->procs, 1 + redist_priv_abs(b - a));
+        first = (redist_priv_min(a, b) + y->first) % y->procs;
+        past = first + of_x[c];
+        of_y[first]++;
+        of_y[0] += past > y->procs;
+        of_y[past > y->procs ? past - y->procs : past]--;
+    }
+    for (c = 1; c < y->procs; c++)
+        of_y[c] += of_y[c - 1];
 }
 
 REDIST_PRIV_COLD void redist_priv_count_pair(void *context, const redist_priv_neighbours *n,
@@ -3381,42 +3399,34 @@ REDIST_PRIV_COLD void redist_priv_count_pair(void *context, const redist_priv_ne
     count[1][pair->place[1]]++;
 }
 
-/* The pairs of every place of `from`, one more number, and those of every place of `to`. NULL when memory is
-   exhausted. */
+/* The pairs of every place of `from`, one more number, and those of every place of `to`. O(places) where they have one
+   axis and a side has stretches. NULL when memory is exhausted. */
 REDIST_PRIV_COLD int64_t *redist_priv_count_pairs(const redist_layout *from, const redist_layout *to, int all)
 {
+    const redist_axis *x[2] = {&from->dim[0].axis, &to->dim[0].axis};
+    const int own = redist_priv_has_stretches(x[1], x[0]), single = from->ndim == 1 && redist_priv_is_product(from, to);
     const int64_t second = redist_places(from) + INT64_C(1);
     int64_t *count[2];
+    int code = REDIST_OK;
     count[0] = (int64_t *)redist_priv_zeroed(second + redist_places(to) + 1, sizeof **count);
     if (count[0] == NULL)
         return NULL;
     count[1] = count[0] + second;
-    if (redist_priv_visit_pairs(from, to, all, 0, redist_priv_count_pair, count) == REDIST_OK)
+    if (single && (own || redist_priv_has_stretches(x[0], x[1])))
+        redist_priv_count_stretches(x[own], count[own], x[!own], count[!own]);
+    else
+        code = redist_priv_visit_pairs(from, to, all, 0, redist_priv_count_pair, count);
+    if (code == REDIST_OK)
         return count[0];
     REDIST_FREE(count[0]);
     return NULL;
 }
 
-/* The same of two axes, how many coordinates of the other each meets. O(coordinates) where a side has stretches. */
+/* The same of two axes: how many coordinates of the other each meets. */
 REDIST_PRIV_COLD int64_t *redist_priv_degrees(const redist_axis *const *x)
 {
-    const int own = redist_priv_has_stretches(x[1], x[0]);
     const redist_layout from = redist_layout_1d(*x[0]), to = redist_layout_1d(*x[1]);
-    int64_t *degree[2];
-    int c, first;
-    if (!own && !redist_priv_has_stretches(x[0], x[1]))
-        return redist_priv_count_pairs(&from, &to, 0);
-    degree[0] = (int64_t *)redist_priv_zeroed((int64_t)x[0]->procs + x[1]->procs + 2, sizeof **degree);
-    if (degree[0] == NULL)
-        return NULL;
-    degree[1] = degree[0] + x[0]->procs + 1;
-    for (c = 0; c < x[own]->procs; c++) {
-        degree[own][c] = redist_priv_stretch_degree(x[own], c, x[!own], &first);
-        redist_priv_add_stretch(degree[!own], x[!own]->procs, first, degree[own][c]);
-    }
-    for (c = 1; c < x[!own]->procs; c++)
-        degree[!own][c] += degree[!own][c - 1];
-    return degree[0];
+    return redist_priv_count_pairs(&from, &to, 0);
 }
 
 /* The elements of the k-th message. */
@@ -3430,71 +3440,64 @@ REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_neighbours *n
     return elements;
 }
 
-/* What a place exchanges. */
+/* What a place exchanges, or, in between, what it has in common with its own rank too. */
 typedef struct {
     int64_t messages, elements;
 } redist_priv_place_traffic;
 
-/* What the places of both sides exchange, and what ranks keep. */
 typedef struct {
     const redist_layout *layout[2];
     redist_priv_place_traffic *place[2];
-    int64_t kept;
 } redist_priv_tally;
 
-/* What stays on a rank is kept, and is not exchanged. */
 REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const redist_priv_neighbours *n,
                                              const redist_priv_pair *pair)
 {
     redist_priv_tally *t = (redist_priv_tally *)context;
-    const int *place = pair->place;
-    const int64_t elements = redist_priv_elements_of(n, pair->message);
-    int side, stays = redist_priv_rank_at(t->layout[0], place[0]) == redist_priv_rank_at(t->layout[1], place[1]);
-    t->kept += stays ? elements : 0;
-    for (side = 0; side < 2 && !stays; side++) {
-        t->place[side][place[side]].messages++;
-        t->place[side][place[side]].elements += elements;
+    int side;
+    for (side = 0; side < 2; side++) {
+        t->place[side][pair->place[side]].messages++;
+        t->place[side][pair->place[side]].elements += redist_priv_elements_of(n, pair->message);
     }
 }
 
-/* Multiplies what the places of both sides exchange, with their own rank too, by what their coordinates of axis d do. */
-REDIST_PRIV_COLD int redist_priv_tally_axis(redist_priv_tally *t, int d)
+/* The same where pairs are a product of axes, and so is what a place has in common with others. */
+REDIST_PRIV_COLD int redist_priv_tally_axes(redist_priv_tally *t)
 {
-    const redist_axis *x[2] = {&t->layout[0]->dim[d].axis, &t->layout[1]->dim[d].axis};
-    int64_t *degree = redist_priv_degrees(x);
     int coords[REDIST_MAX_DIMS] = {0};
-    int k, side;
-    for (side = 0; side < 2 && degree != NULL; side++)
-        for (k = 0; k < redist_places(t->layout[side]); k++) {
-            redist_priv_place_traffic *p = &t->place[side][k];
-            redist_priv_coords_of_place(t->layout[side], k, coords);
-            p->messages *= degree[side * (x[0]->procs + 1) + coords[d]];
-            p->elements =
-                redist_priv_product(p->elements, redist_count(x[side], coords[d]), REDIST_PRIV_MAX_ELEMENTS);
-        }
-    REDIST_FREE(degree);
-    return degree == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    int d, k, side;
+    for (d = 0; d < t->layout[0]->ndim; d++) {
+        const redist_axis *x[2] = {&t->layout[0]->dim[d].axis, &t->layout[1]->dim[d].axis};
+        int64_t *degree = redist_priv_degrees(x);
+        if (degree == NULL)
+            return REDIST_ERR_MEMORY;
+        for (side = 0; side < 2; side++)
+            for (k = 0; k < redist_places(t->layout[side]); k++) {
+                redist_priv_place_traffic *p = &t->place[side][k];
+                redist_priv_coords_of_place(t->layout[side], k, coords);
+                p->messages = (d == 0 ? 1 : p->messages) * degree[side * (x[0]->procs + 1) + coords[d]];
+                p->elements = redist_priv_product(d == 0 ? 1 : p->elements, redist_count(x[side], coords[d]),
+                                                  REDIST_PRIV_MAX_ELEMENTS);
+            }
+        REDIST_FREE(degree);
+    }
+    return REDIST_OK;
 }
 
-/* Counts where pairs are a product of axes: all, less what stays on a rank. */
-REDIST_PRIV_COLD int redist_priv_tally_axes(redist_priv_tally *t)
+/* What stays on a rank, whose own copy serves it, is kept, and is not exchanged. */
+REDIST_PRIV_COLD int redist_priv_tally_kept(redist_priv_tally *t, int64_t *kept)
 {
     const redist_layout *from = t->layout[REDIST_PRIV_FROM], *to = t->layout[REDIST_PRIV_TO];
     redist_priv_rank_place *rank_places;
-    int d, k, side, code = redist_priv_list_ranks(from, &rank_places);
-    for (side = 0; side < 2; side++)
-        for (k = 0; k < redist_places(t->layout[side]); k++)
-            t->place[side][k].messages = t->place[side][k].elements = 1;
-    for (d = 0; d < from->ndim && code == REDIST_OK; d++)
-        code = redist_priv_tally_axis(t, d);
+    int k, side, code = redist_priv_list_ranks(from, &rank_places);
     for (k = 0; k < redist_places(to) && code == REDIST_OK; k++) {
         const int place[2] = {redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, k)), k};
-        const int64_t kept = place[0] < 0 ? 0 : redist_priv_shared_by(from, place[0], to, k);
-        code = kept < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
-        t->kept += kept;
-        for (side = 0; side < 2 && kept > 0; side++) {
+        const int64_t shared = place[0] < 0 ? 0 : redist_priv_shared_by(from, place[0], to, k);
+        code = shared < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+        *kept += shared;
+        for (side = 0; side < 2 && shared > 0; side++) {
             t->place[side][place[side]].messages--;
-            t->place[side][place[side]].elements -= kept;
+            t->place[side][place[side]].elements -= shared;
         }
     }
     REDIST_FREE(rank_places);
@@ -3514,8 +3517,7 @@ REDIST_PRIV_COLD void redist_priv_sum_tally(const redist_priv_tally *t, redist_t
             traffic->messages += side == REDIST_PRIV_TO ? p->messages : 0;
             traffic->moved += side == REDIST_PRIV_TO ? p->elements : 0;
         }
-    traffic->kept = t->kept;
-    traffic->total = t->kept + traffic->moved;
+    traffic->total = traffic->kept + traffic->moved;
 }
 
 /* The elements of all holders of a destination (of boxes with ghosts maybe more); -1 when they pass 2^62. */
@@ -3546,17 +3548,18 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
         code = REDIST_ERR_OVERFLOW;
     if (code != REDIST_OK)
         return code;
-    source = redist_priv_without_ghosts(*from);
+    source = redist_priv_copy_of(from, 0);
     places = (int64_t)redist_places(from) + redist_places(to);
     t.layout[REDIST_PRIV_FROM] = &source;
     t.layout[REDIST_PRIV_TO] = to;
-    t.kept = 0;
     t.place[REDIST_PRIV_FROM] = (redist_priv_place_traffic *)redist_priv_zeroed(places, sizeof *t.place[0]);
     if (t.place[REDIST_PRIV_FROM] == NULL)
         return REDIST_ERR_MEMORY;
     t.place[REDIST_PRIV_TO] = t.place[REDIST_PRIV_FROM] + redist_places(from);
     code = redist_priv_is_product(&source, to) ? redist_priv_tally_axes(&t)
                                                : redist_priv_visit_pairs(&source, to, 0, 1, redist_priv_tally_pair, &t);
+    if (code == REDIST_OK)
+        code = redist_priv_tally_kept(&t, &traffic->kept);
     if (code == REDIST_OK)
         redist_priv_sum_tally(&t, traffic);
     REDIST_FREE(t.place[REDIST_PRIV_FROM]);
@@ -4043,7 +4046,8 @@ REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s)
     if (redist_priv_count_steps_of(s) != s->steps)
         return redist_priv_arrange_together(s);
     for (d = 0; d < s->layout[0].ndim && code == REDIST_OK; d++) {
-        redist_layout from = redist_layout_1d(s->layout[0].dim[d].axis), to = redist_layout_1d(s->layout[1].dim[d].axis);
+        redist_layout from = redist_layout_1d(s->layout[0].dim[d].axis);
+        redist_layout to = redist_layout_1d(s->layout[1].dim[d].axis);
         from.dim[0].axis.first = to.dim[0].axis.first = 0; /* so that places are numbers */
         if (s->factor[d].form == REDIST_PRIV_TABLE)
             code = redist_priv_fill_table(s, &s->factor[d], &from, &to);
@@ -4065,8 +4069,8 @@ REDIST_PRIV_COLD int redist_priv_schedule_of(const redist_layout *from, const re
     if (s == NULL)
         return REDIST_ERR_MEMORY;
     s->all = all;
-    s->layout[REDIST_PRIV_FROM] = all ? *from : redist_priv_without_ghosts(*from);
-    s->layout[REDIST_PRIV_TO] = *to;
+    s->layout[REDIST_PRIV_FROM] = redist_priv_copy_of(from, all);
+    s->layout[REDIST_PRIV_TO] = redist_priv_copy_of(to, 1);
     code = redist_priv_arrange(s);
     schedule->steps = s->steps;
     if (code != REDIST_OK)
@@ -4169,7 +4173,7 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
     int code;
     if (!redist_priv_is_cost(cost) || element_bytes < 1 || redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
-    source = redist_priv_without_ghosts(*from);
+    source = redist_priv_copy_of(from, 0);
     layout[REDIST_PRIV_FROM] = &source;
     code = redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to)
                ? redist_priv_most_by_axes(layout, most)
@@ -4200,23 +4204,23 @@ typedef struct {
     int partners[REDIST_PRIV_CHOICES][REDIST_PRIV_CHOICES]; /* the most of any coordinate; 0: do not go this way */
 } redist_priv_route_axis;
 
-/* A layout to pass: a choice for every axis. cost: by way of it alone. */
+/* A layout to pass: a choice for every axis. cost: by way of it alone; DBL_MAX or more where there is no way. */
 typedef struct {
     unsigned char choice[REDIST_MAX_DIMS];
     int64_t share;
     double cost;
 } redist_priv_candidate;
 
-/* Candidate FROM is `from`, TO is `to`. After the phases so far, a candidate is reached at reached[candidate], -1 not
-   at all; phase k got there from via[k][candidate], or it was reached as cheaply before (-1). */
+/* Candidate FROM is `from`, TO is `to`, the others ascend by cost. In k phases a candidate is reached at reached[k],
+   the last from via[k - 1], or as cheaply before (-1). */
 typedef struct {
     const redist_layout *from, *to;
     redist_cost cost;
     double latency; /* of each phase */
-    int candidates, dearest, phases;
+    int candidates, phases;
     redist_priv_route_axis *axis;
     redist_priv_candidate candidate[REDIST_PRIV_CANDIDATES];
-    double reached[REDIST_PRIV_CANDIDATES];
+    double reached[REDIST_PRIV_PHASES + 1][REDIST_PRIV_CANDIDATES];
     short via[REDIST_PRIV_PHASES][REDIST_PRIV_CANDIDATES];
 } redist_priv_route;
 
@@ -4315,7 +4319,7 @@ REDIST_PRIV_COLD void redist_priv_choose_counts(redist_priv_route_axis *a, const
     redist_priv_thin_sizes(&list, redist_priv_min(x->procs, y->procs), redist_priv_max(x->procs, y->procs), room / 6);
     for (k = 0; k < list.n; k++) {
         const int64_t procs = list.size[k], most = redist_priv_max(x->count, 1);
-        redist_priv_add_choice(a, redist_priv_max(redist_priv_ceil_div(x->count, procs), 1), procs, room);
+        redist_priv_add_choice(a, redist_block(x->count, (int)procs).block, procs, room);
         for (side = 0; side < 2; side++) {
             const redist_axis *end = side == REDIST_PRIV_FROM ? x : y;
             const int64_t merged = redist_priv_is_interval(end) ? redist_priv_ceil_div(end->procs, procs) : 1;
@@ -4405,7 +4409,7 @@ REDIST_PRIV_COLD const redist_layout *redist_priv_base_layout(const redist_priv_
     return as_from || places <= redist_places(route->from) ? route->from : NULL;
 }
 
-/* The cost of going from one candidate to another (Kaushik et al. 1994); -1 when there is no way. */
+/* The cost of going from one candidate to another (Kaushik et al. 1994); DBL_MAX when there is no way. */
 REDIST_PRIV_COLD double redist_priv_edge_cost(const redist_priv_route *route, const redist_priv_candidate *a,
                                               const redist_priv_candidate *b)
 {
@@ -4416,45 +4420,39 @@ REDIST_PRIV_COLD double redist_priv_edge_cost(const redist_priv_route *route, co
         back *= route->axis[d].partners[b->choice[d]][a->choice[d]];
     }
     if (there == 0 || back == 0)
-        return -1;
+        return DBL_MAX;
     return route->latency + (double)redist_priv_max(there, back) * route->cost.per_message +
            (double)redist_priv_max(a->share, b->share) * route->cost.per_byte;
 }
 
-/* Sets a candidate's share and its cost as the only one, -1 where the data may not pass: every axis shows all that it
-   stores, and no rank holds more than twice what it does before or after. */
+/* Sets a candidate's share and its cost. The data may only pass where every axis shows all that it stores, and no rank
+   holds more than twice what it does before or after. */
 REDIST_PRIV_COLD void redist_priv_assess(const redist_priv_route *route, redist_priv_candidate *c)
 {
     const redist_priv_candidate *ends = route->candidate;
-    double there, back;
     int d, whole = 1;
     c->share = 1;
     for (d = 0; d < route->from->ndim; d++) {
         c->share = redist_priv_product(c->share, route->axis[d].share[c->choice[d]], REDIST_PRIV_MAX_ELEMENTS);
         whole &= redist_priv_is_whole(&route->axis[d].choice[c->choice[d]]);
     }
-    c->cost = -1;
-    if (!whole || c->share / 2 > redist_priv_max(ends[0].share, ends[1].share) ||
-        redist_priv_base_layout(route, c) == NULL)
-        return;
-    there = redist_priv_edge_cost(route, &ends[REDIST_PRIV_FROM], c);
-    back = redist_priv_edge_cost(route, c, &ends[REDIST_PRIV_TO]);
-    c->cost = there < 0 || back < 0 ? -1 : there + back;
+    c->cost = DBL_MAX;
+    if (whole && c->share / 2 <= redist_priv_max(ends[0].share, ends[1].share) &&
+        redist_priv_base_layout(route, c) != NULL)
+        c->cost = redist_priv_edge_cost(route, &ends[0], c) + redist_priv_edge_cost(route, c, &ends[1]);
 }
 
 /* Keeps a candidate, when there is no more room instead of the dearest. */
 REDIST_PRIV_COLD void redist_priv_keep_candidate(redist_priv_route *route, const redist_priv_candidate *c)
 {
-    int k;
+    redist_priv_candidate *list = route->candidate;
+    int at;
     if (route->candidates < REDIST_PRIV_CANDIDATES)
-        route->candidate[route->candidates++] = *c;
-    else if (c->cost < route->candidate[route->dearest].cost)
-        route->candidate[route->dearest] = *c;
-    else
-        return;
-    for (k = 2; k < route->candidates && route->candidates == REDIST_PRIV_CANDIDATES; k++)
-        if (route->candidate[k].cost > route->candidate[route->dearest].cost)
-            route->dearest = k;
+        list[route->candidates++].cost = DBL_MAX;
+    for (at = route->candidates - 1; at > 2 && list[at - 1].cost > c->cost; at--)
+        list[at] = list[at - 1];
+    if (list[at].cost > c->cost)
+        list[at] = *c;
 }
 
 REDIST_PRIV_COLD void redist_priv_list_candidates(redist_priv_route *route)
@@ -4463,7 +4461,6 @@ REDIST_PRIV_COLD void redist_priv_list_candidates(redist_priv_route *route)
     int64_t all = 1, k, rest;
     int d;
     memset(&c, 0, sizeof c);
-    route->dearest = 2;
     for (d = 0; d < route->from->ndim; d++) {
         route->candidate[REDIST_PRIV_TO].choice[d] = (unsigned char)(route->axis[d].ends - 1);
         all = redist_priv_product(all, route->axis[d].choices, REDIST_PRIV_COMBINATIONS + 1);
@@ -4474,30 +4471,30 @@ REDIST_PRIV_COLD void redist_priv_list_candidates(redist_priv_route *route)
         for (d = 0, rest = k; d < route->from->ndim; rest /= route->axis[d++].choices)
             c.choice[d] = (unsigned char)(rest % route->axis[d].choices);
         redist_priv_assess(route, &c);
-        if (c.cost >= 0)
+        if (c.cost < DBL_MAX)
             redist_priv_keep_candidate(route, &c);
     }
 }
 
-/* One more phase: whatever becomes cheaper by it, from candidates that did in the last one. Returns whether any did. */
-REDIST_PRIV_COLD int redist_priv_one_phase(redist_priv_route *route, const short *last, short *via)
+/* Phase k: whatever becomes cheaper by it, from candidates that did in the last one. Returns whether any did. */
+REDIST_PRIV_COLD int redist_priv_one_phase(redist_priv_route *route, int k)
 {
-    double before[REDIST_PRIV_CANDIDATES];
+    const double *before = route->reached[k];
+    double *after = route->reached[k + 1];
     int i, j, better = 0;
-    memcpy(before, route->reached, sizeof before);
+    memcpy(after, before, sizeof route->reached[k]);
     for (j = 0; j < route->candidates; j++)
-        via[j] = -1;
+        route->via[k][j] = -1;
     for (i = 0; i < route->candidates; i++) {
-        if (before[i] < 0 || (last != NULL && last[i] < 0) ||
-            (before[REDIST_PRIV_TO] >= 0 && before[i] >= before[REDIST_PRIV_TO]))
+        if (before[i] >= before[REDIST_PRIV_TO] || (k > 0 && route->via[k - 1][i] < 0))
             continue;
         for (j = REDIST_PRIV_TO; j < route->candidates; j++) {
-            const double cost = redist_priv_edge_cost(route, &route->candidate[i], &route->candidate[j]);
-            if (cost < 0 || (route->reached[j] >= 0 && before[i] + cost >= route->reached[j]))
-                continue;
-            route->reached[j] = before[i] + cost;
-            via[j] = (short)i;
-            better = 1;
+            const double cost = before[i] + redist_priv_edge_cost(route, &route->candidate[i], &route->candidate[j]);
+            if (cost < after[j]) {
+                after[j] = cost;
+                route->via[k][j] = (short)i;
+                better = 1;
+            }
         }
     }
     return better;
@@ -4508,13 +4505,9 @@ REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_l
 {
     int path[REDIST_PRIV_PHASES];
     int d, k, at = REDIST_PRIV_TO, passed = 0;
-    for (k = route->phases - 1; k >= 0; k--) {
-        if (route->via[k][at] < 0)
-            continue;
-        at = route->via[k][at];
-        if (at != REDIST_PRIV_FROM)
-            path[passed++] = at;
-    }
+    for (k = route->phases - 1; k >= 0; k--)
+        if (route->via[k][at] > REDIST_PRIV_FROM)
+            path[passed++] = at = route->via[k][at];
     for (k = 0; k < passed; k++) {
         const redist_priv_candidate *c = &route->candidate[path[passed - 1 - k]];
         between[k] = *redist_priv_base_layout(route, c);
@@ -4549,9 +4542,9 @@ REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_
     if (code == REDIST_OK)
         redist_priv_list_candidates(route);
     for (k = 1; k < route->candidates; k++)
-        route->reached[k] = -1;
-    for (k = 0; k < phases && redist_priv_one_phase(route, k > 0 ? route->via[k - 1] : NULL, route->via[k]); k++)
-        route->phases = k + 1;
+        route->reached[0][k] = DBL_MAX;
+    while (route->phases < phases && redist_priv_one_phase(route, route->phases))
+        route->phases++;
     passed = code == REDIST_OK ? redist_priv_follow(route, between) : -code;
     REDIST_FREE(route);
     return passed;
@@ -4614,46 +4607,35 @@ REDIST_PRIV_COLD int redist_priv_settle(redist_priv_assignment *a, int column)
     return nearest;
 }
 
-/* Gives a row a column, along the way of least loss to a free one, found as Dijkstra does; the rows on the way hand on
-   theirs. (Kuhn 1955; Jonker and Volgenant 1987.) */
-REDIST_PRIV_COLD void redist_priv_augment(redist_priv_assignment *a, int row)
-{
-    int c, column = a->columns;
-    a->worth[row] = a->price[column] = 0;
-    a->row_of[column] = row;
-    for (c = 0; c <= a->columns; c++)
-        a->loss[c] = INT64_MAX;
-    while (a->row_of[column] >= 0)
-        column = redist_priv_settle(a, column);
-    for (; column != a->columns; column = a->via[column])
-        a->row_of[column] = a->row_of[a->via[column]];
-}
-
-/* column_of[rows] receives the assignment of the largest sum. */
+/* column_of[rows] receives the assignment of the largest sum. Row after row gets a column, along the way of least loss
+   to a free one, found as Dijkstra does; the rows on the way hand on theirs. (Kuhn 1955; Jonker and Volgenant 1987.) */
 REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *weight, int *column_of)
 {
     const int64_t n = (int64_t)columns + 1;
-    int64_t *memory = (int64_t *)redist_priv_alloc(n, 3 * sizeof *memory + 2 * sizeof *column_of);
-    redist_priv_assignment a;
-    int k;
+    int64_t *memory = (int64_t *)redist_priv_zeroed(n, 3 * sizeof *memory + 2 * sizeof *column_of);
+    redist_priv_assignment a = {columns, weight, memory, NULL, NULL, NULL, NULL};
+    int row, c;
     if (memory == NULL)
         return REDIST_ERR_MEMORY;
-    a.columns = columns;
-    a.weight = weight;
-    a.worth = memory;
     a.price = memory + n;
     a.loss = a.price + n;
     a.row_of = (int *)(a.loss + n);
     a.via = a.row_of + n;
-    for (k = 0; k < columns; k++) {
-        a.price[k] = 0;
-        a.row_of[k] = -1;
+    for (c = 0; c < columns; c++)
+        a.row_of[c] = -1;
+    for (row = 0; row < rows; row++) {
+        a.price[columns] = 0;
+        a.row_of[columns] = row;
+        for (c = 0; c <= columns; c++)
+            a.loss[c] = INT64_MAX;
+        for (c = columns; a.row_of[c] >= 0;)
+            c = redist_priv_settle(&a, c);
+        for (; c != columns; c = a.via[c])
+            a.row_of[c] = a.row_of[a.via[c]];
     }
-    for (k = 0; k < rows; k++)
-        redist_priv_augment(&a, k);
-    for (k = 0; k < columns; k++)
-        if (a.row_of[k] >= 0)
-            column_of[a.row_of[k]] = k;
+    for (c = 0; c < columns; c++)
+        if (a.row_of[c] >= 0)
+            column_of[a.row_of[c]] = c;
     REDIST_FREE(memory);
     return REDIST_OK;
 }
@@ -4807,7 +4789,7 @@ REDIST_PRIV_COLD int redist_priv_choose_by_axes(redist_priv_relabelling *r)
     }
     if (code == REDIST_OK)
         redist_priv_choose_matches(r, match, taken);
-    for (d = 0; d < r->to->ndim; d++)
+    while (d-- > 0)
         REDIST_FREE(match[d]);
     REDIST_FREE(taken);
     return code;
@@ -4837,7 +4819,7 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
         code = REDIST_ERR_OVERFLOW;
     if (code != REDIST_OK)
         return code;
-    source = redist_priv_without_ghosts(*from);
+    source = redist_priv_copy_of(from, 0);
     code = redist_priv_relabelling_of(&source, to, &r);
     if (code == REDIST_OK && redist_priv_max(r.places, r.sources) <= REDIST_PRIV_EXACT_PLACES)
         code = redist_priv_choose_exactly(&r);
