@@ -58,6 +58,7 @@ PROBE_pdgemr2d = void pdgemr2d_(void); int main(void) { pdgemr2d_(); return 0; }
 EXAMPLES = $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 TESTS    = $(patsubst tests/%.c,%,$(wildcard tests/*.c))
 OPTIMISED = plan_random
+PIECEMEAL = plan_random
 BENCHES  = $(patsubst bench/%.c,%,$(wildcard bench/*.c))
 # Programs without hooks of their own are linked with one implementation; hello shows that nothing must be.
 LINKED   = $(filter-out hello,$(EXAMPLES)) cart darray many_ranks pdgemr2d ptran
@@ -70,7 +71,7 @@ run: $(BUILD)/adi
 
 check: export MPICC := $(MPICC)
 check: export MPIEXEC := $(MPIEXEC)
-check: examples $(TESTS:%=$(BUILD)/%) $(OPTIMISED:%=$(BUILD)/%.O3)
+check: examples $(TESTS:%=$(BUILD)/%) $(OPTIMISED:%=$(BUILD)/%.O3) $(PIECEMEAL:%=$(BUILD)/%.pieces)
 	@sh tests/run $(BUILD) $(ONLY)
 
 bench: $(BENCHES:%=$(BUILD)/%)
@@ -147,6 +148,8 @@ object   = $(if $(filter $(1),$(LINKED)),$(BUILD)/redist.o)
 $(foreach p,$(EXAMPLES),$(eval $(call program,$(p),examples/$(p).c,$(CFLAGS)$(call declared,$(p)),$(call object,$(p)))))
 $(foreach p,$(TESTS),$(eval $(call program,$(p),tests/$(p).c,$(TEST_CFLAGS)$(call declared,$(p)),$(call object,$(p)))))
 $(foreach p,$(OPTIMISED),$(eval $(call program,$(p).O3,tests/$(p).c,$(CFLAGS))))
+$(foreach p,$(PIECEMEAL),$(eval $(call program,$(p).pieces,tests/$(p).c,$(TEST_CFLAGS) \
+    -DREDIST_EAGER_BYTES=64 -DREDIST_FLIGHT_BYTES=200 -DREDIST_MAX_COUNT=1000)))
 $(foreach p,$(BENCHES),$(eval $(call program,$(p),bench/$(p).c,$(CFLAGS))))
 
 clean:
