@@ -38,15 +38,15 @@
  *     311-414    999-1573   layouts and views
  *               1574-2150   runs: what two coordinates of an axis share
  *               2151-2346   messages: products of run lists
- *               2347-3043   copying
- *               3044-3178   pairs of places: which copy serves whom
- *     415-448   3179-3327   moving on one process
- *     449-467   3328-3609   traffic, on paper
- *     468-497   3610-4151   schedules
- *     498-534   4152-4609   cost and multiphase routes
- *     535-565   4610-4927   relabelling and advice
- *     566-608   4928-5042   text: writing
- *               5043-5494   text: reading
+ *               2347-3052   copying
+ *               3053-3187   pairs of places: which copy serves whom
+ *     415-448   3188-3345   moving on one process
+ *     449-467   3346-3612   traffic, on paper
+ *     468-497   3613-4155   schedules
+ *     498-534   4156-4602   cost and multiphase routes
+ *     535-565   4603-4909   relabelling and advice
+ *     566-608   4910-5024   text: writing
+ *               5025-5476   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -2440,55 +2440,61 @@ REDIST_PRIV_APART void redist_priv_stream(char *to, const char *from, int64_t by
 #define REDIST_PRIV_UNROLL
 #endif
 
-/* Two loops around a unit whose size the compiler knows; either side contiguous in the inner loop, or none. */
+/* Two loops around a unit; short ones, whose size the compiler knows, also with either side contiguous. */
 #define REDIST_PRIV_COPY_LOOPS(unroll, unit, from_step, to_step)                                                       \
     for (j = 0; j < p.outer.n; j++)                                                                                    \
         unroll for (i = 0; i < p.inner.n; i++)                                                                         \
             memcpy(p.to + j * p.outer.to + i * (to_step), p.from + j * p.outer.from + i * (from_step), (size_t)(unit));
 
-#define REDIST_PRIV_COPY_UNITS(unroll, bytes)                                                                          \
+#define REDIST_PRIV_COPY_UNITS(bytes)                                                                                  \
     case bytes:                                                                                                        \
-        if (p.inner.to == (bytes))                                                                                     \
-            REDIST_PRIV_COPY_LOOPS(unroll, bytes, p.inner.from, bytes)                                                 \
-        else if (p.inner.from == (bytes))                                                                              \
-            REDIST_PRIV_COPY_LOOPS(unroll, bytes, bytes, p.inner.to)                                                   \
-        else                                                                                                           \
-            REDIST_PRIV_COPY_LOOPS(, bytes, p.inner.from, p.inner.to)                                                  \
+        REDIST_PRIV_COPY_LOOPS(, bytes, p.inner.from, p.inner.to)                                                      \
         break;
 
-REDIST_PRIV void redist_priv_copy_units(int64_t unit, redist_priv_plane p)
+#define REDIST_PRIV_COPY_SHORT(bytes)                                                                                  \
+    if (unit == (bytes) && p.inner.to == (bytes))                                                                      \
+        REDIST_PRIV_COPY_LOOPS(REDIST_PRIV_UNROLL, bytes, p.inner.from, bytes)                                         \
+    else if (unit == (bytes) && p.inner.from == (bytes))                                                               \
+        REDIST_PRIV_COPY_LOOPS(REDIST_PRIV_UNROLL, bytes, bytes, p.inner.to)                                           \
+    else
+
+REDIST_PRIV void redist_priv_copy_units(int64_t unit, const redist_priv_plane *plane)
 {
+    const redist_priv_plane p = *plane; /* which no store changes */
     int64_t i, j;
+    REDIST_PRIV_COPY_SHORT(4)
+    REDIST_PRIV_COPY_SHORT(8)
+    REDIST_PRIV_COPY_SHORT(16)
     switch (unit) {
-        REDIST_PRIV_COPY_UNITS(, 1)
-        REDIST_PRIV_COPY_UNITS(, 2)
-        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 4)
-        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 8)
-        REDIST_PRIV_COPY_UNITS(, 12)
-        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 16)
-        REDIST_PRIV_COPY_UNITS(, 24)
-        REDIST_PRIV_COPY_UNITS(, 32)
-        REDIST_PRIV_COPY_UNITS(, 48)
-        REDIST_PRIV_COPY_UNITS(, 64)
-        REDIST_PRIV_COPY_UNITS(, 128)
+        REDIST_PRIV_COPY_UNITS(1)
+        REDIST_PRIV_COPY_UNITS(2)
+        REDIST_PRIV_COPY_UNITS(4)
+        REDIST_PRIV_COPY_UNITS(8)
+        REDIST_PRIV_COPY_UNITS(12)
+        REDIST_PRIV_COPY_UNITS(16)
+        REDIST_PRIV_COPY_UNITS(24)
+        REDIST_PRIV_COPY_UNITS(32)
+        REDIST_PRIV_COPY_UNITS(48)
+        REDIST_PRIV_COPY_UNITS(64)
+        REDIST_PRIV_COPY_UNITS(128)
     default:
         REDIST_PRIV_COPY_LOOPS(, unit, p.inner.from, p.inner.to)
     }
 }
 
 /* Long units, each written, or combined, as one. */
-REDIST_PRIV void redist_priv_copy_long(const redist_priv_box *box, redist_priv_plane p)
+REDIST_PRIV void redist_priv_copy_long(const redist_priv_box *box, const redist_priv_plane *p)
 {
     const redist_priv_arrival *a = &box->arrival;
     int64_t i, j;
-    for (j = 0; j < p.outer.n; j++)
-        for (i = 0; i < p.inner.n; i++) {
-            const char *from = p.from + j * p.outer.from + i * p.inner.from;
-            char *to = p.to + j * p.outer.to + i * p.inner.to;
+    for (j = 0; j < p->outer.n; j++)
+        for (i = 0; i < p->inner.n; i++) {
+            const char *from = p->from + j * p->outer.from + i * p->inner.from;
+            char *to = p->to + j * p->outer.to + i * p->inner.to;
             if (a->function != NULL)
                 a->function(to, from, box->unit / a->element, a->context);
             else
-                redist_priv_stream(to, from, box->unit, p.inner.from);
+                redist_priv_stream(to, from, box->unit, p->inner.from);
         }
 }
 
@@ -2548,33 +2554,38 @@ REDIST_PRIV_FAST void redist_priv_transpose_squares(int unit, int stream, int fa
     }
 }
 
+/* Copies `columns` x `lines` units of a plane, from (column, line) on. */
+REDIST_PRIV_APART void redist_priv_copy_part(int64_t unit, const redist_priv_plane *p, int64_t column, int64_t columns,
+                                             int64_t line, int64_t lines)
+{
+    redist_priv_plane part = *p;
+    part.outer.n = columns;
+    part.inner.n = lines;
+    part.from += column * p->outer.from + line * p->inner.from;
+    part.to += column * p->outer.to + line * p->inner.to;
+    redist_priv_copy_units(unit, &part);
+}
+
 /* Two loops that cross, the outer along contiguous elements of the source, the inner along those of the destination:
    squares, and what they leave over at the two edges. */
-REDIST_PRIV void redist_priv_transpose(const redist_priv_tiling *t, int stream, redist_priv_plane p)
+REDIST_PRIV void redist_priv_transpose(const redist_priv_tiling *t, int stream, const redist_priv_plane *p)
 {
     const int64_t unit = t->box->unit, side = unit == 8 ? 2 : unit == 4 ? 4 : 1;
-    const int64_t lines = p.inner.n & -side, columns = p.outer.n & -side;
-    redist_priv_plane edge = p;
+    const int64_t lines = p->inner.n & -side, columns = p->outer.n & -side;
 #define REDIST_PRIV_SQUARES(bytes, around)                                                                             \
     if (unit == bytes && stream == around)                                                                             \
-        redist_priv_transpose_squares(bytes, around, t->far, lines, columns, p.from, p.inner.from, p.to, p.outer.to);
+        redist_priv_transpose_squares(bytes, around, t->far, lines, columns, p->from, p->inner.from, p->to,            \
+                                      p->outer.to);
     REDIST_PRIV_SQUARES(4, 0)
     REDIST_PRIV_SQUARES(8, 0)
     REDIST_PRIV_SQUARES(16, 0)
     REDIST_PRIV_SQUARES(4, 1)
     REDIST_PRIV_SQUARES(8, 1)
     REDIST_PRIV_SQUARES(16, 1)
-    edge.outer.n -= columns;
-    edge.from += columns * unit;
-    edge.to += columns * p.outer.to;
-    if (edge.outer.n > 0)
-        redist_priv_copy_units(unit, edge);
-    p.outer.n = columns;
-    p.inner.n -= lines;
-    p.from += lines * p.inner.from;
-    p.to += lines * unit;
-    if (p.inner.n > 0)
-        redist_priv_copy_units(unit, p);
+    if (columns < p->outer.n)
+        redist_priv_copy_part(unit, p, columns, p->outer.n - columns, 0, p->inner.n);
+    if (lines < p->inner.n)
+        redist_priv_copy_part(unit, p, 0, columns, lines, p->inner.n - lines);
 }
 
 #else
@@ -2590,18 +2601,19 @@ typedef union {
 /* Every line of either side shall be visited once while hot. Squares fill a line of the destination at once, so they
    are streamed from where they are made, unless rows begin at no line or half. What else is streamed, or put together
    unit by unit, or combined, is so in a buffer in the fastest cache, and written in long pieces. */
-REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, redist_priv_plane p, int crossed)
+REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, const redist_priv_plane *p,
+                                                     int crossed)
 {
     const int64_t unit = box->unit;
-    const int combine = box->arrival.function != NULL, contiguous = p.inner.to == unit;
-    const int even = p.outer.to % (REDIST_PRIV_LINE / 2) == 0 && (uintptr_t)p.to % 16 == 0;
+    const int combine = box->arrival.function != NULL, contiguous = p->inner.to == unit;
+    const int even = p->outer.to % (REDIST_PRIV_LINE / 2) == 0 && (uintptr_t)p->to % 16 == 0;
     redist_priv_tiling t;
     int64_t across;
     t.box = box;
-    t.squares = crossed && contiguous && p.outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
+    t.squares = crossed && contiguous && p->outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
     t.stream = box->stream && !combine && contiguous;
     t.buffered = combine || (t.squares ? t.stream && !even : contiguous);
-    t.far = box->far || box->stream || p.outer.n * p.inner.n * unit > REDIST_PRIV_NEAR;
+    t.far = box->far || box->stream || p->outer.n * p->inner.n * unit > REDIST_PRIV_NEAR;
     across = t.squares ? (int64_t)REDIST_PRIV_LINE : crossed ? (int64_t)REDIST_PRIV_WIDTH : unit;
     t.wide = crossed ? redist_priv_max(across / unit, 1) : 1;
     t.tall = REDIST_PRIV_TILE_BUFFER / across;
@@ -2611,47 +2623,48 @@ REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box,
 }
 
 /* Combines a tile that was put together, row by row where the destination is contiguous, else by way of another. */
-REDIST_PRIV void redist_priv_combine_tile(const redist_priv_box *box, redist_priv_plane p, const redist_priv_tile *tile)
+REDIST_PRIV void redist_priv_combine_tile(const redist_priv_box *box, const redist_priv_plane *p,
+                                          const redist_priv_tile *tile)
 {
     const redist_priv_arrival *a = &box->arrival;
-    const int64_t unit = box->unit, row = p.inner.n * unit;
+    const int64_t unit = box->unit, row = p->inner.n * unit;
     redist_priv_tile there;
-    redist_priv_plane out = {{p.outer.n, row, p.outer.to}, {p.inner.n, unit, p.inner.to}, there.bytes, p.to};
-    redist_priv_plane in = {{p.outer.n, p.outer.to, row}, {p.inner.n, p.inner.to, unit}, p.to, there.bytes};
+    redist_priv_plane in = {{p->outer.n, p->outer.to, row}, {p->inner.n, p->inner.to, unit}, p->to, there.bytes};
+    redist_priv_plane out = {{p->outer.n, row, p->outer.to}, {p->inner.n, unit, p->inner.to}, there.bytes, p->to};
     int64_t k;
-    if (p.inner.to == unit) {
-        for (k = 0; k < p.outer.n; k++)
-            a->function(p.to + k * p.outer.to, tile->bytes + k * row, row / a->element, a->context);
+    if (p->inner.to == unit) {
+        for (k = 0; k < p->outer.n; k++)
+            a->function(p->to + k * p->outer.to, tile->bytes + k * row, row / a->element, a->context);
         return;
     }
-    redist_priv_copy_units(unit, in);
-    a->function(there.bytes, tile->bytes, p.outer.n * row / a->element, a->context);
-    redist_priv_copy_units(unit, out);
+    redist_priv_copy_units(unit, &in);
+    a->function(there.bytes, tile->bytes, p->outer.n * row / a->element, a->context);
+    redist_priv_copy_units(unit, &out);
 }
 
 /* Copies a tile, which may be cut off at the edges, by way of the buffer. */
-REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, redist_priv_plane p)
+REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const redist_priv_plane *p)
 {
-    const int64_t unit = t->box->unit, bytes = p.inner.n * unit;
+    const int64_t unit = t->box->unit, bytes = p->inner.n * unit;
     const int combine = t->box->arrival.function != NULL;
     redist_priv_tile tile;
-    redist_priv_plane in = {{p.outer.n, p.outer.from, bytes}, {p.inner.n, p.inner.from, unit}, p.from, tile.bytes};
-    redist_priv_plane across = {in.inner, in.outer, p.from, tile.bytes};
+    redist_priv_plane in = {{p->outer.n, p->outer.from, bytes}, {p->inner.n, p->inner.from, unit}, p->from, tile.bytes};
+    redist_priv_plane across = {in.inner, in.outer, p->from, tile.bytes};
     int64_t k, line;
-    for (k = 0; combine && t->far && p.inner.to == unit && k < p.outer.n; k++)
+    for (k = 0; combine && t->far && p->inner.to == unit && k < p->outer.n; k++)
         for (line = 0; line < bytes; line += REDIST_PRIV_LINE)
-            REDIST_PRIV_PREFETCH(p.to, k * p.outer.to + line);
+            REDIST_PRIV_PREFETCH(p->to, k * p->outer.to + line);
     if (t->squares)
-        redist_priv_transpose(t, 0, in);
+        redist_priv_transpose(t, 0, &in);
     else
-        redist_priv_copy_units(unit, p.outer.n > 1 ? across : in);
+        redist_priv_copy_units(unit, p->outer.n > 1 ? &across : &in);
     if (combine)
         redist_priv_combine_tile(t->box, p, &tile);
-    for (k = 0; !combine && k < p.outer.n; k++)
+    for (k = 0; !combine && k < p->outer.n; k++)
         if (t->stream)
-            redist_priv_stream(p.to + k * p.outer.to, tile.bytes + k * bytes, bytes, 0);
+            redist_priv_stream(p->to + k * p->outer.to, tile.bytes + k * bytes, bytes, 0);
         else
-            memcpy(p.to + k * p.outer.to, tile.bytes + k * bytes, (size_t)bytes);
+            memcpy(p->to + k * p->outer.to, tile.bytes + k * bytes, (size_t)bytes);
 }
 
 /* How many units lead to the next line, at most `most`; that many when `at` is at a line. */
@@ -2663,26 +2676,26 @@ REDIST_PRIV_FAST int64_t redist_priv_to_line(const char *at, int64_t unit, int64
 
 /* Two loops in tiles, forwards along the source, and a page of it at a time so that the processor has the pages of the
    destination at hand. The first tiles are small, so that the others begin at lines of either side. */
-REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, redist_priv_plane p)
+REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, const redist_priv_plane *p)
 {
     const int64_t unit = t->box->unit, page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
-    const int64_t top = redist_priv_to_line(p.to, unit, t->tall), left = redist_priv_to_line(p.from, unit, t->wide);
-    redist_priv_plane tile = p;
+    const int64_t top = redist_priv_to_line(p->to, unit, t->tall), left = redist_priv_to_line(p->from, unit, t->wide);
+    redist_priv_plane tile = *p;
     int64_t begin, end, i, j;
-    for (begin = 0; begin < p.outer.n; begin = end) {
-        end = redist_priv_min(begin == 0 && left < t->wide ? left : begin + page, p.outer.n);
-        for (i = 0; i < p.inner.n; i += tile.inner.n) {
-            tile.inner.n = redist_priv_min(i == 0 ? top : t->tall, p.inner.n - i);
+    for (begin = 0; begin < p->outer.n; begin = end) {
+        end = redist_priv_min(begin == 0 && left < t->wide ? left : begin + page, p->outer.n);
+        for (i = 0; i < p->inner.n; i += tile.inner.n) {
+            tile.inner.n = redist_priv_min(i == 0 ? top : t->tall, p->inner.n - i);
             for (j = begin; j < end; j += tile.outer.n) {
                 tile.outer.n = redist_priv_min(t->wide, end - j);
-                tile.from = p.from + j * p.outer.from + i * p.inner.from;
-                tile.to = p.to + j * p.outer.to + i * p.inner.to;
+                tile.from = p->from + j * p->outer.from + i * p->inner.from;
+                tile.to = p->to + j * p->outer.to + i * p->inner.to;
                 if (t->buffered)
-                    redist_priv_copy_buffered(t, tile);
+                    redist_priv_copy_buffered(t, &tile);
                 else if (t->squares)
-                    redist_priv_transpose(t, t->stream, tile);
+                    redist_priv_transpose(t, t->stream, &tile);
                 else
-                    redist_priv_copy_units(unit, tile);
+                    redist_priv_copy_units(unit, &tile);
             }
         }
     }
@@ -2698,10 +2711,10 @@ REDIST_PRIV_FAST void redist_priv_reverse(redist_priv_loop *loop, const char **f
 }
 
 /* Chooses the way to copy two loops of a box. */
-REDIST_PRIV_APART void redist_priv_copy_plane(const redist_priv_box *box, redist_priv_plane p, int crossed)
+REDIST_PRIV_APART void redist_priv_copy_plane(const redist_priv_box *box, const redist_priv_plane *p, int crossed)
 {
     const int combine = box->arrival.function != NULL;
-    const int put_together = box->stream && p.inner.to == box->unit && p.inner.n * box->unit >= REDIST_PRIV_LONG;
+    const int put_together = box->stream && p->inner.to == box->unit && p->inner.n * box->unit >= REDIST_PRIV_LONG;
     redist_priv_tiling tiling;
     if ((combine || box->stream) && box->unit >= REDIST_PRIV_LONG) {
         redist_priv_copy_long(box, p);
@@ -2772,7 +2785,7 @@ REDIST_PRIV void redist_priv_copy_box(redist_priv_box *box, const char *from, ch
     if (p.outer.from < 0)
         redist_priv_reverse(&p.outer, &p.from, &p.to);
     do {
-        redist_priv_copy_plane(box, p, fast != last);
+        redist_priv_copy_plane(box, &p, fast != last);
         for (k = box->loops - 1; k >= 0; k--) {
             const redist_priv_loop *loop = &box->loop[k];
             p.from += loop->from;
@@ -2814,17 +2827,6 @@ REDIST_PRIV_FAST int64_t redist_priv_hot_steps(const redist_priv_copier *c, int 
     return REDIST_PRIV_HOT / redist_priv_max(bytes, 1);
 }
 
-/* The part of a run from repetition `first` of a level to before `last`. */
-REDIST_PRIV_APART redist_priv_run redist_priv_part(const redist_priv_run *run, int level, int64_t first, int64_t last)
-{
-    redist_priv_run part = *run;
-    int side;
-    part.n[level] = last - first;
-    for (side = 0; side < REDIST_PRIV_SIDES; side++)
-        part.at[side] += first * run->stride[level][side];
-    return part;
-}
-
 /* Which repetitions of a level of a run have packed positions in begin <= position < end: from bound[0] to before
    bound[3], and as a whole those from bound[1] to before bound[2]. */
 REDIST_PRIV_FAST void redist_priv_clip(const redist_priv_run *run, int level, int64_t begin, int64_t end,
@@ -2842,30 +2844,28 @@ REDIST_PRIV_FAST void redist_priv_clip(const redist_priv_run *run, int level, in
     bound[3] = redist_priv_clamp(redist_priv_ceil_div(end, stride), 0, n);
 }
 
-/* Copies the part of a run whose packed positions lie in the message's window. Repetitions of a level that do as a
-   whole become a loop of the box, or are walked; of the others, at the ends, those of the level below. */
+/* Copies the part of a run, from its packed position `at` on, that lies in the message's window. Repetitions of a level
+   that do as a whole become a loop of the box, or are walked; of the others, at the ends, those of the level below. */
 REDIST_PRIV void redist_priv_copy_run(redist_priv_copier *c, int depth, int level, const redist_priv_run *run,
-                                      const char *from, char *to)
+                                      int64_t at, const char *from, char *to)
 {
     const redist_priv_message *m = c->message;
     const int d = c->axis[depth], loops = c->box.loops;
-    const int64_t from_bytes = m->stride[c->from][d] * c->box.unit, to_bytes = m->stride[c->to][d] * c->box.unit;
-    const int64_t packed = run->at[REDIST_PRIV_PACKED];
-    int64_t k, next, step, bound[4];
-    redist_priv_run part;
+    int64_t from_bytes, to_bytes, k, next, step, bound[4];
     while (level > 0 && run->n[level] == 1)
         level--;
     step = depth >= c->walked ? run->n[level] : level > 0 ? 1 : redist_priv_hot_steps(c, depth);
-    redist_priv_clip(run, level, m->begin[d] - packed, m->end[d] - packed, bound);
+    from_bytes = run->stride[level][c->from] * m->stride[c->from][d] * c->box.unit;
+    to_bytes = run->stride[level][c->to] * m->stride[c->to][d] * c->box.unit;
+    redist_priv_clip(run, level, m->begin[d] - at, m->end[d] - at, bound);
     for (k = bound[0]; k < bound[3]; k = next) {
         next = k >= bound[1] && k < bound[2] ? redist_priv_min(k + step, bound[2]) : k + 1;
-        part = redist_priv_part(run, level, k, next);
-        redist_priv_add_loop(&c->box, next - k, run->stride[level][c->from] * from_bytes,
-                             run->stride[level][c->to] * to_bytes);
+        redist_priv_add_loop(&c->box, next - k, from_bytes, to_bytes);
         if (level > 0)
-            redist_priv_copy_run(c, depth, level - 1, &part, from, to);
+            redist_priv_copy_run(c, depth, level - 1, run, at + k * run->stride[level][REDIST_PRIV_PACKED],
+                                 from + k * from_bytes, to + k * to_bytes);
         else
-            redist_priv_copy_axes(c, depth + 1, from + part.at[c->from] * from_bytes, to + part.at[c->to] * to_bytes);
+            redist_priv_copy_axes(c, depth + 1, from + k * from_bytes, to + k * to_bytes);
         c->box.loops = loops;
     }
 }
@@ -2878,11 +2878,18 @@ REDIST_PRIV_FAST int64_t redist_priv_hot_repeats(const redist_priv_copier *c, in
     return redist_priv_max(REDIST_PRIV_HOT / (list->run[0].stride[2][REDIST_PRIV_PACKED] * c->box.unit), 1);
 }
 
+/* Where on a side the k-th repetition of a run's superblock begins, in bytes. */
+REDIST_PRIV_FAST int64_t redist_priv_superblock(const redist_priv_copier *c, int depth, const redist_priv_run *run,
+                                                int side, int64_t k)
+{
+    return (run->at[side] + k * run->stride[2][side]) * c->message->stride[side][c->axis[depth]] * c->box.unit;
+}
+
 REDIST_PRIV void redist_priv_copy_axes(redist_priv_copier *c, int depth, const char *from, char *to)
 {
     const redist_priv_runs *list;
     redist_priv_box box;
-    redist_priv_run part;
+    redist_priv_run run;
     int64_t begin, hot, r, most = 1;
     if (depth == c->message->ndim) {
         box = c->box;
@@ -2893,12 +2900,14 @@ REDIST_PRIV void redist_priv_copy_axes(redist_priv_copier *c, int depth, const c
     hot = redist_priv_hot_repeats(c, depth, list);
     for (begin = 0; begin < most; begin += redist_priv_min(hot, most - begin))
         for (r = 0; r < list->runs; r++) {
-            const int64_t n = list->run[r].n[2];
-            most = redist_priv_max(most, n);
-            if (begin < n) {
-                part = redist_priv_part(&list->run[r], 2, begin, begin + redist_priv_min(hot, n - begin));
-                redist_priv_copy_run(c, depth, REDIST_PRIV_LEVELS - 1, &part, from, to);
-            }
+            run = list->run[r];
+            most = redist_priv_max(most, run.n[2]);
+            run.n[2] = redist_priv_min(run.n[2] - begin, hot);
+            if (run.n[2] > 0)
+                redist_priv_copy_run(c, depth, REDIST_PRIV_LEVELS - 1, &run,
+                                     run.at[REDIST_PRIV_PACKED] + begin * run.stride[2][REDIST_PRIV_PACKED],
+                                     from + redist_priv_superblock(c, depth, &run, c->from, begin),
+                                     to + redist_priv_superblock(c, depth, &run, c->to, begin));
         }
 }
 
@@ -3192,13 +3201,22 @@ REDIST_PRIV_COLD int redist_priv_check_pair(const redist_layout *from, const red
     return code;
 }
 
-/* The same layout, whose ghost cells hold nothing: a source that is not combined. */
-REDIST_PRIV_COLD redist_layout redist_priv_without_ghosts(redist_layout layout)
+/* Bytes of a layout up to its last axis: a plan's layouts have no room for more. */
+REDIST_PRIV_COLD size_t redist_priv_layout_bytes(const redist_layout *layout)
 {
+    return offsetof(redist_layout, dim) + (size_t)layout->ndim * sizeof layout->dim[0];
+}
+
+/* A copy of a layout; without ghosts, its ghost cells hold nothing: a source that is not combined. */
+REDIST_PRIV_COLD redist_layout redist_priv_copy_of(const redist_layout *layout, int ghosts)
+{
+    redist_layout copy;
     int d;
-    for (d = 0; d < layout.ndim; d++)
-        layout.dim[d].axis.ghosts = 0, layout.dim[d].axis.low = layout.dim[d].axis.high = 0;
-    return layout;
+    memset((void *)&copy, 0, sizeof copy);
+    memcpy((void *)&copy, layout, redist_priv_layout_bytes(layout));
+    for (d = 0; d < copy.ndim && !ghosts; d++)
+        copy.dim[d].axis.ghosts = 0, copy.dim[d].axis.low = copy.dim[d].axis.high = 0;
+    return copy;
 }
 
 /* Whether every element of a copy is at one place, and that follows axis by axis. */
@@ -3307,7 +3325,7 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
         code = redist_priv_check_arrays(to, (const void *const *)to_arrays);
     if (code != REDIST_OK)
         return code;
-    source = combine == NULL ? redist_priv_without_ghosts(*from) : *from;
+    source = redist_priv_copy_of(from, combine != NULL);
     m.layout[REDIST_PRIV_FROM] = &source;
     m.layout[REDIST_PRIV_TO] = to;
     m.from = from_arrays;
@@ -3374,7 +3392,7 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
     int64_t shared;
     if (redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
-    source = redist_priv_without_ghosts(*from);
+    source = redist_priv_copy_of(from, 0);
     from_place = redist_priv_place_on(from, rank_from);
     to_place = redist_priv_place_on(to, rank_to);
     if (from_place < 0 || to_place < 0)
@@ -3574,7 +3592,7 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
         code = REDIST_ERR_OVERFLOW;
     if (code != REDIST_OK)
         return code;
-    source = redist_priv_without_ghosts(*from);
+    source = redist_priv_copy_of(from, 0);
     places = (int64_t)redist_places(from) + redist_places(to);
     t.layout[REDIST_PRIV_FROM] = &source;
     t.layout[REDIST_PRIV_TO] = to;
@@ -4095,8 +4113,8 @@ REDIST_PRIV_COLD int redist_priv_schedule_of(const redist_layout *from, const re
     if (s == NULL)
         return REDIST_ERR_MEMORY;
     s->all = all;
-    s->layout[REDIST_PRIV_FROM] = all ? *from : redist_priv_without_ghosts(*from);
-    s->layout[REDIST_PRIV_TO] = *to;
+    s->layout[REDIST_PRIV_FROM] = redist_priv_copy_of(from, all);
+    s->layout[REDIST_PRIV_TO] = redist_priv_copy_of(to, 1);
     code = redist_priv_arrange(s);
     schedule->steps = s->steps;
     if (code != REDIST_OK)
@@ -4199,7 +4217,7 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
     int code;
     if (!redist_priv_is_cost(cost) || element_bytes < 1 || redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
-    source = redist_priv_without_ghosts(*from);
+    source = redist_priv_copy_of(from, 0);
     layout[REDIST_PRIV_FROM] = &source;
     code = redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to)
                ? redist_priv_most_by_axes(layout, most)
@@ -4845,7 +4863,7 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
         code = REDIST_ERR_OVERFLOW;
     if (code != REDIST_OK)
         return code;
-    source = redist_priv_without_ghosts(*from);
+    source = redist_priv_copy_of(from, 0);
     code = redist_priv_relabelling_of(&source, to, &r);
     if (code == REDIST_OK && redist_priv_max(r.places, r.sources) <= REDIST_PRIV_EXACT_PLACES)
         code = redist_priv_choose_exactly(&r);
