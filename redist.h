@@ -38,15 +38,15 @@
  *     311-414    999-1573   layouts and views
  *               1574-2150   runs: what two coordinates of an axis share
  *               2151-2346   messages: products of run lists
- *               2347-3043   copying
- *               3044-3178   pairs of places: which copy serves whom
- *     415-448   3179-3327   moving on one process
- *     449-467   3328-3609   traffic, on paper
- *     468-497   3610-4151   schedules
- *     498-534   4152-4609   cost and multiphase routes
- *     535-565   4610-4927   relabelling and advice
- *     566-608   4928-5042   text: writing
- *               5043-5494   text: reading
+ *               2347-3052   copying
+ *               3053-3187   pairs of places: which copy serves whom
+ *     415-448   3188-3345   moving on one process
+ *     449-467   3346-3612   traffic, on paper
+ *     468-497   3613-4155   schedules
+ *     498-534   4156-4602   cost and multiphase routes
+ *     535-565   4603-4909   relabelling and advice
+ *     566-608   4910-5024   text: writing
+ *               5025-5476   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -3192,13 +3192,22 @@ REDIST_PRIV_COLD int redist_priv_check_pair(const redist_layout *from, const red
     return code;
 }
 
-/* The same layout, whose ghost cells hold nothing: a source that is not combined. */
-REDIST_PRIV_COLD redist_layout redist_priv_without_ghosts(redist_layout layout)
+/* Bytes of a layout up to its last axis: a plan's layouts have no room for more. */
+REDIST_PRIV_COLD size_t redist_priv_layout_bytes(const redist_layout *layout)
 {
+    return offsetof(redist_layout, dim) + (size_t)layout->ndim * sizeof layout->dim[0];
+}
+
+/* A copy of a layout; without ghosts, its ghost cells hold nothing: a source that is not combined. */
+REDIST_PRIV_COLD redist_layout redist_priv_copy_of(const redist_layout *layout, int ghosts)
+{
+    redist_layout copy;
     int d;
-    for (d = 0; d < layout.ndim; d++)
-        layout.dim[d].axis.ghosts = 0, layout.dim[d].axis.low = layout.dim[d].axis.high = 0;
-    return layout;
+    memset((void *)&copy, 0, sizeof copy);
+    memcpy((void *)&copy, layout, redist_priv_layout_bytes(layout));
+    for (d = 0; d < copy.ndim && !ghosts; d++)
+        copy.dim[d].axis.ghosts = 0, copy.dim[d].axis.low = copy.dim[d].axis.high = 0;
+    return copy;
 }
 
 /* Whether every element of a copy is at one place, and that follows axis by axis. */
@@ -3307,7 +3316,7 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
         code = redist_priv_check_arrays(to, (const void *const *)to_arrays);
     if (code != REDIST_OK)
         return code;
-    source = combine == NULL ? redist_priv_without_ghosts(*from) : *from;
+    source = redist_priv_copy_of(from, combine != NULL);
     m.layout[REDIST_PRIV_FROM] = &source;
     m.layout[REDIST_PRIV_TO] = to;
     m.from = from_arrays;
@@ -3374,7 +3383,7 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
     int64_t shared;
     if (redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
-    source = redist_priv_without_ghosts(*from);
+    source = redist_priv_copy_of(from, 0);
     from_place = redist_priv_place_on(from, rank_from);
     to_place = redist_priv_place_on(to, rank_to);
     if (from_place < 0 || to_place < 0)
@@ -3393,27 +3402,27 @@ REDIST_PRIV_COLD int redist_priv_has_stretches(const redist_axis *x, const redis
                                                                         : y->kind == REDIST_PRIV_BALANCED && step == 1);
 }
 
-/* For such axes, how many coordinates of y a coordinate of x meets: *first and those after it. */
-REDIST_PRIV_COLD int64_t redist_priv_stretch_degree(const redist_axis *x, int coord, const redist_axis *y, int *first)
+/* For such axes, how many coordinates of the other each meets; of y first as changes from one to the next. */
+REDIST_PRIV_COLD void redist_priv_count_stretches(const redist_axis *x, int64_t *of_x, const redist_axis *y,
+                                                  int64_t *of_y)
 {
-    const int64_t i = redist_priv_distance(x, coord, 0), last = i + redist_count(x, coord) - 1;
-    int64_t a, b;
-    *first = 0;
-    if (i < 0)
-        return 0;
-    a = redist_priv_block_of(y, redist_priv_axis_index(y, i));
-    b = redist_priv_block_of(y, redist_priv_axis_index(y, last));
-    *first = (int)((redist_priv_min(a, b) + y->first) % y->procs);
-    return redist_priv_min(y->procs, 1 + redist_priv_abs(b - a));
-}
-
-/* Counts `met` coordinates, the first and those after it, as changes from each coordinate to the next. */
-REDIST_PRIV_COLD void redist_priv_add_stretch(int64_t *change, int procs, int first, int64_t met)
-{
-    const int64_t past = first + met, wraps = past > procs;
-    change[first]++;
-    change[0] += wraps;
-    change[past - wraps * procs]--;
+    int64_t i, a, b, first, past;
+    int c;
+    for (c = 0; c < x->procs; c++) {
+        i = redist_priv_distance(x, c, 0);
+        if (i < 0)
+            continue;
+        a = redist_priv_block_of(y, redist_priv_axis_index(y, i));
+        b = redist_priv_block_of(y, redist_priv_axis_index(y, i + redist_count(x, c) - 1));
+        of_x[c] = redist_priv_min(y->procs, 1 + redist_priv_abs(b - a));
+        first = (redist_priv_min(a, b) + y->first) % y->procs;
+        past = first + of_x[c];
+        of_y[first]++;
+        of_y[0] += past > y->procs;
+        of_y[past > y->procs ? past - y->procs : past]--;
+    }
+    for (c = 1; c < y->procs; c++)
+        of_y[c] += of_y[c - 1];
 }
 
 REDIST_PRIV_COLD void redist_priv_count_pair(void *context, const redist_priv_neighbours *n,
@@ -3425,42 +3434,34 @@ REDIST_PRIV_COLD void redist_priv_count_pair(void *context, const redist_priv_ne
     count[1][pair->place[1]]++;
 }
 
-/* The pairs of every place of `from`, one more number, and those of every place of `to`. NULL when memory is
-   exhausted. */
+/* The pairs of every place of `from`, one more number, and those of every place of `to`. O(places) where they have one
+   axis and a side has stretches. NULL when memory is exhausted. */
 REDIST_PRIV_COLD int64_t *redist_priv_count_pairs(const redist_layout *from, const redist_layout *to, int all)
 {
+    const redist_axis *x[2] = {&from->dim[0].axis, &to->dim[0].axis};
+    const int own = redist_priv_has_stretches(x[1], x[0]), single = from->ndim == 1 && redist_priv_is_product(from, to);
     const int64_t second = redist_places(from) + INT64_C(1);
     int64_t *count[2];
+    int code = REDIST_OK;
     count[0] = (int64_t *)redist_priv_zeroed(second + redist_places(to) + 1, sizeof **count);
     if (count[0] == NULL)
         return NULL;
     count[1] = count[0] + second;
-    if (redist_priv_visit_pairs(from, to, all, 0, redist_priv_count_pair, count) == REDIST_OK)
+    if (single && (own || redist_priv_has_stretches(x[0], x[1])))
+        redist_priv_count_stretches(x[own], count[own], x[!own], count[!own]);
+    else
+        code = redist_priv_visit_pairs(from, to, all, 0, redist_priv_count_pair, count);
+    if (code == REDIST_OK)
         return count[0];
     REDIST_FREE(count[0]);
     return NULL;
 }
 
-/* The same of two axes, how many coordinates of the other each meets. O(coordinates) where a side has stretches. */
+/* The same of two axes: how many coordinates of the other each meets. */
 REDIST_PRIV_COLD int64_t *redist_priv_degrees(const redist_axis *const *x)
 {
-    const int own = redist_priv_has_stretches(x[1], x[0]);
     const redist_layout from = redist_layout_1d(*x[0]), to = redist_layout_1d(*x[1]);
-    int64_t *degree[2];
-    int c, first;
-    if (!own && !redist_priv_has_stretches(x[0], x[1]))
-        return redist_priv_count_pairs(&from, &to, 0);
-    degree[0] = (int64_t *)redist_priv_zeroed((int64_t)x[0]->procs + x[1]->procs + 2, sizeof **degree);
-    if (degree[0] == NULL)
-        return NULL;
-    degree[1] = degree[0] + x[0]->procs + 1;
-    for (c = 0; c < x[own]->procs; c++) {
-        degree[own][c] = redist_priv_stretch_degree(x[own], c, x[!own], &first);
-        redist_priv_add_stretch(degree[!own], x[!own]->procs, first, degree[own][c]);
-    }
-    for (c = 1; c < x[!own]->procs; c++)
-        degree[!own][c] += degree[!own][c - 1];
-    return degree[0];
+    return redist_priv_count_pairs(&from, &to, 0);
 }
 
 /* The elements of the k-th message. */
@@ -3474,71 +3475,64 @@ REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_neighbours *n
     return elements;
 }
 
-/* What a place exchanges. */
+/* What a place exchanges, or, in between, what it has in common with its own rank too. */
 typedef struct {
     int64_t messages, elements;
 } redist_priv_place_traffic;
 
-/* What the places of both sides exchange, and what ranks keep. */
 typedef struct {
     const redist_layout *layout[2];
     redist_priv_place_traffic *place[2];
-    int64_t kept;
 } redist_priv_tally;
 
-/* What stays on a rank is kept, and is not exchanged. */
 REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const redist_priv_neighbours *n,
                                              const redist_priv_pair *pair)
 {
     redist_priv_tally *t = (redist_priv_tally *)context;
-    const int *place = pair->place;
-    const int64_t elements = redist_priv_elements_of(n, pair->message);
-    int side, stays = redist_priv_rank_at(t->layout[0], place[0]) == redist_priv_rank_at(t->layout[1], place[1]);
-    t->kept += stays ? elements : 0;
-    for (side = 0; side < 2 && !stays; side++) {
-        t->place[side][place[side]].messages++;
-        t->place[side][place[side]].elements += elements;
+    int side;
+    for (side = 0; side < 2; side++) {
+        t->place[side][pair->place[side]].messages++;
+        t->place[side][pair->place[side]].elements += redist_priv_elements_of(n, pair->message);
     }
 }
 
-/* Multiplies what the places of both sides exchange, with their own rank too, by what their coordinates of axis d do. */
-REDIST_PRIV_COLD int redist_priv_tally_axis(redist_priv_tally *t, int d)
+/* The same where pairs are a product of axes, and so is what a place has in common with others. */
+REDIST_PRIV_COLD int redist_priv_tally_axes(redist_priv_tally *t)
 {
-    const redist_axis *x[2] = {&t->layout[0]->dim[d].axis, &t->layout[1]->dim[d].axis};
-    int64_t *degree = redist_priv_degrees(x);
     int coords[REDIST_MAX_DIMS] = {0};
-    int k, side;
-    for (side = 0; side < 2 && degree != NULL; side++)
-        for (k = 0; k < redist_places(t->layout[side]); k++) {
-            redist_priv_place_traffic *p = &t->place[side][k];
-            redist_priv_coords_of_place(t->layout[side], k, coords);
-            p->messages *= degree[side * (x[0]->procs + 1) + coords[d]];
-            p->elements =
-                redist_priv_product(p->elements, redist_count(x[side], coords[d]), REDIST_PRIV_MAX_ELEMENTS);
-        }
-    REDIST_FREE(degree);
-    return degree == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    int d, k, side;
+    for (d = 0; d < t->layout[0]->ndim; d++) {
+        const redist_axis *x[2] = {&t->layout[0]->dim[d].axis, &t->layout[1]->dim[d].axis};
+        int64_t *degree = redist_priv_degrees(x);
+        if (degree == NULL)
+            return REDIST_ERR_MEMORY;
+        for (side = 0; side < 2; side++)
+            for (k = 0; k < redist_places(t->layout[side]); k++) {
+                redist_priv_place_traffic *p = &t->place[side][k];
+                redist_priv_coords_of_place(t->layout[side], k, coords);
+                p->messages = (d == 0 ? 1 : p->messages) * degree[side * (x[0]->procs + 1) + coords[d]];
+                p->elements = redist_priv_product(d == 0 ? 1 : p->elements, redist_count(x[side], coords[d]),
+                                                  REDIST_PRIV_MAX_ELEMENTS);
+            }
+        REDIST_FREE(degree);
+    }
+    return REDIST_OK;
 }
 
-/* Counts where pairs are a product of axes: all, less what stays on a rank. */
-REDIST_PRIV_COLD int redist_priv_tally_axes(redist_priv_tally *t)
+/* What stays on a rank, whose own copy serves it, is kept, and is not exchanged. */
+REDIST_PRIV_COLD int redist_priv_tally_kept(redist_priv_tally *t, int64_t *kept)
 {
     const redist_layout *from = t->layout[REDIST_PRIV_FROM], *to = t->layout[REDIST_PRIV_TO];
     redist_priv_rank_place *rank_places;
-    int d, k, side, code = redist_priv_list_ranks(from, &rank_places);
-    for (side = 0; side < 2; side++)
-        for (k = 0; k < redist_places(t->layout[side]); k++)
-            t->place[side][k].messages = t->place[side][k].elements = 1;
-    for (d = 0; d < from->ndim && code == REDIST_OK; d++)
-        code = redist_priv_tally_axis(t, d);
+    int k, side, code = redist_priv_list_ranks(from, &rank_places);
     for (k = 0; k < redist_places(to) && code == REDIST_OK; k++) {
         const int place[2] = {redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, k)), k};
-        const int64_t kept = place[0] < 0 ? 0 : redist_priv_shared_by(from, place[0], to, k);
-        code = kept < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
-        t->kept += kept;
-        for (side = 0; side < 2 && kept > 0; side++) {
+        const int64_t shared = place[0] < 0 ? 0 : redist_priv_shared_by(from, place[0], to, k);
+        code = shared < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+        *kept += shared;
+        for (side = 0; side < 2 && shared > 0; side++) {
             t->place[side][place[side]].messages--;
-            t->place[side][place[side]].elements -= kept;
+            t->place[side][place[side]].elements -= shared;
         }
     }
     REDIST_FREE(rank_places);
@@ -3558,8 +3552,7 @@ REDIST_PRIV_COLD void redist_priv_sum_tally(const redist_priv_tally *t, redist_t
             traffic->messages += side == REDIST_PRIV_TO ? p->messages : 0;
             traffic->moved += side == REDIST_PRIV_TO ? p->elements : 0;
         }
-    traffic->kept = t->kept;
-    traffic->total = t->kept + traffic->moved;
+    traffic->total = traffic->kept + traffic->moved;
 }
 
 /* The elements of all holders of a destination (of boxes with ghosts maybe more); -1 when they pass 2^62. */
@@ -3590,17 +3583,18 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
         code = REDIST_ERR_OVERFLOW;
     if (code != REDIST_OK)
         return code;
-    source = redist_priv_without_ghosts(*from);
+    source = redist_priv_copy_of(from, 0);
     places = (int64_t)redist_places(from) + redist_places(to);
     t.layout[REDIST_PRIV_FROM] = &source;
     t.layout[REDIST_PRIV_TO] = to;
-    t.kept = 0;
     t.place[REDIST_PRIV_FROM] = (redist_priv_place_traffic *)redist_priv_zeroed(places, sizeof *t.place[0]);
     if (t.place[REDIST_PRIV_FROM] == NULL)
         return REDIST_ERR_MEMORY;
     t.place[REDIST_PRIV_TO] = t.place[REDIST_PRIV_FROM] + redist_places(from);
     code = redist_priv_is_product(&source, to) ? redist_priv_tally_axes(&t)
                                                : redist_priv_visit_pairs(&source, to, 0, 1, redist_priv_tally_pair, &t);
+    if (code == REDIST_OK)
+        code = redist_priv_tally_kept(&t, &traffic->kept);
     if (code == REDIST_OK)
         redist_priv_sum_tally(&t, traffic);
     REDIST_FREE(t.place[REDIST_PRIV_FROM]);
@@ -4087,7 +4081,8 @@ REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s)
     if (redist_priv_count_steps_of(s) != s->steps)
         return redist_priv_arrange_together(s);
     for (d = 0; d < s->layout[0].ndim && code == REDIST_OK; d++) {
-        redist_layout from = redist_layout_1d(s->layout[0].dim[d].axis), to = redist_layout_1d(s->layout[1].dim[d].axis);
+        redist_layout from = redist_layout_1d(s->layout[0].dim[d].axis);
+        redist_layout to = redist_layout_1d(s->layout[1].dim[d].axis);
         from.dim[0].axis.first = to.dim[0].axis.first = 0; /* so that places are numbers */
         if (s->factor[d].form == REDIST_PRIV_TABLE)
             code = redist_priv_fill_table(s, &s->factor[d], &from, &to);
@@ -4109,8 +4104,8 @@ REDIST_PRIV_COLD int redist_priv_schedule_of(const redist_layout *from, const re
     if (s == NULL)
         return REDIST_ERR_MEMORY;
     s->all = all;
-    s->layout[REDIST_PRIV_FROM] = all ? *from : redist_priv_without_ghosts(*from);
-    s->layout[REDIST_PRIV_TO] = *to;
+    s->layout[REDIST_PRIV_FROM] = redist_priv_copy_of(from, all);
+    s->layout[REDIST_PRIV_TO] = redist_priv_copy_of(to, 1);
     code = redist_priv_arrange(s);
     schedule->steps = s->steps;
     if (code != REDIST_OK)
@@ -4213,7 +4208,7 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
     int code;
     if (!redist_priv_is_cost(cost) || element_bytes < 1 || redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
-    source = redist_priv_without_ghosts(*from);
+    source = redist_priv_copy_of(from, 0);
     layout[REDIST_PRIV_FROM] = &source;
     code = redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to)
                ? redist_priv_most_by_axes(layout, most)
@@ -4244,23 +4239,23 @@ typedef struct {
     int partners[REDIST_PRIV_CHOICES][REDIST_PRIV_CHOICES]; /* the most of any coordinate; 0: do not go this way */
 } redist_priv_route_axis;
 
-/* A layout to pass: a choice for every axis. cost: by way of it alone. */
+/* A layout to pass: a choice for every axis. cost: by way of it alone; DBL_MAX or more where there is no way. */
 typedef struct {
     unsigned char choice[REDIST_MAX_DIMS];
     int64_t share;
     double cost;
 } redist_priv_candidate;
 
-/* Candidate FROM is `from`, TO is `to`. After the phases so far, a candidate is reached at reached[candidate], -1 not
-   at all; phase k got there from via[k][candidate], or it was reached as cheaply before (-1). */
+/* Candidate FROM is `from`, TO is `to`, the others ascend by cost. In k phases a candidate is reached at reached[k],
+   the last from via[k - 1], or as cheaply before (-1). */
 typedef struct {
     const redist_layout *from, *to;
     redist_cost cost;
     double latency; /* of each phase */
-    int candidates, dearest, phases;
+    int candidates, phases;
     redist_priv_route_axis *axis;
     redist_priv_candidate candidate[REDIST_PRIV_CANDIDATES];
-    double reached[REDIST_PRIV_CANDIDATES];
+    double reached[REDIST_PRIV_PHASES + 1][REDIST_PRIV_CANDIDATES];
     short via[REDIST_PRIV_PHASES][REDIST_PRIV_CANDIDATES];
 } redist_priv_route;
 
@@ -4359,7 +4354,7 @@ REDIST_PRIV_COLD void redist_priv_choose_counts(redist_priv_route_axis *a, const
     redist_priv_thin_sizes(&list, redist_priv_min(x->procs, y->procs), redist_priv_max(x->procs, y->procs), room / 6);
     for (k = 0; k < list.n; k++) {
         const int64_t procs = list.size[k], most = redist_priv_max(x->count, 1);
-        redist_priv_add_choice(a, redist_priv_max(redist_priv_ceil_div(x->count, procs), 1), procs, room);
+        redist_priv_add_choice(a, redist_block(x->count, (int)procs).block, procs, room);
         for (side = 0; side < 2; side++) {
             const redist_axis *end = side == REDIST_PRIV_FROM ? x : y;
             const int64_t merged = redist_priv_is_interval(end) ? redist_priv_ceil_div(end->procs, procs) : 1;
@@ -4449,7 +4444,7 @@ REDIST_PRIV_COLD const redist_layout *redist_priv_base_layout(const redist_priv_
     return as_from || places <= redist_places(route->from) ? route->from : NULL;
 }
 
-/* The cost of going from one candidate to another (Kaushik et al. 1994); -1 when there is no way. */
+/* The cost of going from one candidate to another (Kaushik et al. 1994); DBL_MAX when there is no way. */
 REDIST_PRIV_COLD double redist_priv_edge_cost(const redist_priv_route *route, const redist_priv_candidate *a,
                                               const redist_priv_candidate *b)
 {
@@ -4460,45 +4455,39 @@ REDIST_PRIV_COLD double redist_priv_edge_cost(const redist_priv_route *route, co
         back *= route->axis[d].partners[b->choice[d]][a->choice[d]];
     }
     if (there == 0 || back == 0)
-        return -1;
+        return DBL_MAX;
     return route->latency + (double)redist_priv_max(there, back) * route->cost.per_message +
            (double)redist_priv_max(a->share, b->share) * route->cost.per_byte;
 }
 
-/* Sets a candidate's share and its cost as the only one, -1 where the data may not pass: every axis shows all that it
-   stores, and no rank holds more than twice what it does before or after. */
+/* Sets a candidate's share and its cost. The data may only pass where every axis shows all that it stores, and no rank
+   holds more than twice what it does before or after. */
 REDIST_PRIV_COLD void redist_priv_assess(const redist_priv_route *route, redist_priv_candidate *c)
 {
     const redist_priv_candidate *ends = route->candidate;
-    double there, back;
     int d, whole = 1;
     c->share = 1;
     for (d = 0; d < route->from->ndim; d++) {
         c->share = redist_priv_product(c->share, route->axis[d].share[c->choice[d]], REDIST_PRIV_MAX_ELEMENTS);
         whole &= redist_priv_is_whole(&route->axis[d].choice[c->choice[d]]);
     }
-    c->cost = -1;
-    if (!whole || c->share / 2 > redist_priv_max(ends[0].share, ends[1].share) ||
-        redist_priv_base_layout(route, c) == NULL)
-        return;
-    there = redist_priv_edge_cost(route, &ends[REDIST_PRIV_FROM], c);
-    back = redist_priv_edge_cost(route, c, &ends[REDIST_PRIV_TO]);
-    c->cost = there < 0 || back < 0 ? -1 : there + back;
+    c->cost = DBL_MAX;
+    if (whole && c->share / 2 <= redist_priv_max(ends[0].share, ends[1].share) &&
+        redist_priv_base_layout(route, c) != NULL)
+        c->cost = redist_priv_edge_cost(route, &ends[0], c) + redist_priv_edge_cost(route, c, &ends[1]);
 }
 
 /* Keeps a candidate, when there is no more room instead of the dearest. */
 REDIST_PRIV_COLD void redist_priv_keep_candidate(redist_priv_route *route, const redist_priv_candidate *c)
 {
-    int k;
+    redist_priv_candidate *list = route->candidate;
+    int at;
     if (route->candidates < REDIST_PRIV_CANDIDATES)
-        route->candidate[route->candidates++] = *c;
-    else if (c->cost < route->candidate[route->dearest].cost)
-        route->candidate[route->dearest] = *c;
-    else
-        return;
-    for (k = 2; k < route->candidates && route->candidates == REDIST_PRIV_CANDIDATES; k++)
-        if (route->candidate[k].cost > route->candidate[route->dearest].cost)
-            route->dearest = k;
+        list[route->candidates++].cost = DBL_MAX;
+    for (at = route->candidates - 1; at > 2 && list[at - 1].cost > c->cost; at--)
+        list[at] = list[at - 1];
+    if (list[at].cost > c->cost)
+        list[at] = *c;
 }
 
 REDIST_PRIV_COLD void redist_priv_list_candidates(redist_priv_route *route)
@@ -4507,7 +4496,6 @@ REDIST_PRIV_COLD void redist_priv_list_candidates(redist_priv_route *route)
     int64_t all = 1, k, rest;
     int d;
     memset(&c, 0, sizeof c);
-    route->dearest = 2;
     for (d = 0; d < route->from->ndim; d++) {
         route->candidate[REDIST_PRIV_TO].choice[d] = (unsigned char)(route->axis[d].ends - 1);
         all = redist_priv_product(all, route->axis[d].choices, REDIST_PRIV_COMBINATIONS + 1);
@@ -4518,30 +4506,30 @@ REDIST_PRIV_COLD void redist_priv_list_candidates(redist_priv_route *route)
         for (d = 0, rest = k; d < route->from->ndim; rest /= route->axis[d++].choices)
             c.choice[d] = (unsigned char)(rest % route->axis[d].choices);
         redist_priv_assess(route, &c);
-        if (c.cost >= 0)
+        if (c.cost < DBL_MAX)
             redist_priv_keep_candidate(route, &c);
     }
 }
 
-/* One more phase: whatever becomes cheaper by it, from candidates that did in the last one. Returns whether any did. */
-REDIST_PRIV_COLD int redist_priv_one_phase(redist_priv_route *route, const short *last, short *via)
+/* Phase k: whatever becomes cheaper by it, from candidates that did in the last one. Returns whether any did. */
+REDIST_PRIV_COLD int redist_priv_one_phase(redist_priv_route *route, int k)
 {
-    double before[REDIST_PRIV_CANDIDATES];
+    const double *before = route->reached[k];
+    double *after = route->reached[k + 1];
     int i, j, better = 0;
-    memcpy(before, route->reached, sizeof before);
+    memcpy(after, before, sizeof route->reached[k]);
     for (j = 0; j < route->candidates; j++)
-        via[j] = -1;
+        route->via[k][j] = -1;
     for (i = 0; i < route->candidates; i++) {
-        if (before[i] < 0 || (last != NULL && last[i] < 0) ||
-            (before[REDIST_PRIV_TO] >= 0 && before[i] >= before[REDIST_PRIV_TO]))
+        if (before[i] >= before[REDIST_PRIV_TO] || (k > 0 && route->via[k - 1][i] < 0))
             continue;
         for (j = REDIST_PRIV_TO; j < route->candidates; j++) {
-            const double cost = redist_priv_edge_cost(route, &route->candidate[i], &route->candidate[j]);
-            if (cost < 0 || (route->reached[j] >= 0 && before[i] + cost >= route->reached[j]))
-                continue;
-            route->reached[j] = before[i] + cost;
-            via[j] = (short)i;
-            better = 1;
+            const double cost = before[i] + redist_priv_edge_cost(route, &route->candidate[i], &route->candidate[j]);
+            if (cost < after[j]) {
+                after[j] = cost;
+                route->via[k][j] = (short)i;
+                better = 1;
+            }
         }
     }
     return better;
@@ -4552,13 +4540,9 @@ REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_l
 {
     int path[REDIST_PRIV_PHASES];
     int d, k, at = REDIST_PRIV_TO, passed = 0;
-    for (k = route->phases - 1; k >= 0; k--) {
-        if (route->via[k][at] < 0)
-            continue;
-        at = route->via[k][at];
-        if (at != REDIST_PRIV_FROM)
-            path[passed++] = at;
-    }
+    for (k = route->phases - 1; k >= 0; k--)
+        if (route->via[k][at] > REDIST_PRIV_FROM)
+            path[passed++] = at = route->via[k][at];
     for (k = 0; k < passed; k++) {
         const redist_priv_candidate *c = &route->candidate[path[passed - 1 - k]];
         between[k] = *redist_priv_base_layout(route, c);
@@ -4593,9 +4577,9 @@ REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_
     if (code == REDIST_OK)
         redist_priv_list_candidates(route);
     for (k = 1; k < route->candidates; k++)
-        route->reached[k] = -1;
-    for (k = 0; k < phases && redist_priv_one_phase(route, k > 0 ? route->via[k - 1] : NULL, route->via[k]); k++)
-        route->phases = k + 1;
+        route->reached[0][k] = DBL_MAX;
+    while (route->phases < phases && redist_priv_one_phase(route, route->phases))
+        route->phases++;
     passed = code == REDIST_OK ? redist_priv_follow(route, between) : -code;
     REDIST_FREE(route);
     return passed;
@@ -4658,46 +4642,35 @@ REDIST_PRIV_COLD int redist_priv_settle(redist_priv_assignment *a, int column)
     return nearest;
 }
 
-/* Gives a row a column, along the way of least loss to a free one, found as Dijkstra does; the rows on the way hand on
-   theirs. (Kuhn 1955; Jonker and Volgenant 1987.) */
-REDIST_PRIV_COLD void redist_priv_augment(redist_priv_assignment *a, int row)
-{
-    int c, column = a->columns;
-    a->worth[row] = a->price[column] = 0;
-    a->row_of[column] = row;
-    for (c = 0; c <= a->columns; c++)
-        a->loss[c] = INT64_MAX;
-    while (a->row_of[column] >= 0)
-        column = redist_priv_settle(a, column);
-    for (; column != a->columns; column = a->via[column])
-        a->row_of[column] = a->row_of[a->via[column]];
-}
-
-/* column_of[rows] receives the assignment of the largest sum. */
+/* column_of[rows] receives the assignment of the largest sum. Row after row gets a column, along the way of least loss
+   to a free one, found as Dijkstra does; the rows on the way hand on theirs. (Kuhn 1955; Jonker and Volgenant 1987.) */
 REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *weight, int *column_of)
 {
     const int64_t n = (int64_t)columns + 1;
-    int64_t *memory = (int64_t *)redist_priv_alloc(n, 3 * sizeof *memory + 2 * sizeof *column_of);
-    redist_priv_assignment a;
-    int k;
+    int64_t *memory = (int64_t *)redist_priv_zeroed(n, 3 * sizeof *memory + 2 * sizeof *column_of);
+    redist_priv_assignment a = {columns, weight, memory, NULL, NULL, NULL, NULL};
+    int row, c;
     if (memory == NULL)
         return REDIST_ERR_MEMORY;
-    a.columns = columns;
-    a.weight = weight;
-    a.worth = memory;
     a.price = memory + n;
     a.loss = a.price + n;
     a.row_of = (int *)(a.loss + n);
     a.via = a.row_of + n;
-    for (k = 0; k < columns; k++) {
-        a.price[k] = 0;
-        a.row_of[k] = -1;
+    for (c = 0; c < columns; c++)
+        a.row_of[c] = -1;
+    for (row = 0; row < rows; row++) {
+        a.price[columns] = 0;
+        a.row_of[columns] = row;
+        for (c = 0; c <= columns; c++)
+            a.loss[c] = INT64_MAX;
+        for (c = columns; a.row_of[c] >= 0;)
+            c = redist_priv_settle(&a, c);
+        for (; c != columns; c = a.via[c])
+            a.row_of[c] = a.row_of[a.via[c]];
     }
-    for (k = 0; k < rows; k++)
-        redist_priv_augment(&a, k);
-    for (k = 0; k < columns; k++)
-        if (a.row_of[k] >= 0)
-            column_of[a.row_of[k]] = k;
+    for (c = 0; c < columns; c++)
+        if (a.row_of[c] >= 0)
+            column_of[a.row_of[c]] = c;
     REDIST_FREE(memory);
     return REDIST_OK;
 }
@@ -4851,7 +4824,7 @@ REDIST_PRIV_COLD int redist_priv_choose_by_axes(redist_priv_relabelling *r)
     }
     if (code == REDIST_OK)
         redist_priv_choose_matches(r, match, taken);
-    for (d = 0; d < r->to->ndim; d++)
+    while (d-- > 0)
         REDIST_FREE(match[d]);
     REDIST_FREE(taken);
     return code;
@@ -4881,7 +4854,7 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
         code = REDIST_ERR_OVERFLOW;
     if (code != REDIST_OK)
         return code;
-    source = redist_priv_without_ghosts(*from);
+    source = redist_priv_copy_of(from, 0);
     code = redist_priv_relabelling_of(&source, to, &r);
     if (code == REDIST_OK && redist_priv_max(r.places, r.sources) <= REDIST_PRIV_EXACT_PLACES)
         code = redist_priv_choose_exactly(&r);

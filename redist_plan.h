@@ -41,23 +41,23 @@
  *     109-164               types
  *                 281-327   waiting
  *                 328-400   verdicts
- *                 401-701   the plan
- *                 702-950   checking arguments
- *                951-1138   peers
- *               1139-1243   staging
- *               1244-1354   pieces
- *               1355-1383   reports
- *               1384-1718   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1719-1878   MPI's collectives
- *               1879-1915   REDIST_ALLTOALLV
- *               1916-2072   REDIST_ALLTOALLW
- *               2073-2239   shared memory
- *               2240-2546   REDIST_SHARED
- *               2547-2796   REDIST_MULTIPHASE
- *               2797-3131   choosing a method
- *     165-253   3132-3620   plans
- *               3621-3713   calibrating
- *     254-274   3714-3808   arenas
+ *                 401-699   the plan
+ *                 700-972   checking arguments
+ *                973-1160   peers
+ *               1161-1265   staging
+ *               1266-1376   pieces
+ *               1377-1405   reports
+ *               1406-1740   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1741-1900   MPI's collectives
+ *               1901-1937   REDIST_ALLTOALLV
+ *               1938-2094   REDIST_ALLTOALLW
+ *               2095-2261   shared memory
+ *               2262-2568   REDIST_SHARED
+ *               2569-2816   REDIST_MULTIPHASE
+ *               2817-3138   choosing a method
+ *     165-253   3139-3612   plans
+ *               3613-3705   calibrating
+ *     254-274   3706-3800   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -605,7 +605,7 @@ struct redist_plan {
     int failed;                   /* MPI did: messages may be on their way for ever */
     int64_t element_bytes;
     MPI_Datatype element;         /* valid during creation only */
-    redist_layout layout[2], *from, *to; /* the two, by their names */
+    redist_layout *from, *to;     /* without room for the axes that they do not have */
     redist_options options;
     redist_priv_side side[2];
     redist_priv_peer *peer;       /* peer[peers]: all messages of this rank, those that it receives come first */
@@ -641,7 +641,10 @@ REDIST_PRIV char *redist_priv_given(const redist_plan *p, int own, int a)
     return (char *)(uintptr_t)p->pointers[own * p->arrays + a];
 }
 
-REDIST_PRIV const redist_layout *redist_priv_layout(const redist_plan *p, int side) { return &p->layout[side]; }
+REDIST_PRIV const redist_layout *redist_priv_layout(const redist_plan *p, int side)
+{
+    return side == REDIST_PRIV_FROM ? p->from : p->to;
+}
 
 REDIST_PRIV const char *redist_priv_side_name(int side) { return side == REDIST_PRIV_FROM ? "source" : "destination"; }
 
@@ -658,45 +661,40 @@ REDIST_PRIV_COLD int redist_priv_refuse(redist_plan *p, int code, const char *fo
     return code;
 }
 
-REDIST_PRIV_COLD int redist_priv_refuse_mpi(redist_plan *p, int code)
+/* A plan's redist_plan.active when an execution was begun; it is complete, or failed, and redist_test will say so. */
+enum { REDIST_PRIV_AT_WORK = 1, REDIST_PRIV_UNTOLD };
+
+/* Ends an execution in which MPI failed, if so: the plan is then fit for freeing. */
+REDIST_PRIV int redist_priv_end_failed(redist_plan *p, int code)
 {
+    if (code == REDIST_OK)
+        return code;
+    p->failed = 1;
+    p->active = 0;
     return redist_priv_refuse(p, code, "an MPI call failed while %s was at work: all that is left is redist_plan_free",
                               p->transport->name);
 }
 
-/* A plan's redist_plan.active when an execution was begun; it is complete, or failed, and redist_test will say so. */
-enum { REDIST_PRIV_AT_WORK = 1, REDIST_PRIV_UNTOLD };
-
 /* Begins an execution, whose arrays are known. */
 REDIST_PRIV int redist_priv_begin(redist_plan *p)
 {
-    int code;
     p->began = MPI_Wtime();
-    code = p->transport->start(p);
-    p->failed = code != REDIST_OK;
-    p->active = p->failed ? 0 : REDIST_PRIV_AT_WORK;
-    return p->failed ? redist_priv_refuse_mpi(p, code) : code;
+    p->active = REDIST_PRIV_AT_WORK;
+    return redist_priv_end_failed(p, p->transport->start(p));
 }
 
-/* Ends an execution, and remembers the fastest. */
-REDIST_PRIV void redist_priv_finish(redist_plan *p)
+/* Moves one plan on, and ends its execution when it is complete; remembers the fastest. */
+REDIST_PRIV int redist_priv_test(redist_plan *p, int *done)
 {
-    const double seconds = MPI_Wtime() - p->began;
+    const int code = redist_priv_end_failed(p, p->transport->test(p, done));
+    double seconds;
+    if (code != REDIST_OK || !*done)
+        return code;
+    seconds = MPI_Wtime() - p->began;
     p->fastest = p->executions == 0 || seconds < p->fastest ? seconds : p->fastest;
     p->executions++;
     p->active = 0;
-}
-
-/* Moves one plan on, and ends its execution when it is complete, or when MPI failed. */
-REDIST_PRIV int redist_priv_test(redist_plan *p, int *done)
-{
-    const int code = p->transport->test(p, done);
-    p->failed = code != REDIST_OK; /* it is then fit for freeing */
-    if (p->failed)
-        p->active = 0;
-    else if (*done)
-        redist_priv_finish(p);
-    return p->failed ? redist_priv_refuse_mpi(p, code) : code;
+    return REDIST_OK;
 }
 
 /* ------------------------------------------------------------------------------------ checking arguments (private) */
@@ -826,16 +824,13 @@ REDIST_PRIV_COLD void redist_priv_explain_mismatch(const redist_plan *p, MPI_Com
                                                    redist_priv_verdict *v)
 {
     redist_priv_words words;
-    int code;
     words.first_n = redist_priv_min(n, INT_MAX / (int)sizeof *words.first);
     words.first = (int64_t *)redist_priv_zeroed(words.first_n, sizeof *words.first);
     words.verdict = v;
-    code = redist_priv_worst(comm, words.first == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
-    if (code == REDIST_OK && p->rank == 0)
+    if (words.first != NULL && p->rank == 0)
         redist_priv_list_plan(&words, p);
-    if (code == REDIST_OK)
-        code = redist_priv_broadcast(comm, words.first, (size_t)words.first_n * sizeof *words.first, 0);
-    if (code == REDIST_OK && p->rank != 0)
+    if (redist_priv_worst(comm, words.first == NULL ? REDIST_ERR_MEMORY : REDIST_OK) == REDIST_OK &&
+        redist_priv_broadcast(comm, words.first, (size_t)words.first_n * sizeof *words.first, 0) == REDIST_OK)
         redist_priv_list_plan(&words, p);
     REDIST_FREE(words.first);
     redist_priv_agree(comm, v, &n, 1);
@@ -843,8 +838,7 @@ REDIST_PRIV_COLD void redist_priv_explain_mismatch(const redist_plan *p, MPI_Com
     redist_priv_fail(v, REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options");
 }
 
-/* Keeps a layout that is one; another may be shorter than this file takes layouts to be. */
-REDIST_PRIV_COLD void redist_priv_check_layout(redist_plan *p, int side, const redist_layout *layout,
+REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int side, const redist_layout *layout,
                                                redist_priv_verdict *v)
 {
     const int64_t limit = INT64_MAX / 4 / redist_priv_max(p->element_bytes, 1) / p->arrays;
@@ -855,7 +849,6 @@ REDIST_PRIV_COLD void redist_priv_check_layout(redist_plan *p, int side, const r
     redist_priv_fail(v, code, "%s%s %s", name, strncmp(text, "axis ", 5) == 0 ? "" : ":", text);
     if (code != REDIST_OK)
         return;
-    p->layout[side] = *layout;
     places = redist_places(layout);
     for (k = 0; k < places; k = layout->ranks == NULL ? places : k + 1) {
         int last = layout->ranks == NULL ? layout->first_rank + places - 1 : layout->ranks[k];
@@ -871,11 +864,21 @@ REDIST_PRIV_COLD void redist_priv_check_layout(redist_plan *p, int side, const r
         redist_priv_fail(v, REDIST_ERR_OVERFLOW, "the %s arrays have more than 2^61 bytes", name);
 }
 
+/* Keeps a layout that is one; another may be shorter than this file takes layouts to be. */
+REDIST_PRIV_COLD redist_layout *redist_priv_keep_layout(const redist_layout *layout, int ghosts, redist_priv_verdict *v)
+{
+    const redist_layout copy = redist_priv_copy_of(layout, ghosts);
+    redist_layout *kept = (redist_layout *)redist_priv_alloc(1, redist_priv_layout_bytes(layout));
+    if (kept == NULL)
+        redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for a plan");
+    else
+        memcpy((void *)kept, &copy, redist_priv_layout_bytes(layout));
+    return kept;
+}
+
 REDIST_PRIV_COLD void redist_priv_check_shapes(const redist_plan *p, redist_priv_verdict *v)
 {
     int d;
-    if (v->code != REDIST_OK)
-        return;
     if (p->from->ndim != p->to->ndim)
         redist_priv_fail(v, REDIST_ERR_SHAPE, "the source has %d axes, the destination %d", p->from->ndim, p->to->ndim);
     for (d = 0; d < p->from->ndim && v->code == REDIST_OK; d++)
@@ -1985,8 +1988,10 @@ REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_pri
     int level, code = REDIST_OK;
     for (level = 0; level < REDIST_PRIV_LEVELS; level++)
         if (run->n[level] > REDIST_MAX_COUNT) {
-            half[0] = redist_priv_part(run, level, 0, run->n[level] / 2);
-            half[1] = redist_priv_part(run, level, run->n[level] / 2, run->n[level]);
+            half[0] = half[1] = *run;
+            half[0].n[level] /= 2;
+            half[1].n[level] -= half[0].n[level];
+            half[1].at[side] += half[0].n[level] * run->stride[level][side];
             return redist_priv_follow_runs(type, &halves, side, stride);
         }
     for (level = 0; level < REDIST_PRIV_LEVELS && code == REDIST_OK; level++)
@@ -2579,13 +2584,11 @@ REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redis
 /* How many ranks from rank 0 on share its node. Collective. */
 REDIST_PRIV_COLD int redist_priv_find_node(redist_plan *p)
 {
-    const int64_t mine = redist_priv_node_number(p);
-    int64_t first = p->rank == 0 ? mine : 0, others;
+    const int64_t own = redist_priv_node_number(p);
+    int64_t first = p->rank == 0 ? own : 0;
     int code = redist_priv_reduce(p->comm, &first, 1, MPI_MAX);
-    others = mine == first ? 0 : p->size - p->rank;
-    code = code == REDIST_OK ? redist_priv_reduce(p->comm, &others, 1, MPI_MAX) : code;
-    p->network.node = p->size - others;
-    return code;
+    p->network.node = own == first ? p->size : p->rank;
+    return code == REDIST_OK ? redist_priv_reduce(p->comm, &p->network.node, 1, MPI_MIN) : code;
 }
 
 /* The network as it is measured with short messages, or as options.cost says: where REDIST_AUTO chooses, most of
@@ -3106,8 +3109,8 @@ REDIST_PRIV_COLD void redist_priv_unstage(redist_plan *p)
 
 /* Opens what the transport needs of the system, stages, and creates what it can. Where any rank cannot have it, or none
    has any use for shared memory, the plan falls back to messages; where the memory of a method that was not asked for
-   by name is not there, to one that needs less. Collective. Returns the code of the verdict. */
-REDIST_PRIV_COLD int redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
+   by name is not there, to one that needs less. Collective. */
+REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
 {
     enum { FAILED, MISSING, NO_ROOM, USED, OUTCOMES };
     const redist_priv_verdict good = *v;
@@ -3127,7 +3130,7 @@ REDIST_PRIV_COLD int redist_priv_open_transport(redist_plan *p, redist_priv_verd
         redist_priv_agree(p->comm, v, outcome, OUTCOMES);
         outcome[MISSING] |= !outcome[USED];
         if (next == NULL || !(outcome[MISSING] || (outcome[NO_ROOM] && p->options.method == REDIST_AUTO)))
-            return v->code;
+            return;
         redist_priv_unstage(p);
         t->destroy(p);
         memset(&p->state, 0, sizeof p->state);
@@ -3138,8 +3141,8 @@ REDIST_PRIV_COLD int redist_priv_open_transport(redist_plan *p, redist_priv_verd
 /* -------------------------------------------------------------------------------------------------- plans (bodies) */
 
 /* A communicator for a plan: the arena's, with a tag of its own, where that has the same ranks; or one of its own.
-   Collective over comm, the caller's. Returns the code of the verdict. */
-REDIST_PRIV_COLD int redist_priv_take_comm(redist_plan *p, MPI_Comm comm, int64_t *facts, redist_priv_verdict *v)
+   Collective over comm, the caller's. */
+REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm, int64_t *facts, redist_priv_verdict *v)
 {
     redist_arena *arena = p->options.arena;
     const double begin = MPI_Wtime();
@@ -3150,19 +3153,12 @@ REDIST_PRIV_COLD int redist_priv_take_comm(redist_plan *p, MPI_Comm comm, int64_
         p->borrows = 1;
         p->tag = (int)facts[REDIST_PRIV_TAG];
         arena->tags = p->tag + 1;
-        return REDIST_OK;
+        return;
     }
     redist_priv_fail(v, redist_priv_duplicate(comm, &p->comm),
                      "MPI_Comm_idup failed: MPI may have no communicator left");
     facts[REDIST_PRIV_DUPLICATION] = (int64_t)(1e9 * (MPI_Wtime() - begin));
-    return redist_priv_agree(comm, v, facts, REDIST_PRIV_DUPLICATION + 1);
-}
-
-/* The last tag given may be given again, if nothing with it can be on its way. */
-REDIST_PRIV_COLD void redist_priv_return_tag(const redist_plan *p)
-{
-    if (p->options.arena->tags == p->tag + 1 && !p->failed)
-        p->options.arena->tags--;
+    redist_priv_agree(comm, v, facts, REDIST_PRIV_DUPLICATION + 1);
 }
 
 REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
@@ -3179,11 +3175,13 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
     REDIST_FREE(p->kept.move);
     REDIST_FREE(p->peer);
     REDIST_FREE(p->pointers);
+    REDIST_FREE(p->from);
+    REDIST_FREE(p->to);
     if (p->options.arena != NULL)
         p->options.arena->plans--;
-    if (p->borrows)
-        redist_priv_return_tag(p);
-    else if (p->comm != MPI_COMM_NULL && !p->failed) /* or a later communicator could get what is still on its way */
+    if (p->borrows && !p->failed) /* or a later communicator, or the tag, would get what is still on its way */
+        p->options.arena->tags -= p->options.arena->tags == p->tag + 1;
+    else if (p->comm != MPI_COMM_NULL && !p->failed)
         MPI_Comm_free(&p->comm);
     REDIST_FREE(p);
 }
@@ -3199,7 +3197,7 @@ REDIST_PRIV_COLD int redist_priv_has_ghosts(const redist_layout *layout)
 /* Of all but the ghost cells that hold elements. */
 REDIST_PRIV_COLD uint64_t redist_priv_hash_bare(const redist_layout *layout)
 {
-    const redist_layout bare = redist_priv_without_ghosts(*layout);
+    const redist_layout bare = redist_priv_copy_of(layout, 0);
     redist_priv_words words;
     int d;
     memset(&words, 0, sizeof words);
@@ -3217,8 +3215,6 @@ REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
     p->arrival = redist_priv_replacing(p->element_bytes);
     p->arrival.function = p->options.combine;
     p->arrival.context = p->options.context;
-    if (p->arrival.function == NULL)
-        *p->from = redist_priv_without_ghosts(*p->from);
     if (p->arrival.function == redist_combine_op)
         MPI_Query_thread(&level); /* it calls MPI, which may not allow OpenMP's threads to */
     ghosts = redist_priv_has_ghosts(p->from);
@@ -3247,7 +3243,12 @@ REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, const redist_layout *f
     redist_priv_check_combine(p, v);
     redist_priv_check_layout(p, REDIST_PRIV_FROM, from, v);
     redist_priv_check_layout(p, REDIST_PRIV_TO, to, v);
-    redist_priv_check_shapes(p, v);
+    if (v->code != REDIST_OK)
+        return;
+    p->from = redist_priv_keep_layout(from, p->options.combine != NULL, v);
+    p->to = redist_priv_keep_layout(to, 1, v);
+    if (v->code == REDIST_OK)
+        redist_priv_check_shapes(p, v);
     if (v->code != REDIST_OK)
         return;
     redist_priv_set_arrival(p);
@@ -3257,24 +3258,25 @@ REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, const redist_layout *f
         redist_priv_gather_facts(p, facts);
 }
 
-/* Chooses the method and makes it ready. Collective over comm, the caller's. Returns the code of the verdict. */
-REDIST_PRIV_COLD int redist_priv_plan_make(redist_plan *p, MPI_Comm comm, int64_t *facts, redist_priv_verdict *v)
+/* Chooses the method and makes it ready. Collective over comm, the caller's. */
+REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm, int64_t *facts, redist_priv_verdict *v)
 {
     if (facts[REDIST_PRIV_HASH] != -facts[REDIST_PRIV_NOT_HASH])
         redist_priv_explain_mismatch(p, comm, facts[REDIST_PRIV_WORDS], v);
     else
         redist_priv_take_comm(p, comm, facts, v);
     if (v->code != REDIST_OK)
-        return v->code;
+        return;
     redist_priv_choose_method(p, facts);
-    if (redist_priv_open_transport(p, v) != REDIST_OK)
-        return v->code;
+    redist_priv_open_transport(p, v);
+    if (v->code != REDIST_OK)
+        return;
     if (p->rings != NULL)
         redist_priv_connect(p);
     if (p->transport->commit == NULL)
-        return REDIST_OK;
+        return;
     redist_priv_fail(v, p->transport->commit(p), "an MPI error while making %s", p->transport->name);
-    return redist_priv_agree(p->comm, v, facts, 1);
+    redist_priv_agree(p->comm, v, facts, 1);
 }
 
 /* An empty plan, for the ranks of comm; NULL when memory is exhausted. */
@@ -3285,8 +3287,6 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_new(MPI_Comm comm, MPI_Datatype e
         return NULL;
     p->comm = MPI_COMM_NULL;
     p->element = element;
-    p->from = &p->layout[REDIST_PRIV_FROM];
-    p->to = &p->layout[REDIST_PRIV_TO];
     MPI_Comm_rank(comm, &p->rank);
     MPI_Comm_size(comm, &p->size);
     if (options != NULL)
@@ -3296,46 +3296,34 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_new(MPI_Comm comm, MPI_Datatype e
     return p;
 }
 
-/* A plan that is ready, or NULL and the verdict that all ranks share; a rank without one joins the agreement. */
-REDIST_PRIV_COLD redist_plan *redist_priv_plan_build(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
-                                                     MPI_Datatype element, const redist_options *options,
-                                                     redist_plan **plan, redist_priv_verdict *v)
-{
-    int64_t facts[REDIST_PRIV_FACTS] = {0};
-    redist_plan *p = redist_priv_plan_new(comm, element, options);
-    MPI_Comm_rank(comm, &v->rank);
-    if (p == NULL)
-        redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for a plan");
-    else if (from == NULL || to == NULL || plan == NULL)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "the %s is NULL",
-                         from == NULL ? "source layout" : to == NULL ? "destination layout" : "pointer to the plan");
-    else
-        redist_priv_prepare(p, from, to, facts, v);
-    if (redist_priv_agree(comm, v, facts, REDIST_PRIV_FACTS) == REDIST_OK &&
-        redist_priv_plan_make(p, comm, facts, v) == REDIST_OK)
-        return p;
-    if (p != NULL)
-        redist_priv_plan_destroy(p);
-    return NULL;
-}
-
+/* A rank without memory for a plan joins the agreement without one. */
 REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
                                   MPI_Datatype element, const redist_options *options, redist_plan **plan)
 {
     const char *fault = redist_priv_comm_fault(comm);
-    redist_priv_verdict verdict;
+    int64_t facts[REDIST_PRIV_FACTS] = {0};
+    redist_priv_verdict v = {REDIST_OK, -1, ""};
     redist_plan *p = NULL;
-    memset(&verdict, 0, sizeof verdict);
-    verdict.rank = -1;
-    if (fault != NULL)
-        redist_priv_fail(&verdict, REDIST_ERR_ARGUMENT, "%s", fault);
-    else
-        p = redist_priv_plan_build(comm, from, to, element, options, plan, &verdict);
-    if (options != NULL && options->message != NULL && options->message_size > 0)
-        snprintf(options->message, options->message_size, "%s", verdict.text);
+    if (fault != NULL) {
+        redist_priv_fail(&v, REDIST_ERR_ARGUMENT, "%s", fault);
+    } else {
+        MPI_Comm_rank(comm, &v.rank);
+        p = redist_priv_plan_new(comm, element, options);
+        if (p != NULL && plan != NULL)
+            redist_priv_prepare(p, from, to, facts, &v);
+        else
+            redist_priv_fail(&v, plan == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MEMORY, "%s",
+                             plan == NULL ? "the pointer to the plan is NULL" : "no memory for a plan");
+        if (redist_priv_agree(comm, &v, facts, REDIST_PRIV_FACTS) == REDIST_OK)
+            redist_priv_plan_make(p, comm, facts, &v);
+    }
+    if (v.code != REDIST_OK && p != NULL)
+        redist_priv_plan_destroy(p);
     if (plan != NULL)
-        *plan = p;
-    return verdict.code;
+        *plan = v.code == REDIST_OK ? p : NULL;
+    if (options != NULL && options->message != NULL && options->message_size > 0)
+        snprintf(options->message, options->message_size, "%s", v.text);
+    return v.code;
 }
 
 REDIST_API int redist_execute(redist_plan *p, const void *from, void *to)
