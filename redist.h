@@ -2741,29 +2741,29 @@ REDIST_PRIV_FAST redist_priv_loop redist_priv_take_loop(redist_priv_box *box, in
 
 /* Copies a box. Its loops are in the order of the destination's memory; the innermost and, while the unit is short, the
    source's fastest are copied together. */
-REDIST_PRIV void redist_priv_copy_box(redist_priv_box *box, const char *from, char *to)
+REDIST_PRIV void redist_priv_copy_box(redist_priv_box box, const char *from, char *to)
 {
     int64_t counter[REDIST_PRIV_MAX_LOOPS] = {0};
     redist_priv_plane p;
     int k, last, fast;
-    for (k = 0; k < box->loops; k++)
-        if (box->loop[k].to < 0)
-            redist_priv_reverse(&box->loop[k], &from, &to);
-    redist_priv_merge_loops(box);
-    last = fast = box->loops - 1;
-    for (k = 0; k < last && box->unit < REDIST_PRIV_LINE; k++)
-        if (redist_priv_abs(box->loop[k].from) < redist_priv_abs(box->loop[fast].from))
+    for (k = 0; k < box.loops; k++)
+        if (box.loop[k].to < 0)
+            redist_priv_reverse(&box.loop[k], &from, &to);
+    redist_priv_merge_loops(&box);
+    last = fast = box.loops - 1;
+    for (k = 0; k < last && box.unit < REDIST_PRIV_LINE; k++)
+        if (redist_priv_abs(box.loop[k].from) < redist_priv_abs(box.loop[fast].from))
             fast = k;
     p.from = from;
     p.to = to;
-    p.inner = redist_priv_take_loop(box, last);
-    p.outer = redist_priv_take_loop(box, fast == last ? last - 1 : fast);
+    p.inner = redist_priv_take_loop(&box, last);
+    p.outer = redist_priv_take_loop(&box, fast == last ? last - 1 : fast);
     if (p.outer.from < 0)
         redist_priv_reverse(&p.outer, &p.from, &p.to);
     do {
-        redist_priv_copy_plane(box, &p, fast != last);
-        for (k = box->loops - 1; k >= 0; k--) {
-            const redist_priv_loop *loop = &box->loop[k];
+        redist_priv_copy_plane(&box, &p, fast != last);
+        for (k = box.loops - 1; k >= 0; k--) {
+            const redist_priv_loop *loop = &box.loop[k];
             p.from += loop->from;
             p.to += loop->to;
             if (++counter[k] < loop->n)
@@ -2803,6 +2803,17 @@ REDIST_PRIV_FAST int64_t redist_priv_hot_steps(const redist_priv_copier *c, int 
     return REDIST_PRIV_HOT / redist_priv_max(bytes, 1);
 }
 
+/* The part of a run from repetition `first` of a level to before `last`. */
+REDIST_PRIV_APART redist_priv_run redist_priv_part(const redist_priv_run *run, int level, int64_t first, int64_t last)
+{
+    redist_priv_run part = *run;
+    int side;
+    part.n[level] = last - first;
+    for (side = 0; side < REDIST_PRIV_SIDES; side++)
+        part.at[side] += first * run->stride[level][side];
+    return part;
+}
+
 /* Which repetitions of a level of a run have packed positions in begin <= position < end: from bound[0] to before
    bound[3], and as a whole those from bound[1] to before bound[2]. */
 REDIST_PRIV_FAST void redist_priv_clip(const redist_priv_run *run, int level, int64_t begin, int64_t end,
@@ -2840,50 +2851,33 @@ REDIST_PRIV void redist_priv_copy_run(redist_priv_copier *c, int depth, int leve
         if (level > 0)
             redist_priv_copy_run(c, depth, level - 1, run, at + k * run->stride[level][REDIST_PRIV_PACKED],
                                  from + k * from_bytes, to + k * to_bytes);
-        else
+        else if (depth + 1 < m->ndim)
             redist_priv_copy_axes(c, depth + 1, from + k * from_bytes, to + k * to_bytes);
+        else
+            redist_priv_copy_box(c->box, from + k * from_bytes, to + k * to_bytes);
         c->box.loops = loops;
     }
 }
 
-/* How many repetitions of a superblock fit the fastest cache; all of them while nothing else touches the lines. */
-REDIST_PRIV_FAST int64_t redist_priv_hot_repeats(const redist_priv_copier *c, int depth, const redist_priv_runs *list)
-{
-    if (list->runs == 1 || depth < c->message->ndim - 1)
-        return INT64_MAX;
-    return redist_priv_max(REDIST_PRIV_HOT / (list->run[0].stride[2][REDIST_PRIV_PACKED] * c->box.unit), 1);
-}
-
-/* Where on a side the k-th repetition of a run's superblock begins, in bytes. */
-REDIST_PRIV_FAST int64_t redist_priv_superblock(const redist_priv_copier *c, int depth, const redist_priv_run *run,
-                                                int side, int64_t k)
-{
-    return (run->at[side] + k * run->stride[2][side]) * c->message->stride[side][c->axis[depth]] * c->box.unit;
-}
-
+/* Copies what lies under the axes from `depth` on. Several runs of the fastest take turns at as many superblocks as fit
+   the fastest cache. */
 REDIST_PRIV void redist_priv_copy_axes(redist_priv_copier *c, int depth, const char *from, char *to)
 {
-    const redist_priv_runs *list;
-    redist_priv_box box;
+    const int d = c->axis[depth];
+    const redist_priv_runs *list = c->message->axis[d];
+    const int64_t from_bytes = c->message->stride[c->from][d] * c->box.unit;
+    const int64_t to_bytes = c->message->stride[c->to][d] * c->box.unit;
+    int64_t begin, r, hot = REDIST_PRIV_MAX_ELEMENTS, most = 1;
     redist_priv_run run;
-    int64_t begin, hot, r, most = 1;
-    if (depth == c->message->ndim) {
-        box = c->box;
-        redist_priv_copy_box(&box, from, to);
-        return;
-    }
-    list = c->message->axis[c->axis[depth]];
-    hot = redist_priv_hot_repeats(c, depth, list);
-    for (begin = 0; begin < most; begin += redist_priv_min(hot, most - begin))
+    if (list->runs > 1 && depth == c->message->ndim - 1)
+        hot = redist_priv_max(REDIST_PRIV_HOT / (list->run[0].stride[2][REDIST_PRIV_PACKED] * c->box.unit), 1);
+    for (begin = 0; begin < most; begin += hot)
         for (r = 0; r < list->runs; r++) {
-            run = list->run[r];
-            most = redist_priv_max(most, run.n[2]);
-            run.n[2] = redist_priv_min(run.n[2] - begin, hot);
+            most = redist_priv_max(most, list->run[r].n[2]);
+            run = redist_priv_part(&list->run[r], 2, begin, redist_priv_min(begin + hot, list->run[r].n[2]));
             if (run.n[2] > 0)
-                redist_priv_copy_run(c, depth, REDIST_PRIV_LEVELS - 1, &run,
-                                     run.at[REDIST_PRIV_PACKED] + begin * run.stride[2][REDIST_PRIV_PACKED],
-                                     from + redist_priv_superblock(c, depth, &run, c->from, begin),
-                                     to + redist_priv_superblock(c, depth, &run, c->to, begin));
+                redist_priv_copy_run(c, depth, REDIST_PRIV_LEVELS - 1, &run, run.at[REDIST_PRIV_PACKED],
+                                     from + run.at[c->from] * from_bytes, to + run.at[c->to] * to_bytes);
         }
 }
 
@@ -3005,13 +2999,10 @@ REDIST_PRIV redist_priv_message redist_priv_message_part(const redist_priv_messa
 REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, const void *from, int to_side, void *to,
                                   redist_priv_arrival arrival, int stream)
 {
-#ifdef _OPENMP
-    const int threads = arrival.alone ? 1 : redist_priv_team(m->elements * arrival.element);
-#endif
     REDIST_COPIED(m->elements * arrival.element);
 #ifdef _OPENMP
-    if (threads > 1) {
-#pragma omp parallel num_threads(threads)
+    if (!arrival.alone && redist_priv_team(m->elements * arrival.element) > 1) {
+#pragma omp parallel num_threads(redist_priv_team(m->elements * arrival.element))
         {
             const int thread = omp_get_thread_num();
             redist_priv_message part = redist_priv_message_part(m, to_side, thread, omp_get_num_threads());
@@ -4955,12 +4946,8 @@ REDIST_PRIV_COLD void redist_priv_put_layout(redist_priv_writer *w, const redist
 REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size)
 {
     char none = '\0';
-    redist_priv_writer w = {NULL, &none, 0, 0};
-    if (text != NULL && size > 0) {
-        text[0] = '\0';
-        w.text = text;
-        w.size = size;
-    }
+    redist_priv_writer w = {NULL, text == NULL ? &none : text, text == NULL ? 0 : size, 0};
+    redist_priv_put(&w, "%s", ""); /* ends a text of nothing */
     if (redist_layout_check(layout) != REDIST_OK)
         return -1;
     redist_priv_put_layout(&w, layout);
@@ -4990,6 +4977,7 @@ typedef struct {
     size_t room, used;     /* bytes; used > room: it does not fit, and only the bytes are counted */
     redist_layout said;    /* the numbers of the text, in its axes' order, not yet checked */
     unsigned subjects;     /* what the axis, or the options, have told so far */
+    const char *number_at; /* the last number */
     int64_t last_cut, listed, ranks; /* entries of a list, and of the ranks */
     const char *ranks_at;
 } redist_priv_reader;
@@ -5084,7 +5072,7 @@ REDIST_PRIV_COLD int64_t redist_priv_read(redist_priv_reader *r, const char *aft
     long long value;
     if (after != NULL)
         redist_priv_expect(r, after, what);
-    redist_priv_next(r);
+    r->number_at = redist_priv_next(r);
     if (!redist_priv_is_digit(r->at[*r->at == '-']))
         redist_priv_unexpected(r, what);
     if (r->code != REDIST_OK)
@@ -5110,17 +5098,16 @@ REDIST_PRIV_COLD void redist_priv_add_entry(redist_priv_reader *r, const void *e
         redist_priv_parse_error(r, r->at, "a list of INT_MAX numbers");
 }
 
-/* The complete list that begins there; NULL when it does not fit. */
-REDIST_PRIV_COLD const void *redist_priv_list_at(const redist_priv_reader *r, size_t begin)
+/* The list whose entries, of so many bytes each, were added last; NULL when it does not fit. */
+REDIST_PRIV_COLD const void *redist_priv_list_of(const redist_priv_reader *r, size_t bytes)
 {
-    return r->used <= r->room ? r->storage + begin : NULL;
+    return r->used <= r->room ? r->storage + r->used - (size_t)r->listed * bytes : NULL;
 }
 
 /* Axes. */
 
 REDIST_PRIV_COLD void redist_priv_read_cuts(redist_priv_reader *r, redist_axis *x)
 {
-    const size_t begin = r->used;
     redist_priv_expect(r, "(", "the cuts");
     r->listed = 0;
     do {
@@ -5133,7 +5120,7 @@ REDIST_PRIV_COLD void redist_priv_read_cuts(redist_priv_reader *r, redist_axis *
         redist_priv_unexpected(r, "')' or ',' and a cut");
     x->kind = REDIST_PRIV_CUTS;
     x->procs = (int)(r->listed - 1);
-    x->cuts = (const int64_t *)redist_priv_list_at(r, begin);
+    x->cuts = (const int64_t *)redist_priv_list_of(r, sizeof *x->cuts);
 }
 
 /* Returns whether it is one block each, whose size follows from the extent. */
@@ -5166,15 +5153,13 @@ REDIST_PRIV_COLD int redist_priv_read_kind(redist_priv_reader *r, redist_axis *x
 
 REDIST_PRIV_COLD void redist_priv_read_section(redist_priv_reader *r, redist_axis *x)
 {
-    const char *count_at;
     int64_t count;
     x->start = redist_priv_read(r, NULL, "the start of a section", INT64_MAX);
-    redist_priv_expect(r, ":", "the count of a section");
-    count_at = redist_priv_next(r);
-    count = redist_priv_read(r, NULL, "the count of a section", INT64_MAX);
+    count = redist_priv_read(r, ":", "the count of a section", INT64_MAX);
     if (count != x->count)
-        redist_priv_parse_error(r, count_at, "a section of %" PRId64 " indices, where the extent in front is %" PRId64,
-                                count, x->count);
+        redist_priv_parse_error(r, r->number_at,
+                                "a section of %" PRId64 " indices, where the extent in front is %" PRId64, count,
+                                x->count);
     if (redist_priv_accept(r, ":"))
         x->step = redist_priv_read(r, NULL, "the step of a section", INT64_MAX);
     x->extent = redist_priv_read(r, "of", "the extent of the whole axis", INT64_MAX);
@@ -5260,8 +5245,8 @@ REDIST_PRIV_COLD void redist_priv_read_stored(redist_priv_reader *r)
 {
     int d;
     for (d = 0; d < r->said.ndim; d++) {
-        redist_priv_expect(r, d == 0 ? "(" : ",", d == 0 ? "the array's own axes" : "an axis");
-        r->said.dim[d].stored = (int)redist_priv_read(r, NULL, "an axis", INT_MAX);
+        const char *what = d == 0 ? "the array's own axes" : "an axis";
+        r->said.dim[d].stored = (int)redist_priv_read(r, d == 0 ? "(" : ",", what, INT_MAX);
     }
     redist_priv_expect(r, ")", NULL);
 }
@@ -5278,7 +5263,6 @@ REDIST_PRIV_COLD redist_order redist_priv_read_order(redist_priv_reader *r)
 /* Cuts come before: storage is aligned for ints. */
 REDIST_PRIV_COLD void redist_priv_read_ranks(redist_priv_reader *r)
 {
-    const size_t begin = r->used;
     r->ranks_at = redist_priv_next(r);
     r->listed = 0;
     do {
@@ -5286,30 +5270,27 @@ REDIST_PRIV_COLD void redist_priv_read_ranks(redist_priv_reader *r)
         redist_priv_add_entry(r, &rank, sizeof rank);
     } while (redist_priv_accept(r, ","));
     r->ranks = r->listed;
-    r->said.ranks = (const int *)redist_priv_list_at(r, begin);
+    r->said.ranks = (const int *)redist_priv_list_of(r, sizeof *r->said.ranks);
 }
 
 /* Boxes: low:high of every axis, one box after the other. */
 REDIST_PRIV_COLD void redist_priv_read_boxes(redist_priv_reader *r)
 {
-    const size_t begin = (r->used + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t);
+    redist_axis *x = &r->said.dim[0].axis;
     redist_box box;
     int d;
     memset(&box, 0, sizeof box);
-    r->used = begin;
+    r->used = (r->used + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t);
     r->listed = 0;
     do {
         for (d = 0; d < r->said.ndim; d++) {
-            if (d > 0)
-                redist_priv_expect(r, "x", "the next axis of a box");
-            box.low[d] = redist_priv_read(r, NULL, "where a box begins", INT64_MAX);
-            redist_priv_expect(r, ":", "where the box ends");
-            box.high[d] = redist_priv_read(r, NULL, "where a box ends", INT64_MAX);
+            box.low[d] = redist_priv_read(r, d > 0 ? "x" : NULL, "where a box begins", INT64_MAX);
+            box.high[d] = redist_priv_read(r, ":", "where a box ends", INT64_MAX);
         }
         redist_priv_add_entry(r, &box, sizeof box);
     } while (redist_priv_accept(r, ","));
-    r->said.dim[0].axis.procs = (int)r->listed;
-    r->said.dim[0].axis.box = (const redist_box *)redist_priv_list_at(r, begin);
+    x->procs = (int)r->listed;
+    x->box = (const redist_box *)redist_priv_list_of(r, sizeof box);
 }
 
 REDIST_PRIV_COLD void redist_priv_read_option(redist_priv_reader *r)
@@ -5388,16 +5369,14 @@ REDIST_PRIV_COLD redist_layout redist_priv_build(const redist_layout *said)
     return said->ranks == NULL ? layout : redist_on_ranks(layout, said->ranks);
 }
 
-/* How an int64_t is aligned: to 4 bytes on i386. */
-typedef struct {
-    char before;
-    int64_t number;
-} redist_priv_aligned;
-
 REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage, size_t storage_bytes,
                                    char *message, size_t message_size)
 {
-    const int aligned = (int)offsetof(redist_priv_aligned, number);
+    struct aligned { /* as an int64_t is: to 4 bytes on i386 */
+        char before;
+        int64_t number;
+    };
+    const int aligned = (int)offsetof(struct aligned, number);
     redist_priv_reader r;
     memset(&r, 0, sizeof r);
     r.text = r.at = text;
