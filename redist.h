@@ -34,19 +34,19 @@
  *     170-265               types
  *                 613-685   arithmetic
  *                 686-758   faults
- *     266-310     759-998   axes: who owns index i
- *     311-414    999-1573   layouts and views
- *               1574-2150   runs: what two coordinates of an axis share
- *               2151-2346   messages: products of run lists
- *               2347-3052   copying
- *               3053-3187   pairs of places: which copy serves whom
- *     415-448   3188-3345   moving on one process
- *     449-467   3346-3612   traffic, on paper
- *     468-497   3613-4155   schedules
- *     498-534   4156-4602   cost and multiphase routes
- *     535-565   4603-4909   relabelling and advice
- *     566-608   4910-5024   text: writing
- *               5025-5476   text: reading
+ *     266-310    759-1015   axes: who owns index i
+ *     311-414   1016-1593   layouts and views
+ *               1594-2132   runs: what two coordinates of an axis share
+ *               2133-2322   messages: products of run lists
+ *               2323-3019   copying
+ *               3020-3136   pairs of places: which copy serves whom
+ *     415-448   3137-3293   moving on one process
+ *     449-467   3294-3559   traffic, on paper
+ *     468-497   3560-4102   schedules
+ *     498-534   4103-4549   cost and multiphase routes
+ *     535-565   4550-4856   relabelling and advice
+ *     566-608   4857-4967   text: writing
+ *               4968-5411   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.

@@ -43,21 +43,21 @@
  *                 328-400   verdicts
  *                 401-699   the plan
  *                 700-972   checking arguments
- *                973-1160   peers
- *               1161-1265   staging
- *               1266-1376   pieces
- *               1377-1405   reports
- *               1406-1740   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1741-1900   MPI's collectives
- *               1901-1937   REDIST_ALLTOALLV
- *               1938-2094   REDIST_ALLTOALLW
- *               2095-2261   shared memory
- *               2262-2568   REDIST_SHARED
- *               2569-2816   REDIST_MULTIPHASE
- *               2817-3138   choosing a method
- *     165-253   3139-3612   plans
- *               3613-3705   calibrating
- *     254-274   3706-3800   arenas
+ *                973-1155   peers
+ *               1156-1260   staging
+ *               1261-1371   pieces
+ *               1372-1400   reports
+ *               1401-1735   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1736-1895   MPI's collectives
+ *               1896-1932   REDIST_ALLTOALLV
+ *               1933-2091   REDIST_ALLTOALLW
+ *               2092-2258   shared memory
+ *               2259-2565   REDIST_SHARED
+ *               2566-2813   REDIST_MULTIPHASE
+ *               2814-3135   choosing a method
+ *     165-253   3136-3609   plans
+ *               3610-3702   calibrating
+ *     254-274   3703-3797   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
