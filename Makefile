@@ -1,11 +1,12 @@
 # redist: needs an MPI compiler and make; what else is installed is used by tests and examples.
 #   make run       the ADI heat solver on 4 ranks           make check      all tests
-#   make bench     methods against memcpy and plain MPI     make plots      the same as pictures
+#   make bench     all that is measured, as plain tables    make plots      methods as pictures
+#   make results   the tables of bench/RESULTS.md           make clean
 #   make field     the picture at the top of the README     make simulate   methods on simulated clusters (SimGrid)
 #   make fortran   the solver in Fortran on 4 ranks         make cluster    methods on emulated nodes (needs root)
-#   make clean
 #   make install   headers, redist.pc, Fortran, examples    make uninstall
-# Override on the command line: MPICC, MPIFC, MPIEXEC, CC, CFLAGS, BUILD; PREFIX and DESTDIR where things are installed.
+# Override on the command line: MPICC, MPIFC, MPIEXEC, CC, CFLAGS, BUILD; PREFIX and DESTDIR where things are installed;
+# ONLY: names of tests for check, of sections for results.
 
 first   = $(firstword $(foreach c,$(1),$(shell command -v $(c) 2>/dev/null)))
 MPICC   = $(call first,mpicc.mpich mpicc)
@@ -91,6 +92,9 @@ plots: $(BUILD)/methods $(BUILD)/scale
 field: $(BUILD)/methods $(BUILD)/halo
 	@BUILD='$(BUILD)' MPIEXEC='$(MPIEXEC)' sh bench/field.sh
 
+results: $(BENCHES:%=$(BUILD)/%)
+	@BUILD='$(BUILD)' MPICC='$(MPICC)' MPIEXEC='$(MPIEXEC)' sh bench/results.sh $(ONLY)
+
 simulate:
 	@BUILD='$(BUILD)' sh bench/simulate.sh
 
@@ -155,4 +159,4 @@ $(foreach p,$(BENCHES),$(eval $(call program,$(p),bench/$(p).c,$(CFLAGS))))
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all examples run fortran check bench plots field simulate cluster install uninstall clean
+.PHONY: all examples run fortran check bench results plots field simulate cluster install uninstall clean

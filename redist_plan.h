@@ -38,27 +38,26 @@
  * leaves its communicator to the messages that may still be on their way.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *     110-164               types
+ *     109-164               types
  *                 281-327   waiting
  *                 328-400   verdicts
- *                 401-713   the plan
- *                 714-962   checking arguments
- *                963-1161   peers
- *               1162-1273   staging
- *               1274-1395   pieces
- *               1396-1424   reports
- *               1425-1563   REDIST_POINT_TO_POINT
- *               1564-1839   REDIST_SCHEDULED
- *               1840-1999   MPI's collectives
- *               2000-2036   REDIST_ALLTOALLV
- *               2037-2203   REDIST_ALLTOALLW
- *               2204-2370   shared memory
- *               2371-2683   REDIST_SHARED
- *               2684-2871   REDIST_MULTIPHASE
- *               2872-3205   choosing a method
- *     165-253   3206-3699   plans
- *               3700-3792   calibrating
- *     254-274   3793-3887   arenas
+ *                 401-699   the plan
+ *                 700-972   checking arguments
+ *                973-1160   peers
+ *               1161-1265   staging
+ *               1266-1376   pieces
+ *               1377-1405   reports
+ *               1406-1740   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1741-1900   MPI's collectives
+ *               1901-1937   REDIST_ALLTOALLV
+ *               1938-2094   REDIST_ALLTOALLW
+ *               2095-2261   shared memory
+ *               2262-2568   REDIST_SHARED
+ *               2569-2816   REDIST_MULTIPHASE
+ *               2817-3138   choosing a method
+ *     165-253   3139-3612   plans
+ *               3613-3705   calibrating
+ *     254-274   3706-3800   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -120,7 +119,8 @@ typedef enum {
                            /*   any max_buffer: networks between nodes, scarce memory                                */
     REDIST_SHARED,         /* node shared memory inside a node; between nodes as REDIST_SCHEDULED, short messages    */
                            /*   (512 bytes) as REDIST_POINT_TO_POINT                                                 */
-    REDIST_MULTIPHASE      /* a chain of plans by way of other block sizes and grids (redist_phases): tiny messages   */
+    REDIST_MULTIPHASE      /* a chain of plans by way of other block sizes and grids (redist_phases): tiny messages;  */
+                           /*   slabs to slabs also by way of nodes x ranks of a node, first inside the nodes        */
 } redist_method;
 
 enum { REDIST_PRIV_METHODS = REDIST_MULTIPHASE + 1 };
@@ -593,6 +593,7 @@ typedef struct {
 typedef struct {
     double latency;
     redist_cost cost;
+    int64_t node; /* ranks before the first that is not on rank 0's node: mostly as many as on any node */
 } redist_priv_network;
 
 struct redist_plan {
@@ -603,7 +604,7 @@ struct redist_plan {
     int failed;                   /* MPI did: messages may be on their way for ever */
     int64_t element_bytes;
     MPI_Datatype element;         /* valid during creation only */
-    redist_layout layout[2], *from, *to; /* the two, by their names */
+    redist_layout *from, *to;     /* without room for the axes that they do not have */
     redist_options options;
     redist_priv_side side[2];
     redist_priv_peer *peer;       /* peer[peers]: all messages of this rank, those that it receives come first */
@@ -639,7 +640,10 @@ REDIST_PRIV char *redist_priv_given(const redist_plan *p, int own, int a)
     return (char *)(uintptr_t)p->pointers[own * p->arrays + a];
 }
 
-REDIST_PRIV const redist_layout *redist_priv_layout(const redist_plan *p, int side) { return &p->layout[side]; }
+REDIST_PRIV const redist_layout *redist_priv_layout(const redist_plan *p, int side)
+{
+    return side == REDIST_PRIV_FROM ? p->from : p->to;
+}
 
 REDIST_PRIV const char *redist_priv_side_name(int side) { return side == REDIST_PRIV_FROM ? "source" : "destination"; }
 
@@ -656,45 +660,40 @@ REDIST_PRIV_COLD int redist_priv_refuse(redist_plan *p, int code, const char *fo
     return code;
 }
 
-REDIST_PRIV_COLD int redist_priv_refuse_mpi(redist_plan *p, int code)
+/* A plan's redist_plan.active when an execution was begun; it is complete, or failed, and redist_test will say so. */
+enum { REDIST_PRIV_AT_WORK = 1, REDIST_PRIV_UNTOLD };
+
+/* Ends an execution in which MPI failed, if so: the plan is then fit for freeing. */
+REDIST_PRIV int redist_priv_end_failed(redist_plan *p, int code)
 {
+    if (code == REDIST_OK)
+        return code;
+    p->failed = 1;
+    p->active = 0;
     return redist_priv_refuse(p, code, "an MPI call failed while %s was at work: all that is left is redist_plan_free",
                               p->transport->name);
 }
 
-/* A plan's redist_plan.active when an execution was begun; it is complete, or failed, and redist_test will say so. */
-enum { REDIST_PRIV_AT_WORK = 1, REDIST_PRIV_UNTOLD };
-
 /* Begins an execution, whose arrays are known. */
 REDIST_PRIV int redist_priv_begin(redist_plan *p)
 {
-    int code;
     p->began = MPI_Wtime();
-    code = p->transport->start(p);
-    p->failed = code != REDIST_OK;
-    p->active = p->failed ? 0 : REDIST_PRIV_AT_WORK;
-    return p->failed ? redist_priv_refuse_mpi(p, code) : code;
+    p->active = REDIST_PRIV_AT_WORK;
+    return redist_priv_end_failed(p, p->transport->start(p));
 }
 
-/* Ends an execution, and remembers the fastest. */
-REDIST_PRIV void redist_priv_finish(redist_plan *p)
+/* Moves one plan on, and ends its execution when it is complete; remembers the fastest. */
+REDIST_PRIV int redist_priv_test(redist_plan *p, int *done)
 {
-    const double seconds = MPI_Wtime() - p->began;
+    const int code = redist_priv_end_failed(p, p->transport->test(p, done));
+    double seconds;
+    if (code != REDIST_OK || !*done)
+        return code;
+    seconds = MPI_Wtime() - p->began;
     p->fastest = p->executions == 0 || seconds < p->fastest ? seconds : p->fastest;
     p->executions++;
     p->active = 0;
-}
-
-/* Moves one plan on, and ends its execution when it is complete, or when MPI failed. */
-REDIST_PRIV int redist_priv_test(redist_plan *p, int *done)
-{
-    const int code = p->transport->test(p, done);
-    p->failed = code != REDIST_OK; /* it is then fit for freeing */
-    if (p->failed)
-        p->active = 0;
-    else if (*done)
-        redist_priv_finish(p);
-    return p->failed ? redist_priv_refuse_mpi(p, code) : code;
+    return REDIST_OK;
 }
 
 /* ------------------------------------------------------------------------------------ checking arguments (private) */
@@ -703,6 +702,25 @@ REDIST_PRIV_COLD uint64_t redist_priv_hash(uint64_t hash, int64_t word)
 {
     hash = (hash ^ (uint64_t)word) * UINT64_C(0x9E3779B97F4A7C15);
     return hash ^ hash >> 32;
+}
+
+/* A number that tells this machine from others, in all likelihood. */
+REDIST_PRIV_COLD int64_t redist_priv_machine(void)
+{
+    char name[MPI_MAX_PROCESSOR_NAME];
+    uint64_t hash = 0;
+    int k, length = 0;
+    if (MPI_Get_processor_name(name, &length) != MPI_SUCCESS)
+        return 0;
+    for (k = 0; k < length; k++)
+        hash = redist_priv_hash(hash, name[k]);
+    return (int64_t)(hash >> 2);
+}
+
+/* The same of this rank's node. */
+REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p)
+{
+    return p->options.node_ranks > 0 ? p->rank / p->options.node_ranks : redist_priv_machine();
 }
 
 /* Everything that must be the same on every rank, as numbers with names, one after the other. They are hashed, and
@@ -805,16 +823,13 @@ REDIST_PRIV_COLD void redist_priv_explain_mismatch(const redist_plan *p, MPI_Com
                                                    redist_priv_verdict *v)
 {
     redist_priv_words words;
-    int code;
     words.first_n = redist_priv_min(n, INT_MAX / (int)sizeof *words.first);
     words.first = (int64_t *)redist_priv_zeroed(words.first_n, sizeof *words.first);
     words.verdict = v;
-    code = redist_priv_worst(comm, words.first == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
-    if (code == REDIST_OK && p->rank == 0)
+    if (words.first != NULL && p->rank == 0)
         redist_priv_list_plan(&words, p);
-    if (code == REDIST_OK)
-        code = redist_priv_broadcast(comm, words.first, (size_t)words.first_n * sizeof *words.first, 0);
-    if (code == REDIST_OK && p->rank != 0)
+    if (redist_priv_worst(comm, words.first == NULL ? REDIST_ERR_MEMORY : REDIST_OK) == REDIST_OK &&
+        redist_priv_broadcast(comm, words.first, (size_t)words.first_n * sizeof *words.first, 0) == REDIST_OK)
         redist_priv_list_plan(&words, p);
     REDIST_FREE(words.first);
     redist_priv_agree(comm, v, &n, 1);
@@ -822,8 +837,7 @@ REDIST_PRIV_COLD void redist_priv_explain_mismatch(const redist_plan *p, MPI_Com
     redist_priv_fail(v, REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options");
 }
 
-/* Keeps a layout that is one; another may be shorter than this file takes layouts to be. */
-REDIST_PRIV_COLD void redist_priv_check_layout(redist_plan *p, int side, const redist_layout *layout,
+REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int side, const redist_layout *layout,
                                                redist_priv_verdict *v)
 {
     const int64_t limit = INT64_MAX / 4 / redist_priv_max(p->element_bytes, 1) / p->arrays;
@@ -834,7 +848,6 @@ REDIST_PRIV_COLD void redist_priv_check_layout(redist_plan *p, int side, const r
     redist_priv_fail(v, code, "%s%s %s", name, strncmp(text, "axis ", 5) == 0 ? "" : ":", text);
     if (code != REDIST_OK)
         return;
-    p->layout[side] = *layout;
     places = redist_places(layout);
     for (k = 0; k < places; k = layout->ranks == NULL ? places : k + 1) {
         int last = layout->ranks == NULL ? layout->first_rank + places - 1 : layout->ranks[k];
@@ -850,11 +863,21 @@ REDIST_PRIV_COLD void redist_priv_check_layout(redist_plan *p, int side, const r
         redist_priv_fail(v, REDIST_ERR_OVERFLOW, "the %s arrays have more than 2^61 bytes", name);
 }
 
+/* Keeps a layout that is one; another may be shorter than this file takes layouts to be. */
+REDIST_PRIV_COLD redist_layout *redist_priv_keep_layout(const redist_layout *layout, int ghosts, redist_priv_verdict *v)
+{
+    const redist_layout copy = redist_priv_copy_of(layout, ghosts);
+    redist_layout *kept = (redist_layout *)redist_priv_alloc(1, redist_priv_layout_bytes(layout));
+    if (kept == NULL)
+        redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for a plan");
+    else
+        memcpy((void *)kept, &copy, redist_priv_layout_bytes(layout));
+    return kept;
+}
+
 REDIST_PRIV_COLD void redist_priv_check_shapes(const redist_plan *p, redist_priv_verdict *v)
 {
     int d;
-    if (v->code != REDIST_OK)
-        return;
     if (p->from->ndim != p->to->ndim)
         redist_priv_fail(v, REDIST_ERR_SHAPE, "the source has %d axes, the destination %d", p->from->ndim, p->to->ndim);
     for (d = 0; d < p->from->ndim && v->code == REDIST_OK; d++)
@@ -2505,6 +2528,16 @@ REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p, 
 
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redist_priv_network *network);
 
+/* How many ranks from rank 0 on share its node. Collective. */
+REDIST_PRIV_COLD int redist_priv_find_node(redist_plan *p)
+{
+    const int64_t own = redist_priv_node_number(p);
+    int64_t first = p->rank == 0 ? own : 0;
+    int code = redist_priv_reduce(p->comm, &first, 1, MPI_MAX);
+    p->network.node = own == first ? p->size : p->rank;
+    return code == REDIST_OK ? redist_priv_reduce(p->comm, &p->network.node, 1, MPI_MIN) : code;
+}
+
 /* The network as it is measured with short messages, or as options.cost says: where REDIST_AUTO chooses, most of
    per_message is latency, which messages that go together pay once; a chain that was asked for pays it for each
    message, as in redist_cost_of. Collective. */
@@ -2513,23 +2546,64 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
     enum { LARGE = 16384 };
     if (p->network.cost.per_message + p->network.cost.per_byte > 0)
         return REDIST_OK;
-    if (p->options.cost.per_message + p->options.cost.per_byte <= 0)
-        return redist_priv_measure_network(p->comm, LARGE, &p->network);
+    if (p->options.cost.per_message + p->options.cost.per_byte <= 0) {
+        const int code = redist_priv_measure_network(p->comm, LARGE, &p->network);
+        return code == REDIST_OK ? redist_priv_find_node(p) : code;
+    }
     p->network.cost = p->options.cost;
     if (p->options.method == REDIST_AUTO) {
         p->network.latency = 0.9 * p->options.cost.per_message;
         p->network.cost.per_message -= p->network.latency;
     }
-    return REDIST_OK;
+    return redist_priv_find_node(p);
 }
 
-/* Of one exchange: messages are on their way while the next are sent. */
-REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_layout *from, const redist_layout *to)
+/* Of one exchange: messages are on their way while the next are sent. Inside the nodes (near) latency is mostly an
+   eighth of that between them or less, and no link is shared. */
+REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_layout *from, const redist_layout *to,
+                                            int near)
 {
-    const redist_cost messages = {p->network.cost.per_message, 0}, bytes = {0, p->network.cost.per_byte};
+    const redist_priv_network *n = &p->network;
+    const redist_cost messages = {n->cost.per_message, 0}, bytes = {0, n->cost.per_byte / (near ? (double)n->node : 1)};
     const int64_t each = p->element_bytes * p->arrays;
     const double sending = redist_cost_of(from, to, each, &messages), moving = redist_cost_of(from, to, each, &bytes);
-    return p->network.latency + (sending > moving ? sending : moving);
+    return n->latency / (near ? 8 : 1) + (sending > moving ? sending : moving);
+}
+
+/* The axis that a layout of plain axes distributes over all ranks in their order; -1 where there is none. */
+REDIST_PRIV_COLD int redist_priv_slab_axis(const redist_plan *p, const redist_layout *layout)
+{
+    int d, slab = -1, plain = layout->ranks == NULL;
+    for (d = 0; d < layout->ndim; d++) {
+        const redist_axis *x = &layout->dim[d].axis;
+        plain &= redist_priv_is_plain(x) && x->first == 0;
+        slab = x->procs == p->size ? d : slab;
+    }
+    return plain ? slab : -1;
+}
+
+/* From slabs along one axis to slabs along another by way of nodes x ranks of a node: first inside the nodes, then with
+   one message to each. 0 where that is no way. */
+REDIST_PRIV_COLD int redist_priv_pass_nodes(const redist_plan *p, redist_layout *between)
+{
+    const int each = (int)p->network.node;
+    const int outer = redist_priv_slab_axis(p, p->from), inner = redist_priv_slab_axis(p, p->to);
+    redist_axis *x;
+    int d, forwards;
+    if (outer < 0 || inner < 0 || outer == inner || each < 2 || each == p->size || p->size % each != 0 ||
+        !redist_priv_is_product(p->from, p->to))
+        return 0;
+    *between = *p->to;
+    forwards = between->dim[outer].stored < between->dim[inner].stored;
+    between->grid_order = forwards ? REDIST_ROW_MAJOR : REDIST_COLUMN_MAJOR;
+    for (d = 0; d < between->ndim; d++)
+        between->dim[d].low = between->dim[d].high = between->dim[d].allocated = 0;
+    x = &between->dim[outer].axis;
+    *x = p->from->dim[outer].axis;
+    x->block = redist_priv_product(x->block, each, redist_priv_max(x->extent, 1));
+    x->procs = p->size / each;
+    between->dim[inner].axis.procs = each;
+    return 1;
 }
 
 /* The route: between[phases - 1]. The same on all ranks, which agreed on layouts and cost. *gain: the direct way's time
@@ -2542,7 +2616,8 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
     redist_priv_chain *c = &p->state.chain;
     int k, stops, code = redist_priv_know_network(p);
     redist_cost cost = p->network.cost;
-    double seconds = 0;
+    redist_layout grid;
+    double seconds = 0, passing;
     c->between = (redist_layout *)redist_priv_alloc(REDIST_PRIV_MOST_PHASES - 1, sizeof *c->between);
     if (code == REDIST_OK && c->between == NULL)
         code = REDIST_ERR_MEMORY;
@@ -2552,8 +2627,16 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
     stops = redist_priv_phases(p->from, p->to, &cost, p->network.latency, most, c->between);
     c->phases = stops < 0 ? 0 : stops + 1;
     for (k = 0; k < c->phases; k++)
-        seconds += redist_priv_seconds(p, redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1));
-    *gain = seconds > 0 ? redist_priv_seconds(p, p->from, p->to) / seconds : 0;
+        seconds += redist_priv_seconds(p, redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1), 0);
+    if (c->phases > 0 && most > 0 && redist_priv_pass_nodes(p, &grid)) {
+        passing = redist_priv_seconds(p, p->from, &grid, 1) + redist_priv_seconds(p, &grid, p->to, 0);
+        if (passing < seconds) {
+            c->between[0] = grid;
+            c->phases = 2;
+            seconds = passing;
+        }
+    }
+    *gain = seconds > 0 ? redist_priv_seconds(p, p->from, p->to, 0) / seconds : 0;
     return stops < 0 ? -stops : REDIST_OK;
 }
 
@@ -2748,19 +2831,6 @@ enum {
     REDIST_PRIV_FACTS
 };
 
-/* A number that tells this machine from others, in all likelihood. */
-REDIST_PRIV_COLD int64_t redist_priv_machine(void)
-{
-    char name[MPI_MAX_PROCESSOR_NAME];
-    uint64_t hash = 0;
-    int k, length = 0;
-    if (MPI_Get_processor_name(name, &length) != MPI_SUCCESS)
-        return 0;
-    for (k = 0; k < length; k++)
-        hash = redist_priv_hash(hash, name[k]);
-    return (int64_t)(hash >> 2);
-}
-
 REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
 {
     const redist_options *o = &p->options;
@@ -2772,7 +2842,7 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
     facts[REDIST_PRIV_WORDS] = words.n;
     facts[REDIST_PRIV_HASH] = (int64_t)(words.hash >> 2);
     facts[REDIST_PRIV_NOT_HASH] = -facts[REDIST_PRIV_HASH];
-    facts[REDIST_PRIV_NODE] = o->node_ranks > 0 ? p->rank / o->node_ranks : redist_priv_machine();
+    facts[REDIST_PRIV_NODE] = redist_priv_node_number(p);
     facts[REDIST_PRIV_NOT_NODE] = -facts[REDIST_PRIV_NODE];
     facts[REDIST_PRIV_TAG] = o->arena != NULL ? o->arena->tags : 0;
     facts[REDIST_PRIV_OVERWRITES] = p->overwrites;
@@ -2986,8 +3056,8 @@ REDIST_PRIV_COLD void redist_priv_unstage(redist_plan *p)
 
 /* Opens what the transport needs of the system, stages, and creates what it can. Where any rank cannot have it, or none
    has any use for shared memory, the plan falls back to messages; where the memory of a method that was not asked for
-   by name is not there, to one that needs less. Collective. Returns the code of the verdict. */
-REDIST_PRIV_COLD int redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
+   by name is not there, to one that needs less. Collective. */
+REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
 {
     enum { FAILED, MISSING, NO_ROOM, USED, OUTCOMES };
     const redist_priv_verdict good = *v;
@@ -3007,7 +3077,7 @@ REDIST_PRIV_COLD int redist_priv_open_transport(redist_plan *p, redist_priv_verd
         redist_priv_agree(p->comm, v, outcome, OUTCOMES);
         outcome[MISSING] |= !outcome[USED];
         if (next == NULL || !(outcome[MISSING] || (outcome[NO_ROOM] && p->options.method == REDIST_AUTO)))
-            return v->code;
+            return;
         redist_priv_unstage(p);
         t->destroy(p);
         memset(&p->state, 0, sizeof p->state);
@@ -3018,8 +3088,8 @@ REDIST_PRIV_COLD int redist_priv_open_transport(redist_plan *p, redist_priv_verd
 /* -------------------------------------------------------------------------------------------------- plans (bodies) */
 
 /* A communicator for a plan: the arena's, with a tag of its own, where that has the same ranks; or one of its own.
-   Collective over comm, the caller's. Returns the code of the verdict. */
-REDIST_PRIV_COLD int redist_priv_take_comm(redist_plan *p, MPI_Comm comm, int64_t *facts, redist_priv_verdict *v)
+   Collective over comm, the caller's. */
+REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm, int64_t *facts, redist_priv_verdict *v)
 {
     redist_arena *arena = p->options.arena;
     const double begin = MPI_Wtime();
@@ -3030,19 +3100,12 @@ REDIST_PRIV_COLD int redist_priv_take_comm(redist_plan *p, MPI_Comm comm, int64_
         p->borrows = 1;
         p->tag = (int)facts[REDIST_PRIV_TAG];
         arena->tags = p->tag + 1;
-        return REDIST_OK;
+        return;
     }
     redist_priv_fail(v, redist_priv_duplicate(comm, &p->comm),
                      "MPI_Comm_idup failed: MPI may have no communicator left");
     facts[REDIST_PRIV_DUPLICATION] = (int64_t)(1e9 * (MPI_Wtime() - begin));
-    return redist_priv_agree(comm, v, facts, REDIST_PRIV_DUPLICATION + 1);
-}
-
-/* The last tag given may be given again, if nothing with it can be on its way. */
-REDIST_PRIV_COLD void redist_priv_return_tag(const redist_plan *p)
-{
-    if (p->options.arena->tags == p->tag + 1 && !p->failed)
-        p->options.arena->tags--;
+    redist_priv_agree(comm, v, facts, REDIST_PRIV_DUPLICATION + 1);
 }
 
 REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
@@ -3059,11 +3122,13 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
     REDIST_FREE(p->kept.move);
     REDIST_FREE(p->peer);
     REDIST_FREE(p->pointers);
+    REDIST_FREE(p->from);
+    REDIST_FREE(p->to);
     if (p->options.arena != NULL)
         p->options.arena->plans--;
-    if (p->borrows)
-        redist_priv_return_tag(p);
-    else if (p->comm != MPI_COMM_NULL && !p->failed) /* or a later communicator could get what is still on its way */
+    if (p->borrows && !p->failed) /* or a later communicator, or the tag, would get what is still on its way */
+        p->options.arena->tags -= p->options.arena->tags == p->tag + 1;
+    else if (p->comm != MPI_COMM_NULL && !p->failed)
         MPI_Comm_free(&p->comm);
     REDIST_FREE(p);
 }
@@ -3079,7 +3144,7 @@ REDIST_PRIV_COLD int redist_priv_has_ghosts(const redist_layout *layout)
 /* Of all but the ghost cells that hold elements. */
 REDIST_PRIV_COLD uint64_t redist_priv_hash_bare(const redist_layout *layout)
 {
-    const redist_layout bare = redist_priv_without_ghosts(*layout);
+    const redist_layout bare = redist_priv_copy_of(layout, 0);
     redist_priv_words words;
     int d;
     memset(&words, 0, sizeof words);
@@ -3097,8 +3162,6 @@ REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
     p->arrival = redist_priv_replacing(p->element_bytes);
     p->arrival.function = p->options.combine;
     p->arrival.context = p->options.context;
-    if (p->arrival.function == NULL)
-        *p->from = redist_priv_without_ghosts(*p->from);
     if (p->arrival.function == redist_combine_op)
         MPI_Query_thread(&level); /* it calls MPI, which may not allow OpenMP's threads to */
     ghosts = redist_priv_has_ghosts(p->from);
@@ -3127,7 +3190,12 @@ REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, const redist_layout *f
     redist_priv_check_combine(p, v);
     redist_priv_check_layout(p, REDIST_PRIV_FROM, from, v);
     redist_priv_check_layout(p, REDIST_PRIV_TO, to, v);
-    redist_priv_check_shapes(p, v);
+    if (v->code != REDIST_OK)
+        return;
+    p->from = redist_priv_keep_layout(from, p->options.combine != NULL, v);
+    p->to = redist_priv_keep_layout(to, 1, v);
+    if (v->code == REDIST_OK)
+        redist_priv_check_shapes(p, v);
     if (v->code != REDIST_OK)
         return;
     redist_priv_set_arrival(p);
@@ -3137,24 +3205,25 @@ REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, const redist_layout *f
         redist_priv_gather_facts(p, facts);
 }
 
-/* Chooses the method and makes it ready. Collective over comm, the caller's. Returns the code of the verdict. */
-REDIST_PRIV_COLD int redist_priv_plan_make(redist_plan *p, MPI_Comm comm, int64_t *facts, redist_priv_verdict *v)
+/* Chooses the method and makes it ready. Collective over comm, the caller's. */
+REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm, int64_t *facts, redist_priv_verdict *v)
 {
     if (facts[REDIST_PRIV_HASH] != -facts[REDIST_PRIV_NOT_HASH])
         redist_priv_explain_mismatch(p, comm, facts[REDIST_PRIV_WORDS], v);
     else
         redist_priv_take_comm(p, comm, facts, v);
     if (v->code != REDIST_OK)
-        return v->code;
+        return;
     redist_priv_choose_method(p, facts);
-    if (redist_priv_open_transport(p, v) != REDIST_OK)
-        return v->code;
+    redist_priv_open_transport(p, v);
+    if (v->code != REDIST_OK)
+        return;
     if (p->rings != NULL)
         redist_priv_connect(p);
     if (p->transport->commit == NULL)
-        return REDIST_OK;
+        return;
     redist_priv_fail(v, p->transport->commit(p), "an MPI error while making %s", p->transport->name);
-    return redist_priv_agree(p->comm, v, facts, 1);
+    redist_priv_agree(p->comm, v, facts, 1);
 }
 
 /* An empty plan, for the ranks of comm; NULL when memory is exhausted. */
@@ -3165,8 +3234,6 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_new(MPI_Comm comm, MPI_Datatype e
         return NULL;
     p->comm = MPI_COMM_NULL;
     p->element = element;
-    p->from = &p->layout[REDIST_PRIV_FROM];
-    p->to = &p->layout[REDIST_PRIV_TO];
     MPI_Comm_rank(comm, &p->rank);
     MPI_Comm_size(comm, &p->size);
     if (options != NULL)
@@ -3176,46 +3243,34 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_new(MPI_Comm comm, MPI_Datatype e
     return p;
 }
 
-/* A plan that is ready, or NULL and the verdict that all ranks share; a rank without one joins the agreement. */
-REDIST_PRIV_COLD redist_plan *redist_priv_plan_build(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
-                                                     MPI_Datatype element, const redist_options *options,
-                                                     redist_plan **plan, redist_priv_verdict *v)
-{
-    int64_t facts[REDIST_PRIV_FACTS] = {0};
-    redist_plan *p = redist_priv_plan_new(comm, element, options);
-    MPI_Comm_rank(comm, &v->rank);
-    if (p == NULL)
-        redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for a plan");
-    else if (from == NULL || to == NULL || plan == NULL)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "the %s is NULL",
-                         from == NULL ? "source layout" : to == NULL ? "destination layout" : "pointer to the plan");
-    else
-        redist_priv_prepare(p, from, to, facts, v);
-    if (redist_priv_agree(comm, v, facts, REDIST_PRIV_FACTS) == REDIST_OK &&
-        redist_priv_plan_make(p, comm, facts, v) == REDIST_OK)
-        return p;
-    if (p != NULL)
-        redist_priv_plan_destroy(p);
-    return NULL;
-}
-
+/* A rank without memory for a plan joins the agreement without one. */
 REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
                                   MPI_Datatype element, const redist_options *options, redist_plan **plan)
 {
     const char *fault = redist_priv_comm_fault(comm);
-    redist_priv_verdict verdict;
+    int64_t facts[REDIST_PRIV_FACTS] = {0};
+    redist_priv_verdict v = {REDIST_OK, -1, ""};
     redist_plan *p = NULL;
-    memset(&verdict, 0, sizeof verdict);
-    verdict.rank = -1;
-    if (fault != NULL)
-        redist_priv_fail(&verdict, REDIST_ERR_ARGUMENT, "%s", fault);
-    else
-        p = redist_priv_plan_build(comm, from, to, element, options, plan, &verdict);
-    if (options != NULL && options->message != NULL && options->message_size > 0)
-        snprintf(options->message, options->message_size, "%s", verdict.text);
+    if (fault != NULL) {
+        redist_priv_fail(&v, REDIST_ERR_ARGUMENT, "%s", fault);
+    } else {
+        MPI_Comm_rank(comm, &v.rank);
+        p = redist_priv_plan_new(comm, element, options);
+        if (p != NULL && plan != NULL)
+            redist_priv_prepare(p, from, to, facts, &v);
+        else
+            redist_priv_fail(&v, plan == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MEMORY, "%s",
+                             plan == NULL ? "the pointer to the plan is NULL" : "no memory for a plan");
+        if (redist_priv_agree(comm, &v, facts, REDIST_PRIV_FACTS) == REDIST_OK)
+            redist_priv_plan_make(p, comm, facts, &v);
+    }
+    if (v.code != REDIST_OK && p != NULL)
+        redist_priv_plan_destroy(p);
     if (plan != NULL)
-        *plan = p;
-    return verdict.code;
+        *plan = v.code == REDIST_OK ? p : NULL;
+    if (options != NULL && options->message != NULL && options->message_size > 0)
+        snprintf(options->message, options->message_size, "%s", v.text);
+    return v.code;
 }
 
 REDIST_API int redist_execute(redist_plan *p, const void *from, void *to)

@@ -312,6 +312,21 @@ static void check_differences(void)
     }
 }
 
+/* ---- what a plan takes besides its messages ---- */
+
+static void check_size(void)
+{
+    const int64_t bytes = live_bytes;
+    redist_plan *plan = NULL;
+    request q;
+    int code, bystander = test_rank() > 0;
+    make_request(&q);
+    q.layouts[0] = q.layouts[1] = redist_layout_2d(redist_block(N, 1), redist_whole(M));
+    code = redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan);
+    test_case_all(code == REDIST_OK && (!bystander || live_bytes - bytes < 3072), "a plan without messages: %ld bytes", (long)(live_bytes - bytes));
+    test_case_all(redist_plan_free(&plan) == REDIST_OK && live_bytes == bytes, "its memory is given back");
+}
+
 /* Errors that a rank finds before it could tell the others. */
 static void check_local(void)
 {
@@ -603,6 +618,7 @@ int main(int count, char **arguments)
     check_unlike(0);
     check_unlike(1);
     check_differences();
+    check_size();
     check_local();
     check_message_size();
     check_no_message();
