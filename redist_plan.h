@@ -1924,8 +1924,11 @@ REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_pri
     int level, code = REDIST_OK;
     for (level = 0; level < REDIST_PRIV_LEVELS; level++)
         if (run->n[level] > REDIST_MAX_COUNT) {
-            half[0] = redist_priv_part(run, level, 0, run->n[level] / 2);
-            half[1] = redist_priv_part(run, level, run->n[level] / 2, run->n[level]);
+            const int64_t first = run->n[level] / 2;
+            half[0] = half[1] = *run;
+            half[0].n[level] = first;
+            half[1].n[level] -= first;
+            half[1].at[side] += first * run->stride[level][side];
             return redist_priv_follow_runs(type, &halves, side, stride);
         }
     for (level = 0; level < REDIST_PRIV_LEVELS && code == REDIST_OK; level++)
