@@ -573,12 +573,11 @@ typedef struct {
 } redist_priv_table;
 
 typedef struct {
-    int made;            /* request and unit are handles */
     MPI_Request request;
     redist_priv_table table[2];
-    MPI_Datatype unit;   /* REDIST_ALLTOALLV counts in these, of so many bytes */
+    MPI_Datatype unit;   /* REDIST_ALLTOALLV counts in these, of so many bytes; REDIST_ALLTOALLW has none */
     int64_t unit_bytes;
-    const void **before; /* REDIST_ALLTOALLW: before[2 * arrays] of the last execution */
+    const void **before; /* REDIST_ALLTOALLW: before[2 * arrays] of the last execution; NULL: nothing is made */
 } redist_priv_collective;
 
 /* REDIST_MULTIPHASE: the plans of its phases, and the layouts between them. */
@@ -980,41 +979,33 @@ REDIST_PRIV redist_priv_message redist_priv_peer_message(const redist_plan *p, c
     return m;
 }
 
-/* Where a message begins in the array when it is contiguous there, in elements; -1 when it is not. */
+/* Whether a run goes through two sides alike, whose positions are so far apart. */
+REDIST_PRIV_COLD int redist_priv_is_alike(const redist_priv_run *run, int a, int64_t a_stride, int b, int64_t b_stride)
+{
+    int level, alike = 1;
+    for (level = 0; level < REDIST_PRIV_LEVELS; level++)
+        alike &= run->n[level] == 1 || run->stride[level][a] * a_stride == run->stride[level][b] * b_stride;
+    return alike;
+}
+
+/* Where a message begins in the array when it lies there as it is packed, in elements; -1 when it does not. */
 REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, int side)
 {
-    redist_priv_box box;
     int64_t begin = m->origin[side];
-    int k, level, axes[REDIST_MAX_DIMS];
-    box.loops = 0;
-    box.unit = 1;
-    redist_priv_order_axes(m, REDIST_PRIV_PACKED, axes);
-    for (k = 0; k < m->ndim; k++) {
-        const int d = axes[k];
+    int d;
+    for (d = 0; d < m->ndim; d++) {
         const redist_priv_run *run = m->axis[d]->run;
-        if (m->axis[d]->runs != 1)
+        if (m->axis[d]->runs != 1 ||
+            !redist_priv_is_alike(run, side, m->stride[side][d], REDIST_PRIV_PACKED, m->stride[REDIST_PRIV_PACKED][d]))
             return -1;
         begin += run->at[side] * m->stride[side][d];
-        for (level = REDIST_PRIV_LEVELS - 1; level >= 0; level--)
-            redist_priv_add_loop(&box, run->n[level], run->stride[level][side] * m->stride[side][d],
-                                 run->stride[level][REDIST_PRIV_PACKED] * m->stride[REDIST_PRIV_PACKED][d]);
     }
-    redist_priv_merge_loops(&box);
-    return box.loops == 0 ? begin : -1;
+    return begin;
 }
 
 REDIST_PRIV_COLD int redist_priv_compare_distances(const void *a, const void *b)
 {
     return redist_priv_compare_ints(&((const redist_priv_peer *)a)->distance, &((const redist_priv_peer *)b)->distance);
-}
-
-/* Whether a run goes through the memory of both sides alike. */
-REDIST_PRIV_COLD int redist_priv_run_is_alike(const redist_priv_run *run)
-{
-    int level, alike = 1;
-    for (level = 0; level < REDIST_PRIV_LEVELS; level++)
-        alike &= run->n[level] == 1 || run->stride[level][REDIST_PRIV_FROM] == run->stride[level][REDIST_PRIV_TO];
-    return alike;
 }
 
 /* Splits the runs of an axis into those that lie at their destination and the others, packed one after the other. */
@@ -1025,7 +1016,7 @@ REDIST_PRIV_COLD int redist_priv_split_runs(redist_priv_kept *kept, const redist
     int code = REDIST_OK;
     for (r = 0; r < list->runs && code == REDIST_OK; r++) {
         redist_priv_run run = list->run[r];
-        const int alike = redist_priv_run_is_alike(&run);
+        const int alike = redist_priv_is_alike(&run, REDIST_PRIV_FROM, 1, REDIST_PRIV_TO, 1);
         redist_priv_runs *half = &part[!alike || run.at[REDIST_PRIV_FROM] != run.at[REDIST_PRIV_TO]];
         kept->unlike |= !alike;
         run.at[REDIST_PRIV_PACKED] = half->elements; /* packed one after the other, whatever lay between them */
@@ -1269,51 +1260,37 @@ typedef struct {
     int64_t all;                 /* pieces that there are */
 } redist_priv_piece;
 
-/* Cuts a message into bricks: how many packed positions each takes along every axis. They are long along the source's
-   fastest axes, so that packing reads long pieces; a wide one lets unpacking write long pieces. Returns the number of
-   bricks. Both ends do the same. */
-REDIST_PRIV_COLD int64_t redist_priv_cut(const redist_plan *p, const redist_priv_message *m, redist_priv_cutting c,
-                                         int64_t *size)
+/* Narrows a message to the k-th of its bricks, modulo their number, which is returned. They are long along the source's
+   fastest axes, so that packing reads long pieces; a wide one lets unpacking write long pieces. Both ends do the same.
+   *begin: where the brick's first element lies among the message's. */
+REDIST_PRIV_COLD int64_t redist_priv_narrow(const redist_plan *p, redist_priv_message *m, redist_priv_cutting c,
+                                            int64_t k, int64_t *begin)
 {
-    int axes[REDIST_MAX_DIMS] = {0}, d, k, wide;
-    int64_t pieces = 1, room = redist_priv_max(c.bytes / p->element_bytes, 1), times;
+    int axes[REDIST_MAX_DIMS] = {0}, i, wide;
+    int64_t bricks = 1, room = redist_priv_max(c.bytes / p->element_bytes, 1), width;
     redist_priv_slow_to_fast(p->to, p->to->memory_order, axes);
-    for (k = m->ndim - 1; k > 0 && m->axis[axes[k]]->elements == 1; k--)
+    for (i = m->ndim - 1; i > 0 && m->axis[axes[i]]->elements == 1; i--)
         continue;
-    wide = axes[k];
-    for (d = 0; d < m->ndim; d++)
-        size[d] = 1;
-    size[wide] = redist_priv_min(redist_priv_max(c.wide / p->element_bytes, 1), room);
-    size[wide] = redist_priv_min(size[wide], m->axis[wide]->elements);
-    room /= size[wide];
+    wide = axes[i];
+    width = redist_priv_min(redist_priv_max(c.wide / p->element_bytes, 1), room);
+    width = redist_priv_min(width, m->axis[wide]->elements);
+    room /= width;
+    *begin = 0;
     redist_priv_slow_to_fast(p->from, p->from->memory_order, axes);
-    for (k = m->ndim - 1; k >= 0; k--) {
-        const int64_t n = m->axis[axes[k]]->elements;
-        times = redist_priv_min(redist_priv_ceil_div(n, size[axes[k]]), room);
+    for (i = m->ndim - 1; i >= 0; i--) {
+        const int d = axes[i];
+        const int64_t n = m->axis[d]->elements, least = d == wide ? width : 1;
+        const int64_t times = redist_priv_min(redist_priv_ceil_div(n, least), room);
+        const int64_t size = redist_priv_min(least * times, n), parts = redist_priv_ceil_div(n, size);
+        m->begin[d] = k % parts * size;
+        m->end[d] = redist_priv_min(m->begin[d] + size, n);
+        *begin += m->begin[d] * m->stride[REDIST_PRIV_PACKED][d];
         room /= times;
-        size[axes[k]] = redist_priv_min(size[axes[k]] * times, n);
-        pieces *= redist_priv_ceil_div(n, size[axes[k]]);
-    }
-    return pieces;
-}
-
-/* Narrows a message to its brick-th brick. Returns where the brick's first element lies among the message's. */
-REDIST_PRIV_COLD int64_t redist_priv_narrow(const redist_plan *p, redist_priv_message *m, const int64_t *size,
-                                            int64_t brick)
-{
-    int64_t first = 0;
-    int axes[REDIST_MAX_DIMS] = {0}, k;
-    redist_priv_slow_to_fast(p->from, p->from->memory_order, axes);
-    for (k = m->ndim - 1; k >= 0; k--) {
-        const int d = axes[k];
-        const int64_t n = m->axis[d]->elements, bricks = redist_priv_ceil_div(n, size[d]);
-        m->begin[d] = brick % bricks * size[d];
-        m->end[d] = redist_priv_min(m->begin[d] + size[d], n);
-        first += m->begin[d] * m->stride[REDIST_PRIV_PACKED][d];
-        brick /= bricks;
+        bricks *= parts;
+        k /= parts;
     }
     redist_priv_pack_densely(m, p->from);
-    return first;
+    return bricks;
 }
 
 /* The k-th piece. Small messages travel with all arrays as one piece, others array by array. */
@@ -1321,7 +1298,7 @@ REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p, const r
                                                    redist_priv_cutting c, int64_t k)
 {
     redist_priv_piece piece;
-    int64_t size[REDIST_MAX_DIMS], bricks;
+    int64_t bricks;
     piece.message = redist_priv_peer_message(p, peer);
     piece.own = peer->own;
     piece.array = -1;
@@ -1330,10 +1307,9 @@ REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p, const r
     piece.all = 1;
     if (peer->bytes <= c.bytes)
         return piece;
-    bricks = redist_priv_cut(p, &piece.message, c, size);
+    bricks = redist_priv_narrow(p, &piece.message, c, k, &piece.begin);
     piece.array = (int)(k / bricks);
-    piece.begin = redist_priv_narrow(p, &piece.message, size, k % bricks) * p->element_bytes;
-    piece.begin += piece.array * (peer->bytes / p->arrays);
+    piece.begin = piece.begin * p->element_bytes + piece.array * (peer->bytes / p->arrays);
     piece.bytes = piece.message.elements * p->element_bytes;
     piece.all = p->arrays * bricks;
     return piece;
@@ -1749,18 +1725,17 @@ REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p)
 {
     redist_priv_collective *c = &p->state.collective;
     int own;
-    if (c->made)
+    if (c->before != NULL)
         redist_priv_drop(&c->request, 0);
     for (own = 0; own < 2; own++) {
         if (c->table[own].each != c->table[own].types)
             redist_priv_free_types(c->table[own].each, p->size);
         redist_priv_free_types(c->table[own].types, p->size);
-        REDIST_FREE(c->table[own].offsets);
         REDIST_FREE(c->table[own].counts);
     }
-    REDIST_FREE(c->before);
-    if (c->made && c->unit != MPI_BYTE)
+    if (c->before != NULL && c->unit != MPI_BYTE)
         MPI_Type_free(&c->unit);
+    REDIST_FREE(c->before);
 }
 
 /* MPI matches collectives by their order, which may differ from plan to plan: a plan that borrows the arena's
@@ -1781,24 +1756,6 @@ REDIST_PRIV_COLD int redist_priv_separate(redist_plan *p)
     return code;
 }
 
-/* Counts and offsets by rank, all zero. */
-REDIST_PRIV_COLD int redist_priv_collective_tables(redist_plan *p)
-{
-    redist_priv_collective *c = &p->state.collective;
-    int own, code = REDIST_OK;
-    c->made = 1;
-    c->request = MPI_REQUEST_NULL;
-    c->unit = MPI_BYTE;
-    for (own = 0; own < 2; own++) {
-        redist_priv_table *t = &c->table[own];
-        t->counts = (int *)redist_priv_zeroed(p->size, sizeof *t->counts);
-        t->offsets = (int *)redist_priv_zeroed(p->size, sizeof *t->offsets);
-        if (t->counts == NULL || t->offsets == NULL)
-            code = REDIST_ERR_MEMORY;
-    }
-    return code;
-}
-
 REDIST_PRIV_COLD int redist_priv_collective_test(redist_plan *p, int *done)
 {
     if (MPI_Test(&p->state.collective.request, done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
@@ -1814,12 +1771,9 @@ REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own)
     redist_priv_collective *c = &p->state.collective;
     redist_priv_table *t = &c->table[own];
     const size_t bytes = (size_t)p->arrays * sizeof *c->before;
-    const void **now = p->pointers + own * p->arrays, **before;
+    const void **now = p->pointers + own * p->arrays, **before = c->before + own * p->arrays;
     int64_t k;
-    if (t->each == t->types)
-        return REDIST_OK;
-    before = c->before + own * p->arrays;
-    if (memcmp(now, before, bytes) == 0)
+    if (t->each == t->types || memcmp(now, before, bytes) == 0)
         return REDIST_OK;
     for (k = 0; k < p->side[own].peers; k++) {
         const int rank = p->side[own].peer[k].rank;
@@ -1839,7 +1793,7 @@ REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own)
 /* Whether memory, and what it looks like, are known when the plan is made, on all ranks. */
 REDIST_PRIV int redist_priv_collective_persists(const redist_plan *p)
 {
-    return MPI_VERSION >= 4 && (p->state.collective.table[0].types == NULL ||
+    return MPI_VERSION >= 4 && (p->state.collective.unit_bytes > 0 ||
                                 (p->side[REDIST_PRIV_TO].fixed && p->side[REDIST_PRIV_FROM].fixed));
 }
 
@@ -1852,14 +1806,14 @@ REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p)
     void *to = redist_priv_memory(p, REDIST_PRIV_TO);
     int code;
 #if MPI_VERSION >= 4
-    if (f->types == NULL)
+    if (c->unit_bytes > 0)
         code = MPI_Alltoallv_init(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm,
                                   MPI_INFO_NULL, &c->request);
     else if (redist_priv_collective_persists(p))
         code = MPI_Alltoallw_init(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
                                   MPI_INFO_NULL, &c->request);
 #else
-    if (f->types == NULL)
+    if (c->unit_bytes > 0)
         code = MPI_Ialltoallv(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm,
                               &c->request);
 #endif
@@ -1910,24 +1864,6 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own)
             return REDIST_OK;
     }
     return redist_priv_stage_peers(p, own, 0, c->unit_bytes);
-}
-
-REDIST_PRIV_COLD int redist_priv_alltoallv_create(redist_plan *p)
-{
-    redist_priv_collective *c = &p->state.collective;
-    int64_t k;
-    int code = redist_priv_collective_tables(p);
-    for (k = 0; k < p->peers && code == REDIST_OK; k++) {
-        const redist_priv_peer *peer = &p->peer[k];
-        redist_priv_table *t = &c->table[peer->own];
-        t->counts[peer->rank] = (int)redist_priv_ceil_div(peer->bytes, c->unit_bytes);
-        t->offsets[peer->rank] = (int)((peer->staged >= 0 ? peer->staged : peer->direct) / c->unit_bytes);
-    }
-    if (code == REDIST_OK && c->unit_bytes > 1 &&
-        (MPI_Type_contiguous((int)c->unit_bytes, MPI_BYTE, &c->unit) != MPI_SUCCESS ||
-         MPI_Type_commit(&c->unit) != MPI_SUCCESS))
-        code = REDIST_ERR_MPI;
-    return code;
 }
 
 /* -------------------------------------------------------------------------------------- REDIST_ALLTOALLW (private) */
@@ -2068,24 +2004,37 @@ REDIST_PRIV_COLD MPI_Datatype *redist_priv_byte_types(int n)
     return types;
 }
 
-REDIST_PRIV_COLD int redist_priv_alltoallw_create(redist_plan *p)
+/* REDIST_ALLTOALLW has a datatype for each message, REDIST_ALLTOALLV counts in units. */
+REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
 {
     redist_priv_collective *c = &p->state.collective;
     int64_t k;
-    int own, code = redist_priv_collective_tables(p);
+    int own, code = REDIST_OK;
+    c->request = MPI_REQUEST_NULL;
+    c->unit = MPI_BYTE;
     c->before = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *c->before);
     for (own = 0; own < 2; own++) {
         redist_priv_table *t = &c->table[own];
+        t->counts = (int *)redist_priv_zeroed(2 * (int64_t)p->size, sizeof *t->counts);
         t->types = redist_priv_byte_types(p->size);
         t->each = redist_priv_holds_addresses(p, own) ? redist_priv_byte_types(p->size) : t->types;
-        if (t->types == NULL || t->each == NULL || c->before == NULL)
-            code = REDIST_ERR_MEMORY;
+        if (c->before == NULL || t->counts == NULL || t->types == NULL || t->each == NULL)
+            return REDIST_ERR_MEMORY;
+        t->offsets = t->counts + p->size;
     }
     for (k = 0; k < p->peers && code == REDIST_OK; k++) {
-        redist_priv_table *t = &c->table[p->peer[k].own];
-        t->counts[p->peer[k].rank] = 1;
-        code = redist_priv_type_of(p, &p->peer[k], &t->each[p->peer[k].rank]);
+        const redist_priv_peer *peer = &p->peer[k];
+        const int64_t at = peer->staged >= 0 ? peer->staged : peer->direct;
+        redist_priv_table *t = &c->table[peer->own];
+        t->counts[peer->rank] = c->unit_bytes > 0 ? (int)redist_priv_ceil_div(peer->bytes, c->unit_bytes) : 1;
+        t->offsets[peer->rank] = c->unit_bytes > 0 ? (int)(at / c->unit_bytes) : 0;
+        if (c->unit_bytes == 0)
+            code = redist_priv_type_of(p, peer, &t->each[peer->rank]);
     }
+    if (code == REDIST_OK && c->unit_bytes > 1 &&
+        (MPI_Type_contiguous((int)c->unit_bytes, MPI_BYTE, &c->unit) != MPI_SUCCESS ||
+         MPI_Type_commit(&c->unit) != MPI_SUCCESS))
+        code = REDIST_ERR_MPI;
     return code;
 }
 
@@ -2827,7 +2776,7 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
          redist_priv_multiphase_destroy},
 #endif
         {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", 1, redist_priv_separate, redist_priv_alltoallv_staging,
-         redist_priv_alltoallv_create, redist_priv_collective_commit, redist_priv_collective_start,
+         redist_priv_collective_create, redist_priv_collective_commit, redist_priv_collective_start,
          redist_priv_collective_test, redist_priv_add_moved, redist_priv_collective_destroy},
         {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", 1, NULL, redist_priv_lanes_staging, redist_priv_lanes_create,
          NULL, redist_priv_lanes_start, redist_priv_lanes_test, redist_priv_add_moved,
@@ -2838,7 +2787,7 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
          redist_priv_lanes_destroy},
 #endif
         {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", 1, redist_priv_separate, redist_priv_alltoallw_staging,
-         redist_priv_alltoallw_create, redist_priv_collective_commit, redist_priv_collective_start,
+         redist_priv_collective_create, redist_priv_collective_commit, redist_priv_collective_start,
          redist_priv_collective_test, redist_priv_add_moved, redist_priv_collective_destroy},
         {REDIST_AUTO, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
     return transports;
