@@ -41,23 +41,23 @@
  *     109-164               types
  *                 281-327   waiting
  *                 328-400   verdicts
- *                 401-699   the plan
- *                 700-972   checking arguments
- *                973-1155   peers
- *               1156-1260   staging
- *               1261-1371   pieces
- *               1372-1400   reports
- *               1401-1735   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1736-1895   MPI's collectives
- *               1896-1932   REDIST_ALLTOALLV
- *               1933-2091   REDIST_ALLTOALLW
- *               2092-2258   shared memory
- *               2259-2565   REDIST_SHARED
- *               2566-2813   REDIST_MULTIPHASE
- *               2814-3135   choosing a method
- *     165-253   3136-3609   plans
- *               3610-3702   calibrating
- *     254-274   3703-3797   arenas
+ *                 401-698   the plan
+ *                 699-971   checking arguments
+ *                972-1146   peers
+ *               1147-1251   staging
+ *               1252-1347   pieces
+ *               1348-1376   reports
+ *               1377-1711   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1712-1849   MPI's collectives
+ *               1850-1868   REDIST_ALLTOALLV
+ *               1869-2040   REDIST_ALLTOALLW
+ *               2041-2207   shared memory
+ *               2208-2514   REDIST_SHARED
+ *               2515-2762   REDIST_MULTIPHASE
+ *               2763-3084   choosing a method
+ *     165-253   3085-3558   plans
+ *               3559-3651   calibrating
+ *     254-274   3652-3746   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
