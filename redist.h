@@ -233,9 +233,9 @@ typedef struct {
 typedef struct {
     int code; /* REDIST_OK: nothing wrong */
     int axis; /* -1: no axis in particular */
-    const char *what; /* is out of bounds; NULL: something else is wrong, which `sentence` says */
+    const char *what; /* is out of bounds; NULL: something else is wrong */
     const char *sentence;
-    int64_t value, low, high; /* the bounds, or further numbers of the sentence */
+    int64_t value, low, high; /* the numbers of its sentence */
 } redist_priv_fault;
 
 /* An axis of a view, and how the local array stores it. */
@@ -703,7 +703,9 @@ REDIST_PRIV_COLD void redist_priv_fault_if(redist_priv_fault *fault, int wrong, 
 REDIST_PRIV_COLD void redist_priv_require(redist_priv_fault *fault, int code, int axis, const char *what, int64_t value,
                                           int64_t low, int64_t high)
 {
-    const redist_priv_fault found = {code, axis, what, NULL, value, low, high};
+    const char *sentence = high == INT64_MAX ? "%" PRId64 ", must be at least %" PRId64
+                                             : "%" PRId64 ", must be at least %" PRId64 " and at most %" PRId64;
+    const redist_priv_fault found = {code, axis, what, sentence, value, low, high};
     if ((value < low || value > high) && fault->code == REDIST_OK)
         *fault = found;
 }
@@ -732,17 +734,10 @@ REDIST_PRIV_COLD int redist_priv_format_fault(redist_priv_fault fault, char *tex
     text[0] = '\0';
     if (fault.code != REDIST_OK && fault.axis >= 0)
         used = (size_t)snprintf(text, size, "axis %d: ", fault.axis);
-    if (fault.code == REDIST_OK || used >= size)
-        return fault.code;
-    text += used;
-    size -= used;
-    if (fault.what == NULL)
-        snprintf(text, size, fault.sentence, fault.value, fault.low);
-    else
-        snprintf(text, size, fault.high == INT64_MAX ? "%s is %" PRId64 ", must be at least %" PRId64
-                                                     : "%s is %" PRId64 ", must be at least %" PRId64
-                                                       " and at most %" PRId64,
-                 fault.what, fault.value, fault.low, fault.high);
+    if (fault.code != REDIST_OK && fault.what != NULL && used < size)
+        used += (size_t)snprintf(text + used, size - used, "%s is ", fault.what);
+    if (fault.code != REDIST_OK && used < size)
+        snprintf(text + used, size - used, fault.sentence, fault.value, fault.low, fault.high);
     return fault.code;
 }
 
