@@ -233,9 +233,9 @@ typedef struct {
 typedef struct {
     int code; /* REDIST_OK: nothing wrong */
     int axis; /* -1: no axis in particular */
-    const char *what; /* is out of bounds; NULL: something else is wrong, which `sentence` says */
+    const char *what; /* is out of bounds; NULL: something else is wrong */
     const char *sentence;
-    int64_t value, low, high; /* the bounds, or further numbers of the sentence */
+    int64_t value, low, high; /* the numbers of its sentence */
 } redist_priv_fault;
 
 /* An axis of a view, and how the local array stores it. */
@@ -703,7 +703,9 @@ REDIST_PRIV_COLD void redist_priv_fault_if(redist_priv_fault *fault, int wrong, 
 REDIST_PRIV_COLD void redist_priv_require(redist_priv_fault *fault, int code, int axis, const char *what, int64_t value,
                                           int64_t low, int64_t high)
 {
-    const redist_priv_fault found = {code, axis, what, NULL, value, low, high};
+    const char *sentence = high == INT64_MAX ? "%" PRId64 ", must be at least %" PRId64
+                                             : "%" PRId64 ", must be at least %" PRId64 " and at most %" PRId64;
+    const redist_priv_fault found = {code, axis, what, sentence, value, low, high};
     if ((value < low || value > high) && fault->code == REDIST_OK)
         *fault = found;
 }
@@ -732,17 +734,10 @@ REDIST_PRIV_COLD int redist_priv_format_fault(redist_priv_fault fault, char *tex
     text[0] = '\0';
     if (fault.code != REDIST_OK && fault.axis >= 0)
         used = (size_t)snprintf(text, size, "axis %d: ", fault.axis);
-    if (fault.code == REDIST_OK || used >= size)
-        return fault.code;
-    text += used;
-    size -= used;
-    if (fault.what == NULL)
-        snprintf(text, size, fault.sentence, fault.value, fault.low);
-    else
-        snprintf(text, size, fault.high == INT64_MAX ? "%s is %" PRId64 ", must be at least %" PRId64
-                                                     : "%s is %" PRId64 ", must be at least %" PRId64
-                                                       " and at most %" PRId64,
-                 fault.what, fault.value, fault.low, fault.high);
+    if (fault.code != REDIST_OK && fault.what != NULL && used < size)
+        used += (size_t)snprintf(text + used, size - used, "%s is ", fault.what);
+    if (fault.code != REDIST_OK && used < size)
+        snprintf(text + used, size - used, fault.sentence, fault.value, fault.low, fault.high);
     return fault.code;
 }
 
@@ -857,19 +852,9 @@ REDIST_PRIV_COLD redist_priv_fault redist_priv_axis_fault(const redist_axis *x, 
 REDIST_PRIV_FAST redist_axis redist_priv_axis(redist_priv_kind kind, int64_t n, int64_t block, int procs,
                                               const int64_t *cuts)
 {
-    redist_axis x;
-    x.kind = kind;
-    x.procs = procs;
-    x.first = 0;
-    x.extent = n;
-    x.block = redist_priv_min(block, redist_priv_max(n, 1));
-    x.cuts = cuts;
-    x.box = NULL;
-    x.along = x.ghosts = 0;
-    x.low = x.high = x.start = 0;
-    x.step = 1;
-    x.count = redist_priv_axis_fault(&x, -1).code == REDIST_OK ? n : 0;
-    return x;
+    const int64_t most = redist_priv_max(n, 1);
+    const redist_axis x = {kind, procs, 0, n, redist_priv_min(block, most), cuts, NULL, 0, 0, 0, 0, 0, 1, n};
+    return redist_starting_at(x, 0);
 }
 
 REDIST_AXIS_API redist_axis redist_whole(int64_t n) { return redist_block(n, 1); }
@@ -1722,7 +1707,7 @@ REDIST_PRIV int redist_priv_holdings(const redist_axis *x, int coord, redist_pri
     return tracks;
 }
 
-/* The pattern of a coordinate. REDIST_ERR_MEMORY. Free it with redist_priv_pattern_free, whatever this returns. */
+/* The pattern of a coordinate. REDIST_ERR_MEMORY. Free its tracks, whatever this returns. */
 REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, redist_priv_pattern *p)
 {
     int64_t i = 0, skip, room = 0;
@@ -1752,12 +1737,6 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, redist_p
     return REDIST_OK;
 }
 
-REDIST_PRIV void redist_priv_pattern_free(redist_priv_pattern *p)
-{
-    REDIST_FREE(p->track);
-    p->track = NULL;
-}
-
 /* The distance of one local position to the next, in the order of the view, of what a coordinate owns; 0 where they
    differ. */
 REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord)
@@ -1770,7 +1749,7 @@ REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord)
         const int64_t length = p.tracks == 0 ? 1 : p.track[0].length;
         stride = length == 1 ? p.advance : p.period == p.count || p.advance == length * p.step ? p.step : 0;
     }
-    redist_priv_pattern_free(&p);
+    REDIST_FREE(p.track);
     return stride;
 }
 
@@ -1944,7 +1923,7 @@ REDIST_PRIV int redist_priv_add_all(redist_priv_meeting *m, int64_t begin, int64
 }
 
 /* The elements that two patterns share: one superblock of lcm(periods) indices, repeated, and a tail (Walker and Otto
-   1996). REDIST_ERR_MEMORY; free the list with redist_priv_runs_free, whatever this returns. */
+   1996). REDIST_ERR_MEMORY; free its runs, whatever this returns. */
 REDIST_PRIV int redist_priv_meet(const redist_priv_pattern *from, const redist_priv_pattern *to, redist_priv_runs *list)
 {
     redist_priv_meeting m;
@@ -1965,12 +1944,6 @@ REDIST_PRIV int redist_priv_meet(const redist_priv_pattern *from, const redist_p
     }
     redist_priv_join_runs(list);
     return code;
-}
-
-REDIST_PRIV void redist_priv_runs_free(redist_priv_runs *list)
-{
-    REDIST_FREE(list->run);
-    list->run = NULL;
 }
 
 /* A list of coordinates that grows. */
@@ -2162,7 +2135,7 @@ REDIST_PRIV void redist_priv_partners_free(redist_priv_partners *p)
 {
     int64_t k;
     for (k = 0; p->runs != NULL && k < p->peers; k++)
-        redist_priv_runs_free(&p->runs[k]);
+        REDIST_FREE(p->runs[k].run);
     REDIST_FREE(p->runs);
     REDIST_FREE(p->coord);
     p->runs = NULL;
@@ -2179,7 +2152,7 @@ REDIST_PRIV int redist_priv_meet_coord(const redist_priv_pattern *mine, int own,
     memset(list, 0, sizeof *list);
     if (code == REDIST_OK)
         code = own == REDIST_PRIV_FROM ? redist_priv_meet(mine, &theirs, list) : redist_priv_meet(&theirs, mine, list);
-    redist_priv_pattern_free(&theirs);
+    REDIST_FREE(theirs.track);
     return code;
 }
 
@@ -2189,12 +2162,9 @@ REDIST_PRIV int redist_priv_meet_partners(const redist_priv_pattern *mine, int o
 {
     int64_t k;
     int code = REDIST_OK;
-    if (p->peers == 0)
-        return REDIST_OK;
-    p->runs = (redist_priv_runs *)redist_priv_alloc(p->peers, sizeof *p->runs);
+    p->runs = (redist_priv_runs *)redist_priv_zeroed(p->peers, sizeof *p->runs);
     if (p->runs == NULL)
         return REDIST_ERR_MEMORY;
-    memset(p->runs, 0, (size_t)p->peers * sizeof *p->runs);
     for (k = 0; code == REDIST_OK && k < p->peers; k++)
         code = redist_priv_meet_coord(mine, own, other, p->coord[k], &p->runs[k]);
     return code;
@@ -2255,7 +2225,7 @@ REDIST_PRIV int redist_priv_find_neighbours(const redist_layout *mine, const int
     for (d = 0; d < n->ndim && code == REDIST_OK && runs; d++)
         code = redist_priv_meet_partners(&pattern[d], own, &other->dim[d].axis, &n->axis[d]);
     for (d = 0; d < n->ndim; d++)
-        redist_priv_pattern_free(&pattern[d]);
+        REDIST_FREE(pattern[d].track);
     return code;
 }
 
@@ -3310,8 +3280,8 @@ REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int fr
         if (code == REDIST_OK)
             code = redist_priv_meet_coord(&pattern, REDIST_PRIV_FROM, &to->dim[d].axis, to_coords[d], &list);
         volume = code == REDIST_OK ? redist_priv_product(volume, list.elements, REDIST_PRIV_MAX_ELEMENTS) : -1;
-        redist_priv_runs_free(&list);
-        redist_priv_pattern_free(&pattern);
+        REDIST_FREE(list.run);
+        REDIST_FREE(pattern.track);
     }
     return volume;
 }

@@ -3112,7 +3112,7 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
         p->transport->destroy(p);
     redist_priv_unstage(p);
     for (d = 0; p->kept.part != NULL && d < 2 * p->from->ndim; d++)
-        redist_priv_runs_free(&p->kept.part[d]);
+        REDIST_FREE(p->kept.part[d].run);
     for (d = 0; d < 2; d++)
         redist_priv_neighbours_free(&p->side[d].neighbours);
     REDIST_FREE(p->kept.part);
