@@ -33,20 +33,20 @@
  *      98-169               options
  *     170-265               types
  *                 613-685   arithmetic
- *                 686-758   faults
- *     266-310    759-1015   axes: who owns index i
- *     311-414   1016-1593   layouts and views
- *               1594-2132   runs: what two coordinates of an axis share
- *               2133-2322   messages: products of run lists
- *               2323-3019   copying
- *               3020-3136   pairs of places: which copy serves whom
- *     415-448   3137-3293   moving on one process
- *     449-467   3294-3559   traffic, on paper
- *     468-497   3560-4102   schedules
- *     498-534   4103-4549   cost and multiphase routes
- *     535-565   4550-4856   relabelling and advice
- *     566-608   4857-4967   text: writing
- *               4968-5411   text: reading
+ *                 686-753   faults
+ *     266-310    754-1000   axes: who owns index i
+ *     311-414   1001-1578   layouts and views
+ *               1579-2105   runs: what two coordinates of an axis share
+ *               2106-2292   messages: products of run lists
+ *               2293-2989   copying
+ *               2990-3106   pairs of places: which copy serves whom
+ *     415-448   3107-3263   moving on one process
+ *     449-467   3264-3529   traffic, on paper
+ *     468-497   3530-4072   schedules
+ *     498-534   4073-4519   cost and multiphase routes
+ *     535-565   4520-4826   relabelling and advice
+ *     566-608   4827-4937   text: writing
+ *               4938-5381   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
