@@ -2428,20 +2428,18 @@ REDIST_PRIV void redist_priv_copy_units(int64_t unit, const redist_priv_plane *p
     }
 }
 
-/* Long units, each written, or combined, as one. */
-REDIST_PRIV void redist_priv_copy_long(const redist_priv_box *box, const redist_priv_plane *p)
+/* Writes a row of pieces of so many bytes, each at once. */
+REDIST_PRIV void redist_priv_write(const redist_priv_box *box, redist_priv_loop row, int64_t bytes, const char *from,
+                                   char *to)
 {
     const redist_priv_arrival *a = &box->arrival;
-    int64_t i, j;
-    for (j = 0; j < p->outer.n; j++)
-        for (i = 0; i < p->inner.n; i++) {
-            const char *from = p->from + j * p->outer.from + i * p->inner.from;
-            char *to = p->to + j * p->outer.to + i * p->inner.to;
-            if (a->function != NULL)
-                a->function(to, from, box->unit / a->element, a->context);
-            else
-                redist_priv_stream(to, from, box->unit, p->inner.from);
-        }
+    for (; row.n > 0; row.n--, from += row.from, to += row.to)
+        if (a->function != NULL)
+            a->function(to, from, bytes / a->element, a->context);
+        else if (box->stream)
+            redist_priv_stream(to, from, bytes, row.from);
+        else
+            memcpy(to, from, (size_t)bytes);
 }
 
 /* How two loops of a box are cut into tiles of wide x tall units, and how a tile is copied: by squares of 16 bytes a
@@ -2568,23 +2566,16 @@ REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box,
     return t;
 }
 
-/* Combines a tile that was put together, row by row where the destination is contiguous, else by way of another. */
+/* Combines a tile that was put together with what is not contiguous at its destination, by way of another tile. */
 REDIST_PRIV void redist_priv_combine_tile(const redist_priv_box *box, const redist_priv_plane *p,
                                           const redist_priv_tile *tile)
 {
-    const redist_priv_arrival *a = &box->arrival;
     const int64_t unit = box->unit, row = p->inner.n * unit;
     redist_priv_tile there;
     redist_priv_plane in = {{p->outer.n, p->outer.to, row}, {p->inner.n, p->inner.to, unit}, p->to, there.bytes};
     redist_priv_plane out = {{p->outer.n, row, p->outer.to}, {p->inner.n, unit, p->inner.to}, there.bytes, p->to};
-    int64_t k;
-    if (p->inner.to == unit) {
-        for (k = 0; k < p->outer.n; k++)
-            a->function(p->to + k * p->outer.to, tile->bytes + k * row, row / a->element, a->context);
-        return;
-    }
     redist_priv_copy_units(unit, &in);
-    a->function(there.bytes, tile->bytes, p->outer.n * row / a->element, a->context);
+    box->arrival.function(there.bytes, tile->bytes, p->outer.n * row / box->arrival.element, box->arrival.context);
     redist_priv_copy_units(unit, &out);
 }
 
@@ -2596,6 +2587,7 @@ REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const re
     redist_priv_tile tile;
     redist_priv_plane in = {{p->outer.n, p->outer.from, bytes}, {p->inner.n, p->inner.from, unit}, p->from, tile.bytes};
     redist_priv_plane across = {in.inner, in.outer, p->from, tile.bytes};
+    redist_priv_loop rows = {p->outer.n, bytes, p->outer.to};
     int64_t k, line;
     for (k = 0; combine && t->far && p->inner.to == unit && k < p->outer.n; k++)
         for (line = 0; line < bytes; line += REDIST_PRIV_LINE)
@@ -2604,13 +2596,10 @@ REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const re
         redist_priv_transpose(t, 0, &in);
     else
         redist_priv_copy_units(unit, p->outer.n > 1 ? &across : &in);
-    if (combine)
+    if (p->inner.to == unit)
+        redist_priv_write(t->box, rows, bytes, tile.bytes, p->to);
+    else
         redist_priv_combine_tile(t->box, p, &tile);
-    for (k = 0; !combine && k < p->outer.n; k++)
-        if (t->stream)
-            redist_priv_stream(p->to + k * p->outer.to, tile.bytes + k * bytes, bytes, 0);
-        else
-            memcpy(p->to + k * p->outer.to, tile.bytes + k * bytes, (size_t)bytes);
 }
 
 /* How many units lead to the next line, at most `most`; that many when `at` is at a line. */
@@ -2662,8 +2651,10 @@ REDIST_PRIV_APART void redist_priv_copy_plane(const redist_priv_box *box, const 
     const int combine = box->arrival.function != NULL;
     const int put_together = box->stream && p->inner.to == box->unit && p->inner.n * box->unit >= REDIST_PRIV_LONG;
     redist_priv_tiling tiling;
+    int64_t j;
     if ((combine || box->stream) && box->unit >= REDIST_PRIV_LONG) {
-        redist_priv_copy_long(box, p);
+        for (j = 0; j < p->outer.n; j++)
+            redist_priv_write(box, p->inner, box->unit, p->from + j * p->outer.from, p->to + j * p->outer.to);
     } else if (crossed || combine || put_together) {
         tiling = redist_priv_tiles_for(box, p, crossed);
         redist_priv_copy_tiles(&tiling, p);
@@ -2773,17 +2764,6 @@ REDIST_PRIV_FAST int64_t redist_priv_hot_steps(const redist_priv_copier *c, int 
     return REDIST_PRIV_HOT / redist_priv_max(bytes, 1);
 }
 
-/* The part of a run from repetition `first` of a level to before `last`. */
-REDIST_PRIV_APART redist_priv_run redist_priv_part(const redist_priv_run *run, int level, int64_t first, int64_t last)
-{
-    redist_priv_run part = *run;
-    int side;
-    part.n[level] = last - first;
-    for (side = 0; side < REDIST_PRIV_SIDES; side++)
-        part.at[side] += first * run->stride[level][side];
-    return part;
-}
-
 /* Which repetitions of a level of a run have packed positions in begin <= position < end: from bound[0] to before
    bound[3], and as a whole those from bound[1] to before bound[2]. */
 REDIST_PRIV_FAST void redist_priv_clip(const redist_priv_run *run, int level, int64_t begin, int64_t end,
@@ -2839,12 +2819,16 @@ REDIST_PRIV void redist_priv_copy_axes(redist_priv_copier *c, int depth, const c
     const int64_t to_bytes = c->message->stride[c->to][d] * c->box.unit;
     int64_t begin, r, hot = REDIST_PRIV_MAX_ELEMENTS, most = 1;
     redist_priv_run run;
+    int side;
     if (list->runs > 1 && depth == c->message->ndim - 1)
         hot = redist_priv_max(REDIST_PRIV_HOT / (list->run[0].stride[2][REDIST_PRIV_PACKED] * c->box.unit), 1);
     for (begin = 0; begin < most; begin += hot)
         for (r = 0; r < list->runs; r++) {
-            most = redist_priv_max(most, list->run[r].n[2]);
-            run = redist_priv_part(&list->run[r], 2, begin, redist_priv_min(begin + hot, list->run[r].n[2]));
+            run = list->run[r];
+            most = redist_priv_max(most, run.n[2]);
+            run.n[2] = redist_priv_min(run.n[2] - begin, hot);
+            for (side = 0; side < REDIST_PRIV_SIDES; side++)
+                run.at[side] += begin * run.stride[2][side];
             if (run.n[2] > 0)
                 redist_priv_copy_run(c, depth, REDIST_PRIV_LEVELS - 1, &run, run.at[REDIST_PRIV_PACKED],
                                      from + run.at[c->from] * from_bytes, to + run.at[c->to] * to_bytes);
@@ -2983,9 +2967,6 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, c
 #endif
     redist_priv_copy_alone(m, from_side, from, to_side, to, arrival, stream);
 }
-
-/* Whether so many bytes, written at once, would drive everything else out of the caches. */
-REDIST_PRIV_FAST int redist_priv_streams(int64_t bytes) { return bytes >= REDIST_STREAM_BYTES; }
 
 /* ------------------------------------------------------------------------- pairs of places: which copy serves whom */
 
@@ -3210,7 +3191,7 @@ REDIST_PRIV_COLD void redist_priv_move_pair(void *context, const redist_priv_nei
     }
     redist_priv_copy(&message, REDIST_PRIV_FROM, m->from[pair->place[REDIST_PRIV_FROM]], REDIST_PRIV_TO,
                      m->to[pair->place[REDIST_PRIV_TO]], m->arrival,
-                     redist_priv_streams(storage.size * m->arrival.element));
+                     storage.size * m->arrival.element >= REDIST_STREAM_BYTES);
 }
 
 /* Whether every place that owns something has an array, and room in it. */
@@ -3233,7 +3214,7 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
                                      void *context)
 {
     redist_layout source;
-    redist_priv_mover m;
+    redist_priv_mover m = {{&source, to}, from_arrays, to_arrays, {combine, context, (int64_t)element_bytes, 0}};
     int code = redist_priv_check_pair(from, to);
     if (code == REDIST_OK && (from_arrays == NULL || to_arrays == NULL || element_bytes == 0))
         code = REDIST_ERR_ARGUMENT;
@@ -3244,13 +3225,6 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
     if (code != REDIST_OK)
         return code;
     source = redist_priv_copy_of(from, combine != NULL);
-    m.layout[REDIST_PRIV_FROM] = &source;
-    m.layout[REDIST_PRIV_TO] = to;
-    m.from = from_arrays;
-    m.to = to_arrays;
-    m.arrival = redist_priv_replacing((int64_t)element_bytes);
-    m.arrival.function = combine;
-    m.arrival.context = context;
     m.arrival.alone = !redist_priv_is_partitioned(&source);
     return redist_priv_visit_pairs(&source, to, combine != NULL, 1, redist_priv_move_pair, &m);
 }

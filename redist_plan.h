@@ -1121,7 +1121,7 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
     s->owned = redist_priv_held_at(layout, coords);
     s->storage = redist_priv_storage_at(layout, coords);
     s->array_bytes = s->storage.size * p->element_bytes;
-    s->streams = redist_priv_streams(s->array_bytes * p->arrays);
+    s->streams = s->array_bytes * p->arrays >= REDIST_STREAM_BYTES;
     return redist_priv_find_neighbours(layout, coords, own, redist_priv_layout(p, !own), 1, &s->neighbours);
 }
 
