@@ -38,15 +38,15 @@
  *     311-414   1001-1578   layouts and views
  *               1579-2105   runs: what two coordinates of an axis share
  *               2106-2292   messages: products of run lists
- *               2293-2989   copying
- *               2990-3106   pairs of places: which copy serves whom
- *     415-448   3107-3263   moving on one process
- *     449-467   3264-3529   traffic, on paper
- *     468-497   3530-4072   schedules
- *     498-534   4073-4519   cost and multiphase routes
- *     535-565   4520-4826   relabelling and advice
- *     566-608   4827-4937   text: writing
- *               4938-5381   text: reading
+ *               2293-2970   copying
+ *               2971-3087   pairs of places: which copy serves whom
+ *     415-448   3088-3237   moving on one process
+ *     449-467   3238-3503   traffic, on paper
+ *     468-497   3504-4046   schedules
+ *     498-534   4047-4493   cost and multiphase routes
+ *     535-565   4494-4800   relabelling and advice
+ *     566-608   4801-4911   text: writing
+ *               4912-5355   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
