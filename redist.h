@@ -3466,7 +3466,7 @@ REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_neighbours *n
     return elements;
 }
 
-/* What a place exchanges, or, in between, what it has in common with its own rank too. */
+/* What a place exchanges; first with its own rank too. */
 typedef struct {
     int64_t messages, elements;
 } redist_priv_place_traffic;
@@ -3501,7 +3501,7 @@ REDIST_PRIV_COLD int redist_priv_tally_axes(redist_priv_tally *t)
             for (k = 0; k < redist_places(t->layout[side]); k++) {
                 redist_priv_place_traffic *p = &t->place[side][k];
                 redist_priv_coords_of_place(t->layout[side], k, coords);
-                p->messages = (d == 0 ? 1 : p->messages) * degree[side * (x[0]->procs + 1) + coords[d]];
+                p->messages = (d == 0 ? 1 : p->messages) * degree[side * (x[0]->procs + INT64_C(1)) + coords[d]];
                 p->elements = redist_priv_product(d == 0 ? 1 : p->elements, redist_count(x[side], coords[d]),
                                                   REDIST_PRIV_MAX_ELEMENTS);
             }
@@ -3620,11 +3620,10 @@ typedef struct {
 } redist_priv_edges;
 
 /* An axis of a schedule, or all places. A step is a colour per axis, below its base, and a sum modulo the rounds: of
-   the number that the destination's place has and of that which the source's has. Both numbers have a digit per axis. A
-   side knows its own, of radix[other side] values, and so is given the other's, of radix[side] values. Where partners
-   have consecutive numbers the digit is the number modulo the radix. In a table, a vertex with `radix` times as many
-   edges as there are colours is as many vertices, and the digit tells which: the other side knows it by the colour.
-   The number of a coordinate is that of its first block. */
+   the numbers that the two places have, with a digit per axis. A side knows its own, of radix[other side] values, and
+   so is given the other's, of radix[side] values. Where partners have consecutive numbers, those of their first blocks,
+   the digit is the number modulo the radix. In a table, a vertex with `radix` times as many edges as there are colours
+   is as many vertices, and the digit tells which: the other side knows it by the colour. */
 typedef struct {
     int form;
     int64_t degree[2]; /* most partners of any number */
@@ -3759,7 +3758,7 @@ REDIST_PRIV_COLD int redist_priv_most_partners(const redist_axis *const *x, int 
     degree = redist_priv_degrees(x);
     for (side = 0; side < 2 && degree != NULL; side++)
         for (c = 0; c < x[side]->procs; c++)
-            most[side] = redist_priv_max(most[side], degree[side * (x[0]->procs + 1) + c]);
+            most[side] = redist_priv_max(most[side], degree[side * (x[0]->procs + INT64_C(1)) + c]);
     REDIST_FREE(degree);
     return degree == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
@@ -4337,9 +4336,8 @@ REDIST_PRIV_COLD void redist_priv_choose_counts(redist_priv_route_axis *a, redis
     }
 }
 
-/* The most partners of any coordinate of choice i at choice j, and back, where that is quick: by formulas, on short
-   axes, or at the ends unless these have very many coordinates (stretches are counted quickly); else 0. From end to end
-   always. */
+/* The most partners of any coordinate of choice i at choice j, and back: by formulas, or counted where that is quick,
+   on short axes and at ends of not too many coordinates; else 0. From end to end always. */
 REDIST_PRIV_COLD int redist_priv_join_choices(redist_priv_route_axis *a, int i, int j)
 {
     const redist_axis *x[2] = {&a->choice[i], &a->choice[j]};
@@ -4375,8 +4373,8 @@ REDIST_PRIV_COLD int redist_priv_survey_axis(redist_priv_route_axis *a, const re
     return code;
 }
 
-/* The counts of processes are those that fill the places along the axes where the two ends have different numbers.
-   Every axis that changes has room for as many choices as keep the combinations few. */
+/* The counts of processes fill the places along the axes where the two ends have different numbers. Every axis that
+   changes has room for as many choices as keep the combinations few. */
 REDIST_PRIV_COLD int redist_priv_survey_axes(redist_priv_route *route)
 {
     int64_t places[2] = {1, 1}, all = 0, k;
