@@ -477,8 +477,8 @@ typedef struct {
    most one (a copy to itself counts as its one), every pair of ranks that shares elements meets in exactly one step,
    and steps is the least possible: the most messages any rank sends, or receives, its copy to itself counted (Koenig
    1916). For any two layouts of the same shape. A step is a mixed-radix number with digits for the axes.
-     - Blocks of r and K r on the same P >= K processes, either way: Walker and Otto 1996, their equations for B(k,p)
-       and C(k,q) and their numbering of the steps. No tables.
+     - Blocks of r and K r on the same P >= K processes, either way, seen whole: Walker and Otto 1996, their equations
+       for B(k,p) and C(k,q) and their numbering of the steps. No tables.
      - One interval per coordinate on both sides, or all coordinates meet all (or all but a few, where one side has such
        intervals): the sum of the two coordinates, of all such axes in one. No tables.
      - Anything else: the axis's pairs are coloured and kept, O(pairs of coordinates of the axis) of memory.
@@ -3375,7 +3375,7 @@ REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_neighbours *n
     return elements;
 }
 
-/* What a place exchanges, or, in between, what it has in common with its own rank too. */
+/* What a place exchanges; first with its own rank too. */
 typedef struct {
     int64_t messages, elements;
 } redist_priv_place_traffic;
@@ -3410,7 +3410,7 @@ REDIST_PRIV_COLD int redist_priv_tally_axes(redist_priv_tally *t)
             for (k = 0; k < redist_places(t->layout[side]); k++) {
                 redist_priv_place_traffic *p = &t->place[side][k];
                 redist_priv_coords_of_place(t->layout[side], k, coords);
-                p->messages = (d == 0 ? 1 : p->messages) * degree[side * (x[0]->procs + 1) + coords[d]];
+                p->messages = (d == 0 ? 1 : p->messages) * degree[side * (x[0]->procs + INT64_C(1)) + coords[d]];
                 p->elements = redist_priv_product(d == 0 ? 1 : p->elements, redist_count(x[side], coords[d]),
                                                   REDIST_PRIV_MAX_ELEMENTS);
             }
@@ -3529,11 +3529,10 @@ typedef struct {
 } redist_priv_edges;
 
 /* An axis of a schedule, or all places. A step is a colour per axis, below its base, and a sum modulo the rounds: of
-   the number that the destination's place has and of that which the source's has. Both numbers have a digit per axis. A
-   side knows its own, of radix[other side] values, and so is given the other's, of radix[side] values. Where partners
-   have consecutive numbers the digit is the number modulo the radix. In a table, a vertex with `radix` times as many
-   edges as there are colours is as many vertices, and the digit tells which: the other side knows it by the colour.
-   The number of a coordinate is that of its first block. */
+   the numbers that the two places have, with a digit per axis. A side knows its own, of radix[other side] values, and
+   so is given the other's, of radix[side] values. Where partners have consecutive numbers, those of their first blocks,
+   the digit is the number modulo the radix. In a table, a vertex with `radix` times as many edges as there are colours
+   is as many vertices, and the digit tells which: the other side knows it by the colour. */
 typedef struct {
     int form;
     int64_t degree[2]; /* most partners of any number */
@@ -3614,7 +3613,7 @@ REDIST_PRIV_COLD int64_t redist_priv_most_touched(int64_t n, int64_t r, int64_t 
     return tail == n ? most : redist_priv_max(most, 1 + (n - 1) / s - tail / s);
 }
 
-/* The greatest common divisor of the cycles of two block-cyclic axes, of whose superblock the view shows all; else 0. */
+/* The greatest common divisor of two block-cyclic axes' cycles, if the view shows a whole superblock; else 0. */
 REDIST_PRIV_COLD int64_t redist_priv_common_cycle(const redist_axis *x, const redist_axis *y)
 {
     const int64_t a = redist_priv_product(x->block, x->procs, REDIST_PRIV_MAX_ELEMENTS);
@@ -3668,7 +3667,7 @@ REDIST_PRIV_COLD int redist_priv_most_partners(const redist_axis *const *x, int 
     degree = redist_priv_degrees(x);
     for (side = 0; side < 2 && degree != NULL; side++)
         for (c = 0; c < x[side]->procs; c++)
-            most[side] = redist_priv_max(most[side], degree[side * (x[0]->procs + 1) + c]);
+            most[side] = redist_priv_max(most[side], degree[side * (x[0]->procs + INT64_C(1)) + c]);
     REDIST_FREE(degree);
     return degree == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
@@ -3734,20 +3733,6 @@ REDIST_PRIV_COLD int redist_priv_factor_of(const redist_axis *const *x, redist_p
     return REDIST_OK;
 }
 
-/* Sets the rounds; returns the steps. Neither passes 2^62, for a side's degrees multiply to its places at most. */
-REDIST_PRIV_COLD int64_t redist_priv_count_steps_of(redist_priv_arrangement *s)
-{
-    int64_t colours = 1, given[2] = {1, 1};
-    int d, side;
-    for (d = 0; d < s->layout[0].ndim; d++) {
-        colours *= s->factor[d].base;
-        for (side = 0; side < 2; side++)
-            given[side] *= s->factor[d].radix[side];
-    }
-    s->rounds = redist_priv_max(given[0], given[1]);
-    return colours * s->rounds;
-}
-
 /* The edges of one vertex. */
 typedef struct {
     redist_priv_edge *edge;
@@ -3780,11 +3765,12 @@ REDIST_PRIV_COLD int64_t redist_priv_edge_at(const redist_priv_row *row, int col
     return low;
 }
 
-/* The partner by the edge of a colour; -1: none. */
-REDIST_PRIV_COLD int redist_priv_partner_by(const redist_priv_row *row, int colour)
+/* The vertex that one meets at a colour; -1: none. */
+REDIST_PRIV_COLD int redist_priv_table_partner(const redist_priv_factor *f, int side, int64_t vertex, int64_t colour)
 {
-    const int64_t at = redist_priv_edge_at(row, colour);
-    return at < row->n && row->edge[at].colour == colour ? row->edge[at].partner : -1;
+    const redist_priv_row row = redist_priv_row_of(f, side, vertex);
+    const int64_t at = redist_priv_edge_at(&row, (int)colour);
+    return at < row.n && row.edge[at].colour == colour ? row.edge[at].partner : -1;
 }
 
 REDIST_PRIV_COLD void redist_priv_set_partner(redist_priv_row *row, int colour, int64_t partner)
@@ -3820,7 +3806,7 @@ REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const redist_priv_neig
     for (side = 1, at = vertex[1], partner = vertex[0]; at >= 0; side = !side) {
         const int wanted = colour[!side], other = colour[side];
         row = redist_priv_row_of(f, side, at);
-        next = redist_priv_partner_by(&row, wanted);
+        next = redist_priv_table_partner(f, side, at, wanted);
         redist_priv_set_partner(&row, other, next);
         redist_priv_set_partner(&row, wanted, partner);
         partner = at;
@@ -3890,14 +3876,6 @@ REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_axis *x, int coord
     return partner <= high && redist_priv_share_any(x, coord, y, redist_priv_numbered(y, partner)) ? partner : -1;
 }
 
-/* The vertex that one of a table meets at a colour; -1: none. */
-REDIST_PRIV_COLD int64_t redist_priv_table_partner(const redist_priv_factor *f, int side, int64_t vertex,
-                                                   int64_t colour)
-{
-    const redist_priv_row row = redist_priv_row_of(f, side, vertex);
-    return redist_priv_partner_by(&row, (int)colour);
-}
-
 /* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. */
 REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement *s, int side, int place, int step)
 {
@@ -3906,7 +3884,7 @@ REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement 
     int64_t colours, partner, digit, weight = 1, left = (side == REDIST_PRIV_FROM ? 1 : -1) * (step % s->rounds);
     int d;
     if (s->together)
-        return (int)redist_priv_table_partner(&s->factor[0], side, place, step);
+        return redist_priv_table_partner(&s->factor[0], side, place, step);
     redist_priv_coords_of_place(own, place, coords);
     for (d = 0, colours = step / s->rounds; d < own->ndim; colours /= s->factor[d++].base) {
         const redist_priv_factor *f = &s->factor[d];
@@ -3944,48 +3922,47 @@ REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_priv_arrangement *s,
     return partner < 0 ? -1 : redist_priv_rank_at(&s->layout[!side], partner);
 }
 
-/* Arranges all places as one table, where pairs are no product or the axes' colours make too many steps. */
-REDIST_PRIV_COLD int redist_priv_arrange_together(redist_priv_arrangement *s)
+/* Finds the form of every axis, if pairs are a product, and the steps and rounds: neither passes 2^62, for a side's
+   degrees multiply to its places at most. All places are together where the axes' colours make too many steps. */
+REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s)
 {
-    redist_priv_factor *f = &s->factor[0];
-    int code;
-    s->together = 1;
-    s->rounds = f->radix[0] = f->radix[1] = 1;
-    code = redist_priv_fill_table(s, f, &s->layout[0], &s->layout[1]);
-    s->steps = (int)f->base;
+    int64_t fewest[2] = {1, 1}, given[2] = {1, 1}, colours = 1;
+    int d, side, code = REDIST_OK;
+    s->together = !redist_priv_is_product(&s->layout[0], &s->layout[1]);
+    for (d = 0; d < s->layout[0].ndim; d++)
+        s->together |= s->layout[0].dim[d].axis.count == 0;
+    for (d = 0; d < s->layout[0].ndim && !s->together && code == REDIST_OK; d++) {
+        const redist_axis *x[2] = {&s->layout[0].dim[d].axis, &s->layout[1].dim[d].axis};
+        const redist_priv_factor *f = &s->factor[d];
+        code = redist_priv_factor_of(x, &s->factor[d]);
+        colours *= f->base;
+        for (side = 0; side < 2; side++) {
+            fewest[side] *= f->degree[side];
+            given[side] *= f->radix[side];
+        }
+    }
+    s->steps = (int)redist_priv_max(fewest[0], fewest[1]);
+    s->rounds = redist_priv_max(given[0], given[1]);
+    s->together |= colours * s->rounds != s->steps;
     return code;
 }
 
-/* Fills a zeroed schedule of two layouts that fit. */
-REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s)
+REDIST_PRIV_COLD int redist_priv_fill_tables(redist_priv_arrangement *s)
 {
-    int64_t fewest[2] = {1, 1};
-    int d, side, code = REDIST_OK;
-    for (side = 0; side < 2 && code == REDIST_OK; side++)
-        code = redist_priv_list_ranks(&s->layout[side], &s->rank_places[side]);
-    if (code != REDIST_OK)
+    redist_priv_factor *f = s->factor;
+    int d, code = REDIST_OK;
+    if (s->together) {
+        s->rounds = f->radix[0] = f->radix[1] = 1;
+        code = redist_priv_fill_table(s, f, &s->layout[0], &s->layout[1]);
+        s->steps = (int)f->base;
         return code;
-    for (d = 0; d < s->layout[0].ndim; d++)
-        if (s->layout[0].dim[d].axis.count == 0)
-            return REDIST_OK;
-    if (!redist_priv_is_product(&s->layout[0], &s->layout[1]))
-        return redist_priv_arrange_together(s);
-    for (d = 0; d < s->layout[0].ndim; d++) {
-        const redist_axis *x[2] = {&s->layout[0].dim[d].axis, &s->layout[1].dim[d].axis};
-        if (redist_priv_factor_of(x, &s->factor[d]) != REDIST_OK)
-            return REDIST_ERR_MEMORY;
-        for (side = 0; side < 2; side++)
-            fewest[side] *= s->factor[d].degree[side];
     }
-    s->steps = (int)redist_priv_max(fewest[0], fewest[1]);
-    if (redist_priv_count_steps_of(s) != s->steps)
-        return redist_priv_arrange_together(s);
     for (d = 0; d < s->layout[0].ndim && code == REDIST_OK; d++) {
         redist_layout from = redist_layout_1d(s->layout[0].dim[d].axis);
         redist_layout to = redist_layout_1d(s->layout[1].dim[d].axis);
         from.dim[0].axis.first = to.dim[0].axis.first = 0; /* so that places are numbers */
-        if (s->factor[d].form == REDIST_PRIV_TABLE)
-            code = redist_priv_fill_table(s, &s->factor[d], &from, &to);
+        if (f[d].form == REDIST_PRIV_TABLE)
+            code = redist_priv_fill_table(s, &f[d], &from, &to);
     }
     return code;
 }
@@ -3995,7 +3972,7 @@ REDIST_PRIV_COLD int redist_priv_schedule_of(const redist_layout *from, const re
                                              redist_schedule *schedule)
 {
     redist_priv_arrangement *s;
-    int code = schedule == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
+    int side, code = schedule == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
     if (schedule != NULL)
         memset(schedule, 0, sizeof *schedule);
     if (code != REDIST_OK)
@@ -4006,7 +3983,12 @@ REDIST_PRIV_COLD int redist_priv_schedule_of(const redist_layout *from, const re
     s->all = all;
     s->layout[REDIST_PRIV_FROM] = redist_priv_copy_of(from, all);
     s->layout[REDIST_PRIV_TO] = redist_priv_copy_of(to, 1);
-    code = redist_priv_arrange(s);
+    for (side = 0; side < 2 && code == REDIST_OK; side++)
+        code = redist_priv_list_ranks(&s->layout[side], &s->rank_places[side]);
+    if (code == REDIST_OK)
+        code = redist_priv_arrange(s);
+    if (code == REDIST_OK)
+        code = redist_priv_fill_tables(s);
     schedule->steps = s->steps;
     if (code != REDIST_OK)
         redist_schedule_free(schedule);
@@ -4224,9 +4206,9 @@ REDIST_PRIV_COLD void redist_priv_add_choice(redist_priv_route_axis *a, int64_t 
 }
 
 /* Other block sizes over the processes of either end: all that there are, or divisors and multiples of both. */
-REDIST_PRIV_COLD void redist_priv_choose_blocks(redist_priv_route_axis *a, const redist_axis *x, const redist_axis *y,
-                                                int room)
+REDIST_PRIV_COLD void redist_priv_choose_blocks(redist_priv_route_axis *a, int room)
 {
+    const redist_axis *x = &a->choice[0], *y = &a->choice[1];
     const int64_t before = redist_priv_seen_block(x), after = redist_priv_seen_block(y);
     const int64_t block = redist_priv_ceil_div(x->count, redist_priv_min(x->procs, y->procs));
     const int64_t most = redist_priv_max(block, redist_priv_max(before, after)), g = redist_priv_gcd(before, after);
@@ -4247,25 +4229,24 @@ REDIST_PRIV_COLD void redist_priv_choose_blocks(redist_priv_route_axis *a, const
 
 /* Over other processes: as BLOCK, with the blocks of either end, and with several of these merged, so that each of the
    end's processes exchanges with one only. */
-REDIST_PRIV_COLD void redist_priv_choose_counts(redist_priv_route_axis *a, const redist_axis *x, const redist_axis *y,
-                                                redist_priv_sizes list, int room)
+REDIST_PRIV_COLD void redist_priv_choose_counts(redist_priv_route_axis *a, redist_priv_sizes list, int room)
 {
-    int k, side;
-    redist_priv_thin_sizes(&list, redist_priv_min(x->procs, y->procs), redist_priv_max(x->procs, y->procs), room / 6);
+    const redist_axis *x = a->choice, *end;
+    int k;
+    redist_priv_thin_sizes(&list, redist_priv_min(x[0].procs, x[1].procs), redist_priv_max(x[0].procs, x[1].procs),
+                           room / 6);
     for (k = 0; k < list.n; k++) {
         const int64_t procs = list.size[k], most = redist_priv_max(x->count, 1);
         redist_priv_add_choice(a, redist_block(x->count, (int)procs).block, procs, room);
-        for (side = 0; side < 2; side++) {
-            const redist_axis *end = side == REDIST_PRIV_FROM ? x : y;
+        for (end = x; end < x + 2; end++) {
             const int64_t merged = redist_priv_is_interval(end) ? redist_priv_ceil_div(end->procs, procs) : 1;
             redist_priv_add_choice(a, redist_priv_product(redist_priv_seen_block(end), merged, most), procs, room);
         }
     }
 }
 
-/* The most partners of any coordinate of choice i at choice j, and back, where that is quick: by formulas, on short
-   axes, or at the ends unless these have very many coordinates (stretches are counted quickly); else 0. From end to end
-   always. */
+/* The most partners of any coordinate of choice i at choice j, and back: by formulas, or counted where that is quick,
+   on short axes and at ends of not too many coordinates; else 0. From end to end always. */
 REDIST_PRIV_COLD int redist_priv_join_choices(redist_priv_route_axis *a, int i, int j)
 {
     const redist_axis *x[2] = {&a->choice[i], &a->choice[j]};
@@ -4290,9 +4271,9 @@ REDIST_PRIV_COLD int redist_priv_survey_axis(redist_priv_route_axis *a, const re
     a->choice[1] = *y;
     a->ends = a->choices = redist_priv_same_axis(x, y) && redist_priv_is_whole(x) ? 1 : 2;
     if (x->procs != y->procs)
-        redist_priv_choose_counts(a, x, y, *counts, room);
+        redist_priv_choose_counts(a, *counts, room);
     if (a->ends == 2)
-        redist_priv_choose_blocks(a, x, y, room);
+        redist_priv_choose_blocks(a, room);
     for (i = 0; i < a->choices; i++) {
         a->share[i] = redist_priv_share(&a->choice[i]);
         for (j = 0; j <= i && code == REDIST_OK; j++)
@@ -4301,8 +4282,8 @@ REDIST_PRIV_COLD int redist_priv_survey_axis(redist_priv_route_axis *a, const re
     return code;
 }
 
-/* The counts of processes are those that fill the places along the axes where the two ends have different numbers.
-   Every axis that changes has room for as many choices as keep the combinations few. */
+/* The counts of processes fill the places along the axes where the two ends have different numbers. Every axis that
+   changes has room for as many choices as keep the combinations few. */
 REDIST_PRIV_COLD int redist_priv_survey_axes(redist_priv_route *route)
 {
     int64_t places[2] = {1, 1}, all = 0, k;
@@ -4575,8 +4556,8 @@ REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *we
     return REDIST_OK;
 }
 
-/* A destination to be renumbered. Its places choose among columns: the ranks of the source's places, in their order, and
-   then those that only the destination has. One block of memory. */
+/* A destination to be renumbered. Its places choose among columns: the ranks of the source's places, in their order,
+   and then those that only the destination has. One block of memory. */
 typedef struct {
     const redist_layout *from, *to;
     int sources, places, columns;
