@@ -42,11 +42,11 @@
  *               2971-3087   pairs of places: which copy serves whom
  *     415-448   3088-3237   moving on one process
  *     449-467   3238-3503   traffic, on paper
- *     468-497   3504-4046   schedules
- *     498-534   4047-4493   cost and multiphase routes
- *     535-565   4494-4800   relabelling and advice
- *     566-608   4801-4911   text: writing
- *               4912-5355   text: reading
+ *     468-497   3504-4028   schedules
+ *     498-534   4029-4474   cost and multiphase routes
+ *     535-565   4475-4781   relabelling and advice
+ *     566-608   4782-4892   text: writing
+ *               4893-5336   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
