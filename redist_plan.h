@@ -2859,13 +2859,15 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
 }
 
 #ifndef REDIST_NO_MULTIPHASE
-/* Whether many tiny messages between nodes had better be fewer, in a chain of phases. Collective. */
+/* Whether many tiny messages between nodes had better be fewer, in a chain of phases; with several ranks a node it pays
+   from fewer peers on. Collective. */
 REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *facts)
 {
-    enum { LEAST_PEERS = 20, MOST_BYTES = 4096 };
+    enum { LEAST_PEERS = 6, LEAST_ALONE = 20, MOST_BYTES = 4096 };
     double gain = 0;
     int code;
-    if (!p->apart || facts[REDIST_PRIV_PEERS] < LEAST_PEERS || facts[REDIST_PRIV_MESSAGE] > MOST_BYTES)
+    if (!p->apart || facts[REDIST_PRIV_PEERS] < LEAST_PEERS || facts[REDIST_PRIV_MESSAGE] > MOST_BYTES ||
+        (facts[REDIST_PRIV_PEERS] < LEAST_ALONE && (redist_priv_find_node(p) != REDIST_OK || p->network.node < 2)))
         return 0;
     code = redist_priv_find_route(p, &gain);
     REDIST_FREE(p->state.chain.between);
