@@ -1397,12 +1397,15 @@ REDIST_PRIV_COLD int redist_priv_compare_steps(const void *a, const void *b)
     return redist_priv_compare_ints(&((const redist_priv_peer *)a)->step, &((const redist_priv_peer *)b)->step);
 }
 
-/* Puts the peers of a side in the order of the schedule. */
+/* Puts the peers of a side in the order of the schedule, steps far apart in turn: neighbouring ones load the same links
+   inside a network (torus, fat tree), which those on their way together should not. */
 REDIST_PRIV_COLD void redist_priv_order_side(redist_plan *p, int own, const redist_schedule *schedule)
 {
     const redist_priv_side *s = &p->side[own];
     redist_priv_peer wanted, *found;
-    int step, meets[2];
+    int step, meets[2], stride = (int)(0.618 * schedule->steps) | 1;
+    while (redist_priv_gcd(stride, schedule->steps) > 1)
+        stride++;
     qsort(s->peer, (size_t)s->peers, sizeof wanted, redist_priv_compare_distances); /* REDIST_SHARED ordered them */
     for (step = 0; step < schedule->steps; step++) {
         redist_schedule_step(schedule, p->rank, step, &meets[REDIST_PRIV_FROM], &meets[REDIST_PRIV_TO]);
@@ -1411,7 +1414,7 @@ REDIST_PRIV_COLD void redist_priv_order_side(redist_plan *p, int own, const redi
         wanted.distance = redist_priv_ranks_apart(p, own, meets[own]);
         found = (redist_priv_peer *)bsearch(&wanted, s->peer, (size_t)s->peers, sizeof wanted,
                                             redist_priv_compare_distances);
-        found->step = step;
+        found->step = (int)((int64_t)step * stride % schedule->steps);
     }
     qsort(s->peer, (size_t)s->peers, sizeof wanted, redist_priv_compare_steps);
 }
@@ -2856,13 +2859,15 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
 }
 
 #ifndef REDIST_NO_MULTIPHASE
-/* Whether many tiny messages between nodes had better be fewer, in a chain of phases. Collective. */
+/* Whether many tiny messages between nodes had better be fewer, in a chain of phases; with several ranks a node it pays
+   from fewer peers on. Collective. */
 REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *facts)
 {
-    enum { LEAST_PEERS = 20, MOST_BYTES = 4096 };
+    enum { LEAST_PEERS = 6, LEAST_ALONE = 20, MOST_BYTES = 4096 };
     double gain = 0;
     int code;
-    if (!p->apart || facts[REDIST_PRIV_PEERS] < LEAST_PEERS || facts[REDIST_PRIV_MESSAGE] > MOST_BYTES)
+    if (!p->apart || facts[REDIST_PRIV_PEERS] < LEAST_PEERS || facts[REDIST_PRIV_MESSAGE] > MOST_BYTES ||
+        (facts[REDIST_PRIV_PEERS] < LEAST_ALONE && (redist_priv_find_node(p) != REDIST_OK || p->network.node < 2)))
         return 0;
     code = redist_priv_find_route(p, &gain);
     REDIST_FREE(p->state.chain.between);

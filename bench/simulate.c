@@ -39,15 +39,12 @@ static int ask(MPI_Request *request, int *done, MPI_Status *status)
     return MPI_SUCCESS;
 }
 
-/* Computing takes no time, so that it does not matter which message is looked at first. */
+/* Of several requests one, the first to be complete, is told. */
 static int ask_some(int n, MPI_Request *request, int *done, int *index, MPI_Status *status)
 {
-    int k = 0;
-    while (k < n && request[k] == MPI_REQUEST_NULL)
-        k++;
-    *done = k == n ? MPI_UNDEFINED : 1;
-    index[0] = k;
-    return k == n ? MPI_SUCCESS : MPI_Wait(&request[k], status);
+    const int code = MPI_Waitany(n, request, index, status);
+    *done = index[0] == MPI_UNDEFINED ? MPI_UNDEFINED : 1;
+    return code;
 }
 
 static void sleep_until_done(void)
@@ -68,17 +65,19 @@ static void sleep_until_done(void)
     count_asked = 0;
 }
 
+/* All ranks share what lies beyond the first LARGE bytes of large memory: before it there may be pointers of a rank's own. */
 enum { LARGE = 1 << 20, MOST_LARGE = 256 };
 static void *large[MOST_LARGE];
 
 static void *array_new(size_t bytes)
 {
+    const size_t shared[2] = {LARGE, bytes};
     int k = 0;
-    while (bytes >= LARGE && k < MOST_LARGE && large[k] != NULL)
+    while (bytes >= 2 * LARGE && k < MOST_LARGE && large[k] != NULL)
         k++;
-    if (bytes < LARGE || k == MOST_LARGE)
+    if (bytes < 2 * LARGE || k == MOST_LARGE)
         return calloc(bytes + 1, 1);
-    return large[k] = SMPI_SHARED_MALLOC(bytes);
+    return large[k] = SMPI_PARTIAL_SHARED_MALLOC(bytes, shared, 1);
 }
 
 static void array_free(void *array)

@@ -173,7 +173,7 @@ table() {
 rm -f "$work"/part-* "$work/log"
 csv=$BUILD/simulate.csv
 all=${METHODS:-aAvpsmV}
-estimated=$(echo "$all" | tr -d A) # where measuring takes long, or SMPI stops: its MPI_Ialltoallv of 128 kB and more, begun at different times
+estimated=$(echo "$all" | tr -d A) # where measuring takes long
 case $mode in
     --papers)
         csv=$BUILD/simulate-papers.csv
@@ -188,11 +188,9 @@ case $mode in
         kalns 8 8 | queue full 64 1 p ;;
     --full)
         all=${METHODS:-aAvwpsmVW}
-        estimated=$(echo "$all" | tr -d A)
         for kind in full fast crowded fat-tree torus; do
             for each in 1 4; do
-                cases 16 8 64 512 4096 32768 | queue "$kind" 16 $each $all
-                cases 16 262144 1048576 | queue "$kind" 16 $each "$estimated"
+                cases 16 8 64 512 4096 32768 262144 1048576 | queue "$kind" 16 $each $all
                 for bytes in 8 64 512 4096; do
                     for ranks in 32 64 128; do cases $ranks $bytes | queue "$kind" $ranks $each $all; done
                 done
@@ -201,8 +199,7 @@ case $mode in
         done ;;
     *)
         for kind in full fast crowded fat-tree torus; do
-            cases 16 8 512 8192 | queue "$kind" 16 1 $all
-            cases 16 131072 | queue "$kind" 16 1 "$estimated"
+            cases 16 8 512 8192 131072 | queue "$kind" 16 1 $all
             cases 64 8 64 512 4096 | grep rows | queue "$kind" 64 1 "$estimated"
         done
         cases 64 8 64 512 4096 | grep rows | queue full 64 4 "$estimated" ;;
