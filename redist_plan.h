@@ -47,17 +47,17 @@
  *               1147-1251   staging
  *               1252-1347   pieces
  *               1348-1376   reports
- *               1377-1711   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1712-1849   MPI's collectives
- *               1850-1868   REDIST_ALLTOALLV
- *               1869-2040   REDIST_ALLTOALLW
- *               2041-2207   shared memory
- *               2208-2514   REDIST_SHARED
- *               2515-2762   REDIST_MULTIPHASE
- *               2763-3084   choosing a method
- *     165-253   3085-3558   plans
- *               3559-3651   calibrating
- *     254-274   3652-3746   arenas
+ *               1377-1714   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1715-1852   MPI's collectives
+ *               1853-1871   REDIST_ALLTOALLV
+ *               1872-2043   REDIST_ALLTOALLW
+ *               2044-2210   shared memory
+ *               2211-2517   REDIST_SHARED
+ *               2518-2765   REDIST_MULTIPHASE
+ *               2766-3089   choosing a method
+ *     165-253   3090-3563   plans
+ *               3564-3656   calibrating
+ *     254-274   3657-3751   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
