@@ -496,7 +496,7 @@ typedef struct redist_priv_rings {
     int abandoned;
     unsigned polls;
     int64_t receives, links;
-    redist_priv_channel *link;      /* link[links], of which those that receive come first */
+    redist_priv_channel link[1];    /* link[links], of which those that receive come first */
 } redist_priv_rings;
 
 struct redist_arena {
@@ -2261,7 +2261,7 @@ REDIST_PRIV int redist_priv_push(const redist_plan *p, redist_priv_channel *link
 /* Fills all free slots, in turns. */
 REDIST_PRIV void redist_priv_push_all(const redist_plan *p)
 {
-    const redist_priv_rings *r = p->rings;
+    redist_priv_rings *r = p->rings;
     int64_t k;
     int pushed = 1;
     while (pushed)
@@ -2320,42 +2320,29 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p)
     return redist_priv_lanes_start(p);
 }
 
-/* A sender is done when its arrays are free: packed, or copied by the receiver. In place, the ring must be empty
-   again, so that the next execution can pack everything before it unpacks anything. */
-REDIST_PRIV int redist_priv_is_sent(const redist_plan *p, const redist_priv_channel *link)
-{
-    return link->done == link->pieces &&
-           ((!link->direct && !p->overwrites) ||
-            REDIST_PRIV_ACQUIRE(&link->slot->drained) == link->before + link->done);
-}
-
-/* While nothing but flags is awaited, other messages of this process must still get on. */
-REDIST_PRIV int redist_priv_progress(redist_plan *p)
-{
-    int flag;
-    if (++p->rings->polls % 64 != 0)
-        return REDIST_OK;
-    return MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, p->comm, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS ? REDIST_OK
-                                                                                                       : REDIST_ERR_MPI;
-}
-
+/* A sender is done when its arrays are free: packed, or copied by the receiver. In place, the ring must be empty again,
+   so that the next execution can pack everything before it unpacks anything. While nothing but flags is awaited, other
+   messages of this process must still get on: some MPI libraries do nothing when all requests are complete. */
 REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done)
 {
-    const redist_priv_rings *r = p->rings;
+    redist_priv_rings *r = p->rings;
     int64_t k;
-    int all = 1, code;
+    int all = 1, code, flag;
     redist_priv_push_all(p);
-    for (k = 0; k < r->receives; k++) {
-        redist_priv_retire(p, REDIST_PRIV_TO);
-        if (redist_priv_is_in_turn(p, r->link[k].peer))
-            redist_priv_pull(p, &r->link[k]);
-        all &= r->link[k].done == r->link[k].pieces;
+    for (k = 0; k < r->links; k++) {
+        redist_priv_channel *link = &r->link[k];
+        if (k < r->receives) {
+            redist_priv_retire(p, REDIST_PRIV_TO);
+            if (redist_priv_is_in_turn(p, link->peer))
+                redist_priv_pull(p, link);
+        }
+        all &= link->done == link->pieces && (k < r->receives || !(link->direct || p->overwrites) ||
+                                              REDIST_PRIV_ACQUIRE(&link->slot->drained) == link->before + link->done);
     }
-    for (; k < r->links; k++)
-        all &= redist_priv_is_sent(p, &r->link[k]);
     code = redist_priv_lanes_test(p, done);
-    if (code == REDIST_OK && *done && !all) /* some MPI libraries do nothing when all requests are complete */
-        code = redist_priv_progress(p);
+    if (code == REDIST_OK && *done && !all && ++r->polls % 64 == 0 &&
+        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, p->comm, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        code = REDIST_ERR_MPI;
     *done &= all;
     return code;
 }
@@ -2495,7 +2482,6 @@ REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
     if (code != REDIST_OK || (arena != NULL && arena->home.size == 0))
         return REDIST_ERR_MEMORY;
     p->rings->home = arena != NULL ? &arena->home : &p->home;
-    p->rings->link = (redist_priv_channel *)(void *)(p->rings + 1);
     if (!p->ordered && messages->open != NULL)
         code = messages->open(p);
     return redist_priv_write_block(p, code == REDIST_OK ? redist_priv_find_near(p) : code);
@@ -2719,21 +2705,15 @@ REDIST_PRIV_COLD int redist_priv_start_phase(redist_plan *p)
     return redist_priv_begin(phase);
 }
 
-REDIST_PRIV_COLD int redist_priv_multiphase_start(redist_plan *p)
-{
-    p->state.chain.at = 0;
-    return redist_priv_start_phase(p);
-}
-
 REDIST_PRIV_COLD int redist_priv_multiphase_test(redist_plan *p, int *done)
 {
     redist_priv_chain *c = &p->state.chain;
     int code = redist_priv_test(c->phase[c->at], done);
-    if (code != REDIST_OK || !*done || c->at == c->phases - 1)
+    if (code != REDIST_OK || !*done)
         return code;
-    *done = 0;
-    c->at++;
-    return redist_priv_start_phase(p);
+    c->at = (c->at + 1) % c->phases;
+    *done = c->at == 0;
+    return *done ? REDIST_OK : redist_priv_start_phase(p);
 }
 
 REDIST_PRIV_COLD void redist_priv_multiphase_add_stats(const redist_plan *p, redist_stats *stats)
@@ -2775,7 +2755,7 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
          redist_priv_shared_destroy},
 #ifndef REDIST_NO_MULTIPHASE
         {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", 0, redist_priv_multiphase_open, redist_priv_multiphase_staging, NULL,
-         NULL, redist_priv_multiphase_start, redist_priv_multiphase_test, redist_priv_multiphase_add_stats,
+         NULL, redist_priv_start_phase, redist_priv_multiphase_test, redist_priv_multiphase_add_stats,
          redist_priv_multiphase_destroy},
 #endif
         {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", 1, redist_priv_separate, redist_priv_alltoallv_staging,
@@ -3173,20 +3153,11 @@ REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
                                              redist_priv_hash_bare(p->from) == redist_priv_hash_bare(p->to));
 }
 
-/* In place, elements that are their own destinations are left as they are: they must be told from the others. */
-REDIST_PRIV_COLD void redist_priv_check_in_place(const redist_plan *p, redist_priv_verdict *v)
-{
-    const redist_priv_kept *kept = &p->kept;
-    if (p->options.in_place && p->arrival.function != NULL && kept->whole.elements > 0 &&
-        (kept->move == NULL || kept->unlike))
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT,
-                         "a plan that combines in place needs both views to run through memory alike");
-}
-
 /* Looks at everything the caller gave, and finds the peers and what the ranks must know of each other. Local. */
 REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, const redist_layout *from, const redist_layout *to,
                                           int64_t *facts, redist_priv_verdict *v)
 {
+    const redist_priv_kept *kept = &p->kept;
     redist_priv_check_options(p, v);
     redist_priv_check_element(p, v);
     redist_priv_check_combine(p, v);
@@ -3202,7 +3173,10 @@ REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, const redist_layout *f
         return;
     redist_priv_set_arrival(p);
     redist_priv_fail(v, redist_priv_open_sides(p), "no memory for the plan's tables");
-    redist_priv_check_in_place(p, v);
+    if (p->options.in_place && p->options.combine != NULL && kept->whole.elements > 0 &&
+        (kept->move == NULL || kept->unlike)) /* an element that is its own destination could not be told from others */
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT,
+                         "a plan that combines in place needs both views to run through memory alike");
     if (v->code == REDIST_OK)
         redist_priv_gather_facts(p, facts);
 }
@@ -3303,20 +3277,13 @@ REDIST_PRIV void redist_priv_move_others(redist_plan *p)
     }
 }
 
-/* Takes a plan off its arena's list. */
-REDIST_PRIV void redist_priv_leave(redist_plan *p)
-{
-    redist_plan **at = &p->options.arena->started;
-    while (*at != p)
-        at = &(*at)->next;
-    *at = p->next;
-}
-
 /* Moves a started plan on, with all that was started in its arena, and tells whether it is complete. */
 REDIST_PRIV int redist_priv_ask(redist_plan *p, int *done)
 {
+    redist_arena *arena = p->options.arena;
+    redist_plan **at = arena == NULL ? NULL : &arena->started;
     int code = p->failed ? REDIST_ERR_MPI : REDIST_OK;
-    if (p->options.arena != NULL)
+    if (arena != NULL)
         redist_priv_move_others(p);
     if (p->active == REDIST_PRIV_AT_WORK) {
         code = redist_priv_test(p, done);
@@ -3324,34 +3291,30 @@ REDIST_PRIV int redist_priv_ask(redist_plan *p, int *done)
         *done = !p->failed;
         p->active = 0;
     }
-    if (!p->active && p->options.arena != NULL)
-        redist_priv_leave(p);
+    if (p->active || arena == NULL)
+        return code;
+    while (*at != p)
+        at = &(*at)->next;
+    *at = p->next;
     return code;
-}
-
-REDIST_PRIV_COLD int redist_priv_check_started(redist_plan *p)
-{
-    if (!p->active)
-        return redist_priv_refuse(p, REDIST_ERR_BUSY, "nothing is started: call redist_start first");
-    return REDIST_OK;
 }
 
 REDIST_API int redist_test(redist_plan *p, int *done)
 {
-    int code;
     if (p == NULL)
         return REDIST_ERR_ARGUMENT;
     if (done == NULL)
         return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the pointer to `done` is NULL");
     *done = 0;
-    code = redist_priv_check_started(p);
-    return code == REDIST_OK ? redist_priv_ask(p, done) : code;
+    if (!p->active)
+        return redist_priv_refuse(p, REDIST_ERR_BUSY, "nothing is started: call redist_start first");
+    return redist_priv_ask(p, done);
 }
 
 REDIST_API int redist_wait(redist_plan *p)
 {
-    const int code = p == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_started(p);
-    return code == REDIST_OK ? redist_wait_all(1, &p) : code;
+    int done;
+    return p != NULL && p->active ? redist_wait_all(1, &p) : redist_test(p, &done); /* which says what is wrong */
 }
 
 REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done)

@@ -25,9 +25,10 @@ static void *failing_malloc(size_t bytes)
 
 static void counted_free(void *memory)
 {
-    char *block = (char *)memory - BEFORE_BLOCK;
+    char *block;
     if (memory == NULL)
         return;
+    block = (char *)memory - BEFORE_BLOCK;
     live_blocks--;
     live_bytes -= (int64_t)*(size_t *)(void *)block;
     free(block);
