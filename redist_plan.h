@@ -52,12 +52,12 @@
  *               1853-1871   REDIST_ALLTOALLV
  *               1872-2043   REDIST_ALLTOALLW
  *               2044-2210   shared memory
- *               2211-2517   REDIST_SHARED
- *               2518-2765   REDIST_MULTIPHASE
- *               2766-3089   choosing a method
- *     165-253   3090-3563   plans
- *               3564-3656   calibrating
- *     254-274   3657-3751   arenas
+ *               2211-2503   REDIST_SHARED
+ *               2504-2745   REDIST_MULTIPHASE
+ *               2746-3069   choosing a method
+ *     165-253   3070-3526   plans
+ *               3527-3619   calibrating
+ *     254-274   3620-3714   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
