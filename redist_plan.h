@@ -1220,33 +1220,33 @@ REDIST_PRIV_APART void redist_priv_copy_array(const redist_plan *p, const redist
                      to_side == REDIST_PRIV_TO ? p->arrival : redist_priv_replacing(p->element_bytes), stream);
 }
 
-/* Copies what stays on this rank and is not at its destination, of all arrays, between two of its sides. */
-REDIST_PRIV void redist_priv_copy_kept_sides(redist_plan *p, int from_side, int to_side)
+/* Copies what stays on this rank and is not at its destination, of one array, between two of its sides. */
+REDIST_PRIV void redist_priv_copy_kept_array(const redist_plan *p, int a, int from_side, int to_side)
 {
     const redist_priv_kept *kept = &p->kept;
+    const int rests = kept->move != NULL && p->pointers[a] == p->pointers[p->arrays + a];
     const int stream = to_side == REDIST_PRIV_TO && p->side[REDIST_PRIV_TO].streams;
-    int a, k;
-    for (a = 0; a < p->arrays; a++) {
-        const int rests = kept->move != NULL && p->pointers[a] == p->pointers[p->arrays + a];
-        char *packed = p->staging[REDIST_PRIV_PACKED].memory;
-        packed = packed == NULL ? NULL : packed + a * kept->whole.elements * p->element_bytes;
-        for (k = 0; k < (rests ? kept->moves : 1); k++) {
-            const redist_priv_message *m = rests ? &kept->move[k] : &kept->whole;
-            redist_priv_copy_array(p, m, a, from_side, to_side, packed, stream);
-            packed = packed == NULL ? NULL : packed + m->elements * p->element_bytes;
-        }
+    char *packed = p->staging[REDIST_PRIV_PACKED].memory;
+    int64_t at = a * kept->whole.elements;
+    int k;
+    for (k = 0; k < (rests ? kept->moves : 1); k++) {
+        const redist_priv_message *m = rests ? &kept->move[k] : &kept->whole;
+        redist_priv_copy_array(p, m, a, from_side, to_side, packed == NULL ? NULL : packed + at * p->element_bytes,
+                               stream);
+        at += m->elements;
     }
 }
 
 /* Moves what stays on this rank, after everything else has been packed. */
-REDIST_PRIV void redist_priv_copy_kept(redist_plan *p)
+REDIST_PRIV void redist_priv_copy_kept(const redist_plan *p)
 {
     const int twice = p->staging[REDIST_PRIV_PACKED].memory != NULL;
-    if (p->kept.whole.elements == 0)
-        return;
-    if (twice)
-        redist_priv_copy_kept_sides(p, REDIST_PRIV_FROM, REDIST_PRIV_PACKED);
-    redist_priv_copy_kept_sides(p, twice ? REDIST_PRIV_PACKED : REDIST_PRIV_FROM, REDIST_PRIV_TO);
+    const int arrays = p->kept.whole.elements > 0 ? p->arrays : 0;
+    int a;
+    for (a = 0; twice && a < arrays; a++)
+        redist_priv_copy_kept_array(p, a, REDIST_PRIV_FROM, REDIST_PRIV_PACKED);
+    for (a = 0; a < arrays; a++)
+        redist_priv_copy_kept_array(p, a, twice ? REDIST_PRIV_PACKED : REDIST_PRIV_FROM, REDIST_PRIV_TO);
 }
 
 /* ------------------------------------------------------------------------------------------------ pieces (private) */
@@ -1397,35 +1397,32 @@ REDIST_PRIV_COLD int redist_priv_compare_steps(const void *a, const void *b)
     return redist_priv_compare_ints(&((const redist_priv_peer *)a)->step, &((const redist_priv_peer *)b)->step);
 }
 
-/* Puts the peers of a side in the order of the schedule, steps far apart in turn: neighbouring ones load the same links
-   inside a network (torus, fat tree), which those on their way together should not. */
-REDIST_PRIV_COLD void redist_priv_order_side(redist_plan *p, int own, const redist_schedule *schedule)
-{
-    const redist_priv_side *s = &p->side[own];
-    redist_priv_peer wanted, *found;
-    int step, meets[2], stride = (int)(0.618 * schedule->steps) | 1;
-    while (redist_priv_gcd(stride, schedule->steps) > 1)
-        stride++;
-    qsort(s->peer, (size_t)s->peers, sizeof wanted, redist_priv_compare_distances); /* REDIST_SHARED ordered them */
-    for (step = 0; step < schedule->steps; step++) {
-        redist_schedule_step(schedule, p->rank, step, &meets[REDIST_PRIV_FROM], &meets[REDIST_PRIV_TO]);
-        if (meets[own] < 0 || meets[own] == p->rank)
-            continue;
-        wanted.distance = redist_priv_ranks_apart(p, own, meets[own]);
-        found = (redist_priv_peer *)bsearch(&wanted, s->peer, (size_t)s->peers, sizeof wanted,
-                                            redist_priv_compare_distances);
-        found->step = (int)((int64_t)step * stride % schedule->steps);
-    }
-    qsort(s->peer, (size_t)s->peers, sizeof wanted, redist_priv_compare_steps);
-}
-
+/* Puts the peers in the order of the schedule, steps far apart in turn: neighbouring ones load the same links inside a
+   network (torus, fat tree), which those on their way together should not. REDIST_SHARED may have ordered them before. */
 REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
 {
     redist_schedule schedule;
-    int own, code = redist_priv_schedule_of(p->from, p->to, p->arrival.function != NULL, &schedule);
+    redist_priv_peer wanted, *found;
+    redist_priv_side *s;
+    int step, own, meets[2], code = redist_priv_schedule_of(p->from, p->to, p->arrival.function != NULL, &schedule);
+    int stride = (int)(0.618 * schedule.steps) | 1;
+    while (redist_priv_gcd(stride, schedule.steps) > 1)
+        stride++;
     p->state.lanes.steps = schedule.steps;
-    for (own = 0; own < 2 && code == REDIST_OK; own++)
-        redist_priv_order_side(p, own, &schedule);
+    for (own = 0; own < 2 && code == REDIST_OK; own++) {
+        s = &p->side[own];
+        qsort(s->peer, (size_t)s->peers, sizeof wanted, redist_priv_compare_distances);
+        for (step = 0; step < schedule.steps; step++) {
+            redist_schedule_step(&schedule, p->rank, step, &meets[REDIST_PRIV_FROM], &meets[REDIST_PRIV_TO]);
+            if (meets[own] < 0 || meets[own] == p->rank)
+                continue;
+            wanted.distance = redist_priv_ranks_apart(p, own, meets[own]);
+            found = (redist_priv_peer *)bsearch(&wanted, s->peer, (size_t)s->peers, sizeof wanted,
+                                                redist_priv_compare_distances);
+            found->step = (int)((int64_t)step * stride % schedule.steps);
+        }
+        qsort(s->peer, (size_t)s->peers, sizeof wanted, redist_priv_compare_steps);
+    }
     redist_schedule_free(&schedule);
     return code;
 }
@@ -1714,26 +1711,18 @@ REDIST_PRIV_COLD void redist_priv_lanes_destroy(redist_plan *p)
 
 /* ------------------------------------------------------------------------------------- MPI's collectives (private) */
 
-REDIST_PRIV_COLD void redist_priv_free_types(MPI_Datatype *types, int n)
-{
-    int k;
-    for (k = 0; types != NULL && k < n; k++)
-        if (types[k] != MPI_BYTE)
-            MPI_Type_free(&types[k]);
-    REDIST_FREE(types);
-}
-
 /* Requests go first: some MPI libraries still read the types of a persistent collective. */
 REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p)
 {
     redist_priv_collective *c = &p->state.collective;
-    int own;
+    int own, k;
     if (c->before != NULL)
         redist_priv_drop(&c->request, 0);
     for (own = 0; own < 2; own++) {
-        if (c->table[own].each != c->table[own].types)
-            redist_priv_free_types(c->table[own].each, p->size);
-        redist_priv_free_types(c->table[own].types, p->size);
+        for (k = 0; c->table[own].types != NULL && k < 2 * p->size; k++)
+            if (c->table[own].types[k] != MPI_BYTE)
+                MPI_Type_free(&c->table[own].types[k]);
+        REDIST_FREE(c->table[own].types);
         REDIST_FREE(c->table[own].counts);
     }
     if (c->before != NULL && c->unit != MPI_BYTE)
@@ -1997,16 +1986,6 @@ REDIST_PRIV_COLD int redist_priv_alltoallw_staging(redist_plan *p, int own)
     return redist_priv_stage_peers(p, own, staged ? REDIST_PRIV_STAGE_ALL : REDIST_PRIV_STAGE_NONE, 1);
 }
 
-/* n datatypes MPI_BYTE; NULL when memory is exhausted. */
-REDIST_PRIV_COLD MPI_Datatype *redist_priv_byte_types(int n)
-{
-    MPI_Datatype *types = (MPI_Datatype *)redist_priv_alloc(n, sizeof *types);
-    int k;
-    for (k = 0; types != NULL && k < n; k++)
-        types[k] = MPI_BYTE;
-    return types;
-}
-
 /* REDIST_ALLTOALLW has a datatype for each message, REDIST_ALLTOALLV counts in units. */
 REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
 {
@@ -2019,11 +1998,13 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
     for (own = 0; own < 2; own++) {
         redist_priv_table *t = &c->table[own];
         t->counts = (int *)redist_priv_zeroed(2 * (int64_t)p->size, sizeof *t->counts);
-        t->types = redist_priv_byte_types(p->size);
-        t->each = redist_priv_holds_addresses(p, own) ? redist_priv_byte_types(p->size) : t->types;
-        if (c->before == NULL || t->counts == NULL || t->types == NULL || t->each == NULL)
+        t->types = (MPI_Datatype *)redist_priv_alloc(2 * (int64_t)p->size, sizeof *t->types);
+        for (k = 0; t->types != NULL && k < 2 * p->size; k++)
+            t->types[k] = MPI_BYTE;
+        if (c->before == NULL || t->counts == NULL || t->types == NULL)
             return REDIST_ERR_MEMORY;
         t->offsets = t->counts + p->size;
+        t->each = t->types + (redist_priv_holds_addresses(p, own) ? p->size : 0);
     }
     for (k = 0; k < p->peers && code == REDIST_OK; k++) {
         const redist_priv_peer *peer = &p->peer[k];

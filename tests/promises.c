@@ -347,12 +347,30 @@ static void check_pieces(int shape, int variant)
     finish(e);
 }
 
+/* Bytes of the largest message between any two ranks. */
+static int64_t largest_message(const exchange *e)
+{
+    int64_t largest = 0;
+    int a, b;
+    for (a = 0; a < e->size; a++)
+        for (b = 0; b < e->size; b++)
+            if (a != b && volume(e, a, b) > largest)
+                largest = volume(e, a, b);
+    return largest * (int64_t)e->bytes * e->count;
+}
+
+enum { ONE_MESSAGE = -1 };
+
+/* Without a limit, and where it has room for one message each way, messages are packed as a whole. */
 static void check_scheduled(int shape, int variant, int64_t limit)
 {
     redist_options options;
     redist_stats stats;
     exchange *e = open_variant(shape, variant, REDIST_SCHEDULED, &options);
+    const int whole = limit <= 0;
     int side, round, good;
+    if (limit == ONE_MESSAGE)
+        limit = 2 * ((largest_message(e) + 63) / 64 * 64);
     options.max_buffer = limit;
     good = exchange_create_with(e, &options) == REDIST_OK && is_method(e, REDIST_SCHEDULED);
     good = good && redist_plan_stats(e->plan, &stats) == REDIST_OK && (limit == 0 || stats.buffer_bytes <= limit);
@@ -363,8 +381,8 @@ static void check_scheduled(int shape, int variant, int64_t limit)
             good = profile.most[side] <= 1 && follows_schedule(e, side) &&
                    copies(e, apart[shape][FROM] || variant >= SEVERAL, apart[shape][TO] || variant == SEVERAL);
             good =
-                good && (limit > 0 ? are_pieces(e, side, limit / 2)
-                                   : has_messages(e, side) && are_like(e, side, packed || variant == FIXED, !packed));
+                good && (!whole ? are_pieces(e, side, limit / 2)
+                                : has_messages(e, side) && are_like(e, side, packed || variant == FIXED, !packed));
         }
     }
     test_case_all(
@@ -655,6 +673,8 @@ int main(int count, char **arguments)
         }
         check_scheduled(shape, PLAIN, 400);
         check_scheduled(shape, SEVERAL, 400);
+        check_scheduled(shape, PLAIN, ONE_MESSAGE);
+        check_scheduled(shape, SEVERAL, ONE_MESSAGE);
         if (test_size() == 2 || (test_size() > 2 && shape % 2 == 0))
             check_shared(shape, 0);
     }
