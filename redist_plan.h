@@ -47,17 +47,17 @@
  *               1147-1251   staging
  *               1252-1347   pieces
  *               1348-1376   reports
- *               1377-1714   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1715-1852   MPI's collectives
- *               1853-1871   REDIST_ALLTOALLV
- *               1872-2043   REDIST_ALLTOALLW
- *               2044-2210   shared memory
- *               2211-2503   REDIST_SHARED
- *               2504-2745   REDIST_MULTIPHASE
- *               2746-3069   choosing a method
- *     165-253   3070-3526   plans
- *               3527-3619   calibrating
- *     254-274   3620-3714   arenas
+ *               1377-1711   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1712-1841   MPI's collectives
+ *               1842-1860   REDIST_ALLTOALLV
+ *               1861-2024   REDIST_ALLTOALLW
+ *               2025-2191   shared memory
+ *               2192-2484   REDIST_SHARED
+ *               2485-2726   REDIST_MULTIPHASE
+ *               2727-3050   choosing a method
+ *     165-253   3051-3507   plans
+ *               3508-3600   calibrating
+ *     254-274   3601-3695   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
