@@ -137,10 +137,12 @@ extern "C" {
    that plan, check, or wait for a network anyway, which are made small. */
 #define REDIST_PRIV_FAST static inline
 #if defined __GNUC__
+#define REDIST_PRIV_INLINE static inline __attribute__((always_inline))
 #define REDIST_PRIV static __attribute__((unused))
 #define REDIST_PRIV_APART static __attribute__((unused, noinline))
 #define REDIST_PRIV_COLD static __attribute__((unused, cold))
 #else
+#define REDIST_PRIV_INLINE static inline
 #define REDIST_PRIV static inline
 #define REDIST_PRIV_APART static inline
 #define REDIST_PRIV_COLD static inline
@@ -2364,8 +2366,7 @@ enum {
     REDIST_PRIV_NEAR = 262144,
     REDIST_PRIV_PAGE = 4096,
     REDIST_PRIV_LONG = 128,
-    REDIST_PRIV_WIDTH = 256,
-    REDIST_PRIV_TALL = 64
+    REDIST_PRIV_WIDTH = 256
 };
 
 /* Asks for the line so many bytes from `from`, which need not exist. */
@@ -2413,9 +2414,10 @@ REDIST_PRIV_APART void redist_priv_stream(char *to, const char *from, int64_t by
 }
 
 #if defined __GNUC__ && __GNUC__ >= 8 && !defined __clang__
-#define REDIST_PRIV_UNROLL _Pragma("GCC unroll 4") /* clang does so by itself */
+#define REDIST_PRIV_UNROLL(times) REDIST_PRIV_PRAGMA(GCC unroll times) /* clang does so by itself */
+#define REDIST_PRIV_PRAGMA(text) _Pragma(#text)
 #else
-#define REDIST_PRIV_UNROLL
+#define REDIST_PRIV_UNROLL(times)
 #endif
 
 /* Two loops around a unit whose size the compiler knows; either side contiguous in the inner loop, or none. */
@@ -2441,10 +2443,10 @@ REDIST_PRIV void redist_priv_copy_units(int64_t unit, redist_priv_loop outer, re
     switch (unit) {
         REDIST_PRIV_COPY_UNITS(, 1)
         REDIST_PRIV_COPY_UNITS(, 2)
-        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 4)
-        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 8)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL(4), 4)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL(4), 8)
         REDIST_PRIV_COPY_UNITS(, 12)
-        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL, 16)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL(4), 16)
         REDIST_PRIV_COPY_UNITS(, 24)
         REDIST_PRIV_COPY_UNITS(, 32)
         REDIST_PRIV_COPY_UNITS(, 48)
@@ -2472,78 +2474,85 @@ REDIST_PRIV void redist_priv_copy_long(const redist_priv_box *box, redist_priv_l
         }
 }
 
-/* How two loops of a box are cut into tiles of wide x tall units, and how a tile is copied: by squares of 16 bytes a
-   side, by way of a buffer, around the caches, with lines asked for early. */
+/* How two loops of a box are cut into tiles of wide x tall units, and how a tile is copied: in strips, by
+   way of a buffer, around the caches, with lines asked for early. */
 typedef struct {
     const redist_priv_box *box;
     int64_t wide, tall;
-    int squares, buffered, stream, far;
+    int strips, buffered, stream, far;
 } redist_priv_tiling;
 
 #ifdef __SSE2__
 
-/* Transposes a square of elements of 4, 8 or 16 bytes, 16 bytes a side: the source's lines become columns. */
-REDIST_PRIV_FAST void redist_priv_transpose_square(int unit, int stream, const char *from, int64_t from_pitch, char *to,
-                                                   int64_t to_pitch)
+/* Writes a piece of one row of the destination, then of the next: the lower, then the upper halves of vectors. */
+REDIST_PRIV_INLINE void redist_priv_store_halves(int stores, int stream, const __m128i *v, char *to, int64_t to_pitch)
 {
-    const __m128i a = REDIST_PRIV_LOAD(from);
-    __m128i b, c, d, low, high;
-    if (unit == 16) {
-        redist_priv_store_16(stream, to, a);
-        return;
-    }
-    b = REDIST_PRIV_LOAD(from + from_pitch);
-    if (unit == 8) {
-        redist_priv_store_16(stream, to, _mm_unpacklo_epi64(a, b));
-        redist_priv_store_16(stream, to + to_pitch, _mm_unpackhi_epi64(a, b));
-        return;
-    }
-    c = REDIST_PRIV_LOAD(from + 2 * from_pitch);
-    d = REDIST_PRIV_LOAD(from + 3 * from_pitch);
-    low = _mm_unpacklo_epi32(a, b);
-    high = _mm_unpacklo_epi32(c, d);
-    redist_priv_store_16(stream, to, _mm_unpacklo_epi64(low, high));
-    redist_priv_store_16(stream, to + to_pitch, _mm_unpackhi_epi64(low, high));
-    low = _mm_unpackhi_epi32(a, b);
-    high = _mm_unpackhi_epi32(c, d);
-    redist_priv_store_16(stream, to + 2 * to_pitch, _mm_unpacklo_epi64(low, high));
-    redist_priv_store_16(stream, to + 3 * to_pitch, _mm_unpackhi_epi64(low, high));
+    int k;
+    REDIST_PRIV_UNROLL(4)
+    for (k = 0; k < stores; k++)
+        redist_priv_store_16(stream, to + 16 * k, _mm_unpacklo_epi64(v[2 * k], v[2 * k + 1]));
+    REDIST_PRIV_UNROLL(4)
+    for (k = 0; k < stores; k++)
+        redist_priv_store_16(stream, to + to_pitch + 16 * k, _mm_unpackhi_epi64(v[2 * k], v[2 * k + 1]));
 }
 
-/* Transposes `lines` x `columns` elements, which squares cover, four squares at a time: they make a line of the
-   destination. */
-REDIST_PRIV_FAST void redist_priv_transpose_squares(int unit, int stream, int far, int64_t lines, int64_t columns,
-                                                    const char *from, int64_t from_pitch, char *to, int64_t to_pitch)
+/* Transposes 16 bytes of as many of the source's rows as make so many stores to each of the destination's, one of them
+   after the other: a line that comes in parts, with others between, takes twice the time. */
+REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int stores, int stream, const char *from,
+                                                    int64_t from_pitch, char *to, int64_t to_pitch)
 {
-    const int64_t side = 16 / unit;
-    int64_t rows, i, j, k;
-    for (i = 0; i < lines; i += rows, from += rows * from_pitch, to += rows * unit) {
-        rows = lines - i < 4 * side ? side : 4 * side;
-        for (j = 0; far && j < rows; j++)
+    __m128i first[8], second[8];
+    int k;
+    for (k = 0; unit == 16 && k < stores; k++)
+        redist_priv_store_16(stream, to + 16 * k, REDIST_PRIV_LOAD(from + k * from_pitch));
+    if (unit == 16)
+        return;
+    REDIST_PRIV_UNROLL(8)
+    for (k = 0; k < 2 * stores; k++) {
+        const char *row = from + k * (8 / unit) * from_pitch;
+        const __m128i a = REDIST_PRIV_LOAD(row), b = REDIST_PRIV_LOAD(row + (unit == 4 ? from_pitch : 0));
+        first[k] = unit == 4 ? _mm_unpacklo_epi32(a, b) : a;
+        second[k] = _mm_unpackhi_epi32(a, b);
+    }
+    redist_priv_store_halves(stores, stream, first, to, to_pitch);
+    if (unit == 4)
+        redist_priv_store_halves(stores, stream, second, to + 2 * to_pitch, to_pitch);
+}
+
+/* Transposes `lines` x `columns` elements in strips, of a line of the destination while there are so many rows.
+   ahead: the next lines of the same rows are asked for. */
+REDIST_PRIV_INLINE void redist_priv_transpose_strips(int unit, int stream, int ahead, int64_t lines, int64_t columns,
+                                                     const char *from, int64_t from_pitch, char *to, int64_t to_pitch)
+{
+    const int64_t line = REDIST_PRIV_LINE / unit, side = 16 / unit;
+    int64_t rows, j;
+    for (; lines > 0; lines -= rows, from += rows * from_pitch, to += rows * unit) {
+        rows = lines < line ? side : line;
+        for (j = 0; ahead && j < rows; j++)
             REDIST_PRIV_PREFETCH(from, j * from_pitch + 2 * REDIST_PRIV_LINE);
-        for (j = 0; j < columns; j += side)
-            for (k = 0; k < rows; k += side)
-                redist_priv_transpose_square(unit, stream, from + k * from_pitch + j * unit, from_pitch,
-                                             to + j * to_pitch + k * unit, to_pitch);
+        for (j = 0; rows == line && j < columns; j += side)
+            redist_priv_transpose_strip(unit, 4, stream, from + j * unit, from_pitch, to + j * to_pitch, to_pitch);
+        for (j = 0; rows < line && j < columns; j += side)
+            redist_priv_transpose_strip(unit, 1, stream, from + j * unit, from_pitch, to + j * to_pitch, to_pitch);
     }
 }
 
 /* Two loops that cross, the outer along contiguous elements of the source, the inner along those of the destination:
-   squares, and what they leave over at the two edges. */
+   strips, and what they leave over at the two edges. */
 REDIST_PRIV void redist_priv_transpose(const redist_priv_tiling *t, int stream, redist_priv_loop outer,
                                        redist_priv_loop inner, const char *from, char *to)
 {
-    const int64_t unit = t->box->unit, side = unit == 8 ? 2 : unit == 4 ? 4 : 1;
-    const int64_t lines = inner.n & -side, columns = outer.n & -side;
-#define REDIST_PRIV_SQUARES(bytes, around)                                                                             \
+    const int64_t unit = t->box->unit, side = 16 / unit, lines = inner.n & -side, columns = outer.n & -side;
+    const int ahead = t->far && columns * unit <= REDIST_PRIV_LINE;
+#define REDIST_PRIV_STRIPS(bytes, around)                                                                              \
     if (unit == bytes && stream == around)                                                                             \
-        redist_priv_transpose_squares(bytes, around, t->far, lines, columns, from, inner.from, to, outer.to);
-    REDIST_PRIV_SQUARES(4, 0)
-    REDIST_PRIV_SQUARES(8, 0)
-    REDIST_PRIV_SQUARES(16, 0)
-    REDIST_PRIV_SQUARES(4, 1)
-    REDIST_PRIV_SQUARES(8, 1)
-    REDIST_PRIV_SQUARES(16, 1)
+        redist_priv_transpose_strips(bytes, around, ahead, lines, columns, from, inner.from, to, outer.to);
+    REDIST_PRIV_STRIPS(4, 0)
+    REDIST_PRIV_STRIPS(8, 0)
+    REDIST_PRIV_STRIPS(16, 0)
+    REDIST_PRIV_STRIPS(4, 1)
+    REDIST_PRIV_STRIPS(8, 1)
+    REDIST_PRIV_STRIPS(16, 1)
     outer.n -= columns;
     if (outer.n > 0)
         redist_priv_copy_units(unit, outer, inner, from + columns * unit, to + columns * outer.to);
@@ -2564,27 +2573,31 @@ typedef union {
     long double aligned;
 } redist_priv_tile;
 
-/* Every line of either side shall be visited once while hot. Squares fill a line of the destination at once, so they
-   are streamed from where they are made, unless rows begin at no line or half. What else is streamed, or put together
+/* Every line of either side shall be visited once while hot. Strips fill a line of the destination at once: they are
+   streamed from where they are made, and tiles are low and wide, so that the processor sees the source's rows coming;
+   high and narrow where lines of the destination are filled by several strips. What else is streamed, or put together
    unit by unit, or combined, is so in a buffer in the fastest cache, and written in long pieces. */
 REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, redist_priv_loop outer,
                                                      redist_priv_loop inner, const char *to, int crossed)
 {
     const int64_t unit = box->unit;
     const int combine = box->arrival.function != NULL, contiguous = inner.to == unit;
-    const int even = outer.to % (REDIST_PRIV_LINE / 2) == 0 && (uintptr_t)to % 16 == 0;
+    const int even = outer.to % 16 == 0 && (uintptr_t)to % 16 == 0;
     redist_priv_tiling t;
     int64_t across;
     t.box = box;
-    t.squares = crossed && contiguous && outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
+    t.strips = crossed && contiguous && outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
     t.stream = box->stream && !combine && contiguous;
-    t.buffered = combine || (t.squares ? t.stream && !even : contiguous);
+    t.buffered = combine || (t.strips ? t.stream && !even : contiguous);
     t.far = box->far || box->stream || outer.n * inner.n * unit > REDIST_PRIV_NEAR;
-    across = t.squares ? (int64_t)REDIST_PRIV_LINE : crossed ? (int64_t)REDIST_PRIV_WIDTH : unit;
+    across = t.strips ? (int64_t)REDIST_PRIV_LINE : crossed ? (int64_t)REDIST_PRIV_WIDTH : unit;
     t.wide = crossed ? redist_priv_max(across / unit, 1) : 1;
     t.tall = REDIST_PRIV_TILE_BUFFER / across;
-    if (t.squares && (t.far || !combine))
-        t.tall = redist_priv_max(REDIST_PRIV_TALL, 512 / unit);
+    if (t.strips && !t.buffered && outer.n * unit >= 2 * REDIST_PRIV_WIDTH &&
+        (t.stream ? outer.to % REDIST_PRIV_LINE == 0 : unit < 16)) {
+        t.wide = 2 * REDIST_PRIV_WIDTH / unit;
+        t.tall = 2 * REDIST_PRIV_LINE / unit;
+    }
     return t;
 }
 
@@ -2622,7 +2635,7 @@ REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, redist_p
     for (k = 0; combine && t->far && inner.to == unit && k < outer.n; k++)
         for (line = 0; line < bytes; line += REDIST_PRIV_LINE)
             REDIST_PRIV_PREFETCH(to, k * outer.to + line);
-    if (t->squares)
+    if (t->strips)
         redist_priv_transpose(t, 0, row, column, from, tile.bytes);
     else if (outer.n > 1)
         redist_priv_copy_units(unit, column, row, from, tile.bytes);
@@ -2650,7 +2663,8 @@ REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, redist_priv
                                         const char *from, char *to)
 {
     const int64_t unit = t->box->unit, page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
-    const int64_t top = redist_priv_to_line(to, unit, t->tall), left = redist_priv_to_line(from, unit, t->wide);
+    const int64_t top = inner.n > t->tall ? redist_priv_to_line(to, unit, t->tall) : t->tall;
+    const int64_t left = redist_priv_to_line(from, unit, t->wide);
     redist_priv_loop row = outer, column = inner;
     int64_t begin, end, i, j;
     for (begin = 0; begin < outer.n; begin = end) {
@@ -2663,7 +2677,7 @@ REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, redist_priv
                 row.n = redist_priv_min(t->wide, end - j);
                 if (t->buffered)
                     redist_priv_copy_buffered(t, row, column, f, at);
-                else if (t->squares)
+                else if (t->strips)
                     redist_priv_transpose(t, t->stream, row, column, f, at);
                 else
                     redist_priv_copy_units(unit, row, column, f, at);
