@@ -1,11 +1,12 @@
 # redist: needs an MPI compiler and make; what else is installed is used by tests and examples.
 #   make run       the ADI heat solver on 4 ranks           make check      all tests
-#   make bench     methods against memcpy and plain MPI     make plots      the same as pictures
+#   make bench     all that is measured, as plain tables    make plots      methods as pictures
+#   make results   the tables of bench/RESULTS.md           make clean
 #   make field     the picture at the top of the README     make simulate   methods on simulated clusters (SimGrid)
 #   make fortran   the solver in Fortran on 4 ranks         make cluster    methods on emulated nodes (needs root)
-#   make clean
 #   make install   headers, redist.pc, Fortran, examples    make uninstall
-# Override on the command line: MPICC, MPIFC, MPIEXEC, CC, CFLAGS, BUILD; PREFIX and DESTDIR where things are installed.
+# Override on the command line: MPICC, MPIFC, MPIEXEC, CC, CFLAGS, BUILD; PREFIX and DESTDIR where things are installed;
+# ONLY: names of tests for check, of sections for results.
 
 first   = $(firstword $(foreach c,$(1),$(shell command -v $(c) 2>/dev/null)))
 MPICC   = $(call first,mpicc.mpich mpicc)
@@ -58,6 +59,7 @@ PROBE_pdgemr2d = void pdgemr2d_(void); int main(void) { pdgemr2d_(); return 0; }
 EXAMPLES = $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 TESTS    = $(patsubst tests/%.c,%,$(wildcard tests/*.c))
 OPTIMISED = plan_random
+PIECEMEAL = plan_random
 BENCHES  = $(patsubst bench/%.c,%,$(wildcard bench/*.c))
 # Programs without hooks of their own are linked with one implementation; hello shows that nothing must be.
 LINKED   = $(filter-out hello,$(EXAMPLES)) cart darray many_ranks pdgemr2d ptran
@@ -70,7 +72,7 @@ run: $(BUILD)/adi
 
 check: export MPICC := $(MPICC)
 check: export MPIEXEC := $(MPIEXEC)
-check: examples $(TESTS:%=$(BUILD)/%) $(OPTIMISED:%=$(BUILD)/%.O3)
+check: examples $(TESTS:%=$(BUILD)/%) $(OPTIMISED:%=$(BUILD)/%.O3) $(PIECEMEAL:%=$(BUILD)/%.pieces)
 	@sh tests/run $(BUILD) $(ONLY)
 
 bench: $(BENCHES:%=$(BUILD)/%)
@@ -89,6 +91,9 @@ plots: $(BUILD)/methods $(BUILD)/scale
 
 field: $(BUILD)/methods $(BUILD)/halo
 	@BUILD='$(BUILD)' MPIEXEC='$(MPIEXEC)' sh bench/field.sh
+
+results: $(BENCHES:%=$(BUILD)/%)
+	@BUILD='$(BUILD)' MPICC='$(MPICC)' MPIEXEC='$(MPIEXEC)' sh bench/results.sh $(ONLY)
 
 simulate:
 	@BUILD='$(BUILD)' sh bench/simulate.sh
@@ -147,9 +152,11 @@ object   = $(if $(filter $(1),$(LINKED)),$(BUILD)/redist.o)
 $(foreach p,$(EXAMPLES),$(eval $(call program,$(p),examples/$(p).c,$(CFLAGS)$(call declared,$(p)),$(call object,$(p)))))
 $(foreach p,$(TESTS),$(eval $(call program,$(p),tests/$(p).c,$(TEST_CFLAGS)$(call declared,$(p)),$(call object,$(p)))))
 $(foreach p,$(OPTIMISED),$(eval $(call program,$(p).O3,tests/$(p).c,$(CFLAGS))))
+$(foreach p,$(PIECEMEAL),$(eval $(call program,$(p).pieces,tests/$(p).c,$(TEST_CFLAGS) \
+    -DREDIST_EAGER_BYTES=64 -DREDIST_FLIGHT_BYTES=200 -DREDIST_MAX_COUNT=1000)))
 $(foreach p,$(BENCHES),$(eval $(call program,$(p),bench/$(p).c,$(CFLAGS))))
 
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all examples run fortran check bench plots field simulate cluster install uninstall clean
+.PHONY: all examples run fortran check bench results plots field simulate cluster install uninstall clean

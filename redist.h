@@ -35,18 +35,18 @@
  *                 613-685   arithmetic
  *                 686-758   faults
  *     266-310     759-998   axes: who owns index i
- *     311-414    999-1568   layouts and views
- *               1569-2145   runs: what two coordinates of an axis share
- *               2146-2331   messages: products of run lists
- *               2332-3036   copying
- *               3037-3170   pairs of places: which copy serves whom
- *     415-448   3171-3319   moving on one process
- *     449-467   3320-3603   traffic, on paper
- *     468-497   3604-4184   schedules
- *     498-534   4185-4645   cost and multiphase routes
- *     535-565   4646-4974   relabelling and advice
- *     566-608   4975-5089   text: writing
- *               5090-5541   text: reading
+ *     311-414    999-1573   layouts and views
+ *               1574-2150   runs: what two coordinates of an axis share
+ *               2151-2346   messages: products of run lists
+ *               2347-3052   copying
+ *               3053-3187   pairs of places: which copy serves whom
+ *     415-448   3188-3345   moving on one process
+ *     449-467   3346-3612   traffic, on paper
+ *     468-497   3613-4155   schedules
+ *     498-534   4156-4602   cost and multiphase routes
+ *     535-565   4603-4909   relabelling and advice
+ *     566-608   4910-5024   text: writing
+ *               5025-5476   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -1293,27 +1293,32 @@ REDIST_PRIV_COLD int redist_priv_compare_ints(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* All places, ascending by rank; NULL when memory is exhausted. */
-REDIST_PRIV_COLD redist_priv_rank_place *redist_priv_rank_places(const redist_layout *layout)
+/* *listed: where a layout lists its ranks all places, ascending by rank, else NULL. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_list_ranks(const redist_layout *layout, redist_priv_rank_place **listed)
 {
     const int places = redist_places(layout);
-    redist_priv_rank_place *rank_places = (redist_priv_rank_place *)redist_priv_alloc(places, sizeof *rank_places);
     int k;
-    for (k = 0; rank_places != NULL && k < places; k++) {
-        rank_places[k].rank = redist_priv_rank_at(layout, k);
-        rank_places[k].place = k;
+    *listed = NULL;
+    if (layout->ranks == NULL)
+        return REDIST_OK;
+    *listed = (redist_priv_rank_place *)redist_priv_alloc(places, sizeof **listed);
+    for (k = 0; *listed != NULL && k < places; k++) {
+        (*listed)[k].rank = layout->ranks[k];
+        (*listed)[k].place = k;
     }
-    if (rank_places != NULL && layout->ranks != NULL)
-        qsort(rank_places, (size_t)places, sizeof *rank_places, redist_priv_compare_ints);
-    return rank_places;
+    if (*listed == NULL)
+        return REDIST_ERR_MEMORY;
+    qsort(*listed, (size_t)places, sizeof **listed, redist_priv_compare_ints);
+    return REDIST_OK;
 }
 
 /* No rank is negative, or twice. */
 REDIST_PRIV_COLD void redist_priv_check_ranks(const redist_layout *layout, redist_priv_fault *fault)
 {
-    redist_priv_rank_place *sorted = redist_priv_rank_places(layout);
-    int k, places = redist_places(layout);
-    redist_priv_fault_if(fault, sorted == NULL, REDIST_ERR_MEMORY, -1, "no memory to check the ranks", 0, 0);
+    redist_priv_rank_place *sorted;
+    const int places = redist_places(layout), code = redist_priv_list_ranks(layout, &sorted);
+    int k;
+    redist_priv_fault_if(fault, code != REDIST_OK, REDIST_ERR_MEMORY, -1, "no memory to check the ranks", 0, 0);
     for (k = 0; k < places && fault->code == REDIST_OK; k++) {
         redist_priv_require(fault, REDIST_ERR_RANK, -1, "a rank", sorted[k].rank, 0, INT_MAX);
         redist_priv_fault_if(fault, k > 0 && sorted[k].rank == sorted[k - 1].rank, REDIST_ERR_RANK, -1,
@@ -2300,28 +2305,38 @@ REDIST_PRIV void redist_priv_partner_coords(const redist_priv_neighbours *n, int
         coords[d] = n->axis[d].coord[partner[d]];
 }
 
+/* Lays out the packed elements from `begin` to `end` one after the other, in the order of the source's memory. */
+REDIST_PRIV void redist_priv_pack_densely(redist_priv_message *m, const redist_layout *from)
+{
+    int axes[REDIST_MAX_DIMS] = {0}, k;
+    m->elements = 1;
+    m->origin[REDIST_PRIV_PACKED] = 0;
+    redist_priv_slow_to_fast(from, from->memory_order, axes);
+    for (k = m->ndim - 1; k >= 0; k--) {
+        const int d = axes[k];
+        m->stride[REDIST_PRIV_PACKED][d] = m->elements;
+        m->origin[REDIST_PRIV_PACKED] -= m->begin[d] * m->elements;
+        m->elements *= m->end[d] - m->begin[d];
+    }
+}
+
 /* The k-th message of a place, 0 <= k < messages, between it and the place or places at redist_priv_partner_coords.
-   Packed elements lie in the order of the source's memory, which both sides know. The strides and origins of FROM and
+   Packed elements lie as redist_priv_pack_densely has them, which both sides know. The strides and origins of FROM and
    TO are the caller's to fill. */
 REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_neighbours *n, int64_t k,
                                                        const redist_layout *from)
 {
     redist_priv_message m;
     int64_t partner[REDIST_MAX_DIMS];
-    int axes[REDIST_MAX_DIMS];
     int d;
     memset(&m, 0, sizeof m);
     m.ndim = n->ndim;
-    m.elements = 1;
     redist_priv_partners_at(n, k, partner);
-    for (d = 0; d < n->ndim; d++)
+    for (d = 0; d < n->ndim; d++) {
         m.axis[d] = &n->axis[d].runs[partner[d]];
-    redist_priv_slow_to_fast(from, from->memory_order, axes);
-    for (d = n->ndim - 1; d >= 0; d--) {
-        m.stride[REDIST_PRIV_PACKED][axes[d]] = m.elements;
         m.end[d] = m.axis[d]->elements;
-        m.elements *= m.axis[axes[d]]->elements;
     }
+    redist_priv_pack_densely(&m, from);
     return m;
 }
 
@@ -2338,7 +2353,7 @@ typedef struct {
     int64_t n, from, to;
 } redist_priv_loop;
 
-enum { REDIST_PRIV_MAX_LOOPS = REDIST_PRIV_LEVELS * REDIST_MAX_DIMS + 2 };
+enum { REDIST_PRIV_MAX_LOOPS = REDIST_PRIV_LEVELS * REDIST_MAX_DIMS };
 
 /* How elements arrive: they replace what is there, or a function combines them with it. */
 typedef struct {
@@ -2355,6 +2370,13 @@ typedef struct {
     redist_priv_arrival arrival;
     redist_priv_loop loop[REDIST_PRIV_MAX_LOOPS];
 } redist_priv_box;
+
+/* Two of them, and where they begin. */
+typedef struct {
+    redist_priv_loop outer, inner;
+    const char *from;
+    char *to;
+} redist_priv_plane;
 
 /* Bytes: a cache line; a tile buffer on the stack where lines are put together; what stays in the fastest cache, and in
    the one after it; the shortest contiguous write for which streaming pays. Then how many of the source's rows, perhaps
@@ -2420,57 +2442,61 @@ REDIST_PRIV_APART void redist_priv_stream(char *to, const char *from, int64_t by
 #define REDIST_PRIV_UNROLL(times)
 #endif
 
-/* Two loops around a unit whose size the compiler knows; either side contiguous in the inner loop, or none. */
+/* Two loops around a unit; short ones, whose size the compiler knows, also with either side contiguous. */
 #define REDIST_PRIV_COPY_LOOPS(unroll, unit, from_step, to_step)                                                       \
-    for (j = 0; j < outer.n; j++)                                                                                      \
-        unroll for (i = 0; i < inner.n; i++)                                                                           \
-            memcpy(to + j * outer.to + i * (to_step), from + j * outer.from + i * (from_step), (size_t)(unit));
+    for (j = 0; j < p.outer.n; j++)                                                                                    \
+        unroll for (i = 0; i < p.inner.n; i++)                                                                         \
+            memcpy(p.to + j * p.outer.to + i * (to_step), p.from + j * p.outer.from + i * (from_step), (size_t)(unit));
 
-#define REDIST_PRIV_COPY_UNITS(unroll, bytes)                                                                          \
+#define REDIST_PRIV_COPY_UNITS(bytes)                                                                                  \
     case bytes:                                                                                                        \
-        if (inner.to == (bytes))                                                                                       \
-            REDIST_PRIV_COPY_LOOPS(unroll, bytes, inner.from, bytes)                                                   \
-        else if (inner.from == (bytes))                                                                                \
-            REDIST_PRIV_COPY_LOOPS(unroll, bytes, bytes, inner.to)                                                     \
-        else                                                                                                           \
-            REDIST_PRIV_COPY_LOOPS(, bytes, inner.from, inner.to)                                                      \
+        REDIST_PRIV_COPY_LOOPS(, bytes, p.inner.from, p.inner.to)                                                      \
         break;
 
-REDIST_PRIV void redist_priv_copy_units(int64_t unit, redist_priv_loop outer, redist_priv_loop inner, const char *from,
-                                        char *to)
+#define REDIST_PRIV_COPY_SHORT(bytes)                                                                                  \
+    if (unit == (bytes) && p.inner.to == (bytes))                                                                      \
+        REDIST_PRIV_COPY_LOOPS(REDIST_PRIV_UNROLL(4), bytes, p.inner.from, bytes)                                      \
+    else if (unit == (bytes) && p.inner.from == (bytes))                                                               \
+        REDIST_PRIV_COPY_LOOPS(REDIST_PRIV_UNROLL(4), bytes, bytes, p.inner.to)                                        \
+    else
+
+REDIST_PRIV void redist_priv_copy_units(int64_t unit, const redist_priv_plane *plane)
 {
+    const redist_priv_plane p = *plane; /* which no store changes */
     int64_t i, j;
+    REDIST_PRIV_COPY_SHORT(4)
+    REDIST_PRIV_COPY_SHORT(8)
+    REDIST_PRIV_COPY_SHORT(16)
     switch (unit) {
-        REDIST_PRIV_COPY_UNITS(, 1)
-        REDIST_PRIV_COPY_UNITS(, 2)
-        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL(4), 4)
-        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL(4), 8)
-        REDIST_PRIV_COPY_UNITS(, 12)
-        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL(4), 16)
-        REDIST_PRIV_COPY_UNITS(, 24)
-        REDIST_PRIV_COPY_UNITS(, 32)
-        REDIST_PRIV_COPY_UNITS(, 48)
-        REDIST_PRIV_COPY_UNITS(, 64)
-        REDIST_PRIV_COPY_UNITS(, 128)
+        REDIST_PRIV_COPY_UNITS(1)
+        REDIST_PRIV_COPY_UNITS(2)
+        REDIST_PRIV_COPY_UNITS(4)
+        REDIST_PRIV_COPY_UNITS(8)
+        REDIST_PRIV_COPY_UNITS(12)
+        REDIST_PRIV_COPY_UNITS(16)
+        REDIST_PRIV_COPY_UNITS(24)
+        REDIST_PRIV_COPY_UNITS(32)
+        REDIST_PRIV_COPY_UNITS(48)
+        REDIST_PRIV_COPY_UNITS(64)
+        REDIST_PRIV_COPY_UNITS(128)
     default:
-        REDIST_PRIV_COPY_LOOPS(, unit, inner.from, inner.to)
+        REDIST_PRIV_COPY_LOOPS(, unit, p.inner.from, p.inner.to)
     }
 }
 
 /* Long units, each written, or combined, as one. */
-REDIST_PRIV void redist_priv_copy_long(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
-                                       const char *from, char *to)
+REDIST_PRIV void redist_priv_copy_long(const redist_priv_box *box, const redist_priv_plane *p)
 {
     const redist_priv_arrival *a = &box->arrival;
     int64_t i, j;
-    for (j = 0; j < outer.n; j++)
-        for (i = 0; i < inner.n; i++) {
-            const char *f = from + j * outer.from + i * inner.from;
-            char *t = to + j * outer.to + i * inner.to;
+    for (j = 0; j < p->outer.n; j++)
+        for (i = 0; i < p->inner.n; i++) {
+            const char *from = p->from + j * p->outer.from + i * p->inner.from;
+            char *to = p->to + j * p->outer.to + i * p->inner.to;
             if (a->function != NULL)
-                a->function(t, f, box->unit / a->element, a->context);
+                a->function(to, from, box->unit / a->element, a->context);
             else
-                redist_priv_stream(t, f, box->unit, inner.from);
+                redist_priv_stream(to, from, box->unit, p->inner.from);
         }
 }
 
@@ -2522,9 +2548,11 @@ REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int stores, int st
 /* Transposes `lines` x `columns` elements in strips, of a line of the destination while there are so many rows.
    ahead: the next lines of the same rows are asked for. */
 REDIST_PRIV_INLINE void redist_priv_transpose_strips(int unit, int stream, int ahead, int64_t lines, int64_t columns,
-                                                     const char *from, int64_t from_pitch, char *to, int64_t to_pitch)
+                                                     const redist_priv_plane *p)
 {
-    const int64_t line = REDIST_PRIV_LINE / unit, side = 16 / unit;
+    const int64_t line = REDIST_PRIV_LINE / unit, side = 16 / unit, from_pitch = p->inner.from, to_pitch = p->outer.to;
+    const char *from = p->from;
+    char *to = p->to;
     int64_t rows, j;
     for (; lines > 0; lines -= rows, from += rows * from_pitch, to += rows * unit) {
         rows = lines < line ? side : line;
@@ -2537,34 +2565,42 @@ REDIST_PRIV_INLINE void redist_priv_transpose_strips(int unit, int stream, int a
     }
 }
 
+/* Copies `columns` x `lines` units of a plane, from (column, line) on. */
+REDIST_PRIV_APART void redist_priv_copy_part(int64_t unit, const redist_priv_plane *p, int64_t column, int64_t columns,
+                                             int64_t line, int64_t lines)
+{
+    redist_priv_plane part = *p;
+    part.outer.n = columns;
+    part.inner.n = lines;
+    part.from += column * p->outer.from + line * p->inner.from;
+    part.to += column * p->outer.to + line * p->inner.to;
+    redist_priv_copy_units(unit, &part);
+}
+
 /* Two loops that cross, the outer along contiguous elements of the source, the inner along those of the destination:
    strips, and what they leave over at the two edges. */
-REDIST_PRIV void redist_priv_transpose(const redist_priv_tiling *t, int stream, redist_priv_loop outer,
-                                       redist_priv_loop inner, const char *from, char *to)
+REDIST_PRIV void redist_priv_transpose(const redist_priv_tiling *t, int stream, const redist_priv_plane *p)
 {
-    const int64_t unit = t->box->unit, side = 16 / unit, lines = inner.n & -side, columns = outer.n & -side;
+    const int64_t unit = t->box->unit, side = 16 / unit;
+    const int64_t lines = p->inner.n & -side, columns = p->outer.n & -side;
     const int ahead = t->far && columns * unit <= REDIST_PRIV_LINE;
 #define REDIST_PRIV_STRIPS(bytes, around)                                                                              \
     if (unit == bytes && stream == around)                                                                             \
-        redist_priv_transpose_strips(bytes, around, ahead, lines, columns, from, inner.from, to, outer.to);
+        redist_priv_transpose_strips(bytes, around, ahead, lines, columns, p);
     REDIST_PRIV_STRIPS(4, 0)
     REDIST_PRIV_STRIPS(8, 0)
     REDIST_PRIV_STRIPS(16, 0)
     REDIST_PRIV_STRIPS(4, 1)
     REDIST_PRIV_STRIPS(8, 1)
     REDIST_PRIV_STRIPS(16, 1)
-    outer.n -= columns;
-    if (outer.n > 0)
-        redist_priv_copy_units(unit, outer, inner, from + columns * unit, to + columns * outer.to);
-    outer.n = columns;
-    inner.n -= lines;
-    if (inner.n > 0)
-        redist_priv_copy_units(unit, outer, inner, from + lines * inner.from, to + lines * unit);
+    if (columns < p->outer.n)
+        redist_priv_copy_part(unit, p, columns, p->outer.n - columns, 0, p->inner.n);
+    if (lines < p->inner.n)
+        redist_priv_copy_part(unit, p, 0, columns, lines, p->inner.n - lines);
 }
 
 #else
-#define redist_priv_transpose(t, stream, outer, inner, from, to)                                                       \
-    redist_priv_copy_units((t)->box->unit, outer, inner, from, to)
+#define redist_priv_transpose(t, stream, plane) redist_priv_copy_units((t)->box->unit, plane)
 #endif
 
 /* Where a tile is put together, aligned for numbers of any kind. */
@@ -2577,24 +2613,24 @@ typedef union {
    streamed from where they are made, and tiles are low and wide, so that the processor sees the source's rows coming;
    high and narrow where lines of the destination are filled by several strips. What else is streamed, or put together
    unit by unit, or combined, is so in a buffer in the fastest cache, and written in long pieces. */
-REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, redist_priv_loop outer,
-                                                     redist_priv_loop inner, const char *to, int crossed)
+REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, const redist_priv_plane *p,
+                                                     int crossed)
 {
     const int64_t unit = box->unit;
-    const int combine = box->arrival.function != NULL, contiguous = inner.to == unit;
-    const int even = outer.to % 16 == 0 && (uintptr_t)to % 16 == 0;
+    const int combine = box->arrival.function != NULL, contiguous = p->inner.to == unit;
+    const int even = p->outer.to % 16 == 0 && (uintptr_t)p->to % 16 == 0;
     redist_priv_tiling t;
     int64_t across;
     t.box = box;
-    t.strips = crossed && contiguous && outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
+    t.strips = crossed && contiguous && p->outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
     t.stream = box->stream && !combine && contiguous;
     t.buffered = combine || (t.strips ? t.stream && !even : contiguous);
-    t.far = box->far || box->stream || outer.n * inner.n * unit > REDIST_PRIV_NEAR;
+    t.far = box->far || box->stream || p->outer.n * p->inner.n * unit > REDIST_PRIV_NEAR;
     across = t.strips ? (int64_t)REDIST_PRIV_LINE : crossed ? (int64_t)REDIST_PRIV_WIDTH : unit;
     t.wide = crossed ? redist_priv_max(across / unit, 1) : 1;
     t.tall = REDIST_PRIV_TILE_BUFFER / across;
-    if (t.strips && !t.buffered && outer.n * unit >= 2 * REDIST_PRIV_WIDTH &&
-        (t.stream ? outer.to % REDIST_PRIV_LINE == 0 : unit < 16)) {
+    if (t.strips && !t.buffered && p->outer.n * unit >= 2 * REDIST_PRIV_WIDTH &&
+        (t.stream ? p->outer.to % REDIST_PRIV_LINE == 0 : unit < 16)) {
         t.wide = 2 * REDIST_PRIV_WIDTH / unit;
         t.tall = 2 * REDIST_PRIV_LINE / unit;
     }
@@ -2602,52 +2638,48 @@ REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box,
 }
 
 /* Combines a tile that was put together, row by row where the destination is contiguous, else by way of another. */
-REDIST_PRIV void redist_priv_combine_tile(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
-                                          const redist_priv_tile *tile, char *to)
+REDIST_PRIV void redist_priv_combine_tile(const redist_priv_box *box, const redist_priv_plane *p,
+                                          const redist_priv_tile *tile)
 {
     const redist_priv_arrival *a = &box->arrival;
-    const int64_t unit = box->unit, row = inner.n * unit;
-    redist_priv_loop rows = {outer.n, outer.to, row}, columns = {inner.n, inner.to, unit};
+    const int64_t unit = box->unit, row = p->inner.n * unit;
     redist_priv_tile there;
+    redist_priv_plane in = {{p->outer.n, p->outer.to, row}, {p->inner.n, p->inner.to, unit}, p->to, there.bytes};
+    redist_priv_plane out = {{p->outer.n, row, p->outer.to}, {p->inner.n, unit, p->inner.to}, there.bytes, p->to};
     int64_t k;
-    for (k = 0; inner.to == unit && k < outer.n; k++)
-        a->function(to + k * outer.to, tile->bytes + k * row, row / a->element, a->context);
-    if (inner.to == unit)
+    if (p->inner.to == unit) {
+        for (k = 0; k < p->outer.n; k++)
+            a->function(p->to + k * p->outer.to, tile->bytes + k * row, row / a->element, a->context);
         return;
-    redist_priv_copy_units(unit, rows, columns, to, there.bytes);
-    a->function(there.bytes, tile->bytes, outer.n * row / a->element, a->context);
-    rows.from = row, rows.to = outer.to;
-    columns.from = unit, columns.to = inner.to;
-    redist_priv_copy_units(unit, rows, columns, there.bytes, to);
+    }
+    redist_priv_copy_units(unit, &in);
+    a->function(there.bytes, tile->bytes, p->outer.n * row / a->element, a->context);
+    redist_priv_copy_units(unit, &out);
 }
 
 /* Copies a tile, which may be cut off at the edges, by way of the buffer. */
-REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, redist_priv_loop outer, redist_priv_loop inner,
-                                           const char *from, char *to)
+REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const redist_priv_plane *p)
 {
-    const int64_t unit = t->box->unit, bytes = inner.n * unit;
+    const int64_t unit = t->box->unit, bytes = p->inner.n * unit;
     const int combine = t->box->arrival.function != NULL;
-    redist_priv_loop row = outer, column = inner;
     redist_priv_tile tile;
+    redist_priv_plane in = {{p->outer.n, p->outer.from, bytes}, {p->inner.n, p->inner.from, unit}, p->from, tile.bytes};
+    redist_priv_plane across = {in.inner, in.outer, p->from, tile.bytes};
     int64_t k, line;
-    row.to = bytes;
-    column.to = unit;
-    for (k = 0; combine && t->far && inner.to == unit && k < outer.n; k++)
+    for (k = 0; combine && t->far && p->inner.to == unit && k < p->outer.n; k++)
         for (line = 0; line < bytes; line += REDIST_PRIV_LINE)
-            REDIST_PRIV_PREFETCH(to, k * outer.to + line);
+            REDIST_PRIV_PREFETCH(p->to, k * p->outer.to + line);
     if (t->strips)
-        redist_priv_transpose(t, 0, row, column, from, tile.bytes);
-    else if (outer.n > 1)
-        redist_priv_copy_units(unit, column, row, from, tile.bytes);
+        redist_priv_transpose(t, 0, &in);
     else
-        redist_priv_copy_units(unit, row, column, from, tile.bytes);
+        redist_priv_copy_units(unit, p->outer.n > 1 ? &across : &in);
     if (combine)
-        redist_priv_combine_tile(t->box, outer, inner, &tile, to);
-    for (k = 0; !combine && k < outer.n; k++)
-        if (t->stream && bytes >= REDIST_PRIV_LONG)
-            redist_priv_stream(to + k * outer.to, tile.bytes + k * bytes, bytes, 0);
+        redist_priv_combine_tile(t->box, p, &tile);
+    for (k = 0; !combine && k < p->outer.n; k++)
+        if (t->stream)
+            redist_priv_stream(p->to + k * p->outer.to, tile.bytes + k * bytes, bytes, 0);
         else
-            memcpy(to + k * outer.to, tile.bytes + k * bytes, (size_t)bytes);
+            memcpy(p->to + k * p->outer.to, tile.bytes + k * bytes, (size_t)bytes);
 }
 
 /* How many units lead to the next line, at most `most`; that many when `at` is at a line. */
@@ -2659,28 +2691,27 @@ REDIST_PRIV_FAST int64_t redist_priv_to_line(const char *at, int64_t unit, int64
 
 /* Two loops in tiles, forwards along the source, and a page of it at a time so that the processor has the pages of the
    destination at hand. The first tiles are small, so that the others begin at lines of either side. */
-REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, redist_priv_loop outer, redist_priv_loop inner,
-                                        const char *from, char *to)
+REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, const redist_priv_plane *p)
 {
     const int64_t unit = t->box->unit, page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
-    const int64_t top = inner.n > t->tall ? redist_priv_to_line(to, unit, t->tall) : t->tall;
-    const int64_t left = redist_priv_to_line(from, unit, t->wide);
-    redist_priv_loop row = outer, column = inner;
+    const int64_t top = p->inner.n > t->tall ? redist_priv_to_line(p->to, unit, t->tall) : t->tall;
+    const int64_t left = redist_priv_to_line(p->from, unit, t->wide);
+    redist_priv_plane tile = *p;
     int64_t begin, end, i, j;
-    for (begin = 0; begin < outer.n; begin = end) {
-        end = redist_priv_min(begin == 0 && left < t->wide ? left : begin + page, outer.n);
-        for (i = 0; i < inner.n; i += column.n) {
-            column.n = redist_priv_min(i == 0 ? top : t->tall, inner.n - i);
-            for (j = begin; j < end; j += row.n) {
-                const char *f = from + j * outer.from + i * inner.from;
-                char *at = to + j * outer.to + i * inner.to;
-                row.n = redist_priv_min(t->wide, end - j);
+    for (begin = 0; begin < p->outer.n; begin = end) {
+        end = redist_priv_min(begin == 0 && left < t->wide ? left : begin + page, p->outer.n);
+        for (i = 0; i < p->inner.n; i += tile.inner.n) {
+            tile.inner.n = redist_priv_min(i == 0 ? top : t->tall, p->inner.n - i);
+            for (j = begin; j < end; j += tile.outer.n) {
+                tile.outer.n = redist_priv_min(t->wide, end - j);
+                tile.from = p->from + j * p->outer.from + i * p->inner.from;
+                tile.to = p->to + j * p->outer.to + i * p->inner.to;
                 if (t->buffered)
-                    redist_priv_copy_buffered(t, row, column, f, at);
+                    redist_priv_copy_buffered(t, &tile);
                 else if (t->strips)
-                    redist_priv_transpose(t, t->stream, row, column, f, at);
+                    redist_priv_transpose(t, t->stream, &tile);
                 else
-                    redist_priv_copy_units(unit, row, column, f, at);
+                    redist_priv_copy_units(unit, &tile);
             }
         }
     }
@@ -2696,21 +2727,18 @@ REDIST_PRIV_FAST void redist_priv_reverse(redist_priv_loop *loop, const char **f
 }
 
 /* Chooses the way to copy two loops of a box. */
-REDIST_PRIV_APART void redist_priv_copy_pair(const redist_priv_box *box, redist_priv_loop outer, redist_priv_loop inner,
-                                       const char *from, char *to, int crossed)
+REDIST_PRIV_APART void redist_priv_copy_plane(const redist_priv_box *box, const redist_priv_plane *p, int crossed)
 {
     const int combine = box->arrival.function != NULL;
-    const int put_together = box->stream && inner.to == box->unit && inner.n * box->unit >= REDIST_PRIV_LONG;
+    const int put_together = box->stream && p->inner.to == box->unit && p->inner.n * box->unit >= REDIST_PRIV_LONG;
     redist_priv_tiling tiling;
-    if (outer.from < 0) /* it is the source's fastest loop, where they cross */
-        redist_priv_reverse(&outer, &from, &to);
     if ((combine || box->stream) && box->unit >= REDIST_PRIV_LONG) {
-        redist_priv_copy_long(box, outer, inner, from, to);
+        redist_priv_copy_long(box, p);
     } else if (crossed || combine || put_together) {
-        tiling = redist_priv_tiles_for(box, outer, inner, to, crossed);
-        redist_priv_copy_tiles(&tiling, outer, inner, from, to);
+        tiling = redist_priv_tiles_for(box, p, crossed);
+        redist_priv_copy_tiles(&tiling, p);
     } else {
-        redist_priv_copy_units(box->unit, outer, inner, from, to);
+        redist_priv_copy_units(box->unit, p);
     }
 }
 
@@ -2721,23 +2749,10 @@ REDIST_PRIV_FAST void redist_priv_add_loop(redist_priv_box *box, int64_t n, int6
         box->loop[box->loops++] = loop;
 }
 
-/* Sorts the loops so that the destination's fastest is last. */
-REDIST_PRIV_FAST void redist_priv_sort_loops(redist_priv_box *box)
-{
-    int a, b;
-    for (a = 1; a < box->loops; a++) {
-        redist_priv_loop loop = box->loop[a];
-        for (b = a; b > 0 && redist_priv_abs(box->loop[b - 1].to) < redist_priv_abs(loop.to); b--)
-            box->loop[b] = box->loop[b - 1];
-        box->loop[b] = loop;
-    }
-}
-
 /* Loops that continue each other on both sides become one; a contiguous innermost loop becomes the unit. */
 REDIST_PRIV_FAST void redist_priv_merge_loops(redist_priv_box *box)
 {
     int k, kept = 0;
-    redist_priv_sort_loops(box);
     for (k = 1; k < box->loops; k++) {
         redist_priv_loop *outer = &box->loop[kept], inner = box->loop[k];
         if (outer->from == inner.n * inner.from && outer->to == inner.n * inner.to) {
@@ -2752,49 +2767,49 @@ REDIST_PRIV_FAST void redist_priv_merge_loops(redist_priv_box *box)
         box->unit *= box->loop[--box->loops].n;
 }
 
-/* Puts the source's fastest loop next to the innermost; returns whether they are two, and the unit is short. */
-REDIST_PRIV_FAST int redist_priv_cross_loops(redist_priv_box *box)
+/* Takes the k-th loop out of a box; when it has none left, one that does nothing. */
+REDIST_PRIV_FAST redist_priv_loop redist_priv_take_loop(redist_priv_box *box, int k)
 {
-    const int last = box->loops - 1;
-    int k, fast = last;
-    redist_priv_loop loop;
-    for (k = 0; k < last; k++)
-        if (redist_priv_abs(box->loop[k].from) < redist_priv_abs(box->loop[fast].from))
-            fast = k;
-    if (fast == last || box->unit >= REDIST_PRIV_LINE)
-        return 0;
-    loop = box->loop[fast];
-    for (k = fast; k < last - 1; k++)
+    redist_priv_loop loop = {1, 0, 0};
+    if (box->loops == 0)
+        return loop;
+    loop = box->loop[k];
+    for (box->loops--; k < box->loops; k++)
         box->loop[k] = box->loop[k + 1];
-    box->loop[last - 1] = loop;
-    return 1;
+    return loop;
 }
 
-/* Copies a box; its loops may come in any order, and are put in a good one. */
+/* Copies a box. Its loops are in the order of the destination's memory; the innermost and, while the unit is short, the
+   source's fastest are copied together. */
 REDIST_PRIV void redist_priv_copy_box(redist_priv_box *box, const char *from, char *to)
 {
-    redist_priv_loop outer = {1, 0, 0}, inner = outer;
     int64_t counter[REDIST_PRIV_MAX_LOOPS] = {0};
-    int k, crossed;
+    redist_priv_plane p;
+    int k, last, fast;
     for (k = 0; k < box->loops; k++)
         if (box->loop[k].to < 0)
             redist_priv_reverse(&box->loop[k], &from, &to);
     redist_priv_merge_loops(box);
-    crossed = box->loops > 1 && redist_priv_cross_loops(box);
-    if (box->loops > 0)
-        inner = box->loop[--box->loops];
-    if (box->loops > 0)
-        outer = box->loop[--box->loops];
+    last = fast = box->loops - 1;
+    for (k = 0; k < last && box->unit < REDIST_PRIV_LINE; k++)
+        if (redist_priv_abs(box->loop[k].from) < redist_priv_abs(box->loop[fast].from))
+            fast = k;
+    p.from = from;
+    p.to = to;
+    p.inner = redist_priv_take_loop(box, last);
+    p.outer = redist_priv_take_loop(box, fast == last ? last - 1 : fast);
+    if (p.outer.from < 0)
+        redist_priv_reverse(&p.outer, &p.from, &p.to);
     do {
-        redist_priv_copy_pair(box, outer, inner, from, to, crossed);
+        redist_priv_copy_plane(box, &p, fast != last);
         for (k = box->loops - 1; k >= 0; k--) {
             const redist_priv_loop *loop = &box->loop[k];
-            from += loop->from;
-            to += loop->to;
+            p.from += loop->from;
+            p.to += loop->to;
             if (++counter[k] < loop->n)
                 break;
-            from -= loop->n * loop->from;
-            to -= loop->n * loop->to;
+            p.from -= loop->n * loop->from;
+            p.to -= loop->n * loop->to;
             counter[k] = 0;
         }
     } while (k >= 0);
@@ -2828,17 +2843,6 @@ REDIST_PRIV_FAST int64_t redist_priv_hot_steps(const redist_priv_copier *c, int 
     return REDIST_PRIV_HOT / redist_priv_max(bytes, 1);
 }
 
-/* The part of a run from repetition `first` of a level to before `last`. */
-REDIST_PRIV_APART redist_priv_run redist_priv_part(const redist_priv_run *run, int level, int64_t first, int64_t last)
-{
-    redist_priv_run part = *run;
-    int side;
-    part.n[level] = last - first;
-    for (side = 0; side < REDIST_PRIV_SIDES; side++)
-        part.at[side] += first * run->stride[level][side];
-    return part;
-}
-
 /* Which repetitions of a level of a run have packed positions in begin <= position < end: from bound[0] to before
    bound[3], and as a whole those from bound[1] to before bound[2]. */
 REDIST_PRIV_FAST void redist_priv_clip(const redist_priv_run *run, int level, int64_t begin, int64_t end,
@@ -2856,30 +2860,28 @@ REDIST_PRIV_FAST void redist_priv_clip(const redist_priv_run *run, int level, in
     bound[3] = redist_priv_clamp(redist_priv_ceil_div(end, stride), 0, n);
 }
 
-/* Copies the part of a run whose packed positions lie in the message's window. Repetitions of a level that do as a whole
-   become a loop of the box, or are walked; of the others, at the ends, those of the level below. */
+/* Copies the part of a run, from its packed position `at` on, that lies in the message's window. Repetitions of a level
+   that do as a whole become a loop of the box, or are walked; of the others, at the ends, those of the level below. */
 REDIST_PRIV void redist_priv_copy_run(redist_priv_copier *c, int depth, int level, const redist_priv_run *run,
-                                      const char *from, char *to)
+                                      int64_t at, const char *from, char *to)
 {
     const redist_priv_message *m = c->message;
     const int d = c->axis[depth], loops = c->box.loops;
-    const int64_t from_bytes = m->stride[c->from][d] * c->box.unit, to_bytes = m->stride[c->to][d] * c->box.unit;
-    const int64_t packed = run->at[REDIST_PRIV_PACKED];
-    int64_t k, next, step, bound[4];
-    redist_priv_run part;
+    int64_t from_bytes, to_bytes, k, next, step, bound[4];
     while (level > 0 && run->n[level] == 1)
         level--;
     step = depth >= c->walked ? run->n[level] : level > 0 ? 1 : redist_priv_hot_steps(c, depth);
-    redist_priv_clip(run, level, m->begin[d] - packed, m->end[d] - packed, bound);
+    from_bytes = run->stride[level][c->from] * m->stride[c->from][d] * c->box.unit;
+    to_bytes = run->stride[level][c->to] * m->stride[c->to][d] * c->box.unit;
+    redist_priv_clip(run, level, m->begin[d] - at, m->end[d] - at, bound);
     for (k = bound[0]; k < bound[3]; k = next) {
         next = k >= bound[1] && k < bound[2] ? redist_priv_min(k + step, bound[2]) : k + 1;
-        part = redist_priv_part(run, level, k, next);
-        redist_priv_add_loop(&c->box, next - k, run->stride[level][c->from] * from_bytes,
-                             run->stride[level][c->to] * to_bytes);
+        redist_priv_add_loop(&c->box, next - k, from_bytes, to_bytes);
         if (level > 0)
-            redist_priv_copy_run(c, depth, level - 1, &part, from, to);
+            redist_priv_copy_run(c, depth, level - 1, run, at + k * run->stride[level][REDIST_PRIV_PACKED],
+                                 from + k * from_bytes, to + k * to_bytes);
         else
-            redist_priv_copy_axes(c, depth + 1, from + part.at[c->from] * from_bytes, to + part.at[c->to] * to_bytes);
+            redist_priv_copy_axes(c, depth + 1, from + k * from_bytes, to + k * to_bytes);
         c->box.loops = loops;
     }
 }
@@ -2892,11 +2894,18 @@ REDIST_PRIV_FAST int64_t redist_priv_hot_repeats(const redist_priv_copier *c, in
     return redist_priv_max(REDIST_PRIV_HOT / (list->run[0].stride[2][REDIST_PRIV_PACKED] * c->box.unit), 1);
 }
 
+/* Where on a side the k-th repetition of a run's superblock begins, in bytes. */
+REDIST_PRIV_FAST int64_t redist_priv_superblock(const redist_priv_copier *c, int depth, const redist_priv_run *run,
+                                                int side, int64_t k)
+{
+    return (run->at[side] + k * run->stride[2][side]) * c->message->stride[side][c->axis[depth]] * c->box.unit;
+}
+
 REDIST_PRIV void redist_priv_copy_axes(redist_priv_copier *c, int depth, const char *from, char *to)
 {
     const redist_priv_runs *list;
     redist_priv_box box;
-    redist_priv_run part;
+    redist_priv_run run;
     int64_t begin, hot, r, most = 1;
     if (depth == c->message->ndim) {
         box = c->box;
@@ -2907,12 +2916,14 @@ REDIST_PRIV void redist_priv_copy_axes(redist_priv_copier *c, int depth, const c
     hot = redist_priv_hot_repeats(c, depth, list);
     for (begin = 0; begin < most; begin += redist_priv_min(hot, most - begin))
         for (r = 0; r < list->runs; r++) {
-            const int64_t n = list->run[r].n[2];
-            most = redist_priv_max(most, n);
-            if (begin < n) {
-                part = redist_priv_part(&list->run[r], 2, begin, begin + redist_priv_min(hot, n - begin));
-                redist_priv_copy_run(c, depth, REDIST_PRIV_LEVELS - 1, &part, from, to);
-            }
+            run = list->run[r];
+            most = redist_priv_max(most, run.n[2]);
+            run.n[2] = redist_priv_min(run.n[2] - begin, hot);
+            if (run.n[2] > 0)
+                redist_priv_copy_run(c, depth, REDIST_PRIV_LEVELS - 1, &run,
+                                     run.at[REDIST_PRIV_PACKED] + begin * run.stride[2][REDIST_PRIV_PACKED],
+                                     from + redist_priv_superblock(c, depth, &run, c->from, begin),
+                                     to + redist_priv_superblock(c, depth, &run, c->to, begin));
         }
 }
 
@@ -2926,20 +2937,27 @@ REDIST_PRIV_APART int redist_priv_fastest(const redist_priv_message *m, int side
     return fastest < 0 ? m->ndim - 1 : fastest;
 }
 
+/* The axes of a message from the slowest to the fastest of a side. */
+REDIST_PRIV_APART void redist_priv_order_axes(const redist_priv_message *m, int side, int *axes)
+{
+    int a, b;
+    for (a = 0; a < m->ndim; a++) {
+        for (b = a; b > 0 && m->stride[side][axes[b - 1]] < m->stride[side][a]; b--)
+            axes[b] = axes[b - 1];
+        axes[b] = a;
+    }
+}
+
 /* What redist_priv_copy does, by the thread that calls it. */
 REDIST_PRIV void redist_priv_copy_alone(const redist_priv_message *m, int from_side, const void *from, int to_side,
                                         void *to, redist_priv_arrival arrival, int stream)
 {
     const int fastest = redist_priv_fastest(m, from_side);
     redist_priv_copier c;
-    int a, b, several = 0;
+    int a, several = 0;
     if (m->elements == 0)
         return;
-    for (a = 0; a < m->ndim; a++) {
-        for (b = a; b > 0 && m->stride[to_side][c.axis[b - 1]] < m->stride[to_side][a]; b--)
-            c.axis[b] = c.axis[b - 1];
-        c.axis[b] = a;
-    }
+    redist_priv_order_axes(m, to_side, c.axis);
     for (a = m->ndim - 1; c.axis[a] != fastest; a--)
         several |= m->axis[c.axis[a]]->runs > 1;
     c.walked = several || m->axis[fastest]->runs > 1 ? a : 0;
@@ -3102,10 +3120,7 @@ REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_l
     p->layout[REDIST_PRIV_TO] = to;
     p->grid[REDIST_PRIV_FROM] = redist_priv_grid_places(from);
     p->grid[REDIST_PRIV_TO] = redist_priv_grid_places(to);
-    if (p->all || from->ranks == NULL)
-        return REDIST_OK;
-    p->rank_places = redist_priv_rank_places(from);
-    return p->rank_places == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    return p->all ? REDIST_OK : redist_priv_list_ranks(from, &p->rank_places);
 }
 
 /* The number of a destination place among the readers of the source place at `coords`. REDIST_ERR_MEMORY. */
@@ -3155,29 +3170,33 @@ REDIST_PRIV_COLD int redist_priv_pairs_of(redist_priv_pairs *p, int place, const
     return source || p->all ? REDIST_OK : redist_priv_number_reader(p);
 }
 
+/* The place that serves a reader, which has this number among those of a place of copy 0: the copy on the reader's own
+   rank, else one of them round-robin. */
+REDIST_PRIV_COLD int redist_priv_server(const redist_priv_pairs *p, int place, int reader, int64_t number)
+{
+    const int grid = p->grid[REDIST_PRIV_FROM];
+    const int held = redist_priv_find_place(p->layout[REDIST_PRIV_FROM], p->rank_places,
+                                            redist_priv_rank_at(p->layout[REDIST_PRIV_TO], reader));
+    return held >= 0 && held % grid == place ? held
+                                             : place + (int)(number % p->layout[REDIST_PRIV_FROM]->copies) * grid;
+}
+
 /* The next pair; 0 when there are no more. */
 REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p, redist_priv_pair *pair)
 {
-    const redist_layout *from = p->layout[REDIST_PRIV_FROM], *to = p->layout[REDIST_PRIV_TO];
+    const int own = p->n->own;
     int coords[REDIST_MAX_DIMS] = {0};
-    int own, held, place;
-    int64_t number;
     if (p->at == p->end)
         return 0;
-    own = p->n->own;
     pair->message = p->at % p->n->messages;
     redist_priv_partner_coords(p->n, pair->message, coords);
     pair->place[own] = p->place;
     pair->place[!own] = redist_priv_place_of(p->layout[!own], coords);
     pair->place[!own] += (int)(p->at / p->n->messages) * p->grid[!own];
-    if (!p->all) { /* the copy on the reader's own rank serves, else one of them round-robin */
-        place = pair->place[REDIST_PRIV_FROM];
-        number = own == REDIST_PRIV_FROM ? p->at : p->number[p->at];
-        held = redist_priv_find_place(from, p->rank_places, redist_priv_rank_at(to, pair->place[REDIST_PRIV_TO]));
-        if (held < 0 || held % p->grid[REDIST_PRIV_FROM] != place)
-            held = place + (int)(number % from->copies) * p->grid[REDIST_PRIV_FROM];
-        pair->place[REDIST_PRIV_FROM] = held;
-    }
+    if (!p->all)
+        pair->place[REDIST_PRIV_FROM] =
+            redist_priv_server(p, pair->place[REDIST_PRIV_FROM], pair->place[REDIST_PRIV_TO],
+                               own == REDIST_PRIV_FROM ? p->at : p->number[p->at]);
     p->at++;
     return 1;
 }
@@ -3198,13 +3217,22 @@ REDIST_PRIV_COLD int redist_priv_check_pair(const redist_layout *from, const red
     return code;
 }
 
-/* The same layout, whose ghost cells hold nothing: a source that is not combined. */
-REDIST_PRIV_COLD redist_layout redist_priv_without_ghosts(redist_layout layout)
+/* Bytes of a layout up to its last axis: a plan's layouts have no room for more. */
+REDIST_PRIV_COLD size_t redist_priv_layout_bytes(const redist_layout *layout)
 {
+    return offsetof(redist_layout, dim) + (size_t)layout->ndim * sizeof layout->dim[0];
+}
+
+/* A copy of a layout; without ghosts, its ghost cells hold nothing: a source that is not combined. */
+REDIST_PRIV_COLD redist_layout redist_priv_copy_of(const redist_layout *layout, int ghosts)
+{
+    redist_layout copy;
     int d;
-    for (d = 0; d < layout.ndim; d++)
-        layout.dim[d].axis.ghosts = 0, layout.dim[d].axis.low = layout.dim[d].axis.high = 0;
-    return layout;
+    memset((void *)&copy, 0, sizeof copy);
+    memcpy((void *)&copy, layout, redist_priv_layout_bytes(layout));
+    for (d = 0; d < copy.ndim && !ghosts; d++)
+        copy.dim[d].axis.ghosts = 0, copy.dim[d].axis.low = copy.dim[d].axis.high = 0;
+    return copy;
 }
 
 /* Whether every element of a copy is at one place, and that follows axis by axis. */
@@ -3313,7 +3341,7 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
         code = redist_priv_check_arrays(to, (const void *const *)to_arrays);
     if (code != REDIST_OK)
         return code;
-    source = combine == NULL ? redist_priv_without_ghosts(*from) : *from;
+    source = redist_priv_copy_of(from, combine != NULL);
     m.layout[REDIST_PRIV_FROM] = &source;
     m.layout[REDIST_PRIV_TO] = to;
     m.from = from_arrays;
@@ -3332,17 +3360,6 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
 }
 
 /* -------------------------------------------------------------------------------------- traffic, on paper (bodies) */
-
-/* An axis of a layout as a layout of its own, whose places are its coordinates. */
-REDIST_PRIV_COLD redist_layout redist_priv_axis_of(const redist_layout *layout, int d)
-{
-    redist_layout part = *layout;
-    part.ndim = part.copies = 1;
-    part.dim[0] = layout->dim[d];
-    part.dim[0].stored = part.first_rank = 0;
-    part.ranks = NULL;
-    return part;
-}
 
 /* The elements that two places share; -1 when memory is exhausted. */
 REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int from_place, const redist_layout *to,
@@ -3371,22 +3388,17 @@ REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int fr
 REDIST_PRIV_COLD int redist_priv_serves(const redist_layout *from, int from_place, const redist_layout *to,
                                         int to_place)
 {
-    int coords[REDIST_MAX_DIMS] = {0}, serves = 0, code;
-    redist_priv_neighbours n;
+    const int place = from_place % redist_priv_grid_places(from);
+    int coords[REDIST_MAX_DIMS] = {0}, serves;
     redist_priv_pairs pairs;
-    redist_priv_pair pair;
-    redist_priv_coords_of_place(from, from_place, coords);
-    code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, 0, &n);
-    memset(&pairs, 0, sizeof pairs);
+    int64_t number = 0;
+    int code = redist_priv_pairs_open(&pairs, from, to, 0);
+    redist_priv_coords_of_place(from, place, coords);
     if (code == REDIST_OK)
-        code = redist_priv_pairs_open(&pairs, from, to, 0);
-    if (code == REDIST_OK)
-        code = redist_priv_pairs_of(&pairs, from_place, &n);
-    while (code == REDIST_OK && !serves && redist_priv_next_pair(&pairs, &pair))
-        serves = pair.place[REDIST_PRIV_TO] == to_place && pair.place[REDIST_PRIV_FROM] == from_place;
+        code = redist_priv_reader_number(&pairs, to_place, coords, &number);
+    serves = code != REDIST_OK ? -1 : redist_priv_server(&pairs, place, to_place, number) == from_place;
     redist_priv_pairs_close(&pairs);
-    redist_priv_neighbours_free(&n);
-    return code == REDIST_OK ? serves : -1;
+    return serves;
 }
 
 REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to, int rank_to)
@@ -3396,7 +3408,7 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
     int64_t shared;
     if (redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
-    source = redist_priv_without_ghosts(*from);
+    source = redist_priv_copy_of(from, 0);
     from_place = redist_priv_place_on(from, rank_from);
     to_place = redist_priv_place_on(to, rank_to);
     if (from_place < 0 || to_place < 0)
@@ -3415,59 +3427,66 @@ REDIST_PRIV_COLD int redist_priv_has_stretches(const redist_axis *x, const redis
                                                                         : y->kind == REDIST_PRIV_BALANCED && step == 1);
 }
 
-/* For such axes, how many coordinates of y a coordinate of x meets: *first and those after it. */
-REDIST_PRIV_COLD int64_t redist_priv_stretch_degree(const redist_axis *x, int coord, const redist_axis *y, int *first)
+/* For such axes, how many coordinates of the other each meets; of y first as changes from one to the next. */
+REDIST_PRIV_COLD void redist_priv_count_stretches(const redist_axis *x, int64_t *of_x, const redist_axis *y,
+                                                  int64_t *of_y)
 {
-    const int64_t i = redist_priv_distance(x, coord, 0), last = i + redist_count(x, coord) - 1;
-    int64_t a, b;
-    *first = 0;
-    if (i < 0)
-        return 0;
-    a = redist_priv_block_of(y, redist_priv_axis_index(y, i));
-    b = redist_priv_block_of(y, redist_priv_axis_index(y, last));
-    *first = (int)((redist_priv_min(a, b) + y->first) % y->procs);
-    return redist_priv_min(y->procs, 1 + redist_priv_abs(b - a));
+    int64_t i, a, b, first, past;
+    int c;
+    for (c = 0; c < x->procs; c++) {
+        i = redist_priv_distance(x, c, 0);
+        if (i < 0)
+            continue;
+        a = redist_priv_block_of(y, redist_priv_axis_index(y, i));
+        b = redist_priv_block_of(y, redist_priv_axis_index(y, i + redist_count(x, c) - 1));
+        of_x[c] = redist_priv_min(y->procs, 1 + redist_priv_abs(b - a));
+        first = (redist_priv_min(a, b) + y->first) % y->procs;
+        past = first + of_x[c];
+        of_y[first]++;
+        of_y[0] += past > y->procs;
+        of_y[past > y->procs ? past - y->procs : past]--;
+    }
+    for (c = 1; c < y->procs; c++)
+        of_y[c] += of_y[c - 1];
 }
 
-/* The same of coordinates of x where those of y own stretches: each adds one from its first partner to its last. */
-REDIST_PRIV_COLD void redist_priv_degrees_by_stretches(const redist_axis *x, const redist_axis *y, int64_t *degree)
+REDIST_PRIV_COLD void redist_priv_count_pair(void *context, const redist_priv_neighbours *n,
+                                             const redist_priv_pair *pair)
 {
-    int64_t met, all = 0;
-    int c, first;
-    memset(degree, 0, (size_t)x->procs * sizeof *degree);
-    for (c = 0; c < y->procs; c++) {
-        met = redist_priv_stretch_degree(y, c, x, &first);
-        all += met > x->procs - first;
-        degree[first] += met > 0;
-        if (met != x->procs - first && met > 0)
-            degree[(first + met) % x->procs]--;
-    }
-    for (c = 0; c < x->procs; c++)
-        all = degree[c] += all;
+    int64_t *const *count = (int64_t *const *)context;
+    (void)n;
+    count[0][pair->place[0]]++;
+    count[1][pair->place[1]]++;
 }
 
-/* How many coordinates of y each coordinate of x meets, degree[x's processes]. O(coordinates) where a side has
-   stretches, else O(pairs that meet). REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_axis_degrees(const redist_axis *x, const redist_axis *y, int64_t *degree)
+/* The pairs of every place of `from`, one more number, and those of every place of `to`. O(places) where they have one
+   axis and a side has stretches. NULL when memory is exhausted. */
+REDIST_PRIV_COLD int64_t *redist_priv_count_pairs(const redist_layout *from, const redist_layout *to, int all)
 {
-    const int stretches = redist_priv_has_stretches(x, y);
-    int c, first, *coords, code = REDIST_OK;
-    if (!stretches && redist_priv_has_stretches(y, x)) {
-        redist_priv_degrees_by_stretches(x, y, degree);
-        return REDIST_OK;
-    }
-    for (c = 0; c < x->procs && stretches; c++)
-        degree[c] = redist_priv_stretch_degree(x, c, y, &first);
-    for (c = 0; c < x->procs && !stretches && code == REDIST_OK; c++) {
-        redist_priv_pattern pattern;
-        coords = NULL;
-        code = redist_priv_pattern_of(x, c, &pattern);
-        if (code == REDIST_OK)
-            code = redist_priv_peers(&pattern, y, &coords, &degree[c]);
-        REDIST_FREE(coords);
-        redist_priv_pattern_free(&pattern);
-    }
-    return code;
+    const redist_axis *x[2] = {&from->dim[0].axis, &to->dim[0].axis};
+    const int own = redist_priv_has_stretches(x[1], x[0]), single = from->ndim == 1 && redist_priv_is_product(from, to);
+    const int64_t second = redist_places(from) + INT64_C(1);
+    int64_t *count[2];
+    int code = REDIST_OK;
+    count[0] = (int64_t *)redist_priv_zeroed(second + redist_places(to) + 1, sizeof **count);
+    if (count[0] == NULL)
+        return NULL;
+    count[1] = count[0] + second;
+    if (single && (own || redist_priv_has_stretches(x[0], x[1])))
+        redist_priv_count_stretches(x[own], count[own], x[!own], count[!own]);
+    else
+        code = redist_priv_visit_pairs(from, to, all, 0, redist_priv_count_pair, count);
+    if (code == REDIST_OK)
+        return count[0];
+    REDIST_FREE(count[0]);
+    return NULL;
+}
+
+/* The same of two axes: how many coordinates of the other each meets. */
+REDIST_PRIV_COLD int64_t *redist_priv_degrees(const redist_axis *const *x)
+{
+    const redist_layout from = redist_layout_1d(*x[0]), to = redist_layout_1d(*x[1]);
+    return redist_priv_count_pairs(&from, &to, 0);
 }
 
 /* The elements of the k-th message. */
@@ -3481,72 +3500,64 @@ REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_neighbours *n
     return elements;
 }
 
-/* What a place exchanges. */
+/* What a place exchanges, or, in between, what it has in common with its own rank too. */
 typedef struct {
     int64_t messages, elements;
 } redist_priv_place_traffic;
 
-/* What the places of both sides exchange, and what ranks keep. */
 typedef struct {
     const redist_layout *layout[2];
     redist_priv_place_traffic *place[2];
-    int64_t kept;
 } redist_priv_tally;
 
-/* What stays on a rank is kept, and is not exchanged. */
 REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const redist_priv_neighbours *n,
                                              const redist_priv_pair *pair)
 {
     redist_priv_tally *t = (redist_priv_tally *)context;
-    const int *place = pair->place;
-    const int64_t elements = redist_priv_elements_of(n, pair->message);
-    int side, stays = redist_priv_rank_at(t->layout[0], place[0]) == redist_priv_rank_at(t->layout[1], place[1]);
-    t->kept += stays ? elements : 0;
-    for (side = 0; side < 2 && !stays; side++) {
-        t->place[side][place[side]].messages++;
-        t->place[side][place[side]].elements += elements;
+    int side;
+    for (side = 0; side < 2; side++) {
+        t->place[side][pair->place[side]].messages++;
+        t->place[side][pair->place[side]].elements += redist_priv_elements_of(n, pair->message);
     }
 }
 
-/* Multiplies what the places of a side exchange, with their own rank too, by what their coordinates of axis d do. */
-REDIST_PRIV_COLD int redist_priv_tally_axis(redist_priv_tally *t, int side, int d)
-{
-    const redist_axis *x = &t->layout[side]->dim[d].axis;
-    int64_t *degree = (int64_t *)redist_priv_alloc(x->procs, sizeof *degree);
-    int coords[REDIST_MAX_DIMS] = {0};
-    int k, places = redist_places(t->layout[side]), code = REDIST_ERR_MEMORY;
-    if (degree != NULL)
-        code = redist_priv_axis_degrees(x, &t->layout[!side]->dim[d].axis, degree);
-    for (k = 0; k < places && code == REDIST_OK; k++) {
-        redist_priv_place_traffic *p = &t->place[side][k];
-        redist_priv_coords_of_place(t->layout[side], k, coords);
-        p->messages *= degree[coords[d]];
-        p->elements = redist_priv_product(p->elements, redist_count(x, coords[d]), REDIST_PRIV_MAX_ELEMENTS);
-    }
-    REDIST_FREE(degree);
-    return code;
-}
-
-/* Counts where pairs are a product of axes: all, less what stays on a rank. */
+/* The same where pairs are a product of axes, and so is what a place has in common with others. */
 REDIST_PRIV_COLD int redist_priv_tally_axes(redist_priv_tally *t)
 {
-    const redist_layout *from = t->layout[REDIST_PRIV_FROM], *to = t->layout[REDIST_PRIV_TO];
-    redist_priv_rank_place *rank_places = from->ranks == NULL ? NULL : redist_priv_rank_places(from);
-    int d, k, side, code = rank_places == NULL && from->ranks != NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    for (side = 0; side < 2; side++) {
-        for (k = 0; k < redist_places(t->layout[side]); k++)
-            t->place[side][k].messages = t->place[side][k].elements = 1;
-        for (d = 0; d < from->ndim && code == REDIST_OK; d++)
-            code = redist_priv_tally_axis(t, side, d);
+    int coords[REDIST_MAX_DIMS] = {0};
+    int d, k, side;
+    for (d = 0; d < t->layout[0]->ndim; d++) {
+        const redist_axis *x[2] = {&t->layout[0]->dim[d].axis, &t->layout[1]->dim[d].axis};
+        int64_t *degree = redist_priv_degrees(x);
+        if (degree == NULL)
+            return REDIST_ERR_MEMORY;
+        for (side = 0; side < 2; side++)
+            for (k = 0; k < redist_places(t->layout[side]); k++) {
+                redist_priv_place_traffic *p = &t->place[side][k];
+                redist_priv_coords_of_place(t->layout[side], k, coords);
+                p->messages = (d == 0 ? 1 : p->messages) * degree[side * (x[0]->procs + 1) + coords[d]];
+                p->elements = redist_priv_product(d == 0 ? 1 : p->elements, redist_count(x[side], coords[d]),
+                                                  REDIST_PRIV_MAX_ELEMENTS);
+            }
+        REDIST_FREE(degree);
     }
+    return REDIST_OK;
+}
+
+/* What stays on a rank, whose own copy serves it, is kept, and is not exchanged. */
+REDIST_PRIV_COLD int redist_priv_tally_kept(redist_priv_tally *t, int64_t *kept)
+{
+    const redist_layout *from = t->layout[REDIST_PRIV_FROM], *to = t->layout[REDIST_PRIV_TO];
+    redist_priv_rank_place *rank_places;
+    int k, side, code = redist_priv_list_ranks(from, &rank_places);
     for (k = 0; k < redist_places(to) && code == REDIST_OK; k++) {
         const int place[2] = {redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, k)), k};
-        const int64_t kept = place[0] < 0 ? 0 : redist_priv_shared_by(from, place[0], to, k);
-        code = kept < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
-        t->kept += kept;
-        for (side = 0; side < 2 && kept > 0; side++) {
+        const int64_t shared = place[0] < 0 ? 0 : redist_priv_shared_by(from, place[0], to, k);
+        code = shared < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+        *kept += shared;
+        for (side = 0; side < 2 && shared > 0; side++) {
             t->place[side][place[side]].messages--;
-            t->place[side][place[side]].elements -= kept;
+            t->place[side][place[side]].elements -= shared;
         }
     }
     REDIST_FREE(rank_places);
@@ -3566,8 +3577,7 @@ REDIST_PRIV_COLD void redist_priv_sum_tally(const redist_priv_tally *t, redist_t
             traffic->messages += side == REDIST_PRIV_TO ? p->messages : 0;
             traffic->moved += side == REDIST_PRIV_TO ? p->elements : 0;
         }
-    traffic->kept = t->kept;
-    traffic->total = t->kept + traffic->moved;
+    traffic->total = traffic->kept + traffic->moved;
 }
 
 /* The elements of all holders of a destination (of boxes with ghosts maybe more); -1 when they pass 2^62. */
@@ -3598,17 +3608,18 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
         code = REDIST_ERR_OVERFLOW;
     if (code != REDIST_OK)
         return code;
-    source = redist_priv_without_ghosts(*from);
+    source = redist_priv_copy_of(from, 0);
     places = (int64_t)redist_places(from) + redist_places(to);
     t.layout[REDIST_PRIV_FROM] = &source;
     t.layout[REDIST_PRIV_TO] = to;
-    t.kept = 0;
     t.place[REDIST_PRIV_FROM] = (redist_priv_place_traffic *)redist_priv_zeroed(places, sizeof *t.place[0]);
     if (t.place[REDIST_PRIV_FROM] == NULL)
         return REDIST_ERR_MEMORY;
     t.place[REDIST_PRIV_TO] = t.place[REDIST_PRIV_FROM] + redist_places(from);
     code = redist_priv_is_product(&source, to) ? redist_priv_tally_axes(&t)
                                                : redist_priv_visit_pairs(&source, to, 0, 1, redist_priv_tally_pair, &t);
+    if (code == REDIST_OK)
+        code = redist_priv_tally_kept(&t, &traffic->kept);
     if (code == REDIST_OK)
         redist_priv_sum_tally(&t, traffic);
     REDIST_FREE(t.place[REDIST_PRIV_FROM]);
@@ -3626,11 +3637,10 @@ enum {
 
 /* Walker and Otto's schedule, blocks of r and of ratio * r on the same processes: what its formulas need. */
 typedef struct {
-    int small;                    /* the side with blocks of r                                          */
-    int64_t procs, ratio, common; /* P, K and g = gcd(P, K)                                             */
-    int64_t inverse;              /* of K / g modulo P / g                                              */
-    int64_t first, last;          /* the blocks of r that the view shows, counted along the other side  */
-    int origin[2];                /* the coordinate of block 0 so counted                               */
+    int small;                    /* the side with blocks of r   */
+    int64_t procs, ratio, common; /* P, K and g = gcd(P, K)      */
+    int64_t inverse;              /* of K / g modulo P / g       */
+    int64_t blocks;               /* how many blocks of r in all */
 } redist_priv_walker;
 
 /* A coloured bipartite graph: vertex v has the edges [start[v], start[v] + filled[v]), ascending by colour. */
@@ -3639,8 +3649,7 @@ typedef struct {
 } redist_priv_edge;
 
 typedef struct {
-    int64_t *start;
-    int *filled;
+    int64_t *start, *filled;
     redist_priv_edge *edge;
 } redist_priv_edges;
 
@@ -3648,11 +3657,11 @@ typedef struct {
    the number that the destination's place has and of that which the source's has. Both numbers have a digit per axis. A
    side knows its own, of radix[other side] values, and so is given the other's, of radix[side] values. Where partners
    have consecutive numbers the digit is the number modulo the radix. In a table, a vertex with `radix` times as many
-   edges as there are colours is as many vertices, and the digit tells which: the other side knows it by the colour. */
+   edges as there are colours is as many vertices, and the digit tells which: the other side knows it by the colour.
+   The number of a coordinate is that of its first block. */
 typedef struct {
     int form;
-    int procs[2], origin[2], used[2]; /* coordinate c has number (c - origin) mod procs; from `used` on all are empty */
-    int64_t degree[2];                /* most partners of any number */
+    int64_t degree[2]; /* most partners of any number */
     int64_t base, radix[2];
     redist_priv_walker walker;
     redist_priv_edges table[2];
@@ -3668,51 +3677,37 @@ typedef struct redist_priv_arrangement {
     redist_priv_rank_place *rank_places[2]; /* of a layout on listed ranks */
 } redist_priv_arrangement;
 
-REDIST_PRIV_COLD int redist_priv_number(const redist_priv_factor *f, int side, int coord)
+REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
 {
-    return (int)redist_priv_mod(coord - f->origin[side], f->procs[side]);
+#define REDIST_PRIV_SAME_FIELD(field, name) && x->field == y->field
+    return x->cuts == y->cuts && x->box == y->box REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
 }
 
-REDIST_PRIV_COLD int redist_priv_numbered(const redist_priv_factor *f, int side, int64_t number)
+REDIST_PRIV_COLD int redist_priv_is_whole(const redist_axis *x) { return x->count == x->extent; }
+
+/* Whether an axis is block-cyclic and seen whole and forwards. */
+REDIST_PRIV_COLD int redist_priv_is_plain(const redist_axis *x)
 {
-    return (int)((f->origin[side] + number) % f->procs[side]);
+    return x->kind == REDIST_PRIV_CYCLIC && redist_priv_is_whole(x) && x->step == 1;
 }
 
-/* Numbers the coordinates in the order of their blocks. 0 when one that owns nothing lies in between. */
-REDIST_PRIV_COLD int redist_priv_number_all(redist_priv_factor *f, int side, const redist_axis *x)
-{
-    int n, in_line = 1;
-    f->origin[side] = redist_owner(x, x->step > 0 ? 0 : x->count - 1);
-    f->used[side] = 0;
-    for (n = 0; n < x->procs; n++)
-        if (redist_count(x, redist_priv_numbered(f, side, n)) > 0)
-            in_line &= f->used[side]++ == n;
-    return in_line;
-}
-
-/* Whether blocks of r meet blocks of K r, K <= P, on the same P processes, in the same direction and block at block. */
+/* Whether blocks of r meet blocks of K r, K <= P, on the same P processes. */
 REDIST_PRIV_COLD int redist_priv_walker_of(const redist_axis *const *x, redist_priv_walker *w)
 {
     const redist_axis *small, *large;
-    int64_t end, ahead, p;
+    int64_t p;
     w->small = x[0]->block <= x[1]->block ? REDIST_PRIV_FROM : REDIST_PRIV_TO;
     small = x[w->small];
     large = x[!w->small];
     w->procs = small->procs;
     w->ratio = large->block / small->block;
-    if (small->kind != REDIST_PRIV_CYCLIC || large->kind != REDIST_PRIV_CYCLIC || large->procs != small->procs ||
-        large->block % small->block != 0 || w->ratio > w->procs || large->step != small->step ||
-        redist_priv_abs(small->step) != 1 || (large->start - small->start) % small->block != 0)
+    if (!redist_priv_is_plain(small) || !redist_priv_is_plain(large) || large->procs != small->procs ||
+        large->block % small->block != 0 || w->ratio > w->procs)
         return 0;
     w->common = redist_priv_gcd(w->procs, w->ratio);
     p = w->procs / w->common;
     w->inverse = p == 1 ? 0 : redist_priv_first_in(w->ratio / w->common % p, p, 1, 1);
-    end = large->start + (large->count - 1) * large->step;
-    w->first = redist_priv_min(large->start, end) / small->block;
-    w->last = redist_priv_max(large->start, end) / small->block;
-    ahead = (large->start - small->start) / small->block % small->procs;
-    w->origin[w->small] = (int)redist_priv_mod(small->first - ahead, small->procs);
-    w->origin[!w->small] = large->first;
+    w->blocks = redist_priv_blocks(small);
     return 1;
 }
 
@@ -3730,23 +3725,9 @@ REDIST_PRIV_COLD int64_t redist_priv_walker_partner(const redist_priv_walker *w,
     } else {
         block = w->ratio * own + k / g * g + (own / p + k % g) % g;
     }
-    if (redist_priv_mod(block - w->first, w->procs * w->ratio) > w->last - w->first)
+    if (block >= w->blocks)
         return -1;
     return side == w->small ? block / w->ratio % w->procs : block % w->procs;
-}
-
-REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
-{
-#define REDIST_PRIV_SAME_FIELD(field, name) && x->field == y->field
-    return x->cuts == y->cuts && x->box == y->box REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
-}
-
-REDIST_PRIV_COLD int redist_priv_is_whole(const redist_axis *x) { return x->count == x->extent; }
-
-/* Whether an axis is block-cyclic and seen whole and forwards. */
-REDIST_PRIV_COLD int redist_priv_is_plain(const redist_axis *x)
-{
-    return x->kind == REDIST_PRIV_CYCLIC && redist_priv_is_whole(x) && x->step == 1;
 }
 
 /* The most blocks of s that a block of r touches; both begin at 0, and n indices are seen. */
@@ -3758,16 +3739,25 @@ REDIST_PRIV_COLD int64_t redist_priv_most_touched(int64_t n, int64_t r, int64_t 
     return tail == n ? most : redist_priv_max(most, 1 + (n - 1) / s - tail / s);
 }
 
+/* The greatest common divisor of the cycles of two block-cyclic axes, of whose superblock the view shows all; else 0. */
+REDIST_PRIV_COLD int64_t redist_priv_common_cycle(const redist_axis *x, const redist_axis *y)
+{
+    const int64_t a = redist_priv_product(x->block, x->procs, REDIST_PRIV_MAX_ELEMENTS);
+    const int64_t b = redist_priv_product(y->block, y->procs, REDIST_PRIV_MAX_ELEMENTS), g = redist_priv_gcd(a, b);
+    return redist_priv_is_plain(x) && redist_priv_is_plain(y) &&
+                   redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS) <= x->count
+               ? g
+               : 0;
+}
+
 /* The most coordinates of y that one of x meets, both plain; 0 when the view is shorter than their superblock. Blocks
    of r on P and of s on Q meet somewhere in it when s q - r p, modulo g = gcd(r P, s Q), lies strictly between -s and
    r. Over all q, s q mod g takes every multiple of e = gcd(s, g) equally often; over all p, r p mod e every multiple of
    gcd(r, e). */
 REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, const redist_axis *y)
 {
-    const int64_t r = x->block, s = y->block, n = x->count, beyond = REDIST_PRIV_MAX_ELEMENTS;
-    const int64_t a = redist_priv_product(r, x->procs, beyond), b = redist_priv_product(s, y->procs, beyond);
-    const int64_t g = redist_priv_gcd(a, b), e = redist_priv_gcd(s, g);
-    if (a > n || b > n || redist_priv_product(a / g, b, beyond) > n)
+    const int64_t r = x->block, s = y->block, g = redist_priv_common_cycle(x, y), e = redist_priv_gcd(s, g);
+    if (g == 0)
         return 0;
     return redist_priv_min(y->procs, y->procs * e / g * (s / e + redist_priv_ceil_div(r - redist_priv_gcd(r, e), e)));
 }
@@ -3790,74 +3780,82 @@ REDIST_PRIV_COLD int64_t redist_priv_formula_degree(const redist_axis *x, const 
     return redist_priv_superblock_degree(x, y);
 }
 
-/* The same in any case; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int64_t redist_priv_most_partners(const redist_axis *x, const redist_axis *y)
+/* The most coordinates of the other side that any of either meets. Without a formula they are counted if `count`, else
+   0. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_most_partners(const redist_axis *const *x, int count, int64_t *most)
 {
-    int64_t *degree, most = redist_priv_formula_degree(x, y);
-    int c;
-    if (most > 0 || x->count == 0)
-        return most;
-    degree = (int64_t *)redist_priv_alloc(x->procs, sizeof *degree);
-    if (degree == NULL || redist_priv_axis_degrees(x, y, degree) != REDIST_OK)
-        most = -1;
-    for (c = 0; c < x->procs && most >= 0; c++)
-        most = redist_priv_max(most, degree[c]);
+    int64_t *degree;
+    int c, side;
+    for (side = 0; side < 2; side++)
+        most[side] = redist_priv_formula_degree(x[side], x[!side]);
+    if (x[0]->count == 0 || (most[0] > 0 && most[1] > 0) || !count)
+        return REDIST_OK;
+    degree = redist_priv_degrees(x);
+    for (side = 0; side < 2 && degree != NULL; side++)
+        for (c = 0; c < x[side]->procs; c++)
+            most[side] = redist_priv_max(most[side], degree[side * (x[0]->procs + 1) + c]);
     REDIST_FREE(degree);
-    return most;
+    return degree == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* Whether every coordinate of two block-cyclic axes meets every other: by the Chinese remainder theorem when the blocks
-   together reach over the greatest common divisor of the cycles, and the view shows a whole superblock. */
-REDIST_PRIV_COLD int redist_priv_cycles_meet(const redist_axis *x, const redist_axis *y)
-{
-    int64_t cycle, other, common;
-    if (redist_priv_is_interval(x) || redist_priv_is_interval(y) || redist_priv_abs(x->step) != 1 ||
-        redist_priv_abs(y->step) != 1)
-        return 0;
-    cycle = x->block * x->procs;
-    other = y->block * y->procs;
-    common = redist_priv_gcd(cycle, other);
-    return x->block + y->block > common && x->count / other >= cycle / common;
-}
-
-/* Numbers all coordinates as they are. As many colours as the lesser degree, if that divides the other or must do. */
-REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_factor *f, int lesser)
+/* As many colours as the lesser degree, if that divides the other. */
+REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_factor *f)
 {
     const int more = f->degree[0] >= f->degree[1] ? REDIST_PRIV_FROM : REDIST_PRIV_TO;
     f->form = REDIST_PRIV_TABLE;
-    f->base = f->degree[lesser || f->degree[more] % f->degree[!more] == 0 ? !more : more];
-    f->radix[more] = redist_priv_ceil_div(f->degree[more], f->base);
+    f->base = f->degree[f->degree[more] % f->degree[!more] == 0 ? !more : more];
+    f->radix[more] = f->degree[more] / f->base;
     f->radix[!more] = 1;
-    f->origin[0] = f->origin[1] = 0;
-    memcpy(f->used, f->procs, sizeof f->used);
 }
 
-/* A graph that lacks a few pairs is taken for complete where its largest degrees are those of all, and asking whether
-   two coordinates meet is cheap. REDIST_ERR_MEMORY. */
+/* The numbers of the coordinates that own the view indices i to last, in whichever order; of all coordinates where each
+   may own several blocks. */
+REDIST_PRIV_COLD void redist_priv_find_numbers(const redist_axis *x, int64_t i, int64_t last, int64_t *low,
+                                               int64_t *high)
+{
+    const int64_t a = redist_priv_first_block(x, redist_owner(x, i));
+    const int64_t b = redist_priv_first_block(x, redist_owner(x, last));
+    const int interval = redist_priv_is_interval(x);
+    *low = interval ? redist_priv_min(a, b) : 0;
+    *high = interval ? redist_priv_max(a, b) : x->procs - 1;
+}
+
+REDIST_PRIV_COLD int redist_priv_numbered(const redist_axis *x, int64_t number)
+{
+    return (int)((x->first + number) % x->procs);
+}
+
+/* Partners have consecutive numbers where each side has intervals, if none between is empty. Others are taken for
+   complete where their largest degrees are those of all, and asking whether two coordinates meet is cheap: one side has
+   intervals, or the blocks together reach over the greatest common divisor of the cycles (by the Chinese remainder
+   theorem all meet then). REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_factor_of(const redist_axis *const *x, redist_priv_factor *f)
 {
     const int intervals = redist_priv_is_interval(x[0]) + redist_priv_is_interval(x[1]);
-    int side, in_line = 1;
-    for (side = 0; side < 2; side++) {
-        f->procs[side] = f->used[side] = x[side]->procs;
-        if ((f->degree[side] = redist_priv_most_partners(x[side], x[!side])) < 0)
-            return REDIST_ERR_MEMORY;
-    }
+    int64_t n, low, high, common;
+    int side, in_line = 1, complete = 1;
+    if (redist_priv_most_partners(x, 1, f->degree) != REDIST_OK)
+        return REDIST_ERR_MEMORY;
     if (redist_priv_walker_of(x, &f->walker) && redist_priv_max(f->degree[0], f->degree[1]) == f->walker.ratio) {
         f->form = REDIST_PRIV_WALKER_OTTO;
-        memcpy(f->origin, f->walker.origin, sizeof f->origin);
         f->base = f->walker.ratio;
         f->radix[0] = f->radix[1] = 1;
         return REDIST_OK;
     }
-    for (side = 0; side < 2; side++)
-        in_line &= redist_priv_number_all(f, side, x[side]);
     f->form = REDIST_PRIV_SUM;
     f->base = 1;
     memcpy(f->radix, f->degree, sizeof f->radix);
-    if (!in_line || (intervals < 2 && (f->degree[0] != f->used[1] || f->degree[1] != f->used[0] ||
-                                       (intervals == 0 && !redist_priv_cycles_meet(x[0], x[1])))))
-        redist_priv_make_table(f, 0);
+    for (side = 0; side < 2; side++) {
+        redist_priv_find_numbers(x[side], 0, x[side]->count - 1, &low, &high);
+        complete &= f->degree[!side] == high - low + 1;
+        for (n = low; n <= high; n++)
+            in_line &= redist_count(x[side], redist_priv_numbered(x[side], n)) > 0;
+    }
+    common = redist_priv_common_cycle(x[0], x[1]);
+    if (intervals == 0)
+        complete &= common > 0 && x[0]->block + x[1]->block > common;
+    if (intervals == 2 ? !in_line : !complete)
+        redist_priv_make_table(f);
     return REDIST_OK;
 }
 
@@ -3914,7 +3912,7 @@ REDIST_PRIV_COLD int redist_priv_partner_by(const redist_priv_row *row, int colo
     return at < row->n && row->edge[at].colour == colour ? row->edge[at].partner : -1;
 }
 
-REDIST_PRIV_COLD void redist_priv_set_partner(redist_priv_row *row, int colour, int partner)
+REDIST_PRIV_COLD void redist_priv_set_partner(redist_priv_row *row, int colour, int64_t partner)
 {
     redist_priv_edge *edge = row->edge + redist_priv_edge_at(row, colour), *end = row->edge + row->n;
     const int had = edge < end && edge->colour == colour, has = partner >= 0;
@@ -3923,71 +3921,52 @@ REDIST_PRIV_COLD void redist_priv_set_partner(redist_priv_row *row, int colour, 
     row->n += has - had;
     if (has) {
         edge->colour = colour;
-        edge->partner = partner;
+        edge->partner = (int)partner;
     }
 }
 
-/* Exchanges two colours along the path that alternates between them, from a vertex that has only the first. It never
-   ends at a vertex of the other side that lacks the first (Koenig 1916). */
-REDIST_PRIV_COLD void redist_priv_exchange_colours(redist_priv_factor *f, int side, int64_t vertex, int colour,
-                                                   int other)
-{
-    while (vertex >= 0) {
-        redist_priv_row row = redist_priv_row_of(f, side, vertex);
-        const int next = redist_priv_partner_by(&row, colour), last = redist_priv_partner_by(&row, other);
-        const int first = colour;
-        if (next < 0) /* before the row grows */
-            redist_priv_set_partner(&row, other, -1);
-        redist_priv_set_partner(&row, colour, last);
-        redist_priv_set_partner(&row, other, next);
-        vertex = next;
-        side = !side;
-        colour = other;
-        other = first;
-    }
-}
-
-/* Adds a pair of numbers, with a colour below base that both vertices being filled lack. */
+/* Adds a pair of numbers, with a colour below base that the first vertex lacks. Where the second has that colour, two
+   colours change places along a path that alternates between them, and never ends at the first (Koenig 1916). */
 REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const redist_priv_neighbours *n, const redist_priv_pair *pair)
 {
     redist_priv_factor *f = (redist_priv_factor *)context;
-    const int *number = pair->place;
-    redist_priv_row row[2];
-    int side, colour[2], vertex[2];
+    redist_priv_row row;
+    int64_t vertex[2], at, partner, next;
+    int side, colour[2];
     (void)n;
     for (side = 0; side < 2; side++) {
-        vertex[side] = (int)(number[side] * f->radix[side] + f->table[side].filled[number[side]] / f->base);
-        row[side] = redist_priv_row_of(f, side, vertex[side]);
-        colour[side] = (int)redist_priv_edge_at(&row[side], -1);
+        const int64_t number = pair->place[side];
+        vertex[side] = number * f->radix[side] + f->table[side].filled[number] / f->base;
+        row = redist_priv_row_of(f, side, vertex[side]);
+        colour[side] = (int)redist_priv_edge_at(&row, -1);
     }
-    if (redist_priv_partner_by(&row[1], colour[0]) >= 0)
-        redist_priv_exchange_colours(f, 1, vertex[1], colour[0], colour[1]);
-    for (side = 0; side < 2; side++) {
-        redist_priv_set_partner(&row[side], colour[0], vertex[!side]);
-        f->table[side].filled[number[side]]++;
+    row = redist_priv_row_of(f, 0, vertex[0]);
+    redist_priv_set_partner(&row, colour[0], vertex[1]);
+    for (side = 1, at = vertex[1], partner = vertex[0]; at >= 0; side = !side) {
+        const int wanted = colour[!side], other = colour[side];
+        row = redist_priv_row_of(f, side, at);
+        next = redist_priv_partner_by(&row, wanted);
+        redist_priv_set_partner(&row, other, next);
+        redist_priv_set_partner(&row, wanted, partner);
+        partner = at;
+        at = next;
     }
+    for (side = 0; side < 2; side++)
+        f->table[side].filled[pair->place[side]]++;
 }
 
-REDIST_PRIV_COLD void redist_priv_count_pair(void *context, const redist_priv_neighbours *n,
-                                             const redist_priv_pair *pair)
-{
-    redist_priv_factor *f = (redist_priv_factor *)context;
-    (void)n;
-    f->table[0].filled[pair->place[0]]++;
-    f->table[1].filled[pair->place[1]]++;
-}
-
-/* Turns the counted partners into empty rows with room for them; finds the most. */
-REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_edges *table, int numbers, int64_t *most)
+/* Makes a row for each number, with room for its pairs; finds the most. */
+REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_edges *table, int numbers, const int64_t *pairs, int64_t *most)
 {
     int64_t all = 0;
     int k;
-    *most = 0;
-    for (k = 0; k < numbers; k++) {
-        *most = redist_priv_max(*most, table->filled[k]);
+    table->start = (int64_t *)redist_priv_zeroed(numbers, 2 * sizeof *table->start);
+    if (table->start == NULL)
+        return REDIST_ERR_MEMORY;
+    table->filled = table->start + numbers;
+    for (*most = k = 0; k < numbers; all += pairs[k++]) {
         table->start[k] = all;
-        all += table->filled[k];
-        table->filled[k] = 0;
+        *most = redist_priv_max(*most, pairs[k]);
     }
     table->edge = (redist_priv_edge *)redist_priv_alloc(all, sizeof *table->edge);
     return table->edge == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
@@ -3998,17 +3977,14 @@ REDIST_PRIV_COLD int redist_priv_fill_table(const redist_priv_arrangement *s, re
                                             const redist_layout *from, const redist_layout *to)
 {
     const int places[2] = {redist_places(from), redist_places(to)};
-    int side, code = REDIST_OK;
-    for (side = 0; side < 2; side++) {
-        redist_priv_edges *table = &f->table[side];
-        table->start = (int64_t *)redist_priv_zeroed(places[side], sizeof *table->start + sizeof *table->filled);
-        if (table->start == NULL || places[side] > INT_MAX / f->radix[side])
-            return REDIST_ERR_MEMORY;
-        table->filled = (int *)(table->start + places[side]);
-    }
-    code = redist_priv_visit_pairs(from, to, s->all, 0, redist_priv_count_pair, f);
+    int64_t *pairs = redist_priv_count_pairs(from, to, s->all);
+    int side, code = pairs == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     for (side = 0; side < 2 && code == REDIST_OK; side++)
-        code = redist_priv_make_rows(&f->table[side], places[side], &f->degree[side]);
+        code = places[side] > INT_MAX / f->radix[side]
+                   ? REDIST_ERR_MEMORY
+                   : redist_priv_make_rows(&f->table[side], places[side], pairs + side * (places[0] + INT64_C(1)),
+                                           &f->degree[side]);
+    REDIST_FREE(pairs);
     if (s->together)
         f->base = redist_priv_max(f->degree[0], f->degree[1]);
     return code == REDIST_OK ? redist_priv_visit_pairs(from, to, s->all, 0, redist_priv_add_pair, f) : code;
@@ -4026,21 +4002,17 @@ REDIST_PRIV_COLD int redist_priv_share_any(const redist_axis *x, int coord, cons
 }
 
 /* The partner's number, by its digit, of a coordinate of an axis arranged by sums; -1: none. */
-REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_priv_arrangement *s, int d, int side, int coord,
+REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_axis *x, int coord, const redist_axis *y, int64_t radix,
                                                  int64_t digit)
 {
-    const redist_axis *x = &s->layout[side].dim[d].axis, *y = &s->layout[!side].dim[d].axis;
-    const redist_priv_factor *f = &s->factor[d];
-    int64_t begin, partner;
-    int first, last;
-    if (!redist_priv_is_interval(x) || !redist_priv_is_interval(y)) /* all meet, or nearly so */
-        return redist_priv_share_any(x, coord, y, redist_priv_numbered(f, !side, digit)) ? digit : -1;
-    begin = redist_priv_distance(x, coord, 0);
-    first = redist_priv_number(f, !side, redist_owner(y, begin));
-    last = redist_priv_number(f, !side, redist_owner(y, begin + redist_count(x, coord) - 1));
-    partner = redist_priv_min(first, last);
-    partner += redist_priv_mod(digit - partner, f->radix[side]);
-    return partner <= redist_priv_max(first, last) ? partner : -1;
+    const int64_t begin = redist_priv_is_interval(x) ? redist_priv_distance(x, coord, 0) : 0;
+    const int64_t count = redist_priv_is_interval(x) ? redist_count(x, coord) : x->count;
+    int64_t low, high, partner;
+    if (begin < 0)
+        return -1;
+    redist_priv_find_numbers(y, begin, begin + count - 1, &low, &high);
+    partner = low + redist_priv_mod(digit - low, radix);
+    return partner <= high && redist_priv_share_any(x, coord, y, redist_priv_numbered(y, partner)) ? partner : -1;
 }
 
 /* The vertex that one of a table meets at a colour; -1: none. */
@@ -4054,39 +4026,40 @@ REDIST_PRIV_COLD int64_t redist_priv_table_partner(const redist_priv_factor *f, 
 /* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. */
 REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement *s, int side, int place, int step)
 {
+    const redist_layout *own = &s->layout[side], *other = &s->layout[!side];
     int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
     int64_t colours, partner, digit, weight = 1, left = (side == REDIST_PRIV_FROM ? 1 : -1) * (step % s->rounds);
-    int d, number;
+    int d;
     if (s->together)
         return (int)redist_priv_table_partner(&s->factor[0], side, place, step);
-    redist_priv_coords_of_place(&s->layout[side], place, coords);
-    for (d = 0, colours = step / s->rounds; d < s->layout[side].ndim; colours /= s->factor[d++].base) {
+    redist_priv_coords_of_place(own, place, coords);
+    for (d = 0, colours = step / s->rounds; d < own->ndim; colours /= s->factor[d++].base) {
         const redist_priv_factor *f = &s->factor[d];
-        number = redist_priv_number(f, side, coords[d]);
-        digit = number;
+        digit = redist_priv_first_block(&own->dim[d].axis, coords[d]);
         if (f->form == REDIST_PRIV_TABLE && f->radix[!side] > 1)
-            digit = redist_priv_table_partner(f, side, number, colours % f->base);
-        if (number >= f->used[side] || digit < 0)
+            digit = redist_priv_table_partner(f, side, digit, colours % f->base);
+        if (digit < 0)
             return -1;
         left += digit % f->radix[!side] * weight; /* what all keep, they keep in the same step */
         weight *= f->radix[!side];
     }
     left = redist_priv_mod(left, s->rounds);
-    for (d = 0, colours = step / s->rounds; d < s->layout[side].ndim; colours /= s->factor[d++].base) {
+    for (d = 0, colours = step / s->rounds; d < own->ndim; colours /= s->factor[d++].base) {
         const redist_priv_factor *f = &s->factor[d];
-        number = redist_priv_number(f, side, coords[d]);
+        const redist_axis *x = &own->dim[d].axis, *y = &other->dim[d].axis;
+        const int64_t number = redist_priv_first_block(x, coords[d]);
         digit = left % f->radix[side];
         left /= f->radix[side];
-        partner = f->form == REDIST_PRIV_SUM ? redist_priv_sum_partner(s, d, side, coords[d], digit)
+        partner = f->form == REDIST_PRIV_SUM ? redist_priv_sum_partner(x, coords[d], y, f->radix[side], digit)
                   : f->form == REDIST_PRIV_WALKER_OTTO
                       ? redist_priv_walker_partner(&f->walker, side, number, colours % f->base)
                       : redist_priv_table_partner(f, side, number * f->radix[side] + digit, colours % f->base);
         if (partner < 0)
             return -1;
         partner /= f->form == REDIST_PRIV_TABLE ? f->radix[!side] : 1;
-        other_coords[d] = redist_priv_numbered(f, !side, partner);
+        other_coords[d] = redist_priv_numbered(y, partner);
     }
-    return left > 0 ? -1 : redist_priv_place_of(&s->layout[!side], other_coords);
+    return left > 0 ? -1 : redist_priv_place_of(other, other_coords);
 }
 
 REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_priv_arrangement *s, int side, int rank, int step)
@@ -4113,9 +4086,10 @@ REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s)
 {
     int64_t fewest[2] = {1, 1};
     int d, side, code = REDIST_OK;
-    for (side = 0; side < 2; side++)
-        if (s->layout[side].ranks != NULL && (s->rank_places[side] = redist_priv_rank_places(&s->layout[side])) == NULL)
-            return REDIST_ERR_MEMORY;
+    for (side = 0; side < 2 && code == REDIST_OK; side++)
+        code = redist_priv_list_ranks(&s->layout[side], &s->rank_places[side]);
+    if (code != REDIST_OK)
+        return code;
     for (d = 0; d < s->layout[0].ndim; d++)
         if (s->layout[0].dim[d].axis.count == 0)
             return REDIST_OK;
@@ -4129,13 +4103,12 @@ REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s)
             fewest[side] *= s->factor[d].degree[side];
     }
     s->steps = (int)redist_priv_max(fewest[0], fewest[1]);
-    for (d = 0; d < s->layout[0].ndim && redist_priv_count_steps_of(s) != s->steps; d++)
-        if (s->factor[d].form != REDIST_PRIV_SUM && s->factor[d].degree[0] != s->factor[d].degree[1])
-            redist_priv_make_table(&s->factor[d], 1);
     if (redist_priv_count_steps_of(s) != s->steps)
         return redist_priv_arrange_together(s);
     for (d = 0; d < s->layout[0].ndim && code == REDIST_OK; d++) {
-        const redist_layout from = redist_priv_axis_of(&s->layout[0], d), to = redist_priv_axis_of(&s->layout[1], d);
+        redist_layout from = redist_layout_1d(s->layout[0].dim[d].axis);
+        redist_layout to = redist_layout_1d(s->layout[1].dim[d].axis);
+        from.dim[0].axis.first = to.dim[0].axis.first = 0; /* so that places are numbers */
         if (s->factor[d].form == REDIST_PRIV_TABLE)
             code = redist_priv_fill_table(s, &s->factor[d], &from, &to);
     }
@@ -4156,8 +4129,8 @@ REDIST_PRIV_COLD int redist_priv_schedule_of(const redist_layout *from, const re
     if (s == NULL)
         return REDIST_ERR_MEMORY;
     s->all = all;
-    s->layout[REDIST_PRIV_FROM] = all ? *from : redist_priv_without_ghosts(*from);
-    s->layout[REDIST_PRIV_TO] = *to;
+    s->layout[REDIST_PRIV_FROM] = redist_priv_copy_of(from, all);
+    s->layout[REDIST_PRIV_TO] = redist_priv_copy_of(to, 1);
     code = redist_priv_arrange(s);
     schedule->steps = s->steps;
     if (code != REDIST_OK)
@@ -4218,62 +4191,58 @@ REDIST_PRIV_COLD int redist_priv_is_cost(const redist_cost *cost)
     return cost != NULL && redist_priv_is_time(cost->per_message) && redist_priv_is_time(cost->per_byte);
 }
 
-/* The most messages, -1 when memory is exhausted, and elements of any place: by going through all places. */
-REDIST_PRIV_COLD redist_priv_place_traffic redist_priv_most_by_places(const redist_layout *from,
-                                                                      const redist_layout *to)
+/* The most that any place of one copy of either side exchanges, found by going through all of them. */
+REDIST_PRIV_COLD int redist_priv_most_by_places(const redist_layout *const *layout, redist_priv_place_traffic *most)
 {
-    const redist_layout *const layout[2] = {from, to};
-    redist_priv_place_traffic most = {0, 0};
     redist_priv_neighbours n;
     int place, side, coords[REDIST_MAX_DIMS] = {0}, code = REDIST_OK;
     for (side = 0; side < 2; side++)
         for (place = 0; place < redist_priv_grid_places(layout[side]) && code == REDIST_OK; place++) {
             redist_priv_coords_of_place(layout[side], place, coords);
             code = redist_priv_find_neighbours(layout[side], coords, side, layout[!side], 0, &n);
-            if (side == REDIST_PRIV_FROM)
-                n.messages = redist_priv_most_served(n.messages * to->copies, from->copies);
-            most.messages = code == REDIST_OK ? redist_priv_max(most.messages, n.messages) : -1;
-            most.elements = redist_priv_max(most.elements, redist_priv_held_at(layout[side], coords));
+            most[side].messages = redist_priv_max(most[side].messages, n.messages);
+            most[side].elements = redist_priv_max(most[side].elements, redist_priv_held_at(layout[side], coords));
             redist_priv_neighbours_free(&n);
         }
-    return most;
+    return code;
 }
 
 /* The same where pairs are a product of axes, and each element has one place. */
-REDIST_PRIV_COLD redist_priv_place_traffic redist_priv_most_by_axes(const redist_layout *from, const redist_layout *to)
+REDIST_PRIV_COLD int redist_priv_most_by_axes(const redist_layout *const *layout, redist_priv_place_traffic *most)
 {
-    redist_priv_place_traffic most = {-1, 0};
-    int64_t there = 1, back = 1, before = 1, after = 1;
-    int d;
-    for (d = 0; d < from->ndim; d++) {
-        const redist_axis *x = &from->dim[d].axis, *y = &to->dim[d].axis;
-        const int64_t sends = redist_priv_most_partners(x, y), receives = redist_priv_most_partners(y, x);
-        if (sends < 0 || receives < 0)
-            return most;
-        there *= sends;
-        back *= receives;
-        before *= redist_priv_share(x);
-        after *= redist_priv_share(y);
+    int64_t partners[2];
+    int d, side, code = REDIST_OK;
+    most[0].messages = most[0].elements = most[1].messages = most[1].elements = 1;
+    for (d = 0; d < layout[0]->ndim && code == REDIST_OK; d++) {
+        const redist_axis *x[2] = {&layout[0]->dim[d].axis, &layout[1]->dim[d].axis};
+        code = redist_priv_most_partners(x, 1, partners);
+        for (side = 0; side < 2; side++) {
+            most[side].messages *= partners[side];
+            most[side].elements *= redist_priv_share(x[side]);
+        }
     }
-    most.messages = redist_priv_max(redist_priv_most_served(there * to->copies, from->copies), back);
-    most.elements = redist_priv_max(before, after);
-    return most;
+    return code;
 }
 
 REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
                                  const redist_cost *cost)
 {
-    redist_priv_place_traffic most;
+    redist_priv_place_traffic most[2] = {{0, 0}, {0, 0}};
+    const redist_layout *layout[2] = {from, to};
     redist_layout source;
+    int code;
     if (!redist_priv_is_cost(cost) || element_bytes < 1 || redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
-    source = redist_priv_without_ghosts(*from);
-    most = redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to)
-               ? redist_priv_most_by_axes(&source, to)
-               : redist_priv_most_by_places(&source, to);
-    return most.messages < 0 ? -1
-                             : (double)most.messages * cost->per_message +
-                                   (double)most.elements * ((double)element_bytes * cost->per_byte);
+    source = redist_priv_copy_of(from, 0);
+    layout[REDIST_PRIV_FROM] = &source;
+    code = redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to)
+               ? redist_priv_most_by_axes(layout, most)
+               : redist_priv_most_by_places(layout, most);
+    if (code != REDIST_OK)
+        return -1;
+    most[0].messages = redist_priv_most_served(most[0].messages * to->copies, from->copies);
+    return (double)redist_priv_max(most[0].messages, most[1].messages) * cost->per_message +
+           (double)redist_priv_max(most[0].elements, most[1].elements) * ((double)element_bytes * cost->per_byte);
 }
 
 /* Ways to distribute one axis on a route, combinations of them looked at, layouts kept of those (the ends among them),
@@ -4295,23 +4264,23 @@ typedef struct {
     int partners[REDIST_PRIV_CHOICES][REDIST_PRIV_CHOICES]; /* the most of any coordinate; 0: do not go this way */
 } redist_priv_route_axis;
 
-/* A layout to pass: a choice for every axis. cost: by way of it alone. */
+/* A layout to pass: a choice for every axis. cost: by way of it alone; DBL_MAX or more where there is no way. */
 typedef struct {
     unsigned char choice[REDIST_MAX_DIMS];
     int64_t share;
     double cost;
 } redist_priv_candidate;
 
-/* Candidate FROM is `from`, TO is `to`. After the phases so far, a candidate is reached at reached[candidate], -1 not
-   at all; phase k got there from via[k][candidate], or it was reached as cheaply before (-1). */
+/* Candidate FROM is `from`, TO is `to`, the others ascend by cost. In k phases a candidate is reached at reached[k],
+   the last from via[k - 1], or as cheaply before (-1). */
 typedef struct {
     const redist_layout *from, *to;
     redist_cost cost;
     double latency; /* of each phase */
-    int candidates, dearest, phases;
+    int candidates, phases;
     redist_priv_route_axis *axis;
     redist_priv_candidate candidate[REDIST_PRIV_CANDIDATES];
-    double reached[REDIST_PRIV_CANDIDATES];
+    double reached[REDIST_PRIV_PHASES + 1][REDIST_PRIV_CANDIDATES];
     short via[REDIST_PRIV_PHASES][REDIST_PRIV_CANDIDATES];
 } redist_priv_route;
 
@@ -4410,7 +4379,7 @@ REDIST_PRIV_COLD void redist_priv_choose_counts(redist_priv_route_axis *a, const
     redist_priv_thin_sizes(&list, redist_priv_min(x->procs, y->procs), redist_priv_max(x->procs, y->procs), room / 6);
     for (k = 0; k < list.n; k++) {
         const int64_t procs = list.size[k], most = redist_priv_max(x->count, 1);
-        redist_priv_add_choice(a, redist_priv_max(redist_priv_ceil_div(x->count, procs), 1), procs, room);
+        redist_priv_add_choice(a, redist_block(x->count, (int)procs).block, procs, room);
         for (side = 0; side < 2; side++) {
             const redist_axis *end = side == REDIST_PRIV_FROM ? x : y;
             const int64_t merged = redist_priv_is_interval(end) ? redist_priv_ceil_div(end->procs, procs) : 1;
@@ -4419,24 +4388,29 @@ REDIST_PRIV_COLD void redist_priv_choose_counts(redist_priv_route_axis *a, const
     }
 }
 
-/* The most partners of any coordinate of choice i at choice j where that is quick: by formulas, on short axes, or at
-   the ends unless these have very many coordinates (stretches are counted quickly); else 0. From end to end always. */
-REDIST_PRIV_COLD int64_t redist_priv_quick_degree(const redist_priv_route_axis *a, int i, int j)
+/* The most partners of any coordinate of choice i at choice j, and back, where that is quick: by formulas, on short
+   axes, or at the ends unless these have very many coordinates (stretches are counted quickly); else 0. From end to end
+   always. */
+REDIST_PRIV_COLD int redist_priv_join_choices(redist_priv_route_axis *a, int i, int j)
 {
-    const redist_axis *x = &a->choice[i], *y = &a->choice[j];
+    const redist_axis *x[2] = {&a->choice[i], &a->choice[j]};
     const int ends = (i < a->ends) + (j < a->ends);
-    const int stretches = redist_priv_has_stretches(x, y) || redist_priv_has_stretches(y, x);
-    const int64_t degree = redist_priv_formula_degree(x, y), most = REDIST_PRIV_COUNTED * (stretches ? 16 : 1);
-    const int quick = x->count <= REDIST_PRIV_SHORT_AXIS || ends == 2 ||
-                      (ends == 1 && x->procs <= most && y->procs <= most);
-    return degree == 0 && quick ? redist_priv_most_partners(x, y) : degree;
+    const int stretches = redist_priv_has_stretches(x[0], x[1]) || redist_priv_has_stretches(x[1], x[0]);
+    const int64_t most = REDIST_PRIV_COUNTED * (stretches ? 16 : 1);
+    const int quick = x[0]->count <= REDIST_PRIV_SHORT_AXIS || ends == 2 ||
+                      (ends == 1 && x[0]->procs <= most && x[1]->procs <= most);
+    int64_t partners[2];
+    const int code = redist_priv_most_partners(x, quick, partners);
+    a->partners[i][j] = (int)partners[0];
+    a->partners[j][i] = (int)partners[1];
+    return code;
 }
 
 /* An axis that is the same before and after stays so all the way. */
 REDIST_PRIV_COLD int redist_priv_survey_axis(redist_priv_route_axis *a, const redist_axis *x, const redist_axis *y,
                                              const redist_priv_sizes *counts, int room)
 {
-    int i, j;
+    int i, j, code = REDIST_OK;
     a->choice[0] = *x;
     a->choice[1] = *y;
     a->ends = a->choices = redist_priv_same_axis(x, y) && redist_priv_is_whole(x) ? 1 : 2;
@@ -4446,14 +4420,10 @@ REDIST_PRIV_COLD int redist_priv_survey_axis(redist_priv_route_axis *a, const re
         redist_priv_choose_blocks(a, x, y, room);
     for (i = 0; i < a->choices; i++) {
         a->share[i] = redist_priv_share(&a->choice[i]);
-        for (j = 0; j < a->choices; j++) {
-            const int64_t degree = redist_priv_quick_degree(a, i, j);
-            if (degree < 0)
-                return REDIST_ERR_MEMORY;
-            a->partners[i][j] = (int)degree;
-        }
+        for (j = 0; j <= i && code == REDIST_OK; j++)
+            code = redist_priv_join_choices(a, i, j);
     }
-    return REDIST_OK;
+    return code;
 }
 
 /* The counts of processes are those that fill the places along the axes where the two ends have different numbers.
@@ -4499,7 +4469,7 @@ REDIST_PRIV_COLD const redist_layout *redist_priv_base_layout(const redist_priv_
     return as_from || places <= redist_places(route->from) ? route->from : NULL;
 }
 
-/* The cost of going from one candidate to another (Kaushik et al. 1994); -1 when there is no way. */
+/* The cost of going from one candidate to another (Kaushik et al. 1994); DBL_MAX when there is no way. */
 REDIST_PRIV_COLD double redist_priv_edge_cost(const redist_priv_route *route, const redist_priv_candidate *a,
                                               const redist_priv_candidate *b)
 {
@@ -4510,45 +4480,39 @@ REDIST_PRIV_COLD double redist_priv_edge_cost(const redist_priv_route *route, co
         back *= route->axis[d].partners[b->choice[d]][a->choice[d]];
     }
     if (there == 0 || back == 0)
-        return -1;
+        return DBL_MAX;
     return route->latency + (double)redist_priv_max(there, back) * route->cost.per_message +
            (double)redist_priv_max(a->share, b->share) * route->cost.per_byte;
 }
 
-/* Sets a candidate's share and its cost as the only one, -1 where the data may not pass: every axis shows all that it
-   stores, and no rank holds more than twice what it does before or after. */
+/* Sets a candidate's share and its cost. The data may only pass where every axis shows all that it stores, and no rank
+   holds more than twice what it does before or after. */
 REDIST_PRIV_COLD void redist_priv_assess(const redist_priv_route *route, redist_priv_candidate *c)
 {
     const redist_priv_candidate *ends = route->candidate;
-    double there, back;
     int d, whole = 1;
     c->share = 1;
     for (d = 0; d < route->from->ndim; d++) {
         c->share = redist_priv_product(c->share, route->axis[d].share[c->choice[d]], REDIST_PRIV_MAX_ELEMENTS);
         whole &= redist_priv_is_whole(&route->axis[d].choice[c->choice[d]]);
     }
-    c->cost = -1;
-    if (!whole || c->share / 2 > redist_priv_max(ends[0].share, ends[1].share) ||
-        redist_priv_base_layout(route, c) == NULL)
-        return;
-    there = redist_priv_edge_cost(route, &ends[REDIST_PRIV_FROM], c);
-    back = redist_priv_edge_cost(route, c, &ends[REDIST_PRIV_TO]);
-    c->cost = there < 0 || back < 0 ? -1 : there + back;
+    c->cost = DBL_MAX;
+    if (whole && c->share / 2 <= redist_priv_max(ends[0].share, ends[1].share) &&
+        redist_priv_base_layout(route, c) != NULL)
+        c->cost = redist_priv_edge_cost(route, &ends[0], c) + redist_priv_edge_cost(route, c, &ends[1]);
 }
 
 /* Keeps a candidate, when there is no more room instead of the dearest. */
 REDIST_PRIV_COLD void redist_priv_keep_candidate(redist_priv_route *route, const redist_priv_candidate *c)
 {
-    int k;
+    redist_priv_candidate *list = route->candidate;
+    int at;
     if (route->candidates < REDIST_PRIV_CANDIDATES)
-        route->candidate[route->candidates++] = *c;
-    else if (c->cost < route->candidate[route->dearest].cost)
-        route->candidate[route->dearest] = *c;
-    else
-        return;
-    for (k = 2; k < route->candidates && route->candidates == REDIST_PRIV_CANDIDATES; k++)
-        if (route->candidate[k].cost > route->candidate[route->dearest].cost)
-            route->dearest = k;
+        list[route->candidates++].cost = DBL_MAX;
+    for (at = route->candidates - 1; at > 2 && list[at - 1].cost > c->cost; at--)
+        list[at] = list[at - 1];
+    if (list[at].cost > c->cost)
+        list[at] = *c;
 }
 
 REDIST_PRIV_COLD void redist_priv_list_candidates(redist_priv_route *route)
@@ -4557,7 +4521,6 @@ REDIST_PRIV_COLD void redist_priv_list_candidates(redist_priv_route *route)
     int64_t all = 1, k, rest;
     int d;
     memset(&c, 0, sizeof c);
-    route->dearest = 2;
     for (d = 0; d < route->from->ndim; d++) {
         route->candidate[REDIST_PRIV_TO].choice[d] = (unsigned char)(route->axis[d].ends - 1);
         all = redist_priv_product(all, route->axis[d].choices, REDIST_PRIV_COMBINATIONS + 1);
@@ -4568,30 +4531,30 @@ REDIST_PRIV_COLD void redist_priv_list_candidates(redist_priv_route *route)
         for (d = 0, rest = k; d < route->from->ndim; rest /= route->axis[d++].choices)
             c.choice[d] = (unsigned char)(rest % route->axis[d].choices);
         redist_priv_assess(route, &c);
-        if (c.cost >= 0)
+        if (c.cost < DBL_MAX)
             redist_priv_keep_candidate(route, &c);
     }
 }
 
-/* One more phase: whatever becomes cheaper by it, from candidates that did in the last one. Returns whether any did. */
-REDIST_PRIV_COLD int redist_priv_one_phase(redist_priv_route *route, const short *last, short *via)
+/* Phase k: whatever becomes cheaper by it, from candidates that did in the last one. Returns whether any did. */
+REDIST_PRIV_COLD int redist_priv_one_phase(redist_priv_route *route, int k)
 {
-    double before[REDIST_PRIV_CANDIDATES];
+    const double *before = route->reached[k];
+    double *after = route->reached[k + 1];
     int i, j, better = 0;
-    memcpy(before, route->reached, sizeof before);
+    memcpy(after, before, sizeof route->reached[k]);
     for (j = 0; j < route->candidates; j++)
-        via[j] = -1;
+        route->via[k][j] = -1;
     for (i = 0; i < route->candidates; i++) {
-        if (before[i] < 0 || (last != NULL && last[i] < 0) ||
-            (before[REDIST_PRIV_TO] >= 0 && before[i] >= before[REDIST_PRIV_TO]))
+        if (before[i] >= before[REDIST_PRIV_TO] || (k > 0 && route->via[k - 1][i] < 0))
             continue;
         for (j = REDIST_PRIV_TO; j < route->candidates; j++) {
-            const double cost = redist_priv_edge_cost(route, &route->candidate[i], &route->candidate[j]);
-            if (cost < 0 || (route->reached[j] >= 0 && before[i] + cost >= route->reached[j]))
-                continue;
-            route->reached[j] = before[i] + cost;
-            via[j] = (short)i;
-            better = 1;
+            const double cost = before[i] + redist_priv_edge_cost(route, &route->candidate[i], &route->candidate[j]);
+            if (cost < after[j]) {
+                after[j] = cost;
+                route->via[k][j] = (short)i;
+                better = 1;
+            }
         }
     }
     return better;
@@ -4602,13 +4565,9 @@ REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_l
 {
     int path[REDIST_PRIV_PHASES];
     int d, k, at = REDIST_PRIV_TO, passed = 0;
-    for (k = route->phases - 1; k >= 0; k--) {
-        if (route->via[k][at] < 0)
-            continue;
-        at = route->via[k][at];
-        if (at != REDIST_PRIV_FROM)
-            path[passed++] = at;
-    }
+    for (k = route->phases - 1; k >= 0; k--)
+        if (route->via[k][at] > REDIST_PRIV_FROM)
+            path[passed++] = at = route->via[k][at];
     for (k = 0; k < passed; k++) {
         const redist_priv_candidate *c = &route->candidate[path[passed - 1 - k]];
         between[k] = *redist_priv_base_layout(route, c);
@@ -4643,9 +4602,9 @@ REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_
     if (code == REDIST_OK)
         redist_priv_list_candidates(route);
     for (k = 1; k < route->candidates; k++)
-        route->reached[k] = -1;
-    for (k = 0; k < phases && redist_priv_one_phase(route, k > 0 ? route->via[k - 1] : NULL, route->via[k]); k++)
-        route->phases = k + 1;
+        route->reached[0][k] = DBL_MAX;
+    while (route->phases < phases && redist_priv_one_phase(route, route->phases))
+        route->phases++;
     passed = code == REDIST_OK ? redist_priv_follow(route, between) : -code;
     REDIST_FREE(route);
     return passed;
@@ -4708,123 +4667,101 @@ REDIST_PRIV_COLD int redist_priv_settle(redist_priv_assignment *a, int column)
     return nearest;
 }
 
-/* Gives a row a column, along the way of least loss to a free one, found as Dijkstra does; the rows on the way hand on
-   theirs. (Kuhn 1955; Jonker and Volgenant 1987.) */
-REDIST_PRIV_COLD void redist_priv_augment(redist_priv_assignment *a, int row)
-{
-    int c, column = a->columns;
-    a->worth[row] = a->price[column] = 0;
-    a->row_of[column] = row;
-    for (c = 0; c <= a->columns; c++)
-        a->loss[c] = INT64_MAX;
-    while (a->row_of[column] >= 0)
-        column = redist_priv_settle(a, column);
-    for (; column != a->columns; column = a->via[column])
-        a->row_of[column] = a->row_of[a->via[column]];
-}
-
-/* column_of[rows] receives the assignment of the largest sum. */
+/* column_of[rows] receives the assignment of the largest sum. Row after row gets a column, along the way of least loss
+   to a free one, found as Dijkstra does; the rows on the way hand on theirs. (Kuhn 1955; Jonker and Volgenant 1987.) */
 REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *weight, int *column_of)
 {
     const int64_t n = (int64_t)columns + 1;
-    int64_t *memory = (int64_t *)redist_priv_alloc(n, 3 * sizeof *memory + 2 * sizeof *column_of);
-    redist_priv_assignment a;
-    int k;
+    int64_t *memory = (int64_t *)redist_priv_zeroed(n, 3 * sizeof *memory + 2 * sizeof *column_of);
+    redist_priv_assignment a = {columns, weight, memory, NULL, NULL, NULL, NULL};
+    int row, c;
     if (memory == NULL)
         return REDIST_ERR_MEMORY;
-    a.columns = columns;
-    a.weight = weight;
-    a.worth = memory;
     a.price = memory + n;
     a.loss = a.price + n;
     a.row_of = (int *)(a.loss + n);
     a.via = a.row_of + n;
-    for (k = 0; k < columns; k++) {
-        a.price[k] = 0;
-        a.row_of[k] = -1;
+    for (c = 0; c < columns; c++)
+        a.row_of[c] = -1;
+    for (row = 0; row < rows; row++) {
+        a.price[columns] = 0;
+        a.row_of[columns] = row;
+        for (c = 0; c <= columns; c++)
+            a.loss[c] = INT64_MAX;
+        for (c = columns; a.row_of[c] >= 0;)
+            c = redist_priv_settle(&a, c);
+        for (; c != columns; c = a.via[c])
+            a.row_of[c] = a.row_of[a.via[c]];
     }
-    for (k = 0; k < rows; k++)
-        redist_priv_augment(&a, k);
-    for (k = 0; k < columns; k++)
-        if (a.row_of[k] >= 0)
-            column_of[a.row_of[k]] = k;
+    for (c = 0; c < columns; c++)
+        if (a.row_of[c] >= 0)
+            column_of[a.row_of[c]] = c;
     REDIST_FREE(memory);
     return REDIST_OK;
 }
 
-/* A destination to be renumbered. The candidates for its places are the ranks that it has now, candidate t that of
-   place t, and then the other ranks of the source. One block of memory. */
+/* A destination to be renumbered. Its places choose among columns: the ranks of the source's places, in their order, and
+   then those that only the destination has. One block of memory. */
 typedef struct {
     const redist_layout *from, *to;
-    int places, candidates;
-    int better;      /* than the numbering is what is chosen                               */
-    int *held;       /* by candidate: its place of `from`, or -1                           */
-    int *chosen;     /* by place of `to`: its candidate in the end, -1 while there is none */
-    int *of_source;  /* by place of `from`: its candidate                                  */
-    int64_t *volume; /* by place of `to` and candidate: what that has of it, while all are assigned together */
+    int sources, places, columns;
+    int *own;        /* by place of `to`: the column of its rank                                        */
+    int *chosen;     /* by place of `to`: its column in the end, -1 while there is none                 */
+    int *other;      /* by column that the source does not have: the place of `to`                      */
+    int64_t *volume; /* by place of `to` and column: what that has of it, while all are assigned together */
 } redist_priv_relabelling;
 
-/* REDIST_ERR_MEMORY; free r->held, whatever this returns. */
+/* REDIST_ERR_MEMORY; free r->own, whatever this returns. */
 REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const redist_layout *to,
                                                 redist_priv_relabelling *r)
 {
-    const int sources = redist_places(from);
-    redist_priv_rank_place *rank_places = redist_priv_rank_places(from);
-    int k;
-    memset(r, 0, sizeof *r);
+    redist_priv_rank_place *rank_places;
+    int t, code = redist_priv_list_ranks(from, &rank_places);
     r->from = from;
     r->to = to;
-    r->places = r->candidates = redist_places(to);
-    r->held = (int *)redist_priv_alloc(2 * ((int64_t)sources + r->places), sizeof *r->held);
-    if (rank_places == NULL || r->held == NULL) {
-        REDIST_FREE(rank_places);
-        return REDIST_ERR_MEMORY;
-    }
-    r->of_source = r->held + sources + r->places;
-    r->chosen = r->of_source + sources;
-    for (k = 0; k < sources; k++)
-        r->of_source[k] = -1;
-    for (k = 0; k < r->places; k++) {
-        r->held[k] = redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, k));
-        if (r->held[k] >= 0)
-            r->of_source[r->held[k]] = k;
-    }
-    for (k = 0; k < sources; k++)
-        if (r->of_source[k] < 0) {
-            r->held[r->candidates] = k;
-            r->of_source[k] = r->candidates++;
+    r->sources = r->columns = redist_places(from);
+    r->places = redist_places(to);
+    r->own = (int *)redist_priv_alloc(r->places, 3 * sizeof *r->own);
+    if (r->own == NULL)
+        code = REDIST_ERR_MEMORY;
+    for (t = 0; t < r->places && code == REDIST_OK; t++) {
+        r->chosen = r->own + r->places;
+        r->other = r->chosen + r->places;
+        r->own[t] = redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, t));
+        if (r->own[t] < 0) {
+            r->other[r->columns - r->sources] = t;
+            r->own[t] = r->columns++;
         }
+        r->chosen[t] = r->own[t];
+    }
     REDIST_FREE(rank_places);
-    return REDIST_OK;
+    return code;
 }
 
 REDIST_PRIV_COLD void redist_priv_note_volume(void *context, const redist_priv_neighbours *n,
                                               const redist_priv_pair *pair)
 {
     const redist_priv_relabelling *r = (const redist_priv_relabelling *)context;
-    int64_t *volume = r->volume + (int64_t)pair->place[REDIST_PRIV_TO] * r->candidates;
-    volume[r->of_source[pair->place[REDIST_PRIV_FROM]]] = redist_priv_elements_of(n, pair->message);
+    r->volume[(int64_t)pair->place[REDIST_PRIV_TO] * r->columns + pair->place[REDIST_PRIV_FROM]] =
+        redist_priv_elements_of(n, pair->message);
 }
 
 /* All places together. Staying on the rank as numbered counts, but less than any element, of which each counts
    places + 1; too many elements for that are left as they are. */
 REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r)
 {
-    const int64_t columns = r->candidates, entries = r->places * columns;
+    const int64_t columns = r->columns, entries = r->places * columns;
     const int64_t most = (REDIST_PRIV_MAX_ELEMENTS - 1) / (r->places + 1) - 1;
     const int favours = redist_priv_received(r->to) <= most;
-    int64_t k, gain = 0;
-    int t, code = REDIST_ERR_MEMORY;
+    int64_t k;
+    int code = REDIST_ERR_MEMORY;
     r->volume = (int64_t *)redist_priv_zeroed(entries, sizeof *r->volume);
     if (r->volume != NULL)
         code = redist_priv_visit_pairs(r->from, r->to, 1, 1, redist_priv_note_volume, r);
     for (k = 0; k < entries && favours && code == REDIST_OK; k++)
-        r->volume[k] = r->volume[k] * (r->places + 1) + (k % columns == k / columns);
+        r->volume[k] = r->volume[k] * (r->places + 1) + (k % columns == r->own[k / columns]);
     if (code == REDIST_OK)
-        code = redist_priv_assign(r->places, r->candidates, r->volume, r->chosen);
-    for (t = 0; t < r->places && code == REDIST_OK; t++)
-        gain += r->volume[t * columns + r->chosen[t]] - r->volume[t * columns + t];
-    r->better = gain != 0;
+        code = redist_priv_assign(r->places, r->columns, r->volume, r->chosen);
     REDIST_FREE(r->volume);
     return code;
 }
@@ -4860,7 +4797,7 @@ REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_layout *from, const 
 /* The same of axis d, exactly where it has few enough coordinates. */
 REDIST_PRIV_COLD int redist_priv_match_axis(const redist_priv_relabelling *r, int d, int *match)
 {
-    const redist_layout from = redist_priv_axis_of(r->from, d), to = redist_priv_axis_of(r->to, d);
+    const redist_layout from = redist_layout_1d(r->from->dim[d].axis), to = redist_layout_1d(r->to->dim[d].axis);
     const int most = redist_places(&from), places = redist_places(&to);
     int k, code;
     if (redist_priv_max(most, places) > REDIST_PRIV_EXACT_PLACES)
@@ -4872,7 +4809,7 @@ REDIST_PRIV_COLD int redist_priv_match_axis(const redist_priv_relabelling *r, in
 }
 
 /* Sends each place whose coordinates all have a match to the rank of the matching place of the same copy, the others to
-   their own where that is left, and then to any that is left. match[d][coordinate of to]; taken[candidates], zeroed. */
+   their own where that is left, and then to any that is left. match[d][coordinate of to]; taken[columns], zeroed. */
 REDIST_PRIV_COLD void redist_priv_choose_matches(redist_priv_relabelling *r, int *const *match, char *taken)
 {
     const int sources = redist_priv_grid_places(r->from), grid = redist_priv_grid_places(r->to);
@@ -4885,13 +4822,13 @@ REDIST_PRIV_COLD void redist_priv_choose_matches(redist_priv_relabelling *r, int
             coords[d] = match[d][coords[d]];
             matched &= coords[d] >= 0;
         }
-        r->chosen[t] = matched ? r->of_source[redist_priv_place_of(r->from, coords) + t / grid * sources] : -1;
+        r->chosen[t] = matched ? redist_priv_place_of(r->from, coords) + t / grid * sources : -1;
         if (matched)
             taken[r->chosen[t]] = 1;
     }
     for (t = 0; t < r->places; t++)
-        if (r->chosen[t] < 0 && !taken[t])
-            taken[r->chosen[t] = t] = 1;
+        if (r->chosen[t] < 0 && !taken[r->own[t]])
+            taken[r->chosen[t] = r->own[t]] = 1;
     for (t = 0; t < r->places; t++)
         if (r->chosen[t] < 0) {
             while (taken[left])
@@ -4900,38 +4837,37 @@ REDIST_PRIV_COLD void redist_priv_choose_matches(redist_priv_relabelling *r, int
         }
 }
 
-/* Whether more stays than as numbered; *code: REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_keeps_more(const redist_priv_relabelling *r, int *code)
-{
-    int64_t gain = 0, shared = 0;
-    int k;
-    for (k = 0; k < 2 * r->places && shared >= 0; k++) {
-        const int t = k / 2, held = r->held[k % 2 == 0 ? t : r->chosen[t]];
-        shared = held < 0 ? 0 : redist_priv_shared_by(r->from, held, r->to, t);
-        gain += k % 2 == 0 ? -shared : shared;
-    }
-    *code = shared < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
-    return gain > 0;
-}
-
 /* What two places share is a product over axes, and so is what stays when every axis is matched for itself. */
 REDIST_PRIV_COLD int redist_priv_choose_by_axes(redist_priv_relabelling *r)
 {
     int *match[REDIST_MAX_DIMS] = {NULL};
-    char *taken = (char *)redist_priv_zeroed(r->candidates, 1);
+    char *taken = (char *)redist_priv_zeroed(r->columns, 1);
     int d, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     for (d = 0; d < r->to->ndim && code == REDIST_OK; d++) {
         match[d] = (int *)redist_priv_alloc(r->to->dim[d].axis.procs, sizeof *match[d]);
         code = match[d] == NULL ? REDIST_ERR_MEMORY : redist_priv_match_axis(r, d, match[d]);
     }
-    if (code == REDIST_OK) {
+    if (code == REDIST_OK)
         redist_priv_choose_matches(r, match, taken);
-        r->better = redist_priv_keeps_more(r, &code);
-    }
-    for (d = 0; d < r->to->ndim; d++)
+    while (d-- > 0)
         REDIST_FREE(match[d]);
     REDIST_FREE(taken);
     return code;
+}
+
+/* Falls back on the numbering as it is where that keeps as much. */
+REDIST_PRIV_COLD int redist_priv_keep_numbering(const redist_priv_relabelling *r)
+{
+    int64_t gain = 0, shared = 0;
+    int k;
+    for (k = 0; k < 2 * r->places && shared >= 0; k++) {
+        const int t = k / 2, column = k % 2 == 0 ? r->own[t] : r->chosen[t];
+        shared = column < r->sources ? redist_priv_shared_by(r->from, column, r->to, t) : 0;
+        gain += k % 2 == 0 ? -shared : shared;
+    }
+    if (gain <= 0)
+        memcpy(r->chosen, r->own, (size_t)r->places * sizeof *r->own);
+    return shared < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to, int *ranks)
@@ -4943,17 +4879,18 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
         code = REDIST_ERR_OVERFLOW;
     if (code != REDIST_OK)
         return code;
-    source = redist_priv_without_ghosts(*from);
+    source = redist_priv_copy_of(from, 0);
     code = redist_priv_relabelling_of(&source, to, &r);
-    if (code == REDIST_OK && r.places <= REDIST_PRIV_EXACT_PLACES && redist_places(from) <= REDIST_PRIV_EXACT_PLACES)
+    if (code == REDIST_OK && redist_priv_max(r.places, r.sources) <= REDIST_PRIV_EXACT_PLACES)
         code = redist_priv_choose_exactly(&r);
     else if (code == REDIST_OK && redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to))
         code = redist_priv_choose_by_axes(&r);
-    for (t = 0; t < r.places && code == REDIST_OK; t++) {
-        const int c = r.better ? r.chosen[t] : t;
-        ranks[t] = c < r.places ? redist_priv_rank_at(to, c) : redist_priv_rank_at(from, r.held[c]);
-    }
-    REDIST_FREE(r.held);
+    if (code == REDIST_OK)
+        code = redist_priv_keep_numbering(&r);
+    for (t = 0; t < r.places && code == REDIST_OK; t++)
+        ranks[t] = r.chosen[t] < r.sources ? redist_priv_rank_at(from, r.chosen[t])
+                                           : redist_priv_rank_at(to, r.other[r.chosen[t] - r.sources]);
+    REDIST_FREE(r.own);
     return code;
 }
 

@@ -38,27 +38,26 @@
  * leaves its communicator to the messages that may still be on their way.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *     110-164               types
+ *     109-164               types
  *                 281-327   waiting
  *                 328-400   verdicts
- *                 401-713   the plan
- *                 714-962   checking arguments
- *                963-1161   peers
- *               1162-1273   staging
- *               1274-1395   pieces
- *               1396-1424   reports
- *               1425-1563   REDIST_POINT_TO_POINT
- *               1564-1839   REDIST_SCHEDULED
- *               1840-1999   MPI's collectives
- *               2000-2036   REDIST_ALLTOALLV
- *               2037-2203   REDIST_ALLTOALLW
- *               2204-2370   shared memory
- *               2371-2683   REDIST_SHARED
- *               2684-2871   REDIST_MULTIPHASE
- *               2872-3205   choosing a method
- *     165-253   3206-3699   plans
- *               3700-3792   calibrating
- *     254-274   3793-3887   arenas
+ *                 401-699   the plan
+ *                 700-972   checking arguments
+ *                973-1160   peers
+ *               1161-1265   staging
+ *               1266-1376   pieces
+ *               1377-1405   reports
+ *               1406-1740   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1741-1900   MPI's collectives
+ *               1901-1937   REDIST_ALLTOALLV
+ *               1938-2094   REDIST_ALLTOALLW
+ *               2095-2261   shared memory
+ *               2262-2568   REDIST_SHARED
+ *               2569-2816   REDIST_MULTIPHASE
+ *               2817-3138   choosing a method
+ *     165-253   3139-3612   plans
+ *               3613-3705   calibrating
+ *     254-274   3706-3800   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -120,7 +119,8 @@ typedef enum {
                            /*   any max_buffer: networks between nodes, scarce memory                                */
     REDIST_SHARED,         /* node shared memory inside a node; between nodes as REDIST_SCHEDULED, short messages    */
                            /*   (512 bytes) as REDIST_POINT_TO_POINT                                                 */
-    REDIST_MULTIPHASE      /* a chain of plans by way of other block sizes and grids (redist_phases): tiny messages   */
+    REDIST_MULTIPHASE      /* a chain of plans by way of other block sizes and grids (redist_phases): tiny messages;  */
+                           /*   slabs to slabs also by way of nodes x ranks of a node, first inside the nodes        */
 } redist_method;
 
 enum { REDIST_PRIV_METHODS = REDIST_MULTIPHASE + 1 };
@@ -423,14 +423,20 @@ typedef struct {
 typedef struct {
     int own, rank;    /* of the other end */
     int distance;     /* peers are served by distance, so that not all ranks turn to one at once */
+    int step;         /* or in the order of a schedule */
     int near;         /* the message goes through shared memory */
-    int step;         /* of the schedule */
     int64_t message;  /* of the neighbours */
     int64_t bytes;    /* of all arrays */
-    int64_t staged;   /* where it lies in the staging memory, in bytes; -1 when it is contiguous in the array */
-    int64_t direct;   /* where it then begins in the array, in bytes */
-    int64_t pending;  /* segments, or pieces, not yet complete */
+    int64_t staged;   /* where it lies in the staging memory, in bytes, or one of those below */
+    int64_t direct;   /* where it begins in the array, in bytes, when it is contiguous there */
+    int64_t pieces;   /* that it travels in */
+    int64_t prepared; /* of them, the first ones, that have persistent requests, */
+    int64_t first;    /* from this one on */
+    int64_t pending;  /* pieces not yet complete */
 } redist_priv_peer;
+
+/* What else redist_priv_peer.staged may be: contiguous in the array, or staged piece by piece. */
+enum { REDIST_PRIV_IN_ARRAY = -1, REDIST_PRIV_BY_PIECES = -2 };
 
 /* How the messages of two ends are cut into pieces: bricks of at most `bytes`, of at least `wide` bytes along the
    destination's fastest axis. */
@@ -532,42 +538,31 @@ typedef struct {
     void (*destroy)(redist_plan *);                  /* whatever of it there is                                       */
 } redist_priv_transport;
 
-/* What one request moves: a message from byte `begin` on. */
+/* A piece of a message on its way. */
 typedef struct {
     redist_priv_peer *peer;
-    int64_t begin;
-} redist_priv_segment;
-
-/* REDIST_POINT_TO_POINT: request[requests] for segment[requests], with room for MPI_Testsome's answers. */
-typedef struct {
-    int requests;
-    MPI_Request *request;
-    redist_priv_segment *segment;
-    int *index;
-    MPI_Status *status;
-    int64_t unpacked;   /* peers so far, when the plan is ordered */
-} redist_priv_messages;
-
-/* A piece on its way. */
-typedef struct {
-    int64_t peer, piece;
-    MPI_Request moving; /* where no request was prepared */
+    int64_t piece;
 } redist_priv_flight;
 
-/* The messages of one side of REDIST_SCHEDULED, in order: `posted` pieces have been set going, the piece-th of peer[at]
-   is next; those from `arrived` on are in the flights of their number modulo `flights`. */
+/* The messages of one side, in the order of its peers: `posted` pieces have been set going, the piece-th of peer[at] is
+   next; those from `arrived` on are in the flights of their number modulo `flights`, from `first` on. */
 typedef struct {
-    int64_t peers, at, piece, pieces, posted, arrived, flights;
-    redist_priv_peer **peer; /* peer[peers] */
-    redist_priv_flight *flight;
-    MPI_Request *prepared; /* prepared[peers]: of the first piece, or MPI_REQUEST_NULL */
+    int64_t at, piece, posted, arrived, flights, first;
+    int64_t places; /* in the staging memory, for whole messages in turn */
 } redist_priv_lane;
 
-/* REDIST_SCHEDULED */
+/* REDIST_POINT_TO_POINT, and REDIST_SCHEDULED when there are steps: flight[requests] and their requests. Those of both
+   lanes come first, none when they have arrived, with room for MPI_Testsome's answers; then all that are persistent. */
 typedef struct {
     redist_priv_lane lane[2];
     redist_priv_cutting cutting;
+    int64_t slot; /* bytes that a piece takes in the staging memory */
     int steps;
+    int64_t flights, requests;
+    redist_priv_flight *flight;
+    MPI_Request *request;
+    int *index;
+    MPI_Status *status;
 } redist_priv_lanes;
 
 /* What MPI's collectives want to know of one side, by rank. */
@@ -599,6 +594,7 @@ typedef struct {
 typedef struct {
     double latency;
     redist_cost cost;
+    int64_t node; /* ranks before the first that is not on rank 0's node: mostly as many as on any node */
 } redist_priv_network;
 
 struct redist_plan {
@@ -609,7 +605,7 @@ struct redist_plan {
     int failed;                   /* MPI did: messages may be on their way for ever */
     int64_t element_bytes;
     MPI_Datatype element;         /* valid during creation only */
-    redist_layout layout[2], *from, *to; /* the two, by their names */
+    redist_layout *from, *to;     /* without room for the axes that they do not have */
     redist_options options;
     redist_priv_side side[2];
     redist_priv_peer *peer;       /* peer[peers]: all messages of this rank, those that it receives come first */
@@ -626,8 +622,7 @@ struct redist_plan {
     int apart;                    /* ranks are on several nodes */
     redist_priv_network network;  /* zero: not known yet */
     union {
-        redist_priv_messages messages; /* or lanes: REDIST_SHARED's, too */
-        redist_priv_lanes lanes;
+        redist_priv_lanes lanes; /* REDIST_SHARED's, too */
         redist_priv_collective collective;
         redist_priv_chain chain;
     } state;                      /* of the transport; zero when it opens */
@@ -640,20 +635,16 @@ struct redist_plan {
     char message[128];            /* redist_plan_message */
 };
 
-/* n times so many bytes, all zero; NULL when memory is exhausted. */
-REDIST_PRIV_COLD void *redist_priv_zeros(int64_t n, size_t bytes)
-{
-    void *memory = redist_priv_alloc(n, bytes);
-    return memory == NULL ? NULL : memset(memory, 0, (size_t)n * bytes);
-}
-
-/* The a-th array of a side, of the execution at work. */
+/* The a-th array of a side: of the execution at work, or fixed. */
 REDIST_PRIV char *redist_priv_given(const redist_plan *p, int own, int a)
 {
     return (char *)(uintptr_t)p->pointers[own * p->arrays + a];
 }
 
-REDIST_PRIV const redist_layout *redist_priv_layout(const redist_plan *p, int side) { return &p->layout[side]; }
+REDIST_PRIV const redist_layout *redist_priv_layout(const redist_plan *p, int side)
+{
+    return side == REDIST_PRIV_FROM ? p->from : p->to;
+}
 
 REDIST_PRIV const char *redist_priv_side_name(int side) { return side == REDIST_PRIV_FROM ? "source" : "destination"; }
 
@@ -670,45 +661,40 @@ REDIST_PRIV_COLD int redist_priv_refuse(redist_plan *p, int code, const char *fo
     return code;
 }
 
-REDIST_PRIV_COLD int redist_priv_refuse_mpi(redist_plan *p, int code)
+/* A plan's redist_plan.active when an execution was begun; it is complete, or failed, and redist_test will say so. */
+enum { REDIST_PRIV_AT_WORK = 1, REDIST_PRIV_UNTOLD };
+
+/* Ends an execution in which MPI failed, if so: the plan is then fit for freeing. */
+REDIST_PRIV int redist_priv_end_failed(redist_plan *p, int code)
 {
+    if (code == REDIST_OK)
+        return code;
+    p->failed = 1;
+    p->active = 0;
     return redist_priv_refuse(p, code, "an MPI call failed while %s was at work: all that is left is redist_plan_free",
                               p->transport->name);
 }
 
-/* A plan's redist_plan.active when an execution was begun; it is complete, or failed, and redist_test will say so. */
-enum { REDIST_PRIV_AT_WORK = 1, REDIST_PRIV_UNTOLD };
-
 /* Begins an execution, whose arrays are known. */
 REDIST_PRIV int redist_priv_begin(redist_plan *p)
 {
-    int code;
     p->began = MPI_Wtime();
-    code = p->transport->start(p);
-    p->failed = code != REDIST_OK;
-    p->active = p->failed ? 0 : REDIST_PRIV_AT_WORK;
-    return p->failed ? redist_priv_refuse_mpi(p, code) : code;
+    p->active = REDIST_PRIV_AT_WORK;
+    return redist_priv_end_failed(p, p->transport->start(p));
 }
 
-/* Ends an execution, and remembers the fastest. */
-REDIST_PRIV void redist_priv_finish(redist_plan *p)
+/* Moves one plan on, and ends its execution when it is complete; remembers the fastest. */
+REDIST_PRIV int redist_priv_test(redist_plan *p, int *done)
 {
-    const double seconds = MPI_Wtime() - p->began;
+    const int code = redist_priv_end_failed(p, p->transport->test(p, done));
+    double seconds;
+    if (code != REDIST_OK || !*done)
+        return code;
+    seconds = MPI_Wtime() - p->began;
     p->fastest = p->executions == 0 || seconds < p->fastest ? seconds : p->fastest;
     p->executions++;
     p->active = 0;
-}
-
-/* Moves one plan on, and ends its execution when it is complete, or when MPI failed. */
-REDIST_PRIV int redist_priv_test(redist_plan *p, int *done)
-{
-    const int code = p->transport->test(p, done);
-    p->failed = code != REDIST_OK; /* it is then fit for freeing */
-    if (p->failed)
-        p->active = 0;
-    else if (*done)
-        redist_priv_finish(p);
-    return p->failed ? redist_priv_refuse_mpi(p, code) : code;
+    return REDIST_OK;
 }
 
 /* ------------------------------------------------------------------------------------ checking arguments (private) */
@@ -717,6 +703,25 @@ REDIST_PRIV_COLD uint64_t redist_priv_hash(uint64_t hash, int64_t word)
 {
     hash = (hash ^ (uint64_t)word) * UINT64_C(0x9E3779B97F4A7C15);
     return hash ^ hash >> 32;
+}
+
+/* A number that tells this machine from others, in all likelihood. */
+REDIST_PRIV_COLD int64_t redist_priv_machine(void)
+{
+    char name[MPI_MAX_PROCESSOR_NAME];
+    uint64_t hash = 0;
+    int k, length = 0;
+    if (MPI_Get_processor_name(name, &length) != MPI_SUCCESS)
+        return 0;
+    for (k = 0; k < length; k++)
+        hash = redist_priv_hash(hash, name[k]);
+    return (int64_t)(hash >> 2);
+}
+
+/* The same of this rank's node. */
+REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p)
+{
+    return p->options.node_ranks > 0 ? p->rank / p->options.node_ranks : redist_priv_machine();
 }
 
 /* Everything that must be the same on every rank, as numbers with names, one after the other. They are hashed, and
@@ -819,16 +824,13 @@ REDIST_PRIV_COLD void redist_priv_explain_mismatch(const redist_plan *p, MPI_Com
                                                    redist_priv_verdict *v)
 {
     redist_priv_words words;
-    int code;
     words.first_n = redist_priv_min(n, INT_MAX / (int)sizeof *words.first);
-    words.first = (int64_t *)redist_priv_zeros(words.first_n, sizeof *words.first);
+    words.first = (int64_t *)redist_priv_zeroed(words.first_n, sizeof *words.first);
     words.verdict = v;
-    code = redist_priv_worst(comm, words.first == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
-    if (code == REDIST_OK && p->rank == 0)
+    if (words.first != NULL && p->rank == 0)
         redist_priv_list_plan(&words, p);
-    if (code == REDIST_OK)
-        code = redist_priv_broadcast(comm, words.first, (size_t)words.first_n * sizeof *words.first, 0);
-    if (code == REDIST_OK && p->rank != 0)
+    if (redist_priv_worst(comm, words.first == NULL ? REDIST_ERR_MEMORY : REDIST_OK) == REDIST_OK &&
+        redist_priv_broadcast(comm, words.first, (size_t)words.first_n * sizeof *words.first, 0) == REDIST_OK)
         redist_priv_list_plan(&words, p);
     REDIST_FREE(words.first);
     redist_priv_agree(comm, v, &n, 1);
@@ -836,8 +838,7 @@ REDIST_PRIV_COLD void redist_priv_explain_mismatch(const redist_plan *p, MPI_Com
     redist_priv_fail(v, REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options");
 }
 
-/* Keeps a layout that is one; another may be shorter than this file takes layouts to be. */
-REDIST_PRIV_COLD void redist_priv_check_layout(redist_plan *p, int side, const redist_layout *layout,
+REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int side, const redist_layout *layout,
                                                redist_priv_verdict *v)
 {
     const int64_t limit = INT64_MAX / 4 / redist_priv_max(p->element_bytes, 1) / p->arrays;
@@ -848,7 +849,6 @@ REDIST_PRIV_COLD void redist_priv_check_layout(redist_plan *p, int side, const r
     redist_priv_fail(v, code, "%s%s %s", name, strncmp(text, "axis ", 5) == 0 ? "" : ":", text);
     if (code != REDIST_OK)
         return;
-    p->layout[side] = *layout;
     places = redist_places(layout);
     for (k = 0; k < places; k = layout->ranks == NULL ? places : k + 1) {
         int last = layout->ranks == NULL ? layout->first_rank + places - 1 : layout->ranks[k];
@@ -864,11 +864,21 @@ REDIST_PRIV_COLD void redist_priv_check_layout(redist_plan *p, int side, const r
         redist_priv_fail(v, REDIST_ERR_OVERFLOW, "the %s arrays have more than 2^61 bytes", name);
 }
 
+/* Keeps a layout that is one; another may be shorter than this file takes layouts to be. */
+REDIST_PRIV_COLD redist_layout *redist_priv_keep_layout(const redist_layout *layout, int ghosts, redist_priv_verdict *v)
+{
+    const redist_layout copy = redist_priv_copy_of(layout, ghosts);
+    redist_layout *kept = (redist_layout *)redist_priv_alloc(1, redist_priv_layout_bytes(layout));
+    if (kept == NULL)
+        redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for a plan");
+    else
+        memcpy((void *)kept, &copy, redist_priv_layout_bytes(layout));
+    return kept;
+}
+
 REDIST_PRIV_COLD void redist_priv_check_shapes(const redist_plan *p, redist_priv_verdict *v)
 {
     int d;
-    if (v->code != REDIST_OK)
-        return;
     if (p->from->ndim != p->to->ndim)
         redist_priv_fail(v, REDIST_ERR_SHAPE, "the source has %d axes, the destination %d", p->from->ndim, p->to->ndim);
     for (d = 0; d < p->from->ndim && v->code == REDIST_OK; d++)
@@ -975,15 +985,17 @@ REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, in
 {
     redist_priv_box box;
     int64_t begin = m->origin[side];
-    int d, level;
+    int k, level, axes[REDIST_MAX_DIMS];
     box.loops = 0;
     box.unit = 1;
-    for (d = 0; d < m->ndim; d++) {
+    redist_priv_order_axes(m, REDIST_PRIV_PACKED, axes);
+    for (k = 0; k < m->ndim; k++) {
+        const int d = axes[k];
         const redist_priv_run *run = m->axis[d]->run;
         if (m->axis[d]->runs != 1)
             return -1;
         begin += run->at[side] * m->stride[side][d];
-        for (level = 0; level < REDIST_PRIV_LEVELS; level++)
+        for (level = REDIST_PRIV_LEVELS - 1; level >= 0; level--)
             redist_priv_add_loop(&box, run->n[level], run->stride[level][side] * m->stride[side][d],
                                  run->stride[level][REDIST_PRIV_PACKED] * m->stride[REDIST_PRIV_PACKED][d]);
     }
@@ -1030,47 +1042,32 @@ REDIST_PRIV_COLD int redist_priv_split_runs(redist_priv_kept *kept, const redist
     return REDIST_OK;
 }
 
-/* Sets the runs of an axis of a message; packed elements lie in the order of the source's memory. */
-REDIST_PRIV_COLD void redist_priv_set_runs(redist_priv_message *m, const redist_priv_runs *const *runs,
-                                           const redist_layout *from)
-{
-    int axes[REDIST_MAX_DIMS] = {0}, k;
-    m->elements = 1;
-    redist_priv_slow_to_fast(from, from->memory_order, axes);
-    for (k = m->ndim - 1; k >= 0; k--) {
-        const int d = axes[k];
-        m->axis[d] = runs[d];
-        m->begin[d] = 0;
-        m->end[d] = runs[d]->elements;
-        m->stride[REDIST_PRIV_PACKED][d] = m->elements;
-        m->elements *= runs[d]->elements;
-    }
-}
-
 /* Keeps the message of this rank to itself: the same product of runs, stored on both sides. */
 REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, const redist_priv_peer *self)
 {
     const redist_priv_storage *from = &p->side[REDIST_PRIV_FROM].storage, *to = &p->side[REDIST_PRIV_TO].storage;
     const size_t strides = (size_t)p->from->ndim * sizeof from->stride[0];
-    const redist_priv_runs *runs[REDIST_MAX_DIMS];
     redist_priv_kept *kept = &p->kept;
     int d, e, code = REDIST_OK;
     kept->whole = redist_priv_peer_message(p, self);
     redist_priv_store(&kept->whole, REDIST_PRIV_TO, to);
     if (!p->options.in_place || from->origin != to->origin || memcmp(from->stride, to->stride, strides) != 0)
         return REDIST_OK;
-    kept->part = (redist_priv_runs *)redist_priv_zeros(2 * p->from->ndim, sizeof *kept->part);
+    kept->part = (redist_priv_runs *)redist_priv_zeroed(2 * p->from->ndim, sizeof *kept->part);
     kept->move = (redist_priv_message *)redist_priv_alloc(p->from->ndim, sizeof *kept->move);
     if (kept->part == NULL || kept->move == NULL)
         return REDIST_ERR_MEMORY;
     for (d = 0; d < p->from->ndim && code == REDIST_OK; d++)
         code = redist_priv_split_runs(kept, kept->whole.axis[d], &kept->part[2 * d]);
     for (d = 0; d < p->from->ndim && code == REDIST_OK; d++) {
-        kept->move[kept->moves] = kept->whole;
-        for (e = 0; e < p->from->ndim; e++)
-            runs[e] = e < d ? &kept->part[2 * e] : e == d ? &kept->part[2 * e + 1] : kept->whole.axis[e];
-        redist_priv_set_runs(&kept->move[kept->moves], runs, p->from);
-        kept->moves += kept->move[kept->moves].elements > 0;
+        redist_priv_message *move = &kept->move[kept->moves];
+        *move = kept->whole;
+        for (e = 0; e <= d; e++) {
+            move->axis[e] = &kept->part[2 * e + (e == d)];
+            move->end[e] = move->axis[e]->elements;
+        }
+        redist_priv_pack_densely(move, p->from);
+        kept->moves += move->elements > 0;
     }
     return code;
 }
@@ -1150,10 +1147,12 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
         code = redist_priv_open_side(p, own);
         most += redist_priv_most_peers_of(p, own);
     }
-    p->peer = (redist_priv_peer *)redist_priv_zeros(most, sizeof *p->peer);
-    p->pointers = (const void **)redist_priv_zeros(2 * (int64_t)p->arrays, sizeof *p->pointers);
+    p->peer = (redist_priv_peer *)redist_priv_zeroed(most, sizeof *p->peer);
+    p->pointers = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *p->pointers);
     if (p->peer == NULL || p->pointers == NULL)
         return REDIST_ERR_MEMORY;
+    p->pointers[0] = p->options.from;
+    p->pointers[p->arrays] = p->options.to;
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--)
         code = redist_priv_list_peers(p, own);
     return code;
@@ -1180,7 +1179,7 @@ REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int what, 
         redist_priv_peer *peer = &s->peer[k];
         redist_priv_message m = redist_priv_peer_message(p, peer);
         peer->direct = redist_priv_contiguous(&m, own) * p->element_bytes;
-        peer->staged = -1;
+        peer->staged = REDIST_PRIV_IN_ARRAY;
         if (peer->near || what == REDIST_PRIV_STAGE_NONE || (what == REDIST_PRIV_STAGE_SCATTERED && peer->direct >= 0))
             continue;
         peer->staged = staging->bytes;
@@ -1193,7 +1192,7 @@ REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int what, 
    combined. */
 REDIST_PRIV_COLD int redist_priv_may_be_direct(const redist_plan *p, int own)
 {
-    return p->arrays == 1 && !p->overwrites && (own == REDIST_PRIV_FROM || p->arrival.function == NULL);
+    return p->arrays == 1 && !(own == REDIST_PRIV_FROM ? p->overwrites : p->arrival.function != NULL);
 }
 
 REDIST_PRIV_COLD int64_t redist_priv_buffer_bytes(const redist_plan *p)
@@ -1203,13 +1202,6 @@ REDIST_PRIV_COLD int64_t redist_priv_buffer_bytes(const redist_plan *p)
     for (side = 0; side < REDIST_PRIV_SIDES; side++)
         bytes += p->staging[side].bytes;
     return bytes;
-}
-
-/* The array of a side: the fixed one, or that of the execution at work. */
-REDIST_PRIV char *redist_priv_array(const redist_plan *p, int own)
-{
-    const void *fixed = own == REDIST_PRIV_FROM ? p->options.from : p->options.to;
-    return p->side[own].fixed ? (char *)(uintptr_t)fixed : redist_priv_given(p, own, 0);
 }
 
 /* Whether what describes the messages of a side holds addresses, which change with the arrays. */
@@ -1226,7 +1218,7 @@ REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own)
         return p->staging[own].memory;
     if (p->side[own].peers == 0)
         return NULL;
-    return redist_priv_holds_addresses(p, own) ? MPI_BOTTOM : redist_priv_array(p, own);
+    return redist_priv_holds_addresses(p, own) ? MPI_BOTTOM : redist_priv_given(p, own, 0);
 }
 
 /* Copies a message of the a-th array between two of its sides. other: where its packed elements begin, or the array of
@@ -1279,6 +1271,7 @@ typedef struct {
     int own;
     int array;                   /* -1: all */
     int64_t begin, bytes;        /* where it begins in the packed messages; contiguous if wide is 0 */
+    int64_t all;                 /* pieces that there are */
 } redist_priv_piece;
 
 /* Cuts a message into bricks: how many packed positions each takes along every axis. They are long along the source's
@@ -1313,36 +1306,22 @@ REDIST_PRIV_COLD int64_t redist_priv_cut(const redist_plan *p, const redist_priv
 REDIST_PRIV_COLD int64_t redist_priv_narrow(const redist_plan *p, redist_priv_message *m, const int64_t *size,
                                             int64_t brick)
 {
-    int64_t elements = 1, first = 0;
+    int64_t first = 0;
     int axes[REDIST_MAX_DIMS] = {0}, k;
     redist_priv_slow_to_fast(p->from, p->from->memory_order, axes);
-    m->origin[REDIST_PRIV_PACKED] = 0;
     for (k = m->ndim - 1; k >= 0; k--) {
         const int d = axes[k];
         const int64_t n = m->axis[d]->elements, bricks = redist_priv_ceil_div(n, size[d]);
         m->begin[d] = brick % bricks * size[d];
         m->end[d] = redist_priv_min(m->begin[d] + size[d], n);
         first += m->begin[d] * m->stride[REDIST_PRIV_PACKED][d];
-        m->stride[REDIST_PRIV_PACKED][d] = elements;
-        m->origin[REDIST_PRIV_PACKED] -= m->begin[d] * elements;
-        elements *= m->end[d] - m->begin[d];
         brick /= bricks;
     }
-    m->elements = elements;
+    redist_priv_pack_densely(m, p->from);
     return first;
 }
 
-/* Small messages travel with all arrays as one piece, others array by array. */
-REDIST_PRIV int64_t redist_priv_pieces_of(const redist_plan *p, const redist_priv_peer *peer, redist_priv_cutting c)
-{
-    redist_priv_message m;
-    int64_t size[REDIST_MAX_DIMS];
-    if (peer->bytes <= c.bytes)
-        return 1;
-    m = redist_priv_peer_message(p, peer);
-    return p->arrays * redist_priv_cut(p, &m, c, size);
-}
-
+/* The k-th piece. Small messages travel with all arrays as one piece, others array by array. */
 REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p, const redist_priv_peer *peer,
                                                    redist_priv_cutting c, int64_t k)
 {
@@ -1353,6 +1332,7 @@ REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p, const r
     piece.array = -1;
     piece.begin = 0;
     piece.bytes = peer->bytes;
+    piece.all = 1;
     if (peer->bytes <= c.bytes)
         return piece;
     bricks = redist_priv_cut(p, &piece.message, c, size);
@@ -1360,6 +1340,7 @@ REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p, const r
     piece.begin = redist_priv_narrow(p, &piece.message, size, k % bricks) * p->element_bytes;
     piece.begin += piece.array * (peer->bytes / p->arrays);
     piece.bytes = piece.message.elements * p->element_bytes;
+    piece.all = p->arrays * bricks;
     return piece;
 }
 
@@ -1411,7 +1392,7 @@ REDIST_PRIV_COLD void redist_priv_add_moved(const redist_plan *p, redist_stats *
     stats->bytes_sent += p->side[REDIST_PRIV_FROM].bytes;
     stats->bytes_received += p->side[REDIST_PRIV_TO].bytes;
     stats->bytes_kept += p->kept.whole.elements * p->element_bytes * p->arrays;
-    stats->steps++;
+    stats->steps += p->transport->method == REDIST_SCHEDULED ? (int)redist_priv_max(p->state.lanes.steps, 1) : 1;
     stats->phases++;
 }
 
@@ -1422,12 +1403,14 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
     p->transport->add_stats(p, stats);
 }
 
-/* --------------------------------------------------------------------------------- REDIST_POINT_TO_POINT (private) */
+/* ------------------------------------------------------------ REDIST_POINT_TO_POINT and REDIST_SCHEDULED (private) */
 
-REDIST_PRIV_COLD int redist_priv_p2p_staging(redist_plan *p, int own)
-{
-    return redist_priv_stage_peers(p, own, redist_priv_may_be_direct(p, own), 1);
-}
+/* Each side of a rank is a lane: it serves its peers in their order, piece by piece. REDIST_POINT_TO_POINT sets all
+   going at once. REDIST_SCHEDULED orders the peers by redist_schedule_create, and sends a piece when this rank has
+   posted all receives of earlier steps, and of earlier pieces of its step: only what has arrived makes room for those,
+   so no rank fills a network's buffers ahead of the others, and the earliest piece on its way never waits. Its pieces
+   are so short that MPI asks no receiver for them: over a socket the answer would queue behind what goes the other way,
+   and both directions take turns. */
 
 /* SimGrid's SMPI 3.32 loses messages when a persistent send starts again before its last one was received. */
 #if defined SMPI_H
@@ -1436,226 +1419,21 @@ REDIST_PRIV_COLD int redist_priv_p2p_staging(redist_plan *p, int own)
 #define REDIST_PRIV_PERSISTENT_SENDS_FAIL 0
 #endif
 
-/* Whether a peer's memory is known when the plan is made, so that its requests can be persistent. */
-REDIST_PRIV int redist_priv_is_bound(const redist_plan *p, const redist_priv_peer *peer)
-{
-    return !REDIST_PRIV_PERSISTENT_SENDS_FAIL && (peer->staged >= 0 || p->side[peer->own].fixed);
-}
-
-/* Where a message lies: in the staging memory, or in the array. */
-REDIST_PRIV char *redist_priv_peer_memory(const redist_plan *p, const redist_priv_peer *peer)
-{
-    return peer->staged >= 0 ? p->staging[peer->own].memory + peer->staged
-                             : redist_priv_array(p, peer->own) + peer->direct;
-}
-
-/* Posts what is sent to a peer or received from it, or prepares to. */
-REDIST_PRIV int redist_priv_post(const redist_plan *p, const redist_priv_peer *peer, char *memory, int64_t bytes,
-                                 int persistent, MPI_Request *request)
-{
-    const int n = (int)bytes;
-    int code;
-    if (peer->own == REDIST_PRIV_FROM)
-        code = (persistent ? MPI_Send_init : MPI_Isend)(memory, n, MPI_BYTE, peer->rank, p->tag, p->comm, request);
-    else
-        code = (persistent ? MPI_Recv_init : MPI_Irecv)(memory, n, MPI_BYTE, peer->rank, p->tag, p->comm, request);
-    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
-}
-
-/* A message travels in segments of at most REDIST_MAX_COUNT bytes, which arrive in their order. */
-REDIST_PRIV int64_t redist_priv_segments(const redist_priv_peer *peer)
-{
-    return peer->near ? 0 : redist_priv_ceil_div(peer->bytes, REDIST_MAX_COUNT);
-}
-
-/* Posts, or prepares, a segment. */
-REDIST_PRIV int redist_priv_post_segment(const redist_plan *p, const redist_priv_segment *segment, MPI_Request *request)
-{
-    return redist_priv_post(p, segment->peer, redist_priv_peer_memory(p, segment->peer) + segment->begin,
-                            redist_priv_min(segment->peer->bytes - segment->begin, REDIST_MAX_COUNT),
-                            redist_priv_is_bound(p, segment->peer), request);
-}
-
-REDIST_PRIV_COLD int redist_priv_p2p_create(redist_plan *p)
-{
-    redist_priv_messages *m = &p->state.messages;
-    int64_t k, begin, total = 0;
-    int code = REDIST_OK;
-    for (k = 0; k < p->peers; k++)
-        total += redist_priv_segments(&p->peer[k]);
-    m->segment = (redist_priv_segment *)redist_priv_alloc(total, sizeof *m->segment);
-    m->request = (MPI_Request *)redist_priv_alloc(total, sizeof *m->request);
-    m->index = (int *)redist_priv_alloc(total, sizeof *m->index);
-    m->status = (MPI_Status *)redist_priv_alloc(total, sizeof *m->status);
-    if (m->segment == NULL || m->request == NULL || m->index == NULL || m->status == NULL || total > INT_MAX)
-        return REDIST_ERR_MEMORY;
-    for (k = 0; k < p->peers; k++)
-        for (begin = 0; begin < p->peer[k].bytes && !p->peer[k].near; begin += REDIST_MAX_COUNT) {
-            redist_priv_segment *segment = &m->segment[m->requests];
-            segment->peer = &p->peer[k];
-            segment->begin = begin;
-            m->request[m->requests] = MPI_REQUEST_NULL;
-            if (redist_priv_is_bound(p, segment->peer) && code == REDIST_OK)
-                code = redist_priv_post_segment(p, segment, &m->request[m->requests]);
-            m->requests++;
-        }
-    return code;
-}
-
-REDIST_PRIV int redist_priv_p2p_start(redist_plan *p)
-{
-    redist_priv_messages *m = &p->state.messages;
-    int k, code = REDIST_OK;
-    m->unpacked = 0;
-    for (k = 0; k < m->requests && code == REDIST_OK; k++) {
-        redist_priv_peer *peer = m->segment[k].peer;
-        if (m->segment[k].begin == 0) {
-            peer->pending = redist_priv_segments(peer);
-            if (peer->own == REDIST_PRIV_FROM && peer->staged >= 0)
-                redist_priv_copy_staged(p, peer);
-        }
-        if (!redist_priv_is_bound(p, peer))
-            code = redist_priv_post_segment(p, &m->segment[k], &m->request[k]);
-        else if (MPI_Start(&m->request[k]) != MPI_SUCCESS)
-            code = REDIST_ERR_MPI;
-    }
-    redist_priv_copy_kept(p);
-    return code;
-}
-
-/* When the plan is ordered, a message is unpacked when it and all before it have come. */
-REDIST_PRIV void redist_priv_unpack_in_order(redist_plan *p)
-{
-    const redist_priv_side *s = &p->side[REDIST_PRIV_TO];
-    int64_t *k = &p->state.messages.unpacked;
-    for (; p->ordered && *k < s->peers && s->peer[*k].pending == 0; ++*k)
-        if (!s->peer[*k].near)
-            redist_priv_copy_staged(p, &s->peer[*k]);
-}
-
-REDIST_PRIV int redist_priv_p2p_test(redist_plan *p, int *done)
-{
-    redist_priv_messages *m = &p->state.messages;
-    int k, n = 0;
-    if (m->requests > 0 && MPI_Testsome(m->requests, m->request, &n, m->index, m->status) != MPI_SUCCESS)
-        return REDIST_ERR_MPI;
-    *done = m->requests == 0 || n == MPI_UNDEFINED;
-    for (k = 0; !*done && k < n; k++) {
-        redist_priv_peer *peer = m->segment[m->index[k]].peer;
-        if (--peer->pending == 0 && peer->own == REDIST_PRIV_TO && peer->staged >= 0 && !p->ordered)
-            redist_priv_copy_staged(p, peer);
-    }
-    redist_priv_unpack_in_order(p);
-    return REDIST_OK;
-}
-
-REDIST_PRIV_COLD void redist_priv_free_requests(redist_plan *p)
-{
-    redist_priv_messages *m = &p->state.messages;
-    int k;
-    for (k = 0; k < m->requests; k++)
-        redist_priv_drop(&m->request[k], p->failed && m->segment[k].peer->own == REDIST_PRIV_TO);
-    REDIST_FREE(m->segment);
-    REDIST_FREE(m->request);
-    REDIST_FREE(m->index);
-    REDIST_FREE(m->status);
-}
-
-/* -------------------------------------------------------------------------------------- REDIST_SCHEDULED (private) */
-
 #ifndef REDIST_NO_SCHEDULED
 
-/* Each side of a rank is a lane: it serves its peers in the order of the schedule (redist_schedule_create), piece by
-   piece, posted and finished in order. A piece is sent when this rank has posted all receives of earlier steps, and of
-   earlier pieces of its step: only what has arrived makes room for those, so no rank fills a network's buffers ahead of
-   the others, and the earliest piece on its way never waits. Pieces are so short that MPI asks no receiver for them:
-   over a socket the answer would queue behind what goes the other way, and both directions take turns. */
-
-/* The staging memory that each of two sides may have; REDIST_SHARED has rings besides. */
-REDIST_PRIV_COLD int64_t redist_priv_lane_bytes(const redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_compare_steps(const void *a, const void *b)
 {
-    return p->options.max_buffer > 0 ? p->options.max_buffer / (p->rings != NULL ? 4 : 2) : INT64_MAX;
+    return redist_priv_compare_ints(&((const redist_priv_peer *)a)->step, &((const redist_priv_peer *)b)->step);
 }
 
-/* A slot for one piece, the same on all ranks. */
-REDIST_PRIV_COLD void redist_priv_set_cutting(redist_plan *p)
-{
-    const int64_t count = redist_priv_min(REDIST_EAGER_BYTES, REDIST_MAX_COUNT);
-    const int64_t most = redist_priv_min(count, redist_priv_lane_bytes(p));
-    p->state.lanes.cutting.bytes = redist_priv_max(redist_priv_min(p->largest_message, most), p->element_bytes);
-    p->state.lanes.cutting.wide = 0;
-}
-
-/* How many pieces may be on their way: one, and others that make up REDIST_FLIGHT_BYTES, each in a slot of its own. */
-REDIST_PRIV_COLD int64_t redist_priv_flights(const redist_plan *p, int own)
-{
-    const int64_t slot = redist_priv_round_up(p->state.lanes.cutting.bytes, REDIST_PRIV_LINE);
-    const int64_t pieces = p->side[own].peers * redist_priv_ceil_div(p->largest_message, p->state.lanes.cutting.bytes);
-    return redist_priv_clamp(redist_priv_min(redist_priv_lane_bytes(p), REDIST_FLIGHT_BYTES + slot) / slot, 1,
-                             redist_priv_max(pieces, 1));
-}
-
-/* Where a slot begins. */
-REDIST_PRIV int64_t redist_priv_slot_begin(const redist_plan *p, int64_t slot)
-{
-    return slot * redist_priv_round_up(p->state.lanes.cutting.bytes, REDIST_PRIV_LINE);
-}
-
-/* Without max_buffer a message is packed as a whole, since pieces of a strided one waste most of the lines that they
-   read; with it, piece by piece in slots. One that is contiguous in the array needs neither. In place, all that is
-   sent is packed before anything arrives. */
-REDIST_PRIV_COLD int redist_priv_scheduled_staging(redist_plan *p, int own)
-{
-    redist_priv_side *s = &p->side[own];
-    int64_t k;
-    redist_priv_set_cutting(p);
-    p->state.lanes.lane[own].flights = redist_priv_flights(p, own);
-    if (own == REDIST_PRIV_FROM && p->overwrites)
-        return redist_priv_stage_peers(p, own, 0, 1);
-    redist_priv_stage_peers(p, own, p->arrays == 1 && (own == REDIST_PRIV_FROM || p->arrival.function == NULL), 1);
-    if (p->options.max_buffer == 0)
-        return REDIST_OK;
-    if (p->staging[own].bytes > 0)
-        p->staging[own].bytes =
-            redist_priv_slot_begin(p, p->state.lanes.lane[own].flights - 1) + p->state.lanes.cutting.bytes;
-    for (k = 0; k < s->peers; k++)
-        s->peer[k].staged = redist_priv_min(s->peer[k].staged, 0);
-    return REDIST_OK;
-}
-
-/* Whether pieces of a peer go through slots, rather than straight from or to packed or contiguous memory. */
-REDIST_PRIV int redist_priv_through_slot(const redist_plan *p, const redist_priv_peer *peer)
-{
-    return peer->staged >= 0 && p->options.max_buffer > 0 && !(peer->own == REDIST_PRIV_FROM && p->overwrites);
-}
-
-/* Where a piece lies while it travels. */
-REDIST_PRIV char *redist_priv_piece_memory(const redist_plan *p, const redist_priv_peer *peer,
-                                           const redist_priv_piece *piece, int64_t slot)
-{
-    return redist_priv_through_slot(p, peer) ? p->staging[peer->own].memory + redist_priv_slot_begin(p, slot)
-                                             : redist_priv_peer_memory(p, peer) + piece->begin;
-}
-
-/* Whether a piece has the place and the size of the first one of its message, whose request is persistent. */
-REDIST_PRIV_COLD int redist_priv_is_prepared(const redist_plan *p, const redist_priv_peer *peer,
-                                        const redist_priv_piece *piece, int64_t k)
-{
-    const redist_priv_piece first = redist_priv_piece_of(p, peer, p->state.lanes.cutting, 0);
-    return redist_priv_is_bound(p, peer) &&
-           (k == 0 || (p->state.lanes.lane[peer->own].flights == 1 && redist_priv_through_slot(p, peer) &&
-                       piece->bytes == first.bytes));
-}
-
-/* Lists the peers of a side that messages reach, in the order of the schedule. */
-REDIST_PRIV_COLD int redist_priv_order_side(redist_plan *p, int own, const redist_schedule *schedule)
+/* Puts the peers of a side in the order of the schedule. */
+REDIST_PRIV_COLD void redist_priv_order_side(redist_plan *p, int own, const redist_schedule *schedule)
 {
     const redist_priv_side *s = &p->side[own];
-    redist_priv_lane *lane = &p->state.lanes.lane[own];
     redist_priv_peer wanted, *found;
     int step, meets[2];
-    lane->peer = (redist_priv_peer **)redist_priv_alloc(s->peers, sizeof *lane->peer);
-    for (step = 0; lane->peer != NULL && step < schedule->steps; step++) {
+    qsort(s->peer, (size_t)s->peers, sizeof wanted, redist_priv_compare_distances); /* REDIST_SHARED ordered them */
+    for (step = 0; step < schedule->steps; step++) {
         redist_schedule_step(schedule, p->rank, step, &meets[REDIST_PRIV_FROM], &meets[REDIST_PRIV_TO]);
         if (meets[own] < 0 || meets[own] == p->rank)
             continue;
@@ -1663,10 +1441,8 @@ REDIST_PRIV_COLD int redist_priv_order_side(redist_plan *p, int own, const redis
         found = (redist_priv_peer *)bsearch(&wanted, s->peer, (size_t)s->peers, sizeof wanted,
                                             redist_priv_compare_distances);
         found->step = step;
-        if (!found->near)
-            lane->peer[lane->peers++] = found;
     }
-    return lane->peer == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    qsort(s->peer, (size_t)s->peers, sizeof wanted, redist_priv_compare_steps);
 }
 
 REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
@@ -1675,116 +1451,207 @@ REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
     int own, code = redist_priv_schedule_of(p->from, p->to, p->arrival.function != NULL, &schedule);
     p->state.lanes.steps = schedule.steps;
     for (own = 0; own < 2 && code == REDIST_OK; own++)
-        code = redist_priv_order_side(p, own, &schedule);
+        redist_priv_order_side(p, own, &schedule);
     redist_schedule_free(&schedule);
     return code;
 }
 
-/* Prepares the first piece of every message of a lane. */
-REDIST_PRIV_COLD int redist_priv_prepare_lane(redist_plan *p, int own)
+#endif
+
+/* Cuts the messages of a side into pieces, at both ends alike, of which all may be on their way; with a schedule one,
+   and others that make up REDIST_FLIGHT_BYTES. */
+REDIST_PRIV_COLD void redist_priv_cut_side(redist_plan *p, int own, int64_t room)
 {
+    const redist_priv_side *s = &p->side[own];
+    redist_priv_lanes *l = &p->state.lanes;
+    int64_t k, pieces = 0, most = redist_priv_min(room, REDIST_MAX_COUNT);
+    if (l->steps > 0)
+        most = redist_priv_min(most, REDIST_EAGER_BYTES);
+    l->cutting.bytes = redist_priv_max(redist_priv_min(p->largest_message, most), p->element_bytes);
+    l->slot = redist_priv_round_up(l->cutting.bytes, REDIST_PRIV_LINE);
+    for (k = 0; k < s->peers; k++)
+        if (!s->peer[k].near) {
+            s->peer[k].pieces = redist_priv_piece_of(p, &s->peer[k], l->cutting, 0).all;
+            pieces += s->peer[k].pieces;
+        }
+    l->lane[own].flights = l->steps > 0 ? redist_priv_min(pieces, REDIST_FLIGHT_BYTES / l->slot + 1) : pieces;
+}
+
+/* Packs what is not contiguous as a whole, since pieces of a strided message waste most of the lines that they read.
+   Where a schedule's max_buffer has no room for all, messages have places in turn; where it has none for one, pieces
+   have. In place, all that is sent is packed before anything arrives. */
+REDIST_PRIV_COLD int redist_priv_lanes_staging(redist_plan *p, int own)
+{
+    const redist_priv_side *s = &p->side[own];
+    const int bounded = p->options.max_buffer > 0 && p->state.lanes.steps > 0;
+    const int64_t room = bounded ? p->options.max_buffer / (p->rings != NULL ? 4 : 2) : INT64_MAX; /* beside rings */
     redist_priv_lane *lane = &p->state.lanes.lane[own];
-    int64_t k, number = 0;
-    int code = REDIST_OK;
-    lane->flight = (redist_priv_flight *)redist_priv_alloc(lane->flights, sizeof *lane->flight);
-    lane->prepared = (MPI_Request *)redist_priv_alloc(lane->peers, sizeof *lane->prepared);
-    if (lane->flight == NULL || lane->prepared == NULL)
-        code = REDIST_ERR_MEMORY;
-    for (k = 0; k < lane->peers && lane->prepared != NULL; k++)
-        lane->prepared[k] = MPI_REQUEST_NULL;
-    for (k = 0; k < lane->peers && code == REDIST_OK; k++) {
-        const redist_priv_peer *peer = lane->peer[k];
-        const redist_priv_piece first = redist_priv_piece_of(p, peer, p->state.lanes.cutting, 0);
-        if (redist_priv_is_prepared(p, peer, &first, 0))
-            code = redist_priv_post(p, peer, redist_priv_piece_memory(p, peer, &first, number % lane->flights),
-                                    first.bytes, 1, &lane->prepared[k]);
-        number += redist_priv_pieces_of(p, peer, p->state.lanes.cutting);
+    redist_priv_staging *staging = &p->staging[own];
+    int64_t k, place = 0, *staged;
+    redist_priv_cut_side(p, own, room);
+    redist_priv_stage_peers(p, own, redist_priv_may_be_direct(p, own), 1);
+    lane->places = s->peers;
+    if (staging->bytes <= room || (own == REDIST_PRIV_FROM && p->overwrites))
+        return REDIST_OK;
+    for (k = 0; k < s->peers; k++)
+        if (s->peer[k].staged >= 0)
+            place = redist_priv_max(place, redist_priv_round_up(s->peer[k].bytes, REDIST_PRIV_LINE));
+    if (place <= room) {
+        lane->places = redist_priv_min(room / place, s->peers);
+        staging->bytes = lane->places * place;
+    } else {
+        lane->flights = redist_priv_clamp(room / p->state.lanes.slot, 1, lane->flights);
+        staging->bytes = (lane->flights - 1) * p->state.lanes.slot + p->state.lanes.cutting.bytes;
     }
+    for (k = 0; k < s->peers; k++) {
+        staged = &s->peer[k].staged;
+        if (*staged >= 0)
+            *staged = place <= room ? k % lane->places * place : (int)REDIST_PRIV_BY_PIECES;
+    }
+    return REDIST_OK;
+}
+
+/* Where a flight's piece lies, which begins at a byte of the packed message. */
+REDIST_PRIV char *redist_priv_flight_memory(const redist_plan *p, int64_t flight, int64_t begin)
+{
+    const redist_priv_peer *peer = p->state.lanes.flight[flight].peer;
+    char *staged = p->staging[peer->own].memory;
+    if (peer->staged == REDIST_PRIV_BY_PIECES)
+        return staged + (flight - p->state.lanes.lane[peer->own].first) * p->state.lanes.slot;
+    return begin + (peer->staged >= 0 ? staged + peer->staged : redist_priv_given(p, peer->own, 0) + peer->direct);
+}
+
+/* Copies a flight's piece between its slot and the array. */
+REDIST_PRIV_COLD void redist_priv_copy_flight(const redist_plan *p, int64_t k)
+{
+    const redist_priv_flight *flight = &p->state.lanes.flight[k];
+    const redist_priv_piece piece = redist_priv_piece_of(p, flight->peer, p->state.lanes.cutting, flight->piece);
+    redist_priv_copy_piece(p, &piece, redist_priv_flight_memory(p, k, 0));
+}
+
+/* Posts a flight's piece, or prepares to. */
+REDIST_PRIV int redist_priv_post(const redist_plan *p, int64_t k, int persistent)
+{
+    const redist_priv_flight *flight = &p->state.lanes.flight[k];
+    const redist_priv_peer *peer = flight->peer;
+    MPI_Request *request = &p->state.lanes.request[k];
+    int64_t begin = 0, bytes = peer->bytes;
+    char *memory;
+    int n, code;
+    if (peer->pieces > 1) {
+        const redist_priv_piece piece = redist_priv_piece_of(p, peer, p->state.lanes.cutting, flight->piece);
+        begin = piece.begin;
+        bytes = piece.bytes;
+    }
+    memory = redist_priv_flight_memory(p, k, begin);
+    n = (int)bytes;
+    if (peer->own == REDIST_PRIV_FROM)
+        code = (persistent ? MPI_Send_init : MPI_Isend)(memory, n, MPI_BYTE, peer->rank, p->tag, p->comm, request);
+    else
+        code = (persistent ? MPI_Recv_init : MPI_Irecv)(memory, n, MPI_BYTE, peer->rank, p->tag, p->comm, request);
+    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+/* Whether a peer's memory is known when the plan is made, so that its requests can be persistent. */
+REDIST_PRIV_COLD int redist_priv_is_bound(const redist_plan *p, const redist_priv_peer *peer)
+{
+    return !REDIST_PRIV_PERSISTENT_SENDS_FAIL && !peer->near &&
+           (peer->staged >= 0 || (peer->staged == REDIST_PRIV_IN_ARRAY && p->side[peer->own].fixed));
+}
+
+/* Of a schedule's messages, the first pieces are prepared. */
+REDIST_PRIV_COLD int redist_priv_lanes_create(redist_plan *p)
+{
+    redist_priv_lanes *l = &p->state.lanes;
+    redist_priv_peer *peer;
+    int64_t k, n;
+    int code = REDIST_OK;
+    l->lane[REDIST_PRIV_FROM].first = l->lane[REDIST_PRIV_TO].flights;
+    l->flights = l->requests = l->lane[REDIST_PRIV_FROM].first + l->lane[REDIST_PRIV_FROM].flights;
+    for (peer = p->peer; peer < p->peer + p->peers; peer++) {
+        peer->first = l->requests;
+        peer->prepared = !redist_priv_is_bound(p, peer) ? 0 : l->steps > 0 ? 1 : peer->pieces;
+        l->requests += peer->prepared;
+    }
+    l->flight = (redist_priv_flight *)redist_priv_zeroed(l->requests, sizeof *l->flight);
+    l->request = (MPI_Request *)redist_priv_alloc(l->requests, sizeof *l->request);
+    l->status = (MPI_Status *)redist_priv_alloc(l->flights, sizeof *l->status + sizeof *l->index);
+    l->index = (int *)(void *)(l->status + l->flights);
+    for (k = 0; k < l->requests && l->request != NULL; k++)
+        l->request[k] = MPI_REQUEST_NULL;
+    if (l->flight == NULL || l->request == NULL || l->status == NULL)
+        return REDIST_ERR_MEMORY;
+    for (peer = p->peer; peer < p->peer + p->peers; peer++)
+        for (n = 0; n < peer->prepared && code == REDIST_OK; n++) {
+            l->flight[peer->first + n].peer = peer;
+            l->flight[peer->first + n].piece = n;
+            code = redist_priv_post(p, peer->first + n, 1);
+        }
     return code;
 }
 
-REDIST_PRIV_COLD int redist_priv_scheduled_create(redist_plan *p)
+/* The first peer of a side from the k-th on that MPI serves. */
+REDIST_PRIV int64_t redist_priv_far(const redist_priv_side *s, int64_t k)
 {
-    int own, code = redist_priv_order_peers(p);
-    for (own = 0; own < 2 && code == REDIST_OK; own++)
-        code = redist_priv_prepare_lane(p, own);
-    return code;
+    while (k < s->peers && s->peer[k].near)
+        k++;
+    return k;
 }
 
 /* Sets the next piece of a lane going. */
-REDIST_PRIV_COLD int redist_priv_lane_go(redist_plan *p, int own)
+REDIST_PRIV int redist_priv_go(redist_plan *p, int own)
 {
-    redist_priv_lane *lane = &p->state.lanes.lane[own];
-    const redist_priv_peer *peer = lane->peer[lane->at];
-    const redist_priv_piece piece = redist_priv_piece_of(p, peer, p->state.lanes.cutting, lane->piece);
-    const int64_t slot = lane->posted++ % lane->flights;
-    redist_priv_flight *flight = &lane->flight[slot];
-    char *memory = redist_priv_piece_memory(p, peer, &piece, slot);
-    flight->peer = lane->at;
-    flight->piece = lane->piece;
-    flight->moving = MPI_REQUEST_NULL;
-    if (lane->piece == 0)
-        lane->pieces = redist_priv_pieces_of(p, peer, p->state.lanes.cutting);
-    if (++lane->piece == lane->pieces) {
-        lane->piece = 0;
-        lane->at++;
+    redist_priv_lanes *l = &p->state.lanes;
+    redist_priv_lane *lane = &l->lane[own];
+    redist_priv_peer *peer = &p->side[own].peer[lane->at];
+    const int64_t k = lane->first + lane->posted++ % lane->flights;
+    const redist_priv_flight flight = {peer, lane->piece++};
+    l->flight[k] = flight;
+    if (flight.piece == 0) {
+        peer->pending = peer->pieces;
+        if (own == REDIST_PRIV_FROM && peer->staged >= 0 && !p->overwrites)
+            redist_priv_copy_staged(p, peer);
     }
-    if (own == REDIST_PRIV_FROM && redist_priv_through_slot(p, peer))
-        redist_priv_copy_piece(p, &piece, memory);
-    else if (own == REDIST_PRIV_FROM && flight->piece == 0 && peer->staged >= 0 && !p->overwrites)
-        redist_priv_copy_staged(p, peer);
-    if (!redist_priv_is_prepared(p, peer, &piece, flight->piece))
-        return redist_priv_post(p, peer, memory, piece.bytes, 0, &flight->moving);
-    return MPI_Start(&lane->prepared[flight->peer]) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+    if (lane->piece == peer->pieces) {
+        lane->piece = 0;
+        lane->at = redist_priv_far(&p->side[own], lane->at + 1);
+    }
+    if (own == REDIST_PRIV_FROM && peer->staged == REDIST_PRIV_BY_PIECES)
+        redist_priv_copy_flight(p, k);
+    if (flight.piece >= peer->prepared)
+        return redist_priv_post(p, k, 0);
+    l->request[k] = l->request[peer->first + flight.piece];
+    return MPI_Start(&l->request[k]) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+/* Whether there is room for the next message of a side in the staging memory. */
+REDIST_PRIV int redist_priv_has_place(const redist_priv_lane *lane, const redist_priv_peer *next)
+{
+    return lane->at < lane->places || next[-lane->places].near || next[-lane->places].pending == 0;
 }
 
 /* Whether the next piece to be sent has to wait until an earlier one has been received. */
-REDIST_PRIV_COLD int redist_priv_is_ahead(const redist_plan *p)
+REDIST_PRIV int redist_priv_is_ahead(const redist_plan *p)
 {
     const redist_priv_lane *from = &p->state.lanes.lane[REDIST_PRIV_FROM], *to = &p->state.lanes.lane[REDIST_PRIV_TO];
-    const int ahead = to->at == to->peers ? -1 : from->peer[from->at]->step - to->peer[to->at]->step;
+    const redist_priv_side *s = &p->side[REDIST_PRIV_FROM], *t = &p->side[REDIST_PRIV_TO];
+    const int ahead = to->at == t->peers ? -1 : s->peer[from->at].step - t->peer[to->at].step;
     return ahead > 0 || (ahead == 0 && from->piece > to->piece);
 }
 
 /* Sets pieces going until all flights are taken. */
-REDIST_PRIV_COLD int redist_priv_lane_fill(redist_plan *p, int own)
+REDIST_PRIV int redist_priv_fill(redist_plan *p, int own)
 {
-    redist_priv_lane *lane = &p->state.lanes.lane[own];
+    const redist_priv_side *s = &p->side[own];
+    const redist_priv_lane *lane = &p->state.lanes.lane[own];
     int code = REDIST_OK;
-    while (code == REDIST_OK && lane->at < lane->peers && lane->posted - lane->arrived < lane->flights &&
-           (own == REDIST_PRIV_TO || !redist_priv_is_ahead(p)))
-        code = redist_priv_lane_go(p, own);
+    while (code == REDIST_OK && lane->at < s->peers && lane->posted - lane->arrived < lane->flights &&
+           redist_priv_has_place(lane, &s->peer[lane->at]) && (own == REDIST_PRIV_TO || !redist_priv_is_ahead(p)))
+        code = redist_priv_go(p, own);
     return code;
 }
 
-/* Finishes the pieces of a lane that have arrived, in order, and sets others going. */
-REDIST_PRIV_COLD int redist_priv_lane_test(redist_plan *p, int own)
-{
-    redist_priv_lane *lane = &p->state.lanes.lane[own];
-    int arrived, code = redist_priv_lane_fill(p, own);
-    while (code == REDIST_OK && lane->arrived < lane->posted) {
-        const int64_t slot = lane->arrived % lane->flights;
-        redist_priv_flight *flight = &lane->flight[slot];
-        const redist_priv_peer *peer = lane->peer[flight->peer];
-        MPI_Request *request = flight->moving != MPI_REQUEST_NULL ? &flight->moving : &lane->prepared[flight->peer];
-        if (MPI_Test(request, &arrived, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-            return REDIST_ERR_MPI;
-        if (!arrived)
-            return REDIST_OK;
-        if (own == REDIST_PRIV_TO && redist_priv_through_slot(p, peer)) {
-            const redist_priv_piece piece = redist_priv_piece_of(p, peer, p->state.lanes.cutting, flight->piece);
-            redist_priv_copy_piece(p, &piece, redist_priv_piece_memory(p, peer, &piece, slot));
-        } else if (own == REDIST_PRIV_TO && peer->staged >= 0 &&
-                   flight->piece + 1 == redist_priv_pieces_of(p, peer, p->state.lanes.cutting)) {
-            redist_priv_copy_staged(p, peer);
-        }
-        lane->arrived++;
-        code = redist_priv_lane_fill(p, own);
-    }
-    return code;
-}
-
-REDIST_PRIV_COLD int redist_priv_scheduled_start(redist_plan *p)
+REDIST_PRIV int redist_priv_lanes_start(redist_plan *p)
 {
     int own, code = REDIST_OK;
     if (p->overwrites) {
@@ -1793,49 +1660,83 @@ REDIST_PRIV_COLD int redist_priv_scheduled_start(redist_plan *p)
     }
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
         redist_priv_lane *lane = &p->state.lanes.lane[own];
-        lane->at = lane->piece = lane->posted = lane->arrived = 0;
-        code = redist_priv_lane_fill(p, own);
+        lane->at = redist_priv_far(&p->side[own], 0);
+        lane->piece = lane->posted = lane->arrived = 0;
+        code = redist_priv_fill(p, own);
     }
     if (!p->overwrites)
         redist_priv_copy_kept(p);
     return code;
 }
 
-REDIST_PRIV_COLD int redist_priv_scheduled_test(redist_plan *p, int *done)
+/* Whether a message may be unpacked: when the plan is ordered, after all before it. */
+REDIST_PRIV int redist_priv_is_in_turn(const redist_plan *p, const redist_priv_peer *peer)
 {
-    int own, code = REDIST_OK;
+    return !p->ordered || peer == p->side[REDIST_PRIV_TO].peer || peer[-1].pending == 0;
+}
+
+/* Ends a flight, and unpacks what it brought. */
+REDIST_PRIV void redist_priv_land(redist_plan *p, int64_t k)
+{
+    redist_priv_peer *peer = p->state.lanes.flight[k].peer;
+    peer->pending--;
+    if (peer->own == REDIST_PRIV_TO && peer->staged == REDIST_PRIV_BY_PIECES)
+        redist_priv_copy_flight(p, k);
+    else if (peer->own == REDIST_PRIV_TO && peer->staged >= 0 && peer->pending == 0)
+        redist_priv_copy_staged(p, peer);
+}
+
+/* Makes the flights of a lane free that have arrived, in order. */
+REDIST_PRIV void redist_priv_retire(redist_plan *p, int own)
+{
+    const redist_priv_lanes *l = &p->state.lanes;
+    redist_priv_lane *lane = &p->state.lanes.lane[own];
+    while (lane->arrived < lane->posted) {
+        const int64_t k = lane->first + lane->arrived % lane->flights;
+        if (l->request[k] != MPI_REQUEST_NULL ||
+            (own == REDIST_PRIV_TO && !redist_priv_is_in_turn(p, l->flight[k].peer)))
+            return;
+        if (p->ordered)
+            redist_priv_land(p, k);
+        lane->arrived++;
+    }
+}
+
+REDIST_PRIV int redist_priv_lanes_test(redist_plan *p, int *done)
+{
+    redist_priv_lanes *l = &p->state.lanes;
+    int k, own, n = 0, code = REDIST_OK;
+    if (l->flights > 0 && MPI_Testsome((int)l->flights, l->request, &n, l->index, l->status) != MPI_SUCCESS)
+        return REDIST_ERR_MPI;
+    for (k = 0; n != MPI_UNDEFINED && k < n; k++) {
+        l->request[l->index[k]] = MPI_REQUEST_NULL;
+        if (!p->ordered)
+            redist_priv_land(p, l->index[k]);
+    }
     *done = 1;
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
-        const redist_priv_lane *lane = &p->state.lanes.lane[own];
-        code = redist_priv_lane_test(p, own);
-        *done &= lane->at == lane->peers && lane->arrived == lane->posted;
+        const redist_priv_lane *lane = &l->lane[own];
+        redist_priv_retire(p, own);
+        code = redist_priv_fill(p, own);
+        *done &= lane->at == p->side[own].peers && lane->arrived == lane->posted;
     }
     return code;
 }
 
-REDIST_PRIV_COLD void redist_priv_scheduled_add_stats(const redist_plan *p, redist_stats *stats)
+/* A flight's request may be one of those prepared, which come after the flights. */
+REDIST_PRIV_COLD void redist_priv_lanes_destroy(redist_plan *p)
 {
-    redist_priv_add_moved(p, stats);
-    stats->steps += (int)redist_priv_max(p->state.lanes.steps, 1) - 1;
-}
-
-REDIST_PRIV_COLD void redist_priv_scheduled_destroy(redist_plan *p)
-{
-    int own;
+    redist_priv_lanes *l = &p->state.lanes;
     int64_t k;
-    for (own = 0; own < 2; own++) {
-        redist_priv_lane *lane = &p->state.lanes.lane[own];
-        for (k = 0; lane->prepared != NULL && k < lane->peers; k++)
-            redist_priv_drop(&lane->prepared[k], p->failed && own == REDIST_PRIV_TO);
-        for (k = lane->arrived; k < lane->posted; k++)
-            redist_priv_drop(&lane->flight[k % lane->flights].moving, p->failed && own == REDIST_PRIV_TO);
-        REDIST_FREE(lane->peer);
-        REDIST_FREE(lane->prepared);
-        REDIST_FREE(lane->flight);
+    for (k = 0; k < l->requests && l->request != NULL && l->flight != NULL; k++) {
+        const redist_priv_flight *flight = &l->flight[k];
+        if (flight->peer != NULL && (k >= l->flights || flight->piece >= flight->peer->prepared))
+            redist_priv_drop(&l->request[k], p->failed && flight->peer->own == REDIST_PRIV_TO);
     }
+    REDIST_FREE(l->flight);
+    REDIST_FREE(l->request);
+    REDIST_FREE(l->status);
 }
-
-#endif
 
 /* ------------------------------------------------------------------------------------- MPI's collectives (private) */
 
@@ -1895,8 +1796,8 @@ REDIST_PRIV_COLD int redist_priv_collective_tables(redist_plan *p)
     c->unit = MPI_BYTE;
     for (own = 0; own < 2; own++) {
         redist_priv_table *t = &c->table[own];
-        t->counts = (int *)redist_priv_zeros(p->size, sizeof *t->counts);
-        t->offsets = (int *)redist_priv_zeros(p->size, sizeof *t->offsets);
+        t->counts = (int *)redist_priv_zeroed(p->size, sizeof *t->counts);
+        t->offsets = (int *)redist_priv_zeroed(p->size, sizeof *t->offsets);
         if (t->counts == NULL || t->offsets == NULL)
             code = REDIST_ERR_MEMORY;
     }
@@ -2062,42 +1963,37 @@ REDIST_PRIV_COLD int redist_priv_displace(MPI_Datatype *type, int64_t bytes)
     return redist_priv_become(type, MPI_Type_create_hindexed_block(1, 1, &at, *type, &made), &made);
 }
 
-/* n times *type at distances of `stride` bytes; counts past REDIST_MAX_COUNT are nested. */
+/* n times *type at distances of `stride` bytes. */
 REDIST_PRIV_COLD int redist_priv_repeat(MPI_Datatype *type, int64_t n, int64_t stride)
 {
-    const int64_t most = REDIST_MAX_COUNT, whole = n / most;
-    MPI_Datatype made = MPI_DATATYPE_NULL, part[2];
-    MPI_Aint at[2] = {0, 0}, lower = 0, extent = 0;
-    int lengths[2] = {1, 1}, code = REDIST_OK;
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    MPI_Aint lower = 0, extent = 0;
     if (n == 1)
         return REDIST_OK;
     if (MPI_Type_get_extent(*type, &lower, &extent) != MPI_SUCCESS)
         return REDIST_ERR_MPI;
-    if (n <= most && lower == 0 && extent == (MPI_Aint)stride) /* an hvector would be copied element by element */
+    if (lower == 0 && extent == (MPI_Aint)stride) /* an hvector would be copied element by element */
         return redist_priv_become(type, MPI_Type_contiguous((int)n, *type, &made), &made);
-    if (n <= most)
-        return redist_priv_become(type, MPI_Type_create_hvector((int)n, 1, (MPI_Aint)stride, *type, &made), &made);
-    if (MPI_Type_dup(*type, &part[1]) != MPI_SUCCESS)
-        return REDIST_ERR_MPI;
-    part[0] = *type;
-    at[1] = (MPI_Aint)(whole * most * stride);
-    lengths[1] = n % most > 0;
-    code = redist_priv_repeat(&part[0], most, stride);
-    if (code == REDIST_OK)
-        code = redist_priv_repeat(&part[0], whole, most * stride);
-    if (code == REDIST_OK)
-        code = redist_priv_repeat(&part[1], redist_priv_max(n % most, 1), stride);
-    *type = part[0];
-    if (code == REDIST_OK)
-        code = redist_priv_become(type, MPI_Type_create_struct(2, lengths, at, part, &made), &made);
-    MPI_Type_free(&part[1]);
-    return code;
+    return redist_priv_become(type, MPI_Type_create_hvector((int)n, 1, (MPI_Aint)stride, *type, &made), &made);
 }
 
-/* *type at every element of a run. */
+REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list, int side,
+                                             int64_t stride);
+
+/* *type at every element of a run, which is two where a count would pass REDIST_MAX_COUNT. */
 REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_priv_run *run, int side, int64_t stride)
 {
+    redist_priv_run half[2];
+    const redist_priv_runs halves = {half, 2, 2, 0};
     int level, code = REDIST_OK;
+    for (level = 0; level < REDIST_PRIV_LEVELS; level++)
+        if (run->n[level] > REDIST_MAX_COUNT) {
+            half[0] = half[1] = *run;
+            half[0].n[level] /= 2;
+            half[1].n[level] -= half[0].n[level];
+            half[1].at[side] += half[0].n[level] * run->stride[level][side];
+            return redist_priv_follow_runs(type, &halves, side, stride);
+        }
     for (level = 0; level < REDIST_PRIV_LEVELS && code == REDIST_OK; level++)
         code = redist_priv_repeat(type, run->n[level], run->stride[level][side] * stride);
     return code == REDIST_OK ? redist_priv_displace(type, run->at[side] * stride) : code;
@@ -2114,16 +2010,13 @@ REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_pr
         return redist_priv_follow_run(type, list->run, side, stride);
     part = (MPI_Datatype *)redist_priv_alloc(n, sizeof *part);
     ones = (int *)redist_priv_alloc(n, sizeof *ones);
-    at = (MPI_Aint *)redist_priv_alloc(n, sizeof *at);
+    at = (MPI_Aint *)redist_priv_zeroed(n, sizeof *at);
     if (part == NULL || ones == NULL || at == NULL)
         code = REDIST_ERR_MEMORY;
     for (k = 0; k < n && code == REDIST_OK; k++) {
         ones[k] = 1;
-        at[k] = 0;
-        if (MPI_Type_dup(*type, &part[k]) != MPI_SUCCESS)
-            code = REDIST_ERR_MPI;
-        else
-            ready++;
+        code = MPI_Type_dup(*type, &part[k]) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+        ready += code == REDIST_OK;
         if (code == REDIST_OK)
             code = redist_priv_follow_run(&part[k], &list->run[k], side, stride);
     }
@@ -2185,7 +2078,7 @@ REDIST_PRIV_COLD int redist_priv_alltoallw_create(redist_plan *p)
     redist_priv_collective *c = &p->state.collective;
     int64_t k;
     int own, code = redist_priv_collective_tables(p);
-    c->before = (const void **)redist_priv_zeros(2 * (int64_t)p->arrays, sizeof *c->before);
+    c->before = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *c->before);
     for (own = 0; own < 2; own++) {
         redist_priv_table *t = &c->table[own];
         t->types = redist_priv_byte_types(p->size);
@@ -2379,17 +2272,6 @@ enum {
 /* How a plan sends messages: between nodes in the order of a schedule, but the shortest. */
 REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p);
 
-/* What takes REDIST_SHARED's messages between nodes: it unpacks those that must come in order. */
-REDIST_PRIV const redist_priv_transport *redist_priv_remote(const redist_plan *p)
-{
-    return redist_priv_transport_of(p->ordered ? (int)REDIST_POINT_TO_POINT : (int)redist_priv_by_messages(p));
-}
-
-REDIST_PRIV_COLD int redist_priv_shared_staging(redist_plan *p, int own)
-{
-    return redist_priv_remote(p)->plan_staging(p, own);
-}
-
 /* Packs, or unpacks, one piece of a message in its place in the ring. Large arrays are packed around the caches, too: a
    core of another socket reads memory faster than lines that are modified in this one's cache. */
 REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, const redist_priv_channel *link, int64_t k)
@@ -2484,11 +2366,11 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p)
         link->before += link->done;
         link->done = 0;
         link->direct = direct && link->peer->own == REDIST_PRIV_FROM && link->waste < REDIST_PRIV_WASTEFUL;
-        link->pieces = link->direct ? 1 : redist_priv_pieces_of(p, link->peer, link->cutting);
+        link->pieces = link->direct ? 1 : link->peer->pieces;
         link->peer->pending = link->pieces;
     }
     redist_priv_push_all(p);
-    return redist_priv_remote(p)->start(p);
+    return redist_priv_lanes_start(p);
 }
 
 /* A sender is done when its arrays are free: packed, or copied by the receiver. In place, the ring must be empty
@@ -2517,14 +2399,14 @@ REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done)
     int all = 1, code;
     redist_priv_push_all(p);
     for (k = 0; k < r->receives; k++) {
-        redist_priv_unpack_in_order(p);
-        if (!p->ordered || r->link[k].peer == &p->side[REDIST_PRIV_TO].peer[p->state.messages.unpacked])
+        redist_priv_retire(p, REDIST_PRIV_TO);
+        if (redist_priv_is_in_turn(p, r->link[k].peer))
             redist_priv_pull(p, &r->link[k]);
         all &= r->link[k].done == r->link[k].pieces;
     }
     for (; k < r->links; k++)
         all &= redist_priv_is_sent(p, &r->link[k]);
-    code = redist_priv_remote(p)->test(p, done);
+    code = redist_priv_lanes_test(p, done);
     if (code == REDIST_OK && *done && !all) /* some MPI libraries do nothing when all requests are complete */
         code = redist_priv_progress(p);
     *done &= all;
@@ -2536,7 +2418,7 @@ REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p)
 {
     redist_priv_rings *r = p->rings;
     int64_t k;
-    redist_priv_remote(p)->destroy(p);
+    redist_priv_lanes_destroy(p);
     for (k = 0; k < p->peers; k++)
         p->peer[k].near = 0;
     redist_priv_home_close(&p->home);
@@ -2604,13 +2486,16 @@ REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p)
 /* Plans the ring of a message with pieces of so many bytes, as both its ends do. Returns its bytes. */
 REDIST_PRIV_COLD int64_t redist_priv_plan_ring(const redist_plan *p, redist_priv_channel *link, int64_t piece)
 {
-    const redist_priv_peer *peer = link->peer;
+    redist_priv_peer *peer = link->peer;
+    redist_priv_piece first;
     link->cutting.bytes = piece;
     link->cutting.wide = REDIST_PRIV_WIDE;
+    first = redist_priv_piece_of(p, peer, link->cutting, 0);
+    peer->pieces = first.all;
     link->slots = peer->bytes > piece ? REDIST_PRIV_SLOTS : peer->bytes > REDIST_PRIV_SHORT ? 1 : 2;
     if (p->overwrites && peer->bytes > piece)
-        link->slots = redist_priv_pieces_of(p, peer, link->cutting);
-    link->slot_bytes = redist_priv_round_up(redist_priv_piece_of(p, peer, link->cutting, 0).bytes, REDIST_PRIV_LINE);
+        link->slots = first.all;
+    link->slot_bytes = redist_priv_round_up(first.bytes, REDIST_PRIV_LINE);
     return link->slots * link->slot_bytes;
 }
 
@@ -2648,13 +2533,15 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code)
     return REDIST_OK;
 }
 
-/* Finds the peers on this node, and takes shared memory for them. Fails where there is none, or too little. */
+/* Finds the peers on this node, and takes shared memory for them. Fails where there is none, or too little. The peers
+   are in the order in which they must be unpacked, or else in that which suits messages. */
 REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
 {
+    const redist_priv_transport *messages = redist_priv_transport_of((int)redist_priv_by_messages(p));
     redist_arena *arena = p->options.arena;
     const size_t bytes = sizeof(redist_priv_rings) + (size_t)p->peers * sizeof(redist_priv_channel);
     int code;
-    p->rings = (redist_priv_rings *)redist_priv_zeros(1, bytes);
+    p->rings = (redist_priv_rings *)redist_priv_zeroed(1, bytes);
     code = p->rings == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     if (arena == NULL)
         code = redist_priv_home_find(&p->home, p->comm, code);
@@ -2662,10 +2549,10 @@ REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
         return REDIST_ERR_MEMORY;
     p->rings->home = arena != NULL ? &arena->home : &p->home;
     p->rings->link = (redist_priv_channel *)(void *)(p->rings + 1);
-    return redist_priv_write_block(p, redist_priv_find_near(p));
+    if (!p->ordered && messages->open != NULL)
+        code = messages->open(p);
+    return redist_priv_write_block(p, code == REDIST_OK ? redist_priv_find_near(p) : code);
 }
-
-REDIST_PRIV_COLD int redist_priv_shared_create(redist_plan *p) { return redist_priv_remote(p)->create(p); }
 
 /* Connects what is received with the senders' slots, which all ranks have written. */
 REDIST_PRIV_COLD void redist_priv_connect(redist_plan *p)
@@ -2694,6 +2581,16 @@ REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p, 
 
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redist_priv_network *network);
 
+/* How many ranks from rank 0 on share its node. Collective. */
+REDIST_PRIV_COLD int redist_priv_find_node(redist_plan *p)
+{
+    const int64_t own = redist_priv_node_number(p);
+    int64_t first = p->rank == 0 ? own : 0;
+    int code = redist_priv_reduce(p->comm, &first, 1, MPI_MAX);
+    p->network.node = own == first ? p->size : p->rank;
+    return code == REDIST_OK ? redist_priv_reduce(p->comm, &p->network.node, 1, MPI_MIN) : code;
+}
+
 /* The network as it is measured with short messages, or as options.cost says: where REDIST_AUTO chooses, most of
    per_message is latency, which messages that go together pay once; a chain that was asked for pays it for each
    message, as in redist_cost_of. Collective. */
@@ -2702,23 +2599,64 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
     enum { LARGE = 16384 };
     if (p->network.cost.per_message + p->network.cost.per_byte > 0)
         return REDIST_OK;
-    if (p->options.cost.per_message + p->options.cost.per_byte <= 0)
-        return redist_priv_measure_network(p->comm, LARGE, &p->network);
+    if (p->options.cost.per_message + p->options.cost.per_byte <= 0) {
+        const int code = redist_priv_measure_network(p->comm, LARGE, &p->network);
+        return code == REDIST_OK ? redist_priv_find_node(p) : code;
+    }
     p->network.cost = p->options.cost;
     if (p->options.method == REDIST_AUTO) {
         p->network.latency = 0.9 * p->options.cost.per_message;
         p->network.cost.per_message -= p->network.latency;
     }
-    return REDIST_OK;
+    return redist_priv_find_node(p);
 }
 
-/* Of one exchange: messages are on their way while the next are sent. */
-REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_layout *from, const redist_layout *to)
+/* Of one exchange: messages are on their way while the next are sent. Inside the nodes (near) latency is mostly an
+   eighth of that between them or less, and no link is shared. */
+REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_layout *from, const redist_layout *to,
+                                            int near)
 {
-    const redist_cost messages = {p->network.cost.per_message, 0}, bytes = {0, p->network.cost.per_byte};
+    const redist_priv_network *n = &p->network;
+    const redist_cost messages = {n->cost.per_message, 0}, bytes = {0, n->cost.per_byte / (near ? (double)n->node : 1)};
     const int64_t each = p->element_bytes * p->arrays;
     const double sending = redist_cost_of(from, to, each, &messages), moving = redist_cost_of(from, to, each, &bytes);
-    return p->network.latency + (sending > moving ? sending : moving);
+    return n->latency / (near ? 8 : 1) + (sending > moving ? sending : moving);
+}
+
+/* The axis that a layout of plain axes distributes over all ranks in their order; -1 where there is none. */
+REDIST_PRIV_COLD int redist_priv_slab_axis(const redist_plan *p, const redist_layout *layout)
+{
+    int d, slab = -1, plain = layout->ranks == NULL;
+    for (d = 0; d < layout->ndim; d++) {
+        const redist_axis *x = &layout->dim[d].axis;
+        plain &= redist_priv_is_plain(x) && x->first == 0;
+        slab = x->procs == p->size ? d : slab;
+    }
+    return plain ? slab : -1;
+}
+
+/* From slabs along one axis to slabs along another by way of nodes x ranks of a node: first inside the nodes, then with
+   one message to each. 0 where that is no way. */
+REDIST_PRIV_COLD int redist_priv_pass_nodes(const redist_plan *p, redist_layout *between)
+{
+    const int each = (int)p->network.node;
+    const int outer = redist_priv_slab_axis(p, p->from), inner = redist_priv_slab_axis(p, p->to);
+    redist_axis *x;
+    int d, forwards;
+    if (outer < 0 || inner < 0 || outer == inner || each < 2 || each == p->size || p->size % each != 0 ||
+        !redist_priv_is_product(p->from, p->to))
+        return 0;
+    *between = *p->to;
+    forwards = between->dim[outer].stored < between->dim[inner].stored;
+    between->grid_order = forwards ? REDIST_ROW_MAJOR : REDIST_COLUMN_MAJOR;
+    for (d = 0; d < between->ndim; d++)
+        between->dim[d].low = between->dim[d].high = between->dim[d].allocated = 0;
+    x = &between->dim[outer].axis;
+    *x = p->from->dim[outer].axis;
+    x->block = redist_priv_product(x->block, each, redist_priv_max(x->extent, 1));
+    x->procs = p->size / each;
+    between->dim[inner].axis.procs = each;
+    return 1;
 }
 
 /* The route: between[phases - 1]. The same on all ranks, which agreed on layouts and cost. *gain: the direct way's time
@@ -2731,7 +2669,8 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
     redist_priv_chain *c = &p->state.chain;
     int k, stops, code = redist_priv_know_network(p);
     redist_cost cost = p->network.cost;
-    double seconds = 0;
+    redist_layout grid;
+    double seconds = 0, passing;
     c->between = (redist_layout *)redist_priv_alloc(REDIST_PRIV_MOST_PHASES - 1, sizeof *c->between);
     if (code == REDIST_OK && c->between == NULL)
         code = REDIST_ERR_MEMORY;
@@ -2741,8 +2680,16 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
     stops = redist_priv_phases(p->from, p->to, &cost, p->network.latency, most, c->between);
     c->phases = stops < 0 ? 0 : stops + 1;
     for (k = 0; k < c->phases; k++)
-        seconds += redist_priv_seconds(p, redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1));
-    *gain = seconds > 0 ? redist_priv_seconds(p, p->from, p->to) / seconds : 0;
+        seconds += redist_priv_seconds(p, redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1), 0);
+    if (c->phases > 0 && most > 0 && redist_priv_pass_nodes(p, &grid)) {
+        passing = redist_priv_seconds(p, p->from, &grid, 1) + redist_priv_seconds(p, &grid, p->to, 0);
+        if (passing < seconds) {
+            c->between[0] = grid;
+            c->phases = 2;
+            seconds = passing;
+        }
+    }
+    *gain = seconds > 0 ? redist_priv_seconds(p, p->from, p->to, 0) / seconds : 0;
     return stops < 0 ? -stops : REDIST_OK;
 }
 
@@ -2876,8 +2823,8 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p)
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
 {
     static const redist_priv_transport transports[] = {
-        {REDIST_SHARED, "REDIST_SHARED", 1, redist_priv_shared_open, redist_priv_shared_staging,
-         redist_priv_shared_create, NULL, redist_priv_shared_start, redist_priv_shared_test, redist_priv_add_moved,
+        {REDIST_SHARED, "REDIST_SHARED", 1, redist_priv_shared_open, redist_priv_lanes_staging,
+         redist_priv_lanes_create, NULL, redist_priv_shared_start, redist_priv_shared_test, redist_priv_add_moved,
          redist_priv_shared_destroy},
 #ifndef REDIST_NO_MULTIPHASE
         {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", 0, redist_priv_multiphase_open, redist_priv_multiphase_staging, NULL,
@@ -2887,12 +2834,13 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
         {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", 1, redist_priv_separate, redist_priv_alltoallv_staging,
          redist_priv_alltoallv_create, redist_priv_collective_commit, redist_priv_collective_start,
          redist_priv_collective_test, redist_priv_add_moved, redist_priv_collective_destroy},
-        {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", 1, NULL, redist_priv_p2p_staging, redist_priv_p2p_create, NULL,
-         redist_priv_p2p_start, redist_priv_p2p_test, redist_priv_add_moved, redist_priv_free_requests},
+        {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", 1, NULL, redist_priv_lanes_staging, redist_priv_lanes_create,
+         NULL, redist_priv_lanes_start, redist_priv_lanes_test, redist_priv_add_moved,
+         redist_priv_lanes_destroy},
 #ifndef REDIST_NO_SCHEDULED
-        {REDIST_SCHEDULED, "REDIST_SCHEDULED", 1, NULL, redist_priv_scheduled_staging, redist_priv_scheduled_create,
-         NULL, redist_priv_scheduled_start, redist_priv_scheduled_test, redist_priv_scheduled_add_stats,
-         redist_priv_scheduled_destroy},
+        {REDIST_SCHEDULED, "REDIST_SCHEDULED", 1, redist_priv_order_peers, redist_priv_lanes_staging,
+         redist_priv_lanes_create, NULL, redist_priv_lanes_start, redist_priv_lanes_test, redist_priv_add_moved,
+         redist_priv_lanes_destroy},
 #endif
         {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", 1, redist_priv_separate, redist_priv_alltoallw_staging,
          redist_priv_alltoallw_create, redist_priv_collective_commit, redist_priv_collective_start,
@@ -2920,6 +2868,7 @@ REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p)
 /* What the ranks must know of each other to choose alike: maxima over ranks. */
 enum {
     REDIST_PRIV_FAILED,
+    REDIST_PRIV_DUPLICATION,  /* nanoseconds that duplicating the communicator took: known later than the others */
     REDIST_PRIV_WORDS,        /* that must be the same */
     REDIST_PRIV_HASH,         /* of them */
     REDIST_PRIV_NOT_HASH,     /* its negative, so that the ranks learn whether it is the same everywhere */
@@ -2928,26 +2877,12 @@ enum {
     REDIST_PRIV_LARGEST,      /* bytes of staging memory or of an array */
     REDIST_PRIV_PEERS,
     REDIST_PRIV_MESSAGE,      /* bytes */
-    REDIST_PRIV_DUPLICATION,  /* nanoseconds that duplicating the communicator took */
     REDIST_PRIV_NODE,         /* a number that tells this rank's node from others, in all likelihood */
     REDIST_PRIV_NOT_NODE,
     REDIST_PRIV_TAG,          /* the next one in the arena */
     REDIST_PRIV_OVERWRITES,   /* extents may differ, but both ends of a message lay out its ring */
     REDIST_PRIV_FACTS
 };
-
-/* A number that tells this machine from others, in all likelihood. */
-REDIST_PRIV_COLD int64_t redist_priv_machine(void)
-{
-    char name[MPI_MAX_PROCESSOR_NAME];
-    uint64_t hash = 0;
-    int k, length = 0;
-    if (MPI_Get_processor_name(name, &length) != MPI_SUCCESS)
-        return 0;
-    for (k = 0; k < length; k++)
-        hash = redist_priv_hash(hash, name[k]);
-    return (int64_t)(hash >> 2);
-}
 
 REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
 {
@@ -2960,7 +2895,7 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
     facts[REDIST_PRIV_WORDS] = words.n;
     facts[REDIST_PRIV_HASH] = (int64_t)(words.hash >> 2);
     facts[REDIST_PRIV_NOT_HASH] = -facts[REDIST_PRIV_HASH];
-    facts[REDIST_PRIV_NODE] = o->node_ranks > 0 ? p->rank / o->node_ranks : redist_priv_machine();
+    facts[REDIST_PRIV_NODE] = redist_priv_node_number(p);
     facts[REDIST_PRIV_NOT_NODE] = -facts[REDIST_PRIV_NODE];
     facts[REDIST_PRIV_TAG] = o->arena != NULL ? o->arena->tags : 0;
     facts[REDIST_PRIV_OVERWRITES] = p->overwrites;
@@ -3026,7 +2961,7 @@ REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p)
                              redist_priv_round_up(p->side[1].array_bytes, REDIST_PRIV_LINE)};
     const int64_t head = redist_priv_round_up(n * (int64_t)sizeof(char *), REDIST_PRIV_LINE);
     const int64_t bytes = head + p->arrays * (each[0] + each[1]);
-    char **scratch = (char **)redist_priv_zeros(bytes, 1); /* the first touch of a page must not be timed */
+    char **scratch = (char **)redist_priv_zeroed(bytes, 1); /* the first touch of a page must not be timed */
     int a;
     for (a = 0; scratch != NULL && a < n; a++)
         scratch[a] = (char *)scratch + head + redist_priv_min(a, p->arrays) * each[0] +
@@ -3174,8 +3109,8 @@ REDIST_PRIV_COLD void redist_priv_unstage(redist_plan *p)
 
 /* Opens what the transport needs of the system, stages, and creates what it can. Where any rank cannot have it, or none
    has any use for shared memory, the plan falls back to messages; where the memory of a method that was not asked for
-   by name is not there, to one that needs less. Collective. Returns the code of the verdict. */
-REDIST_PRIV_COLD int redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
+   by name is not there, to one that needs less. Collective. */
+REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
 {
     enum { FAILED, MISSING, NO_ROOM, USED, OUTCOMES };
     const redist_priv_verdict good = *v;
@@ -3195,7 +3130,7 @@ REDIST_PRIV_COLD int redist_priv_open_transport(redist_plan *p, redist_priv_verd
         redist_priv_agree(p->comm, v, outcome, OUTCOMES);
         outcome[MISSING] |= !outcome[USED];
         if (next == NULL || !(outcome[MISSING] || (outcome[NO_ROOM] && p->options.method == REDIST_AUTO)))
-            return v->code;
+            return;
         redist_priv_unstage(p);
         t->destroy(p);
         memset(&p->state, 0, sizeof p->state);
@@ -3206,36 +3141,24 @@ REDIST_PRIV_COLD int redist_priv_open_transport(redist_plan *p, redist_priv_verd
 /* -------------------------------------------------------------------------------------------------- plans (bodies) */
 
 /* A communicator for a plan: the arena's, with a tag of its own, where that has the same ranks; or one of its own.
-   *nanoseconds: what duplicating it took at most. Collective over comm, the caller's. Returns the verdict's code. */
-REDIST_PRIV_COLD int redist_priv_take_comm(redist_plan *p, MPI_Comm comm, int64_t tag, int64_t *nanoseconds,
-                                           redist_priv_verdict *v)
+   Collective over comm, the caller's. */
+REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm, int64_t *facts, redist_priv_verdict *v)
 {
-    enum { FAILED, NANOSECONDS, SPENT };
     redist_arena *arena = p->options.arena;
-    int64_t spent[SPENT];
-    double begin = MPI_Wtime();
+    const double begin = MPI_Wtime();
     int same = MPI_UNEQUAL;
-    if (arena != NULL && tag < arena->most_tags && MPI_Comm_compare(comm, arena->comm, &same) == MPI_SUCCESS &&
-        (same == MPI_IDENT || same == MPI_CONGRUENT)) {
+    if (arena != NULL && facts[REDIST_PRIV_TAG] < arena->most_tags &&
+        MPI_Comm_compare(comm, arena->comm, &same) == MPI_SUCCESS && (same == MPI_IDENT || same == MPI_CONGRUENT)) {
         p->comm = arena->comm;
         p->borrows = 1;
-        p->tag = (int)tag;
+        p->tag = (int)facts[REDIST_PRIV_TAG];
         arena->tags = p->tag + 1;
-        return REDIST_OK;
+        return;
     }
     redist_priv_fail(v, redist_priv_duplicate(comm, &p->comm),
                      "MPI_Comm_idup failed: MPI may have no communicator left");
-    spent[NANOSECONDS] = (int64_t)(1e9 * (MPI_Wtime() - begin));
-    redist_priv_agree(comm, v, spent, SPENT);
-    *nanoseconds = spent[NANOSECONDS];
-    return v->code;
-}
-
-/* The last tag given may be given again, if nothing with it can be on its way. */
-REDIST_PRIV_COLD void redist_priv_return_tag(const redist_plan *p)
-{
-    if (p->options.arena->tags == p->tag + 1 && !p->failed)
-        p->options.arena->tags--;
+    facts[REDIST_PRIV_DUPLICATION] = (int64_t)(1e9 * (MPI_Wtime() - begin));
+    redist_priv_agree(comm, v, facts, REDIST_PRIV_DUPLICATION + 1);
 }
 
 REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
@@ -3252,11 +3175,13 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
     REDIST_FREE(p->kept.move);
     REDIST_FREE(p->peer);
     REDIST_FREE(p->pointers);
+    REDIST_FREE(p->from);
+    REDIST_FREE(p->to);
     if (p->options.arena != NULL)
         p->options.arena->plans--;
-    if (p->borrows)
-        redist_priv_return_tag(p);
-    else if (p->comm != MPI_COMM_NULL && !p->failed) /* or a later communicator could get what is still on its way */
+    if (p->borrows && !p->failed) /* or a later communicator, or the tag, would get what is still on its way */
+        p->options.arena->tags -= p->options.arena->tags == p->tag + 1;
+    else if (p->comm != MPI_COMM_NULL && !p->failed)
         MPI_Comm_free(&p->comm);
     REDIST_FREE(p);
 }
@@ -3272,7 +3197,7 @@ REDIST_PRIV_COLD int redist_priv_has_ghosts(const redist_layout *layout)
 /* Of all but the ghost cells that hold elements. */
 REDIST_PRIV_COLD uint64_t redist_priv_hash_bare(const redist_layout *layout)
 {
-    const redist_layout bare = redist_priv_without_ghosts(*layout);
+    const redist_layout bare = redist_priv_copy_of(layout, 0);
     redist_priv_words words;
     int d;
     memset(&words, 0, sizeof words);
@@ -3290,8 +3215,6 @@ REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
     p->arrival = redist_priv_replacing(p->element_bytes);
     p->arrival.function = p->options.combine;
     p->arrival.context = p->options.context;
-    if (p->arrival.function == NULL)
-        *p->from = redist_priv_without_ghosts(*p->from);
     if (p->arrival.function == redist_combine_op)
         MPI_Query_thread(&level); /* it calls MPI, which may not allow OpenMP's threads to */
     ghosts = redist_priv_has_ghosts(p->from);
@@ -3320,7 +3243,12 @@ REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, const redist_layout *f
     redist_priv_check_combine(p, v);
     redist_priv_check_layout(p, REDIST_PRIV_FROM, from, v);
     redist_priv_check_layout(p, REDIST_PRIV_TO, to, v);
-    redist_priv_check_shapes(p, v);
+    if (v->code != REDIST_OK)
+        return;
+    p->from = redist_priv_keep_layout(from, p->options.combine != NULL, v);
+    p->to = redist_priv_keep_layout(to, 1, v);
+    if (v->code == REDIST_OK)
+        redist_priv_check_shapes(p, v);
     if (v->code != REDIST_OK)
         return;
     redist_priv_set_arrival(p);
@@ -3330,36 +3258,35 @@ REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, const redist_layout *f
         redist_priv_gather_facts(p, facts);
 }
 
-/* Chooses the method and makes it ready. Collective over comm, the caller's. Returns the code of the verdict. */
-REDIST_PRIV_COLD int redist_priv_plan_make(redist_plan *p, MPI_Comm comm, int64_t *facts, redist_priv_verdict *v)
+/* Chooses the method and makes it ready. Collective over comm, the caller's. */
+REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm, int64_t *facts, redist_priv_verdict *v)
 {
     if (facts[REDIST_PRIV_HASH] != -facts[REDIST_PRIV_NOT_HASH])
         redist_priv_explain_mismatch(p, comm, facts[REDIST_PRIV_WORDS], v);
     else
-        redist_priv_take_comm(p, comm, facts[REDIST_PRIV_TAG], &facts[REDIST_PRIV_DUPLICATION], v);
+        redist_priv_take_comm(p, comm, facts, v);
     if (v->code != REDIST_OK)
-        return v->code;
+        return;
     redist_priv_choose_method(p, facts);
-    if (redist_priv_open_transport(p, v) != REDIST_OK)
-        return v->code;
+    redist_priv_open_transport(p, v);
+    if (v->code != REDIST_OK)
+        return;
     if (p->rings != NULL)
         redist_priv_connect(p);
     if (p->transport->commit == NULL)
-        return REDIST_OK;
+        return;
     redist_priv_fail(v, p->transport->commit(p), "an MPI error while making %s", p->transport->name);
-    return redist_priv_agree(p->comm, v, facts, 1);
+    redist_priv_agree(p->comm, v, facts, 1);
 }
 
 /* An empty plan, for the ranks of comm; NULL when memory is exhausted. */
 REDIST_PRIV_COLD redist_plan *redist_priv_plan_new(MPI_Comm comm, MPI_Datatype element, const redist_options *options)
 {
-    redist_plan *p = (redist_plan *)redist_priv_zeros(1, sizeof *p);
+    redist_plan *p = (redist_plan *)redist_priv_zeroed(1, sizeof *p);
     if (p == NULL)
         return NULL;
     p->comm = MPI_COMM_NULL;
     p->element = element;
-    p->from = &p->layout[REDIST_PRIV_FROM];
-    p->to = &p->layout[REDIST_PRIV_TO];
     MPI_Comm_rank(comm, &p->rank);
     MPI_Comm_size(comm, &p->size);
     if (options != NULL)
@@ -3369,46 +3296,34 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_new(MPI_Comm comm, MPI_Datatype e
     return p;
 }
 
-/* A plan that is ready, or NULL and the verdict that all ranks share; a rank without one joins the agreement. */
-REDIST_PRIV_COLD redist_plan *redist_priv_plan_build(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
-                                                     MPI_Datatype element, const redist_options *options,
-                                                     redist_plan **plan, redist_priv_verdict *v)
-{
-    int64_t facts[REDIST_PRIV_FACTS] = {0};
-    redist_plan *p = redist_priv_plan_new(comm, element, options);
-    MPI_Comm_rank(comm, &v->rank);
-    if (p == NULL)
-        redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for a plan");
-    else if (from == NULL || to == NULL || plan == NULL)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "the %s is NULL",
-                         from == NULL ? "source layout" : to == NULL ? "destination layout" : "pointer to the plan");
-    else
-        redist_priv_prepare(p, from, to, facts, v);
-    if (redist_priv_agree(comm, v, facts, REDIST_PRIV_FACTS) == REDIST_OK &&
-        redist_priv_plan_make(p, comm, facts, v) == REDIST_OK)
-        return p;
-    if (p != NULL)
-        redist_priv_plan_destroy(p);
-    return NULL;
-}
-
+/* A rank without memory for a plan joins the agreement without one. */
 REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
                                   MPI_Datatype element, const redist_options *options, redist_plan **plan)
 {
     const char *fault = redist_priv_comm_fault(comm);
-    redist_priv_verdict verdict;
+    int64_t facts[REDIST_PRIV_FACTS] = {0};
+    redist_priv_verdict v = {REDIST_OK, -1, ""};
     redist_plan *p = NULL;
-    memset(&verdict, 0, sizeof verdict);
-    verdict.rank = -1;
-    if (fault != NULL)
-        redist_priv_fail(&verdict, REDIST_ERR_ARGUMENT, "%s", fault);
-    else
-        p = redist_priv_plan_build(comm, from, to, element, options, plan, &verdict);
-    if (options != NULL && options->message != NULL && options->message_size > 0)
-        snprintf(options->message, options->message_size, "%s", verdict.text);
+    if (fault != NULL) {
+        redist_priv_fail(&v, REDIST_ERR_ARGUMENT, "%s", fault);
+    } else {
+        MPI_Comm_rank(comm, &v.rank);
+        p = redist_priv_plan_new(comm, element, options);
+        if (p != NULL && plan != NULL)
+            redist_priv_prepare(p, from, to, facts, &v);
+        else
+            redist_priv_fail(&v, plan == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MEMORY, "%s",
+                             plan == NULL ? "the pointer to the plan is NULL" : "no memory for a plan");
+        if (redist_priv_agree(comm, &v, facts, REDIST_PRIV_FACTS) == REDIST_OK)
+            redist_priv_plan_make(p, comm, facts, &v);
+    }
+    if (v.code != REDIST_OK && p != NULL)
+        redist_priv_plan_destroy(p);
     if (plan != NULL)
-        *plan = p;
-    return verdict.code;
+        *plan = v.code == REDIST_OK ? p : NULL;
+    if (options != NULL && options->message != NULL && options->message_size > 0)
+        snprintf(options->message, options->message_size, "%s", v.text);
+    return v.code;
 }
 
 REDIST_API int redist_execute(redist_plan *p, const void *from, void *to)
@@ -3750,7 +3665,7 @@ REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redis
     enum { ONE, BURST, BYTES, FAILED, TIMES };
     const double unit = 1e-12; /* seconds in a picosecond */
     MPI_Comm own = MPI_COMM_NULL;
-    char *memory = (char *)redist_priv_zeros(2, (size_t)large);
+    char *memory = (char *)redist_priv_zeroed(2, (size_t)large);
     int64_t time[TIMES], more;
     int failed = 0, code = redist_priv_duplicate(comm, &own);
     if (memory == NULL || network == NULL)
@@ -3836,7 +3751,7 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
     if (arena == NULL || redist_priv_comm_fault(comm) != NULL)
         return REDIST_ERR_ARGUMENT;
     *arena = NULL;
-    a = (redist_arena *)redist_priv_zeros(1, sizeof *a);
+    a = (redist_arena *)redist_priv_zeroed(1, sizeof *a);
     if (a == NULL || (uint64_t)bytes > limit)
         most[0] = REDIST_ERR_MEMORY;
     MPI_Comm_rank(comm, &rank);

@@ -1,4 +1,5 @@
-/* What the measuring programs share: memory, polite waiting and quartiles. MIT licence, see LICENSE. */
+/* What the measuring programs share: the command line, memory, polite waiting, quartiles and figures as CSV.
+   MIT licence, see LICENSE. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -9,15 +10,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../examples/options.h"
+
 static inline void give_up(const char *format, ...)
 {
     va_list arguments;
+    int begun;
     va_start(arguments, format);
     fprintf(stderr, "bench: ");
     vfprintf(stderr, format, arguments);
     fprintf(stderr, "\n");
     va_end(arguments);
-    MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Initialized(&begun);
+    if (begun)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    exit(1);
+}
+
+/* Begins an MPI program that the table describes. Returns -1 to go on, else the exit status. */
+static inline int start(const option *table, int argc, char **argv, int *rank, int *ranks, const char *name,
+                        const char *lesson)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, rank);
+    MPI_Comm_size(MPI_COMM_WORLD, ranks);
+    return options_start(table, argc, argv, *rank, name, lesson);
 }
 
 static inline void *allocate(size_t bytes)
@@ -62,6 +79,37 @@ static inline double lower_quartile(double *times, int64_t count)
 {
     qsort(times, (size_t)count, sizeof *times, compare_times);
     return times[(count - 1) / 4];
+}
+
+/* ---- figures for other programs to read: a line each, on rank 0 ---- */
+
+static FILE *figures; /* NULL: nobody reads them */
+
+static inline void figures_open(const char *name, int rank, const char *columns)
+{
+    if (!name || rank != 0)
+        return;
+    figures = fopen(name, "w");
+    if (!figures)
+        give_up("%s cannot be created", name);
+    fprintf(figures, "%s\n", columns);
+}
+
+static inline void figures_close(void)
+{
+    if (figures && fclose(figures) != 0)
+        give_up("the figures cannot be written");
+}
+
+#define FIGURE_COLUMNS "case,ranks,bytes,contestant,repetitions,value,best,ratio"
+
+/* bytes: of a rank. value: what counts, seconds where nothing else is said; ratio: to the first contestant's. */
+static inline void figure(const char *what, int ranks, int64_t bytes, const char *contestant, int64_t repetitions,
+                          double value, double best, double ratio)
+{
+    if (figures)
+        fprintf(figures, "\"%s\",%d,%lld,\"%s\",%lld,%.9g,%.9g,%.4f\n", what, ranks, (long long)bytes, contestant,
+                (long long)repetitions, value, best, ratio);
 }
 
 /* The memory that redist holds through its hooks, and the most it ever held since most_held was last set. */

@@ -17,7 +17,6 @@
 
 #include <fftw3-mpi.h>
 
-#include "../examples/options.h"
 #include "bench.h"
 #include "redist_plan.h"
 
@@ -241,16 +240,27 @@ static double median(double *times, int64_t count)
 static int compare(bench *b)
 {
     double error, time[CONTESTANTS], ours, rival;
+    char cube[32];
     create(b);
     error = measure(b);
     for (int k = 0; k < CONTESTANTS; k++)
-        time[k] = 1e3 * median(b->by[k].times, b->repetitions);
+        time[k] = median(b->by[k].times, b->repetitions);
     ours = fmin(time[DENSE], time[SECTIONS]);
     rival = fmin(time[IN_PLACE], time[OUT_OF_PLACE]);
+    snprintf(cube, sizeof cube, "%lld^3", (long long)b->n);
     if (b->rank == 0)
-        printf("%4lld^3 %14.3f %14.3f %14.3f %20.3f %14.3f %7.2f %7.2f   %s (%.0e)\n", (long long)b->n, time[DENSE],
-               time[SECTIONS], time[PADDED], time[IN_PLACE], time[OUT_OF_PLACE], rival / ours,
-               rival / fmin(ours, time[PADDED]), error < 1e-12 ? "the same result" : "WRONG", error);
+        printf("%6s", cube);
+    for (int k = 0; k < CONTESTANTS; k++) {
+        figure(cube, b->ranks, (int64_t)slab_bytes(b, b->rows, b->n), names[k], b->repetitions, time[k],
+               b->by[k].times[0], time[k] / time[0]);
+        if (b->rank == 0)
+            printf(" %*.3f", k == IN_PLACE ? 20 : 14, 1e3 * time[k]);
+    }
+    figure(cube, b->ranks, 0, "ratio", b->repetitions, rival / ours, 0, 0);
+    figure(cube, b->ranks, 0, "ratio, padded", b->repetitions, rival / fmin(ours, time[PADDED]), 0, 0);
+    if (b->rank == 0)
+        printf(" %7.2f %7.2f   %s (%.0e)\n", rival / ours, rival / fmin(ours, time[PADDED]),
+               error < 1e-12 ? "the same result" : "WRONG", error);
     destroy(b);
     return error < 1e-12;
 }
@@ -276,12 +286,8 @@ static int compare_all(bench *b)
 
 int main(int argc, char **argv)
 {
-    bench b;
-    memset(&b, 0, sizeof b);
-    b.repetitions = 15;
-    b.fewest = 64;
-    b.most = 256;
-    b.effort = FFTW_MEASURE;
+    bench b = {.repetitions = 15, .fewest = 64, .most = 256, .effort = FFTW_MEASURE};
+    const char *csv = NULL;
     const option table[] = {
         {.name = "--repetitions", .argument = "K", .integer = &b.repetitions, .least = 1, .most = 10000,
          .help = "of each (default 15)"},
@@ -289,27 +295,20 @@ int main(int argc, char **argv)
          .help = "N^3 numbers first, N a multiple of RANKS (default 64)"},
         {.name = "--to", .argument = "N", .integer = &b.most, .least = 2, .most = 1024,
          .help = "then doubled up to N (default 256)"},
-        {.name = "--effort", .argument = "NAME", .choice = &b.effort, .choices = efforts, 
+        {.name = "--effort", .argument = "NAME", .choice = &b.effort, .choices = efforts,
          .help = "FFTW's planner: estimate, measure or patient (default measure)"},
+        {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
         {.name = NULL}};
-    char wrong[512];
-    options_result result;
-    int same = 1;
-    MPI_Init(&argc, &argv);
+    int same = 1, status = start(table, argc, argv, &b.rank, &b.ranks, "fft",
+                                 "A complex three-dimensional Fourier transform by redist and FFTW, and by FFTW-MPI.");
     fftw_mpi_init();
-    MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &b.ranks);
-    result = options_read(table, argc, argv, wrong, sizeof wrong);
-    if (result == OPTIONS_HELP && b.rank == 0) {
-        printf("usage: mpiexec -n RANKS fft [OPTION VALUE]...\n\n");
-        options_help(table);
-    }
-    if (result == OPTIONS_WRONG && b.rank == 0)
-        fprintf(stderr, "fft: %s\n", wrong);
-    if (result == OPTIONS_RUN && b.fewest % b.ranks != 0)
+    if (status < 0 && b.fewest % b.ranks != 0)
         give_up("%d ranks do not divide %lld", b.ranks, (long long)b.fewest);
-    if (result == OPTIONS_RUN)
+    if (status < 0) {
+        figures_open(csv, b.rank, FIGURE_COLUMNS);
         same = compare_all(&b);
+        figures_close();
+    }
     MPI_Finalize();
-    return result == OPTIONS_WRONG ? 2 : !same;
+    return status < 0 ? !same : status;
 }

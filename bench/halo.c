@@ -7,7 +7,6 @@
    rank. */
 #include <string.h>
 
-#include "../examples/options.h"
 #include "bench.h"
 #include "redist_plan.h"
 
@@ -29,7 +28,7 @@ typedef struct {
     double fastest, quartile;
 } contestant;
 
-static void take_turns(const bench *b, contestant *c, int count, int64_t rounds, int batch)
+static void take_turns(const bench *b, const char *what, contestant *c, int count, int64_t rounds, int batch)
 {
     double *times = allocate((size_t)(rounds * count) * sizeof *times);
     for (int64_t round = -1; round < rounds; round++) /* the first is for warming up */
@@ -42,12 +41,15 @@ static void take_turns(const bench *b, contestant *c, int count, int64_t rounds,
             maxima(&begin, 1);
             times[k * rounds + (round < 0 ? 0 : round)] = begin; /* round 0 replaces the warm one */
         }
+    if (b->rank == 0)
+        printf("\n%s\n", what);
     for (int k = 0; k < count; k++) {
-        c[k].quartile = 1e6 * lower_quartile(times + k * rounds, rounds);
-        c[k].fastest = 1e6 * times[k * rounds]; /* sorted by now */
+        c[k].quartile = lower_quartile(times + k * rounds, rounds);
+        c[k].fastest = times[k * rounds]; /* sorted by now */
+        figure(what, b->ranks, 0, c[k].name, rounds, c[k].quartile, c[k].fastest, c[k].quartile / c[0].quartile);
         if (b->rank == 0)
-            printf("  %-32s %10.1f %8.2f %10.1f %8.2f\n", c[k].name, c[k].fastest, c[k].fastest / c[0].fastest,
-                   c[k].quartile, c[k].quartile / c[0].quartile);
+            printf("  %-32s %10.1f %8.2f %10.1f %8.2f\n", c[k].name, 1e6 * c[k].fastest,
+                   c[k].fastest / c[0].fastest, 1e6 * c[k].quartile, c[k].quartile / c[0].quartile);
     }
     fflush(stdout);
     free(times);
@@ -219,6 +221,7 @@ static void compare_halo(const bench *b, int width, int arrays)
     by_hand hand;
     loops plain;
     contestant c[4];
+    char what[64];
     MPI_Dims_create(b->ranks, 3, grid);
     bricks = redist_layout_3d(redist_block(SIDE * grid[0], grid[0]), redist_block(SIDE * grid[1], grid[1]),
                               redist_block(SIDE * grid[2], grid[2]));
@@ -251,9 +254,8 @@ static void compare_halo(const bench *b, int width, int arrays)
     c[1] = enter("subarrays by hand", run_by_hand, &hand);
     c[2] = enter("redist, malloc", run_plan, &malloced);
     c[3] = enter("redist, arena", run_plan, &in_arena);
-    if (b->rank == 0)
-        printf("\nhalo of %d around %d^3, %d array%s\n", width, SIDE, arrays, arrays > 1 ? "s" : "");
-    take_turns(b, c, 4, b->rounds, 4);
+    snprintf(what, sizeof what, "halo of %d around %d^3, %d array%s", width, SIDE, arrays, arrays > 1 ? "s" : "");
+    take_turns(b, what, c, 4, b->rounds, 4);
     for (int a = 0; a < arrays; a++) {
         must_be_right("halo from malloc", differences(malloced.to[a], hand.array[a], cells));
         must_be_right("halo from an arena", differences(in_arena.to[a], hand.array[a], cells));
@@ -346,6 +348,7 @@ static void compare_parres(const bench *b, int64_t n)
     const int64_t rounds = b->rounds / 8 + 3;
     parres p[3];
     contestant c[3];
+    char what[64];
     redist_layout columns, rows;
     redist_options options;
     n = n / b->ranks * b->ranks;
@@ -370,9 +373,8 @@ static void compare_parres(const bench *b, int64_t n)
         c[k] = enter(names[k], k == 0 ? run_parres : run_transposed, &p[k]);
         start_parres(&p[k]);
     }
-    if (b->rank == 0)
-        printf("\nB += A^T, A += 1 of %lld x %lld\n", (long long)n, (long long)n);
-    take_turns(b, c, 3, rounds, 1);
+    snprintf(what, sizeof what, "B += A^T, A += 1 of %lld x %lld", (long long)n, (long long)n);
+    take_turns(b, what, c, 3, rounds, 1);
     for (int k = 0; k < 3; k++) {
         check_parres(names[k], &p[k], rounds + 1);
         redist_plan_free(&p[k].plan.plan);
@@ -409,9 +411,7 @@ static void compare_moving(const bench *b, const char *name, const redist_layout
         c[k] = enter(names[k], run_plan, &p[k]);
     }
     fill(p[0].from[0], count + there, b->rank);
-    if (b->rank == 0)
-        printf("\n%s\n", name);
-    take_turns(b, c, 4, b->rounds / 4 + 3, count > 100000 ? 1 : 8);
+    take_turns(b, name, c, 4, b->rounds / 4 + 3, count > 100000 ? 1 : 8);
     for (int k = 0; k < 4; k++)
         redist_plan_free(&p[k].plan);
 }
@@ -439,8 +439,8 @@ static void run_pblas(void *what)
 static void compare_tran(const bench *b, int n)
 {
     static redist_axpby factors = {REDIST_DOUBLE, {0.75, 0}, {0.5, 0}, 0};
-    const int batch = n < 256 ? 16 : 1, grid[2] = {b->ranks % 2 == 0 && b->ranks > 2 ? 2 : 1,
-                                                   b->ranks % 2 == 0 && b->ranks > 2 ? b->ranks / 2 : b->ranks};
+    const int batch = n < 256 ? 16 : 1, rows = b->ranks % 2 == 0 && b->ranks > 2 ? 2 : 1;
+    const int grid[2] = {rows, b->ranks / rows};
     const int64_t rounds = n > 2000 ? b->rounds / 8 + 3 : b->rounds;
     redist_axis down = redist_block_cyclic(n, BLOCK, grid[0]), across = redist_block_cyclic(n, BLOCK, grid[1]);
     redist_layout matrix = redist_memory_order(redist_layout_2d(down, across), REDIST_COLUMN_MAJOR);
@@ -451,6 +451,7 @@ static void compare_tran(const bench *b, int n)
     planned p[2];
     pblas s;
     contestant c[3];
+    char what[64];
     redist_coords_of(&matrix, b->rank, coords);
     Cblacs_get(-1, 0, &context);
     Cblacs_gridinit(&context, "Row", grid[0], grid[1]);
@@ -477,9 +478,8 @@ static void compare_tran(const bench *b, int n)
     c[0] = enter("ScaLAPACK pdtran", run_pblas, &s);
     c[1] = enter("redist, malloc", run_plan, &p[0]);
     c[2] = enter("redist, arena", run_plan, &p[1]);
-    if (b->rank == 0)
-        printf("\nC := beta C + alpha A^T of %d x %d, blocks of %d on %d x %d ranks\n", n, n, BLOCK, grid[0], grid[1]);
-    take_turns(b, c, 3, rounds, batch);
+    snprintf(what, sizeof what, "C := beta C + alpha A^T of %d x %d", n, n);
+    take_turns(b, what, c, 3, rounds, batch);
     must_be_right("from malloc", differences(p[0].to[0], s.c, count));
     must_be_right("from an arena", differences(p[1].to[0], s.c, count));
     free(p[0].to[0]);
@@ -547,6 +547,7 @@ static void run_all(bench *b)
 int main(int argc, char **argv)
 {
     bench b = {.rounds = 100, .largest = 4096};
+    const char *csv = NULL;
     static const option_choice parts[] = {{"all", ALL},   {"halo", HALO},           {"parres", PARRES},
                                           {"tran", TRAN}, {"combining", COMBINING}, {NULL, 0}};
     const option table[] = {
@@ -556,15 +557,15 @@ int main(int argc, char **argv)
          .help = "of all contestants (default 100; of large matrices fewer)"},
         {.name = "--n", .argument = "N", .integer = &b.largest, .least = 64, .most = 30000,
          .help = "rows and columns of the largest matrix (default 4096)"},
+        {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
         {.name = NULL}};
-    int status;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &b.ranks);
-    status = options_start(table, argc, argv, b.rank, "halo",
-                           "Ghost cells and combining, beside subarrays by hand, ParRes' Transpose and ScaLAPACK.");
-    if (status < 0)
+    int status = start(table, argc, argv, &b.rank, &b.ranks, "halo",
+                       "Ghost cells and combining, beside subarrays by hand, ParRes' Transpose and ScaLAPACK.");
+    if (status < 0) {
+        figures_open(csv, b.rank, FIGURE_COLUMNS);
         run_all(&b);
+        figures_close();
+    }
     MPI_Finalize();
     return status < 0 ? 0 : status;
 }

@@ -10,7 +10,6 @@
    holds. */
 #include <string.h>
 
-#include "../examples/options.h"
 #include "bench.h"
 #include "redist_plan.h"
 
@@ -214,11 +213,8 @@ static void measure(const pair *p, int rank, int64_t samples)
     free(ranks);
 }
 
-static void measure_all(int64_t n, int64_t samples)
+static void measure_all(int rank, int p, int64_t n, int64_t samples)
 {
-    int rank, p;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &p);
     n = n / (4 * p) * 4 * p; /* so that every rank holds as much */
     n = n > 0 ? n : 4 * p;
     const int rows = p % 2 == 0 ? p / 2 : p, columns = p / rows;
@@ -248,7 +244,7 @@ static void measure_all(int64_t n, int64_t samples)
 
 int main(int argc, char **argv)
 {
-    int rank;
+    int rank, ranks, status;
     int64_t n = 2048, samples = 100;
     const option table[] = {
         {.name = "--n", .argument = "N", .integer = &n, .least = 1, .most = 40000,
@@ -256,22 +252,13 @@ int main(int argc, char **argv)
         {.name = "--samples", .argument = "K", .integer = &samples, .least = 1, .most = 100000,
          .help = "of each time (default 100)"},
         {.name = NULL}};
-    char wrong[512];
-    options_result result;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    result = options_read(table, argc, argv, wrong, sizeof wrong);
-    if (result == OPTIONS_HELP && rank == 0) {
-        printf("usage: mpiexec -n RANKS mappings [OPTION VALUE]...\n\n");
-        options_help(table);
-    }
-    if (result == OPTIONS_WRONG && rank == 0)
-        fprintf(stderr, "mappings: %s\n", wrong);
-    if (result == OPTIONS_RUN) {
+    status = start(table, argc, argv, &rank, &ranks, "mappings",
+                   "What relabelling saves, on paper and in time.");
+    if (status < 0) {
         if (rank == 0)
             print_paper();
-        measure_all(n, samples);
+        measure_all(rank, ranks, n, samples);
     }
     MPI_Finalize();
-    return result == OPTIONS_WRONG ? 2 : 0;
+    return status < 0 ? 0 : status;
 }

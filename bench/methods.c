@@ -10,7 +10,6 @@
 #include <complex.h>
 #include <limits.h>
 
-#include "../examples/options.h"
 #include "bench.h"
 
 static memory_count plan_memory; /* what the plans hold */
@@ -108,14 +107,13 @@ static MPI_Datatype element_datatype(element_type type)
 typedef struct {
     int64_t n, repetitions;
     double seconds;
-    const char *only, *methods, *csv;
+    const char *only, *methods;
     int memory; /* print what plans hold instead of times */
 } settings;
 
 typedef struct {
     settings set;
     int rank, ranks;
-    FILE *csv;
 } bench;
 
 /* ---- from cases to layouts, without redist ---- */
@@ -555,14 +553,6 @@ static void print_cell(double time, double ratio, int right)
     printf(" %17s", text);
 }
 
-static void print_csv(FILE *csv, const contest *c, const entry *e, const char *name, double time, double ratio)
-{
-    if (csv)
-        fprintf(csv, "\"%s\",%d,%lld,\"%s\",%lld,%.9g,%.9g,%.4f,%d\n", c->what->name, c->bench->ranks,
-                (long long)(c->held * (int64_t)c->by_hand.element), name, (long long)e->count, time, e->times[0], ratio,
-                e->right);
-}
-
 static void print_row(const contest *c, entry *entries)
 {
     const settings *set = &c->bench->set;
@@ -579,26 +569,39 @@ static void print_row(const contest *c, entry *entries)
         }
         double time = lower_quartile(e->times, e->count);
         print_cell(time, time / yardstick, e->right);
-        print_csv(c->bench->csv, c, e, contestants[k].name, time, time / yardstick);
+        if (e->right)
+            figure(c->what->name, c->bench->ranks, c->held * (int64_t)c->by_hand.element, contestants[k].name, e->count,
+                   time, e->times[0], time / yardstick);
         remark = e->remark ? e->remark : remark;
     }
     printf("  %s\n", remark ? remark : "");
     fflush(stdout);
 }
 
+enum { BESIDES, MEANWHILE, STAGING, AMOUNTS };
+
 /* What plans hold: bytes besides staging afterwards, the most while they were made, and staging; maxima over ranks. */
+static void print_memory(const contest *c, const char *method, const entry *e)
+{
+    static const char *const names[AMOUNTS] = {"besides staging", "while made", "staging"};
+    double bytes[AMOUNTS] = {e->held, e->most_held, e->staging};
+    maxima(bytes, AMOUNTS);
+    for (int k = 0; k < AMOUNTS; k++) {
+        char who[64];
+        snprintf(who, sizeof who, "%s: %s", method, names[k]);
+        figure(c->what->name, c->bench->ranks, c->held * (int64_t)c->by_hand.element, who, 1, bytes[k], bytes[k], 0);
+    }
+    if (c->bench->rank == 0)
+        printf("  %7.1f %7.1f %8.1f", bytes[BESIDES] / 1e3, bytes[MEANWHILE] / 1e3, bytes[STAGING] / 1e3);
+}
+
 static void print_memory_row(const contest *c, const entry *entries, const int *entered)
 {
     if (c->bench->rank == 0)
         printf("%-34s", c->what->name);
-    for (int k = 0; k < CONTESTANTS; k++) {
-        double kilobytes[] = {entries[k].held / 1e3, entries[k].most_held / 1e3, entries[k].staging / 1e3};
-        if (!entered[k])
-            continue;
-        maxima(kilobytes, 3);
-        if (c->bench->rank == 0)
-            printf("  %7.1f %7.1f %8.1f", kilobytes[0], kilobytes[1], kilobytes[2]);
-    }
+    for (int k = 0; k < CONTESTANTS; k++)
+        if (entered[k])
+            print_memory(c, contestants[k].name, &entries[k]);
     if (c->bench->rank == 0)
         printf("\n");
 }
@@ -640,8 +643,6 @@ static void print_head(const bench *b)
         if (invited(&b->set, k))
             printf(" %*s", b->set.memory ? 25 : 17, contestants[k].name);
     printf("\n");
-    if (b->csv)
-        fprintf(b->csv, "case,ranks,bytes,contestant,repetitions,lower_quartile,best,ratio,right\n");
 }
 
 static int hold_all(const bench *b)
@@ -663,63 +664,33 @@ static int hold_all(const bench *b)
 
 /* ---- the command line ---- */
 
-static const option_choice tables[] = {{"times", 0}, {"memory", 1}, {NULL, 0}};
-
-/* Returns the exit status, or -1 to go on. */
-static int read_settings(bench *b, int argc, char **argv)
-{
-    settings *s = &b->set;
-    const option table[] = {
-        {.name = "--n", .argument = "N", .integer = &s->n, .least = 16, .most = 16384,
-         .help = "extent of a matrix (default 4096)"},
-        {.name = "--cases", .argument = "PART", .text = &s->only,
-         .help = "only cases with PART in their names; PART|PART: either; =NAME: just this"},
-        {.name = "--methods", .argument = "PART", .text = &s->methods,
-         .help = "only such contestants, in the same way"},
-        {.name = "--table", .argument = "WHAT", .choice = &s->memory, .choices = tables,
-         .help = "times (default) or memory"},
-        {.name = "--seconds", .argument = "S", .real = &s->seconds, .most = 3600,
-         .help = "for each contestant and case (default 0.2)"},
-        {.name = "--repetitions", .argument = "K", .integer = &s->repetitions, .least = 1, .most = MOST_TIMES,
-         .help = "at least, however long they take (default 5)"},
-        {.name = "--csv", .argument = "FILE", .text = &s->csv, .help = "write the table to FILE too, times in seconds"},
-        {.name = NULL}};
-    char wrong[512];
-    options_result result = options_read(table, argc, argv, wrong, sizeof wrong);
-    if (result == OPTIONS_HELP && b->rank == 0) {
-        printf("usage: mpiexec -n RANKS methods [OPTION VALUE]...\n\n");
-        options_help(table);
-    }
-    if (result == OPTIONS_WRONG && b->rank == 0)
-        fprintf(stderr, "methods: %s\n", wrong);
-    return result == OPTIONS_RUN ? -1 : result == OPTIONS_HELP ? 0 : 2;
-}
-
-static int run(bench *b)
-{
-    int status;
-    if (b->set.csv && b->rank == 0 && !(b->csv = fopen(b->set.csv, "w")))
-        give_up("%s cannot be created", b->set.csv);
-    status = hold_all(b);
-    if (b->csv && fclose(b->csv) != 0)
-        give_up("%s cannot be written", b->set.csv);
-    return status;
-}
-
 int main(int argc, char **argv)
 {
-    bench b;
-    int status;
-    memset(&b, 0, sizeof b);
-    b.set.n = 4096;
-    b.set.repetitions = 5;
-    b.set.seconds = 0.2;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &b.ranks);
-    status = read_settings(&b, argc, argv);
-    if (status < 0)
-        status = run(&b);
+    static const option_choice tables[] = {{"times", 0}, {"memory", 1}, {NULL, 0}};
+    bench b = {.set = {.n = 4096, .repetitions = 5, .seconds = 0.2}};
+    const char *csv = NULL;
+    const option table[] = {
+        {.name = "--n", .argument = "N", .integer = &b.set.n, .least = 16, .most = 16384,
+         .help = "extent of a matrix (default 4096)"},
+        {.name = "--cases", .argument = "PART", .text = &b.set.only,
+         .help = "only cases with PART in their names; PART|PART: either; =NAME: just this"},
+        {.name = "--methods", .argument = "PART", .text = &b.set.methods,
+         .help = "only such contestants, in the same way"},
+        {.name = "--table", .argument = "WHAT", .choice = &b.set.memory, .choices = tables,
+         .help = "times (default) or memory"},
+        {.name = "--seconds", .argument = "S", .real = &b.set.seconds, .most = 3600,
+         .help = "for each contestant and case (default 0.2)"},
+        {.name = "--repetitions", .argument = "K", .integer = &b.set.repetitions, .least = 1, .most = MOST_TIMES,
+         .help = "at least, however long they take (default 5)"},
+        {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
+        {.name = NULL}};
+    int status = start(table, argc, argv, &b.rank, &b.ranks, "methods",
+                       "Every method of redist against memcpy, plain MPI and ScaLAPACK, case by case.");
+    if (status < 0) {
+        figures_open(csv, b.rank, FIGURE_COLUMNS);
+        status = hold_all(&b);
+        figures_close();
+    }
     MPI_Finalize();
     return status;
 }

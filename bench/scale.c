@@ -9,7 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "../examples/options.h"
 #include "bench.h"
 
 static memory_count tally;
@@ -98,12 +97,6 @@ typedef struct {
     const char *csv;
 } settings;
 
-static void stop(const char *what)
-{
-    fprintf(stderr, "scale: %s\n", what);
-    exit(1);
-}
-
 static double now(void)
 {
     struct timespec t;
@@ -125,7 +118,7 @@ static void count_side(question *q, const redist_layout *mine, const redist_layo
     if (!redist_coords_of(mine, q->rank, coords))
         return;
     if (redist_priv_neighbours_of(mine, coords, side, other, &n) != REDIST_OK)
-        stop("no memory");
+        give_up("no memory");
     q->peers += n.messages;
     for (int d = 0; d < n.ndim; d++)
         for (int64_t k = 0; k < n.axis[d].peers; k++)
@@ -144,7 +137,7 @@ static void arrange(question *q)
 {
     redist_schedule schedule;
     if (redist_schedule_create(q->from, q->to, &schedule) != REDIST_OK)
-        stop("no schedule");
+        give_up("no schedule");
     redist_schedule_free(&schedule);
 }
 
@@ -154,7 +147,7 @@ static void walk_steps(question *q)
     q->peers = 0;
     for (int step = 0; step < q->schedule->steps; step++) {
         if (redist_schedule_step(q->schedule, q->rank, step, &send_to, &receive_from) != REDIST_OK)
-            stop("no step");
+            give_up("no step");
         q->peers += (send_to >= 0) + (receive_from >= 0);
     }
 }
@@ -163,7 +156,7 @@ static void count_traffic(question *q)
 {
     redist_traffic traffic;
     if (redist_traffic_between(q->from, q->to, &traffic) != REDIST_OK)
-        stop("no traffic");
+        give_up("no traffic");
 }
 
 /* Asks again and again, for half a second at most. */
@@ -213,7 +206,7 @@ static void ask_schedule(question *q, row *r)
     redist_schedule schedule;
     r->arrange = ask(arrange, q);
     if (redist_schedule_create(q->from, q->to, &schedule) != REDIST_OK)
-        stop("no schedule");
+        give_up("no schedule");
     q->schedule = &schedule;
     r->steps = schedule.steps;
     for (int k = 0; k < SAMPLES; k++) {
@@ -223,7 +216,7 @@ static void ask_schedule(question *q, row *r)
         heard = q->peers;
         find_peers(q);
         if (heard != q->peers)
-            stop("the schedule and the rank disagree about its peers");
+            give_up("the schedule and the rank disagree about its peers");
     }
     redist_schedule_free(&schedule);
 }
@@ -247,7 +240,7 @@ static void predict(const settings *s, const question *q, row *r)
     bytes.per_message = 0;
     n = redist_phases(q->from, q->to, &cost, MOST_BETWEEN, between);
     if (n < 0)
-        stop(redist_strerror(-n));
+        give_up("%s", redist_strerror(-n));
     r->phases = n + 1;
     r->direct = redist_cost_of(q->from, q->to, ELEMENT, &s->cost);
     r->scheduled = r->steps * cost.per_message + redist_cost_of(q->from, q->to, ELEMENT, &bytes);
@@ -313,28 +306,19 @@ static void print_case(int which, const row *rows)
     printf("\n");
 }
 
-static void write_row(FILE *csv, int which, const row *r)
+static void write_row(int which, const row *r)
 {
-    fprintf(csv, "\"%s\",%lld,%lld,%lld,%.9g,%lld,%d,%.9g,%lld,%.9g,%.9g,%.9g,%.9g,%.9g,%d\n", cases[which].name,
+    fprintf(figures, "\"%s\",%lld,%lld,%lld,%.9g,%lld,%d,%.9g,%lld,%.9g,%.9g,%.9g,%.9g,%.9g,%d\n", cases[which].name,
             (long long)r->places, (long long)r->peers, (long long)r->runs, r->find.seconds, (long long)r->find.bytes,
             r->steps, r->arrange.seconds, (long long)r->arrange.bytes, r->walk.seconds, r->traffic_seconds, r->direct,
             r->scheduled, r->multiphase, r->phases);
 }
 
-static FILE *open_csv(const char *name)
-{
-    FILE *csv = fopen(name, "w");
-    if (!csv)
-        stop("the CSV file cannot be written");
-    fprintf(csv, "case,places,peers,runs,find_seconds,find_bytes,steps,arrange_seconds,arrange_bytes,walk_seconds,"
-                 "traffic_seconds,"
-                 "direct_seconds,scheduled_seconds,multiphase_seconds,phases\n");
-    return csv;
-}
-
 static void measure_all(const settings *s)
 {
-    FILE *csv = s->csv ? open_csv(s->csv) : NULL;
+    figures_open(s->csv, 0,
+                 "case,places,peers,runs,find_seconds,find_bytes,steps,arrange_seconds,arrange_bytes,walk_seconds,"
+                 "traffic_seconds,direct_seconds,scheduled_seconds,multiphase_seconds,phases");
     printf("One rank's work, both sides of the exchange: its peers and runs; the schedule, and asking it for all\n"
            "its steps; the traffic of all ranks. Milliseconds, kB held at most. Predicted: %g us a message, %g GB/s.\n"
            "\n",
@@ -343,13 +327,12 @@ static void measure_all(const settings *s)
         row rows[SIZES];
         for (int k = 0; k < SIZES; k++) {
             rows[k] = measure(s, which, k);
-            if (csv)
-                write_row(csv, which, &rows[k]);
+            if (figures)
+                write_row(which, &rows[k]);
         }
         print_case(which, rows);
     }
-    if (csv && fclose(csv) != 0)
-        stop("the CSV file cannot be written");
+    figures_close();
 }
 
 /* ---- the command line ---- */
@@ -365,7 +348,7 @@ int main(int argc, char **argv)
          .help = "10^9 bytes a second (default 10)"},
         {.name = "--traffic", .argument = "P", .integer = &s.most_traffic, .least = 0, .most = 1e9,
          .help = "places up to which all traffic is counted (default 10000)"},
-        {.name = "--csv", .argument = "FILE", .text = &s.csv, .help = "the figures as a table"},
+        {.name = "--csv", .argument = "FILE", .text = &s.csv, .help = "write the figures to FILE too"},
         {.name = NULL}};
     char wrong[512];
     options_result result = options_read(table, argc, argv, wrong, sizeof wrong);

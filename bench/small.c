@@ -6,13 +6,13 @@
    rank's. */
 #include <string.h>
 
-#include "../examples/options.h"
 #include "bench.h"
 #include "redist_plan.h"
 
 typedef struct {
     int rank, ranks;
-    int64_t samples;
+    int64_t samples, plans;
+    double seconds; /* for the plans of a size */
 } bench;
 
 /* ---- the redistribution that all is measured with ---- */
@@ -162,35 +162,46 @@ static void compare_small(const bench *b, int batch)
             "%d ranks, 64 x 64 doubles, rows to columns, batches of %d: microseconds, and above the empty messages\n",
             b->ranks, batch);
     for (int k = 0; k < CONTESTANTS; k++) {
-        double time = 1e6 * lower_quartile(x[k].times, b->samples);
+        double time = lower_quartile(x[k].times, b->samples);
         empty = k == 0 ? time : empty;
+        figure("64 x 64", b->ranks, (int64_t)p.bytes, contestants[k].name, b->samples, time, x[k].times[0],
+               time / empty);
         if (b->rank == 0)
-            printf("%-24s %8.2f %8.2f\n", contestants[k].name, time, time - empty);
+            printf("%-24s %8.2f %8.2f\n", contestants[k].name, 1e6 * time, 1e6 * (time - empty));
         exchange_free(&x[k]);
     }
 }
 
 /* ---- making plans ---- */
 
-enum { CREATE, FREE, EXECUTE, DUPLICATE, SPLIT, WINDOW, MPI_FREE, STEPS };
+enum { EXECUTE, CREATE, FREE, ARENA, CREATE_IN_ARENA, FREE_IN_ARENA, DUPLICATE, SPLIT, WINDOW, MPI_FREE, STEPS };
+
+static const char *const steps[STEPS] = {"execute", "create", "free", "arena", "create in arena", "free in arena",
+                                         "dup", "split", "window", "MPI free"};
+
+enum { MOST_SAMPLES = 40 };
 
 typedef struct {
-    double begin, *times[STEPS];
+    double begin, spent, times[STEPS][MOST_SAMPLES];
     int64_t sample;
 } stopwatch;
 
 static void lap(stopwatch *w, int step)
 {
-    w->times[step][w->sample] = MPI_Wtime() - w->begin;
-    maxima(&w->times[step][w->sample], 1);
+    double time = MPI_Wtime() - w->begin;
+    maxima(&time, 1);
+    w->times[step][w->sample] = time;
+    w->spent += time;
     barrier();
     w->begin = MPI_Wtime();
 }
 
-static void time_plan(stopwatch *w, const problem *p, void *from, void *to, redist_stats *stats)
+/* Returns the bytes of its staging memory. */
+static int64_t time_plan(stopwatch *w, const problem *p, void *from, void *to)
 {
     enum { WARM = 2 }; /* executions that fault pages of staging memory in */
     redist_plan *plan;
+    redist_stats stats;
     w->begin = MPI_Wtime();
     plan = plan_for(p, REDIST_AUTO, NULL);
     lap(w, CREATE);
@@ -200,10 +211,26 @@ static void time_plan(stopwatch *w, const problem *p, void *from, void *to, redi
     w->begin = MPI_Wtime();
     redist_execute(plan, from, to);
     lap(w, EXECUTE);
-    redist_plan_stats(plan, stats);
+    redist_plan_stats(plan, &stats);
     w->begin = MPI_Wtime();
     redist_plan_free(&plan);
     lap(w, FREE);
+    return stats.buffer_bytes;
+}
+
+static void time_arena(stopwatch *w, const problem *p)
+{
+    redist_arena *arena;
+    redist_plan *plan;
+    w->begin = MPI_Wtime();
+    if (redist_arena_create(MPI_COMM_WORLD, 2 * p->bytes + 128, &arena) != REDIST_OK)
+        give_up("no arena");
+    lap(w, ARENA);
+    plan = plan_for(p, REDIST_AUTO, arena);
+    lap(w, CREATE_IN_ARENA);
+    redist_plan_free(&plan);
+    lap(w, FREE_IN_ARENA);
+    redist_arena_free(&arena);
 }
 
 /* The calls of MPI that a plan cannot do without when it shares memory. */
@@ -227,36 +254,30 @@ static void time_mpi(stopwatch *w, int64_t bytes)
     lap(w, MPI_FREE);
 }
 
-static void print_plan(int64_t n, const problem *p, const double *time)
-{
-    double calls = time[DUPLICATE] + time[SPLIT] + time[WINDOW];
-    printf("%5lld %9.3f %9.1f %9.1f %7.2f %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f\n", (long long)n, (double)p->bytes / 1e6,
-           1e6 * time[EXECUTE], 1e6 * time[CREATE], time[CREATE] / time[EXECUTE], 1e6 * time[FREE],
-           1e6 * time[DUPLICATE], 1e6 * time[SPLIT], 1e6 * time[WINDOW], 1e6 * (time[CREATE] - calls),
-           1e6 * time[MPI_FREE]);
-}
+static int column_width(const char *title) { return strlen(title) > 9 ? (int)strlen(title) : 9; }
 
 static void measure_plan(const bench *b, int64_t n)
 {
+    static stopwatch w;
     problem p = rows_to_columns(b, n);
     void *from = zeroed(allocate(p.bytes), p.bytes), *to = zeroed(allocate(p.bytes), p.bytes);
-    int64_t samples = b->samples < 40 ? b->samples : 40;
-    redist_stats stats;
-    stopwatch w;
-    double quartile[STEPS];
-    for (int step = 0; step < STEPS; step++)
-        w.times[step] = allocate((size_t)samples * sizeof(double));
-    for (w.sample = 0; w.sample < samples; w.sample++) {
+    char what[32];
+    snprintf(what, sizeof what, "%lld x %lld", (long long)n, (long long)n);
+    for (w.sample = 0, w.spent = 0; w.sample < b->plans && (w.sample < 3 || w.spent < b->seconds); w.sample++) {
         barrier();
-        time_plan(&w, &p, from, to, &stats);
-        time_mpi(&w, stats.buffer_bytes);
-    }
-    for (int step = 0; step < STEPS; step++) {
-        quartile[step] = lower_quartile(w.times[step], samples);
-        free(w.times[step]);
+        time_mpi(&w, time_plan(&w, &p, from, to));
+        time_arena(&w, &p);
     }
     if (b->rank == 0)
-        print_plan(n, &p, quartile);
+        printf("%-12s %9.3f", what, (double)p.bytes / 1e6);
+    for (int step = 0; step < STEPS; step++) {
+        double time = lower_quartile(w.times[step], w.sample);
+        figure(what, b->ranks, (int64_t)p.bytes, steps[step], w.sample, time, w.times[step][0], 0);
+        if (b->rank == 0)
+            printf(" %*.1f", column_width(steps[step]), 1e6 * time);
+    }
+    if (b->rank == 0)
+        printf("\n");
     free(from);
     free(to);
 }
@@ -264,12 +285,14 @@ static void measure_plan(const bench *b, int64_t n)
 static void measure_plans(const bench *b)
 {
     static const int64_t sizes[] = {64, 512, 2048, 4096};
-    if (b->rank == 0)
-        printf("\n%d ranks, n x n doubles, rows to columns, auto: microseconds; the calls of MPI made by hand, with as "
-               "many bytes\n"
-               "%5s %9s %9s %9s %7s %9s %9s %9s %9s %9s %9s\n",
-               b->ranks, "n", "MB/rank", "execute", "create", "ratio", "free", "dup", "split", "window", "the rest",
-               "MPI free");
+    if (b->rank == 0) {
+        printf("\n%d ranks, doubles, rows to columns, auto: microseconds of an execution, and of creating and freeing a "
+               "plan alone\nand in an arena; then the calls of MPI made by hand, with as many bytes\n%-12s %9s",
+               b->ranks, "", "MB/rank");
+        for (int step = 0; step < STEPS; step++)
+            printf(" %*s", column_width(steps[step]), steps[step]);
+        printf("\n");
+    }
     for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++)
         measure_plan(b, sizes[k]);
 }
@@ -278,31 +301,28 @@ static void measure_plans(const bench *b)
 
 int main(int argc, char **argv)
 {
-    bench b;
+    bench b = {.samples = 1000, .plans = MOST_SAMPLES, .seconds = 2};
     int64_t batch = 20;
+    const char *csv = NULL;
     const option table[] = {
         {.name = "--samples", .argument = "K", .integer = &b.samples, .least = 1, .most = 100000,
-         .help = "of each small exchange (default 1000); of each plan at most 40"},
+         .help = "of each small exchange (default 1000)"},
         {.name = "--batch", .argument = "K", .integer = &batch, .least = 1, .most = 1000,
          .help = "small exchanges in a sample (default 20)"},
+        {.name = "--plans", .argument = "K", .integer = &b.plans, .least = 1, .most = MOST_SAMPLES,
+         .help = "of each size at most (default 40)"},
+        {.name = "--seconds", .argument = "S", .real = &b.seconds, .most = 3600,
+         .help = "for the plans of a size, once there were three (default 2)"},
+        {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
         {.name = NULL}};
-    char wrong[512];
-    options_result result;
-    b.samples = 1000;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &b.ranks);
-    result = options_read(table, argc, argv, wrong, sizeof wrong);
-    if (result == OPTIONS_HELP && b.rank == 0) {
-        printf("usage: mpiexec -n RANKS small [OPTION VALUE]...\n\n");
-        options_help(table);
-    }
-    if (result == OPTIONS_WRONG && b.rank == 0)
-        fprintf(stderr, "small: %s\n", wrong);
-    if (result == OPTIONS_RUN) {
+    int status = start(table, argc, argv, &b.rank, &b.ranks, "small",
+                       "What redist adds to a small exchange, and what making a plan costs.");
+    if (status < 0) {
+        figures_open(csv, b.rank, FIGURE_COLUMNS);
         compare_small(&b, (int)batch);
         measure_plans(&b);
+        figures_close();
     }
     MPI_Finalize();
-    return result == OPTIONS_WRONG ? 2 : 0;
+    return status < 0 ? 0 : status;
 }

@@ -1,8 +1,8 @@
 /* Threads against ranks: a transpose, packing and unpacking by one thread and by all, and the transpose through a plan.
    MIT licence, see LICENSE.
 
-   usage: mpiexec -n RANKS threads [MEGABYTES...]     Run with as many threads on one rank as ranks without threads,
-   e.g. OMP_NUM_THREADS=2 mpiexec -n 1 threads, and OMP_NUM_THREADS=1 mpiexec -n 2 threads, on the same array. */
+   Run with as many threads on one rank as ranks without threads, e.g. OMP_NUM_THREADS=2 mpiexec -n 1 threads, and
+   OMP_NUM_THREADS=1 mpiexec -n 2 threads, on the same array. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -32,13 +32,17 @@ static double timed(const local_move *m, int threads)
 static void compare_threads(const char *name, const local_move *m, double bytes, int threads)
 {
     double one = 1e9, all = 1e9, begin = MPI_Wtime();
+    char what[64], team[32];
     int k;
     for (k = 0; k < REPETITIONS && (k < 5 || MPI_Wtime() < begin + 1); k++) {
         one = fmin(one, timed(m, 1));
         all = fmin(all, timed(m, threads));
     }
-    printf("%-12s %6.0f MB   1 thread %9.3f ms   %d threads %9.3f ms   ratio %.2f\n", name, bytes / 1e6, one * 1e3,
-           threads, all * 1e3, one / all);
+    snprintf(what, sizeof what, "%s, %.0f MB", name, bytes / 1e6);
+    snprintf(team, sizeof team, "%d thread%s", threads, threads > 1 ? "s" : "");
+    figure(what, 1, (int64_t)bytes, "1 thread", k, one, one, 1);
+    figure(what, 1, (int64_t)bytes, team, k, all, all, all / one);
+    printf("%-24s 1 thread %9.3f ms   %s %9.3f ms   ratio %.2f\n", what, one * 1e3, team, all * 1e3, one / all);
 }
 
 /* Whole arrays on this rank, and halves of their columns, which packing takes out of rows and unpacking puts back. */
@@ -77,6 +81,7 @@ static void execute(int64_t n, int rank, int ranks, int threads)
     redist_options options;
     redist_plan *plan = NULL;
     double best = 1e9;
+    char what[64], team[32];
     void *a, *b;
     int k;
     memset(&options, 0, sizeof options);
@@ -98,26 +103,37 @@ static void execute(int64_t n, int rank, int ranks, int threads)
         maxima(&time, 1);
         best = fmin(best, time);
     }
+    snprintf(what, sizeof what, "plan, %.0f MB", (double)n * (double)n * 8 / 1e6);
+    snprintf(team, sizeof team, "%d x %d", ranks, threads);
+    figure(what, ranks, (int64_t)bytes, team, k, best, best, 1);
     if (rank == 0)
-        printf("plan         %6.0f MB   %d ranks of %d threads %9.3f ms\n", (double)n * (double)n * 8 / 1e6, ranks,
-               threads, best * 1e3);
+        printf("%-24s %s ranks x threads %9.3f ms\n", what, team, best * 1e3);
     redist_plan_free(&plan);
     redist_arena_free(&arena);
 }
 
-int main(int count, char **arguments)
+int main(int argc, char **argv)
 {
-    int k, rank, ranks, threads = omp_get_max_threads();
-    MPI_Init(&count, &arguments);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    for (k = 0; k < (count > 1 ? count - 1 : 3); k++) {
-        const double megabytes = count > 1 ? atof(arguments[k + 1]) : k == 0 ? 16 : k == 1 ? 64 : 256;
-        const int64_t n = (int64_t)sqrt(megabytes * 1e6 / sizeof(double));
+    int64_t least = 16, most = 256;
+    const char *csv = NULL;
+    const option table[] = {
+        {.name = "--least", .argument = "MB", .integer = &least, .least = 1, .most = 10000,
+         .help = "megabytes of the first array (default 16)"},
+        {.name = "--most", .argument = "MB", .integer = &most, .least = 1, .most = 10000,
+         .help = "then four times as many, up to MB (default 256)"},
+        {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
+        {.name = NULL}};
+    int rank, ranks, threads = omp_get_max_threads();
+    int status = start(table, argc, argv, &rank, &ranks, "threads",
+                       "A transpose, packing and unpacking by one thread and by all; run it on 1 rank and on several.");
+    figures_open(status < 0 ? csv : NULL, rank, FIGURE_COLUMNS);
+    for (int64_t megabytes = least; status < 0 && megabytes <= most; megabytes *= 4) {
+        const int64_t n = (int64_t)sqrt((double)megabytes * 1e6 / sizeof(double));
         if (ranks == 1)
             move_alone(n, threads);
         execute(n, rank, ranks, threads);
     }
+    figures_close();
     MPI_Finalize();
-    return 0;
+    return status < 0 ? 0 : status;
 }

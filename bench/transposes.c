@@ -13,7 +13,6 @@
 #include <fftw3-mpi.h>
 #endif
 
-#include "../examples/options.h"
 #include "bench.h"
 #include "redist_plan.h"
 
@@ -169,8 +168,8 @@ static const contestant contestants[] = {
     {"adding", ADDS_TRANSPOSED, 1, prepare_adding, run_arena, free_plan},
     {"MPI_SUM", ADDS_TRANSPOSED, 1, prepare_sum, run_arena, free_plan},
     {"adding alone", ADDS_ALONE, 0, prepare_adding_alone, run_malloc, free_plan},
-    {"b+=a^T loops", ADDS_ALONE, 0, need_doubles, add_transposed_loops, leave},
-    {"b+=a loop", ADDS, 0, need_doubles, add_loop, leave},
+    {"loops, a^T", ADDS_ALONE, 0, need_doubles, add_transposed_loops, leave},
+    {"loops, a", ADDS, 0, need_doubles, add_loop, leave},
 };
 
 enum { CONTESTANTS = sizeof contestants / sizeof contestants[0], MOST_TIMES = 1000 };
@@ -271,6 +270,7 @@ static void compare(bench *b, int64_t n)
     static double times[CONTESTANTS][MOST_TIMES];
     void *plan[CONTESTANTS] = {NULL};
     double yardstick = 0;
+    char what[32];
     int rounds;
     const redist_axis axis = redist_block(n, b->ranks);
     b->n = n;
@@ -285,12 +285,15 @@ static void compare(bench *b, int64_t n)
             check(b, &contestants[k]);
     }
     compete(b, plan, times, &rounds);
+    snprintf(what, sizeof what, "%lld", (long long)n);
     if (b->rank == 0)
-        printf("%6lld", (long long)n);
+        printf("%6s", what);
     for (int k = 0; k < CONTESTANTS; k++)
         if (plan[k]) {
             const double time = lower_quartile(times[k], rounds);
             yardstick = k == 0 ? time : yardstick;
+            figure(what, b->ranks, b->rows * n * b->element, contestants[k].name, rounds, time, times[k][0],
+                   time / yardstick);
             if (b->rank == 0)
                 printf(" %12.2f", k == 0 ? 1e6 * time : time / yardstick);
             b->plan = plan[k];
@@ -326,6 +329,7 @@ static void compare_all(bench *b)
 int main(int argc, char **argv)
 {
     bench b = {.least = 64, .most = 4096, .element = 8, .seconds = 0.1};
+    const char *csv = NULL;
     const option table[] = {
         {.name = "--least", .argument = "N", .integer = &b.least, .least = 16, .most = 16384,
          .help = "the first n (default 64)"},
@@ -336,17 +340,18 @@ int main(int argc, char **argv)
         {.name = "--seconds", .argument = "S", .real = &b.seconds, .most = 3600,
          .help = "for each contestant and n (default 0.1)"},
         {.name = "--only", .argument = "NAMES", .text = &b.only, .help = "of contestants, beside memcpy"},
+        {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
         {.name = NULL}};
-    int status;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &b.ranks);
+    int status = start(table, argc, argv, &b.rank, &b.ranks, "transposes",
+                       "Transposes beside FFTW's and plain loops.");
 #ifdef HAVE_FFTW_MPI
     fftw_mpi_init();
 #endif
-    status = options_start(table, argc, argv, b.rank, "transposes", "Transposes beside FFTW's and plain loops.");
-    if (status < 0 && (b.element == 4 || b.element == 8 || b.element == 16))
+    if (status < 0 && (b.element == 4 || b.element == 8 || b.element == 16)) {
+        figures_open(csv, b.rank, FIGURE_COLUMNS);
         compare_all(&b);
+        figures_close();
+    }
     MPI_Finalize();
     return status < 0 ? 0 : status;
 }

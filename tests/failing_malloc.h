@@ -5,21 +5,31 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-static int64_t live_blocks, until_failure = -1;
+enum { BEFORE_BLOCK = 16 }; /* bytes, for its size */
+
+static int64_t live_blocks, live_bytes, until_failure = -1;
 
 /* Fails at the allocation that until_failure counts down to. */
 static void *failing_malloc(size_t bytes)
 {
-    void *block = until_failure == 0 ? NULL : malloc(bytes);
+    char *block = until_failure == 0 ? NULL : malloc(BEFORE_BLOCK + bytes);
     if (until_failure >= 0)
         until_failure--;
-    live_blocks += block != NULL;
-    return block;
+    if (block == NULL)
+        return NULL;
+    *(size_t *)(void *)block = bytes;
+    live_blocks++;
+    live_bytes += (int64_t)bytes;
+    return block + BEFORE_BLOCK;
 }
 
-static void counted_free(void *block)
+static void counted_free(void *memory)
 {
-    live_blocks -= block != NULL;
+    char *block = (char *)memory - BEFORE_BLOCK;
+    if (memory == NULL)
+        return;
+    live_blocks--;
+    live_bytes -= (int64_t)*(size_t *)(void *)block;
     free(block);
 }
 

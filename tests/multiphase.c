@@ -141,6 +141,44 @@ static void check_resting(void)
     redist_plan_free(&plan);
 }
 
+/* Slabs along one axis to slabs along another, as large as messages are dear: by way of the nodes' ranks, in nodes of two. */
+static void check_nodes(int outer, int kind, int operation)
+{
+    exchange *e = exchange_new(MPI_COMM_WORLD);
+    const int inner = (outer + 1) % 3, each = 2;
+    int d, k, code, near = 1;
+    redist_options options;
+    memset(&options, 0, sizeof options);
+    e->arrays[0].ndim = e->arrays[1].ndim = 3;
+    for (d = 0; d < 3; d++) {
+        const int64_t n = d == outer || d == inner ? 2 * e->size - (kind == TEST_CYCLIC) : 3;
+        exchange_axis(&e->arrays[0].axes[d], d == outer ? TEST_BLOCK : TEST_WHOLE, n, d == outer ? e->size : 1);
+        exchange_axis(&e->arrays[1].axes[d], d == inner ? kind : TEST_WHOLE, n, d == inner ? e->size : 1);
+    }
+    for (k = 0; k < 2; k++) {
+        e->arrays[k].operations = operation < TEST_OPERATION_KINDS;
+        e->arrays[k].list[0].kind = operation;
+        e->arrays[k].list[0].axis = inner;
+        e->arrays[k].list[0].value = REDIST_COLUMN_MAJOR;
+    }
+    exchange_describe(e);
+    exchange_allocate(e);
+    options.method = REDIST_MULTIPHASE;
+    options.node_ranks = each;
+    options.cost.per_message = 1;
+    options.cost.per_byte = 1 / (12.0 * 8 * 2); /* a rank's 3 x 2 x 2 size doubles cost as much as half of its messages */
+    code = redist_plan_create(e->comm, &e->layouts[0], &e->layouts[1], e->type, &options, &e->plan);
+    for (k = 0; code == REDIST_OK && k < e->size; k++)
+        near &= k / each == e->rank / each || redist_volume(&e->layouts[0], e->rank, e->plan->state.chain.between, k) == 0;
+    test_case_all(code == REDIST_OK && stats_of(e->plan).phases == 2 && near, "axis %d, kind %d, operation %d: first in the node",
+                  outer, kind, operation);
+    near = code == REDIST_OK && exchange_is_right(e, 0) && exchange_is_right(e, WAYS);
+    test_case_all(near && stats_of(e->plan).sends <= e->size / each, "one message to each node");
+    redist_plan_free(&e->plan);
+    exchange_release(e);
+    free(e);
+}
+
 /* Measuring tries the chain, too, within the limits. */
 static void check_measured(void)
 {
@@ -311,6 +349,13 @@ int main(int argc, char **argv)
     check_resting();
     check_two_at_once();
     check_measured();
+    for (arrays = 0; arrays < 3; arrays++) {
+        check_nodes(arrays, TEST_BLOCK, TEST_OPERATION_KINDS);
+        check_nodes(arrays, TEST_CYCLIC, TEST_GRID_ORDER);
+        check_nodes(arrays, TEST_BLOCK, TEST_MEMORY_ORDER);
+        check_nodes(arrays, TEST_CYCLIC, TEST_EXTENT);
+        check_nodes(arrays, TEST_BLOCK, TEST_TRANSPOSE);
+    }
     check_arena();
     check_other_ranks();
     check_costs();

@@ -312,6 +312,21 @@ static void check_differences(void)
     }
 }
 
+/* ---- what a plan takes besides its messages ---- */
+
+static void check_size(void)
+{
+    const int64_t bytes = live_bytes;
+    redist_plan *plan = NULL;
+    request q;
+    int code, bystander = test_rank() > 0;
+    make_request(&q);
+    q.layouts[0] = q.layouts[1] = redist_layout_2d(redist_block(N, 1), redist_whole(M));
+    code = redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan);
+    test_case_all(code == REDIST_OK && (!bystander || live_bytes - bytes < 3072), "a plan without messages: %ld bytes", (long)(live_bytes - bytes));
+    test_case_all(redist_plan_free(&plan) == REDIST_OK && live_bytes == bytes, "its memory is given back");
+}
+
 /* Errors that a rank finds before it could tell the others. */
 static void check_local(void)
 {
@@ -399,11 +414,11 @@ static int allocation_fails(exchange *e, int k, int bad_rank)
     code = exchange_create(e);
     hit = test_sum(test_rank() == bad_rank && until_failure < 0);
     until_failure = -1;
-    if (hit && code == REDIST_OK) { /* what cannot have its shared memory sends messages */
+    if (hit && code == REDIST_OK) { /* what cannot have its shared memory, or its schedule, does without */
         int good = exchange_is_right(e, k);
         good = redist_plan_free(&e->plan) == REDIST_OK && good;
-        test_case_all(good && live_blocks == 0 &&
-                          (e->method == REDIST_AUTO || e->method == REDIST_SHARED || e->method == REDIST_MULTIPHASE),
+        test_case_all(good && live_blocks == 0 && e->method != REDIST_POINT_TO_POINT &&
+                          e->method != REDIST_ALLTOALLV && e->method != REDIST_ALLTOALLW,
                       "%s, %d arrays, falls back when allocation %d fails on rank %d: %ld blocks left",
                       method_name(e->method), e->count, k, bad_rank, (long)live_blocks);
     } else if (hit)
@@ -603,6 +618,7 @@ int main(int count, char **arguments)
     check_unlike(0);
     check_unlike(1);
     check_differences();
+    check_size();
     check_local();
     check_message_size();
     check_no_message();

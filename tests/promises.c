@@ -224,7 +224,7 @@ static exchange *open_variant(int shape, int variant, redist_method method, redi
 /* Whether this rank's messages of a side go by way of staging memory. */
 static int is_packed(int shape, int variant, int side)
 {
-    return apart[shape][side] || variant == SEVERAL || variant == IN_PLACE;
+    return apart[shape][side] || variant == SEVERAL || (variant == IN_PLACE && side == FROM);
 }
 
 /* What is copied when these sides are packed; in place, what stays is put aside at most once. */

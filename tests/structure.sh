@@ -209,6 +209,14 @@ check_list() {
     check "every test is in tests/list, and only tests are" diff present.txt listed.txt
 }
 
+# The tables that bench/results.sh writes, and those that RESULTS.md has room for.
+check_results() {
+    { echo machine && sed -n 's/.*| write \([a-z]*\)$/\1/p; s/^ *write \([a-z]*\)$/\1/p' "$root/bench/results.sh"; } |
+        sort >written.txt
+    sed -n 's/^<!-- \([a-z]*\): written by make results.*/\1/p' "$root/bench/RESULTS.md" | sort >tables.txt
+    check "RESULTS.md has a place for every table of results.sh" diff written.txt tables.txt
+}
+
 # Whether tests/run takes a test that says this, and ends like this, for a success.
 run_accepts() { # status, report
     rm -rf suite
@@ -232,6 +240,7 @@ check_run() {
 }
 
 check_list
+check_results
 check_run
 # ---- three ways to include ----
 
