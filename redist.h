@@ -34,19 +34,19 @@
  *     170-265               types
  *                 613-685   arithmetic
  *                 686-758   faults
- *     266-310     759-998   axes: who owns index i
- *     311-414    999-1573   layouts and views
- *               1574-2150   runs: what two coordinates of an axis share
- *               2151-2346   messages: products of run lists
- *               2347-3052   copying
- *               3053-3187   pairs of places: which copy serves whom
- *     415-448   3188-3345   moving on one process
- *     449-467   3346-3612   traffic, on paper
- *     468-497   3613-4155   schedules
- *     498-534   4156-4602   cost and multiphase routes
- *     535-565   4603-4909   relabelling and advice
- *     566-608   4910-5024   text: writing
- *               5025-5476   text: reading
+ *     266-310    759-1015   axes: who owns index i
+ *     311-414   1016-1593   layouts and views
+ *               1594-2132   runs: what two coordinates of an axis share
+ *               2133-2322   messages: products of run lists
+ *               2323-3019   copying
+ *               3020-3136   pairs of places: which copy serves whom
+ *     415-448   3137-3293   moving on one process
+ *     449-467   3294-3559   traffic, on paper
+ *     468-497   3560-4102   schedules
+ *     498-534   4103-4549   cost and multiphase routes
+ *     535-565   4550-4856   relabelling and advice
+ *     566-608   4857-4967   text: writing
+ *               4968-5411   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -851,7 +851,8 @@ REDIST_PRIV_COLD redist_priv_fault redist_priv_axis_fault(const redist_axis *x, 
     redist_priv_require(&fault, REDIST_ERR_LAYOUT, axis, "extent", x->extent, 0, INT64_MAX);
     redist_priv_require(&fault, REDIST_ERR_OVERFLOW, axis, "extent", x->extent, 0, REDIST_PRIV_MAX_ELEMENTS);
     redist_priv_require(&fault, REDIST_ERR_LAYOUT, axis, "block", x->block, 1, INT64_MAX);
-    redist_priv_require(&fault, REDIST_ERR_LAYOUT, axis, "the coordinate of block 0", x->first, 0, x->procs - 1);
+    redist_priv_require(&fault, REDIST_ERR_LAYOUT, axis, "the coordinate of block 0", x->first, 0,
+                        (int64_t)x->procs - 1);
     return fault;
 }
 
@@ -958,42 +959,58 @@ REDIST_AXIS_API int64_t redist_global(const redist_axis *x, int coord, int64_t l
 /* What a coordinate owns of an axis whose coordinates own one interval each: begin <= index < end. */
 REDIST_PRIV_FAST void redist_priv_interval(const redist_axis *x, int coord, int64_t *begin, int64_t *end)
 {
-    int64_t mine = redist_priv_first_block(x, coord);
-    *begin = mine < redist_priv_blocks(x) ? redist_priv_block_start(x, mine) : x->extent;
+    *begin = redist_priv_block_start(x, redist_priv_first_block(x, coord));
     *end = *begin + redist_priv_size(x, coord);
 }
 
-/* How many of the `count` indices low, low + step, ... lie in blocks of coord; step >= 1. */
-REDIST_PRIV_FAST int64_t redist_priv_count_steps(const redist_axis *x, int coord, int64_t low, int64_t step,
-                                                 int64_t count)
+/* The view indices start <= i < start + length, of which the first has a local position. */
+typedef struct {
+    int64_t start, length, local;
+} redist_priv_track;
+
+/* The view indices that show the axis indices low <= g < high, of which the first has a local position. */
+REDIST_PRIV_FAST redist_priv_track redist_priv_track_of(const redist_axis *x, int64_t low, int64_t high, int64_t local)
+{
+    redist_priv_track track;
+    int64_t begin, end;
+    if (x->step > 0) {
+        begin = redist_priv_ceil_div(low - x->start, x->step);
+        end = redist_priv_ceil_div(high - x->start, x->step);
+    } else {
+        begin = redist_priv_floor_div(x->start - high, -x->step) + 1;
+        end = redist_priv_floor_div(x->start - low, -x->step) + 1;
+    }
+    track.start = redist_priv_clamp(begin, 0, x->count);
+    track.length = redist_priv_clamp(end, track.start, x->count) - track.start;
+    track.local = local + x->start + track.start * x->step - low;
+    return track;
+}
+
+/* What the view shows of a coordinate's only interval. */
+REDIST_PRIV_FAST redist_priv_track redist_priv_stretch(const redist_axis *x, int coord)
 {
     int64_t begin, end;
-    uint64_t cycle, n, a, past; /* index + past reaches a multiple of the cycle where a block begins */
-    if (redist_priv_is_interval(x)) {
-        redist_priv_interval(x, coord, &begin, &end);
-        begin = redist_priv_clamp(redist_priv_ceil_div(redist_priv_max(begin - low, 0), step), 0, count);
-        end = redist_priv_clamp(redist_priv_ceil_div(redist_priv_max(end - low, 0), step), 0, count);
-        return end - begin;
-    }
-    cycle = (uint64_t)(x->block * x->procs);
-    n = (uint64_t)count;
-    a = (uint64_t)step;
-    past = (uint64_t)low + cycle - (uint64_t)(redist_priv_first_block(x, coord) * x->block);
-    return (int64_t)(redist_priv_floor_sum(n, cycle, a, past) -
-                     redist_priv_floor_sum(n, cycle, a, past - (uint64_t)x->block));
+    redist_priv_interval(x, coord, &begin, &end);
+    return redist_priv_track_of(x, begin, end, 0);
 }
 
 REDIST_AXIS_API int64_t redist_count(const redist_axis *x, int coord)
 {
-    int64_t low, last;
+    int64_t low;
+    uint64_t cycle, n, a, past; /* index + past reaches a multiple of the cycle where a block begins */
     if (x == NULL || x->count == 0 || coord < 0 || coord >= x->procs)
         return 0;
-    last = x->start + (x->count - 1) * x->step;
-    low = redist_priv_min(x->start, last);
-    last = redist_priv_max(x->start, last);
+    low = redist_priv_min(x->start, x->start + (x->count - 1) * x->step);
     if (x->step == 1 || x->step == -1)
-        return redist_priv_below(x, coord, last + 1) - redist_priv_below(x, coord, low);
-    return redist_priv_count_steps(x, coord, low, redist_priv_abs(x->step), x->count);
+        return redist_priv_below(x, coord, low + x->count) - redist_priv_below(x, coord, low);
+    if (redist_priv_is_interval(x))
+        return redist_priv_stretch(x, coord).length;
+    cycle = (uint64_t)(x->block * x->procs);
+    n = (uint64_t)x->count;
+    a = (uint64_t)redist_priv_abs(x->step);
+    past = (uint64_t)low + cycle - (uint64_t)(redist_priv_first_block(x, coord) * x->block);
+    return (int64_t)(redist_priv_floor_sum(n, cycle, a, past) -
+                     redist_priv_floor_sum(n, cycle, a, past - (uint64_t)x->block));
 }
 
 #ifdef REDIST_PRIV_BODIES
@@ -1025,13 +1042,14 @@ REDIST_PRIV int redist_priv_grid_places(const redist_layout *layout)
     return places > INT_MAX ? 0 : (int)places;
 }
 
-/* The dimension that a builder changes; any one when there is none, or the layout is at fault. */
+/* The dimension that a builder changes; zeros when there is none, or the layout is at fault. */
 REDIST_PRIV_COLD redist_priv_dimension *redist_priv_pick(redist_layout *layout, int axis)
 {
-    const int there = redist_priv_usable(layout) && axis >= 0 && axis < layout->ndim;
-    redist_priv_fault_if(&layout->fault, !there, REDIST_ERR_LAYOUT, axis,
+    if (redist_priv_usable(layout) && axis >= 0 && axis < layout->ndim)
+        return &layout->dim[axis];
+    redist_priv_fault_if(&layout->fault, 1, REDIST_ERR_LAYOUT, axis,
                          "a builder was given axis %" PRId64 ", which the layout does not have", axis, 0);
-    return &layout->dim[there ? axis : 0];
+    return (redist_priv_dimension *)memset(layout->dim, 0, sizeof layout->dim[0]);
 }
 
 /* The largest number of elements any coordinate owns. */
@@ -1195,7 +1213,7 @@ REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redi
         redist_priv_fault_if(&layout.fault, 1, REDIST_ERR_LAYOUT, axis,
                              "ghost cells need one interval per process, but a process owns several blocks of %" PRId64,
                              x->block, 0);
-    x->ghosts = 1 + (int)edge;
+    x->ghosts = edge == REDIST_PERIODIC ? 2 : 1;
     x->low = dim->low;
     x->high = dim->high;
     return layout;
@@ -1317,13 +1335,15 @@ REDIST_PRIV_COLD void redist_priv_check_ranks(const redist_layout *layout, redis
 {
     redist_priv_rank_place *sorted;
     const int places = redist_places(layout), code = redist_priv_list_ranks(layout, &sorted);
-    int k;
+    int k = 1;
     redist_priv_fault_if(fault, code != REDIST_OK, REDIST_ERR_MEMORY, -1, "no memory to check the ranks", 0, 0);
-    for (k = 0; k < places && fault->code == REDIST_OK; k++) {
-        redist_priv_require(fault, REDIST_ERR_RANK, -1, "a rank", sorted[k].rank, 0, INT_MAX);
-        redist_priv_fault_if(fault, k > 0 && sorted[k].rank == sorted[k - 1].rank, REDIST_ERR_RANK, -1,
-                             "two places are on rank %" PRId64, sorted[k].rank, 0);
-    }
+    if (code != REDIST_OK)
+        return;
+    redist_priv_require(fault, REDIST_ERR_RANK, -1, "a rank", sorted[0].rank, 0, INT_MAX);
+    while (k < places && sorted[k].rank != sorted[k - 1].rank)
+        k++;
+    redist_priv_fault_if(fault, k < places, REDIST_ERR_RANK, -1, "two places are on rank %" PRId64, sorted[k - 1].rank,
+                         0);
     REDIST_FREE(sorted);
 }
 
@@ -1591,10 +1611,6 @@ REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank)
    track to its next by `advance`. A block-cyclic axis seen without steps has one track; period is the view's count
    when nothing repeats. */
 typedef struct {
-    int64_t start, length, local;
-} redist_priv_track;
-
-typedef struct {
     int64_t period, advance, step, count;
     int64_t tracks;
     redist_priv_track *track;
@@ -1638,21 +1654,19 @@ REDIST_PRIV void *redist_priv_grow(void *array, int64_t used, int64_t *room, siz
 /* How far along the view from index i the next index is that coord owns, 0 <= i < count; -1 when there is none. */
 REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_t i)
 {
-    const int64_t g = x->start + i * x->step, step = redist_priv_abs(x->step), left = x->count - i;
-    int64_t low, high, near, far, cycle, distance; /* owned: low <= index <= high; near and far: seen from g */
+    const int64_t g = x->start + i * x->step, step = redist_priv_abs(x->step);
+    int64_t low, near, far, cycle, distance; /* near and far: where the block begins and ends, seen from g */
     if (redist_priv_is_interval(x)) {
-        redist_priv_interval(x, coord, &low, &high);
-        near = redist_priv_max(x->step > 0 ? low - g : g - high + 1, 0);
-        far = x->step > 0 ? high - 1 - g : g - low;
-        distance = redist_priv_ceil_div(near, step);
-        return distance < left && distance * step <= far ? distance : -1;
+        const redist_priv_track owned = redist_priv_stretch(x, coord);
+        const int64_t next = redist_priv_max(owned.start, i);
+        return next < owned.start + owned.length ? next - i : -1;
     }
     cycle = x->block * x->procs;
     low = redist_priv_first_block(x, coord) * x->block;
     near = redist_priv_mod(x->step > 0 ? low - g : g - (low + x->block - 1), cycle);
     far = near + x->block - 1;
     distance = far >= cycle ? 0 : redist_priv_first_in(step % cycle, cycle, near, far);
-    return distance < left ? distance : -1;
+    return distance < x->count - i ? distance : -1;
 }
 
 /* How many view indices from i on, 0 <= i < count, lie in the block of index i. */
@@ -1690,24 +1704,6 @@ REDIST_PRIV void redist_priv_join_ends(redist_priv_pattern *p)
 }
 
 enum { REDIST_PRIV_IMAGES = 3 }; /* of an interval: as it is, and what its ghost cells show past either end */
-
-/* The view indices that show the axis indices low <= g < high, of which the first has a local position. */
-REDIST_PRIV redist_priv_track redist_priv_track_of(const redist_axis *x, int64_t low, int64_t high, int64_t local)
-{
-    redist_priv_track track;
-    int64_t begin, end;
-    if (x->step > 0) {
-        begin = redist_priv_ceil_div(low - x->start, x->step);
-        end = redist_priv_ceil_div(high - x->start, x->step);
-    } else {
-        begin = redist_priv_floor_div(x->start - high, -x->step) + 1;
-        end = redist_priv_floor_div(x->start - low, -x->step) + 1;
-    }
-    track.start = redist_priv_clamp(begin, 0, x->count);
-    track.length = redist_priv_clamp(end, track.start, x->count) - track.start;
-    track.local = local + x->start + track.start * x->step - low;
-    return track;
-}
 
 /* What a coordinate of an axis of intervals holds, ghost cells included: track[REDIST_PRIV_IMAGES], of which two may
    show the same index. Returns how many there are. */
@@ -1812,6 +1808,17 @@ REDIST_PRIV int64_t redist_priv_local_at(const redist_priv_pattern *p, const red
     return t->local + k * p->advance + (i - t->start - k * p->period) * p->step;
 }
 
+/* Appends a run, whose elements are the caller's to count. */
+REDIST_PRIV int redist_priv_append_run(redist_priv_runs *list, const redist_priv_run *run)
+{
+    redist_priv_run *grown = (redist_priv_run *)redist_priv_grow(list->run, list->runs, &list->room, sizeof *run);
+    if (grown == NULL)
+        return REDIST_ERR_MEMORY;
+    list->run = grown;
+    list->run[list->runs++] = *run;
+    return REDIST_OK;
+}
+
 /* What the sides FROM and TO of an axis bring to their intersection: their patterns, and a track of each. */
 typedef struct {
     const redist_priv_pattern *pattern[2];
@@ -1827,7 +1834,6 @@ REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t l
     redist_priv_runs *list = m->runs;
     const int64_t distance = m->pattern[!m->outer]->period;
     redist_priv_run run;
-    redist_priv_run *grown;
     int side;
     run.n[0] = length;
     run.n[1] = count;
@@ -1844,12 +1850,7 @@ REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t l
     run.stride[1][REDIST_PRIV_PACKED] = length;
     run.stride[2][REDIST_PRIV_PACKED] = 0; /* known when the superblock is complete */
     list->elements += length * count;
-    grown = (redist_priv_run *)redist_priv_grow(list->run, list->runs, &list->room, sizeof run);
-    if (grown == NULL)
-        return REDIST_ERR_MEMORY;
-    list->run = grown;
-    list->run[list->runs++] = run;
-    return REDIST_OK;
+    return redist_priv_append_run(list, &run);
 }
 
 /* Adds what the inner track has of the view indices begin <= i < end, which lie in one segment of the outer: a cut
@@ -1858,20 +1859,15 @@ REDIST_PRIV int redist_priv_add_segment(redist_priv_meeting *m, int64_t begin, i
 {
     const redist_priv_track *inner = m->track[!m->outer];
     const int64_t period = m->pattern[!m->outer]->period;
-    int64_t at = inner->start + redist_priv_floor_div(begin - inner->start, period) * period, full;
+    int64_t at = inner->start + redist_priv_floor_div(begin - inner->start, period) * period, count = 1;
     int code = REDIST_OK;
-    if (begin >= end)
-        return REDIST_OK;
-    if (at < begin) {
-        if (at + inner->length > begin)
-            code = redist_priv_add_run(m, begin, redist_priv_min(at + inner->length, end) - begin, 1);
-        at += period;
+    for (; at < end && code == REDIST_OK; at += count * period) {
+        const int64_t low = redist_priv_max(at, begin), high = redist_priv_min(at + inner->length, end);
+        count = high - low == inner->length ? (end - high) / period + 1 : 1;
+        if (low < high)
+            code = redist_priv_add_run(m, low, high - low, count);
     }
-    full = at + inner->length <= end ? (end - at - inner->length) / period + 1 : 0;
-    if (code == REDIST_OK && full > 0)
-        code = redist_priv_add_run(m, at, inner->length, full);
-    at += full * period;
-    return code == REDIST_OK && at < end ? redist_priv_add_run(m, at, end - at, 1) : code;
+    return code;
 }
 
 /* Adds what the two tracks share of the view indices begin <= i < end. Only those segments of the outer are visited
@@ -1954,8 +1950,8 @@ REDIST_PRIV int redist_priv_add_all(redist_priv_meeting *m, int64_t begin, int64
 REDIST_PRIV int redist_priv_meet(const redist_priv_pattern *from, const redist_priv_pattern *to, redist_priv_runs *list)
 {
     redist_priv_meeting m;
-    int64_t tail;
-    int code;
+    int64_t begin;
+    int code = REDIST_OK;
     memset(list, 0, sizeof *list);
     if (from->tracks == 0 || to->tracks == 0)
         return REDIST_OK;
@@ -1965,12 +1961,10 @@ REDIST_PRIV int redist_priv_meet(const redist_priv_pattern *from, const redist_p
     m.runs = list;
     m.superblock =
         redist_priv_product(from->period / redist_priv_gcd(from->period, to->period), to->period, from->count);
-    m.repeat = from->count / m.superblock;
-    tail = m.repeat * m.superblock;
-    code = redist_priv_add_all(&m, 0, m.superblock);
-    m.repeat = 1;
-    if (code == REDIST_OK && tail < from->count)
-        code = redist_priv_add_all(&m, tail, from->count);
+    for (begin = 0; begin < from->count && code == REDIST_OK; begin += m.repeat * m.superblock) {
+        m.repeat = redist_priv_max((from->count - begin) / m.superblock, 1);
+        code = redist_priv_add_all(&m, begin, redist_priv_min(begin + m.superblock, from->count));
+    }
     redist_priv_join_runs(list);
     return code;
 }
@@ -2023,34 +2017,24 @@ REDIST_PRIV int redist_priv_holds_any(const redist_axis *x, int coord, const red
     return any;
 }
 
-/* Appends the coordinates of `other` that own some of what `pattern` shows below index `end`, by walking the segments
-   of the pattern; no further in each than one period of `other`. */
-REDIST_PRIV int redist_priv_walk_mine(redist_priv_coords *list, const redist_priv_pattern *pattern,
-                                      const redist_axis *other, int64_t end)
+/* Appends the coordinates of `other` that own some of what `pattern` shows below index `end`, by walking the blocks of
+   `other` in the segments of a pattern: the same or one that shows all. No further in each than a period of `other`. */
+REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pattern *walked,
+                                 const redist_priv_pattern *pattern, const redist_axis *other, int64_t end)
 {
-    int64_t t, at, i, last;
+    const int64_t period = redist_priv_period(other);
+    int64_t t, at, i, last, next;
     int code = REDIST_OK;
-    for (t = 0; t < pattern->tracks; t++)
-        for (at = pattern->track[t].start; at < end; at += pattern->period) {
+    for (t = 0; t < walked->tracks; t++)
+        for (at = walked->track[t].start; at < end; at += walked->period) {
             i = redist_priv_max(at, 0);
-            last = redist_priv_min(redist_priv_min(at + pattern->track[t].length, i + redist_priv_period(other)), end);
-            for (; i < last && code == REDIST_OK; i += redist_priv_reach(other, i))
-                code = redist_priv_append(list, redist_owner(other, i));
+            last = redist_priv_min(redist_priv_min(at + walked->track[t].length, i + period), end);
+            for (; i < last && code == REDIST_OK; i = next) {
+                next = redist_priv_min(i + redist_priv_reach(other, i), last);
+                if (walked == pattern || redist_priv_has_any(pattern, i, next))
+                    code = redist_priv_append(list, redist_owner(other, i));
+            }
         }
-    return code;
-}
-
-/* The same by walking the blocks of `other`. */
-REDIST_PRIV int redist_priv_walk_theirs(redist_priv_coords *list, const redist_priv_pattern *pattern,
-                                        const redist_axis *other, int64_t end)
-{
-    int64_t i, next;
-    int code = REDIST_OK;
-    for (i = 0; i < end && code == REDIST_OK; i = next) {
-        next = redist_priv_min(i + redist_priv_reach(other, i), end);
-        if (redist_priv_has_any(pattern, i, next))
-            code = redist_priv_append(list, redist_owner(other, i));
-    }
     return code;
 }
 
@@ -2074,16 +2058,12 @@ REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redis
     return code;
 }
 
-/* Appends the coordinates of `other`, which has ghosts or boxes, that may hold some of what `pattern` shows. */
+/* Appends the coordinates of `other`, which has ghosts, that may hold some of what `pattern` shows. */
 REDIST_PRIV int redist_priv_walk_holders(redist_priv_coords *list, const redist_priv_pattern *pattern,
                                          const redist_axis *other)
 {
     int64_t t, at, first, last;
     int code = REDIST_OK;
-    for (t = 0; other->kind == REDIST_PRIV_BOXES && t < other->procs && code == REDIST_OK; t++)
-        code = redist_priv_append(list, (int)t);
-    if (other->kind == REDIST_PRIV_BOXES)
-        return code;
     if (pattern->tracks * (pattern->count / redist_priv_max(pattern->period, 1)) >= other->procs)
         return redist_priv_append_holders(list, other, 0, other->extent);
     for (t = 0; t < pattern->tracks; t++)
@@ -2130,22 +2110,24 @@ REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redi
 {
     const int64_t period = redist_priv_max(redist_priv_period(other), 1), mine = redist_priv_max(pattern->period, 1);
     const int64_t end = redist_priv_product(mine / redist_priv_gcd(mine, period), period, pattern->count);
+    redist_priv_track whole = {0, period, 0};
+    const redist_priv_pattern all = {period, 0, 1, pattern->count, 1, &whole};
     redist_priv_coords list = {NULL, 0, 0};
     int64_t k;
     int code;
-    if (!redist_priv_is_partition(other))
+    if (other->ghosts != 0)
         code = redist_priv_walk_holders(&list, pattern, other);
     else if (end / mine * pattern->tracks <= redist_priv_blocks_below(other, end))
-        code = redist_priv_walk_mine(&list, pattern, other, end);
+        code = redist_priv_walk(&list, pattern, pattern, other, end);
     else
-        code = redist_priv_walk_theirs(&list, pattern, other, end);
+        code = redist_priv_walk(&list, &all, pattern, other, end);
     if (list.n > 0)
         qsort(list.coord, (size_t)list.n, sizeof *list.coord, redist_priv_compare_ints);
     *coords = list.coord;
     *peers = 0;
     for (k = 0; k < list.n && code == REDIST_OK; k++)
         if ((*peers == 0 || list.coord[k] != list.coord[*peers - 1]) &&
-            (redist_priv_is_partition(other) || redist_priv_holds_any(other, list.coord[k], pattern)))
+            (other->ghosts == 0 || redist_priv_holds_any(other, list.coord[k], pattern)))
             list.coord[(*peers)++] = list.coord[k];
     return code;
 }
@@ -2277,12 +2259,6 @@ REDIST_PRIV int redist_priv_find_neighbours(const redist_layout *mine, const int
     for (d = 0; d < n->ndim; d++)
         redist_priv_pattern_free(&pattern[d]);
     return code;
-}
-
-REDIST_PRIV int redist_priv_neighbours_of(const redist_layout *mine, const int *coords, int own,
-                                          const redist_layout *other, redist_priv_neighbours *n)
-{
-    return redist_priv_find_neighbours(mine, coords, own, other, 1, n);
 }
 
 /* Which partner of each axis the k-th message is with, 0 <= k < messages. */
@@ -2781,29 +2757,29 @@ REDIST_PRIV_FAST redist_priv_loop redist_priv_take_loop(redist_priv_box *box, in
 
 /* Copies a box. Its loops are in the order of the destination's memory; the innermost and, while the unit is short, the
    source's fastest are copied together. */
-REDIST_PRIV void redist_priv_copy_box(redist_priv_box *box, const char *from, char *to)
+REDIST_PRIV void redist_priv_copy_box(redist_priv_box box, const char *from, char *to)
 {
     int64_t counter[REDIST_PRIV_MAX_LOOPS] = {0};
     redist_priv_plane p;
     int k, last, fast;
-    for (k = 0; k < box->loops; k++)
-        if (box->loop[k].to < 0)
-            redist_priv_reverse(&box->loop[k], &from, &to);
-    redist_priv_merge_loops(box);
-    last = fast = box->loops - 1;
-    for (k = 0; k < last && box->unit < REDIST_PRIV_LINE; k++)
-        if (redist_priv_abs(box->loop[k].from) < redist_priv_abs(box->loop[fast].from))
+    for (k = 0; k < box.loops; k++)
+        if (box.loop[k].to < 0)
+            redist_priv_reverse(&box.loop[k], &from, &to);
+    redist_priv_merge_loops(&box);
+    last = fast = box.loops - 1;
+    for (k = 0; k < last && box.unit < REDIST_PRIV_LINE; k++)
+        if (redist_priv_abs(box.loop[k].from) < redist_priv_abs(box.loop[fast].from))
             fast = k;
     p.from = from;
     p.to = to;
-    p.inner = redist_priv_take_loop(box, last);
-    p.outer = redist_priv_take_loop(box, fast == last ? last - 1 : fast);
+    p.inner = redist_priv_take_loop(&box, last);
+    p.outer = redist_priv_take_loop(&box, fast == last ? last - 1 : fast);
     if (p.outer.from < 0)
         redist_priv_reverse(&p.outer, &p.from, &p.to);
     do {
-        redist_priv_copy_plane(box, &p, fast != last);
-        for (k = box->loops - 1; k >= 0; k--) {
-            const redist_priv_loop *loop = &box->loop[k];
+        redist_priv_copy_plane(&box, &p, fast != last);
+        for (k = box.loops - 1; k >= 0; k--) {
+            const redist_priv_loop *loop = &box.loop[k];
             p.from += loop->from;
             p.to += loop->to;
             if (++counter[k] < loop->n)
@@ -2843,6 +2819,17 @@ REDIST_PRIV_FAST int64_t redist_priv_hot_steps(const redist_priv_copier *c, int 
     return REDIST_PRIV_HOT / redist_priv_max(bytes, 1);
 }
 
+/* The part of a run from repetition `first` of a level to before `last`. */
+REDIST_PRIV_APART redist_priv_run redist_priv_part(const redist_priv_run *run, int level, int64_t first, int64_t last)
+{
+    redist_priv_run part = *run;
+    int side;
+    part.n[level] = last - first;
+    for (side = 0; side < REDIST_PRIV_SIDES; side++)
+        part.at[side] += first * run->stride[level][side];
+    return part;
+}
+
 /* Which repetitions of a level of a run have packed positions in begin <= position < end: from bound[0] to before
    bound[3], and as a whole those from bound[1] to before bound[2]. */
 REDIST_PRIV_FAST void redist_priv_clip(const redist_priv_run *run, int level, int64_t begin, int64_t end,
@@ -2880,50 +2867,33 @@ REDIST_PRIV void redist_priv_copy_run(redist_priv_copier *c, int depth, int leve
         if (level > 0)
             redist_priv_copy_run(c, depth, level - 1, run, at + k * run->stride[level][REDIST_PRIV_PACKED],
                                  from + k * from_bytes, to + k * to_bytes);
-        else
+        else if (depth + 1 < m->ndim)
             redist_priv_copy_axes(c, depth + 1, from + k * from_bytes, to + k * to_bytes);
+        else
+            redist_priv_copy_box(c->box, from + k * from_bytes, to + k * to_bytes);
         c->box.loops = loops;
     }
 }
 
-/* How many repetitions of a superblock fit the fastest cache; all of them while nothing else touches the lines. */
-REDIST_PRIV_FAST int64_t redist_priv_hot_repeats(const redist_priv_copier *c, int depth, const redist_priv_runs *list)
-{
-    if (list->runs == 1 || depth < c->message->ndim - 1)
-        return INT64_MAX;
-    return redist_priv_max(REDIST_PRIV_HOT / (list->run[0].stride[2][REDIST_PRIV_PACKED] * c->box.unit), 1);
-}
-
-/* Where on a side the k-th repetition of a run's superblock begins, in bytes. */
-REDIST_PRIV_FAST int64_t redist_priv_superblock(const redist_priv_copier *c, int depth, const redist_priv_run *run,
-                                                int side, int64_t k)
-{
-    return (run->at[side] + k * run->stride[2][side]) * c->message->stride[side][c->axis[depth]] * c->box.unit;
-}
-
+/* Copies what lies under the axes from `depth` on. Several runs of the fastest take turns at as many superblocks as fit
+   the fastest cache. */
 REDIST_PRIV void redist_priv_copy_axes(redist_priv_copier *c, int depth, const char *from, char *to)
 {
-    const redist_priv_runs *list;
-    redist_priv_box box;
+    const int d = c->axis[depth];
+    const redist_priv_runs *list = c->message->axis[d];
+    const int64_t from_bytes = c->message->stride[c->from][d] * c->box.unit;
+    const int64_t to_bytes = c->message->stride[c->to][d] * c->box.unit;
+    int64_t begin, r, hot = REDIST_PRIV_MAX_ELEMENTS, most = 1;
     redist_priv_run run;
-    int64_t begin, hot, r, most = 1;
-    if (depth == c->message->ndim) {
-        box = c->box;
-        redist_priv_copy_box(&box, from, to);
-        return;
-    }
-    list = c->message->axis[c->axis[depth]];
-    hot = redist_priv_hot_repeats(c, depth, list);
-    for (begin = 0; begin < most; begin += redist_priv_min(hot, most - begin))
+    if (list->runs > 1 && depth == c->message->ndim - 1)
+        hot = redist_priv_max(REDIST_PRIV_HOT / (list->run[0].stride[2][REDIST_PRIV_PACKED] * c->box.unit), 1);
+    for (begin = 0; begin < most; begin += hot)
         for (r = 0; r < list->runs; r++) {
-            run = list->run[r];
-            most = redist_priv_max(most, run.n[2]);
-            run.n[2] = redist_priv_min(run.n[2] - begin, hot);
+            most = redist_priv_max(most, list->run[r].n[2]);
+            run = redist_priv_part(&list->run[r], 2, begin, redist_priv_min(begin + hot, list->run[r].n[2]));
             if (run.n[2] > 0)
-                redist_priv_copy_run(c, depth, REDIST_PRIV_LEVELS - 1, &run,
-                                     run.at[REDIST_PRIV_PACKED] + begin * run.stride[2][REDIST_PRIV_PACKED],
-                                     from + redist_priv_superblock(c, depth, &run, c->from, begin),
-                                     to + redist_priv_superblock(c, depth, &run, c->to, begin));
+                redist_priv_copy_run(c, depth, REDIST_PRIV_LEVELS - 1, &run, run.at[REDIST_PRIV_PACKED],
+                                     from + run.at[c->from] * from_bytes, to + run.at[c->to] * to_bytes);
         }
 }
 
@@ -3045,13 +3015,10 @@ REDIST_PRIV redist_priv_message redist_priv_message_part(const redist_priv_messa
 REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, const void *from, int to_side, void *to,
                                   redist_priv_arrival arrival, int stream)
 {
-#ifdef _OPENMP
-    const int threads = arrival.alone ? 1 : redist_priv_team(m->elements * arrival.element);
-#endif
     REDIST_COPIED(m->elements * arrival.element);
 #ifdef _OPENMP
-    if (threads > 1) {
-#pragma omp parallel num_threads(threads)
+    if (!arrival.alone && redist_priv_team(m->elements * arrival.element) > 1) {
+#pragma omp parallel num_threads(redist_priv_team(m->elements * arrival.element))
         {
             const int thread = omp_get_thread_num();
             redist_priv_message part = redist_priv_message_part(m, to_side, thread, omp_get_num_threads());
@@ -3101,13 +3068,12 @@ typedef struct {
     const redist_priv_neighbours *n;     /* of the place at hand                                          */
     int place;                           /* of a source, in copy 0: the pairs are those of all its copies */
     int64_t at, end;
-    int64_t *number;                     /* by message: of a destination place, when the source has copies */
+    int code;                            /* REDIST_ERR_MEMORY: there are more pairs                       */
 } redist_priv_pairs;
 
 REDIST_PRIV_COLD void redist_priv_pairs_close(redist_priv_pairs *p)
 {
     REDIST_FREE(p->rank_places);
-    REDIST_FREE(p->number);
 }
 
 /* REDIST_ERR_MEMORY; close it, whatever this returns. Allocates nothing while the source has one copy. */
@@ -3120,54 +3086,37 @@ REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_l
     p->layout[REDIST_PRIV_TO] = to;
     p->grid[REDIST_PRIV_FROM] = redist_priv_grid_places(from);
     p->grid[REDIST_PRIV_TO] = redist_priv_grid_places(to);
-    return p->all ? REDIST_OK : redist_priv_list_ranks(from, &p->rank_places);
-}
-
-/* The number of a destination place among the readers of the source place at `coords`. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_reader_number(const redist_priv_pairs *p, int place, const int *coords,
-                                               int64_t *number)
-{
-    redist_priv_neighbours readers;
-    int own[REDIST_MAX_DIMS] = {0};
-    const redist_layout *to = p->layout[REDIST_PRIV_TO];
-    int d, code = redist_priv_find_neighbours(p->layout[REDIST_PRIV_FROM], coords, REDIST_PRIV_FROM, to, 0, &readers);
-    redist_priv_coords_of_place(to, place, own);
-    *number = place / p->grid[REDIST_PRIV_TO];
-    for (d = 0; code == REDIST_OK && d < (readers.listed ? 1 : readers.ndim); d++) {
-        int64_t at = 0;
-        while (at < readers.axis[d].peers && readers.axis[d].coord[at] < own[d])
-            at++;
-        *number = *number * readers.axis[d].peers + at;
-    }
-    redist_priv_neighbours_free(&readers);
-    return code;
-}
-
-/* Numbers the destination place at hand among the readers of each of its partners. */
-REDIST_PRIV_COLD int redist_priv_number_reader(redist_priv_pairs *p)
-{
-    int coords[REDIST_MAX_DIMS] = {0};
-    int64_t k;
-    int code = REDIST_OK;
-    REDIST_FREE(p->number);
-    p->number = (int64_t *)redist_priv_alloc(p->n->messages, sizeof *p->number);
-    for (k = 0; p->number != NULL && k < p->n->messages && code == REDIST_OK; k++) {
-        redist_priv_partner_coords(p->n, k, coords);
-        code = redist_priv_reader_number(p, p->place, coords, &p->number[k]);
-    }
-    return p->number == NULL ? REDIST_ERR_MEMORY : code;
+    p->code = p->all ? REDIST_OK : redist_priv_list_ranks(from, &p->rank_places);
+    return p->code;
 }
 
 /* Begins the pairs of a place, of which n are the neighbours: of a source whose copies serve, those of all of them. n
-   must live until the last pair. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_pairs_of(redist_priv_pairs *p, int place, const redist_priv_neighbours *n)
+   must live until the last pair. */
+REDIST_PRIV_COLD void redist_priv_pairs_of(redist_priv_pairs *p, int place, const redist_priv_neighbours *n)
 {
     const int source = n->own == REDIST_PRIV_FROM;
     p->n = n;
     p->place = source && !p->all ? place % p->grid[REDIST_PRIV_FROM] : place;
     p->at = 0;
     p->end = source || p->all ? n->messages * p->layout[!n->own]->copies : n->messages;
-    return source || p->all ? REDIST_OK : redist_priv_number_reader(p);
+}
+
+/* The number of a destination place among the readers of the source place at `coords`. */
+REDIST_PRIV_COLD int64_t redist_priv_reader_number(redist_priv_pairs *p, int place, const int *coords)
+{
+    const redist_layout *from = p->layout[REDIST_PRIV_FROM], *to = p->layout[REDIST_PRIV_TO];
+    redist_priv_neighbours readers;
+    int64_t number = place / p->grid[REDIST_PRIV_TO], at;
+    int d, own[REDIST_MAX_DIMS] = {0};
+    p->code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, 0, &readers);
+    redist_priv_coords_of_place(to, place, own);
+    for (d = 0; p->code == REDIST_OK && d < (readers.listed ? 1 : readers.ndim); d++) {
+        for (at = 0; at < readers.axis[d].peers && readers.axis[d].coord[at] < own[d]; at++)
+            continue;
+        number = number * readers.axis[d].peers + at;
+    }
+    redist_priv_neighbours_free(&readers);
+    return number;
 }
 
 /* The place that serves a reader, which has this number among those of a place of copy 0: the copy on the reader's own
@@ -3181,7 +3130,7 @@ REDIST_PRIV_COLD int redist_priv_server(const redist_priv_pairs *p, int place, i
                                              : place + (int)(number % p->layout[REDIST_PRIV_FROM]->copies) * grid;
 }
 
-/* The next pair; 0 when there are no more. */
+/* The next pair; 0 when there are no more, or p->code tells why they are not known. */
 REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p, redist_priv_pair *pair)
 {
     const int own = p->n->own;
@@ -3196,9 +3145,9 @@ REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p, redist_priv_pai
     if (!p->all)
         pair->place[REDIST_PRIV_FROM] =
             redist_priv_server(p, pair->place[REDIST_PRIV_FROM], pair->place[REDIST_PRIV_TO],
-                               own == REDIST_PRIV_FROM ? p->at : p->number[p->at]);
+                               own == REDIST_PRIV_FROM ? p->at : redist_priv_reader_number(p, p->place, coords));
     p->at++;
-    return 1;
+    return p->code == REDIST_OK;
 }
 
 /* ---------------------------------------------------------------------------------- moving on one process (bodies) */
@@ -3276,8 +3225,7 @@ REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const re
     for (place = 0; place < places && code == REDIST_OK; place++) {
         redist_priv_coords_of_place(from, place, coords);
         code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, runs, &n);
-        if (code == REDIST_OK)
-            code = redist_priv_pairs_of(&pairs, place, &n);
+        redist_priv_pairs_of(&pairs, place, &n);
         while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair))
             visit(context, &n, &pair);
         redist_priv_neighbours_free(&n);
@@ -3392,11 +3340,10 @@ REDIST_PRIV_COLD int redist_priv_serves(const redist_layout *from, int from_plac
     int coords[REDIST_MAX_DIMS] = {0}, serves;
     redist_priv_pairs pairs;
     int64_t number = 0;
-    int code = redist_priv_pairs_open(&pairs, from, to, 0);
     redist_priv_coords_of_place(from, place, coords);
-    if (code == REDIST_OK)
-        code = redist_priv_reader_number(&pairs, to_place, coords, &number);
-    serves = code != REDIST_OK ? -1 : redist_priv_server(&pairs, place, to_place, number) == from_place;
+    if (redist_priv_pairs_open(&pairs, from, to, 0) == REDIST_OK)
+        number = redist_priv_reader_number(&pairs, to_place, coords);
+    serves = pairs.code != REDIST_OK ? -1 : redist_priv_server(&pairs, place, to_place, number) == from_place;
     redist_priv_pairs_close(&pairs);
     return serves;
 }
@@ -4780,7 +4727,7 @@ REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_layout *from, const 
         match[c] = -1;
     for (c = 0; c < redist_places(rows) && code == REDIST_OK; c++) {
         const redist_priv_partners *p = &n.axis[0];
-        code = redist_priv_neighbours_of(rows, &c, REDIST_PRIV_TO, columns, &n);
+        code = redist_priv_find_neighbours(rows, &c, REDIST_PRIV_TO, columns, 1, &n);
         for (k = 0, best = -1; code == REDIST_OK && k < p->peers; k++)
             if (!taken[p->coord[k]] && (best < 0 || p->runs[k].elements > p->runs[best].elements))
                 best = k;
@@ -5015,12 +4962,8 @@ REDIST_PRIV_COLD void redist_priv_put_layout(redist_priv_writer *w, const redist
 REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size)
 {
     char none = '\0';
-    redist_priv_writer w = {NULL, &none, 0, 0};
-    if (text != NULL && size > 0) {
-        text[0] = '\0';
-        w.text = text;
-        w.size = size;
-    }
+    redist_priv_writer w = {NULL, text == NULL ? &none : text, text == NULL ? 0 : size, 0};
+    redist_priv_put(&w, "%s", ""); /* ends a text of nothing */
     if (redist_layout_check(layout) != REDIST_OK)
         return -1;
     redist_priv_put_layout(&w, layout);
@@ -5050,6 +4993,7 @@ typedef struct {
     size_t room, used;     /* bytes; used > room: it does not fit, and only the bytes are counted */
     redist_layout said;    /* the numbers of the text, in its axes' order, not yet checked */
     unsigned subjects;     /* what the axis, or the options, have told so far */
+    const char *number_at; /* the last number */
     int64_t last_cut, listed, ranks; /* entries of a list, and of the ranks */
     const char *ranks_at;
 } redist_priv_reader;
@@ -5144,7 +5088,7 @@ REDIST_PRIV_COLD int64_t redist_priv_read(redist_priv_reader *r, const char *aft
     long long value;
     if (after != NULL)
         redist_priv_expect(r, after, what);
-    redist_priv_next(r);
+    r->number_at = redist_priv_next(r);
     if (!redist_priv_is_digit(r->at[*r->at == '-']))
         redist_priv_unexpected(r, what);
     if (r->code != REDIST_OK)
@@ -5170,17 +5114,16 @@ REDIST_PRIV_COLD void redist_priv_add_entry(redist_priv_reader *r, const void *e
         redist_priv_parse_error(r, r->at, "a list of INT_MAX numbers");
 }
 
-/* The complete list that begins there; NULL when it does not fit. */
-REDIST_PRIV_COLD const void *redist_priv_list_at(const redist_priv_reader *r, size_t begin)
+/* The list whose entries, of so many bytes each, were added last; NULL when it does not fit. */
+REDIST_PRIV_COLD const void *redist_priv_list_of(const redist_priv_reader *r, size_t bytes)
 {
-    return r->used <= r->room ? r->storage + begin : NULL;
+    return r->used <= r->room ? r->storage + r->used - (size_t)r->listed * bytes : NULL;
 }
 
 /* Axes. */
 
 REDIST_PRIV_COLD void redist_priv_read_cuts(redist_priv_reader *r, redist_axis *x)
 {
-    const size_t begin = r->used;
     redist_priv_expect(r, "(", "the cuts");
     r->listed = 0;
     do {
@@ -5193,7 +5136,7 @@ REDIST_PRIV_COLD void redist_priv_read_cuts(redist_priv_reader *r, redist_axis *
         redist_priv_unexpected(r, "')' or ',' and a cut");
     x->kind = REDIST_PRIV_CUTS;
     x->procs = (int)(r->listed - 1);
-    x->cuts = (const int64_t *)redist_priv_list_at(r, begin);
+    x->cuts = (const int64_t *)redist_priv_list_of(r, sizeof *x->cuts);
 }
 
 /* Returns whether it is one block each, whose size follows from the extent. */
@@ -5226,15 +5169,13 @@ REDIST_PRIV_COLD int redist_priv_read_kind(redist_priv_reader *r, redist_axis *x
 
 REDIST_PRIV_COLD void redist_priv_read_section(redist_priv_reader *r, redist_axis *x)
 {
-    const char *count_at;
     int64_t count;
     x->start = redist_priv_read(r, NULL, "the start of a section", INT64_MAX);
-    redist_priv_expect(r, ":", "the count of a section");
-    count_at = redist_priv_next(r);
-    count = redist_priv_read(r, NULL, "the count of a section", INT64_MAX);
+    count = redist_priv_read(r, ":", "the count of a section", INT64_MAX);
     if (count != x->count)
-        redist_priv_parse_error(r, count_at, "a section of %" PRId64 " indices, where the extent in front is %" PRId64,
-                                count, x->count);
+        redist_priv_parse_error(r, r->number_at,
+                                "a section of %" PRId64 " indices, where the extent in front is %" PRId64, count,
+                                x->count);
     if (redist_priv_accept(r, ":"))
         x->step = redist_priv_read(r, NULL, "the step of a section", INT64_MAX);
     x->extent = redist_priv_read(r, "of", "the extent of the whole axis", INT64_MAX);
@@ -5320,8 +5261,8 @@ REDIST_PRIV_COLD void redist_priv_read_stored(redist_priv_reader *r)
 {
     int d;
     for (d = 0; d < r->said.ndim; d++) {
-        redist_priv_expect(r, d == 0 ? "(" : ",", d == 0 ? "the array's own axes" : "an axis");
-        r->said.dim[d].stored = (int)redist_priv_read(r, NULL, "an axis", INT_MAX);
+        const char *what = d == 0 ? "the array's own axes" : "an axis";
+        r->said.dim[d].stored = (int)redist_priv_read(r, d == 0 ? "(" : ",", what, INT_MAX);
     }
     redist_priv_expect(r, ")", NULL);
 }
@@ -5338,7 +5279,6 @@ REDIST_PRIV_COLD redist_order redist_priv_read_order(redist_priv_reader *r)
 /* Cuts come before: storage is aligned for ints. */
 REDIST_PRIV_COLD void redist_priv_read_ranks(redist_priv_reader *r)
 {
-    const size_t begin = r->used;
     r->ranks_at = redist_priv_next(r);
     r->listed = 0;
     do {
@@ -5346,30 +5286,27 @@ REDIST_PRIV_COLD void redist_priv_read_ranks(redist_priv_reader *r)
         redist_priv_add_entry(r, &rank, sizeof rank);
     } while (redist_priv_accept(r, ","));
     r->ranks = r->listed;
-    r->said.ranks = (const int *)redist_priv_list_at(r, begin);
+    r->said.ranks = (const int *)redist_priv_list_of(r, sizeof *r->said.ranks);
 }
 
 /* Boxes: low:high of every axis, one box after the other. */
 REDIST_PRIV_COLD void redist_priv_read_boxes(redist_priv_reader *r)
 {
-    const size_t begin = (r->used + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t);
+    redist_axis *x = &r->said.dim[0].axis;
     redist_box box;
     int d;
     memset(&box, 0, sizeof box);
-    r->used = begin;
+    r->used = (r->used + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t);
     r->listed = 0;
     do {
         for (d = 0; d < r->said.ndim; d++) {
-            if (d > 0)
-                redist_priv_expect(r, "x", "the next axis of a box");
-            box.low[d] = redist_priv_read(r, NULL, "where a box begins", INT64_MAX);
-            redist_priv_expect(r, ":", "where the box ends");
-            box.high[d] = redist_priv_read(r, NULL, "where a box ends", INT64_MAX);
+            box.low[d] = redist_priv_read(r, d > 0 ? "x" : NULL, "where a box begins", INT64_MAX);
+            box.high[d] = redist_priv_read(r, ":", "where a box ends", INT64_MAX);
         }
         redist_priv_add_entry(r, &box, sizeof box);
     } while (redist_priv_accept(r, ","));
-    r->said.dim[0].axis.procs = (int)r->listed;
-    r->said.dim[0].axis.box = (const redist_box *)redist_priv_list_at(r, begin);
+    x->procs = (int)r->listed;
+    x->box = (const redist_box *)redist_priv_list_of(r, sizeof box);
 }
 
 REDIST_PRIV_COLD void redist_priv_read_option(redist_priv_reader *r)
@@ -5448,16 +5385,14 @@ REDIST_PRIV_COLD redist_layout redist_priv_build(const redist_layout *said)
     return said->ranks == NULL ? layout : redist_on_ranks(layout, said->ranks);
 }
 
-/* How an int64_t is aligned: to 4 bytes on i386. */
-typedef struct {
-    char before;
-    int64_t number;
-} redist_priv_aligned;
-
 REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage, size_t storage_bytes,
                                    char *message, size_t message_size)
 {
-    const int aligned = (int)offsetof(redist_priv_aligned, number);
+    struct aligned { /* as an int64_t is: to 4 bytes on i386 */
+        char before;
+        int64_t number;
+    };
+    const int aligned = (int)offsetof(struct aligned, number);
     redist_priv_reader r;
     memset(&r, 0, sizeof r);
     r.text = r.at = text;

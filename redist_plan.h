@@ -41,23 +41,23 @@
  *     109-164               types
  *                 281-327   waiting
  *                 328-400   verdicts
- *                 401-699   the plan
- *                 700-972   checking arguments
- *                973-1160   peers
- *               1161-1265   staging
- *               1266-1376   pieces
- *               1377-1405   reports
- *               1406-1740   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1741-1900   MPI's collectives
- *               1901-1937   REDIST_ALLTOALLV
- *               1938-2094   REDIST_ALLTOALLW
- *               2095-2261   shared memory
- *               2262-2568   REDIST_SHARED
- *               2569-2816   REDIST_MULTIPHASE
- *               2817-3138   choosing a method
- *     165-253   3139-3612   plans
- *               3613-3705   calibrating
- *     254-274   3706-3800   arenas
+ *                 401-698   the plan
+ *                 699-971   checking arguments
+ *                972-1146   peers
+ *               1147-1251   staging
+ *               1252-1347   pieces
+ *               1348-1376   reports
+ *               1377-1711   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1712-1849   MPI's collectives
+ *               1850-1868   REDIST_ALLTOALLV
+ *               1869-2040   REDIST_ALLTOALLW
+ *               2041-2207   shared memory
+ *               2208-2514   REDIST_SHARED
+ *               2515-2762   REDIST_MULTIPHASE
+ *               2763-3084   choosing a method
+ *     165-253   3085-3558   plans
+ *               3559-3651   calibrating
+ *     254-274   3652-3746   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -573,12 +573,11 @@ typedef struct {
 } redist_priv_table;
 
 typedef struct {
-    int made;            /* request and unit are handles */
     MPI_Request request;
     redist_priv_table table[2];
-    MPI_Datatype unit;   /* REDIST_ALLTOALLV counts in these, of so many bytes */
+    MPI_Datatype unit;   /* REDIST_ALLTOALLV counts in these, of so many bytes; REDIST_ALLTOALLW has none */
     int64_t unit_bytes;
-    const void **before; /* REDIST_ALLTOALLW: before[2 * arrays] of the last execution */
+    const void **before; /* REDIST_ALLTOALLW: before[2 * arrays] of the last execution; NULL: nothing is made */
 } redist_priv_collective;
 
 /* REDIST_MULTIPHASE: the plans of its phases, and the layouts between them. */
@@ -980,27 +979,28 @@ REDIST_PRIV redist_priv_message redist_priv_peer_message(const redist_plan *p, c
     return m;
 }
 
-/* Where a message begins in the array when it is contiguous there, in elements; -1 when it is not. */
+/* Whether a run goes through two sides alike, whose positions are so far apart. */
+REDIST_PRIV_COLD int redist_priv_is_alike(const redist_priv_run *run, int a, int64_t a_stride, int b, int64_t b_stride)
+{
+    int level, alike = 1;
+    for (level = 0; level < REDIST_PRIV_LEVELS; level++)
+        alike &= run->n[level] == 1 || run->stride[level][a] * a_stride == run->stride[level][b] * b_stride;
+    return alike;
+}
+
+/* Where a message begins in the array when it lies there as it is packed, in elements; -1 when it does not. */
 REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, int side)
 {
-    redist_priv_box box;
     int64_t begin = m->origin[side];
-    int k, level, axes[REDIST_MAX_DIMS];
-    box.loops = 0;
-    box.unit = 1;
-    redist_priv_order_axes(m, REDIST_PRIV_PACKED, axes);
-    for (k = 0; k < m->ndim; k++) {
-        const int d = axes[k];
+    int d;
+    for (d = 0; d < m->ndim; d++) {
         const redist_priv_run *run = m->axis[d]->run;
-        if (m->axis[d]->runs != 1)
+        if (m->axis[d]->runs != 1 ||
+            !redist_priv_is_alike(run, side, m->stride[side][d], REDIST_PRIV_PACKED, m->stride[REDIST_PRIV_PACKED][d]))
             return -1;
         begin += run->at[side] * m->stride[side][d];
-        for (level = REDIST_PRIV_LEVELS - 1; level >= 0; level--)
-            redist_priv_add_loop(&box, run->n[level], run->stride[level][side] * m->stride[side][d],
-                                 run->stride[level][REDIST_PRIV_PACKED] * m->stride[REDIST_PRIV_PACKED][d]);
     }
-    redist_priv_merge_loops(&box);
-    return box.loops == 0 ? begin : -1;
+    return begin;
 }
 
 REDIST_PRIV_COLD int redist_priv_compare_distances(const void *a, const void *b)
@@ -1008,38 +1008,24 @@ REDIST_PRIV_COLD int redist_priv_compare_distances(const void *a, const void *b)
     return redist_priv_compare_ints(&((const redist_priv_peer *)a)->distance, &((const redist_priv_peer *)b)->distance);
 }
 
-/* Whether a run goes through the memory of both sides alike. */
-REDIST_PRIV_COLD int redist_priv_run_is_alike(const redist_priv_run *run)
-{
-    int level, alike = 1;
-    for (level = 0; level < REDIST_PRIV_LEVELS; level++)
-        alike &= run->n[level] == 1 || run->stride[level][REDIST_PRIV_FROM] == run->stride[level][REDIST_PRIV_TO];
-    return alike;
-}
-
 /* Splits the runs of an axis into those that lie at their destination and the others, packed one after the other. */
 REDIST_PRIV_COLD int redist_priv_split_runs(redist_priv_kept *kept, const redist_priv_runs *list,
                                             redist_priv_runs *part)
 {
     int64_t r;
-    for (r = 0; r < list->runs; r++) {
-        const redist_priv_run *run = &list->run[r];
-        const int alike = redist_priv_run_is_alike(run);
-        redist_priv_runs *half = &part[!alike || run->at[REDIST_PRIV_FROM] != run->at[REDIST_PRIV_TO]];
-        redist_priv_run *grown =
-            (redist_priv_run *)redist_priv_grow(half->run, half->runs, &half->room, sizeof *grown);
-        if (grown == NULL)
-            return REDIST_ERR_MEMORY;
+    int code = REDIST_OK;
+    for (r = 0; r < list->runs && code == REDIST_OK; r++) {
+        redist_priv_run run = list->run[r];
+        const int alike = redist_priv_is_alike(&run, REDIST_PRIV_FROM, 1, REDIST_PRIV_TO, 1);
+        redist_priv_runs *half = &part[!alike || run.at[REDIST_PRIV_FROM] != run.at[REDIST_PRIV_TO]];
         kept->unlike |= !alike;
-        half->run = grown;
-        grown += half->runs++;
-        *grown = *run;
-        grown->at[REDIST_PRIV_PACKED] = half->elements; /* packed one after the other, whatever lay between them */
-        grown->stride[1][REDIST_PRIV_PACKED] = grown->n[0];
-        grown->stride[2][REDIST_PRIV_PACKED] = grown->n[0] * grown->n[1];
-        half->elements += grown->n[0] * grown->n[1] * grown->n[2];
+        run.at[REDIST_PRIV_PACKED] = half->elements; /* packed one after the other, whatever lay between them */
+        run.stride[1][REDIST_PRIV_PACKED] = run.n[0];
+        run.stride[2][REDIST_PRIV_PACKED] = run.n[0] * run.n[1];
+        half->elements += run.n[0] * run.n[1] * run.n[2];
+        code = redist_priv_append_run(half, &run);
     }
-    return REDIST_OK;
+    return code;
 }
 
 /* Keeps the message of this rank to itself: the same product of runs, stored on both sides. */
@@ -1113,11 +1099,11 @@ REDIST_PRIV_COLD int redist_priv_list_peers(redist_plan *p, int own)
     redist_priv_pair pair;
     int code = redist_priv_pairs_open(&pairs, p->from, p->to, p->arrival.function != NULL);
     s->peer = p->peer + p->peers;
-    if (code == REDIST_OK)
-        code = redist_priv_pairs_of(&pairs, mine, &s->neighbours);
+    redist_priv_pairs_of(&pairs, mine, &s->neighbours);
     while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair))
         if (pair.place[own] == mine)
             code = redist_priv_add_peer(p, own, &pair);
+    code = code == REDIST_OK ? pairs.code : code;
     redist_priv_pairs_close(&pairs);
     qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_distances);
     p->peers += s->peers;
@@ -1136,7 +1122,7 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
     s->storage = redist_priv_storage_at(layout, coords);
     s->array_bytes = s->storage.size * p->element_bytes;
     s->streams = redist_priv_streams(s->array_bytes * p->arrays);
-    return redist_priv_neighbours_of(layout, coords, own, redist_priv_layout(p, !own), &s->neighbours);
+    return redist_priv_find_neighbours(layout, coords, own, redist_priv_layout(p, !own), 1, &s->neighbours);
 }
 
 REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
@@ -1274,51 +1260,37 @@ typedef struct {
     int64_t all;                 /* pieces that there are */
 } redist_priv_piece;
 
-/* Cuts a message into bricks: how many packed positions each takes along every axis. They are long along the source's
-   fastest axes, so that packing reads long pieces; a wide one lets unpacking write long pieces. Returns the number of
-   bricks. Both ends do the same. */
-REDIST_PRIV_COLD int64_t redist_priv_cut(const redist_plan *p, const redist_priv_message *m, redist_priv_cutting c,
-                                         int64_t *size)
+/* Narrows a message to the k-th of its bricks, modulo their number, which is returned. They are long along the source's
+   fastest axes, so that packing reads long pieces; a wide one lets unpacking write long pieces. Both ends do the same.
+   *begin: where the brick's first element lies among the message's. */
+REDIST_PRIV_COLD int64_t redist_priv_narrow(const redist_plan *p, redist_priv_message *m, redist_priv_cutting c,
+                                            int64_t k, int64_t *begin)
 {
-    int axes[REDIST_MAX_DIMS] = {0}, d, k, wide;
-    int64_t pieces = 1, room = redist_priv_max(c.bytes / p->element_bytes, 1), times;
+    int axes[REDIST_MAX_DIMS] = {0}, i, wide;
+    int64_t bricks = 1, room = redist_priv_max(c.bytes / p->element_bytes, 1), width;
     redist_priv_slow_to_fast(p->to, p->to->memory_order, axes);
-    for (k = m->ndim - 1; k > 0 && m->axis[axes[k]]->elements == 1; k--)
+    for (i = m->ndim - 1; i > 0 && m->axis[axes[i]]->elements == 1; i--)
         continue;
-    wide = axes[k];
-    for (d = 0; d < m->ndim; d++)
-        size[d] = 1;
-    size[wide] = redist_priv_min(redist_priv_max(c.wide / p->element_bytes, 1), room);
-    size[wide] = redist_priv_min(size[wide], m->axis[wide]->elements);
-    room /= size[wide];
+    wide = axes[i];
+    width = redist_priv_min(redist_priv_max(c.wide / p->element_bytes, 1), room);
+    width = redist_priv_min(width, m->axis[wide]->elements);
+    room /= width;
+    *begin = 0;
     redist_priv_slow_to_fast(p->from, p->from->memory_order, axes);
-    for (k = m->ndim - 1; k >= 0; k--) {
-        const int64_t n = m->axis[axes[k]]->elements;
-        times = redist_priv_min(redist_priv_ceil_div(n, size[axes[k]]), room);
+    for (i = m->ndim - 1; i >= 0; i--) {
+        const int d = axes[i];
+        const int64_t n = m->axis[d]->elements, least = d == wide ? width : 1;
+        const int64_t times = redist_priv_min(redist_priv_ceil_div(n, least), room);
+        const int64_t size = redist_priv_min(least * times, n), parts = redist_priv_ceil_div(n, size);
+        m->begin[d] = k % parts * size;
+        m->end[d] = redist_priv_min(m->begin[d] + size, n);
+        *begin += m->begin[d] * m->stride[REDIST_PRIV_PACKED][d];
         room /= times;
-        size[axes[k]] = redist_priv_min(size[axes[k]] * times, n);
-        pieces *= redist_priv_ceil_div(n, size[axes[k]]);
-    }
-    return pieces;
-}
-
-/* Narrows a message to its brick-th brick. Returns where the brick's first element lies among the message's. */
-REDIST_PRIV_COLD int64_t redist_priv_narrow(const redist_plan *p, redist_priv_message *m, const int64_t *size,
-                                            int64_t brick)
-{
-    int64_t first = 0;
-    int axes[REDIST_MAX_DIMS] = {0}, k;
-    redist_priv_slow_to_fast(p->from, p->from->memory_order, axes);
-    for (k = m->ndim - 1; k >= 0; k--) {
-        const int d = axes[k];
-        const int64_t n = m->axis[d]->elements, bricks = redist_priv_ceil_div(n, size[d]);
-        m->begin[d] = brick % bricks * size[d];
-        m->end[d] = redist_priv_min(m->begin[d] + size[d], n);
-        first += m->begin[d] * m->stride[REDIST_PRIV_PACKED][d];
-        brick /= bricks;
+        bricks *= parts;
+        k /= parts;
     }
     redist_priv_pack_densely(m, p->from);
-    return first;
+    return bricks;
 }
 
 /* The k-th piece. Small messages travel with all arrays as one piece, others array by array. */
@@ -1326,7 +1298,7 @@ REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p, const r
                                                    redist_priv_cutting c, int64_t k)
 {
     redist_priv_piece piece;
-    int64_t size[REDIST_MAX_DIMS], bricks;
+    int64_t bricks;
     piece.message = redist_priv_peer_message(p, peer);
     piece.own = peer->own;
     piece.array = -1;
@@ -1335,10 +1307,9 @@ REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p, const r
     piece.all = 1;
     if (peer->bytes <= c.bytes)
         return piece;
-    bricks = redist_priv_cut(p, &piece.message, c, size);
+    bricks = redist_priv_narrow(p, &piece.message, c, k, &piece.begin);
     piece.array = (int)(k / bricks);
-    piece.begin = redist_priv_narrow(p, &piece.message, size, k % bricks) * p->element_bytes;
-    piece.begin += piece.array * (peer->bytes / p->arrays);
+    piece.begin = piece.begin * p->element_bytes + piece.array * (peer->bytes / p->arrays);
     piece.bytes = piece.message.elements * p->element_bytes;
     piece.all = p->arrays * bricks;
     return piece;
@@ -1754,18 +1725,17 @@ REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p)
 {
     redist_priv_collective *c = &p->state.collective;
     int own;
-    if (c->made)
+    if (c->before != NULL)
         redist_priv_drop(&c->request, 0);
     for (own = 0; own < 2; own++) {
         if (c->table[own].each != c->table[own].types)
             redist_priv_free_types(c->table[own].each, p->size);
         redist_priv_free_types(c->table[own].types, p->size);
-        REDIST_FREE(c->table[own].offsets);
         REDIST_FREE(c->table[own].counts);
     }
-    REDIST_FREE(c->before);
-    if (c->made && c->unit != MPI_BYTE)
+    if (c->before != NULL && c->unit != MPI_BYTE)
         MPI_Type_free(&c->unit);
+    REDIST_FREE(c->before);
 }
 
 /* MPI matches collectives by their order, which may differ from plan to plan: a plan that borrows the arena's
@@ -1786,24 +1756,6 @@ REDIST_PRIV_COLD int redist_priv_separate(redist_plan *p)
     return code;
 }
 
-/* Counts and offsets by rank, all zero. */
-REDIST_PRIV_COLD int redist_priv_collective_tables(redist_plan *p)
-{
-    redist_priv_collective *c = &p->state.collective;
-    int own, code = REDIST_OK;
-    c->made = 1;
-    c->request = MPI_REQUEST_NULL;
-    c->unit = MPI_BYTE;
-    for (own = 0; own < 2; own++) {
-        redist_priv_table *t = &c->table[own];
-        t->counts = (int *)redist_priv_zeroed(p->size, sizeof *t->counts);
-        t->offsets = (int *)redist_priv_zeroed(p->size, sizeof *t->offsets);
-        if (t->counts == NULL || t->offsets == NULL)
-            code = REDIST_ERR_MEMORY;
-    }
-    return code;
-}
-
 REDIST_PRIV_COLD int redist_priv_collective_test(redist_plan *p, int *done)
 {
     if (MPI_Test(&p->state.collective.request, done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
@@ -1819,12 +1771,9 @@ REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own)
     redist_priv_collective *c = &p->state.collective;
     redist_priv_table *t = &c->table[own];
     const size_t bytes = (size_t)p->arrays * sizeof *c->before;
-    const void **now = p->pointers + own * p->arrays, **before;
+    const void **now = p->pointers + own * p->arrays, **before = c->before + own * p->arrays;
     int64_t k;
-    if (t->each == t->types)
-        return REDIST_OK;
-    before = c->before + own * p->arrays;
-    if (memcmp(now, before, bytes) == 0)
+    if (t->each == t->types || memcmp(now, before, bytes) == 0)
         return REDIST_OK;
     for (k = 0; k < p->side[own].peers; k++) {
         const int rank = p->side[own].peer[k].rank;
@@ -1844,7 +1793,7 @@ REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own)
 /* Whether memory, and what it looks like, are known when the plan is made, on all ranks. */
 REDIST_PRIV int redist_priv_collective_persists(const redist_plan *p)
 {
-    return MPI_VERSION >= 4 && (p->state.collective.table[0].types == NULL ||
+    return MPI_VERSION >= 4 && (p->state.collective.unit_bytes > 0 ||
                                 (p->side[REDIST_PRIV_TO].fixed && p->side[REDIST_PRIV_FROM].fixed));
 }
 
@@ -1857,14 +1806,14 @@ REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p)
     void *to = redist_priv_memory(p, REDIST_PRIV_TO);
     int code;
 #if MPI_VERSION >= 4
-    if (f->types == NULL)
+    if (c->unit_bytes > 0)
         code = MPI_Alltoallv_init(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm,
                                   MPI_INFO_NULL, &c->request);
     else if (redist_priv_collective_persists(p))
         code = MPI_Alltoallw_init(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
                                   MPI_INFO_NULL, &c->request);
 #else
-    if (f->types == NULL)
+    if (c->unit_bytes > 0)
         code = MPI_Ialltoallv(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm,
                               &c->request);
 #endif
@@ -1915,24 +1864,6 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own)
             return REDIST_OK;
     }
     return redist_priv_stage_peers(p, own, 0, c->unit_bytes);
-}
-
-REDIST_PRIV_COLD int redist_priv_alltoallv_create(redist_plan *p)
-{
-    redist_priv_collective *c = &p->state.collective;
-    int64_t k;
-    int code = redist_priv_collective_tables(p);
-    for (k = 0; k < p->peers && code == REDIST_OK; k++) {
-        const redist_priv_peer *peer = &p->peer[k];
-        redist_priv_table *t = &c->table[peer->own];
-        t->counts[peer->rank] = (int)redist_priv_ceil_div(peer->bytes, c->unit_bytes);
-        t->offsets[peer->rank] = (int)((peer->staged >= 0 ? peer->staged : peer->direct) / c->unit_bytes);
-    }
-    if (code == REDIST_OK && c->unit_bytes > 1 &&
-        (MPI_Type_contiguous((int)c->unit_bytes, MPI_BYTE, &c->unit) != MPI_SUCCESS ||
-         MPI_Type_commit(&c->unit) != MPI_SUCCESS))
-        code = REDIST_ERR_MPI;
-    return code;
 }
 
 /* -------------------------------------------------------------------------------------- REDIST_ALLTOALLW (private) */
@@ -2073,24 +2004,37 @@ REDIST_PRIV_COLD MPI_Datatype *redist_priv_byte_types(int n)
     return types;
 }
 
-REDIST_PRIV_COLD int redist_priv_alltoallw_create(redist_plan *p)
+/* REDIST_ALLTOALLW has a datatype for each message, REDIST_ALLTOALLV counts in units. */
+REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
 {
     redist_priv_collective *c = &p->state.collective;
     int64_t k;
-    int own, code = redist_priv_collective_tables(p);
+    int own, code = REDIST_OK;
+    c->request = MPI_REQUEST_NULL;
+    c->unit = MPI_BYTE;
     c->before = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *c->before);
     for (own = 0; own < 2; own++) {
         redist_priv_table *t = &c->table[own];
+        t->counts = (int *)redist_priv_zeroed(2 * (int64_t)p->size, sizeof *t->counts);
         t->types = redist_priv_byte_types(p->size);
         t->each = redist_priv_holds_addresses(p, own) ? redist_priv_byte_types(p->size) : t->types;
-        if (t->types == NULL || t->each == NULL || c->before == NULL)
-            code = REDIST_ERR_MEMORY;
+        if (c->before == NULL || t->counts == NULL || t->types == NULL || t->each == NULL)
+            return REDIST_ERR_MEMORY;
+        t->offsets = t->counts + p->size;
     }
     for (k = 0; k < p->peers && code == REDIST_OK; k++) {
-        redist_priv_table *t = &c->table[p->peer[k].own];
-        t->counts[p->peer[k].rank] = 1;
-        code = redist_priv_type_of(p, &p->peer[k], &t->each[p->peer[k].rank]);
+        const redist_priv_peer *peer = &p->peer[k];
+        const int64_t at = peer->staged >= 0 ? peer->staged : peer->direct;
+        redist_priv_table *t = &c->table[peer->own];
+        t->counts[peer->rank] = c->unit_bytes > 0 ? (int)redist_priv_ceil_div(peer->bytes, c->unit_bytes) : 1;
+        t->offsets[peer->rank] = c->unit_bytes > 0 ? (int)(at / c->unit_bytes) : 0;
+        if (c->unit_bytes == 0)
+            code = redist_priv_type_of(p, peer, &t->each[peer->rank]);
     }
+    if (code == REDIST_OK && c->unit_bytes > 1 &&
+        (MPI_Type_contiguous((int)c->unit_bytes, MPI_BYTE, &c->unit) != MPI_SUCCESS ||
+         MPI_Type_commit(&c->unit) != MPI_SUCCESS))
+        code = REDIST_ERR_MPI;
     return code;
 }
 
@@ -2832,7 +2776,7 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
          redist_priv_multiphase_destroy},
 #endif
         {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", 1, redist_priv_separate, redist_priv_alltoallv_staging,
-         redist_priv_alltoallv_create, redist_priv_collective_commit, redist_priv_collective_start,
+         redist_priv_collective_create, redist_priv_collective_commit, redist_priv_collective_start,
          redist_priv_collective_test, redist_priv_add_moved, redist_priv_collective_destroy},
         {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", 1, NULL, redist_priv_lanes_staging, redist_priv_lanes_create,
          NULL, redist_priv_lanes_start, redist_priv_lanes_test, redist_priv_add_moved,
@@ -2843,7 +2787,7 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
          redist_priv_lanes_destroy},
 #endif
         {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", 1, redist_priv_separate, redist_priv_alltoallw_staging,
-         redist_priv_alltoallw_create, redist_priv_collective_commit, redist_priv_collective_start,
+         redist_priv_collective_create, redist_priv_collective_commit, redist_priv_collective_start,
          redist_priv_collective_test, redist_priv_add_moved, redist_priv_collective_destroy},
         {REDIST_AUTO, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
     return transports;

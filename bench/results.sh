@@ -2,9 +2,9 @@
 # Measures what this machine can and writes the tables of RESULTS.md, each between its marker and <!-- end -->.
 # MIT licence, see LICENSE.
 # usage: sh bench/results.sh [SECTION...]     (default all, in 12 minutes; none takes more than 2.5)
-# Sections: methods openmpi small halo transposes threads fft ranks memory paper. One that lacks a program or an MPI
-# says so, and its tables stay as they were. The table of the machine is written each time; it says what was measured
-# when.
+# Sections: methods openmpi small halo transposes threads fft ranks memory paper sizes. One that lacks a program or an
+# MPI says so, and its tables stay as they were. The table of the machine is written each time; it says what was
+# measured when.
 # environment: BUILD (where the programs are), MPIEXEC; QUICK=1 measures small arrays, and writes
 # BUILD/results/RESULTS.md to show that it works
 here=$(dirname "$0")
@@ -187,7 +187,7 @@ section_memory() {
           if (!(m in known)) { known[m] = 1; methods[++count] = m; least[m] = 1e99 }
           x = b[3] + 0
           if (who[2] == "besides staging" && x < least[m]) least[m] = x
-          if (x >= most[m, who[2]] + 0) { most[m, who[2]] = x; owner[m, who[2]] = $2 } }
+          if (x > most[m, who[2]] + 0) { most[m, who[2]] = x; owner[m, who[2]] = $2 } }
         END {
             print "| method | besides staging | while made, at most | staging at most | in |"
             print "|---|---|---|---|---|"
@@ -213,7 +213,37 @@ section_paper() {
         write paper
 }
 
-all='methods openmpi small halo transposes threads fft ranks memory paper'
+# What the compiler makes of a file, without linking: bytes of `size`, of its sections .text, the best of three times.
+compiled() { # title, file, options...
+    title=$1 file=$2
+    shift 2
+    set -- ${MPICC:-mpicc} -std=c99 -O2 -I"$here/.." "$@" -c "$file" -o "$work/size.o"
+    seconds=$(for try in 1 2 3; do
+        begin=$(date +%s%N)
+        "$@" >&2 || exit
+        echo $((($(date +%s%N) - begin) / 1000000))
+    done | sort -n | head -n 1)
+    [ -n "$seconds" ] || return 1
+    echo "$@" | sed "s|-I$here/..|-I.|; s|$here/../||; s|$work/||g" >>"$work/calls"
+    { size "$work/size.o" && size -A "$work/size.o"; } | awk -v title="$title" -v seconds="$seconds" '
+        NR == 2 { all = $1 }
+        $1 ~ /^[.]text/ { code += $2 }
+        END { printf "| %s | %.1f kB | %.1f kB | %.2f s |\n", title, all / 1e3, code / 1e3, seconds / 1e3 }' \
+        >>"$work/rows"
+}
+
+section_sizes() {
+    printf '%s\n' '#include "redist_plan.h"' >"$work/includes.c"
+    : >"$work/rows"
+    compiled 'examples/hello.c: a plan, an execution' "$here/../examples/hello.c" &&
+        compiled 'the same without SCHEDULED and MULTIPHASE' "$here/../examples/hello.c" -DREDIST_NO_SCHEDULED \
+            -DREDIST_NO_MULTIPHASE &&
+        compiled 'the same, declarations only' "$here/../examples/hello.c" -DREDIST_DECLARATIONS_ONLY &&
+        compiled 'all functions' "$work/includes.c" -DREDIST_IMPLEMENTATION || return
+    { printf '%s\n' '| file | in all | code | compiled in |' '|---|---|---|---|' && cat "$work/rows"; } | write sizes
+}
+
+all='methods openmpi small halo transposes threads fft ranks memory paper sizes'
 for section in ${*:-$all}; do
     case " $all " in *" $section "*) ;; *) echo "results.sh: no section $section; there are $all" >&2 && exit 2 ;; esac
 done

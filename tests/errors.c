@@ -32,7 +32,7 @@ static void query(const redist_layout *x, int *good)
 static void build_on(redist_layout x, int *good)
 {
     const int order[REDIST_MAX_DIMS] = { 1, 0 };
-    redist_layout built[9];
+    redist_layout built[13];
     built[0] = redist_grid_order(x, REDIST_COLUMN_MAJOR);
     built[1] = redist_memory_order(x, REDIST_COLUMN_MAJOR);
     built[2] = redist_with_halo(x, 0, 1, 1);
@@ -42,7 +42,11 @@ static void build_on(redist_layout x, int *good)
     built[6] = redist_flipped(x, 0);
     built[7] = redist_rotated(x, 1);
     built[8] = redist_section(x, 0, 0, 1, 1);
-    for (int k = 0; k < 9; k++)
+    built[9] = redist_with_ghosts(x, 0, REDIST_PERIODIC);
+    built[10] = redist_from_rank(x, 1);
+    built[11] = redist_on_ranks(x, order);
+    built[12] = redist_replicated(built[10], 2);
+    for (int k = 0; k < (redist_places(&x) == 0 ? 13 : 10); k++) /* other ranks may be good ones */
         want(good, redist_layout_check(&built[k]) != REDIST_OK);
 }
 
@@ -176,6 +180,16 @@ static void expect_bad_axes(void)
     }
     expect("the first of two bad axes", redist_layout_2d(redist_cyclic(10, -5), redist_whole(-7)), REDIST_ERR_LAYOUT, 0,
            "-5");
+}
+
+static void expect_unbuilt(void)
+{
+    const int bytes[] = { 0, 1, 0x7f, 0x80, 0xff };
+    for (size_t k = 0; k < sizeof bytes / sizeof *bytes; k++) {
+        redist_layout x;
+        memset(&x, bytes[k], sizeof x);
+        expect("never built", x, REDIST_ERR_LAYOUT, NOT_SAID, NULL);
+    }
 }
 
 static void expect_bad_dimensions(void)
@@ -419,6 +433,7 @@ int main(void)
 {
     check_long_and_empty();
     expect_bad_axes();
+    expect_unbuilt();
     expect_bad_dimensions();
     expect_bad_storage();
     expect_bad_views();
