@@ -137,10 +137,12 @@ extern "C" {
    that plan, check, or wait for a network anyway, which are made small. */
 #define REDIST_PRIV_FAST static inline
 #if defined __GNUC__
+#define REDIST_PRIV_INLINE static inline __attribute__((always_inline))
 #define REDIST_PRIV static __attribute__((unused))
 #define REDIST_PRIV_APART static __attribute__((unused, noinline))
 #define REDIST_PRIV_COLD static __attribute__((unused, cold))
 #else
+#define REDIST_PRIV_INLINE static inline
 #define REDIST_PRIV static inline
 #define REDIST_PRIV_APART static inline
 #define REDIST_PRIV_COLD static inline
@@ -2332,8 +2334,7 @@ enum {
     REDIST_PRIV_NEAR = 262144,
     REDIST_PRIV_PAGE = 4096,
     REDIST_PRIV_LONG = 128,
-    REDIST_PRIV_WIDTH = 256,
-    REDIST_PRIV_TALL = 64
+    REDIST_PRIV_WIDTH = 256
 };
 
 /* Asks for the line so many bytes from `from`, which need not exist. */
@@ -2381,9 +2382,10 @@ REDIST_PRIV_APART void redist_priv_stream(char *to, const char *from, int64_t by
 }
 
 #if defined __GNUC__ && __GNUC__ >= 8 && !defined __clang__
-#define REDIST_PRIV_UNROLL _Pragma("GCC unroll 4") /* clang does so by itself */
+#define REDIST_PRIV_UNROLL(times) REDIST_PRIV_PRAGMA(GCC unroll times) /* clang does so by itself */
+#define REDIST_PRIV_PRAGMA(text) _Pragma(#text)
 #else
-#define REDIST_PRIV_UNROLL
+#define REDIST_PRIV_UNROLL(times)
 #endif
 
 /* Two loops around a unit; short ones, whose size the compiler knows, also with either side contiguous. */
@@ -2399,9 +2401,9 @@ REDIST_PRIV_APART void redist_priv_stream(char *to, const char *from, int64_t by
 
 #define REDIST_PRIV_COPY_SHORT(bytes)                                                                                  \
     if (unit == (bytes) && p.inner.to == (bytes))                                                                      \
-        REDIST_PRIV_COPY_LOOPS(REDIST_PRIV_UNROLL, bytes, p.inner.from, bytes)                                         \
+        REDIST_PRIV_COPY_LOOPS(REDIST_PRIV_UNROLL(4), bytes, p.inner.from, bytes)                                      \
     else if (unit == (bytes) && p.inner.from == (bytes))                                                               \
-        REDIST_PRIV_COPY_LOOPS(REDIST_PRIV_UNROLL, bytes, bytes, p.inner.to)                                           \
+        REDIST_PRIV_COPY_LOOPS(REDIST_PRIV_UNROLL(4), bytes, bytes, p.inner.to)                                        \
     else
 
 REDIST_PRIV void redist_priv_copy_units(int64_t unit, const redist_priv_plane *plane)
@@ -2442,59 +2444,68 @@ REDIST_PRIV void redist_priv_write(const redist_priv_box *box, redist_priv_loop 
             memcpy(to, from, (size_t)bytes);
 }
 
-/* How two loops of a box are cut into tiles of wide x tall units, and how a tile is copied: by squares of 16 bytes a
-   side, by way of a buffer, around the caches, with lines asked for early. */
+/* How two loops of a box are cut into tiles of wide x tall units, and how a tile is copied: in strips, by
+   way of a buffer, around the caches, with lines asked for early. */
 typedef struct {
     const redist_priv_box *box;
     int64_t wide, tall;
-    int squares, buffered, stream, far;
+    int strips, buffered, stream, far;
 } redist_priv_tiling;
 
 #ifdef __SSE2__
 
-/* Transposes a square of elements of 4, 8 or 16 bytes, 16 bytes a side: the source's lines become columns. */
-REDIST_PRIV_FAST void redist_priv_transpose_square(int unit, int stream, const char *from, int64_t from_pitch, char *to,
-                                                   int64_t to_pitch)
+/* Writes a piece of one row of the destination, then of the next: the lower, then the upper halves of vectors. */
+REDIST_PRIV_INLINE void redist_priv_store_halves(int stores, int stream, const __m128i *v, char *to, int64_t to_pitch)
 {
-    const __m128i a = REDIST_PRIV_LOAD(from);
-    __m128i b, c, d, low, high;
-    if (unit == 16) {
-        redist_priv_store_16(stream, to, a);
-        return;
-    }
-    b = REDIST_PRIV_LOAD(from + from_pitch);
-    if (unit == 8) {
-        redist_priv_store_16(stream, to, _mm_unpacklo_epi64(a, b));
-        redist_priv_store_16(stream, to + to_pitch, _mm_unpackhi_epi64(a, b));
-        return;
-    }
-    c = REDIST_PRIV_LOAD(from + 2 * from_pitch);
-    d = REDIST_PRIV_LOAD(from + 3 * from_pitch);
-    low = _mm_unpacklo_epi32(a, b);
-    high = _mm_unpacklo_epi32(c, d);
-    redist_priv_store_16(stream, to, _mm_unpacklo_epi64(low, high));
-    redist_priv_store_16(stream, to + to_pitch, _mm_unpackhi_epi64(low, high));
-    low = _mm_unpackhi_epi32(a, b);
-    high = _mm_unpackhi_epi32(c, d);
-    redist_priv_store_16(stream, to + 2 * to_pitch, _mm_unpacklo_epi64(low, high));
-    redist_priv_store_16(stream, to + 3 * to_pitch, _mm_unpackhi_epi64(low, high));
+    int k;
+    REDIST_PRIV_UNROLL(4)
+    for (k = 0; k < stores; k++)
+        redist_priv_store_16(stream, to + 16 * k, _mm_unpacklo_epi64(v[2 * k], v[2 * k + 1]));
+    REDIST_PRIV_UNROLL(4)
+    for (k = 0; k < stores; k++)
+        redist_priv_store_16(stream, to + to_pitch + 16 * k, _mm_unpackhi_epi64(v[2 * k], v[2 * k + 1]));
 }
 
-/* Transposes `lines` x `columns` elements, which squares cover, four squares at a time: they make a line of the
-   destination. */
-REDIST_PRIV_FAST void redist_priv_transpose_squares(int unit, int stream, int far, int64_t lines, int64_t columns,
-                                                    const char *from, int64_t from_pitch, char *to, int64_t to_pitch)
+/* Transposes 16 bytes of as many of the source's rows as make so many stores to each of the destination's, one of them
+   after the other: a line that comes in parts, with others between, takes twice the time. */
+REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int stores, int stream, const char *from,
+                                                    int64_t from_pitch, char *to, int64_t to_pitch)
 {
-    const int64_t side = 16 / unit;
-    int64_t rows, i, j, k;
-    for (i = 0; i < lines; i += rows, from += rows * from_pitch, to += rows * unit) {
-        rows = lines - i < 4 * side ? side : 4 * side;
-        for (j = 0; far && j < rows; j++)
+    __m128i first[8], second[8];
+    int k;
+    for (k = 0; unit == 16 && k < stores; k++)
+        redist_priv_store_16(stream, to + 16 * k, REDIST_PRIV_LOAD(from + k * from_pitch));
+    if (unit == 16)
+        return;
+    REDIST_PRIV_UNROLL(8)
+    for (k = 0; k < 2 * stores; k++) {
+        const char *row = from + k * (8 / unit) * from_pitch;
+        const __m128i a = REDIST_PRIV_LOAD(row), b = REDIST_PRIV_LOAD(row + (unit == 4 ? from_pitch : 0));
+        first[k] = unit == 4 ? _mm_unpacklo_epi32(a, b) : a;
+        second[k] = _mm_unpackhi_epi32(a, b);
+    }
+    redist_priv_store_halves(stores, stream, first, to, to_pitch);
+    if (unit == 4)
+        redist_priv_store_halves(stores, stream, second, to + 2 * to_pitch, to_pitch);
+}
+
+/* Transposes `lines` x `columns` elements in strips, of a line of the destination while there are so many rows.
+   ahead: the next lines of the same rows are asked for. */
+REDIST_PRIV_INLINE void redist_priv_transpose_strips(int unit, int stream, int ahead, int64_t lines, int64_t columns,
+                                                     const redist_priv_plane *p)
+{
+    const int64_t line = REDIST_PRIV_LINE / unit, side = 16 / unit, from_pitch = p->inner.from, to_pitch = p->outer.to;
+    const char *from = p->from;
+    char *to = p->to;
+    int64_t rows, j;
+    for (; lines > 0; lines -= rows, from += rows * from_pitch, to += rows * unit) {
+        rows = lines < line ? side : line;
+        for (j = 0; ahead && j < rows; j++)
             REDIST_PRIV_PREFETCH(from, j * from_pitch + 2 * REDIST_PRIV_LINE);
-        for (j = 0; j < columns; j += side)
-            for (k = 0; k < rows; k += side)
-                redist_priv_transpose_square(unit, stream, from + k * from_pitch + j * unit, from_pitch,
-                                             to + j * to_pitch + k * unit, to_pitch);
+        for (j = 0; rows == line && j < columns; j += side)
+            redist_priv_transpose_strip(unit, 4, stream, from + j * unit, from_pitch, to + j * to_pitch, to_pitch);
+        for (j = 0; rows < line && j < columns; j += side)
+            redist_priv_transpose_strip(unit, 1, stream, from + j * unit, from_pitch, to + j * to_pitch, to_pitch);
     }
 }
 
@@ -2511,21 +2522,21 @@ REDIST_PRIV_APART void redist_priv_copy_part(int64_t unit, const redist_priv_pla
 }
 
 /* Two loops that cross, the outer along contiguous elements of the source, the inner along those of the destination:
-   squares, and what they leave over at the two edges. */
+   strips, and what they leave over at the two edges. */
 REDIST_PRIV void redist_priv_transpose(const redist_priv_tiling *t, int stream, const redist_priv_plane *p)
 {
-    const int64_t unit = t->box->unit, side = unit == 8 ? 2 : unit == 4 ? 4 : 1;
+    const int64_t unit = t->box->unit, side = 16 / unit;
     const int64_t lines = p->inner.n & -side, columns = p->outer.n & -side;
-#define REDIST_PRIV_SQUARES(bytes, around)                                                                             \
+    const int ahead = t->far && columns * unit <= REDIST_PRIV_LINE;
+#define REDIST_PRIV_STRIPS(bytes, around)                                                                              \
     if (unit == bytes && stream == around)                                                                             \
-        redist_priv_transpose_squares(bytes, around, t->far, lines, columns, p->from, p->inner.from, p->to,            \
-                                      p->outer.to);
-    REDIST_PRIV_SQUARES(4, 0)
-    REDIST_PRIV_SQUARES(8, 0)
-    REDIST_PRIV_SQUARES(16, 0)
-    REDIST_PRIV_SQUARES(4, 1)
-    REDIST_PRIV_SQUARES(8, 1)
-    REDIST_PRIV_SQUARES(16, 1)
+        redist_priv_transpose_strips(bytes, around, ahead, lines, columns, p);
+    REDIST_PRIV_STRIPS(4, 0)
+    REDIST_PRIV_STRIPS(8, 0)
+    REDIST_PRIV_STRIPS(16, 0)
+    REDIST_PRIV_STRIPS(4, 1)
+    REDIST_PRIV_STRIPS(8, 1)
+    REDIST_PRIV_STRIPS(16, 1)
     if (columns < p->outer.n)
         redist_priv_copy_part(unit, p, columns, p->outer.n - columns, 0, p->inner.n);
     if (lines < p->inner.n)
@@ -2542,27 +2553,31 @@ typedef union {
     long double aligned;
 } redist_priv_tile;
 
-/* Every line of either side shall be visited once while hot. Squares fill a line of the destination at once, so they
-   are streamed from where they are made, unless rows begin at no line or half. What else is streamed, or put together
+/* Every line of either side shall be visited once while hot. Strips fill a line of the destination at once: they are
+   streamed from where they are made, and tiles are low and wide, so that the processor sees the source's rows coming;
+   high and narrow where lines of the destination are filled by several strips. What else is streamed, or put together
    unit by unit, or combined, is so in a buffer in the fastest cache, and written in long pieces. */
 REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, const redist_priv_plane *p,
                                                      int crossed)
 {
     const int64_t unit = box->unit;
     const int combine = box->arrival.function != NULL, contiguous = p->inner.to == unit;
-    const int even = p->outer.to % (REDIST_PRIV_LINE / 2) == 0 && (uintptr_t)p->to % 16 == 0;
+    const int even = p->outer.to % 16 == 0 && (uintptr_t)p->to % 16 == 0;
     redist_priv_tiling t;
     int64_t across;
     t.box = box;
-    t.squares = crossed && contiguous && p->outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
+    t.strips = crossed && contiguous && p->outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
     t.stream = box->stream && !combine && contiguous;
-    t.buffered = combine || (t.squares ? t.stream && !even : contiguous);
+    t.buffered = combine || (t.strips ? t.stream && !even : contiguous);
     t.far = box->far || box->stream || p->outer.n * p->inner.n * unit > REDIST_PRIV_NEAR;
-    across = t.squares ? (int64_t)REDIST_PRIV_LINE : crossed ? (int64_t)REDIST_PRIV_WIDTH : unit;
+    across = t.strips ? (int64_t)REDIST_PRIV_LINE : crossed ? (int64_t)REDIST_PRIV_WIDTH : unit;
     t.wide = crossed ? redist_priv_max(across / unit, 1) : 1;
     t.tall = REDIST_PRIV_TILE_BUFFER / across;
-    if (t.squares && (t.far || !combine))
-        t.tall = redist_priv_max(REDIST_PRIV_TALL, 512 / unit);
+    if (t.strips && !t.buffered && p->outer.n * unit >= 2 * REDIST_PRIV_WIDTH &&
+        (t.stream ? p->outer.to % REDIST_PRIV_LINE == 0 : unit < 16)) {
+        t.wide = 2 * REDIST_PRIV_WIDTH / unit;
+        t.tall = 2 * REDIST_PRIV_LINE / unit;
+    }
     return t;
 }
 
@@ -2592,7 +2607,7 @@ REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const re
     for (k = 0; combine && t->far && p->inner.to == unit && k < p->outer.n; k++)
         for (line = 0; line < bytes; line += REDIST_PRIV_LINE)
             REDIST_PRIV_PREFETCH(p->to, k * p->outer.to + line);
-    if (t->squares)
+    if (t->strips)
         redist_priv_transpose(t, 0, &in);
     else
         redist_priv_copy_units(unit, p->outer.n > 1 ? &across : &in);
@@ -2614,7 +2629,8 @@ REDIST_PRIV_FAST int64_t redist_priv_to_line(const char *at, int64_t unit, int64
 REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, const redist_priv_plane *p)
 {
     const int64_t unit = t->box->unit, page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
-    const int64_t top = redist_priv_to_line(p->to, unit, t->tall), left = redist_priv_to_line(p->from, unit, t->wide);
+    const int64_t top = p->inner.n > t->tall ? redist_priv_to_line(p->to, unit, t->tall) : t->tall;
+    const int64_t left = redist_priv_to_line(p->from, unit, t->wide);
     redist_priv_plane tile = *p;
     int64_t begin, end, i, j;
     for (begin = 0; begin < p->outer.n; begin = end) {
@@ -2627,7 +2643,7 @@ REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, const redis
                 tile.to = p->to + j * p->outer.to + i * p->inner.to;
                 if (t->buffered)
                     redist_priv_copy_buffered(t, &tile);
-                else if (t->squares)
+                else if (t->strips)
                     redist_priv_transpose(t, t->stream, &tile);
                 else
                     redist_priv_copy_units(unit, &tile);
