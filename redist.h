@@ -30,23 +30,23 @@
  * All functions here are local (no communication), keep no state, and may be called from any thread.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *      98-169               options
- *     170-265               types
- *                 613-685   arithmetic
- *                 686-753   faults
- *     266-310    754-1000   axes: who owns index i
- *     311-414   1001-1578   layouts and views
- *               1579-2105   runs: what two coordinates of an axis share
- *               2106-2292   messages: products of run lists
- *               2293-2970   copying
- *               2971-3087   pairs of places: which copy serves whom
- *     415-448   3088-3237   moving on one process
- *     449-467   3238-3503   traffic, on paper
- *     468-497   3504-4028   schedules
- *     498-534   4029-4474   cost and multiphase routes
- *     535-565   4475-4781   relabelling and advice
- *     566-608   4782-4892   text: writing
- *               4893-5336   text: reading
+ *      98-171               options
+ *     172-267               types
+ *                 615-687   arithmetic
+ *                 688-755   faults
+ *     268-312    756-1002   axes: who owns index i
+ *     313-416   1003-1580   layouts and views
+ *               1581-2107   runs: what two coordinates of an axis share
+ *               2108-2294   messages: products of run lists
+ *               2295-2986   copying
+ *               2987-3103   pairs of places: which copy serves whom
+ *     417-450   3104-3253   moving on one process
+ *     451-469   3254-3519   traffic, on paper
+ *     470-499   3520-4044   schedules
+ *     500-536   4045-4490   cost and multiphase routes
+ *     537-567   4491-4797   relabelling and advice
+ *     568-610   4798-4908   text: writing
+ *               4909-5352   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
