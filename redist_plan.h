@@ -1398,7 +1398,7 @@ REDIST_PRIV_COLD int redist_priv_compare_steps(const void *a, const void *b)
 }
 
 /* Puts the peers in the order of the schedule, steps far apart in turn: neighbouring ones load the same links inside a
-   network (torus, fat tree), which those on their way together should not. REDIST_SHARED may have ordered them before. */
+   network (torus, fat tree), which those on their way together should not. REDIST_SHARED may have ordered them. */
 REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
 {
     redist_schedule schedule;
