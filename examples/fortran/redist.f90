@@ -61,7 +61,7 @@ module redist
     end type
     type, bind(c), public :: redist_layout_t
         private
-        integer(c_int64_t) :: word(138) = 0
+        integer(c_int64_t) :: word(139) = 0
     end type
 
     ! For loops over what a rank owns: a(origin + (i - 1) * stride(1) + (j - 1) * stride(2)), 1 <= i <= count(1), ..., of
