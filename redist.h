@@ -35,18 +35,18 @@
  *                 615-687   arithmetic
  *                 688-755   faults
  *     268-312    756-1002   axes: who owns index i
- *     313-416   1003-1580   layouts and views
- *               1581-2107   runs: what two coordinates of an axis share
- *               2108-2294   messages: products of run lists
- *               2295-2986   copying
- *               2987-3103   pairs of places: which copy serves whom
- *     417-450   3104-3253   moving on one process
- *     451-469   3254-3519   traffic, on paper
- *     470-499   3520-4044   schedules
- *     500-536   4045-4490   cost and multiphase routes
- *     537-567   4491-4797   relabelling and advice
- *     568-610   4798-4908   text: writing
- *               4909-5352   text: reading
+ *     313-416   1003-1613   layouts and views
+ *               1614-2140   runs: what two coordinates of an axis share
+ *               2141-2327   messages: products of run lists
+ *               2328-3019   copying
+ *               3020-3136   pairs of places: which copy serves whom
+ *     417-450   3137-3286   moving on one process
+ *     451-469   3287-3552   traffic, on paper
+ *     470-499   3553-4077   schedules
+ *     500-536   4078-4523   cost and multiphase routes
+ *     537-567   4524-4830   relabelling and advice
+ *     568-610   4831-4941   text: writing
+ *               4942-5385   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -321,7 +321,7 @@ REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_a
 REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes);
 
 /* Place k owns box[k], 0 <= k < boxes, of an array of extents[ndim]; boxes may be empty, and every element lies in
-   exactly one: redist_layout_explain names two that overlap, or how many in none. box[boxes] is kept by reference: it
+   exactly one: redist_layout_explain names two that overlap, or an element in none. box[boxes] is kept by reference: it
    must outlive the layout and the plans made from it. The boxes make no grid: each of a place's coordinates is its
    box's number, and redist_grid_order changes nothing. Who meets whom is found by going through all boxes. */
 REDIST_API redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes, const redist_box *box);
@@ -1339,12 +1339,47 @@ REDIST_PRIV_COLD int redist_priv_compare_boxes(const void *a, const void *b)
     return (x->low[0] > y->low[0]) - (x->low[0] < y->low[0]);
 }
 
-REDIST_PRIV_COLD int redist_priv_boxes_meet(int ndim, const redist_box *a, const redist_box *b)
+/* How many elements two boxes share. */
+REDIST_PRIV_COLD int64_t redist_priv_in_both(int ndim, const redist_box *a, const redist_box *b)
 {
-    int d = 0;
-    while (d < ndim && redist_priv_max(a->low[d], b->low[d]) < redist_priv_min(a->high[d], b->high[d]))
-        d++;
-    return d == ndim;
+    int64_t shared = 1;
+    int d;
+    for (d = 0; d < ndim; d++) {
+        const int64_t begin = redist_priv_max(a->low[d], b->low[d]), end = redist_priv_min(a->high[d], b->high[d]);
+        shared = redist_priv_product(shared, redist_priv_max(end - begin, 0), REDIST_PRIV_MAX_ELEMENTS);
+    }
+    return shared;
+}
+
+/* How many elements of a region are in no box, when no two boxes overlap. */
+REDIST_PRIV_COLD int64_t redist_priv_in_none(const redist_layout *layout, const redist_box *region)
+{
+    const redist_axis *x = &layout->dim[0].axis;
+    int64_t left = redist_priv_in_both(layout->ndim, region, region);
+    int k;
+    for (k = 0; k < x->procs; k++)
+        left -= redist_priv_in_both(layout->ndim, region, &x->box[k]);
+    return left;
+}
+
+/* The first element in no box, row by row of the view: the region that has it is halved. */
+REDIST_PRIV_COLD int64_t redist_priv_find_hole(const redist_layout *layout, redist_box region)
+{
+    int64_t hole = 0, end;
+    int d;
+    for (d = 0; d < layout->ndim; d++) {
+        int64_t *low = &region.low[layout->dim[d].axis.along], *high = &region.high[layout->dim[d].axis.along];
+        while (*high - *low > 1) {
+            end = *high;
+            *high = *low + (end - *low) / 2;
+            if (redist_priv_in_none(layout, &region) == 0) {
+                *low = *high;
+                *high = end;
+            }
+        }
+        hole = hole * layout->dim[d].axis.extent + *low;
+    }
+    return hole;
 }
 
 /* The box that holds the element of these axis indices, -1 when none does. */
@@ -1369,7 +1404,7 @@ REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout, redis
 {
     const redist_axis *x = &layout->dim[0].axis;
     const redist_box **sorted = (const redist_box **)redist_priv_alloc(x->procs, sizeof *sorted);
-    int64_t volume, left = 1;
+    redist_box all = {{0}, {0}};
     int a, b, d;
     redist_priv_fault_if(fault, sorted == NULL, REDIST_ERR_MEMORY, -1, "no memory to check the boxes", 0, 0);
     if (sorted == NULL)
@@ -1379,19 +1414,17 @@ REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout, redis
     qsort(sorted, (size_t)x->procs, sizeof *sorted, redist_priv_compare_boxes);
     for (a = 0; a < x->procs; a++)
         for (b = a + 1; b < x->procs && sorted[b]->low[0] < sorted[a]->high[0] && fault->code == REDIST_OK; b++)
-            redist_priv_fault_if(fault, redist_priv_boxes_meet(layout->ndim, sorted[a], sorted[b]), REDIST_ERR_LAYOUT,
-                                 -1, "box %" PRId64 " overlaps box %" PRId64,
+            redist_priv_fault_if(fault, redist_priv_in_both(layout->ndim, sorted[a], sorted[b]) > 0,
+                                 REDIST_ERR_LAYOUT, -1, "box %" PRId64 " overlaps box %" PRId64,
                                  (sorted[a] < sorted[b] ? sorted[a] : sorted[b]) - x->box,
                                  (sorted[a] < sorted[b] ? sorted[b] : sorted[a]) - x->box);
     REDIST_FREE(sorted);
     for (d = 0; d < layout->ndim; d++)
-        left = redist_priv_product(left, layout->dim[d].axis.extent, REDIST_PRIV_MAX_ELEMENTS);
-    for (a = 0; a < x->procs && fault->code == REDIST_OK; a++) {
-        for (d = 0, volume = 1; d < layout->ndim; d++)
-            volume = redist_priv_product(volume, redist_priv_size(&layout->dim[d].axis, a), left);
-        left -= volume;
-    }
-    redist_priv_fault_if(fault, left > 0, REDIST_ERR_LAYOUT, -1, "no box holds %" PRId64 " of the elements", left, 0);
+        all.high[layout->dim[d].axis.along] = layout->dim[d].axis.extent;
+    if (fault->code == REDIST_OK && redist_priv_in_none(layout, &all) > 0)
+        redist_priv_fault_if(fault, 1, REDIST_ERR_LAYOUT, -1,
+                             "no box holds element %" PRId64 ", counted row by row of the view",
+                             redist_priv_find_hole(layout, all), 0);
 }
 
 REDIST_PRIV_COLD redist_priv_fault redist_priv_layout_fault(const redist_layout *layout)
