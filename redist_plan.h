@@ -1547,11 +1547,11 @@ REDIST_PRIV_COLD int redist_priv_lanes_create(redist_plan *p)
     l->flight = (redist_priv_flight *)redist_priv_zeroed(l->requests, sizeof *l->flight);
     l->request = (MPI_Request *)redist_priv_alloc(l->requests, sizeof *l->request);
     l->status = (MPI_Status *)redist_priv_alloc(l->flights, sizeof *l->status + sizeof *l->index);
-    l->index = (int *)(void *)(l->status + l->flights);
     for (k = 0; k < l->requests && l->request != NULL; k++)
         l->request[k] = MPI_REQUEST_NULL;
     if (l->flight == NULL || l->request == NULL || l->status == NULL)
         return REDIST_ERR_MEMORY;
+    l->index = (int *)(void *)(l->status + l->flights);
     for (peer = p->peer; peer < p->peer + p->peers; peer++)
         for (n = 0; n < peer->prepared && code == REDIST_OK; n++) {
             l->flight[peer->first + n].peer = peer;
@@ -1595,10 +1595,13 @@ REDIST_PRIV int redist_priv_go(redist_plan *p, int own)
     return MPI_Start(&l->request[k]) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-/* Whether there is room for the next message of a side in the staging memory. */
-REDIST_PRIV int redist_priv_has_place(const redist_priv_lane *lane, const redist_priv_peer *next)
+/* Whether the next message of a side may have its place in the staging memory: the last one there is complete. */
+REDIST_PRIV int redist_priv_has_place(const redist_priv_side *s, const redist_priv_lane *lane)
 {
-    return lane->at < lane->places || next[-lane->places].near || next[-lane->places].pending == 0;
+    int64_t k = lane->at - lane->places;
+    while (k >= 0 && s->peer[k].near)
+        k -= lane->places;
+    return k < 0 || s->peer[k].pending == 0;
 }
 
 /* Whether the next piece to be sent has to wait until an earlier one has been received. */
@@ -1617,7 +1620,7 @@ REDIST_PRIV int redist_priv_fill(redist_plan *p, int own)
     const redist_priv_lane *lane = &p->state.lanes.lane[own];
     int code = REDIST_OK;
     while (code == REDIST_OK && lane->at < s->peers && lane->posted - lane->arrived < lane->flights &&
-           redist_priv_has_place(lane, &s->peer[lane->at]) && (own == REDIST_PRIV_TO || !redist_priv_is_ahead(p)))
+           redist_priv_has_place(s, lane) && (own == REDIST_PRIV_TO || !redist_priv_is_ahead(p)))
         code = redist_priv_go(p, own);
     return code;
 }

@@ -245,6 +245,25 @@ static void check_scarce(int rank)
     test_case_all(live_bytes == before, "without memory on rank %d: all is freed", rank);
 }
 
+/* With room for one message at a time, the next waits for the last one that went by MPI, though others between them go
+   through shared memory. Ranks come late in turn. */
+static void check_places(void)
+{
+    enum { ROUNDS = 60, FOR_ONE = 16000 };
+    transposition t;
+    double begin;
+    int round, code, good = 1;
+    transposition_open(&t, 1, 0);
+    code = transposition_create(&t, REDIST_SHARED, FOR_ONE, 2);
+    for (round = 0; round < ROUNDS && code == REDIST_OK; round++) {
+        for (begin = MPI_Wtime(); (test_rank() + round) % test_size() == 0 && MPI_Wtime() < begin + 0.002;)
+            sched_yield();
+        good &= executes(&t);
+    }
+    test_case_all(code == REDIST_OK && good, "nodes of 2 with room for one message: code %d, %s", code, t.message);
+    transposition_close(&t);
+}
+
 int main(int argc, char **argv)
 {
     static const int64_t limits[] = {16, 100, 1000, 9000, 33000, 70000, 100000, 140000, 200000};
@@ -262,6 +281,8 @@ int main(int argc, char **argv)
     check_scarce(test_size() - 1);
     check_rings(REDIST_SHARED);
     check_rings(REDIST_AUTO);
+    if (test_size() > 4)
+        check_places();
     k = (size_t)test_report_all("bounded");
     MPI_Finalize();
     return (int)k;
