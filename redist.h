@@ -2023,8 +2023,24 @@ REDIST_PRIV int redist_priv_holds_any(const redist_axis *x, int coord, const red
     return any;
 }
 
-/* Appends the coordinates of `other` that own some of what `pattern` shows below index `end`, by walking the blocks of
-   `other` in the segments of a pattern: the same or one that shows all. No further in each than a period of `other`. */
+/* Appends the coordinates of an axis with ghosts that may hold some of the view indices begin <= i < end: what they hold
+   begins and ends in the order of their blocks, as seen from either side of the axis and from within. */
+REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redist_axis *x, int64_t begin, int64_t end)
+{
+    const int64_t first = x->start + begin * x->step, last = x->start + (end - 1) * x->step;
+    const int64_t low = redist_priv_min(first, last) - x->high, high = redist_priv_max(first, last);
+    int64_t k, shift;
+    int code = REDIST_OK;
+    for (shift = -x->extent; shift <= x->extent && low + shift < x->extent; shift += x->extent) {
+        k = low + shift < 0 ? 0 : redist_priv_block_of(x, low + shift);
+        for (; k < x->procs && redist_priv_block_start(x, k) - x->low <= high + shift && code == REDIST_OK; k++)
+            code = redist_priv_append(list, (int)((k + x->first) % x->procs));
+    }
+    return code;
+}
+
+/* Appends the coordinates of `other` that may hold some of what `pattern` shows below index `end`, by walking the blocks
+   of `other` in the segments of a pattern: the same or one that shows all. No further in each than a period of `other`. */
 REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pattern *walked,
                                  const redist_priv_pattern *pattern, const redist_axis *other, int64_t end)
 {
@@ -2032,52 +2048,16 @@ REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pat
     int64_t t, at, i, last, next;
     int code = REDIST_OK;
     for (t = 0; t < walked->tracks; t++)
-        for (at = walked->track[t].start; at < end; at += walked->period) {
+        for (at = walked->track[t].start; at < end && code == REDIST_OK; at += walked->period) {
             i = redist_priv_max(at, 0);
             last = redist_priv_min(redist_priv_min(at + walked->track[t].length, i + period), end);
-            for (; i < last && code == REDIST_OK; i = next) {
+            if (other->ghosts != 0)
+                code = redist_priv_append_holders(list, other, i, last);
+            for (; other->ghosts == 0 && i < last && code == REDIST_OK; i = next) {
                 next = redist_priv_min(i + redist_priv_reach(other, i), last);
                 if (walked == pattern || redist_priv_has_any(pattern, i, next))
                     code = redist_priv_append(list, redist_owner(other, i));
             }
-        }
-    return code;
-}
-
-/* Appends the coordinates of an axis with ghosts that may hold some of the axis indices low <= g < high: what they hold
-   begins and ends in the order of their blocks, as seen from either side of the axis and from within. */
-REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redist_axis *x, int64_t low, int64_t high)
-{
-    int64_t k, past, middle, shift;
-    int code = REDIST_OK;
-    for (shift = -x->extent; shift <= x->extent && code == REDIST_OK; shift += redist_priv_max(x->extent, 1)) {
-        for (k = 0, past = x->procs; k < past;) {
-            middle = k + (past - k) / 2;
-            if (redist_priv_block_start(x, middle + 1) + x->high > low + shift)
-                past = middle;
-            else
-                k = middle + 1;
-        }
-        for (; k < x->procs && redist_priv_block_start(x, k) - x->low < high + shift && code == REDIST_OK; k++)
-            code = redist_priv_append(list, (int)((k + x->first) % x->procs));
-    }
-    return code;
-}
-
-/* Appends the coordinates of `other`, which has ghosts, that may hold some of what `pattern` shows. */
-REDIST_PRIV int redist_priv_walk_holders(redist_priv_coords *list, const redist_priv_pattern *pattern,
-                                         const redist_axis *other)
-{
-    int64_t t, at, first, last;
-    int code = REDIST_OK;
-    if (pattern->tracks * (pattern->count / redist_priv_max(pattern->period, 1)) >= other->procs)
-        return redist_priv_append_holders(list, other, 0, other->extent);
-    for (t = 0; t < pattern->tracks; t++)
-        for (at = pattern->track[t].start; at < pattern->count && code == REDIST_OK; at += pattern->period) {
-            first = other->start + redist_priv_max(at, 0) * other->step;
-            last = other->start + (redist_priv_min(at + pattern->track[t].length, pattern->count) - 1) * other->step;
-            code = redist_priv_append_holders(list, other, redist_priv_min(first, last),
-                                              redist_priv_max(first, last) + 1);
         }
     return code;
 }
@@ -2121,9 +2101,7 @@ REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redi
     redist_priv_coords list = {NULL, 0, 0};
     int64_t k;
     int code;
-    if (other->ghosts != 0)
-        code = redist_priv_walk_holders(&list, pattern, other);
-    else if (end / mine * pattern->tracks <= redist_priv_blocks_below(other, end))
+    if (end / mine * pattern->tracks <= redist_priv_blocks_below(other, end))
         code = redist_priv_walk(&list, pattern, pattern, other, end);
     else
         code = redist_priv_walk(&list, &all, pattern, other, end);
