@@ -929,14 +929,11 @@ REDIST_AXIS_API int64_t redist_local(const redist_axis *x, int64_t i)
 
 REDIST_AXIS_API int64_t redist_global(const redist_axis *x, int coord, int64_t l)
 {
-    int64_t g, i, mine;
+    int64_t block, g, i;
     if (x == NULL || x->count == 0 || coord < 0 || coord >= x->procs || l < 0 || l >= redist_priv_size(x, coord))
         return -1;
-    mine = redist_priv_first_block(x, coord);
-    if (x->kind == REDIST_PRIV_CYCLIC)
-        g = (l / x->block * x->procs + mine) * x->block + l % x->block;
-    else
-        g = redist_priv_block_start(x, mine) + l;
+    block = x->kind == REDIST_PRIV_CYCLIC ? x->block : INT64_MAX;
+    g = redist_priv_block_start(x, redist_priv_first_block(x, coord) + l / block * x->procs) + l % block;
     i = (g - x->start) / x->step;
     return (g - x->start) % x->step == 0 && i >= 0 && i < x->count ? i : -1;
 }
@@ -956,15 +953,10 @@ typedef struct {
 /* The view indices that show the axis indices low <= g < high, of which the first has a local position. */
 REDIST_PRIV_FAST redist_priv_track redist_priv_track_of(const redist_axis *x, int64_t low, int64_t high, int64_t local)
 {
+    const int64_t step = redist_priv_abs(x->step);
+    const int64_t begin = redist_priv_ceil_div(x->step > 0 ? low - x->start : x->start - high + 1, step);
+    const int64_t end = redist_priv_ceil_div(x->step > 0 ? high - x->start : x->start - low + 1, step);
     redist_priv_track track;
-    int64_t begin, end;
-    if (x->step > 0) {
-        begin = redist_priv_ceil_div(low - x->start, x->step);
-        end = redist_priv_ceil_div(high - x->start, x->step);
-    } else {
-        begin = redist_priv_floor_div(x->start - high, -x->step) + 1;
-        end = redist_priv_floor_div(x->start - low, -x->step) + 1;
-    }
     track.start = redist_priv_clamp(begin, 0, x->count);
     track.length = redist_priv_clamp(end, track.start, x->count) - track.start;
     track.local = local + x->start + track.start * x->step - low;
@@ -1253,16 +1245,13 @@ REDIST_API redist_layout redist_flipped(redist_layout layout, int axis)
 
 REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns)
 {
-    int turns = (int)redist_priv_mod(quarter_turns, 4);
-    int d, axes[REDIST_MAX_DIMS] = {1, 0};
+    int d, turns, axes[REDIST_MAX_DIMS] = {1, 0};
     redist_priv_pick(&layout, 1);
-    if (layout.fault.code != REDIST_OK || turns == 0)
-        return layout;
-    if (turns == 2)
-        return redist_flipped(redist_flipped(layout, 0), 1);
     for (d = 2; d < layout.ndim; d++)
         axes[d] = d;
-    return redist_flipped(redist_permuted(layout, axes), turns == 1 ? 0 : 1);
+    for (turns = (int)redist_priv_mod(quarter_turns, 4); turns > 0; turns--)
+        layout = redist_flipped(redist_permuted(layout, axes), 0);
+    return layout;
 }
 
 REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t start, int64_t count, int64_t step)
@@ -1546,8 +1535,7 @@ REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *i
 {
     int64_t indices[REDIST_MAX_DIMS];
     int coords[REDIST_MAX_DIMS] = {0};
-    const int owned = redist_priv_owner_coords(layout, index, coords, indices);
-    return owned ? redist_priv_rank_at(layout, redist_priv_place_of(layout, coords)) : -1;
+    return redist_priv_owner_coords(layout, index, coords, indices) ? redist_rank_of(layout, coords) : -1;
 }
 
 /* How the local array of one place is stored, in elements: an axis's stride, where local position 0 lies, and all. */
@@ -1687,15 +1675,12 @@ REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_
     return distance < x->count - i ? distance : -1;
 }
 
-/* How many view indices from i on, 0 <= i < count, lie in the block of index i. */
-REDIST_PRIV int64_t redist_priv_reach(const redist_axis *x, int64_t i)
+/* What the view shows of the block of index i, 0 <= i < count. */
+REDIST_PRIV redist_priv_track redist_priv_block_at(const redist_axis *x, int64_t i)
 {
-    int64_t g = x->start + i * x->step, k = redist_priv_block_of(x, g), steps;
-    if (x->procs == 1)
-        return x->count - i;
-    steps = x->step > 0 ? (redist_priv_block_start(x, k + 1) - 1 - g) / x->step
-                        : (g - redist_priv_block_start(x, k)) / -x->step;
-    return redist_priv_min(steps + 1, x->count - i);
+    const int64_t k = redist_priv_block_of(x, x->start + i * x->step);
+    const int64_t begin = redist_priv_block_start(x, k), end = redist_priv_block_start(x, k + 1);
+    return x->procs == 1 ? redist_priv_stretch(x, 0) : redist_priv_track_of(x, begin, end, k / x->procs * x->block);
 }
 
 /* View indices after which the owners repeat; the view's count when they do not. */
@@ -1761,11 +1746,10 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, redist_p
         if (grown == NULL)
             return REDIST_ERR_MEMORY;
         p->track = grown;
-        i += skip;
-        p->track[p->tracks].start = i;
-        p->track[p->tracks].local = redist_local(x, i);
-        p->track[p->tracks].length = redist_priv_min(redist_priv_reach(x, i), p->period - i);
-        i += p->track[p->tracks++].length;
+        grown += p->tracks++;
+        *grown = redist_priv_block_at(x, i + skip);
+        grown->length = redist_priv_min(grown->length, p->period - grown->start);
+        i = grown->start + grown->length;
     }
     if (p->tracks > 0)
         redist_priv_join_ends(p);
@@ -2023,8 +2007,8 @@ REDIST_PRIV int redist_priv_holds_any(const redist_axis *x, int coord, const red
     return any;
 }
 
-/* Appends the coordinates of an axis with ghosts that may hold some of the view indices begin <= i < end: what they hold
-   begins and ends in the order of their blocks, as seen from either side of the axis and from within. */
+/* Appends the coordinates of an axis with ghosts that may hold some of the view indices begin <= i < end: what they
+   hold begins and ends in the order of their blocks, as seen from either side of the axis and from within. */
 REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redist_axis *x, int64_t begin, int64_t end)
 {
     const int64_t first = x->start + begin * x->step, last = x->start + (end - 1) * x->step;
@@ -2033,18 +2017,20 @@ REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redis
     int code = REDIST_OK;
     for (shift = -x->extent; shift <= x->extent && low + shift < x->extent; shift += x->extent) {
         k = low + shift < 0 ? 0 : redist_priv_block_of(x, low + shift);
-        for (; k < x->procs && redist_priv_block_start(x, k) - x->low <= high + shift && code == REDIST_OK; k++)
+        for (; code == REDIST_OK && k < x->procs && redist_priv_block_start(x, k) - x->low <= high + shift; k++)
             code = redist_priv_append(list, (int)((k + x->first) % x->procs));
     }
     return code;
 }
 
-/* Appends the coordinates of `other` that may hold some of what `pattern` shows below index `end`, by walking the blocks
-   of `other` in the segments of a pattern: the same or one that shows all. No further in each than a period of `other`. */
+/* Appends the coordinates of `other` that may hold some of what `pattern` shows below index `end`, by walking the
+   blocks of `other` in the segments of a pattern: the same or one that shows all. No further in each than a period of
+   `other`. */
 REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pattern *walked,
                                  const redist_priv_pattern *pattern, const redist_axis *other, int64_t end)
 {
     const int64_t period = redist_priv_period(other);
+    redist_priv_track block;
     int64_t t, at, i, last, next;
     int code = REDIST_OK;
     for (t = 0; t < walked->tracks; t++)
@@ -2054,7 +2040,8 @@ REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pat
             if (other->ghosts != 0)
                 code = redist_priv_append_holders(list, other, i, last);
             for (; other->ghosts == 0 && i < last && code == REDIST_OK; i = next) {
-                next = redist_priv_min(i + redist_priv_reach(other, i), last);
+                block = redist_priv_block_at(other, i);
+                next = redist_priv_min(block.start + block.length, last);
                 if (walked == pattern || redist_priv_has_any(pattern, i, next))
                     code = redist_priv_append(list, redist_owner(other, i));
             }
@@ -2068,12 +2055,6 @@ REDIST_PRIV int64_t redist_priv_blocks_below(const redist_axis *x, int64_t end)
     if (redist_priv_is_interval(x))
         return redist_priv_min(redist_priv_blocks(x), x->procs);
     return end / redist_priv_max(x->block / redist_priv_abs(x->step), 1);
-}
-
-/* Whether every index of an axis is at one coordinate. */
-REDIST_PRIV int redist_priv_is_partition(const redist_axis *x)
-{
-    return x->ghosts == 0 && x->kind != REDIST_PRIV_BOXES;
 }
 
 /* How many elements a coordinate holds, each as often as it does. */
@@ -2144,18 +2125,6 @@ typedef struct {
     int64_t origin[REDIST_PRIV_SIDES];
 } redist_priv_message;
 
-REDIST_PRIV void redist_priv_partners_free(redist_priv_partners *p)
-{
-    int64_t k;
-    for (k = 0; p->runs != NULL && k < p->peers; k++)
-        REDIST_FREE(p->runs[k].run);
-    REDIST_FREE(p->runs);
-    REDIST_FREE(p->coord);
-    p->runs = NULL;
-    p->coord = NULL;
-    p->peers = 0;
-}
-
 /* Meets `mine`, the pattern of a coordinate on side `own`, with one coordinate of the other side's axis. */
 REDIST_PRIV int redist_priv_meet_coord(const redist_priv_pattern *mine, int own, const redist_axis *other, int coord,
                                        redist_priv_runs *list)
@@ -2205,13 +2174,16 @@ REDIST_PRIV int redist_priv_list_boxes(const redist_priv_pattern *mine, const re
 
 REDIST_PRIV void redist_priv_neighbours_free(redist_priv_neighbours *n)
 {
+    int64_t k;
     int d;
     for (d = 0; d < n->ndim; d++) {
-        if (n->listed && d > 0)
-            n->axis[d].coord = NULL; /* the list is that of axis 0 */
-        redist_priv_partners_free(&n->axis[d]);
+        redist_priv_partners *p = &n->axis[d];
+        for (k = 0; p->runs != NULL && k < p->peers; k++)
+            REDIST_FREE(p->runs[k].run);
+        REDIST_FREE(p->runs);
+        REDIST_FREE(n->listed && d > 0 ? NULL : p->coord); /* of boxes all axes share a list */
     }
-    n->messages = 0;
+    memset(n, 0, sizeof *n);
 }
 
 /* The neighbours of the place at coords of layout `mine`, which is side `own` of the exchange, with or without the runs
@@ -3151,7 +3123,7 @@ REDIST_PRIV_COLD int redist_priv_is_partitioned(const redist_layout *layout)
 {
     int d, partitioned = 1;
     for (d = 0; d < layout->ndim; d++)
-        partitioned &= redist_priv_is_partition(&layout->dim[d].axis);
+        partitioned &= layout->dim[d].axis.ghosts == 0 && layout->dim[d].axis.kind != REDIST_PRIV_BOXES;
     return partitioned;
 }
 
