@@ -1247,7 +1247,7 @@ REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns)
 {
     int d, turns, axes[REDIST_MAX_DIMS] = {1, 0};
     redist_priv_pick(&layout, 1);
-    for (d = 2; d < layout.ndim; d++)
+    for (d = 2; layout.fault.code == REDIST_OK && d < layout.ndim; d++)
         axes[d] = d;
     for (turns = (int)redist_priv_mod(quarter_turns, 4); turns > 0; turns--)
         layout = redist_flipped(redist_permuted(layout, axes), 0);
