@@ -4899,11 +4899,15 @@ typedef struct {
     size_t message_size;
     char *storage;
     size_t room, used;     /* bytes; used > room: it does not fit, and only the bytes are counted */
-    redist_layout said;    /* the numbers of the text, in its axes' order, not yet checked */
+    int ndim;
+    redist_priv_dimension said[REDIST_MAX_DIMS]; /* the numbers of the axes, not yet checked */
+    redist_layout layout;  /* of the axes and the options so far; its axes are numbered as in the text */
     unsigned subjects;     /* what the axis, or the options, have told so far */
     const char *number_at; /* the last number */
     int64_t last_cut, listed, ranks; /* entries of a list, and of the ranks */
     const char *ranks_at;
+    int box_axes, boxes;
+    const redist_box *box;
 } redist_priv_reader;
 
 REDIST_PRIV_COLD int redist_priv_is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -5053,12 +5057,12 @@ REDIST_PRIV_COLD int redist_priv_read_kind(redist_priv_reader *r, redist_axis *x
     int even = 0;
     if (redist_priv_accept(r, "*"))
         return 1;
+    if (redist_priv_accept(r, "box")) {
+        r->box_axes++;
+        return 1;
+    }
     if (redist_priv_accept(r, "cuts")) {
         redist_priv_read_cuts(r, x);
-        return 0;
-    }
-    if (redist_priv_accept(r, "box")) {
-        x->kind = REDIST_PRIV_BOXES;
         return 0;
     }
     if (redist_priv_accept(r, "block")) {
@@ -5120,59 +5124,74 @@ REDIST_PRIV_COLD int redist_priv_read_suffix(redist_priv_reader *r, redist_priv_
 REDIST_PRIV_COLD void redist_priv_read_extents(redist_priv_reader *r)
 {
     do {
-        if (r->said.ndim == REDIST_MAX_DIMS) {
+        if (r->ndim == REDIST_MAX_DIMS) {
             redist_priv_parse_error(r, redist_priv_next(r), "more than %d axes", REDIST_MAX_DIMS);
             return;
         }
-        r->said.dim[r->said.ndim++].axis.count = redist_priv_read(r, NULL, "an extent", INT64_MAX);
+        r->said[r->ndim++].axis.count = redist_priv_read(r, NULL, "an extent", INT64_MAX);
     } while (redist_priv_accept(r, "x"));
     if (!redist_priv_accept(r, ":"))
         redist_priv_unexpected(r, "':' or 'x' and an extent");
 }
 
-/* Reads an axis and makes what was said of it one. */
-REDIST_PRIV_COLD void redist_priv_read_axis(redist_priv_reader *r, int d)
+/* Reads an axis, and returns it without its section. */
+REDIST_PRIV_COLD redist_axis redist_priv_read_axis(redist_priv_reader *r, redist_priv_dimension *dim)
 {
-    redist_axis *x = &r->said.dim[d].axis;
+    redist_axis *x = &dim->axis;
     const char *begin = redist_priv_next(r);
     int even;
     x->extent = x->count;
     x->procs = 1;
     x->block = x->step = 1;
-    r->said.dim[d].stored = d;
     r->subjects = 0;
     even = redist_priv_read_kind(r, x);
-    while (redist_priv_read_suffix(r, &r->said.dim[d]))
+    while (redist_priv_read_suffix(r, dim))
         continue;
     if (x->kind == REDIST_PRIV_CUTS && r->last_cut != x->extent)
         redist_priv_parse_error(r, begin, "the last cut is %" PRId64 ", but the extent is %" PRId64, r->last_cut,
                                 x->extent);
     if (even)
         x->block = redist_block(x->extent, x->procs).block;
+    return redist_starting_at(redist_priv_axis(x->kind, x->extent, x->block, x->procs, x->cuts), x->first);
 }
 
+/* Makes what was said of the axes a layout, by the builders, which find what is wrong with the numbers. */
 REDIST_PRIV_COLD void redist_priv_read_axes(redist_priv_reader *r)
 {
+    redist_axis axes[REDIST_MAX_DIMS];
     char expected[128];
     int d;
-    for (d = 0; d < r->said.ndim && r->code == REDIST_OK; d++) {
-        snprintf(expected, sizeof expected, "',' and axis %d of %d, or " REDIST_PRIV_SUFFIXES, d, r->said.ndim);
+    for (d = 0; d < r->ndim && r->code == REDIST_OK; d++) {
+        snprintf(expected, sizeof expected, "',' and axis %d of %d, or " REDIST_PRIV_SUFFIXES, d, r->ndim);
         if (d > 0 && !redist_priv_accept(r, ","))
             redist_priv_unexpected(r, expected);
-        redist_priv_read_axis(r, d);
+        axes[d] = redist_priv_read_axis(r, &r->said[d]);
+    }
+    r->layout = redist_layout_nd(d, axes);
+    for (d = 0; d < r->layout.ndim; d++) {
+        const redist_priv_dimension *dim = &r->said[d];
+        r->layout = redist_section(r->layout, d, dim->axis.start, dim->axis.count, dim->axis.step);
+        r->layout = redist_with_extent(redist_with_halo(r->layout, d, dim->low, dim->high), d, dim->allocated);
+        if (dim->axis.ghosts != 0)
+            r->layout = redist_with_ghosts(r->layout, d, (redist_edge)(dim->axis.ghosts - 1));
     }
 }
 
 /* Options. */
 
-REDIST_PRIV_COLD void redist_priv_read_stored(redist_priv_reader *r)
+/* Reads the array's own axes, or takes them in reversed order. */
+REDIST_PRIV_COLD void redist_priv_read_stored(redist_priv_reader *r, int reversed)
 {
-    int d;
-    for (d = 0; d < r->said.ndim; d++) {
-        const char *what = d == 0 ? "the array's own axes" : "an axis";
-        r->said.dim[d].stored = (int)redist_priv_read(r, d == 0 ? "(" : ",", what, INT_MAX);
-    }
-    redist_priv_expect(r, ")", NULL);
+    const char *all = "the array's own axes";
+    int d, stored[REDIST_MAX_DIMS];
+    for (d = 0; d < r->ndim; d++)
+        stored[d] = reversed ? r->ndim - 1 - d
+                             : (int)redist_priv_read(r, d == 0 ? "(" : ",", d == 0 ? all : "an axis", INT_MAX);
+    if (!reversed)
+        redist_priv_expect(r, ")", NULL);
+    r->layout.fault = redist_permuted(r->layout, stored).fault;
+    for (d = 0; d < r->ndim; d++)
+        r->layout.dim[d].stored = stored[d];
 }
 
 REDIST_PRIV_COLD redist_order redist_priv_read_order(redist_priv_reader *r)
@@ -5194,48 +5213,45 @@ REDIST_PRIV_COLD void redist_priv_read_ranks(redist_priv_reader *r)
         redist_priv_add_entry(r, &rank, sizeof rank);
     } while (redist_priv_accept(r, ","));
     r->ranks = r->listed;
-    r->said.ranks = (const int *)redist_priv_list_of(r, sizeof *r->said.ranks);
+    r->layout = redist_on_ranks(r->layout, (const int *)redist_priv_list_of(r, sizeof *r->layout.ranks));
 }
 
 /* Boxes: low:high of every axis, one box after the other. */
 REDIST_PRIV_COLD void redist_priv_read_boxes(redist_priv_reader *r)
 {
-    redist_axis *x = &r->said.dim[0].axis;
     redist_box box;
     int d;
     memset(&box, 0, sizeof box);
     r->used = (r->used + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t);
     r->listed = 0;
     do {
-        for (d = 0; d < r->said.ndim; d++) {
+        for (d = 0; d < r->ndim; d++) {
             box.low[d] = redist_priv_read(r, d > 0 ? "x" : NULL, "where a box begins", INT64_MAX);
             box.high[d] = redist_priv_read(r, ":", "where a box ends", INT64_MAX);
         }
         redist_priv_add_entry(r, &box, sizeof box);
     } while (redist_priv_accept(r, ","));
-    x->procs = (int)r->listed;
-    x->box = (const redist_box *)redist_priv_list_of(r, sizeof box);
+    r->boxes = (int)r->listed;
+    r->box = (const redist_box *)redist_priv_list_of(r, sizeof box);
 }
 
 REDIST_PRIV_COLD void redist_priv_read_option(redist_priv_reader *r)
 {
-    redist_layout *said = &r->said;
-    int d;
+    redist_layout *layout = &r->layout;
     if (redist_priv_begins(r, "axes", 1))
-        redist_priv_read_stored(r);
+        redist_priv_read_stored(r, 0);
     else if (redist_priv_begins(r, "transposed", 1))
-        for (d = 0; d < said->ndim; d++)
-            said->dim[d].stored = said->ndim - 1 - d;
+        redist_priv_read_stored(r, 1);
     else if (redist_priv_begins(r, "grid", 2))
-        said->grid_order = redist_priv_read_order(r);
+        *layout = redist_grid_order(*layout, redist_priv_read_order(r));
     else if (redist_priv_begins(r, "memory", 4))
-        said->memory_order = redist_priv_read_order(r);
+        *layout = redist_memory_order(*layout, redist_priv_read_order(r));
     else if (redist_priv_begins(r, "from", 8))
-        said->first_rank = (int)redist_priv_read(r, "rank", "the first rank", INT_MAX);
+        *layout = redist_from_rank(*layout, (int)redist_priv_read(r, "rank", "the first rank", INT_MAX));
     else if (redist_priv_begins(r, "ranks", 8))
         redist_priv_read_ranks(r);
     else if (redist_priv_begins(r, "copies", 16))
-        said->copies = (int)redist_priv_read(r, NULL, "the number of copies", INT_MAX);
+        *layout = redist_replicated(*layout, (int)redist_priv_read(r, NULL, "the number of copies", INT_MAX));
     else if (redist_priv_begins(r, "boxes", 32))
         redist_priv_read_boxes(r);
     else
@@ -5245,52 +5261,24 @@ REDIST_PRIV_COLD void redist_priv_read_option(redist_priv_reader *r)
 
 REDIST_PRIV_COLD void redist_priv_read_layout(redist_priv_reader *r)
 {
-    int d, axes = 0, listed;
     redist_priv_read_extents(r);
     redist_priv_read_axes(r);
     r->subjects = 0;
-    if (*redist_priv_next(r) != '\0' && *r->at != ';')
-        redist_priv_unexpected(r, "';' and an option, the end, or " REDIST_PRIV_SUFFIXES);
     while (redist_priv_accept(r, ";"))
         redist_priv_read_option(r);
     if (*redist_priv_next(r) != '\0')
-        redist_priv_unexpected(r, "';' and an option, or the end");
-    for (d = 0; d < r->said.ndim; d++)
-        axes += r->said.dim[d].axis.kind == REDIST_PRIV_BOXES;
-    listed = (r->subjects & 32) != 0;
-    if (axes != (listed ? r->said.ndim : 0))
-        redist_priv_parse_error(r, r->at, "%d of %d axes are 'box', and boxes are%s listed: all or none must be", axes,
-                                r->said.ndim, listed ? "" : " not");
-}
-
-/* Makes what was said a layout, by the builders, which find what is wrong with the numbers. */
-REDIST_PRIV_COLD redist_layout redist_priv_build(const redist_layout *said)
-{
-    redist_axis axes[REDIST_MAX_DIMS];
-    int d, stored[REDIST_MAX_DIMS];
-    redist_layout layout;
-    for (d = 0; d < said->ndim; d++) {
-        const redist_axis *x = &said->dim[d].axis;
-        axes[d] = redist_priv_axis(x->kind, x->extent, x->block, x->procs, x->cuts);
-        axes[d] = redist_priv_is_boxes(said) ? redist_whole(x->extent) : redist_starting_at(axes[d], x->first);
-        stored[d] = said->dim[d].stored;
+        redist_priv_unexpected(r, r->subjects != 0 ? "';' and an option, or the end"
+                                                   : "';' and an option, the end, or " REDIST_PRIV_SUFFIXES);
+    if (r->box_axes != (r->boxes > 0 ? r->ndim : 0))
+        redist_priv_parse_error(r, r->at, "%d of %d axes are 'box', and boxes are%s listed: all or none must be",
+                                r->box_axes, r->ndim, r->boxes > 0 ? "" : " not");
+    if (r->boxes > 0) {
+        redist_priv_set_boxes(&r->layout, r->boxes, r->box);
+        r->layout = redist_replicated(r->layout, r->layout.copies); /* of as many places */
     }
-    layout = redist_layout_nd(said->ndim, axes);
-    layout.fault = redist_permuted(layout, stored).fault;
-    for (d = 0; d < said->ndim; d++) /* axes are numbered as in the text, and so are their faults */
-        layout.dim[d].stored = stored[d];
-    if (redist_priv_is_boxes(said))
-        redist_priv_set_boxes(&layout, said->dim[0].axis.procs, said->dim[0].axis.box);
-    for (d = 0; d < said->ndim; d++) {
-        const redist_priv_dimension *dim = &said->dim[d];
-        layout = redist_section(layout, d, dim->axis.start, dim->axis.count, dim->axis.step);
-        layout = redist_with_extent(redist_with_halo(layout, d, dim->low, dim->high), d, dim->allocated);
-        if (dim->axis.ghosts != 0)
-            layout = redist_with_ghosts(layout, d, (redist_edge)(dim->axis.ghosts - 1));
-    }
-    layout = redist_memory_order(redist_grid_order(layout, said->grid_order), said->memory_order);
-    layout = redist_from_rank(redist_replicated(layout, said->copies), said->first_rank);
-    return said->ranks == NULL ? layout : redist_on_ranks(layout, said->ranks);
+    if (r->ranks > 0 && redist_priv_usable(&r->layout) && r->ranks != redist_places(&r->layout))
+        redist_priv_parse_error(r, r->ranks_at, "%" PRId64 " ranks for a grid of %d places", r->ranks,
+                                redist_places(&r->layout));
 }
 
 REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage, size_t storage_bytes,
@@ -5308,7 +5296,6 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
     r.message_size = message == NULL ? 0 : message_size;
     r.storage = (char *)storage;
     r.room = storage == NULL ? 0 : storage_bytes;
-    r.said.copies = 1;
     if (layout != NULL)
         *layout = redist_layout_nd(0, NULL);
     if (text == NULL || layout == NULL)
@@ -5323,13 +5310,7 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
         redist_priv_parse_error(&r, NULL, "the cuts and ranks need %" PRIu64 " bytes of storage", (uint64_t)r.used);
         return REDIST_ERR_MEMORY;
     }
-    *layout = redist_priv_build(&r.said);
-    if (layout->ranks != NULL && redist_priv_usable(layout) && r.ranks != redist_places(layout)) {
-        redist_priv_parse_error(&r, r.ranks_at, "%" PRId64 " ranks for a grid of %d places", r.ranks,
-                                redist_places(layout));
-        *layout = redist_layout_nd(0, NULL);
-        return r.code;
-    }
+    *layout = r.layout;
     return redist_layout_explain(layout, r.message, r.message_size);
 }
 
