@@ -34,19 +34,19 @@
  *     172-267               types
  *                 615-687   arithmetic
  *                 688-755   faults
- *     268-312    756-1002   axes: who owns index i
- *     313-416   1003-1613   layouts and views
- *               1614-2140   runs: what two coordinates of an axis share
- *               2141-2327   messages: products of run lists
- *               2328-3019   copying
- *               3020-3136   pairs of places: which copy serves whom
- *     417-450   3137-3286   moving on one process
- *     451-469   3287-3552   traffic, on paper
- *     470-499   3553-4077   schedules
- *     500-536   4078-4523   cost and multiphase routes
- *     537-567   4524-4830   relabelling and advice
- *     568-610   4831-4941   text: writing
- *               4942-5385   text: reading
+ *     268-312     756-994   axes: who owns index i
+ *     313-416    995-1601   layouts and views
+ *               1602-2099   runs: what two coordinates of an axis share
+ *               2100-2277   messages: products of run lists
+ *               2278-2969   copying
+ *               2970-3086   pairs of places: which copy serves whom
+ *     417-450   3087-3236   moving on one process
+ *     451-469   3237-3502   traffic, on paper
+ *     470-499   3503-4027   schedules
+ *     500-536   4028-4473   cost and multiphase routes
+ *     537-567   4474-4780   relabelling and advice
+ *     568-610   4781-4891   text: writing
+ *               4892-5316   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
