@@ -41,12 +41,12 @@
  *               2278-2969   copying
  *               2970-3086   pairs of places: which copy serves whom
  *     417-450   3087-3236   moving on one process
- *     451-469   3237-3502   traffic, on paper
- *     470-499   3503-4027   schedules
- *     500-536   4028-4473   cost and multiphase routes
- *     537-567   4474-4780   relabelling and advice
- *     568-610   4781-4891   text: writing
- *               4892-5316   text: reading
+ *     451-469   3237-3503   traffic, on paper
+ *     470-499   3504-4018   schedules
+ *     500-536   4019-4464   cost and multiphase routes
+ *     537-567   4465-4771   relabelling and advice
+ *     568-610   4772-4882   text: writing
+ *               4883-5307   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
