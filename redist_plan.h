@@ -41,23 +41,23 @@
  *     109-164               types
  *                 281-327   waiting
  *                 328-400   verdicts
- *                 401-698   the plan
- *                 699-971   checking arguments
- *                972-1146   peers
- *               1147-1251   staging
- *               1252-1347   pieces
- *               1348-1376   reports
- *               1377-1711   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1712-1841   MPI's collectives
- *               1842-1860   REDIST_ALLTOALLV
- *               1861-2024   REDIST_ALLTOALLW
- *               2025-2191   shared memory
- *               2192-2484   REDIST_SHARED
- *               2485-2726   REDIST_MULTIPHASE
- *               2727-3050   choosing a method
- *     165-253   3051-3507   plans
- *               3508-3600   calibrating
- *     254-274   3601-3695   arenas
+ *                 401-697   the plan
+ *                 698-970   checking arguments
+ *                971-1145   peers
+ *               1146-1250   staging
+ *               1251-1346   pieces
+ *               1347-1375   reports
+ *               1376-1710   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1711-1863   MPI's collectives
+ *               1864-1882   REDIST_ALLTOALLV
+ *               1883-2021   REDIST_ALLTOALLW
+ *               2022-2188   shared memory
+ *               2189-2481   REDIST_SHARED
+ *               2482-2723   REDIST_MULTIPHASE
+ *               2724-3047   choosing a method
+ *     165-253   3048-3504   plans
+ *               3505-3597   calibrating
+ *     254-274   3598-3692   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
