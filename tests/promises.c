@@ -255,24 +255,50 @@ static void check_point_to_point(int shape, int variant)
 
 /* ---- schedules ---- */
 
-/* Whether the messages of a side come in the order of the schedule, whatever pieces they are in. */
-static int follows_schedule(const exchange *e, int side)
+/* The step at which this rank meets a partner. */
+static int step_of(const exchange *e, const redist_schedule *schedule, int side, int partner)
 {
-    redist_schedule schedule;
-    int step, k = 0, meets[2],
-              good = redist_schedule_create(&e->layouts[FROM], &e->layouts[TO], &schedule) == REDIST_OK;
-    for (step = 0; good && step < schedule.steps; step++) {
-        redist_schedule_step(&schedule, e->rank, step, &meets[FROM], &meets[TO]);
-        if (meets[side] < 0 || meets[side] == e->rank)
-            continue;
-        while (k < profile.posts && profile.post[k].side != side)
-            k++;
-        good = k < profile.posts && profile.post[k].peer == meets[side];
-        while (k < profile.posts && (profile.post[k].side != side || profile.post[k].peer == meets[side]))
-            k++;
+    int step, meets[2] = {-1, -1};
+    for (step = 0; step < schedule->steps; step++) {
+        redist_schedule_step(schedule, e->rank, step, &meets[FROM], &meets[TO]);
+        if (meets[side] == partner)
+            break;
     }
-    redist_schedule_free(&schedule);
-    return good && k == (partners(e, side) > 0 ? profile.posts : 0);
+    return step;
+}
+
+/* Which steps of the schedule come before which, on any rank and side. Collective. */
+typedef struct {
+    redist_schedule schedule;
+    int before[MOST][MOST];
+} step_order;
+
+static void open_order(const exchange *e, step_order *order)
+{
+    int side, a, b;
+    memset(order, 0, sizeof *order);
+    if (redist_schedule_create(&e->layouts[FROM], &e->layouts[TO], &order->schedule) != REDIST_OK ||
+        order->schedule.steps > MOST)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    for (side = 0; side < 2; side++)
+        for (a = 0; a < profile.posts; a++)
+            for (b = a + 1; b < profile.posts; b++)
+                if (profile.post[a].side == side && profile.post[b].side == side &&
+                    profile.post[a].peer != profile.post[b].peer)
+                    order->before[step_of(e, &order->schedule, side, profile.post[a].peer)]
+                                 [step_of(e, &order->schedule, side, profile.post[b].peer)] = 1;
+    PMPI_Allreduce(MPI_IN_PLACE, order->before, MOST * MOST, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+}
+
+/* Whether all ranks and both sides go through the steps in one order, whatever pieces the messages are in, so that no
+   two of a rank's messages of a side are on their way at once. */
+static int is_in_order(const step_order *order)
+{
+    int a, b, good = 1;
+    for (a = 0; a < MOST; a++)
+        for (b = 0; b <= a; b++)
+            good = good && !(order->before[a][b] && order->before[b][a]);
+    return good;
 }
 
 /* Whether messages are of at most so many bytes each, and bring every partner all of its bytes. */
@@ -290,34 +316,20 @@ static int are_pieces(const exchange *e, int side, int64_t most)
     return good;
 }
 
-/* The step at which this rank meets a partner. */
-static int step_of(const exchange *e, const redist_schedule *schedule, int side, int partner)
-{
-    int step, meets[2] = {-1, -1};
-    for (step = 0; step < schedule->steps; step++) {
-        redist_schedule_step(schedule, e->rank, step, &meets[FROM], &meets[TO]);
-        if (meets[side] == partner)
-            break;
-    }
-    return step;
-}
-
 /* Whether all that is to be received at earlier steps is asked for before anything is sent. */
-static int receives_first(const exchange *e)
+static int receives_first(const exchange *e, const step_order *order)
 {
     int64_t missing[MOST] = {0};
-    redist_schedule schedule;
-    int k, other, good = redist_schedule_create(&e->layouts[FROM], &e->layouts[TO], &schedule) == REDIST_OK;
+    int k, other, step, good = 1;
     for (other = 0; other < e->size; other++)
         missing[other] = other == e->rank ? 0 : bytes_with(e, TO, other);
     for (k = 0; good && k < profile.posts; k++) {
         const profile_post *post = &profile.post[k];
+        step = step_of(e, &order->schedule, post->side, post->peer);
         for (other = 0; post->side == FROM && other < e->size; other++)
-            good = good &&
-                   (missing[other] == 0 || step_of(e, &schedule, TO, other) >= step_of(e, &schedule, FROM, post->peer));
+            good = good && (missing[other] == 0 || !order->before[step_of(e, &order->schedule, TO, other)][step]);
         missing[post->peer] -= post->side == TO ? post->bytes : 0;
     }
-    redist_schedule_free(&schedule);
     return good;
 }
 
@@ -326,6 +338,7 @@ static void check_pieces(int shape, int variant)
 {
     enum { PIECE = 200, FLIGHTS = 4 };
     redist_options options;
+    step_order order;
     exchange *e;
     int side, round, good, most = 0;
     eager_bytes = PIECE;
@@ -333,9 +346,12 @@ static void check_pieces(int shape, int variant)
     e = open_variant(shape, variant, REDIST_SCHEDULED, &options);
     good = exchange_create_with(e, &options) == REDIST_OK && is_method(e, REDIST_SCHEDULED);
     for (round = 0; round < ROUNDS && all_say(good); round++) {
-        good = observe(e, round) && receives_first(e);
+        good = observe(e, round);
+        open_order(e, &order);
+        good = good && is_in_order(&order) && receives_first(e, &order);
+        redist_schedule_free(&order.schedule);
         for (side = 0; side < 2 && good; side++) {
-            good = profile.most[side] <= FLIGHTS && follows_schedule(e, side) && are_pieces(e, side, PIECE);
+            good = profile.most[side] <= FLIGHTS && are_pieces(e, side, PIECE);
             most = profile.most[side] > most ? profile.most[side] : most;
         }
     }
@@ -366,6 +382,7 @@ static void check_scheduled(int shape, int variant, int64_t limit)
 {
     redist_options options;
     redist_stats stats;
+    step_order order;
     exchange *e = open_variant(shape, variant, REDIST_SCHEDULED, &options);
     const int whole = limit <= 0;
     int side, round, good;
@@ -376,9 +393,12 @@ static void check_scheduled(int shape, int variant, int64_t limit)
     good = good && redist_plan_stats(e->plan, &stats) == REDIST_OK && (limit == 0 || stats.buffer_bytes <= limit);
     for (round = 0; round < ROUNDS && all_say(good); round++) {
         good = observe(e, round) && profile.prepared == 0;
+        open_order(e, &order);
+        good = good && is_in_order(&order);
+        redist_schedule_free(&order.schedule);
         for (side = 0; side < 2 && good; side++) {
             const int packed = apart[shape][side] || variant == SEVERAL || (variant == IN_PLACE && side == FROM);
-            good = profile.most[side] <= 1 && follows_schedule(e, side) &&
+            good = profile.most[side] <= 1 &&
                    copies(e, apart[shape][FROM] || variant >= SEVERAL, apart[shape][TO] || variant == SEVERAL);
             good =
                 good && (!whole ? are_pieces(e, side, limit / 2)
