@@ -3241,40 +3241,22 @@ REDIST_API int redist_start(redist_plan *p, const void *from, void *to)
     return redist_start_many(p, &from, &to);
 }
 
-/* Moves on what else was started in an arena. What completes on the way is told when it is asked for. */
-REDIST_PRIV void redist_priv_move_others(redist_plan *p)
-{
-    redist_plan *q;
-    int done;
-    for (q = p->options.arena->started; q != NULL; q = q->next) {
-        done = 0;
-        if (q != p && q->active == REDIST_PRIV_AT_WORK) {
-            redist_priv_test(q, &done);
-            q->active = q->active ? REDIST_PRIV_AT_WORK : REDIST_PRIV_UNTOLD;
-        }
-    }
-}
-
-/* Moves a started plan on, with all that was started in its arena, and tells whether it is complete. */
+/* Moves a started plan on, with all that was started in its arena, and tells whether it is complete. What else
+   completes is told when it is asked for. */
 REDIST_PRIV int redist_priv_ask(redist_plan *p, int *done)
 {
-    redist_arena *arena = p->options.arena;
-    redist_plan **at = arena == NULL ? NULL : &arena->started;
-    int code = p->failed ? REDIST_ERR_MPI : REDIST_OK;
-    if (arena != NULL)
-        redist_priv_move_others(p);
-    if (p->active == REDIST_PRIV_AT_WORK) {
-        code = redist_priv_test(p, done);
-    } else {
-        *done = !p->failed;
-        p->active = 0;
-    }
-    if (p->active || arena == NULL)
-        return code;
-    while (*at != p)
-        at = &(*at)->next;
+    redist_plan *alone = p, **started = p->options.arena != NULL ? &p->options.arena->started : &alone, **at;
+    for (at = started; *at != NULL; at = &(*at)->next)
+        if ((*at)->active == REDIST_PRIV_AT_WORK && (redist_priv_test(*at, done) != REDIST_OK || *done))
+            (*at)->active = REDIST_PRIV_UNTOLD;
+    *done = p->active == REDIST_PRIV_UNTOLD && !p->failed;
+    if (p->active == REDIST_PRIV_AT_WORK)
+        return REDIST_OK;
+    p->active = 0;
+    for (at = started; *at != p; at = &(*at)->next)
+        continue;
     *at = p->next;
-    return code;
+    return p->failed ? REDIST_ERR_MPI : REDIST_OK;
 }
 
 REDIST_API int redist_test(redist_plan *p, int *done)
