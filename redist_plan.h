@@ -55,9 +55,9 @@
  *               2189-2481   REDIST_SHARED
  *               2482-2723   REDIST_MULTIPHASE
  *               2724-3047   choosing a method
- *     165-253   3048-3504   plans
- *               3505-3597   calibrating
- *     254-274   3598-3692   arenas
+ *     165-253   3048-3486   plans
+ *               3487-3579   calibrating
+ *     254-274   3580-3674   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
