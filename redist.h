@@ -4416,7 +4416,7 @@ REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_l
             path[passed++] = at = route->via[k][at];
     for (k = 0; k < passed; k++) {
         const redist_priv_candidate *c = &route->candidate[path[passed - 1 - k]];
-        between[k] = *redist_priv_base_layout(route, c);
+        between[k] = redist_priv_copy_of(redist_priv_base_layout(route, c), 1);
         for (d = 0; d < between[k].ndim; d++) {
             between[k].dim[d].axis = route->axis[d].choice[c->choice[d]];
             between[k].dim[d].low = between[k].dim[d].high = between[k].dim[d].allocated = 0;

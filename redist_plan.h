@@ -2557,7 +2557,7 @@ REDIST_PRIV_COLD int redist_priv_pass_nodes(const redist_plan *p, redist_layout 
     if (outer < 0 || inner < 0 || outer == inner || each < 2 || each == p->size || p->size % each != 0 ||
         !redist_priv_is_product(p->from, p->to))
         return 0;
-    *between = *p->to;
+    *between = redist_priv_copy_of(p->to, 1);
     forwards = between->dim[outer].stored < between->dim[inner].stored;
     between->grid_order = forwards ? REDIST_ROW_MAJOR : REDIST_COLUMN_MAJOR;
     for (d = 0; d < between->ndim; d++)
