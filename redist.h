@@ -1254,14 +1254,14 @@ REDIST_API redist_layout redist_flipped(redist_layout layout, int axis)
 REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns)
 {
     int turns = (int)redist_priv_mod(quarter_turns, 4);
-    int d, axes[REDIST_MAX_DIMS] = {1, 0};
+    int d, axes[REDIST_MAX_DIMS];
     redist_priv_pick(&layout, 1);
     if (layout.fault.code != REDIST_OK || turns == 0)
         return layout;
     if (turns == 2)
         return redist_flipped(redist_flipped(layout, 0), 1);
-    for (d = 2; d < layout.ndim; d++)
-        axes[d] = d;
+    for (d = 0; d < layout.ndim; d++)
+        axes[d] = d < 2 ? 1 - d : d;
     return redist_flipped(redist_permuted(layout, axes), turns == 1 ? 0 : 1);
 }
 
