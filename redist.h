@@ -767,7 +767,7 @@ REDIST_PRIV_FAST int64_t redist_priv_block_start(const redist_axis *x, int64_t k
     if (x->kind == REDIST_PRIV_CUTS)
         return x->cuts[k];
     if (x->kind == REDIST_PRIV_BOXES)
-        return x->box[k].low[x->along];
+        return redist_priv_clamp(x->box[k].low[x->along], 0, x->extent); /* empty boxes may lie anywhere */
     if (x->kind == REDIST_PRIV_BALANCED)
         return k * (x->extent / x->procs) + redist_priv_min(k, x->extent % x->procs);
     return k > x->extent / x->block ? x->extent : k * x->block;
@@ -1346,7 +1346,7 @@ REDIST_PRIV_COLD int64_t redist_priv_in_both(int ndim, const redist_box *a, cons
     int d;
     for (d = 0; d < ndim; d++) {
         const int64_t begin = redist_priv_max(a->low[d], b->low[d]), end = redist_priv_min(a->high[d], b->high[d]);
-        shared = redist_priv_product(shared, redist_priv_max(end - begin, 0), REDIST_PRIV_MAX_ELEMENTS);
+        shared = redist_priv_product(shared, redist_priv_max(end, begin) - begin, REDIST_PRIV_MAX_ELEMENTS);
     }
     return shared;
 }
