@@ -767,7 +767,7 @@ REDIST_PRIV_FAST int64_t redist_priv_block_start(const redist_axis *x, int64_t k
     if (x->kind == REDIST_PRIV_CUTS)
         return x->cuts[k];
     if (x->kind == REDIST_PRIV_BOXES)
-        return x->box[k].low[x->along];
+        return redist_priv_clamp(x->box[k].low[x->along], 0, x->extent); /* empty boxes may lie anywhere */
     if (x->kind == REDIST_PRIV_BALANCED)
         return k * (x->extent / x->procs) + redist_priv_min(k, x->extent % x->procs);
     return k > x->extent / x->block ? x->extent : k * x->block;
@@ -1245,10 +1245,10 @@ REDIST_API redist_layout redist_flipped(redist_layout layout, int axis)
 
 REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns)
 {
-    int d, turns, axes[REDIST_MAX_DIMS] = {1, 0};
+    int d, turns, axes[REDIST_MAX_DIMS];
     redist_priv_pick(&layout, 1);
-    for (d = 2; layout.fault.code == REDIST_OK && d < layout.ndim; d++)
-        axes[d] = d;
+    for (d = 0; layout.fault.code == REDIST_OK && d < layout.ndim; d++)
+        axes[d] = d < 2 ? 1 - d : d;
     for (turns = (int)redist_priv_mod(quarter_turns, 4); turns > 0; turns--)
         layout = redist_flipped(redist_permuted(layout, axes), 0);
     return layout;
@@ -1335,7 +1335,7 @@ REDIST_PRIV_COLD int64_t redist_priv_in_both(int ndim, const redist_box *a, cons
     int d;
     for (d = 0; d < ndim; d++) {
         const int64_t begin = redist_priv_max(a->low[d], b->low[d]), end = redist_priv_min(a->high[d], b->high[d]);
-        shared = redist_priv_product(shared, redist_priv_max(end - begin, 0), REDIST_PRIV_MAX_ELEMENTS);
+        shared = redist_priv_product(shared, redist_priv_max(end, begin) - begin, REDIST_PRIV_MAX_ELEMENTS);
     }
     return shared;
 }
