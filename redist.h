@@ -5141,9 +5141,8 @@ REDIST_PRIV_COLD redist_axis redist_priv_read_axis(redist_priv_reader *r, redist
     if (x->kind == REDIST_PRIV_CUTS && r->last_cut != x->extent)
         redist_priv_parse_error(r, begin, "the last cut is %" PRId64 ", but the extent is %" PRId64, r->last_cut,
                                 x->extent);
-    if (even)
-        x->block = redist_block(x->extent, x->procs).block;
-    return redist_starting_at(redist_priv_axis(x->kind, x->extent, x->block, x->procs, x->cuts), x->first);
+    return redist_starting_at(even ? redist_block(x->extent, x->procs)
+                                   : redist_priv_axis(x->kind, x->extent, x->block, x->procs, x->cuts), x->first);
 }
 
 /* Makes what was said of the axes a layout, by the builders, which find what is wrong with the numbers. */
