@@ -46,7 +46,7 @@
  *     500-536   4019-4464   cost and multiphase routes
  *     537-567   4465-4771   relabelling and advice
  *     568-610   4772-4882   text: writing
- *               4883-5307   text: reading
+ *               4883-5306   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
