@@ -3005,12 +3005,7 @@ typedef struct {
     int code;                            /* REDIST_ERR_MEMORY: there are more pairs                       */
 } redist_priv_pairs;
 
-REDIST_PRIV_COLD void redist_priv_pairs_close(redist_priv_pairs *p)
-{
-    REDIST_FREE(p->rank_places);
-}
-
-/* REDIST_ERR_MEMORY; close it, whatever this returns. Allocates nothing while the source has one copy. */
+/* REDIST_ERR_MEMORY; free p->rank_places, whatever this returns. Allocates nothing while the source has one copy. */
 REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_layout *from, const redist_layout *to,
                                             int all)
 {
@@ -3035,15 +3030,16 @@ REDIST_PRIV_COLD void redist_priv_pairs_of(redist_priv_pairs *p, int place, cons
     p->end = source || p->all ? n->messages * p->layout[!n->own]->copies : n->messages;
 }
 
-/* The number of a destination place among the readers of the source place at `coords`. */
-REDIST_PRIV_COLD int64_t redist_priv_reader_number(redist_priv_pairs *p, int place, const int *coords)
+/* The number of a destination place among the readers of a source place of copy 0. */
+REDIST_PRIV_COLD int64_t redist_priv_reader_number(redist_priv_pairs *p, int place, int reader)
 {
     const redist_layout *from = p->layout[REDIST_PRIV_FROM], *to = p->layout[REDIST_PRIV_TO];
     redist_priv_neighbours readers;
-    int64_t number = place / p->grid[REDIST_PRIV_TO], at;
-    int d, own[REDIST_MAX_DIMS] = {0};
+    int64_t number = reader / p->grid[REDIST_PRIV_TO], at;
+    int d, coords[REDIST_MAX_DIMS] = {0}, own[REDIST_MAX_DIMS] = {0};
+    redist_priv_coords_of_place(from, place, coords);
+    redist_priv_coords_of_place(to, reader, own);
     p->code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, 0, &readers);
-    redist_priv_coords_of_place(to, place, own);
     for (d = 0; p->code == REDIST_OK && d < (readers.listed ? 1 : readers.ndim); d++) {
         for (at = 0; at < readers.axis[d].peers && readers.axis[d].coord[at] < own[d]; at++)
             continue;
@@ -3076,10 +3072,11 @@ REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p, redist_priv_pai
     pair->place[own] = p->place;
     pair->place[!own] = redist_priv_place_of(p->layout[!own], coords);
     pair->place[!own] += (int)(p->at / p->n->messages) * p->grid[!own];
-    if (!p->all)
-        pair->place[REDIST_PRIV_FROM] =
-            redist_priv_server(p, pair->place[REDIST_PRIV_FROM], pair->place[REDIST_PRIV_TO],
-                               own == REDIST_PRIV_FROM ? p->at : redist_priv_reader_number(p, p->place, coords));
+    if (!p->all) {
+        const int place = pair->place[REDIST_PRIV_FROM], reader = pair->place[REDIST_PRIV_TO];
+        const int64_t number = own == REDIST_PRIV_FROM ? p->at : redist_priv_reader_number(p, place, reader);
+        pair->place[REDIST_PRIV_FROM] = redist_priv_server(p, place, reader, number);
+    }
     p->at++;
     return p->code == REDIST_OK;
 }
@@ -3164,7 +3161,7 @@ REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const re
             visit(context, &n, &pair);
         redist_priv_neighbours_free(&n);
     }
-    redist_priv_pairs_close(&pairs);
+    REDIST_FREE(pairs.rank_places);
     return code;
 }
 
@@ -3263,16 +3260,12 @@ REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int fr
 REDIST_PRIV_COLD int redist_priv_serves(const redist_layout *from, int from_place, const redist_layout *to,
                                         int to_place)
 {
-    const int place = from_place % redist_priv_grid_places(from);
-    int coords[REDIST_MAX_DIMS] = {0}, serves;
     redist_priv_pairs pairs;
-    int64_t number = 0;
-    redist_priv_coords_of_place(from, place, coords);
-    if (redist_priv_pairs_open(&pairs, from, to, 0) == REDIST_OK)
-        number = redist_priv_reader_number(&pairs, to_place, coords);
-    serves = pairs.code != REDIST_OK ? -1 : redist_priv_server(&pairs, place, to_place, number) == from_place;
-    redist_priv_pairs_close(&pairs);
-    return serves;
+    const int code = redist_priv_pairs_open(&pairs, from, to, 0), place = from_place % pairs.grid[REDIST_PRIV_FROM];
+    const int64_t number = code == REDIST_OK ? redist_priv_reader_number(&pairs, place, to_place) : 0;
+    const int serves = redist_priv_server(&pairs, place, to_place, number) == from_place;
+    REDIST_FREE(pairs.rank_places);
+    return pairs.code == REDIST_OK ? serves : -1;
 }
 
 REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to, int rank_to)
@@ -4468,81 +4461,72 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
 enum { REDIST_PRIV_EXACT_PLACES = 1024 };
 
 /* Rows, each to be given a column of its own so that the sum of weight[row * columns + column] is largest; weights >= 0
-   below 2^62, rows <= columns. Columns have prices, and each row knows what the best is worth to it: weight less price.
-   Every row has a column that is worth that much, and free columns cost 0, which makes the assignment best (duality).
-   No price passes the largest weight, and nothing overflows. */
+   below 2^62, rows <= columns. A column is worth its weight less its price to a row. Every row has one that is worth
+   most to it, and free columns cost 0, which makes the assignment best (duality). No price passes the largest weight,
+   and nothing overflows. */
 typedef struct {
-    int columns; /* the way of a new row begins at one more of them, which only it has */
-    const int64_t *weight;
-    int64_t *worth; /* by row, of its best column                              */
-    int64_t *price;
-    int64_t *loss;  /* by column: on the best known way to it; INT64_MIN: no way is better */
-    int *row_of;    /* by column, -1: free                                     */
-    int *via;       /* by column: the one before it on that way                */
-} redist_priv_assignment;
+    int64_t price;
+    int64_t loss; /* on the best known way to it; INT64_MIN: no way is better */
+    int row;      /* -1: free                                                 */
+    int via;      /* the column before it on that way                         */
+} redist_priv_column;
 
 /* Settles a column and extends the ways through it. Returns the nearest of the others, a free one if possible, and
    moves prices so that the way to it loses nothing. */
-REDIST_PRIV_COLD int redist_priv_settle(redist_priv_assignment *a, int column)
+REDIST_PRIV_COLD int redist_priv_settle(redist_priv_column *column, int columns, const int64_t *weights, int settled)
 {
-    const int row = a->row_of[column];
-    const int64_t *weight = a->weight + (int64_t)row * a->columns;
-    int64_t loss, least = INT64_MAX;
-    int c, nearest = column;
-    a->loss[column] = INT64_MIN;
-    for (c = 0; c < a->columns; c++) {
-        if (a->loss[c] == INT64_MIN)
+    const int64_t *weight = weights + (int64_t)column[settled].row * columns;
+    const int64_t worth = (settled < columns ? weight[settled] : 0) - column[settled].price;
+    int64_t least = INT64_MAX;
+    int c, nearest = settled;
+    column[settled].loss = INT64_MIN;
+    for (c = 0; c < columns; c++) {
+        redist_priv_column *other = &column[c];
+        const int64_t loss = worth - weight[c] + other->price;
+        if (other->loss == INT64_MIN)
             continue;
-        loss = a->worth[row] - weight[c] + a->price[c];
-        if (loss < a->loss[c]) {
-            a->loss[c] = loss;
-            a->via[c] = column;
+        if (loss < other->loss) {
+            other->loss = loss;
+            other->via = settled;
         }
-        if (a->loss[c] < least || (a->loss[c] == least && a->row_of[c] < 0)) {
-            least = a->loss[c];
+        if (other->loss < least || (other->loss == least && other->row < 0)) {
+            least = other->loss;
             nearest = c;
         }
     }
-    for (c = 0; c <= a->columns && least != 0; c++)
-        if (a->loss[c] == INT64_MIN) {
-            a->worth[a->row_of[c]] -= least;
-            a->price[c] += least;
-        } else {
-            a->loss[c] -= least;
-        }
+    for (c = 0; c <= columns && least != 0; c++)
+        if (column[c].loss == INT64_MIN)
+            column[c].price += least;
+        else
+            column[c].loss -= least;
     return nearest;
 }
 
 /* column_of[rows] receives the assignment of the largest sum. Row after row gets a column, along the way of least loss
-   to a free one, found as Dijkstra does; the rows on the way hand on theirs. (Kuhn 1955; Jonker and Volgenant 1987.) */
+   from one more column, which only it has, to a free one, found as Dijkstra does; the rows on the way hand on theirs.
+   (Kuhn 1955; Jonker and Volgenant 1987.) */
 REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *weight, int *column_of)
 {
-    const int64_t n = (int64_t)columns + 1;
-    int64_t *memory = (int64_t *)redist_priv_zeroed(n, 3 * sizeof *memory + 2 * sizeof *column_of);
-    redist_priv_assignment a = {columns, weight, memory, NULL, NULL, NULL, NULL};
+    redist_priv_column *column = (redist_priv_column *)redist_priv_zeroed((int64_t)columns + 1, sizeof *column);
     int row, c;
-    if (memory == NULL)
+    if (column == NULL)
         return REDIST_ERR_MEMORY;
-    a.price = memory + n;
-    a.loss = a.price + n;
-    a.row_of = (int *)(a.loss + n);
-    a.via = a.row_of + n;
     for (c = 0; c < columns; c++)
-        a.row_of[c] = -1;
+        column[c].row = -1;
     for (row = 0; row < rows; row++) {
-        a.price[columns] = 0;
-        a.row_of[columns] = row;
+        column[columns].price = 0;
+        column[columns].row = row;
         for (c = 0; c <= columns; c++)
-            a.loss[c] = INT64_MAX;
-        for (c = columns; a.row_of[c] >= 0;)
-            c = redist_priv_settle(&a, c);
-        for (; c != columns; c = a.via[c])
-            a.row_of[c] = a.row_of[a.via[c]];
+            column[c].loss = INT64_MAX;
+        for (c = columns; column[c].row >= 0;)
+            c = redist_priv_settle(column, columns, weight, c);
+        for (; c != columns; c = column[c].via)
+            column[c].row = column[column[c].via].row;
     }
     for (c = 0; c < columns; c++)
-        if (a.row_of[c] >= 0)
-            column_of[a.row_of[c]] = c;
-    REDIST_FREE(memory);
+        if (column[c].row >= 0)
+            column_of[column[c].row] = c;
+    REDIST_FREE(column);
     return REDIST_OK;
 }
 

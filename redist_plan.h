@@ -1103,7 +1103,7 @@ REDIST_PRIV_COLD int redist_priv_list_peers(redist_plan *p, int own)
         if (pair.place[own] == mine)
             code = redist_priv_add_peer(p, own, &pair);
     code = code == REDIST_OK ? pairs.code : code;
-    redist_priv_pairs_close(&pairs);
+    REDIST_FREE(pairs.rank_places);
     qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_distances);
     p->peers += s->peers;
     return code;
