@@ -39,14 +39,14 @@
  *               1602-2099   runs: what two coordinates of an axis share
  *               2100-2277   messages: products of run lists
  *               2278-2969   copying
- *               2970-3086   pairs of places: which copy serves whom
- *     417-450   3087-3236   moving on one process
- *     451-469   3237-3503   traffic, on paper
- *     470-499   3504-4018   schedules
- *     500-536   4019-4464   cost and multiphase routes
- *     537-567   4465-4771   relabelling and advice
- *     568-610   4772-4882   text: writing
- *               4883-5306   text: reading
+ *               2970-3083   pairs of places: which copy serves whom
+ *     417-450   3084-3233   moving on one process
+ *     451-469   3234-3496   traffic, on paper
+ *     470-499   3497-4011   schedules
+ *     500-536   4012-4457   cost and multiphase routes
+ *     537-567   4458-4755   relabelling and advice
+ *     568-610   4756-4866   text: writing
+ *               4867-5290   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
