@@ -51,13 +51,13 @@
  *               1711-1863   MPI's collectives
  *               1864-1882   REDIST_ALLTOALLV
  *               1883-2021   REDIST_ALLTOALLW
- *               2022-2188   shared memory
- *               2189-2481   REDIST_SHARED
- *               2482-2723   REDIST_MULTIPHASE
- *               2724-3047   choosing a method
- *     165-253   3048-3486   plans
- *               3487-3579   calibrating
- *     254-274   3580-3674   arenas
+ *               2022-2186   shared memory
+ *               2187-2475   REDIST_SHARED
+ *               2476-2715   REDIST_MULTIPHASE
+ *               2716-3035   choosing a method
+ *     165-253   3036-3457   plans
+ *               3458-3550   calibrating
+ *     254-274   3551-3635   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
