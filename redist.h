@@ -929,11 +929,14 @@ REDIST_AXIS_API int64_t redist_local(const redist_axis *x, int64_t i)
 
 REDIST_AXIS_API int64_t redist_global(const redist_axis *x, int coord, int64_t l)
 {
-    int64_t block, g, i;
+    int64_t g, i, mine;
     if (x == NULL || x->count == 0 || coord < 0 || coord >= x->procs || l < 0 || l >= redist_priv_size(x, coord))
         return -1;
-    block = x->kind == REDIST_PRIV_CYCLIC ? x->block : INT64_MAX;
-    g = redist_priv_block_start(x, redist_priv_first_block(x, coord) + l / block * x->procs) + l % block;
+    mine = redist_priv_first_block(x, coord);
+    if (x->kind == REDIST_PRIV_CYCLIC)
+        g = (l / x->block * x->procs + mine) * x->block + l % x->block;
+    else
+        g = redist_priv_block_start(x, mine) + l;
     i = (g - x->start) / x->step;
     return (g - x->start) % x->step == 0 && i >= 0 && i < x->count ? i : -1;
 }
