@@ -1797,13 +1797,6 @@ REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist
     return even ? 1 : -1;
 }
 
-/* The local position of view index i, which lies in a segment of the track. */
-REDIST_PRIV int64_t redist_priv_local_at(const redist_priv_pattern *p, const redist_priv_track *t, int64_t i)
-{
-    const int64_t k = redist_priv_floor_div(i - t->start, p->period);
-    return t->local + k * p->advance + (i - t->start - k * p->period) * p->step;
-}
-
 /* Appends a run, whose elements are the caller's to count. */
 REDIST_PRIV int redist_priv_append_run(redist_priv_runs *list, const redist_priv_run *run)
 {
@@ -1836,7 +1829,8 @@ REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t l
     run.n[2] = m->repeat;
     for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
         const redist_priv_pattern *p = m->pattern[side];
-        run.at[side] = redist_priv_local_at(p, m->track[side], i);
+        const int64_t on = i - m->track[side]->start, k = redist_priv_floor_div(on, p->period);
+        run.at[side] = m->track[side]->local + k * p->advance + (on - k * p->period) * p->step;
         run.stride[0][side] = p->step;
         run.stride[1][side] = count == 1 ? 0 : side == m->outer ? distance * p->step : p->advance;
         run.stride[2][side] = m->repeat == 1 ? 0 : m->superblock / p->period * p->advance;
@@ -2049,14 +2043,6 @@ REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pat
     return code;
 }
 
-/* How many blocks of an axis the view indices below `end` touch, roughly. */
-REDIST_PRIV int64_t redist_priv_blocks_below(const redist_axis *x, int64_t end)
-{
-    if (redist_priv_is_interval(x))
-        return redist_priv_min(redist_priv_blocks(x), x->procs);
-    return end / redist_priv_max(x->block / redist_priv_abs(x->step), 1);
-}
-
 /* How many elements a coordinate holds, each as often as it does. */
 REDIST_PRIV int64_t redist_priv_held(const redist_axis *x, int coord)
 {
@@ -2077,15 +2063,15 @@ REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redi
 {
     const int64_t period = redist_priv_max(redist_priv_period(other), 1), mine = redist_priv_max(pattern->period, 1);
     const int64_t end = redist_priv_product(mine / redist_priv_gcd(mine, period), period, pattern->count);
+    const int64_t blocks = redist_priv_is_interval(other) /* of `other` below `end`, roughly */
+                               ? redist_priv_min(redist_priv_blocks(other), other->procs)
+                               : end / redist_priv_max(other->block / redist_priv_abs(other->step), 1);
     redist_priv_track whole = {0, period, 0};
     const redist_priv_pattern all = {period, 0, 1, pattern->count, 1, &whole};
     redist_priv_coords list = {NULL, 0, 0};
     int64_t k;
-    int code;
-    if (end / mine * pattern->tracks <= redist_priv_blocks_below(other, end))
-        code = redist_priv_walk(&list, pattern, pattern, other, end);
-    else
-        code = redist_priv_walk(&list, &all, pattern, other, end);
+    const int finer = end / mine * pattern->tracks > blocks;
+    const int code = redist_priv_walk(&list, finer ? &all : pattern, pattern, other, end);
     if (list.n > 0)
         qsort(list.coord, (size_t)list.n, sizeof *list.coord, redist_priv_compare_ints);
     *coords = list.coord;
