@@ -36,17 +36,17 @@
  *                 688-755   faults
  *     268-312     756-994   axes: who owns index i
  *     313-416    995-1601   layouts and views
- *               1602-2099   runs: what two coordinates of an axis share
- *               2100-2277   messages: products of run lists
- *               2278-2969   copying
- *               2970-3083   pairs of places: which copy serves whom
- *     417-450   3084-3233   moving on one process
- *     451-469   3234-3496   traffic, on paper
- *     470-499   3497-4011   schedules
- *     500-536   4012-4457   cost and multiphase routes
- *     537-567   4458-4755   relabelling and advice
- *     568-610   4756-4866   text: writing
- *               4867-5290   text: reading
+ *               1602-2085   runs: what two coordinates of an axis share
+ *               2086-2263   messages: products of run lists
+ *               2264-2955   copying
+ *               2956-3069   pairs of places: which copy serves whom
+ *     417-450   3070-3219   moving on one process
+ *     451-469   3220-3482   traffic, on paper
+ *     470-499   3483-3997   schedules
+ *     500-536   3998-4443   cost and multiphase routes
+ *     537-567   4444-4741   relabelling and advice
+ *     568-610   4742-4852   text: writing
+ *               4853-5276   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
