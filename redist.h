@@ -39,14 +39,14 @@
  *               1602-2085   runs: what two coordinates of an axis share
  *               2086-2263   messages: products of run lists
  *               2264-2955   copying
- *               2956-3069   pairs of places: which copy serves whom
- *     417-450   3070-3219   moving on one process
- *     451-469   3220-3482   traffic, on paper
- *     470-499   3483-3997   schedules
- *     500-536   3998-4443   cost and multiphase routes
- *     537-567   4444-4741   relabelling and advice
- *     568-610   4742-4852   text: writing
- *               4853-5276   text: reading
+ *               2956-3071   pairs of places: which copy serves whom
+ *     417-450   3072-3220   moving on one process
+ *     451-469   3221-3471   traffic, on paper
+ *     470-499   3472-3982   schedules
+ *     500-536   3983-4426   cost and multiphase routes
+ *     537-567   4427-4723   relabelling and advice
+ *     568-610   4724-4834   text: writing
+ *               4835-5258   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
