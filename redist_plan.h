@@ -1382,13 +1382,6 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
    are so short that MPI asks no receiver for them: over a socket the answer would queue behind what goes the other way,
    and both directions take turns. */
 
-/* SimGrid's SMPI 3.32 loses messages when a persistent send starts again before its last one was received. */
-#if defined SMPI_H
-#define REDIST_PRIV_PERSISTENT_SENDS_FAIL 1
-#else
-#define REDIST_PRIV_PERSISTENT_SENDS_FAIL 0
-#endif
-
 #ifndef REDIST_NO_SCHEDULED
 
 REDIST_PRIV_COLD int redist_priv_compare_steps(const void *a, const void *b)
@@ -1522,11 +1515,14 @@ REDIST_PRIV int redist_priv_post(const redist_plan *p, int64_t k, int persistent
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-/* Whether a peer's memory is known when the plan is made, so that its requests can be persistent. */
+/* Whether a peer's memory is known when the plan is made, so that its requests can be persistent. SimGrid's SMPI 3.32
+   loses messages when a persistent send starts again before its last one was received. */
 REDIST_PRIV_COLD int redist_priv_is_bound(const redist_plan *p, const redist_priv_peer *peer)
 {
-    return !REDIST_PRIV_PERSISTENT_SENDS_FAIL && !peer->near &&
-           (peer->staged >= 0 || (peer->staged == REDIST_PRIV_IN_ARRAY && p->side[peer->own].fixed));
+#if defined SMPI_H
+    return 0;
+#endif
+    return !peer->near && (peer->staged >= 0 || (peer->staged == REDIST_PRIV_IN_ARRAY && p->side[peer->own].fixed));
 }
 
 /* Of a schedule's messages, the first pieces are prepared. */
@@ -1553,8 +1549,8 @@ REDIST_PRIV_COLD int redist_priv_lanes_create(redist_plan *p)
         return REDIST_ERR_MEMORY;
     for (peer = p->peer; peer < p->peer + p->peers; peer++)
         for (n = 0; n < peer->prepared && code == REDIST_OK; n++) {
-            l->flight[peer->first + n].peer = peer;
-            l->flight[peer->first + n].piece = n;
+            const redist_priv_flight flight = {peer, n};
+            l->flight[peer->first + n] = flight;
             code = redist_priv_post(p, peer->first + n, 1);
         }
     return code;
