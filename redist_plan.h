@@ -527,14 +527,13 @@ enum { REDIST_PRIV_MOST_PHASES = 8 };
 typedef struct {
     redist_method method;
     const char *name;
-    int moves;                                       /* itself; else the plans that it is made of do */
     int (*open)(redist_plan *);                      /* collective; fails on any rank: messages serve; or NULL */
     int (*plan_staging)(redist_plan *, int own);     /* decides what is staged on one side and its bytes              */
     int (*create)(redist_plan *);                    /* staging memory is there; local; or NULL                       */
     int (*commit)(redist_plan *);                    /* collective, after all ranks created; or NULL                  */
     int (*start)(redist_plan *);
     int (*test)(redist_plan *, int *done);
-    void (*add_stats)(const redist_plan *, redist_stats *);
+    void (*add_stats)(const redist_plan *, redist_stats *); /* of plans that move everything; NULL: itself does       */
     void (*destroy)(redist_plan *);                  /* whatever of it there is                                       */
 } redist_priv_transport;
 
@@ -1354,9 +1353,14 @@ REDIST_PRIV_COLD int redist_priv_know_cost(redist_plan *p)
     return redist_calibrate(p->comm, &p->options.cost);
 }
 
-/* What one execution of a plan that moves everything itself does on this rank. */
-REDIST_PRIV_COLD void redist_priv_add_moved(const redist_plan *p, redist_stats *stats)
+REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *stats)
 {
+    stats->buffer_bytes += redist_priv_buffer_bytes(p);
+    stats->shared_bytes += p->rings != NULL ? p->rings->bytes : 0;
+    if (p->transport->add_stats != NULL) {
+        p->transport->add_stats(p, stats);
+        return;
+    }
     stats->sends += p->side[REDIST_PRIV_FROM].peers;
     stats->receives += p->side[REDIST_PRIV_TO].peers;
     stats->bytes_sent += p->side[REDIST_PRIV_FROM].bytes;
@@ -1364,13 +1368,6 @@ REDIST_PRIV_COLD void redist_priv_add_moved(const redist_plan *p, redist_stats *
     stats->bytes_kept += p->kept.whole.elements * p->element_bytes * p->arrays;
     stats->steps += p->transport->method == REDIST_SCHEDULED ? (int)redist_priv_max(p->state.lanes.steps, 1) : 1;
     stats->phases++;
-}
-
-REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *stats)
-{
-    stats->buffer_bytes += redist_priv_buffer_bytes(p);
-    stats->shared_bytes += p->rings != NULL ? p->rings->bytes : 0;
-    p->transport->add_stats(p, stats);
 }
 
 /* ------------------------------------------------------------ REDIST_POINT_TO_POINT and REDIST_SCHEDULED (private) */
@@ -2724,29 +2721,27 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p)
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
 {
     static const redist_priv_transport transports[] = {
-        {REDIST_SHARED, "REDIST_SHARED", 1, redist_priv_shared_open, redist_priv_lanes_staging,
-         redist_priv_lanes_create, NULL, redist_priv_shared_start, redist_priv_shared_test, redist_priv_add_moved,
-         redist_priv_shared_destroy},
+        {REDIST_SHARED, "REDIST_SHARED", redist_priv_shared_open, redist_priv_lanes_staging, redist_priv_lanes_create,
+         NULL, redist_priv_shared_start, redist_priv_shared_test, NULL, redist_priv_shared_destroy},
 #ifndef REDIST_NO_MULTIPHASE
-        {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", 0, redist_priv_multiphase_open, redist_priv_multiphase_staging, NULL,
+        {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", redist_priv_multiphase_open, redist_priv_multiphase_staging, NULL,
          NULL, redist_priv_start_phase, redist_priv_multiphase_test, redist_priv_multiphase_add_stats,
          redist_priv_multiphase_destroy},
 #endif
-        {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", 1, redist_priv_separate, redist_priv_alltoallv_staging,
+        {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", redist_priv_separate, redist_priv_alltoallv_staging,
          redist_priv_collective_create, redist_priv_collective_commit, redist_priv_collective_start,
-         redist_priv_collective_test, redist_priv_add_moved, redist_priv_collective_destroy},
-        {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", 1, NULL, redist_priv_lanes_staging, redist_priv_lanes_create,
-         NULL, redist_priv_lanes_start, redist_priv_lanes_test, redist_priv_add_moved,
-         redist_priv_lanes_destroy},
+         redist_priv_collective_test, NULL, redist_priv_collective_destroy},
+        {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", NULL, redist_priv_lanes_staging, redist_priv_lanes_create,
+         NULL, redist_priv_lanes_start, redist_priv_lanes_test, NULL, redist_priv_lanes_destroy},
 #ifndef REDIST_NO_SCHEDULED
-        {REDIST_SCHEDULED, "REDIST_SCHEDULED", 1, redist_priv_order_peers, redist_priv_lanes_staging,
-         redist_priv_lanes_create, NULL, redist_priv_lanes_start, redist_priv_lanes_test, redist_priv_add_moved,
+        {REDIST_SCHEDULED, "REDIST_SCHEDULED", redist_priv_order_peers, redist_priv_lanes_staging,
+         redist_priv_lanes_create, NULL, redist_priv_lanes_start, redist_priv_lanes_test, NULL,
          redist_priv_lanes_destroy},
 #endif
-        {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", 1, redist_priv_separate, redist_priv_alltoallw_staging,
+        {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", redist_priv_separate, redist_priv_alltoallw_staging,
          redist_priv_collective_create, redist_priv_collective_commit, redist_priv_collective_start,
-         redist_priv_collective_test, redist_priv_add_moved, redist_priv_collective_destroy},
-        {REDIST_AUTO, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
+         redist_priv_collective_test, NULL, redist_priv_collective_destroy},
+        {REDIST_AUTO, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
     return transports;
 }
 
@@ -2989,7 +2984,7 @@ REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
     int side;
     for (side = 0; side < 2; side++)
         redist_priv_fail(v, p->transport->plan_staging(p, side), "too many ranks or bytes for %s", p->transport->name);
-    if (p->overwrites && p->transport->moves)
+    if (p->overwrites && p->transport->add_stats == NULL)
         s[REDIST_PRIV_PACKED].bytes = p->kept.whole.elements * p->element_bytes * p->arrays;
     if (p->options.max_buffer > 0 && redist_priv_buffer_bytes(p) > p->options.max_buffer)
         redist_priv_fail(v, REDIST_ERR_MEMORY,
