@@ -606,7 +606,7 @@ struct redist_plan {
     redist_options options;
     redist_priv_side side[2];
     redist_priv_peer *peer;       /* peer[peers]: all messages of this rank, those that it receives come first */
-    int64_t peers;
+    int64_t peers, room;          /* for so many */
     redist_priv_arrival arrival;  /* how elements come to the destination */
     int overwrites;               /* in place, an element may arrive where another has yet to leave */
     int ordered;                  /* several contributions to one element: messages are unpacked in the peers' order */
@@ -1066,7 +1066,12 @@ REDIST_PRIV_COLD int redist_priv_ranks_apart(const redist_plan *p, int own, int 
 REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, int own, const redist_priv_pair *pair)
 {
     redist_priv_side *s = &p->side[own];
-    redist_priv_peer *peer = &s->peer[s->peers];
+    redist_priv_peer *peer = (redist_priv_peer *)redist_priv_grow(p->peer, p->peers, &p->room, sizeof *peer);
+    if (peer == NULL)
+        return REDIST_ERR_MEMORY;
+    p->peer = peer;
+    peer += p->peers;
+    memset((void *)peer, 0, sizeof *peer);
     peer->own = own;
     peer->rank = redist_priv_rank_at(redist_priv_layout(p, !own), pair->place[!own]);
     peer->distance = redist_priv_ranks_apart(p, own, peer->rank);
@@ -1076,69 +1081,53 @@ REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, int own, const redist_
         return own == REDIST_PRIV_FROM ? redist_priv_keep(p, peer) : REDIST_OK;
     s->bytes += peer->bytes;
     s->peers++;
+    p->peers++;
     return REDIST_OK;
 }
 
-/* How many peers a side has at most. */
-REDIST_PRIV_COLD int64_t redist_priv_most_peers_of(const redist_plan *p, int own)
-{
-    const int64_t messages = p->side[own].neighbours.messages;
-    if (p->arrival.function != NULL)
-        return messages * redist_priv_layout(p, !own)->copies;
-    return own == REDIST_PRIV_TO ? messages : redist_priv_most_served(messages * p->to->copies, p->from->copies);
-}
-
-/* Lists the other ranks that this rank exchanges with on one side, after the peers that are there. */
-REDIST_PRIV_COLD int redist_priv_list_peers(redist_plan *p, int own)
-{
-    redist_priv_side *s = &p->side[own];
-    const int mine = redist_priv_place_on(redist_priv_layout(p, own), p->rank);
-    redist_priv_pairs pairs;
-    redist_priv_pair pair;
-    int code = redist_priv_pairs_open(&pairs, p->from, p->to, p->arrival.function != NULL);
-    s->peer = p->peer + p->peers;
-    redist_priv_pairs_of(&pairs, mine, &s->neighbours);
-    while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair))
-        if (pair.place[own] == mine)
-            code = redist_priv_add_peer(p, own, &pair);
-    code = code == REDIST_OK ? pairs.code : code;
-    redist_priv_pairs_close(&pairs);
-    qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_distances);
-    p->peers += s->peers;
-    return code;
-}
-
-/* Finds what this rank owns on one side, and its neighbours. */
+/* Finds what this rank owns on one side, and lists the other ranks that it exchanges with there. */
 REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
 {
     redist_priv_side *s = &p->side[own];
     const redist_layout *layout = redist_priv_layout(p, own);
-    int coords[REDIST_MAX_DIMS] = {0};
+    const int mine = redist_priv_place_on(layout, p->rank);
+    redist_priv_pairs pairs;
+    redist_priv_pair pair;
+    int coords[REDIST_MAX_DIMS] = {0}, code;
     if (!redist_coords_of(layout, p->rank, coords))
         return REDIST_OK;
     s->owned = redist_priv_held_at(layout, coords);
     s->storage = redist_priv_storage_at(layout, coords);
     s->array_bytes = s->storage.size * p->element_bytes;
     s->streams = s->array_bytes * p->arrays >= REDIST_STREAM_BYTES;
-    return redist_priv_find_neighbours(layout, coords, own, redist_priv_layout(p, !own), 1, &s->neighbours);
+    code = redist_priv_pairs_open(&pairs, p->from, p->to, p->arrival.function != NULL);
+    if (code == REDIST_OK)
+        code = redist_priv_find_neighbours(layout, coords, own, redist_priv_layout(p, !own), 1, &s->neighbours);
+    redist_priv_pairs_of(&pairs, mine, &s->neighbours);
+    while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair))
+        if (pair.place[own] == mine)
+            code = redist_priv_add_peer(p, own, &pair);
+    code = code == REDIST_OK ? pairs.code : code;
+    redist_priv_pairs_close(&pairs);
+    return code;
 }
 
 REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
 {
-    int64_t most = 0;
     int own, code = REDIST_OK;
-    for (own = 0; own < 2 && code == REDIST_OK; own++) {
-        code = redist_priv_open_side(p, own);
-        most += redist_priv_most_peers_of(p, own);
-    }
-    p->peer = (redist_priv_peer *)redist_priv_zeroed(most, sizeof *p->peer);
+    p->peer = (redist_priv_peer *)redist_priv_grow(NULL, 0, &p->room, sizeof *p->peer);
     p->pointers = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *p->pointers);
     if (p->peer == NULL || p->pointers == NULL)
         return REDIST_ERR_MEMORY;
     p->pointers[0] = p->options.from;
     p->pointers[p->arrays] = p->options.to;
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--)
-        code = redist_priv_list_peers(p, own);
+        code = redist_priv_open_side(p, own);
+    for (own = 0; own < 2; own++) {
+        redist_priv_side *s = &p->side[own];
+        s->peer = p->peer + (own == REDIST_PRIV_FROM ? p->side[REDIST_PRIV_TO].peers : 0);
+        qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_distances);
+    }
     return code;
 }
 
