@@ -421,9 +421,9 @@ typedef struct {
 
 /* The end of a message that is here: REDIST_PRIV_FROM when this rank sends it. */
 typedef struct {
+    int order;        /* in which peers are served: of their distances, so that not all ranks turn to one at once, */
+    int step;         /* or of a schedule's steps */
     int own, rank;    /* of the other end */
-    int distance;     /* peers are served by distance, so that not all ranks turn to one at once */
-    int step;         /* or in the order of a schedule */
     int near;         /* the message goes through shared memory */
     int64_t message;  /* of the neighbours */
     int64_t bytes;    /* of all arrays */
@@ -1001,11 +1001,6 @@ REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, in
     return begin;
 }
 
-REDIST_PRIV_COLD int redist_priv_compare_distances(const void *a, const void *b)
-{
-    return redist_priv_compare_ints(&((const redist_priv_peer *)a)->distance, &((const redist_priv_peer *)b)->distance);
-}
-
 /* Splits the runs of an axis into those that lie at their destination and the others, packed one after the other. */
 REDIST_PRIV_COLD int redist_priv_split_runs(redist_priv_kept *kept, const redist_priv_runs *list,
                                             redist_priv_runs *part)
@@ -1074,7 +1069,7 @@ REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, int own, const redist_
     memset((void *)peer, 0, sizeof *peer);
     peer->own = own;
     peer->rank = redist_priv_rank_at(redist_priv_layout(p, !own), pair->place[!own]);
-    peer->distance = redist_priv_ranks_apart(p, own, peer->rank);
+    peer->order = redist_priv_ranks_apart(p, own, peer->rank);
     peer->message = pair->message;
     peer->bytes = redist_priv_peer_message(p, peer).elements * p->element_bytes * p->arrays;
     if (peer->rank == p->rank)
@@ -1126,7 +1121,7 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
     for (own = 0; own < 2; own++) {
         redist_priv_side *s = &p->side[own];
         s->peer = p->peer + (own == REDIST_PRIV_FROM ? p->side[REDIST_PRIV_TO].peers : 0);
-        qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_distances);
+        qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_ints);
     }
     return code;
 }
@@ -1370,36 +1365,35 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
 
 #ifndef REDIST_NO_SCHEDULED
 
-REDIST_PRIV_COLD int redist_priv_compare_steps(const void *a, const void *b)
-{
-    return redist_priv_compare_ints(&((const redist_priv_peer *)a)->step, &((const redist_priv_peer *)b)->step);
-}
-
 /* Puts the peers in the order of the schedule, steps far apart in turn: neighbouring ones load the same links inside a
    network (torus, fat tree), which those on their way together should not. REDIST_SHARED may have ordered them. */
 REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
 {
     redist_schedule schedule;
-    redist_priv_peer wanted, *found;
+    redist_priv_peer *peer;
     redist_priv_side *s;
-    int step, own, meets[2], code = redist_priv_schedule_of(p->from, p->to, p->arrival.function != NULL, &schedule);
+    int step, own, partner, distance, code = redist_priv_schedule_of(p->from, p->to, p->arrival.function != NULL, &schedule);
     int stride = (int)(0.618 * schedule.steps) | 1;
     while (redist_priv_gcd(stride, schedule.steps) > 1)
         stride++;
     p->state.lanes.steps = schedule.steps;
     for (own = 0; own < 2 && code == REDIST_OK; own++) {
         s = &p->side[own];
-        qsort(s->peer, (size_t)s->peers, sizeof wanted, redist_priv_compare_distances);
+        for (peer = s->peer; peer < s->peer + s->peers; peer++)
+            peer->order = redist_priv_ranks_apart(p, own, peer->rank);
+        qsort(s->peer, (size_t)s->peers, sizeof *peer, redist_priv_compare_ints);
         for (step = 0; step < schedule.steps; step++) {
-            redist_schedule_step(&schedule, p->rank, step, &meets[REDIST_PRIV_FROM], &meets[REDIST_PRIV_TO]);
-            if (meets[own] < 0 || meets[own] == p->rank)
+            partner = redist_priv_schedule_peer(schedule.arrangement, own, p->rank, step);
+            if (partner < 0 || partner == p->rank)
                 continue;
-            wanted.distance = redist_priv_ranks_apart(p, own, meets[own]);
-            found = (redist_priv_peer *)bsearch(&wanted, s->peer, (size_t)s->peers, sizeof wanted,
-                                                redist_priv_compare_distances);
-            found->step = (int)((int64_t)step * stride % schedule.steps);
+            distance = redist_priv_ranks_apart(p, own, partner);
+            peer = (redist_priv_peer *)bsearch(&distance, s->peer, (size_t)s->peers, sizeof *peer,
+                                               redist_priv_compare_ints);
+            peer->step = (int)((int64_t)step * stride % schedule.steps);
         }
-        qsort(s->peer, (size_t)s->peers, sizeof wanted, redist_priv_compare_steps);
+        for (peer = s->peer; peer < s->peer + s->peers; peer++)
+            peer->order = peer->step;
+        qsort(s->peer, (size_t)s->peers, sizeof *peer, redist_priv_compare_ints);
     }
     redist_schedule_free(&schedule);
     return code;
