@@ -1194,28 +1194,27 @@ REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own)
 REDIST_PRIV_APART void redist_priv_copy_array(const redist_plan *p, const redist_priv_message *m, int a, int from_side,
                                               int to_side, char *other, int stream)
 {
-    char *from = from_side == REDIST_PRIV_FROM ? redist_priv_given(p, from_side, a) : other;
+    const int gives = from_side == REDIST_PRIV_FROM && (other == NULL || to_side == REDIST_PRIV_PACKED);
+    char *from = gives ? redist_priv_given(p, from_side, a) : other;
     char *to = to_side == REDIST_PRIV_TO ? redist_priv_given(p, to_side, a) : other;
-    if (from_side == REDIST_PRIV_FROM && to_side == REDIST_PRIV_TO && other != NULL)
-        from = other;
     redist_priv_copy(m, from_side, from, to_side, to,
                      to_side == REDIST_PRIV_TO ? p->arrival : redist_priv_replacing(p->element_bytes), stream);
 }
 
-/* Copies what stays on this rank and is not at its destination, of one array, between two of its sides. */
-REDIST_PRIV void redist_priv_copy_kept_array(const redist_plan *p, int a, int from_side, int to_side)
+/* Copies what stays on this rank and is not at its destination between two of its sides. */
+REDIST_PRIV void redist_priv_copy_kept_between(const redist_plan *p, int from_side, int to_side)
 {
     const redist_priv_kept *kept = &p->kept;
-    const int rests = kept->move != NULL && p->pointers[a] == p->pointers[p->arrays + a];
     const int stream = to_side == REDIST_PRIV_TO && p->side[REDIST_PRIV_TO].streams;
     char *packed = p->staging[REDIST_PRIV_PACKED].memory;
-    int64_t at = a * kept->whole.elements;
-    int k;
-    for (k = 0; k < (rests ? kept->moves : 1); k++) {
-        const redist_priv_message *m = rests ? &kept->move[k] : &kept->whole;
-        redist_priv_copy_array(p, m, a, from_side, to_side, packed == NULL ? NULL : packed + at * p->element_bytes,
-                               stream);
-        at += m->elements;
+    int a, k;
+    for (a = 0; a < p->arrays; a++) {
+        const int rests = kept->move != NULL && p->pointers[a] == p->pointers[p->arrays + a];
+        for (k = 0; k < (rests ? kept->moves : 1); k++) {
+            const redist_priv_message *m = rests ? &kept->move[k] : &kept->whole;
+            redist_priv_copy_array(p, m, a, from_side, to_side, packed, stream);
+            packed += packed == NULL ? 0 : m->elements * p->element_bytes;
+        }
     }
 }
 
@@ -1223,12 +1222,9 @@ REDIST_PRIV void redist_priv_copy_kept_array(const redist_plan *p, int a, int fr
 REDIST_PRIV void redist_priv_copy_kept(const redist_plan *p)
 {
     const int twice = p->staging[REDIST_PRIV_PACKED].memory != NULL;
-    const int arrays = p->kept.whole.elements > 0 ? p->arrays : 0;
-    int a;
-    for (a = 0; twice && a < arrays; a++)
-        redist_priv_copy_kept_array(p, a, REDIST_PRIV_FROM, REDIST_PRIV_PACKED);
-    for (a = 0; a < arrays; a++)
-        redist_priv_copy_kept_array(p, a, twice ? REDIST_PRIV_PACKED : REDIST_PRIV_FROM, REDIST_PRIV_TO);
+    if (twice)
+        redist_priv_copy_kept_between(p, REDIST_PRIV_FROM, REDIST_PRIV_PACKED);
+    redist_priv_copy_kept_between(p, twice ? REDIST_PRIV_PACKED : REDIST_PRIV_FROM, REDIST_PRIV_TO);
 }
 
 /* ------------------------------------------------------------------------------------------------ pieces (private) */
@@ -1372,8 +1368,8 @@ REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
     redist_schedule schedule;
     redist_priv_peer *peer;
     redist_priv_side *s;
-    int step, own, partner, distance, code = redist_priv_schedule_of(p->from, p->to, p->arrival.function != NULL, &schedule);
-    int stride = (int)(0.618 * schedule.steps) | 1;
+    int code = redist_priv_schedule_of(p->from, p->to, p->arrival.function != NULL, &schedule);
+    int step, own, partner, distance, stride = (int)(0.618 * schedule.steps) | 1;
     while (redist_priv_gcd(stride, schedule.steps) > 1)
         stride++;
     p->state.lanes.steps = schedule.steps;
