@@ -842,16 +842,15 @@ REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int side, c
     const char *name = redist_priv_side_name(side);
     char text[160];
     int coords[REDIST_MAX_DIMS] = {0};
-    int k, places, code = redist_layout_explain(layout, text, sizeof text);
+    int k, code = redist_layout_explain(layout, text, sizeof text);
     redist_priv_fail(v, code, "%s%s %s", name, strncmp(text, "axis ", 5) == 0 ? "" : ":", text);
     if (code != REDIST_OK)
         return;
-    places = redist_places(layout);
-    for (k = 0; k < places; k = layout->ranks == NULL ? places : k + 1) {
-        int last = layout->ranks == NULL ? layout->first_rank + places - 1 : layout->ranks[k];
-        if (last >= p->size)
+    for (k = layout->ranks == NULL ? redist_places(layout) - 1 : 0; k < redist_places(layout); k++) {
+        const int rank = redist_priv_rank_at(layout, k);
+        if (rank >= p->size)
             redist_priv_fail(v, REDIST_ERR_RANK, "a %s place is on rank %d, but the communicator has %d ranks", name,
-                             last, p->size);
+                             rank, p->size);
     }
     if (!redist_coords_of(layout, p->rank, coords))
         return;
@@ -1133,11 +1132,11 @@ REDIST_PRIV int64_t redist_priv_round_up(int64_t a, int64_t multiple)
     return (a + multiple - 1) / multiple * multiple;
 }
 
-/* What is staged of a side: all, what is not contiguous in the array, or nothing. */
-enum { REDIST_PRIV_STAGE_ALL, REDIST_PRIV_STAGE_SCATTERED, REDIST_PRIV_STAGE_NONE };
+/* Which messages of a side stay in the array: none, those that are contiguous there, or all. */
+enum { REDIST_PRIV_NONE, REDIST_PRIV_CONTIGUOUS, REDIST_PRIV_ALL };
 
-/* Gives the peers of a side their places in its staging memory, which are multiples of `unit` bytes, a power of 2. */
-REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int what, int64_t unit)
+/* Gives the others their places in the staging memory, which are multiples of `unit` bytes, a power of 2. */
+REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int in_array, int64_t unit)
 {
     const redist_priv_side *s = &p->side[own];
     redist_priv_staging *staging = &p->staging[own];
@@ -1148,7 +1147,7 @@ REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int what, 
         redist_priv_message m = redist_priv_peer_message(p, peer);
         peer->direct = redist_priv_contiguous(&m, own) * p->element_bytes;
         peer->staged = REDIST_PRIV_IN_ARRAY;
-        if (peer->near || what == REDIST_PRIV_STAGE_NONE || (what == REDIST_PRIV_STAGE_SCATTERED && peer->direct >= 0))
+        if (peer->near || in_array == REDIST_PRIV_ALL || (in_array == REDIST_PRIV_CONTIGUOUS && peer->direct >= 0))
             continue;
         peer->staged = staging->bytes;
         staging->bytes += redist_priv_round_up(peer->bytes, redist_priv_max(unit, REDIST_PRIV_LINE));
@@ -1156,11 +1155,11 @@ REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int what, 
     return REDIST_OK;
 }
 
-/* Arrays can stand in for staging memory when there is one, which neither is overwritten at the same time nor
-   combined. */
-REDIST_PRIV_COLD int redist_priv_may_be_direct(const redist_plan *p, int own)
+/* What may stay in an array when there is one, which neither is overwritten at the same time nor combined. */
+REDIST_PRIV_COLD int redist_priv_may_stay(const redist_plan *p, int own)
 {
-    return p->arrays == 1 && !(own == REDIST_PRIV_FROM ? p->overwrites : p->arrival.function != NULL);
+    const int taken = own == REDIST_PRIV_FROM ? p->overwrites : p->arrival.function != NULL;
+    return p->arrays > 1 || taken ? REDIST_PRIV_NONE : REDIST_PRIV_CONTIGUOUS;
 }
 
 REDIST_PRIV_COLD int64_t redist_priv_buffer_bytes(const redist_plan *p)
@@ -1172,21 +1171,15 @@ REDIST_PRIV_COLD int64_t redist_priv_buffer_bytes(const redist_plan *p)
     return bytes;
 }
 
-/* Whether what describes the messages of a side holds addresses, which change with the arrays. */
-REDIST_PRIV int redist_priv_holds_addresses(const redist_plan *p, int own)
-{
-    return p->arrays > 1 && p->staging[own].memory == NULL;
-}
-
-/* Where a side's messages lie when they lie in one piece of memory; NULL when there are none, because MPI refuses to
-   send from the memory it receives into, even nothing. */
+/* Where a side's messages lie when they lie in one piece of memory, or what their types' addresses are relative to;
+   NULL when there are none, because MPI refuses to send from the memory it receives into, even nothing. */
 REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own)
 {
     if (p->staging[own].memory != NULL)
         return p->staging[own].memory;
     if (p->side[own].peers == 0)
         return NULL;
-    return redist_priv_holds_addresses(p, own) ? MPI_BOTTOM : redist_priv_given(p, own, 0);
+    return p->arrays > 1 ? MPI_BOTTOM : redist_priv_given(p, own, 0);
 }
 
 /* Copies a message of the a-th array between two of its sides. other: where its packed elements begin, or the array of
@@ -1325,14 +1318,6 @@ REDIST_PRIV void redist_priv_copy_all_staged(const redist_plan *p, int own)
 
 /* ---------------------------------------------------------------------------------------------- reports (private) */
 
-/* What messages and bytes cost here: as the options say, or measured once. Collective. */
-REDIST_PRIV_COLD int redist_priv_know_cost(redist_plan *p)
-{
-    if (p->options.cost.per_message + p->options.cost.per_byte > 0)
-        return REDIST_OK;
-    return redist_calibrate(p->comm, &p->options.cost);
-}
-
 REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *stats)
 {
     stats->buffer_bytes += redist_priv_buffer_bytes(p);
@@ -1426,27 +1411,26 @@ REDIST_PRIV_COLD int redist_priv_lanes_staging(redist_plan *p, int own)
     const int64_t room = bounded ? p->options.max_buffer / (p->rings != NULL ? 4 : 2) : INT64_MAX; /* beside rings */
     redist_priv_lane *lane = &p->state.lanes.lane[own];
     redist_priv_staging *staging = &p->staging[own];
-    int64_t k, place = 0, *staged;
+    int64_t k, place = REDIST_PRIV_LINE, places;
     redist_priv_cut_side(p, own, room);
-    redist_priv_stage_peers(p, own, redist_priv_may_be_direct(p, own), 1);
+    redist_priv_stage_peers(p, own, redist_priv_may_stay(p, own), 1);
     lane->places = s->peers;
     if (staging->bytes <= room || (own == REDIST_PRIV_FROM && p->overwrites))
         return REDIST_OK;
     for (k = 0; k < s->peers; k++)
         if (s->peer[k].staged >= 0)
             place = redist_priv_max(place, redist_priv_round_up(s->peer[k].bytes, REDIST_PRIV_LINE));
-    if (place <= room) {
-        lane->places = redist_priv_min(room / place, s->peers);
-        staging->bytes = lane->places * place;
+    places = redist_priv_min(room / place, s->peers);
+    if (places > 0) {
+        lane->places = places;
+        staging->bytes = places * place;
     } else {
         lane->flights = redist_priv_clamp(room / p->state.lanes.slot, 1, lane->flights);
         staging->bytes = (lane->flights - 1) * p->state.lanes.slot + p->state.lanes.cutting.bytes;
     }
-    for (k = 0; k < s->peers; k++) {
-        staged = &s->peer[k].staged;
-        if (*staged >= 0)
-            *staged = place <= room ? k % lane->places * place : (int)REDIST_PRIV_BY_PIECES;
-    }
+    for (k = 0; k < s->peers; k++)
+        if (s->peer[k].staged >= 0)
+            s->peer[k].staged = places > 0 ? k % places * place : (int64_t)REDIST_PRIV_BY_PIECES;
     return REDIST_OK;
 }
 
@@ -1791,15 +1775,17 @@ REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p)
     const void *from = redist_priv_memory(p, REDIST_PRIV_FROM);
     void *to = redist_priv_memory(p, REDIST_PRIV_TO);
     int code;
+    if (c->request != MPI_REQUEST_NULL)
+        code = MPI_Start(&c->request);
 #if MPI_VERSION >= 4
-    if (c->unit_bytes > 0)
+    else if (c->unit_bytes > 0)
         code = MPI_Alltoallv_init(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets, *t->types, p->comm,
                                   MPI_INFO_NULL, &c->request);
     else if (redist_priv_collective_persists(p))
         code = MPI_Alltoallw_init(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
                                   MPI_INFO_NULL, &c->request);
 #else
-    if (c->unit_bytes > 0)
+    else if (c->unit_bytes > 0)
         code = MPI_Ialltoallv(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets, *t->types, p->comm,
                               &c->request);
 #endif
@@ -1817,17 +1803,14 @@ REDIST_PRIV_COLD int redist_priv_collective_commit(redist_plan *p)
 /* In place, what stays must be out of the way before the first message arrives in the array. */
 REDIST_PRIV_COLD int redist_priv_collective_start(redist_plan *p)
 {
-    MPI_Request *request = &p->state.collective.request;
     int own, code = REDIST_OK;
     redist_priv_copy_all_staged(p, REDIST_PRIV_FROM);
     for (own = 0; own < 2 && code == REDIST_OK; own++)
         code = redist_priv_address_types(p, own);
     if (p->overwrites)
         redist_priv_copy_kept(p);
-    if (code == REDIST_OK && *request == MPI_REQUEST_NULL)
+    if (code == REDIST_OK)
         code = redist_priv_collective_post(p);
-    else if (code == REDIST_OK)
-        code = MPI_Start(request) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
     if (!p->overwrites)
         redist_priv_copy_kept(p);
     return code;
@@ -1844,12 +1827,12 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own)
     for (c->unit_bytes = 1; p->largest / c->unit_bytes > REDIST_MAX_COUNT - p->size; c->unit_bytes *= 2)
         if (c->unit_bytes > p->largest)
             return REDIST_ERR_OVERFLOW;
-    if (s->fixed && !p->options.in_place && c->unit_bytes == 1 && redist_priv_may_be_direct(p, own)) {
-        redist_priv_stage_peers(p, own, 1, 1);
+    if (s->fixed && !p->options.in_place && c->unit_bytes == 1) {
+        redist_priv_stage_peers(p, own, redist_priv_may_stay(p, own), 1);
         if (p->staging[own].bytes == 0)
             return REDIST_OK;
     }
-    return redist_priv_stage_peers(p, own, 0, c->unit_bytes);
+    return redist_priv_stage_peers(p, own, REDIST_PRIV_NONE, c->unit_bytes);
 }
 
 /* -------------------------------------------------------------------------------------- REDIST_ALLTOALLW (private) */
@@ -1956,7 +1939,7 @@ REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv
 REDIST_PRIV_COLD int redist_priv_alltoallw_staging(redist_plan *p, int own)
 {
     const int staged = own == REDIST_PRIV_FROM ? p->options.in_place : p->arrival.function != NULL;
-    return redist_priv_stage_peers(p, own, staged ? REDIST_PRIV_STAGE_ALL : REDIST_PRIV_STAGE_NONE, 1);
+    return redist_priv_stage_peers(p, own, staged ? REDIST_PRIV_NONE : REDIST_PRIV_ALL, 1);
 }
 
 /* REDIST_ALLTOALLW has a datatype for each message, REDIST_ALLTOALLV counts in units. */
@@ -1974,7 +1957,7 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
         if (c->before == NULL || t->counts == NULL || t->types == NULL)
             return REDIST_ERR_MEMORY;
         t->offsets = t->counts + p->size;
-        t->each = t->types + (redist_priv_holds_addresses(p, own) ? p->size : 0);
+        t->each = t->types + (p->arrays > 1 && p->staging[own].memory == NULL ? p->size : 0);
         if (c->unit_bytes > 1 && (redist_priv_repeat(t->types, c->unit_bytes, 1) != REDIST_OK ||
                                   MPI_Type_commit(t->types) != MPI_SUCCESS))
             return REDIST_ERR_MPI;
@@ -3441,8 +3424,10 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
     redist_stats stats;
     int64_t sum[REPORTED], most[REPORTED];
     int code = redist_plan_stats(p, &stats);
+    redist_cost *cost;
     if (p == NULL)
         return code;
+    cost = &p->options.cost; /* measured once, where the options say nothing */
     sum[SENDS] = stats.sends;
     sum[RECEIVES] = stats.receives;
     sum[SENT] = stats.bytes_sent;
@@ -3452,7 +3437,7 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
     memcpy(most, sum, sizeof most);
     if (redist_priv_reduce(p->comm, sum, REPORTED, MPI_SUM) != REDIST_OK ||
         redist_priv_reduce(p->comm, most, REPORTED, MPI_MAX) != REDIST_OK ||
-        redist_priv_know_cost(p) != REDIST_OK)
+        (cost->per_message + cost->per_byte <= 0 && redist_calibrate(p->comm, cost) != REDIST_OK))
         return REDIST_ERR_MPI;
     if (p->rank != 0 || file == NULL)
         return p->rank == 0 ? REDIST_ERR_ARGUMENT : REDIST_OK;
