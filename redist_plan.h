@@ -708,8 +708,7 @@ REDIST_PRIV_COLD int64_t redist_priv_machine(void)
     char name[MPI_MAX_PROCESSOR_NAME];
     uint64_t hash = 0;
     int k, length = 0;
-    if (MPI_Get_processor_name(name, &length) != MPI_SUCCESS)
-        return 0;
+    MPI_Get_processor_name(name, &length);
     for (k = 0; k < length; k++)
         hash = redist_priv_hash(hash, name[k]);
     return (int64_t)(hash >> 2);
@@ -1225,7 +1224,6 @@ REDIST_PRIV void redist_priv_copy_kept(const redist_plan *p)
 /* A piece of a peer's messages: of one array, or of all where they fit as a whole. */
 typedef struct {
     redist_priv_message message; /* packed densely from position 0 on */
-    int own;
     int array;                   /* -1: all */
     int64_t begin, bytes;        /* where it begins in the packed messages; contiguous if wide is 0 */
     int64_t all;                 /* pieces that there are */
@@ -1271,7 +1269,6 @@ REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p, const r
     redist_priv_piece piece;
     int64_t bricks;
     piece.message = redist_priv_peer_message(p, peer);
-    piece.own = peer->own;
     piece.array = -1;
     piece.begin = 0;
     piece.bytes = peer->bytes;
@@ -1286,24 +1283,25 @@ REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p, const r
     return piece;
 }
 
-/* Packs a piece into `packed`, all arrays one after the other, or unpacks it. */
-REDIST_PRIV void redist_priv_copy_piece(const redist_plan *p, const redist_priv_piece *piece, char *packed)
+/* Packs the k-th piece into `packed`, all arrays one after the other, or unpacks it. */
+REDIST_PRIV void redist_priv_copy_piece(const redist_plan *p, const redist_priv_peer *peer, redist_priv_cutting c,
+                                        int64_t k, char *packed)
 {
-    const int unpacks = piece->own == REDIST_PRIV_TO, all = piece->array < 0;
+    const redist_priv_piece piece = redist_priv_piece_of(p, peer, c, k);
+    const int unpacks = peer->own == REDIST_PRIV_TO, all = piece.array < 0;
     const int from_side = unpacks ? REDIST_PRIV_PACKED : REDIST_PRIV_FROM;
     const int to_side = unpacks ? REDIST_PRIV_TO : REDIST_PRIV_PACKED;
     int a;
-    for (a = 0; a < (all ? p->arrays : 1); a++, packed += piece->message.elements * p->element_bytes)
-        redist_priv_copy_array(p, &piece->message, all ? a : piece->array, from_side, to_side, packed,
-                               p->side[piece->own].streams && (unpacks || !all));
+    for (a = 0; a < (all ? p->arrays : 1); a++, packed += piece.message.elements * p->element_bytes)
+        redist_priv_copy_array(p, &piece.message, all ? a : piece.array, from_side, to_side, packed,
+                               p->side[peer->own].streams && (unpacks || !all));
 }
 
 /* Packs the message of a peer into its staging memory, or unpacks it. */
 REDIST_PRIV void redist_priv_copy_staged(const redist_plan *p, const redist_priv_peer *peer)
 {
     const redist_priv_cutting uncut = {INT64_MAX, 0};
-    const redist_priv_piece whole = redist_priv_piece_of(p, peer, uncut, 0);
-    redist_priv_copy_piece(p, &whole, p->staging[peer->own].memory + peer->staged);
+    redist_priv_copy_piece(p, peer, uncut, 0, p->staging[peer->own].memory + peer->staged);
 }
 
 /* The same for all that is staged on a side. */
@@ -1447,9 +1445,8 @@ REDIST_PRIV char *redist_priv_flight_memory(const redist_plan *p, int64_t flight
 /* Copies a flight's piece between its slot and the array. */
 REDIST_PRIV_COLD void redist_priv_copy_flight(const redist_plan *p, int64_t k)
 {
-    const redist_priv_flight *flight = &p->state.lanes.flight[k];
-    const redist_priv_piece piece = redist_priv_piece_of(p, flight->peer, p->state.lanes.cutting, flight->piece);
-    redist_priv_copy_piece(p, &piece, redist_priv_flight_memory(p, k, 0));
+    const redist_priv_lanes *l = &p->state.lanes;
+    redist_priv_copy_piece(p, l->flight[k].peer, l->cutting, l->flight[k].piece, redist_priv_flight_memory(p, k, 0));
 }
 
 /* Posts a flight's piece, or prepares to. */
@@ -1837,13 +1834,6 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own)
 
 /* -------------------------------------------------------------------------------------- REDIST_ALLTOALLW (private) */
 
-/* Strided datatypes of single bytes deliver wrong data in Open MPI 4.1.4, and write where they must not. */
-#if defined OPEN_MPI
-#define REDIST_PRIV_BYTE_TYPES_FAIL 1
-#else
-#define REDIST_PRIV_BYTE_TYPES_FAIL 0
-#endif
-
 REDIST_PRIV_COLD int redist_priv_displace(MPI_Datatype *type, int64_t bytes)
 {
     MPI_Datatype made = MPI_DATATYPE_NULL;
@@ -2156,9 +2146,9 @@ REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p);
    core of another socket reads memory faster than lines that are modified in this one's cache. */
 REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, const redist_priv_channel *link, int64_t k)
 {
-    const redist_priv_piece piece = redist_priv_piece_of(p, link->peer, link->cutting, k);
     char *ring = (char *)(link->slot + 1);
-    redist_priv_copy_piece(p, &piece, ring + (link->before + k) % link->slots * link->slot_bytes);
+    redist_priv_copy_piece(p, link->peer, link->cutting, k,
+                           ring + (link->before + k) % link->slots * link->slot_bytes);
 }
 
 /* Copies a message straight from the sender's arrays. */
@@ -2907,10 +2897,15 @@ REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p, const int64_t
     return estimated > 0 && estimated < 1.1 * best ? estimate : fastest;
 }
 
-/* Whether a method delivers right data with this MPI library. */
+/* Whether a method delivers right data with this MPI library. Strided datatypes of single bytes do not in Open MPI
+   4.1.4, and write where they must not. */
 REDIST_PRIV_COLD int redist_priv_is_sound(const redist_plan *p, redist_method method)
 {
-    return method != REDIST_ALLTOALLW || p->element_bytes > 1 || !REDIST_PRIV_BYTE_TYPES_FAIL;
+#if !defined OPEN_MPI
+    if (method == REDIST_ALLTOALLW)
+        return 1;
+#endif
+    return method != REDIST_ALLTOALLW || p->element_bytes > 1;
 }
 
 /* Chooses the transport. All ranks have the same facts, and choose alike. Collective when it measures. */
