@@ -530,7 +530,6 @@ typedef struct {
     int (*open)(redist_plan *);                      /* collective; fails on any rank: messages serve; or NULL */
     int (*plan_staging)(redist_plan *, int own);     /* decides what is staged on one side and its bytes              */
     int (*create)(redist_plan *);                    /* staging memory is there; local; or NULL                       */
-    int (*commit)(redist_plan *);                    /* collective, after all ranks created; or NULL                  */
     int (*start)(redist_plan *);
     int (*test)(redist_plan *, int *done);
     void (*add_stats)(const redist_plan *, redist_stats *); /* of plans that move everything; NULL: itself does       */
@@ -1757,11 +1756,12 @@ REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own)
     return REDIST_OK;
 }
 
-/* Whether memory, and what it looks like, are known when the plan is made, on all ranks. */
+/* Whether a collective's memory, and what it looks like, are known when the plan is made, on all ranks. */
 REDIST_PRIV int redist_priv_collective_persists(const redist_plan *p)
 {
-    return MPI_VERSION >= 4 && (p->state.collective.unit_bytes > 0 ||
-                                (p->side[REDIST_PRIV_TO].fixed && p->side[REDIST_PRIV_FROM].fixed));
+    const int fixed = p->side[REDIST_PRIV_TO].fixed && p->side[REDIST_PRIV_FROM].fixed;
+    return MPI_VERSION >= 4 && (p->transport->method == REDIST_ALLTOALLV ||
+                                (p->transport->method == REDIST_ALLTOALLW && fixed));
 }
 
 /* Begins an execution, or with MPI-4 prepares all of them. Collective. */
@@ -1790,11 +1790,6 @@ REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p)
         code = MPI_Ialltoallw(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
                               &c->request);
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
-}
-
-REDIST_PRIV_COLD int redist_priv_collective_commit(redist_plan *p)
-{
-    return redist_priv_collective_persists(p) ? redist_priv_collective_post(p) : REDIST_OK;
 }
 
 /* In place, what stays must be out of the way before the first message arrives in the array. */
@@ -2674,26 +2669,25 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
 {
     static const redist_priv_transport transports[] = {
         {REDIST_SHARED, "REDIST_SHARED", redist_priv_shared_open, redist_priv_lanes_staging, redist_priv_lanes_create,
-         NULL, redist_priv_shared_start, redist_priv_shared_test, NULL, redist_priv_shared_destroy},
+         redist_priv_shared_start, redist_priv_shared_test, NULL, redist_priv_shared_destroy},
 #ifndef REDIST_NO_MULTIPHASE
         {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", redist_priv_multiphase_open, redist_priv_multiphase_staging, NULL,
-         NULL, redist_priv_start_phase, redist_priv_multiphase_test, redist_priv_multiphase_add_stats,
+         redist_priv_start_phase, redist_priv_multiphase_test, redist_priv_multiphase_add_stats,
          redist_priv_multiphase_destroy},
 #endif
         {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", redist_priv_separate, redist_priv_alltoallv_staging,
-         redist_priv_collective_create, redist_priv_collective_commit, redist_priv_collective_start,
-         redist_priv_collective_test, NULL, redist_priv_collective_destroy},
+         redist_priv_collective_create, redist_priv_collective_start, redist_priv_collective_test, NULL,
+         redist_priv_collective_destroy},
         {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", NULL, redist_priv_lanes_staging, redist_priv_lanes_create,
-         NULL, redist_priv_lanes_start, redist_priv_lanes_test, NULL, redist_priv_lanes_destroy},
+         redist_priv_lanes_start, redist_priv_lanes_test, NULL, redist_priv_lanes_destroy},
 #ifndef REDIST_NO_SCHEDULED
         {REDIST_SCHEDULED, "REDIST_SCHEDULED", redist_priv_order_peers, redist_priv_lanes_staging,
-         redist_priv_lanes_create, NULL, redist_priv_lanes_start, redist_priv_lanes_test, NULL,
-         redist_priv_lanes_destroy},
+         redist_priv_lanes_create, redist_priv_lanes_start, redist_priv_lanes_test, NULL, redist_priv_lanes_destroy},
 #endif
         {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", redist_priv_separate, redist_priv_alltoallw_staging,
-         redist_priv_collective_create, redist_priv_collective_commit, redist_priv_collective_start,
-         redist_priv_collective_test, NULL, redist_priv_collective_destroy},
-        {REDIST_AUTO, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
+         redist_priv_collective_create, redist_priv_collective_start, redist_priv_collective_test, NULL,
+         redist_priv_collective_destroy},
+        {REDIST_AUTO, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
     return transports;
 }
 
@@ -3122,9 +3116,9 @@ REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm, int64
         return;
     if (p->rings != NULL)
         redist_priv_connect(p);
-    if (p->transport->commit == NULL)
+    if (!redist_priv_collective_persists(p))
         return;
-    redist_priv_fail(v, p->transport->commit(p), "an MPI error while making %s", p->transport->name);
+    redist_priv_fail(v, redist_priv_collective_post(p), "an MPI error while making %s", p->transport->name);
     redist_priv_agree(p->comm, v, facts, 1);
 }
 
