@@ -1265,13 +1265,8 @@ REDIST_PRIV_COLD int64_t redist_priv_narrow(const redist_plan *p, redist_priv_me
 REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p, const redist_priv_peer *peer,
                                                    redist_priv_cutting c, int64_t k)
 {
-    redist_priv_piece piece;
+    redist_priv_piece piece = {redist_priv_peer_message(p, peer), -1, 0, peer->bytes, 1};
     int64_t bricks;
-    piece.message = redist_priv_peer_message(p, peer);
-    piece.array = -1;
-    piece.begin = 0;
-    piece.bytes = peer->bytes;
-    piece.all = 1;
     if (peer->bytes <= c.bytes)
         return piece;
     bricks = redist_priv_narrow(p, &piece.message, c, k, &piece.begin);
