@@ -1507,14 +1507,6 @@ REDIST_PRIV_COLD int redist_priv_lanes_create(redist_plan *p)
     return code;
 }
 
-/* The first peer of a side from the k-th on that MPI serves. */
-REDIST_PRIV int64_t redist_priv_far(const redist_priv_side *s, int64_t k)
-{
-    while (k < s->peers && s->peer[k].near)
-        k++;
-    return k;
-}
-
 /* Sets the next piece of a lane going. */
 REDIST_PRIV int redist_priv_go(redist_plan *p, int own)
 {
@@ -1531,7 +1523,7 @@ REDIST_PRIV int redist_priv_go(redist_plan *p, int own)
     }
     if (lane->piece == peer->pieces) {
         lane->piece = 0;
-        lane->at = redist_priv_far(&p->side[own], lane->at + 1);
+        lane->at++;
     }
     if (own == REDIST_PRIV_FROM && peer->staged == REDIST_PRIV_BY_PIECES)
         redist_priv_copy_flight(p, k);
@@ -1556,15 +1548,21 @@ REDIST_PRIV int redist_priv_is_ahead(const redist_plan *p)
     return ahead > 0 || (ahead == 0 && from->piece > to->piece);
 }
 
-/* Sets pieces going until all flights are taken. */
+/* Sets pieces going until all flights are taken; peers on the node are passed over. */
 REDIST_PRIV int redist_priv_fill(redist_plan *p, int own)
 {
     const redist_priv_side *s = &p->side[own];
-    const redist_priv_lane *lane = &p->state.lanes.lane[own];
+    redist_priv_lane *lane = &p->state.lanes.lane[own];
     int code = REDIST_OK;
-    while (code == REDIST_OK && lane->at < s->peers && lane->posted - lane->arrived < lane->flights &&
-           redist_priv_has_place(lane, &s->peer[lane->at]) && (own == REDIST_PRIV_TO || !redist_priv_is_ahead(p)))
-        code = redist_priv_go(p, own);
+    while (code == REDIST_OK && lane->at < s->peers) {
+        if (s->peer[lane->at].near)
+            lane->at++;
+        else if (lane->posted - lane->arrived < lane->flights && redist_priv_has_place(lane, &s->peer[lane->at]) &&
+                 (own == REDIST_PRIV_TO || !redist_priv_is_ahead(p)))
+            code = redist_priv_go(p, own);
+        else
+            break;
+    }
     return code;
 }
 
@@ -1577,8 +1575,7 @@ REDIST_PRIV int redist_priv_lanes_start(redist_plan *p)
     }
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
         redist_priv_lane *lane = &p->state.lanes.lane[own];
-        lane->at = redist_priv_far(&p->side[own], 0);
-        lane->piece = lane->posted = lane->arrived = 0;
+        lane->at = lane->piece = lane->posted = lane->arrived = 0;
         code = redist_priv_fill(p, own);
     }
     if (!p->overwrites)
