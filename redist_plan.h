@@ -41,23 +41,23 @@
  *     109-164               types
  *                 281-327   waiting
  *                 328-400   verdicts
- *                 401-698   the plan
- *                 699-971   checking arguments
- *                972-1146   peers
- *               1147-1251   staging
- *               1252-1347   pieces
- *               1348-1376   reports
- *               1377-1711   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1712-1841   MPI's collectives
- *               1842-1860   REDIST_ALLTOALLV
- *               1861-2024   REDIST_ALLTOALLW
- *               2025-2191   shared memory
- *               2192-2484   REDIST_SHARED
- *               2485-2726   REDIST_MULTIPHASE
- *               2727-3050   choosing a method
- *     165-253   3051-3507   plans
- *               3508-3600   calibrating
- *     254-274   3601-3695   arenas
+ *                 401-697   the plan
+ *                 698-970   checking arguments
+ *                971-1145   peers
+ *               1146-1250   staging
+ *               1251-1346   pieces
+ *               1347-1375   reports
+ *               1376-1710   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1711-1863   MPI's collectives
+ *               1864-1882   REDIST_ALLTOALLV
+ *               1883-2021   REDIST_ALLTOALLW
+ *               2022-2186   shared memory
+ *               2187-2475   REDIST_SHARED
+ *               2476-2715   REDIST_MULTIPHASE
+ *               2716-3035   choosing a method
+ *     165-253   3036-3457   plans
+ *               3458-3550   calibrating
+ *     254-274   3551-3635   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -568,15 +568,14 @@ typedef struct {
 /* What MPI's collectives want to know of one side, by rank. */
 typedef struct {
     int *counts, *offsets;
-    MPI_Datatype *types; /* REDIST_ALLTOALLW: of all arrays at the addresses of the last execution */
+    MPI_Datatype *types; /* REDIST_ALLTOALLW: of all arrays at the addresses of the last execution; else the unit */
     MPI_Datatype *each;  /* the same of one array, from its beginning, when there are several arrays; else `types` */
 } redist_priv_table;
 
 typedef struct {
     MPI_Request request;
     redist_priv_table table[2];
-    MPI_Datatype unit;   /* REDIST_ALLTOALLV counts in these, of so many bytes; REDIST_ALLTOALLW has none */
-    int64_t unit_bytes;
+    int64_t unit_bytes;  /* REDIST_ALLTOALLV counts in these; REDIST_ALLTOALLW has none */
     const void **before; /* REDIST_ALLTOALLW: before[2 * arrays] of the last execution; NULL: nothing is made */
 } redist_priv_collective;
 
@@ -1104,7 +1103,7 @@ REDIST_PRIV_COLD int redist_priv_list_peers(redist_plan *p, int own)
         if (pair.place[own] == mine)
             code = redist_priv_add_peer(p, own, &pair);
     code = code == REDIST_OK ? pairs.code : code;
-    redist_priv_pairs_close(&pairs);
+    REDIST_FREE(pairs.rank_places);
     qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_distances);
     p->peers += s->peers;
     return code;
@@ -1711,22 +1710,47 @@ REDIST_PRIV_COLD void redist_priv_lanes_destroy(redist_plan *p)
 
 /* ------------------------------------------------------------------------------------- MPI's collectives (private) */
 
+/* Room for types[n], MPI_BYTE where there is none; NULL when memory is exhausted. */
+REDIST_PRIV_COLD MPI_Datatype *redist_priv_types(int64_t n)
+{
+    MPI_Datatype *types = (MPI_Datatype *)redist_priv_alloc(n, sizeof *types);
+    int64_t k;
+    for (k = 0; types != NULL && k < n; k++)
+        types[k] = MPI_BYTE;
+    return types;
+}
+
+REDIST_PRIV_COLD void redist_priv_types_free(MPI_Datatype *types, int64_t n)
+{
+    int64_t k;
+    for (k = 0; types != NULL && k < n; k++)
+        if (types[k] != MPI_BYTE)
+            MPI_Type_free(&types[k]);
+    REDIST_FREE(types);
+}
+
+/* Replaces *type by what an MPI constructor made. */
+REDIST_PRIV_COLD int redist_priv_become(MPI_Datatype *type, int mpi_code, const MPI_Datatype *made)
+{
+    if (mpi_code != MPI_SUCCESS)
+        return REDIST_ERR_MPI;
+    if (*type != MPI_BYTE)
+        MPI_Type_free(type);
+    *type = *made;
+    return REDIST_OK;
+}
+
 /* Requests go first: some MPI libraries still read the types of a persistent collective. */
 REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p)
 {
     redist_priv_collective *c = &p->state.collective;
-    int own, k;
+    int own;
     if (c->before != NULL)
         redist_priv_drop(&c->request, 0);
     for (own = 0; own < 2; own++) {
-        for (k = 0; c->table[own].types != NULL && k < 2 * p->size; k++)
-            if (c->table[own].types[k] != MPI_BYTE)
-                MPI_Type_free(&c->table[own].types[k]);
-        REDIST_FREE(c->table[own].types);
+        redist_priv_types_free(c->table[own].types, 2 * (int64_t)p->size);
         REDIST_FREE(c->table[own].counts);
     }
-    if (c->before != NULL && c->unit != MPI_BYTE)
-        MPI_Type_free(&c->unit);
     REDIST_FREE(c->before);
 }
 
@@ -1769,14 +1793,12 @@ REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own)
         return REDIST_OK;
     for (k = 0; k < p->side[own].peers; k++) {
         const int rank = p->side[own].peer[k].rank;
-        MPI_Datatype made = MPI_DATATYPE_NULL;
-        if (MPI_Type_create_hindexed_block(p->arrays, 1, (const MPI_Aint *)(const void *)now, t->each[rank], &made) !=
-                MPI_SUCCESS ||
-            MPI_Type_commit(&made) != MPI_SUCCESS)
+        const MPI_Aint *at = (const MPI_Aint *)(const void *)now;
+        MPI_Datatype made;
+        if (redist_priv_become(&t->types[rank], MPI_Type_create_hindexed_block(p->arrays, 1, at, t->each[rank], &made),
+                               &made) != REDIST_OK ||
+            MPI_Type_commit(&t->types[rank]) != MPI_SUCCESS)
             return REDIST_ERR_MPI;
-        if (t->types[rank] != MPI_BYTE)
-            MPI_Type_free(&t->types[rank]);
-        t->types[rank] = made;
     }
     memcpy(before, now, bytes);
     return REDIST_OK;
@@ -1799,14 +1821,14 @@ REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p)
     int code;
 #if MPI_VERSION >= 4
     if (c->unit_bytes > 0)
-        code = MPI_Alltoallv_init(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm,
+        code = MPI_Alltoallv_init(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets, *t->types, p->comm,
                                   MPI_INFO_NULL, &c->request);
     else if (redist_priv_collective_persists(p))
         code = MPI_Alltoallw_init(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
                                   MPI_INFO_NULL, &c->request);
 #else
     if (c->unit_bytes > 0)
-        code = MPI_Ialltoallv(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm,
+        code = MPI_Ialltoallv(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets, *t->types, p->comm,
                               &c->request);
 #endif
     else
@@ -1867,16 +1889,6 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own)
 #define REDIST_PRIV_BYTE_TYPES_FAIL 0
 #endif
 
-/* Replaces *type by what an MPI constructor made of it. */
-REDIST_PRIV_COLD int redist_priv_become(MPI_Datatype *type, int mpi_code, const MPI_Datatype *made)
-{
-    if (mpi_code != MPI_SUCCESS)
-        return REDIST_ERR_MPI;
-    MPI_Type_free(type);
-    *type = *made;
-    return REDIST_OK;
-}
-
 REDIST_PRIV_COLD int redist_priv_displace(MPI_Datatype *type, int64_t bytes)
 {
     MPI_Datatype made = MPI_DATATYPE_NULL;
@@ -1926,56 +1938,45 @@ REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_pri
 REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list, int side, int64_t stride)
 {
     const int n = (int)list->runs;
-    MPI_Datatype made = MPI_DATATYPE_NULL, *part;
-    int *ones, k, ready = 0, code = REDIST_OK;
+    MPI_Datatype made, *part;
     MPI_Aint *at;
+    int *ones, k, code = REDIST_OK;
     if (n == 1)
         return redist_priv_follow_run(type, list->run, side, stride);
-    part = (MPI_Datatype *)redist_priv_alloc(n, sizeof *part);
-    ones = (int *)redist_priv_alloc(n, sizeof *ones);
+    part = redist_priv_types(n);
     at = (MPI_Aint *)redist_priv_zeroed(n, sizeof *at);
-    if (part == NULL || ones == NULL || at == NULL)
+    ones = (int *)redist_priv_alloc(n, sizeof *ones);
+    if (part == NULL || at == NULL || ones == NULL)
         code = REDIST_ERR_MEMORY;
     for (k = 0; k < n && code == REDIST_OK; k++) {
         ones[k] = 1;
-        code = MPI_Type_dup(*type, &part[k]) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
-        ready += code == REDIST_OK;
+        code = redist_priv_become(&part[k], MPI_Type_dup(*type, &made), &made);
         if (code == REDIST_OK)
             code = redist_priv_follow_run(&part[k], &list->run[k], side, stride);
     }
     if (code == REDIST_OK)
         code = redist_priv_become(type, MPI_Type_create_struct(n, ones, at, part, &made), &made);
-    for (k = 0; k < ready; k++)
-        MPI_Type_free(&part[k]);
+    redist_priv_types_free(part, n);
     REDIST_FREE(at);
     REDIST_FREE(ones);
-    REDIST_FREE(part);
     return code;
 }
 
 /* The datatype of a peer's message on one side, run by run, so that both ends agree on the order of the elements. */
 REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv_peer *peer, MPI_Datatype *type)
 {
-    redist_priv_message m = redist_priv_peer_message(p, peer);
+    const redist_priv_message m = redist_priv_peer_message(p, peer);
     const int staged = peer->staged >= 0, side = staged ? REDIST_PRIV_PACKED : peer->own;
-    MPI_Datatype made = MPI_DATATYPE_NULL;
-    int axes[REDIST_MAX_DIMS] = {0}, k, code = REDIST_OK;
-    if (MPI_Type_dup(p->element, &made) != MPI_SUCCESS)
-        return REDIST_ERR_MPI;
+    MPI_Datatype made;
+    int axes[REDIST_MAX_DIMS] = {0}, k, code = redist_priv_become(type, MPI_Type_dup(p->element, &made), &made);
     redist_priv_slow_to_fast(p->from, p->from->memory_order, axes);
     for (k = m.ndim - 1; k >= 0 && code == REDIST_OK; k--)
-        code = redist_priv_follow_runs(&made, m.axis[axes[k]], side, m.stride[side][axes[k]] * p->element_bytes);
+        code = redist_priv_follow_runs(type, m.axis[axes[k]], side, m.stride[side][axes[k]] * p->element_bytes);
     if (code == REDIST_OK && staged)
-        code = redist_priv_repeat(&made, p->arrays, m.elements * p->element_bytes);
+        code = redist_priv_repeat(type, p->arrays, m.elements * p->element_bytes);
     if (code == REDIST_OK)
-        code = redist_priv_displace(&made, staged ? peer->staged : m.origin[side] * p->element_bytes);
-    if (code == REDIST_OK && MPI_Type_commit(&made) != MPI_SUCCESS)
-        code = REDIST_ERR_MPI;
-    if (code == REDIST_OK)
-        *type = made;
-    else
-        MPI_Type_free(&made);
-    return code;
+        code = redist_priv_displace(type, staged ? peer->staged : m.origin[side] * p->element_bytes);
+    return code == REDIST_OK && MPI_Type_commit(type) != MPI_SUCCESS ? REDIST_ERR_MPI : code;
 }
 
 /* Nothing is staged, but the source of an exchange in place (Open MPI takes equal buffers for MPI_IN_PLACE), and what
@@ -1993,18 +1994,18 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
     int64_t k;
     int own, code = REDIST_OK;
     c->request = MPI_REQUEST_NULL;
-    c->unit = MPI_BYTE;
     c->before = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *c->before);
     for (own = 0; own < 2; own++) {
         redist_priv_table *t = &c->table[own];
         t->counts = (int *)redist_priv_zeroed(2 * (int64_t)p->size, sizeof *t->counts);
-        t->types = (MPI_Datatype *)redist_priv_alloc(2 * (int64_t)p->size, sizeof *t->types);
-        for (k = 0; t->types != NULL && k < 2 * p->size; k++)
-            t->types[k] = MPI_BYTE;
+        t->types = redist_priv_types(2 * (int64_t)p->size);
         if (c->before == NULL || t->counts == NULL || t->types == NULL)
             return REDIST_ERR_MEMORY;
         t->offsets = t->counts + p->size;
         t->each = t->types + (redist_priv_holds_addresses(p, own) ? p->size : 0);
+        if (c->unit_bytes > 1 && (redist_priv_repeat(t->types, c->unit_bytes, 1) != REDIST_OK ||
+                                  MPI_Type_commit(t->types) != MPI_SUCCESS))
+            return REDIST_ERR_MPI;
     }
     for (k = 0; k < p->peers && code == REDIST_OK; k++) {
         const redist_priv_peer *peer = &p->peer[k];
@@ -2015,10 +2016,6 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
         if (c->unit_bytes == 0)
             code = redist_priv_type_of(p, peer, &t->each[peer->rank]);
     }
-    if (code == REDIST_OK && c->unit_bytes > 1 &&
-        (MPI_Type_contiguous((int)c->unit_bytes, MPI_BYTE, &c->unit) != MPI_SUCCESS ||
-         MPI_Type_commit(&c->unit) != MPI_SUCCESS))
-        code = REDIST_ERR_MPI;
     return code;
 }
 
@@ -2552,7 +2549,7 @@ REDIST_PRIV_COLD int redist_priv_pass_nodes(const redist_plan *p, redist_layout 
     if (outer < 0 || inner < 0 || outer == inner || each < 2 || each == p->size || p->size % each != 0 ||
         !redist_priv_is_product(p->from, p->to))
         return 0;
-    *between = *p->to;
+    *between = redist_priv_copy_of(p->to, 1);
     forwards = between->dim[outer].stored < between->dim[inner].stored;
     between->grid_order = forwards ? REDIST_ROW_MAJOR : REDIST_COLUMN_MAJOR;
     for (d = 0; d < between->ndim; d++)
