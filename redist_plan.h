@@ -2030,9 +2030,8 @@ REDIST_PRIV_COLD char *redist_priv_align(void *pointer)
     return (char *)pointer + -(uintptr_t)pointer % REDIST_PRIV_LINE;
 }
 
-/* Allocates a window, of which each rank's part may begin up to a line late, and makes sure that this rank's is there.
-   Where a rank cannot have it, no rank keeps one: those that do have it must let it leak, because freeing it takes all.
-   Collective over the node. */
+/* Allocates a window, each rank's part up to a line late in it, and makes sure that this rank's is there. Where one
+   cannot have it, the others must let theirs leak, because freeing it takes all. Collective over the node. */
 REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_home *h, int64_t bytes)
 {
     MPI_Info info = MPI_INFO_NULL;
@@ -2275,9 +2274,8 @@ REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p)
 REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p)
 {
     const redist_priv_rings *r = p->rings;
-    const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer / 2 : REDIST_RING_BYTES;
     const int64_t room = p->options.arena == NULL ? REDIST_RING_BYTES : redist_priv_find_room(r->home, NULL, 0) / 2;
-    const int64_t budget = redist_priv_min(redist_priv_min(most, room), REDIST_RING_BYTES);
+    const int64_t budget = p->options.max_buffer > 0 ? redist_priv_min(p->options.max_buffer / 2, room) : room;
     const int64_t piece = redist_priv_clamp(budget / redist_priv_max(r->links - r->receives, 1) / REDIST_PRIV_SLOTS,
                                             REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
     return redist_priv_round_up(redist_priv_max(piece, p->element_bytes), REDIST_PRIV_LINE);
@@ -2586,23 +2584,20 @@ REDIST_PRIV_COLD int redist_priv_multiphase_staging(redist_plan *p, int own)
     return REDIST_OK;
 }
 
-/* Where an array lies before the k-th phase; NULL on a rank that then owns nothing. */
-REDIST_PRIV char *redist_priv_between(const redist_plan *p, int k, int array)
-{
-    char *memory = p->staging[REDIST_PRIV_FROM].memory;
-    return memory == NULL ? NULL : memory + ((k - 1) % 2 * p->arrays + array) * p->state.chain.array_bytes;
-}
-
 /* Starts the phase at hand: from the arrays of the one before to those of the next. */
 REDIST_PRIV_COLD int redist_priv_start_phase(redist_plan *p)
 {
-    redist_priv_chain *c = &p->state.chain;
-    const int k = c->at, last = k == c->phases - 1;
-    redist_plan *phase = c->phase[k];
-    int a;
-    for (a = 0; a < p->arrays; a++) {
-        phase->pointers[a] = k == 0 ? p->pointers[a] : redist_priv_between(p, k, a);
-        phase->pointers[p->arrays + a] = last ? p->pointers[p->arrays + a] : redist_priv_between(p, k + 1, a);
+    const redist_priv_chain *c = &p->state.chain;
+    char *between = p->staging[REDIST_PRIV_FROM].memory; /* NULL on a rank that owns nothing there */
+    redist_plan *phase = c->phase[c->at];
+    int i;
+    for (i = 0; i < 2 * p->arrays; i++) {
+        const int k = c->at + i / p->arrays; /* its arrays come before the k-th phase */
+        const int64_t place = (k % 2 == 0 ? p->arrays : 0) + i % p->arrays;
+        if (k == 0 || k == c->phases)
+            phase->pointers[i] = p->pointers[i];
+        else
+            phase->pointers[i] = between == NULL ? NULL : between + place * c->array_bytes;
     }
     return redist_priv_begin(phase);
 }
@@ -2754,9 +2749,9 @@ REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *fac
 }
 #endif
 
-/* Whether setting up shared memory pays back in the executions promised. MPI's set-up takes some 15 times as long as
-   the duplication of a communicator, which tells how crowded the cores are: there an execution by messages takes a
-   fifth of it longer, elsewhere as long as a twentieth of a nanosecond a byte. Both factors are rough. */
+/* Whether setting up shared memory pays back in the executions promised. It takes some 15 times as long as a duplicate
+   of the communicator, which tells how crowded the cores are: where they are, an execution by messages takes a fifth of
+   that longer, elsewhere a twentieth of a nanosecond a byte, roughly. */
 REDIST_PRIV_COLD int redist_priv_pays_back(const redist_plan *p, const int64_t *facts)
 {
     const double crowded = 1e6, duplication = (double)facts[REDIST_PRIV_DUPLICATION];
@@ -3084,11 +3079,9 @@ REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm, int64
         return;
     redist_priv_choose_method(p, facts);
     redist_priv_open_transport(p, v);
-    if (v->code != REDIST_OK)
-        return;
-    if (p->rings != NULL)
+    if (v->code == REDIST_OK && p->rings != NULL)
         redist_priv_connect(p);
-    if (!redist_priv_collective_persists(p))
+    if (v->code != REDIST_OK || !redist_priv_collective_persists(p))
         return;
     redist_priv_fail(v, redist_priv_collective_post(p), "an MPI error while making %s", p->transport->name);
     redist_priv_agree(p->comm, v, facts, 1);
@@ -3225,7 +3218,7 @@ REDIST_API int redist_execute_many(redist_plan *p, const void *const *from, void
    allocated extents may interleave without sharing anything, so of those only equal beginnings count. */
 REDIST_PRIV_COLD int redist_priv_overlap(const redist_plan *p, int i, int j)
 {
-    const redist_priv_side *s = &p->side[i / p->arrays], *t = &p->side[REDIST_PRIV_TO];
+    const redist_priv_side *s = &p->side[i >= p->arrays], *t = &p->side[REDIST_PRIV_TO];
     const uintptr_t x = (uintptr_t)p->pointers[i], y = (uintptr_t)p->pointers[j];
     int d, padded = 0;
     for (d = 0; d < p->from->ndim; d++)
@@ -3256,7 +3249,7 @@ REDIST_PRIV_COLD int redist_priv_check_given(redist_plan *p)
     const void *const fixed[2] = {p->options.from, p->options.to};
     int i;
     for (i = 0; i < 2 * p->arrays; i++) {
-        const int own = i / p->arrays;
+        const int own = i >= p->arrays;
         const char *name = redist_priv_side_name(own);
         if (p->pointers[i] == NULL && p->side[own].owned > 0)
             return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "%s %d is NULL, but rank %d owns %" PRId64
