@@ -41,23 +41,23 @@
  *     109-164               types
  *                 281-327   waiting
  *                 328-400   verdicts
- *                 401-697   the plan
- *                 698-970   checking arguments
- *                971-1145   peers
- *               1146-1250   staging
- *               1251-1346   pieces
- *               1347-1375   reports
- *               1376-1710   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1711-1863   MPI's collectives
- *               1864-1882   REDIST_ALLTOALLV
- *               1883-2021   REDIST_ALLTOALLW
- *               2022-2186   shared memory
- *               2187-2475   REDIST_SHARED
- *               2476-2715   REDIST_MULTIPHASE
- *               2716-3035   choosing a method
- *     165-253   3036-3457   plans
- *               3458-3550   calibrating
- *     254-274   3551-3635   arenas
+ *                 401-695   the plan
+ *                 696-966   checking arguments
+ *                967-1125   peers
+ *               1126-1220   staging
+ *               1221-1310   pieces
+ *               1311-1329   reports
+ *               1330-1654   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1655-1802   MPI's collectives
+ *               1803-1821   REDIST_ALLTOALLV
+ *               1822-1953   REDIST_ALLTOALLW
+ *               1954-2117   shared memory
+ *               2118-2405   REDIST_SHARED
+ *               2406-2642   REDIST_MULTIPHASE
+ *               2643-2964   choosing a method
+ *     165-253   2965-3386   plans
+ *               3387-3479   calibrating
+ *     254-274   3480-3564   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
