@@ -95,7 +95,7 @@
 #endif
 
 #ifndef REDIST_EAGER_BYTES
-#define REDIST_EAGER_BYTES 16384 /* REDIST_SCHEDULED: of a piece, which MPI should send without asking the receiver */
+#define REDIST_EAGER_BYTES 16384 /* REDIST_SCHEDULED: of a piece: at most what MPI sends without asking the receiver */
 #endif
 #elif defined REDIST_YIELD || defined REDIST_MAX_COUNT || defined REDIST_PIECE_BYTES || defined REDIST_RING_BYTES || \
     defined REDIST_FLIGHT_BYTES || defined REDIST_EAGER_BYTES
@@ -118,7 +118,7 @@ typedef enum {
     REDIST_SCHEDULED,      /* contention-free steps, in short pieces that never run ahead of what is received, with  */
                            /*   any max_buffer: networks between nodes, scarce memory                                */
     REDIST_SHARED,         /* node shared memory inside a node; between nodes as REDIST_SCHEDULED, short messages    */
-                           /*   (512 bytes) as REDIST_POINT_TO_POINT                                                 */
+                           /*   (512 bytes) as REDIST_POINT_TO_POINT; by REDIST_AUTO as what is faster there          */
     REDIST_MULTIPHASE      /* a chain of plans by way of other block sizes and grids (redist_phases): tiny messages;  */
                            /*   slabs to slabs also by way of nodes x ranks of a node, first inside the nodes        */
 } redist_method;
@@ -147,7 +147,7 @@ typedef struct {
     void *context;       /*   redist_combine_axpby, or your own); NULL: it replaces it. Given on all ranks, or none;  */
                          /*   not with fixed arrays. *context must live as long as the plan; REDIST_MEASURE calls */
                          /*   the function on arrays of its own while the plan is made                            */
-    redist_cost cost;    /* what a message and a byte cost; zero: measured where a chain of phases is considered   */
+    redist_cost cost;    /* what a message and a byte cost; zero: measured where REDIST_AUTO, or a chain, needs it */
     char *message;       /* message[message_size]: receives the sentence of a failure, "" on success; or NULL     */
     size_t message_size;
 } redist_options;
@@ -590,6 +590,7 @@ typedef struct {
 typedef struct {
     double latency;
     redist_cost cost;
+    int at_once;  /* long messages, for which MPI asks the receiver, are as fast as short pieces in their place */
     int64_t node; /* ranks before the first that is not on rank 0's node: mostly as many as on any node */
 } redist_priv_network;
 
@@ -2123,7 +2124,7 @@ enum {
     REDIST_PRIV_WASTEFUL = 6   /* who uses a sixth of the lines it reads packs them, wherever its arrays are */
 };
 
-/* How a plan sends messages: between nodes in the order of a schedule, but the shortest. */
+/* How a plan sends messages: between nodes in the order of a schedule, but the shortest, and where it gains nothing. */
 REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p);
 
 /* Packs, or unpacks, one piece of a message in its place in the ring. Large arrays are packed around the caches, too: a
@@ -2403,18 +2404,9 @@ REDIST_PRIV_COLD void redist_priv_connect(redist_plan *p)
     }
 }
 
-/* ------------------------------------------------------------------------------------- REDIST_MULTIPHASE (private) */
+/* --------------------------------------------------------------------------------------- the network (private) */
 
-#ifndef REDIST_NO_MULTIPHASE
-
-/* The layout before the k-th phase, 0 <= k <= phases. */
-REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p, int k)
-{
-    const redist_priv_chain *c = &p->state.chain;
-    return k == 0 ? p->from : k == c->phases ? p->to : &c->between[k - 1];
-}
-
-REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redist_priv_network *network);
+REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network);
 
 /* How many ranks from rank 0 on share its node. Collective. */
 REDIST_PRIV_COLD int redist_priv_find_node(redist_plan *p)
@@ -2426,24 +2418,33 @@ REDIST_PRIV_COLD int redist_priv_find_node(redist_plan *p)
     return code == REDIST_OK ? redist_priv_reduce(p->comm, &p->network.node, 1, MPI_MIN) : code;
 }
 
-/* The network as it is measured with short messages, or as options.cost says: where REDIST_AUTO chooses, most of
-   per_message is latency, which messages that go together pay once; a chain that was asked for pays it for each
-   message, as in redist_cost_of. Collective. */
+/* The network as it is measured, or as options.cost says: where REDIST_AUTO chooses, most of per_message is latency,
+   which messages that go together pay once; a chain that was asked for pays it for each message, as in redist_cost_of.
+   Collective. */
 REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
 {
-    enum { LARGE = 16384 };
+    int code = REDIST_OK;
     if (p->network.cost.per_message + p->network.cost.per_byte > 0)
         return REDIST_OK;
-    if (p->options.cost.per_message + p->options.cost.per_byte <= 0) {
-        const int code = redist_priv_measure_network(p->comm, LARGE, &p->network);
-        return code == REDIST_OK ? redist_priv_find_node(p) : code;
-    }
     p->network.cost = p->options.cost;
-    if (p->options.method == REDIST_AUTO) {
+    if (p->options.cost.per_message + p->options.cost.per_byte <= 0) {
+        code = redist_priv_measure_network(p->comm, &p->network);
+    } else if (p->options.method == REDIST_AUTO) {
         p->network.latency = 0.9 * p->options.cost.per_message;
         p->network.cost.per_message -= p->network.latency;
     }
-    return redist_priv_find_node(p);
+    return code == REDIST_OK ? redist_priv_find_node(p) : code;
+}
+
+/* ------------------------------------------------------------------------------------- REDIST_MULTIPHASE (private) */
+
+#ifndef REDIST_NO_MULTIPHASE
+
+/* The layout before the k-th phase, 0 <= k <= phases. */
+REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p, int k)
+{
+    const redist_priv_chain *c = &p->state.chain;
+    return k == 0 ? p->from : k == c->phases ? p->to : &c->between[k - 1];
 }
 
 /* Of one exchange: messages are on their way while the next are sent. Inside the nodes (near) latency is mostly an
@@ -2681,7 +2682,8 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transport_of(int metho
 REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p)
 {
     enum { LEAST = 512 };
-    if (!p->apart || p->largest_message <= LEAST || redist_priv_transport_of(REDIST_SCHEDULED) == NULL)
+    if (!p->apart || p->network.at_once || p->largest_message <= LEAST ||
+        redist_priv_transport_of(REDIST_SCHEDULED) == NULL)
         return REDIST_POINT_TO_POINT;
     return REDIST_SCHEDULED;
 }
@@ -2759,17 +2761,21 @@ REDIST_PRIV_COLD int redist_priv_pays_back(const redist_plan *p, const int64_t *
     return p->options.executions == 0 || p->options.arena != NULL || p->options.executions * gain > 15 * duplication;
 }
 
-/* A chain, where it pays; shared memory, where its smallest rings fit; messages to real peers only. REDIST_ALLTOALLV
-   has nothing on the last: it sends to the same peers, and to others as well. What needs too much memory is replaced
-   later. */
+/* A chain, where it pays; shared memory, where its smallest rings fit; messages to real peers only, in an order where
+   that is faster: measured for plans that run often. REDIST_ALLTOALLV has nothing on the last: it sends to the same
+   peers, and to others as well. What needs too much memory is replaced later. */
 REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p, const int64_t *facts)
 {
+    enum { OFTEN = 10 };
     const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer : INT64_MAX;
     const int64_t rings = 2 * facts[REDIST_PRIV_PEERS] * REDIST_PRIV_SLOTS * REDIST_PRIV_LEAST_PIECE;
+    const int executions = p->options.executions;
 #ifndef REDIST_NO_MULTIPHASE
     if (redist_priv_wants_phases(p, facts))
         return REDIST_MULTIPHASE;
 #endif
+    if (redist_priv_by_messages(p) == REDIST_SCHEDULED && (executions == 0 || executions >= OFTEN))
+        (void)redist_priv_know_network(p);
     if (facts[REDIST_PRIV_PEERS] > 0 && rings <= most && redist_priv_pays_back(p, facts))
         return REDIST_SHARED;
     return redist_priv_by_messages(p);
@@ -3337,9 +3343,10 @@ REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
 
 REDIST_PRIV_COLD void redist_priv_print_times(const redist_plan *p, double measured, FILE *file)
 {
-    const redist_cost *cost = &p->options.cost;
+    redist_cost cost = p->network.cost;
+    cost.per_message += p->network.latency;
     fprintf(file, "  time      %.3g s predicted for direct messages (%.3g s each, %.3g s per byte)",
-            redist_cost_of(p->from, p->to, p->element_bytes * p->arrays, cost), cost->per_message, cost->per_byte);
+            redist_cost_of(p->from, p->to, p->element_bytes * p->arrays, &cost), cost.per_message, cost.per_byte);
     if (p->executions > 0)
         fprintf(file, ", %.3g s the fastest of %" PRId64, measured, p->executions);
     fprintf(file, "\n");
@@ -3351,10 +3358,8 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
     redist_stats stats;
     int64_t sum[REPORTED], most[REPORTED];
     int code = redist_plan_stats(p, &stats);
-    redist_cost *cost;
     if (p == NULL)
         return code;
-    cost = &p->options.cost; /* measured once, where the options say nothing */
     sum[SENDS] = stats.sends;
     sum[RECEIVES] = stats.receives;
     sum[SENT] = stats.bytes_sent;
@@ -3364,7 +3369,7 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
     memcpy(most, sum, sizeof most);
     if (redist_priv_reduce(p->comm, sum, REPORTED, MPI_SUM) != REDIST_OK ||
         redist_priv_reduce(p->comm, most, REPORTED, MPI_MAX) != REDIST_OK ||
-        (cost->per_message + cost->per_byte <= 0 && redist_calibrate(p->comm, cost) != REDIST_OK))
+        redist_priv_know_network(p) != REDIST_OK)
         return REDIST_ERR_MPI;
     if (p->rank != 0 || file == NULL)
         return p->rank == 0 ? REDIST_ERR_ARGUMENT : REDIST_OK;
@@ -3386,7 +3391,7 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
 
 /* -------------------------------------------------------------------------------------------- calibrating (bodies) */
 
-enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_BURST = 8 };
+enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_BURST = 8 };
 
 /* The shortest time of an exchange of n messages each way between this rank and its mirror image, n <=
    REDIST_PRIV_BURST, in picoseconds; -1 when MPI fails: a rank where it does goes on, for the other waits. The ring of
@@ -3395,11 +3400,11 @@ enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_BURST = 8 
    requests, so that both sides are done with one. Collective. */
 REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes, char *memory)
 {
-    enum { TRIALS = 4, ROUNDS = 8, MOST = 4 * REDIST_PRIV_BURST };
+    enum { TRIALS = 2, MOST = 4 * REDIST_PRIV_BURST };
+    const int rounds = bytes > REDIST_PRIV_SMALL ? 2 : 8;
     MPI_Request request[MOST];
-    int64_t failed = 0, any;
     double best = 1e6, begin = 0, seconds;
-    int rank, size, mirrored, trial, round, k;
+    int rank, size, mirrored, trial, round, k, any, failed = 0;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     mirrored = (((3 * size - 1) / 4 | 1) + size - rank) % size;
@@ -3412,11 +3417,9 @@ REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes
             failed |= MPI_Send_init(memory, bytes, MPI_BYTE, mirrored, k / 2, comm, &request[k]) != MPI_SUCCESS;
     }
     for (trial = 0; trial < TRIALS; trial++) {
-        any = failed;
-        if (redist_priv_reduce(comm, &any, 1, MPI_MAX) != REDIST_OK)
-            any = 1;
+        any = redist_priv_worst(comm, failed);
         failed |= any;
-        for (round = 0; round <= ROUNDS && !any; round++) {
+        for (round = 0; round <= rounds && !any; round++) {
             MPI_Request *set = request + round % 2 * 2 * n;
             begin = round == 1 ? MPI_Wtime() : begin;
             failed |= MPI_Startall(2 * n, set) != MPI_SUCCESS;
@@ -3428,34 +3431,36 @@ REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes
     }
     for (k = 0; k < 4 * n; k++)
         redist_priv_drop(&request[k], failed != 0 && k % 2 == 0);
-    return failed ? -1 : (int64_t)(best * 1e12) / ROUNDS;
+    return failed ? -1 : (int64_t)(best * 1e12) / rounds + 1;
 }
 
-/* Measures with messages of up to `large` bytes, at least REDIST_PRIV_BURST times the small ones. Collective. */
-REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redist_priv_network *network)
+/* Short messages, one and several; a long one, whole and in a schedule's pieces: the faster counts. Collective. */
+REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network)
 {
-    enum { ONE, BURST, BYTES, FAILED, TIMES };
+    enum { ONE, BURST, WHOLE, PIECES, FAILED, TIMES };
+    const int piece = (int)redist_priv_clamp(REDIST_EAGER_BYTES, 2 * REDIST_PRIV_SMALL, 65536);
+    const int bytes[FAILED] = {REDIST_PRIV_SMALL, REDIST_PRIV_SMALL, REDIST_PRIV_BURST * piece, piece};
     const double unit = 1e-12; /* seconds in a picosecond */
     MPI_Comm own = MPI_COMM_NULL;
-    char *memory = (char *)redist_priv_zeroed(2, (size_t)large);
+    char *memory = (char *)redist_priv_zeroed(2 * REDIST_PRIV_BURST, (size_t)piece);
     int64_t time[TIMES], more;
-    int failed = 0, code = redist_priv_duplicate(comm, &own);
+    int k, failed = 0, code = redist_priv_duplicate(comm, &own);
     if (memory == NULL || network == NULL)
         code = network == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MEMORY;
     code = redist_priv_worst(comm, code);
     if (code == REDIST_OK) {
-        time[ONE] = redist_priv_time_mirror(own, 1, REDIST_PRIV_SMALL, memory);
-        time[BURST] = redist_priv_time_mirror(own, REDIST_PRIV_BURST, REDIST_PRIV_SMALL, memory);
-        time[BYTES] = redist_priv_time_mirror(own, 1, large, memory);
-        time[FAILED] = time[ONE] < 0 || time[BURST] < 0 || time[BYTES] < 0;
+        for (time[FAILED] = k = 0; k < FAILED; k++) {
+            time[k] = redist_priv_time_mirror(own, k % 2 ? REDIST_PRIV_BURST : 1, bytes[k], memory);
+            time[FAILED] |= time[k] < 0;
+        }
         failed = redist_priv_reduce(own, time, TIMES, MPI_MAX) != REDIST_OK || time[FAILED];
         code = failed ? REDIST_ERR_MPI : REDIST_OK;
-        time[ONE] = redist_priv_max(time[ONE], 1);
         more = redist_priv_clamp((time[BURST] - time[ONE]) / (REDIST_PRIV_BURST - 1), 1, time[ONE]);
         network->latency = (double)(time[ONE] - more) * unit;
         network->cost.per_message = (double)more * unit;
-        network->cost.per_byte = (double)redist_priv_max(time[BYTES] - time[ONE], 1) * unit;
-        network->cost.per_byte /= large - REDIST_PRIV_SMALL;
+        network->at_once = (double)time[WHOLE] < 1.1 * (double)time[PIECES];
+        more = redist_priv_max(redist_priv_min(time[WHOLE], time[PIECES]) - time[ONE], 1);
+        network->cost.per_byte = (double)more * unit / (bytes[WHOLE] - REDIST_PRIV_SMALL);
     }
     REDIST_FREE(memory);
     if (own != MPI_COMM_NULL && !failed)
@@ -3469,7 +3474,7 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
     int code;
     if (redist_priv_comm_fault(comm) != NULL)
         return REDIST_ERR_ARGUMENT;
-    code = redist_priv_measure_network(comm, REDIST_PRIV_LARGE, cost == NULL ? NULL : &network);
+    code = redist_priv_measure_network(comm, cost == NULL ? NULL : &network);
     if (code == REDIST_OK) {
         *cost = network.cost;
         cost->per_message += network.latency;
