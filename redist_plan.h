@@ -38,26 +38,27 @@
  * leaves its communicator to the messages that may still be on their way.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *     109-164               types
- *                 281-327   waiting
- *                 328-400   verdicts
- *                 401-695   the plan
- *                 696-966   checking arguments
- *                967-1125   peers
- *               1126-1220   staging
- *               1221-1310   pieces
- *               1311-1329   reports
- *               1330-1654   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1655-1802   MPI's collectives
- *               1803-1821   REDIST_ALLTOALLV
- *               1822-1953   REDIST_ALLTOALLW
- *               1954-2117   shared memory
- *               2118-2405   REDIST_SHARED
- *               2406-2642   REDIST_MULTIPHASE
- *               2643-2964   choosing a method
- *     165-253   2965-3386   plans
- *               3387-3479   calibrating
- *     254-274   3480-3564   arenas
+ *     110-165               types
+ *                 282-328   waiting
+ *                 329-401   verdicts
+ *                 402-697   the plan
+ *                 698-968   checking arguments
+ *                969-1127   peers
+ *               1128-1222   staging
+ *               1223-1312   pieces
+ *               1313-1331   reports
+ *               1332-1656   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1657-1804   MPI's collectives
+ *               1805-1823   REDIST_ALLTOALLV
+ *               1824-1955   REDIST_ALLTOALLW
+ *               1956-2119   shared memory
+ *               2120-2407   REDIST_SHARED
+ *               2408-2439   the network
+ *               2440-2644   REDIST_MULTIPHASE
+ *               2645-2971   choosing a method
+ *     166-254   2972-3392   plans
+ *               3393-3485   calibrating
+ *     255-275   3486-3570   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
