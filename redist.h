@@ -34,19 +34,19 @@
  *     172-267               types
  *                 615-687   arithmetic
  *                 688-755   faults
- *     268-312     756-994   axes: who owns index i
- *     313-416    995-1601   layouts and views
- *               1602-2085   runs: what two coordinates of an axis share
- *               2086-2263   messages: products of run lists
- *               2264-2955   copying
- *               2956-3071   pairs of places: which copy serves whom
- *     417-450   3072-3220   moving on one process
- *     451-469   3221-3471   traffic, on paper
- *     470-499   3472-3982   schedules
- *     500-536   3983-4426   cost and multiphase routes
- *     537-567   4427-4723   relabelling and advice
- *     568-610   4724-4834   text: writing
- *               4835-5258   text: reading
+ *     268-312     756-997   axes: who owns index i
+ *     313-416    998-1604   layouts and views
+ *               1605-2088   runs: what two coordinates of an axis share
+ *               2089-2266   messages: products of run lists
+ *               2267-2958   copying
+ *               2959-3074   pairs of places: which copy serves whom
+ *     417-450   3075-3223   moving on one process
+ *     451-469   3224-3474   traffic, on paper
+ *     470-499   3475-3985   schedules
+ *     500-536   3986-4429   cost and multiphase routes
+ *     537-567   4430-4726   relabelling and advice
+ *     568-610   4727-4837   text: writing
+ *               4838-5261   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
