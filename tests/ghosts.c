@@ -241,6 +241,8 @@ static void check_mistakes(void)
         {"4x4: box, box; boxes 0:4x0:4, 2:5x0:1", "axis 0: box 1 reaches outside the extent 4"},
         {"4x4: box, box; boxes 0:4x0:2, 0:2x2:4, 1:4x1:4", "box 0 overlaps box 2"},
         {"4x4: box, box; boxes 0:4x0:2, 0:2x2:4, 3:4x2:4", "no box holds element 10, counted row by row of the view"},
+        {"10: box; boxes 0:9, 9223372036854775807:-9223372036854775808",
+         "no box holds element 9, counted row by row of the view"},
         {"4x4: box, *; boxes 0:4x0:4", "column 27: 1 of 2 axes are 'box', and boxes are listed: all or none must be"},
         {"4: box", "column 7: 1 of 1 axes are 'box', and boxes are not listed: all or none must be"},
     };
