@@ -2532,21 +2532,24 @@ typedef union {
 REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, const redist_priv_plane *p,
                                                      int crossed)
 {
-    const int64_t unit = box->unit;
+    const int64_t unit = box->unit, pitch = p->outer.to;
     const int combine = box->arrival.function != NULL, contiguous = p->inner.to == unit;
-    const int even = p->outer.to % 16 == 0 && (uintptr_t)p->to % 16 == 0;
+    const int even = pitch % 16 == 0 && (uintptr_t)p->to % 16 == 0;
     redist_priv_tiling t;
     int64_t across;
     t.box = box;
     t.strips = crossed && contiguous && p->outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
-    t.stream = box->stream && !combine && contiguous;
+    t.stream = box->stream && contiguous;
     t.buffered = combine || (t.strips ? t.stream && !even : contiguous);
     t.far = box->far || box->stream || p->outer.n * p->inner.n * unit > REDIST_PRIV_NEAR;
     across = t.strips ? (int64_t)REDIST_PRIV_LINE : crossed ? (int64_t)REDIST_PRIV_WIDTH : unit;
     t.wide = crossed ? redist_priv_max(across / unit, 1) : 1;
     t.tall = REDIST_PRIV_TILE_BUFFER / across;
-    if (t.strips && !t.buffered && p->outer.n * unit >= 2 * REDIST_PRIV_WIDTH &&
-        (t.stream ? p->outer.to % REDIST_PRIV_LINE == 0 : unit < 16)) {
+    if (!t.strips || t.buffered)
+        return t;
+    if (t.stream && pitch % REDIST_PRIV_LINE != 0) {
+        t.wide = 4; /* no more lines are begun and not yet full than the processor holds */
+    } else if (p->outer.n * unit >= 2 * REDIST_PRIV_WIDTH && (t.stream || unit < 16)) {
         t.wide = 2 * REDIST_PRIV_WIDTH / unit;
         t.tall = 2 * REDIST_PRIV_LINE / unit;
     }
