@@ -38,15 +38,15 @@
  *     313-416    998-1604   layouts and views
  *               1605-2088   runs: what two coordinates of an axis share
  *               2089-2266   messages: products of run lists
- *               2267-2958   copying
- *               2959-3074   pairs of places: which copy serves whom
- *     417-450   3075-3223   moving on one process
- *     451-469   3224-3474   traffic, on paper
- *     470-499   3475-3985   schedules
- *     500-536   3986-4429   cost and multiphase routes
- *     537-567   4430-4726   relabelling and advice
- *     568-610   4727-4837   text: writing
- *               4838-5261   text: reading
+ *               2267-2961   copying
+ *               2962-3077   pairs of places: which copy serves whom
+ *     417-450   3078-3226   moving on one process
+ *     451-469   3227-3477   traffic, on paper
+ *     470-499   3478-3988   schedules
+ *     500-536   3989-4432   cost and multiphase routes
+ *     537-567   4433-4729   relabelling and advice
+ *     568-610   4730-4840   text: writing
+ *               4841-5264   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
