@@ -5320,8 +5320,9 @@ REDIST_PRIV_COLD redist_layout redist_priv_build(const redist_layout *said)
     redist_layout layout;
     for (d = 0; d < said->ndim; d++) {
         const redist_axis *x = &said->dim[d].axis;
-        axes[d] = redist_priv_axis(x->kind, x->extent, x->block, x->procs, x->cuts);
-        axes[d] = redist_priv_is_boxes(said) ? redist_whole(x->extent) : redist_starting_at(axes[d], x->first);
+        axes[d] = redist_priv_is_boxes(said) ? redist_whole(x->extent)
+                                             : redist_priv_axis(x->kind, x->extent, x->block, x->procs, x->cuts);
+        axes[d] = redist_starting_at(axes[d], x->first);
         stored[d] = said->dim[d].stored;
     }
     layout = redist_layout_nd(said->ndim, axes);

@@ -244,6 +244,7 @@ static void check_mistakes(void)
         {"10: box; boxes 0:9, 9223372036854775807:-9223372036854775808",
          "no box holds element 9, counted row by row of the view"},
         {"4x4: box, *; boxes 0:4x0:4", "column 27: 1 of 2 axes are 'box', and boxes are listed: all or none must be"},
+        {"4: box from 1; boxes 0:4", "axis 0: the coordinate of block 0 is 1, must be at least 0 and at most 0"},
         {"4: box", "column 7: 1 of 1 axes are 'box', and boxes are not listed: all or none must be"},
     };
     int64_t storage[512];
