@@ -41,23 +41,23 @@
  *     109-164               types
  *                 281-327   waiting
  *                 328-400   verdicts
- *                 401-698   the plan
- *                 699-971   checking arguments
- *                972-1146   peers
- *               1147-1251   staging
- *               1252-1347   pieces
- *               1348-1376   reports
- *               1377-1711   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1712-1841   MPI's collectives
- *               1842-1860   REDIST_ALLTOALLV
- *               1861-2024   REDIST_ALLTOALLW
- *               2025-2191   shared memory
- *               2192-2484   REDIST_SHARED
- *               2485-2726   REDIST_MULTIPHASE
- *               2727-3050   choosing a method
- *     165-253   3051-3507   plans
- *               3508-3600   calibrating
- *     254-274   3601-3695   arenas
+ *                 401-697   the plan
+ *                 698-970   checking arguments
+ *                971-1145   peers
+ *               1146-1250   staging
+ *               1251-1346   pieces
+ *               1347-1375   reports
+ *               1376-1710   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1711-1863   MPI's collectives
+ *               1864-1882   REDIST_ALLTOALLV
+ *               1883-2021   REDIST_ALLTOALLW
+ *               2022-2186   shared memory
+ *               2187-2475   REDIST_SHARED
+ *               2476-2715   REDIST_MULTIPHASE
+ *               2716-3035   choosing a method
+ *     165-253   3036-3457   plans
+ *               3458-3550   calibrating
+ *     254-274   3551-3635   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -568,15 +568,14 @@ typedef struct {
 /* What MPI's collectives want to know of one side, by rank. */
 typedef struct {
     int *counts, *offsets;
-    MPI_Datatype *types; /* REDIST_ALLTOALLW: of all arrays at the addresses of the last execution */
+    MPI_Datatype *types; /* REDIST_ALLTOALLW: of all arrays at the addresses of the last execution; else the unit */
     MPI_Datatype *each;  /* the same of one array, from its beginning, when there are several arrays; else `types` */
 } redist_priv_table;
 
 typedef struct {
     MPI_Request request;
     redist_priv_table table[2];
-    MPI_Datatype unit;   /* REDIST_ALLTOALLV counts in these, of so many bytes; REDIST_ALLTOALLW has none */
-    int64_t unit_bytes;
+    int64_t unit_bytes;  /* REDIST_ALLTOALLV counts in these; REDIST_ALLTOALLW has none */
     const void **before; /* REDIST_ALLTOALLW: before[2 * arrays] of the last execution; NULL: nothing is made */
 } redist_priv_collective;
 
@@ -586,7 +585,7 @@ typedef struct {
     redist_plan *phase[REDIST_PRIV_MOST_PHASES];
     redist_layout *between;                      /* between[REDIST_PRIV_MOST_PHASES - 1] */
     int64_t most_bytes;                          /* of staging for arrays in between, on any rank */
-    int64_t array_bytes[2];                      /* of an array that even, and odd phases write */
+    int64_t array_bytes;                         /* that one takes there */
 } redist_priv_chain;
 
 /* What messages cost between ranks, in seconds: the first of several that go together also costs the latency. */
@@ -1104,7 +1103,7 @@ REDIST_PRIV_COLD int redist_priv_list_peers(redist_plan *p, int own)
         if (pair.place[own] == mine)
             code = redist_priv_add_peer(p, own, &pair);
     code = code == REDIST_OK ? pairs.code : code;
-    redist_priv_pairs_close(&pairs);
+    REDIST_FREE(pairs.rank_places);
     qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_distances);
     p->peers += s->peers;
     return code;
@@ -1711,22 +1710,47 @@ REDIST_PRIV_COLD void redist_priv_lanes_destroy(redist_plan *p)
 
 /* ------------------------------------------------------------------------------------- MPI's collectives (private) */
 
+/* Room for types[n], MPI_BYTE where there is none; NULL when memory is exhausted. */
+REDIST_PRIV_COLD MPI_Datatype *redist_priv_types(int64_t n)
+{
+    MPI_Datatype *types = (MPI_Datatype *)redist_priv_alloc(n, sizeof *types);
+    int64_t k;
+    for (k = 0; types != NULL && k < n; k++)
+        types[k] = MPI_BYTE;
+    return types;
+}
+
+REDIST_PRIV_COLD void redist_priv_types_free(MPI_Datatype *types, int64_t n)
+{
+    int64_t k;
+    for (k = 0; types != NULL && k < n; k++)
+        if (types[k] != MPI_BYTE)
+            MPI_Type_free(&types[k]);
+    REDIST_FREE(types);
+}
+
+/* Replaces *type by what an MPI constructor made. */
+REDIST_PRIV_COLD int redist_priv_become(MPI_Datatype *type, int mpi_code, const MPI_Datatype *made)
+{
+    if (mpi_code != MPI_SUCCESS)
+        return REDIST_ERR_MPI;
+    if (*type != MPI_BYTE)
+        MPI_Type_free(type);
+    *type = *made;
+    return REDIST_OK;
+}
+
 /* Requests go first: some MPI libraries still read the types of a persistent collective. */
 REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p)
 {
     redist_priv_collective *c = &p->state.collective;
-    int own, k;
+    int own;
     if (c->before != NULL)
         redist_priv_drop(&c->request, 0);
     for (own = 0; own < 2; own++) {
-        for (k = 0; c->table[own].types != NULL && k < 2 * p->size; k++)
-            if (c->table[own].types[k] != MPI_BYTE)
-                MPI_Type_free(&c->table[own].types[k]);
-        REDIST_FREE(c->table[own].types);
+        redist_priv_types_free(c->table[own].types, 2 * (int64_t)p->size);
         REDIST_FREE(c->table[own].counts);
     }
-    if (c->before != NULL && c->unit != MPI_BYTE)
-        MPI_Type_free(&c->unit);
     REDIST_FREE(c->before);
 }
 
@@ -1769,14 +1793,12 @@ REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own)
         return REDIST_OK;
     for (k = 0; k < p->side[own].peers; k++) {
         const int rank = p->side[own].peer[k].rank;
-        MPI_Datatype made = MPI_DATATYPE_NULL;
-        if (MPI_Type_create_hindexed_block(p->arrays, 1, (const MPI_Aint *)(const void *)now, t->each[rank], &made) !=
-                MPI_SUCCESS ||
-            MPI_Type_commit(&made) != MPI_SUCCESS)
+        const MPI_Aint *at = (const MPI_Aint *)(const void *)now;
+        MPI_Datatype made;
+        if (redist_priv_become(&t->types[rank], MPI_Type_create_hindexed_block(p->arrays, 1, at, t->each[rank], &made),
+                               &made) != REDIST_OK ||
+            MPI_Type_commit(&t->types[rank]) != MPI_SUCCESS)
             return REDIST_ERR_MPI;
-        if (t->types[rank] != MPI_BYTE)
-            MPI_Type_free(&t->types[rank]);
-        t->types[rank] = made;
     }
     memcpy(before, now, bytes);
     return REDIST_OK;
@@ -1799,14 +1821,14 @@ REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p)
     int code;
 #if MPI_VERSION >= 4
     if (c->unit_bytes > 0)
-        code = MPI_Alltoallv_init(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm,
+        code = MPI_Alltoallv_init(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets, *t->types, p->comm,
                                   MPI_INFO_NULL, &c->request);
     else if (redist_priv_collective_persists(p))
         code = MPI_Alltoallw_init(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
                                   MPI_INFO_NULL, &c->request);
 #else
     if (c->unit_bytes > 0)
-        code = MPI_Ialltoallv(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm,
+        code = MPI_Ialltoallv(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets, *t->types, p->comm,
                               &c->request);
 #endif
     else
@@ -1867,16 +1889,6 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own)
 #define REDIST_PRIV_BYTE_TYPES_FAIL 0
 #endif
 
-/* Replaces *type by what an MPI constructor made of it. */
-REDIST_PRIV_COLD int redist_priv_become(MPI_Datatype *type, int mpi_code, const MPI_Datatype *made)
-{
-    if (mpi_code != MPI_SUCCESS)
-        return REDIST_ERR_MPI;
-    MPI_Type_free(type);
-    *type = *made;
-    return REDIST_OK;
-}
-
 REDIST_PRIV_COLD int redist_priv_displace(MPI_Datatype *type, int64_t bytes)
 {
     MPI_Datatype made = MPI_DATATYPE_NULL;
@@ -1926,56 +1938,45 @@ REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_pri
 REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list, int side, int64_t stride)
 {
     const int n = (int)list->runs;
-    MPI_Datatype made = MPI_DATATYPE_NULL, *part;
-    int *ones, k, ready = 0, code = REDIST_OK;
+    MPI_Datatype made, *part;
     MPI_Aint *at;
+    int *ones, k, code = REDIST_OK;
     if (n == 1)
         return redist_priv_follow_run(type, list->run, side, stride);
-    part = (MPI_Datatype *)redist_priv_alloc(n, sizeof *part);
-    ones = (int *)redist_priv_alloc(n, sizeof *ones);
+    part = redist_priv_types(n);
     at = (MPI_Aint *)redist_priv_zeroed(n, sizeof *at);
-    if (part == NULL || ones == NULL || at == NULL)
+    ones = (int *)redist_priv_alloc(n, sizeof *ones);
+    if (part == NULL || at == NULL || ones == NULL)
         code = REDIST_ERR_MEMORY;
     for (k = 0; k < n && code == REDIST_OK; k++) {
         ones[k] = 1;
-        code = MPI_Type_dup(*type, &part[k]) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
-        ready += code == REDIST_OK;
+        code = redist_priv_become(&part[k], MPI_Type_dup(*type, &made), &made);
         if (code == REDIST_OK)
             code = redist_priv_follow_run(&part[k], &list->run[k], side, stride);
     }
     if (code == REDIST_OK)
         code = redist_priv_become(type, MPI_Type_create_struct(n, ones, at, part, &made), &made);
-    for (k = 0; k < ready; k++)
-        MPI_Type_free(&part[k]);
+    redist_priv_types_free(part, n);
     REDIST_FREE(at);
     REDIST_FREE(ones);
-    REDIST_FREE(part);
     return code;
 }
 
 /* The datatype of a peer's message on one side, run by run, so that both ends agree on the order of the elements. */
 REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv_peer *peer, MPI_Datatype *type)
 {
-    redist_priv_message m = redist_priv_peer_message(p, peer);
+    const redist_priv_message m = redist_priv_peer_message(p, peer);
     const int staged = peer->staged >= 0, side = staged ? REDIST_PRIV_PACKED : peer->own;
-    MPI_Datatype made = MPI_DATATYPE_NULL;
-    int axes[REDIST_MAX_DIMS] = {0}, k, code = REDIST_OK;
-    if (MPI_Type_dup(p->element, &made) != MPI_SUCCESS)
-        return REDIST_ERR_MPI;
+    MPI_Datatype made;
+    int axes[REDIST_MAX_DIMS] = {0}, k, code = redist_priv_become(type, MPI_Type_dup(p->element, &made), &made);
     redist_priv_slow_to_fast(p->from, p->from->memory_order, axes);
     for (k = m.ndim - 1; k >= 0 && code == REDIST_OK; k--)
-        code = redist_priv_follow_runs(&made, m.axis[axes[k]], side, m.stride[side][axes[k]] * p->element_bytes);
+        code = redist_priv_follow_runs(type, m.axis[axes[k]], side, m.stride[side][axes[k]] * p->element_bytes);
     if (code == REDIST_OK && staged)
-        code = redist_priv_repeat(&made, p->arrays, m.elements * p->element_bytes);
+        code = redist_priv_repeat(type, p->arrays, m.elements * p->element_bytes);
     if (code == REDIST_OK)
-        code = redist_priv_displace(&made, staged ? peer->staged : m.origin[side] * p->element_bytes);
-    if (code == REDIST_OK && MPI_Type_commit(&made) != MPI_SUCCESS)
-        code = REDIST_ERR_MPI;
-    if (code == REDIST_OK)
-        *type = made;
-    else
-        MPI_Type_free(&made);
-    return code;
+        code = redist_priv_displace(type, staged ? peer->staged : m.origin[side] * p->element_bytes);
+    return code == REDIST_OK && MPI_Type_commit(type) != MPI_SUCCESS ? REDIST_ERR_MPI : code;
 }
 
 /* Nothing is staged, but the source of an exchange in place (Open MPI takes equal buffers for MPI_IN_PLACE), and what
@@ -1993,18 +1994,18 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
     int64_t k;
     int own, code = REDIST_OK;
     c->request = MPI_REQUEST_NULL;
-    c->unit = MPI_BYTE;
     c->before = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *c->before);
     for (own = 0; own < 2; own++) {
         redist_priv_table *t = &c->table[own];
         t->counts = (int *)redist_priv_zeroed(2 * (int64_t)p->size, sizeof *t->counts);
-        t->types = (MPI_Datatype *)redist_priv_alloc(2 * (int64_t)p->size, sizeof *t->types);
-        for (k = 0; t->types != NULL && k < 2 * p->size; k++)
-            t->types[k] = MPI_BYTE;
+        t->types = redist_priv_types(2 * (int64_t)p->size);
         if (c->before == NULL || t->counts == NULL || t->types == NULL)
             return REDIST_ERR_MEMORY;
         t->offsets = t->counts + p->size;
         t->each = t->types + (redist_priv_holds_addresses(p, own) ? p->size : 0);
+        if (c->unit_bytes > 1 && (redist_priv_repeat(t->types, c->unit_bytes, 1) != REDIST_OK ||
+                                  MPI_Type_commit(t->types) != MPI_SUCCESS))
+            return REDIST_ERR_MPI;
     }
     for (k = 0; k < p->peers && code == REDIST_OK; k++) {
         const redist_priv_peer *peer = &p->peer[k];
@@ -2015,10 +2016,6 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
         if (c->unit_bytes == 0)
             code = redist_priv_type_of(p, peer, &t->each[peer->rank]);
     }
-    if (code == REDIST_OK && c->unit_bytes > 1 &&
-        (MPI_Type_contiguous((int)c->unit_bytes, MPI_BYTE, &c->unit) != MPI_SUCCESS ||
-         MPI_Type_commit(&c->unit) != MPI_SUCCESS))
-        code = REDIST_ERR_MPI;
     return code;
 }
 
@@ -2135,15 +2132,13 @@ REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_home *h, int64_t bytes)
    Collective over the node. Fails on all its ranks, also when `code` says so; close it then. */
 REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, int64_t bytes, int code)
 {
-    int64_t sums[2]; /* bytes, ranks that failed */
+    int64_t all;
     h->begin = redist_priv_round_up(h->size * (int64_t)sizeof(int64_t), REDIST_PRIV_LINE);
     h->end = h->begin + redist_priv_round_up(room, REDIST_PRIV_LINE);
     h->base = (char **)redist_priv_alloc(h->size, sizeof *h->base);
     bytes += h->end + REDIST_PRIV_LINE;
-    sums[0] = bytes;
-    sums[1] = h->base == NULL || code != REDIST_OK;
-    code = redist_priv_reduce(h->node, sums, 2, MPI_SUM);
-    if (code == REDIST_OK && (sums[1] > 0 || !redist_priv_seems_free(sums[0])))
+    all = bytes;
+    if (redist_priv_reduce(h->node, &all, 1, MPI_SUM) != REDIST_OK || h->base == NULL || !redist_priv_seems_free(all))
         code = REDIST_ERR_MEMORY;
     code = redist_priv_worst(h->node, code);
     return code == REDIST_OK ? redist_priv_window_open(h, bytes) : code;
@@ -2338,10 +2333,9 @@ REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p)
         p->peer[k].near = 0;
     redist_priv_home_close(&p->home);
     p->rings = NULL;
-    if (r == NULL)
-        return;
-    r->abandoned = p->options.arena != NULL && r->bytes > 0;
-    if (!r->abandoned)
+    if (r != NULL && r->bytes > 0 && p->options.arena != NULL)
+        r->abandoned = 1;
+    else
         REDIST_FREE(r);
 }
 
@@ -2401,11 +2395,10 @@ REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p)
 /* Plans the ring of a message with pieces of so many bytes, as both its ends do. Returns its bytes. */
 REDIST_PRIV_COLD int64_t redist_priv_plan_ring(const redist_plan *p, redist_priv_channel *link, int64_t piece)
 {
+    const redist_priv_cutting cutting = {piece, REDIST_PRIV_WIDE};
     redist_priv_peer *peer = link->peer;
-    redist_priv_piece first;
-    link->cutting.bytes = piece;
-    link->cutting.wide = REDIST_PRIV_WIDE;
-    first = redist_priv_piece_of(p, peer, link->cutting, 0);
+    const redist_priv_piece first = redist_priv_piece_of(p, peer, cutting, 0);
+    link->cutting = cutting;
     peer->pieces = first.all;
     link->slots = peer->bytes > piece ? REDIST_PRIV_SLOTS : peer->bytes > REDIST_PRIV_SHORT ? 1 : 2;
     if (p->overwrites && peer->bytes > piece)
@@ -2420,15 +2413,13 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code)
 {
     redist_priv_rings *r = p->rings;
     const size_t board_bytes = sizeof(redist_priv_board) + (size_t)p->arrays * sizeof(int64_t);
-    int64_t k, piece, at, bytes = redist_priv_round_up((int64_t)board_bytes, REDIST_PRIV_LINE), head = bytes;
+    int64_t k, piece, bytes, at = redist_priv_round_up((int64_t)board_bytes, REDIST_PRIV_LINE);
     redist_priv_board *board;
     redist_priv_reclaim(r->home); /* now, when the receivers of plans that are gone have been waited for */
     piece = redist_priv_piece_bytes(p);
-    for (k = r->receives; k < r->links; k++) {
+    for (k = r->receives; k < r->links; k++)
         r->ring_bytes += redist_priv_plan_ring(p, &r->link[k], piece);
-        bytes += (int64_t)sizeof(redist_priv_slot);
-    }
-    bytes += r->ring_bytes;
+    bytes = at + (r->links - r->receives) * (int64_t)sizeof(redist_priv_slot) + r->ring_bytes;
     if (p->options.arena == NULL)
         code = redist_priv_home_open(r->home, bytes, 0, code);
     if (code != REDIST_OK || redist_priv_find_room(r->home, r, bytes) == 0)
@@ -2436,7 +2427,7 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code)
     board = (redist_priv_board *)(void *)(r->home->part + r->begin);
     board->storage = p->side[REDIST_PRIV_FROM].storage;
     board->piece = piece;
-    for (k = r->receives, at = r->begin + head; k < r->links; k++) {
+    for (k = r->receives, at += r->begin; k < r->links; k++) {
         redist_priv_channel *link = &r->link[k];
         link->slot = (redist_priv_slot *)(void *)(r->home->part + at);
         memset(link->slot, 0, sizeof *link->slot);
@@ -2560,7 +2551,7 @@ REDIST_PRIV_COLD int redist_priv_pass_nodes(const redist_plan *p, redist_layout 
     if (outer < 0 || inner < 0 || outer == inner || each < 2 || each == p->size || p->size % each != 0 ||
         !redist_priv_is_product(p->from, p->to))
         return 0;
-    *between = *p->to;
+    *between = redist_priv_copy_of(p->to, 1);
     forwards = between->dim[outer].stored < between->dim[inner].stored;
     between->grid_order = forwards ? REDIST_ROW_MAJOR : REDIST_COLUMN_MAJOR;
     for (d = 0; d < between->ndim; d++)
@@ -2611,13 +2602,12 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
 REDIST_PRIV_COLD int64_t redist_priv_set_between(redist_plan *p)
 {
     redist_priv_chain *c = &p->state.chain;
+    int64_t most = 0;
     int k;
-    c->array_bytes[0] = c->array_bytes[1] = 0;
-    for (k = 1; k < c->phases; k++) {
-        int64_t bytes = redist_layout_alloc(&c->between[k - 1], p->rank) * p->element_bytes;
-        c->array_bytes[k % 2] = redist_priv_max(c->array_bytes[k % 2], redist_priv_round_up(bytes, REDIST_PRIV_LINE));
-    }
-    return (c->array_bytes[0] + c->array_bytes[1]) * p->arrays;
+    for (k = 1; k < c->phases; k++)
+        most = redist_priv_max(most, redist_layout_alloc(&c->between[k - 1], p->rank));
+    c->array_bytes = redist_priv_round_up(most * p->element_bytes, REDIST_PRIV_LINE);
+    return c->array_bytes * p->arrays * redist_priv_min(c->phases - 1, 2);
 }
 
 /* The plan of the k-th phase. All plans of the chain are there at once and share what the arrays in between leave of
@@ -2667,9 +2657,8 @@ REDIST_PRIV_COLD int redist_priv_multiphase_staging(redist_plan *p, int own)
 /* Where an array lies before the k-th phase; NULL on a rank that then owns nothing. */
 REDIST_PRIV char *redist_priv_between(const redist_plan *p, int k, int array)
 {
-    const int64_t *bytes = p->state.chain.array_bytes;
     char *memory = p->staging[REDIST_PRIV_FROM].memory;
-    return memory == NULL ? NULL : memory + (k % 2 ? p->arrays * bytes[0] : 0) + array * bytes[k % 2];
+    return memory == NULL ? NULL : memory + ((k - 1) % 2 * p->arrays + array) * p->state.chain.array_bytes;
 }
 
 /* Starts the phase at hand: from the arrays of the one before to those of the next. */
@@ -2807,11 +2796,10 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
     facts[REDIST_PRIV_NOT_NODE] = -facts[REDIST_PRIV_NODE];
     facts[REDIST_PRIV_TAG] = o->arena != NULL ? o->arena->tags : 0;
     facts[REDIST_PRIV_OVERWRITES] = p->overwrites;
-    facts[REDIST_PRIV_UNFIXED_FROM] = o->from == NULL && p->side[REDIST_PRIV_FROM].owned > 0;
-    facts[REDIST_PRIV_UNFIXED_TO] = o->to == NULL && p->side[REDIST_PRIV_TO].owned > 0;
     for (own = 0; own < 2; own++) {
         const redist_priv_side *s = &p->side[own];
         const int64_t staged = s->bytes + s->peers * REDIST_PRIV_LINE, large = redist_priv_max(staged, s->array_bytes);
+        facts[REDIST_PRIV_UNFIXED_FROM + own] = p->pointers[own * p->arrays] == NULL && s->owned > 0;
         facts[REDIST_PRIV_LARGEST] = redist_priv_max(facts[REDIST_PRIV_LARGEST], large);
         facts[REDIST_PRIV_PEERS] = redist_priv_max(facts[REDIST_PRIV_PEERS], s->peers);
         for (k = 0; k < s->peers; k++)
@@ -2866,16 +2854,14 @@ REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p, const int64_
 /* Arrays to time candidates with, after the pointers to them; NULL when memory is exhausted. */
 REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p)
 {
-    const int n = 2 * p->arrays;
-    const int64_t each[2] = {redist_priv_round_up(p->side[0].array_bytes, REDIST_PRIV_LINE),
-                             redist_priv_round_up(p->side[1].array_bytes, REDIST_PRIV_LINE)};
-    const int64_t head = redist_priv_round_up(n * (int64_t)sizeof(char *), REDIST_PRIV_LINE);
-    const int64_t bytes = head + p->arrays * (each[0] + each[1]);
-    char **scratch = (char **)redist_priv_zeroed(bytes, 1); /* the first touch of a page must not be timed */
+    const int64_t both = p->side[REDIST_PRIV_FROM].array_bytes + p->side[REDIST_PRIV_TO].array_bytes;
+    int64_t at = redist_priv_round_up(2 * p->arrays * (int64_t)sizeof(char *), REDIST_PRIV_LINE);
+    char **scratch = (char **)redist_priv_zeroed(at + p->arrays * both, 1); /* no first touch of a page is timed */
     int a;
-    for (a = 0; scratch != NULL && a < n; a++)
-        scratch[a] = (char *)scratch + head + redist_priv_min(a, p->arrays) * each[0] +
-                     redist_priv_max(a - p->arrays, 0) * each[1];
+    for (a = 0; scratch != NULL && a < 2 * p->arrays; a++) {
+        scratch[a] = (char *)scratch + at;
+        at += p->side[a / p->arrays].array_bytes;
+    }
     return scratch;
 }
 
@@ -3009,12 +2995,14 @@ REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
     }
 }
 
-REDIST_PRIV_COLD void redist_priv_unstage(redist_plan *p)
+REDIST_PRIV_COLD void redist_priv_close_transport(redist_plan *p)
 {
     int side;
+    p->transport->destroy(p);
     for (side = 0; side < REDIST_PRIV_SIDES; side++)
         REDIST_FREE(p->staging[side].memory);
     memset(p->staging, 0, sizeof p->staging);
+    memset(&p->state, 0, sizeof p->state);
 }
 
 /* Opens what the transport needs of the system, stages, and creates what it can. Where any rank cannot have it, or none
@@ -3022,28 +3010,25 @@ REDIST_PRIV_COLD void redist_priv_unstage(redist_plan *p)
    by name is not there, to one that needs less. Collective. */
 REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
 {
-    enum { FAILED, MISSING, NO_ROOM, USED, OUTCOMES };
+    enum { FAILED, UNFIT, USED, OUTCOMES };
     const redist_priv_verdict good = *v;
     for (;; *v = good) {
         const redist_priv_transport *t = p->transport, *next;
         int64_t outcome[OUTCOMES];
-        outcome[MISSING] = t->open != NULL && t->open(p) != REDIST_OK;
-        if (outcome[MISSING])
+        outcome[UNFIT] = t->open != NULL && t->open(p) != REDIST_OK;
+        if (outcome[UNFIT])
             redist_priv_fail(v, REDIST_ERR_MPI, "%s cannot be had", t->name);
         else
             redist_priv_stage(p, v);
-        outcome[NO_ROOM] = !outcome[MISSING] && v->code != REDIST_OK;
+        outcome[UNFIT] |= v->code != REDIST_OK && p->options.method == REDIST_AUTO;
         outcome[USED] = p->rings == NULL || p->rings->links > 0;
         if (v->code == REDIST_OK && t->create != NULL)
             redist_priv_fail(v, t->create(p), "no memory, or an MPI error, while making %s", t->name);
         next = redist_priv_substitute(p);
         redist_priv_agree(p->comm, v, outcome, OUTCOMES);
-        outcome[MISSING] |= !outcome[USED];
-        if (next == NULL || !(outcome[MISSING] || (outcome[NO_ROOM] && p->options.method == REDIST_AUTO)))
+        if (next == NULL || (outcome[USED] && !outcome[UNFIT]))
             return;
-        redist_priv_unstage(p);
-        t->destroy(p);
-        memset(&p->state, 0, sizeof p->state);
+        redist_priv_close_transport(p);
         p->transport = next;
     }
 }
@@ -3075,8 +3060,7 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
 {
     int d;
     if (p->transport != NULL)
-        p->transport->destroy(p);
-    redist_priv_unstage(p);
+        redist_priv_close_transport(p);
     for (d = 0; p->kept.part != NULL && d < 2 * p->from->ndim; d++)
         REDIST_FREE(p->kept.part[d].run);
     for (d = 0; d < 2; d++)
@@ -3096,24 +3080,18 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
     REDIST_FREE(p);
 }
 
-REDIST_PRIV_COLD int redist_priv_has_ghosts(const redist_layout *layout)
-{
-    int d, ghosts = 0;
-    for (d = 0; d < layout->ndim; d++)
-        ghosts |= layout->dim[d].axis.ghosts;
-    return ghosts;
-}
-
-/* Of all but the ghost cells that hold elements. */
-REDIST_PRIV_COLD uint64_t redist_priv_hash_bare(const redist_layout *layout)
+/* Of all but the ghost cells that hold elements: *ghosts says whether there are any. */
+REDIST_PRIV_COLD uint64_t redist_priv_hash_bare(const redist_layout *layout, int *ghosts)
 {
     const redist_layout bare = redist_priv_copy_of(layout, 0);
     redist_priv_words words;
     int d;
     memset(&words, 0, sizeof words);
     redist_priv_list_layout(&words, REDIST_PRIV_FROM, &bare);
-    for (d = 0; d < bare.ndim; d++)
+    for (d = 0, *ghosts = 0; d < bare.ndim; d++) {
         redist_priv_word(&words, "extent", d, bare.dim[d].allocated);
+        *ghosts |= layout->dim[d].axis.ghosts;
+    }
     return words.hash;
 }
 
@@ -3121,17 +3099,16 @@ REDIST_PRIV_COLD uint64_t redist_priv_hash_bare(const redist_layout *layout)
    alone, of which one has none, nothing is overwritten; extents are this rank's. */
 REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
 {
-    int ghosts, level = MPI_THREAD_MULTIPLE;
+    int from_ghosts, to_ghosts, level = MPI_THREAD_MULTIPLE;
+    const int alike = redist_priv_hash_bare(p->from, &from_ghosts) == redist_priv_hash_bare(p->to, &to_ghosts);
     p->arrival = redist_priv_replacing(p->element_bytes);
     p->arrival.function = p->options.combine;
     p->arrival.context = p->options.context;
     if (p->arrival.function == redist_combine_op)
         MPI_Query_thread(&level); /* it calls MPI, which may not allow OpenMP's threads to */
-    ghosts = redist_priv_has_ghosts(p->from);
-    p->arrival.alone = ghosts || level < MPI_THREAD_MULTIPLE;
-    p->ordered = p->arrival.function != NULL && (ghosts || p->from->copies > 1);
-    p->overwrites = p->options.in_place && !(p->from->copies == 1 && !(ghosts && redist_priv_has_ghosts(p->to)) &&
-                                             redist_priv_hash_bare(p->from) == redist_priv_hash_bare(p->to));
+    p->arrival.alone = from_ghosts || level < MPI_THREAD_MULTIPLE;
+    p->ordered = p->arrival.function != NULL && (from_ghosts || p->from->copies > 1);
+    p->overwrites = p->options.in_place && !(alike && p->from->copies == 1 && !(from_ghosts && to_ghosts));
 }
 
 /* Looks at everything the caller gave, and finds the peers and what the ranks must know of each other. Local. */
@@ -3244,44 +3221,10 @@ REDIST_API int redist_start(redist_plan *p, const void *from, void *to)
     return redist_start_many(p, &from, &to);
 }
 
-/* Moves on what else was started in an arena. What completes on the way is told when it is asked for. */
-REDIST_PRIV void redist_priv_move_others(redist_plan *p)
-{
-    redist_plan *q;
-    int done;
-    for (q = p->options.arena->started; q != NULL; q = q->next) {
-        done = 0;
-        if (q != p && q->active == REDIST_PRIV_AT_WORK) {
-            redist_priv_test(q, &done);
-            q->active = q->active ? REDIST_PRIV_AT_WORK : REDIST_PRIV_UNTOLD;
-        }
-    }
-}
-
-/* Moves a started plan on, with all that was started in its arena, and tells whether it is complete. */
-REDIST_PRIV int redist_priv_ask(redist_plan *p, int *done)
-{
-    redist_arena *arena = p->options.arena;
-    redist_plan **at = arena == NULL ? NULL : &arena->started;
-    int code = p->failed ? REDIST_ERR_MPI : REDIST_OK;
-    if (arena != NULL)
-        redist_priv_move_others(p);
-    if (p->active == REDIST_PRIV_AT_WORK) {
-        code = redist_priv_test(p, done);
-    } else {
-        *done = !p->failed;
-        p->active = 0;
-    }
-    if (p->active || arena == NULL)
-        return code;
-    while (*at != p)
-        at = &(*at)->next;
-    *at = p->next;
-    return code;
-}
-
+/* Moves on all that was started in the plan's arena. What completes on the way is told when it is asked for. */
 REDIST_API int redist_test(redist_plan *p, int *done)
 {
+    redist_plan *alone = p, **started = &alone, **at;
     if (p == NULL)
         return REDIST_ERR_ARGUMENT;
     if (done == NULL)
@@ -3289,7 +3232,19 @@ REDIST_API int redist_test(redist_plan *p, int *done)
     *done = 0;
     if (!p->active)
         return redist_priv_refuse(p, REDIST_ERR_BUSY, "nothing is started: call redist_start first");
-    return redist_priv_ask(p, done);
+    if (p->options.arena != NULL)
+        started = &p->options.arena->started;
+    for (at = started; *at != NULL; at = &(*at)->next)
+        if ((*at)->active == REDIST_PRIV_AT_WORK && (redist_priv_test(*at, done) != REDIST_OK || *done))
+            (*at)->active = REDIST_PRIV_UNTOLD;
+    *done = p->active == REDIST_PRIV_UNTOLD && !p->failed;
+    if (p->active == REDIST_PRIV_AT_WORK)
+        return REDIST_OK;
+    p->active = 0;
+    for (at = started; *at != p; at = &(*at)->next)
+        continue;
+    *at = p->next;
+    return p->failed ? REDIST_ERR_MPI : REDIST_OK;
 }
 
 REDIST_API int redist_wait(redist_plan *p)
@@ -3332,13 +3287,12 @@ REDIST_API int redist_execute_many(redist_plan *p, const void *const *from, void
     return code == REDIST_OK ? redist_wait(p) : code;
 }
 
-/* Whether two arrays share memory that both layouts use. Arrays with allocated extents may interleave without sharing
-   anything, so of those only equal beginnings count. */
-REDIST_PRIV_COLD int redist_priv_overlap(const redist_plan *p, int side, int a, int b)
+/* Whether the i-th of all arrays and the j-th, which is a destination, share memory that both layouts use. Arrays with
+   allocated extents may interleave without sharing anything, so of those only equal beginnings count. */
+REDIST_PRIV_COLD int redist_priv_overlap(const redist_plan *p, int i, int j)
 {
-    const redist_priv_side *s = &p->side[side], *t = &p->side[REDIST_PRIV_TO];
-    const uintptr_t x = (uintptr_t)redist_priv_given(p, side, a);
-    const uintptr_t y = (uintptr_t)redist_priv_given(p, REDIST_PRIV_TO, b);
+    const redist_priv_side *s = &p->side[i / p->arrays], *t = &p->side[REDIST_PRIV_TO];
+    const uintptr_t x = (uintptr_t)p->pointers[i], y = (uintptr_t)p->pointers[j];
     int d, padded = 0;
     for (d = 0; d < p->from->ndim; d++)
         padded |= p->from->dim[d].allocated > 0 || p->to->dim[d].allocated > 0;
@@ -3348,41 +3302,43 @@ REDIST_PRIV_COLD int redist_priv_overlap(const redist_plan *p, int side, int a, 
 
 REDIST_PRIV_COLD int redist_priv_check_aliases(redist_plan *p)
 {
-    int a, b;
-    for (a = 0; a < p->arrays; a++)
-        for (b = 0; b < p->arrays; b++) {
-            const int same = redist_priv_given(p, REDIST_PRIV_FROM, a) == redist_priv_given(p, REDIST_PRIV_TO, b);
-            if (!p->overwrites && !(p->options.in_place && a == b && same) &&
-                redist_priv_overlap(p, REDIST_PRIV_FROM, a, b))
-                return redist_priv_refuse(p, REDIST_ERR_ALIAS, "source %d and destination %d overlap, and the plan is "
-                                          "not made for that (options.in_place)", a, b);
-            if (a < b && redist_priv_overlap(p, REDIST_PRIV_TO, a, b))
-                return redist_priv_refuse(p, REDIST_ERR_ALIAS, "destinations %d and %d overlap", a, b);
+    const int n = p->arrays;
+    int i, j;
+    for (i = 0; i < 2 * n; i++)
+        for (j = i < n ? n : i + 1; j < 2 * n; j++) {
+            const int same = p->options.in_place && j - i == n && p->pointers[i] == p->pointers[j];
+            if (!(i < n && (p->overwrites || same)) && redist_priv_overlap(p, i, j))
+                return redist_priv_refuse(p, REDIST_ERR_ALIAS,
+                                          i < n ? "source %d and destination %d overlap, and the plan is not made for "
+                                                  "that (options.in_place)" : "destinations %d and %d overlap",
+                                          i % n, j - n);
         }
     return REDIST_OK;
 }
 
-/* One side of an execution, of whose arrays the first may be fixed. */
-REDIST_PRIV_COLD int redist_priv_check_given(redist_plan *p, int own, const void *fixed)
+/* The arrays of an execution, of whose sides the only one may be fixed. */
+REDIST_PRIV_COLD int redist_priv_check_given(redist_plan *p)
 {
-    const char *name = redist_priv_side_name(own);
-    int a;
-    for (a = 0; a < p->arrays; a++)
-        if (redist_priv_given(p, own, a) == NULL && p->side[own].owned > 0)
+    const void *const fixed[2] = {p->options.from, p->options.to};
+    int i;
+    for (i = 0; i < 2 * p->arrays; i++) {
+        const int own = i / p->arrays;
+        const char *name = redist_priv_side_name(own);
+        if (p->pointers[i] == NULL && p->side[own].owned > 0)
             return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "%s %d is NULL, but rank %d owns %" PRId64
-                                      " elements of it", name, a, p->rank, p->side[own].owned);
-    if (fixed != NULL && redist_priv_given(p, own, 0) != fixed)
-        return redist_priv_refuse(p, REDIST_ERR_BUFFER, "the %s is not the array that options.%s fixed", name,
-                                  own == REDIST_PRIV_FROM ? "from" : "to");
+                                      " elements of it", name, i % p->arrays, p->rank, p->side[own].owned);
+        if (fixed[own] != NULL && p->pointers[i] != fixed[own])
+            return redist_priv_refuse(p, REDIST_ERR_BUFFER, "the %s is not the array that options.%s fixed", name,
+                                      own == REDIST_PRIV_FROM ? "from" : "to");
+    }
     return REDIST_OK;
 }
 
-/* Takes the arrays of an execution. */
-REDIST_PRIV_COLD int redist_priv_take_arrays(redist_plan *p, const void *const *from, void *const *to)
+REDIST_API int redist_start_many(redist_plan *p, const void *const *from, void *const *to)
 {
     int a, code;
-    if (p->failed)
-        return REDIST_ERR_MPI; /* as redist_plan_message says */
+    if (p == NULL || p->failed)
+        return p == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MPI; /* as redist_plan_message says */
     if (p->active)
         return redist_priv_refuse(p, REDIST_ERR_BUSY, "started and not yet complete: call redist_wait first");
     if (from == NULL || to == NULL)
@@ -3392,15 +3348,9 @@ REDIST_PRIV_COLD int redist_priv_take_arrays(redist_plan *p, const void *const *
         p->pointers[a] = from[a];
         p->pointers[p->arrays + a] = to[a];
     }
-    code = redist_priv_check_given(p, REDIST_PRIV_FROM, p->options.from);
+    code = redist_priv_check_given(p);
     if (code == REDIST_OK)
-        code = redist_priv_check_given(p, REDIST_PRIV_TO, p->options.to);
-    return code == REDIST_OK ? redist_priv_check_aliases(p) : code;
-}
-
-REDIST_API int redist_start_many(redist_plan *p, const void *const *from, void *const *to)
-{
-    int code = p == NULL ? REDIST_ERR_ARGUMENT : redist_priv_take_arrays(p, from, to);
+        code = redist_priv_check_aliases(p);
     if (code == REDIST_OK)
         code = redist_priv_begin(p);
     if (code == REDIST_OK && p->options.arena != NULL) {
@@ -3621,20 +3571,6 @@ REDIST_PRIV_COLD int redist_priv_arena_open(redist_arena *a)
     return redist_priv_worst(a->comm, a->ordinary == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
 }
 
-REDIST_PRIV_COLD void redist_priv_arena_destroy(redist_arena *a)
-{
-    redist_priv_rings *r, *next;
-    redist_priv_home_close(&a->home); /* all ranks have freed their plans: nobody reads blocks any more */
-    for (r = a->home.first; r != NULL; r = next) {
-        next = r->next;
-        REDIST_FREE(r);
-    }
-    REDIST_FREE(a->ordinary);
-    if (a->comm != MPI_COMM_NULL)
-        MPI_Comm_free(&a->comm);
-    REDIST_FREE(a);
-}
-
 REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena)
 {
     const uint64_t limit = sizeof bytes > 4 ? UINT64_C(1) << 50 : UINT64_C(1) << 30;
@@ -3643,8 +3579,7 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
     int rank, found = 0, code, *tags = NULL;
     if (arena == NULL || redist_priv_comm_fault(comm) != NULL)
         return REDIST_ERR_ARGUMENT;
-    *arena = NULL;
-    a = (redist_arena *)redist_priv_zeroed(1, sizeof *a);
+    *arena = a = (redist_arena *)redist_priv_zeroed(1, sizeof *a);
     if (a == NULL || (uint64_t)bytes > limit)
         most[0] = REDIST_ERR_MEMORY;
     MPI_Comm_rank(comm, &rank);
@@ -3652,22 +3587,20 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
         most[1] = (int64_t)(redist_priv_hash(redist_priv_hash((uint64_t)redist_priv_machine(), (int64_t)(intptr_t)a),
                                              (int64_t)(MPI_Wtime() * 1e9)) >> 2);
     code = redist_priv_reduce(comm, most, 2, MPI_MAX) == REDIST_OK ? (int)most[0] : REDIST_ERR_MPI;
-    if (code != REDIST_OK) {
-        REDIST_FREE(a);
+    if (a == NULL)
         return code;
-    }
     a->bytes = bytes;
     a->name = most[1];
-    code = redist_priv_worst(comm, redist_priv_duplicate(comm, &a->comm));
+    a->comm = MPI_COMM_NULL;
+    if (code == REDIST_OK)
+        code = redist_priv_worst(comm, redist_priv_duplicate(comm, &a->comm));
     if (code == REDIST_OK)
         code = redist_priv_arena_open(a);
-    if (code != REDIST_OK) {
-        redist_priv_arena_destroy(a);
-        return code;
-    }
-    a->most_tags = MPI_Comm_get_attr(a->comm, MPI_TAG_UB, &tags, &found) == MPI_SUCCESS && found ? *tags : 32767;
-    *arena = a;
-    return REDIST_OK;
+    if (code != REDIST_OK)
+        redist_arena_free(arena);
+    else
+        a->most_tags = MPI_Comm_get_attr(a->comm, MPI_TAG_UB, &tags, &found) == MPI_SUCCESS && found ? *tags : 32767;
+    return code;
 }
 
 REDIST_API void *redist_arena_alloc(redist_arena *a, size_t bytes)
@@ -3683,12 +3616,19 @@ REDIST_API void *redist_arena_alloc(redist_arena *a, size_t bytes)
 
 REDIST_API int redist_arena_free(redist_arena **arena)
 {
-    if (arena == NULL)
-        return REDIST_ERR_ARGUMENT;
-    if (*arena != NULL && (*arena)->plans > 0)
-        return REDIST_ERR_BUSY;
-    if (*arena != NULL)
-        redist_priv_arena_destroy(*arena);
+    redist_arena *a = arena == NULL ? NULL : *arena;
+    redist_priv_rings *r, *next;
+    if (a == NULL || a->plans > 0)
+        return arena == NULL ? REDIST_ERR_ARGUMENT : a == NULL ? REDIST_OK : REDIST_ERR_BUSY;
+    redist_priv_home_close(&a->home); /* all ranks have freed their plans: nobody reads blocks any more */
+    for (r = a->home.first; r != NULL; r = next) {
+        next = r->next;
+        REDIST_FREE(r);
+    }
+    REDIST_FREE(a->ordinary);
+    if (a->comm != MPI_COMM_NULL)
+        MPI_Comm_free(&a->comm);
+    REDIST_FREE(a);
     *arena = NULL;
     return REDIST_OK;
 }

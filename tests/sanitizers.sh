@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the tests without MPI, and two plan tests, under clang's address and undefined behaviour sanitizers.
+# Runs the tests without MPI, and three of plans, under clang's address and undefined behaviour sanitizers.
 # MIT licence, see LICENSE.
 # usage: BUILD=directory tests/sanitizers.sh     (environment: MPICC, MPIEXEC)
 tests=$(dirname "$0")
@@ -26,12 +26,15 @@ arguments_of() {
     esac
 }
 
+ranks_of() { if [ "$1" = multiphase ]; then echo 6; else echo 2; fi; }
+
 one() { # name: compiles and runs it
     name=$1
     case $name in
-        plan_*) # only what happens here counts, not what MPI libraries leave behind
+        plan_* | multiphase) # only what happens here counts, not what MPI libraries leave behind
             MPICH_CC=clang OMPI_CC=clang $MPICC $flags -o "$work/$name" "$tests/$name.c" &&
-                ASAN_OPTIONS=detect_leaks=0 timeout -k 5 100 $MPIEXEC -n 2 "$work/$name" $(arguments_of "$name") ;;
+                ASAN_OPTIONS=detect_leaks=0 timeout -k 5 100 $MPIEXEC -n $(ranks_of "$name") \
+                    $POLITE "$work/$name" $(arguments_of "$name") ;;
         *) clang $flags -o "$work/$name" "$tests/$name.c" -lm &&
                timeout -k 5 100 "$work/$name" $(arguments_of "$name") ;;
     esac >"$work/$name.output" 2>&1 && grep -qE ': [1-9][0-9]* passed, 0 failed' "$work/$name.output" &&
@@ -50,7 +53,7 @@ fi
 rm -rf "$BUILD/sanitizers.probe" "$work"
 mkdir -p "$work"
 export BUILD MPICC MPIEXEC
-names="plan_random plan_ghosts $(serial_tests)"
+names="multiphase plan_random plan_ghosts $(serial_tests)"
 printf '%s\n' $names | xargs -P 2 -n 1 sh "$0" one
 for name in $names; do
     if [ -e "$work/$name.good" ]; then
