@@ -887,8 +887,7 @@ REDIST_AXIS_API redist_axis redist_cuts(const int64_t *cuts, int procs)
 REDIST_AXIS_API redist_axis redist_starting_at(redist_axis x, int coord)
 {
     x.first = coord;
-    if (redist_priv_axis_fault(&x, -1).code != REDIST_OK)
-        x.count = 0;
+    x.count = redist_priv_axis_fault(&x, -1).code == REDIST_OK ? x.extent : 0;
     return x;
 }
 
@@ -1260,12 +1259,12 @@ REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns)
 REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t start, int64_t count, int64_t step)
 {
     redist_axis *x = &redist_priv_pick(&layout, axis)->axis;
-    int64_t most = count;
+    int64_t most = 0;
     redist_priv_fault_if(&layout.fault, step == 0, REDIST_ERR_LAYOUT, axis,
                          "the step of a section is %" PRId64 ", must not be 0", step, 0);
     redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the start of a section", start, 0,
                         x->count - (count > 0));
-    if (count > 1 && layout.fault.code == REDIST_OK)
+    if (layout.fault.code == REDIST_OK)
         most = 1 + (step > 0 ? (x->count - 1 - start) / step : start / -redist_priv_max(step, -INT64_MAX));
     redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the count of a section", count, 0, most);
     if (layout.fault.code != REDIST_OK)
@@ -1759,20 +1758,35 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, redist_p
     return REDIST_OK;
 }
 
+/* Whether a distance is that of those before, if there are any. */
+REDIST_PRIV int redist_priv_agrees(int64_t *stride, int64_t distance)
+{
+    const int same = *stride == 0 || *stride == distance;
+    *stride = distance;
+    return same;
+}
+
 /* The distance of one local position to the next, in the order of the view, of what a coordinate owns; 0 where they
-   differ. */
+   differ, or there are no two. The first segment follows on the last where they repeat. */
 REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord)
 {
     redist_priv_pattern p;
-    int64_t stride = 0;
+    int64_t k, at, last = 0, stride = 0;
+    int even;
     if (x->step == 1 || x->step == -1 || redist_priv_is_interval(x))
         return x->step;
-    if (redist_priv_pattern_of(x, coord, &p) == REDIST_OK && p.tracks <= 1) {
-        const int64_t length = p.tracks == 0 ? 1 : p.track[0].length;
-        stride = length == 1 ? p.advance : p.period == p.count || p.advance == length * p.step ? p.step : 0;
+    even = redist_priv_pattern_of(x, coord, &p) == REDIST_OK;
+    for (k = 0; k <= p.tracks && p.tracks > 0 && even; k++) {
+        const redist_priv_track *t = &p.track[k % p.tracks];
+        if (k == p.tracks && t->start + p.period >= p.count)
+            break;
+        at = t->local + k / p.tracks * p.advance;
+        even = k == 0 || redist_priv_agrees(&stride, at - last);
+        even &= t->length == 1 || redist_priv_agrees(&stride, p.step);
+        last = at + (t->length - 1) * p.step;
     }
     REDIST_FREE(p.track);
-    return stride;
+    return even ? stride : 0;
 }
 
 REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist_shape *shape)
@@ -3437,17 +3451,20 @@ REDIST_PRIV_COLD void redist_priv_sum_tally(const redist_priv_tally *t, redist_t
     traffic->max_received = redist_priv_most_of(t, REDIST_PRIV_TO).elements;
 }
 
-/* The elements of all holders of a destination (of boxes with ghosts maybe more); -1 when they pass 2^62. */
+/* The elements of all holders of a destination; -1 when they pass 2^62. */
 REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to)
 {
+    const int boxes = redist_priv_is_boxes(to), axes = boxes ? 1 : to->ndim;
     int64_t elements = to->copies;
-    int d;
-    for (d = 0; d < to->ndim; d++) {
+    int d, c, coords[REDIST_MAX_DIMS] = {0};
+    for (d = 0; d < axes; d++) {
         const redist_axis *x = &to->dim[d].axis;
-        int64_t held = x->ghosts == 0 ? x->count : 0;
-        int c;
-        for (c = 0; x->ghosts != 0 && c < x->procs; c++)
-            held = redist_priv_min(held + redist_priv_held(x, c), REDIST_PRIV_MAX_ELEMENTS + 1);
+        const int counted = boxes || x->ghosts != 0;
+        int64_t held = counted ? 0 : x->count;
+        for (c = 0; counted && c < x->procs && held <= REDIST_PRIV_MAX_ELEMENTS; c++) {
+            redist_priv_coords_of_place(to, c, coords);
+            held += boxes ? redist_priv_held_at(to, coords) : redist_priv_held(x, c);
+        }
         elements = redist_priv_product(elements, held, REDIST_PRIV_MAX_ELEMENTS + 1);
     }
     return elements > REDIST_PRIV_MAX_ELEMENTS ? -1 : elements;
