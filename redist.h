@@ -34,19 +34,19 @@
  *     172-267               types
  *                 615-687   arithmetic
  *                 688-755   faults
- *     268-312     756-997   axes: who owns index i
- *     313-416    998-1604   layouts and views
- *               1605-2088   runs: what two coordinates of an axis share
- *               2089-2266   messages: products of run lists
- *               2267-2961   copying
- *               2962-3077   pairs of places: which copy serves whom
- *     417-450   3078-3226   moving on one process
- *     451-469   3227-3477   traffic, on paper
- *     470-499   3478-3988   schedules
- *     500-536   3989-4432   cost and multiphase routes
- *     537-567   4433-4729   relabelling and advice
- *     568-610   4730-4840   text: writing
- *               4841-5264   text: reading
+ *     268-312     756-996   axes: who owns index i
+ *     313-416    997-1603   layouts and views
+ *               1604-2102   runs: what two coordinates of an axis share
+ *               2103-2280   messages: products of run lists
+ *               2281-2975   copying
+ *               2976-3091   pairs of places: which copy serves whom
+ *     417-450   3092-3240   moving on one process
+ *     451-469   3241-3494   traffic, on paper
+ *     470-499   3495-4005   schedules
+ *     500-536   4006-4449   cost and multiphase routes
+ *     537-567   4450-4746   relabelling and advice
+ *     568-610   4747-4857   text: writing
+ *               4858-5281   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
