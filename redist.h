@@ -3327,26 +3327,31 @@ REDIST_PRIV_COLD void redist_priv_tally_stretches(const redist_axis *x, redist_p
         of_y[c].messages += of_y[c - 1].messages;
 }
 
-/* The elements of a pair's message; 0 when its runs are not known. */
+/* The elements of a pair's message. */
 REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_pair *pair)
 {
     int64_t partner[REDIST_MAX_DIMS], elements = 1;
     int d;
     redist_priv_partners_at(pair->n, pair->message, partner);
     for (d = 0; d < pair->n->ndim; d++)
-        elements *= pair->n->axis[d].runs == NULL ? 0 : pair->n->axis[d].runs[partner[d]].elements;
+        elements *= pair->n->axis[d].runs[partner[d]].elements;
     return elements;
 }
 
-REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const redist_priv_pair *pair)
+REDIST_PRIV_COLD void redist_priv_tally_message(void *context, const redist_priv_pair *pair)
+{
+    redist_priv_tally *t = (redist_priv_tally *)context;
+    t->place[0][pair->place[0]].messages++;
+    t->place[1][pair->place[1]].messages++;
+}
+
+REDIST_PRIV_COLD void redist_priv_tally_elements(void *context, const redist_priv_pair *pair)
 {
     redist_priv_tally *t = (redist_priv_tally *)context;
     const int64_t elements = redist_priv_elements_of(pair);
-    int side;
-    for (side = 0; side < 2; side++) {
-        t->place[side][pair->place[side]].messages++;
-        t->place[side][pair->place[side]].elements += elements;
-    }
+    redist_priv_tally_message(context, pair);
+    t->place[0][pair->place[0]].elements += elements;
+    t->place[1][pair->place[1]].elements += elements;
 }
 
 /* Begins a tally. REDIST_ERR_MEMORY; free t->place[0], whatever this returns. */
@@ -3359,12 +3364,12 @@ REDIST_PRIV_COLD int redist_priv_tally_open(redist_priv_tally *t, int from_place
     return t->place[0] == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* The messages of all places, with the elements in them or without. */
-REDIST_PRIV_COLD int redist_priv_tally_pairs(const redist_layout *from, const redist_layout *to, int all, int elements,
+/* The messages of all places. */
+REDIST_PRIV_COLD int redist_priv_tally_pairs(const redist_layout *from, const redist_layout *to, int all,
                                              redist_priv_tally *t)
 {
     const int code = redist_priv_tally_open(t, redist_places(from), redist_places(to));
-    return code == REDIST_OK ? redist_priv_visit_pairs(from, to, all, elements, redist_priv_tally_pair, t) : code;
+    return code == REDIST_OK ? redist_priv_visit_pairs(from, to, all, 0, redist_priv_tally_message, t) : code;
 }
 
 /* The messages of all coordinates of two axes; O(coordinates) where a side has stretches. */
@@ -3374,7 +3379,7 @@ REDIST_PRIV_COLD int redist_priv_tally_axis(const redist_axis *const *x, redist_
     const int own = redist_priv_has_stretches(x[1], x[0]);
     int code;
     if (!own && !redist_priv_has_stretches(x[0], x[1]))
-        return redist_priv_tally_pairs(&from, &to, 0, 0, t);
+        return redist_priv_tally_pairs(&from, &to, 0, t);
     code = redist_priv_tally_open(t, x[0]->procs, x[1]->procs);
     if (code == REDIST_OK)
         redist_priv_tally_stretches(x[own], t->place[own], x[!own], t->place[!own]);
@@ -3382,8 +3387,7 @@ REDIST_PRIV_COLD int redist_priv_tally_axis(const redist_axis *const *x, redist_
 }
 
 /* Messages and elements of all places where both are products over axes. */
-REDIST_PRIV_COLD int redist_priv_tally_product(const redist_layout *from, const redist_layout *to,
-                                               redist_priv_tally *t)
+REDIST_PRIV_COLD int redist_priv_tally_axes(const redist_layout *from, const redist_layout *to, redist_priv_tally *t)
 {
     const redist_layout *layout[2] = {from, to};
     int coords[REDIST_MAX_DIMS] = {0};
@@ -3474,7 +3478,7 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
 {
     redist_priv_tally t;
     redist_layout source;
-    int code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
+    int product, code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
     if (traffic != NULL)
         memset(traffic, 0, sizeof *traffic);
     if (code == REDIST_OK && redist_priv_received(to) < 0)
@@ -3482,8 +3486,11 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
     if (code != REDIST_OK)
         return code;
     source = redist_priv_copy_of(from, 0);
-    code = redist_priv_is_product(&source, to) ? redist_priv_tally_product(&source, to, &t)
-                                               : redist_priv_tally_pairs(&source, to, 0, 1, &t);
+    product = redist_priv_is_product(&source, to);
+    code = product ? redist_priv_tally_axes(&source, to, &t)
+                   : redist_priv_tally_open(&t, redist_places(from), redist_places(to));
+    if (code == REDIST_OK && !product)
+        code = redist_priv_visit_pairs(&source, to, 0, 1, redist_priv_tally_elements, &t);
     if (code == REDIST_OK)
         code = redist_priv_tally_kept(&t, &source, to, &traffic->kept);
     if (code == REDIST_OK)
@@ -3609,10 +3616,8 @@ REDIST_PRIV_COLD int64_t redist_priv_common_cycle(const redist_axis *x, const re
 {
     const int64_t a = redist_priv_product(x->block, x->procs, REDIST_PRIV_MAX_ELEMENTS);
     const int64_t b = redist_priv_product(y->block, y->procs, REDIST_PRIV_MAX_ELEMENTS), g = redist_priv_gcd(a, b);
-    return redist_priv_is_plain(x) && redist_priv_is_plain(y) &&
-                   redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS) <= x->count
-               ? g
-               : 0;
+    const int whole = redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS) <= x->count;
+    return whole && redist_priv_is_plain(x) && redist_priv_is_plain(y) ? g : 0;
 }
 
 /* The most coordinates of y that one of x meets, both plain; 0 when the view is shorter than their superblock. Blocks
@@ -3630,8 +3635,6 @@ REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, con
 /* The most coordinates of y that any coordinate of x meets, by a formula, where there is one; else 0. */
 REDIST_PRIV_COLD int64_t redist_priv_formula_degree(const redist_axis *x, const redist_axis *y)
 {
-    if (x->count == 0)
-        return 0;
     if (redist_priv_same_axis(x, y))
         return 1;
     if (!redist_priv_is_plain(x) || !redist_priv_is_plain(y))
@@ -3652,7 +3655,7 @@ REDIST_PRIV_COLD int redist_priv_most_partners(const redist_axis *const *x, int 
     redist_priv_tally t;
     int side, code;
     for (side = 0; side < 2; side++)
-        most[side] = redist_priv_formula_degree(x[side], x[!side]);
+        most[side] = x[side]->count == 0 ? 0 : redist_priv_formula_degree(x[side], x[!side]);
     if (x[0]->count == 0 || (most[0] > 0 && most[1] > 0) || !count)
         return REDIST_OK;
     code = redist_priv_tally_axis(x, &t);
@@ -3820,7 +3823,7 @@ REDIST_PRIV_COLD int redist_priv_fill_table(const redist_priv_arrangement *s, re
                                             const redist_layout *from, const redist_layout *to)
 {
     redist_priv_tally t;
-    int side, code = redist_priv_tally_pairs(from, to, s->all, 0, &t);
+    int side, code = redist_priv_tally_pairs(from, to, s->all, &t);
     if (code == REDIST_OK && s->together)
         f->base = redist_priv_max(redist_priv_most_of(&t, 0).messages, redist_priv_most_of(&t, 1).messages);
     for (side = 0; side < 2 && code == REDIST_OK; side++)
@@ -4229,9 +4232,8 @@ REDIST_PRIV_COLD int redist_priv_join_choices(redist_priv_route_axis *a, int i, 
     const redist_axis *x[2] = {&a->choice[i], &a->choice[j]};
     const int ends = (i < a->ends) + (j < a->ends);
     const int stretches = redist_priv_has_stretches(x[0], x[1]) || redist_priv_has_stretches(x[1], x[0]);
-    const int64_t most = REDIST_PRIV_COUNTED * (stretches ? 16 : 1);
-    const int quick = x[0]->count <= REDIST_PRIV_SHORT_AXIS || ends == 2 ||
-                      (ends == 1 && x[0]->procs <= most && x[1]->procs <= most);
+    const int64_t most = ends == 2 ? INT_MAX : ends == 0 ? 0 : REDIST_PRIV_COUNTED * (stretches ? 16 : 1);
+    const int quick = x[0]->count <= REDIST_PRIV_SHORT_AXIS || redist_priv_max(x[0]->procs, x[1]->procs) <= most;
     int64_t partners[2];
     const int code = redist_priv_most_partners(x, quick, partners);
     a->partners[i][j] = (int)partners[0];
@@ -4391,23 +4393,23 @@ REDIST_PRIV_COLD int redist_priv_one_phase(redist_priv_route *route, int k)
     return better;
 }
 
-/* Writes the layouts of the path in order, and returns how many they are. */
-REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_layout *between)
+/* Writes the layouts on the way to a candidate in so many phases, and returns how many they are. */
+REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, int phases, int at, redist_layout *between)
 {
-    int path[REDIST_PRIV_PHASES];
-    int d, k, at = REDIST_PRIV_TO, passed = 0;
-    for (k = route->phases - 1; k >= 0; k--)
-        if (route->via[k][at] > REDIST_PRIV_FROM)
-            path[passed++] = at = route->via[k][at];
-    for (k = 0; k < passed; k++) {
-        const redist_priv_candidate *c = &route->candidate[path[passed - 1 - k]];
-        between[k] = redist_priv_copy_of(redist_priv_base_layout(route, c), 1);
-        for (d = 0; d < between[k].ndim; d++) {
-            between[k].dim[d].axis = route->axis[d].choice[c->choice[d]];
-            between[k].dim[d].low = between[k].dim[d].high = between[k].dim[d].allocated = 0;
-        }
+    const int via = phases > 0 ? route->via[phases - 1][at] : -1;
+    const int passed = phases > 0 ? redist_priv_follow(route, phases - 1, via < 0 ? at : via, between) : 0;
+    const redist_priv_candidate *c;
+    redist_layout *layout = &between[passed];
+    int d;
+    if (via <= REDIST_PRIV_FROM)
+        return passed;
+    c = &route->candidate[via];
+    *layout = redist_priv_copy_of(redist_priv_base_layout(route, c), 1);
+    for (d = 0; d < layout->ndim; d++) {
+        layout->dim[d].axis = route->axis[d].choice[c->choice[d]];
+        layout->dim[d].low = layout->dim[d].high = layout->dim[d].allocated = 0;
     }
-    return passed;
+    return passed + 1;
 }
 
 /* redist_phases with a cost of each phase beside its messages' and bytes'. */
@@ -4436,7 +4438,7 @@ REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_
         route->reached[0][k] = DBL_MAX;
     while (route->phases < phases && redist_priv_one_phase(route, route->phases))
         route->phases++;
-    passed = code == REDIST_OK ? redist_priv_follow(route, between) : -code;
+    passed = code == REDIST_OK ? redist_priv_follow(route, route->phases, REDIST_PRIV_TO, between) : -code;
     REDIST_FREE(route);
     return passed;
 }
