@@ -41,12 +41,12 @@
  *               2281-2975   copying
  *               2976-3091   pairs of places: which copy serves whom
  *     417-450   3092-3240   moving on one process
- *     451-469   3241-3494   traffic, on paper
- *     470-499   3495-4005   schedules
- *     500-536   4006-4449   cost and multiphase routes
- *     537-567   4450-4746   relabelling and advice
- *     568-610   4747-4857   text: writing
- *               4858-5281   text: reading
+ *     451-469   3241-3501   traffic, on paper
+ *     470-499   3502-4008   schedules
+ *     500-536   4009-4451   cost and multiphase routes
+ *     537-567   4452-4748   relabelling and advice
+ *     568-610   4749-4859   text: writing
+ *               4860-5283   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
