@@ -34,19 +34,19 @@
  *     172-267               types
  *                 615-687   arithmetic
  *                 688-755   faults
- *     268-312    756-1002   axes: who owns index i
- *     313-416   1003-1613   layouts and views
- *               1614-2140   runs: what two coordinates of an axis share
- *               2141-2327   messages: products of run lists
- *               2328-3019   copying
- *               3020-3136   pairs of places: which copy serves whom
- *     417-450   3137-3286   moving on one process
- *     451-469   3287-3552   traffic, on paper
- *     470-499   3553-4077   schedules
- *     500-536   4078-4523   cost and multiphase routes
- *     537-567   4524-4830   relabelling and advice
- *     568-610   4831-4941   text: writing
- *               4942-5385   text: reading
+ *     268-312     756-996   axes: who owns index i
+ *     313-416    997-1603   layouts and views
+ *               1604-2102   runs: what two coordinates of an axis share
+ *               2103-2280   messages: products of run lists
+ *               2281-2975   copying
+ *               2976-3091   pairs of places: which copy serves whom
+ *     417-450   3092-3240   moving on one process
+ *     451-469   3241-3501   traffic, on paper
+ *     470-499   3502-4008   schedules
+ *     500-536   4009-4451   cost and multiphase routes
+ *     537-567   4452-4748   relabelling and advice
+ *     568-610   4749-4859   text: writing
+ *               4860-5283   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -476,9 +476,9 @@ typedef struct {
 } redist_schedule;
 
 /* Arranges the messages in steps without contention: in every step each rank sends at most one message and receives at
-   most one (a copy to itself counts as its one), every pair of ranks that shares elements meets in exactly one step,
-   and steps is the least possible: the most messages any rank sends, or receives, its copy to itself counted (Koenig
-   1916). For any two layouts of the same shape. A step is a mixed-radix number with digits for the axes.
+   most one (a copy to itself is one), every pair of ranks that shares elements meets in exactly one step, and steps is
+   the most messages any rank sends, or receives: the least possible (Koenig 1916). For any two layouts of the same
+   shape. A step is a mixed-radix number with digits for the axes.
      - Blocks of r and K r on the same P >= K processes, either way, seen whole: Walker and Otto 1996, their equations
        for B(k,p) and C(k,q) and their numbering of the steps. No tables.
      - One interval per coordinate on both sides, or all coordinates meet all (or all but a few, where one side has such
@@ -515,22 +515,22 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
 
 /* The cheapest multiphase route by the same model, where cost->per_byte is taken as seconds per element (multiply it by
    the element's bytes). Returns how many layouts the data passes in between, at most `max` (more than 7 are not tried),
-   and writes them to between[max] in order; 0: go directly, nothing is strictly cheaper. Bad input returns
-   -REDIST_ERR_ARGUMENT (NULL, a bad cost, max < 0; between may be NULL when max is 0), or the negative of another code
-   (_LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY). The layouts show the shape of the two views and have no ghost cells. An
-   axis is as in `from`, as in `to`, or block-cyclic; several axes may change in one phase. Block sizes tried over the
-   processes of either end: divisors between the two (Kaushik et al. 1994), their gcd and lcm (Walker and Otto 1996,
-   section 4), powers of 2 times the gcd; every size when there are few. An axis whose two ends have different numbers
-   of processes is also tried over others, as BLOCK, with the blocks of either end and with several of them merged, so
-   that rows on P ranks become columns by way of a grid of sqrt(P) x sqrt(P): 2 sqrt(P) messages instead of P, and twice
-   the elements. These numbers are, for p places on all such axes together, the divisors of p, powers of 2, the square
-   root and what they leave of p. In all 128 ways per axis, 65,536 combinations, and of these the 512 that are cheapest
-   as the only layout in between. A way that has no formula (blocks that do not divide, cuts, sections) is tried only at
-   the ends, with at most 1,024 processes along the axis, or 16,384 where one side has an interval per coordinate. Each
-   layout lives on ranks of `to`, with its grid and memory order, or on those of `from` when only there its grid fits or
-   is the same, and on no rank holds more than twice the elements that the fullest rank holds before or after.
-   redist_on_ranks and redist_cuts arrays are shared by reference. 0 when a side is replicated, or has ghosts or boxes.
-   Takes a millisecond or so, tens of them with many grids or where block sizes do not divide on 1,000 processes. */
+   and writes them to between[max] in order; 0: go directly, nothing is strictly cheaper, or a side is replicated, or
+   has ghosts or boxes. Bad input returns -REDIST_ERR_ARGUMENT (NULL, a bad cost, max < 0; between may be NULL when max
+   is 0), or the negative of another code (_LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY). The layouts show the shape of
+   the two views without ghost cells. Each lives on ranks of `to`, with its grid and memory order, or on those of `from`
+   when only there its grid fits or is the same; no rank holds more than twice what the fullest rank holds before or
+   after. redist_on_ranks and redist_cuts arrays are shared by reference.
+   An axis is as in `from`, as in `to`, or block-cyclic, and several may change in one phase. Blocks tried over the
+   processes of either end: every size when there are few, or divisors between the two (Kaushik et al. 1994), their gcd
+   and lcm (Walker and Otto 1996, section 4), powers of 2 times the gcd. Where the two ends have different numbers of
+   processes, others too: of the p places on all such axes the divisors, powers of 2, the square root and what they
+   leave of p, as BLOCK, with the blocks of either end and with several of them merged. So rows on P ranks become
+   columns by way of a grid of sqrt(P) x sqrt(P): 2 sqrt(P) messages instead of P, and twice the elements. In all 128
+   ways per axis, 65,536 combinations, and of these the 512 that are cheapest as the only layout in between. A way that
+   has no formula (blocks that do not divide, cuts, sections) is tried only at the ends, with at most 1,024 processes
+   along the axis, or 16,384 where one side has an interval per coordinate. Takes a millisecond or so, tens of them with
+   many grids or where block sizes do not divide on 1,000 processes. */
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
                              redist_layout *between);
 
@@ -767,7 +767,7 @@ REDIST_PRIV_FAST int64_t redist_priv_block_start(const redist_axis *x, int64_t k
     if (x->kind == REDIST_PRIV_CUTS)
         return x->cuts[k];
     if (x->kind == REDIST_PRIV_BOXES)
-        return x->box[k].low[x->along];
+        return redist_priv_clamp(x->box[k].low[x->along], 0, x->extent); /* empty boxes may lie anywhere */
     if (x->kind == REDIST_PRIV_BALANCED)
         return k * (x->extent / x->procs) + redist_priv_min(k, x->extent % x->procs);
     return k > x->extent / x->block ? x->extent : k * x->block;
@@ -887,8 +887,7 @@ REDIST_AXIS_API redist_axis redist_cuts(const int64_t *cuts, int procs)
 REDIST_AXIS_API redist_axis redist_starting_at(redist_axis x, int coord)
 {
     x.first = coord;
-    if (redist_priv_axis_fault(&x, -1).code != REDIST_OK)
-        x.count = 0;
+    x.count = redist_priv_axis_fault(&x, -1).code == REDIST_OK ? x.extent : 0;
     return x;
 }
 
@@ -956,15 +955,10 @@ typedef struct {
 /* The view indices that show the axis indices low <= g < high, of which the first has a local position. */
 REDIST_PRIV_FAST redist_priv_track redist_priv_track_of(const redist_axis *x, int64_t low, int64_t high, int64_t local)
 {
+    const int64_t step = redist_priv_abs(x->step);
+    const int64_t begin = redist_priv_ceil_div(x->step > 0 ? low - x->start : x->start - high + 1, step);
+    const int64_t end = redist_priv_ceil_div(x->step > 0 ? high - x->start : x->start - low + 1, step);
     redist_priv_track track;
-    int64_t begin, end;
-    if (x->step > 0) {
-        begin = redist_priv_ceil_div(low - x->start, x->step);
-        end = redist_priv_ceil_div(high - x->start, x->step);
-    } else {
-        begin = redist_priv_floor_div(x->start - high, -x->step) + 1;
-        end = redist_priv_floor_div(x->start - low, -x->step) + 1;
-    }
     track.start = redist_priv_clamp(begin, 0, x->count);
     track.length = redist_priv_clamp(end, track.start, x->count) - track.start;
     track.local = local + x->start + track.start * x->step - low;
@@ -1253,27 +1247,24 @@ REDIST_API redist_layout redist_flipped(redist_layout layout, int axis)
 
 REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns)
 {
-    int turns = (int)redist_priv_mod(quarter_turns, 4);
-    int d, axes[REDIST_MAX_DIMS] = {1, 0};
+    int d, turns, axes[REDIST_MAX_DIMS];
     redist_priv_pick(&layout, 1);
-    if (layout.fault.code != REDIST_OK || turns == 0)
-        return layout;
-    if (turns == 2)
-        return redist_flipped(redist_flipped(layout, 0), 1);
-    for (d = 2; d < layout.ndim; d++)
-        axes[d] = d;
-    return redist_flipped(redist_permuted(layout, axes), turns == 1 ? 0 : 1);
+    for (d = 0; layout.fault.code == REDIST_OK && d < layout.ndim; d++)
+        axes[d] = d < 2 ? 1 - d : d;
+    for (turns = (int)redist_priv_mod(quarter_turns, 4); turns > 0; turns--)
+        layout = redist_flipped(redist_permuted(layout, axes), 0);
+    return layout;
 }
 
 REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t start, int64_t count, int64_t step)
 {
     redist_axis *x = &redist_priv_pick(&layout, axis)->axis;
-    int64_t most = count;
+    int64_t most = 0;
     redist_priv_fault_if(&layout.fault, step == 0, REDIST_ERR_LAYOUT, axis,
                          "the step of a section is %" PRId64 ", must not be 0", step, 0);
     redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the start of a section", start, 0,
                         x->count - (count > 0));
-    if (count > 1 && layout.fault.code == REDIST_OK)
+    if (layout.fault.code == REDIST_OK)
         most = 1 + (step > 0 ? (x->count - 1 - start) / step : start / -redist_priv_max(step, -INT64_MAX));
     redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the count of a section", count, 0, most);
     if (layout.fault.code != REDIST_OK)
@@ -1346,7 +1337,7 @@ REDIST_PRIV_COLD int64_t redist_priv_in_both(int ndim, const redist_box *a, cons
     int d;
     for (d = 0; d < ndim; d++) {
         const int64_t begin = redist_priv_max(a->low[d], b->low[d]), end = redist_priv_min(a->high[d], b->high[d]);
-        shared = redist_priv_product(shared, redist_priv_max(end - begin, 0), REDIST_PRIV_MAX_ELEMENTS);
+        shared = redist_priv_product(shared, redist_priv_max(end, begin) - begin, REDIST_PRIV_MAX_ELEMENTS);
     }
     return shared;
 }
@@ -1546,8 +1537,7 @@ REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *i
 {
     int64_t indices[REDIST_MAX_DIMS];
     int coords[REDIST_MAX_DIMS] = {0};
-    const int owned = redist_priv_owner_coords(layout, index, coords, indices);
-    return owned ? redist_priv_rank_at(layout, redist_priv_place_of(layout, coords)) : -1;
+    return redist_priv_owner_coords(layout, index, coords, indices) ? redist_rank_of(layout, coords) : -1;
 }
 
 /* How the local array of one place is stored, in elements: an axis's stride, where local position 0 lies, and all. */
@@ -1687,15 +1677,12 @@ REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_
     return distance < x->count - i ? distance : -1;
 }
 
-/* How many view indices from i on, 0 <= i < count, lie in the block of index i. */
-REDIST_PRIV int64_t redist_priv_reach(const redist_axis *x, int64_t i)
+/* What the view shows of the block of index i, 0 <= i < count. */
+REDIST_PRIV redist_priv_track redist_priv_block_at(const redist_axis *x, int64_t i)
 {
-    int64_t g = x->start + i * x->step, k = redist_priv_block_of(x, g), steps;
-    if (x->procs == 1)
-        return x->count - i;
-    steps = x->step > 0 ? (redist_priv_block_start(x, k + 1) - 1 - g) / x->step
-                        : (g - redist_priv_block_start(x, k)) / -x->step;
-    return redist_priv_min(steps + 1, x->count - i);
+    const int64_t k = redist_priv_block_of(x, x->start + i * x->step);
+    const int64_t begin = redist_priv_block_start(x, k), end = redist_priv_block_start(x, k + 1);
+    return x->procs == 1 ? redist_priv_stretch(x, 0) : redist_priv_track_of(x, begin, end, k / x->procs * x->block);
 }
 
 /* View indices after which the owners repeat; the view's count when they do not. */
@@ -1761,31 +1748,45 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, redist_p
         if (grown == NULL)
             return REDIST_ERR_MEMORY;
         p->track = grown;
-        i += skip;
-        p->track[p->tracks].start = i;
-        p->track[p->tracks].local = redist_local(x, i);
-        p->track[p->tracks].length = redist_priv_min(redist_priv_reach(x, i), p->period - i);
-        i += p->track[p->tracks++].length;
+        grown += p->tracks++;
+        *grown = redist_priv_block_at(x, i + skip);
+        grown->length = redist_priv_min(grown->length, p->period - grown->start);
+        i = grown->start + grown->length;
     }
     if (p->tracks > 0)
         redist_priv_join_ends(p);
     return REDIST_OK;
 }
 
+/* Whether a distance is that of those before, if there are any. */
+REDIST_PRIV int redist_priv_agrees(int64_t *stride, int64_t distance)
+{
+    const int same = *stride == 0 || *stride == distance;
+    *stride = distance;
+    return same;
+}
+
 /* The distance of one local position to the next, in the order of the view, of what a coordinate owns; 0 where they
-   differ. */
+   differ, or there are no two. The first segment follows on the last where they repeat. */
 REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord)
 {
     redist_priv_pattern p;
-    int64_t stride = 0;
+    int64_t k, at, last = 0, stride = 0;
+    int even;
     if (x->step == 1 || x->step == -1 || redist_priv_is_interval(x))
         return x->step;
-    if (redist_priv_pattern_of(x, coord, &p) == REDIST_OK && p.tracks <= 1) {
-        const int64_t length = p.tracks == 0 ? 1 : p.track[0].length;
-        stride = length == 1 ? p.advance : p.period == p.count || p.advance == length * p.step ? p.step : 0;
+    even = redist_priv_pattern_of(x, coord, &p) == REDIST_OK;
+    for (k = 0; k <= p.tracks && p.tracks > 0 && even; k++) {
+        const redist_priv_track *t = &p.track[k % p.tracks];
+        if (k == p.tracks && t->start + p.period >= p.count)
+            break;
+        at = t->local + k / p.tracks * p.advance;
+        even = k == 0 || redist_priv_agrees(&stride, at - last);
+        even &= t->length == 1 || redist_priv_agrees(&stride, p.step);
+        last = at + (t->length - 1) * p.step;
     }
     REDIST_FREE(p.track);
-    return stride;
+    return even ? stride : 0;
 }
 
 REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist_shape *shape)
@@ -1811,13 +1812,6 @@ REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist
             redist_priv_below(x, coords[d], redist_priv_axis_index(x, shape->first[d])) * storage.stride[d];
     }
     return even ? 1 : -1;
-}
-
-/* The local position of view index i, which lies in a segment of the track. */
-REDIST_PRIV int64_t redist_priv_local_at(const redist_priv_pattern *p, const redist_priv_track *t, int64_t i)
-{
-    const int64_t k = redist_priv_floor_div(i - t->start, p->period);
-    return t->local + k * p->advance + (i - t->start - k * p->period) * p->step;
 }
 
 /* Appends a run, whose elements are the caller's to count. */
@@ -1852,7 +1846,8 @@ REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t l
     run.n[2] = m->repeat;
     for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
         const redist_priv_pattern *p = m->pattern[side];
-        run.at[side] = redist_priv_local_at(p, m->track[side], i);
+        const int64_t on = i - m->track[side]->start, k = redist_priv_floor_div(on, p->period);
+        run.at[side] = m->track[side]->local + k * p->advance + (on - k * p->period) * p->step;
         run.stride[0][side] = p->step;
         run.stride[1][side] = count == 1 ? 0 : side == m->outer ? distance * p->step : p->advance;
         run.stride[2][side] = m->repeat == 1 ? 0 : m->superblock / p->period * p->advance;
@@ -2023,77 +2018,46 @@ REDIST_PRIV int redist_priv_holds_any(const redist_axis *x, int coord, const red
     return any;
 }
 
-/* Appends the coordinates of `other` that own some of what `pattern` shows below index `end`, by walking the blocks of
-   `other` in the segments of a pattern: the same or one that shows all. No further in each than a period of `other`. */
-REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pattern *walked,
-                                 const redist_priv_pattern *pattern, const redist_axis *other, int64_t end)
+/* Appends the coordinates of an axis with ghosts that may hold some of the view indices begin <= i < end: what they
+   hold begins and ends in the order of their blocks, as seen from either side of the axis and from within. */
+REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redist_axis *x, int64_t begin, int64_t end)
 {
-    const int64_t period = redist_priv_period(other);
-    int64_t t, at, i, last, next;
+    const int64_t first = x->start + begin * x->step, last = x->start + (end - 1) * x->step;
+    const int64_t low = redist_priv_min(first, last) - x->high, high = redist_priv_max(first, last);
+    int64_t k, shift;
     int code = REDIST_OK;
-    for (t = 0; t < walked->tracks; t++)
-        for (at = walked->track[t].start; at < end; at += walked->period) {
-            i = redist_priv_max(at, 0);
-            last = redist_priv_min(redist_priv_min(at + walked->track[t].length, i + period), end);
-            for (; i < last && code == REDIST_OK; i = next) {
-                next = redist_priv_min(i + redist_priv_reach(other, i), last);
-                if (walked == pattern || redist_priv_has_any(pattern, i, next))
-                    code = redist_priv_append(list, redist_owner(other, i));
-            }
-        }
-    return code;
-}
-
-/* Appends the coordinates of an axis with ghosts that may hold some of the axis indices low <= g < high: what they hold
-   begins and ends in the order of their blocks, as seen from either side of the axis and from within. */
-REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redist_axis *x, int64_t low, int64_t high)
-{
-    int64_t k, past, middle, shift;
-    int code = REDIST_OK;
-    for (shift = -x->extent; shift <= x->extent && code == REDIST_OK; shift += redist_priv_max(x->extent, 1)) {
-        for (k = 0, past = x->procs; k < past;) {
-            middle = k + (past - k) / 2;
-            if (redist_priv_block_start(x, middle + 1) + x->high > low + shift)
-                past = middle;
-            else
-                k = middle + 1;
-        }
-        for (; k < x->procs && redist_priv_block_start(x, k) - x->low < high + shift && code == REDIST_OK; k++)
+    for (shift = -x->extent; shift <= x->extent && low + shift < x->extent; shift += x->extent) {
+        k = low + shift < 0 ? 0 : redist_priv_block_of(x, low + shift);
+        for (; code == REDIST_OK && k < x->procs && redist_priv_block_start(x, k) - x->low <= high + shift; k++)
             code = redist_priv_append(list, (int)((k + x->first) % x->procs));
     }
     return code;
 }
 
-/* Appends the coordinates of `other`, which has ghosts, that may hold some of what `pattern` shows. */
-REDIST_PRIV int redist_priv_walk_holders(redist_priv_coords *list, const redist_priv_pattern *pattern,
-                                         const redist_axis *other)
+/* Appends the coordinates of `other` that may hold some of what `pattern` shows below index `end`, by walking the
+   blocks of `other` in the segments of a pattern: the same or one that shows all. No further in each than a period of
+   `other`. */
+REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pattern *walked,
+                                 const redist_priv_pattern *pattern, const redist_axis *other, int64_t end)
 {
-    int64_t t, at, first, last;
+    const int64_t period = redist_priv_period(other);
+    redist_priv_track block;
+    int64_t t, at, i, last, next;
     int code = REDIST_OK;
-    if (pattern->tracks * (pattern->count / redist_priv_max(pattern->period, 1)) >= other->procs)
-        return redist_priv_append_holders(list, other, 0, other->extent);
-    for (t = 0; t < pattern->tracks; t++)
-        for (at = pattern->track[t].start; at < pattern->count && code == REDIST_OK; at += pattern->period) {
-            first = other->start + redist_priv_max(at, 0) * other->step;
-            last = other->start + (redist_priv_min(at + pattern->track[t].length, pattern->count) - 1) * other->step;
-            code = redist_priv_append_holders(list, other, redist_priv_min(first, last),
-                                              redist_priv_max(first, last) + 1);
+    for (t = 0; t < walked->tracks; t++)
+        for (at = walked->track[t].start; at < end && code == REDIST_OK; at += walked->period) {
+            i = redist_priv_max(at, 0);
+            last = redist_priv_min(redist_priv_min(at + walked->track[t].length, i + period), end);
+            if (other->ghosts != 0)
+                code = redist_priv_append_holders(list, other, i, last);
+            for (; other->ghosts == 0 && i < last && code == REDIST_OK; i = next) {
+                block = redist_priv_block_at(other, i);
+                next = redist_priv_min(block.start + block.length, last);
+                if (walked == pattern || redist_priv_has_any(pattern, i, next))
+                    code = redist_priv_append(list, redist_owner(other, i));
+            }
         }
     return code;
-}
-
-/* How many blocks of an axis the view indices below `end` touch, roughly. */
-REDIST_PRIV int64_t redist_priv_blocks_below(const redist_axis *x, int64_t end)
-{
-    if (redist_priv_is_interval(x))
-        return redist_priv_min(redist_priv_blocks(x), x->procs);
-    return end / redist_priv_max(x->block / redist_priv_abs(x->step), 1);
-}
-
-/* Whether every index of an axis is at one coordinate. */
-REDIST_PRIV int redist_priv_is_partition(const redist_axis *x)
-{
-    return x->ghosts == 0 && x->kind != REDIST_PRIV_BOXES;
 }
 
 /* How many elements a coordinate holds, each as often as it does. */
@@ -2116,17 +2080,15 @@ REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redi
 {
     const int64_t period = redist_priv_max(redist_priv_period(other), 1), mine = redist_priv_max(pattern->period, 1);
     const int64_t end = redist_priv_product(mine / redist_priv_gcd(mine, period), period, pattern->count);
+    const int64_t blocks = redist_priv_is_interval(other) /* of `other` below `end`, roughly */
+                               ? redist_priv_min(redist_priv_blocks(other), other->procs)
+                               : end / redist_priv_max(other->block / redist_priv_abs(other->step), 1);
     redist_priv_track whole = {0, period, 0};
     const redist_priv_pattern all = {period, 0, 1, pattern->count, 1, &whole};
     redist_priv_coords list = {NULL, 0, 0};
     int64_t k;
-    int code;
-    if (other->ghosts != 0)
-        code = redist_priv_walk_holders(&list, pattern, other);
-    else if (end / mine * pattern->tracks <= redist_priv_blocks_below(other, end))
-        code = redist_priv_walk(&list, pattern, pattern, other, end);
-    else
-        code = redist_priv_walk(&list, &all, pattern, other, end);
+    const int finer = end / mine * pattern->tracks > blocks;
+    const int code = redist_priv_walk(&list, finer ? &all : pattern, pattern, other, end);
     if (list.n > 0)
         qsort(list.coord, (size_t)list.n, sizeof *list.coord, redist_priv_compare_ints);
     *coords = list.coord;
@@ -2165,18 +2127,6 @@ typedef struct {
     int64_t stride[REDIST_PRIV_SIDES][REDIST_MAX_DIMS];
     int64_t origin[REDIST_PRIV_SIDES];
 } redist_priv_message;
-
-REDIST_PRIV void redist_priv_partners_free(redist_priv_partners *p)
-{
-    int64_t k;
-    for (k = 0; p->runs != NULL && k < p->peers; k++)
-        REDIST_FREE(p->runs[k].run);
-    REDIST_FREE(p->runs);
-    REDIST_FREE(p->coord);
-    p->runs = NULL;
-    p->coord = NULL;
-    p->peers = 0;
-}
 
 /* Meets `mine`, the pattern of a coordinate on side `own`, with one coordinate of the other side's axis. */
 REDIST_PRIV int redist_priv_meet_coord(const redist_priv_pattern *mine, int own, const redist_axis *other, int coord,
@@ -2227,13 +2177,16 @@ REDIST_PRIV int redist_priv_list_boxes(const redist_priv_pattern *mine, const re
 
 REDIST_PRIV void redist_priv_neighbours_free(redist_priv_neighbours *n)
 {
+    int64_t k;
     int d;
     for (d = 0; d < n->ndim; d++) {
-        if (n->listed && d > 0)
-            n->axis[d].coord = NULL; /* the list is that of axis 0 */
-        redist_priv_partners_free(&n->axis[d]);
+        redist_priv_partners *p = &n->axis[d];
+        for (k = 0; p->runs != NULL && k < p->peers; k++)
+            REDIST_FREE(p->runs[k].run);
+        REDIST_FREE(p->runs);
+        REDIST_FREE(n->listed && d > 0 ? NULL : p->coord); /* of boxes all axes share a list */
     }
-    n->messages = 0;
+    memset(n, 0, sizeof *n);
 }
 
 /* The neighbours of the place at coords of layout `mine`, which is side `own` of the exchange, with or without the runs
@@ -2593,21 +2546,24 @@ typedef union {
 REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, const redist_priv_plane *p,
                                                      int crossed)
 {
-    const int64_t unit = box->unit;
+    const int64_t unit = box->unit, pitch = p->outer.to;
     const int combine = box->arrival.function != NULL, contiguous = p->inner.to == unit;
-    const int even = p->outer.to % 16 == 0 && (uintptr_t)p->to % 16 == 0;
+    const int even = pitch % 16 == 0 && (uintptr_t)p->to % 16 == 0;
     redist_priv_tiling t;
     int64_t across;
     t.box = box;
     t.strips = crossed && contiguous && p->outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
-    t.stream = box->stream && !combine && contiguous;
+    t.stream = box->stream && contiguous;
     t.buffered = combine || (t.strips ? t.stream && !even : contiguous);
     t.far = box->far || box->stream || p->outer.n * p->inner.n * unit > REDIST_PRIV_NEAR;
     across = t.strips ? (int64_t)REDIST_PRIV_LINE : crossed ? (int64_t)REDIST_PRIV_WIDTH : unit;
     t.wide = crossed ? redist_priv_max(across / unit, 1) : 1;
     t.tall = REDIST_PRIV_TILE_BUFFER / across;
-    if (t.strips && !t.buffered && p->outer.n * unit >= 2 * REDIST_PRIV_WIDTH &&
-        (t.stream ? p->outer.to % REDIST_PRIV_LINE == 0 : unit < 16)) {
+    if (!t.strips || t.buffered)
+        return t;
+    if (t.stream && pitch % REDIST_PRIV_LINE != 0) {
+        t.wide = 4; /* no more lines are begun and not yet full than the processor holds */
+    } else if (p->outer.n * unit >= 2 * REDIST_PRIV_WIDTH && (t.stream || unit < 16)) {
         t.wide = 2 * REDIST_PRIV_WIDTH / unit;
         t.tall = 2 * REDIST_PRIV_LINE / unit;
     }
@@ -3039,6 +2995,7 @@ REDIST_PRIV_COLD int64_t redist_priv_most_served(int64_t n, int copies)
 
 /* A message of a place's neighbours, and the two places that it goes between. */
 typedef struct {
+    const redist_priv_neighbours *n;
     int64_t message;
     int place[2];
 } redist_priv_pair;
@@ -3055,12 +3012,7 @@ typedef struct {
     int code;                            /* REDIST_ERR_MEMORY: there are more pairs                       */
 } redist_priv_pairs;
 
-REDIST_PRIV_COLD void redist_priv_pairs_close(redist_priv_pairs *p)
-{
-    REDIST_FREE(p->rank_places);
-}
-
-/* REDIST_ERR_MEMORY; close it, whatever this returns. Allocates nothing while the source has one copy. */
+/* REDIST_ERR_MEMORY; free p->rank_places, whatever this returns. Allocates nothing while the source has one copy. */
 REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_layout *from, const redist_layout *to,
                                             int all)
 {
@@ -3085,15 +3037,16 @@ REDIST_PRIV_COLD void redist_priv_pairs_of(redist_priv_pairs *p, int place, cons
     p->end = source || p->all ? n->messages * p->layout[!n->own]->copies : n->messages;
 }
 
-/* The number of a destination place among the readers of the source place at `coords`. */
-REDIST_PRIV_COLD int64_t redist_priv_reader_number(redist_priv_pairs *p, int place, const int *coords)
+/* The number of a destination place among the readers of a source place of copy 0. */
+REDIST_PRIV_COLD int64_t redist_priv_reader_number(redist_priv_pairs *p, int place, int reader)
 {
     const redist_layout *from = p->layout[REDIST_PRIV_FROM], *to = p->layout[REDIST_PRIV_TO];
     redist_priv_neighbours readers;
-    int64_t number = place / p->grid[REDIST_PRIV_TO], at;
-    int d, own[REDIST_MAX_DIMS] = {0};
+    int64_t number = reader / p->grid[REDIST_PRIV_TO], at;
+    int d, coords[REDIST_MAX_DIMS] = {0}, own[REDIST_MAX_DIMS] = {0};
+    redist_priv_coords_of_place(from, place, coords);
+    redist_priv_coords_of_place(to, reader, own);
     p->code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, 0, &readers);
-    redist_priv_coords_of_place(to, place, own);
     for (d = 0; p->code == REDIST_OK && d < (readers.listed ? 1 : readers.ndim); d++) {
         for (at = 0; at < readers.axis[d].peers && readers.axis[d].coord[at] < own[d]; at++)
             continue;
@@ -3121,15 +3074,17 @@ REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p, redist_priv_pai
     int coords[REDIST_MAX_DIMS] = {0};
     if (p->at == p->end)
         return 0;
+    pair->n = p->n;
     pair->message = p->at % p->n->messages;
     redist_priv_partner_coords(p->n, pair->message, coords);
     pair->place[own] = p->place;
     pair->place[!own] = redist_priv_place_of(p->layout[!own], coords);
     pair->place[!own] += (int)(p->at / p->n->messages) * p->grid[!own];
-    if (!p->all)
-        pair->place[REDIST_PRIV_FROM] =
-            redist_priv_server(p, pair->place[REDIST_PRIV_FROM], pair->place[REDIST_PRIV_TO],
-                               own == REDIST_PRIV_FROM ? p->at : redist_priv_reader_number(p, p->place, coords));
+    if (!p->all) {
+        const int place = pair->place[REDIST_PRIV_FROM], reader = pair->place[REDIST_PRIV_TO];
+        const int64_t number = own == REDIST_PRIV_FROM ? p->at : redist_priv_reader_number(p, place, reader);
+        pair->place[REDIST_PRIV_FROM] = redist_priv_server(p, place, reader, number);
+    }
     p->at++;
     return p->code == REDIST_OK;
 }
@@ -3173,7 +3128,7 @@ REDIST_PRIV_COLD int redist_priv_is_partitioned(const redist_layout *layout)
 {
     int d, partitioned = 1;
     for (d = 0; d < layout->ndim; d++)
-        partitioned &= redist_priv_is_partition(&layout->dim[d].axis);
+        partitioned &= layout->dim[d].axis.ghosts == 0 && layout->dim[d].axis.kind != REDIST_PRIV_BOXES;
     return partitioned;
 }
 
@@ -3193,8 +3148,8 @@ REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *
     return held;
 }
 
-/* What is done with two places that exchange something, of whose neighbours n this is one message. */
-typedef void redist_priv_visit(void *context, const redist_priv_neighbours *n, const redist_priv_pair *pair);
+/* What is done with two places that exchange something. */
+typedef void redist_priv_visit(void *context, const redist_priv_pair *pair);
 
 /* Visits all pairs of places, with the runs that they share or without. all: every copy of the source contributes.
    REDIST_ERR_MEMORY. */
@@ -3211,10 +3166,10 @@ REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const re
         code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, runs, &n);
         redist_priv_pairs_of(&pairs, place, &n);
         while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair))
-            visit(context, &n, &pair);
+            visit(context, &pair);
         redist_priv_neighbours_free(&n);
     }
-    redist_priv_pairs_close(&pairs);
+    REDIST_FREE(pairs.rank_places);
     return code;
 }
 
@@ -3226,11 +3181,10 @@ typedef struct {
     redist_priv_arrival arrival;
 } redist_priv_mover;
 
-REDIST_PRIV_COLD void redist_priv_move_pair(void *context, const redist_priv_neighbours *n,
-                                            const redist_priv_pair *pair)
+REDIST_PRIV_COLD void redist_priv_move_pair(void *context, const redist_priv_pair *pair)
 {
     const redist_priv_mover *m = (const redist_priv_mover *)context;
-    redist_priv_message message = redist_priv_message_of(n, pair->message, m->layout[REDIST_PRIV_FROM]);
+    redist_priv_message message = redist_priv_message_of(pair->n, pair->message, m->layout[REDIST_PRIV_FROM]);
     redist_priv_storage storage;
     int side, coords[REDIST_MAX_DIMS] = {0};
     for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
@@ -3309,38 +3263,26 @@ REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int fr
     return volume;
 }
 
-/* Whether a place of the source is the copy that serves a place of the destination; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int redist_priv_serves(const redist_layout *from, int from_place, const redist_layout *to,
-                                        int to_place)
-{
-    const int place = from_place % redist_priv_grid_places(from);
-    int coords[REDIST_MAX_DIMS] = {0}, serves;
-    redist_priv_pairs pairs;
-    int64_t number = 0;
-    redist_priv_coords_of_place(from, place, coords);
-    if (redist_priv_pairs_open(&pairs, from, to, 0) == REDIST_OK)
-        number = redist_priv_reader_number(&pairs, to_place, coords);
-    serves = pairs.code != REDIST_OK ? -1 : redist_priv_server(&pairs, place, to_place, number) == from_place;
-    redist_priv_pairs_close(&pairs);
-    return serves;
-}
-
 REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to, int rank_to)
 {
     redist_layout source;
-    int from_place, to_place, serves = 1;
-    int64_t shared;
-    if (redist_priv_check_pair(from, to) != REDIST_OK)
+    redist_priv_pairs pairs;
+    int64_t shared, number;
+    int from_place, to_place, place, serves, code = redist_priv_check_pair(from, to);
+    if (code != REDIST_OK)
         return -1;
     source = redist_priv_copy_of(from, 0);
     from_place = redist_priv_place_on(from, rank_from);
     to_place = redist_priv_place_on(to, rank_to);
-    if (from_place < 0 || to_place < 0)
-        return 0;
-    shared = redist_priv_shared_by(&source, from_place, to, to_place);
-    if (shared > 0 && from->copies > 1)
-        serves = redist_priv_serves(&source, from_place, to, to_place);
-    return serves < 0 ? -1 : serves * shared;
+    shared = from_place < 0 || to_place < 0 ? 0 : redist_priv_shared_by(&source, from_place, to, to_place);
+    if (shared <= 0 || from->copies == 1)
+        return shared;
+    code = redist_priv_pairs_open(&pairs, &source, to, 0);
+    place = from_place % pairs.grid[REDIST_PRIV_FROM];
+    number = code == REDIST_OK ? redist_priv_reader_number(&pairs, place, to_place) : 0;
+    serves = redist_priv_server(&pairs, place, to_place, number) == from_place;
+    REDIST_FREE(pairs.rank_places);
+    return pairs.code != REDIST_OK ? -1 : serves ? shared : 0;
 }
 
 /* Whether coordinates of x own one stretch of the view each, and stretches show every block of y that they pass. */
@@ -3351,9 +3293,20 @@ REDIST_PRIV_COLD int redist_priv_has_stretches(const redist_axis *x, const redis
                                                                         : y->kind == REDIST_PRIV_BALANCED && step == 1);
 }
 
+/* What a place exchanges; first with its own rank too. */
+typedef struct {
+    int64_t messages, elements;
+} redist_priv_load;
+
+/* That of all places of two layouts. */
+typedef struct {
+    int places[2];
+    redist_priv_load *place[2]; /* one block of memory */
+} redist_priv_tally;
+
 /* For such axes, how many coordinates of the other each meets; of y first as changes from one to the next. */
-REDIST_PRIV_COLD void redist_priv_count_stretches(const redist_axis *x, int64_t *of_x, const redist_axis *y,
-                                                  int64_t *of_y)
+REDIST_PRIV_COLD void redist_priv_tally_stretches(const redist_axis *x, redist_priv_load *of_x,
+                                                  const redist_axis *y, redist_priv_load *of_y)
 {
     int64_t i, a, b, first, past;
     int c;
@@ -3363,118 +3316,118 @@ REDIST_PRIV_COLD void redist_priv_count_stretches(const redist_axis *x, int64_t 
             continue;
         a = redist_priv_block_of(y, redist_priv_axis_index(y, i));
         b = redist_priv_block_of(y, redist_priv_axis_index(y, i + redist_count(x, c) - 1));
-        of_x[c] = redist_priv_min(y->procs, 1 + redist_priv_abs(b - a));
+        of_x[c].messages = redist_priv_min(y->procs, 1 + redist_priv_abs(b - a));
         first = (redist_priv_min(a, b) + y->first) % y->procs;
-        past = first + of_x[c];
-        of_y[first]++;
-        of_y[0] += past > y->procs;
-        of_y[past > y->procs ? past - y->procs : past]--;
+        past = first + of_x[c].messages;
+        of_y[first].messages++;
+        of_y[0].messages += past >= y->procs;
+        of_y[past % y->procs].messages--;
     }
     for (c = 1; c < y->procs; c++)
-        of_y[c] += of_y[c - 1];
+        of_y[c].messages += of_y[c - 1].messages;
 }
 
-REDIST_PRIV_COLD void redist_priv_count_pair(void *context, const redist_priv_neighbours *n,
-                                             const redist_priv_pair *pair)
-{
-    int64_t *const *count = (int64_t *const *)context;
-    (void)n;
-    count[0][pair->place[0]]++;
-    count[1][pair->place[1]]++;
-}
-
-/* The pairs of every place of `from`, one more number, and those of every place of `to`. O(places) where they have one
-   axis and a side has stretches. NULL when memory is exhausted. */
-REDIST_PRIV_COLD int64_t *redist_priv_count_pairs(const redist_layout *from, const redist_layout *to, int all)
-{
-    const redist_axis *x[2] = {&from->dim[0].axis, &to->dim[0].axis};
-    const int own = redist_priv_has_stretches(x[1], x[0]), single = from->ndim == 1 && redist_priv_is_product(from, to);
-    const int64_t second = redist_places(from) + INT64_C(1);
-    int64_t *count[2];
-    int code = REDIST_OK;
-    count[0] = (int64_t *)redist_priv_zeroed(second + redist_places(to) + 1, sizeof **count);
-    if (count[0] == NULL)
-        return NULL;
-    count[1] = count[0] + second;
-    if (single && (own || redist_priv_has_stretches(x[0], x[1])))
-        redist_priv_count_stretches(x[own], count[own], x[!own], count[!own]);
-    else
-        code = redist_priv_visit_pairs(from, to, all, 0, redist_priv_count_pair, count);
-    if (code == REDIST_OK)
-        return count[0];
-    REDIST_FREE(count[0]);
-    return NULL;
-}
-
-/* The same of two axes: how many coordinates of the other each meets. */
-REDIST_PRIV_COLD int64_t *redist_priv_degrees(const redist_axis *const *x)
-{
-    const redist_layout from = redist_layout_1d(*x[0]), to = redist_layout_1d(*x[1]);
-    return redist_priv_count_pairs(&from, &to, 0);
-}
-
-/* The elements of the k-th message. */
-REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_neighbours *n, int64_t k)
+/* The elements of a pair's message. */
+REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_pair *pair)
 {
     int64_t partner[REDIST_MAX_DIMS], elements = 1;
     int d;
-    redist_priv_partners_at(n, k, partner);
-    for (d = 0; d < n->ndim; d++)
-        elements *= n->axis[d].runs[partner[d]].elements;
+    redist_priv_partners_at(pair->n, pair->message, partner);
+    for (d = 0; d < pair->n->ndim; d++)
+        elements *= pair->n->axis[d].runs[partner[d]].elements;
     return elements;
 }
 
-/* What a place exchanges; first with its own rank too. */
-typedef struct {
-    int64_t messages, elements;
-} redist_priv_place_traffic;
-
-typedef struct {
-    const redist_layout *layout[2];
-    redist_priv_place_traffic *place[2];
-} redist_priv_tally;
-
-REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const redist_priv_neighbours *n,
-                                             const redist_priv_pair *pair)
+REDIST_PRIV_COLD void redist_priv_tally_message(void *context, const redist_priv_pair *pair)
 {
     redist_priv_tally *t = (redist_priv_tally *)context;
-    int side;
-    for (side = 0; side < 2; side++) {
-        t->place[side][pair->place[side]].messages++;
-        t->place[side][pair->place[side]].elements += redist_priv_elements_of(n, pair->message);
-    }
+    t->place[0][pair->place[0]].messages++;
+    t->place[1][pair->place[1]].messages++;
 }
 
-/* The same where pairs are a product of axes, and so is what a place has in common with others. */
-REDIST_PRIV_COLD int redist_priv_tally_axes(redist_priv_tally *t)
+REDIST_PRIV_COLD void redist_priv_tally_elements(void *context, const redist_priv_pair *pair)
 {
+    redist_priv_tally *t = (redist_priv_tally *)context;
+    const int64_t elements = redist_priv_elements_of(pair);
+    redist_priv_tally_message(context, pair);
+    t->place[0][pair->place[0]].elements += elements;
+    t->place[1][pair->place[1]].elements += elements;
+}
+
+/* Begins a tally. REDIST_ERR_MEMORY; free t->place[0], whatever this returns. */
+REDIST_PRIV_COLD int redist_priv_tally_open(redist_priv_tally *t, int from_places, int to_places)
+{
+    t->places[REDIST_PRIV_FROM] = from_places;
+    t->places[REDIST_PRIV_TO] = to_places;
+    t->place[0] = (redist_priv_load *)redist_priv_zeroed((int64_t)from_places + to_places, sizeof *t->place[0]);
+    t->place[1] = t->place[0] == NULL ? NULL : t->place[0] + from_places;
+    return t->place[0] == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+}
+
+/* The messages of all places. */
+REDIST_PRIV_COLD int redist_priv_tally_pairs(const redist_layout *from, const redist_layout *to, int all,
+                                             redist_priv_tally *t)
+{
+    const int code = redist_priv_tally_open(t, redist_places(from), redist_places(to));
+    return code == REDIST_OK ? redist_priv_visit_pairs(from, to, all, 0, redist_priv_tally_message, t) : code;
+}
+
+/* The messages of all coordinates of two axes; O(coordinates) where a side has stretches. */
+REDIST_PRIV_COLD int redist_priv_tally_axis(const redist_axis *const *x, redist_priv_tally *t)
+{
+    const redist_layout from = redist_layout_1d(*x[0]), to = redist_layout_1d(*x[1]);
+    const int own = redist_priv_has_stretches(x[1], x[0]);
+    int code;
+    if (!own && !redist_priv_has_stretches(x[0], x[1]))
+        return redist_priv_tally_pairs(&from, &to, 0, t);
+    code = redist_priv_tally_open(t, x[0]->procs, x[1]->procs);
+    if (code == REDIST_OK)
+        redist_priv_tally_stretches(x[own], t->place[own], x[!own], t->place[!own]);
+    return code;
+}
+
+/* Messages and elements of all places where both are products over axes. */
+REDIST_PRIV_COLD int redist_priv_tally_axes(const redist_layout *from, const redist_layout *to, redist_priv_tally *t)
+{
+    const redist_layout *layout[2] = {from, to};
     int coords[REDIST_MAX_DIMS] = {0};
-    int d, k, side;
-    for (d = 0; d < t->layout[0]->ndim; d++) {
-        const redist_axis *x[2] = {&t->layout[0]->dim[d].axis, &t->layout[1]->dim[d].axis};
-        int64_t *degree = redist_priv_degrees(x);
-        if (degree == NULL)
-            return REDIST_ERR_MEMORY;
-        for (side = 0; side < 2; side++)
-            for (k = 0; k < redist_places(t->layout[side]); k++) {
-                redist_priv_place_traffic *p = &t->place[side][k];
-                redist_priv_coords_of_place(t->layout[side], k, coords);
-                p->messages = (d == 0 ? 1 : p->messages) * degree[side * (x[0]->procs + INT64_C(1)) + coords[d]];
+    int d, k, side, code = redist_priv_tally_open(t, redist_places(from), redist_places(to));
+    for (d = 0; d < from->ndim && code == REDIST_OK; d++) {
+        const redist_axis *x[2] = {&from->dim[d].axis, &to->dim[d].axis};
+        redist_priv_tally axis;
+        code = redist_priv_tally_axis(x, &axis);
+        for (side = 0; side < 2 && code == REDIST_OK; side++)
+            for (k = 0; k < t->places[side]; k++) {
+                redist_priv_load *p = &t->place[side][k];
+                redist_priv_coords_of_place(layout[side], k, coords);
+                p->messages = (d == 0 ? 1 : p->messages) * axis.place[side][coords[d]].messages;
                 p->elements = redist_priv_product(d == 0 ? 1 : p->elements, redist_count(x[side], coords[d]),
                                                   REDIST_PRIV_MAX_ELEMENTS);
             }
-        REDIST_FREE(degree);
+        REDIST_FREE(axis.place[0]);
     }
-    return REDIST_OK;
+    return code;
 }
 
-/* What stays on a rank, whose own copy serves it, is kept, and is not exchanged. */
-REDIST_PRIV_COLD int redist_priv_tally_kept(redist_priv_tally *t, int64_t *kept)
+/* The most messages of any place of a side, and the most elements. */
+REDIST_PRIV_COLD redist_priv_load redist_priv_most_of(const redist_priv_tally *t, int side)
 {
-    const redist_layout *from = t->layout[REDIST_PRIV_FROM], *to = t->layout[REDIST_PRIV_TO];
+    redist_priv_load most = {0, 0};
+    int k;
+    for (k = 0; k < t->places[side]; k++) {
+        most.messages = redist_priv_max(most.messages, t->place[side][k].messages);
+        most.elements = redist_priv_max(most.elements, t->place[side][k].elements);
+    }
+    return most;
+}
+
+/* What stays on a rank, whose own copy serves it, is not exchanged. Adds it to `kept`. */
+REDIST_PRIV_COLD int redist_priv_tally_kept(redist_priv_tally *t, const redist_layout *from, const redist_layout *to,
+                                            int64_t *kept)
+{
     redist_priv_rank_place *rank_places;
     int k, side, code = redist_priv_list_ranks(from, &rank_places);
-    for (k = 0; k < redist_places(to) && code == REDIST_OK; k++) {
+    for (k = 0; k < t->places[REDIST_PRIV_TO] && code == REDIST_OK; k++) {
         const int place[2] = {redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, k)), k};
         const int64_t shared = place[0] < 0 ? 0 : redist_priv_shared_by(from, place[0], to, k);
         code = shared < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
@@ -3490,31 +3443,32 @@ REDIST_PRIV_COLD int redist_priv_tally_kept(redist_priv_tally *t, int64_t *kept)
 
 REDIST_PRIV_COLD void redist_priv_sum_tally(const redist_priv_tally *t, redist_traffic *traffic)
 {
-    int64_t *const messages[2] = {&traffic->max_sends, &traffic->max_receives};
-    int64_t *const elements[2] = {&traffic->max_sent, &traffic->max_received};
-    int k, side;
-    for (side = 0; side < 2; side++)
-        for (k = 0; k < redist_places(t->layout[side]); k++) {
-            const redist_priv_place_traffic *p = &t->place[side][k];
-            *messages[side] = redist_priv_max(*messages[side], p->messages);
-            *elements[side] = redist_priv_max(*elements[side], p->elements);
-            traffic->messages += side == REDIST_PRIV_TO ? p->messages : 0;
-            traffic->moved += side == REDIST_PRIV_TO ? p->elements : 0;
-        }
+    int k;
+    for (k = 0; k < t->places[REDIST_PRIV_TO]; k++) {
+        traffic->messages += t->place[REDIST_PRIV_TO][k].messages;
+        traffic->moved += t->place[REDIST_PRIV_TO][k].elements;
+    }
     traffic->total = traffic->kept + traffic->moved;
+    traffic->max_sends = redist_priv_most_of(t, REDIST_PRIV_FROM).messages;
+    traffic->max_receives = redist_priv_most_of(t, REDIST_PRIV_TO).messages;
+    traffic->max_sent = redist_priv_most_of(t, REDIST_PRIV_FROM).elements;
+    traffic->max_received = redist_priv_most_of(t, REDIST_PRIV_TO).elements;
 }
 
-/* The elements of all holders of a destination (of boxes with ghosts maybe more); -1 when they pass 2^62. */
+/* The elements of all holders of a destination; -1 when they pass 2^62. */
 REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to)
 {
+    const int boxes = redist_priv_is_boxes(to), axes = boxes ? 1 : to->ndim;
     int64_t elements = to->copies;
-    int d;
-    for (d = 0; d < to->ndim; d++) {
+    int d, c, coords[REDIST_MAX_DIMS] = {0};
+    for (d = 0; d < axes; d++) {
         const redist_axis *x = &to->dim[d].axis;
-        int64_t held = x->ghosts == 0 ? x->count : 0;
-        int c;
-        for (c = 0; x->ghosts != 0 && c < x->procs; c++)
-            held = redist_priv_min(held + redist_priv_held(x, c), REDIST_PRIV_MAX_ELEMENTS + 1);
+        const int counted = boxes || x->ghosts != 0;
+        int64_t held = counted ? 0 : x->count;
+        for (c = 0; counted && c < x->procs && held <= REDIST_PRIV_MAX_ELEMENTS; c++) {
+            redist_priv_coords_of_place(to, c, coords);
+            held += boxes ? redist_priv_held_at(to, coords) : redist_priv_held(x, c);
+        }
         elements = redist_priv_product(elements, held, REDIST_PRIV_MAX_ELEMENTS + 1);
     }
     return elements > REDIST_PRIV_MAX_ELEMENTS ? -1 : elements;
@@ -3524,8 +3478,7 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
 {
     redist_priv_tally t;
     redist_layout source;
-    int64_t places;
-    int code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
+    int product, code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
     if (traffic != NULL)
         memset(traffic, 0, sizeof *traffic);
     if (code == REDIST_OK && redist_priv_received(to) < 0)
@@ -3533,20 +3486,16 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
     if (code != REDIST_OK)
         return code;
     source = redist_priv_copy_of(from, 0);
-    places = (int64_t)redist_places(from) + redist_places(to);
-    t.layout[REDIST_PRIV_FROM] = &source;
-    t.layout[REDIST_PRIV_TO] = to;
-    t.place[REDIST_PRIV_FROM] = (redist_priv_place_traffic *)redist_priv_zeroed(places, sizeof *t.place[0]);
-    if (t.place[REDIST_PRIV_FROM] == NULL)
-        return REDIST_ERR_MEMORY;
-    t.place[REDIST_PRIV_TO] = t.place[REDIST_PRIV_FROM] + redist_places(from);
-    code = redist_priv_is_product(&source, to) ? redist_priv_tally_axes(&t)
-                                               : redist_priv_visit_pairs(&source, to, 0, 1, redist_priv_tally_pair, &t);
+    product = redist_priv_is_product(&source, to);
+    code = product ? redist_priv_tally_axes(&source, to, &t)
+                   : redist_priv_tally_open(&t, redist_places(from), redist_places(to));
+    if (code == REDIST_OK && !product)
+        code = redist_priv_visit_pairs(&source, to, 0, 1, redist_priv_tally_elements, &t);
     if (code == REDIST_OK)
-        code = redist_priv_tally_kept(&t, &traffic->kept);
+        code = redist_priv_tally_kept(&t, &source, to, &traffic->kept);
     if (code == REDIST_OK)
         redist_priv_sum_tally(&t, traffic);
-    REDIST_FREE(t.place[REDIST_PRIV_FROM]);
+    REDIST_FREE(t.place[0]);
     return code;
 }
 
@@ -3567,15 +3516,15 @@ typedef struct {
     int64_t blocks;               /* how many blocks of r in all */
 } redist_priv_walker;
 
-/* A coloured bipartite graph: vertex v has the edges [start[v], start[v] + filled[v]), ascending by colour. */
+/* A coloured bipartite graph: the edges of a vertex, ascending by colour. */
 typedef struct {
     int colour, partner;
 } redist_priv_edge;
 
 typedef struct {
-    int64_t *start, *filled;
     redist_priv_edge *edge;
-} redist_priv_edges;
+    int64_t n;
+} redist_priv_row;
 
 /* An axis of a schedule, or all places. A step is a colour per axis, below its base, and a sum modulo the rounds: of
    the numbers that the two places have, with a digit per axis. A side knows its own, of radix[other side] values, and
@@ -3587,7 +3536,7 @@ typedef struct {
     int64_t degree[2]; /* most partners of any number */
     int64_t base, radix[2];
     redist_priv_walker walker;
-    redist_priv_edges table[2];
+    redist_priv_row *table[2]; /* by number; the edges of a side are one block of memory */
 } redist_priv_factor;
 
 typedef struct redist_priv_arrangement {
@@ -3667,10 +3616,8 @@ REDIST_PRIV_COLD int64_t redist_priv_common_cycle(const redist_axis *x, const re
 {
     const int64_t a = redist_priv_product(x->block, x->procs, REDIST_PRIV_MAX_ELEMENTS);
     const int64_t b = redist_priv_product(y->block, y->procs, REDIST_PRIV_MAX_ELEMENTS), g = redist_priv_gcd(a, b);
-    return redist_priv_is_plain(x) && redist_priv_is_plain(y) &&
-                   redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS) <= x->count
-               ? g
-               : 0;
+    const int whole = redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS) <= x->count;
+    return whole && redist_priv_is_plain(x) && redist_priv_is_plain(y) ? g : 0;
 }
 
 /* The most coordinates of y that one of x meets, both plain; 0 when the view is shorter than their superblock. Blocks
@@ -3688,8 +3635,6 @@ REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, con
 /* The most coordinates of y that any coordinate of x meets, by a formula, where there is one; else 0. */
 REDIST_PRIV_COLD int64_t redist_priv_formula_degree(const redist_axis *x, const redist_axis *y)
 {
-    if (x->count == 0)
-        return 0;
     if (redist_priv_same_axis(x, y))
         return 1;
     if (!redist_priv_is_plain(x) || !redist_priv_is_plain(y))
@@ -3707,18 +3652,17 @@ REDIST_PRIV_COLD int64_t redist_priv_formula_degree(const redist_axis *x, const 
    0. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_most_partners(const redist_axis *const *x, int count, int64_t *most)
 {
-    int64_t *degree;
-    int c, side;
+    redist_priv_tally t;
+    int side, code;
     for (side = 0; side < 2; side++)
-        most[side] = redist_priv_formula_degree(x[side], x[!side]);
+        most[side] = x[side]->count == 0 ? 0 : redist_priv_formula_degree(x[side], x[!side]);
     if (x[0]->count == 0 || (most[0] > 0 && most[1] > 0) || !count)
         return REDIST_OK;
-    degree = redist_priv_degrees(x);
-    for (side = 0; side < 2 && degree != NULL; side++)
-        for (c = 0; c < x[side]->procs; c++)
-            most[side] = redist_priv_max(most[side], degree[side * (x[0]->procs + INT64_C(1)) + c]);
-    REDIST_FREE(degree);
-    return degree == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    code = redist_priv_tally_axis(x, &t);
+    for (side = 0; side < 2 && code == REDIST_OK; side++)
+        most[side] = redist_priv_most_of(&t, side).messages;
+    REDIST_FREE(t.place[0]);
+    return code;
 }
 
 /* As many colours as the lesser degree, if that divides the other. */
@@ -3756,9 +3700,9 @@ REDIST_PRIV_COLD int redist_priv_factor_of(const redist_axis *const *x, redist_p
 {
     const int intervals = redist_priv_is_interval(x[0]) + redist_priv_is_interval(x[1]);
     int64_t n, low, high, common;
-    int side, in_line = 1, complete = 1;
-    if (redist_priv_most_partners(x, 1, f->degree) != REDIST_OK)
-        return REDIST_ERR_MEMORY;
+    int side, in_line = 1, complete = 1, code = redist_priv_most_partners(x, 1, f->degree);
+    if (code != REDIST_OK || x[0]->count == 0)
+        return code;
     if (redist_priv_walker_of(x, &f->walker) && redist_priv_max(f->degree[0], f->degree[1]) == f->walker.ratio) {
         f->form = REDIST_PRIV_WALKER_OTTO;
         f->base = f->walker.ratio;
@@ -3782,20 +3726,14 @@ REDIST_PRIV_COLD int redist_priv_factor_of(const redist_axis *const *x, redist_p
     return REDIST_OK;
 }
 
-/* The edges of one vertex. */
-typedef struct {
-    redist_priv_edge *edge;
-    int64_t n;
-} redist_priv_row;
-
 /* vertex: a number, times the radix, plus the digit. */
 REDIST_PRIV_COLD redist_priv_row redist_priv_row_of(const redist_priv_factor *f, int side, int64_t vertex)
 {
-    const redist_priv_edges *table = &f->table[side];
-    const int64_t number = vertex / f->radix[side], before = vertex % f->radix[side] * f->base;
+    const redist_priv_row *all = &f->table[side][vertex / f->radix[side]];
+    const int64_t before = vertex % f->radix[side] * f->base;
     redist_priv_row row;
-    row.edge = table->edge + table->start[number] + redist_priv_min(before, table->filled[number]);
-    row.n = redist_priv_clamp(table->filled[number] - before, 0, f->base);
+    row.edge = all->edge + redist_priv_min(before, all->n);
+    row.n = redist_priv_clamp(all->n - before, 0, f->base);
     return row;
 }
 
@@ -3837,20 +3775,18 @@ REDIST_PRIV_COLD void redist_priv_set_partner(redist_priv_row *row, int colour, 
 
 /* Adds a pair of numbers, with a colour below base that the first vertex lacks. Where the second has that colour, two
    colours change places along a path that alternates between them, and never ends at the first (Koenig 1916). */
-REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const redist_priv_neighbours *n, const redist_priv_pair *pair)
+REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const redist_priv_pair *pair)
 {
     redist_priv_factor *f = (redist_priv_factor *)context;
     redist_priv_row row;
     int64_t vertex[2], at, partner, next;
     int side, colour[2];
-    (void)n;
-    for (side = 0; side < 2; side++) {
+    for (side = 1; side >= 0; side--) {
         const int64_t number = pair->place[side];
-        vertex[side] = number * f->radix[side] + f->table[side].filled[number] / f->base;
+        vertex[side] = number * f->radix[side] + f->table[side][number].n / f->base;
         row = redist_priv_row_of(f, side, vertex[side]);
         colour[side] = (int)redist_priv_edge_at(&row, -1);
     }
-    row = redist_priv_row_of(f, 0, vertex[0]);
     redist_priv_set_partner(&row, colour[0], vertex[1]);
     for (side = 1, at = vertex[1], partner = vertex[0]; at >= 0; side = !side) {
         const int wanted = colour[!side], other = colour[side];
@@ -3862,41 +3798,37 @@ REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const redist_priv_neig
         at = next;
     }
     for (side = 0; side < 2; side++)
-        f->table[side].filled[pair->place[side]]++;
+        f->table[side][pair->place[side]].n++;
 }
 
-/* Makes a row for each number, with room for its pairs; finds the most. */
-REDIST_PRIV_COLD int redist_priv_make_rows(redist_priv_edges *table, int numbers, const int64_t *pairs, int64_t *most)
+/* Makes a row for each number of a side, with room for its pairs. */
+REDIST_PRIV_COLD int redist_priv_make_rows(const redist_priv_tally *t, int side, redist_priv_factor *f)
 {
+    redist_priv_row *rows = (redist_priv_row *)redist_priv_zeroed(t->places[side], sizeof *rows);
     int64_t all = 0;
     int k;
-    table->start = (int64_t *)redist_priv_zeroed(numbers, 2 * sizeof *table->start);
-    if (table->start == NULL)
+    f->table[side] = rows;
+    if (rows == NULL || t->places[side] > INT_MAX / f->radix[side])
         return REDIST_ERR_MEMORY;
-    table->filled = table->start + numbers;
-    for (*most = k = 0; k < numbers; all += pairs[k++]) {
-        table->start[k] = all;
-        *most = redist_priv_max(*most, pairs[k]);
-    }
-    table->edge = (redist_priv_edge *)redist_priv_alloc(all, sizeof *table->edge);
-    return table->edge == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    for (k = 0; k < t->places[side]; k++)
+        all += t->place[side][k].messages;
+    rows->edge = (redist_priv_edge *)redist_priv_alloc(all, sizeof *rows->edge);
+    for (k = 1; k < t->places[side] && rows->edge != NULL; k++)
+        rows[k].edge = rows[k - 1].edge + t->place[side][k - 1].messages;
+    return rows->edge == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 /* Counts the pairs of two layouts, which are those of an axis or the whole, and then colours them. */
 REDIST_PRIV_COLD int redist_priv_fill_table(const redist_priv_arrangement *s, redist_priv_factor *f,
                                             const redist_layout *from, const redist_layout *to)
 {
-    const int places[2] = {redist_places(from), redist_places(to)};
-    int64_t *pairs = redist_priv_count_pairs(from, to, s->all);
-    int side, code = pairs == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    redist_priv_tally t;
+    int side, code = redist_priv_tally_pairs(from, to, s->all, &t);
+    if (code == REDIST_OK && s->together)
+        f->base = redist_priv_max(redist_priv_most_of(&t, 0).messages, redist_priv_most_of(&t, 1).messages);
     for (side = 0; side < 2 && code == REDIST_OK; side++)
-        code = places[side] > INT_MAX / f->radix[side]
-                   ? REDIST_ERR_MEMORY
-                   : redist_priv_make_rows(&f->table[side], places[side], pairs + side * (places[0] + INT64_C(1)),
-                                           &f->degree[side]);
-    REDIST_FREE(pairs);
-    if (s->together)
-        f->base = redist_priv_max(f->degree[0], f->degree[1]);
+        code = redist_priv_make_rows(&t, side, f);
+    REDIST_FREE(t.place[0]);
     return code == REDIST_OK ? redist_priv_visit_pairs(from, to, s->all, 0, redist_priv_add_pair, f) : code;
 }
 
@@ -3978,8 +3910,6 @@ REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s)
     int64_t fewest[2] = {1, 1}, given[2] = {1, 1}, colours = 1;
     int d, side, code = REDIST_OK;
     s->together = !redist_priv_is_product(&s->layout[0], &s->layout[1]);
-    for (d = 0; d < s->layout[0].ndim; d++)
-        s->together |= s->layout[0].dim[d].axis.count == 0;
     for (d = 0; d < s->layout[0].ndim && !s->together && code == REDIST_OK; d++) {
         const redist_axis *x[2] = {&s->layout[0].dim[d].axis, &s->layout[1].dim[d].axis};
         const redist_priv_factor *f = &s->factor[d];
@@ -4055,8 +3985,9 @@ REDIST_API void redist_schedule_free(redist_schedule *schedule)
     int k, side;
     for (side = 0; side < 2 && s != NULL; side++) {
         for (k = 0; k < REDIST_MAX_DIMS; k++) {
-            REDIST_FREE(s->factor[k].table[side].start);
-            REDIST_FREE(s->factor[k].table[side].edge);
+            redist_priv_row *rows = s->factor[k].table[side];
+            REDIST_FREE(rows == NULL ? NULL : rows->edge);
+            REDIST_FREE(rows);
         }
         REDIST_FREE(s->rank_places[side]);
     }
@@ -4098,7 +4029,7 @@ REDIST_PRIV_COLD int redist_priv_is_cost(const redist_cost *cost)
 }
 
 /* The most that any place of one copy of either side exchanges, found by going through all of them. */
-REDIST_PRIV_COLD int redist_priv_most_by_places(const redist_layout *const *layout, redist_priv_place_traffic *most)
+REDIST_PRIV_COLD int redist_priv_most_by_places(const redist_layout *const *layout, redist_priv_load *most)
 {
     redist_priv_neighbours n;
     int place, side, coords[REDIST_MAX_DIMS] = {0}, code = REDIST_OK;
@@ -4114,7 +4045,7 @@ REDIST_PRIV_COLD int redist_priv_most_by_places(const redist_layout *const *layo
 }
 
 /* The same where pairs are a product of axes, and each element has one place. */
-REDIST_PRIV_COLD int redist_priv_most_by_axes(const redist_layout *const *layout, redist_priv_place_traffic *most)
+REDIST_PRIV_COLD int redist_priv_most_by_axes(const redist_layout *const *layout, redist_priv_load *most)
 {
     int64_t partners[2];
     int d, side, code = REDIST_OK;
@@ -4133,7 +4064,7 @@ REDIST_PRIV_COLD int redist_priv_most_by_axes(const redist_layout *const *layout
 REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
                                  const redist_cost *cost)
 {
-    redist_priv_place_traffic most[2] = {{0, 0}, {0, 0}};
+    redist_priv_load most[2] = {{0, 0}, {0, 0}};
     const redist_layout *layout[2] = {from, to};
     redist_layout source;
     int code;
@@ -4301,9 +4232,8 @@ REDIST_PRIV_COLD int redist_priv_join_choices(redist_priv_route_axis *a, int i, 
     const redist_axis *x[2] = {&a->choice[i], &a->choice[j]};
     const int ends = (i < a->ends) + (j < a->ends);
     const int stretches = redist_priv_has_stretches(x[0], x[1]) || redist_priv_has_stretches(x[1], x[0]);
-    const int64_t most = REDIST_PRIV_COUNTED * (stretches ? 16 : 1);
-    const int quick = x[0]->count <= REDIST_PRIV_SHORT_AXIS || ends == 2 ||
-                      (ends == 1 && x[0]->procs <= most && x[1]->procs <= most);
+    const int64_t most = ends == 2 ? INT_MAX : ends == 0 ? 0 : REDIST_PRIV_COUNTED * (stretches ? 16 : 1);
+    const int quick = x[0]->count <= REDIST_PRIV_SHORT_AXIS || redist_priv_max(x[0]->procs, x[1]->procs) <= most;
     int64_t partners[2];
     const int code = redist_priv_most_partners(x, quick, partners);
     a->partners[i][j] = (int)partners[0];
@@ -4311,15 +4241,10 @@ REDIST_PRIV_COLD int redist_priv_join_choices(redist_priv_route_axis *a, int i, 
     return code;
 }
 
-/* An axis that is the same before and after stays so all the way. */
-REDIST_PRIV_COLD int redist_priv_survey_axis(redist_priv_route_axis *a, const redist_axis *x, const redist_axis *y,
-                                             const redist_priv_sizes *counts, int room)
+REDIST_PRIV_COLD int redist_priv_survey_axis(redist_priv_route_axis *a, const redist_priv_sizes *counts, int room)
 {
     int i, j, code = REDIST_OK;
-    a->choice[0] = *x;
-    a->choice[1] = *y;
-    a->ends = a->choices = redist_priv_same_axis(x, y) && redist_priv_is_whole(x) ? 1 : 2;
-    if (x->procs != y->procs)
+    if (a->choice[0].procs != a->choice[1].procs)
         redist_priv_choose_counts(a, *counts, room);
     if (a->ends == 2)
         redist_priv_choose_blocks(a, room);
@@ -4331,8 +4256,8 @@ REDIST_PRIV_COLD int redist_priv_survey_axis(redist_priv_route_axis *a, const re
     return code;
 }
 
-/* The counts of processes fill the places along the axes where the two ends have different numbers. Every axis that
-   changes has room for as many choices as keep the combinations few. */
+/* An axis that is the same before and after stays so all the way; the others have room for as many choices as keep the
+   combinations few. The counts of processes fill the places along the axes where the ends have different numbers. */
 REDIST_PRIV_COLD int redist_priv_survey_axes(redist_priv_route *route)
 {
     int64_t places[2] = {1, 1}, all = 0, k;
@@ -4340,9 +4265,13 @@ REDIST_PRIV_COLD int redist_priv_survey_axes(redist_priv_route *route)
     redist_priv_sizes counts;
     for (d = 0; d < route->from->ndim; d++) {
         const redist_axis *x = &route->from->dim[d].axis, *y = &route->to->dim[d].axis;
+        redist_priv_route_axis *a = &route->axis[d];
+        a->choice[0] = *x;
+        a->choice[1] = *y;
+        a->ends = a->choices = redist_priv_same_axis(x, y) && redist_priv_is_whole(x) ? 1 : 2;
+        changes += a->ends - 1;
         places[0] *= x->procs == y->procs ? 1 : x->procs;
         places[1] *= x->procs == y->procs ? 1 : y->procs;
-        changes += !redist_priv_same_axis(x, y) || !redist_priv_is_whole(x);
     }
     counts.n = 0;
     for (d = 0; d < 2; d++)
@@ -4352,8 +4281,7 @@ REDIST_PRIV_COLD int redist_priv_survey_axes(redist_priv_route *route)
             all = redist_priv_product(all, room, REDIST_PRIV_COMBINATIONS + 1);
     while (room > 2 && all > REDIST_PRIV_COMBINATIONS);
     for (d = 0; d < route->from->ndim && code == REDIST_OK; d++)
-        code = redist_priv_survey_axis(&route->axis[d], &route->from->dim[d].axis, &route->to->dim[d].axis, &counts,
-                                       room);
+        code = redist_priv_survey_axis(&route->axis[d], &counts, room);
     return code;
 }
 
@@ -4465,23 +4393,23 @@ REDIST_PRIV_COLD int redist_priv_one_phase(redist_priv_route *route, int k)
     return better;
 }
 
-/* Writes the layouts of the path in order, and returns how many they are. */
-REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_layout *between)
+/* Writes the layouts on the way to a candidate in so many phases, and returns how many they are. */
+REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, int phases, int at, redist_layout *between)
 {
-    int path[REDIST_PRIV_PHASES];
-    int d, k, at = REDIST_PRIV_TO, passed = 0;
-    for (k = route->phases - 1; k >= 0; k--)
-        if (route->via[k][at] > REDIST_PRIV_FROM)
-            path[passed++] = at = route->via[k][at];
-    for (k = 0; k < passed; k++) {
-        const redist_priv_candidate *c = &route->candidate[path[passed - 1 - k]];
-        between[k] = redist_priv_copy_of(redist_priv_base_layout(route, c), 1);
-        for (d = 0; d < between[k].ndim; d++) {
-            between[k].dim[d].axis = route->axis[d].choice[c->choice[d]];
-            between[k].dim[d].low = between[k].dim[d].high = between[k].dim[d].allocated = 0;
-        }
+    const int via = phases > 0 ? route->via[phases - 1][at] : -1;
+    const int passed = phases > 0 ? redist_priv_follow(route, phases - 1, via < 0 ? at : via, between) : 0;
+    const redist_priv_candidate *c;
+    redist_layout *layout = &between[passed];
+    int d;
+    if (via <= REDIST_PRIV_FROM)
+        return passed;
+    c = &route->candidate[via];
+    *layout = redist_priv_copy_of(redist_priv_base_layout(route, c), 1);
+    for (d = 0; d < layout->ndim; d++) {
+        layout->dim[d].axis = route->axis[d].choice[c->choice[d]];
+        layout->dim[d].low = layout->dim[d].high = layout->dim[d].allocated = 0;
     }
-    return passed;
+    return passed + 1;
 }
 
 /* redist_phases with a cost of each phase beside its messages' and bytes'. */
@@ -4510,7 +4438,7 @@ REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_
         route->reached[0][k] = DBL_MAX;
     while (route->phases < phases && redist_priv_one_phase(route, route->phases))
         route->phases++;
-    passed = code == REDIST_OK ? redist_priv_follow(route, between) : -code;
+    passed = code == REDIST_OK ? redist_priv_follow(route, route->phases, REDIST_PRIV_TO, between) : -code;
     REDIST_FREE(route);
     return passed;
 }
@@ -4527,81 +4455,72 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
 enum { REDIST_PRIV_EXACT_PLACES = 1024 };
 
 /* Rows, each to be given a column of its own so that the sum of weight[row * columns + column] is largest; weights >= 0
-   below 2^62, rows <= columns. Columns have prices, and each row knows what the best is worth to it: weight less price.
-   Every row has a column that is worth that much, and free columns cost 0, which makes the assignment best (duality).
-   No price passes the largest weight, and nothing overflows. */
+   below 2^62, rows <= columns. A column is worth its weight less its price to a row. Every row has one that is worth
+   most to it, and free columns cost 0, which makes the assignment best (duality). No price passes the largest weight,
+   and nothing overflows. */
 typedef struct {
-    int columns; /* the way of a new row begins at one more of them, which only it has */
-    const int64_t *weight;
-    int64_t *worth; /* by row, of its best column                              */
-    int64_t *price;
-    int64_t *loss;  /* by column: on the best known way to it; INT64_MIN: no way is better */
-    int *row_of;    /* by column, -1: free                                     */
-    int *via;       /* by column: the one before it on that way                */
-} redist_priv_assignment;
+    int64_t price;
+    int64_t loss; /* on the best known way to it; INT64_MIN: no way is better */
+    int row;      /* -1: free                                                 */
+    int via;      /* the column before it on that way                         */
+} redist_priv_column;
 
 /* Settles a column and extends the ways through it. Returns the nearest of the others, a free one if possible, and
    moves prices so that the way to it loses nothing. */
-REDIST_PRIV_COLD int redist_priv_settle(redist_priv_assignment *a, int column)
+REDIST_PRIV_COLD int redist_priv_settle(redist_priv_column *column, int columns, const int64_t *weights, int settled)
 {
-    const int row = a->row_of[column];
-    const int64_t *weight = a->weight + (int64_t)row * a->columns;
-    int64_t loss, least = INT64_MAX;
-    int c, nearest = column;
-    a->loss[column] = INT64_MIN;
-    for (c = 0; c < a->columns; c++) {
-        if (a->loss[c] == INT64_MIN)
+    const int64_t *weight = weights + (int64_t)column[settled].row * columns;
+    const int64_t worth = (settled < columns ? weight[settled] : 0) - column[settled].price;
+    int64_t least = INT64_MAX;
+    int c, nearest = settled;
+    column[settled].loss = INT64_MIN;
+    for (c = 0; c < columns; c++) {
+        redist_priv_column *other = &column[c];
+        const int64_t loss = worth - weight[c] + other->price;
+        if (other->loss == INT64_MIN)
             continue;
-        loss = a->worth[row] - weight[c] + a->price[c];
-        if (loss < a->loss[c]) {
-            a->loss[c] = loss;
-            a->via[c] = column;
+        if (loss < other->loss) {
+            other->loss = loss;
+            other->via = settled;
         }
-        if (a->loss[c] < least || (a->loss[c] == least && a->row_of[c] < 0)) {
-            least = a->loss[c];
+        if (other->loss < least || (other->loss == least && other->row < 0)) {
+            least = other->loss;
             nearest = c;
         }
     }
-    for (c = 0; c <= a->columns && least != 0; c++)
-        if (a->loss[c] == INT64_MIN) {
-            a->worth[a->row_of[c]] -= least;
-            a->price[c] += least;
-        } else {
-            a->loss[c] -= least;
-        }
+    for (c = 0; c <= columns && least != 0; c++)
+        if (column[c].loss == INT64_MIN)
+            column[c].price += least;
+        else
+            column[c].loss -= least;
     return nearest;
 }
 
 /* column_of[rows] receives the assignment of the largest sum. Row after row gets a column, along the way of least loss
-   to a free one, found as Dijkstra does; the rows on the way hand on theirs. (Kuhn 1955; Jonker and Volgenant 1987.) */
+   from one more column, which only it has, to a free one, found as Dijkstra does; the rows on the way hand on theirs.
+   (Kuhn 1955; Jonker and Volgenant 1987.) */
 REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *weight, int *column_of)
 {
-    const int64_t n = (int64_t)columns + 1;
-    int64_t *memory = (int64_t *)redist_priv_zeroed(n, 3 * sizeof *memory + 2 * sizeof *column_of);
-    redist_priv_assignment a = {columns, weight, memory, NULL, NULL, NULL, NULL};
+    redist_priv_column *column = (redist_priv_column *)redist_priv_zeroed((int64_t)columns + 1, sizeof *column);
     int row, c;
-    if (memory == NULL)
+    if (column == NULL)
         return REDIST_ERR_MEMORY;
-    a.price = memory + n;
-    a.loss = a.price + n;
-    a.row_of = (int *)(a.loss + n);
-    a.via = a.row_of + n;
     for (c = 0; c < columns; c++)
-        a.row_of[c] = -1;
+        column[c].row = -1;
     for (row = 0; row < rows; row++) {
-        a.price[columns] = 0;
-        a.row_of[columns] = row;
+        column[columns].price = 0;
+        column[columns].row = row;
         for (c = 0; c <= columns; c++)
-            a.loss[c] = INT64_MAX;
-        for (c = columns; a.row_of[c] >= 0;)
-            c = redist_priv_settle(&a, c);
-        for (; c != columns; c = a.via[c])
-            a.row_of[c] = a.row_of[a.via[c]];
+            column[c].loss = INT64_MAX;
+        for (c = columns; column[c].row >= 0;)
+            c = redist_priv_settle(column, columns, weight, c);
+        for (; c != columns; c = column[c].via)
+            column[c].row = column[column[c].via].row;
     }
     for (c = 0; c < columns; c++)
-        if (a.row_of[c] >= 0)
-            column_of[a.row_of[c]] = c;
-    REDIST_FREE(memory);
+        if (column[c].row >= 0)
+            column_of[column[c].row] = c;
+    REDIST_FREE(column);
     return REDIST_OK;
 }
 
@@ -4643,12 +4562,11 @@ REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const
     return code;
 }
 
-REDIST_PRIV_COLD void redist_priv_note_volume(void *context, const redist_priv_neighbours *n,
-                                              const redist_priv_pair *pair)
+REDIST_PRIV_COLD void redist_priv_note_volume(void *context, const redist_priv_pair *pair)
 {
     const redist_priv_relabelling *r = (const redist_priv_relabelling *)context;
     r->volume[(int64_t)pair->place[REDIST_PRIV_TO] * r->columns + pair->place[REDIST_PRIV_FROM]] =
-        redist_priv_elements_of(n, pair->message);
+        redist_priv_elements_of(pair);
 }
 
 /* All places together. Staying on the rank as numbered counts, but less than any element, of which each counts
@@ -4949,11 +4867,15 @@ typedef struct {
     size_t message_size;
     char *storage;
     size_t room, used;     /* bytes; used > room: it does not fit, and only the bytes are counted */
-    redist_layout said;    /* the numbers of the text, in its axes' order, not yet checked */
+    int ndim;
+    redist_priv_dimension said[REDIST_MAX_DIMS]; /* the numbers of the axes, not yet checked */
+    redist_layout layout;  /* of the axes and the options so far; its axes are numbered as in the text */
     unsigned subjects;     /* what the axis, or the options, have told so far */
     const char *number_at; /* the last number */
     int64_t last_cut, listed, ranks; /* entries of a list, and of the ranks */
     const char *ranks_at;
+    int box_axes, boxes;
+    const redist_box *box;
 } redist_priv_reader;
 
 REDIST_PRIV_COLD int redist_priv_is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -5103,12 +5025,12 @@ REDIST_PRIV_COLD int redist_priv_read_kind(redist_priv_reader *r, redist_axis *x
     int even = 0;
     if (redist_priv_accept(r, "*"))
         return 1;
+    if (redist_priv_accept(r, "box")) {
+        r->box_axes++;
+        return 1;
+    }
     if (redist_priv_accept(r, "cuts")) {
         redist_priv_read_cuts(r, x);
-        return 0;
-    }
-    if (redist_priv_accept(r, "box")) {
-        x->kind = REDIST_PRIV_BOXES;
         return 0;
     }
     if (redist_priv_accept(r, "block")) {
@@ -5170,59 +5092,73 @@ REDIST_PRIV_COLD int redist_priv_read_suffix(redist_priv_reader *r, redist_priv_
 REDIST_PRIV_COLD void redist_priv_read_extents(redist_priv_reader *r)
 {
     do {
-        if (r->said.ndim == REDIST_MAX_DIMS) {
+        if (r->ndim == REDIST_MAX_DIMS) {
             redist_priv_parse_error(r, redist_priv_next(r), "more than %d axes", REDIST_MAX_DIMS);
             return;
         }
-        r->said.dim[r->said.ndim++].axis.count = redist_priv_read(r, NULL, "an extent", INT64_MAX);
+        r->said[r->ndim++].axis.count = redist_priv_read(r, NULL, "an extent", INT64_MAX);
     } while (redist_priv_accept(r, "x"));
     if (!redist_priv_accept(r, ":"))
         redist_priv_unexpected(r, "':' or 'x' and an extent");
 }
 
-/* Reads an axis and makes what was said of it one. */
-REDIST_PRIV_COLD void redist_priv_read_axis(redist_priv_reader *r, int d)
+/* Reads an axis, and returns it without its section. */
+REDIST_PRIV_COLD redist_axis redist_priv_read_axis(redist_priv_reader *r, redist_priv_dimension *dim)
 {
-    redist_axis *x = &r->said.dim[d].axis;
+    redist_axis *x = &dim->axis;
     const char *begin = redist_priv_next(r);
     int even;
     x->extent = x->count;
     x->procs = 1;
     x->block = x->step = 1;
-    r->said.dim[d].stored = d;
     r->subjects = 0;
     even = redist_priv_read_kind(r, x);
-    while (redist_priv_read_suffix(r, &r->said.dim[d]))
+    while (redist_priv_read_suffix(r, dim))
         continue;
     if (x->kind == REDIST_PRIV_CUTS && r->last_cut != x->extent)
         redist_priv_parse_error(r, begin, "the last cut is %" PRId64 ", but the extent is %" PRId64, r->last_cut,
                                 x->extent);
-    if (even)
-        x->block = redist_block(x->extent, x->procs).block;
+    return redist_starting_at(even ? redist_block(x->extent, x->procs)
+                                   : redist_priv_axis(x->kind, x->extent, x->block, x->procs, x->cuts), x->first);
 }
 
+/* Makes what was said of the axes a layout, by the builders, which find what is wrong with the numbers. */
 REDIST_PRIV_COLD void redist_priv_read_axes(redist_priv_reader *r)
 {
+    redist_axis axes[REDIST_MAX_DIMS];
     char expected[128];
     int d;
-    for (d = 0; d < r->said.ndim && r->code == REDIST_OK; d++) {
-        snprintf(expected, sizeof expected, "',' and axis %d of %d, or " REDIST_PRIV_SUFFIXES, d, r->said.ndim);
+    for (d = 0; d < r->ndim && r->code == REDIST_OK; d++) {
+        snprintf(expected, sizeof expected, "',' and axis %d of %d, or " REDIST_PRIV_SUFFIXES, d, r->ndim);
         if (d > 0 && !redist_priv_accept(r, ","))
             redist_priv_unexpected(r, expected);
-        redist_priv_read_axis(r, d);
+        axes[d] = redist_priv_read_axis(r, &r->said[d]);
+    }
+    r->layout = redist_layout_nd(d, axes);
+    for (d = 0; d < r->layout.ndim; d++) {
+        const redist_priv_dimension *dim = &r->said[d];
+        r->layout = redist_section(r->layout, d, dim->axis.start, dim->axis.count, dim->axis.step);
+        r->layout = redist_with_extent(redist_with_halo(r->layout, d, dim->low, dim->high), d, dim->allocated);
+        if (dim->axis.ghosts != 0)
+            r->layout = redist_with_ghosts(r->layout, d, (redist_edge)(dim->axis.ghosts - 1));
     }
 }
 
 /* Options. */
 
-REDIST_PRIV_COLD void redist_priv_read_stored(redist_priv_reader *r)
+/* Reads the array's own axes, or takes them in reversed order. */
+REDIST_PRIV_COLD void redist_priv_read_stored(redist_priv_reader *r, int reversed)
 {
-    int d;
-    for (d = 0; d < r->said.ndim; d++) {
-        const char *what = d == 0 ? "the array's own axes" : "an axis";
-        r->said.dim[d].stored = (int)redist_priv_read(r, d == 0 ? "(" : ",", what, INT_MAX);
-    }
-    redist_priv_expect(r, ")", NULL);
+    const char *all = "the array's own axes";
+    int d, stored[REDIST_MAX_DIMS];
+    for (d = 0; d < r->ndim; d++)
+        stored[d] = reversed ? r->ndim - 1 - d
+                             : (int)redist_priv_read(r, d == 0 ? "(" : ",", d == 0 ? all : "an axis", INT_MAX);
+    if (!reversed)
+        redist_priv_expect(r, ")", NULL);
+    r->layout.fault = redist_permuted(r->layout, stored).fault;
+    for (d = 0; d < r->ndim; d++)
+        r->layout.dim[d].stored = stored[d];
 }
 
 REDIST_PRIV_COLD redist_order redist_priv_read_order(redist_priv_reader *r)
@@ -5244,48 +5180,45 @@ REDIST_PRIV_COLD void redist_priv_read_ranks(redist_priv_reader *r)
         redist_priv_add_entry(r, &rank, sizeof rank);
     } while (redist_priv_accept(r, ","));
     r->ranks = r->listed;
-    r->said.ranks = (const int *)redist_priv_list_of(r, sizeof *r->said.ranks);
+    r->layout = redist_on_ranks(r->layout, (const int *)redist_priv_list_of(r, sizeof *r->layout.ranks));
 }
 
 /* Boxes: low:high of every axis, one box after the other. */
 REDIST_PRIV_COLD void redist_priv_read_boxes(redist_priv_reader *r)
 {
-    redist_axis *x = &r->said.dim[0].axis;
     redist_box box;
     int d;
     memset(&box, 0, sizeof box);
     r->used = (r->used + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t);
     r->listed = 0;
     do {
-        for (d = 0; d < r->said.ndim; d++) {
+        for (d = 0; d < r->ndim; d++) {
             box.low[d] = redist_priv_read(r, d > 0 ? "x" : NULL, "where a box begins", INT64_MAX);
             box.high[d] = redist_priv_read(r, ":", "where a box ends", INT64_MAX);
         }
         redist_priv_add_entry(r, &box, sizeof box);
     } while (redist_priv_accept(r, ","));
-    x->procs = (int)r->listed;
-    x->box = (const redist_box *)redist_priv_list_of(r, sizeof box);
+    r->boxes = (int)r->listed;
+    r->box = (const redist_box *)redist_priv_list_of(r, sizeof box);
 }
 
 REDIST_PRIV_COLD void redist_priv_read_option(redist_priv_reader *r)
 {
-    redist_layout *said = &r->said;
-    int d;
+    redist_layout *layout = &r->layout;
     if (redist_priv_begins(r, "axes", 1))
-        redist_priv_read_stored(r);
+        redist_priv_read_stored(r, 0);
     else if (redist_priv_begins(r, "transposed", 1))
-        for (d = 0; d < said->ndim; d++)
-            said->dim[d].stored = said->ndim - 1 - d;
+        redist_priv_read_stored(r, 1);
     else if (redist_priv_begins(r, "grid", 2))
-        said->grid_order = redist_priv_read_order(r);
+        *layout = redist_grid_order(*layout, redist_priv_read_order(r));
     else if (redist_priv_begins(r, "memory", 4))
-        said->memory_order = redist_priv_read_order(r);
+        *layout = redist_memory_order(*layout, redist_priv_read_order(r));
     else if (redist_priv_begins(r, "from", 8))
-        said->first_rank = (int)redist_priv_read(r, "rank", "the first rank", INT_MAX);
+        *layout = redist_from_rank(*layout, (int)redist_priv_read(r, "rank", "the first rank", INT_MAX));
     else if (redist_priv_begins(r, "ranks", 8))
         redist_priv_read_ranks(r);
     else if (redist_priv_begins(r, "copies", 16))
-        said->copies = (int)redist_priv_read(r, NULL, "the number of copies", INT_MAX);
+        *layout = redist_replicated(*layout, (int)redist_priv_read(r, NULL, "the number of copies", INT_MAX));
     else if (redist_priv_begins(r, "boxes", 32))
         redist_priv_read_boxes(r);
     else
@@ -5295,52 +5228,24 @@ REDIST_PRIV_COLD void redist_priv_read_option(redist_priv_reader *r)
 
 REDIST_PRIV_COLD void redist_priv_read_layout(redist_priv_reader *r)
 {
-    int d, axes = 0, listed;
     redist_priv_read_extents(r);
     redist_priv_read_axes(r);
     r->subjects = 0;
-    if (*redist_priv_next(r) != '\0' && *r->at != ';')
-        redist_priv_unexpected(r, "';' and an option, the end, or " REDIST_PRIV_SUFFIXES);
     while (redist_priv_accept(r, ";"))
         redist_priv_read_option(r);
     if (*redist_priv_next(r) != '\0')
-        redist_priv_unexpected(r, "';' and an option, or the end");
-    for (d = 0; d < r->said.ndim; d++)
-        axes += r->said.dim[d].axis.kind == REDIST_PRIV_BOXES;
-    listed = (r->subjects & 32) != 0;
-    if (axes != (listed ? r->said.ndim : 0))
-        redist_priv_parse_error(r, r->at, "%d of %d axes are 'box', and boxes are%s listed: all or none must be", axes,
-                                r->said.ndim, listed ? "" : " not");
-}
-
-/* Makes what was said a layout, by the builders, which find what is wrong with the numbers. */
-REDIST_PRIV_COLD redist_layout redist_priv_build(const redist_layout *said)
-{
-    redist_axis axes[REDIST_MAX_DIMS];
-    int d, stored[REDIST_MAX_DIMS];
-    redist_layout layout;
-    for (d = 0; d < said->ndim; d++) {
-        const redist_axis *x = &said->dim[d].axis;
-        axes[d] = redist_priv_axis(x->kind, x->extent, x->block, x->procs, x->cuts);
-        axes[d] = redist_priv_is_boxes(said) ? redist_whole(x->extent) : redist_starting_at(axes[d], x->first);
-        stored[d] = said->dim[d].stored;
+        redist_priv_unexpected(r, r->subjects != 0 ? "';' and an option, or the end"
+                                                   : "';' and an option, the end, or " REDIST_PRIV_SUFFIXES);
+    if (r->box_axes != (r->boxes > 0 ? r->ndim : 0))
+        redist_priv_parse_error(r, r->at, "%d of %d axes are 'box', and boxes are%s listed: all or none must be",
+                                r->box_axes, r->ndim, r->boxes > 0 ? "" : " not");
+    if (r->boxes > 0) {
+        redist_priv_set_boxes(&r->layout, r->boxes, r->box);
+        r->layout = redist_replicated(r->layout, r->layout.copies); /* of as many places */
     }
-    layout = redist_layout_nd(said->ndim, axes);
-    layout.fault = redist_permuted(layout, stored).fault;
-    for (d = 0; d < said->ndim; d++) /* axes are numbered as in the text, and so are their faults */
-        layout.dim[d].stored = stored[d];
-    if (redist_priv_is_boxes(said))
-        redist_priv_set_boxes(&layout, said->dim[0].axis.procs, said->dim[0].axis.box);
-    for (d = 0; d < said->ndim; d++) {
-        const redist_priv_dimension *dim = &said->dim[d];
-        layout = redist_section(layout, d, dim->axis.start, dim->axis.count, dim->axis.step);
-        layout = redist_with_extent(redist_with_halo(layout, d, dim->low, dim->high), d, dim->allocated);
-        if (dim->axis.ghosts != 0)
-            layout = redist_with_ghosts(layout, d, (redist_edge)(dim->axis.ghosts - 1));
-    }
-    layout = redist_memory_order(redist_grid_order(layout, said->grid_order), said->memory_order);
-    layout = redist_from_rank(redist_replicated(layout, said->copies), said->first_rank);
-    return said->ranks == NULL ? layout : redist_on_ranks(layout, said->ranks);
+    if (r->ranks > 0 && redist_priv_usable(&r->layout) && r->ranks != redist_places(&r->layout))
+        redist_priv_parse_error(r, r->ranks_at, "%" PRId64 " ranks for a grid of %d places", r->ranks,
+                                redist_places(&r->layout));
 }
 
 REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage, size_t storage_bytes,
@@ -5358,7 +5263,6 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
     r.message_size = message == NULL ? 0 : message_size;
     r.storage = (char *)storage;
     r.room = storage == NULL ? 0 : storage_bytes;
-    r.said.copies = 1;
     if (layout != NULL)
         *layout = redist_layout_nd(0, NULL);
     if (text == NULL || layout == NULL)
@@ -5373,13 +5277,7 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
         redist_priv_parse_error(&r, NULL, "the cuts and ranks need %" PRIu64 " bytes of storage", (uint64_t)r.used);
         return REDIST_ERR_MEMORY;
     }
-    *layout = redist_priv_build(&r.said);
-    if (layout->ranks != NULL && redist_priv_usable(layout) && r.ranks != redist_places(layout)) {
-        redist_priv_parse_error(&r, r.ranks_at, "%" PRId64 " ranks for a grid of %d places", r.ranks,
-                                redist_places(layout));
-        *layout = redist_layout_nd(0, NULL);
-        return r.code;
-    }
+    *layout = r.layout;
     return redist_layout_explain(layout, r.message, r.message_size);
 }
 

@@ -38,26 +38,27 @@
  * leaves its communicator to the messages that may still be on their way.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *     109-164               types
- *                 281-327   waiting
- *                 328-400   verdicts
- *                 401-698   the plan
- *                 699-971   checking arguments
- *                972-1146   peers
- *               1147-1251   staging
- *               1252-1347   pieces
- *               1348-1376   reports
- *               1377-1711   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1712-1841   MPI's collectives
- *               1842-1860   REDIST_ALLTOALLV
- *               1861-2024   REDIST_ALLTOALLW
- *               2025-2191   shared memory
- *               2192-2484   REDIST_SHARED
- *               2485-2726   REDIST_MULTIPHASE
- *               2727-3050   choosing a method
- *     165-253   3051-3507   plans
- *               3508-3600   calibrating
- *     254-274   3601-3695   arenas
+ *     110-165               types
+ *                 282-328   waiting
+ *                 329-401   verdicts
+ *                 402-697   the plan
+ *                 698-968   checking arguments
+ *                969-1127   peers
+ *               1128-1222   staging
+ *               1223-1312   pieces
+ *               1313-1331   reports
+ *               1332-1656   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1657-1804   MPI's collectives
+ *               1805-1823   REDIST_ALLTOALLV
+ *               1824-1955   REDIST_ALLTOALLW
+ *               1956-2119   shared memory
+ *               2120-2407   REDIST_SHARED
+ *               2408-2439   the network
+ *               2440-2644   REDIST_MULTIPHASE
+ *               2645-2971   choosing a method
+ *     166-254   2972-3392   plans
+ *               3393-3485   calibrating
+ *     255-275   3486-3570   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -95,7 +96,7 @@
 #endif
 
 #ifndef REDIST_EAGER_BYTES
-#define REDIST_EAGER_BYTES 16384 /* REDIST_SCHEDULED: of a piece, which MPI should send without asking the receiver */
+#define REDIST_EAGER_BYTES 16384 /* REDIST_SCHEDULED: of a piece: at most what MPI sends without asking the receiver */
 #endif
 #elif defined REDIST_YIELD || defined REDIST_MAX_COUNT || defined REDIST_PIECE_BYTES || defined REDIST_RING_BYTES || \
     defined REDIST_FLIGHT_BYTES || defined REDIST_EAGER_BYTES
@@ -118,7 +119,7 @@ typedef enum {
     REDIST_SCHEDULED,      /* contention-free steps, in short pieces that never run ahead of what is received, with  */
                            /*   any max_buffer: networks between nodes, scarce memory                                */
     REDIST_SHARED,         /* node shared memory inside a node; between nodes as REDIST_SCHEDULED, short messages    */
-                           /*   (512 bytes) as REDIST_POINT_TO_POINT                                                 */
+                           /*   (512 bytes) as REDIST_POINT_TO_POINT; by REDIST_AUTO as what is faster there          */
     REDIST_MULTIPHASE      /* a chain of plans by way of other block sizes and grids (redist_phases): tiny messages;  */
                            /*   slabs to slabs also by way of nodes x ranks of a node, first inside the nodes        */
 } redist_method;
@@ -147,7 +148,7 @@ typedef struct {
     void *context;       /*   redist_combine_axpby, or your own); NULL: it replaces it. Given on all ranks, or none;  */
                          /*   not with fixed arrays. *context must live as long as the plan; REDIST_MEASURE calls */
                          /*   the function on arrays of its own while the plan is made                            */
-    redist_cost cost;    /* what a message and a byte cost; zero: measured where a chain of phases is considered   */
+    redist_cost cost;    /* what a message and a byte cost; zero: measured where REDIST_AUTO, or a chain, needs it */
     char *message;       /* message[message_size]: receives the sentence of a failure, "" on success; or NULL     */
     size_t message_size;
 } redist_options;
@@ -421,9 +422,9 @@ typedef struct {
 
 /* The end of a message that is here: REDIST_PRIV_FROM when this rank sends it. */
 typedef struct {
+    int order;        /* in which peers are served: of their distances, so that not all ranks turn to one at once, */
+    int step;         /* or of a schedule's steps */
     int own, rank;    /* of the other end */
-    int distance;     /* peers are served by distance, so that not all ranks turn to one at once */
-    int step;         /* or in the order of a schedule */
     int near;         /* the message goes through shared memory */
     int64_t message;  /* of the neighbours */
     int64_t bytes;    /* of all arrays */
@@ -527,14 +528,12 @@ enum { REDIST_PRIV_MOST_PHASES = 8 };
 typedef struct {
     redist_method method;
     const char *name;
-    int moves;                                       /* itself; else the plans that it is made of do */
     int (*open)(redist_plan *);                      /* collective; fails on any rank: messages serve; or NULL */
     int (*plan_staging)(redist_plan *, int own);     /* decides what is staged on one side and its bytes              */
     int (*create)(redist_plan *);                    /* staging memory is there; local; or NULL                       */
-    int (*commit)(redist_plan *);                    /* collective, after all ranks created; or NULL                  */
     int (*start)(redist_plan *);
     int (*test)(redist_plan *, int *done);
-    void (*add_stats)(const redist_plan *, redist_stats *);
+    void (*add_stats)(const redist_plan *, redist_stats *); /* of plans that move everything; NULL: itself does       */
     void (*destroy)(redist_plan *);                  /* whatever of it there is                                       */
 } redist_priv_transport;
 
@@ -568,15 +567,14 @@ typedef struct {
 /* What MPI's collectives want to know of one side, by rank. */
 typedef struct {
     int *counts, *offsets;
-    MPI_Datatype *types; /* REDIST_ALLTOALLW: of all arrays at the addresses of the last execution */
+    MPI_Datatype *types; /* REDIST_ALLTOALLW: of all arrays at the addresses of the last execution; else the unit */
     MPI_Datatype *each;  /* the same of one array, from its beginning, when there are several arrays; else `types` */
 } redist_priv_table;
 
 typedef struct {
     MPI_Request request;
     redist_priv_table table[2];
-    MPI_Datatype unit;   /* REDIST_ALLTOALLV counts in these, of so many bytes; REDIST_ALLTOALLW has none */
-    int64_t unit_bytes;
+    int64_t unit_bytes;  /* REDIST_ALLTOALLV counts in these; REDIST_ALLTOALLW has none */
     const void **before; /* REDIST_ALLTOALLW: before[2 * arrays] of the last execution; NULL: nothing is made */
 } redist_priv_collective;
 
@@ -586,13 +584,14 @@ typedef struct {
     redist_plan *phase[REDIST_PRIV_MOST_PHASES];
     redist_layout *between;                      /* between[REDIST_PRIV_MOST_PHASES - 1] */
     int64_t most_bytes;                          /* of staging for arrays in between, on any rank */
-    int64_t array_bytes[2];                      /* of an array that even, and odd phases write */
+    int64_t array_bytes;                         /* that one takes there */
 } redist_priv_chain;
 
 /* What messages cost between ranks, in seconds: the first of several that go together also costs the latency. */
 typedef struct {
     double latency;
     redist_cost cost;
+    int at_once;  /* long messages, for which MPI asks the receiver, are as fast as short pieces in their place */
     int64_t node; /* ranks before the first that is not on rank 0's node: mostly as many as on any node */
 } redist_priv_network;
 
@@ -608,7 +607,7 @@ struct redist_plan {
     redist_options options;
     redist_priv_side side[2];
     redist_priv_peer *peer;       /* peer[peers]: all messages of this rank, those that it receives come first */
-    int64_t peers;
+    int64_t peers, room;          /* for so many */
     redist_priv_arrival arrival;  /* how elements come to the destination */
     int overwrites;               /* in place, an element may arrive where another has yet to leave */
     int ordered;                  /* several contributions to one element: messages are unpacked in the peers' order */
@@ -710,8 +709,7 @@ REDIST_PRIV_COLD int64_t redist_priv_machine(void)
     char name[MPI_MAX_PROCESSOR_NAME];
     uint64_t hash = 0;
     int k, length = 0;
-    if (MPI_Get_processor_name(name, &length) != MPI_SUCCESS)
-        return 0;
+    MPI_Get_processor_name(name, &length);
     for (k = 0; k < length; k++)
         hash = redist_priv_hash(hash, name[k]);
     return (int64_t)(hash >> 2);
@@ -844,16 +842,15 @@ REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int side, c
     const char *name = redist_priv_side_name(side);
     char text[160];
     int coords[REDIST_MAX_DIMS] = {0};
-    int k, places, code = redist_layout_explain(layout, text, sizeof text);
+    int k, code = redist_layout_explain(layout, text, sizeof text);
     redist_priv_fail(v, code, "%s%s %s", name, strncmp(text, "axis ", 5) == 0 ? "" : ":", text);
     if (code != REDIST_OK)
         return;
-    places = redist_places(layout);
-    for (k = 0; k < places; k = layout->ranks == NULL ? places : k + 1) {
-        int last = layout->ranks == NULL ? layout->first_rank + places - 1 : layout->ranks[k];
-        if (last >= p->size)
+    for (k = layout->ranks == NULL ? redist_places(layout) - 1 : 0; k < redist_places(layout); k++) {
+        const int rank = redist_priv_rank_at(layout, k);
+        if (rank >= p->size)
             redist_priv_fail(v, REDIST_ERR_RANK, "a %s place is on rank %d, but the communicator has %d ranks", name,
-                             last, p->size);
+                             rank, p->size);
     }
     if (!redist_coords_of(layout, p->rank, coords))
         return;
@@ -1003,11 +1000,6 @@ REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, in
     return begin;
 }
 
-REDIST_PRIV_COLD int redist_priv_compare_distances(const void *a, const void *b)
-{
-    return redist_priv_compare_ints(&((const redist_priv_peer *)a)->distance, &((const redist_priv_peer *)b)->distance);
-}
-
 /* Splits the runs of an axis into those that lie at their destination and the others, packed one after the other. */
 REDIST_PRIV_COLD int redist_priv_split_runs(redist_priv_kept *kept, const redist_priv_runs *list,
                                             redist_priv_runs *part)
@@ -1068,79 +1060,68 @@ REDIST_PRIV_COLD int redist_priv_ranks_apart(const redist_plan *p, int own, int 
 REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, int own, const redist_priv_pair *pair)
 {
     redist_priv_side *s = &p->side[own];
-    redist_priv_peer *peer = &s->peer[s->peers];
+    redist_priv_peer *peer = (redist_priv_peer *)redist_priv_grow(p->peer, p->peers, &p->room, sizeof *peer);
+    if (peer == NULL)
+        return REDIST_ERR_MEMORY;
+    p->peer = peer;
+    peer += p->peers;
+    memset((void *)peer, 0, sizeof *peer);
     peer->own = own;
     peer->rank = redist_priv_rank_at(redist_priv_layout(p, !own), pair->place[!own]);
-    peer->distance = redist_priv_ranks_apart(p, own, peer->rank);
+    peer->order = redist_priv_ranks_apart(p, own, peer->rank);
     peer->message = pair->message;
     peer->bytes = redist_priv_peer_message(p, peer).elements * p->element_bytes * p->arrays;
     if (peer->rank == p->rank)
         return own == REDIST_PRIV_FROM ? redist_priv_keep(p, peer) : REDIST_OK;
     s->bytes += peer->bytes;
     s->peers++;
+    p->peers++;
     return REDIST_OK;
 }
 
-/* How many peers a side has at most. */
-REDIST_PRIV_COLD int64_t redist_priv_most_peers_of(const redist_plan *p, int own)
-{
-    const int64_t messages = p->side[own].neighbours.messages;
-    if (p->arrival.function != NULL)
-        return messages * redist_priv_layout(p, !own)->copies;
-    return own == REDIST_PRIV_TO ? messages : redist_priv_most_served(messages * p->to->copies, p->from->copies);
-}
-
-/* Lists the other ranks that this rank exchanges with on one side, after the peers that are there. */
-REDIST_PRIV_COLD int redist_priv_list_peers(redist_plan *p, int own)
-{
-    redist_priv_side *s = &p->side[own];
-    const int mine = redist_priv_place_on(redist_priv_layout(p, own), p->rank);
-    redist_priv_pairs pairs;
-    redist_priv_pair pair;
-    int code = redist_priv_pairs_open(&pairs, p->from, p->to, p->arrival.function != NULL);
-    s->peer = p->peer + p->peers;
-    redist_priv_pairs_of(&pairs, mine, &s->neighbours);
-    while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair))
-        if (pair.place[own] == mine)
-            code = redist_priv_add_peer(p, own, &pair);
-    code = code == REDIST_OK ? pairs.code : code;
-    redist_priv_pairs_close(&pairs);
-    qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_distances);
-    p->peers += s->peers;
-    return code;
-}
-
-/* Finds what this rank owns on one side, and its neighbours. */
+/* Finds what this rank owns on one side, and lists the other ranks that it exchanges with there. */
 REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
 {
     redist_priv_side *s = &p->side[own];
     const redist_layout *layout = redist_priv_layout(p, own);
-    int coords[REDIST_MAX_DIMS] = {0};
+    const int mine = redist_priv_place_on(layout, p->rank);
+    redist_priv_pairs pairs;
+    redist_priv_pair pair;
+    int coords[REDIST_MAX_DIMS] = {0}, code;
     if (!redist_coords_of(layout, p->rank, coords))
         return REDIST_OK;
     s->owned = redist_priv_held_at(layout, coords);
     s->storage = redist_priv_storage_at(layout, coords);
     s->array_bytes = s->storage.size * p->element_bytes;
     s->streams = s->array_bytes * p->arrays >= REDIST_STREAM_BYTES;
-    return redist_priv_find_neighbours(layout, coords, own, redist_priv_layout(p, !own), 1, &s->neighbours);
+    code = redist_priv_pairs_open(&pairs, p->from, p->to, p->arrival.function != NULL);
+    if (code == REDIST_OK)
+        code = redist_priv_find_neighbours(layout, coords, own, redist_priv_layout(p, !own), 1, &s->neighbours);
+    redist_priv_pairs_of(&pairs, mine, &s->neighbours);
+    while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair))
+        if (pair.place[own] == mine)
+            code = redist_priv_add_peer(p, own, &pair);
+    code = code == REDIST_OK ? pairs.code : code;
+    REDIST_FREE(pairs.rank_places);
+    return code;
 }
 
 REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
 {
-    int64_t most = 0;
     int own, code = REDIST_OK;
-    for (own = 0; own < 2 && code == REDIST_OK; own++) {
-        code = redist_priv_open_side(p, own);
-        most += redist_priv_most_peers_of(p, own);
-    }
-    p->peer = (redist_priv_peer *)redist_priv_zeroed(most, sizeof *p->peer);
+    p->peer = (redist_priv_peer *)redist_priv_grow(NULL, 0, &p->room, sizeof *p->peer);
     p->pointers = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *p->pointers);
     if (p->peer == NULL || p->pointers == NULL)
         return REDIST_ERR_MEMORY;
     p->pointers[0] = p->options.from;
     p->pointers[p->arrays] = p->options.to;
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--)
-        code = redist_priv_list_peers(p, own);
+        code = redist_priv_open_side(p, own);
+    for (own = 0; own < 2; own++) {
+        redist_priv_side *s = &p->side[own];
+        s->peer = p->peer + (own == REDIST_PRIV_FROM ? p->side[REDIST_PRIV_TO].peers : 0);
+        qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_ints);
+    }
     return code;
 }
 
@@ -1151,11 +1132,11 @@ REDIST_PRIV int64_t redist_priv_round_up(int64_t a, int64_t multiple)
     return (a + multiple - 1) / multiple * multiple;
 }
 
-/* What is staged of a side: all, what is not contiguous in the array, or nothing. */
-enum { REDIST_PRIV_STAGE_ALL, REDIST_PRIV_STAGE_SCATTERED, REDIST_PRIV_STAGE_NONE };
+/* Which messages of a side stay in the array: none, those that are contiguous there, or all. */
+enum { REDIST_PRIV_NONE, REDIST_PRIV_CONTIGUOUS, REDIST_PRIV_ALL };
 
-/* Gives the peers of a side their places in its staging memory, which are multiples of `unit` bytes, a power of 2. */
-REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int what, int64_t unit)
+/* Gives the others their places in the staging memory, which are multiples of `unit` bytes, a power of 2. */
+REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int in_array, int64_t unit)
 {
     const redist_priv_side *s = &p->side[own];
     redist_priv_staging *staging = &p->staging[own];
@@ -1166,7 +1147,7 @@ REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int what, 
         redist_priv_message m = redist_priv_peer_message(p, peer);
         peer->direct = redist_priv_contiguous(&m, own) * p->element_bytes;
         peer->staged = REDIST_PRIV_IN_ARRAY;
-        if (peer->near || what == REDIST_PRIV_STAGE_NONE || (what == REDIST_PRIV_STAGE_SCATTERED && peer->direct >= 0))
+        if (peer->near || in_array == REDIST_PRIV_ALL || (in_array == REDIST_PRIV_CONTIGUOUS && peer->direct >= 0))
             continue;
         peer->staged = staging->bytes;
         staging->bytes += redist_priv_round_up(peer->bytes, redist_priv_max(unit, REDIST_PRIV_LINE));
@@ -1174,11 +1155,11 @@ REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int what, 
     return REDIST_OK;
 }
 
-/* Arrays can stand in for staging memory when there is one, which neither is overwritten at the same time nor
-   combined. */
-REDIST_PRIV_COLD int redist_priv_may_be_direct(const redist_plan *p, int own)
+/* What may stay in an array when there is one, which neither is overwritten at the same time nor combined. */
+REDIST_PRIV_COLD int redist_priv_may_stay(const redist_plan *p, int own)
 {
-    return p->arrays == 1 && !(own == REDIST_PRIV_FROM ? p->overwrites : p->arrival.function != NULL);
+    const int taken = own == REDIST_PRIV_FROM ? p->overwrites : p->arrival.function != NULL;
+    return p->arrays > 1 || taken ? REDIST_PRIV_NONE : REDIST_PRIV_CONTIGUOUS;
 }
 
 REDIST_PRIV_COLD int64_t redist_priv_buffer_bytes(const redist_plan *p)
@@ -1190,21 +1171,15 @@ REDIST_PRIV_COLD int64_t redist_priv_buffer_bytes(const redist_plan *p)
     return bytes;
 }
 
-/* Whether what describes the messages of a side holds addresses, which change with the arrays. */
-REDIST_PRIV int redist_priv_holds_addresses(const redist_plan *p, int own)
-{
-    return p->arrays > 1 && p->staging[own].memory == NULL;
-}
-
-/* Where a side's messages lie when they lie in one piece of memory; NULL when there are none, because MPI refuses to
-   send from the memory it receives into, even nothing. */
+/* Where a side's messages lie when they lie in one piece of memory, or what their types' addresses are relative to;
+   NULL when there are none, because MPI refuses to send from the memory it receives into, even nothing. */
 REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own)
 {
     if (p->staging[own].memory != NULL)
         return p->staging[own].memory;
     if (p->side[own].peers == 0)
         return NULL;
-    return redist_priv_holds_addresses(p, own) ? MPI_BOTTOM : redist_priv_given(p, own, 0);
+    return p->arrays > 1 ? MPI_BOTTOM : redist_priv_given(p, own, 0);
 }
 
 /* Copies a message of the a-th array between two of its sides. other: where its packed elements begin, or the array of
@@ -1212,28 +1187,27 @@ REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own)
 REDIST_PRIV_APART void redist_priv_copy_array(const redist_plan *p, const redist_priv_message *m, int a, int from_side,
                                               int to_side, char *other, int stream)
 {
-    char *from = from_side == REDIST_PRIV_FROM ? redist_priv_given(p, from_side, a) : other;
+    const int gives = from_side == REDIST_PRIV_FROM && (other == NULL || to_side == REDIST_PRIV_PACKED);
+    char *from = gives ? redist_priv_given(p, from_side, a) : other;
     char *to = to_side == REDIST_PRIV_TO ? redist_priv_given(p, to_side, a) : other;
-    if (from_side == REDIST_PRIV_FROM && to_side == REDIST_PRIV_TO && other != NULL)
-        from = other;
     redist_priv_copy(m, from_side, from, to_side, to,
                      to_side == REDIST_PRIV_TO ? p->arrival : redist_priv_replacing(p->element_bytes), stream);
 }
 
-/* Copies what stays on this rank and is not at its destination, of one array, between two of its sides. */
-REDIST_PRIV void redist_priv_copy_kept_array(const redist_plan *p, int a, int from_side, int to_side)
+/* Copies what stays on this rank and is not at its destination between two of its sides. */
+REDIST_PRIV void redist_priv_copy_kept_between(const redist_plan *p, int from_side, int to_side)
 {
     const redist_priv_kept *kept = &p->kept;
-    const int rests = kept->move != NULL && p->pointers[a] == p->pointers[p->arrays + a];
     const int stream = to_side == REDIST_PRIV_TO && p->side[REDIST_PRIV_TO].streams;
     char *packed = p->staging[REDIST_PRIV_PACKED].memory;
-    int64_t at = a * kept->whole.elements;
-    int k;
-    for (k = 0; k < (rests ? kept->moves : 1); k++) {
-        const redist_priv_message *m = rests ? &kept->move[k] : &kept->whole;
-        redist_priv_copy_array(p, m, a, from_side, to_side, packed == NULL ? NULL : packed + at * p->element_bytes,
-                               stream);
-        at += m->elements;
+    int a, k;
+    for (a = 0; a < p->arrays; a++) {
+        const int rests = kept->move != NULL && p->pointers[a] == p->pointers[p->arrays + a];
+        for (k = 0; k < (rests ? kept->moves : 1); k++) {
+            const redist_priv_message *m = rests ? &kept->move[k] : &kept->whole;
+            redist_priv_copy_array(p, m, a, from_side, to_side, packed, stream);
+            packed += packed == NULL ? 0 : m->elements * p->element_bytes;
+        }
     }
 }
 
@@ -1241,12 +1215,9 @@ REDIST_PRIV void redist_priv_copy_kept_array(const redist_plan *p, int a, int fr
 REDIST_PRIV void redist_priv_copy_kept(const redist_plan *p)
 {
     const int twice = p->staging[REDIST_PRIV_PACKED].memory != NULL;
-    const int arrays = p->kept.whole.elements > 0 ? p->arrays : 0;
-    int a;
-    for (a = 0; twice && a < arrays; a++)
-        redist_priv_copy_kept_array(p, a, REDIST_PRIV_FROM, REDIST_PRIV_PACKED);
-    for (a = 0; a < arrays; a++)
-        redist_priv_copy_kept_array(p, a, twice ? REDIST_PRIV_PACKED : REDIST_PRIV_FROM, REDIST_PRIV_TO);
+    if (twice)
+        redist_priv_copy_kept_between(p, REDIST_PRIV_FROM, REDIST_PRIV_PACKED);
+    redist_priv_copy_kept_between(p, twice ? REDIST_PRIV_PACKED : REDIST_PRIV_FROM, REDIST_PRIV_TO);
 }
 
 /* ------------------------------------------------------------------------------------------------ pieces (private) */
@@ -1254,7 +1225,6 @@ REDIST_PRIV void redist_priv_copy_kept(const redist_plan *p)
 /* A piece of a peer's messages: of one array, or of all where they fit as a whole. */
 typedef struct {
     redist_priv_message message; /* packed densely from position 0 on */
-    int own;
     int array;                   /* -1: all */
     int64_t begin, bytes;        /* where it begins in the packed messages; contiguous if wide is 0 */
     int64_t all;                 /* pieces that there are */
@@ -1297,14 +1267,8 @@ REDIST_PRIV_COLD int64_t redist_priv_narrow(const redist_plan *p, redist_priv_me
 REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p, const redist_priv_peer *peer,
                                                    redist_priv_cutting c, int64_t k)
 {
-    redist_priv_piece piece;
+    redist_priv_piece piece = {redist_priv_peer_message(p, peer), -1, 0, peer->bytes, 1};
     int64_t bricks;
-    piece.message = redist_priv_peer_message(p, peer);
-    piece.own = peer->own;
-    piece.array = -1;
-    piece.begin = 0;
-    piece.bytes = peer->bytes;
-    piece.all = 1;
     if (peer->bytes <= c.bytes)
         return piece;
     bricks = redist_priv_narrow(p, &piece.message, c, k, &piece.begin);
@@ -1315,24 +1279,25 @@ REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p, const r
     return piece;
 }
 
-/* Packs a piece into `packed`, all arrays one after the other, or unpacks it. */
-REDIST_PRIV void redist_priv_copy_piece(const redist_plan *p, const redist_priv_piece *piece, char *packed)
+/* Packs the k-th piece into `packed`, all arrays one after the other, or unpacks it. */
+REDIST_PRIV void redist_priv_copy_piece(const redist_plan *p, const redist_priv_peer *peer, redist_priv_cutting c,
+                                        int64_t k, char *packed)
 {
-    const int unpacks = piece->own == REDIST_PRIV_TO, all = piece->array < 0;
+    const redist_priv_piece piece = redist_priv_piece_of(p, peer, c, k);
+    const int unpacks = peer->own == REDIST_PRIV_TO, all = piece.array < 0;
     const int from_side = unpacks ? REDIST_PRIV_PACKED : REDIST_PRIV_FROM;
     const int to_side = unpacks ? REDIST_PRIV_TO : REDIST_PRIV_PACKED;
     int a;
-    for (a = 0; a < (all ? p->arrays : 1); a++, packed += piece->message.elements * p->element_bytes)
-        redist_priv_copy_array(p, &piece->message, all ? a : piece->array, from_side, to_side, packed,
-                               p->side[piece->own].streams && (unpacks || !all));
+    for (a = 0; a < (all ? p->arrays : 1); a++, packed += piece.message.elements * p->element_bytes)
+        redist_priv_copy_array(p, &piece.message, all ? a : piece.array, from_side, to_side, packed,
+                               p->side[peer->own].streams && (unpacks || !all));
 }
 
 /* Packs the message of a peer into its staging memory, or unpacks it. */
 REDIST_PRIV void redist_priv_copy_staged(const redist_plan *p, const redist_priv_peer *peer)
 {
     const redist_priv_cutting uncut = {INT64_MAX, 0};
-    const redist_priv_piece whole = redist_priv_piece_of(p, peer, uncut, 0);
-    redist_priv_copy_piece(p, &whole, p->staging[peer->own].memory + peer->staged);
+    redist_priv_copy_piece(p, peer, uncut, 0, p->staging[peer->own].memory + peer->staged);
 }
 
 /* The same for all that is staged on a side. */
@@ -1347,17 +1312,14 @@ REDIST_PRIV void redist_priv_copy_all_staged(const redist_plan *p, int own)
 
 /* ---------------------------------------------------------------------------------------------- reports (private) */
 
-/* What messages and bytes cost here: as the options say, or measured once. Collective. */
-REDIST_PRIV_COLD int redist_priv_know_cost(redist_plan *p)
+REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *stats)
 {
-    if (p->options.cost.per_message + p->options.cost.per_byte > 0)
-        return REDIST_OK;
-    return redist_calibrate(p->comm, &p->options.cost);
-}
-
-/* What one execution of a plan that moves everything itself does on this rank. */
-REDIST_PRIV_COLD void redist_priv_add_moved(const redist_plan *p, redist_stats *stats)
-{
+    stats->buffer_bytes += redist_priv_buffer_bytes(p);
+    stats->shared_bytes += p->rings != NULL ? p->rings->bytes : 0;
+    if (p->transport->add_stats != NULL) {
+        p->transport->add_stats(p, stats);
+        return;
+    }
     stats->sends += p->side[REDIST_PRIV_FROM].peers;
     stats->receives += p->side[REDIST_PRIV_TO].peers;
     stats->bytes_sent += p->side[REDIST_PRIV_FROM].bytes;
@@ -1365,13 +1327,6 @@ REDIST_PRIV_COLD void redist_priv_add_moved(const redist_plan *p, redist_stats *
     stats->bytes_kept += p->kept.whole.elements * p->element_bytes * p->arrays;
     stats->steps += p->transport->method == REDIST_SCHEDULED ? (int)redist_priv_max(p->state.lanes.steps, 1) : 1;
     stats->phases++;
-}
-
-REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *stats)
-{
-    stats->buffer_bytes += redist_priv_buffer_bytes(p);
-    stats->shared_bytes += p->rings != NULL ? p->rings->bytes : 0;
-    p->transport->add_stats(p, stats);
 }
 
 /* ------------------------------------------------------------ REDIST_POINT_TO_POINT and REDIST_SCHEDULED (private) */
@@ -1383,45 +1338,37 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
    are so short that MPI asks no receiver for them: over a socket the answer would queue behind what goes the other way,
    and both directions take turns. */
 
-/* SimGrid's SMPI 3.32 loses messages when a persistent send starts again before its last one was received. */
-#if defined SMPI_H
-#define REDIST_PRIV_PERSISTENT_SENDS_FAIL 1
-#else
-#define REDIST_PRIV_PERSISTENT_SENDS_FAIL 0
-#endif
-
 #ifndef REDIST_NO_SCHEDULED
-
-REDIST_PRIV_COLD int redist_priv_compare_steps(const void *a, const void *b)
-{
-    return redist_priv_compare_ints(&((const redist_priv_peer *)a)->step, &((const redist_priv_peer *)b)->step);
-}
 
 /* Puts the peers in the order of the schedule, steps far apart in turn: neighbouring ones load the same links inside a
    network (torus, fat tree), which those on their way together should not. REDIST_SHARED may have ordered them. */
 REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
 {
     redist_schedule schedule;
-    redist_priv_peer wanted, *found;
+    redist_priv_peer *peer;
     redist_priv_side *s;
-    int step, own, meets[2], code = redist_priv_schedule_of(p->from, p->to, p->arrival.function != NULL, &schedule);
-    int stride = (int)(0.618 * schedule.steps) | 1;
+    int code = redist_priv_schedule_of(p->from, p->to, p->arrival.function != NULL, &schedule);
+    int step, own, partner, distance, stride = (int)(0.618 * schedule.steps) | 1;
     while (redist_priv_gcd(stride, schedule.steps) > 1)
         stride++;
     p->state.lanes.steps = schedule.steps;
     for (own = 0; own < 2 && code == REDIST_OK; own++) {
         s = &p->side[own];
-        qsort(s->peer, (size_t)s->peers, sizeof wanted, redist_priv_compare_distances);
+        for (peer = s->peer; peer < s->peer + s->peers; peer++)
+            peer->order = redist_priv_ranks_apart(p, own, peer->rank);
+        qsort(s->peer, (size_t)s->peers, sizeof *peer, redist_priv_compare_ints);
         for (step = 0; step < schedule.steps; step++) {
-            redist_schedule_step(&schedule, p->rank, step, &meets[REDIST_PRIV_FROM], &meets[REDIST_PRIV_TO]);
-            if (meets[own] < 0 || meets[own] == p->rank)
+            partner = redist_priv_schedule_peer(schedule.arrangement, own, p->rank, step);
+            if (partner < 0 || partner == p->rank)
                 continue;
-            wanted.distance = redist_priv_ranks_apart(p, own, meets[own]);
-            found = (redist_priv_peer *)bsearch(&wanted, s->peer, (size_t)s->peers, sizeof wanted,
-                                                redist_priv_compare_distances);
-            found->step = (int)((int64_t)step * stride % schedule.steps);
+            distance = redist_priv_ranks_apart(p, own, partner);
+            peer = (redist_priv_peer *)bsearch(&distance, s->peer, (size_t)s->peers, sizeof *peer,
+                                               redist_priv_compare_ints);
+            peer->step = (int)((int64_t)step * stride % schedule.steps);
         }
-        qsort(s->peer, (size_t)s->peers, sizeof wanted, redist_priv_compare_steps);
+        for (peer = s->peer; peer < s->peer + s->peers; peer++)
+            peer->order = peer->step;
+        qsort(s->peer, (size_t)s->peers, sizeof *peer, redist_priv_compare_ints);
     }
     redist_schedule_free(&schedule);
     return code;
@@ -1458,27 +1405,26 @@ REDIST_PRIV_COLD int redist_priv_lanes_staging(redist_plan *p, int own)
     const int64_t room = bounded ? p->options.max_buffer / (p->rings != NULL ? 4 : 2) : INT64_MAX; /* beside rings */
     redist_priv_lane *lane = &p->state.lanes.lane[own];
     redist_priv_staging *staging = &p->staging[own];
-    int64_t k, place = 0, *staged;
+    int64_t k, place = REDIST_PRIV_LINE, places;
     redist_priv_cut_side(p, own, room);
-    redist_priv_stage_peers(p, own, redist_priv_may_be_direct(p, own), 1);
+    redist_priv_stage_peers(p, own, redist_priv_may_stay(p, own), 1);
     lane->places = s->peers;
     if (staging->bytes <= room || (own == REDIST_PRIV_FROM && p->overwrites))
         return REDIST_OK;
     for (k = 0; k < s->peers; k++)
         if (s->peer[k].staged >= 0)
             place = redist_priv_max(place, redist_priv_round_up(s->peer[k].bytes, REDIST_PRIV_LINE));
-    if (place <= room) {
-        lane->places = redist_priv_min(room / place, s->peers);
-        staging->bytes = lane->places * place;
+    places = redist_priv_min(room / place, s->peers);
+    if (places > 0) {
+        lane->places = places;
+        staging->bytes = places * place;
     } else {
         lane->flights = redist_priv_clamp(room / p->state.lanes.slot, 1, lane->flights);
         staging->bytes = (lane->flights - 1) * p->state.lanes.slot + p->state.lanes.cutting.bytes;
     }
-    for (k = 0; k < s->peers; k++) {
-        staged = &s->peer[k].staged;
-        if (*staged >= 0)
-            *staged = place <= room ? k % lane->places * place : (int)REDIST_PRIV_BY_PIECES;
-    }
+    for (k = 0; k < s->peers; k++)
+        if (s->peer[k].staged >= 0)
+            s->peer[k].staged = places > 0 ? k % places * place : (int64_t)REDIST_PRIV_BY_PIECES;
     return REDIST_OK;
 }
 
@@ -1495,9 +1441,8 @@ REDIST_PRIV char *redist_priv_flight_memory(const redist_plan *p, int64_t flight
 /* Copies a flight's piece between its slot and the array. */
 REDIST_PRIV_COLD void redist_priv_copy_flight(const redist_plan *p, int64_t k)
 {
-    const redist_priv_flight *flight = &p->state.lanes.flight[k];
-    const redist_priv_piece piece = redist_priv_piece_of(p, flight->peer, p->state.lanes.cutting, flight->piece);
-    redist_priv_copy_piece(p, &piece, redist_priv_flight_memory(p, k, 0));
+    const redist_priv_lanes *l = &p->state.lanes;
+    redist_priv_copy_piece(p, l->flight[k].peer, l->cutting, l->flight[k].piece, redist_priv_flight_memory(p, k, 0));
 }
 
 /* Posts a flight's piece, or prepares to. */
@@ -1523,11 +1468,14 @@ REDIST_PRIV int redist_priv_post(const redist_plan *p, int64_t k, int persistent
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-/* Whether a peer's memory is known when the plan is made, so that its requests can be persistent. */
+/* Whether a peer's memory is known when the plan is made, so that its requests can be persistent. SimGrid's SMPI 3.32
+   loses messages when a persistent send starts again before its last one was received. */
 REDIST_PRIV_COLD int redist_priv_is_bound(const redist_plan *p, const redist_priv_peer *peer)
 {
-    return !REDIST_PRIV_PERSISTENT_SENDS_FAIL && !peer->near &&
-           (peer->staged >= 0 || (peer->staged == REDIST_PRIV_IN_ARRAY && p->side[peer->own].fixed));
+#if defined SMPI_H
+    return 0;
+#endif
+    return !peer->near && (peer->staged >= 0 || (peer->staged == REDIST_PRIV_IN_ARRAY && p->side[peer->own].fixed));
 }
 
 /* Of a schedule's messages, the first pieces are prepared. */
@@ -1554,19 +1502,11 @@ REDIST_PRIV_COLD int redist_priv_lanes_create(redist_plan *p)
     l->index = (int *)(void *)(l->status + l->flights);
     for (peer = p->peer; peer < p->peer + p->peers; peer++)
         for (n = 0; n < peer->prepared && code == REDIST_OK; n++) {
-            l->flight[peer->first + n].peer = peer;
-            l->flight[peer->first + n].piece = n;
+            const redist_priv_flight flight = {peer, n};
+            l->flight[peer->first + n] = flight;
             code = redist_priv_post(p, peer->first + n, 1);
         }
     return code;
-}
-
-/* The first peer of a side from the k-th on that MPI serves. */
-REDIST_PRIV int64_t redist_priv_far(const redist_priv_side *s, int64_t k)
-{
-    while (k < s->peers && s->peer[k].near)
-        k++;
-    return k;
 }
 
 /* Sets the next piece of a lane going. */
@@ -1585,7 +1525,7 @@ REDIST_PRIV int redist_priv_go(redist_plan *p, int own)
     }
     if (lane->piece == peer->pieces) {
         lane->piece = 0;
-        lane->at = redist_priv_far(&p->side[own], lane->at + 1);
+        lane->at++;
     }
     if (own == REDIST_PRIV_FROM && peer->staged == REDIST_PRIV_BY_PIECES)
         redist_priv_copy_flight(p, k);
@@ -1613,15 +1553,21 @@ REDIST_PRIV int redist_priv_is_ahead(const redist_plan *p)
     return ahead > 0 || (ahead == 0 && from->piece > to->piece);
 }
 
-/* Sets pieces going until all flights are taken. */
+/* Sets pieces going until all flights are taken; peers on the node are passed over. */
 REDIST_PRIV int redist_priv_fill(redist_plan *p, int own)
 {
     const redist_priv_side *s = &p->side[own];
-    const redist_priv_lane *lane = &p->state.lanes.lane[own];
+    redist_priv_lane *lane = &p->state.lanes.lane[own];
     int code = REDIST_OK;
-    while (code == REDIST_OK && lane->at < s->peers && lane->posted - lane->arrived < lane->flights &&
-           redist_priv_has_place(s, lane) && (own == REDIST_PRIV_TO || !redist_priv_is_ahead(p)))
-        code = redist_priv_go(p, own);
+    while (code == REDIST_OK && lane->at < s->peers) {
+        if (s->peer[lane->at].near)
+            lane->at++;
+        else if (lane->posted - lane->arrived < lane->flights && redist_priv_has_place(s, lane) &&
+                 (own == REDIST_PRIV_TO || !redist_priv_is_ahead(p)))
+            code = redist_priv_go(p, own);
+        else
+            break;
+    }
     return code;
 }
 
@@ -1634,8 +1580,7 @@ REDIST_PRIV int redist_priv_lanes_start(redist_plan *p)
     }
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
         redist_priv_lane *lane = &p->state.lanes.lane[own];
-        lane->at = redist_priv_far(&p->side[own], 0);
-        lane->piece = lane->posted = lane->arrived = 0;
+        lane->at = lane->piece = lane->posted = lane->arrived = 0;
         code = redist_priv_fill(p, own);
     }
     if (!p->overwrites)
@@ -1714,22 +1659,47 @@ REDIST_PRIV_COLD void redist_priv_lanes_destroy(redist_plan *p)
 
 /* ------------------------------------------------------------------------------------- MPI's collectives (private) */
 
+/* Room for types[n], MPI_BYTE where there is none; NULL when memory is exhausted. */
+REDIST_PRIV_COLD MPI_Datatype *redist_priv_types(int64_t n)
+{
+    MPI_Datatype *types = (MPI_Datatype *)redist_priv_alloc(n, sizeof *types);
+    int64_t k;
+    for (k = 0; types != NULL && k < n; k++)
+        types[k] = MPI_BYTE;
+    return types;
+}
+
+REDIST_PRIV_COLD void redist_priv_types_free(MPI_Datatype *types, int64_t n)
+{
+    int64_t k;
+    for (k = 0; types != NULL && k < n; k++)
+        if (types[k] != MPI_BYTE)
+            MPI_Type_free(&types[k]);
+    REDIST_FREE(types);
+}
+
+/* Replaces *type by what an MPI constructor made. */
+REDIST_PRIV_COLD int redist_priv_become(MPI_Datatype *type, int mpi_code, const MPI_Datatype *made)
+{
+    if (mpi_code != MPI_SUCCESS)
+        return REDIST_ERR_MPI;
+    if (*type != MPI_BYTE)
+        MPI_Type_free(type);
+    *type = *made;
+    return REDIST_OK;
+}
+
 /* Requests go first: some MPI libraries still read the types of a persistent collective. */
 REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p)
 {
     redist_priv_collective *c = &p->state.collective;
-    int own, k;
+    int own;
     if (c->before != NULL)
         redist_priv_drop(&c->request, 0);
     for (own = 0; own < 2; own++) {
-        for (k = 0; c->table[own].types != NULL && k < 2 * p->size; k++)
-            if (c->table[own].types[k] != MPI_BYTE)
-                MPI_Type_free(&c->table[own].types[k]);
-        REDIST_FREE(c->table[own].types);
+        redist_priv_types_free(c->table[own].types, 2 * (int64_t)p->size);
         REDIST_FREE(c->table[own].counts);
     }
-    if (c->before != NULL && c->unit != MPI_BYTE)
-        MPI_Type_free(&c->unit);
     REDIST_FREE(c->before);
 }
 
@@ -1772,24 +1742,23 @@ REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own)
         return REDIST_OK;
     for (k = 0; k < p->side[own].peers; k++) {
         const int rank = p->side[own].peer[k].rank;
-        MPI_Datatype made = MPI_DATATYPE_NULL;
-        if (MPI_Type_create_hindexed_block(p->arrays, 1, (const MPI_Aint *)(const void *)now, t->each[rank], &made) !=
-                MPI_SUCCESS ||
-            MPI_Type_commit(&made) != MPI_SUCCESS)
+        const MPI_Aint *at = (const MPI_Aint *)(const void *)now;
+        MPI_Datatype made;
+        if (redist_priv_become(&t->types[rank], MPI_Type_create_hindexed_block(p->arrays, 1, at, t->each[rank], &made),
+                               &made) != REDIST_OK ||
+            MPI_Type_commit(&t->types[rank]) != MPI_SUCCESS)
             return REDIST_ERR_MPI;
-        if (t->types[rank] != MPI_BYTE)
-            MPI_Type_free(&t->types[rank]);
-        t->types[rank] = made;
     }
     memcpy(before, now, bytes);
     return REDIST_OK;
 }
 
-/* Whether memory, and what it looks like, are known when the plan is made, on all ranks. */
+/* Whether a collective's memory, and what it looks like, are known when the plan is made, on all ranks. */
 REDIST_PRIV int redist_priv_collective_persists(const redist_plan *p)
 {
-    return MPI_VERSION >= 4 && (p->state.collective.unit_bytes > 0 ||
-                                (p->side[REDIST_PRIV_TO].fixed && p->side[REDIST_PRIV_FROM].fixed));
+    const int fixed = p->side[REDIST_PRIV_TO].fixed && p->side[REDIST_PRIV_FROM].fixed;
+    return MPI_VERSION >= 4 && (p->transport->method == REDIST_ALLTOALLV ||
+                                (p->transport->method == REDIST_ALLTOALLW && fixed));
 }
 
 /* Begins an execution, or with MPI-4 prepares all of them. Collective. */
@@ -1800,16 +1769,18 @@ REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p)
     const void *from = redist_priv_memory(p, REDIST_PRIV_FROM);
     void *to = redist_priv_memory(p, REDIST_PRIV_TO);
     int code;
+    if (c->request != MPI_REQUEST_NULL)
+        code = MPI_Start(&c->request);
 #if MPI_VERSION >= 4
-    if (c->unit_bytes > 0)
-        code = MPI_Alltoallv_init(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm,
+    else if (c->unit_bytes > 0)
+        code = MPI_Alltoallv_init(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets, *t->types, p->comm,
                                   MPI_INFO_NULL, &c->request);
     else if (redist_priv_collective_persists(p))
         code = MPI_Alltoallw_init(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
                                   MPI_INFO_NULL, &c->request);
 #else
-    if (c->unit_bytes > 0)
-        code = MPI_Ialltoallv(from, f->counts, f->offsets, c->unit, to, t->counts, t->offsets, c->unit, p->comm,
+    else if (c->unit_bytes > 0)
+        code = MPI_Ialltoallv(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets, *t->types, p->comm,
                               &c->request);
 #endif
     else
@@ -1818,25 +1789,17 @@ REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p)
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-REDIST_PRIV_COLD int redist_priv_collective_commit(redist_plan *p)
-{
-    return redist_priv_collective_persists(p) ? redist_priv_collective_post(p) : REDIST_OK;
-}
-
 /* In place, what stays must be out of the way before the first message arrives in the array. */
 REDIST_PRIV_COLD int redist_priv_collective_start(redist_plan *p)
 {
-    MPI_Request *request = &p->state.collective.request;
     int own, code = REDIST_OK;
     redist_priv_copy_all_staged(p, REDIST_PRIV_FROM);
     for (own = 0; own < 2 && code == REDIST_OK; own++)
         code = redist_priv_address_types(p, own);
     if (p->overwrites)
         redist_priv_copy_kept(p);
-    if (code == REDIST_OK && *request == MPI_REQUEST_NULL)
+    if (code == REDIST_OK)
         code = redist_priv_collective_post(p);
-    else if (code == REDIST_OK)
-        code = MPI_Start(request) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
     if (!p->overwrites)
         redist_priv_copy_kept(p);
     return code;
@@ -1853,32 +1816,15 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own)
     for (c->unit_bytes = 1; p->largest / c->unit_bytes > REDIST_MAX_COUNT - p->size; c->unit_bytes *= 2)
         if (c->unit_bytes > p->largest)
             return REDIST_ERR_OVERFLOW;
-    if (s->fixed && !p->options.in_place && c->unit_bytes == 1 && redist_priv_may_be_direct(p, own)) {
-        redist_priv_stage_peers(p, own, 1, 1);
+    if (s->fixed && !p->options.in_place && c->unit_bytes == 1) {
+        redist_priv_stage_peers(p, own, redist_priv_may_stay(p, own), 1);
         if (p->staging[own].bytes == 0)
             return REDIST_OK;
     }
-    return redist_priv_stage_peers(p, own, 0, c->unit_bytes);
+    return redist_priv_stage_peers(p, own, REDIST_PRIV_NONE, c->unit_bytes);
 }
 
 /* -------------------------------------------------------------------------------------- REDIST_ALLTOALLW (private) */
-
-/* Strided datatypes of single bytes deliver wrong data in Open MPI 4.1.4, and write where they must not. */
-#if defined OPEN_MPI
-#define REDIST_PRIV_BYTE_TYPES_FAIL 1
-#else
-#define REDIST_PRIV_BYTE_TYPES_FAIL 0
-#endif
-
-/* Replaces *type by what an MPI constructor made of it. */
-REDIST_PRIV_COLD int redist_priv_become(MPI_Datatype *type, int mpi_code, const MPI_Datatype *made)
-{
-    if (mpi_code != MPI_SUCCESS)
-        return REDIST_ERR_MPI;
-    MPI_Type_free(type);
-    *type = *made;
-    return REDIST_OK;
-}
 
 REDIST_PRIV_COLD int redist_priv_displace(MPI_Datatype *type, int64_t bytes)
 {
@@ -1929,56 +1875,45 @@ REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_pri
 REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list, int side, int64_t stride)
 {
     const int n = (int)list->runs;
-    MPI_Datatype made = MPI_DATATYPE_NULL, *part;
-    int *ones, k, ready = 0, code = REDIST_OK;
+    MPI_Datatype made, *part;
     MPI_Aint *at;
+    int *ones, k, code = REDIST_OK;
     if (n == 1)
         return redist_priv_follow_run(type, list->run, side, stride);
-    part = (MPI_Datatype *)redist_priv_alloc(n, sizeof *part);
-    ones = (int *)redist_priv_alloc(n, sizeof *ones);
+    part = redist_priv_types(n);
     at = (MPI_Aint *)redist_priv_zeroed(n, sizeof *at);
-    if (part == NULL || ones == NULL || at == NULL)
+    ones = (int *)redist_priv_alloc(n, sizeof *ones);
+    if (part == NULL || at == NULL || ones == NULL)
         code = REDIST_ERR_MEMORY;
     for (k = 0; k < n && code == REDIST_OK; k++) {
         ones[k] = 1;
-        code = MPI_Type_dup(*type, &part[k]) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
-        ready += code == REDIST_OK;
+        code = redist_priv_become(&part[k], MPI_Type_dup(*type, &made), &made);
         if (code == REDIST_OK)
             code = redist_priv_follow_run(&part[k], &list->run[k], side, stride);
     }
     if (code == REDIST_OK)
         code = redist_priv_become(type, MPI_Type_create_struct(n, ones, at, part, &made), &made);
-    for (k = 0; k < ready; k++)
-        MPI_Type_free(&part[k]);
+    redist_priv_types_free(part, n);
     REDIST_FREE(at);
     REDIST_FREE(ones);
-    REDIST_FREE(part);
     return code;
 }
 
 /* The datatype of a peer's message on one side, run by run, so that both ends agree on the order of the elements. */
 REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv_peer *peer, MPI_Datatype *type)
 {
-    redist_priv_message m = redist_priv_peer_message(p, peer);
+    const redist_priv_message m = redist_priv_peer_message(p, peer);
     const int staged = peer->staged >= 0, side = staged ? REDIST_PRIV_PACKED : peer->own;
-    MPI_Datatype made = MPI_DATATYPE_NULL;
-    int axes[REDIST_MAX_DIMS] = {0}, k, code = REDIST_OK;
-    if (MPI_Type_dup(p->element, &made) != MPI_SUCCESS)
-        return REDIST_ERR_MPI;
+    MPI_Datatype made;
+    int axes[REDIST_MAX_DIMS] = {0}, k, code = redist_priv_become(type, MPI_Type_dup(p->element, &made), &made);
     redist_priv_slow_to_fast(p->from, p->from->memory_order, axes);
     for (k = m.ndim - 1; k >= 0 && code == REDIST_OK; k--)
-        code = redist_priv_follow_runs(&made, m.axis[axes[k]], side, m.stride[side][axes[k]] * p->element_bytes);
+        code = redist_priv_follow_runs(type, m.axis[axes[k]], side, m.stride[side][axes[k]] * p->element_bytes);
     if (code == REDIST_OK && staged)
-        code = redist_priv_repeat(&made, p->arrays, m.elements * p->element_bytes);
+        code = redist_priv_repeat(type, p->arrays, m.elements * p->element_bytes);
     if (code == REDIST_OK)
-        code = redist_priv_displace(&made, staged ? peer->staged : m.origin[side] * p->element_bytes);
-    if (code == REDIST_OK && MPI_Type_commit(&made) != MPI_SUCCESS)
-        code = REDIST_ERR_MPI;
-    if (code == REDIST_OK)
-        *type = made;
-    else
-        MPI_Type_free(&made);
-    return code;
+        code = redist_priv_displace(type, staged ? peer->staged : m.origin[side] * p->element_bytes);
+    return code == REDIST_OK && MPI_Type_commit(type) != MPI_SUCCESS ? REDIST_ERR_MPI : code;
 }
 
 /* Nothing is staged, but the source of an exchange in place (Open MPI takes equal buffers for MPI_IN_PLACE), and what
@@ -1986,7 +1921,7 @@ REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv
 REDIST_PRIV_COLD int redist_priv_alltoallw_staging(redist_plan *p, int own)
 {
     const int staged = own == REDIST_PRIV_FROM ? p->options.in_place : p->arrival.function != NULL;
-    return redist_priv_stage_peers(p, own, staged ? REDIST_PRIV_STAGE_ALL : REDIST_PRIV_STAGE_NONE, 1);
+    return redist_priv_stage_peers(p, own, staged ? REDIST_PRIV_NONE : REDIST_PRIV_ALL, 1);
 }
 
 /* REDIST_ALLTOALLW has a datatype for each message, REDIST_ALLTOALLV counts in units. */
@@ -1996,18 +1931,18 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
     int64_t k;
     int own, code = REDIST_OK;
     c->request = MPI_REQUEST_NULL;
-    c->unit = MPI_BYTE;
     c->before = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *c->before);
     for (own = 0; own < 2; own++) {
         redist_priv_table *t = &c->table[own];
         t->counts = (int *)redist_priv_zeroed(2 * (int64_t)p->size, sizeof *t->counts);
-        t->types = (MPI_Datatype *)redist_priv_alloc(2 * (int64_t)p->size, sizeof *t->types);
-        for (k = 0; t->types != NULL && k < 2 * p->size; k++)
-            t->types[k] = MPI_BYTE;
+        t->types = redist_priv_types(2 * (int64_t)p->size);
         if (c->before == NULL || t->counts == NULL || t->types == NULL)
             return REDIST_ERR_MEMORY;
         t->offsets = t->counts + p->size;
-        t->each = t->types + (redist_priv_holds_addresses(p, own) ? p->size : 0);
+        t->each = t->types + (p->arrays > 1 && p->staging[own].memory == NULL ? p->size : 0);
+        if (c->unit_bytes > 1 && (redist_priv_repeat(t->types, c->unit_bytes, 1) != REDIST_OK ||
+                                  MPI_Type_commit(t->types) != MPI_SUCCESS))
+            return REDIST_ERR_MPI;
     }
     for (k = 0; k < p->peers && code == REDIST_OK; k++) {
         const redist_priv_peer *peer = &p->peer[k];
@@ -2018,10 +1953,6 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
         if (c->unit_bytes == 0)
             code = redist_priv_type_of(p, peer, &t->each[peer->rank]);
     }
-    if (code == REDIST_OK && c->unit_bytes > 1 &&
-        (MPI_Type_contiguous((int)c->unit_bytes, MPI_BYTE, &c->unit) != MPI_SUCCESS ||
-         MPI_Type_commit(&c->unit) != MPI_SUCCESS))
-        code = REDIST_ERR_MPI;
     return code;
 }
 
@@ -2104,9 +2035,8 @@ REDIST_PRIV_COLD char *redist_priv_align(void *pointer)
     return (char *)pointer + -(uintptr_t)pointer % REDIST_PRIV_LINE;
 }
 
-/* Allocates a window, of which each rank's part may begin up to a line late, and makes sure that this rank's is there.
-   Where a rank cannot have it, no rank keeps one: those that do have it must let it leak, because freeing it takes all.
-   Collective over the node. */
+/* Allocates a window, each rank's part up to a line late in it, and makes sure that this rank's is there. Where one
+   cannot have it, the others must let theirs leak, because freeing it takes all. Collective over the node. */
 REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_home *h, int64_t bytes)
 {
     MPI_Info info = MPI_INFO_NULL;
@@ -2138,15 +2068,13 @@ REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_home *h, int64_t bytes)
    Collective over the node. Fails on all its ranks, also when `code` says so; close it then. */
 REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, int64_t bytes, int code)
 {
-    int64_t sums[2]; /* bytes, ranks that failed */
+    int64_t all;
     h->begin = redist_priv_round_up(h->size * (int64_t)sizeof(int64_t), REDIST_PRIV_LINE);
     h->end = h->begin + redist_priv_round_up(room, REDIST_PRIV_LINE);
     h->base = (char **)redist_priv_alloc(h->size, sizeof *h->base);
     bytes += h->end + REDIST_PRIV_LINE;
-    sums[0] = bytes;
-    sums[1] = h->base == NULL || code != REDIST_OK;
-    code = redist_priv_reduce(h->node, sums, 2, MPI_SUM);
-    if (code == REDIST_OK && (sums[1] > 0 || !redist_priv_seems_free(sums[0])))
+    all = bytes;
+    if (redist_priv_reduce(h->node, &all, 1, MPI_SUM) != REDIST_OK || h->base == NULL || !redist_priv_seems_free(all))
         code = REDIST_ERR_MEMORY;
     code = redist_priv_worst(h->node, code);
     return code == REDIST_OK ? redist_priv_window_open(h, bytes) : code;
@@ -2200,16 +2128,16 @@ enum {
     REDIST_PRIV_WASTEFUL = 6   /* who uses a sixth of the lines it reads packs them, wherever its arrays are */
 };
 
-/* How a plan sends messages: between nodes in the order of a schedule, but the shortest. */
+/* How a plan sends messages: between nodes in the order of a schedule, but the shortest, and where it gains nothing. */
 REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p);
 
 /* Packs, or unpacks, one piece of a message in its place in the ring. Large arrays are packed around the caches, too: a
    core of another socket reads memory faster than lines that are modified in this one's cache. */
 REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, const redist_priv_channel *link, int64_t k)
 {
-    const redist_priv_piece piece = redist_priv_piece_of(p, link->peer, link->cutting, k);
     char *ring = (char *)(link->slot + 1);
-    redist_priv_copy_piece(p, &piece, ring + (link->before + k) % link->slots * link->slot_bytes);
+    redist_priv_copy_piece(p, link->peer, link->cutting, k,
+                           ring + (link->before + k) % link->slots * link->slot_bytes);
 }
 
 /* Copies a message straight from the sender's arrays. */
@@ -2341,10 +2269,9 @@ REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p)
         p->peer[k].near = 0;
     redist_priv_home_close(&p->home);
     p->rings = NULL;
-    if (r == NULL)
-        return;
-    r->abandoned = p->options.arena != NULL && r->bytes > 0;
-    if (!r->abandoned)
+    if (r != NULL && r->bytes > 0 && p->options.arena != NULL)
+        r->abandoned = 1;
+    else
         REDIST_FREE(r);
 }
 
@@ -2352,9 +2279,8 @@ REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p)
 REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p)
 {
     const redist_priv_rings *r = p->rings;
-    const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer / 2 : REDIST_RING_BYTES;
     const int64_t room = p->options.arena == NULL ? REDIST_RING_BYTES : redist_priv_find_room(r->home, NULL, 0) / 2;
-    const int64_t budget = redist_priv_min(redist_priv_min(most, room), REDIST_RING_BYTES);
+    const int64_t budget = p->options.max_buffer > 0 ? redist_priv_min(p->options.max_buffer / 2, room) : room;
     const int64_t piece = redist_priv_clamp(budget / redist_priv_max(r->links - r->receives, 1) / REDIST_PRIV_SLOTS,
                                             REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
     return redist_priv_round_up(redist_priv_max(piece, p->element_bytes), REDIST_PRIV_LINE);
@@ -2404,11 +2330,10 @@ REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p)
 /* Plans the ring of a message with pieces of so many bytes, as both its ends do. Returns its bytes. */
 REDIST_PRIV_COLD int64_t redist_priv_plan_ring(const redist_plan *p, redist_priv_channel *link, int64_t piece)
 {
+    const redist_priv_cutting cutting = {piece, REDIST_PRIV_WIDE};
     redist_priv_peer *peer = link->peer;
-    redist_priv_piece first;
-    link->cutting.bytes = piece;
-    link->cutting.wide = REDIST_PRIV_WIDE;
-    first = redist_priv_piece_of(p, peer, link->cutting, 0);
+    const redist_priv_piece first = redist_priv_piece_of(p, peer, cutting, 0);
+    link->cutting = cutting;
     peer->pieces = first.all;
     link->slots = peer->bytes > piece ? REDIST_PRIV_SLOTS : peer->bytes > REDIST_PRIV_SHORT ? 1 : 2;
     if (p->overwrites && peer->bytes > piece)
@@ -2423,15 +2348,13 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code)
 {
     redist_priv_rings *r = p->rings;
     const size_t board_bytes = sizeof(redist_priv_board) + (size_t)p->arrays * sizeof(int64_t);
-    int64_t k, piece, at, bytes = redist_priv_round_up((int64_t)board_bytes, REDIST_PRIV_LINE), head = bytes;
+    int64_t k, piece, bytes, at = redist_priv_round_up((int64_t)board_bytes, REDIST_PRIV_LINE);
     redist_priv_board *board;
     redist_priv_reclaim(r->home); /* now, when the receivers of plans that are gone have been waited for */
     piece = redist_priv_piece_bytes(p);
-    for (k = r->receives; k < r->links; k++) {
+    for (k = r->receives; k < r->links; k++)
         r->ring_bytes += redist_priv_plan_ring(p, &r->link[k], piece);
-        bytes += (int64_t)sizeof(redist_priv_slot);
-    }
-    bytes += r->ring_bytes;
+    bytes = at + (r->links - r->receives) * (int64_t)sizeof(redist_priv_slot) + r->ring_bytes;
     if (p->options.arena == NULL)
         code = redist_priv_home_open(r->home, bytes, 0, code);
     if (code != REDIST_OK || redist_priv_find_room(r->home, r, bytes) == 0)
@@ -2439,7 +2362,7 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code)
     board = (redist_priv_board *)(void *)(r->home->part + r->begin);
     board->storage = p->side[REDIST_PRIV_FROM].storage;
     board->piece = piece;
-    for (k = r->receives, at = r->begin + head; k < r->links; k++) {
+    for (k = r->receives, at += r->begin; k < r->links; k++) {
         redist_priv_channel *link = &r->link[k];
         link->slot = (redist_priv_slot *)(void *)(r->home->part + at);
         memset(link->slot, 0, sizeof *link->slot);
@@ -2492,18 +2415,9 @@ REDIST_PRIV_COLD void redist_priv_connect(redist_plan *p)
     }
 }
 
-/* ------------------------------------------------------------------------------------- REDIST_MULTIPHASE (private) */
+/* --------------------------------------------------------------------------------------- the network (private) */
 
-#ifndef REDIST_NO_MULTIPHASE
-
-/* The layout before the k-th phase, 0 <= k <= phases. */
-REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p, int k)
-{
-    const redist_priv_chain *c = &p->state.chain;
-    return k == 0 ? p->from : k == c->phases ? p->to : &c->between[k - 1];
-}
-
-REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redist_priv_network *network);
+REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network);
 
 /* How many ranks from rank 0 on share its node. Collective. */
 REDIST_PRIV_COLD int redist_priv_find_node(redist_plan *p)
@@ -2515,24 +2429,33 @@ REDIST_PRIV_COLD int redist_priv_find_node(redist_plan *p)
     return code == REDIST_OK ? redist_priv_reduce(p->comm, &p->network.node, 1, MPI_MIN) : code;
 }
 
-/* The network as it is measured with short messages, or as options.cost says: where REDIST_AUTO chooses, most of
-   per_message is latency, which messages that go together pay once; a chain that was asked for pays it for each
-   message, as in redist_cost_of. Collective. */
+/* The network as it is measured, or as options.cost says: where REDIST_AUTO chooses, most of per_message is latency,
+   which messages that go together pay once; a chain that was asked for pays it for each message, as in redist_cost_of.
+   Collective. */
 REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
 {
-    enum { LARGE = 16384 };
+    int code = REDIST_OK;
     if (p->network.cost.per_message + p->network.cost.per_byte > 0)
         return REDIST_OK;
-    if (p->options.cost.per_message + p->options.cost.per_byte <= 0) {
-        const int code = redist_priv_measure_network(p->comm, LARGE, &p->network);
-        return code == REDIST_OK ? redist_priv_find_node(p) : code;
-    }
     p->network.cost = p->options.cost;
-    if (p->options.method == REDIST_AUTO) {
+    if (p->options.cost.per_message + p->options.cost.per_byte <= 0) {
+        code = redist_priv_measure_network(p->comm, &p->network);
+    } else if (p->options.method == REDIST_AUTO) {
         p->network.latency = 0.9 * p->options.cost.per_message;
         p->network.cost.per_message -= p->network.latency;
     }
-    return redist_priv_find_node(p);
+    return code == REDIST_OK ? redist_priv_find_node(p) : code;
+}
+
+/* ------------------------------------------------------------------------------------- REDIST_MULTIPHASE (private) */
+
+#ifndef REDIST_NO_MULTIPHASE
+
+/* The layout before the k-th phase, 0 <= k <= phases. */
+REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p, int k)
+{
+    const redist_priv_chain *c = &p->state.chain;
+    return k == 0 ? p->from : k == c->phases ? p->to : &c->between[k - 1];
 }
 
 /* Of one exchange: messages are on their way while the next are sent. Inside the nodes (near) latency is mostly an
@@ -2621,13 +2544,12 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
 REDIST_PRIV_COLD int64_t redist_priv_set_between(redist_plan *p)
 {
     redist_priv_chain *c = &p->state.chain;
+    int64_t most = 0;
     int k;
-    c->array_bytes[0] = c->array_bytes[1] = 0;
-    for (k = 1; k < c->phases; k++) {
-        int64_t bytes = redist_layout_alloc(&c->between[k - 1], p->rank) * p->element_bytes;
-        c->array_bytes[k % 2] = redist_priv_max(c->array_bytes[k % 2], redist_priv_round_up(bytes, REDIST_PRIV_LINE));
-    }
-    return (c->array_bytes[0] + c->array_bytes[1]) * p->arrays;
+    for (k = 1; k < c->phases; k++)
+        most = redist_priv_max(most, redist_layout_alloc(&c->between[k - 1], p->rank));
+    c->array_bytes = redist_priv_round_up(most * p->element_bytes, REDIST_PRIV_LINE);
+    return c->array_bytes * p->arrays * redist_priv_min(c->phases - 1, 2);
 }
 
 /* The plan of the k-th phase. All plans of the chain are there at once and share what the arrays in between leave of
@@ -2674,24 +2596,20 @@ REDIST_PRIV_COLD int redist_priv_multiphase_staging(redist_plan *p, int own)
     return REDIST_OK;
 }
 
-/* Where an array lies before the k-th phase; NULL on a rank that then owns nothing. */
-REDIST_PRIV char *redist_priv_between(const redist_plan *p, int k, int array)
-{
-    const int64_t *bytes = p->state.chain.array_bytes;
-    char *memory = p->staging[REDIST_PRIV_FROM].memory;
-    return memory == NULL ? NULL : memory + (k % 2 ? p->arrays * bytes[0] : 0) + array * bytes[k % 2];
-}
-
 /* Starts the phase at hand: from the arrays of the one before to those of the next. */
 REDIST_PRIV_COLD int redist_priv_start_phase(redist_plan *p)
 {
-    redist_priv_chain *c = &p->state.chain;
-    const int k = c->at, last = k == c->phases - 1;
-    redist_plan *phase = c->phase[k];
-    int a;
-    for (a = 0; a < p->arrays; a++) {
-        phase->pointers[a] = k == 0 ? p->pointers[a] : redist_priv_between(p, k, a);
-        phase->pointers[p->arrays + a] = last ? p->pointers[p->arrays + a] : redist_priv_between(p, k + 1, a);
+    const redist_priv_chain *c = &p->state.chain;
+    char *between = p->staging[REDIST_PRIV_FROM].memory; /* NULL on a rank that owns nothing there */
+    redist_plan *phase = c->phase[c->at];
+    int i;
+    for (i = 0; i < 2 * p->arrays; i++) {
+        const int k = c->at + i / p->arrays; /* its arrays come before the k-th phase */
+        const int64_t place = (k % 2 == 0 ? p->arrays : 0) + i % p->arrays;
+        if (k == 0 || k == c->phases)
+            phase->pointers[i] = p->pointers[i];
+        else
+            phase->pointers[i] = between == NULL ? NULL : between + place * c->array_bytes;
     }
     return redist_priv_begin(phase);
 }
@@ -2741,29 +2659,26 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p)
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
 {
     static const redist_priv_transport transports[] = {
-        {REDIST_SHARED, "REDIST_SHARED", 1, redist_priv_shared_open, redist_priv_lanes_staging,
-         redist_priv_lanes_create, NULL, redist_priv_shared_start, redist_priv_shared_test, redist_priv_add_moved,
-         redist_priv_shared_destroy},
+        {REDIST_SHARED, "REDIST_SHARED", redist_priv_shared_open, redist_priv_lanes_staging, redist_priv_lanes_create,
+         redist_priv_shared_start, redist_priv_shared_test, NULL, redist_priv_shared_destroy},
 #ifndef REDIST_NO_MULTIPHASE
-        {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", 0, redist_priv_multiphase_open, redist_priv_multiphase_staging, NULL,
-         NULL, redist_priv_start_phase, redist_priv_multiphase_test, redist_priv_multiphase_add_stats,
+        {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", redist_priv_multiphase_open, redist_priv_multiphase_staging, NULL,
+         redist_priv_start_phase, redist_priv_multiphase_test, redist_priv_multiphase_add_stats,
          redist_priv_multiphase_destroy},
 #endif
-        {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", 1, redist_priv_separate, redist_priv_alltoallv_staging,
-         redist_priv_collective_create, redist_priv_collective_commit, redist_priv_collective_start,
-         redist_priv_collective_test, redist_priv_add_moved, redist_priv_collective_destroy},
-        {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", 1, NULL, redist_priv_lanes_staging, redist_priv_lanes_create,
-         NULL, redist_priv_lanes_start, redist_priv_lanes_test, redist_priv_add_moved,
-         redist_priv_lanes_destroy},
+        {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", redist_priv_separate, redist_priv_alltoallv_staging,
+         redist_priv_collective_create, redist_priv_collective_start, redist_priv_collective_test, NULL,
+         redist_priv_collective_destroy},
+        {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", NULL, redist_priv_lanes_staging, redist_priv_lanes_create,
+         redist_priv_lanes_start, redist_priv_lanes_test, NULL, redist_priv_lanes_destroy},
 #ifndef REDIST_NO_SCHEDULED
-        {REDIST_SCHEDULED, "REDIST_SCHEDULED", 1, redist_priv_order_peers, redist_priv_lanes_staging,
-         redist_priv_lanes_create, NULL, redist_priv_lanes_start, redist_priv_lanes_test, redist_priv_add_moved,
-         redist_priv_lanes_destroy},
+        {REDIST_SCHEDULED, "REDIST_SCHEDULED", redist_priv_order_peers, redist_priv_lanes_staging,
+         redist_priv_lanes_create, redist_priv_lanes_start, redist_priv_lanes_test, NULL, redist_priv_lanes_destroy},
 #endif
-        {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", 1, redist_priv_separate, redist_priv_alltoallw_staging,
-         redist_priv_collective_create, redist_priv_collective_commit, redist_priv_collective_start,
-         redist_priv_collective_test, redist_priv_add_moved, redist_priv_collective_destroy},
-        {REDIST_AUTO, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
+        {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", redist_priv_separate, redist_priv_alltoallw_staging,
+         redist_priv_collective_create, redist_priv_collective_start, redist_priv_collective_test, NULL,
+         redist_priv_collective_destroy},
+        {REDIST_AUTO, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
     return transports;
 }
 
@@ -2778,7 +2693,8 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transport_of(int metho
 REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p)
 {
     enum { LEAST = 512 };
-    if (!p->apart || p->largest_message <= LEAST || redist_priv_transport_of(REDIST_SCHEDULED) == NULL)
+    if (!p->apart || p->network.at_once || p->largest_message <= LEAST ||
+        redist_priv_transport_of(REDIST_SCHEDULED) == NULL)
         return REDIST_POINT_TO_POINT;
     return REDIST_SCHEDULED;
 }
@@ -2817,11 +2733,10 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
     facts[REDIST_PRIV_NOT_NODE] = -facts[REDIST_PRIV_NODE];
     facts[REDIST_PRIV_TAG] = o->arena != NULL ? o->arena->tags : 0;
     facts[REDIST_PRIV_OVERWRITES] = p->overwrites;
-    facts[REDIST_PRIV_UNFIXED_FROM] = o->from == NULL && p->side[REDIST_PRIV_FROM].owned > 0;
-    facts[REDIST_PRIV_UNFIXED_TO] = o->to == NULL && p->side[REDIST_PRIV_TO].owned > 0;
     for (own = 0; own < 2; own++) {
         const redist_priv_side *s = &p->side[own];
         const int64_t staged = s->bytes + s->peers * REDIST_PRIV_LINE, large = redist_priv_max(staged, s->array_bytes);
+        facts[REDIST_PRIV_UNFIXED_FROM + own] = p->pointers[own * p->arrays] == NULL && s->owned > 0;
         facts[REDIST_PRIV_LARGEST] = redist_priv_max(facts[REDIST_PRIV_LARGEST], large);
         facts[REDIST_PRIV_PEERS] = redist_priv_max(facts[REDIST_PRIV_PEERS], s->peers);
         for (k = 0; k < s->peers; k++)
@@ -2847,9 +2762,9 @@ REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *fac
 }
 #endif
 
-/* Whether setting up shared memory pays back in the executions promised. MPI's set-up takes some 15 times as long as
-   the duplication of a communicator, which tells how crowded the cores are: there an execution by messages takes a
-   fifth of it longer, elsewhere as long as a twentieth of a nanosecond a byte. Both factors are rough. */
+/* Whether setting up shared memory pays back in the executions promised. It takes some 15 times as long as a duplicate
+   of the communicator, which tells how crowded the cores are: where they are, an execution by messages takes a fifth of
+   that longer, elsewhere a twentieth of a nanosecond a byte, roughly. */
 REDIST_PRIV_COLD int redist_priv_pays_back(const redist_plan *p, const int64_t *facts)
 {
     const double crowded = 1e6, duplication = (double)facts[REDIST_PRIV_DUPLICATION];
@@ -2857,17 +2772,21 @@ REDIST_PRIV_COLD int redist_priv_pays_back(const redist_plan *p, const int64_t *
     return p->options.executions == 0 || p->options.arena != NULL || p->options.executions * gain > 15 * duplication;
 }
 
-/* A chain, where it pays; shared memory, where its smallest rings fit; messages to real peers only. REDIST_ALLTOALLV
-   has nothing on the last: it sends to the same peers, and to others as well. What needs too much memory is replaced
-   later. */
+/* A chain, where it pays; shared memory, where its smallest rings fit; messages to real peers only, in an order where
+   that is faster: measured for plans that run often. REDIST_ALLTOALLV has nothing on the last: it sends to the same
+   peers, and to others as well. What needs too much memory is replaced later. */
 REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p, const int64_t *facts)
 {
+    enum { OFTEN = 10 };
     const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer : INT64_MAX;
     const int64_t rings = 2 * facts[REDIST_PRIV_PEERS] * REDIST_PRIV_SLOTS * REDIST_PRIV_LEAST_PIECE;
+    const int executions = p->options.executions;
 #ifndef REDIST_NO_MULTIPHASE
     if (redist_priv_wants_phases(p, facts))
         return REDIST_MULTIPHASE;
 #endif
+    if (redist_priv_by_messages(p) == REDIST_SCHEDULED && (executions == 0 || executions >= OFTEN))
+        (void)redist_priv_know_network(p);
     if (facts[REDIST_PRIV_PEERS] > 0 && rings <= most && redist_priv_pays_back(p, facts))
         return REDIST_SHARED;
     return redist_priv_by_messages(p);
@@ -2876,16 +2795,14 @@ REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p, const int64_
 /* Arrays to time candidates with, after the pointers to them; NULL when memory is exhausted. */
 REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p)
 {
-    const int n = 2 * p->arrays;
-    const int64_t each[2] = {redist_priv_round_up(p->side[0].array_bytes, REDIST_PRIV_LINE),
-                             redist_priv_round_up(p->side[1].array_bytes, REDIST_PRIV_LINE)};
-    const int64_t head = redist_priv_round_up(n * (int64_t)sizeof(char *), REDIST_PRIV_LINE);
-    const int64_t bytes = head + p->arrays * (each[0] + each[1]);
-    char **scratch = (char **)redist_priv_zeroed(bytes, 1); /* the first touch of a page must not be timed */
+    const int64_t both = p->side[REDIST_PRIV_FROM].array_bytes + p->side[REDIST_PRIV_TO].array_bytes;
+    int64_t at = redist_priv_round_up(2 * p->arrays * (int64_t)sizeof(char *), REDIST_PRIV_LINE);
+    char **scratch = (char **)redist_priv_zeroed(at + p->arrays * both, 1); /* no first touch of a page is timed */
     int a;
-    for (a = 0; scratch != NULL && a < n; a++)
-        scratch[a] = (char *)scratch + head + redist_priv_min(a, p->arrays) * each[0] +
-                     redist_priv_max(a - p->arrays, 0) * each[1];
+    for (a = 0; scratch != NULL && a < 2 * p->arrays; a++) {
+        scratch[a] = (char *)scratch + at;
+        at += p->side[a / p->arrays].array_bytes;
+    }
     return scratch;
 }
 
@@ -2967,10 +2884,15 @@ REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p, const int64_t
     return estimated > 0 && estimated < 1.1 * best ? estimate : fastest;
 }
 
-/* Whether a method delivers right data with this MPI library. */
+/* Whether a method delivers right data with this MPI library. Strided datatypes of single bytes do not in Open MPI
+   4.1.4, and write where they must not. */
 REDIST_PRIV_COLD int redist_priv_is_sound(const redist_plan *p, redist_method method)
 {
-    return method != REDIST_ALLTOALLW || p->element_bytes > 1 || !REDIST_PRIV_BYTE_TYPES_FAIL;
+#if !defined OPEN_MPI
+    if (method == REDIST_ALLTOALLW)
+        return 1;
+#endif
+    return method != REDIST_ALLTOALLW || p->element_bytes > 1;
 }
 
 /* Chooses the transport. All ranks have the same facts, and choose alike. Collective when it measures. */
@@ -3006,7 +2928,7 @@ REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
     int side;
     for (side = 0; side < 2; side++)
         redist_priv_fail(v, p->transport->plan_staging(p, side), "too many ranks or bytes for %s", p->transport->name);
-    if (p->overwrites && p->transport->moves)
+    if (p->overwrites && p->transport->add_stats == NULL)
         s[REDIST_PRIV_PACKED].bytes = p->kept.whole.elements * p->element_bytes * p->arrays;
     if (p->options.max_buffer > 0 && redist_priv_buffer_bytes(p) > p->options.max_buffer)
         redist_priv_fail(v, REDIST_ERR_MEMORY,
@@ -3019,12 +2941,14 @@ REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
     }
 }
 
-REDIST_PRIV_COLD void redist_priv_unstage(redist_plan *p)
+REDIST_PRIV_COLD void redist_priv_close_transport(redist_plan *p)
 {
     int side;
+    p->transport->destroy(p);
     for (side = 0; side < REDIST_PRIV_SIDES; side++)
         REDIST_FREE(p->staging[side].memory);
     memset(p->staging, 0, sizeof p->staging);
+    memset(&p->state, 0, sizeof p->state);
 }
 
 /* Opens what the transport needs of the system, stages, and creates what it can. Where any rank cannot have it, or none
@@ -3032,28 +2956,25 @@ REDIST_PRIV_COLD void redist_priv_unstage(redist_plan *p)
    by name is not there, to one that needs less. Collective. */
 REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
 {
-    enum { FAILED, MISSING, NO_ROOM, USED, OUTCOMES };
+    enum { FAILED, UNFIT, USED, OUTCOMES };
     const redist_priv_verdict good = *v;
     for (;; *v = good) {
         const redist_priv_transport *t = p->transport, *next;
         int64_t outcome[OUTCOMES];
-        outcome[MISSING] = t->open != NULL && t->open(p) != REDIST_OK;
-        if (outcome[MISSING])
+        outcome[UNFIT] = t->open != NULL && t->open(p) != REDIST_OK;
+        if (outcome[UNFIT])
             redist_priv_fail(v, REDIST_ERR_MPI, "%s cannot be had", t->name);
         else
             redist_priv_stage(p, v);
-        outcome[NO_ROOM] = !outcome[MISSING] && v->code != REDIST_OK;
+        outcome[UNFIT] |= v->code != REDIST_OK && p->options.method == REDIST_AUTO;
         outcome[USED] = p->rings == NULL || p->rings->links > 0;
         if (v->code == REDIST_OK && t->create != NULL)
             redist_priv_fail(v, t->create(p), "no memory, or an MPI error, while making %s", t->name);
         next = redist_priv_substitute(p);
         redist_priv_agree(p->comm, v, outcome, OUTCOMES);
-        outcome[MISSING] |= !outcome[USED];
-        if (next == NULL || !(outcome[MISSING] || (outcome[NO_ROOM] && p->options.method == REDIST_AUTO)))
+        if (next == NULL || (outcome[USED] && !outcome[UNFIT]))
             return;
-        redist_priv_unstage(p);
-        t->destroy(p);
-        memset(&p->state, 0, sizeof p->state);
+        redist_priv_close_transport(p);
         p->transport = next;
     }
 }
@@ -3085,8 +3006,7 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
 {
     int d;
     if (p->transport != NULL)
-        p->transport->destroy(p);
-    redist_priv_unstage(p);
+        redist_priv_close_transport(p);
     for (d = 0; p->kept.part != NULL && d < 2 * p->from->ndim; d++)
         REDIST_FREE(p->kept.part[d].run);
     for (d = 0; d < 2; d++)
@@ -3106,24 +3026,18 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
     REDIST_FREE(p);
 }
 
-REDIST_PRIV_COLD int redist_priv_has_ghosts(const redist_layout *layout)
-{
-    int d, ghosts = 0;
-    for (d = 0; d < layout->ndim; d++)
-        ghosts |= layout->dim[d].axis.ghosts;
-    return ghosts;
-}
-
-/* Of all but the ghost cells that hold elements. */
-REDIST_PRIV_COLD uint64_t redist_priv_hash_bare(const redist_layout *layout)
+/* Of all but the ghost cells that hold elements: *ghosts says whether there are any. */
+REDIST_PRIV_COLD uint64_t redist_priv_hash_bare(const redist_layout *layout, int *ghosts)
 {
     const redist_layout bare = redist_priv_copy_of(layout, 0);
     redist_priv_words words;
     int d;
     memset(&words, 0, sizeof words);
     redist_priv_list_layout(&words, REDIST_PRIV_FROM, &bare);
-    for (d = 0; d < bare.ndim; d++)
+    for (d = 0, *ghosts = 0; d < bare.ndim; d++) {
         redist_priv_word(&words, "extent", d, bare.dim[d].allocated);
+        *ghosts |= layout->dim[d].axis.ghosts;
+    }
     return words.hash;
 }
 
@@ -3131,17 +3045,16 @@ REDIST_PRIV_COLD uint64_t redist_priv_hash_bare(const redist_layout *layout)
    alone, of which one has none, nothing is overwritten; extents are this rank's. */
 REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
 {
-    int ghosts, level = MPI_THREAD_MULTIPLE;
+    int from_ghosts, to_ghosts, level = MPI_THREAD_MULTIPLE;
+    const int alike = redist_priv_hash_bare(p->from, &from_ghosts) == redist_priv_hash_bare(p->to, &to_ghosts);
     p->arrival = redist_priv_replacing(p->element_bytes);
     p->arrival.function = p->options.combine;
     p->arrival.context = p->options.context;
     if (p->arrival.function == redist_combine_op)
         MPI_Query_thread(&level); /* it calls MPI, which may not allow OpenMP's threads to */
-    ghosts = redist_priv_has_ghosts(p->from);
-    p->arrival.alone = ghosts || level < MPI_THREAD_MULTIPLE;
-    p->ordered = p->arrival.function != NULL && (ghosts || p->from->copies > 1);
-    p->overwrites = p->options.in_place && !(p->from->copies == 1 && !(ghosts && redist_priv_has_ghosts(p->to)) &&
-                                             redist_priv_hash_bare(p->from) == redist_priv_hash_bare(p->to));
+    p->arrival.alone = from_ghosts || level < MPI_THREAD_MULTIPLE;
+    p->ordered = p->arrival.function != NULL && (from_ghosts || p->from->copies > 1);
+    p->overwrites = p->options.in_place && !(alike && p->from->copies == 1 && !(from_ghosts && to_ghosts));
 }
 
 /* Looks at everything the caller gave, and finds the peers and what the ranks must know of each other. Local. */
@@ -3183,13 +3096,11 @@ REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm, int64
         return;
     redist_priv_choose_method(p, facts);
     redist_priv_open_transport(p, v);
-    if (v->code != REDIST_OK)
-        return;
-    if (p->rings != NULL)
+    if (v->code == REDIST_OK && p->rings != NULL)
         redist_priv_connect(p);
-    if (p->transport->commit == NULL)
+    if (v->code != REDIST_OK || !redist_priv_collective_persists(p))
         return;
-    redist_priv_fail(v, p->transport->commit(p), "an MPI error while making %s", p->transport->name);
+    redist_priv_fail(v, redist_priv_collective_post(p), "an MPI error while making %s", p->transport->name);
     redist_priv_agree(p->comm, v, facts, 1);
 }
 
@@ -3254,44 +3165,10 @@ REDIST_API int redist_start(redist_plan *p, const void *from, void *to)
     return redist_start_many(p, &from, &to);
 }
 
-/* Moves on what else was started in an arena. What completes on the way is told when it is asked for. */
-REDIST_PRIV void redist_priv_move_others(redist_plan *p)
-{
-    redist_plan *q;
-    int done;
-    for (q = p->options.arena->started; q != NULL; q = q->next) {
-        done = 0;
-        if (q != p && q->active == REDIST_PRIV_AT_WORK) {
-            redist_priv_test(q, &done);
-            q->active = q->active ? REDIST_PRIV_AT_WORK : REDIST_PRIV_UNTOLD;
-        }
-    }
-}
-
-/* Moves a started plan on, with all that was started in its arena, and tells whether it is complete. */
-REDIST_PRIV int redist_priv_ask(redist_plan *p, int *done)
-{
-    redist_arena *arena = p->options.arena;
-    redist_plan **at = arena == NULL ? NULL : &arena->started;
-    int code = p->failed ? REDIST_ERR_MPI : REDIST_OK;
-    if (arena != NULL)
-        redist_priv_move_others(p);
-    if (p->active == REDIST_PRIV_AT_WORK) {
-        code = redist_priv_test(p, done);
-    } else {
-        *done = !p->failed;
-        p->active = 0;
-    }
-    if (p->active || arena == NULL)
-        return code;
-    while (*at != p)
-        at = &(*at)->next;
-    *at = p->next;
-    return code;
-}
-
+/* Moves on all that was started in the plan's arena. What completes on the way is told when it is asked for. */
 REDIST_API int redist_test(redist_plan *p, int *done)
 {
+    redist_plan *alone = p, **started = &alone, **at;
     if (p == NULL)
         return REDIST_ERR_ARGUMENT;
     if (done == NULL)
@@ -3299,7 +3176,19 @@ REDIST_API int redist_test(redist_plan *p, int *done)
     *done = 0;
     if (!p->active)
         return redist_priv_refuse(p, REDIST_ERR_BUSY, "nothing is started: call redist_start first");
-    return redist_priv_ask(p, done);
+    if (p->options.arena != NULL)
+        started = &p->options.arena->started;
+    for (at = started; *at != NULL; at = &(*at)->next)
+        if ((*at)->active == REDIST_PRIV_AT_WORK && (redist_priv_test(*at, done) != REDIST_OK || *done))
+            (*at)->active = REDIST_PRIV_UNTOLD;
+    *done = p->active == REDIST_PRIV_UNTOLD && !p->failed;
+    if (p->active == REDIST_PRIV_AT_WORK)
+        return REDIST_OK;
+    p->active = 0;
+    for (at = started; *at != p; at = &(*at)->next)
+        continue;
+    *at = p->next;
+    return p->failed ? REDIST_ERR_MPI : REDIST_OK;
 }
 
 REDIST_API int redist_wait(redist_plan *p)
@@ -3342,13 +3231,12 @@ REDIST_API int redist_execute_many(redist_plan *p, const void *const *from, void
     return code == REDIST_OK ? redist_wait(p) : code;
 }
 
-/* Whether two arrays share memory that both layouts use. Arrays with allocated extents may interleave without sharing
-   anything, so of those only equal beginnings count. */
-REDIST_PRIV_COLD int redist_priv_overlap(const redist_plan *p, int side, int a, int b)
+/* Whether the i-th of all arrays and the j-th, which is a destination, share memory that both layouts use. Arrays with
+   allocated extents may interleave without sharing anything, so of those only equal beginnings count. */
+REDIST_PRIV_COLD int redist_priv_overlap(const redist_plan *p, int i, int j)
 {
-    const redist_priv_side *s = &p->side[side], *t = &p->side[REDIST_PRIV_TO];
-    const uintptr_t x = (uintptr_t)redist_priv_given(p, side, a);
-    const uintptr_t y = (uintptr_t)redist_priv_given(p, REDIST_PRIV_TO, b);
+    const redist_priv_side *s = &p->side[i >= p->arrays], *t = &p->side[REDIST_PRIV_TO];
+    const uintptr_t x = (uintptr_t)p->pointers[i], y = (uintptr_t)p->pointers[j];
     int d, padded = 0;
     for (d = 0; d < p->from->ndim; d++)
         padded |= p->from->dim[d].allocated > 0 || p->to->dim[d].allocated > 0;
@@ -3358,41 +3246,43 @@ REDIST_PRIV_COLD int redist_priv_overlap(const redist_plan *p, int side, int a, 
 
 REDIST_PRIV_COLD int redist_priv_check_aliases(redist_plan *p)
 {
-    int a, b;
-    for (a = 0; a < p->arrays; a++)
-        for (b = 0; b < p->arrays; b++) {
-            const int same = redist_priv_given(p, REDIST_PRIV_FROM, a) == redist_priv_given(p, REDIST_PRIV_TO, b);
-            if (!p->overwrites && !(p->options.in_place && a == b && same) &&
-                redist_priv_overlap(p, REDIST_PRIV_FROM, a, b))
-                return redist_priv_refuse(p, REDIST_ERR_ALIAS, "source %d and destination %d overlap, and the plan is "
-                                          "not made for that (options.in_place)", a, b);
-            if (a < b && redist_priv_overlap(p, REDIST_PRIV_TO, a, b))
-                return redist_priv_refuse(p, REDIST_ERR_ALIAS, "destinations %d and %d overlap", a, b);
+    const int n = p->arrays;
+    int i, j;
+    for (i = 0; i < 2 * n; i++)
+        for (j = i < n ? n : i + 1; j < 2 * n; j++) {
+            const int same = p->options.in_place && j - i == n && p->pointers[i] == p->pointers[j];
+            if (!(i < n && (p->overwrites || same)) && redist_priv_overlap(p, i, j))
+                return redist_priv_refuse(p, REDIST_ERR_ALIAS,
+                                          i < n ? "source %d and destination %d overlap, and the plan is not made for "
+                                                  "that (options.in_place)" : "destinations %d and %d overlap",
+                                          i % n, j - n);
         }
     return REDIST_OK;
 }
 
-/* One side of an execution, of whose arrays the first may be fixed. */
-REDIST_PRIV_COLD int redist_priv_check_given(redist_plan *p, int own, const void *fixed)
+/* The arrays of an execution, of whose sides the only one may be fixed. */
+REDIST_PRIV_COLD int redist_priv_check_given(redist_plan *p)
 {
-    const char *name = redist_priv_side_name(own);
-    int a;
-    for (a = 0; a < p->arrays; a++)
-        if (redist_priv_given(p, own, a) == NULL && p->side[own].owned > 0)
+    const void *const fixed[2] = {p->options.from, p->options.to};
+    int i;
+    for (i = 0; i < 2 * p->arrays; i++) {
+        const int own = i >= p->arrays;
+        const char *name = redist_priv_side_name(own);
+        if (p->pointers[i] == NULL && p->side[own].owned > 0)
             return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "%s %d is NULL, but rank %d owns %" PRId64
-                                      " elements of it", name, a, p->rank, p->side[own].owned);
-    if (fixed != NULL && redist_priv_given(p, own, 0) != fixed)
-        return redist_priv_refuse(p, REDIST_ERR_BUFFER, "the %s is not the array that options.%s fixed", name,
-                                  own == REDIST_PRIV_FROM ? "from" : "to");
+                                      " elements of it", name, i % p->arrays, p->rank, p->side[own].owned);
+        if (fixed[own] != NULL && p->pointers[i] != fixed[own])
+            return redist_priv_refuse(p, REDIST_ERR_BUFFER, "the %s is not the array that options.%s fixed", name,
+                                      own == REDIST_PRIV_FROM ? "from" : "to");
+    }
     return REDIST_OK;
 }
 
-/* Takes the arrays of an execution. */
-REDIST_PRIV_COLD int redist_priv_take_arrays(redist_plan *p, const void *const *from, void *const *to)
+REDIST_API int redist_start_many(redist_plan *p, const void *const *from, void *const *to)
 {
     int a, code;
-    if (p->failed)
-        return REDIST_ERR_MPI; /* as redist_plan_message says */
+    if (p == NULL || p->failed)
+        return p == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MPI; /* as redist_plan_message says */
     if (p->active)
         return redist_priv_refuse(p, REDIST_ERR_BUSY, "started and not yet complete: call redist_wait first");
     if (from == NULL || to == NULL)
@@ -3402,15 +3292,9 @@ REDIST_PRIV_COLD int redist_priv_take_arrays(redist_plan *p, const void *const *
         p->pointers[a] = from[a];
         p->pointers[p->arrays + a] = to[a];
     }
-    code = redist_priv_check_given(p, REDIST_PRIV_FROM, p->options.from);
+    code = redist_priv_check_given(p);
     if (code == REDIST_OK)
-        code = redist_priv_check_given(p, REDIST_PRIV_TO, p->options.to);
-    return code == REDIST_OK ? redist_priv_check_aliases(p) : code;
-}
-
-REDIST_API int redist_start_many(redist_plan *p, const void *const *from, void *const *to)
-{
-    int code = p == NULL ? REDIST_ERR_ARGUMENT : redist_priv_take_arrays(p, from, to);
+        code = redist_priv_check_aliases(p);
     if (code == REDIST_OK)
         code = redist_priv_begin(p);
     if (code == REDIST_OK && p->options.arena != NULL) {
@@ -3470,9 +3354,10 @@ REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
 
 REDIST_PRIV_COLD void redist_priv_print_times(const redist_plan *p, double measured, FILE *file)
 {
-    const redist_cost *cost = &p->options.cost;
+    redist_cost cost = p->network.cost;
+    cost.per_message += p->network.latency;
     fprintf(file, "  time      %.3g s predicted for direct messages (%.3g s each, %.3g s per byte)",
-            redist_cost_of(p->from, p->to, p->element_bytes * p->arrays, cost), cost->per_message, cost->per_byte);
+            redist_cost_of(p->from, p->to, p->element_bytes * p->arrays, &cost), cost.per_message, cost.per_byte);
     if (p->executions > 0)
         fprintf(file, ", %.3g s the fastest of %" PRId64, measured, p->executions);
     fprintf(file, "\n");
@@ -3495,7 +3380,7 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
     memcpy(most, sum, sizeof most);
     if (redist_priv_reduce(p->comm, sum, REPORTED, MPI_SUM) != REDIST_OK ||
         redist_priv_reduce(p->comm, most, REPORTED, MPI_MAX) != REDIST_OK ||
-        redist_priv_know_cost(p) != REDIST_OK)
+        redist_priv_know_network(p) != REDIST_OK)
         return REDIST_ERR_MPI;
     if (p->rank != 0 || file == NULL)
         return p->rank == 0 ? REDIST_ERR_ARGUMENT : REDIST_OK;
@@ -3517,7 +3402,7 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
 
 /* -------------------------------------------------------------------------------------------- calibrating (bodies) */
 
-enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_BURST = 8 };
+enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_BURST = 8 };
 
 /* The shortest time of an exchange of n messages each way between this rank and its mirror image, n <=
    REDIST_PRIV_BURST, in picoseconds; -1 when MPI fails: a rank where it does goes on, for the other waits. The ring of
@@ -3526,11 +3411,11 @@ enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_LARGE = 262144, REDIST_PRIV_BURST = 8 
    requests, so that both sides are done with one. Collective. */
 REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes, char *memory)
 {
-    enum { TRIALS = 4, ROUNDS = 8, MOST = 4 * REDIST_PRIV_BURST };
+    enum { TRIALS = 2, MOST = 4 * REDIST_PRIV_BURST };
+    const int rounds = bytes > REDIST_PRIV_SMALL ? 2 : 8;
     MPI_Request request[MOST];
-    int64_t failed = 0, any;
     double best = 1e6, begin = 0, seconds;
-    int rank, size, mirrored, trial, round, k;
+    int rank, size, mirrored, trial, round, k, any, failed = 0;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     mirrored = (((3 * size - 1) / 4 | 1) + size - rank) % size;
@@ -3543,11 +3428,9 @@ REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes
             failed |= MPI_Send_init(memory, bytes, MPI_BYTE, mirrored, k / 2, comm, &request[k]) != MPI_SUCCESS;
     }
     for (trial = 0; trial < TRIALS; trial++) {
-        any = failed;
-        if (redist_priv_reduce(comm, &any, 1, MPI_MAX) != REDIST_OK)
-            any = 1;
+        any = redist_priv_worst(comm, failed);
         failed |= any;
-        for (round = 0; round <= ROUNDS && !any; round++) {
+        for (round = 0; round <= rounds && !any; round++) {
             MPI_Request *set = request + round % 2 * 2 * n;
             begin = round == 1 ? MPI_Wtime() : begin;
             failed |= MPI_Startall(2 * n, set) != MPI_SUCCESS;
@@ -3559,34 +3442,36 @@ REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes
     }
     for (k = 0; k < 4 * n; k++)
         redist_priv_drop(&request[k], failed != 0 && k % 2 == 0);
-    return failed ? -1 : (int64_t)(best * 1e12) / ROUNDS;
+    return failed ? -1 : (int64_t)(best * 1e12) / rounds + 1;
 }
 
-/* Measures with messages of up to `large` bytes, at least REDIST_PRIV_BURST times the small ones. Collective. */
-REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, int large, redist_priv_network *network)
+/* Short messages, one and several; a long one, whole and in a schedule's pieces: the faster counts. Collective. */
+REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network)
 {
-    enum { ONE, BURST, BYTES, FAILED, TIMES };
+    enum { ONE, BURST, WHOLE, PIECES, FAILED, TIMES };
+    const int piece = (int)redist_priv_clamp(REDIST_EAGER_BYTES, 2 * REDIST_PRIV_SMALL, 65536);
+    const int bytes[FAILED] = {REDIST_PRIV_SMALL, REDIST_PRIV_SMALL, REDIST_PRIV_BURST * piece, piece};
     const double unit = 1e-12; /* seconds in a picosecond */
     MPI_Comm own = MPI_COMM_NULL;
-    char *memory = (char *)redist_priv_zeroed(2, (size_t)large);
+    char *memory = (char *)redist_priv_zeroed(2 * REDIST_PRIV_BURST, (size_t)piece);
     int64_t time[TIMES], more;
-    int failed = 0, code = redist_priv_duplicate(comm, &own);
+    int k, failed = 0, code = redist_priv_duplicate(comm, &own);
     if (memory == NULL || network == NULL)
         code = network == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MEMORY;
     code = redist_priv_worst(comm, code);
     if (code == REDIST_OK) {
-        time[ONE] = redist_priv_time_mirror(own, 1, REDIST_PRIV_SMALL, memory);
-        time[BURST] = redist_priv_time_mirror(own, REDIST_PRIV_BURST, REDIST_PRIV_SMALL, memory);
-        time[BYTES] = redist_priv_time_mirror(own, 1, large, memory);
-        time[FAILED] = time[ONE] < 0 || time[BURST] < 0 || time[BYTES] < 0;
+        for (time[FAILED] = k = 0; k < FAILED; k++) {
+            time[k] = redist_priv_time_mirror(own, k % 2 ? REDIST_PRIV_BURST : 1, bytes[k], memory);
+            time[FAILED] |= time[k] < 0;
+        }
         failed = redist_priv_reduce(own, time, TIMES, MPI_MAX) != REDIST_OK || time[FAILED];
         code = failed ? REDIST_ERR_MPI : REDIST_OK;
-        time[ONE] = redist_priv_max(time[ONE], 1);
         more = redist_priv_clamp((time[BURST] - time[ONE]) / (REDIST_PRIV_BURST - 1), 1, time[ONE]);
         network->latency = (double)(time[ONE] - more) * unit;
         network->cost.per_message = (double)more * unit;
-        network->cost.per_byte = (double)redist_priv_max(time[BYTES] - time[ONE], 1) * unit;
-        network->cost.per_byte /= large - REDIST_PRIV_SMALL;
+        network->at_once = (double)time[WHOLE] < 1.1 * (double)time[PIECES];
+        more = redist_priv_max(redist_priv_min(time[WHOLE], time[PIECES]) - time[ONE], 1);
+        network->cost.per_byte = (double)more * unit / (bytes[WHOLE] - REDIST_PRIV_SMALL);
     }
     REDIST_FREE(memory);
     if (own != MPI_COMM_NULL && !failed)
@@ -3600,7 +3485,7 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
     int code;
     if (redist_priv_comm_fault(comm) != NULL)
         return REDIST_ERR_ARGUMENT;
-    code = redist_priv_measure_network(comm, REDIST_PRIV_LARGE, cost == NULL ? NULL : &network);
+    code = redist_priv_measure_network(comm, cost == NULL ? NULL : &network);
     if (code == REDIST_OK) {
         *cost = network.cost;
         cost->per_message += network.latency;
@@ -3631,20 +3516,6 @@ REDIST_PRIV_COLD int redist_priv_arena_open(redist_arena *a)
     return redist_priv_worst(a->comm, a->ordinary == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
 }
 
-REDIST_PRIV_COLD void redist_priv_arena_destroy(redist_arena *a)
-{
-    redist_priv_rings *r, *next;
-    redist_priv_home_close(&a->home); /* all ranks have freed their plans: nobody reads blocks any more */
-    for (r = a->home.first; r != NULL; r = next) {
-        next = r->next;
-        REDIST_FREE(r);
-    }
-    REDIST_FREE(a->ordinary);
-    if (a->comm != MPI_COMM_NULL)
-        MPI_Comm_free(&a->comm);
-    REDIST_FREE(a);
-}
-
 REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena)
 {
     const uint64_t limit = sizeof bytes > 4 ? UINT64_C(1) << 50 : UINT64_C(1) << 30;
@@ -3653,8 +3524,7 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
     int rank, found = 0, code, *tags = NULL;
     if (arena == NULL || redist_priv_comm_fault(comm) != NULL)
         return REDIST_ERR_ARGUMENT;
-    *arena = NULL;
-    a = (redist_arena *)redist_priv_zeroed(1, sizeof *a);
+    *arena = a = (redist_arena *)redist_priv_zeroed(1, sizeof *a);
     if (a == NULL || (uint64_t)bytes > limit)
         most[0] = REDIST_ERR_MEMORY;
     MPI_Comm_rank(comm, &rank);
@@ -3662,22 +3532,20 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
         most[1] = (int64_t)(redist_priv_hash(redist_priv_hash((uint64_t)redist_priv_machine(), (int64_t)(intptr_t)a),
                                              (int64_t)(MPI_Wtime() * 1e9)) >> 2);
     code = redist_priv_reduce(comm, most, 2, MPI_MAX) == REDIST_OK ? (int)most[0] : REDIST_ERR_MPI;
-    if (code != REDIST_OK) {
-        REDIST_FREE(a);
+    if (a == NULL)
         return code;
-    }
     a->bytes = bytes;
     a->name = most[1];
-    code = redist_priv_worst(comm, redist_priv_duplicate(comm, &a->comm));
+    a->comm = MPI_COMM_NULL;
+    if (code == REDIST_OK)
+        code = redist_priv_worst(comm, redist_priv_duplicate(comm, &a->comm));
     if (code == REDIST_OK)
         code = redist_priv_arena_open(a);
-    if (code != REDIST_OK) {
-        redist_priv_arena_destroy(a);
-        return code;
-    }
-    a->most_tags = MPI_Comm_get_attr(a->comm, MPI_TAG_UB, &tags, &found) == MPI_SUCCESS && found ? *tags : 32767;
-    *arena = a;
-    return REDIST_OK;
+    if (code != REDIST_OK)
+        redist_arena_free(arena);
+    else
+        a->most_tags = MPI_Comm_get_attr(a->comm, MPI_TAG_UB, &tags, &found) == MPI_SUCCESS && found ? *tags : 32767;
+    return code;
 }
 
 REDIST_API void *redist_arena_alloc(redist_arena *a, size_t bytes)
@@ -3693,12 +3561,19 @@ REDIST_API void *redist_arena_alloc(redist_arena *a, size_t bytes)
 
 REDIST_API int redist_arena_free(redist_arena **arena)
 {
-    if (arena == NULL)
-        return REDIST_ERR_ARGUMENT;
-    if (*arena != NULL && (*arena)->plans > 0)
-        return REDIST_ERR_BUSY;
-    if (*arena != NULL)
-        redist_priv_arena_destroy(*arena);
+    redist_arena *a = arena == NULL ? NULL : *arena;
+    redist_priv_rings *r, *next;
+    if (a == NULL || a->plans > 0)
+        return arena == NULL ? REDIST_ERR_ARGUMENT : a == NULL ? REDIST_OK : REDIST_ERR_BUSY;
+    redist_priv_home_close(&a->home); /* all ranks have freed their plans: nobody reads blocks any more */
+    for (r = a->home.first; r != NULL; r = next) {
+        next = r->next;
+        REDIST_FREE(r);
+    }
+    REDIST_FREE(a->ordinary);
+    if (a->comm != MPI_COMM_NULL)
+        MPI_Comm_free(&a->comm);
+    REDIST_FREE(a);
     *arena = NULL;
     return REDIST_OK;
 }

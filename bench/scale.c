@@ -117,7 +117,7 @@ static void count_side(question *q, const redist_layout *mine, const redist_layo
     int coords[3];
     if (!redist_coords_of(mine, q->rank, coords))
         return;
-    if (redist_priv_neighbours_of(mine, coords, side, other, &n) != REDIST_OK)
+    if (redist_priv_find_neighbours(mine, coords, side, other, 1, &n) != REDIST_OK)
         give_up("no memory");
     q->peers += n.messages;
     for (int d = 0; d < n.ndim; d++)

@@ -10,6 +10,7 @@
 
    Under SMPI, computing (packing, too) takes no time, and big arrays share memory: only times are looked at, not contents. */
 #include <mpi.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

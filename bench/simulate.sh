@@ -1,6 +1,7 @@
 #!/bin/sh
 # Every method on simulated clusters, and the experiments of the papers. MIT licence, see LICENSE.
 # usage: [BUILD=directory] [JOBS=2] [METHODS=aAvpsmV] sh bench/simulate.sh [--full | --papers]     (needs SimGrid's smpicc and smpirun)
+#        [PLATFORMS='full torus'] [RANKS='16 64'] [EACH='1 4'] [SIZES='8 512'] [CASES=regex] ... sh bench/simulate.sh --rows
 # Writes BUILD/simulate.csv and BUILD/simulate.svg, or with --papers BUILD/simulate-papers.csv, and prints them as tables.
 # Columns: platform, ranks of a node, ranks, case, bytes of a message, method, seconds, least seconds that the nodes' links
 # allow, seconds by the model of redist_cost_of, what a plan became. METHODS: letters of simulate.c. --full takes an hour or more.
@@ -186,6 +187,14 @@ case $mode in
         kalns 8 4 | queue full 32 1 p
         hsu | queue full 50 1 p
         kalns 8 8 | queue full 64 1 p ;;
+    --rows)
+        for kind in ${PLATFORMS:-full fast crowded fat-tree torus}; do
+            for each in ${EACH:-1 4}; do
+                for ranks in ${RANKS:-16 64}; do
+                    cases $ranks ${SIZES:-8 64 512 4096} | grep "${CASES:-.}" | queue "$kind" $ranks $each "$all"
+                done
+            done
+        done ;;
     --full)
         all=${METHODS:-aAvwpsmVW}
         for kind in full fast crowded fat-tree torus; do

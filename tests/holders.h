@@ -58,7 +58,8 @@ static int64_t holder_before(const holders *h, int s, int coord, int64_t g)
 static int64_t holder_begin(const holders *h, int s, int coord)
 {
     const holder_axis *x = &h->axis[s];
-    return h->boxes > 0 ? h->box[coord].low[s] : x->cut[(coord - x->first + x->procs) % x->procs];
+    const int64_t begin = h->boxes > 0 ? h->box[coord].low[s] : x->cut[(coord - x->first + x->procs) % x->procs];
+    return begin < 0 ? 0 : begin > x->n ? x->n : begin;
 }
 
 /* The index of the whole axis at a position of memory; -1 where none is. */
@@ -151,7 +152,7 @@ static void holder_draw_axis(test_random *r, holder_axis *x, int64_t count, int 
         x->edge = (int)test_between(r, -1, 1);
 }
 
-/* Cuts the array at random until there are so many boxes, some of them empty. */
+/* Cuts the array at random until there are so many boxes, some of them empty, and perhaps far away. */
 static void holder_draw_boxes(test_random *r, holders *h, int boxes)
 {
     int k, s;
@@ -164,6 +165,12 @@ static void holder_draw_boxes(test_random *r, holders *h, int boxes)
         *new_box = *old;
         new_box->low[s] = old->high[s] = test_between(r, old->low[s], old->high[s]);
     }
+    for (k = 0; k < boxes; k++)
+        for (s = 0; s < h->ndim; s++)
+            if (h->box[k].low[s] == h->box[k].high[s] && test_between(r, 0, 1)) {
+                h->box[k].low[s] = test_between(r, 0, 1) ? INT64_MAX : INT64_MIN;
+                h->box[k].high[s] = INT64_MIN;
+            }
     for (k = 0; k < boxes; k++) {
         redist_box *other = &h->box[test_between(r, 0, boxes - 1)], swap = *other;
         *other = h->box[k];

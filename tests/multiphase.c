@@ -141,14 +141,19 @@ static void check_resting(void)
     redist_plan_free(&plan);
 }
 
-/* Slabs along one axis to slabs along another, as large as messages are dear: by way of the nodes' ranks, in nodes of two. */
-static void check_nodes(int outer, int kind, int operation)
+/* What arrives replaces what is there, element by element. */
+static void replace(void *to, const void *from, int64_t n, void *context)
+{
+    memcpy(to, from, (size_t)n * sizeof(double));
+    *(int64_t *)context += n;
+}
+
+/* Slabs along one axis to slabs along another, both seen as `operation` says. */
+static exchange *slabs(int outer, int kind, int operation)
 {
     exchange *e = exchange_new(MPI_COMM_WORLD);
-    const int inner = (outer + 1) % 3, each = 2;
-    int d, k, code, near = 1;
-    redist_options options;
-    memset(&options, 0, sizeof options);
+    const int inner = (outer + 1) % 3;
+    int d, k;
     e->arrays[0].ndim = e->arrays[1].ndim = 3;
     for (d = 0; d < 3; d++) {
         const int64_t n = d == outer || d == inner ? 2 * e->size - (kind == TEST_CYCLIC) : 3;
@@ -160,22 +165,109 @@ static void check_nodes(int outer, int kind, int operation)
         e->arrays[k].list[0].kind = operation;
         e->arrays[k].list[0].axis = inner;
         e->arrays[k].list[0].value = REDIST_COLUMN_MAJOR;
+        e->arrays[k].list[0].count = e->arrays[k].axes[inner].n - 1; /* of a section */
+        e->arrays[k].list[0].step = 1;
+        e->arrays[k].listed = k;
+        for (d = 0; d < e->size; d++)
+            e->arrays[k].ranks[d] = e->size - 1 - d;
     }
     exchange_describe(e);
-    exchange_allocate(e);
+    return e;
+}
+
+/* Messages are as dear as half of a rank's bytes; at most `limit` bytes of staging memory. */
+static int slabs_create(exchange *e, int each, int64_t limit, int64_t *combined)
+{
+    redist_options options;
+    memset(&options, 0, sizeof options);
     options.method = REDIST_MULTIPHASE;
     options.node_ranks = each;
+    options.arrays = e->many ? e->count : 0;
+    options.in_place = e->in_place;
+    options.max_buffer = limit;
+    options.combine = combined != NULL ? replace : NULL;
+    options.context = combined;
     options.cost.per_message = 1;
-    options.cost.per_byte = 1 / (12.0 * 8 * 2); /* a rank's 3 x 2 x 2 size doubles cost as much as half of its messages */
-    code = redist_plan_create(e->comm, &e->layouts[0], &e->layouts[1], e->type, &options, &e->plan);
+    options.cost.per_byte = 1 / (12.0 * 8 * 2 * e->count);
+    return redist_plan_create(e->comm, &e->layouts[0], &e->layouts[1], e->type, &options, &e->plan);
+}
+
+/* By way of the nodes' ranks, in nodes of two: first inside the nodes, then with one message to each. */
+static void check_nodes(int outer, int kind, int operation, int arrays, int in_place)
+{
+    exchange *e = slabs(outer, kind, operation);
+    const int each = 2;
+    int64_t bytes, combined = 0;
+    int k, code, near = 1;
+    e->count = arrays;
+    e->many = arrays > 1;
+    e->in_place = in_place;
+    exchange_allocate(e);
+    code = slabs_create(e, each, 0, NULL);
     for (k = 0; code == REDIST_OK && k < e->size; k++)
         near &= k / each == e->rank / each || redist_volume(&e->layouts[0], e->rank, e->plan->state.chain.between, k) == 0;
     test_case_all(code == REDIST_OK && stats_of(e->plan).phases == 2 && near, "axis %d, kind %d, operation %d: first in the node",
                   outer, kind, operation);
     near = code == REDIST_OK && exchange_is_right(e, 0) && exchange_is_right(e, WAYS);
     test_case_all(near && stats_of(e->plan).sends <= e->size / each, "one message to each node");
+    bytes = code == REDIST_OK ? stats_of(e->plan).buffer_bytes : 0;
+    MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_INT64_T, MPI_MAX, e->comm);
+    redist_plan_free(&e->plan);
+    code = slabs_create(e, each, bytes - bytes / 4, NULL);
+    test_case_all(code == REDIST_OK && stats_of(e->plan).buffer_bytes <= bytes - bytes / 4 && exchange_is_right(e, 1),
+                  "within %" PRId64 " bytes: code %d", bytes - bytes / 4, code);
+    redist_plan_free(&e->plan);
+    code = in_place ? REDIST_OK : slabs_create(e, each, 0, &combined);
+    near = code == REDIST_OK && (in_place || exchange_is_right(e, 2));
+    test_case_all(near && combined == (in_place ? 0 : arrays * exchange_owned(e, 1)), "combined once: code %d", code);
     redist_plan_free(&e->plan);
     exchange_release(e);
+    free(e);
+}
+
+/* Where that is no way: sections, flipped axes, ranks in other orders, copies, nodes that do not divide the ranks. */
+static void check_other_nodes(int operation, int each, int copies)
+{
+    exchange *e = slabs(0, TEST_CYCLIC, operation);
+    int code;
+    if (copies > 1) { /* as many copies of slabs of fewer ranks */
+        memset(e->arrays, 0, sizeof e->arrays);
+        e->arrays[0].ndim = e->arrays[1].ndim = 2;
+        exchange_axis(&e->arrays[0].axes[0], TEST_BLOCK, 2 * e->size, e->size);
+        exchange_axis(&e->arrays[0].axes[1], TEST_WHOLE, 2 * e->size, 1);
+        exchange_axis(&e->arrays[1].axes[0], TEST_WHOLE, 2 * e->size, 1);
+        exchange_axis(&e->arrays[1].axes[1], TEST_CYCLIC, 2 * e->size, e->size / copies);
+        exchange_describe(e);
+        e->layouts[1] = redist_replicated(e->layouts[1], copies);
+        e->place[1] = e->rank % (e->size / copies);
+    }
+    if (copies == 0) { /* which begin at another rank */
+        e->arrays[0].axes[0].first = 1;
+        exchange_describe(e);
+    }
+    exchange_allocate(e);
+    code = slabs_create(e, each, 0, NULL);
+    test_case_all(code == REDIST_OK && exchange_is_right(e, 0) && exchange_is_right(e, WAYS),
+                  "operation %d, nodes of %d, %d copies: code %d", operation, each, copies, code);
+    if (code == REDIST_OK && stats_of(e->plan).phases > 1) {
+        const redist_layout *between = e->plan->state.chain.between;
+        test_case_all(between->dim[0].axis.procs != e->size / each || between->dim[1].axis.procs != each,
+                      "operation %d, nodes of %d: not nodes x ranks", operation, each);
+    }
+    redist_plan_free(&e->plan);
+    exchange_release(e);
+    free(e);
+}
+
+/* Elements that several ranks receive, in ghost cells, pass no others. */
+static void check_ghosts(void)
+{
+    exchange *e = slabs(0, TEST_BLOCK, TEST_OPERATION_KINDS);
+    int code;
+    e->layouts[1] = redist_with_ghosts(redist_with_halo(e->layouts[1], 1, 1, 1), 1, REDIST_CLOSED);
+    code = slabs_create(e, 2, 0, NULL);
+    test_case_all(code == REDIST_OK && stats_of(e->plan).phases == 1, "slabs with ghost cells: code %d", code);
+    redist_plan_free(&e->plan);
     free(e);
 }
 
@@ -350,12 +442,19 @@ int main(int argc, char **argv)
     check_two_at_once();
     check_measured();
     for (arrays = 0; arrays < 3; arrays++) {
-        check_nodes(arrays, TEST_BLOCK, TEST_OPERATION_KINDS);
-        check_nodes(arrays, TEST_CYCLIC, TEST_GRID_ORDER);
-        check_nodes(arrays, TEST_BLOCK, TEST_MEMORY_ORDER);
-        check_nodes(arrays, TEST_CYCLIC, TEST_EXTENT);
-        check_nodes(arrays, TEST_BLOCK, TEST_TRANSPOSE);
+        check_nodes(arrays, TEST_BLOCK, TEST_OPERATION_KINDS, 1, arrays % 2);
+        check_nodes(arrays, TEST_CYCLIC, TEST_GRID_ORDER, 1 + arrays % 2 * 2, 0);
+        check_nodes(arrays, TEST_BLOCK, TEST_MEMORY_ORDER, 1, 0);
+        check_nodes(arrays, TEST_CYCLIC, TEST_EXTENT, 2, 1);
+        check_nodes(arrays, TEST_BLOCK, TEST_TRANSPOSE, 1, 1 - arrays % 2);
     }
+    check_other_nodes(TEST_SECTION, 2, 1);
+    check_other_nodes(TEST_FLIP, 2, 1);
+    check_other_nodes(TEST_RANKS, 2, 1);
+    check_other_nodes(TEST_OPERATION_KINDS, 2, 2);
+    check_other_nodes(TEST_OPERATION_KINDS, 2, 0);
+    check_other_nodes(TEST_OPERATION_KINDS, 5, 1);
+    check_ghosts();
     check_arena();
     check_other_ranks();
     check_costs();

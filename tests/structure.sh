@@ -118,7 +118,7 @@ compile_options() { # compiler standard
     for header in redist.h redist_plan.h; do
         compile $1 $2 alone_$header.c $header -O0
         compile $1 $2 alone_$header.c $header -DREDIST_API=static -Wno-unused-function
-        compile $1 $2 alone_$header.c $header -DREDIST_MAX_DIMS=4 -O2
+        compile $1 $2 alone_$header.c $header -DREDIST_MAX_DIMS=1 -O2
     done
     compile $1 $2 hooks_redist_plan.h.c redist_plan.h
 }
