@@ -34,19 +34,19 @@
  *     172-267               types
  *                 615-687   arithmetic
  *                 688-755   faults
- *     268-312     756-994   axes: who owns index i
- *     313-416    995-1601   layouts and views
- *               1602-2085   runs: what two coordinates of an axis share
- *               2086-2263   messages: products of run lists
- *               2264-2955   copying
- *               2956-3071   pairs of places: which copy serves whom
- *     417-450   3072-3220   moving on one process
- *     451-469   3221-3471   traffic, on paper
- *     470-499   3472-3982   schedules
- *     500-536   3983-4426   cost and multiphase routes
- *     537-567   4427-4723   relabelling and advice
- *     568-610   4724-4834   text: writing
- *               4835-5258   text: reading
+ *     268-312     756-996   axes: who owns index i
+ *     313-416    997-1603   layouts and views
+ *               1604-2102   runs: what two coordinates of an axis share
+ *               2103-2280   messages: products of run lists
+ *               2281-2975   copying
+ *               2976-3091   pairs of places: which copy serves whom
+ *     417-450   3092-3240   moving on one process
+ *     451-469   3241-3501   traffic, on paper
+ *     470-499   3502-4008   schedules
+ *     500-536   4009-4451   cost and multiphase routes
+ *     537-567   4452-4748   relabelling and advice
+ *     568-610   4749-4859   text: writing
+ *               4860-5283   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -887,8 +887,7 @@ REDIST_AXIS_API redist_axis redist_cuts(const int64_t *cuts, int procs)
 REDIST_AXIS_API redist_axis redist_starting_at(redist_axis x, int coord)
 {
     x.first = coord;
-    if (redist_priv_axis_fault(&x, -1).code != REDIST_OK)
-        x.count = 0;
+    x.count = redist_priv_axis_fault(&x, -1).code == REDIST_OK ? x.extent : 0;
     return x;
 }
 
@@ -929,11 +928,14 @@ REDIST_AXIS_API int64_t redist_local(const redist_axis *x, int64_t i)
 
 REDIST_AXIS_API int64_t redist_global(const redist_axis *x, int coord, int64_t l)
 {
-    int64_t block, g, i;
+    int64_t g, i, mine;
     if (x == NULL || x->count == 0 || coord < 0 || coord >= x->procs || l < 0 || l >= redist_priv_size(x, coord))
         return -1;
-    block = x->kind == REDIST_PRIV_CYCLIC ? x->block : INT64_MAX;
-    g = redist_priv_block_start(x, redist_priv_first_block(x, coord) + l / block * x->procs) + l % block;
+    mine = redist_priv_first_block(x, coord);
+    if (x->kind == REDIST_PRIV_CYCLIC)
+        g = (l / x->block * x->procs + mine) * x->block + l % x->block;
+    else
+        g = redist_priv_block_start(x, mine) + l;
     i = (g - x->start) / x->step;
     return (g - x->start) % x->step == 0 && i >= 0 && i < x->count ? i : -1;
 }
@@ -1257,12 +1259,12 @@ REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns)
 REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t start, int64_t count, int64_t step)
 {
     redist_axis *x = &redist_priv_pick(&layout, axis)->axis;
-    int64_t most = count;
+    int64_t most = 0;
     redist_priv_fault_if(&layout.fault, step == 0, REDIST_ERR_LAYOUT, axis,
                          "the step of a section is %" PRId64 ", must not be 0", step, 0);
     redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the start of a section", start, 0,
                         x->count - (count > 0));
-    if (count > 1 && layout.fault.code == REDIST_OK)
+    if (layout.fault.code == REDIST_OK)
         most = 1 + (step > 0 ? (x->count - 1 - start) / step : start / -redist_priv_max(step, -INT64_MAX));
     redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the count of a section", count, 0, most);
     if (layout.fault.code != REDIST_OK)
@@ -1756,20 +1758,35 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, redist_p
     return REDIST_OK;
 }
 
+/* Whether a distance is that of those before, if there are any. */
+REDIST_PRIV int redist_priv_agrees(int64_t *stride, int64_t distance)
+{
+    const int same = *stride == 0 || *stride == distance;
+    *stride = distance;
+    return same;
+}
+
 /* The distance of one local position to the next, in the order of the view, of what a coordinate owns; 0 where they
-   differ. */
+   differ, or there are no two. The first segment follows on the last where they repeat. */
 REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord)
 {
     redist_priv_pattern p;
-    int64_t stride = 0;
+    int64_t k, at, last = 0, stride = 0;
+    int even;
     if (x->step == 1 || x->step == -1 || redist_priv_is_interval(x))
         return x->step;
-    if (redist_priv_pattern_of(x, coord, &p) == REDIST_OK && p.tracks <= 1) {
-        const int64_t length = p.tracks == 0 ? 1 : p.track[0].length;
-        stride = length == 1 ? p.advance : p.period == p.count || p.advance == length * p.step ? p.step : 0;
+    even = redist_priv_pattern_of(x, coord, &p) == REDIST_OK;
+    for (k = 0; k <= p.tracks && p.tracks > 0 && even; k++) {
+        const redist_priv_track *t = &p.track[k % p.tracks];
+        if (k == p.tracks && t->start + p.period >= p.count)
+            break;
+        at = t->local + k / p.tracks * p.advance;
+        even = k == 0 || redist_priv_agrees(&stride, at - last);
+        even &= t->length == 1 || redist_priv_agrees(&stride, p.step);
+        last = at + (t->length - 1) * p.step;
     }
     REDIST_FREE(p.track);
-    return stride;
+    return even ? stride : 0;
 }
 
 REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist_shape *shape)
@@ -3309,26 +3326,31 @@ REDIST_PRIV_COLD void redist_priv_tally_stretches(const redist_axis *x, redist_p
         of_y[c].messages += of_y[c - 1].messages;
 }
 
-/* The elements of a pair's message; 0 when its runs are not known. */
+/* The elements of a pair's message. */
 REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_pair *pair)
 {
     int64_t partner[REDIST_MAX_DIMS], elements = 1;
     int d;
     redist_priv_partners_at(pair->n, pair->message, partner);
     for (d = 0; d < pair->n->ndim; d++)
-        elements *= pair->n->axis[d].runs == NULL ? 0 : pair->n->axis[d].runs[partner[d]].elements;
+        elements *= pair->n->axis[d].runs[partner[d]].elements;
     return elements;
 }
 
-REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const redist_priv_pair *pair)
+REDIST_PRIV_COLD void redist_priv_tally_message(void *context, const redist_priv_pair *pair)
+{
+    redist_priv_tally *t = (redist_priv_tally *)context;
+    t->place[0][pair->place[0]].messages++;
+    t->place[1][pair->place[1]].messages++;
+}
+
+REDIST_PRIV_COLD void redist_priv_tally_elements(void *context, const redist_priv_pair *pair)
 {
     redist_priv_tally *t = (redist_priv_tally *)context;
     const int64_t elements = redist_priv_elements_of(pair);
-    int side;
-    for (side = 0; side < 2; side++) {
-        t->place[side][pair->place[side]].messages++;
-        t->place[side][pair->place[side]].elements += elements;
-    }
+    redist_priv_tally_message(context, pair);
+    t->place[0][pair->place[0]].elements += elements;
+    t->place[1][pair->place[1]].elements += elements;
 }
 
 /* Begins a tally. REDIST_ERR_MEMORY; free t->place[0], whatever this returns. */
@@ -3341,12 +3363,12 @@ REDIST_PRIV_COLD int redist_priv_tally_open(redist_priv_tally *t, int from_place
     return t->place[0] == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* The messages of all places, with the elements in them or without. */
-REDIST_PRIV_COLD int redist_priv_tally_pairs(const redist_layout *from, const redist_layout *to, int all, int elements,
+/* The messages of all places. */
+REDIST_PRIV_COLD int redist_priv_tally_pairs(const redist_layout *from, const redist_layout *to, int all,
                                              redist_priv_tally *t)
 {
     const int code = redist_priv_tally_open(t, redist_places(from), redist_places(to));
-    return code == REDIST_OK ? redist_priv_visit_pairs(from, to, all, elements, redist_priv_tally_pair, t) : code;
+    return code == REDIST_OK ? redist_priv_visit_pairs(from, to, all, 0, redist_priv_tally_message, t) : code;
 }
 
 /* The messages of all coordinates of two axes; O(coordinates) where a side has stretches. */
@@ -3356,7 +3378,7 @@ REDIST_PRIV_COLD int redist_priv_tally_axis(const redist_axis *const *x, redist_
     const int own = redist_priv_has_stretches(x[1], x[0]);
     int code;
     if (!own && !redist_priv_has_stretches(x[0], x[1]))
-        return redist_priv_tally_pairs(&from, &to, 0, 0, t);
+        return redist_priv_tally_pairs(&from, &to, 0, t);
     code = redist_priv_tally_open(t, x[0]->procs, x[1]->procs);
     if (code == REDIST_OK)
         redist_priv_tally_stretches(x[own], t->place[own], x[!own], t->place[!own]);
@@ -3364,8 +3386,7 @@ REDIST_PRIV_COLD int redist_priv_tally_axis(const redist_axis *const *x, redist_
 }
 
 /* Messages and elements of all places where both are products over axes. */
-REDIST_PRIV_COLD int redist_priv_tally_product(const redist_layout *from, const redist_layout *to,
-                                               redist_priv_tally *t)
+REDIST_PRIV_COLD int redist_priv_tally_axes(const redist_layout *from, const redist_layout *to, redist_priv_tally *t)
 {
     const redist_layout *layout[2] = {from, to};
     int coords[REDIST_MAX_DIMS] = {0};
@@ -3433,17 +3454,20 @@ REDIST_PRIV_COLD void redist_priv_sum_tally(const redist_priv_tally *t, redist_t
     traffic->max_received = redist_priv_most_of(t, REDIST_PRIV_TO).elements;
 }
 
-/* The elements of all holders of a destination (of boxes with ghosts maybe more); -1 when they pass 2^62. */
+/* The elements of all holders of a destination; -1 when they pass 2^62. */
 REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to)
 {
+    const int boxes = redist_priv_is_boxes(to), axes = boxes ? 1 : to->ndim;
     int64_t elements = to->copies;
-    int d;
-    for (d = 0; d < to->ndim; d++) {
+    int d, c, coords[REDIST_MAX_DIMS] = {0};
+    for (d = 0; d < axes; d++) {
         const redist_axis *x = &to->dim[d].axis;
-        int64_t held = x->ghosts == 0 ? x->count : 0;
-        int c;
-        for (c = 0; x->ghosts != 0 && c < x->procs; c++)
-            held = redist_priv_min(held + redist_priv_held(x, c), REDIST_PRIV_MAX_ELEMENTS + 1);
+        const int counted = boxes || x->ghosts != 0;
+        int64_t held = counted ? 0 : x->count;
+        for (c = 0; counted && c < x->procs && held <= REDIST_PRIV_MAX_ELEMENTS; c++) {
+            redist_priv_coords_of_place(to, c, coords);
+            held += boxes ? redist_priv_held_at(to, coords) : redist_priv_held(x, c);
+        }
         elements = redist_priv_product(elements, held, REDIST_PRIV_MAX_ELEMENTS + 1);
     }
     return elements > REDIST_PRIV_MAX_ELEMENTS ? -1 : elements;
@@ -3453,7 +3477,7 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
 {
     redist_priv_tally t;
     redist_layout source;
-    int code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
+    int product, code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
     if (traffic != NULL)
         memset(traffic, 0, sizeof *traffic);
     if (code == REDIST_OK && redist_priv_received(to) < 0)
@@ -3461,8 +3485,11 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
     if (code != REDIST_OK)
         return code;
     source = redist_priv_copy_of(from, 0);
-    code = redist_priv_is_product(&source, to) ? redist_priv_tally_product(&source, to, &t)
-                                               : redist_priv_tally_pairs(&source, to, 0, 1, &t);
+    product = redist_priv_is_product(&source, to);
+    code = product ? redist_priv_tally_axes(&source, to, &t)
+                   : redist_priv_tally_open(&t, redist_places(from), redist_places(to));
+    if (code == REDIST_OK && !product)
+        code = redist_priv_visit_pairs(&source, to, 0, 1, redist_priv_tally_elements, &t);
     if (code == REDIST_OK)
         code = redist_priv_tally_kept(&t, &source, to, &traffic->kept);
     if (code == REDIST_OK)
@@ -3588,10 +3615,8 @@ REDIST_PRIV_COLD int64_t redist_priv_common_cycle(const redist_axis *x, const re
 {
     const int64_t a = redist_priv_product(x->block, x->procs, REDIST_PRIV_MAX_ELEMENTS);
     const int64_t b = redist_priv_product(y->block, y->procs, REDIST_PRIV_MAX_ELEMENTS), g = redist_priv_gcd(a, b);
-    return redist_priv_is_plain(x) && redist_priv_is_plain(y) &&
-                   redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS) <= x->count
-               ? g
-               : 0;
+    const int whole = redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS) <= x->count;
+    return whole && redist_priv_is_plain(x) && redist_priv_is_plain(y) ? g : 0;
 }
 
 /* The most coordinates of y that one of x meets, both plain; 0 when the view is shorter than their superblock. Blocks
@@ -3609,8 +3634,6 @@ REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, con
 /* The most coordinates of y that any coordinate of x meets, by a formula, where there is one; else 0. */
 REDIST_PRIV_COLD int64_t redist_priv_formula_degree(const redist_axis *x, const redist_axis *y)
 {
-    if (x->count == 0)
-        return 0;
     if (redist_priv_same_axis(x, y))
         return 1;
     if (!redist_priv_is_plain(x) || !redist_priv_is_plain(y))
@@ -3631,7 +3654,7 @@ REDIST_PRIV_COLD int redist_priv_most_partners(const redist_axis *const *x, int 
     redist_priv_tally t;
     int side, code;
     for (side = 0; side < 2; side++)
-        most[side] = redist_priv_formula_degree(x[side], x[!side]);
+        most[side] = x[side]->count == 0 ? 0 : redist_priv_formula_degree(x[side], x[!side]);
     if (x[0]->count == 0 || (most[0] > 0 && most[1] > 0) || !count)
         return REDIST_OK;
     code = redist_priv_tally_axis(x, &t);
@@ -3799,7 +3822,7 @@ REDIST_PRIV_COLD int redist_priv_fill_table(const redist_priv_arrangement *s, re
                                             const redist_layout *from, const redist_layout *to)
 {
     redist_priv_tally t;
-    int side, code = redist_priv_tally_pairs(from, to, s->all, 0, &t);
+    int side, code = redist_priv_tally_pairs(from, to, s->all, &t);
     if (code == REDIST_OK && s->together)
         f->base = redist_priv_max(redist_priv_most_of(&t, 0).messages, redist_priv_most_of(&t, 1).messages);
     for (side = 0; side < 2 && code == REDIST_OK; side++)
@@ -4208,9 +4231,8 @@ REDIST_PRIV_COLD int redist_priv_join_choices(redist_priv_route_axis *a, int i, 
     const redist_axis *x[2] = {&a->choice[i], &a->choice[j]};
     const int ends = (i < a->ends) + (j < a->ends);
     const int stretches = redist_priv_has_stretches(x[0], x[1]) || redist_priv_has_stretches(x[1], x[0]);
-    const int64_t most = REDIST_PRIV_COUNTED * (stretches ? 16 : 1);
-    const int quick = x[0]->count <= REDIST_PRIV_SHORT_AXIS || ends == 2 ||
-                      (ends == 1 && x[0]->procs <= most && x[1]->procs <= most);
+    const int64_t most = ends == 2 ? INT_MAX : ends == 0 ? 0 : REDIST_PRIV_COUNTED * (stretches ? 16 : 1);
+    const int quick = x[0]->count <= REDIST_PRIV_SHORT_AXIS || redist_priv_max(x[0]->procs, x[1]->procs) <= most;
     int64_t partners[2];
     const int code = redist_priv_most_partners(x, quick, partners);
     a->partners[i][j] = (int)partners[0];
@@ -4370,23 +4392,23 @@ REDIST_PRIV_COLD int redist_priv_one_phase(redist_priv_route *route, int k)
     return better;
 }
 
-/* Writes the layouts of the path in order, and returns how many they are. */
-REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_layout *between)
+/* Writes the layouts on the way to a candidate in so many phases, and returns how many they are. */
+REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, int phases, int at, redist_layout *between)
 {
-    int path[REDIST_PRIV_PHASES];
-    int d, k, at = REDIST_PRIV_TO, passed = 0;
-    for (k = route->phases - 1; k >= 0; k--)
-        if (route->via[k][at] > REDIST_PRIV_FROM)
-            path[passed++] = at = route->via[k][at];
-    for (k = 0; k < passed; k++) {
-        const redist_priv_candidate *c = &route->candidate[path[passed - 1 - k]];
-        between[k] = redist_priv_copy_of(redist_priv_base_layout(route, c), 1);
-        for (d = 0; d < between[k].ndim; d++) {
-            between[k].dim[d].axis = route->axis[d].choice[c->choice[d]];
-            between[k].dim[d].low = between[k].dim[d].high = between[k].dim[d].allocated = 0;
-        }
+    const int via = phases > 0 ? route->via[phases - 1][at] : -1;
+    const int passed = phases > 0 ? redist_priv_follow(route, phases - 1, via < 0 ? at : via, between) : 0;
+    const redist_priv_candidate *c;
+    redist_layout *layout = &between[passed];
+    int d;
+    if (via <= REDIST_PRIV_FROM)
+        return passed;
+    c = &route->candidate[via];
+    *layout = redist_priv_copy_of(redist_priv_base_layout(route, c), 1);
+    for (d = 0; d < layout->ndim; d++) {
+        layout->dim[d].axis = route->axis[d].choice[c->choice[d]];
+        layout->dim[d].low = layout->dim[d].high = layout->dim[d].allocated = 0;
     }
-    return passed;
+    return passed + 1;
 }
 
 /* redist_phases with a cost of each phase beside its messages' and bytes'. */
@@ -4415,7 +4437,7 @@ REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_
         route->reached[0][k] = DBL_MAX;
     while (route->phases < phases && redist_priv_one_phase(route, route->phases))
         route->phases++;
-    passed = code == REDIST_OK ? redist_priv_follow(route, between) : -code;
+    passed = code == REDIST_OK ? redist_priv_follow(route, route->phases, REDIST_PRIV_TO, between) : -code;
     REDIST_FREE(route);
     return passed;
 }
