@@ -38,15 +38,15 @@
  *     313-416    997-1603   layouts and views
  *               1604-2102   runs: what two coordinates of an axis share
  *               2103-2280   messages: products of run lists
- *               2281-2975   copying
- *               2976-3091   pairs of places: which copy serves whom
- *     417-450   3092-3240   moving on one process
- *     451-469   3241-3501   traffic, on paper
- *     470-499   3502-4008   schedules
- *     500-536   4009-4451   cost and multiphase routes
- *     537-567   4452-4748   relabelling and advice
- *     568-610   4749-4859   text: writing
- *               4860-5283   text: reading
+ *               2281-2974   copying
+ *               2975-3090   pairs of places: which copy serves whom
+ *     417-450   3091-3239   moving on one process
+ *     451-469   3240-3500   traffic, on paper
+ *     470-499   3501-4007   schedules
+ *     500-536   4008-4450   cost and multiphase routes
+ *     537-567   4451-4747   relabelling and advice
+ *     568-610   4748-4858   text: writing
+ *               4859-5282   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
