@@ -34,19 +34,19 @@
  *     172-267               types
  *                 615-687   arithmetic
  *                 688-755   faults
- *     268-312     756-994   axes: who owns index i
- *     313-416    995-1601   layouts and views
- *               1602-2085   runs: what two coordinates of an axis share
- *               2086-2263   messages: products of run lists
- *               2264-2955   copying
- *               2956-3071   pairs of places: which copy serves whom
- *     417-450   3072-3220   moving on one process
- *     451-469   3221-3471   traffic, on paper
- *     470-499   3472-3982   schedules
- *     500-536   3983-4426   cost and multiphase routes
- *     537-567   4427-4723   relabelling and advice
- *     568-610   4724-4834   text: writing
- *               4835-5258   text: reading
+ *     268-312     756-996   axes: who owns index i
+ *     313-416    997-1603   layouts and views
+ *               1604-2102   runs: what two coordinates of an axis share
+ *               2103-2280   messages: products of run lists
+ *               2281-2974   copying
+ *               2975-3090   pairs of places: which copy serves whom
+ *     417-450   3091-3239   moving on one process
+ *     451-469   3240-3500   traffic, on paper
+ *     470-499   3501-4007   schedules
+ *     500-536   4008-4450   cost and multiphase routes
+ *     537-567   4451-4747   relabelling and advice
+ *     568-610   4748-4858   text: writing
+ *               4859-5282   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -928,11 +928,14 @@ REDIST_AXIS_API int64_t redist_local(const redist_axis *x, int64_t i)
 
 REDIST_AXIS_API int64_t redist_global(const redist_axis *x, int coord, int64_t l)
 {
-    int64_t block, g, i;
+    int64_t g, i, mine;
     if (x == NULL || x->count == 0 || coord < 0 || coord >= x->procs || l < 0 || l >= redist_priv_size(x, coord))
         return -1;
-    block = x->kind == REDIST_PRIV_CYCLIC ? x->block : INT64_MAX;
-    g = redist_priv_block_start(x, redist_priv_first_block(x, coord) + l / block * x->procs) + l % block;
+    mine = redist_priv_first_block(x, coord);
+    if (x->kind == REDIST_PRIV_CYCLIC)
+        g = (l / x->block * x->procs + mine) * x->block + l % x->block;
+    else
+        g = redist_priv_block_start(x, mine) + l;
     i = (g - x->start) / x->step;
     return (g - x->start) % x->step == 0 && i >= 0 && i < x->count ? i : -1;
 }
@@ -2437,58 +2440,60 @@ typedef struct {
 
 #ifdef __SSE2__
 
-/* Writes a piece of one row of the destination, then of the next: the lower, then the upper halves of vectors. */
-REDIST_PRIV_INLINE void redist_priv_store_halves(int stores, int stream, const __m128i *v, char *to, int64_t to_pitch)
+/* Writes lines of the destination: of each pair of vectors first the lower halves, then, in the next row, the upper. */
+REDIST_PRIV_INLINE void redist_priv_store_halves(int stream, const __m128i *v, char *to, int64_t to_pitch)
 {
     int k;
     REDIST_PRIV_UNROLL(4)
-    for (k = 0; k < stores; k++)
+    for (k = 0; k < 4; k++)
         redist_priv_store_16(stream, to + 16 * k, _mm_unpacklo_epi64(v[2 * k], v[2 * k + 1]));
     REDIST_PRIV_UNROLL(4)
-    for (k = 0; k < stores; k++)
+    for (k = 0; k < 4; k++)
         redist_priv_store_16(stream, to + to_pitch + 16 * k, _mm_unpackhi_epi64(v[2 * k], v[2 * k + 1]));
 }
 
-/* Transposes 16 bytes of as many of the source's rows as make so many stores to each of the destination's, one of them
-   after the other: a line that comes in parts, with others between, takes twice the time. */
-REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int stores, int stream, const char *from,
-                                                    int64_t from_pitch, char *to, int64_t to_pitch)
+/* Transposes 16 bytes of as many of the source's rows as make a line of each of the destination's, one of them after
+   the other: a line that comes in parts, with others between, takes twice the time. */
+REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int stream, const char *from, int64_t from_pitch,
+                                                    char *to, int64_t to_pitch)
 {
     __m128i first[8], second[8];
     int k;
-    for (k = 0; unit == 16 && k < stores; k++)
-        redist_priv_store_16(stream, to + 16 * k, REDIST_PRIV_LOAD(from + k * from_pitch));
-    if (unit == 16)
+    if (unit == 16) {
+        REDIST_PRIV_UNROLL(4)
+        for (k = 0; k < 4; k++)
+            redist_priv_store_16(stream, to + 16 * k, REDIST_PRIV_LOAD(from + k * from_pitch));
         return;
+    }
     REDIST_PRIV_UNROLL(8)
-    for (k = 0; k < 2 * stores; k++) {
+    for (k = 0; k < 8; k++) {
         const char *row = from + k * (8 / unit) * from_pitch;
         const __m128i a = REDIST_PRIV_LOAD(row), b = REDIST_PRIV_LOAD(row + (unit == 4 ? from_pitch : 0));
         first[k] = unit == 4 ? _mm_unpacklo_epi32(a, b) : a;
         second[k] = _mm_unpackhi_epi32(a, b);
     }
-    redist_priv_store_halves(stores, stream, first, to, to_pitch);
+    redist_priv_store_halves(stream, first, to, to_pitch);
     if (unit == 4)
-        redist_priv_store_halves(stores, stream, second, to + 2 * to_pitch, to_pitch);
+        redist_priv_store_halves(stream, second, to + 2 * to_pitch, to_pitch);
 }
 
-/* Transposes `lines` x `columns` elements in strips, of a line of the destination while there are so many rows.
-   ahead: the next lines of the same rows are asked for. */
+/* Transposes `lines` x `columns` elements in strips, of a line of the destination each. ahead: the next lines of the
+   same rows are asked for. */
 REDIST_PRIV_INLINE void redist_priv_transpose_strips(int unit, int stream, int ahead, int64_t lines, int64_t columns,
                                                      const redist_priv_plane *p)
 {
-    const int64_t line = REDIST_PRIV_LINE / unit, side = 16 / unit, from_pitch = p->inner.from, to_pitch = p->outer.to;
-    const char *from = p->from;
-    char *to = p->to;
-    int64_t rows, j;
-    for (; lines > 0; lines -= rows, from += rows * from_pitch, to += rows * unit) {
-        rows = lines < line ? side : line;
+    const int64_t rows = REDIST_PRIV_LINE / unit, side = 16 / unit, from_pitch = p->inner.from, to_pitch = p->outer.to;
+    int64_t i, j;
+    for (i = 0; i < lines; i += rows) {
+        const char *from = p->from + i * from_pitch;
+        char *to = p->to + i * unit;
         for (j = 0; ahead && j < rows; j++)
             REDIST_PRIV_PREFETCH(from, j * from_pitch + 2 * REDIST_PRIV_LINE);
-        for (j = 0; rows == line && j < columns; j += side)
-            redist_priv_transpose_strip(unit, 4, stream, from + j * unit, from_pitch, to + j * to_pitch, to_pitch);
-        for (j = 0; rows < line && j < columns; j += side)
-            redist_priv_transpose_strip(unit, 1, stream, from + j * unit, from_pitch, to + j * to_pitch, to_pitch);
+        for (j = 0; j < columns; j += side, from += 16, to += side * to_pitch)
+            if (stream)
+                redist_priv_transpose_strip(unit, 1, from, from_pitch, to, to_pitch);
+            else
+                redist_priv_transpose_strip(unit, 0, from, from_pitch, to, to_pitch);
     }
 }
 
@@ -2509,17 +2514,14 @@ REDIST_PRIV_APART void redist_priv_copy_part(int64_t unit, const redist_priv_pla
 REDIST_PRIV void redist_priv_transpose(const redist_priv_tiling *t, int stream, const redist_priv_plane *p)
 {
     const int64_t unit = t->box->unit, side = 16 / unit;
-    const int64_t lines = p->inner.n & -side, columns = p->outer.n & -side;
+    const int64_t lines = p->inner.n & -(REDIST_PRIV_LINE / unit), columns = p->outer.n & -side;
     const int ahead = t->far && columns * unit <= REDIST_PRIV_LINE;
-#define REDIST_PRIV_STRIPS(bytes, around)                                                                              \
-    if (unit == bytes && stream == around)                                                                             \
-        redist_priv_transpose_strips(bytes, around, ahead, lines, columns, p);
-    REDIST_PRIV_STRIPS(4, 0)
-    REDIST_PRIV_STRIPS(8, 0)
-    REDIST_PRIV_STRIPS(16, 0)
-    REDIST_PRIV_STRIPS(4, 1)
-    REDIST_PRIV_STRIPS(8, 1)
-    REDIST_PRIV_STRIPS(16, 1)
+    if (unit == 4)
+        redist_priv_transpose_strips(4, stream, ahead, lines, columns, p);
+    else if (unit == 8)
+        redist_priv_transpose_strips(8, stream, ahead, lines, columns, p);
+    else
+        redist_priv_transpose_strips(16, stream, ahead, lines, columns, p);
     if (columns < p->outer.n)
         redist_priv_copy_part(unit, p, columns, p->outer.n - columns, 0, p->inner.n);
     if (lines < p->inner.n)
@@ -2543,21 +2545,24 @@ typedef union {
 REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, const redist_priv_plane *p,
                                                      int crossed)
 {
-    const int64_t unit = box->unit;
+    const int64_t unit = box->unit, pitch = p->outer.to;
     const int combine = box->arrival.function != NULL, contiguous = p->inner.to == unit;
-    const int even = p->outer.to % 16 == 0 && (uintptr_t)p->to % 16 == 0;
+    const int even = pitch % 16 == 0 && (uintptr_t)p->to % 16 == 0;
     redist_priv_tiling t;
     int64_t across;
     t.box = box;
     t.strips = crossed && contiguous && p->outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
-    t.stream = box->stream && !combine && contiguous;
+    t.stream = box->stream && contiguous;
     t.buffered = combine || (t.strips ? t.stream && !even : contiguous);
     t.far = box->far || box->stream || p->outer.n * p->inner.n * unit > REDIST_PRIV_NEAR;
     across = t.strips ? (int64_t)REDIST_PRIV_LINE : crossed ? (int64_t)REDIST_PRIV_WIDTH : unit;
     t.wide = crossed ? redist_priv_max(across / unit, 1) : 1;
     t.tall = REDIST_PRIV_TILE_BUFFER / across;
-    if (t.strips && !t.buffered && p->outer.n * unit >= 2 * REDIST_PRIV_WIDTH &&
-        (t.stream ? p->outer.to % REDIST_PRIV_LINE == 0 : unit < 16)) {
+    if (!t.strips || t.buffered)
+        return t;
+    if (t.stream && pitch % REDIST_PRIV_LINE != 0) {
+        t.wide = 4; /* no more lines are begun and not yet full than the processor holds */
+    } else if (p->outer.n * unit >= 2 * REDIST_PRIV_WIDTH && (t.stream || unit < 16)) {
         t.wide = 2 * REDIST_PRIV_WIDTH / unit;
         t.tall = 2 * REDIST_PRIV_LINE / unit;
     }
@@ -3321,26 +3326,31 @@ REDIST_PRIV_COLD void redist_priv_tally_stretches(const redist_axis *x, redist_p
         of_y[c].messages += of_y[c - 1].messages;
 }
 
-/* The elements of a pair's message; 0 when its runs are not known. */
+/* The elements of a pair's message. */
 REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_pair *pair)
 {
     int64_t partner[REDIST_MAX_DIMS], elements = 1;
     int d;
     redist_priv_partners_at(pair->n, pair->message, partner);
     for (d = 0; d < pair->n->ndim; d++)
-        elements *= pair->n->axis[d].runs == NULL ? 0 : pair->n->axis[d].runs[partner[d]].elements;
+        elements *= pair->n->axis[d].runs[partner[d]].elements;
     return elements;
 }
 
-REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const redist_priv_pair *pair)
+REDIST_PRIV_COLD void redist_priv_tally_message(void *context, const redist_priv_pair *pair)
+{
+    redist_priv_tally *t = (redist_priv_tally *)context;
+    t->place[0][pair->place[0]].messages++;
+    t->place[1][pair->place[1]].messages++;
+}
+
+REDIST_PRIV_COLD void redist_priv_tally_elements(void *context, const redist_priv_pair *pair)
 {
     redist_priv_tally *t = (redist_priv_tally *)context;
     const int64_t elements = redist_priv_elements_of(pair);
-    int side;
-    for (side = 0; side < 2; side++) {
-        t->place[side][pair->place[side]].messages++;
-        t->place[side][pair->place[side]].elements += elements;
-    }
+    redist_priv_tally_message(context, pair);
+    t->place[0][pair->place[0]].elements += elements;
+    t->place[1][pair->place[1]].elements += elements;
 }
 
 /* Begins a tally. REDIST_ERR_MEMORY; free t->place[0], whatever this returns. */
@@ -3353,12 +3363,12 @@ REDIST_PRIV_COLD int redist_priv_tally_open(redist_priv_tally *t, int from_place
     return t->place[0] == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* The messages of all places, with the elements in them or without. */
-REDIST_PRIV_COLD int redist_priv_tally_pairs(const redist_layout *from, const redist_layout *to, int all, int elements,
+/* The messages of all places. */
+REDIST_PRIV_COLD int redist_priv_tally_pairs(const redist_layout *from, const redist_layout *to, int all,
                                              redist_priv_tally *t)
 {
     const int code = redist_priv_tally_open(t, redist_places(from), redist_places(to));
-    return code == REDIST_OK ? redist_priv_visit_pairs(from, to, all, elements, redist_priv_tally_pair, t) : code;
+    return code == REDIST_OK ? redist_priv_visit_pairs(from, to, all, 0, redist_priv_tally_message, t) : code;
 }
 
 /* The messages of all coordinates of two axes; O(coordinates) where a side has stretches. */
@@ -3368,7 +3378,7 @@ REDIST_PRIV_COLD int redist_priv_tally_axis(const redist_axis *const *x, redist_
     const int own = redist_priv_has_stretches(x[1], x[0]);
     int code;
     if (!own && !redist_priv_has_stretches(x[0], x[1]))
-        return redist_priv_tally_pairs(&from, &to, 0, 0, t);
+        return redist_priv_tally_pairs(&from, &to, 0, t);
     code = redist_priv_tally_open(t, x[0]->procs, x[1]->procs);
     if (code == REDIST_OK)
         redist_priv_tally_stretches(x[own], t->place[own], x[!own], t->place[!own]);
@@ -3376,8 +3386,7 @@ REDIST_PRIV_COLD int redist_priv_tally_axis(const redist_axis *const *x, redist_
 }
 
 /* Messages and elements of all places where both are products over axes. */
-REDIST_PRIV_COLD int redist_priv_tally_product(const redist_layout *from, const redist_layout *to,
-                                               redist_priv_tally *t)
+REDIST_PRIV_COLD int redist_priv_tally_axes(const redist_layout *from, const redist_layout *to, redist_priv_tally *t)
 {
     const redist_layout *layout[2] = {from, to};
     int coords[REDIST_MAX_DIMS] = {0};
@@ -3468,7 +3477,7 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
 {
     redist_priv_tally t;
     redist_layout source;
-    int code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
+    int product, code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
     if (traffic != NULL)
         memset(traffic, 0, sizeof *traffic);
     if (code == REDIST_OK && redist_priv_received(to) < 0)
@@ -3476,8 +3485,11 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
     if (code != REDIST_OK)
         return code;
     source = redist_priv_copy_of(from, 0);
-    code = redist_priv_is_product(&source, to) ? redist_priv_tally_product(&source, to, &t)
-                                               : redist_priv_tally_pairs(&source, to, 0, 1, &t);
+    product = redist_priv_is_product(&source, to);
+    code = product ? redist_priv_tally_axes(&source, to, &t)
+                   : redist_priv_tally_open(&t, redist_places(from), redist_places(to));
+    if (code == REDIST_OK && !product)
+        code = redist_priv_visit_pairs(&source, to, 0, 1, redist_priv_tally_elements, &t);
     if (code == REDIST_OK)
         code = redist_priv_tally_kept(&t, &source, to, &traffic->kept);
     if (code == REDIST_OK)
@@ -3603,10 +3615,8 @@ REDIST_PRIV_COLD int64_t redist_priv_common_cycle(const redist_axis *x, const re
 {
     const int64_t a = redist_priv_product(x->block, x->procs, REDIST_PRIV_MAX_ELEMENTS);
     const int64_t b = redist_priv_product(y->block, y->procs, REDIST_PRIV_MAX_ELEMENTS), g = redist_priv_gcd(a, b);
-    return redist_priv_is_plain(x) && redist_priv_is_plain(y) &&
-                   redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS) <= x->count
-               ? g
-               : 0;
+    const int whole = redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS) <= x->count;
+    return whole && redist_priv_is_plain(x) && redist_priv_is_plain(y) ? g : 0;
 }
 
 /* The most coordinates of y that one of x meets, both plain; 0 when the view is shorter than their superblock. Blocks
@@ -3624,8 +3634,6 @@ REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, con
 /* The most coordinates of y that any coordinate of x meets, by a formula, where there is one; else 0. */
 REDIST_PRIV_COLD int64_t redist_priv_formula_degree(const redist_axis *x, const redist_axis *y)
 {
-    if (x->count == 0)
-        return 0;
     if (redist_priv_same_axis(x, y))
         return 1;
     if (!redist_priv_is_plain(x) || !redist_priv_is_plain(y))
@@ -3646,7 +3654,7 @@ REDIST_PRIV_COLD int redist_priv_most_partners(const redist_axis *const *x, int 
     redist_priv_tally t;
     int side, code;
     for (side = 0; side < 2; side++)
-        most[side] = redist_priv_formula_degree(x[side], x[!side]);
+        most[side] = x[side]->count == 0 ? 0 : redist_priv_formula_degree(x[side], x[!side]);
     if (x[0]->count == 0 || (most[0] > 0 && most[1] > 0) || !count)
         return REDIST_OK;
     code = redist_priv_tally_axis(x, &t);
@@ -3814,7 +3822,7 @@ REDIST_PRIV_COLD int redist_priv_fill_table(const redist_priv_arrangement *s, re
                                             const redist_layout *from, const redist_layout *to)
 {
     redist_priv_tally t;
-    int side, code = redist_priv_tally_pairs(from, to, s->all, 0, &t);
+    int side, code = redist_priv_tally_pairs(from, to, s->all, &t);
     if (code == REDIST_OK && s->together)
         f->base = redist_priv_max(redist_priv_most_of(&t, 0).messages, redist_priv_most_of(&t, 1).messages);
     for (side = 0; side < 2 && code == REDIST_OK; side++)
@@ -4223,9 +4231,8 @@ REDIST_PRIV_COLD int redist_priv_join_choices(redist_priv_route_axis *a, int i, 
     const redist_axis *x[2] = {&a->choice[i], &a->choice[j]};
     const int ends = (i < a->ends) + (j < a->ends);
     const int stretches = redist_priv_has_stretches(x[0], x[1]) || redist_priv_has_stretches(x[1], x[0]);
-    const int64_t most = REDIST_PRIV_COUNTED * (stretches ? 16 : 1);
-    const int quick = x[0]->count <= REDIST_PRIV_SHORT_AXIS || ends == 2 ||
-                      (ends == 1 && x[0]->procs <= most && x[1]->procs <= most);
+    const int64_t most = ends == 2 ? INT_MAX : ends == 0 ? 0 : REDIST_PRIV_COUNTED * (stretches ? 16 : 1);
+    const int quick = x[0]->count <= REDIST_PRIV_SHORT_AXIS || redist_priv_max(x[0]->procs, x[1]->procs) <= most;
     int64_t partners[2];
     const int code = redist_priv_most_partners(x, quick, partners);
     a->partners[i][j] = (int)partners[0];
@@ -4385,23 +4392,23 @@ REDIST_PRIV_COLD int redist_priv_one_phase(redist_priv_route *route, int k)
     return better;
 }
 
-/* Writes the layouts of the path in order, and returns how many they are. */
-REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_layout *between)
+/* Writes the layouts on the way to a candidate in so many phases, and returns how many they are. */
+REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, int phases, int at, redist_layout *between)
 {
-    int path[REDIST_PRIV_PHASES];
-    int d, k, at = REDIST_PRIV_TO, passed = 0;
-    for (k = route->phases - 1; k >= 0; k--)
-        if (route->via[k][at] > REDIST_PRIV_FROM)
-            path[passed++] = at = route->via[k][at];
-    for (k = 0; k < passed; k++) {
-        const redist_priv_candidate *c = &route->candidate[path[passed - 1 - k]];
-        between[k] = redist_priv_copy_of(redist_priv_base_layout(route, c), 1);
-        for (d = 0; d < between[k].ndim; d++) {
-            between[k].dim[d].axis = route->axis[d].choice[c->choice[d]];
-            between[k].dim[d].low = between[k].dim[d].high = between[k].dim[d].allocated = 0;
-        }
+    const int via = phases > 0 ? route->via[phases - 1][at] : -1;
+    const int passed = phases > 0 ? redist_priv_follow(route, phases - 1, via < 0 ? at : via, between) : 0;
+    const redist_priv_candidate *c;
+    redist_layout *layout = &between[passed];
+    int d;
+    if (via <= REDIST_PRIV_FROM)
+        return passed;
+    c = &route->candidate[via];
+    *layout = redist_priv_copy_of(redist_priv_base_layout(route, c), 1);
+    for (d = 0; d < layout->ndim; d++) {
+        layout->dim[d].axis = route->axis[d].choice[c->choice[d]];
+        layout->dim[d].low = layout->dim[d].high = layout->dim[d].allocated = 0;
     }
-    return passed;
+    return passed + 1;
 }
 
 /* redist_phases with a cost of each phase beside its messages' and bytes'. */
@@ -4430,7 +4437,7 @@ REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_
         route->reached[0][k] = DBL_MAX;
     while (route->phases < phases && redist_priv_one_phase(route, route->phases))
         route->phases++;
-    passed = code == REDIST_OK ? redist_priv_follow(route, between) : -code;
+    passed = code == REDIST_OK ? redist_priv_follow(route, route->phases, REDIST_PRIV_TO, between) : -code;
     REDIST_FREE(route);
     return passed;
 }

@@ -241,6 +241,10 @@ static void check_other_nodes(int operation, int each, int copies)
         e->layouts[1] = redist_replicated(e->layouts[1], copies);
         e->place[1] = e->rank % (e->size / copies);
     }
+    if (copies == 0) { /* which begin at another rank */
+        e->arrays[0].axes[0].first = 1;
+        exchange_describe(e);
+    }
     exchange_allocate(e);
     code = slabs_create(e, each, 0, NULL);
     test_case_all(code == REDIST_OK && exchange_is_right(e, 0) && exchange_is_right(e, WAYS),
@@ -252,6 +256,18 @@ static void check_other_nodes(int operation, int each, int copies)
     }
     redist_plan_free(&e->plan);
     exchange_release(e);
+    free(e);
+}
+
+/* Elements that several ranks receive, in ghost cells, pass no others. */
+static void check_ghosts(void)
+{
+    exchange *e = slabs(0, TEST_BLOCK, TEST_OPERATION_KINDS);
+    int code;
+    e->layouts[1] = redist_with_ghosts(redist_with_halo(e->layouts[1], 1, 1, 1), 1, REDIST_CLOSED);
+    code = slabs_create(e, 2, 0, NULL);
+    test_case_all(code == REDIST_OK && stats_of(e->plan).phases == 1, "slabs with ghost cells: code %d", code);
+    redist_plan_free(&e->plan);
     free(e);
 }
 
@@ -436,7 +452,9 @@ int main(int argc, char **argv)
     check_other_nodes(TEST_FLIP, 2, 1);
     check_other_nodes(TEST_RANKS, 2, 1);
     check_other_nodes(TEST_OPERATION_KINDS, 2, 2);
+    check_other_nodes(TEST_OPERATION_KINDS, 2, 0);
     check_other_nodes(TEST_OPERATION_KINDS, 5, 1);
+    check_ghosts();
     check_arena();
     check_other_ranks();
     check_costs();

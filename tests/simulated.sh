@@ -18,8 +18,8 @@ hosts() { # ranks, ranks of a node
 }
 
 # On nodes of four ranks, rows to columns: 32 messages of a few bytes had better be fewer, longer ones share the node's
-# link.
-check_choice() { # rows, columns, expected remark
+# link; where messages of 64 kB and more take twice as long as shorter ones, these are better.
+check_choice() { # rows, columns, expected remark, what long ones get of a link
     [ -x "$work/simulate" ] || smpicc -std=c99 -D_POSIX_C_SOURCE=200112L -O1 -I"$tests/.." -o "$work/simulate" \
         "$tests/../bench/simulate.c" >"$work/output" 2>&1
     hosts 32 4
@@ -27,7 +27,7 @@ check_choice() { # rows, columns, expected remark
         timeout -k 5 100 smpirun -np 32 -platform "$work/platform.xml" -hostfile "$work/hosts" \
             --log=root.thres:critical \
             --cfg=smpi/simulate-computation:no --cfg=smpi/wtime:0 --cfg=smpi/os:0:1e-6:0 --cfg=smpi/ois:0:1e-6:0 \
-            --cfg=smpi/lat-factor:0:1 --cfg=smpi/bw-factor:0:0.97 \
+            --cfg=smpi/lat-factor:0:1 --cfg="smpi/bw-factor:0:0.97$4" \
             "$work/simulate" full 1.25e9 4 a 1 >"$work/output" 2>&1
     if grep -q "auto,.*,$3\$" "$work/output"; then
         passed=$((passed + 1))
@@ -78,4 +78,6 @@ check '4 nodes of 4 ranks' 16 4 plan_random 2 6
 check '32 nodes' 32 1 many_ranks
 check_choice 64 128 '2 phases'
 check_choice 256 256 'point to point'
+check_choice 512 512 'point to point'
+check_choice 512 512 '32 steps' ';65536:0.48'
 report
