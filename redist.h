@@ -2027,7 +2027,7 @@ REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redis
     int64_t k, shift;
     int code = REDIST_OK;
     for (shift = -x->extent; shift <= x->extent && low + shift < x->extent; shift += x->extent) {
-        k = low + shift < 0 ? 0 : redist_priv_block_of(x, low + shift);
+        k = low + shift < 0 || x->procs == 1 ? 0 : redist_priv_block_of(x, low + shift);
         for (; code == REDIST_OK && k < x->procs && redist_priv_block_start(x, k) - x->low <= high + shift; k++)
             code = redist_priv_append(list, (int)((k + x->first) % x->procs));
     }
