@@ -2391,17 +2391,24 @@ REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
     return redist_priv_write_block(p, code == REDIST_OK ? redist_priv_find_near(p) : code);
 }
 
-/* Connects what is received with the senders' slots, which all ranks have written. */
+/* Connects what is received with the senders' slots, which all ranks have written. That counts as a piece: the block of
+   a plan that is freed at once stays until all its receivers have found it. */
 REDIST_PRIV_COLD void redist_priv_connect(redist_plan *p)
 {
     const redist_priv_home *home = p->rings->home;
     int64_t k;
-    for (k = 0; k < p->rings->receives; k++) {
+    for (k = 0; k < p->rings->links; k++) {
         redist_priv_channel *link = &p->rings->link[k];
         char *part = home->base[link->there];
+        link->before = 1;
+        if (k >= p->rings->receives) {
+            REDIST_PRIV_RELEASE(&link->slot->filled, 1);
+            continue;
+        }
         link->slot = (redist_priv_slot *)(void *)(part + REDIST_PRIV_ACQUIRE((int64_t *)(void *)part + home->rank));
         link->board = (redist_priv_board *)(void *)(part + link->slot->board);
         redist_priv_plan_ring(p, link, link->board->piece);
+        REDIST_PRIV_RELEASE(&link->slot->drained, 1);
     }
 }
 

@@ -8,6 +8,12 @@
 static int64_t test_ring_bytes = 1 << 20;
 #define REDIST_RING_BYTES test_ring_bytes
 
+static void be_late(void);
+#if defined __GNUC__
+#define REDIST_PRIV_ACQUIRE(pointer) (be_late(), __atomic_load_n(pointer, __ATOMIC_ACQUIRE))
+#define REDIST_PRIV_RELEASE(pointer, value) __atomic_store_n(pointer, value, __ATOMIC_RELEASE)
+#endif
+
 #include "exchange.h"
 
 /* What a plan asks of MPI when it is made. */
@@ -274,6 +280,56 @@ static void check_left_behind(void)
     test_case_all(redist_arena_free(&arena) == REDIST_OK, "until the arena is freed");
 }
 
+static int is_late; /* to look into shared memory: only when rank 0 says so */
+
+static void be_late(void)
+{
+    MPI_Request request;
+    int told;
+    if (!is_late)
+        return;
+    is_late = 0;
+    MPI_Irecv(&told, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request);
+    test_wait(&request);
+}
+
+/* Rank 0 frees a plan and makes another before rank 2 has found what the first has for it. */
+static void check_unseen(void)
+{
+    enum { N = 1000 };
+    const redist_layout from = redist_layout_1d(redist_whole(N)), to = redist_layout_1d(redist_block(N, 3));
+    redist_arena *arena = NULL;
+    redist_plan *first, *later;
+    redist_options options;
+    MPI_Request request;
+    MPI_Comm rest;
+    int numbers[N], arrived[N] = {0}, k = 0, good;
+    if (test_size() < 3)
+        return;
+    MPI_Comm_split(MPI_COMM_WORLD, test_rank() == 2, test_rank(), &rest);
+    redist_arena_create(MPI_COMM_WORLD, 0, &arena);
+    memset(&options, 0, sizeof options);
+    memset(numbers, 127, sizeof numbers);
+    options.arena = arena;
+    options.method = REDIST_SHARED;
+    is_late = test_rank() == 2;
+    good = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_INT, &options, &first) == REDIST_OK;
+    be_late(); /* where there is no shared memory */
+    good = redist_plan_free(&first) == REDIST_OK && good;
+    if (test_rank() != 2) {
+        later = send_plan(rest, arena, N, 0, 1);
+        good = redist_execute(later, numbers, arrived) == REDIST_OK && redist_plan_free(&later) == REDIST_OK && good;
+    }
+    if (test_rank() == 0) {
+        MPI_Isend(&k, 1, MPI_INT, 2, 0, MPI_COMM_WORLD, &request);
+        test_wait(&request);
+    }
+    test_case_all(good && (test_rank() != 1 || memcmp(numbers, arrived, sizeof numbers) == 0),
+                  "a plan that was freed at once stays until all ranks have seen it");
+    MPI_Comm_free(&rest);
+    test_case_all(redist_arena_free(&arena) == REDIST_OK, "until the arena is freed");
+}
+
 /* Several arenas at once, arrays in each other's. */
 static void check_several(void)
 {
@@ -320,6 +376,7 @@ int main(int count, char **arguments)
     check_parts();
     check_several();
     check_left_behind();
+    check_unseen();
     status = test_report_all("home");
     MPI_Finalize();
     return status;
