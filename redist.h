@@ -38,15 +38,15 @@
  *     313-416    997-1603   layouts and views
  *               1604-2102   runs: what two coordinates of an axis share
  *               2103-2280   messages: products of run lists
- *               2281-2975   copying
- *               2976-3091   pairs of places: which copy serves whom
- *     417-450   3092-3240   moving on one process
- *     451-469   3241-3501   traffic, on paper
- *     470-499   3502-4008   schedules
- *     500-536   4009-4451   cost and multiphase routes
- *     537-567   4452-4748   relabelling and advice
- *     568-610   4749-4859   text: writing
- *               4860-5283   text: reading
+ *               2281-2974   copying
+ *               2975-3090   pairs of places: which copy serves whom
+ *     417-450   3091-3239   moving on one process
+ *     451-469   3240-3500   traffic, on paper
+ *     470-499   3501-4007   schedules
+ *     500-536   4008-4450   cost and multiphase routes
+ *     537-567   4451-4747   relabelling and advice
+ *     568-610   4748-4858   text: writing
+ *               4859-5282   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -2027,7 +2027,7 @@ REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redis
     int64_t k, shift;
     int code = REDIST_OK;
     for (shift = -x->extent; shift <= x->extent && low + shift < x->extent; shift += x->extent) {
-        k = low + shift < 0 ? 0 : redist_priv_block_of(x, low + shift);
+        k = low + shift < 0 || x->procs == 1 ? 0 : redist_priv_block_of(x, low + shift);
         for (; code == REDIST_OK && k < x->procs && redist_priv_block_start(x, k) - x->low <= high + shift; k++)
             code = redist_priv_append(list, (int)((k + x->first) % x->procs));
     }
@@ -2440,58 +2440,60 @@ typedef struct {
 
 #ifdef __SSE2__
 
-/* Writes a piece of one row of the destination, then of the next: the lower, then the upper halves of vectors. */
-REDIST_PRIV_INLINE void redist_priv_store_halves(int stores, int stream, const __m128i *v, char *to, int64_t to_pitch)
+/* Writes lines of the destination: of each pair of vectors first the lower halves, then, in the next row, the upper. */
+REDIST_PRIV_INLINE void redist_priv_store_halves(int stream, const __m128i *v, char *to, int64_t to_pitch)
 {
     int k;
     REDIST_PRIV_UNROLL(4)
-    for (k = 0; k < stores; k++)
+    for (k = 0; k < 4; k++)
         redist_priv_store_16(stream, to + 16 * k, _mm_unpacklo_epi64(v[2 * k], v[2 * k + 1]));
     REDIST_PRIV_UNROLL(4)
-    for (k = 0; k < stores; k++)
+    for (k = 0; k < 4; k++)
         redist_priv_store_16(stream, to + to_pitch + 16 * k, _mm_unpackhi_epi64(v[2 * k], v[2 * k + 1]));
 }
 
-/* Transposes 16 bytes of as many of the source's rows as make so many stores to each of the destination's, one of them
-   after the other: a line that comes in parts, with others between, takes twice the time. */
-REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int stores, int stream, const char *from,
-                                                    int64_t from_pitch, char *to, int64_t to_pitch)
+/* Transposes 16 bytes of as many of the source's rows as make a line of each of the destination's, one of them after
+   the other: a line that comes in parts, with others between, takes twice the time. */
+REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int stream, const char *from, int64_t from_pitch,
+                                                    char *to, int64_t to_pitch)
 {
     __m128i first[8], second[8];
     int k;
-    for (k = 0; unit == 16 && k < stores; k++)
-        redist_priv_store_16(stream, to + 16 * k, REDIST_PRIV_LOAD(from + k * from_pitch));
-    if (unit == 16)
+    if (unit == 16) {
+        REDIST_PRIV_UNROLL(4)
+        for (k = 0; k < 4; k++)
+            redist_priv_store_16(stream, to + 16 * k, REDIST_PRIV_LOAD(from + k * from_pitch));
         return;
+    }
     REDIST_PRIV_UNROLL(8)
-    for (k = 0; k < 2 * stores; k++) {
+    for (k = 0; k < 8; k++) {
         const char *row = from + k * (8 / unit) * from_pitch;
         const __m128i a = REDIST_PRIV_LOAD(row), b = REDIST_PRIV_LOAD(row + (unit == 4 ? from_pitch : 0));
         first[k] = unit == 4 ? _mm_unpacklo_epi32(a, b) : a;
         second[k] = _mm_unpackhi_epi32(a, b);
     }
-    redist_priv_store_halves(stores, stream, first, to, to_pitch);
+    redist_priv_store_halves(stream, first, to, to_pitch);
     if (unit == 4)
-        redist_priv_store_halves(stores, stream, second, to + 2 * to_pitch, to_pitch);
+        redist_priv_store_halves(stream, second, to + 2 * to_pitch, to_pitch);
 }
 
-/* Transposes `lines` x `columns` elements in strips, of a line of the destination while there are so many rows.
-   ahead: the next lines of the same rows are asked for. */
+/* Transposes `lines` x `columns` elements in strips, of a line of the destination each. ahead: the next lines of the
+   same rows are asked for. */
 REDIST_PRIV_INLINE void redist_priv_transpose_strips(int unit, int stream, int ahead, int64_t lines, int64_t columns,
                                                      const redist_priv_plane *p)
 {
-    const int64_t line = REDIST_PRIV_LINE / unit, side = 16 / unit, from_pitch = p->inner.from, to_pitch = p->outer.to;
-    const char *from = p->from;
-    char *to = p->to;
-    int64_t rows, j;
-    for (; lines > 0; lines -= rows, from += rows * from_pitch, to += rows * unit) {
-        rows = lines < line ? side : line;
+    const int64_t rows = REDIST_PRIV_LINE / unit, side = 16 / unit, from_pitch = p->inner.from, to_pitch = p->outer.to;
+    int64_t i, j;
+    for (i = 0; i < lines; i += rows) {
+        const char *from = p->from + i * from_pitch;
+        char *to = p->to + i * unit;
         for (j = 0; ahead && j < rows; j++)
             REDIST_PRIV_PREFETCH(from, j * from_pitch + 2 * REDIST_PRIV_LINE);
-        for (j = 0; rows == line && j < columns; j += side)
-            redist_priv_transpose_strip(unit, 4, stream, from + j * unit, from_pitch, to + j * to_pitch, to_pitch);
-        for (j = 0; rows < line && j < columns; j += side)
-            redist_priv_transpose_strip(unit, 1, stream, from + j * unit, from_pitch, to + j * to_pitch, to_pitch);
+        for (j = 0; j < columns; j += side, from += 16, to += side * to_pitch)
+            if (stream)
+                redist_priv_transpose_strip(unit, 1, from, from_pitch, to, to_pitch);
+            else
+                redist_priv_transpose_strip(unit, 0, from, from_pitch, to, to_pitch);
     }
 }
 
@@ -2512,17 +2514,14 @@ REDIST_PRIV_APART void redist_priv_copy_part(int64_t unit, const redist_priv_pla
 REDIST_PRIV void redist_priv_transpose(const redist_priv_tiling *t, int stream, const redist_priv_plane *p)
 {
     const int64_t unit = t->box->unit, side = 16 / unit;
-    const int64_t lines = p->inner.n & -side, columns = p->outer.n & -side;
+    const int64_t lines = p->inner.n & -(REDIST_PRIV_LINE / unit), columns = p->outer.n & -side;
     const int ahead = t->far && columns * unit <= REDIST_PRIV_LINE;
-#define REDIST_PRIV_STRIPS(bytes, around)                                                                              \
-    if (unit == bytes && stream == around)                                                                             \
-        redist_priv_transpose_strips(bytes, around, ahead, lines, columns, p);
-    REDIST_PRIV_STRIPS(4, 0)
-    REDIST_PRIV_STRIPS(8, 0)
-    REDIST_PRIV_STRIPS(16, 0)
-    REDIST_PRIV_STRIPS(4, 1)
-    REDIST_PRIV_STRIPS(8, 1)
-    REDIST_PRIV_STRIPS(16, 1)
+    if (unit == 4)
+        redist_priv_transpose_strips(4, stream, ahead, lines, columns, p);
+    else if (unit == 8)
+        redist_priv_transpose_strips(8, stream, ahead, lines, columns, p);
+    else
+        redist_priv_transpose_strips(16, stream, ahead, lines, columns, p);
     if (columns < p->outer.n)
         redist_priv_copy_part(unit, p, columns, p->outer.n - columns, 0, p->inner.n);
     if (lines < p->inner.n)

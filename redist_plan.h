@@ -52,13 +52,13 @@
  *               1805-1823   REDIST_ALLTOALLV
  *               1824-1955   REDIST_ALLTOALLW
  *               1956-2119   shared memory
- *               2120-2407   REDIST_SHARED
- *               2408-2439   the network
- *               2440-2644   REDIST_MULTIPHASE
- *               2645-2971   choosing a method
- *     166-254   2972-3392   plans
- *               3393-3485   calibrating
- *     255-275   3486-3570   arenas
+ *               2120-2414   REDIST_SHARED
+ *               2415-2446   the network
+ *               2447-2651   REDIST_MULTIPHASE
+ *               2652-2978   choosing a method
+ *     166-254   2979-3399   plans
+ *               3400-3492   calibrating
+ *     255-275   3493-3577   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H

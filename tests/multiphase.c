@@ -369,6 +369,27 @@ static void check_other_ranks(void)
     free(e);
 }
 
+/* From nine ranks on: three phases, whose arrays in between lie in two places. */
+static void check_long_chain(int arrays, int in_place)
+{
+    exchange *e = chain(arrays, WIDTH);
+    const int64_t rows = 17 * (int64_t)e->size + 1;
+    int code;
+    exchange_axis(&e->arrays[0].axes[0], TEST_BLOCK, rows, e->size);
+    exchange_axis(&e->arrays[1].axes[0], TEST_CYCLIC, rows, e->size);
+    exchange_describe(e);
+    e->in_place = in_place;
+    exchange_allocate(e);
+    code = chain_create(e, 0, NULL);
+    test_case_all(code == REDIST_OK && stats_of(e->plan).phases > 2 && exchange_is_right(e, 0) &&
+                      exchange_is_right(e, 1),
+                  "%d arrays in %d phases: code %d, %s", arrays, code == REDIST_OK ? stats_of(e->plan).phases : 0, code,
+                  e->message);
+    redist_plan_free(&e->plan);
+    exchange_release(e);
+    free(e);
+}
+
 static void check_costs(void)
 {
     redist_cost cost = {0, 0};
@@ -427,10 +448,9 @@ static void check_bad_costs(void)
                   "huge costs that differ: %s", message);
 }
 
-int main(int argc, char **argv)
+static void check_short_chains(void)
 {
     int arrays;
-    MPI_Init(&argc, &argv);
     for (arrays = 1; arrays <= 3; arrays += 2) {
         check_ways(arrays, 0, 0);
         check_ways(arrays, 1, 0);
@@ -459,6 +479,18 @@ int main(int argc, char **argv)
     check_other_ranks();
     check_costs();
     check_bad_costs();
+}
+
+int main(int argc, char **argv)
+{
+    int arrays;
+    MPI_Init(&argc, &argv);
+    if (test_size() < 9)
+        check_short_chains();
+    for (arrays = 1; arrays <= 3 && test_size() >= 9; arrays += 2) {
+        check_long_chain(arrays, 0);
+        check_long_chain(arrays, 1);
+    }
     arrays = test_report_all("multiphase");
     MPI_Finalize();
     return arrays;
