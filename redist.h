@@ -34,19 +34,19 @@
  *     172-267               types
  *                 615-687   arithmetic
  *                 688-755   faults
- *     268-312     756-994   axes: who owns index i
- *     313-416    995-1601   layouts and views
- *               1602-2099   runs: what two coordinates of an axis share
- *               2100-2277   messages: products of run lists
- *               2278-2969   copying
- *               2970-3083   pairs of places: which copy serves whom
- *     417-450   3084-3233   moving on one process
- *     451-469   3234-3496   traffic, on paper
- *     470-499   3497-4011   schedules
- *     500-536   4012-4457   cost and multiphase routes
- *     537-567   4458-4755   relabelling and advice
- *     568-610   4756-4866   text: writing
- *               4867-5290   text: reading
+ *     268-312     756-996   axes: who owns index i
+ *     313-416    997-1603   layouts and views
+ *               1604-2102   runs: what two coordinates of an axis share
+ *               2103-2280   messages: products of run lists
+ *               2281-2974   copying
+ *               2975-3090   pairs of places: which copy serves whom
+ *     417-450   3091-3239   moving on one process
+ *     451-469   3240-3500   traffic, on paper
+ *     470-499   3501-4007   schedules
+ *     500-536   4008-4450   cost and multiphase routes
+ *     537-567   4451-4747   relabelling and advice
+ *     568-610   4748-4858   text: writing
+ *               4859-5282   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -476,9 +476,9 @@ typedef struct {
 } redist_schedule;
 
 /* Arranges the messages in steps without contention: in every step each rank sends at most one message and receives at
-   most one (a copy to itself counts as its one), every pair of ranks that shares elements meets in exactly one step,
-   and steps is the least possible: the most messages any rank sends, or receives, its copy to itself counted (Koenig
-   1916). For any two layouts of the same shape. A step is a mixed-radix number with digits for the axes.
+   most one (a copy to itself is one), every pair of ranks that shares elements meets in exactly one step, and steps is
+   the most messages any rank sends, or receives: the least possible (Koenig 1916). For any two layouts of the same
+   shape. A step is a mixed-radix number with digits for the axes.
      - Blocks of r and K r on the same P >= K processes, either way, seen whole: Walker and Otto 1996, their equations
        for B(k,p) and C(k,q) and their numbering of the steps. No tables.
      - One interval per coordinate on both sides, or all coordinates meet all (or all but a few, where one side has such
@@ -515,22 +515,22 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
 
 /* The cheapest multiphase route by the same model, where cost->per_byte is taken as seconds per element (multiply it by
    the element's bytes). Returns how many layouts the data passes in between, at most `max` (more than 7 are not tried),
-   and writes them to between[max] in order; 0: go directly, nothing is strictly cheaper. Bad input returns
-   -REDIST_ERR_ARGUMENT (NULL, a bad cost, max < 0; between may be NULL when max is 0), or the negative of another code
-   (_LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY). The layouts show the shape of the two views and have no ghost cells. An
-   axis is as in `from`, as in `to`, or block-cyclic; several axes may change in one phase. Block sizes tried over the
-   processes of either end: divisors between the two (Kaushik et al. 1994), their gcd and lcm (Walker and Otto 1996,
-   section 4), powers of 2 times the gcd; every size when there are few. An axis whose two ends have different numbers
-   of processes is also tried over others, as BLOCK, with the blocks of either end and with several of them merged, so
-   that rows on P ranks become columns by way of a grid of sqrt(P) x sqrt(P): 2 sqrt(P) messages instead of P, and twice
-   the elements. These numbers are, for p places on all such axes together, the divisors of p, powers of 2, the square
-   root and what they leave of p. In all 128 ways per axis, 65,536 combinations, and of these the 512 that are cheapest
-   as the only layout in between. A way that has no formula (blocks that do not divide, cuts, sections) is tried only at
-   the ends, with at most 1,024 processes along the axis, or 16,384 where one side has an interval per coordinate. Each
-   layout lives on ranks of `to`, with its grid and memory order, or on those of `from` when only there its grid fits or
-   is the same, and on no rank holds more than twice the elements that the fullest rank holds before or after.
-   redist_on_ranks and redist_cuts arrays are shared by reference. 0 when a side is replicated, or has ghosts or boxes.
-   Takes a millisecond or so, tens of them with many grids or where block sizes do not divide on 1,000 processes. */
+   and writes them to between[max] in order; 0: go directly, nothing is strictly cheaper, or a side is replicated, or
+   has ghosts or boxes. Bad input returns -REDIST_ERR_ARGUMENT (NULL, a bad cost, max < 0; between may be NULL when max
+   is 0), or the negative of another code (_LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY). The layouts show the shape of
+   the two views without ghost cells. Each lives on ranks of `to`, with its grid and memory order, or on those of `from`
+   when only there its grid fits or is the same; no rank holds more than twice what the fullest rank holds before or
+   after. redist_on_ranks and redist_cuts arrays are shared by reference.
+   An axis is as in `from`, as in `to`, or block-cyclic, and several may change in one phase. Blocks tried over the
+   processes of either end: every size when there are few, or divisors between the two (Kaushik et al. 1994), their gcd
+   and lcm (Walker and Otto 1996, section 4), powers of 2 times the gcd. Where the two ends have different numbers of
+   processes, others too: of the p places on all such axes the divisors, powers of 2, the square root and what they
+   leave of p, as BLOCK, with the blocks of either end and with several of them merged. So rows on P ranks become
+   columns by way of a grid of sqrt(P) x sqrt(P): 2 sqrt(P) messages instead of P, and twice the elements. In all 128
+   ways per axis, 65,536 combinations, and of these the 512 that are cheapest as the only layout in between. A way that
+   has no formula (blocks that do not divide, cuts, sections) is tried only at the ends, with at most 1,024 processes
+   along the axis, or 16,384 where one side has an interval per coordinate. Takes a millisecond or so, tens of them with
+   many grids or where block sizes do not divide on 1,000 processes. */
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
                              redist_layout *between);
 
@@ -887,8 +887,7 @@ REDIST_AXIS_API redist_axis redist_cuts(const int64_t *cuts, int procs)
 REDIST_AXIS_API redist_axis redist_starting_at(redist_axis x, int coord)
 {
     x.first = coord;
-    if (redist_priv_axis_fault(&x, -1).code != REDIST_OK)
-        x.count = 0;
+    x.count = redist_priv_axis_fault(&x, -1).code == REDIST_OK ? x.extent : 0;
     return x;
 }
 
@@ -929,11 +928,14 @@ REDIST_AXIS_API int64_t redist_local(const redist_axis *x, int64_t i)
 
 REDIST_AXIS_API int64_t redist_global(const redist_axis *x, int coord, int64_t l)
 {
-    int64_t block, g, i;
+    int64_t g, i, mine;
     if (x == NULL || x->count == 0 || coord < 0 || coord >= x->procs || l < 0 || l >= redist_priv_size(x, coord))
         return -1;
-    block = x->kind == REDIST_PRIV_CYCLIC ? x->block : INT64_MAX;
-    g = redist_priv_block_start(x, redist_priv_first_block(x, coord) + l / block * x->procs) + l % block;
+    mine = redist_priv_first_block(x, coord);
+    if (x->kind == REDIST_PRIV_CYCLIC)
+        g = (l / x->block * x->procs + mine) * x->block + l % x->block;
+    else
+        g = redist_priv_block_start(x, mine) + l;
     i = (g - x->start) / x->step;
     return (g - x->start) % x->step == 0 && i >= 0 && i < x->count ? i : -1;
 }
@@ -1257,12 +1259,12 @@ REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns)
 REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t start, int64_t count, int64_t step)
 {
     redist_axis *x = &redist_priv_pick(&layout, axis)->axis;
-    int64_t most = count;
+    int64_t most = 0;
     redist_priv_fault_if(&layout.fault, step == 0, REDIST_ERR_LAYOUT, axis,
                          "the step of a section is %" PRId64 ", must not be 0", step, 0);
     redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the start of a section", start, 0,
                         x->count - (count > 0));
-    if (count > 1 && layout.fault.code == REDIST_OK)
+    if (layout.fault.code == REDIST_OK)
         most = 1 + (step > 0 ? (x->count - 1 - start) / step : start / -redist_priv_max(step, -INT64_MAX));
     redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the count of a section", count, 0, most);
     if (layout.fault.code != REDIST_OK)
@@ -1756,20 +1758,35 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, redist_p
     return REDIST_OK;
 }
 
+/* Whether a distance is that of those before, if there are any. */
+REDIST_PRIV int redist_priv_agrees(int64_t *stride, int64_t distance)
+{
+    const int same = *stride == 0 || *stride == distance;
+    *stride = distance;
+    return same;
+}
+
 /* The distance of one local position to the next, in the order of the view, of what a coordinate owns; 0 where they
-   differ. */
+   differ, or there are no two. The first segment follows on the last where they repeat. */
 REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord)
 {
     redist_priv_pattern p;
-    int64_t stride = 0;
+    int64_t k, at, last = 0, stride = 0;
+    int even;
     if (x->step == 1 || x->step == -1 || redist_priv_is_interval(x))
         return x->step;
-    if (redist_priv_pattern_of(x, coord, &p) == REDIST_OK && p.tracks <= 1) {
-        const int64_t length = p.tracks == 0 ? 1 : p.track[0].length;
-        stride = length == 1 ? p.advance : p.period == p.count || p.advance == length * p.step ? p.step : 0;
+    even = redist_priv_pattern_of(x, coord, &p) == REDIST_OK;
+    for (k = 0; k <= p.tracks && p.tracks > 0 && even; k++) {
+        const redist_priv_track *t = &p.track[k % p.tracks];
+        if (k == p.tracks && t->start + p.period >= p.count)
+            break;
+        at = t->local + k / p.tracks * p.advance;
+        even = k == 0 || redist_priv_agrees(&stride, at - last);
+        even &= t->length == 1 || redist_priv_agrees(&stride, p.step);
+        last = at + (t->length - 1) * p.step;
     }
     REDIST_FREE(p.track);
-    return stride;
+    return even ? stride : 0;
 }
 
 REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist_shape *shape)
@@ -1795,13 +1812,6 @@ REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist
             redist_priv_below(x, coords[d], redist_priv_axis_index(x, shape->first[d])) * storage.stride[d];
     }
     return even ? 1 : -1;
-}
-
-/* The local position of view index i, which lies in a segment of the track. */
-REDIST_PRIV int64_t redist_priv_local_at(const redist_priv_pattern *p, const redist_priv_track *t, int64_t i)
-{
-    const int64_t k = redist_priv_floor_div(i - t->start, p->period);
-    return t->local + k * p->advance + (i - t->start - k * p->period) * p->step;
 }
 
 /* Appends a run, whose elements are the caller's to count. */
@@ -1836,7 +1846,8 @@ REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t l
     run.n[2] = m->repeat;
     for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
         const redist_priv_pattern *p = m->pattern[side];
-        run.at[side] = redist_priv_local_at(p, m->track[side], i);
+        const int64_t on = i - m->track[side]->start, k = redist_priv_floor_div(on, p->period);
+        run.at[side] = m->track[side]->local + k * p->advance + (on - k * p->period) * p->step;
         run.stride[0][side] = p->step;
         run.stride[1][side] = count == 1 ? 0 : side == m->outer ? distance * p->step : p->advance;
         run.stride[2][side] = m->repeat == 1 ? 0 : m->superblock / p->period * p->advance;
@@ -2049,14 +2060,6 @@ REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pat
     return code;
 }
 
-/* How many blocks of an axis the view indices below `end` touch, roughly. */
-REDIST_PRIV int64_t redist_priv_blocks_below(const redist_axis *x, int64_t end)
-{
-    if (redist_priv_is_interval(x))
-        return redist_priv_min(redist_priv_blocks(x), x->procs);
-    return end / redist_priv_max(x->block / redist_priv_abs(x->step), 1);
-}
-
 /* How many elements a coordinate holds, each as often as it does. */
 REDIST_PRIV int64_t redist_priv_held(const redist_axis *x, int coord)
 {
@@ -2077,15 +2080,15 @@ REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redi
 {
     const int64_t period = redist_priv_max(redist_priv_period(other), 1), mine = redist_priv_max(pattern->period, 1);
     const int64_t end = redist_priv_product(mine / redist_priv_gcd(mine, period), period, pattern->count);
+    const int64_t blocks = redist_priv_is_interval(other) /* of `other` below `end`, roughly */
+                               ? redist_priv_min(redist_priv_blocks(other), other->procs)
+                               : end / redist_priv_max(other->block / redist_priv_abs(other->step), 1);
     redist_priv_track whole = {0, period, 0};
     const redist_priv_pattern all = {period, 0, 1, pattern->count, 1, &whole};
     redist_priv_coords list = {NULL, 0, 0};
     int64_t k;
-    int code;
-    if (end / mine * pattern->tracks <= redist_priv_blocks_below(other, end))
-        code = redist_priv_walk(&list, pattern, pattern, other, end);
-    else
-        code = redist_priv_walk(&list, &all, pattern, other, end);
+    const int finer = end / mine * pattern->tracks > blocks;
+    const int code = redist_priv_walk(&list, finer ? &all : pattern, pattern, other, end);
     if (list.n > 0)
         qsort(list.coord, (size_t)list.n, sizeof *list.coord, redist_priv_compare_ints);
     *coords = list.coord;
@@ -2437,58 +2440,60 @@ typedef struct {
 
 #ifdef __SSE2__
 
-/* Writes a piece of one row of the destination, then of the next: the lower, then the upper halves of vectors. */
-REDIST_PRIV_INLINE void redist_priv_store_halves(int stores, int stream, const __m128i *v, char *to, int64_t to_pitch)
+/* Writes lines of the destination: of each pair of vectors first the lower halves, then, in the next row, the upper. */
+REDIST_PRIV_INLINE void redist_priv_store_halves(int stream, const __m128i *v, char *to, int64_t to_pitch)
 {
     int k;
     REDIST_PRIV_UNROLL(4)
-    for (k = 0; k < stores; k++)
+    for (k = 0; k < 4; k++)
         redist_priv_store_16(stream, to + 16 * k, _mm_unpacklo_epi64(v[2 * k], v[2 * k + 1]));
     REDIST_PRIV_UNROLL(4)
-    for (k = 0; k < stores; k++)
+    for (k = 0; k < 4; k++)
         redist_priv_store_16(stream, to + to_pitch + 16 * k, _mm_unpackhi_epi64(v[2 * k], v[2 * k + 1]));
 }
 
-/* Transposes 16 bytes of as many of the source's rows as make so many stores to each of the destination's, one of them
-   after the other: a line that comes in parts, with others between, takes twice the time. */
-REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int stores, int stream, const char *from,
-                                                    int64_t from_pitch, char *to, int64_t to_pitch)
+/* Transposes 16 bytes of as many of the source's rows as make a line of each of the destination's, one of them after
+   the other: a line that comes in parts, with others between, takes twice the time. */
+REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int stream, const char *from, int64_t from_pitch,
+                                                    char *to, int64_t to_pitch)
 {
     __m128i first[8], second[8];
     int k;
-    for (k = 0; unit == 16 && k < stores; k++)
-        redist_priv_store_16(stream, to + 16 * k, REDIST_PRIV_LOAD(from + k * from_pitch));
-    if (unit == 16)
+    if (unit == 16) {
+        REDIST_PRIV_UNROLL(4)
+        for (k = 0; k < 4; k++)
+            redist_priv_store_16(stream, to + 16 * k, REDIST_PRIV_LOAD(from + k * from_pitch));
         return;
+    }
     REDIST_PRIV_UNROLL(8)
-    for (k = 0; k < 2 * stores; k++) {
+    for (k = 0; k < 8; k++) {
         const char *row = from + k * (8 / unit) * from_pitch;
         const __m128i a = REDIST_PRIV_LOAD(row), b = REDIST_PRIV_LOAD(row + (unit == 4 ? from_pitch : 0));
         first[k] = unit == 4 ? _mm_unpacklo_epi32(a, b) : a;
         second[k] = _mm_unpackhi_epi32(a, b);
     }
-    redist_priv_store_halves(stores, stream, first, to, to_pitch);
+    redist_priv_store_halves(stream, first, to, to_pitch);
     if (unit == 4)
-        redist_priv_store_halves(stores, stream, second, to + 2 * to_pitch, to_pitch);
+        redist_priv_store_halves(stream, second, to + 2 * to_pitch, to_pitch);
 }
 
-/* Transposes `lines` x `columns` elements in strips, of a line of the destination while there are so many rows.
-   ahead: the next lines of the same rows are asked for. */
+/* Transposes `lines` x `columns` elements in strips, of a line of the destination each. ahead: the next lines of the
+   same rows are asked for. */
 REDIST_PRIV_INLINE void redist_priv_transpose_strips(int unit, int stream, int ahead, int64_t lines, int64_t columns,
                                                      const redist_priv_plane *p)
 {
-    const int64_t line = REDIST_PRIV_LINE / unit, side = 16 / unit, from_pitch = p->inner.from, to_pitch = p->outer.to;
-    const char *from = p->from;
-    char *to = p->to;
-    int64_t rows, j;
-    for (; lines > 0; lines -= rows, from += rows * from_pitch, to += rows * unit) {
-        rows = lines < line ? side : line;
+    const int64_t rows = REDIST_PRIV_LINE / unit, side = 16 / unit, from_pitch = p->inner.from, to_pitch = p->outer.to;
+    int64_t i, j;
+    for (i = 0; i < lines; i += rows) {
+        const char *from = p->from + i * from_pitch;
+        char *to = p->to + i * unit;
         for (j = 0; ahead && j < rows; j++)
             REDIST_PRIV_PREFETCH(from, j * from_pitch + 2 * REDIST_PRIV_LINE);
-        for (j = 0; rows == line && j < columns; j += side)
-            redist_priv_transpose_strip(unit, 4, stream, from + j * unit, from_pitch, to + j * to_pitch, to_pitch);
-        for (j = 0; rows < line && j < columns; j += side)
-            redist_priv_transpose_strip(unit, 1, stream, from + j * unit, from_pitch, to + j * to_pitch, to_pitch);
+        for (j = 0; j < columns; j += side, from += 16, to += side * to_pitch)
+            if (stream)
+                redist_priv_transpose_strip(unit, 1, from, from_pitch, to, to_pitch);
+            else
+                redist_priv_transpose_strip(unit, 0, from, from_pitch, to, to_pitch);
     }
 }
 
@@ -2509,17 +2514,14 @@ REDIST_PRIV_APART void redist_priv_copy_part(int64_t unit, const redist_priv_pla
 REDIST_PRIV void redist_priv_transpose(const redist_priv_tiling *t, int stream, const redist_priv_plane *p)
 {
     const int64_t unit = t->box->unit, side = 16 / unit;
-    const int64_t lines = p->inner.n & -side, columns = p->outer.n & -side;
+    const int64_t lines = p->inner.n & -(REDIST_PRIV_LINE / unit), columns = p->outer.n & -side;
     const int ahead = t->far && columns * unit <= REDIST_PRIV_LINE;
-#define REDIST_PRIV_STRIPS(bytes, around)                                                                              \
-    if (unit == bytes && stream == around)                                                                             \
-        redist_priv_transpose_strips(bytes, around, ahead, lines, columns, p);
-    REDIST_PRIV_STRIPS(4, 0)
-    REDIST_PRIV_STRIPS(8, 0)
-    REDIST_PRIV_STRIPS(16, 0)
-    REDIST_PRIV_STRIPS(4, 1)
-    REDIST_PRIV_STRIPS(8, 1)
-    REDIST_PRIV_STRIPS(16, 1)
+    if (unit == 4)
+        redist_priv_transpose_strips(4, stream, ahead, lines, columns, p);
+    else if (unit == 8)
+        redist_priv_transpose_strips(8, stream, ahead, lines, columns, p);
+    else
+        redist_priv_transpose_strips(16, stream, ahead, lines, columns, p);
     if (columns < p->outer.n)
         redist_priv_copy_part(unit, p, columns, p->outer.n - columns, 0, p->inner.n);
     if (lines < p->inner.n)
@@ -2543,21 +2545,24 @@ typedef union {
 REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, const redist_priv_plane *p,
                                                      int crossed)
 {
-    const int64_t unit = box->unit;
+    const int64_t unit = box->unit, pitch = p->outer.to;
     const int combine = box->arrival.function != NULL, contiguous = p->inner.to == unit;
-    const int even = p->outer.to % 16 == 0 && (uintptr_t)p->to % 16 == 0;
+    const int even = pitch % 16 == 0 && (uintptr_t)p->to % 16 == 0;
     redist_priv_tiling t;
     int64_t across;
     t.box = box;
     t.strips = crossed && contiguous && p->outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
-    t.stream = box->stream && !combine && contiguous;
+    t.stream = box->stream && contiguous;
     t.buffered = combine || (t.strips ? t.stream && !even : contiguous);
     t.far = box->far || box->stream || p->outer.n * p->inner.n * unit > REDIST_PRIV_NEAR;
     across = t.strips ? (int64_t)REDIST_PRIV_LINE : crossed ? (int64_t)REDIST_PRIV_WIDTH : unit;
     t.wide = crossed ? redist_priv_max(across / unit, 1) : 1;
     t.tall = REDIST_PRIV_TILE_BUFFER / across;
-    if (t.strips && !t.buffered && p->outer.n * unit >= 2 * REDIST_PRIV_WIDTH &&
-        (t.stream ? p->outer.to % REDIST_PRIV_LINE == 0 : unit < 16)) {
+    if (!t.strips || t.buffered)
+        return t;
+    if (t.stream && pitch % REDIST_PRIV_LINE != 0) {
+        t.wide = 4; /* no more lines are begun and not yet full than the processor holds */
+    } else if (p->outer.n * unit >= 2 * REDIST_PRIV_WIDTH && (t.stream || unit < 16)) {
         t.wide = 2 * REDIST_PRIV_WIDTH / unit;
         t.tall = 2 * REDIST_PRIV_LINE / unit;
     }
@@ -2989,6 +2994,7 @@ REDIST_PRIV_COLD int64_t redist_priv_most_served(int64_t n, int copies)
 
 /* A message of a place's neighbours, and the two places that it goes between. */
 typedef struct {
+    const redist_priv_neighbours *n;
     int64_t message;
     int place[2];
 } redist_priv_pair;
@@ -3067,6 +3073,7 @@ REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p, redist_priv_pai
     int coords[REDIST_MAX_DIMS] = {0};
     if (p->at == p->end)
         return 0;
+    pair->n = p->n;
     pair->message = p->at % p->n->messages;
     redist_priv_partner_coords(p->n, pair->message, coords);
     pair->place[own] = p->place;
@@ -3140,8 +3147,8 @@ REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *
     return held;
 }
 
-/* What is done with two places that exchange something, of whose neighbours n this is one message. */
-typedef void redist_priv_visit(void *context, const redist_priv_neighbours *n, const redist_priv_pair *pair);
+/* What is done with two places that exchange something. */
+typedef void redist_priv_visit(void *context, const redist_priv_pair *pair);
 
 /* Visits all pairs of places, with the runs that they share or without. all: every copy of the source contributes.
    REDIST_ERR_MEMORY. */
@@ -3158,7 +3165,7 @@ REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const re
         code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, runs, &n);
         redist_priv_pairs_of(&pairs, place, &n);
         while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair))
-            visit(context, &n, &pair);
+            visit(context, &pair);
         redist_priv_neighbours_free(&n);
     }
     REDIST_FREE(pairs.rank_places);
@@ -3173,11 +3180,10 @@ typedef struct {
     redist_priv_arrival arrival;
 } redist_priv_mover;
 
-REDIST_PRIV_COLD void redist_priv_move_pair(void *context, const redist_priv_neighbours *n,
-                                            const redist_priv_pair *pair)
+REDIST_PRIV_COLD void redist_priv_move_pair(void *context, const redist_priv_pair *pair)
 {
     const redist_priv_mover *m = (const redist_priv_mover *)context;
-    redist_priv_message message = redist_priv_message_of(n, pair->message, m->layout[REDIST_PRIV_FROM]);
+    redist_priv_message message = redist_priv_message_of(pair->n, pair->message, m->layout[REDIST_PRIV_FROM]);
     redist_priv_storage storage;
     int side, coords[REDIST_MAX_DIMS] = {0};
     for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
@@ -3256,34 +3262,26 @@ REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int fr
     return volume;
 }
 
-/* Whether a place of the source is the copy that serves a place of the destination; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int redist_priv_serves(const redist_layout *from, int from_place, const redist_layout *to,
-                                        int to_place)
-{
-    redist_priv_pairs pairs;
-    const int code = redist_priv_pairs_open(&pairs, from, to, 0), place = from_place % pairs.grid[REDIST_PRIV_FROM];
-    const int64_t number = code == REDIST_OK ? redist_priv_reader_number(&pairs, place, to_place) : 0;
-    const int serves = redist_priv_server(&pairs, place, to_place, number) == from_place;
-    REDIST_FREE(pairs.rank_places);
-    return pairs.code == REDIST_OK ? serves : -1;
-}
-
 REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to, int rank_to)
 {
     redist_layout source;
-    int from_place, to_place, serves = 1;
-    int64_t shared;
-    if (redist_priv_check_pair(from, to) != REDIST_OK)
+    redist_priv_pairs pairs;
+    int64_t shared, number;
+    int from_place, to_place, place, serves, code = redist_priv_check_pair(from, to);
+    if (code != REDIST_OK)
         return -1;
     source = redist_priv_copy_of(from, 0);
     from_place = redist_priv_place_on(from, rank_from);
     to_place = redist_priv_place_on(to, rank_to);
-    if (from_place < 0 || to_place < 0)
-        return 0;
-    shared = redist_priv_shared_by(&source, from_place, to, to_place);
-    if (shared > 0 && from->copies > 1)
-        serves = redist_priv_serves(&source, from_place, to, to_place);
-    return serves < 0 ? -1 : serves * shared;
+    shared = from_place < 0 || to_place < 0 ? 0 : redist_priv_shared_by(&source, from_place, to, to_place);
+    if (shared <= 0 || from->copies == 1)
+        return shared;
+    code = redist_priv_pairs_open(&pairs, &source, to, 0);
+    place = from_place % pairs.grid[REDIST_PRIV_FROM];
+    number = code == REDIST_OK ? redist_priv_reader_number(&pairs, place, to_place) : 0;
+    serves = redist_priv_server(&pairs, place, to_place, number) == from_place;
+    REDIST_FREE(pairs.rank_places);
+    return pairs.code != REDIST_OK ? -1 : serves ? shared : 0;
 }
 
 /* Whether coordinates of x own one stretch of the view each, and stretches show every block of y that they pass. */
@@ -3297,17 +3295,17 @@ REDIST_PRIV_COLD int redist_priv_has_stretches(const redist_axis *x, const redis
 /* What a place exchanges; first with its own rank too. */
 typedef struct {
     int64_t messages, elements;
-} redist_priv_place_traffic;
+} redist_priv_load;
 
 /* That of all places of two layouts. */
 typedef struct {
     int places[2];
-    redist_priv_place_traffic *place[2]; /* one block of memory, with one more than there are places on each side */
+    redist_priv_load *place[2]; /* one block of memory */
 } redist_priv_tally;
 
 /* For such axes, how many coordinates of the other each meets; of y first as changes from one to the next. */
-REDIST_PRIV_COLD void redist_priv_tally_stretches(const redist_axis *x, redist_priv_place_traffic *of_x,
-                                                  const redist_axis *y, redist_priv_place_traffic *of_y)
+REDIST_PRIV_COLD void redist_priv_tally_stretches(const redist_axis *x, redist_priv_load *of_x,
+                                                  const redist_axis *y, redist_priv_load *of_y)
 {
     int64_t i, a, b, first, past;
     int c;
@@ -3321,53 +3319,56 @@ REDIST_PRIV_COLD void redist_priv_tally_stretches(const redist_axis *x, redist_p
         first = (redist_priv_min(a, b) + y->first) % y->procs;
         past = first + of_x[c].messages;
         of_y[first].messages++;
-        of_y[0].messages += past > y->procs;
-        of_y[past > y->procs ? past - y->procs : past].messages--;
+        of_y[0].messages += past >= y->procs;
+        of_y[past % y->procs].messages--;
     }
     for (c = 1; c < y->procs; c++)
         of_y[c].messages += of_y[c - 1].messages;
 }
 
-/* The elements of the k-th message; 0 when its runs are not known. */
-REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_neighbours *n, int64_t k)
+/* The elements of a pair's message. */
+REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_pair *pair)
 {
     int64_t partner[REDIST_MAX_DIMS], elements = 1;
     int d;
-    redist_priv_partners_at(n, k, partner);
-    for (d = 0; d < n->ndim; d++)
-        elements *= n->axis[d].runs == NULL ? 0 : n->axis[d].runs[partner[d]].elements;
+    redist_priv_partners_at(pair->n, pair->message, partner);
+    for (d = 0; d < pair->n->ndim; d++)
+        elements *= pair->n->axis[d].runs[partner[d]].elements;
     return elements;
 }
 
-REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const redist_priv_neighbours *n,
-                                             const redist_priv_pair *pair)
+REDIST_PRIV_COLD void redist_priv_tally_message(void *context, const redist_priv_pair *pair)
 {
     redist_priv_tally *t = (redist_priv_tally *)context;
-    const int64_t elements = redist_priv_elements_of(n, pair->message);
-    int side;
-    for (side = 0; side < 2; side++) {
-        t->place[side][pair->place[side]].messages++;
-        t->place[side][pair->place[side]].elements += elements;
-    }
+    t->place[0][pair->place[0]].messages++;
+    t->place[1][pair->place[1]].messages++;
+}
+
+REDIST_PRIV_COLD void redist_priv_tally_elements(void *context, const redist_priv_pair *pair)
+{
+    redist_priv_tally *t = (redist_priv_tally *)context;
+    const int64_t elements = redist_priv_elements_of(pair);
+    redist_priv_tally_message(context, pair);
+    t->place[0][pair->place[0]].elements += elements;
+    t->place[1][pair->place[1]].elements += elements;
 }
 
 /* Begins a tally. REDIST_ERR_MEMORY; free t->place[0], whatever this returns. */
 REDIST_PRIV_COLD int redist_priv_tally_open(redist_priv_tally *t, int from_places, int to_places)
 {
-    const int64_t second = from_places + INT64_C(1);
     t->places[REDIST_PRIV_FROM] = from_places;
     t->places[REDIST_PRIV_TO] = to_places;
-    t->place[0] = (redist_priv_place_traffic *)redist_priv_zeroed(second + to_places + 1, sizeof *t->place[0]);
-    t->place[1] = t->place[0] == NULL ? NULL : t->place[0] + second;
+    t->place[0] = (redist_priv_load *)redist_priv_zeroed((int64_t)from_places + to_places, sizeof *t->place[0]);
+    t->place[1] = t->place[0] == NULL ? NULL : t->place[0] + from_places;
     return t->place[0] == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* The messages of all places, with the elements in them or without. */
-REDIST_PRIV_COLD int redist_priv_tally_pairs(const redist_layout *from, const redist_layout *to, int all, int elements,
+/* The messages of all places. */
+REDIST_PRIV_COLD int redist_priv_tally_pairs(const redist_layout *from, const redist_layout *to, int all,
                                              redist_priv_tally *t)
 {
     const int code = redist_priv_tally_open(t, redist_places(from), redist_places(to));
-    return code == REDIST_OK ? redist_priv_visit_pairs(from, to, all, elements, redist_priv_tally_pair, t) : code;
+    return code == REDIST_OK ? redist_priv_visit_pairs(from, to, all, 0, redist_priv_tally_message, t) : code;
 }
 
 /* The messages of all coordinates of two axes; O(coordinates) where a side has stretches. */
@@ -3377,7 +3378,7 @@ REDIST_PRIV_COLD int redist_priv_tally_axis(const redist_axis *const *x, redist_
     const int own = redist_priv_has_stretches(x[1], x[0]);
     int code;
     if (!own && !redist_priv_has_stretches(x[0], x[1]))
-        return redist_priv_tally_pairs(&from, &to, 0, 0, t);
+        return redist_priv_tally_pairs(&from, &to, 0, t);
     code = redist_priv_tally_open(t, x[0]->procs, x[1]->procs);
     if (code == REDIST_OK)
         redist_priv_tally_stretches(x[own], t->place[own], x[!own], t->place[!own]);
@@ -3385,8 +3386,7 @@ REDIST_PRIV_COLD int redist_priv_tally_axis(const redist_axis *const *x, redist_
 }
 
 /* Messages and elements of all places where both are products over axes. */
-REDIST_PRIV_COLD int redist_priv_tally_product(const redist_layout *from, const redist_layout *to,
-                                               redist_priv_tally *t)
+REDIST_PRIV_COLD int redist_priv_tally_axes(const redist_layout *from, const redist_layout *to, redist_priv_tally *t)
 {
     const redist_layout *layout[2] = {from, to};
     int coords[REDIST_MAX_DIMS] = {0};
@@ -3397,7 +3397,7 @@ REDIST_PRIV_COLD int redist_priv_tally_product(const redist_layout *from, const 
         code = redist_priv_tally_axis(x, &axis);
         for (side = 0; side < 2 && code == REDIST_OK; side++)
             for (k = 0; k < t->places[side]; k++) {
-                redist_priv_place_traffic *p = &t->place[side][k];
+                redist_priv_load *p = &t->place[side][k];
                 redist_priv_coords_of_place(layout[side], k, coords);
                 p->messages = (d == 0 ? 1 : p->messages) * axis.place[side][coords[d]].messages;
                 p->elements = redist_priv_product(d == 0 ? 1 : p->elements, redist_count(x[side], coords[d]),
@@ -3409,9 +3409,9 @@ REDIST_PRIV_COLD int redist_priv_tally_product(const redist_layout *from, const 
 }
 
 /* The most messages of any place of a side, and the most elements. */
-REDIST_PRIV_COLD redist_priv_place_traffic redist_priv_most_of(const redist_priv_tally *t, int side)
+REDIST_PRIV_COLD redist_priv_load redist_priv_most_of(const redist_priv_tally *t, int side)
 {
-    redist_priv_place_traffic most = {0, 0};
+    redist_priv_load most = {0, 0};
     int k;
     for (k = 0; k < t->places[side]; k++) {
         most.messages = redist_priv_max(most.messages, t->place[side][k].messages);
@@ -3442,31 +3442,32 @@ REDIST_PRIV_COLD int redist_priv_tally_kept(redist_priv_tally *t, const redist_l
 
 REDIST_PRIV_COLD void redist_priv_sum_tally(const redist_priv_tally *t, redist_traffic *traffic)
 {
-    const redist_priv_place_traffic sent = redist_priv_most_of(t, REDIST_PRIV_FROM);
-    const redist_priv_place_traffic received = redist_priv_most_of(t, REDIST_PRIV_TO);
     int k;
     for (k = 0; k < t->places[REDIST_PRIV_TO]; k++) {
         traffic->messages += t->place[REDIST_PRIV_TO][k].messages;
         traffic->moved += t->place[REDIST_PRIV_TO][k].elements;
     }
     traffic->total = traffic->kept + traffic->moved;
-    traffic->max_sends = sent.messages;
-    traffic->max_receives = received.messages;
-    traffic->max_sent = sent.elements;
-    traffic->max_received = received.elements;
+    traffic->max_sends = redist_priv_most_of(t, REDIST_PRIV_FROM).messages;
+    traffic->max_receives = redist_priv_most_of(t, REDIST_PRIV_TO).messages;
+    traffic->max_sent = redist_priv_most_of(t, REDIST_PRIV_FROM).elements;
+    traffic->max_received = redist_priv_most_of(t, REDIST_PRIV_TO).elements;
 }
 
-/* The elements of all holders of a destination (of boxes with ghosts maybe more); -1 when they pass 2^62. */
+/* The elements of all holders of a destination; -1 when they pass 2^62. */
 REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to)
 {
+    const int boxes = redist_priv_is_boxes(to), axes = boxes ? 1 : to->ndim;
     int64_t elements = to->copies;
-    int d;
-    for (d = 0; d < to->ndim; d++) {
+    int d, c, coords[REDIST_MAX_DIMS] = {0};
+    for (d = 0; d < axes; d++) {
         const redist_axis *x = &to->dim[d].axis;
-        int64_t held = x->ghosts == 0 ? x->count : 0;
-        int c;
-        for (c = 0; x->ghosts != 0 && c < x->procs; c++)
-            held = redist_priv_min(held + redist_priv_held(x, c), REDIST_PRIV_MAX_ELEMENTS + 1);
+        const int counted = boxes || x->ghosts != 0;
+        int64_t held = counted ? 0 : x->count;
+        for (c = 0; counted && c < x->procs && held <= REDIST_PRIV_MAX_ELEMENTS; c++) {
+            redist_priv_coords_of_place(to, c, coords);
+            held += boxes ? redist_priv_held_at(to, coords) : redist_priv_held(x, c);
+        }
         elements = redist_priv_product(elements, held, REDIST_PRIV_MAX_ELEMENTS + 1);
     }
     return elements > REDIST_PRIV_MAX_ELEMENTS ? -1 : elements;
@@ -3476,7 +3477,7 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
 {
     redist_priv_tally t;
     redist_layout source;
-    int code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
+    int product, code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
     if (traffic != NULL)
         memset(traffic, 0, sizeof *traffic);
     if (code == REDIST_OK && redist_priv_received(to) < 0)
@@ -3484,8 +3485,11 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
     if (code != REDIST_OK)
         return code;
     source = redist_priv_copy_of(from, 0);
-    code = redist_priv_is_product(&source, to) ? redist_priv_tally_product(&source, to, &t)
-                                               : redist_priv_tally_pairs(&source, to, 0, 1, &t);
+    product = redist_priv_is_product(&source, to);
+    code = product ? redist_priv_tally_axes(&source, to, &t)
+                   : redist_priv_tally_open(&t, redist_places(from), redist_places(to));
+    if (code == REDIST_OK && !product)
+        code = redist_priv_visit_pairs(&source, to, 0, 1, redist_priv_tally_elements, &t);
     if (code == REDIST_OK)
         code = redist_priv_tally_kept(&t, &source, to, &traffic->kept);
     if (code == REDIST_OK)
@@ -3611,10 +3615,8 @@ REDIST_PRIV_COLD int64_t redist_priv_common_cycle(const redist_axis *x, const re
 {
     const int64_t a = redist_priv_product(x->block, x->procs, REDIST_PRIV_MAX_ELEMENTS);
     const int64_t b = redist_priv_product(y->block, y->procs, REDIST_PRIV_MAX_ELEMENTS), g = redist_priv_gcd(a, b);
-    return redist_priv_is_plain(x) && redist_priv_is_plain(y) &&
-                   redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS) <= x->count
-               ? g
-               : 0;
+    const int whole = redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS) <= x->count;
+    return whole && redist_priv_is_plain(x) && redist_priv_is_plain(y) ? g : 0;
 }
 
 /* The most coordinates of y that one of x meets, both plain; 0 when the view is shorter than their superblock. Blocks
@@ -3632,8 +3634,6 @@ REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, con
 /* The most coordinates of y that any coordinate of x meets, by a formula, where there is one; else 0. */
 REDIST_PRIV_COLD int64_t redist_priv_formula_degree(const redist_axis *x, const redist_axis *y)
 {
-    if (x->count == 0)
-        return 0;
     if (redist_priv_same_axis(x, y))
         return 1;
     if (!redist_priv_is_plain(x) || !redist_priv_is_plain(y))
@@ -3654,7 +3654,7 @@ REDIST_PRIV_COLD int redist_priv_most_partners(const redist_axis *const *x, int 
     redist_priv_tally t;
     int side, code;
     for (side = 0; side < 2; side++)
-        most[side] = redist_priv_formula_degree(x[side], x[!side]);
+        most[side] = x[side]->count == 0 ? 0 : redist_priv_formula_degree(x[side], x[!side]);
     if (x[0]->count == 0 || (most[0] > 0 && most[1] > 0) || !count)
         return REDIST_OK;
     code = redist_priv_tally_axis(x, &t);
@@ -3699,9 +3699,9 @@ REDIST_PRIV_COLD int redist_priv_factor_of(const redist_axis *const *x, redist_p
 {
     const int intervals = redist_priv_is_interval(x[0]) + redist_priv_is_interval(x[1]);
     int64_t n, low, high, common;
-    int side, in_line = 1, complete = 1;
-    if (redist_priv_most_partners(x, 1, f->degree) != REDIST_OK)
-        return REDIST_ERR_MEMORY;
+    int side, in_line = 1, complete = 1, code = redist_priv_most_partners(x, 1, f->degree);
+    if (code != REDIST_OK || x[0]->count == 0)
+        return code;
     if (redist_priv_walker_of(x, &f->walker) && redist_priv_max(f->degree[0], f->degree[1]) == f->walker.ratio) {
         f->form = REDIST_PRIV_WALKER_OTTO;
         f->base = f->walker.ratio;
@@ -3774,20 +3774,18 @@ REDIST_PRIV_COLD void redist_priv_set_partner(redist_priv_row *row, int colour, 
 
 /* Adds a pair of numbers, with a colour below base that the first vertex lacks. Where the second has that colour, two
    colours change places along a path that alternates between them, and never ends at the first (Koenig 1916). */
-REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const redist_priv_neighbours *n, const redist_priv_pair *pair)
+REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const redist_priv_pair *pair)
 {
     redist_priv_factor *f = (redist_priv_factor *)context;
     redist_priv_row row;
     int64_t vertex[2], at, partner, next;
     int side, colour[2];
-    (void)n;
-    for (side = 0; side < 2; side++) {
+    for (side = 1; side >= 0; side--) {
         const int64_t number = pair->place[side];
         vertex[side] = number * f->radix[side] + f->table[side][number].n / f->base;
         row = redist_priv_row_of(f, side, vertex[side]);
         colour[side] = (int)redist_priv_edge_at(&row, -1);
     }
-    row = redist_priv_row_of(f, 0, vertex[0]);
     redist_priv_set_partner(&row, colour[0], vertex[1]);
     for (side = 1, at = vertex[1], partner = vertex[0]; at >= 0; side = !side) {
         const int wanted = colour[!side], other = colour[side];
@@ -3824,7 +3822,7 @@ REDIST_PRIV_COLD int redist_priv_fill_table(const redist_priv_arrangement *s, re
                                             const redist_layout *from, const redist_layout *to)
 {
     redist_priv_tally t;
-    int side, code = redist_priv_tally_pairs(from, to, s->all, 0, &t);
+    int side, code = redist_priv_tally_pairs(from, to, s->all, &t);
     if (code == REDIST_OK && s->together)
         f->base = redist_priv_max(redist_priv_most_of(&t, 0).messages, redist_priv_most_of(&t, 1).messages);
     for (side = 0; side < 2 && code == REDIST_OK; side++)
@@ -3911,8 +3909,6 @@ REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s)
     int64_t fewest[2] = {1, 1}, given[2] = {1, 1}, colours = 1;
     int d, side, code = REDIST_OK;
     s->together = !redist_priv_is_product(&s->layout[0], &s->layout[1]);
-    for (d = 0; d < s->layout[0].ndim; d++)
-        s->together |= s->layout[0].dim[d].axis.count == 0;
     for (d = 0; d < s->layout[0].ndim && !s->together && code == REDIST_OK; d++) {
         const redist_axis *x[2] = {&s->layout[0].dim[d].axis, &s->layout[1].dim[d].axis};
         const redist_priv_factor *f = &s->factor[d];
@@ -4032,7 +4028,7 @@ REDIST_PRIV_COLD int redist_priv_is_cost(const redist_cost *cost)
 }
 
 /* The most that any place of one copy of either side exchanges, found by going through all of them. */
-REDIST_PRIV_COLD int redist_priv_most_by_places(const redist_layout *const *layout, redist_priv_place_traffic *most)
+REDIST_PRIV_COLD int redist_priv_most_by_places(const redist_layout *const *layout, redist_priv_load *most)
 {
     redist_priv_neighbours n;
     int place, side, coords[REDIST_MAX_DIMS] = {0}, code = REDIST_OK;
@@ -4048,7 +4044,7 @@ REDIST_PRIV_COLD int redist_priv_most_by_places(const redist_layout *const *layo
 }
 
 /* The same where pairs are a product of axes, and each element has one place. */
-REDIST_PRIV_COLD int redist_priv_most_by_axes(const redist_layout *const *layout, redist_priv_place_traffic *most)
+REDIST_PRIV_COLD int redist_priv_most_by_axes(const redist_layout *const *layout, redist_priv_load *most)
 {
     int64_t partners[2];
     int d, side, code = REDIST_OK;
@@ -4067,7 +4063,7 @@ REDIST_PRIV_COLD int redist_priv_most_by_axes(const redist_layout *const *layout
 REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
                                  const redist_cost *cost)
 {
-    redist_priv_place_traffic most[2] = {{0, 0}, {0, 0}};
+    redist_priv_load most[2] = {{0, 0}, {0, 0}};
     const redist_layout *layout[2] = {from, to};
     redist_layout source;
     int code;
@@ -4235,9 +4231,8 @@ REDIST_PRIV_COLD int redist_priv_join_choices(redist_priv_route_axis *a, int i, 
     const redist_axis *x[2] = {&a->choice[i], &a->choice[j]};
     const int ends = (i < a->ends) + (j < a->ends);
     const int stretches = redist_priv_has_stretches(x[0], x[1]) || redist_priv_has_stretches(x[1], x[0]);
-    const int64_t most = REDIST_PRIV_COUNTED * (stretches ? 16 : 1);
-    const int quick = x[0]->count <= REDIST_PRIV_SHORT_AXIS || ends == 2 ||
-                      (ends == 1 && x[0]->procs <= most && x[1]->procs <= most);
+    const int64_t most = ends == 2 ? INT_MAX : ends == 0 ? 0 : REDIST_PRIV_COUNTED * (stretches ? 16 : 1);
+    const int quick = x[0]->count <= REDIST_PRIV_SHORT_AXIS || redist_priv_max(x[0]->procs, x[1]->procs) <= most;
     int64_t partners[2];
     const int code = redist_priv_most_partners(x, quick, partners);
     a->partners[i][j] = (int)partners[0];
@@ -4245,15 +4240,10 @@ REDIST_PRIV_COLD int redist_priv_join_choices(redist_priv_route_axis *a, int i, 
     return code;
 }
 
-/* An axis that is the same before and after stays so all the way. */
-REDIST_PRIV_COLD int redist_priv_survey_axis(redist_priv_route_axis *a, const redist_axis *x, const redist_axis *y,
-                                             const redist_priv_sizes *counts, int room)
+REDIST_PRIV_COLD int redist_priv_survey_axis(redist_priv_route_axis *a, const redist_priv_sizes *counts, int room)
 {
     int i, j, code = REDIST_OK;
-    a->choice[0] = *x;
-    a->choice[1] = *y;
-    a->ends = a->choices = redist_priv_same_axis(x, y) && redist_priv_is_whole(x) ? 1 : 2;
-    if (x->procs != y->procs)
+    if (a->choice[0].procs != a->choice[1].procs)
         redist_priv_choose_counts(a, *counts, room);
     if (a->ends == 2)
         redist_priv_choose_blocks(a, room);
@@ -4265,8 +4255,8 @@ REDIST_PRIV_COLD int redist_priv_survey_axis(redist_priv_route_axis *a, const re
     return code;
 }
 
-/* The counts of processes fill the places along the axes where the two ends have different numbers. Every axis that
-   changes has room for as many choices as keep the combinations few. */
+/* An axis that is the same before and after stays so all the way; the others have room for as many choices as keep the
+   combinations few. The counts of processes fill the places along the axes where the ends have different numbers. */
 REDIST_PRIV_COLD int redist_priv_survey_axes(redist_priv_route *route)
 {
     int64_t places[2] = {1, 1}, all = 0, k;
@@ -4274,9 +4264,13 @@ REDIST_PRIV_COLD int redist_priv_survey_axes(redist_priv_route *route)
     redist_priv_sizes counts;
     for (d = 0; d < route->from->ndim; d++) {
         const redist_axis *x = &route->from->dim[d].axis, *y = &route->to->dim[d].axis;
+        redist_priv_route_axis *a = &route->axis[d];
+        a->choice[0] = *x;
+        a->choice[1] = *y;
+        a->ends = a->choices = redist_priv_same_axis(x, y) && redist_priv_is_whole(x) ? 1 : 2;
+        changes += a->ends - 1;
         places[0] *= x->procs == y->procs ? 1 : x->procs;
         places[1] *= x->procs == y->procs ? 1 : y->procs;
-        changes += !redist_priv_same_axis(x, y) || !redist_priv_is_whole(x);
     }
     counts.n = 0;
     for (d = 0; d < 2; d++)
@@ -4286,8 +4280,7 @@ REDIST_PRIV_COLD int redist_priv_survey_axes(redist_priv_route *route)
             all = redist_priv_product(all, room, REDIST_PRIV_COMBINATIONS + 1);
     while (room > 2 && all > REDIST_PRIV_COMBINATIONS);
     for (d = 0; d < route->from->ndim && code == REDIST_OK; d++)
-        code = redist_priv_survey_axis(&route->axis[d], &route->from->dim[d].axis, &route->to->dim[d].axis, &counts,
-                                       room);
+        code = redist_priv_survey_axis(&route->axis[d], &counts, room);
     return code;
 }
 
@@ -4399,23 +4392,23 @@ REDIST_PRIV_COLD int redist_priv_one_phase(redist_priv_route *route, int k)
     return better;
 }
 
-/* Writes the layouts of the path in order, and returns how many they are. */
-REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_layout *between)
+/* Writes the layouts on the way to a candidate in so many phases, and returns how many they are. */
+REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, int phases, int at, redist_layout *between)
 {
-    int path[REDIST_PRIV_PHASES];
-    int d, k, at = REDIST_PRIV_TO, passed = 0;
-    for (k = route->phases - 1; k >= 0; k--)
-        if (route->via[k][at] > REDIST_PRIV_FROM)
-            path[passed++] = at = route->via[k][at];
-    for (k = 0; k < passed; k++) {
-        const redist_priv_candidate *c = &route->candidate[path[passed - 1 - k]];
-        between[k] = redist_priv_copy_of(redist_priv_base_layout(route, c), 1);
-        for (d = 0; d < between[k].ndim; d++) {
-            between[k].dim[d].axis = route->axis[d].choice[c->choice[d]];
-            between[k].dim[d].low = between[k].dim[d].high = between[k].dim[d].allocated = 0;
-        }
+    const int via = phases > 0 ? route->via[phases - 1][at] : -1;
+    const int passed = phases > 0 ? redist_priv_follow(route, phases - 1, via < 0 ? at : via, between) : 0;
+    const redist_priv_candidate *c;
+    redist_layout *layout = &between[passed];
+    int d;
+    if (via <= REDIST_PRIV_FROM)
+        return passed;
+    c = &route->candidate[via];
+    *layout = redist_priv_copy_of(redist_priv_base_layout(route, c), 1);
+    for (d = 0; d < layout->ndim; d++) {
+        layout->dim[d].axis = route->axis[d].choice[c->choice[d]];
+        layout->dim[d].low = layout->dim[d].high = layout->dim[d].allocated = 0;
     }
-    return passed;
+    return passed + 1;
 }
 
 /* redist_phases with a cost of each phase beside its messages' and bytes'. */
@@ -4444,7 +4437,7 @@ REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_
         route->reached[0][k] = DBL_MAX;
     while (route->phases < phases && redist_priv_one_phase(route, route->phases))
         route->phases++;
-    passed = code == REDIST_OK ? redist_priv_follow(route, between) : -code;
+    passed = code == REDIST_OK ? redist_priv_follow(route, route->phases, REDIST_PRIV_TO, between) : -code;
     REDIST_FREE(route);
     return passed;
 }
@@ -4568,12 +4561,11 @@ REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const
     return code;
 }
 
-REDIST_PRIV_COLD void redist_priv_note_volume(void *context, const redist_priv_neighbours *n,
-                                              const redist_priv_pair *pair)
+REDIST_PRIV_COLD void redist_priv_note_volume(void *context, const redist_priv_pair *pair)
 {
     const redist_priv_relabelling *r = (const redist_priv_relabelling *)context;
     r->volume[(int64_t)pair->place[REDIST_PRIV_TO] * r->columns + pair->place[REDIST_PRIV_FROM]] =
-        redist_priv_elements_of(n, pair->message);
+        redist_priv_elements_of(pair);
 }
 
 /* All places together. Staying on the rank as numbered counts, but less than any element, of which each counts

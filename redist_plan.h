@@ -38,26 +38,27 @@
  * leaves its communicator to the messages that may still be on their way.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *     109-164               types
- *                 281-327   waiting
- *                 328-400   verdicts
- *                 401-697   the plan
- *                 698-970   checking arguments
- *                971-1145   peers
- *               1146-1250   staging
- *               1251-1346   pieces
- *               1347-1375   reports
- *               1376-1710   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1711-1863   MPI's collectives
- *               1864-1882   REDIST_ALLTOALLV
- *               1883-2021   REDIST_ALLTOALLW
- *               2022-2186   shared memory
- *               2187-2475   REDIST_SHARED
- *               2476-2715   REDIST_MULTIPHASE
- *               2716-3035   choosing a method
- *     165-253   3036-3457   plans
- *               3458-3550   calibrating
- *     254-274   3551-3635   arenas
+ *     110-165               types
+ *                 282-328   waiting
+ *                 329-401   verdicts
+ *                 402-697   the plan
+ *                 698-968   checking arguments
+ *                969-1127   peers
+ *               1128-1222   staging
+ *               1223-1312   pieces
+ *               1313-1331   reports
+ *               1332-1656   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1657-1804   MPI's collectives
+ *               1805-1823   REDIST_ALLTOALLV
+ *               1824-1955   REDIST_ALLTOALLW
+ *               1956-2119   shared memory
+ *               2120-2407   REDIST_SHARED
+ *               2408-2439   the network
+ *               2440-2644   REDIST_MULTIPHASE
+ *               2645-2971   choosing a method
+ *     166-254   2972-3392   plans
+ *               3393-3485   calibrating
+ *     255-275   3486-3570   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -421,9 +422,9 @@ typedef struct {
 
 /* The end of a message that is here: REDIST_PRIV_FROM when this rank sends it. */
 typedef struct {
+    int order;        /* in which peers are served: of their distances, so that not all ranks turn to one at once, */
+    int step;         /* or of a schedule's steps */
     int own, rank;    /* of the other end */
-    int distance;     /* peers are served by distance, so that not all ranks turn to one at once */
-    int step;         /* or in the order of a schedule */
     int near;         /* the message goes through shared memory */
     int64_t message;  /* of the neighbours */
     int64_t bytes;    /* of all arrays */
@@ -527,14 +528,12 @@ enum { REDIST_PRIV_MOST_PHASES = 8 };
 typedef struct {
     redist_method method;
     const char *name;
-    int moves;                                       /* itself; else the plans that it is made of do */
     int (*open)(redist_plan *);                      /* collective; fails on any rank: messages serve; or NULL */
     int (*plan_staging)(redist_plan *, int own);     /* decides what is staged on one side and its bytes              */
     int (*create)(redist_plan *);                    /* staging memory is there; local; or NULL                       */
-    int (*commit)(redist_plan *);                    /* collective, after all ranks created; or NULL                  */
     int (*start)(redist_plan *);
     int (*test)(redist_plan *, int *done);
-    void (*add_stats)(const redist_plan *, redist_stats *);
+    void (*add_stats)(const redist_plan *, redist_stats *); /* of plans that move everything; NULL: itself does       */
     void (*destroy)(redist_plan *);                  /* whatever of it there is                                       */
 } redist_priv_transport;
 
@@ -608,7 +607,7 @@ struct redist_plan {
     redist_options options;
     redist_priv_side side[2];
     redist_priv_peer *peer;       /* peer[peers]: all messages of this rank, those that it receives come first */
-    int64_t peers;
+    int64_t peers, room;          /* for so many */
     redist_priv_arrival arrival;  /* how elements come to the destination */
     int overwrites;               /* in place, an element may arrive where another has yet to leave */
     int ordered;                  /* several contributions to one element: messages are unpacked in the peers' order */
@@ -710,8 +709,7 @@ REDIST_PRIV_COLD int64_t redist_priv_machine(void)
     char name[MPI_MAX_PROCESSOR_NAME];
     uint64_t hash = 0;
     int k, length = 0;
-    if (MPI_Get_processor_name(name, &length) != MPI_SUCCESS)
-        return 0;
+    MPI_Get_processor_name(name, &length);
     for (k = 0; k < length; k++)
         hash = redist_priv_hash(hash, name[k]);
     return (int64_t)(hash >> 2);
@@ -844,16 +842,15 @@ REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int side, c
     const char *name = redist_priv_side_name(side);
     char text[160];
     int coords[REDIST_MAX_DIMS] = {0};
-    int k, places, code = redist_layout_explain(layout, text, sizeof text);
+    int k, code = redist_layout_explain(layout, text, sizeof text);
     redist_priv_fail(v, code, "%s%s %s", name, strncmp(text, "axis ", 5) == 0 ? "" : ":", text);
     if (code != REDIST_OK)
         return;
-    places = redist_places(layout);
-    for (k = 0; k < places; k = layout->ranks == NULL ? places : k + 1) {
-        int last = layout->ranks == NULL ? layout->first_rank + places - 1 : layout->ranks[k];
-        if (last >= p->size)
+    for (k = layout->ranks == NULL ? redist_places(layout) - 1 : 0; k < redist_places(layout); k++) {
+        const int rank = redist_priv_rank_at(layout, k);
+        if (rank >= p->size)
             redist_priv_fail(v, REDIST_ERR_RANK, "a %s place is on rank %d, but the communicator has %d ranks", name,
-                             last, p->size);
+                             rank, p->size);
     }
     if (!redist_coords_of(layout, p->rank, coords))
         return;
@@ -1003,11 +1000,6 @@ REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, in
     return begin;
 }
 
-REDIST_PRIV_COLD int redist_priv_compare_distances(const void *a, const void *b)
-{
-    return redist_priv_compare_ints(&((const redist_priv_peer *)a)->distance, &((const redist_priv_peer *)b)->distance);
-}
-
 /* Splits the runs of an axis into those that lie at their destination and the others, packed one after the other. */
 REDIST_PRIV_COLD int redist_priv_split_runs(redist_priv_kept *kept, const redist_priv_runs *list,
                                             redist_priv_runs *part)
@@ -1068,79 +1060,68 @@ REDIST_PRIV_COLD int redist_priv_ranks_apart(const redist_plan *p, int own, int 
 REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, int own, const redist_priv_pair *pair)
 {
     redist_priv_side *s = &p->side[own];
-    redist_priv_peer *peer = &s->peer[s->peers];
+    redist_priv_peer *peer = (redist_priv_peer *)redist_priv_grow(p->peer, p->peers, &p->room, sizeof *peer);
+    if (peer == NULL)
+        return REDIST_ERR_MEMORY;
+    p->peer = peer;
+    peer += p->peers;
+    memset((void *)peer, 0, sizeof *peer);
     peer->own = own;
     peer->rank = redist_priv_rank_at(redist_priv_layout(p, !own), pair->place[!own]);
-    peer->distance = redist_priv_ranks_apart(p, own, peer->rank);
+    peer->order = redist_priv_ranks_apart(p, own, peer->rank);
     peer->message = pair->message;
     peer->bytes = redist_priv_peer_message(p, peer).elements * p->element_bytes * p->arrays;
     if (peer->rank == p->rank)
         return own == REDIST_PRIV_FROM ? redist_priv_keep(p, peer) : REDIST_OK;
     s->bytes += peer->bytes;
     s->peers++;
+    p->peers++;
     return REDIST_OK;
 }
 
-/* How many peers a side has at most. */
-REDIST_PRIV_COLD int64_t redist_priv_most_peers_of(const redist_plan *p, int own)
-{
-    const int64_t messages = p->side[own].neighbours.messages;
-    if (p->arrival.function != NULL)
-        return messages * redist_priv_layout(p, !own)->copies;
-    return own == REDIST_PRIV_TO ? messages : redist_priv_most_served(messages * p->to->copies, p->from->copies);
-}
-
-/* Lists the other ranks that this rank exchanges with on one side, after the peers that are there. */
-REDIST_PRIV_COLD int redist_priv_list_peers(redist_plan *p, int own)
-{
-    redist_priv_side *s = &p->side[own];
-    const int mine = redist_priv_place_on(redist_priv_layout(p, own), p->rank);
-    redist_priv_pairs pairs;
-    redist_priv_pair pair;
-    int code = redist_priv_pairs_open(&pairs, p->from, p->to, p->arrival.function != NULL);
-    s->peer = p->peer + p->peers;
-    redist_priv_pairs_of(&pairs, mine, &s->neighbours);
-    while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair))
-        if (pair.place[own] == mine)
-            code = redist_priv_add_peer(p, own, &pair);
-    code = code == REDIST_OK ? pairs.code : code;
-    REDIST_FREE(pairs.rank_places);
-    qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_distances);
-    p->peers += s->peers;
-    return code;
-}
-
-/* Finds what this rank owns on one side, and its neighbours. */
+/* Finds what this rank owns on one side, and lists the other ranks that it exchanges with there. */
 REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
 {
     redist_priv_side *s = &p->side[own];
     const redist_layout *layout = redist_priv_layout(p, own);
-    int coords[REDIST_MAX_DIMS] = {0};
+    const int mine = redist_priv_place_on(layout, p->rank);
+    redist_priv_pairs pairs;
+    redist_priv_pair pair;
+    int coords[REDIST_MAX_DIMS] = {0}, code;
     if (!redist_coords_of(layout, p->rank, coords))
         return REDIST_OK;
     s->owned = redist_priv_held_at(layout, coords);
     s->storage = redist_priv_storage_at(layout, coords);
     s->array_bytes = s->storage.size * p->element_bytes;
     s->streams = s->array_bytes * p->arrays >= REDIST_STREAM_BYTES;
-    return redist_priv_find_neighbours(layout, coords, own, redist_priv_layout(p, !own), 1, &s->neighbours);
+    code = redist_priv_pairs_open(&pairs, p->from, p->to, p->arrival.function != NULL);
+    if (code == REDIST_OK)
+        code = redist_priv_find_neighbours(layout, coords, own, redist_priv_layout(p, !own), 1, &s->neighbours);
+    redist_priv_pairs_of(&pairs, mine, &s->neighbours);
+    while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair))
+        if (pair.place[own] == mine)
+            code = redist_priv_add_peer(p, own, &pair);
+    code = code == REDIST_OK ? pairs.code : code;
+    REDIST_FREE(pairs.rank_places);
+    return code;
 }
 
 REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
 {
-    int64_t most = 0;
     int own, code = REDIST_OK;
-    for (own = 0; own < 2 && code == REDIST_OK; own++) {
-        code = redist_priv_open_side(p, own);
-        most += redist_priv_most_peers_of(p, own);
-    }
-    p->peer = (redist_priv_peer *)redist_priv_zeroed(most, sizeof *p->peer);
+    p->peer = (redist_priv_peer *)redist_priv_grow(NULL, 0, &p->room, sizeof *p->peer);
     p->pointers = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *p->pointers);
     if (p->peer == NULL || p->pointers == NULL)
         return REDIST_ERR_MEMORY;
     p->pointers[0] = p->options.from;
     p->pointers[p->arrays] = p->options.to;
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--)
-        code = redist_priv_list_peers(p, own);
+        code = redist_priv_open_side(p, own);
+    for (own = 0; own < 2; own++) {
+        redist_priv_side *s = &p->side[own];
+        s->peer = p->peer + (own == REDIST_PRIV_FROM ? p->side[REDIST_PRIV_TO].peers : 0);
+        qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_ints);
+    }
     return code;
 }
 
@@ -1151,11 +1132,11 @@ REDIST_PRIV int64_t redist_priv_round_up(int64_t a, int64_t multiple)
     return (a + multiple - 1) / multiple * multiple;
 }
 
-/* What is staged of a side: all, what is not contiguous in the array, or nothing. */
-enum { REDIST_PRIV_STAGE_ALL, REDIST_PRIV_STAGE_SCATTERED, REDIST_PRIV_STAGE_NONE };
+/* Which messages of a side stay in the array: none, those that are contiguous there, or all. */
+enum { REDIST_PRIV_NONE, REDIST_PRIV_CONTIGUOUS, REDIST_PRIV_ALL };
 
-/* Gives the peers of a side their places in its staging memory, which are multiples of `unit` bytes, a power of 2. */
-REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int what, int64_t unit)
+/* Gives the others their places in the staging memory, which are multiples of `unit` bytes, a power of 2. */
+REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int in_array, int64_t unit)
 {
     const redist_priv_side *s = &p->side[own];
     redist_priv_staging *staging = &p->staging[own];
@@ -1166,7 +1147,7 @@ REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int what, 
         redist_priv_message m = redist_priv_peer_message(p, peer);
         peer->direct = redist_priv_contiguous(&m, own) * p->element_bytes;
         peer->staged = REDIST_PRIV_IN_ARRAY;
-        if (peer->near || what == REDIST_PRIV_STAGE_NONE || (what == REDIST_PRIV_STAGE_SCATTERED && peer->direct >= 0))
+        if (peer->near || in_array == REDIST_PRIV_ALL || (in_array == REDIST_PRIV_CONTIGUOUS && peer->direct >= 0))
             continue;
         peer->staged = staging->bytes;
         staging->bytes += redist_priv_round_up(peer->bytes, redist_priv_max(unit, REDIST_PRIV_LINE));
@@ -1174,11 +1155,11 @@ REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int what, 
     return REDIST_OK;
 }
 
-/* Arrays can stand in for staging memory when there is one, which neither is overwritten at the same time nor
-   combined. */
-REDIST_PRIV_COLD int redist_priv_may_be_direct(const redist_plan *p, int own)
+/* What may stay in an array when there is one, which neither is overwritten at the same time nor combined. */
+REDIST_PRIV_COLD int redist_priv_may_stay(const redist_plan *p, int own)
 {
-    return p->arrays == 1 && !(own == REDIST_PRIV_FROM ? p->overwrites : p->arrival.function != NULL);
+    const int taken = own == REDIST_PRIV_FROM ? p->overwrites : p->arrival.function != NULL;
+    return p->arrays > 1 || taken ? REDIST_PRIV_NONE : REDIST_PRIV_CONTIGUOUS;
 }
 
 REDIST_PRIV_COLD int64_t redist_priv_buffer_bytes(const redist_plan *p)
@@ -1190,21 +1171,15 @@ REDIST_PRIV_COLD int64_t redist_priv_buffer_bytes(const redist_plan *p)
     return bytes;
 }
 
-/* Whether what describes the messages of a side holds addresses, which change with the arrays. */
-REDIST_PRIV int redist_priv_holds_addresses(const redist_plan *p, int own)
-{
-    return p->arrays > 1 && p->staging[own].memory == NULL;
-}
-
-/* Where a side's messages lie when they lie in one piece of memory; NULL when there are none, because MPI refuses to
-   send from the memory it receives into, even nothing. */
+/* Where a side's messages lie when they lie in one piece of memory, or what their types' addresses are relative to;
+   NULL when there are none, because MPI refuses to send from the memory it receives into, even nothing. */
 REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own)
 {
     if (p->staging[own].memory != NULL)
         return p->staging[own].memory;
     if (p->side[own].peers == 0)
         return NULL;
-    return redist_priv_holds_addresses(p, own) ? MPI_BOTTOM : redist_priv_given(p, own, 0);
+    return p->arrays > 1 ? MPI_BOTTOM : redist_priv_given(p, own, 0);
 }
 
 /* Copies a message of the a-th array between two of its sides. other: where its packed elements begin, or the array of
@@ -1212,28 +1187,27 @@ REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own)
 REDIST_PRIV_APART void redist_priv_copy_array(const redist_plan *p, const redist_priv_message *m, int a, int from_side,
                                               int to_side, char *other, int stream)
 {
-    char *from = from_side == REDIST_PRIV_FROM ? redist_priv_given(p, from_side, a) : other;
+    const int gives = from_side == REDIST_PRIV_FROM && (other == NULL || to_side == REDIST_PRIV_PACKED);
+    char *from = gives ? redist_priv_given(p, from_side, a) : other;
     char *to = to_side == REDIST_PRIV_TO ? redist_priv_given(p, to_side, a) : other;
-    if (from_side == REDIST_PRIV_FROM && to_side == REDIST_PRIV_TO && other != NULL)
-        from = other;
     redist_priv_copy(m, from_side, from, to_side, to,
                      to_side == REDIST_PRIV_TO ? p->arrival : redist_priv_replacing(p->element_bytes), stream);
 }
 
-/* Copies what stays on this rank and is not at its destination, of one array, between two of its sides. */
-REDIST_PRIV void redist_priv_copy_kept_array(const redist_plan *p, int a, int from_side, int to_side)
+/* Copies what stays on this rank and is not at its destination between two of its sides. */
+REDIST_PRIV void redist_priv_copy_kept_between(const redist_plan *p, int from_side, int to_side)
 {
     const redist_priv_kept *kept = &p->kept;
-    const int rests = kept->move != NULL && p->pointers[a] == p->pointers[p->arrays + a];
     const int stream = to_side == REDIST_PRIV_TO && p->side[REDIST_PRIV_TO].streams;
     char *packed = p->staging[REDIST_PRIV_PACKED].memory;
-    int64_t at = a * kept->whole.elements;
-    int k;
-    for (k = 0; k < (rests ? kept->moves : 1); k++) {
-        const redist_priv_message *m = rests ? &kept->move[k] : &kept->whole;
-        redist_priv_copy_array(p, m, a, from_side, to_side, packed == NULL ? NULL : packed + at * p->element_bytes,
-                               stream);
-        at += m->elements;
+    int a, k;
+    for (a = 0; a < p->arrays; a++) {
+        const int rests = kept->move != NULL && p->pointers[a] == p->pointers[p->arrays + a];
+        for (k = 0; k < (rests ? kept->moves : 1); k++) {
+            const redist_priv_message *m = rests ? &kept->move[k] : &kept->whole;
+            redist_priv_copy_array(p, m, a, from_side, to_side, packed, stream);
+            packed += packed == NULL ? 0 : m->elements * p->element_bytes;
+        }
     }
 }
 
@@ -1241,12 +1215,9 @@ REDIST_PRIV void redist_priv_copy_kept_array(const redist_plan *p, int a, int fr
 REDIST_PRIV void redist_priv_copy_kept(const redist_plan *p)
 {
     const int twice = p->staging[REDIST_PRIV_PACKED].memory != NULL;
-    const int arrays = p->kept.whole.elements > 0 ? p->arrays : 0;
-    int a;
-    for (a = 0; twice && a < arrays; a++)
-        redist_priv_copy_kept_array(p, a, REDIST_PRIV_FROM, REDIST_PRIV_PACKED);
-    for (a = 0; a < arrays; a++)
-        redist_priv_copy_kept_array(p, a, twice ? REDIST_PRIV_PACKED : REDIST_PRIV_FROM, REDIST_PRIV_TO);
+    if (twice)
+        redist_priv_copy_kept_between(p, REDIST_PRIV_FROM, REDIST_PRIV_PACKED);
+    redist_priv_copy_kept_between(p, twice ? REDIST_PRIV_PACKED : REDIST_PRIV_FROM, REDIST_PRIV_TO);
 }
 
 /* ------------------------------------------------------------------------------------------------ pieces (private) */
@@ -1254,7 +1225,6 @@ REDIST_PRIV void redist_priv_copy_kept(const redist_plan *p)
 /* A piece of a peer's messages: of one array, or of all where they fit as a whole. */
 typedef struct {
     redist_priv_message message; /* packed densely from position 0 on */
-    int own;
     int array;                   /* -1: all */
     int64_t begin, bytes;        /* where it begins in the packed messages; contiguous if wide is 0 */
     int64_t all;                 /* pieces that there are */
@@ -1297,14 +1267,8 @@ REDIST_PRIV_COLD int64_t redist_priv_narrow(const redist_plan *p, redist_priv_me
 REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p, const redist_priv_peer *peer,
                                                    redist_priv_cutting c, int64_t k)
 {
-    redist_priv_piece piece;
+    redist_priv_piece piece = {redist_priv_peer_message(p, peer), -1, 0, peer->bytes, 1};
     int64_t bricks;
-    piece.message = redist_priv_peer_message(p, peer);
-    piece.own = peer->own;
-    piece.array = -1;
-    piece.begin = 0;
-    piece.bytes = peer->bytes;
-    piece.all = 1;
     if (peer->bytes <= c.bytes)
         return piece;
     bricks = redist_priv_narrow(p, &piece.message, c, k, &piece.begin);
@@ -1315,24 +1279,25 @@ REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p, const r
     return piece;
 }
 
-/* Packs a piece into `packed`, all arrays one after the other, or unpacks it. */
-REDIST_PRIV void redist_priv_copy_piece(const redist_plan *p, const redist_priv_piece *piece, char *packed)
+/* Packs the k-th piece into `packed`, all arrays one after the other, or unpacks it. */
+REDIST_PRIV void redist_priv_copy_piece(const redist_plan *p, const redist_priv_peer *peer, redist_priv_cutting c,
+                                        int64_t k, char *packed)
 {
-    const int unpacks = piece->own == REDIST_PRIV_TO, all = piece->array < 0;
+    const redist_priv_piece piece = redist_priv_piece_of(p, peer, c, k);
+    const int unpacks = peer->own == REDIST_PRIV_TO, all = piece.array < 0;
     const int from_side = unpacks ? REDIST_PRIV_PACKED : REDIST_PRIV_FROM;
     const int to_side = unpacks ? REDIST_PRIV_TO : REDIST_PRIV_PACKED;
     int a;
-    for (a = 0; a < (all ? p->arrays : 1); a++, packed += piece->message.elements * p->element_bytes)
-        redist_priv_copy_array(p, &piece->message, all ? a : piece->array, from_side, to_side, packed,
-                               p->side[piece->own].streams && (unpacks || !all));
+    for (a = 0; a < (all ? p->arrays : 1); a++, packed += piece.message.elements * p->element_bytes)
+        redist_priv_copy_array(p, &piece.message, all ? a : piece.array, from_side, to_side, packed,
+                               p->side[peer->own].streams && (unpacks || !all));
 }
 
 /* Packs the message of a peer into its staging memory, or unpacks it. */
 REDIST_PRIV void redist_priv_copy_staged(const redist_plan *p, const redist_priv_peer *peer)
 {
     const redist_priv_cutting uncut = {INT64_MAX, 0};
-    const redist_priv_piece whole = redist_priv_piece_of(p, peer, uncut, 0);
-    redist_priv_copy_piece(p, &whole, p->staging[peer->own].memory + peer->staged);
+    redist_priv_copy_piece(p, peer, uncut, 0, p->staging[peer->own].memory + peer->staged);
 }
 
 /* The same for all that is staged on a side. */
@@ -1347,9 +1312,14 @@ REDIST_PRIV void redist_priv_copy_all_staged(const redist_plan *p, int own)
 
 /* ---------------------------------------------------------------------------------------------- reports (private) */
 
-/* What one execution of a plan that moves everything itself does on this rank. */
-REDIST_PRIV_COLD void redist_priv_add_moved(const redist_plan *p, redist_stats *stats)
+REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *stats)
 {
+    stats->buffer_bytes += redist_priv_buffer_bytes(p);
+    stats->shared_bytes += p->rings != NULL ? p->rings->bytes : 0;
+    if (p->transport->add_stats != NULL) {
+        p->transport->add_stats(p, stats);
+        return;
+    }
     stats->sends += p->side[REDIST_PRIV_FROM].peers;
     stats->receives += p->side[REDIST_PRIV_TO].peers;
     stats->bytes_sent += p->side[REDIST_PRIV_FROM].bytes;
@@ -1357,13 +1327,6 @@ REDIST_PRIV_COLD void redist_priv_add_moved(const redist_plan *p, redist_stats *
     stats->bytes_kept += p->kept.whole.elements * p->element_bytes * p->arrays;
     stats->steps += p->transport->method == REDIST_SCHEDULED ? (int)redist_priv_max(p->state.lanes.steps, 1) : 1;
     stats->phases++;
-}
-
-REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *stats)
-{
-    stats->buffer_bytes += redist_priv_buffer_bytes(p);
-    stats->shared_bytes += p->rings != NULL ? p->rings->bytes : 0;
-    p->transport->add_stats(p, stats);
 }
 
 /* ------------------------------------------------------------ REDIST_POINT_TO_POINT and REDIST_SCHEDULED (private) */
@@ -1375,45 +1338,37 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
    are so short that MPI asks no receiver for them: over a socket the answer would queue behind what goes the other way,
    and both directions take turns. */
 
-/* SimGrid's SMPI 3.32 loses messages when a persistent send starts again before its last one was received. */
-#if defined SMPI_H
-#define REDIST_PRIV_PERSISTENT_SENDS_FAIL 1
-#else
-#define REDIST_PRIV_PERSISTENT_SENDS_FAIL 0
-#endif
-
 #ifndef REDIST_NO_SCHEDULED
-
-REDIST_PRIV_COLD int redist_priv_compare_steps(const void *a, const void *b)
-{
-    return redist_priv_compare_ints(&((const redist_priv_peer *)a)->step, &((const redist_priv_peer *)b)->step);
-}
 
 /* Puts the peers in the order of the schedule, steps far apart in turn: neighbouring ones load the same links inside a
    network (torus, fat tree), which those on their way together should not. REDIST_SHARED may have ordered them. */
 REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
 {
     redist_schedule schedule;
-    redist_priv_peer wanted, *found;
+    redist_priv_peer *peer;
     redist_priv_side *s;
-    int step, own, meets[2], code = redist_priv_schedule_of(p->from, p->to, p->arrival.function != NULL, &schedule);
-    int stride = (int)(0.618 * schedule.steps) | 1;
+    int code = redist_priv_schedule_of(p->from, p->to, p->arrival.function != NULL, &schedule);
+    int step, own, partner, distance, stride = (int)(0.618 * schedule.steps) | 1;
     while (redist_priv_gcd(stride, schedule.steps) > 1)
         stride++;
     p->state.lanes.steps = schedule.steps;
     for (own = 0; own < 2 && code == REDIST_OK; own++) {
         s = &p->side[own];
-        qsort(s->peer, (size_t)s->peers, sizeof wanted, redist_priv_compare_distances);
+        for (peer = s->peer; peer < s->peer + s->peers; peer++)
+            peer->order = redist_priv_ranks_apart(p, own, peer->rank);
+        qsort(s->peer, (size_t)s->peers, sizeof *peer, redist_priv_compare_ints);
         for (step = 0; step < schedule.steps; step++) {
-            redist_schedule_step(&schedule, p->rank, step, &meets[REDIST_PRIV_FROM], &meets[REDIST_PRIV_TO]);
-            if (meets[own] < 0 || meets[own] == p->rank)
+            partner = redist_priv_schedule_peer(schedule.arrangement, own, p->rank, step);
+            if (partner < 0 || partner == p->rank)
                 continue;
-            wanted.distance = redist_priv_ranks_apart(p, own, meets[own]);
-            found = (redist_priv_peer *)bsearch(&wanted, s->peer, (size_t)s->peers, sizeof wanted,
-                                                redist_priv_compare_distances);
-            found->step = (int)((int64_t)step * stride % schedule.steps);
+            distance = redist_priv_ranks_apart(p, own, partner);
+            peer = (redist_priv_peer *)bsearch(&distance, s->peer, (size_t)s->peers, sizeof *peer,
+                                               redist_priv_compare_ints);
+            peer->step = (int)((int64_t)step * stride % schedule.steps);
         }
-        qsort(s->peer, (size_t)s->peers, sizeof wanted, redist_priv_compare_steps);
+        for (peer = s->peer; peer < s->peer + s->peers; peer++)
+            peer->order = peer->step;
+        qsort(s->peer, (size_t)s->peers, sizeof *peer, redist_priv_compare_ints);
     }
     redist_schedule_free(&schedule);
     return code;
@@ -1450,27 +1405,26 @@ REDIST_PRIV_COLD int redist_priv_lanes_staging(redist_plan *p, int own)
     const int64_t room = bounded ? p->options.max_buffer / (p->rings != NULL ? 4 : 2) : INT64_MAX; /* beside rings */
     redist_priv_lane *lane = &p->state.lanes.lane[own];
     redist_priv_staging *staging = &p->staging[own];
-    int64_t k, place = 0, *staged;
+    int64_t k, place = REDIST_PRIV_LINE, places;
     redist_priv_cut_side(p, own, room);
-    redist_priv_stage_peers(p, own, redist_priv_may_be_direct(p, own), 1);
+    redist_priv_stage_peers(p, own, redist_priv_may_stay(p, own), 1);
     lane->places = s->peers;
     if (staging->bytes <= room || (own == REDIST_PRIV_FROM && p->overwrites))
         return REDIST_OK;
     for (k = 0; k < s->peers; k++)
         if (s->peer[k].staged >= 0)
             place = redist_priv_max(place, redist_priv_round_up(s->peer[k].bytes, REDIST_PRIV_LINE));
-    if (place <= room) {
-        lane->places = redist_priv_min(room / place, s->peers);
-        staging->bytes = lane->places * place;
+    places = redist_priv_min(room / place, s->peers);
+    if (places > 0) {
+        lane->places = places;
+        staging->bytes = places * place;
     } else {
         lane->flights = redist_priv_clamp(room / p->state.lanes.slot, 1, lane->flights);
         staging->bytes = (lane->flights - 1) * p->state.lanes.slot + p->state.lanes.cutting.bytes;
     }
-    for (k = 0; k < s->peers; k++) {
-        staged = &s->peer[k].staged;
-        if (*staged >= 0)
-            *staged = place <= room ? k % lane->places * place : (int)REDIST_PRIV_BY_PIECES;
-    }
+    for (k = 0; k < s->peers; k++)
+        if (s->peer[k].staged >= 0)
+            s->peer[k].staged = places > 0 ? k % places * place : (int64_t)REDIST_PRIV_BY_PIECES;
     return REDIST_OK;
 }
 
@@ -1487,9 +1441,8 @@ REDIST_PRIV char *redist_priv_flight_memory(const redist_plan *p, int64_t flight
 /* Copies a flight's piece between its slot and the array. */
 REDIST_PRIV_COLD void redist_priv_copy_flight(const redist_plan *p, int64_t k)
 {
-    const redist_priv_flight *flight = &p->state.lanes.flight[k];
-    const redist_priv_piece piece = redist_priv_piece_of(p, flight->peer, p->state.lanes.cutting, flight->piece);
-    redist_priv_copy_piece(p, &piece, redist_priv_flight_memory(p, k, 0));
+    const redist_priv_lanes *l = &p->state.lanes;
+    redist_priv_copy_piece(p, l->flight[k].peer, l->cutting, l->flight[k].piece, redist_priv_flight_memory(p, k, 0));
 }
 
 /* Posts a flight's piece, or prepares to. */
@@ -1515,11 +1468,14 @@ REDIST_PRIV int redist_priv_post(const redist_plan *p, int64_t k, int persistent
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-/* Whether a peer's memory is known when the plan is made, so that its requests can be persistent. */
+/* Whether a peer's memory is known when the plan is made, so that its requests can be persistent. SimGrid's SMPI 3.32
+   loses messages when a persistent send starts again before its last one was received. */
 REDIST_PRIV_COLD int redist_priv_is_bound(const redist_plan *p, const redist_priv_peer *peer)
 {
-    return !REDIST_PRIV_PERSISTENT_SENDS_FAIL && !peer->near &&
-           (peer->staged >= 0 || (peer->staged == REDIST_PRIV_IN_ARRAY && p->side[peer->own].fixed));
+#if defined SMPI_H
+    return 0;
+#endif
+    return !peer->near && (peer->staged >= 0 || (peer->staged == REDIST_PRIV_IN_ARRAY && p->side[peer->own].fixed));
 }
 
 /* Of a schedule's messages, the first pieces are prepared. */
@@ -1546,19 +1502,11 @@ REDIST_PRIV_COLD int redist_priv_lanes_create(redist_plan *p)
         return REDIST_ERR_MEMORY;
     for (peer = p->peer; peer < p->peer + p->peers; peer++)
         for (n = 0; n < peer->prepared && code == REDIST_OK; n++) {
-            l->flight[peer->first + n].peer = peer;
-            l->flight[peer->first + n].piece = n;
+            const redist_priv_flight flight = {peer, n};
+            l->flight[peer->first + n] = flight;
             code = redist_priv_post(p, peer->first + n, 1);
         }
     return code;
-}
-
-/* The first peer of a side from the k-th on that MPI serves. */
-REDIST_PRIV int64_t redist_priv_far(const redist_priv_side *s, int64_t k)
-{
-    while (k < s->peers && s->peer[k].near)
-        k++;
-    return k;
 }
 
 /* Sets the next piece of a lane going. */
@@ -1577,7 +1525,7 @@ REDIST_PRIV int redist_priv_go(redist_plan *p, int own)
     }
     if (lane->piece == peer->pieces) {
         lane->piece = 0;
-        lane->at = redist_priv_far(&p->side[own], lane->at + 1);
+        lane->at++;
     }
     if (own == REDIST_PRIV_FROM && peer->staged == REDIST_PRIV_BY_PIECES)
         redist_priv_copy_flight(p, k);
@@ -1602,15 +1550,21 @@ REDIST_PRIV int redist_priv_is_ahead(const redist_plan *p)
     return ahead > 0 || (ahead == 0 && from->piece > to->piece);
 }
 
-/* Sets pieces going until all flights are taken. */
+/* Sets pieces going until all flights are taken; peers on the node are passed over. */
 REDIST_PRIV int redist_priv_fill(redist_plan *p, int own)
 {
     const redist_priv_side *s = &p->side[own];
-    const redist_priv_lane *lane = &p->state.lanes.lane[own];
+    redist_priv_lane *lane = &p->state.lanes.lane[own];
     int code = REDIST_OK;
-    while (code == REDIST_OK && lane->at < s->peers && lane->posted - lane->arrived < lane->flights &&
-           redist_priv_has_place(lane, &s->peer[lane->at]) && (own == REDIST_PRIV_TO || !redist_priv_is_ahead(p)))
-        code = redist_priv_go(p, own);
+    while (code == REDIST_OK && lane->at < s->peers) {
+        if (s->peer[lane->at].near)
+            lane->at++;
+        else if (lane->posted - lane->arrived < lane->flights && redist_priv_has_place(lane, &s->peer[lane->at]) &&
+                 (own == REDIST_PRIV_TO || !redist_priv_is_ahead(p)))
+            code = redist_priv_go(p, own);
+        else
+            break;
+    }
     return code;
 }
 
@@ -1623,8 +1577,7 @@ REDIST_PRIV int redist_priv_lanes_start(redist_plan *p)
     }
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
         redist_priv_lane *lane = &p->state.lanes.lane[own];
-        lane->at = redist_priv_far(&p->side[own], 0);
-        lane->piece = lane->posted = lane->arrived = 0;
+        lane->at = lane->piece = lane->posted = lane->arrived = 0;
         code = redist_priv_fill(p, own);
     }
     if (!p->overwrites)
@@ -1797,11 +1750,12 @@ REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own)
     return REDIST_OK;
 }
 
-/* Whether memory, and what it looks like, are known when the plan is made, on all ranks. */
+/* Whether a collective's memory, and what it looks like, are known when the plan is made, on all ranks. */
 REDIST_PRIV int redist_priv_collective_persists(const redist_plan *p)
 {
-    return MPI_VERSION >= 4 && (p->state.collective.unit_bytes > 0 ||
-                                (p->side[REDIST_PRIV_TO].fixed && p->side[REDIST_PRIV_FROM].fixed));
+    const int fixed = p->side[REDIST_PRIV_TO].fixed && p->side[REDIST_PRIV_FROM].fixed;
+    return MPI_VERSION >= 4 && (p->transport->method == REDIST_ALLTOALLV ||
+                                (p->transport->method == REDIST_ALLTOALLW && fixed));
 }
 
 /* Begins an execution, or with MPI-4 prepares all of them. Collective. */
@@ -1812,15 +1766,17 @@ REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p)
     const void *from = redist_priv_memory(p, REDIST_PRIV_FROM);
     void *to = redist_priv_memory(p, REDIST_PRIV_TO);
     int code;
+    if (c->request != MPI_REQUEST_NULL)
+        code = MPI_Start(&c->request);
 #if MPI_VERSION >= 4
-    if (c->unit_bytes > 0)
+    else if (c->unit_bytes > 0)
         code = MPI_Alltoallv_init(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets, *t->types, p->comm,
                                   MPI_INFO_NULL, &c->request);
     else if (redist_priv_collective_persists(p))
         code = MPI_Alltoallw_init(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
                                   MPI_INFO_NULL, &c->request);
 #else
-    if (c->unit_bytes > 0)
+    else if (c->unit_bytes > 0)
         code = MPI_Ialltoallv(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets, *t->types, p->comm,
                               &c->request);
 #endif
@@ -1830,25 +1786,17 @@ REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p)
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-REDIST_PRIV_COLD int redist_priv_collective_commit(redist_plan *p)
-{
-    return redist_priv_collective_persists(p) ? redist_priv_collective_post(p) : REDIST_OK;
-}
-
 /* In place, what stays must be out of the way before the first message arrives in the array. */
 REDIST_PRIV_COLD int redist_priv_collective_start(redist_plan *p)
 {
-    MPI_Request *request = &p->state.collective.request;
     int own, code = REDIST_OK;
     redist_priv_copy_all_staged(p, REDIST_PRIV_FROM);
     for (own = 0; own < 2 && code == REDIST_OK; own++)
         code = redist_priv_address_types(p, own);
     if (p->overwrites)
         redist_priv_copy_kept(p);
-    if (code == REDIST_OK && *request == MPI_REQUEST_NULL)
+    if (code == REDIST_OK)
         code = redist_priv_collective_post(p);
-    else if (code == REDIST_OK)
-        code = MPI_Start(request) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
     if (!p->overwrites)
         redist_priv_copy_kept(p);
     return code;
@@ -1865,22 +1813,15 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own)
     for (c->unit_bytes = 1; p->largest / c->unit_bytes > REDIST_MAX_COUNT - p->size; c->unit_bytes *= 2)
         if (c->unit_bytes > p->largest)
             return REDIST_ERR_OVERFLOW;
-    if (s->fixed && !p->options.in_place && c->unit_bytes == 1 && redist_priv_may_be_direct(p, own)) {
-        redist_priv_stage_peers(p, own, 1, 1);
+    if (s->fixed && !p->options.in_place && c->unit_bytes == 1) {
+        redist_priv_stage_peers(p, own, redist_priv_may_stay(p, own), 1);
         if (p->staging[own].bytes == 0)
             return REDIST_OK;
     }
-    return redist_priv_stage_peers(p, own, 0, c->unit_bytes);
+    return redist_priv_stage_peers(p, own, REDIST_PRIV_NONE, c->unit_bytes);
 }
 
 /* -------------------------------------------------------------------------------------- REDIST_ALLTOALLW (private) */
-
-/* Strided datatypes of single bytes deliver wrong data in Open MPI 4.1.4, and write where they must not. */
-#if defined OPEN_MPI
-#define REDIST_PRIV_BYTE_TYPES_FAIL 1
-#else
-#define REDIST_PRIV_BYTE_TYPES_FAIL 0
-#endif
 
 REDIST_PRIV_COLD int redist_priv_displace(MPI_Datatype *type, int64_t bytes)
 {
@@ -1977,7 +1918,7 @@ REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv
 REDIST_PRIV_COLD int redist_priv_alltoallw_staging(redist_plan *p, int own)
 {
     const int staged = own == REDIST_PRIV_FROM ? p->options.in_place : p->arrival.function != NULL;
-    return redist_priv_stage_peers(p, own, staged ? REDIST_PRIV_STAGE_ALL : REDIST_PRIV_STAGE_NONE, 1);
+    return redist_priv_stage_peers(p, own, staged ? REDIST_PRIV_NONE : REDIST_PRIV_ALL, 1);
 }
 
 /* REDIST_ALLTOALLW has a datatype for each message, REDIST_ALLTOALLV counts in units. */
@@ -1995,7 +1936,7 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
         if (c->before == NULL || t->counts == NULL || t->types == NULL)
             return REDIST_ERR_MEMORY;
         t->offsets = t->counts + p->size;
-        t->each = t->types + (redist_priv_holds_addresses(p, own) ? p->size : 0);
+        t->each = t->types + (p->arrays > 1 && p->staging[own].memory == NULL ? p->size : 0);
         if (c->unit_bytes > 1 && (redist_priv_repeat(t->types, c->unit_bytes, 1) != REDIST_OK ||
                                   MPI_Type_commit(t->types) != MPI_SUCCESS))
             return REDIST_ERR_MPI;
@@ -2091,9 +2032,8 @@ REDIST_PRIV_COLD char *redist_priv_align(void *pointer)
     return (char *)pointer + -(uintptr_t)pointer % REDIST_PRIV_LINE;
 }
 
-/* Allocates a window, of which each rank's part may begin up to a line late, and makes sure that this rank's is there.
-   Where a rank cannot have it, no rank keeps one: those that do have it must let it leak, because freeing it takes all.
-   Collective over the node. */
+/* Allocates a window, each rank's part up to a line late in it, and makes sure that this rank's is there. Where one
+   cannot have it, the others must let theirs leak, because freeing it takes all. Collective over the node. */
 REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_home *h, int64_t bytes)
 {
     MPI_Info info = MPI_INFO_NULL;
@@ -2192,9 +2132,9 @@ REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p);
    core of another socket reads memory faster than lines that are modified in this one's cache. */
 REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, const redist_priv_channel *link, int64_t k)
 {
-    const redist_priv_piece piece = redist_priv_piece_of(p, link->peer, link->cutting, k);
     char *ring = (char *)(link->slot + 1);
-    redist_priv_copy_piece(p, &piece, ring + (link->before + k) % link->slots * link->slot_bytes);
+    redist_priv_copy_piece(p, link->peer, link->cutting, k,
+                           ring + (link->before + k) % link->slots * link->slot_bytes);
 }
 
 /* Copies a message straight from the sender's arrays. */
@@ -2336,9 +2276,8 @@ REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p)
 REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p)
 {
     const redist_priv_rings *r = p->rings;
-    const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer / 2 : REDIST_RING_BYTES;
     const int64_t room = p->options.arena == NULL ? REDIST_RING_BYTES : redist_priv_find_room(r->home, NULL, 0) / 2;
-    const int64_t budget = redist_priv_min(redist_priv_min(most, room), REDIST_RING_BYTES);
+    const int64_t budget = p->options.max_buffer > 0 ? redist_priv_min(p->options.max_buffer / 2, room) : room;
     const int64_t piece = redist_priv_clamp(budget / redist_priv_max(r->links - r->receives, 1) / REDIST_PRIV_SLOTS,
                                             REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
     return redist_priv_round_up(redist_priv_max(piece, p->element_bytes), REDIST_PRIV_LINE);
@@ -2647,23 +2586,20 @@ REDIST_PRIV_COLD int redist_priv_multiphase_staging(redist_plan *p, int own)
     return REDIST_OK;
 }
 
-/* Where an array lies before the k-th phase; NULL on a rank that then owns nothing. */
-REDIST_PRIV char *redist_priv_between(const redist_plan *p, int k, int array)
-{
-    char *memory = p->staging[REDIST_PRIV_FROM].memory;
-    return memory == NULL ? NULL : memory + ((k - 1) % 2 * p->arrays + array) * p->state.chain.array_bytes;
-}
-
 /* Starts the phase at hand: from the arrays of the one before to those of the next. */
 REDIST_PRIV_COLD int redist_priv_start_phase(redist_plan *p)
 {
-    redist_priv_chain *c = &p->state.chain;
-    const int k = c->at, last = k == c->phases - 1;
-    redist_plan *phase = c->phase[k];
-    int a;
-    for (a = 0; a < p->arrays; a++) {
-        phase->pointers[a] = k == 0 ? p->pointers[a] : redist_priv_between(p, k, a);
-        phase->pointers[p->arrays + a] = last ? p->pointers[p->arrays + a] : redist_priv_between(p, k + 1, a);
+    const redist_priv_chain *c = &p->state.chain;
+    char *between = p->staging[REDIST_PRIV_FROM].memory; /* NULL on a rank that owns nothing there */
+    redist_plan *phase = c->phase[c->at];
+    int i;
+    for (i = 0; i < 2 * p->arrays; i++) {
+        const int k = c->at + i / p->arrays; /* its arrays come before the k-th phase */
+        const int64_t place = (k % 2 == 0 ? p->arrays : 0) + i % p->arrays;
+        if (k == 0 || k == c->phases)
+            phase->pointers[i] = p->pointers[i];
+        else
+            phase->pointers[i] = between == NULL ? NULL : between + place * c->array_bytes;
     }
     return redist_priv_begin(phase);
 }
@@ -2713,29 +2649,26 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p)
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
 {
     static const redist_priv_transport transports[] = {
-        {REDIST_SHARED, "REDIST_SHARED", 1, redist_priv_shared_open, redist_priv_lanes_staging,
-         redist_priv_lanes_create, NULL, redist_priv_shared_start, redist_priv_shared_test, redist_priv_add_moved,
-         redist_priv_shared_destroy},
+        {REDIST_SHARED, "REDIST_SHARED", redist_priv_shared_open, redist_priv_lanes_staging, redist_priv_lanes_create,
+         redist_priv_shared_start, redist_priv_shared_test, NULL, redist_priv_shared_destroy},
 #ifndef REDIST_NO_MULTIPHASE
-        {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", 0, redist_priv_multiphase_open, redist_priv_multiphase_staging, NULL,
-         NULL, redist_priv_start_phase, redist_priv_multiphase_test, redist_priv_multiphase_add_stats,
+        {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", redist_priv_multiphase_open, redist_priv_multiphase_staging, NULL,
+         redist_priv_start_phase, redist_priv_multiphase_test, redist_priv_multiphase_add_stats,
          redist_priv_multiphase_destroy},
 #endif
-        {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", 1, redist_priv_separate, redist_priv_alltoallv_staging,
-         redist_priv_collective_create, redist_priv_collective_commit, redist_priv_collective_start,
-         redist_priv_collective_test, redist_priv_add_moved, redist_priv_collective_destroy},
-        {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", 1, NULL, redist_priv_lanes_staging, redist_priv_lanes_create,
-         NULL, redist_priv_lanes_start, redist_priv_lanes_test, redist_priv_add_moved,
-         redist_priv_lanes_destroy},
+        {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", redist_priv_separate, redist_priv_alltoallv_staging,
+         redist_priv_collective_create, redist_priv_collective_start, redist_priv_collective_test, NULL,
+         redist_priv_collective_destroy},
+        {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", NULL, redist_priv_lanes_staging, redist_priv_lanes_create,
+         redist_priv_lanes_start, redist_priv_lanes_test, NULL, redist_priv_lanes_destroy},
 #ifndef REDIST_NO_SCHEDULED
-        {REDIST_SCHEDULED, "REDIST_SCHEDULED", 1, redist_priv_order_peers, redist_priv_lanes_staging,
-         redist_priv_lanes_create, NULL, redist_priv_lanes_start, redist_priv_lanes_test, redist_priv_add_moved,
-         redist_priv_lanes_destroy},
+        {REDIST_SCHEDULED, "REDIST_SCHEDULED", redist_priv_order_peers, redist_priv_lanes_staging,
+         redist_priv_lanes_create, redist_priv_lanes_start, redist_priv_lanes_test, NULL, redist_priv_lanes_destroy},
 #endif
-        {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", 1, redist_priv_separate, redist_priv_alltoallw_staging,
-         redist_priv_collective_create, redist_priv_collective_commit, redist_priv_collective_start,
-         redist_priv_collective_test, redist_priv_add_moved, redist_priv_collective_destroy},
-        {REDIST_AUTO, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
+        {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", redist_priv_separate, redist_priv_alltoallw_staging,
+         redist_priv_collective_create, redist_priv_collective_start, redist_priv_collective_test, NULL,
+         redist_priv_collective_destroy},
+        {REDIST_AUTO, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
     return transports;
 }
 
@@ -2819,9 +2752,9 @@ REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *fac
 }
 #endif
 
-/* Whether setting up shared memory pays back in the executions promised. MPI's set-up takes some 15 times as long as
-   the duplication of a communicator, which tells how crowded the cores are: there an execution by messages takes a
-   fifth of it longer, elsewhere as long as a twentieth of a nanosecond a byte. Both factors are rough. */
+/* Whether setting up shared memory pays back in the executions promised. It takes some 15 times as long as a duplicate
+   of the communicator, which tells how crowded the cores are: where they are, an execution by messages takes a fifth of
+   that longer, elsewhere a twentieth of a nanosecond a byte, roughly. */
 REDIST_PRIV_COLD int redist_priv_pays_back(const redist_plan *p, const int64_t *facts)
 {
     const double crowded = 1e6, duplication = (double)facts[REDIST_PRIV_DUPLICATION];
@@ -2941,10 +2874,15 @@ REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p, const int64_t
     return estimated > 0 && estimated < 1.1 * best ? estimate : fastest;
 }
 
-/* Whether a method delivers right data with this MPI library. */
+/* Whether a method delivers right data with this MPI library. Strided datatypes of single bytes do not in Open MPI
+   4.1.4, and write where they must not. */
 REDIST_PRIV_COLD int redist_priv_is_sound(const redist_plan *p, redist_method method)
 {
-    return method != REDIST_ALLTOALLW || p->element_bytes > 1 || !REDIST_PRIV_BYTE_TYPES_FAIL;
+#if !defined OPEN_MPI
+    if (method == REDIST_ALLTOALLW)
+        return 1;
+#endif
+    return method != REDIST_ALLTOALLW || p->element_bytes > 1;
 }
 
 /* Chooses the transport. All ranks have the same facts, and choose alike. Collective when it measures. */
@@ -2980,7 +2918,7 @@ REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
     int side;
     for (side = 0; side < 2; side++)
         redist_priv_fail(v, p->transport->plan_staging(p, side), "too many ranks or bytes for %s", p->transport->name);
-    if (p->overwrites && p->transport->moves)
+    if (p->overwrites && p->transport->add_stats == NULL)
         s[REDIST_PRIV_PACKED].bytes = p->kept.whole.elements * p->element_bytes * p->arrays;
     if (p->options.max_buffer > 0 && redist_priv_buffer_bytes(p) > p->options.max_buffer)
         redist_priv_fail(v, REDIST_ERR_MEMORY,
@@ -3148,13 +3086,11 @@ REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm, int64
         return;
     redist_priv_choose_method(p, facts);
     redist_priv_open_transport(p, v);
-    if (v->code != REDIST_OK)
-        return;
-    if (p->rings != NULL)
+    if (v->code == REDIST_OK && p->rings != NULL)
         redist_priv_connect(p);
-    if (p->transport->commit == NULL)
+    if (v->code != REDIST_OK || !redist_priv_collective_persists(p))
         return;
-    redist_priv_fail(v, p->transport->commit(p), "an MPI error while making %s", p->transport->name);
+    redist_priv_fail(v, redist_priv_collective_post(p), "an MPI error while making %s", p->transport->name);
     redist_priv_agree(p->comm, v, facts, 1);
 }
 
@@ -3289,7 +3225,7 @@ REDIST_API int redist_execute_many(redist_plan *p, const void *const *from, void
    allocated extents may interleave without sharing anything, so of those only equal beginnings count. */
 REDIST_PRIV_COLD int redist_priv_overlap(const redist_plan *p, int i, int j)
 {
-    const redist_priv_side *s = &p->side[i / p->arrays], *t = &p->side[REDIST_PRIV_TO];
+    const redist_priv_side *s = &p->side[i >= p->arrays], *t = &p->side[REDIST_PRIV_TO];
     const uintptr_t x = (uintptr_t)p->pointers[i], y = (uintptr_t)p->pointers[j];
     int d, padded = 0;
     for (d = 0; d < p->from->ndim; d++)
@@ -3320,7 +3256,7 @@ REDIST_PRIV_COLD int redist_priv_check_given(redist_plan *p)
     const void *const fixed[2] = {p->options.from, p->options.to};
     int i;
     for (i = 0; i < 2 * p->arrays; i++) {
-        const int own = i / p->arrays;
+        const int own = i >= p->arrays;
         const char *name = redist_priv_side_name(own);
         if (p->pointers[i] == NULL && p->side[own].owned > 0)
             return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "%s %d is NULL, but rank %d owns %" PRId64

@@ -178,6 +178,8 @@ static void expect_bad_axes(void)
         test_case(redist_global(&bad[k].axis, 0, 0) == -1 && redist_count(&bad[k].axis, 0) == 0, "%s: global, count",
                   bad[k].what);
     }
+    test_case(redist_starting_at(redist_starting_at(redist_block(10, 2), 5), 1).count == 10,
+              "a coordinate that was wrong, put right");
     expect("the first of two bad axes", redist_layout_2d(redist_cyclic(10, -5), redist_whole(-7)), REDIST_ERR_LAYOUT, 0,
            "-5");
 }
@@ -255,6 +257,11 @@ static void expect_bad_sections(void)
         int inside = bad[k].axis == 1;
         expect(bad[k].what, x, REDIST_ERR_LAYOUT, inside ? 1 : NOT_SAID, bad[k].value);
     }
+    redist_layout x = redist_section(fine(), 1, 2, -3, 2);
+    char text[100];
+    redist_layout_explain(&x, text, sizeof text);
+    test_case(strcmp(text, "axis 1: the count of a section is -3, must be at least 0 and at most 3") == 0,
+              "section of count -3: %s", text);
 }
 
 static void expect_bad_ranks(void)

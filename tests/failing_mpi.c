@@ -215,6 +215,24 @@ static void check_splits(void)
     free_hidden();
 }
 
+static void check_arena(void)
+{
+    int bad_rank;
+    for (bad_rank = -1; bad_rank < test_size(); bad_rank += test_size()) {
+        const int64_t blocks = live_blocks;
+        const int communicators = live_communicators;
+        redist_arena *arena;
+        int code;
+        until_duplicate = is_chosen(bad_rank) ? 0 : NEVER;
+        code = redist_arena_create(MPI_COMM_WORLD, 100, &arena);
+        test_case_all(code == REDIST_ERR_MPI && arena == NULL && live_blocks == blocks &&
+                          live_communicators == communicators,
+                      "an arena fails on rank %d (-1: all): code %d, %ld blocks left", bad_rank, code,
+                      (long)(live_blocks - blocks));
+    }
+    free_hidden();
+}
+
 static void check_calibrate(void)
 {
     int bad_rank;
@@ -336,6 +354,7 @@ int main(int count, char **arguments)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     check_duplicates();
     check_splits();
+    check_arena();
     check_calibrate();
     check_starts();
     check_exhaustion();

@@ -244,6 +244,7 @@ static void check_mistakes(void)
         {"10: box; boxes 0:9, 9223372036854775807:-9223372036854775808",
          "no box holds element 9, counted row by row of the view"},
         {"4x4: box, *; boxes 0:4x0:4", "column 27: 1 of 2 axes are 'box', and boxes are listed: all or none must be"},
+        {"4: box from 1; boxes 0:4", "axis 0: the coordinate of block 0 is 1, must be at least 0 and at most 0"},
         {"4: box", "column 7: 1 of 1 axes are 'box', and boxes are not listed: all or none must be"},
     };
     int64_t storage[512];
@@ -268,6 +269,44 @@ static void check_mistakes(void)
     test_case(redist_layout_check(&layout) == REDIST_ERR_LAYOUT, "0 boxes");
 }
 
+/* Sections in steps through cyclic blocks, and what coordinate 1 owns of them: at equal distances or not. */
+static void check_even_sections(void)
+{
+    static const struct {
+        const char *text;
+        int shaped;
+        int64_t count, stride;
+    } sections[] = {
+        {"4: cyclic(3)@2 [7:4:-2 of 11]", 1, 2, -2}, {"2: cyclic(5)@2 [5:2:9 of 16]", 1, 1, 0},
+        {"6: cyclic(5)@2 [2:6:5 of 30]", 1, 3, 5},   {"2: cyclic(2)@2 [3:2:4 of 9]", 1, 2, 2},
+        {"5: cyclic(3)@2 [3:5:2 of 12]", -1, 4, 0},  {"8: cyclic(3)@2 [5:8:2 of 20]", -1, 5, 0},
+    };
+    redist_layout layout;
+    redist_shape s;
+    size_t k;
+    for (k = 0; k < sizeof sections / sizeof *sections; k++)
+        test_case(redist_layout_parse(sections[k].text, &layout, NULL, 0, NULL, 0) == REDIST_OK &&
+                      redist_layout_shape(&layout, 1, &s) == sections[k].shaped && s.count[0] == sections[k].count &&
+                      (sections[k].stride == 0 || s.stride[0] == sections[k].stride),
+                  "'%s': shape", sections[k].text);
+}
+
+/* What all boxes hold is fewer than 2^62 elements, though not the product of what they hold along each axis. */
+static void check_large_boxes(void)
+{
+    const int64_t n = INT64_C(1) << 30;
+    redist_layout from, to;
+    redist_traffic traffic;
+    redist_box halves[2] = {{{0, 0}, {n, n}}, {{n, 0}, {2 * n, n}}};
+    const int64_t extents[2] = {2 * n, n};
+    from = redist_layout_boxes(2, extents, 2, halves);
+    to = redist_with_ghosts(redist_with_halo(from, 0, 1, 1), 0, REDIST_CLOSED);
+    to = redist_with_ghosts(redist_with_halo(to, 1, 1, 1), 1, REDIST_CLOSED);
+    test_case(redist_traffic_between(&from, &to, &traffic) == REDIST_OK && traffic.kept == 2 * n * n &&
+                  traffic.moved == 2 * n,
+              "large boxes with ghosts");
+}
+
 int main(void)
 {
     static pair_of_holders p;
@@ -276,5 +315,7 @@ int main(void)
     for (k = 0; k < CASES; k++)
         check_case(&r, &p, k);
     check_mistakes();
+    check_even_sections();
+    check_large_boxes();
     return test_report("ghosts");
 }

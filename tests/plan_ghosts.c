@@ -271,6 +271,32 @@ static void check_lengthened(void)
     redist_plan_free(&plan);
 }
 
+/* In place, each of several arrays is its own destination, and no other's. */
+static void check_crosswise(void)
+{
+    enum { N = 4 };
+    static int64_t a[N + 2], b[N + 2];
+    const redist_axis blocks = redist_block(N * test_size(), test_size());
+    const redist_layout bare = redist_with_halo(redist_layout_1d(blocks), 0, 1, 1);
+    const redist_layout full = redist_with_ghosts(bare, 0, REDIST_PERIODIC);
+    const void *const from[2] = {a, b};
+    void *const straight[2] = {a, b}, *const crosswise[2] = {b, a};
+    redist_options options;
+    redist_plan *plan;
+    int code, crossed = REDIST_OK;
+    memset(&options, 0, sizeof options);
+    options.in_place = 1;
+    options.arrays = 2;
+    code = redist_plan_create(MPI_COMM_WORLD, &bare, &full, MPI_INT64_T, &options, &plan);
+    if (code == REDIST_OK)
+        crossed = redist_execute_many(plan, from, crosswise);
+    if (code == REDIST_OK)
+        code = redist_execute_many(plan, from, straight);
+    test_case_all(code == REDIST_OK && crossed == REDIST_ERR_ALIAS, "two arrays in place: code %d, crosswise %d", code,
+                  crossed);
+    redist_plan_free(&plan);
+}
+
 int main(int argc, char **argv)
 {
     static run u;
@@ -290,6 +316,7 @@ int main(int argc, char **argv)
     }
     redist_arena_free(&arena);
     check_lengthened();
+    check_crosswise();
     k = test_report_all("plan_ghosts");
     MPI_Finalize();
     return k;
