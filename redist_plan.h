@@ -3469,7 +3469,7 @@ REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_netw
         more = redist_priv_clamp((time[BURST] - time[ONE]) / (REDIST_PRIV_BURST - 1), 1, time[ONE]);
         network->latency = (double)(time[ONE] - more) * unit;
         network->cost.per_message = (double)more * unit;
-        network->at_once = (double)time[WHOLE] < 1.1 * (double)time[PIECES];
+        network->at_once = time[WHOLE] <= time[PIECES];
         more = redist_priv_max(redist_priv_min(time[WHOLE], time[PIECES]) - time[ONE], 1);
         network->cost.per_byte = (double)more * unit / (bytes[WHOLE] - REDIST_PRIV_SMALL);
     }
