@@ -47,18 +47,18 @@
  *               1128-1222   staging
  *               1223-1312   pieces
  *               1313-1331   reports
- *               1332-1656   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1657-1804   MPI's collectives
- *               1805-1823   REDIST_ALLTOALLV
- *               1824-1955   REDIST_ALLTOALLW
- *               1956-2119   shared memory
- *               2120-2414   REDIST_SHARED
- *               2415-2446   the network
- *               2447-2651   REDIST_MULTIPHASE
- *               2652-2978   choosing a method
- *     166-254   2979-3399   plans
- *               3400-3492   calibrating
- *     255-275   3493-3577   arenas
+ *               1332-1659   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1660-1807   MPI's collectives
+ *               1808-1826   REDIST_ALLTOALLV
+ *               1827-1958   REDIST_ALLTOALLW
+ *               1959-2122   shared memory
+ *               2123-2417   REDIST_SHARED
+ *               2418-2449   the network
+ *               2450-2654   REDIST_MULTIPHASE
+ *               2655-2981   choosing a method
+ *     166-254   2982-3402   plans
+ *               3403-3495   calibrating
+ *     255-275   3496-3580   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
