@@ -138,7 +138,7 @@ static void holder_draw_axis(test_random *r, holder_axis *x, int64_t count, int 
     }
     x->procs = (int)test_between(r, 1, most);
     x->first = (int)test_between(r, 0, x->procs - 1);
-    x->cyclic = !ghosts && test_between(r, 0, 1);
+    x->cyclic = (!ghosts || x->procs == 1) && test_between(r, 0, 1);
     x->block = test_between(r, 1, 4);
     for (k = 1; k < x->procs; k++)
         x->cut[k] = x->cut[k - 1] + test_between(r, 0, x->n - x->cut[k - 1]);
