@@ -39,26 +39,26 @@
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
  *     110-165               types
- *                 282-328   waiting
- *                 329-401   verdicts
- *                 402-697   the plan
- *                 698-968   checking arguments
- *                969-1127   peers
- *               1128-1222   staging
- *               1223-1312   pieces
- *               1313-1331   reports
- *               1332-1659   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1660-1807   MPI's collectives
- *               1808-1826   REDIST_ALLTOALLV
- *               1827-1958   REDIST_ALLTOALLW
- *               1959-2122   shared memory
- *               2123-2417   REDIST_SHARED
- *               2418-2449   the network
- *               2450-2654   REDIST_MULTIPHASE
- *               2655-2981   choosing a method
- *     166-254   2982-3402   plans
- *               3403-3495   calibrating
- *     255-275   3496-3580   arenas
+ *                 283-329   waiting
+ *                 330-402   verdicts
+ *                 403-699   the plan
+ *                 700-970   checking arguments
+ *                971-1129   peers
+ *               1130-1224   staging
+ *               1225-1314   pieces
+ *               1315-1333   reports
+ *               1334-1661   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1662-1809   MPI's collectives
+ *               1810-1828   REDIST_ALLTOALLV
+ *               1829-1960   REDIST_ALLTOALLW
+ *               1961-2124   shared memory
+ *               2125-2419   REDIST_SHARED
+ *               2420-2454   the network
+ *               2455-2659   REDIST_MULTIPHASE
+ *               2660-2986   choosing a method
+ *     166-254   2987-3407   plans
+ *               3408-3500   calibrating
+ *     255-276   3501-3585   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -258,9 +258,10 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
    array to the receiver's, where arrays are in it; others go through rings, for which it holds REDIST_RING_BYTES per
    rank besides `bytes`. Creating such a plan costs no MPI set-up: it takes its rings from the arena, or sends messages
    when no room is left, and uses its two communicators, when it is for the same ranks; only MPI's collectives need one
-   more. Waiting for one of an arena's plans moves on all that are started, so ranks may wait for them in different
-   orders. Where there is no shared memory, or too little, arrays are in ordinary memory. An arena and its plans are for
-   one thread at a time, and its memory is touched, so that it is really there, when it is created.
+   more. What REDIST_AUTO measures of the network between nodes, it measures once. Waiting for one of an arena's plans
+   moves on all that are started, so ranks may wait for them in different orders. Where there is no shared memory, or
+   too little, arrays are in ordinary memory. An arena and its plans are for one thread at a time, and its memory is
+   touched, so that it is really there, when it is created.
    Collective over comm. bytes: for this rank, any number >= 0. *arena: the new arena, NULL on failure.
    A NULL pointer or a bad communicator is reported on the calling rank only (REDIST_ERR_ARGUMENT); the same on every
    rank: REDIST_ERR_MEMORY (also for more than 2^50 bytes), _MPI. */
@@ -500,10 +501,19 @@ typedef struct redist_priv_rings {
     redist_priv_channel link[1];    /* link[links], of which those that receive come first */
 } redist_priv_rings;
 
+/* What messages cost between ranks, in seconds: the first of several that go together also costs the latency. */
+typedef struct {
+    double latency;
+    redist_cost cost;
+    int at_once;  /* long messages, for which MPI asks the receiver, are as fast as short pieces in their place */
+    int64_t node; /* ranks before the first that is not on rank 0's node: mostly as many as on any node */
+} redist_priv_network;
+
 struct redist_arena {
     int64_t name;           /* the same on every rank, and no other arena's */
     MPI_Comm comm;          /* of all its plans on the same ranks, which their tags tell apart */
     int tags, most_tags;    /* in use, and there are */
+    redist_priv_network network; /* as measured for the first plan on these ranks that asked */
     redist_priv_home home;
     char *memory;           /* of the arrays */
     void *ordinary;         /* the same when it is not shared, or NULL */
@@ -586,14 +596,6 @@ typedef struct {
     int64_t most_bytes;                          /* of staging for arrays in between, on any rank */
     int64_t array_bytes;                         /* that one takes there */
 } redist_priv_chain;
-
-/* What messages cost between ranks, in seconds: the first of several that go together also costs the latency. */
-typedef struct {
-    double latency;
-    redist_cost cost;
-    int at_once;  /* long messages, for which MPI asks the receiver, are as fast as short pieces in their place */
-    int64_t node; /* ranks before the first that is not on rank 0's node: mostly as many as on any node */
-} redist_priv_network;
 
 struct redist_plan {
     MPI_Comm comm;
@@ -2429,19 +2431,22 @@ REDIST_PRIV_COLD int redist_priv_find_node(redist_plan *p)
     return code == REDIST_OK ? redist_priv_reduce(p->comm, &p->network.node, 1, MPI_MIN) : code;
 }
 
-/* The network as it is measured, or as options.cost says: where REDIST_AUTO chooses, most of per_message is latency,
-   which messages that go together pay once; a chain that was asked for pays it for each message, as in redist_cost_of.
-   Collective. */
+/* The network as it is measured, once for all plans on an arena's ranks, or as options.cost says: where REDIST_AUTO
+   chooses, most of per_message is latency, which messages that go together pay once; a chain that was asked for pays it
+   for each message, as in redist_cost_of. Collective. */
 REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
 {
+    redist_priv_network *known = p->borrows ? &p->options.arena->network : &p->network;
     int code = REDIST_OK;
     if (p->network.cost.per_message + p->network.cost.per_byte > 0)
         return REDIST_OK;
-    p->network.cost = p->options.cost;
     if (p->options.cost.per_message + p->options.cost.per_byte <= 0) {
-        code = redist_priv_measure_network(p->comm, &p->network);
-    } else if (p->options.method == REDIST_AUTO) {
-        p->network.latency = 0.9 * p->options.cost.per_message;
+        if (known->cost.per_message <= 0)
+            code = redist_priv_measure_network(p->comm, known);
+        p->network = *known;
+    } else {
+        p->network.cost = p->options.cost;
+        p->network.latency = p->options.method == REDIST_AUTO ? 0.9 * p->options.cost.per_message : 0;
         p->network.cost.per_message -= p->network.latency;
     }
     return code == REDIST_OK ? redist_priv_find_node(p) : code;

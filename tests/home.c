@@ -94,6 +94,30 @@ static void check_costs(void)
     test_case_all(redist_arena_free(&arena) == REDIST_OK, "the arena is freed");
 }
 
+/* REDIST_AUTO measures the network between nodes, on a communicator of its own, for the first plan that asks. */
+static void check_network(void)
+{
+    const int64_t n = 64 * (int64_t)test_size();
+    redist_layout rows = redist_layout_2d(redist_block(n, test_size()), redist_whole(n));
+    redist_layout columns = redist_layout_2d(redist_whole(n), redist_block(n, test_size()));
+    redist_arena *arena = NULL;
+    redist_options options;
+    redist_plan *plan;
+    int k, good;
+    memset(&options, 0, sizeof options);
+    redist_arena_create(MPI_COMM_WORLD, 1 << 20, &arena);
+    options.arena = arena;
+    options.node_ranks = 1;
+    for (k = 0; k < 3; k++) {
+        duplicates = 0;
+        good = redist_plan_create(MPI_COMM_WORLD, &rows, &columns, MPI_DOUBLE, &options, &plan) == REDIST_OK;
+        test_case_all(good && duplicates == (k == 0), "plan %d of an arena between nodes: %d communicators", k,
+                      duplicates);
+        redist_plan_free(&plan);
+    }
+    redist_arena_free(&arena);
+}
+
 /* A sender frees its plan before its receiver has read what is in the ring: the next plan gets the room all the
    same. */
 static void check_given_back(void)
@@ -367,6 +391,7 @@ int main(int count, char **arguments)
     int status;
     MPI_Init(&count, &arguments);
     check_costs();
+    check_network();
     check_given_back();
     check_orders(20);
     test_piece_bytes = 128; /* rings are short of the messages */
