@@ -41,18 +41,18 @@
  *     110-165               types
  *                 283-329   waiting
  *                 330-402   verdicts
- *                 403-699   the plan
- *                 700-970   checking arguments
- *                971-1129   peers
- *               1130-1224   staging
- *               1225-1314   pieces
- *               1315-1333   reports
- *               1334-1661   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1662-1809   MPI's collectives
- *               1810-1828   REDIST_ALLTOALLV
- *               1829-1960   REDIST_ALLTOALLW
- *               1961-2124   shared memory
- *               2125-2419   REDIST_SHARED
+ *                 403-700   the plan
+ *                 701-971   checking arguments
+ *                972-1131   peers
+ *               1132-1227   staging
+ *               1228-1317   pieces
+ *               1318-1336   reports
+ *               1337-1664   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1665-1812   MPI's collectives
+ *               1813-1831   REDIST_ALLTOALLV
+ *               1832-1963   REDIST_ALLTOALLW
+ *               1964-2129   shared memory
+ *               2130-2419   REDIST_SHARED
  *               2420-2454   the network
  *               2455-2659   REDIST_MULTIPHASE
  *               2660-2986   choosing a method
@@ -408,7 +408,8 @@ typedef struct {
     int64_t filled;
     char filled_line[REDIST_PRIV_LINE - sizeof(int64_t)];
     int64_t drained;
-    char drained_line[REDIST_PRIV_LINE - sizeof(int64_t)];
+    int64_t found; /* by the receiver, who knows where the slot is */
+    char drained_line[REDIST_PRIV_LINE - 2 * sizeof(int64_t)];
     int64_t direct; /* this execution: the receiver copies from the sender's arrays */
     int64_t board;  /* where the sender's block begins in its part */
     char pad[REDIST_PRIV_LINE - 2 * sizeof(int64_t)];
@@ -495,7 +496,7 @@ typedef struct redist_priv_rings {
     int64_t begin, bytes;           /* its block in this rank's part; no bytes: it has none */
     int64_t ring_bytes;
     struct redist_priv_rings *next; /* in the same home */
-    int abandoned;
+    int connected, abandoned;
     unsigned polls;
     int64_t receives, links;
     redist_priv_channel link[1];    /* link[links], of which those that receive come first */
@@ -1111,7 +1112,8 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
 REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
 {
     int own, code = REDIST_OK;
-    p->peer = (redist_priv_peer *)redist_priv_grow(NULL, 0, &p->room, sizeof *p->peer);
+    p->room = 1;
+    p->peer = (redist_priv_peer *)redist_priv_zeroed(p->room, sizeof *p->peer);
     p->pointers = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *p->pointers);
     if (p->peer == NULL || p->pointers == NULL)
         return REDIST_ERR_MEMORY;
@@ -1208,7 +1210,8 @@ REDIST_PRIV void redist_priv_copy_kept_between(const redist_plan *p, int from_si
         for (k = 0; k < (rests ? kept->moves : 1); k++) {
             const redist_priv_message *m = rests ? &kept->move[k] : &kept->whole;
             redist_priv_copy_array(p, m, a, from_side, to_side, packed, stream);
-            packed += packed == NULL ? 0 : m->elements * p->element_bytes;
+            if (packed != NULL)
+                packed += m->elements * p->element_bytes;
         }
     }
 }
@@ -2082,16 +2085,18 @@ REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, in
     return code == REDIST_OK ? redist_priv_window_open(h, bytes) : code;
 }
 
-/* Frees the blocks of plans that are gone, once everybody is done with them: all their pieces were drained. */
+/* Frees the blocks of plans that are gone, once everybody is done with them: all their slots were found, also those of
+   a plan that was freed at once, and all their pieces drained. */
 REDIST_PRIV_COLD void redist_priv_reclaim(redist_priv_home *home)
 {
     redist_priv_rings **at = &home->first;
     while (*at != NULL) {
         redist_priv_rings *r = *at;
-        int64_t k = r->abandoned ? r->receives : -1;
-        while (k >= 0 && k < r->links && REDIST_PRIV_ACQUIRE(&r->link[k].slot->drained) == r->link[k].slot->filled)
+        int64_t k = r->receives;
+        while (r->abandoned && k < r->links && (!r->connected || REDIST_PRIV_ACQUIRE(&r->link[k].slot->found)) &&
+               REDIST_PRIV_ACQUIRE(&r->link[k].slot->drained) == r->link[k].slot->filled)
             k++;
-        if (k == r->links) {
+        if (r->abandoned && k == r->links) {
             *at = r->next;
             REDIST_FREE(r);
         } else {
@@ -2396,24 +2401,19 @@ REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
     return redist_priv_write_block(p, code == REDIST_OK ? redist_priv_find_near(p) : code);
 }
 
-/* Connects what is received with the senders' slots, which all ranks have written. That counts as a piece: the block of
-   a plan that is freed at once stays until all its receivers have found it. */
+/* Connects what is received with the senders' slots, which all ranks have written. */
 REDIST_PRIV_COLD void redist_priv_connect(redist_plan *p)
 {
     const redist_priv_home *home = p->rings->home;
     int64_t k;
-    for (k = 0; k < p->rings->links; k++) {
+    p->rings->connected = 1;
+    for (k = 0; k < p->rings->receives; k++) {
         redist_priv_channel *link = &p->rings->link[k];
         char *part = home->base[link->there];
-        link->before = 1;
-        if (k >= p->rings->receives) {
-            REDIST_PRIV_RELEASE(&link->slot->filled, 1);
-            continue;
-        }
         link->slot = (redist_priv_slot *)(void *)(part + REDIST_PRIV_ACQUIRE((int64_t *)(void *)part + home->rank));
         link->board = (redist_priv_board *)(void *)(part + link->slot->board);
         redist_priv_plan_ring(p, link, link->board->piece);
-        REDIST_PRIV_RELEASE(&link->slot->drained, 1);
+        REDIST_PRIV_RELEASE(&link->slot->found, 1);
     }
 }
 

@@ -146,6 +146,16 @@ static void check_given_back(void)
         redist_plan_free(&plan);
     }
     test_case_all(good, "room for the %d-th plan", k);
+    for (k = 0; k < 40 && test_sum(!good) == 0; k++) {
+        until_failure = test_rank() == 1 ? k : -1;
+        redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan);
+        until_failure = -1;
+        redist_plan_free(&plan);
+        good = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan) == REDIST_OK &&
+               redist_plan_stats(plan, &stats) == REDIST_OK && (stats.method == REDIST_SHARED) == shares;
+        redist_plan_free(&plan);
+    }
+    test_case_all(good, "room after %d plans that rank 1 had no memory for", k);
     test_case_all(redist_arena_free(&arena) == REDIST_OK, "the arena is freed");
     test_ring_bytes = 1 << 20;
 }
