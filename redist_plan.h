@@ -539,7 +539,7 @@ enum { REDIST_PRIV_MOST_PHASES = 8 };
 typedef struct {
     redist_method method;
     const char *name;
-    int (*open)(redist_plan *);                      /* collective; fails on any rank: messages serve; or NULL */
+    int (*open)(redist_plan *);                      /* collective; or NULL. Fails on any: messages instead       */
     int (*plan_staging)(redist_plan *, int own);     /* decides what is staged on one side and its bytes              */
     int (*create)(redist_plan *);                    /* staging memory is there; local; or NULL                       */
     int (*start)(redist_plan *);
@@ -1970,7 +1970,7 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
 #define REDIST_PRIV_RELEASE(pointer, value) __atomic_store_n(pointer, value, __ATOMIC_RELEASE)
 #endif
 #else
-#define REDIST_PRIV_ATOMICS 0 /* redist_priv_node_comm then has none, and messages serve */
+#define REDIST_PRIV_ATOMICS 0 /* no shared memory then: plans fall back to messages */
 #define REDIST_PRIV_ACQUIRE(pointer) (*(pointer))
 #define REDIST_PRIV_RELEASE(pointer, value) (*(pointer) = (value))
 #endif
