@@ -5112,7 +5112,8 @@ REDIST_PRIV_COLD redist_axis redist_priv_read_axis(redist_priv_reader *r, redist
                                    : redist_priv_axis(x->kind, x->extent, x->block, x->procs, x->cuts), x->first);
 }
 
-/* Makes what was said of the axes a layout, by the builders, which find what is wrong with the numbers. */
+/* Makes what was said of the axes a layout, and then of how they are stored, by the builders, which find what is wrong
+   with the numbers: they take boxes for whole axes until they know them. */
 REDIST_PRIV_COLD void redist_priv_read_axes(redist_priv_reader *r)
 {
     redist_axis axes[REDIST_MAX_DIMS];
@@ -5125,9 +5126,15 @@ REDIST_PRIV_COLD void redist_priv_read_axes(redist_priv_reader *r)
         axes[d] = redist_priv_read_axis(r, &r->said[d]);
     }
     r->layout = redist_layout_nd(d, axes);
+    for (d = 0; d < r->layout.ndim; d++)
+        r->layout = redist_section(r->layout, d, r->said[d].axis.start, r->said[d].axis.count, r->said[d].axis.step);
+}
+
+REDIST_PRIV_COLD void redist_priv_store_axes(redist_priv_reader *r)
+{
+    int d;
     for (d = 0; d < r->layout.ndim; d++) {
         const redist_priv_dimension *dim = &r->said[d];
-        r->layout = redist_section(r->layout, d, dim->axis.start, dim->axis.count, dim->axis.step);
         r->layout = redist_with_extent(redist_with_halo(r->layout, d, dim->low, dim->high), d, dim->allocated);
         if (dim->axis.ghosts != 0)
             r->layout = redist_with_ghosts(r->layout, d, (redist_edge)(dim->axis.ghosts - 1));
@@ -5233,6 +5240,7 @@ REDIST_PRIV_COLD void redist_priv_read_layout(redist_priv_reader *r)
         redist_priv_set_boxes(&r->layout, r->boxes, r->box);
         r->layout = redist_replicated(r->layout, r->layout.copies); /* of as many places */
     }
+    redist_priv_store_axes(r);
     if (r->ranks > 0 && redist_priv_usable(&r->layout) && r->ranks != redist_places(&r->layout))
         redist_priv_parse_error(r, r->ranks_at, "%" PRId64 " ranks for a grid of %d places", r->ranks,
                                 redist_places(&r->layout));

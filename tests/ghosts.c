@@ -264,6 +264,10 @@ static void check_mistakes(void)
     test_case(redist_layout_explain(&layout, why, sizeof why) == REDIST_ERR_LAYOUT &&
                   strstr(why, "edge of ghost cells is 7"),
               "an edge: '%s'", why);
+    test_case(redist_layout_parse("3458764513820540928: box halo(2305843009213693952,0); "
+                                  "boxes 0:1729382256910270464, 1729382256910270464:3458764513820540928",
+                                  &layout, storage, sizeof storage, why, sizeof why) == REDIST_OK,
+              "boxes that are small enough for their halo: '%s'", why);
     layout = redist_layout_boxes(1, NULL, 1, NULL);
     test_case(redist_layout_check(&layout) == REDIST_ERR_LAYOUT, "boxes without extents");
     storage[0] = 4;
