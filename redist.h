@@ -35,18 +35,18 @@
  *                 615-687   arithmetic
  *                 688-755   faults
  *     268-312     756-996   axes: who owns index i
- *     313-416    997-1603   layouts and views
- *               1604-2102   runs: what two coordinates of an axis share
- *               2103-2280   messages: products of run lists
- *               2281-2974   copying
- *               2975-3090   pairs of places: which copy serves whom
- *     417-450   3091-3239   moving on one process
- *     451-469   3240-3500   traffic, on paper
- *     470-499   3501-4007   schedules
- *     500-536   4008-4450   cost and multiphase routes
- *     537-567   4451-4747   relabelling and advice
- *     568-610   4748-4858   text: writing
- *               4859-5282   text: reading
+ *     313-416    997-1610   layouts and views
+ *               1611-2109   runs: what two coordinates of an axis share
+ *               2110-2287   messages: products of run lists
+ *               2288-2969   copying
+ *               2970-3078   pairs of places: which copy serves whom
+ *     417-450   3079-3227   moving on one process
+ *     451-469   3228-3488   traffic, on paper
+ *     470-499   3489-3995   schedules
+ *     500-536   3996-4441   cost and multiphase routes
+ *     537-567   4442-4738   relabelling and advice
+ *     568-610   4739-4849   text: writing
+ *               4850-5281   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.

@@ -43,22 +43,22 @@
  *                 330-402   verdicts
  *                 403-700   the plan
  *                 701-971   checking arguments
- *                972-1131   peers
- *               1132-1227   staging
- *               1228-1317   pieces
- *               1318-1336   reports
- *               1337-1664   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1665-1812   MPI's collectives
- *               1813-1831   REDIST_ALLTOALLV
- *               1832-1963   REDIST_ALLTOALLW
- *               1964-2129   shared memory
- *               2130-2419   REDIST_SHARED
- *               2420-2454   the network
- *               2455-2659   REDIST_MULTIPHASE
- *               2660-2986   choosing a method
- *     166-254   2987-3407   plans
- *               3408-3500   calibrating
- *     255-276   3501-3585   arenas
+ *                972-1127   peers
+ *               1128-1223   staging
+ *               1224-1313   pieces
+ *               1314-1332   reports
+ *               1333-1659   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1660-1807   MPI's collectives
+ *               1808-1826   REDIST_ALLTOALLV
+ *               1827-1958   REDIST_ALLTOALLW
+ *               1959-2124   shared memory
+ *               2125-2414   REDIST_SHARED
+ *               2415-2452   the network
+ *               2453-2657   REDIST_MULTIPHASE
+ *               2658-2987   choosing a method
+ *     166-254   2988-3412   plans
+ *               3413-3505   calibrating
+ *     255-276   3506-3590   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
