@@ -2775,6 +2775,20 @@ REDIST_PRIV_COLD int redist_priv_pays_back(const redist_plan *p, const int64_t *
     return p->options.executions == 0 || p->options.arena != NULL || p->options.executions * gain > 15 * duplication;
 }
 
+/* Messages to the ranks of a node share its link: between two of them come those to other nodes, where nodes are known
+   to have several ranks. */
+REDIST_PRIV_COLD void redist_priv_alternate_nodes(redist_plan *p)
+{
+    const int each = (int)redist_priv_max(p->network.node, 1);
+    redist_priv_side *s;
+    int64_t k;
+    for (s = p->side; s < p->side + 2 && p->apart && !p->ordered; s++) {
+        for (k = 0; k < s->peers; k++)
+            s->peer[k].order = s->peer[k].order % each * (p->size / each + 1) + s->peer[k].order / each;
+        qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_ints);
+    }
+}
+
 /* A chain, where it pays; shared memory, where its smallest rings fit; messages to real peers only, in an order where
    that is faster: measured for plans that run often. REDIST_ALLTOALLV has nothing on the last: it sends to the same
    peers, and to others as well. What needs too much memory is replaced later. */
@@ -2790,6 +2804,7 @@ REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p, const int64_
 #endif
     if (redist_priv_by_messages(p) == REDIST_SCHEDULED && (executions == 0 || executions >= OFTEN))
         (void)redist_priv_know_network(p);
+    redist_priv_alternate_nodes(p);
     if (facts[REDIST_PRIV_PEERS] > 0 && rings <= most && redist_priv_pays_back(p, facts))
         return REDIST_SHARED;
     return redist_priv_by_messages(p);
@@ -3417,9 +3432,9 @@ enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_BURST = 8 };
 /* The shortest time of an exchange of n messages each way between this rank and its mirror image, n <=
    REDIST_PRIV_BURST, in picoseconds; -1 when MPI fails: a rank where it does goes on, for the other waits. The ring of
    ranks is mirrored so that most images are on other nodes and half of them in the other half of the network, as when
-   all send to all. Exchanges follow each other, so that it does not matter who begins a trial first, with two sets of
-   requests, so that both sides are done with one. Collective. */
-REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes, char *memory)
+   all send to all, or all of them there. Exchanges follow each other, so that it does not matter who begins a trial
+   first, with two sets of requests, so that both sides are done with one. Collective. */
+REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes, int opposite, char *memory)
 {
     enum { TRIALS = 2, MOST = 4 * REDIST_PRIV_BURST };
     const int rounds = bytes > REDIST_PRIV_SMALL ? 2 : 8;
@@ -3428,7 +3443,7 @@ REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes
     int rank, size, mirrored, trial, round, k, any, failed = 0;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
-    mirrored = (((3 * size - 1) / 4 | 1) + size - rank) % size;
+    mirrored = ((opposite ? size - 1 : (3 * size - 1) / 4 | 1) + size - rank) % size;
     for (k = 0; k < 4 * n; k++) {
         char *to = memory + (k / 2 % n + 1) * bytes;
         request[k] = MPI_REQUEST_NULL;
@@ -3455,12 +3470,13 @@ REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes
     return failed ? -1 : (int64_t)(best * 1e12) / rounds + 1;
 }
 
-/* Short messages, one and several; a long one, whole and in a schedule's pieces: the faster counts. Collective. */
+/* Short messages, one and several; a long one, whole and in a schedule's pieces: the faster counts. Some networks have
+   farther images in the one mirror, some in the other. Collective. */
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network)
 {
-    enum { ONE, BURST, WHOLE, PIECES, FAILED, TIMES };
+    enum { ONE, BURST, WHOLE, PIECES, OPPOSITE, FAILED, TIMES };
     const int piece = (int)redist_priv_clamp(REDIST_EAGER_BYTES, 2 * REDIST_PRIV_SMALL, 65536);
-    const int bytes[FAILED] = {REDIST_PRIV_SMALL, REDIST_PRIV_SMALL, REDIST_PRIV_BURST * piece, piece};
+    const int small = REDIST_PRIV_SMALL, bytes[FAILED] = {small, small, REDIST_PRIV_BURST * piece, piece, small};
     const double unit = 1e-12; /* seconds in a picosecond */
     MPI_Comm own = MPI_COMM_NULL;
     char *memory = (char *)redist_priv_zeroed(2 * REDIST_PRIV_BURST, (size_t)piece);
@@ -3471,17 +3487,17 @@ REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_netw
     code = redist_priv_worst(comm, code);
     if (code == REDIST_OK) {
         for (time[FAILED] = k = 0; k < FAILED; k++) {
-            time[k] = redist_priv_time_mirror(own, k % 2 ? REDIST_PRIV_BURST : 1, bytes[k], memory);
+            time[k] = redist_priv_time_mirror(own, k % 2 ? REDIST_PRIV_BURST : 1, bytes[k], k == OPPOSITE, memory);
             time[FAILED] |= time[k] < 0;
         }
         failed = redist_priv_reduce(own, time, TIMES, MPI_MAX) != REDIST_OK || time[FAILED];
         code = failed ? REDIST_ERR_MPI : REDIST_OK;
         more = redist_priv_clamp((time[BURST] - time[ONE]) / (REDIST_PRIV_BURST - 1), 1, time[ONE]);
-        network->latency = (double)(time[ONE] - more) * unit;
+        network->latency = (double)(redist_priv_max(time[ONE], time[OPPOSITE]) - more) * unit;
         network->cost.per_message = (double)more * unit;
         network->at_once = time[WHOLE] <= time[PIECES];
         more = redist_priv_max(redist_priv_min(time[WHOLE], time[PIECES]) - time[ONE], 1);
-        network->cost.per_byte = (double)more * unit / (bytes[WHOLE] - REDIST_PRIV_SMALL);
+        network->cost.per_byte = (double)more * unit / (bytes[WHOLE] - small);
     }
     REDIST_FREE(memory);
     if (own != MPI_COMM_NULL && !failed)
