@@ -55,10 +55,10 @@
  *               2125-2414   REDIST_SHARED
  *               2415-2452   the network
  *               2453-2657   REDIST_MULTIPHASE
- *               2658-2987   choosing a method
- *     166-254   2988-3412   plans
- *               3413-3505   calibrating
- *     255-276   3506-3590   arenas
+ *               2658-3002   choosing a method
+ *     166-254   3003-3427   plans
+ *               3428-3521   calibrating
+ *     255-276   3522-3606   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
