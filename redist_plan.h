@@ -2779,7 +2779,7 @@ REDIST_PRIV_COLD int redist_priv_pays_back(const redist_plan *p, const int64_t *
    to have several ranks. */
 REDIST_PRIV_COLD void redist_priv_alternate_nodes(redist_plan *p)
 {
-    const int each = (int)redist_priv_max(p->network.node, 1);
+    const int each = (int)redist_priv_max(p->node, 1);
     redist_priv_side *s;
     int64_t k;
     for (s = p->side; s < p->side + 2 && p->apart && !p->ordered; s++) {
