@@ -498,6 +498,9 @@ typedef struct redist_priv_rings {
     struct redist_priv_rings *next; /* in the same home */
     int connected, abandoned;
     unsigned polls;
+    int adapts, around;             /* some messages are long; they are packed around the caches */
+    int trial;                      /* which one this execution is, of REDIST_PRIV_TRIALS; else that many */
+    double spent, fastest[2];       /* seconds of copying in it, and of the fastest in the caches and around them */
     int64_t receives, links;
     redist_priv_channel link[1];    /* link[links], of which those that receive come first */
 } redist_priv_rings;
@@ -1280,9 +1283,9 @@ REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p, const r
     return piece;
 }
 
-/* Packs the k-th piece into `packed`, all arrays one after the other, or unpacks it. */
+/* Packs the k-th piece into `packed`, all arrays one after the other, around the caches or not; or unpacks it. */
 REDIST_PRIV void redist_priv_copy_piece(const redist_plan *p, const redist_priv_peer *peer, redist_priv_cutting c,
-                                        int64_t k, char *packed)
+                                        int64_t k, char *packed, int around)
 {
     const redist_priv_piece piece = redist_priv_piece_of(p, peer, c, k);
     const int unpacks = peer->own == REDIST_PRIV_TO, all = piece.array < 0;
@@ -1291,14 +1294,14 @@ REDIST_PRIV void redist_priv_copy_piece(const redist_plan *p, const redist_priv_
     int a;
     for (a = 0; a < (all ? p->arrays : 1); a++, packed += piece.message.elements * p->element_bytes)
         redist_priv_copy_array(p, &piece.message, all ? a : piece.array, from_side, to_side, packed,
-                               p->side[peer->own].streams && (unpacks || !all));
+                               unpacks ? p->side[REDIST_PRIV_TO].streams : around);
 }
 
 /* Packs the message of a peer into its staging memory, or unpacks it. */
 REDIST_PRIV void redist_priv_copy_staged(const redist_plan *p, const redist_priv_peer *peer)
 {
     const redist_priv_cutting uncut = {INT64_MAX, 0};
-    redist_priv_copy_piece(p, peer, uncut, 0, p->staging[peer->own].memory + peer->staged);
+    redist_priv_copy_piece(p, peer, uncut, 0, p->staging[peer->own].memory + peer->staged, 0);
 }
 
 /* The same for all that is staged on a side. */
@@ -1442,7 +1445,8 @@ REDIST_PRIV char *redist_priv_flight_memory(const redist_plan *p, int64_t flight
 REDIST_PRIV_COLD void redist_priv_copy_flight(const redist_plan *p, int64_t k)
 {
     const redist_priv_lanes *l = &p->state.lanes;
-    redist_priv_copy_piece(p, l->flight[k].peer, l->cutting, l->flight[k].piece, redist_priv_flight_memory(p, k, 0));
+    redist_priv_copy_piece(p, l->flight[k].peer, l->cutting, l->flight[k].piece, redist_priv_flight_memory(p, k, 0),
+                           0);
 }
 
 /* Posts a flight's piece, or prepares to. */
@@ -2133,13 +2137,52 @@ enum {
 /* How a plan sends messages: between nodes in the order of a schedule, but the shortest, and where it gains nothing. */
 REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p);
 
-/* Packs, or unpacks, one piece of a message in its place in the ring. Large arrays are packed around the caches, too: a
-   core of another socket reads memory faster than lines that are modified in this one's cache. */
+/* Whether long messages are packed around the caches depends on how far apart the cores are: writing lines that another
+   core has read takes a sixth of the time where they share a cache, six times as long where they are on different
+   dies, than writing memory. So both ways are tried in turn and the faster one is kept, first after a few executions,
+   then ever more rarely, because a system moves processes. All ranks try the same in the same executions, and count
+   the time that they copy, which does not depend on who waits for whom. */
+enum { REDIST_PRIV_TRIALS = 4, REDIST_PRIV_RARELY = 1024 };
+
+REDIST_PRIV int redist_priv_trial(int64_t executions)
+{
+    int64_t since = REDIST_PRIV_TRIALS;
+    while (since < REDIST_PRIV_RARELY && since * 4 <= executions)
+        since *= 4;
+    return executions < since ? REDIST_PRIV_TRIALS
+                              : (int)redist_priv_min((executions - since) % REDIST_PRIV_RARELY, REDIST_PRIV_TRIALS);
+}
+
+REDIST_PRIV void redist_priv_begin_trial(redist_priv_rings *r, int64_t executions)
+{
+    r->trial = redist_priv_trial(executions);
+    r->spent = 0;
+    if (r->trial == 0)
+        r->fastest[0] = r->fastest[1] = DBL_MAX;
+    if (r->trial < REDIST_PRIV_TRIALS)
+        r->around = r->trial % 2;
+}
+
+REDIST_PRIV void redist_priv_end_trial(redist_priv_rings *r)
+{
+    if (r->trial < REDIST_PRIV_TRIALS && r->spent > 0 && r->spent < r->fastest[r->around])
+        r->fastest[r->around] = r->spent;
+    if (r->trial == REDIST_PRIV_TRIALS - 1)
+        r->around = r->fastest[1] < r->fastest[0];
+}
+
+/* Packs, or unpacks, one piece of a message in its place in the ring. */
 REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, const redist_priv_channel *link, int64_t k)
 {
+    redist_priv_rings *r = p->rings;
+    const int timed = r->adapts && r->trial < REDIST_PRIV_TRIALS;
+    const double begin = timed ? MPI_Wtime() : 0;
     char *ring = (char *)(link->slot + 1);
     redist_priv_copy_piece(p, link->peer, link->cutting, k,
-                           ring + (link->before + k) % link->slots * link->slot_bytes);
+                           ring + (link->before + k) % link->slots * link->slot_bytes,
+                           r->around && link->peer->bytes > REDIST_PRIV_SHORT);
+    if (timed)
+        r->spent += MPI_Wtime() - begin;
 }
 
 /* Copies a message straight from the sender's arrays. */
@@ -2222,6 +2265,8 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p)
 {
     const int direct = redist_priv_offer_arrays(p);
     int64_t k;
+    if (p->rings->adapts)
+        redist_priv_begin_trial(p->rings, p->executions);
     for (k = 0; k < p->rings->links; k++) {
         redist_priv_channel *link = &p->rings->link[k];
         link->before += link->done;
@@ -2258,6 +2303,8 @@ REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done)
         MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, p->comm, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
         code = REDIST_ERR_MPI;
     *done &= all;
+    if (*done && r->adapts)
+        redist_priv_end_trial(r);
     return code;
 }
 
@@ -2356,6 +2403,9 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code)
     piece = redist_priv_piece_bytes(p);
     for (k = r->receives; k < r->links; k++)
         r->ring_bytes += redist_priv_plan_ring(p, &r->link[k], piece);
+    r->around = p->side[REDIST_PRIV_FROM].streams;
+    for (k = 0; k < r->links; k++)
+        r->adapts |= r->link[k].peer->bytes > REDIST_PRIV_SHORT;
     bytes = at + (r->links - r->receives) * (int64_t)sizeof(redist_priv_slot) + r->ring_bytes;
     if (p->options.arena == NULL)
         code = redist_priv_home_open(r->home, bytes, 0, code);
@@ -3367,7 +3417,8 @@ REDIST_PRIV_COLD const char *redist_priv_why(const redist_plan *p)
 REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
 {
     int k;
-    fprintf(file, "  method    %s, %s\n", p->transport->name, redist_priv_why(p));
+    fprintf(file, "  method    %s, %s%s\n", p->transport->name, redist_priv_why(p),
+            p->rings != NULL && p->rings->around ? "; packs around the caches" : "");
     for (k = 0; k < REDIST_PRIV_METHODS; k++)
         if (p->seconds[k] > 0)
             fprintf(file, "            %-22s %.3g s\n", redist_priv_transport_of(k)->name, p->seconds[k]);
