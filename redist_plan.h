@@ -41,24 +41,24 @@
  *     110-165               types
  *                 283-329   waiting
  *                 330-402   verdicts
- *                 403-700   the plan
- *                 701-971   checking arguments
- *                972-1127   peers
- *               1128-1223   staging
- *               1224-1313   pieces
- *               1314-1332   reports
- *               1333-1659   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1660-1807   MPI's collectives
- *               1808-1826   REDIST_ALLTOALLV
- *               1827-1958   REDIST_ALLTOALLW
- *               1959-2124   shared memory
- *               2125-2414   REDIST_SHARED
- *               2415-2452   the network
- *               2453-2657   REDIST_MULTIPHASE
- *               2658-3002   choosing a method
- *     166-254   3003-3427   plans
- *               3428-3521   calibrating
- *     255-276   3522-3606   arenas
+ *                 403-703   the plan
+ *                 704-974   checking arguments
+ *                975-1130   peers
+ *               1131-1226   staging
+ *               1227-1316   pieces
+ *               1317-1335   reports
+ *               1336-1663   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1664-1811   MPI's collectives
+ *               1812-1830   REDIST_ALLTOALLV
+ *               1831-1962   REDIST_ALLTOALLW
+ *               1963-2128   shared memory
+ *               2129-2464   REDIST_SHARED
+ *               2465-2502   the network
+ *               2503-2707   REDIST_MULTIPHASE
+ *               2708-3052   choosing a method
+ *     166-254   3053-3478   plans
+ *               3479-3572   calibrating
+ *     255-276   3573-3657   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
