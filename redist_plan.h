@@ -52,13 +52,13 @@
  *               1812-1830   REDIST_ALLTOALLV
  *               1831-1962   REDIST_ALLTOALLW
  *               1963-2128   shared memory
- *               2129-2464   REDIST_SHARED
- *               2465-2502   the network
- *               2503-2707   REDIST_MULTIPHASE
- *               2708-3052   choosing a method
- *     166-254   3053-3478   plans
- *               3479-3572   calibrating
- *     255-276   3573-3657   arenas
+ *               2129-2463   REDIST_SHARED
+ *               2464-2501   the network
+ *               2502-2706   REDIST_MULTIPHASE
+ *               2707-3051   choosing a method
+ *     166-254   3052-3477   plans
+ *               3478-3571   calibrating
+ *     255-276   3572-3656   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -2137,11 +2137,10 @@ enum {
 /* How a plan sends messages: between nodes in the order of a schedule, but the shortest, and where it gains nothing. */
 REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p);
 
-/* Whether long messages are packed around the caches depends on how far apart the cores are: writing lines that another
-   core has read takes a sixth of the time where they share a cache, six times as long where they are on different
-   dies, than writing memory. So both ways are tried in turn and the faster one is kept, first after a few executions,
-   then ever more rarely, because a system moves processes. All ranks try the same in the same executions, and count
-   the time that they copy, which does not depend on who waits for whom. */
+/* To write lines that another core has read takes a third of the time that writing around the caches takes where cores
+   share one, and six times as long where they are on different dies. So both are tried in turn for long messages, and
+   the faster is kept: first after a few executions, then ever more rarely, because a system moves processes. All ranks
+   try the same in the same executions, and count the time of copying, which does not depend on who waits for whom. */
 enum { REDIST_PRIV_TRIALS = 4, REDIST_PRIV_RARELY = 1024 };
 
 REDIST_PRIV int redist_priv_trial(int64_t executions)
