@@ -4066,8 +4066,7 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
     if (code != REDIST_OK)
         return -1;
     readers = most[0].messages * to->copies; /* a copy serves its own rank, and others round-robin */
-    most[0].messages =
-        from->copies == 1 ? readers : redist_priv_min(readers, 1 + redist_priv_ceil_div(readers, from->copies));
+    most[0].messages = redist_priv_min(readers, 1 + redist_priv_ceil_div(readers, from->copies));
     return (double)redist_priv_max(most[0].messages, most[1].messages) * cost->per_message +
            (double)redist_priv_max(most[0].elements, most[1].elements) * ((double)element_bytes * cost->per_byte);
 }

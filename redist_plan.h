@@ -2402,9 +2402,9 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code)
     piece = redist_priv_piece_bytes(p);
     for (k = r->receives; k < r->links; k++)
         r->ring_bytes += redist_priv_plan_ring(p, &r->link[k], piece);
-    r->around = p->side[REDIST_PRIV_FROM].streams;
     for (k = 0; k < r->links; k++)
         r->adapts |= r->link[k].peer->bytes > REDIST_PRIV_SHORT;
+    r->around = r->adapts && p->side[REDIST_PRIV_FROM].streams;
     bytes = at + (r->links - r->receives) * (int64_t)sizeof(redist_priv_slot) + r->ring_bytes;
     if (p->options.arena == NULL)
         code = redist_priv_home_open(r->home, bytes, 0, code);
