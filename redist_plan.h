@@ -1548,7 +1548,8 @@ REDIST_PRIV int redist_priv_has_place(const redist_priv_side *s, const redist_pr
     return k < 0 || s->peer[k].pending == 0;
 }
 
-/* Whether a schedule's next piece to be sent has to wait until an earlier one has been received. */
+/* Whether a schedule's next piece to be sent has to wait until an earlier one has been received: without a schedule all
+   receives are posted. */
 REDIST_PRIV int redist_priv_is_ahead(const redist_plan *p)
 {
     const redist_priv_lane *from = &p->state.lanes.lane[REDIST_PRIV_FROM], *to = &p->state.lanes.lane[REDIST_PRIV_TO];
@@ -1567,7 +1568,7 @@ REDIST_PRIV int redist_priv_fill(redist_plan *p, int own)
         if (s->peer[lane->at].near)
             lane->at++;
         else if (lane->posted - lane->arrived < lane->flights && redist_priv_has_place(s, lane) &&
-                 (own == REDIST_PRIV_TO || p->state.lanes.steps == 0 || !redist_priv_is_ahead(p)))
+                 (own == REDIST_PRIV_TO || !redist_priv_is_ahead(p)))
             code = redist_priv_go(p, own);
         else
             break;
