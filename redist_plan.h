@@ -507,7 +507,7 @@ typedef struct {
     double latency;
     redist_cost cost;
     int at_once;  /* long messages, for which MPI asks the receiver, are as fast as short pieces in their place */
-    int64_t node; /* ranks before the first that is not on rank 0's node: mostly as many as on any node */
+    int64_t node; /* ranks before the first that is not on rank 0's node, mostly as many as on any; 0: there is one */
 } redist_priv_network;
 
 struct redist_arena {
@@ -1345,6 +1345,17 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
 
 #ifndef REDIST_NO_SCHEDULED
 
+/* With whom this rank meets in a step. Where all meet all, a node's ranks send to one other node, and receive from one,
+   so that no link serves two steps, and none is idle while a step's messages stay inside some of the nodes. */
+REDIST_PRIV_COLD int redist_priv_partner(const redist_plan *p, const redist_schedule *schedule, int own, int step)
+{
+    const int each = (int)p->network.node, sign = own == REDIST_PRIV_FROM ? 1 : -1;
+    if (schedule->steps < p->size || each < 2 || p->size % each != 0)
+        return redist_priv_schedule_peer(schedule->arrangement, own, p->rank, step);
+    return (p->rank / each * each + sign * (step - step % each) + p->size) % p->size +
+           (p->rank % each + sign * (step % each) + each) % each;
+}
+
 /* Puts the peers in the order of the schedule, steps far apart in turn: neighbouring ones load the same links inside a
    network (torus, fat tree), which those on their way together should not. REDIST_SHARED may have ordered them. */
 REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
@@ -1363,13 +1374,14 @@ REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
             peer->order = redist_priv_ranks_apart(p, own, peer->rank);
         qsort(s->peer, (size_t)s->peers, sizeof *peer, redist_priv_compare_ints);
         for (step = 0; step < schedule.steps; step++) {
-            partner = redist_priv_schedule_peer(schedule.arrangement, own, p->rank, step);
+            partner = redist_priv_partner(p, &schedule, own, step);
             if (partner < 0 || partner == p->rank)
                 continue;
             distance = redist_priv_ranks_apart(p, own, partner);
             peer = (redist_priv_peer *)bsearch(&distance, s->peer, (size_t)s->peers, sizeof *peer,
                                                redist_priv_compare_ints);
-            peer->step = (int)((int64_t)step * stride % schedule.steps);
+            if (peer != NULL)
+                peer->step = (int)((int64_t)step * stride % schedule.steps);
         }
         for (peer = s->peer; peer < s->peer + s->peers; peer++)
             peer->order = peer->step;
@@ -2421,22 +2433,13 @@ REDIST_PRIV_COLD void redist_priv_connect(redist_plan *p)
 
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network);
 
-/* How many ranks from rank 0 on share its node. Collective. */
-REDIST_PRIV_COLD int redist_priv_find_node(redist_plan *p)
-{
-    const int64_t own = redist_priv_node_number(p);
-    int64_t first = p->rank == 0 ? own : 0;
-    int code = redist_priv_reduce(p->comm, &first, 1, MPI_MAX);
-    p->network.node = own == first ? p->size : p->rank;
-    return code == REDIST_OK ? redist_priv_reduce(p->comm, &p->network.node, 1, MPI_MIN) : code;
-}
-
 /* The network as it is measured, once for all plans on an arena's ranks, or as options.cost says: where REDIST_AUTO
    chooses, most of per_message is latency, which messages that go together pay once; a chain that was asked for pays it
    for each message, as in redist_cost_of. Collective. */
 REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
 {
     redist_priv_network *known = p->borrows ? &p->options.arena->network : &p->network;
+    const int64_t node = p->network.node;
     int code = REDIST_OK;
     if (p->network.cost.per_message + p->network.cost.per_byte > 0)
         return REDIST_OK;
@@ -2444,12 +2447,13 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
         if (known->cost.per_message <= 0)
             code = redist_priv_measure_network(p->comm, known);
         p->network = *known;
+        p->network.node = node;
     } else {
         p->network.cost = p->options.cost;
         p->network.latency = p->options.method == REDIST_AUTO ? 0.9 * p->options.cost.per_message : 0;
         p->network.cost.per_message -= p->network.latency;
     }
-    return code == REDIST_OK ? redist_priv_find_node(p) : code;
+    return code;
 }
 
 /* ------------------------------------------------------------------------------------- REDIST_MULTIPHASE (private) */
@@ -2758,7 +2762,7 @@ REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *fac
     double gain = 0;
     int code;
     if (!p->apart || facts[REDIST_PRIV_PEERS] < LEAST_PEERS || facts[REDIST_PRIV_MESSAGE] > MOST_BYTES ||
-        (facts[REDIST_PRIV_PEERS] < LEAST_ALONE && (redist_priv_find_node(p) != REDIST_OK || p->network.node < 2)))
+        (facts[REDIST_PRIV_PEERS] < LEAST_ALONE && p->network.node < 2))
         return 0;
     code = redist_priv_find_route(p, &gain);
     REDIST_FREE(p->state.chain.between);
@@ -2900,6 +2904,20 @@ REDIST_PRIV_COLD int redist_priv_is_sound(const redist_plan *p, redist_method me
     return method != REDIST_ALLTOALLW || p->element_bytes > 1;
 }
 
+/* Whether the ranks are on several nodes, and how many from rank 0 on share its node then. Collective. */
+REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p, const int64_t *facts)
+{
+    const int64_t own = redist_priv_node_number(p);
+    int64_t first = p->rank == 0 ? own : 0;
+    int code;
+    p->apart = facts[REDIST_PRIV_NODE] != -facts[REDIST_PRIV_NOT_NODE];
+    if (!p->apart)
+        return REDIST_OK;
+    code = redist_priv_reduce(p->comm, &first, 1, MPI_MAX);
+    p->network.node = own == first ? p->size : p->rank;
+    return code == REDIST_OK ? redist_priv_reduce(p->comm, &p->network.node, 1, MPI_MIN) : code;
+}
+
 /* Chooses the transport. All ranks have the same facts, and choose alike. Collective when it measures. */
 REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p, const int64_t *facts)
 {
@@ -2908,7 +2926,6 @@ REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p, const int64_t *f
     p->side[REDIST_PRIV_TO].fixed = p->arrays == 1 && !facts[REDIST_PRIV_UNFIXED_TO];
     p->largest = facts[REDIST_PRIV_LARGEST];
     p->largest_message = facts[REDIST_PRIV_MESSAGE];
-    p->apart = facts[REDIST_PRIV_NODE] != -facts[REDIST_PRIV_NOT_NODE];
     p->overwrites = (int)facts[REDIST_PRIV_OVERWRITES];
     if (method == REDIST_AUTO)
         method = p->options.effort == REDIST_MEASURE ? redist_priv_measure(p, facts) : redist_priv_estimate(p, facts);
@@ -3099,6 +3116,7 @@ REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm, int64
         redist_priv_take_comm(p, comm, facts, v);
     if (v->code != REDIST_OK)
         return;
+    redist_priv_fail(v, redist_priv_find_nodes(p, facts), "an MPI error while the ranks of a node were counted");
     redist_priv_choose_method(p, facts);
     redist_priv_open_transport(p, v);
     if (v->code == REDIST_OK && p->rings != NULL)
