@@ -5,9 +5,9 @@
 
    A line of cases: name, bytes of a message (a label), bytes of an element, layouts from and to as redist_layout_parse reads
    them, and `relabelled` or `-`, between tabs. METHODS: letters of `methods` below. A row of the table is the median of so many
-   executions after a first one (of 1: that one), from the moment when all ranks start to the one when the last is done; the methods take turns, because
-   connections slow down and recover. `wire` is the least that the links of the nodes allow, `model` what redist_cost_of predicts from what
-   redist_calibrate found.
+   executions, from the moment when all ranks start to the one when the last is done; on real networks methods take turns, and each execution follows one
+   that is not timed: what a connection has learnt from the method before slows it down. `wire` is the least that the links of the nodes allow, `model`
+   what redist_cost_of predicts from what redist_calibrate found.
 
    Under SMPI, computing (packing, too) takes no time, and big arrays share memory: only times are looked at, not contents. */
 #include <mpi.h>
