@@ -3434,8 +3434,8 @@ enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_BURST = 8 };
    requests, so that both sides are done with one. Collective. */
 REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes, char *memory)
 {
-    enum { TRIALS = 2, MOST = 4 * REDIST_PRIV_BURST };
-    const int rounds = bytes > REDIST_PRIV_SMALL ? 2 : 8;
+    enum { MOST = 4 * REDIST_PRIV_BURST };
+    const int rounds = bytes > REDIST_PRIV_SMALL ? 2 : 8, trials = bytes > REDIST_PRIV_SMALL ? 1 : 2;
     MPI_Request request[MOST];
     double best = 1e6, begin = 0, seconds;
     int rank, size, mirrored, trial, round, k, any, failed = 0;
@@ -3450,7 +3450,7 @@ REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes
         else
             failed |= MPI_Send_init(memory, bytes, MPI_BYTE, mirrored, k / 2, comm, &request[k]) != MPI_SUCCESS;
     }
-    for (trial = 0; trial < TRIALS; trial++) {
+    for (trial = 0; trial < trials; trial++) {
         any = redist_priv_worst(comm, failed);
         failed |= any;
         for (round = 0; round <= rounds && !any; round++) {
@@ -3468,16 +3468,18 @@ REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes
     return failed ? -1 : (int64_t)(best * 1e12) / rounds + 1;
 }
 
-/* Short messages, one and several; a long one, whole and in a schedule's pieces: the faster counts. Collective. */
+/* Short messages, one and several; a long one, whole and in a schedule's pieces, in turn: the fastest counts, and whole
+   ones must never be slower, since where they are they may be twice as slow. Collective. */
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network)
 {
-    enum { ONE, BURST, WHOLE, PIECES, FAILED, TIMES };
+    enum { ONE, BURST, WHOLE, PIECES, FAILED = WHOLE + 2 * 3, TIMES };
     const int piece = (int)redist_priv_clamp(REDIST_EAGER_BYTES, 2 * REDIST_PRIV_SMALL, 65536);
-    const int bytes[FAILED] = {REDIST_PRIV_SMALL, REDIST_PRIV_SMALL, REDIST_PRIV_BURST * piece, piece};
+    const int whole = REDIST_PRIV_BURST * piece;
+    const int bytes[FAILED] = {REDIST_PRIV_SMALL, REDIST_PRIV_SMALL, whole, piece, whole, piece, whole, piece};
     const double unit = 1e-12; /* seconds in a picosecond */
     MPI_Comm own = MPI_COMM_NULL;
     char *memory = (char *)redist_priv_zeroed(2 * REDIST_PRIV_BURST, (size_t)piece);
-    int64_t time[TIMES], more;
+    int64_t time[TIMES], least, more;
     int k, failed = 0, code = redist_priv_duplicate(comm, &own);
     if (memory == NULL || network == NULL)
         code = network == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MEMORY;
@@ -3492,9 +3494,13 @@ REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_netw
         more = redist_priv_clamp((time[BURST] - time[ONE]) / (REDIST_PRIV_BURST - 1), 1, time[ONE]);
         network->latency = (double)(time[ONE] - more) * unit;
         network->cost.per_message = (double)more * unit;
-        network->at_once = time[WHOLE] <= time[PIECES];
-        more = redist_priv_max(redist_priv_min(time[WHOLE], time[PIECES]) - time[ONE], 1);
-        network->cost.per_byte = (double)more * unit / (bytes[WHOLE] - REDIST_PRIV_SMALL);
+        network->at_once = 1;
+        for (k = WHOLE, least = INT64_MAX; k < FAILED; k += 2) {
+            network->at_once &= time[k] <= time[k + 1];
+            least = redist_priv_min(least, redist_priv_min(time[k], time[k + 1]));
+        }
+        more = redist_priv_max(least - time[ONE], 1);
+        network->cost.per_byte = (double)more * unit / (whole - REDIST_PRIV_SMALL);
     }
     REDIST_FREE(memory);
     if (own != MPI_COMM_NULL && !failed)
