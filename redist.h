@@ -35,18 +35,18 @@
  *                 615-687   arithmetic
  *                 688-755   faults
  *     268-312     756-996   axes: who owns index i
- *     313-416    997-1603   layouts and views
- *               1604-2102   runs: what two coordinates of an axis share
- *               2103-2280   messages: products of run lists
- *               2281-2974   copying
- *               2975-3090   pairs of places: which copy serves whom
- *     417-450   3091-3239   moving on one process
- *     451-469   3240-3500   traffic, on paper
- *     470-499   3501-4007   schedules
- *     500-536   4008-4450   cost and multiphase routes
- *     537-567   4451-4747   relabelling and advice
- *     568-610   4748-4858   text: writing
- *               4859-5282   text: reading
+ *     313-416    997-1610   layouts and views
+ *               1611-2109   runs: what two coordinates of an axis share
+ *               2110-2287   messages: products of run lists
+ *               2288-2969   copying
+ *               2970-3078   pairs of places: which copy serves whom
+ *     417-450   3079-3227   moving on one process
+ *     451-469   3228-3488   traffic, on paper
+ *     470-499   3489-3995   schedules
+ *     500-536   3996-4441   cost and multiphase routes
+ *     537-567   4442-4738   relabelling and advice
+ *     568-610   4739-4849   text: writing
+ *               4850-5281   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -1287,6 +1287,12 @@ REDIST_PRIV_COLD int redist_priv_compare_ints(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Of n structs, ascending by the int that each begins with, the one that begins with this; NULL: none does. */
+REDIST_PRIV_COLD void *redist_priv_find(const void *array, int64_t n, size_t bytes, int wanted)
+{
+    return bsearch(&wanted, array, (size_t)n, bytes, redist_priv_compare_ints);
+}
+
 /* *listed: where a layout lists its ranks all places, ascending by rank, else NULL. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_list_ranks(const redist_layout *layout, redist_priv_rank_place **listed)
 {
@@ -1353,13 +1359,14 @@ REDIST_PRIV_COLD int64_t redist_priv_in_none(const redist_layout *layout, const 
     return left;
 }
 
-/* The first element in no box, row by row of the view: the region that has it is halved. */
+/* The first element in no box, row by row of the array: the region that has it, all at first, is halved. */
 REDIST_PRIV_COLD int64_t redist_priv_find_hole(const redist_layout *layout, redist_box region)
 {
     int64_t hole = 0, end;
     int d;
     for (d = 0; d < layout->ndim; d++) {
-        int64_t *low = &region.low[layout->dim[d].axis.along], *high = &region.high[layout->dim[d].axis.along];
+        int64_t *low = &region.low[d], *high = &region.high[d];
+        hole *= *high;
         while (*high - *low > 1) {
             end = *high;
             *high = *low + (end - *low) / 2;
@@ -1368,7 +1375,7 @@ REDIST_PRIV_COLD int64_t redist_priv_find_hole(const redist_layout *layout, redi
                 *high = end;
             }
         }
-        hole = hole * layout->dim[d].axis.extent + *low;
+        hole += *low;
     }
     return hole;
 }
@@ -1414,7 +1421,7 @@ REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout, redis
         all.high[layout->dim[d].axis.along] = layout->dim[d].axis.extent;
     if (fault->code == REDIST_OK && redist_priv_in_none(layout, &all) > 0)
         redist_priv_fault_if(fault, 1, REDIST_ERR_LAYOUT, -1,
-                             "no box holds element %" PRId64 ", counted row by row of the view",
+                             "no box holds element %" PRId64 ", counted row by row of the array",
                              redist_priv_find_hole(layout, all), 0);
 }
 
@@ -2374,45 +2381,36 @@ REDIST_PRIV_APART void redist_priv_stream(char *to, const char *from, int64_t by
 #define REDIST_PRIV_UNROLL(times)
 #endif
 
-/* Two loops around a unit; short ones, whose size the compiler knows, also with either side contiguous. */
-#define REDIST_PRIV_COPY_LOOPS(unroll, unit, from_step, to_step)                                                       \
+/* Two loops around a unit; of short ones the compiler knows the size. */
+#define REDIST_PRIV_COPY_LOOPS(unroll, unit)                                                                           \
     for (j = 0; j < p.outer.n; j++)                                                                                    \
         unroll for (i = 0; i < p.inner.n; i++)                                                                         \
-            memcpy(p.to + j * p.outer.to + i * (to_step), p.from + j * p.outer.from + i * (from_step), (size_t)(unit));
+            memcpy(p.to + j * p.outer.to + i * p.inner.to, p.from + j * p.outer.from + i * p.inner.from,               \
+                   (size_t)(unit));
 
-#define REDIST_PRIV_COPY_UNITS(bytes)                                                                                  \
+#define REDIST_PRIV_COPY_UNITS(unroll, bytes)                                                                          \
     case bytes:                                                                                                        \
-        REDIST_PRIV_COPY_LOOPS(, bytes, p.inner.from, p.inner.to)                                                      \
+        REDIST_PRIV_COPY_LOOPS(unroll, bytes)                                                                          \
         break;
-
-#define REDIST_PRIV_COPY_SHORT(bytes)                                                                                  \
-    if (unit == (bytes) && p.inner.to == (bytes))                                                                      \
-        REDIST_PRIV_COPY_LOOPS(REDIST_PRIV_UNROLL(4), bytes, p.inner.from, bytes)                                      \
-    else if (unit == (bytes) && p.inner.from == (bytes))                                                               \
-        REDIST_PRIV_COPY_LOOPS(REDIST_PRIV_UNROLL(4), bytes, bytes, p.inner.to)                                        \
-    else
 
 REDIST_PRIV void redist_priv_copy_units(int64_t unit, const redist_priv_plane *plane)
 {
     const redist_priv_plane p = *plane; /* which no store changes */
     int64_t i, j;
-    REDIST_PRIV_COPY_SHORT(4)
-    REDIST_PRIV_COPY_SHORT(8)
-    REDIST_PRIV_COPY_SHORT(16)
     switch (unit) {
-        REDIST_PRIV_COPY_UNITS(1)
-        REDIST_PRIV_COPY_UNITS(2)
-        REDIST_PRIV_COPY_UNITS(4)
-        REDIST_PRIV_COPY_UNITS(8)
-        REDIST_PRIV_COPY_UNITS(12)
-        REDIST_PRIV_COPY_UNITS(16)
-        REDIST_PRIV_COPY_UNITS(24)
-        REDIST_PRIV_COPY_UNITS(32)
-        REDIST_PRIV_COPY_UNITS(48)
-        REDIST_PRIV_COPY_UNITS(64)
-        REDIST_PRIV_COPY_UNITS(128)
+        REDIST_PRIV_COPY_UNITS(, 1)
+        REDIST_PRIV_COPY_UNITS(, 2)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL(2), 4)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL(2), 8)
+        REDIST_PRIV_COPY_UNITS(, 12)
+        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL(2), 16)
+        REDIST_PRIV_COPY_UNITS(, 24)
+        REDIST_PRIV_COPY_UNITS(, 32)
+        REDIST_PRIV_COPY_UNITS(, 48)
+        REDIST_PRIV_COPY_UNITS(, 64)
+        REDIST_PRIV_COPY_UNITS(, 128)
     default:
-        REDIST_PRIV_COPY_LOOPS(, unit, p.inner.from, p.inner.to)
+        REDIST_PRIV_COPY_LOOPS(, unit)
     }
 }
 
@@ -2490,10 +2488,7 @@ REDIST_PRIV_INLINE void redist_priv_transpose_strips(int unit, int stream, int a
         for (j = 0; ahead && j < rows; j++)
             REDIST_PRIV_PREFETCH(from, j * from_pitch + 2 * REDIST_PRIV_LINE);
         for (j = 0; j < columns; j += side, from += 16, to += side * to_pitch)
-            if (stream)
-                redist_priv_transpose_strip(unit, 1, from, from_pitch, to, to_pitch);
-            else
-                redist_priv_transpose_strip(unit, 0, from, from_pitch, to, to_pitch);
+            redist_priv_transpose_strip(unit, stream, from, from_pitch, to, to_pitch);
     }
 }
 
@@ -2978,18 +2973,11 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, c
 REDIST_PRIV_COLD int redist_priv_find_place(const redist_layout *layout, const redist_priv_rank_place *rank_places,
                                             int rank)
 {
-    const redist_priv_rank_place *found, wanted = {rank, -1};
+    const redist_priv_rank_place *found;
     if (rank_places == NULL)
         return redist_priv_place_on(layout, rank);
-    found = (const redist_priv_rank_place *)bsearch(&wanted, rank_places, (size_t)redist_places(layout), sizeof wanted,
-                                                redist_priv_compare_ints);
+    found = (const redist_priv_rank_place *)redist_priv_find(rank_places, redist_places(layout), sizeof *found, rank);
     return found == NULL ? -1 : found->place;
-}
-
-/* No copy serves more of n readers than this: its own rank's, and others round-robin. */
-REDIST_PRIV_COLD int64_t redist_priv_most_served(int64_t n, int copies)
-{
-    return copies == 1 ? n : redist_priv_min(n, 1 + redist_priv_ceil_div(n, copies));
 }
 
 /* A message of a place's neighbours, and the two places that it goes between. */
@@ -3374,7 +3362,7 @@ REDIST_PRIV_COLD int redist_priv_tally_pairs(const redist_layout *from, const re
 /* The messages of all coordinates of two axes; O(coordinates) where a side has stretches. */
 REDIST_PRIV_COLD int redist_priv_tally_axis(const redist_axis *const *x, redist_priv_tally *t)
 {
-    const redist_layout from = redist_layout_1d(*x[0]), to = redist_layout_1d(*x[1]);
+    const redist_layout from = redist_layout_nd(1, x[0]), to = redist_layout_nd(1, x[1]);
     const int own = redist_priv_has_stretches(x[1], x[0]);
     int code;
     if (!own && !redist_priv_has_stretches(x[0], x[1]))
@@ -3936,8 +3924,8 @@ REDIST_PRIV_COLD int redist_priv_fill_tables(redist_priv_arrangement *s)
         return code;
     }
     for (d = 0; d < s->layout[0].ndim && code == REDIST_OK; d++) {
-        redist_layout from = redist_layout_1d(s->layout[0].dim[d].axis);
-        redist_layout to = redist_layout_1d(s->layout[1].dim[d].axis);
+        redist_layout from = redist_layout_nd(1, &s->layout[0].dim[d].axis);
+        redist_layout to = redist_layout_nd(1, &s->layout[1].dim[d].axis);
         from.dim[0].axis.first = to.dim[0].axis.first = 0; /* so that places are numbers */
         if (f[d].form == REDIST_PRIV_TABLE)
             code = redist_priv_fill_table(s, &f[d], &from, &to);
@@ -4066,6 +4054,7 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
     redist_priv_load most[2] = {{0, 0}, {0, 0}};
     const redist_layout *layout[2] = {from, to};
     redist_layout source;
+    int64_t readers;
     int code;
     if (!redist_priv_is_cost(cost) || element_bytes < 1 || redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
@@ -4076,7 +4065,9 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
                : redist_priv_most_by_places(layout, most);
     if (code != REDIST_OK)
         return -1;
-    most[0].messages = redist_priv_most_served(most[0].messages * to->copies, from->copies);
+    readers = most[0].messages * to->copies; /* a copy serves its own rank, and others round-robin */
+    most[0].messages =
+        from->copies == 1 ? readers : redist_priv_min(readers, 1 + redist_priv_ceil_div(readers, from->copies));
     return (double)redist_priv_max(most[0].messages, most[1].messages) * cost->per_message +
            (double)redist_priv_max(most[0].elements, most[1].elements) * ((double)element_bytes * cost->per_byte);
 }
@@ -5121,7 +5112,8 @@ REDIST_PRIV_COLD redist_axis redist_priv_read_axis(redist_priv_reader *r, redist
                                    : redist_priv_axis(x->kind, x->extent, x->block, x->procs, x->cuts), x->first);
 }
 
-/* Makes what was said of the axes a layout, by the builders, which find what is wrong with the numbers. */
+/* Makes what was said of the axes a layout, and then of how they are stored, by the builders, which find what is wrong
+   with the numbers: they take boxes for whole axes until they know them. */
 REDIST_PRIV_COLD void redist_priv_read_axes(redist_priv_reader *r)
 {
     redist_axis axes[REDIST_MAX_DIMS];
@@ -5134,9 +5126,15 @@ REDIST_PRIV_COLD void redist_priv_read_axes(redist_priv_reader *r)
         axes[d] = redist_priv_read_axis(r, &r->said[d]);
     }
     r->layout = redist_layout_nd(d, axes);
+    for (d = 0; d < r->layout.ndim; d++)
+        r->layout = redist_section(r->layout, d, r->said[d].axis.start, r->said[d].axis.count, r->said[d].axis.step);
+}
+
+REDIST_PRIV_COLD void redist_priv_store_axes(redist_priv_reader *r)
+{
+    int d;
     for (d = 0; d < r->layout.ndim; d++) {
         const redist_priv_dimension *dim = &r->said[d];
-        r->layout = redist_section(r->layout, d, dim->axis.start, dim->axis.count, dim->axis.step);
         r->layout = redist_with_extent(redist_with_halo(r->layout, d, dim->low, dim->high), d, dim->allocated);
         if (dim->axis.ghosts != 0)
             r->layout = redist_with_ghosts(r->layout, d, (redist_edge)(dim->axis.ghosts - 1));
@@ -5242,6 +5240,7 @@ REDIST_PRIV_COLD void redist_priv_read_layout(redist_priv_reader *r)
         redist_priv_set_boxes(&r->layout, r->boxes, r->box);
         r->layout = redist_replicated(r->layout, r->layout.copies); /* of as many places */
     }
+    redist_priv_store_axes(r);
     if (r->ranks > 0 && redist_priv_usable(&r->layout) && r->ranks != redist_places(&r->layout))
         redist_priv_parse_error(r, r->ranks_at, "%" PRId64 " ranks for a grid of %d places", r->ranks,
                                 redist_places(&r->layout));

@@ -43,22 +43,22 @@
  *                 330-402   verdicts
  *                 403-700   the plan
  *                 701-971   checking arguments
- *                972-1131   peers
- *               1132-1227   staging
- *               1228-1317   pieces
- *               1318-1336   reports
- *               1337-1664   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1665-1812   MPI's collectives
- *               1813-1831   REDIST_ALLTOALLV
- *               1832-1963   REDIST_ALLTOALLW
- *               1964-2129   shared memory
- *               2130-2419   REDIST_SHARED
- *               2420-2454   the network
- *               2455-2659   REDIST_MULTIPHASE
- *               2660-2986   choosing a method
- *     166-254   2987-3407   plans
- *               3408-3500   calibrating
- *     255-276   3501-3585   arenas
+ *                972-1127   peers
+ *               1128-1223   staging
+ *               1224-1313   pieces
+ *               1314-1332   reports
+ *               1333-1659   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1660-1807   MPI's collectives
+ *               1808-1826   REDIST_ALLTOALLV
+ *               1827-1958   REDIST_ALLTOALLW
+ *               1959-2124   shared memory
+ *               2125-2414   REDIST_SHARED
+ *               2415-2452   the network
+ *               2453-2657   REDIST_MULTIPHASE
+ *               2658-2987   choosing a method
+ *     166-254   2988-3412   plans
+ *               3413-3505   calibrating
+ *     255-276   3506-3590   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -424,8 +424,8 @@ typedef struct {
 
 /* The end of a message that is here: REDIST_PRIV_FROM when this rank sends it. */
 typedef struct {
-    int order;        /* in which peers are served: of their distances, so that not all ranks turn to one at once, */
-    int step;         /* or of a schedule's steps */
+    int order;        /* in which peers are served: by their distances, so that not all ranks turn to one at once,
+                         or their turns in a schedule */
     int own, rank;    /* of the other end */
     int near;         /* the message goes through shared memory */
     int64_t message;  /* of the neighbours */
@@ -507,7 +507,6 @@ typedef struct {
     double latency;
     redist_cost cost;
     int at_once;  /* long messages, for which MPI asks the receiver, are as fast as short pieces in their place */
-    int64_t node; /* ranks before the first that is not on rank 0's node, mostly as many as on any; 0: there is one */
 } redist_priv_network;
 
 struct redist_arena {
@@ -621,6 +620,7 @@ struct redist_plan {
     int64_t largest;              /* bytes of the largest staging memory or array on any rank */
     int64_t largest_message;      /* bytes, on any rank */
     int apart;                    /* ranks are on several nodes */
+    int64_t node;                 /* ranks before the first that is not on rank 0's node; 0: all are on one */
     redist_priv_network network;  /* zero: not known yet */
     union {
         redist_priv_lanes lanes; /* REDIST_SHARED's, too */
@@ -1053,17 +1053,12 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, const redist_priv_peer *se
     return code;
 }
 
-/* How far ahead a receiver, or how far behind a sender is in the ring of ranks. */
-REDIST_PRIV_COLD int redist_priv_ranks_apart(const redist_plan *p, int own, int rank)
-{
-    return ((own == REDIST_PRIV_FROM ? rank - p->rank : p->rank - rank) + p->size) % p->size;
-}
-
 /* Adds the peer of a pair of places, or keeps its message. */
 REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, int own, const redist_priv_pair *pair)
 {
     redist_priv_side *s = &p->side[own];
     redist_priv_peer *peer = (redist_priv_peer *)redist_priv_grow(p->peer, p->peers, &p->room, sizeof *peer);
+    int ahead;
     if (peer == NULL)
         return REDIST_ERR_MEMORY;
     p->peer = peer;
@@ -1071,7 +1066,8 @@ REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, int own, const redist_
     memset((void *)peer, 0, sizeof *peer);
     peer->own = own;
     peer->rank = redist_priv_rank_at(redist_priv_layout(p, !own), pair->place[!own]);
-    peer->order = redist_priv_ranks_apart(p, own, peer->rank);
+    ahead = own == REDIST_PRIV_FROM ? peer->rank - p->rank : p->rank - peer->rank;
+    peer->order = (ahead + p->size) % p->size; /* in the ring of ranks */
     peer->message = pair->message;
     peer->bytes = redist_priv_peer_message(p, peer).elements * p->element_bytes * p->arrays;
     if (peer->rank == p->rank)
@@ -1349,7 +1345,7 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
    so that no link serves two steps, and none is idle while a step's messages stay inside some of the nodes. */
 REDIST_PRIV_COLD int redist_priv_partner(const redist_plan *p, const redist_schedule *schedule, int own, int step)
 {
-    const int each = (int)p->network.node, sign = own == REDIST_PRIV_FROM ? 1 : -1;
+    const int each = (int)p->node, sign = own == REDIST_PRIV_FROM ? 1 : -1;
     if (schedule->steps < p->size || each < 2 || p->size % each != 0)
         return redist_priv_schedule_peer(schedule->arrangement, own, p->rank, step);
     return (p->rank / each * each + sign * (step - step % each) + p->size) % p->size +
@@ -1360,34 +1356,31 @@ REDIST_PRIV_COLD int redist_priv_partner(const redist_plan *p, const redist_sche
    network (torus, fat tree), which those on their way together should not. REDIST_SHARED may have ordered them. */
 REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
 {
+    redist_priv_peer *by_rank = (redist_priv_peer *)redist_priv_alloc(p->peers, sizeof *by_rank), *peer, *found;
     redist_schedule schedule;
-    redist_priv_peer *peer;
-    redist_priv_side *s;
     int code = redist_priv_schedule_of(p->from, p->to, p->arrival.function != NULL, &schedule);
-    int step, own, partner, distance, stride = (int)(0.618 * schedule.steps) | 1;
+    int turn, own, partner, stride = (int)(0.618 * schedule.steps) | 1;
+    code = by_rank == NULL ? REDIST_ERR_MEMORY : code;
     while (redist_priv_gcd(stride, schedule.steps) > 1)
         stride++;
     p->state.lanes.steps = schedule.steps;
     for (own = 0; own < 2 && code == REDIST_OK; own++) {
-        s = &p->side[own];
+        const redist_priv_side *s = &p->side[own];
         for (peer = s->peer; peer < s->peer + s->peers; peer++)
-            peer->order = redist_priv_ranks_apart(p, own, peer->rank);
+            peer->order = peer->rank;
         qsort(s->peer, (size_t)s->peers, sizeof *peer, redist_priv_compare_ints);
-        for (step = 0; step < schedule.steps; step++) {
-            partner = redist_priv_partner(p, &schedule, own, step);
-            if (partner < 0 || partner == p->rank)
-                continue;
-            distance = redist_priv_ranks_apart(p, own, partner);
-            peer = (redist_priv_peer *)bsearch(&distance, s->peer, (size_t)s->peers, sizeof *peer,
-                                               redist_priv_compare_ints);
-            if (peer != NULL)
-                peer->step = (int)((int64_t)step * stride % schedule.steps);
+        memcpy((void *)by_rank, s->peer, (size_t)s->peers * sizeof *peer);
+        for (peer = s->peer, turn = 0; turn < schedule.steps; turn++) {
+            partner = redist_priv_partner(p, &schedule, own, (int)((int64_t)turn * stride % schedule.steps));
+            found = (redist_priv_peer *)redist_priv_find(by_rank, s->peers, sizeof *peer, partner);
+            if (found != NULL) {
+                *peer = *found;
+                peer++->order = turn;
+            }
         }
-        for (peer = s->peer; peer < s->peer + s->peers; peer++)
-            peer->order = peer->step;
-        qsort(s->peer, (size_t)s->peers, sizeof *peer, redist_priv_compare_ints);
     }
     redist_schedule_free(&schedule);
+    REDIST_FREE(by_rank);
     return code;
 }
 
@@ -1561,12 +1554,12 @@ REDIST_PRIV int redist_priv_has_place(const redist_priv_side *s, const redist_pr
     return k < 0 || s->peer[k].pending == 0;
 }
 
-/* Whether the next piece to be sent has to wait until an earlier one has been received. */
+/* Whether a schedule's next piece to be sent has to wait until an earlier one has been received. */
 REDIST_PRIV int redist_priv_is_ahead(const redist_plan *p)
 {
     const redist_priv_lane *from = &p->state.lanes.lane[REDIST_PRIV_FROM], *to = &p->state.lanes.lane[REDIST_PRIV_TO];
     const redist_priv_side *s = &p->side[REDIST_PRIV_FROM], *t = &p->side[REDIST_PRIV_TO];
-    const int ahead = to->at == t->peers ? -1 : s->peer[from->at].step - t->peer[to->at].step;
+    const int ahead = to->at == t->peers ? -1 : s->peer[from->at].order - t->peer[to->at].order;
     return ahead > 0 || (ahead == 0 && from->piece > to->piece);
 }
 
@@ -1580,7 +1573,7 @@ REDIST_PRIV int redist_priv_fill(redist_plan *p, int own)
         if (s->peer[lane->at].near)
             lane->at++;
         else if (lane->posted - lane->arrived < lane->flights && redist_priv_has_place(s, lane) &&
-                 (own == REDIST_PRIV_TO || !redist_priv_is_ahead(p)))
+                 (own == REDIST_PRIV_TO || p->state.lanes.steps == 0 || !redist_priv_is_ahead(p)))
             code = redist_priv_go(p, own);
         else
             break;
@@ -2439,7 +2432,6 @@ REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_netw
 REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
 {
     redist_priv_network *known = p->borrows ? &p->options.arena->network : &p->network;
-    const int64_t node = p->network.node;
     int code = REDIST_OK;
     if (p->network.cost.per_message + p->network.cost.per_byte > 0)
         return REDIST_OK;
@@ -2447,7 +2439,6 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
         if (known->cost.per_message <= 0)
             code = redist_priv_measure_network(p->comm, known);
         p->network = *known;
-        p->network.node = node;
     } else {
         p->network.cost = p->options.cost;
         p->network.latency = p->options.method == REDIST_AUTO ? 0.9 * p->options.cost.per_message : 0;
@@ -2473,7 +2464,7 @@ REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_l
                                             int near)
 {
     const redist_priv_network *n = &p->network;
-    const redist_cost messages = {n->cost.per_message, 0}, bytes = {0, n->cost.per_byte / (near ? (double)n->node : 1)};
+    const redist_cost messages = {n->cost.per_message, 0}, bytes = {0, n->cost.per_byte / (near ? (double)p->node : 1)};
     const int64_t each = p->element_bytes * p->arrays;
     const double sending = redist_cost_of(from, to, each, &messages), moving = redist_cost_of(from, to, each, &bytes);
     return n->latency / (near ? 8 : 1) + (sending > moving ? sending : moving);
@@ -2495,7 +2486,7 @@ REDIST_PRIV_COLD int redist_priv_slab_axis(const redist_plan *p, const redist_la
    one message to each. 0 where that is no way. */
 REDIST_PRIV_COLD int redist_priv_pass_nodes(const redist_plan *p, redist_layout *between)
 {
-    const int each = (int)p->network.node;
+    const int each = (int)p->node;
     const int outer = redist_priv_slab_axis(p, p->from), inner = redist_priv_slab_axis(p, p->to);
     redist_axis *x;
     int d, forwards;
@@ -2762,7 +2753,7 @@ REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *fac
     double gain = 0;
     int code;
     if (!p->apart || facts[REDIST_PRIV_PEERS] < LEAST_PEERS || facts[REDIST_PRIV_MESSAGE] > MOST_BYTES ||
-        (facts[REDIST_PRIV_PEERS] < LEAST_ALONE && p->network.node < 2))
+        (facts[REDIST_PRIV_PEERS] < LEAST_ALONE && p->node < 2))
         return 0;
     code = redist_priv_find_route(p, &gain);
     REDIST_FREE(p->state.chain.between);
@@ -2914,8 +2905,8 @@ REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p, const int64_t *facts
     if (!p->apart)
         return REDIST_OK;
     code = redist_priv_reduce(p->comm, &first, 1, MPI_MAX);
-    p->network.node = own == first ? p->size : p->rank;
-    return code == REDIST_OK ? redist_priv_reduce(p->comm, &p->network.node, 1, MPI_MIN) : code;
+    p->node = own == first ? p->size : p->rank;
+    return code == REDIST_OK ? redist_priv_reduce(p->comm, &p->node, 1, MPI_MIN) : code;
 }
 
 /* Chooses the transport. All ranks have the same facts, and choose alike. Collective when it measures. */
@@ -2934,11 +2925,14 @@ REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p, const int64_t *f
     p->transport = redist_priv_transport_of((int)method);
 }
 
-/* What serves where the plan's transport cannot, or NULL. */
+/* What serves where the plan's transport cannot, or NULL. REDIST_ALLTOALLW needs the least memory, but may lack a
+   communicator. */
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_substitute(const redist_plan *p)
 {
     const redist_priv_transport *next = redist_priv_transport_of((int)redist_priv_by_messages(p));
-    if (p->transport >= redist_priv_transport_of(REDIST_POINT_TO_POINT))
+    if (p->options.method == REDIST_ALLTOALLW)
+        next = redist_priv_transport_of(REDIST_POINT_TO_POINT);
+    else if (p->transport >= redist_priv_transport_of(REDIST_POINT_TO_POINT))
         next = p->transport + 1;
     return next->name != NULL && redist_priv_is_sound(p, next->method) ? next : NULL;
 }
@@ -3216,8 +3210,12 @@ REDIST_API int redist_test(redist_plan *p, int *done)
 
 REDIST_API int redist_wait(redist_plan *p)
 {
-    int done;
-    return p != NULL && p->active ? redist_wait_all(1, &p) : redist_test(p, &done); /* which says what is wrong */
+    int done = 0, tries = 0, code = REDIST_OK;
+    while (code == REDIST_OK && !done) {
+        redist_priv_yield(&tries);
+        code = redist_test(p, &done);
+    }
+    return code;
 }
 
 REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done)

@@ -233,6 +233,34 @@ static void check_arena(void)
     free_hidden();
 }
 
+/* A collective's own communicator cannot be had in an arena: messages serve. */
+static void check_collectives_in_arena(void)
+{
+    static const redist_method method[] = {REDIST_ALLTOALLV, REDIST_ALLTOALLW};
+    int k, bad_rank;
+    for (k = 0; k < 2; k++)
+        for (bad_rank = -1; bad_rank < test_size(); bad_rank += test_size()) {
+            redist_options options;
+            redist_stats stats;
+            exchange *e = open_exchange(0, &options);
+            redist_arena *arena = NULL;
+            int code = redist_arena_create(MPI_COMM_WORLD, 100, &arena);
+            e->method = method[k];
+            options.arena = arena;
+            until_duplicate = is_chosen(bad_rank) ? 0 : NEVER;
+            code = code == REDIST_OK ? exchange_create_with(e, &options) : code;
+            until_duplicate = NEVER;
+            test_case_all(code == REDIST_OK && redist_plan_stats(e->plan, &stats) == REDIST_OK &&
+                              stats.method == REDIST_POINT_TO_POINT && exchange_is_right(e, k),
+                          "collective %d in an arena, a duplication fails on rank %d (-1: all): code %d, %s", k,
+                          bad_rank, code, e->message);
+            redist_plan_free(&e->plan);
+            redist_arena_free(&arena);
+            close_exchange(e);
+        }
+    free_hidden();
+}
+
 static void check_calibrate(void)
 {
     int bad_rank;
@@ -355,6 +383,7 @@ int main(int count, char **arguments)
     check_duplicates();
     check_splits();
     check_arena();
+    check_collectives_in_arena();
     check_calibrate();
     check_starts();
     check_exhaustion();

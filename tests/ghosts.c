@@ -240,9 +240,13 @@ static void check_mistakes(void)
         {"4: block@2 halo(5,0) periodic", "axis 0: the width of ghost cells is 5, must be at least 1 and at most 4"},
         {"4x4: box, box; boxes 0:4x0:4, 2:5x0:1", "axis 0: box 1 reaches outside the extent 4"},
         {"4x4: box, box; boxes 0:4x0:2, 0:2x2:4, 1:4x1:4", "box 0 overlaps box 2"},
-        {"4x4: box, box; boxes 0:4x0:2, 0:2x2:4, 3:4x2:4", "no box holds element 10, counted row by row of the view"},
+        {"4x4: box, box; boxes 0:4x0:2, 0:2x2:4, 3:4x2:4", "no box holds element 10, counted row by row of the array"},
+        {"4x4: box, box; transposed; boxes 0:4x0:1, 0:2x1:4, 3:4x1:4",
+         "no box holds element 9, counted row by row of the array"},
+        {"2x4: box[1:2:1 of 4], box; boxes 0:4x0:1, 0:2x1:4, 3:4x1:4",
+         "no box holds element 9, counted row by row of the array"},
         {"10: box; boxes 0:9, 9223372036854775807:-9223372036854775808",
-         "no box holds element 9, counted row by row of the view"},
+         "no box holds element 9, counted row by row of the array"},
         {"4x4: box, *; boxes 0:4x0:4", "column 27: 1 of 2 axes are 'box', and boxes are listed: all or none must be"},
         {"4: box from 1; boxes 0:4", "axis 0: the coordinate of block 0 is 1, must be at least 0 and at most 0"},
         {"4: box", "column 7: 1 of 1 axes are 'box', and boxes are not listed: all or none must be"},
@@ -260,6 +264,10 @@ static void check_mistakes(void)
     test_case(redist_layout_explain(&layout, why, sizeof why) == REDIST_ERR_LAYOUT &&
                   strstr(why, "edge of ghost cells is 7"),
               "an edge: '%s'", why);
+    test_case(redist_layout_parse("3458764513820540928: box halo(2305843009213693952,0); "
+                                  "boxes 0:1729382256910270464, 1729382256910270464:3458764513820540928",
+                                  &layout, storage, sizeof storage, why, sizeof why) == REDIST_OK,
+              "boxes that are small enough for their halo: '%s'", why);
     layout = redist_layout_boxes(1, NULL, 1, NULL);
     test_case(redist_layout_check(&layout) == REDIST_ERR_LAYOUT, "boxes without extents");
     storage[0] = 4;

@@ -430,7 +430,7 @@ static void check_boxes(test_random *r, int number)
         return;
     }
     if (hole >= 0)
-        snprintf(wanted, sizeof wanted, "no box holds element %d, counted row by row of the view", (int)hole);
+        snprintf(wanted, sizeof wanted, "no box holds element %d, counted row by row of the array", (int)hole);
     test_case(strcmp(text, wanted) == 0, "boxes %d: %s, not %s", number, text, wanted);
 }
 

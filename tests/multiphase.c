@@ -7,6 +7,15 @@
 
 enum { WIDTH = 23 };
 
+static int minima; /* over ranks, that plans asked for: one finds the ranks of a node */
+
+int MPI_Iallreduce(const void *from, void *to, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                   MPI_Request *request)
+{
+    minima += op == MPI_MIN;
+    return PMPI_Iallreduce(from, to, n, type, op, comm, request);
+}
+
 /* Rows in blocks to rows distributed one by one: from squares of 6 and 8 ranks on, two phases have fewer messages. */
 static exchange *chain(int arrays, int64_t width)
 {
@@ -407,6 +416,24 @@ static void check_costs(void)
                   "one rank has no room for the costs");
 }
 
+/* An estimate looks for the ranks of a node once at most. */
+static void check_estimate(void)
+{
+    exchange *e = chain(1, WIDTH);
+    redist_options options;
+    int code;
+    memset(&options, 0, sizeof options);
+    e->method = REDIST_AUTO;
+    options.node_ranks = 2;
+    options.cost.per_message = 1e-6;
+    options.cost.per_byte = 1e-10;
+    minima = 0;
+    code = redist_plan_create(e->comm, &e->layouts[0], &e->layouts[1], e->type, &options, &e->plan);
+    test_case_all(code == REDIST_OK && minima == 1, "an estimate: code %d, %d minima", code, minima);
+    redist_plan_free(&e->plan);
+    free(e);
+}
+
 static int code_of_costs(double per_message, double per_byte, char *message, size_t size)
 {
     exchange *e = chain(1, WIDTH);
@@ -451,6 +478,7 @@ static void check_bad_costs(void)
 static void check_short_chains(void)
 {
     int arrays;
+    check_estimate();
     for (arrays = 1; arrays <= 3; arrays += 2) {
         check_ways(arrays, 0, 0);
         check_ways(arrays, 1, 0);
