@@ -41,24 +41,24 @@
  *     110-165               types
  *                 283-329   waiting
  *                 330-402   verdicts
- *                 403-700   the plan
- *                 701-971   checking arguments
- *                972-1127   peers
- *               1128-1223   staging
- *               1224-1313   pieces
- *               1314-1332   reports
- *               1333-1659   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1660-1807   MPI's collectives
- *               1808-1826   REDIST_ALLTOALLV
- *               1827-1958   REDIST_ALLTOALLW
- *               1959-2124   shared memory
- *               2125-2414   REDIST_SHARED
- *               2415-2452   the network
- *               2453-2657   REDIST_MULTIPHASE
- *               2658-2987   choosing a method
- *     166-254   2988-3412   plans
- *               3413-3505   calibrating
- *     255-276   3506-3590   arenas
+ *                 403-703   the plan
+ *                 704-974   checking arguments
+ *                975-1130   peers
+ *               1131-1226   staging
+ *               1227-1316   pieces
+ *               1317-1335   reports
+ *               1336-1663   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1664-1811   MPI's collectives
+ *               1812-1830   REDIST_ALLTOALLV
+ *               1831-1962   REDIST_ALLTOALLW
+ *               1963-2128   shared memory
+ *               2129-2463   REDIST_SHARED
+ *               2464-2501   the network
+ *               2502-2706   REDIST_MULTIPHASE
+ *               2707-3051   choosing a method
+ *     166-254   3052-3477   plans
+ *               3478-3571   calibrating
+ *     255-276   3572-3656   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -498,6 +498,9 @@ typedef struct redist_priv_rings {
     struct redist_priv_rings *next; /* in the same home */
     int connected, abandoned;
     unsigned polls;
+    int adapts, around;             /* some messages are long; they are packed around the caches */
+    int trial;                      /* which one this execution is, of REDIST_PRIV_TRIALS; else that many */
+    double spent, fastest[2];       /* seconds of copying in it, and of the fastest in the caches and around them */
     int64_t receives, links;
     redist_priv_channel link[1];    /* link[links], of which those that receive come first */
 } redist_priv_rings;
@@ -1280,9 +1283,9 @@ REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p, const r
     return piece;
 }
 
-/* Packs the k-th piece into `packed`, all arrays one after the other, or unpacks it. */
+/* Packs the k-th piece into `packed`, all arrays one after the other, around the caches or not; or unpacks it. */
 REDIST_PRIV void redist_priv_copy_piece(const redist_plan *p, const redist_priv_peer *peer, redist_priv_cutting c,
-                                        int64_t k, char *packed)
+                                        int64_t k, char *packed, int around)
 {
     const redist_priv_piece piece = redist_priv_piece_of(p, peer, c, k);
     const int unpacks = peer->own == REDIST_PRIV_TO, all = piece.array < 0;
@@ -1291,14 +1294,14 @@ REDIST_PRIV void redist_priv_copy_piece(const redist_plan *p, const redist_priv_
     int a;
     for (a = 0; a < (all ? p->arrays : 1); a++, packed += piece.message.elements * p->element_bytes)
         redist_priv_copy_array(p, &piece.message, all ? a : piece.array, from_side, to_side, packed,
-                               p->side[peer->own].streams && (unpacks || !all));
+                               unpacks ? p->side[REDIST_PRIV_TO].streams : around);
 }
 
 /* Packs the message of a peer into its staging memory, or unpacks it. */
 REDIST_PRIV void redist_priv_copy_staged(const redist_plan *p, const redist_priv_peer *peer)
 {
     const redist_priv_cutting uncut = {INT64_MAX, 0};
-    redist_priv_copy_piece(p, peer, uncut, 0, p->staging[peer->own].memory + peer->staged);
+    redist_priv_copy_piece(p, peer, uncut, 0, p->staging[peer->own].memory + peer->staged, 0);
 }
 
 /* The same for all that is staged on a side. */
@@ -1452,7 +1455,8 @@ REDIST_PRIV char *redist_priv_flight_memory(const redist_plan *p, int64_t flight
 REDIST_PRIV_COLD void redist_priv_copy_flight(const redist_plan *p, int64_t k)
 {
     const redist_priv_lanes *l = &p->state.lanes;
-    redist_priv_copy_piece(p, l->flight[k].peer, l->cutting, l->flight[k].piece, redist_priv_flight_memory(p, k, 0));
+    redist_priv_copy_piece(p, l->flight[k].peer, l->cutting, l->flight[k].piece, redist_priv_flight_memory(p, k, 0),
+                           0);
 }
 
 /* Posts a flight's piece, or prepares to. */
@@ -2143,13 +2147,51 @@ enum {
 /* How a plan sends messages: between nodes in the order of a schedule, but the shortest, and where it gains nothing. */
 REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p);
 
-/* Packs, or unpacks, one piece of a message in its place in the ring. Large arrays are packed around the caches, too: a
-   core of another socket reads memory faster than lines that are modified in this one's cache. */
+/* To write lines that another core has read takes a third of the time that writing around the caches takes where cores
+   share one, and six times as long where they are on different dies. So both are tried in turn for long messages, and
+   the faster is kept: first after a few executions, then ever more rarely, because a system moves processes. All ranks
+   try the same in the same executions, and count the time of copying, which does not depend on who waits for whom. */
+enum { REDIST_PRIV_TRIALS = 4, REDIST_PRIV_RARELY = 1024 };
+
+REDIST_PRIV int redist_priv_trial(int64_t executions)
+{
+    int64_t since = REDIST_PRIV_TRIALS;
+    while (since < REDIST_PRIV_RARELY && since * 4 <= executions)
+        since *= 4;
+    return executions < since ? REDIST_PRIV_TRIALS
+                              : (int)redist_priv_min((executions - since) % REDIST_PRIV_RARELY, REDIST_PRIV_TRIALS);
+}
+
+REDIST_PRIV void redist_priv_begin_trial(redist_priv_rings *r, int64_t executions)
+{
+    r->trial = redist_priv_trial(executions);
+    r->spent = 0;
+    if (r->trial == 0)
+        r->fastest[0] = r->fastest[1] = DBL_MAX;
+    if (r->trial < REDIST_PRIV_TRIALS)
+        r->around = r->trial % 2;
+}
+
+REDIST_PRIV void redist_priv_end_trial(redist_priv_rings *r)
+{
+    if (r->trial < REDIST_PRIV_TRIALS && r->spent > 0 && r->spent < r->fastest[r->around])
+        r->fastest[r->around] = r->spent;
+    if (r->trial == REDIST_PRIV_TRIALS - 1)
+        r->around = r->fastest[1] < r->fastest[0];
+}
+
+/* Packs, or unpacks, one piece of a message in its place in the ring. */
 REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, const redist_priv_channel *link, int64_t k)
 {
+    redist_priv_rings *r = p->rings;
+    const int timed = r->adapts && r->trial < REDIST_PRIV_TRIALS;
+    const double begin = timed ? MPI_Wtime() : 0;
     char *ring = (char *)(link->slot + 1);
     redist_priv_copy_piece(p, link->peer, link->cutting, k,
-                           ring + (link->before + k) % link->slots * link->slot_bytes);
+                           ring + (link->before + k) % link->slots * link->slot_bytes,
+                           r->around && link->peer->bytes > REDIST_PRIV_SHORT);
+    if (timed)
+        r->spent += MPI_Wtime() - begin;
 }
 
 /* Copies a message straight from the sender's arrays. */
@@ -2232,6 +2274,8 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p)
 {
     const int direct = redist_priv_offer_arrays(p);
     int64_t k;
+    if (p->rings->adapts)
+        redist_priv_begin_trial(p->rings, p->executions);
     for (k = 0; k < p->rings->links; k++) {
         redist_priv_channel *link = &p->rings->link[k];
         link->before += link->done;
@@ -2268,6 +2312,8 @@ REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done)
         MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, p->comm, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
         code = REDIST_ERR_MPI;
     *done &= all;
+    if (*done && r->adapts)
+        redist_priv_end_trial(r);
     return code;
 }
 
@@ -2366,6 +2412,9 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code)
     piece = redist_priv_piece_bytes(p);
     for (k = r->receives; k < r->links; k++)
         r->ring_bytes += redist_priv_plan_ring(p, &r->link[k], piece);
+    r->around = p->side[REDIST_PRIV_FROM].streams;
+    for (k = 0; k < r->links; k++)
+        r->adapts |= r->link[k].peer->bytes > REDIST_PRIV_SHORT;
     bytes = at + (r->links - r->receives) * (int64_t)sizeof(redist_priv_slot) + r->ring_bytes;
     if (p->options.arena == NULL)
         code = redist_priv_home_open(r->home, bytes, 0, code);
@@ -2772,6 +2821,20 @@ REDIST_PRIV_COLD int redist_priv_pays_back(const redist_plan *p, const int64_t *
     return p->options.executions == 0 || p->options.arena != NULL || p->options.executions * gain > 15 * duplication;
 }
 
+/* Messages to the ranks of a node share its link: between two of them come those to other nodes, where nodes are known
+   to have several ranks. */
+REDIST_PRIV_COLD void redist_priv_alternate_nodes(redist_plan *p)
+{
+    const int each = (int)redist_priv_max(p->node, 1);
+    redist_priv_side *s;
+    int64_t k;
+    for (s = p->side; s < p->side + 2 && p->apart && !p->ordered; s++) {
+        for (k = 0; k < s->peers; k++)
+            s->peer[k].order = s->peer[k].order % each * (p->size / each + 1) + s->peer[k].order / each;
+        qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_ints);
+    }
+}
+
 /* A chain, where it pays; shared memory, where its smallest rings fit; messages to real peers only, in an order where
    that is faster: measured for plans that run often. REDIST_ALLTOALLV has nothing on the last: it sends to the same
    peers, and to others as well. What needs too much memory is replaced later. */
@@ -2787,6 +2850,7 @@ REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p, const int64_
 #endif
     if (redist_priv_by_messages(p) == REDIST_SCHEDULED && (executions == 0 || executions >= OFTEN))
         (void)redist_priv_know_network(p);
+    redist_priv_alternate_nodes(p);
     if (facts[REDIST_PRIV_PEERS] > 0 && rings <= most && redist_priv_pays_back(p, facts))
         return REDIST_SHARED;
     return redist_priv_by_messages(p);
@@ -3363,7 +3427,8 @@ REDIST_PRIV_COLD const char *redist_priv_why(const redist_plan *p)
 REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
 {
     int k;
-    fprintf(file, "  method    %s, %s\n", p->transport->name, redist_priv_why(p));
+    fprintf(file, "  method    %s, %s%s\n", p->transport->name, redist_priv_why(p),
+            p->rings != NULL && p->rings->around ? "; packs around the caches" : "");
     for (k = 0; k < REDIST_PRIV_METHODS; k++)
         if (p->seconds[k] > 0)
             fprintf(file, "            %-22s %.3g s\n", redist_priv_transport_of(k)->name, p->seconds[k]);
@@ -3428,9 +3493,9 @@ enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_BURST = 8 };
 /* The shortest time of an exchange of n messages each way between this rank and its mirror image, n <=
    REDIST_PRIV_BURST, in picoseconds; -1 when MPI fails: a rank where it does goes on, for the other waits. The ring of
    ranks is mirrored so that most images are on other nodes and half of them in the other half of the network, as when
-   all send to all. Exchanges follow each other, so that it does not matter who begins a trial first, with two sets of
-   requests, so that both sides are done with one. Collective. */
-REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes, char *memory)
+   all send to all, or all of them there. Exchanges follow each other, so that it does not matter who begins a trial
+   first, with two sets of requests, so that both sides are done with one. Collective. */
+REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes, int opposite, char *memory)
 {
     enum { MOST = 4 * REDIST_PRIV_BURST };
     const int rounds = bytes > REDIST_PRIV_SMALL ? 2 : 8, trials = bytes > REDIST_PRIV_SMALL ? 1 : 2;
@@ -3439,7 +3504,7 @@ REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes
     int rank, size, mirrored, trial, round, k, any, failed = 0;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
-    mirrored = (((3 * size - 1) / 4 | 1) + size - rank) % size;
+    mirrored = ((opposite ? size - 1 : (3 * size - 1) / 4 | 1) + size - rank) % size;
     for (k = 0; k < 4 * n; k++) {
         char *to = memory + (k / 2 % n + 1) * bytes;
         request[k] = MPI_REQUEST_NULL;
@@ -3467,13 +3532,14 @@ REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes
 }
 
 /* Short messages, one and several; a long one, whole and in a schedule's pieces, in turn: the fastest counts, and whole
-   ones must never be slower, since where they are they may be twice as slow. Collective. */
+   ones must never be slower, since where they are they may be twice as slow. Some networks have farther images in the
+   one mirror, some in the other. Collective. */
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network)
 {
-    enum { ONE, BURST, WHOLE, PIECES, FAILED = WHOLE + 2 * 3, TIMES };
+    enum { ONE, BURST, WHOLE, PIECES, OPPOSITE = WHOLE + 2 * 3, FAILED, TIMES };
     const int piece = (int)redist_priv_clamp(REDIST_EAGER_BYTES, 2 * REDIST_PRIV_SMALL, 65536);
-    const int whole = REDIST_PRIV_BURST * piece;
-    const int bytes[FAILED] = {REDIST_PRIV_SMALL, REDIST_PRIV_SMALL, whole, piece, whole, piece, whole, piece};
+    const int small = REDIST_PRIV_SMALL, whole = REDIST_PRIV_BURST * piece;
+    const int bytes[FAILED] = {small, small, whole, piece, whole, piece, whole, piece, small};
     const double unit = 1e-12; /* seconds in a picosecond */
     MPI_Comm own = MPI_COMM_NULL;
     char *memory = (char *)redist_priv_zeroed(2 * REDIST_PRIV_BURST, (size_t)piece);
@@ -3484,21 +3550,21 @@ REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_netw
     code = redist_priv_worst(comm, code);
     if (code == REDIST_OK) {
         for (time[FAILED] = k = 0; k < FAILED; k++) {
-            time[k] = redist_priv_time_mirror(own, k % 2 ? REDIST_PRIV_BURST : 1, bytes[k], memory);
+            time[k] = redist_priv_time_mirror(own, k % 2 ? REDIST_PRIV_BURST : 1, bytes[k], k == OPPOSITE, memory);
             time[FAILED] |= time[k] < 0;
         }
         failed = redist_priv_reduce(own, time, TIMES, MPI_MAX) != REDIST_OK || time[FAILED];
         code = failed ? REDIST_ERR_MPI : REDIST_OK;
         more = redist_priv_clamp((time[BURST] - time[ONE]) / (REDIST_PRIV_BURST - 1), 1, time[ONE]);
-        network->latency = (double)(time[ONE] - more) * unit;
+        network->latency = (double)(redist_priv_max(time[ONE], time[OPPOSITE]) - more) * unit;
         network->cost.per_message = (double)more * unit;
         network->at_once = 1;
-        for (k = WHOLE, least = INT64_MAX; k < FAILED; k += 2) {
+        for (k = WHOLE, least = INT64_MAX; k < OPPOSITE; k += 2) {
             network->at_once &= time[k] <= time[k + 1];
             least = redist_priv_min(least, redist_priv_min(time[k], time[k + 1]));
         }
         more = redist_priv_max(least - time[ONE], 1);
-        network->cost.per_byte = (double)more * unit / (whole - REDIST_PRIV_SMALL);
+        network->cost.per_byte = (double)more * unit / (whole - small);
     }
     REDIST_FREE(memory);
     if (own != MPI_COMM_NULL && !failed)

@@ -4,7 +4,9 @@
 #        [PLATFORMS='full torus'] [RANKS='16 64'] [EACH='1 4'] [SIZES='8 512'] [CASES=regex] ... sh bench/simulate.sh --rows
 # Writes BUILD/simulate.csv and BUILD/simulate.svg, or with --papers BUILD/simulate-papers.csv, and prints them as tables.
 # Columns: platform, ranks of a node, ranks, case, bytes of a message, method, seconds, least seconds that the nodes' links
-# allow, seconds by the model of redist_cost_of, what a plan became. METHODS: letters of simulate.c. --full takes an hour or more.
+# allow, seconds by the model of redist_cost_of, what a plan became. METHODS: letters of simulate.c. One core needs about an
+# hour for --full, half of it for 128 ranks, and half a minute for --papers; a row of all methods on 16, 32, 64 or 128 ranks
+# 0.2, 1, 2 or 15 s.
 here=$(dirname "$0")
 BUILD=${BUILD:-build}
 JOBS=${JOBS:-2}
@@ -196,16 +198,15 @@ case $mode in
             done
         done ;;
     --full)
-        all=${METHODS:-aAvwpsmVW}
         for kind in full fast crowded fat-tree torus; do
             for each in 1 4; do
-                cases 16 8 64 512 4096 32768 262144 1048576 | queue "$kind" 16 $each $all
-                for bytes in 8 64 512 4096; do
-                    for ranks in 32 64 128; do cases $ranks $bytes | queue "$kind" $ranks $each $all; done
-                done
-                for bytes in 32768 262144 1048576; do cases 64 $bytes | queue "$kind" 64 $each apV; done
+                cases 16 8 64 512 4096 32768 262144 1048576 | queue "$kind" 16 $each "${METHODS:-aAvwpsmVW}"
+                for ranks in 32 64; do cases $ranks 8 64 512 4096 | queue "$kind" $ranks $each "$estimated"; done
+                cases 64 32768 | queue "$kind" 64 $each apV
+                cases 128 64 512 | queue "$kind" 128 $each "$estimated"
             done
-        done ;;
+        done
+        cases 64 262144 1048576 | grep rows | queue full 64 1 apV ;;
     *)
         for kind in full fast crowded fat-tree torus; do
             cases 16 8 512 8192 131072 | queue "$kind" 16 1 $all

@@ -17,25 +17,56 @@ hosts() { # ranks, ranks of a node
     awk -v n="$1" -v each="$2" 'BEGIN { for (k = 0; k < n; k++) print "node-" int(k / each) }' >"$work/hosts"
 }
 
-# On nodes of four ranks, rows to columns: 32 messages of a few bytes had better be fewer, longer ones share the node's
-# link; where messages of 64 kB and more take twice as long as shorter ones, these are better.
-check_choice() { # rows, columns, expected remark, what long ones get of a link
+# Times methods on nodes of four ranks; a case as simulate.c reads it comes on the standard input.
+simulate() { # ranks, methods, what long messages get of a link
     [ -x "$work/simulate" ] || smpicc -std=c99 -D_POSIX_C_SOURCE=200112L -O1 -I"$tests/.." -o "$work/simulate" \
         "$tests/../bench/simulate.c" >"$work/output" 2>&1
-    hosts 32 4
-    printf 'rows\t0\t8\t%s: block@32, *\t%s: *, block@32\t-\n' "$1x$2" "$1x$2" |
-        timeout -k 5 100 smpirun -np 32 -platform "$work/platform.xml" -hostfile "$work/hosts" \
-            --log=root.thres:critical \
-            --cfg=smpi/simulate-computation:no --cfg=smpi/wtime:0 --cfg=smpi/os:0:1e-6:0 --cfg=smpi/ois:0:1e-6:0 \
-            --cfg=smpi/lat-factor:0:1 --cfg="smpi/bw-factor:0:0.97$4" \
-            "$work/simulate" full 1.25e9 4 a 1 >"$work/output" 2>&1
-    if grep -q "auto,.*,$3\$" "$work/output"; then
+    hosts "$1" 4
+    timeout -k 5 100 smpirun -np "$1" -platform "$work/platform.xml" -hostfile "$work/hosts" --log=root.thres:critical \
+        --cfg=smpi/simulate-computation:no --cfg=smpi/wtime:0 --cfg=smpi/os:0:1e-6:0 --cfg=smpi/ois:0:1e-6:0 \
+        --cfg=smpi/lat-factor:0:1 --cfg="smpi/bw-factor:0:0.97$3" \
+        "$work/simulate" full 1.25e9 4 "$2" 1 >"$work/output" 2>&1
+}
+
+expect() { # status, what
+    if [ "$1" -eq 0 ]; then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))
-        echo "FAILED: rows to columns of $1 x $2 are not $3"
+        echo "FAILED: $2"
         tail -n 20 "$work/output"
     fi
+}
+
+# Rows to columns: 32 messages of a few bytes had better be fewer, longer ones share the node's link; where messages of
+# 64 kB and more take twice as long as shorter ones, these are better.
+check_choice() { # rows, columns, expected remark, what long ones get of a link
+    printf 'rows\t0\t8\t%s: block@32, *\t%s: *, block@32\t-\n' "$1x$2" "$1x$2" | simulate 32 a "$4"
+    grep -q "auto,.*,$3\$" "$work/output"
+    expect $? "rows to columns of $1 x $2 are not $3"
+}
+
+# On a torus of four nodes some messages go farther than to the next one, which two phases would pay twice. Those to a
+# node's ranks take turns with others.
+check_torus() {
+    printf 'cyclic\t0\t8\t256: block@16\t256: cyclic(1)@16\t-\n' | simulate 16 a ''
+    grep -q 'auto,.*,point to point$' "$work/output"
+    expect $? '8 bytes each are not sent directly on a torus'
+    printf 'rows\t0\t8\t128x128: block@16, *\t128x128: *, block@16\t-\n' | simulate 16 ap ''
+    awk -F, '$6 == "auto" { t = $7 } $6 == "point to point" { good = t > 0 && t < 0.9 * $7 } END { exit !good }' \
+        "$work/output"
+    expect $? 'messages to different nodes do not alternate'
+}
+
+platform() { # attributes
+    cat >"$work/platform.xml" <<END
+<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <cluster id="cluster" prefix="node-" suffix="" speed="10Gf" bw="1.25GBps" lat="5us" loopback_bw="8GBps"
+           loopback_lat="0.3us" $1/>
+</platform>
+END
 }
 
 # Computing takes no simulated time, so that every run is the same; a test that finds nothing takes 0.1 ms.
@@ -50,13 +81,8 @@ check() { # name, ranks, ranks of a node, program, arguments...
         --cfg=smpi/simulate-computation:no --cfg=smpi/test:1e-4 --cfg=smpi/iprobe:1e-4 \
         "$work/$program" "$@" >>"$work/output" 2>&1
     status=$?
-    if [ "$status" -eq 0 ] && grep -Eq "^$program: [1-9][0-9]* passed, 0 failed" "$work/output"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $program on $name, status $status"
-        tail -n 20 "$work/output"
-    fi
+    [ "$status" -eq 0 ] && grep -Eq "^$program: [1-9][0-9]* passed, 0 failed" "$work/output"
+    expect $? "$program on $name, status $status"
 }
 
 if ! command -v smpicc >/dev/null || ! command -v smpirun >/dev/null; then
@@ -65,14 +91,7 @@ if ! command -v smpicc >/dev/null || ! command -v smpirun >/dev/null; then
     report
 fi
 mkdir -p "$work"
-cat >"$work/platform.xml" <<'END'
-<?xml version='1.0'?>
-<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
-<platform version="4.1">
-  <cluster id="cluster" prefix="node-" suffix="" radical="0-31" speed="10Gf" bw="1.25GBps" lat="5us"
-           loopback_bw="8GBps" loopback_lat="0.3us"/>
-</platform>
-END
+platform 'radical="0-31"'
 check '16 nodes' 16 1 plan_random 1 6
 check '4 nodes of 4 ranks' 16 4 plan_random 2 6
 check '32 nodes' 32 1 many_ranks
@@ -80,4 +99,6 @@ check_choice 64 128 '2 phases'
 check_choice 256 256 'point to point'
 check_choice 512 512 'point to point'
 check_choice 512 512 '32 steps' ';65536:0.48'
+platform 'radical="0-3" topology="TORUS" topo_parameters="2,2,1"'
+check_torus
 report
