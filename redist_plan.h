@@ -47,18 +47,18 @@
  *               1131-1226   staging
  *               1227-1316   pieces
  *               1317-1335   reports
- *               1336-1663   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1664-1811   MPI's collectives
- *               1812-1830   REDIST_ALLTOALLV
- *               1831-1962   REDIST_ALLTOALLW
- *               1963-2128   shared memory
- *               2129-2463   REDIST_SHARED
- *               2464-2501   the network
- *               2502-2706   REDIST_MULTIPHASE
- *               2707-3051   choosing a method
- *     166-254   3052-3477   plans
- *               3478-3571   calibrating
- *     255-276   3572-3656   arenas
+ *               1336-1673   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1674-1821   MPI's collectives
+ *               1822-1840   REDIST_ALLTOALLV
+ *               1841-1972   REDIST_ALLTOALLW
+ *               1973-2138   shared memory
+ *               2139-2473   REDIST_SHARED
+ *               2474-2498   the network
+ *               2499-2703   REDIST_MULTIPHASE
+ *               2704-3061   choosing a method
+ *     166-254   3062-3488   plans
+ *               3489-3588   calibrating
+ *     255-276   3589-3673   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
