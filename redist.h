@@ -43,10 +43,10 @@
  *     417-450   3079-3227   moving on one process
  *     451-469   3228-3488   traffic, on paper
  *     470-499   3489-3995   schedules
- *     500-536   3996-4441   cost and multiphase routes
- *     537-567   4442-4738   relabelling and advice
- *     568-610   4739-4849   text: writing
- *               4850-5281   text: reading
+ *     500-536   3996-4440   cost and multiphase routes
+ *     537-567   4441-4737   relabelling and advice
+ *     568-610   4738-4848   text: writing
+ *               4849-5280   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.

@@ -47,18 +47,18 @@
  *               1131-1226   staging
  *               1227-1316   pieces
  *               1317-1335   reports
- *               1336-1673   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1674-1821   MPI's collectives
- *               1822-1840   REDIST_ALLTOALLV
- *               1841-1972   REDIST_ALLTOALLW
- *               1973-2138   shared memory
- *               2139-2473   REDIST_SHARED
- *               2474-2498   the network
- *               2499-2703   REDIST_MULTIPHASE
- *               2704-3061   choosing a method
- *     166-254   3062-3488   plans
- *               3489-3588   calibrating
- *     255-276   3589-3673   arenas
+ *               1336-1674   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1675-1822   MPI's collectives
+ *               1823-1841   REDIST_ALLTOALLV
+ *               1842-1973   REDIST_ALLTOALLW
+ *               1974-2139   shared memory
+ *               2140-2474   REDIST_SHARED
+ *               2475-2499   the network
+ *               2500-2704   REDIST_MULTIPHASE
+ *               2705-3062   choosing a method
+ *     166-254   3063-3489   plans
+ *               3490-3589   calibrating
+ *     255-276   3590-3674   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
