@@ -2178,7 +2178,7 @@ REDIST_PRIV void redist_priv_end_trial(redist_priv_rings *r)
     if (r->trial < REDIST_PRIV_TRIALS && r->spent > 0 && r->spent < r->fastest[r->around])
         r->fastest[r->around] = r->spent;
     if (r->trial == REDIST_PRIV_TRIALS - 1)
-        r->around = r->fastest[1] < r->fastest[0];
+        r->around = r->fastest[1] < r->fastest[0] && r->fastest[0] < DBL_MAX;
 }
 
 /* Packs, or unpacks, one piece of a message in its place in the ring. */
