@@ -696,9 +696,13 @@ REDIST_PRIV_FAST uint64_t redist_priv_floor_sum(uint64_t n, uint64_t m, uint64_t
 REDIST_PRIV_COLD void redist_priv_fault_if(redist_priv_fault *fault, int wrong, int code, int axis,
                                            const char *sentence, int64_t value, int64_t beside)
 {
-    const redist_priv_fault found = {code, axis, NULL, sentence, value, beside, 0};
-    if (wrong && fault->code == REDIST_OK)
-        *fault = found;
+    if (!wrong || fault->code != REDIST_OK)
+        return;
+    fault->code = code;
+    fault->axis = axis;
+    fault->sentence = sentence;
+    fault->value = value;
+    fault->low = beside;
 }
 
 /* The same where a number is not low <= value <= high; high may be INT64_MAX. */
@@ -1724,11 +1728,10 @@ REDIST_PRIV int redist_priv_holdings(const redist_axis *x, int coord, redist_pri
     int image, tracks = 0;
     redist_priv_interval(x, coord, &begin, &end);
     for (image = -around; image <= around; image++) {
-        first = redist_priv_max(begin - x->low, image < 0 ? -x->extent : image * x->extent);
-        last = image > 0 ? end + x->high : redist_priv_min(end + x->high, image < 0 ? 0 : x->extent);
-        if (first >= last)
-            continue;
-        track[tracks] = redist_priv_track_of(x, first - image * x->extent, last - image * x->extent, first - begin);
+        const int64_t shift = image * x->extent;
+        first = redist_priv_max(begin - x->low, shift);
+        last = redist_priv_min(end + x->high, shift + x->extent);
+        track[tracks] = redist_priv_track_of(x, first - shift, last - shift, first - begin);
         tracks += track[tracks].length > 0;
     }
     return tracks;
@@ -3097,12 +3100,13 @@ REDIST_PRIV_COLD size_t redist_priv_layout_bytes(const redist_layout *layout)
 }
 
 /* A copy of a layout; without ghosts, its ghost cells hold nothing: a source that is not combined. */
-REDIST_PRIV_COLD void redist_priv_copy_to(redist_layout *copy, const redist_layout *layout, int ghosts)
+REDIST_PRIV_COLD redist_layout *redist_priv_copy_to(redist_layout *copy, const redist_layout *layout, int ghosts)
 {
     int d;
     memcpy((void *)copy, layout, redist_priv_layout_bytes(layout));
     for (d = 0; d < copy->ndim && !ghosts; d++)
         copy->dim[d].axis.ghosts = 0, copy->dim[d].axis.low = copy->dim[d].axis.high = 0;
+    return copy;
 }
 
 /* Whether every element of a copy is at one place, and that follows axis by axis. */
@@ -3528,6 +3532,7 @@ typedef struct redist_priv_arrangement {
     int64_t rounds;
     redist_priv_factor factor[REDIST_MAX_DIMS];
     const redist_layout *layout[2];
+    redist_layout kept[2];                  /* of a schedule with layouts of its own */
     redist_priv_rank_place *rank_places[2]; /* of a layout on listed ranks */
 } redist_priv_arrangement;
 
@@ -3931,8 +3936,7 @@ REDIST_PRIV_COLD int redist_priv_fill_tables(redist_priv_arrangement *s)
     return code;
 }
 
-/* Arranges what goes between two layouts; all: every holder of the source contributes, else it has no ghosts. s: zero.
-   REDIST_ERR_MEMORY; free with redist_priv_arrangement_free, whatever this returns. */
+/* all: every holder of the source contributes, else it has no ghosts. s: zero; free it, whatever this returns. */
 REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s, const redist_layout *from, const redist_layout *to,
                                          int all)
 {
@@ -3963,19 +3967,16 @@ REDIST_PRIV_COLD void redist_priv_arrangement_free(redist_priv_arrangement *s)
 REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to, redist_schedule *schedule)
 {
     redist_priv_arrangement *s;
-    redist_layout *kept;
     int code = schedule == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
     if (schedule != NULL)
         memset(schedule, 0, sizeof *schedule);
     if (code != REDIST_OK)
         return code;
-    s = schedule->arrangement = (redist_priv_arrangement *)redist_priv_zeroed(1, sizeof *s + 2 * sizeof *kept);
+    s = schedule->arrangement = (redist_priv_arrangement *)redist_priv_zeroed(1, sizeof *s);
     if (s == NULL)
         return REDIST_ERR_MEMORY;
-    kept = (redist_layout *)(void *)(s + 1);
-    redist_priv_copy_to(&kept[REDIST_PRIV_FROM], from, 0);
-    redist_priv_copy_to(&kept[REDIST_PRIV_TO], to, 1);
-    code = redist_priv_arrange(s, &kept[REDIST_PRIV_FROM], &kept[REDIST_PRIV_TO], 0);
+    code = redist_priv_arrange(s, redist_priv_copy_to(&s->kept[0], from, 0),
+                               redist_priv_copy_to(&s->kept[1], to, 1), 0);
     schedule->steps = s->steps;
     if (code != REDIST_OK)
         redist_schedule_free(schedule);

@@ -872,11 +872,8 @@ REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int side, c
 REDIST_PRIV_COLD redist_layout *redist_priv_keep_layout(const redist_layout *layout, int ghosts, redist_priv_verdict *v)
 {
     redist_layout *kept = (redist_layout *)redist_priv_alloc(1, redist_priv_layout_bytes(layout));
-    if (kept == NULL)
-        redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for a plan");
-    else
-        redist_priv_copy_to(kept, layout, ghosts);
-    return kept;
+    redist_priv_fail(v, kept == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for a plan");
+    return kept == NULL ? NULL : redist_priv_copy_to(kept, layout, ghosts);
 }
 
 REDIST_PRIV_COLD void redist_priv_check_shapes(const redist_plan *p, redist_priv_verdict *v)
@@ -2513,11 +2510,10 @@ REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_l
                                             int near)
 {
     const redist_priv_network *n = &p->network;
-    const double shared = near ? (double)p->node : 1;
     redist_cost costs;
     if (redist_priv_costs_of(from, to, p->element_bytes * p->arrays, &n->cost, &costs) != REDIST_OK)
         return -1;
-    costs.per_byte /= shared;
+    costs.per_byte /= near ? (double)p->node : 1;
     return n->latency / (near ? 8 : 1) + (costs.per_message > costs.per_byte ? costs.per_message : costs.per_byte);
 }
 
@@ -3118,6 +3114,7 @@ REDIST_PRIV_COLD uint64_t redist_priv_hash_bare(const redist_layout *layout, int
 REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
 {
     int from_ghosts, to_ghosts, level = MPI_THREAD_MULTIPLE;
+    const int several = p->from->copies > 1;
     const int alike = redist_priv_hash_bare(p->from, &from_ghosts) == redist_priv_hash_bare(p->to, &to_ghosts);
     p->arrival = redist_priv_replacing(p->element_bytes);
     p->arrival.function = p->options.combine;
@@ -3125,8 +3122,8 @@ REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
     if (p->arrival.function == redist_combine_op)
         MPI_Query_thread(&level); /* it calls MPI, which may not allow OpenMP's threads to */
     p->arrival.alone = from_ghosts || level < MPI_THREAD_MULTIPLE;
-    p->ordered = p->arrival.function != NULL && (from_ghosts || p->from->copies > 1);
-    p->overwrites = p->options.in_place && !(alike && p->from->copies == 1 && !(from_ghosts && to_ghosts));
+    p->ordered = p->arrival.function != NULL && (from_ghosts || several);
+    p->overwrites = p->options.in_place && (!alike || several || (from_ghosts && to_ghosts));
 }
 
 /* Looks at everything the caller gave, and finds the peers and what the ranks must know of each other. Local. */
