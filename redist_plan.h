@@ -47,18 +47,18 @@
  *               1131-1226   staging
  *               1227-1316   pieces
  *               1317-1335   reports
- *               1336-1663   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1664-1811   MPI's collectives
- *               1812-1830   REDIST_ALLTOALLV
- *               1831-1962   REDIST_ALLTOALLW
- *               1963-2128   shared memory
- *               2129-2463   REDIST_SHARED
- *               2464-2501   the network
- *               2502-2706   REDIST_MULTIPHASE
- *               2707-3051   choosing a method
- *     166-254   3052-3477   plans
- *               3478-3571   calibrating
- *     255-276   3572-3656   arenas
+ *               1336-1673   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1674-1821   MPI's collectives
+ *               1822-1840   REDIST_ALLTOALLV
+ *               1841-1972   REDIST_ALLTOALLW
+ *               1973-2138   shared memory
+ *               2139-2473   REDIST_SHARED
+ *               2474-2498   the network
+ *               2499-2703   REDIST_MULTIPHASE
+ *               2704-3061   choosing a method
+ *     166-254   3062-3488   plans
+ *               3489-3588   calibrating
+ *     255-276   3589-3673   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -623,7 +623,7 @@ struct redist_plan {
     int64_t largest;              /* bytes of the largest staging memory or array on any rank */
     int64_t largest_message;      /* bytes, on any rank */
     int apart;                    /* ranks are on several nodes */
-    int64_t node;                 /* ranks before the first that is not on rank 0's node; 0: not known yet */
+    int64_t node;                 /* ranks before the first that is not on rank 0's node; 0: all are on one */
     redist_priv_network network;  /* zero: not known yet */
     union {
         redist_priv_lanes lanes; /* REDIST_SHARED's, too */
@@ -1337,6 +1337,17 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
 
 #ifndef REDIST_NO_SCHEDULED
 
+/* With whom this rank meets in a step. Where all meet all, a node's ranks send to one other node, and receive from one,
+   so that no link serves two steps, and none is idle while a step's messages stay inside some of the nodes. */
+REDIST_PRIV_COLD int redist_priv_partner(const redist_plan *p, const redist_priv_arrangement *s, int own, int step)
+{
+    const int each = (int)p->node, sign = own == REDIST_PRIV_FROM ? 1 : -1;
+    if (s->steps < p->size || each < 2 || p->size % each != 0)
+        return redist_priv_schedule_peer(s, own, p->rank, step);
+    return (p->rank / each * each + sign * (step - step % each) + p->size) % p->size +
+           (p->rank % each + sign * (step % each) + each) % each;
+}
+
 /* Puts the peers in the order of the schedule, steps far apart in turn: neighbouring ones load the same links inside a
    network (torus, fat tree), which those on their way together should not. REDIST_SHARED may have ordered them. */
 REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
@@ -1358,7 +1369,7 @@ REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
         qsort(side->peer, (size_t)side->peers, sizeof *peer, redist_priv_compare_ints);
         memcpy((void *)by_rank, side->peer, (size_t)side->peers * sizeof *peer);
         for (peer = side->peer, turn = 0; turn < s.steps; turn++) {
-            partner = redist_priv_schedule_peer(&s, own, p->rank, (int)((int64_t)turn * stride % s.steps));
+            partner = redist_priv_partner(p, &s, own, (int)((int64_t)turn * stride % s.steps));
             found = (redist_priv_peer *)redist_priv_find(by_rank, side->peers, sizeof *peer, partner);
             if (found != NULL) {
                 *peer = *found;
@@ -2459,19 +2470,6 @@ REDIST_PRIV_COLD void redist_priv_connect(redist_plan *p)
 
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network);
 
-/* How many ranks from rank 0 on share its node, mostly as many as any node's do. Collective. */
-REDIST_PRIV_COLD int redist_priv_find_node(redist_plan *p)
-{
-    const int64_t own = redist_priv_node_number(p);
-    int64_t first = p->rank == 0 ? own : 0;
-    int code;
-    if (p->node > 0)
-        return REDIST_OK;
-    code = redist_priv_reduce(p->comm, &first, 1, MPI_MAX);
-    p->node = own == first ? p->size : p->rank;
-    return code == REDIST_OK ? redist_priv_reduce(p->comm, &p->node, 1, MPI_MIN) : code;
-}
-
 /* The network as it is measured, once for all plans on an arena's ranks, or as options.cost says: where REDIST_AUTO
    chooses, most of per_message is latency, which messages that go together pay once; a chain that was asked for pays it
    for each message, as in redist_cost_of. Collective. */
@@ -2490,7 +2488,7 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
         p->network.latency = p->options.method == REDIST_AUTO ? 0.9 * p->options.cost.per_message : 0;
         p->network.cost.per_message -= p->network.latency;
     }
-    return code == REDIST_OK ? redist_priv_find_node(p) : code;
+    return code;
 }
 
 /* ------------------------------------------------------------------------------------- REDIST_MULTIPHASE (private) */
@@ -2804,7 +2802,7 @@ REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *fac
     double gain = 0;
     int code;
     if (!p->apart || facts[REDIST_PRIV_PEERS] < LEAST_PEERS || facts[REDIST_PRIV_MESSAGE] > MOST_BYTES ||
-        (facts[REDIST_PRIV_PEERS] < LEAST_ALONE && (redist_priv_find_node(p) != REDIST_OK || p->node < 2)))
+        (facts[REDIST_PRIV_PEERS] < LEAST_ALONE && p->node < 2))
         return 0;
     code = redist_priv_find_route(p, &gain);
     REDIST_FREE(p->state.chain.between);
@@ -2961,6 +2959,20 @@ REDIST_PRIV_COLD int redist_priv_is_sound(const redist_plan *p, redist_method me
     return method != REDIST_ALLTOALLW || p->element_bytes > 1;
 }
 
+/* Whether the ranks are on several nodes, and how many from rank 0 on share its node then. Collective. */
+REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p, const int64_t *facts)
+{
+    const int64_t own = redist_priv_node_number(p);
+    int64_t first = p->rank == 0 ? own : 0;
+    int code;
+    p->apart = facts[REDIST_PRIV_NODE] != -facts[REDIST_PRIV_NOT_NODE];
+    if (!p->apart)
+        return REDIST_OK;
+    code = redist_priv_reduce(p->comm, &first, 1, MPI_MAX);
+    p->node = own == first ? p->size : p->rank;
+    return code == REDIST_OK ? redist_priv_reduce(p->comm, &p->node, 1, MPI_MIN) : code;
+}
+
 /* Chooses the transport. All ranks have the same facts, and choose alike. Collective when it measures. */
 REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p, const int64_t *facts)
 {
@@ -2969,7 +2981,6 @@ REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p, const int64_t *f
     p->side[REDIST_PRIV_TO].fixed = p->arrays == 1 && !facts[REDIST_PRIV_UNFIXED_TO];
     p->largest = facts[REDIST_PRIV_LARGEST];
     p->largest_message = facts[REDIST_PRIV_MESSAGE];
-    p->apart = facts[REDIST_PRIV_NODE] != -facts[REDIST_PRIV_NOT_NODE];
     p->overwrites = (int)facts[REDIST_PRIV_OVERWRITES];
     if (method == REDIST_AUTO)
         method = p->options.effort == REDIST_MEASURE ? redist_priv_measure(p, facts) : redist_priv_estimate(p, facts);
@@ -3163,6 +3174,7 @@ REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm, int64
         redist_priv_take_comm(p, comm, facts, v);
     if (v->code != REDIST_OK)
         return;
+    redist_priv_fail(v, redist_priv_find_nodes(p, facts), "an MPI error while the ranks of a node were counted");
     redist_priv_choose_method(p, facts);
     redist_priv_open_transport(p, v);
     if (v->code == REDIST_OK && p->rings != NULL)
@@ -3485,8 +3497,8 @@ enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_BURST = 8 };
    first, with two sets of requests, so that both sides are done with one. Collective. */
 REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes, int opposite, char *memory)
 {
-    enum { TRIALS = 2, MOST = 4 * REDIST_PRIV_BURST };
-    const int rounds = bytes > REDIST_PRIV_SMALL ? 2 : 8;
+    enum { MOST = 4 * REDIST_PRIV_BURST };
+    const int rounds = bytes > REDIST_PRIV_SMALL ? 2 : 8, trials = bytes > REDIST_PRIV_SMALL ? 1 : 2;
     MPI_Request request[MOST];
     double best = 1e6, begin = 0, seconds;
     int rank, size, mirrored, trial, round, k, any, failed = 0;
@@ -3501,7 +3513,7 @@ REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes
         else
             failed |= MPI_Send_init(memory, bytes, MPI_BYTE, mirrored, k / 2, comm, &request[k]) != MPI_SUCCESS;
     }
-    for (trial = 0; trial < TRIALS; trial++) {
+    for (trial = 0; trial < trials; trial++) {
         any = redist_priv_worst(comm, failed);
         failed |= any;
         for (round = 0; round <= rounds && !any; round++) {
@@ -3519,17 +3531,19 @@ REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes
     return failed ? -1 : (int64_t)(best * 1e12) / rounds + 1;
 }
 
-/* Short messages, one and several; a long one, whole and in a schedule's pieces: the faster counts. Some networks have
-   farther images in the one mirror, some in the other. Collective. */
+/* Short messages, one and several; a long one, whole and in a schedule's pieces, in turn: the fastest counts, and whole
+   ones must never be slower, since where they are they may be twice as slow. Some networks have farther images in the
+   one mirror, some in the other. Collective. */
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network)
 {
-    enum { ONE, BURST, WHOLE, PIECES, OPPOSITE, FAILED, TIMES };
+    enum { ONE, BURST, WHOLE, PIECES, OPPOSITE = WHOLE + 2 * 3, FAILED, TIMES };
     const int piece = (int)redist_priv_clamp(REDIST_EAGER_BYTES, 2 * REDIST_PRIV_SMALL, 65536);
-    const int small = REDIST_PRIV_SMALL, bytes[FAILED] = {small, small, REDIST_PRIV_BURST * piece, piece, small};
+    const int small = REDIST_PRIV_SMALL, whole = REDIST_PRIV_BURST * piece;
+    const int bytes[FAILED] = {small, small, whole, piece, whole, piece, whole, piece, small};
     const double unit = 1e-12; /* seconds in a picosecond */
     MPI_Comm own = MPI_COMM_NULL;
     char *memory = (char *)redist_priv_zeroed(2 * REDIST_PRIV_BURST, (size_t)piece);
-    int64_t time[TIMES], more;
+    int64_t time[TIMES], least, more;
     int k, failed = 0, code = redist_priv_duplicate(comm, &own);
     if (memory == NULL || network == NULL)
         code = network == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MEMORY;
@@ -3544,9 +3558,13 @@ REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_netw
         more = redist_priv_clamp((time[BURST] - time[ONE]) / (REDIST_PRIV_BURST - 1), 1, time[ONE]);
         network->latency = (double)(redist_priv_max(time[ONE], time[OPPOSITE]) - more) * unit;
         network->cost.per_message = (double)more * unit;
-        network->at_once = time[WHOLE] <= time[PIECES];
-        more = redist_priv_max(redist_priv_min(time[WHOLE], time[PIECES]) - time[ONE], 1);
-        network->cost.per_byte = (double)more * unit / (bytes[WHOLE] - small);
+        network->at_once = 1;
+        for (k = WHOLE, least = INT64_MAX; k < OPPOSITE; k += 2) {
+            network->at_once &= time[k] <= time[k + 1];
+            least = redist_priv_min(least, redist_priv_min(time[k], time[k + 1]));
+        }
+        more = redist_priv_max(least - time[ONE], 1);
+        network->cost.per_byte = (double)more * unit / (whole - small);
     }
     REDIST_FREE(memory);
     if (own != MPI_COMM_NULL && !failed)

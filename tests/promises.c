@@ -412,6 +412,28 @@ static void check_scheduled(int shape, int variant, int64_t limit)
     finish(e);
 }
 
+/* Where all meet all, a turn joins one node to one: a node's ranks send to the same node, and who is sent to receives
+   from the sender in the same turn. */
+static void check_nodes(void)
+{
+    enum { EACH = 2 };
+    int turns[2][MOST] = {{0}}, all[MOST][2][MOST], n[2] = {0, 0}, rank, turn, k, good;
+    redist_options options;
+    exchange *e = open_variant(BOTH_APART, PLAIN, REDIST_SCHEDULED, &options);
+    options.node_ranks = EACH;
+    good = exchange_create_with(e, &options) == REDIST_OK && observe(e, 0) && profile.posts == 2 * (e->size - 1);
+    for (k = 0; good && k < profile.posts; k++)
+        turns[profile.post[k].side][n[profile.post[k].side]++ % MOST] = profile.post[k].peer;
+    PMPI_Allgather(turns, 2 * MOST, MPI_INT, all, 2 * MOST, MPI_INT, MPI_COMM_WORLD);
+    for (rank = 0; rank < e->size; rank++)
+        for (turn = 0; turn < e->size - 1; turn++) {
+            const int to = all[rank][FROM][turn], first = all[rank / EACH * EACH][FROM][turn];
+            good = good && to / EACH == first / EACH && all[to][TO][turn] == rank;
+        }
+    test_case_all(good, "nodes of %d: a turn joins one to one", (int)EACH);
+    finish(e);
+}
+
 /* Messages too large for one count travel in pieces, and are still copied once. */
 static void check_large(int variant)
 {
@@ -746,8 +768,10 @@ int main(int count, char **arguments)
         if (test_size() == 2 || (test_size() > 2 && shape % 2 == 0))
             check_shared(shape, 0);
     }
-    if (test_size() > 2)
+    if (test_size() > 2) {
         check_shared(BOTH_APART, 2);
+        check_nodes();
+    }
     for (shape = 0; shape < SHAPES; shape++)
         check_pieces(shape, shape % 2 ? SEVERAL : PLAIN);
     check_large(PLAIN);
