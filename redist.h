@@ -735,11 +735,10 @@ REDIST_PRIV void *redist_priv_zeroed(int64_t n, size_t bytes)
 REDIST_PRIV_COLD int redist_priv_format_fault(const redist_priv_fault *fault, char *text, size_t size)
 {
     size_t used = 0;
-    if (size == 0 || text == NULL)
+    if (size > 0 && text != NULL)
+        text[0] = '\0';
+    if (size == 0 || text == NULL || fault->code == REDIST_OK)
         return fault->code;
-    text[0] = '\0';
-    if (fault->code == REDIST_OK)
-        return REDIST_OK;
     if (fault->axis >= 0)
         used = (size_t)snprintf(text, size, "axis %d: ", fault->axis);
     if (fault->what != NULL && used < size)
@@ -1577,8 +1576,7 @@ REDIST_PRIV redist_priv_storage redist_priv_storage_at(const redist_layout *layo
 }
 
 /* Whether an extent given by redist_with_extent is too small for what a place owns. */
-REDIST_PRIV_COLD int redist_priv_explain_extents(const redist_layout *layout, const int *coords, char *text,
-                                                 size_t size)
+REDIST_PRIV_COLD int redist_priv_check_extent(const redist_layout *layout, const int *coords, char *text, size_t size)
 {
     redist_priv_fault fault = {REDIST_OK, -1, NULL, NULL, 0, 0, 0};
     int d;
@@ -3192,7 +3190,7 @@ REDIST_PRIV_COLD int redist_priv_check_arrays(const redist_layout *layout, const
         redist_priv_coords_of_place(layout, place, coords);
         if (arrays[place] == NULL && redist_priv_held_at(layout, coords) > 0)
             return REDIST_ERR_ARGUMENT;
-        if (redist_priv_explain_extents(layout, coords, NULL, 0) != REDIST_OK)
+        if (redist_priv_check_extent(layout, coords, NULL, 0) != REDIST_OK)
             return REDIST_ERR_LAYOUT;
     }
     return REDIST_OK;
@@ -3656,13 +3654,11 @@ REDIST_PRIV_COLD int redist_priv_most_partners(const redist_axis *const *x, int 
 /* As many colours as the lesser degree, if that divides the other. */
 REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_factor *f)
 {
-    const int64_t least = redist_priv_min(f->degree[0], f->degree[1]);
-    const int64_t most = redist_priv_max(f->degree[0], f->degree[1]);
-    int side;
+    const int64_t *n = f->degree, least = redist_priv_min(n[0], n[1]), most = redist_priv_max(n[0], n[1]);
     f->form = REDIST_PRIV_TABLE;
     f->base = most % least == 0 ? least : most;
-    for (side = 0; side < 2; side++)
-        f->radix[side] = redist_priv_ceil_div(f->degree[side], f->base);
+    f->radix[0] = redist_priv_ceil_div(n[0], f->base);
+    f->radix[1] = redist_priv_ceil_div(n[1], f->base);
 }
 
 /* The numbers of the coordinates that own the view indices i to last, in whichever order; of all coordinates where each
@@ -3954,7 +3950,7 @@ REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s, const redis
 REDIST_PRIV_COLD void redist_priv_arrangement_free(redist_priv_arrangement *s)
 {
     int k, side;
-    for (side = 0; side < 2; side++) {
+    for (side = 0; side < 2 && s != NULL; side++) {
         for (k = 0; k < REDIST_MAX_DIMS; k++) {
             redist_priv_row *rows = s->factor[k].table[side];
             REDIST_FREE(rows == NULL ? NULL : rows->edge);
@@ -3987,8 +3983,7 @@ REDIST_API void redist_schedule_free(redist_schedule *schedule)
 {
     if (schedule == NULL)
         return;
-    if (schedule->arrangement != NULL)
-        redist_priv_arrangement_free(schedule->arrangement);
+    redist_priv_arrangement_free(schedule->arrangement);
     REDIST_FREE(schedule->arrangement);
     memset(schedule, 0, sizeof *schedule);
 }

@@ -862,7 +862,7 @@ REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int side, c
     }
     if (!redist_coords_of(layout, p->rank, coords))
         return;
-    code = redist_priv_explain_extents(layout, coords, text, sizeof text);
+    code = redist_priv_check_extent(layout, coords, text, sizeof text);
     redist_priv_fail(v, code, "%s %s", name, text);
     if (redist_priv_storage_at(layout, coords).size > limit)
         redist_priv_fail(v, REDIST_ERR_OVERFLOW, "the %s arrays have more than 2^61 bytes", name);
