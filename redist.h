@@ -696,9 +696,13 @@ REDIST_PRIV_FAST uint64_t redist_priv_floor_sum(uint64_t n, uint64_t m, uint64_t
 REDIST_PRIV_COLD void redist_priv_fault_if(redist_priv_fault *fault, int wrong, int code, int axis,
                                            const char *sentence, int64_t value, int64_t beside)
 {
-    const redist_priv_fault found = {code, axis, NULL, sentence, value, beside, 0};
-    if (wrong && fault->code == REDIST_OK)
-        *fault = found;
+    if (!wrong || fault->code != REDIST_OK)
+        return;
+    fault->code = code;
+    fault->axis = axis;
+    fault->sentence = sentence;
+    fault->value = value;
+    fault->low = beside;
 }
 
 /* The same where a number is not low <= value <= high; high may be INT64_MAX. */
@@ -728,19 +732,20 @@ REDIST_PRIV void *redist_priv_zeroed(int64_t n, size_t bytes)
 }
 
 /* Writes the sentence of a fault, "axis 1: block is 0, must be at least 1"; returns its code. */
-REDIST_PRIV_COLD int redist_priv_format_fault(redist_priv_fault fault, char *text, size_t size)
+REDIST_PRIV_COLD int redist_priv_format_fault(const redist_priv_fault *fault, char *text, size_t size)
 {
     size_t used = 0;
-    if (size == 0 || text == NULL)
-        return fault.code;
-    text[0] = '\0';
-    if (fault.code != REDIST_OK && fault.axis >= 0)
-        used = (size_t)snprintf(text, size, "axis %d: ", fault.axis);
-    if (fault.code != REDIST_OK && fault.what != NULL && used < size)
-        used += (size_t)snprintf(text + used, size - used, "%s is ", fault.what);
-    if (fault.code != REDIST_OK && used < size)
-        snprintf(text + used, size - used, fault.sentence, fault.value, fault.low, fault.high);
-    return fault.code;
+    if (size > 0 && text != NULL)
+        text[0] = '\0';
+    if (size == 0 || text == NULL || fault->code == REDIST_OK)
+        return fault->code;
+    if (fault->axis >= 0)
+        used = (size_t)snprintf(text, size, "axis %d: ", fault->axis);
+    if (fault->what != NULL && used < size)
+        used += (size_t)snprintf(text + used, size - used, "%s is ", fault->what);
+    if (used < size)
+        snprintf(text + used, size - used, fault->sentence, fault->value, fault->low, fault->high);
+    return fault->code;
 }
 
 #define REDIST_PRIV_ERROR_TEXT(name, sentence) sentence,
@@ -800,7 +805,7 @@ REDIST_PRIV_FAST int64_t redist_priv_block_of(const redist_axis *x, int64_t g)
 /* The first block of a coordinate; its others follow in steps of procs. */
 REDIST_PRIV_FAST int64_t redist_priv_first_block(const redist_axis *x, int coord)
 {
-    return coord >= x->first ? coord - x->first : (int64_t)coord - x->first + x->procs;
+    return coord - x->first + (coord < x->first ? x->procs : 0);
 }
 
 /* Whether every coordinate owns one interval, so that nothing repeats. */
@@ -830,25 +835,23 @@ REDIST_PRIV_FAST int64_t redist_priv_size(const redist_axis *x, int coord)
     return redist_priv_below(x, coord, x->extent);
 }
 
-REDIST_PRIV_COLD redist_priv_fault redist_priv_axis_fault(const redist_axis *x, int axis)
+REDIST_PRIV_COLD void redist_priv_check_axis(const redist_axis *x, int axis, redist_priv_fault *fault)
 {
-    redist_priv_fault fault = {REDIST_OK, axis, NULL, NULL, 0, 0, 0};
     const int listed = x->kind == REDIST_PRIV_CUTS;
     int k;
-    redist_priv_fault_if(&fault, (unsigned)x->kind > (unsigned)REDIST_PRIV_CUTS, REDIST_ERR_LAYOUT, axis,
+    redist_priv_fault_if(fault, (unsigned)x->kind > (unsigned)REDIST_PRIV_CUTS, REDIST_ERR_LAYOUT, axis,
                          "the axis was never built", 0, 0);
-    redist_priv_require(&fault, REDIST_ERR_LAYOUT, axis, "the number of processes", x->procs, 1, INT64_MAX);
-    redist_priv_fault_if(&fault, listed && x->cuts == NULL, REDIST_ERR_LAYOUT, axis,
+    redist_priv_require(fault, REDIST_ERR_LAYOUT, axis, "the number of processes", x->procs, 1, INT64_MAX);
+    redist_priv_fault_if(fault, listed && x->cuts == NULL, REDIST_ERR_LAYOUT, axis,
                          "cuts is NULL for %" PRId64 " processes", x->procs, 0);
-    for (k = 0; listed && k <= x->procs && fault.code == REDIST_OK; k++)
-        redist_priv_fault_if(&fault, k == 0 ? x->cuts[0] != 0 : x->cuts[k] < x->cuts[k - 1], REDIST_ERR_LAYOUT, axis,
+    for (k = 0; listed && k <= x->procs && fault->code == REDIST_OK; k++)
+        redist_priv_fault_if(fault, k == 0 ? x->cuts[0] != 0 : x->cuts[k] < x->cuts[k - 1], REDIST_ERR_LAYOUT, axis,
                              "cuts must start at 0 and never fall, but one is %" PRId64, x->cuts[k], 0);
-    redist_priv_require(&fault, REDIST_ERR_LAYOUT, axis, "extent", x->extent, 0, INT64_MAX);
-    redist_priv_require(&fault, REDIST_ERR_OVERFLOW, axis, "extent", x->extent, 0, REDIST_PRIV_MAX_ELEMENTS);
-    redist_priv_require(&fault, REDIST_ERR_LAYOUT, axis, "block", x->block, 1, INT64_MAX);
-    redist_priv_require(&fault, REDIST_ERR_LAYOUT, axis, "the coordinate of block 0", x->first, 0,
+    redist_priv_require(fault, REDIST_ERR_LAYOUT, axis, "extent", x->extent, 0, INT64_MAX);
+    redist_priv_require(fault, REDIST_ERR_OVERFLOW, axis, "extent", x->extent, 0, REDIST_PRIV_MAX_ELEMENTS);
+    redist_priv_require(fault, REDIST_ERR_LAYOUT, axis, "block", x->block, 1, INT64_MAX);
+    redist_priv_require(fault, REDIST_ERR_LAYOUT, axis, "the coordinate of block 0", x->first, 0,
                         (int64_t)x->procs - 1);
-    return fault;
 }
 
 REDIST_PRIV_FAST redist_axis redist_priv_axis(redist_priv_kind kind, int64_t n, int64_t block, int procs,
@@ -886,8 +889,10 @@ REDIST_AXIS_API redist_axis redist_cuts(const int64_t *cuts, int procs)
 
 REDIST_AXIS_API redist_axis redist_starting_at(redist_axis x, int coord)
 {
+    redist_priv_fault fault = {REDIST_OK, -1, NULL, NULL, 0, 0, 0};
     x.first = coord;
-    x.count = redist_priv_axis_fault(&x, -1).code == REDIST_OK ? x.extent : 0;
+    redist_priv_check_axis(&x, -1, &fault);
+    x.count = fault.code == REDIST_OK ? x.extent : 0;
     return x;
 }
 
@@ -1017,8 +1022,9 @@ REDIST_PRIV int redist_priv_grid_places(const redist_layout *layout)
     if (redist_priv_is_boxes(layout))
         return layout->dim[0].axis.procs;
     for (d = 0; d < layout->ndim; d++)
-        places = redist_priv_product(places, layout->dim[d].axis.procs, INT64_C(1) << 31);
-    return places > INT_MAX ? 0 : (int)places;
+        if ((places *= layout->dim[d].axis.procs) > INT_MAX)
+            return 0;
+    return (int)places;
 }
 
 /* The dimension that a builder changes; zeros when there is none, or the layout is at fault. */
@@ -1074,8 +1080,7 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
     for (d = 0; d < layout.ndim; d++) {
         layout.dim[d].axis = axes[d];
         layout.dim[d].stored = d;
-        if (layout.fault.code == REDIST_OK)
-            layout.fault = redist_priv_axis_fault(&axes[d], d);
+        redist_priv_check_axis(&axes[d], d, &layout.fault);
     }
     redist_priv_check_overflow(&layout);
     return layout;
@@ -1425,7 +1430,9 @@ REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout, redis
                              redist_priv_find_hole(layout, all), 0);
 }
 
-REDIST_PRIV_COLD redist_priv_fault redist_priv_layout_fault(const redist_layout *layout)
+REDIST_API int redist_layout_check(const redist_layout *layout) { return redist_layout_explain(layout, NULL, 0); }
+
+REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, size_t size)
 {
     redist_priv_fault fault = {REDIST_OK, -1, NULL, NULL, 0, 0, 0};
     const uint64_t mark = layout == NULL ? 0 : layout->mark;
@@ -1440,14 +1447,7 @@ REDIST_PRIV_COLD redist_priv_fault redist_priv_layout_fault(const redist_layout 
         redist_priv_check_boxes(layout, &fault);
     if (fault.code == REDIST_OK && layout->ranks != NULL)
         redist_priv_check_ranks(layout, &fault);
-    return fault;
-}
-
-REDIST_API int redist_layout_check(const redist_layout *layout) { return redist_layout_explain(layout, NULL, 0); }
-
-REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, size_t size)
-{
-    return redist_priv_format_fault(redist_priv_layout_fault(layout), text, size);
+    return redist_priv_format_fault(&fault, text, size);
 }
 
 /* The axes of the view from the slowest to the fastest in a storage order. */
@@ -1543,7 +1543,7 @@ REDIST_PRIV_COLD int redist_priv_owner_coords(const redist_layout *layout, const
 REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *index)
 {
     int64_t indices[REDIST_MAX_DIMS];
-    int coords[REDIST_MAX_DIMS] = {0};
+    int coords[REDIST_MAX_DIMS];
     return redist_priv_owner_coords(layout, index, coords, indices) ? redist_rank_of(layout, coords) : -1;
 }
 
@@ -1576,7 +1576,7 @@ REDIST_PRIV redist_priv_storage redist_priv_storage_at(const redist_layout *layo
 }
 
 /* Whether an extent given by redist_with_extent is too small for what a place owns. */
-REDIST_PRIV_COLD redist_priv_fault redist_priv_extent_fault(const redist_layout *layout, const int *coords)
+REDIST_PRIV_COLD int redist_priv_check_extent(const redist_layout *layout, const int *coords, char *text, size_t size)
 {
     redist_priv_fault fault = {REDIST_OK, -1, NULL, NULL, 0, 0, 0};
     int d;
@@ -1584,13 +1584,13 @@ REDIST_PRIV_COLD redist_priv_fault redist_priv_extent_fault(const redist_layout 
         if (layout->dim[d].allocated > 0)
             redist_priv_require(&fault, REDIST_ERR_LAYOUT, d, "the allocated extent", layout->dim[d].allocated,
                                 redist_priv_need(&layout->dim[d], coords[d]), INT64_MAX);
-    return fault;
+    return redist_priv_format_fault(&fault, text, size);
 }
 
 REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64_t *index)
 {
     int64_t indices[REDIST_MAX_DIMS], offset;
-    int coords[REDIST_MAX_DIMS] = {0};
+    int coords[REDIST_MAX_DIMS];
     redist_priv_storage storage;
     int d;
     if (!redist_priv_owner_coords(layout, index, coords, indices))
@@ -1604,7 +1604,7 @@ REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64
 
 REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank)
 {
-    int coords[REDIST_MAX_DIMS] = {0};
+    int coords[REDIST_MAX_DIMS];
     return redist_coords_of(layout, rank, coords) ? redist_priv_storage_at(layout, coords).size : 0;
 }
 
@@ -1726,11 +1726,10 @@ REDIST_PRIV int redist_priv_holdings(const redist_axis *x, int coord, redist_pri
     int image, tracks = 0;
     redist_priv_interval(x, coord, &begin, &end);
     for (image = -around; image <= around; image++) {
-        first = redist_priv_max(begin - x->low, image < 0 ? -x->extent : image * x->extent);
-        last = image > 0 ? end + x->high : redist_priv_min(end + x->high, image < 0 ? 0 : x->extent);
-        if (first >= last)
-            continue;
-        track[tracks] = redist_priv_track_of(x, first - image * x->extent, last - image * x->extent, first - begin);
+        const int64_t shift = image * x->extent;
+        first = redist_priv_max(begin - x->low, shift);
+        last = redist_priv_min(end + x->high, shift + x->extent);
+        track[tracks] = redist_priv_track_of(x, first - shift, last - shift, first - begin);
         tracks += track[tracks].length > 0;
     }
     return tracks;
@@ -1798,7 +1797,7 @@ REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord)
 
 REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist_shape *shape)
 {
-    int coords[REDIST_MAX_DIMS] = {0};
+    int coords[REDIST_MAX_DIMS];
     redist_priv_storage storage;
     int d, even = 1;
     if (shape == NULL || !redist_coords_of(layout, rank, coords))
@@ -1929,8 +1928,8 @@ REDIST_PRIV void redist_priv_fold(redist_priv_run *run)
     int level, side, contiguous;
     for (level = 1; level < REDIST_PRIV_LEVELS; level++) {
         contiguous = run->n[level] > 1 && (level == 1 || run->n[1] == 1);
-        for (side = 0; side < REDIST_PRIV_SIDES; side++)
-            contiguous &= run->stride[level][side] == run->n[0] * run->stride[0][side];
+        for (side = 0; side < REDIST_PRIV_SIDES && contiguous; side++)
+            contiguous = run->stride[level][side] == run->n[0] * run->stride[0][side];
         if (contiguous) {
             run->n[0] *= run->n[level];
             run->n[level] = 1;
@@ -2247,7 +2246,7 @@ REDIST_PRIV void redist_priv_partner_coords(const redist_priv_neighbours *n, int
 /* Lays out the packed elements from `begin` to `end` one after the other, in the order of the source's memory. */
 REDIST_PRIV void redist_priv_pack_densely(redist_priv_message *m, const redist_layout *from)
 {
-    int axes[REDIST_MAX_DIMS] = {0}, k;
+    int axes[REDIST_MAX_DIMS], k;
     m->elements = 1;
     m->origin[REDIST_PRIV_PACKED] = 0;
     redist_priv_slow_to_fast(from, from->memory_order, axes);
@@ -3030,7 +3029,7 @@ REDIST_PRIV_COLD int64_t redist_priv_reader_number(redist_priv_pairs *p, int pla
     const redist_layout *from = p->layout[REDIST_PRIV_FROM], *to = p->layout[REDIST_PRIV_TO];
     redist_priv_neighbours readers;
     int64_t number = reader / p->grid[REDIST_PRIV_TO], at;
-    int d, coords[REDIST_MAX_DIMS] = {0}, own[REDIST_MAX_DIMS] = {0};
+    int d, coords[REDIST_MAX_DIMS], own[REDIST_MAX_DIMS];
     redist_priv_coords_of_place(from, place, coords);
     redist_priv_coords_of_place(to, reader, own);
     p->code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, 0, &readers);
@@ -3058,7 +3057,7 @@ REDIST_PRIV_COLD int redist_priv_server(const redist_priv_pairs *p, int place, i
 REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p, redist_priv_pair *pair)
 {
     const int own = p->n->own;
-    int coords[REDIST_MAX_DIMS] = {0};
+    int coords[REDIST_MAX_DIMS];
     if (p->at == p->end)
         return 0;
     pair->n = p->n;
@@ -3099,14 +3098,12 @@ REDIST_PRIV_COLD size_t redist_priv_layout_bytes(const redist_layout *layout)
 }
 
 /* A copy of a layout; without ghosts, its ghost cells hold nothing: a source that is not combined. */
-REDIST_PRIV_COLD redist_layout redist_priv_copy_of(const redist_layout *layout, int ghosts)
+REDIST_PRIV_COLD redist_layout *redist_priv_copy_to(redist_layout *copy, const redist_layout *layout, int ghosts)
 {
-    redist_layout copy;
     int d;
-    memset((void *)&copy, 0, sizeof copy);
-    memcpy((void *)&copy, layout, redist_priv_layout_bytes(layout));
-    for (d = 0; d < copy.ndim && !ghosts; d++)
-        copy.dim[d].axis.ghosts = 0, copy.dim[d].axis.low = copy.dim[d].axis.high = 0;
+    memcpy((void *)copy, layout, redist_priv_layout_bytes(layout));
+    for (d = 0; d < copy->ndim && !ghosts; d++)
+        copy->dim[d].axis.ghosts = 0, copy->dim[d].axis.low = copy->dim[d].axis.high = 0;
     return copy;
 }
 
@@ -3147,7 +3144,7 @@ REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const re
     redist_priv_neighbours n;
     redist_priv_pairs pairs;
     redist_priv_pair pair;
-    int place, coords[REDIST_MAX_DIMS] = {0}, code = redist_priv_pairs_open(&pairs, from, to, all);
+    int place, coords[REDIST_MAX_DIMS], code = redist_priv_pairs_open(&pairs, from, to, all);
     for (place = 0; place < places && code == REDIST_OK; place++) {
         redist_priv_coords_of_place(from, place, coords);
         code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, runs, &n);
@@ -3173,7 +3170,7 @@ REDIST_PRIV_COLD void redist_priv_move_pair(void *context, const redist_priv_pai
     const redist_priv_mover *m = (const redist_priv_mover *)context;
     redist_priv_message message = redist_priv_message_of(pair->n, pair->message, m->layout[REDIST_PRIV_FROM]);
     redist_priv_storage storage;
-    int side, coords[REDIST_MAX_DIMS] = {0};
+    int side, coords[REDIST_MAX_DIMS];
     for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
         redist_priv_coords_of_place(m->layout[side], pair->place[side], coords);
         storage = redist_priv_storage_at(m->layout[side], coords);
@@ -3187,13 +3184,13 @@ REDIST_PRIV_COLD void redist_priv_move_pair(void *context, const redist_priv_pai
 /* Whether every place that owns something has an array, and room in it. */
 REDIST_PRIV_COLD int redist_priv_check_arrays(const redist_layout *layout, const void *const *arrays)
 {
-    int coords[REDIST_MAX_DIMS] = {0};
+    int coords[REDIST_MAX_DIMS];
     int place, places = redist_places(layout);
     for (place = 0; place < places; place++) {
         redist_priv_coords_of_place(layout, place, coords);
         if (arrays[place] == NULL && redist_priv_held_at(layout, coords) > 0)
             return REDIST_ERR_ARGUMENT;
-        if (redist_priv_extent_fault(layout, coords).code != REDIST_OK)
+        if (redist_priv_check_extent(layout, coords, NULL, 0) != REDIST_OK)
             return REDIST_ERR_LAYOUT;
     }
     return REDIST_OK;
@@ -3214,7 +3211,7 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
         code = redist_priv_check_arrays(to, (const void *const *)to_arrays);
     if (code != REDIST_OK)
         return code;
-    source = redist_priv_copy_of(from, combine != NULL);
+    redist_priv_copy_to(&source, from, combine != NULL);
     m.arrival.alone = !redist_priv_is_partitioned(&source);
     return redist_priv_visit_pairs(&source, to, combine != NULL, 1, redist_priv_move_pair, &m);
 }
@@ -3231,7 +3228,7 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
 REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int from_place, const redist_layout *to,
                                                int to_place)
 {
-    int from_coords[REDIST_MAX_DIMS] = {0}, to_coords[REDIST_MAX_DIMS] = {0};
+    int from_coords[REDIST_MAX_DIMS], to_coords[REDIST_MAX_DIMS];
     redist_priv_pattern pattern;
     redist_priv_runs list;
     int64_t volume = 1;
@@ -3258,7 +3255,7 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
     int from_place, to_place, place, serves, code = redist_priv_check_pair(from, to);
     if (code != REDIST_OK)
         return -1;
-    source = redist_priv_copy_of(from, 0);
+    redist_priv_copy_to(&source, from, 0);
     from_place = redist_priv_place_on(from, rank_from);
     to_place = redist_priv_place_on(to, rank_to);
     shared = from_place < 0 || to_place < 0 ? 0 : redist_priv_shared_by(&source, from_place, to, to_place);
@@ -3377,7 +3374,7 @@ REDIST_PRIV_COLD int redist_priv_tally_axis(const redist_axis *const *x, redist_
 REDIST_PRIV_COLD int redist_priv_tally_axes(const redist_layout *from, const redist_layout *to, redist_priv_tally *t)
 {
     const redist_layout *layout[2] = {from, to};
-    int coords[REDIST_MAX_DIMS] = {0};
+    int coords[REDIST_MAX_DIMS];
     int d, k, side, code = redist_priv_tally_open(t, redist_places(from), redist_places(to));
     for (d = 0; d < from->ndim && code == REDIST_OK; d++) {
         const redist_axis *x[2] = {&from->dim[d].axis, &to->dim[d].axis};
@@ -3447,7 +3444,7 @@ REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to)
 {
     const int boxes = redist_priv_is_boxes(to), axes = boxes ? 1 : to->ndim;
     int64_t elements = to->copies;
-    int d, c, coords[REDIST_MAX_DIMS] = {0};
+    int d, c, coords[REDIST_MAX_DIMS];
     for (d = 0; d < axes; d++) {
         const redist_axis *x = &to->dim[d].axis;
         const int counted = boxes || x->ghosts != 0;
@@ -3472,7 +3469,7 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
         code = REDIST_ERR_OVERFLOW;
     if (code != REDIST_OK)
         return code;
-    source = redist_priv_copy_of(from, 0);
+    redist_priv_copy_to(&source, from, 0);
     product = redist_priv_is_product(&source, to);
     code = product ? redist_priv_tally_axes(&source, to, &t)
                    : redist_priv_tally_open(&t, redist_places(from), redist_places(to));
@@ -3532,9 +3529,11 @@ typedef struct redist_priv_arrangement {
     int together; /* the only factor is a table of all places */
     int64_t rounds;
     redist_priv_factor factor[REDIST_MAX_DIMS];
-    redist_layout layout[2];
+    const redist_layout *layout[2];
+    redist_layout kept[2];                  /* of a schedule with layouts of its own */
     redist_priv_rank_place *rank_places[2]; /* of a layout on listed ranks */
 } redist_priv_arrangement;
+
 
 REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
 {
@@ -3655,11 +3654,11 @@ REDIST_PRIV_COLD int redist_priv_most_partners(const redist_axis *const *x, int 
 /* As many colours as the lesser degree, if that divides the other. */
 REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_factor *f)
 {
-    const int more = f->degree[0] >= f->degree[1] ? REDIST_PRIV_FROM : REDIST_PRIV_TO;
+    const int64_t *n = f->degree, least = redist_priv_min(n[0], n[1]), most = redist_priv_max(n[0], n[1]);
     f->form = REDIST_PRIV_TABLE;
-    f->base = f->degree[f->degree[more] % f->degree[!more] == 0 ? !more : more];
-    f->radix[more] = f->degree[more] / f->base;
-    f->radix[!more] = 1;
+    f->base = most % least == 0 ? least : most;
+    f->radix[0] = redist_priv_ceil_div(n[0], f->base);
+    f->radix[1] = redist_priv_ceil_div(n[1], f->base);
 }
 
 /* The numbers of the coordinates that own the view indices i to last, in whichever order; of all coordinates where each
@@ -3847,8 +3846,8 @@ REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_axis *x, int coord
 /* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. */
 REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement *s, int side, int place, int step)
 {
-    const redist_layout *own = &s->layout[side], *other = &s->layout[!side];
-    int coords[REDIST_MAX_DIMS] = {0}, other_coords[REDIST_MAX_DIMS] = {0};
+    const redist_layout *own = s->layout[side], *other = s->layout[!side];
+    int coords[REDIST_MAX_DIMS], other_coords[REDIST_MAX_DIMS];
     int64_t colours, partner, digit, weight = 1, left = (side == REDIST_PRIV_FROM ? 1 : -1) * (step % s->rounds);
     int d;
     if (s->together)
@@ -3885,20 +3884,20 @@ REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement 
 
 REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_priv_arrangement *s, int side, int rank, int step)
 {
-    const int place = redist_priv_find_place(&s->layout[side], s->rank_places[side], rank);
+    const int place = redist_priv_find_place(s->layout[side], s->rank_places[side], rank);
     const int partner = place < 0 ? -1 : redist_priv_schedule_partner(s, side, place, step);
-    return partner < 0 ? -1 : redist_priv_rank_at(&s->layout[!side], partner);
+    return partner < 0 ? -1 : redist_priv_rank_at(s->layout[!side], partner);
 }
 
 /* Finds the form of every axis, if pairs are a product, and the steps and rounds: neither passes 2^62, for a side's
    degrees multiply to its places at most. All places are together where the axes' colours make too many steps. */
-REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s)
+REDIST_PRIV_COLD int redist_priv_find_forms(redist_priv_arrangement *s)
 {
     int64_t fewest[2] = {1, 1}, given[2] = {1, 1}, colours = 1;
     int d, side, code = REDIST_OK;
-    s->together = !redist_priv_is_product(&s->layout[0], &s->layout[1]);
-    for (d = 0; d < s->layout[0].ndim && !s->together && code == REDIST_OK; d++) {
-        const redist_axis *x[2] = {&s->layout[0].dim[d].axis, &s->layout[1].dim[d].axis};
+    s->together = !redist_priv_is_product(s->layout[0], s->layout[1]);
+    for (d = 0; d < s->layout[0]->ndim && !s->together && code == REDIST_OK; d++) {
+        const redist_axis *x[2] = {&s->layout[0]->dim[d].axis, &s->layout[1]->dim[d].axis};
         const redist_priv_factor *f = &s->factor[d];
         code = redist_priv_factor_of(x, &s->factor[d]);
         colours *= f->base;
@@ -3919,13 +3918,13 @@ REDIST_PRIV_COLD int redist_priv_fill_tables(redist_priv_arrangement *s)
     int d, code = REDIST_OK;
     if (s->together) {
         s->rounds = f->radix[0] = f->radix[1] = 1;
-        code = redist_priv_fill_table(s, f, &s->layout[0], &s->layout[1]);
+        code = redist_priv_fill_table(s, f, s->layout[0], s->layout[1]);
         s->steps = (int)f->base;
         return code;
     }
-    for (d = 0; d < s->layout[0].ndim && code == REDIST_OK; d++) {
-        redist_layout from = redist_layout_nd(1, &s->layout[0].dim[d].axis);
-        redist_layout to = redist_layout_nd(1, &s->layout[1].dim[d].axis);
+    for (d = 0; d < s->layout[0]->ndim && code == REDIST_OK; d++) {
+        redist_layout from = redist_layout_nd(1, &s->layout[0]->dim[d].axis);
+        redist_layout to = redist_layout_nd(1, &s->layout[1]->dim[d].axis);
         from.dim[0].axis.first = to.dim[0].axis.first = 0; /* so that places are numbers */
         if (f[d].form == REDIST_PRIV_TABLE)
             code = redist_priv_fill_table(s, &f[d], &from, &to);
@@ -3933,42 +3932,23 @@ REDIST_PRIV_COLD int redist_priv_fill_tables(redist_priv_arrangement *s)
     return code;
 }
 
-/* all: every holder of the source contributes. */
-REDIST_PRIV_COLD int redist_priv_schedule_of(const redist_layout *from, const redist_layout *to, int all,
-                                             redist_schedule *schedule)
+/* all: every holder of the source contributes, else it has no ghosts. s: zero; free it, whatever this returns. */
+REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s, const redist_layout *from, const redist_layout *to,
+                                         int all)
 {
-    redist_priv_arrangement *s;
-    int side, code = schedule == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
-    if (schedule != NULL)
-        memset(schedule, 0, sizeof *schedule);
-    if (code != REDIST_OK)
-        return code;
-    s = schedule->arrangement = (redist_priv_arrangement *)redist_priv_zeroed(1, sizeof *s);
-    if (s == NULL)
-        return REDIST_ERR_MEMORY;
+    int side, code = REDIST_OK;
     s->all = all;
-    s->layout[REDIST_PRIV_FROM] = redist_priv_copy_of(from, all);
-    s->layout[REDIST_PRIV_TO] = redist_priv_copy_of(to, 1);
+    s->layout[REDIST_PRIV_FROM] = from;
+    s->layout[REDIST_PRIV_TO] = to;
     for (side = 0; side < 2 && code == REDIST_OK; side++)
-        code = redist_priv_list_ranks(&s->layout[side], &s->rank_places[side]);
+        code = redist_priv_list_ranks(s->layout[side], &s->rank_places[side]);
     if (code == REDIST_OK)
-        code = redist_priv_arrange(s);
-    if (code == REDIST_OK)
-        code = redist_priv_fill_tables(s);
-    schedule->steps = s->steps;
-    if (code != REDIST_OK)
-        redist_schedule_free(schedule);
-    return code;
+        code = redist_priv_find_forms(s);
+    return code == REDIST_OK ? redist_priv_fill_tables(s) : code;
 }
 
-REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to, redist_schedule *schedule)
+REDIST_PRIV_COLD void redist_priv_arrangement_free(redist_priv_arrangement *s)
 {
-    return redist_priv_schedule_of(from, to, 0, schedule);
-}
-
-REDIST_API void redist_schedule_free(redist_schedule *schedule)
-{
-    redist_priv_arrangement *s = schedule == NULL ? NULL : schedule->arrangement;
     int k, side;
     for (side = 0; side < 2 && s != NULL; side++) {
         for (k = 0; k < REDIST_MAX_DIMS; k++) {
@@ -3978,9 +3958,34 @@ REDIST_API void redist_schedule_free(redist_schedule *schedule)
         }
         REDIST_FREE(s->rank_places[side]);
     }
-    REDIST_FREE(s);
+}
+
+REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to, redist_schedule *schedule)
+{
+    redist_priv_arrangement *s;
+    int code = schedule == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
     if (schedule != NULL)
         memset(schedule, 0, sizeof *schedule);
+    if (code != REDIST_OK)
+        return code;
+    s = schedule->arrangement = (redist_priv_arrangement *)redist_priv_zeroed(1, sizeof *s);
+    if (s == NULL)
+        return REDIST_ERR_MEMORY;
+    code = redist_priv_arrange(s, redist_priv_copy_to(&s->kept[0], from, 0),
+                               redist_priv_copy_to(&s->kept[1], to, 1), 0);
+    schedule->steps = s->steps;
+    if (code != REDIST_OK)
+        redist_schedule_free(schedule);
+    return code;
+}
+
+REDIST_API void redist_schedule_free(redist_schedule *schedule)
+{
+    if (schedule == NULL)
+        return;
+    redist_priv_arrangement_free(schedule->arrangement);
+    REDIST_FREE(schedule->arrangement);
+    memset(schedule, 0, sizeof *schedule);
 }
 
 REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step, int *send_to,
@@ -4019,7 +4024,7 @@ REDIST_PRIV_COLD int redist_priv_is_cost(const redist_cost *cost)
 REDIST_PRIV_COLD int redist_priv_most_by_places(const redist_layout *const *layout, redist_priv_load *most)
 {
     redist_priv_neighbours n;
-    int place, side, coords[REDIST_MAX_DIMS] = {0}, code = REDIST_OK;
+    int place, side, coords[REDIST_MAX_DIMS], code = REDIST_OK;
     for (side = 0; side < 2; side++)
         for (place = 0; place < redist_priv_grid_places(layout[side]) && code == REDIST_OK; place++) {
             redist_priv_coords_of_place(layout[side], place, coords);
@@ -4048,27 +4053,33 @@ REDIST_PRIV_COLD int redist_priv_most_by_axes(const redist_layout *const *layout
     return code;
 }
 
+/* *costs: seconds for the messages, and for the bytes, of the ranks with the most. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_costs_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
+                                          const redist_cost *cost, redist_cost *costs)
+{
+    redist_priv_load most[2] = {{0, 0}, {0, 0}};
+    const redist_layout *const layout[2] = {from, to};
+    const int by_axes = redist_priv_is_partitioned(from) && redist_priv_is_partitioned(to);
+    const int code = by_axes ? redist_priv_most_by_axes(layout, most) : redist_priv_most_by_places(layout, most);
+    int64_t readers = most[0].messages * to->copies; /* a copy serves its own rank, and others round-robin */
+    readers = redist_priv_min(readers, 1 + redist_priv_ceil_div(readers, from->copies));
+    costs->per_message = (double)redist_priv_max(readers, most[1].messages) * cost->per_message;
+    costs->per_byte = (double)redist_priv_max(most[0].elements, most[1].elements) *
+                      ((double)element_bytes * cost->per_byte);
+    return code;
+}
+
 REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
                                  const redist_cost *cost)
 {
-    redist_priv_load most[2] = {{0, 0}, {0, 0}};
-    const redist_layout *layout[2] = {from, to};
     redist_layout source;
-    int64_t readers;
-    int code;
+    redist_cost costs;
     if (!redist_priv_is_cost(cost) || element_bytes < 1 || redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
-    source = redist_priv_copy_of(from, 0);
-    layout[REDIST_PRIV_FROM] = &source;
-    code = redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to)
-               ? redist_priv_most_by_axes(layout, most)
-               : redist_priv_most_by_places(layout, most);
-    if (code != REDIST_OK)
+    redist_priv_copy_to(&source, from, 0);
+    if (redist_priv_costs_of(&source, to, element_bytes, cost, &costs) != REDIST_OK)
         return -1;
-    readers = most[0].messages * to->copies; /* a copy serves its own rank, and others round-robin */
-    most[0].messages = redist_priv_min(readers, 1 + redist_priv_ceil_div(readers, from->copies));
-    return (double)redist_priv_max(most[0].messages, most[1].messages) * cost->per_message +
-           (double)redist_priv_max(most[0].elements, most[1].elements) * ((double)element_bytes * cost->per_byte);
+    return costs.per_message + costs.per_byte;
 }
 
 /* Ways to distribute one axis on a route, combinations of them looked at, layouts kept of those (the ends among them),
@@ -4149,7 +4160,7 @@ REDIST_PRIV_COLD void redist_priv_thin_sizes(redist_priv_sizes *list, int64_t lo
     for (k = 0; k < list->n; k++)
         if (list->size[k] >= low && list->size[k] <= high)
             list->size[n++] = list->size[k];
-    room -= room % 2 != n % 2;
+    room -= (room ^ n) & 1;
     list->n = n <= room ? n : room;
     for (k = 0; k < list->n && n > room; k++)
         list->size[k] = list->size[(2 * k + 1) * n / (2 * room)];
@@ -4206,7 +4217,7 @@ REDIST_PRIV_COLD void redist_priv_choose_counts(redist_priv_route_axis *a, redis
                            room / 6);
     for (k = 0; k < list.n; k++) {
         const int64_t procs = list.size[k], most = redist_priv_max(x->count, 1);
-        redist_priv_add_choice(a, redist_block(x->count, (int)procs).block, procs, room);
+        redist_priv_add_choice(a, redist_priv_ceil_div(most, procs), procs, room);
         for (end = x; end < x + 2; end++) {
             const int64_t merged = redist_priv_is_interval(end) ? redist_priv_ceil_div(end->procs, procs) : 1;
             redist_priv_add_choice(a, redist_priv_product(redist_priv_seen_block(end), merged, most), procs, room);
@@ -4278,13 +4289,13 @@ REDIST_PRIV_COLD int redist_priv_survey_axes(redist_priv_route *route)
 REDIST_PRIV_COLD const redist_layout *redist_priv_base_layout(const redist_priv_route *route,
                                                               const redist_priv_candidate *c)
 {
-    int64_t places = 1;
+    double places = 1; /* more than an int64_t may tell */
     int d, as_from = 1, as_to = 1;
     for (d = 0; d < route->from->ndim; d++) {
         const int procs = route->axis[d].choice[c->choice[d]].procs;
         as_from &= procs == route->from->dim[d].axis.procs;
         as_to &= procs == route->to->dim[d].axis.procs;
-        places = redist_priv_product(places, procs, INT64_C(1) << 31);
+        places *= procs;
     }
     if (as_to || (!as_from && places <= redist_places(route->to)))
         return route->to;
@@ -4365,8 +4376,7 @@ REDIST_PRIV_COLD int redist_priv_one_phase(redist_priv_route *route, int k)
     double *after = route->reached[k + 1];
     int i, j, better = 0;
     memcpy(after, before, sizeof route->reached[k]);
-    for (j = 0; j < route->candidates; j++)
-        route->via[k][j] = -1;
+    memset(route->via[k], -1, sizeof route->via[k]);
     for (i = 0; i < route->candidates; i++) {
         if (before[i] >= before[REDIST_PRIV_TO] || (k > 0 && route->via[k - 1][i] < 0))
             continue;
@@ -4382,23 +4392,22 @@ REDIST_PRIV_COLD int redist_priv_one_phase(redist_priv_route *route, int k)
     return better;
 }
 
-/* Writes the layouts on the way to a candidate in so many phases, and returns how many they are. */
-REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, int phases, int at, redist_layout *between)
+/* Writes the layouts on the way, and returns how many they are. */
+REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_layout *between)
 {
-    const int via = phases > 0 ? route->via[phases - 1][at] : -1;
-    const int passed = phases > 0 ? redist_priv_follow(route, phases - 1, via < 0 ? at : via, between) : 0;
-    const redist_priv_candidate *c;
-    redist_layout *layout = &between[passed];
-    int d;
-    if (via <= REDIST_PRIV_FROM)
-        return passed;
-    c = &route->candidate[via];
-    *layout = redist_priv_copy_of(redist_priv_base_layout(route, c), 1);
-    for (d = 0; d < layout->ndim; d++) {
-        layout->dim[d].axis = route->axis[d].choice[c->choice[d]];
-        layout->dim[d].low = layout->dim[d].high = layout->dim[d].allocated = 0;
+    int via[REDIST_PRIV_PHASES], k, d, at = REDIST_PRIV_TO, stops = 0;
+    for (k = route->phases - 1; k >= 0; k--)
+        if (route->via[k][at] >= 0)
+            via[stops++] = at = route->via[k][at];
+    for (k = 0; k < stops - 1; k++, between++) { /* the last is `from` */
+        const redist_priv_candidate *c = &route->candidate[via[stops - 2 - k]];
+        redist_priv_copy_to(between, redist_priv_base_layout(route, c), 1);
+        for (d = 0; d < between->ndim; d++) {
+            between->dim[d].axis = route->axis[d].choice[c->choice[d]];
+            between->dim[d].low = between->dim[d].high = between->dim[d].allocated = 0;
+        }
     }
-    return passed + 1;
+    return k;
 }
 
 /* redist_phases with a cost of each phase beside its messages' and bytes'. */
@@ -4407,11 +4416,9 @@ REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_
 {
     const int phases = (int)redist_priv_min(max, REDIST_PRIV_PHASES - 1) + 1;
     redist_priv_route *route;
-    int k, passed, code = redist_priv_check_pair(from, to);
-    if (code == REDIST_OK && (!redist_priv_is_cost(cost) || max < 0 || (max > 0 && between == NULL)))
-        code = REDIST_ERR_ARGUMENT;
-    if (code != REDIST_OK || max == 0 || !redist_priv_is_product(from, to))
-        return -code;
+    int k, code;
+    if (max == 0 || !redist_priv_is_product(from, to))
+        return 0;
     route = (redist_priv_route *)redist_priv_zeroed(1, sizeof *route + (size_t)from->ndim * sizeof *route->axis);
     if (route == NULL)
         return -REDIST_ERR_MEMORY;
@@ -4427,15 +4434,18 @@ REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_
         route->reached[0][k] = DBL_MAX;
     while (route->phases < phases && redist_priv_one_phase(route, route->phases))
         route->phases++;
-    passed = code == REDIST_OK ? redist_priv_follow(route, route->phases, REDIST_PRIV_TO, between) : -code;
+    k = code == REDIST_OK ? redist_priv_follow(route, between) : -code;
     REDIST_FREE(route);
-    return passed;
+    return k;
 }
 
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
                              redist_layout *between)
 {
-    return redist_priv_phases(from, to, cost, 0, max, between);
+    int code = redist_priv_check_pair(from, to);
+    if (code == REDIST_OK && (!redist_priv_is_cost(cost) || max < 0 || (max > 0 && between == NULL)))
+        code = REDIST_ERR_ARGUMENT;
+    return code == REDIST_OK ? redist_priv_phases(from, to, cost, 0, max, between) : -code;
 }
 
 /* --------------------------------------------------------------------------------- relabelling and advice (bodies) */
@@ -4625,7 +4635,7 @@ REDIST_PRIV_COLD int redist_priv_match_axis(const redist_priv_relabelling *r, in
 REDIST_PRIV_COLD void redist_priv_choose_matches(redist_priv_relabelling *r, int *const *match, char *taken)
 {
     const int sources = redist_priv_grid_places(r->from), grid = redist_priv_grid_places(r->to);
-    int coords[REDIST_MAX_DIMS] = {0};
+    int coords[REDIST_MAX_DIMS];
     int t, d, matched, left = 0;
     for (t = 0; t < r->places; t++) {
         redist_priv_coords_of_place(r->to, t, coords);
@@ -4691,7 +4701,7 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
         code = REDIST_ERR_OVERFLOW;
     if (code != REDIST_OK)
         return code;
-    source = redist_priv_copy_of(from, 0);
+    redist_priv_copy_to(&source, from, 0);
     code = redist_priv_relabelling_of(&source, to, &r);
     if (code == REDIST_OK && redist_priv_max(r.places, r.sources) <= REDIST_PRIV_EXACT_PLACES)
         code = redist_priv_choose_exactly(&r);

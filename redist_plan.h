@@ -735,6 +735,7 @@ typedef struct {
     int64_t n;         /* words so far */
     int64_t *first;    /* first[first_n]: rank 0's, which it writes here; none while they are only hashed */
     int64_t first_n;
+    int bare;          /* of how a rank stores it: extents, rather than what its ghost cells hold */
     redist_priv_verdict *verdict;
 } redist_priv_words;
 
@@ -773,7 +774,7 @@ REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w, const redist_p
     static const char *const name[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_NAME) "axis of the array", "low halo",
                                        "high halo", "edge of the ghost cells"};
     const int64_t value[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_VALUE) dim->stored, dim->low, dim->high,
-                             dim->axis.ghosts};
+                             w->bare ? dim->allocated : dim->axis.ghosts};
     const redist_axis *x = &dim->axis;
     int64_t k;
     redist_priv_list(w, sizeof name / sizeof name[0], name, value);
@@ -827,6 +828,7 @@ REDIST_PRIV_COLD void redist_priv_explain_mismatch(const redist_plan *p, MPI_Com
                                                    redist_priv_verdict *v)
 {
     redist_priv_words words;
+    memset((void *)&words, 0, sizeof words);
     words.first_n = redist_priv_min(n, INT_MAX / (int)sizeof *words.first);
     words.first = (int64_t *)redist_priv_zeroed(words.first_n, sizeof *words.first);
     words.verdict = v;
@@ -847,7 +849,7 @@ REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int side, c
     const int64_t limit = INT64_MAX / 4 / redist_priv_max(p->element_bytes, 1) / p->arrays;
     const char *name = redist_priv_side_name(side);
     char text[160];
-    int coords[REDIST_MAX_DIMS] = {0};
+    int coords[REDIST_MAX_DIMS];
     int k, code = redist_layout_explain(layout, text, sizeof text);
     redist_priv_fail(v, code, "%s%s %s", name, strncmp(text, "axis ", 5) == 0 ? "" : ":", text);
     if (code != REDIST_OK)
@@ -860,7 +862,7 @@ REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int side, c
     }
     if (!redist_coords_of(layout, p->rank, coords))
         return;
-    code = redist_priv_format_fault(redist_priv_extent_fault(layout, coords), text, sizeof text);
+    code = redist_priv_check_extent(layout, coords, text, sizeof text);
     redist_priv_fail(v, code, "%s %s", name, text);
     if (redist_priv_storage_at(layout, coords).size > limit)
         redist_priv_fail(v, REDIST_ERR_OVERFLOW, "the %s arrays have more than 2^61 bytes", name);
@@ -869,13 +871,9 @@ REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int side, c
 /* Keeps a layout that is one; another may be shorter than this file takes layouts to be. */
 REDIST_PRIV_COLD redist_layout *redist_priv_keep_layout(const redist_layout *layout, int ghosts, redist_priv_verdict *v)
 {
-    const redist_layout copy = redist_priv_copy_of(layout, ghosts);
     redist_layout *kept = (redist_layout *)redist_priv_alloc(1, redist_priv_layout_bytes(layout));
-    if (kept == NULL)
-        redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for a plan");
-    else
-        memcpy((void *)kept, &copy, redist_priv_layout_bytes(layout));
-    return kept;
+    redist_priv_fail(v, kept == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for a plan");
+    return kept == NULL ? NULL : redist_priv_copy_to(kept, layout, ghosts);
 }
 
 REDIST_PRIV_COLD void redist_priv_check_shapes(const redist_plan *p, redist_priv_verdict *v)
@@ -1089,9 +1087,10 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
     const int mine = redist_priv_place_on(layout, p->rank);
     redist_priv_pairs pairs;
     redist_priv_pair pair;
-    int coords[REDIST_MAX_DIMS] = {0}, code;
-    if (!redist_coords_of(layout, p->rank, coords))
+    int coords[REDIST_MAX_DIMS], code;
+    if (mine < 0)
         return REDIST_OK;
+    redist_priv_coords_of_place(layout, mine, coords);
     s->owned = redist_priv_held_at(layout, coords);
     s->storage = redist_priv_storage_at(layout, coords);
     s->array_bytes = s->storage.size * p->element_bytes;
@@ -1130,18 +1129,19 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
 
 /* ----------------------------------------------------------------------------------------------- staging (private) */
 
-REDIST_PRIV int64_t redist_priv_round_up(int64_t a, int64_t multiple)
-{
-    return (a + multiple - 1) / multiple * multiple;
-}
+/* multiple: a power of 2. */
+REDIST_PRIV int64_t redist_priv_round_up(int64_t a, int64_t multiple) { return (a + multiple - 1) & -multiple; }
 
 /* Which messages of a side stay in the array: none, those that are contiguous there, or all. */
 enum { REDIST_PRIV_NONE, REDIST_PRIV_CONTIGUOUS, REDIST_PRIV_ALL };
 
-/* Gives the others their places in the staging memory, which are multiples of `unit` bytes, a power of 2. */
+/* Gives the others their places in the staging memory, which are multiples of `unit` bytes, a power of 2. None stays
+   for being contiguous where there are several arrays, or the one is overwritten at the same time, or combined. */
 REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int in_array, int64_t unit)
 {
     const redist_priv_side *s = &p->side[own];
+    const int taken = own == REDIST_PRIV_FROM ? p->overwrites : p->arrival.function != NULL;
+    const int contiguous = in_array == REDIST_PRIV_CONTIGUOUS && p->arrays == 1 && !taken;
     redist_priv_staging *staging = &p->staging[own];
     int64_t k;
     staging->bytes = 0;
@@ -1150,19 +1150,12 @@ REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int in_arr
         redist_priv_message m = redist_priv_peer_message(p, peer);
         peer->direct = redist_priv_contiguous(&m, own) * p->element_bytes;
         peer->staged = REDIST_PRIV_IN_ARRAY;
-        if (peer->near || in_array == REDIST_PRIV_ALL || (in_array == REDIST_PRIV_CONTIGUOUS && peer->direct >= 0))
+        if (peer->near || in_array == REDIST_PRIV_ALL || (contiguous && peer->direct >= 0))
             continue;
         peer->staged = staging->bytes;
         staging->bytes += redist_priv_round_up(peer->bytes, redist_priv_max(unit, REDIST_PRIV_LINE));
     }
     return REDIST_OK;
-}
-
-/* What may stay in an array when there is one, which neither is overwritten at the same time nor combined. */
-REDIST_PRIV_COLD int redist_priv_may_stay(const redist_plan *p, int own)
-{
-    const int taken = own == REDIST_PRIV_FROM ? p->overwrites : p->arrival.function != NULL;
-    return p->arrays > 1 || taken ? REDIST_PRIV_NONE : REDIST_PRIV_CONTIGUOUS;
 }
 
 REDIST_PRIV_COLD int64_t redist_priv_buffer_bytes(const redist_plan *p)
@@ -1240,7 +1233,7 @@ typedef struct {
 REDIST_PRIV_COLD int64_t redist_priv_narrow(const redist_plan *p, redist_priv_message *m, redist_priv_cutting c,
                                             int64_t k, int64_t *begin)
 {
-    int axes[REDIST_MAX_DIMS] = {0}, i, wide;
+    int axes[REDIST_MAX_DIMS], i, wide;
     int64_t bricks = 1, room = redist_priv_max(c.bytes / p->element_bytes, 1), width;
     redist_priv_slow_to_fast(p->to, p->to->memory_order, axes);
     for (i = m->ndim - 1; i > 0 && m->axis[axes[i]]->elements == 1; i--)
@@ -1346,11 +1339,11 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
 
 /* With whom this rank meets in a step. Where all meet all, a node's ranks send to one other node, and receive from one,
    so that no link serves two steps, and none is idle while a step's messages stay inside some of the nodes. */
-REDIST_PRIV_COLD int redist_priv_partner(const redist_plan *p, const redist_schedule *schedule, int own, int step)
+REDIST_PRIV_COLD int redist_priv_partner(const redist_plan *p, const redist_priv_arrangement *s, int own, int step)
 {
     const int each = (int)p->node, sign = own == REDIST_PRIV_FROM ? 1 : -1;
-    if (schedule->steps < p->size || each < 2 || p->size % each != 0)
-        return redist_priv_schedule_peer(schedule->arrangement, own, p->rank, step);
+    if (s->steps < p->size || each < 2 || p->size % each != 0)
+        return redist_priv_schedule_peer(s, own, p->rank, step);
     return (p->rank / each * each + sign * (step - step % each) + p->size) % p->size +
            (p->rank % each + sign * (step % each) + each) % each;
 }
@@ -1360,29 +1353,31 @@ REDIST_PRIV_COLD int redist_priv_partner(const redist_plan *p, const redist_sche
 REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
 {
     redist_priv_peer *by_rank = (redist_priv_peer *)redist_priv_alloc(p->peers, sizeof *by_rank), *peer, *found;
-    redist_schedule schedule;
-    int code = redist_priv_schedule_of(p->from, p->to, p->arrival.function != NULL, &schedule);
-    int turn, own, partner, stride = (int)(0.618 * schedule.steps) | 1;
+    redist_priv_arrangement s;
+    int turn, own, partner, stride, code;
+    memset((void *)&s, 0, sizeof s);
+    code = redist_priv_arrange(&s, p->from, p->to, p->arrival.function != NULL);
+    stride = (int)(0.618 * s.steps) | 1;
     code = by_rank == NULL ? REDIST_ERR_MEMORY : code;
-    while (redist_priv_gcd(stride, schedule.steps) > 1)
+    while (redist_priv_gcd(stride, s.steps) > 1)
         stride++;
-    p->state.lanes.steps = schedule.steps;
+    p->state.lanes.steps = s.steps;
     for (own = 0; own < 2 && code == REDIST_OK; own++) {
-        const redist_priv_side *s = &p->side[own];
-        for (peer = s->peer; peer < s->peer + s->peers; peer++)
+        const redist_priv_side *side = &p->side[own];
+        for (peer = side->peer; peer < side->peer + side->peers; peer++)
             peer->order = peer->rank;
-        qsort(s->peer, (size_t)s->peers, sizeof *peer, redist_priv_compare_ints);
-        memcpy((void *)by_rank, s->peer, (size_t)s->peers * sizeof *peer);
-        for (peer = s->peer, turn = 0; turn < schedule.steps; turn++) {
-            partner = redist_priv_partner(p, &schedule, own, (int)((int64_t)turn * stride % schedule.steps));
-            found = (redist_priv_peer *)redist_priv_find(by_rank, s->peers, sizeof *peer, partner);
+        qsort(side->peer, (size_t)side->peers, sizeof *peer, redist_priv_compare_ints);
+        memcpy((void *)by_rank, side->peer, (size_t)side->peers * sizeof *peer);
+        for (peer = side->peer, turn = 0; turn < s.steps; turn++) {
+            partner = redist_priv_partner(p, &s, own, (int)((int64_t)turn * stride % s.steps));
+            found = (redist_priv_peer *)redist_priv_find(by_rank, side->peers, sizeof *peer, partner);
             if (found != NULL) {
                 *peer = *found;
                 peer++->order = turn;
             }
         }
     }
-    redist_schedule_free(&schedule);
+    redist_priv_arrangement_free(&s);
     REDIST_FREE(by_rank);
     return code;
 }
@@ -1420,7 +1415,7 @@ REDIST_PRIV_COLD int redist_priv_lanes_staging(redist_plan *p, int own)
     redist_priv_staging *staging = &p->staging[own];
     int64_t k, place = REDIST_PRIV_LINE, places;
     redist_priv_cut_side(p, own, room);
-    redist_priv_stage_peers(p, own, redist_priv_may_stay(p, own), 1);
+    redist_priv_stage_peers(p, own, REDIST_PRIV_CONTIGUOUS, 1);
     lane->places = s->peers;
     if (staging->bytes <= room || (own == REDIST_PRIV_FROM && p->overwrites))
         return REDIST_OK;
@@ -1832,7 +1827,7 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own)
         if (c->unit_bytes > p->largest)
             return REDIST_ERR_OVERFLOW;
     if (s->fixed && !p->options.in_place && c->unit_bytes == 1) {
-        redist_priv_stage_peers(p, own, redist_priv_may_stay(p, own), 1);
+        redist_priv_stage_peers(p, own, REDIST_PRIV_CONTIGUOUS, 1);
         if (p->staging[own].bytes == 0)
             return REDIST_OK;
     }
@@ -1920,7 +1915,7 @@ REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv
     const redist_priv_message m = redist_priv_peer_message(p, peer);
     const int staged = peer->staged >= 0, side = staged ? REDIST_PRIV_PACKED : peer->own;
     MPI_Datatype made;
-    int axes[REDIST_MAX_DIMS] = {0}, k, code = redist_priv_become(type, MPI_Type_dup(p->element, &made), &made);
+    int axes[REDIST_MAX_DIMS], k, code = redist_priv_become(type, MPI_Type_dup(p->element, &made), &made);
     redist_priv_slow_to_fast(p->from, p->from->memory_order, axes);
     for (k = m.ndim - 1; k >= 0 && code == REDIST_OK; k--)
         code = redist_priv_follow_runs(type, m.axis[axes[k]], side, m.stride[side][axes[k]] * p->element_bytes);
@@ -2514,10 +2509,11 @@ REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_l
                                             int near)
 {
     const redist_priv_network *n = &p->network;
-    const redist_cost messages = {n->cost.per_message, 0}, bytes = {0, n->cost.per_byte / (near ? (double)p->node : 1)};
-    const int64_t each = p->element_bytes * p->arrays;
-    const double sending = redist_cost_of(from, to, each, &messages), moving = redist_cost_of(from, to, each, &bytes);
-    return n->latency / (near ? 8 : 1) + (sending > moving ? sending : moving);
+    redist_cost costs;
+    if (redist_priv_costs_of(from, to, p->element_bytes * p->arrays, &n->cost, &costs) != REDIST_OK)
+        return -1;
+    costs.per_byte /= near ? (double)p->node : 1;
+    return n->latency / (near ? 8 : 1) + (costs.per_message > costs.per_byte ? costs.per_message : costs.per_byte);
 }
 
 /* The axis that a layout of plain axes distributes over all ranks in their order; -1 where there is none. */
@@ -2543,7 +2539,7 @@ REDIST_PRIV_COLD int redist_priv_pass_nodes(const redist_plan *p, redist_layout 
     if (outer < 0 || inner < 0 || outer == inner || each < 2 || each == p->size || p->size % each != 0 ||
         !redist_priv_is_product(p->from, p->to))
         return 0;
-    *between = redist_priv_copy_of(p->to, 1);
+    redist_priv_copy_to(between, p->to, 1);
     forwards = between->dim[outer].stored < between->dim[inner].stored;
     between->grid_order = forwards ? REDIST_ROW_MAJOR : REDIST_COLUMN_MAJOR;
     for (d = 0; d < between->ndim; d++)
@@ -2564,6 +2560,7 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
     const int rests = p->options.in_place && p->arrival.function != NULL; /* some elements stay where they are */
     const int most = rests ? 0 : REDIST_PRIV_MOST_PHASES - 1;
     redist_priv_chain *c = &p->state.chain;
+    const redist_layout *from = p->from;
     int k, stops, code = redist_priv_know_network(p);
     redist_cost cost = p->network.cost;
     redist_layout grid;
@@ -2576,8 +2573,11 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
     cost.per_byte *= (double)bytes;
     stops = redist_priv_phases(p->from, p->to, &cost, p->network.latency, most, c->between);
     c->phases = stops < 0 ? 0 : stops + 1;
-    for (k = 0; k < c->phases; k++)
-        seconds += redist_priv_seconds(p, redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1), 0);
+    for (k = 1; k <= c->phases; k++) {
+        const redist_layout *to = redist_priv_stage_layout(p, k);
+        seconds += redist_priv_seconds(p, from, to, 0);
+        from = to;
+    }
     if (c->phases > 0 && most > 0 && redist_priv_pass_nodes(p, &grid)) {
         passing = redist_priv_seconds(p, p->from, &grid, 1) + redist_priv_seconds(p, &grid, p->to, 0);
         if (passing < seconds) {
@@ -2774,7 +2774,7 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
     redist_priv_words words;
     int64_t k;
     int own;
-    words.first_n = 0;
+    memset((void *)&words, 0, sizeof words);
     redist_priv_list_plan(&words, p);
     facts[REDIST_PRIV_WORDS] = words.n;
     facts[REDIST_PRIV_HASH] = (int64_t)(words.hash >> 2);
@@ -2808,7 +2808,9 @@ REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *fac
     code = redist_priv_find_route(p, &gain);
     REDIST_FREE(p->state.chain.between);
     memset(&p->state, 0, sizeof p->state);
-    return redist_priv_worst(p->comm, code) == REDIST_OK && gain > 1.1; /* a rank may be out of memory */
+    if (code == REDIST_OK && gain <= 1.1)
+        code = REDIST_ERR_ARGUMENT;
+    return redist_priv_worst(p->comm, code) == REDIST_OK; /* a rank may be out of memory, and know no gain */
 }
 #endif
 
@@ -3006,9 +3008,10 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_substitute(const redis
 REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
 {
     redist_priv_staging *s = p->staging;
-    int side;
-    for (side = 0; side < 2; side++)
-        redist_priv_fail(v, p->transport->plan_staging(p, side), "too many ranks or bytes for %s", p->transport->name);
+    int side, code = REDIST_OK;
+    for (side = 0; side < 2 && code == REDIST_OK; side++)
+        code = p->transport->plan_staging(p, side);
+    redist_priv_fail(v, code, "too many ranks or bytes for %s", p->transport->name);
     if (p->overwrites && p->transport->add_stats == NULL)
         s[REDIST_PRIV_PACKED].bytes = p->kept.whole.elements * p->element_bytes * p->arrays;
     if (p->options.max_buffer > 0 && redist_priv_buffer_bytes(p) > p->options.max_buffer)
@@ -3110,15 +3113,13 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
 /* Of all but the ghost cells that hold elements: *ghosts says whether there are any. */
 REDIST_PRIV_COLD uint64_t redist_priv_hash_bare(const redist_layout *layout, int *ghosts)
 {
-    const redist_layout bare = redist_priv_copy_of(layout, 0);
     redist_priv_words words;
     int d;
-    memset(&words, 0, sizeof words);
-    redist_priv_list_layout(&words, REDIST_PRIV_FROM, &bare);
-    for (d = 0, *ghosts = 0; d < bare.ndim; d++) {
-        redist_priv_word(&words, "extent", d, bare.dim[d].allocated);
+    memset((void *)&words, 0, sizeof words);
+    words.bare = 1;
+    redist_priv_list_layout(&words, REDIST_PRIV_FROM, layout);
+    for (d = 0, *ghosts = 0; d < layout->ndim; d++)
         *ghosts |= layout->dim[d].axis.ghosts;
-    }
     return words.hash;
 }
 
@@ -3127,6 +3128,7 @@ REDIST_PRIV_COLD uint64_t redist_priv_hash_bare(const redist_layout *layout, int
 REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
 {
     int from_ghosts, to_ghosts, level = MPI_THREAD_MULTIPLE;
+    const int several = p->from->copies > 1;
     const int alike = redist_priv_hash_bare(p->from, &from_ghosts) == redist_priv_hash_bare(p->to, &to_ghosts);
     p->arrival = redist_priv_replacing(p->element_bytes);
     p->arrival.function = p->options.combine;
@@ -3134,8 +3136,8 @@ REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
     if (p->arrival.function == redist_combine_op)
         MPI_Query_thread(&level); /* it calls MPI, which may not allow OpenMP's threads to */
     p->arrival.alone = from_ghosts || level < MPI_THREAD_MULTIPLE;
-    p->ordered = p->arrival.function != NULL && (from_ghosts || p->from->copies > 1);
-    p->overwrites = p->options.in_place && !(alike && p->from->copies == 1 && !(from_ghosts && to_ghosts));
+    p->ordered = p->arrival.function != NULL && (from_ghosts || several);
+    p->overwrites = p->options.in_place && (!alike || several || (from_ghosts && to_ghosts));
 }
 
 /* Looks at everything the caller gave, and finds the peers and what the ranks must know of each other. Local. */
