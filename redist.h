@@ -33,20 +33,20 @@
  *      98-171               options
  *     172-267               types
  *                 615-687   arithmetic
- *                 688-755   faults
- *     268-312     756-996   axes: who owns index i
- *     313-416    997-1610   layouts and views
- *               1611-2109   runs: what two coordinates of an axis share
- *               2110-2287   messages: products of run lists
- *               2288-2969   copying
- *               2970-3078   pairs of places: which copy serves whom
- *     417-450   3079-3227   moving on one process
- *     451-469   3228-3488   traffic, on paper
- *     470-499   3489-3995   schedules
- *     500-536   3996-4440   cost and multiphase routes
- *     537-567   4441-4737   relabelling and advice
- *     568-610   4738-4848   text: writing
- *               4849-5280   text: reading
+ *                 688-760   faults
+ *     268-312    761-1001   axes: who owns index i
+ *     313-416   1002-1610   layouts and views
+ *               1611-2108   runs: what two coordinates of an axis share
+ *               2109-2286   messages: products of run lists
+ *               2287-2968   copying
+ *               2969-3077   pairs of places: which copy serves whom
+ *     417-450   3078-3224   moving on one process
+ *     451-469   3225-3485   traffic, on paper
+ *     470-499   3486-4000   schedules
+ *     500-536   4001-4450   cost and multiphase routes
+ *     537-567   4451-4747   relabelling and advice
+ *     568-610   4748-4858   text: writing
+ *               4859-5290   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.

@@ -42,23 +42,23 @@
  *                 283-329   waiting
  *                 330-402   verdicts
  *                 403-703   the plan
- *                 704-974   checking arguments
- *                975-1130   peers
- *               1131-1226   staging
- *               1227-1316   pieces
- *               1317-1335   reports
- *               1336-1674   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1675-1822   MPI's collectives
- *               1823-1841   REDIST_ALLTOALLV
- *               1842-1973   REDIST_ALLTOALLW
- *               1974-2139   shared memory
- *               2140-2474   REDIST_SHARED
- *               2475-2499   the network
- *               2500-2704   REDIST_MULTIPHASE
- *               2705-3062   choosing a method
- *     166-254   3063-3489   plans
- *               3490-3589   calibrating
- *     255-276   3590-3674   arenas
+ *                 704-972   checking arguments
+ *                973-1129   peers
+ *               1130-1219   staging
+ *               1220-1309   pieces
+ *               1310-1328   reports
+ *               1329-1669   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1670-1817   MPI's collectives
+ *               1818-1836   REDIST_ALLTOALLV
+ *               1837-1968   REDIST_ALLTOALLW
+ *               1969-2134   shared memory
+ *               2135-2469   REDIST_SHARED
+ *               2470-2494   the network
+ *               2495-2704   REDIST_MULTIPHASE
+ *               2705-3065   choosing a method
+ *     166-254   3066-3491   plans
+ *               3492-3591   calibrating
+ *     255-276   3592-3676   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
