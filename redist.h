@@ -38,15 +38,15 @@
  *     313-416   1002-1610   layouts and views
  *               1611-2108   runs: what two coordinates of an axis share
  *               2109-2286   messages: products of run lists
- *               2287-2968   copying
- *               2969-3077   pairs of places: which copy serves whom
- *     417-450   3078-3224   moving on one process
- *     451-469   3225-3485   traffic, on paper
- *     470-499   3486-4000   schedules
- *     500-536   4001-4450   cost and multiphase routes
- *     537-567   4451-4747   relabelling and advice
- *     568-610   4748-4858   text: writing
- *               4859-5290   text: reading
+ *               2287-2966   copying
+ *               2967-3074   pairs of places: which copy serves whom
+ *     417-450   3075-3221   moving on one process
+ *     451-469   3222-3482   traffic, on paper
+ *     470-499   3483-3996   schedules
+ *     500-536   3997-4446   cost and multiphase routes
+ *     537-567   4447-4743   relabelling and advice
+ *     568-610   4744-4854   text: writing
+ *               4855-5286   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -2474,8 +2474,7 @@ REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int stream, const 
         redist_priv_store_halves(stream, second, to + 2 * to_pitch, to_pitch);
 }
 
-/* Transposes `lines` x `columns` elements in strips, of a line of the destination each. ahead: the next lines of the
-   same rows are asked for. */
+/* Transposes `lines` x `columns` elements in strips, of a line of the destination each; ahead: asks for the next. */
 REDIST_PRIV_INLINE void redist_priv_transpose_strips(int unit, int stream, int ahead, int64_t lines, int64_t columns,
                                                      const redist_priv_plane *p)
 {
@@ -2807,8 +2806,7 @@ REDIST_PRIV void redist_priv_copy_run(redist_priv_copier *c, int depth, int leve
     }
 }
 
-/* Copies what lies under the axes from `depth` on. Several runs of the fastest take turns at as many superblocks as fit
-   the fastest cache. */
+/* Copies what lies under the axes from `depth` on. Several runs of the fastest take turns at what fits a cache. */
 REDIST_PRIV void redist_priv_copy_axes(redist_priv_copier *c, int depth, const char *from, char *to)
 {
     const int d = c->axis[depth];
@@ -3012,8 +3010,7 @@ REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_l
     return p->code;
 }
 
-/* Begins the pairs of a place, of which n are the neighbours: of a source whose copies serve, those of all of them. n
-   must live until the last pair. */
+/* Begins the pairs of a place, of which n are the neighbours, until the last pair: where copies serve, of them all. */
 REDIST_PRIV_COLD void redist_priv_pairs_of(redist_priv_pairs *p, int place, const redist_priv_neighbours *n)
 {
     const int source = n->own == REDIST_PRIV_FROM;
@@ -3661,8 +3658,7 @@ REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_factor *f)
     f->radix[1] = redist_priv_ceil_div(n[1], f->base);
 }
 
-/* The numbers of the coordinates that own the view indices i to last, in whichever order; of all coordinates where each
-   may own several blocks. */
+/* The coordinates that own the view indices i to last, in whichever order; all, where each may own several blocks. */
 REDIST_PRIV_COLD void redist_priv_find_numbers(const redist_axis *x, int64_t i, int64_t last, int64_t *low,
                                                int64_t *high)
 {

@@ -47,18 +47,18 @@
  *               1130-1219   staging
  *               1220-1309   pieces
  *               1310-1328   reports
- *               1329-1669   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1670-1817   MPI's collectives
- *               1818-1836   REDIST_ALLTOALLV
- *               1837-1968   REDIST_ALLTOALLW
- *               1969-2134   shared memory
- *               2135-2469   REDIST_SHARED
- *               2470-2494   the network
- *               2495-2704   REDIST_MULTIPHASE
- *               2705-3065   choosing a method
- *     166-254   3066-3491   plans
- *               3492-3591   calibrating
- *     255-276   3592-3676   arenas
+ *               1329-1668   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1669-1816   MPI's collectives
+ *               1817-1835   REDIST_ALLTOALLV
+ *               1836-1967   REDIST_ALLTOALLW
+ *               1968-2133   shared memory
+ *               2134-2468   REDIST_SHARED
+ *               2469-2493   the network
+ *               2494-2702   REDIST_MULTIPHASE
+ *               2703-3060   choosing a method
+ *     166-254   3061-3486   plans
+ *               3487-3586   calibrating
+ *     255-276   3587-3671   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -1553,8 +1553,7 @@ REDIST_PRIV int redist_priv_has_place(const redist_priv_side *s, const redist_pr
     return k < 0 || s->peer[k].pending == 0;
 }
 
-/* Whether a schedule's next piece to be sent has to wait until an earlier one has been received: without a schedule all
-   receives are posted. */
+/* Whether a schedule's next piece to be sent has to wait for an earlier one to come; without, all receives are posted. */
 REDIST_PRIV int redist_priv_is_ahead(const redist_plan *p)
 {
     const redist_priv_lane *from = &p->state.lanes.lane[REDIST_PRIV_FROM], *to = &p->state.lanes.lane[REDIST_PRIV_TO];
@@ -2602,8 +2601,7 @@ REDIST_PRIV_COLD int64_t redist_priv_set_between(redist_plan *p)
     return c->array_bytes * p->arrays * redist_priv_min(c->phases - 1, 2);
 }
 
-/* The plan of the k-th phase. All plans of the chain are there at once and share what the arrays in between leave of
-   max_buffer. Collective. */
+/* The plan of the k-th phase. All share what the arrays in between leave of max_buffer. Collective. */
 REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, int k)
 {
     redist_priv_chain *c = &p->state.chain;
@@ -2808,9 +2806,7 @@ REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *fac
     code = redist_priv_find_route(p, &gain);
     REDIST_FREE(p->state.chain.between);
     memset(&p->state, 0, sizeof p->state);
-    if (code == REDIST_OK && gain <= 1.1)
-        code = REDIST_ERR_ARGUMENT;
-    return redist_priv_worst(p->comm, code) == REDIST_OK; /* a rank may be out of memory, and know no gain */
+    return redist_priv_worst(p->comm, gain > 1.1 ? code : REDIST_ERR_MEMORY) == REDIST_OK; /* which one rank may lack */
 }
 #endif
 
@@ -2824,8 +2820,7 @@ REDIST_PRIV_COLD int redist_priv_pays_back(const redist_plan *p, const int64_t *
     return p->options.executions == 0 || p->options.arena != NULL || p->options.executions * gain > 15 * duplication;
 }
 
-/* Messages to the ranks of a node share its link: between two of them come those to other nodes, where nodes are known
-   to have several ranks. */
+/* Messages to the ranks of a node share its link: between two of them come those to other nodes. */
 REDIST_PRIV_COLD void redist_priv_alternate_nodes(redist_plan *p)
 {
     const int each = (int)redist_priv_max(p->node, 1);
