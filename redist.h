@@ -3010,7 +3010,7 @@ REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_l
     return p->code;
 }
 
-/* Begins the pairs of a place, of which n are the neighbours, until the last pair: where copies serve, of them all. */
+/* Begins the pairs of a place. n: its neighbours, where copies serve those of all; must live until the last pair. */
 REDIST_PRIV_COLD void redist_priv_pairs_of(redist_priv_pairs *p, int place, const redist_priv_neighbours *n)
 {
     const int source = n->own == REDIST_PRIV_FROM;

@@ -1553,7 +1553,7 @@ REDIST_PRIV int redist_priv_has_place(const redist_priv_side *s, const redist_pr
     return k < 0 || s->peer[k].pending == 0;
 }
 
-/* Whether a schedule's next piece to be sent has to wait for an earlier one to come; without, all receives are posted. */
+/* Whether a schedule's next piece to be sent has to wait for an earlier one. Without one all receives are posted. */
 REDIST_PRIV int redist_priv_is_ahead(const redist_plan *p)
 {
     const redist_priv_lane *from = &p->state.lanes.lane[REDIST_PRIV_FROM], *to = &p->state.lanes.lane[REDIST_PRIV_TO];

@@ -52,15 +52,18 @@ down() {
     done
 }
 
-# What mpiexec calls instead of ssh. A node has its own host name, System V IPC, /dev/shm and temporary directory, besides its network.
+# What mpiexec calls instead of ssh. A node has its own host name, System V IPC, /dev/shm and, where no programs lie in it,
+# temporary directory, besides its network.
 write_enter() {
     for k in 0 1 2 3 4 5 6 7; do echo "10.77.0.$((10 + k)) node$k"; done >"$work/hosts"
+    temporary='mount -t tmpfs tmpfs /tmp;'
+    case $work in /tmp/*) temporary= ;; esac
     cat >"$work/enter" <<END
 #!/bin/sh
 while case \$1 in -*) true ;; *) false ;; esac; do shift; done
 k=\${1#node}
 shift
-exec ip netns exec $name-\$k unshare -m -u -i sh -c "hostname node\$k; mount -t tmpfs tmpfs /dev/shm; mount -t tmpfs tmpfs /tmp; mount --bind $work/hosts /etc/hosts; \$*"
+exec ip netns exec $name-\$k unshare -m -u -i sh -c "hostname node\$k; mount -t tmpfs tmpfs /dev/shm; $temporary mount --bind $work/hosts /etc/hosts; \$*"
 END
     chmod +x "$work/enter"
 }
