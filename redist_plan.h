@@ -52,13 +52,13 @@
  *               1817-1835   REDIST_ALLTOALLV
  *               1836-1967   REDIST_ALLTOALLW
  *               1968-2133   shared memory
- *               2134-2468   REDIST_SHARED
- *               2469-2493   the network
- *               2494-2702   REDIST_MULTIPHASE
- *               2703-3060   choosing a method
- *     166-254   3061-3486   plans
- *               3487-3586   calibrating
- *     255-276   3587-3671   arenas
+ *               2134-2469   REDIST_SHARED
+ *               2470-2494   the network
+ *               2495-2703   REDIST_MULTIPHASE
+ *               2704-3061   choosing a method
+ *     166-254   3062-3487   plans
+ *               3488-3587   calibrating
+ *     255-276   3588-3672   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -2148,6 +2148,7 @@ REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p);
    try the same in the same executions, and count the time of copying, which does not depend on who waits for whom. */
 enum { REDIST_PRIV_TRIALS = 4, REDIST_PRIV_RARELY = 1024 };
 
+/* Which of the trials an execution is, after so many others; REDIST_PRIV_TRIALS: none. */
 REDIST_PRIV int redist_priv_trial(int64_t executions)
 {
     int64_t since = REDIST_PRIV_TRIALS;
