@@ -233,7 +233,7 @@ static void check_arena(void)
     free_hidden();
 }
 
-/* A collective's own communicator cannot be had in an arena: messages serve. */
+/* A collective's own communicator cannot be had in an arena: the plan falls back to messages. */
 static void check_collectives_in_arena(void)
 {
     static const redist_method method[] = {REDIST_ALLTOALLV, REDIST_ALLTOALLW};
