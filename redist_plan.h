@@ -542,11 +542,10 @@ typedef struct {
     redist_method method;
     const char *name;
     int (*open)(redist_plan *);                      /* collective; or NULL. Fails on any: messages instead       */
-    int (*plan_staging)(redist_plan *, int own);     /* decides what is staged on one side and its bytes              */
+    int (*plan_staging)(redist_plan *, int own);     /* decides what is staged on one side and its bytes; or NULL     */
     int (*create)(redist_plan *);                    /* staging memory is there; local; or NULL                       */
     int (*start)(redist_plan *);
     int (*test)(redist_plan *, int *done);
-    void (*add_stats)(const redist_plan *, redist_stats *); /* of plans that move everything; NULL: itself does       */
     void (*destroy)(redist_plan *);                  /* whatever of it there is                                       */
 } redist_priv_transport;
 
@@ -591,11 +590,10 @@ typedef struct {
     const void **before; /* REDIST_ALLTOALLW: before[2 * arrays] of the last execution; NULL: nothing is made */
 } redist_priv_collective;
 
-/* REDIST_MULTIPHASE: the plans of its phases, and the layouts between them. */
+/* REDIST_MULTIPHASE: the plans of its phases. */
 typedef struct {
     int phases, at;                              /* the one at work */
     redist_plan *phase[REDIST_PRIV_MOST_PHASES];
-    redist_layout *between;                      /* between[REDIST_PRIV_MOST_PHASES - 1] */
     int64_t most_bytes;                          /* of staging for arrays in between, on any rank */
     int64_t array_bytes;                         /* that one takes there */
 } redist_priv_chain;
@@ -1311,10 +1309,13 @@ REDIST_PRIV void redist_priv_copy_all_staged(const redist_plan *p, int own)
 
 REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *stats)
 {
+    const redist_priv_chain *c = &p->state.chain;
+    int k;
     stats->buffer_bytes += redist_priv_buffer_bytes(p);
     stats->shared_bytes += p->rings != NULL ? p->rings->bytes : 0;
-    if (p->transport->add_stats != NULL) {
-        p->transport->add_stats(p, stats);
+    if (p->transport->method == REDIST_MULTIPHASE) {
+        for (k = 0; k < c->phases; k++)
+            redist_priv_add_stats(c->phase[k], stats);
         return;
     }
     stats->sends += p->side[REDIST_PRIV_FROM].peers;
@@ -2497,10 +2498,9 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
 #ifndef REDIST_NO_MULTIPHASE
 
 /* The layout before the k-th phase, 0 <= k <= phases. */
-REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p, int k)
+REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p, const redist_layout *between, int k)
 {
-    const redist_priv_chain *c = &p->state.chain;
-    return k == 0 ? p->from : k == c->phases ? p->to : &c->between[k - 1];
+    return k == 0 ? p->from : k == p->state.chain.phases ? p->to : &between[k - 1];
 }
 
 /* Of one exchange: messages are on their way while the next are sent. Inside the nodes (near) latency is mostly an
@@ -2554,34 +2554,27 @@ REDIST_PRIV_COLD int redist_priv_pass_nodes(const redist_plan *p, redist_layout 
 
 /* The route: between[phases - 1]. The same on all ranks, which agreed on layouts and cost. *gain: the direct way's time
    over the route's. Collective. */
-REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
+REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_layout *between, double *gain)
 {
-    const int64_t bytes = p->element_bytes * p->arrays;
     const int rests = p->options.in_place && p->arrival.function != NULL; /* some elements stay where they are */
     const int most = rests ? 0 : REDIST_PRIV_MOST_PHASES - 1;
     redist_priv_chain *c = &p->state.chain;
-    const redist_layout *from = p->from;
     int k, stops, code = redist_priv_know_network(p);
     redist_cost cost = p->network.cost;
     redist_layout grid;
     double seconds = 0, passing;
-    c->between = (redist_layout *)redist_priv_alloc(REDIST_PRIV_MOST_PHASES - 1, sizeof *c->between);
-    if (code == REDIST_OK && c->between == NULL)
-        code = REDIST_ERR_MEMORY;
     if (code != REDIST_OK)
         return code;
-    cost.per_byte *= (double)bytes;
-    stops = redist_priv_phases(p->from, p->to, &cost, p->network.latency, most, c->between);
+    cost.per_byte *= (double)(p->element_bytes * p->arrays);
+    stops = redist_priv_phases(p->from, p->to, &cost, p->network.latency, most, between);
     c->phases = stops < 0 ? 0 : stops + 1;
-    for (k = 1; k <= c->phases; k++) {
-        const redist_layout *to = redist_priv_stage_layout(p, k);
-        seconds += redist_priv_seconds(p, from, to, 0);
-        from = to;
-    }
+    for (k = 0; k < c->phases; k++)
+        seconds += redist_priv_seconds(p, redist_priv_stage_layout(p, between, k),
+                                       redist_priv_stage_layout(p, between, k + 1), 0);
     if (c->phases > 0 && most > 0 && redist_priv_pass_nodes(p, &grid)) {
         passing = redist_priv_seconds(p, p->from, &grid, 1) + redist_priv_seconds(p, &grid, p->to, 0);
         if (passing < seconds) {
-            c->between[0] = grid;
+            between[0] = grid;
             c->phases = 2;
             seconds = passing;
         }
@@ -2590,20 +2583,20 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, double *gain)
     return stops < 0 ? -stops : REDIST_OK;
 }
 
-/* Arrays in between, alternately in one of two places. */
-REDIST_PRIV_COLD int64_t redist_priv_set_between(redist_plan *p)
+/* Bytes of the arrays in between, alternately in one of two places. */
+REDIST_PRIV_COLD int64_t redist_priv_set_between(redist_plan *p, const redist_layout *between)
 {
     redist_priv_chain *c = &p->state.chain;
     int64_t most = 0;
     int k;
     for (k = 1; k < c->phases; k++)
-        most = redist_priv_max(most, redist_layout_alloc(&c->between[k - 1], p->rank));
+        most = redist_priv_max(most, redist_layout_alloc(&between[k - 1], p->rank));
     c->array_bytes = redist_priv_round_up(most * p->element_bytes, REDIST_PRIV_LINE);
     return c->array_bytes * p->arrays * redist_priv_min(c->phases - 1, 2);
 }
 
 /* The plan of the k-th phase. All share what the arrays in between leave of max_buffer. Collective. */
-REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, int k)
+REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, const redist_layout *between, int k)
 {
     redist_priv_chain *c = &p->state.chain;
     redist_options options = p->options;
@@ -2617,32 +2610,27 @@ REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, int k)
     options.combine = k == c->phases - 1 ? options.combine : NULL;
     if (options.max_buffer > 0)
         options.max_buffer = redist_priv_max((options.max_buffer - c->most_bytes) / c->phases, 1);
-    return redist_plan_create(p->comm, redist_priv_stage_layout(p, k), redist_priv_stage_layout(p, k + 1), p->element,
-                              &options, &c->phase[k]);
+    return redist_plan_create(p->comm, redist_priv_stage_layout(p, between, k),
+                              redist_priv_stage_layout(p, between, k + 1), p->element, &options, &c->phase[k]);
 }
 
-/* Fails where the phases cannot be planned. Collective. */
+/* Fails where the phases cannot be planned. What lies in between counts as the source's staging memory, though it is
+   theirs. Collective. */
 REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p)
 {
     redist_priv_chain *c = &p->state.chain;
+    redist_layout between[REDIST_PRIV_MOST_PHASES - 1];
     int64_t most[2]; /* codes, bytes */
     double gain;
     int k, code;
-    most[0] = redist_priv_find_route(p, &gain);
-    most[1] = redist_priv_set_between(p);
+    most[0] = redist_priv_find_route(p, between, &gain);
+    most[1] = p->staging[REDIST_PRIV_FROM].bytes = redist_priv_set_between(p, between);
     code = redist_priv_reduce(p->comm, most, 2, MPI_MAX);
     c->most_bytes = most[1];
     code = code == REDIST_OK ? (int)most[0] : code;
     for (k = 0; k < c->phases && code == REDIST_OK; k++)
-        code = redist_priv_open_phase(p, k);
+        code = redist_priv_open_phase(p, between, k);
     return code;
-}
-
-/* What lies in between counts as the source's staging memory, though it is theirs. */
-REDIST_PRIV_COLD int redist_priv_multiphase_staging(redist_plan *p, int own)
-{
-    p->staging[own].bytes = own == REDIST_PRIV_FROM ? redist_priv_set_between(p) : 0;
-    return REDIST_OK;
 }
 
 /* Starts the phase at hand: from the arrays of the one before to those of the next. */
@@ -2674,29 +2662,12 @@ REDIST_PRIV_COLD int redist_priv_multiphase_test(redist_plan *p, int *done)
     return *done ? REDIST_OK : redist_priv_start_phase(p);
 }
 
-REDIST_PRIV_COLD void redist_priv_multiphase_add_stats(const redist_plan *p, redist_stats *stats)
-{
-    int k;
-    for (k = 0; k < p->state.chain.phases; k++)
-        redist_priv_add_stats(p->state.chain.phase[k], stats);
-}
-
-REDIST_PRIV_COLD void redist_priv_multiphase_print(const redist_plan *p, FILE *file)
-{
-    int k;
-    for (k = 0; k < p->state.chain.phases; k++) {
-        fprintf(file, "  phase %d   %s to ", k + 1, p->state.chain.phase[k]->transport->name);
-        redist_layout_print(redist_priv_stage_layout(p, k + 1), file);
-    }
-}
-
 REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p)
 {
     redist_priv_chain *c = &p->state.chain;
     int k;
     for (k = 0; k < c->phases; k++)
         redist_plan_free(&c->phase[k]);
-    REDIST_FREE(c->between);
 }
 
 #endif
@@ -2709,25 +2680,24 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
 {
     static const redist_priv_transport transports[] = {
         {REDIST_SHARED, "REDIST_SHARED", redist_priv_shared_open, redist_priv_lanes_staging, redist_priv_lanes_create,
-         redist_priv_shared_start, redist_priv_shared_test, NULL, redist_priv_shared_destroy},
+         redist_priv_shared_start, redist_priv_shared_test, redist_priv_shared_destroy},
 #ifndef REDIST_NO_MULTIPHASE
-        {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", redist_priv_multiphase_open, redist_priv_multiphase_staging, NULL,
-         redist_priv_start_phase, redist_priv_multiphase_test, redist_priv_multiphase_add_stats,
-         redist_priv_multiphase_destroy},
+        {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", redist_priv_multiphase_open, NULL, NULL, redist_priv_start_phase,
+         redist_priv_multiphase_test, redist_priv_multiphase_destroy},
 #endif
         {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", redist_priv_separate, redist_priv_alltoallv_staging,
-         redist_priv_collective_create, redist_priv_collective_start, redist_priv_collective_test, NULL,
+         redist_priv_collective_create, redist_priv_collective_start, redist_priv_collective_test,
          redist_priv_collective_destroy},
         {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", NULL, redist_priv_lanes_staging, redist_priv_lanes_create,
-         redist_priv_lanes_start, redist_priv_lanes_test, NULL, redist_priv_lanes_destroy},
+         redist_priv_lanes_start, redist_priv_lanes_test, redist_priv_lanes_destroy},
 #ifndef REDIST_NO_SCHEDULED
         {REDIST_SCHEDULED, "REDIST_SCHEDULED", redist_priv_order_peers, redist_priv_lanes_staging,
-         redist_priv_lanes_create, redist_priv_lanes_start, redist_priv_lanes_test, NULL, redist_priv_lanes_destroy},
+         redist_priv_lanes_create, redist_priv_lanes_start, redist_priv_lanes_test, redist_priv_lanes_destroy},
 #endif
         {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", redist_priv_separate, redist_priv_alltoallw_staging,
-         redist_priv_collective_create, redist_priv_collective_start, redist_priv_collective_test, NULL,
+         redist_priv_collective_create, redist_priv_collective_start, redist_priv_collective_test,
          redist_priv_collective_destroy},
-        {REDIST_AUTO, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
+        {REDIST_AUTO, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
     return transports;
 }
 
@@ -2799,13 +2769,13 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
 REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *facts)
 {
     enum { LEAST_PEERS = 6, LEAST_ALONE = 20, MOST_BYTES = 4096 };
+    redist_layout between[REDIST_PRIV_MOST_PHASES - 1];
     double gain = 0;
     int code;
     if (!p->apart || facts[REDIST_PRIV_PEERS] < LEAST_PEERS || facts[REDIST_PRIV_MESSAGE] > MOST_BYTES ||
         (facts[REDIST_PRIV_PEERS] < LEAST_ALONE && p->node < 2))
         return 0;
-    code = redist_priv_find_route(p, &gain);
-    REDIST_FREE(p->state.chain.between);
+    code = redist_priv_find_route(p, between, &gain);
     memset(&p->state, 0, sizeof p->state);
     return redist_priv_worst(p->comm, gain > 1.1 ? code : REDIST_ERR_MEMORY) == REDIST_OK; /* which one rank may lack */
 }
@@ -3005,10 +2975,10 @@ REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
 {
     redist_priv_staging *s = p->staging;
     int side, code = REDIST_OK;
-    for (side = 0; side < 2 && code == REDIST_OK; side++)
+    for (side = 0; side < 2 && p->transport->plan_staging != NULL && code == REDIST_OK; side++)
         code = p->transport->plan_staging(p, side);
     redist_priv_fail(v, code, "too many ranks or bytes for %s", p->transport->name);
-    if (p->overwrites && p->transport->add_stats == NULL)
+    if (p->overwrites && p->transport->method != REDIST_MULTIPHASE)
         s[REDIST_PRIV_PACKED].bytes = p->kept.whole.elements * p->element_bytes * p->arrays;
     if (p->options.max_buffer > 0 && redist_priv_buffer_bytes(p) > p->options.max_buffer)
         redist_priv_fail(v, REDIST_ERR_MEMORY,
@@ -3425,16 +3395,17 @@ REDIST_PRIV_COLD const char *redist_priv_why(const redist_plan *p)
 
 REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
 {
+    const redist_priv_chain *c = &p->state.chain;
     int k;
     fprintf(file, "  method    %s, %s%s\n", p->transport->name, redist_priv_why(p),
             p->rings != NULL && p->rings->around ? "; packs around the caches" : "");
     for (k = 0; k < REDIST_PRIV_METHODS; k++)
         if (p->seconds[k] > 0)
             fprintf(file, "            %-22s %.3g s\n", redist_priv_transport_of(k)->name, p->seconds[k]);
-#ifndef REDIST_NO_MULTIPHASE
-    if (p->transport->method == REDIST_MULTIPHASE) /* no row of the table: files that print nothing need not have it */
-        redist_priv_multiphase_print(p, file);
-#endif
+    for (k = 0; p->transport->method == REDIST_MULTIPHASE && k < c->phases; k++) {
+        fprintf(file, "  phase %d   %s to ", k + 1, c->phase[k]->transport->name);
+        redist_layout_print(c->phase[k]->to, file);
+    }
 }
 
 REDIST_PRIV_COLD void redist_priv_print_times(const redist_plan *p, double measured, FILE *file)

@@ -214,7 +214,7 @@ static void check_nodes(int outer, int kind, int operation, int arrays, int in_p
     exchange_allocate(e);
     code = slabs_create(e, each, 0, NULL);
     for (k = 0; code == REDIST_OK && k < e->size; k++)
-        near &= k / each == e->rank / each || redist_volume(&e->layouts[0], e->rank, e->plan->state.chain.between, k) == 0;
+        near &= k / each == e->rank / each || redist_volume(&e->layouts[0], e->rank, e->plan->state.chain.phase[0]->to, k) == 0;
     test_case_all(code == REDIST_OK && stats_of(e->plan).phases == 2 && near, "axis %d, kind %d, operation %d: first in the node",
                   outer, kind, operation);
     near = code == REDIST_OK && exchange_is_right(e, 0) && exchange_is_right(e, WAYS);
@@ -259,7 +259,7 @@ static void check_other_nodes(int operation, int each, int copies)
     test_case_all(code == REDIST_OK && exchange_is_right(e, 0) && exchange_is_right(e, WAYS),
                   "operation %d, nodes of %d, %d copies: code %d", operation, each, copies, code);
     if (code == REDIST_OK && stats_of(e->plan).phases > 1) {
-        const redist_layout *between = e->plan->state.chain.between;
+        const redist_layout *between = e->plan->state.chain.phase[0]->to;
         test_case_all(between->dim[0].axis.procs != e->size / each || between->dim[1].axis.procs != each,
                       "operation %d, nodes of %d: not nodes x ranks", operation, each);
     }
