@@ -435,7 +435,7 @@ typedef struct {
     int64_t pieces;   /* that it travels in */
     int64_t prepared; /* of them, the first ones, that have persistent requests, */
     int64_t first;    /* from this one on */
-    int64_t pending;  /* pieces not yet complete */
+    int64_t pending;  /* pieces not yet complete; its turn, while peers are put in order */
 } redist_priv_peer;
 
 /* What else redist_priv_peer.staged may be: contiguous in the array, or staged piece by piece. */
@@ -620,7 +620,6 @@ struct redist_plan {
     const redist_priv_transport *transport;
     int64_t largest;              /* bytes of the largest staging memory or array on any rank */
     int64_t largest_message;      /* bytes, on any rank */
-    int apart;                    /* ranks are on several nodes */
     int64_t node;                 /* ranks before the first that is not on rank 0's node; 0: all are on one */
     redist_priv_network network;  /* zero: not known yet */
     union {
@@ -1353,13 +1352,12 @@ REDIST_PRIV_COLD int redist_priv_partner(const redist_plan *p, const redist_priv
    network (torus, fat tree), which those on their way together should not. REDIST_SHARED may have ordered them. */
 REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
 {
-    redist_priv_peer *by_rank = (redist_priv_peer *)redist_priv_alloc(p->peers, sizeof *by_rank), *peer, *found;
     redist_priv_arrangement s;
+    redist_priv_peer *peer;
     int turn, own, partner, stride, code;
     memset((void *)&s, 0, sizeof s);
     code = redist_priv_arrange(&s, p->from, p->to, p->arrival.function != NULL);
     stride = (int)(0.618 * s.steps) | 1;
-    code = by_rank == NULL ? REDIST_ERR_MEMORY : code;
     while (redist_priv_gcd(stride, s.steps) > 1)
         stride++;
     p->state.lanes.steps = s.steps;
@@ -1368,18 +1366,17 @@ REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
         for (peer = side->peer; peer < side->peer + side->peers; peer++)
             peer->order = peer->rank;
         qsort(side->peer, (size_t)side->peers, sizeof *peer, redist_priv_compare_ints);
-        memcpy((void *)by_rank, side->peer, (size_t)side->peers * sizeof *peer);
-        for (peer = side->peer, turn = 0; turn < s.steps; turn++) {
+        for (turn = 0; turn < s.steps; turn++) {
             partner = redist_priv_partner(p, &s, own, (int)((int64_t)turn * stride % s.steps));
-            found = (redist_priv_peer *)redist_priv_find(by_rank, side->peers, sizeof *peer, partner);
-            if (found != NULL) {
-                *peer = *found;
-                peer++->order = turn;
-            }
+            peer = (redist_priv_peer *)redist_priv_find(side->peer, side->peers, sizeof *peer, partner);
+            if (peer != NULL)
+                peer->pending = turn;
         }
+        for (peer = side->peer; peer < side->peer + side->peers; peer++)
+            peer->order = (int)peer->pending;
+        qsort(side->peer, (size_t)side->peers, sizeof *peer, redist_priv_compare_ints);
     }
     redist_priv_arrangement_free(&s);
-    REDIST_FREE(by_rank);
     return code;
 }
 
@@ -2712,7 +2709,7 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transport_of(int metho
 REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p)
 {
     enum { LEAST = 512 };
-    if (!p->apart || p->network.at_once || p->largest_message <= LEAST ||
+    if (p->node == 0 || p->network.at_once || p->largest_message <= LEAST ||
         redist_priv_transport_of(REDIST_SCHEDULED) == NULL)
         return REDIST_POINT_TO_POINT;
     return REDIST_SCHEDULED;
@@ -2772,7 +2769,7 @@ REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *fac
     redist_layout between[REDIST_PRIV_MOST_PHASES - 1];
     double gain = 0;
     int code;
-    if (!p->apart || facts[REDIST_PRIV_PEERS] < LEAST_PEERS || facts[REDIST_PRIV_MESSAGE] > MOST_BYTES ||
+    if (p->node == 0 || facts[REDIST_PRIV_PEERS] < LEAST_PEERS || facts[REDIST_PRIV_MESSAGE] > MOST_BYTES ||
         (facts[REDIST_PRIV_PEERS] < LEAST_ALONE && p->node < 2))
         return 0;
     code = redist_priv_find_route(p, between, &gain);
@@ -2794,10 +2791,10 @@ REDIST_PRIV_COLD int redist_priv_pays_back(const redist_plan *p, const int64_t *
 /* Messages to the ranks of a node share its link: between two of them come those to other nodes. */
 REDIST_PRIV_COLD void redist_priv_alternate_nodes(redist_plan *p)
 {
-    const int each = (int)redist_priv_max(p->node, 1);
+    const int each = (int)p->node;
     redist_priv_side *s;
     int64_t k;
-    for (s = p->side; s < p->side + 2 && p->apart && !p->ordered; s++) {
+    for (s = p->side; s < p->side + 2 && each > 0 && !p->ordered; s++) {
         for (k = 0; k < s->peers; k++)
             s->peer[k].order = s->peer[k].order % each * (p->size / each + 1) + s->peer[k].order / each;
         qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_ints);
@@ -2934,8 +2931,7 @@ REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p, const int64_t *facts
     const int64_t own = redist_priv_node_number(p);
     int64_t first = p->rank == 0 ? own : 0;
     int code;
-    p->apart = facts[REDIST_PRIV_NODE] != -facts[REDIST_PRIV_NOT_NODE];
-    if (!p->apart)
+    if (facts[REDIST_PRIV_NODE] == -facts[REDIST_PRIV_NOT_NODE])
         return REDIST_OK;
     code = redist_priv_reduce(p->comm, &first, 1, MPI_MAX);
     p->node = own == first ? p->size : p->rank;
