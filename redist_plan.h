@@ -2580,18 +2580,6 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_layout *betwe
     return stops < 0 ? -stops : REDIST_OK;
 }
 
-/* Bytes of the arrays in between, alternately in one of two places. */
-REDIST_PRIV_COLD int64_t redist_priv_set_between(redist_plan *p, const redist_layout *between)
-{
-    redist_priv_chain *c = &p->state.chain;
-    int64_t most = 0;
-    int k;
-    for (k = 1; k < c->phases; k++)
-        most = redist_priv_max(most, redist_layout_alloc(&between[k - 1], p->rank));
-    c->array_bytes = redist_priv_round_up(most * p->element_bytes, REDIST_PRIV_LINE);
-    return c->array_bytes * p->arrays * redist_priv_min(c->phases - 1, 2);
-}
-
 /* The plan of the k-th phase. All share what the arrays in between leave of max_buffer. Collective. */
 REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, const redist_layout *between, int k)
 {
@@ -2611,17 +2599,21 @@ REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, const redist_layout 
                               redist_priv_stage_layout(p, between, k + 1), p->element, &options, &c->phase[k]);
 }
 
-/* Fails where the phases cannot be planned. What lies in between counts as the source's staging memory, though it is
-   theirs. Collective. */
+/* Fails where the phases cannot be planned. Arrays in between lie alternately in one of two places, which count as the
+   source's staging memory, though it is theirs. Collective. */
 REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p)
 {
     redist_priv_chain *c = &p->state.chain;
     redist_layout between[REDIST_PRIV_MOST_PHASES - 1];
-    int64_t most[2]; /* codes, bytes */
+    int64_t most[2], elements = 0; /* codes, bytes */
     double gain;
     int k, code;
     most[0] = redist_priv_find_route(p, between, &gain);
-    most[1] = p->staging[REDIST_PRIV_FROM].bytes = redist_priv_set_between(p, between);
+    for (k = 1; k < c->phases; k++)
+        elements = redist_priv_max(elements, redist_layout_alloc(&between[k - 1], p->rank));
+    c->array_bytes = redist_priv_round_up(elements * p->element_bytes, REDIST_PRIV_LINE);
+    most[1] = c->array_bytes * p->arrays * redist_priv_min(c->phases - 1, 2);
+    p->staging[REDIST_PRIV_FROM].bytes = most[1];
     code = redist_priv_reduce(p->comm, most, 2, MPI_MAX);
     c->most_bytes = most[1];
     code = code == REDIST_OK ? (int)most[0] : code;
@@ -2894,24 +2886,21 @@ REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p, const int64_t
     redist_options options = p->options;
     char **scratch = redist_priv_scratch(p);
     const int code = redist_priv_worst(p->comm, scratch == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
-    double best = 1e30, seconds, estimated = 0;
+    double best = 1e30, seconds[REDIST_PRIV_METHODS] = {0};
     options.effort = REDIST_ESTIMATE;
     options.from = options.to = NULL;
     options.message = NULL;
     for (; t->name != NULL && code == REDIST_OK; t++) {
         options.method = t->method;
-        seconds = redist_priv_try(p, &options, scratch, best);
-        if (t->method == estimate || (t->method == REDIST_POINT_TO_POINT && estimated == 0)) {
-            estimated = seconds;
-            estimate = t->method;
-        }
-        if (seconds > 0 && seconds < best) {
-            best = seconds;
+        seconds[t->method] = redist_priv_try(p, &options, scratch, best);
+        if (seconds[t->method] > 0 && seconds[t->method] < best) {
+            best = seconds[t->method];
             fastest = t->method;
         }
     }
     REDIST_FREE(scratch);
-    return estimated > 0 && estimated < 1.1 * best ? estimate : fastest;
+    estimate = seconds[estimate] > 0 ? estimate : REDIST_POINT_TO_POINT;
+    return seconds[estimate] > 0 && seconds[estimate] < 1.1 * best ? estimate : fastest;
 }
 
 /* Whether a method delivers right data with this MPI library. Strided datatypes of single bytes do not in Open MPI
