@@ -642,11 +642,6 @@ REDIST_PRIV char *redist_priv_given(const redist_plan *p, int own, int a)
     return (char *)(uintptr_t)p->pointers[own * p->arrays + a];
 }
 
-REDIST_PRIV const redist_layout *redist_priv_layout(const redist_plan *p, int side)
-{
-    return side == REDIST_PRIV_FROM ? p->from : p->to;
-}
-
 REDIST_PRIV const char *redist_priv_side_name(int side) { return side == REDIST_PRIV_FROM ? "source" : "destination"; }
 
 /* NULL for a method that does not exist, REDIST_AUTO included. */
@@ -1051,24 +1046,23 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, const redist_priv_peer *se
     return code;
 }
 
-/* Adds the peer of a pair of places, or keeps its message. */
-REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, int own, const redist_priv_pair *pair)
+/* Adds a peer, or keeps its message. */
+REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, int own, int rank, int64_t message)
 {
     redist_priv_side *s = &p->side[own];
     redist_priv_peer *peer = (redist_priv_peer *)redist_priv_grow(p->peer, p->peers, &p->room, sizeof *peer);
-    int ahead;
+    const int ahead = own == REDIST_PRIV_FROM ? rank - p->rank : p->rank - rank;
     if (peer == NULL)
         return REDIST_ERR_MEMORY;
     p->peer = peer;
     peer += p->peers;
     memset((void *)peer, 0, sizeof *peer);
     peer->own = own;
-    peer->rank = redist_priv_rank_at(redist_priv_layout(p, !own), pair->place[!own]);
-    ahead = own == REDIST_PRIV_FROM ? peer->rank - p->rank : p->rank - peer->rank;
+    peer->rank = rank;
     peer->order = (ahead + p->size) % p->size; /* in the ring of ranks */
-    peer->message = pair->message;
+    peer->message = message;
     peer->bytes = redist_priv_peer_message(p, peer).elements * p->element_bytes * p->arrays;
-    if (peer->rank == p->rank)
+    if (rank == p->rank)
         return own == REDIST_PRIV_FROM ? redist_priv_keep(p, peer) : REDIST_OK;
     s->bytes += peer->bytes;
     s->peers++;
@@ -1080,7 +1074,8 @@ REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, int own, const redist_
 REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
 {
     redist_priv_side *s = &p->side[own];
-    const redist_layout *layout = redist_priv_layout(p, own);
+    const redist_layout *layout = own == REDIST_PRIV_FROM ? p->from : p->to;
+    const redist_layout *other = own == REDIST_PRIV_FROM ? p->to : p->from;
     const int mine = redist_priv_place_on(layout, p->rank);
     redist_priv_pairs pairs;
     redist_priv_pair pair;
@@ -1094,11 +1089,11 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
     s->streams = s->array_bytes * p->arrays >= REDIST_STREAM_BYTES;
     code = redist_priv_pairs_open(&pairs, p->from, p->to, p->arrival.function != NULL);
     if (code == REDIST_OK)
-        code = redist_priv_find_neighbours(layout, coords, own, redist_priv_layout(p, !own), 1, &s->neighbours);
+        code = redist_priv_find_neighbours(layout, coords, own, other, 1, &s->neighbours);
     redist_priv_pairs_of(&pairs, mine, &s->neighbours);
     while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair))
         if (pair.place[own] == mine)
-            code = redist_priv_add_peer(p, own, &pair);
+            code = redist_priv_add_peer(p, own, redist_priv_rank_at(other, pair.place[!own]), pair.message);
     code = code == REDIST_OK ? pairs.code : code;
     REDIST_FREE(pairs.rank_places);
     return code;
@@ -2373,6 +2368,7 @@ REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p)
         r->link[r->links].peer = peer;
         r->link[r->links++].there = there;
         r->receives += peer->own == REDIST_PRIV_TO;
+        r->adapts |= peer->bytes > REDIST_PRIV_SHORT;
     }
     MPI_Group_free(&node);
     MPI_Group_free(&all);
@@ -2406,8 +2402,6 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code)
     piece = redist_priv_piece_bytes(p);
     for (k = r->receives; k < r->links; k++)
         r->ring_bytes += redist_priv_plan_ring(p, &r->link[k], piece);
-    for (k = 0; k < r->links; k++)
-        r->adapts |= r->link[k].peer->bytes > REDIST_PRIV_SHORT;
     r->around = r->adapts && p->side[REDIST_PRIV_FROM].streams;
     bytes = at + (r->links - r->receives) * (int64_t)sizeof(redist_priv_slot) + r->ring_bytes;
     if (p->options.arena == NULL)
