@@ -280,6 +280,30 @@ static void check_ghosts(void)
     free(e);
 }
 
+/* The report tells the layouts between the phases, of which the last is the destination. */
+static void check_report(void)
+{
+    exchange *e = chain(1, WIDTH);
+    char text[8192] = "", last[16], *phase, *to, *end;
+    FILE *file = tmpfile();
+    int good = file != NULL && chain_create(e, 0, NULL) == REDIST_OK && redist_plan_print(e->plan, file) == REDIST_OK;
+    if (good && e->rank == 0) {
+        snprintf(last, sizeof last, "\n  phase %d ", stats_of(e->plan).phases);
+        rewind(file);
+        text[fread(text, 1, sizeof text - 1, file)] = 0;
+        to = strstr(text, "\n  to        ");
+        phase = strstr(text, last);
+        good = to != NULL && phase != NULL && (phase = strstr(phase, " to ")) != NULL &&
+               (end = strchr(to + 1, '\n')) != NULL &&
+               strncmp(to + 13, phase + 4, (size_t)(end - to - 12)) == 0;
+    }
+    test_case_all(good, "the report's last phase leads to the destination: %s", text);
+    if (file != NULL)
+        fclose(file);
+    redist_plan_free(&e->plan);
+    free(e);
+}
+
 /* Measuring tries the chain, too, within the limits. */
 static void check_measured(void)
 {
@@ -488,6 +512,7 @@ static void check_short_chains(void)
     check_ways(1, 0, 1);
     check_resting();
     check_two_at_once();
+    check_report();
     check_measured();
     for (arrays = 0; arrays < 3; arrays++) {
         check_nodes(arrays, TEST_BLOCK, TEST_OPERATION_KINDS, 1, arrays % 2);
