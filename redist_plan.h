@@ -349,8 +349,27 @@ REDIST_PRIV_COLD void redist_priv_fail(redist_priv_verdict *v, int code, const c
     va_end(args);
 }
 
-/* Makes the verdict of the lowest failing rank everybody's, and takes the maxima over ranks of values[n]; the first of
-   them is its own. Collective. Returns the code of the verdict. */
+/* What the ranks must know of each other to choose alike: maxima over ranks. */
+enum {
+    REDIST_PRIV_FAILED,
+    REDIST_PRIV_DUPLICATION,  /* nanoseconds that duplicating the communicator took: known later than the others */
+    REDIST_PRIV_WORDS,        /* that must be the same */
+    REDIST_PRIV_HASH,         /* of them */
+    REDIST_PRIV_NOT_HASH,     /* its negative, so that the ranks learn whether it is the same everywhere */
+    REDIST_PRIV_UNFIXED_FROM, /* a rank owns something, but gives no fixed array */
+    REDIST_PRIV_UNFIXED_TO,
+    REDIST_PRIV_LARGEST,      /* bytes of staging memory or of an array */
+    REDIST_PRIV_PEERS,
+    REDIST_PRIV_MESSAGE,      /* bytes */
+    REDIST_PRIV_NODE,         /* a number that tells this rank's node from others, in all likelihood */
+    REDIST_PRIV_NOT_NODE,
+    REDIST_PRIV_TAG,          /* the next one in the arena */
+    REDIST_PRIV_OVERWRITES,   /* extents may differ, but both ends of a message lay out its ring */
+    REDIST_PRIV_FACTS
+};
+
+/* Makes the lowest failing rank's verdict everybody's, and all of values[n] but the first their maxima over ranks.
+   Collective. Returns the verdict's code. */
 REDIST_PRIV_COLD int redist_priv_agree(MPI_Comm comm, redist_priv_verdict *v, int64_t *values, int n)
 {
     int rank, size;
@@ -370,8 +389,7 @@ REDIST_PRIV_COLD int redist_priv_worst(MPI_Comm comm, int code)
     return redist_priv_reduce(comm, &worst, 1, MPI_MAX) == REDIST_OK ? (int)worst : REDIST_ERR_MPI;
 }
 
-/* What is wrong with a communicator, of which every collective call of the library needs an intracommunicator; NULL:
-   nothing. Local. */
+/* What is wrong with a communicator: collective calls need an intracommunicator. NULL: nothing. Local. */
 REDIST_PRIV_COLD const char *redist_priv_comm_fault(MPI_Comm comm)
 {
     int between = 0;
@@ -1918,8 +1936,7 @@ REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv
     return code == REDIST_OK && MPI_Type_commit(type) != MPI_SUCCESS ? REDIST_ERR_MPI : code;
 }
 
-/* Nothing is staged, but the source of an exchange in place (Open MPI takes equal buffers for MPI_IN_PLACE), and what
-   will be combined. */
+/* Staged are only what will be combined, and in place the source: Open MPI takes equal buffers for MPI_IN_PLACE. */
 REDIST_PRIV_COLD int redist_priv_alltoallw_staging(redist_plan *p, int own)
 {
     const int staged = own == REDIST_PRIV_FROM ? p->options.in_place : p->arrival.function != NULL;
@@ -2653,6 +2670,22 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p)
         redist_plan_free(&c->phase[k]);
 }
 
+/* Whether many tiny messages between nodes had better be fewer, in a chain of phases; with several ranks a node it pays
+   from fewer peers on. Collective. */
+REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *facts)
+{
+    enum { LEAST_PEERS = 6, LEAST_ALONE = 20, MOST_BYTES = 4096 };
+    redist_layout between[REDIST_PRIV_MOST_PHASES - 1];
+    double gain = 0;
+    int code;
+    if (p->node == 0 || facts[REDIST_PRIV_PEERS] < LEAST_PEERS || facts[REDIST_PRIV_MESSAGE] > MOST_BYTES ||
+        (facts[REDIST_PRIV_PEERS] < LEAST_ALONE && p->node < 2))
+        return 0;
+    code = redist_priv_find_route(p, between, &gain);
+    memset(&p->state, 0, sizeof p->state);
+    return redist_priv_worst(p->comm, gain > 1.1 ? code : REDIST_ERR_MEMORY) == REDIST_OK; /* which one rank may lack */
+}
+
 #endif
 
 /* ------------------------------------------------------------------------------------- choosing a method (private) */
@@ -2701,25 +2734,6 @@ REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p)
     return REDIST_SCHEDULED;
 }
 
-/* What the ranks must know of each other to choose alike: maxima over ranks. */
-enum {
-    REDIST_PRIV_FAILED,
-    REDIST_PRIV_DUPLICATION,  /* nanoseconds that duplicating the communicator took: known later than the others */
-    REDIST_PRIV_WORDS,        /* that must be the same */
-    REDIST_PRIV_HASH,         /* of them */
-    REDIST_PRIV_NOT_HASH,     /* its negative, so that the ranks learn whether it is the same everywhere */
-    REDIST_PRIV_UNFIXED_FROM, /* a rank owns something, but gives no fixed array */
-    REDIST_PRIV_UNFIXED_TO,
-    REDIST_PRIV_LARGEST,      /* bytes of staging memory or of an array */
-    REDIST_PRIV_PEERS,
-    REDIST_PRIV_MESSAGE,      /* bytes */
-    REDIST_PRIV_NODE,         /* a number that tells this rank's node from others, in all likelihood */
-    REDIST_PRIV_NOT_NODE,
-    REDIST_PRIV_TAG,          /* the next one in the arena */
-    REDIST_PRIV_OVERWRITES,   /* extents may differ, but both ends of a message lay out its ring */
-    REDIST_PRIV_FACTS
-};
-
 REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
 {
     const redist_options *o = &p->options;
@@ -2745,24 +2759,6 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
             facts[REDIST_PRIV_MESSAGE] = redist_priv_max(facts[REDIST_PRIV_MESSAGE], s->peer[k].bytes);
     }
 }
-
-#ifndef REDIST_NO_MULTIPHASE
-/* Whether many tiny messages between nodes had better be fewer, in a chain of phases; with several ranks a node it pays
-   from fewer peers on. Collective. */
-REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *facts)
-{
-    enum { LEAST_PEERS = 6, LEAST_ALONE = 20, MOST_BYTES = 4096 };
-    redist_layout between[REDIST_PRIV_MOST_PHASES - 1];
-    double gain = 0;
-    int code;
-    if (p->node == 0 || facts[REDIST_PRIV_PEERS] < LEAST_PEERS || facts[REDIST_PRIV_MESSAGE] > MOST_BYTES ||
-        (facts[REDIST_PRIV_PEERS] < LEAST_ALONE && p->node < 2))
-        return 0;
-    code = redist_priv_find_route(p, between, &gain);
-    memset(&p->state, 0, sizeof p->state);
-    return redist_priv_worst(p->comm, gain > 1.1 ? code : REDIST_ERR_MEMORY) == REDIST_OK; /* which one rank may lack */
-}
-#endif
 
 /* Whether setting up shared memory pays back in the executions promised. It takes some 15 times as long as a duplicate
    of the communicator, which tells how crowded the cores are: where they are, an execution by messages takes a fifth of
@@ -2897,8 +2893,7 @@ REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p, const int64_t
     return seconds[estimate] > 0 && seconds[estimate] < 1.1 * best ? estimate : fastest;
 }
 
-/* Whether a method delivers right data with this MPI library. Strided datatypes of single bytes do not in Open MPI
-   4.1.4, and write where they must not. */
+/* Whether a method delivers right data: strided types of single bytes write where they must not in Open MPI 4.1.4. */
 REDIST_PRIV_COLD int redist_priv_is_sound(const redist_plan *p, redist_method method)
 {
 #if !defined OPEN_MPI
@@ -3010,8 +3005,7 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_ver
 
 /* -------------------------------------------------------------------------------------------------- plans (bodies) */
 
-/* A communicator for a plan: the arena's, with a tag of its own, where that has the same ranks; or one of its own.
-   Collective over comm, the caller's. */
+/* A communicator for a plan: the arena's, with a tag, where that has comm's ranks; or its own. Collective over comm. */
 REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm, int64_t *facts, redist_priv_verdict *v)
 {
     redist_arena *arena = p->options.arena;
