@@ -3308,31 +3308,26 @@ REDIST_PRIV_COLD void redist_priv_tally_stretches(const redist_axis *x, redist_p
         of_y[c].messages += of_y[c - 1].messages;
 }
 
-/* The elements of a pair's message. */
+/* The elements of a pair's message; 0 where its runs are not known. */
 REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_pair *pair)
 {
-    int64_t partner[REDIST_MAX_DIMS], elements = 1;
+    int64_t partner[REDIST_MAX_DIMS], elements = pair->n->axis[0].runs != NULL;
     int d;
     redist_priv_partners_at(pair->n, pair->message, partner);
-    for (d = 0; d < pair->n->ndim; d++)
+    for (d = 0; d < pair->n->ndim && elements > 0; d++)
         elements *= pair->n->axis[d].runs[partner[d]].elements;
     return elements;
 }
 
-REDIST_PRIV_COLD void redist_priv_tally_message(void *context, const redist_priv_pair *pair)
+REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const redist_priv_pair *pair)
 {
-    redist_priv_tally *t = (redist_priv_tally *)context;
-    t->place[0][pair->place[0]].messages++;
-    t->place[1][pair->place[1]].messages++;
-}
-
-REDIST_PRIV_COLD void redist_priv_tally_elements(void *context, const redist_priv_pair *pair)
-{
-    redist_priv_tally *t = (redist_priv_tally *)context;
     const int64_t elements = redist_priv_elements_of(pair);
-    redist_priv_tally_message(context, pair);
-    t->place[0][pair->place[0]].elements += elements;
-    t->place[1][pair->place[1]].elements += elements;
+    int side;
+    for (side = 0; side < 2; side++) {
+        redist_priv_load *load = &((redist_priv_tally *)context)->place[side][pair->place[side]];
+        load->messages++;
+        load->elements += elements;
+    }
 }
 
 /* Begins a tally. REDIST_ERR_MEMORY; free t->place[0], whatever this returns. */
@@ -3345,12 +3340,12 @@ REDIST_PRIV_COLD int redist_priv_tally_open(redist_priv_tally *t, int from_place
     return t->place[0] == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* The messages of all places. */
-REDIST_PRIV_COLD int redist_priv_tally_pairs(const redist_layout *from, const redist_layout *to, int all,
+/* The messages of all places, and with runs their elements. */
+REDIST_PRIV_COLD int redist_priv_tally_pairs(const redist_layout *from, const redist_layout *to, int all, int runs,
                                              redist_priv_tally *t)
 {
     const int code = redist_priv_tally_open(t, redist_places(from), redist_places(to));
-    return code == REDIST_OK ? redist_priv_visit_pairs(from, to, all, 0, redist_priv_tally_message, t) : code;
+    return code == REDIST_OK ? redist_priv_visit_pairs(from, to, all, runs, redist_priv_tally_pair, t) : code;
 }
 
 /* The messages of all coordinates of two axes; O(coordinates) where a side has stretches. */
@@ -3360,7 +3355,7 @@ REDIST_PRIV_COLD int redist_priv_tally_axis(const redist_axis *const *x, redist_
     const int own = redist_priv_has_stretches(x[1], x[0]);
     int code;
     if (!own && !redist_priv_has_stretches(x[0], x[1]))
-        return redist_priv_tally_pairs(&from, &to, 0, t);
+        return redist_priv_tally_pairs(&from, &to, 0, 0, t);
     code = redist_priv_tally_open(t, x[0]->procs, x[1]->procs);
     if (code == REDIST_OK)
         redist_priv_tally_stretches(x[own], t->place[own], x[!own], t->place[!own]);
@@ -3459,7 +3454,7 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
 {
     redist_priv_tally t;
     redist_layout source;
-    int product, code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
+    int code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
     if (traffic != NULL)
         memset(traffic, 0, sizeof *traffic);
     if (code == REDIST_OK && redist_priv_received(to) < 0)
@@ -3467,11 +3462,8 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
     if (code != REDIST_OK)
         return code;
     redist_priv_copy_to(&source, from, 0);
-    product = redist_priv_is_product(&source, to);
-    code = product ? redist_priv_tally_axes(&source, to, &t)
-                   : redist_priv_tally_open(&t, redist_places(from), redist_places(to));
-    if (code == REDIST_OK && !product)
-        code = redist_priv_visit_pairs(&source, to, 0, 1, redist_priv_tally_elements, &t);
+    code = redist_priv_is_product(&source, to) ? redist_priv_tally_axes(&source, to, &t)
+                                               : redist_priv_tally_pairs(&source, to, 0, 1, &t);
     if (code == REDIST_OK)
         code = redist_priv_tally_kept(&t, &source, to, &traffic->kept);
     if (code == REDIST_OK)
@@ -3530,7 +3522,6 @@ typedef struct redist_priv_arrangement {
     redist_layout kept[2];                  /* of a schedule with layouts of its own */
     redist_priv_rank_place *rank_places[2]; /* of a layout on listed ranks */
 } redist_priv_arrangement;
-
 
 REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
 {
@@ -3805,7 +3796,7 @@ REDIST_PRIV_COLD int redist_priv_fill_table(const redist_priv_arrangement *s, re
                                             const redist_layout *from, const redist_layout *to)
 {
     redist_priv_tally t;
-    int side, code = redist_priv_tally_pairs(from, to, s->all, &t);
+    int side, code = redist_priv_tally_pairs(from, to, s->all, 0, &t);
     if (code == REDIST_OK && s->together)
         f->base = redist_priv_max(redist_priv_most_of(&t, 0).messages, redist_priv_most_of(&t, 1).messages);
     for (side = 0; side < 2 && code == REDIST_OK; side++)
