@@ -1649,20 +1649,20 @@ typedef struct {
     int64_t elements;
 } redist_priv_runs;
 
-/* The i-th of an array that grows as needed; NULL when memory is exhausted (the array is then as before). */
-REDIST_PRIV void *redist_priv_grow(void *array, int64_t used, int64_t *room, size_t bytes)
+/* An array with one more item, copied to it; NULL, and nothing used, when memory is exhausted. */
+REDIST_PRIV_APART void *redist_priv_append(void *array, int64_t *used, int64_t *room, const void *item, size_t bytes)
 {
-    int64_t larger = *room == 0 ? 4 : 2 * *room;
-    void *grown;
-    if (used < *room)
-        return array;
-    grown = redist_priv_alloc(larger, bytes);
-    if (grown == NULL)
-        return NULL;
-    if (used > 0)
-        memcpy(grown, array, (size_t)used * bytes);
-    REDIST_FREE(array);
-    *room = larger;
+    char *grown = (char *)array;
+    if (*used == *room) {
+        *room = *room == 0 ? 4 : 2 * *room;
+        grown = (char *)redist_priv_alloc(*room, bytes);
+        if (grown != NULL && *used > 0)
+            memcpy(grown, array, (size_t)*used * bytes);
+        REDIST_FREE(array);
+    }
+    if (grown != NULL)
+        memcpy(grown + (size_t)*used * bytes, item, bytes);
+    *used = grown == NULL ? 0 : *used + 1;
     return grown;
 }
 
@@ -1750,14 +1750,12 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, redist_p
         return p->track == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     }
     while (i < p->period && (skip = redist_priv_distance(x, coord, i)) >= 0 && i + skip < p->period) {
-        redist_priv_track *grown = (redist_priv_track *)redist_priv_grow(p->track, p->tracks, &room, sizeof *grown);
-        if (grown == NULL)
+        redist_priv_track next = redist_priv_block_at(x, i + skip);
+        next.length = redist_priv_min(next.length, p->period - next.start);
+        i = next.start + next.length;
+        p->track = (redist_priv_track *)redist_priv_append(p->track, &p->tracks, &room, &next, sizeof next);
+        if (p->track == NULL)
             return REDIST_ERR_MEMORY;
-        p->track = grown;
-        grown += p->tracks++;
-        *grown = redist_priv_block_at(x, i + skip);
-        grown->length = redist_priv_min(grown->length, p->period - grown->start);
-        i = grown->start + grown->length;
     }
     if (p->tracks > 0)
         redist_priv_join_ends(p);
@@ -1823,12 +1821,8 @@ REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist
 /* Appends a run, whose elements are the caller's to count. */
 REDIST_PRIV int redist_priv_append_run(redist_priv_runs *list, const redist_priv_run *run)
 {
-    redist_priv_run *grown = (redist_priv_run *)redist_priv_grow(list->run, list->runs, &list->room, sizeof *run);
-    if (grown == NULL)
-        return REDIST_ERR_MEMORY;
-    list->run = grown;
-    list->run[list->runs++] = *run;
-    return REDIST_OK;
+    list->run = (redist_priv_run *)redist_priv_append(list->run, &list->runs, &list->room, run, sizeof *run);
+    return list->run == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 /* What the sides FROM and TO of an axis bring to their intersection: their patterns, and a track of each. */
@@ -1988,17 +1982,11 @@ typedef struct {
     int64_t n, room;
 } redist_priv_coords;
 
-REDIST_PRIV int redist_priv_append(redist_priv_coords *list, int coord)
+REDIST_PRIV int redist_priv_append_coord(redist_priv_coords *list, int coord)
 {
-    int *grown;
-    if (list->n > 0 && list->coord[list->n - 1] == coord)
-        return REDIST_OK;
-    grown = (int *)redist_priv_grow(list->coord, list->n, &list->room, sizeof *grown);
-    if (grown == NULL)
-        return REDIST_ERR_MEMORY;
-    list->coord = grown;
-    list->coord[list->n++] = coord;
-    return REDIST_OK;
+    if (list->n == 0 || list->coord[list->n - 1] != coord)
+        list->coord = (int *)redist_priv_append(list->coord, &list->n, &list->room, &coord, sizeof coord);
+    return list->coord == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 /* Whether a pattern has any of the view indices begin <= i < end. */
@@ -2035,7 +2023,7 @@ REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redis
     for (shift = -x->extent; shift <= x->extent && low + shift < x->extent; shift += x->extent) {
         k = low + shift < 0 || x->procs == 1 ? 0 : redist_priv_block_of(x, low + shift);
         for (; code == REDIST_OK && k < x->procs && redist_priv_block_start(x, k) - x->low <= high + shift; k++)
-            code = redist_priv_append(list, (int)((k + x->first) % x->procs));
+            code = redist_priv_append_coord(list, (int)((k + x->first) % x->procs));
     }
     return code;
 }
@@ -2060,7 +2048,7 @@ REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pat
                 block = redist_priv_block_at(other, i);
                 next = redist_priv_min(block.start + block.length, last);
                 if (walked == pattern || redist_priv_has_any(pattern, i, next))
-                    code = redist_priv_append(list, redist_owner(other, i));
+                    code = redist_priv_append_coord(list, redist_owner(other, i));
             }
         }
     return code;
@@ -2171,7 +2159,7 @@ REDIST_PRIV int redist_priv_list_boxes(const redist_priv_pattern *mine, const re
         for (d = 0; d < n->ndim && redist_priv_holds_any(&other->dim[d].axis, k, &mine[d]); d++)
             continue;
         if (d == n->ndim)
-            code = redist_priv_append(&list, k);
+            code = redist_priv_append_coord(&list, k);
     }
     n->messages = list.n;
     for (d = 0; d < n->ndim; d++) {

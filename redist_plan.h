@@ -1055,28 +1055,24 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, const redist_priv_peer *se
 }
 
 /* Adds the peer of a pair of places, or keeps its message. */
-REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, int own, const redist_priv_pair *pair)
+REDIST_PRIV_APART int redist_priv_add_peer(redist_plan *p, int own, const redist_priv_pair *pair)
 {
     redist_priv_side *s = &p->side[own];
-    redist_priv_peer *peer = (redist_priv_peer *)redist_priv_grow(p->peer, p->peers, &p->room, sizeof *peer);
+    redist_priv_peer peer;
     int ahead;
-    if (peer == NULL)
-        return REDIST_ERR_MEMORY;
-    p->peer = peer;
-    peer += p->peers;
-    memset((void *)peer, 0, sizeof *peer);
-    peer->own = own;
-    peer->rank = redist_priv_rank_at(redist_priv_layout(p, !own), pair->place[!own]);
-    ahead = own == REDIST_PRIV_FROM ? peer->rank - p->rank : p->rank - peer->rank;
-    peer->order = (ahead + p->size) % p->size; /* in the ring of ranks */
-    peer->message = pair->message;
-    peer->bytes = redist_priv_peer_message(p, peer).elements * p->element_bytes * p->arrays;
-    if (peer->rank == p->rank)
-        return own == REDIST_PRIV_FROM ? redist_priv_keep(p, peer) : REDIST_OK;
-    s->bytes += peer->bytes;
+    memset((void *)&peer, 0, sizeof peer);
+    peer.own = own;
+    peer.rank = redist_priv_rank_at(redist_priv_layout(p, !own), pair->place[!own]);
+    ahead = own == REDIST_PRIV_FROM ? peer.rank - p->rank : p->rank - peer.rank;
+    peer.order = (ahead + p->size) % p->size; /* in the ring of ranks */
+    peer.message = pair->message;
+    peer.bytes = redist_priv_peer_message(p, &peer).elements * p->element_bytes * p->arrays;
+    if (peer.rank == p->rank)
+        return own == REDIST_PRIV_FROM ? redist_priv_keep(p, &peer) : REDIST_OK;
+    s->bytes += peer.bytes;
     s->peers++;
-    p->peers++;
-    return REDIST_OK;
+    p->peer = (redist_priv_peer *)redist_priv_append(p->peer, &p->peers, &p->room, &peer, sizeof peer);
+    return p->peer == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 /* Finds what this rank owns on one side, and lists the other ranks that it exchanges with there. */
@@ -1119,7 +1115,7 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
     p->pointers[p->arrays] = p->options.to;
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--)
         code = redist_priv_open_side(p, own);
-    for (own = 0; own < 2; own++) {
+    for (own = 0; own < 2 && code == REDIST_OK; own++) {
         redist_priv_side *s = &p->side[own];
         s->peer = p->peer + (own == REDIST_PRIV_FROM ? p->side[REDIST_PRIV_TO].peers : 0);
         qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_ints);
