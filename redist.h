@@ -716,48 +716,6 @@ REDIST_PRIV_COLD void redist_priv_require(redist_priv_fault *fault, int code, in
         *fault = found;
 }
 
-#ifdef REDIST_PRIV_BODIES
-
-/* Room for n >= 0 things of so many bytes; NULL where that is more than a size_t can tell, or memory is exhausted. */
-REDIST_PRIV_APART void *redist_priv_alloc(int64_t n, size_t bytes)
-{
-    return (uint64_t)n > SIZE_MAX / bytes ? NULL : REDIST_MALLOC((size_t)redist_priv_max(n, 1) * bytes);
-}
-
-/* The same, all zero. */
-REDIST_PRIV void *redist_priv_zeroed(int64_t n, size_t bytes)
-{
-    void *memory = redist_priv_alloc(n, bytes);
-    return memory == NULL ? NULL : memset(memory, 0, (size_t)redist_priv_max(n, 1) * bytes);
-}
-
-/* Writes the sentence of a fault, "axis 1: block is 0, must be at least 1"; returns its code. */
-REDIST_PRIV_COLD int redist_priv_format_fault(const redist_priv_fault *fault, char *text, size_t size)
-{
-    size_t used = 0;
-    if (size > 0 && text != NULL)
-        text[0] = '\0';
-    if (size == 0 || text == NULL || fault->code == REDIST_OK)
-        return fault->code;
-    if (fault->axis >= 0)
-        used = (size_t)snprintf(text, size, "axis %d: ", fault->axis);
-    if (fault->what != NULL && used < size)
-        used += (size_t)snprintf(text + used, size - used, "%s is ", fault->what);
-    if (used < size)
-        snprintf(text + used, size - used, fault->sentence, fault->value, fault->low, fault->high);
-    return fault->code;
-}
-
-#define REDIST_PRIV_ERROR_TEXT(name, sentence) sentence,
-
-REDIST_API const char *redist_strerror(int code)
-{
-    static const char *const texts[] = {REDIST_PRIV_ERRORS(REDIST_PRIV_ERROR_TEXT)};
-    return code < 0 || code >= REDIST_PRIV_ERROR_CODES ? "not a redist error code" : texts[code];
-}
-
-#endif
-
 /* --------------------------------------------------------------------------------- axes: who owns index i (bodies) */
 
 /* Blocks of an axis: block k holds [block_start(k), block_start(k + 1)) and is the (k / procs)-th of its owner. */
@@ -1000,6 +958,36 @@ REDIST_AXIS_API int64_t redist_count(const redist_axis *x, int coord)
 #ifdef REDIST_PRIV_BODIES
 
 /* -------------------------------------------------------------------------------------- layouts and views (bodies) */
+
+/* Room for n >= 0 things of so many bytes; NULL where that is more than a size_t can tell, or memory is exhausted. */
+REDIST_PRIV_APART void *redist_priv_alloc(int64_t n, size_t bytes)
+{
+    return (uint64_t)n > SIZE_MAX / bytes ? NULL : REDIST_MALLOC((size_t)redist_priv_max(n, 1) * bytes);
+}
+
+/* The same, all zero. */
+REDIST_PRIV void *redist_priv_zeroed(int64_t n, size_t bytes)
+{
+    void *memory = redist_priv_alloc(n, bytes);
+    return memory == NULL ? NULL : memset(memory, 0, (size_t)redist_priv_max(n, 1) * bytes);
+}
+
+/* Writes the sentence of a fault, "axis 1: block is 0, must be at least 1"; returns its code. */
+REDIST_PRIV_COLD int redist_priv_format_fault(const redist_priv_fault *fault, char *text, size_t size)
+{
+    size_t used = 0;
+    if (size > 0 && text != NULL)
+        text[0] = '\0';
+    if (size == 0 || text == NULL || fault->code == REDIST_OK)
+        return fault->code;
+    if (fault->axis >= 0)
+        used = (size_t)snprintf(text, size, "axis %d: ", fault->axis);
+    if (fault->what != NULL && used < size)
+        used += (size_t)snprintf(text + used, size - used, "%s is ", fault->what);
+    if (used < size)
+        snprintf(text + used, size - used, fault->sentence, fault->value, fault->low, fault->high);
+    return fault->code;
+}
 
 REDIST_PRIV int redist_priv_usable(const redist_layout *layout)
 {
@@ -1490,10 +1478,16 @@ REDIST_PRIV void redist_priv_coords_of_place(const redist_layout *layout, int pl
     }
 }
 
-/* The place that lives on a rank, -1 when none does. */
-REDIST_PRIV int redist_priv_place_on(const redist_layout *layout, int rank)
+/* The place that lives on a rank, -1 when none does. rank_places: of a layout on listed ranks, or NULL. */
+REDIST_PRIV int redist_priv_place_on(const redist_layout *layout, const redist_priv_rank_place *rank_places, int rank)
 {
-    int k, places = redist_places(layout);
+    const int places = redist_places(layout);
+    const redist_priv_rank_place *found;
+    int k;
+    if (rank_places != NULL) {
+        found = (const redist_priv_rank_place *)redist_priv_find(rank_places, places, sizeof *found, rank);
+        return found == NULL ? -1 : found->place;
+    }
     if (layout->ranks == NULL)
         return rank >= layout->first_rank && rank - layout->first_rank < places ? rank - layout->first_rank : -1;
     for (k = 0; k < places; k++)
@@ -1516,7 +1510,7 @@ REDIST_API int redist_rank_of(const redist_layout *layout, const int *coords)
 
 REDIST_API int redist_coords_of(const redist_layout *layout, int rank, int *coords)
 {
-    int place = redist_places(layout) == 0 || coords == NULL ? -1 : redist_priv_place_on(layout, rank);
+    int place = redist_places(layout) == 0 || coords == NULL ? -1 : redist_priv_place_on(layout, NULL, rank);
     if (place < 0)
         return 0;
     redist_priv_coords_of_place(layout, place, coords);
@@ -1762,20 +1756,12 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, redist_p
     return REDIST_OK;
 }
 
-/* Whether a distance is that of those before, if there are any. */
-REDIST_PRIV int redist_priv_agrees(int64_t *stride, int64_t distance)
-{
-    const int same = *stride == 0 || *stride == distance;
-    *stride = distance;
-    return same;
-}
-
 /* The distance of one local position to the next, in the order of the view, of what a coordinate owns; 0 where they
-   differ, or there are no two. The first segment follows on the last where they repeat. */
+   differ. The first segment follows on the last where they repeat. */
 REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord)
 {
     redist_priv_pattern p;
-    int64_t k, at, last = 0, stride = 0;
+    int64_t k, at, before = 0, stride = x->step;
     int even;
     if (x->step == 1 || x->step == -1 || redist_priv_is_interval(x))
         return x->step;
@@ -1784,10 +1770,10 @@ REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord)
         const redist_priv_track *t = &p.track[k % p.tracks];
         if (k == p.tracks && t->start + p.period >= p.count)
             break;
-        at = t->local + k / p.tracks * p.advance;
-        even = k == 0 || redist_priv_agrees(&stride, at - last);
-        even &= t->length == 1 || redist_priv_agrees(&stride, p.step);
-        last = at + (t->length - 1) * p.step;
+        at = t->local + k / p.tracks * p.advance - p.track[0].local;
+        stride = before == 1 ? at : stride;
+        even = at == before * stride && (t->length == 1 || stride == p.step);
+        before += t->length;
     }
     REDIST_FREE(p.track);
     return even ? stride : 0;
@@ -2954,34 +2940,18 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, c
 
 /* ------------------------------------------------------------------------- pairs of places: which copy serves whom */
 
-/* The place that lives on a rank, -1 when none does. rank_places: of a layout on listed ranks, or NULL. */
-REDIST_PRIV_COLD int redist_priv_find_place(const redist_layout *layout, const redist_priv_rank_place *rank_places,
-                                            int rank)
-{
-    const redist_priv_rank_place *found;
-    if (rank_places == NULL)
-        return redist_priv_place_on(layout, rank);
-    found = (const redist_priv_rank_place *)redist_priv_find(rank_places, redist_places(layout), sizeof *found, rank);
-    return found == NULL ? -1 : found->place;
-}
-
-/* A message of a place's neighbours, and the two places that it goes between. */
-typedef struct {
-    const redist_priv_neighbours *n;
-    int64_t message;
-    int place[2];
-} redist_priv_pair;
-
-/* Goes through the pairs of a place. */
+/* Goes through the pairs of a place: a message of its neighbours, and the two places that it goes between. */
 typedef struct {
     const redist_layout *layout[2];
     int all;                             /* every copy of the source contributes, rather than the one that serves */
     int grid[2];                         /* places of one copy                                            */
     redist_priv_rank_place *rank_places; /* of a source with copies on listed ranks                       */
     const redist_priv_neighbours *n;     /* of the place at hand                                          */
-    int place;                           /* of a source, in copy 0: the pairs are those of all its copies */
+    int mine;                            /* of a source, in copy 0: the pairs are those of all its copies */
     int64_t at, end;
     int code;                            /* REDIST_ERR_MEMORY: there are more pairs                       */
+    int64_t message;                     /* of the pair at hand                                           */
+    int place[2];
 } redist_priv_pairs;
 
 /* REDIST_ERR_MEMORY; free p->rank_places, whatever this returns. Allocates nothing while the source has one copy. */
@@ -3003,7 +2973,7 @@ REDIST_PRIV_COLD void redist_priv_pairs_of(redist_priv_pairs *p, int place, cons
 {
     const int source = n->own == REDIST_PRIV_FROM;
     p->n = n;
-    p->place = source && !p->all ? place % p->grid[REDIST_PRIV_FROM] : place;
+    p->mine = source && !p->all ? place % p->grid[REDIST_PRIV_FROM] : place;
     p->at = 0;
     p->end = source || p->all ? n->messages * p->layout[!n->own]->copies : n->messages;
 }
@@ -3032,29 +3002,28 @@ REDIST_PRIV_COLD int64_t redist_priv_reader_number(redist_priv_pairs *p, int pla
 REDIST_PRIV_COLD int redist_priv_server(const redist_priv_pairs *p, int place, int reader, int64_t number)
 {
     const int grid = p->grid[REDIST_PRIV_FROM];
-    const int held = redist_priv_find_place(p->layout[REDIST_PRIV_FROM], p->rank_places,
-                                            redist_priv_rank_at(p->layout[REDIST_PRIV_TO], reader));
+    const int held = redist_priv_place_on(p->layout[REDIST_PRIV_FROM], p->rank_places,
+                                          redist_priv_rank_at(p->layout[REDIST_PRIV_TO], reader));
     return held >= 0 && held % grid == place ? held
                                              : place + (int)(number % p->layout[REDIST_PRIV_FROM]->copies) * grid;
 }
 
 /* The next pair; 0 when there are no more, or p->code tells why they are not known. */
-REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p, redist_priv_pair *pair)
+REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p)
 {
     const int own = p->n->own;
     int coords[REDIST_MAX_DIMS];
     if (p->at == p->end)
         return 0;
-    pair->n = p->n;
-    pair->message = p->at % p->n->messages;
-    redist_priv_partner_coords(p->n, pair->message, coords);
-    pair->place[own] = p->place;
-    pair->place[!own] = redist_priv_place_of(p->layout[!own], coords);
-    pair->place[!own] += (int)(p->at / p->n->messages) * p->grid[!own];
+    p->message = p->at % p->n->messages;
+    redist_priv_partner_coords(p->n, p->message, coords);
+    p->place[own] = p->mine;
+    p->place[!own] = redist_priv_place_of(p->layout[!own], coords);
+    p->place[!own] += (int)(p->at / p->n->messages) * p->grid[!own];
     if (!p->all) {
-        const int place = pair->place[REDIST_PRIV_FROM], reader = pair->place[REDIST_PRIV_TO];
+        const int place = p->place[REDIST_PRIV_FROM], reader = p->place[REDIST_PRIV_TO];
         const int64_t number = own == REDIST_PRIV_FROM ? p->at : redist_priv_reader_number(p, place, reader);
-        pair->place[REDIST_PRIV_FROM] = redist_priv_server(p, place, reader, number);
+        p->place[REDIST_PRIV_FROM] = redist_priv_server(p, place, reader, number);
     }
     p->at++;
     return p->code == REDIST_OK;
@@ -3118,7 +3087,7 @@ REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *
 }
 
 /* What is done with two places that exchange something. */
-typedef void redist_priv_visit(void *context, const redist_priv_pair *pair);
+typedef void redist_priv_visit(void *context, const redist_priv_pairs *pair);
 
 /* Visits all pairs of places, with the runs that they share or without. all: every copy of the source contributes.
    REDIST_ERR_MEMORY. */
@@ -3128,14 +3097,13 @@ REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const re
     const int places = all ? redist_places(from) : redist_priv_grid_places(from);
     redist_priv_neighbours n;
     redist_priv_pairs pairs;
-    redist_priv_pair pair;
     int place, coords[REDIST_MAX_DIMS], code = redist_priv_pairs_open(&pairs, from, to, all);
     for (place = 0; place < places && code == REDIST_OK; place++) {
         redist_priv_coords_of_place(from, place, coords);
         code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, runs, &n);
         redist_priv_pairs_of(&pairs, place, &n);
-        while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair))
-            visit(context, &pair);
+        while (code == REDIST_OK && redist_priv_next_pair(&pairs))
+            visit(context, &pairs);
         redist_priv_neighbours_free(&n);
     }
     REDIST_FREE(pairs.rank_places);
@@ -3150,7 +3118,7 @@ typedef struct {
     redist_priv_arrival arrival;
 } redist_priv_mover;
 
-REDIST_PRIV_COLD void redist_priv_move_pair(void *context, const redist_priv_pair *pair)
+REDIST_PRIV_COLD void redist_priv_move_pair(void *context, const redist_priv_pairs *pair)
 {
     const redist_priv_mover *m = (const redist_priv_mover *)context;
     redist_priv_message message = redist_priv_message_of(pair->n, pair->message, m->layout[REDIST_PRIV_FROM]);
@@ -3241,8 +3209,8 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
     if (code != REDIST_OK)
         return -1;
     redist_priv_copy_to(&source, from, 0);
-    from_place = redist_priv_place_on(from, rank_from);
-    to_place = redist_priv_place_on(to, rank_to);
+    from_place = redist_priv_place_on(from, NULL, rank_from);
+    to_place = redist_priv_place_on(to, NULL, rank_to);
     shared = from_place < 0 || to_place < 0 ? 0 : redist_priv_shared_by(&source, from_place, to, to_place);
     if (shared <= 0 || from->copies == 1)
         return shared;
@@ -3297,7 +3265,7 @@ REDIST_PRIV_COLD void redist_priv_tally_stretches(const redist_axis *x, redist_p
 }
 
 /* The elements of a pair's message; 0 where its runs are not known. */
-REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_pair *pair)
+REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_pairs *pair)
 {
     int64_t partner[REDIST_MAX_DIMS], elements = pair->n->axis[0].runs != NULL;
     int d;
@@ -3307,7 +3275,7 @@ REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_pair *pair)
     return elements;
 }
 
-REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const redist_priv_pair *pair)
+REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const redist_priv_pairs *pair)
 {
     const int64_t elements = redist_priv_elements_of(pair);
     int side;
@@ -3392,7 +3360,7 @@ REDIST_PRIV_COLD int redist_priv_tally_kept(redist_priv_tally *t, const redist_l
     redist_priv_rank_place *rank_places;
     int k, side, code = redist_priv_list_ranks(from, &rank_places);
     for (k = 0; k < t->places[REDIST_PRIV_TO] && code == REDIST_OK; k++) {
-        const int place[2] = {redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, k)), k};
+        const int place[2] = {redist_priv_place_on(from, rank_places, redist_priv_rank_at(to, k)), k};
         const int64_t shared = place[0] < 0 ? 0 : redist_priv_shared_by(from, place[0], to, k);
         code = shared < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
         *kept += shared;
@@ -3736,7 +3704,7 @@ REDIST_PRIV_COLD void redist_priv_set_partner(redist_priv_row *row, int colour, 
 
 /* Adds a pair of numbers, with a colour below base that the first vertex lacks. Where the second has that colour, two
    colours change places along a path that alternates between them, and never ends at the first (Koenig 1916). */
-REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const redist_priv_pair *pair)
+REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const redist_priv_pairs *pair)
 {
     redist_priv_factor *f = (redist_priv_factor *)context;
     redist_priv_row row;
@@ -3859,7 +3827,7 @@ REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement 
 
 REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_priv_arrangement *s, int side, int rank, int step)
 {
-    const int place = redist_priv_find_place(s->layout[side], s->rank_places[side], rank);
+    const int place = redist_priv_place_on(s->layout[side], s->rank_places[side], rank);
     const int partner = place < 0 ? -1 : redist_priv_schedule_partner(s, side, place, step);
     return partner < 0 ? -1 : redist_priv_rank_at(s->layout[!side], partner);
 }
@@ -4525,7 +4493,7 @@ REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const
     for (t = 0; t < r->places && code == REDIST_OK; t++) {
         r->chosen = r->own + r->places;
         r->other = r->chosen + r->places;
-        r->own[t] = redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, t));
+        r->own[t] = redist_priv_place_on(from, rank_places, redist_priv_rank_at(to, t));
         if (r->own[t] < 0) {
             r->other[r->columns - r->sources] = t;
             r->own[t] = r->columns++;
@@ -4536,7 +4504,7 @@ REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const
     return code;
 }
 
-REDIST_PRIV_COLD void redist_priv_note_volume(void *context, const redist_priv_pair *pair)
+REDIST_PRIV_COLD void redist_priv_note_volume(void *context, const redist_priv_pairs *pair)
 {
     const redist_priv_relabelling *r = (const redist_priv_relabelling *)context;
     r->volume[(int64_t)pair->place[REDIST_PRIV_TO] * r->columns + pair->place[REDIST_PRIV_FROM]] =
@@ -4832,6 +4800,14 @@ REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file)
 }
 
 /* ------------------------------------------------------------------------------------------ text: reading (bodies) */
+
+#define REDIST_PRIV_ERROR_TEXT(name, sentence) sentence,
+
+REDIST_API const char *redist_strerror(int code)
+{
+    static const char *const texts[] = {REDIST_PRIV_ERRORS(REDIST_PRIV_ERROR_TEXT)};
+    return code < 0 || code >= REDIST_PRIV_ERROR_CODES ? "not a redist error code" : texts[code];
+}
 
 /* A text that is being read. After the first mistake nothing more is read. */
 typedef struct {

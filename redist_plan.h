@@ -1055,7 +1055,7 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, const redist_priv_peer *se
 }
 
 /* Adds the peer of a pair of places, or keeps its message. */
-REDIST_PRIV_APART int redist_priv_add_peer(redist_plan *p, int own, const redist_priv_pair *pair)
+REDIST_PRIV_APART int redist_priv_add_peer(redist_plan *p, int own, const redist_priv_pairs *pair)
 {
     redist_priv_side *s = &p->side[own];
     redist_priv_peer peer;
@@ -1080,9 +1080,8 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
 {
     redist_priv_side *s = &p->side[own];
     const redist_layout *layout = redist_priv_layout(p, own);
-    const int mine = redist_priv_place_on(layout, p->rank);
+    const int mine = redist_priv_place_on(layout, NULL, p->rank);
     redist_priv_pairs pairs;
-    redist_priv_pair pair;
     int coords[REDIST_MAX_DIMS], code;
     if (mine < 0)
         return REDIST_OK;
@@ -1095,9 +1094,9 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
     if (code == REDIST_OK)
         code = redist_priv_find_neighbours(layout, coords, own, redist_priv_layout(p, !own), 1, &s->neighbours);
     redist_priv_pairs_of(&pairs, mine, &s->neighbours);
-    while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair))
-        if (pair.place[own] == mine)
-            code = redist_priv_add_peer(p, own, &pair);
+    while (code == REDIST_OK && redist_priv_next_pair(&pairs))
+        if (pairs.place[own] == mine)
+            code = redist_priv_add_peer(p, own, &pairs);
     code = code == REDIST_OK ? pairs.code : code;
     REDIST_FREE(pairs.rank_places);
     return code;
