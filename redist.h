@@ -1479,7 +1479,8 @@ REDIST_PRIV void redist_priv_coords_of_place(const redist_layout *layout, int pl
 }
 
 /* The place that lives on a rank, -1 when none does. rank_places: of a layout on listed ranks, or NULL. */
-REDIST_PRIV int redist_priv_place_on(const redist_layout *layout, const redist_priv_rank_place *rank_places, int rank)
+REDIST_PRIV_COLD int redist_priv_place_on(const redist_layout *layout, const redist_priv_rank_place *rank_places,
+                                          int rank)
 {
     const int places = redist_places(layout);
     const redist_priv_rank_place *found;
@@ -1648,7 +1649,7 @@ REDIST_PRIV_APART void *redist_priv_append(void *array, int64_t *used, int64_t *
 {
     char *grown = (char *)array;
     if (*used == *room) {
-        *room = *room == 0 ? 4 : 2 * *room;
+        *room = 2 * *room + 4;
         grown = (char *)redist_priv_alloc(*room, bytes);
         if (grown != NULL && *used > 0)
             memcpy(grown, array, (size_t)*used * bytes);
@@ -3267,11 +3268,11 @@ REDIST_PRIV_COLD void redist_priv_tally_stretches(const redist_axis *x, redist_p
 /* The elements of a pair's message; 0 where its runs are not known. */
 REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_pairs *pair)
 {
-    int64_t partner[REDIST_MAX_DIMS], elements = pair->n->axis[0].runs != NULL;
+    int64_t partner[REDIST_MAX_DIMS], elements = 1;
     int d;
     redist_priv_partners_at(pair->n, pair->message, partner);
-    for (d = 0; d < pair->n->ndim && elements > 0; d++)
-        elements *= pair->n->axis[d].runs[partner[d]].elements;
+    for (d = 0; d < pair->n->ndim; d++)
+        elements *= pair->n->axis[d].runs == NULL ? 0 : pair->n->axis[d].runs[partner[d]].elements;
     return elements;
 }
 
@@ -4972,13 +4973,11 @@ REDIST_PRIV_COLD void redist_priv_read_cuts(redist_priv_reader *r, redist_axis *
 /* Returns whether it is one block each, whose size follows from the extent. */
 REDIST_PRIV_COLD int redist_priv_read_kind(redist_priv_reader *r, redist_axis *x)
 {
+    const int box = redist_priv_accept(r, "box");
     int even = 0;
-    if (redist_priv_accept(r, "*"))
+    r->box_axes += box;
+    if (box || redist_priv_accept(r, "*"))
         return 1;
-    if (redist_priv_accept(r, "box")) {
-        r->box_axes++;
-        return 1;
-    }
     if (redist_priv_accept(r, "cuts")) {
         redist_priv_read_cuts(r, x);
         return 0;
