@@ -1453,7 +1453,7 @@ REDIST_API int redist_places(const redist_layout *layout)
 }
 
 /* Of copy 0. */
-REDIST_PRIV int redist_priv_place_of(const redist_layout *layout, const int *coords)
+REDIST_PRIV_COLD int redist_priv_place_of(const redist_layout *layout, const int *coords)
 {
     int axes[REDIST_MAX_DIMS];
     int k, place = 0;
@@ -2998,15 +2998,17 @@ REDIST_PRIV_COLD int64_t redist_priv_reader_number(redist_priv_pairs *p, int pla
     return number;
 }
 
-/* The place that serves a reader, which has this number among those of a place of copy 0: the copy on the reader's own
-   rank, else one of them round-robin. */
-REDIST_PRIV_COLD int redist_priv_server(const redist_priv_pairs *p, int place, int reader, int64_t number)
+/* The place that serves a reader: of a place of copy 0 the copy on the reader's own rank, else one of them round-robin,
+   by the reader's number (-1: not known). */
+REDIST_PRIV_COLD int redist_priv_server(redist_priv_pairs *p, int place, int reader, int64_t number)
 {
     const int grid = p->grid[REDIST_PRIV_FROM];
     const int held = redist_priv_place_on(p->layout[REDIST_PRIV_FROM], p->rank_places,
                                           redist_priv_rank_at(p->layout[REDIST_PRIV_TO], reader));
-    return held >= 0 && held % grid == place ? held
-                                             : place + (int)(number % p->layout[REDIST_PRIV_FROM]->copies) * grid;
+    if (held >= 0 && held % grid == place)
+        return held;
+    number = number < 0 ? redist_priv_reader_number(p, place, reader) : number;
+    return place + (int)(number % p->layout[REDIST_PRIV_FROM]->copies) * grid;
 }
 
 /* The next pair; 0 when there are no more, or p->code tells why they are not known. */
@@ -3019,13 +3021,10 @@ REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p)
     p->message = p->at % p->n->messages;
     redist_priv_partner_coords(p->n, p->message, coords);
     p->place[own] = p->mine;
-    p->place[!own] = redist_priv_place_of(p->layout[!own], coords);
-    p->place[!own] += (int)(p->at / p->n->messages) * p->grid[!own];
-    if (!p->all) {
-        const int place = p->place[REDIST_PRIV_FROM], reader = p->place[REDIST_PRIV_TO];
-        const int64_t number = own == REDIST_PRIV_FROM ? p->at : redist_priv_reader_number(p, place, reader);
-        p->place[REDIST_PRIV_FROM] = redist_priv_server(p, place, reader, number);
-    }
+    p->place[!own] = redist_priv_place_of(p->layout[!own], coords) + (int)(p->at / p->n->messages) * p->grid[!own];
+    if (!p->all)
+        p->place[REDIST_PRIV_FROM] = redist_priv_server(p, p->place[REDIST_PRIV_FROM], p->place[REDIST_PRIV_TO],
+                                                        own == REDIST_PRIV_FROM ? p->at : -1);
     p->at++;
     return p->code == REDIST_OK;
 }
@@ -3205,9 +3204,9 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
 {
     redist_layout source;
     redist_priv_pairs pairs;
-    int64_t shared, number;
-    int from_place, to_place, place, serves, code = redist_priv_check_pair(from, to);
-    if (code != REDIST_OK)
+    int64_t shared;
+    int from_place, to_place, serves;
+    if (redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
     redist_priv_copy_to(&source, from, 0);
     from_place = redist_priv_place_on(from, NULL, rank_from);
@@ -3215,10 +3214,9 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
     shared = from_place < 0 || to_place < 0 ? 0 : redist_priv_shared_by(&source, from_place, to, to_place);
     if (shared <= 0 || from->copies == 1)
         return shared;
-    code = redist_priv_pairs_open(&pairs, &source, to, 0);
-    place = from_place % pairs.grid[REDIST_PRIV_FROM];
-    number = code == REDIST_OK ? redist_priv_reader_number(&pairs, place, to_place) : 0;
-    serves = redist_priv_server(&pairs, place, to_place, number) == from_place;
+    if (redist_priv_pairs_open(&pairs, &source, to, 0) != REDIST_OK)
+        return -1;
+    serves = redist_priv_server(&pairs, from_place % pairs.grid[REDIST_PRIV_FROM], to_place, -1) == from_place;
     REDIST_FREE(pairs.rank_places);
     return pairs.code != REDIST_OK ? -1 : serves ? shared : 0;
 }
@@ -4840,7 +4838,7 @@ REDIST_PRIV_COLD void redist_priv_parse_error(redist_priv_reader *r, const char 
     int used = 0;
     if (r->code != REDIST_OK)
         return;
-    r->code = at == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_LAYOUT;
+    r->code = at != NULL ? REDIST_ERR_LAYOUT : r->used > r->room ? REDIST_ERR_MEMORY : REDIST_ERR_ARGUMENT;
     if (r->message_size > 0 && at != NULL)
         used = snprintf(r->message, r->message_size, "column %" PRId64 ": ", (int64_t)(at - r->text) + 1);
     va_start(values, format);
@@ -5228,12 +5226,10 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
         redist_priv_parse_error(&r, NULL, "storage must be aligned to %d bytes", aligned);
     else
         redist_priv_read_layout(&r);
+    if (r.used > r.room)
+        redist_priv_parse_error(&r, NULL, "the cuts and ranks need %" PRIu64 " bytes of storage", (uint64_t)r.used);
     if (r.code != REDIST_OK)
         return r.code;
-    if (r.used > r.room) {
-        redist_priv_parse_error(&r, NULL, "the cuts and ranks need %" PRIu64 " bytes of storage", (uint64_t)r.used);
-        return REDIST_ERR_MEMORY;
-    }
     *layout = r.layout;
     return redist_layout_explain(layout, r.message, r.message_size);
 }

@@ -1105,8 +1105,7 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
 REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
 {
     int own, code = REDIST_OK;
-    p->room = 1;
-    p->peer = (redist_priv_peer *)redist_priv_zeroed(p->room, sizeof *p->peer);
+    p->peer = (redist_priv_peer *)redist_priv_zeroed(1, sizeof *p->peer);
     p->pointers = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *p->pointers);
     if (p->peer == NULL || p->pointers == NULL)
         return REDIST_ERR_MEMORY;
