@@ -716,48 +716,6 @@ REDIST_PRIV_COLD void redist_priv_require(redist_priv_fault *fault, int code, in
         *fault = found;
 }
 
-#ifdef REDIST_PRIV_BODIES
-
-/* Room for n >= 0 things of so many bytes; NULL where that is more than a size_t can tell, or memory is exhausted. */
-REDIST_PRIV_APART void *redist_priv_alloc(int64_t n, size_t bytes)
-{
-    return (uint64_t)n > SIZE_MAX / bytes ? NULL : REDIST_MALLOC((size_t)redist_priv_max(n, 1) * bytes);
-}
-
-/* The same, all zero. */
-REDIST_PRIV void *redist_priv_zeroed(int64_t n, size_t bytes)
-{
-    void *memory = redist_priv_alloc(n, bytes);
-    return memory == NULL ? NULL : memset(memory, 0, (size_t)redist_priv_max(n, 1) * bytes);
-}
-
-/* Writes the sentence of a fault, "axis 1: block is 0, must be at least 1"; returns its code. */
-REDIST_PRIV_COLD int redist_priv_format_fault(const redist_priv_fault *fault, char *text, size_t size)
-{
-    size_t used = 0;
-    if (size > 0 && text != NULL)
-        text[0] = '\0';
-    if (size == 0 || text == NULL || fault->code == REDIST_OK)
-        return fault->code;
-    if (fault->axis >= 0)
-        used = (size_t)snprintf(text, size, "axis %d: ", fault->axis);
-    if (fault->what != NULL && used < size)
-        used += (size_t)snprintf(text + used, size - used, "%s is ", fault->what);
-    if (used < size)
-        snprintf(text + used, size - used, fault->sentence, fault->value, fault->low, fault->high);
-    return fault->code;
-}
-
-#define REDIST_PRIV_ERROR_TEXT(name, sentence) sentence,
-
-REDIST_API const char *redist_strerror(int code)
-{
-    static const char *const texts[] = {REDIST_PRIV_ERRORS(REDIST_PRIV_ERROR_TEXT)};
-    return code < 0 || code >= REDIST_PRIV_ERROR_CODES ? "not a redist error code" : texts[code];
-}
-
-#endif
-
 /* --------------------------------------------------------------------------------- axes: who owns index i (bodies) */
 
 /* Blocks of an axis: block k holds [block_start(k), block_start(k + 1)) and is the (k / procs)-th of its owner. */
@@ -1000,6 +958,36 @@ REDIST_AXIS_API int64_t redist_count(const redist_axis *x, int coord)
 #ifdef REDIST_PRIV_BODIES
 
 /* -------------------------------------------------------------------------------------- layouts and views (bodies) */
+
+/* Room for n >= 0 things of so many bytes; NULL where that is more than a size_t can tell, or memory is exhausted. */
+REDIST_PRIV_APART void *redist_priv_alloc(int64_t n, size_t bytes)
+{
+    return (uint64_t)n > SIZE_MAX / bytes ? NULL : REDIST_MALLOC((size_t)redist_priv_max(n, 1) * bytes);
+}
+
+/* The same, all zero. */
+REDIST_PRIV void *redist_priv_zeroed(int64_t n, size_t bytes)
+{
+    void *memory = redist_priv_alloc(n, bytes);
+    return memory == NULL ? NULL : memset(memory, 0, (size_t)redist_priv_max(n, 1) * bytes);
+}
+
+/* Writes the sentence of a fault, "axis 1: block is 0, must be at least 1"; returns its code. */
+REDIST_PRIV_COLD int redist_priv_format_fault(const redist_priv_fault *fault, char *text, size_t size)
+{
+    size_t used = 0;
+    if (size > 0 && text != NULL)
+        text[0] = '\0';
+    if (size == 0 || text == NULL || fault->code == REDIST_OK)
+        return fault->code;
+    if (fault->axis >= 0)
+        used = (size_t)snprintf(text, size, "axis %d: ", fault->axis);
+    if (fault->what != NULL && used < size)
+        used += (size_t)snprintf(text + used, size - used, "%s is ", fault->what);
+    if (used < size)
+        snprintf(text + used, size - used, fault->sentence, fault->value, fault->low, fault->high);
+    return fault->code;
+}
 
 REDIST_PRIV int redist_priv_usable(const redist_layout *layout)
 {
@@ -1465,7 +1453,7 @@ REDIST_API int redist_places(const redist_layout *layout)
 }
 
 /* Of copy 0. */
-REDIST_PRIV int redist_priv_place_of(const redist_layout *layout, const int *coords)
+REDIST_PRIV_COLD int redist_priv_place_of(const redist_layout *layout, const int *coords)
 {
     int axes[REDIST_MAX_DIMS];
     int k, place = 0;
@@ -1490,10 +1478,17 @@ REDIST_PRIV void redist_priv_coords_of_place(const redist_layout *layout, int pl
     }
 }
 
-/* The place that lives on a rank, -1 when none does. */
-REDIST_PRIV int redist_priv_place_on(const redist_layout *layout, int rank)
+/* The place that lives on a rank, -1 when none does. rank_places: of a layout on listed ranks, or NULL. */
+REDIST_PRIV_COLD int redist_priv_place_on(const redist_layout *layout, const redist_priv_rank_place *rank_places,
+                                          int rank)
 {
-    int k, places = redist_places(layout);
+    const int places = redist_places(layout);
+    const redist_priv_rank_place *found;
+    int k;
+    if (rank_places != NULL) {
+        found = (const redist_priv_rank_place *)redist_priv_find(rank_places, places, sizeof *found, rank);
+        return found == NULL ? -1 : found->place;
+    }
     if (layout->ranks == NULL)
         return rank >= layout->first_rank && rank - layout->first_rank < places ? rank - layout->first_rank : -1;
     for (k = 0; k < places; k++)
@@ -1516,7 +1511,7 @@ REDIST_API int redist_rank_of(const redist_layout *layout, const int *coords)
 
 REDIST_API int redist_coords_of(const redist_layout *layout, int rank, int *coords)
 {
-    int place = redist_places(layout) == 0 || coords == NULL ? -1 : redist_priv_place_on(layout, rank);
+    int place = redist_places(layout) == 0 || coords == NULL ? -1 : redist_priv_place_on(layout, NULL, rank);
     if (place < 0)
         return 0;
     redist_priv_coords_of_place(layout, place, coords);
@@ -1649,20 +1644,20 @@ typedef struct {
     int64_t elements;
 } redist_priv_runs;
 
-/* The i-th of an array that grows as needed; NULL when memory is exhausted (the array is then as before). */
-REDIST_PRIV void *redist_priv_grow(void *array, int64_t used, int64_t *room, size_t bytes)
+/* An array with one more item, copied to it; NULL, and nothing used, when memory is exhausted. */
+REDIST_PRIV_APART void *redist_priv_append(void *array, int64_t *used, int64_t *room, const void *item, size_t bytes)
 {
-    int64_t larger = *room == 0 ? 4 : 2 * *room;
-    void *grown;
-    if (used < *room)
-        return array;
-    grown = redist_priv_alloc(larger, bytes);
-    if (grown == NULL)
-        return NULL;
-    if (used > 0)
-        memcpy(grown, array, (size_t)used * bytes);
-    REDIST_FREE(array);
-    *room = larger;
+    char *grown = (char *)array;
+    if (*used == *room) {
+        *room = 2 * *room + 4;
+        grown = (char *)redist_priv_alloc(*room, bytes);
+        if (grown != NULL && *used > 0)
+            memcpy(grown, array, (size_t)*used * bytes);
+        REDIST_FREE(array);
+    }
+    if (grown != NULL)
+        memcpy(grown + (size_t)*used * bytes, item, bytes);
+    *used = grown == NULL ? 0 : *used + 1;
     return grown;
 }
 
@@ -1750,34 +1745,24 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, redist_p
         return p->track == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     }
     while (i < p->period && (skip = redist_priv_distance(x, coord, i)) >= 0 && i + skip < p->period) {
-        redist_priv_track *grown = (redist_priv_track *)redist_priv_grow(p->track, p->tracks, &room, sizeof *grown);
-        if (grown == NULL)
+        redist_priv_track next = redist_priv_block_at(x, i + skip);
+        next.length = redist_priv_min(next.length, p->period - next.start);
+        i = next.start + next.length;
+        p->track = (redist_priv_track *)redist_priv_append(p->track, &p->tracks, &room, &next, sizeof next);
+        if (p->track == NULL)
             return REDIST_ERR_MEMORY;
-        p->track = grown;
-        grown += p->tracks++;
-        *grown = redist_priv_block_at(x, i + skip);
-        grown->length = redist_priv_min(grown->length, p->period - grown->start);
-        i = grown->start + grown->length;
     }
     if (p->tracks > 0)
         redist_priv_join_ends(p);
     return REDIST_OK;
 }
 
-/* Whether a distance is that of those before, if there are any. */
-REDIST_PRIV int redist_priv_agrees(int64_t *stride, int64_t distance)
-{
-    const int same = *stride == 0 || *stride == distance;
-    *stride = distance;
-    return same;
-}
-
 /* The distance of one local position to the next, in the order of the view, of what a coordinate owns; 0 where they
-   differ, or there are no two. The first segment follows on the last where they repeat. */
+   differ. The first segment follows on the last where they repeat. */
 REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord)
 {
     redist_priv_pattern p;
-    int64_t k, at, last = 0, stride = 0;
+    int64_t k, at, before = 0, stride = x->step;
     int even;
     if (x->step == 1 || x->step == -1 || redist_priv_is_interval(x))
         return x->step;
@@ -1786,10 +1771,10 @@ REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord)
         const redist_priv_track *t = &p.track[k % p.tracks];
         if (k == p.tracks && t->start + p.period >= p.count)
             break;
-        at = t->local + k / p.tracks * p.advance;
-        even = k == 0 || redist_priv_agrees(&stride, at - last);
-        even &= t->length == 1 || redist_priv_agrees(&stride, p.step);
-        last = at + (t->length - 1) * p.step;
+        at = t->local + k / p.tracks * p.advance - p.track[0].local;
+        stride = before == 1 ? at : stride;
+        even = at == before * stride && (t->length == 1 || stride == p.step);
+        before += t->length;
     }
     REDIST_FREE(p.track);
     return even ? stride : 0;
@@ -1823,12 +1808,8 @@ REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist
 /* Appends a run, whose elements are the caller's to count. */
 REDIST_PRIV int redist_priv_append_run(redist_priv_runs *list, const redist_priv_run *run)
 {
-    redist_priv_run *grown = (redist_priv_run *)redist_priv_grow(list->run, list->runs, &list->room, sizeof *run);
-    if (grown == NULL)
-        return REDIST_ERR_MEMORY;
-    list->run = grown;
-    list->run[list->runs++] = *run;
-    return REDIST_OK;
+    list->run = (redist_priv_run *)redist_priv_append(list->run, &list->runs, &list->room, run, sizeof *run);
+    return list->run == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 /* What the sides FROM and TO of an axis bring to their intersection: their patterns, and a track of each. */
@@ -1988,17 +1969,11 @@ typedef struct {
     int64_t n, room;
 } redist_priv_coords;
 
-REDIST_PRIV int redist_priv_append(redist_priv_coords *list, int coord)
+REDIST_PRIV int redist_priv_append_coord(redist_priv_coords *list, int coord)
 {
-    int *grown;
-    if (list->n > 0 && list->coord[list->n - 1] == coord)
-        return REDIST_OK;
-    grown = (int *)redist_priv_grow(list->coord, list->n, &list->room, sizeof *grown);
-    if (grown == NULL)
-        return REDIST_ERR_MEMORY;
-    list->coord = grown;
-    list->coord[list->n++] = coord;
-    return REDIST_OK;
+    if (list->n == 0 || list->coord[list->n - 1] != coord)
+        list->coord = (int *)redist_priv_append(list->coord, &list->n, &list->room, &coord, sizeof coord);
+    return list->coord == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 /* Whether a pattern has any of the view indices begin <= i < end. */
@@ -2035,7 +2010,7 @@ REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redis
     for (shift = -x->extent; shift <= x->extent && low + shift < x->extent; shift += x->extent) {
         k = low + shift < 0 || x->procs == 1 ? 0 : redist_priv_block_of(x, low + shift);
         for (; code == REDIST_OK && k < x->procs && redist_priv_block_start(x, k) - x->low <= high + shift; k++)
-            code = redist_priv_append(list, (int)((k + x->first) % x->procs));
+            code = redist_priv_append_coord(list, (int)((k + x->first) % x->procs));
     }
     return code;
 }
@@ -2060,7 +2035,7 @@ REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pat
                 block = redist_priv_block_at(other, i);
                 next = redist_priv_min(block.start + block.length, last);
                 if (walked == pattern || redist_priv_has_any(pattern, i, next))
-                    code = redist_priv_append(list, redist_owner(other, i));
+                    code = redist_priv_append_coord(list, redist_owner(other, i));
             }
         }
     return code;
@@ -2171,7 +2146,7 @@ REDIST_PRIV int redist_priv_list_boxes(const redist_priv_pattern *mine, const re
         for (d = 0; d < n->ndim && redist_priv_holds_any(&other->dim[d].axis, k, &mine[d]); d++)
             continue;
         if (d == n->ndim)
-            code = redist_priv_append(&list, k);
+            code = redist_priv_append_coord(&list, k);
     }
     n->messages = list.n;
     for (d = 0; d < n->ndim; d++) {
@@ -2966,34 +2941,18 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, c
 
 /* ------------------------------------------------------------------------- pairs of places: which copy serves whom */
 
-/* The place that lives on a rank, -1 when none does. rank_places: of a layout on listed ranks, or NULL. */
-REDIST_PRIV_COLD int redist_priv_find_place(const redist_layout *layout, const redist_priv_rank_place *rank_places,
-                                            int rank)
-{
-    const redist_priv_rank_place *found;
-    if (rank_places == NULL)
-        return redist_priv_place_on(layout, rank);
-    found = (const redist_priv_rank_place *)redist_priv_find(rank_places, redist_places(layout), sizeof *found, rank);
-    return found == NULL ? -1 : found->place;
-}
-
-/* A message of a place's neighbours, and the two places that it goes between. */
-typedef struct {
-    const redist_priv_neighbours *n;
-    int64_t message;
-    int place[2];
-} redist_priv_pair;
-
-/* Goes through the pairs of a place. */
+/* Goes through the pairs of a place: a message of its neighbours, and the two places that it goes between. */
 typedef struct {
     const redist_layout *layout[2];
     int all;                             /* every copy of the source contributes, rather than the one that serves */
     int grid[2];                         /* places of one copy                                            */
     redist_priv_rank_place *rank_places; /* of a source with copies on listed ranks                       */
     const redist_priv_neighbours *n;     /* of the place at hand                                          */
-    int place;                           /* of a source, in copy 0: the pairs are those of all its copies */
+    int mine;                            /* of a source, in copy 0: the pairs are those of all its copies */
     int64_t at, end;
     int code;                            /* REDIST_ERR_MEMORY: there are more pairs                       */
+    int64_t message;                     /* of the pair at hand                                           */
+    int place[2];
 } redist_priv_pairs;
 
 /* REDIST_ERR_MEMORY; free p->rank_places, whatever this returns. Allocates nothing while the source has one copy. */
@@ -3015,7 +2974,7 @@ REDIST_PRIV_COLD void redist_priv_pairs_of(redist_priv_pairs *p, int place, cons
 {
     const int source = n->own == REDIST_PRIV_FROM;
     p->n = n;
-    p->place = source && !p->all ? place % p->grid[REDIST_PRIV_FROM] : place;
+    p->mine = source && !p->all ? place % p->grid[REDIST_PRIV_FROM] : place;
     p->at = 0;
     p->end = source || p->all ? n->messages * p->layout[!n->own]->copies : n->messages;
 }
@@ -3039,35 +2998,33 @@ REDIST_PRIV_COLD int64_t redist_priv_reader_number(redist_priv_pairs *p, int pla
     return number;
 }
 
-/* The place that serves a reader, which has this number among those of a place of copy 0: the copy on the reader's own
-   rank, else one of them round-robin. */
-REDIST_PRIV_COLD int redist_priv_server(const redist_priv_pairs *p, int place, int reader, int64_t number)
+/* The place that serves a reader: of a place of copy 0 the copy on the reader's own rank, else one of them round-robin,
+   by the reader's number (-1: not known). */
+REDIST_PRIV_COLD int redist_priv_server(redist_priv_pairs *p, int place, int reader, int64_t number)
 {
     const int grid = p->grid[REDIST_PRIV_FROM];
-    const int held = redist_priv_find_place(p->layout[REDIST_PRIV_FROM], p->rank_places,
-                                            redist_priv_rank_at(p->layout[REDIST_PRIV_TO], reader));
-    return held >= 0 && held % grid == place ? held
-                                             : place + (int)(number % p->layout[REDIST_PRIV_FROM]->copies) * grid;
+    const int held = redist_priv_place_on(p->layout[REDIST_PRIV_FROM], p->rank_places,
+                                          redist_priv_rank_at(p->layout[REDIST_PRIV_TO], reader));
+    if (held >= 0 && held % grid == place)
+        return held;
+    number = number < 0 ? redist_priv_reader_number(p, place, reader) : number;
+    return place + (int)(number % p->layout[REDIST_PRIV_FROM]->copies) * grid;
 }
 
 /* The next pair; 0 when there are no more, or p->code tells why they are not known. */
-REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p, redist_priv_pair *pair)
+REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p)
 {
     const int own = p->n->own;
     int coords[REDIST_MAX_DIMS];
     if (p->at == p->end)
         return 0;
-    pair->n = p->n;
-    pair->message = p->at % p->n->messages;
-    redist_priv_partner_coords(p->n, pair->message, coords);
-    pair->place[own] = p->place;
-    pair->place[!own] = redist_priv_place_of(p->layout[!own], coords);
-    pair->place[!own] += (int)(p->at / p->n->messages) * p->grid[!own];
-    if (!p->all) {
-        const int place = pair->place[REDIST_PRIV_FROM], reader = pair->place[REDIST_PRIV_TO];
-        const int64_t number = own == REDIST_PRIV_FROM ? p->at : redist_priv_reader_number(p, place, reader);
-        pair->place[REDIST_PRIV_FROM] = redist_priv_server(p, place, reader, number);
-    }
+    p->message = p->at % p->n->messages;
+    redist_priv_partner_coords(p->n, p->message, coords);
+    p->place[own] = p->mine;
+    p->place[!own] = redist_priv_place_of(p->layout[!own], coords) + (int)(p->at / p->n->messages) * p->grid[!own];
+    if (!p->all)
+        p->place[REDIST_PRIV_FROM] = redist_priv_server(p, p->place[REDIST_PRIV_FROM], p->place[REDIST_PRIV_TO],
+                                                        own == REDIST_PRIV_FROM ? p->at : -1);
     p->at++;
     return p->code == REDIST_OK;
 }
@@ -3130,7 +3087,7 @@ REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *
 }
 
 /* What is done with two places that exchange something. */
-typedef void redist_priv_visit(void *context, const redist_priv_pair *pair);
+typedef void redist_priv_visit(void *context, const redist_priv_pairs *pair);
 
 /* Visits all pairs of places, with the runs that they share or without. all: every copy of the source contributes.
    REDIST_ERR_MEMORY. */
@@ -3140,14 +3097,13 @@ REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const re
     const int places = all ? redist_places(from) : redist_priv_grid_places(from);
     redist_priv_neighbours n;
     redist_priv_pairs pairs;
-    redist_priv_pair pair;
     int place, coords[REDIST_MAX_DIMS], code = redist_priv_pairs_open(&pairs, from, to, all);
     for (place = 0; place < places && code == REDIST_OK; place++) {
         redist_priv_coords_of_place(from, place, coords);
         code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, runs, &n);
         redist_priv_pairs_of(&pairs, place, &n);
-        while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair))
-            visit(context, &pair);
+        while (code == REDIST_OK && redist_priv_next_pair(&pairs))
+            visit(context, &pairs);
         redist_priv_neighbours_free(&n);
     }
     REDIST_FREE(pairs.rank_places);
@@ -3162,7 +3118,7 @@ typedef struct {
     redist_priv_arrival arrival;
 } redist_priv_mover;
 
-REDIST_PRIV_COLD void redist_priv_move_pair(void *context, const redist_priv_pair *pair)
+REDIST_PRIV_COLD void redist_priv_move_pair(void *context, const redist_priv_pairs *pair)
 {
     const redist_priv_mover *m = (const redist_priv_mover *)context;
     redist_priv_message message = redist_priv_message_of(pair->n, pair->message, m->layout[REDIST_PRIV_FROM]);
@@ -3248,20 +3204,19 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
 {
     redist_layout source;
     redist_priv_pairs pairs;
-    int64_t shared, number;
-    int from_place, to_place, place, serves, code = redist_priv_check_pair(from, to);
-    if (code != REDIST_OK)
+    int64_t shared;
+    int from_place, to_place, serves;
+    if (redist_priv_check_pair(from, to) != REDIST_OK)
         return -1;
     redist_priv_copy_to(&source, from, 0);
-    from_place = redist_priv_place_on(from, rank_from);
-    to_place = redist_priv_place_on(to, rank_to);
+    from_place = redist_priv_place_on(from, NULL, rank_from);
+    to_place = redist_priv_place_on(to, NULL, rank_to);
     shared = from_place < 0 || to_place < 0 ? 0 : redist_priv_shared_by(&source, from_place, to, to_place);
     if (shared <= 0 || from->copies == 1)
         return shared;
-    code = redist_priv_pairs_open(&pairs, &source, to, 0);
-    place = from_place % pairs.grid[REDIST_PRIV_FROM];
-    number = code == REDIST_OK ? redist_priv_reader_number(&pairs, place, to_place) : 0;
-    serves = redist_priv_server(&pairs, place, to_place, number) == from_place;
+    if (redist_priv_pairs_open(&pairs, &source, to, 0) != REDIST_OK)
+        return -1;
+    serves = redist_priv_server(&pairs, from_place % pairs.grid[REDIST_PRIV_FROM], to_place, -1) == from_place;
     REDIST_FREE(pairs.rank_places);
     return pairs.code != REDIST_OK ? -1 : serves ? shared : 0;
 }
@@ -3308,31 +3263,26 @@ REDIST_PRIV_COLD void redist_priv_tally_stretches(const redist_axis *x, redist_p
         of_y[c].messages += of_y[c - 1].messages;
 }
 
-/* The elements of a pair's message. */
-REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_pair *pair)
+/* The elements of a pair's message; 0 where its runs are not known. */
+REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_pairs *pair)
 {
     int64_t partner[REDIST_MAX_DIMS], elements = 1;
     int d;
     redist_priv_partners_at(pair->n, pair->message, partner);
     for (d = 0; d < pair->n->ndim; d++)
-        elements *= pair->n->axis[d].runs[partner[d]].elements;
+        elements *= pair->n->axis[d].runs == NULL ? 0 : pair->n->axis[d].runs[partner[d]].elements;
     return elements;
 }
 
-REDIST_PRIV_COLD void redist_priv_tally_message(void *context, const redist_priv_pair *pair)
+REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const redist_priv_pairs *pair)
 {
-    redist_priv_tally *t = (redist_priv_tally *)context;
-    t->place[0][pair->place[0]].messages++;
-    t->place[1][pair->place[1]].messages++;
-}
-
-REDIST_PRIV_COLD void redist_priv_tally_elements(void *context, const redist_priv_pair *pair)
-{
-    redist_priv_tally *t = (redist_priv_tally *)context;
     const int64_t elements = redist_priv_elements_of(pair);
-    redist_priv_tally_message(context, pair);
-    t->place[0][pair->place[0]].elements += elements;
-    t->place[1][pair->place[1]].elements += elements;
+    int side;
+    for (side = 0; side < 2; side++) {
+        redist_priv_load *load = &((redist_priv_tally *)context)->place[side][pair->place[side]];
+        load->messages++;
+        load->elements += elements;
+    }
 }
 
 /* Begins a tally. REDIST_ERR_MEMORY; free t->place[0], whatever this returns. */
@@ -3345,12 +3295,12 @@ REDIST_PRIV_COLD int redist_priv_tally_open(redist_priv_tally *t, int from_place
     return t->place[0] == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* The messages of all places. */
-REDIST_PRIV_COLD int redist_priv_tally_pairs(const redist_layout *from, const redist_layout *to, int all,
+/* The messages of all places, and with runs their elements. */
+REDIST_PRIV_COLD int redist_priv_tally_pairs(const redist_layout *from, const redist_layout *to, int all, int runs,
                                              redist_priv_tally *t)
 {
     const int code = redist_priv_tally_open(t, redist_places(from), redist_places(to));
-    return code == REDIST_OK ? redist_priv_visit_pairs(from, to, all, 0, redist_priv_tally_message, t) : code;
+    return code == REDIST_OK ? redist_priv_visit_pairs(from, to, all, runs, redist_priv_tally_pair, t) : code;
 }
 
 /* The messages of all coordinates of two axes; O(coordinates) where a side has stretches. */
@@ -3360,7 +3310,7 @@ REDIST_PRIV_COLD int redist_priv_tally_axis(const redist_axis *const *x, redist_
     const int own = redist_priv_has_stretches(x[1], x[0]);
     int code;
     if (!own && !redist_priv_has_stretches(x[0], x[1]))
-        return redist_priv_tally_pairs(&from, &to, 0, t);
+        return redist_priv_tally_pairs(&from, &to, 0, 0, t);
     code = redist_priv_tally_open(t, x[0]->procs, x[1]->procs);
     if (code == REDIST_OK)
         redist_priv_tally_stretches(x[own], t->place[own], x[!own], t->place[!own]);
@@ -3409,7 +3359,7 @@ REDIST_PRIV_COLD int redist_priv_tally_kept(redist_priv_tally *t, const redist_l
     redist_priv_rank_place *rank_places;
     int k, side, code = redist_priv_list_ranks(from, &rank_places);
     for (k = 0; k < t->places[REDIST_PRIV_TO] && code == REDIST_OK; k++) {
-        const int place[2] = {redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, k)), k};
+        const int place[2] = {redist_priv_place_on(from, rank_places, redist_priv_rank_at(to, k)), k};
         const int64_t shared = place[0] < 0 ? 0 : redist_priv_shared_by(from, place[0], to, k);
         code = shared < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
         *kept += shared;
@@ -3459,7 +3409,7 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
 {
     redist_priv_tally t;
     redist_layout source;
-    int product, code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
+    int code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
     if (traffic != NULL)
         memset(traffic, 0, sizeof *traffic);
     if (code == REDIST_OK && redist_priv_received(to) < 0)
@@ -3467,11 +3417,8 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
     if (code != REDIST_OK)
         return code;
     redist_priv_copy_to(&source, from, 0);
-    product = redist_priv_is_product(&source, to);
-    code = product ? redist_priv_tally_axes(&source, to, &t)
-                   : redist_priv_tally_open(&t, redist_places(from), redist_places(to));
-    if (code == REDIST_OK && !product)
-        code = redist_priv_visit_pairs(&source, to, 0, 1, redist_priv_tally_elements, &t);
+    code = redist_priv_is_product(&source, to) ? redist_priv_tally_axes(&source, to, &t)
+                                               : redist_priv_tally_pairs(&source, to, 0, 1, &t);
     if (code == REDIST_OK)
         code = redist_priv_tally_kept(&t, &source, to, &traffic->kept);
     if (code == REDIST_OK)
@@ -3530,7 +3477,6 @@ typedef struct redist_priv_arrangement {
     redist_layout kept[2];                  /* of a schedule with layouts of its own */
     redist_priv_rank_place *rank_places[2]; /* of a layout on listed ranks */
 } redist_priv_arrangement;
-
 
 REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
 {
@@ -3757,7 +3703,7 @@ REDIST_PRIV_COLD void redist_priv_set_partner(redist_priv_row *row, int colour, 
 
 /* Adds a pair of numbers, with a colour below base that the first vertex lacks. Where the second has that colour, two
    colours change places along a path that alternates between them, and never ends at the first (Koenig 1916). */
-REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const redist_priv_pair *pair)
+REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const redist_priv_pairs *pair)
 {
     redist_priv_factor *f = (redist_priv_factor *)context;
     redist_priv_row row;
@@ -3805,7 +3751,7 @@ REDIST_PRIV_COLD int redist_priv_fill_table(const redist_priv_arrangement *s, re
                                             const redist_layout *from, const redist_layout *to)
 {
     redist_priv_tally t;
-    int side, code = redist_priv_tally_pairs(from, to, s->all, &t);
+    int side, code = redist_priv_tally_pairs(from, to, s->all, 0, &t);
     if (code == REDIST_OK && s->together)
         f->base = redist_priv_max(redist_priv_most_of(&t, 0).messages, redist_priv_most_of(&t, 1).messages);
     for (side = 0; side < 2 && code == REDIST_OK; side++)
@@ -3880,7 +3826,7 @@ REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement 
 
 REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_priv_arrangement *s, int side, int rank, int step)
 {
-    const int place = redist_priv_find_place(s->layout[side], s->rank_places[side], rank);
+    const int place = redist_priv_place_on(s->layout[side], s->rank_places[side], rank);
     const int partner = place < 0 ? -1 : redist_priv_schedule_partner(s, side, place, step);
     return partner < 0 ? -1 : redist_priv_rank_at(s->layout[!side], partner);
 }
@@ -4546,7 +4492,7 @@ REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const
     for (t = 0; t < r->places && code == REDIST_OK; t++) {
         r->chosen = r->own + r->places;
         r->other = r->chosen + r->places;
-        r->own[t] = redist_priv_find_place(from, rank_places, redist_priv_rank_at(to, t));
+        r->own[t] = redist_priv_place_on(from, rank_places, redist_priv_rank_at(to, t));
         if (r->own[t] < 0) {
             r->other[r->columns - r->sources] = t;
             r->own[t] = r->columns++;
@@ -4557,7 +4503,7 @@ REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const
     return code;
 }
 
-REDIST_PRIV_COLD void redist_priv_note_volume(void *context, const redist_priv_pair *pair)
+REDIST_PRIV_COLD void redist_priv_note_volume(void *context, const redist_priv_pairs *pair)
 {
     const redist_priv_relabelling *r = (const redist_priv_relabelling *)context;
     r->volume[(int64_t)pair->place[REDIST_PRIV_TO] * r->columns + pair->place[REDIST_PRIV_FROM]] =
@@ -4854,6 +4800,14 @@ REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file)
 
 /* ------------------------------------------------------------------------------------------ text: reading (bodies) */
 
+#define REDIST_PRIV_ERROR_TEXT(name, sentence) sentence,
+
+REDIST_API const char *redist_strerror(int code)
+{
+    static const char *const texts[] = {REDIST_PRIV_ERRORS(REDIST_PRIV_ERROR_TEXT)};
+    return code < 0 || code >= REDIST_PRIV_ERROR_CODES ? "not a redist error code" : texts[code];
+}
+
 /* A text that is being read. After the first mistake nothing more is read. */
 typedef struct {
     const char *text, *at; /* at: what comes next */
@@ -4884,7 +4838,7 @@ REDIST_PRIV_COLD void redist_priv_parse_error(redist_priv_reader *r, const char 
     int used = 0;
     if (r->code != REDIST_OK)
         return;
-    r->code = at == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_LAYOUT;
+    r->code = at != NULL ? REDIST_ERR_LAYOUT : r->used > r->room ? REDIST_ERR_MEMORY : REDIST_ERR_ARGUMENT;
     if (r->message_size > 0 && at != NULL)
         used = snprintf(r->message, r->message_size, "column %" PRId64 ": ", (int64_t)(at - r->text) + 1);
     va_start(values, format);
@@ -5017,13 +4971,11 @@ REDIST_PRIV_COLD void redist_priv_read_cuts(redist_priv_reader *r, redist_axis *
 /* Returns whether it is one block each, whose size follows from the extent. */
 REDIST_PRIV_COLD int redist_priv_read_kind(redist_priv_reader *r, redist_axis *x)
 {
+    const int box = redist_priv_accept(r, "box");
     int even = 0;
-    if (redist_priv_accept(r, "*"))
+    r->box_axes += box;
+    if (box || redist_priv_accept(r, "*"))
         return 1;
-    if (redist_priv_accept(r, "box")) {
-        r->box_axes++;
-        return 1;
-    }
     if (redist_priv_accept(r, "cuts")) {
         redist_priv_read_cuts(r, x);
         return 0;
@@ -5274,12 +5226,10 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
         redist_priv_parse_error(&r, NULL, "storage must be aligned to %d bytes", aligned);
     else
         redist_priv_read_layout(&r);
+    if (r.used > r.room)
+        redist_priv_parse_error(&r, NULL, "the cuts and ranks need %" PRIu64 " bytes of storage", (uint64_t)r.used);
     if (r.code != REDIST_OK)
         return r.code;
-    if (r.used > r.room) {
-        redist_priv_parse_error(&r, NULL, "the cuts and ranks need %" PRIu64 " bytes of storage", (uint64_t)r.used);
-        return REDIST_ERR_MEMORY;
-    }
     *layout = r.layout;
     return redist_layout_explain(layout, r.message, r.message_size);
 }

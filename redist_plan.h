@@ -1068,24 +1068,20 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, const redist_priv_peer *se
 REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, int own, int rank, int64_t message)
 {
     redist_priv_side *s = &p->side[own];
-    redist_priv_peer *peer = (redist_priv_peer *)redist_priv_grow(p->peer, p->peers, &p->room, sizeof *peer);
     const int ahead = own == REDIST_PRIV_FROM ? rank - p->rank : p->rank - rank;
-    if (peer == NULL)
-        return REDIST_ERR_MEMORY;
-    p->peer = peer;
-    peer += p->peers;
-    memset((void *)peer, 0, sizeof *peer);
-    peer->own = own;
-    peer->rank = rank;
-    peer->order = (ahead + p->size) % p->size; /* in the ring of ranks */
-    peer->message = message;
-    peer->bytes = redist_priv_peer_message(p, peer).elements * p->element_bytes * p->arrays;
+    redist_priv_peer peer;
+    memset((void *)&peer, 0, sizeof peer);
+    peer.own = own;
+    peer.rank = rank;
+    peer.order = (ahead + p->size) % p->size; /* in the ring of ranks */
+    peer.message = message;
+    peer.bytes = redist_priv_peer_message(p, &peer).elements * p->element_bytes * p->arrays;
     if (rank == p->rank)
-        return own == REDIST_PRIV_FROM ? redist_priv_keep(p, peer) : REDIST_OK;
-    s->bytes += peer->bytes;
+        return own == REDIST_PRIV_FROM ? redist_priv_keep(p, &peer) : REDIST_OK;
+    s->bytes += peer.bytes;
     s->peers++;
-    p->peers++;
-    return REDIST_OK;
+    p->peer = (redist_priv_peer *)redist_priv_append(p->peer, &p->peers, &p->room, &peer, sizeof peer);
+    return p->peer == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 /* Finds what this rank owns on one side, and lists the other ranks that it exchanges with there. */
@@ -1094,9 +1090,8 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
     redist_priv_side *s = &p->side[own];
     const redist_layout *layout = own == REDIST_PRIV_FROM ? p->from : p->to;
     const redist_layout *other = own == REDIST_PRIV_FROM ? p->to : p->from;
-    const int mine = redist_priv_place_on(layout, p->rank);
+    const int mine = redist_priv_place_on(layout, NULL, p->rank);
     redist_priv_pairs pairs;
-    redist_priv_pair pair;
     int coords[REDIST_MAX_DIMS], code;
     if (mine < 0)
         return REDIST_OK;
@@ -1109,9 +1104,9 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
     if (code == REDIST_OK)
         code = redist_priv_find_neighbours(layout, coords, own, other, 1, &s->neighbours);
     redist_priv_pairs_of(&pairs, mine, &s->neighbours);
-    while (code == REDIST_OK && redist_priv_next_pair(&pairs, &pair))
-        if (pair.place[own] == mine)
-            code = redist_priv_add_peer(p, own, redist_priv_rank_at(other, pair.place[!own]), pair.message);
+    while (code == REDIST_OK && redist_priv_next_pair(&pairs))
+        if (pairs.place[own] == mine)
+            code = redist_priv_add_peer(p, own, redist_priv_rank_at(other, pairs.place[!own]), pairs.message);
     code = code == REDIST_OK ? pairs.code : code;
     REDIST_FREE(pairs.rank_places);
     return code;
@@ -1120,8 +1115,7 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
 REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
 {
     int own, code = REDIST_OK;
-    p->room = 1;
-    p->peer = (redist_priv_peer *)redist_priv_zeroed(p->room, sizeof *p->peer);
+    p->peer = (redist_priv_peer *)redist_priv_zeroed(1, sizeof *p->peer);
     p->pointers = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *p->pointers);
     if (p->peer == NULL || p->pointers == NULL)
         return REDIST_ERR_MEMORY;
@@ -1129,7 +1123,7 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
     p->pointers[p->arrays] = p->options.to;
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--)
         code = redist_priv_open_side(p, own);
-    for (own = 0; own < 2; own++) {
+    for (own = 0; own < 2 && code == REDIST_OK; own++) {
         redist_priv_side *s = &p->side[own];
         s->peer = p->peer + (own == REDIST_PRIV_FROM ? p->side[REDIST_PRIV_TO].peers : 0);
         qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_ints);
