@@ -73,7 +73,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined __SSE2__
+#if defined __SSE2__ && defined __GNUC__
 #include <emmintrin.h>
 #ifndef REDIST_NO_STREAMING
 #define REDIST_PRIV_STREAMS 1
@@ -2329,6 +2329,16 @@ enum {
     REDIST_PRIV_WIDTH = 256
 };
 
+#if defined __GNUC__ && (defined __SSE2__ || defined __ARM_NEON)
+#define REDIST_PRIV_VECTORS 1
+typedef int32_t redist_priv_vector __attribute__((vector_size(16), aligned(1), may_alias)); /* anywhere in an array */
+#ifdef __clang__
+#define REDIST_PRIV_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define REDIST_PRIV_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, __extension__(redist_priv_vector){__VA_ARGS__})
+#endif
+#endif
+
 /* Asks for the line so many bytes from `from`, which need not exist. */
 #if defined __GNUC__
 #define REDIST_PRIV_PREFETCH(from, bytes) __builtin_prefetch((const void *)((uintptr_t)(from) + (uintptr_t)(bytes)))
@@ -2336,20 +2346,20 @@ enum {
 #define REDIST_PRIV_PREFETCH(from, bytes) ((void)(from), (void)(bytes))
 #endif
 
-#ifdef __SSE2__
-#define REDIST_PRIV_LOAD(from) _mm_loadu_si128((const __m128i *)(const void *)(from))
+#ifdef REDIST_PRIV_VECTORS
+#define REDIST_PRIV_LOAD(from) (*(const redist_priv_vector *)(const void *)(from))
 
 /* stream: around the caches, to a multiple of 16. */
-REDIST_PRIV_FAST void redist_priv_store_16(int stream, char *to, __m128i value)
+REDIST_PRIV_INLINE void redist_priv_store_16(int stream, char *to, redist_priv_vector value)
 {
 #ifdef REDIST_PRIV_STREAMS
     if (stream) {
-        _mm_stream_si128((__m128i *)(void *)to, value);
+        _mm_stream_si128((__m128i *)(void *)to, (__m128i)value);
         return;
     }
 #endif
     (void)stream;
-    _mm_storeu_si128((__m128i *)(void *)to, value);
+    *(redist_priv_vector *)(void *)to = value;
 }
 #endif
 
@@ -2435,18 +2445,19 @@ typedef struct {
     int strips, buffered, stream, far;
 } redist_priv_tiling;
 
-#ifdef __SSE2__
+#ifdef REDIST_PRIV_VECTORS
 
 /* Writes lines of the destination: of each pair of vectors first the lower halves, then, in the next row, the upper. */
-REDIST_PRIV_INLINE void redist_priv_store_halves(int stream, const __m128i *v, char *to, int64_t to_pitch)
+REDIST_PRIV_INLINE void redist_priv_store_halves(int stream, const redist_priv_vector *v, char *to, int64_t to_pitch)
 {
     int k;
     REDIST_PRIV_UNROLL(4)
     for (k = 0; k < 4; k++)
-        redist_priv_store_16(stream, to + 16 * k, _mm_unpacklo_epi64(v[2 * k], v[2 * k + 1]));
+        redist_priv_store_16(stream, to + 16 * k, REDIST_PRIV_SHUFFLE(v[2 * k], v[2 * k + 1], 0, 1, 4, 5));
     REDIST_PRIV_UNROLL(4)
     for (k = 0; k < 4; k++)
-        redist_priv_store_16(stream, to + to_pitch + 16 * k, _mm_unpackhi_epi64(v[2 * k], v[2 * k + 1]));
+        redist_priv_store_16(stream, to + to_pitch + 16 * k,
+                             REDIST_PRIV_SHUFFLE(v[2 * k], v[2 * k + 1], 2, 3, 6, 7));
 }
 
 /* Transposes 16 bytes of as many of the source's rows as make a line of each of the destination's, one of them after
@@ -2454,7 +2465,7 @@ REDIST_PRIV_INLINE void redist_priv_store_halves(int stream, const __m128i *v, c
 REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int stream, const char *from, int64_t from_pitch,
                                                     char *to, int64_t to_pitch)
 {
-    __m128i first[8], second[8];
+    redist_priv_vector first[8], second[8];
     int k;
     if (unit == 16) {
         REDIST_PRIV_UNROLL(4)
@@ -2465,9 +2476,9 @@ REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int stream, const 
     REDIST_PRIV_UNROLL(8)
     for (k = 0; k < 8; k++) {
         const char *row = from + k * (8 / unit) * from_pitch;
-        const __m128i a = REDIST_PRIV_LOAD(row), b = REDIST_PRIV_LOAD(row + (unit == 4 ? from_pitch : 0));
-        first[k] = unit == 4 ? _mm_unpacklo_epi32(a, b) : a;
-        second[k] = _mm_unpackhi_epi32(a, b);
+        const redist_priv_vector a = REDIST_PRIV_LOAD(row), b = REDIST_PRIV_LOAD(row + (unit == 4 ? from_pitch : 0));
+        first[k] = unit == 4 ? REDIST_PRIV_SHUFFLE(a, b, 0, 4, 1, 5) : a;
+        second[k] = REDIST_PRIV_SHUFFLE(a, b, 2, 6, 3, 7);
     }
     redist_priv_store_halves(stream, first, to, to_pitch);
     if (unit == 4)
