@@ -2744,12 +2744,17 @@ REDIST_PRIV void redist_priv_copy_box(redist_priv_box box, const char *from, cha
     } while (k >= 0);
 }
 
+enum { REDIST_PRIV_LISTED = 64 };
+
 /* A copy of one message between two of its sides. Axes are visited from the destination's slowest to its fastest; the
-   first `walked` element by element, so that all runs of the others find a line while it is hot. */
+   first `walked` element by element, so that all runs of the others find a line while it is hot. Where the runs of the
+   fastest are short, so many elements of `blocks` superblocks are listed, each with its distance in bytes. */
 typedef struct {
     const redist_priv_message *message;
     int from, to; /* sides */
     int walked, axis[REDIST_MAX_DIMS];
+    int listed;
+    int64_t blocks, at[REDIST_PRIV_TO + 1][REDIST_PRIV_LISTED];
     redist_priv_box box; /* the loops around the axis at hand */
 } redist_priv_copier;
 
@@ -2799,7 +2804,7 @@ REDIST_PRIV void redist_priv_copy_run(redist_priv_copier *c, int depth, int leve
     int64_t from_bytes, to_bytes, k, next, step, bound[4];
     while (level > 0 && run->n[level] == 1)
         level--;
-    step = depth >= c->walked ? run->n[level] : level > 0 ? 1 : redist_priv_hot_steps(c, depth);
+    step = depth >= c->walked ? run->n[level] : level > 0 || c->listed > 0 ? 1 : redist_priv_hot_steps(c, depth);
     from_bytes = run->stride[level][c->from] * m->stride[c->from][d] * c->box.unit;
     to_bytes = run->stride[level][c->to] * m->stride[c->to][d] * c->box.unit;
     redist_priv_clip(run, level, m->begin[d] - at, m->end[d] - at, bound);
@@ -2817,6 +2822,64 @@ REDIST_PRIV void redist_priv_copy_run(redist_priv_copier *c, int depth, int leve
     }
 }
 
+/* Lists as many superblocks of the fastest axis as there is room for, if its runs are short: each run by itself would
+   pass through all lines. */
+REDIST_PRIV void redist_priv_list_elements(redist_priv_copier *c)
+{
+    const redist_priv_message *m = c->message;
+    const int d = c->axis[m->ndim - 1], side[2] = {c->from, c->to};
+    const redist_priv_runs *list = m->axis[d];
+    const int64_t unit = c->box.unit;
+    int64_t k, r, i, all = 0, runs = 0;
+    int e, alike = m->end[d] - m->begin[d] == list->elements && (unit == 4 || unit == 8 || unit == 16);
+    for (r = 0; r < list->runs; r++)
+        if (list->run[r].n[2] > 1) {
+            all += list->run[r].n[0] * list->run[r].n[1];
+            alike &= list->run[r].n[2] == list->run->n[2];
+            for (e = 0; e < 2; e++)
+                alike &= list->run[r].stride[2][side[e]] == list->run->stride[2][side[e]];
+            runs++;
+        }
+    if (!alike || runs < 2 || all > redist_priv_min(4 * runs, REDIST_PRIV_LISTED))
+        return;
+    c->blocks = redist_priv_min(REDIST_PRIV_LISTED / all, list->run->n[2]);
+    for (k = 0; k < c->blocks; k++)
+        for (r = 0; r < list->runs; r++) {
+            const redist_priv_run *run = &list->run[r];
+            for (i = 0; run->n[2] > 1 && i < run->n[0] * run->n[1]; i++, c->listed++)
+                for (e = 0; e < 2; e++)
+                    c->at[e][c->listed] = (run->at[side[e]] + k * run->stride[2][side[e]] +
+                                           i / run->n[0] * run->stride[1][side[e]] +
+                                           i % run->n[0] * run->stride[0][side[e]]) * m->stride[side[e]][d] * unit;
+        }
+}
+
+#define REDIST_PRIV_COPY_LISTED(bytes)                                                                                 \
+    case bytes:                                                                                                        \
+        for (k = 0; k < times; k++, from += from_bytes, to += to_bytes)                                                \
+            for (i = 0; i < c->listed; i++)                                                                            \
+                memcpy(to + c->at[1][i], from + c->at[0][i], bytes);                                                   \
+        break;
+
+/* Copies the listed superblocks and those after them. Returns how many. */
+REDIST_PRIV int64_t redist_priv_copy_listed(const redist_priv_copier *c, const char *from, char *to)
+{
+    const redist_priv_message *m = c->message;
+    const int d = c->axis[m->ndim - 1];
+    const redist_priv_run *run = m->axis[d]->run;
+    const int64_t from_bytes = c->blocks * run->stride[2][c->from] * m->stride[c->from][d] * c->box.unit;
+    const int64_t to_bytes = c->blocks * run->stride[2][c->to] * m->stride[c->to][d] * c->box.unit;
+    const int64_t times = run->n[2] / c->blocks;
+    int64_t k;
+    int i;
+    switch (c->box.unit) {
+        REDIST_PRIV_COPY_LISTED(4)
+        REDIST_PRIV_COPY_LISTED(8)
+        REDIST_PRIV_COPY_LISTED(16)
+    }
+    return times * c->blocks;
+}
+
 /* Copies what lies under the axes from `depth` on. Several runs of the fastest take turns at what fits a cache. */
 REDIST_PRIV void redist_priv_copy_axes(redist_priv_copier *c, int depth, const char *from, char *to)
 {
@@ -2824,18 +2887,21 @@ REDIST_PRIV void redist_priv_copy_axes(redist_priv_copier *c, int depth, const c
     const redist_priv_runs *list = c->message->axis[d];
     const int64_t from_bytes = c->message->stride[c->from][d] * c->box.unit;
     const int64_t to_bytes = c->message->stride[c->to][d] * c->box.unit;
-    int64_t begin, r, hot = REDIST_PRIV_MAX_ELEMENTS, most = 1;
+    int64_t begin, r, at, done = 0, hot = REDIST_PRIV_MAX_ELEMENTS, most = 1;
     redist_priv_run run;
     int side;
+    if (c->listed > 0 && depth == c->message->ndim - 1)
+        done = redist_priv_copy_listed(c, from, to);
     if (list->runs > 1 && depth == c->message->ndim - 1)
         hot = redist_priv_max(REDIST_PRIV_HOT / (list->run[0].stride[2][REDIST_PRIV_PACKED] * c->box.unit), 1);
     for (begin = 0; begin < most; begin += hot)
         for (r = 0; r < list->runs; r++) {
             run = list->run[r];
             most = redist_priv_max(most, run.n[2]);
-            run.n[2] = redist_priv_min(run.n[2] - begin, hot);
+            at = begin + (run.n[2] > 1 ? done : 0);
+            run.n[2] = redist_priv_min(run.n[2] - at, hot);
             for (side = 0; side < REDIST_PRIV_SIDES; side++)
-                run.at[side] += begin * run.stride[2][side];
+                run.at[side] += at * run.stride[2][side];
             if (run.n[2] > 0)
                 redist_priv_copy_run(c, depth, REDIST_PRIV_LEVELS - 1, &run, run.at[REDIST_PRIV_PACKED],
                                      from + run.at[c->from] * from_bytes, to + run.at[c->to] * to_bytes);
@@ -2884,6 +2950,9 @@ REDIST_PRIV void redist_priv_copy_alone(const redist_priv_message *m, int from_s
     c.box.far = from_side == REDIST_PRIV_PACKED; /* another core wrote it */
     c.box.unit = arrival.element;
     c.box.arrival = arrival;
+    c.listed = 0;
+    if (a == m->ndim - 1 && c.walked == a && arrival.function == NULL)
+        redist_priv_list_elements(&c);
     redist_priv_copy_axes(&c, 0, (const char *)from + m->origin[from_side] * arrival.element,
                           (char *)to + m->origin[to_side] * arrival.element);
 #ifdef REDIST_PRIV_STREAMS
@@ -2924,6 +2993,26 @@ REDIST_API void redist_combine_axpby(void *to, const void *from, int64_t n, void
         redist_priv_axpby_double((double *)to, (const double *)from, n, c, is_complex);
 }
 
+/* The k-th of `parts` of a message, cut along the destination's slowest axis that gives each so many elements, else the
+   longest. */
+REDIST_PRIV redist_priv_message redist_priv_part(const redist_priv_message *m, int to_side, int64_t k, int64_t parts,
+                                                 int64_t enough)
+{
+    redist_priv_message part = *m;
+    int64_t n[REDIST_MAX_DIMS], all;
+    int d, best = 0;
+    for (d = 0; d < m->ndim; d++) {
+        n[d] = redist_priv_min(m->end[d] - m->begin[d], enough * parts);
+        if (n[d] > n[best] || (n[d] == n[best] && m->stride[to_side][d] > m->stride[to_side][best]))
+            best = d;
+    }
+    all = redist_priv_max(m->end[best] - m->begin[best], 1);
+    part.begin[best] += all / parts * k + redist_priv_min(k, all % parts);
+    part.end[best] = part.begin[best] + all / parts + (k < all % parts);
+    part.elements = m->elements / all * (part.end[best] - part.begin[best]);
+    return part;
+}
+
 #ifdef _OPENMP
 
 /* How many threads share a copy. */
@@ -2932,25 +3021,6 @@ REDIST_PRIV int redist_priv_team(int64_t bytes)
     if (bytes < REDIST_THREAD_BYTES || omp_in_parallel())
         return 1;
     return (int)redist_priv_min(omp_get_max_threads(), 4 * bytes / REDIST_THREAD_BYTES);
-}
-
-/* The k-th of `parts` of a message, cut along the destination's slowest axis that is long enough, else the longest. */
-REDIST_PRIV redist_priv_message redist_priv_message_part(const redist_priv_message *m, int to_side, int k, int parts)
-{
-    redist_priv_message part = *m;
-    int64_t n[REDIST_MAX_DIMS];
-    int d, best = 0;
-    for (d = 0; d < m->ndim; d++) {
-        n[d] = redist_priv_min(m->end[d] - m->begin[d], 16 * (int64_t)parts);
-        if (n[d] > n[best] || (n[d] == n[best] && m->stride[to_side][d] > m->stride[to_side][best]))
-            best = d;
-    }
-    n[best] = m->end[best] - m->begin[best];
-    part.begin[best] += n[best] / parts * k + redist_priv_min(k, n[best] % parts);
-    part.end[best] = part.begin[best] + n[best] / parts + (k < n[best] % parts);
-    if (part.begin[best] == part.end[best])
-        part.elements = 0;
-    return part;
 }
 
 #endif
@@ -2966,7 +3036,7 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, c
 #pragma omp parallel num_threads(redist_priv_team(m->elements * arrival.element))
         {
             const int thread = omp_get_thread_num();
-            redist_priv_message part = redist_priv_message_part(m, to_side, thread, omp_get_num_threads());
+            redist_priv_message part = redist_priv_part(m, to_side, thread, omp_get_num_threads(), 16);
             redist_priv_copy_alone(&part, from_side, from, to_side, to, arrival, stream);
         }
         return;

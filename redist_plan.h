@@ -499,6 +499,8 @@ typedef struct redist_priv_rings {
     int connected, abandoned;
     unsigned polls;
     int adapts, around;             /* some messages are long; they are packed around the caches */
+    int mixed, waits, copied;       /* lines of the destination come from several ranks; in this execution all is copied
+                                       together, and has been */
     int trial;                      /* which one this execution is, of REDIST_PRIV_TRIALS; else that many */
     double spent, fastest[2];       /* seconds of copying in it, and of the fastest in the caches and around them */
     int64_t receives, links;
@@ -1592,7 +1594,7 @@ REDIST_PRIV int redist_priv_lanes_start(redist_plan *p)
         lane->at = lane->piece = lane->posted = lane->arrived = 0;
         code = redist_priv_fill(p, own);
     }
-    if (!p->overwrites)
+    if (!p->overwrites && (p->rings == NULL || !p->rings->waits))
         redist_priv_copy_kept(p);
     return code;
 }
@@ -2190,15 +2192,15 @@ REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, const redist_priv_c
         r->spent += MPI_Wtime() - begin;
 }
 
-/* Copies a message straight from the sender's arrays. */
-REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv_channel *link)
+/* Copies a part of the a-th array of a message straight from the sender's. */
+REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv_channel *link, int a, int64_t k,
+                                         int64_t parts)
 {
     redist_priv_message m = redist_priv_peer_message(p, link->peer);
-    int a;
     redist_priv_store(&m, REDIST_PRIV_FROM, &link->board->storage);
-    for (a = 0; a < p->arrays; a++)
-        redist_priv_copy_array(p, &m, a, REDIST_PRIV_FROM, REDIST_PRIV_TO, (char *)link->board + link->board->array[a],
-                               p->side[REDIST_PRIV_TO].streams);
+    m = redist_priv_part(&m, REDIST_PRIV_TO, k, parts, 1);
+    redist_priv_copy_array(p, &m, a, REDIST_PRIV_FROM, REDIST_PRIV_TO, (char *)link->board + link->board->array[a],
+                           p->side[REDIST_PRIV_TO].streams);
 }
 
 /* Fills a slot of the ring, if one is free, or offers the arrays. One at a time, because the next peer may want what
@@ -2231,12 +2233,37 @@ REDIST_PRIV void redist_priv_push_all(const redist_plan *p)
             pushed |= redist_priv_push(p, &r->link[k]);
 }
 
+/* Copies what stays, and what comes from others' arrays, part by part once it is all there: lines of the destination to
+   which several ranks contribute are filled while they are hot. */
+REDIST_PRIV void redist_priv_copy_together(const redist_plan *p)
+{
+    redist_priv_rings *r = p->rings;
+    const int64_t parts = p->side[REDIST_PRIV_TO].array_bytes / (4 * REDIST_PRIV_HOT) + 1;
+    int64_t k, part;
+    int a;
+    for (k = 0; k < r->receives; k++)
+        if (REDIST_PRIV_ACQUIRE(&r->link[k].slot->filled) == r->link[k].before)
+            return;
+    for (a = 0; a < p->arrays; a++)
+        for (part = 0; part < parts; part++) {
+            const redist_priv_message m = redist_priv_part(&p->kept.whole, REDIST_PRIV_TO, part, parts, 1);
+            redist_priv_copy_array(p, &m, a, REDIST_PRIV_FROM, REDIST_PRIV_TO, NULL, p->side[REDIST_PRIV_TO].streams);
+            for (k = 0; k < r->receives; k++)
+                if (r->link[k].slot->direct)
+                    redist_priv_copy_direct(p, &r->link[k], a, part, parts);
+        }
+    r->waits = 0;
+    r->copied = 1;
+}
+
 /* Drains what has come. The number of pieces is known when the first is there. */
 REDIST_PRIV void redist_priv_pull(const redist_plan *p, redist_priv_channel *link)
 {
+    int a;
     while (link->done < link->pieces && REDIST_PRIV_ACQUIRE(&link->slot->filled) > link->before + link->done) {
         if (link->slot->direct) {
-            redist_priv_copy_direct(p, link);
+            for (a = 0; a < p->arrays && !p->rings->copied; a++)
+                redist_priv_copy_direct(p, link, a, 0, 1);
             link->pieces = 1;
         } else {
             redist_priv_copy_slot(p, link, link->done);
@@ -2272,6 +2299,8 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p)
     int64_t k;
     if (p->rings->adapts)
         redist_priv_begin_trial(p->rings, p->executions);
+    p->rings->waits = direct && p->rings->mixed;
+    p->rings->copied = 0;
     for (k = 0; k < p->rings->links; k++) {
         redist_priv_channel *link = &p->rings->link[k];
         link->before += link->done;
@@ -2293,11 +2322,13 @@ REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done)
     int64_t k;
     int all = 1, code, flag;
     redist_priv_push_all(p);
+    if (r->waits)
+        redist_priv_copy_together(p);
     for (k = 0; k < r->links; k++) {
         redist_priv_channel *link = &r->link[k];
         if (k < r->receives) {
             redist_priv_retire(p, REDIST_PRIV_TO);
-            if (redist_priv_is_in_turn(p, link->peer))
+            if (!r->waits && redist_priv_is_in_turn(p, link->peer))
                 redist_priv_pull(p, link);
         }
         all &= link->done == link->pieces && (k < r->receives || !(link->direct || p->overwrites) ||
@@ -2340,20 +2371,20 @@ REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p)
     return redist_priv_round_up(redist_priv_max(piece, p->element_bytes), REDIST_PRIV_LINE);
 }
 
-/* How many bytes of the source's lines are read for each byte of a message, about: by each of its receivers, from
-   another core's memory, when they copy directly, but while the lines are hot when the sender packs for all. */
+/* How many bytes of its side's lines are touched for each byte of a message, about: the source's by each of its
+   receivers, from another core's memory, when they copy directly, but while they are hot when the sender packs. */
 REDIST_PRIV_COLD int64_t redist_priv_waste(const redist_plan *p, const redist_priv_peer *peer)
 {
     const redist_priv_message m = redist_priv_peer_message(p, peer);
-    const int d = redist_priv_fastest(&m, REDIST_PRIV_FROM);
+    const int side = peer->own, d = redist_priv_fastest(&m, side);
     const redist_priv_runs *list = m.axis[d];
     int64_t r, runs = 0;
     for (r = 0; r < list->runs; r++)
         runs += list->run[r].n[1] * list->run[r].n[2] *
-                (redist_priv_abs(list->run[r].stride[0][REDIST_PRIV_FROM]) == 1 ? 1 : list->run[r].n[0]);
+                (redist_priv_abs(list->run[r].stride[0][side]) == 1 ? 1 : list->run[r].n[0]);
     runs = redist_priv_product(runs, REDIST_PRIV_LINE, INT64_MAX);
     return redist_priv_clamp(runs / (list->elements * p->element_bytes), 1,
-                             p->side[REDIST_PRIV_FROM].neighbours.axis[d].peers);
+                             p->side[side].neighbours.axis[d].peers);
 }
 
 /* Gives the peers of this node channels: those on it, and with options.node_ranks in the same part of it. */
@@ -2463,6 +2494,7 @@ REDIST_PRIV_COLD void redist_priv_connect(redist_plan *p)
         link->slot = (redist_priv_slot *)(void *)(part + REDIST_PRIV_ACQUIRE((int64_t *)(void *)part + home->rank));
         link->board = (redist_priv_board *)(void *)(part + link->slot->board);
         redist_priv_plan_ring(p, link, link->board->piece);
+        p->rings->mixed |= redist_priv_waste(p, link->peer) > 1 && p->arrival.function == NULL && p->kept.move == NULL;
         REDIST_PRIV_RELEASE(&link->slot->found, 1);
     }
 }
