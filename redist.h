@@ -2993,23 +2993,14 @@ REDIST_API void redist_combine_axpby(void *to, const void *from, int64_t n, void
         redist_priv_axpby_double((double *)to, (const double *)from, n, c, is_complex);
 }
 
-/* The k-th of `parts` of a message, cut along the destination's slowest axis that gives each so many elements, else the
-   longest. */
-REDIST_PRIV redist_priv_message redist_priv_part(const redist_priv_message *m, int to_side, int64_t k, int64_t parts,
-                                                 int64_t enough)
+/* The k-th of `parts` of a message, cut along an axis. */
+REDIST_PRIV redist_priv_message redist_priv_part(const redist_priv_message *m, int axis, int64_t k, int64_t parts)
 {
+    const int64_t n = m->end[axis] - m->begin[axis];
     redist_priv_message part = *m;
-    int64_t n[REDIST_MAX_DIMS], all;
-    int d, best = 0;
-    for (d = 0; d < m->ndim; d++) {
-        n[d] = redist_priv_min(m->end[d] - m->begin[d], enough * parts);
-        if (n[d] > n[best] || (n[d] == n[best] && m->stride[to_side][d] > m->stride[to_side][best]))
-            best = d;
-    }
-    all = redist_priv_max(m->end[best] - m->begin[best], 1);
-    part.begin[best] += all / parts * k + redist_priv_min(k, all % parts);
-    part.end[best] = part.begin[best] + all / parts + (k < all % parts);
-    part.elements = m->elements / all * (part.end[best] - part.begin[best]);
+    part.begin[axis] += n / parts * k + redist_priv_min(k, n % parts);
+    part.end[axis] = part.begin[axis] + n / parts + (k < n % parts);
+    part.elements = m->elements / redist_priv_max(n, 1) * (part.end[axis] - part.begin[axis]);
     return part;
 }
 
@@ -3021,6 +3012,19 @@ REDIST_PRIV int redist_priv_team(int64_t bytes)
     if (bytes < REDIST_THREAD_BYTES || omp_in_parallel())
         return 1;
     return (int)redist_priv_min(omp_get_max_threads(), 4 * bytes / REDIST_THREAD_BYTES);
+}
+
+/* The destination's slowest axis that is long enough for so many, else the longest. */
+REDIST_PRIV int redist_priv_shared_axis(const redist_priv_message *m, int to_side, int threads)
+{
+    int64_t n[REDIST_MAX_DIMS];
+    int d, best = 0;
+    for (d = 0; d < m->ndim; d++) {
+        n[d] = redist_priv_min(m->end[d] - m->begin[d], 16 * (int64_t)threads);
+        if (n[d] > n[best] || (n[d] == n[best] && m->stride[to_side][d] > m->stride[to_side][best]))
+            best = d;
+    }
+    return best;
 }
 
 #endif
@@ -3035,8 +3039,8 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, c
     if (!arrival.alone && redist_priv_team(m->elements * arrival.element) > 1) {
 #pragma omp parallel num_threads(redist_priv_team(m->elements * arrival.element))
         {
-            const int thread = omp_get_thread_num();
-            redist_priv_message part = redist_priv_part(m, to_side, thread, omp_get_num_threads(), 16);
+            const int threads = omp_get_num_threads(), axis = redist_priv_shared_axis(m, to_side, threads);
+            redist_priv_message part = redist_priv_part(m, axis, omp_get_thread_num(), threads);
             redist_priv_copy_alone(&part, from_side, from, to_side, to, arrival, stream);
         }
         return;
