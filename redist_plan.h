@@ -2144,9 +2144,8 @@ enum {
 REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p);
 
 /* To write lines that another core has read takes a third of the time that writing around the caches takes where cores
-   share one, and six times as long where they are on different dies; and whether to visit the lines that several ranks
-   use at once, or one rank after the other, depends as much. So both are tried in turn for long messages, and the faster
-   is kept: first after a few executions, then ever more rarely, because a system moves processes. All ranks
+   share one, and six times as long where they are on different dies; and whether lines that several ranks use are
+   better visited for all at once depends as much. So both are tried in turn for long messages, and the faster is kept: first after a few executions, then ever more rarely, because a system moves processes. All ranks
    try the same in the same executions, and count the time of copying, which does not depend on who waits for whom. */
 enum { REDIST_PRIV_TRIALS = 4, REDIST_PRIV_RARELY = 1024 };
 
@@ -2245,13 +2244,14 @@ REDIST_PRIV void redist_priv_copy_own(const redist_plan *p)
     p->rings->spent += redist_priv_clock(p->rings) - begin;
 }
 
-/* Copies what stays, and what comes from others' arrays, once it is all there: a part along the destination's slowest axis
-   of each, so that lines which several ranks fill, or read, are visited while they are hot. */
+/* Copies what stays, and what comes from others' arrays, once it is all there: in turn a part of each along the
+   destination's slowest axis, so that lines which several ranks fill, or read, are visited while they are hot. */
 REDIST_PRIV void redist_priv_copy_together(const redist_plan *p)
 {
     redist_priv_rings *r = p->rings;
     const redist_priv_message first = redist_priv_peer_message(p, r->link->peer);
     const double begin = redist_priv_clock(r);
+    const int streams = p->side[REDIST_PRIV_TO].streams;
     int64_t k, part, parts = p->side[REDIST_PRIV_TO].array_bytes / (4 * REDIST_PRIV_HOT) + 1;
     int axes[REDIST_MAX_DIMS], a, d = 0;
     for (k = 0; k < r->receives; k++)
@@ -2264,7 +2264,7 @@ REDIST_PRIV void redist_priv_copy_together(const redist_plan *p)
     for (a = 0; a < p->arrays; a++)
         for (part = 0; part < parts; part++) {
             const redist_priv_message kept = redist_priv_part(&p->kept.whole, axes[d], part, parts);
-            redist_priv_copy_array(p, &kept, a, REDIST_PRIV_FROM, REDIST_PRIV_TO, NULL, p->side[REDIST_PRIV_TO].streams);
+            redist_priv_copy_array(p, &kept, a, REDIST_PRIV_FROM, REDIST_PRIV_TO, NULL, streams);
             for (k = 0; k < r->receives; k++)
                 if (r->link[k].slot->direct)
                     redist_priv_copy_direct(p, &r->link[k], a, axes[d], part, parts);
