@@ -2144,9 +2144,10 @@ enum {
 REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p);
 
 /* To write lines that another core has read takes a third of the time that writing around the caches takes where cores
-   share one, and six times as long where they are on different dies; and whether lines that several ranks use are
-   better visited for all at once depends as much. So both are tried in turn for long messages, and the faster is kept: first after a few executions, then ever more rarely, because a system moves processes. All ranks
-   try the same in the same executions, and count the time of copying, which does not depend on who waits for whom. */
+   share one, and six times as long where they are on different dies; whether lines that several ranks use are better
+   visited for all at once depends as much. So both are tried in turn for long messages, and the faster is kept: first
+   after a few executions, then ever more rarely, because a system moves processes. All ranks try the same in the same
+   executions, and count the time of copying, which does not depend on who waits for whom. */
 enum { REDIST_PRIV_TRIALS = 4, REDIST_PRIV_RARELY = 1024 };
 
 /* Which of the trials an execution is, after so many others; REDIST_PRIV_TRIALS: none. */
