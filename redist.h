@@ -73,7 +73,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined __SSE2__
+#if defined __SSE2__ && defined __GNUC__
 #include <emmintrin.h>
 #ifndef REDIST_NO_STREAMING
 #define REDIST_PRIV_STREAMS 1
@@ -2304,6 +2304,16 @@ enum {
     REDIST_PRIV_WIDTH = 256
 };
 
+#if defined __GNUC__ && (defined __SSE2__ || defined __ARM_NEON)
+#define REDIST_PRIV_VECTORS 1
+typedef int32_t redist_priv_vector __attribute__((vector_size(16), aligned(1), may_alias)); /* anywhere in an array */
+#ifdef __clang__
+#define REDIST_PRIV_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define REDIST_PRIV_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, __extension__(redist_priv_vector){__VA_ARGS__})
+#endif
+#endif
+
 /* Asks for the line so many bytes from `from`, which need not exist. */
 #if defined __GNUC__
 #define REDIST_PRIV_PREFETCH(from, bytes) __builtin_prefetch((const void *)((uintptr_t)(from) + (uintptr_t)(bytes)))
@@ -2311,20 +2321,20 @@ enum {
 #define REDIST_PRIV_PREFETCH(from, bytes) ((void)(from), (void)(bytes))
 #endif
 
-#ifdef __SSE2__
-#define REDIST_PRIV_LOAD(from) _mm_loadu_si128((const __m128i *)(const void *)(from))
+#ifdef REDIST_PRIV_VECTORS
+#define REDIST_PRIV_LOAD(from) (*(const redist_priv_vector *)(const void *)(from))
 
 /* stream: around the caches, to a multiple of 16. */
-REDIST_PRIV_FAST void redist_priv_store_16(int stream, char *to, __m128i value)
+REDIST_PRIV_INLINE void redist_priv_store_16(int stream, char *to, redist_priv_vector value)
 {
 #ifdef REDIST_PRIV_STREAMS
     if (stream) {
-        _mm_stream_si128((__m128i *)(void *)to, value);
+        _mm_stream_si128((__m128i *)(void *)to, (__m128i)value);
         return;
     }
 #endif
     (void)stream;
-    _mm_storeu_si128((__m128i *)(void *)to, value);
+    *(redist_priv_vector *)(void *)to = value;
 }
 #endif
 
@@ -2410,18 +2420,19 @@ typedef struct {
     int strips, buffered, stream, far;
 } redist_priv_tiling;
 
-#ifdef __SSE2__
+#ifdef REDIST_PRIV_VECTORS
 
 /* Writes lines of the destination: of each pair of vectors first the lower halves, then, in the next row, the upper. */
-REDIST_PRIV_INLINE void redist_priv_store_halves(int stream, const __m128i *v, char *to, int64_t to_pitch)
+REDIST_PRIV_INLINE void redist_priv_store_halves(int stream, const redist_priv_vector *v, char *to, int64_t to_pitch)
 {
     int k;
     REDIST_PRIV_UNROLL(4)
     for (k = 0; k < 4; k++)
-        redist_priv_store_16(stream, to + 16 * k, _mm_unpacklo_epi64(v[2 * k], v[2 * k + 1]));
+        redist_priv_store_16(stream, to + 16 * k, REDIST_PRIV_SHUFFLE(v[2 * k], v[2 * k + 1], 0, 1, 4, 5));
     REDIST_PRIV_UNROLL(4)
     for (k = 0; k < 4; k++)
-        redist_priv_store_16(stream, to + to_pitch + 16 * k, _mm_unpackhi_epi64(v[2 * k], v[2 * k + 1]));
+        redist_priv_store_16(stream, to + to_pitch + 16 * k,
+                             REDIST_PRIV_SHUFFLE(v[2 * k], v[2 * k + 1], 2, 3, 6, 7));
 }
 
 /* Transposes 16 bytes of as many of the source's rows as make a line of each of the destination's, one of them after
@@ -2429,7 +2440,7 @@ REDIST_PRIV_INLINE void redist_priv_store_halves(int stream, const __m128i *v, c
 REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int stream, const char *from, int64_t from_pitch,
                                                     char *to, int64_t to_pitch)
 {
-    __m128i first[8], second[8];
+    redist_priv_vector first[8], second[8];
     int k;
     if (unit == 16) {
         REDIST_PRIV_UNROLL(4)
@@ -2440,9 +2451,9 @@ REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int stream, const 
     REDIST_PRIV_UNROLL(8)
     for (k = 0; k < 8; k++) {
         const char *row = from + k * (8 / unit) * from_pitch;
-        const __m128i a = REDIST_PRIV_LOAD(row), b = REDIST_PRIV_LOAD(row + (unit == 4 ? from_pitch : 0));
-        first[k] = unit == 4 ? _mm_unpacklo_epi32(a, b) : a;
-        second[k] = _mm_unpackhi_epi32(a, b);
+        const redist_priv_vector a = REDIST_PRIV_LOAD(row), b = REDIST_PRIV_LOAD(row + (unit == 4 ? from_pitch : 0));
+        first[k] = unit == 4 ? REDIST_PRIV_SHUFFLE(a, b, 0, 4, 1, 5) : a;
+        second[k] = REDIST_PRIV_SHUFFLE(a, b, 2, 6, 3, 7);
     }
     redist_priv_store_halves(stream, first, to, to_pitch);
     if (unit == 4)
@@ -2708,12 +2719,17 @@ REDIST_PRIV void redist_priv_copy_box(redist_priv_box box, const char *from, cha
     } while (k >= 0);
 }
 
+enum { REDIST_PRIV_LISTED = 64 };
+
 /* A copy of one message between two of its sides. Axes are visited from the destination's slowest to its fastest; the
-   first `walked` element by element, so that all runs of the others find a line while it is hot. */
+   first `walked` element by element, so that all runs of the others find a line while it is hot. Where the runs of the
+   fastest are short, so many elements of `blocks` superblocks are listed, each with its distance in bytes. */
 typedef struct {
     const redist_priv_message *message;
     int from, to; /* sides */
     int walked, axis[REDIST_MAX_DIMS];
+    int listed;
+    int64_t blocks, at[REDIST_PRIV_TO + 1][REDIST_PRIV_LISTED];
     redist_priv_box box; /* the loops around the axis at hand */
 } redist_priv_copier;
 
@@ -2763,7 +2779,7 @@ REDIST_PRIV void redist_priv_copy_run(redist_priv_copier *c, int depth, int leve
     int64_t from_bytes, to_bytes, k, next, step, bound[4];
     while (level > 0 && run->n[level] == 1)
         level--;
-    step = depth >= c->walked ? run->n[level] : level > 0 ? 1 : redist_priv_hot_steps(c, depth);
+    step = depth >= c->walked ? run->n[level] : level > 0 || c->listed > 0 ? 1 : redist_priv_hot_steps(c, depth);
     from_bytes = run->stride[level][c->from] * m->stride[c->from][d] * c->box.unit;
     to_bytes = run->stride[level][c->to] * m->stride[c->to][d] * c->box.unit;
     redist_priv_clip(run, level, m->begin[d] - at, m->end[d] - at, bound);
@@ -2781,6 +2797,64 @@ REDIST_PRIV void redist_priv_copy_run(redist_priv_copier *c, int depth, int leve
     }
 }
 
+/* Lists as many superblocks of the fastest axis as there is room for, if its runs are short: each run by itself would
+   pass through all lines. */
+REDIST_PRIV void redist_priv_list_elements(redist_priv_copier *c)
+{
+    const redist_priv_message *m = c->message;
+    const int d = c->axis[m->ndim - 1], side[2] = {c->from, c->to};
+    const redist_priv_runs *list = m->axis[d];
+    const int64_t unit = c->box.unit;
+    int64_t k, r, i, all = 0, runs = 0;
+    int e, alike = m->end[d] - m->begin[d] == list->elements && (unit == 4 || unit == 8 || unit == 16);
+    for (r = 0; r < list->runs; r++)
+        if (list->run[r].n[2] > 1) {
+            all += list->run[r].n[0] * list->run[r].n[1];
+            alike &= list->run[r].n[2] == list->run->n[2];
+            for (e = 0; e < 2; e++)
+                alike &= list->run[r].stride[2][side[e]] == list->run->stride[2][side[e]];
+            runs++;
+        }
+    if (!alike || runs < 2 || all > redist_priv_min(4 * runs, REDIST_PRIV_LISTED))
+        return;
+    c->blocks = redist_priv_min(REDIST_PRIV_LISTED / all, list->run->n[2]);
+    for (k = 0; k < c->blocks; k++)
+        for (r = 0; r < list->runs; r++) {
+            const redist_priv_run *run = &list->run[r];
+            for (i = 0; run->n[2] > 1 && i < run->n[0] * run->n[1]; i++, c->listed++)
+                for (e = 0; e < 2; e++)
+                    c->at[e][c->listed] = (run->at[side[e]] + k * run->stride[2][side[e]] +
+                                           i / run->n[0] * run->stride[1][side[e]] +
+                                           i % run->n[0] * run->stride[0][side[e]]) * m->stride[side[e]][d] * unit;
+        }
+}
+
+#define REDIST_PRIV_COPY_LISTED(bytes)                                                                                 \
+    case bytes:                                                                                                        \
+        for (k = 0; k < times; k++, from += from_bytes, to += to_bytes)                                                \
+            for (i = 0; i < c->listed; i++)                                                                            \
+                memcpy(to + c->at[1][i], from + c->at[0][i], bytes);                                                   \
+        break;
+
+/* Copies the listed superblocks and those after them. Returns how many. */
+REDIST_PRIV int64_t redist_priv_copy_listed(const redist_priv_copier *c, const char *from, char *to)
+{
+    const redist_priv_message *m = c->message;
+    const int d = c->axis[m->ndim - 1];
+    const redist_priv_run *run = m->axis[d]->run;
+    const int64_t from_bytes = c->blocks * run->stride[2][c->from] * m->stride[c->from][d] * c->box.unit;
+    const int64_t to_bytes = c->blocks * run->stride[2][c->to] * m->stride[c->to][d] * c->box.unit;
+    const int64_t times = run->n[2] / c->blocks;
+    int64_t k;
+    int i;
+    switch (c->box.unit) {
+        REDIST_PRIV_COPY_LISTED(4)
+        REDIST_PRIV_COPY_LISTED(8)
+        REDIST_PRIV_COPY_LISTED(16)
+    }
+    return times * c->blocks;
+}
+
 /* Copies what lies under the axes from `depth` on. Several runs of the fastest take turns at what fits a cache. */
 REDIST_PRIV void redist_priv_copy_axes(redist_priv_copier *c, int depth, const char *from, char *to)
 {
@@ -2788,18 +2862,21 @@ REDIST_PRIV void redist_priv_copy_axes(redist_priv_copier *c, int depth, const c
     const redist_priv_runs *list = c->message->axis[d];
     const int64_t from_bytes = c->message->stride[c->from][d] * c->box.unit;
     const int64_t to_bytes = c->message->stride[c->to][d] * c->box.unit;
-    int64_t begin, r, hot = REDIST_PRIV_MAX_ELEMENTS, most = 1;
+    int64_t begin, r, at, done = 0, hot = REDIST_PRIV_MAX_ELEMENTS, most = 1;
     redist_priv_run run;
     int side;
+    if (c->listed > 0 && depth == c->message->ndim - 1)
+        done = redist_priv_copy_listed(c, from, to);
     if (list->runs > 1 && depth == c->message->ndim - 1)
         hot = redist_priv_max(REDIST_PRIV_HOT / (list->run[0].stride[2][REDIST_PRIV_PACKED] * c->box.unit), 1);
     for (begin = 0; begin < most; begin += hot)
         for (r = 0; r < list->runs; r++) {
             run = list->run[r];
             most = redist_priv_max(most, run.n[2]);
-            run.n[2] = redist_priv_min(run.n[2] - begin, hot);
+            at = begin + (run.n[2] > 1 ? done : 0);
+            run.n[2] = redist_priv_min(run.n[2] - at, hot);
             for (side = 0; side < REDIST_PRIV_SIDES; side++)
-                run.at[side] += begin * run.stride[2][side];
+                run.at[side] += at * run.stride[2][side];
             if (run.n[2] > 0)
                 redist_priv_copy_run(c, depth, REDIST_PRIV_LEVELS - 1, &run, run.at[REDIST_PRIV_PACKED],
                                      from + run.at[c->from] * from_bytes, to + run.at[c->to] * to_bytes);
@@ -2848,6 +2925,9 @@ REDIST_PRIV void redist_priv_copy_alone(const redist_priv_message *m, int from_s
     c.box.far = from_side == REDIST_PRIV_PACKED; /* another core wrote it */
     c.box.unit = arrival.element;
     c.box.arrival = arrival;
+    c.listed = 0;
+    if (a == m->ndim - 1 && c.walked == a && arrival.function == NULL)
+        redist_priv_list_elements(&c);
     redist_priv_copy_axes(&c, 0, (const char *)from + m->origin[from_side] * arrival.element,
                           (char *)to + m->origin[to_side] * arrival.element);
 #ifdef REDIST_PRIV_STREAMS
@@ -2888,6 +2968,17 @@ REDIST_API void redist_combine_axpby(void *to, const void *from, int64_t n, void
         redist_priv_axpby_double((double *)to, (const double *)from, n, c, is_complex);
 }
 
+/* The k-th of `parts` of a message, cut along an axis. */
+REDIST_PRIV redist_priv_message redist_priv_part(const redist_priv_message *m, int axis, int64_t k, int64_t parts)
+{
+    const int64_t n = m->end[axis] - m->begin[axis];
+    redist_priv_message part = *m;
+    part.begin[axis] += n / parts * k + redist_priv_min(k, n % parts);
+    part.end[axis] = part.begin[axis] + n / parts + (k < n % parts);
+    part.elements = m->elements / redist_priv_max(n, 1) * (part.end[axis] - part.begin[axis]);
+    return part;
+}
+
 #ifdef _OPENMP
 
 /* How many threads share a copy. */
@@ -2898,23 +2989,17 @@ REDIST_PRIV int redist_priv_team(int64_t bytes)
     return (int)redist_priv_min(omp_get_max_threads(), 4 * bytes / REDIST_THREAD_BYTES);
 }
 
-/* The k-th of `parts` of a message, cut along the destination's slowest axis that is long enough, else the longest. */
-REDIST_PRIV redist_priv_message redist_priv_message_part(const redist_priv_message *m, int to_side, int k, int parts)
+/* The destination's slowest axis that is long enough for so many, else the longest. */
+REDIST_PRIV int redist_priv_shared_axis(const redist_priv_message *m, int to_side, int threads)
 {
-    redist_priv_message part = *m;
     int64_t n[REDIST_MAX_DIMS];
     int d, best = 0;
     for (d = 0; d < m->ndim; d++) {
-        n[d] = redist_priv_min(m->end[d] - m->begin[d], 16 * (int64_t)parts);
+        n[d] = redist_priv_min(m->end[d] - m->begin[d], 16 * (int64_t)threads);
         if (n[d] > n[best] || (n[d] == n[best] && m->stride[to_side][d] > m->stride[to_side][best]))
             best = d;
     }
-    n[best] = m->end[best] - m->begin[best];
-    part.begin[best] += n[best] / parts * k + redist_priv_min(k, n[best] % parts);
-    part.end[best] = part.begin[best] + n[best] / parts + (k < n[best] % parts);
-    if (part.begin[best] == part.end[best])
-        part.elements = 0;
-    return part;
+    return best;
 }
 
 #endif
@@ -2929,8 +3014,8 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, c
     if (!arrival.alone && redist_priv_team(m->elements * arrival.element) > 1) {
 #pragma omp parallel num_threads(redist_priv_team(m->elements * arrival.element))
         {
-            const int thread = omp_get_thread_num();
-            redist_priv_message part = redist_priv_message_part(m, to_side, thread, omp_get_num_threads());
+            const int threads = omp_get_num_threads(), axis = redist_priv_shared_axis(m, to_side, threads);
+            redist_priv_message part = redist_priv_part(m, axis, omp_get_thread_num(), threads);
             redist_priv_copy_alone(&part, from_side, from, to_side, to, arrival, stream);
         }
         return;

@@ -516,7 +516,8 @@ typedef struct redist_priv_rings {
     struct redist_priv_rings *next; /* in the same home */
     int connected, abandoned;
     unsigned polls;
-    int adapts, around;             /* some messages are long; they are packed around the caches */
+    int adapts, around;             /* some messages are long; they are packed around the caches, or copied together */
+    int waits, copied;              /* what stays until it can be copied together with what comes; both have been */
     int trial;                      /* which one this execution is, of REDIST_PRIV_TRIALS; else that many */
     double spent, fastest[2];       /* seconds of copying in it, and of the fastest in the caches and around them */
     int64_t receives, links;
@@ -1597,7 +1598,7 @@ REDIST_PRIV int redist_priv_lanes_start(redist_plan *p)
         lane->at = lane->piece = lane->posted = lane->arrived = 0;
         code = redist_priv_fill(p, own);
     }
-    if (!p->overwrites)
+    if (!p->overwrites && p->rings == NULL)
         redist_priv_copy_kept(p);
     return code;
 }
@@ -2147,9 +2148,10 @@ enum {
 REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p);
 
 /* To write lines that another core has read takes a third of the time that writing around the caches takes where cores
-   share one, and six times as long where they are on different dies. So both are tried in turn for long messages, and
-   the faster is kept: first after a few executions, then ever more rarely, because a system moves processes. All ranks
-   try the same in the same executions, and count the time of copying, which does not depend on who waits for whom. */
+   share one, and six times as long where they are on different dies; whether lines that several ranks use are better
+   visited for all at once depends as much. So both are tried in turn for long messages, and the faster is kept: first
+   after a few executions, then ever more rarely, because a system moves processes. All ranks try the same in the same
+   executions, and count the time of copying, which does not depend on who waits for whom. */
 enum { REDIST_PRIV_TRIALS = 4, REDIST_PRIV_RARELY = 1024 };
 
 /* Which of the trials an execution is, after so many others; REDIST_PRIV_TRIALS: none. */
@@ -2180,29 +2182,33 @@ REDIST_PRIV void redist_priv_end_trial(redist_priv_rings *r)
         r->around = r->fastest[1] < r->fastest[0] && r->fastest[0] < DBL_MAX;
 }
 
+/* The time, in trials. */
+REDIST_PRIV double redist_priv_clock(const redist_priv_rings *r)
+{
+    return r->adapts && r->trial < REDIST_PRIV_TRIALS ? MPI_Wtime() : 0;
+}
+
 /* Packs, or unpacks, one piece of a message in its place in the ring. */
 REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, const redist_priv_channel *link, int64_t k)
 {
     redist_priv_rings *r = p->rings;
-    const int timed = r->adapts && r->trial < REDIST_PRIV_TRIALS;
-    const double begin = timed ? MPI_Wtime() : 0;
+    const double begin = redist_priv_clock(r);
     char *ring = (char *)(link->slot + 1);
     redist_priv_copy_piece(p, link->peer, link->cutting, k,
                            ring + (link->before + k) % link->slots * link->slot_bytes,
                            r->around && link->peer->bytes > REDIST_PRIV_SHORT);
-    if (timed)
-        r->spent += MPI_Wtime() - begin;
+    r->spent += redist_priv_clock(r) - begin;
 }
 
-/* Copies a message straight from the sender's arrays. */
-REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv_channel *link)
+/* Copies the k-th part of the a-th array of a message, cut along an axis, straight from the sender's. */
+REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv_channel *link, int a, int axis,
+                                         int64_t k, int64_t parts)
 {
     redist_priv_message m = redist_priv_peer_message(p, link->peer);
-    int a;
     redist_priv_store(&m, REDIST_PRIV_FROM, &link->board->storage);
-    for (a = 0; a < p->arrays; a++)
-        redist_priv_copy_array(p, &m, a, REDIST_PRIV_FROM, REDIST_PRIV_TO, (char *)link->board + link->board->array[a],
-                               p->side[REDIST_PRIV_TO].streams);
+    m = redist_priv_part(&m, axis, k, parts);
+    redist_priv_copy_array(p, &m, a, REDIST_PRIV_FROM, REDIST_PRIV_TO, (char *)link->board + link->board->array[a],
+                           p->side[REDIST_PRIV_TO].streams);
 }
 
 /* Fills a slot of the ring, if one is free, or offers the arrays. One at a time, because the next peer may want what
@@ -2235,12 +2241,54 @@ REDIST_PRIV void redist_priv_push_all(const redist_plan *p)
             pushed |= redist_priv_push(p, &r->link[k]);
 }
 
+/* Copies what stays. */
+REDIST_PRIV void redist_priv_copy_own(const redist_plan *p)
+{
+    const double begin = redist_priv_clock(p->rings);
+    redist_priv_copy_kept(p);
+    p->rings->spent += redist_priv_clock(p->rings) - begin;
+}
+
+/* Copies what stays, and what comes from others' arrays, once it is all there: in turn a part of each along the
+   destination's slowest axis, so that lines which several ranks fill, or read, are visited while they are hot. */
+REDIST_PRIV void redist_priv_copy_together(const redist_plan *p)
+{
+    redist_priv_rings *r = p->rings;
+    const redist_priv_message first = redist_priv_peer_message(p, r->link->peer);
+    const double begin = redist_priv_clock(r);
+    const int streams = p->side[REDIST_PRIV_TO].streams;
+    int64_t k, part, parts = p->side[REDIST_PRIV_TO].array_bytes / (4 * REDIST_PRIV_HOT) + 1;
+    int axes[REDIST_MAX_DIMS], a, d = 0;
+    for (k = 0; k < r->receives; k++)
+        if (REDIST_PRIV_ACQUIRE(&r->link[k].slot->filled) == r->link[k].before)
+            return;
+    redist_priv_order_axes(&first, REDIST_PRIV_TO, axes);
+    while (d < first.ndim - 1 && first.axis[axes[d]]->elements == 1)
+        d++;
+    parts = redist_priv_min(parts, first.axis[axes[d]]->elements);
+    for (a = 0; a < p->arrays; a++)
+        for (part = 0; part < parts; part++) {
+            const redist_priv_message kept = redist_priv_part(&p->kept.whole, axes[d], part, parts);
+            redist_priv_copy_array(p, &kept, a, REDIST_PRIV_FROM, REDIST_PRIV_TO, NULL, streams);
+            for (k = 0; k < r->receives; k++)
+                if (r->link[k].slot->direct)
+                    redist_priv_copy_direct(p, &r->link[k], a, axes[d], part, parts);
+        }
+    r->waits = 0;
+    r->copied = 1;
+    r->spent += redist_priv_clock(r) - begin;
+}
+
 /* Drains what has come. The number of pieces is known when the first is there. */
 REDIST_PRIV void redist_priv_pull(const redist_plan *p, redist_priv_channel *link)
 {
+    int a;
     while (link->done < link->pieces && REDIST_PRIV_ACQUIRE(&link->slot->filled) > link->before + link->done) {
         if (link->slot->direct) {
-            redist_priv_copy_direct(p, link);
+            const double begin = redist_priv_clock(p->rings);
+            for (a = 0; a < p->arrays && !p->rings->copied; a++)
+                redist_priv_copy_direct(p, link, a, 0, 0, 1);
+            p->rings->spent += redist_priv_clock(p->rings) - begin;
             link->pieces = 1;
         } else {
             redist_priv_copy_slot(p, link, link->done);
@@ -2274,8 +2322,12 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p)
 {
     const int direct = redist_priv_offer_arrays(p);
     int64_t k;
+    int code;
     if (p->rings->adapts)
         redist_priv_begin_trial(p->rings, p->executions);
+    p->rings->waits = direct && p->rings->around && p->executions >= REDIST_PRIV_TRIALS && p->rings->receives > 0 &&
+                      p->arrival.function == NULL && p->kept.move == NULL;
+    p->rings->copied = 0;
     for (k = 0; k < p->rings->links; k++) {
         redist_priv_channel *link = &p->rings->link[k];
         link->before += link->done;
@@ -2285,7 +2337,10 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p)
         link->peer->pending = link->pieces;
     }
     redist_priv_push_all(p);
-    return redist_priv_lanes_start(p);
+    code = redist_priv_lanes_start(p);
+    if (!p->overwrites && !p->rings->waits)
+        redist_priv_copy_own(p);
+    return code;
 }
 
 /* A sender is done when its arrays are free: packed, or copied by the receiver. In place, the ring must be empty again,
@@ -2297,11 +2352,13 @@ REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done)
     int64_t k;
     int all = 1, code, flag;
     redist_priv_push_all(p);
+    if (r->waits)
+        redist_priv_copy_together(p);
     for (k = 0; k < r->links; k++) {
         redist_priv_channel *link = &r->link[k];
         if (k < r->receives) {
             redist_priv_retire(p, REDIST_PRIV_TO);
-            if (redist_priv_is_in_turn(p, link->peer))
+            if (!r->waits && redist_priv_is_in_turn(p, link->peer))
                 redist_priv_pull(p, link);
         }
         all &= link->done == link->pieces && (k < r->receives || !(link->direct || p->overwrites) ||

@@ -8,6 +8,7 @@
 #include "profile.h"
 
 static int64_t copied, table_bytes; /* table_bytes: all that was ever allocated */
+static int copied_times;            /* copies that were made */
 static int allocations;
 
 static void *counted_malloc(size_t bytes)
@@ -29,7 +30,7 @@ static int flight_bytes;            /* of pieces on their way: 0: one message at
 #define REDIST_MALLOC counted_malloc
 #define REDIST_FREE free
 #define REDIST_YIELD counted_yield
-#define REDIST_COPIED(bytes) (copied += (bytes))
+#define REDIST_COPIED(bytes) (copied += (bytes), copied_times++)
 
 #include "exchange.h"
 
@@ -748,6 +749,48 @@ static void check_packing(int element, int slow, int expected)
     finish(e);
 }
 
+/* Neither does it know beforehand whether to copy what stays and what comes from an arena together, part by part. All
+   stays right where arrays leave the arena on some ranks. */
+static void check_together(int slow, int expected)
+{
+    redist_options options;
+    redist_arena *arena = NULL;
+    exchange *e = exchange_of(BOTH_APART, MPI_COMM_WORLD);
+    unsigned char *own[2], *common[2];
+    int side, k, parts = 0, good = 1;
+    memset(&options, 0, sizeof options);
+    e->method = REDIST_SHARED;
+    e->bytes = 512;
+    MPI_Type_contiguous(512, MPI_BYTE, &e->type);
+    MPI_Type_commit(&e->type);
+    exchange_allocate(e);
+    redist_arena_create(MPI_COMM_WORLD, 3 << 20, &arena);
+    for (side = 0; side < 2; side++) {
+        own[side] = e->held[side][0];
+        common[side] = redist_arena_alloc(arena, exchange_bytes(e, side) + 1);
+    }
+    options.arena = arena;
+    good = exchange_create_with(e, &options) == REDIST_OK;
+    for (k = 0; k < 12 && all_say(good); k++) {
+        const int leaves = k > 9 && e->rank % 2 == k % 2;
+        settle(e, leaves ? own : common);
+        exchange_prepare(e, 0);
+        late = k >= 4 && k < 8 && k % 2 == slow;
+        copied = copied_times = 0;
+        good = exchange_start(e) == REDIST_OK && exchange_arrived(e, 0);
+        late = 0;
+        parts = k == 9 ? copied_times : parts;
+        good = good && (k > 3 || copied_times == e->size) &&
+               copied == moved(e, TO) + kept(e) + (leaves ? moved(e, FROM) : 0);
+    }
+    test_case_all(good && (parts > e->size) == expected, "what comes is copied in one part with what stays: %d copies",
+                  parts);
+    settle(e, own);
+    MPI_Type_free(&e->type);
+    finish(e);
+    redist_arena_free(&arena);
+}
+
 int main(int count, char **arguments)
 {
     static const redist_method methods[] = {REDIST_POINT_TO_POINT, REDIST_SCHEDULED, REDIST_ALLTOALLV, REDIST_ALLTOALLW,
@@ -794,6 +837,8 @@ int main(int count, char **arguments)
         check_packing(512, 1, 0);
         test_stream_bytes = 1;
         check_packing(8, 0, 0);
+        check_together(0, 1);
+        check_together(1, 0);
     }
     check_chain();
     MPI_Comm_free(&tokens);
