@@ -696,13 +696,9 @@ REDIST_PRIV_FAST uint64_t redist_priv_floor_sum(uint64_t n, uint64_t m, uint64_t
 REDIST_PRIV_COLD void redist_priv_fault_if(redist_priv_fault *fault, int wrong, int code, int axis,
                                            const char *sentence, int64_t value, int64_t beside)
 {
-    if (!wrong || fault->code != REDIST_OK)
-        return;
-    fault->code = code;
-    fault->axis = axis;
-    fault->sentence = sentence;
-    fault->value = value;
-    fault->low = beside;
+    const redist_priv_fault found = {code, axis, NULL, sentence, value, beside, 0};
+    if (wrong && fault->code == REDIST_OK)
+        *fault = found;
 }
 
 /* The same where a number is not low <= value <= high; high may be INT64_MAX. */
@@ -1290,18 +1286,16 @@ REDIST_PRIV_COLD void *redist_priv_find(const void *array, int64_t n, size_t byt
 REDIST_PRIV_COLD int redist_priv_list_ranks(const redist_layout *layout, redist_priv_rank_place **listed)
 {
     const int places = redist_places(layout);
+    const size_t bytes = sizeof **listed;
     int k;
-    *listed = NULL;
-    if (layout->ranks == NULL)
-        return REDIST_OK;
-    *listed = (redist_priv_rank_place *)redist_priv_alloc(places, sizeof **listed);
-    for (k = 0; *listed != NULL && k < places; k++) {
+    *listed = layout->ranks == NULL ? NULL : (redist_priv_rank_place *)redist_priv_alloc(places, bytes);
+    if (*listed == NULL)
+        return layout->ranks == NULL ? REDIST_OK : REDIST_ERR_MEMORY;
+    for (k = 0; k < places; k++) {
         (*listed)[k].rank = layout->ranks[k];
         (*listed)[k].place = k;
     }
-    if (*listed == NULL)
-        return REDIST_ERR_MEMORY;
-    qsort(*listed, (size_t)places, sizeof **listed, redist_priv_compare_ints);
+    qsort(*listed, (size_t)places, bytes, redist_priv_compare_ints);
     return REDIST_OK;
 }
 
@@ -3120,20 +3114,6 @@ REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p)
 
 /* ---------------------------------------------------------------------------------- moving on one process (bodies) */
 
-/* REDIST_OK when both layouts are valid and show the same shape. */
-REDIST_PRIV_COLD int redist_priv_check_pair(const redist_layout *from, const redist_layout *to)
-{
-    int d, code = redist_layout_check(from);
-    if (code == REDIST_OK)
-        code = redist_layout_check(to);
-    if (code == REDIST_OK && from->ndim != to->ndim)
-        code = REDIST_ERR_SHAPE;
-    for (d = 0; code == REDIST_OK && d < from->ndim; d++)
-        if (from->dim[d].axis.count != to->dim[d].axis.count)
-            code = REDIST_ERR_SHAPE;
-    return code;
-}
-
 /* Bytes of a layout up to its last axis: a plan's layouts have no room for more. */
 REDIST_PRIV_COLD size_t redist_priv_layout_bytes(const redist_layout *layout)
 {
@@ -3148,6 +3128,23 @@ REDIST_PRIV_COLD redist_layout *redist_priv_copy_to(redist_layout *copy, const r
     for (d = 0; d < copy->ndim && !ghosts; d++)
         copy->dim[d].axis.ghosts = 0, copy->dim[d].axis.low = copy->dim[d].axis.high = 0;
     return copy;
+}
+
+/* REDIST_OK when both layouts are valid and show the same shape. *source: then the first, with or without ghosts. */
+REDIST_PRIV_COLD int redist_priv_check_pair(const redist_layout *from, const redist_layout *to, int ghosts,
+                                            redist_layout *source)
+{
+    int d, code = redist_layout_check(from);
+    if (code == REDIST_OK)
+        code = redist_layout_check(to);
+    if (code == REDIST_OK && from->ndim != to->ndim)
+        code = REDIST_ERR_SHAPE;
+    for (d = 0; code == REDIST_OK && d < from->ndim; d++)
+        if (from->dim[d].axis.count != to->dim[d].axis.count)
+            code = REDIST_ERR_SHAPE;
+    if (code == REDIST_OK)
+        redist_priv_copy_to(source, from, ghosts);
+    return code;
 }
 
 /* Whether every element of a copy is at one place, and that follows axis by axis. */
@@ -3244,7 +3241,7 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
 {
     redist_layout source;
     redist_priv_mover m = {{&source, to}, from_arrays, to_arrays, {combine, context, (int64_t)element_bytes, 0}};
-    int code = redist_priv_check_pair(from, to);
+    int code = redist_priv_check_pair(from, to, combine != NULL, &source);
     if (code == REDIST_OK && (from_arrays == NULL || to_arrays == NULL || element_bytes == 0))
         code = REDIST_ERR_ARGUMENT;
     if (code == REDIST_OK)
@@ -3253,7 +3250,6 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
         code = redist_priv_check_arrays(to, (const void *const *)to_arrays);
     if (code != REDIST_OK)
         return code;
-    redist_priv_copy_to(&source, from, combine != NULL);
     m.arrival.alone = !redist_priv_is_partitioned(&source);
     return redist_priv_visit_pairs(&source, to, combine != NULL, 1, redist_priv_move_pair, &m);
 }
@@ -3295,9 +3291,8 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
     redist_priv_pairs pairs;
     int64_t shared;
     int from_place, to_place, serves;
-    if (redist_priv_check_pair(from, to) != REDIST_OK)
+    if (redist_priv_check_pair(from, to, 0, &source) != REDIST_OK)
         return -1;
-    redist_priv_copy_to(&source, from, 0);
     from_place = redist_priv_place_on(from, NULL, rank_from);
     to_place = redist_priv_place_on(to, NULL, rank_to);
     shared = from_place < 0 || to_place < 0 ? 0 : redist_priv_shared_by(&source, from_place, to, to_place);
@@ -3498,14 +3493,13 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
 {
     redist_priv_tally t;
     redist_layout source;
-    int code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
+    int code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to, 0, &source);
     if (traffic != NULL)
         memset(traffic, 0, sizeof *traffic);
     if (code == REDIST_OK && redist_priv_received(to) < 0)
         code = REDIST_ERR_OVERFLOW;
     if (code != REDIST_OK)
         return code;
-    redist_priv_copy_to(&source, from, 0);
     code = redist_priv_is_product(&source, to) ? redist_priv_tally_axes(&source, to, &t)
                                                : redist_priv_tally_pairs(&source, to, 0, 1, &t);
     if (code == REDIST_OK)
@@ -3994,18 +3988,17 @@ REDIST_PRIV_COLD void redist_priv_arrangement_free(redist_priv_arrangement *s)
 REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to, redist_schedule *schedule)
 {
     redist_priv_arrangement *s;
-    int code = schedule == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
-    if (schedule != NULL)
-        memset(schedule, 0, sizeof *schedule);
-    if (code != REDIST_OK)
-        return code;
+    int code;
+    if (schedule == NULL)
+        return REDIST_ERR_ARGUMENT;
+    schedule->steps = 0;
     s = schedule->arrangement = (redist_priv_arrangement *)redist_priv_zeroed(1, sizeof *s);
-    if (s == NULL)
-        return REDIST_ERR_MEMORY;
-    code = redist_priv_arrange(s, redist_priv_copy_to(&s->kept[0], from, 0),
-                               redist_priv_copy_to(&s->kept[1], to, 1), 0);
-    schedule->steps = s->steps;
-    if (code != REDIST_OK)
+    code = s == NULL ? REDIST_ERR_MEMORY : redist_priv_check_pair(from, to, 0, &s->kept[0]);
+    if (code == REDIST_OK)
+        code = redist_priv_arrange(s, &s->kept[0], redist_priv_copy_to(&s->kept[1], to, 1), 0);
+    if (code == REDIST_OK)
+        schedule->steps = s->steps;
+    else
         redist_schedule_free(schedule);
     return code;
 }
@@ -4105,10 +4098,8 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
 {
     redist_layout source;
     redist_cost costs;
-    if (!redist_priv_is_cost(cost) || element_bytes < 1 || redist_priv_check_pair(from, to) != REDIST_OK)
-        return -1;
-    redist_priv_copy_to(&source, from, 0);
-    if (redist_priv_costs_of(&source, to, element_bytes, cost, &costs) != REDIST_OK)
+    if (!redist_priv_is_cost(cost) || element_bytes < 1 || redist_priv_check_pair(from, to, 0, &source) != REDIST_OK ||
+        redist_priv_costs_of(&source, to, element_bytes, cost, &costs) != REDIST_OK)
         return -1;
     return costs.per_message + costs.per_byte;
 }
@@ -4473,7 +4464,8 @@ REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
                              redist_layout *between)
 {
-    int code = redist_priv_check_pair(from, to);
+    redist_layout source;
+    int code = redist_priv_check_pair(from, to, 1, &source);
     if (code == REDIST_OK && (!redist_priv_is_cost(cost) || max < 0 || (max > 0 && between == NULL)))
         code = REDIST_ERR_ARGUMENT;
     return code == REDIST_OK ? redist_priv_phases(from, to, cost, 0, max, between) : -code;
@@ -4727,12 +4719,11 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
 {
     redist_priv_relabelling r;
     redist_layout source;
-    int t, code = ranks == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
+    int t, code = ranks == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to, 0, &source);
     if (code == REDIST_OK && redist_priv_received(to) < 0)
         code = REDIST_ERR_OVERFLOW;
     if (code != REDIST_OK)
         return code;
-    redist_priv_copy_to(&source, from, 0);
     code = redist_priv_relabelling_of(&source, to, &r);
     if (code == REDIST_OK && redist_priv_max(r.places, r.sources) <= REDIST_PRIV_EXACT_PLACES)
         code = redist_priv_choose_exactly(&r);
@@ -5038,8 +5029,6 @@ REDIST_PRIV_COLD const void *redist_priv_list_of(const redist_priv_reader *r, si
     return r->used <= r->room ? r->storage + r->used - (size_t)r->listed * bytes : NULL;
 }
 
-/* Axes. */
-
 REDIST_PRIV_COLD void redist_priv_read_cuts(redist_priv_reader *r, redist_axis *x)
 {
     redist_priv_expect(r, "(", "the cuts");
@@ -5186,8 +5175,6 @@ REDIST_PRIV_COLD void redist_priv_store_axes(redist_priv_reader *r)
             r->layout = redist_with_ghosts(r->layout, d, (redist_edge)(dim->axis.ghosts - 1));
     }
 }
-
-/* Options. */
 
 /* Reads the array's own axes, or takes them in reversed order. */
 REDIST_PRIV_COLD void redist_priv_read_stored(redist_priv_reader *r, int reversed)
