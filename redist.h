@@ -33,20 +33,20 @@
  *      98-171               options
  *     172-267               types
  *                 615-687   arithmetic
- *                 688-760   faults
- *     268-312    761-1001   axes: who owns index i
- *     313-416   1002-1610   layouts and views
- *               1611-2108   runs: what two coordinates of an axis share
- *               2109-2286   messages: products of run lists
- *               2287-2966   copying
- *               2967-3074   pairs of places: which copy serves whom
- *     417-450   3075-3221   moving on one process
- *     451-469   3222-3482   traffic, on paper
- *     470-499   3483-3996   schedules
- *     500-536   3997-4446   cost and multiphase routes
- *     537-567   4447-4743   relabelling and advice
- *     568-610   4744-4854   text: writing
- *               4855-5286   text: reading
+ *                 688-714   faults
+ *     268-312     715-955   axes: who owns index i
+ *     313-416    956-1599   layouts and views
+ *               1600-2077   runs: what two coordinates of an axis share
+ *               2078-2255   messages: products of run lists
+ *               2256-3024   copying
+ *               3025-3114   pairs of places: which copy serves whom
+ *     417-450   3115-3262   moving on one process
+ *     451-469   3263-3512   traffic, on paper
+ *     470-499   3513-4024   schedules
+ *     500-536   4025-4473   cost and multiphase routes
+ *     537-567   4474-4769   relabelling and advice
+ *     568-610   4770-4880   text: writing
+ *               4881-5312   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
