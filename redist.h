@@ -1433,7 +1433,7 @@ REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, si
 }
 
 /* The axes of the view from the slowest to the fastest in a storage order. */
-REDIST_PRIV void redist_priv_slow_to_fast(const redist_layout *layout, redist_order order, int *axes)
+REDIST_PRIV_APART void redist_priv_slow_to_fast(const redist_layout *layout, redist_order order, int *axes)
 {
     int d;
     for (d = 0; d < layout->ndim; d++)
@@ -2797,7 +2797,7 @@ REDIST_PRIV void redist_priv_copy_run(redist_priv_copier *c, int depth, int leve
 
 /* Lists as many superblocks of the fastest axis as there is room for, if its runs are short: each run by itself would
    pass through all lines. */
-REDIST_PRIV void redist_priv_list_elements(redist_priv_copier *c)
+REDIST_PRIV_APART void redist_priv_list_elements(redist_priv_copier *c)
 {
     const redist_priv_message *m = c->message;
     const int d = c->axis[m->ndim - 1], side[2] = {c->from, c->to};
@@ -2835,7 +2835,7 @@ REDIST_PRIV void redist_priv_list_elements(redist_priv_copier *c)
         break;
 
 /* Copies the listed superblocks and those after them. Returns how many. */
-REDIST_PRIV int64_t redist_priv_copy_listed(const redist_priv_copier *c, const char *from, char *to)
+REDIST_PRIV_APART int64_t redist_priv_copy_listed(const redist_priv_copier *c, const char *from, char *to)
 {
     const redist_priv_message *m = c->message;
     const int d = c->axis[m->ndim - 1];
@@ -2967,7 +2967,7 @@ REDIST_API void redist_combine_axpby(void *to, const void *from, int64_t n, void
 }
 
 /* The k-th of `parts` of a message, cut along an axis. */
-REDIST_PRIV redist_priv_message redist_priv_part(const redist_priv_message *m, int axis, int64_t k, int64_t parts)
+REDIST_PRIV_APART redist_priv_message redist_priv_part(const redist_priv_message *m, int axis, int64_t k, int64_t parts)
 {
     const int64_t n = m->end[axis] - m->begin[axis];
     redist_priv_message part = *m;

@@ -1208,7 +1208,7 @@ REDIST_PRIV void redist_priv_copy_kept_between(const redist_plan *p, int from_si
 }
 
 /* Moves what stays on this rank, after everything else has been packed. */
-REDIST_PRIV void redist_priv_copy_kept(const redist_plan *p)
+REDIST_PRIV_APART void redist_priv_copy_kept(const redist_plan *p)
 {
     const int twice = p->staging[REDIST_PRIV_PACKED].memory != NULL;
     if (twice)
