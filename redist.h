@@ -1031,7 +1031,6 @@ REDIST_PRIV_COLD int64_t redist_priv_largest(const redist_axis *x)
     return most;
 }
 
-/* The product of the extents, and the largest local array, stay below 2^62; the places do not pass INT_MAX. */
 REDIST_PRIV_COLD void redist_priv_check_overflow(redist_layout *layout)
 {
     const int64_t limit = REDIST_PRIV_MAX_ELEMENTS;
@@ -1299,7 +1298,6 @@ REDIST_PRIV_COLD int redist_priv_list_ranks(const redist_layout *layout, redist_
     return REDIST_OK;
 }
 
-/* No rank is negative, or twice. */
 REDIST_PRIV_COLD void redist_priv_check_ranks(const redist_layout *layout, redist_priv_fault *fault)
 {
     redist_priv_rank_place *sorted;
@@ -1384,7 +1382,6 @@ REDIST_PRIV int redist_priv_box_of(const redist_layout *layout, const int64_t *i
     return -1;
 }
 
-/* Boxes are disjoint and cover the array. */
 REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout, redist_priv_fault *fault)
 {
     const redist_axis *x = &layout->dim[0].axis;
@@ -1799,13 +1796,6 @@ REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist
     return even ? 1 : -1;
 }
 
-/* Appends a run, whose elements are the caller's to count. */
-REDIST_PRIV int redist_priv_append_run(redist_priv_runs *list, const redist_priv_run *run)
-{
-    list->run = (redist_priv_run *)redist_priv_append(list->run, &list->runs, &list->room, run, sizeof *run);
-    return list->run == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-}
-
 /* What the sides FROM and TO of an axis bring to their intersection: their patterns, and a track of each. */
 typedef struct {
     const redist_priv_pattern *pattern[2];
@@ -1838,7 +1828,8 @@ REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t l
     run.stride[1][REDIST_PRIV_PACKED] = length;
     run.stride[2][REDIST_PRIV_PACKED] = 0; /* known when the superblock is complete */
     list->elements += length * count;
-    return redist_priv_append_run(list, &run);
+    list->run = (redist_priv_run *)redist_priv_append(list->run, &list->runs, &list->room, &run, sizeof run);
+    return list->run == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 /* Adds what the inner track has of the view indices begin <= i < end, which lie in one segment of the outer: a cut
@@ -3192,9 +3183,7 @@ REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const re
     return code;
 }
 
-/* What redist_move copies. */
 typedef struct {
-    const redist_layout *layout[2];
     const void *const *from;
     void *const *to;
     redist_priv_arrival arrival;
@@ -3203,12 +3192,12 @@ typedef struct {
 REDIST_PRIV_COLD void redist_priv_move_pair(void *context, const redist_priv_pairs *pair)
 {
     const redist_priv_mover *m = (const redist_priv_mover *)context;
-    redist_priv_message message = redist_priv_message_of(pair->n, pair->message, m->layout[REDIST_PRIV_FROM]);
+    redist_priv_message message = redist_priv_message_of(pair->n, pair->message, pair->layout[REDIST_PRIV_FROM]);
     redist_priv_storage storage;
     int side, coords[REDIST_MAX_DIMS];
     for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
-        redist_priv_coords_of_place(m->layout[side], pair->place[side], coords);
-        storage = redist_priv_storage_at(m->layout[side], coords);
+        redist_priv_coords_of_place(pair->layout[side], pair->place[side], coords);
+        storage = redist_priv_storage_at(pair->layout[side], coords);
         redist_priv_store(&message, side, &storage);
     }
     redist_priv_copy(&message, REDIST_PRIV_FROM, m->from[pair->place[REDIST_PRIV_FROM]], REDIST_PRIV_TO,
@@ -3236,7 +3225,7 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
                                      void *context)
 {
     redist_layout source;
-    redist_priv_mover m = {{&source, to}, from_arrays, to_arrays, {combine, context, (int64_t)element_bytes, 0}};
+    redist_priv_mover m = {from_arrays, to_arrays, {combine, context, (int64_t)element_bytes, 0}};
     int code = redist_priv_check_pair(from, to, combine != NULL, &source);
     if (code == REDIST_OK && (from_arrays == NULL || to_arrays == NULL || element_bytes == 0))
         code = REDIST_ERR_ARGUMENT;
@@ -4032,7 +4021,6 @@ REDIST_PRIV_COLD int64_t redist_priv_share(const redist_axis *x)
     return most;
 }
 
-/* Whether a time is a number >= 0, and finite. */
 REDIST_PRIV_COLD int redist_priv_is_time(double seconds) { return seconds >= 0 && seconds <= DBL_MAX; }
 
 REDIST_PRIV_COLD int redist_priv_is_cost(const redist_cost *cost)

@@ -490,7 +490,6 @@ typedef struct {
     int64_t bytes;
 } redist_priv_side;
 
-/* Staging memory. */
 typedef struct {
     int64_t bytes;
     char *memory;
@@ -1022,7 +1021,8 @@ REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int co
         run.stride[1][REDIST_PRIV_PACKED] = run.n[0];
         run.stride[2][REDIST_PRIV_PACKED] = run.n[0] * run.n[1];
         half->elements += run.n[0] * run.n[1] * run.n[2];
-        code = combined && !alike ? REDIST_ERR_ARGUMENT : redist_priv_append_run(half, &run);
+        half->run = (redist_priv_run *)redist_priv_append(half->run, &half->runs, &half->room, &run, sizeof run);
+        code = half->run == NULL ? REDIST_ERR_MEMORY : combined && !alike ? REDIST_ERR_ARGUMENT : REDIST_OK;
     }
     return code;
 }
@@ -1446,7 +1446,6 @@ REDIST_PRIV char *redist_priv_flight_memory(const redist_plan *p, int64_t flight
     return begin + (peer->staged >= 0 ? staged + peer->staged : redist_priv_given(p, peer->own, 0) + peer->direct);
 }
 
-/* Copies a flight's piece between its slot and the array. */
 REDIST_PRIV_COLD void redist_priv_copy_flight(const redist_plan *p, int64_t k)
 {
     const redist_priv_lanes *l = &p->state.lanes;
@@ -3392,7 +3391,6 @@ REDIST_API int redist_plan_stats(const redist_plan *p, redist_stats *stats)
     return REDIST_OK;
 }
 
-/* Why a plan uses its method. */
 REDIST_PRIV_COLD const char *redist_priv_why(const redist_plan *p)
 {
     if (p->options.method == p->transport->method)
@@ -3433,9 +3431,8 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
     enum { SENDS, RECEIVES, SENT, KEPT, BUFFER, NANOSECONDS, REPORTED };
     redist_stats stats;
     int64_t sum[REPORTED], most[REPORTED];
-    int code = redist_plan_stats(p, &stats);
-    if (p == NULL)
-        return code;
+    if (redist_plan_stats(p, &stats) != REDIST_OK)
+        return REDIST_ERR_ARGUMENT;
     sum[SENDS] = stats.sends;
     sum[RECEIVES] = stats.receives;
     sum[SENT] = stats.bytes_sent;
