@@ -33,20 +33,20 @@
  *      98-171               options
  *     172-267               types
  *                 615-687   arithmetic
- *                 688-760   faults
- *     268-312    761-1001   axes: who owns index i
- *     313-416   1002-1610   layouts and views
- *               1611-2108   runs: what two coordinates of an axis share
- *               2109-2286   messages: products of run lists
- *               2287-2966   copying
- *               2967-3074   pairs of places: which copy serves whom
- *     417-450   3075-3221   moving on one process
- *     451-469   3222-3482   traffic, on paper
- *     470-499   3483-3996   schedules
- *     500-536   3997-4446   cost and multiphase routes
- *     537-567   4447-4743   relabelling and advice
- *     568-610   4744-4854   text: writing
- *               4855-5286   text: reading
+ *                 688-714   faults
+ *     268-312     715-955   axes: who owns index i
+ *     313-416    956-1599   layouts and views
+ *               1600-2077   runs: what two coordinates of an axis share
+ *               2078-2255   messages: products of run lists
+ *               2256-3024   copying
+ *               3025-3114   pairs of places: which copy serves whom
+ *     417-450   3115-3262   moving on one process
+ *     451-469   3263-3512   traffic, on paper
+ *     470-499   3513-4024   schedules
+ *     500-536   4025-4473   cost and multiphase routes
+ *     537-567   4474-4769   relabelling and advice
+ *     568-610   4770-4880   text: writing
+ *               4881-5312   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -2282,6 +2282,7 @@ typedef struct {
 enum {
     REDIST_PRIV_LINE = 64,
     REDIST_PRIV_TILE_BUFFER = 8192,
+    REDIST_PRIV_TILE_BUFFERS = 8,
     REDIST_PRIV_HOT = 16384,
     REDIST_PRIV_NEAR = 262144,
     REDIST_PRIV_PAGE = 4096,
@@ -2505,7 +2506,8 @@ typedef union {
 /* Every line of either side shall be visited once while hot. Strips fill a line of the destination at once: they are
    streamed from where they are made, and tiles are low and wide, so that the processor sees the source's rows coming;
    high and narrow where lines of the destination are filled by several strips. What else is streamed, or put together
-   unit by unit, or combined, is so in a buffer in the fastest cache, and written in long pieces. */
+   unit by unit, is so in a buffer in the fastest cache, and written in long pieces. Strips that are combined fill a
+   larger one, so that the lines that they are combined with, too, are read in long pieces. */
 REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, const redist_priv_plane *p,
                                                      int crossed)
 {
@@ -2519,9 +2521,10 @@ REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box,
     t.stream = box->stream && contiguous;
     t.buffered = combine || (t.strips ? t.stream && !even : contiguous);
     t.far = box->far || box->stream || p->outer.n * p->inner.n * unit > REDIST_PRIV_NEAR;
-    across = t.strips ? (int64_t)REDIST_PRIV_LINE : crossed ? (int64_t)REDIST_PRIV_WIDTH : unit;
+    across = !crossed ? unit : !t.strips ? (int64_t)REDIST_PRIV_WIDTH : combine ? 4 * (int64_t)REDIST_PRIV_WIDTH
+                                                                               : (int64_t)REDIST_PRIV_LINE;
     t.wide = crossed ? redist_priv_max(across / unit, 1) : 1;
-    t.tall = REDIST_PRIV_TILE_BUFFER / across;
+    t.tall = (t.strips && combine ? REDIST_PRIV_TILE_BUFFERS : 1) * REDIST_PRIV_TILE_BUFFER / across;
     if (!t.strips || t.buffered)
         return t;
     if (t.stream && pitch % REDIST_PRIV_LINE != 0) {
@@ -2551,9 +2554,10 @@ REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const re
 {
     const int64_t unit = t->box->unit, bytes = p->inner.n * unit;
     const int combine = t->box->arrival.function != NULL;
-    redist_priv_tile tile;
-    redist_priv_plane in = {{p->outer.n, p->outer.from, bytes}, {p->inner.n, p->inner.from, unit}, p->from, tile.bytes};
-    redist_priv_plane across = {in.inner, in.outer, p->from, tile.bytes};
+    redist_priv_tile tile[REDIST_PRIV_TILE_BUFFERS];
+    char *at = (char *)tile;
+    redist_priv_plane in = {{p->outer.n, p->outer.from, bytes}, {p->inner.n, p->inner.from, unit}, p->from, at};
+    redist_priv_plane across = {in.inner, in.outer, p->from, at};
     redist_priv_loop rows = {p->outer.n, bytes, p->outer.to};
     int64_t k, line;
     for (k = 0; combine && t->far && p->inner.to == unit && k < p->outer.n; k++)
@@ -2564,9 +2568,9 @@ REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const re
     else
         redist_priv_copy_units(unit, p->outer.n > 1 ? &across : &in);
     if (p->inner.to == unit)
-        redist_priv_write(t->box, rows, bytes, tile.bytes, p->to);
+        redist_priv_write(t->box, rows, bytes, at, p->to);
     else
-        redist_priv_combine_tile(t->box, p, &tile);
+        redist_priv_combine_tile(t->box, p, tile);
 }
 
 /* How many units lead to the next line, at most `most`; that many when `at` is at a line. */

@@ -40,25 +40,25 @@
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
  *     110-165               types
  *                 283-329   waiting
- *                 330-402   verdicts
- *                 403-703   the plan
- *                 704-972   checking arguments
- *                973-1129   peers
- *               1130-1219   staging
- *               1220-1309   pieces
- *               1310-1328   reports
- *               1329-1668   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1669-1816   MPI's collectives
- *               1817-1835   REDIST_ALLTOALLV
- *               1836-1967   REDIST_ALLTOALLW
+ *                 330-420   verdicts
+ *                 421-711   the plan
+ *                 712-977   checking arguments
+ *                978-1128   peers
+ *               1129-1218   staging
+ *               1219-1308   pieces
+ *               1309-1330   reports
+ *               1331-1669   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1670-1817   MPI's collectives
+ *               1818-1836   REDIST_ALLTOALLV
+ *               1837-1967   REDIST_ALLTOALLW
  *               1968-2133   shared memory
- *               2134-2469   REDIST_SHARED
- *               2470-2494   the network
- *               2495-2703   REDIST_MULTIPHASE
- *               2704-3061   choosing a method
- *     166-254   3062-3487   plans
- *               3488-3587   calibrating
- *     255-276   3588-3672   arenas
+ *               2134-2524   REDIST_SHARED
+ *               2525-2549   the network
+ *               2550-2736   REDIST_MULTIPHASE
+ *               2737-3046   choosing a method
+ *     166-254   3047-3467   plans
+ *               3468-3567   calibrating
+ *     255-276   3568-3650   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
