@@ -831,11 +831,8 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
 /* Says where this rank's words first differ from rank 0's. Collective. */
 REDIST_PRIV_COLD void redist_priv_explain_mismatch(redist_plan *p, MPI_Comm comm, redist_priv_verdict *v)
 {
-    redist_priv_words words;
-    memset((void *)&words, 0, sizeof words);
-    words.first_n = redist_priv_min(p->facts[REDIST_PRIV_WORDS], INT_MAX / (int)sizeof *words.first);
-    words.first = (int64_t *)redist_priv_zeroed(words.first_n, sizeof *words.first);
-    words.verdict = v;
+    const int64_t n = redist_priv_min(p->facts[REDIST_PRIV_WORDS], INT_MAX / (int)sizeof(int64_t));
+    redist_priv_words words = {0, 0, 0, 0, (int64_t *)redist_priv_zeroed(n, sizeof(int64_t)), n, 0, v};
     if (words.first != NULL && p->rank == 0)
         redist_priv_list_plan(&words, p);
     if (redist_priv_worst(comm, words.first == NULL ? REDIST_ERR_MEMORY : REDIST_OK) == REDIST_OK &&
@@ -2782,10 +2779,9 @@ REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p)
 REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p)
 {
     const redist_options *o = &p->options;
-    redist_priv_words words;
+    redist_priv_words words = {0, 0, 0, 0, NULL, 0, 0, NULL};
     int64_t k;
     int own;
-    memset((void *)&words, 0, sizeof words);
     redist_priv_list_plan(&words, p);
     p->facts[REDIST_PRIV_WORDS] = words.n;
     p->facts[REDIST_PRIV_HASH] = (int64_t)(words.hash >> 2);
@@ -3092,10 +3088,8 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
 /* Of all but the ghost cells that hold elements: *ghosts says whether there are any. */
 REDIST_PRIV_COLD uint64_t redist_priv_hash_bare(const redist_layout *layout, int *ghosts)
 {
-    redist_priv_words words;
+    redist_priv_words words = {0, 0, 0, 0, NULL, 0, 1, NULL};
     int d;
-    memset((void *)&words, 0, sizeof words);
-    words.bare = 1;
     redist_priv_list_layout(&words, REDIST_PRIV_FROM, layout);
     for (d = 0, *ghosts = 0; d < layout->ndim; d++)
         *ghosts |= layout->dim[d].axis.ghosts;
