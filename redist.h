@@ -2000,9 +2000,8 @@ REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redis
     return code;
 }
 
-/* Appends the coordinates of `other` that may hold some of what `pattern` shows below index `end`, by walking the
-   blocks of `other` in the segments of a pattern: the same or one that shows all. No further in each than a period of
-   `other`. */
+/* Appends the coordinates of `other` that may hold some of what `pattern` shows below index `end`: walks the blocks of
+   `other` in a pattern's segments, the same or one that shows all, in each no further than a period of `other`. */
 REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pattern *walked,
                                  const redist_priv_pattern *pattern, const redist_axis *other, int64_t end)
 {
@@ -2218,9 +2217,8 @@ REDIST_PRIV void redist_priv_pack_densely(redist_priv_message *m, const redist_l
     }
 }
 
-/* The k-th message of a place, 0 <= k < messages, between it and the place or places at redist_priv_partner_coords.
-   Packed elements lie as redist_priv_pack_densely has them, which both sides know. The strides and origins of FROM and
-   TO are the caller's to fill. */
+/* The k-th message of a place, 0 <= k < messages, with the place or places at redist_priv_partner_coords, packed as
+   redist_priv_pack_densely has it, which both sides know. The caller sets the strides and origins of FROM and TO. */
 REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_neighbours *n, int64_t k,
                                                        const redist_layout *from)
 {
@@ -3166,8 +3164,7 @@ REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *
 /* What is done with two places that exchange something. */
 typedef void redist_priv_visit(void *context, const redist_priv_pairs *pair);
 
-/* Visits all pairs of places, with the runs that they share or without. all: every copy of the source contributes.
-   REDIST_ERR_MEMORY. */
+/* Visits all pairs of places, with their runs or without. all: as in redist_priv_pairs. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const redist_layout *to, int all, int runs,
                                              redist_priv_visit *visit, void *context)
 {
@@ -4466,8 +4463,7 @@ enum { REDIST_PRIV_EXACT_PLACES = 1024 };
 
 /* Rows, each to be given a column of its own so that the sum of weight[row * columns + column] is largest; weights >= 0
    below 2^62, rows <= columns. A column is worth its weight less its price to a row. Every row has one that is worth
-   most to it, and free columns cost 0, which makes the assignment best (duality). No price passes the largest weight,
-   and nothing overflows. */
+   most to it, and free columns cost 0, which makes the assignment best (duality). No price passes the largest weight. */
 typedef struct {
     int64_t price;
     int64_t loss; /* on the best known way to it; INT64_MIN: no way is better */
@@ -4977,8 +4973,7 @@ REDIST_PRIV_COLD int redist_priv_begins(redist_priv_reader *r, const char *word,
     return 1;
 }
 
-/* Reads -most - 1 <= number <= most, most being INT_MAX or INT64_MAX, after a word or a sign (NULL: none). 0 after a
-   mistake. */
+/* Reads -most - 1 <= number <= most (INT_MAX, INT64_MAX) after a word or a sign (NULL: none). 0 after a mistake. */
 REDIST_PRIV_COLD int64_t redist_priv_read(redist_priv_reader *r, const char *after, const char *what, int64_t most)
 {
     char number[32], *end;
