@@ -4463,7 +4463,7 @@ enum { REDIST_PRIV_EXACT_PLACES = 1024 };
 
 /* Rows, each to be given a column of its own so that the sum of weight[row * columns + column] is largest; weights >= 0
    below 2^62, rows <= columns. A column is worth its weight less its price to a row. Every row has one that is worth
-   most to it, and free columns cost 0, which makes the assignment best (duality). No price passes the largest weight. */
+   most to it, and free columns cost 0, so the assignment is best (duality). No price passes the largest weight. */
 typedef struct {
     int64_t price;
     int64_t loss; /* on the best known way to it; INT64_MIN: no way is better */

@@ -2968,7 +2968,7 @@ REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p)
     p->transport = redist_priv_transport_of((int)method);
 }
 
-/* What serves where the plan's transport cannot, or NULL; also REDIST_ALLTOALLW may lack a communicator. */
+/* What serves where the plan's transport cannot, or NULL. REDIST_ALLTOALLW, the last, may lack a communicator. */
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_substitute(const redist_plan *p)
 {
     const redist_priv_transport *next = redist_priv_transport_of((int)redist_priv_by_messages(p));
