@@ -1031,7 +1031,6 @@ REDIST_PRIV_COLD int64_t redist_priv_largest(const redist_axis *x)
     return most;
 }
 
-/* The product of the extents, and the largest local array, stay below 2^62; the places do not pass INT_MAX. */
 REDIST_PRIV_COLD void redist_priv_check_overflow(redist_layout *layout)
 {
     const int64_t limit = REDIST_PRIV_MAX_ELEMENTS;
@@ -1299,7 +1298,6 @@ REDIST_PRIV_COLD int redist_priv_list_ranks(const redist_layout *layout, redist_
     return REDIST_OK;
 }
 
-/* No rank is negative, or twice. */
 REDIST_PRIV_COLD void redist_priv_check_ranks(const redist_layout *layout, redist_priv_fault *fault)
 {
     redist_priv_rank_place *sorted;
@@ -1384,7 +1382,6 @@ REDIST_PRIV int redist_priv_box_of(const redist_layout *layout, const int64_t *i
     return -1;
 }
 
-/* Boxes are disjoint and cover the array. */
 REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout, redist_priv_fault *fault)
 {
     const redist_axis *x = &layout->dim[0].axis;
@@ -1799,13 +1796,6 @@ REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist
     return even ? 1 : -1;
 }
 
-/* Appends a run, whose elements are the caller's to count. */
-REDIST_PRIV int redist_priv_append_run(redist_priv_runs *list, const redist_priv_run *run)
-{
-    list->run = (redist_priv_run *)redist_priv_append(list->run, &list->runs, &list->room, run, sizeof *run);
-    return list->run == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-}
-
 /* What the sides FROM and TO of an axis bring to their intersection: their patterns, and a track of each. */
 typedef struct {
     const redist_priv_pattern *pattern[2];
@@ -1838,7 +1828,8 @@ REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t l
     run.stride[1][REDIST_PRIV_PACKED] = length;
     run.stride[2][REDIST_PRIV_PACKED] = 0; /* known when the superblock is complete */
     list->elements += length * count;
-    return redist_priv_append_run(list, &run);
+    list->run = (redist_priv_run *)redist_priv_append(list->run, &list->runs, &list->room, &run, sizeof run);
+    return list->run == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 /* Adds what the inner track has of the view indices begin <= i < end, which lie in one segment of the outer: a cut
@@ -2009,9 +2000,8 @@ REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redis
     return code;
 }
 
-/* Appends the coordinates of `other` that may hold some of what `pattern` shows below index `end`, by walking the
-   blocks of `other` in the segments of a pattern: the same or one that shows all. No further in each than a period of
-   `other`. */
+/* Appends the coordinates of `other` that may hold some of what `pattern` shows below index `end`: walks the blocks of
+   `other` in a pattern's segments, the same or one that shows all, in each no further than a period of `other`. */
 REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pattern *walked,
                                  const redist_priv_pattern *pattern, const redist_axis *other, int64_t end)
 {
@@ -2227,9 +2217,8 @@ REDIST_PRIV void redist_priv_pack_densely(redist_priv_message *m, const redist_l
     }
 }
 
-/* The k-th message of a place, 0 <= k < messages, between it and the place or places at redist_priv_partner_coords.
-   Packed elements lie as redist_priv_pack_densely has them, which both sides know. The strides and origins of FROM and
-   TO are the caller's to fill. */
+/* The k-th message of a place, 0 <= k < messages, with the place or places at redist_priv_partner_coords, packed as
+   redist_priv_pack_densely has it, which both sides know. The caller sets the strides and origins of FROM and TO. */
 REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_neighbours *n, int64_t k,
                                                        const redist_layout *from)
 {
@@ -3175,8 +3164,7 @@ REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *
 /* What is done with two places that exchange something. */
 typedef void redist_priv_visit(void *context, const redist_priv_pairs *pair);
 
-/* Visits all pairs of places, with the runs that they share or without. all: every copy of the source contributes.
-   REDIST_ERR_MEMORY. */
+/* Visits all pairs of places, with their runs or without. all: as in redist_priv_pairs. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const redist_layout *to, int all, int runs,
                                              redist_priv_visit *visit, void *context)
 {
@@ -3196,9 +3184,7 @@ REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const re
     return code;
 }
 
-/* What redist_move copies. */
 typedef struct {
-    const redist_layout *layout[2];
     const void *const *from;
     void *const *to;
     redist_priv_arrival arrival;
@@ -3207,12 +3193,12 @@ typedef struct {
 REDIST_PRIV_COLD void redist_priv_move_pair(void *context, const redist_priv_pairs *pair)
 {
     const redist_priv_mover *m = (const redist_priv_mover *)context;
-    redist_priv_message message = redist_priv_message_of(pair->n, pair->message, m->layout[REDIST_PRIV_FROM]);
+    redist_priv_message message = redist_priv_message_of(pair->n, pair->message, pair->layout[REDIST_PRIV_FROM]);
     redist_priv_storage storage;
     int side, coords[REDIST_MAX_DIMS];
     for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
-        redist_priv_coords_of_place(m->layout[side], pair->place[side], coords);
-        storage = redist_priv_storage_at(m->layout[side], coords);
+        redist_priv_coords_of_place(pair->layout[side], pair->place[side], coords);
+        storage = redist_priv_storage_at(pair->layout[side], coords);
         redist_priv_store(&message, side, &storage);
     }
     redist_priv_copy(&message, REDIST_PRIV_FROM, m->from[pair->place[REDIST_PRIV_FROM]], REDIST_PRIV_TO,
@@ -3240,7 +3226,7 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
                                      void *context)
 {
     redist_layout source;
-    redist_priv_mover m = {{&source, to}, from_arrays, to_arrays, {combine, context, (int64_t)element_bytes, 0}};
+    redist_priv_mover m = {from_arrays, to_arrays, {combine, context, (int64_t)element_bytes, 0}};
     int code = redist_priv_check_pair(from, to, combine != NULL, &source);
     if (code == REDIST_OK && (from_arrays == NULL || to_arrays == NULL || element_bytes == 0))
         code = REDIST_ERR_ARGUMENT;
@@ -4036,7 +4022,6 @@ REDIST_PRIV_COLD int64_t redist_priv_share(const redist_axis *x)
     return most;
 }
 
-/* Whether a time is a number >= 0, and finite. */
 REDIST_PRIV_COLD int redist_priv_is_time(double seconds) { return seconds >= 0 && seconds <= DBL_MAX; }
 
 REDIST_PRIV_COLD int redist_priv_is_cost(const redist_cost *cost)
@@ -4478,8 +4463,7 @@ enum { REDIST_PRIV_EXACT_PLACES = 1024 };
 
 /* Rows, each to be given a column of its own so that the sum of weight[row * columns + column] is largest; weights >= 0
    below 2^62, rows <= columns. A column is worth its weight less its price to a row. Every row has one that is worth
-   most to it, and free columns cost 0, which makes the assignment best (duality). No price passes the largest weight,
-   and nothing overflows. */
+   most to it, and free columns cost 0, so the assignment is best (duality). No price passes the largest weight. */
 typedef struct {
     int64_t price;
     int64_t loss; /* on the best known way to it; INT64_MIN: no way is better */
@@ -4989,8 +4973,7 @@ REDIST_PRIV_COLD int redist_priv_begins(redist_priv_reader *r, const char *word,
     return 1;
 }
 
-/* Reads -most - 1 <= number <= most, most being INT_MAX or INT64_MAX, after a word or a sign (NULL: none). 0 after a
-   mistake. */
+/* Reads -most - 1 <= number <= most (INT_MAX, INT64_MAX) after a word or a sign (NULL: none). 0 after a mistake. */
 REDIST_PRIV_COLD int64_t redist_priv_read(redist_priv_reader *r, const char *after, const char *what, int64_t most)
 {
     char number[32], *end;

@@ -490,7 +490,6 @@ typedef struct {
     int64_t bytes;
 } redist_priv_side;
 
-/* Staging memory. */
 typedef struct {
     int64_t bytes;
     char *memory;
@@ -832,11 +831,8 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
 /* Says where this rank's words first differ from rank 0's. Collective. */
 REDIST_PRIV_COLD void redist_priv_explain_mismatch(redist_plan *p, MPI_Comm comm, redist_priv_verdict *v)
 {
-    redist_priv_words words;
-    memset((void *)&words, 0, sizeof words);
-    words.first_n = redist_priv_min(p->facts[REDIST_PRIV_WORDS], INT_MAX / (int)sizeof *words.first);
-    words.first = (int64_t *)redist_priv_zeroed(words.first_n, sizeof *words.first);
-    words.verdict = v;
+    const int64_t n = redist_priv_min(p->facts[REDIST_PRIV_WORDS], INT_MAX / (int)sizeof(int64_t));
+    redist_priv_words words = {0, 0, 0, 0, (int64_t *)redist_priv_zeroed(n, sizeof(int64_t)), n, 0, v};
     if (words.first != NULL && p->rank == 0)
         redist_priv_list_plan(&words, p);
     if (redist_priv_worst(comm, words.first == NULL ? REDIST_ERR_MEMORY : REDIST_OK) == REDIST_OK &&
@@ -1022,7 +1018,8 @@ REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int co
         run.stride[1][REDIST_PRIV_PACKED] = run.n[0];
         run.stride[2][REDIST_PRIV_PACKED] = run.n[0] * run.n[1];
         half->elements += run.n[0] * run.n[1] * run.n[2];
-        code = combined && !alike ? REDIST_ERR_ARGUMENT : redist_priv_append_run(half, &run);
+        half->run = (redist_priv_run *)redist_priv_append(half->run, &half->runs, &half->room, &run, sizeof run);
+        code = half->run == NULL ? REDIST_ERR_MEMORY : combined && !alike ? REDIST_ERR_ARGUMENT : REDIST_OK;
     }
     return code;
 }
@@ -1446,7 +1443,6 @@ REDIST_PRIV char *redist_priv_flight_memory(const redist_plan *p, int64_t flight
     return begin + (peer->staged >= 0 ? staged + peer->staged : redist_priv_given(p, peer->own, 0) + peer->direct);
 }
 
-/* Copies a flight's piece between its slot and the array. */
 REDIST_PRIV_COLD void redist_priv_copy_flight(const redist_plan *p, int64_t k)
 {
     const redist_priv_lanes *l = &p->state.lanes;
@@ -2783,10 +2779,9 @@ REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p)
 REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p)
 {
     const redist_options *o = &p->options;
-    redist_priv_words words;
+    redist_priv_words words = {0, 0, 0, 0, NULL, 0, 0, NULL};
     int64_t k;
     int own;
-    memset((void *)&words, 0, sizeof words);
     redist_priv_list_plan(&words, p);
     p->facts[REDIST_PRIV_WORDS] = words.n;
     p->facts[REDIST_PRIV_HASH] = (int64_t)(words.hash >> 2);
@@ -2973,8 +2968,7 @@ REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p)
     p->transport = redist_priv_transport_of((int)method);
 }
 
-/* What serves where the plan's transport cannot, or NULL. REDIST_ALLTOALLW needs the least memory, but may lack a
-   communicator. */
+/* What serves where the plan's transport cannot, or NULL. REDIST_ALLTOALLW, the last, may lack a communicator. */
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_substitute(const redist_plan *p)
 {
     const redist_priv_transport *next = redist_priv_transport_of((int)redist_priv_by_messages(p));
@@ -3093,10 +3087,8 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
 /* Of all but the ghost cells that hold elements: *ghosts says whether there are any. */
 REDIST_PRIV_COLD uint64_t redist_priv_hash_bare(const redist_layout *layout, int *ghosts)
 {
-    redist_priv_words words;
+    redist_priv_words words = {0, 0, 0, 0, NULL, 0, 1, NULL};
     int d;
-    memset((void *)&words, 0, sizeof words);
-    words.bare = 1;
     redist_priv_list_layout(&words, REDIST_PRIV_FROM, layout);
     for (d = 0, *ghosts = 0; d < layout->ndim; d++)
         *ghosts |= layout->dim[d].axis.ghosts;
@@ -3392,7 +3384,6 @@ REDIST_API int redist_plan_stats(const redist_plan *p, redist_stats *stats)
     return REDIST_OK;
 }
 
-/* Why a plan uses its method. */
 REDIST_PRIV_COLD const char *redist_priv_why(const redist_plan *p)
 {
     if (p->options.method == p->transport->method)
@@ -3433,9 +3424,8 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
     enum { SENDS, RECEIVES, SENT, KEPT, BUFFER, NANOSECONDS, REPORTED };
     redist_stats stats;
     int64_t sum[REPORTED], most[REPORTED];
-    int code = redist_plan_stats(p, &stats);
-    if (p == NULL)
-        return code;
+    if (redist_plan_stats(p, &stats) != REDIST_OK)
+        return REDIST_ERR_ARGUMENT;
     sum[SENDS] = stats.sends;
     sum[RECEIVES] = stats.receives;
     sum[SENT] = stats.bytes_sent;
