@@ -35,18 +35,18 @@
  *                 615-687   arithmetic
  *                 688-714   faults
  *     268-312     715-955   axes: who owns index i
- *     313-416    956-1599   layouts and views
- *               1600-2077   runs: what two coordinates of an axis share
- *               2078-2255   messages: products of run lists
- *               2256-3024   copying
- *               3025-3114   pairs of places: which copy serves whom
- *     417-450   3115-3262   moving on one process
- *     451-469   3263-3512   traffic, on paper
- *     470-499   3513-4024   schedules
- *     500-536   4025-4473   cost and multiphase routes
- *     537-567   4474-4769   relabelling and advice
- *     568-610   4770-4880   text: writing
- *               4881-5312   text: reading
+ *     313-416    956-1596   layouts and views
+ *               1597-2067   runs: what two coordinates of an axis share
+ *               2068-2244   messages: products of run lists
+ *               2245-3013   copying
+ *               3014-3103   pairs of places: which copy serves whom
+ *     417-450   3104-3248   moving on one process
+ *     451-469   3249-3498   traffic, on paper
+ *     470-499   3499-4010   schedules
+ *     500-536   4011-4458   cost and multiphase routes
+ *     537-567   4459-4753   relabelling and advice
+ *     568-610   4754-4864   text: writing
+ *               4865-5295   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.

@@ -41,24 +41,24 @@
  *     110-165               types
  *                 283-329   waiting
  *                 330-420   verdicts
- *                 421-711   the plan
- *                 712-977   checking arguments
- *                978-1128   peers
- *               1129-1218   staging
- *               1219-1308   pieces
- *               1309-1330   reports
- *               1331-1669   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1670-1817   MPI's collectives
- *               1818-1836   REDIST_ALLTOALLV
- *               1837-1967   REDIST_ALLTOALLW
- *               1968-2133   shared memory
- *               2134-2524   REDIST_SHARED
- *               2525-2549   the network
- *               2550-2736   REDIST_MULTIPHASE
- *               2737-3046   choosing a method
- *     166-254   3047-3467   plans
- *               3468-3567   calibrating
- *     255-276   3568-3650   arenas
+ *                 421-710   the plan
+ *                 711-973   checking arguments
+ *                974-1125   peers
+ *               1126-1215   staging
+ *               1216-1305   pieces
+ *               1306-1327   reports
+ *               1328-1665   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1666-1813   MPI's collectives
+ *               1814-1832   REDIST_ALLTOALLV
+ *               1833-1963   REDIST_ALLTOALLW
+ *               1964-2129   shared memory
+ *               2130-2520   REDIST_SHARED
+ *               2521-2545   the network
+ *               2546-2732   REDIST_MULTIPHASE
+ *               2733-3040   choosing a method
+ *     166-254   3041-3457   plans
+ *               3458-3557   calibrating
+ *     255-276   3558-3640   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
