@@ -33,20 +33,20 @@
  *      98-171               options
  *     172-267               types
  *                 615-687   arithmetic
- *                 688-760   faults
- *     268-312    761-1001   axes: who owns index i
- *     313-416   1002-1610   layouts and views
- *               1611-2108   runs: what two coordinates of an axis share
- *               2109-2286   messages: products of run lists
- *               2287-2966   copying
- *               2967-3074   pairs of places: which copy serves whom
- *     417-450   3075-3221   moving on one process
- *     451-469   3222-3482   traffic, on paper
- *     470-499   3483-3996   schedules
- *     500-536   3997-4446   cost and multiphase routes
- *     537-567   4447-4743   relabelling and advice
- *     568-610   4744-4854   text: writing
- *               4855-5286   text: reading
+ *                 688-714   faults
+ *     268-312     715-955   axes: who owns index i
+ *     313-416    956-1599   layouts and views
+ *               1600-2077   runs: what two coordinates of an axis share
+ *               2078-2255   messages: products of run lists
+ *               2256-3024   copying
+ *               3025-3114   pairs of places: which copy serves whom
+ *     417-450   3115-3262   moving on one process
+ *     451-469   3263-3512   traffic, on paper
+ *     470-499   3513-4024   schedules
+ *     500-536   4025-4473   cost and multiphase routes
+ *     537-567   4474-4769   relabelling and advice
+ *     568-610   4770-4880   text: writing
+ *               4881-5312   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
@@ -698,13 +698,9 @@ REDIST_PRIV_FAST uint64_t redist_priv_floor_sum(uint64_t n, uint64_t m, uint64_t
 REDIST_PRIV_COLD void redist_priv_fault_if(redist_priv_fault *fault, int wrong, int code, int axis,
                                            const char *sentence, int64_t value, int64_t beside)
 {
-    if (!wrong || fault->code != REDIST_OK)
-        return;
-    fault->code = code;
-    fault->axis = axis;
-    fault->sentence = sentence;
-    fault->value = value;
-    fault->low = beside;
+    const redist_priv_fault found = {code, axis, NULL, sentence, value, beside, 0};
+    if (wrong && fault->code == REDIST_OK)
+        *fault = found;
 }
 
 /* The same where a number is not low <= value <= high; high may be INT64_MAX. */
@@ -1292,18 +1288,16 @@ REDIST_PRIV_COLD void *redist_priv_find(const void *array, int64_t n, size_t byt
 REDIST_PRIV_COLD int redist_priv_list_ranks(const redist_layout *layout, redist_priv_rank_place **listed)
 {
     const int places = redist_places(layout);
+    const size_t bytes = sizeof **listed;
     int k;
-    *listed = NULL;
-    if (layout->ranks == NULL)
-        return REDIST_OK;
-    *listed = (redist_priv_rank_place *)redist_priv_alloc(places, sizeof **listed);
-    for (k = 0; *listed != NULL && k < places; k++) {
+    *listed = layout->ranks == NULL ? NULL : (redist_priv_rank_place *)redist_priv_alloc(places, bytes);
+    if (*listed == NULL)
+        return layout->ranks == NULL ? REDIST_OK : REDIST_ERR_MEMORY;
+    for (k = 0; k < places; k++) {
         (*listed)[k].rank = layout->ranks[k];
         (*listed)[k].place = k;
     }
-    if (*listed == NULL)
-        return REDIST_ERR_MEMORY;
-    qsort(*listed, (size_t)places, sizeof **listed, redist_priv_compare_ints);
+    qsort(*listed, (size_t)places, bytes, redist_priv_compare_ints);
     return REDIST_OK;
 }
 
@@ -2299,6 +2293,7 @@ typedef struct {
 enum {
     REDIST_PRIV_LINE = 64,
     REDIST_PRIV_TILE_BUFFER = 8192,
+    REDIST_PRIV_TILE_BUFFERS = 8,
     REDIST_PRIV_HOT = 16384,
     REDIST_PRIV_NEAR = 262144,
     REDIST_PRIV_PAGE = 4096,
@@ -2518,7 +2513,8 @@ typedef union {
 /* Every line of either side shall be visited once while hot. Strips fill a line of the destination at once: they are
    streamed from where they are made, and tiles are low and wide, so that the processor sees the source's rows coming;
    high and narrow where lines of the destination are filled by several strips. What else is streamed, or put together
-   unit by unit, or combined, is so in a buffer in the fastest cache, and written in long pieces. */
+   unit by unit, is so in a buffer in the fastest cache, and written in long pieces. Strips that are combined fill a
+   larger one, so that the lines that they are combined with, too, are read in long pieces. */
 REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, const redist_priv_plane *p,
                                                      int crossed)
 {
@@ -2532,9 +2528,10 @@ REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box,
     t.stream = box->stream && contiguous;
     t.buffered = combine || (t.strips ? t.stream && !even : contiguous);
     t.far = box->far || box->stream || p->outer.n * p->inner.n * unit > REDIST_PRIV_NEAR;
-    across = t.strips ? (int64_t)REDIST_PRIV_LINE : crossed ? (int64_t)REDIST_PRIV_WIDTH : unit;
+    across = !crossed ? unit : !t.strips ? (int64_t)REDIST_PRIV_WIDTH : combine ? 4 * (int64_t)REDIST_PRIV_WIDTH
+                                                                               : (int64_t)REDIST_PRIV_LINE;
     t.wide = crossed ? redist_priv_max(across / unit, 1) : 1;
-    t.tall = REDIST_PRIV_TILE_BUFFER / across;
+    t.tall = (t.strips && combine ? REDIST_PRIV_TILE_BUFFERS : 1) * REDIST_PRIV_TILE_BUFFER / across;
     if (!t.strips || t.buffered)
         return t;
     if (t.stream && pitch % REDIST_PRIV_LINE != 0) {
@@ -2564,9 +2561,10 @@ REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const re
 {
     const int64_t unit = t->box->unit, bytes = p->inner.n * unit;
     const int combine = t->box->arrival.function != NULL;
-    redist_priv_tile tile;
-    redist_priv_plane in = {{p->outer.n, p->outer.from, bytes}, {p->inner.n, p->inner.from, unit}, p->from, tile.bytes};
-    redist_priv_plane across = {in.inner, in.outer, p->from, tile.bytes};
+    redist_priv_tile tile[REDIST_PRIV_TILE_BUFFERS];
+    char *at = (char *)tile;
+    redist_priv_plane in = {{p->outer.n, p->outer.from, bytes}, {p->inner.n, p->inner.from, unit}, p->from, at};
+    redist_priv_plane across = {in.inner, in.outer, p->from, at};
     redist_priv_loop rows = {p->outer.n, bytes, p->outer.to};
     int64_t k, line;
     for (k = 0; combine && t->far && p->inner.to == unit && k < p->outer.n; k++)
@@ -2577,9 +2575,9 @@ REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const re
     else
         redist_priv_copy_units(unit, p->outer.n > 1 ? &across : &in);
     if (p->inner.to == unit)
-        redist_priv_write(t->box, rows, bytes, tile.bytes, p->to);
+        redist_priv_write(t->box, rows, bytes, at, p->to);
     else
-        redist_priv_combine_tile(t->box, p, &tile);
+        redist_priv_combine_tile(t->box, p, tile);
 }
 
 /* How many units lead to the next line, at most `most`; that many when `at` is at a line. */
@@ -3114,20 +3112,6 @@ REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p)
 
 /* ---------------------------------------------------------------------------------- moving on one process (bodies) */
 
-/* REDIST_OK when both layouts are valid and show the same shape. */
-REDIST_PRIV_COLD int redist_priv_check_pair(const redist_layout *from, const redist_layout *to)
-{
-    int d, code = redist_layout_check(from);
-    if (code == REDIST_OK)
-        code = redist_layout_check(to);
-    if (code == REDIST_OK && from->ndim != to->ndim)
-        code = REDIST_ERR_SHAPE;
-    for (d = 0; code == REDIST_OK && d < from->ndim; d++)
-        if (from->dim[d].axis.count != to->dim[d].axis.count)
-            code = REDIST_ERR_SHAPE;
-    return code;
-}
-
 /* Bytes of a layout up to its last axis: a plan's layouts have no room for more. */
 REDIST_PRIV_COLD size_t redist_priv_layout_bytes(const redist_layout *layout)
 {
@@ -3142,6 +3126,23 @@ REDIST_PRIV_COLD redist_layout *redist_priv_copy_to(redist_layout *copy, const r
     for (d = 0; d < copy->ndim && !ghosts; d++)
         copy->dim[d].axis.ghosts = 0, copy->dim[d].axis.low = copy->dim[d].axis.high = 0;
     return copy;
+}
+
+/* REDIST_OK when both layouts are valid and show the same shape. *source: then the first, with or without ghosts. */
+REDIST_PRIV_COLD int redist_priv_check_pair(const redist_layout *from, const redist_layout *to, int ghosts,
+                                            redist_layout *source)
+{
+    int d, code = redist_layout_check(from);
+    if (code == REDIST_OK)
+        code = redist_layout_check(to);
+    if (code == REDIST_OK && from->ndim != to->ndim)
+        code = REDIST_ERR_SHAPE;
+    for (d = 0; code == REDIST_OK && d < from->ndim; d++)
+        if (from->dim[d].axis.count != to->dim[d].axis.count)
+            code = REDIST_ERR_SHAPE;
+    if (code == REDIST_OK)
+        redist_priv_copy_to(source, from, ghosts);
+    return code;
 }
 
 /* Whether every element of a copy is at one place, and that follows axis by axis. */
@@ -3238,7 +3239,7 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
 {
     redist_layout source;
     redist_priv_mover m = {{&source, to}, from_arrays, to_arrays, {combine, context, (int64_t)element_bytes, 0}};
-    int code = redist_priv_check_pair(from, to);
+    int code = redist_priv_check_pair(from, to, combine != NULL, &source);
     if (code == REDIST_OK && (from_arrays == NULL || to_arrays == NULL || element_bytes == 0))
         code = REDIST_ERR_ARGUMENT;
     if (code == REDIST_OK)
@@ -3247,7 +3248,6 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
         code = redist_priv_check_arrays(to, (const void *const *)to_arrays);
     if (code != REDIST_OK)
         return code;
-    redist_priv_copy_to(&source, from, combine != NULL);
     m.arrival.alone = !redist_priv_is_partitioned(&source);
     return redist_priv_visit_pairs(&source, to, combine != NULL, 1, redist_priv_move_pair, &m);
 }
@@ -3289,9 +3289,8 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
     redist_priv_pairs pairs;
     int64_t shared;
     int from_place, to_place, serves;
-    if (redist_priv_check_pair(from, to) != REDIST_OK)
+    if (redist_priv_check_pair(from, to, 0, &source) != REDIST_OK)
         return -1;
-    redist_priv_copy_to(&source, from, 0);
     from_place = redist_priv_place_on(from, NULL, rank_from);
     to_place = redist_priv_place_on(to, NULL, rank_to);
     shared = from_place < 0 || to_place < 0 ? 0 : redist_priv_shared_by(&source, from_place, to, to_place);
@@ -3492,14 +3491,13 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
 {
     redist_priv_tally t;
     redist_layout source;
-    int code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
+    int code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to, 0, &source);
     if (traffic != NULL)
         memset(traffic, 0, sizeof *traffic);
     if (code == REDIST_OK && redist_priv_received(to) < 0)
         code = REDIST_ERR_OVERFLOW;
     if (code != REDIST_OK)
         return code;
-    redist_priv_copy_to(&source, from, 0);
     code = redist_priv_is_product(&source, to) ? redist_priv_tally_axes(&source, to, &t)
                                                : redist_priv_tally_pairs(&source, to, 0, 1, &t);
     if (code == REDIST_OK)
@@ -3988,18 +3986,17 @@ REDIST_PRIV_COLD void redist_priv_arrangement_free(redist_priv_arrangement *s)
 REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to, redist_schedule *schedule)
 {
     redist_priv_arrangement *s;
-    int code = schedule == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
-    if (schedule != NULL)
-        memset(schedule, 0, sizeof *schedule);
-    if (code != REDIST_OK)
-        return code;
+    int code;
+    if (schedule == NULL)
+        return REDIST_ERR_ARGUMENT;
+    schedule->steps = 0;
     s = schedule->arrangement = (redist_priv_arrangement *)redist_priv_zeroed(1, sizeof *s);
-    if (s == NULL)
-        return REDIST_ERR_MEMORY;
-    code = redist_priv_arrange(s, redist_priv_copy_to(&s->kept[0], from, 0),
-                               redist_priv_copy_to(&s->kept[1], to, 1), 0);
-    schedule->steps = s->steps;
-    if (code != REDIST_OK)
+    code = s == NULL ? REDIST_ERR_MEMORY : redist_priv_check_pair(from, to, 0, &s->kept[0]);
+    if (code == REDIST_OK)
+        code = redist_priv_arrange(s, &s->kept[0], redist_priv_copy_to(&s->kept[1], to, 1), 0);
+    if (code == REDIST_OK)
+        schedule->steps = s->steps;
+    else
         redist_schedule_free(schedule);
     return code;
 }
@@ -4099,10 +4096,8 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
 {
     redist_layout source;
     redist_cost costs;
-    if (!redist_priv_is_cost(cost) || element_bytes < 1 || redist_priv_check_pair(from, to) != REDIST_OK)
-        return -1;
-    redist_priv_copy_to(&source, from, 0);
-    if (redist_priv_costs_of(&source, to, element_bytes, cost, &costs) != REDIST_OK)
+    if (!redist_priv_is_cost(cost) || element_bytes < 1 || redist_priv_check_pair(from, to, 0, &source) != REDIST_OK ||
+        redist_priv_costs_of(&source, to, element_bytes, cost, &costs) != REDIST_OK)
         return -1;
     return costs.per_message + costs.per_byte;
 }
@@ -4467,7 +4462,8 @@ REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
                              redist_layout *between)
 {
-    int code = redist_priv_check_pair(from, to);
+    redist_layout source;
+    int code = redist_priv_check_pair(from, to, 1, &source);
     if (code == REDIST_OK && (!redist_priv_is_cost(cost) || max < 0 || (max > 0 && between == NULL)))
         code = REDIST_ERR_ARGUMENT;
     return code == REDIST_OK ? redist_priv_phases(from, to, cost, 0, max, between) : -code;
@@ -4721,12 +4717,11 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
 {
     redist_priv_relabelling r;
     redist_layout source;
-    int t, code = ranks == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to);
+    int t, code = ranks == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to, 0, &source);
     if (code == REDIST_OK && redist_priv_received(to) < 0)
         code = REDIST_ERR_OVERFLOW;
     if (code != REDIST_OK)
         return code;
-    redist_priv_copy_to(&source, from, 0);
     code = redist_priv_relabelling_of(&source, to, &r);
     if (code == REDIST_OK && redist_priv_max(r.places, r.sources) <= REDIST_PRIV_EXACT_PLACES)
         code = redist_priv_choose_exactly(&r);
@@ -5032,8 +5027,6 @@ REDIST_PRIV_COLD const void *redist_priv_list_of(const redist_priv_reader *r, si
     return r->used <= r->room ? r->storage + r->used - (size_t)r->listed * bytes : NULL;
 }
 
-/* Axes. */
-
 REDIST_PRIV_COLD void redist_priv_read_cuts(redist_priv_reader *r, redist_axis *x)
 {
     redist_priv_expect(r, "(", "the cuts");
@@ -5180,8 +5173,6 @@ REDIST_PRIV_COLD void redist_priv_store_axes(redist_priv_reader *r)
             r->layout = redist_with_ghosts(r->layout, d, (redist_edge)(dim->axis.ghosts - 1));
     }
 }
-
-/* Options. */
 
 /* Reads the array's own axes, or takes them in reversed order. */
 REDIST_PRIV_COLD void redist_priv_read_stored(redist_priv_reader *r, int reversed)

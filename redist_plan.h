@@ -40,25 +40,25 @@
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
  *     110-165               types
  *                 283-329   waiting
- *                 330-402   verdicts
- *                 403-703   the plan
- *                 704-972   checking arguments
- *                973-1129   peers
- *               1130-1219   staging
- *               1220-1309   pieces
- *               1310-1328   reports
- *               1329-1668   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1669-1816   MPI's collectives
- *               1817-1835   REDIST_ALLTOALLV
- *               1836-1967   REDIST_ALLTOALLW
+ *                 330-420   verdicts
+ *                 421-711   the plan
+ *                 712-977   checking arguments
+ *                978-1128   peers
+ *               1129-1218   staging
+ *               1219-1308   pieces
+ *               1309-1330   reports
+ *               1331-1669   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1670-1817   MPI's collectives
+ *               1818-1836   REDIST_ALLTOALLV
+ *               1837-1967   REDIST_ALLTOALLW
  *               1968-2133   shared memory
- *               2134-2469   REDIST_SHARED
- *               2470-2494   the network
- *               2495-2703   REDIST_MULTIPHASE
- *               2704-3061   choosing a method
- *     166-254   3062-3487   plans
- *               3488-3587   calibrating
- *     255-276   3588-3672   arenas
+ *               2134-2524   REDIST_SHARED
+ *               2525-2549   the network
+ *               2550-2736   REDIST_MULTIPHASE
+ *               2737-3046   choosing a method
+ *     166-254   3047-3467   plans
+ *               3468-3567   calibrating
+ *     255-276   3568-3650   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -481,7 +481,6 @@ typedef struct {
 
 /* The sending (REDIST_PRIV_FROM) or the receiving (REDIST_PRIV_TO) half of this rank's exchange. */
 typedef struct {
-    int fixed;                   /* all ranks use the arrays given in the options */
     int streams;                 /* arrays are so large that they are written around the caches */
     int64_t owned, array_bytes;  /* elements it owns there; bytes of one array */
     redist_priv_storage storage;
@@ -548,7 +547,6 @@ struct redist_arena {
    every axis d, those whose runs lie at their destination along the axes before d, but not along d. */
 typedef struct {
     redist_priv_message whole;      /* no elements: nothing stays */
-    int unlike;                     /* a run that goes through the memory of both sides in different ways */
     int moves;                      /* messages that make up the others */
     redist_priv_message *move;      /* move[ndim]; NULL: the sides are stored in different ways */
     redist_priv_runs *part;         /* part[2 * ndim]: of every axis, the runs in place and the others */
@@ -637,8 +635,7 @@ struct redist_plan {
     redist_priv_staging staging[REDIST_PRIV_SIDES]; /* of the sides; of what is kept, when an execution overwrites */
     const void **pointers;        /* pointers[2 * arrays]: of the execution at work, the source first */
     const redist_priv_transport *transport;
-    int64_t largest;              /* bytes of the largest staging memory or array on any rank */
-    int64_t largest_message;      /* bytes, on any rank */
+    int64_t facts[REDIST_PRIV_FACTS]; /* this rank's, and when all have agreed the maxima */
     int64_t node;                 /* ranks before the first that is not on rank 0's node; 0: all are on one */
     redist_priv_network network;  /* zero: not known yet */
     union {
@@ -805,7 +802,6 @@ REDIST_PRIV_COLD void redist_priv_list_layout(redist_priv_words *w, int side, co
                              layout->ranks != NULL};
     int k;
     w->side = side;
-    w->axis = -1;
     redist_priv_list(w, sizeof name / sizeof name[0], name, value);
     for (w->axis = 0; w->axis < layout->ndim; w->axis++)
         redist_priv_list_axis(w, &layout->dim[w->axis]);
@@ -827,20 +823,18 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
                             o->executions};
     memcpy(&value[NAMES - 2], costs, sizeof costs);
     w->side = w->axis = -1;
-    w->hash = 0;
     w->n = 0;
     redist_priv_list(w, NAMES, name, value);
     redist_priv_list_layout(w, REDIST_PRIV_FROM, p->from);
     redist_priv_list_layout(w, REDIST_PRIV_TO, p->to);
 }
 
-/* Says where this rank's words first differ from rank 0's; no rank has more than n. Collective. */
-REDIST_PRIV_COLD void redist_priv_explain_mismatch(const redist_plan *p, MPI_Comm comm, int64_t n,
-                                                   redist_priv_verdict *v)
+/* Says where this rank's words first differ from rank 0's. Collective. */
+REDIST_PRIV_COLD void redist_priv_explain_mismatch(redist_plan *p, MPI_Comm comm, redist_priv_verdict *v)
 {
     redist_priv_words words;
     memset((void *)&words, 0, sizeof words);
-    words.first_n = redist_priv_min(n, INT_MAX / (int)sizeof *words.first);
+    words.first_n = redist_priv_min(p->facts[REDIST_PRIV_WORDS], INT_MAX / (int)sizeof *words.first);
     words.first = (int64_t *)redist_priv_zeroed(words.first_n, sizeof *words.first);
     words.verdict = v;
     if (words.first != NULL && p->rank == 0)
@@ -849,7 +843,7 @@ REDIST_PRIV_COLD void redist_priv_explain_mismatch(const redist_plan *p, MPI_Com
         redist_priv_broadcast(comm, words.first, (size_t)words.first_n * sizeof *words.first, 0) == REDIST_OK)
         redist_priv_list_plan(&words, p);
     REDIST_FREE(words.first);
-    redist_priv_agree(comm, v, &n, 1);
+    redist_priv_agree(comm, v, p->facts, 1);
     v->rank = -1;
     redist_priv_fail(v, REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options");
 }
@@ -1016,8 +1010,7 @@ REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, in
 }
 
 /* Splits the runs of an axis into those that lie at their destination and the others, packed one after the other. */
-REDIST_PRIV_COLD int redist_priv_split_runs(redist_priv_kept *kept, const redist_priv_runs *list,
-                                            redist_priv_runs *part)
+REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int combined, redist_priv_runs *part)
 {
     int64_t r;
     int code = REDIST_OK;
@@ -1025,33 +1018,34 @@ REDIST_PRIV_COLD int redist_priv_split_runs(redist_priv_kept *kept, const redist
         redist_priv_run run = list->run[r];
         const int alike = redist_priv_is_alike(&run, REDIST_PRIV_FROM, 1, REDIST_PRIV_TO, 1);
         redist_priv_runs *half = &part[!alike || run.at[REDIST_PRIV_FROM] != run.at[REDIST_PRIV_TO]];
-        kept->unlike |= !alike;
         run.at[REDIST_PRIV_PACKED] = half->elements; /* packed one after the other, whatever lay between them */
         run.stride[1][REDIST_PRIV_PACKED] = run.n[0];
         run.stride[2][REDIST_PRIV_PACKED] = run.n[0] * run.n[1];
         half->elements += run.n[0] * run.n[1] * run.n[2];
-        code = redist_priv_append_run(half, &run);
+        code = combined && !alike ? REDIST_ERR_ARGUMENT : redist_priv_append_run(half, &run);
     }
     return code;
 }
 
-/* Keeps the message of this rank to itself: the same product of runs, stored on both sides. */
+/* Keeps the message of this rank to itself: the same product of runs, stored on both sides. REDIST_ERR_ARGUMENT: it is
+   combined in place, and an element that is its own destination cannot be told from others. */
 REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, const redist_priv_peer *self)
 {
     const redist_priv_storage *from = &p->side[REDIST_PRIV_FROM].storage, *to = &p->side[REDIST_PRIV_TO].storage;
     const size_t strides = (size_t)p->from->ndim * sizeof from->stride[0];
+    const int combined = p->options.combine != NULL;
     redist_priv_kept *kept = &p->kept;
     int d, e, code = REDIST_OK;
     kept->whole = redist_priv_peer_message(p, self);
     redist_priv_store(&kept->whole, REDIST_PRIV_TO, to);
     if (!p->options.in_place || from->origin != to->origin || memcmp(from->stride, to->stride, strides) != 0)
-        return REDIST_OK;
+        return p->options.in_place && combined ? REDIST_ERR_ARGUMENT : REDIST_OK;
     kept->part = (redist_priv_runs *)redist_priv_zeroed(2 * p->from->ndim, sizeof *kept->part);
     kept->move = (redist_priv_message *)redist_priv_alloc(p->from->ndim, sizeof *kept->move);
     if (kept->part == NULL || kept->move == NULL)
         return REDIST_ERR_MEMORY;
     for (d = 0; d < p->from->ndim && code == REDIST_OK; d++)
-        code = redist_priv_split_runs(kept, kept->whole.axis[d], &kept->part[2 * d]);
+        code = redist_priv_split_runs(kept->whole.axis[d], combined, &kept->part[2 * d]);
     for (d = 0; d < p->from->ndim && code == REDIST_OK; d++) {
         redist_priv_message *move = &kept->move[kept->moves];
         *move = kept->whole;
@@ -1399,7 +1393,7 @@ REDIST_PRIV_COLD void redist_priv_cut_side(redist_plan *p, int own, int64_t room
     int64_t k, pieces = 0, most = redist_priv_min(room, REDIST_MAX_COUNT);
     if (l->steps > 0)
         most = redist_priv_min(most, REDIST_EAGER_BYTES);
-    l->cutting.bytes = redist_priv_max(redist_priv_min(p->largest_message, most), p->element_bytes);
+    l->cutting.bytes = redist_priv_max(redist_priv_min(p->facts[REDIST_PRIV_MESSAGE], most), p->element_bytes);
     l->slot = redist_priv_round_up(l->cutting.bytes, REDIST_PRIV_LINE);
     for (k = 0; k < s->peers; k++)
         if (!s->peer[k].near) {
@@ -1490,7 +1484,8 @@ REDIST_PRIV_COLD int redist_priv_is_bound(const redist_plan *p, const redist_pri
 #if defined SMPI_H
     return 0;
 #endif
-    return !peer->near && (peer->staged >= 0 || (peer->staged == REDIST_PRIV_IN_ARRAY && p->side[peer->own].fixed));
+    const int fixed = peer->staged == REDIST_PRIV_IN_ARRAY && !p->facts[REDIST_PRIV_UNFIXED_FROM + peer->own];
+    return !peer->near && (peer->staged >= 0 || fixed);
 }
 
 /* Of a schedule's messages, the first pieces are prepared. */
@@ -1771,7 +1766,7 @@ REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own)
 /* Whether a collective's memory, and what it looks like, are known when the plan is made, on all ranks. */
 REDIST_PRIV int redist_priv_collective_persists(const redist_plan *p)
 {
-    const int fixed = p->side[REDIST_PRIV_TO].fixed && p->side[REDIST_PRIV_FROM].fixed;
+    const int fixed = !p->facts[REDIST_PRIV_UNFIXED_FROM] && !p->facts[REDIST_PRIV_UNFIXED_TO];
     return MPI_VERSION >= 4 && (p->transport->method == REDIST_ALLTOALLV ||
                                 (p->transport->method == REDIST_ALLTOALLW && fixed));
 }
@@ -1827,11 +1822,11 @@ REDIST_PRIV_COLD int redist_priv_collective_start(redist_plan *p)
 REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own)
 {
     redist_priv_collective *c = &p->state.collective;
-    redist_priv_side *s = &p->side[own];
-    for (c->unit_bytes = 1; p->largest / c->unit_bytes > REDIST_MAX_COUNT - p->size; c->unit_bytes *= 2)
-        if (c->unit_bytes > p->largest)
+    const int64_t largest = p->facts[REDIST_PRIV_LARGEST];
+    for (c->unit_bytes = 1; largest / c->unit_bytes > REDIST_MAX_COUNT - p->size; c->unit_bytes *= 2)
+        if (c->unit_bytes > largest)
             return REDIST_ERR_OVERFLOW;
-    if (s->fixed && !p->options.in_place && c->unit_bytes == 1) {
+    if (!p->facts[REDIST_PRIV_UNFIXED_FROM + own] && !p->options.in_place && c->unit_bytes == 1) {
         redist_priv_stage_peers(p, own, REDIST_PRIV_CONTIGUOUS, 1);
         if (p->staging[own].bytes == 0)
             return REDIST_OK;
@@ -2723,14 +2718,14 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p)
 
 /* Whether many tiny messages between nodes had better be fewer, in a chain of phases; with several ranks a node it pays
    from fewer peers on. Collective. */
-REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p, const int64_t *facts)
+REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p)
 {
     enum { LEAST_PEERS = 6, LEAST_ALONE = 20, MOST_BYTES = 4096 };
     redist_layout between[REDIST_PRIV_MOST_PHASES - 1];
     double gain = 0;
     int code;
-    if (p->node == 0 || facts[REDIST_PRIV_PEERS] < LEAST_PEERS || facts[REDIST_PRIV_MESSAGE] > MOST_BYTES ||
-        (facts[REDIST_PRIV_PEERS] < LEAST_ALONE && p->node < 2))
+    if (p->node == 0 || p->facts[REDIST_PRIV_PEERS] < LEAST_PEERS || p->facts[REDIST_PRIV_MESSAGE] > MOST_BYTES ||
+        (p->facts[REDIST_PRIV_PEERS] < LEAST_ALONE && p->node < 2))
         return 0;
     code = redist_priv_find_route(p, between, &gain);
     memset(&p->state, 0, sizeof p->state);
@@ -2779,13 +2774,13 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transport_of(int metho
 REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p)
 {
     enum { LEAST = 512 };
-    if (p->node == 0 || p->network.at_once || p->largest_message <= LEAST ||
+    if (p->node == 0 || p->network.at_once || p->facts[REDIST_PRIV_MESSAGE] <= LEAST ||
         redist_priv_transport_of(REDIST_SCHEDULED) == NULL)
         return REDIST_POINT_TO_POINT;
     return REDIST_SCHEDULED;
 }
 
-REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
+REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p)
 {
     const redist_options *o = &p->options;
     redist_priv_words words;
@@ -2793,31 +2788,31 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, int64_t *facts)
     int own;
     memset((void *)&words, 0, sizeof words);
     redist_priv_list_plan(&words, p);
-    facts[REDIST_PRIV_WORDS] = words.n;
-    facts[REDIST_PRIV_HASH] = (int64_t)(words.hash >> 2);
-    facts[REDIST_PRIV_NOT_HASH] = -facts[REDIST_PRIV_HASH];
-    facts[REDIST_PRIV_NODE] = redist_priv_node_number(p);
-    facts[REDIST_PRIV_NOT_NODE] = -facts[REDIST_PRIV_NODE];
-    facts[REDIST_PRIV_TAG] = o->arena != NULL ? o->arena->tags : 0;
-    facts[REDIST_PRIV_OVERWRITES] = p->overwrites;
+    p->facts[REDIST_PRIV_WORDS] = words.n;
+    p->facts[REDIST_PRIV_HASH] = (int64_t)(words.hash >> 2);
+    p->facts[REDIST_PRIV_NOT_HASH] = -p->facts[REDIST_PRIV_HASH];
+    p->facts[REDIST_PRIV_NODE] = redist_priv_node_number(p);
+    p->facts[REDIST_PRIV_NOT_NODE] = -p->facts[REDIST_PRIV_NODE];
+    p->facts[REDIST_PRIV_TAG] = o->arena != NULL ? o->arena->tags : 0;
+    p->facts[REDIST_PRIV_OVERWRITES] = p->overwrites;
     for (own = 0; own < 2; own++) {
         const redist_priv_side *s = &p->side[own];
         const int64_t staged = s->bytes + s->peers * REDIST_PRIV_LINE, large = redist_priv_max(staged, s->array_bytes);
-        facts[REDIST_PRIV_UNFIXED_FROM + own] = p->pointers[own * p->arrays] == NULL && s->owned > 0;
-        facts[REDIST_PRIV_LARGEST] = redist_priv_max(facts[REDIST_PRIV_LARGEST], large);
-        facts[REDIST_PRIV_PEERS] = redist_priv_max(facts[REDIST_PRIV_PEERS], s->peers);
+        p->facts[REDIST_PRIV_UNFIXED_FROM + own] = p->pointers[own * p->arrays] == NULL && s->owned > 0;
+        p->facts[REDIST_PRIV_LARGEST] = redist_priv_max(p->facts[REDIST_PRIV_LARGEST], large);
+        p->facts[REDIST_PRIV_PEERS] = redist_priv_max(p->facts[REDIST_PRIV_PEERS], s->peers);
         for (k = 0; k < s->peers; k++)
-            facts[REDIST_PRIV_MESSAGE] = redist_priv_max(facts[REDIST_PRIV_MESSAGE], s->peer[k].bytes);
+            p->facts[REDIST_PRIV_MESSAGE] = redist_priv_max(p->facts[REDIST_PRIV_MESSAGE], s->peer[k].bytes);
     }
 }
 
 /* Whether setting up shared memory pays back in the executions promised. It takes some 15 times as long as a duplicate
    of the communicator, which tells how crowded the cores are: where they are, an execution by messages takes a fifth of
    that longer, elsewhere a twentieth of a nanosecond a byte, roughly. */
-REDIST_PRIV_COLD int redist_priv_pays_back(const redist_plan *p, const int64_t *facts)
+REDIST_PRIV_COLD int redist_priv_pays_back(const redist_plan *p)
 {
-    const double crowded = 1e6, duplication = (double)facts[REDIST_PRIV_DUPLICATION];
-    const double gain = (duplication > crowded ? duplication / 5 : 0) + 0.05 * (double)facts[REDIST_PRIV_LARGEST];
+    const double crowded = 1e6, duplication = (double)p->facts[REDIST_PRIV_DUPLICATION];
+    const double gain = (duplication > crowded ? duplication / 5 : 0) + 0.05 * (double)p->facts[REDIST_PRIV_LARGEST];
     return p->options.executions == 0 || p->options.arena != NULL || p->options.executions * gain > 15 * duplication;
 }
 
@@ -2837,20 +2832,20 @@ REDIST_PRIV_COLD void redist_priv_alternate_nodes(redist_plan *p)
 /* A chain, where it pays; shared memory, where its smallest rings fit; messages to real peers only, in an order where
    that is faster: measured for plans that run often. REDIST_ALLTOALLV has nothing on the last: it sends to the same
    peers, and to others as well. What needs too much memory is replaced later. */
-REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p, const int64_t *facts)
+REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p)
 {
     enum { OFTEN = 10 };
     const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer : INT64_MAX;
-    const int64_t rings = 2 * facts[REDIST_PRIV_PEERS] * REDIST_PRIV_SLOTS * REDIST_PRIV_LEAST_PIECE;
+    const int64_t rings = 2 * p->facts[REDIST_PRIV_PEERS] * REDIST_PRIV_SLOTS * REDIST_PRIV_LEAST_PIECE;
     const int executions = p->options.executions;
 #ifndef REDIST_NO_MULTIPHASE
-    if (redist_priv_wants_phases(p, facts))
+    if (redist_priv_wants_phases(p))
         return REDIST_MULTIPHASE;
 #endif
     if (redist_priv_by_messages(p) == REDIST_SCHEDULED && (executions == 0 || executions >= OFTEN))
         (void)redist_priv_know_network(p);
     redist_priv_alternate_nodes(p);
-    if (facts[REDIST_PRIV_PEERS] > 0 && rings <= most && redist_priv_pays_back(p, facts))
+    if (p->facts[REDIST_PRIV_PEERS] > 0 && rings <= most && redist_priv_pays_back(p))
         return REDIST_SHARED;
     return redist_priv_by_messages(p);
 }
@@ -2920,10 +2915,10 @@ REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *op
 
 /* Times every method that fits, and returns the fastest; where none is a tenth faster than the estimate, or than
    messages when that cannot be had, it is what is estimated. Collective. */
-REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p, const int64_t *facts)
+REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p)
 {
     const redist_priv_transport *t = redist_priv_transports();
-    redist_method estimate = redist_priv_estimate(p, facts), fastest = estimate;
+    redist_method estimate = redist_priv_estimate(p), fastest = estimate;
     redist_options options = p->options;
     char **scratch = redist_priv_scratch(p);
     const int code = redist_priv_worst(p->comm, scratch == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
@@ -2948,19 +2943,18 @@ REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p, const int64_t
 REDIST_PRIV_COLD int redist_priv_is_sound(const redist_plan *p, redist_method method)
 {
 #if !defined OPEN_MPI
-    if (method == REDIST_ALLTOALLW)
-        return 1;
+    method = REDIST_AUTO;
 #endif
     return method != REDIST_ALLTOALLW || p->element_bytes > 1;
 }
 
 /* Whether the ranks are on several nodes, and how many from rank 0 on share its node then. Collective. */
-REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p, const int64_t *facts)
+REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p)
 {
     const int64_t own = redist_priv_node_number(p);
     int64_t first = p->rank == 0 ? own : 0;
     int code;
-    if (facts[REDIST_PRIV_NODE] == -facts[REDIST_PRIV_NOT_NODE])
+    if (p->facts[REDIST_PRIV_NODE] == -p->facts[REDIST_PRIV_NOT_NODE])
         return REDIST_OK;
     code = redist_priv_reduce(p->comm, &first, 1, MPI_MAX);
     p->node = own == first ? p->size : p->rank;
@@ -2968,16 +2962,12 @@ REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p, const int64_t *facts
 }
 
 /* Chooses the transport. All ranks have the same facts, and choose alike. Collective when it measures. */
-REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p, const int64_t *facts)
+REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p)
 {
     redist_method method = p->options.method;
-    p->side[REDIST_PRIV_FROM].fixed = p->arrays == 1 && !facts[REDIST_PRIV_UNFIXED_FROM];
-    p->side[REDIST_PRIV_TO].fixed = p->arrays == 1 && !facts[REDIST_PRIV_UNFIXED_TO];
-    p->largest = facts[REDIST_PRIV_LARGEST];
-    p->largest_message = facts[REDIST_PRIV_MESSAGE];
-    p->overwrites = (int)facts[REDIST_PRIV_OVERWRITES];
+    p->overwrites = (int)p->facts[REDIST_PRIV_OVERWRITES];
     if (method == REDIST_AUTO)
-        method = p->options.effort == REDIST_MEASURE ? redist_priv_measure(p, facts) : redist_priv_estimate(p, facts);
+        method = p->options.effort == REDIST_MEASURE ? redist_priv_measure(p) : redist_priv_estimate(p);
     if (!redist_priv_is_sound(p, method))
         method = REDIST_POINT_TO_POINT;
     p->transport = redist_priv_transport_of((int)method);
@@ -3057,23 +3047,23 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_ver
 /* -------------------------------------------------------------------------------------------------- plans (bodies) */
 
 /* A communicator for a plan: the arena's, with a tag, where that has comm's ranks; or its own. Collective over comm. */
-REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm, int64_t *facts, redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm, redist_priv_verdict *v)
 {
     redist_arena *arena = p->options.arena;
     const double begin = MPI_Wtime();
     int same = MPI_UNEQUAL;
-    if (arena != NULL && facts[REDIST_PRIV_TAG] < arena->most_tags &&
+    if (arena != NULL && p->facts[REDIST_PRIV_TAG] < arena->most_tags &&
         MPI_Comm_compare(comm, arena->comm, &same) == MPI_SUCCESS && (same == MPI_IDENT || same == MPI_CONGRUENT)) {
         p->comm = arena->comm;
         p->borrows = 1;
-        p->tag = (int)facts[REDIST_PRIV_TAG];
+        p->tag = (int)p->facts[REDIST_PRIV_TAG];
         arena->tags = p->tag + 1;
         return;
     }
     redist_priv_fail(v, redist_priv_duplicate(comm, &p->comm),
                      "MPI_Comm_idup failed: MPI may have no communicator left");
-    facts[REDIST_PRIV_DUPLICATION] = (int64_t)(1e9 * (MPI_Wtime() - begin));
-    redist_priv_agree(comm, v, facts, REDIST_PRIV_DUPLICATION + 1);
+    p->facts[REDIST_PRIV_DUPLICATION] = (int64_t)(1e9 * (MPI_Wtime() - begin));
+    redist_priv_agree(comm, v, p->facts, REDIST_PRIV_DUPLICATION + 1);
 }
 
 REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
@@ -3132,9 +3122,9 @@ REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
 
 /* Looks at everything the caller gave, and finds the peers and what the ranks must know of each other. Local. */
 REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, const redist_layout *from, const redist_layout *to,
-                                          int64_t *facts, redist_priv_verdict *v)
+                                          redist_priv_verdict *v)
 {
-    const redist_priv_kept *kept = &p->kept;
+    int code;
     redist_priv_check_options(p, v);
     redist_priv_check_element(p, v);
     redist_priv_check_combine(p, v);
@@ -3149,33 +3139,31 @@ REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, const redist_layout *f
     if (v->code != REDIST_OK)
         return;
     redist_priv_set_arrival(p);
-    redist_priv_fail(v, redist_priv_open_sides(p), "no memory for the plan's tables");
-    if (p->options.in_place && p->options.combine != NULL && kept->whole.elements > 0 &&
-        (kept->move == NULL || kept->unlike)) /* an element that is its own destination could not be told from others */
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT,
-                         "a plan that combines in place needs both views to run through memory alike");
+    code = redist_priv_open_sides(p);
+    redist_priv_fail(v, code, "%s", code == REDIST_ERR_MEMORY ? "no memory for the plan's tables" :
+                     "a plan that combines in place needs both views to run through memory alike");
     if (v->code == REDIST_OK)
-        redist_priv_gather_facts(p, facts);
+        redist_priv_gather_facts(p);
 }
 
 /* Chooses the method and makes it ready. Collective over comm, the caller's. */
-REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm, int64_t *facts, redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm, redist_priv_verdict *v)
 {
-    if (facts[REDIST_PRIV_HASH] != -facts[REDIST_PRIV_NOT_HASH])
-        redist_priv_explain_mismatch(p, comm, facts[REDIST_PRIV_WORDS], v);
+    if (p->facts[REDIST_PRIV_HASH] != -p->facts[REDIST_PRIV_NOT_HASH])
+        redist_priv_explain_mismatch(p, comm, v);
     else
-        redist_priv_take_comm(p, comm, facts, v);
+        redist_priv_take_comm(p, comm, v);
     if (v->code != REDIST_OK)
         return;
-    redist_priv_fail(v, redist_priv_find_nodes(p, facts), "an MPI error while the ranks of a node were counted");
-    redist_priv_choose_method(p, facts);
+    redist_priv_fail(v, redist_priv_find_nodes(p), "an MPI error while the ranks of a node were counted");
+    redist_priv_choose_method(p);
     redist_priv_open_transport(p, v);
     if (v->code == REDIST_OK && p->rings != NULL)
         redist_priv_connect(p);
     if (v->code != REDIST_OK || !redist_priv_collective_persists(p))
         return;
     redist_priv_fail(v, redist_priv_collective_post(p), "an MPI error while making %s", p->transport->name);
-    redist_priv_agree(p->comm, v, facts, 1);
+    redist_priv_agree(p->comm, v, p->facts, 1);
 }
 
 /* An empty plan, for the ranks of comm; NULL when memory is exhausted. */
@@ -3200,7 +3188,7 @@ REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, cons
                                   MPI_Datatype element, const redist_options *options, redist_plan **plan)
 {
     const char *fault = redist_priv_comm_fault(comm);
-    int64_t facts[REDIST_PRIV_FACTS] = {0};
+    int64_t none[REDIST_PRIV_FACTS] = {0};
     redist_priv_verdict v = {REDIST_OK, -1, ""};
     redist_plan *p = NULL;
     if (fault != NULL) {
@@ -3209,12 +3197,12 @@ REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, cons
         MPI_Comm_rank(comm, &v.rank);
         p = redist_priv_plan_new(comm, element, options);
         if (p != NULL && plan != NULL)
-            redist_priv_prepare(p, from, to, facts, &v);
+            redist_priv_prepare(p, from, to, &v);
         else
             redist_priv_fail(&v, plan == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MEMORY, "%s",
                              plan == NULL ? "the pointer to the plan is NULL" : "no memory for a plan");
-        if (redist_priv_agree(comm, &v, facts, REDIST_PRIV_FACTS) == REDIST_OK)
-            redist_priv_plan_make(p, comm, facts, &v);
+        if (redist_priv_agree(comm, &v, p == NULL ? none : p->facts, REDIST_PRIV_FACTS) == REDIST_OK)
+            redist_priv_plan_make(p, comm, &v);
     }
     if (v.code != REDIST_OK && p != NULL)
         redist_priv_plan_destroy(p);
@@ -3267,12 +3255,9 @@ REDIST_API int redist_test(redist_plan *p, int *done)
 
 REDIST_API int redist_wait(redist_plan *p)
 {
-    int done = 0, tries = 0, code = REDIST_OK;
-    while (code == REDIST_OK && !done) {
-        redist_priv_yield(&tries);
-        code = redist_test(p, &done);
-    }
-    return code;
+    int done = 0;
+    const int code = redist_test(p, &done);
+    return code == REDIST_OK && !done ? redist_wait_all(1, &p) : code;
 }
 
 REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done)
@@ -3607,17 +3592,15 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
 {
     const uint64_t limit = sizeof bytes > 4 ? UINT64_C(1) << 50 : UINT64_C(1) << 30;
     redist_arena *a;
-    int64_t most[2] = {REDIST_OK, 0}; /* codes, the arena's name: from where, when and on which machine it is */
-    int rank, found = 0, code, *tags = NULL;
+    int64_t most[2] = {REDIST_OK, 0}; /* codes, the arena's name: where one rank has it, since when, on which machine */
+    int found = 0, code, *tags = NULL;
     if (arena == NULL || redist_priv_comm_fault(comm) != NULL)
         return REDIST_ERR_ARGUMENT;
     *arena = a = (redist_arena *)redist_priv_zeroed(1, sizeof *a);
     if (a == NULL || (uint64_t)bytes > limit)
         most[0] = REDIST_ERR_MEMORY;
-    MPI_Comm_rank(comm, &rank);
-    if (rank == 0)
-        most[1] = (int64_t)(redist_priv_hash(redist_priv_hash((uint64_t)redist_priv_machine(), (int64_t)(intptr_t)a),
-                                             (int64_t)(MPI_Wtime() * 1e9)) >> 2);
+    most[1] = (int64_t)(redist_priv_hash(redist_priv_hash((uint64_t)redist_priv_machine(), (int64_t)(intptr_t)a),
+                                         (int64_t)(MPI_Wtime() * 1e9)) >> 2);
     code = redist_priv_reduce(comm, most, 2, MPI_MAX) == REDIST_OK ? (int)most[0] : REDIST_ERR_MPI;
     if (a == NULL)
         return code;

@@ -147,7 +147,8 @@ beta to + alpha from, arena=beta, alpha;MPI_SUM, arena=MPI_SUM" | write adding
 
 section_transposes() {
     measure openmpi 2 transposes --least 64 $largest || measure default 2 transposes --least 64 $largest || return
-    table case contestant ratio n "memcpy;arena;malloc;FFTW;alone;adding;MPI_SUM;adding alone;loops, a^T;loops, a" \
+    table case contestant ratio n "memcpy;carried once=once by hand;arena;\
+carried twice=twice by hand;malloc;FFTW;alone;adding;MPI_SUM;adding alone;loops, a^T;loops, a" \
         <"$work/figures" | write transposes
 }
 

@@ -1,5 +1,5 @@
-/* Threads against ranks: a transpose, packing and unpacking by one thread and by all, and the transpose through a plan.
-   MIT licence, see LICENSE.
+/* Threads against ranks: memcpy, a transpose, packing and unpacking by one thread and by all, and the transpose through a
+   plan. MIT licence, see LICENSE.
 
    Run with as many threads on one rank as ranks without threads, e.g. OMP_NUM_THREADS=2 mpiexec -n 1 threads, and
    OMP_NUM_THREADS=1 mpiexec -n 2 threads, on the same array. */
@@ -19,24 +19,69 @@ typedef struct {
     void *target[2];
 } local_move;
 
-static double timed(const local_move *m, int threads)
+static void move(const local_move *m, size_t bytes)
+{
+    (void)bytes;
+    if (redist_move(&m->from, m->source, &m->to, m->target, sizeof(double)) != REDIST_OK)
+        give_up("redist_move failed");
+}
+
+/* This thread's part of so many bytes: where it begins, and its length. */
+static size_t part_of(size_t bytes, size_t *length)
+{
+    const size_t thread = (size_t)omp_get_thread_num(), threads = (size_t)omp_get_num_threads(), lines = bytes / 64;
+    const size_t begin = lines * thread / threads * 64;
+    *length = thread + 1 < threads ? lines * (thread + 1) / threads * 64 - begin : bytes - begin;
+    return begin;
+}
+
+/* What the memory allows: the same bytes in equal parts. */
+static void copy(const local_move *m, size_t bytes)
+{
+#pragma omp parallel
+    {
+        size_t length, begin = part_of(bytes, &length);
+        memcpy((char *)m->target[0] + begin, (const char *)m->source[0] + begin, length);
+    }
+}
+
+/* The same around the caches, where the processor can: a core may use up what its die can move. */
+static void stream(const local_move *m, size_t bytes)
+{
+#pragma omp parallel
+    {
+        size_t length, begin = part_of(bytes, &length);
+        char *to = (char *)(((uintptr_t)m->target[0] + 15) / 16 * 16) + begin;
+        const char *from = (const char *)m->source[0] + begin;
+#ifdef __SSE2__
+        for (size_t k = 0; k + 32 <= length; k += 16)
+            _mm_stream_si128((__m128i *)(void *)(to + k), _mm_loadu_si128((const __m128i *)(const void *)(from + k)));
+        _mm_sfence();
+#else
+        memcpy(to, from, length - 16);
+#endif
+    }
+}
+
+typedef void mover(const local_move *m, size_t bytes);
+
+static double timed(mover *run, const local_move *m, double bytes, int threads)
 {
     double begin = MPI_Wtime();
     omp_set_num_threads(threads);
-    if (redist_move(&m->from, m->source, &m->to, m->target, sizeof(double)) != REDIST_OK)
-        give_up("redist_move failed");
+    run(m, (size_t)bytes);
     return MPI_Wtime() - begin;
 }
 
 /* One thread and all take turns. The best times, since other programs' use of the cores delays teams more. */
-static void compare_threads(const char *name, const local_move *m, double bytes, int threads)
+static void compare_threads(const char *name, mover *run, const local_move *m, double bytes, int threads)
 {
     double one = 1e9, all = 1e9, begin = MPI_Wtime();
     char what[64], team[32];
     int k;
     for (k = 0; k < REPETITIONS && (k < 5 || MPI_Wtime() < begin + 1); k++) {
-        one = fmin(one, timed(m, 1));
-        all = fmin(all, timed(m, threads));
+        one = fmin(one, timed(run, m, bytes, 1));
+        all = fmin(all, timed(run, m, bytes, threads));
     }
     snprintf(what, sizeof what, "%s, %.0f MB", name, bytes / 1e6);
     snprintf(team, sizeof team, "%d thread%s", threads, threads > 1 ? "s" : "");
@@ -61,12 +106,14 @@ static void move_alone(int64_t n, int threads)
     m.source[1] = a + redist_layout_alloc(&halves, 0) * (int64_t)sizeof(double);
     m.target[0] = b;
     m.target[1] = b + redist_layout_alloc(&halves, 0) * (int64_t)sizeof(double);
-    compare_threads("transpose", &m, bytes, threads);
+    compare_threads("memcpy", copy, &m, bytes, threads);
+    compare_threads("streamed memcpy", stream, &m, bytes, threads);
+    compare_threads("transpose", move, &m, bytes, threads);
     m.to = halves;
-    compare_threads("pack", &m, bytes, threads);
+    compare_threads("pack", move, &m, bytes, threads);
     m.from = halves;
     m.to = whole;
-    compare_threads("unpack", &m, bytes, threads);
+    compare_threads("unpack", move, &m, bytes, threads);
     free(a);
     free(b);
 }

@@ -2,11 +2,13 @@
 
    An n x n array in blocks of rows becomes its transpose, in blocks of rows again, from malloc and from an arena; then
    the same with what stays within a rank alone. Adding instead of replacing: beside plain loops of the same traffic on
-   arrays of each rank's own, b += a and b += a^T. All contestants of a size take turns; a time is the slowest rank's, a
+   arrays of each rank's own, b += a and b += a^T. What the machine allows: the same blocks copied to the same ranks by
+   hand, row by row by memcpy and through shared memory, without being transposed. All contestants of a size take turns; a time is the slowest rank's, a
    figure the lower quartile, as a multiple of what a memcpy of a rank's bytes takes. Every transpose is compared with a
    formula.
 
    Debian's FFTW-MPI is made for Open MPI: make build/transposes MPICC=mpicc.openmpi. */
+#include <sched.h>
 #include <string.h>
 
 #ifdef HAVE_FFTW_MPI
@@ -30,7 +32,7 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    enum { COPIES, TRANSPOSES, TRANSPOSES_ALONE, ADDS, ADDS_TRANSPOSED, ADDS_ALONE } what;
+    enum { COPIES, CARRIES, TRANSPOSES, TRANSPOSES_ALONE, ADDS, ADDS_TRANSPOSED, ADDS_ALONE } what;
     int shared; /* its arrays are in the arena */
     void (*prepare)(bench *b);
     void (*run)(bench *b);
@@ -136,6 +138,119 @@ static void free_plan(bench *b)
     b->plan = NULL;
 }
 
+/* Blocks carried by hand: a rank's part of the shared memory is flags, its source, and blocks for the others. Both sides
+   of a flag count exchanges; each flag has its own line. */
+typedef struct { int64_t count, line[7]; } flag;
+
+typedef struct {
+    MPI_Win window;
+    char **part;
+    int64_t step, bytes, row; /* of a block; of a row of it */
+} carrier;
+
+/* What rank r tells rank s: that its block is there, and that it has taken the one of s. */
+static flag *filled(const carrier *c, int r, int s) { return (flag *)(void *)c->part[r] + 2 * s; }
+static flag *taken(const carrier *c, int r, int s) { return filled(c, r, s) + 1; }
+
+static char *source_of(const bench *b, const carrier *c, int r)
+{
+    return c->part[r] + 2 * b->ranks * (int)sizeof(flag);
+}
+
+static char *block_for(const bench *b, const carrier *c, int r, int s)
+{
+    return source_of(b, c, r) + b->ranks * c->bytes + s * c->bytes;
+}
+
+static void await(const flag *f, int64_t count)
+{
+    for (int tries = 0; __atomic_load_n(&f->count, __ATOMIC_ACQUIRE) < count; tries++)
+        if (tries > 1000)
+            sched_yield();
+}
+
+static void tell(flag *f, int64_t count) { __atomic_store_n(&f->count, count, __ATOMIC_RELEASE); }
+
+static void carry(const bench *b, const carrier *c, const char *from, int64_t from_pitch, char *to, int64_t to_pitch)
+{
+    for (int64_t i = 0; i < b->rows; i++)
+        memcpy(to + i * to_pitch, from + i * from_pitch, (size_t)c->row);
+}
+
+static void prepare_carrier(bench *b)
+{
+    carrier *c;
+    void *part;
+    MPI_Aint size;
+    int unit;
+    b->plan = NULL;
+    if (b->n % b->ranks != 0)
+        return;
+    c = allocate(sizeof *c);
+    c->row = b->rows * b->element;
+    c->bytes = b->rows * c->row;
+    c->step = 0;
+    c->part = allocate((size_t)b->ranks * sizeof *c->part);
+    size = (MPI_Aint)(2 * b->ranks * ((int)sizeof(flag) + c->bytes));
+    MPI_Win_allocate_shared(size, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &part, &c->window);
+    memset(part, 0, (size_t)size);
+    for (int r = 0; r < b->ranks; r++)
+        MPI_Win_shared_query(c->window, r, &size, &unit, &c->part[r]);
+    barrier();
+    b->plan = c;
+}
+
+static void finish_carrier(bench *b)
+{
+    carrier *c = b->plan;
+    MPI_Win_free(&c->window);
+    free(c->part);
+    free(c);
+    b->plan = NULL;
+}
+
+/* The receiver copies from the source, which for the check is brought into shared memory first. */
+static void run_carried_once(bench *b)
+{
+    carrier *c = b->plan;
+    const int64_t pitch = b->n * b->element, step = ++c->step;
+    char *to = b->array[0][1];
+    if (step == 1)
+        memcpy(source_of(b, c, b->rank), b->array[0][0], (size_t)(b->rows * pitch));
+    for (int r = 0; r < b->ranks; r++)
+        tell(filled(c, b->rank, r), step);
+    for (int k = 0; k < b->ranks; k++) {
+        const int r = (b->rank + k) % b->ranks;
+        await(filled(c, r, b->rank), step);
+        carry(b, c, source_of(b, c, r) + b->rank * c->row, pitch, to + r * c->row, pitch);
+        tell(taken(c, b->rank, r), step);
+    }
+    for (int r = 0; r < b->ranks; r++)
+        await(taken(c, r, b->rank), step);
+}
+
+/* The sender packs, the receiver unpacks. */
+static void run_carried_twice(bench *b)
+{
+    carrier *c = b->plan;
+    const int64_t pitch = b->n * b->element, step = ++c->step;
+    const char *from = b->array[0][0];
+    char *to = b->array[0][1];
+    for (int k = 1; k < b->ranks; k++) {
+        const int r = (b->rank + k) % b->ranks;
+        await(taken(c, r, b->rank), step - 1);
+        carry(b, c, from + r * c->row, pitch, block_for(b, c, b->rank, r), c->row);
+        tell(filled(c, b->rank, r), step);
+    }
+    carry(b, c, from + b->rank * c->row, pitch, to + b->rank * c->row, pitch);
+    for (int k = 1; k < b->ranks; k++) {
+        const int r = (b->rank + b->ranks - k) % b->ranks;
+        await(filled(c, r, b->rank), step);
+        carry(b, c, block_for(b, c, r, b->rank), c->row, to + r * c->row, pitch);
+        tell(taken(c, b->rank, r), step);
+    }
+}
+
 #ifdef HAVE_FFTW_MPI
 
 static void prepare_fftw(bench *b)
@@ -164,6 +279,8 @@ static const contestant contestants[] = {
 #ifdef HAVE_FFTW_MPI
     {"FFTW", TRANSPOSES, 0, prepare_fftw, run_fftw, finish_fftw},
 #endif
+    {"carried once", CARRIES, 0, prepare_carrier, run_carried_once, finish_carrier},
+    {"carried twice", CARRIES, 0, prepare_carrier, run_carried_twice, finish_carrier},
     {"alone", TRANSPOSES_ALONE, 0, prepare_alone, run_malloc, free_plan},
     {"adding", ADDS_TRANSPOSED, 1, prepare_adding, run_arena, free_plan},
     {"MPI_SUM", ADDS_TRANSPOSED, 1, prepare_sum, run_arena, free_plan},
@@ -193,6 +310,7 @@ static int64_t expected(const bench *b, const contestant *c, int64_t i, int64_t 
     const int64_t block = (b->n + b->ranks - 1) / b->ranks;
     switch (c->what) {
     case COPIES: return value_of(i * b->n + j, b->rank);
+    case CARRIES: return value_of(i * b->n + b->rank * block + j % block, (int)(j / block));
     case ADDS: return value_of(i * b->n + j, b->rank) + 1;
     case TRANSPOSES:
     case ADDS_TRANSPOSED:
