@@ -73,9 +73,11 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined __SSE2__ && defined __GNUC__
+#if defined __GNUC__ && !defined __INTEL_COMPILER && !defined __NVCOMPILER && !defined __PGI && \
+    (defined __SSE2__ || defined __ARM_NEON)
+#define REDIST_PRIV_VECTORS 1 /* others that call themselves GNU's have no __builtin_shuffle */
+#if defined __SSE2__ && !defined REDIST_NO_STREAMING
 #include <emmintrin.h>
-#ifndef REDIST_NO_STREAMING
 #define REDIST_PRIV_STREAMS 1
 #endif
 #endif
@@ -2288,16 +2290,6 @@ enum {
     REDIST_PRIV_WIDTH = 256
 };
 
-#if defined __GNUC__ && (defined __SSE2__ || defined __ARM_NEON)
-#define REDIST_PRIV_VECTORS 1
-typedef int32_t redist_priv_vector __attribute__((vector_size(16), aligned(1), may_alias)); /* anywhere in an array */
-#ifdef __clang__
-#define REDIST_PRIV_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define REDIST_PRIV_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, __extension__(redist_priv_vector){__VA_ARGS__})
-#endif
-#endif
-
 /* Asks for the line so many bytes from `from`, which need not exist. */
 #if defined __GNUC__
 #define REDIST_PRIV_PREFETCH(from, bytes) __builtin_prefetch((const void *)((uintptr_t)(from) + (uintptr_t)(bytes)))
@@ -2306,6 +2298,12 @@ typedef int32_t redist_priv_vector __attribute__((vector_size(16), aligned(1), m
 #endif
 
 #ifdef REDIST_PRIV_VECTORS
+typedef int32_t redist_priv_vector __attribute__((vector_size(16), aligned(1), may_alias)); /* anywhere in an array */
+#ifdef __clang__
+#define REDIST_PRIV_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define REDIST_PRIV_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, __extension__(redist_priv_vector){__VA_ARGS__})
+#endif
 #define REDIST_PRIV_LOAD(from) (*(const redist_priv_vector *)(const void *)(from))
 
 /* stream: around the caches, to a multiple of 16. */
