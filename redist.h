@@ -73,13 +73,13 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined __GNUC__ && !defined __INTEL_COMPILER && !defined __NVCOMPILER && !defined __PGI && \
-    (defined __SSE2__ || defined __ARM_NEON)
-#define REDIST_PRIV_VECTORS 1 /* others that call themselves GNU's have no __builtin_shuffle */
-#if defined __SSE2__ && !defined REDIST_NO_STREAMING
+#if defined __SSE2__
 #include <emmintrin.h>
+#ifndef REDIST_NO_STREAMING
 #define REDIST_PRIV_STREAMS 1
 #endif
+#elif defined __ARM_NEON && defined __aarch64__
+#include <arm_neon.h>
 #endif
 #ifdef _OPENMP
 #include <omp.h>
@@ -2297,26 +2297,42 @@ enum {
 #define REDIST_PRIV_PREFETCH(from, bytes) ((void)(from), (void)(bytes))
 #endif
 
-#ifdef REDIST_PRIV_VECTORS
-typedef int32_t redist_priv_vector __attribute__((vector_size(16), aligned(1), may_alias)); /* anywhere in an array */
-#ifdef __clang__
-#define REDIST_PRIV_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define REDIST_PRIV_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, __extension__(redist_priv_vector){__VA_ARGS__})
+/* Vectors of 16 bytes, wherever they lie; the first and the last elements, of 4 or 8 bytes, of two of them in turn. */
+#if defined __SSE2__
+typedef __m128i redist_priv_vector;
+#define REDIST_PRIV_VECTORS 1
+#define REDIST_PRIV_LOAD(from) _mm_loadu_si128((const __m128i *)(const void *)(from))
+#define REDIST_PRIV_STORE(to, v) _mm_storeu_si128((__m128i *)(void *)(to), v)
+#define REDIST_PRIV_FIRST_4(a, b) _mm_unpacklo_epi32(a, b)
+#define REDIST_PRIV_LAST_4(a, b) _mm_unpackhi_epi32(a, b)
+#define REDIST_PRIV_FIRST_8(a, b) _mm_unpacklo_epi64(a, b)
+#define REDIST_PRIV_LAST_8(a, b) _mm_unpackhi_epi64(a, b)
+#elif defined __ARM_NEON && defined __aarch64__
+typedef uint8x16_t redist_priv_vector;
+#define REDIST_PRIV_VECTORS 1
+#define REDIST_PRIV_LOAD(from) vld1q_u8((const uint8_t *)(from))
+#define REDIST_PRIV_STORE(to, v) vst1q_u8((uint8_t *)(to), v)
+#define REDIST_PRIV_PAIR(zip, bits, a, b) \
+    vreinterpretq_u8_u##bits(zip##_u##bits(vreinterpretq_u##bits##_u8(a), vreinterpretq_u##bits##_u8(b)))
+#define REDIST_PRIV_FIRST_4(a, b) REDIST_PRIV_PAIR(vzip1q, 32, a, b)
+#define REDIST_PRIV_LAST_4(a, b) REDIST_PRIV_PAIR(vzip2q, 32, a, b)
+#define REDIST_PRIV_FIRST_8(a, b) REDIST_PRIV_PAIR(vzip1q, 64, a, b)
+#define REDIST_PRIV_LAST_8(a, b) REDIST_PRIV_PAIR(vzip2q, 64, a, b)
 #endif
-#define REDIST_PRIV_LOAD(from) (*(const redist_priv_vector *)(const void *)(from))
+
+#ifdef REDIST_PRIV_VECTORS
 
 /* stream: around the caches, to a multiple of 16. */
 REDIST_PRIV_INLINE void redist_priv_store_16(int stream, char *to, redist_priv_vector value)
 {
 #ifdef REDIST_PRIV_STREAMS
     if (stream) {
-        _mm_stream_si128((__m128i *)(void *)to, (__m128i)value);
+        _mm_stream_si128((__m128i *)(void *)to, value);
         return;
     }
 #endif
     (void)stream;
-    *(redist_priv_vector *)(void *)to = value;
+    REDIST_PRIV_STORE(to, value);
 }
 #endif
 
@@ -2410,11 +2426,10 @@ REDIST_PRIV_INLINE void redist_priv_store_halves(int stream, const redist_priv_v
     int k;
     REDIST_PRIV_UNROLL(4)
     for (k = 0; k < 4; k++)
-        redist_priv_store_16(stream, to + 16 * k, REDIST_PRIV_SHUFFLE(v[2 * k], v[2 * k + 1], 0, 1, 4, 5));
+        redist_priv_store_16(stream, to + 16 * k, REDIST_PRIV_FIRST_8(v[2 * k], v[2 * k + 1]));
     REDIST_PRIV_UNROLL(4)
     for (k = 0; k < 4; k++)
-        redist_priv_store_16(stream, to + to_pitch + 16 * k,
-                             REDIST_PRIV_SHUFFLE(v[2 * k], v[2 * k + 1], 2, 3, 6, 7));
+        redist_priv_store_16(stream, to + to_pitch + 16 * k, REDIST_PRIV_LAST_8(v[2 * k], v[2 * k + 1]));
 }
 
 /* Transposes 16 bytes of as many of the source's rows as make a line of each of the destination's, one of them after
@@ -2434,8 +2449,8 @@ REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int stream, const 
     for (k = 0; k < 8; k++) {
         const char *row = from + k * (8 / unit) * from_pitch;
         const redist_priv_vector a = REDIST_PRIV_LOAD(row), b = REDIST_PRIV_LOAD(row + (unit == 4 ? from_pitch : 0));
-        first[k] = unit == 4 ? REDIST_PRIV_SHUFFLE(a, b, 0, 4, 1, 5) : a;
-        second[k] = REDIST_PRIV_SHUFFLE(a, b, 2, 6, 3, 7);
+        first[k] = unit == 4 ? REDIST_PRIV_FIRST_4(a, b) : a;
+        second[k] = REDIST_PRIV_LAST_4(a, b);
     }
     redist_priv_store_halves(stream, first, to, to_pitch);
     if (unit == 4)

@@ -25,14 +25,27 @@ static void make_cyclic(test_array *array)
             array->axes[a].kind = TEST_BLOCK_CYCLIC;
 }
 
-static void draw(pair *p, int number, int large)
+enum { SMALL, LARGE, SHORT };
+
+/* A few rows whose short blocks go round on both sides: many runs of a few elements. */
+static void make_short(test_random *r, test_array *array)
+{
+    memset(array, 0, sizeof *array);
+    array->ndim = 2;
+    array->axes[0] = test_axis_of(TEST_WHOLE, 3, 0, 1);
+    array->axes[1] = test_axis_of(TEST_BLOCK_CYCLIC, 1000, test_between(r, 1, 7), (int)test_between(r, 2, 4));
+}
+
+static void draw(pair *p, int number, int size)
 {
     test_random r = {(uint64_t)number};
     int side;
-    test_draw_pair(&r, (int)test_between(&r, 1, WORLD), 0, large, &p->arrays[0], &p->arrays[1]);
+    test_draw_pair(&r, (int)test_between(&r, 1, WORLD), 0, size == LARGE, &p->arrays[0], &p->arrays[1]);
     for (side = 0; side < 2; side++) {
-        if (large && number % 4 != 0)
+        if (size == LARGE && number % 4 != 0)
             make_cyclic(&p->arrays[side]);
+        if (size == SHORT)
+            make_short(&r, &p->arrays[side]);
         test_tabulate(&p->arrays[side], &p->tables[side]);
         p->layouts[side] = test_layout(&p->arrays[side], &p->tables[side], -1);
     }
@@ -270,26 +283,28 @@ static void check_turned(int number)
     free(to.memory);
 }
 
-static void check_pairs(pair *p, int first, int pairs, int large)
+static void check_pairs(pair *p, int first, int pairs, int size)
 {
     static const size_t sizes[] = {1, 2, 4, 8, 16, 24, 7};
     int k;
     for (k = first; k < first + pairs; k++) {
-        draw(p, k, large);
+        draw(p, k, size);
         check_layouts(p, k);
         check_move(p, sizes[k % 7], k);
         check_traffic(p, k);
     }
 }
 
-/* Arguments: the number of small pairs, the first one, the number of large pairs, and of turned arrays. */
+/* Arguments: the number of small pairs, the first one, the number of large pairs and of those with
+   short blocks, and of turned arrays. */
 int main(int count, char **arguments)
 {
     int pairs = count > 1 ? atoi(arguments[1]) : 10000, first = count > 2 ? atoi(arguments[2]) : 0;
     int large = count > 3 ? atoi(arguments[3]) : 100, turns = count > 4 ? atoi(arguments[4]) : 2000, k;
     pair *p = malloc(sizeof *p);
-    check_pairs(p, first, pairs, 0);
-    check_pairs(p, first, large, 1);
+    check_pairs(p, first, pairs, SMALL);
+    check_pairs(p, first, large, LARGE);
+    check_pairs(p, first, large, SHORT);
     for (k = 0; k < turns; k++)
         check_turned(k);
     check_refusal();
