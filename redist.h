@@ -30,23 +30,23 @@
  * All functions here are local (no communication), keep no state, and may be called from any thread.
  *
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *      98-171               options
- *     172-267               types
- *                 615-687   arithmetic
- *                 688-714   faults
- *     268-312     715-955   axes: who owns index i
- *     313-416    956-1596   layouts and views
- *               1597-2067   runs: what two coordinates of an axis share
- *               2068-2244   messages: products of run lists
- *               2245-3013   copying
- *               3014-3103   pairs of places: which copy serves whom
- *     417-450   3104-3248   moving on one process
- *     451-469   3249-3498   traffic, on paper
- *     470-499   3499-4010   schedules
- *     500-536   4011-4458   cost and multiphase routes
- *     537-567   4459-4753   relabelling and advice
- *     568-610   4754-4864   text: writing
- *               4865-5295   text: reading
+ *     100-173               options
+ *     174-269               types
+ *                 617-689   arithmetic
+ *                 690-716   faults
+ *     270-314     717-957   axes: who owns index i
+ *     315-418    958-1598   layouts and views
+ *               1599-2069   runs: what two coordinates of an axis share
+ *               2070-2246   messages: products of run lists
+ *               2247-3026   copying
+ *               3027-3116   pairs of places: which copy serves whom
+ *     419-452   3117-3261   moving on one process
+ *     453-471   3262-3511   traffic, on paper
+ *     472-501   3512-4023   schedules
+ *     502-538   4024-4471   cost and multiphase routes
+ *     539-569   4472-4766   relabelling and advice
+ *     570-612   4767-4877   text: writing
+ *               4878-5308   text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
