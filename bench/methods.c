@@ -171,6 +171,7 @@ typedef struct {
     redist_layout from_layout, to_layout;
     int64_t held; /* elements of the source on this rank */
     int batch;    /* executions in one sample */
+    int cached;   /* arrays fit the caches */
     void *source, *destination, *expected;
 } contest;
 
@@ -426,10 +427,11 @@ static void *fill(const contest *c, const placed *p, int64_t *owned)
 }
 
 /* Ranks leave a barrier at different times: what is shorter than that is timed several times over. */
-static int batch_of(double bytes)
+static double most_held(const contest *c)
 {
+    double bytes = (double)c->held * (double)c->by_hand.element;
     maxima(&bytes, 1);
-    return bytes < 262144 ? 20 : 1;
+    return bytes;
 }
 
 static contest contest_create(const bench *b, const bench_case *what)
@@ -446,7 +448,8 @@ static contest contest_create(const bench *b, const bench_case *what)
     c.from_layout = layout_of(what, &what->from, &c.by_hand.from);
     c.to_layout = layout_of(what, &what->to, &c.by_hand.to);
     c.source = fill(&c, &c.by_hand.from, &c.held);
-    c.batch = batch_of((double)c.held * (double)c.by_hand.element);
+    c.batch = most_held(&c) < 262144 ? 20 : 1;
+    c.cached = most_held(&c) < 8388608;
     c.expected = fill(&c, &c.by_hand.to, &received);
     c.destination = allocate((size_t)c.by_hand.to.elements * c.by_hand.element);
     return c;
@@ -490,9 +493,12 @@ static int wants_more(const entry *e, const settings *set)
     return e->times && !enough && !too_slow && e->count < MOST_TIMES;
 }
 
+/* What fits the caches is in them, whoever had its turn before; not all contestants have arrays of their own. */
 static double time_once(const contestant *who, entry *e)
 {
     double begin;
+    if (e->contest->cached)
+        who->run(e);
     barrier();
     begin = MPI_Wtime();
     for (int k = 0; k < e->contest->batch; k++)
