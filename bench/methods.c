@@ -426,7 +426,7 @@ static void *fill(const contest *c, const placed *p, int64_t *owned)
     return array;
 }
 
-/* Ranks leave a barrier at different times: what is shorter than that is timed several times over. */
+/* Bytes of the source, on the rank that has most. */
 static double most_held(const contest *c)
 {
     double bytes = (double)c->held * (double)c->by_hand.element;
