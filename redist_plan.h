@@ -40,25 +40,25 @@
  * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
  *     110-165               types
  *                 283-329   waiting
- *                 330-420   verdicts
- *                 421-710   the plan
- *                 711-973   checking arguments
- *                974-1125   peers
- *               1126-1215   staging
- *               1216-1305   pieces
- *               1306-1327   reports
- *               1328-1665   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1666-1813   MPI's collectives
- *               1814-1832   REDIST_ALLTOALLV
- *               1833-1963   REDIST_ALLTOALLW
- *               1964-2129   shared memory
- *               2130-2520   REDIST_SHARED
- *               2521-2545   the network
- *               2546-2732   REDIST_MULTIPHASE
- *               2733-3040   choosing a method
- *     166-254   3041-3457   plans
- *               3458-3557   calibrating
- *     255-276   3558-3640   arenas
+ *                 330-421   verdicts
+ *                 422-711   the plan
+ *                 712-974   checking arguments
+ *                975-1126   peers
+ *               1127-1216   staging
+ *               1217-1306   pieces
+ *               1307-1328   reports
+ *               1329-1666   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *               1667-1814   MPI's collectives
+ *               1815-1833   REDIST_ALLTOALLV
+ *               1834-1964   REDIST_ALLTOALLW
+ *               1965-2130   shared memory
+ *               2131-2516   REDIST_SHARED
+ *               2517-2541   the network
+ *               2542-2728   REDIST_MULTIPHASE
+ *               2729-3054   choosing a method
+ *     166-254   3055-3471   plans
+ *               3472-3571   calibrating
+ *     255-276   3572-3654   arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
@@ -365,6 +365,7 @@ enum {
     REDIST_PRIV_NOT_NODE,
     REDIST_PRIV_TAG,          /* the next one in the arena */
     REDIST_PRIV_OVERWRITES,   /* extents may differ, but both ends of a message lay out its ring */
+    REDIST_PRIV_SCATTERED,    /* a message is scattered over the lines of an array */
     REDIST_PRIV_FACTS
 };
 
@@ -2232,14 +2233,6 @@ REDIST_PRIV void redist_priv_push_all(const redist_plan *p)
             pushed |= redist_priv_push(p, &r->link[k]);
 }
 
-/* Copies what stays. */
-REDIST_PRIV void redist_priv_copy_own(const redist_plan *p)
-{
-    const double begin = redist_priv_clock(p->rings);
-    redist_priv_copy_kept(p);
-    p->rings->spent += redist_priv_clock(p->rings) - begin;
-}
-
 /* Copies what stays, and what comes from others' arrays, once it is all there: in turn a part of each along the
    destination's slowest axis, so that lines which several ranks fill, or read, are visited while they are hot. */
 REDIST_PRIV void redist_priv_copy_together(const redist_plan *p)
@@ -2312,6 +2305,7 @@ REDIST_PRIV int redist_priv_offer_arrays(const redist_plan *p)
 REDIST_PRIV int redist_priv_shared_start(redist_plan *p)
 {
     const int direct = redist_priv_offer_arrays(p);
+    double begin;
     int64_t k;
     int code;
     if (p->rings->adapts)
@@ -2329,8 +2323,10 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p)
     }
     redist_priv_push_all(p);
     code = redist_priv_lanes_start(p);
+    begin = redist_priv_clock(p->rings);
     if (!p->overwrites && !p->rings->waits)
-        redist_priv_copy_own(p);
+        redist_priv_copy_kept(p);
+    p->rings->spent += redist_priv_clock(p->rings) - begin;
     return code;
 }
 
@@ -2392,20 +2388,20 @@ REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p)
     return redist_priv_round_up(redist_priv_max(piece, p->element_bytes), REDIST_PRIV_LINE);
 }
 
-/* How many bytes of the source's lines are read for each byte of a message, about: by each of its receivers, from
-   another core's memory, when they copy directly, but while the lines are hot when the sender packs for all. */
+/* How many bytes of this side's lines are visited for each byte of a message, about: the source's by each receiver,
+   from another core's memory, when they copy directly, but while they are hot when the sender packs for all. */
 REDIST_PRIV_COLD int64_t redist_priv_waste(const redist_plan *p, const redist_priv_peer *peer)
 {
     const redist_priv_message m = redist_priv_peer_message(p, peer);
-    const int d = redist_priv_fastest(&m, REDIST_PRIV_FROM);
+    const int side = peer->own, d = redist_priv_fastest(&m, side);
     const redist_priv_runs *list = m.axis[d];
     int64_t r, runs = 0;
     for (r = 0; r < list->runs; r++)
         runs += list->run[r].n[1] * list->run[r].n[2] *
-                (redist_priv_abs(list->run[r].stride[0][REDIST_PRIV_FROM]) == 1 ? 1 : list->run[r].n[0]);
+                (redist_priv_abs(list->run[r].stride[0][side]) == 1 ? 1 : list->run[r].n[0]);
     runs = redist_priv_product(runs, REDIST_PRIV_LINE, INT64_MAX);
     return redist_priv_clamp(runs / (list->elements * p->element_bytes), 1,
-                             p->side[REDIST_PRIV_FROM].neighbours.axis[d].peers);
+                             p->side[side].neighbours.axis[d].peers);
 }
 
 /* Gives the peers of this node channels: those on it, and with options.node_ranks in the same part of it. */
@@ -2796,8 +2792,12 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p)
         p->facts[REDIST_PRIV_UNFIXED_FROM + own] = p->pointers[own * p->arrays] == NULL && s->owned > 0;
         p->facts[REDIST_PRIV_LARGEST] = redist_priv_max(p->facts[REDIST_PRIV_LARGEST], large);
         p->facts[REDIST_PRIV_PEERS] = redist_priv_max(p->facts[REDIST_PRIV_PEERS], s->peers);
-        for (k = 0; k < s->peers; k++)
+        for (k = 0; k < s->peers; k++) {
+            const redist_priv_message m = redist_priv_peer_message(p, &s->peer[k]);
+            const int turned = redist_priv_fastest(&m, own) != redist_priv_fastest(&m, REDIST_PRIV_PACKED);
             p->facts[REDIST_PRIV_MESSAGE] = redist_priv_max(p->facts[REDIST_PRIV_MESSAGE], s->peer[k].bytes);
+            p->facts[REDIST_PRIV_SCATTERED] |= turned || redist_priv_waste(p, &s->peer[k]) > 1;
+        }
     }
 }
 
@@ -2845,15 +2845,18 @@ REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p)
     return redist_priv_by_messages(p);
 }
 
-/* Arrays to time candidates with, after the pointers to them; NULL when memory is exhausted. */
+/* Arrays to time candidates with, after the pointers to them; NULL when memory is exhausted. The sources are written,
+   because reading pages that nobody has written is faster. */
 REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p)
 {
     const int64_t both = p->side[REDIST_PRIV_FROM].array_bytes + p->side[REDIST_PRIV_TO].array_bytes;
     int64_t at = redist_priv_round_up(2 * p->arrays * (int64_t)sizeof(char *), REDIST_PRIV_LINE);
-    char **scratch = (char **)redist_priv_zeroed(at + p->arrays * both, 1); /* no first touch of a page is timed */
+    char **scratch = (char **)redist_priv_alloc(at + p->arrays * both, 1);
     int a;
     for (a = 0; scratch != NULL && a < 2 * p->arrays; a++) {
         scratch[a] = (char *)scratch + at;
+        if (a < p->arrays)
+            memset(scratch[a], 0, (size_t)p->side[REDIST_PRIV_FROM].array_bytes);
         at += p->side[a / p->arrays].array_bytes;
     }
     return scratch;
@@ -2869,22 +2872,22 @@ REDIST_PRIV_COLD double redist_priv_slowest(MPI_Comm comm, double begin, int cod
     return code == REDIST_OK && most[0] == REDIST_OK ? (double)most[1] * 1e-9 : 0;
 }
 
-/* The time of one execution on the slowest rank, the least of several means; stops where `best` is out of reach. The
-   first of a series is not timed: it warms up, and brings the ranks together. Collective. */
+/* The time of one execution on the slowest rank, of short ones the mean of many: the least of several, of which the
+   first, which warms up, only counts alone. It does, where that takes twice the best so far. Collective. */
 REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, double best)
 {
-    enum { SERIES = 3, TIMED = 2 };
-    double least = 0, seconds = 0, begin = 0;
-    int series, k, code = REDIST_OK;
-    for (series = 0; series < SERIES && seconds <= 1.3 * best; series++) {
-        for (k = 0; k <= TIMED && code == REDIST_OK; k++) {
-            begin = k == 1 ? MPI_Wtime() : begin;
+    enum { SERIES = 3, MANY = 20 };
+    double least = 0, seconds = 0, begin;
+    int series, k, times = 1, code = REDIST_OK;
+    for (series = 0; series < SERIES && seconds <= (series == 1 ? 2 : 1.3) * best; series++) {
+        begin = MPI_Wtime();
+        for (k = 0; k < times && code == REDIST_OK; k++)
             code = redist_execute_many(plan, (const void *const *)scratch, (void *const *)(scratch + plan->arrays));
-        }
-        seconds = redist_priv_slowest(plan->comm, begin, code) / (double)TIMED;
+        seconds = redist_priv_slowest(plan->comm, begin, code) / times;
         if (seconds == 0)
             return 0;
-        least = series == 0 || seconds < least ? seconds : least;
+        least = series < 2 || seconds < least ? seconds : least;
+        times = seconds < 5e-4 ? MANY : 1;
     }
     return least;
 }
@@ -2908,7 +2911,16 @@ REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *op
     return *seconds > 0 ? *seconds + creation : 0;
 }
 
-/* Times every method that fits, and returns the fastest; where none is a tenth faster than the estimate, or than
+/* Whether a method may be faster than the estimate: than shared memory inside a node only messages, which take less to
+   begin; MPI's datatypes only where they do not take element by element. */
+REDIST_PRIV_COLD int redist_priv_is_candidate(const redist_plan *p, redist_method method, redist_method estimate)
+{
+    if (p->node == 0 && estimate == REDIST_SHARED)
+        return method == REDIST_POINT_TO_POINT;
+    return method != REDIST_ALLTOALLW || !p->facts[REDIST_PRIV_SCATTERED];
+}
+
+/* Times every candidate that fits, and returns the fastest; where none is a tenth faster than the estimate, or than
    messages when that cannot be had, it is what is estimated. Collective. */
 REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p)
 {
@@ -2922,6 +2934,8 @@ REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p)
     options.from = options.to = NULL;
     options.message = NULL;
     for (; t->name != NULL && code == REDIST_OK; t++) {
+        if (t->method != estimate && !redist_priv_is_candidate(p, t->method, estimate))
+            continue;
         options.method = t->method;
         seconds[t->method] = redist_priv_try(p, &options, scratch, best);
         if (seconds[t->method] > 0 && seconds[t->method] < best) {

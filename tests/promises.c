@@ -791,6 +791,26 @@ static void check_together(int slow, int expected)
     redist_arena_free(&arena);
 }
 
+/* Measuring inside a node takes no longer than seven executions, when one takes so long that it is not repeated: three
+   times of what is estimated, and three of messages, unless their first is hopeless. */
+static void check_measuring(void)
+{
+    exchange *e = exchange_of(BOTH_APART, MPI_COMM_WORLD);
+    redist_options options;
+    int good;
+    memset(&options, 0, sizeof options);
+    options.effort = REDIST_MEASURE;
+    e->method = REDIST_AUTO;
+    exchange_allocate(e);
+    copied = 0;
+    late = 1;
+    good = exchange_create_with(e, &options) == REDIST_OK;
+    late = 0;
+    test_case_all(good && copied > 0 && copied <= 7 * (moved(e, FROM) + moved(e, TO) + kept(e)),
+                  "measuring copies %ld bytes", (long)copied);
+    finish(e);
+}
+
 int main(int count, char **arguments)
 {
     static const redist_method methods[] = {REDIST_POINT_TO_POINT, REDIST_SCHEDULED, REDIST_ALLTOALLV, REDIST_ALLTOALLW,
@@ -839,6 +859,7 @@ int main(int count, char **arguments)
         check_packing(8, 0, 0);
         check_together(0, 1);
         check_together(1, 0);
+        check_measuring();
     }
     check_chain();
     MPI_Comm_free(&tokens);
