@@ -2845,8 +2845,8 @@ REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p)
     return redist_priv_by_messages(p);
 }
 
-/* Arrays to time candidates with, after the pointers to them; NULL when memory is exhausted. The sources are written,
-   because reading pages that nobody has written is faster. */
+/* Arrays to time candidates with, after the pointers to them; NULL when memory is exhausted. Those that are read are
+   zero: numbers to combine, and pages that somebody has written, since reading others is faster. */
 REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p)
 {
     const int64_t both = p->side[REDIST_PRIV_FROM].array_bytes + p->side[REDIST_PRIV_TO].array_bytes;
@@ -2855,8 +2855,8 @@ REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p)
     int a;
     for (a = 0; scratch != NULL && a < 2 * p->arrays; a++) {
         scratch[a] = (char *)scratch + at;
-        if (a < p->arrays)
-            memset(scratch[a], 0, (size_t)p->side[REDIST_PRIV_FROM].array_bytes);
+        if (a < p->arrays || p->arrival.function != NULL)
+            memset(scratch[a], 0, (size_t)p->side[a / p->arrays].array_bytes);
         at += p->side[a / p->arrays].array_bytes;
     }
     return scratch;

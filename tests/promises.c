@@ -13,9 +13,11 @@ static int allocations;
 
 static void *counted_malloc(size_t bytes)
 {
+    void *memory;
     allocations++;
     table_bytes += (int64_t)bytes;
-    return malloc(bytes);
+    memory = malloc(bytes);
+    return memory == NULL ? NULL : memset(memory, 0xA5, bytes); /* fresh memory need not be zero */
 }
 
 static void counted_yield(void);
@@ -791,6 +793,34 @@ static void check_together(int slow, int expected)
     redist_arena_free(&arena);
 }
 
+/* Combines nothing, but tells whether there was anything to combine with. */
+static void look(void *to, const void *from, int64_t n, void *context)
+{
+    const unsigned char *byte = (const unsigned char *)to;
+    int64_t k;
+    (void)from;
+    for (k = 0; k < n * (int64_t)sizeof(double); k++)
+        *(int *)context |= byte[k] != 0;
+}
+
+/* What measuring combines is zero. */
+static void check_measured_numbers(void)
+{
+    exchange *e = exchange_of(BOTH_APART, MPI_COMM_WORLD);
+    redist_options options;
+    int good, found = 0;
+    memset(&options, 0, sizeof options);
+    options.effort = REDIST_MEASURE;
+    options.combine = look;
+    options.context = &found;
+    e->method = REDIST_AUTO;
+    exchange_allocate(e);
+    copied = 0;
+    good = exchange_create_with(e, &options) == REDIST_OK;
+    test_case_all(good && copied > 0 && !found, "measuring combines zeros");
+    finish(e);
+}
+
 /* Measuring inside a node takes no longer than seven executions, when one takes so long that it is not repeated: three
    times of what is estimated, and three of messages, unless their first is hopeless. */
 static void check_measuring(void)
@@ -860,6 +890,7 @@ int main(int count, char **arguments)
         check_together(0, 1);
         check_together(1, 0);
         check_measuring();
+        check_measured_numbers();
     }
     check_chain();
     MPI_Comm_free(&tokens);
