@@ -2251,8 +2251,6 @@ typedef struct {
     int64_t n, from, to;
 } redist_priv_loop;
 
-enum { REDIST_PRIV_MAX_LOOPS = REDIST_PRIV_LEVELS * REDIST_MAX_DIMS };
-
 /* How elements arrive: they replace what is there, or a function combines them with it. */
 typedef struct {
     redist_combine *function; /* NULL: they replace it */
@@ -2261,13 +2259,12 @@ typedef struct {
     int alone;       /* a message may contribute to an element several times: threads do not share it */
 } redist_priv_arrival;
 
-/* Loops around a unit of contiguous bytes, the outermost first. */
+/* How the units of a copy are written. */
 typedef struct {
-    int loops, stream, far; /* stream: write past the caches; far: the source is in none that is near */
-    int64_t unit;
+    int stream, far; /* stream: by non-temporal stores; far: the source is in no cache of this core */
+    int64_t unit;    /* contiguous bytes */
     redist_priv_arrival arrival;
-    redist_priv_loop loop[REDIST_PRIV_MAX_LOOPS];
-} redist_priv_box;
+} redist_priv_writing;
 
 /* Two of them, and where they begin. */
 typedef struct {
@@ -2397,23 +2394,23 @@ REDIST_PRIV void redist_priv_copy_units(int64_t unit, const redist_priv_plane *p
 }
 
 /* Writes a row of pieces of so many bytes, each at once. */
-REDIST_PRIV void redist_priv_write(const redist_priv_box *box, redist_priv_loop row, int64_t bytes, const char *from,
+REDIST_PRIV void redist_priv_write(const redist_priv_writing *w, redist_priv_loop row, int64_t bytes, const char *from,
                                    char *to)
 {
-    const redist_priv_arrival *a = &box->arrival;
+    const redist_priv_arrival *a = &w->arrival;
     for (; row.n > 0; row.n--, from += row.from, to += row.to)
         if (a->function != NULL)
             a->function(to, from, bytes / a->element, a->context);
-        else if (box->stream)
+        else if (w->stream)
             redist_priv_stream(to, from, bytes, row.from);
         else
             memcpy(to, from, (size_t)bytes);
 }
 
-/* How two loops of a box are cut into tiles of wide x tall units, and how a tile is copied: in strips, by
+/* How two loops are cut into tiles of wide x tall units, and how a tile is copied: in strips, by
    way of a buffer, around the caches, with lines asked for early. */
 typedef struct {
-    const redist_priv_box *box;
+    const redist_priv_writing *w;
     int64_t wide, tall;
     int strips, buffered, stream, far;
 } redist_priv_tiling;
@@ -2489,7 +2486,7 @@ REDIST_PRIV_APART void redist_priv_copy_part(int64_t unit, const redist_priv_pla
    strips, and what they leave over at the two edges. */
 REDIST_PRIV void redist_priv_transpose(const redist_priv_tiling *t, int stream, const redist_priv_plane *p)
 {
-    const int64_t unit = t->box->unit, side = 16 / unit;
+    const int64_t unit = t->w->unit, side = 16 / unit;
     const int64_t lines = p->inner.n & -(REDIST_PRIV_LINE / unit), columns = p->outer.n & -side;
     const int ahead = t->far && columns * unit <= REDIST_PRIV_LINE;
     if (unit == 4)
@@ -2505,7 +2502,7 @@ REDIST_PRIV void redist_priv_transpose(const redist_priv_tiling *t, int stream, 
 }
 
 #else
-#define redist_priv_transpose(t, stream, plane) redist_priv_copy_units((t)->box->unit, plane)
+#define redist_priv_transpose(t, stream, plane) redist_priv_copy_units((t)->w->unit, plane)
 #endif
 
 /* Where a tile is put together, aligned for numbers of any kind. */
@@ -2519,19 +2516,19 @@ typedef union {
    high and narrow where lines of the destination are filled by several strips. What else is streamed, or put together
    unit by unit, is so in a buffer in the fastest cache, and written in long pieces. Strips that are combined fill a
    larger one, so that the lines that they are combined with, too, are read in long pieces. */
-REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box, const redist_priv_plane *p,
+REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_writing *w, const redist_priv_plane *p,
                                                      int crossed)
 {
-    const int64_t unit = box->unit, pitch = p->outer.to;
-    const int combine = box->arrival.function != NULL, contiguous = p->inner.to == unit;
+    const int64_t unit = w->unit, pitch = p->outer.to;
+    const int combine = w->arrival.function != NULL, contiguous = p->inner.to == unit;
     const int even = pitch % 16 == 0 && (uintptr_t)p->to % 16 == 0;
     redist_priv_tiling t;
     int64_t across;
-    t.box = box;
+    t.w = w;
     t.strips = crossed && contiguous && p->outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
-    t.stream = box->stream && contiguous;
+    t.stream = w->stream && contiguous;
     t.buffered = combine || (t.strips ? t.stream && !even : contiguous);
-    t.far = box->far || box->stream || p->outer.n * p->inner.n * unit > REDIST_PRIV_NEAR;
+    t.far = w->far || w->stream || p->outer.n * p->inner.n * unit > REDIST_PRIV_NEAR;
     across = !crossed ? unit : !t.strips ? (int64_t)REDIST_PRIV_WIDTH : combine ? 4 * (int64_t)REDIST_PRIV_WIDTH
                                                                                : (int64_t)REDIST_PRIV_LINE;
     t.wide = crossed ? redist_priv_max(across / unit, 1) : 1;
@@ -2548,23 +2545,23 @@ REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_box *box,
 }
 
 /* Combines a tile that was put together with what is not contiguous at its destination, by way of another tile. */
-REDIST_PRIV void redist_priv_combine_tile(const redist_priv_box *box, const redist_priv_plane *p,
+REDIST_PRIV void redist_priv_combine_tile(const redist_priv_writing *w, const redist_priv_plane *p,
                                           const redist_priv_tile *tile)
 {
-    const int64_t unit = box->unit, row = p->inner.n * unit;
+    const int64_t unit = w->unit, row = p->inner.n * unit;
     redist_priv_tile there;
     redist_priv_plane in = {{p->outer.n, p->outer.to, row}, {p->inner.n, p->inner.to, unit}, p->to, there.bytes};
     redist_priv_plane out = {{p->outer.n, row, p->outer.to}, {p->inner.n, unit, p->inner.to}, there.bytes, p->to};
     redist_priv_copy_units(unit, &in);
-    box->arrival.function(there.bytes, tile->bytes, p->outer.n * row / box->arrival.element, box->arrival.context);
+    w->arrival.function(there.bytes, tile->bytes, p->outer.n * row / w->arrival.element, w->arrival.context);
     redist_priv_copy_units(unit, &out);
 }
 
 /* Copies a tile, which may be cut off at the edges, by way of the buffer. */
 REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const redist_priv_plane *p)
 {
-    const int64_t unit = t->box->unit, bytes = p->inner.n * unit;
-    const int combine = t->box->arrival.function != NULL;
+    const int64_t unit = t->w->unit, bytes = p->inner.n * unit;
+    const int combine = t->w->arrival.function != NULL;
     redist_priv_tile tile[REDIST_PRIV_TILE_BUFFERS];
     char *at = (char *)tile;
     redist_priv_plane in = {{p->outer.n, p->outer.from, bytes}, {p->inner.n, p->inner.from, unit}, p->from, at};
@@ -2579,9 +2576,9 @@ REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const re
     else
         redist_priv_copy_units(unit, p->outer.n > 1 ? &across : &in);
     if (p->inner.to == unit)
-        redist_priv_write(t->box, rows, bytes, at, p->to);
+        redist_priv_write(t->w, rows, bytes, at, p->to);
     else
-        redist_priv_combine_tile(t->box, p, tile);
+        redist_priv_combine_tile(t->w, p, tile);
 }
 
 /* How many units lead to the next line, at most `most`; that many when `at` is at a line. */
@@ -2595,7 +2592,7 @@ REDIST_PRIV_FAST int64_t redist_priv_to_line(const char *at, int64_t unit, int64
    destination at hand. The first tiles are small, so that the others begin at lines of either side. */
 REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, const redist_priv_plane *p)
 {
-    const int64_t unit = t->box->unit, page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
+    const int64_t unit = t->w->unit, page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
     const int64_t top = p->inner.n > t->tall ? redist_priv_to_line(p->to, unit, t->tall) : t->tall;
     const int64_t left = redist_priv_to_line(p->from, unit, t->wide);
     redist_priv_plane tile = *p;
@@ -2619,321 +2616,29 @@ REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, const redis
     }
 }
 
-/* Turns a loop round, so that it goes forwards on the side where it went backwards. */
-REDIST_PRIV_FAST void redist_priv_reverse(redist_priv_loop *loop, const char **from, char **to)
+/* Copies two loops around a unit. */
+REDIST_PRIV_APART void redist_priv_copy_plane(const redist_priv_writing *w, const redist_priv_plane *p, int crossed)
 {
-    *from += (loop->n - 1) * loop->from;
-    *to += (loop->n - 1) * loop->to;
-    loop->from = -loop->from;
-    loop->to = -loop->to;
-}
-
-/* Chooses the way to copy two loops of a box. */
-REDIST_PRIV_APART void redist_priv_copy_plane(const redist_priv_box *box, const redist_priv_plane *p, int crossed)
-{
-    const int combine = box->arrival.function != NULL;
-    const int put_together = box->stream && p->inner.to == box->unit && p->inner.n * box->unit >= REDIST_PRIV_LONG;
+    const int combine = w->arrival.function != NULL;
+    const int put_together = w->stream && p->inner.to == w->unit && p->inner.n * w->unit >= REDIST_PRIV_LONG;
     redist_priv_tiling tiling;
     int64_t j;
-    if ((combine || box->stream) && box->unit >= REDIST_PRIV_LONG) {
+    if ((combine || w->stream) && w->unit >= REDIST_PRIV_LONG) {
         for (j = 0; j < p->outer.n; j++)
-            redist_priv_write(box, p->inner, box->unit, p->from + j * p->outer.from, p->to + j * p->outer.to);
+            redist_priv_write(w, p->inner, w->unit, p->from + j * p->outer.from, p->to + j * p->outer.to);
     } else if (crossed || combine || put_together) {
-        tiling = redist_priv_tiles_for(box, p, crossed);
+        tiling = redist_priv_tiles_for(w, p, crossed);
         redist_priv_copy_tiles(&tiling, p);
     } else {
-        redist_priv_copy_units(box->unit, p);
+        redist_priv_copy_units(w->unit, p);
     }
 }
-
-REDIST_PRIV_FAST void redist_priv_add_loop(redist_priv_box *box, int64_t n, int64_t from, int64_t to)
-{
-    const redist_priv_loop loop = {n, from, to};
-    if (n != 1)
-        box->loop[box->loops++] = loop;
-}
-
-/* Loops that continue each other on both sides become one; a contiguous innermost loop becomes the unit. */
-REDIST_PRIV_FAST void redist_priv_merge_loops(redist_priv_box *box)
-{
-    int k, kept = 0;
-    for (k = 1; k < box->loops; k++) {
-        redist_priv_loop *outer = &box->loop[kept], inner = box->loop[k];
-        if (outer->from == inner.n * inner.from && outer->to == inner.n * inner.to) {
-            inner.n *= outer->n;
-            *outer = inner;
-        } else {
-            box->loop[++kept] = inner;
-        }
-    }
-    box->loops = box->loops == 0 ? 0 : kept + 1;
-    if (box->loops > 0 && box->loop[kept].from == box->unit && box->loop[kept].to == box->unit)
-        box->unit *= box->loop[--box->loops].n;
-}
-
-/* Takes the k-th loop out of a box; when it has none left, one that does nothing. */
-REDIST_PRIV_FAST redist_priv_loop redist_priv_take_loop(redist_priv_box *box, int k)
-{
-    redist_priv_loop loop = {1, 0, 0};
-    if (box->loops == 0)
-        return loop;
-    loop = box->loop[k];
-    for (box->loops--; k < box->loops; k++)
-        box->loop[k] = box->loop[k + 1];
-    return loop;
-}
-
-/* Copies a box. Its loops are in the order of the destination's memory; the innermost and, while the unit is short, the
-   source's fastest are copied together. */
-REDIST_PRIV void redist_priv_copy_box(redist_priv_box box, const char *from, char *to)
-{
-    int64_t counter[REDIST_PRIV_MAX_LOOPS] = {0};
-    redist_priv_plane p;
-    int k, last, fast;
-    for (k = 0; k < box.loops; k++)
-        if (box.loop[k].to < 0)
-            redist_priv_reverse(&box.loop[k], &from, &to);
-    redist_priv_merge_loops(&box);
-    last = fast = box.loops - 1;
-    for (k = 0; k < last && box.unit < REDIST_PRIV_LINE; k++)
-        if (redist_priv_abs(box.loop[k].from) < redist_priv_abs(box.loop[fast].from))
-            fast = k;
-    p.from = from;
-    p.to = to;
-    p.inner = redist_priv_take_loop(&box, last);
-    p.outer = redist_priv_take_loop(&box, fast == last ? last - 1 : fast);
-    if (p.outer.from < 0)
-        redist_priv_reverse(&p.outer, &p.from, &p.to);
-    do {
-        redist_priv_copy_plane(&box, &p, fast != last);
-        for (k = box.loops - 1; k >= 0; k--) {
-            const redist_priv_loop *loop = &box.loop[k];
-            p.from += loop->from;
-            p.to += loop->to;
-            if (++counter[k] < loop->n)
-                break;
-            p.from -= loop->n * loop->from;
-            p.to -= loop->n * loop->to;
-            counter[k] = 0;
-        }
-    } while (k >= 0);
-}
-
-enum { REDIST_PRIV_LISTED = 64 };
-
-/* A copy of one message between two of its sides. Axes are visited from the destination's slowest to its fastest; the
-   first `walked` element by element, so that all runs of the others find a line while it is hot. Where the runs of the
-   fastest are short, so many elements of `blocks` superblocks are listed, each with its distance in bytes. */
-typedef struct {
-    const redist_priv_message *message;
-    int from, to; /* sides */
-    int walked, axis[REDIST_MAX_DIMS];
-    int listed;
-    int64_t blocks, at[REDIST_PRIV_TO + 1][REDIST_PRIV_LISTED];
-    redist_priv_box box; /* the loops around the axis at hand */
-} redist_priv_copier;
 
 /* What copies without ado do: elements of so many bytes replace what is there. */
 REDIST_PRIV_FAST redist_priv_arrival redist_priv_replacing(int64_t element_bytes)
 {
     const redist_priv_arrival arrival = {NULL, NULL, element_bytes, 0};
     return arrival;
-}
-
-REDIST_PRIV void redist_priv_copy_axes(redist_priv_copier *c, int depth, const char *from, char *to);
-
-/* How many steps along an axis that is walked keep what lies under them in the fastest cache. */
-REDIST_PRIV_FAST int64_t redist_priv_hot_steps(const redist_priv_copier *c, int depth)
-{
-    int64_t bytes = c->box.unit;
-    int k;
-    for (k = depth + 1; k < c->message->ndim; k++)
-        bytes = redist_priv_product(bytes, c->message->axis[c->axis[k]]->elements, REDIST_PRIV_HOT);
-    return REDIST_PRIV_HOT / redist_priv_max(bytes, 1);
-}
-
-/* Which repetitions of a level of a run have packed positions in begin <= position < end: from bound[0] to before
-   bound[3], and as a whole those from bound[1] to before bound[2]. */
-REDIST_PRIV_FAST void redist_priv_clip(const redist_priv_run *run, int level, int64_t begin, int64_t end,
-                                       int64_t *bound)
-{
-    const int64_t n = run->n[level], stride = run->stride[level][REDIST_PRIV_PACKED];
-    const int64_t length = level == 0 ? 1 : level == 1 ? run->n[0] : run->n[0] * run->n[1];
-    bound[0] = bound[1] = 0;
-    bound[2] = bound[3] = n;
-    if (begin <= 0 && end >= (n - 1) * stride + length)
-        return;
-    bound[0] = redist_priv_clamp(redist_priv_floor_div(begin - length, stride) + 1, 0, n);
-    bound[1] = redist_priv_ceil_div(begin, stride);
-    bound[2] = redist_priv_min(redist_priv_floor_div(end - length, stride) + 1, n);
-    bound[3] = redist_priv_clamp(redist_priv_ceil_div(end, stride), 0, n);
-}
-
-/* Copies the part of a run, from its packed position `at` on, that lies in the message's window. Repetitions of a level
-   that do as a whole become a loop of the box, or are walked; of the others, at the ends, those of the level below. */
-REDIST_PRIV void redist_priv_copy_run(redist_priv_copier *c, int depth, int level, const redist_priv_run *run,
-                                      int64_t at, const char *from, char *to)
-{
-    const redist_priv_message *m = c->message;
-    const int d = c->axis[depth], loops = c->box.loops;
-    int64_t from_bytes, to_bytes, k, next, step, bound[4];
-    while (level > 0 && run->n[level] == 1)
-        level--;
-    step = depth >= c->walked ? run->n[level] : level > 0 || c->listed > 0 ? 1 : redist_priv_hot_steps(c, depth);
-    from_bytes = run->stride[level][c->from] * m->stride[c->from][d] * c->box.unit;
-    to_bytes = run->stride[level][c->to] * m->stride[c->to][d] * c->box.unit;
-    redist_priv_clip(run, level, m->begin[d] - at, m->end[d] - at, bound);
-    for (k = bound[0]; k < bound[3]; k = next) {
-        next = k >= bound[1] && k < bound[2] ? redist_priv_min(k + step, bound[2]) : k + 1;
-        redist_priv_add_loop(&c->box, next - k, from_bytes, to_bytes);
-        if (level > 0)
-            redist_priv_copy_run(c, depth, level - 1, run, at + k * run->stride[level][REDIST_PRIV_PACKED],
-                                 from + k * from_bytes, to + k * to_bytes);
-        else if (depth + 1 < m->ndim)
-            redist_priv_copy_axes(c, depth + 1, from + k * from_bytes, to + k * to_bytes);
-        else
-            redist_priv_copy_box(c->box, from + k * from_bytes, to + k * to_bytes);
-        c->box.loops = loops;
-    }
-}
-
-/* Lists as many superblocks of the fastest axis as there is room for, if its runs are short: each run by itself would
-   pass through all lines. */
-REDIST_PRIV_APART void redist_priv_list_elements(redist_priv_copier *c)
-{
-    const redist_priv_message *m = c->message;
-    const int d = c->axis[m->ndim - 1], side[2] = {c->from, c->to};
-    const redist_priv_runs *list = m->axis[d];
-    const int64_t unit = c->box.unit;
-    int64_t k, r, i, all = 0, runs = 0;
-    int e, alike = m->end[d] - m->begin[d] == list->elements && (unit == 4 || unit == 8 || unit == 16);
-    for (r = 0; r < list->runs; r++)
-        if (list->run[r].n[2] > 1) {
-            all += list->run[r].n[0] * list->run[r].n[1];
-            alike &= list->run[r].n[2] == list->run->n[2];
-            for (e = 0; e < 2; e++)
-                alike &= list->run[r].stride[2][side[e]] == list->run->stride[2][side[e]];
-            runs++;
-        }
-    if (!alike || runs < 2 || all > redist_priv_min(4 * runs, REDIST_PRIV_LISTED))
-        return;
-    c->blocks = redist_priv_min(REDIST_PRIV_LISTED / all, list->run->n[2]);
-    for (k = 0; k < c->blocks; k++)
-        for (r = 0; r < list->runs; r++) {
-            const redist_priv_run *run = &list->run[r];
-            for (i = 0; run->n[2] > 1 && i < run->n[0] * run->n[1]; i++, c->listed++)
-                for (e = 0; e < 2; e++)
-                    c->at[e][c->listed] = (run->at[side[e]] + k * run->stride[2][side[e]] +
-                                           i / run->n[0] * run->stride[1][side[e]] +
-                                           i % run->n[0] * run->stride[0][side[e]]) * m->stride[side[e]][d] * unit;
-        }
-}
-
-#define REDIST_PRIV_COPY_LISTED(bytes)                                                                                 \
-    case bytes:                                                                                                        \
-        for (k = 0; k < times; k++, from += from_bytes, to += to_bytes)                                                \
-            for (i = 0; i < c->listed; i++)                                                                            \
-                memcpy(to + c->at[1][i], from + c->at[0][i], bytes);                                                   \
-        break;
-
-/* Copies the listed superblocks and those after them. Returns how many. */
-REDIST_PRIV_APART int64_t redist_priv_copy_listed(const redist_priv_copier *c, const char *from, char *to)
-{
-    const redist_priv_message *m = c->message;
-    const int d = c->axis[m->ndim - 1];
-    const redist_priv_run *run = m->axis[d]->run;
-    const int64_t from_bytes = c->blocks * run->stride[2][c->from] * m->stride[c->from][d] * c->box.unit;
-    const int64_t to_bytes = c->blocks * run->stride[2][c->to] * m->stride[c->to][d] * c->box.unit;
-    const int64_t times = run->n[2] / c->blocks;
-    int64_t k;
-    int i;
-    switch (c->box.unit) {
-        REDIST_PRIV_COPY_LISTED(4)
-        REDIST_PRIV_COPY_LISTED(8)
-        REDIST_PRIV_COPY_LISTED(16)
-    }
-    return times * c->blocks;
-}
-
-/* Copies what lies under the axes from `depth` on. Several runs of the fastest take turns at what fits a cache. */
-REDIST_PRIV void redist_priv_copy_axes(redist_priv_copier *c, int depth, const char *from, char *to)
-{
-    const int d = c->axis[depth];
-    const redist_priv_runs *list = c->message->axis[d];
-    const int64_t from_bytes = c->message->stride[c->from][d] * c->box.unit;
-    const int64_t to_bytes = c->message->stride[c->to][d] * c->box.unit;
-    int64_t begin, r, at, done = 0, hot = REDIST_PRIV_MAX_ELEMENTS, most = 1;
-    redist_priv_run run;
-    int side;
-    if (c->listed > 0 && depth == c->message->ndim - 1)
-        done = redist_priv_copy_listed(c, from, to);
-    if (list->runs > 1 && depth == c->message->ndim - 1)
-        hot = redist_priv_max(REDIST_PRIV_HOT / (list->run[0].stride[2][REDIST_PRIV_PACKED] * c->box.unit), 1);
-    for (begin = 0; begin < most; begin += hot)
-        for (r = 0; r < list->runs; r++) {
-            run = list->run[r];
-            most = redist_priv_max(most, run.n[2]);
-            at = begin + (run.n[2] > 1 ? done : 0);
-            run.n[2] = redist_priv_min(run.n[2] - at, hot);
-            for (side = 0; side < REDIST_PRIV_SIDES; side++)
-                run.at[side] += at * run.stride[2][side];
-            if (run.n[2] > 0)
-                redist_priv_copy_run(c, depth, REDIST_PRIV_LEVELS - 1, &run, run.at[REDIST_PRIV_PACKED],
-                                     from + run.at[c->from] * from_bytes, to + run.at[c->to] * to_bytes);
-        }
-}
-
-/* The axis of a message that is fastest on one side, among those with more than one element; the last if none. */
-REDIST_PRIV_APART int redist_priv_fastest(const redist_priv_message *m, int side)
-{
-    int d, fastest = -1;
-    for (d = 0; d < m->ndim; d++)
-        if (m->axis[d]->elements > 1 && (fastest < 0 || m->stride[side][d] < m->stride[side][fastest]))
-            fastest = d;
-    return fastest < 0 ? m->ndim - 1 : fastest;
-}
-
-/* The axes of a message from the slowest to the fastest of a side. */
-REDIST_PRIV_APART void redist_priv_order_axes(const redist_priv_message *m, int side, int *axes)
-{
-    int a, b;
-    for (a = 0; a < m->ndim; a++) {
-        for (b = a; b > 0 && m->stride[side][axes[b - 1]] < m->stride[side][a]; b--)
-            axes[b] = axes[b - 1];
-        axes[b] = a;
-    }
-}
-
-/* What redist_priv_copy does, by the thread that calls it. */
-REDIST_PRIV void redist_priv_copy_alone(const redist_priv_message *m, int from_side, const void *from, int to_side,
-                                        void *to, redist_priv_arrival arrival, int stream)
-{
-    const int fastest = redist_priv_fastest(m, from_side);
-    redist_priv_copier c;
-    int a, several = 0;
-    if (m->elements == 0)
-        return;
-    redist_priv_order_axes(m, to_side, c.axis);
-    for (a = m->ndim - 1; c.axis[a] != fastest; a--)
-        several |= m->axis[c.axis[a]]->runs > 1;
-    c.walked = several || m->axis[fastest]->runs > 1 ? a : 0;
-    c.message = m;
-    c.from = from_side;
-    c.to = to_side;
-    c.box.loops = 0;
-    c.box.stream = stream;
-    c.box.far = from_side == REDIST_PRIV_PACKED; /* another core wrote it */
-    c.box.unit = arrival.element;
-    c.box.arrival = arrival;
-    c.listed = 0;
-    if (a == m->ndim - 1 && c.walked == a && arrival.function == NULL)
-        redist_priv_list_elements(&c);
-    redist_priv_copy_axes(&c, 0, (const char *)from + m->origin[from_side] * arrival.element,
-                          (char *)to + m->origin[to_side] * arrival.element);
-#ifdef REDIST_PRIV_STREAMS
-    if (stream)
-        _mm_sfence(); /* streamed bytes are visible before whatever this thread writes next */
-#endif
 }
 
 /* to = beta to + alpha from, of n real or complex numbers. */
@@ -2968,16 +2673,559 @@ REDIST_API void redist_combine_axpby(void *to, const void *from, int64_t n, void
         redist_priv_axpby_double((double *)to, (const double *)from, n, c, is_complex);
 }
 
-/* The k-th of `parts` of a message, cut along an axis. */
-REDIST_PRIV_APART redist_priv_message redist_priv_part(const redist_priv_message *m, int axis, int64_t k, int64_t parts)
+/* The axis of a message that is fastest on one side, among those with more than one element; the last if none. */
+REDIST_PRIV_APART int redist_priv_fastest(const redist_priv_message *m, int side)
 {
-    const int64_t n = m->end[axis] - m->begin[axis];
-    redist_priv_message part = *m;
-    part.begin[axis] += n / parts * k + redist_priv_min(k, n % parts);
-    part.end[axis] = part.begin[axis] + n / parts + (k < n % parts);
-    part.elements = m->elements / redist_priv_max(n, 1) * (part.end[axis] - part.begin[axis]);
-    return part;
+    int d, fastest = -1;
+    for (d = 0; d < m->ndim; d++)
+        if (m->axis[d]->elements > 1 && (fastest < 0 || m->stride[side][d] < m->stride[side][fastest]))
+            fastest = d;
+    return fastest < 0 ? m->ndim - 1 : fastest;
 }
+
+/* The axes of a message from the slowest to the fastest of a side. */
+REDIST_PRIV_APART void redist_priv_order_axes(const redist_priv_message *m, int side, int *axes)
+{
+    int a, b;
+    for (a = 0; a < m->ndim; a++) {
+        for (b = a; b > 0 && m->stride[side][axes[b - 1]] < m->stride[side][a]; b--)
+            axes[b] = axes[b - 1];
+        axes[b] = a;
+    }
+}
+
+/* --------------------------------------------------------------------------------------------------- copy programs */
+
+/* A copy program says how a message, or each of its pieces, is copied between two of its sides. It is compiled when a
+   plan is made; an execution follows it and decides nothing. Everything in it is in bytes.
+
+   Axes become levels, from the destination's slowest to its fastest, but the source's fastest comes last but one: the
+   two innermost levels make planes, and where they differ, planes to be transposed. Levels that continue each other on
+   both sides are merged. Of a level, a piece takes a slice: some steps, each up to three loops around a unit of
+   contiguous bytes, or around a table of offsets where runs are short. The pieces of CYCLIC(3) to CYCLIC(2), say:
+
+       level 0   slice  rows 0-99     one step:    100 x {4096, 400}
+                 slice  rows 100-199  the same, 100 rows further
+       level 1   slice  all columns   first step:  8 x {768, 200} around a table of 24 offsets: 8 superblocks
+                                      second step: a table of what is left
+   Slices that are alike are kept once, with how far they are apart. */
+typedef struct {
+    int64_t from, to;
+} redist_priv_offset;
+
+typedef struct {
+    redist_priv_loop loop[REDIST_PRIV_LEVELS]; /* the outermost first; those that are not used have n = 1 */
+    int64_t from, to;                          /* where it begins */
+    int64_t unit;                              /* contiguous bytes; 0 where units are those of another level */
+    int64_t offset, offsets;                   /* offsets > 0: a table of so many units, from offset[offset] on */
+    int64_t buffered;                          /* repetitions of a table that fill a tile without gaps; or 0 */
+} redist_priv_step;
+
+typedef struct {
+    int64_t first, steps;    /* step[first], ... */
+    int64_t elements;        /* along the axis, or the axes merged */
+    int64_t times, from, to; /* so many slices, at these distances */
+    int64_t rows;            /* of the level before, how many share a cache: the steps of this one take turns there */
+} redist_priv_slice;
+
+enum { REDIST_PRIV_MAX_LEVELS = REDIST_MAX_DIMS + 2 };
+
+typedef struct {
+    int levels, crossed; /* crossed: the two innermost levels are to be transposed */
+    int far;             /* the source is in no cache of this core */
+    int shared;          /* the level that threads share */
+    int turns, turn[REDIST_MAX_DIMS];        /* the levels of several slices, as pieces go through them */
+    int64_t first[REDIST_PRIV_MAX_LEVELS + 1]; /* slice[first[level]] to before slice[first[level + 1]] */
+    int64_t from, to, element;
+    int64_t slices, slice_room, steps, step_room, offsets, offset_room;
+    redist_priv_slice *slice;
+    redist_priv_step *step;
+    redist_priv_offset *offset;
+} redist_priv_program;
+
+/* A piece of a program's message: of every level a slice, and which of its repetitions. Zero: the first piece. */
+typedef struct {
+    int64_t slice[REDIST_PRIV_MAX_LEVELS], time[REDIST_PRIV_MAX_LEVELS];
+} redist_priv_cursor;
+
+REDIST_PRIV_COLD void redist_priv_program_free(redist_priv_program *p)
+{
+    REDIST_FREE(p->slice);
+    REDIST_FREE(p->step);
+    REDIST_FREE(p->offset);
+    memset(p, 0, sizeof *p);
+}
+
+/* On to the next piece. Returns 0 after the last one; the cursor is at the first again then. */
+REDIST_PRIV int redist_priv_advance(const redist_priv_program *p, redist_priv_cursor *c)
+{
+    int k;
+    for (k = 0; k < p->turns; k++) {
+        const int level = p->turn[k];
+        const int64_t slice = p->first[level] + c->slice[level];
+        if (++c->time[level] < p->slice[slice].times)
+            return 1;
+        c->time[level] = 0;
+        if (slice + 1 < p->first[level + 1]) {
+            c->slice[level]++;
+            return 1;
+        }
+        c->slice[level] = 0;
+    }
+    return 0;
+}
+
+REDIST_PRIV_FAST const redist_priv_slice *redist_priv_slice_at(const redist_priv_program *p,
+                                                               const redist_priv_cursor *c, int level)
+{
+    return &p->slice[p->first[level] + c->slice[level]];
+}
+
+/* The bytes of a piece. */
+REDIST_PRIV int64_t redist_priv_piece_size(const redist_priv_program *p, const redist_priv_cursor *c)
+{
+    int64_t bytes = p->element;
+    int level;
+    for (level = 0; level < p->levels; level++)
+        bytes *= redist_priv_slice_at(p, c, level)->elements;
+    return bytes;
+}
+
+/* ------------------------------------------------------------------------------------- compiling a copy program */
+
+enum { REDIST_PRIV_TABLE_UNITS = 128 }; /* offsets: of so many superblocks as fit, twice a page of the fastest cache */
+
+/* An axis of a message while its level is compiled. */
+typedef struct {
+    redist_priv_program *program;
+    const redist_priv_runs *runs;
+    int side[2];
+    int64_t bytes[2];   /* from one position of the axis to the next */
+    int64_t begin, end; /* packed positions of the slice at hand */
+    redist_priv_step step;
+} redist_priv_compiler;
+
+/* Which repetitions of a level of a run have packed positions in begin <= position < end: from bound[0] to before
+   bound[3], and as a whole those from bound[1] to before bound[2]. */
+REDIST_PRIV_COLD void redist_priv_clip(const redist_priv_run *run, int level, int64_t begin, int64_t end,
+                                       int64_t *bound)
+{
+    const int64_t n = run->n[level], stride = run->stride[level][REDIST_PRIV_PACKED];
+    const int64_t length = level == 0 ? 1 : level == 1 ? run->n[0] : run->n[0] * run->n[1];
+    bound[0] = bound[1] = 0;
+    bound[2] = bound[3] = n;
+    if (begin <= 0 && end >= (n - 1) * stride + length)
+        return;
+    bound[0] = redist_priv_clamp(redist_priv_floor_div(begin - length, stride) + 1, 0, n);
+    bound[1] = redist_priv_ceil_div(begin, stride);
+    bound[2] = redist_priv_min(redist_priv_floor_div(end - length, stride) + 1, n);
+    bound[3] = redist_priv_clamp(redist_priv_ceil_div(end, stride), 0, n);
+}
+
+/* Adds the part of a run, from its packed position `at` on, that lies in the slice. Repetitions that lie wholly inside
+   become one loop; one that is cut recurses. */
+REDIST_PRIV_COLD int redist_priv_add_run_steps(redist_priv_compiler *c, const redist_priv_run *run, int level,
+                                               int64_t at, int64_t from, int64_t to)
+{
+    redist_priv_program *p = c->program;
+    redist_priv_loop *loop = &c->step.loop[REDIST_PRIV_LEVELS - 1 - level];
+    int64_t k, bound[4];
+    int code = REDIST_OK;
+    loop->from = run->stride[level][c->side[0]] * c->bytes[0];
+    loop->to = run->stride[level][c->side[1]] * c->bytes[1];
+    redist_priv_clip(run, level, c->begin - at, c->end - at, bound);
+    for (k = bound[0]; k < bound[3] && code == REDIST_OK; k += loop->n) {
+        loop->n = k >= bound[1] && k < bound[2] ? bound[2] - k : 1;
+        c->step.from = from + k * loop->from;
+        c->step.to = to + k * loop->to;
+        if (level > 0) {
+            code = redist_priv_add_run_steps(c, run, level - 1, at + k * run->stride[level][REDIST_PRIV_PACKED],
+                                             c->step.from, c->step.to);
+        } else {
+            p->step = (redist_priv_step *)redist_priv_append(p->step, &p->steps, &p->step_room, &c->step,
+                                                             sizeof c->step);
+            code = p->step == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+        }
+    }
+    return code;
+}
+
+/* Whether a slice just compiled repeats the one before, so many bytes further on each side. */
+REDIST_PRIV_COLD int redist_priv_repeats(const redist_priv_program *p, const redist_priv_slice *before,
+                                         const redist_priv_slice *s, int64_t *shift)
+{
+    const redist_priv_step *a = &p->step[before->first], *b = &p->step[s->first];
+    int64_t k;
+    int same = before->steps == s->steps && before->elements == s->elements;
+    shift[0] = b->from - a->from - (before->times - 1) * before->from;
+    shift[1] = b->to - a->to - (before->times - 1) * before->to;
+    same = same && (before->times == 1 || (shift[0] == before->from && shift[1] == before->to));
+    for (k = 0; same && k < s->steps; k++)
+        same = memcmp(a[k].loop, b[k].loop, sizeof a->loop) == 0 && b[k].from - a[k].from == b->from - a->from &&
+               b[k].to - a[k].to == b->to - a->to;
+    return same;
+}
+
+/* Compiles the level of an axis, cut into slices of `size` elements. Packed positions count from the slice's first. */
+REDIST_PRIV_COLD int redist_priv_add_level(redist_priv_compiler *c, int64_t size)
+{
+    redist_priv_program *p = c->program;
+    const redist_priv_runs *list = c->runs;
+    const int packed = c->side[0] == REDIST_PRIV_PACKED ? 0 : c->side[1] == REDIST_PRIV_PACKED ? 1 : -1;
+    int64_t r, shift[2];
+    int code = REDIST_OK;
+    p->first[p->levels] = p->slices;
+    for (c->begin = 0; c->begin < list->elements && code == REDIST_OK; c->begin = c->end) {
+        redist_priv_slice s = {p->steps, 0, 0, 1, 0, 0, REDIST_PRIV_MAX_ELEMENTS}, *before;
+        c->end = redist_priv_min(c->begin + size, list->elements);
+        s.elements = c->end - c->begin;
+        shift[0] = packed == 0 ? c->begin * c->bytes[0] : 0;
+        shift[1] = packed == 1 ? c->begin * c->bytes[1] : 0;
+        for (r = 0; r < list->runs && code == REDIST_OK; r++)
+            code = redist_priv_add_run_steps(c, &list->run[r], REDIST_PRIV_LEVELS - 1,
+                                             list->run[r].at[REDIST_PRIV_PACKED],
+                                             list->run[r].at[c->side[0]] * c->bytes[0] - shift[0],
+                                             list->run[r].at[c->side[1]] * c->bytes[1] - shift[1]);
+        s.steps = p->steps - s.first;
+        before = p->slices > p->first[p->levels] ? &p->slice[p->slices - 1] : NULL;
+        if (code == REDIST_OK && before != NULL && redist_priv_repeats(p, before, &s, shift)) {
+            before->from = shift[0];
+            before->to = shift[1];
+            before->times++;
+            p->steps = s.first;
+        } else if (code == REDIST_OK) {
+            p->slice = (redist_priv_slice *)redist_priv_append(p->slice, &p->slices, &p->slice_room, &s, sizeof s);
+            code = p->slice == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+        }
+    }
+    p->first[++p->levels] = p->slices;
+    return code;
+}
+
+/* Adds the elements of repetitions begin <= k < end of a step's outermost loop to the program's table. */
+REDIST_PRIV_COLD int redist_priv_add_offsets(redist_priv_program *p, const redist_priv_step *s, int64_t begin,
+                                             int64_t end)
+{
+    const redist_priv_loop *loop = s->loop;
+    int64_t i, j, k;
+    for (i = begin; i < end; i++)
+        for (j = 0; j < loop[1].n; j++)
+            for (k = 0; k < loop[2].n; k++) {
+                const redist_priv_offset at = {s->from + i * loop[0].from + j * loop[1].from + k * loop[2].from,
+                                               s->to + i * loop[0].to + j * loop[1].to + k * loop[2].to};
+                p->offset = (redist_priv_offset *)redist_priv_append(p->offset, &p->offsets, &p->offset_room, &at,
+                                                                     sizeof at);
+                if (p->offset == NULL)
+                    return REDIST_ERR_MEMORY;
+            }
+    return REDIST_OK;
+}
+
+REDIST_PRIV_COLD int redist_priv_compare_offsets(const void *a, const void *b)
+{
+    const int64_t x = ((const redist_priv_offset *)a)->to, y = ((const redist_priv_offset *)b)->to;
+    return (x > y) - (x < y);
+}
+
+/* The table that was begun at `first`, in the order of the destination, becomes a step. */
+REDIST_PRIV_COLD redist_priv_step redist_priv_table_step(redist_priv_program *p, int64_t first, redist_priv_loop loop)
+{
+    redist_priv_step s = {{{1, 0, 0}, {1, 0, 0}, {1, 0, 0}}, 0, 0, 0, 0, 0, 0};
+    const int64_t n = p->offsets - first, bytes = n * p->element;
+    int64_t k;
+    int gaps = loop.n > 1 && loop.to != bytes;
+    qsort(p->offset + first, (size_t)n, sizeof *p->offset, redist_priv_compare_offsets);
+    for (k = 0; k < n; k++)
+        gaps |= p->offset[first + k].to != p->offset[first].to + k * p->element;
+    s.loop[0] = loop;
+    s.unit = p->element;
+    s.offset = first;
+    s.offsets = n;
+    s.buffered = gaps || bytes * loop.n < REDIST_PRIV_LONG ? 0 : redist_priv_max(REDIST_PRIV_TILE_BUFFER / bytes, 1);
+    return s;
+}
+
+/* Adds to the table the periodic steps of a slice from repetition `begin` to before `end`, or with all its steps those
+   from `begin` on and whatever is not periodic. */
+REDIST_PRIV_COLD int redist_priv_add_steps(redist_priv_program *p, const redist_priv_slice *s, redist_priv_loop period,
+                                           int64_t begin, int64_t end, int all)
+{
+    int64_t k;
+    int code = REDIST_OK;
+    for (k = 0; k < s->steps && code == REDIST_OK; k++) {
+        const redist_priv_step *step = &p->step[s->first + k];
+        const int periodic = period.n > 1 && memcmp(&period, step->loop, sizeof period) == 0;
+        if (periodic || all)
+            code = redist_priv_add_offsets(p, step, periodic ? begin : 0, periodic ? end : step->loop->n);
+    }
+    return code;
+}
+
+/* Where runs are short, the steps of a slice become tables: one of some superblocks, which is repeated, and one of what
+   is left. Run by run, every line would be visited for each of them. */
+REDIST_PRIV_COLD int redist_priv_tabulate(redist_priv_program *p, redist_priv_slice *s)
+{
+    redist_priv_loop period = {1, 0, 0}, loop = period;
+    redist_priv_step table[2];
+    int64_t k, first = p->offsets, runs = 0, in_runs = 0, all = 0, each = 0, blocks, done;
+    int tables = 0, code = REDIST_OK;
+    for (k = 0; k < s->steps; k++) {
+        const redist_priv_loop *l = p->step[s->first + k].loop;
+        period = period.n == 1 ? l[0] : period;
+        runs += l[1].n;
+        in_runs += l[1].n * l[2].n;
+        all += l[0].n * l[1].n * l[2].n;
+        each += memcmp(&period, l, sizeof period) == 0 ? l[1].n * l[2].n : 0;
+    }
+    blocks = all <= REDIST_PRIV_TABLE_UNITS || period.n == 1 ? 0 : redist_priv_min(REDIST_PRIV_TABLE_UNITS / each, period.n);
+    done = blocks == 0 ? 0 : period.n / blocks * blocks;
+    if (s->steps < 2 || in_runs > 4 * runs || all - done * each > 4 * REDIST_PRIV_TABLE_UNITS)
+        return REDIST_OK;
+    if (done > 0) {
+        loop.n = period.n / blocks;
+        loop.from = blocks * period.from;
+        loop.to = blocks * period.to;
+        code = redist_priv_add_steps(p, s, period, 0, blocks, 0);
+        if (code == REDIST_OK)
+            table[tables++] = redist_priv_table_step(p, first, loop);
+    }
+    if (code == REDIST_OK && all > done * each) {
+        const redist_priv_loop once = {1, 0, 0};
+        first = p->offsets;
+        code = redist_priv_add_steps(p, s, period, done, period.n, 1);
+        if (code == REDIST_OK)
+            table[tables++] = redist_priv_table_step(p, first, once);
+    }
+    memcpy(&p->step[s->first], table, (size_t)tables * sizeof *table);
+    s->steps = tables;
+    return code;
+}
+
+/* Puts the loops of a step that are used last, and turns round those that go backwards on a side. */
+REDIST_PRIV_COLD void redist_priv_tidy(redist_priv_step *s, int by_source)
+{
+    const redist_priv_loop unused = {1, 0, 0};
+    int k, kept = REDIST_PRIV_LEVELS;
+    for (k = REDIST_PRIV_LEVELS - 1; k >= 0; k--) {
+        redist_priv_loop l = s->loop[k];
+        if (l.n == 1)
+            continue;
+        if ((by_source ? l.from : l.to) < 0) {
+            s->from += (l.n - 1) * l.from;
+            s->to += (l.n - 1) * l.to;
+            l.from = -l.from;
+            l.to = -l.to;
+        }
+        s->loop[--kept] = l;
+    }
+    while (kept > 0)
+        s->loop[--kept] = unused;
+}
+
+/* Whether all steps of a level are continued by those of the next, which a piece takes as a whole. */
+REDIST_PRIV_COLD int redist_priv_continues(const redist_priv_program *p, int level)
+{
+    const redist_priv_slice *next = &p->slice[p->first[level + 1]];
+    const redist_priv_step *inner = &p->step[next->first];
+    const redist_priv_loop *l = &inner->loop[2];
+    int64_t k, all;
+    int together = p->first[level + 2] - p->first[level + 1] == 1 && next->times == 1 && next->steps == 1 &&
+                   inner->offsets == 0 && inner->loop[1].n == 1;
+    for (all = p->first[level]; together && all < p->first[level + 1]; all++)
+        for (k = 0; k < p->slice[all].steps; k++) {
+            const redist_priv_loop *outer = &p->step[p->slice[all].first + k].loop[2];
+            together &= outer->n == 1 || (outer->from == l->n * l->from && outer->to == l->n * l->to);
+        }
+    return together;
+}
+
+/* Merges a level with the next, which continues it. */
+REDIST_PRIV_COLD void redist_priv_merge(redist_priv_program *p, int level)
+{
+    const int64_t gone = p->first[level + 1];
+    const redist_priv_slice next = p->slice[gone];
+    const redist_priv_step inner = p->step[next.first];
+    int64_t k, all;
+    for (all = p->first[level]; all < gone; all++) {
+        p->slice[all].elements *= next.elements;
+        for (k = 0; k < p->slice[all].steps; k++) {
+            redist_priv_step *s = &p->step[p->slice[all].first + k];
+            s->from += inner.from;
+            s->to += inner.to;
+            s->loop[2].from = inner.loop[2].from;
+            s->loop[2].to = inner.loop[2].to;
+            s->loop[2].n *= inner.loop[2].n;
+        }
+    }
+    memmove(&p->slice[gone], &p->slice[gone + 1], (size_t)(--p->slices - gone) * sizeof *p->slice);
+    for (level++; level < p->levels; level++)
+        p->first[level] = p->first[level + 1] - 1;
+    p->levels--;
+}
+
+/* The innermost level: what is contiguous on both sides becomes the unit. */
+REDIST_PRIV_COLD void redist_priv_finish_slice(redist_priv_program *p, redist_priv_slice *slice)
+{
+    int64_t k, bytes = 0;
+    for (k = 0; k < slice->steps; k++) {
+        redist_priv_step *s = &p->step[slice->first + k];
+        redist_priv_loop *l = &s->loop[2];
+        s->unit = p->element;
+        if (s->offsets == 0 && l->from == p->element && l->to == p->element) {
+            s->unit *= l->n;
+            l->n = 1;
+            redist_priv_tidy(s, 0);
+        }
+        bytes += s->unit * redist_priv_max(s->offsets, 1) * s->loop[0].n * s->loop[1].n * s->loop[2].n;
+    }
+    if (slice->steps > 1 && !p->crossed)
+        slice->rows = redist_priv_max(REDIST_PRIV_HOT / bytes, 1);
+}
+
+/* The first level with enough for many threads, or the one that has most. */
+REDIST_PRIV_COLD int redist_priv_level_to_share(const redist_priv_program *p)
+{
+    enum { MANY = 32 };
+    int64_t most = 0, n;
+    int level, best = 0;
+    for (level = 0; level < p->levels && most < MANY; level++) {
+        const redist_priv_step *s = &p->step[p->slice[p->first[level]].first];
+        n = s->loop[0].n > 1 ? s->loop[0].n : s->loop[1].n > 1 ? s->loop[1].n : s->loop[2].n;
+        n = redist_priv_max(n, s->unit / REDIST_PRIV_PAGE);
+        best = n > most ? level : best;
+        most = redist_priv_max(n, most);
+    }
+    return best;
+}
+
+/* Adds a level for an axis, or one that does nothing. */
+REDIST_PRIV_COLD int redist_priv_add_axis(redist_priv_program *p, const redist_priv_message *m, int axis, int from_side,
+                                          int to_side, int64_t size)
+{
+    redist_priv_run one = {{1, 1, 1}, {0, 0, 0}, {{0, 0, 1}, {0, 0, 1}, {0, 0, 1}}};
+    const redist_priv_runs nothing = {&one, 1, 1, 1};
+    redist_priv_compiler c;
+    memset(&c, 0, sizeof c);
+    c.program = p;
+    c.side[0] = from_side;
+    c.side[1] = to_side;
+    c.runs = axis < 0 ? &nothing : m->axis[axis];
+    c.bytes[0] = axis < 0 ? 0 : m->stride[from_side][axis] * p->element;
+    c.bytes[1] = axis < 0 ? 0 : m->stride[to_side][axis] * p->element;
+    return redist_priv_add_level(&c, axis < 0 ? 1 : size);
+}
+
+/* The axes of a message with several elements, in the order of their levels. Returns how many. */
+REDIST_PRIV_COLD int redist_priv_order_levels(redist_priv_program *p, const redist_priv_message *m, int from_side,
+                                              int to_side, int *axes)
+{
+    const int fastest = redist_priv_fastest(m, from_side);
+    int all[REDIST_MAX_DIMS], k, n = 0;
+    redist_priv_order_axes(m, to_side, all);
+    for (k = 0; k < m->ndim; k++)
+        if (m->axis[all[k]]->elements > 1 && all[k] != fastest)
+            axes[n++] = all[k];
+    if (m->axis[fastest]->elements <= 1)
+        return n;
+    axes[n] = fastest;
+    if (n > 0 && m->stride[to_side][fastest] > m->stride[to_side][axes[n - 1]]) {
+        axes[n] = axes[n - 1];
+        axes[n - 1] = fastest;
+        p->crossed = p->element < REDIST_PRIV_LINE;
+    }
+    return n + 1;
+}
+
+/* Tidies a level just compiled; the innermost may have tables. */
+REDIST_PRIV_COLD int redist_priv_finish_level(redist_priv_program *p, int innermost, int by_source, int tables)
+{
+    int64_t k, step;
+    int code = REDIST_OK;
+    tables = tables && innermost && !p->crossed && (p->element == 4 || p->element == 8 || p->element == 16);
+    for (k = p->first[p->levels - 1]; k < p->slices && code == REDIST_OK; k++) {
+        redist_priv_slice *s = &p->slice[k];
+        if (tables)
+            code = redist_priv_tabulate(p, s);
+        for (step = s->first; step < s->first + s->steps && code == REDIST_OK; step++)
+            redist_priv_tidy(&p->step[step], by_source);
+    }
+    return code;
+}
+
+/* Merges levels, from the innermost on, and puts down which of them pieces go through. at: the axis of each level. */
+REDIST_PRIV_COLD void redist_priv_finish(redist_priv_program *p, int *at, const int *order, int ndim)
+{
+    int64_t slice;
+    int k, level;
+    for (level = p->levels - 2; level >= 0 && p->levels > 2; level--)
+        if (redist_priv_continues(p, level)) {
+            p->crossed = p->crossed && level < p->levels - 2;
+            redist_priv_merge(p, level);
+            memmove(&at[level + 1], &at[level + 2], (size_t)(p->levels - level - 1) * sizeof *at);
+        }
+    for (slice = p->first[p->levels - 1]; slice < p->slices; slice++)
+        redist_priv_finish_slice(p, &p->slice[slice]);
+    p->shared = redist_priv_level_to_share(p);
+    for (k = ndim - 1; k >= 0; k--)
+        for (level = 0; level < p->levels; level++)
+            if (at[level] == order[k] &&
+                (p->first[level + 1] - p->first[level] > 1 || p->slice[p->first[level]].times > 1))
+                p->turn[p->turns++] = level;
+}
+
+/* Where a program begins on a side: the axes with one element have no levels. */
+REDIST_PRIV_COLD int64_t redist_priv_base(const redist_priv_message *m, int side, int64_t element)
+{
+    int64_t base = m->origin[side];
+    int d;
+    for (d = 0; d < m->ndim; d++)
+        if (m->axis[d]->elements == 1)
+            base += m->axis[d]->run->at[side] * m->stride[side][d];
+    return side == REDIST_PRIV_PACKED ? 0 : base * element;
+}
+
+/* Compiles the copy of a message from one of its sides to another, in pieces of at most size[axis] elements, which go
+   along the axes in their `order`, slow to fast; size NULL: in one. A packed side has no gaps in a piece, but shorter
+   pieces at the edges leave some. tables: short runs may become tables. REDIST_ERR_MEMORY; free the program, even on
+   failure. */
+REDIST_PRIV_COLD int redist_priv_compile(redist_priv_program *p, const redist_priv_message *message, const int *order,
+                                         const int64_t *size, int from_side, int to_side, int64_t element, int tables)
+{
+    enum { PADDING = 2 }; /* levels that do nothing, merged with others where there are enough */
+    redist_priv_message m = *message;
+    int axes[REDIST_MAX_DIMS], at[REDIST_PRIV_MAX_LEVELS], n, k, code = REDIST_OK;
+    int64_t dense = 1;
+    memset(p, 0, sizeof *p);
+    p->element = element;
+    p->far = from_side == REDIST_PRIV_PACKED; /* another core wrote it */
+    for (k = m.ndim - 1; k >= 0; k--) {
+        m.stride[REDIST_PRIV_PACKED][order[k]] = dense;
+        dense *= size != NULL ? size[order[k]] : m.axis[order[k]]->elements;
+    }
+    p->from = redist_priv_base(&m, from_side, element);
+    p->to = redist_priv_base(&m, to_side, element);
+    n = redist_priv_order_levels(p, &m, from_side, to_side, axes);
+    for (k = -PADDING; k < n && code == REDIST_OK; k++) {
+        at[k + PADDING] = k < 0 ? -1 : axes[k];
+        code = redist_priv_add_axis(p, &m, at[k + PADDING], from_side, to_side,
+                                    k < 0 || size == NULL ? REDIST_PRIV_MAX_ELEMENTS : size[axes[k]]);
+        if (code == REDIST_OK)
+            code = redist_priv_finish_level(p, k == n - 1, p->crossed && k == n - 2, tables);
+    }
+    if (code == REDIST_OK)
+        redist_priv_finish(p, at, order, m.ndim);
+    return code;
+}
+
+/* ---------------------------------------------------------------------------------------- running a copy program */
+
+/* A piece of a program while it is copied. */
+typedef struct {
+    const redist_priv_program *program;
+    const redist_priv_slice *slice[REDIST_PRIV_MAX_LEVELS];
+    redist_priv_writing writing;
+    int thread, threads;
+} redist_priv_running;
 
 #ifdef _OPENMP
 
@@ -2989,39 +3237,176 @@ REDIST_PRIV int redist_priv_team(int64_t bytes)
     return (int)redist_priv_min(omp_get_max_threads(), 4 * bytes / REDIST_THREAD_BYTES);
 }
 
-/* The destination's slowest axis that is long enough for so many, else the longest. */
-REDIST_PRIV int redist_priv_shared_axis(const redist_priv_message *m, int to_side, int threads)
+/* Narrows a loop, or contiguous units, to a thread's share. */
+REDIST_PRIV void redist_priv_take_share(const redist_priv_running *r, int level, redist_priv_step *s)
 {
-    int64_t n[REDIST_MAX_DIMS];
-    int d, best = 0;
-    for (d = 0; d < m->ndim; d++) {
-        n[d] = redist_priv_min(m->end[d] - m->begin[d], 16 * (int64_t)threads);
-        if (n[d] > n[best] || (n[d] == n[best] && m->stride[to_side][d] > m->stride[to_side][best]))
-            best = d;
+    const int64_t t = r->thread, all = r->threads;
+    int64_t begin, end;
+    int k = 0;
+    if (all == 1 || level != r->program->shared)
+        return;
+    while (k < REDIST_PRIV_LEVELS - 1 && s->loop[k].n == 1)
+        k++;
+    if (s->loop[k].n > 1 || s->offsets > 0 || s->unit == 0) {
+        begin = s->loop[k].n * t / all;
+        end = s->loop[k].n * (t + 1) / all;
+        s->loop[k].n = end - begin;
+        s->from += begin * s->loop[k].from;
+        s->to += begin * s->loop[k].to;
+    } else {
+        begin = s->unit / REDIST_PRIV_LINE * t / all * REDIST_PRIV_LINE;
+        end = t + 1 == all ? s->unit : s->unit / REDIST_PRIV_LINE * (t + 1) / all * REDIST_PRIV_LINE;
+        s->unit = end - begin;
+        s->from += begin;
+        s->to += begin;
     }
-    return best;
 }
-
+#else
+#define redist_priv_take_share(r, level, step) ((void)0)
 #endif
 
-/* Copies a message, or its window, from one of its sides to another; `from` and `to` point at the beginnings of the
-   arrays. stream: the destination will not be read while it could still be in a cache. */
-REDIST_PRIV void redist_priv_copy(const redist_priv_message *m, int from_side, const void *from, int to_side, void *to,
-                                  redist_priv_arrival arrival, int stream)
+#define REDIST_PRIV_COPY_TABLE(bytes)                                                                                  \
+    case bytes:                                                                                                        \
+        for (j = 0; j < p.outer.n; j++)                                                                                \
+            for (i = 0; i < p.inner.n; i++)                                                                            \
+                for (k = 0; k < n; k++)                                                                                \
+                    memcpy(p.to + j * p.outer.to + i * p.inner.to + at[k].to,                                          \
+                           p.from + j * p.outer.from + i * p.inner.from + at[k].from, bytes);                          \
+        break;
+
+/* Copies a table of n units, again and again. */
+REDIST_PRIV void redist_priv_copy_table(int64_t unit, const redist_priv_offset *at, int64_t n,
+                                        const redist_priv_plane *plane)
 {
-    REDIST_COPIED(m->elements * arrival.element);
-#ifdef _OPENMP
-    if (!arrival.alone && redist_priv_team(m->elements * arrival.element) > 1) {
-#pragma omp parallel num_threads(redist_priv_team(m->elements * arrival.element))
-        {
-            const int threads = omp_get_num_threads(), axis = redist_priv_shared_axis(m, to_side, threads);
-            redist_priv_message part = redist_priv_part(m, axis, omp_get_thread_num(), threads);
-            redist_priv_copy_alone(&part, from_side, from, to_side, to, arrival, stream);
+    const redist_priv_plane p = *plane;
+    int64_t i, j, k;
+    switch (unit) {
+        REDIST_PRIV_COPY_TABLE(4)
+        REDIST_PRIV_COPY_TABLE(8)
+        REDIST_PRIV_COPY_TABLE(16)
+    }
+}
+
+/* The same by way of a tile that is then streamed, when the table fills its destination without gaps. */
+REDIST_PRIV void redist_priv_stream_table(const redist_priv_step *s, const redist_priv_offset *at,
+                                          const redist_priv_plane *p)
+{
+    const int64_t bytes = s->offsets * s->unit;
+    redist_priv_tile tile;
+    redist_priv_plane part = {{1, 0, 0}, {0, p->inner.from, bytes}, NULL, tile.bytes - at->to};
+    int64_t i, j;
+    for (j = 0; j < p->outer.n; j++)
+        for (i = 0; i < p->inner.n; i += part.inner.n) {
+            part.inner.n = redist_priv_min(s->buffered, p->inner.n - i);
+            part.from = p->from + j * p->outer.from + i * p->inner.from;
+            redist_priv_copy_table(s->unit, at, s->offsets, &part);
+            redist_priv_stream(p->to + j * p->outer.to + i * p->inner.to + at->to, tile.bytes, part.inner.n * bytes, 0);
         }
+}
+
+/* Copies a step of the innermost level, for some rows of the level before. */
+REDIST_PRIV void redist_priv_copy_step(redist_priv_running *r, const redist_priv_step *s, redist_priv_loop rows,
+                                       const char *from, char *to)
+{
+    const redist_priv_offset *at = r->program->offset + s->offset;
+    redist_priv_plane p;
+    int64_t i, j;
+    r->writing.unit = s->unit;
+    for (i = 0; i < s->loop[0].n; i++)
+        for (j = 0; j < s->loop[1].n; j++) {
+            p.outer = s->loop[2].n > 1 || s->offsets > 0 ? rows : s->loop[2];
+            p.inner = s->loop[2].n > 1 || s->offsets > 0 ? s->loop[2] : rows;
+            p.from = from + s->from + i * s->loop[0].from + j * s->loop[1].from;
+            p.to = to + s->to + i * s->loop[0].to + j * s->loop[1].to;
+            if (s->offsets == 0)
+                redist_priv_copy_plane(&r->writing, &p, r->program->crossed && p.outer.n > 1);
+            else if (r->writing.stream && s->buffered > 0)
+                redist_priv_stream_table(s, at, &p);
+            else
+                redist_priv_copy_table(s->unit, at, s->offsets, &p);
+        }
+}
+
+/* Copies rows of a step of the innermost level but one: so many at a time that the innermost steps find them cached. */
+REDIST_PRIV void redist_priv_copy_rows(redist_priv_running *r, redist_priv_loop rows, const char *from, char *to)
+{
+    const int level = r->program->levels - 1;
+    const redist_priv_slice *slice = r->slice[level];
+    const int64_t all = rows.n;
+    int64_t row, k;
+    for (row = 0; row < all; row += rows.n) {
+        rows.n = redist_priv_min(slice->rows, all - row);
+        for (k = 0; k < slice->steps; k++) {
+            redist_priv_step s = r->program->step[slice->first + k];
+            redist_priv_take_share(r, level, &s);
+            redist_priv_copy_step(r, &s, rows, from + row * rows.from, to + row * rows.to);
+        }
+    }
+}
+
+REDIST_PRIV void redist_priv_copy_level(redist_priv_running *r, int level, const char *from, char *to)
+{
+    const redist_priv_slice *slice = r->slice[level];
+    const int last = level == r->program->levels - 2;
+    int64_t h, i, j, k;
+    for (k = 0; k < slice->steps; k++) {
+        redist_priv_step s = r->program->step[slice->first + k];
+        const redist_priv_loop *l = s.loop;
+        redist_priv_take_share(r, level, &s);
+        for (h = 0; h < l[0].n; h++)
+            for (i = 0; i < l[1].n; i++) {
+                const char *there = from + s.from + h * l[0].from + i * l[1].from;
+                char *here = to + s.to + h * l[0].to + i * l[1].to;
+                if (last)
+                    redist_priv_copy_rows(r, l[2], there, here);
+                for (j = 0; j < l[2].n && !last; j++)
+                    redist_priv_copy_level(r, level + 1, there + j * l[2].from, here + j * l[2].to);
+            }
+    }
+}
+
+/* What redist_priv_copy does, by one thread of several. */
+REDIST_PRIV void redist_priv_copy_share(const redist_priv_program *p, const redist_priv_cursor *piece, const char *from,
+                                        char *to, redist_priv_arrival arrival, int stream, int thread, int threads)
+{
+    redist_priv_running r;
+    int level;
+    r.program = p;
+    r.thread = thread;
+    r.threads = threads;
+    r.writing.stream = stream;
+    r.writing.far = p->far;
+    r.writing.arrival = arrival;
+    from += p->from;
+    to += p->to;
+    for (level = 0; level < p->levels; level++) {
+        r.slice[level] = redist_priv_slice_at(p, piece, level);
+        from += piece->time[level] * r.slice[level]->from;
+        to += piece->time[level] * r.slice[level]->to;
+    }
+    redist_priv_copy_level(&r, 0, from, to);
+#ifdef REDIST_PRIV_STREAMS
+    if (stream)
+        _mm_sfence(); /* streamed bytes are visible before whatever this thread writes next */
+#endif
+}
+
+/* Copies a piece of a program; `from` and `to` point at the beginnings of the arrays, or of the packed piece. stream:
+   the destination will not be read while it could still be in a cache. */
+REDIST_PRIV void redist_priv_copy(const redist_priv_program *p, const redist_priv_cursor *piece, const char *from,
+                                  char *to, redist_priv_arrival arrival, int stream)
+{
+    const int64_t bytes = redist_priv_piece_size(p, piece);
+    REDIST_COPIED(bytes);
+    (void)bytes;
+#ifdef _OPENMP
+    if (!arrival.alone && redist_priv_team(bytes) > 1) {
+#pragma omp parallel num_threads(redist_priv_team(bytes))
+        redist_priv_copy_share(p, piece, from, to, arrival, stream, omp_get_thread_num(), omp_get_num_threads());
         return;
     }
 #endif
-    redist_priv_copy_alone(m, from_side, from, to_side, to, arrival, stream);
+    redist_priv_copy_share(p, piece, from, to, arrival, stream, 0, 1);
 }
 
 /* ------------------------------------------------------------------------- pairs of places: which copy serves whom */
@@ -3201,22 +3586,32 @@ typedef struct {
     const void *const *from;
     void *const *to;
     redist_priv_arrival arrival;
+    int code;
 } redist_priv_mover;
 
 REDIST_PRIV_COLD void redist_priv_move_pair(void *context, const redist_priv_pairs *pair)
 {
-    const redist_priv_mover *m = (const redist_priv_mover *)context;
+    redist_priv_mover *m = (redist_priv_mover *)context;
+    redist_priv_cursor whole;
+    redist_priv_program program;
     redist_priv_message message = redist_priv_message_of(pair->n, pair->message, pair->layout[REDIST_PRIV_FROM]);
     redist_priv_storage storage;
-    int side, coords[REDIST_MAX_DIMS];
+    int side, coords[REDIST_MAX_DIMS], order[REDIST_MAX_DIMS];
+    memset(&whole, 0, sizeof whole);
     for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
         redist_priv_coords_of_place(pair->layout[side], pair->place[side], coords);
         storage = redist_priv_storage_at(pair->layout[side], coords);
         redist_priv_store(&message, side, &storage);
     }
-    redist_priv_copy(&message, REDIST_PRIV_FROM, m->from[pair->place[REDIST_PRIV_FROM]], REDIST_PRIV_TO,
-                     m->to[pair->place[REDIST_PRIV_TO]], m->arrival,
-                     storage.size * m->arrival.element >= REDIST_STREAM_BYTES);
+    redist_priv_slow_to_fast(pair->layout[REDIST_PRIV_FROM], pair->layout[REDIST_PRIV_FROM]->memory_order, order);
+    if (redist_priv_compile(&program, &message, order, NULL, REDIST_PRIV_FROM, REDIST_PRIV_TO, m->arrival.element,
+                            m->arrival.function == NULL) == REDIST_OK)
+        redist_priv_copy(&program, &whole, (const char *)m->from[pair->place[REDIST_PRIV_FROM]],
+                         (char *)m->to[pair->place[REDIST_PRIV_TO]], m->arrival,
+                         storage.size * m->arrival.element >= REDIST_STREAM_BYTES);
+    else
+        m->code = REDIST_ERR_MEMORY;
+    redist_priv_program_free(&program);
 }
 
 /* Whether every place that owns something has an array, and room in it. */
@@ -3239,7 +3634,7 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
                                      void *context)
 {
     redist_layout source;
-    redist_priv_mover m = {from_arrays, to_arrays, {combine, context, (int64_t)element_bytes, 0}};
+    redist_priv_mover m = {from_arrays, to_arrays, {combine, context, (int64_t)element_bytes, 0}, REDIST_OK};
     int code = redist_priv_check_pair(from, to, combine != NULL, &source);
     if (code == REDIST_OK && (from_arrays == NULL || to_arrays == NULL || element_bytes == 0))
         code = REDIST_ERR_ARGUMENT;
@@ -3250,7 +3645,8 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
     if (code != REDIST_OK)
         return code;
     m.arrival.alone = !redist_priv_is_partitioned(&source);
-    return redist_priv_visit_pairs(&source, to, combine != NULL, 1, redist_priv_move_pair, &m);
+    code = redist_priv_visit_pairs(&source, to, combine != NULL, 1, redist_priv_move_pair, &m);
+    return code == REDIST_OK ? m.code : code;
 }
 
 REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays, const redist_layout *to,
