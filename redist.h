@@ -1703,11 +1703,13 @@ REDIST_PRIV void redist_priv_join_ends(redist_priv_pattern *p)
     p->tracks--;
 }
 
-enum { REDIST_PRIV_IMAGES = 3 }; /* of an interval: as it is, and what its ghost cells show past either end */
+/* The images of an interval: 0 as it is, 1 and 2 what its ghost cells show past the low and the high end of a periodic
+   axis. */
+enum { REDIST_PRIV_IMAGES = 3, REDIST_PRIV_ALL_IMAGES = -1 };
 
-/* What a coordinate of an axis of intervals holds, ghost cells included: track[REDIST_PRIV_IMAGES], of which two may
-   show the same index. Returns how many there are. */
-REDIST_PRIV int redist_priv_holdings(const redist_axis *x, int coord, redist_priv_track *track)
+/* What a coordinate of an axis of intervals holds, ghost cells included, in one image or in all: track
+   [REDIST_PRIV_IMAGES], of which two may show the same index. Returns how many there are. */
+REDIST_PRIV int redist_priv_holdings(const redist_axis *x, int coord, int only, redist_priv_track *track)
 {
     const int around = x->ghosts == 1 + (int)REDIST_PERIODIC;
     int64_t begin, end, first, last;
@@ -1715,6 +1717,8 @@ REDIST_PRIV int redist_priv_holdings(const redist_axis *x, int coord, redist_pri
     redist_priv_interval(x, coord, &begin, &end);
     for (image = -around; image <= around; image++) {
         const int64_t shift = image * x->extent;
+        if (only != REDIST_PRIV_ALL_IMAGES && only != (REDIST_PRIV_IMAGES - image) % REDIST_PRIV_IMAGES)
+            continue;
         first = redist_priv_max(begin - x->low, shift);
         last = redist_priv_min(end + x->high, shift + x->extent);
         track[tracks] = redist_priv_track_of(x, first - shift, last - shift, first - begin);
@@ -1723,8 +1727,8 @@ REDIST_PRIV int redist_priv_holdings(const redist_axis *x, int coord, redist_pri
     return tracks;
 }
 
-/* The pattern of a coordinate. REDIST_ERR_MEMORY. Free its tracks, whatever this returns. */
-REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, redist_priv_pattern *p)
+/* The pattern of a coordinate, in one image or in all. REDIST_ERR_MEMORY. Free its tracks, even on failure. */
+REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, int image, redist_priv_pattern *p)
 {
     int64_t i = 0, skip, room = 0;
     memset(p, 0, sizeof *p);
@@ -1734,7 +1738,7 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, redist_p
     p->advance = p->period == x->count ? 0 : p->period * x->step / x->procs;
     if (redist_priv_is_interval(x)) {
         p->track = (redist_priv_track *)redist_priv_alloc(REDIST_PRIV_IMAGES, sizeof *p->track);
-        p->tracks = p->track == NULL ? 0 : redist_priv_holdings(x, coord, p->track);
+        p->tracks = p->track == NULL ? 0 : redist_priv_holdings(x, coord, image, p->track);
         return p->track == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     }
     while (i < p->period && (skip = redist_priv_distance(x, coord, i)) >= 0 && i + skip < p->period) {
@@ -1759,7 +1763,7 @@ REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord)
     int even;
     if (x->step == 1 || x->step == -1 || redist_priv_is_interval(x))
         return x->step;
-    even = redist_priv_pattern_of(x, coord, &p) == REDIST_OK;
+    even = redist_priv_pattern_of(x, coord, REDIST_PRIV_ALL_IMAGES, &p) == REDIST_OK;
     for (k = 0; k <= p.tracks && p.tracks > 0 && even; k++) {
         const redist_priv_track *t = &p.track[k % p.tracks];
         if (k == p.tracks && t->start + p.period >= p.count)
@@ -1980,7 +1984,7 @@ REDIST_PRIV int redist_priv_has_any(const redist_priv_pattern *p, int64_t begin,
 REDIST_PRIV int redist_priv_holds_any(const redist_axis *x, int coord, const redist_priv_pattern *pattern)
 {
     redist_priv_track track[REDIST_PRIV_IMAGES];
-    int t, any = 0, tracks = redist_priv_holdings(x, coord, track);
+    int t, any = 0, tracks = redist_priv_holdings(x, coord, REDIST_PRIV_ALL_IMAGES, track);
     for (t = 0; t < tracks && !any; t++)
         any = redist_priv_has_any(pattern, track[t].start, track[t].start + track[t].length);
     return any;
@@ -2035,7 +2039,7 @@ REDIST_PRIV int64_t redist_priv_held(const redist_axis *x, int coord)
     int t;
     if (x->ghosts == 0)
         return redist_count(x, coord);
-    for (t = redist_priv_holdings(x, coord, track) - 1; t >= 0; t--)
+    for (t = redist_priv_holdings(x, coord, REDIST_PRIV_ALL_IMAGES, track) - 1; t >= 0; t--)
         held += track[t].length;
     return held;
 }
@@ -2073,7 +2077,8 @@ REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redi
 typedef struct {
     int64_t peers;
     int *coord;             /* ascending */
-    redist_priv_runs *runs; /* runs[k]: shared with coord[k] */
+    int images;             /* of the source's coordinates: 1, or REDIST_PRIV_IMAGES of a periodic axis with ghosts */
+    redist_priv_runs *runs; /* runs[k * images + i]: what image i shares with coord[k] */
 } redist_priv_partners;
 
 /* Everything one place sends, or receives: the product of its axes' partners. `own` is its side, FROM or TO. */
@@ -2095,31 +2100,53 @@ typedef struct {
     int64_t origin[REDIST_PRIV_SIDES];
 } redist_priv_message;
 
-/* Meets `mine`, the pattern of a coordinate on side `own`, with one coordinate of the other side's axis. */
-REDIST_PRIV int redist_priv_meet_coord(const redist_priv_pattern *mine, int own, const redist_axis *other, int coord,
-                                       redist_priv_runs *list)
+/* What a coordinate of the source's axis, in one image or in all, shares with one of the destination's.
+   REDIST_ERR_MEMORY. */
+REDIST_PRIV int redist_priv_meet_coords(const redist_axis *from, int from_coord, int image, const redist_axis *to,
+                                        int to_coord, redist_priv_runs *list)
 {
-    redist_priv_pattern theirs;
-    int code = redist_priv_pattern_of(other, coord, &theirs);
+    redist_priv_pattern theirs, mine;
+    int code = redist_priv_pattern_of(from, from_coord, image, &mine);
+    memset(&theirs, 0, sizeof theirs);
     memset(list, 0, sizeof *list);
     if (code == REDIST_OK)
-        code = own == REDIST_PRIV_FROM ? redist_priv_meet(mine, &theirs, list) : redist_priv_meet(&theirs, mine, list);
+        code = redist_priv_pattern_of(to, to_coord, REDIST_PRIV_ALL_IMAGES, &theirs);
+    if (code == REDIST_OK)
+        code = redist_priv_meet(&mine, &theirs, list);
+    REDIST_FREE(mine.track);
     REDIST_FREE(theirs.track);
     return code;
 }
 
-/* The runs of the partners found. REDIST_ERR_MEMORY. */
-REDIST_PRIV int redist_priv_meet_partners(const redist_priv_pattern *mine, int own, const redist_axis *other,
+/* The runs of the partners found for a coordinate of x, which is on side `own`. REDIST_ERR_MEMORY. */
+REDIST_PRIV int redist_priv_meet_partners(const redist_axis *x, int coord, int own, const redist_axis *other,
                                           redist_priv_partners *p)
 {
+    const redist_axis *axis[2];
     int64_t k;
     int code = REDIST_OK;
-    p->runs = (redist_priv_runs *)redist_priv_zeroed(p->peers, sizeof *p->runs);
+    axis[own] = x;
+    axis[!own] = other;
+    p->images = axis[REDIST_PRIV_FROM]->ghosts == 1 + (int)REDIST_PERIODIC ? REDIST_PRIV_IMAGES : 1;
+    p->runs = (redist_priv_runs *)redist_priv_zeroed(p->peers * p->images, sizeof *p->runs);
     if (p->runs == NULL)
         return REDIST_ERR_MEMORY;
-    for (k = 0; code == REDIST_OK && k < p->peers; k++)
-        code = redist_priv_meet_coord(mine, own, other, p->coord[k], &p->runs[k]);
+    for (k = 0; code == REDIST_OK && k < p->peers * p->images; k++) {
+        const int theirs = p->coord[k / p->images], image = p->images > 1 ? (int)(k % p->images) : REDIST_PRIV_ALL_IMAGES;
+        code = redist_priv_meet_coords(axis[REDIST_PRIV_FROM], own == REDIST_PRIV_FROM ? coord : theirs, image,
+                                       axis[REDIST_PRIV_TO], own == REDIST_PRIV_FROM ? theirs : coord, &p->runs[k]);
+    }
     return code;
+}
+
+/* The elements that a coordinate shares with its k-th partner, in all images. */
+REDIST_PRIV int64_t redist_priv_partner_elements(const redist_priv_partners *p, int64_t k)
+{
+    int64_t elements = 0;
+    int i;
+    for (i = 0; i < p->images; i++)
+        elements += p->runs[k * p->images + i].elements;
+    return elements;
 }
 
 /* Lists, for every axis, the boxes of `other` that share elements with a place of these patterns. */
@@ -2148,7 +2175,7 @@ REDIST_PRIV void redist_priv_neighbours_free(redist_priv_neighbours *n)
     int d;
     for (d = 0; d < n->ndim; d++) {
         redist_priv_partners *p = &n->axis[d];
-        for (k = 0; p->runs != NULL && k < p->peers; k++)
+        for (k = 0; p->runs != NULL && k < p->peers * p->images; k++)
             REDIST_FREE(p->runs[k].run);
         REDIST_FREE(p->runs);
         REDIST_FREE(n->listed && d > 0 ? NULL : p->coord); /* of boxes all axes share a list */
@@ -2170,7 +2197,7 @@ REDIST_PRIV int redist_priv_find_neighbours(const redist_layout *mine, const int
     n->listed = redist_priv_is_boxes(other);
     n->messages = 1;
     for (d = 0; d < n->ndim && code == REDIST_OK; d++)
-        code = redist_priv_pattern_of(&mine->dim[d].axis, coords[d], &pattern[d]);
+        code = redist_priv_pattern_of(&mine->dim[d].axis, coords[d], REDIST_PRIV_ALL_IMAGES, &pattern[d]);
     if (code == REDIST_OK && n->listed)
         code = redist_priv_list_boxes(pattern, other, n);
     for (d = 0; d < n->ndim && code == REDIST_OK && !n->listed; d++) {
@@ -2178,7 +2205,7 @@ REDIST_PRIV int redist_priv_find_neighbours(const redist_layout *mine, const int
         n->messages *= n->axis[d].peers;
     }
     for (d = 0; d < n->ndim && code == REDIST_OK && runs; d++)
-        code = redist_priv_meet_partners(&pattern[d], own, &other->dim[d].axis, &n->axis[d]);
+        code = redist_priv_meet_partners(&mine->dim[d].axis, coords[d], own, &other->dim[d].axis, &n->axis[d]);
     for (d = 0; d < n->ndim; d++)
         REDIST_FREE(pattern[d].track);
     return code;
@@ -2219,9 +2246,21 @@ REDIST_PRIV void redist_priv_pack_densely(redist_priv_message *m, const redist_l
     }
 }
 
-/* The k-th message of a place, 0 <= k < messages, with the place or places at redist_priv_partner_coords, packed as
-   redist_priv_pack_densely has it, which both sides know. The caller sets the strides and origins of FROM and TO. */
-REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_neighbours *n, int64_t k,
+/* How many blocks a message has: one for each choice of images of the source's axes. An element that several images
+   show comes once in each block, so the blocks' order is that of its contributions: as it is owned, then its images
+   along axis 0, ... Blocks may be empty. */
+REDIST_PRIV int redist_priv_blocks_of(const redist_priv_neighbours *n)
+{
+    int d, blocks = 1;
+    for (d = 0; d < n->ndim; d++)
+        blocks *= n->axis[d].images;
+    return blocks;
+}
+
+/* A block of the k-th message of a place, 0 <= k < messages, with the place or places at redist_priv_partner_coords,
+   packed as redist_priv_pack_densely has it, which both sides know. The caller sets the strides
+   and origins of FROM and TO. */
+REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_neighbours *n, int64_t k, int block,
                                                        const redist_layout *from)
 {
     redist_priv_message m;
@@ -2231,8 +2270,10 @@ REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_neighbo
     m.ndim = n->ndim;
     redist_priv_partners_at(n, k, partner);
     for (d = 0; d < n->ndim; d++) {
-        m.axis[d] = &n->axis[d].runs[partner[d]];
+        const int images = n->axis[d].images;
+        m.axis[d] = &n->axis[d].runs[partner[d] * images + block % images];
         m.end[d] = m.axis[d]->elements;
+        block /= images;
     }
     redist_priv_pack_densely(&m, from);
     return m;
@@ -2737,6 +2778,7 @@ typedef struct {
     int turns, turn[REDIST_MAX_DIMS];        /* the levels of several slices, as pieces go through them */
     int64_t first[REDIST_PRIV_MAX_LEVELS + 1]; /* slice[first[level]] to before slice[first[level + 1]] */
     int64_t from, to, element;
+    int64_t room; /* bytes of a packed piece, or fewer at the edges */
     int64_t slices, slice_room, steps, step_room, offsets, offset_room;
     redist_priv_slice *slice;
     redist_priv_step *step;
@@ -2748,12 +2790,16 @@ typedef struct {
     int64_t slice[REDIST_PRIV_MAX_LEVELS], time[REDIST_PRIV_MAX_LEVELS];
 } redist_priv_cursor;
 
-REDIST_PRIV_COLD void redist_priv_program_free(redist_priv_program *p)
+REDIST_PRIV_COLD void redist_priv_program_free(redist_priv_program **program)
 {
+    redist_priv_program *p = *program;
+    *program = NULL;
+    if (p == NULL)
+        return;
     REDIST_FREE(p->slice);
     REDIST_FREE(p->step);
     REDIST_FREE(p->offset);
-    memset(p, 0, sizeof *p);
+    REDIST_FREE(p);
 }
 
 /* On to the next piece. Returns 0 after the last one; the cursor is at the first again then. */
@@ -3188,20 +3234,25 @@ REDIST_PRIV_COLD int64_t redist_priv_base(const redist_priv_message *m, int side
    along the axes in their `order`, slow to fast; size NULL: in one. A packed side has no gaps in a piece, but shorter
    pieces at the edges leave some. tables: short runs may become tables. REDIST_ERR_MEMORY; free the program, even on
    failure. */
-REDIST_PRIV_COLD int redist_priv_compile(redist_priv_program *p, const redist_priv_message *message, const int *order,
-                                         const int64_t *size, int from_side, int to_side, int64_t element, int tables)
+REDIST_PRIV_COLD int redist_priv_compile(redist_priv_program **program, const redist_priv_message *message,
+                                         const int *order, const int64_t *size, int from_side, int to_side,
+                                         int64_t element, int tables)
 {
     enum { PADDING = 2 }; /* levels that do nothing, merged with others where there are enough */
+    redist_priv_program *p = (redist_priv_program *)redist_priv_zeroed(1, sizeof *p);
     redist_priv_message m = *message;
     int axes[REDIST_MAX_DIMS], at[REDIST_PRIV_MAX_LEVELS], n, k, code = REDIST_OK;
     int64_t dense = 1;
-    memset(p, 0, sizeof *p);
+    *program = p;
+    if (p == NULL)
+        return REDIST_ERR_MEMORY;
     p->element = element;
     p->far = from_side == REDIST_PRIV_PACKED; /* another core wrote it */
     for (k = m.ndim - 1; k >= 0; k--) {
         m.stride[REDIST_PRIV_PACKED][order[k]] = dense;
         dense *= size != NULL ? size[order[k]] : m.axis[order[k]]->elements;
     }
+    p->room = dense * element;
     p->from = redist_priv_base(&m, from_side, element);
     p->to = redist_priv_base(&m, to_side, element);
     n = redist_priv_order_levels(p, &m, from_side, to_side, axes);
@@ -3589,29 +3640,40 @@ typedef struct {
     int code;
 } redist_priv_mover;
 
-REDIST_PRIV_COLD void redist_priv_move_pair(void *context, const redist_priv_pairs *pair)
+/* Copies a block of a pair's message. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_move_block(const redist_priv_mover *m, const redist_priv_pairs *pair, int block)
 {
-    redist_priv_mover *m = (redist_priv_mover *)context;
-    redist_priv_cursor whole;
-    redist_priv_program program;
-    redist_priv_message message = redist_priv_message_of(pair->n, pair->message, pair->layout[REDIST_PRIV_FROM]);
+    const redist_layout *from = pair->layout[REDIST_PRIV_FROM];
+    redist_priv_message message = redist_priv_message_of(pair->n, pair->message, block, from);
     redist_priv_storage storage;
-    int side, coords[REDIST_MAX_DIMS], order[REDIST_MAX_DIMS];
-    memset(&whole, 0, sizeof whole);
+    redist_priv_program *program;
+    redist_priv_cursor whole;
+    int side, code, coords[REDIST_MAX_DIMS], order[REDIST_MAX_DIMS];
+    if (message.elements == 0)
+        return REDIST_OK;
     for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
         redist_priv_coords_of_place(pair->layout[side], pair->place[side], coords);
         storage = redist_priv_storage_at(pair->layout[side], coords);
         redist_priv_store(&message, side, &storage);
     }
-    redist_priv_slow_to_fast(pair->layout[REDIST_PRIV_FROM], pair->layout[REDIST_PRIV_FROM]->memory_order, order);
-    if (redist_priv_compile(&program, &message, order, NULL, REDIST_PRIV_FROM, REDIST_PRIV_TO, m->arrival.element,
-                            m->arrival.function == NULL) == REDIST_OK)
-        redist_priv_copy(&program, &whole, (const char *)m->from[pair->place[REDIST_PRIV_FROM]],
+    redist_priv_slow_to_fast(from, from->memory_order, order);
+    code = redist_priv_compile(&program, &message, order, NULL, REDIST_PRIV_FROM, REDIST_PRIV_TO, m->arrival.element,
+                               m->arrival.function == NULL);
+    memset(&whole, 0, sizeof whole);
+    if (code == REDIST_OK)
+        redist_priv_copy(program, &whole, (const char *)m->from[pair->place[REDIST_PRIV_FROM]],
                          (char *)m->to[pair->place[REDIST_PRIV_TO]], m->arrival,
                          storage.size * m->arrival.element >= REDIST_STREAM_BYTES);
-    else
-        m->code = REDIST_ERR_MEMORY;
     redist_priv_program_free(&program);
+    return code;
+}
+
+REDIST_PRIV_COLD void redist_priv_move_pair(void *context, const redist_priv_pairs *pair)
+{
+    redist_priv_mover *m = (redist_priv_mover *)context;
+    int block;
+    for (block = 0; block < redist_priv_blocks_of(pair->n) && m->code == REDIST_OK; block++)
+        m->code = redist_priv_move_block(m, pair, block);
 }
 
 /* Whether every place that owns something has an array, and room in it. */
@@ -3644,7 +3706,6 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
         code = redist_priv_check_arrays(to, (const void *const *)to_arrays);
     if (code != REDIST_OK)
         return code;
-    m.arrival.alone = !redist_priv_is_partitioned(&source);
     code = redist_priv_visit_pairs(&source, to, combine != NULL, 1, redist_priv_move_pair, &m);
     return code == REDIST_OK ? m.code : code;
 }
@@ -3662,20 +3723,16 @@ REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int fr
                                                int to_place)
 {
     int from_coords[REDIST_MAX_DIMS], to_coords[REDIST_MAX_DIMS];
-    redist_priv_pattern pattern;
     redist_priv_runs list;
     int64_t volume = 1;
-    int d, code = REDIST_OK;
+    int d, code;
     redist_priv_coords_of_place(from, from_place, from_coords);
     redist_priv_coords_of_place(to, to_place, to_coords);
     for (d = 0; d < from->ndim && volume > 0; d++) {
-        memset(&list, 0, sizeof list);
-        code = redist_priv_pattern_of(&from->dim[d].axis, from_coords[d], &pattern);
-        if (code == REDIST_OK)
-            code = redist_priv_meet_coord(&pattern, REDIST_PRIV_FROM, &to->dim[d].axis, to_coords[d], &list);
+        code = redist_priv_meet_coords(&from->dim[d].axis, from_coords[d], REDIST_PRIV_ALL_IMAGES, &to->dim[d].axis,
+                                       to_coords[d], &list);
         volume = code == REDIST_OK ? redist_priv_product(volume, list.elements, REDIST_PRIV_MAX_ELEMENTS) : -1;
         REDIST_FREE(list.run);
-        REDIST_FREE(pattern.track);
     }
     return volume;
 }
@@ -3749,7 +3806,7 @@ REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_pairs *pair)
     int d;
     redist_priv_partners_at(pair->n, pair->message, partner);
     for (d = 0; d < pair->n->ndim; d++)
-        elements *= pair->n->axis[d].runs == NULL ? 0 : pair->n->axis[d].runs[partner[d]].elements;
+        elements *= pair->n->axis[d].runs == NULL ? 0 : redist_priv_partner_elements(&pair->n->axis[d], partner[d]);
     return elements;
 }
 
@@ -5020,7 +5077,7 @@ REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_layout *from, const 
         const redist_priv_partners *p = &n.axis[0];
         code = redist_priv_find_neighbours(rows, &c, REDIST_PRIV_TO, columns, 1, &n);
         for (k = 0, best = -1; code == REDIST_OK && k < p->peers; k++)
-            if (!taken[p->coord[k]] && (best < 0 || p->runs[k].elements > p->runs[best].elements))
+            if (!taken[p->coord[k]] && (best < 0 || redist_priv_partner_elements(p, k) > redist_priv_partner_elements(p, best)))
                 best = k;
         if (best >= 0) {
             taken[p->coord[best]] = 1;

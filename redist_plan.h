@@ -441,30 +441,50 @@ typedef struct {
     int64_t array[1]; /* array[arrays]: of this execution, from the board on, when they are shared */
 } redist_priv_board;
 
+/* How messages are cut into pieces: bricks of at most `bytes`, of at least `wide` bytes along the destination's fastest
+   axis. */
+typedef struct {
+    int64_t bytes, wide;
+} redist_priv_cutting;
+
+/* A message is a list of blocks, one after the other. A block is a product of runs, of one array. */
+typedef struct {
+    int64_t product; /* several arrays share one */
+    int64_t at, bytes;
+    int array;
+} redist_priv_block;
+
+/* A product of runs that a message has for every array, and its compiled copies. */
+typedef struct {
+    int own;
+    int64_t message, bytes;
+    int64_t step, row;             /* bytes of a piece sent by MPI, which lies in one of the rows of so many bytes */
+    int number;                    /* of the message's redist_priv_blocks_of */
+    redist_priv_program *staged;   /* between the array and packed memory, in the message's pieces; or NULL */
+    redist_priv_program *direct;   /* from the other end's array to this one; or NULL */
+} redist_priv_shared;
+
 /* The end of a message that is here: REDIST_PRIV_FROM when this rank sends it. */
 typedef struct {
     int order;        /* in which peers are served: by their distances, so that not all ranks turn to one at once,
                          or their turns in a schedule */
     int own, rank;    /* of the other end */
     int near;         /* the message goes through shared memory */
-    int64_t message;  /* of the neighbours */
-    int64_t bytes;    /* of all arrays */
+    int64_t block, blocks; /* of the plan's */
+    int64_t bytes;    /* of all blocks */
     int64_t staged;   /* where it lies in the staging memory, in bytes, or one of those below */
-    int64_t direct;   /* where it begins in the array, in bytes, when it is contiguous there */
+    int64_t direct;   /* where it begins in the array, in bytes, when it is contiguous there; or -1 */
+    redist_priv_cutting cutting; /* of its compiled copies */
     int64_t pieces;   /* that it travels in */
     int64_t prepared; /* of them, the first ones, that have persistent requests, */
     int64_t first;    /* from this one on */
     int64_t pending;  /* pieces not yet complete; its turn, while peers are put in order */
+    int64_t next;     /* the block, and where in it, that the next piece begins with */
+    redist_priv_cursor at;
 } redist_priv_peer;
 
 /* What else redist_priv_peer.staged may be: contiguous in the array, or staged piece by piece. */
 enum { REDIST_PRIV_IN_ARRAY = -1, REDIST_PRIV_BY_PIECES = -2 };
-
-/* How the messages of two ends are cut into pieces: bricks of at most `bytes`, of at least `wide` bytes along the
-   destination's fastest axis. */
-typedef struct {
-    int64_t bytes, wide;
-} redist_priv_cutting;
 
 /* One end of a message through shared memory: a ring of `slots` of slot_bytes each, for one piece of it. */
 typedef struct {
@@ -474,7 +494,6 @@ typedef struct {
     int there;            /* the other end's rank in the node */
     int direct;           /* the sender's: as slot->direct */
     int64_t waste;        /* the sender's redist_priv_waste */
-    redist_priv_cutting cutting;
     int64_t slots, slot_bytes;
     int64_t pieces, done; /* of this execution */
     int64_t before;       /* pieces of all earlier executions */
@@ -543,13 +562,17 @@ struct redist_arena {
     redist_plan *started;   /* and are at work, one after the other */
 };
 
-/* What stays on this rank. In place, elements that are their own destinations need not be touched: the others are, for
-   every axis d, those whose runs lie at their destination along the axes before d, but not along d. */
+/* What stays on this rank: message[wholes]. In place, elements that are their own destinations need not be touched:
+   the others are message[wholes] and on, for every axis d those whose runs lie at their destination along the axes
+   before d, but not along d. copy[2 * k]: of message k to the destination, or to staging and from there. */
 typedef struct {
-    redist_priv_message whole;      /* no elements: nothing stays */
-    int moves;                      /* messages that make up the others */
-    redist_priv_message *move;      /* move[ndim]; NULL: the sides are stored in different ways */
-    redist_priv_runs *part;         /* part[2 * ndim]: of every axis, the runs in place and the others */
+    int64_t wholes, messages, room;
+    int in_place; /* the two sides are stored in the same way */
+    redist_priv_message *message;
+    redist_priv_program **copy;
+    int64_t parts;
+    redist_priv_runs **part; /* part[parts], each part[2 * ndim]: of every axis, the runs in place and the others */
+    int64_t elements;
 } redist_priv_kept;
 
 enum { REDIST_PRIV_MOST_PHASES = 8 };
@@ -566,16 +589,17 @@ typedef struct {
     void (*destroy)(redist_plan *);                  /* whatever of it there is                                       */
 } redist_priv_transport;
 
-/* A piece of a message on its way. */
+/* A piece of a message on its way, and which bytes of the packed message it is. */
 typedef struct {
     redist_priv_peer *peer;
-    int64_t piece;
+    int64_t piece, begin, bytes;
 } redist_priv_flight;
 
 /* The messages of one side, in the order of its peers: `posted` pieces have been set going, the piece-th of peer[at] is
    next; those from `arrived` on are in the flights of their number modulo `flights`, from `first` on. */
 typedef struct {
     int64_t at, piece, posted, arrived, flights, first;
+    int64_t block, begin, row; /* the next piece's block of peer[at], its first byte, and where it must end at most */
     int64_t places; /* in the staging memory, for whole messages in turn */
 } redist_priv_lane;
 
@@ -627,7 +651,10 @@ struct redist_plan {
     redist_options options;
     redist_priv_side side[2];
     redist_priv_peer *peer;       /* peer[peers]: all messages of this rank, those that it receives come first */
-    int64_t peers, room;          /* for so many */
+    redist_priv_block *block;     /* of all peers */
+    redist_priv_shared *product;
+    int64_t peers, peer_room, blocks, block_room, products, product_room;
+    int order[REDIST_MAX_DIMS];   /* axes of the source from slow to fast: of packed elements, and of pieces */
     redist_priv_arrival arrival;  /* how elements come to the destination */
     int overwrites;               /* in place, an element may arrive where another has yet to leave */
     int ordered;                  /* several contributions to one element: messages are unpacked in the peers' order */
@@ -974,12 +1001,19 @@ REDIST_PRIV_COLD void redist_priv_check_combine(const redist_plan *p, redist_pri
 
 /* ------------------------------------------------------------------------------------------------- peers (private) */
 
-/* The message of a peer, with this side's storage filled in. */
+/* A product's message, with this side's storage filled in. */
+REDIST_PRIV redist_priv_message redist_priv_product_message(const redist_plan *p, const redist_priv_shared *product)
+{
+    const redist_priv_side *s = &p->side[product->own];
+    redist_priv_message m = redist_priv_message_of(&s->neighbours, product->message, product->number, p->from);
+    redist_priv_store(&m, product->own, &s->storage);
+    return m;
+}
+
+/* The message of the first block of a peer. */
 REDIST_PRIV redist_priv_message redist_priv_peer_message(const redist_plan *p, const redist_priv_peer *peer)
 {
-    redist_priv_message m = redist_priv_message_of(&p->side[peer->own].neighbours, peer->message, p->from);
-    redist_priv_store(&m, peer->own, &p->side[peer->own].storage);
-    return m;
+    return redist_priv_product_message(p, &p->product[p->block[peer->block].product]);
 }
 
 /* Whether a run goes through two sides alike, whose positions are so far apart. */
@@ -1025,36 +1059,91 @@ REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int co
     return code;
 }
 
-/* Keeps the message of this rank to itself: the same product of runs, stored on both sides. REDIST_ERR_ARGUMENT: it is
+/* Adds a message to those kept. */
+REDIST_PRIV_COLD int redist_priv_add_kept(redist_priv_kept *kept, const redist_priv_message *m)
+{
+    kept->message = (redist_priv_message *)redist_priv_append(kept->message, &kept->messages, &kept->room, m, sizeof *m);
+    return kept->message == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+}
+
+/* Adds what is left of a kept message in place. */
+REDIST_PRIV_COLD int redist_priv_keep_in_place(redist_plan *p, redist_priv_message whole, redist_priv_runs *part)
+{
+    redist_priv_message move;
+    int d, e, code = REDIST_OK;
+    for (d = 0; d < whole.ndim && code == REDIST_OK; d++)
+        code = redist_priv_split_runs(whole.axis[d], p->options.combine != NULL, &part[2 * d]);
+    for (d = 0; d < whole.ndim && code == REDIST_OK; d++) {
+        move = whole;
+        for (e = 0; e <= d; e++) {
+            move.axis[e] = &part[2 * e + (e == d)];
+            move.end[e] = move.axis[e]->elements;
+        }
+        redist_priv_pack_densely(&move, p->from);
+        if (move.elements > 0)
+            code = redist_priv_add_kept(&p->kept, &move);
+    }
+    return code;
+}
+
+/* Keeps the message of this rank to itself: the same products of runs, stored on both sides. REDIST_ERR_ARGUMENT: it is
    combined in place, and an element that is its own destination cannot be told from others. */
-REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, const redist_priv_peer *self)
+REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, int64_t message)
 {
     const redist_priv_storage *from = &p->side[REDIST_PRIV_FROM].storage, *to = &p->side[REDIST_PRIV_TO].storage;
     const size_t strides = (size_t)p->from->ndim * sizeof from->stride[0];
-    const int combined = p->options.combine != NULL;
+    const int blocks = redist_priv_blocks_of(&p->side[REDIST_PRIV_FROM].neighbours);
     redist_priv_kept *kept = &p->kept;
-    int d, e, code = REDIST_OK;
-    kept->whole = redist_priv_peer_message(p, self);
-    redist_priv_store(&kept->whole, REDIST_PRIV_TO, to);
-    if (!p->options.in_place || from->origin != to->origin || memcmp(from->stride, to->stride, strides) != 0)
-        return p->options.in_place && combined ? REDIST_ERR_ARGUMENT : REDIST_OK;
-    kept->part = (redist_priv_runs *)redist_priv_zeroed(2 * p->from->ndim, sizeof *kept->part);
-    kept->move = (redist_priv_message *)redist_priv_alloc(p->from->ndim, sizeof *kept->move);
-    if (kept->part == NULL || kept->move == NULL)
-        return REDIST_ERR_MEMORY;
-    for (d = 0; d < p->from->ndim && code == REDIST_OK; d++)
-        code = redist_priv_split_runs(kept->whole.axis[d], combined, &kept->part[2 * d]);
-    for (d = 0; d < p->from->ndim && code == REDIST_OK; d++) {
-        redist_priv_message *move = &kept->move[kept->moves];
-        *move = kept->whole;
-        for (e = 0; e <= d; e++) {
-            move->axis[e] = &kept->part[2 * e + (e == d)];
-            move->end[e] = move->axis[e]->elements;
-        }
-        redist_priv_pack_densely(move, p->from);
-        kept->moves += move->elements > 0;
+    redist_priv_shared one = {REDIST_PRIV_FROM, message, 0, 0, 0, 0, NULL, NULL};
+    int k, code = REDIST_OK;
+    for (; one.number < blocks && code == REDIST_OK; one.number++) {
+        redist_priv_message m = redist_priv_product_message(p, &one);
+        redist_priv_store(&m, REDIST_PRIV_TO, to);
+        kept->elements += m.elements;
+        if (m.elements > 0)
+            code = redist_priv_add_kept(kept, &m);
+    }
+    kept->wholes = kept->messages;
+    kept->in_place = p->options.in_place && from->origin == to->origin && memcmp(from->stride, to->stride, strides) == 0;
+    if (code != REDIST_OK || !kept->in_place)
+        return code == REDIST_OK && p->options.in_place && p->options.combine != NULL ? REDIST_ERR_ARGUMENT : code;
+    kept->part = (redist_priv_runs **)redist_priv_zeroed(kept->wholes, sizeof *kept->part);
+    for (k = 0; k < kept->wholes && code == REDIST_OK; k++) {
+        if (kept->part != NULL)
+            kept->part[kept->parts++] = (redist_priv_runs *)redist_priv_zeroed(2 * p->from->ndim, sizeof **kept->part);
+        code = kept->part == NULL || kept->part[k] == NULL
+                   ? REDIST_ERR_MEMORY : redist_priv_keep_in_place(p, kept->message[k], kept->part[k]);
     }
     return code;
+}
+
+/* Adds the blocks of a message: of every array all products. */
+REDIST_PRIV_COLD int redist_priv_add_blocks(redist_plan *p, redist_priv_peer *peer, int64_t message)
+{
+    redist_priv_shared product = {peer->own, message, 0, 0, 0, 0, NULL, NULL};
+    redist_priv_block block = {0, 0, 0, 0};
+    const int64_t first = p->products;
+    peer->block = p->blocks;
+    for (; product.number < redist_priv_blocks_of(&p->side[peer->own].neighbours); product.number++) {
+        product.bytes = redist_priv_product_message(p, &product).elements * p->element_bytes;
+        if (product.bytes > 0)
+            p->product = (redist_priv_shared *)redist_priv_append(p->product, &p->products, &p->product_room, &product,
+                                                                   sizeof product);
+        if (p->product == NULL)
+            return REDIST_ERR_MEMORY;
+    }
+    for (; block.array < p->arrays; block.array++)
+        for (block.product = first; block.product < p->products; block.product++) {
+            block.at = peer->bytes;
+            block.bytes = p->product[block.product].bytes;
+            peer->bytes += block.bytes;
+            peer->blocks++;
+            p->block = (redist_priv_block *)redist_priv_append(p->block, &p->blocks, &p->block_room, &block,
+                                                               sizeof block);
+            if (p->block == NULL)
+                return REDIST_ERR_MEMORY;
+        }
+    return REDIST_OK;
 }
 
 /* Adds a peer, or keeps its message. */
@@ -1063,17 +1152,17 @@ REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, int own, int rank, int
     redist_priv_side *s = &p->side[own];
     const int ahead = own == REDIST_PRIV_FROM ? rank - p->rank : p->rank - rank;
     redist_priv_peer peer;
+    if (rank == p->rank)
+        return own == REDIST_PRIV_FROM ? redist_priv_keep(p, message) : REDIST_OK;
     memset((void *)&peer, 0, sizeof peer);
     peer.own = own;
     peer.rank = rank;
     peer.order = (ahead + p->size) % p->size; /* in the ring of ranks */
-    peer.message = message;
-    peer.bytes = redist_priv_peer_message(p, &peer).elements * p->element_bytes * p->arrays;
-    if (rank == p->rank)
-        return own == REDIST_PRIV_FROM ? redist_priv_keep(p, &peer) : REDIST_OK;
+    if (redist_priv_add_blocks(p, &peer, message) != REDIST_OK)
+        return REDIST_ERR_MEMORY;
     s->bytes += peer.bytes;
     s->peers++;
-    p->peer = (redist_priv_peer *)redist_priv_append(p->peer, &p->peers, &p->room, &peer, sizeof peer);
+    p->peer = (redist_priv_peer *)redist_priv_append(p->peer, &p->peers, &p->peer_room, &peer, sizeof peer);
     return p->peer == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
@@ -1109,9 +1198,11 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
 {
     int own, code = REDIST_OK;
     p->peer = (redist_priv_peer *)redist_priv_zeroed(1, sizeof *p->peer);
+    p->product = (redist_priv_shared *)redist_priv_zeroed(1, sizeof *p->product);
     p->pointers = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *p->pointers);
-    if (p->peer == NULL || p->pointers == NULL)
+    if (p->peer == NULL || p->product == NULL || p->pointers == NULL)
         return REDIST_ERR_MEMORY;
+    redist_priv_slow_to_fast(p->from, p->from->memory_order, p->order);
     p->pointers[0] = p->options.from;
     p->pointers[p->arrays] = p->options.to;
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--)
@@ -1145,7 +1236,7 @@ REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int in_arr
     for (k = 0; k < s->peers; k++) {
         redist_priv_peer *peer = &s->peer[k];
         redist_priv_message m = redist_priv_peer_message(p, peer);
-        peer->direct = redist_priv_contiguous(&m, own) * p->element_bytes;
+        peer->direct = peer->blocks > 1 ? -1 : redist_priv_contiguous(&m, own) * p->element_bytes;
         peer->staged = REDIST_PRIV_IN_ARRAY;
         if (peer->near || in_array == REDIST_PRIV_ALL || (contiguous && peer->direct >= 0))
             continue;
@@ -1175,32 +1266,45 @@ REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own)
     return p->arrays > 1 ? MPI_BOTTOM : redist_priv_given(p, own, 0);
 }
 
-/* Copies a message of the a-th array between two of its sides. other: where its packed elements begin, or the array of
-   another rank that it comes from; NULL: neither. */
-REDIST_PRIV_APART void redist_priv_copy_array(const redist_plan *p, const redist_priv_message *m, int a, int from_side,
-                                              int to_side, char *other, int stream)
+/* Compiles what stays on this rank: straight to its destination, or, when an execution overwrites, by way of staging. */
+REDIST_PRIV_COLD int redist_priv_compile_kept(redist_plan *p)
 {
-    const int gives = from_side == REDIST_PRIV_FROM && (other == NULL || to_side == REDIST_PRIV_PACKED);
-    char *from = gives ? redist_priv_given(p, from_side, a) : other;
-    char *to = to_side == REDIST_PRIV_TO ? redist_priv_given(p, to_side, a) : other;
-    redist_priv_copy(m, from_side, from, to_side, to,
-                     to_side == REDIST_PRIV_TO ? p->arrival : redist_priv_replacing(p->element_bytes), stream);
+    redist_priv_kept *kept = &p->kept;
+    const int twice = p->staging[REDIST_PRIV_PACKED].bytes > 0, replaces = p->arrival.function == NULL;
+    int64_t k;
+    int code = REDIST_OK;
+    kept->copy = (redist_priv_program **)redist_priv_zeroed(2 * kept->messages, sizeof *kept->copy);
+    if (kept->copy == NULL)
+        return REDIST_ERR_MEMORY;
+    for (k = 0; k < kept->messages && code == REDIST_OK; k++) {
+        code = redist_priv_compile(&kept->copy[2 * k], &kept->message[k], p->order, NULL, REDIST_PRIV_FROM,
+                                   twice ? REDIST_PRIV_PACKED : REDIST_PRIV_TO, p->element_bytes, twice || replaces);
+        if (code == REDIST_OK && twice)
+            code = redist_priv_compile(&kept->copy[2 * k + 1], &kept->message[k], p->order, NULL, REDIST_PRIV_PACKED,
+                                       REDIST_PRIV_TO, p->element_bytes, replaces);
+    }
+    return code;
 }
 
-/* Copies what stays on this rank and is not at its destination between two of its sides. */
-REDIST_PRIV void redist_priv_copy_kept_between(const redist_plan *p, int from_side, int to_side)
+/* Copies what stays on this rank and is not at its destination: there, or with `packed` into staging memory (half 0)
+   and from there (half 1). */
+REDIST_PRIV void redist_priv_copy_kept_half(const redist_plan *p, int half, char *packed)
 {
     const redist_priv_kept *kept = &p->kept;
-    const int stream = to_side == REDIST_PRIV_TO && p->side[REDIST_PRIV_TO].streams;
-    char *packed = p->staging[REDIST_PRIV_PACKED].memory;
-    int a, k;
+    const int arrives = packed == NULL || half == 1;
+    const redist_priv_arrival arrival = arrives ? p->arrival : redist_priv_replacing(p->element_bytes);
+    const redist_priv_cursor whole = {{0}, {0}};
+    int64_t k;
+    int a;
     for (a = 0; a < p->arrays; a++) {
-        const int rests = kept->move != NULL && p->pointers[a] == p->pointers[p->arrays + a];
-        for (k = 0; k < (rests ? kept->moves : 1); k++) {
-            const redist_priv_message *m = rests ? &kept->move[k] : &kept->whole;
-            redist_priv_copy_array(p, m, a, from_side, to_side, packed, stream);
+        const int rests = kept->in_place && p->pointers[a] == p->pointers[p->arrays + a];
+        for (k = rests ? kept->wholes : 0; k < (rests ? kept->messages : kept->wholes); k++) {
+            redist_priv_copy(kept->copy[2 * k + half], &whole,
+                             half == 1 ? packed : redist_priv_given(p, REDIST_PRIV_FROM, a),
+                             arrives ? redist_priv_given(p, REDIST_PRIV_TO, a) : packed, arrival,
+                             arrives && p->side[REDIST_PRIV_TO].streams);
             if (packed != NULL)
-                packed += m->elements * p->element_bytes;
+                packed += kept->message[k].elements * p->element_bytes;
         }
     }
 }
@@ -1208,27 +1312,21 @@ REDIST_PRIV void redist_priv_copy_kept_between(const redist_plan *p, int from_si
 /* Moves what stays on this rank, after everything else has been packed. */
 REDIST_PRIV_APART void redist_priv_copy_kept(const redist_plan *p)
 {
-    const int twice = p->staging[REDIST_PRIV_PACKED].memory != NULL;
-    if (twice)
-        redist_priv_copy_kept_between(p, REDIST_PRIV_FROM, REDIST_PRIV_PACKED);
-    redist_priv_copy_kept_between(p, twice ? REDIST_PRIV_PACKED : REDIST_PRIV_FROM, REDIST_PRIV_TO);
+    char *packed = p->staging[REDIST_PRIV_PACKED].memory;
+    redist_priv_copy_kept_half(p, 0, packed);
+    if (packed != NULL)
+        redist_priv_copy_kept_half(p, 1, packed);
 }
 
 /* ------------------------------------------------------------------------------------------------ pieces (private) */
 
-/* A piece of a peer's messages: of one array, or of all where they fit as a whole. */
-typedef struct {
-    redist_priv_message message; /* packed densely from position 0 on */
-    int array;                   /* -1: all */
-    int64_t begin, bytes;        /* where it begins in the packed messages; contiguous if wide is 0 */
-    int64_t all;                 /* pieces that there are */
-} redist_priv_piece;
+/* A message that fits is one piece. Otherwise a piece is as many blocks as fit, or a brick of one: some of its elements
+   along each axis, going through them from the source's fastest axis on. Both ends cut alike. */
 
-/* Narrows a message to the k-th of its bricks, modulo their number, which is returned. They are long along the source's
-   fastest axes, so that packing reads long pieces; a wide one lets unpacking write long pieces. Both ends do the same.
-   *begin: where the brick's first element lies among the message's. */
-REDIST_PRIV_COLD int64_t redist_priv_narrow(const redist_plan *p, redist_priv_message *m, redist_priv_cutting c,
-                                            int64_t k, int64_t *begin)
+/* The elements along each axis of the bricks of a block. They are long along the source's fastest axes, so that packing
+   reads long pieces; wide ones let unpacking write long pieces. Returns how many bricks there are. */
+REDIST_PRIV_COLD int64_t redist_priv_cut(const redist_plan *p, const redist_priv_message *m, redist_priv_cutting c,
+                                         int64_t *size)
 {
     int axes[REDIST_MAX_DIMS], i, wide;
     int64_t bricks = 1, room = redist_priv_max(c.bytes / p->element_bytes, 1), width;
@@ -1239,59 +1337,83 @@ REDIST_PRIV_COLD int64_t redist_priv_narrow(const redist_plan *p, redist_priv_me
     width = redist_priv_min(redist_priv_max(c.wide / p->element_bytes, 1), room);
     width = redist_priv_min(width, m->axis[wide]->elements);
     room /= width;
-    *begin = 0;
-    redist_priv_slow_to_fast(p->from, p->from->memory_order, axes);
     for (i = m->ndim - 1; i >= 0; i--) {
-        const int d = axes[i];
+        const int d = p->order[i];
         const int64_t n = m->axis[d]->elements, least = d == wide ? width : 1;
         const int64_t times = redist_priv_min(redist_priv_ceil_div(n, least), room);
-        const int64_t size = redist_priv_min(least * times, n), parts = redist_priv_ceil_div(n, size);
-        m->begin[d] = k % parts * size;
-        m->end[d] = redist_priv_min(m->begin[d] + size, n);
-        *begin += m->begin[d] * m->stride[REDIST_PRIV_PACKED][d];
+        size[d] = redist_priv_min(least * times, n);
+        bricks *= redist_priv_ceil_div(n, size[d]);
         room /= times;
-        bricks *= parts;
-        k /= parts;
     }
-    redist_priv_pack_densely(m, p->from);
     return bricks;
 }
 
-/* The k-th piece. Small messages travel with all arrays as one piece, others array by array. */
-REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p, const redist_priv_peer *peer,
-                                                   redist_priv_cutting c, int64_t k)
+/* Compiles the copies of a message between its array and packed memory, in its pieces. */
+REDIST_PRIV_COLD int redist_priv_compile_peer(redist_plan *p, const redist_priv_peer *peer)
 {
-    redist_priv_piece piece = {redist_priv_peer_message(p, peer), -1, 0, peer->bytes, 1};
-    int64_t bricks;
-    if (peer->bytes <= c.bytes)
-        return piece;
-    bricks = redist_priv_narrow(p, &piece.message, c, k, &piece.begin);
-    piece.array = (int)(k / bricks);
-    piece.begin = piece.begin * p->element_bytes + piece.array * (peer->bytes / p->arrays);
-    piece.bytes = piece.message.elements * p->element_bytes;
-    piece.all = p->arrays * bricks;
-    return piece;
+    const int packs = peer->own == REDIST_PRIV_FROM;
+    const redist_priv_block *last = &p->block[peer->block + peer->blocks - 1];
+    int64_t size[REDIST_MAX_DIMS], k;
+    int code = REDIST_OK;
+    for (k = p->block[peer->block].product; k <= last->product && code == REDIST_OK; k++) {
+        const redist_priv_message m = redist_priv_product_message(p, &p->product[k]);
+        const int cut = peer->bytes > peer->cutting.bytes && p->product[k].bytes > peer->cutting.bytes;
+        if (cut)
+            redist_priv_cut(p, &m, peer->cutting, size);
+        code = redist_priv_compile(&p->product[k].staged, &m, p->order, cut ? size : NULL,
+                                   packs ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED,
+                                   packs ? REDIST_PRIV_PACKED : REDIST_PRIV_TO, p->element_bytes,
+                                   packs || p->arrival.function == NULL);
+    }
+    return code;
 }
 
-/* Packs the k-th piece into `packed`, all arrays one after the other, around the caches or not; or unpacks it. */
-REDIST_PRIV void redist_priv_copy_piece(const redist_plan *p, const redist_priv_peer *peer, redist_priv_cutting c,
-                                        int64_t k, char *packed, int around)
+/* Whether the next piece of a message takes its next block, or a brick of it, beside so many bytes of others. */
+REDIST_PRIV_FAST int redist_priv_takes(const redist_plan *p, const redist_priv_peer *peer, int64_t used)
 {
-    const redist_priv_piece piece = redist_priv_piece_of(p, peer, c, k);
-    const int unpacks = peer->own == REDIST_PRIV_TO, all = piece.array < 0;
-    const int from_side = unpacks ? REDIST_PRIV_PACKED : REDIST_PRIV_FROM;
-    const int to_side = unpacks ? REDIST_PRIV_TO : REDIST_PRIV_PACKED;
-    int a;
-    for (a = 0; a < (all ? p->arrays : 1); a++, packed += piece.message.elements * p->element_bytes)
-        redist_priv_copy_array(p, &piece.message, all ? a : piece.array, from_side, to_side, packed,
-                               unpacks ? p->side[REDIST_PRIV_TO].streams : around);
+    return used == 0 || (peer->next < peer->blocks &&
+                         used + p->block[peer->block + peer->next].bytes <= peer->cutting.bytes);
 }
 
-/* Packs the message of a peer into its staging memory, or unpacks it. */
-REDIST_PRIV void redist_priv_copy_staged(const redist_plan *p, const redist_priv_peer *peer)
+/* Packs the next piece of a message into `packed`, or unpacks it; packed NULL: only passes over it. Returns its bytes,
+   with the gaps that a brick at an edge leaves. */
+REDIST_PRIV int64_t redist_priv_copy_piece(const redist_plan *p, redist_priv_peer *peer, char *packed, int stream)
 {
-    const redist_priv_cutting uncut = {INT64_MAX, 0};
-    redist_priv_copy_piece(p, peer, uncut, 0, p->staging[peer->own].memory + peer->staged, 0);
+    const int unpacks = peer->own == REDIST_PRIV_TO;
+    const redist_priv_arrival arrival = unpacks ? p->arrival : redist_priv_replacing(p->element_bytes);
+    int64_t used = 0;
+    int brick = 0;
+    peer->next = peer->next == peer->blocks ? 0 : peer->next;
+    while (!brick && redist_priv_takes(p, peer, used)) {
+        const redist_priv_block *block = &p->block[peer->block + peer->next];
+        const redist_priv_program *program = p->product[block->product].staged;
+        char *array = redist_priv_given(p, peer->own, block->array);
+        if (packed != NULL && unpacks)
+            redist_priv_copy(program, &peer->at, packed + used, array, arrival, p->side[REDIST_PRIV_TO].streams);
+        else if (packed != NULL)
+            redist_priv_copy(program, &peer->at, array, packed + used, arrival, stream);
+        used += program->room;
+        brick = program->turns > 0;
+        peer->next += !redist_priv_advance(program, &peer->at);
+    }
+    return used;
+}
+
+/* The pieces of a message whose copies are compiled. *most: the bytes of the largest. */
+REDIST_PRIV_COLD int64_t redist_priv_count_pieces(const redist_plan *p, redist_priv_peer *peer, int64_t *most)
+{
+    int64_t pieces = 0;
+    *most = 0;
+    do
+        *most = redist_priv_max(*most, redist_priv_copy_piece(p, peer, NULL, 0));
+    while (++pieces > 0 && peer->next < peer->blocks);
+    return pieces;
+}
+
+/* Packs all pieces of a message into its staging memory, or unpacks it. */
+REDIST_PRIV void redist_priv_copy_staged(const redist_plan *p, redist_priv_peer *peer)
+{
+    redist_priv_copy_piece(p, peer, p->staging[peer->own].memory + peer->staged, 0);
 }
 
 /* The same for all that is staged on a side. */
@@ -1321,7 +1443,7 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
     stats->receives += p->side[REDIST_PRIV_TO].peers;
     stats->bytes_sent += p->side[REDIST_PRIV_FROM].bytes;
     stats->bytes_received += p->side[REDIST_PRIV_TO].bytes;
-    stats->bytes_kept += p->kept.whole.elements * p->element_bytes * p->arrays;
+    stats->bytes_kept += p->kept.elements * p->element_bytes * p->arrays;
     stats->steps += p->transport->method == REDIST_SCHEDULED ? (int)redist_priv_max(p->state.lanes.steps, 1) : 1;
     stats->phases++;
 }
@@ -1382,6 +1504,47 @@ REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
 
 #endif
 
+/* How the packed blocks of a message are cut: into rows, and these into steps. Pieces are contiguous that way. */
+REDIST_PRIV_COLD void redist_priv_cut_rows(redist_plan *p, redist_priv_peer *peer)
+{
+    const redist_priv_block *last = &p->block[peer->block + peer->blocks - 1];
+    int64_t size[REDIST_MAX_DIMS], k;
+    int i;
+    for (k = p->block[peer->block].product; k <= last->product; k++) {
+        redist_priv_shared *product = &p->product[k];
+        const redist_priv_message m = redist_priv_product_message(p, product);
+        const int cut = peer->bytes > peer->cutting.bytes && product->bytes > peer->cutting.bytes;
+        product->step = product->row = product->bytes;
+        if (!cut)
+            continue;
+        redist_priv_cut(p, &m, peer->cutting, size);
+        product->step = product->row = p->element_bytes;
+        for (i = m.ndim - 1; i >= 0 && product->row == product->step; i--) {
+            product->step *= size[p->order[i]];
+            product->row *= m.axis[p->order[i]]->elements;
+        }
+    }
+}
+
+/* The bytes of the next piece of a lane, which it then passes over. */
+REDIST_PRIV int64_t redist_priv_next_piece(const redist_plan *p, const redist_priv_peer *peer, redist_priv_lane *lane)
+{
+    const redist_priv_block *block = &p->block[peer->block + lane->block];
+    const redist_priv_shared *product = &p->product[block->product];
+    int64_t bytes;
+    if (product->step < block->bytes) {
+        lane->row = lane->row == lane->begin ? lane->row + product->row : lane->row;
+        bytes = redist_priv_min(product->step, lane->row - lane->begin);
+        lane->block += lane->begin + bytes == block->at + block->bytes;
+    } else {
+        for (bytes = 0; lane->block < peer->blocks && (bytes == 0 || bytes + block->bytes <= peer->cutting.bytes); block++, lane->block++)
+            bytes += block->bytes;
+        lane->row = lane->begin + bytes;
+    }
+    lane->begin += bytes;
+    return bytes;
+}
+
 /* Cuts the messages of a side into pieces, at both ends alike, of which all may be on their way; with a schedule one,
    and others that make up REDIST_FLIGHT_BYTES. */
 REDIST_PRIV_COLD void redist_priv_cut_side(redist_plan *p, int own, int64_t room)
@@ -1393,11 +1556,18 @@ REDIST_PRIV_COLD void redist_priv_cut_side(redist_plan *p, int own, int64_t room
         most = redist_priv_min(most, REDIST_EAGER_BYTES);
     l->cutting.bytes = redist_priv_max(redist_priv_min(p->facts[REDIST_PRIV_MESSAGE], most), p->element_bytes);
     l->slot = redist_priv_round_up(l->cutting.bytes, REDIST_PRIV_LINE);
-    for (k = 0; k < s->peers; k++)
-        if (!s->peer[k].near) {
-            s->peer[k].pieces = redist_priv_piece_of(p, &s->peer[k], l->cutting, 0).all;
-            pieces += s->peer[k].pieces;
-        }
+    for (k = 0; k < s->peers; k++) {
+        redist_priv_peer *peer = &s->peer[k];
+        redist_priv_lane lane;
+        if (peer->near)
+            continue;
+        memset(&lane, 0, sizeof lane);
+        peer->cutting = l->cutting;
+        redist_priv_cut_rows(p, peer);
+        for (peer->pieces = 0; lane.begin < peer->bytes; peer->pieces++)
+            redist_priv_next_piece(p, peer, &lane);
+        pieces += peer->pieces;
+    }
     l->lane[own].flights = l->steps > 0 ? redist_priv_min(pieces, REDIST_FLIGHT_BYTES / l->slot + 1) : pieces;
 }
 
@@ -1444,29 +1614,15 @@ REDIST_PRIV char *redist_priv_flight_memory(const redist_plan *p, int64_t flight
     return begin + (peer->staged >= 0 ? staged + peer->staged : redist_priv_given(p, peer->own, 0) + peer->direct);
 }
 
-REDIST_PRIV_COLD void redist_priv_copy_flight(const redist_plan *p, int64_t k)
-{
-    const redist_priv_lanes *l = &p->state.lanes;
-    redist_priv_copy_piece(p, l->flight[k].peer, l->cutting, l->flight[k].piece, redist_priv_flight_memory(p, k, 0),
-                           0);
-}
-
 /* Posts a flight's piece, or prepares to. */
 REDIST_PRIV int redist_priv_post(const redist_plan *p, int64_t k, int persistent)
 {
     const redist_priv_flight *flight = &p->state.lanes.flight[k];
     const redist_priv_peer *peer = flight->peer;
     MPI_Request *request = &p->state.lanes.request[k];
-    int64_t begin = 0, bytes = peer->bytes;
-    char *memory;
-    int n, code;
-    if (peer->pieces > 1) {
-        const redist_priv_piece piece = redist_priv_piece_of(p, peer, p->state.lanes.cutting, flight->piece);
-        begin = piece.begin;
-        bytes = piece.bytes;
-    }
-    memory = redist_priv_flight_memory(p, k, begin);
-    n = (int)bytes;
+    char *memory = redist_priv_flight_memory(p, k, flight->begin);
+    const int n = (int)flight->bytes;
+    int code;
     if (peer->own == REDIST_PRIV_FROM)
         code = (persistent ? MPI_Send_init : MPI_Isend)(memory, n, MPI_BYTE, peer->rank, p->tag, p->comm, request);
     else
@@ -1490,7 +1646,7 @@ REDIST_PRIV_COLD int redist_priv_lanes_create(redist_plan *p)
 {
     redist_priv_lanes *l = &p->state.lanes;
     redist_priv_peer *peer;
-    int64_t k, n;
+    int64_t k;
     int code = REDIST_OK;
     l->lane[REDIST_PRIV_FROM].first = l->lane[REDIST_PRIV_TO].flights;
     l->flights = l->requests = l->lane[REDIST_PRIV_FROM].first + l->lane[REDIST_PRIV_FROM].flights;
@@ -1507,12 +1663,18 @@ REDIST_PRIV_COLD int redist_priv_lanes_create(redist_plan *p)
     if (l->flight == NULL || l->request == NULL || l->status == NULL)
         return REDIST_ERR_MEMORY;
     l->index = (int *)(void *)(l->status + l->flights);
-    for (peer = p->peer; peer < p->peer + p->peers; peer++)
-        for (n = 0; n < peer->prepared && code == REDIST_OK; n++) {
-            const redist_priv_flight flight = {peer, n};
-            l->flight[peer->first + n] = flight;
-            code = redist_priv_post(p, peer->first + n, 1);
+    for (peer = p->peer; peer < p->peer + p->peers; peer++) {
+        redist_priv_lane lane;
+        memset(&lane, 0, sizeof lane);
+        for (; lane.piece < peer->prepared && code == REDIST_OK; lane.piece++) {
+            redist_priv_flight *flight = &l->flight[peer->first + lane.piece];
+            flight->peer = peer;
+            flight->piece = lane.piece;
+            flight->begin = lane.begin;
+            flight->bytes = redist_priv_next_piece(p, peer, &lane);
+            code = redist_priv_post(p, peer->first + lane.piece, 1);
         }
+    }
     return code;
 }
 
@@ -1523,7 +1685,8 @@ REDIST_PRIV int redist_priv_go(redist_plan *p, int own)
     redist_priv_lane *lane = &l->lane[own];
     redist_priv_peer *peer = &p->side[own].peer[lane->at];
     const int64_t k = lane->first + lane->posted++ % lane->flights;
-    const redist_priv_flight flight = {peer, lane->piece++};
+    redist_priv_flight flight = {peer, lane->piece++, lane->begin, 0};
+    flight.bytes = redist_priv_next_piece(p, peer, lane);
     l->flight[k] = flight;
     if (flight.piece == 0) {
         peer->pending = peer->pieces;
@@ -1531,11 +1694,11 @@ REDIST_PRIV int redist_priv_go(redist_plan *p, int own)
             redist_priv_copy_staged(p, peer);
     }
     if (lane->piece == peer->pieces) {
-        lane->piece = 0;
+        lane->piece = lane->block = lane->begin = lane->row = 0;
         lane->at++;
     }
     if (own == REDIST_PRIV_FROM && peer->staged == REDIST_PRIV_BY_PIECES)
-        redist_priv_copy_flight(p, k);
+        redist_priv_copy_piece(p, peer, redist_priv_flight_memory(p, k, 0), 0);
     if (flight.piece >= peer->prepared)
         return redist_priv_post(p, k, 0);
     l->request[k] = l->request[peer->first + flight.piece];
@@ -1587,7 +1750,7 @@ REDIST_PRIV int redist_priv_lanes_start(redist_plan *p)
     }
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
         redist_priv_lane *lane = &p->state.lanes.lane[own];
-        lane->at = lane->piece = lane->posted = lane->arrived = 0;
+        lane->at = lane->piece = lane->posted = lane->arrived = lane->block = lane->begin = lane->row = 0;
         code = redist_priv_fill(p, own);
     }
     if (!p->overwrites && p->rings == NULL)
@@ -1601,13 +1764,19 @@ REDIST_PRIV int redist_priv_is_in_turn(const redist_plan *p, const redist_priv_p
     return !p->ordered || peer == p->side[REDIST_PRIV_TO].peer || peer[-1].pending == 0;
 }
 
+/* Whether flights to a peer land in order: contributions have an order, and so have pieces. */
+REDIST_PRIV_FAST int redist_priv_lands_in_order(const redist_plan *p, const redist_priv_peer *peer)
+{
+    return p->ordered || peer->staged == REDIST_PRIV_BY_PIECES;
+}
+
 /* Ends a flight, and unpacks what it brought. */
 REDIST_PRIV void redist_priv_land(redist_plan *p, int64_t k)
 {
     redist_priv_peer *peer = p->state.lanes.flight[k].peer;
     peer->pending--;
     if (peer->own == REDIST_PRIV_TO && peer->staged == REDIST_PRIV_BY_PIECES)
-        redist_priv_copy_flight(p, k);
+        redist_priv_copy_piece(p, peer, redist_priv_flight_memory(p, k, 0), 0);
     else if (peer->own == REDIST_PRIV_TO && peer->staged >= 0 && peer->pending == 0)
         redist_priv_copy_staged(p, peer);
 }
@@ -1622,7 +1791,7 @@ REDIST_PRIV void redist_priv_retire(redist_plan *p, int own)
         if (l->request[k] != MPI_REQUEST_NULL ||
             (own == REDIST_PRIV_TO && !redist_priv_is_in_turn(p, l->flight[k].peer)))
             return;
-        if (p->ordered)
+        if (redist_priv_lands_in_order(p, l->flight[k].peer))
             redist_priv_land(p, k);
         lane->arrived++;
     }
@@ -1636,7 +1805,7 @@ REDIST_PRIV int redist_priv_lanes_test(redist_plan *p, int *done)
         return REDIST_ERR_MPI;
     for (k = 0; n != MPI_UNDEFINED && k < n; k++) {
         l->request[l->index[k]] = MPI_REQUEST_NULL;
-        if (!p->ordered)
+        if (!redist_priv_lands_in_order(p, l->flight[l->index[k]].peer))
             redist_priv_land(p, l->index[k]);
     }
     *done = 1;
@@ -1906,20 +2075,43 @@ REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_pr
     return code;
 }
 
-/* The datatype of a peer's message on one side, run by run, so that both ends agree on the order of the elements. */
+/* *type, one element, at all of a product's on one side, run by run, so that both ends agree on their order. */
+REDIST_PRIV_COLD int redist_priv_follow_product(const redist_plan *p, const redist_priv_shared *product, int side,
+                                                MPI_Datatype *type)
+{
+    const redist_priv_message m = redist_priv_product_message(p, product);
+    int k, code = REDIST_OK;
+    for (k = m.ndim - 1; k >= 0 && code == REDIST_OK; k--)
+        code = redist_priv_follow_runs(type, m.axis[p->order[k]], side, m.stride[side][p->order[k]] * p->element_bytes);
+    return code;
+}
+
+/* The datatype of a peer's message of one array, or of all where they are staged. */
 REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv_peer *peer, MPI_Datatype *type)
 {
-    const redist_priv_message m = redist_priv_peer_message(p, peer);
-    const int staged = peer->staged >= 0, side = staged ? REDIST_PRIV_PACKED : peer->own;
-    MPI_Datatype made;
-    int axes[REDIST_MAX_DIMS], k, code = redist_priv_become(type, MPI_Type_dup(p->element, &made), &made);
-    redist_priv_slow_to_fast(p->from, p->from->memory_order, axes);
-    for (k = m.ndim - 1; k >= 0 && code == REDIST_OK; k--)
-        code = redist_priv_follow_runs(type, m.axis[axes[k]], side, m.stride[side][axes[k]] * p->element_bytes);
-    if (code == REDIST_OK && staged)
-        code = redist_priv_repeat(type, p->arrays, m.elements * p->element_bytes);
+    const redist_priv_block *block = &p->block[peer->block];
+    const int n = (int)(peer->blocks / p->arrays), staged = peer->staged >= 0;
+    const int side = staged ? REDIST_PRIV_PACKED : peer->own;
+    MPI_Datatype made, *part = redist_priv_types(n);
+    MPI_Aint *at = (MPI_Aint *)redist_priv_zeroed(n, sizeof *at);
+    int *ones = (int *)redist_priv_alloc(n, sizeof *ones);
+    int k, code = part == NULL || at == NULL || ones == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    for (k = 0; k < n && code == REDIST_OK; k++) {
+        ones[k] = 1;
+        at[k] = (MPI_Aint)(staged ? block[k].at : p->side[peer->own].storage.origin * p->element_bytes);
+        code = redist_priv_become(&part[k], MPI_Type_dup(p->element, &made), &made);
+        if (code == REDIST_OK)
+            code = redist_priv_follow_product(p, &p->product[block[k].product], side, &part[k]);
+    }
     if (code == REDIST_OK)
-        code = redist_priv_displace(type, staged ? peer->staged : m.origin[side] * p->element_bytes);
+        code = redist_priv_become(type, MPI_Type_create_struct(n, ones, at, part, &made), &made);
+    if (code == REDIST_OK && staged)
+        code = redist_priv_repeat(type, p->arrays, peer->bytes / p->arrays);
+    if (code == REDIST_OK && staged)
+        code = redist_priv_displace(type, peer->staged);
+    redist_priv_types_free(part, n);
+    REDIST_FREE(at);
+    REDIST_FREE(ones);
     return code == REDIST_OK && MPI_Type_commit(type) != MPI_SUCCESS ? REDIST_ERR_MPI : code;
 }
 
@@ -2993,6 +3185,35 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_substitute(const redis
     return next->name != NULL && redist_priv_is_sound(p, next->method) ? next : NULL;
 }
 
+/* Compiles what stays, and the messages that are staged. */
+REDIST_PRIV_COLD int redist_priv_compile_copies(redist_plan *p)
+{
+    const redist_priv_cutting uncut = {INT64_MAX, 0};
+    redist_priv_peer *peer;
+    int code = redist_priv_compile_kept(p);
+    for (peer = p->peer; peer < p->peer + p->peers && code == REDIST_OK; peer++) {
+        if (peer->near || peer->staged == REDIST_PRIV_IN_ARRAY)
+            continue;
+        if (peer->staged >= 0)
+            peer->cutting = uncut;
+        code = redist_priv_compile_peer(p, peer);
+    }
+    return code;
+}
+
+REDIST_PRIV_COLD void redist_priv_free_copies(redist_plan *p)
+{
+    int64_t k;
+    for (k = 0; k < p->products; k++) {
+        redist_priv_program_free(&p->product[k].staged);
+        redist_priv_program_free(&p->product[k].direct);
+    }
+    for (k = 0; p->kept.copy != NULL && k < 2 * p->kept.messages; k++)
+        redist_priv_program_free(&p->kept.copy[k]);
+    REDIST_FREE(p->kept.copy);
+    p->kept.copy = NULL;
+}
+
 /* Decides what is staged, and allocates it. Local. */
 REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
 {
@@ -3002,7 +3223,7 @@ REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
         code = p->transport->plan_staging(p, side);
     redist_priv_fail(v, code, "too many ranks or bytes for %s", p->transport->name);
     if (p->overwrites && p->transport->method != REDIST_MULTIPHASE)
-        s[REDIST_PRIV_PACKED].bytes = p->kept.whole.elements * p->element_bytes * p->arrays;
+        s[REDIST_PRIV_PACKED].bytes = p->kept.elements * p->element_bytes * p->arrays;
     if (p->options.max_buffer > 0 && redist_priv_buffer_bytes(p) > p->options.max_buffer)
         redist_priv_fail(v, REDIST_ERR_MEMORY,
                          "%s needs %" PRId64 " bytes of staging memory, but options.max_buffer is %" PRId64,
@@ -3012,12 +3233,15 @@ REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
         if (s[side].bytes > 0 && s[side].memory == NULL)
             redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for %" PRId64 " bytes of staging", s[side].bytes);
     }
+    if (p->transport->method != REDIST_MULTIPHASE && v->code == REDIST_OK)
+        redist_priv_fail(v, redist_priv_compile_copies(p), "no memory for the plan's copies");
 }
 
 REDIST_PRIV_COLD void redist_priv_close_transport(redist_plan *p)
 {
     int side;
     p->transport->destroy(p);
+    redist_priv_free_copies(p);
     for (side = 0; side < REDIST_PRIV_SIDES; side++)
         REDIST_FREE(p->staging[side].memory);
     memset(p->staging, 0, sizeof p->staging);
@@ -3076,15 +3300,20 @@ REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm, redis
 
 REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
 {
+    int64_t k;
     int d;
     if (p->transport != NULL)
         redist_priv_close_transport(p);
-    for (d = 0; p->kept.part != NULL && d < 2 * p->from->ndim; d++)
-        REDIST_FREE(p->kept.part[d].run);
+    for (k = 0; k < 2 * p->kept.parts * (p->from == NULL ? 0 : p->from->ndim); k++)
+        REDIST_FREE(p->kept.part[k / (2 * p->from->ndim)][k % (2 * p->from->ndim)].run);
+    for (k = 0; k < p->kept.parts; k++)
+        REDIST_FREE(p->kept.part[k]);
     for (d = 0; d < 2; d++)
         redist_priv_neighbours_free(&p->side[d].neighbours);
     REDIST_FREE(p->kept.part);
-    REDIST_FREE(p->kept.move);
+    REDIST_FREE(p->kept.message);
+    REDIST_FREE(p->block);
+    REDIST_FREE(p->product);
     REDIST_FREE(p->peer);
     REDIST_FREE(p->pointers);
     REDIST_FREE(p->from);
@@ -3121,7 +3350,7 @@ REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
     p->arrival.context = p->options.context;
     if (p->arrival.function == redist_combine_op)
         MPI_Query_thread(&level); /* it calls MPI, which may not allow OpenMP's threads to */
-    p->arrival.alone = from_ghosts || level < MPI_THREAD_MULTIPLE;
+    p->arrival.alone = level < MPI_THREAD_MULTIPLE;
     p->ordered = p->arrival.function != NULL && (from_ghosts || several);
     p->overwrites = p->options.in_place && (!alike || several || (from_ghosts && to_ghosts));
 }
