@@ -421,24 +421,28 @@ REDIST_PRIV_COLD int redist_priv_duplicate(MPI_Comm comm, MPI_Comm *own)
 
 /* ---------------------------------------------------------------------------------------------- the plan (private) */
 
-/* What two ranks of a node see of one message. The sender counts what it filled, the receiver what it drained, ever:
-   each writes its own cache line only. The rest is the sender's. */
+/* What two ranks of a node see of one message (a drawing is at REDIST_SHARED). The sender counts the pieces it filled,
+   the receiver those it is done with, ever: each writes its own cache line only. */
 typedef struct {
     int64_t filled;
     char filled_line[REDIST_PRIV_LINE - sizeof(int64_t)];
     int64_t drained;
-    int64_t found; /* by the receiver, who knows where the slot is */
-    char drained_line[REDIST_PRIV_LINE - 2 * sizeof(int64_t)];
-    int64_t direct; /* this execution: the receiver copies from the sender's arrays */
-    int64_t board;  /* where the sender's block begins in its part */
-    char pad[REDIST_PRIV_LINE - 2 * sizeof(int64_t)];
+    int64_t way;      /* that the receiver prefers: one of redist_priv_ways */
+    int64_t found;    /* where the receiver's board lies in its part */
+    char drained_line[REDIST_PRIV_LINE - 3 * sizeof(int64_t)];
+    int64_t claim[2]; /* of every second execution: REDIST_PRIV_WAYS times its number, and a way */
+    int64_t direct;   /* from here on the sender's, constant: not 0 where the message may do without the ring */
+    int64_t board;    /* where the sender's board lies in its part */
+    char claim_line[REDIST_PRIV_LINE - 4 * sizeof(int64_t)];
 } redist_priv_slot;
 
 /* What a rank tells of a plan at the beginning of its block in shared memory; its slots follow, each with its ring. */
 typedef struct {
-    redist_priv_storage storage;
-    int64_t piece;    /* bytes of its pieces */
-    int64_t array[1]; /* array[arrays]: of this execution, from the board on, when they are shared */
+    int64_t announced; /* 4 times the execution's number, 1 when all sources lie in the arena, 2 when all destinations */
+    char announced_line[REDIST_PRIV_LINE - sizeof(int64_t)];
+    redist_priv_storage storage[2];
+    int64_t piece;     /* bytes of its pieces */
+    int64_t array[2];  /* array[2 * arrays]: of this execution, from the board on */
 } redist_priv_board;
 
 /* How messages are cut into pieces: bricks of at most `bytes`, of at least `wide` bytes along the destination's fastest
@@ -490,12 +494,15 @@ enum { REDIST_PRIV_IN_ARRAY = -1, REDIST_PRIV_BY_PIECES = -2 };
 typedef struct {
     redist_priv_peer *peer;
     redist_priv_slot *slot;
-    redist_priv_board *board; /* the sender's */
+    redist_priv_board *board; /* the other end's */
     int there;            /* the other end's rank in the node */
-    int direct;           /* the sender's: as slot->direct */
-    int64_t waste;        /* the sender's redist_priv_waste */
-    int64_t slots, slot_bytes;
-    int64_t pieces, done; /* of this execution */
+    int direct;           /* the message may do without the ring */
+    int way;              /* that the receiver prefers */
+    int claimed;          /* how this execution's message goes */
+    int streamed, streamed_direct; /* whether it is written by non-temporal stores */
+    int64_t slots, slot_bytes; /* at most twice as many as pieces */
+    int64_t next;         /* slot */
+    int64_t done;         /* pieces of this execution */
     int64_t before;       /* pieces of all earlier executions */
 } redist_priv_channel;
 
@@ -524,6 +531,7 @@ typedef struct {
     char **base, *part; /* where the part of every rank begins here; its own */
     int64_t begin, end; /* of the room, in an arena the same on every rank */
     struct redist_priv_rings *first; /* blocks in use, by address */
+    int64_t distance;   /* nanoseconds that a flag takes from core to core and back; 0: not known */
 } redist_priv_home;
 
 /* The state of REDIST_SHARED. The last plans to be freed may leave theirs behind, while others still read its block. */
@@ -532,12 +540,11 @@ typedef struct redist_priv_rings {
     int64_t begin, bytes;           /* its block in this rank's part; no bytes: it has none */
     int64_t ring_bytes;
     struct redist_priv_rings *next; /* in the same home */
-    int connected, abandoned;
+    int abandoned;
     unsigned polls;
-    int adapts, around;             /* some messages are long; they are packed around the caches, or copied together */
-    int waits, copied;              /* what stays until it can be copied together with what comes; both have been */
-    int trial;                      /* which one this execution is, of REDIST_PRIV_TRIALS; else that many */
-    double spent, fastest[2];       /* seconds of copying in it, and of the fastest in the caches and around them */
+    int direct;                     /* arrays that lie in the arena may be copied to and from */
+    int64_t execution, announced;   /* the number of the one in progress; what the board says of it */
+    int idle, received;             /* tests without progress, -1 before the first; all messages are here */
     int64_t receives, links;
     redist_priv_channel link[1];    /* link[links], of which those that receive come first */
 } redist_priv_rings;
@@ -1531,14 +1538,17 @@ REDIST_PRIV int64_t redist_priv_next_piece(const redist_plan *p, const redist_pr
 {
     const redist_priv_block *block = &p->block[peer->block + lane->block];
     const redist_priv_shared *product = &p->product[block->product];
+    const int64_t most = p->state.lanes.cutting.bytes;
     int64_t bytes;
     if (product->step < block->bytes) {
         lane->row = lane->row == lane->begin ? lane->row + product->row : lane->row;
         bytes = redist_priv_min(product->step, lane->row - lane->begin);
         lane->block += lane->begin + bytes == block->at + block->bytes;
     } else {
-        for (bytes = 0; lane->block < peer->blocks && (bytes == 0 || bytes + block->bytes <= peer->cutting.bytes); block++, lane->block++)
+        for (bytes = 0; lane->block < peer->blocks && (bytes == 0 || bytes + block->bytes <= most); block++) {
             bytes += block->bytes;
+            lane->block++;
+        }
         lane->row = lane->begin + bytes;
     }
     lane->begin += bytes;
@@ -2162,10 +2172,15 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
 #define REDIST_PRIV_ACQUIRE(pointer) __atomic_load_n(pointer, __ATOMIC_ACQUIRE)
 #define REDIST_PRIV_RELEASE(pointer, value) __atomic_store_n(pointer, value, __ATOMIC_RELEASE)
 #endif
+#ifndef REDIST_PRIV_EXCHANGE /* stores a value where *expected is, and says so; or reads what else is there */
+#define REDIST_PRIV_EXCHANGE(pointer, expected, value)                                                                \
+    __atomic_compare_exchange_n(pointer, expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
+#endif
 #else
 #define REDIST_PRIV_ATOMICS 0 /* no shared memory then: plans fall back to messages */
 #define REDIST_PRIV_ACQUIRE(pointer) (*(pointer))
 #define REDIST_PRIV_RELEASE(pointer, value) (*(pointer) = (value))
+#define REDIST_PRIV_EXCHANGE(pointer, expected, value) (*(pointer) = (value), (void)(expected), 1)
 #endif
 
 /* Whether shared memory seems to have so much room: pages that nobody has touched count as free. */
@@ -2286,8 +2301,8 @@ REDIST_PRIV_COLD void redist_priv_reclaim(redist_priv_home *home)
     while (*at != NULL) {
         redist_priv_rings *r = *at;
         int64_t k = r->receives;
-        while (r->abandoned && k < r->links && (!r->connected || REDIST_PRIV_ACQUIRE(&r->link[k].slot->found)) &&
-               REDIST_PRIV_ACQUIRE(&r->link[k].slot->drained) == r->link[k].slot->filled)
+        while (r->abandoned && k < r->links &&
+               REDIST_PRIV_ACQUIRE(&r->link[k].slot->drained) == r->link[k].before + r->link[k].done)
             k++;
         if (r->abandoned && k == r->links) {
             *at = r->next;
@@ -2322,234 +2337,287 @@ REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_pr
 
 /* ----------------------------------------------------------------------------------------- REDIST_SHARED (private) */
 
+/* Between ranks of a node a message goes in one of three ways. Every rank takes a block of shared memory for a plan, of
+   its own or from the arena. Its board says which execution the rank has started, and where its arrays lie then; a
+   slot and its ring serve one message that it sends.
+
+       sender's block    board: announced, arrays | slot: filled | drained, way, found | claim | ring | slot ...
+       receiver's block  board: announced, arrays | ...
+
+       way   first                       then                                     last
+       ring  -                           sender: claim; pack a piece, filled + 1  receiver: unpack it, drained + 1
+       push  receiver: arrays, announced sender: claim; copy all, filled + pieces receiver: drained + pieces
+       pull  sender: arrays, announced   receiver: claim; copy all, drained + pieces
+
+   Executions are numbered, alike on both ends. Claims carry the number, and a message that is not claimed for it is
+   free: of two that would claim it one does, by compare-and-swap. Its pieces count in every way, so that `filled` tells
+   the receiver that the message is claimed, and `drained` that it is done with. A rank that ends an execution has copied, or seen
+   copied, all that is its own: its board may change, for nobody uses one whose message is claimed by somebody else. A
+   sender may be ahead by a ring, which has at most twice as many slots as the message has pieces: that is why there
+   are two words for claims. Arrays in ordinary memory, or of plans that overwrite their source, go through the ring. */
+
 enum { REDIST_PRIV_SLOTS = 4, REDIST_PRIV_LEAST_PIECE = 4096, REDIST_PRIV_WIDE = 1024 };
 enum {
     REDIST_PRIV_SHORT = 32768, /* bytes: the next execution need not wait until this one's message is unpacked */
-    REDIST_PRIV_WASTEFUL = 6   /* who uses a sixth of the lines it reads packs them, wherever its arrays are */
+    REDIST_PRIV_WASTEFUL = 6,  /* who uses a sixth of the lines it reads packs them, wherever its arrays are */
+    REDIST_PRIV_FAR = 250,     /* nanoseconds to and fro: 110 between cores that share a cache, 500 between others */
+    REDIST_PRIV_STREAMED = 4096 /* bytes of a message to a core that shares no cache: streamed from here on */
 };
+#ifndef REDIST_PRIV_PATIENCE
+#define REDIST_PRIV_PATIENCE REDIST_PRIV_TRIES /* tests without progress until a rank does what another might have */
+#endif
+
+/* The ways of a message; free: not known yet. */
+enum redist_priv_ways { REDIST_PRIV_FREE, REDIST_PRIV_RING, REDIST_PRIV_PUSH, REDIST_PRIV_PULL, REDIST_PRIV_WAYS };
 
 /* How a plan sends messages: between nodes in the order of a schedule, but the shortest, and where it gains nothing. */
 REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p);
 
-/* To write lines that another core has read takes a third of the time that writing around the caches takes where cores
-   share one, and six times as long where they are on different dies; whether lines that several ranks use are better
-   visited for all at once depends as much. So both are tried in turn for long messages, and the faster is kept: first
-   after a few executions, then ever more rarely, because a system moves processes. All ranks try the same in the same
-   executions, and count the time of copying, which does not depend on who waits for whom. */
-enum { REDIST_PRIV_TRIALS = 4, REDIST_PRIV_RARELY = 1024 };
-
-/* Which of the trials an execution is, after so many others; REDIST_PRIV_TRIALS: none. */
-REDIST_PRIV int redist_priv_trial(int64_t executions)
+/* The least time in nanoseconds of a flag to this rank's mirror image on the node and back; 0: it does not answer, as
+   where ranks outnumber cores. The flags are the words that will say where slots are. */
+REDIST_PRIV_COLD int64_t redist_priv_time_flag(const redist_priv_home *h)
 {
-    int64_t since = REDIST_PRIV_TRIALS;
-    while (since < REDIST_PRIV_RARELY && since * 4 <= executions)
-        since *= 4;
-    return executions < since ? REDIST_PRIV_TRIALS
-                              : (int)redist_priv_min((executions - since) % REDIST_PRIV_RARELY, REDIST_PRIV_TRIALS);
-}
-
-REDIST_PRIV void redist_priv_begin_trial(redist_priv_rings *r, int64_t executions)
-{
-    r->trial = redist_priv_trial(executions);
-    r->spent = 0;
-    if (r->trial == 0)
-        r->fastest[0] = r->fastest[1] = DBL_MAX;
-    if (r->trial < REDIST_PRIV_TRIALS)
-        r->around = r->trial % 2;
-}
-
-REDIST_PRIV void redist_priv_end_trial(redist_priv_rings *r)
-{
-    if (r->trial < REDIST_PRIV_TRIALS && r->spent > 0 && r->spent < r->fastest[r->around])
-        r->fastest[r->around] = r->spent;
-    if (r->trial == REDIST_PRIV_TRIALS - 1)
-        r->around = r->fastest[1] < r->fastest[0] && r->fastest[0] < DBL_MAX;
-}
-
-/* The time, in trials. */
-REDIST_PRIV double redist_priv_clock(const redist_priv_rings *r)
-{
-    return r->adapts && r->trial < REDIST_PRIV_TRIALS ? MPI_Wtime() : 0;
-}
-
-/* Packs, or unpacks, one piece of a message in its place in the ring. */
-REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, const redist_priv_channel *link, int64_t k)
-{
-    redist_priv_rings *r = p->rings;
-    const double begin = redist_priv_clock(r);
-    char *ring = (char *)(link->slot + 1);
-    redist_priv_copy_piece(p, link->peer, link->cutting, k,
-                           ring + (link->before + k) % link->slots * link->slot_bytes,
-                           r->around && link->peer->bytes > REDIST_PRIV_SHORT);
-    r->spent += redist_priv_clock(r) - begin;
-}
-
-/* Copies the k-th part of the a-th array of a message, cut along an axis, straight from the sender's. */
-REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv_channel *link, int a, int axis,
-                                         int64_t k, int64_t parts)
-{
-    redist_priv_message m = redist_priv_peer_message(p, link->peer);
-    redist_priv_store(&m, REDIST_PRIV_FROM, &link->board->storage);
-    m = redist_priv_part(&m, axis, k, parts);
-    redist_priv_copy_array(p, &m, a, REDIST_PRIV_FROM, REDIST_PRIV_TO, (char *)link->board + link->board->array[a],
-                           p->side[REDIST_PRIV_TO].streams);
-}
-
-/* Fills a slot of the ring, if one is free, or offers the arrays. One at a time, because the next peer may want what
-   lies between the elements just packed, while it is in the cache. Returns whether it did anything. */
-REDIST_PRIV int redist_priv_push(const redist_plan *p, redist_priv_channel *link)
-{
-    redist_priv_slot *slot = link->slot;
-    if (link->done == 0 && slot->direct != link->direct) {
-        if (REDIST_PRIV_ACQUIRE(&slot->drained) != link->before)
-            return 0; /* the receiver is still at pieces of an earlier execution */
-        slot->direct = link->direct;
-    }
-    if (link->done == link->pieces || link->before + link->done - REDIST_PRIV_ACQUIRE(&slot->drained) >= link->slots)
-        return 0;
-    if (!link->direct)
-        redist_priv_copy_slot(p, link, link->done);
-    link->done++;
-    REDIST_PRIV_RELEASE(&slot->filled, link->before + link->done);
-    return 1;
-}
-
-/* Fills all free slots, in turns. */
-REDIST_PRIV void redist_priv_push_all(const redist_plan *p)
-{
-    redist_priv_rings *r = p->rings;
+    enum { ROUNDS = 8, SERIES = 4, MOST_TRIES = 50000 };
+    const int there = h->size - 1 - h->rank;
+    int64_t *mine = (int64_t *)(void *)h->part + there, *other = (int64_t *)(void *)h->base[there] + h->rank;
+    double least = 1, begin = 0;
     int64_t k;
-    int pushed = 1;
-    while (pushed)
-        for (k = r->receives, pushed = 0; k < r->links; k++)
-            pushed |= redist_priv_push(p, &r->link[k]);
-}
-
-/* Copies what stays, and what comes from others' arrays, once it is all there: in turn a part of each along the
-   destination's slowest axis, so that lines which several ranks fill, or read, are visited while they are hot. */
-REDIST_PRIV void redist_priv_copy_together(const redist_plan *p)
-{
-    redist_priv_rings *r = p->rings;
-    const redist_priv_message first = redist_priv_peer_message(p, r->link->peer);
-    const double begin = redist_priv_clock(r);
-    const int streams = p->side[REDIST_PRIV_TO].streams;
-    int64_t k, part, parts = p->side[REDIST_PRIV_TO].array_bytes / (4 * REDIST_PRIV_HOT) + 1;
-    int axes[REDIST_MAX_DIMS], a, d = 0;
-    for (k = 0; k < r->receives; k++)
-        if (REDIST_PRIV_ACQUIRE(&r->link[k].slot->filled) == r->link[k].before)
-            return;
-    redist_priv_order_axes(&first, REDIST_PRIV_TO, axes);
-    while (d < first.ndim - 1 && first.axis[axes[d]]->elements == 1)
-        d++;
-    parts = redist_priv_min(parts, first.axis[axes[d]]->elements);
-    for (a = 0; a < p->arrays; a++)
-        for (part = 0; part < parts; part++) {
-            const redist_priv_message kept = redist_priv_part(&p->kept.whole, axes[d], part, parts);
-            redist_priv_copy_array(p, &kept, a, REDIST_PRIV_FROM, REDIST_PRIV_TO, NULL, streams);
-            for (k = 0; k < r->receives; k++)
-                if (r->link[k].slot->direct)
-                    redist_priv_copy_direct(p, &r->link[k], a, axes[d], part, parts);
-        }
-    r->waits = 0;
-    r->copied = 1;
-    r->spent += redist_priv_clock(r) - begin;
-}
-
-/* Drains what has come. The number of pieces is known when the first is there. */
-REDIST_PRIV void redist_priv_pull(const redist_plan *p, redist_priv_channel *link)
-{
-    int a;
-    while (link->done < link->pieces && REDIST_PRIV_ACQUIRE(&link->slot->filled) > link->before + link->done) {
-        if (link->slot->direct) {
-            const double begin = redist_priv_clock(p->rings);
-            for (a = 0; a < p->arrays && !p->rings->copied; a++)
-                redist_priv_copy_direct(p, link, a, 0, 0, 1);
-            p->rings->spent += redist_priv_clock(p->rings) - begin;
-            link->pieces = 1;
-        } else {
-            redist_priv_copy_slot(p, link, link->done);
-        }
-        link->done++;
-        REDIST_PRIV_RELEASE(&link->slot->drained, link->before + link->done);
+    int tries;
+    for (k = 1; k <= ROUNDS * SERIES && there != h->rank; k++) {
+        begin = k % ROUNDS == 1 ? MPI_Wtime() : begin;
+        if (h->rank < there)
+            REDIST_PRIV_RELEASE(mine, k);
+        for (tries = 0; REDIST_PRIV_ACQUIRE(other) != k; tries++)
+            if (tries == MOST_TRIES)
+                return 0;
+        if (h->rank > there)
+            REDIST_PRIV_RELEASE(mine, k);
+        if (k % ROUNDS == 0 && MPI_Wtime() - begin < least)
+            least = MPI_Wtime() - begin;
     }
-    link->peer->pending = link->pieces - link->done;
+    return k > 1 ? (int64_t)(least * 1e9) / ROUNDS + 1 : 0;
 }
 
-/* Whether all arrays of this execution lie in the arena, and receivers may read them there; then says where. */
-REDIST_PRIV int redist_priv_offer_arrays(const redist_plan *p)
+/* How far the node's cores are apart: the mean over pairs of ranks. Collective over comm, the same on all its ranks. */
+REDIST_PRIV_COLD int redist_priv_measure_distance(redist_priv_home *h, MPI_Comm comm)
+{
+    int64_t sum[2];
+    int code;
+    sum[0] = redist_priv_time_flag(h);
+    sum[1] = sum[0] > 0;
+    code = redist_priv_reduce(comm, sum, 2, MPI_SUM);
+    h->distance = sum[0] / redist_priv_max(sum[1], 1);
+    return redist_priv_worst(comm, code);
+}
+
+REDIST_PRIV int redist_priv_is_far(const redist_priv_home *h) { return h->distance > REDIST_PRIV_FAR; }
+
+/* Whether a message is written by non-temporal stores, to a ring or to arrays that have so many bytes. */
+REDIST_PRIV int redist_priv_is_streamed(const redist_plan *p, const redist_priv_peer *peer, int64_t array_bytes)
+{
+    return peer->bytes >= REDIST_PRIV_STREAMED &&
+           (redist_priv_is_far(p->rings->home) || array_bytes * p->arrays >= REDIST_STREAM_BYTES);
+}
+
+/* Packs, or unpacks, the next piece of a message in its slot of the ring. */
+REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, redist_priv_channel *link)
+{
+    char *ring = (char *)(link->slot + 1);
+    redist_priv_copy_piece(p, link->peer, ring + link->next * link->slot_bytes, link->streamed);
+    link->next = link->next + 1 == link->slots ? 0 : link->next + 1;
+}
+
+/* Copies a message between this rank's arrays and the other end's: pushes what it sends, pulls what it receives.
+   Streamed stores are fenced. */
+REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv_channel *link)
+{
+    const int own = link->peer->own;
+    const redist_priv_block *block = &p->block[link->peer->block], *end = block + link->peer->blocks;
+    const redist_priv_cursor whole = {{0}, {0}};
+    char *array[2];
+    for (; block < end; block++) {
+        array[own] = redist_priv_given(p, own, block->array);
+        array[!own] = (char *)link->board + link->board->array[!own * p->arrays + block->array];
+        redist_priv_copy(p->product[block->product].direct, &whole, array[REDIST_PRIV_FROM], array[REDIST_PRIV_TO],
+                         p->arrival, link->streamed_direct);
+    }
+}
+
+/* Says where this execution's arrays lie, and which sides of them lie in the arena. */
+REDIST_PRIV void redist_priv_announce(const redist_plan *p)
 {
     const redist_arena *arena = p->options.arena;
-    const redist_priv_side *s = &p->side[REDIST_PRIV_FROM];
-    redist_priv_board *board = (redist_priv_board *)(void *)(p->rings->home->part + p->rings->begin);
-    int a;
-    if (arena == NULL || arena->ordinary != NULL || p->overwrites)
-        return 0;
-    for (a = 0; a < p->arrays; a++) {
-        const uintptr_t array = (uintptr_t)redist_priv_given(p, REDIST_PRIV_FROM, a);
-        const uintptr_t at = array - (uintptr_t)arena->memory;
-        if (at > arena->bytes || (size_t)s->array_bytes > arena->bytes - at)
-            return 0;
-        board->array[a] = (int64_t)(array - (uintptr_t)board);
+    redist_priv_rings *r = p->rings;
+    redist_priv_board *board = (redist_priv_board *)(void *)(r->home->part + r->begin);
+    int i;
+    r->announced = 4 * r->execution + 3;
+    for (i = 0; i < 2 * p->arrays; i++) {
+        const int own = i >= p->arrays;
+        const uintptr_t array = (uintptr_t)p->pointers[i], at = array - (uintptr_t)arena->memory;
+        if (at > arena->bytes || (size_t)p->side[own].array_bytes > arena->bytes - at)
+            r->announced &= ~(INT64_C(1) << own);
+        board->array[i] = (int64_t)(array - (uintptr_t)board);
     }
+    REDIST_PRIV_RELEASE(&board->announced, r->announced);
+}
+
+/* What the other end of a message has announced for this execution; 0: nothing yet. */
+REDIST_PRIV int64_t redist_priv_heard(const redist_plan *p, const redist_priv_channel *link)
+{
+    const int64_t announced = REDIST_PRIV_ACQUIRE(&link->board->announced);
+    return announced / 4 == p->rings->execution ? announced : 0;
+}
+
+/* Claims a message for a way, or learns that the other end has done so. */
+REDIST_PRIV void redist_priv_claim(const redist_plan *p, redist_priv_channel *link, int way)
+{
+    const int64_t now = p->rings->execution * REDIST_PRIV_WAYS;
+    int64_t *word = &link->slot->claim[p->rings->execution % 2], claim = REDIST_PRIV_ACQUIRE(word);
+    if (claim < now && REDIST_PRIV_EXCHANGE(word, &claim, now + way))
+        claim = now + way;
+    link->claimed = (int)(claim - now);
+}
+
+/* How the sender would have a free message go; free: as the receiver likes. A late receiver will like to be written to,
+   or to copy itself; but from a core that shares no cache it had better find the message in the ring, and a
+   sender that waits for nothing else need not wait for it. What is combined goes the same way in every execution. */
+REDIST_PRIV int redist_priv_sends(const redist_plan *p, redist_priv_channel *link)
+{
+    const redist_priv_rings *r = p->rings;
+    const int64_t heard = redist_priv_heard(p, link);
+    const int far = redist_priv_is_far(r->home), fits = link->peer->pieces <= link->slots;
+    if (heard & 2 && link->way == REDIST_PRIV_PUSH)
+        return REDIST_PRIV_PUSH;
+    if (!(r->announced & 1) || link->way == REDIST_PRIV_RING)
+        return REDIST_PRIV_RING;
+    if (p->arrival.function != NULL || (heard ? !far : !fits || r->idle < 0))
+        return REDIST_PRIV_FREE;
+    return heard || far || (r->received && r->idle >= REDIST_PRIV_PATIENCE) ? REDIST_PRIV_RING : REDIST_PRIV_FREE;
+}
+
+/* Gets on with a message that this rank sends: fills one slot of the ring, if one is free, because the next peer may
+   want what lies between the elements just packed, while it is in the cache. Returns whether it did anything. */
+REDIST_PRIV int redist_priv_send(const redist_plan *p, redist_priv_channel *link)
+{
+    const int64_t pieces = link->peer->pieces;
+    int64_t ahead;
+    int way;
+    if (link->done == pieces)
+        return 0;
+    ahead = link->before + link->done - REDIST_PRIV_ACQUIRE(&link->slot->drained);
+    if (link->claimed == REDIST_PRIV_FREE && ahead > -pieces) {
+        way = redist_priv_sends(p, link);
+        if (way == REDIST_PRIV_PUSH || (way == REDIST_PRIV_RING && ahead < link->slots))
+            redist_priv_claim(p, link, way);
+    }
+    if (link->claimed == REDIST_PRIV_RING ? ahead >= link->slots : link->claimed != REDIST_PRIV_PUSH && ahead > -pieces)
+        return 0;
+    if (link->claimed == REDIST_PRIV_RING)
+        redist_priv_copy_slot(p, link);
+    else if (link->claimed == REDIST_PRIV_PUSH)
+        redist_priv_copy_direct(p, link);
+    link->done = link->claimed == REDIST_PRIV_RING ? link->done + 1 : pieces;
+    REDIST_PRIV_RELEASE(&link->slot->filled, link->before + link->done);
     return 1;
 }
 
+/* Gets on with all that is sent, round-robin. Returns whether it did anything. */
+REDIST_PRIV int redist_priv_send_all(const redist_plan *p)
+{
+    redist_priv_rings *r = p->rings;
+    int64_t k;
+    int any = 0, sent = 1;
+    while (sent)
+        for (k = r->receives, sent = 0; k < r->links; k++)
+            any |= sent |= redist_priv_send(p, &r->link[k]);
+    return any;
+}
+
+/* Whether the receiver should copy a free message itself. */
+REDIST_PRIV int redist_priv_may_pull(const redist_plan *p, redist_priv_channel *link)
+{
+    const redist_priv_rings *r = p->rings;
+    const int unreachable = link->way == REDIST_PRIV_PUSH && !(r->announced & 2) && !redist_priv_is_far(r->home);
+    return redist_priv_heard(p, link) & 1 &&
+           (link->way == REDIST_PRIV_PULL || unreachable || r->idle >= REDIST_PRIV_PATIENCE);
+}
+
+/* Gets on with a message that this rank receives. Returns whether it did anything. */
+REDIST_PRIV int redist_priv_receive(const redist_plan *p, redist_priv_channel *link)
+{
+    const int64_t pieces = link->peer->pieces, done = link->done;
+    int64_t filled;
+    while (link->done < pieces) {
+        filled = REDIST_PRIV_ACQUIRE(&link->slot->filled) - link->before;
+        if (link->claimed == REDIST_PRIV_FREE && (filled > 0 || redist_priv_may_pull(p, link)))
+            redist_priv_claim(p, link, REDIST_PRIV_PULL);
+        if (link->claimed == REDIST_PRIV_FREE || (link->claimed != REDIST_PRIV_PULL && filled <= link->done))
+            break;
+        if (link->claimed == REDIST_PRIV_RING)
+            redist_priv_copy_slot(p, link);
+        else if (link->claimed == REDIST_PRIV_PULL)
+            redist_priv_copy_direct(p, link);
+        link->done = link->claimed == REDIST_PRIV_RING ? link->done + 1 : pieces;
+        REDIST_PRIV_RELEASE(&link->slot->drained, link->before + link->done);
+    }
+    link->peer->pending = pieces - link->done;
+    return link->done > done;
+}
+
+/* Receivers that have started are written to at once, others when what stays has been copied: it takes them no longer. */
 REDIST_PRIV int redist_priv_shared_start(redist_plan *p)
 {
-    const int direct = redist_priv_offer_arrays(p);
-    double begin;
+    redist_priv_rings *r = p->rings;
     int64_t k;
     int code;
-    if (p->rings->adapts)
-        redist_priv_begin_trial(p->rings, p->executions);
-    p->rings->waits = direct && p->rings->around && p->executions >= REDIST_PRIV_TRIALS && p->rings->receives > 0 &&
-                      p->arrival.function == NULL && p->kept.move == NULL;
-    p->rings->copied = 0;
-    for (k = 0; k < p->rings->links; k++) {
-        redist_priv_channel *link = &p->rings->link[k];
+    r->execution++;
+    r->idle = -1;
+    r->received = 0;
+    for (k = 0; k < r->links; k++) {
+        redist_priv_channel *link = &r->link[k];
         link->before += link->done;
         link->done = 0;
-        link->direct = direct && link->peer->own == REDIST_PRIV_FROM && link->waste < REDIST_PRIV_WASTEFUL;
-        link->pieces = link->direct ? 1 : link->peer->pieces;
-        link->peer->pending = link->pieces;
+        link->claimed = link->direct ? REDIST_PRIV_FREE : REDIST_PRIV_RING;
+        link->peer->pending = link->peer->pieces;
     }
-    redist_priv_push_all(p);
+    if (r->direct)
+        redist_priv_announce(p);
+    redist_priv_send_all(p);
     code = redist_priv_lanes_start(p);
-    begin = redist_priv_clock(p->rings);
-    if (!p->overwrites && !p->rings->waits)
+    if (!p->overwrites)
         redist_priv_copy_kept(p);
-    p->rings->spent += redist_priv_clock(p->rings) - begin;
+    r->idle = 0;
+    redist_priv_send_all(p);
     return code;
 }
 
-/* A sender is done when its arrays are free: packed, or copied by the receiver. In place, the ring must be empty again,
-   so that the next execution can pack everything before it unpacks anything. While nothing but flags is awaited, other
-   messages of this process must still get on: some MPI libraries do nothing when all requests are complete. */
+/* A sender is done when its arrays are free. In place, the ring must be empty again, so that the next execution can
+   pack everything before it unpacks anything. While nothing but flags is awaited, other messages of this process must
+   still get on: some MPI libraries do nothing when all requests are complete. */
 REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done)
 {
     redist_priv_rings *r = p->rings;
     int64_t k;
-    int all = 1, code, flag;
-    redist_priv_push_all(p);
-    if (r->waits)
-        redist_priv_copy_together(p);
+    int all = 1, code, flag, progress = redist_priv_send_all(p);
+    r->received = 1;
     for (k = 0; k < r->links; k++) {
         redist_priv_channel *link = &r->link[k];
         if (k < r->receives) {
             redist_priv_retire(p, REDIST_PRIV_TO);
-            if (!r->waits && redist_priv_is_in_turn(p, link->peer))
-                redist_priv_pull(p, link);
+            if (redist_priv_is_in_turn(p, link->peer))
+                progress |= redist_priv_receive(p, link);
+            r->received &= link->done == link->peer->pieces;
         }
-        all &= link->done == link->pieces && (k < r->receives || !(link->direct || p->overwrites) ||
-                                              REDIST_PRIV_ACQUIRE(&link->slot->drained) == link->before + link->done);
+        all &= link->done == link->peer->pieces &&
+               (k < r->receives || !p->overwrites ||
+                REDIST_PRIV_ACQUIRE(&link->slot->drained) == link->before + link->done);
     }
+    r->idle = progress ? 0 : (int)redist_priv_min(r->idle + 1, REDIST_PRIV_PATIENCE);
     code = redist_priv_lanes_test(p, done);
     if (code == REDIST_OK && *done && !all && ++r->polls % 64 == 0 &&
         MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, p->comm, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
         code = REDIST_ERR_MPI;
     *done &= all;
-    if (*done && r->adapts)
-        redist_priv_end_trial(r);
     return code;
 }
 
@@ -2615,26 +2683,30 @@ REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p)
         r->link[r->links].peer = peer;
         r->link[r->links++].there = there;
         r->receives += peer->own == REDIST_PRIV_TO;
-        r->adapts |= peer->bytes > REDIST_PRIV_SHORT;
     }
     MPI_Group_free(&node);
     MPI_Group_free(&all);
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-/* Plans the ring of a message with pieces of so many bytes, as both its ends do. Returns its bytes. */
-REDIST_PRIV_COLD int64_t redist_priv_plan_ring(const redist_plan *p, redist_priv_channel *link, int64_t piece)
+/* Plans the ring of a message with pieces of so many bytes, as both its ends do, and compiles its copies. */
+REDIST_PRIV_COLD int redist_priv_plan_ring(redist_plan *p, redist_priv_channel *link, int64_t piece)
 {
-    const redist_priv_cutting cutting = {piece, REDIST_PRIV_WIDE};
     redist_priv_peer *peer = link->peer;
-    const redist_priv_piece first = redist_priv_piece_of(p, peer, cutting, 0);
-    link->cutting = cutting;
-    peer->pieces = first.all;
+    int64_t most;
+    int code;
+    peer->cutting.bytes = piece;
+    peer->cutting.wide = REDIST_PRIV_WIDE;
+    code = redist_priv_compile_peer(p, peer);
+    if (code != REDIST_OK)
+        return code;
+    peer->pieces = redist_priv_count_pieces(p, peer, &most);
     link->slots = peer->bytes > piece ? REDIST_PRIV_SLOTS : peer->bytes > REDIST_PRIV_SHORT ? 1 : 2;
     if (p->overwrites && peer->bytes > piece)
-        link->slots = first.all;
-    link->slot_bytes = redist_priv_round_up(first.bytes, REDIST_PRIV_LINE);
-    return link->slots * link->slot_bytes;
+        link->slots = peer->pieces;
+    link->slot_bytes = redist_priv_round_up(most, REDIST_PRIV_LINE);
+    link->streamed = redist_priv_is_streamed(p, peer, p->side[REDIST_PRIV_FROM].array_bytes);
+    return REDIST_OK;
 }
 
 /* Takes a block of shared memory, from the arena or opened for this plan alone, writes it, and says where its slots
@@ -2642,28 +2714,36 @@ REDIST_PRIV_COLD int64_t redist_priv_plan_ring(const redist_plan *p, redist_priv
 REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code)
 {
     redist_priv_rings *r = p->rings;
-    const size_t board_bytes = sizeof(redist_priv_board) + (size_t)p->arrays * sizeof(int64_t);
+    const size_t board_bytes = sizeof(redist_priv_board) + 2 * (size_t)p->arrays * sizeof(int64_t);
     int64_t k, piece, bytes, at = redist_priv_round_up((int64_t)board_bytes, REDIST_PRIV_LINE);
     redist_priv_board *board;
     redist_priv_reclaim(r->home); /* now, when the receivers of plans that are gone have been waited for */
     piece = redist_priv_piece_bytes(p);
-    for (k = r->receives; k < r->links; k++)
-        r->ring_bytes += redist_priv_plan_ring(p, &r->link[k], piece);
-    r->around = r->adapts && p->side[REDIST_PRIV_FROM].streams;
+    for (k = r->receives; k < r->links && code == REDIST_OK; k++) {
+        code = redist_priv_plan_ring(p, &r->link[k], piece);
+        r->ring_bytes += r->link[k].slots * r->link[k].slot_bytes;
+    }
     bytes = at + (r->links - r->receives) * (int64_t)sizeof(redist_priv_slot) + r->ring_bytes;
     if (p->options.arena == NULL)
         code = redist_priv_home_open(r->home, bytes, 0, code);
+    if (p->options.arena == NULL && code == REDIST_OK)
+        code = redist_priv_measure_distance(r->home, r->home->node);
     if (code != REDIST_OK || redist_priv_find_room(r->home, r, bytes) == 0)
         return REDIST_ERR_MEMORY;
+    r->direct = p->options.arena != NULL && p->options.arena->ordinary == NULL && !p->overwrites &&
+                (p->arrival.function == NULL || !redist_priv_is_far(r->home));
     board = (redist_priv_board *)(void *)(r->home->part + r->begin);
-    board->storage = p->side[REDIST_PRIV_FROM].storage;
+    board->announced = 0;
+    board->storage[REDIST_PRIV_FROM] = p->side[REDIST_PRIV_FROM].storage;
+    board->storage[REDIST_PRIV_TO] = p->side[REDIST_PRIV_TO].storage;
     board->piece = piece;
     for (k = r->receives, at += r->begin; k < r->links; k++) {
         redist_priv_channel *link = &r->link[k];
         link->slot = (redist_priv_slot *)(void *)(r->home->part + at);
         memset(link->slot, 0, sizeof *link->slot);
         link->slot->board = r->begin;
-        link->waste = redist_priv_waste(p, link->peer);
+        link->direct = r->direct && redist_priv_waste(p, link->peer) < REDIST_PRIV_WASTEFUL;
+        link->slot->direct = link->direct;
         REDIST_PRIV_RELEASE((int64_t *)(void *)r->home->part + link->there, at);
         at += (int64_t)sizeof *link->slot + link->slots * link->slot_bytes;
     }
@@ -2690,19 +2770,71 @@ REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
     return redist_priv_write_block(p, code == REDIST_OK ? redist_priv_find_near(p) : code);
 }
 
+/* The way that a receiver prefers: to be written to where a message fills lines of its own; else to copy it itself, out
+   of the ring where cores share no cache. */
+REDIST_PRIV_COLD int redist_priv_preferred_way(const redist_plan *p, const redist_priv_channel *link)
+{
+    if (!link->direct)
+        return REDIST_PRIV_RING;
+    if (p->arrival.function == NULL && redist_priv_waste(p, link->peer) == 1)
+        return REDIST_PRIV_PUSH;
+    return redist_priv_is_far(p->rings->home) ? REDIST_PRIV_RING : REDIST_PRIV_PULL;
+}
+
+/* Compiles the copies of a message from the sender's arrays straight to the receiver's. */
+REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_channel *link)
+{
+    const redist_priv_block *first = &p->block[link->peer->block], *last = first + link->peer->blocks - 1;
+    const int own = link->peer->own;
+    int64_t k;
+    int code = REDIST_OK;
+    for (k = first->product; k <= last->product && code == REDIST_OK; k++) {
+        redist_priv_message m = redist_priv_product_message(p, &p->product[k]);
+        redist_priv_store(&m, !own, &link->board->storage[!own]);
+        code = redist_priv_compile(&p->product[k].direct, &m, p->order, NULL, REDIST_PRIV_FROM, REDIST_PRIV_TO,
+                                   p->element_bytes, p->arrival.function == NULL);
+    }
+    link->streamed_direct = own == REDIST_PRIV_TO
+                                ? p->side[own].streams
+                                : redist_priv_is_streamed(p, link->peer, link->board->storage[!own].size * p->element_bytes);
+    return code;
+}
+
 /* Connects what is received with the senders' slots, which all ranks have written. */
-REDIST_PRIV_COLD void redist_priv_connect(redist_plan *p)
+REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p)
 {
     const redist_priv_home *home = p->rings->home;
     int64_t k;
-    p->rings->connected = 1;
-    for (k = 0; k < p->rings->receives; k++) {
+    int code = REDIST_OK;
+    for (k = 0; k < p->rings->receives && code == REDIST_OK; k++) {
         redist_priv_channel *link = &p->rings->link[k];
         char *part = home->base[link->there];
         link->slot = (redist_priv_slot *)(void *)(part + REDIST_PRIV_ACQUIRE((int64_t *)(void *)part + home->rank));
         link->board = (redist_priv_board *)(void *)(part + link->slot->board);
-        redist_priv_plan_ring(p, link, link->board->piece);
-        REDIST_PRIV_RELEASE(&link->slot->found, 1);
+        link->direct = (int)link->slot->direct;
+        link->way = redist_priv_preferred_way(p, link);
+        code = redist_priv_plan_ring(p, link, link->board->piece);
+        if (code == REDIST_OK && link->direct)
+            code = redist_priv_compile_direct(p, link);
+        link->slot->way = link->way;
+        REDIST_PRIV_RELEASE(&link->slot->found, p->rings->begin);
+    }
+    return code;
+}
+
+/* Connects what is sent with the receivers' boards, when all ranks have found their slots. A sender without memory for
+   compiled copies uses the ring. */
+REDIST_PRIV_COLD void redist_priv_connect_senders(redist_plan *p)
+{
+    redist_priv_rings *r = p->rings;
+    int64_t k;
+    for (k = r->receives; k < r->links; k++) {
+        redist_priv_channel *link = &r->link[k];
+        link->board = (redist_priv_board *)(void *)(r->home->base[link->there] +
+                                                    REDIST_PRIV_ACQUIRE(&link->slot->found));
+        link->way = (int)link->slot->way;
+        if (link->way == REDIST_PRIV_PUSH && redist_priv_compile_direct(p, link) != REDIST_OK)
+            link->way = REDIST_PRIV_RING;
     }
 }
 
@@ -3393,8 +3525,11 @@ REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm, redis
     redist_priv_fail(v, redist_priv_find_nodes(p), "an MPI error while the ranks of a node were counted");
     redist_priv_choose_method(p);
     redist_priv_open_transport(p, v);
-    if (v->code == REDIST_OK && p->rings != NULL)
-        redist_priv_connect(p);
+    if (v->code == REDIST_OK && p->rings != NULL) {
+        redist_priv_fail(v, redist_priv_connect(p), "no memory for the plan's copies");
+        if (redist_priv_agree(p->comm, v, p->facts, 1) == REDIST_OK)
+            redist_priv_connect_senders(p);
+    }
     if (v->code != REDIST_OK || !redist_priv_collective_persists(p))
         return;
     redist_priv_fail(v, redist_priv_collective_post(p), "an MPI error while making %s", p->transport->name);
@@ -3640,8 +3775,11 @@ REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
 {
     const redist_priv_chain *c = &p->state.chain;
     int k;
-    fprintf(file, "  method    %s, %s%s\n", p->transport->name, redist_priv_why(p),
-            p->rings != NULL && p->rings->around ? "; packs around the caches" : "");
+    fprintf(file, "  method    %s, %s\n", p->transport->name, redist_priv_why(p));
+    if (p->rings != NULL)
+        fprintf(file, "  cores     a flag takes %" PRId64 " ns there and back%s: they are taken to share %s cache\n",
+                p->rings->home->distance, p->rings->home->distance > 0 ? "" : " (no answer)",
+                redist_priv_is_far(p->rings->home) ? "no" : "a");
     for (k = 0; k < REDIST_PRIV_METHODS; k++)
         if (p->seconds[k] > 0)
             fprintf(file, "            %-22s %.3g s\n", redist_priv_transport_of(k)->name, p->seconds[k]);
@@ -3844,6 +3982,8 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
         code = redist_priv_worst(comm, redist_priv_duplicate(comm, &a->comm));
     if (code == REDIST_OK)
         code = redist_priv_arena_open(a);
+    if (code == REDIST_OK && a->home.size > 0)
+        code = redist_priv_measure_distance(&a->home, a->comm);
     if (code != REDIST_OK)
         redist_arena_free(arena);
     else
