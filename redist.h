@@ -2774,6 +2774,7 @@ enum { REDIST_PRIV_MAX_LEVELS = REDIST_MAX_DIMS + 2 };
 typedef struct {
     int levels, crossed; /* crossed: the two innermost levels are to be transposed */
     int far;             /* the source is in no cache of this core */
+    int compact;         /* the arrays below lie behind this in memory */
     int shared;          /* the level that threads share */
     int turns, turn[REDIST_MAX_DIMS];        /* the levels of several slices, as pieces go through them */
     int64_t first[REDIST_PRIV_MAX_LEVELS + 1]; /* slice[first[level]] to before slice[first[level + 1]] */
@@ -2796,9 +2797,11 @@ REDIST_PRIV_COLD void redist_priv_program_free(redist_priv_program **program)
     *program = NULL;
     if (p == NULL)
         return;
-    REDIST_FREE(p->slice);
-    REDIST_FREE(p->step);
-    REDIST_FREE(p->offset);
+    if (!p->compact) {
+        REDIST_FREE(p->slice);
+        REDIST_FREE(p->step);
+        REDIST_FREE(p->offset);
+    }
     REDIST_FREE(p);
 }
 
@@ -3230,6 +3233,36 @@ REDIST_PRIV_COLD int64_t redist_priv_base(const redist_priv_message *m, int side
     return side == REDIST_PRIV_PACKED ? 0 : base * element;
 }
 
+/* Puts a program and its arrays into one piece of memory, without what merging left behind. */
+REDIST_PRIV_COLD int redist_priv_compact(redist_priv_program **program)
+{
+    redist_priv_program *p = *program, *made;
+    int64_t k, steps = 0;
+    for (k = 0; k < p->slices; k++)
+        steps += p->slice[k].steps;
+    made = (redist_priv_program *)redist_priv_alloc(
+        1, sizeof *p + (size_t)p->slices * sizeof *p->slice + (size_t)steps * sizeof *p->step +
+               (size_t)p->offsets * sizeof *p->offset);
+    if (made == NULL)
+        return REDIST_ERR_MEMORY;
+    *made = *p;
+    made->compact = 1;
+    made->slice = (redist_priv_slice *)(void *)(made + 1);
+    made->step = (redist_priv_step *)(void *)(made->slice + p->slices);
+    made->offset = (redist_priv_offset *)(void *)(made->step + steps);
+    for (k = 0, steps = 0; k < p->slices; k++) {
+        made->slice[k] = p->slice[k];
+        made->slice[k].first = steps;
+        memcpy(made->step + steps, p->step + p->slice[k].first, (size_t)p->slice[k].steps * sizeof *p->step);
+        steps += p->slice[k].steps;
+    }
+    if (p->offsets > 0)
+        memcpy(made->offset, p->offset, (size_t)p->offsets * sizeof *p->offset);
+    redist_priv_program_free(program);
+    *program = made;
+    return REDIST_OK;
+}
+
 /* Compiles the copy of a message from one of its sides to another, in pieces of at most size[axis] elements, which go
    along the axes in their `order`, slow to fast; size NULL: in one. A packed side has no gaps in a piece, but shorter
    pieces at the edges leave some. tables: short runs may become tables. REDIST_ERR_MEMORY; free the program, even on
@@ -3265,7 +3298,7 @@ REDIST_PRIV_COLD int redist_priv_compile(redist_priv_program **program, const re
     }
     if (code == REDIST_OK)
         redist_priv_finish(p, at, order, m.ndim);
-    return code;
+    return code == REDIST_OK ? redist_priv_compact(program) : code;
 }
 
 /* ---------------------------------------------------------------------------------------- running a copy program */
