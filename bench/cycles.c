@@ -1,17 +1,22 @@
-/* Whole cycles of a solver: write the whole source, exchange, read the whole destination. MIT licence, see LICENSE.
+/* Whole cycles of a solver: write the whole source, exchange, read the whole destination.
+   MIT licence, see LICENSE.
 
-   An exchange alone can look fast because nobody rewrites what it sends, or reads what it received: the first leaves
-   lines in the receiver's cache, the second leaves work to whoever reads. A cycle hides neither. Its floor is the same
-   cycle with a memcpy of as many bytes within the rank in place of the exchange; figures are multiples of that.
+   An exchange alone can look fast because nobody rewrites what it sends, or reads what it received:
+   the first leaves lines in the receiver's cache, the second leaves work to whoever reads. A cycle
+   hides neither. Its floor is the same cycle with a memcpy of as many bytes within the rank in place
+   of the exchange; figures are multiples of that.
 
-   All contestants of a row run alternately, in turns of some cycles, after cycles that bring their arrays into the
-   caches. The clock of a cycle starts when all ranks have left a barrier in shared memory; its time is the slowest
-   rank's, a figure the lower quartile. Each cycle negates its source, so that a read of stale data changes the sum
-   that its reading makes; every contestant's first result is compared byte by byte.
+   All contestants of a row run alternately, in turns of some cycles, after cycles that bring their
+   arrays into the caches. The clock of a cycle starts when all ranks have left a barrier in shared
+   memory; its time is the slowest rank's, a figure the lower quartile. Each cycle negates its
+   source, so that a read of stale data changes the sum that its reading makes; every contestant's
+   first result is compared byte by byte.
 
-   What a flag takes from rank 0 to rank 1 and back tells whether their cores share a cache. A virtual machine's host
-   moves its cores, so each row says what it was before and after it. */
-#ifndef NO_GHOSTS /* older headers, which bench/compare.sh measures against, have no redist_with_ghosts */
+   What a flag takes from rank 0 to rank 1 and back tells whether their cores share a cache. A
+   virtual machine's host moves its cores, so each row says what it was before and after it. */
+
+/* Older headers, which bench/compare.sh measures too, have no redist_with_ghosts. */
+#ifndef NO_GHOSTS
 #define GHOSTS 1
 #else
 #define GHOSTS 0
@@ -45,6 +50,7 @@ typedef struct {
 static signals signals_create(int rank, int ranks)
 {
     signals s = {.rank = rank, .ranks = ranks};
+    const size_t bytes = FLAGS * sizeof(flag);
     MPI_Comm node;
     int together;
     void *own;
@@ -55,8 +61,8 @@ static signals signals_create(int rank, int ranks)
     if (together < ranks)
         return s;
     s.part = allocate((size_t)ranks * sizeof *s.part);
-    MPI_Win_allocate_shared(FLAGS * sizeof(flag), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &own, &s.window);
-    memset(own, 0, FLAGS * sizeof(flag));
+    MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &own, &s.window);
+    memset(own, 0, bytes);
     for (int r = 0; r < ranks; r++) {
         MPI_Aint size;
         int unit;
@@ -98,44 +104,59 @@ static void leave_together(signals *s)
         await(&s->part[r][ARRIVED], s->barriers);
 }
 
-enum { SERIES = 8, ROUND_TRIPS = 200, NEAR = 250 };
+enum { SERIES = 8, MOST_SERIES = 80, ROUND_TRIPS = 200 };
 
-/* Nanoseconds of a flag from rank 0 to rank 1 and back, the best of some; the same on all ranks. 0: cannot be told. */
+/* Nanoseconds of a flag there and back: less where two cores share a cache; more than that where two
+   ranks share a core. */
+enum { NEAR = 250, ONE_CORE = 2000 };
+
+/* Nanoseconds of a flag from rank 0 to rank 1 and back, on rank 0. */
+static double round_trip(signals *s)
+{
+    leave_together(s);
+    if (s->rank < 2)
+        tell(&s->part[s->rank][PING], 0);
+    leave_together(s);
+    const double begin = MPI_Wtime();
+    for (int64_t i = 1; s->rank < 2 && i <= ROUND_TRIPS; i++) {
+        if (s->rank == 0)
+            tell(&s->part[0][PING], i);
+        await(&s->part[1 - s->rank][PING], i);
+        if (s->rank == 1)
+            tell(&s->part[1][PING], i);
+    }
+    return (MPI_Wtime() - begin) / ROUND_TRIPS * 1e9;
+}
+
+/* The best of some, the same on all ranks. Where the system has put both ranks on one core, it is
+   given time to notice. 0: cannot be told. */
 static double distance(signals *s)
 {
     double best = 1e9;
     if (!s->part || s->ranks < 2)
         return 0;
-    for (int k = 0; k < SERIES; k++) {
-        leave_together(s);
-        if (s->rank < 2)
-            tell(&s->part[s->rank][PING], 0);
-        leave_together(s);
-        double begin = MPI_Wtime();
-        for (int64_t i = 1; s->rank < 2 && i <= ROUND_TRIPS; i++) {
-            if (s->rank == 0)
-                tell(&s->part[0][PING], i);
-            await(&s->part[1 - s->rank][PING], i);
-            if (s->rank == 1)
-                tell(&s->part[1][PING], i);
-        }
-        begin = (MPI_Wtime() - begin) / ROUND_TRIPS * 1e9;
-        best = s->rank == 0 && begin < best ? begin : best;
+    for (int k = 0; k < SERIES || (best > ONE_CORE && k < MOST_SERIES); k++) {
+        const double time = round_trip(s);
+        best = time < best ? time : best;
+        MPI_Bcast(&best, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     }
-    MPI_Bcast(&best, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     return best;
 }
 
-static const char *distance_name(double before, double after)
+static const char *apart(double ns)
 {
-    if (before <= 0)
-        return "-";
-    return before < NEAR && after < NEAR ? "near" : before >= NEAR && after >= NEAR ? "far" : "moved";
+    return ns <= 0 ? "-" : ns < NEAR ? "near" : ns < ONE_CORE ? "far" : "one core";
+}
+
+/* The same before and after, or the cores were moved meanwhile. */
+static const char *cores_of_row(double before, double after)
+{
+    return strcmp(apart(before), apart(after)) == 0 ? apart(before) : "moved";
 }
 
 /* ---- halo exchanges ---- */
 
-enum { CELLS_FROM_N = 32 }; /* a rank's brick has n / 32 cells a side, and ghost cells of width 1 around */
+enum { CELLS_FROM_N = 32 }; /* a rank's brick has n / 32 cells a side, and a layer of ghosts */
 
 typedef struct { int width, side, grid[3], coord[3]; } brick;
 
@@ -148,7 +169,7 @@ static brick brick_of(int64_t n, int ranks, int rank)
     return b;
 }
 
-/* The brick with its ghost cells as they must be, or with 0xA5 in these, for one field after the other. */
+/* The brick, field by field, with its ghost cells as they must be, or with 0xA5 in these. */
 static double *brick_fields(const brick *b, int fields, int ghosts)
 {
     const int64_t w = b->width, padded = b->side + 2 * w, cells = padded * padded * padded;
@@ -286,18 +307,20 @@ enum { EITHER, MATRICES, HALOS };
 
 typedef struct { contestant who; int takes; } participant;
 
+#define METHOD(name, method) {name, method, 1, method_prepare, redist_run, redist_finish}
+
 static const participant participants[] = {
-    {{"memcpy", 0, 0, copy_prepare, copy_run, copy_finish}, EITHER}, /* first: what the others are measured against */
-    {{"arena", ARENA, 1, method_prepare, redist_run, redist_finish}, EITHER},
-    {{"malloc", REDIST_AUTO, 1, method_prepare, redist_run, redist_finish}, EITHER},
-    {{"shared", REDIST_SHARED, 1, method_prepare, redist_run, redist_finish}, EITHER},
-    {{"point_to_point", REDIST_POINT_TO_POINT, 1, method_prepare, redist_run, redist_finish}, EITHER},
-    {{"scheduled", REDIST_SCHEDULED, 1, method_prepare, redist_run, redist_finish}, EITHER},
-    {{"alltoallv", REDIST_ALLTOALLV, 1, method_prepare, redist_run, redist_finish}, EITHER},
-    {{"alltoallw", REDIST_ALLTOALLW, 1, method_prepare, redist_run, redist_finish}, EITHER},
+    {{"memcpy", 0, 0, copy_prepare, copy_run, copy_finish}, EITHER}, /* first: the floor */
+    {METHOD("arena", ARENA), EITHER},
+    {METHOD("malloc", REDIST_AUTO), EITHER},
+    {METHOD("shared", REDIST_SHARED), EITHER},
+    {METHOD("point_to_point", REDIST_POINT_TO_POINT), EITHER},
+    {METHOD("scheduled", REDIST_SCHEDULED), EITHER},
+    {METHOD("alltoallv", REDIST_ALLTOALLV), EITHER},
+    {METHOD("alltoallw", REDIST_ALLTOALLW), EITHER},
     {{"Alltoallw by hand", 0, 1, typed_prepare, typed_execute, typed_finish}, MATRICES},
     {{"pack, Alltoallv", 0, 1, packed_prepare, packed_execute, packed_finish}, MATRICES},
-    {{"subarrays by hand", 0, 1, subarrays_prepare, subarrays_execute, subarrays_finish}, HALOS},
+    {{"subarrays", 0, 1, subarrays_prepare, subarrays_execute, subarrays_finish}, HALOS},
 #ifdef HAVE_SCALAPACK
     {{"p?gemr2d", 0, 1, gemr2d_prepare, gemr2d_execute, gemr2d_finish}, MATRICES},
     {{"p?tran", 0, 1, tran_prepare, tran_execute, tran_finish}, MATRICES},
@@ -311,7 +334,8 @@ enum { CONTESTANTS = sizeof participants / sizeof participants[0] };
 
 /* ---- a cycle ---- */
 
-/* The next step's source, and what a sweep makes of the destination: each element waits for the one before. */
+/* The next step's source, and what a sweep makes of the destination: each element waits for the one
+   before. */
 #define DEFINE_CYCLE(type)                              \
     static void negate_##type(type *array, int64_t count) \
     {                                                   \
@@ -398,7 +422,17 @@ static void compete(const bench *b, signals *s, entry *entries)
 
 /* ---- rows ---- */
 
-static int invited(const bench *b, int k) { return k == 0 || !b->only || selected(participants[k].who.name, b->only, ','); }
+static int invited(const bench *b, int k)
+{
+    return k == 0 || !b->only || selected(participants[k].who.name, b->only, ',');
+}
+
+/* Those that can do what the contest is about. */
+static int takes_part(const bench *b, int k, const contest *c)
+{
+    const int takes = participants[k].takes;
+    return invited(b, k) && (takes == EITHER || takes == (c->in_place ? HALOS : MATRICES));
+}
 
 static int width_of(int k)
 {
@@ -406,47 +440,43 @@ static int width_of(int k)
     return length > 7 ? length : 7;
 }
 
-static void print_row(const bench *b, const contest *c, entry *entries, int64_t n, double before, double after)
+/* Returns what the cell shows: microseconds of the floor, else a multiple of it. */
+static double report(const bench *b, const contest *c, entry *entries, int k)
 {
-    const char *cores = distance_name(before, after), *remark = "";
+    entry *e = &entries[k];
     const double floor_time = lower_quartile(entries[0].times, entries[0].count);
-    snprintf(further_columns, sizeof further_columns, ",%lld,%.0f,%.0f,\"%s\"", (long long)n, before, after, cores);
-    printf("%-34s %5lld", c->name, (long long)n);
+    const double time = lower_quartile(e->times, e->count);
+    if (e->right)
+        figure(c->name, b->ranks, c->held * (int64_t)c->by_hand.element, participants[k].who.name,
+               e->count, time, e->times[0], time / floor_time);
+    return k == 0 ? time * 1e6 : time / floor_time;
+}
+
+static void print_row(const bench *b, const contest *c, entry *entries, double before, double after)
+{
+    const char *cores = cores_of_row(before, after), *chosen = "";
+    snprintf(further_columns, sizeof further_columns, ",%lld,%.0f,%.0f,\"%s\"", (long long)c->n, before,
+             after, cores);
+    printf("%-34s %5lld", c->name, (long long)c->n);
     for (int k = 0; k < CONTESTANTS; k++) {
-        entry *e = &entries[k];
+        char text[32] = "-";
         if (!invited(b, k))
             continue;
-        if (!e->times) {
-            printf(" %*s", width_of(k), "-");
-            continue;
-        }
-        const double time = lower_quartile(e->times, e->count), shown = k == 0 ? time * 1e6 : time / floor_time;
-        char text[32];
-        snprintf(text, sizeof text, "%.2f%s", shown, e->right ? "" : "!");
+        if (entries[k].times)
+            snprintf(text, sizeof text, "%.2f%s", report(b, c, entries, k), entries[k].right ? "" : "!");
+        if (participants[k].who.method == REDIST_AUTO && entries[k].remark)
+            chosen = entries[k].remark;
         printf(" %*s", width_of(k), text);
-        if (e->right)
-            figure(c->name, b->ranks, c->held * (int64_t)c->by_hand.element, participants[k].who.name, e->count, time,
-                   e->times[0], time / floor_time);
-        remark = participants[k].who.method == REDIST_AUTO && e->remark ? e->remark : remark;
     }
-    printf("  %-5s %4.0f %4.0f  %s\n", cores, before, after, remark);
+    printf("  %-8s %4.0f %4.0f  %s\n", cores, before, after, chosen);
     fflush(stdout);
 }
 
-/* Returns how many contestants were wrong. */
-static int hold(const bench *b, signals *s, contest c, int64_t n)
+/* Returns how many contestants were wrong on any rank. */
+static int judge(entry *entries)
 {
-    entry entries[CONTESTANTS];
+    double bad[CONTESTANTS];
     int wrong = 0;
-    double before, after, bad[CONTESTANTS];
-    c.batch = c.batch > MOST_BATCH ? MOST_BATCH : c.batch;
-    memset(entries, 0, sizeof entries);
-    for (int k = 0; k < CONTESTANTS; k++)
-        if (invited(b, k) && (participants[k].takes == EITHER || participants[k].takes == (c.in_place ? HALOS : MATRICES)))
-            enter(&entries[k], &participants[k].who, &c);
-    before = distance(s);
-    compete(b, s, entries);
-    after = distance(s);
     for (int k = 0; k < CONTESTANTS; k++)
         bad[k] = entries[k].times && !entries[k].right;
     maxima(bad, CONTESTANTS);
@@ -454,8 +484,36 @@ static int hold(const bench *b, signals *s, contest c, int64_t n)
         entries[k].right = bad[k] == 0;
         wrong += bad[k] > 0;
     }
+    return wrong;
+}
+
+/* Turns are even numbers of cycles, of short ones more. */
+static void set_batch(contest *c)
+{
+    const size_t from = bytes_of(c, &c->by_hand.from), to = bytes_of(c, &c->by_hand.to);
+    double most = (double)(from > to ? from : to);
+    maxima(&most, 1);
+    c->batch = most < 262144 ? MOST_BATCH : most < 2097152 ? 6 : 2;
+    c->cached = most < 8388608;
+}
+
+/* Frees the contest. Returns how many contestants were wrong. */
+static int hold(const bench *b, signals *s, contest c)
+{
+    entry entries[CONTESTANTS];
+    double before, after;
+    int wrong;
+    set_batch(&c);
+    memset(entries, 0, sizeof entries);
+    for (int k = 0; k < CONTESTANTS; k++)
+        if (takes_part(b, k, &c))
+            enter(&entries[k], &participants[k].who, &c);
+    before = distance(s);
+    compete(b, s, entries);
+    after = distance(s);
+    wrong = judge(entries);
     if (b->rank == 0)
-        print_row(b, &c, entries, n, before, after);
+        print_row(b, &c, entries, before, after);
     for (int k = 0; k < CONTESTANTS; k++)
         if (entries[k].times) {
             participants[k].who.finish(&entries[k]);
@@ -467,10 +525,10 @@ static int hold(const bench *b, signals *s, contest c, int64_t n)
 
 static void print_head(const bench *b)
 {
-    printf("%d ranks; write the source, exchange, read the destination: the lower quartile with a memcpy in place of the "
-           "exchange, microseconds,\nand the others as multiples of it; then how far the cores were apart (near: a flag "
-           "there and back takes less than %d ns),\nbefore and after in ns, and what auto chose; ! wrong result\n%-34s %5s",
-           b->ranks, NEAR, "", "n");
+    printf("%d ranks; write the source, exchange, read the destination. Lower quartiles: with a memcpy\n"
+           "in place of the exchange in microseconds, the others as multiples of it. Then how far the\n"
+           "cores were apart (a flag there and back, before and after in ns; near: less than %d), and\n"
+           "what auto chose; ! wrong result\n%-34s %5s", b->ranks, NEAR, "", "n");
     for (int k = 0; k < CONTESTANTS; k++)
         if (invited(b, k))
             printf(" %*s", width_of(k), participants[k].who.name);
@@ -487,30 +545,18 @@ static int chosen(const bench *b, const char *name)
     return !b->cases || selected(name, b->cases, strchr(b->cases, '|') ? '|' : ',');
 }
 
-/* Turns come in pairs of cycles; short ones more at once. */
-static contest with_batch(contest c)
-{
-    const size_t bytes = bytes_of(&c, &c.by_hand.from) > bytes_of(&c, &c.by_hand.to) ? bytes_of(&c, &c.by_hand.from)
-                                                                                   : bytes_of(&c, &c.by_hand.to);
-    double most = (double)bytes;
-    maxima(&most, 1);
-    c.batch = most < 262144 ? MOST_BATCH : most < 2097152 ? 6 : 2;
-    c.cached = most < 8388608;
-    return c;
-}
-
 /* Cases of a size of their own are the others at that size. */
 static int hold_size(const bench *b, signals *s, int64_t n, int *held)
 {
     int wrong = 0;
     for (int k = 0; k < CASES; k++)
-        if (chosen(b, cases[k].name) && cases[k].size != FIXED_64 && cases[k].size != FIXED_512) {
-            wrong += hold(b, s, with_batch(contest_create(&cases[k], n, b->ranks, b->rank)), n);
+        if (cases[k].size != FIXED_64 && cases[k].size != FIXED_512 && chosen(b, cases[k].name)) {
+            wrong += hold(b, s, contest_create(&cases[k], n, b->ranks, b->rank));
             ++*held;
         }
     for (int k = 0; k < HALO_CASES; k++)
         if (chosen(b, halos[k].name)) {
-            wrong += hold(b, s, with_batch(halo_create(halos[k].name, halos[k].fields, n, b->ranks, b->rank)), n);
+            wrong += hold(b, s, halo_create(halos[k].name, halos[k].fields, n, b->ranks, b->rank));
             ++*held;
         }
     return wrong;
@@ -548,12 +594,13 @@ int main(int argc, char **argv)
         {.name = "--sizes", .argument = "N,N", .text = &b.sizes,
          .help = "extents of matrices (default 64,128,256,512,1024,2048,4096)"},
         {.name = "--cases", .argument = "PART", .text = &b.cases,
-         .help = "only cases with PART in their names; PART,PART or PART|PART: either; =NAME: just this"},
-        {.name = "--only", .argument = "PART", .text = &b.only, .help = "such contestants beside memcpy, in the same way"},
+         .help = "only cases with PART in their names; PART,PART or PART|PART: either; =NAME"},
+        {.name = "--only", .argument = "PART", .text = &b.only,
+         .help = "only such contestants beside memcpy, in the same way"},
         {.name = "--seconds", .argument = "S", .real = &b.seconds, .most = 3600,
          .help = "of cycles for each contestant and row (default 0.05)"},
-        {.name = "--repetitions", .argument = "K", .integer = &b.repetitions, .least = 1, .most = MOST_TIMES,
-         .help = "cycles at least, however long they take (default 10)"},
+        {.name = "--repetitions", .argument = "K", .integer = &b.repetitions, .least = 1,
+         .most = MOST_TIMES, .help = "cycles at least, however long they take (default 10)"},
         {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
         {.name = NULL}};
     int status = start(table, argc, argv, &b.rank, &b.ranks, "cycles",

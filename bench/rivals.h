@@ -441,7 +441,8 @@ static inline void subarrays_free(subarrays *h)
 static inline int is_matrix(const placed *p, int transposed)
 {
     const int flipped = p->flip[0] || p->flip[1] || p->flip[2];
-    return p->halo == 0 && p->axes[0].n == 1 && p->view[1] == 1 + transposed && p->view[2] == 2 - transposed && !flipped;
+    return p->halo == 0 && p->axes[0].n == 1 && !flipped && p->view[1] == 1 + transposed &&
+           p->view[2] == 2 - transposed;
 }
 
 #ifdef HAVE_SCALAPACK
@@ -560,8 +561,8 @@ static inline int in_blocks_of_rows(const placed *p)
 /* NULL where it is another exchange. */
 static inline fftw_plan fftw_transpose_create(const exchange *c, double *from, double *to)
 {
-    if (c->datatype != MPI_DOUBLE || !is_matrix(&c->from, 0) || !is_matrix(&c->to, 1) || !in_blocks_of_rows(&c->from) ||
-        !in_blocks_of_rows(&c->to))
+    if (c->datatype != MPI_DOUBLE || !is_matrix(&c->from, 0) || !is_matrix(&c->to, 1) ||
+        !in_blocks_of_rows(&c->from) || !in_blocks_of_rows(&c->to))
         return NULL;
     return fftw_transpose(c->from.axes[1].n, c->ranks, 1, from, to);
 }
