@@ -137,7 +137,7 @@ $(BUILD)/redist.o: $(HEADERS)
 
 # A program whose library is absent is replaced by a file that says so.
 define program
-$(BUILD)/$(1): $(2) $(4) $(HEADERS) $(wildcard $(dir $(2))*.h examples/*.h)
+$(BUILD)/$(1): $(2) $(4) $(HEADERS) $(wildcard $(dir $(2))*.h examples/*.h bench/*.h)
 	@mkdir -p $(BUILD)
 	@rm -f $$@ $$@.skip
 	@options=; $(foreach o,$(OPTIONS_$(1)),echo '$(PROBE_$(o))' | $(MPICC) -x c -o $$@.probe - $(OPTIONAL_$(o)) \
