@@ -22,8 +22,8 @@ HEADERS = redist.h redist_plan.h
 PREFIX  = /usr/local
 VERSION = $(shell sed -n 's/^.define REDIST_VERSION_[MP][A-Z]* //p' redist.h | paste -sd.)
 
-# The programs that need a further library (LIBS), or use one where it is there (OPTIONAL), and a line of C that tells
-# whether it is.
+# The programs that need a further library (LIBS), or use some where they are there (OPTIONS), and lines of C that tell
+# whether they are.
 LIBS_fft3d    = -lfftw3 -lm
 LIBS_taylor_green = $(LIBS_fft3d)
 SCALAPACK     = -lscalapack-$(if $(findstring openmpi,$(MPICC)),openmpi,mpich)
@@ -37,10 +37,13 @@ LIBS_stencil  = -lm
 LIBS_openmp   = -fopenmp
 LIBS_fft      = -lfftw3_mpi -lfftw3 -lm
 LIBS_threads  = -fopenmp -lm
-OPTIONAL_methods  = -DHAVE_SCALAPACK $(SCALAPACK)
-OPTIONAL_halo     = $(OPTIONAL_methods)
-OPTIONAL_transpose = $(OPTIONAL_methods)
-OPTIONAL_transposes = -DHAVE_FFTW_MPI $(LIBS_fft)
+OPTIONS_methods    = scalapack
+OPTIONS_halo       = scalapack
+OPTIONS_transpose  = scalapack
+OPTIONS_transposes = fftw_mpi
+OPTIONS_cycles     = scalapack fftw_mpi
+OPTIONAL_scalapack = -DHAVE_SCALAPACK $(SCALAPACK)
+OPTIONAL_fftw_mpi  = -DHAVE_FFTW_MPI $(LIBS_fft)
 PROBE_advise   = $(PROBE_pdgemr2d)
 PROBE_ptran    = $(PROBE_pdgemr2d)
 # FFTW-MPI as Debian has it needs Open MPI, whatever it can be linked with.
@@ -48,10 +51,8 @@ PROBE_fft      = extern char ompi_mpi_comm_world[]; void fftw_mpi_init(void); \
                  int main(void) { fftw_mpi_init(); return ompi_mpi_comm_world[0]; }
 PROBE_fft3d    = int fftw_cleanup(void); int main(void) { fftw_cleanup(); return 0; }
 PROBE_taylor_green = $(PROBE_fft3d)
-PROBE_methods  = $(PROBE_pdgemr2d)
-PROBE_halo     = $(PROBE_pdgemr2d)
-PROBE_transpose = $(PROBE_pdgemr2d)
-PROBE_transposes = $(PROBE_fft)
+PROBE_scalapack = $(PROBE_pdgemr2d)
+PROBE_fftw_mpi = $(PROBE_fft)
 PROBE_openmp   = int omp_get_max_threads(void); int main(void) { return omp_get_max_threads() < 1; }
 PROBE_threads  = $(PROBE_openmp)
 PROBE_pdgemr2d = void pdgemr2d_(void); int main(void) { pdgemr2d_(); return 0; }
@@ -136,14 +137,13 @@ $(BUILD)/redist.o: $(HEADERS)
 
 # A program whose library is absent is replaced by a file that says so.
 define program
-$(BUILD)/$(1): $(2) $(4) $(HEADERS) $(wildcard $(dir $(2))*.h examples/*.h)
+$(BUILD)/$(1): $(2) $(4) $(HEADERS) $(wildcard $(dir $(2))*.h examples/*.h bench/*.h)
 	@mkdir -p $(BUILD)
 	@rm -f $$@ $$@.skip
-	@if [ -z '$(PROBE_$(1))' ] || \
-	    echo '$(PROBE_$(1))' | $(MPICC) -x c -o $$@.probe - $(LIBS_$(1)) $(OPTIONAL_$(1)) 2>/dev/null; then \
-	    echo $(MPICC) $(2) && $(MPICC) $(STRICT) $(3) -I. -o $$@ $(2) $(4) $(LIBS_$(1)) $(OPTIONAL_$(1)); \
-	elif [ -n '$(OPTIONAL_$(1))' ]; then \
-	    echo $(MPICC) $(2) && $(MPICC) $(STRICT) $(3) -I. -o $$@ $(2) $(4) $(LIBS_$(1)); \
+	@options=; $(foreach o,$(OPTIONS_$(1)),echo '$(PROBE_$(o))' | $(MPICC) -x c -o $$@.probe - $(OPTIONAL_$(o)) \
+	    2>/dev/null && options="$$$$options $(OPTIONAL_$(o))"; ) \
+	if [ -z '$(PROBE_$(1))' ] || echo '$(PROBE_$(1))' | $(MPICC) -x c -o $$@.probe - $(LIBS_$(1)) 2>/dev/null; then \
+	    echo $(MPICC) $(2) && $(MPICC) $(STRICT) $(3) -I. -o $$@ $(2) $(4) $$$$options $(LIBS_$(1)); \
 	else echo '$(2): skipped, no $(LIBS_$(1))' && echo 'it needs $(LIBS_$(1))' >$$@.skip; fi
 	@rm -f $$@.probe
 endef

@@ -103,13 +103,15 @@ static inline void figures_close(void)
 
 #define FIGURE_COLUMNS "case,ranks,bytes,contestant,repetitions,value,best,ratio"
 
+static char further_columns[96]; /* of the figures that come next, each after a comma */
+
 /* bytes: of a rank. value: what counts, seconds where nothing else is said; ratio: to the first contestant's. */
 static inline void figure(const char *what, int ranks, int64_t bytes, const char *contestant, int64_t repetitions,
                           double value, double best, double ratio)
 {
     if (figures)
-        fprintf(figures, "\"%s\",%d,%lld,\"%s\",%lld,%.9g,%.9g,%.4f\n", what, ranks, (long long)bytes, contestant,
-                (long long)repetitions, value, best, ratio);
+        fprintf(figures, "\"%s\",%d,%lld,\"%s\",%lld,%.9g,%.9g,%.4f%s\n", what, ranks, (long long)bytes, contestant,
+                (long long)repetitions, value, best, ratio, further_columns);
 }
 
 /* The memory that redist holds through its hooks, and the most it ever held since most_held was last set. */

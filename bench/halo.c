@@ -7,8 +7,8 @@
    rank. */
 #include <string.h>
 
-#include "bench.h"
 #include "redist_plan.h"
+#include "rivals.h"
 
 enum { ALL, HALO, PARRES, TRAN, COMBINING };
 
@@ -67,7 +67,7 @@ static contestant enter(const char *name, void (*run)(void *), void *what)
 
 /* ---- plans ---- */
 
-enum { ARRAYS = 5 };
+enum { ARRAYS = MOST_FIELDS };
 
 typedef struct {
     redist_plan *plan;
@@ -122,63 +122,6 @@ enum { SIDE = 128, MOST_CELLS = (SIDE + 4) * (SIDE + 4) * (SIDE + 4) };
 
 typedef struct {
     int width, arrays;
-    double *array[ARRAYS];
-    MPI_Comm cart;
-    MPI_Datatype send[3][2], receive[3][2];
-} by_hand;
-
-/* Axis by axis, each with the ghost cells that those before have filled, so that corners come along. */
-static void make_by_hand(by_hand *h, const int *grid)
-{
-    const int periodic[3] = {1, 1, 1}, w = h->width;
-    int size[3] = {SIDE + 2 * w, SIDE + 2 * w, SIDE + 2 * w};
-    MPI_Cart_create(MPI_COMM_WORLD, 3, grid, periodic, 0, &h->cart);
-    for (int d = 0; d < 3; d++)
-        for (int up = 0; up < 2; up++) {
-            int part[3], at[3];
-            for (int e = 0; e < 3; e++) {
-                part[e] = e == d ? w : e < d ? SIDE + 2 * w : SIDE;
-                at[e] = e < d ? 0 : w;
-            }
-            at[d] = up ? SIDE : w;
-            MPI_Type_create_subarray(3, size, part, at, MPI_ORDER_C, MPI_DOUBLE, &h->send[d][up]);
-            at[d] = up ? 0 : SIDE + w; /* what goes up arrives from below */
-            MPI_Type_create_subarray(3, size, part, at, MPI_ORDER_C, MPI_DOUBLE, &h->receive[d][up]);
-            MPI_Type_commit(&h->send[d][up]);
-            MPI_Type_commit(&h->receive[d][up]);
-        }
-}
-
-static void run_by_hand(void *what)
-{
-    by_hand *h = what;
-    MPI_Request requests[4 * ARRAYS];
-    for (int d = 0; d < 3; d++) {
-        int below, above, count = 0;
-        MPI_Cart_shift(h->cart, d, 1, &below, &above);
-        for (int a = 0; a < h->arrays; a++) {
-            MPI_Irecv(h->array[a], 1, h->receive[d][0], above, 2 * a, h->cart, &requests[count++]);
-            MPI_Irecv(h->array[a], 1, h->receive[d][1], below, 2 * a + 1, h->cart, &requests[count++]);
-            MPI_Isend(h->array[a], 1, h->send[d][0], below, 2 * a, h->cart, &requests[count++]);
-            MPI_Isend(h->array[a], 1, h->send[d][1], above, 2 * a + 1, h->cart, &requests[count++]);
-        }
-        for (int k = 0; k < count; k++)
-            wait_politely(&requests[k]);
-    }
-}
-
-static void free_by_hand(by_hand *h)
-{
-    for (int d = 0; d < 3; d++)
-        for (int up = 0; up < 2; up++) {
-            MPI_Type_free(&h->send[d][up]);
-            MPI_Type_free(&h->receive[d][up]);
-        }
-    MPI_Comm_free(&h->cart);
-}
-
-typedef struct {
-    int width, arrays;
     double *from[ARRAYS], *to[ARRAYS];
 } loops;
 
@@ -211,6 +154,8 @@ static void run_loops(void *what)
         }
 }
 
+static void run_subarrays(void *what) { subarrays_run(what); }
+
 static void compare_halo(const bench *b, int width, int arrays)
 {
     int grid[3] = {0, 0, 0};
@@ -218,7 +163,7 @@ static void compare_halo(const bench *b, int width, int arrays)
     redist_options options;
     redist_layout bricks, ghosts;
     planned malloced, in_arena;
-    by_hand hand;
+    subarrays hand;
     loops plain;
     contestant c[4];
     char what[64];
@@ -237,35 +182,36 @@ static void compare_halo(const bench *b, int width, int arrays)
     options.arena = b->arena;
     in_arena.plan = make_plan(&bricks, &ghosts, &options);
     hand.width = plain.width = width;
-    hand.arrays = plain.arrays = arrays;
-    make_by_hand(&hand, grid);
+    hand.fields = plain.arrays = arrays;
+    hand.side = SIDE;
+    subarrays_create(&hand, grid);
     for (int a = 0; a < arrays; a++) {
         malloced.from[a] = malloced.to[a] = allocate(MOST_CELLS * sizeof(double));
         in_arena.from[a] = in_arena.to[a] = (double *)(void *)b->shared + a * MOST_CELLS;
-        hand.array[a] = allocate(MOST_CELLS * sizeof(double));
+        hand.field[a] = allocate(MOST_CELLS * sizeof(double));
         plain.from[a] = malloced.from[a];
         plain.to[a] = allocate(MOST_CELLS * sizeof(double));
         fill(malloced.to[a], cells, b->rank + 17 * a);
         fill(in_arena.to[a], cells, b->rank + 17 * a);
-        fill(hand.array[a], cells, b->rank + 17 * a);
+        fill(hand.field[a], cells, b->rank + 17 * a);
         fill(plain.to[a], cells, b->rank);
     }
     c[0] = enter("loops in one process", run_loops, &plain);
-    c[1] = enter("subarrays by hand", run_by_hand, &hand);
+    c[1] = enter("subarrays by hand", run_subarrays, &hand);
     c[2] = enter("redist, malloc", run_plan, &malloced);
     c[3] = enter("redist, arena", run_plan, &in_arena);
     snprintf(what, sizeof what, "halo of %d around %d^3, %d array%s", width, SIDE, arrays, arrays > 1 ? "s" : "");
     take_turns(b, what, c, 4, b->rounds, 4);
     for (int a = 0; a < arrays; a++) {
-        must_be_right("halo from malloc", differences(malloced.to[a], hand.array[a], cells));
-        must_be_right("halo from an arena", differences(in_arena.to[a], hand.array[a], cells));
+        must_be_right("halo from malloc", differences(malloced.to[a], hand.field[a], cells));
+        must_be_right("halo from an arena", differences(in_arena.to[a], hand.field[a], cells));
         free(malloced.to[a]);
-        free(hand.array[a]);
+        free(hand.field[a]);
         free(plain.to[a]);
     }
     redist_plan_free(&malloced.plan);
     redist_plan_free(&in_arena.plan);
-    free_by_hand(&hand);
+    subarrays_free(&hand);
 }
 
 /* ---- B += A^T, A += 1 ---- */
@@ -417,12 +363,6 @@ static void compare_moving(const bench *b, const char *name, const redist_layout
 }
 
 #ifdef HAVE_SCALAPACK
-
-void Cblacs_get(int context, int what, int *value);
-void Cblacs_gridinit(int *context, const char *order, int rows, int columns);
-void Cblacs_gridexit(int context);
-void pdtran_(const int *m, const int *n, const double *alpha, const double *a, const int *ia, const int *ja,
-             const int *desc_a, const double *beta, double *c, const int *ic, const int *jc, const int *desc_c);
 
 enum { BLOCK = 32 };
 static const double alpha = 0.75, beta = 0.5;

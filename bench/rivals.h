@@ -1,11 +1,15 @@
 /* Redistributions written by hand, as a program without redist would: MPI_Alltoallw with derived datatypes, packing by
-   loops and MPI_Alltoallv, and ScaLAPACK's p?gemr2d. Nothing here uses redist. MIT licence, see LICENSE. */
+   loops and MPI_Alltoallv, subarrays for ghost cells, ScaLAPACK's p?gemr2d and p?tran, FFTW's transpose. Nothing here
+   uses redist. MIT licence, see LICENSE. */
 #ifndef RIVALS_H
 #define RIVALS_H
 
 #include <complex.h>
 #include <mpi.h>
 #include <string.h>
+#ifdef HAVE_FFTW_MPI
+#include <fftw3-mpi.h>
+#endif
 
 #include "bench.h"
 
@@ -371,7 +375,75 @@ static inline void packed_free(packed_exchange *x)
     free(x);
 }
 
+/* Ghost cells of periodic bricks of doubles on a grid of ranks: messages of subarrays along one axis after the other */
+
+enum { MOST_FIELDS = 5 };
+
+typedef struct {
+    int side, width, fields; /* side: of the brick, without ghost cells */
+    double *field[MOST_FIELDS];
+    MPI_Comm cart;
+    MPI_Datatype send[3][2], receive[3][2];
+} subarrays;
+
+/* Axis by axis, each with the ghost cells that those before have filled, so that corners come along. */
+static inline void subarrays_create(subarrays *h, const int *grid)
+{
+    const int periodic[3] = {1, 1, 1}, w = h->width, n = h->side, padded = n + 2 * w;
+    const int size[3] = {padded, padded, padded};
+    MPI_Cart_create(MPI_COMM_WORLD, 3, grid, periodic, 0, &h->cart);
+    for (int d = 0; d < 3; d++)
+        for (int up = 0; up < 2; up++) {
+            int part[3], at[3];
+            for (int e = 0; e < 3; e++) {
+                part[e] = e == d ? w : e < d ? padded : n;
+                at[e] = e < d ? 0 : w;
+            }
+            at[d] = up ? n : w;
+            MPI_Type_create_subarray(3, size, part, at, MPI_ORDER_C, MPI_DOUBLE, &h->send[d][up]);
+            at[d] = up ? 0 : n + w; /* what goes up arrives from below */
+            MPI_Type_create_subarray(3, size, part, at, MPI_ORDER_C, MPI_DOUBLE, &h->receive[d][up]);
+            MPI_Type_commit(&h->send[d][up]);
+            MPI_Type_commit(&h->receive[d][up]);
+        }
+}
+
+static inline void subarrays_run(const subarrays *h)
+{
+    MPI_Request requests[4 * MOST_FIELDS];
+    for (int d = 0; d < 3; d++) {
+        int below, above, count = 0;
+        MPI_Cart_shift(h->cart, d, 1, &below, &above);
+        for (int a = 0; a < h->fields; a++) {
+            MPI_Irecv(h->field[a], 1, h->receive[d][0], above, 2 * a, h->cart, &requests[count++]);
+            MPI_Irecv(h->field[a], 1, h->receive[d][1], below, 2 * a + 1, h->cart, &requests[count++]);
+            MPI_Isend(h->field[a], 1, h->send[d][0], below, 2 * a, h->cart, &requests[count++]);
+            MPI_Isend(h->field[a], 1, h->send[d][1], above, 2 * a + 1, h->cart, &requests[count++]);
+        }
+        for (int k = 0; k < count; k++)
+            wait_politely(&requests[k]);
+    }
+}
+
+static inline void subarrays_free(subarrays *h)
+{
+    for (int d = 0; d < 3; d++)
+        for (int up = 0; up < 2; up++) {
+            MPI_Type_free(&h->send[d][up]);
+            MPI_Type_free(&h->receive[d][up]);
+        }
+    MPI_Comm_free(&h->cart);
+}
+
 /* ScaLAPACK, whose matrices are column-major: ours transposed, on a grid that is ours transposed */
+
+/* Whether a side is a matrix as it is stored, or its transpose. */
+static inline int is_matrix(const placed *p, int transposed)
+{
+    const int flipped = p->flip[0] || p->flip[1] || p->flip[2];
+    return p->halo == 0 && p->axes[0].n == 1 && !flipped && p->view[1] == 1 + transposed &&
+           p->view[2] == 2 - transposed;
+}
 
 #ifdef HAVE_SCALAPACK
 void Cblacs_get(int context, int what, int *value);
@@ -381,6 +453,8 @@ void Cpdgemr2d(int m, int n, const void *a, int ia, int ja, const int *desca, vo
               int context);
 void Cpsgemr2d(int m, int n, const void *a, int ia, int ja, const int *desca, void *b, int ib, int jb, const int *descb,
               int context);
+void pdtran_(const int *m, const int *n, const double *alpha, const double *a, const int *ia, const int *ja,
+             const int *desc_a, const double *beta, double *c, const int *ic, const int *jc, const int *desc_c);
 
 typedef struct {
     int from[9], to[9], all;
@@ -409,19 +483,12 @@ static inline void describe(const placed *p, int descriptor[9])
     descriptor[8] = leading > 0 ? (int)leading : 1;
 }
 
-static inline int is_plain(const placed *p)
-{
-    int plain = p->halo == 0 && p->axes[0].n == 1;
-    for (int d = 0; d < 3; d++)
-        plain = plain && p->view[d] == d && !p->flip[d];
-    return plain;
-}
 
 /* Float and double matrices as they are stored; NULL for all else. */
 static inline gemr2d *gemr2d_create(const exchange *c)
 {
     gemr2d *g;
-    if (c->element > 8 || !is_plain(&c->from) || !is_plain(&c->to))
+    if (c->element > 8 || !is_matrix(&c->from, 0) || !is_matrix(&c->to, 0))
         return NULL;
     g = allocate(sizeof *g);
     describe(&c->from, g->from);
@@ -445,6 +512,59 @@ static inline void gemr2d_free(gemr2d *g)
     Cblacs_gridexit(g->to[1]);
     Cblacs_gridexit(g->all);
     free(g);
+}
+
+/* p?tran of double matrices on one grid; NULL for all else. */
+static inline gemr2d *tran_create(const exchange *c)
+{
+    gemr2d *g;
+    if (c->datatype != MPI_DOUBLE || !is_matrix(&c->from, 0) || !is_matrix(&c->to, 1) ||
+        c->from.axes[1].procs != c->to.axes[1].procs || c->from.axes[2].procs != c->to.axes[2].procs)
+        return NULL;
+    g = allocate(sizeof *g);
+    describe(&c->from, g->from);
+    describe(&c->to, g->to);
+    Cblacs_gridexit(g->to[1]);
+    g->to[1] = g->from[1];
+    return g;
+}
+
+static inline void tran_run(const gemr2d *g, const double *from, double *to)
+{
+    const double alpha = 1, beta = 0;
+    const int one = 1;
+    pdtran_(&g->to[2], &g->to[3], &alpha, from, &one, &one, g->from, &beta, to, &one, &one, g->to);
+}
+
+static inline void tran_free(gemr2d *g)
+{
+    Cblacs_gridexit(g->from[1]);
+    free(g);
+}
+#endif
+
+/* FFTW's transpose of an n x n matrix of so many doubles an element, in blocks of rows. Planning overwrites arrays. */
+
+#ifdef HAVE_FFTW_MPI
+static inline fftw_plan fftw_transpose(int64_t n, int ranks, int64_t doubles, double *from, double *to)
+{
+    const ptrdiff_t block = (n + ranks - 1) / ranks;
+    return fftw_mpi_plan_many_transpose(n, n, doubles, block, block, from, to, MPI_COMM_WORLD, FFTW_MEASURE);
+}
+
+static inline int in_blocks_of_rows(const placed *p)
+{
+    const dealt *x = &p->axes[1];
+    return x->block == (x->n + x->procs - 1) / x->procs && p->axes[2].procs == 1 && p->axes[1].n == p->axes[2].n;
+}
+
+/* NULL where it is another exchange. */
+static inline fftw_plan fftw_transpose_create(const exchange *c, double *from, double *to)
+{
+    if (c->datatype != MPI_DOUBLE || !is_matrix(&c->from, 0) || !is_matrix(&c->to, 1) ||
+        !in_blocks_of_rows(&c->from) || !in_blocks_of_rows(&c->to))
+        return NULL;
+    return fftw_transpose(c->from.axes[1].n, c->ranks, 1, from, to);
 }
 #endif
 

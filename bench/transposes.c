@@ -11,12 +11,8 @@
 #include <sched.h>
 #include <string.h>
 
-#ifdef HAVE_FFTW_MPI
-#include <fftw3-mpi.h>
-#endif
-
-#include "bench.h"
 #include "redist_plan.h"
+#include "rivals.h"
 
 typedef struct {
     int rank, ranks;
@@ -121,10 +117,10 @@ static void prepare_sum(bench *b)
         make_plan(b, 0, b->arena, redist_combine_op, &sum);
 }
 
-static void run_plan(bench *b, int shared)
+static void run_plan(bench *b, int in_arena)
 {
     redist_plan *plan = b->plan;
-    if (redist_execute(plan, b->array[shared][0], b->array[shared][1]) != REDIST_OK)
+    if (redist_execute(plan, b->array[in_arena][0], b->array[in_arena][1]) != REDIST_OK)
         give_up("%s", redist_plan_message(plan));
 }
 
@@ -256,10 +252,8 @@ static void run_carried_twice(bench *b)
 static void prepare_fftw(bench *b)
 {
     double *from = (double *)(void *)b->array[0][0], *to = (double *)(void *)b->array[0][1];
-    const ptrdiff_t block = (b->n + b->ranks - 1) / b->ranks;
     if (b->element % (int64_t)sizeof(double) == 0)
-        b->plan = fftw_mpi_plan_many_transpose(b->n, b->n, b->element / (int64_t)sizeof(double), block, block, from, to,
-                                               MPI_COMM_WORLD, FFTW_MEASURE);
+        b->plan = fftw_transpose(b->n, b->ranks, b->element / (int64_t)sizeof(double), from, to);
 }
 
 static void run_fftw(bench *b) { fftw_execute(b->plan); }

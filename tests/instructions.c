@@ -1,0 +1,254 @@
+/* redist tests: what executions cost beside loops written by hand, in instructions, which need no clock.
+   MIT licence, see LICENSE.
+
+   By itself this program checks that both give the same arrays. Under callgrind, which is told to
+   count within the functions counted_... and to write what it has counted at every next_count,
+   tests/instructions.sh compares the counts with the bounds of the table. Plans are made and have
+   been executed before anything is counted; between start and wait all messages arrive, so that
+   nobody spins. What MPI does is not counted. */
+#include "redist_plan.h"
+
+#include "../bench/cases.h"
+#include "test_mpi.h"
+
+/* A case of bench/cases.h at n, on `ranks` ranks: on one, everything is moved within it; on two,
+   what goes to the other is packed, what came from it unpacked, and what stays moved.
+   An execution may take `bound` times the instructions of the loops, and what starting and waiting
+   cost. today: how many times as many were counted when the row was written, where that was more;
+   such rows are skipped until they keep their bound, and fail where it gets worse. */
+typedef struct {
+    const char *name;
+    int64_t n;
+    element_type type;
+    int ranks;
+    double bound, today;
+    const char *reason; /* of the bound */
+} guarded;
+
+/* Instructions of a start and a wait, checks of the arguments included, without what is copied: at
+   d8fd893 1,300 for a message to and from a peer, 650 without. */
+enum { ALONE = 900, WITH_PEER = 2000 };
+
+#define OVER "next to nothing is copied: what starting and waiting cost"
+#define MEMCPY "rows by memcpy, as by hand"
+#define STEP "one step between elements: a loop"
+#define LIST "short runs: offsets listed when planned, as by hand"
+#define STRIPS "strips of vectors take less than elements, once there are some"
+#define BACKWARDS "one side backwards: one step between elements, or strips"
+#define WIDE "16 bytes at a time, by step or in strips"
+#define ONE "one memcpy"
+
+static const guarded table[] = {
+    {"rows to columns", 4, DOUBLE, 2, 1.5, 7.7, OVER},
+    {"rows to columns", 16, DOUBLE, 2, 1.5, 0, MEMCPY},
+    {"rows to columns", 64, DOUBLE, 2, 1.2, 0, MEMCPY},
+    {"rows to columns", 256, DOUBLE, 2, 1.1, 0, MEMCPY},
+    {"rows, BLOCK to CYCLIC(1)", 64, DOUBLE, 2, 1.2, 0, MEMCPY},
+    {"rows of 32x32 to columns of 48x48", 96, DOUBLE, 2, 1.2, 0, MEMCPY},
+    {"columns, BLOCK to CYCLIC(1)", 16, DOUBLE, 2, 1.3, 2.5, STEP},
+    {"columns, BLOCK to CYCLIC(1)", 64, DOUBLE, 2, 1.2, 0, STEP},
+    {"columns, BLOCK to CYCLIC(1)", 256, DOUBLE, 2, 1.1, 0, STEP},
+    {"columns, CYCLIC(3) to CYCLIC(2)", 16, DOUBLE, 2, 1.5, 3.6, LIST},
+    {"columns, CYCLIC(3) to CYCLIC(2)", 32, DOUBLE, 2, 1.5, 13.9, LIST},
+    {"columns, CYCLIC(3) to CYCLIC(2)", 64, DOUBLE, 2, 1.3, 6.2, LIST},
+    {"columns, CYCLIC(3) to CYCLIC(2)", 256, DOUBLE, 2, 1.3, 2.7, LIST},
+    {"columns, CYCLIC(3) to CYCLIC(2)", 64, FLOAT, 2, 1.3, 6.3, LIST},
+    {"vector, BLOCK to CYCLIC(1)", 64, FLOAT, 2, 1.1, 0, STEP},
+    {"Kalns 1 (B,B) to (C,C)", 64, FLOAT, 2, 1.5, 0, MEMCPY},
+    {"Kalns 4 (*,C) to (*,B)", 16, FLOAT, 2, 1.3, 2.5, STEP},
+    {"Kalns 4 (*,C) to (*,B)", 64, FLOAT, 2, 1.2, 0, STEP},
+    {"transpose", 16, DOUBLE, 2, 1.5, 3.4, STRIPS},
+    {"transpose", 64, DOUBLE, 2, 1.0, 0, STRIPS},
+    {"transpose", 256, DOUBLE, 2, 0.7, 0, STRIPS},
+    {"rotate", 64, DOUBLE, 2, 1.2, 0, BACKWARDS},
+    {"pencils, x to y", 256, COMPLEX, 2, 1.2, 0, MEMCPY},
+    {"pencils, x to y, reordered", 256, COMPLEX, 2, 1.2, 0, WIDE},
+    {"bricks with halo to pencils", 256, DOUBLE, 2, 1.2, 0, MEMCPY},
+    {"rows to columns", 4, DOUBLE, 1, 1.5, 5.7, OVER},
+    {"rows to columns", 64, DOUBLE, 1, 1.1, 0, ONE},
+    {"bricks with halo to pencils", 256, DOUBLE, 1, 1.1, 0, MEMCPY},
+    {"transpose", 4, DOUBLE, 1, 1.5, 5.9, OVER},
+    {"transpose", 64, FLOAT, 1, 0.7, 0, STRIPS},
+    {"transpose", 64, DOUBLE, 1, 0.7, 0, STRIPS},
+    {"transpose", 64, COMPLEX, 1, 1.0, 0, STRIPS},
+    {"rotate", 64, DOUBLE, 1, 0.8, 0, BACKWARDS},
+    {"pencils, x to y, reordered", 256, COMPLEX, 1, 1.0, 0, WIDE},
+};
+
+enum { ROWS_OF_TABLE = sizeof table / sizeof table[0], EXECUTIONS = 3, WARM = 10 };
+
+/* Functions of their own, whatever is optimised. */
+#if defined __GNUC__ && !defined __clang__
+#define COUNTED __attribute__((noinline, noclone)) static
+#elif defined __GNUC__
+#define COUNTED __attribute__((noinline)) static
+#else
+#define COUNTED static
+#endif
+
+/* Where what was counted so far is written. */
+static volatile int counts;
+COUNTED void next_count(void) { counts++; }
+
+COUNTED int counted_start(redist_plan *plan, const void *from, void *to)
+{
+    return redist_start(plan, from, to);
+}
+
+COUNTED int counted_wait(redist_plan *plan) { return redist_wait(plan); }
+
+/* ---- by hand ---- */
+
+/* What stays on the rank, from its places in the source to those in the destination. */
+#define DEFINE_MOVING(type)                                                                       \
+    static void move_##type(const shared *f, const void *from, const shared *t, void *to)         \
+    {                                                                                             \
+        for (int64_t i = 0; i < f->count[0]; i++)                                                 \
+            for (int64_t j = 0; j < f->count[1]; j++) {                                           \
+                const type *a = (const type *)from + f->offset[0][i] + f->offset[1][j];           \
+                type *b = (type *)to + t->offset[0][i] + t->offset[1][j];                         \
+                const int64_t n = f->count[2], x = f->step, y = t->step;                          \
+                if (x == 1 && y == 1)                                                             \
+                    memcpy(b + t->offset[2][0], a + f->offset[2][0], (size_t)n * sizeof *a);      \
+                else if (x && y)                                                                  \
+                    for (int64_t k = 0; k < n; k++)                                               \
+                        b[t->offset[2][0] + k * y] = a[f->offset[2][0] + k * x];                  \
+                else                                                                              \
+                    for (int64_t k = 0; k < n; k++)                                               \
+                        b[t->offset[2][k]] = a[f->offset[2][k]];                                  \
+            }                                                                                     \
+    }
+
+DEFINE_MOVING(float)
+DEFINE_MOVING(double)
+DEFINE_MOVING(double_complex)
+
+typedef void moving_loop(const shared *, const void *, const shared *, void *);
+static moving_loop *const move_loops[] = {move_float, move_double, move_double_complex};
+
+COUNTED void counted_pack(const packed_exchange *x, int rank, const void *from, void *to)
+{
+    const packed_messages *out = &x->send;
+    for (int peer = 0; peer < x->ranks; peer++)
+        if (peer == rank && out->counts[peer] > 0)
+            move_loops[x->loop](&out->parts[peer], from, &x->receive.parts[peer], to);
+        else if (out->counts[peer] > 0)
+            pack_loops[x->loop](&out->parts[peer], from,
+                                out->buffer + (size_t)out->displacements[peer] * x->element);
+}
+
+COUNTED void counted_unpack(const packed_exchange *x, int rank, void *to)
+{
+    const packed_messages *in = &x->receive;
+    for (int peer = 0; peer < x->ranks; peer++)
+        if (peer != rank && in->counts[peer] > 0)
+            unpack_loops[x->loop](&in->parts[peer],
+                                  in->buffer + (size_t)in->displacements[peer] * x->element, to);
+}
+
+static void exchange_by_hand(const packed_exchange *x, int rank, const void *from, void *to)
+{
+    const packed_messages *out = &x->send, *in = &x->receive;
+    counted_pack(x, rank, from, to);
+    if (x->ranks > 1)
+        MPI_Alltoallv(out->buffer, out->counts, out->displacements, x->datatype, in->buffer,
+                      in->counts, in->displacements, x->datatype, MPI_COMM_WORLD);
+    counted_unpack(x, rank, to);
+    next_count();
+}
+
+/* ---- by redist ---- */
+
+/* Until every message has arrived, also those that need both sides' attention. */
+static void settle(void)
+{
+    for (int round = 0; round < 2; round++) {
+        barrier();
+        for (int k = 0; k < 100; k++) {
+            int there;
+            MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+        }
+    }
+}
+
+static int exchange_by_plan(redist_plan *plan, const void *from, void *to)
+{
+    int code = counted_start(plan, from, to);
+    settle();
+    if (code == REDIST_OK)
+        code = counted_wait(plan);
+    next_count();
+    return code;
+}
+
+static redist_plan *plan_of(const contest *c, MPI_Comm comm)
+{
+    redist_options options;
+    redist_plan *plan = NULL;
+    memset(&options, 0, sizeof options);
+    options.method = REDIST_POINT_TO_POINT;
+    redist_plan_create(comm, &c->from_layout, &c->to_layout, c->by_hand.datatype, &options, &plan);
+    for (int k = 0; plan && k < WARM; k++)
+        redist_execute(plan, c->source, c->destination);
+    return plan;
+}
+
+/* ---- both ---- */
+
+static bench_case case_of(const guarded *g)
+{
+    const bench_case *found = cases;
+    bench_case what;
+    while (strcmp(found->name, g->name) != 0)
+        found++;
+    what = *found;
+    what.type = g->type;
+    return what;
+}
+
+/* What the script reads: the row, how often either side was counted, its bounds. */
+static void tell_row(const guarded *g)
+{
+    static const char *const types[] = {"float", "double", "complex"};
+    printf("row: %s, n = %lld, %s, %s|%d|%g|%d|%g|%s\n", g->name, (long long)g->n, types[g->type],
+           g->ranks > 1 ? "packed and unpacked" : "moved", EXECUTIONS, g->bound,
+           g->ranks > 1 ? WITH_PEER : ALONE, g->today, g->reason);
+}
+
+/* What is counted first, again and again, is the plan's, and then the same by hand. */
+static void compare(const guarded *g, int tell)
+{
+    const int rank = g->ranks > 1 ? test_rank() : 0;
+    const bench_case what = case_of(g);
+    contest c = contest_create(&what, g->n, g->ranks, rank);
+    redist_plan *plan = plan_of(&c, g->ranks > 1 ? MPI_COMM_WORLD : MPI_COMM_SELF);
+    packed_exchange *hand = packed_create(&c.by_hand);
+    const size_t bytes = bytes_of(&c, &c.by_hand.to);
+    int good = plan != NULL;
+    for (int k = 0; good && k < 2 * EXECUTIONS; k++) {
+        memset(c.destination, 0xA5, bytes);
+        if (k < EXECUTIONS)
+            good = exchange_by_plan(plan, c.source, c.destination) == REDIST_OK;
+        else
+            exchange_by_hand(hand, rank, c.source, c.destination);
+        good = good && memcmp(c.destination, c.expected, bytes) == 0;
+    }
+    test_case_all(good, "%s, n = %lld, %d ranks", g->name, (long long)g->n, g->ranks);
+    if (tell)
+        tell_row(g);
+    redist_plan_free(&plan);
+    packed_free(hand);
+    contest_free(&c);
+}
+
+int main(int argc, char **argv)
+{
+    int k;
+    MPI_Init(&argc, &argv);
+    for (k = 0; k < ROWS_OF_TABLE; k++)
+        if (table[k].ranks <= test_size())
+            compare(&table[k], test_rank() == 0 && argc > 1);
+    k = test_report_all("instructions");
+    MPI_Finalize();
+    return k;
+}

@@ -1,0 +1,79 @@
+#!/bin/sh
+# Counts the instructions of executions and of the same loops written by hand, with valgrind's
+# callgrind, and compares them with the bounds in tests/instructions.c. MIT licence, see LICENSE.
+# usage: BUILD=directory tests/instructions.sh     (environment: MPICC, MPIEXEC)
+# HEADERS=directory: of other headers to count with
+root=$(cd "$(dirname "$0")/.." && pwd)
+work=${BUILD:-build}/instructions_counted
+MPICC=${MPICC:-mpicc}
+MPIEXEC=${MPIEXEC:-mpiexec}
+export OMPI_MCA_mpi_yield_when_idle=1
+# A repeated string instruction would count once for each byte: memcpy shall use vectors.
+export GLIBC_TUNABLES=glibc.cpu.x86_rep_movsb_threshold=1000000000
+
+finish() { # passed failed skipped
+    rm -rf "$work"
+    echo "instructions.sh: $1 passed, $2 failed, $3 skipped"
+    exit "$(($2 > 0))"
+}
+
+fail() {
+    echo "FAILED: $1"
+    tail -n 20 "$work/said"
+    finish 0 1 0
+}
+
+# What the program itself executed, and the C library's mem... functions for it, in each of
+# callgrind's files: a number a line. What MPI executed is left out.
+counts() {
+    awk '
+        function name(text,   id) { # "(7) name" defines what "(7)" means
+            id = substr(text, 1, index(text, ")"))
+            if (length(text) > length(id)) names[id] = substr(text, length(id) + 2)
+            return names[id] }
+        FNR == 1 { if (NR > 1) print sum; sum = 0; inclusive = 0 }
+        { at = index($0, "="); key = substr($0, 1, at - 1); rest = substr($0, at + 1) }
+        key == "ob" { object = name(rest); next }
+        key == "fn" { name(rest); next }
+        key == "cob" { name(rest); next }
+        key == "cfn" { callee = name(rest); next }
+        key == "calls" { inclusive = 1; next }
+        /^[-+*0-9]/ {
+            if (object ~ /\/instructions$/ && (!inclusive || callee ~ /mem(cpy|move|set)/)) sum += $NF
+            inclusive = 0 }
+        END { print sum }' $(cd "$work" && ls out.[0-9]* | sort -t . -k 2 -n | sed "s|^|$work/|")
+}
+
+# Of each row the least count of either side, and whether it keeps its bound.
+judge() {
+    awk -F'|' -v numbers="$work/numbers" '
+        function least(times,   n, x) {
+            while (times-- > 0) {
+                if ((getline n < numbers) <= 0) return 0
+                if (x == "" || n + 0 < x) x = n + 0
+            }
+            return x }
+        { plan = least($2); hand = least($2)
+          if (plan == 0 || hand == 0) { print "FAILED: nothing was counted: " $1; next }
+          sub(/^row: /, "", $1)
+          ratio = plan / hand; bound = $3 + $4 / hand
+          state = ratio <= bound ? "" : ratio <= 1.1 * $5 ? "skipped: not yet: " : "FAILED: "
+          printf "%s%s: %d instructions, by hand %d: %.2f times as many, at most %.2f (%s)\n", state, $1,
+              plan, hand, ratio, bound, $6 }
+        END { if ((getline n < numbers) > 0 || NR == 0) print "FAILED: rows and counts differ" }'
+}
+
+command -v valgrind >/dev/null || { echo 'skipped: no valgrind' && finish 0 0 1; }
+rm -rf "$work"
+mkdir -p "$work"
+$MPICC -std=c99 -O3 -g -I"${HEADERS:-$root}" -o "$work/instructions" "$root/tests/instructions.c" \
+    >"$work/said" 2>&1 || fail 'instructions.c does not compile'
+$MPIEXEC -n 1 valgrind --tool=callgrind --callgrind-out-file="$work/out" \
+    --toggle-collect='counted_*' --dump-before=next_count "$work/instructions" rows : \
+    -n 1 "$work/instructions" >"$work/output" 2>"$work/said" || fail 'callgrind does not run it'
+grep '^row: ' "$work/output" >"$work/rows"
+counts >"$work/numbers"
+judge <"$work/rows" | tee "$work/judged"
+failed=$(grep -c '^FAILED' "$work/judged")
+skipped=$(grep -c '^skipped' "$work/judged")
+finish $(($(grep -c . "$work/judged") - failed - skipped)) "$failed" "$skipped"
