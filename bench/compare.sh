@@ -10,13 +10,14 @@
 # and what is slower is measured again, as often, before it is listed.
 here=$(cd "$(dirname "$0")" && pwd)
 base=$1
-cases=${2:-=rows to columns|=rows, BLOCK to CYCLIC(1)|=columns, BLOCK to CYCLIC(1)|CYCLIC(3) to|32x32|\
-=transpose|=pencils, x to y|halo exchange}
+cases=${2:-=rows to columns|=rows, BLOCK to CYCLIC(1)|=columns, BLOCK to CYCLIC(1)|\
+CYCLIC(3) to|32x32|=transpose|=pencils, x to y|halo exchange}
 sizes=${3:-64,128,256,512,1024,2048}
 BUILD=${BUILD:-build}
 MPICC=${MPICC:-$(command -v mpicc.mpich || command -v mpicc)}
 MPIEXEC=${MPIEXEC:-$(command -v mpiexec.mpich || command -v mpiexec)}
-RANKS=${RANKS:-2} ROUNDS=${ROUNDS:-5} SLOWER=${SLOWER:-1.1} CONTESTANTS=${CONTESTANTS:-=arena,=malloc}
+RANKS=${RANKS:-2} ROUNDS=${ROUNDS:-5} SLOWER=${SLOWER:-1.1}
+CONTESTANTS=${CONTESTANTS:-=arena,=malloc}
 work=$BUILD/compare
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
@@ -34,7 +35,8 @@ done
 program() { # name, directory of the headers
     ghosts=
     grep -q redist_with_ghosts "$2/redist.h" || ghosts=-DNO_GHOSTS
-    $MPICC -std=c99 -O3 $ghosts -I"$2" -o "$work/$1" "$here/cycles.c" || give_up "$1: does not compile"
+    $MPICC -std=c99 -O3 $ghosts -I"$2" -o "$work/$1" "$here/cycles.c" ||
+        give_up "$1: does not compile"
 }
 
 program new "$here/.."
@@ -65,13 +67,14 @@ summary() {
                 for (j = i; j > 1 && value[side, k, j - 1] > value[side, k, j]; j--) {
                     x = value[side, k, j]; value[side, k, j] = value[side, k, j - 1]
                     value[side, k, j - 1] = x }
-            return n % 2 ? value[side, k, (n + 1) / 2] : (value[side, k, n / 2] + value[side, k, n / 2 + 1]) / 2 }
+            return (value[side, k, int((n + 1) / 2)] + value[side, k, int(n / 2) + 1]) / 2 }
         END {
             for (i = 1; i <= count; i++) {
                 k = keys[i]
                 if (times["new", k] && times["old", k]) {
                     old = median("old", k); new = median("new", k)
-                    printf "%s|%.2f|%.2f|%.2f|%d, %d\n", k, old, new, new / old, times["old", k], times["new", k] } } }' \
+                    printf "%s|%.2f|%.2f|%.2f|%d, %d\n", k, old, new, new / old,
+                        times["old", k], times["new", k] } } }' \
         "$work/figures"
 }
 
@@ -87,8 +90,8 @@ slower | cut -d '|' -f 1,2 | sort -u | while IFS='|' read -r name n; do
 done
 summary >"$work/summary"
 
-{ echo "case|n|contestant|cores|$base|now|now / $base|rounds" && cat "$work/summary"; } >"$work/table"
-awk -F'|' '{ printf "%-34s %5s %-8s %-5s %8s %8s %10s  %s\n", $1, $2, $3, $4, $5, $6, $7, $8 }' "$work/table"
+{ echo "case|n|contestant|cores|$base|now|now / then|rounds" && cat "$work/summary"; } |
+    awk -F'|' '{ printf "%-34s %5s %-8s %-5s %8s %8s %11s  %s\n", $1, $2, $3, $4, $5, $6, $7, $8 }'
 echo
 if [ -n "$(slower)" ]; then
     echo "slower than $SLOWER times $base:"

@@ -1,5 +1,5 @@
-/* redist tests: what executions cost beside loops written by hand, in instructions, which need no clock.
-   MIT licence, see LICENSE.
+/* redist tests: what executions cost beside loops written by hand, in instructions, which need no
+   clock. MIT licence, see LICENSE.
 
    By itself this program checks that both give the same arrays. Under callgrind, which is told to
    count within the functions counted_... and to write what it has counted at every next_count,
