@@ -5,6 +5,7 @@
 #   make field     the picture at the top of the README     make simulate   methods on simulated clusters (SimGrid)
 #   make fortran   the solver in Fortran on 4 ranks         make cluster    methods on emulated nodes (needs root)
 #   make install   headers, redist.pc, Fortran, examples    make uninstall
+#   make results BASE=COMMIT   whole cycles beside those with another commit's headers: what became slower
 # Override on the command line: MPICC, MPIFC, MPIEXEC, CC, CFLAGS, BUILD; PREFIX and DESTDIR where things are installed;
 # ONLY: names of tests for check, of sections for results.
 
@@ -78,6 +79,7 @@ check: examples $(TESTS:%=$(BUILD)/%) $(OPTIMISED:%=$(BUILD)/%.O3) $(PIECEMEAL:%
 
 bench: $(BENCHES:%=$(BUILD)/%)
 	$(MPIEXEC) -n 2 $(BUILD)/methods --csv $(BUILD)/methods.csv
+	$(MPIEXEC) -n 2 $(BUILD)/cycles --csv $(BUILD)/cycles.csv
 	$(MPIEXEC) -n 2 $(BUILD)/small
 	$(MPIEXEC) -n 2 $(BUILD)/mappings
 	$(MPIEXEC) -n 2 $(BUILD)/halo
@@ -93,8 +95,9 @@ plots: $(BUILD)/methods $(BUILD)/scale
 field: $(BUILD)/methods $(BUILD)/halo
 	@BUILD='$(BUILD)' MPIEXEC='$(MPIEXEC)' sh bench/field.sh
 
-results: $(BENCHES:%=$(BUILD)/%)
-	@BUILD='$(BUILD)' MPICC='$(MPICC)' MPIEXEC='$(MPIEXEC)' sh bench/results.sh $(ONLY)
+results: $(if $(BASE),,$(BENCHES:%=$(BUILD)/%))
+	@BUILD='$(BUILD)' MPICC='$(MPICC)' MPIEXEC='$(MPIEXEC)' \
+	    sh $(if $(BASE),bench/compare.sh $(BASE),bench/results.sh $(ONLY))
 
 simulate:
 	@BUILD='$(BUILD)' sh bench/simulate.sh

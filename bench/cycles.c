@@ -3,8 +3,8 @@
 
    An exchange alone can look fast because nobody rewrites what it sends, or reads what it received:
    the first leaves lines in the receiver's cache, the second leaves work to whoever reads. A cycle
-   hides neither. Its floor is the same cycle with a memcpy of as many bytes within the rank in place
-   of the exchange; figures are multiples of that.
+   hides neither. Its floor is the same cycle with a memcpy of as many bytes within the rank instead;
+   figures are multiples of that.
 
    All contestants of a row run alternately, in turns of some cycles, after cycles that bring their
    arrays into the caches. The clock of a cycle starts when all ranks have left a barrier in shared
@@ -106,8 +106,8 @@ static void leave_together(signals *s)
 
 enum { SERIES = 8, MOST_SERIES = 80, ROUND_TRIPS = 200 };
 
-/* Nanoseconds of a flag there and back: less where two cores share a cache; more than that where two
-   ranks share a core. */
+/* Nanoseconds of a flag there and back: less than the one where two cores share a cache, more than
+   the other where two ranks share a core. */
 enum { NEAR = 250, ONE_CORE = 2000 };
 
 /* Nanoseconds of a flag from rank 0 to rank 1 and back, on rank 0. */
@@ -455,15 +455,16 @@ static double report(const bench *b, const contest *c, entry *entries, int k)
 static void print_row(const bench *b, const contest *c, entry *entries, double before, double after)
 {
     const char *cores = cores_of_row(before, after), *chosen = "";
-    snprintf(further_columns, sizeof further_columns, ",%lld,%.0f,%.0f,\"%s\"", (long long)c->n, before,
-             after, cores);
+    snprintf(further_columns, sizeof further_columns, ",%lld,%.0f,%.0f,\"%s\"", (long long)c->n,
+             before, after, cores);
     printf("%-34s %5lld", c->name, (long long)c->n);
     for (int k = 0; k < CONTESTANTS; k++) {
         char text[32] = "-";
         if (!invited(b, k))
             continue;
         if (entries[k].times)
-            snprintf(text, sizeof text, "%.2f%s", report(b, c, entries, k), entries[k].right ? "" : "!");
+            snprintf(text, sizeof text, "%.2f%s", report(b, c, entries, k),
+                     entries[k].right ? "" : "!");
         if (participants[k].who.method == REDIST_AUTO && entries[k].remark)
             chosen = entries[k].remark;
         printf(" %*s", width_of(k), text);
@@ -525,9 +526,9 @@ static int hold(const bench *b, signals *s, contest c)
 
 static void print_head(const bench *b)
 {
-    printf("%d ranks; write the source, exchange, read the destination. Lower quartiles: with a memcpy\n"
-           "in place of the exchange in microseconds, the others as multiples of it. Then how far the\n"
-           "cores were apart (a flag there and back, before and after in ns; near: less than %d), and\n"
+    printf("%d ranks; write the source, exchange, read the destination. Lower quartiles: with a\n"
+           "memcpy instead in microseconds, the others as multiples of it. Then how far the cores\n"
+           "were apart (a flag there and back, before and after in ns; near: less than %d), and\n"
            "what auto chose; ! wrong result\n%-34s %5s", b->ranks, NEAR, "", "n");
     for (int k = 0; k < CONTESTANTS; k++)
         if (invited(b, k))
@@ -601,7 +602,8 @@ int main(int argc, char **argv)
          .help = "of cycles for each contestant and row (default 0.05)"},
         {.name = "--repetitions", .argument = "K", .integer = &b.repetitions, .least = 1,
          .most = MOST_TIMES, .help = "cycles at least, however long they take (default 10)"},
-        {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
+        {.name = "--csv", .argument = "FILE", .text = &csv,
+         .help = "write the figures to FILE too"},
         {.name = NULL}};
     int status = start(table, argc, argv, &b.rank, &b.ranks, "cycles",
                        "Whole cycles, written, exchanged and read, beside the same with a memcpy.");

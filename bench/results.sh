@@ -1,8 +1,8 @@
 #!/bin/sh
 # Measures what this machine can and writes the tables of RESULTS.md, each between its marker and <!-- end -->.
 # MIT licence, see LICENSE.
-# usage: sh bench/results.sh [SECTION...]     (default all, in 12 minutes; none takes more than 2.5)
-# Sections: methods openmpi small halo transposes threads fft ranks memory paper sizes. One that lacks a program or an
+# usage: sh bench/results.sh [SECTION...]     (default all, in 14 minutes; none takes more than 2.5)
+# Sections: cycles methods openmpi small halo transposes threads fft ranks memory paper sizes. One that lacks a program or an
 # MPI says so, and its tables stay as they were. The table of the machine is written each time; it says what was
 # measured when.
 # environment: BUILD (where the programs are), MPIEXEC; QUICK=1 measures small arrays, and writes
@@ -16,11 +16,12 @@ mkdir -p "$work" || exit 1
 # Arguments: those of a measurement worth printing, or of one that shows that it works.
 methods='--seconds 0.15' cases='--seconds 0.2' samples='' halo='' largest='--most 4096' fft='' threads='--most 64'
 memory='' paper=''
+cycles='--sizes 64,256,1024,2048 --seconds 0.02'
 if [ -n "$QUICK" ]; then
     methods='--n 128 --seconds 0.001' cases='--n 128 --seconds 0.001' memory='--n 128' paper='--traffic 1000'
     samples='--samples 5 --plans 3 --seconds 0.1'
     halo='--n 256 --rounds 2' largest='--most 128 --seconds 0.001' fft='--from 16 --to 32 --repetitions 2'
-    threads='--least 1 --most 1'
+    threads='--least 1 --most 1' cycles='--sizes 64 --seconds 0.001 --repetitions 2'
     cp "$document" "$work/RESULTS.md" && document=$work/RESULTS.md
 fi
 
@@ -111,6 +112,19 @@ against() {
             line("auto / arena", "auto", "shared, arena")
             line("auto / the best method", "auto",
                  "auto;shared;point_to_point;scheduled;alltoallv;alltoallw") }' "$work/figures"
+}
+
+# Rows of cores near each other and of cores far apart are told apart by name; a row during which they
+# were moved belongs to neither.
+section_cycles() {
+    measure default 2 cycles $cycles || return
+    awk -F'"' '$6 == "near" || $6 == "far" {
+        split($5, v, ",")
+        printf "\"%s | %s | %s\"%s\"%s\",%s,%s,%s,%s%s\n", $2, v[6], $6, $3, $4, v[2], v[3], v[4], v[5], $7 }' \
+        "$work/figures" >"$work/rows"
+    table case contestant ratio 'case | n | cores' "memcpy;arena;malloc;shared;point_to_point=point to point;\
+scheduled;alltoallv;alltoallw;Alltoallw by hand;pack, Alltoallv;subarrays=subarrays by hand;p?gemr2d;p?tran;FFTW" \
+        <"$work/rows" | write cycles
 }
 
 section_methods() {
@@ -244,7 +258,7 @@ section_sizes() {
     { printf '%s\n' '| file | in all | code | compiled in |' '|---|---|---|---|' && cat "$work/rows"; } | write sizes
 }
 
-all='methods openmpi small halo transposes threads fft ranks memory paper sizes'
+all='cycles methods openmpi small halo transposes threads fft ranks memory paper sizes'
 for section in ${*:-$all}; do
     case " $all " in *" $section "*) ;; *) echo "results.sh: no section $section; there are $all" >&2 && exit 2 ;; esac
 done

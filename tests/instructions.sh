@@ -39,7 +39,8 @@ counts() {
         key == "cfn" { callee = name(rest); next }
         key == "calls" { inclusive = 1; next }
         /^[-+*0-9]/ {
-            if (object ~ /\/instructions$/ && (!inclusive || callee ~ /mem(cpy|move|set)/)) sum += $NF
+            if (object ~ /\/instructions$/ && (!inclusive || callee ~ /mem(cpy|move|set)/))
+                sum += $NF
             inclusive = 0 }
         END { print sum }' $(cd "$work" && ls out.[0-9]* | sort -t . -k 2 -n | sed "s|^|$work/|")
 }
@@ -58,8 +59,8 @@ judge() {
           sub(/^row: /, "", $1)
           ratio = plan / hand; bound = $3 + $4 / hand
           state = ratio <= bound ? "" : ratio <= 1.1 * $5 ? "skipped: not yet: " : "FAILED: "
-          printf "%s%s: %d instructions, by hand %d: %.2f times as many, at most %.2f (%s)\n", state, $1,
-              plan, hand, ratio, bound, $6 }
+          printf "%s%s: %d instructions, by hand %d: %.2f times as many, at most %.2f (%s)\n",
+              state, $1, plan, hand, ratio, bound, $6 }
         END { if ((getline n < numbers) > 0 || NR == 0) print "FAILED: rows and counts differ" }'
 }
 
