@@ -3352,10 +3352,13 @@ REDIST_PRIV void redist_priv_take_share(const redist_priv_running *r, int level,
 #define REDIST_PRIV_COPY_TABLE(bytes)                                                                                  \
     case bytes:                                                                                                        \
         for (j = 0; j < p.outer.n; j++)                                                                                \
-            for (i = 0; i < p.inner.n; i++)                                                                            \
+            for (i = 0; i < p.inner.n; i++) {                                                                          \
+                const char *from = p.from + j * p.outer.from + i * p.inner.from;                                       \
+                char *to = p.to + j * p.outer.to + i * p.inner.to;                                                     \
+                REDIST_PRIV_UNROLL(4)                                                                                  \
                 for (k = 0; k < n; k++)                                                                                \
-                    memcpy(p.to + j * p.outer.to + i * p.inner.to + at[k].to,                                          \
-                           p.from + j * p.outer.from + i * p.inner.from + at[k].from, bytes);                          \
+                    memcpy(to + at[k].to, from + at[k].from, bytes);                                                   \
+            }                                                                                                          \
         break;
 
 /* Copies a table of n units, again and again. */
