@@ -5265,7 +5265,7 @@ REDIST_PRIV_COLD void redist_priv_read_layout(redist_priv_reader *r)
     if (r->box_axes != (r->boxes > 0 ? r->ndim : 0))
         redist_priv_parse_error(r, r->at, "%d of %d axes are 'box', and boxes are%s listed: all or none must be",
                                 r->box_axes, r->ndim, r->boxes > 0 ? "" : " not");
-    if (r->boxes > 0) {
+    if (r->boxes > 0 && r->code == REDIST_OK) { /* else the axes may be no whole ones */
         redist_priv_set_boxes(&r->layout, r->boxes, r->box);
         r->layout = redist_replicated(r->layout, r->layout.copies); /* of as many places */
     }
