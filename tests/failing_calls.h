@@ -38,6 +38,7 @@ static struct {
     int call, at, spreads; /* which call fails, and at which of its calls (CALLS: none), on this rank */
     int watched, broken, hit;
     int counts[CALLS];
+    int trial; /* its number: tags of what is told while it lasts are 2 trial, and 2 trial + 1 */
     MPI_Comm telling;
 } injected;
 static MPI_Comm hidden[MOST_KEPT];
@@ -56,20 +57,26 @@ static int fails(int call)
         return FAILS;
     }
     if (injected.spreads && !injected.broken)
-        PMPI_Iprobe(MPI_ANY_SOURCE, 0, injected.telling, &told, MPI_STATUS_IGNORE);
+        PMPI_Iprobe(MPI_ANY_SOURCE, 2 * injected.trial, injected.telling, &told, MPI_STATUS_IGNORE);
     injected.broken |= told;
     return injected.broken ? IS_BROKEN : FINE;
 }
 
-/* From here on MPI is broken, where it must be; the others are told. */
-static int failed(void)
+static void tell(int tag)
 {
     int rank, size, r;
     PMPI_Comm_rank(injected.telling, &rank);
     PMPI_Comm_size(injected.telling, &size);
-    for (r = 0; injected.spreads && !injected.broken && injected.hit && r < size; r++)
+    for (r = 0; r < size; r++)
         if (r != rank)
-            PMPI_Send(NULL, 0, MPI_BYTE, r, 0, injected.telling);
+            PMPI_Send(NULL, 0, MPI_BYTE, r, tag, injected.telling);
+}
+
+/* From here on MPI is broken, where it must be, on this rank and then on the others. */
+static int failed(void)
+{
+    if (injected.spreads && injected.hit && !injected.broken)
+        tell(2 * injected.trial);
     injected.broken |= injected.spreads && injected.hit;
     return MPI_ERR_OTHER;
 }
@@ -81,19 +88,20 @@ static void complete(MPI_Request *request)
         sched_yield();
 }
 
-/* Whether all ranks are about to make a call that would wait for them. */
+/* Whether all ranks, which are two, are about to make a call that would wait for them. */
 static int all_come(void)
 {
-    MPI_Request request;
     int come = 0;
     if (!injected.spreads)
         return 1;
-    PMPI_Ibarrier(injected.telling, &request);
+    tell(2 * injected.trial + 1);
     while (!come && !injected.broken) {
-        PMPI_Test(&request, &come, MPI_STATUS_IGNORE);
-        PMPI_Iprobe(MPI_ANY_SOURCE, 0, injected.telling, &injected.broken, MPI_STATUS_IGNORE);
+        PMPI_Iprobe(MPI_ANY_SOURCE, 2 * injected.trial + 1, injected.telling, &come, MPI_STATUS_IGNORE);
+        PMPI_Iprobe(MPI_ANY_SOURCE, 2 * injected.trial, injected.telling, &injected.broken, MPI_STATUS_IGNORE);
         sched_yield();
     }
+    if (come)
+        PMPI_Recv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, 2 * injected.trial + 1, injected.telling, MPI_STATUS_IGNORE);
     return come;
 }
 
@@ -111,13 +119,18 @@ static int all_come(void)
         return PMPI_##name values;                                                                                     \
     }
 
-#define FAILING_PREPARES(name, parameters, values)                                                                     \
+#define FAILING_PREPARES(name, together, parameters, values)                                                           \
     int MPI_##name parameters                                                                                          \
     {                                                                                                                  \
+        const int state = fails(CALL_##name);                                                                          \
         int code;                                                                                                      \
-        if (fails(CALL_##name))                                                                                        \
+        if (state == IS_BROKEN || (state == FAILS && !together))                                                       \
             return failed();                                                                                           \
         code = PMPI_##name values;                                                                                     \
+        if (state == FAILS) {                                                                                          \
+            PMPI_Request_free(request);                                                                                \
+            return failed();                                                                                           \
+        }                                                                                                              \
         live[PREPARED]++;                                                                                              \
         prepared[prepared_n++] = *request;                                                                             \
         return code;                                                                                                   \
@@ -163,9 +176,9 @@ FAILING_MAKES(Type_create_struct, TYPES,
               (int n, const int *blocks, const MPI_Aint *at, const MPI_Datatype *type, MPI_Datatype *made),
               (n, blocks, at, type, made))
 
-FAILING_PREPARES(Send_init, (const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+FAILING_PREPARES(Send_init, 0, (const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                              MPI_Request *request), (data, n, type, to, tag, comm, request))
-FAILING_PREPARES(Recv_init, (void *data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+FAILING_PREPARES(Recv_init, 0, (void *data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm,
                              MPI_Request *request), (data, n, type, from, tag, comm, request))
 
 #define FAILING_V const void *from, const int *fn, const int *fat, MPI_Datatype ft, void *to, const int *tn,          \
@@ -173,9 +186,9 @@ FAILING_PREPARES(Recv_init, (void *data, int n, MPI_Datatype type, int from, int
 #define FAILING_W const void *from, const int *fn, const int *fat, const MPI_Datatype *ft, void *to, const int *tn,   \
                    const int *tat, const MPI_Datatype *tt, MPI_Comm comm
 #if MPI_VERSION >= 4
-FAILING_PREPARES(Alltoallv_init, (FAILING_V, MPI_Info info, MPI_Request *request),
+FAILING_PREPARES(Alltoallv_init, 1, (FAILING_V, MPI_Info info, MPI_Request *request),
                  (from, fn, fat, ft, to, tn, tat, tt, comm, info, request))
-FAILING_PREPARES(Alltoallw_init, (FAILING_W, MPI_Info info, MPI_Request *request),
+FAILING_PREPARES(Alltoallw_init, 1, (FAILING_W, MPI_Info info, MPI_Request *request),
                  (from, fn, fat, ft, to, tn, tat, tt, comm, info, request))
 #endif
 FAILING_LOCAL(Ialltoallv, (FAILING_V, MPI_Request *request), (from, fn, fat, ft, to, tn, tat, tt, comm, request))
@@ -269,10 +282,20 @@ int MPI_Win_allocate_shared(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm co
         return state == FAILS ? failed() : code;                                                                       \
     }
 
-FAILING_FREES(Comm_free, COMMUNICATORS, (MPI_Comm *comm), (comm))
 FAILING_FREES(Group_free, GROUPS, (MPI_Group *group), (group))
 FAILING_FREES(Type_free, TYPES, (MPI_Datatype *type), (type))
 FAILING_FREES(Info_free, INFOS, (MPI_Info *info), (info))
+
+/* What is still on its way must not meet a later communicator's messages. */
+int MPI_Comm_free(MPI_Comm *comm)
+{
+    const int state = fails(CALL_Comm_free);
+    live[COMMUNICATORS]--;
+    if (!injected.broken)
+        PMPI_Comm_free(comm);
+    *comm = MPI_COMM_NULL;
+    return state == FAILS ? failed() : MPI_SUCCESS;
+}
 
 int MPI_Request_free(MPI_Request *request)
 {
