@@ -702,6 +702,7 @@ REDIST_PRIV int redist_priv_end_failed(redist_plan *p, int code)
 /* Begins an execution, whose arrays are known. */
 REDIST_PRIV int redist_priv_begin(redist_plan *p)
 {
+    REDIST_ASSERT(!p->failed && !p->active && p->transport != NULL);
     p->began = MPI_Wtime();
     p->active = REDIST_PRIV_AT_WORK;
     return redist_priv_end_failed(p, p->transport->start(p));
@@ -755,7 +756,6 @@ typedef struct {
     int64_t n;         /* words so far */
     int64_t *first;    /* first[first_n]: rank 0's, which it writes here; none while they are only hashed */
     int64_t first_n;
-    int bare;          /* of how a rank stores it: extents, rather than what its ghost cells hold */
     redist_priv_verdict *verdict;
 } redist_priv_words;
 
@@ -794,7 +794,7 @@ REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w, const redist_p
     static const char *const name[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_NAME) "axis of the array", "low halo",
                                        "high halo", "edge of the ghost cells"};
     const int64_t value[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_VALUE) dim->stored, dim->low, dim->high,
-                             w->bare ? dim->allocated : dim->axis.ghosts};
+                             dim->axis.ghosts};
     const redist_axis *x = &dim->axis;
     int64_t k;
     redist_priv_list(w, sizeof name / sizeof name[0], name, value);
@@ -845,7 +845,7 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
 REDIST_PRIV_COLD void redist_priv_explain_mismatch(redist_plan *p, MPI_Comm comm, redist_priv_verdict *v)
 {
     const int64_t n = redist_priv_min(p->facts[REDIST_PRIV_WORDS], INT_MAX / (int)sizeof(int64_t));
-    redist_priv_words words = {0, 0, 0, 0, (int64_t *)redist_priv_zeroed(n, sizeof(int64_t)), n, 0, v};
+    redist_priv_words words = {0, 0, 0, 0, (int64_t *)redist_priv_zeroed(n, sizeof(int64_t)), n, v};
     if (words.first != NULL && p->rank == 0)
         redist_priv_list_plan(&words, p);
     if (redist_priv_worst(comm, words.first == NULL ? REDIST_ERR_MEMORY : REDIST_OK) == REDIST_OK &&
@@ -864,8 +864,9 @@ REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int side, c
     const char *name = redist_priv_side_name(side);
     char text[160];
     int coords[REDIST_MAX_DIMS];
-    int k, code = redist_layout_explain(layout, text, sizeof text);
-    redist_priv_fail(v, code, "%s%s %s", name, strncmp(text, "axis ", 5) == 0 ? "" : ":", text);
+    const redist_priv_fault fault = redist_priv_fault_of(layout);
+    int k, code = redist_priv_format_fault(&fault, text, sizeof text);
+    redist_priv_fail(v, code, "%s%s %s", name, fault.axis >= 0 ? "" : ":", text);
     if (code != REDIST_OK)
         return;
     for (k = layout->ranks == NULL ? redist_places(layout) - 1 : 0; k < redist_places(layout); k++) {
@@ -1034,6 +1035,7 @@ REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int co
         half->run = (redist_priv_run *)redist_priv_append(half->run, &half->runs, &half->room, &run, sizeof run);
         code = half->run == NULL ? REDIST_ERR_MEMORY : combined && !alike ? REDIST_ERR_ARGUMENT : REDIST_OK;
     }
+    REDIST_ASSERT(code != REDIST_OK || part[0].elements + part[1].elements == list->elements);
     return code;
 }
 
@@ -1245,9 +1247,8 @@ REDIST_PRIV_COLD int64_t redist_priv_narrow(const redist_plan *p, redist_priv_me
     int axes[REDIST_MAX_DIMS], i, wide;
     int64_t bricks = 1, room = redist_priv_max(c.bytes / p->element_bytes, 1), width;
     redist_priv_slow_to_fast(p->to, p->to->memory_order, axes);
-    for (i = m->ndim - 1; i > 0 && m->axis[axes[i]]->elements == 1; i--)
-        continue;
-    wide = axes[i];
+    for (i = 0, wide = axes[0]; i < m->ndim; i++)
+        wide = m->axis[axes[i]]->elements > 1 ? axes[i] : wide;
     width = redist_priv_min(redist_priv_max(c.wide / p->element_bytes, 1), room);
     width = redist_priv_min(width, m->axis[wide]->elements);
     room /= width;
@@ -1536,6 +1537,7 @@ REDIST_PRIV int redist_priv_go(redist_plan *p, int own)
     redist_priv_peer *peer = &p->side[own].peer[lane->at];
     const int64_t k = lane->first + lane->posted++ % lane->flights;
     const redist_priv_flight flight = {peer, lane->piece++};
+    REDIST_ASSERT(lane->posted - lane->arrived <= lane->flights && flight.piece < peer->pieces);
     l->flight[k] = flight;
     if (flight.piece == 0) {
         peer->pending = peer->pieces;
@@ -1617,6 +1619,7 @@ REDIST_PRIV int redist_priv_is_in_turn(const redist_plan *p, const redist_priv_p
 REDIST_PRIV void redist_priv_land(redist_plan *p, int64_t k)
 {
     redist_priv_peer *peer = p->state.lanes.flight[k].peer;
+    REDIST_ASSERT(peer->pending > 0);
     peer->pending--;
     if (peer->own == REDIST_PRIV_TO && peer->staged == REDIST_PRIV_BY_PIECES)
         redist_priv_copy_flight(p, k);
@@ -2709,7 +2712,9 @@ REDIST_PRIV_COLD int redist_priv_start_phase(redist_plan *p)
 REDIST_PRIV_COLD int redist_priv_multiphase_test(redist_plan *p, int *done)
 {
     redist_priv_chain *c = &p->state.chain;
-    int code = redist_priv_test(c->phase[c->at], done);
+    int code;
+    REDIST_ASSERT(c->at >= 0 && c->at < c->phases);
+    code = redist_priv_test(c->phase[c->at], done);
     if (code != REDIST_OK || !*done)
         return code;
     c->at = (c->at + 1) % c->phases;
@@ -2801,7 +2806,7 @@ REDIST_PRIV_COLD int redist_priv_lends_comm(const redist_arena *arena, MPI_Comm 
 REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, MPI_Comm comm)
 {
     const redist_options *o = &p->options;
-    redist_priv_words words = {0, 0, 0, 0, NULL, 0, 0, NULL};
+    redist_priv_words words = {0, 0, 0, 0, NULL, 0, NULL};
     int64_t k;
     int own;
     redist_priv_list_plan(&words, p);
@@ -3123,29 +3128,52 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
     REDIST_FREE(p);
 }
 
-/* Of all but the ghost cells that hold elements: *ghosts says whether there are any. */
-REDIST_PRIV_COLD uint64_t redist_priv_hash_bare(const redist_layout *layout, int *ghosts)
+REDIST_PRIV_COLD int redist_priv_same_blocks(const redist_axis *x, const redist_axis *y)
 {
-    redist_priv_words words = {0, 0, 0, 0, NULL, 0, 1, NULL};
-    int d;
-    redist_priv_list_layout(&words, REDIST_PRIV_FROM, layout);
-    for (d = 0, *ghosts = 0; d < layout->ndim; d++)
-        *ghosts |= layout->dim[d].axis.ghosts;
-    return words.hash;
+    int k, same = 1 REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
+    for (k = 0; same && x->kind == REDIST_PRIV_CUTS && k <= x->procs; k++)
+        same = x->cuts[k] == y->cuts[k];
+    for (k = 0; same && x->kind == REDIST_PRIV_BOXES && k < x->procs; k++)
+        same = x->box[k].low[x->along] == y->box[k].low[y->along] &&
+               x->box[k].high[x->along] == y->box[k].high[y->along];
+    return same;
+}
+
+/* Whether two layouts differ at most in which of their ghost cells hold elements. */
+REDIST_PRIV_COLD int redist_priv_same_but_ghosts(const redist_layout *a, const redist_layout *b)
+{
+    int k, same = a->ndim == b->ndim && a->grid_order == b->grid_order && a->memory_order == b->memory_order &&
+                  a->copies == b->copies;
+    for (k = 0; same && k < a->ndim; k++) {
+        const redist_priv_dimension *x = &a->dim[k], *y = &b->dim[k];
+        same = x->stored == y->stored && x->low == y->low && x->high == y->high && x->allocated == y->allocated &&
+               redist_priv_same_blocks(&x->axis, &y->axis);
+    }
+    for (k = 0; same && k < redist_places(a); k++)
+        same = redist_priv_rank_at(a, k) == redist_priv_rank_at(b, k);
+    return same;
+}
+
+REDIST_PRIV_COLD int redist_priv_has_ghosts(const redist_layout *layout)
+{
+    int d, ghosts = 0;
+    for (d = 0; d < layout->ndim; d++)
+        ghosts |= layout->dim[d].axis.ghosts;
+    return ghosts != 0;
 }
 
 /* What the options and the layouts say of how elements arrive. In place, between layouts that differ in their ghosts
    alone, of which one has none, nothing is overwritten; extents are this rank's. */
 REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
 {
-    int from_ghosts, to_ghosts, level = MPI_THREAD_MULTIPLE;
-    const int several = p->from->copies > 1;
-    const int alike = redist_priv_hash_bare(p->from, &from_ghosts) == redist_priv_hash_bare(p->to, &to_ghosts);
+    const int several = p->from->copies > 1, alike = redist_priv_same_but_ghosts(p->from, p->to);
+    const int from_ghosts = redist_priv_has_ghosts(p->from), to_ghosts = redist_priv_has_ghosts(p->to);
+    int level = MPI_THREAD_MULTIPLE;
     p->arrival = redist_priv_replacing(p->element_bytes);
     p->arrival.function = p->options.combine;
     p->arrival.context = p->options.context;
-    if (p->arrival.function == redist_combine_op)
-        MPI_Query_thread(&level); /* it calls MPI, which may not allow OpenMP's threads to */
+    if (p->arrival.function == redist_combine_op && MPI_Query_thread(&level) != MPI_SUCCESS)
+        level = MPI_THREAD_SINGLE; /* it calls MPI, which may not allow OpenMP's threads to */
     p->arrival.alone = from_ghosts || level < MPI_THREAD_MULTIPLE;
     p->ordered = p->arrival.function != NULL && (from_ghosts || several);
     p->overwrites = p->options.in_place && (!alike || several || (from_ghosts && to_ghosts));
