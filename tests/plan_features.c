@@ -249,6 +249,36 @@ static void check_prints_in_place(void)
     check_print_in_place(&rows, &apart, 1, 10, "to cyclic rows");
 }
 
+/* Views that are equal, though built apart with lists of their own, overwrite nothing in place: what stays on its rank
+   needs no staging memory. */
+static void check_equal_views(void)
+{
+    static int64_t cuts[2][16];
+    static int ranks[16];
+    redist_layout from, to;
+    redist_options options;
+    redist_stats stats[2];
+    redist_plan *plan = NULL;
+    int k, listed, good = 1;
+    memset(&options, 0, sizeof options);
+    options.in_place = 1;
+    options.method = REDIST_POINT_TO_POINT;
+    for (k = 0; k <= test_size(); k++) {
+        cuts[0][k] = cuts[1][k] = 3 * k;
+        ranks[k] = k;
+    }
+    from = redist_with_halo(redist_layout_1d(redist_cuts(cuts[0], test_size())), 0, 1, 1);
+    for (listed = 0; listed < 2; listed++) {
+        to = redist_with_halo(redist_layout_1d(redist_cuts(cuts[listed], test_size())), 0, 1, 1);
+        to = redist_with_ghosts(listed ? redist_on_ranks(to, ranks) : to, 0, REDIST_PERIODIC);
+        good = good && redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan) == REDIST_OK &&
+               redist_plan_stats(plan, &stats[listed]) == REDIST_OK && redist_plan_free(&plan) == REDIST_OK;
+    }
+    test_case_all(good && stats[0].buffer_bytes == stats[1].buffer_bytes,
+                  "equal views built apart: %ld bytes of staging, of one view %ld", (long)stats[1].buffer_bytes,
+                  (long)stats[0].buffer_bytes);
+}
+
 /* ---- memory ---- */
 
 /* Executions allocate nothing, and freeing the plan gives everything back. */
@@ -615,6 +645,7 @@ int main(int count, char **arguments)
     check_stats();
     check_print();
     check_prints_in_place();
+    check_equal_views();
     check_allocations();
     check_huge();
     check_limit();
