@@ -230,7 +230,8 @@ static void check_print_in_place(const redist_layout *from, const redist_layout 
         good = good && copied >= shifted && copied <= shifted + most && strncmp(end, after, sizeof after - 1) == 0;
     else
         good = good && said == NULL;
-    test_case_all(good && redist_plan_free(&plan) == REDIST_OK, "%s: %ld elements change their offset, the report:\n%s",
+    good = redist_plan_free(&plan) == REDIST_OK && good;
+    test_case_all(good, "%s: %ld elements change their offset, the report:\n%s",
                   what, (long)shifted, text);
 }
 
