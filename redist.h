@@ -114,7 +114,7 @@ extern "C" {
 #ifndef REDIST_API
 #define REDIST_API extern
 #endif
-#if REDIST_MAX_DIMS != 8 /* what makes layouts then carries it in its name: files that disagree do not link */
+#if REDIST_MAX_DIMS != 8 /* what makes layouts and plans has it in its name then: files that disagree do not link */
 #define REDIST_PRIV_JOIN(name, dims) name##_max_dims_##dims
 #define REDIST_PRIV_SIZED(name, dims) REDIST_PRIV_JOIN(name, dims)
 #define redist_layout_1d REDIST_PRIV_SIZED(redist_layout_1d, REDIST_MAX_DIMS)
@@ -125,6 +125,7 @@ extern "C" {
 #define redist_from_scalapack REDIST_PRIV_SIZED(redist_from_scalapack, REDIST_MAX_DIMS)
 #define redist_layout_boxes REDIST_PRIV_SIZED(redist_layout_boxes, REDIST_MAX_DIMS)
 #define redist_layout_shape REDIST_PRIV_SIZED(redist_layout_shape, REDIST_MAX_DIMS)
+#define redist_plan_create REDIST_PRIV_SIZED(redist_plan_create, REDIST_MAX_DIMS)
 #endif
 #elif !defined REDIST_API
 #define REDIST_API static inline
@@ -350,7 +351,7 @@ REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks)
    serves at most ceil(n / copies) other ranks, and two copies differ by at most one where no rank reads its own. */
 REDIST_API redist_layout redist_replicated(redist_layout layout, int copies);
 /* Ghost cells around the local array: `low` elements before local position 0 and `high` after the last, both >= 0,
-   in memory (a flipped view does not exchange them). redist never reads nor writes ghost cells. */
+   in memory (a flipped view does not exchange them). Without redist_with_ghosts they are never accessed. */
 REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_t low, int64_t high);
 /* The ghost cells that redist_with_halo gave an axis, low and high in memory, hold elements: those of the neighbouring
    indices, around the ends where edge is REDIST_PERIODIC; where it is REDIST_CLOSED, cells past an end hold nothing. A
@@ -751,6 +752,7 @@ REDIST_PRIV_FAST int64_t redist_priv_cut_of(const redist_axis *x, int64_t g)
 REDIST_PRIV_FAST int64_t redist_priv_block_of(const redist_axis *x, int64_t g)
 {
     int64_t small = x->extent / x->procs, larger = x->extent % x->procs; /* balanced: `larger` blocks of small + 1 */
+    REDIST_ASSERT(g >= 0 && g < x->extent);
     if (x->kind == REDIST_PRIV_CYCLIC)
         return g / x->block;
     if (x->kind == REDIST_PRIV_CUTS)
@@ -1413,7 +1415,8 @@ REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout, redis
 
 REDIST_API int redist_layout_check(const redist_layout *layout) { return redist_layout_explain(layout, NULL, 0); }
 
-REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, size_t size)
+/* What is wrong with a layout, if anything. */
+REDIST_PRIV_COLD redist_priv_fault redist_priv_fault_of(const redist_layout *layout)
 {
     redist_priv_fault fault = {REDIST_OK, -1, NULL, NULL, 0, 0, 0};
     const uint64_t mark = layout == NULL ? 0 : layout->mark;
@@ -1428,6 +1431,12 @@ REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, si
         redist_priv_check_boxes(layout, &fault);
     if (fault.code == REDIST_OK && layout->ranks != NULL)
         redist_priv_check_ranks(layout, &fault);
+    return fault;
+}
+
+REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, size_t size)
+{
+    const redist_priv_fault fault = redist_priv_fault_of(layout);
     return redist_priv_format_fault(&fault, text, size);
 }
 
@@ -1435,8 +1444,10 @@ REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, si
 REDIST_PRIV_APART void redist_priv_slow_to_fast(const redist_layout *layout, redist_order order, int *axes)
 {
     int d;
-    for (d = 0; d < layout->ndim; d++)
+    for (d = 0; d < layout->ndim; d++) {
+        REDIST_ASSERT(layout->dim[d].stored >= 0 && layout->dim[d].stored < layout->ndim);
         axes[order == REDIST_ROW_MAJOR ? layout->dim[d].stored : layout->ndim - 1 - layout->dim[d].stored] = d;
+    }
 }
 
 REDIST_API int redist_places(const redist_layout *layout)
@@ -2240,6 +2251,7 @@ REDIST_PRIV void redist_priv_pack_densely(redist_priv_message *m, const redist_l
     redist_priv_slow_to_fast(from, from->memory_order, axes);
     for (k = m->ndim - 1; k >= 0; k--) {
         const int d = axes[k];
+        REDIST_ASSERT(m->begin[d] >= 0 && m->begin[d] <= m->end[d] && m->end[d] <= m->axis[d]->elements);
         m->stride[REDIST_PRIV_PACKED][d] = m->elements;
         m->origin[REDIST_PRIV_PACKED] -= m->begin[d] * m->elements;
         m->elements *= m->end[d] - m->begin[d];
@@ -5754,7 +5766,7 @@ REDIST_PRIV_COLD void redist_priv_read_layout(redist_priv_reader *r)
     if (r->box_axes != (r->boxes > 0 ? r->ndim : 0))
         redist_priv_parse_error(r, r->at, "%d of %d axes are 'box', and boxes are%s listed: all or none must be",
                                 r->box_axes, r->ndim, r->boxes > 0 ? "" : " not");
-    if (r->boxes > 0) {
+    if (r->boxes > 0 && r->code == REDIST_OK) { /* else the axes may be no whole ones */
         redist_priv_set_boxes(&r->layout, r->boxes, r->box);
         r->layout = redist_replicated(r->layout, r->layout.copies); /* of as many places */
     }

@@ -138,7 +138,9 @@ typedef struct {
     redist_effort effort;
     int arrays;          /* arrays moved by one execution, in one message per peer; 0 means 1                     */
     int64_t max_buffer;  /* bytes of staging memory per rank that the plan may hold; 0: no limit                  */
-    int in_place;        /* not 0: source and destination may be the same memory                                  */
+    int in_place;        /* not 0: source and destination may be the same memory. Every element moves to where    */
+                         /*   the destination has it: with another halo than the source's, all that stay do       */
+                         /*   (redist_plan_print counts them)                                                     */
     redist_arena *arena; /* where arrays may live (redist_arena_create), or NULL; the same arena on every rank    */
     const void *from;    /* fixed arrays (one array per execution only): every execution passes exactly these, so */
     void *to;            /*   that persistent requests can use them directly; NULL: arrays may change             */
@@ -366,19 +368,18 @@ enum {
     REDIST_PRIV_TAG,          /* the next one in the arena */
     REDIST_PRIV_OVERWRITES,   /* extents may differ, but both ends of a message lay out its ring */
     REDIST_PRIV_SCATTERED,    /* a message is scattered over the lines of an array */
+    REDIST_PRIV_APART_COMM,   /* the arena's communicator will not do */
     REDIST_PRIV_FACTS
 };
 
 /* Makes the lowest failing rank's verdict everybody's, and all of values[n] but the first their maxima over ranks.
-   Collective. Returns the verdict's code. */
+   Collective. Returns the verdict's code. A rank that failed to learn its number gives 0, where nothing may be wrong. */
 REDIST_PRIV_COLD int redist_priv_agree(MPI_Comm comm, redist_priv_verdict *v, int64_t *values, int n)
 {
-    int rank, size;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-    values[0] = v->code == REDIST_OK ? 0 : size - rank;
+    values[0] = v->code == REDIST_OK ? 0 : INT_MAX - redist_priv_max(v->rank, 0);
     if (redist_priv_reduce(comm, values, n, MPI_MAX) != REDIST_OK ||
-        (values[0] > 0 && redist_priv_broadcast(comm, v, sizeof *v, size - (int)values[0]) != REDIST_OK))
+        (values[0] > 0 && redist_priv_broadcast(comm, v, sizeof *v, INT_MAX - (int)values[0]) != REDIST_OK) ||
+        (values[0] > 0 && v->code == REDIST_OK))
         redist_priv_fail(v, REDIST_ERR_MPI, "an MPI call failed while the ranks agreed on a plan");
     return v->code;
 }
@@ -390,15 +391,26 @@ REDIST_PRIV_COLD int redist_priv_worst(MPI_Comm comm, int code)
     return redist_priv_reduce(comm, &worst, 1, MPI_MAX) == REDIST_OK ? (int)worst : REDIST_ERR_MPI;
 }
 
-/* What is wrong with a communicator: collective calls need an intracommunicator. NULL: nothing. Local. */
+/* What is wrong with a communicator: collective calls need an intracommunicator. NULL: nothing, or MPI fails to tell,
+   and will again where the ranks agree. Local. */
 REDIST_PRIV_COLD const char *redist_priv_comm_fault(MPI_Comm comm)
 {
     int between = 0;
     if (comm == MPI_COMM_NULL)
         return "the communicator is MPI_COMM_NULL";
-    if (MPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between)
+    if (MPI_Comm_test_inter(comm, &between) == MPI_SUCCESS && between)
         return "the communicator is no intracommunicator";
     return NULL;
+}
+
+/* This rank's number, and how many there are; 0 and 1 where MPI fails. */
+REDIST_PRIV_COLD int redist_priv_ranks_of(MPI_Comm comm, int *rank, int *size)
+{
+    if (MPI_Comm_rank(comm, rank) == MPI_SUCCESS && MPI_Comm_size(comm, size) == MPI_SUCCESS)
+        return REDIST_OK;
+    *rank = 0;
+    *size = 1;
+    return REDIST_ERR_MPI;
 }
 
 /* *own: a private copy of comm; MPI_COMM_NULL where MPI fails, because what it then leaves in the handle is none.
@@ -724,6 +736,7 @@ REDIST_PRIV int redist_priv_end_failed(redist_plan *p, int code)
 /* Begins an execution, whose arrays are known. */
 REDIST_PRIV int redist_priv_begin(redist_plan *p)
 {
+    REDIST_ASSERT(!p->failed && !p->active && p->transport != NULL);
     p->began = MPI_Wtime();
     p->active = REDIST_PRIV_AT_WORK;
     return redist_priv_end_failed(p, p->transport->start(p));
@@ -777,7 +790,6 @@ typedef struct {
     int64_t n;         /* words so far */
     int64_t *first;    /* first[first_n]: rank 0's, which it writes here; none while they are only hashed */
     int64_t first_n;
-    int bare;          /* of how a rank stores it: extents, rather than what its ghost cells hold */
     redist_priv_verdict *verdict;
 } redist_priv_words;
 
@@ -816,7 +828,7 @@ REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w, const redist_p
     static const char *const name[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_NAME) "axis of the array", "low halo",
                                        "high halo", "edge of the ghost cells"};
     const int64_t value[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_VALUE) dim->stored, dim->low, dim->high,
-                             w->bare ? dim->allocated : dim->axis.ghosts};
+                             dim->axis.ghosts};
     const redist_axis *x = &dim->axis;
     int64_t k;
     redist_priv_list(w, sizeof name / sizeof name[0], name, value);
@@ -867,7 +879,7 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
 REDIST_PRIV_COLD void redist_priv_explain_mismatch(redist_plan *p, MPI_Comm comm, redist_priv_verdict *v)
 {
     const int64_t n = redist_priv_min(p->facts[REDIST_PRIV_WORDS], INT_MAX / (int)sizeof(int64_t));
-    redist_priv_words words = {0, 0, 0, 0, (int64_t *)redist_priv_zeroed(n, sizeof(int64_t)), n, 0, v};
+    redist_priv_words words = {0, 0, 0, 0, (int64_t *)redist_priv_zeroed(n, sizeof(int64_t)), n, v};
     if (words.first != NULL && p->rank == 0)
         redist_priv_list_plan(&words, p);
     if (redist_priv_worst(comm, words.first == NULL ? REDIST_ERR_MEMORY : REDIST_OK) == REDIST_OK &&
@@ -886,8 +898,9 @@ REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int side, c
     const char *name = redist_priv_side_name(side);
     char text[160];
     int coords[REDIST_MAX_DIMS];
-    int k, code = redist_layout_explain(layout, text, sizeof text);
-    redist_priv_fail(v, code, "%s%s %s", name, strncmp(text, "axis ", 5) == 0 ? "" : ":", text);
+    const redist_priv_fault fault = redist_priv_fault_of(layout);
+    int k, code = redist_priv_format_fault(&fault, text, sizeof text);
+    redist_priv_fail(v, code, "%s%s %s", name, fault.axis >= 0 ? "" : ":", text);
     if (code != REDIST_OK)
         return;
     for (k = layout->ranks == NULL ? redist_places(layout) - 1 : 0; k < redist_places(layout); k++) {
@@ -1063,6 +1076,7 @@ REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int co
         half->run = (redist_priv_run *)redist_priv_append(half->run, &half->runs, &half->room, &run, sizeof run);
         code = half->run == NULL ? REDIST_ERR_MEMORY : combined && !alike ? REDIST_ERR_ARGUMENT : REDIST_OK;
     }
+    REDIST_ASSERT(code != REDIST_OK || part[0].elements + part[1].elements == list->elements);
     return code;
 }
 
@@ -1338,9 +1352,8 @@ REDIST_PRIV_COLD int64_t redist_priv_cut(const redist_plan *p, const redist_priv
     int axes[REDIST_MAX_DIMS], i, wide;
     int64_t bricks = 1, room = redist_priv_max(c.bytes / p->element_bytes, 1), width;
     redist_priv_slow_to_fast(p->to, p->to->memory_order, axes);
-    for (i = m->ndim - 1; i > 0 && m->axis[axes[i]]->elements == 1; i--)
-        continue;
-    wide = axes[i];
+    for (i = 0, wide = axes[0]; i < m->ndim; i++)
+        wide = m->axis[axes[i]]->elements > 1 ? axes[i] : wide;
     width = redist_priv_min(redist_priv_max(c.wide / p->element_bytes, 1), room);
     width = redist_priv_min(width, m->axis[wide]->elements);
     room /= width;
@@ -1696,6 +1709,7 @@ REDIST_PRIV int redist_priv_go(redist_plan *p, int own)
     redist_priv_peer *peer = &p->side[own].peer[lane->at];
     const int64_t k = lane->first + lane->posted++ % lane->flights;
     redist_priv_flight flight = {peer, lane->piece++, lane->begin, 0};
+    REDIST_ASSERT(lane->posted - lane->arrived <= lane->flights && flight.piece < peer->pieces);
     flight.bytes = redist_priv_next_piece(p, peer, lane);
     l->flight[k] = flight;
     if (flight.piece == 0) {
@@ -1784,6 +1798,7 @@ REDIST_PRIV_FAST int redist_priv_lands_in_order(const redist_plan *p, const redi
 REDIST_PRIV void redist_priv_land(redist_plan *p, int64_t k)
 {
     redist_priv_peer *peer = p->state.lanes.flight[k].peer;
+    REDIST_ASSERT(peer->pending > 0);
     peer->pending--;
     if (peer->own == REDIST_PRIV_TO && peer->staged == REDIST_PRIV_BY_PIECES)
         redist_priv_copy_piece(p, peer, redist_priv_flight_memory(p, k, 0), 0);
@@ -2221,8 +2236,8 @@ REDIST_PRIV_COLD int redist_priv_home_find(redist_priv_home *h, MPI_Comm comm, i
         code = REDIST_ERR_MPI; /* what a failed call leaves there is no handle */
     } else {
         MPI_Comm_set_errhandler(h->node, MPI_ERRORS_RETURN);
-        MPI_Comm_rank(h->node, &h->rank);
-        MPI_Comm_size(h->node, &h->size);
+        if (redist_priv_ranks_of(h->node, &h->rank, &h->size) != REDIST_OK)
+            code = REDIST_ERR_MPI;
     }
     return redist_priv_worst(comm, code);
 }
@@ -2250,19 +2265,15 @@ REDIST_PRIV_COLD char *redist_priv_align(void *pointer)
 
 /* Allocates a window, each rank's part up to a line late in it, and makes sure that this rank's is there. Where one
    cannot have it, the others must let theirs leak, because freeing it takes all. Collective over the node. */
-REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_home *h, int64_t bytes)
+REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_home *h, int64_t bytes, MPI_Info info)
 {
-    MPI_Info info = MPI_INFO_NULL;
     MPI_Aint size;
     void *base = NULL;
     int r, unit, code;
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "alloc_shared_noncontig", "true");
     code = MPI_Win_allocate_shared((MPI_Aint)bytes, 1, info, h->node, &base, &h->window) == MPI_SUCCESS &&
                    MPI_Win_lock_all(MPI_MODE_NOCHECK, h->window) == MPI_SUCCESS
                ? REDIST_OK
                : REDIST_ERR_MEMORY;
-    MPI_Info_free(&info);
     code = redist_priv_worst(h->node, code);
     if (code != REDIST_OK)
         h->window = MPI_WIN_NULL;
@@ -2281,6 +2292,7 @@ REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_home *h, int64_t bytes)
    Collective over the node. Fails on all its ranks, also when `code` says so; close it then. */
 REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, int64_t bytes, int code)
 {
+    MPI_Info info = MPI_INFO_NULL;
     int64_t all;
     h->begin = redist_priv_round_up(h->size * (int64_t)sizeof(int64_t), REDIST_PRIV_LINE);
     h->end = h->begin + redist_priv_round_up(room, REDIST_PRIV_LINE);
@@ -2289,8 +2301,14 @@ REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, in
     all = bytes;
     if (redist_priv_reduce(h->node, &all, 1, MPI_SUM) != REDIST_OK || h->base == NULL || !redist_priv_seems_free(all))
         code = REDIST_ERR_MEMORY;
+    if (MPI_Info_create(&info) != MPI_SUCCESS || MPI_Info_set(info, "alloc_shared_noncontig", "true") != MPI_SUCCESS)
+        code = REDIST_ERR_MPI; /* all ranks of a window must give the same */
     code = redist_priv_worst(h->node, code);
-    return code == REDIST_OK ? redist_priv_window_open(h, bytes) : code;
+    if (code == REDIST_OK)
+        code = redist_priv_window_open(h, bytes, info);
+    if (info != MPI_INFO_NULL)
+        MPI_Info_free(&info);
+    return code;
 }
 
 /* Frees the blocks of plans that are gone, once everybody is done with them: all their slots were found, also those of
@@ -2669,11 +2687,11 @@ REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p)
 {
     const int part = p->options.node_ranks > 0 ? p->options.node_ranks : p->size;
     redist_priv_rings *r = p->rings;
-    MPI_Group all, node;
+    MPI_Group all = MPI_GROUP_NULL, node = MPI_GROUP_NULL;
     int64_t k;
     int code = MPI_Comm_group(p->comm, &all), there;
-    if (code != MPI_SUCCESS || MPI_Comm_group(r->home->node, &node) != MPI_SUCCESS)
-        return REDIST_ERR_MPI;
+    if (code == MPI_SUCCESS)
+        code = MPI_Comm_group(r->home->node, &node);
     for (k = 0; k < p->peers && code == MPI_SUCCESS; k++) {
         redist_priv_peer *peer = &p->peer[k];
         code = MPI_Group_translate_ranks(all, 1, &peer->rank, node, &there);
@@ -2684,8 +2702,10 @@ REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p)
         r->link[r->links++].there = there;
         r->receives += peer->own == REDIST_PRIV_TO;
     }
-    MPI_Group_free(&node);
-    MPI_Group_free(&all);
+    if (node != MPI_GROUP_NULL)
+        MPI_Group_free(&node);
+    if (all != MPI_GROUP_NULL)
+        MPI_Group_free(&all);
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
@@ -3016,7 +3036,9 @@ REDIST_PRIV_COLD int redist_priv_start_phase(redist_plan *p)
 REDIST_PRIV_COLD int redist_priv_multiphase_test(redist_plan *p, int *done)
 {
     redist_priv_chain *c = &p->state.chain;
-    int code = redist_priv_test(c->phase[c->at], done);
+    int code;
+    REDIST_ASSERT(c->at >= 0 && c->at < c->phases);
+    code = redist_priv_test(c->phase[c->at], done);
     if (code != REDIST_OK || !*done)
         return code;
     c->at = (c->at + 1) % c->phases;
@@ -3096,10 +3118,19 @@ REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p)
     return REDIST_SCHEDULED;
 }
 
-REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p)
+/* Whether an arena has a communicator of these ranks, and a tag, for one more plan. Local: a rank where MPI fails says
+   no for all. */
+REDIST_PRIV_COLD int redist_priv_lends_comm(const redist_arena *arena, MPI_Comm comm)
+{
+    int same = MPI_UNEQUAL;
+    return arena != NULL && arena->tags < arena->most_tags &&
+           MPI_Comm_compare(comm, arena->comm, &same) == MPI_SUCCESS && (same == MPI_IDENT || same == MPI_CONGRUENT);
+}
+
+REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, MPI_Comm comm)
 {
     const redist_options *o = &p->options;
-    redist_priv_words words = {0, 0, 0, 0, NULL, 0, 0, NULL};
+    redist_priv_words words = {0, 0, 0, 0, NULL, 0, NULL};
     int64_t k;
     int own;
     redist_priv_list_plan(&words, p);
@@ -3109,6 +3140,7 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p)
     p->facts[REDIST_PRIV_NODE] = redist_priv_node_number(p);
     p->facts[REDIST_PRIV_NOT_NODE] = -p->facts[REDIST_PRIV_NODE];
     p->facts[REDIST_PRIV_TAG] = o->arena != NULL ? o->arena->tags : 0;
+    p->facts[REDIST_PRIV_APART_COMM] = !redist_priv_lends_comm(o->arena, comm);
     p->facts[REDIST_PRIV_OVERWRITES] = p->overwrites;
     for (own = 0; own < 2; own++) {
         const redist_priv_side *s = &p->side[own];
@@ -3415,9 +3447,7 @@ REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm, redis
 {
     redist_arena *arena = p->options.arena;
     const double begin = MPI_Wtime();
-    int same = MPI_UNEQUAL;
-    if (arena != NULL && p->facts[REDIST_PRIV_TAG] < arena->most_tags &&
-        MPI_Comm_compare(comm, arena->comm, &same) == MPI_SUCCESS && (same == MPI_IDENT || same == MPI_CONGRUENT)) {
+    if (!p->facts[REDIST_PRIV_APART_COMM]) {
         p->comm = arena->comm;
         p->borrows = 1;
         p->tag = (int)p->facts[REDIST_PRIV_TAG];
@@ -3459,37 +3489,60 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
     REDIST_FREE(p);
 }
 
-/* Of all but the ghost cells that hold elements: *ghosts says whether there are any. */
-REDIST_PRIV_COLD uint64_t redist_priv_hash_bare(const redist_layout *layout, int *ghosts)
+REDIST_PRIV_COLD int redist_priv_same_blocks(const redist_axis *x, const redist_axis *y)
 {
-    redist_priv_words words = {0, 0, 0, 0, NULL, 0, 1, NULL};
-    int d;
-    redist_priv_list_layout(&words, REDIST_PRIV_FROM, layout);
-    for (d = 0, *ghosts = 0; d < layout->ndim; d++)
-        *ghosts |= layout->dim[d].axis.ghosts;
-    return words.hash;
+    int k, same = 1 REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
+    for (k = 0; same && x->kind == REDIST_PRIV_CUTS && k <= x->procs; k++)
+        same = x->cuts[k] == y->cuts[k];
+    for (k = 0; same && x->kind == REDIST_PRIV_BOXES && k < x->procs; k++)
+        same = x->box[k].low[x->along] == y->box[k].low[y->along] &&
+               x->box[k].high[x->along] == y->box[k].high[y->along];
+    return same;
+}
+
+/* Whether two layouts differ at most in which of their ghost cells hold elements. */
+REDIST_PRIV_COLD int redist_priv_same_but_ghosts(const redist_layout *a, const redist_layout *b)
+{
+    int k, same = a->ndim == b->ndim && a->grid_order == b->grid_order && a->memory_order == b->memory_order &&
+                  a->copies == b->copies;
+    for (k = 0; same && k < a->ndim; k++) {
+        const redist_priv_dimension *x = &a->dim[k], *y = &b->dim[k];
+        same = x->stored == y->stored && x->low == y->low && x->high == y->high && x->allocated == y->allocated &&
+               redist_priv_same_blocks(&x->axis, &y->axis);
+    }
+    for (k = 0; same && k < redist_places(a); k++)
+        same = redist_priv_rank_at(a, k) == redist_priv_rank_at(b, k);
+    return same;
+}
+
+REDIST_PRIV_COLD int redist_priv_has_ghosts(const redist_layout *layout)
+{
+    int d, ghosts = 0;
+    for (d = 0; d < layout->ndim; d++)
+        ghosts |= layout->dim[d].axis.ghosts;
+    return ghosts != 0;
 }
 
 /* What the options and the layouts say of how elements arrive. In place, between layouts that differ in their ghosts
    alone, of which one has none, nothing is overwritten; extents are this rank's. */
 REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
 {
-    int from_ghosts, to_ghosts, level = MPI_THREAD_MULTIPLE;
-    const int several = p->from->copies > 1;
-    const int alike = redist_priv_hash_bare(p->from, &from_ghosts) == redist_priv_hash_bare(p->to, &to_ghosts);
+    const int several = p->from->copies > 1, alike = redist_priv_same_but_ghosts(p->from, p->to);
+    const int from_ghosts = redist_priv_has_ghosts(p->from), to_ghosts = redist_priv_has_ghosts(p->to);
+    int level = MPI_THREAD_MULTIPLE;
     p->arrival = redist_priv_replacing(p->element_bytes);
     p->arrival.function = p->options.combine;
     p->arrival.context = p->options.context;
-    if (p->arrival.function == redist_combine_op)
-        MPI_Query_thread(&level); /* it calls MPI, which may not allow OpenMP's threads to */
+    if (p->arrival.function == redist_combine_op && MPI_Query_thread(&level) != MPI_SUCCESS)
+        level = MPI_THREAD_SINGLE; /* it calls MPI, which may not allow OpenMP's threads to */
     p->arrival.alone = level < MPI_THREAD_MULTIPLE;
     p->ordered = p->arrival.function != NULL && (from_ghosts || several);
     p->overwrites = p->options.in_place && (!alike || several || (from_ghosts && to_ghosts));
 }
 
 /* Looks at everything the caller gave, and finds the peers and what the ranks must know of each other. Local. */
-REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, const redist_layout *from, const redist_layout *to,
-                                          redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, MPI_Comm comm, const redist_layout *from,
+                                          const redist_layout *to, redist_priv_verdict *v)
 {
     int code;
     redist_priv_check_options(p, v);
@@ -3510,7 +3563,7 @@ REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, const redist_layout *f
     redist_priv_fail(v, code, "%s", code == REDIST_ERR_MEMORY ? "no memory for the plan's tables" :
                      "a plan that combines in place needs both views to run through memory alike");
     if (v->code == REDIST_OK)
-        redist_priv_gather_facts(p);
+        redist_priv_gather_facts(p, comm);
 }
 
 /* Chooses the method and makes it ready. Collective over comm, the caller's. */
@@ -3536,16 +3589,17 @@ REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm, redis
     redist_priv_agree(p->comm, v, p->facts, 1);
 }
 
-/* An empty plan, for the ranks of comm; NULL when memory is exhausted. */
-REDIST_PRIV_COLD redist_plan *redist_priv_plan_new(MPI_Comm comm, MPI_Datatype element, const redist_options *options)
+/* An empty plan, for this rank of so many; NULL when memory is exhausted. */
+REDIST_PRIV_COLD redist_plan *redist_priv_plan_new(int rank, int size, MPI_Datatype element,
+                                                   const redist_options *options)
 {
     redist_plan *p = (redist_plan *)redist_priv_zeroed(1, sizeof *p);
     if (p == NULL)
         return NULL;
     p->comm = MPI_COMM_NULL;
     p->element = element;
-    MPI_Comm_rank(comm, &p->rank);
-    MPI_Comm_size(comm, &p->size);
+    p->rank = rank;
+    p->size = size;
     if (options != NULL)
         p->options = *options;
     if (p->options.arena != NULL)
@@ -3561,13 +3615,14 @@ REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, cons
     int64_t none[REDIST_PRIV_FACTS] = {0};
     redist_priv_verdict v = {REDIST_OK, -1, ""};
     redist_plan *p = NULL;
+    int size;
     if (fault != NULL) {
         redist_priv_fail(&v, REDIST_ERR_ARGUMENT, "%s", fault);
     } else {
-        MPI_Comm_rank(comm, &v.rank);
-        p = redist_priv_plan_new(comm, element, options);
+        redist_priv_fail(&v, redist_priv_ranks_of(comm, &v.rank, &size), "MPI fails to tell which rank this is");
+        p = redist_priv_plan_new(v.rank, size, element, options);
         if (p != NULL && plan != NULL)
-            redist_priv_prepare(p, from, to, &v);
+            redist_priv_prepare(p, comm, from, to, &v);
         else
             redist_priv_fail(&v, plan == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MEMORY, "%s",
                              plan == NULL ? "the pointer to the plan is NULL" : "no memory for a plan");
@@ -3800,9 +3855,18 @@ REDIST_PRIV_COLD void redist_priv_print_times(const redist_plan *p, double measu
     fprintf(file, "\n");
 }
 
+/* Elements that stay on this rank, in place, and are copied: all but those of runs that stay where they are. */
+REDIST_PRIV_COLD int64_t redist_priv_copied_in_place(const redist_plan *p)
+{
+    int64_t elements = p->kept.in_place ? 0 : p->kept.elements, k;
+    for (k = p->kept.wholes; k < p->kept.messages; k++)
+        elements += p->kept.message[k].elements;
+    return elements;
+}
+
 REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
 {
-    enum { SENDS, RECEIVES, SENT, KEPT, BUFFER, NANOSECONDS, REPORTED };
+    enum { SENDS, RECEIVES, SENT, KEPT, COPIED, BUFFER, NANOSECONDS, REPORTED };
     redist_stats stats;
     int64_t sum[REPORTED], most[REPORTED];
     if (redist_plan_stats(p, &stats) != REDIST_OK)
@@ -3811,6 +3875,7 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
     sum[RECEIVES] = stats.receives;
     sum[SENT] = stats.bytes_sent;
     sum[KEPT] = stats.bytes_kept;
+    sum[COPIED] = redist_priv_copied_in_place(p);
     sum[BUFFER] = stats.buffer_bytes;
     sum[NANOSECONDS] = (int64_t)(p->fastest * 1e9);
     memcpy(most, sum, sizeof most);
@@ -3830,6 +3895,10 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
             "\n", sum[SENDS], most[SENDS], most[RECEIVES]);
     fprintf(file, "  bytes     %" PRId64 " moved, %" PRId64 " kept, at most %" PRId64 " sent by one rank\n", sum[SENT],
             sum[KEPT], most[SENT]);
+    if (p->options.in_place)
+        fprintf(file,
+                "  in place  %" PRId64 " elements that stay on their ranks are copied to where the destination has them\n",
+                sum[COPIED]);
     fprintf(file, "  staging   %" PRId64 " bytes in all, at most %" PRId64 " on one rank\n", sum[BUFFER], most[BUFFER]);
     fprintf(file, "  steps     %d in %d phase%s\n", stats.steps, stats.phases, stats.phases == 1 ? "" : "s");
     redist_priv_print_times(p, (double)most[NANOSECONDS] * 1e-9, file);
@@ -3845,16 +3914,13 @@ enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_BURST = 8 };
    ranks is mirrored so that most images are on other nodes and half of them in the other half of the network, as when
    all send to all, or all of them there. Exchanges follow each other, so that it does not matter who begins a trial
    first, with two sets of requests, so that both sides are done with one. Collective. */
-REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes, int opposite, char *memory)
+REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes, int mirrored, char *memory)
 {
     enum { MOST = 4 * REDIST_PRIV_BURST };
     const int rounds = bytes > REDIST_PRIV_SMALL ? 2 : 8, trials = bytes > REDIST_PRIV_SMALL ? 1 : 2;
     MPI_Request request[MOST];
     double best = 1e6, begin = 0, seconds;
-    int rank, size, mirrored, trial, round, k, any, failed = 0;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-    mirrored = ((opposite ? size - 1 : (3 * size - 1) / 4 | 1) + size - rank) % size;
+    int trial, round, k, any, failed = 0;
     for (k = 0; k < 4 * n; k++) {
         char *to = memory + (k / 2 % n + 1) * bytes;
         request[k] = MPI_REQUEST_NULL;
@@ -3894,13 +3960,18 @@ REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_netw
     MPI_Comm own = MPI_COMM_NULL;
     char *memory = (char *)redist_priv_zeroed(2 * REDIST_PRIV_BURST, (size_t)piece);
     int64_t time[TIMES], least, more;
-    int k, failed = 0, code = redist_priv_duplicate(comm, &own);
+    int k, rank, size, mirrored[2], failed = 0, code = redist_priv_duplicate(comm, &own);
+    if (redist_priv_ranks_of(comm, &rank, &size) != REDIST_OK)
+        code = REDIST_ERR_MPI;
+    mirrored[0] = (((3 * size - 1) / 4 | 1) + size - rank) % size;
+    mirrored[1] = (size - 1 + size - rank) % size;
     if (memory == NULL || network == NULL)
         code = network == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MEMORY;
     code = redist_priv_worst(comm, code);
     if (code == REDIST_OK) {
         for (time[FAILED] = k = 0; k < FAILED; k++) {
-            time[k] = redist_priv_time_mirror(own, k % 2 ? REDIST_PRIV_BURST : 1, bytes[k], k == OPPOSITE, memory);
+            time[k] = redist_priv_time_mirror(own, k % 2 ? REDIST_PRIV_BURST : 1, bytes[k], mirrored[k == OPPOSITE],
+                                              memory);
             time[FAILED] |= time[k] < 0;
         }
         failed = redist_priv_reduce(own, time, TIMES, MPI_MAX) != REDIST_OK || time[FAILED];

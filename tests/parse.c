@@ -291,6 +291,12 @@ static const mistake mistakes[] = {
       "the first rank is 2147483646, must be at least 0 and at most 2147483645" },
     { "4: box from 1; boxes 0:2, 2:4", REDIST_ERR_LAYOUT,
       "axis 0: the coordinate of block 0 is 1, must be at least 0 and at most 0" },
+    { "10: cyclic@2147483647 from 2000000000; boxes 0:5, 5:10", REDIST_ERR_LAYOUT,
+      "column 55: 0 of 1 axes are 'box', and boxes are listed: all or none must be" },
+    { "10: cyclic@9 from 8; boxes 0:5, 5:10", REDIST_ERR_LAYOUT,
+      "column 37: 0 of 1 axes are 'box', and boxes are listed: all or none must be" },
+    { "10: cyclic@9 from 8 halo(1) closed; boxes 0:5, 5:10; grid diagonal", REDIST_ERR_LAYOUT,
+      "column 59: expected 'row-major' or 'column-major', found 'diagonal'" },
     { "10: block@2; from rank 2147483640; copies 4", REDIST_ERR_RANK,
       "the first rank is 2147483640, must be at least 0 and at most 2147483639" },
     { "10: block@2; ranks 0,1,2,1; copies 2", REDIST_ERR_RANK, "two places are on rank 1" },
@@ -450,7 +456,8 @@ static void spoil(test_random *r, char *text, size_t size)
     static const char *const pieces[] = { ",", ";", ":", "@", "(", ")", "[", "]", "*", "x", "0", "-1", "2147483647",
                                           "9223372036854775807", "4611686018427387904", "-9223372036854775808", "block",
                                           "cuts(0,", "ranks", "from", "of", " ", "\t", "\xff", "transposed",
-                                          "halo(1)" };
+                                          "halo(1)", "from 2000000000", "; boxes 0:5, 5:10", "box",
+                                          "closed" };
     size_t length = strlen(text), at = (size_t)test_between(r, 0, (int64_t)length);
     size_t gone = (size_t)test_between(r, 0, 3);
     const char *piece =

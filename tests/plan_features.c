@@ -190,6 +190,96 @@ static void check_print(void)
     free(e);
 }
 
+/* How many elements of two views of 12 x 5 stay on their rank, but not at their offset, element by element. */
+static int64_t count_shifted(const redist_layout *from, const redist_layout *to)
+{
+    int64_t index[2], shifted = 0;
+    for (index[0] = 0; index[0] < 12; index[0]++)
+        for (index[1] = 0; index[1] < 5; index[1]++)
+            shifted += redist_layout_owner(from, index) == redist_layout_owner(to, index) &&
+                       redist_layout_offset(from, index) != redist_layout_offset(to, index);
+    return shifted;
+}
+
+/* The report of a plan in place says how many elements are copied within their arrays: those whose offset changes, and
+   at most (most) others, in runs that change. That of another plan does not. */
+static void check_print_in_place(const redist_layout *from, const redist_layout *to, int in_place, int most,
+                                 const char *what)
+{
+    static const char before[] = "\n  in place  ", after[] = " elements that stay on their ranks are copied to where";
+    char text[2048] = "", *said, *end = text;
+    const int64_t shifted = count_shifted(from, to);
+    FILE *file = tmpfile();
+    redist_options options;
+    redist_plan *plan = NULL;
+    int64_t copied = -1;
+    int good;
+    memset(&options, 0, sizeof options);
+    options.in_place = in_place;
+    good = file != NULL && redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &plan) == REDIST_OK &&
+           redist_plan_print(plan, file) == REDIST_OK;
+    if (file != NULL) {
+        rewind(file);
+        text[fread(text, 1, sizeof text - 1, file)] = '\0';
+        fclose(file);
+    }
+    said = strstr(text, before);
+    if (said != NULL)
+        copied = strtol(said + sizeof before - 1, &end, 10);
+    if (test_rank() == 0 && in_place)
+        good = good && copied >= shifted && copied <= shifted + most && strncmp(end, after, sizeof after - 1) == 0;
+    else
+        good = good && said == NULL;
+    good = redist_plan_free(&plan) == REDIST_OK && good;
+    test_case_all(good, "%s: %ld elements change their offset, the report:\n%s",
+                  what, (long)shifted, text);
+}
+
+static void check_prints_in_place(void)
+{
+    const redist_layout rows = redist_layout_2d(redist_block(12, test_size()), redist_whole(5));
+    const redist_layout narrow = redist_with_halo(redist_with_halo(rows, 0, 1, 1), 1, 1, 1);
+    const redist_layout wide = redist_with_halo(redist_with_halo(rows, 0, 2, 2), 1, 2, 2);
+    const redist_layout ghosts = redist_with_ghosts(narrow, 0, REDIST_PERIODIC), flipped = redist_flipped(rows, 1);
+    const redist_layout apart = redist_layout_2d(redist_cyclic(12, test_size()), redist_whole(5));
+    const int own_ghosts = test_size() == 1 ? 2 * 5 : 0; /* they come from this rank */
+    check_print_in_place(&narrow, &ghosts, 1, own_ghosts, "a halo exchange");
+    check_print_in_place(&wide, &ghosts, 1, own_ghosts, "with another halo");
+    check_print_in_place(&wide, &ghosts, 0, 0, "with another halo, not in place");
+    check_print_in_place(&rows, &flipped, 1, 12, "flipped");
+    check_print_in_place(&rows, &apart, 1, 10, "to cyclic rows");
+}
+
+/* Views that are equal, though built apart with lists of their own, overwrite nothing in place: what stays on its rank
+   needs no staging memory. */
+static void check_equal_views(void)
+{
+    static int64_t cuts[2][16];
+    static int ranks[16];
+    redist_layout from, to;
+    redist_options options;
+    redist_stats stats[2];
+    redist_plan *plan = NULL;
+    int k, listed, good = 1;
+    memset(&options, 0, sizeof options);
+    options.in_place = 1;
+    options.method = REDIST_POINT_TO_POINT;
+    for (k = 0; k <= test_size(); k++) {
+        cuts[0][k] = cuts[1][k] = 3 * k;
+        ranks[k] = k;
+    }
+    from = redist_with_halo(redist_layout_1d(redist_cuts(cuts[0], test_size())), 0, 1, 1);
+    for (listed = 0; listed < 2; listed++) {
+        to = redist_with_halo(redist_layout_1d(redist_cuts(cuts[listed], test_size())), 0, 1, 1);
+        to = redist_with_ghosts(listed ? redist_on_ranks(to, ranks) : to, 0, REDIST_PERIODIC);
+        good = good && redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan) == REDIST_OK &&
+               redist_plan_stats(plan, &stats[listed]) == REDIST_OK && redist_plan_free(&plan) == REDIST_OK;
+    }
+    test_case_all(good && stats[0].buffer_bytes == stats[1].buffer_bytes,
+                  "equal views built apart: %ld bytes of staging, of one view %ld", (long)stats[1].buffer_bytes,
+                  (long)stats[0].buffer_bytes);
+}
+
 /* ---- memory ---- */
 
 /* Executions allocate nothing, and freeing the plan gives everything back. */
@@ -555,6 +645,8 @@ int main(int count, char **arguments)
     MPI_Init_thread(&count, &arguments, MPI_THREAD_MULTIPLE, &provided);
     check_stats();
     check_print();
+    check_prints_in_place();
+    check_equal_views();
     check_allocations();
     check_huge();
     check_limit();

@@ -362,8 +362,32 @@ check_notices() {
     check_declared gcc c99 -DREDIST_MAX_DIMS=4
     check 'numbers of axes that differ' fails_with 'redist_layout_2d_max_dims_4' \
         $MPICC -no-pie -o linked axes.c.o plan.c.o program.c.o implementation.c.o
+    check_declared gcc c99
+    compile gcc c99 plan.c redist_plan.h -I. -O2 -DREDIST_MAX_DIMS=4
+    check 'a plan of other numbers of axes' fails_with 'redist_plan_create_max_dims_4' \
+        $MPICC -no-pie -o linked axes.c.o plan.c.o program.c.o implementation.c.o
+    check_declared gcc c99 -DREDIST_MAX_DIMS=4
     compile gcc c99 implementation.c redist_plan.h -DREDIST_MAX_DIMS=4
     check_program 'gcc, 4 axes'
+}
+
+# Whatever array bounds a compiler believes to see, it warns of none.
+check_dims() {
+    for dims in 1 2 3 16; do
+        if have gcc; then compile gcc c99 implementation.c redist_plan.h -O2 -DREDIST_MAX_DIMS=$dims; fi
+        if have g++; then compile g++ c++11 implementation.c redist_plan.h -O2 -DREDIST_MAX_DIMS=$dims; fi
+        if have clang; then compile clang c99 implementation.c redist_plan.h -DREDIST_MAX_DIMS=$dims; fi
+        if have clang++; then compile clang++ c++11 implementation.c redist_plan.h -DREDIST_MAX_DIMS=$dims; fi
+    done
+}
+
+# Every MPI function that the library calls can be made to fail by tests/failing_calls.h; the clock cannot.
+check_failing() {
+    compile gcc c99 implementation.c redist_plan.h
+    nm implementation.c.o | sed -n 's/.* U MPI_//p' | grep -v '^Wtime$' | sort >called
+    sed -n '/define FAILING_CALLS/,/^$/p' "$root/tests/failing_calls.h" |
+        grep -o 'X([A-Z][A-Za-z_]*' | sed 's/X(//' | sort >wrapped
+    check 'every MPI call is made to fail' sh -c '! comm -23 called wrapped | grep .'
 }
 
 check_ways() {
@@ -387,7 +411,9 @@ check_ways() {
         if have g++; then compile g++ c++11 program.c redist_plan.h -I.; fi
         check_program 'gcc and g++'
         check_notices
+        if have nm; then check_failing; fi
     fi
+    check_dims
 }
 
 # ---- sizes ----

@@ -1,0 +1,371 @@
+/* redist tests: every MPI function that redist_plan.h calls, in a version that counts and fails when told to. A call
+   that fails does nothing, but those that other ranks wait for are done first, and then reported to have failed.
+   MIT licence, see LICENSE. */
+#ifndef FAILING_CALLS_H
+#define FAILING_CALLS_H
+
+#include <mpi.h>
+#include <sched.h>
+#include <string.h>
+
+/* X(name, spreads): whether ranks that agree, or exchange, part ways when it fails on one of them. No protocol can
+   prevent that, so where such a call fails on one rank, MPI is from then on broken on all: every call fails. */
+#define FAILING_CALLS(X)                                                                                               \
+    X(Comm_compare, 0) X(Comm_rank, 0) X(Comm_size, 0) X(Comm_test_inter, 0) X(Comm_set_errhandler, 0)                 \
+    X(Comm_get_attr, 0) X(Comm_group, 0) X(Group_translate_ranks, 0) X(Get_processor_name, 0) X(Query_thread, 0)       \
+    X(Type_size, 0) X(Type_get_extent, 0) X(Type_get_true_extent, 0) X(Type_commit, 0) X(Type_dup, 0)                  \
+    X(Type_contiguous, 0) X(Type_create_hvector, 0) X(Type_create_hindexed_block, 0) X(Type_create_struct, 0)          \
+    X(Info_create, 0) X(Info_set, 0) X(Win_lock_all, 0) X(Win_shared_query, 0) X(Send_init, 0) X(Recv_init, 0)         \
+    X(Alltoallv_init, 0) X(Alltoallw_init, 0) X(Comm_idup, 0) X(Comm_split_type, 0) X(Win_allocate_shared, 0)          \
+    X(Ibarrier, 0) X(Comm_free, 0) X(Group_free, 0) X(Type_free, 0) X(Info_free, 0) X(Request_free, 0) X(Win_free, 0)  \
+    X(Win_unlock_all, 0) X(Cancel, 0) X(Request_get_status, 0) X(Iallreduce, 1) X(Ibcast, 1) X(Test, 1)                \
+    X(Testsome, 1) X(Iprobe, 1) X(Start, 1) X(Startall, 1) X(Isend, 1) X(Irecv, 1) X(Ialltoallv, 1) X(Ialltoallw, 1)   \
+    X(Reduce_local, 0)
+
+#define FAILING_NUMBER(name, spreads) CALL_##name,
+#define FAILING_NAME(name, spreads) #name,
+#define FAILING_SPREADS(name, spreads) spreads,
+enum { FAILING_CALLS(FAILING_NUMBER) CALLS };
+static const char *const call_name[] = {FAILING_CALLS(FAILING_NAME) "none"};
+static const int call_spreads[] = {FAILING_CALLS(FAILING_SPREADS) 0};
+
+/* What there is of a kind, made and not freed. */
+enum { COMMUNICATORS, TYPES, GROUPS, INFOS, PREPARED, KINDS };
+static int live[KINDS];
+
+enum { FINE, FAILS, IS_BROKEN, MOST_KEPT = 4096 };
+static struct {
+    int call, at, spreads; /* which call fails, and at which of its calls (CALLS: none), on this rank */
+    int watched, broken, hit;
+    int counts[CALLS];
+    int trial; /* its number: tags of what is told while it lasts are 2 trial, and 2 trial + 1 */
+    MPI_Comm telling;
+} injected;
+static MPI_Comm hidden[MOST_KEPT];
+static MPI_Win windows[MOST_KEPT];
+static int window_locked[MOST_KEPT];
+static MPI_Request prepared[MOST_KEPT];
+static int hidden_n, windows_n, prepared_n;
+
+static int fails(int call)
+{
+    int told = 0;
+    if (!injected.watched)
+        return FINE;
+    if (injected.counts[call]++ == injected.at && call == injected.call) {
+        injected.hit = 1;
+        return FAILS;
+    }
+    if (injected.spreads && !injected.broken)
+        PMPI_Iprobe(MPI_ANY_SOURCE, 2 * injected.trial, injected.telling, &told, MPI_STATUS_IGNORE);
+    injected.broken |= told;
+    return injected.broken ? IS_BROKEN : FINE;
+}
+
+static void tell(int tag)
+{
+    int rank, size, r;
+    PMPI_Comm_rank(injected.telling, &rank);
+    PMPI_Comm_size(injected.telling, &size);
+    for (r = 0; r < size; r++)
+        if (r != rank)
+            PMPI_Send(NULL, 0, MPI_BYTE, r, tag, injected.telling);
+}
+
+/* From here on MPI is broken, where it must be, on this rank and then on the others. */
+static int failed(void)
+{
+    if (injected.spreads && injected.hit && !injected.broken)
+        tell(2 * injected.trial);
+    injected.broken |= injected.spreads && injected.hit;
+    return MPI_ERR_OTHER;
+}
+
+static void complete(MPI_Request *request)
+{
+    int done = 0;
+    while (PMPI_Test(request, &done, MPI_STATUS_IGNORE), !done)
+        sched_yield();
+}
+
+/* Whether all ranks, which are two, are about to make a call that would wait for them. */
+static int all_come(void)
+{
+    int come = 0;
+    if (!injected.spreads)
+        return 1;
+    tell(2 * injected.trial + 1);
+    while (!come && !injected.broken) {
+        PMPI_Iprobe(MPI_ANY_SOURCE, 2 * injected.trial + 1, injected.telling, &come, MPI_STATUS_IGNORE);
+        PMPI_Iprobe(MPI_ANY_SOURCE, 2 * injected.trial, injected.telling, &injected.broken, MPI_STATUS_IGNORE);
+        sched_yield();
+    }
+    if (come)
+        PMPI_Recv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, 2 * injected.trial + 1, injected.telling, MPI_STATUS_IGNORE);
+    return come;
+}
+
+/* ---- local calls, and those that begin or prepare something ---- */
+
+#define FAILING_LOCAL(name, parameters, values)                                                                        \
+    int MPI_##name parameters { return fails(CALL_##name) ? failed() : PMPI_##name values; }
+
+#define FAILING_MAKES(name, kind, parameters, values)                                                                  \
+    int MPI_##name parameters                                                                                          \
+    {                                                                                                                  \
+        if (fails(CALL_##name))                                                                                        \
+            return failed();                                                                                           \
+        live[kind]++;                                                                                                  \
+        return PMPI_##name values;                                                                                     \
+    }
+
+#define FAILING_PREPARES(name, together, parameters, values)                                                           \
+    int MPI_##name parameters                                                                                          \
+    {                                                                                                                  \
+        const int state = fails(CALL_##name);                                                                          \
+        int code;                                                                                                      \
+        if (state == IS_BROKEN || (state == FAILS && !together))                                                       \
+            return failed();                                                                                           \
+        code = PMPI_##name values;                                                                                     \
+        if (state == FAILS) {                                                                                          \
+            PMPI_Request_free(request);                                                                                \
+            return failed();                                                                                           \
+        }                                                                                                              \
+        live[PREPARED]++;                                                                                              \
+        prepared[prepared_n++] = *request;                                                                             \
+        return code;                                                                                                   \
+    }
+
+FAILING_LOCAL(Comm_compare, (MPI_Comm a, MPI_Comm b, int *result), (a, b, result))
+FAILING_LOCAL(Comm_rank, (MPI_Comm comm, int *rank), (comm, rank))
+FAILING_LOCAL(Comm_size, (MPI_Comm comm, int *size), (comm, size))
+FAILING_LOCAL(Comm_test_inter, (MPI_Comm comm, int *flag), (comm, flag))
+FAILING_LOCAL(Comm_set_errhandler, (MPI_Comm comm, MPI_Errhandler handler), (comm, handler))
+FAILING_LOCAL(Comm_get_attr, (MPI_Comm comm, int key, void *value, int *flag), (comm, key, value, flag))
+FAILING_LOCAL(Group_translate_ranks, (MPI_Group a, int n, const int *from, MPI_Group b, int *to), (a, n, from, b, to))
+FAILING_LOCAL(Get_processor_name, (char *name, int *length), (name, length))
+FAILING_LOCAL(Query_thread, (int *level), (level))
+FAILING_LOCAL(Type_size, (MPI_Datatype type, int *size), (type, size))
+FAILING_LOCAL(Type_get_extent, (MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent), (type, lower, extent))
+FAILING_LOCAL(Type_get_true_extent, (MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent), (type, lower, extent))
+FAILING_LOCAL(Type_commit, (MPI_Datatype *type), (type))
+FAILING_LOCAL(Info_set, (MPI_Info info, const char *key, const char *value), (info, key, value))
+FAILING_LOCAL(Win_shared_query, (MPI_Win window, int rank, MPI_Aint *size, int *unit, void *base),
+              (window, rank, size, unit, base))
+FAILING_LOCAL(Testsome, (int n, MPI_Request *request, int *done, int *index, MPI_Status *status),
+              (n, request, done, index, status))
+FAILING_LOCAL(Iprobe, (int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status),
+              (from, tag, comm, flag, status))
+FAILING_LOCAL(Start, (MPI_Request *request), (request))
+FAILING_LOCAL(Startall, (int n, MPI_Request *request), (n, request))
+FAILING_LOCAL(Isend, (const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request),
+              (data, n, type, to, tag, comm, request))
+FAILING_LOCAL(Irecv, (void *data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request *request),
+              (data, n, type, from, tag, comm, request))
+FAILING_LOCAL(Reduce_local, (const void *from, void *to, int n, MPI_Datatype type, MPI_Op op), (from, to, n, type, op))
+
+FAILING_MAKES(Comm_group, GROUPS, (MPI_Comm comm, MPI_Group *made), (comm, made))
+FAILING_MAKES(Info_create, INFOS, (MPI_Info *made), (made))
+FAILING_MAKES(Type_dup, TYPES, (MPI_Datatype type, MPI_Datatype *made), (type, made))
+FAILING_MAKES(Type_contiguous, TYPES, (int n, MPI_Datatype type, MPI_Datatype *made), (n, type, made))
+FAILING_MAKES(Type_create_hvector, TYPES,
+              (int n, int block, MPI_Aint stride, MPI_Datatype type, MPI_Datatype *made), (n, block, stride, type, made))
+FAILING_MAKES(Type_create_hindexed_block, TYPES,
+              (int n, int block, const MPI_Aint *at, MPI_Datatype type, MPI_Datatype *made), (n, block, at, type, made))
+FAILING_MAKES(Type_create_struct, TYPES,
+              (int n, const int *blocks, const MPI_Aint *at, const MPI_Datatype *type, MPI_Datatype *made),
+              (n, blocks, at, type, made))
+
+FAILING_PREPARES(Send_init, 0, (const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                             MPI_Request *request), (data, n, type, to, tag, comm, request))
+FAILING_PREPARES(Recv_init, 0, (void *data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+                             MPI_Request *request), (data, n, type, from, tag, comm, request))
+
+#define FAILING_V const void *from, const int *fn, const int *fat, MPI_Datatype ft, void *to, const int *tn,          \
+                   const int *tat, MPI_Datatype tt, MPI_Comm comm
+#define FAILING_W const void *from, const int *fn, const int *fat, const MPI_Datatype *ft, void *to, const int *tn,   \
+                   const int *tat, const MPI_Datatype *tt, MPI_Comm comm
+#if MPI_VERSION >= 4
+FAILING_PREPARES(Alltoallv_init, 1, (FAILING_V, MPI_Info info, MPI_Request *request),
+                 (from, fn, fat, ft, to, tn, tat, tt, comm, info, request))
+FAILING_PREPARES(Alltoallw_init, 1, (FAILING_W, MPI_Info info, MPI_Request *request),
+                 (from, fn, fat, ft, to, tn, tat, tt, comm, info, request))
+#endif
+FAILING_LOCAL(Ialltoallv, (FAILING_V, MPI_Request *request), (from, fn, fat, ft, to, tn, tat, tt, comm, request))
+FAILING_LOCAL(Ialltoallw, (FAILING_W, MPI_Request *request), (from, fn, fat, ft, to, tn, tat, tt, comm, request))
+
+/* ---- collective calls: the others wait for this rank ---- */
+
+#define FAILING_TOGETHER(name, parameters, values)                                                                     \
+    int MPI_##name parameters                                                                                          \
+    {                                                                                                                  \
+        const int state = fails(CALL_##name);                                                                          \
+        if (state == IS_BROKEN)                                                                                        \
+            return failed();                                                                                           \
+        PMPI_##name values;                                                                                            \
+        if (state == FINE)                                                                                             \
+            return MPI_SUCCESS;                                                                                        \
+        complete(request);                                                                                             \
+        return failed();                                                                                               \
+    }
+
+FAILING_TOGETHER(Iallreduce, (const void *from, void *to, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                              MPI_Request *request), (from, to, n, type, op, comm, request))
+FAILING_TOGETHER(Ibcast, (void *data, int n, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request *request),
+                 (data, n, type, root, comm, request))
+FAILING_TOGETHER(Ibarrier, (MPI_Comm comm, MPI_Request *request), (comm, request))
+
+int MPI_Test(MPI_Request *request, int *done, MPI_Status *status)
+{
+    const int state = fails(CALL_Test);
+    if (state == FINE)
+        return PMPI_Test(request, done, status);
+    if (state == FAILS)
+        complete(request);
+    return failed();
+}
+
+/* What was really made stays hidden; the caller gets a handle that is neither null nor usable. */
+static int hide(MPI_Comm made, MPI_Comm *given)
+{
+    hidden[hidden_n++] = made;
+    memset(given, 0x55, sizeof *given);
+    return failed();
+}
+
+int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made, MPI_Request *request)
+{
+    const int state = fails(CALL_Comm_idup);
+    if (state == IS_BROKEN)
+        return failed();
+    PMPI_Comm_idup(comm, made, request);
+    if (state == FAILS) {
+        complete(request);
+        return hide(*made, made);
+    }
+    live[COMMUNICATORS]++;
+    return MPI_SUCCESS;
+}
+
+int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made)
+{
+    const int state = fails(CALL_Comm_split_type);
+    if (state == IS_BROKEN || !all_come())
+        return failed();
+    PMPI_Comm_split_type(comm, type, key, info, made);
+    if (state == FAILS)
+        return hide(*made, made);
+    live[COMMUNICATORS]++;
+    return MPI_SUCCESS;
+}
+
+int MPI_Win_allocate_shared(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *window)
+{
+    const int state = fails(CALL_Win_allocate_shared);
+    if (state == IS_BROKEN || !all_come() || PMPI_Win_allocate_shared(bytes, unit, info, comm, base, window) != MPI_SUCCESS)
+        return failed();
+    window_locked[windows_n] = 0;
+    windows[windows_n++] = *window;
+    if (state == FINE)
+        return MPI_SUCCESS;
+    memset(window, 0x55, sizeof *window);
+    return failed();
+}
+
+/* ---- calls that free ---- */
+
+#define FAILING_FREES(name, kind, parameters, values)                                                                  \
+    int MPI_##name parameters                                                                                          \
+    {                                                                                                                  \
+        const int state = fails(CALL_##name), code = PMPI_##name values;                                               \
+        live[kind]--;                                                                                                  \
+        return state == FAILS ? failed() : code;                                                                       \
+    }
+
+FAILING_FREES(Group_free, GROUPS, (MPI_Group *group), (group))
+FAILING_FREES(Type_free, TYPES, (MPI_Datatype *type), (type))
+FAILING_FREES(Info_free, INFOS, (MPI_Info *info), (info))
+
+/* What is still on its way must not meet a later communicator's messages. */
+int MPI_Comm_free(MPI_Comm *comm)
+{
+    const int state = fails(CALL_Comm_free);
+    live[COMMUNICATORS]--;
+    if (!injected.broken)
+        PMPI_Comm_free(comm);
+    *comm = MPI_COMM_NULL;
+    return state == FAILS ? failed() : MPI_SUCCESS;
+}
+
+int MPI_Request_free(MPI_Request *request)
+{
+    const int state = fails(CALL_Request_free);
+    int k = prepared_n - 1, code;
+    while (k >= 0 && prepared[k] != *request)
+        k--;
+    if (k >= 0)
+        prepared[k] = prepared[--prepared_n];
+    live[PREPARED] -= k >= 0;
+    code = PMPI_Request_free(request);
+    return state == FAILS ? failed() : code;
+}
+
+int MPI_Cancel(MPI_Request *request)
+{
+    const int state = fails(CALL_Cancel), code = PMPI_Cancel(request);
+    return state == FAILS ? failed() : code;
+}
+
+int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
+{
+    const int state = fails(CALL_Request_get_status), code = PMPI_Request_get_status(request, flag, status);
+    return state == FAILS ? failed() : code;
+}
+
+static int window_number(MPI_Win window)
+{
+    int k = windows_n - 1;
+    while (k >= 0 && windows[k] != window)
+        k--;
+    return k;
+}
+
+int MPI_Win_lock_all(int mode, MPI_Win window)
+{
+    if (fails(CALL_Win_lock_all))
+        return failed();
+    window_locked[window_number(window)] = 1;
+    return PMPI_Win_lock_all(mode, window);
+}
+
+int MPI_Win_unlock_all(MPI_Win window)
+{
+    const int state = fails(CALL_Win_unlock_all), code = PMPI_Win_unlock_all(window);
+    window_locked[window_number(window)] = 0;
+    return state == FAILS ? failed() : code;
+}
+
+int MPI_Win_free(MPI_Win *window)
+{
+    const int state = fails(CALL_Win_free), k = window_number(*window);
+    if (state == IS_BROKEN || !all_come())
+        return failed();
+    window_locked[k] = window_locked[--windows_n];
+    windows[k] = windows[windows_n];
+    PMPI_Win_free(window);
+    return state == FAILS ? failed() : MPI_SUCCESS;
+}
+
+/* Frees what redist had to leave behind. Collective. */
+static void free_hidden(void)
+{
+    while (hidden_n > 0)
+        PMPI_Comm_free(&hidden[--hidden_n]);
+    while (windows_n > 0) {
+        if (window_locked[--windows_n])
+            PMPI_Win_unlock_all(windows[windows_n]);
+        PMPI_Win_free(&windows[windows_n]);
+    }
+}
+
+#endif
