@@ -516,26 +516,20 @@ typedef struct {
 REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
                                  const redist_cost *cost);
 
-/* The cheapest multiphase route by the same model, where cost->per_byte is taken as seconds per element (multiply it by
-   the element's bytes). Returns how many layouts the data passes in between, at most `max` (more than 7 are not tried),
-   and writes them to between[max] in order; 0: go directly, nothing is strictly cheaper, or a side is replicated, or
-   has ghosts or boxes. Bad input returns -REDIST_ERR_ARGUMENT (NULL, a bad cost, max < 0; between may be NULL when max
-   is 0), or the negative of another code (_LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY). The layouts show the shape of
-   the two views without ghost cells. Each lives on ranks of `to`, with its grid and memory order, or on those of `from`
-   when only there its grid fits or is the same; no rank holds more than twice what the fullest rank holds before or
-   after. redist_on_ranks and redist_cuts arrays are shared by reference.
-   An axis is as in `from`, as in `to`, or block-cyclic, and several may change in one phase. Blocks tried over the
-   processes of either end: every size when there are few, or divisors between the two (Kaushik et al. 1994), their gcd
-   and lcm (Walker and Otto 1996, section 4), powers of 2 times the gcd. Where the two ends have different numbers of
-   processes, others too: of the p places on all such axes the divisors, powers of 2, the square root and what they
-   leave of p, as BLOCK, with the blocks of either end and with several of them merged. So rows on P ranks become
-   columns by way of a grid of sqrt(P) x sqrt(P): 2 sqrt(P) messages instead of P, and twice the elements. In all 128
-   ways per axis, 65,536 combinations, and of these the 512 that are cheapest as the only layout in between. A way that
-   has no formula (blocks that do not divide, cuts, sections) is tried only at the ends, with at most 1,024 processes
-   along the axis, or 16,384 where one side has an interval per coordinate. Takes a millisecond or so, tens of them with
-   many grids or where block sizes do not divide on 1,000 processes. */
-REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
-                             redist_layout *between);
+/* The cheapest multiphase route found, by the same model: *stops layouts that the data passes in between, at most
+   `max` (more than 7 are not tried), written to between[max] in order. *stops 0: go directly; no route is strictly
+   cheaper, or a side is replicated, or has ghosts or boxes. The layouts show the shape of the two views without ghost
+   cells, each on ranks of `to`, with its grid and memory order, or on those of `from` when its grid fits only there; no
+   rank holds more than twice what the fullest rank holds before or after. redist_on_ranks and redist_cuts arrays are
+   shared by reference.
+   Between CYCLIC(k b) and CYCLIC(b), or BLOCK, lie blocks whose sizes divide k b; between different grids lie grids
+   whose numbers of processes do: rows on 16 ranks become columns by way of 4 x 4, with 8 messages instead of 16, and
+   twice the elements. Several axes may change in one phase. Takes a few evaluations of redist_cost_of for each phase.
+   REDIST_ERR_ARGUMENT: NULL (between may be NULL when max is 0), a bad cost, element_bytes < 1, max < 0. Else
+   REDIST_ERR_LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. *stops is 0 then. */
+REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
+                             int64_t element_bytes, const redist_cost *cost, int max,
+                             redist_layout *between, int *stops);
 
 /* ------------------------------------------------------------------------------------------ relabelling and advice */
 
@@ -4160,15 +4154,15 @@ REDIST_PRIV_COLD int64_t redist_priv_formula_degree(const redist_axis *x, const 
     return redist_priv_superblock_degree(x, y);
 }
 
-/* The most coordinates of the other side that any of either meets. Without a formula they are counted if `count`, else
-   0. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_most_partners(const redist_axis *const *x, int count, int64_t *most)
+/* The most coordinates of the other side that any of either meets. Without a formula they are counted.
+   REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_most_partners(const redist_axis *const *x, int64_t *most)
 {
     redist_priv_tally t;
     int side, code;
     for (side = 0; side < 2; side++)
         most[side] = x[side]->count == 0 ? 0 : redist_priv_formula_degree(x[side], x[!side]);
-    if (x[0]->count == 0 || (most[0] > 0 && most[1] > 0) || !count)
+    if (x[0]->count == 0 || (most[0] > 0 && most[1] > 0))
         return REDIST_OK;
     code = redist_priv_tally_axis(x, &t);
     for (side = 0; side < 2 && code == REDIST_OK; side++)
@@ -4211,7 +4205,7 @@ REDIST_PRIV_COLD int redist_priv_factor_of(const redist_axis *const *x, redist_p
 {
     const int intervals = redist_priv_is_interval(x[0]) + redist_priv_is_interval(x[1]);
     int64_t n, low, high, common;
-    int side, in_line = 1, complete = 1, code = redist_priv_most_partners(x, 1, f->degree);
+    int side, in_line = 1, complete = 1, code = redist_priv_most_partners(x, f->degree);
     if (code != REDIST_OK || x[0]->count == 0)
         return code;
     if (redist_priv_walker_of(x, &f->walker) && redist_priv_max(f->degree[0], f->degree[1]) == f->walker.ratio) {
@@ -4567,7 +4561,7 @@ REDIST_PRIV_COLD int redist_priv_most_by_axes(const redist_layout *const *layout
     most[0].messages = most[0].elements = most[1].messages = most[1].elements = 1;
     for (d = 0; d < layout[0]->ndim && code == REDIST_OK; d++) {
         const redist_axis *x[2] = {&layout[0]->dim[d].axis, &layout[1]->dim[d].axis};
-        code = redist_priv_most_partners(x, 1, partners);
+        code = redist_priv_most_partners(x, partners);
         for (side = 0; side < 2; side++) {
             most[side].messages *= partners[side];
             most[side].elements *= redist_priv_share(x[side]);
@@ -4576,398 +4570,271 @@ REDIST_PRIV_COLD int redist_priv_most_by_axes(const redist_layout *const *layout
     return code;
 }
 
-/* *costs: seconds for the messages, and for the bytes, of the ranks with the most. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_costs_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
-                                          const redist_cost *cost, redist_cost *costs)
+/* The most messages and the most elements of any rank. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_busiest(const redist_layout *from, const redist_layout *to, redist_priv_load *busiest)
 {
     redist_priv_load most[2] = {{0, 0}, {0, 0}};
     const redist_layout *const layout[2] = {from, to};
     const int by_axes = redist_priv_is_partitioned(from) && redist_priv_is_partitioned(to);
     const int code = by_axes ? redist_priv_most_by_axes(layout, most) : redist_priv_most_by_places(layout, most);
-    int64_t readers = most[0].messages * to->copies; /* a copy serves its own rank, and others round-robin */
-    readers = redist_priv_min(readers, 1 + redist_priv_ceil_div(readers, from->copies));
-    costs->per_message = (double)redist_priv_max(readers, most[1].messages) * cost->per_message;
-    costs->per_byte = (double)redist_priv_max(most[0].elements, most[1].elements) *
-                      ((double)element_bytes * cost->per_byte);
+    int64_t sends = most[0].messages * to->copies; /* a copy serves its own rank, and others round-robin */
+    sends = redist_priv_min(sends, 1 + redist_priv_ceil_div(sends, from->copies));
+    busiest->messages = redist_priv_max(sends, most[1].messages);
+    busiest->elements = redist_priv_max(most[0].elements, most[1].elements);
     return code;
+}
+
+REDIST_PRIV_COLD double redist_priv_seconds_of(const redist_priv_load *load, int64_t element_bytes,
+                                               const redist_cost *cost)
+{
+    return (double)load->messages * cost->per_message +
+           (double)load->elements * ((double)element_bytes * cost->per_byte);
 }
 
 REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
                                  const redist_cost *cost)
 {
     redist_layout source;
-    redist_cost costs;
+    redist_priv_load busiest;
     if (!redist_priv_is_cost(cost) || element_bytes < 1 || redist_priv_check_pair(from, to, 0, &source) != REDIST_OK ||
-        redist_priv_costs_of(&source, to, element_bytes, cost, &costs) != REDIST_OK)
+        redist_priv_busiest(&source, to, &busiest) != REDIST_OK)
         return -1;
-    return costs.per_message + costs.per_byte;
+    return redist_priv_seconds_of(&busiest, element_bytes, cost);
 }
 
-/* Ways to distribute one axis on a route, combinations of them looked at, layouts kept of those (the ends among them),
-   and phases. Without a formula the partners of so many coordinates are counted at the ends, and of so short axes. */
+/* Routes. Blocks of k r become blocks of r on the same processes by k messages of each process, at
+   most one to each (Kaushik et al. 1994). P processes along an axis become P / k, each k neighbours
+   one, by one message sent and k received; or the other way round. Such changes commute; their
+   messages multiply within a phase and add up over phases. So the factors k of all axes are divided
+   among the phases, as evenly as their divisors allow:
+       BLOCK to CYCLIC, 36 elements on 6 processes:  blocks of 6, 2, 1: 3 + 2 messages, not 6
+       rows to columns on 16 processes:              16 x 1, 4 x 4, 1 x 16: 4 + 4 messages, not 16
+   An axis has two sizes: the number of its processes, and the cycle, which is one block of each and
+   stays the same where neighbours become one. */
 enum {
-    REDIST_PRIV_CHOICES = 128,
-    REDIST_PRIV_COMBINATIONS = 65536,
-    REDIST_PRIV_CANDIDATES = 514,
-    REDIST_PRIV_PHASES = 8,
-    REDIST_PRIV_COUNTED = 1024,
-    REDIST_PRIV_SHORT_AXIS = 32
+    REDIST_PRIV_FEWER, /* processes */
+    REDIST_PRIV_MORE,
+    REDIST_PRIV_SHORTER, /* cycle */
+    REDIST_PRIV_LONGER,
+    REDIST_PRIV_CHANGES
 };
+enum { REDIST_PRIV_PHASES = 8, REDIST_PRIV_DIVISORS = 1024 }; /* both at most */
 
-/* The ways to distribute one axis: [0] as `from` does, the last of `ends` as `to` does, then others. */
+/* Which factors a route divides: the exact ones; where a process has one block, which need not
+   divide evenly, powers that all phases share; or the exact ones, but a cycle's as P at most. */
+enum { REDIST_PRIV_EXACT, REDIST_PRIV_ROUNDED, REDIST_PRIV_CAPPED, REDIST_PRIV_DIVISIONS };
+
+/* An axis on its way. A size is common * growth / what is left to grow * what is left to shrink. */
 typedef struct {
-    int ends, choices;
-    redist_axis choice[REDIST_PRIV_CHOICES];
-    int64_t share[REDIST_PRIV_CHOICES];
-    int partners[REDIST_PRIV_CHOICES][REDIST_PRIV_CHOICES]; /* the most of any coordinate; 0: do not go this way */
-} redist_priv_route_axis;
+    int64_t common[2], growth[2], left[REDIST_PRIV_CHANGES];
+    int64_t grain; /* blocks are multiples of this            */
+    int64_t most;  /* messages that a cycle's factor counts as */
+} redist_priv_way;
 
-/* A layout to pass: a choice for every axis. cost: by way of it alone; DBL_MAX or more where there is no way. */
-typedef struct {
-    unsigned char choice[REDIST_MAX_DIMS];
-    int64_t share;
-    double cost;
-} redist_priv_candidate;
-
-/* Candidate FROM is `from`, TO is `to`, the others ascend by cost. In k phases a candidate is reached at reached[k],
-   the last from via[k - 1], or as cheaply before (-1). */
 typedef struct {
     const redist_layout *from, *to;
-    redist_cost cost;
-    double latency; /* of each phase */
-    int candidates, phases;
-    redist_priv_route_axis *axis;
-    redist_priv_candidate candidate[REDIST_PRIV_CANDIDATES];
-    double reached[REDIST_PRIV_PHASES + 1][REDIST_PRIV_CANDIDATES];
-    short via[REDIST_PRIV_PHASES][REDIST_PRIV_CANDIDATES];
+    redist_cost cost; /* per_byte: per element                   */
+    double latency;   /* of each phase                           */
+    int64_t elements; /* of the fullest rank at either end       */
 } redist_priv_route;
 
-/* Block sizes, or counts of processes, ascending. */
-typedef struct {
-    int n;
-    int64_t size[512];
-} redist_priv_sizes;
-
-REDIST_PRIV_COLD void redist_priv_add_size(redist_priv_sizes *list, int64_t size, int64_t most)
+/* x / r^n */
+REDIST_PRIV_COLD double redist_priv_divided(double x, int64_t r, int n)
 {
-    int k = 0;
-    while (k < list->n && list->size[k] < size)
-        k++;
-    if (size < 1 || size > most || list->n == 512 || (k < list->n && list->size[k] == size))
-        return;
-    memmove(list->size + k + 1, list->size + k, (size_t)(list->n++ - k) * sizeof *list->size);
-    list->size[k] = size;
+    while (n-- > 0)
+        x /= (double)r;
+    return x;
 }
 
-/* Adds unit times t, and times m / t: small t, divisors of m, powers of 2, and the square root. */
-REDIST_PRIV_COLD void redist_priv_add_factors(redist_priv_sizes *list, int64_t unit, int64_t m, int64_t most)
+/* The largest r^n <= k, r <= REDIST_PRIV_DIVISORS. */
+REDIST_PRIV_COLD int64_t redist_priv_power_below(int64_t k, int n)
 {
-    int64_t t;
-    for (t = 1; t <= m / t && t <= REDIST_PRIV_COMBINATIONS; t++)
-        if (t <= 8 || m % t == 0 || (t & (t - 1)) == 0 || t + 1 > m / (t + 1)) {
-            redist_priv_add_size(list, unit * t, most);
-            redist_priv_add_size(list, m / t * unit, most);
-        }
-    for (t = 1; t <= m && t < REDIST_PRIV_MAX_ELEMENTS; t *= 2)
-        redist_priv_add_size(list, unit * t, most);
+    int64_t r = 1, power = 1;
+    while (r < REDIST_PRIV_DIVISORS && redist_priv_divided((double)k, r + 1, n) >= 1)
+        r++;
+    while (n-- > 0)
+        power *= r;
+    return power;
 }
 
-/* Of too many sizes only those from low to high, of these `room`, evenly spread, with the middle of an odd number. */
-REDIST_PRIV_COLD void redist_priv_thin_sizes(redist_priv_sizes *list, int64_t low, int64_t high, int room)
+/* The changes from x to y in n phases. One process fits any cycle. */
+REDIST_PRIV_COLD void redist_priv_find_way(const redist_axis *x, const redist_axis *y, int division,
+                                           int n, redist_priv_way *way)
 {
-    int k, n = 0;
-    if (list->n <= room)
-        return;
-    for (k = 0; k < list->n; k++)
-        if (list->size[k] >= low && list->size[k] <= high)
-            list->size[n++] = list->size[k];
-    room -= (room ^ n) & 1;
-    list->n = n <= room ? n : room;
-    for (k = 0; k < list->n && n > room; k++)
-        list->size[k] = list->size[(2 * k + 1) * n / (2 * room)];
-}
-
-/* The block size of an axis as its view shows it. */
-REDIST_PRIV_COLD int64_t redist_priv_seen_block(const redist_axis *x)
-{
-    const int64_t block = x->kind == REDIST_PRIV_CYCLIC ? redist_priv_min(x->block / redist_priv_abs(x->step), x->count)
-                                                        : redist_priv_ceil_div(x->count, x->procs);
-    return redist_priv_max(block, 1);
-}
-
-/* Unless it is there, or there is no room. */
-REDIST_PRIV_COLD void redist_priv_add_choice(redist_priv_route_axis *a, int64_t block, int64_t procs, int room)
-{
-    const redist_axis x = redist_block_cyclic(a->choice[0].count, block, (int)procs);
-    int k = 0;
-    while (k < a->choices && !redist_priv_same_axis(&a->choice[k], &x))
-        k++;
-    if (k == a->choices && k < room)
-        a->choice[a->choices++] = x;
-}
-
-/* Other block sizes over the processes of either end: all that there are, or divisors and multiples of both. */
-REDIST_PRIV_COLD void redist_priv_choose_blocks(redist_priv_route_axis *a, int room)
-{
-    const redist_axis *x = &a->choice[0], *y = &a->choice[1];
-    const int64_t before = redist_priv_seen_block(x), after = redist_priv_seen_block(y);
-    const int64_t block = redist_priv_ceil_div(x->count, redist_priv_min(x->procs, y->procs));
-    const int64_t most = redist_priv_max(block, redist_priv_max(before, after)), g = redist_priv_gcd(before, after);
-    const int sizes = (room - a->choices) / (x->procs == y->procs ? 1 : 2);
-    redist_priv_sizes list;
+    const redist_axis *const end[2] = {x, y};
+    const int one[2] = {redist_priv_is_interval(x), redist_priv_is_interval(y)};
+    const int64_t count = redist_priv_max(x->count, 1), procs = redist_priv_max(x->procs, y->procs);
+    int64_t size[REDIST_PRIV_CHANGES]; /* processes of both ends, cycles of both ends */
     int k;
-    list.n = 0;
-    for (k = 1; most <= sizes && k <= most; k++)
-        redist_priv_add_size(&list, k, most);
-    redist_priv_add_factors(&list, g, redist_priv_product(before / g, after, REDIST_PRIV_MAX_ELEMENTS) / g, most);
-    redist_priv_add_factors(&list, g, most / g, most);
-    redist_priv_thin_sizes(&list, 1, most, sizes);
-    for (k = 0; k < list.n; k++) {
-        redist_priv_add_choice(a, list.size[k], y->procs, room);
-        redist_priv_add_choice(a, list.size[k], x->procs, room);
+    for (k = 0; k < 2; k++) {
+        const redist_axis *e = end[k]->procs == 1 ? end[!k] : end[k];
+        int64_t block = redist_priv_ceil_div(count, e->procs);
+        if (e->kind == REDIST_PRIV_CYCLIC)
+            block = redist_priv_clamp(e->block / redist_priv_abs(e->step), 1, count);
+        size[k] = end[k]->procs;
+        size[2 + k] = redist_priv_product(block, e->procs, REDIST_PRIV_MAX_ELEMENTS);
+        size[2 + k] = one[0] && one[1] ? count : size[2 + k];
     }
+    for (k = 0; k < REDIST_PRIV_CHANGES; k++) {
+        way->common[k / 2] = redist_priv_gcd(size[k], size[k ^ 1]);
+        way->growth[k / 2] = way->left[k] = size[k] / way->common[k / 2];
+        if (division == REDIST_PRIV_ROUNDED && one[k % 2])
+            way->left[k] = redist_priv_power_below(way->left[k], n);
+    }
+    way->grain = one[0] && one[1] ? redist_priv_ceil_div(count, procs) : 1;
+    way->most = division == REDIST_PRIV_CAPPED ? procs : REDIST_PRIV_MAX_ELEMENTS;
 }
 
-/* Over other processes: as BLOCK, with the blocks of either end, and with several of these merged, so that each of the
-   end's processes exchanges with one only. */
-REDIST_PRIV_COLD void redist_priv_choose_counts(redist_priv_route_axis *a, redist_priv_sizes list, int room)
+REDIST_PRIV_COLD int64_t redist_priv_messages(const redist_priv_way *way, int change,
+                                              int64_t factor)
 {
-    const redist_axis *x = a->choice, *end;
-    int k;
-    redist_priv_thin_sizes(&list, redist_priv_min(x[0].procs, x[1].procs), redist_priv_max(x[0].procs, x[1].procs),
-                           room / 6);
-    for (k = 0; k < list.n; k++) {
-        const int64_t procs = list.size[k], most = redist_priv_max(x->count, 1);
-        redist_priv_add_choice(a, redist_priv_ceil_div(most, procs), procs, room);
-        for (end = x; end < x + 2; end++) {
-            const int64_t merged = redist_priv_is_interval(end) ? redist_priv_ceil_div(end->procs, procs) : 1;
-            redist_priv_add_choice(a, redist_priv_product(redist_priv_seen_block(end), merged, most), procs, room);
+    return change < REDIST_PRIV_SHORTER ? factor : redist_priv_min(factor, way->most);
+}
+
+/* The largest divisor of what is left whose messages to the n-th power are closest to `wanted`. */
+REDIST_PRIV_COLD int64_t redist_priv_fair_divisor(const redist_priv_way *way, int change,
+                                                  double wanted, int n)
+{
+    const int64_t all = way->left[change];
+    int64_t r, best = 1;
+    double apart, least = DBL_MAX;
+    for (r = all; r > 0; r = redist_priv_min(r - 1, REDIST_PRIV_DIVISORS)) {
+        apart = redist_priv_divided(wanted, redist_priv_messages(way, change, r), n);
+        apart = apart < 1 ? 1 / apart : apart;
+        if (all % r == 0 && apart < least) {
+            best = r;
+            least = apart;
         }
     }
+    return best;
 }
 
-/* The most partners of any coordinate of choice i at choice j, and back: by formulas, or counted where that is quick,
-   on short axes and at ends of not too many coordinates; else 0. From end to end always. */
-REDIST_PRIV_COLD int redist_priv_join_choices(redist_priv_route_axis *a, int i, int j)
+/* Takes from what is left what the next of n phases does: the n-th root of the messages wanted, [0]
+   sent (where processes become fewer, one), [1] received (where they become more, one). */
+REDIST_PRIV_COLD void redist_priv_take_phase(redist_priv_way *way, int ndim, int n)
 {
-    const redist_axis *x[2] = {&a->choice[i], &a->choice[j]};
-    const int ends = (i < a->ends) + (j < a->ends);
-    const int stretches = redist_priv_has_stretches(x[0], x[1]) || redist_priv_has_stretches(x[1], x[0]);
-    const int64_t most = ends == 2 ? INT_MAX : ends == 0 ? 0 : REDIST_PRIV_COUNTED * (stretches ? 16 : 1);
-    const int quick = x[0]->count <= REDIST_PRIV_SHORT_AXIS || redist_priv_max(x[0]->procs, x[1]->procs) <= most;
-    int64_t partners[2];
-    const int code = redist_priv_most_partners(x, quick, partners);
-    a->partners[i][j] = (int)partners[0];
-    a->partners[j][i] = (int)partners[1];
-    return code;
+    double wanted[2] = {1, 1};
+    int d, k, side;
+    for (d = 0; d < ndim; d++)
+        for (k = 0; k < REDIST_PRIV_CHANGES; k++)
+            for (side = 0; side < 2; side++)
+                if (k != side)
+                    wanted[side] *= (double)redist_priv_messages(&way[d], k, way[d].left[k]);
+    for (d = 0; d < ndim; d++)
+        for (k = 0; k < REDIST_PRIV_CHANGES; k++) {
+            const int scarcer = k < REDIST_PRIV_SHORTER ? !k : wanted[1] < wanted[0];
+            const int64_t r = redist_priv_fair_divisor(&way[d], k, wanted[scarcer], n);
+            const int64_t messages = redist_priv_messages(&way[d], k, r);
+            way[d].left[k] /= r;
+            for (side = 0; side < 2; side++)
+                wanted[side] = redist_priv_divided(wanted[side], messages, k == side ? 0 : n);
+        }
 }
 
-REDIST_PRIV_COLD int redist_priv_survey_axis(redist_priv_route_axis *a, const redist_priv_sizes *counts, int room)
+/* The processes of an axis on its way, or its cycle. */
+REDIST_PRIV_COLD int64_t redist_priv_size_on_way(const redist_priv_way *way, int cycle)
 {
-    int i, j, code = REDIST_OK;
-    if (a->choice[0].procs != a->choice[1].procs)
-        redist_priv_choose_counts(a, *counts, room);
-    if (a->ends == 2)
-        redist_priv_choose_blocks(a, room);
-    for (i = 0; i < a->choices; i++) {
-        a->share[i] = redist_priv_share(&a->choice[i]);
-        for (j = 0; j <= i && code == REDIST_OK; j++)
-            code = redist_priv_join_choices(a, i, j);
-    }
-    return code;
+    const int64_t *left = &way->left[2 * cycle], limit = REDIST_PRIV_MAX_ELEMENTS;
+    const int64_t factor = redist_priv_product(way->growth[cycle] / left[1], left[0], limit);
+    return redist_priv_product(way->common[cycle], factor, limit);
 }
 
-/* An axis that is the same before and after stays so all the way; the others have room for as many choices as keep the
-   combinations few. The counts of processes fill the places along the axes where the ends have different numbers. */
-REDIST_PRIV_COLD int redist_priv_survey_axes(redist_priv_route *route)
+/* The layout on the way, on ranks of `to` or, if too few, of `from`; 0 where both are too few. */
+REDIST_PRIV_COLD int redist_priv_write_stop(const redist_priv_route *route,
+                                            const redist_priv_way *way, redist_layout *stop)
 {
-    int64_t places[2] = {1, 1}, all = 0, k;
-    int d, changes = 0, room = REDIST_PRIV_CHOICES + 1, code = REDIST_OK;
-    redist_priv_sizes counts;
-    for (d = 0; d < route->from->ndim; d++) {
-        const redist_axis *x = &route->from->dim[d].axis, *y = &route->to->dim[d].axis;
-        redist_priv_route_axis *a = &route->axis[d];
-        a->choice[0] = *x;
-        a->choice[1] = *y;
-        a->ends = a->choices = redist_priv_same_axis(x, y) && redist_priv_is_whole(x) ? 1 : 2;
-        changes += a->ends - 1;
-        places[0] *= x->procs == y->procs ? 1 : x->procs;
-        places[1] *= x->procs == y->procs ? 1 : y->procs;
-    }
-    counts.n = 0;
-    for (d = 0; d < 2; d++)
-        redist_priv_add_factors(&counts, 1, places[d], places[d]);
-    do
-        for (room--, all = 1, k = 0; k < changes; k++)
-            all = redist_priv_product(all, room, REDIST_PRIV_COMBINATIONS + 1);
-    while (room > 2 && all > REDIST_PRIV_COMBINATIONS);
-    for (d = 0; d < route->from->ndim && code == REDIST_OK; d++)
-        code = redist_priv_survey_axis(&route->axis[d], &counts, room);
-    return code;
-}
-
-/* The layout whose ranks, grid order and storage a candidate takes over; NULL when its grid fits on neither. */
-REDIST_PRIV_COLD const redist_layout *redist_priv_base_layout(const redist_priv_route *route,
-                                                              const redist_priv_candidate *c)
-{
-    double places = 1; /* more than an int64_t may tell */
-    int d, as_from = 1, as_to = 1;
-    for (d = 0; d < route->from->ndim; d++) {
-        const int procs = route->axis[d].choice[c->choice[d]].procs;
-        as_from &= procs == route->from->dim[d].axis.procs;
-        as_to &= procs == route->to->dim[d].axis.procs;
-        places *= procs;
-    }
-    if (as_to || (!as_from && places <= redist_places(route->to)))
-        return route->to;
-    return as_from || places <= redist_places(route->from) ? route->from : NULL;
-}
-
-/* The cost of going from one candidate to another (Kaushik et al. 1994); DBL_MAX when there is no way. */
-REDIST_PRIV_COLD double redist_priv_edge_cost(const redist_priv_route *route, const redist_priv_candidate *a,
-                                              const redist_priv_candidate *b)
-{
-    int64_t there = 1, back = 1;
+    const redist_layout *base = route->to;
+    int64_t places = 1, block, limit = REDIST_PRIV_MAX_ELEMENTS;
     int d;
-    for (d = 0; d < route->from->ndim; d++) {
-        there *= route->axis[d].partners[a->choice[d]][b->choice[d]];
-        back *= route->axis[d].partners[b->choice[d]][a->choice[d]];
+    for (d = 0; d < base->ndim; d++)
+        places = redist_priv_product(places, redist_priv_size_on_way(&way[d], 0), limit);
+    base = places <= redist_places(base) ? base : route->from;
+    if (places > redist_places(base))
+        return 0;
+    redist_priv_copy_to(stop, base, 1);
+    for (d = 0; d < stop->ndim; d++) {
+        const redist_axis *y = &route->to->dim[d].axis;
+        const int64_t procs = redist_priv_size_on_way(&way[d], 0), *left = way[d].left;
+        block = redist_priv_ceil_div(redist_priv_size_on_way(&way[d], 1), procs);
+        block = redist_priv_ceil_div(block, way[d].grain) * way[d].grain;
+        stop->dim[d].axis = redist_block_cyclic(y->count, block, (int)procs);
+        if ((left[0] | left[1] | left[2] | left[3]) == 1 && redist_priv_is_whole(y))
+            stop->dim[d].axis = *y;
+        stop->dim[d].low = stop->dim[d].high = stop->dim[d].allocated = 0;
     }
-    if (there == 0 || back == 0)
-        return DBL_MAX;
-    return route->latency + (double)redist_priv_max(there, back) * route->cost.per_message +
-           (double)redist_priv_max(a->share, b->share) * route->cost.per_byte;
+    return 1;
 }
 
-/* Sets a candidate's share and its cost. The data may only pass where every axis shows all that it stores, and no rank
-   holds more than twice what it does before or after. */
-REDIST_PRIV_COLD void redist_priv_assess(const redist_priv_route *route, redist_priv_candidate *c)
+/* Writes the layouts between n phases. *seconds: DBL_MAX if not allowed. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_write_route(redist_priv_route *route, int n, int division,
+                                             redist_layout *between, double *seconds)
 {
-    const redist_priv_candidate *ends = route->candidate;
-    int d, whole = 1;
-    c->share = 1;
-    for (d = 0; d < route->from->ndim; d++) {
-        c->share = redist_priv_product(c->share, route->axis[d].share[c->choice[d]], REDIST_PRIV_MAX_ELEMENTS);
-        whole &= redist_priv_is_whole(&route->axis[d].choice[c->choice[d]]);
+    redist_priv_way way[REDIST_MAX_DIMS];
+    redist_priv_load load = {0, 0};
+    int d, k, code = REDIST_OK;
+    for (d = 0; d < route->to->ndim; d++)
+        redist_priv_find_way(&route->from->dim[d].axis, &route->to->dim[d].axis, division, n,
+                             &way[d]);
+    *seconds = 0;
+    for (k = 0; k < n && code == REDIST_OK && *seconds < DBL_MAX; k++) {
+        const redist_layout *here = k == 0 ? route->from : &between[k - 1];
+        const redist_layout *next = k == n - 1 ? route->to : &between[k];
+        redist_priv_take_phase(way, here->ndim, n - k);
+        if (k < n - 1 && !redist_priv_write_stop(route, way, &between[k]))
+            *seconds = DBL_MAX;
+        else
+            code = redist_priv_busiest(here, next, &load);
+        *seconds += route->latency + redist_priv_seconds_of(&load, 1, &route->cost);
+        if (n == 1)
+            route->elements = load.elements;
+        if (load.elements - route->elements > route->elements) /* more than twice */
+            *seconds = DBL_MAX;
     }
-    c->cost = DBL_MAX;
-    if (whole && c->share / 2 <= redist_priv_max(ends[0].share, ends[1].share) &&
-        redist_priv_base_layout(route, c) != NULL)
-        c->cost = redist_priv_edge_cost(route, &ends[0], c) + redist_priv_edge_cost(route, c, &ends[1]);
-}
-
-/* Keeps a candidate, when there is no more room instead of the dearest. */
-REDIST_PRIV_COLD void redist_priv_keep_candidate(redist_priv_route *route, const redist_priv_candidate *c)
-{
-    redist_priv_candidate *list = route->candidate;
-    int at;
-    if (route->candidates < REDIST_PRIV_CANDIDATES)
-        list[route->candidates++].cost = DBL_MAX;
-    for (at = route->candidates - 1; at > 2 && list[at - 1].cost > c->cost; at--)
-        list[at] = list[at - 1];
-    if (list[at].cost > c->cost)
-        list[at] = *c;
-}
-
-REDIST_PRIV_COLD void redist_priv_list_candidates(redist_priv_route *route)
-{
-    redist_priv_candidate c;
-    int64_t all = 1, k, rest;
-    int d;
-    memset(&c, 0, sizeof c);
-    for (d = 0; d < route->from->ndim; d++) {
-        route->candidate[REDIST_PRIV_TO].choice[d] = (unsigned char)(route->axis[d].ends - 1);
-        all = redist_priv_product(all, route->axis[d].choices, REDIST_PRIV_COMBINATIONS + 1);
-    }
-    for (route->candidates = 0; route->candidates < 2; route->candidates++)
-        redist_priv_assess(route, &route->candidate[route->candidates]);
-    for (k = 0; k < all && all <= REDIST_PRIV_COMBINATIONS; k++) {
-        for (d = 0, rest = k; d < route->from->ndim; rest /= route->axis[d++].choices)
-            c.choice[d] = (unsigned char)(rest % route->axis[d].choices);
-        redist_priv_assess(route, &c);
-        if (c.cost < DBL_MAX)
-            redist_priv_keep_candidate(route, &c);
-    }
-}
-
-/* Phase k: whatever becomes cheaper by it, from candidates that did in the last one. Returns whether any did. */
-REDIST_PRIV_COLD int redist_priv_one_phase(redist_priv_route *route, int k)
-{
-    const double *before = route->reached[k];
-    double *after = route->reached[k + 1];
-    int i, j, better = 0;
-    memcpy(after, before, sizeof route->reached[k]);
-    memset(route->via[k], -1, sizeof route->via[k]);
-    for (i = 0; i < route->candidates; i++) {
-        if (before[i] >= before[REDIST_PRIV_TO] || (k > 0 && route->via[k - 1][i] < 0))
-            continue;
-        for (j = REDIST_PRIV_TO; j < route->candidates; j++) {
-            const double cost = before[i] + redist_priv_edge_cost(route, &route->candidate[i], &route->candidate[j]);
-            if (cost < after[j]) {
-                after[j] = cost;
-                route->via[k][j] = (short)i;
-                better = 1;
-            }
-        }
-    }
-    return better;
-}
-
-/* Writes the layouts on the way, and returns how many they are. */
-REDIST_PRIV_COLD int redist_priv_follow(const redist_priv_route *route, redist_layout *between)
-{
-    int via[REDIST_PRIV_PHASES], k, d, at = REDIST_PRIV_TO, stops = 0;
-    for (k = route->phases - 1; k >= 0; k--)
-        if (route->via[k][at] >= 0)
-            via[stops++] = at = route->via[k][at];
-    for (k = 0; k < stops - 1; k++, between++) { /* the last is `from` */
-        const redist_priv_candidate *c = &route->candidate[via[stops - 2 - k]];
-        redist_priv_copy_to(between, redist_priv_base_layout(route, c), 1);
-        for (d = 0; d < between->ndim; d++) {
-            between->dim[d].axis = route->axis[d].choice[c->choice[d]];
-            between->dim[d].low = between->dim[d].high = between->dim[d].allocated = 0;
-        }
-    }
-    return k;
+    return code;
 }
 
 /* redist_phases with a cost of each phase beside its messages' and bytes'. */
-REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost,
-                                        double latency, int max, redist_layout *between)
+REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_layout *to,
+                                        int64_t element_bytes, const redist_cost *cost,
+                                        double latency, int max, redist_layout *between, int *stops)
 {
+    enum { ALL = REDIST_PRIV_DIVISIONS }; /* a try: phases * ALL + division */
     const int phases = (int)redist_priv_min(max, REDIST_PRIV_PHASES - 1) + 1;
-    redist_priv_route *route;
-    int k, code;
-    if (max == 0 || !redist_priv_is_product(from, to))
-        return 0;
-    route = (redist_priv_route *)redist_priv_zeroed(1, sizeof *route + (size_t)from->ndim * sizeof *route->axis);
-    if (route == NULL)
-        return -REDIST_ERR_MEMORY;
-    route->axis = (redist_priv_route_axis *)(void *)(route + 1);
-    route->from = from;
-    route->to = to;
-    route->cost = *cost;
-    route->latency = latency;
-    code = redist_priv_survey_axes(route);
-    if (code == REDIST_OK)
-        redist_priv_list_candidates(route);
-    for (k = 1; k < route->candidates; k++)
-        route->reached[0][k] = DBL_MAX;
-    while (route->phases < phases && redist_priv_one_phase(route, route->phases))
-        route->phases++;
-    k = code == REDIST_OK ? redist_priv_follow(route, between) : -code;
-    REDIST_FREE(route);
-    return k;
+    const int tries = max > 0 && redist_priv_is_product(from, to) ? phases * ALL + ALL : 0;
+    redist_priv_route route;
+    double seconds, least = DBL_MAX;
+    int k, best = ALL, code = REDIST_OK;
+    route.from = from;
+    route.to = to;
+    route.cost.per_message = cost->per_message;
+    route.cost.per_byte = (double)element_bytes * cost->per_byte;
+    route.latency = latency;
+    for (k = 2 * ALL - 1; k < tries && code == REDIST_OK; k++) { /* directly, two phases, ... */
+        code = redist_priv_write_route(&route, k / ALL, k % ALL, between, &seconds);
+        best = seconds < least ? k : best;
+        least = seconds < least ? seconds : least;
+    }
+    if (code == REDIST_OK && best >= 2 * ALL)
+        code = redist_priv_write_route(&route, best / ALL, best % ALL, between, &seconds);
+    *stops = code == REDIST_OK ? best / ALL - 1 : 0;
+    return code;
 }
 
-REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
-                             redist_layout *between)
+REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
+                             int64_t element_bytes, const redist_cost *cost, int max,
+                             redist_layout *between, int *stops)
 {
     redist_layout source;
     int code = redist_priv_check_pair(from, to, 1, &source);
-    if (code == REDIST_OK && (!redist_priv_is_cost(cost) || max < 0 || (max > 0 && between == NULL)))
+    if (stops == NULL)
+        return REDIST_ERR_ARGUMENT;
+    *stops = 0;
+    if (code == REDIST_OK && (!redist_priv_is_cost(cost) || element_bytes < 1 || max < 0 ||
+                              (max > 0 && between == NULL)))
         code = REDIST_ERR_ARGUMENT;
-    return code == REDIST_OK ? redist_priv_phases(from, to, cost, 0, max, between) : -code;
+    if (code == REDIST_OK)
+        code = redist_priv_phases(from, to, element_bytes, cost, 0, max, between, stops);
+    return code;
 }
 
 /* --------------------------------------------------------------------------------- relabelling and advice (bodies) */

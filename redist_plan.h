@@ -2899,11 +2899,14 @@ REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_l
                                             int near)
 {
     const redist_priv_network *n = &p->network;
-    redist_cost costs;
-    if (redist_priv_costs_of(from, to, p->element_bytes * p->arrays, &n->cost, &costs) != REDIST_OK)
+    redist_priv_load busiest;
+    double messages, bytes;
+    if (redist_priv_busiest(from, to, &busiest) != REDIST_OK)
         return -1;
-    costs.per_byte /= near ? (double)p->node : 1;
-    return n->latency / (near ? 8 : 1) + (costs.per_message > costs.per_byte ? costs.per_message : costs.per_byte);
+    messages = (double)busiest.messages * n->cost.per_message;
+    bytes = (double)busiest.elements * ((double)(p->element_bytes * p->arrays) * n->cost.per_byte);
+    bytes /= near ? (double)p->node : 1;
+    return n->latency / (near ? 8 : 1) + (messages > bytes ? messages : bytes);
 }
 
 /* The axis that a layout of plain axes distributes over all ranks in their order; -1 where there is none. */
@@ -2950,14 +2953,13 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_layout *betwe
     const int most = rests ? 0 : REDIST_PRIV_MOST_PHASES - 1;
     redist_priv_chain *c = &p->state.chain;
     int k, stops, code = redist_priv_know_network(p);
-    redist_cost cost = p->network.cost;
     redist_layout grid;
     double seconds = 0, passing;
     if (code != REDIST_OK)
         return code;
-    cost.per_byte *= (double)(p->element_bytes * p->arrays);
-    stops = redist_priv_phases(p->from, p->to, &cost, p->network.latency, most, between);
-    c->phases = stops < 0 ? 0 : stops + 1;
+    code = redist_priv_phases(p->from, p->to, p->element_bytes * p->arrays, &p->network.cost, p->network.latency, most,
+                              between, &stops);
+    c->phases = code == REDIST_OK ? stops + 1 : 0;
     for (k = 0; k < c->phases; k++)
         seconds += redist_priv_seconds(p, redist_priv_stage_layout(p, between, k),
                                        redist_priv_stage_layout(p, between, k + 1), 0);
@@ -2970,7 +2972,7 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_layout *betwe
         }
     }
     *gain = seconds > 0 ? redist_priv_seconds(p, p->from, p->to, 0) / seconds : 0;
-    return stops < 0 ? -stops : REDIST_OK;
+    return code;
 }
 
 /* The plan of the k-th phase. All share what the arrays in between leave of max_buffer. Collective. */

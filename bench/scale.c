@@ -225,7 +225,7 @@ static double way_cost(const question *q, const redist_cost *cost, int n, const 
 {
     double sum = 0;
     for (int k = 0; k <= n; k++)
-        sum += redist_cost_of(k == 0 ? q->from : &between[k - 1], k == n ? q->to : &between[k], 1, cost);
+        sum += redist_cost_of(k == 0 ? q->from : &between[k - 1], k == n ? q->to : &between[k], ELEMENT, cost);
     return sum;
 }
 
@@ -234,17 +234,16 @@ static double way_cost(const question *q, const redist_cost *cost, int n, const 
 static void predict(const settings *s, const question *q, row *r)
 {
     redist_layout between[MOST_BETWEEN];
-    redist_cost cost = s->cost, bytes = s->cost;
-    int n;
-    cost.per_byte *= ELEMENT; /* redist_phases wants seconds per element */
+    redist_cost bytes = s->cost;
+    int n, code;
     bytes.per_message = 0;
-    n = redist_phases(q->from, q->to, &cost, MOST_BETWEEN, between);
-    if (n < 0)
-        give_up("%s", redist_strerror(-n));
+    code = redist_phases(q->from, q->to, ELEMENT, &s->cost, MOST_BETWEEN, between, &n);
+    if (code != REDIST_OK)
+        give_up("%s", redist_strerror(code));
     r->phases = n + 1;
     r->direct = redist_cost_of(q->from, q->to, ELEMENT, &s->cost);
-    r->scheduled = r->steps * cost.per_message + redist_cost_of(q->from, q->to, ELEMENT, &bytes);
-    r->multiphase = way_cost(q, &cost, n, between);
+    r->scheduled = r->steps * s->cost.per_message + redist_cost_of(q->from, q->to, ELEMENT, &bytes);
+    r->multiphase = way_cost(q, &s->cost, n, between);
 }
 
 static row measure(const settings *s, int which, int size)

@@ -43,7 +43,7 @@ static void check_pair(const char *name, const redist_layout *from, const redist
     redist_cost cost = {1, 1};
     redist_traffic traffic;
     redist_schedule schedule;
-    int ranks[8] = {0};
+    int ranks[8] = {0}, stops = -1;
     const void *sources[1] = {NULL};
     void *targets[1] = {NULL};
     test_case(redist_traffic_between(from, to, &traffic) == REDIST_ERR_LAYOUT && redist_volume(from, 0, to, 0) == -1,
@@ -51,7 +51,7 @@ static void check_pair(const char *name, const redist_layout *from, const redist
     test_case(redist_schedule_create(from, to, &schedule) == REDIST_ERR_LAYOUT && schedule.steps == 0, "%s: schedule",
               name);
     test_case(redist_relabel(from, to, ranks) == REDIST_ERR_LAYOUT, "%s: relabelled", name);
-    test_case(redist_phases(from, to, &cost, 2, between) == -REDIST_ERR_LAYOUT &&
+    test_case(redist_phases(from, to, 8, &cost, 2, between, &stops) == REDIST_ERR_LAYOUT && stops == 0 &&
                   redist_cost_of(from, to, 8, &cost) < 0,
               "%s: phases", name);
     test_case(redist_move(from, sources, to, targets, 8) == REDIST_ERR_LAYOUT, "%s: moved", name);
