@@ -2279,16 +2279,13 @@ REDIST_PRIV void redist_priv_announce(const redist_plan *p)
 /* What the other end of a message has announced for this execution; 0: nothing yet. */
 REDIST_PRIV int64_t redist_priv_heard(const redist_plan *p, redist_priv_channel *link)
 {
-    const redist_priv_home *home = p->rings->home;
-    int64_t found, announced;
-    if (link->board == NULL) {
-        found = REDIST_PRIV_ACQUIRE(&link->slot->found);
-        if (found == 0)
-            return 0;
-        link->board = (redist_priv_board *)(void *)(home->base[link->there] + found);
+    const int64_t found = link->board == NULL ? REDIST_PRIV_ACQUIRE(&link->slot->found) : 0;
+    int64_t announced;
+    if (found > 0) {
+        link->board = (redist_priv_board *)(void *)(p->rings->home->base[link->there] + found);
         link->way = (int)link->slot->way;
     }
-    announced = REDIST_PRIV_ACQUIRE(&link->board->announced);
+    announced = link->board == NULL ? 0 : REDIST_PRIV_ACQUIRE(&link->board->announced);
     return announced / 4 == p->rings->execution ? announced : 0;
 }
 
@@ -2541,10 +2538,10 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code)
     for (k = r->receives; k < r->links; k++)
         r->ring_bytes += redist_priv_plan_ring(p, &r->link[k], piece);
     bytes = at + (r->links - r->receives) * (int64_t)sizeof(redist_priv_slot) + r->ring_bytes;
-    if (p->options.arena == NULL)
+    if (p->options.arena == NULL) {
         code = redist_priv_home_open(r->home, bytes, 0, code);
-    if (p->options.arena == NULL && code == REDIST_OK)
-        code = redist_priv_measure_distance(r->home, r->home->node);
+        code = code == REDIST_OK ? redist_priv_measure_distance(r->home, r->home->node) : code;
+    }
     if (code != REDIST_OK || redist_priv_find_room(r->home, r, bytes) == 0)
         return REDIST_ERR_MEMORY;
     r->direct = p->options.arena != NULL && p->options.arena->ordinary == NULL && !p->overwrites &&
@@ -2587,21 +2584,12 @@ REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
     return redist_priv_write_block(p, code == REDIST_OK ? redist_priv_find_near(p) : code);
 }
 
-/* The way that a receiver prefers: to be written to where a message fills lines of its own; else to copy it itself, out
-   of the ring where cores share no cache. */
-REDIST_PRIV_COLD int redist_priv_preferred_way(const redist_plan *p, const redist_priv_channel *link)
-{
-    if (!link->direct)
-        return REDIST_PRIV_RING;
-    if (p->arrival.function == NULL && redist_priv_waste(p, link->peer) == 1)
-        return REDIST_PRIV_PUSH;
-    return redist_priv_is_far(p->rings->home) ? REDIST_PRIV_RING : REDIST_PRIV_PULL;
-}
-
-/* Connects what is received with the senders' slots, which all ranks have written. */
+/* Connects what is received with the senders' slots, which all ranks have written. A receiver prefers to be written to
+   where a message fills lines of its own; else to copy it itself, out of the ring where cores share no cache. */
 REDIST_PRIV_COLD void redist_priv_connect(redist_plan *p)
 {
     const redist_priv_home *home = p->rings->home;
+    const int copies = redist_priv_is_far(home) ? REDIST_PRIV_RING : REDIST_PRIV_PULL;
     int64_t k;
     p->rings->connected = 1;
     for (k = 0; k < p->rings->receives; k++) {
@@ -2610,7 +2598,7 @@ REDIST_PRIV_COLD void redist_priv_connect(redist_plan *p)
         link->slot = (redist_priv_slot *)(void *)(part + REDIST_PRIV_ACQUIRE((int64_t *)(void *)part + home->rank));
         link->board = (redist_priv_board *)(void *)(part + link->slot->board);
         link->direct = (int)link->slot->direct;
-        link->way = redist_priv_preferred_way(p, link);
+        link->way = p->arrival.function == NULL && redist_priv_waste(p, link->peer) == 1 ? REDIST_PRIV_PUSH : copies;
         redist_priv_plan_ring(p, link, link->board->piece);
         link->slot->way = link->way;
         REDIST_PRIV_RELEASE(&link->slot->found, p->rings->begin);
