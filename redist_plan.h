@@ -2391,11 +2391,11 @@ enum redist_priv_ways { REDIST_PRIV_FREE, REDIST_PRIV_RING, REDIST_PRIV_PUSH, RE
 /* How a plan sends messages: between nodes in the order of a schedule, but the shortest, and where it gains nothing. */
 REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p);
 
-/* The least time in nanoseconds of a flag to this rank's mirror image on the node and back; 0: it does not answer, as
-   where ranks outnumber cores. The flags are the words that will say where slots are. */
+/* The least time in nanoseconds of a flag to this rank's mirror image on the node and back; 0: it does not answer soon,
+   as where ranks outnumber cores. The flags are the words that will say where slots are. */
 REDIST_PRIV_COLD int64_t redist_priv_time_flag(const redist_priv_home *h)
 {
-    enum { ROUNDS = 8, SERIES = 4, MOST_TRIES = 50000 };
+    enum { ROUNDS = 8, SERIES = 4, SPINS = 2000, MOST_TRIES = SPINS + 500 };
     const int there = h->size - 1 - h->rank;
     int64_t *mine = (int64_t *)(void *)h->part + there, *other = (int64_t *)(void *)h->base[there] + h->rank;
     double least = 1, begin = 0;
@@ -2405,9 +2405,12 @@ REDIST_PRIV_COLD int64_t redist_priv_time_flag(const redist_priv_home *h)
         begin = k % ROUNDS == 1 ? MPI_Wtime() : begin;
         if (h->rank < there)
             REDIST_PRIV_RELEASE(mine, k);
-        for (tries = 0; REDIST_PRIV_ACQUIRE(other) != k; tries++)
+        for (tries = 0; REDIST_PRIV_ACQUIRE(other) != k; tries++) {
             if (tries == MOST_TRIES)
                 return 0;
+            if (tries >= SPINS)
+                REDIST_YIELD();
+        }
         if (h->rank > there)
             REDIST_PRIV_RELEASE(mine, k);
         if (k % ROUNDS == 0 && MPI_Wtime() - begin < least)
@@ -2428,7 +2431,11 @@ REDIST_PRIV_COLD int redist_priv_measure_distance(redist_priv_home *h, MPI_Comm 
     return redist_priv_worst(comm, code);
 }
 
-REDIST_PRIV int redist_priv_is_far(const redist_priv_home *h) { return h->distance > REDIST_PRIV_FAR; }
+/* Not known counts as far: that costs short messages a factor of 2 where it is wrong, the other way long ones 3. */
+REDIST_PRIV int redist_priv_is_far(const redist_priv_home *h)
+{
+    return h->distance == 0 || h->distance > REDIST_PRIV_FAR;
+}
 
 /* Whether a message is written by non-temporal stores, to a ring or to arrays that have so many bytes. */
 REDIST_PRIV int redist_priv_is_streamed(const redist_plan *p, const redist_priv_peer *peer, int64_t array_bytes)
@@ -2744,10 +2751,10 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code)
         r->ring_bytes += r->link[k].slots * r->link[k].slot_bytes;
     }
     bytes = at + (r->links - r->receives) * (int64_t)sizeof(redist_priv_slot) + r->ring_bytes;
-    if (p->options.arena == NULL)
+    if (p->options.arena == NULL) {
         code = redist_priv_home_open(r->home, bytes, 0, code);
-    if (p->options.arena == NULL && code == REDIST_OK)
-        code = redist_priv_measure_distance(r->home, r->home->node);
+        code = code == REDIST_OK ? redist_priv_measure_distance(r->home, r->home->node) : code;
+    }
     if (code != REDIST_OK || redist_priv_find_room(r->home, r, bytes) == 0)
         return REDIST_ERR_MEMORY;
     r->direct = p->options.arena != NULL && p->options.arena->ordinary == NULL && !p->overwrites &&
@@ -2790,17 +2797,6 @@ REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
     return redist_priv_write_block(p, code == REDIST_OK ? redist_priv_find_near(p) : code);
 }
 
-/* The way that a receiver prefers: to be written to where a message fills lines of its own; else to copy it itself, out
-   of the ring where cores share no cache. */
-REDIST_PRIV_COLD int redist_priv_preferred_way(const redist_plan *p, const redist_priv_channel *link)
-{
-    if (!link->direct)
-        return REDIST_PRIV_RING;
-    if (p->arrival.function == NULL && redist_priv_waste(p, link->peer) == 1)
-        return REDIST_PRIV_PUSH;
-    return redist_priv_is_far(p->rings->home) ? REDIST_PRIV_RING : REDIST_PRIV_PULL;
-}
-
 /* Compiles the copies of a message from the sender's arrays straight to the receiver's. */
 REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_channel *link)
 {
@@ -2820,10 +2816,12 @@ REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_chan
     return code;
 }
 
-/* Connects what is received with the senders' slots, which all ranks have written. */
+/* Connects what is received with the senders' slots, which all ranks have written. A receiver prefers to be written to
+   where a message fills lines of its own; else to copy it itself, out of the ring where cores share no cache. */
 REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p)
 {
     const redist_priv_home *home = p->rings->home;
+    const int copies = redist_priv_is_far(home) ? REDIST_PRIV_RING : REDIST_PRIV_PULL;
     int64_t k;
     int code = REDIST_OK;
     for (k = 0; k < p->rings->receives && code == REDIST_OK; k++) {
@@ -2832,7 +2830,7 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p)
         link->slot = (redist_priv_slot *)(void *)(part + REDIST_PRIV_ACQUIRE((int64_t *)(void *)part + home->rank));
         link->board = (redist_priv_board *)(void *)(part + link->slot->board);
         link->direct = (int)link->slot->direct;
-        link->way = redist_priv_preferred_way(p, link);
+        link->way = p->arrival.function == NULL && redist_priv_waste(p, link->peer) == 1 ? REDIST_PRIV_PUSH : copies;
         code = redist_priv_plan_ring(p, link, link->board->piece);
         if (code == REDIST_OK && link->direct)
             code = redist_priv_compile_direct(p, link);
@@ -2853,7 +2851,7 @@ REDIST_PRIV_COLD void redist_priv_connect_senders(redist_plan *p)
         link->board = (redist_priv_board *)(void *)(r->home->base[link->there] +
                                                     REDIST_PRIV_ACQUIRE(&link->slot->found));
         link->way = (int)link->slot->way;
-        if (link->way == REDIST_PRIV_PUSH && redist_priv_compile_direct(p, link) != REDIST_OK)
+        if (link->direct && link->way == REDIST_PRIV_PUSH && redist_priv_compile_direct(p, link) != REDIST_OK)
             link->way = REDIST_PRIV_RING;
     }
 }

@@ -17,6 +17,8 @@ static int test_statvfs(const char *path, struct test_statvfs *answer)
     return path == NULL;
 }
 
+static int64_t copied; /* by this rank */
+#define REDIST_COPIED(bytes) (copied += (bytes))
 #define statvfs test_statvfs
 #include "exchange.h"
 #undef statvfs
@@ -249,6 +251,183 @@ static void check_between(void)
     MPI_Comm_free(&part);
 }
 
+/* ---- who copies what: rank 1 starts, then rank 0, then both wait ---- */
+
+enum { KEPT = 1, SENT = 2, RECEIVED = 4, NEAR = 100, FAR = 500, UNKNOWN = 0, LINES = 0, INTERLEAVED = 1 };
+
+typedef struct {
+    const char *name;
+    int interleaved, distance, from_inside, to_inside; /* arrays that lie in the arena */
+    int started[2], done[2];                           /* by rank: what it has copied then */
+} copy_case;
+
+/* Its elements of 8 bytes: what a rank keeps, sends and receives differ. */
+static void uneven_layouts(int interleaved, redist_layout *from, redist_layout *to, int64_t bytes[5])
+{
+    static const int64_t rows[] = {0, 10, 30}, columns[] = {0, 8, 32};
+    const int me = test_rank();
+    *to = redist_layout_2d(redist_whole(30), redist_cuts(columns, 2));
+    *from = redist_layout_2d(redist_cuts(rows, 2), redist_whole(32));
+    if (interleaved)
+        *from = redist_layout_2d(redist_whole(30), redist_cyclic(32, 2));
+    bytes[KEPT] = 8 * redist_volume(from, me, to, me);
+    bytes[SENT] = 8 * redist_volume(from, me, to, !me);
+    bytes[RECEIVED] = 8 * redist_volume(from, !me, to, me);
+}
+
+static int64_t sum_of(int what, const int64_t bytes[5])
+{
+    return (what & KEPT ? bytes[KEPT] : 0) + (what & SENT ? bytes[SENT] : 0) + (what & RECEIVED ? bytes[RECEIVED] : 0);
+}
+
+static int elements_are_right(const redist_layout *l, const double *array)
+{
+    int64_t index[2];
+    int good = 1;
+    for (index[0] = 0; index[0] < 30; index[0]++)
+        for (index[1] = 0; index[1] < 32; index[1]++)
+            if (redist_layout_owner(l, index) == test_rank())
+                good = good && array[redist_layout_offset(l, index)] == (double)(32 * index[0] + index[1]);
+    return good;
+}
+
+static void number_elements(const redist_layout *l, double *array)
+{
+    int64_t index[2];
+    for (index[0] = 0; index[0] < 30; index[0]++)
+        for (index[1] = 0; index[1] < 32; index[1]++)
+            if (redist_layout_owner(l, index) == test_rank())
+                array[redist_layout_offset(l, index)] = (double)(32 * index[0] + index[1]);
+}
+
+static void check_who_copies(const copy_case *c)
+{
+    static double anywhere[2][30 * 32];
+    const size_t room = sizeof anywhere[0];
+    redist_options options;
+    redist_arena *arena = NULL;
+    redist_plan *plan = NULL;
+    redist_layout from, to;
+    double *a, *b;
+    int64_t bytes[5], started, done;
+    int k, good, me = test_rank();
+    uneven_layouts(c->interleaved, &from, &to, bytes);
+    memset(&options, 0, sizeof options);
+    redist_arena_create(MPI_COMM_WORLD, 2 * room, &arena);
+    arena->home.distance = c->distance;
+    options.method = REDIST_SHARED;
+    options.arena = arena;
+    a = c->from_inside ? redist_arena_alloc(arena, room) : anywhere[0];
+    b = c->to_inside ? redist_arena_alloc(arena, room) : anywhere[1];
+    good = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan) == REDIST_OK;
+    for (k = 0; k < 3; k++) { /* more than there are words for claims */
+        number_elements(&from, a);
+        memset(b, 255, room);
+        copied = 0;
+        test_sum(0);
+        if (me == 1)
+            good = redist_start(plan, a, b) == REDIST_OK && good;
+        test_sum(0);
+        if (me == 0)
+            good = redist_start(plan, a, b) == REDIST_OK && good;
+        started = copied;
+        test_sum(0);
+        good = redist_wait(plan) == REDIST_OK && good;
+        done = copied;
+        test_sum(0);
+        good = good && elements_are_right(&to, b) && started == sum_of(c->started[me], bytes) &&
+               done == sum_of(c->done[me], bytes);
+        test_case_all(good || !test_shares(), "who copies, %s: rank %d %ld bytes when started, %ld in the end", c->name,
+                      me, (long)started, (long)done);
+    }
+    redist_plan_free(&plan);
+    redist_arena_free(&arena);
+}
+
+static void check_all_ways(void)
+{
+    enum { TWICE = KEPT | SENT | RECEIVED, WRITES = KEPT | SENT, READS = KEPT | RECEIVED };
+    static const copy_case cases[] = {
+        {"near", LINES, NEAR, 1, 1, {WRITES, KEPT}, {WRITES, WRITES}},
+        {"far", LINES, FAR, 1, 1, {WRITES, WRITES}, {TWICE, WRITES}},
+        {"distance not known", LINES, UNKNOWN, 1, 1, {WRITES, WRITES}, {TWICE, WRITES}},
+        {"interleaved, near", INTERLEAVED, NEAR, 1, 1, {KEPT, KEPT}, {READS, READS}},
+        {"interleaved, far", INTERLEAVED, FAR, 1, 1, {WRITES, WRITES}, {TWICE, TWICE}},
+        {"destinations in the arena, near", LINES, NEAR, 0, 1, {WRITES, WRITES}, {TWICE, WRITES}},
+        {"sources in the arena, near", LINES, NEAR, 1, 0, {KEPT, KEPT}, {READS, READS}},
+        {"sources in the arena, far", LINES, FAR, 1, 0, {WRITES, WRITES}, {TWICE, TWICE}},
+        {"none in the arena, near", LINES, NEAR, 0, 0, {WRITES, WRITES}, {TWICE, TWICE}},
+        {"none in the arena, far", LINES, FAR, 0, 0, {WRITES, WRITES}, {TWICE, TWICE}},
+    };
+    size_t k;
+    for (k = 0; k < sizeof cases / sizeof *cases; k++)
+        check_who_copies(&cases[k]);
+}
+
+/* ---- nobody waits for a rank that does nothing ---- */
+
+enum { TESTS = 100000, LONG = 5000 };
+
+static int completes(redist_plan *plan)
+{
+    int k, done = 0;
+    for (k = 0; k < TESTS && !done; k++)
+        if (redist_test(plan, &done) != REDIST_OK)
+            return 0;
+    return done;
+}
+
+/* Rank 1 sends rank 0 all it has. What fits in the ring leaves without the receiver; what was started arrives without
+   the sender, in arrays of the arena whatever its length. */
+static void check_idle_ranks(int n, int distance, int late_receiver)
+{
+    const redist_layout to = redist_layout_1d(redist_whole(n)), from = redist_from_rank(to, 1);
+    redist_options options;
+    redist_arena *arena = NULL;
+    redist_plan *plan = NULL;
+    double *array;
+    int k, i, good, me = test_rank(), last = late_receiver ? 0 : 1;
+    memset(&options, 0, sizeof options);
+    redist_arena_create(MPI_COMM_WORLD, (size_t)n * sizeof *array, &arena);
+    arena->home.distance = distance;
+    options.method = REDIST_SHARED;
+    options.arena = arena;
+    array = redist_arena_alloc(arena, (size_t)n * sizeof *array);
+    good = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan) == REDIST_OK;
+    for (k = 0; k < 3 && test_sum(!good) == 0; k++) {
+        for (i = 0; i < n; i++)
+            array[i] = me == 1 ? k * n + i : -1;
+        if (!late_receiver || me == 1)
+            good = redist_start(plan, array, array) == REDIST_OK;
+        test_sum(0);
+        if (me != last)
+            good = completes(plan) && good;
+        test_sum(0); /* until here the last one has done nothing */
+        if (late_receiver && me == last)
+            good = redist_start(plan, array, array) == REDIST_OK && good;
+        if (me == last)
+            good = completes(plan) && good;
+        for (i = 0; i < n && me == 0; i++)
+            good = good && array[i] == k * n + i;
+        test_case_all(good, "%d elements, %s rank does nothing, distance %d, time %d", n,
+                      late_receiver ? "the receiving" : "the sending", distance, k);
+    }
+    redist_plan_free(&plan);
+    redist_arena_free(&arena);
+}
+
+static void check_idle(void)
+{
+    int distance;
+    for (distance = NEAR; distance <= FAR; distance += FAR - NEAR) {
+        check_idle_ranks(100, distance, 1);
+        check_idle_ranks(100, distance, 0);
+        test_piece_bytes = 4096;
+        check_idle_ranks(LONG, distance, 0); /* 40 kB, and a ring of 16 */
+        test_piece_bytes = 262144;
+    }
+}
+
 int main(int count, char **arguments)
 {
     const int few = 12;
@@ -262,6 +441,10 @@ int main(int count, char **arguments)
     check_early(REDIST_POINT_TO_POINT);
     if (test_size() > 1)
         check_different(REDIST_SHARED);
+    if (test_size() == 2 && test_shares()) {
+        check_all_ways();
+        check_idle();
+    }
     test_case_all(open_slots(&s), "an arena and its arrays");
     check_direct(&s);
     check_pairs(&s, test_size() <= 2 ? 400 : few, 0);

@@ -34,31 +34,45 @@ static inline void store_flag(int64_t *flag, int64_t value)
     point(2);
     __atomic_store_n(flag, value, __ATOMIC_RELEASE);
 }
+static inline int exchange_flag(int64_t *flag, int64_t *expected, int64_t value)
+{
+    int stored;
+    point(3);
+    stored = __atomic_compare_exchange_n(flag, expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    point_after((uint64_t)*expected * 2 + (uint64_t)stored);
+    return stored;
+}
 #define REDIST_PRIV_ACQUIRE(pointer) load_flag(pointer)
 #define REDIST_PRIV_RELEASE(pointer, value) store_flag(pointer, value)
+#define REDIST_PRIV_EXCHANGE(pointer, expected, value) exchange_flag(pointer, expected, value)
 #endif
+#define REDIST_PRIV_PATIENCE 1 /* tests without progress are part of every state */
 
 static int64_t test_piece_bytes = 64;
 #define REDIST_PIECE_BYTES test_piece_bytes
-#define REDIST_RING_BYTES 4096 /* an arena's room for rings is part of every state */
+static int64_t test_ring_bytes = 4096; /* an arena's room for rings is part of every state */
+#define REDIST_RING_BYTES test_ring_bytes
 #include "redist_plan.h"
 
 /* ---- what the ranks do ---- */
 
-enum { ARRAYS = 2, MOST = 2048, MOST_POLLS = 5000000 };
+enum { ARRAYS = 2, PLANS = 2, MOST = 2048, MOST_POLLS = 5000000, NEAR = 100, FAR = 1000 };
 
-/* Blocks of n elements become cyclic. arena[round % 8]: bit r is set when rank r's arrays then lie in the arena. */
+/* Blocks of n elements become cyclic, whose messages fill lines; or cyclic ones blocks, whose messages interleave with
+   what stays. arena[round % 8]: bit r is set when rank r's arrays then lie in the arena; bits 4 + r of its sources
+   only. */
 typedef struct {
     const char *name;
     int ranks, n, arrays, in_place, rounds, piece;
     int slots; /* > 0: of every ring, instead of what the plan chose */
     unsigned char arena[8];
+    int far, interleaved, plans; /* the cores share no cache; plans: that are started at a time, 0 for 1 */
 } ring_case;
 
 typedef struct {
     redist_arena *arena;
-    redist_plan *plan;
-    double *held[2][2][ARRAYS]; /* [in the arena][side][array] */
+    redist_plan *plan[PLANS];
+    double *held[PLANS][2][2][ARRAYS]; /* [plan][in the arena][side][array] */
     int wrong;
     uint64_t random;
 } crew_member;
@@ -66,82 +80,117 @@ typedef struct {
 static ring_case now;
 static crew_member crew[CREW];
 
-static double element(int round, int array, int i) { return (double)((round * ARRAYS + array) * MOST + i + 1); }
+static int plans(void) { return now.plans > 0 ? now.plans : 1; }
 
-static double *array_of(int rank, int round, int side, int array)
+static double element(int round, int plan, int array, int i)
 {
-    const int in_arena = now.arena[round % 8] >> rank & 1;
-    return crew[rank].held[in_arena][now.in_place ? 0 : side][array];
+    return (double)(((round * PLANS + plan) * ARRAYS + array) * MOST + i + 1);
+}
+
+static double *array_of(int rank, int round, int plan, int side, int array)
+{
+    const int bits = now.arena[round % 8] >> rank, in_arena = side == 0 ? (bits | bits >> 4) & 1 : bits & 1;
+    return crew[rank].held[plan][in_arena][now.in_place ? 0 : side][array];
+}
+
+/* The number of a rank's k-th element of a side. */
+static int global(int rank, int side, int k)
+{
+    return side == now.interleaved ? rank * (now.n / now.ranks) + k : k * now.ranks + rank;
 }
 
 /* What a rank owns at the start is rewritten as soon as its execution before is done. */
 static void fill(int rank, int round)
 {
     const int own = now.n / now.ranks;
-    int a, k;
-    for (a = 0; a < now.arrays; a++)
-        for (k = 0; k < own; k++)
-            array_of(rank, round, 0, a)[k] = element(round, a, rank * own + k);
+    int p, a, k;
+    for (p = 0; p < plans(); p++)
+        for (a = 0; a < now.arrays; a++)
+            for (k = 0; k < own; k++)
+                array_of(rank, round, p, 0, a)[k] = element(round, p, a, global(rank, 0, k));
 }
 
-static int arrived(int rank, int round)
+static int arrived(int rank, int round, int plan)
 {
     const int own = now.n / now.ranks;
     int a, k, good = 1;
     for (a = 0; a < now.arrays; a++)
         for (k = 0; k < own; k++)
-            good = good && array_of(rank, round, 1, a)[k] == element(round, a, k * now.ranks + rank);
+            good = good && array_of(rank, round, plan, 1, a)[k] == element(round, plan, a, global(rank, 1, k));
     return good;
 }
 
-static int start(int rank, int round)
+static int start(int rank, int round, int plan)
 {
     const void *from[ARRAYS];
     void *to[ARRAYS];
     int a;
     for (a = 0; a < now.arrays; a++) {
-        from[a] = array_of(rank, round, 0, a);
-        to[a] = array_of(rank, round, 1, a);
+        from[a] = array_of(rank, round, plan, 0, a);
+        to[a] = array_of(rank, round, plan, 1, a);
     }
-    return redist_start_many(crew[rank].plan, from, to);
+    return redist_start_many(crew[rank].plan[plan], from, to);
+}
+
+/* Ranks start their plans in different orders, and ask for them in others. */
+static int nth_plan(int rank, int round, int k) { return (k + rank + round) % plans(); }
+
+static void create_plans(int rank)
+{
+    crew_member *m = &crew[rank];
+    const redist_layout blocks = redist_layout_1d(redist_block(now.n, now.ranks)),
+                        cycles = redist_layout_1d(redist_cyclic(now.n, now.ranks));
+    const redist_layout *from = now.interleaved ? &cycles : &blocks, *to = now.interleaved ? &blocks : &cycles;
+    redist_options options;
+    int64_t k;
+    int p;
+    memset(&options, 0, sizeof options);
+    options.method = REDIST_SHARED;
+    options.arrays = now.arrays;
+    options.in_place = now.in_place;
+    options.arena = m->arena;
+    for (p = 0; p < plans(); p++) {
+        m->wrong |= redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &m->plan[p]) != REDIST_OK;
+        for (k = 0; k < m->plan[p]->rings->links && now.slots > 0; k++)
+            m->plan[p]->rings->link[k].slots = now.slots;
+    }
+}
+
+static void free_plans(int rank)
+{
+    int p;
+    for (p = 0; p < plans(); p++)
+        crew[rank].wrong |= redist_plan_free(&crew[rank].plan[p]) != REDIST_OK;
 }
 
 static void create(int rank)
 {
     crew_member *m = &crew[rank];
     const size_t bytes = (size_t)(now.n / now.ranks) * sizeof(double);
-    redist_layout from = redist_layout_1d(redist_block(now.n, now.ranks)),
-                  to = redist_layout_1d(redist_cyclic(now.n, now.ranks));
-    redist_options options;
-    int64_t k;
-    int side, a;
-    memset(&options, 0, sizeof options);
-    m->wrong = redist_arena_create(MPI_COMM_WORLD, 16384, &m->arena) != REDIST_OK;
-    for (side = 0; side < 2; side++)
-        for (a = 0; a < now.arrays; a++) {
-            m->held[0][side][a] = calloc(bytes, 1);
-            m->held[1][side][a] = redist_arena_alloc(m->arena, bytes);
-            memset(m->held[1][side][a], 0, bytes);
-        }
-    options.method = REDIST_SHARED;
-    options.arrays = now.arrays;
-    options.in_place = now.in_place;
-    options.arena = m->arena;
-    m->wrong |= redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &m->plan) != REDIST_OK;
-    for (k = 0; k < m->plan->rings->links && now.slots > 0; k++)
-        m->plan->rings->link[k].slots = now.slots;
+    int p, side, a;
+    m->wrong = redist_arena_create(MPI_COMM_WORLD, 32768, &m->arena) != REDIST_OK;
+    m->arena->home.distance = now.far ? FAR : NEAR;
+    for (p = 0; p < plans(); p++)
+        for (side = 0; side < 2; side++)
+            for (a = 0; a < now.arrays; a++) {
+                m->held[p][0][side][a] = calloc(bytes, 1);
+                m->held[p][1][side][a] = redist_arena_alloc(m->arena, bytes);
+                memset(m->held[p][1][side][a], 0, bytes);
+            }
+    create_plans(rank);
     crew_barrier();
 }
 
 static void destroy(int rank)
 {
     crew_member *m = &crew[rank];
-    int side, a;
-    m->wrong |= redist_plan_free(&m->plan) != REDIST_OK;
+    int p, side, a;
+    free_plans(rank);
     m->wrong |= redist_arena_free(&m->arena) != REDIST_OK;
-    for (side = 0; side < 2; side++)
-        for (a = 0; a < now.arrays; a++)
-            free(m->held[0][side][a]);
+    for (p = 0; p < plans(); p++)
+        for (side = 0; side < 2; side++)
+            for (a = 0; a < now.arrays; a++)
+                free(m->held[p][0][side][a]);
 }
 
 static int all_right(void)
@@ -180,7 +229,7 @@ static void give_up(int round)
 static void *thread_work(void *argument)
 {
     crew_member *m = argument;
-    int round, done, code;
+    int round, k, done, code;
     long polls;
     thread_rank = (int)(m - crew);
     m->random = (uint64_t)(thread_rank + 100 * now.n + now.rounds);
@@ -188,15 +237,23 @@ static void *thread_work(void *argument)
     for (round = 0; round < now.rounds; round++) {
         fill(thread_rank, round);
         delay();
-        code = start(thread_rank, round);
-        for (done = 0, polls = 0; code == REDIST_OK && !done; delay()) {
-            code = redist_test(m->plan, &done);
-            if (!done)
-                sched_yield();
-            if (++polls > MOST_POLLS)
-                give_up(round);
+        for (k = 0, code = REDIST_OK; k < plans() && code == REDIST_OK; k++)
+            code = start(thread_rank, round, nth_plan(thread_rank, round, k));
+        for (k = plans() - 1; k >= 0; k--) {
+            const int plan = nth_plan(thread_rank, round / 2, k);
+            for (done = 0, polls = 0; code == REDIST_OK && !done; delay()) {
+                code = redist_test(m->plan[plan], &done);
+                if (!done)
+                    sched_yield();
+                if (++polls > MOST_POLLS)
+                    give_up(round);
+            }
+            m->wrong |= code != REDIST_OK || !arrived(thread_rank, round, plan);
         }
-        m->wrong |= code != REDIST_OK || !arrived(thread_rank, round);
+        if (round % 16 == 15) { /* freed at once, whatever the others are at, and made again in the same room */
+            free_plans(thread_rank);
+            create_plans(thread_rank);
+        }
     }
     pthread_barrier_wait(&threads_barrier);
     destroy(thread_rank);
@@ -285,10 +342,16 @@ static uint64_t mix(uint64_t hash, const void *data, size_t bytes)
 /* Where this rank is with each of its messages. */
 static uint64_t mix_links(uint64_t hash, int rank)
 {
-    const redist_priv_rings *r = crew[rank].plan->rings;
     int64_t k;
-    for (k = 0; k < r->links; k++)
-        hash = mix(hash, &r->link[k], sizeof r->link[k]);
+    int p;
+    for (p = 0; p < plans(); p++) {
+        const redist_priv_rings *r = crew[rank].plan[p]->rings;
+        hash = mix(hash, &r->idle, sizeof r->idle);
+        hash = mix(hash, &r->received, sizeof r->received);
+        hash = mix(hash, &crew[rank].plan[p]->active, sizeof crew[rank].plan[p]->active);
+        for (k = 0; k < r->links; k++)
+            hash = mix(hash, &r->link[k], sizeof r->link[k]);
+    }
     return hash;
 }
 
@@ -300,17 +363,22 @@ static void begin_call(int rank, uint64_t call)
 static void rank_work(void)
 {
     const int rank = running;
-    int round, done, code;
+    int round, k, plan, done, code = REDIST_OK;
     for (round = 0; round < now.rounds; round++) {
         coroutine[rank].round = round;
         fill(rank, round);
-        begin_call(rank, 1);
-        code = start(rank, round);
-        for (done = 0; code == REDIST_OK && !done;) {
-            begin_call(rank, 2);
-            code = redist_test(crew[rank].plan, &done);
+        for (k = 0; k < plans() && code == REDIST_OK; k++) {
+            begin_call(rank, 1 + 2 * (uint64_t)k);
+            code = start(rank, round, nth_plan(rank, round, k));
         }
-        crew[rank].wrong |= code != REDIST_OK || !arrived(rank, round);
+        for (k = 0; k < plans(); k++) {
+            plan = nth_plan(rank, round, plans() - 1 - k);
+            for (done = 0; code == REDIST_OK && !done;) {
+                begin_call(rank, 2 + 2 * (uint64_t)k);
+                code = redist_test(crew[rank].plan[plan], &done);
+            }
+            crew[rank].wrong |= code != REDIST_OK || !arrived(rank, round, plan);
+        }
     }
     coroutine[rank].round = round;
     coroutine[rank].trace = 0;
@@ -373,11 +441,11 @@ static void run_in_turns(void (*work)(void))
 
 /* ---- everything that executions change, to be put back ---- */
 
-enum { OWN = 7 }; /* regions of each rank that nobody else sees, at the end */
+enum { OWN = 5 }; /* regions of each rank's plans that nobody else sees, at the end */
 static struct {
     char *at, *kept;
     size_t bytes;
-} region[64];
+} region[128];
 static int regions;
 
 static void remember(void *at, size_t bytes)
@@ -388,26 +456,31 @@ static void remember(void *at, size_t bytes)
     memcpy(region[regions++].kept, at, bytes);
 }
 
+static void remember_plan(redist_plan *p)
+{
+    remember(p->peer, (size_t)p->peers * sizeof *p->peer);
+    remember(p->pointers, 2 * (size_t)p->arrays * sizeof *p->pointers);
+    remember(p->rings, sizeof *p->rings + (size_t)p->peers * sizeof *p->rings->link);
+    remember(p->options.arena, sizeof *p->options.arena);
+    remember(p, sizeof *p);
+}
+
 static void remember_all(void)
 {
-    int r, w, side, a;
+    int r, w, p, side, a;
     regions = 0;
     for (w = 0; w < CREW_WINDOWS; w++)
         for (r = 0; r < now.ranks; r++)
             if (crew_window[w].base[r] != NULL)
                 remember(crew_window[w].base[r], (size_t)crew_window[w].size[r]);
     for (r = 0; r < now.ranks; r++)
-        for (side = 0; side < 2; side++)
-            for (a = 0; a < now.arrays; a++)
-                remember(crew[r].held[0][side][a], (size_t)(now.n / now.ranks) * sizeof(double));
-    for (r = 0; r < now.ranks; r++) {
-        redist_plan *p = crew[r].plan;
-        remember(p->peer, (size_t)p->peers * sizeof *p->peer);
-        remember(p->rings->link, (size_t)p->rings->links * sizeof *p->rings->link);
-        remember(p->rings, sizeof *p->rings);
-        remember(p->options.arena, sizeof *p->options.arena);
-        remember(p, sizeof *p);
-    }
+        for (p = 0; p < plans(); p++)
+            for (side = 0; side < 2; side++)
+                for (a = 0; a < now.arrays; a++)
+                    remember(crew[r].held[p][0][side][a], (size_t)(now.n / now.ranks) * sizeof(double));
+    for (r = 0; r < now.ranks; r++)
+        for (p = 0; p < plans(); p++)
+            remember_plan(crew[r].plan[p]);
 }
 
 static void put_back(void)
@@ -426,7 +499,7 @@ static void forget_all(void)
 /* Of the memory that ranks share or fill, and where each rank is in what it does. */
 static uint64_t state_hash(void)
 {
-    const int memories = regions - OWN * now.ranks;
+    const int memories = regions - OWN * now.ranks * plans();
     uint64_t hash = 7;
     int k, r;
     for (k = 0; k < memories; k++)
@@ -599,25 +672,36 @@ static void run_coroutines(const ring_case *c)
 int main(void)
 {
     static const ring_case threads[] = {
-        {"ring", 2, 480, 1, 0, 60, 128, 0, {0}},
-        {"several arrays", 3, 480, 2, 0, 40, 128, 0, {0}},
-        {"short messages", 4, 64, 1, 0, 60, 4096, 0, {0}},
-        {"in place", 3, 480, 2, 1, 40, 128, 0, {0}},
-        {"arena", 3, 480, 1, 0, 60, 128, 0, {15, 15, 15, 15, 15, 15, 15, 15}},
-        {"arena and ring in turn", 2, 480, 2, 0, 60, 128, 0, {0, 3, 3, 0, 0, 1, 2, 3}},
-        {"arena and ring in turn", 4, 480, 1, 0, 60, 128, 0, {0, 15, 5, 10, 1, 14, 15, 0}},
-        {"arena and short messages in turn", 3, 48, 1, 0, 60, 4096, 0, {0, 7, 0, 7, 1, 6, 3, 0}},
+        {"ring", 2, 480, 1, 0, 60, 128, 0, {0}, 0, 0, 0},
+        {"several arrays", 3, 480, 2, 0, 40, 128, 0, {0}, 0, 0, 0},
+        {"short messages", 4, 64, 1, 0, 60, 4096, 0, {0}, 0, 0, 0},
+        {"in place", 3, 480, 2, 1, 40, 128, 0, {0}, 0, 0, 0},
+        {"arena", 3, 480, 1, 0, 60, 128, 0, {15, 15, 15, 15, 15, 15, 15, 15}, 0, 0, 0},
+        {"arena, far", 3, 480, 1, 0, 60, 4096, 0, {15, 15, 15, 15, 15, 15, 15, 15}, 1, 0, 0},
+        {"arena, interleaved", 3, 480, 1, 0, 60, 4096, 0, {15, 15, 15, 15, 15, 15, 15, 15}, 0, 1, 0},
+        {"arena, far, interleaved", 3, 480, 1, 0, 60, 128, 0, {15, 15, 15, 15, 15, 15, 15, 15}, 1, 1, 0},
+        {"arena and ring alternately", 2, 480, 2, 0, 60, 128, 0, {0, 3, 3, 0, 0, 1, 2, 3}, 0, 0, 0},
+        {"arena and ring alternately", 4, 480, 1, 0, 60, 128, 0, {0, 15, 5, 10, 1, 14, 15, 0}, 1, 0, 0},
+        {"sources in the arena", 4, 480, 1, 0, 60, 4096, 0, {0, 255, 80, 160, 31, 14, 240, 0}, 0, 0, 0},
+        {"arena and short messages alternately", 3, 48, 1, 0, 60, 4096, 0, {0, 7, 0, 7, 1, 6, 3, 0}, 0, 0, 0},
+        {"two plans", 3, 480, 1, 0, 60, 128, 0, {15, 15, 15, 0, 15, 3, 15, 15}, 0, 0, 2},
+        {"two plans, far", 3, 480, 1, 0, 60, 4096, 0, {15, 15, 15, 0, 15, 3, 15, 15}, 1, 0, 2},
     };
     static const ring_case small[] = {
-        {"2 slots, 3 pieces, 2 executions", 2, 96, 1, 0, 2, 64, 2, {0}},
-        {"1 slot, 2 pieces, 3 executions", 2, 64, 1, 0, 3, 64, 1, {0}},
-        {"short messages, 4 executions", 2, 32, 1, 0, 4, 4096, 0, {0}},
-        {"in place, 2 pieces, 3 executions", 2, 64, 1, 1, 3, 64, 0, {0}},
-        {"in place, short messages, 3 executions", 2, 32, 1, 1, 3, 4096, 0, {0}},
-        {"arena, 3 executions", 2, 32, 1, 0, 3, 64, 0, {3, 3, 3}},
-        {"ring, arena, ring", 2, 64, 1, 0, 3, 64, 2, {0, 3, 0}},
-        {"arena, ring, arena", 2, 64, 1, 0, 3, 64, 2, {3, 0, 3}},
-        {"one in the arena, then the other", 2, 64, 1, 0, 3, 64, 2, {1, 2, 1}},
+        {"2 slots, 3 pieces, 2 executions", 2, 96, 1, 0, 2, 64, 2, {0}, 0, 0, 0},
+        {"1 slot, 2 pieces, 3 executions", 2, 64, 1, 0, 3, 64, 1, {0}, 0, 0, 0},
+        {"short messages, 4 executions", 2, 32, 1, 0, 4, 4096, 0, {0}, 0, 0, 0},
+        {"in place, 2 pieces, 3 executions", 2, 64, 1, 1, 3, 64, 0, {0}, 0, 0, 0},
+        {"in place, short messages, 3 executions", 2, 32, 1, 1, 3, 4096, 0, {0}, 0, 0, 0},
+        {"arena, 3 executions", 2, 32, 1, 0, 3, 64, 0, {3, 3, 3}, 0, 0, 0},
+        {"arena, far, 3 executions", 2, 32, 1, 0, 3, 64, 0, {3, 3, 3}, 1, 0, 0},
+        {"arena, interleaved, 3 executions", 2, 32, 1, 0, 3, 64, 0, {3, 3, 3}, 0, 1, 0},
+        {"arena, far, interleaved, 3 executions", 2, 32, 1, 0, 3, 64, 0, {3, 3, 3}, 1, 1, 0},
+        {"ring, arena, ring", 2, 64, 1, 0, 3, 64, 2, {0, 3, 0}, 0, 0, 0},
+        {"arena, ring, arena", 2, 64, 1, 0, 3, 64, 2, {3, 0, 3}, 1, 0, 0},
+        {"one in the arena, then the other", 2, 64, 1, 0, 3, 64, 2, {1, 2, 1}, 0, 0, 0},
+        {"sources in the arena, then all, far", 2, 32, 1, 0, 3, 64, 0, {16 + 2, 3, 32}, 1, 0, 0},
+        {"two plans in different orders", 2, 32, 1, 0, 1, 64, 0, {3}, 0, 0, 2},
     };
     size_t k;
 #ifndef RINGS_SANITIZED
@@ -625,7 +709,9 @@ int main(void)
     for (k = 0; k < sizeof small / sizeof *small; k++)
         run_coroutines(&small[k]);
     free_graph();
+    test_ring_bytes = 65536;
 #else
+    test_ring_bytes = 65536;
     (void)small;
     (void)run_coroutines;
     (void)allocate_graph;

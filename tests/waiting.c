@@ -196,29 +196,14 @@ static void check_long_wait(void)
     test_case(test_yields - before == 10, "10 more tests of a very long wait: %d yields", test_yields - before);
 }
 
-/* Both ways to pack are tried twice each in turn: ever more rarely, at last in 4 of 1024 executions. */
-static void check_trials(void)
-{
-    int64_t k, next = 4;
-    int good = 1;
-    for (k = 0; k < 5000; k++) {
-        good = good && redist_priv_trial(k) == (k < next ? 4 : (int)(k - next));
-        if (k == next + 3)
-            next += next < 1024 ? 3 * next : 1024;
-    }
-    test_case(good, "when ways to pack are tried");
-}
-
 int main(int argc, char **argv)
 {
     int status;
     MPI_Init(&argc, &argv);
     if (test_size() > 1)
         check_progress();
-    if (test_rank() == 0) {
+    if (test_rank() == 0)
         check_long_wait();
-        check_trials();
-    }
     check_lists();
     test_piece_bytes = 64;
     if (test_size() > 1)
