@@ -777,8 +777,10 @@ REDIST_PRIV_COLD int64_t redist_priv_machine(void)
         struct stat memory, processes;
         int64_t boot[4] = {0};
         const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | REDIST_PRIV_CLOEXEC);
-        if (file >= 0 && (read(file, boot, sizeof boot) < 0 || close(file) != 0))
+        if (file >= 0 && read(file, boot, sizeof boot) < 0)
             boot[0] = 0;
+        if (file >= 0)
+            close(file);
         for (k = 0; k < 4; k++)
             hash = redist_priv_hash(hash, boot[k]);
         hash = redist_priv_hash(hash, stat("/dev/shm", &memory) == 0 ? (int64_t)memory.st_dev : 0);
@@ -3936,6 +3938,7 @@ REDIST_PRIV_COLD int redist_priv_arena_open(redist_arena *a)
 REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena)
 {
     const uint64_t limit = sizeof bytes > 4 ? UINT64_C(1) << 50 : UINT64_C(1) << 30;
+    const int64_t machine = redist_priv_machine();
     redist_arena *a;
     int64_t most[2] = {REDIST_OK, 0}; /* codes, the arena's name: where one rank has it, since when, on which machine */
     int found = 0, code, *tags = NULL;
@@ -3944,13 +3947,13 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
     *arena = a = (redist_arena *)redist_priv_zeroed(1, sizeof *a);
     if (a == NULL || (uint64_t)bytes > limit)
         most[0] = REDIST_ERR_MEMORY;
-    most[1] = (int64_t)(redist_priv_hash(redist_priv_hash((uint64_t)redist_priv_machine(), (int64_t)(intptr_t)a),
+    most[1] = (int64_t)(redist_priv_hash(redist_priv_hash((uint64_t)machine, (int64_t)(intptr_t)a),
                                          (int64_t)(MPI_Wtime() * 1e9)) >> 2);
     code = redist_priv_reduce(comm, most, 2, MPI_MAX) == REDIST_OK ? (int)most[0] : REDIST_ERR_MPI;
     if (a == NULL)
         return code;
     a->bytes = bytes;
-    a->home.machine = redist_priv_machine();
+    a->home.machine = machine;
     a->name = most[1];
     a->comm = MPI_COMM_NULL;
     if (code == REDIST_OK)
