@@ -41,6 +41,7 @@ static inline void store_flag(int64_t *flag, int64_t value)
 static int64_t test_piece_bytes = 64;
 #define REDIST_PIECE_BYTES test_piece_bytes
 #define REDIST_RING_BYTES 4096 /* an arena's room for rings is part of every state */
+#define REDIST_NO_OWN_MEMORY /* windows are remembered and put back */
 #include "redist_plan.h"
 
 /* ---- what the ranks do ---- */
