@@ -511,17 +511,12 @@ typedef struct {
     char *memory;
 } redist_priv_staging;
 
-/* What a rank tells of the file that its part of a home is: so that nobody takes another one for it. */
-enum {
-    REDIST_PRIV_MACHINE, /* redist_priv_machine */
-    REDIST_PRIV_PROCESS,
-    REDIST_PRIV_FILE, /* its number in that process; -1: there is none */
-    REDIST_PRIV_DEVICE,
-    REDIST_PRIV_INODE,
-    REDIST_PRIV_TOKEN, /* what it begins with */
-    REDIST_PRIV_PLACE, /* which member the rank that is told this is there */
-    REDIST_PRIV_TOLD
-};
+/* What a rank tells another of the file that is its part of a home, so that no other file is taken for it. */
+typedef struct {
+    int64_t machine, process, file; /* redist_priv_machine; the file's number in that process, -1: there is none */
+    int64_t device, inode, token;   /* token: what the file begins with */
+    int64_t place;                  /* which member there the rank is that is told this */
+} redist_priv_told;
 
 /* A rank that may share memory with this one. */
 typedef struct {
@@ -530,7 +525,7 @@ typedef struct {
     int file;      /* its part, open until it is mapped; -1 */
     int64_t place; /* which member this rank is there */
     size_t bytes;  /* mapped from the file */
-    int64_t told[2][REDIST_PRIV_TOLD]; /* by this rank, by that one */
+    redist_priv_told told[2]; /* by this rank, by that one */
     MPI_Request request[2];
 } redist_priv_member;
 
@@ -2077,12 +2072,9 @@ REDIST_PRIV_COLD void redist_priv_home_close(redist_priv_home *h)
     MPI_Request request;
 #ifdef REDIST_PRIV_OWN_MEMORY
     int r;
-    for (r = 0; r < h->size; r++) {
+    for (r = 0; r < h->size; r++)
         if (h->member[r].bytes > 0)
             munmap(h->base[r] - REDIST_PRIV_LINE, h->member[r].bytes);
-        if (h->member[r].file >= 0)
-            close(h->member[r].file);
-    }
 #endif
     if (h->windowed && h->window != MPI_WIN_NULL) {
         redist_priv_await(MPI_Ibarrier(h->node, &request), &request); /* the window's own barrier may not yield */
@@ -2235,39 +2227,39 @@ REDIST_PRIV_COLD int redist_priv_list_machine(redist_priv_home *h)
 
 /* Makes the file that this rank's part will be, with its token, and says in `told` which it is. A file that was never
    given a name is gone when nobody has it open or mapped, however its ranks end. */
-REDIST_PRIV_COLD int redist_priv_make_file(const redist_priv_home *h, int64_t *told)
+REDIST_PRIV_COLD int redist_priv_make_file(const redist_priv_home *h, redist_priv_told *told)
 {
     const int file = open("/dev/shm", REDIST_PRIV_OWN_MEMORY | O_RDWR | REDIST_PRIV_CLOEXEC, 0600);
     struct stat s;
     if (file < 0 || fstat(file, &s) != 0)
         return file;
-    told[REDIST_PRIV_MACHINE] = h->machine;
-    told[REDIST_PRIV_PROCESS] = (int64_t)getpid();
-    told[REDIST_PRIV_DEVICE] = (int64_t)s.st_dev;
-    told[REDIST_PRIV_INODE] = (int64_t)s.st_ino;
-    told[REDIST_PRIV_TOKEN] = (int64_t)(redist_priv_hash(redist_priv_hash((uint64_t)h->machine, (int64_t)getpid()),
+    told->machine = h->machine;
+    told->process = (int64_t)getpid();
+    told->device = (int64_t)s.st_dev;
+    told->inode = (int64_t)s.st_ino;
+    told->token = (int64_t)(redist_priv_hash(redist_priv_hash((uint64_t)h->machine, (int64_t)getpid()),
                                                          (int64_t)(MPI_Wtime() * 1e9)) ^ (uintptr_t)h);
-    if (write(file, &told[REDIST_PRIV_TOKEN], sizeof *told) == (int)sizeof *told)
-        told[REDIST_PRIV_FILE] = file;
+    if (write(file, &told->token, sizeof told->token) == (int)sizeof told->token)
+        told->file = file;
     return file;
 }
 
 /* Opens another rank's file, -1 where that cannot be done. What lies there may be anything, if the number of the process
    is one of another system's: so nothing is waited for, written or mapped before the file has proved to be the one. */
-REDIST_PRIV_COLD int redist_priv_open_file(const int64_t *told)
+REDIST_PRIV_COLD int redist_priv_open_file(const redist_priv_told *told)
 {
     char path[64];
     struct stat s;
     int64_t token = 0;
     int file, found = -1;
-    snprintf(path, sizeof path, "/proc/%" PRId64 "/fd/%" PRId64, told[REDIST_PRIV_PROCESS], told[REDIST_PRIV_FILE]);
+    snprintf(path, sizeof path, "/proc/%" PRId64 "/fd/%" PRId64, told->process, told->file);
     file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | REDIST_PRIV_CLOEXEC);
     if (file < 0)
         return -1;
     if (fstat(file, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == geteuid() &&
-        (int64_t)s.st_dev == told[REDIST_PRIV_DEVICE] && (int64_t)s.st_ino == told[REDIST_PRIV_INODE] &&
+        (int64_t)s.st_dev == told->device && (int64_t)s.st_ino == told->inode &&
         s.st_size >= (int)sizeof token && read(file, &token, sizeof token) == (int)sizeof token &&
-        token == told[REDIST_PRIV_TOKEN]) {
+        token == told->token) {
         snprintf(path, sizeof path, "/proc/self/fd/%d", file);
         found = open(path, O_RDWR | REDIST_PRIV_CLOEXEC);
     }
@@ -2279,14 +2271,15 @@ REDIST_PRIV_COLD int redist_priv_open_file(const int64_t *told)
 REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h)
 {
     enum { TAG = 32767 };
+    const int bytes = (int)sizeof(redist_priv_told);
     redist_priv_member *m;
     int k, code = MPI_SUCCESS;
     for (k = 0; k < 2 * h->size; k++) {
         m = &h->member[k / 2];
         m->request[k % 2] = MPI_REQUEST_NULL;
         if (code == MPI_SUCCESS && k / 2 != h->rank)
-            code = k % 2 ? MPI_Irecv(m->told[1], REDIST_PRIV_TOLD, MPI_INT64_T, m->rank, TAG, h->comm, &m->request[1])
-                         : MPI_Isend(m->told[0], REDIST_PRIV_TOLD, MPI_INT64_T, m->rank, TAG, h->comm, &m->request[0]);
+            code = k % 2 ? MPI_Irecv(&m->told[1], bytes, MPI_BYTE, m->rank, TAG, h->comm, &m->request[1])
+                         : MPI_Isend(&m->told[0], bytes, MPI_BYTE, m->rank, TAG, h->comm, &m->request[0]);
     }
     for (k = 0; k < 2 * h->size; k++) {
         m = &h->member[k / 2];
@@ -2302,16 +2295,15 @@ REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h)
    REFUSED. Every member must call it; one with an error takes part and keeps it. */
 REDIST_PRIV_COLD int redist_priv_own_find(redist_priv_home *h, int own_rank, int code)
 {
-    int64_t told[REDIST_PRIV_TOLD] = {0};
+    redist_priv_told told = {0, 0, -1, 0, 0, 0, 0};
     int r, file;
-    told[REDIST_PRIV_FILE] = -1;
     code = code == REDIST_OK && !redist_priv_seems_free(REDIST_PRIV_LINE) ? (int)REDIST_ERR_MEMORY : code;
-    file = code == REDIST_OK ? redist_priv_make_file(h, told) : -1;
-    if (code == REDIST_OK && told[REDIST_PRIV_FILE] < 0)
+    file = code == REDIST_OK ? redist_priv_make_file(h, &told) : -1;
+    if (code == REDIST_OK && told.file < 0)
         code = file < 0 ? (int)REDIST_PRIV_REFUSED : (int)REDIST_ERR_MEMORY;
     for (r = 0; r < h->size; r++) {
-        told[REDIST_PRIV_PLACE] = r;
-        memcpy(h->member[r].told[0], told, sizeof told);
+        told.place = r;
+        h->member[r].told[0] = told;
         h->rank = h->member[r].rank == own_rank ? r : h->rank;
     }
     h->member[h->rank].file = file;
@@ -2319,10 +2311,10 @@ REDIST_PRIV_COLD int redist_priv_own_find(redist_priv_home *h, int own_rank, int
     code = code == REDIST_OK ? r : code;
     for (r = 0; r < h->size && code == REDIST_OK; r++) {
         redist_priv_member *m = &h->member[r];
-        m->shares = r != h->rank && m->told[1][REDIST_PRIV_MACHINE] == h->machine;
-        m->place = m->told[1][REDIST_PRIV_PLACE];
-        if (m->shares && m->told[1][REDIST_PRIV_FILE] >= 0) {
-            m->file = redist_priv_open_file(m->told[1]);
+        m->shares = r != h->rank && m->told[1].machine == h->machine;
+        m->place = m->told[1].place;
+        if (m->shares && m->told[1].file >= 0) {
+            m->file = redist_priv_open_file(&m->told[1]);
             code = m->file < 0 ? (int)REDIST_PRIV_REFUSED : code;
         }
     }
