@@ -188,8 +188,9 @@ typedef struct {
    options: NULL for defaults.
    *plan: the new plan, NULL on failure.
    Costs O(sum of the axes' runs + peers), O(ranks) for the collective methods; not O(elements). MPI libraries have some
-   thousands of communicators: a plan holds one, two with REDIST_SHARED; a chain of REDIST_MULTIPHASE one, and those of
-   its plans; a plan in an arena none, or one when it uses MPI's collectives or fewer ranks than the arena.
+   thousands of communicators: a plan holds one, and one more where it shares memory through a window of MPI's; a chain
+   of REDIST_MULTIPHASE one, and those of its plans; a plan in an arena none, or one when it uses MPI's collectives or
+   fewer ranks than the arena.
    Errors, the same on every rank: REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _TYPE, _MISMATCH, _MEMORY,
    _MPI. A bad communicator is reported on the calling rank only. Errors of MPI on comm itself, while it is duplicated,
    go to its error handler. */
