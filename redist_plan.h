@@ -69,7 +69,12 @@
 #ifdef REDIST_PRIV_BODIES
 #include <stdarg.h>
 #if defined __linux__
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 #endif
 
 #ifndef REDIST_YIELD
@@ -77,7 +82,17 @@
 #define REDIST_YIELD() ((void)sched_yield()) /* gives the processor away while waiting */
 #endif
 
-/* REDIST_NO_MULTIPHASE and REDIST_NO_SCHEDULED, where defined, leave a method out: asked for by name it is refused. */
+/* REDIST_NO_MULTIPHASE and REDIST_NO_SCHEDULED, where defined, leave a method out: asked for by name it is refused.
+   REDIST_NO_OWN_MEMORY: ranks of a node share memory by MPI_Win_allocate_shared only. */
+#if defined __linux__ && (defined __GNUC__ || defined __clang__) && !defined SMPI_H && !defined REDIST_NO_OWN_MEMORY
+#if defined O_TMPFILE && defined O_CLOEXEC
+#define REDIST_PRIV_OWN_MEMORY O_TMPFILE /* how its files are opened */
+#define REDIST_PRIV_CLOEXEC O_CLOEXEC
+#elif defined __O_TMPFILE && defined __O_CLOEXEC /* glibc with -std=c99 */
+#define REDIST_PRIV_OWN_MEMORY __O_TMPFILE
+#define REDIST_PRIV_CLOEXEC __O_CLOEXEC
+#endif
+#endif
 
 #ifndef REDIST_MAX_COUNT
 #define REDIST_MAX_COUNT INT_MAX /* the largest count given to MPI; larger messages are cut, or sent in larger units */
@@ -175,8 +190,9 @@ typedef struct {
    options: NULL for defaults.
    *plan: the new plan, NULL on failure.
    Costs O(sum of the axes' runs + peers), O(ranks) for the collective methods; not O(elements). MPI libraries have some
-   thousands of communicators: a plan holds one, two with REDIST_SHARED; a chain of REDIST_MULTIPHASE one, and those of
-   its plans; a plan in an arena none, or one when it uses MPI's collectives or fewer ranks than the arena.
+   thousands of communicators: a plan holds one, and one more where it shares memory through a window of MPI's; a chain
+   of REDIST_MULTIPHASE one, and those of its plans; a plan in an arena none, or one when it uses MPI's collectives or
+   fewer ranks than the arena.
    Errors, the same on every rank: REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _TYPE, _MISMATCH, _MEMORY,
    _MPI. A bad communicator is reported on the calling rank only. Errors of MPI on comm itself, while it is duplicated,
    go to its error handler. */
@@ -534,13 +550,37 @@ typedef struct {
     char *memory;
 } redist_priv_staging;
 
-/* Shared memory of a node's ranks, for plans. A rank's part begins with a number for each rank of the node: where the
-   slot of the message to it is, in the plan just made for both; then comes room for blocks of plans. */
+/* What a rank tells another of the file that is its part of a home, so that no other file is taken for it. */
 typedef struct {
+    int64_t machine, process, file; /* redist_priv_machine; the file's number in that process, -1: there is none */
+    int64_t device, inode, token;   /* token: what the file begins with */
+    int64_t place;                  /* which member there the rank is that is told this */
+} redist_priv_told;
+
+/* A rank that may share memory with this one. */
+typedef struct {
+    int rank;      /* in the home's communicator */
+    int shares;    /* it does */
+    int file;      /* its part, open until it is mapped; -1 */
+    int64_t place; /* which member this rank is there */
+    size_t bytes;  /* mapped from the file */
+    redist_priv_told told[2]; /* by this rank, by that one */
+    MPI_Request request[2];
+} redist_priv_member;
+
+/* Memory that ranks of a node share, for plans. A rank's part begins with two numbers for each member: where the slot
+   of the message to it is, in the plan just made for both, and a flag to time; then comes room for blocks of plans. A part is a file without a
+   name, which the members map, or else part of a window of MPI's. Members are a plan's peers, or an arena's whole node,
+   and the rank itself, by rank. */
+typedef struct {
+    MPI_Comm comm;      /* the plan's or the arena's */
+    int64_t machine;    /* redist_priv_machine */
+    int windowed;       /* there is a window, and its ranks' communicator */
     MPI_Comm node;
     MPI_Win window;
-    int rank, size;     /* size 0: there is none */
-    char **base, *part; /* where the part of every rank begins here; its own */
+    int rank, size;     /* which member this one is, of how many; size 0: there is no home */
+    redist_priv_member *member;
+    char **base, *part; /* where the part of every member begins here; its own */
     int64_t begin, end; /* of the room, in an arena the same on every rank */
     struct redist_priv_rings *first; /* blocks in use, by address */
     int64_t distance;   /* nanoseconds that a flag takes from core to core and back; 0: not known */
@@ -690,6 +730,7 @@ struct redist_plan {
         redist_priv_chain chain;
     } state;                      /* of the transport; zero when it opens */
     redist_priv_home home;        /* of REDIST_SHARED, without an arena */
+    int refused;                  /* memory of the library's own was: a window instead */
     redist_priv_rings *rings;
     redist_plan *next;            /* started in the same arena */
     int64_t executions;           /* completed */
@@ -764,7 +805,8 @@ REDIST_PRIV_COLD uint64_t redist_priv_hash(uint64_t hash, int64_t word)
     return hash ^ hash >> 32;
 }
 
-/* A number that tells this machine from others, in all likelihood. */
+/* A number that tells machines apart, and containers that share neither memory nor process numbers, in all likelihood:
+   whether two ranks with the same number really share memory is tried. */
 REDIST_PRIV_COLD int64_t redist_priv_machine(void)
 {
     char name[MPI_MAX_PROCESSOR_NAME];
@@ -773,13 +815,28 @@ REDIST_PRIV_COLD int64_t redist_priv_machine(void)
     MPI_Get_processor_name(name, &length);
     for (k = 0; k < length; k++)
         hash = redist_priv_hash(hash, name[k]);
+#ifdef REDIST_PRIV_OWN_MEMORY
+    {
+        struct stat memory, processes;
+        int64_t boot[4] = {0};
+        const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | REDIST_PRIV_CLOEXEC);
+        if (file >= 0 && read(file, boot, sizeof boot) < 0)
+            boot[0] = 0;
+        if (file >= 0)
+            close(file);
+        for (k = 0; k < 4; k++)
+            hash = redist_priv_hash(hash, boot[k]);
+        hash = redist_priv_hash(hash, stat("/dev/shm", &memory) == 0 ? (int64_t)memory.st_dev : 0);
+        hash = redist_priv_hash(hash, stat("/proc/self/ns/pid", &processes) == 0 ? (int64_t)processes.st_ino : 0);
+    }
+#endif
     return (int64_t)(hash >> 2);
 }
 
 /* The same of this rank's node. */
 REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p)
 {
-    return p->options.node_ranks > 0 ? p->rank / p->options.node_ranks : redist_priv_machine();
+    return p->options.node_ranks > 0 ? p->rank / p->options.node_ranks : p->home.machine;
 }
 
 /* Everything that must be the same on every rank, as numbers with names, one after the other. They are hashed, and
@@ -2198,11 +2255,15 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
 #define REDIST_PRIV_EXCHANGE(pointer, expected, value) (*(pointer) = (value), (void)(expected), 1)
 #endif
 
-/* Whether shared memory seems to have so much room: pages that nobody has touched count as free. */
+/* Whether shared memory seems to have so much room: pages that nobody has touched count as free. A file longer than the
+   process may write would end it by a signal. */
 REDIST_PRIV_COLD int redist_priv_seems_free(int64_t bytes)
 {
 #if defined __linux__
     struct statvfs memory;
+    struct rlimit longest;
+    if (getrlimit(RLIMIT_FSIZE, &longest) == 0 && (uint64_t)bytes > (uint64_t)longest.rlim_cur)
+        return 0;
     if (statvfs("/dev/shm", &memory) == 0)
         return (uint64_t)bytes + 1048576 <= (uint64_t)memory.f_bavail * (uint64_t)memory.f_frsize;
 #endif
@@ -2216,6 +2277,9 @@ REDIST_PRIV_COLD int redist_priv_touch(void *memory, size_t bytes)
     FILE *zeros = fopen("/dev/zero", "rb");
     size_t zeroed;
     if (zeros == NULL) {
+#if defined __linux__
+        return 0;
+#endif
         memset(memory, 0, bytes);
         return 1;
     }
@@ -2225,37 +2289,103 @@ REDIST_PRIV_COLD int redist_priv_touch(void *memory, size_t bytes)
     return zeroed == bytes;
 }
 
-/* Finds the ranks of comm that share memory with this one. Fails on all ranks where MPI fails, or `code` says so, on
-   any; close it then. Collective. */
-REDIST_PRIV_COLD int redist_priv_home_find(redist_priv_home *h, MPI_Comm comm, int code)
-{
-    memset((void *)h, 0, sizeof *h);
-    h->window = MPI_WIN_NULL;
-    if (!REDIST_PRIV_ATOMICS ||
-        MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &h->node) != MPI_SUCCESS) {
-        code = REDIST_ERR_MPI; /* what a failed call leaves there is no handle */
-    } else {
-        MPI_Comm_set_errhandler(h->node, MPI_ERRORS_RETURN);
-        if (redist_priv_ranks_of(h->node, &h->rank, &h->size) != REDIST_OK)
-            code = REDIST_ERR_MPI;
-    }
-    return redist_priv_worst(comm, code);
-}
-
-/* All ranks of the node have a window, or none. */
+/* Gives everything back, also of a home that was not opened. All ranks of the node have a window, or none. */
 REDIST_PRIV_COLD void redist_priv_home_close(redist_priv_home *h)
 {
     MPI_Request request;
-    if (h->size == 0)
-        return;
-    if (h->window != MPI_WIN_NULL) {
+#ifdef REDIST_PRIV_OWN_MEMORY
+    int r;
+    for (r = 0; r < h->size; r++)
+        if (h->member[r].bytes > 0)
+            munmap(h->base[r] - REDIST_PRIV_LINE, h->member[r].bytes);
+#endif
+    if (h->windowed && h->window != MPI_WIN_NULL) {
         redist_priv_await(MPI_Ibarrier(h->node, &request), &request); /* the window's own barrier may not yield */
         MPI_Win_unlock_all(h->window);
         MPI_Win_free(&h->window);
     }
-    MPI_Comm_free(&h->node);
+    if (h->windowed)
+        MPI_Comm_free(&h->node);
     REDIST_FREE(h->base);
-    h->size = 0;
+    REDIST_FREE(h->member);
+    h->base = NULL;
+    h->member = NULL;
+    h->size = h->windowed = 0;
+}
+
+/* Room for n members; closed again where memory is exhausted. */
+REDIST_PRIV_COLD int redist_priv_members(redist_priv_home *h, int n)
+{
+    int r;
+    h->member = (redist_priv_member *)redist_priv_zeroed(n, sizeof *h->member);
+    h->base = (char **)redist_priv_zeroed(n, sizeof *h->base);
+    h->size = h->member == NULL || h->base == NULL ? 0 : n;
+    for (r = 0; r < h->size; r++)
+        h->member[r].file = -1;
+    if (h->size == 0)
+        redist_priv_home_close(h);
+    return h->size == 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+}
+
+/* With options.node_ranks only ranks in the same part of the node share memory. */
+REDIST_PRIV_COLD int redist_priv_same_part(const redist_plan *p, int rank)
+{
+    const int each = p->options.node_ranks > 0 ? p->options.node_ranks : p->size;
+    return rank / each == p->rank / each;
+}
+
+/* Lists the members of the plan's home, if it may have one of its own. */
+REDIST_PRIV_COLD int redist_priv_list_members(redist_plan *p)
+{
+    redist_priv_home *h = &p->home;
+    int64_t k;
+    int n = 0;
+    h->machine = redist_priv_machine();
+    if (p->options.arena != NULL || (p->options.method != REDIST_AUTO && p->options.method != REDIST_SHARED))
+        return REDIST_OK;
+    if (redist_priv_members(h, (int)p->peers + 1) != REDIST_OK)
+        return REDIST_ERR_MEMORY;
+    h->member[n++].rank = p->rank;
+    for (k = 0; k < p->peers; k++)
+        if (redist_priv_same_part(p, p->peer[k].rank))
+            h->member[n++].rank = p->peer[k].rank;
+    qsort(h->member, (size_t)n, sizeof *h->member, redist_priv_compare_ints);
+    for (h->size = 1, k = 1; k < n; k++)
+        if (h->member[k].rank != h->member[h->size - 1].rank)
+            h->member[h->size++] = h->member[k];
+    return REDIST_OK;
+}
+
+/* Finds the ranks that share memory with this one according to MPI. Fails on all ranks where MPI fails, or `code` says
+   so, on any; there is no home then. Collective. */
+REDIST_PRIV_COLD int redist_priv_window_find(redist_priv_home *h, int code)
+{
+    MPI_Group all, node;
+    int r, size;
+    redist_priv_home_close(h);
+    h->window = MPI_WIN_NULL;
+    if (!REDIST_PRIV_ATOMICS ||
+        MPI_Comm_split_type(h->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &h->node) != MPI_SUCCESS) {
+        code = REDIST_ERR_MPI; /* what a failed call leaves there is no handle */
+    } else {
+        MPI_Comm_set_errhandler(h->node, MPI_ERRORS_RETURN);
+        MPI_Comm_rank(h->node, &h->rank);
+        MPI_Comm_size(h->node, &size);
+        MPI_Comm_group(h->comm, &all);
+        MPI_Comm_group(h->node, &node);
+        code = code == REDIST_OK ? redist_priv_members(h, size) : code;
+        h->windowed = 1;
+        for (r = 0; r < h->size; r++) {
+            h->member[r].place = h->rank;
+            h->member[r].shares = MPI_Group_translate_ranks(node, 1, &r, all, &h->member[r].rank) == MPI_SUCCESS;
+        }
+        MPI_Group_free(&all);
+        MPI_Group_free(&node);
+    }
+    code = redist_priv_worst(h->comm, code);
+    if (code != REDIST_OK)
+        redist_priv_home_close(h);
+    return code;
 }
 
 REDIST_PRIV_COLD char *redist_priv_align(void *pointer)
@@ -2288,18 +2418,210 @@ REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_home *h, int64_t bytes,
     return redist_priv_worst(h->node, code);
 }
 
-/* Opens shared memory for the ranks of the node, zero at first: on this rank `room` for plans, then `bytes` for arrays.
-   Collective over the node. Fails on all its ranks, also when `code` says so; close it then. */
+enum { REDIST_PRIV_REFUSED = 1000 }; /* the system refuses memory of the library's own: worse than all codes */
+
+#ifdef REDIST_PRIV_OWN_MEMORY
+
+/* The ranks whose machine has this one's number are an arena's members. Fails on all ranks. Collective. */
+REDIST_PRIV_COLD int redist_priv_list_machine(redist_priv_home *h)
+{
+    MPI_Request request;
+    int64_t *machine;
+    int r, size, n = 0, code;
+    MPI_Comm_size(h->comm, &size);
+    machine = (int64_t *)redist_priv_zeroed(size, sizeof *machine);
+    code = redist_priv_worst(h->comm, machine == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
+    if (code == REDIST_OK)
+        code = redist_priv_await(MPI_Iallgather(&h->machine, 1, MPI_INT64_T, machine, 1, MPI_INT64_T, h->comm,
+                                                &request), &request);
+    for (r = 0; r < size && code == REDIST_OK; r++)
+        n += machine[r] == h->machine;
+    code = code == REDIST_OK ? redist_priv_members(h, n) : code;
+    for (r = n = 0; r < size && code == REDIST_OK; r++)
+        if (machine[r] == h->machine)
+            h->member[n++].rank = r;
+    REDIST_FREE(machine);
+    return redist_priv_worst(h->comm, code);
+}
+
+/* Makes the file that this rank's part will be, with its token, and says in `told` which it is. A file that was never
+   given a name is gone when nobody has it open or mapped, however its ranks end. */
+REDIST_PRIV_COLD int redist_priv_make_file(const redist_priv_home *h, redist_priv_told *told)
+{
+    const int file = open("/dev/shm", REDIST_PRIV_OWN_MEMORY | O_RDWR | REDIST_PRIV_CLOEXEC, 0600);
+    struct stat s;
+    if (file < 0 || fstat(file, &s) != 0)
+        return file;
+    told->machine = h->machine;
+    told->process = (int64_t)getpid();
+    told->device = (int64_t)s.st_dev;
+    told->inode = (int64_t)s.st_ino;
+    told->token = (int64_t)(redist_priv_hash(redist_priv_hash((uint64_t)h->machine, (int64_t)getpid()),
+                                                         (int64_t)(MPI_Wtime() * 1e9)) ^ (uintptr_t)h);
+    if (write(file, &told->token, sizeof told->token) == (int)sizeof told->token)
+        told->file = file;
+    return file;
+}
+
+/* Opens another rank's file, -1 where that cannot be done. What lies there may be anything, if the number of the process
+   is one of another system's: so nothing is waited for, written or mapped before the file has proved to be the one. */
+REDIST_PRIV_COLD int redist_priv_open_file(const redist_priv_told *told)
+{
+    char path[64];
+    struct stat s;
+    int64_t token = 0;
+    int file, found = -1;
+    snprintf(path, sizeof path, "/proc/%" PRId64 "/fd/%" PRId64, told->process, told->file);
+    file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | REDIST_PRIV_CLOEXEC);
+    if (file < 0)
+        return -1;
+    if (fstat(file, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == geteuid() &&
+        (int64_t)s.st_dev == told->device && (int64_t)s.st_ino == told->inode &&
+        s.st_size >= (int)sizeof token && read(file, &token, sizeof token) == (int)sizeof token &&
+        token == told->token) {
+        snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+        found = open(path, O_RDWR | REDIST_PRIV_CLOEXEC);
+    }
+    close(file);
+    return found;
+}
+
+/* Tells every other member what this rank has to say to it, and hears what that one has. */
+REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h)
+{
+    enum { TAG = 32767 };
+    const int bytes = (int)sizeof(redist_priv_told);
+    redist_priv_member *m;
+    int k, code = MPI_SUCCESS;
+    for (k = 0; k < 2 * h->size; k++) {
+        m = &h->member[k / 2];
+        m->request[k % 2] = MPI_REQUEST_NULL;
+        if (code == MPI_SUCCESS && k / 2 != h->rank)
+            code = k % 2 ? MPI_Irecv(&m->told[1], bytes, MPI_BYTE, m->rank, TAG, h->comm, &m->request[1])
+                         : MPI_Isend(&m->told[0], bytes, MPI_BYTE, m->rank, TAG, h->comm, &m->request[0]);
+    }
+    for (k = 0; k < 2 * h->size; k++) {
+        m = &h->member[k / 2];
+        if (code == MPI_SUCCESS && m->request[k % 2] != MPI_REQUEST_NULL)
+            code = redist_priv_await(code, &m->request[k % 2]);
+        else
+            redist_priv_drop(&m->request[k % 2], k % 2);
+    }
+    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+/* Finds the members that share memory with this rank, by trying: all that say to be on this machine do, or REDIST_PRIV_
+   REFUSED. Every member must call it; one with an error takes part and keeps it. */
+REDIST_PRIV_COLD int redist_priv_own_find(redist_priv_home *h, int own_rank, int code)
+{
+    redist_priv_told told = {0, 0, -1, 0, 0, 0, 0};
+    int r, file;
+    code = code == REDIST_OK && !redist_priv_seems_free(REDIST_PRIV_LINE) ? (int)REDIST_ERR_MEMORY : code;
+    file = code == REDIST_OK ? redist_priv_make_file(h, &told) : -1;
+    if (code == REDIST_OK && told.file < 0)
+        code = file < 0 ? (int)REDIST_PRIV_REFUSED : (int)REDIST_ERR_MEMORY;
+    for (r = 0; r < h->size; r++) {
+        told.place = r;
+        h->member[r].told[0] = told;
+        h->rank = h->member[r].rank == own_rank ? r : h->rank;
+    }
+    h->member[h->rank].file = file;
+    r = redist_priv_introduce(h);
+    code = code == REDIST_OK ? r : code;
+    for (r = 0; r < h->size && code == REDIST_OK; r++) {
+        redist_priv_member *m = &h->member[r];
+        m->shares = r != h->rank && m->told[1].machine == h->machine;
+        m->place = m->told[1].place;
+        if (m->shares && m->told[1].file >= 0) {
+            m->file = redist_priv_open_file(&m->told[1]);
+            code = m->file < 0 ? (int)REDIST_PRIV_REFUSED : code;
+        }
+    }
+    return code;
+}
+
+/* Maps the part of a member, whose file has its final size. */
+REDIST_PRIV_COLD int redist_priv_map(redist_priv_home *h, int r)
+{
+    redist_priv_member *m = &h->member[r];
+    struct stat s;
+    void *memory = MAP_FAILED;
+    if (fstat(m->file, &s) == 0)
+        memory = mmap(NULL, (size_t)s.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, m->file, 0);
+    if (memory == MAP_FAILED)
+        return REDIST_ERR_MEMORY;
+    m->bytes = (size_t)s.st_size;
+    h->base[r] = (char *)memory + REDIST_PRIV_LINE;
+    return REDIST_OK;
+}
+
+/* Makes this rank's file so long, and reserves its pages: an error, and no signal, where memory is lacking. */
+REDIST_PRIV_COLD int redist_priv_grow(redist_priv_home *h, int64_t bytes)
+{
+    const int file = h->member[h->rank].file;
+    int code = REDIST_ERR_MEMORY;
+    if (redist_priv_seems_free(bytes) && lseek(file, (off_t)bytes - 1, SEEK_SET) == (off_t)bytes - 1 &&
+        write(file, "", 1) == 1)
+        code = redist_priv_map(h, h->rank);
+    h->part = h->base[h->rank];
+    if (code == REDIST_OK && !redist_priv_touch(h->part, (size_t)bytes - REDIST_PRIV_LINE))
+        code = REDIST_ERR_MEMORY;
+    return code;
+}
+
+/* Collective over the home's communicator; fails on all its ranks, but where a part cannot be mapped. */
+REDIST_PRIV_COLD int redist_priv_own_open(redist_priv_home *h, int64_t bytes, int code)
+{
+    int r;
+    code = redist_priv_worst(h->comm, code == REDIST_OK ? redist_priv_grow(h, bytes) : code);
+    for (r = 0; r < h->size; r++) {
+        if (h->member[r].shares && code == REDIST_OK)
+            code = redist_priv_map(h, r);
+        if (h->member[r].file >= 0)
+            close(h->member[r].file);
+        h->member[r].file = -1;
+    }
+    return code;
+}
+
+#endif
+
+/* Finds the members of a plan's home, or of an arena's, of which none is listed, that share memory with this rank.
+   Collective; every rank must go on to open it. */
+REDIST_PRIV_COLD int redist_priv_home_find(redist_priv_home *h, MPI_Comm comm, int refused, int code)
+{
+    h->comm = comm;
+#ifdef REDIST_PRIV_OWN_MEMORY
+    if (!refused) {
+        int rank;
+        MPI_Comm_rank(comm, &rank);
+        if (h->member != NULL || (code = redist_priv_list_machine(h)) == REDIST_OK)
+            return redist_priv_own_find(h, rank, code);
+        redist_priv_home_close(h);
+        return code;
+    }
+#endif
+    (void)refused;
+    return redist_priv_window_find(h, code);
+}
+
+/* Opens shared memory, zero at first: on this rank `room` for plans, then `bytes` for arrays. Collective over its ranks.
+   Fails on all of the node, also when `code` says so; close it then. */
 REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, int64_t bytes, int code)
 {
     MPI_Info info = MPI_INFO_NULL;
     int64_t all;
-    h->begin = redist_priv_round_up(h->size * (int64_t)sizeof(int64_t), REDIST_PRIV_LINE);
+    if (h->size == 0)
+        return code;
+    h->begin = redist_priv_round_up(2 * h->size * (int64_t)sizeof(int64_t), REDIST_PRIV_LINE);
     h->end = h->begin + redist_priv_round_up(room, REDIST_PRIV_LINE);
-    h->base = (char **)redist_priv_alloc(h->size, sizeof *h->base);
     bytes += h->end + REDIST_PRIV_LINE;
+#ifdef REDIST_PRIV_OWN_MEMORY
+    if (!h->windowed)
+        return redist_priv_own_open(h, bytes, code);
+#endif
     all = bytes;
-    if (redist_priv_reduce(h->node, &all, 1, MPI_SUM) != REDIST_OK || h->base == NULL || !redist_priv_seems_free(all))
+    if (redist_priv_reduce(h->node, &all, 1, MPI_SUM) != REDIST_OK || !redist_priv_seems_free(all))
         code = REDIST_ERR_MEMORY;
     if (MPI_Info_create(&info) != MPI_SUCCESS || MPI_Info_set(info, "alloc_shared_noncontig", "true") != MPI_SUCCESS)
         code = REDIST_ERR_MPI; /* all ranks of a window must give the same */
@@ -2391,19 +2713,22 @@ enum redist_priv_ways { REDIST_PRIV_FREE, REDIST_PRIV_RING, REDIST_PRIV_PUSH, RE
 /* How a plan sends messages: between nodes in the order of a schedule, but the shortest, and where it gains nothing. */
 REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p);
 
-/* The least time in nanoseconds of a flag to this rank's mirror image on the node and back; 0: it does not answer soon,
-   as where ranks outnumber cores. The flags are the words that will say where slots are. */
-REDIST_PRIV_COLD int64_t redist_priv_time_flag(const redist_priv_home *h)
+/* The least time in nanoseconds of a flag to this rank's mirror image and back; 0: that is no member, or does not answer
+   soon, as where ranks outnumber cores. */
+REDIST_PRIV_COLD int64_t redist_priv_time_flag(const redist_priv_home *h, int rank, int mirror)
 {
     enum { ROUNDS = 8, SERIES = 4, SPINS = 2000, MOST_TRIES = SPINS + 500 };
-    const int there = h->size - 1 - h->rank;
-    int64_t *mine = (int64_t *)(void *)h->part + there, *other = (int64_t *)(void *)h->base[there] + h->rank;
+    const redist_priv_member *m = (const redist_priv_member *)redist_priv_find(h->member, h->size, sizeof *m, mirror);
+    int64_t *mine, *other, k;
     double least = 1, begin = 0;
-    int64_t k;
     int tries;
-    for (k = 1; k <= ROUNDS * SERIES && there != h->rank; k++) {
+    if (m == NULL || !m->shares || rank == mirror)
+        return 0;
+    mine = (int64_t *)(void *)h->part + 2 * (m - h->member) + 1;
+    other = (int64_t *)(void *)h->base[m - h->member] + 2 * m->place + 1;
+    for (k = 1; k <= ROUNDS * SERIES; k++) {
         begin = k % ROUNDS == 1 ? MPI_Wtime() : begin;
-        if (h->rank < there)
+        if (rank < mirror)
             REDIST_PRIV_RELEASE(mine, k);
         for (tries = 0; REDIST_PRIV_ACQUIRE(other) != k; tries++) {
             if (tries == MOST_TRIES)
@@ -2411,24 +2736,25 @@ REDIST_PRIV_COLD int64_t redist_priv_time_flag(const redist_priv_home *h)
             if (tries >= SPINS)
                 REDIST_YIELD();
         }
-        if (h->rank > there)
+        if (rank > mirror)
             REDIST_PRIV_RELEASE(mine, k);
         if (k % ROUNDS == 0 && MPI_Wtime() - begin < least)
             least = MPI_Wtime() - begin;
     }
-    return k > 1 ? (int64_t)(least * 1e9) / ROUNDS + 1 : 0;
+    return (int64_t)(least * 1e9) / ROUNDS + 1;
 }
 
-/* How far the node's cores are apart: the mean over pairs of ranks. Collective over comm, the same on all its ranks. */
-REDIST_PRIV_COLD int redist_priv_measure_distance(redist_priv_home *h, MPI_Comm comm)
+/* How far the cores of a node are apart: the mean over pairs of ranks. Collective over the home's communicator, the same
+   on all its ranks. */
+REDIST_PRIV_COLD int redist_priv_measure_distance(redist_priv_home *h)
 {
     int64_t sum[2];
-    int code;
-    sum[0] = redist_priv_time_flag(h);
+    int rank, size, code = redist_priv_ranks_of(h->comm, &rank, &size);
+    sum[0] = code == REDIST_OK && h->size > 0 ? redist_priv_time_flag(h, rank, size - 1 - rank) : 0;
     sum[1] = sum[0] > 0;
-    code = redist_priv_reduce(comm, sum, 2, MPI_SUM);
+    code = redist_priv_reduce(h->comm, sum, 2, MPI_SUM);
     h->distance = sum[0] / redist_priv_max(sum[1], 1);
-    return redist_priv_worst(comm, code);
+    return code;
 }
 
 /* Not known counts as far: that costs short messages a factor of 2 where it is wrong, the other way long ones 3. */
@@ -2662,14 +2988,17 @@ REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p)
         REDIST_FREE(r);
 }
 
-/* Bytes of a ring slot. Plans in an arena leave half of its room to others. */
+/* Bytes of a ring slot. Plans in an arena leave half of its room to others. Alone they take room for a third of what
+   they send, or for short pieces: to make pages takes longer than to exchange what fits into them. */
 REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p)
 {
     const redist_priv_rings *r = p->rings;
-    const int64_t room = p->options.arena == NULL ? REDIST_RING_BYTES : redist_priv_find_room(r->home, NULL, 0) / 2;
+    const int64_t slots = redist_priv_max(r->links - r->receives, 1) * REDIST_PRIV_SLOTS;
+    const int64_t wanted = redist_priv_max(p->side[REDIST_PRIV_FROM].bytes / 3, slots * REDIST_PRIV_SHORT);
+    const int64_t room = p->options.arena != NULL ? redist_priv_find_room(r->home, NULL, 0) / 2
+                                                  : redist_priv_min(wanted, REDIST_RING_BYTES);
     const int64_t budget = p->options.max_buffer > 0 ? redist_priv_min(p->options.max_buffer / 2, room) : room;
-    const int64_t piece = redist_priv_clamp(budget / redist_priv_max(r->links - r->receives, 1) / REDIST_PRIV_SLOTS,
-                                            REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
+    const int64_t piece = redist_priv_clamp(budget / slots, REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
     return redist_priv_round_up(redist_priv_max(piece, p->element_bytes), REDIST_PRIV_LINE);
 }
 
@@ -2689,28 +3018,31 @@ REDIST_PRIV_COLD int64_t redist_priv_waste(const redist_plan *p, const redist_pr
                              p->side[side].neighbours.axis[d].peers);
 }
 
-/* Gives the peers of this node channels: those on it, and with options.node_ranks in the same part of it. */
+/* Gives the peers that share memory with this rank channels. */
 REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p)
 {
-    const int part = p->options.node_ranks > 0 ? p->options.node_ranks : p->size;
     redist_priv_rings *r = p->rings;
-    MPI_Group all = MPI_GROUP_NULL, node = MPI_GROUP_NULL;
+    const redist_priv_home *home = r->home;
+    MPI_Group all = MPI_GROUP_NULL, those = MPI_GROUP_NULL;
     int64_t k;
     int code = MPI_Comm_group(p->comm, &all), there;
     if (code == MPI_SUCCESS)
-        code = MPI_Comm_group(r->home->node, &node);
+        code = MPI_Comm_group(home->comm, &those);
     for (k = 0; k < p->peers && code == MPI_SUCCESS; k++) {
         redist_priv_peer *peer = &p->peer[k];
-        code = MPI_Group_translate_ranks(all, 1, &peer->rank, node, &there);
-        peer->near = code == MPI_SUCCESS && there != MPI_UNDEFINED && peer->rank / part == p->rank / part;
+        const redist_priv_member *m;
+        code = MPI_Group_translate_ranks(all, 1, &peer->rank, those, &there);
+        m = code != MPI_SUCCESS || there < 0 ? NULL : (const redist_priv_member *)redist_priv_find(
+                                                          home->member, home->size, sizeof *m, there);
+        peer->near = m != NULL && m->shares && redist_priv_same_part(p, peer->rank);
         if (!peer->near)
             continue;
         r->link[r->links].peer = peer;
-        r->link[r->links++].there = there;
+        r->link[r->links++].there = (int)(m - home->member);
         r->receives += peer->own == REDIST_PRIV_TO;
     }
-    if (node != MPI_GROUP_NULL)
-        MPI_Group_free(&node);
+    if (those != MPI_GROUP_NULL)
+        MPI_Group_free(&those);
     if (all != MPI_GROUP_NULL)
         MPI_Group_free(&all);
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
@@ -2732,7 +3064,6 @@ REDIST_PRIV_COLD int redist_priv_plan_ring(redist_plan *p, redist_priv_channel *
     if (p->overwrites && peer->bytes > piece)
         link->slots = peer->pieces;
     link->slot_bytes = redist_priv_round_up(most, REDIST_PRIV_LINE);
-    link->streamed = redist_priv_is_streamed(p, peer, p->side[REDIST_PRIV_FROM].array_bytes);
     return REDIST_OK;
 }
 
@@ -2751,12 +3082,10 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code)
         r->ring_bytes += r->link[k].slots * r->link[k].slot_bytes;
     }
     bytes = at + (r->links - r->receives) * (int64_t)sizeof(redist_priv_slot) + r->ring_bytes;
-    if (p->options.arena == NULL) {
+    if (p->options.arena == NULL)
         code = redist_priv_home_open(r->home, bytes, 0, code);
-        code = code == REDIST_OK ? redist_priv_measure_distance(r->home, r->home->node) : code;
-    }
     if (code != REDIST_OK || redist_priv_find_room(r->home, r, bytes) == 0)
-        return REDIST_ERR_MEMORY;
+        return code != REDIST_OK ? code : (int)REDIST_ERR_MEMORY;
     r->direct = p->options.arena != NULL && p->options.arena->ordinary == NULL && !p->overwrites &&
                 (p->arrival.function == NULL || !redist_priv_is_far(r->home));
     board = (redist_priv_board *)(void *)(r->home->part + r->begin);
@@ -2771,7 +3100,7 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code)
         link->slot->board = r->begin;
         link->direct = r->direct && redist_priv_waste(p, link->peer) < REDIST_PRIV_WASTEFUL;
         link->slot->direct = link->direct;
-        REDIST_PRIV_RELEASE((int64_t *)(void *)r->home->part + link->there, at);
+        REDIST_PRIV_RELEASE((int64_t *)(void *)r->home->part + 2 * link->there, at);
         at += (int64_t)sizeof *link->slot + link->slots * link->slot_bytes;
     }
     return REDIST_OK;
@@ -2788,11 +3117,11 @@ REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
     p->rings = (redist_priv_rings *)redist_priv_zeroed(1, bytes);
     code = p->rings == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     if (arena == NULL)
-        code = redist_priv_home_find(&p->home, p->comm, code);
-    if (code != REDIST_OK || (arena != NULL && arena->home.size == 0))
-        return REDIST_ERR_MEMORY;
+        code = redist_priv_home_find(&p->home, p->comm, p->refused, code);
+    if (p->rings == NULL || (arena != NULL ? arena->home.size : p->home.size) == 0)
+        return arena != NULL ? (int)REDIST_ERR_MEMORY : redist_priv_home_open(&p->home, 0, 0, code);
     p->rings->home = arena != NULL ? &arena->home : &p->home;
-    if (!p->ordered && messages->open != NULL)
+    if (code == REDIST_OK && !p->ordered && messages->open != NULL)
         code = messages->open(p);
     return redist_priv_write_block(p, code == REDIST_OK ? redist_priv_find_near(p) : code);
 }
@@ -2827,7 +3156,8 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p)
     for (k = 0; k < p->rings->receives && code == REDIST_OK; k++) {
         redist_priv_channel *link = &p->rings->link[k];
         char *part = home->base[link->there];
-        link->slot = (redist_priv_slot *)(void *)(part + REDIST_PRIV_ACQUIRE((int64_t *)(void *)part + home->rank));
+        link->slot = (redist_priv_slot *)(void *)(part + REDIST_PRIV_ACQUIRE((int64_t *)(void *)part +
+                                                                                  2 * home->member[link->there].place));
         link->board = (redist_priv_board *)(void *)(part + link->slot->board);
         link->direct = (int)link->slot->direct;
         link->way = p->arrival.function == NULL && redist_priv_waste(p, link->peer) == 1 ? REDIST_PRIV_PUSH : copies;
@@ -2851,6 +3181,7 @@ REDIST_PRIV_COLD void redist_priv_connect_senders(redist_plan *p)
         link->board = (redist_priv_board *)(void *)(r->home->base[link->there] +
                                                     REDIST_PRIV_ACQUIRE(&link->slot->found));
         link->way = (int)link->slot->way;
+        link->streamed = redist_priv_is_streamed(p, link->peer, p->side[REDIST_PRIV_FROM].array_bytes);
         if (link->direct && link->way == REDIST_PRIV_PUSH && redist_priv_compile_direct(p, link) != REDIST_OK)
             link->way = REDIST_PRIV_RING;
     }
@@ -3421,8 +3752,9 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_ver
     const redist_priv_verdict good = *v;
     for (;; *v = good) {
         const redist_priv_transport *t = p->transport, *next;
+        const int code = t->open == NULL ? REDIST_OK : t->open(p);
         int64_t outcome[OUTCOMES];
-        outcome[UNFIT] = t->open != NULL && t->open(p) != REDIST_OK;
+        outcome[UNFIT] = code != REDIST_OK;
         if (outcome[UNFIT])
             redist_priv_fail(v, REDIST_ERR_MPI, "%s cannot be had", t->name);
         else
@@ -3436,7 +3768,8 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_ver
         if (next == NULL || (outcome[USED] && !outcome[UNFIT]))
             return;
         redist_priv_close_transport(p);
-        p->transport = next;
+        p->refused |= code == REDIST_PRIV_REFUSED; /* as on all ranks */
+        p->transport = code == REDIST_PRIV_REFUSED ? t : next;
     }
 }
 
@@ -3466,6 +3799,7 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
     int d;
     if (p->transport != NULL)
         redist_priv_close_transport(p);
+    redist_priv_home_close(&p->home);
     for (k = 0; k < 2 * p->kept.parts * (p->from == NULL ? 0 : p->from->ndim); k++)
         REDIST_FREE(p->kept.part[k / (2 * p->from->ndim)][k % (2 * p->from->ndim)].run);
     for (k = 0; k < p->kept.parts; k++)
@@ -3562,8 +3896,10 @@ REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, MPI_Comm comm, const r
     code = redist_priv_open_sides(p);
     redist_priv_fail(v, code, "%s", code == REDIST_ERR_MEMORY ? "no memory for the plan's tables" :
                      "a plan that combines in place needs both views to run through memory alike");
-    if (v->code == REDIST_OK)
-        redist_priv_gather_facts(p, comm);
+    if (v->code != REDIST_OK)
+        return;
+    redist_priv_fail(v, redist_priv_list_members(p), "no memory for the plan's tables");
+    redist_priv_gather_facts(p, comm);
 }
 
 /* Chooses the method and makes it ready. Collective over comm, the caller's. */
@@ -3578,7 +3914,11 @@ REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm, redis
     redist_priv_fail(v, redist_priv_find_nodes(p), "an MPI error while the ranks of a node were counted");
     redist_priv_choose_method(p);
     redist_priv_open_transport(p, v);
-    if (v->code == REDIST_OK && p->rings != NULL) {
+    if (p->rings == NULL) {
+        redist_priv_home_close(&p->home); /* its list of members is of no use */
+    } else if (v->code == REDIST_OK) {
+        if (p->options.arena == NULL && p->facts[REDIST_PRIV_MESSAGE] >= REDIST_PRIV_STREAMED)
+            redist_priv_fail(v, redist_priv_measure_distance(p->rings->home), "an MPI error while cores were timed");
         redist_priv_fail(v, redist_priv_connect(p), "no memory for the plan's copies");
         if (redist_priv_agree(p->comm, v, p->facts, 1) == REDIST_OK)
             redist_priv_connect_senders(p);
@@ -4012,14 +4352,14 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
 /* Memory for arrays: shared, or ordinary, beside shared memory for plans. Collective; the same answer on all ranks. */
 REDIST_PRIV_COLD int redist_priv_arena_open(redist_arena *a)
 {
-    int apart, code = REDIST_ERR_MEMORY;
-    for (apart = 0; apart < 2 && code != REDIST_OK; apart++) {
-        code = redist_priv_home_find(&a->home, a->comm, REDIST_OK);
-        if (code == REDIST_OK)
-            code = redist_priv_home_open(&a->home, REDIST_RING_BYTES, apart ? 0 : (int64_t)a->bytes, REDIST_OK);
+    int apart = 0, refused = 0, code = REDIST_ERR_MEMORY;
+    for (; apart < 2 && code != REDIST_OK; apart += code != REDIST_PRIV_REFUSED) {
+        code = redist_priv_home_find(&a->home, a->comm, refused, REDIST_OK);
+        code = redist_priv_home_open(&a->home, REDIST_RING_BYTES, apart ? 0 : (int64_t)a->bytes, code);
         code = redist_priv_worst(a->comm, code);
         if (code != REDIST_OK)
             redist_priv_home_close(&a->home);
+        refused |= code == REDIST_PRIV_REFUSED;
     }
     if (code == REDIST_OK && apart == 1) {
         a->memory = a->home.part + a->home.end;
@@ -4033,6 +4373,7 @@ REDIST_PRIV_COLD int redist_priv_arena_open(redist_arena *a)
 REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena)
 {
     const uint64_t limit = sizeof bytes > 4 ? UINT64_C(1) << 50 : UINT64_C(1) << 30;
+    const int64_t machine = redist_priv_machine();
     redist_arena *a;
     int64_t most[2] = {REDIST_OK, 0}; /* codes, the arena's name: where one rank has it, since when, on which machine */
     int found = 0, code, *tags = NULL;
@@ -4041,20 +4382,21 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
     *arena = a = (redist_arena *)redist_priv_zeroed(1, sizeof *a);
     if (a == NULL || (uint64_t)bytes > limit)
         most[0] = REDIST_ERR_MEMORY;
-    most[1] = (int64_t)(redist_priv_hash(redist_priv_hash((uint64_t)redist_priv_machine(), (int64_t)(intptr_t)a),
+    most[1] = (int64_t)(redist_priv_hash(redist_priv_hash((uint64_t)machine, (int64_t)(intptr_t)a),
                                          (int64_t)(MPI_Wtime() * 1e9)) >> 2);
     code = redist_priv_reduce(comm, most, 2, MPI_MAX) == REDIST_OK ? (int)most[0] : REDIST_ERR_MPI;
     if (a == NULL)
         return code;
     a->bytes = bytes;
+    a->home.machine = machine;
     a->name = most[1];
     a->comm = MPI_COMM_NULL;
     if (code == REDIST_OK)
         code = redist_priv_worst(comm, redist_priv_duplicate(comm, &a->comm));
     if (code == REDIST_OK)
         code = redist_priv_arena_open(a);
-    if (code == REDIST_OK && a->home.size > 0)
-        code = redist_priv_measure_distance(&a->home, a->comm);
+    if (code == REDIST_OK)
+        code = redist_priv_worst(a->comm, redist_priv_measure_distance(&a->home));
     if (code != REDIST_OK)
         redist_arena_free(arena);
     else

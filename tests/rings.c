@@ -52,6 +52,8 @@ static int64_t test_piece_bytes = 64;
 #define REDIST_PIECE_BYTES test_piece_bytes
 static int64_t test_ring_bytes = 4096; /* an arena's room for rings is part of every state */
 #define REDIST_RING_BYTES test_ring_bytes
+#define REDIST_NO_OWN_MEMORY /* windows are remembered and put back */
+
 #include "redist_plan.h"
 
 /* ---- what the ranks do ---- */

@@ -199,7 +199,7 @@ check_all_links() {
 # ---- the tests themselves ----
 
 # What tests/list has, programs and scripts, by the name of their file; a name may add how it is compiled.
-listed() { awk '!/^#/ && NF > 0 { sub(/\.(O3|pieces)$/, "", $1); print $1 }' "$root/tests/list" | sort -u; }
+listed() { awk '!/^#/ && NF > 0 { sub(/\.(O3|pieces|window)$/, "", $1); print $1 }' "$root/tests/list" | sort -u; }
 
 present() { (cd "$root/tests" && ls ./*.c ./*.sh) | sed 's|^\./||; s|\.c$||' | sort; }
 

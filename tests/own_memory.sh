@@ -1,0 +1,63 @@
+#!/bin/sh
+# Shared memory of the library's own where the system refuses it, and what is left of it when ranks are killed while they
+# make it: in a mount namespace with a /dev/shm of its own. MIT licence, see LICENSE.
+# environment: BUILD (where own_memory is), MPIEXEC, POLITE (see tests/run)
+BUILD=${BUILD:-build}
+MPIEXEC=${MPIEXEC:-mpiexec}
+passed=0 failed=0 skipped=0
+
+expect() { # status what
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $2"
+        tail -n 20 "$BUILD/own_memory.output"
+    fi
+}
+
+refused() { # what ranks
+    timeout -k 5 60 $MPIEXEC -n "$2" $POLITE "$BUILD/own_memory" "$1" >"$BUILD/own_memory.output" 2>&1
+    if grep -q '^own_memory: 0 passed, 0 failed, 1 skipped' "$BUILD/own_memory.output"; then
+        sed -n 's/^skipped: /&'"$1"': /p' "$BUILD/own_memory.output"
+        skipped=$((skipped + 1))
+    else
+        grep -Eq '^own_memory: [1-9][0-9]* passed, 0 failed' "$BUILD/own_memory.output"
+        expect $? "$2 ranks, $1"
+    fi
+}
+
+namespace() { # command...: runs it with a /dev/shm of its own
+    unshare $user -m sh -c 'mount -t tmpfs -o size=512m tmpfs /dev/shm && "$@"' sh "$@"
+}
+
+# Arenas of 16 MB a rank, of which 8 would be much for what MPI itself leaves behind.
+killed() { # rank (-1: all) system call
+    namespace sh -c '
+        output=$1 && shift
+        timeout -k 5 60 "$@" >"$output" 2>&1
+        used=$(df -k /dev/shm | awk "NR == 2 { print \$3 }")
+        echo "$used kB are left" >>"$output"
+        [ "$used" -lt 8192 ]' sh "$BUILD/own_memory.output" $MPIEXEC -n 2 $POLITE "$BUILD/own_memory" kill "$1" "$2"
+    expect $? "rank $1 (-1: all) is killed at system call $2"
+}
+
+for what in seccomp-make seccomp-open permission mounts; do
+    refused $what 2
+done
+refused mounts 4
+user=
+namespace true 2>/dev/null || user=-r
+if namespace true 2>/dev/null; then
+    for rank in -1 1; do
+        for call in 3 4 5 6 8 10 12 14 16 18 20 1000; do
+            killed $rank $call
+        done
+    done
+else
+    echo 'skipped: no mount namespaces here'
+    skipped=$((skipped + 1))
+fi
+rm -f "$BUILD/own_memory.output"
+echo "own_memory.sh: $passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
