@@ -2988,15 +2988,15 @@ REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p)
         REDIST_FREE(r);
 }
 
-/* Bytes of a ring slot. Plans in an arena leave half of its room to others. Alone they take room for a third of what
-   they send, or for short pieces: to make pages takes longer than to exchange what fits into them. */
+/* Bytes of a ring slot. Plans take half of REDIST_RING_BYTES or of an arena's room at most; alone no more than they send,
+   because making pages takes longer than exchanging what fits into them. */
 REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p)
 {
     const redist_priv_rings *r = p->rings;
     const int64_t slots = redist_priv_max(r->links - r->receives, 1) * REDIST_PRIV_SLOTS;
-    const int64_t wanted = redist_priv_max(p->side[REDIST_PRIV_FROM].bytes / 3, slots * REDIST_PRIV_SHORT);
+    const int64_t wanted = redist_priv_max(p->side[REDIST_PRIV_FROM].bytes, slots * REDIST_PRIV_SHORT);
     const int64_t room = p->options.arena != NULL ? redist_priv_find_room(r->home, NULL, 0) / 2
-                                                  : redist_priv_min(wanted, REDIST_RING_BYTES);
+                                                  : redist_priv_min(wanted, REDIST_RING_BYTES / 2);
     const int64_t budget = p->options.max_buffer > 0 ? redist_priv_min(p->options.max_buffer / 2, room) : room;
     const int64_t piece = redist_priv_clamp(budget / slots, REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
     return redist_priv_round_up(redist_priv_max(piece, p->element_bytes), REDIST_PRIV_LINE);
