@@ -29,24 +29,28 @@
  *
  * All functions here are local (no communication), keep no state, and may be called from any thread.
  *
- * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *     100-173               options
- *     174-269               types
- *                 617-689   arithmetic
- *                 690-716   faults
- *     270-314     717-957   axes: who owns index i
- *     315-418    958-1598   layouts and views
- *               1599-2069   runs: what two coordinates of an axis share
- *               2070-2246   messages: products of run lists
- *               2247-3026   copying
- *               3027-3116   pairs of places: which copy serves whom
- *     419-452   3117-3261   moving on one process
- *     453-471   3262-3511   traffic, on paper
- *     472-501   3512-4023   schedules
- *     502-538   4024-4471   cost and multiphase routes
- *     539-569   4472-4766   relabelling and advice
- *     570-612   4767-4877   text: writing
- *               4878-5308   text: reading
+ * Map: the sections in their order, p with prototypes, b with bodies.
+ *     p    options
+ *     p    types
+ *       b  arithmetic
+ *       b  faults
+ *     p b  axes: who owns index i
+ *     p b  layouts and views
+ *       b  runs: what two coordinates of an axis share
+ *       b  messages: products of run lists
+ *       b  copying
+ *       b  copy programs
+ *       b  compiling a copy program
+ *       b  running a copy program
+ *       b  pairs of places: which copy serves whom
+ *     p b  moving on one process
+ *     p b  traffic, on paper
+ *     p b  schedules
+ *     p b  cost and multiphase routes
+ *     p b  relabelling and advice
+ *     p    text
+ *       b  text: writing
+ *       b  text: reading
  *
  * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
  * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.

@@ -37,28 +37,28 @@
  * redist_plan_message. MPI errors come back as REDIST_ERR_MPI; the plan is then fit for redist_plan_free only, and
  * leaves its communicator to the messages that may still be on their way.
  *
- * Map (tests/map.sh --write renews it): the lines of prototypes, of bodies, and the section.
- *     110-165               types
- *                 283-329   waiting
- *                 330-421   verdicts
- *                 422-711   the plan
- *                 712-974   checking arguments
- *                975-1126   peers
- *               1127-1216   staging
- *               1217-1306   pieces
- *               1307-1328   reports
- *               1329-1666   REDIST_POINT_TO_POINT and REDIST_SCHEDULED
- *               1667-1814   MPI's collectives
- *               1815-1833   REDIST_ALLTOALLV
- *               1834-1964   REDIST_ALLTOALLW
- *               1965-2130   shared memory
- *               2131-2516   REDIST_SHARED
- *               2517-2541   the network
- *               2542-2728   REDIST_MULTIPHASE
- *               2729-3054   choosing a method
- *     166-254   3055-3471   plans
- *               3472-3571   calibrating
- *     255-276   3572-3654   arenas
+ * Map: the sections in their order, p with prototypes, b with bodies.
+ *     p    types
+ *       b  waiting
+ *       b  verdicts
+ *       b  the plan
+ *       b  checking arguments
+ *       b  peers
+ *       b  staging
+ *       b  pieces
+ *       b  reports
+ *       b  REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *       b  MPI's collectives
+ *       b  REDIST_ALLTOALLV
+ *       b  REDIST_ALLTOALLW
+ *       b  shared memory
+ *       b  REDIST_SHARED
+ *       b  the network
+ *       b  REDIST_MULTIPHASE
+ *       b  choosing a method
+ *     p b  plans
+ *       b  calibrating
+ *     p b  arenas
  */
 #include "redist.h" /* also the second time: it notices what comes too late */
 #ifndef REDIST_PLAN_H
