@@ -231,28 +231,51 @@ static void fill(const run *u, int k)
             u->array[side][k][cell] = initial(side, u->place[side], cell);
 }
 
-/* Plans are started, and progress, in orders that differ from rank to rank, and ranks are idle for
-   a while. */
-static int execute(run *u, redist_plan **plan, int round)
+/* Starts the plans in orders that differ from rank to rank, or in round 0 one after the other. */
+static int start(run *u, redist_plan **plan, int round)
 {
-    int done[PLANS] = {0}, k, i, turn = test_rank() + round, code = REDIST_OK, all = 0;
-    for (k = 0; k < PLANS; k++)
-        fill(u, k);
-    for (k = 0; k < (test_rank() * 5 + round * 3) % 4 * 30; k++)
-        sched_yield();
+    int i, code = REDIST_OK;
     for (i = 0; i < PLANS && code == REDIST_OK; i++) {
-        k = round == 0 ? i : (i + turn) % PLANS;
+        const int k = round == 0 ? i : (i + test_rank() + round) % PLANS;
         code = redist_start(plan[k], u->array[0][k], u->array[1][k]);
         if (round == 0 && code == REDIST_OK)
             code = redist_wait(plan[k]);
     }
-    for (; round > 0 && code == REDIST_OK && !all; turn++) {
-        k = turn % 7 < 4 ? turn % PLANS : round % PLANS; /* one more often than the other */
-        code = done[k] ? REDIST_OK : redist_test(plan[k], &done[k]);
-        for (all = 1, i = 0; i < PLANS; i++)
-            all = all && done[i];
+    return code;
+}
+
+/* Tests the plans so many times, one more often than the other. Returns whether all are done. */
+static int progress(redist_plan **plan, int *done, int tests, int round, int *code)
+{
+    int i, k, all = 0;
+    for (i = test_rank() + round; tests > 0 && *code == REDIST_OK && !all; tests--, i++) {
+        k = i % 7 < 4 ? i % PLANS : round % PLANS;
+        *code = done[k] ? REDIST_OK : redist_test(plan[k], &done[k]);
+        for (all = 1, k = 0; k < PLANS; k++)
+            all = all && done[k];
         sched_yield();
     }
+    return all;
+}
+
+/* In the last round one rank starts when the others have waited for it long enough to do without. */
+static int execute(run *u, redist_plan **plan, int round, int late)
+{
+    enum { LONG = 4 * REDIST_PRIV_TRIES };
+    int done[PLANS] = {0}, k, code = REDIST_OK;
+    for (k = 0; k < PLANS; k++)
+        fill(u, k);
+    for (k = 0; k < (test_rank() * 5 + round * 3) % 4 * 30; k++)
+        sched_yield();
+    if (round == ROUNDS - 1 && test_rank() == late)
+        test_sum(0);
+    code = start(u, plan, round);
+    if (round == ROUNDS - 1 && test_rank() != late) {
+        progress(plan, done, LONG, round, &code);
+        test_sum(0);
+    }
+    while (round > 0 && code == REDIST_OK && !progress(plan, done, LONG, round, &code))
+        continue;
     return code;
 }
 
@@ -314,7 +337,7 @@ static void check_setting(run *u, int number, int the_case)
     const int lacks = u->same && code == REDIST_ERR_MEMORY && s->max_buffer > 0; /* room for what it overwrites */
     place_arrays(u, s);
     for (round = 0; round < ROUNDS && code == REDIST_OK; round++) {
-        code = execute(u, plan, round);
+        code = execute(u, plan, round, (the_case + number) % test_size());
         same = same && same_bits(u, number);
         right = right && (round > 0 || u->cells[1] == 0 || is_contracts_order(u, u->array[1][0]));
     }
