@@ -61,7 +61,7 @@ PROBE_pdgemr2d = void pdgemr2d_(void); int main(void) { pdgemr2d_(); return 0; }
 EXAMPLES = $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 TESTS    = $(patsubst tests/%.c,%,$(wildcard tests/*.c))
 OPTIMISED = plan_random
-PIECEMEAL = plan_random
+PIECEMEAL = plan_random plan_bits
 WINDOWED  = plan_random arenas home
 BENCHES  = $(patsubst bench/%.c,%,$(wildcard bench/*.c))
 # Programs without hooks of their own are linked with one implementation; hello shows that nothing must be.

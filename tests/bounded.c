@@ -2,16 +2,18 @@
    MIT licence, see LICENSE. */
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
-static int64_t live_bytes, allocations, largest_block = INT64_MAX; /* larger ones are refused */
+static int64_t live_bytes, allocations, overruns, largest_block = INT64_MAX; /* larger ones are refused */
 
-enum { HEADER = 64 };
+enum { HEADER = 64, CANARY = 0x5A }; /* bytes before a block, and as many behind it, which nobody may write */
 
 static void *counting_malloc(size_t bytes)
 {
-    char *block = (int64_t)bytes > largest_block ? NULL : malloc(bytes + HEADER);
+    char *block = (int64_t)bytes > largest_block ? NULL : malloc(bytes + 2 * HEADER);
     if (block == NULL)
         return NULL;
+    memset(block + HEADER + bytes, CANARY, HEADER);
     *(size_t *)(void *)block = bytes;
     live_bytes += (int64_t)bytes;
     allocations++;
@@ -20,8 +22,11 @@ static void *counting_malloc(size_t bytes)
 
 static void counting_free(void *block)
 {
+    int k;
     if (block == NULL)
         return;
+    for (k = 0; k < HEADER; k++)
+        overruns += ((char *)block)[*(size_t *)(void *)((char *)block - HEADER) + (size_t)k] != CANARY;
     live_bytes -= (int64_t)*(size_t *)(void *)((char *)block - HEADER);
     free((char *)block - HEADER);
 }
@@ -264,6 +269,70 @@ static void check_places(void)
     transposition_close(&t);
 }
 
+/* What was there before the arrays of check_short_runs, around them too. */
+static void fill_short_runs(double *from, double *to, int64_t owned, int64_t wanted)
+{
+    const int64_t size = test_size(), rank = test_rank();
+    int64_t k;
+    for (k = 0; k < owned; k++)
+        from[k] = (double)((k / 2 * size + rank) * 2 + k % 2);
+    for (k = -HEADER; k < wanted + HEADER; k++)
+        to[k] = -2;
+}
+
+static int short_runs_are_right(const double *to, int64_t wanted)
+{
+    const int64_t size = test_size(), rank = test_rank();
+    int64_t k;
+    int right = 1;
+    for (k = -HEADER; k < wanted + HEADER && right; k++)
+        right = to[k] == (k < 0 || k >= wanted ? -2 : (double)((k / 3 * size + rank) * 3 + k % 3));
+    return right;
+}
+
+/* Long messages of short runs, whose pieces cut the tables of their offsets: nothing beside the array is written. */
+static void check_short_runs(redist_method method, int64_t n, int64_t limit, int64_t piece)
+{
+    const redist_layout from = redist_layout_1d(redist_block_cyclic(n, 2, test_size()));
+    const redist_layout to = redist_layout_1d(redist_block_cyclic(n, 3, test_size()));
+    const int64_t owned = redist_layout_alloc(&from, test_rank()), wanted = redist_layout_alloc(&to, test_rank());
+    double *a = malloc((size_t)(owned + 1) * sizeof *a), *b = malloc((size_t)(wanted + 2 * HEADER) * sizeof *b);
+    redist_options options;
+    redist_plan *plan;
+    int round, code, right = 1;
+    memset(&options, 0, sizeof options);
+    options.method = method;
+    options.max_buffer = limit;
+    largest_piece = piece;
+    code = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan);
+    for (round = 0; round < 2 && code == REDIST_OK; round++) {
+        fill_short_runs(a, b + HEADER, owned, wanted);
+        code = redist_execute(plan, a, b + HEADER);
+        right &= short_runs_are_right(b + HEADER, wanted);
+    }
+    redist_plan_free(&plan);
+    largest_piece = 262144;
+    test_case_all(code == REDIST_OK && right,
+                  "short runs, method %d, %" PRId64 " elements, buffer %" PRId64 ", piece %" PRId64 ": code %d",
+                  (int)method, n, limit, piece, code);
+    free(a);
+    free(b);
+}
+
+static void check_all_short_runs(void)
+{
+    static const int64_t pieces[] = {8, 40, 344, 1000, 4104, 8000};
+    const int64_t million = test_size() == 2 ? 1000000 : 50000;
+    size_t k;
+    for (k = 0; k < sizeof pieces / sizeof *pieces; k++) {
+        check_short_runs(REDIST_SCHEDULED, 12 * pieces[k] + 7, 2 * pieces[k], 262144);
+        check_short_runs(REDIST_SHARED, 20011, 0, pieces[k]);
+    }
+    check_short_runs(REDIST_SCHEDULED, million / 2 + 7, 100000, 262144);
+    check_short_runs(REDIST_SHARED, 3 * million + 7, 0, 65528);
+    check_short_runs(REDIST_SHARED, 3 * million + 7, 0, 262144);
+}
+
 int main(int argc, char **argv)
 {
     static const int64_t limits[] = {16, 100, 1000, 9000, 33000, 70000, 100000, 140000, 200000};
@@ -283,6 +352,8 @@ int main(int argc, char **argv)
     check_rings(REDIST_AUTO);
     if (test_size() > 4)
         check_places();
+    check_all_short_runs();
+    test_case_all(overruns == 0, "nothing behind allocated memory is written: %" PRId64 " bytes", overruns);
     k = (size_t)test_report_all("bounded");
     MPI_Finalize();
     return (int)k;

@@ -99,18 +99,25 @@ static int64_t holder_cells(const holders *h, int place)
     return cells;
 }
 
-/* The element, counted row by row of the view, in a cell of a place's array; -1 where none is. */
-static int64_t holder_element(const holders *h, int place, int64_t cell, int ghosts)
+/* Where a cell lies along the axes as built. */
+static void holder_position(const holders *h, int place, int64_t cell, int64_t *position)
 {
-    int64_t position[HOLDER_DIMS], element = 0, g, i;
-    int d, k, s;
-    if (cell >= holder_cells(h, place))
-        return -1;
+    int k, s;
     for (k = 0; k < h->ndim; k++) {
         s = h->memory_order == REDIST_ROW_MAJOR ? h->ndim - 1 - k : k;
         position[s] = cell % holder_length(h, s, place);
         cell /= holder_length(h, s, place);
     }
+}
+
+/* The element, counted row by row of the view, in a cell of a place's array; -1 where none is. */
+static int64_t holder_element(const holders *h, int place, int64_t cell, int ghosts)
+{
+    int64_t position[HOLDER_DIMS], element = 0, g, i;
+    int d;
+    if (cell >= holder_cells(h, place))
+        return -1;
+    holder_position(h, place, cell, position);
     for (d = 0; d < h->ndim; d++) {
         const holder_axis *x = &h->axis[h->stored[d]];
         g = holder_index(h, h->stored[d], holder_coord(h, place, h->stored[d]), position[h->stored[d]], ghosts);
