@@ -1276,8 +1276,8 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
 REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
 {
     int own, code = REDIST_OK;
-    p->peer = (redist_priv_peer *)redist_priv_zeroed(1, sizeof *p->peer);
-    p->product = (redist_priv_shared *)redist_priv_zeroed(1, sizeof *p->product);
+    p->peer = (redist_priv_peer *)redist_priv_zeroed(1, 1); /* not NULL: lists that grow */
+    p->product = (redist_priv_shared *)redist_priv_zeroed(1, 1);
     p->pointers = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *p->pointers);
     if (p->peer == NULL || p->product == NULL || p->pointers == NULL)
         return REDIST_ERR_MEMORY;
