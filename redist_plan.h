@@ -1190,11 +1190,12 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, int64_t message)
     if (code != REDIST_OK || !kept->in_place)
         return code == REDIST_OK && p->options.in_place && p->options.combine != NULL ? REDIST_ERR_ARGUMENT : code;
     kept->part = (redist_priv_runs **)redist_priv_zeroed(kept->wholes, sizeof *kept->part);
+    code = kept->part == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     for (k = 0; k < kept->wholes && code == REDIST_OK; k++) {
-        if (kept->part != NULL)
-            kept->part[kept->parts++] = (redist_priv_runs *)redist_priv_zeroed(2 * p->from->ndim, sizeof **kept->part);
-        code = kept->part == NULL || kept->part[k] == NULL
-                   ? REDIST_ERR_MEMORY : redist_priv_keep_in_place(p, kept->message[k], kept->part[k]);
+        redist_priv_runs *part = (redist_priv_runs *)redist_priv_zeroed(2 * p->from->ndim, sizeof *part);
+        if (part != NULL)
+            kept->part[kept->parts++] = part;
+        code = part == NULL ? REDIST_ERR_MEMORY : redist_priv_keep_in_place(p, kept->message[k], part);
     }
     return code;
 }
@@ -1279,8 +1280,8 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
 REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
 {
     int own, code = REDIST_OK;
-    p->peer = (redist_priv_peer *)redist_priv_zeroed(1, sizeof *p->peer);
-    p->product = (redist_priv_shared *)redist_priv_zeroed(1, sizeof *p->product);
+    p->peer = (redist_priv_peer *)redist_priv_zeroed(1, 1); /* not NULL: lists that grow */
+    p->product = (redist_priv_shared *)redist_priv_zeroed(1, 1);
     p->pointers = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *p->pointers);
     if (p->peer == NULL || p->product == NULL || p->pointers == NULL)
         return REDIST_ERR_MEMORY;
