@@ -4108,15 +4108,6 @@ REDIST_PRIV_COLD int64_t redist_priv_walker_partner(const redist_priv_walker *w,
     return side == w->small ? block / w->ratio % w->procs : block % w->procs;
 }
 
-/* The most blocks of s that a block of r touches; both begin at 0, and n indices are seen. */
-REDIST_PRIV_COLD int64_t redist_priv_most_touched(int64_t n, int64_t r, int64_t s)
-{
-    const int64_t full = n / r, tail = full * r, rest = (r - 1) % s;
-    const int64_t late = rest == 0 ? -1 : redist_priv_first_in(r % s, s, s - rest, s - 1); /* that reaches one more */
-    const int64_t most = full == 0 ? 0 : 1 + (r - 1) / s + (late >= 0 && late < full);
-    return tail == n ? most : redist_priv_max(most, 1 + (n - 1) / s - tail / s);
-}
-
 /* The greatest common divisor of two block-cyclic axes' cycles, if the view shows a whole superblock; else 0. */
 REDIST_PRIV_COLD int64_t redist_priv_common_cycle(const redist_axis *x, const redist_axis *y)
 {
@@ -4138,31 +4129,15 @@ REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, con
     return redist_priv_min(y->procs, y->procs * e / g * (s / e + redist_priv_ceil_div(r - redist_priv_gcd(r, e), e)));
 }
 
-/* The most coordinates of y that any coordinate of x meets, by a formula, where there is one; else 0. */
-REDIST_PRIV_COLD int64_t redist_priv_formula_degree(const redist_axis *x, const redist_axis *y)
-{
-    if (redist_priv_same_axis(x, y))
-        return 1;
-    if (!redist_priv_is_plain(x) || !redist_priv_is_plain(y))
-        return 0;
-    if (redist_priv_is_interval(x))
-        return redist_priv_min(y->procs,
-                               redist_priv_most_touched(x->count, x->procs == 1 ? x->count : x->block, y->block));
-    if (redist_priv_is_interval(y) && y->procs == x->procs && y->block % x->block == 0 &&
-        y->block / x->block <= y->procs) /* each block meets another interval */
-        return redist_priv_ceil_div(redist_priv_blocks(x), x->procs);
-    return redist_priv_superblock_degree(x, y);
-}
-
-/* The most coordinates of the other side that any of either meets. Without a formula they are counted.
-   REDIST_ERR_MEMORY. */
+/* The most coordinates of the other side that any of either meets: by the theorem, or counted. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_most_partners(const redist_axis *const *x, int64_t *most)
 {
+    const int same = redist_priv_same_axis(x[0], x[1]);
     redist_priv_tally t;
     int side, code;
     for (side = 0; side < 2; side++)
-        most[side] = x[side]->count == 0 ? 0 : redist_priv_formula_degree(x[side], x[!side]);
-    if (x[0]->count == 0 || (most[0] > 0 && most[1] > 0))
+        most[side] = same ? x[side]->count > 0 : redist_priv_superblock_degree(x[side], x[!side]);
+    if (x[0]->count == 0 || most[0] > 0)
         return REDIST_OK;
     code = redist_priv_tally_axis(x, &t);
     for (side = 0; side < 2 && code == REDIST_OK; side++)
