@@ -4112,15 +4112,6 @@ REDIST_PRIV_COLD int64_t redist_priv_walker_partner(const redist_priv_walker *w,
     return side == w->small ? block / w->ratio % w->procs : block % w->procs;
 }
 
-/* The most blocks of s that a block of r touches; both begin at 0, and n indices are seen. */
-REDIST_PRIV_COLD int64_t redist_priv_most_touched(int64_t n, int64_t r, int64_t s)
-{
-    const int64_t full = n / r, tail = full * r, rest = (r - 1) % s;
-    const int64_t late = rest == 0 ? -1 : redist_priv_first_in(r % s, s, s - rest, s - 1); /* that reaches one more */
-    const int64_t most = full == 0 ? 0 : 1 + (r - 1) / s + (late >= 0 && late < full);
-    return tail == n ? most : redist_priv_max(most, 1 + (n - 1) / s - tail / s);
-}
-
 /* The greatest common divisor of two block-cyclic axes' cycles, if the view shows a whole superblock; else 0. */
 REDIST_PRIV_COLD int64_t redist_priv_common_cycle(const redist_axis *x, const redist_axis *y)
 {
@@ -4142,31 +4133,15 @@ REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, con
     return redist_priv_min(y->procs, y->procs * e / g * (s / e + redist_priv_ceil_div(r - redist_priv_gcd(r, e), e)));
 }
 
-/* The most coordinates of y that any coordinate of x meets, by a formula, where there is one; else 0. */
-REDIST_PRIV_COLD int64_t redist_priv_formula_degree(const redist_axis *x, const redist_axis *y)
-{
-    if (redist_priv_same_axis(x, y))
-        return 1;
-    if (!redist_priv_is_plain(x) || !redist_priv_is_plain(y))
-        return 0;
-    if (redist_priv_is_interval(x))
-        return redist_priv_min(y->procs,
-                               redist_priv_most_touched(x->count, x->procs == 1 ? x->count : x->block, y->block));
-    if (redist_priv_is_interval(y) && y->procs == x->procs && y->block % x->block == 0 &&
-        y->block / x->block <= y->procs) /* each block meets another interval */
-        return redist_priv_ceil_div(redist_priv_blocks(x), x->procs);
-    return redist_priv_superblock_degree(x, y);
-}
-
-/* The most coordinates of the other side that any of either meets. Without a formula they are counted.
-   REDIST_ERR_MEMORY. */
+/* The most coordinates of the other side that any of either meets: by the theorem, or counted. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_most_partners(const redist_axis *const *x, int64_t *most)
 {
+    const int same = redist_priv_same_axis(x[0], x[1]);
     redist_priv_tally t;
     int side, code;
     for (side = 0; side < 2; side++)
-        most[side] = x[side]->count == 0 ? 0 : redist_priv_formula_degree(x[side], x[!side]);
-    if (x[0]->count == 0 || (most[0] > 0 && most[1] > 0))
+        most[side] = same ? x[side]->count > 0 : redist_priv_superblock_degree(x[side], x[!side]);
+    if (x[0]->count == 0 || most[0] > 0)
         return REDIST_OK;
     code = redist_priv_tally_axis(x, &t);
     for (side = 0; side < 2 && code == REDIST_OK; side++)
@@ -5146,7 +5121,7 @@ typedef struct {
     int64_t length; /* of all that was written, whether it fitted or not */
 } redist_priv_writer;
 
-REDIST_PRIV_COLD void redist_priv_put(redist_priv_writer *w, const char *format, ...)
+REDIST_PRIV_COLD void redist_priv_print(redist_priv_writer *w, const char *format, ...)
 {
     const size_t used = (uint64_t)w->length < w->size ? (size_t)w->length : w->size;
     va_list values;
@@ -5156,83 +5131,80 @@ REDIST_PRIV_COLD void redist_priv_put(redist_priv_writer *w, const char *format,
     va_end(values);
 }
 
-REDIST_PRIV_COLD void redist_priv_put_kind(redist_priv_writer *w, const redist_axis *x)
+REDIST_PRIV_COLD void redist_priv_print_kind(redist_priv_writer *w, const redist_axis *x)
 {
+    const int balanced = x->kind == REDIST_PRIV_BALANCED;
+    const int even = x->block == redist_block(x->extent, x->procs).block;
     int k;
-    if (x->kind == REDIST_PRIV_BOXES)
-        redist_priv_put(w, "box");
-    else if (x->kind == REDIST_PRIV_CUTS)
-        for (k = 0; k <= x->procs; k++)
-            redist_priv_put(w, "%s%" PRId64 "%s", k == 0 ? "cuts(" : ",", x->cuts[k], k == x->procs ? ")" : "");
-    else if (x->kind == REDIST_PRIV_BALANCED)
-        redist_priv_put(w, "balanced@%d", x->procs);
-    else if (x->procs == 1)
-        redist_priv_put(w, "*");
-    else if (x->block == redist_block(x->extent, x->procs).block)
-        redist_priv_put(w, "block@%d", x->procs);
-    else if (x->block == 1)
-        redist_priv_put(w, "cyclic@%d", x->procs);
+    for (k = 0; x->kind == REDIST_PRIV_CUTS && k <= x->procs; k++)
+        redist_priv_print(w, "%s%" PRId64, k == 0 ? "cuts(" : ",", x->cuts[k]);
+    if (x->kind == REDIST_PRIV_CUTS)
+        redist_priv_print(w, ")");
+    else if (x->kind == REDIST_PRIV_BOXES || (x->procs == 1 && !balanced))
+        redist_priv_print(w, x->kind == REDIST_PRIV_BOXES ? "box" : "*");
+    else if (balanced || even || x->block == 1)
+        redist_priv_print(w, "%s@%d", balanced ? "balanced" : even ? "block" : "cyclic", x->procs);
     else
-        redist_priv_put(w, "cyclic(%" PRId64 ")@%d", x->block, x->procs);
+        redist_priv_print(w, "cyclic(%" PRId64 ")@%d", x->block, x->procs);
 }
 
-REDIST_PRIV_COLD void redist_priv_put_axis(redist_priv_writer *w, const redist_priv_dimension *dim)
+REDIST_PRIV_COLD void redist_priv_print_axis(redist_priv_writer *w, const redist_priv_dimension *dim)
 {
     const redist_axis *x = &dim->axis;
-    redist_priv_put_kind(w, x);
+    redist_priv_print_kind(w, x);
     if (x->first != 0)
-        redist_priv_put(w, " from %d", x->first);
+        redist_priv_print(w, " from %d", x->first);
     if (x->start != 0 || x->step != 1 || x->count != x->extent) {
-        redist_priv_put(w, " [%" PRId64 ":%" PRId64, x->start, x->count);
+        redist_priv_print(w, " [%" PRId64 ":%" PRId64, x->start, x->count);
         if (x->step != 1)
-            redist_priv_put(w, ":%" PRId64, x->step);
-        redist_priv_put(w, " of %" PRId64 "]", x->extent);
+            redist_priv_print(w, ":%" PRId64, x->step);
+        redist_priv_print(w, " of %" PRId64 "]", x->extent);
     }
     if (dim->low != 0 || dim->high != 0)
-        redist_priv_put(w, " halo(%" PRId64 ",%" PRId64 ")", dim->low, dim->high);
+        redist_priv_print(w, " halo(%" PRId64 ",%" PRId64 ")", dim->low, dim->high);
     if (x->ghosts != 0)
-        redist_priv_put(w, x->ghosts == 1 + (int)REDIST_PERIODIC ? " periodic" : " closed");
+        redist_priv_print(w, x->ghosts == 1 + (int)REDIST_PERIODIC ? " periodic" : " closed");
     if (dim->allocated != 0)
-        redist_priv_put(w, " extent(%" PRId64 ")", dim->allocated);
+        redist_priv_print(w, " extent(%" PRId64 ")", dim->allocated);
 }
 
-REDIST_PRIV_COLD void redist_priv_put_layout(redist_priv_writer *w, const redist_layout *layout)
+REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redist_layout *layout)
 {
     const redist_axis *x = &layout->dim[0].axis;
     int d, k, permuted = 0;
     for (d = 0; d < layout->ndim; d++)
-        redist_priv_put(w, "%s%" PRId64, d == 0 ? "" : "x", layout->dim[d].axis.count);
+        redist_priv_print(w, "%s%" PRId64, d == 0 ? "" : "x", layout->dim[d].axis.count);
     for (d = 0; d < layout->ndim; d++) {
-        redist_priv_put(w, d == 0 ? ": " : ", ");
-        redist_priv_put_axis(w, &layout->dim[d]);
+        redist_priv_print(w, d == 0 ? ": " : ", ");
+        redist_priv_print_axis(w, &layout->dim[d]);
         permuted |= layout->dim[d].stored != d;
     }
     for (d = 0; permuted && d < layout->ndim; d++)
-        redist_priv_put(w, "%s%d%s", d == 0 ? "; axes(" : ",", layout->dim[d].stored, d == layout->ndim - 1 ? ")" : "");
+        redist_priv_print(w, "%s%d%s", d == 0 ? "; axes(" : ",", layout->dim[d].stored, d == layout->ndim - 1 ? ")" : "");
     if (layout->grid_order == REDIST_COLUMN_MAJOR)
-        redist_priv_put(w, "; grid column-major");
+        redist_priv_print(w, "; grid column-major");
     if (layout->memory_order == REDIST_COLUMN_MAJOR)
-        redist_priv_put(w, "; memory column-major");
+        redist_priv_print(w, "; memory column-major");
     if (layout->copies > 1)
-        redist_priv_put(w, "; copies %d", layout->copies);
+        redist_priv_print(w, "; copies %d", layout->copies);
     for (k = 0; x->kind == REDIST_PRIV_BOXES && k < x->procs; k++)
         for (d = 0; d < layout->ndim; d++)
-            redist_priv_put(w, "%s%" PRId64 ":%" PRId64, d > 0 ? "x" : k > 0 ? ", " : "; boxes ", x->box[k].low[d],
+            redist_priv_print(w, "%s%" PRId64 ":%" PRId64, d > 0 ? "x" : k > 0 ? ", " : "; boxes ", x->box[k].low[d],
                             x->box[k].high[d]);
     for (k = 0; layout->ranks != NULL && k < redist_places(layout); k++)
-        redist_priv_put(w, "%s%d", k == 0 ? "; ranks " : ",", layout->ranks[k]);
+        redist_priv_print(w, "%s%d", k == 0 ? "; ranks " : ",", layout->ranks[k]);
     if (layout->ranks == NULL && layout->first_rank != 0)
-        redist_priv_put(w, "; from rank %d", layout->first_rank);
+        redist_priv_print(w, "; from rank %d", layout->first_rank);
 }
 
 REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size)
 {
     char none = '\0';
     redist_priv_writer w = {NULL, text == NULL ? &none : text, text == NULL ? 0 : size, 0};
-    redist_priv_put(&w, "%s", ""); /* ends a text of nothing */
+    redist_priv_print(&w, "%s", ""); /* ends a text of nothing */
     if (redist_layout_check(layout) != REDIST_OK)
         return -1;
-    redist_priv_put_layout(&w, layout);
+    redist_priv_print_layout(&w, layout);
     return w.length;
 }
 
@@ -5241,8 +5213,8 @@ REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file)
     redist_priv_writer w = {file, NULL, 0, 0};
     const int code = file == NULL ? REDIST_ERR_ARGUMENT : redist_layout_check(layout);
     if (code == REDIST_OK) {
-        redist_priv_put_layout(&w, layout);
-        redist_priv_put(&w, "\n");
+        redist_priv_print_layout(&w, layout);
+        redist_priv_print(&w, "\n");
     }
     return code;
 }
@@ -5270,7 +5242,8 @@ typedef struct {
     redist_layout layout;  /* of the axes and the options so far; its axes are numbered as in the text */
     unsigned subjects;     /* what the axis, or the options, have told so far */
     const char *number_at; /* the last number */
-    int64_t last_cut, listed, ranks; /* entries of a list, and of the ranks */
+    int64_t last, listed; /* entry of a list, and how many it has */
+    int64_t last_cut, ranks;
     const char *ranks_at;
     int box_axes, boxes;
     const redist_box *box;
@@ -5297,7 +5270,7 @@ REDIST_PRIV_COLD void redist_priv_parse_error(redist_priv_reader *r, const char 
 }
 
 /* What stands in the text, as a message shows it. */
-REDIST_PRIV_COLD void redist_priv_quote(const char *at, char *quote, size_t size)
+REDIST_PRIV_COLD void redist_priv_parse_quote(const char *at, char *quote, size_t size)
 {
     int n = 0;
     while (n < 24 && (redist_priv_is_letter(at[n]) || redist_priv_is_digit(at[n]) || at[n] == '-'))
@@ -5311,24 +5284,24 @@ REDIST_PRIV_COLD void redist_priv_quote(const char *at, char *quote, size_t size
 }
 
 /* Where the next word, sign or number begins. */
-REDIST_PRIV_COLD const char *redist_priv_next(redist_priv_reader *r)
+REDIST_PRIV_COLD const char *redist_priv_parse_next(redist_priv_reader *r)
 {
     while (*r->at == ' ' || (*r->at >= '\t' && *r->at <= '\r'))
         r->at++;
     return r->at;
 }
 
-REDIST_PRIV_COLD void redist_priv_unexpected(redist_priv_reader *r, const char *expected)
+REDIST_PRIV_COLD void redist_priv_parse_unexpected(redist_priv_reader *r, const char *expected)
 {
     char found[32];
-    redist_priv_quote(redist_priv_next(r), found, sizeof found);
+    redist_priv_parse_quote(redist_priv_parse_next(r), found, sizeof found);
     redist_priv_parse_error(r, r->at, "expected %s, found %s", expected, found);
 }
 
 /* Reads a word or a sign if it comes next. */
-REDIST_PRIV_COLD int redist_priv_accept(redist_priv_reader *r, const char *word)
+REDIST_PRIV_COLD int redist_priv_parse_accept(redist_priv_reader *r, const char *word)
 {
-    const char *at = redist_priv_next(r);
+    const char *at = redist_priv_parse_next(r);
     const size_t n = strlen(word);
     size_t k = 0;
     while (k < n && redist_priv_lower(at[k]) == word[k])
@@ -5339,18 +5312,16 @@ REDIST_PRIV_COLD int redist_priv_accept(redist_priv_reader *r, const char *word)
     return 1;
 }
 
-REDIST_PRIV_COLD void redist_priv_expect(redist_priv_reader *r, const char *word, const char *then)
+REDIST_PRIV_COLD void redist_priv_parse_expect(redist_priv_reader *r, const char *word, const char *expected)
 {
-    char expected[80];
-    snprintf(expected, sizeof expected, then == NULL ? "'%s'" : "'%s' and %s", word, then);
-    if (!redist_priv_accept(r, word))
-        redist_priv_unexpected(r, expected);
+    if (!redist_priv_parse_accept(r, word))
+        redist_priv_parse_unexpected(r, expected);
 }
 
 /* Reads a word or a sign that begins a clause, if it comes next. Clauses on one subject, a bit, exclude each other. */
-REDIST_PRIV_COLD int redist_priv_begins(redist_priv_reader *r, const char *word, unsigned subject)
+REDIST_PRIV_COLD int redist_priv_parse_begins(redist_priv_reader *r, const char *word, unsigned subject)
 {
-    if (!redist_priv_accept(r, word))
+    if (!redist_priv_parse_accept(r, word))
         return 0;
     if (r->subjects & subject)
         redist_priv_parse_error(r, r->at - strlen(word), "'%s' repeats or contradicts what was said before it", word);
@@ -5359,122 +5330,136 @@ REDIST_PRIV_COLD int redist_priv_begins(redist_priv_reader *r, const char *word,
 }
 
 /* Reads -most - 1 <= number <= most (INT_MAX, INT64_MAX) after a word or a sign (NULL: none). 0 after a mistake. */
-REDIST_PRIV_COLD int64_t redist_priv_read(redist_priv_reader *r, const char *after, const char *what, int64_t most)
+REDIST_PRIV_COLD int64_t redist_priv_parse_number(redist_priv_reader *r, const char *after, const char *what, int64_t most)
 {
-    char number[32], *end;
+    char quote[80], *end;
     long long value;
+    snprintf(quote, sizeof quote, "'%s' and %s", after == NULL ? "" : after, what);
     if (after != NULL)
-        redist_priv_expect(r, after, what);
-    r->number_at = redist_priv_next(r);
+        redist_priv_parse_expect(r, after, quote);
+    r->number_at = redist_priv_parse_next(r);
     if (!redist_priv_is_digit(r->at[*r->at == '-']))
-        redist_priv_unexpected(r, what);
+        redist_priv_parse_unexpected(r, what);
     if (r->code != REDIST_OK)
         return 0;
     errno = 0;
     value = strtoll(r->at, &end, 10);
     if (errno == ERANGE || value > most || value < -most - 1) {
-        redist_priv_quote(r->at, number, sizeof number);
-        redist_priv_parse_error(r, r->at, "%s does not fit %s", number, most == INT_MAX ? "an int" : "an int64_t");
+        redist_priv_parse_quote(r->at, quote, sizeof quote);
+        redist_priv_parse_error(r, r->at, "%s does not fit %s", quote, most == INT_MAX ? "an int" : "an int64_t");
         return 0;
     }
     r->at = end;
     return value;
 }
 
-/* Adds an entry of a list to storage, where it fits. */
-REDIST_PRIV_COLD void redist_priv_add_entry(redist_priv_reader *r, const void *entry, size_t bytes)
+/* low:high of every axis. */
+REDIST_PRIV_COLD void redist_priv_parse_box(redist_priv_reader *r, redist_box *box)
 {
-    r->used += bytes;
-    if (r->used <= r->room)
-        memcpy(r->storage + r->used - bytes, entry, bytes);
-    if (++r->listed == INT_MAX)
-        redist_priv_parse_error(r, r->at, "a list of INT_MAX numbers");
+    int d;
+    for (d = 0; d < r->ndim; d++) {
+        box->low[d] = redist_priv_parse_number(r, d > 0 ? "x" : NULL, "where a box begins", INT64_MAX);
+        box->high[d] = redist_priv_parse_number(r, ":", "where a box ends", INT64_MAX);
+    }
 }
 
-/* The list whose entries, of so many bytes each, were added last; NULL when it does not fit. */
-REDIST_PRIV_COLD const void *redist_priv_list_of(const redist_priv_reader *r, size_t bytes)
+/* Parses a list of boxes, or of numbers of so many bytes, and returns it; NULL where it does not fit the storage. */
+REDIST_PRIV_COLD const void *redist_priv_parse_list(redist_priv_reader *r, const char *what, size_t bytes)
 {
-    return r->used <= r->room ? r->storage + r->used - (size_t)r->listed * bytes : NULL;
-}
-
-REDIST_PRIV_COLD void redist_priv_read_cuts(redist_priv_reader *r, redist_axis *x)
-{
-    redist_priv_expect(r, "(", "the cuts");
+    const size_t align = bytes < sizeof r->last ? bytes : sizeof r->last;
+    const size_t begin = (r->used + align - 1) / align * align;
+    redist_box box;
+    int rank;
+    const void *entry = bytes == sizeof rank ? (void *)&rank : bytes == sizeof box ? (void *)&box : (void *)&r->last;
+    memset(&box, 0, sizeof box);
+    r->used = begin;
     r->listed = 0;
     do {
-        r->last_cut = redist_priv_read(r, NULL, "a cut", INT64_MAX);
-        redist_priv_add_entry(r, &r->last_cut, sizeof r->last_cut);
-    } while (redist_priv_accept(r, ","));
-    if (r->listed < 2)
-        redist_priv_expect(r, ",", "a second cut");
-    if (!redist_priv_accept(r, ")"))
-        redist_priv_unexpected(r, "')' or ',' and a cut");
+        if (bytes == sizeof box)
+            redist_priv_parse_box(r, &box);
+        else
+            r->last = redist_priv_parse_number(r, NULL, what, bytes == sizeof rank ? INT_MAX : INT64_MAX);
+        rank = (int)r->last;
+        r->used += bytes;
+        if (r->used <= r->room)
+            memcpy(r->storage + r->used - bytes, entry, bytes);
+        if (++r->listed == INT_MAX)
+            redist_priv_parse_error(r, r->at, "a list of INT_MAX numbers");
+    } while (redist_priv_parse_accept(r, ","));
+    return r->used <= r->room ? r->storage + begin : NULL;
+}
+
+REDIST_PRIV_COLD void redist_priv_parse_cuts(redist_priv_reader *r, redist_axis *x)
+{
+    redist_priv_parse_expect(r, "(", "'(' and the cuts");
     x->kind = REDIST_PRIV_CUTS;
+    x->cuts = (const int64_t *)redist_priv_parse_list(r, "a cut", sizeof *x->cuts);
     x->procs = (int)(r->listed - 1);
-    x->cuts = (const int64_t *)redist_priv_list_of(r, sizeof *x->cuts);
+    r->last_cut = r->last;
+    if (r->listed < 2)
+        redist_priv_parse_expect(r, ",", "',' and a second cut");
+    redist_priv_parse_expect(r, ")", "')' or ',' and a cut");
 }
 
 /* Returns whether it is one block each, whose size follows from the extent. */
-REDIST_PRIV_COLD int redist_priv_read_kind(redist_priv_reader *r, redist_axis *x)
+REDIST_PRIV_COLD int redist_priv_parse_kind(redist_priv_reader *r, redist_axis *x)
 {
-    const int box = redist_priv_accept(r, "box");
-    int even = 0;
+    const int box = redist_priv_parse_accept(r, "box"), even = redist_priv_parse_accept(r, "block");
     r->box_axes += box;
-    if (box || redist_priv_accept(r, "*"))
+    if (box || (!even && redist_priv_parse_accept(r, "*")))
         return 1;
-    if (redist_priv_accept(r, "cuts")) {
-        redist_priv_read_cuts(r, x);
+    if (!even && redist_priv_parse_accept(r, "cuts")) {
+        redist_priv_parse_cuts(r, x);
         return 0;
     }
-    if (redist_priv_accept(r, "block")) {
-        even = 1;
-    } else if (redist_priv_accept(r, "balanced")) {
+    if (!even && redist_priv_parse_accept(r, "balanced")) {
         x->kind = REDIST_PRIV_BALANCED;
-    } else if (!redist_priv_accept(r, "cyclic")) {
-        redist_priv_unexpected(r, "one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box'");
-    } else if (redist_priv_accept(r, "(")) {
-        x->block = redist_priv_read(r, NULL, "the size of a block", INT64_MAX);
-        redist_priv_expect(r, ")", NULL);
+    } else if (!even) {
+        redist_priv_parse_expect(r, "cyclic", "one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box'");
+        if (redist_priv_parse_accept(r, "(")) {
+            x->block = redist_priv_parse_number(r, NULL, "the size of a block", INT64_MAX);
+            redist_priv_parse_expect(r, ")", "')'");
+        }
     }
-    x->procs = (int)redist_priv_read(r, "@", "the number of processes", INT_MAX);
+    x->procs = (int)redist_priv_parse_number(r, "@", "the number of processes", INT_MAX);
     return even;
 }
 
-REDIST_PRIV_COLD void redist_priv_read_section(redist_priv_reader *r, redist_axis *x)
+REDIST_PRIV_COLD void redist_priv_parse_section(redist_priv_reader *r, redist_axis *x)
 {
     int64_t count;
-    x->start = redist_priv_read(r, NULL, "the start of a section", INT64_MAX);
-    count = redist_priv_read(r, ":", "the count of a section", INT64_MAX);
+    x->start = redist_priv_parse_number(r, NULL, "the start of a section", INT64_MAX);
+    count = redist_priv_parse_number(r, ":", "the count of a section", INT64_MAX);
     if (count != x->count)
         redist_priv_parse_error(r, r->number_at,
                                 "a section of %" PRId64 " indices, where the extent in front is %" PRId64, count,
                                 x->count);
-    if (redist_priv_accept(r, ":"))
-        x->step = redist_priv_read(r, NULL, "the step of a section", INT64_MAX);
-    x->extent = redist_priv_read(r, "of", "the extent of the whole axis", INT64_MAX);
-    redist_priv_expect(r, "]", NULL);
+    if (redist_priv_parse_accept(r, ":"))
+        x->step = redist_priv_parse_number(r, NULL, "the step of a section", INT64_MAX);
+    x->extent = redist_priv_parse_number(r, "of", "the extent of the whole axis", INT64_MAX);
+    redist_priv_parse_expect(r, "]", "']'");
 }
 
 #define REDIST_PRIV_SUFFIXES "one of 'from', '[', 'halo', 'extent', 'periodic', 'closed'"
 
 /* 0: none comes next. */
-REDIST_PRIV_COLD int redist_priv_read_suffix(redist_priv_reader *r, redist_priv_dimension *dim)
+REDIST_PRIV_COLD int redist_priv_parse_suffix(redist_priv_reader *r, redist_priv_dimension *dim)
 {
-    if (redist_priv_begins(r, "from", 1)) {
-        dim->axis.first = (int)redist_priv_read(r, NULL, "the coordinate of block 0", INT_MAX);
-    } else if (redist_priv_begins(r, "[", 2)) {
-        redist_priv_read_section(r, &dim->axis);
-    } else if (redist_priv_begins(r, "halo", 4)) {
-        dim->low = dim->high = redist_priv_read(r, "(", "the width of a halo", INT64_MAX);
-        if (redist_priv_accept(r, ","))
-            dim->high = redist_priv_read(r, NULL, "the width of a halo", INT64_MAX);
-        redist_priv_expect(r, ")", NULL);
-    } else if (redist_priv_begins(r, "extent", 8)) {
-        dim->allocated = redist_priv_read(r, "(", "the allocated extent", INT64_MAX);
-        redist_priv_expect(r, ")", NULL);
-    } else if (redist_priv_begins(r, "periodic", 16)) {
+    if (redist_priv_parse_begins(r, "from", 1)) {
+        dim->axis.first = (int)redist_priv_parse_number(r, NULL, "the coordinate of block 0", INT_MAX);
+    } else if (redist_priv_parse_begins(r, "[", 2)) {
+        redist_priv_parse_section(r, &dim->axis);
+    } else if (redist_priv_parse_begins(r, "halo", 4)) {
+        dim->low = dim->high = redist_priv_parse_number(r, "(", "the width of a halo", INT64_MAX);
+        if (redist_priv_parse_accept(r, ","))
+            dim->high = redist_priv_parse_number(r, NULL, "the width of a halo", INT64_MAX);
+        redist_priv_parse_expect(r, ")", "')'");
+    } else if (redist_priv_parse_begins(r, "extent", 8)) {
+        dim->allocated = redist_priv_parse_number(r, "(", "the allocated extent", INT64_MAX);
+        redist_priv_parse_expect(r, ")", "')'");
+    } else if (redist_priv_parse_begins(r, "periodic", 16)) {
         dim->axis.ghosts = 1 + (int)REDIST_PERIODIC;
-    } else if (redist_priv_begins(r, "closed", 16)) {
+    } else if (redist_priv_parse_begins(r, "closed", 16)) {
         dim->axis.ghosts = 1 + (int)REDIST_CLOSED;
     } else {
         return 0;
@@ -5482,31 +5467,30 @@ REDIST_PRIV_COLD int redist_priv_read_suffix(redist_priv_reader *r, redist_priv_
     return 1;
 }
 
-REDIST_PRIV_COLD void redist_priv_read_extents(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_parse_extents(redist_priv_reader *r)
 {
     do {
         if (r->ndim == REDIST_MAX_DIMS) {
-            redist_priv_parse_error(r, redist_priv_next(r), "more than %d axes", REDIST_MAX_DIMS);
+            redist_priv_parse_error(r, redist_priv_parse_next(r), "more than %d axes", REDIST_MAX_DIMS);
             return;
         }
-        r->said[r->ndim++].axis.count = redist_priv_read(r, NULL, "an extent", INT64_MAX);
-    } while (redist_priv_accept(r, "x"));
-    if (!redist_priv_accept(r, ":"))
-        redist_priv_unexpected(r, "':' or 'x' and an extent");
+        r->said[r->ndim++].axis.count = redist_priv_parse_number(r, NULL, "an extent", INT64_MAX);
+    } while (redist_priv_parse_accept(r, "x"));
+    redist_priv_parse_expect(r, ":", "':' or 'x' and an extent");
 }
 
 /* Reads an axis, and returns it without its section. */
-REDIST_PRIV_COLD redist_axis redist_priv_read_axis(redist_priv_reader *r, redist_priv_dimension *dim)
+REDIST_PRIV_COLD redist_axis redist_priv_parse_axis(redist_priv_reader *r, redist_priv_dimension *dim)
 {
     redist_axis *x = &dim->axis;
-    const char *begin = redist_priv_next(r);
+    const char *begin = redist_priv_parse_next(r);
     int even;
     x->extent = x->count;
     x->procs = 1;
     x->block = x->step = 1;
     r->subjects = 0;
-    even = redist_priv_read_kind(r, x);
-    while (redist_priv_read_suffix(r, dim))
+    even = redist_priv_parse_kind(r, x);
+    while (redist_priv_parse_suffix(r, dim))
         continue;
     if (x->kind == REDIST_PRIV_CUTS && r->last_cut != x->extent)
         redist_priv_parse_error(r, begin, "the last cut is %" PRId64 ", but the extent is %" PRId64, r->last_cut,
@@ -5517,16 +5501,16 @@ REDIST_PRIV_COLD redist_axis redist_priv_read_axis(redist_priv_reader *r, redist
 
 /* Makes what was said of the axes a layout, and then of how they are stored, by the builders, which find what is wrong
    with the numbers: they take boxes for whole axes until they know them. */
-REDIST_PRIV_COLD void redist_priv_read_axes(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_parse_axes(redist_priv_reader *r)
 {
     redist_axis axes[REDIST_MAX_DIMS];
     char expected[128];
     int d;
     for (d = 0; d < r->ndim && r->code == REDIST_OK; d++) {
         snprintf(expected, sizeof expected, "',' and axis %d of %d, or " REDIST_PRIV_SUFFIXES, d, r->ndim);
-        if (d > 0 && !redist_priv_accept(r, ","))
-            redist_priv_unexpected(r, expected);
-        axes[d] = redist_priv_read_axis(r, &r->said[d]);
+        if (d > 0)
+            redist_priv_parse_expect(r, ",", expected);
+        axes[d] = redist_priv_parse_axis(r, &r->said[d]);
     }
     r->layout = redist_layout_nd(d, axes);
     for (d = 0; d < r->layout.ndim; d++)
@@ -5545,94 +5529,63 @@ REDIST_PRIV_COLD void redist_priv_store_axes(redist_priv_reader *r)
 }
 
 /* Reads the array's own axes, or takes them in reversed order. */
-REDIST_PRIV_COLD void redist_priv_read_stored(redist_priv_reader *r, int reversed)
+REDIST_PRIV_COLD void redist_priv_parse_stored(redist_priv_reader *r, int reversed)
 {
     const char *all = "the array's own axes";
     int d, stored[REDIST_MAX_DIMS];
     for (d = 0; d < r->ndim; d++)
         stored[d] = reversed ? r->ndim - 1 - d
-                             : (int)redist_priv_read(r, d == 0 ? "(" : ",", d == 0 ? all : "an axis", INT_MAX);
+                             : (int)redist_priv_parse_number(r, d == 0 ? "(" : ",", d == 0 ? all : "an axis", INT_MAX);
     if (!reversed)
-        redist_priv_expect(r, ")", NULL);
+        redist_priv_parse_expect(r, ")", "')'");
     r->layout.fault = redist_permuted(r->layout, stored).fault;
     for (d = 0; d < r->ndim; d++)
         r->layout.dim[d].stored = stored[d];
 }
 
-REDIST_PRIV_COLD redist_order redist_priv_read_order(redist_priv_reader *r)
+REDIST_PRIV_COLD redist_order redist_priv_parse_order(redist_priv_reader *r)
 {
-    if (redist_priv_accept(r, "column-major"))
+    if (redist_priv_parse_accept(r, "column-major"))
         return REDIST_COLUMN_MAJOR;
-    if (!redist_priv_accept(r, "row-major"))
-        redist_priv_unexpected(r, "'row-major' or 'column-major'");
+    redist_priv_parse_expect(r, "row-major", "'row-major' or 'column-major'");
     return REDIST_ROW_MAJOR;
 }
 
-/* Cuts come before: storage is aligned for ints. */
-REDIST_PRIV_COLD void redist_priv_read_ranks(redist_priv_reader *r)
-{
-    r->ranks_at = redist_priv_next(r);
-    r->listed = 0;
-    do {
-        const int rank = (int)redist_priv_read(r, NULL, "a rank", INT_MAX);
-        redist_priv_add_entry(r, &rank, sizeof rank);
-    } while (redist_priv_accept(r, ","));
-    r->ranks = r->listed;
-    r->layout = redist_on_ranks(r->layout, (const int *)redist_priv_list_of(r, sizeof *r->layout.ranks));
-}
-
-/* Boxes: low:high of every axis, one box after the other. */
-REDIST_PRIV_COLD void redist_priv_read_boxes(redist_priv_reader *r)
-{
-    redist_box box;
-    int d;
-    memset(&box, 0, sizeof box);
-    r->used = (r->used + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t);
-    r->listed = 0;
-    do {
-        for (d = 0; d < r->ndim; d++) {
-            box.low[d] = redist_priv_read(r, d > 0 ? "x" : NULL, "where a box begins", INT64_MAX);
-            box.high[d] = redist_priv_read(r, ":", "where a box ends", INT64_MAX);
-        }
-        redist_priv_add_entry(r, &box, sizeof box);
-    } while (redist_priv_accept(r, ","));
-    r->boxes = (int)r->listed;
-    r->box = (const redist_box *)redist_priv_list_of(r, sizeof box);
-}
-
-REDIST_PRIV_COLD void redist_priv_read_option(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_parse_option(redist_priv_reader *r)
 {
     redist_layout *layout = &r->layout;
-    if (redist_priv_begins(r, "axes", 1))
-        redist_priv_read_stored(r, 0);
-    else if (redist_priv_begins(r, "transposed", 1))
-        redist_priv_read_stored(r, 1);
-    else if (redist_priv_begins(r, "grid", 2))
-        *layout = redist_grid_order(*layout, redist_priv_read_order(r));
-    else if (redist_priv_begins(r, "memory", 4))
-        *layout = redist_memory_order(*layout, redist_priv_read_order(r));
-    else if (redist_priv_begins(r, "from", 8))
-        *layout = redist_from_rank(*layout, (int)redist_priv_read(r, "rank", "the first rank", INT_MAX));
-    else if (redist_priv_begins(r, "ranks", 8))
-        redist_priv_read_ranks(r);
-    else if (redist_priv_begins(r, "copies", 16))
-        *layout = redist_replicated(*layout, (int)redist_priv_read(r, NULL, "the number of copies", INT_MAX));
-    else if (redist_priv_begins(r, "boxes", 32))
-        redist_priv_read_boxes(r);
-    else
-        redist_priv_unexpected(
-            r, "one of 'axes', 'transposed', 'grid', 'memory', 'from', 'ranks', 'copies', 'boxes'");
+    if (redist_priv_parse_begins(r, "axes", 1))
+        redist_priv_parse_stored(r, 0);
+    else if (redist_priv_parse_begins(r, "transposed", 1))
+        redist_priv_parse_stored(r, 1);
+    else if (redist_priv_parse_begins(r, "grid", 2))
+        *layout = redist_grid_order(*layout, redist_priv_parse_order(r));
+    else if (redist_priv_parse_begins(r, "memory", 4))
+        *layout = redist_memory_order(*layout, redist_priv_parse_order(r));
+    else if (redist_priv_parse_begins(r, "from", 8))
+        *layout = redist_from_rank(*layout, (int)redist_priv_parse_number(r, "rank", "the first rank", INT_MAX));
+    else if (redist_priv_parse_begins(r, "ranks", 8)) {
+        r->ranks_at = redist_priv_parse_next(r);
+        *layout = redist_on_ranks(*layout, (const int *)redist_priv_parse_list(r, "a rank", sizeof(int)));
+        r->ranks = r->listed;
+    } else if (redist_priv_parse_begins(r, "copies", 16))
+        *layout = redist_replicated(*layout, (int)redist_priv_parse_number(r, NULL, "the number of copies", INT_MAX));
+    else if (redist_priv_parse_begins(r, "boxes", 32)) {
+        r->box = (const redist_box *)redist_priv_parse_list(r, NULL, sizeof *r->box);
+        r->boxes = (int)r->listed;
+    } else
+        redist_priv_parse_unexpected(r, "one of 'axes', 'transposed', 'grid', 'memory', 'from', 'ranks', 'copies', 'boxes'");
 }
 
-REDIST_PRIV_COLD void redist_priv_read_layout(redist_priv_reader *r)
+REDIST_PRIV_COLD void redist_priv_parse_layout(redist_priv_reader *r)
 {
-    redist_priv_read_extents(r);
-    redist_priv_read_axes(r);
+    redist_priv_parse_extents(r);
+    redist_priv_parse_axes(r);
     r->subjects = 0;
-    while (redist_priv_accept(r, ";"))
-        redist_priv_read_option(r);
-    if (*redist_priv_next(r) != '\0')
-        redist_priv_unexpected(r, r->subjects != 0 ? "';' and an option, or the end"
+    while (redist_priv_parse_accept(r, ";"))
+        redist_priv_parse_option(r);
+    if (*redist_priv_parse_next(r) != '\0')
+        redist_priv_parse_unexpected(r, r->subjects != 0 ? "';' and an option, or the end"
                                                    : "';' and an option, the end, or " REDIST_PRIV_SUFFIXES);
     if (r->box_axes != (r->boxes > 0 ? r->ndim : 0))
         redist_priv_parse_error(r, r->at, "%d of %d axes are 'box', and boxes are%s listed: all or none must be",
@@ -5669,7 +5622,7 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
     else if ((uintptr_t)storage % (uintptr_t)aligned != 0)
         redist_priv_parse_error(&r, NULL, "storage must be aligned to %d bytes", aligned);
     else
-        redist_priv_read_layout(&r);
+        redist_priv_parse_layout(&r);
     if (r.used > r.room)
         redist_priv_parse_error(&r, NULL, "the cuts and ranks need %" PRIu64 " bytes of storage", (uint64_t)r.used);
     if (r.code != REDIST_OK)
