@@ -113,6 +113,39 @@
 #ifndef REDIST_EAGER_BYTES
 #define REDIST_EAGER_BYTES 16384 /* REDIST_SCHEDULED: of a piece: at most what MPI sends without asking the receiver */
 #endif
+
+/* Further constants: what each decides, its unit, and the command that set it; chosen: none did. Waiting: */
+#define REDIST_PRIV_TRIES 20 /* tests before the processor is given away; build/small on more ranks than cores */
+#ifndef REDIST_PRIV_PATIENCE
+#define REDIST_PRIV_PATIENCE REDIST_PRIV_TRIES /* tests without progress until a rank copies for another; chosen */
+#endif
+
+/* REDIST_SHARED: */
+#define REDIST_PRIV_SLOTS 4         /* of the ring of a message of several pieces; chosen */
+#define REDIST_PRIV_LEAST_PIECE 4096 /* bytes: a ring of shorter pieces is none; chosen */
+#define REDIST_PRIV_WIDE 1024       /* bytes: pieces are as long along the fast axes; build/methods */
+#define REDIST_PRIV_SHORT 32768     /* bytes: up to here two slots, and no waiting for the last execution; build/small */
+#define REDIST_PRIV_WASTEFUL 6      /* lines read for one used: from here on the sender packs; build/methods */
+#define REDIST_PRIV_FAR 250         /* ns of a flag to and fro: more to cores that share no cache (110, 500); build/cycles */
+#define REDIST_PRIV_STREAMED 4096   /* bytes: messages to those are streamed from here on; build/cycles */
+
+/* What methods take, in seconds a message and a byte, where the network is not measured; see redist_priv_predict. */
+#define REDIST_PRIV_WITHIN {1e-6, 5e-10}   /* MPI's messages in a node; build/small, build/methods */
+#define REDIST_PRIV_RINGS {7e-7, 3e-10}    /* rings; the same */
+#define REDIST_PRIV_BETWEEN {1e-6, 8e-10}  /* messages between nodes: 10 Gbit/s; chosen */
+#define REDIST_PRIV_CROWDING 2 /* long messages' time over that of short pieces, not measured; bench/cluster.sh */
+#define REDIST_PRIV_SETUP 15   /* duplications of a communicator that setting up rings takes; build/small */
+#define REDIST_PRIV_LATENCY 0.9 /* of options.cost.per_message, which messages that go together share; chosen */
+#define REDIST_PRIV_NEARER 8   /* times less is the latency inside a node; bench/simulate.sh */
+#define REDIST_PRIV_MARGIN 1.1 /* a chain, or another method than estimated, is so much faster; bench/simulate.sh */
+#define REDIST_PRIV_MOST_PHASES 8 /* of a chain; chosen */
+
+/* Measuring, where it is worth it: the network by bursts of messages, and methods. */
+#define REDIST_PRIV_OFTEN 10   /* executions from which on the network is measured; chosen */
+#define REDIST_PRIV_SMALL 8    /* bytes of a short message; chosen */
+#define REDIST_PRIV_BURST 8    /* messages of a burst, and pieces of a long one; bench/simulate.sh */
+#define REDIST_PRIV_SERIES 3   /* times that a method is timed, the first one to warm up; chosen */
+#define REDIST_PRIV_MANY 20    /* executions in each, where one takes less than 0.5 ms; chosen */
 #elif defined REDIST_YIELD || defined REDIST_MAX_COUNT || defined REDIST_PIECE_BYTES || defined REDIST_RING_BYTES || \
     defined REDIST_FLIGHT_BYTES || defined REDIST_EAGER_BYTES
 #error "REDIST_YIELD and other hooks do nothing in a file that only declares: the implementation needs them"
@@ -134,7 +167,7 @@ typedef enum {
     REDIST_SCHEDULED,      /* contention-free steps, in short pieces that never run ahead of what is received, with  */
                            /*   any max_buffer: networks between nodes, scarce memory                                */
     REDIST_SHARED,         /* node shared memory inside a node; between nodes as REDIST_SCHEDULED, short messages    */
-                           /*   (512 bytes) as REDIST_POINT_TO_POINT; by REDIST_AUTO as what is faster there          */
+                           /*   (600 bytes) as REDIST_POINT_TO_POINT; by REDIST_AUTO as what is faster there          */
     REDIST_MULTIPHASE      /* a chain of plans by way of other block sizes and grids (redist_phases): tiny messages;  */
                            /*   slabs to slabs also by way of nodes x ranks of a node, first inside the nodes        */
 } redist_method;
@@ -261,8 +294,9 @@ REDIST_API const char *redist_plan_message(const redist_plan *plan);
 REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
 
 /* Rank 0 writes one report for all ranks to file, which the others may pass as NULL: the layouts (redist_layout_parse
-   reads them), the method and why, messages, bytes, staging memory, steps, phases, and the time that redist_cost_of
-   predicts, with options.cost or redist_calibrate's, beside the fastest execution so far. Collective.
+   reads them), the method and why, the seconds of every method as predicted and as REDIST_MEASURE found them (0: not
+   known), messages, bytes, staging memory, steps, phases, and the time that redist_cost_of predicts, with options.cost
+   or redist_calibrate's, beside the fastest execution so far. Collective.
    REDIST_ERR_ARGUMENT, _MPI. */
 REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
 
@@ -303,8 +337,6 @@ REDIST_API int redist_arena_free(redist_arena **arena);
 #ifdef REDIST_PRIV_BODIES
 
 /* --------------------------------------------------------------------------------------------------------- waiting */
-
-enum { REDIST_PRIV_TRIES = 20 }; /* tests before the processor is given away */
 
 REDIST_PRIV void redist_priv_yield(int *tries)
 {
@@ -383,6 +415,7 @@ enum {
     REDIST_PRIV_LARGEST,      /* bytes of staging memory or of an array */
     REDIST_PRIV_PEERS,
     REDIST_PRIV_MESSAGE,      /* bytes */
+    REDIST_PRIV_BYTES,        /* of all messages that a rank sends, or receives */
     REDIST_PRIV_NODE,         /* a number that tells this rank's node from others, in all likelihood */
     REDIST_PRIV_NOT_NODE,
     REDIST_PRIV_TAG,          /* the next one in the arena */
@@ -609,7 +642,7 @@ typedef struct redist_priv_rings {
 typedef struct {
     double latency;
     redist_cost cost;
-    int at_once;  /* long messages, for which MPI asks the receiver, are as fast as short pieces in their place */
+    double crowding; /* seconds of a long message over those of short pieces in its place, at worst; 0: not known */
 } redist_priv_network;
 
 struct redist_arena {
@@ -637,8 +670,6 @@ typedef struct {
     redist_priv_runs **part; /* part[parts], each part[2 * ndim]: of every axis, the runs in place and the others */
     int64_t elements;
 } redist_priv_kept;
-
-enum { REDIST_PRIV_MOST_PHASES = 8 };
 
 /* One way to exchange. Functions return redist_error; they find everything in the plan. */
 typedef struct {
@@ -739,6 +770,7 @@ struct redist_plan {
     redist_plan *next;            /* started in the same arena */
     int64_t executions;           /* completed */
     double began, fastest;        /* when the execution at work began; seconds that one took on this rank */
+    double predicted[REDIST_PRIV_METHODS]; /* seconds of an execution, with its share of creation; 0: no candidate */
     double seconds[REDIST_PRIV_METHODS]; /* REDIST_MEASURE: of one execution on the slowest rank; 0: not tried */
     char message[128];            /* redist_plan_message */
 };
@@ -2701,22 +2733,11 @@ REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_pr
    sender may be ahead by a ring, which has at most twice as many slots as the message has pieces: that is why there
    are two words for claims. Arrays in ordinary memory, or of plans that overwrite their source, go through the ring. */
 
-enum { REDIST_PRIV_SLOTS = 4, REDIST_PRIV_LEAST_PIECE = 4096, REDIST_PRIV_WIDE = 1024 };
-enum {
-    REDIST_PRIV_SHORT = 32768, /* bytes: the next execution need not wait until this one's message is unpacked */
-    REDIST_PRIV_WASTEFUL = 6,  /* who uses a sixth of the lines it reads packs them, wherever its arrays are */
-    REDIST_PRIV_FAR = 250,     /* nanoseconds to and fro: 110 between cores that share a cache, 500 between others */
-    REDIST_PRIV_STREAMED = 4096 /* bytes of a message to a core that shares no cache: streamed from here on */
-};
-#ifndef REDIST_PRIV_PATIENCE
-#define REDIST_PRIV_PATIENCE REDIST_PRIV_TRIES /* tests without progress until a rank does what another might have */
-#endif
-
 /* The ways of a message; free: not known yet. */
 enum redist_priv_ways { REDIST_PRIV_FREE, REDIST_PRIV_RING, REDIST_PRIV_PUSH, REDIST_PRIV_PULL, REDIST_PRIV_WAYS };
 
-/* How a plan sends messages: between nodes in the order of a schedule, but the shortest, and where it gains nothing. */
-REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p);
+/* How a plan sends messages: the faster one of REDIST_POINT_TO_POINT and REDIST_SCHEDULED, as predicted. */
+REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p);
 
 /* The least time in nanoseconds of a flag to this rank's mirror image and back; 0: that is no member, or does not answer
    soon, as where ranks outnumber cores. */
@@ -3196,6 +3217,13 @@ REDIST_PRIV_COLD void redist_priv_connect_senders(redist_plan *p)
 
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network);
 
+/* The seconds of so many messages and bytes of a rank, at once: one message is on the link while the next is sent. */
+REDIST_PRIV_COLD double redist_priv_transfer(const redist_priv_network *n, double messages, double bytes)
+{
+    const double sending = messages * n->cost.per_message, moving = bytes * n->cost.per_byte;
+    return n->latency + (sending > moving ? sending : moving);
+}
+
 /* The network as it is measured, once for all plans on an arena's ranks, or as options.cost says: where REDIST_AUTO
    chooses, most of per_message is latency, which messages that go together pay once; a chain that was asked for pays it
    for each message, as in redist_cost_of. Collective. */
@@ -3211,7 +3239,7 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
         p->network = *known;
     } else {
         p->network.cost = p->options.cost;
-        p->network.latency = p->options.method == REDIST_AUTO ? 0.9 * p->options.cost.per_message : 0;
+        p->network.latency = p->options.method == REDIST_AUTO ? REDIST_PRIV_LATENCY * p->options.cost.per_message : 0;
         p->network.cost.per_message -= p->network.latency;
     }
     return code;
@@ -3227,20 +3255,17 @@ REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p, 
     return k == 0 ? p->from : k == p->state.chain.phases ? p->to : &between[k - 1];
 }
 
-/* Of one exchange: messages are on their way while the next are sent. Inside the nodes (near) latency is mostly an
-   eighth of that between them or less, and no link is shared. */
+/* Of one exchange, inside the nodes (near), where no link is shared, or between them. */
 REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_layout *from, const redist_layout *to,
                                             int near)
 {
-    const redist_priv_network *n = &p->network;
+    redist_priv_network n = p->network;
     redist_priv_load busiest;
-    double messages, bytes;
     if (redist_priv_busiest(from, to, &busiest) != REDIST_OK)
         return -1;
-    messages = (double)busiest.messages * n->cost.per_message;
-    bytes = (double)busiest.elements * ((double)(p->element_bytes * p->arrays) * n->cost.per_byte);
-    bytes /= near ? (double)p->node : 1;
-    return n->latency / (near ? 8 : 1) + (messages > bytes ? messages : bytes);
+    n.latency /= near ? REDIST_PRIV_NEARER : 1;
+    n.cost.per_byte *= (double)(p->element_bytes * p->arrays) / (near ? (double)p->node : 1);
+    return redist_priv_transfer(&n, (double)busiest.messages, (double)busiest.elements);
 }
 
 /* The axis that a layout of plain axes distributes over all ranks in their order; -1 where there is none. */
@@ -3390,20 +3415,22 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p)
         redist_plan_free(&c->phase[k]);
 }
 
-/* Whether many tiny messages between nodes had better be fewer, in a chain of phases; with several ranks a node it pays
-   from fewer peers on. Collective. */
-REDIST_PRIV_COLD int redist_priv_wants_phases(redist_plan *p)
+/* Predicts a chain, where it may win: it sends all bytes, too, and waits for the latency once more, if only inside the
+   nodes. Collective. */
+REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation)
 {
-    enum { LEAST_PEERS = 6, LEAST_ALONE = 20, MOST_BYTES = 4096 };
+    const double best = p->predicted[redist_priv_by_messages(p)], bytes = (double)p->facts[REDIST_PRIV_BYTES];
+    const double again = p->network.latency / (p->node > 1 ? REDIST_PRIV_NEARER : 1);
     redist_layout between[REDIST_PRIV_MOST_PHASES - 1];
     double gain = 0;
     int code;
-    if (p->node == 0 || p->facts[REDIST_PRIV_PEERS] < LEAST_PEERS || p->facts[REDIST_PRIV_MESSAGE] > MOST_BYTES ||
-        (p->facts[REDIST_PRIV_PEERS] < LEAST_ALONE && p->node < 2))
-        return 0;
+    if (p->network.cost.per_message <= 0 ||
+        best < REDIST_PRIV_MARGIN * (again + redist_priv_transfer(&p->network, 2, bytes)))
+        return;
     code = redist_priv_find_route(p, between, &gain);
+    if (redist_priv_worst(p->comm, gain > 0 ? code : REDIST_ERR_MEMORY) == REDIST_OK) /* which one rank may lack */
+        p->predicted[REDIST_MULTIPHASE] = REDIST_PRIV_MARGIN * best / gain + p->state.chain.phases * creation;
     memset(&p->state, 0, sizeof p->state);
-    return redist_priv_worst(p->comm, gain > 1.1 ? code : REDIST_ERR_MEMORY) == REDIST_OK; /* which one rank may lack */
 }
 
 #endif
@@ -3445,13 +3472,11 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transport_of(int metho
     return t->name == NULL ? NULL : t;
 }
 
-REDIST_PRIV redist_method redist_priv_by_messages(const redist_plan *p)
+REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p)
 {
-    enum { LEAST = 512 };
-    if (p->node == 0 || p->network.at_once || p->facts[REDIST_PRIV_MESSAGE] <= LEAST ||
-        redist_priv_transport_of(REDIST_SCHEDULED) == NULL)
-        return REDIST_POINT_TO_POINT;
-    return REDIST_SCHEDULED;
+    const double *s = p->predicted;
+    return s[REDIST_SCHEDULED] > 0 && s[REDIST_SCHEDULED] < s[REDIST_POINT_TO_POINT] ? REDIST_SCHEDULED
+                                                                                     : REDIST_POINT_TO_POINT;
 }
 
 /* Whether an arena has a communicator of these ranks, and a tag, for one more plan. Local: a rank where MPI fails says
@@ -3484,6 +3509,7 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, MPI_Comm comm)
         p->facts[REDIST_PRIV_UNFIXED_FROM + own] = p->pointers[own * p->arrays] == NULL && s->owned > 0;
         p->facts[REDIST_PRIV_LARGEST] = redist_priv_max(p->facts[REDIST_PRIV_LARGEST], large);
         p->facts[REDIST_PRIV_PEERS] = redist_priv_max(p->facts[REDIST_PRIV_PEERS], s->peers);
+        p->facts[REDIST_PRIV_BYTES] = redist_priv_max(p->facts[REDIST_PRIV_BYTES], s->bytes);
         for (k = 0; k < s->peers; k++) {
             const redist_priv_message m = redist_priv_peer_message(p, &s->peer[k]);
             const int turned = redist_priv_fastest(&m, own) != redist_priv_fastest(&m, REDIST_PRIV_PACKED);
@@ -3493,14 +3519,30 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, MPI_Comm comm)
     }
 }
 
-/* Whether setting up shared memory pays back in the executions promised. It takes some 15 times as long as a duplicate
-   of the communicator, which tells how crowded the cores are: where they are, an execution by messages takes a fifth of
-   that longer, elsewhere a twentieth of a nanosecond a byte, roughly. */
-REDIST_PRIV_COLD int redist_priv_pays_back(const redist_plan *p)
+/* Predicts the seconds of an execution by every method but a chain, from what is known of the network, or else as
+   within a node or between them. What is near goes through rings instead, which take setting up: ranks of a node are
+   taken to be neighbours. MPI's collectives send to all ranks. What needs too much memory is replaced later. */
+REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation)
 {
-    const double crowded = 1e6, duplication = (double)p->facts[REDIST_PRIV_DUPLICATION];
-    const double gain = (duplication > crowded ? duplication / 5 : 0) + 0.05 * (double)p->facts[REDIST_PRIV_LARGEST];
-    return p->options.executions == 0 || p->options.arena != NULL || p->options.executions * gain > 15 * duplication;
+    static const redist_priv_network unknown[2] = {{0, REDIST_PRIV_WITHIN, 1}, {0, REDIST_PRIV_BETWEEN, 0}};
+    const redist_priv_network *n = p->network.cost.per_message > 0 ? &p->network : &unknown[p->node > 0];
+    const double crowding = n->crowding > 0 ? n->crowding : REDIST_PRIV_CROWDING;
+    const double messages = (double)p->facts[REDIST_PRIV_PEERS], bytes = (double)p->facts[REDIST_PRIV_BYTES];
+    const double pieces = messages + (double)(p->facts[REDIST_PRIV_BYTES] / REDIST_EAGER_BYTES);
+    const double far = p->node > 0 ? (double)(p->size - p->node) / (p->size - 1) : 0;
+    const redist_cost ring = REDIST_PRIV_RINGS;
+    const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer : INT64_MAX;
+    double *s = p->predicted;
+    s[REDIST_POINT_TO_POINT] = redist_priv_transfer(n, messages, bytes * crowding);
+    s[REDIST_ALLTOALLV] = s[REDIST_POINT_TO_POINT] + n->cost.per_message * (p->size - messages);
+    s[REDIST_ALLTOALLW] = s[REDIST_ALLTOALLV];
+    if (redist_priv_transport_of(REDIST_SCHEDULED) != NULL)
+        s[REDIST_SCHEDULED] = redist_priv_transfer(n, pieces, bytes);
+    if (!REDIST_PRIV_ATOMICS || messages <= 0 ||
+        2 * p->facts[REDIST_PRIV_PEERS] * REDIST_PRIV_SLOTS * REDIST_PRIV_LEAST_PIECE > most)
+        return;
+    s[REDIST_SHARED] = (1 - far) * (messages * ring.per_message + bytes * ring.per_byte) +
+                       far * s[redist_priv_by_messages(p)] + REDIST_PRIV_SETUP * creation;
 }
 
 /* Messages to the ranks of a node share its link: between two of them come those to other nodes. */
@@ -3516,25 +3558,29 @@ REDIST_PRIV_COLD void redist_priv_alternate_nodes(redist_plan *p)
     }
 }
 
-/* A chain, where it pays; shared memory, where its smallest rings fit; messages to real peers only, in an order where
-   that is faster: measured for plans that run often. REDIST_ALLTOALLV has nothing on the last: it sends to the same
-   peers, and to others as well. What needs too much memory is replaced later. */
+/* The method of the least predicted seconds; of those that tie the first. The network between nodes is measured for
+   plans that run often. Where messages are asked for by name, as by REDIST_SHARED, nothing is. Collective. */
 REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p)
 {
-    enum { OFTEN = 10 };
-    const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer : INT64_MAX;
-    const int64_t rings = 2 * p->facts[REDIST_PRIV_PEERS] * REDIST_PRIV_SLOTS * REDIST_PRIV_LEAST_PIECE;
     const int executions = p->options.executions;
-#ifndef REDIST_NO_MULTIPHASE
-    if (redist_priv_wants_phases(p))
-        return REDIST_MULTIPHASE;
-#endif
-    if (redist_priv_by_messages(p) == REDIST_SCHEDULED && (executions == 0 || executions >= OFTEN))
+    const double creation = executions > 0 ? 1e-9 * (double)p->facts[REDIST_PRIV_DUPLICATION] / executions : 0;
+    const int given = p->options.cost.per_message + p->options.cost.per_byte > 0;
+    const redist_priv_transport *t = redist_priv_transports(), *best = NULL;
+    const int named = p->options.method != REDIST_AUTO;
+    if (!named && p->node > 0 && p->facts[REDIST_PRIV_PEERS] > 0 &&
+        (given || executions == 0 || executions >= REDIST_PRIV_OFTEN))
         (void)redist_priv_know_network(p);
+    redist_priv_predict(p, creation);
+    if (named)
+        return p->options.method;
+#ifndef REDIST_NO_MULTIPHASE
+    redist_priv_predict_phases(p, creation);
+#endif
     redist_priv_alternate_nodes(p);
-    if (p->facts[REDIST_PRIV_PEERS] > 0 && rings <= most && redist_priv_pays_back(p))
-        return REDIST_SHARED;
-    return redist_priv_by_messages(p);
+    for (; t->name != NULL; t++)
+        if (p->predicted[t->method] > 0 && (best == NULL || p->predicted[t->method] < p->predicted[best->method]))
+            best = t;
+    return best == NULL ? REDIST_POINT_TO_POINT : best->method;
 }
 
 /* Arrays to time candidates with, after the pointers to them; NULL when memory is exhausted. Those that are read are
@@ -3568,10 +3614,9 @@ REDIST_PRIV_COLD double redist_priv_slowest(MPI_Comm comm, double begin, int cod
    first, which warms up, only counts alone. It does, where that takes twice the best so far. Collective. */
 REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, double best)
 {
-    enum { SERIES = 3, MANY = 20 };
     double least = 0, seconds = 0, begin;
     int series, k, times = 1, code = REDIST_OK;
-    for (series = 0; series < SERIES && seconds <= (series == 1 ? 2 : 1.3) * best; series++) {
+    for (series = 0; series < REDIST_PRIV_SERIES && seconds <= 2 * best; series++) {
         begin = MPI_Wtime();
         for (k = 0; k < times && code == REDIST_OK; k++)
             code = redist_execute_many(plan, (const void *const *)scratch, (void *const *)(scratch + plan->arrays));
@@ -3579,7 +3624,7 @@ REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, doub
         if (seconds == 0)
             return 0;
         least = series < 2 || seconds < least ? seconds : least;
-        times = seconds < 5e-4 ? MANY : 1;
+        times = seconds < 5e-4 ? REDIST_PRIV_MANY : 1;
     }
     return least;
 }
@@ -3637,7 +3682,7 @@ REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p)
     }
     REDIST_FREE(scratch);
     estimate = seconds[estimate] > 0 ? estimate : REDIST_POINT_TO_POINT;
-    return seconds[estimate] > 0 && seconds[estimate] < 1.1 * best ? estimate : fastest;
+    return seconds[estimate] > 0 && seconds[estimate] < REDIST_PRIV_MARGIN * best ? estimate : fastest;
 }
 
 /* Whether a method delivers right data: strided types of single bytes write where they must not in Open MPI 4.1.4. */
@@ -3665,10 +3710,10 @@ REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p)
 /* Chooses the transport. All ranks have the same facts, and choose alike. Collective when it measures. */
 REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p)
 {
-    redist_method method = p->options.method;
+    const int measures = p->options.method == REDIST_AUTO && p->options.effort == REDIST_MEASURE;
+    redist_method method;
     p->overwrites = (int)p->facts[REDIST_PRIV_OVERWRITES];
-    if (method == REDIST_AUTO)
-        method = p->options.effort == REDIST_MEASURE ? redist_priv_measure(p) : redist_priv_estimate(p);
+    method = measures ? redist_priv_measure(p) : redist_priv_estimate(p);
     if (!redist_priv_is_sound(p, method))
         method = REDIST_POINT_TO_POINT;
     p->transport = redist_priv_transport_of((int)method);
@@ -4181,8 +4226,9 @@ REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
                 p->rings->home->distance, p->rings->home->distance > 0 ? "" : " (no answer)",
                 redist_priv_is_far(p->rings->home) ? "no" : "a");
     for (k = 0; k < REDIST_PRIV_METHODS; k++)
-        if (p->seconds[k] > 0)
-            fprintf(file, "            %-22s %.3g s\n", redist_priv_transport_of(k)->name, p->seconds[k]);
+        if (p->predicted[k] > 0 || p->seconds[k] > 0)
+            fprintf(file, "            %-22s %.3g s predicted, %.3g s measured\n", redist_priv_transport_of(k)->name,
+                    p->predicted[k], p->seconds[k]);
     for (k = 0; p->transport->method == REDIST_MULTIPHASE && k < c->phases; k++) {
         fprintf(file, "  phase %d   %s to ", k + 1, c->phase[k]->transport->name);
         redist_layout_print(c->phase[k]->to, file);
@@ -4251,8 +4297,6 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
 }
 
 /* -------------------------------------------------------------------------------------------- calibrating (bodies) */
-
-enum { REDIST_PRIV_SMALL = 8, REDIST_PRIV_BURST = 8 };
 
 /* The shortest time of an exchange of n messages each way between this rank and its mirror image, n <=
    REDIST_PRIV_BURST, in picoseconds; -1 when MPI fails: a rank where it does goes on, for the other waits. The ring of
@@ -4324,9 +4368,10 @@ REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_netw
         more = redist_priv_clamp((time[BURST] - time[ONE]) / (REDIST_PRIV_BURST - 1), 1, time[ONE]);
         network->latency = (double)(redist_priv_max(time[ONE], time[OPPOSITE]) - more) * unit;
         network->cost.per_message = (double)more * unit;
-        network->at_once = 1;
+        network->crowding = 1;
         for (k = WHOLE, least = INT64_MAX; k < OPPOSITE; k += 2) {
-            network->at_once &= time[k] <= time[k + 1];
+            const double crowding = (double)time[k] / (double)time[k + 1];
+            network->crowding = crowding > network->crowding ? crowding : network->crowding;
             least = redist_priv_min(least, redist_priv_min(time[k], time[k + 1]));
         }
         more = redist_priv_max(least - time[ONE], 1);
