@@ -234,14 +234,17 @@ REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, cons
 
 /* A plan with options.combine: every holder of an element in the source contributes, that is its owner, the ghost cells
    of redist_with_ghosts and all copies of redist_replicated; every holder in the destination receives.
-   Each element's contributions are combined one at a time: those of the receiving rank first, then those of the other
-   ranks, rank by rank, in an order that depends on the method, the layouts and the nodes only. A rank that holds an
-   element several times contributes the cell between the ends of the array first, owned or ghost, then ghost cells past
-   the ends of periodic axes: past the low end of axis 0 alone, past its high end; then past the low end of axis 1 (and
-   of axis 0 neither end, the low, the high), past its high end; and so on. Neither arenas, the sizes of pieces, nor when
-   ranks start and which plan progresses first change this order: with one method, the same arrays give the same bits.
-   In place, an element that is its own destination is left as it is: in the plan from a layout with ghosts to the same
-   without, every ghost cell is added to its owner's element and nothing else is touched. */
+   Each element's contributions are combined one at a time: the receiving rank's own first, then the
+   other ranks', rank by rank, in an order that depends on the method, the layouts and the nodes
+   only. A rank that holds an element several times contributes the cell between the ends of the
+   array first, owned or ghost; then ghost cells past ends of periodic axes: past the low end of
+   axis 0, past its high end; then past the low end of axis 1 (first past no end of axis 0, then its
+   low, then its high end), past its high end; and so on. Arenas, the sizes of pieces, when ranks
+   start and which plan progresses first change nothing: with one method, the same arrays give the
+   same bits.
+   In place, an element that is its own destination is left as it is: in the plan from a layout with
+   ghosts to the same without, every ghost cell is added to its owner's element and nothing else is
+   touched. */
 
 /* context of redist_combine_op: to[i] = op(from[i], to[i]) by MPI_Reduce_local, for any MPI_Op that may be used there,
    on elements that are of this type. */

@@ -379,9 +379,10 @@ static void widen(test_random *r, holders *h)
     }
 }
 
+/* Every fourth source has no ghosts, but as many copies as there are ranks. */
 static void draw(test_random *r, run *u, int number)
 {
-    const int ndim = 1 + number % 3, halo = number / 3 % 2;
+    const int ndim = 1 + number % 3, halo = number / 3 % 2, copied = number % 4 == 3;
     int64_t count[HOLDER_DIMS];
     int d, side;
     do {
@@ -391,6 +392,8 @@ static void draw(test_random *r, run *u, int number)
             holder_draw(r, &u->side[side], ndim, count, test_size(),
                         side == 0 || test_between(r, 0, 1));
         widen(r, &u->side[0]);
+        for (d = 0; d < ndim && copied; d++)
+            u->side[0].axis[d].edge = -1;
         u->same = halo && test_between(r, 0, 2) != 0;
         if (halo)
             u->side[1] = u->side[0];
@@ -398,7 +401,8 @@ static void draw(test_random *r, run *u, int number)
             u->side[1].axis[d].edge = -1; /* its ghost cells, or some of them, receive nothing */
         for (side = 0; side < 2; side++)
             holder_build(&u->side[side]);
-    } while (most_cells(&u->side[0]) > MOST_CELLS || most_cells(&u->side[1]) > MOST_CELLS);
+    } while (most_cells(&u->side[0]) > MOST_CELLS || most_cells(&u->side[1]) > MOST_CELLS ||
+             (copied && u->side[0].copies < test_size()));
 }
 
 static void check_case(run *u, int number)
