@@ -5144,7 +5144,8 @@ REDIST_PRIV_COLD void redist_priv_print_kind(redist_priv_writer *w, const redist
         redist_priv_print(w, "cyclic(%" PRId64 ")@%d", x->block, x->procs);
 }
 
-REDIST_PRIV_COLD void redist_priv_print_axis(redist_priv_writer *w, const redist_priv_dimension *dim)
+REDIST_PRIV_COLD void redist_priv_print_axis(redist_priv_writer *w,
+                                             const redist_priv_dimension *dim)
 {
     const redist_axis *x = &dim->axis;
     redist_priv_print_kind(w, x);
@@ -5176,7 +5177,8 @@ REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redi
         permuted |= layout->dim[d].stored != d;
     }
     for (d = 0; permuted && d < layout->ndim; d++)
-        redist_priv_print(w, "%s%d%s", d == 0 ? "; axes(" : ",", layout->dim[d].stored, d == layout->ndim - 1 ? ")" : "");
+        redist_priv_print(w, "%s%d%s", d == 0 ? "; axes(" : ",", layout->dim[d].stored,
+                          d == layout->ndim - 1 ? ")" : "");
     if (layout->grid_order == REDIST_COLUMN_MAJOR)
         redist_priv_print(w, "; grid column-major");
     if (layout->memory_order == REDIST_COLUMN_MAJOR)
@@ -5185,8 +5187,9 @@ REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redi
         redist_priv_print(w, "; copies %d", layout->copies);
     for (k = 0; x->kind == REDIST_PRIV_BOXES && k < x->procs; k++)
         for (d = 0; d < layout->ndim; d++)
-            redist_priv_print(w, "%s%" PRId64 ":%" PRId64, d > 0 ? "x" : k > 0 ? ", " : "; boxes ", x->box[k].low[d],
-                            x->box[k].high[d]);
+            redist_priv_print(w, "%s%" PRId64 ":%" PRId64,
+                              d > 0 ? "x" : k > 0 ? ", " : "; boxes ", x->box[k].low[d],
+                              x->box[k].high[d]);
     for (k = 0; layout->ranks != NULL && k < redist_places(layout); k++)
         redist_priv_print(w, "%s%d", k == 0 ? "; ranks " : ",", layout->ranks[k]);
     if (layout->ranks == NULL && layout->first_rank != 0)
@@ -5308,14 +5311,16 @@ REDIST_PRIV_COLD int redist_priv_parse_accept(redist_priv_reader *r, const char 
     return 1;
 }
 
-REDIST_PRIV_COLD void redist_priv_parse_expect(redist_priv_reader *r, const char *word, const char *expected)
+REDIST_PRIV_COLD void redist_priv_parse_expect(redist_priv_reader *r, const char *word,
+                                               const char *expected)
 {
     if (!redist_priv_parse_accept(r, word))
         redist_priv_parse_unexpected(r, expected);
 }
 
 /* Reads a word or a sign that begins a clause, if it comes next. Clauses on one subject, a bit, exclude each other. */
-REDIST_PRIV_COLD int redist_priv_parse_begins(redist_priv_reader *r, const char *word, unsigned subject)
+REDIST_PRIV_COLD int redist_priv_parse_begins(redist_priv_reader *r, const char *word,
+                                              unsigned subject)
 {
     if (!redist_priv_parse_accept(r, word))
         return 0;
@@ -5326,7 +5331,8 @@ REDIST_PRIV_COLD int redist_priv_parse_begins(redist_priv_reader *r, const char 
 }
 
 /* Reads -most - 1 <= number <= most (INT_MAX, INT64_MAX) after a word or a sign (NULL: none). 0 after a mistake. */
-REDIST_PRIV_COLD int64_t redist_priv_parse_number(redist_priv_reader *r, const char *after, const char *what, int64_t most)
+REDIST_PRIV_COLD int64_t redist_priv_parse_number(redist_priv_reader *r, const char *after,
+                                                  const char *what, int64_t most)
 {
     char quote[80], *end;
     long long value;
@@ -5342,7 +5348,8 @@ REDIST_PRIV_COLD int64_t redist_priv_parse_number(redist_priv_reader *r, const c
     value = strtoll(r->at, &end, 10);
     if (errno == ERANGE || value > most || value < -most - 1) {
         redist_priv_parse_quote(r->at, quote, sizeof quote);
-        redist_priv_parse_error(r, r->at, "%s does not fit %s", quote, most == INT_MAX ? "an int" : "an int64_t");
+        redist_priv_parse_error(r, r->at, "%s does not fit %s", quote,
+                                most == INT_MAX ? "an int" : "an int64_t");
         return 0;
     }
     r->at = end;
@@ -5354,31 +5361,34 @@ REDIST_PRIV_COLD void redist_priv_parse_box(redist_priv_reader *r, redist_box *b
 {
     int d;
     for (d = 0; d < r->ndim; d++) {
-        box->low[d] = redist_priv_parse_number(r, d > 0 ? "x" : NULL, "where a box begins", INT64_MAX);
+        box->low[d] =
+            redist_priv_parse_number(r, d > 0 ? "x" : NULL, "where a box begins", INT64_MAX);
         box->high[d] = redist_priv_parse_number(r, ":", "where a box ends", INT64_MAX);
     }
 }
 
 /* Parses a list of boxes, or of numbers of so many bytes, and returns it; NULL where it does not fit the storage. */
-REDIST_PRIV_COLD const void *redist_priv_parse_list(redist_priv_reader *r, const char *what, size_t bytes)
+REDIST_PRIV_COLD const void *redist_priv_parse_list(redist_priv_reader *r, const char *what,
+                                                    size_t bytes)
 {
     const size_t align = bytes < sizeof r->last ? bytes : sizeof r->last;
     const size_t begin = (r->used + align - 1) / align * align;
     redist_box box;
     int rank;
-    const void *entry = bytes == sizeof rank ? (void *)&rank : bytes == sizeof box ? (void *)&box : (void *)&r->last;
+    const void *const entry[3] = {&rank, &r->last, &box};
+    const int kind = (bytes > sizeof rank) + (bytes > sizeof r->last);
     memset(&box, 0, sizeof box);
     r->used = begin;
     r->listed = 0;
     do {
-        if (bytes == sizeof box)
+        if (kind == 2)
             redist_priv_parse_box(r, &box);
         else
-            r->last = redist_priv_parse_number(r, NULL, what, bytes == sizeof rank ? INT_MAX : INT64_MAX);
+            r->last = redist_priv_parse_number(r, NULL, what, kind == 0 ? INT_MAX : INT64_MAX);
         rank = (int)r->last;
         r->used += bytes;
         if (r->used <= r->room)
-            memcpy(r->storage + r->used - bytes, entry, bytes);
+            memcpy(r->storage + r->used - bytes, entry[kind], bytes);
         if (++r->listed == INT_MAX)
             redist_priv_parse_error(r, r->at, "a list of INT_MAX numbers");
     } while (redist_priv_parse_accept(r, ","));
@@ -5411,7 +5421,8 @@ REDIST_PRIV_COLD int redist_priv_parse_kind(redist_priv_reader *r, redist_axis *
     if (!even && redist_priv_parse_accept(r, "balanced")) {
         x->kind = REDIST_PRIV_BALANCED;
     } else if (!even) {
-        redist_priv_parse_expect(r, "cyclic", "one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box'");
+        redist_priv_parse_expect(r, "cyclic",
+                                 "one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box'");
         if (redist_priv_parse_accept(r, "(")) {
             x->block = redist_priv_parse_number(r, NULL, "the size of a block", INT64_MAX);
             redist_priv_parse_expect(r, ")", "')'");
@@ -5442,7 +5453,8 @@ REDIST_PRIV_COLD void redist_priv_parse_section(redist_priv_reader *r, redist_ax
 REDIST_PRIV_COLD int redist_priv_parse_suffix(redist_priv_reader *r, redist_priv_dimension *dim)
 {
     if (redist_priv_parse_begins(r, "from", 1)) {
-        dim->axis.first = (int)redist_priv_parse_number(r, NULL, "the coordinate of block 0", INT_MAX);
+        dim->axis.first =
+            (int)redist_priv_parse_number(r, NULL, "the coordinate of block 0", INT_MAX);
     } else if (redist_priv_parse_begins(r, "[", 2)) {
         redist_priv_parse_section(r, &dim->axis);
     } else if (redist_priv_parse_begins(r, "halo", 4)) {
@@ -5467,7 +5479,8 @@ REDIST_PRIV_COLD void redist_priv_parse_extents(redist_priv_reader *r)
 {
     do {
         if (r->ndim == REDIST_MAX_DIMS) {
-            redist_priv_parse_error(r, redist_priv_parse_next(r), "more than %d axes", REDIST_MAX_DIMS);
+            redist_priv_parse_error(r, redist_priv_parse_next(r), "more than %d axes",
+                                    REDIST_MAX_DIMS);
             return;
         }
         r->said[r->ndim++].axis.count = redist_priv_parse_number(r, NULL, "an extent", INT64_MAX);
@@ -5476,7 +5489,8 @@ REDIST_PRIV_COLD void redist_priv_parse_extents(redist_priv_reader *r)
 }
 
 /* Reads an axis, and returns it without its section. */
-REDIST_PRIV_COLD redist_axis redist_priv_parse_axis(redist_priv_reader *r, redist_priv_dimension *dim)
+REDIST_PRIV_COLD redist_axis redist_priv_parse_axis(redist_priv_reader *r,
+                                                    redist_priv_dimension *dim)
 {
     redist_axis *x = &dim->axis;
     const char *begin = redist_priv_parse_next(r);
@@ -5531,7 +5545,8 @@ REDIST_PRIV_COLD void redist_priv_parse_stored(redist_priv_reader *r, int revers
     int d, stored[REDIST_MAX_DIMS];
     for (d = 0; d < r->ndim; d++)
         stored[d] = reversed ? r->ndim - 1 - d
-                             : (int)redist_priv_parse_number(r, d == 0 ? "(" : ",", d == 0 ? all : "an axis", INT_MAX);
+                             : (int)redist_priv_parse_number(r, d == 0 ? "(" : ",",
+                                                             d == 0 ? all : "an axis", INT_MAX);
     if (!reversed)
         redist_priv_parse_expect(r, ")", "')'");
     r->layout.fault = redist_permuted(r->layout, stored).fault;
@@ -5559,18 +5574,22 @@ REDIST_PRIV_COLD void redist_priv_parse_option(redist_priv_reader *r)
     else if (redist_priv_parse_begins(r, "memory", 4))
         *layout = redist_memory_order(*layout, redist_priv_parse_order(r));
     else if (redist_priv_parse_begins(r, "from", 8))
-        *layout = redist_from_rank(*layout, (int)redist_priv_parse_number(r, "rank", "the first rank", INT_MAX));
+        *layout = redist_from_rank(
+            *layout, (int)redist_priv_parse_number(r, "rank", "the first rank", INT_MAX));
     else if (redist_priv_parse_begins(r, "ranks", 8)) {
         r->ranks_at = redist_priv_parse_next(r);
-        *layout = redist_on_ranks(*layout, (const int *)redist_priv_parse_list(r, "a rank", sizeof(int)));
+        *layout =
+            redist_on_ranks(*layout, (const int *)redist_priv_parse_list(r, "a rank", sizeof(int)));
         r->ranks = r->listed;
     } else if (redist_priv_parse_begins(r, "copies", 16))
-        *layout = redist_replicated(*layout, (int)redist_priv_parse_number(r, NULL, "the number of copies", INT_MAX));
+        *layout = redist_replicated(
+            *layout, (int)redist_priv_parse_number(r, NULL, "the number of copies", INT_MAX));
     else if (redist_priv_parse_begins(r, "boxes", 32)) {
         r->box = (const redist_box *)redist_priv_parse_list(r, NULL, sizeof *r->box);
         r->boxes = (int)r->listed;
     } else
-        redist_priv_parse_unexpected(r, "one of 'axes', 'transposed', 'grid', 'memory', 'from', 'ranks', 'copies', 'boxes'");
+        redist_priv_parse_unexpected(
+            r, "one of 'axes', 'transposed', 'grid', 'memory', 'from', 'ranks', 'copies', 'boxes'");
 }
 
 REDIST_PRIV_COLD void redist_priv_parse_layout(redist_priv_reader *r)
