@@ -3758,45 +3758,44 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
     return redist_move_combining(from, from_arrays, to, to_arrays, element_bytes, NULL, NULL);
 }
 
-/* -------------------------------------------------------------------------------------- traffic, on paper (bodies) */
+/* -------------------------------------------------------------------------------------------------- how many peers */
 
-/* The elements that two places share; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int from_place, const redist_layout *to,
-                                               int to_place)
+/* How many coordinates of the other axis a coordinate meets: by a theorem where two block-cyclic axes
+   show a whole superblock, in O(coordinates) where a side has intervals, else by visiting all pairs. */
+
+REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
 {
-    int from_coords[REDIST_MAX_DIMS], to_coords[REDIST_MAX_DIMS];
-    redist_priv_runs list;
-    int64_t volume = 1;
-    int d, code;
-    redist_priv_coords_of_place(from, from_place, from_coords);
-    redist_priv_coords_of_place(to, to_place, to_coords);
-    for (d = 0; d < from->ndim && volume > 0; d++) {
-        code = redist_priv_meet_coords(&from->dim[d].axis, from_coords[d], REDIST_PRIV_ALL_IMAGES, &to->dim[d].axis,
-                                       to_coords[d], &list);
-        volume = code == REDIST_OK ? redist_priv_product(volume, list.elements, REDIST_PRIV_MAX_ELEMENTS) : -1;
-        REDIST_FREE(list.run);
-    }
-    return volume;
+#define REDIST_PRIV_SAME_FIELD(field, name) && x->field == y->field
+    return x->cuts == y->cuts && x->box == y->box REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
 }
 
-REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to, int rank_to)
+REDIST_PRIV_COLD int redist_priv_is_whole(const redist_axis *x) { return x->count == x->extent; }
+
+/* Whether an axis is block-cyclic and seen whole and forwards. */
+REDIST_PRIV_COLD int redist_priv_is_plain(const redist_axis *x)
 {
-    redist_layout source;
-    redist_priv_pairs pairs;
-    int64_t shared;
-    int from_place, to_place, serves;
-    if (redist_priv_check_pair(from, to, 0, &source) != REDIST_OK)
-        return -1;
-    from_place = redist_priv_place_on(from, NULL, rank_from);
-    to_place = redist_priv_place_on(to, NULL, rank_to);
-    shared = from_place < 0 || to_place < 0 ? 0 : redist_priv_shared_by(&source, from_place, to, to_place);
-    if (shared <= 0 || from->copies == 1)
-        return shared;
-    if (redist_priv_pairs_open(&pairs, &source, to, 0) != REDIST_OK)
-        return -1;
-    serves = redist_priv_server(&pairs, from_place % pairs.grid[REDIST_PRIV_FROM], to_place, -1) == from_place;
-    REDIST_FREE(pairs.rank_places);
-    return pairs.code != REDIST_OK ? -1 : serves ? shared : 0;
+    return x->kind == REDIST_PRIV_CYCLIC && redist_priv_is_whole(x) && x->step == 1;
+}
+
+/* The greatest common divisor of two block-cyclic axes' cycles, if the view shows a whole superblock; else 0. */
+REDIST_PRIV_COLD int64_t redist_priv_common_cycle(const redist_axis *x, const redist_axis *y)
+{
+    const int64_t a = redist_priv_product(x->block, x->procs, REDIST_PRIV_MAX_ELEMENTS);
+    const int64_t b = redist_priv_product(y->block, y->procs, REDIST_PRIV_MAX_ELEMENTS), g = redist_priv_gcd(a, b);
+    const int whole = redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS) <= x->count;
+    return whole && redist_priv_is_plain(x) && redist_priv_is_plain(y) ? g : 0;
+}
+
+/* The most coordinates of y that one of x meets, both plain; 0 when the view is shorter than their superblock. Blocks
+   of r on P and of s on Q meet somewhere in it when s q - r p, modulo g = gcd(r P, s Q), lies strictly between -s and
+   r. Over all q, s q mod g takes every multiple of e = gcd(s, g) equally often; over all p, r p mod e every multiple of
+   gcd(r, e). */
+REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, const redist_axis *y)
+{
+    const int64_t r = x->block, s = y->block, g = redist_priv_common_cycle(x, y), e = redist_priv_gcd(s, g);
+    if (g == 0)
+        return 0;
+    return redist_priv_min(y->procs, y->procs * e / g * (s / e + redist_priv_ceil_div(r - redist_priv_gcd(r, e), e)));
 }
 
 /* Whether coordinates of x own one stretch of the view each, and stretches show every block of y that they pass. */
@@ -3895,6 +3894,76 @@ REDIST_PRIV_COLD int redist_priv_tally_axis(const redist_axis *const *x, redist_
     return code;
 }
 
+/* The most messages of any place of a side, and the most elements. */
+REDIST_PRIV_COLD redist_priv_load redist_priv_most_of(const redist_priv_tally *t, int side)
+{
+    redist_priv_load most = {0, 0};
+    int k;
+    for (k = 0; k < t->places[side]; k++) {
+        most.messages = redist_priv_max(most.messages, t->place[side][k].messages);
+        most.elements = redist_priv_max(most.elements, t->place[side][k].elements);
+    }
+    return most;
+}
+
+/* The most coordinates of the other side that any of either meets: by the theorem, or counted. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_most_partners(const redist_axis *const *x, int64_t *most)
+{
+    const int same = redist_priv_same_axis(x[0], x[1]);
+    redist_priv_tally t;
+    int side, code;
+    for (side = 0; side < 2; side++)
+        most[side] = same ? x[side]->count > 0 : redist_priv_superblock_degree(x[side], x[!side]);
+    if (x[0]->count == 0 || most[0] > 0)
+        return REDIST_OK;
+    code = redist_priv_tally_axis(x, &t);
+    for (side = 0; side < 2 && code == REDIST_OK; side++)
+        most[side] = redist_priv_most_of(&t, side).messages;
+    REDIST_FREE(t.place[0]);
+    return code;
+}
+
+/* -------------------------------------------------------------------------------------- traffic, on paper (bodies) */
+
+/* The elements that two places share; -1 when memory is exhausted. */
+REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int from_place, const redist_layout *to,
+                                               int to_place)
+{
+    int from_coords[REDIST_MAX_DIMS], to_coords[REDIST_MAX_DIMS];
+    redist_priv_runs list;
+    int64_t volume = 1;
+    int d, code;
+    redist_priv_coords_of_place(from, from_place, from_coords);
+    redist_priv_coords_of_place(to, to_place, to_coords);
+    for (d = 0; d < from->ndim && volume > 0; d++) {
+        code = redist_priv_meet_coords(&from->dim[d].axis, from_coords[d], REDIST_PRIV_ALL_IMAGES, &to->dim[d].axis,
+                                       to_coords[d], &list);
+        volume = code == REDIST_OK ? redist_priv_product(volume, list.elements, REDIST_PRIV_MAX_ELEMENTS) : -1;
+        REDIST_FREE(list.run);
+    }
+    return volume;
+}
+
+REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to, int rank_to)
+{
+    redist_layout source;
+    redist_priv_pairs pairs;
+    int64_t shared;
+    int from_place, to_place, serves;
+    if (redist_priv_check_pair(from, to, 0, &source) != REDIST_OK)
+        return -1;
+    from_place = redist_priv_place_on(from, NULL, rank_from);
+    to_place = redist_priv_place_on(to, NULL, rank_to);
+    shared = from_place < 0 || to_place < 0 ? 0 : redist_priv_shared_by(&source, from_place, to, to_place);
+    if (shared <= 0 || from->copies == 1)
+        return shared;
+    if (redist_priv_pairs_open(&pairs, &source, to, 0) != REDIST_OK)
+        return -1;
+    serves = redist_priv_server(&pairs, from_place % pairs.grid[REDIST_PRIV_FROM], to_place, -1) == from_place;
+    REDIST_FREE(pairs.rank_places);
+    return pairs.code != REDIST_OK ? -1 : serves ? shared : 0;
+}
+
 /* Messages and elements of all places where both are products over axes. */
 REDIST_PRIV_COLD int redist_priv_tally_axes(const redist_layout *from, const redist_layout *to, redist_priv_tally *t)
 {
@@ -3916,18 +3985,6 @@ REDIST_PRIV_COLD int redist_priv_tally_axes(const redist_layout *from, const red
         REDIST_FREE(axis.place[0]);
     }
     return code;
-}
-
-/* The most messages of any place of a side, and the most elements. */
-REDIST_PRIV_COLD redist_priv_load redist_priv_most_of(const redist_priv_tally *t, int side)
-{
-    redist_priv_load most = {0, 0};
-    int k;
-    for (k = 0; k < t->places[side]; k++) {
-        most.messages = redist_priv_max(most.messages, t->place[side][k].messages);
-        most.elements = redist_priv_max(most.elements, t->place[side][k].elements);
-    }
-    return most;
 }
 
 /* What stays on a rank, whose own copy serves it, is not exchanged. Adds it to `kept`. */
@@ -4055,20 +4112,6 @@ typedef struct redist_priv_arrangement {
     redist_priv_rank_place *rank_places[2]; /* of a layout on listed ranks */
 } redist_priv_arrangement;
 
-REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
-{
-#define REDIST_PRIV_SAME_FIELD(field, name) && x->field == y->field
-    return x->cuts == y->cuts && x->box == y->box REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
-}
-
-REDIST_PRIV_COLD int redist_priv_is_whole(const redist_axis *x) { return x->count == x->extent; }
-
-/* Whether an axis is block-cyclic and seen whole and forwards. */
-REDIST_PRIV_COLD int redist_priv_is_plain(const redist_axis *x)
-{
-    return x->kind == REDIST_PRIV_CYCLIC && redist_priv_is_whole(x) && x->step == 1;
-}
-
 /* Whether blocks of r meet blocks of K r, K <= P, on the same P processes. */
 REDIST_PRIV_COLD int redist_priv_walker_of(const redist_axis *const *x, redist_priv_walker *w)
 {
@@ -4106,44 +4149,6 @@ REDIST_PRIV_COLD int64_t redist_priv_walker_partner(const redist_priv_walker *w,
     if (block >= w->blocks)
         return -1;
     return side == w->small ? block / w->ratio % w->procs : block % w->procs;
-}
-
-/* The greatest common divisor of two block-cyclic axes' cycles, if the view shows a whole superblock; else 0. */
-REDIST_PRIV_COLD int64_t redist_priv_common_cycle(const redist_axis *x, const redist_axis *y)
-{
-    const int64_t a = redist_priv_product(x->block, x->procs, REDIST_PRIV_MAX_ELEMENTS);
-    const int64_t b = redist_priv_product(y->block, y->procs, REDIST_PRIV_MAX_ELEMENTS), g = redist_priv_gcd(a, b);
-    const int whole = redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS) <= x->count;
-    return whole && redist_priv_is_plain(x) && redist_priv_is_plain(y) ? g : 0;
-}
-
-/* The most coordinates of y that one of x meets, both plain; 0 when the view is shorter than their superblock. Blocks
-   of r on P and of s on Q meet somewhere in it when s q - r p, modulo g = gcd(r P, s Q), lies strictly between -s and
-   r. Over all q, s q mod g takes every multiple of e = gcd(s, g) equally often; over all p, r p mod e every multiple of
-   gcd(r, e). */
-REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, const redist_axis *y)
-{
-    const int64_t r = x->block, s = y->block, g = redist_priv_common_cycle(x, y), e = redist_priv_gcd(s, g);
-    if (g == 0)
-        return 0;
-    return redist_priv_min(y->procs, y->procs * e / g * (s / e + redist_priv_ceil_div(r - redist_priv_gcd(r, e), e)));
-}
-
-/* The most coordinates of the other side that any of either meets: by the theorem, or counted. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_most_partners(const redist_axis *const *x, int64_t *most)
-{
-    const int same = redist_priv_same_axis(x[0], x[1]);
-    redist_priv_tally t;
-    int side, code;
-    for (side = 0; side < 2; side++)
-        most[side] = same ? x[side]->count > 0 : redist_priv_superblock_degree(x[side], x[!side]);
-    if (x[0]->count == 0 || most[0] > 0)
-        return REDIST_OK;
-    code = redist_priv_tally_axis(x, &t);
-    for (side = 0; side < 2 && code == REDIST_OK; side++)
-        most[side] = redist_priv_most_of(&t, side).messages;
-    REDIST_FREE(t.place[0]);
-    return code;
 }
 
 /* As many colours as the lesser degree, if that divides the other. */
