@@ -3762,45 +3762,44 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
     return redist_move_combining(from, from_arrays, to, to_arrays, element_bytes, NULL, NULL);
 }
 
-/* -------------------------------------------------------------------------------------- traffic, on paper (bodies) */
+/* -------------------------------------------------------------------------------------------------- how many peers */
 
-/* The elements that two places share; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int from_place, const redist_layout *to,
-                                               int to_place)
+/* How many coordinates of the other axis a coordinate meets: by a theorem where two block-cyclic axes
+   show a whole superblock, in O(coordinates) where a side has intervals, else by visiting all pairs. */
+
+REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
 {
-    int from_coords[REDIST_MAX_DIMS], to_coords[REDIST_MAX_DIMS];
-    redist_priv_runs list;
-    int64_t volume = 1;
-    int d, code;
-    redist_priv_coords_of_place(from, from_place, from_coords);
-    redist_priv_coords_of_place(to, to_place, to_coords);
-    for (d = 0; d < from->ndim && volume > 0; d++) {
-        code = redist_priv_meet_coords(&from->dim[d].axis, from_coords[d], REDIST_PRIV_ALL_IMAGES, &to->dim[d].axis,
-                                       to_coords[d], &list);
-        volume = code == REDIST_OK ? redist_priv_product(volume, list.elements, REDIST_PRIV_MAX_ELEMENTS) : -1;
-        REDIST_FREE(list.run);
-    }
-    return volume;
+#define REDIST_PRIV_SAME_FIELD(field, name) && x->field == y->field
+    return x->cuts == y->cuts && x->box == y->box REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
 }
 
-REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to, int rank_to)
+REDIST_PRIV_COLD int redist_priv_is_whole(const redist_axis *x) { return x->count == x->extent; }
+
+/* Whether an axis is block-cyclic and seen whole and forwards. */
+REDIST_PRIV_COLD int redist_priv_is_plain(const redist_axis *x)
 {
-    redist_layout source;
-    redist_priv_pairs pairs;
-    int64_t shared;
-    int from_place, to_place, serves;
-    if (redist_priv_check_pair(from, to, 0, &source) != REDIST_OK)
-        return -1;
-    from_place = redist_priv_place_on(from, NULL, rank_from);
-    to_place = redist_priv_place_on(to, NULL, rank_to);
-    shared = from_place < 0 || to_place < 0 ? 0 : redist_priv_shared_by(&source, from_place, to, to_place);
-    if (shared <= 0 || from->copies == 1)
-        return shared;
-    if (redist_priv_pairs_open(&pairs, &source, to, 0) != REDIST_OK)
-        return -1;
-    serves = redist_priv_server(&pairs, from_place % pairs.grid[REDIST_PRIV_FROM], to_place, -1) == from_place;
-    REDIST_FREE(pairs.rank_places);
-    return pairs.code != REDIST_OK ? -1 : serves ? shared : 0;
+    return x->kind == REDIST_PRIV_CYCLIC && redist_priv_is_whole(x) && x->step == 1;
+}
+
+/* The greatest common divisor of two block-cyclic axes' cycles, if the view shows a whole superblock; else 0. */
+REDIST_PRIV_COLD int64_t redist_priv_common_cycle(const redist_axis *x, const redist_axis *y)
+{
+    const int64_t a = redist_priv_product(x->block, x->procs, REDIST_PRIV_MAX_ELEMENTS);
+    const int64_t b = redist_priv_product(y->block, y->procs, REDIST_PRIV_MAX_ELEMENTS), g = redist_priv_gcd(a, b);
+    const int whole = redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS) <= x->count;
+    return whole && redist_priv_is_plain(x) && redist_priv_is_plain(y) ? g : 0;
+}
+
+/* The most coordinates of y that one of x meets, both plain; 0 when the view is shorter than their superblock. Blocks
+   of r on P and of s on Q meet somewhere in it when s q - r p, modulo g = gcd(r P, s Q), lies strictly between -s and
+   r. Over all q, s q mod g takes every multiple of e = gcd(s, g) equally often; over all p, r p mod e every multiple of
+   gcd(r, e). */
+REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, const redist_axis *y)
+{
+    const int64_t r = x->block, s = y->block, g = redist_priv_common_cycle(x, y), e = redist_priv_gcd(s, g);
+    if (g == 0)
+        return 0;
+    return redist_priv_min(y->procs, y->procs * e / g * (s / e + redist_priv_ceil_div(r - redist_priv_gcd(r, e), e)));
 }
 
 /* Whether coordinates of x own one stretch of the view each, and stretches show every block of y that they pass. */
@@ -3899,6 +3898,76 @@ REDIST_PRIV_COLD int redist_priv_tally_axis(const redist_axis *const *x, redist_
     return code;
 }
 
+/* The most messages of any place of a side, and the most elements. */
+REDIST_PRIV_COLD redist_priv_load redist_priv_most_of(const redist_priv_tally *t, int side)
+{
+    redist_priv_load most = {0, 0};
+    int k;
+    for (k = 0; k < t->places[side]; k++) {
+        most.messages = redist_priv_max(most.messages, t->place[side][k].messages);
+        most.elements = redist_priv_max(most.elements, t->place[side][k].elements);
+    }
+    return most;
+}
+
+/* The most coordinates of the other side that any of either meets: by the theorem, or counted. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_most_partners(const redist_axis *const *x, int64_t *most)
+{
+    const int same = redist_priv_same_axis(x[0], x[1]);
+    redist_priv_tally t;
+    int side, code;
+    for (side = 0; side < 2; side++)
+        most[side] = same ? x[side]->count > 0 : redist_priv_superblock_degree(x[side], x[!side]);
+    if (x[0]->count == 0 || most[0] > 0)
+        return REDIST_OK;
+    code = redist_priv_tally_axis(x, &t);
+    for (side = 0; side < 2 && code == REDIST_OK; side++)
+        most[side] = redist_priv_most_of(&t, side).messages;
+    REDIST_FREE(t.place[0]);
+    return code;
+}
+
+/* -------------------------------------------------------------------------------------- traffic, on paper (bodies) */
+
+/* The elements that two places share; -1 when memory is exhausted. */
+REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int from_place, const redist_layout *to,
+                                               int to_place)
+{
+    int from_coords[REDIST_MAX_DIMS], to_coords[REDIST_MAX_DIMS];
+    redist_priv_runs list;
+    int64_t volume = 1;
+    int d, code;
+    redist_priv_coords_of_place(from, from_place, from_coords);
+    redist_priv_coords_of_place(to, to_place, to_coords);
+    for (d = 0; d < from->ndim && volume > 0; d++) {
+        code = redist_priv_meet_coords(&from->dim[d].axis, from_coords[d], REDIST_PRIV_ALL_IMAGES, &to->dim[d].axis,
+                                       to_coords[d], &list);
+        volume = code == REDIST_OK ? redist_priv_product(volume, list.elements, REDIST_PRIV_MAX_ELEMENTS) : -1;
+        REDIST_FREE(list.run);
+    }
+    return volume;
+}
+
+REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to, int rank_to)
+{
+    redist_layout source;
+    redist_priv_pairs pairs;
+    int64_t shared;
+    int from_place, to_place, serves;
+    if (redist_priv_check_pair(from, to, 0, &source) != REDIST_OK)
+        return -1;
+    from_place = redist_priv_place_on(from, NULL, rank_from);
+    to_place = redist_priv_place_on(to, NULL, rank_to);
+    shared = from_place < 0 || to_place < 0 ? 0 : redist_priv_shared_by(&source, from_place, to, to_place);
+    if (shared <= 0 || from->copies == 1)
+        return shared;
+    if (redist_priv_pairs_open(&pairs, &source, to, 0) != REDIST_OK)
+        return -1;
+    serves = redist_priv_server(&pairs, from_place % pairs.grid[REDIST_PRIV_FROM], to_place, -1) == from_place;
+    REDIST_FREE(pairs.rank_places);
+    return pairs.code != REDIST_OK ? -1 : serves ? shared : 0;
+}
+
 /* Messages and elements of all places where both are products over axes. */
 REDIST_PRIV_COLD int redist_priv_tally_axes(const redist_layout *from, const redist_layout *to, redist_priv_tally *t)
 {
@@ -3920,18 +3989,6 @@ REDIST_PRIV_COLD int redist_priv_tally_axes(const redist_layout *from, const red
         REDIST_FREE(axis.place[0]);
     }
     return code;
-}
-
-/* The most messages of any place of a side, and the most elements. */
-REDIST_PRIV_COLD redist_priv_load redist_priv_most_of(const redist_priv_tally *t, int side)
-{
-    redist_priv_load most = {0, 0};
-    int k;
-    for (k = 0; k < t->places[side]; k++) {
-        most.messages = redist_priv_max(most.messages, t->place[side][k].messages);
-        most.elements = redist_priv_max(most.elements, t->place[side][k].elements);
-    }
-    return most;
 }
 
 /* What stays on a rank, whose own copy serves it, is not exchanged. Adds it to `kept`. */
@@ -4059,20 +4116,6 @@ typedef struct redist_priv_arrangement {
     redist_priv_rank_place *rank_places[2]; /* of a layout on listed ranks */
 } redist_priv_arrangement;
 
-REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
-{
-#define REDIST_PRIV_SAME_FIELD(field, name) && x->field == y->field
-    return x->cuts == y->cuts && x->box == y->box REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
-}
-
-REDIST_PRIV_COLD int redist_priv_is_whole(const redist_axis *x) { return x->count == x->extent; }
-
-/* Whether an axis is block-cyclic and seen whole and forwards. */
-REDIST_PRIV_COLD int redist_priv_is_plain(const redist_axis *x)
-{
-    return x->kind == REDIST_PRIV_CYCLIC && redist_priv_is_whole(x) && x->step == 1;
-}
-
 /* Whether blocks of r meet blocks of K r, K <= P, on the same P processes. */
 REDIST_PRIV_COLD int redist_priv_walker_of(const redist_axis *const *x, redist_priv_walker *w)
 {
@@ -4110,44 +4153,6 @@ REDIST_PRIV_COLD int64_t redist_priv_walker_partner(const redist_priv_walker *w,
     if (block >= w->blocks)
         return -1;
     return side == w->small ? block / w->ratio % w->procs : block % w->procs;
-}
-
-/* The greatest common divisor of two block-cyclic axes' cycles, if the view shows a whole superblock; else 0. */
-REDIST_PRIV_COLD int64_t redist_priv_common_cycle(const redist_axis *x, const redist_axis *y)
-{
-    const int64_t a = redist_priv_product(x->block, x->procs, REDIST_PRIV_MAX_ELEMENTS);
-    const int64_t b = redist_priv_product(y->block, y->procs, REDIST_PRIV_MAX_ELEMENTS), g = redist_priv_gcd(a, b);
-    const int whole = redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS) <= x->count;
-    return whole && redist_priv_is_plain(x) && redist_priv_is_plain(y) ? g : 0;
-}
-
-/* The most coordinates of y that one of x meets, both plain; 0 when the view is shorter than their superblock. Blocks
-   of r on P and of s on Q meet somewhere in it when s q - r p, modulo g = gcd(r P, s Q), lies strictly between -s and
-   r. Over all q, s q mod g takes every multiple of e = gcd(s, g) equally often; over all p, r p mod e every multiple of
-   gcd(r, e). */
-REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, const redist_axis *y)
-{
-    const int64_t r = x->block, s = y->block, g = redist_priv_common_cycle(x, y), e = redist_priv_gcd(s, g);
-    if (g == 0)
-        return 0;
-    return redist_priv_min(y->procs, y->procs * e / g * (s / e + redist_priv_ceil_div(r - redist_priv_gcd(r, e), e)));
-}
-
-/* The most coordinates of the other side that any of either meets: by the theorem, or counted. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_most_partners(const redist_axis *const *x, int64_t *most)
-{
-    const int same = redist_priv_same_axis(x[0], x[1]);
-    redist_priv_tally t;
-    int side, code;
-    for (side = 0; side < 2; side++)
-        most[side] = same ? x[side]->count > 0 : redist_priv_superblock_degree(x[side], x[!side]);
-    if (x[0]->count == 0 || most[0] > 0)
-        return REDIST_OK;
-    code = redist_priv_tally_axis(x, &t);
-    for (side = 0; side < 2 && code == REDIST_OK; side++)
-        most[side] = redist_priv_most_of(&t, side).messages;
-    REDIST_FREE(t.place[0]);
-    return code;
 }
 
 /* As many colours as the lesser degree, if that divides the other. */
@@ -5148,7 +5153,8 @@ REDIST_PRIV_COLD void redist_priv_print_kind(redist_priv_writer *w, const redist
         redist_priv_print(w, "cyclic(%" PRId64 ")@%d", x->block, x->procs);
 }
 
-REDIST_PRIV_COLD void redist_priv_print_axis(redist_priv_writer *w, const redist_priv_dimension *dim)
+REDIST_PRIV_COLD void redist_priv_print_axis(redist_priv_writer *w,
+                                             const redist_priv_dimension *dim)
 {
     const redist_axis *x = &dim->axis;
     redist_priv_print_kind(w, x);
@@ -5180,7 +5186,8 @@ REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redi
         permuted |= layout->dim[d].stored != d;
     }
     for (d = 0; permuted && d < layout->ndim; d++)
-        redist_priv_print(w, "%s%d%s", d == 0 ? "; axes(" : ",", layout->dim[d].stored, d == layout->ndim - 1 ? ")" : "");
+        redist_priv_print(w, "%s%d%s", d == 0 ? "; axes(" : ",", layout->dim[d].stored,
+                          d == layout->ndim - 1 ? ")" : "");
     if (layout->grid_order == REDIST_COLUMN_MAJOR)
         redist_priv_print(w, "; grid column-major");
     if (layout->memory_order == REDIST_COLUMN_MAJOR)
@@ -5189,8 +5196,9 @@ REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redi
         redist_priv_print(w, "; copies %d", layout->copies);
     for (k = 0; x->kind == REDIST_PRIV_BOXES && k < x->procs; k++)
         for (d = 0; d < layout->ndim; d++)
-            redist_priv_print(w, "%s%" PRId64 ":%" PRId64, d > 0 ? "x" : k > 0 ? ", " : "; boxes ", x->box[k].low[d],
-                            x->box[k].high[d]);
+            redist_priv_print(w, "%s%" PRId64 ":%" PRId64,
+                              d > 0 ? "x" : k > 0 ? ", " : "; boxes ", x->box[k].low[d],
+                              x->box[k].high[d]);
     for (k = 0; layout->ranks != NULL && k < redist_places(layout); k++)
         redist_priv_print(w, "%s%d", k == 0 ? "; ranks " : ",", layout->ranks[k]);
     if (layout->ranks == NULL && layout->first_rank != 0)
@@ -5312,14 +5320,16 @@ REDIST_PRIV_COLD int redist_priv_parse_accept(redist_priv_reader *r, const char 
     return 1;
 }
 
-REDIST_PRIV_COLD void redist_priv_parse_expect(redist_priv_reader *r, const char *word, const char *expected)
+REDIST_PRIV_COLD void redist_priv_parse_expect(redist_priv_reader *r, const char *word,
+                                               const char *expected)
 {
     if (!redist_priv_parse_accept(r, word))
         redist_priv_parse_unexpected(r, expected);
 }
 
 /* Reads a word or a sign that begins a clause, if it comes next. Clauses on one subject, a bit, exclude each other. */
-REDIST_PRIV_COLD int redist_priv_parse_begins(redist_priv_reader *r, const char *word, unsigned subject)
+REDIST_PRIV_COLD int redist_priv_parse_begins(redist_priv_reader *r, const char *word,
+                                              unsigned subject)
 {
     if (!redist_priv_parse_accept(r, word))
         return 0;
@@ -5330,7 +5340,8 @@ REDIST_PRIV_COLD int redist_priv_parse_begins(redist_priv_reader *r, const char 
 }
 
 /* Reads -most - 1 <= number <= most (INT_MAX, INT64_MAX) after a word or a sign (NULL: none). 0 after a mistake. */
-REDIST_PRIV_COLD int64_t redist_priv_parse_number(redist_priv_reader *r, const char *after, const char *what, int64_t most)
+REDIST_PRIV_COLD int64_t redist_priv_parse_number(redist_priv_reader *r, const char *after,
+                                                  const char *what, int64_t most)
 {
     char quote[80], *end;
     long long value;
@@ -5346,7 +5357,8 @@ REDIST_PRIV_COLD int64_t redist_priv_parse_number(redist_priv_reader *r, const c
     value = strtoll(r->at, &end, 10);
     if (errno == ERANGE || value > most || value < -most - 1) {
         redist_priv_parse_quote(r->at, quote, sizeof quote);
-        redist_priv_parse_error(r, r->at, "%s does not fit %s", quote, most == INT_MAX ? "an int" : "an int64_t");
+        redist_priv_parse_error(r, r->at, "%s does not fit %s", quote,
+                                most == INT_MAX ? "an int" : "an int64_t");
         return 0;
     }
     r->at = end;
@@ -5358,31 +5370,34 @@ REDIST_PRIV_COLD void redist_priv_parse_box(redist_priv_reader *r, redist_box *b
 {
     int d;
     for (d = 0; d < r->ndim; d++) {
-        box->low[d] = redist_priv_parse_number(r, d > 0 ? "x" : NULL, "where a box begins", INT64_MAX);
+        box->low[d] =
+            redist_priv_parse_number(r, d > 0 ? "x" : NULL, "where a box begins", INT64_MAX);
         box->high[d] = redist_priv_parse_number(r, ":", "where a box ends", INT64_MAX);
     }
 }
 
 /* Parses a list of boxes, or of numbers of so many bytes, and returns it; NULL where it does not fit the storage. */
-REDIST_PRIV_COLD const void *redist_priv_parse_list(redist_priv_reader *r, const char *what, size_t bytes)
+REDIST_PRIV_COLD const void *redist_priv_parse_list(redist_priv_reader *r, const char *what,
+                                                    size_t bytes)
 {
     const size_t align = bytes < sizeof r->last ? bytes : sizeof r->last;
     const size_t begin = (r->used + align - 1) / align * align;
     redist_box box;
     int rank;
-    const void *entry = bytes == sizeof rank ? (void *)&rank : bytes == sizeof box ? (void *)&box : (void *)&r->last;
+    const void *const entry[3] = {&rank, &r->last, &box};
+    const int kind = (bytes > sizeof rank) + (bytes > sizeof r->last);
     memset(&box, 0, sizeof box);
     r->used = begin;
     r->listed = 0;
     do {
-        if (bytes == sizeof box)
+        if (kind == 2)
             redist_priv_parse_box(r, &box);
         else
-            r->last = redist_priv_parse_number(r, NULL, what, bytes == sizeof rank ? INT_MAX : INT64_MAX);
+            r->last = redist_priv_parse_number(r, NULL, what, kind == 0 ? INT_MAX : INT64_MAX);
         rank = (int)r->last;
         r->used += bytes;
         if (r->used <= r->room)
-            memcpy(r->storage + r->used - bytes, entry, bytes);
+            memcpy(r->storage + r->used - bytes, entry[kind], bytes);
         if (++r->listed == INT_MAX)
             redist_priv_parse_error(r, r->at, "a list of INT_MAX numbers");
     } while (redist_priv_parse_accept(r, ","));
@@ -5415,7 +5430,8 @@ REDIST_PRIV_COLD int redist_priv_parse_kind(redist_priv_reader *r, redist_axis *
     if (!even && redist_priv_parse_accept(r, "balanced")) {
         x->kind = REDIST_PRIV_BALANCED;
     } else if (!even) {
-        redist_priv_parse_expect(r, "cyclic", "one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box'");
+        redist_priv_parse_expect(r, "cyclic",
+                                 "one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box'");
         if (redist_priv_parse_accept(r, "(")) {
             x->block = redist_priv_parse_number(r, NULL, "the size of a block", INT64_MAX);
             redist_priv_parse_expect(r, ")", "')'");
@@ -5446,7 +5462,8 @@ REDIST_PRIV_COLD void redist_priv_parse_section(redist_priv_reader *r, redist_ax
 REDIST_PRIV_COLD int redist_priv_parse_suffix(redist_priv_reader *r, redist_priv_dimension *dim)
 {
     if (redist_priv_parse_begins(r, "from", 1)) {
-        dim->axis.first = (int)redist_priv_parse_number(r, NULL, "the coordinate of block 0", INT_MAX);
+        dim->axis.first =
+            (int)redist_priv_parse_number(r, NULL, "the coordinate of block 0", INT_MAX);
     } else if (redist_priv_parse_begins(r, "[", 2)) {
         redist_priv_parse_section(r, &dim->axis);
     } else if (redist_priv_parse_begins(r, "halo", 4)) {
@@ -5471,7 +5488,8 @@ REDIST_PRIV_COLD void redist_priv_parse_extents(redist_priv_reader *r)
 {
     do {
         if (r->ndim == REDIST_MAX_DIMS) {
-            redist_priv_parse_error(r, redist_priv_parse_next(r), "more than %d axes", REDIST_MAX_DIMS);
+            redist_priv_parse_error(r, redist_priv_parse_next(r), "more than %d axes",
+                                    REDIST_MAX_DIMS);
             return;
         }
         r->said[r->ndim++].axis.count = redist_priv_parse_number(r, NULL, "an extent", INT64_MAX);
@@ -5480,7 +5498,8 @@ REDIST_PRIV_COLD void redist_priv_parse_extents(redist_priv_reader *r)
 }
 
 /* Reads an axis, and returns it without its section. */
-REDIST_PRIV_COLD redist_axis redist_priv_parse_axis(redist_priv_reader *r, redist_priv_dimension *dim)
+REDIST_PRIV_COLD redist_axis redist_priv_parse_axis(redist_priv_reader *r,
+                                                    redist_priv_dimension *dim)
 {
     redist_axis *x = &dim->axis;
     const char *begin = redist_priv_parse_next(r);
@@ -5535,7 +5554,8 @@ REDIST_PRIV_COLD void redist_priv_parse_stored(redist_priv_reader *r, int revers
     int d, stored[REDIST_MAX_DIMS];
     for (d = 0; d < r->ndim; d++)
         stored[d] = reversed ? r->ndim - 1 - d
-                             : (int)redist_priv_parse_number(r, d == 0 ? "(" : ",", d == 0 ? all : "an axis", INT_MAX);
+                             : (int)redist_priv_parse_number(r, d == 0 ? "(" : ",",
+                                                             d == 0 ? all : "an axis", INT_MAX);
     if (!reversed)
         redist_priv_parse_expect(r, ")", "')'");
     r->layout.fault = redist_permuted(r->layout, stored).fault;
@@ -5563,18 +5583,22 @@ REDIST_PRIV_COLD void redist_priv_parse_option(redist_priv_reader *r)
     else if (redist_priv_parse_begins(r, "memory", 4))
         *layout = redist_memory_order(*layout, redist_priv_parse_order(r));
     else if (redist_priv_parse_begins(r, "from", 8))
-        *layout = redist_from_rank(*layout, (int)redist_priv_parse_number(r, "rank", "the first rank", INT_MAX));
+        *layout = redist_from_rank(
+            *layout, (int)redist_priv_parse_number(r, "rank", "the first rank", INT_MAX));
     else if (redist_priv_parse_begins(r, "ranks", 8)) {
         r->ranks_at = redist_priv_parse_next(r);
-        *layout = redist_on_ranks(*layout, (const int *)redist_priv_parse_list(r, "a rank", sizeof(int)));
+        *layout =
+            redist_on_ranks(*layout, (const int *)redist_priv_parse_list(r, "a rank", sizeof(int)));
         r->ranks = r->listed;
     } else if (redist_priv_parse_begins(r, "copies", 16))
-        *layout = redist_replicated(*layout, (int)redist_priv_parse_number(r, NULL, "the number of copies", INT_MAX));
+        *layout = redist_replicated(
+            *layout, (int)redist_priv_parse_number(r, NULL, "the number of copies", INT_MAX));
     else if (redist_priv_parse_begins(r, "boxes", 32)) {
         r->box = (const redist_box *)redist_priv_parse_list(r, NULL, sizeof *r->box);
         r->boxes = (int)r->listed;
     } else
-        redist_priv_parse_unexpected(r, "one of 'axes', 'transposed', 'grid', 'memory', 'from', 'ranks', 'copies', 'boxes'");
+        redist_priv_parse_unexpected(
+            r, "one of 'axes', 'transposed', 'grid', 'memory', 'from', 'ranks', 'copies', 'boxes'");
 }
 
 REDIST_PRIV_COLD void redist_priv_parse_layout(redist_priv_reader *r)
