@@ -3527,13 +3527,13 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, MPI_Comm comm)
    taken to be neighbours. MPI's collectives send to all ranks. What needs too much memory is replaced later. */
 REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation)
 {
-    static const redist_priv_network unknown[2] = {{0, REDIST_PRIV_WITHIN, 1}, {0, REDIST_PRIV_BETWEEN, 0}};
-    const redist_priv_network *n = p->network.cost.per_message > 0 ? &p->network : &unknown[p->node > 0];
+    const redist_priv_network rings = {0, REDIST_PRIV_RINGS, 1}, within = {0, REDIST_PRIV_WITHIN, 1};
+    const redist_priv_network between = {0, REDIST_PRIV_BETWEEN, REDIST_PRIV_CROWDING};
+    const redist_priv_network *n = p->node == 0 ? &within : p->network.cost.per_message > 0 ? &p->network : &between;
     const double crowding = n->crowding > 0 ? n->crowding : REDIST_PRIV_CROWDING;
     const double messages = (double)p->facts[REDIST_PRIV_PEERS], bytes = (double)p->facts[REDIST_PRIV_BYTES];
     const double pieces = messages + (double)(p->facts[REDIST_PRIV_BYTES] / REDIST_EAGER_BYTES);
     const double far = p->node > 0 ? (double)(p->size - p->node) / (p->size - 1) : 0;
-    const redist_cost ring = REDIST_PRIV_RINGS;
     const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer : INT64_MAX;
     double *s = p->predicted;
     s[REDIST_POINT_TO_POINT] = redist_priv_transfer(n, messages, bytes * crowding);
@@ -3544,7 +3544,7 @@ REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation)
     if (!REDIST_PRIV_ATOMICS || messages <= 0 ||
         2 * p->facts[REDIST_PRIV_PEERS] * REDIST_PRIV_SLOTS * REDIST_PRIV_LEAST_PIECE > most)
         return;
-    s[REDIST_SHARED] = (1 - far) * (messages * ring.per_message + bytes * ring.per_byte) +
+    s[REDIST_SHARED] = (1 - far) * redist_priv_transfer(&rings, messages, bytes) +
                        far * s[redist_priv_by_messages(p)] + REDIST_PRIV_SETUP * creation;
 }
 
@@ -3561,8 +3561,8 @@ REDIST_PRIV_COLD void redist_priv_alternate_nodes(redist_plan *p)
     }
 }
 
-/* The method of the least predicted seconds; of those that tie the first. The network between nodes is measured for
-   plans that run often. Where messages are asked for by name, as by REDIST_SHARED, nothing is. Collective. */
+/* The method of the least predicted seconds, of those that tie the first; or the one asked for by name, for which
+   nothing is measured. The network between nodes is, for plans that run often. Collective. */
 REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p)
 {
     const int executions = p->options.executions;
