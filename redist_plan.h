@@ -2504,12 +2504,12 @@ REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h)
         for (k = 0; k < 2 * h->size; k++) {
             redist_priv_member *m = &h->member[k / 2];
             MPI_Request *request = &m->request[k % 2];
-            if (waits && code == MPI_SUCCESS)
-                code = redist_priv_await(code, request);
-            else if (waits)
-                redist_priv_drop(request, k % 2);
-            else
+            if (!waits)
                 *request = MPI_REQUEST_NULL;
+            else if (code == MPI_SUCCESS)
+                code = redist_priv_await(code, request);
+            if (waits && code != MPI_SUCCESS) /* what still came would be written to memory that is gone */
+                redist_priv_drop(request, k % 2);
             if (!waits && code == MPI_SUCCESS && k / 2 != h->rank)
                 code = k % 2 ? MPI_Irecv(&m->told[1], BYTES, MPI_BYTE, m->rank, TAG, h->comm, request)
                              : MPI_Isend(&m->told[0], BYTES, MPI_BYTE, m->rank, TAG, h->comm, request);
