@@ -495,14 +495,19 @@ typedef struct {
     int64_t filled;
     char filled_line[REDIST_PRIV_LINE - sizeof(int64_t)];
     int64_t drained;
-    int64_t way;      /* that the receiver prefers: one of redist_priv_ways */
-    int64_t found;    /* where the receiver's board lies in its part */
-    char drained_line[REDIST_PRIV_LINE - 3 * sizeof(int64_t)];
+    char drained_line[REDIST_PRIV_LINE - sizeof(int64_t)];
     int64_t claim[2]; /* of every second execution: REDIST_PRIV_WAYS times its number, and a way */
-    int64_t direct;   /* from here on the sender's, constant: not 0 where the message may do without the ring */
-    int64_t board;    /* where the sender's board lies in its part */
-    char claim_line[REDIST_PRIV_LINE - 4 * sizeof(int64_t)];
+    int64_t direct;   /* constant: not 0 where the message may do without the ring */
+    char claim_line[REDIST_PRIV_LINE - 3 * sizeof(int64_t)];
 } redist_priv_slot;
+
+/* What a rank's part of shared memory tells one other member, of the plan just made for both; and a flag to time. */
+typedef struct {
+    int64_t board; /* where the rank's board lies in its part */
+    int64_t slot;  /* where the slot of its message to the other one lies there */
+    int64_t way;   /* in which it prefers to receive the other one's: one of redist_priv_ways */
+    int64_t flag;
+} redist_priv_notice;
 
 /* What a rank tells of a plan at the beginning of its block in shared memory; its slots follow, each with its ring. */
 typedef struct {
@@ -601,17 +606,15 @@ typedef struct {
 typedef struct {
     int rank;      /* in the home's communicator */
     int shares;    /* it does */
-    int file;      /* its part, open until it is mapped; -1 */
+    int file;      /* its part, open from when it is found until it is mapped; -1 */
     int64_t place; /* which member this rank is there */
     size_t bytes;  /* mapped from the file */
     redist_priv_told told[2]; /* by this rank, by that one */
     MPI_Request request[2];
 } redist_priv_member;
 
-/* Memory that ranks of a node share, for plans. A rank's part begins with two numbers for each member: where the slot
-   of the message to it is, in the plan just made for both, and a flag to time; then comes room for blocks of plans. A part is a file without a
-   name, which the members map, or else part of a window of MPI's. Members are a plan's peers, or an arena's whole node,
-   and the rank itself, by rank. */
+/* Memory that ranks of a node share, for plans: members are a plan's peers, or an arena's whole node, and the rank
+   itself, by rank. Each has a part, drawn where shared memory is made. */
 typedef struct {
     MPI_Comm comm;      /* the plan's or the arena's */
     int64_t machine;    /* redist_priv_machine */
@@ -2335,9 +2338,12 @@ REDIST_PRIV_COLD void redist_priv_home_close(redist_priv_home *h)
     MPI_Request request;
 #ifdef REDIST_PRIV_OWN_MEMORY
     int r;
-    for (r = 0; r < h->size; r++)
+    for (r = 0; r < h->size; r++) {
         if (h->member[r].bytes > 0)
             munmap(h->base[r] - REDIST_PRIV_LINE, h->member[r].bytes);
+        if (h->member[r].file >= 0)
+            close(h->member[r].file);
+    }
 #endif
     if (h->windowed && h->window != MPI_WIN_NULL) {
         redist_priv_await(MPI_Ibarrier(h->node, &request), &request); /* the window's own barrier may not yield */
@@ -2390,9 +2396,11 @@ REDIST_PRIV_COLD int redist_priv_list_members(redist_plan *p)
         if (redist_priv_same_part(p, p->peer[k].rank))
             h->member[n++].rank = p->peer[k].rank;
     qsort(h->member, (size_t)n, sizeof *h->member, redist_priv_compare_ints);
-    for (h->size = 1, k = 1; k < n; k++)
-        if (h->member[k].rank != h->member[h->size - 1].rank)
+    for (h->size = 0, k = 0; k < n; k++) {
+        if (h->size == 0 || h->member[k].rank != h->member[h->size - 1].rank)
             h->member[h->size++] = h->member[k];
+        h->rank = h->member[k].rank == p->rank ? h->size - 1 : h->rank;
+    }
     return REDIST_OK;
 }
 
@@ -2467,10 +2475,9 @@ REDIST_PRIV_COLD int redist_priv_list_machine(redist_priv_home *h)
 {
     MPI_Request request;
     int64_t *machine;
-    int r, size, n = 0, code;
-    MPI_Comm_size(h->comm, &size);
+    int r, rank, size, n = 0, code = redist_priv_ranks_of(h->comm, &rank, &size);
     machine = (int64_t *)redist_priv_zeroed(size, sizeof *machine);
-    code = redist_priv_worst(h->comm, machine == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
+    code = redist_priv_worst(h->comm, machine == NULL ? (int)REDIST_ERR_MEMORY : code);
     if (code == REDIST_OK)
         code = redist_priv_await(MPI_Iallgather(&h->machine, 1, MPI_INT64_T, machine, 1, MPI_INT64_T, h->comm,
                                                 &request), &request);
@@ -2478,8 +2485,10 @@ REDIST_PRIV_COLD int redist_priv_list_machine(redist_priv_home *h)
         n += machine[r] == h->machine;
     code = code == REDIST_OK ? redist_priv_members(h, n) : code;
     for (r = n = 0; r < size && code == REDIST_OK; r++)
-        if (machine[r] == h->machine)
+        if (machine[r] == h->machine) {
+            h->rank = r == rank ? n : h->rank;
             h->member[n++].rank = r;
+        }
     REDIST_FREE(machine);
     return redist_priv_worst(h->comm, code);
 }
@@ -2529,53 +2538,51 @@ REDIST_PRIV_COLD int redist_priv_open_file(const redist_priv_told *told)
 /* Tells every other member what this rank has to say to it, and hears what that one has. */
 REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h)
 {
-    enum { TAG = 32767 };
-    const int bytes = (int)sizeof(redist_priv_told);
-    redist_priv_member *m;
-    int k, code = MPI_SUCCESS;
-    for (k = 0; k < 2 * h->size; k++) {
-        m = &h->member[k / 2];
-        m->request[k % 2] = MPI_REQUEST_NULL;
-        if (code == MPI_SUCCESS && k / 2 != h->rank)
-            code = k % 2 ? MPI_Irecv(&m->told[1], bytes, MPI_BYTE, m->rank, TAG, h->comm, &m->request[1])
-                         : MPI_Isend(&m->told[0], bytes, MPI_BYTE, m->rank, TAG, h->comm, &m->request[0]);
-    }
-    for (k = 0; k < 2 * h->size; k++) {
-        m = &h->member[k / 2];
-        if (code == MPI_SUCCESS && m->request[k % 2] != MPI_REQUEST_NULL)
-            code = redist_priv_await(code, &m->request[k % 2]);
-        else
-            redist_priv_drop(&m->request[k % 2], k % 2);
-    }
+    enum { TAG = 32767, BYTES = sizeof(redist_priv_told) };
+    int k, waits, code = MPI_SUCCESS;
+    for (waits = 0; waits < 2; waits++)
+        for (k = 0; k < 2 * h->size; k++) {
+            redist_priv_member *m = &h->member[k / 2];
+            MPI_Request *request = &m->request[k % 2];
+            if (!waits)
+                *request = MPI_REQUEST_NULL;
+            else if (code == MPI_SUCCESS)
+                code = redist_priv_await(code, request);
+            if (waits && code != MPI_SUCCESS) /* what still came would be written to memory that is gone */
+                redist_priv_drop(request, k % 2);
+            if (!waits && code == MPI_SUCCESS && k / 2 != h->rank)
+                code = k % 2 ? MPI_Irecv(&m->told[1], BYTES, MPI_BYTE, m->rank, TAG, h->comm, request)
+                             : MPI_Isend(&m->told[0], BYTES, MPI_BYTE, m->rank, TAG, h->comm, request);
+        }
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-/* Finds the members that share memory with this rank, by trying: all that say to be on this machine do, or REDIST_PRIV_
-   REFUSED. Every member must call it; one with an error takes part and keeps it. */
-REDIST_PRIV_COLD int redist_priv_own_find(redist_priv_home *h, int own_rank, int code)
+/* Finds the members that share memory with this rank, by trying: all that say to be on this machine
+   do, or REDIST_PRIV_REFUSED. Every member must call it; one with an error takes part and keeps it. */
+REDIST_PRIV_COLD int redist_priv_own_find(redist_priv_home *h, int code)
 {
     redist_priv_told told = {0, 0, -1, 0, 0, 0, 0};
-    int r, file;
-    code = code == REDIST_OK && !redist_priv_seems_free(REDIST_PRIV_LINE) ? (int)REDIST_ERR_MEMORY : code;
-    file = code == REDIST_OK ? redist_priv_make_file(h, &told) : -1;
-    if (code == REDIST_OK && told.file < 0)
-        code = file < 0 ? (int)REDIST_PRIV_REFUSED : (int)REDIST_ERR_MEMORY;
+    int r, introduced;
+    redist_priv_member *m;
+    if (code == REDIST_OK && !redist_priv_seems_free(REDIST_PRIV_LINE))
+        code = REDIST_ERR_MEMORY;
+    if (code == REDIST_OK) {
+        h->member[h->rank].file = redist_priv_make_file(h, &told);
+        if (told.file < 0)
+            code = h->member[h->rank].file < 0 ? (int)REDIST_PRIV_REFUSED : (int)REDIST_ERR_MEMORY;
+    }
     for (r = 0; r < h->size; r++) {
         told.place = r;
         h->member[r].told[0] = told;
-        h->rank = h->member[r].rank == own_rank ? r : h->rank;
     }
-    h->member[h->rank].file = file;
-    r = redist_priv_introduce(h);
-    code = code == REDIST_OK ? r : code;
+    introduced = redist_priv_introduce(h);
+    code = code == REDIST_OK ? introduced : code;
     for (r = 0; r < h->size && code == REDIST_OK; r++) {
-        redist_priv_member *m = &h->member[r];
-        m->shares = r != h->rank && m->told[1].machine == h->machine;
+        m = &h->member[r];
+        m->shares = r != h->rank && m->told[1].machine == h->machine && m->told[1].file >= 0;
         m->place = m->told[1].place;
-        if (m->shares && m->told[1].file >= 0) {
-            m->file = redist_priv_open_file(&m->told[1]);
-            code = m->file < 0 ? (int)REDIST_PRIV_REFUSED : code;
-        }
+        m->file = m->shares ? redist_priv_open_file(&m->told[1]) : m->file;
+        code = m->shares && m->file < 0 ? (int)REDIST_PRIV_REFUSED : code;
     }
     return code;
 }
@@ -2588,6 +2595,7 @@ REDIST_PRIV_COLD int redist_priv_map(redist_priv_home *h, int r)
     void *memory = MAP_FAILED;
     if (fstat(m->file, &s) == 0)
         memory = mmap(NULL, (size_t)s.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, m->file, 0);
+    m->shares &= memory != MAP_FAILED;
     if (memory == MAP_FAILED)
         return REDIST_ERR_MEMORY;
     m->bytes = (size_t)s.st_size;
@@ -2599,29 +2607,11 @@ REDIST_PRIV_COLD int redist_priv_map(redist_priv_home *h, int r)
 REDIST_PRIV_COLD int redist_priv_grow(redist_priv_home *h, int64_t bytes)
 {
     const int file = h->member[h->rank].file;
-    int code = REDIST_ERR_MEMORY;
-    if (redist_priv_seems_free(bytes) && lseek(file, (off_t)bytes - 1, SEEK_SET) == (off_t)bytes - 1 &&
-        write(file, "", 1) == 1)
-        code = redist_priv_map(h, h->rank);
+    if (!redist_priv_seems_free(bytes) || lseek(file, (off_t)bytes - 1, SEEK_SET) != (off_t)bytes - 1 ||
+        write(file, "", 1) != 1 || redist_priv_map(h, h->rank) != REDIST_OK)
+        return REDIST_ERR_MEMORY;
     h->part = h->base[h->rank];
-    if (code == REDIST_OK && !redist_priv_touch(h->part, (size_t)bytes - REDIST_PRIV_LINE))
-        code = REDIST_ERR_MEMORY;
-    return code;
-}
-
-/* Collective over the home's communicator; fails on all its ranks, but where a part cannot be mapped. */
-REDIST_PRIV_COLD int redist_priv_own_open(redist_priv_home *h, int64_t bytes, int code)
-{
-    int r;
-    code = redist_priv_worst(h->comm, code == REDIST_OK ? redist_priv_grow(h, bytes) : code);
-    for (r = 0; r < h->size; r++) {
-        if (h->member[r].shares && code == REDIST_OK)
-            code = redist_priv_map(h, r);
-        if (h->member[r].file >= 0)
-            close(h->member[r].file);
-        h->member[r].file = -1;
-    }
-    return code;
+    return redist_priv_touch(h->part, (size_t)bytes - REDIST_PRIV_LINE) ? REDIST_OK : REDIST_ERR_MEMORY;
 }
 
 #endif
@@ -2633,10 +2623,8 @@ REDIST_PRIV_COLD int redist_priv_home_find(redist_priv_home *h, MPI_Comm comm, i
     h->comm = comm;
 #ifdef REDIST_PRIV_OWN_MEMORY
     if (!refused) {
-        int rank;
-        MPI_Comm_rank(comm, &rank);
         if (h->member != NULL || (code = redist_priv_list_machine(h)) == REDIST_OK)
-            return redist_priv_own_find(h, rank, code);
+            return redist_priv_own_find(h, code);
         redist_priv_home_close(h);
         return code;
     }
@@ -2645,20 +2633,20 @@ REDIST_PRIV_COLD int redist_priv_home_find(redist_priv_home *h, MPI_Comm comm, i
     return redist_priv_window_find(h, code);
 }
 
-/* Opens shared memory, zero at first: on this rank `room` for plans, then `bytes` for arrays. Collective over its ranks.
-   Fails on all of the node, also when `code` says so; close it then. */
+/* Opens this rank's part, zero at first: `room` for plans, then `bytes` for arrays. A window is
+   opened by all ranks of the node, and fails on all, also when `code` says so; the rest is local. */
 REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, int64_t bytes, int code)
 {
     MPI_Info info = MPI_INFO_NULL;
     int64_t all;
     if (h->size == 0)
         return code;
-    h->begin = redist_priv_round_up(2 * h->size * (int64_t)sizeof(int64_t), REDIST_PRIV_LINE);
+    h->begin = redist_priv_round_up(h->size * (int64_t)sizeof(redist_priv_notice), REDIST_PRIV_LINE);
     h->end = h->begin + redist_priv_round_up(room, REDIST_PRIV_LINE);
     bytes += h->end + REDIST_PRIV_LINE;
 #ifdef REDIST_PRIV_OWN_MEMORY
     if (!h->windowed)
-        return redist_priv_own_open(h, bytes, code);
+        return code == REDIST_OK ? redist_priv_grow(h, bytes) : code;
 #endif
     all = bytes;
     if (redist_priv_reduce(h->node, &all, 1, MPI_SUM) != REDIST_OK || !redist_priv_seems_free(all))
@@ -2673,8 +2661,25 @@ REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, in
     return code;
 }
 
-/* Frees the blocks of plans that are gone, once everybody is done with them: all their slots were found, also those of
-   a plan that was freed at once, and all their pieces drained. */
+/* Makes the members' parts reachable, when all ranks have opened theirs, and found the others'. Local. */
+REDIST_PRIV_COLD int redist_priv_home_reach(redist_priv_home *h)
+{
+    int code = REDIST_OK;
+#ifdef REDIST_PRIV_OWN_MEMORY
+    int r;
+    for (r = 0; r < h->size; r++) {
+        if (h->member[r].file >= 0 && r != h->rank && redist_priv_map(h, r) != REDIST_OK)
+            code = REDIST_ERR_MEMORY;
+        if (h->member[r].file >= 0)
+            close(h->member[r].file);
+        h->member[r].file = -1;
+    }
+#endif
+    (void)h;
+    return code;
+}
+
+/* Frees the blocks of plans that are gone, once everybody is done with them: all their pieces are drained. */
 REDIST_PRIV_COLD void redist_priv_reclaim(redist_priv_home *home)
 {
     redist_priv_rings **at = &home->first;
@@ -2753,8 +2758,8 @@ REDIST_PRIV_COLD int64_t redist_priv_time_flag(const redist_priv_home *h, int ra
     int tries;
     if (m == NULL || !m->shares || rank == mirror)
         return 0;
-    mine = (int64_t *)(void *)h->part + 2 * (m - h->member) + 1;
-    other = (int64_t *)(void *)h->base[m - h->member] + 2 * m->place + 1;
+    mine = &((redist_priv_notice *)(void *)h->part)[m - h->member].flag;
+    other = &((redist_priv_notice *)(void *)h->base[m - h->member])[m->place].flag;
     for (k = 1; k <= ROUNDS * SERIES; k++) {
         begin = k % ROUNDS == 1 ? MPI_Wtime() : begin;
         if (rank < mirror)
@@ -3096,13 +3101,40 @@ REDIST_PRIV_COLD int redist_priv_plan_ring(redist_plan *p, redist_priv_channel *
     return REDIST_OK;
 }
 
-/* Takes a block of shared memory, from the arena or opened for this plan alone, writes it, and says where its slots
-   are. A rank with an error only takes part in the opening. */
+/* Writes the slots of what is sent, from `at` on in this rank's part, and tells the members where they and the board
+   are. A receiver prefers to be written to where a message fills lines of its own; else to copy it itself, out of the
+   ring where cores share no cache. */
+REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at)
+{
+    redist_priv_rings *r = p->rings;
+    const int copies = redist_priv_is_far(r->home) ? REDIST_PRIV_RING : REDIST_PRIV_PULL;
+    int64_t k;
+    for (k = 0; k < r->links; k++) {
+        redist_priv_channel *link = &r->link[k];
+        redist_priv_notice *notice = (redist_priv_notice *)(void *)r->home->part + link->there;
+        const int64_t waste = redist_priv_waste(p, link->peer);
+        if (k < r->receives) {
+            link->way = p->arrival.function == NULL && waste == 1 ? REDIST_PRIV_PUSH : copies;
+            REDIST_PRIV_RELEASE(&notice->way, link->way);
+        } else {
+            link->slot = (redist_priv_slot *)(void *)(r->home->part + at);
+            memset(link->slot, 0, sizeof *link->slot);
+            link->slot->direct = link->direct = r->direct && waste < REDIST_PRIV_WASTEFUL;
+            REDIST_PRIV_RELEASE(&notice->slot, at);
+            at += (int64_t)sizeof *link->slot + link->slots * link->slot_bytes;
+        }
+        REDIST_PRIV_RELEASE(&notice->board, r->begin);
+    }
+}
+
+/* Takes a block of shared memory, from the arena or opened for this plan alone, and writes it. A rank with an error only
+   takes part in the opening. */
 REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code)
 {
     redist_priv_rings *r = p->rings;
     const size_t board_bytes = sizeof(redist_priv_board) + 2 * (size_t)p->arrays * sizeof(int64_t);
-    int64_t k, piece, bytes, at = redist_priv_round_up((int64_t)board_bytes, REDIST_PRIV_LINE);
+    const int64_t head = redist_priv_round_up((int64_t)board_bytes, REDIST_PRIV_LINE);
+    int64_t k, piece, bytes;
     redist_priv_board *board;
     redist_priv_reclaim(r->home); /* now, when the receivers of plans that are gone have been waited for */
     piece = redist_priv_piece_bytes(p);
@@ -3110,7 +3142,7 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code)
         code = redist_priv_plan_ring(p, &r->link[k], piece);
         r->ring_bytes += r->link[k].slots * r->link[k].slot_bytes;
     }
-    bytes = at + (r->links - r->receives) * (int64_t)sizeof(redist_priv_slot) + r->ring_bytes;
+    bytes = head + (r->links - r->receives) * (int64_t)sizeof(redist_priv_slot) + r->ring_bytes;
     if (p->options.arena == NULL)
         code = redist_priv_home_open(r->home, bytes, 0, code);
     if (code != REDIST_OK || redist_priv_find_room(r->home, r, bytes) == 0)
@@ -3122,16 +3154,7 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code)
     board->storage[REDIST_PRIV_FROM] = p->side[REDIST_PRIV_FROM].storage;
     board->storage[REDIST_PRIV_TO] = p->side[REDIST_PRIV_TO].storage;
     board->piece = piece;
-    for (k = r->receives, at += r->begin; k < r->links; k++) {
-        redist_priv_channel *link = &r->link[k];
-        link->slot = (redist_priv_slot *)(void *)(r->home->part + at);
-        memset(link->slot, 0, sizeof *link->slot);
-        link->slot->board = r->begin;
-        link->direct = r->direct && redist_priv_waste(p, link->peer) < REDIST_PRIV_WASTEFUL;
-        link->slot->direct = link->direct;
-        REDIST_PRIV_RELEASE((int64_t *)(void *)r->home->part + 2 * link->there, at);
-        at += (int64_t)sizeof *link->slot + link->slots * link->slot_bytes;
-    }
+    redist_priv_write_slots(p, r->begin + head);
     return REDIST_OK;
 }
 
@@ -3174,46 +3197,41 @@ REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_chan
     return code;
 }
 
-/* Connects what is received with the senders' slots, which all ranks have written. A receiver prefers to be written to
-   where a message fills lines of its own; else to copy it itself, out of the ring where cores share no cache. */
+/* Connects both ends of all messages, when all ranks have written their blocks; whoever frees the plan must wait until
+   all have. Only a sender that pushes needs compiled copies. */
 REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p)
 {
     const redist_priv_home *home = p->rings->home;
-    const int copies = redist_priv_is_far(home) ? REDIST_PRIV_RING : REDIST_PRIV_PULL;
     int64_t k;
     int code = REDIST_OK;
-    for (k = 0; k < p->rings->receives && code == REDIST_OK; k++) {
+    for (k = 0; k < p->rings->links && code == REDIST_OK; k++) {
         redist_priv_channel *link = &p->rings->link[k];
         char *part = home->base[link->there];
-        link->slot = (redist_priv_slot *)(void *)(part + REDIST_PRIV_ACQUIRE((int64_t *)(void *)part +
-                                                                                  2 * home->member[link->there].place));
-        link->board = (redist_priv_board *)(void *)(part + link->slot->board);
-        link->direct = (int)link->slot->direct;
-        link->way = p->arrival.function == NULL && redist_priv_waste(p, link->peer) == 1 ? REDIST_PRIV_PUSH : copies;
-        code = redist_priv_plan_ring(p, link, link->board->piece);
-        if (code == REDIST_OK && link->direct)
+        redist_priv_notice *notice = (redist_priv_notice *)(void *)part + home->member[link->there].place;
+        link->board = (redist_priv_board *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->board));
+        if (k < p->rings->receives) {
+            link->slot = (redist_priv_slot *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->slot));
+            link->direct = (int)link->slot->direct;
+            code = redist_priv_plan_ring(p, link, link->board->piece);
+        } else {
+            link->way = (int)REDIST_PRIV_ACQUIRE(&notice->way);
+            link->streamed = redist_priv_is_streamed(p, link->peer, p->side[REDIST_PRIV_FROM].array_bytes);
+        }
+        if (code == REDIST_OK && link->direct && (k < p->rings->receives || link->way == REDIST_PRIV_PUSH))
             code = redist_priv_compile_direct(p, link);
-        link->slot->way = link->way;
-        REDIST_PRIV_RELEASE(&link->slot->found, p->rings->begin);
     }
     return code;
 }
 
-/* Connects what is sent with the receivers' boards, when all ranks have found their slots. A sender without memory for
-   compiled copies uses the ring. */
-REDIST_PRIV_COLD void redist_priv_connect_senders(redist_plan *p)
+/* Reaches the peers' memory, where it is the plan's own measures how far the cores are apart for messages that may be
+   streamed, and connects. Collective; fails on any rank. */
+REDIST_PRIV_COLD int redist_priv_shared_connect(redist_plan *p)
 {
-    redist_priv_rings *r = p->rings;
-    int64_t k;
-    for (k = r->receives; k < r->links; k++) {
-        redist_priv_channel *link = &r->link[k];
-        link->board = (redist_priv_board *)(void *)(r->home->base[link->there] +
-                                                    REDIST_PRIV_ACQUIRE(&link->slot->found));
-        link->way = (int)link->slot->way;
-        link->streamed = redist_priv_is_streamed(p, link->peer, p->side[REDIST_PRIV_FROM].array_bytes);
-        if (link->direct && link->way == REDIST_PRIV_PUSH && redist_priv_compile_direct(p, link) != REDIST_OK)
-            link->way = REDIST_PRIV_RING;
-    }
+    redist_priv_home *home = p->rings->home;
+    int measured = REDIST_OK, code = redist_priv_home_reach(home);
+    if (p->options.arena == NULL && p->facts[REDIST_PRIV_MESSAGE] >= REDIST_PRIV_STREAMED)
+        measured = redist_priv_measure_distance(home);
+    return code == REDIST_OK && measured == REDIST_OK ? redist_priv_connect(p) : code + measured;
 }
 
 /* --------------------------------------------------------------------------------------- the network (private) */
@@ -3796,33 +3814,37 @@ REDIST_PRIV_COLD void redist_priv_close_transport(redist_plan *p)
     memset(&p->state, 0, sizeof p->state);
 }
 
-/* Opens what the transport needs of the system, stages, and creates what it can. Where any rank cannot have it, or none
-   has any use for shared memory, the plan falls back to messages; where the memory of a method that was not asked for
-   by name is not there, to one that needs less. Collective. */
+/* Opens what the transport needs of the system, stages, creates what it can, and connects through shared memory. Where
+   any rank cannot have it, or none has any use for shared memory, the plan falls back to messages; where the memory of
+   a method that was not asked for by name is not there, to one that needs less. Collective. */
 REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
 {
     enum { FAILED, UNFIT, USED, OUTCOMES };
     const redist_priv_verdict good = *v;
     for (;; *v = good) {
         const redist_priv_transport *t = p->transport, *next;
-        const int code = t->open == NULL ? REDIST_OK : t->open(p);
         int64_t outcome[OUTCOMES];
-        outcome[UNFIT] = code != REDIST_OK;
-        if (outcome[UNFIT])
+        outcome[UNFIT] = t->open == NULL ? REDIST_OK : t->open(p);
+        if (outcome[UNFIT] != REDIST_OK)
             redist_priv_fail(v, REDIST_ERR_MPI, "%s cannot be had", t->name);
         else
             redist_priv_stage(p, v);
-        outcome[UNFIT] |= v->code != REDIST_OK && p->options.method == REDIST_AUTO;
+        if (v->code != REDIST_OK && p->options.method == REDIST_AUTO && outcome[UNFIT] == REDIST_OK)
+            outcome[UNFIT] = v->code;
         outcome[USED] = p->rings == NULL || p->rings->links > 0;
         if (v->code == REDIST_OK && t->create != NULL)
             redist_priv_fail(v, t->create(p), "no memory, or an MPI error, while making %s", t->name);
         next = redist_priv_substitute(p);
-        redist_priv_agree(p->comm, v, outcome, OUTCOMES);
-        if (next == NULL || (outcome[USED] && !outcome[UNFIT]))
+        if (redist_priv_agree(p->comm, v, outcome, OUTCOMES) == REDIST_OK && p->rings != NULL && outcome[USED]) {
+            outcome[UNFIT] = redist_priv_shared_connect(p);
+            redist_priv_fail(v, outcome[UNFIT] != REDIST_OK ? REDIST_ERR_MPI : REDIST_OK, "%s cannot be had", t->name);
+            redist_priv_agree(p->comm, v, outcome, OUTCOMES);
+        }
+        if (next == NULL || (outcome[USED] && outcome[UNFIT] == REDIST_OK))
             return;
         redist_priv_close_transport(p);
-        p->refused |= code == REDIST_PRIV_REFUSED; /* as on all ranks */
-        p->transport = code == REDIST_PRIV_REFUSED ? t : next;
+        p->refused |= outcome[UNFIT] == REDIST_PRIV_REFUSED;
+        p->transport = outcome[UNFIT] == REDIST_PRIV_REFUSED ? t : next;
     }
 }
 
@@ -3967,15 +3989,8 @@ REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm, redis
     redist_priv_fail(v, redist_priv_find_nodes(p), "an MPI error while the ranks of a node were counted");
     redist_priv_choose_method(p);
     redist_priv_open_transport(p, v);
-    if (p->rings == NULL) {
+    if (p->rings == NULL)
         redist_priv_home_close(&p->home); /* its list of members is of no use */
-    } else if (v->code == REDIST_OK) {
-        if (p->options.arena == NULL && p->facts[REDIST_PRIV_MESSAGE] >= REDIST_PRIV_STREAMED)
-            redist_priv_fail(v, redist_priv_measure_distance(p->rings->home), "an MPI error while cores were timed");
-        redist_priv_fail(v, redist_priv_connect(p), "no memory for the plan's copies");
-        if (redist_priv_agree(p->comm, v, p->facts, 1) == REDIST_OK)
-            redist_priv_connect_senders(p);
-    }
     if (v->code != REDIST_OK || !redist_priv_collective_persists(p))
         return;
     redist_priv_fail(v, redist_priv_collective_post(p), "an MPI error while making %s", p->transport->name);
@@ -4410,6 +4425,8 @@ REDIST_PRIV_COLD int redist_priv_arena_open(redist_arena *a)
         code = redist_priv_home_find(&a->home, a->comm, refused, REDIST_OK);
         code = redist_priv_home_open(&a->home, REDIST_RING_BYTES, apart ? 0 : (int64_t)a->bytes, code);
         code = redist_priv_worst(a->comm, code);
+        if (code == REDIST_OK)
+            code = redist_priv_worst(a->comm, redist_priv_home_reach(&a->home));
         if (code != REDIST_OK)
             redist_priv_home_close(&a->home);
         refused |= code == REDIST_PRIV_REFUSED;

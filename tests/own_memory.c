@@ -215,23 +215,26 @@ static int live(exchange *e, int in_arena, redist_method *method)
     return redist_plan_free(&e->plan) == REDIST_OK && redist_arena_free(&arena) == REDIST_OK && good;
 }
 
-/* One duplicate, a message to each peer, an agreement each on the arguments, the duplicate, what is shared, the outcome;
-   nothing that spins. */
+/* One duplicate, a message to each peer, an agreement each on the arguments, the duplicate, the outcome, and that all are
+   connected; nothing that spins. Messages that may be streamed cost one more agreement, on how far cores are apart. */
 static void check_costs(int in_arena)
 {
     const holdings before = held();
-    exchange *e = open_exchange(REDIST_SHARED, 60);
+    exchange *e = open_exchange(REDIST_SHARED, 30);
     redist_arena *arena = NULL;
     redist_options options;
     redist_stats stats;
+    int created;
     memset(&options, 0, sizeof options);
+    memset(&stats, 0, sizeof stats);
     if (in_arena)
         redist_arena_create(MPI_COMM_WORLD, 1000, &arena);
     options.arena = arena;
     splits = windows = duplicates = agreements = gathers = messages = 0;
-    test_case_all(exchange_create_with(e, &options) == REDIST_OK && redist_plan_stats(e->plan, &stats) == REDIST_OK &&
-                      stats.method == REDIST_SHARED && splits + windows + gathers == 0 && duplicates == !in_arena &&
-                      agreements <= (in_arena ? 2 : 4) && messages == (in_arena ? 0 : test_size() - 1),
+    created = exchange_create_with(e, &options) == REDIST_OK && redist_plan_stats(e->plan, &stats) == REDIST_OK;
+    test_case_all(created && stats.method == REDIST_SHARED && splits + windows + gathers == 0 &&
+                      duplicates == !in_arena && agreements == (in_arena ? 3 : 4) &&
+                      messages == (in_arena ? 0 : test_size() - 1),
                   "creating%s: method %d, %d splits, %d windows, %d duplicates, %d agreements, %d messages",
                   in_arena ? " in an arena" : "", (int)stats.method, splits, windows, duplicates, agreements, messages);
     test_case_all(held().files == before.files && held().mappings == before.mappings + test_size(),
@@ -440,7 +443,7 @@ int main(int count, char **arguments)
         }
         check_delays(200);
         check_limit();
-        check_many(test_size() <= 2 ? 10000 : 1000);
+        check_many(test_size() <= 2 ? 3000 : 500);
     }
     status = test_report_all("own_memory");
     MPI_Finalize();
