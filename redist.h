@@ -44,6 +44,7 @@
  *       b  running a copy program
  *       b  pairs of places: which copy serves whom
  *     p b  moving on one process
+ *       b  how many peers
  *     p b  traffic, on paper
  *     p b  schedules
  *     p b  cost and multiphase routes
