@@ -3030,7 +3030,7 @@ REDIST_PRIV_COLD int redist_priv_tabulate(redist_priv_program *p, redist_priv_sl
         runs += l[1].n;
         in_runs += l[1].n * l[2].n;
         all += l[0].n * l[1].n * l[2].n;
-        each += memcmp(&period, l, sizeof period) == 0 ? l[1].n * l[2].n : 0;
+        each += period.n > 1 && memcmp(&period, l, sizeof period) == 0 ? l[1].n * l[2].n : 0;
     }
     blocks = all <= REDIST_PRIV_TABLE_UNITS || period.n == 1 ? 0 : redist_priv_min(REDIST_PRIV_TABLE_UNITS / each, period.n);
     done = blocks == 0 ? 0 : period.n / blocks * blocks;
