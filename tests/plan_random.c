@@ -97,6 +97,31 @@ static int is_due(const setting *s, int pair, int pairs)
     return !s->dear || test_size() <= 2 || turns <= 1 || (pair + (int)(s - settings)) % turns == 0;
 }
 
+/* Long cyclic vectors in pieces that begin within a period: runs are short there, and tables copy them. */
+static void check_cut_periods(exchange *e, MPI_Datatype *types, redist_arena *arena)
+{
+    static const setting cut[] = {{"scheduled", REDIST_SCHEDULED, 0, 0, 7000}, {"shared", REDIST_SHARED, 0, 1, 0}};
+    test_random r = {3};
+    int k, side;
+    for (k = 0; k < 60; k++) {
+        const int64_t n = test_between(&r, 1000, 4000);
+        memset(e->arrays, 0, sizeof e->arrays);
+        for (side = 0; side < 2; side++) {
+            e->arrays[side].ndim = 1;
+            exchange_axis(&e->arrays[side].axes[0], TEST_BLOCK_CYCLIC, n, e->size);
+            e->arrays[side].axes[0].block = test_between(&r, 1, 9);
+        }
+        exchange_describe(e);
+        e->seed = (uint64_t)k;
+        e->type = types[2 + k % 3];
+        e->bytes = sizes[2 + k % 3];
+        e->count = 1;
+        e->many = e->in_place = e->fixed = e->way = 0;
+        test_piece_bytes = test_between(&r, 600, 9000);
+        check(e, &cut[k % 2], arena);
+    }
+}
+
 /* Arguments: a seed, the number of pairs, the first of them. */
 int main(int count, char **arguments)
 {
@@ -111,6 +136,7 @@ int main(int count, char **arguments)
     e = exchange_new(MPI_COMM_WORLD);
     make_types(types);
     test_case_all(redist_arena_create(MPI_COMM_WORLD, 0, &arena) == REDIST_OK, "an arena for rings alone");
+    check_cut_periods(e, types, arena);
     for (k = first; k < first + pairs; k++) {
         exchange_draw(e, (uint64_t)seed * 100000 + (uint64_t)k);
         for (s = 0; s < SETTINGS; s++) {
