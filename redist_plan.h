@@ -3423,8 +3423,8 @@ REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation
     if (p->network.cost.per_message <= 0 ||
         best < REDIST_PRIV_MARGIN * (again + redist_priv_transfer(&p->network, 2, bytes)))
         return;
-    code = redist_priv_find_route(p, between, &gain);
-    if (redist_priv_worst(p->comm, gain > 0 ? code : REDIST_ERR_MEMORY) == REDIST_OK) /* which one rank may lack */
+    code = redist_priv_worst(p->comm, redist_priv_find_route(p, between, &gain)); /* one rank may lack memory */
+    if (code == REDIST_OK && gain > 0)
         p->predicted[REDIST_MULTIPHASE] = REDIST_PRIV_MARGIN * best / gain + p->state.chain.phases * creation;
     memset(&p->state, 0, sizeof p->state);
 }
@@ -3519,10 +3519,9 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, MPI_Comm comm)
    node, taken to be neighbours, use rings, which take setting up; MPI's collectives send to all. */
 REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation)
 {
-    const redist_priv_network rings = {0, REDIST_PRIV_RINGS, 1}, within = {0, REDIST_PRIV_WITHIN, 1};
-    const redist_priv_network between = {0, REDIST_PRIV_BETWEEN, REDIST_PRIV_CROWDING};
-    const redist_priv_network *known = p->network.cost.per_message > 0 ? &p->network : &between;
-    const redist_priv_network *n = p->node == 0 ? &within : known;
+    const redist_priv_network rings = {0, REDIST_PRIV_RINGS, 1};
+    const redist_priv_network usual[] = {{0, REDIST_PRIV_WITHIN, 1}, {0, REDIST_PRIV_BETWEEN, REDIST_PRIV_CROWDING}};
+    const redist_priv_network *n = p->network.cost.per_message > 0 ? &p->network : &usual[p->node > 0];
     const int64_t *facts = p->facts, peers = facts[REDIST_PRIV_PEERS], most = p->options.max_buffer;
     const double messages = (double)peers, bytes = (double)facts[REDIST_PRIV_BYTES];
     const double far = p->node > 0 ? (double)(p->size - p->node) / (p->size - 1) : 0;
@@ -3557,11 +3556,11 @@ REDIST_PRIV_COLD void redist_priv_alternate_nodes(redist_plan *p)
    measured. The network between nodes is, for plans that run often. Collective. */
 REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p)
 {
-    const int n = p->options.executions, often = n == 0 || n >= REDIST_PRIV_OFTEN;
+    const int n = p->options.executions;
+    const int often = n == 0 || n >= REDIST_PRIV_OFTEN || p->options.cost.per_message > 0;
     const double creation = n > 0 ? 1e-9 * (double)p->facts[REDIST_PRIV_DUPLICATION] / n : 0, *s = p->predicted;
     redist_method best = p->options.method;
-    if (best == REDIST_AUTO && p->node > 0 && p->facts[REDIST_PRIV_PEERS] > 0 &&
-        (often || p->options.cost.per_message > 0))
+    if (best == REDIST_AUTO && often && p->node > 0 && p->facts[REDIST_PRIV_PEERS] > 0)
         (void)redist_priv_know_network(p);
     redist_priv_predict(p, creation);
     if (best != REDIST_AUTO)
