@@ -2325,18 +2325,17 @@ typedef struct {
     char *to;
 } redist_priv_plane;
 
-/* Bytes: a cache line; a tile buffer on the stack where lines are put together; what stays in the fastest cache, and in
-   the one after it; the shortest contiguous write for which streaming pays. Then how many of the source's rows, perhaps
-   each on a page of its own, a tile takes. */
+/* Tuned constants: what each decides, its unit, and the command that set it; chosen: none did. */
 enum {
-    REDIST_PRIV_LINE = 64,
-    REDIST_PRIV_TILE_BUFFER = 8192,
-    REDIST_PRIV_TILE_BUFFERS = 8,
-    REDIST_PRIV_HOT = 16384,
-    REDIST_PRIV_NEAR = 262144,
-    REDIST_PRIV_PAGE = 4096,
-    REDIST_PRIV_LONG = 128,
-    REDIST_PRIV_WIDTH = 256
+    REDIST_PRIV_LINE = 64,          /* bytes of a cache line */
+    REDIST_PRIV_TILE_BUFFER = 8192, /* bytes on the stack where lines are put together; build/transposes */
+    REDIST_PRIV_TILE_BUFFERS = 8,   /* of them, where they are combined; build/halo */
+    REDIST_PRIV_HOT = 16384,        /* bytes that stay in the fastest cache, of which steps go; chosen */
+    REDIST_PRIV_NEAR = 262144,      /* bytes that stay in the next one: larger tiles are asked for ahead; chosen */
+    REDIST_PRIV_PAGE = 4096,        /* bytes: as wide as a tile is at most */
+    REDIST_PRIV_LONG = 128,         /* bytes of the shortest contiguous write that streams; build/transposes */
+    REDIST_PRIV_WIDTH = 256,        /* bytes: rows of a tile, perhaps each on a page of its own; build/transposes */
+    REDIST_PRIV_EXACT_PLACES = 1024 /* places, or coordinates of an axis, up to which they are assigned exactly; chosen */
 };
 
 /* Asks for the line so many bytes from `from`, which need not exist. */
@@ -4823,9 +4822,6 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
 }
 
 /* --------------------------------------------------------------------------------- relabelling and advice (bodies) */
-
-/* Up to so many places, or coordinates of an axis, are assigned exactly. */
-enum { REDIST_PRIV_EXACT_PLACES = 1024 };
 
 /* Rows, each to be given a column of its own so that the sum of weight[row * columns + column] is largest; weights >= 0
    below 2^62, rows <= columns. A column is worth its weight less its price to a row. Every row has one that is worth

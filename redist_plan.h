@@ -3262,6 +3262,7 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
         p->network.cost = p->options.cost;
         p->network.latency = p->options.method == REDIST_AUTO ? REDIST_PRIV_LATENCY * p->options.cost.per_message : 0;
         p->network.cost.per_message -= p->network.latency;
+        p->network.crowding = REDIST_PRIV_CROWDING;
     }
     return code;
 }
@@ -3448,8 +3449,8 @@ REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation
     if (p->network.cost.per_message <= 0 ||
         best < REDIST_PRIV_MARGIN * (again + redist_priv_transfer(&p->network, 2, bytes)))
         return;
-    code = redist_priv_find_route(p, between, &gain);
-    if (redist_priv_worst(p->comm, gain > 0 ? code : REDIST_ERR_MEMORY) == REDIST_OK) /* which one rank may lack */
+    code = redist_priv_worst(p->comm, redist_priv_find_route(p, between, &gain)); /* one rank may lack memory */
+    if (code == REDIST_OK && gain > 0)
         p->predicted[REDIST_MULTIPHASE] = REDIST_PRIV_MARGIN * best / gain + p->state.chain.phases * creation;
     memset(&p->state, 0, sizeof p->state);
 }
@@ -3540,30 +3541,28 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, MPI_Comm comm)
     }
 }
 
-/* Predicts the seconds of an execution by every method but a chain, from what is known of the network, or else as
-   within a node or between them. What is near goes through rings instead, which take setting up: ranks of a node are
-   taken to be neighbours. MPI's collectives send to all ranks. What needs too much memory is replaced later. */
+/* Predicts the seconds of an execution by every method that may be fastest but a chain. Ranks of a
+   node, taken to be neighbours, use rings, which take setting up; MPI's collectives send to all. */
 REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation)
 {
-    const redist_priv_network rings = {0, REDIST_PRIV_RINGS, 1}, within = {0, REDIST_PRIV_WITHIN, 1};
-    const redist_priv_network between = {0, REDIST_PRIV_BETWEEN, REDIST_PRIV_CROWDING};
-    const redist_priv_network *n = p->node == 0 ? &within : p->network.cost.per_message > 0 ? &p->network : &between;
-    const double crowding = n->crowding > 0 ? n->crowding : REDIST_PRIV_CROWDING;
-    const double messages = (double)p->facts[REDIST_PRIV_PEERS], bytes = (double)p->facts[REDIST_PRIV_BYTES];
-    const double pieces = messages + (double)(p->facts[REDIST_PRIV_BYTES] / REDIST_EAGER_BYTES);
+    const redist_priv_network rings = {0, REDIST_PRIV_RINGS, 1};
+    const redist_priv_network usual[] = {{0, REDIST_PRIV_WITHIN, 1}, {0, REDIST_PRIV_BETWEEN, REDIST_PRIV_CROWDING}};
+    const redist_priv_network *n = p->network.cost.per_message > 0 ? &p->network : &usual[p->node > 0];
+    const int64_t *facts = p->facts, peers = facts[REDIST_PRIV_PEERS], most = p->options.max_buffer;
+    const double messages = (double)peers, bytes = (double)facts[REDIST_PRIV_BYTES];
     const double far = p->node > 0 ? (double)(p->size - p->node) / (p->size - 1) : 0;
-    const int64_t most = p->options.max_buffer > 0 ? p->options.max_buffer : INT64_MAX;
     double *s = p->predicted;
-    s[REDIST_POINT_TO_POINT] = redist_priv_transfer(n, messages, bytes * crowding);
-    s[REDIST_ALLTOALLV] = s[REDIST_POINT_TO_POINT] + n->cost.per_message * (p->size - messages);
-    s[REDIST_ALLTOALLW] = s[REDIST_ALLTOALLV];
-    if (redist_priv_transport_of(REDIST_SCHEDULED) != NULL)
-        s[REDIST_SCHEDULED] = redist_priv_transfer(n, pieces, bytes);
-    if (!REDIST_PRIV_ATOMICS || messages <= 0 ||
-        2 * p->facts[REDIST_PRIV_PEERS] * REDIST_PRIV_SLOTS * REDIST_PRIV_LEAST_PIECE > most)
-        return;
-    s[REDIST_SHARED] = (1 - far) * redist_priv_transfer(&rings, messages, bytes) +
-                       far * s[redist_priv_by_messages(p)] + REDIST_PRIV_SETUP * creation;
+    s[REDIST_POINT_TO_POINT] = redist_priv_transfer(n, messages, bytes * n->crowding);
+    if (p->node > 0) {
+        s[REDIST_ALLTOALLV] = s[REDIST_POINT_TO_POINT] + n->cost.per_message * (p->size - messages);
+        s[REDIST_ALLTOALLW] = facts[REDIST_PRIV_SCATTERED] ? 0 : s[REDIST_ALLTOALLV];
+        if (redist_priv_transport_of(REDIST_SCHEDULED) != NULL)
+            s[REDIST_SCHEDULED] = redist_priv_transfer(n, messages + bytes / REDIST_EAGER_BYTES, bytes);
+    }
+    if (REDIST_PRIV_ATOMICS && peers > 0 &&
+        (most == 0 || 2 * peers * REDIST_PRIV_SLOTS * REDIST_PRIV_LEAST_PIECE <= most))
+        s[REDIST_SHARED] = (1 - far) * redist_priv_transfer(&rings, messages, bytes) +
+                           far * s[redist_priv_by_messages(p)] + REDIST_PRIV_SETUP * creation;
 }
 
 /* Messages to the ranks of a node share its link: between two of them come those to other nodes. */
@@ -3579,29 +3578,26 @@ REDIST_PRIV_COLD void redist_priv_alternate_nodes(redist_plan *p)
     }
 }
 
-/* The method of the least predicted seconds, of those that tie the first; or the one asked for by name, for which
-   nothing is measured. The network between nodes is, for plans that run often. Collective. */
+/* The method of the least predicted seconds, or the one asked for by name, for which nothing is
+   measured. The network between nodes is, for plans that run often. Collective. */
 REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p)
 {
-    const int executions = p->options.executions;
-    const double creation = executions > 0 ? 1e-9 * (double)p->facts[REDIST_PRIV_DUPLICATION] / executions : 0;
-    const int given = p->options.cost.per_message + p->options.cost.per_byte > 0;
-    const redist_priv_transport *t = redist_priv_transports(), *best = NULL;
-    const int named = p->options.method != REDIST_AUTO;
-    if (!named && p->node > 0 && p->facts[REDIST_PRIV_PEERS] > 0 &&
-        (given || executions == 0 || executions >= REDIST_PRIV_OFTEN))
+    const int n = p->options.executions;
+    const int often = n == 0 || n >= REDIST_PRIV_OFTEN || p->options.cost.per_message > 0;
+    const double creation = n > 0 ? 1e-9 * (double)p->facts[REDIST_PRIV_DUPLICATION] / n : 0, *s = p->predicted;
+    redist_method best = p->options.method;
+    if (best == REDIST_AUTO && often && p->node > 0 && p->facts[REDIST_PRIV_PEERS] > 0)
         (void)redist_priv_know_network(p);
     redist_priv_predict(p, creation);
-    if (named)
-        return p->options.method;
+    if (best != REDIST_AUTO)
+        return best;
 #ifndef REDIST_NO_MULTIPHASE
     redist_priv_predict_phases(p, creation);
 #endif
     redist_priv_alternate_nodes(p);
-    for (; t->name != NULL; t++)
-        if (p->predicted[t->method] > 0 && (best == NULL || p->predicted[t->method] < p->predicted[best->method]))
-            best = t;
-    return best == NULL ? REDIST_POINT_TO_POINT : best->method;
+    best = redist_priv_by_messages(p); /* MPI's collectives never take less */
+    best = s[REDIST_SHARED] > 0 && s[REDIST_SHARED] <= s[best] ? REDIST_SHARED : best;
+    return s[REDIST_MULTIPHASE] > 0 && s[REDIST_MULTIPHASE] < s[best] ? REDIST_MULTIPHASE : best;
 }
 
 /* Arrays to time candidates with, after the pointers to them; NULL when memory is exhausted. Those that are read are
@@ -3669,15 +3665,6 @@ REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *op
     return *seconds > 0 ? *seconds + creation : 0;
 }
 
-/* Whether a method may be faster than the estimate: than shared memory inside a node only messages, which take less to
-   begin; MPI's datatypes only where they do not take element by element. */
-REDIST_PRIV_COLD int redist_priv_is_candidate(const redist_plan *p, redist_method method, redist_method estimate)
-{
-    if (p->node == 0 && estimate == REDIST_SHARED)
-        return method == REDIST_POINT_TO_POINT;
-    return method != REDIST_ALLTOALLW || !p->facts[REDIST_PRIV_SCATTERED];
-}
-
 /* Times every candidate that fits, and returns the fastest; where none is a tenth faster than the estimate, or than
    messages when that cannot be had, it is what is estimated. Collective. */
 REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p)
@@ -3692,7 +3679,7 @@ REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p)
     options.from = options.to = NULL;
     options.message = NULL;
     for (; t->name != NULL && code == REDIST_OK; t++) {
-        if (t->method != estimate && !redist_priv_is_candidate(p, t->method, estimate))
+        if (p->predicted[t->method] <= 0 && (p->node == 0 || t->method != REDIST_MULTIPHASE) && t->method != estimate)
             continue;
         options.method = t->method;
         seconds[t->method] = redist_priv_try(p, &options, scratch, best);
@@ -3732,9 +3719,8 @@ REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p)
 REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p)
 {
     const int measures = p->options.method == REDIST_AUTO && p->options.effort == REDIST_MEASURE;
-    redist_method method;
+    redist_method method = measures ? redist_priv_measure(p) : redist_priv_estimate(p);
     p->overwrites = (int)p->facts[REDIST_PRIV_OVERWRITES];
-    method = measures ? redist_priv_measure(p) : redist_priv_estimate(p);
     if (!redist_priv_is_sound(p, method))
         method = REDIST_POINT_TO_POINT;
     p->transport = redist_priv_transport_of((int)method);
