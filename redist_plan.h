@@ -2281,6 +2281,15 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
 
 /* ----------------------------------------------------------------------------------------- shared memory (private) */
 
+/* Every member has a part of its own: a file without a name, which the others map, or a share of an
+   MPI window. Only an arena has arrays there, and blocks of several plans.
+
+       a notice to each member | block of a plan             | block ... | arrays
+       board, slot, way, flag  | board | slot ring | slot ...|           |
+
+   All ranks write their blocks and notices; they agree; all read their peers' (connect); they agree.
+   Only then may a rank free the plan and write something else there. */
+
 #if (defined __GNUC__ || defined __clang__) && !defined SMPI_H /* SMPI 3.32 lets the ranks' parts of a window overlap */
 #define REDIST_PRIV_ATOMICS 1
 #ifndef REDIST_PRIV_ACQUIRE /* tests put their own in their place */
@@ -3231,7 +3240,8 @@ REDIST_PRIV_COLD int redist_priv_shared_connect(redist_plan *p)
     int measured = REDIST_OK, code = redist_priv_home_reach(home);
     if (p->options.arena == NULL && p->facts[REDIST_PRIV_MESSAGE] >= REDIST_PRIV_STREAMED)
         measured = redist_priv_measure_distance(home);
-    return code == REDIST_OK && measured == REDIST_OK ? redist_priv_connect(p) : code + measured;
+    code = code == REDIST_OK ? measured : code;
+    return code == REDIST_OK ? redist_priv_connect(p) : code;
 }
 
 /* --------------------------------------------------------------------------------------- the network (private) */
