@@ -99,7 +99,7 @@ extern "C" {
 #endif
 
 #define REDIST_VERSION_MAJOR 0
-#define REDIST_VERSION_MINOR 2
+#define REDIST_VERSION_MINOR 3
 #define REDIST_VERSION_PATCH 0
 
 /* --------------------------------------------------------------------------------------------------------- options */
@@ -369,7 +369,7 @@ REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_
 REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redist_edge edge);
 /* The elements that the local array has along an axis (a leading dimension), ghost cells included: at least what the
    rank owns with its ghost cells. It may differ from rank to rank. 0: just what is needed, the default. */
-REDIST_API redist_layout redist_with_extent(redist_layout layout, int axis, int64_t allocated);
+REDIST_API redist_layout redist_with_allocated(redist_layout layout, int axis, int64_t allocated);
 /* The layout of a ScaLAPACK matrix. desc: DTYPE, CTXT, M, N, MB, NB, RSRC, CSRC, LLD, of which the first two are not
    read; nprow x npcol: its process grid, numbered row by row (BLACS "Row"). The local array is column-major with LLD
    elements along axis 0; LLD may differ from rank to rank, the rest may not. */
@@ -396,16 +396,16 @@ REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, si
    only the ranks given to redist_on_ranks are not looked at again. */
 
 /* Processes in the grid, times its copies. */
-REDIST_API int redist_places(const redist_layout *layout);
+REDIST_API int redist_layout_places(const redist_layout *layout);
 /* The rank at coords[ndim], coordinates in the order of the view's axes, of copy 0; -1 when there is none. */
-REDIST_API int redist_rank_of(const redist_layout *layout, const int *coords);
+REDIST_API int redist_layout_rank(const redist_layout *layout, const int *coords);
 /* Writes the coordinates of a rank to coords[ndim]. 1 when the rank holds a place of any copy, else 0 (and nothing is
    written). O(axes); O(places) with redist_on_ranks. */
-REDIST_API int redist_coords_of(const redist_layout *layout, int rank, int *coords);
+REDIST_API int redist_layout_coords(const redist_layout *layout, int rank, int *coords);
 /* The rank that owns the element at index[ndim] of the view, in copy 0; -1 when the index lies outside. */
 REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *index);
 /* The offset of that element, in elements, in its owner's array, ghost cells included; -1 when the index lies outside.
-   An extent given by redist_with_extent is taken as the owner's. */
+   An extent given by redist_with_allocated is taken as the owner's. */
 REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64_t *index);
 /* The elements of a rank's local array, ghost cells and padding included: what to allocate. 0 if it holds no place. */
 REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank);
@@ -579,7 +579,7 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
                  [start:count:step of extent]             redist_section of `extent` indices; :step is 1 if absent
                  halo(low, high)                          redist_with_halo; halo(width) for both sides
                  periodic | closed                        redist_with_ghosts
-                 extent(allocated)                        redist_with_extent
+                 extent(allocated)                        redist_with_allocated
        option    axes(stored, ...)                        redist_permuted: axis d is the array's axis stored[d]
                  transposed                               the same, in reversed order
                  grid row-major | grid column-major       redist_grid_order
@@ -1136,7 +1136,7 @@ REDIST_API redist_layout redist_memory_order(redist_layout layout, redist_order 
 REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank)
 {
     redist_priv_require(&layout.fault, REDIST_ERR_RANK, -1, "the first rank", first_rank, 0,
-                        INT_MAX - redist_places(&layout));
+                        INT_MAX - redist_layout_places(&layout));
     layout.first_rank = first_rank;
     layout.ranks = NULL;
     return layout;
@@ -1189,7 +1189,7 @@ REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redi
     return layout;
 }
 
-REDIST_API redist_layout redist_with_extent(redist_layout layout, int axis, int64_t allocated)
+REDIST_API redist_layout redist_with_allocated(redist_layout layout, int axis, int64_t allocated)
 {
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
     redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the allocated extent", allocated, 0, INT64_MAX);
@@ -1205,7 +1205,7 @@ REDIST_API redist_layout redist_from_scalapack(const int desc[9], int nprow, int
         return redist_layout_nd(2, NULL);
     layout = redist_layout_2d(redist_starting_at(redist_block_cyclic(desc[2], desc[4], nprow), desc[6]),
                               redist_starting_at(redist_block_cyclic(desc[3], desc[5], npcol), desc[7]));
-    return redist_with_extent(redist_memory_order(layout, REDIST_COLUMN_MAJOR), 0, desc[8]);
+    return redist_with_allocated(redist_memory_order(layout, REDIST_COLUMN_MAJOR), 0, desc[8]);
 }
 
 REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes)
@@ -1287,7 +1287,7 @@ REDIST_PRIV_COLD void *redist_priv_find(const void *array, int64_t n, size_t byt
 /* *listed: where a layout lists its ranks all places, ascending by rank, else NULL. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_list_ranks(const redist_layout *layout, redist_priv_rank_place **listed)
 {
-    const int places = redist_places(layout);
+    const int places = redist_layout_places(layout);
     const size_t bytes = sizeof **listed;
     int k;
     *listed = layout->ranks == NULL ? NULL : (redist_priv_rank_place *)redist_priv_alloc(places, bytes);
@@ -1304,7 +1304,7 @@ REDIST_PRIV_COLD int redist_priv_list_ranks(const redist_layout *layout, redist_
 REDIST_PRIV_COLD void redist_priv_check_ranks(const redist_layout *layout, redist_priv_fault *fault)
 {
     redist_priv_rank_place *sorted;
-    const int places = redist_places(layout), code = redist_priv_list_ranks(layout, &sorted);
+    const int places = redist_layout_places(layout), code = redist_priv_list_ranks(layout, &sorted);
     int k = 1;
     redist_priv_fault_if(fault, code != REDIST_OK, REDIST_ERR_MEMORY, -1, "no memory to check the ranks", 0, 0);
     if (code != REDIST_OK)
@@ -1449,7 +1449,7 @@ REDIST_PRIV_APART void redist_priv_slow_to_fast(const redist_layout *layout, red
     }
 }
 
-REDIST_API int redist_places(const redist_layout *layout)
+REDIST_API int redist_layout_places(const redist_layout *layout)
 {
     const int grid = redist_priv_grid_places(layout);
     return grid == 0 ? 0 : grid * layout->copies;
@@ -1485,7 +1485,7 @@ REDIST_PRIV void redist_priv_coords_of_place(const redist_layout *layout, int pl
 REDIST_PRIV_COLD int redist_priv_place_on(const redist_layout *layout, const redist_priv_rank_place *rank_places,
                                           int rank)
 {
-    const int places = redist_places(layout);
+    const int places = redist_layout_places(layout);
     const redist_priv_rank_place *found;
     int k;
     if (rank_places != NULL) {
@@ -1500,10 +1500,10 @@ REDIST_PRIV_COLD int redist_priv_place_on(const redist_layout *layout, const red
     return -1;
 }
 
-REDIST_API int redist_rank_of(const redist_layout *layout, const int *coords)
+REDIST_API int redist_layout_rank(const redist_layout *layout, const int *coords)
 {
     int d;
-    if (redist_places(layout) == 0 || coords == NULL)
+    if (redist_layout_places(layout) == 0 || coords == NULL)
         return -1;
     for (d = 0; d < layout->ndim; d++)
         if (coords[d] < 0 || coords[d] >= layout->dim[d].axis.procs ||
@@ -1512,9 +1512,9 @@ REDIST_API int redist_rank_of(const redist_layout *layout, const int *coords)
     return redist_priv_rank_at(layout, redist_priv_place_of(layout, coords));
 }
 
-REDIST_API int redist_coords_of(const redist_layout *layout, int rank, int *coords)
+REDIST_API int redist_layout_coords(const redist_layout *layout, int rank, int *coords)
 {
-    int place = redist_places(layout) == 0 || coords == NULL ? -1 : redist_priv_place_on(layout, NULL, rank);
+    int place = redist_layout_places(layout) == 0 || coords == NULL ? -1 : redist_priv_place_on(layout, NULL, rank);
     if (place < 0)
         return 0;
     redist_priv_coords_of_place(layout, place, coords);
@@ -1526,7 +1526,7 @@ REDIST_PRIV_COLD int redist_priv_owner_coords(const redist_layout *layout, const
                                               int64_t *indices)
 {
     int d, box = -1;
-    if (redist_places(layout) == 0 || index == NULL)
+    if (redist_layout_places(layout) == 0 || index == NULL)
         return 0;
     for (d = 0; d < layout->ndim; d++)
         if ((indices[d] = redist_priv_axis_index(&layout->dim[d].axis, index[d])) < 0)
@@ -1542,7 +1542,7 @@ REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *i
 {
     int64_t indices[REDIST_MAX_DIMS];
     int coords[REDIST_MAX_DIMS];
-    return redist_priv_owner_coords(layout, index, coords, indices) ? redist_rank_of(layout, coords) : -1;
+    return redist_priv_owner_coords(layout, index, coords, indices) ? redist_layout_rank(layout, coords) : -1;
 }
 
 /* How the local array of one place is stored, in elements: an axis's stride, where local position 0 lies, and all. */
@@ -1573,7 +1573,7 @@ REDIST_PRIV redist_priv_storage redist_priv_storage_at(const redist_layout *layo
     return storage;
 }
 
-/* Whether an extent given by redist_with_extent is too small for what a place owns. */
+/* Whether an extent given by redist_with_allocated is too small for what a place owns. */
 REDIST_PRIV_COLD int redist_priv_check_extent(const redist_layout *layout, const int *coords, char *text, size_t size)
 {
     redist_priv_fault fault = {REDIST_OK, -1, NULL, NULL, 0, 0, 0};
@@ -1603,7 +1603,7 @@ REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64
 REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank)
 {
     int coords[REDIST_MAX_DIMS];
-    return redist_coords_of(layout, rank, coords) ? redist_priv_storage_at(layout, coords).size : 0;
+    return redist_layout_coords(layout, rank, coords) ? redist_priv_storage_at(layout, coords).size : 0;
 }
 
 /* --------------------------------------------------------------------- runs: what two coordinates of an axis share */
@@ -1792,7 +1792,7 @@ REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist
     int coords[REDIST_MAX_DIMS];
     redist_priv_storage storage;
     int d, even = 1;
-    if (shape == NULL || !redist_coords_of(layout, rank, coords))
+    if (shape == NULL || !redist_layout_coords(layout, rank, coords))
         return 0;
     storage = redist_priv_storage_at(layout, coords);
     memset(shape, 0, sizeof *shape);
@@ -3663,7 +3663,7 @@ typedef void redist_priv_visit(void *context, const redist_priv_pairs *pair);
 REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const redist_layout *to, int all, int runs,
                                              redist_priv_visit *visit, void *context)
 {
-    const int places = all ? redist_places(from) : redist_priv_grid_places(from);
+    const int places = all ? redist_layout_places(from) : redist_priv_grid_places(from);
     redist_priv_neighbours n;
     redist_priv_pairs pairs;
     int place, coords[REDIST_MAX_DIMS], code = redist_priv_pairs_open(&pairs, from, to, all);
@@ -3726,7 +3726,7 @@ REDIST_PRIV_COLD void redist_priv_move_pair(void *context, const redist_priv_pai
 REDIST_PRIV_COLD int redist_priv_check_arrays(const redist_layout *layout, const void *const *arrays)
 {
     int coords[REDIST_MAX_DIMS];
-    int place, places = redist_places(layout);
+    int place, places = redist_layout_places(layout);
     for (place = 0; place < places; place++) {
         redist_priv_coords_of_place(layout, place, coords);
         if (arrays[place] == NULL && redist_priv_held_at(layout, coords) > 0)
@@ -3880,7 +3880,7 @@ REDIST_PRIV_COLD int redist_priv_tally_open(redist_priv_tally *t, int from_place
 REDIST_PRIV_COLD int redist_priv_tally_pairs(const redist_layout *from, const redist_layout *to, int all, int runs,
                                              redist_priv_tally *t)
 {
-    const int code = redist_priv_tally_open(t, redist_places(from), redist_places(to));
+    const int code = redist_priv_tally_open(t, redist_layout_places(from), redist_layout_places(to));
     return code == REDIST_OK ? redist_priv_visit_pairs(from, to, all, runs, redist_priv_tally_pair, t) : code;
 }
 
@@ -3973,7 +3973,7 @@ REDIST_PRIV_COLD int redist_priv_tally_axes(const redist_layout *from, const red
 {
     const redist_layout *layout[2] = {from, to};
     int coords[REDIST_MAX_DIMS];
-    int d, k, side, code = redist_priv_tally_open(t, redist_places(from), redist_places(to));
+    int d, k, side, code = redist_priv_tally_open(t, redist_layout_places(from), redist_layout_places(to));
     for (d = 0; d < from->ndim && code == REDIST_OK; d++) {
         const redist_axis *x[2] = {&from->dim[d].axis, &to->dim[d].axis};
         redist_priv_tally axis;
@@ -4732,8 +4732,8 @@ REDIST_PRIV_COLD int redist_priv_write_stop(const redist_priv_route *route,
     int d;
     for (d = 0; d < base->ndim; d++)
         places = redist_priv_product(places, redist_priv_size_on_way(&way[d], 0), limit);
-    base = places <= redist_places(base) ? base : route->from;
-    if (places > redist_places(base))
+    base = places <= redist_layout_places(base) ? base : route->from;
+    if (places > redist_layout_places(base))
         return 0;
     redist_priv_copy_to(stop, base, 1);
     for (d = 0; d < stop->ndim; d++) {
@@ -4911,8 +4911,8 @@ REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const
     int t, code = redist_priv_list_ranks(from, &rank_places);
     r->from = from;
     r->to = to;
-    r->sources = r->columns = redist_places(from);
-    r->places = redist_places(to);
+    r->sources = r->columns = redist_layout_places(from);
+    r->places = redist_layout_places(to);
     r->own = (int *)redist_priv_alloc(r->places, 3 * sizeof *r->own);
     if (r->own == NULL)
         code = REDIST_ERR_MEMORY;
@@ -4961,15 +4961,15 @@ REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r)
    Both are layouts of their own; match[to's processes] receives coordinates of `from`, or -1. */
 REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_layout *from, const redist_layout *to, int *match)
 {
-    const int few = redist_places(from) < redist_places(to);
+    const int few = redist_layout_places(from) < redist_layout_places(to);
     const redist_layout *rows = few ? from : to, *columns = few ? to : from;
-    char *taken = (char *)redist_priv_zeroed(redist_places(columns), 1);
+    char *taken = (char *)redist_priv_zeroed(redist_layout_places(columns), 1);
     redist_priv_neighbours n;
     int64_t k, best;
     int c, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    for (c = 0; c < redist_places(to); c++)
+    for (c = 0; c < redist_layout_places(to); c++)
         match[c] = -1;
-    for (c = 0; c < redist_places(rows) && code == REDIST_OK; c++) {
+    for (c = 0; c < redist_layout_places(rows) && code == REDIST_OK; c++) {
         const redist_priv_partners *p = &n.axis[0];
         code = redist_priv_find_neighbours(rows, &c, REDIST_PRIV_TO, columns, 1, &n);
         for (k = 0, best = -1; code == REDIST_OK && k < p->peers; k++)
@@ -4989,7 +4989,7 @@ REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_layout *from, const 
 REDIST_PRIV_COLD int redist_priv_match_axis(const redist_priv_relabelling *r, int d, int *match)
 {
     const redist_layout from = redist_layout_1d(r->from->dim[d].axis), to = redist_layout_1d(r->to->dim[d].axis);
-    const int most = redist_places(&from), places = redist_places(&to);
+    const int most = redist_layout_places(&from), places = redist_layout_places(&to);
     int k, code;
     if (redist_priv_max(most, places) > REDIST_PRIV_EXACT_PLACES)
         return redist_priv_match_in_turn(&from, &to, match);
@@ -5196,7 +5196,7 @@ REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redi
             redist_priv_print(w, "%s%" PRId64 ":%" PRId64,
                               d > 0 ? "x" : k > 0 ? ", " : "; boxes ", x->box[k].low[d],
                               x->box[k].high[d]);
-    for (k = 0; layout->ranks != NULL && k < redist_places(layout); k++)
+    for (k = 0; layout->ranks != NULL && k < redist_layout_places(layout); k++)
         redist_priv_print(w, "%s%d", k == 0 ? "; ranks " : ",", layout->ranks[k]);
     if (layout->ranks == NULL && layout->first_rank != 0)
         redist_priv_print(w, "; from rank %d", layout->first_rank);
@@ -5538,7 +5538,7 @@ REDIST_PRIV_COLD void redist_priv_store_axes(redist_priv_reader *r)
     int d;
     for (d = 0; d < r->layout.ndim; d++) {
         const redist_priv_dimension *dim = &r->said[d];
-        r->layout = redist_with_extent(redist_with_halo(r->layout, d, dim->low, dim->high), d, dim->allocated);
+        r->layout = redist_with_allocated(redist_with_halo(r->layout, d, dim->low, dim->high), d, dim->allocated);
         if (dim->axis.ghosts != 0)
             r->layout = redist_with_ghosts(r->layout, d, (redist_edge)(dim->axis.ghosts - 1));
     }
@@ -5616,9 +5616,9 @@ REDIST_PRIV_COLD void redist_priv_parse_layout(redist_priv_reader *r)
         r->layout = redist_replicated(r->layout, r->layout.copies); /* of as many places */
     }
     redist_priv_store_axes(r);
-    if (r->ranks > 0 && redist_priv_usable(&r->layout) && r->ranks != redist_places(&r->layout))
+    if (r->ranks > 0 && redist_priv_usable(&r->layout) && r->ranks != redist_layout_places(&r->layout))
         redist_priv_parse_error(r, r->ranks_at, "%" PRId64 " ranks for a grid of %d places", r->ranks,
-                                redist_places(&r->layout));
+                                redist_layout_places(&r->layout));
 }
 
 REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage, size_t storage_bytes,

@@ -180,7 +180,7 @@ typedef enum { REDIST_ESTIMATE = 0, REDIST_MEASURE } redist_effort;
 typedef struct redist_plan redist_plan;
 typedef struct redist_arena redist_arena;
 
-/* All zero is the default. The same on every rank, but for from, to and the message. */
+/* All zero is the default. The same on every rank, but for fixed_from, fixed_to and the message. */
 typedef struct {
     redist_method method;
     redist_effort effort;
@@ -190,8 +190,8 @@ typedef struct {
                          /*   the destination has it: with another halo than the source's, all that stay do       */
                          /*   (redist_plan_print counts them)                                                     */
     redist_arena *arena; /* where arrays may live (redist_arena_create), or NULL; the same arena on every rank    */
-    const void *from;    /* fixed arrays (one array per execution only): every execution passes exactly these, so */
-    void *to;            /*   that persistent requests can use them directly; NULL: arrays may change             */
+    const void *fixed_from; /* fixed arrays (one array per execution only): every execution passes exactly these,  */
+    void *fixed_to;      /*   so that persistent requests can use them directly; NULL: arrays may change          */
     int executions;      /* how often the plan will run, so that REDIST_AUTO weighs what creating costs; 0: many  */
     int node_ranks;      /* > 0: treat the communicator as nodes of so many ranks (for tests)                     */
     redist_combine *combine; /* what arrives is combined with what is there by this function (redist_combine_op,  */
@@ -218,7 +218,7 @@ typedef struct {
 /* Plans the redistribution of arrays from one layout to another, whose views have the same shape.
    Collective over comm (an intracommunicator), which is duplicated.
    from, to: valid layouts on ranks of comm; arrays they refer to (cuts, ranks) must outlive the plan. Every rank passes
-       the same layouts; only extents given by redist_with_extent may differ.
+       the same layouts; only extents given by redist_with_allocated may differ.
    element: a datatype without gaps (size = extent); it may be freed after the call.
    options: NULL for defaults.
    *plan: the new plan, NULL on failure.
@@ -951,7 +951,7 @@ REDIST_PRIV_COLD void redist_priv_list_layout(redist_priv_words *w, int side, co
     for (w->axis = 0; w->axis < layout->ndim; w->axis++)
         redist_priv_list_axis(w, &layout->dim[w->axis]);
     w->axis = -1;
-    for (k = 0; k < (layout->ranks == NULL ? 1 : redist_places(layout)); k++)
+    for (k = 0; k < (layout->ranks == NULL ? 1 : redist_layout_places(layout)); k++)
         redist_priv_word(w, "the rank of place", k, redist_priv_rank_at(layout, k));
 }
 
@@ -1002,13 +1002,13 @@ REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int side, c
     redist_priv_fail(v, code, "%s%s %s", name, fault.axis >= 0 ? "" : ":", text);
     if (code != REDIST_OK)
         return;
-    for (k = layout->ranks == NULL ? redist_places(layout) - 1 : 0; k < redist_places(layout); k++) {
+    for (k = layout->ranks == NULL ? redist_layout_places(layout) - 1 : 0; k < redist_layout_places(layout); k++) {
         const int rank = redist_priv_rank_at(layout, k);
         if (rank >= p->size)
             redist_priv_fail(v, REDIST_ERR_RANK, "a %s place is on rank %d, but the communicator has %d ranks", name,
                              rank, p->size);
     }
-    if (!redist_coords_of(layout, p->rank, coords))
+    if (!redist_layout_coords(layout, p->rank, coords))
         return;
     code = redist_priv_check_extent(layout, coords, text, sizeof text);
     redist_priv_fail(v, code, "%s %s", name, text);
@@ -1057,7 +1057,7 @@ REDIST_PRIV_COLD void redist_priv_check_element(redist_plan *p, redist_priv_verd
 REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_verdict *v)
 {
     const redist_options *o = &p->options;
-    const int method = (int)o->method, fixed = o->from != NULL || o->to != NULL;
+    const int method = (int)o->method, fixed = o->fixed_from != NULL || o->fixed_to != NULL;
     if (method != REDIST_AUTO && redist_priv_transport_of(method) == NULL)
         redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.method is %d, which %s", method,
                          method == REDIST_SCHEDULED    ? "REDIST_NO_SCHEDULED leaves out"
@@ -1324,8 +1324,8 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
     if (p->peer == NULL || p->product == NULL || p->pointers == NULL)
         return REDIST_ERR_MEMORY;
     redist_priv_slow_to_fast(p->from, p->from->memory_order, p->order);
-    p->pointers[0] = p->options.from;
-    p->pointers[p->arrays] = p->options.to;
+    p->pointers[0] = p->options.fixed_from;
+    p->pointers[p->arrays] = p->options.fixed_to;
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--)
         code = redist_priv_open_side(p, own);
     for (own = 0; own < 2 && code == REDIST_OK; own++) {
@@ -3376,7 +3376,7 @@ REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, const redist_layout 
     options.cost.per_message = 0; /* so that a phase is no chain itself */
     options.cost.per_byte = 1;
     options.message = NULL;
-    options.from = options.to = NULL;
+    options.fixed_from = options.fixed_to = NULL;
     options.in_place = options.in_place && c->phases == 1;
     options.combine = k == c->phases - 1 ? options.combine : NULL;
     if (options.max_buffer > 0)
@@ -3686,7 +3686,7 @@ REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p)
     const int code = redist_priv_worst(p->comm, scratch == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
     double best = 1e30, seconds[REDIST_PRIV_METHODS] = {0};
     options.effort = REDIST_ESTIMATE;
-    options.from = options.to = NULL;
+    options.fixed_from = options.fixed_to = NULL;
     options.message = NULL;
     for (; t->name != NULL && code == REDIST_OK; t++) {
         if (p->predicted[t->method] <= 0 && (p->node == 0 || t->method != REDIST_MULTIPHASE) && t->method != estimate)
@@ -3915,7 +3915,7 @@ REDIST_PRIV_COLD int redist_priv_same_but_ghosts(const redist_layout *a, const r
         same = x->stored == y->stored && x->low == y->low && x->high == y->high && x->allocated == y->allocated &&
                redist_priv_same_blocks(&x->axis, &y->axis);
     }
-    for (k = 0; same && k < redist_places(a); k++)
+    for (k = 0; same && k < redist_layout_places(a); k++)
         same = redist_priv_rank_at(a, k) == redist_priv_rank_at(b, k);
     return same;
 }
@@ -4155,7 +4155,7 @@ REDIST_PRIV_COLD int redist_priv_check_aliases(redist_plan *p)
 /* The arrays of an execution, of whose sides the only one may be fixed. */
 REDIST_PRIV_COLD int redist_priv_check_given(redist_plan *p)
 {
-    const void *const fixed[2] = {p->options.from, p->options.to};
+    const void *const fixed[2] = {p->options.fixed_from, p->options.fixed_to};
     int i;
     for (i = 0; i < 2 * p->arrays; i++) {
         const int own = i >= p->arrays;

@@ -78,7 +78,7 @@ static void plan_sections(bench *b, int who, redist_options *options)
     const redist_axis whole = redist_whole(b->n), ranks = redist_whole(b->ranks);
     const redist_axis stored[4] = {redist_block(b->n, b->ranks), ranks, redist_whole(b->columns), whole};
     const redist_axis wanted[4] = {redist_block(b->ranks, b->ranks), redist_whole(count), whole, whole};
-    redist_layout planes = redist_with_extent(redist_layout_nd(4, stored), 3, b->by[who].row);
+    redist_layout planes = redist_with_allocated(redist_layout_nd(4, stored), 3, b->by[who].row);
     redist_layout lines = redist_permuted(redist_layout_nd(4, wanted), axes_in_lines);
     for (int64_t s = 0; s < sections; s++) {
         redist_layout section = redist_section(planes, 2, s * count, count, 1);

@@ -392,7 +392,7 @@ static void compare_tran(const bench *b, int n)
     pblas s;
     contestant c[3];
     char what[64];
-    redist_coords_of(&matrix, b->rank, coords);
+    redist_layout_coords(&matrix, b->rank, coords);
     Cblacs_get(-1, 0, &context);
     Cblacs_gridinit(&context, "Row", grid[0], grid[1]);
     memset(&options, 0, sizeof options);

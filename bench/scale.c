@@ -115,7 +115,7 @@ static void count_side(question *q, const redist_layout *mine, const redist_layo
 {
     redist_priv_neighbours n;
     int coords[3];
-    if (!redist_coords_of(mine, q->rank, coords))
+    if (!redist_layout_coords(mine, q->rank, coords))
         return;
     if (redist_priv_find_neighbours(mine, coords, side, other, 1, &n) != REDIST_OK)
         give_up("no memory");
@@ -253,7 +253,7 @@ static row measure(const settings *s, int which, int size)
     question q = {&from, &to, 0, NULL, 0, 0};
     row r;
     memset(&r, 0, sizeof r);
-    r.places = redist_places(&from);
+    r.places = redist_layout_places(&from);
     ask_ranks(&q, &r);
     ask_schedule(&q, &r);
     r.traffic_seconds = r.places <= s->most_traffic ? ask(count_traffic, &q).seconds : NAN;

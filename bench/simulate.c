@@ -364,7 +364,7 @@ static int read_problem(const bench *b, problem *p, int *places)
     p->label = field[1];
     p->bytes = atoll(field[2]);
     if (redist_layout_parse(field[3], &p->from, NULL, 0, NULL, 0) != REDIST_OK ||
-        redist_layout_parse(field[4], &p->to, NULL, 0, NULL, 0) != REDIST_OK || redist_places(&p->to) > b->ranks) {
+        redist_layout_parse(field[4], &p->to, NULL, 0, NULL, 0) != REDIST_OK || redist_layout_places(&p->to) > b->ranks) {
         fprintf(stderr, "simulate: %s: a layout does not parse or fit\n", p->name);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }

@@ -250,7 +250,7 @@ static int holds_at(const story *s, int layout, int rank, int64_t row, int64_t c
 {
     const redist_layout *x = &s->layout[layout];
     int coords[REDIST_MAX_DIMS], owner[REDIST_MAX_DIMS];
-    return redist_coords_of(x, rank, coords) && redist_coords_of(x, owner_at(s, layout, row, column), owner) &&
+    return redist_layout_coords(x, rank, coords) && redist_layout_coords(x, owner_at(s, layout, row, column), owner) &&
            memcmp(coords, owner, (size_t)x->ndim * sizeof *coords) == 0;
 }
 
@@ -350,7 +350,7 @@ static void draw_boxes(const story *s, const part *p, double x, double y, int la
     int k, coords[REDIST_MAX_DIMS];
     for (k = 0; k < across->procs; k++)
         if ((down == NULL || box_range(down, k, rows)) && box_range(across, k, columns) &&
-            redist_coords_of(&s->layout[p->layout], owner_at(s, p->layout, rows[0], columns[0]), coords) &&
+            redist_layout_coords(&s->layout[p->layout], owner_at(s, p->layout, rows[0], columns[0]), coords) &&
             coords[0] == k)
             draw_piece(s, p, x, y, rows, columns, layer);
 }
@@ -451,7 +451,7 @@ static void draw_ghosts(const story *s, const part *p, double x, double y)
     int64_t rows[MAX_SHOWN][2], columns[MAX_SHOWN][2], c;
     int k, a, b, n, m, coords[REDIST_MAX_DIMS];
     for (k = 0; k < s->ranks && has_ghosts(s, p->layout); k++) {
-        if (!redist_coords_of(&s->layout[p->layout], s->rank[k], coords) || !owns_plane(s, p->layout, coords))
+        if (!redist_layout_coords(&s->layout[p->layout], s->rank[k], coords) || !owns_plane(s, p->layout, coords))
             continue;
         n = shown_ranges(down, coords[s->axis[0]], rows);
         m = shown_ranges(across, coords[s->axis[s->axes - 1]], columns);
@@ -774,7 +774,7 @@ static void check(int code)
 
 static void relabel(story *s)
 {
-    int *ranks = malloc((size_t)redist_places(&s->layout[AFTER]) * sizeof *ranks);
+    int *ranks = malloc((size_t)redist_layout_places(&s->layout[AFTER]) * sizeof *ranks);
     s->storage[RELABELLED] = ranks;
     check(redist_relabel(&s->layout[BEFORE], &s->layout[AFTER], ranks));
     s->layout[RELABELLED] = redist_on_ranks(s->layout[AFTER], ranks);
@@ -785,10 +785,10 @@ static void list_ranks(story *s)
 {
     int coords[REDIST_MAX_DIMS], rank, l, holds, left = 0;
     for (l = 0; l < s->layouts; l++)
-        left += redist_places(&s->layout[l]);
+        left += redist_layout_places(&s->layout[l]);
     for (rank = 0; left > 0; rank++) {
         for (holds = l = 0; l < s->layouts; l++)
-            holds += redist_coords_of(&s->layout[l], rank, coords);
+            holds += redist_layout_coords(&s->layout[l], rank, coords);
         if (s->ranks == MAX_RANKS || rank > 65535)
             fail("too many ranks to draw");
         if (holds > 0)

@@ -68,7 +68,7 @@ static void lay_out(transform *t, int which)
         p->axes[d] = redist_balanced(t->extent[shape->storage[d]], t->grid[d]);
     p->axes[2] = redist_whole(t->extent[which]);
     redist_layout stored = redist_layout_nd(3, p->axes);
-    redist_coords_of(&stored, t->rank, p->coords);
+    redist_layout_coords(&stored, t->rank, p->coords);
     p->layout = redist_permuted(stored, shape->view);
 }
 

@@ -137,7 +137,7 @@ static inline void create_pencil(pencils *p, int which)
     int coords[3];
     a->layout = pencil_layout(p, which, p->grid, a->axes);
     redist_layout stored = redist_layout_nd(3, a->axes);
-    redist_coords_of(&stored, p->rank, coords);
+    redist_layout_coords(&stored, p->rank, coords);
     for (int d = 0; d < 3; d++)
         a->count[d] = redist_count(&a->axes[d], coords[d]);
     for (int d = 0; d < 2; d++)

@@ -47,11 +47,11 @@ static int everywhere(int ok)
 static void exchange_ghosts(const redist_layout *rows, int rank, double *u, int64_t height, int64_t n)
 {
     int coords[2], above, below;
-    redist_coords_of(rows, rank, coords);
+    redist_layout_coords(rows, rank, coords);
     coords[0]--;
-    above = redist_rank_of(rows, coords); /* -1 where the matrix ends */
+    above = redist_layout_rank(rows, coords); /* -1 where the matrix ends */
     coords[0] += 2;
-    below = redist_rank_of(rows, coords);
+    below = redist_layout_rank(rows, coords);
     above = above < 0 ? MPI_PROC_NULL : above;
     below = below < 0 ? MPI_PROC_NULL : below;
     MPI_Sendrecv(u + n, (int)n, MPI_DOUBLE, above, 0, u + (height + 1) * n, (int)n, MPI_DOUBLE, below, 0,
@@ -74,7 +74,7 @@ static void solve(const problem *p, run *r)
 {
     int coords[2];
     const redist_axis blocks = redist_balanced(p->n, p->ranks);
-    redist_coords_of(&r->rows, p->rank, coords);
+    redist_layout_coords(&r->rows, p->rank, coords);
     const int64_t height = redist_count(&blocks, coords[0]);
     for (int64_t step = 0; step < p->steps; step++) {
         double *kept = r->u;

@@ -406,7 +406,7 @@ static redist_layout plane_of_points(const solver *s, int across)
 {
     const pencil *p = &s->pencils.at[0];
     redist_layout stored = redist_layout_3d(p->axes[0], p->axes[1], redist_whole(s->points[0]));
-    stored = redist_with_extent(stored, 2, 2 * p->count[2]);
+    stored = redist_with_allocated(stored, 2, 2 * p->count[2]);
     return redist_section(redist_permuted(stored, pencil_view[0]), across, 0, 1, 1);
 }
 

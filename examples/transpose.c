@@ -37,7 +37,7 @@ static double complex element(const problem *p, int matrix, int64_t i, int64_t j
 static void whereabouts(const problem *p, int64_t k, int64_t *i, int64_t *j)
 {
     int coords[2];
-    redist_coords_of(&p->layout, p->rank, coords);
+    redist_layout_coords(&p->layout, p->rank, coords);
     *i = redist_global(&p->axis[0], coords[0], k % p->shape.count[0]);
     *j = redist_global(&p->axis[1], coords[1], k / p->shape.count[0]);
 }

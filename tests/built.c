@@ -28,7 +28,7 @@ static void check_queries(const suspect *s)
                   redist_layout_explain(x, text, sizeof text) == REDIST_ERR_LAYOUT,
               "%s is a layout", s->name);
     test_case(strlen(text) > 10, "%s: no sentence", s->name);
-    test_case(redist_places(x) == 0 && redist_rank_of(x, coords) == -1 && redist_coords_of(x, 0, coords) == 0 &&
+    test_case(redist_layout_places(x) == 0 && redist_layout_rank(x, coords) == -1 && redist_layout_coords(x, 0, coords) == 0 &&
                   redist_layout_owner(x, index) == -1 && redist_layout_offset(x, index) == -1 &&
                   redist_layout_alloc(x, 0) == 0,
               "%s has places", s->name);
@@ -99,7 +99,7 @@ static void check_builders(const suspect *s)
     made[n++] = redist_on_ranks(*s->layout, ranks);
     made[n++] = redist_replicated(*s->layout, 2);
     made[n++] = redist_with_halo(*s->layout, 1, 1, 1);
-    made[n++] = redist_with_extent(*s->layout, 0, 100);
+    made[n++] = redist_with_allocated(*s->layout, 0, 100);
     made[n++] = redist_permuted(*s->layout, axes);
     made[n++] = redist_transposed(*s->layout);
     made[n++] = redist_flipped(*s->layout, 0);

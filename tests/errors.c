@@ -20,9 +20,9 @@ static void query(const redist_layout *x, int *good)
 {
     int64_t index[REDIST_MAX_DIMS + 1] = { 0 };
     int coords[REDIST_MAX_DIMS + 1] = { 0 };
-    want(good, redist_places(x) == 0);
-    want(good, redist_rank_of(x, coords) == -1);
-    want(good, redist_coords_of(x, 0, coords) == 0);
+    want(good, redist_layout_places(x) == 0);
+    want(good, redist_layout_rank(x, coords) == -1);
+    want(good, redist_layout_coords(x, 0, coords) == 0);
     want(good, redist_layout_owner(x, index) == -1);
     want(good, redist_layout_offset(x, index) == -1);
     want(good, redist_layout_alloc(x, 0) == 0);
@@ -36,7 +36,7 @@ static void build_on(redist_layout x, int *good)
     built[0] = redist_grid_order(x, REDIST_COLUMN_MAJOR);
     built[1] = redist_memory_order(x, REDIST_COLUMN_MAJOR);
     built[2] = redist_with_halo(x, 0, 1, 1);
-    built[3] = redist_with_extent(x, 0, 100);
+    built[3] = redist_with_allocated(x, 0, 100);
     built[4] = redist_permuted(x, order);
     built[5] = redist_transposed(x);
     built[6] = redist_flipped(x, 0);
@@ -46,7 +46,7 @@ static void build_on(redist_layout x, int *good)
     built[10] = redist_from_rank(x, 1);
     built[11] = redist_on_ranks(x, order);
     built[12] = redist_replicated(built[10], 2);
-    for (int k = 0; k < (redist_places(&x) == 0 ? 13 : 10); k++) /* other ranks may be good ones */
+    for (int k = 0; k < (redist_layout_places(&x) == 0 ? 13 : 10); k++) /* other ranks may be good ones */
         want(good, redist_layout_check(&built[k]) != REDIST_OK);
 }
 
@@ -215,10 +215,10 @@ static void expect_bad_storage(void)
     expect("low halo -3", redist_with_halo(fine(), 1, -3, 1), REDIST_ERR_LAYOUT, 1, "-3");
     expect("high halo -4", redist_with_halo(fine(), 1, 1, -4), REDIST_ERR_LAYOUT, 1, "-4");
     expect("halo past 2^62", redist_with_halo(fine(), 1, INT64_MAX, INT64_MAX), ANY_ERROR, NOT_SAID, NULL);
-    expect("extent of axis -1", redist_with_extent(fine(), -1, 10), REDIST_ERR_LAYOUT, NOT_SAID, "-1");
-    expect("extent of axis 5", redist_with_extent(fine(), 5, 10), REDIST_ERR_LAYOUT, NOT_SAID, "5");
-    expect("extent -6", redist_with_extent(fine(), 1, -6), REDIST_ERR_LAYOUT, 1, "-6");
-    expect("extents past 2^62", redist_with_extent(redist_with_extent(fine(), 0, INT64_MAX), 1, INT64_MAX), ANY_ERROR,
+    expect("extent of axis -1", redist_with_allocated(fine(), -1, 10), REDIST_ERR_LAYOUT, NOT_SAID, "-1");
+    expect("extent of axis 5", redist_with_allocated(fine(), 5, 10), REDIST_ERR_LAYOUT, NOT_SAID, "5");
+    expect("extent -6", redist_with_allocated(fine(), 1, -6), REDIST_ERR_LAYOUT, 1, "-6");
+    expect("extents past 2^62", redist_with_allocated(redist_with_allocated(fine(), 0, INT64_MAX), 1, INT64_MAX), ANY_ERROR,
            NOT_SAID, NULL);
 }
 
@@ -281,7 +281,7 @@ static void check_answers_with_listed_ranks(void)
     static const int repeated[] = { 4, 8, 5, 9, 8, 7 };
     redist_layout x = redist_on_ranks(fine(), repeated);
     const int64_t index[2] = { 9, 2 };
-    test_case(redist_places(&x) == 6 && redist_layout_owner(&x, index) == 7, "rank 8 twice: the owner on rank 7");
+    test_case(redist_layout_places(&x) == 6 && redist_layout_owner(&x, index) == 7, "rank 8 twice: the owner on rank 7");
     test_case(redist_layout_alloc(&x, 7) == 10 && redist_layout_alloc(&x, 6) == 0,
               "rank 8 twice: what rank 7 allocates");
 }
@@ -389,10 +389,10 @@ static void check_null_arguments(void)
     redist_layout x = fine();
     const void *arrays[6] = { NULL };
     void *outputs[6] = { NULL };
-    test_case(redist_rank_of(&x, NULL) == -1 && redist_layout_owner(&x, NULL) == -1 &&
+    test_case(redist_layout_rank(&x, NULL) == -1 && redist_layout_owner(&x, NULL) == -1 &&
                   redist_layout_offset(&x, NULL) == -1,
               "no coordinates, no index");
-    test_case(redist_coords_of(&x, 3, NULL) == 0, "nowhere to write coordinates");
+    test_case(redist_layout_coords(&x, 3, NULL) == 0, "nowhere to write coordinates");
     test_case(redist_traffic_between(&x, &x, NULL) == REDIST_ERR_ARGUMENT, "no traffic to fill");
     test_case(redist_layout_print(&x, NULL) == REDIST_ERR_ARGUMENT, "no file to print to");
     test_case(redist_move(&x, NULL, &x, outputs, 8) == REDIST_ERR_ARGUMENT, "no source arrays");

@@ -254,8 +254,8 @@ static inline int exchange_create_with(exchange *e, redist_options *options)
         options->cost.per_byte = e->seed % 3 == 0 ? 1 : 1e-6;
     }
     if (e->fixed) {
-        options->from = e->held[0][0];
-        options->to = e->held[1][0];
+        options->fixed_from = e->held[0][0];
+        options->fixed_to = e->held[1][0];
     }
     e->message[0] = 0;
     e->plan = NULL;

@@ -202,7 +202,7 @@ static void holder_build(holders *h)
     h->layout = redist_permuted(h->layout, h->stored);
     for (d = 0; d < h->ndim; d++) {
         const holder_axis *x = &h->axis[h->stored[d]];
-        h->layout = redist_with_extent(redist_with_halo(h->layout, d, x->low, x->high), d, x->allocated);
+        h->layout = redist_with_allocated(redist_with_halo(h->layout, d, x->low, x->high), d, x->allocated);
         if (x->edge >= 0)
             h->layout = redist_with_ghosts(h->layout, d, (redist_edge)x->edge);
         h->layout = redist_section(h->layout, d, x->start, x->count, x->step);

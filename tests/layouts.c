@@ -43,16 +43,16 @@ static int cells_are_distinct(const serial_layout *l, const redist_layout *x)
 /* Every rank up to some that hold nothing: its coordinates there and back, and its allocation. */
 static int same_ranks(const serial_layout *l, const redist_layout *x)
 {
-    int same = redist_places(x) == l->table.places;
+    int same = redist_layout_places(x) == l->table.places;
     for (int rank = -2; rank < l->table.places + 10; rank++) {
         int place = test_place_of_rank(&l->table, rank), coords[TEST_DIMS], wanted[TEST_DIMS];
-        same = same && redist_coords_of(x, rank, coords) == (place >= 0);
+        same = same && redist_layout_coords(x, rank, coords) == (place >= 0);
         same = same && redist_layout_alloc(x, rank) == (place >= 0 ? l->table.alloc[place] : 0);
         if (place >= 0)
             serial_coords(l, place, wanted);
         for (int d = 0; d < l->array.ndim && place >= 0; d++)
             same = same && coords[d] == wanted[d];
-        same = same && (place < 0 || redist_rank_of(x, coords) == rank);
+        same = same && (place < 0 || redist_layout_rank(x, coords) == rank);
     }
     return same;
 }
@@ -62,12 +62,12 @@ static int no_rank_outside(const serial_layout *l, const redist_layout *x)
     int coords[TEST_DIMS] = { 0 }, nothing = 1;
     for (int d = 0; d < l->array.ndim; d++) {
         coords[d] = -1;
-        nothing = nothing && redist_rank_of(x, coords) == -1;
+        nothing = nothing && redist_layout_rank(x, coords) == -1;
         coords[d] = l->array.axes[l->table.own[d]].procs;
-        nothing = nothing && redist_rank_of(x, coords) == -1;
+        nothing = nothing && redist_layout_rank(x, coords) == -1;
         coords[d] = 0;
     }
-    return nothing && redist_coords_of(x, INT_MAX, coords) == 0 && redist_layout_alloc(x, INT_MAX) == 0;
+    return nothing && redist_layout_coords(x, INT_MAX, coords) == 0 && redist_layout_alloc(x, INT_MAX) == 0;
 }
 
 /* One line that names every extent of the view. */
@@ -162,7 +162,7 @@ static void check_short_builders(void)
             same = same && redist_layout_owner(&pairs[k][0], index) == redist_layout_owner(&pairs[k][1], index);
             same = same && redist_layout_offset(&pairs[k][0], index) == redist_layout_offset(&pairs[k][1], index);
         } while (serial_next(k + 1, shape, index));
-        test_case(same && redist_places(&pairs[k][0]) == redist_places(&pairs[k][1]), "layout_%dd is layout_nd", k + 1);
+        test_case(same && redist_layout_places(&pairs[k][0]) == redist_layout_places(&pairs[k][1]), "layout_%dd is layout_nd", k + 1);
     }
 }
 
@@ -186,7 +186,7 @@ static void check_extent_per_rank(void)
 {
     redist_layout x = redist_memory_order(redist_layout_2d(redist_block(10, 3), redist_whole(4)), REDIST_COLUMN_MAJOR);
     for (int rank = 0; rank < 3; rank++) {
-        redist_layout mine = redist_with_extent(x, 0, 4 + rank);
+        redist_layout mine = redist_with_allocated(x, 0, 4 + rank);
         int64_t index[2] = { 4 * rank + 1, 3 };
         test_case(redist_layout_alloc(&mine, rank) == 4 * (4 + rank), "allocation with extent %d", 4 + rank);
         test_case(redist_layout_offset(&mine, index) == 1 + 3 * (4 + rank), "offset with extent %d", 4 + rank);
@@ -282,10 +282,10 @@ static int same_scalapack_elements(const scalapack_matrix *m, const redist_layou
 
 static int same_scalapack_storage(const scalapack_matrix *m, const redist_layout *x)
 {
-    int same = redist_places(x) == m->rows.procs * m->columns.procs;
+    int same = redist_layout_places(x) == m->rows.procs * m->columns.procs;
     for (int rank = 0; rank < m->rows.procs * m->columns.procs; rank++) {
         int coords[2] = { -1, -1 }, column = rank % m->columns.procs;
-        same = same && redist_coords_of(x, rank, coords) && coords[0] == rank / m->columns.procs && coords[1] == column;
+        same = same && redist_layout_coords(x, rank, coords) && coords[0] == rank / m->columns.procs && coords[1] == column;
         same = same && redist_layout_alloc(x, rank) == (int64_t)m->desc[8] * numroc(&m->columns, column);
     }
     return same;

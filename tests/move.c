@@ -165,7 +165,7 @@ static void check_layouts(pair *p, int number)
     for (side = 0; side < 2; side++) {
         const test_table *t = &p->tables[side];
         same = same && redist_layout_check(&p->layouts[side]) == REDIST_OK &&
-               redist_places(&p->layouts[side]) == t->places;
+               redist_layout_places(&p->layouts[side]) == t->places;
         for (k = 0; k < t->places; k++)
             same = same && redist_layout_alloc(&p->layouts[side], t->ranks[k]) == t->alloc[k];
     }
@@ -222,7 +222,7 @@ static void draw_turned(test_random *r, turned *t, const int64_t *n, size_t byte
         t->stored[k] += k == 2 && test_one_in(r, 2) ? test_between(r, 1, 20) : 0;
         t->elements *= t->stored[k];
     }
-    t->layout = redist_with_extent(redist_layout_3d(axes[0], axes[1], axes[2]), 2, t->stored[2]);
+    t->layout = redist_with_allocated(redist_layout_3d(axes[0], axes[1], axes[2]), 2, t->stored[2]);
     t->layout = redist_section(t->layout, 2, 0, n[t->axis[2]], t->step);
     t->layout = redist_permuted(t->layout, order);
     for (k = 0; k < 3; k++)

@@ -122,7 +122,7 @@ static void check_resting(void)
     static double grid[4 * MOST * MOST];
     const int p = test_size() < MOST ? test_size() : MOST, n = 2 * p, rank = test_rank();
     const redist_layout rows = redist_layout_2d(redist_block(n, p), redist_whole(n));
-    const redist_layout columns = redist_with_extent(redist_layout_2d(redist_whole(n), redist_block(n, p)), 1, n);
+    const redist_layout columns = redist_with_allocated(redist_layout_2d(redist_whole(n), redist_block(n, p)), 1, n);
     redist_options options;
     redist_op op;
     redist_plan *plan;

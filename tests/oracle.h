@@ -549,7 +549,7 @@ static inline redist_layout test_library_operation(const test_array *array, cons
     case TEST_ROTATE: return redist_rotated(layout, o->value);
     case TEST_SECTION: return redist_section(layout, o->axis, o->start, o->count, o->step);
     case TEST_HALO: return redist_with_halo(layout, o->axis, array->axes[own].low, array->axes[own].high);
-    case TEST_EXTENT: return redist_with_extent(layout, o->axis, test_named_extent(array, t, own, rank));
+    case TEST_EXTENT: return redist_with_allocated(layout, o->axis, test_named_extent(array, t, own, rank));
     case TEST_GRID_ORDER: return redist_grid_order(layout, orders[o->value]);
     case TEST_MEMORY_ORDER: return redist_memory_order(layout, orders[o->value]);
     default: return array->listed ? redist_on_ranks(layout, array->ranks) : redist_from_rank(layout, array->first_rank);

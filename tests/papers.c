@@ -45,7 +45,7 @@ static void check_kalns_three_axes(void)
     const distribution before = { { BLOCK, WHOLE, CYCLE }, { 4, 1, 10 }, { 0, 0, 0 } };
     const distribution after = { { CYCLE, CYCLE, BLOCK }, { 5, 4, 2 }, { 0, 0, 0 } };
     serial_layout *from = deal(3, shape, &before), *to = deal(3, shape, &after);
-    int sixty = redist_places(&from->layout) == 40 && redist_places(&to->layout) == 40;
+    int sixty = redist_layout_places(&from->layout) == 40 && redist_layout_places(&to->layout) == 40;
     for (int rank = 0; rank < 40; rank++)
         sixty = sixty && redist_layout_alloc(&from->layout, rank) == 60 && redist_layout_alloc(&to->layout, rank) == 60;
     test_case(sixty, "Kalns, 20x12x10: 60 elements on each of 40 processes before and after");

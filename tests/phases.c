@@ -376,17 +376,17 @@ static int may_pass(const pair *p, const redist_layout *x)
             most = larger(most, p->tables[side].owned[k]);
     for (int rank = 0; rank < WORLD; rank++) {
         int used = test_place_of_rank(&p->tables[0], rank) >= 0 || test_place_of_rank(&p->tables[1], rank) >= 0;
-        there += redist_coords_of(x, rank, coords);
-        good = good && (used || !redist_coords_of(x, rank, coords)) && redist_layout_alloc(x, rank) <= 2 * most;
+        there += redist_layout_coords(x, rank, coords);
+        good = good && (used || !redist_layout_coords(x, rank, coords)) && redist_layout_alloc(x, rank) <= 2 * most;
         all += redist_layout_alloc(x, rank);
     }
-    return good && there == redist_places(x) && all == p->tables[0].elements;
+    return good && there == redist_layout_places(x) && all == p->tables[0].elements;
 }
 
 /* Every place has as much as the one that needs most. */
 static void **arrays_for(const redist_layout *x, size_t bytes)
 {
-    int places = redist_places(x);
+    int places = redist_layout_places(x);
     void **arrays = malloc((size_t)places * sizeof *arrays);
     int64_t most = 0;
     for (int rank = 0; rank < WORLD; rank++)
@@ -398,7 +398,7 @@ static void **arrays_for(const redist_layout *x, size_t bytes)
 
 static void free_arrays(const redist_layout *x, void **arrays)
 {
-    for (int k = 0; k < redist_places(x); k++)
+    for (int k = 0; k < redist_layout_places(x); k++)
         free(arrays[k]);
     free(arrays);
 }
@@ -566,7 +566,7 @@ static void check_turn(int k)
                   n == (turns[k].one < turns[k].direct) &&
                   chain_cost(&from, &to, &messages_only, n, between) == turns[k].one,
               "turn %d: %d between, %g messages", k, n, chain_cost(&from, &to, &messages_only, n, between));
-    if (n == 1 && redist_places(&from) <= 64) {
+    if (n == 1 && redist_layout_places(&from) <= 64) {
         check_phase(k, &from, &between[0]);
         check_phase(k, &between[0], &to);
     }

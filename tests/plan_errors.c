@@ -105,7 +105,7 @@ static void first_outside(request *q)
     destination(q, redist_whole(N), redist_starting_at(redist_block(M, test_size()), 77));
 }
 static void negative_halo(request *q) { q->layouts[1] = redist_with_halo(q->layouts[1], 1, -2, 0); }
-static void small_extent(request *q) { q->layouts[0] = redist_with_extent(q->layouts[0], 1, M - 4); }
+static void small_extent(request *q) { q->layouts[0] = redist_with_allocated(q->layouts[0], 1, M - 4); }
 static void axis_outside(request *q) { q->layouts[0] = redist_flipped(q->layouts[0], 2); }
 static void section_outside(request *q) { q->layouts[0] = redist_section(q->layouts[0], 1, 5, M, 1); }
 static void section_without_step(request *q) { q->layouts[0] = redist_section(q->layouts[0], 1, 0, M, 0); }
@@ -527,9 +527,9 @@ static const struct {
     {"execute after start", REDIST_ERR_BUSY, execute_started, 1, 0, 1, "not yet complete: call redist_wait first"},
     {"free after start", REDIST_ERR_BUSY, free_started, 1, 0, 1, "before redist_plan_free"},
     {"source is not the fixed one", REDIST_ERR_BUFFER, other_source, 1, 1, 0,
-     "the source is not the array that options.from fixed"},
+     "the source is not the array that options.fixed_from fixed"},
     {"destination is not the fixed one", REDIST_ERR_BUFFER, other_destination, 1, 1, 0,
-     "the destination is not the array that options.to fixed"},
+     "the destination is not the array that options.fixed_to fixed"},
 };
 enum { MISTAKES = sizeof mistakes / sizeof *mistakes };
 

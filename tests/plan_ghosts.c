@@ -256,8 +256,8 @@ static void check_lengthened(void)
     options.in_place = 1;
     options.method = REDIST_SHARED;
     test_piece_bytes = 64;
-    bare = redist_with_extent(redist_with_halo(bare, 0, HALO, HALO), 1, LENGTH);
-    full = redist_with_extent(redist_with_ghosts(bare, 0, REDIST_PERIODIC), 1, longer);
+    bare = redist_with_allocated(redist_with_halo(bare, 0, HALO, HALO), 1, LENGTH);
+    full = redist_with_allocated(redist_with_ghosts(bare, 0, REDIST_PERIODIC), 1, longer);
     code = redist_plan_create(MPI_COMM_WORLD, &bare, &full, MPI_INT64_T, &options, &plan);
     for (round = 0; round < ROUNDS && code == REDIST_OK; round++) {
         for (i = 0; i < ROWS * LENGTH; i++)

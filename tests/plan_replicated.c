@@ -171,8 +171,8 @@ static int create(run *e, const setting *s)
     options.cost.per_byte = 1e-6;
     options.message = e->message;
     options.message_size = sizeof e->message;
-    options.from = e->fixed ? e->held[0][0] : NULL;
-    options.to = e->fixed ? e->held[1][0] : NULL;
+    options.fixed_from = e->fixed ? e->held[0][0] : NULL;
+    options.fixed_to = e->fixed ? e->held[1][0] : NULL;
     return redist_plan_create(MPI_COMM_WORLD, &e->pair->side[0].layout, &e->pair->side[1].layout, e->type, &options,
                               &e->plan);
 }

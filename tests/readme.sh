@@ -80,7 +80,7 @@ about() {
             spoil='s/kept = .*;/kept = REDIST_AUTO;/' ;;
         text)
             before='redist_layout layout; char message[200];'
-            after='bad += redist_places(&layout) != 4;'
+            after='bad += redist_layout_places(&layout) != 4;'
             spoil='s/block@2/block@3/' ;;
     esac
 }

@@ -512,11 +512,11 @@ static void check_never_worse(int number, redist_layout from, redist_layout to)
 {
     static char usable[MOST];
     int ranks[MOST], numbered[MOST], code = redist_relabel(&from, &to, ranks);
-    for (int k = 0; k < redist_places(&to); k++)
+    for (int k = 0; k < redist_layout_places(&to); k++)
         numbered[k] = k;
     memset(usable, 0, sizeof usable);
-    memset(usable, 1, (size_t)(redist_places(&from) > redist_places(&to) ? redist_places(&from) : redist_places(&to)));
-    test_case(code == REDIST_OK && are_legal(usable, redist_places(&to), ranks) &&
+    memset(usable, 1, (size_t)(redist_layout_places(&from) > redist_layout_places(&to) ? redist_layout_places(&from) : redist_layout_places(&to)));
+    test_case(code == REDIST_OK && are_legal(usable, redist_layout_places(&to), ranks) &&
                   library_keeps(&from, &to, ranks) >= library_keeps(&from, &to, numbered),
               "many places, pair %d: code %d", number, code);
 }

@@ -12,15 +12,15 @@ enum { WORLD = TEST_PLACES, TEXT = 2000 };
 static void check_places(const replicas *x, int number)
 {
     int k, rank, coords[TEST_DIMS], other[TEST_DIMS], good = redist_layout_check(&x->layout) == REDIST_OK;
-    good = good && redist_places(&x->layout) == x->places;
+    good = good && redist_layout_places(&x->layout) == x->places;
     for (rank = 0; rank < WORLD + 2; rank++) {
         for (k = 0; k < x->places && x->ranks[k] != rank; k++)
             continue;
-        good = good && redist_coords_of(&x->layout, rank, coords) == (k < x->places);
+        good = good && redist_layout_coords(&x->layout, rank, coords) == (k < x->places);
         good = good && redist_layout_alloc(&x->layout, rank) == (k < x->places ? x->table.alloc[k % x->grid] : 0);
         if (k < x->places) { /* the same coordinates in every copy, and their rank is that of copy 0 */
-            good = good && redist_rank_of(&x->layout, coords) == x->ranks[k % x->grid];
-            good = good && redist_coords_of(&x->layout, x->ranks[k % x->grid], other) &&
+            good = good && redist_layout_rank(&x->layout, coords) == x->ranks[k % x->grid];
+            good = good && redist_layout_coords(&x->layout, x->ranks[k % x->grid], other) &&
                    memcmp(coords, other, (size_t)x->array.ndim * sizeof *coords) == 0;
         }
     }
@@ -366,7 +366,7 @@ static void expect(redist_layout x, int code, const char *sentence)
     char text[200];
     int found = redist_layout_explain(&x, text, sizeof text);
     test_case(found == code && strcmp(text, sentence) == 0 &&
-                  (code == REDIST_OK || redist_places(&x) == 0 || code == REDIST_ERR_RANK),
+                  (code == REDIST_OK || redist_layout_places(&x) == 0 || code == REDIST_ERR_RANK),
               "expected code %d, %s; found %d, %s", code, sentence, found, text);
 }
 

@@ -10,7 +10,7 @@ static int same_element(const serial_layout *l, const redist_layout *x, const in
     serial_coords(l, place, coords);
     return redist_layout_owner(x, index) == l->table.ranks[place] &&
            redist_layout_offset(x, index) == l->table.offset[element] &&
-           redist_rank_of(x, coords) == l->table.ranks[place];
+           redist_layout_rank(x, coords) == l->table.ranks[place];
 }
 
 /* One step outside along every axis, both ways. */

@@ -94,8 +94,8 @@ module redist
         integer(c_int64_t) :: max_buffer = 0
         integer(c_int) :: in_place = 0
         type(redist_arena_t) :: arena
-        type(c_ptr) :: from = c_null_ptr
-        type(c_ptr) :: to = c_null_ptr
+        type(c_ptr) :: fixed_from = c_null_ptr
+        type(c_ptr) :: fixed_to = c_null_ptr
         integer(c_int) :: executions = 0
         integer(c_int) :: node_ranks = 0
         type(c_funptr) :: combine = c_null_funptr
@@ -228,7 +228,8 @@ module redist
         pure type(redist_layout_t) function redist_with_ghosts(layout, axis, edge) bind(c, name='redist_f_with_ghosts')
             import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: axis, edge
         end function
-        pure type(redist_layout_t) function redist_with_extent(layout, axis, allocated) bind(c, name='redist_f_with_extent')
+        pure type(redist_layout_t) function redist_with_allocated(layout, axis, allocated) &
+            bind(c, name='redist_f_with_allocated')
             import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: axis
             integer(c_int64_t), value :: allocated
         end function
@@ -246,14 +247,14 @@ module redist
 
         ! ---- layouts: what they tell ----
 
-        pure integer(c_int) function redist_places(layout) bind(c)
+        pure integer(c_int) function redist_layout_places(layout) bind(c)
             import; type(redist_layout_t), intent(in) :: layout
         end function
-        pure integer(c_int) function redist_rank_of(layout, coords) bind(c)
+        pure integer(c_int) function redist_layout_rank(layout, coords) bind(c)
             import; type(redist_layout_t), intent(in) :: layout; integer(c_int), intent(in) :: coords(*)
         end function
         ! 1 when the rank holds a place, else 0.
-        integer(c_int) function redist_coords_of(layout, rank, coords) bind(c)
+        integer(c_int) function redist_layout_coords(layout, rank, coords) bind(c)
             import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: rank
             integer(c_int), intent(inout) :: coords(*)
         end function
@@ -374,8 +375,8 @@ module redist
         redist_starting_at, redist_owner, redist_local, redist_global, redist_count
     public :: redist_layout, redist_layout_nd, redist_layout_boxes, redist_from_scalapack, redist_grid_order, &
         redist_memory_order, redist_from_rank, redist_on_ranks, redist_replicated, redist_transposed, redist_rotated, &
-        redist_with_halo, redist_with_ghosts, redist_with_extent, redist_flipped, redist_section, redist_permuted
-    public :: redist_places, redist_rank_of, redist_coords_of, redist_layout_owner, redist_layout_offset, &
+        redist_with_halo, redist_with_ghosts, redist_with_allocated, redist_flipped, redist_section, redist_permuted
+    public :: redist_layout_places, redist_layout_rank, redist_layout_coords, redist_layout_owner, redist_layout_offset, &
         redist_layout_alloc, redist_layout_shape, redist_layout_check, redist_layout_explain, redist_layout_format, &
         redist_relabel, redist_strerror
     public :: redist_plan_create, redist_plan_free, redist_plan_message, redist_plan_stats, redist_plan_print, &

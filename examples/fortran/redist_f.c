@@ -16,7 +16,7 @@ redist_axis redist_f_block_cyclic(int n, int block, int procs);
 redist_axis redist_f_balanced(int n, int procs);
 redist_layout redist_f_with_halo(const redist_layout *layout, int axis, int low, int high);
 redist_layout redist_f_with_ghosts(const redist_layout *layout, int axis, int edge);
-redist_layout redist_f_with_extent(const redist_layout *layout, int axis, int64_t allocated);
+redist_layout redist_f_with_allocated(const redist_layout *layout, int axis, int64_t allocated);
 redist_layout redist_f_flipped(const redist_layout *layout, int axis);
 redist_layout redist_f_section(const redist_layout *layout, int axis, int64_t start, int64_t count, int64_t step);
 redist_layout redist_f_permuted(const redist_layout *layout, const int *axes);
@@ -56,9 +56,9 @@ redist_layout redist_f_with_ghosts(const redist_layout *layout, int axis, int ed
     return redist_with_ghosts(*layout, axis - 1, (redist_edge)edge);
 }
 
-redist_layout redist_f_with_extent(const redist_layout *layout, int axis, int64_t allocated)
+redist_layout redist_f_with_allocated(const redist_layout *layout, int axis, int64_t allocated)
 {
-    return redist_with_extent(*layout, axis - 1, allocated);
+    return redist_with_allocated(*layout, axis - 1, allocated);
 }
 
 redist_layout redist_f_flipped(const redist_layout *layout, int axis) { return redist_flipped(*layout, axis - 1); }

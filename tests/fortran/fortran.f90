@@ -64,7 +64,7 @@ contains
             layout = redist_grid_order(redist_layout_nd([redist_block_cyclic(n, 3, 2), columns]), REDIST_COLUMN_MAJOR)
         case (4)
             layout = redist_with_halo(redist_layout_nd([redist_balanced(n, p), columns]), 1, 1, 2)
-            layout = redist_with_extent(redist_with_ghosts(layout, 1, REDIST_PERIODIC), 2, m + 3_c_int64_t)
+            layout = redist_with_allocated(redist_with_ghosts(layout, 1, REDIST_PERIODIC), 2, m + 3_c_int64_t)
         case (5)
             if (p == 2) layout = redist_on_ranks(redist_layout_nd([redist_cuts(cuts_2, p), columns]), ranks_2)
             if (p == 4) layout = redist_on_ranks(redist_layout_nd([redist_cuts(cuts_4, p), columns]), ranks_4)
@@ -185,7 +185,7 @@ contains
         integer(c_int64_t), target :: storage(1)
         integer :: ierr
         call redist_layout('10x10: block@2, *  ', layout, ierr, message)
-        call check(ierr == REDIST_OK .and. message == '' .and. redist_places(layout) == 2, 'a layout from text: '//message)
+        call check(ierr == REDIST_OK .and. message == '' .and. redist_layout_places(layout) == 2, 'a layout from text: '//message)
         call redist_layout('10x10: blok@2, *', layout, ierr, message)
         call check(ierr == REDIST_ERR_LAYOUT .and. index(message, 'column 8: expected') == 1, 'a mistake in text: '//message)
         call check(redist_layout_check(layout) == REDIST_ERR_LAYOUT, 'what was not read is no layout')
@@ -496,8 +496,8 @@ contains
         o%max_buffer = 4
         o%in_place = 5
         o%arena = arena
-        o%from = transfer(address + 1, c_null_ptr)
-        o%to = transfer(address + 2, c_null_ptr)
+        o%fixed_from = transfer(address + 1, c_null_ptr)
+        o%fixed_to = transfer(address + 2, c_null_ptr)
         o%executions = 9
         o%node_ranks = 10
         o%combine = operation()

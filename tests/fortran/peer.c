@@ -21,7 +21,7 @@ static redist_layout matrix(redist_axis x, redist_axis y) { return by_columns(re
 static redist_layout ghosts(int p)
 {
     redist_layout l = redist_with_halo(matrix(redist_balanced(N, p), redist_whole(M)), 0, 1, 2);
-    return redist_with_extent(redist_with_ghosts(l, 0, REDIST_PERIODIC), 1, M + 3);
+    return redist_with_allocated(redist_with_ghosts(l, 0, REDIST_PERIODIC), 1, M + 3);
 }
 
 static redist_layout boxes(void)
