@@ -280,21 +280,21 @@ static void fill_short_runs(double *from, double *to, int64_t owned, int64_t wan
         to[k] = -2;
 }
 
-static int short_runs_are_right(const double *to, int64_t wanted)
+static int short_runs_are_right(const double *to, int64_t block, int64_t wanted)
 {
     const int64_t size = test_size(), rank = test_rank();
     int64_t k;
     int right = 1;
     for (k = -HEADER; k < wanted + HEADER && right; k++)
-        right = to[k] == (k < 0 || k >= wanted ? -2 : (double)((k / 3 * size + rank) * 3 + k % 3));
+        right = to[k] == (k < 0 || k >= wanted ? -2 : (double)((k / block * size + rank) * block + k % block));
     return right;
 }
 
 /* Long messages of short runs, whose pieces cut the tables of their offsets: nothing beside the array is written. */
-static void check_short_runs(redist_method method, int64_t n, int64_t limit, int64_t piece)
+static void check_short_runs(redist_method method, int64_t block, int64_t n, int64_t limit, int64_t piece)
 {
     const redist_layout from = redist_layout_1d(redist_block_cyclic(n, 2, test_size()));
-    const redist_layout to = redist_layout_1d(redist_block_cyclic(n, 3, test_size()));
+    const redist_layout to = redist_layout_1d(redist_block_cyclic(n, block, test_size()));
     const int64_t owned = redist_layout_alloc(&from, test_rank()), wanted = redist_layout_alloc(&to, test_rank());
     double *a = malloc((size_t)(owned + 1) * sizeof *a), *b = malloc((size_t)(wanted + 2 * HEADER) * sizeof *b);
     redist_options options;
@@ -308,7 +308,7 @@ static void check_short_runs(redist_method method, int64_t n, int64_t limit, int
     for (round = 0; round < 2 && code == REDIST_OK; round++) {
         fill_short_runs(a, b + HEADER, owned, wanted);
         code = redist_execute(plan, a, b + HEADER);
-        right &= short_runs_are_right(b + HEADER, wanted);
+        right &= short_runs_are_right(b + HEADER, block, wanted);
     }
     redist_plan_free(&plan);
     largest_piece = 262144;
@@ -325,12 +325,14 @@ static void check_all_short_runs(void)
     const int64_t million = test_size() == 2 ? 1000000 : 50000;
     size_t k;
     for (k = 0; k < sizeof pieces / sizeof *pieces; k++) {
-        check_short_runs(REDIST_SCHEDULED, 12 * pieces[k] + 7, 2 * pieces[k], 262144);
-        check_short_runs(REDIST_SHARED, 20011, 0, pieces[k]);
+        check_short_runs(REDIST_SCHEDULED, 3, 12 * pieces[k] + 7, 2 * pieces[k], 262144);
+        check_short_runs(REDIST_SHARED, 3, 20011, 0, pieces[k]);
     }
-    check_short_runs(REDIST_SCHEDULED, million / 2 + 7, 100000, 262144);
-    check_short_runs(REDIST_SHARED, 3 * million + 7, 0, 65528);
-    check_short_runs(REDIST_SHARED, 3 * million + 7, 0, 262144);
+    for (k = 2; k < 50; k++) /* pieces of the same runs at other distances */
+        check_short_runs(REDIST_SCHEDULED, k % 2 ? 10 : 13, 407, 8 * (int64_t)k, 262144);
+    check_short_runs(REDIST_SCHEDULED, 3, million / 2 + 7, 100000, 262144);
+    check_short_runs(REDIST_SHARED, 3, 3 * million + 7, 0, 65528);
+    check_short_runs(REDIST_SHARED, 3, 3 * million + 7, 0, 262144);
 }
 
 int main(int argc, char **argv)
