@@ -3024,6 +3024,7 @@ REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p)
     for (k = 0; k < p->peers; k++)
         p->peer[k].near = 0;
     redist_priv_home_close(&p->home);
+    p->home.first = NULL;
     p->rings = NULL;
     if (r != NULL && r->bytes > 0 && p->options.arena != NULL)
         r->abandoned = 1;
