@@ -5468,7 +5468,7 @@ REDIST_PRIV_COLD int redist_priv_parse_suffix(redist_priv_reader *r, redist_priv
         if (redist_priv_parse_accept(r, ","))
             dim->high = redist_priv_parse_number(r, NULL, "the width of a halo", INT64_MAX);
         redist_priv_parse_expect(r, ")", "')'");
-    } else if (redist_priv_parse_begins(r, "extent", 8)) {
+    } else if (redist_priv_parse_begins(r, "allocated", 8) || redist_priv_parse_begins(r, "extent", 8)) {
         dim->allocated = redist_priv_parse_number(r, "(", "the allocated extent", INT64_MAX);
         redist_priv_parse_expect(r, ")", "')'");
     } else if (redist_priv_parse_begins(r, "periodic", 16)) {
@@ -5587,7 +5587,7 @@ REDIST_PRIV_COLD void redist_priv_parse_option(redist_priv_reader *r)
         *layout =
             redist_on_ranks(*layout, (const int *)redist_priv_parse_list(r, "a rank", sizeof(int)));
         r->ranks = r->listed;
-    } else if (redist_priv_parse_begins(r, "copies", 16))
+    } else if (redist_priv_parse_begins(r, "replicas", 16) || redist_priv_parse_begins(r, "copies", 16))
         *layout = redist_replicated(
             *layout, (int)redist_priv_parse_number(r, NULL, "the number of copies", INT_MAX));
     else if (redist_priv_parse_begins(r, "boxes", 32)) {

@@ -120,6 +120,8 @@ static const spelling spellings[] = {
     { "8: block@2 extent(12) halo(1) [0:8 of 9] from 1", "8: block@2 from 1 [0:8 of 9] halo(1,1) extent(12)" },
     { "6x4: block@2, *; axes(1,0)", NULL },
     { "10: block@2; copies 3", NULL },
+    { "10: block@2; replicas 3", "10: block@2; copies 3" },
+    { "8: block@2 allocated(12)", "8: block@2 extent(12)" },
     { "10: block@2; copies 1", "10: block@2" },
     { "10: block@2; ranks 7,5,3,1; Copies 2; grid column-major",
       "10: block@2; grid column-major; copies 2; ranks 7,5,3,1" },
