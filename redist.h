@@ -3390,8 +3390,9 @@ REDIST_PRIV void redist_priv_stream_table(const redist_priv_step *s, const redis
 {
     const int64_t bytes = s->offsets * s->unit;
     redist_priv_tile tile;
-    redist_priv_plane part = {{1, 0, 0}, {0, p->inner.from, bytes}, NULL, tile.bytes - at->to};
+    redist_priv_plane part = {{1, 0, 0}, {0, p->inner.from, bytes}, NULL, NULL};
     int64_t i, j;
+    part.to = (char *)((uintptr_t)tile.bytes - (uintptr_t)at->to); /* the table's first unit begins the tile */
     for (j = 0; j < p->outer.n; j++)
         for (i = 0; i < p->inner.n; i += part.inner.n) {
             part.inner.n = redist_priv_min(s->buffered, p->inner.n - i);

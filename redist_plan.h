@@ -2828,10 +2828,11 @@ REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv
     const int own = link->peer->own;
     const redist_priv_block *block = &p->block[link->peer->block], *end = block + link->peer->blocks;
     const redist_priv_cursor whole = {{0}, {0}};
+    const int64_t *told = link->board->array;
     char *array[2];
     for (; block < end; block++) {
         array[own] = redist_priv_given(p, own, block->array);
-        array[!own] = (char *)link->board + link->board->array[!own * p->arrays + block->array];
+        array[!own] = (char *)link->board + told[!own * p->arrays + block->array];
         redist_priv_copy(p->product[block->product].direct, &whole, array[REDIST_PRIV_FROM], array[REDIST_PRIV_TO],
                          p->arrival, link->streamed_direct);
     }
@@ -2843,6 +2844,7 @@ REDIST_PRIV void redist_priv_announce(const redist_plan *p)
     const redist_arena *arena = p->options.arena;
     redist_priv_rings *r = p->rings;
     redist_priv_board *board = (redist_priv_board *)(void *)(r->home->part + r->begin);
+    int64_t *told = board->array;
     int i;
     r->announced = 4 * r->execution + 3;
     for (i = 0; i < 2 * p->arrays; i++) {
@@ -2850,7 +2852,7 @@ REDIST_PRIV void redist_priv_announce(const redist_plan *p)
         const uintptr_t array = (uintptr_t)p->pointers[i], at = array - (uintptr_t)arena->memory;
         if (at > arena->bytes || (size_t)p->side[own].array_bytes > arena->bytes - at)
             r->announced &= ~(INT64_C(1) << own);
-        board->array[i] = (int64_t)(array - (uintptr_t)board);
+        told[i] = (int64_t)(array - (uintptr_t)board);
     }
     REDIST_PRIV_RELEASE(&board->announced, r->announced);
 }
@@ -4165,7 +4167,7 @@ REDIST_PRIV_COLD int redist_priv_check_given(redist_plan *p)
             return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "%s %d is NULL, but rank %d owns %" PRId64
                                       " elements of it", name, i % p->arrays, p->rank, p->side[own].owned);
         if (fixed[own] != NULL && p->pointers[i] != fixed[own])
-            return redist_priv_refuse(p, REDIST_ERR_BUFFER, "the %s is not the array that options.%s fixed", name,
+            return redist_priv_refuse(p, REDIST_ERR_BUFFER, "the %s is not the array that options.fixed_%s gave", name,
                                       own == REDIST_PRIV_FROM ? "from" : "to");
     }
     return REDIST_OK;
@@ -4351,19 +4353,41 @@ REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes
     return failed ? -1 : (int64_t)(best * 1e12) / rounds + 1;
 }
 
+enum { REDIST_PRIV_ONE, REDIST_PRIV_TOGETHER, REDIST_PRIV_WHOLE }; /* times: a small message, a burst, pairs of bursts */
+
+/* The network that picoseconds tell of: time[REDIST_PRIV_WHOLE] and on of a burst whole and in pieces, up to time[n], of
+   a small message to the farther mirror image. */
+REDIST_PRIV_COLD void redist_priv_fit_network(const int64_t *time, int n, int bytes, redist_priv_network *network)
+{
+    const double unit = 1e-12; /* seconds in a picosecond */
+    const int64_t one = time[REDIST_PRIV_ONE];
+    int64_t least = INT64_MAX;
+    int64_t more = redist_priv_clamp((time[REDIST_PRIV_TOGETHER] - one) / (REDIST_PRIV_BURST - 1), 1, one);
+    int k;
+    network->latency = (double)(redist_priv_max(one, time[n]) - more) * unit;
+    network->cost.per_message = (double)more * unit;
+    network->crowding = 1;
+    for (k = REDIST_PRIV_WHOLE; k < n; k += 2) {
+        const double crowding = (double)time[k] / (double)time[k + 1];
+        network->crowding = crowding > network->crowding ? crowding : network->crowding;
+        least = redist_priv_min(least, redist_priv_min(time[k], time[k + 1]));
+    }
+    more = redist_priv_max(least - one, 1);
+    network->cost.per_byte = (double)more * unit / bytes;
+}
+
 /* Short messages, one and several; a long one, whole and in a schedule's pieces, in turn: the fastest counts, and whole
    ones must never be slower, since where they are they may be twice as slow. Some networks have farther images in the
    one mirror, some in the other. Collective. */
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network)
 {
-    enum { ONE, BURST, WHOLE, PIECES, OPPOSITE = WHOLE + 2 * 3, FAILED, TIMES };
+    enum { OPPOSITE = REDIST_PRIV_WHOLE + 2 * 3, FAILED, TIMES };
     const int piece = (int)redist_priv_clamp(REDIST_EAGER_BYTES, 2 * REDIST_PRIV_SMALL, 65536);
     const int small = REDIST_PRIV_SMALL, whole = REDIST_PRIV_BURST * piece;
     const int bytes[FAILED] = {small, small, whole, piece, whole, piece, whole, piece, small};
-    const double unit = 1e-12; /* seconds in a picosecond */
     MPI_Comm own = MPI_COMM_NULL;
     char *memory = (char *)redist_priv_zeroed(2 * REDIST_PRIV_BURST, (size_t)piece);
-    int64_t time[TIMES], least, more;
+    int64_t time[TIMES];
     int k, rank, size, mirrored[2], failed = 0, code = redist_priv_duplicate(comm, &own);
     if (redist_priv_ranks_of(comm, &rank, &size) != REDIST_OK)
         code = REDIST_ERR_MPI;
@@ -4380,17 +4404,7 @@ REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_netw
         }
         failed = redist_priv_reduce(own, time, TIMES, MPI_MAX) != REDIST_OK || time[FAILED];
         code = failed ? REDIST_ERR_MPI : REDIST_OK;
-        more = redist_priv_clamp((time[BURST] - time[ONE]) / (REDIST_PRIV_BURST - 1), 1, time[ONE]);
-        network->latency = (double)(redist_priv_max(time[ONE], time[OPPOSITE]) - more) * unit;
-        network->cost.per_message = (double)more * unit;
-        network->crowding = 1;
-        for (k = WHOLE, least = INT64_MAX; k < OPPOSITE; k += 2) {
-            const double crowding = (double)time[k] / (double)time[k + 1];
-            network->crowding = crowding > network->crowding ? crowding : network->crowding;
-            least = redist_priv_min(least, redist_priv_min(time[k], time[k + 1]));
-        }
-        more = redist_priv_max(least - time[ONE], 1);
-        network->cost.per_byte = (double)more * unit / (whole - small);
+        redist_priv_fit_network(time, OPPOSITE, whole - small, network);
     }
     REDIST_FREE(memory);
     if (own != MPI_COMM_NULL && !failed)

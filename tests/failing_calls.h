@@ -20,7 +20,7 @@
     X(Ibarrier, 0) X(Comm_free, 0) X(Group_free, 0) X(Type_free, 0) X(Info_free, 0) X(Request_free, 0) X(Win_free, 0)  \
     X(Win_unlock_all, 0) X(Cancel, 0) X(Request_get_status, 0) X(Iallreduce, 1) X(Ibcast, 1) X(Test, 1)                \
     X(Testsome, 1) X(Iprobe, 1) X(Start, 1) X(Startall, 1) X(Isend, 1) X(Irecv, 1) X(Ialltoallv, 1) X(Ialltoallw, 1)   \
-    X(Reduce_local, 0)
+    X(Reduce_local, 0) X(Iallgather, 1)
 
 #define FAILING_NUMBER(name, spreads) CALL_##name,
 #define FAILING_NAME(name, spreads) #name,
@@ -213,6 +213,8 @@ FAILING_TOGETHER(Iallreduce, (const void *from, void *to, int n, MPI_Datatype ty
                               MPI_Request *request), (from, to, n, type, op, comm, request))
 FAILING_TOGETHER(Ibcast, (void *data, int n, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request *request),
                  (data, n, type, root, comm, request))
+FAILING_TOGETHER(Iallgather, (const void *from, int n, MPI_Datatype type, void *to, int m, MPI_Datatype kind,
+                              MPI_Comm comm, MPI_Request *request), (from, n, type, to, m, kind, comm, request))
 FAILING_TOGETHER(Ibarrier, (MPI_Comm comm, MPI_Request *request), (comm, request))
 
 int MPI_Test(MPI_Request *request, int *done, MPI_Status *status)

@@ -527,9 +527,9 @@ static const struct {
     {"execute after start", REDIST_ERR_BUSY, execute_started, 1, 0, 1, "not yet complete: call redist_wait first"},
     {"free after start", REDIST_ERR_BUSY, free_started, 1, 0, 1, "before redist_plan_free"},
     {"source is not the fixed one", REDIST_ERR_BUFFER, other_source, 1, 1, 0,
-     "the source is not the array that options.fixed_from fixed"},
+     "the source is not the array that options.fixed_from gave"},
     {"destination is not the fixed one", REDIST_ERR_BUFFER, other_destination, 1, 1, 0,
-     "the destination is not the array that options.fixed_to fixed"},
+     "the destination is not the array that options.fixed_to gave"},
 };
 enum { MISTAKES = sizeof mistakes / sizeof *mistakes };
 
