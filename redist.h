@@ -2608,12 +2608,12 @@ REDIST_PRIV void redist_priv_combine_tile(const redist_priv_writing *w, const re
     redist_priv_copy_units(unit, &out);
 }
 
-/* Copies a tile, which may be cut off at the edges, by way of the buffer. */
-REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const redist_priv_plane *p)
+/* Copies a tile, which may be cut off at the edges, by way of a buffer. */
+REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const redist_priv_plane *p,
+                                           redist_priv_tile *tile)
 {
     const int64_t unit = t->w->unit, bytes = p->inner.n * unit;
     const int combine = t->w->arrival.function != NULL;
-    redist_priv_tile tile[REDIST_PRIV_TILE_BUFFERS];
     char *at = (char *)tile;
     redist_priv_plane in = {{p->outer.n, p->outer.from, bytes}, {p->inner.n, p->inner.from, unit}, p->from, at};
     redist_priv_plane across = {in.inner, in.outer, p->from, at};
@@ -2630,6 +2630,19 @@ REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const re
         redist_priv_write(t->w, rows, bytes, at, p->to);
     else
         redist_priv_combine_tile(t->w, p, tile);
+}
+
+/* The same with a buffer on the stack, or with the larger one of strips that are combined. */
+REDIST_PRIV_APART void redist_priv_copy_small(const redist_priv_tiling *t, const redist_priv_plane *p)
+{
+    redist_priv_tile tile;
+    redist_priv_copy_buffered(t, p, &tile);
+}
+
+REDIST_PRIV_APART void redist_priv_copy_large(const redist_priv_tiling *t, const redist_priv_plane *p)
+{
+    redist_priv_tile tile[REDIST_PRIV_TILE_BUFFERS];
+    redist_priv_copy_buffered(t, p, tile);
 }
 
 /* How many units lead to the next line, at most `most`; that many when `at` is at a line. */
@@ -2656,8 +2669,10 @@ REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, const redis
                 tile.outer.n = redist_priv_min(t->wide, end - j);
                 tile.from = p->from + j * p->outer.from + i * p->inner.from;
                 tile.to = p->to + j * p->outer.to + i * p->inner.to;
-                if (t->buffered)
-                    redist_priv_copy_buffered(t, &tile);
+                if (t->buffered && t->strips && t->w->arrival.function != NULL)
+                    redist_priv_copy_large(t, &tile);
+                else if (t->buffered)
+                    redist_priv_copy_small(t, &tile);
                 else if (t->strips)
                     redist_priv_transpose(t, t->stream, &tile);
                 else
