@@ -3404,16 +3404,18 @@ REDIST_PRIV void redist_priv_stream_table(const redist_priv_step *s, const redis
                                           const redist_priv_plane *p)
 {
     const int64_t bytes = s->offsets * s->unit;
+    const int across = p->inner.n == 1 && p->outer.to == bytes; /* rows follow each other: lines are streamed whole */
+    const redist_priv_loop outer = across ? p->inner : p->outer, inner = across ? p->outer : p->inner;
     redist_priv_tile tile;
-    redist_priv_plane part = {{1, 0, 0}, {0, p->inner.from, bytes}, NULL, NULL};
+    redist_priv_plane part = {{1, 0, 0}, {0, inner.from, bytes}, NULL, NULL};
     int64_t i, j;
     part.to = (char *)((uintptr_t)tile.bytes - (uintptr_t)at->to); /* the table's first unit begins the tile */
-    for (j = 0; j < p->outer.n; j++)
-        for (i = 0; i < p->inner.n; i += part.inner.n) {
-            part.inner.n = redist_priv_min(s->buffered, p->inner.n - i);
-            part.from = p->from + j * p->outer.from + i * p->inner.from;
+    for (j = 0; j < outer.n; j++)
+        for (i = 0; i < inner.n; i += part.inner.n) {
+            part.inner.n = redist_priv_min(s->buffered, inner.n - i);
+            part.from = p->from + j * outer.from + i * inner.from;
             redist_priv_copy_table(s->unit, at, s->offsets, &part);
-            redist_priv_stream(p->to + j * p->outer.to + i * p->inner.to + at->to, tile.bytes, part.inner.n * bytes, 0);
+            redist_priv_stream(p->to + j * outer.to + i * inner.to + at->to, tile.bytes, part.inner.n * bytes, 0);
         }
 }
 
