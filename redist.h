@@ -162,7 +162,7 @@ extern "C" {
 #endif
 
 #ifndef REDIST_STREAM_BYTES
-#define REDIST_STREAM_BYTES 8388608 /* arrays from here on are written around the caches; REDIST_NO_STREAMING: none */
+#define REDIST_STREAM_BYTES 8388608 /* arrays from here on are written by non-temporal stores, unless REDIST_NO_STREAMING */
 #endif
 
 #ifndef REDIST_THREAD_BYTES
@@ -174,7 +174,7 @@ extern "C" {
 #endif
 
 #ifndef REDIST_COPIED
-#define REDIST_COPIED(bytes) ((void)0) /* told of all bytes that the library copies: for tests */
+#define REDIST_COPIED(bytes) ((void)0) /* test hook: receives the byte count of each copy */
 #endif
 
 /* ----------------------------------------------------------------------------------------------------------- types */
@@ -547,8 +547,8 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
    CYCLIC(c) on p processes keeps at most ceil(b/(c p)) c p of b p elements) and of Hsu et al. 2001 (CYCLIC(k r) to
    CYCLIC(r) on M processes, and back, keeps ceil(k/M) M r of a cycle of M k r), and reaches their bounds.
    Exact while both layouts have at most 1,024 places, in at most 32 MB. With more, every axis is matched for itself
-   (exactly, or where it has more than 1,024 coordinates by giving each in turn the best one left), and nothing changes
-   unless that keeps more than `to` as numbered does. All ranks that ask find the same answer.
+   (exactly, or where it has more than 1,024 coordinates by giving each, one after another, the best one left); the current
+   numbering is returned unless the new one keeps more. All ranks that ask find the same answer.
    REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY; ranks is written on success only. */
 REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to, int *ranks);
 
@@ -2308,7 +2308,7 @@ typedef struct {
     redist_combine *function; /* NULL: they replace it */
     void *context;
     int64_t element; /* bytes */
-    int alone;       /* a message may contribute to an element several times: threads do not share it */
+    int alone;       /* the function must not run in several threads at once */
 } redist_priv_arrival;
 
 /* How the units of a copy are written. */
@@ -2345,7 +2345,7 @@ enum {
 #define REDIST_PRIV_PREFETCH(from, bytes) ((void)(from), (void)(bytes))
 #endif
 
-/* Vectors of 16 bytes, wherever they lie; the first and the last elements, of 4 or 8 bytes, of two of them in turn. */
+/* Vectors of 16 bytes, wherever they lie; the first and the last elements, of 4 or 8 bytes, of two of them, alternately. */
 #if defined __SSE2__
 typedef __m128i redist_priv_vector;
 #define REDIST_PRIV_VECTORS 1
@@ -2370,7 +2370,7 @@ typedef uint8x16_t redist_priv_vector;
 
 #ifdef REDIST_PRIV_VECTORS
 
-/* stream: around the caches, to a multiple of 16. */
+/* stream: by a non-temporal store, to a multiple of 16. */
 REDIST_PRIV_INLINE void redist_priv_store_16(int stream, char *to, redist_priv_vector value)
 {
 #ifdef REDIST_PRIV_STREAMS
@@ -2384,7 +2384,7 @@ REDIST_PRIV_INLINE void redist_priv_store_16(int stream, char *to, redist_priv_v
 }
 #endif
 
-/* Copies contiguous bytes, around the caches where the processor can: a plain store first reads the line it writes.
+/* Copies contiguous bytes, by non-temporal stores where the processor can: a plain store first reads the line it writes.
    ahead: how far from `from` the next bytes will be read that the processor cannot guess, or 0. */
 REDIST_PRIV_APART void redist_priv_stream(char *to, const char *from, int64_t bytes, int64_t ahead)
 {
@@ -2459,7 +2459,7 @@ REDIST_PRIV void redist_priv_write(const redist_priv_writing *w, redist_priv_loo
 }
 
 /* How two loops are cut into tiles of wide x tall units, and how a tile is copied: in strips, by
-   way of a buffer, around the caches, with lines asked for early. */
+   way of a buffer, by non-temporal stores, with lines prefetched. */
 typedef struct {
     const redist_priv_writing *w;
     int64_t wide, tall;
@@ -4955,7 +4955,7 @@ REDIST_PRIV_COLD void redist_priv_note_volume(void *context, const redist_priv_p
         redist_priv_elements_of(pair);
 }
 
-/* All places together. Staying on the rank as numbered counts, but less than any element, of which each counts
+/* All places together. Staying on the rank of the current numbering counts, but less than any element, of which each counts
    places + 1; too many elements for that are left as they are. */
 REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r)
 {

@@ -263,7 +263,7 @@ REDIST_API int redist_execute(redist_plan *plan, const void *from, void *to);
    the source is read-only and the destination must not be accessed. Several plans may be started at a time, and in any
    order. Waiting for one moves on that one alone, unless they are in one arena, and ranks that wait for different ones
    may wait for each other for ever: either all ranks wait for them in the same order, or through redist_wait_all or
-   redist_test_all, or by calling redist_test for all of them in turn. Small messages may get through without; do not
+   redist_test_all, or by calling redist_test for all of them, round-robin. Small messages may get through without; do not
    rely on it. Errors as redist_execute. */
 REDIST_API int redist_start(redist_plan *plan, const void *from, void *to);
 
@@ -277,7 +277,7 @@ REDIST_API int redist_wait(redist_plan *plan);
 
 /* The same for several plans at once, plan[plans], which the ranks may list in any order; plans >= 0. Those that are
    not started, or complete already, count as done. An error ends it: it is that of the first plan in the list that has
-   one, and plans that are not complete stay started. REDIST_ERR_ARGUMENT (nothing is moved on), _MPI. */
+   one, and plans that are not complete stay started. REDIST_ERR_ARGUMENT (nothing progresses), _MPI. */
 REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done);
 REDIST_API int redist_wait_all(int plans, redist_plan *const *plan);
 
@@ -474,7 +474,7 @@ REDIST_PRIV_COLD int redist_priv_ranks_of(MPI_Comm comm, int *rank, int *size)
 REDIST_PRIV_COLD int redist_priv_duplicate(MPI_Comm comm, MPI_Comm *own)
 {
     int code;
-#if defined SMPI_H /* SimGrid's MPI runs all ranks in turn, and has no MPI_Comm_idup */
+#if defined SMPI_H /* SimGrid's MPI runs all ranks one after another, and has no MPI_Comm_idup */
     code = MPI_Comm_dup(comm, own) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 #else
     MPI_Request request;
@@ -581,7 +581,7 @@ typedef struct {
 
 /* The sending (REDIST_PRIV_FROM) or the receiving (REDIST_PRIV_TO) half of this rank's exchange. */
 typedef struct {
-    int streams;                 /* arrays are so large that they are written around the caches */
+    int streams;                 /* arrays are so large that they are written by non-temporal stores */
     int64_t owned, array_bytes;  /* elements it owns there; bytes of one array */
     redist_priv_storage storage;
     redist_priv_neighbours neighbours;
@@ -661,7 +661,7 @@ struct redist_arena {
     void *ordinary;         /* the same when it is not shared, or NULL */
     size_t bytes, used;
     int plans;              /* that live in it */
-    redist_plan *started;   /* and are at work, one after the other */
+    redist_plan *started;   /* and are in progress, one after the other */
 };
 
 /* What stays on this rank: message[wholes]. In place, elements that are their own destinations need not be touched:
@@ -700,7 +700,7 @@ typedef struct {
 typedef struct {
     int64_t at, piece, posted, arrived, flights, first;
     int64_t block, begin, row; /* the next piece's block of peer[at], its first byte, and where it must end at most */
-    int64_t places; /* in the staging memory, for whole messages in turn */
+    int64_t places; /* in the staging memory, for whole messages one after another */
 } redist_priv_lane;
 
 /* REDIST_POINT_TO_POINT, and REDIST_SCHEDULED when there are steps: flight[requests] and their requests. Those of both
@@ -733,7 +733,7 @@ typedef struct {
 
 /* REDIST_MULTIPHASE: the plans of its phases. */
 typedef struct {
-    int phases, at;                              /* the one at work */
+    int phases, at;                              /* the one in progress */
     redist_plan *phase[REDIST_PRIV_MOST_PHASES];
     int64_t most_bytes;                          /* of staging for arrays in between, on any rank */
     int64_t array_bytes;                         /* that one takes there */
@@ -760,7 +760,7 @@ struct redist_plan {
     int ordered;                  /* several contributions to one element: messages are unpacked in the peers' order */
     redist_priv_kept kept;
     redist_priv_staging staging[REDIST_PRIV_SIDES]; /* of the sides; of what is kept, when an execution overwrites */
-    const void **pointers;        /* pointers[2 * arrays]: of the execution at work, the source first */
+    const void **pointers;        /* pointers[2 * arrays]: of the execution in progress, the source first */
     const redist_priv_transport *transport;
     int64_t facts[REDIST_PRIV_FACTS]; /* this rank's, and when all have agreed the maxima */
     int64_t node;                 /* ranks before the first that is not on rank 0's node; 0: all are on one */
@@ -775,13 +775,13 @@ struct redist_plan {
     redist_priv_rings *rings;
     redist_plan *next;            /* started in the same arena */
     int64_t executions;           /* completed */
-    double began, fastest;        /* when the execution at work began; seconds that one took on this rank */
+    double began, fastest;        /* when the execution in progress began; seconds that one took on this rank */
     double predicted[REDIST_PRIV_METHODS]; /* seconds of an execution, with its share of creation; 0: no candidate */
     double seconds[REDIST_PRIV_METHODS]; /* REDIST_MEASURE: of one execution on the slowest rank; 0: not tried */
     char message[128];            /* redist_plan_message */
 };
 
-/* The a-th array of a side: of the execution at work, or fixed. */
+/* The a-th array of a side: of the execution in progress, or fixed. */
 REDIST_PRIV char *redist_priv_given(const redist_plan *p, int own, int a)
 {
     return (char *)(uintptr_t)p->pointers[own * p->arrays + a];
@@ -1590,7 +1590,7 @@ REDIST_PRIV_COLD int redist_priv_partner(const redist_plan *p, const redist_priv
            (p->rank % each + sign * (step % each) + each) % each;
 }
 
-/* Puts the peers in the order of the schedule, steps far apart in turn: neighbouring ones load the same links inside a
+/* Puts the peers in the order of the schedule, steps far apart one after another: neighbouring ones load the same links inside a
    network (torus, fat tree), which those on their way together should not. REDIST_SHARED may have ordered them. */
 REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
 {
@@ -1695,7 +1695,7 @@ REDIST_PRIV_COLD void redist_priv_cut_side(redist_plan *p, int own, int64_t room
 }
 
 /* Packs what is not contiguous as a whole, since pieces of a strided message waste most of the lines that they read.
-   Where a schedule's max_buffer has no room for all, messages have places in turn; where it has none for one, pieces
+   Where a schedule's max_buffer has no room for all, messages take places round-robin; where it has none for one, pieces
    have. In place, all that is sent is packed before anything arrives. */
 REDIST_PRIV_COLD int redist_priv_lanes_staging(redist_plan *p, int own)
 {
@@ -2875,7 +2875,7 @@ REDIST_PRIV void redist_priv_claim(const redist_plan *p, redist_priv_channel *li
 }
 
 /* How the sender would have a free message go; free: as the receiver likes. A late receiver will like to be written to,
-   or to copy itself; but from a core that shares no cache it had better find the message in the ring, and a
+   or to copy itself; but from a core that shares no cache it should find the message in the ring, and a
    sender that waits for nothing else need not wait for it. What is combined goes the same way in every execution. */
 REDIST_PRIV int redist_priv_sends(const redist_plan *p, redist_priv_channel *link)
 {
@@ -4376,7 +4376,7 @@ REDIST_PRIV_COLD void redist_priv_fit_network(const int64_t *time, int n, int by
     network->cost.per_byte = (double)more * unit / bytes;
 }
 
-/* Short messages, one and several; a long one, whole and in a schedule's pieces, in turn: the fastest counts, and whole
+/* Short messages, one and several; a long one, whole and in a schedule's pieces, alternately: the fastest counts, and whole
    ones must never be slower, since where they are they may be twice as slow. Some networks have farther images in the
    one mirror, some in the other. Collective. */
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network)
