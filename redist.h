@@ -58,7 +58,8 @@
  * 2001, Namugwanya 2021.
  */
 #if defined REDIST_IMPLEMENTATION && defined REDIST_H && !defined REDIST_PRIV_IMPLEMENTS
-#error "define REDIST_IMPLEMENTATION before the first #include of redist.h or redist_plan.h in this file"
+#error \
+    "define REDIST_IMPLEMENTATION before the first #include of redist.h or redist_plan.h in this file"
 #endif
 #ifndef REDIST_H
 #define REDIST_H
@@ -89,9 +90,11 @@
 #ifdef _OPENMP
 #include <omp.h>
 #endif
-#elif defined REDIST_MALLOC || defined REDIST_FREE || defined REDIST_ASSERT || defined REDIST_STREAM_BYTES || \
-    defined REDIST_NO_STREAMING || defined REDIST_THREAD_BYTES || defined REDIST_COPIED
-#error "REDIST_MALLOC and other hooks do nothing in a file that only declares: the implementation needs them"
+#elif defined REDIST_MALLOC || defined REDIST_FREE || defined REDIST_ASSERT ||                   \
+    defined REDIST_STREAM_BYTES || defined REDIST_NO_STREAMING || defined REDIST_THREAD_BYTES || \
+    defined REDIST_COPIED
+#error \
+    "REDIST_MALLOC and other hooks do nothing in a file that only declares: the implementation needs them"
 #endif
 
 #ifdef __cplusplus
@@ -119,7 +122,8 @@ extern "C" {
 #ifndef REDIST_API
 #define REDIST_API extern
 #endif
-#if REDIST_MAX_DIMS != 8 /* what makes layouts and plans has it in its name then: files that disagree do not link */
+#if REDIST_MAX_DIMS != \
+    8 /* what makes layouts and plans has it in its name then: files that disagree do not link */
 #define REDIST_PRIV_JOIN(name, dims) name##_max_dims_##dims
 #define REDIST_PRIV_SIZED(name, dims) REDIST_PRIV_JOIN(name, dims)
 #define redist_layout_1d REDIST_PRIV_SIZED(redist_layout_1d, REDIST_MAX_DIMS)
@@ -157,20 +161,24 @@ extern "C" {
 #endif
 
 #ifndef REDIST_MALLOC
-#define REDIST_MALLOC(bytes) malloc(bytes) /* NULL is answered by REDIST_ERR_MEMORY, never by a crash */
+#define REDIST_MALLOC(bytes) \
+    malloc(bytes) /* NULL is answered by REDIST_ERR_MEMORY, never by a crash */
 #define REDIST_FREE(pointer) free(pointer)
 #endif
 
 #ifndef REDIST_STREAM_BYTES
-#define REDIST_STREAM_BYTES 8388608 /* arrays from here on are written by non-temporal stores, unless REDIST_NO_STREAMING */
+#define REDIST_STREAM_BYTES \
+    8388608 /* arrays from here on are written by non-temporal stores, unless REDIST_NO_STREAMING */
 #endif
 
 #ifndef REDIST_THREAD_BYTES
-#define REDIST_THREAD_BYTES 1048576 /* compiled with OpenMP: copies from here on are shared among the threads */
+#define REDIST_THREAD_BYTES \
+    1048576 /* compiled with OpenMP: copies from here on are shared among the threads */
 #endif
 
 #ifndef REDIST_ASSERT
-#define REDIST_ASSERT(condition) ((void)0) /* internal consistency only; bad input is answered by error codes */
+#define REDIST_ASSERT(condition) \
+    ((void)0) /* internal consistency only; bad input is answered by error codes */
 #endif
 
 #ifndef REDIST_COPIED
@@ -180,19 +188,20 @@ extern "C" {
 /* ----------------------------------------------------------------------------------------------------------- types */
 
 /* What functions that return int answer, unless they say otherwise: names, and what redist_strerror says of them. */
-#define REDIST_PRIV_ERRORS(X)                                                                                          \
-    X(REDIST_OK, "success")                                                                                            \
-    X(REDIST_ERR_ARGUMENT, "an argument is NULL, out of range, or not a valid enumerator")                             \
-    X(REDIST_ERR_LAYOUT, "a layout describes no array")                                                                \
-    X(REDIST_ERR_SHAPE, "the source view and the destination view differ in rank or extents")                          \
-    X(REDIST_ERR_RANK, "a rank is negative, outside the communicator, or holds two places of one grid")                \
-    X(REDIST_ERR_OVERFLOW, "more than 2^62 elements or INT_MAX places")                                                \
-    X(REDIST_ERR_TYPE, "the element datatype has gaps (its size is not its extent)")                                   \
-    X(REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options")                                 \
-    X(REDIST_ERR_MEMORY, "memory is exhausted, or max_buffer is too small")                                            \
-    X(REDIST_ERR_ALIAS, "source and destination overlap, and the plan is not in place")                                \
-    X(REDIST_ERR_BUSY, "the plan has been started, and must not be, or has not, and must be")                          \
-    X(REDIST_ERR_BUFFER, "these are not the fixed arrays that the plan was made for")                                  \
+#define REDIST_PRIV_ERRORS(X)                                                                 \
+    X(REDIST_OK, "success")                                                                   \
+    X(REDIST_ERR_ARGUMENT, "an argument is NULL, out of range, or not a valid enumerator")    \
+    X(REDIST_ERR_LAYOUT, "a layout describes no array")                                       \
+    X(REDIST_ERR_SHAPE, "the source view and the destination view differ in rank or extents") \
+    X(REDIST_ERR_RANK,                                                                        \
+      "a rank is negative, outside the communicator, or holds two places of one grid")        \
+    X(REDIST_ERR_OVERFLOW, "more than 2^62 elements or INT_MAX places")                       \
+    X(REDIST_ERR_TYPE, "the element datatype has gaps (its size is not its extent)")          \
+    X(REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options")        \
+    X(REDIST_ERR_MEMORY, "memory is exhausted, or max_buffer is too small")                   \
+    X(REDIST_ERR_ALIAS, "source and destination overlap, and the plan is not in place")       \
+    X(REDIST_ERR_BUSY, "the plan has been started, and must not be, or has not, and must be") \
+    X(REDIST_ERR_BUFFER, "these are not the fixed arrays that the plan was made for")         \
     X(REDIST_ERR_MPI, "an MPI call failed")
 
 #define REDIST_PRIV_ERROR_NAME(name, sentence) name,
@@ -210,18 +219,23 @@ typedef struct {
 } redist_box;
 
 /* How an axis is cut into blocks. */
-typedef enum { REDIST_PRIV_CYCLIC, REDIST_PRIV_BALANCED, REDIST_PRIV_CUTS, REDIST_PRIV_BOXES } redist_priv_kind;
+typedef enum {
+    REDIST_PRIV_CYCLIC,
+    REDIST_PRIV_BALANCED,
+    REDIST_PRIV_CUTS,
+    REDIST_PRIV_BOXES
+} redist_priv_kind;
 
 /* One dimension of an array. Block k lives at coordinate (k + first) mod procs; view index i is axis index
    start + i * step. Fill it with the builders below. */
 typedef struct {
     redist_priv_kind kind;
-    int procs;                  /* processes along the axis; of boxes, how many there are      */
-    int first;                  /* coordinate of block 0                                       */
-    int64_t extent;             /* indices of the whole axis                                   */
-    int64_t block;              /* indices per block (REDIST_PRIV_CYCLIC), at most max(extent, 1) */
-    const int64_t *cuts;        /* cuts[procs + 1] (REDIST_PRIV_CUTS)                          */
-    const redist_box *box;      /* box[procs] (REDIST_PRIV_BOXES), of which this is axis `along` */
+    int procs;             /* processes along the axis; of boxes, how many there are      */
+    int first;             /* coordinate of block 0                                       */
+    int64_t extent;        /* indices of the whole axis                                   */
+    int64_t block;         /* indices per block (REDIST_PRIV_CYCLIC), at most max(extent, 1) */
+    const int64_t *cuts;   /* cuts[procs + 1] (REDIST_PRIV_CUTS)                          */
+    const redist_box *box; /* box[procs] (REDIST_PRIV_BOXES), of which this is axis `along` */
     int along;
     int ghosts;                 /* ghost cells hold elements: 1 + redist_edge; 0: they do not  */
     int64_t low, high;          /* how many before and after what a coordinate owns            */
@@ -229,20 +243,20 @@ typedef struct {
 } redist_axis;
 
 /* X(field, name): the numbers that make an axis, beside its cuts or boxes and its ghost cells. */
-#define REDIST_PRIV_AXIS_FIELDS(X)                                                                                     \
-    X(extent, "extent")                                                                                                \
-    X(kind, "kind of blocks")                                                                                          \
-    X(procs, "number of processes")                                                                                    \
-    X(block, "block")                                                                                                  \
-    X(first, "first coordinate")                                                                                       \
-    X(start, "start of the section")                                                                                   \
-    X(step, "step of the section")                                                                                     \
+#define REDIST_PRIV_AXIS_FIELDS(X)   \
+    X(extent, "extent")              \
+    X(kind, "kind of blocks")        \
+    X(procs, "number of processes")  \
+    X(block, "block")                \
+    X(first, "first coordinate")     \
+    X(start, "start of the section") \
+    X(step, "step of the section")   \
     X(count, "count of the section")
 
 /* Why a layout describes no array: which axis, and the value at fault. */
 typedef struct {
-    int code; /* REDIST_OK: nothing wrong */
-    int axis; /* -1: no axis in particular */
+    int code;         /* REDIST_OK: nothing wrong */
+    int axis;         /* -1: no axis in particular */
     const char *what; /* is out of bounds; NULL: something else is wrong */
     const char *sentence;
     int64_t value, low, high; /* the numbers of its sentence */
@@ -258,14 +272,16 @@ typedef struct {
 
 /* Axes x process grid x ranks x local storage. A value: copy it freely, there is nothing to clean up. */
 typedef struct {
-    uint64_t mark; /* REDIST_PRIV_MARK: made by a builder of this version, with this REDIST_MAX_DIMS */
+    uint64_t
+        mark; /* REDIST_PRIV_MARK: made by a builder of this version, with this REDIST_MAX_DIMS */
     int ndim;
     redist_order grid_order, memory_order; /* of the array's own axes */
     int first_rank;
     const int *ranks; /* place k lives on ranks[k], or on first_rank + k when NULL */
     int copies;       /* of the grid: copy c of its place k is place k + c * (places of the grid) */
     redist_priv_fault fault;
-    redist_priv_dimension dim[REDIST_MAX_DIMS]; /* in the order of the view; last: plans keep but ndim of them */
+    redist_priv_dimension
+        dim[REDIST_MAX_DIMS]; /* in the order of the view; last: plans keep but ndim of them */
 } redist_layout;
 
 /* Places by rank, so that a rank's place is found in O(log places). */
@@ -332,7 +348,8 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes);
    exactly one: redist_layout_explain names two that overlap, or an element in none. box[boxes] is kept by reference: it
    must outlive the layout and the plans made from it. The boxes make no grid: each of a place's coordinates is its
    box's number, and redist_grid_order changes nothing. Who meets whom is found by going through all boxes. */
-REDIST_API redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes, const redist_box *box);
+REDIST_API redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes,
+                                             const redist_box *box);
 
 /* The builders below take a layout and return a changed one. They never fail: bad arguments make a layout that
    redist_layout_check refuses, with the first mistake told by redist_layout_explain. `axis` counts the axes of the
@@ -357,7 +374,8 @@ REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks)
 REDIST_API redist_layout redist_replicated(redist_layout layout, int copies);
 /* Ghost cells around the local array: `low` elements before local position 0 and `high` after the last, both >= 0,
    in memory (a flipped view does not exchange them). Without redist_with_ghosts they are never accessed. */
-REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_t low, int64_t high);
+REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_t low,
+                                          int64_t high);
 /* The ghost cells that redist_with_halo gave an axis, low and high in memory, hold elements: those of the neighbouring
    indices, around the ends where edge is REDIST_PERIODIC; where it is REDIST_CLOSED, cells past an end hold nothing. A
    destination receives its ghost cells too; those of a source are ignored unless the plan combines (redist_plan.h), and
@@ -383,7 +401,8 @@ REDIST_API redist_layout redist_flipped(redist_layout layout, int axis);
 /* Axes 0 and 1 turned counter-clockwise by quarter_turns * 90 degrees (any int), like numpy.rot90; ndim >= 2. */
 REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns);
 /* Index i of the axis, 0 <= i < count, is index start + i * step; step is not 0, and all of them lie in the axis. */
-REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t start, int64_t count, int64_t step);
+REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t start,
+                                        int64_t count, int64_t step);
 
 /* REDIST_OK, or why the layout describes no array: REDIST_ERR_ARGUMENT (NULL), REDIST_ERR_LAYOUT, REDIST_ERR_RANK,
    REDIST_ERR_OVERFLOW, REDIST_ERR_MEMORY. O(axes); O(places log places) with redist_on_ranks. */
@@ -428,15 +447,20 @@ REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist
    the local arrays of place k, of redist_layout_alloc elements of element_bytes >= 1 bytes each; NULL where a place
    owns nothing. Arrays must not overlap. Only owned elements of the destination are written.
    REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
-REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays, const redist_layout *to,
-                           void *const *to_arrays, size_t element_bytes);
+REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays,
+                           const redist_layout *to, void *const *to_arrays, size_t element_bytes);
 
 /* What arrives is combined with what is there: to[i] = f(to[i], from[i]), 0 <= i < n, both contiguous, for elements of
    the size given to the plan or redist_move_combining. Called for parts of the arrays in an order of redist's choice,
    with OpenMP by several threads at once. */
 typedef void redist_combine(void *to, const void *from, int64_t n, void *context);
 
-typedef enum { REDIST_FLOAT = 0, REDIST_DOUBLE, REDIST_COMPLEX_FLOAT, REDIST_COMPLEX_DOUBLE } redist_number;
+typedef enum {
+    REDIST_FLOAT = 0,
+    REDIST_DOUBLE,
+    REDIST_COMPLEX_FLOAT,
+    REDIST_COMPLEX_DOUBLE
+} redist_number;
 
 /* The context of redist_combine_axpby. alpha, beta: real and imaginary part, the latter ignored in real types. */
 typedef struct {
@@ -452,28 +476,30 @@ REDIST_API void redist_combine_axpby(void *to, const void *from, int64_t n, void
 /* redist_move where every holder of an element contributes: its owner, the ghost cells of redist_with_ghosts and all
    copies of a replicated source, in an order that only depends on the layouts. NULL combine: redist_move. The same
    errors. */
-REDIST_API int redist_move_combining(const redist_layout *from, const void *const *from_arrays, const redist_layout *to,
-                                     void *const *to_arrays, size_t element_bytes, redist_combine *combine,
-                                     void *context);
+REDIST_API int redist_move_combining(const redist_layout *from, const void *const *from_arrays,
+                                     const redist_layout *to, void *const *to_arrays,
+                                     size_t element_bytes, redist_combine *combine, void *context);
 
 /* ----------------------------------------------------------------------------------------------- traffic, on paper */
 
 /* What redist_traffic_between counts. */
 typedef struct {
-    int64_t total, kept, moved;          /* elements that the destination receives, in all copies */
-    int64_t messages;                    /* pairs of different ranks that exchange anything       */
-    int64_t max_sends, max_receives;     /* messages, over ranks                                  */
-    int64_t max_sent, max_received;      /* elements, over ranks, to and from other ranks         */
+    int64_t total, kept, moved;      /* elements that the destination receives, in all copies */
+    int64_t messages;                /* pairs of different ranks that exchange anything       */
+    int64_t max_sends, max_receives; /* messages, over ranks                                  */
+    int64_t max_sent, max_received;  /* elements, over ranks, to and from other ranks         */
 } redist_traffic;
 
 /* How many elements rank_from of `from` sends to rank_to of `to`. 0 when either rank holds no place, or another copy of
    `from` serves rank_to; -1 when the layouts are invalid, differ in shape, or memory is exhausted. */
-REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to, int rank_to);
+REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to,
+                                 int rank_to);
 
 /* Counts what the redistribution keeps and moves. total: elements of the view x copies of the destination, at most
    2^62; kept: those that a rank has itself. O(places x axes + sum of the axes' runs); O(pairs of places that share
    elements) when the source is replicated. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
-REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to, redist_traffic *traffic);
+REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to,
+                                      redist_traffic *traffic);
 
 /* ------------------------------------------------------------------------------------------------------- schedules */
 
@@ -497,13 +523,14 @@ typedef struct {
    memory; so they are when a side is replicated.
    Listed ranks and cuts are kept by reference: they must outlive the schedule. Free it with redist_schedule_free.
    REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY; the schedule is then empty. */
-REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to, redist_schedule *schedule);
+REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to,
+                                      redist_schedule *schedule);
 /* Frees what the schedule holds and empties it. NULL and an empty schedule are fine. */
 REDIST_API void redist_schedule_free(redist_schedule *schedule);
 /* Whom `rank` sends to and receives from at a step, 0 <= step < steps; -1: nobody, also when the rank holds no place.
    O(axes), and a logarithm where there are tables, cuts or listed ranks. REDIST_ERR_ARGUMENT: NULL, or no such step. */
-REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step, int *send_to,
-                                    int *receive_from);
+REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step,
+                                    int *send_to, int *receive_from);
 
 /* -------------------------------------------------------------------------------------- cost and multiphase routes */
 
@@ -518,8 +545,8 @@ typedef struct {
    element_bytes >= 1. -1 when a layout is invalid, the shapes differ, an argument is bad or memory is exhausted. Work
    is a sum over axes: mostly a formula where both axes are block-cyclic and seen whole, O(coordinates) where one of
    them has an interval per coordinate, else O(pairs of coordinates that meet). */
-REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
-                                 const redist_cost *cost);
+REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to,
+                                 int64_t element_bytes, const redist_cost *cost);
 
 /* The cheapest multiphase route found, by the same model: *stops layouts that the data passes in between, at most
    `max` (more than 7 are not tried), written to between[max] in order. *stops 0: go directly; no route is strictly
@@ -554,9 +581,10 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
 
 /* What redist_advise answers. */
 typedef struct {
-    double gain;        /* seconds that redistributing saves in all; negative: that it costs           */
-    int64_t break_even; /* the fewest repetitions, >= 1, that gain anything; -1: none up to 2^53 does  */
-    int worthwhile;     /* 1 when gain > 0, else 0                                                     */
+    double gain; /* seconds that redistributing saves in all; negative: that it costs           */
+    int64_t
+        break_even; /* the fewest repetitions, >= 1, that gain anything; -1: none up to 2^53 does  */
+    int worthwhile; /* 1 when gain > 0, else 0                                                     */
 } redist_advice;
 
 /* Compute where the data lies, or redistribute first? here, there: seconds of one repetition of the computation on the
@@ -604,8 +632,8 @@ REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file);
    expected '@' and the number of processes, found 'x'`, columns counted in bytes from 1. REDIST_ERR_MEMORY: storage is
    too small; the sentence tells what is needed. Else what redist_layout_explain says. The layout is written in any
    case; redist_layout_check refuses it after a failure. */
-REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage, size_t storage_bytes,
-                                   char *message, size_t message_size);
+REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage,
+                                   size_t storage_bytes, char *message, size_t message_size);
 
 /* A general sentence for an error code; never NULL. */
 REDIST_API const char *redist_strerror(int code);
@@ -626,8 +654,14 @@ REDIST_PRIV_FAST int64_t redist_priv_clamp(int64_t a, int64_t low, int64_t high)
     return redist_priv_min(redist_priv_max(a, low), high);
 }
 REDIST_PRIV_FAST int64_t redist_priv_ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); }
-REDIST_PRIV_FAST int64_t redist_priv_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); } /* b > 0 */
-REDIST_PRIV_FAST int64_t redist_priv_mod(int64_t a, int64_t b) { return a % b < 0 ? a % b + b : a % b; }
+REDIST_PRIV_FAST int64_t redist_priv_floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+} /* b > 0 */
+REDIST_PRIV_FAST int64_t redist_priv_mod(int64_t a, int64_t b)
+{
+    return a % b < 0 ? a % b + b : a % b;
+}
 
 REDIST_PRIV_APART int64_t redist_priv_gcd(int64_t a, int64_t b)
 {
@@ -690,9 +724,9 @@ REDIST_PRIV_FAST uint64_t redist_priv_floor_sum(uint64_t n, uint64_t m, uint64_t
 /* ---------------------------------------------------------------------------------------------------------- faults */
 
 /* The first bytes of a layout, which tell what they are before anything else is read. */
-#define REDIST_PRIV_MARK                                                                                               \
-    (UINT64_C(0x72647374) << 32 | (uint64_t)REDIST_VERSION_MAJOR << 24 | (uint64_t)REDIST_VERSION_MINOR << 16 |        \
-     (uint64_t)REDIST_MAX_DIMS)
+#define REDIST_PRIV_MARK                                                 \
+    (UINT64_C(0x72647374) << 32 | (uint64_t)REDIST_VERSION_MAJOR << 24 | \
+     (uint64_t)REDIST_VERSION_MINOR << 16 | (uint64_t)REDIST_MAX_DIMS)
 
 /* Keeps the first mistake: its code, the axis, -1 where it is none's, and its sentence with the numbers. */
 REDIST_PRIV_COLD void redist_priv_fault_if(redist_priv_fault *fault, int wrong, int code, int axis,
@@ -704,11 +738,13 @@ REDIST_PRIV_COLD void redist_priv_fault_if(redist_priv_fault *fault, int wrong, 
 }
 
 /* The same where a number is not low <= value <= high; high may be INT64_MAX. */
-REDIST_PRIV_COLD void redist_priv_require(redist_priv_fault *fault, int code, int axis, const char *what, int64_t value,
-                                          int64_t low, int64_t high)
+REDIST_PRIV_COLD void redist_priv_require(redist_priv_fault *fault, int code, int axis,
+                                          const char *what, int64_t value, int64_t low,
+                                          int64_t high)
 {
     const char *sentence = high == INT64_MAX ? "%" PRId64 ", must be at least %" PRId64
-                                             : "%" PRId64 ", must be at least %" PRId64 " and at most %" PRId64;
+                                             : "%" PRId64 ", must be at least %" PRId64
+                                               " and at most %" PRId64;
     const redist_priv_fault found = {code, axis, what, sentence, value, low, high};
     if ((value < low || value > high) && fault->code == REDIST_OK)
         *fault = found;
@@ -728,7 +764,8 @@ REDIST_PRIV_FAST int64_t redist_priv_block_start(const redist_axis *x, int64_t k
     if (x->kind == REDIST_PRIV_CUTS)
         return x->cuts[k];
     if (x->kind == REDIST_PRIV_BOXES)
-        return redist_priv_clamp(x->box[k].low[x->along], 0, x->extent); /* empty boxes may lie anywhere */
+        return redist_priv_clamp(x->box[k].low[x->along], 0,
+                                 x->extent); /* empty boxes may lie anywhere */
     if (x->kind == REDIST_PRIV_BALANCED)
         return k * (x->extent / x->procs) + redist_priv_min(k, x->extent % x->procs);
     return k > x->extent / x->block ? x->extent : k * x->block;
@@ -750,7 +787,8 @@ REDIST_PRIV_FAST int64_t redist_priv_cut_of(const redist_axis *x, int64_t g)
 
 REDIST_PRIV_FAST int64_t redist_priv_block_of(const redist_axis *x, int64_t g)
 {
-    int64_t small = x->extent / x->procs, larger = x->extent % x->procs; /* balanced: `larger` blocks of small + 1 */
+    int64_t small = x->extent / x->procs,
+            larger = x->extent % x->procs; /* balanced: `larger` blocks of small + 1 */
     REDIST_ASSERT(g >= 0 && g < x->extent);
     if (x->kind == REDIST_PRIV_CYCLIC)
         return g / x->block;
@@ -777,8 +815,9 @@ REDIST_PRIV_FAST int64_t redist_priv_below(const redist_axis *x, int coord, int6
     int64_t mine = redist_priv_first_block(x, coord), k, inside;
     if (x->kind != REDIST_PRIV_CYCLIC) {
         const int64_t start = redist_priv_block_start(x, mine);
-        const int64_t end = x->kind == REDIST_PRIV_BOXES ? redist_priv_max(start, x->box[mine].high[x->along])
-                                                         : redist_priv_block_start(x, mine + 1);
+        const int64_t end = x->kind == REDIST_PRIV_BOXES
+                                ? redist_priv_max(start, x->box[mine].high[x->along])
+                                : redist_priv_block_start(x, mine + 1);
         return redist_priv_clamp(g, start, end) - start;
     }
     k = g / x->block;
@@ -792,30 +831,36 @@ REDIST_PRIV_FAST int64_t redist_priv_size(const redist_axis *x, int coord)
     return redist_priv_below(x, coord, x->extent);
 }
 
-REDIST_PRIV_COLD void redist_priv_check_axis(const redist_axis *x, int axis, redist_priv_fault *fault)
+REDIST_PRIV_COLD void redist_priv_check_axis(const redist_axis *x, int axis,
+                                             redist_priv_fault *fault)
 {
     const int listed = x->kind == REDIST_PRIV_CUTS;
     int k;
-    redist_priv_fault_if(fault, (unsigned)x->kind > (unsigned)REDIST_PRIV_CUTS, REDIST_ERR_LAYOUT, axis,
-                         "the axis was never built", 0, 0);
-    redist_priv_require(fault, REDIST_ERR_LAYOUT, axis, "the number of processes", x->procs, 1, INT64_MAX);
+    redist_priv_fault_if(fault, (unsigned)x->kind > (unsigned)REDIST_PRIV_CUTS, REDIST_ERR_LAYOUT,
+                         axis, "the axis was never built", 0, 0);
+    redist_priv_require(fault, REDIST_ERR_LAYOUT, axis, "the number of processes", x->procs, 1,
+                        INT64_MAX);
     redist_priv_fault_if(fault, listed && x->cuts == NULL, REDIST_ERR_LAYOUT, axis,
                          "cuts is NULL for %" PRId64 " processes", x->procs, 0);
     for (k = 0; listed && k <= x->procs && fault->code == REDIST_OK; k++)
-        redist_priv_fault_if(fault, k == 0 ? x->cuts[0] != 0 : x->cuts[k] < x->cuts[k - 1], REDIST_ERR_LAYOUT, axis,
-                             "cuts must start at 0 and never fall, but one is %" PRId64, x->cuts[k], 0);
+        redist_priv_fault_if(fault, k == 0 ? x->cuts[0] != 0 : x->cuts[k] < x->cuts[k - 1],
+                             REDIST_ERR_LAYOUT, axis,
+                             "cuts must start at 0 and never fall, but one is %" PRId64, x->cuts[k],
+                             0);
     redist_priv_require(fault, REDIST_ERR_LAYOUT, axis, "extent", x->extent, 0, INT64_MAX);
-    redist_priv_require(fault, REDIST_ERR_OVERFLOW, axis, "extent", x->extent, 0, REDIST_PRIV_MAX_ELEMENTS);
+    redist_priv_require(fault, REDIST_ERR_OVERFLOW, axis, "extent", x->extent, 0,
+                        REDIST_PRIV_MAX_ELEMENTS);
     redist_priv_require(fault, REDIST_ERR_LAYOUT, axis, "block", x->block, 1, INT64_MAX);
     redist_priv_require(fault, REDIST_ERR_LAYOUT, axis, "the coordinate of block 0", x->first, 0,
                         (int64_t)x->procs - 1);
 }
 
-REDIST_PRIV_FAST redist_axis redist_priv_axis(redist_priv_kind kind, int64_t n, int64_t block, int procs,
-                                              const int64_t *cuts)
+REDIST_PRIV_FAST redist_axis redist_priv_axis(redist_priv_kind kind, int64_t n, int64_t block,
+                                              int procs, const int64_t *cuts)
 {
     const int64_t most = redist_priv_max(n, 1);
-    const redist_axis x = {kind, procs, 0, n, redist_priv_min(block, most), cuts, NULL, 0, 0, 0, 0, 0, 1, n};
+    const redist_axis x = {kind, procs, 0, n, redist_priv_min(block, most), cuts, NULL, 0, 0, 0,
+                           0,    0,     1, n};
     return redist_starting_at(x, 0);
 }
 
@@ -827,7 +872,10 @@ REDIST_AXIS_API redist_axis redist_block(int64_t n, int procs)
     return redist_block_cyclic(n, block, procs);
 }
 
-REDIST_AXIS_API redist_axis redist_cyclic(int64_t n, int procs) { return redist_block_cyclic(n, 1, procs); }
+REDIST_AXIS_API redist_axis redist_cyclic(int64_t n, int procs)
+{
+    return redist_block_cyclic(n, 1, procs);
+}
 
 REDIST_AXIS_API redist_axis redist_block_cyclic(int64_t n, int64_t block, int procs)
 {
@@ -841,7 +889,8 @@ REDIST_AXIS_API redist_axis redist_balanced(int64_t n, int procs)
 
 REDIST_AXIS_API redist_axis redist_cuts(const int64_t *cuts, int procs)
 {
-    return redist_priv_axis(REDIST_PRIV_CUTS, cuts != NULL && procs > 0 ? cuts[procs] : 0, 1, procs, cuts);
+    return redist_priv_axis(REDIST_PRIV_CUTS, cuts != NULL && procs > 0 ? cuts[procs] : 0, 1, procs,
+                            cuts);
 }
 
 REDIST_AXIS_API redist_axis redist_starting_at(redist_axis x, int coord)
@@ -891,7 +940,8 @@ REDIST_AXIS_API int64_t redist_local(const redist_axis *x, int64_t i)
 REDIST_AXIS_API int64_t redist_global(const redist_axis *x, int coord, int64_t l)
 {
     int64_t g, i, mine;
-    if (x == NULL || x->count == 0 || coord < 0 || coord >= x->procs || l < 0 || l >= redist_priv_size(x, coord))
+    if (x == NULL || x->count == 0 || coord < 0 || coord >= x->procs || l < 0 ||
+        l >= redist_priv_size(x, coord))
         return -1;
     mine = redist_priv_first_block(x, coord);
     if (x->kind == REDIST_PRIV_CYCLIC)
@@ -903,7 +953,8 @@ REDIST_AXIS_API int64_t redist_global(const redist_axis *x, int coord, int64_t l
 }
 
 /* What a coordinate owns of an axis whose coordinates own one interval each: begin <= index < end. */
-REDIST_PRIV_FAST void redist_priv_interval(const redist_axis *x, int coord, int64_t *begin, int64_t *end)
+REDIST_PRIV_FAST void redist_priv_interval(const redist_axis *x, int coord, int64_t *begin,
+                                           int64_t *end)
 {
     *begin = redist_priv_block_start(x, redist_priv_first_block(x, coord));
     *end = *begin + redist_priv_size(x, coord);
@@ -915,11 +966,14 @@ typedef struct {
 } redist_priv_track;
 
 /* The view indices that show the axis indices low <= g < high, of which the first has a local position. */
-REDIST_PRIV_FAST redist_priv_track redist_priv_track_of(const redist_axis *x, int64_t low, int64_t high, int64_t local)
+REDIST_PRIV_FAST redist_priv_track redist_priv_track_of(const redist_axis *x, int64_t low,
+                                                        int64_t high, int64_t local)
 {
     const int64_t step = redist_priv_abs(x->step);
-    const int64_t begin = redist_priv_ceil_div(x->step > 0 ? low - x->start : x->start - high + 1, step);
-    const int64_t end = redist_priv_ceil_div(x->step > 0 ? high - x->start : x->start - low + 1, step);
+    const int64_t begin =
+        redist_priv_ceil_div(x->step > 0 ? low - x->start : x->start - high + 1, step);
+    const int64_t end =
+        redist_priv_ceil_div(x->step > 0 ? high - x->start : x->start - low + 1, step);
     redist_priv_track track;
     track.start = redist_priv_clamp(begin, 0, x->count);
     track.length = redist_priv_clamp(end, track.start, x->count) - track.start;
@@ -938,7 +992,8 @@ REDIST_PRIV_FAST redist_priv_track redist_priv_stretch(const redist_axis *x, int
 REDIST_AXIS_API int64_t redist_count(const redist_axis *x, int coord)
 {
     int64_t low;
-    uint64_t cycle, n, a, past; /* index + past reaches a multiple of the cycle where a block begins */
+    uint64_t cycle, n, a,
+        past; /* index + past reaches a multiple of the cycle where a block begins */
     if (x == NULL || x->count == 0 || coord < 0 || coord >= x->procs)
         return 0;
     low = redist_priv_min(x->start, x->start + (x->count - 1) * x->step);
@@ -961,7 +1016,8 @@ REDIST_AXIS_API int64_t redist_count(const redist_axis *x, int coord)
 /* Room for n >= 0 things of so many bytes; NULL where that is more than a size_t can tell, or memory is exhausted. */
 REDIST_PRIV_APART void *redist_priv_alloc(int64_t n, size_t bytes)
 {
-    return (uint64_t)n > SIZE_MAX / bytes ? NULL : REDIST_MALLOC((size_t)redist_priv_max(n, 1) * bytes);
+    return (uint64_t)n > SIZE_MAX / bytes ? NULL
+                                          : REDIST_MALLOC((size_t)redist_priv_max(n, 1) * bytes);
 }
 
 /* The same, all zero. */
@@ -972,7 +1028,8 @@ REDIST_PRIV void *redist_priv_zeroed(int64_t n, size_t bytes)
 }
 
 /* Writes the sentence of a fault, "axis 1: block is 0, must be at least 1"; returns its code. */
-REDIST_PRIV_COLD int redist_priv_format_fault(const redist_priv_fault *fault, char *text, size_t size)
+REDIST_PRIV_COLD int redist_priv_format_fault(const redist_priv_fault *fault, char *text,
+                                              size_t size)
 {
     size_t used = 0;
     if (size > 0 && text != NULL)
@@ -1020,7 +1077,8 @@ REDIST_PRIV_COLD redist_priv_dimension *redist_priv_pick(redist_layout *layout, 
     if (redist_priv_usable(layout) && axis >= 0 && axis < layout->ndim)
         return &layout->dim[axis];
     redist_priv_fault_if(&layout->fault, 1, REDIST_ERR_LAYOUT, axis,
-                         "a builder was given axis %" PRId64 ", which the layout does not have", axis, 0);
+                         "a builder was given axis %" PRId64 ", which the layout does not have",
+                         axis, 0);
     return (redist_priv_dimension *)memset(layout->dim, 0, sizeof layout->dim[0]);
 }
 
@@ -1045,10 +1103,12 @@ REDIST_PRIV_COLD void redist_priv_check_overflow(redist_layout *layout)
         need += redist_priv_min(dim->low, limit - need);
         need += redist_priv_min(dim->high, limit - need);
         all = redist_priv_product(all, dim->axis.extent, limit);
-        local = redist_priv_product(local, redist_priv_max(redist_priv_max(need, dim->allocated), 1), limit);
+        local =
+            redist_priv_product(local, redist_priv_max(redist_priv_max(need, dim->allocated), 1),
+                                limit);
     }
-    redist_priv_fault_if(&layout->fault, redist_priv_grid_places(layout) == 0, REDIST_ERR_OVERFLOW, -1,
-                         "the process grid has more than INT_MAX places", 0, 0);
+    redist_priv_fault_if(&layout->fault, redist_priv_grid_places(layout) == 0, REDIST_ERR_OVERFLOW,
+                         -1, "the process grid has more than INT_MAX places", 0, 0);
     redist_priv_fault_if(&layout->fault, all >= limit || local >= limit, REDIST_ERR_OVERFLOW, -1,
                          "the array or a local array has 2^62 elements or more", 0, 0);
 }
@@ -1060,8 +1120,10 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
     memset(&layout, 0, sizeof layout);
     layout.mark = REDIST_PRIV_MARK;
     layout.copies = 1;
-    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, -1, "the number of axes", ndim, 1, REDIST_MAX_DIMS);
-    redist_priv_fault_if(&layout.fault, axes == NULL, REDIST_ERR_LAYOUT, -1, "a builder was given NULL", 0, 0);
+    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, -1, "the number of axes", ndim, 1,
+                        REDIST_MAX_DIMS);
+    redist_priv_fault_if(&layout.fault, axes == NULL, REDIST_ERR_LAYOUT, -1,
+                         "a builder was given NULL", 0, 0);
     layout.ndim = layout.fault.code == REDIST_OK ? ndim : 0;
     for (d = 0; d < layout.ndim; d++) {
         layout.dim[d].axis = axes[d];
@@ -1076,13 +1138,17 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
 REDIST_PRIV_COLD void redist_priv_set_boxes(redist_layout *layout, int boxes, const redist_box *box)
 {
     int d, k;
-    redist_priv_require(&layout->fault, REDIST_ERR_LAYOUT, -1, "the number of boxes", boxes, 1, INT64_MAX);
-    redist_priv_fault_if(&layout->fault, box == NULL, REDIST_ERR_LAYOUT, -1, "a builder was given NULL", 0, 0);
+    redist_priv_require(&layout->fault, REDIST_ERR_LAYOUT, -1, "the number of boxes", boxes, 1,
+                        INT64_MAX);
+    redist_priv_fault_if(&layout->fault, box == NULL, REDIST_ERR_LAYOUT, -1,
+                         "a builder was given NULL", 0, 0);
     for (k = 0; k < boxes && layout->fault.code == REDIST_OK; k++)
         for (d = 0; d < layout->ndim; d++) {
             const int64_t extent = layout->dim[d].axis.extent;
-            const int64_t low = box[k].low[layout->dim[d].stored], high = box[k].high[layout->dim[d].stored];
-            redist_priv_fault_if(&layout->fault, low < high && (low < 0 || high > extent), REDIST_ERR_LAYOUT, d,
+            const int64_t low = box[k].low[layout->dim[d].stored],
+                          high = box[k].high[layout->dim[d].stored];
+            redist_priv_fault_if(&layout->fault, low < high && (low < 0 || high > extent),
+                                 REDIST_ERR_LAYOUT, d,
                                  "box %" PRId64 " reaches outside the extent %" PRId64, k, extent);
         }
     for (d = 0; d < layout->ndim && layout->fault.code == REDIST_OK; d++) {
@@ -1093,7 +1159,8 @@ REDIST_PRIV_COLD void redist_priv_set_boxes(redist_layout *layout, int boxes, co
     }
 }
 
-REDIST_API redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes, const redist_box *box)
+REDIST_API redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes,
+                                             const redist_box *box)
 {
     redist_axis axes[REDIST_MAX_DIMS];
     redist_layout layout;
@@ -1121,14 +1188,16 @@ REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_a
 
 REDIST_API redist_layout redist_grid_order(redist_layout layout, redist_order order)
 {
-    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, -1, "the order of the grid", (int64_t)order, 0, 1);
+    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, -1, "the order of the grid",
+                        (int64_t)order, 0, 1);
     layout.grid_order = order;
     return layout;
 }
 
 REDIST_API redist_layout redist_memory_order(redist_layout layout, redist_order order)
 {
-    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, -1, "the order of memory", (int64_t)order, 0, 1);
+    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, -1, "the order of memory", (int64_t)order,
+                        0, 1);
     layout.memory_order = order;
     return layout;
 }
@@ -1144,19 +1213,23 @@ REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank)
 
 REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks)
 {
-    redist_priv_fault_if(&layout.fault, ranks == NULL, REDIST_ERR_LAYOUT, -1, "a builder was given NULL", 0, 0);
+    redist_priv_fault_if(&layout.fault, ranks == NULL, REDIST_ERR_LAYOUT, -1,
+                         "a builder was given NULL", 0, 0);
     layout.ranks = ranks;
     return layout;
 }
 
 REDIST_API redist_layout redist_replicated(redist_layout layout, int copies)
 {
-    const int64_t places = redist_priv_grid_places(&layout), most = INT_MAX / redist_priv_max(places, 1);
-    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, -1, "the number of copies", copies, 1, INT64_MAX);
-    redist_priv_require(&layout.fault, REDIST_ERR_OVERFLOW, -1, "the number of copies", copies, 1, most);
+    const int64_t places = redist_priv_grid_places(&layout),
+                  most = INT_MAX / redist_priv_max(places, 1);
+    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, -1, "the number of copies", copies, 1,
+                        INT64_MAX);
+    redist_priv_require(&layout.fault, REDIST_ERR_OVERFLOW, -1, "the number of copies", copies, 1,
+                        most);
     if (layout.ranks == NULL)
-        redist_priv_require(&layout.fault, REDIST_ERR_RANK, -1, "the first rank", layout.first_rank, 0,
-                            INT_MAX - places * copies);
+        redist_priv_require(&layout.fault, REDIST_ERR_RANK, -1, "the first rank", layout.first_rank,
+                            0, INT_MAX - places * copies);
     layout.copies = copies;
     return layout;
 }
@@ -1164,25 +1237,31 @@ REDIST_API redist_layout redist_replicated(redist_layout layout, int copies)
 REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_t low, int64_t high)
 {
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
-    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "a halo", low, 0, REDIST_PRIV_MAX_ELEMENTS);
-    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "a halo", high, 0, REDIST_PRIV_MAX_ELEMENTS);
+    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "a halo", low, 0,
+                        REDIST_PRIV_MAX_ELEMENTS);
+    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "a halo", high, 0,
+                        REDIST_PRIV_MAX_ELEMENTS);
     dim->low = low;
     dim->high = high;
     redist_priv_check_overflow(&layout);
-    return dim->axis.ghosts == 0 ? layout : redist_with_ghosts(layout, axis, (redist_edge)(dim->axis.ghosts - 1));
+    return dim->axis.ghosts == 0
+               ? layout
+               : redist_with_ghosts(layout, axis, (redist_edge)(dim->axis.ghosts - 1));
 }
 
 REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redist_edge edge)
 {
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
     redist_axis *x = &dim->axis;
-    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the edge of ghost cells", (int64_t)edge, 0, 1);
+    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the edge of ghost cells",
+                        (int64_t)edge, 0, 1);
     redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the width of ghost cells",
                         redist_priv_max(dim->low, dim->high), 1, x->extent);
     if (layout.fault.code == REDIST_OK && !redist_priv_is_interval(x))
-        redist_priv_fault_if(&layout.fault, 1, REDIST_ERR_LAYOUT, axis,
-                             "ghost cells need one interval per process, but a process owns several blocks of %" PRId64,
-                             x->block, 0);
+        redist_priv_fault_if(
+            &layout.fault, 1, REDIST_ERR_LAYOUT, axis,
+            "ghost cells need one interval per process, but a process owns several blocks of %" PRId64,
+            x->block, 0);
     x->ghosts = edge == REDIST_PERIODIC ? 2 : 1;
     x->low = dim->low;
     x->high = dim->high;
@@ -1192,7 +1271,8 @@ REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redi
 REDIST_API redist_layout redist_with_allocated(redist_layout layout, int axis, int64_t allocated)
 {
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
-    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the allocated extent", allocated, 0, INT64_MAX);
+    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the allocated extent", allocated,
+                        0, INT64_MAX);
     dim->allocated = allocated;
     redist_priv_check_overflow(&layout);
     return layout;
@@ -1203,8 +1283,9 @@ REDIST_API redist_layout redist_from_scalapack(const int desc[9], int nprow, int
     redist_layout layout;
     if (desc == NULL)
         return redist_layout_nd(2, NULL);
-    layout = redist_layout_2d(redist_starting_at(redist_block_cyclic(desc[2], desc[4], nprow), desc[6]),
-                              redist_starting_at(redist_block_cyclic(desc[3], desc[5], npcol), desc[7]));
+    layout =
+        redist_layout_2d(redist_starting_at(redist_block_cyclic(desc[2], desc[4], nprow), desc[6]),
+                         redist_starting_at(redist_block_cyclic(desc[3], desc[5], npcol), desc[7]));
     return redist_with_allocated(redist_memory_order(layout, REDIST_COLUMN_MAJOR), 0, desc[8]);
 }
 
@@ -1212,11 +1293,13 @@ REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes)
 {
     const redist_layout given = layout;
     int d, seen[REDIST_MAX_DIMS] = {0};
-    redist_priv_fault_if(&layout.fault, axes == NULL, REDIST_ERR_LAYOUT, -1, "a builder was given NULL", 0, 0);
+    redist_priv_fault_if(&layout.fault, axes == NULL, REDIST_ERR_LAYOUT, -1,
+                         "a builder was given NULL", 0, 0);
     for (d = 0; redist_priv_usable(&layout) && d < layout.ndim; d++) {
         const int from = axes[d], there = from >= 0 && from < layout.ndim;
         redist_priv_fault_if(&layout.fault, !there || seen[from]++, REDIST_ERR_LAYOUT, d,
-                             "a permutation names axis %" PRId64 ", outside the layout or twice", from, 0);
+                             "a permutation names axis %" PRId64 ", outside the layout or twice",
+                             from, 0);
         layout.dim[d] = given.dim[there ? from : d];
     }
     return layout;
@@ -1247,7 +1330,8 @@ REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns)
     return layout;
 }
 
-REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t start, int64_t count, int64_t step)
+REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t start,
+                                        int64_t count, int64_t step)
 {
     redist_axis *x = &redist_priv_pick(&layout, axis)->axis;
     int64_t most = 0;
@@ -1256,8 +1340,10 @@ REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t 
     redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the start of a section", start, 0,
                         x->count - (count > 0));
     if (layout.fault.code == REDIST_OK)
-        most = 1 + (step > 0 ? (x->count - 1 - start) / step : start / -redist_priv_max(step, -INT64_MAX));
-    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the count of a section", count, 0, most);
+        most = 1 + (step > 0 ? (x->count - 1 - start) / step
+                             : start / -redist_priv_max(step, -INT64_MAX));
+    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the count of a section", count, 0,
+                        most);
     if (layout.fault.code != REDIST_OK)
         return layout;
     x->start = count == 0 ? 0 : x->start + start * x->step;
@@ -1285,12 +1371,14 @@ REDIST_PRIV_COLD void *redist_priv_find(const void *array, int64_t n, size_t byt
 }
 
 /* *listed: where a layout lists its ranks all places, ascending by rank, else NULL. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_list_ranks(const redist_layout *layout, redist_priv_rank_place **listed)
+REDIST_PRIV_COLD int redist_priv_list_ranks(const redist_layout *layout,
+                                            redist_priv_rank_place **listed)
 {
     const int places = redist_layout_places(layout);
     const size_t bytes = sizeof **listed;
     int k;
-    *listed = layout->ranks == NULL ? NULL : (redist_priv_rank_place *)redist_priv_alloc(places, bytes);
+    *listed =
+        layout->ranks == NULL ? NULL : (redist_priv_rank_place *)redist_priv_alloc(places, bytes);
     if (*listed == NULL)
         return layout->ranks == NULL ? REDIST_OK : REDIST_ERR_MEMORY;
     for (k = 0; k < places; k++) {
@@ -1306,14 +1394,15 @@ REDIST_PRIV_COLD void redist_priv_check_ranks(const redist_layout *layout, redis
     redist_priv_rank_place *sorted;
     const int places = redist_layout_places(layout), code = redist_priv_list_ranks(layout, &sorted);
     int k = 1;
-    redist_priv_fault_if(fault, code != REDIST_OK, REDIST_ERR_MEMORY, -1, "no memory to check the ranks", 0, 0);
+    redist_priv_fault_if(fault, code != REDIST_OK, REDIST_ERR_MEMORY, -1,
+                         "no memory to check the ranks", 0, 0);
     if (code != REDIST_OK)
         return;
     redist_priv_require(fault, REDIST_ERR_RANK, -1, "a rank", sorted[0].rank, 0, INT_MAX);
     while (k < places && sorted[k].rank != sorted[k - 1].rank)
         k++;
-    redist_priv_fault_if(fault, k < places, REDIST_ERR_RANK, -1, "two places are on rank %" PRId64, sorted[k - 1].rank,
-                         0);
+    redist_priv_fault_if(fault, k < places, REDIST_ERR_RANK, -1, "two places are on rank %" PRId64,
+                         sorted[k - 1].rank, 0);
     REDIST_FREE(sorted);
 }
 
@@ -1330,8 +1419,10 @@ REDIST_PRIV_COLD int64_t redist_priv_in_both(int ndim, const redist_box *a, cons
     int64_t shared = 1;
     int d;
     for (d = 0; d < ndim; d++) {
-        const int64_t begin = redist_priv_max(a->low[d], b->low[d]), end = redist_priv_min(a->high[d], b->high[d]);
-        shared = redist_priv_product(shared, redist_priv_max(end, begin) - begin, REDIST_PRIV_MAX_ELEMENTS);
+        const int64_t begin = redist_priv_max(a->low[d], b->low[d]),
+                      end = redist_priv_min(a->high[d], b->high[d]);
+        shared = redist_priv_product(shared, redist_priv_max(end, begin) - begin,
+                                     REDIST_PRIV_MAX_ELEMENTS);
     }
     return shared;
 }
@@ -1391,14 +1482,17 @@ REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout, redis
     const redist_box **sorted = (const redist_box **)redist_priv_alloc(x->procs, sizeof *sorted);
     redist_box all = {{0}, {0}};
     int a, b, d;
-    redist_priv_fault_if(fault, sorted == NULL, REDIST_ERR_MEMORY, -1, "no memory to check the boxes", 0, 0);
+    redist_priv_fault_if(fault, sorted == NULL, REDIST_ERR_MEMORY, -1,
+                         "no memory to check the boxes", 0, 0);
     if (sorted == NULL)
         return;
     for (a = 0; a < x->procs; a++)
         sorted[a] = &x->box[a];
     qsort(sorted, (size_t)x->procs, sizeof *sorted, redist_priv_compare_boxes);
     for (a = 0; a < x->procs; a++)
-        for (b = a + 1; b < x->procs && sorted[b]->low[0] < sorted[a]->high[0] && fault->code == REDIST_OK; b++)
+        for (b = a + 1;
+             b < x->procs && sorted[b]->low[0] < sorted[a]->high[0] && fault->code == REDIST_OK;
+             b++)
             redist_priv_fault_if(fault, redist_priv_in_both(layout->ndim, sorted[a], sorted[b]) > 0,
                                  REDIST_ERR_LAYOUT, -1, "box %" PRId64 " overlaps box %" PRId64,
                                  (sorted[a] < sorted[b] ? sorted[a] : sorted[b]) - x->box,
@@ -1412,18 +1506,26 @@ REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout, redis
                              redist_priv_find_hole(layout, all), 0);
 }
 
-REDIST_API int redist_layout_check(const redist_layout *layout) { return redist_layout_explain(layout, NULL, 0); }
+REDIST_API int redist_layout_check(const redist_layout *layout)
+{
+    return redist_layout_explain(layout, NULL, 0);
+}
 
 /* What is wrong with a layout, if anything. */
 REDIST_PRIV_COLD redist_priv_fault redist_priv_fault_of(const redist_layout *layout)
 {
     redist_priv_fault fault = {REDIST_OK, -1, NULL, NULL, 0, 0, 0};
     const uint64_t mark = layout == NULL ? 0 : layout->mark;
-    redist_priv_fault_if(&fault, layout == NULL, REDIST_ERR_ARGUMENT, -1, "the layout is NULL", 0, 0);
-    redist_priv_fault_if(&fault, (mark ^ REDIST_PRIV_MARK) >> 32 == 0 && mark != REDIST_PRIV_MARK, REDIST_ERR_LAYOUT,
-                         -1, "the layout is from a file compiled with another version, or REDIST_MAX_DIMS: "
-                         "there %" PRId64 ", here %" PRId64, (int64_t)(mark % 65536), REDIST_MAX_DIMS);
-    redist_priv_fault_if(&fault, mark != REDIST_PRIV_MARK, REDIST_ERR_LAYOUT, -1, "the layout was never built", 0, 0);
+    redist_priv_fault_if(&fault, layout == NULL, REDIST_ERR_ARGUMENT, -1, "the layout is NULL", 0,
+                         0);
+    redist_priv_fault_if(
+        &fault, (mark ^ REDIST_PRIV_MARK) >> 32 == 0 && mark != REDIST_PRIV_MARK, REDIST_ERR_LAYOUT,
+        -1,
+        "the layout is from a file compiled with another version, or REDIST_MAX_DIMS: "
+        "there %" PRId64 ", here %" PRId64,
+        (int64_t)(mark % 65536), REDIST_MAX_DIMS);
+    redist_priv_fault_if(&fault, mark != REDIST_PRIV_MARK, REDIST_ERR_LAYOUT, -1,
+                         "the layout was never built", 0, 0);
     if (fault.code == REDIST_OK)
         fault = layout->fault;
     if (fault.code == REDIST_OK && redist_priv_is_boxes(layout))
@@ -1440,12 +1542,14 @@ REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, si
 }
 
 /* The axes of the view from the slowest to the fastest in a storage order. */
-REDIST_PRIV_APART void redist_priv_slow_to_fast(const redist_layout *layout, redist_order order, int *axes)
+REDIST_PRIV_APART void redist_priv_slow_to_fast(const redist_layout *layout, redist_order order,
+                                                int *axes)
 {
     int d;
     for (d = 0; d < layout->ndim; d++) {
         REDIST_ASSERT(layout->dim[d].stored >= 0 && layout->dim[d].stored < layout->ndim);
-        axes[order == REDIST_ROW_MAJOR ? layout->dim[d].stored : layout->ndim - 1 - layout->dim[d].stored] = d;
+        axes[order == REDIST_ROW_MAJOR ? layout->dim[d].stored
+                                       : layout->ndim - 1 - layout->dim[d].stored] = d;
     }
 }
 
@@ -1482,18 +1586,21 @@ REDIST_PRIV void redist_priv_coords_of_place(const redist_layout *layout, int pl
 }
 
 /* The place that lives on a rank, -1 when none does. rank_places: of a layout on listed ranks, or NULL. */
-REDIST_PRIV_COLD int redist_priv_place_on(const redist_layout *layout, const redist_priv_rank_place *rank_places,
-                                          int rank)
+REDIST_PRIV_COLD int redist_priv_place_on(const redist_layout *layout,
+                                          const redist_priv_rank_place *rank_places, int rank)
 {
     const int places = redist_layout_places(layout);
     const redist_priv_rank_place *found;
     int k;
     if (rank_places != NULL) {
-        found = (const redist_priv_rank_place *)redist_priv_find(rank_places, places, sizeof *found, rank);
+        found = (const redist_priv_rank_place *)redist_priv_find(rank_places, places, sizeof *found,
+                                                                 rank);
         return found == NULL ? -1 : found->place;
     }
     if (layout->ranks == NULL)
-        return rank >= layout->first_rank && rank - layout->first_rank < places ? rank - layout->first_rank : -1;
+        return rank >= layout->first_rank && rank - layout->first_rank < places
+                   ? rank - layout->first_rank
+                   : -1;
     for (k = 0; k < places; k++)
         if (layout->ranks[k] == rank)
             return k;
@@ -1514,7 +1621,9 @@ REDIST_API int redist_layout_rank(const redist_layout *layout, const int *coords
 
 REDIST_API int redist_layout_coords(const redist_layout *layout, int rank, int *coords)
 {
-    int place = redist_layout_places(layout) == 0 || coords == NULL ? -1 : redist_priv_place_on(layout, NULL, rank);
+    int place = redist_layout_places(layout) == 0 || coords == NULL
+                    ? -1
+                    : redist_priv_place_on(layout, NULL, rank);
     if (place < 0)
         return 0;
     redist_priv_coords_of_place(layout, place, coords);
@@ -1522,8 +1631,8 @@ REDIST_API int redist_layout_coords(const redist_layout *layout, int rank, int *
 }
 
 /* The coordinates that own index[ndim] of the view, and its axis indices; 0 when it lies outside. */
-REDIST_PRIV_COLD int redist_priv_owner_coords(const redist_layout *layout, const int64_t *index, int *coords,
-                                              int64_t *indices)
+REDIST_PRIV_COLD int redist_priv_owner_coords(const redist_layout *layout, const int64_t *index,
+                                              int *coords, int64_t *indices)
 {
     int d, box = -1;
     if (redist_layout_places(layout) == 0 || index == NULL)
@@ -1542,7 +1651,9 @@ REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *i
 {
     int64_t indices[REDIST_MAX_DIMS];
     int coords[REDIST_MAX_DIMS];
-    return redist_priv_owner_coords(layout, index, coords, indices) ? redist_layout_rank(layout, coords) : -1;
+    return redist_priv_owner_coords(layout, index, coords, indices)
+               ? redist_layout_rank(layout, coords)
+               : -1;
 }
 
 /* How the local array of one place is stored, in elements: an axis's stride, where local position 0 lies, and all. */
@@ -1556,7 +1667,8 @@ REDIST_PRIV int64_t redist_priv_need(const redist_priv_dimension *dim, int coord
     return dim->low + redist_priv_size(&dim->axis, coord) + dim->high;
 }
 
-REDIST_PRIV redist_priv_storage redist_priv_storage_at(const redist_layout *layout, const int *coords)
+REDIST_PRIV redist_priv_storage redist_priv_storage_at(const redist_layout *layout,
+                                                       const int *coords)
 {
     redist_priv_storage storage;
     int axes[REDIST_MAX_DIMS];
@@ -1568,19 +1680,22 @@ REDIST_PRIV redist_priv_storage redist_priv_storage_at(const redist_layout *layo
         const redist_priv_dimension *dim = &layout->dim[axes[k]];
         storage.stride[axes[k]] = storage.size;
         storage.origin += dim->low * storage.size;
-        storage.size *= dim->allocated > 0 ? dim->allocated : redist_priv_need(dim, coords[axes[k]]);
+        storage.size *=
+            dim->allocated > 0 ? dim->allocated : redist_priv_need(dim, coords[axes[k]]);
     }
     return storage;
 }
 
 /* Whether an extent given by redist_with_allocated is too small for what a place owns. */
-REDIST_PRIV_COLD int redist_priv_check_extent(const redist_layout *layout, const int *coords, char *text, size_t size)
+REDIST_PRIV_COLD int redist_priv_check_extent(const redist_layout *layout, const int *coords,
+                                              char *text, size_t size)
 {
     redist_priv_fault fault = {REDIST_OK, -1, NULL, NULL, 0, 0, 0};
     int d;
     for (d = 0; d < layout->ndim; d++)
         if (layout->dim[d].allocated > 0)
-            redist_priv_require(&fault, REDIST_ERR_LAYOUT, d, "the allocated extent", layout->dim[d].allocated,
+            redist_priv_require(&fault, REDIST_ERR_LAYOUT, d, "the allocated extent",
+                                layout->dim[d].allocated,
                                 redist_priv_need(&layout->dim[d], coords[d]), INT64_MAX);
     return redist_priv_format_fault(&fault, text, size);
 }
@@ -1596,14 +1711,16 @@ REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64
     storage = redist_priv_storage_at(layout, coords);
     offset = storage.origin;
     for (d = 0; d < layout->ndim; d++)
-        offset += redist_priv_below(&layout->dim[d].axis, coords[d], indices[d]) * storage.stride[d];
+        offset +=
+            redist_priv_below(&layout->dim[d].axis, coords[d], indices[d]) * storage.stride[d];
     return offset;
 }
 
 REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank)
 {
     int coords[REDIST_MAX_DIMS];
-    return redist_layout_coords(layout, rank, coords) ? redist_priv_storage_at(layout, coords).size : 0;
+    return redist_layout_coords(layout, rank, coords) ? redist_priv_storage_at(layout, coords).size
+                                                      : 0;
 }
 
 /* --------------------------------------------------------------------- runs: what two coordinates of an axis share */
@@ -1648,7 +1765,8 @@ typedef struct {
 } redist_priv_runs;
 
 /* An array with one more item, copied to it; NULL, and nothing used, when memory is exhausted. */
-REDIST_PRIV_APART void *redist_priv_append(void *array, int64_t *used, int64_t *room, const void *item, size_t bytes)
+REDIST_PRIV_APART void *redist_priv_append(void *array, int64_t *used, int64_t *room,
+                                           const void *item, size_t bytes)
 {
     char *grown = (char *)array;
     if (*used == *room) {
@@ -1668,7 +1786,8 @@ REDIST_PRIV_APART void *redist_priv_append(void *array, int64_t *used, int64_t *
 REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_t i)
 {
     const int64_t g = x->start + i * x->step, step = redist_priv_abs(x->step);
-    int64_t low, near, far, cycle, distance; /* near and far: where the block begins and ends, seen from g */
+    int64_t low, near, far, cycle,
+        distance; /* near and far: where the block begins and ends, seen from g */
     if (redist_priv_is_interval(x)) {
         const redist_priv_track owned = redist_priv_stretch(x, coord);
         const int64_t next = redist_priv_max(owned.start, i);
@@ -1687,7 +1806,8 @@ REDIST_PRIV redist_priv_track redist_priv_block_at(const redist_axis *x, int64_t
 {
     const int64_t k = redist_priv_block_of(x, x->start + i * x->step);
     const int64_t begin = redist_priv_block_start(x, k), end = redist_priv_block_start(x, k + 1);
-    return x->procs == 1 ? redist_priv_stretch(x, 0) : redist_priv_track_of(x, begin, end, k / x->procs * x->block);
+    return x->procs == 1 ? redist_priv_stretch(x, 0)
+                         : redist_priv_track_of(x, begin, end, k / x->procs * x->block);
 }
 
 /* View indices after which the owners repeat; the view's count when they do not. */
@@ -1704,7 +1824,8 @@ REDIST_PRIV int64_t redist_priv_period(const redist_axis *x)
 REDIST_PRIV void redist_priv_join_ends(redist_priv_pattern *p)
 {
     redist_priv_track *head = &p->track[0], *last = &p->track[p->tracks - 1];
-    if (p->tracks < 2 || p->period == p->count || head->start != 0 || last->start + last->length != p->period ||
+    if (p->tracks < 2 || p->period == p->count || head->start != 0 ||
+        last->start + last->length != p->period ||
         last->local + last->length * p->step != head->local + p->advance)
         return;
     head->start = last->start - p->period;
@@ -1719,7 +1840,8 @@ enum { REDIST_PRIV_IMAGES = 3, REDIST_PRIV_ALL_IMAGES = -1 };
 
 /* What a coordinate of an axis of intervals holds, ghost cells included, in one image or in all: track
    [REDIST_PRIV_IMAGES], of which two may show the same index. Returns how many there are. */
-REDIST_PRIV int redist_priv_holdings(const redist_axis *x, int coord, int only, redist_priv_track *track)
+REDIST_PRIV int redist_priv_holdings(const redist_axis *x, int coord, int only,
+                                     redist_priv_track *track)
 {
     const int around = x->ghosts == 1 + (int)REDIST_PERIODIC;
     int64_t begin, end, first, last;
@@ -1727,7 +1849,8 @@ REDIST_PRIV int redist_priv_holdings(const redist_axis *x, int coord, int only, 
     redist_priv_interval(x, coord, &begin, &end);
     for (image = -around; image <= around; image++) {
         const int64_t shift = image * x->extent;
-        if (only != REDIST_PRIV_ALL_IMAGES && only != (REDIST_PRIV_IMAGES - image) % REDIST_PRIV_IMAGES)
+        if (only != REDIST_PRIV_ALL_IMAGES &&
+            only != (REDIST_PRIV_IMAGES - image) % REDIST_PRIV_IMAGES)
             continue;
         first = redist_priv_max(begin - x->low, shift);
         last = redist_priv_min(end + x->high, shift + x->extent);
@@ -1738,7 +1861,8 @@ REDIST_PRIV int redist_priv_holdings(const redist_axis *x, int coord, int only, 
 }
 
 /* The pattern of a coordinate, in one image or in all. REDIST_ERR_MEMORY. Free its tracks, even on failure. */
-REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, int image, redist_priv_pattern *p)
+REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, int image,
+                                       redist_priv_pattern *p)
 {
     int64_t i = 0, skip, room = 0;
     memset(p, 0, sizeof *p);
@@ -1751,11 +1875,13 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, int imag
         p->tracks = p->track == NULL ? 0 : redist_priv_holdings(x, coord, image, p->track);
         return p->track == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     }
-    while (i < p->period && (skip = redist_priv_distance(x, coord, i)) >= 0 && i + skip < p->period) {
+    while (i < p->period && (skip = redist_priv_distance(x, coord, i)) >= 0 &&
+           i + skip < p->period) {
         redist_priv_track next = redist_priv_block_at(x, i + skip);
         next.length = redist_priv_min(next.length, p->period - next.start);
         i = next.start + next.length;
-        p->track = (redist_priv_track *)redist_priv_append(p->track, &p->tracks, &room, &next, sizeof next);
+        p->track = (redist_priv_track *)redist_priv_append(p->track, &p->tracks, &room, &next,
+                                                           sizeof next);
         if (p->track == NULL)
             return REDIST_ERR_MEMORY;
     }
@@ -1807,7 +1933,8 @@ REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist
             continue;
         shape->first[d] = redist_priv_distance(x, coords[d], 0);
         shape->origin +=
-            redist_priv_below(x, coords[d], redist_priv_axis_index(x, shape->first[d])) * storage.stride[d];
+            redist_priv_below(x, coords[d], redist_priv_axis_index(x, shape->first[d])) *
+            storage.stride[d];
     }
     return even ? 1 : -1;
 }
@@ -1816,13 +1943,15 @@ REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist
 typedef struct {
     const redist_priv_pattern *pattern[2];
     const redist_priv_track *track[2];
-    int outer;                  /* the side with the longer period */
-    int64_t repeat, superblock; /* everything is repeated so often, at this distance of view indices */
+    int outer; /* the side with the longer period */
+    int64_t repeat,
+        superblock; /* everything is repeated so often, at this distance of view indices */
     redist_priv_runs *runs;
 } redist_priv_meeting;
 
 /* Adds `count` runs of `length` indices, the first at view index i, the others at distances of the inner period. */
-REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t length, int64_t count)
+REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t length,
+                                    int64_t count)
 {
     redist_priv_runs *list = m->runs;
     const int64_t distance = m->pattern[!m->outer]->period;
@@ -1844,7 +1973,8 @@ REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t l
     run.stride[1][REDIST_PRIV_PACKED] = length;
     run.stride[2][REDIST_PRIV_PACKED] = 0; /* known when the superblock is complete */
     list->elements += length * count;
-    list->run = (redist_priv_run *)redist_priv_append(list->run, &list->runs, &list->room, &run, sizeof run);
+    list->run = (redist_priv_run *)redist_priv_append(list->run, &list->runs, &list->room, &run,
+                                                      sizeof run);
     return list->run == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
@@ -1854,10 +1984,12 @@ REDIST_PRIV int redist_priv_add_segment(redist_priv_meeting *m, int64_t begin, i
 {
     const redist_priv_track *inner = m->track[!m->outer];
     const int64_t period = m->pattern[!m->outer]->period;
-    int64_t at = inner->start + redist_priv_floor_div(begin - inner->start, period) * period, count = 1;
+    int64_t at = inner->start + redist_priv_floor_div(begin - inner->start, period) * period,
+            count = 1;
     int code = REDIST_OK;
     for (; at < end && code == REDIST_OK; at += count * period) {
-        const int64_t low = redist_priv_max(at, begin), high = redist_priv_min(at + inner->length, end);
+        const int64_t low = redist_priv_max(at, begin),
+                      high = redist_priv_min(at + inner->length, end);
         count = high - low == inner->length ? (end - high) / period + 1 : 1;
         if (low < high)
             code = redist_priv_add_run(m, low, high - low, count);
@@ -1873,15 +2005,18 @@ REDIST_PRIV int redist_priv_add_range(redist_priv_meeting *m, int64_t begin, int
     const redist_priv_track *outer = m->track[m->outer], *inner = m->track[!m->outer];
     const int64_t period = m->pattern[m->outer]->period, p = m->pattern[!m->outer]->period;
     const int64_t window = outer->length + inner->length - 1;
-    int64_t at = outer->start + redist_priv_max(redist_priv_floor_div(begin - outer->start, period), 0) * period;
+    int64_t at = outer->start +
+                 redist_priv_max(redist_priv_floor_div(begin - outer->start, period), 0) * period;
     int code = REDIST_OK;
     for (; code == REDIST_OK && at < end; at += period) {
         const int64_t low = redist_priv_mod(inner->start - (outer->length - 1) - at, p);
-        const int64_t skip = low + window > p ? 0 : redist_priv_first_in(period % p, p, low, low + window - 1);
+        const int64_t skip =
+            low + window > p ? 0 : redist_priv_first_in(period % p, p, low, low + window - 1);
         if (skip < 0 || skip > (end - at) / period)
             break;
         at += skip * period;
-        code = redist_priv_add_segment(m, redist_priv_max(at, begin), redist_priv_min(at + outer->length, end));
+        code = redist_priv_add_segment(m, redist_priv_max(at, begin),
+                                       redist_priv_min(at + outer->length, end));
     }
     return code;
 }
@@ -1922,7 +2057,8 @@ REDIST_PRIV void redist_priv_fold(redist_priv_run *run)
 /* Adds one superblock, repeated, or the tail: what all tracks share of begin <= i < end. */
 REDIST_PRIV int redist_priv_add_all(redist_priv_meeting *m, int64_t begin, int64_t end)
 {
-    const redist_priv_pattern *from = m->pattern[REDIST_PRIV_FROM], *to = m->pattern[REDIST_PRIV_TO];
+    const redist_priv_pattern *from = m->pattern[REDIST_PRIV_FROM],
+                              *to = m->pattern[REDIST_PRIV_TO];
     const int64_t first_run = m->runs->runs, before = m->runs->elements;
     int64_t k, r, elements;
     int code = REDIST_OK;
@@ -1942,7 +2078,8 @@ REDIST_PRIV int redist_priv_add_all(redist_priv_meeting *m, int64_t begin, int64
 
 /* The elements that two patterns share: one superblock of lcm(periods) indices, repeated, and a tail (Walker and Otto
    1996). REDIST_ERR_MEMORY; free its runs, whatever this returns. */
-REDIST_PRIV int redist_priv_meet(const redist_priv_pattern *from, const redist_priv_pattern *to, redist_priv_runs *list)
+REDIST_PRIV int redist_priv_meet(const redist_priv_pattern *from, const redist_priv_pattern *to,
+                                 redist_priv_runs *list)
 {
     redist_priv_meeting m;
     int64_t begin;
@@ -1954,8 +2091,8 @@ REDIST_PRIV int redist_priv_meet(const redist_priv_pattern *from, const redist_p
     m.pattern[REDIST_PRIV_TO] = to;
     m.outer = to->period > from->period ? REDIST_PRIV_TO : REDIST_PRIV_FROM;
     m.runs = list;
-    m.superblock =
-        redist_priv_product(from->period / redist_priv_gcd(from->period, to->period), to->period, from->count);
+    m.superblock = redist_priv_product(from->period / redist_priv_gcd(from->period, to->period),
+                                       to->period, from->count);
     for (begin = 0; begin < from->count && code == REDIST_OK; begin += m.repeat * m.superblock) {
         m.repeat = redist_priv_max((from->count - begin) / m.superblock, 1);
         code = redist_priv_add_all(&m, begin, redist_priv_min(begin + m.superblock, from->count));
@@ -1973,7 +2110,8 @@ typedef struct {
 REDIST_PRIV int redist_priv_append_coord(redist_priv_coords *list, int coord)
 {
     if (list->n == 0 || list->coord[list->n - 1] != coord)
-        list->coord = (int *)redist_priv_append(list->coord, &list->n, &list->room, &coord, sizeof coord);
+        list->coord =
+            (int *)redist_priv_append(list->coord, &list->n, &list->room, &coord, sizeof coord);
     return list->coord == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
@@ -1991,7 +2129,8 @@ REDIST_PRIV int redist_priv_has_any(const redist_priv_pattern *p, int64_t begin,
 }
 
 /* Whether a coordinate of an axis of intervals holds any of what a pattern shows. */
-REDIST_PRIV int redist_priv_holds_any(const redist_axis *x, int coord, const redist_priv_pattern *pattern)
+REDIST_PRIV int redist_priv_holds_any(const redist_axis *x, int coord,
+                                      const redist_priv_pattern *pattern)
 {
     redist_priv_track track[REDIST_PRIV_IMAGES];
     int t, any = 0, tracks = redist_priv_holdings(x, coord, REDIST_PRIV_ALL_IMAGES, track);
@@ -2002,7 +2141,8 @@ REDIST_PRIV int redist_priv_holds_any(const redist_axis *x, int coord, const red
 
 /* Appends the coordinates of an axis with ghosts that may hold some of the view indices begin <= i < end: what they
    hold begins and ends in the order of their blocks, as seen from either side of the axis and from within. */
-REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redist_axis *x, int64_t begin, int64_t end)
+REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redist_axis *x,
+                                           int64_t begin, int64_t end)
 {
     const int64_t first = x->start + begin * x->step, last = x->start + (end - 1) * x->step;
     const int64_t low = redist_priv_min(first, last) - x->high, high = redist_priv_max(first, last);
@@ -2010,7 +2150,9 @@ REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redis
     int code = REDIST_OK;
     for (shift = -x->extent; shift <= x->extent && low + shift < x->extent; shift += x->extent) {
         k = low + shift < 0 || x->procs == 1 ? 0 : redist_priv_block_of(x, low + shift);
-        for (; code == REDIST_OK && k < x->procs && redist_priv_block_start(x, k) - x->low <= high + shift; k++)
+        for (; code == REDIST_OK && k < x->procs &&
+               redist_priv_block_start(x, k) - x->low <= high + shift;
+             k++)
             code = redist_priv_append_coord(list, (int)((k + x->first) % x->procs));
     }
     return code;
@@ -2019,7 +2161,8 @@ REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redis
 /* Appends the coordinates of `other` that may hold some of what `pattern` shows below index `end`: walks the blocks of
    `other` in a pattern's segments, the same or one that shows all, in each no further than a period of `other`. */
 REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pattern *walked,
-                                 const redist_priv_pattern *pattern, const redist_axis *other, int64_t end)
+                                 const redist_priv_pattern *pattern, const redist_axis *other,
+                                 int64_t end)
 {
     const int64_t period = redist_priv_period(other);
     redist_priv_track block;
@@ -2056,14 +2199,17 @@ REDIST_PRIV int64_t redist_priv_held(const redist_axis *x, int coord)
 
 /* The coordinates of `other` that own some of what `pattern` shows, ascending, found by walking the coarser of the two
    over one superblock. REDIST_ERR_MEMORY; free *coords, whatever this returns. */
-REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redist_axis *other, int **coords,
-                                  int64_t *peers)
+REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redist_axis *other,
+                                  int **coords, int64_t *peers)
 {
-    const int64_t period = redist_priv_max(redist_priv_period(other), 1), mine = redist_priv_max(pattern->period, 1);
-    const int64_t end = redist_priv_product(mine / redist_priv_gcd(mine, period), period, pattern->count);
-    const int64_t blocks = redist_priv_is_interval(other) /* of `other` below `end`, roughly */
-                               ? redist_priv_min(redist_priv_blocks(other), other->procs)
-                               : end / redist_priv_max(other->block / redist_priv_abs(other->step), 1);
+    const int64_t period = redist_priv_max(redist_priv_period(other), 1),
+                  mine = redist_priv_max(pattern->period, 1);
+    const int64_t end =
+        redist_priv_product(mine / redist_priv_gcd(mine, period), period, pattern->count);
+    const int64_t blocks =
+        redist_priv_is_interval(other) /* of `other` below `end`, roughly */
+            ? redist_priv_min(redist_priv_blocks(other), other->procs)
+            : end / redist_priv_max(other->block / redist_priv_abs(other->step), 1);
     redist_priv_track whole = {0, period, 0};
     const redist_priv_pattern all = {period, 0, 1, pattern->count, 1, &whole};
     redist_priv_coords list = {NULL, 0, 0};
@@ -2086,15 +2232,15 @@ REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redi
 /* Whom one coordinate meets on the other side of its axis, and in which runs. */
 typedef struct {
     int64_t peers;
-    int *coord;             /* ascending */
-    int images;             /* of the source's coordinates: 1, or REDIST_PRIV_IMAGES of a periodic axis with ghosts */
+    int *coord; /* ascending */
+    int images; /* of the source's coordinates: 1, or REDIST_PRIV_IMAGES of a periodic axis with ghosts */
     redist_priv_runs *runs; /* runs[k * images + i]: what image i shares with coord[k] */
 } redist_priv_partners;
 
 /* Everything one place sends, or receives: the product of its axes' partners. `own` is its side, FROM or TO. */
 typedef struct {
     int own, ndim;
-    int listed;       /* the other side are boxes: message k is that with partner k of every axis, which is its box */
+    int listed; /* the other side are boxes: message k is that with partner k of every axis, which is its box */
     int64_t messages; /* places that it shares elements with, of one copy */
     redist_priv_partners axis[REDIST_MAX_DIMS];
 } redist_priv_neighbours;
@@ -2105,15 +2251,16 @@ typedef struct {
     int ndim;
     int64_t elements;
     const redist_priv_runs *axis[REDIST_MAX_DIMS];
-    int64_t begin[REDIST_MAX_DIMS], end[REDIST_MAX_DIMS]; /* the packed positions to copy; all of them by default */
+    int64_t begin[REDIST_MAX_DIMS],
+        end[REDIST_MAX_DIMS]; /* the packed positions to copy; all of them by default */
     int64_t stride[REDIST_PRIV_SIDES][REDIST_MAX_DIMS];
     int64_t origin[REDIST_PRIV_SIDES];
 } redist_priv_message;
 
 /* What a coordinate of the source's axis, in one image or in all, shares with one of the destination's.
    REDIST_ERR_MEMORY. */
-REDIST_PRIV int redist_priv_meet_coords(const redist_axis *from, int from_coord, int image, const redist_axis *to,
-                                        int to_coord, redist_priv_runs *list)
+REDIST_PRIV int redist_priv_meet_coords(const redist_axis *from, int from_coord, int image,
+                                        const redist_axis *to, int to_coord, redist_priv_runs *list)
 {
     redist_priv_pattern theirs, mine;
     int code = redist_priv_pattern_of(from, from_coord, image, &mine);
@@ -2129,8 +2276,8 @@ REDIST_PRIV int redist_priv_meet_coords(const redist_axis *from, int from_coord,
 }
 
 /* The runs of the partners found for a coordinate of x, which is on side `own`. REDIST_ERR_MEMORY. */
-REDIST_PRIV int redist_priv_meet_partners(const redist_axis *x, int coord, int own, const redist_axis *other,
-                                          redist_priv_partners *p)
+REDIST_PRIV int redist_priv_meet_partners(const redist_axis *x, int coord, int own,
+                                          const redist_axis *other, redist_priv_partners *p)
 {
     const redist_axis *axis[2];
     int64_t k;
@@ -2142,9 +2289,12 @@ REDIST_PRIV int redist_priv_meet_partners(const redist_axis *x, int coord, int o
     if (p->runs == NULL)
         return REDIST_ERR_MEMORY;
     for (k = 0; code == REDIST_OK && k < p->peers * p->images; k++) {
-        const int theirs = p->coord[k / p->images], image = p->images > 1 ? (int)(k % p->images) : REDIST_PRIV_ALL_IMAGES;
-        code = redist_priv_meet_coords(axis[REDIST_PRIV_FROM], own == REDIST_PRIV_FROM ? coord : theirs, image,
-                                       axis[REDIST_PRIV_TO], own == REDIST_PRIV_FROM ? theirs : coord, &p->runs[k]);
+        const int theirs = p->coord[k / p->images],
+                  image = p->images > 1 ? (int)(k % p->images) : REDIST_PRIV_ALL_IMAGES;
+        code = redist_priv_meet_coords(axis[REDIST_PRIV_FROM],
+                                       own == REDIST_PRIV_FROM ? coord : theirs, image,
+                                       axis[REDIST_PRIV_TO],
+                                       own == REDIST_PRIV_FROM ? theirs : coord, &p->runs[k]);
     }
     return code;
 }
@@ -2196,7 +2346,8 @@ REDIST_PRIV void redist_priv_neighbours_free(redist_priv_neighbours *n)
 /* The neighbours of the place at coords of layout `mine`, which is side `own` of the exchange, with or without the runs
    that it shares with them. REDIST_ERR_MEMORY; free with redist_priv_neighbours_free, whatever this returns. */
 REDIST_PRIV int redist_priv_find_neighbours(const redist_layout *mine, const int *coords, int own,
-                                            const redist_layout *other, int runs, redist_priv_neighbours *n)
+                                            const redist_layout *other, int runs,
+                                            redist_priv_neighbours *n)
 {
     redist_priv_pattern pattern[REDIST_MAX_DIMS];
     int d, code = REDIST_OK;
@@ -2207,22 +2358,26 @@ REDIST_PRIV int redist_priv_find_neighbours(const redist_layout *mine, const int
     n->listed = redist_priv_is_boxes(other);
     n->messages = 1;
     for (d = 0; d < n->ndim && code == REDIST_OK; d++)
-        code = redist_priv_pattern_of(&mine->dim[d].axis, coords[d], REDIST_PRIV_ALL_IMAGES, &pattern[d]);
+        code = redist_priv_pattern_of(&mine->dim[d].axis, coords[d], REDIST_PRIV_ALL_IMAGES,
+                                      &pattern[d]);
     if (code == REDIST_OK && n->listed)
         code = redist_priv_list_boxes(pattern, other, n);
     for (d = 0; d < n->ndim && code == REDIST_OK && !n->listed; d++) {
-        code = redist_priv_peers(&pattern[d], &other->dim[d].axis, &n->axis[d].coord, &n->axis[d].peers);
+        code = redist_priv_peers(&pattern[d], &other->dim[d].axis, &n->axis[d].coord,
+                                 &n->axis[d].peers);
         n->messages *= n->axis[d].peers;
     }
     for (d = 0; d < n->ndim && code == REDIST_OK && runs; d++)
-        code = redist_priv_meet_partners(&mine->dim[d].axis, coords[d], own, &other->dim[d].axis, &n->axis[d]);
+        code = redist_priv_meet_partners(&mine->dim[d].axis, coords[d], own, &other->dim[d].axis,
+                                         &n->axis[d]);
     for (d = 0; d < n->ndim; d++)
         REDIST_FREE(pattern[d].track);
     return code;
 }
 
 /* Which partner of each axis the k-th message is with, 0 <= k < messages. */
-REDIST_PRIV void redist_priv_partners_at(const redist_priv_neighbours *n, int64_t k, int64_t *partner)
+REDIST_PRIV void redist_priv_partners_at(const redist_priv_neighbours *n, int64_t k,
+                                         int64_t *partner)
 {
     int d;
     for (d = n->ndim - 1; d >= 0; d--) {
@@ -2250,7 +2405,8 @@ REDIST_PRIV void redist_priv_pack_densely(redist_priv_message *m, const redist_l
     redist_priv_slow_to_fast(from, from->memory_order, axes);
     for (k = m->ndim - 1; k >= 0; k--) {
         const int d = axes[k];
-        REDIST_ASSERT(m->begin[d] >= 0 && m->begin[d] <= m->end[d] && m->end[d] <= m->axis[d]->elements);
+        REDIST_ASSERT(m->begin[d] >= 0 && m->begin[d] <= m->end[d] &&
+                      m->end[d] <= m->axis[d]->elements);
         m->stride[REDIST_PRIV_PACKED][d] = m->elements;
         m->origin[REDIST_PRIV_PACKED] -= m->begin[d] * m->elements;
         m->elements *= m->end[d] - m->begin[d];
@@ -2271,8 +2427,8 @@ REDIST_PRIV int redist_priv_blocks_of(const redist_priv_neighbours *n)
 /* A block of the k-th message of a place, 0 <= k < messages, with the place or places at redist_priv_partner_coords,
    packed as redist_priv_pack_densely has it, which both sides know. The caller sets the strides
    and origins of FROM and TO. */
-REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_neighbours *n, int64_t k, int block,
-                                                       const redist_layout *from)
+REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_neighbours *n, int64_t k,
+                                                       int block, const redist_layout *from)
 {
     redist_priv_message m;
     int64_t partner[REDIST_MAX_DIMS];
@@ -2290,7 +2446,8 @@ REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_neighbo
     return m;
 }
 
-REDIST_PRIV void redist_priv_store(redist_priv_message *m, int side, const redist_priv_storage *storage)
+REDIST_PRIV void redist_priv_store(redist_priv_message *m, int side,
+                                   const redist_priv_storage *storage)
 {
     memcpy(m->stride[side], storage->stride, sizeof storage->stride);
     m->origin[side] = storage->origin;
@@ -2313,8 +2470,9 @@ typedef struct {
 
 /* How the units of a copy are written. */
 typedef struct {
-    int stream, far; /* stream: by non-temporal stores; far: the source is in no cache of this core */
-    int64_t unit;    /* contiguous bytes */
+    int stream,
+        far;      /* stream: by non-temporal stores; far: the source is in no cache of this core */
+    int64_t unit; /* contiguous bytes */
     redist_priv_arrival arrival;
 } redist_priv_writing;
 
@@ -2327,20 +2485,26 @@ typedef struct {
 
 /* Tuned constants: what each decides, its unit, and the command that set it; chosen: none did. */
 enum {
-    REDIST_PRIV_LINE = 64,          /* bytes of a cache line */
-    REDIST_PRIV_TILE_BUFFER = 8192, /* bytes on the stack where lines are put together; build/transposes */
-    REDIST_PRIV_TILE_BUFFERS = 8,   /* of them, where they are combined; build/halo */
-    REDIST_PRIV_HOT = 16384,        /* bytes that stay in the fastest cache, of which steps go; chosen */
-    REDIST_PRIV_NEAR = 262144,      /* bytes that stay in the next one: larger tiles are asked for ahead; chosen */
-    REDIST_PRIV_PAGE = 4096,        /* bytes: as wide as a tile is at most */
-    REDIST_PRIV_LONG = 128,         /* bytes of the shortest contiguous write that streams; build/transposes */
-    REDIST_PRIV_WIDTH = 256,        /* bytes: rows of a tile, perhaps each on a page of its own; build/transposes */
-    REDIST_PRIV_EXACT_PLACES = 1024 /* places, or coordinates of an axis, up to which they are assigned exactly; chosen */
+    REDIST_PRIV_LINE = 64, /* bytes of a cache line */
+    REDIST_PRIV_TILE_BUFFER =
+        8192, /* bytes on the stack where lines are put together; build/transposes */
+    REDIST_PRIV_TILE_BUFFERS = 8, /* of them, where they are combined; build/halo */
+    REDIST_PRIV_HOT = 16384, /* bytes that stay in the fastest cache, of which steps go; chosen */
+    REDIST_PRIV_NEAR =
+        262144, /* bytes that stay in the next one: larger tiles are asked for ahead; chosen */
+    REDIST_PRIV_PAGE = 4096, /* bytes: as wide as a tile is at most */
+    REDIST_PRIV_LONG =
+        128, /* bytes of the shortest contiguous write that streams; build/transposes */
+    REDIST_PRIV_WIDTH =
+        256, /* bytes: rows of a tile, perhaps each on a page of its own; build/transposes */
+    REDIST_PRIV_EXACT_PLACES =
+        1024 /* places, or coordinates of an axis, up to which they are assigned exactly; chosen */
 };
 
 /* Asks for the line so many bytes from `from`, which need not exist. */
 #if defined __GNUC__
-#define REDIST_PRIV_PREFETCH(from, bytes) __builtin_prefetch((const void *)((uintptr_t)(from) + (uintptr_t)(bytes)))
+#define REDIST_PRIV_PREFETCH(from, bytes) \
+    __builtin_prefetch((const void *)((uintptr_t)(from) + (uintptr_t)(bytes)))
 #else
 #define REDIST_PRIV_PREFETCH(from, bytes) ((void)(from), (void)(bytes))
 #endif
@@ -2361,7 +2525,8 @@ typedef uint8x16_t redist_priv_vector;
 #define REDIST_PRIV_LOAD(from) vld1q_u8((const uint8_t *)(from))
 #define REDIST_PRIV_STORE(to, v) vst1q_u8((uint8_t *)(to), v)
 #define REDIST_PRIV_PAIR(zip, bits, a, b) \
-    vreinterpretq_u8_u##bits(zip##_u##bits(vreinterpretq_u##bits##_u8(a), vreinterpretq_u##bits##_u8(b)))
+    vreinterpretq_u8_u##bits(             \
+        zip##_u##bits(vreinterpretq_u##bits##_u8(a), vreinterpretq_u##bits##_u8(b)))
 #define REDIST_PRIV_FIRST_4(a, b) REDIST_PRIV_PAIR(vzip1q, 32, a, b)
 #define REDIST_PRIV_LAST_4(a, b) REDIST_PRIV_PAIR(vzip2q, 32, a, b)
 #define REDIST_PRIV_FIRST_8(a, b) REDIST_PRIV_PAIR(vzip1q, 64, a, b)
@@ -2412,15 +2577,15 @@ REDIST_PRIV_APART void redist_priv_stream(char *to, const char *from, int64_t by
 #endif
 
 /* Two loops around a unit; of short ones the compiler knows the size. */
-#define REDIST_PRIV_COPY_LOOPS(unroll, unit)                                                                           \
-    for (j = 0; j < p.outer.n; j++)                                                                                    \
-        unroll for (i = 0; i < p.inner.n; i++)                                                                         \
-            memcpy(p.to + j * p.outer.to + i * p.inner.to, p.from + j * p.outer.from + i * p.inner.from,               \
-                   (size_t)(unit));
+#define REDIST_PRIV_COPY_LOOPS(unroll, unit)               \
+    for (j = 0; j < p.outer.n; j++)                        \
+        unroll for (i = 0; i < p.inner.n; i++)             \
+            memcpy(p.to + j * p.outer.to + i * p.inner.to, \
+                   p.from + j * p.outer.from + i * p.inner.from, (size_t)(unit));
 
-#define REDIST_PRIV_COPY_UNITS(unroll, bytes)                                                                          \
-    case bytes:                                                                                                        \
-        REDIST_PRIV_COPY_LOOPS(unroll, bytes)                                                                          \
+#define REDIST_PRIV_COPY_UNITS(unroll, bytes) \
+    case bytes:                               \
+        REDIST_PRIV_COPY_LOOPS(unroll, bytes) \
         break;
 
 REDIST_PRIV void redist_priv_copy_units(int64_t unit, const redist_priv_plane *plane)
@@ -2445,8 +2610,8 @@ REDIST_PRIV void redist_priv_copy_units(int64_t unit, const redist_priv_plane *p
 }
 
 /* Writes a row of pieces of so many bytes, each at once. */
-REDIST_PRIV void redist_priv_write(const redist_priv_writing *w, redist_priv_loop row, int64_t bytes, const char *from,
-                                   char *to)
+REDIST_PRIV void redist_priv_write(const redist_priv_writing *w, redist_priv_loop row,
+                                   int64_t bytes, const char *from, char *to)
 {
     const redist_priv_arrival *a = &w->arrival;
     for (; row.n > 0; row.n--, from += row.from, to += row.to)
@@ -2469,7 +2634,8 @@ typedef struct {
 #ifdef REDIST_PRIV_VECTORS
 
 /* Writes lines of the destination: of each pair of vectors first the lower halves, then, in the next row, the upper. */
-REDIST_PRIV_INLINE void redist_priv_store_halves(int stream, const redist_priv_vector *v, char *to, int64_t to_pitch)
+REDIST_PRIV_INLINE void redist_priv_store_halves(int stream, const redist_priv_vector *v, char *to,
+                                                 int64_t to_pitch)
 {
     int k;
     REDIST_PRIV_UNROLL(4)
@@ -2477,13 +2643,14 @@ REDIST_PRIV_INLINE void redist_priv_store_halves(int stream, const redist_priv_v
         redist_priv_store_16(stream, to + 16 * k, REDIST_PRIV_FIRST_8(v[2 * k], v[2 * k + 1]));
     REDIST_PRIV_UNROLL(4)
     for (k = 0; k < 4; k++)
-        redist_priv_store_16(stream, to + to_pitch + 16 * k, REDIST_PRIV_LAST_8(v[2 * k], v[2 * k + 1]));
+        redist_priv_store_16(stream, to + to_pitch + 16 * k,
+                             REDIST_PRIV_LAST_8(v[2 * k], v[2 * k + 1]));
 }
 
 /* Transposes 16 bytes of as many of the source's rows as make a line of each of the destination's, one of them after
    the other: a line that comes in parts, with others between, takes twice the time. */
-REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int stream, const char *from, int64_t from_pitch,
-                                                    char *to, int64_t to_pitch)
+REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int stream, const char *from,
+                                                    int64_t from_pitch, char *to, int64_t to_pitch)
 {
     redist_priv_vector first[8], second[8];
     int k;
@@ -2496,7 +2663,8 @@ REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int stream, const 
     REDIST_PRIV_UNROLL(8)
     for (k = 0; k < 8; k++) {
         const char *row = from + k * (8 / unit) * from_pitch;
-        const redist_priv_vector a = REDIST_PRIV_LOAD(row), b = REDIST_PRIV_LOAD(row + (unit == 4 ? from_pitch : 0));
+        const redist_priv_vector a = REDIST_PRIV_LOAD(row),
+                                 b = REDIST_PRIV_LOAD(row + (unit == 4 ? from_pitch : 0));
         first[k] = unit == 4 ? REDIST_PRIV_FIRST_4(a, b) : a;
         second[k] = REDIST_PRIV_LAST_4(a, b);
     }
@@ -2506,10 +2674,11 @@ REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int stream, const 
 }
 
 /* Transposes `lines` x `columns` elements in strips, of a line of the destination each; ahead: asks for the next. */
-REDIST_PRIV_INLINE void redist_priv_transpose_strips(int unit, int stream, int ahead, int64_t lines, int64_t columns,
-                                                     const redist_priv_plane *p)
+REDIST_PRIV_INLINE void redist_priv_transpose_strips(int unit, int stream, int ahead, int64_t lines,
+                                                     int64_t columns, const redist_priv_plane *p)
 {
-    const int64_t rows = REDIST_PRIV_LINE / unit, side = 16 / unit, from_pitch = p->inner.from, to_pitch = p->outer.to;
+    const int64_t rows = REDIST_PRIV_LINE / unit, side = 16 / unit, from_pitch = p->inner.from,
+                  to_pitch = p->outer.to;
     int64_t i, j;
     for (i = 0; i < lines; i += rows) {
         const char *from = p->from + i * from_pitch;
@@ -2522,8 +2691,9 @@ REDIST_PRIV_INLINE void redist_priv_transpose_strips(int unit, int stream, int a
 }
 
 /* Copies `columns` x `lines` units of a plane, from (column, line) on. */
-REDIST_PRIV_APART void redist_priv_copy_part(int64_t unit, const redist_priv_plane *p, int64_t column, int64_t columns,
-                                             int64_t line, int64_t lines)
+REDIST_PRIV_APART void redist_priv_copy_part(int64_t unit, const redist_priv_plane *p,
+                                             int64_t column, int64_t columns, int64_t line,
+                                             int64_t lines)
 {
     redist_priv_plane part = *p;
     part.outer.n = columns;
@@ -2535,7 +2705,8 @@ REDIST_PRIV_APART void redist_priv_copy_part(int64_t unit, const redist_priv_pla
 
 /* Two loops that cross, the outer along contiguous elements of the source, the inner along those of the destination:
    strips, and what they leave over at the two edges. */
-REDIST_PRIV void redist_priv_transpose(const redist_priv_tiling *t, int stream, const redist_priv_plane *p)
+REDIST_PRIV void redist_priv_transpose(const redist_priv_tiling *t, int stream,
+                                       const redist_priv_plane *p)
 {
     const int64_t unit = t->w->unit, side = 16 / unit;
     const int64_t lines = p->inner.n & -(REDIST_PRIV_LINE / unit), columns = p->outer.n & -side;
@@ -2567,8 +2738,8 @@ typedef union {
    high and narrow where lines of the destination are filled by several strips. What else is streamed, or put together
    unit by unit, is so in a buffer in the fastest cache, and written in long pieces. Strips that are combined fill a
    larger one, so that the lines that they are combined with, too, are read in long pieces. */
-REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_writing *w, const redist_priv_plane *p,
-                                                     int crossed)
+REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_writing *w,
+                                                     const redist_priv_plane *p, int crossed)
 {
     const int64_t unit = w->unit, pitch = p->outer.to;
     const int combine = w->arrival.function != NULL, contiguous = p->inner.to == unit;
@@ -2576,14 +2747,18 @@ REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_writing *
     redist_priv_tiling t;
     int64_t across;
     t.w = w;
-    t.strips = crossed && contiguous && p->outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
+    t.strips =
+        crossed && contiguous && p->outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
     t.stream = w->stream && contiguous;
     t.buffered = combine || (t.strips ? t.stream && !even : contiguous);
     t.far = w->far || w->stream || p->outer.n * p->inner.n * unit > REDIST_PRIV_NEAR;
-    across = !crossed ? unit : !t.strips ? (int64_t)REDIST_PRIV_WIDTH : combine ? 4 * (int64_t)REDIST_PRIV_WIDTH
-                                                                               : (int64_t)REDIST_PRIV_LINE;
+    across = !crossed    ? unit
+             : !t.strips ? (int64_t)REDIST_PRIV_WIDTH
+             : combine   ? 4 * (int64_t)REDIST_PRIV_WIDTH
+                         : (int64_t)REDIST_PRIV_LINE;
     t.wide = crossed ? redist_priv_max(across / unit, 1) : 1;
-    t.tall = (t.strips && combine ? REDIST_PRIV_TILE_BUFFERS : 1) * REDIST_PRIV_TILE_BUFFER / across;
+    t.tall =
+        (t.strips && combine ? REDIST_PRIV_TILE_BUFFERS : 1) * REDIST_PRIV_TILE_BUFFER / across;
     if (!t.strips || t.buffered)
         return t;
     if (t.stream && pitch % REDIST_PRIV_LINE != 0) {
@@ -2601,10 +2776,17 @@ REDIST_PRIV void redist_priv_combine_tile(const redist_priv_writing *w, const re
 {
     const int64_t unit = w->unit, row = p->inner.n * unit;
     redist_priv_tile there;
-    redist_priv_plane in = {{p->outer.n, p->outer.to, row}, {p->inner.n, p->inner.to, unit}, p->to, there.bytes};
-    redist_priv_plane out = {{p->outer.n, row, p->outer.to}, {p->inner.n, unit, p->inner.to}, there.bytes, p->to};
+    redist_priv_plane in = {{p->outer.n, p->outer.to, row},
+                            {p->inner.n, p->inner.to, unit},
+                            p->to,
+                            there.bytes};
+    redist_priv_plane out = {{p->outer.n, row, p->outer.to},
+                             {p->inner.n, unit, p->inner.to},
+                             there.bytes,
+                             p->to};
     redist_priv_copy_units(unit, &in);
-    w->arrival.function(there.bytes, tile->bytes, p->outer.n * row / w->arrival.element, w->arrival.context);
+    w->arrival.function(there.bytes, tile->bytes, p->outer.n * row / w->arrival.element,
+                        w->arrival.context);
     redist_priv_copy_units(unit, &out);
 }
 
@@ -2615,7 +2797,10 @@ REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const re
     const int64_t unit = t->w->unit, bytes = p->inner.n * unit;
     const int combine = t->w->arrival.function != NULL;
     char *at = (char *)tile;
-    redist_priv_plane in = {{p->outer.n, p->outer.from, bytes}, {p->inner.n, p->inner.from, unit}, p->from, at};
+    redist_priv_plane in = {{p->outer.n, p->outer.from, bytes},
+                            {p->inner.n, p->inner.from, unit},
+                            p->from,
+                            at};
     redist_priv_plane across = {in.inner, in.outer, p->from, at};
     redist_priv_loop rows = {p->outer.n, bytes, p->outer.to};
     int64_t k, line;
@@ -2633,13 +2818,15 @@ REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const re
 }
 
 /* The same with a buffer on the stack, or with the larger one of strips that are combined. */
-REDIST_PRIV_APART void redist_priv_copy_small(const redist_priv_tiling *t, const redist_priv_plane *p)
+REDIST_PRIV_APART void redist_priv_copy_small(const redist_priv_tiling *t,
+                                              const redist_priv_plane *p)
 {
     redist_priv_tile tile;
     redist_priv_copy_buffered(t, p, &tile);
 }
 
-REDIST_PRIV_APART void redist_priv_copy_large(const redist_priv_tiling *t, const redist_priv_plane *p)
+REDIST_PRIV_APART void redist_priv_copy_large(const redist_priv_tiling *t,
+                                              const redist_priv_plane *p)
 {
     redist_priv_tile tile[REDIST_PRIV_TILE_BUFFERS];
     redist_priv_copy_buffered(t, p, tile);
@@ -2683,15 +2870,18 @@ REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, const redis
 }
 
 /* Copies two loops around a unit. */
-REDIST_PRIV_APART void redist_priv_copy_plane(const redist_priv_writing *w, const redist_priv_plane *p, int crossed)
+REDIST_PRIV_APART void redist_priv_copy_plane(const redist_priv_writing *w,
+                                              const redist_priv_plane *p, int crossed)
 {
     const int combine = w->arrival.function != NULL;
-    const int put_together = w->stream && p->inner.to == w->unit && p->inner.n * w->unit >= REDIST_PRIV_LONG;
+    const int put_together =
+        w->stream && p->inner.to == w->unit && p->inner.n * w->unit >= REDIST_PRIV_LONG;
     redist_priv_tiling tiling;
     int64_t j;
     if ((combine || w->stream) && w->unit >= REDIST_PRIV_LONG) {
         for (j = 0; j < p->outer.n; j++)
-            redist_priv_write(w, p->inner, w->unit, p->from + j * p->outer.from, p->to + j * p->outer.to);
+            redist_priv_write(w, p->inner, w->unit, p->from + j * p->outer.from,
+                              p->to + j * p->outer.to);
     } else if (crossed || combine || put_together) {
         tiling = redist_priv_tiles_for(w, p, crossed);
         redist_priv_copy_tiles(&tiling, p);
@@ -2708,22 +2898,25 @@ REDIST_PRIV_FAST redist_priv_arrival redist_priv_replacing(int64_t element_bytes
 }
 
 /* to = beta to + alpha from, of n real or complex numbers. */
-#define REDIST_PRIV_AXPBY(name, real)                                                                                 \
-    REDIST_PRIV void name(real *to, const real *from, int64_t n, const redist_axpby *c, int complex_numbers)          \
-    {                                                                                                                 \
-        const real a = (real)c->alpha[0], b = (real)c->beta[0], ai = (real)c->alpha[1], bi = (real)c->beta[1];        \
-        const real sign = c->conjugate ? (real)-1 : (real)1;                                                          \
-        const int keeps = c->beta[0] != 0 || (complex_numbers && c->beta[1] != 0);                                    \
-        int64_t k;                                                                                                    \
-        for (k = 0; !complex_numbers && !keeps && k < n; k++)                                                         \
-            to[k] = a * from[k];                                                                                      \
-        for (k = 0; !complex_numbers && keeps && k < n; k++)                                                          \
-            to[k] = b * to[k] + a * from[k];                                                                          \
-        for (k = 0; complex_numbers && k < 2 * n; k += 2) {                                                           \
-            const real x = from[k], y = sign * from[k + 1], u = keeps ? to[k] : 0, v = keeps ? to[k + 1] : 0;         \
-            to[k] = (b * u - bi * v) + (a * x - ai * y);                                                              \
-            to[k + 1] = (b * v + bi * u) + (a * y + ai * x);                                                          \
-        }                                                                                                             \
+#define REDIST_PRIV_AXPBY(name, real)                                                   \
+    REDIST_PRIV void name(real *to, const real *from, int64_t n, const redist_axpby *c, \
+                          int complex_numbers)                                          \
+    {                                                                                   \
+        const real a = (real)c->alpha[0], b = (real)c->beta[0], ai = (real)c->alpha[1], \
+                   bi = (real)c->beta[1];                                               \
+        const real sign = c->conjugate ? (real)-1 : (real)1;                            \
+        const int keeps = c->beta[0] != 0 || (complex_numbers && c->beta[1] != 0);      \
+        int64_t k;                                                                      \
+        for (k = 0; !complex_numbers && !keeps && k < n; k++)                           \
+            to[k] = a * from[k];                                                        \
+        for (k = 0; !complex_numbers && keeps && k < n; k++)                            \
+            to[k] = b * to[k] + a * from[k];                                            \
+        for (k = 0; complex_numbers && k < 2 * n; k += 2) {                             \
+            const real x = from[k], y = sign * from[k + 1], u = keeps ? to[k] : 0,      \
+                       v = keeps ? to[k + 1] : 0;                                       \
+            to[k] = (b * u - bi * v) + (a * x - ai * y);                                \
+            to[k + 1] = (b * v + bi * u) + (a * y + ai * x);                            \
+        }                                                                               \
     }
 
 REDIST_PRIV_AXPBY(redist_priv_axpby_float, float)
@@ -2744,7 +2937,8 @@ REDIST_PRIV_APART int redist_priv_fastest(const redist_priv_message *m, int side
 {
     int d, fastest = -1;
     for (d = 0; d < m->ndim; d++)
-        if (m->axis[d]->elements > 1 && (fastest < 0 || m->stride[side][d] < m->stride[side][fastest]))
+        if (m->axis[d]->elements > 1 &&
+            (fastest < 0 || m->stride[side][d] < m->stride[side][fastest]))
             fastest = d;
     return fastest < 0 ? m->ndim - 1 : fastest;
 }
@@ -2780,29 +2974,32 @@ typedef struct {
 } redist_priv_offset;
 
 typedef struct {
-    redist_priv_loop loop[REDIST_PRIV_LEVELS]; /* the outermost first; those that are not used have n = 1 */
-    int64_t from, to;                          /* where it begins */
-    int64_t unit;                              /* contiguous bytes; 0 where units are those of another level */
-    int64_t offset, offsets;                   /* offsets > 0: a table of so many units, from offset[offset] on */
-    int64_t buffered;                          /* repetitions of a table that fill a tile without gaps; or 0 */
+    redist_priv_loop
+        loop[REDIST_PRIV_LEVELS]; /* the outermost first; those that are not used have n = 1 */
+    int64_t from, to;             /* where it begins */
+    int64_t unit;                 /* contiguous bytes; 0 where units are those of another level */
+    int64_t offset, offsets; /* offsets > 0: a table of so many units, from offset[offset] on */
+    int64_t buffered;        /* repetitions of a table that fill a tile without gaps; or 0 */
 } redist_priv_step;
 
 typedef struct {
     int64_t first, steps;    /* step[first], ... */
     int64_t elements;        /* along the axis, or the axes merged */
     int64_t times, from, to; /* so many slices, at these distances */
-    int64_t rows;            /* of the level before, how many share a cache: the steps of this one take turns there */
+    int64_t
+        rows; /* of the level before, how many share a cache: the steps of this one take turns there */
 } redist_priv_slice;
 
 enum { REDIST_PRIV_MAX_LEVELS = REDIST_MAX_DIMS + 2 };
 
 typedef struct {
-    int levels, crossed; /* crossed: the two innermost levels are to be transposed */
-    int far;             /* the source is in no cache of this core */
-    int compact;         /* the arrays below lie behind this in memory */
-    int shared;          /* the level that threads share */
-    int turns, turn[REDIST_MAX_DIMS];        /* the levels of several slices, as pieces go through them */
-    int64_t first[REDIST_PRIV_MAX_LEVELS + 1]; /* slice[first[level]] to before slice[first[level + 1]] */
+    int levels, crossed;              /* crossed: the two innermost levels are to be transposed */
+    int far;                          /* the source is in no cache of this core */
+    int compact;                      /* the arrays below lie behind this in memory */
+    int shared;                       /* the level that threads share */
+    int turns, turn[REDIST_MAX_DIMS]; /* the levels of several slices, as pieces go through them */
+    int64_t first[REDIST_PRIV_MAX_LEVELS +
+                  1]; /* slice[first[level]] to before slice[first[level + 1]] */
     int64_t from, to, element;
     int64_t room; /* bytes of a packed piece, or fewer at the edges */
     int64_t slices, slice_room, steps, step_room, offsets, offset_room;
@@ -2849,14 +3046,15 @@ REDIST_PRIV int redist_priv_advance(const redist_priv_program *p, redist_priv_cu
     return 0;
 }
 
-REDIST_PRIV_FAST const redist_priv_slice *redist_priv_slice_at(const redist_priv_program *p,
-                                                               const redist_priv_cursor *c, int level)
+REDIST_PRIV_FAST const redist_priv_slice *
+redist_priv_slice_at(const redist_priv_program *p, const redist_priv_cursor *c, int level)
 {
     return &p->slice[p->first[level] + c->slice[level]];
 }
 
 /* The bytes of a piece. */
-REDIST_PRIV int64_t redist_priv_piece_size(const redist_priv_program *p, const redist_priv_cursor *c)
+REDIST_PRIV int64_t redist_priv_piece_size(const redist_priv_program *p,
+                                           const redist_priv_cursor *c)
 {
     int64_t bytes = p->element;
     int level;
@@ -2867,7 +3065,9 @@ REDIST_PRIV int64_t redist_priv_piece_size(const redist_priv_program *p, const r
 
 /* ------------------------------------------------------------------------------------- compiling a copy program */
 
-enum { REDIST_PRIV_TABLE_UNITS = 128 }; /* offsets: of so many superblocks as fit, twice a page of the fastest cache */
+enum {
+    REDIST_PRIV_TABLE_UNITS = 128
+}; /* offsets: of so many superblocks as fit, twice a page of the fastest cache */
 
 /* An axis of a message while its level is compiled. */
 typedef struct {
@@ -2881,8 +3081,8 @@ typedef struct {
 
 /* Which repetitions of a level of a run have packed positions in begin <= position < end: from bound[0] to before
    bound[3], and as a whole those from bound[1] to before bound[2]. */
-REDIST_PRIV_COLD void redist_priv_clip(const redist_priv_run *run, int level, int64_t begin, int64_t end,
-                                       int64_t *bound)
+REDIST_PRIV_COLD void redist_priv_clip(const redist_priv_run *run, int level, int64_t begin,
+                                       int64_t end, int64_t *bound)
 {
     const int64_t n = run->n[level], stride = run->stride[level][REDIST_PRIV_PACKED];
     const int64_t length = level == 0 ? 1 : level == 1 ? run->n[0] : run->n[0] * run->n[1];
@@ -2898,8 +3098,8 @@ REDIST_PRIV_COLD void redist_priv_clip(const redist_priv_run *run, int level, in
 
 /* Adds the part of a run, from its packed position `at` on, that lies in the slice. Repetitions that lie wholly inside
    become one loop; one that is cut recurses. */
-REDIST_PRIV_COLD int redist_priv_add_run_steps(redist_priv_compiler *c, const redist_priv_run *run, int level,
-                                               int64_t at, int64_t from, int64_t to)
+REDIST_PRIV_COLD int redist_priv_add_run_steps(redist_priv_compiler *c, const redist_priv_run *run,
+                                               int level, int64_t at, int64_t from, int64_t to)
 {
     redist_priv_program *p = c->program;
     redist_priv_loop *loop = &c->step.loop[REDIST_PRIV_LEVELS - 1 - level];
@@ -2913,11 +3113,12 @@ REDIST_PRIV_COLD int redist_priv_add_run_steps(redist_priv_compiler *c, const re
         c->step.from = from + k * loop->from;
         c->step.to = to + k * loop->to;
         if (level > 0) {
-            code = redist_priv_add_run_steps(c, run, level - 1, at + k * run->stride[level][REDIST_PRIV_PACKED],
+            code = redist_priv_add_run_steps(c, run, level - 1,
+                                             at + k * run->stride[level][REDIST_PRIV_PACKED],
                                              c->step.from, c->step.to);
         } else {
-            p->step = (redist_priv_step *)redist_priv_append(p->step, &p->steps, &p->step_room, &c->step,
-                                                             sizeof c->step);
+            p->step = (redist_priv_step *)redist_priv_append(p->step, &p->steps, &p->step_room,
+                                                             &c->step, sizeof c->step);
             code = p->step == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
         }
     }
@@ -2925,7 +3126,8 @@ REDIST_PRIV_COLD int redist_priv_add_run_steps(redist_priv_compiler *c, const re
 }
 
 /* Whether a slice just compiled repeats the one before, so many bytes further on each side. */
-REDIST_PRIV_COLD int redist_priv_repeats(const redist_priv_program *p, const redist_priv_slice *before,
+REDIST_PRIV_COLD int redist_priv_repeats(const redist_priv_program *p,
+                                         const redist_priv_slice *before,
                                          const redist_priv_slice *s, int64_t *shift)
 {
     const redist_priv_step *a = &p->step[before->first], *b = &p->step[s->first];
@@ -2935,8 +3137,8 @@ REDIST_PRIV_COLD int redist_priv_repeats(const redist_priv_program *p, const red
     shift[1] = b->to - a->to - (before->times - 1) * before->to;
     same = same && (before->times == 1 || (shift[0] == before->from && shift[1] == before->to));
     for (k = 0; same && k < s->steps; k++)
-        same = memcmp(a[k].loop, b[k].loop, sizeof a->loop) == 0 && b[k].from - a[k].from == b->from - a->from &&
-               b[k].to - a[k].to == b->to - a->to;
+        same = memcmp(a[k].loop, b[k].loop, sizeof a->loop) == 0 &&
+               b[k].from - a[k].from == b->from - a->from && b[k].to - a[k].to == b->to - a->to;
     return same;
 }
 
@@ -2945,7 +3147,9 @@ REDIST_PRIV_COLD int redist_priv_add_level(redist_priv_compiler *c, int64_t size
 {
     redist_priv_program *p = c->program;
     const redist_priv_runs *list = c->runs;
-    const int packed = c->side[0] == REDIST_PRIV_PACKED ? 0 : c->side[1] == REDIST_PRIV_PACKED ? 1 : -1;
+    const int packed = c->side[0] == REDIST_PRIV_PACKED   ? 0
+                       : c->side[1] == REDIST_PRIV_PACKED ? 1
+                                                          : -1;
     int64_t r, shift[2];
     int code = REDIST_OK;
     p->first[p->levels] = p->slices;
@@ -2968,7 +3172,8 @@ REDIST_PRIV_COLD int redist_priv_add_level(redist_priv_compiler *c, int64_t size
             before->times++;
             p->steps = s.first;
         } else if (code == REDIST_OK) {
-            p->slice = (redist_priv_slice *)redist_priv_append(p->slice, &p->slices, &p->slice_room, &s, sizeof s);
+            p->slice = (redist_priv_slice *)redist_priv_append(p->slice, &p->slices, &p->slice_room,
+                                                               &s, sizeof s);
             code = p->slice == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
         }
     }
@@ -2977,18 +3182,21 @@ REDIST_PRIV_COLD int redist_priv_add_level(redist_priv_compiler *c, int64_t size
 }
 
 /* Adds the elements of repetitions begin <= k < end of a step's outermost loop to the program's table. */
-REDIST_PRIV_COLD int redist_priv_add_offsets(redist_priv_program *p, const redist_priv_step *s, int64_t begin,
-                                             int64_t end)
+REDIST_PRIV_COLD int redist_priv_add_offsets(redist_priv_program *p, const redist_priv_step *s,
+                                             int64_t begin, int64_t end)
 {
     const redist_priv_loop *loop = s->loop;
     int64_t i, j, k;
     for (i = begin; i < end; i++)
         for (j = 0; j < loop[1].n; j++)
             for (k = 0; k < loop[2].n; k++) {
-                const redist_priv_offset at = {s->from + i * loop[0].from + j * loop[1].from + k * loop[2].from,
-                                               s->to + i * loop[0].to + j * loop[1].to + k * loop[2].to};
-                p->offset = (redist_priv_offset *)redist_priv_append(p->offset, &p->offsets, &p->offset_room, &at,
-                                                                     sizeof at);
+                const redist_priv_offset at = {s->from + i * loop[0].from + j * loop[1].from +
+                                                   k * loop[2].from,
+                                               s->to + i * loop[0].to + j * loop[1].to +
+                                                   k * loop[2].to};
+                p->offset =
+                    (redist_priv_offset *)redist_priv_append(p->offset, &p->offsets,
+                                                             &p->offset_room, &at, sizeof at);
                 if (p->offset == NULL)
                     return REDIST_ERR_MEMORY;
             }
@@ -3002,7 +3210,8 @@ REDIST_PRIV_COLD int redist_priv_compare_offsets(const void *a, const void *b)
 }
 
 /* The table that was begun at `first`, in the order of the destination, becomes a step. */
-REDIST_PRIV_COLD redist_priv_step redist_priv_table_step(redist_priv_program *p, int64_t first, redist_priv_loop loop)
+REDIST_PRIV_COLD redist_priv_step redist_priv_table_step(redist_priv_program *p, int64_t first,
+                                                         redist_priv_loop loop)
 {
     redist_priv_step s = {{{1, 0, 0}, {1, 0, 0}, {1, 0, 0}}, 0, 0, 0, 0, 0, 0};
     const int64_t n = p->offsets - first, bytes = n * p->element;
@@ -3015,14 +3224,17 @@ REDIST_PRIV_COLD redist_priv_step redist_priv_table_step(redist_priv_program *p,
     s.unit = p->element;
     s.offset = first;
     s.offsets = n;
-    s.buffered = gaps || bytes * loop.n < REDIST_PRIV_LONG ? 0 : redist_priv_max(REDIST_PRIV_TILE_BUFFER / bytes, 1);
+    s.buffered = gaps || bytes * loop.n < REDIST_PRIV_LONG
+                     ? 0
+                     : redist_priv_max(REDIST_PRIV_TILE_BUFFER / bytes, 1);
     return s;
 }
 
 /* Adds to the table the periodic steps of a slice from repetition `begin` to before `end`, or with all its steps those
    from `begin` on and whatever is not periodic. */
-REDIST_PRIV_COLD int redist_priv_add_steps(redist_priv_program *p, const redist_priv_slice *s, redist_priv_loop period,
-                                           int64_t begin, int64_t end, int all)
+REDIST_PRIV_COLD int redist_priv_add_steps(redist_priv_program *p, const redist_priv_slice *s,
+                                           redist_priv_loop period, int64_t begin, int64_t end,
+                                           int all)
 {
     int64_t k;
     int code = REDIST_OK;
@@ -3030,7 +3242,8 @@ REDIST_PRIV_COLD int redist_priv_add_steps(redist_priv_program *p, const redist_
         const redist_priv_step *step = &p->step[s->first + k];
         const int periodic = period.n > 1 && memcmp(&period, step->loop, sizeof period) == 0;
         if (periodic || all)
-            code = redist_priv_add_offsets(p, step, periodic ? begin : 0, periodic ? end : step->loop->n);
+            code = redist_priv_add_offsets(p, step, periodic ? begin : 0,
+                                           periodic ? end : step->loop->n);
     }
     return code;
 }
@@ -3051,7 +3264,9 @@ REDIST_PRIV_COLD int redist_priv_tabulate(redist_priv_program *p, redist_priv_sl
         all += l[0].n * l[1].n * l[2].n;
         each += period.n > 1 && memcmp(&period, l, sizeof period) == 0 ? l[1].n * l[2].n : 0;
     }
-    blocks = all <= REDIST_PRIV_TABLE_UNITS || period.n == 1 ? 0 : redist_priv_min(REDIST_PRIV_TABLE_UNITS / each, period.n);
+    blocks = all <= REDIST_PRIV_TABLE_UNITS || period.n == 1
+                 ? 0
+                 : redist_priv_min(REDIST_PRIV_TABLE_UNITS / each, period.n);
     done = blocks == 0 ? 0 : period.n / blocks * blocks;
     if (s->steps < 2 || in_runs > 4 * runs || all - done * each > 4 * REDIST_PRIV_TABLE_UNITS)
         return REDIST_OK;
@@ -3103,12 +3318,13 @@ REDIST_PRIV_COLD int redist_priv_continues(const redist_priv_program *p, int lev
     const redist_priv_step *inner = &p->step[next->first];
     const redist_priv_loop *l = &inner->loop[2];
     int64_t k, all;
-    int together = p->first[level + 2] - p->first[level + 1] == 1 && next->times == 1 && next->steps == 1 &&
-                   inner->offsets == 0 && inner->loop[1].n == 1;
+    int together = p->first[level + 2] - p->first[level + 1] == 1 && next->times == 1 &&
+                   next->steps == 1 && inner->offsets == 0 && inner->loop[1].n == 1;
     for (all = p->first[level]; together && all < p->first[level + 1]; all++)
         for (k = 0; k < p->slice[all].steps; k++) {
             const redist_priv_loop *outer = &p->step[p->slice[all].first + k].loop[2];
-            together &= outer->n == 1 || (outer->from == l->n * l->from && outer->to == l->n * l->to);
+            together &=
+                outer->n == 1 || (outer->from == l->n * l->from && outer->to == l->n * l->to);
         }
     return together;
 }
@@ -3150,7 +3366,8 @@ REDIST_PRIV_COLD void redist_priv_finish_slice(redist_priv_program *p, redist_pr
             l->n = 1;
             redist_priv_tidy(s, 0);
         }
-        bytes += s->unit * redist_priv_max(s->offsets, 1) * s->loop[0].n * s->loop[1].n * s->loop[2].n;
+        bytes +=
+            s->unit * redist_priv_max(s->offsets, 1) * s->loop[0].n * s->loop[1].n * s->loop[2].n;
     }
     if (slice->steps > 1 && !p->crossed)
         slice->rows = redist_priv_max(REDIST_PRIV_HOT / bytes, 1);
@@ -3173,8 +3390,8 @@ REDIST_PRIV_COLD int redist_priv_level_to_share(const redist_priv_program *p)
 }
 
 /* Adds a level for an axis, or one that does nothing. */
-REDIST_PRIV_COLD int redist_priv_add_axis(redist_priv_program *p, const redist_priv_message *m, int axis, int from_side,
-                                          int to_side, int64_t size)
+REDIST_PRIV_COLD int redist_priv_add_axis(redist_priv_program *p, const redist_priv_message *m,
+                                          int axis, int from_side, int to_side, int64_t size)
 {
     redist_priv_run one = {{1, 1, 1}, {0, 0, 0}, {{0, 0, 1}, {0, 0, 1}, {0, 0, 1}}};
     const redist_priv_runs nothing = {&one, 1, 1, 1};
@@ -3190,8 +3407,8 @@ REDIST_PRIV_COLD int redist_priv_add_axis(redist_priv_program *p, const redist_p
 }
 
 /* The axes of a message with several elements, in the order of their levels. Returns how many. */
-REDIST_PRIV_COLD int redist_priv_order_levels(redist_priv_program *p, const redist_priv_message *m, int from_side,
-                                              int to_side, int *axes)
+REDIST_PRIV_COLD int redist_priv_order_levels(redist_priv_program *p, const redist_priv_message *m,
+                                              int from_side, int to_side, int *axes)
 {
     const int fastest = redist_priv_fastest(m, from_side);
     int all[REDIST_MAX_DIMS], k, n = 0;
@@ -3211,11 +3428,13 @@ REDIST_PRIV_COLD int redist_priv_order_levels(redist_priv_program *p, const redi
 }
 
 /* Tidies a level just compiled; the innermost may have tables. */
-REDIST_PRIV_COLD int redist_priv_finish_level(redist_priv_program *p, int innermost, int by_source, int tables)
+REDIST_PRIV_COLD int redist_priv_finish_level(redist_priv_program *p, int innermost, int by_source,
+                                              int tables)
 {
     int64_t k, step;
     int code = REDIST_OK;
-    tables = tables && innermost && !p->crossed && (p->element == 4 || p->element == 8 || p->element == 16);
+    tables = tables && innermost && !p->crossed &&
+             (p->element == 4 || p->element == 8 || p->element == 16);
     for (k = p->first[p->levels - 1]; k < p->slices && code == REDIST_OK; k++) {
         redist_priv_slice *s = &p->slice[k];
         if (tables)
@@ -3227,7 +3446,8 @@ REDIST_PRIV_COLD int redist_priv_finish_level(redist_priv_program *p, int innerm
 }
 
 /* Merges levels, from the innermost on, and puts down which of them pieces go through. at: the axis of each level. */
-REDIST_PRIV_COLD void redist_priv_finish(redist_priv_program *p, int *at, const int *order, int ndim)
+REDIST_PRIV_COLD void redist_priv_finish(redist_priv_program *p, int *at, const int *order,
+                                         int ndim)
 {
     int64_t slice;
     int k, level;
@@ -3265,9 +3485,10 @@ REDIST_PRIV_COLD int redist_priv_compact(redist_priv_program **program)
     int64_t k, steps = 0;
     for (k = 0; k < p->slices; k++)
         steps += p->slice[k].steps;
-    made = (redist_priv_program *)redist_priv_alloc(
-        1, sizeof *p + (size_t)p->slices * sizeof *p->slice + (size_t)steps * sizeof *p->step +
-               (size_t)p->offsets * sizeof *p->offset);
+    made = (redist_priv_program *)redist_priv_alloc(1, sizeof *p +
+                                                           (size_t)p->slices * sizeof *p->slice +
+                                                           (size_t)steps * sizeof *p->step +
+                                                           (size_t)p->offsets * sizeof *p->offset);
     if (made == NULL)
         return REDIST_ERR_MEMORY;
     *made = *p;
@@ -3278,7 +3499,8 @@ REDIST_PRIV_COLD int redist_priv_compact(redist_priv_program **program)
     for (k = 0, steps = 0; k < p->slices; k++) {
         made->slice[k] = p->slice[k];
         made->slice[k].first = steps;
-        memcpy(made->step + steps, p->step + p->slice[k].first, (size_t)p->slice[k].steps * sizeof *p->step);
+        memcpy(made->step + steps, p->step + p->slice[k].first,
+               (size_t)p->slice[k].steps * sizeof *p->step);
         steps += p->slice[k].steps;
     }
     if (p->offsets > 0)
@@ -3292,8 +3514,9 @@ REDIST_PRIV_COLD int redist_priv_compact(redist_priv_program **program)
    along the axes in their `order`, slow to fast; size NULL: in one. A packed side has no gaps in a piece, but shorter
    pieces at the edges leave some. tables: short runs may become tables. REDIST_ERR_MEMORY; free the program, even on
    failure. */
-REDIST_PRIV_COLD int redist_priv_compile(redist_priv_program **program, const redist_priv_message *message,
-                                         const int *order, const int64_t *size, int from_side, int to_side,
+REDIST_PRIV_COLD int redist_priv_compile(redist_priv_program **program,
+                                         const redist_priv_message *message, const int *order,
+                                         const int64_t *size, int from_side, int to_side,
                                          int64_t element, int tables)
 {
     enum { PADDING = 2 }; /* levels that do nothing, merged with others where there are enough */
@@ -3316,8 +3539,9 @@ REDIST_PRIV_COLD int redist_priv_compile(redist_priv_program **program, const re
     n = redist_priv_order_levels(p, &m, from_side, to_side, axes);
     for (k = -PADDING; k < n && code == REDIST_OK; k++) {
         at[k + PADDING] = k < 0 ? -1 : axes[k];
-        code = redist_priv_add_axis(p, &m, at[k + PADDING], from_side, to_side,
-                                    k < 0 || size == NULL ? REDIST_PRIV_MAX_ELEMENTS : size[axes[k]]);
+        code =
+            redist_priv_add_axis(p, &m, at[k + PADDING], from_side, to_side,
+                                 k < 0 || size == NULL ? REDIST_PRIV_MAX_ELEMENTS : size[axes[k]]);
         if (code == REDIST_OK)
             code = redist_priv_finish_level(p, k == n - 1, p->crossed && k == n - 2, tables);
     }
@@ -3347,7 +3571,8 @@ REDIST_PRIV int redist_priv_team(int64_t bytes)
 }
 
 /* Narrows a loop, or contiguous units, to a thread's share. */
-REDIST_PRIV void redist_priv_take_share(const redist_priv_running *r, int level, redist_priv_step *s)
+REDIST_PRIV void redist_priv_take_share(const redist_priv_running *r, int level,
+                                        redist_priv_step *s)
 {
     const int64_t t = r->thread, all = r->threads;
     int64_t begin, end;
@@ -3364,7 +3589,8 @@ REDIST_PRIV void redist_priv_take_share(const redist_priv_running *r, int level,
         s->to += begin * s->loop[k].to;
     } else {
         begin = s->unit / REDIST_PRIV_LINE * t / all * REDIST_PRIV_LINE;
-        end = t + 1 == all ? s->unit : s->unit / REDIST_PRIV_LINE * (t + 1) / all * REDIST_PRIV_LINE;
+        end =
+            t + 1 == all ? s->unit : s->unit / REDIST_PRIV_LINE * (t + 1) / all * REDIST_PRIV_LINE;
         s->unit = end - begin;
         s->from += begin;
         s->to += begin;
@@ -3374,16 +3600,16 @@ REDIST_PRIV void redist_priv_take_share(const redist_priv_running *r, int level,
 #define redist_priv_take_share(r, level, step) ((void)0)
 #endif
 
-#define REDIST_PRIV_COPY_TABLE(bytes)                                                                                  \
-    case bytes:                                                                                                        \
-        for (j = 0; j < p.outer.n; j++)                                                                                \
-            for (i = 0; i < p.inner.n; i++) {                                                                          \
-                const char *from = p.from + j * p.outer.from + i * p.inner.from;                                       \
-                char *to = p.to + j * p.outer.to + i * p.inner.to;                                                     \
-                REDIST_PRIV_UNROLL(4)                                                                                  \
-                for (k = 0; k < n; k++)                                                                                \
-                    memcpy(to + at[k].to, from + at[k].from, bytes);                                                   \
-            }                                                                                                          \
+#define REDIST_PRIV_COPY_TABLE(bytes)                                            \
+    case bytes:                                                                  \
+        for (j = 0; j < p.outer.n; j++)                                          \
+            for (i = 0; i < p.inner.n; i++) {                                    \
+                const char *from = p.from + j * p.outer.from + i * p.inner.from; \
+                char *to = p.to + j * p.outer.to + i * p.inner.to;               \
+                REDIST_PRIV_UNROLL(4)                                            \
+                for (k = 0; k < n; k++)                                          \
+                    memcpy(to + at[k].to, from + at[k].from, bytes);             \
+            }                                                                    \
         break;
 
 /* Copies a table of n units, again and again. */
@@ -3404,24 +3630,28 @@ REDIST_PRIV void redist_priv_stream_table(const redist_priv_step *s, const redis
                                           const redist_priv_plane *p)
 {
     const int64_t bytes = s->offsets * s->unit;
-    const int across = p->inner.n == 1 && p->outer.to == bytes; /* rows follow each other: lines are streamed whole */
-    const redist_priv_loop outer = across ? p->inner : p->outer, inner = across ? p->outer : p->inner;
+    const int across = p->inner.n == 1 &&
+                       p->outer.to == bytes; /* rows follow each other: lines are streamed whole */
+    const redist_priv_loop outer = across ? p->inner : p->outer,
+                           inner = across ? p->outer : p->inner;
     redist_priv_tile tile;
     redist_priv_plane part = {{1, 0, 0}, {0, inner.from, bytes}, NULL, NULL};
     int64_t i, j;
-    part.to = (char *)((uintptr_t)tile.bytes - (uintptr_t)at->to); /* the table's first unit begins the tile */
+    part.to = (char *)((uintptr_t)tile.bytes -
+                       (uintptr_t)at->to); /* the table's first unit begins the tile */
     for (j = 0; j < outer.n; j++)
         for (i = 0; i < inner.n; i += part.inner.n) {
             part.inner.n = redist_priv_min(s->buffered, inner.n - i);
             part.from = p->from + j * outer.from + i * inner.from;
             redist_priv_copy_table(s->unit, at, s->offsets, &part);
-            redist_priv_stream(p->to + j * outer.to + i * inner.to + at->to, tile.bytes, part.inner.n * bytes, 0);
+            redist_priv_stream(p->to + j * outer.to + i * inner.to + at->to, tile.bytes,
+                               part.inner.n * bytes, 0);
         }
 }
 
 /* Copies a step of the innermost level, for some rows of the level before. */
-REDIST_PRIV void redist_priv_copy_step(redist_priv_running *r, const redist_priv_step *s, redist_priv_loop rows,
-                                       const char *from, char *to)
+REDIST_PRIV void redist_priv_copy_step(redist_priv_running *r, const redist_priv_step *s,
+                                       redist_priv_loop rows, const char *from, char *to)
 {
     const redist_priv_offset *at = r->program->offset + s->offset;
     redist_priv_plane p;
@@ -3443,7 +3673,8 @@ REDIST_PRIV void redist_priv_copy_step(redist_priv_running *r, const redist_priv
 }
 
 /* Copies rows of a step of the innermost level but one: so many at a time that the innermost steps find them cached. */
-REDIST_PRIV void redist_priv_copy_rows(redist_priv_running *r, redist_priv_loop rows, const char *from, char *to)
+REDIST_PRIV void redist_priv_copy_rows(redist_priv_running *r, redist_priv_loop rows,
+                                       const char *from, char *to)
 {
     const int level = r->program->levels - 1;
     const redist_priv_slice *slice = r->slice[level];
@@ -3459,7 +3690,8 @@ REDIST_PRIV void redist_priv_copy_rows(redist_priv_running *r, redist_priv_loop 
     }
 }
 
-REDIST_PRIV void redist_priv_copy_level(redist_priv_running *r, int level, const char *from, char *to)
+REDIST_PRIV void redist_priv_copy_level(redist_priv_running *r, int level, const char *from,
+                                        char *to)
 {
     const redist_priv_slice *slice = r->slice[level];
     const int last = level == r->program->levels - 2;
@@ -3481,8 +3713,10 @@ REDIST_PRIV void redist_priv_copy_level(redist_priv_running *r, int level, const
 }
 
 /* What redist_priv_copy does, by one thread of several. */
-REDIST_PRIV void redist_priv_copy_share(const redist_priv_program *p, const redist_priv_cursor *piece, const char *from,
-                                        char *to, redist_priv_arrival arrival, int stream, int thread, int threads)
+REDIST_PRIV void redist_priv_copy_share(const redist_priv_program *p,
+                                        const redist_priv_cursor *piece, const char *from, char *to,
+                                        redist_priv_arrival arrival, int stream, int thread,
+                                        int threads)
 {
     redist_priv_running r;
     int level;
@@ -3508,8 +3742,9 @@ REDIST_PRIV void redist_priv_copy_share(const redist_priv_program *p, const redi
 
 /* Copies a piece of a program; `from` and `to` point at the beginnings of the arrays, or of the packed piece. stream:
    the destination will not be read while it could still be in a cache. */
-REDIST_PRIV void redist_priv_copy(const redist_priv_program *p, const redist_priv_cursor *piece, const char *from,
-                                  char *to, redist_priv_arrival arrival, int stream)
+REDIST_PRIV void redist_priv_copy(const redist_priv_program *p, const redist_priv_cursor *piece,
+                                  const char *from, char *to, redist_priv_arrival arrival,
+                                  int stream)
 {
     const int64_t bytes = redist_priv_piece_size(p, piece);
     REDIST_COPIED(bytes);
@@ -3517,7 +3752,8 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_program *p, const redist_pri
 #ifdef _OPENMP
     if (!arrival.alone && redist_priv_team(bytes) > 1) {
 #pragma omp parallel num_threads(redist_priv_team(bytes))
-        redist_priv_copy_share(p, piece, from, to, arrival, stream, omp_get_thread_num(), omp_get_num_threads());
+        redist_priv_copy_share(p, piece, from, to, arrival, stream, omp_get_thread_num(),
+                               omp_get_num_threads());
         return;
     }
 #endif
@@ -3529,20 +3765,22 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_program *p, const redist_pri
 /* Goes through the pairs of a place: a message of its neighbours, and the two places that it goes between. */
 typedef struct {
     const redist_layout *layout[2];
-    int all;                             /* every copy of the source contributes, rather than the one that serves */
-    int grid[2];                         /* places of one copy                                            */
-    redist_priv_rank_place *rank_places; /* of a source with copies on listed ranks                       */
-    const redist_priv_neighbours *n;     /* of the place at hand                                          */
-    int mine;                            /* of a source, in copy 0: the pairs are those of all its copies */
+    int all;     /* every copy of the source contributes, rather than the one that serves */
+    int grid[2]; /* places of one copy                                            */
+    redist_priv_rank_place
+        *rank_places; /* of a source with copies on listed ranks                       */
+    const redist_priv_neighbours
+        *n;   /* of the place at hand                                          */
+    int mine; /* of a source, in copy 0: the pairs are those of all its copies */
     int64_t at, end;
-    int code;                            /* REDIST_ERR_MEMORY: there are more pairs                       */
-    int64_t message;                     /* of the pair at hand                                           */
+    int code;        /* REDIST_ERR_MEMORY: there are more pairs                       */
+    int64_t message; /* of the pair at hand                                           */
     int place[2];
 } redist_priv_pairs;
 
 /* REDIST_ERR_MEMORY; free p->rank_places, whatever this returns. Allocates nothing while the source has one copy. */
-REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_layout *from, const redist_layout *to,
-                                            int all)
+REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_layout *from,
+                                            const redist_layout *to, int all)
 {
     memset(p, 0, sizeof *p);
     p->all = all || from->copies == 1;
@@ -3555,7 +3793,8 @@ REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_l
 }
 
 /* Begins the pairs of a place. n: its neighbours, where copies serve those of all; must live until the last pair. */
-REDIST_PRIV_COLD void redist_priv_pairs_of(redist_priv_pairs *p, int place, const redist_priv_neighbours *n)
+REDIST_PRIV_COLD void redist_priv_pairs_of(redist_priv_pairs *p, int place,
+                                           const redist_priv_neighbours *n)
 {
     const int source = n->own == REDIST_PRIV_FROM;
     p->n = n;
@@ -3606,10 +3845,12 @@ REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p)
     p->message = p->at % p->n->messages;
     redist_priv_partner_coords(p->n, p->message, coords);
     p->place[own] = p->mine;
-    p->place[!own] = redist_priv_place_of(p->layout[!own], coords) + (int)(p->at / p->n->messages) * p->grid[!own];
+    p->place[!own] = redist_priv_place_of(p->layout[!own], coords) +
+                     (int)(p->at / p->n->messages) * p->grid[!own];
     if (!p->all)
-        p->place[REDIST_PRIV_FROM] = redist_priv_server(p, p->place[REDIST_PRIV_FROM], p->place[REDIST_PRIV_TO],
-                                                        own == REDIST_PRIV_FROM ? p->at : -1);
+        p->place[REDIST_PRIV_FROM] =
+            redist_priv_server(p, p->place[REDIST_PRIV_FROM], p->place[REDIST_PRIV_TO],
+                               own == REDIST_PRIV_FROM ? p->at : -1);
     p->at++;
     return p->code == REDIST_OK;
 }
@@ -3623,7 +3864,8 @@ REDIST_PRIV_COLD size_t redist_priv_layout_bytes(const redist_layout *layout)
 }
 
 /* A copy of a layout; without ghosts, its ghost cells hold nothing: a source that is not combined. */
-REDIST_PRIV_COLD redist_layout *redist_priv_copy_to(redist_layout *copy, const redist_layout *layout, int ghosts)
+REDIST_PRIV_COLD redist_layout *redist_priv_copy_to(redist_layout *copy,
+                                                    const redist_layout *layout, int ghosts)
 {
     int d;
     memcpy((void *)copy, layout, redist_priv_layout_bytes(layout));
@@ -3633,8 +3875,8 @@ REDIST_PRIV_COLD redist_layout *redist_priv_copy_to(redist_layout *copy, const r
 }
 
 /* REDIST_OK when both layouts are valid and show the same shape. *source: then the first, with or without ghosts. */
-REDIST_PRIV_COLD int redist_priv_check_pair(const redist_layout *from, const redist_layout *to, int ghosts,
-                                            redist_layout *source)
+REDIST_PRIV_COLD int redist_priv_check_pair(const redist_layout *from, const redist_layout *to,
+                                            int ghosts, redist_layout *source)
 {
     int d, code = redist_layout_check(from);
     if (code == REDIST_OK)
@@ -3654,14 +3896,16 @@ REDIST_PRIV_COLD int redist_priv_is_partitioned(const redist_layout *layout)
 {
     int d, partitioned = 1;
     for (d = 0; d < layout->ndim; d++)
-        partitioned &= layout->dim[d].axis.ghosts == 0 && layout->dim[d].axis.kind != REDIST_PRIV_BOXES;
+        partitioned &=
+            layout->dim[d].axis.ghosts == 0 && layout->dim[d].axis.kind != REDIST_PRIV_BOXES;
     return partitioned;
 }
 
 /* Whether who meets whom is a product over axes, and each element goes from one place to one. */
 REDIST_PRIV_COLD int redist_priv_is_product(const redist_layout *from, const redist_layout *to)
 {
-    return from->copies == 1 && to->copies == 1 && redist_priv_is_partitioned(from) && redist_priv_is_partitioned(to);
+    return from->copies == 1 && to->copies == 1 && redist_priv_is_partitioned(from) &&
+           redist_priv_is_partitioned(to);
 }
 
 /* The elements that a place holds; at most 2^62. */
@@ -3670,7 +3914,8 @@ REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *
     int64_t held = 1;
     int d;
     for (d = 0; d < layout->ndim; d++)
-        held = redist_priv_product(held, redist_priv_held(&layout->dim[d].axis, coords[d]), REDIST_PRIV_MAX_ELEMENTS);
+        held = redist_priv_product(held, redist_priv_held(&layout->dim[d].axis, coords[d]),
+                                   REDIST_PRIV_MAX_ELEMENTS);
     return held;
 }
 
@@ -3678,8 +3923,9 @@ REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *
 typedef void redist_priv_visit(void *context, const redist_priv_pairs *pair);
 
 /* Visits all pairs of places, with their runs or without. all: as in redist_priv_pairs. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const redist_layout *to, int all, int runs,
-                                             redist_priv_visit *visit, void *context)
+REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const redist_layout *to,
+                                             int all, int runs, redist_priv_visit *visit,
+                                             void *context)
 {
     const int places = all ? redist_layout_places(from) : redist_priv_grid_places(from);
     redist_priv_neighbours n;
@@ -3705,7 +3951,8 @@ typedef struct {
 } redist_priv_mover;
 
 /* Copies a block of a pair's message. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_move_block(const redist_priv_mover *m, const redist_priv_pairs *pair, int block)
+REDIST_PRIV_COLD int redist_priv_move_block(const redist_priv_mover *m,
+                                            const redist_priv_pairs *pair, int block)
 {
     const redist_layout *from = pair->layout[REDIST_PRIV_FROM];
     redist_priv_message message = redist_priv_message_of(pair->n, pair->message, block, from);
@@ -3721,8 +3968,8 @@ REDIST_PRIV_COLD int redist_priv_move_block(const redist_priv_mover *m, const re
         redist_priv_store(&message, side, &storage);
     }
     redist_priv_slow_to_fast(from, from->memory_order, order);
-    code = redist_priv_compile(&program, &message, order, NULL, REDIST_PRIV_FROM, REDIST_PRIV_TO, m->arrival.element,
-                               m->arrival.function == NULL);
+    code = redist_priv_compile(&program, &message, order, NULL, REDIST_PRIV_FROM, REDIST_PRIV_TO,
+                               m->arrival.element, m->arrival.function == NULL);
     memset(&whole, 0, sizeof whole);
     if (code == REDIST_OK)
         redist_priv_copy(program, &whole, (const char *)m->from[pair->place[REDIST_PRIV_FROM]],
@@ -3741,7 +3988,8 @@ REDIST_PRIV_COLD void redist_priv_move_pair(void *context, const redist_priv_pai
 }
 
 /* Whether every place that owns something has an array, and room in it. */
-REDIST_PRIV_COLD int redist_priv_check_arrays(const redist_layout *layout, const void *const *arrays)
+REDIST_PRIV_COLD int redist_priv_check_arrays(const redist_layout *layout,
+                                              const void *const *arrays)
 {
     int coords[REDIST_MAX_DIMS];
     int place, places = redist_layout_places(layout);
@@ -3755,12 +4003,15 @@ REDIST_PRIV_COLD int redist_priv_check_arrays(const redist_layout *layout, const
     return REDIST_OK;
 }
 
-REDIST_API int redist_move_combining(const redist_layout *from, const void *const *from_arrays, const redist_layout *to,
-                                     void *const *to_arrays, size_t element_bytes, redist_combine *combine,
-                                     void *context)
+REDIST_API int redist_move_combining(const redist_layout *from, const void *const *from_arrays,
+                                     const redist_layout *to, void *const *to_arrays,
+                                     size_t element_bytes, redist_combine *combine, void *context)
 {
     redist_layout source;
-    redist_priv_mover m = {from_arrays, to_arrays, {combine, context, (int64_t)element_bytes, 0}, REDIST_OK};
+    redist_priv_mover m = {from_arrays,
+                           to_arrays,
+                           {combine, context, (int64_t)element_bytes, 0},
+                           REDIST_OK};
     int code = redist_priv_check_pair(from, to, combine != NULL, &source);
     if (code == REDIST_OK && (from_arrays == NULL || to_arrays == NULL || element_bytes == 0))
         code = REDIST_ERR_ARGUMENT;
@@ -3774,8 +4025,8 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
     return code == REDIST_OK ? m.code : code;
 }
 
-REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays, const redist_layout *to,
-                           void *const *to_arrays, size_t element_bytes)
+REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays,
+                           const redist_layout *to, void *const *to_arrays, size_t element_bytes)
 {
     return redist_move_combining(from, from_arrays, to, to_arrays, element_bytes, NULL, NULL);
 }
@@ -3787,7 +4038,7 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
 
 REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
 {
-#define REDIST_PRIV_SAME_FIELD(field, name) && x->field == y->field
+#define REDIST_PRIV_SAME_FIELD(field, name) &&x->field == y->field
     return x->cuts == y->cuts && x->box == y->box REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
 }
 
@@ -3803,7 +4054,8 @@ REDIST_PRIV_COLD int redist_priv_is_plain(const redist_axis *x)
 REDIST_PRIV_COLD int64_t redist_priv_common_cycle(const redist_axis *x, const redist_axis *y)
 {
     const int64_t a = redist_priv_product(x->block, x->procs, REDIST_PRIV_MAX_ELEMENTS);
-    const int64_t b = redist_priv_product(y->block, y->procs, REDIST_PRIV_MAX_ELEMENTS), g = redist_priv_gcd(a, b);
+    const int64_t b = redist_priv_product(y->block, y->procs, REDIST_PRIV_MAX_ELEMENTS),
+                  g = redist_priv_gcd(a, b);
     const int whole = redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS) <= x->count;
     return whole && redist_priv_is_plain(x) && redist_priv_is_plain(y) ? g : 0;
 }
@@ -3814,18 +4066,22 @@ REDIST_PRIV_COLD int64_t redist_priv_common_cycle(const redist_axis *x, const re
    gcd(r, e). */
 REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, const redist_axis *y)
 {
-    const int64_t r = x->block, s = y->block, g = redist_priv_common_cycle(x, y), e = redist_priv_gcd(s, g);
+    const int64_t r = x->block, s = y->block, g = redist_priv_common_cycle(x, y),
+                  e = redist_priv_gcd(s, g);
     if (g == 0)
         return 0;
-    return redist_priv_min(y->procs, y->procs * e / g * (s / e + redist_priv_ceil_div(r - redist_priv_gcd(r, e), e)));
+    return redist_priv_min(y->procs,
+                           y->procs * e / g *
+                               (s / e + redist_priv_ceil_div(r - redist_priv_gcd(r, e), e)));
 }
 
 /* Whether coordinates of x own one stretch of the view each, and stretches show every block of y that they pass. */
 REDIST_PRIV_COLD int redist_priv_has_stretches(const redist_axis *x, const redist_axis *y)
 {
     const int64_t step = redist_priv_abs(y->step);
-    return redist_priv_is_interval(x) && (y->kind == REDIST_PRIV_CYCLIC ? step <= y->block
-                                                                        : y->kind == REDIST_PRIV_BALANCED && step == 1);
+    return redist_priv_is_interval(x) &&
+           (y->kind == REDIST_PRIV_CYCLIC ? step <= y->block
+                                          : y->kind == REDIST_PRIV_BALANCED && step == 1);
 }
 
 /* What a place exchanges; first with its own rank too. */
@@ -3869,7 +4125,9 @@ REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_pairs *pair)
     int d;
     redist_priv_partners_at(pair->n, pair->message, partner);
     for (d = 0; d < pair->n->ndim; d++)
-        elements *= pair->n->axis[d].runs == NULL ? 0 : redist_priv_partner_elements(&pair->n->axis[d], partner[d]);
+        elements *= pair->n->axis[d].runs == NULL
+                        ? 0
+                        : redist_priv_partner_elements(&pair->n->axis[d], partner[d]);
     return elements;
 }
 
@@ -3889,17 +4147,21 @@ REDIST_PRIV_COLD int redist_priv_tally_open(redist_priv_tally *t, int from_place
 {
     t->places[REDIST_PRIV_FROM] = from_places;
     t->places[REDIST_PRIV_TO] = to_places;
-    t->place[0] = (redist_priv_load *)redist_priv_zeroed((int64_t)from_places + to_places, sizeof *t->place[0]);
+    t->place[0] = (redist_priv_load *)redist_priv_zeroed((int64_t)from_places + to_places,
+                                                         sizeof *t->place[0]);
     t->place[1] = t->place[0] == NULL ? NULL : t->place[0] + from_places;
     return t->place[0] == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 /* The messages of all places, and with runs their elements. */
-REDIST_PRIV_COLD int redist_priv_tally_pairs(const redist_layout *from, const redist_layout *to, int all, int runs,
-                                             redist_priv_tally *t)
+REDIST_PRIV_COLD int redist_priv_tally_pairs(const redist_layout *from, const redist_layout *to,
+                                             int all, int runs, redist_priv_tally *t)
 {
-    const int code = redist_priv_tally_open(t, redist_layout_places(from), redist_layout_places(to));
-    return code == REDIST_OK ? redist_priv_visit_pairs(from, to, all, runs, redist_priv_tally_pair, t) : code;
+    const int code =
+        redist_priv_tally_open(t, redist_layout_places(from), redist_layout_places(to));
+    return code == REDIST_OK
+               ? redist_priv_visit_pairs(from, to, all, runs, redist_priv_tally_pair, t)
+               : code;
 }
 
 /* The messages of all coordinates of two axes; O(coordinates) where a side has stretches. */
@@ -3948,8 +4210,8 @@ REDIST_PRIV_COLD int redist_priv_most_partners(const redist_axis *const *x, int6
 /* -------------------------------------------------------------------------------------- traffic, on paper (bodies) */
 
 /* The elements that two places share; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int from_place, const redist_layout *to,
-                                               int to_place)
+REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int from_place,
+                                               const redist_layout *to, int to_place)
 {
     int from_coords[REDIST_MAX_DIMS], to_coords[REDIST_MAX_DIMS];
     redist_priv_runs list;
@@ -3958,15 +4220,18 @@ REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int fr
     redist_priv_coords_of_place(from, from_place, from_coords);
     redist_priv_coords_of_place(to, to_place, to_coords);
     for (d = 0; d < from->ndim && volume > 0; d++) {
-        code = redist_priv_meet_coords(&from->dim[d].axis, from_coords[d], REDIST_PRIV_ALL_IMAGES, &to->dim[d].axis,
-                                       to_coords[d], &list);
-        volume = code == REDIST_OK ? redist_priv_product(volume, list.elements, REDIST_PRIV_MAX_ELEMENTS) : -1;
+        code = redist_priv_meet_coords(&from->dim[d].axis, from_coords[d], REDIST_PRIV_ALL_IMAGES,
+                                       &to->dim[d].axis, to_coords[d], &list);
+        volume = code == REDIST_OK
+                     ? redist_priv_product(volume, list.elements, REDIST_PRIV_MAX_ELEMENTS)
+                     : -1;
         REDIST_FREE(list.run);
     }
     return volume;
 }
 
-REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to, int rank_to)
+REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to,
+                                 int rank_to)
 {
     redist_layout source;
     redist_priv_pairs pairs;
@@ -3976,22 +4241,27 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
         return -1;
     from_place = redist_priv_place_on(from, NULL, rank_from);
     to_place = redist_priv_place_on(to, NULL, rank_to);
-    shared = from_place < 0 || to_place < 0 ? 0 : redist_priv_shared_by(&source, from_place, to, to_place);
+    shared = from_place < 0 || to_place < 0
+                 ? 0
+                 : redist_priv_shared_by(&source, from_place, to, to_place);
     if (shared <= 0 || from->copies == 1)
         return shared;
     if (redist_priv_pairs_open(&pairs, &source, to, 0) != REDIST_OK)
         return -1;
-    serves = redist_priv_server(&pairs, from_place % pairs.grid[REDIST_PRIV_FROM], to_place, -1) == from_place;
+    serves = redist_priv_server(&pairs, from_place % pairs.grid[REDIST_PRIV_FROM], to_place, -1) ==
+             from_place;
     REDIST_FREE(pairs.rank_places);
     return pairs.code != REDIST_OK ? -1 : serves ? shared : 0;
 }
 
 /* Messages and elements of all places where both are products over axes. */
-REDIST_PRIV_COLD int redist_priv_tally_axes(const redist_layout *from, const redist_layout *to, redist_priv_tally *t)
+REDIST_PRIV_COLD int redist_priv_tally_axes(const redist_layout *from, const redist_layout *to,
+                                            redist_priv_tally *t)
 {
     const redist_layout *layout[2] = {from, to};
     int coords[REDIST_MAX_DIMS];
-    int d, k, side, code = redist_priv_tally_open(t, redist_layout_places(from), redist_layout_places(to));
+    int d, k, side,
+        code = redist_priv_tally_open(t, redist_layout_places(from), redist_layout_places(to));
     for (d = 0; d < from->ndim && code == REDIST_OK; d++) {
         const redist_axis *x[2] = {&from->dim[d].axis, &to->dim[d].axis};
         redist_priv_tally axis;
@@ -4001,8 +4271,9 @@ REDIST_PRIV_COLD int redist_priv_tally_axes(const redist_layout *from, const red
                 redist_priv_load *p = &t->place[side][k];
                 redist_priv_coords_of_place(layout[side], k, coords);
                 p->messages = (d == 0 ? 1 : p->messages) * axis.place[side][coords[d]].messages;
-                p->elements = redist_priv_product(d == 0 ? 1 : p->elements, redist_count(x[side], coords[d]),
-                                                  REDIST_PRIV_MAX_ELEMENTS);
+                p->elements =
+                    redist_priv_product(d == 0 ? 1 : p->elements, redist_count(x[side], coords[d]),
+                                        REDIST_PRIV_MAX_ELEMENTS);
             }
         REDIST_FREE(axis.place[0]);
     }
@@ -4010,13 +4281,14 @@ REDIST_PRIV_COLD int redist_priv_tally_axes(const redist_layout *from, const red
 }
 
 /* What stays on a rank, whose own copy serves it, is not exchanged. Adds it to `kept`. */
-REDIST_PRIV_COLD int redist_priv_tally_kept(redist_priv_tally *t, const redist_layout *from, const redist_layout *to,
-                                            int64_t *kept)
+REDIST_PRIV_COLD int redist_priv_tally_kept(redist_priv_tally *t, const redist_layout *from,
+                                            const redist_layout *to, int64_t *kept)
 {
     redist_priv_rank_place *rank_places;
     int k, side, code = redist_priv_list_ranks(from, &rank_places);
     for (k = 0; k < t->places[REDIST_PRIV_TO] && code == REDIST_OK; k++) {
-        const int place[2] = {redist_priv_place_on(from, rank_places, redist_priv_rank_at(to, k)), k};
+        const int place[2] = {redist_priv_place_on(from, rank_places, redist_priv_rank_at(to, k)),
+                              k};
         const int64_t shared = place[0] < 0 ? 0 : redist_priv_shared_by(from, place[0], to, k);
         code = shared < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
         *kept += shared;
@@ -4062,7 +4334,8 @@ REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to)
     return elements > REDIST_PRIV_MAX_ELEMENTS ? -1 : elements;
 }
 
-REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to, redist_traffic *traffic)
+REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to,
+                                      redist_traffic *traffic)
 {
     redist_priv_tally t;
     redist_layout source;
@@ -4088,8 +4361,8 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
 /* How the pairs of coordinates of an axis are arranged. */
 enum {
     REDIST_PRIV_WALKER_OTTO, /* blocks of r and K r: coloured by formulas (Walker and Otto 1996)                 */
-    REDIST_PRIV_SUM,         /* partners have consecutive numbers on both sides, or all, or all but a few, meet */
-    REDIST_PRIV_TABLE        /* coloured by alternating paths (Koenig 1916), and kept                           */
+    REDIST_PRIV_SUM, /* partners have consecutive numbers on both sides, or all, or all but a few, meet */
+    REDIST_PRIV_TABLE /* coloured by alternating paths (Koenig 1916), and kept                           */
 };
 
 /* Walker and Otto's schedule, blocks of r and of ratio * r on the same processes: what its formulas need. */
@@ -4144,8 +4417,8 @@ REDIST_PRIV_COLD int redist_priv_walker_of(const redist_axis *const *x, redist_p
     large = x[!w->small];
     w->procs = small->procs;
     w->ratio = large->block / small->block;
-    if (!redist_priv_is_plain(small) || !redist_priv_is_plain(large) || large->procs != small->procs ||
-        large->block % small->block != 0 || w->ratio > w->procs)
+    if (!redist_priv_is_plain(small) || !redist_priv_is_plain(large) ||
+        large->procs != small->procs || large->block % small->block != 0 || w->ratio > w->procs)
         return 0;
     w->common = redist_priv_gcd(w->procs, w->ratio);
     p = w->procs / w->common;
@@ -4156,7 +4429,8 @@ REDIST_PRIV_COLD int redist_priv_walker_of(const redist_axis *const *x, redist_p
 
 /* Walker and Otto 1996: process `own` of the side with small blocks exchanges block B(k, p) at step k, of the other
    side block C(k, q). The notation is theirs. */
-REDIST_PRIV_COLD int64_t redist_priv_walker_partner(const redist_priv_walker *w, int side, int64_t own, int64_t k)
+REDIST_PRIV_COLD int64_t redist_priv_walker_partner(const redist_priv_walker *w, int side,
+                                                    int64_t own, int64_t k)
 {
     const int64_t g = w->common, p = w->procs / g, ratio = w->ratio / g;
     int64_t block, alpha, beta;
@@ -4176,7 +4450,8 @@ REDIST_PRIV_COLD int64_t redist_priv_walker_partner(const redist_priv_walker *w,
 /* As many colours as the lesser degree, if that divides the other. */
 REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_factor *f)
 {
-    const int64_t *n = f->degree, least = redist_priv_min(n[0], n[1]), most = redist_priv_max(n[0], n[1]);
+    const int64_t *n = f->degree, least = redist_priv_min(n[0], n[1]),
+                  most = redist_priv_max(n[0], n[1]);
     f->form = REDIST_PRIV_TABLE;
     f->base = most % least == 0 ? least : most;
     f->radix[0] = redist_priv_ceil_div(n[0], f->base);
@@ -4184,8 +4459,8 @@ REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_factor *f)
 }
 
 /* The coordinates that own the view indices i to last, in whichever order; all, where each may own several blocks. */
-REDIST_PRIV_COLD void redist_priv_find_numbers(const redist_axis *x, int64_t i, int64_t last, int64_t *low,
-                                               int64_t *high)
+REDIST_PRIV_COLD void redist_priv_find_numbers(const redist_axis *x, int64_t i, int64_t last,
+                                               int64_t *low, int64_t *high)
 {
     const int64_t a = redist_priv_first_block(x, redist_owner(x, i));
     const int64_t b = redist_priv_first_block(x, redist_owner(x, last));
@@ -4210,7 +4485,8 @@ REDIST_PRIV_COLD int redist_priv_factor_of(const redist_axis *const *x, redist_p
     int side, in_line = 1, complete = 1, code = redist_priv_most_partners(x, f->degree);
     if (code != REDIST_OK || x[0]->count == 0)
         return code;
-    if (redist_priv_walker_of(x, &f->walker) && redist_priv_max(f->degree[0], f->degree[1]) == f->walker.ratio) {
+    if (redist_priv_walker_of(x, &f->walker) &&
+        redist_priv_max(f->degree[0], f->degree[1]) == f->walker.ratio) {
         f->form = REDIST_PRIV_WALKER_OTTO;
         f->base = f->walker.ratio;
         f->radix[0] = f->radix[1] = 1;
@@ -4234,7 +4510,8 @@ REDIST_PRIV_COLD int redist_priv_factor_of(const redist_axis *const *x, redist_p
 }
 
 /* vertex: a number, times the radix, plus the digit. */
-REDIST_PRIV_COLD redist_priv_row redist_priv_row_of(const redist_priv_factor *f, int side, int64_t vertex)
+REDIST_PRIV_COLD redist_priv_row redist_priv_row_of(const redist_priv_factor *f, int side,
+                                                    int64_t vertex)
 {
     const redist_priv_row *all = &f->table[side][vertex / f->radix[side]];
     const int64_t before = vertex % f->radix[side] * f->base;
@@ -4260,7 +4537,8 @@ REDIST_PRIV_COLD int64_t redist_priv_edge_at(const redist_priv_row *row, int col
 }
 
 /* The vertex that one meets at a colour; -1: none. */
-REDIST_PRIV_COLD int redist_priv_table_partner(const redist_priv_factor *f, int side, int64_t vertex, int64_t colour)
+REDIST_PRIV_COLD int redist_priv_table_partner(const redist_priv_factor *f, int side,
+                                               int64_t vertex, int64_t colour)
 {
     const redist_priv_row row = redist_priv_row_of(f, side, vertex);
     const int64_t at = redist_priv_edge_at(&row, (int)colour);
@@ -4269,7 +4547,8 @@ REDIST_PRIV_COLD int redist_priv_table_partner(const redist_priv_factor *f, int 
 
 REDIST_PRIV_COLD void redist_priv_set_partner(redist_priv_row *row, int colour, int64_t partner)
 {
-    redist_priv_edge *edge = row->edge + redist_priv_edge_at(row, colour), *end = row->edge + row->n;
+    redist_priv_edge *edge = row->edge + redist_priv_edge_at(row, colour),
+                     *end = row->edge + row->n;
     const int had = edge < end && edge->colour == colour, has = partner >= 0;
     if (had != has)
         memmove(edge + has, edge + had, (size_t)(end - edge - had) * sizeof *edge);
@@ -4309,7 +4588,8 @@ REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const redist_priv_pair
 }
 
 /* Makes a row for each number of a side, with room for its pairs. */
-REDIST_PRIV_COLD int redist_priv_make_rows(const redist_priv_tally *t, int side, redist_priv_factor *f)
+REDIST_PRIV_COLD int redist_priv_make_rows(const redist_priv_tally *t, int side,
+                                           redist_priv_factor *f)
 {
     redist_priv_row *rows = (redist_priv_row *)redist_priv_zeroed(t->places[side], sizeof *rows);
     int64_t all = 0;
@@ -4332,27 +4612,31 @@ REDIST_PRIV_COLD int redist_priv_fill_table(const redist_priv_arrangement *s, re
     redist_priv_tally t;
     int side, code = redist_priv_tally_pairs(from, to, s->all, 0, &t);
     if (code == REDIST_OK && s->together)
-        f->base = redist_priv_max(redist_priv_most_of(&t, 0).messages, redist_priv_most_of(&t, 1).messages);
+        f->base = redist_priv_max(redist_priv_most_of(&t, 0).messages,
+                                  redist_priv_most_of(&t, 1).messages);
     for (side = 0; side < 2 && code == REDIST_OK; side++)
         code = redist_priv_make_rows(&t, side, f);
     REDIST_FREE(t.place[0]);
-    return code == REDIST_OK ? redist_priv_visit_pairs(from, to, s->all, 0, redist_priv_add_pair, f) : code;
+    return code == REDIST_OK ? redist_priv_visit_pairs(from, to, s->all, 0, redist_priv_add_pair, f)
+                             : code;
 }
 
 /* Whether two coordinates of an axis on which all meet, or on which one side has intervals, share anything. */
-REDIST_PRIV_COLD int redist_priv_share_any(const redist_axis *x, int coord, const redist_axis *other, int other_coord)
+REDIST_PRIV_COLD int redist_priv_share_any(const redist_axis *x, int coord,
+                                           const redist_axis *other, int other_coord)
 {
     int64_t begin, distance;
     if (!redist_priv_is_interval(x))
-        return !redist_priv_is_interval(other) || redist_priv_share_any(other, other_coord, x, coord);
+        return !redist_priv_is_interval(other) ||
+               redist_priv_share_any(other, other_coord, x, coord);
     begin = redist_priv_distance(x, coord, 0);
     distance = redist_priv_distance(other, other_coord, begin);
     return distance >= 0 && distance < redist_count(x, coord);
 }
 
 /* The partner's number, by its digit, of a coordinate of an axis arranged by sums; -1: none. */
-REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_axis *x, int coord, const redist_axis *y, int64_t radix,
-                                                 int64_t digit)
+REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_axis *x, int coord,
+                                                 const redist_axis *y, int64_t radix, int64_t digit)
 {
     const int64_t begin = redist_priv_is_interval(x) ? redist_priv_distance(x, coord, 0) : 0;
     const int64_t count = redist_priv_is_interval(x) ? redist_count(x, coord) : x->count;
@@ -4361,15 +4645,19 @@ REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_axis *x, int coord
         return -1;
     redist_priv_find_numbers(y, begin, begin + count - 1, &low, &high);
     partner = low + redist_priv_mod(digit - low, radix);
-    return partner <= high && redist_priv_share_any(x, coord, y, redist_priv_numbered(y, partner)) ? partner : -1;
+    return partner <= high && redist_priv_share_any(x, coord, y, redist_priv_numbered(y, partner))
+               ? partner
+               : -1;
 }
 
 /* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. */
-REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement *s, int side, int place, int step)
+REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement *s, int side,
+                                                  int place, int step)
 {
     const redist_layout *own = s->layout[side], *other = s->layout[!side];
     int coords[REDIST_MAX_DIMS], other_coords[REDIST_MAX_DIMS];
-    int64_t colours, partner, digit, weight = 1, left = (side == REDIST_PRIV_FROM ? 1 : -1) * (step % s->rounds);
+    int64_t colours, partner, digit,
+        weight = 1, left = (side == REDIST_PRIV_FROM ? 1 : -1) * (step % s->rounds);
     int d;
     if (s->together)
         return redist_priv_table_partner(&s->factor[0], side, place, step);
@@ -4391,10 +4679,12 @@ REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement 
         const int64_t number = redist_priv_first_block(x, coords[d]);
         digit = left % f->radix[side];
         left /= f->radix[side];
-        partner = f->form == REDIST_PRIV_SUM ? redist_priv_sum_partner(x, coords[d], y, f->radix[side], digit)
+        partner = f->form == REDIST_PRIV_SUM
+                      ? redist_priv_sum_partner(x, coords[d], y, f->radix[side], digit)
                   : f->form == REDIST_PRIV_WALKER_OTTO
                       ? redist_priv_walker_partner(&f->walker, side, number, colours % f->base)
-                      : redist_priv_table_partner(f, side, number * f->radix[side] + digit, colours % f->base);
+                      : redist_priv_table_partner(f, side, number * f->radix[side] + digit,
+                                                  colours % f->base);
         if (partner < 0)
             return -1;
         partner /= f->form == REDIST_PRIV_TABLE ? f->radix[!side] : 1;
@@ -4403,7 +4693,8 @@ REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement 
     return left > 0 ? -1 : redist_priv_place_of(other, other_coords);
 }
 
-REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_priv_arrangement *s, int side, int rank, int step)
+REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_priv_arrangement *s, int side, int rank,
+                                               int step)
 {
     const int place = redist_priv_place_on(s->layout[side], s->rank_places[side], rank);
     const int partner = place < 0 ? -1 : redist_priv_schedule_partner(s, side, place, step);
@@ -4454,8 +4745,8 @@ REDIST_PRIV_COLD int redist_priv_fill_tables(redist_priv_arrangement *s)
 }
 
 /* all: every holder of the source contributes, else it has no ghosts. s: zero; free it, whatever this returns. */
-REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s, const redist_layout *from, const redist_layout *to,
-                                         int all)
+REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s, const redist_layout *from,
+                                         const redist_layout *to, int all)
 {
     int side, code = REDIST_OK;
     s->all = all;
@@ -4481,7 +4772,8 @@ REDIST_PRIV_COLD void redist_priv_arrangement_free(redist_priv_arrangement *s)
     }
 }
 
-REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to, redist_schedule *schedule)
+REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to,
+                                      redist_schedule *schedule)
 {
     redist_priv_arrangement *s;
     int code;
@@ -4508,10 +4800,11 @@ REDIST_API void redist_schedule_free(redist_schedule *schedule)
     memset(schedule, 0, sizeof *schedule);
 }
 
-REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step, int *send_to,
-                                    int *receive_from)
+REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step,
+                                    int *send_to, int *receive_from)
 {
-    if (schedule == NULL || send_to == NULL || receive_from == NULL || step < 0 || step >= schedule->steps)
+    if (schedule == NULL || send_to == NULL || receive_from == NULL || step < 0 ||
+        step >= schedule->steps)
         return REDIST_ERR_ARGUMENT;
     *send_to = redist_priv_schedule_peer(schedule->arrangement, REDIST_PRIV_FROM, rank, step);
     *receive_from = redist_priv_schedule_peer(schedule->arrangement, REDIST_PRIV_TO, rank, step);
@@ -4532,31 +4825,39 @@ REDIST_PRIV_COLD int64_t redist_priv_share(const redist_axis *x)
     return most;
 }
 
-REDIST_PRIV_COLD int redist_priv_is_time(double seconds) { return seconds >= 0 && seconds <= DBL_MAX; }
+REDIST_PRIV_COLD int redist_priv_is_time(double seconds)
+{
+    return seconds >= 0 && seconds <= DBL_MAX;
+}
 
 REDIST_PRIV_COLD int redist_priv_is_cost(const redist_cost *cost)
 {
-    return cost != NULL && redist_priv_is_time(cost->per_message) && redist_priv_is_time(cost->per_byte);
+    return cost != NULL && redist_priv_is_time(cost->per_message) &&
+           redist_priv_is_time(cost->per_byte);
 }
 
 /* The most that any place of one copy of either side exchanges, found by going through all of them. */
-REDIST_PRIV_COLD int redist_priv_most_by_places(const redist_layout *const *layout, redist_priv_load *most)
+REDIST_PRIV_COLD int redist_priv_most_by_places(const redist_layout *const *layout,
+                                                redist_priv_load *most)
 {
     redist_priv_neighbours n;
     int place, side, coords[REDIST_MAX_DIMS], code = REDIST_OK;
     for (side = 0; side < 2; side++)
-        for (place = 0; place < redist_priv_grid_places(layout[side]) && code == REDIST_OK; place++) {
+        for (place = 0; place < redist_priv_grid_places(layout[side]) && code == REDIST_OK;
+             place++) {
             redist_priv_coords_of_place(layout[side], place, coords);
             code = redist_priv_find_neighbours(layout[side], coords, side, layout[!side], 0, &n);
             most[side].messages = redist_priv_max(most[side].messages, n.messages);
-            most[side].elements = redist_priv_max(most[side].elements, redist_priv_held_at(layout[side], coords));
+            most[side].elements =
+                redist_priv_max(most[side].elements, redist_priv_held_at(layout[side], coords));
             redist_priv_neighbours_free(&n);
         }
     return code;
 }
 
 /* The same where pairs are a product of axes, and each element has one place. */
-REDIST_PRIV_COLD int redist_priv_most_by_axes(const redist_layout *const *layout, redist_priv_load *most)
+REDIST_PRIV_COLD int redist_priv_most_by_axes(const redist_layout *const *layout,
+                                              redist_priv_load *most)
 {
     int64_t partners[2];
     int d, side, code = REDIST_OK;
@@ -4573,13 +4874,16 @@ REDIST_PRIV_COLD int redist_priv_most_by_axes(const redist_layout *const *layout
 }
 
 /* The most messages and the most elements of any rank. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_busiest(const redist_layout *from, const redist_layout *to, redist_priv_load *busiest)
+REDIST_PRIV_COLD int redist_priv_busiest(const redist_layout *from, const redist_layout *to,
+                                         redist_priv_load *busiest)
 {
     redist_priv_load most[2] = {{0, 0}, {0, 0}};
     const redist_layout *const layout[2] = {from, to};
     const int by_axes = redist_priv_is_partitioned(from) && redist_priv_is_partitioned(to);
-    const int code = by_axes ? redist_priv_most_by_axes(layout, most) : redist_priv_most_by_places(layout, most);
-    int64_t sends = most[0].messages * to->copies; /* a copy serves its own rank, and others round-robin */
+    const int code =
+        by_axes ? redist_priv_most_by_axes(layout, most) : redist_priv_most_by_places(layout, most);
+    int64_t sends =
+        most[0].messages * to->copies; /* a copy serves its own rank, and others round-robin */
     sends = redist_priv_min(sends, 1 + redist_priv_ceil_div(sends, from->copies));
     busiest->messages = redist_priv_max(sends, most[1].messages);
     busiest->elements = redist_priv_max(most[0].elements, most[1].elements);
@@ -4593,12 +4897,13 @@ REDIST_PRIV_COLD double redist_priv_seconds_of(const redist_priv_load *load, int
            (double)load->elements * ((double)element_bytes * cost->per_byte);
 }
 
-REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to, int64_t element_bytes,
-                                 const redist_cost *cost)
+REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to,
+                                 int64_t element_bytes, const redist_cost *cost)
 {
     redist_layout source;
     redist_priv_load busiest;
-    if (!redist_priv_is_cost(cost) || element_bytes < 1 || redist_priv_check_pair(from, to, 0, &source) != REDIST_OK ||
+    if (!redist_priv_is_cost(cost) || element_bytes < 1 ||
+        redist_priv_check_pair(from, to, 0, &source) != REDIST_OK ||
         redist_priv_busiest(&source, to, &busiest) != REDIST_OK)
         return -1;
     return redist_priv_seconds_of(&busiest, element_bytes, cost);
@@ -4853,7 +5158,8 @@ typedef struct {
 
 /* Settles a column and extends the ways through it. Returns the nearest of the others, a free one if possible, and
    moves prices so that the way to it loses nothing. */
-REDIST_PRIV_COLD int redist_priv_settle(redist_priv_column *column, int columns, const int64_t *weights, int settled)
+REDIST_PRIV_COLD int redist_priv_settle(redist_priv_column *column, int columns,
+                                        const int64_t *weights, int settled)
 {
     const int64_t *weight = weights + (int64_t)column[settled].row * columns;
     const int64_t worth = (settled < columns ? weight[settled] : 0) - column[settled].price;
@@ -4885,9 +5191,11 @@ REDIST_PRIV_COLD int redist_priv_settle(redist_priv_column *column, int columns,
 /* column_of[rows] receives the assignment of the largest sum. Row after row gets a column, along the way of least loss
    from one more column, which only it has, to a free one, found as Dijkstra does; the rows on the way hand on theirs.
    (Kuhn 1955; Jonker and Volgenant 1987.) */
-REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *weight, int *column_of)
+REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *weight,
+                                        int *column_of)
 {
-    redist_priv_column *column = (redist_priv_column *)redist_priv_zeroed((int64_t)columns + 1, sizeof *column);
+    redist_priv_column *column =
+        (redist_priv_column *)redist_priv_zeroed((int64_t)columns + 1, sizeof *column);
     int row, c;
     if (column == NULL)
         return REDIST_ERR_MEMORY;
@@ -4915,10 +5223,13 @@ REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *we
 typedef struct {
     const redist_layout *from, *to;
     int sources, places, columns;
-    int *own;        /* by place of `to`: the column of its rank                                        */
-    int *chosen;     /* by place of `to`: its column in the end, -1 while there is none                 */
-    int *other;      /* by column that the source does not have: the place of `to`                      */
-    int64_t *volume; /* by place of `to` and column: what that has of it, while all are assigned together */
+    int *own; /* by place of `to`: the column of its rank                                        */
+    int *
+        chosen; /* by place of `to`: its column in the end, -1 while there is none                 */
+    int *
+        other; /* by column that the source does not have: the place of `to`                      */
+    int64_t *
+        volume; /* by place of `to` and column: what that has of it, while all are assigned together */
 } redist_priv_relabelling;
 
 /* REDIST_ERR_MEMORY; free r->own, whatever this returns. */
@@ -4977,7 +5288,8 @@ REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r)
 
 /* In order, each coordinate of the axis with fewer takes the one of the other that it shares most with of those left.
    Both are layouts of their own; match[to's processes] receives coordinates of `from`, or -1. */
-REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_layout *from, const redist_layout *to, int *match)
+REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_layout *from, const redist_layout *to,
+                                               int *match)
 {
     const int few = redist_layout_places(from) < redist_layout_places(to);
     const redist_layout *rows = few ? from : to, *columns = few ? to : from;
@@ -4991,7 +5303,8 @@ REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_layout *from, const 
         const redist_priv_partners *p = &n.axis[0];
         code = redist_priv_find_neighbours(rows, &c, REDIST_PRIV_TO, columns, 1, &n);
         for (k = 0, best = -1; code == REDIST_OK && k < p->peers; k++)
-            if (!taken[p->coord[k]] && (best < 0 || redist_priv_partner_elements(p, k) > redist_priv_partner_elements(p, best)))
+            if (!taken[p->coord[k]] && (best < 0 || redist_priv_partner_elements(p, k) >
+                                                        redist_priv_partner_elements(p, best)))
                 best = k;
         if (best >= 0) {
             taken[p->coord[best]] = 1;
@@ -5006,7 +5319,8 @@ REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_layout *from, const 
 /* The same of axis d, exactly where it has few enough coordinates. */
 REDIST_PRIV_COLD int redist_priv_match_axis(const redist_priv_relabelling *r, int d, int *match)
 {
-    const redist_layout from = redist_layout_1d(r->from->dim[d].axis), to = redist_layout_1d(r->to->dim[d].axis);
+    const redist_layout from = redist_layout_1d(r->from->dim[d].axis),
+                        to = redist_layout_1d(r->to->dim[d].axis);
     const int most = redist_layout_places(&from), places = redist_layout_places(&to);
     int k, code;
     if (redist_priv_max(most, places) > REDIST_PRIV_EXACT_PLACES)
@@ -5019,7 +5333,8 @@ REDIST_PRIV_COLD int redist_priv_match_axis(const redist_priv_relabelling *r, in
 
 /* Sends each place whose coordinates all have a match to the rank of the matching place of the same copy, the others to
    their own where that is left, and then to any that is left. match[d][coordinate of to]; taken[columns], zeroed. */
-REDIST_PRIV_COLD void redist_priv_choose_matches(redist_priv_relabelling *r, int *const *match, char *taken)
+REDIST_PRIV_COLD void redist_priv_choose_matches(redist_priv_relabelling *r, int *const *match,
+                                                 char *taken)
 {
     const int sources = redist_priv_grid_places(r->from), grid = redist_priv_grid_places(r->to);
     int coords[REDIST_MAX_DIMS];
@@ -5083,7 +5398,8 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
 {
     redist_priv_relabelling r;
     redist_layout source;
-    int t, code = ranks == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to, 0, &source);
+    int t,
+        code = ranks == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to, 0, &source);
     if (code == REDIST_OK && redist_priv_received(to) < 0)
         code = REDIST_ERR_OVERFLOW;
     if (code != REDIST_OK)
@@ -5091,18 +5407,23 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
     code = redist_priv_relabelling_of(&source, to, &r);
     if (code == REDIST_OK && redist_priv_max(r.places, r.sources) <= REDIST_PRIV_EXACT_PLACES)
         code = redist_priv_choose_exactly(&r);
-    else if (code == REDIST_OK && redist_priv_is_partitioned(&source) && redist_priv_is_partitioned(to))
+    else if (code == REDIST_OK && redist_priv_is_partitioned(&source) &&
+             redist_priv_is_partitioned(to))
         code = redist_priv_choose_by_axes(&r);
     if (code == REDIST_OK)
         code = redist_priv_keep_numbering(&r);
     for (t = 0; t < r.places && code == REDIST_OK; t++)
-        ranks[t] = r.chosen[t] < r.sources ? redist_priv_rank_at(from, r.chosen[t])
-                                           : redist_priv_rank_at(to, r.other[r.chosen[t] - r.sources]);
+        ranks[t] = r.chosen[t] < r.sources
+                       ? redist_priv_rank_at(from, r.chosen[t])
+                       : redist_priv_rank_at(to, r.other[r.chosen[t] - r.sources]);
     REDIST_FREE(r.own);
     return code;
 }
 
-REDIST_PRIV_COLD double redist_priv_gain(double saving, double cost, int64_t n) { return (double)n * saving - cost; }
+REDIST_PRIV_COLD double redist_priv_gain(double saving, double cost, int64_t n)
+{
+    return (double)n * saving - cost;
+}
 
 /* The fewest repetitions that gain anything, in the arithmetic of redist_priv_gain; -1 when none up to 2^53 does. */
 REDIST_PRIV_COLD int64_t redist_priv_break_even(double saving, double cost)
@@ -5122,8 +5443,9 @@ REDIST_PRIV_COLD int64_t redist_priv_break_even(double saving, double cost)
 REDIST_API int redist_advise(double here, double there, double in, double out, int64_t repetitions,
                              redist_advice *advice)
 {
-    if (advice == NULL || repetitions < 0 || !redist_priv_is_time(here) || !redist_priv_is_time(there) ||
-        !redist_priv_is_time(in) || !redist_priv_is_time(out) || !redist_priv_is_time(in + out))
+    if (advice == NULL || repetitions < 0 || !redist_priv_is_time(here) ||
+        !redist_priv_is_time(there) || !redist_priv_is_time(in) || !redist_priv_is_time(out) ||
+        !redist_priv_is_time(in + out))
         return REDIST_ERR_ARGUMENT;
     advice->gain = redist_priv_gain(here - there, in + out, repetitions);
     advice->break_even = redist_priv_break_even(here - there, in + out);
@@ -5212,8 +5534,10 @@ REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redi
     for (k = 0; x->kind == REDIST_PRIV_BOXES && k < x->procs; k++)
         for (d = 0; d < layout->ndim; d++)
             redist_priv_print(w, "%s%" PRId64 ":%" PRId64,
-                              d > 0 ? "x" : k > 0 ? ", " : "; boxes ", x->box[k].low[d],
-                              x->box[k].high[d]);
+                              d > 0   ? "x"
+                              : k > 0 ? ", "
+                                      : "; boxes ",
+                              x->box[k].low[d], x->box[k].high[d]);
     for (k = 0; layout->ranks != NULL && k < redist_layout_places(layout); k++)
         redist_priv_print(w, "%s%d", k == 0 ? "; ranks " : ",", layout->ranks[k]);
     if (layout->ranks == NULL && layout->first_rank != 0)
@@ -5259,33 +5583,44 @@ typedef struct {
     char *message;
     size_t message_size;
     char *storage;
-    size_t room, used;     /* bytes; used > room: it does not fit, and only the bytes are counted */
+    size_t room, used; /* bytes; used > room: it does not fit, and only the bytes are counted */
     int ndim;
     redist_priv_dimension said[REDIST_MAX_DIMS]; /* the numbers of the axes, not yet checked */
-    redist_layout layout;  /* of the axes and the options so far; its axes are numbered as in the text */
+    redist_layout
+        layout; /* of the axes and the options so far; its axes are numbered as in the text */
     unsigned subjects;     /* what the axis, or the options, have told so far */
     const char *number_at; /* the last number */
-    int64_t last, listed; /* entry of a list, and how many it has */
+    int64_t last, listed;  /* entry of a list, and how many it has */
     int64_t last_cut, ranks;
     const char *ranks_at;
     int box_axes, boxes;
     const redist_box *box;
 } redist_priv_reader;
 
-REDIST_PRIV_COLD int redist_priv_is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+REDIST_PRIV_COLD int redist_priv_is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
 REDIST_PRIV_COLD int redist_priv_is_digit(char c) { return c >= '0' && c <= '9'; }
-REDIST_PRIV_COLD char redist_priv_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+REDIST_PRIV_COLD char redist_priv_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
 
 /* Records a mistake, if it is the first; at: where, NULL when it is not one of the text. */
-REDIST_PRIV_COLD void redist_priv_parse_error(redist_priv_reader *r, const char *at, const char *format, ...)
+REDIST_PRIV_COLD void redist_priv_parse_error(redist_priv_reader *r, const char *at,
+                                              const char *format, ...)
 {
     va_list values;
     int used = 0;
     if (r->code != REDIST_OK)
         return;
-    r->code = at != NULL ? REDIST_ERR_LAYOUT : r->used > r->room ? REDIST_ERR_MEMORY : REDIST_ERR_ARGUMENT;
+    r->code = at != NULL          ? REDIST_ERR_LAYOUT
+              : r->used > r->room ? REDIST_ERR_MEMORY
+                                  : REDIST_ERR_ARGUMENT;
     if (r->message_size > 0 && at != NULL)
-        used = snprintf(r->message, r->message_size, "column %" PRId64 ": ", (int64_t)(at - r->text) + 1);
+        used = snprintf(r->message, r->message_size, "column %" PRId64 ": ",
+                        (int64_t)(at - r->text) + 1);
     va_start(values, format);
     if (used >= 0 && (size_t)used < r->message_size)
         vsnprintf(r->message + used, r->message_size - (size_t)used, format, values);
@@ -5329,7 +5664,8 @@ REDIST_PRIV_COLD int redist_priv_parse_accept(redist_priv_reader *r, const char 
     size_t k = 0;
     while (k < n && redist_priv_lower(at[k]) == word[k])
         k++;
-    if (k < n || r->code != REDIST_OK || (redist_priv_is_letter(word[n - 1]) && redist_priv_is_letter(at[n])))
+    if (k < n || r->code != REDIST_OK ||
+        (redist_priv_is_letter(word[n - 1]) && redist_priv_is_letter(at[n])))
         return 0;
     r->at += n;
     return 1;
@@ -5349,7 +5685,8 @@ REDIST_PRIV_COLD int redist_priv_parse_begins(redist_priv_reader *r, const char 
     if (!redist_priv_parse_accept(r, word))
         return 0;
     if (r->subjects & subject)
-        redist_priv_parse_error(r, r->at - strlen(word), "'%s' repeats or contradicts what was said before it", word);
+        redist_priv_parse_error(r, r->at - strlen(word),
+                                "'%s' repeats or contradicts what was said before it", word);
     r->subjects |= subject;
     return 1;
 }
@@ -5463,8 +5800,9 @@ REDIST_PRIV_COLD void redist_priv_parse_section(redist_priv_reader *r, redist_ax
     count = redist_priv_parse_number(r, ":", "the count of a section", INT64_MAX);
     if (count != x->count)
         redist_priv_parse_error(r, r->number_at,
-                                "a section of %" PRId64 " indices, where the extent in front is %" PRId64, count,
-                                x->count);
+                                "a section of %" PRId64
+                                " indices, where the extent in front is %" PRId64,
+                                count, x->count);
     if (redist_priv_parse_accept(r, ":"))
         x->step = redist_priv_parse_number(r, NULL, "the step of a section", INT64_MAX);
     x->extent = redist_priv_parse_number(r, "of", "the extent of the whole axis", INT64_MAX);
@@ -5486,7 +5824,8 @@ REDIST_PRIV_COLD int redist_priv_parse_suffix(redist_priv_reader *r, redist_priv
         if (redist_priv_parse_accept(r, ","))
             dim->high = redist_priv_parse_number(r, NULL, "the width of a halo", INT64_MAX);
         redist_priv_parse_expect(r, ")", "')'");
-    } else if (redist_priv_parse_begins(r, "allocated", 8) || redist_priv_parse_begins(r, "extent", 8)) {
+    } else if (redist_priv_parse_begins(r, "allocated", 8) ||
+               redist_priv_parse_begins(r, "extent", 8)) {
         dim->allocated = redist_priv_parse_number(r, "(", "the allocated extent", INT64_MAX);
         redist_priv_parse_expect(r, ")", "')'");
     } else if (redist_priv_parse_begins(r, "periodic", 16)) {
@@ -5527,10 +5866,12 @@ REDIST_PRIV_COLD redist_axis redist_priv_parse_axis(redist_priv_reader *r,
     while (redist_priv_parse_suffix(r, dim))
         continue;
     if (x->kind == REDIST_PRIV_CUTS && r->last_cut != x->extent)
-        redist_priv_parse_error(r, begin, "the last cut is %" PRId64 ", but the extent is %" PRId64, r->last_cut,
-                                x->extent);
+        redist_priv_parse_error(r, begin, "the last cut is %" PRId64 ", but the extent is %" PRId64,
+                                r->last_cut, x->extent);
     return redist_starting_at(even ? redist_block(x->extent, x->procs)
-                                   : redist_priv_axis(x->kind, x->extent, x->block, x->procs, x->cuts), x->first);
+                                   : redist_priv_axis(x->kind, x->extent, x->block, x->procs,
+                                                      x->cuts),
+                              x->first);
 }
 
 /* Makes what was said of the axes a layout, and then of how they are stored, by the builders, which find what is wrong
@@ -5541,14 +5882,16 @@ REDIST_PRIV_COLD void redist_priv_parse_axes(redist_priv_reader *r)
     char expected[128];
     int d;
     for (d = 0; d < r->ndim && r->code == REDIST_OK; d++) {
-        snprintf(expected, sizeof expected, "',' and axis %d of %d, or " REDIST_PRIV_SUFFIXES, d, r->ndim);
+        snprintf(expected, sizeof expected, "',' and axis %d of %d, or " REDIST_PRIV_SUFFIXES, d,
+                 r->ndim);
         if (d > 0)
             redist_priv_parse_expect(r, ",", expected);
         axes[d] = redist_priv_parse_axis(r, &r->said[d]);
     }
     r->layout = redist_layout_nd(d, axes);
     for (d = 0; d < r->layout.ndim; d++)
-        r->layout = redist_section(r->layout, d, r->said[d].axis.start, r->said[d].axis.count, r->said[d].axis.step);
+        r->layout = redist_section(r->layout, d, r->said[d].axis.start, r->said[d].axis.count,
+                                   r->said[d].axis.step);
 }
 
 REDIST_PRIV_COLD void redist_priv_store_axes(redist_priv_reader *r)
@@ -5556,7 +5899,8 @@ REDIST_PRIV_COLD void redist_priv_store_axes(redist_priv_reader *r)
     int d;
     for (d = 0; d < r->layout.ndim; d++) {
         const redist_priv_dimension *dim = &r->said[d];
-        r->layout = redist_with_allocated(redist_with_halo(r->layout, d, dim->low, dim->high), d, dim->allocated);
+        r->layout = redist_with_allocated(redist_with_halo(r->layout, d, dim->low, dim->high), d,
+                                          dim->allocated);
         if (dim->axis.ghosts != 0)
             r->layout = redist_with_ghosts(r->layout, d, (redist_edge)(dim->axis.ghosts - 1));
     }
@@ -5598,16 +5942,19 @@ REDIST_PRIV_COLD void redist_priv_parse_option(redist_priv_reader *r)
     else if (redist_priv_parse_begins(r, "memory", 4))
         *layout = redist_memory_order(*layout, redist_priv_parse_order(r));
     else if (redist_priv_parse_begins(r, "from", 8))
-        *layout = redist_from_rank(
-            *layout, (int)redist_priv_parse_number(r, "rank", "the first rank", INT_MAX));
+        *layout =
+            redist_from_rank(*layout,
+                             (int)redist_priv_parse_number(r, "rank", "the first rank", INT_MAX));
     else if (redist_priv_parse_begins(r, "ranks", 8)) {
         r->ranks_at = redist_priv_parse_next(r);
         *layout =
             redist_on_ranks(*layout, (const int *)redist_priv_parse_list(r, "a rank", sizeof(int)));
         r->ranks = r->listed;
-    } else if (redist_priv_parse_begins(r, "replicas", 16) || redist_priv_parse_begins(r, "copies", 16))
-        *layout = redist_replicated(
-            *layout, (int)redist_priv_parse_number(r, NULL, "the number of copies", INT_MAX));
+    } else if (redist_priv_parse_begins(r, "replicas", 16) ||
+               redist_priv_parse_begins(r, "copies", 16))
+        *layout = redist_replicated(*layout,
+                                    (int)redist_priv_parse_number(r, NULL, "the number of copies",
+                                                                  INT_MAX));
     else if (redist_priv_parse_begins(r, "boxes", 32)) {
         r->box = (const redist_box *)redist_priv_parse_list(r, NULL, sizeof *r->box);
         r->boxes = (int)r->listed;
@@ -5624,23 +5971,27 @@ REDIST_PRIV_COLD void redist_priv_parse_layout(redist_priv_reader *r)
     while (redist_priv_parse_accept(r, ";"))
         redist_priv_parse_option(r);
     if (*redist_priv_parse_next(r) != '\0')
-        redist_priv_parse_unexpected(r, r->subjects != 0 ? "';' and an option, or the end"
-                                                   : "';' and an option, the end, or " REDIST_PRIV_SUFFIXES);
+        redist_priv_parse_unexpected(r,
+                                     r->subjects != 0
+                                         ? "';' and an option, or the end"
+                                         : "';' and an option, the end, or " REDIST_PRIV_SUFFIXES);
     if (r->box_axes != (r->boxes > 0 ? r->ndim : 0))
-        redist_priv_parse_error(r, r->at, "%d of %d axes are 'box', and boxes are%s listed: all or none must be",
-                                r->box_axes, r->ndim, r->boxes > 0 ? "" : " not");
+        redist_priv_parse_error(
+            r, r->at, "%d of %d axes are 'box', and boxes are%s listed: all or none must be",
+            r->box_axes, r->ndim, r->boxes > 0 ? "" : " not");
     if (r->boxes > 0 && r->code == REDIST_OK) { /* else the axes may be no whole ones */
         redist_priv_set_boxes(&r->layout, r->boxes, r->box);
         r->layout = redist_replicated(r->layout, r->layout.copies); /* of as many places */
     }
     redist_priv_store_axes(r);
-    if (r->ranks > 0 && redist_priv_usable(&r->layout) && r->ranks != redist_layout_places(&r->layout))
-        redist_priv_parse_error(r, r->ranks_at, "%" PRId64 " ranks for a grid of %d places", r->ranks,
-                                redist_layout_places(&r->layout));
+    if (r->ranks > 0 && redist_priv_usable(&r->layout) &&
+        r->ranks != redist_layout_places(&r->layout))
+        redist_priv_parse_error(r, r->ranks_at, "%" PRId64 " ranks for a grid of %d places",
+                                r->ranks, redist_layout_places(&r->layout));
 }
 
-REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage, size_t storage_bytes,
-                                   char *message, size_t message_size)
+REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage,
+                                   size_t storage_bytes, char *message, size_t message_size)
 {
     struct aligned { /* as an int64_t is: to 4 bytes on i386 */
         char before;
@@ -5663,7 +6014,8 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
     else
         redist_priv_parse_layout(&r);
     if (r.used > r.room)
-        redist_priv_parse_error(&r, NULL, "the cuts and ranks need %" PRIu64 " bytes of storage", (uint64_t)r.used);
+        redist_priv_parse_error(&r, NULL, "the cuts and ranks need %" PRIu64 " bytes of storage",
+                                (uint64_t)r.used);
     if (r.code != REDIST_OK)
         return r.code;
     *layout = r.layout;

@@ -84,7 +84,8 @@
 
 /* REDIST_NO_MULTIPHASE and REDIST_NO_SCHEDULED, where defined, leave a method out: asked for by name it is refused.
    REDIST_NO_OWN_MEMORY: ranks of a node share memory by MPI_Win_allocate_shared only. */
-#if defined __linux__ && (defined __GNUC__ || defined __clang__) && !defined SMPI_H && !defined REDIST_NO_OWN_MEMORY
+#if defined __linux__ && (defined __GNUC__ || defined __clang__) && !defined SMPI_H && \
+    !defined REDIST_NO_OWN_MEMORY
 #if defined O_TMPFILE && defined O_CLOEXEC
 #define REDIST_PRIV_OWN_MEMORY O_TMPFILE /* how its files are opened */
 #define REDIST_PRIV_CLOEXEC O_CLOEXEC
@@ -95,60 +96,85 @@
 #endif
 
 #ifndef REDIST_MAX_COUNT
-#define REDIST_MAX_COUNT INT_MAX /* the largest count given to MPI; larger messages are cut, or sent in larger units */
+#define REDIST_MAX_COUNT \
+    INT_MAX /* the largest count given to MPI; larger messages are cut, or sent in larger units */
 #endif
 
 #ifndef REDIST_PIECE_BYTES
-#define REDIST_PIECE_BYTES 262144 /* REDIST_SHARED: what one rank packs before the other unpacks; should fit a cache */
+#define REDIST_PIECE_BYTES \
+    262144 /* REDIST_SHARED: what one rank packs before the other unpacks; should fit a cache */
 #endif
 
 #ifndef REDIST_RING_BYTES
-#define REDIST_RING_BYTES 4194304 /* REDIST_SHARED: shared staging memory of one rank: of a plan, of all in an arena */
+#define REDIST_RING_BYTES \
+    4194304 /* REDIST_SHARED: shared staging memory of one rank: of a plan, of all in an arena */
 #endif
 
 #ifndef REDIST_FLIGHT_BYTES
-#define REDIST_FLIGHT_BYTES 65536 /* REDIST_SCHEDULED: of pieces that are on their way together; 0: one at a time */
+#define REDIST_FLIGHT_BYTES \
+    65536 /* REDIST_SCHEDULED: of pieces that are on their way together; 0: one at a time */
 #endif
 
 #ifndef REDIST_EAGER_BYTES
-#define REDIST_EAGER_BYTES 16384 /* REDIST_SCHEDULED: of a piece: at most what MPI sends without asking the receiver */
+#define REDIST_EAGER_BYTES \
+    16384 /* REDIST_SCHEDULED: of a piece: at most what MPI sends without asking the receiver */
 #endif
 
 /* Further constants: what each decides, its unit, and the command that set it; chosen: none did. Waiting: */
-#define REDIST_PRIV_TRIES 20 /* tests before the processor is given away; build/small on more ranks than cores */
+#define REDIST_PRIV_TRIES \
+    20 /* tests before the processor is given away; build/small on more ranks than cores */
 #ifndef REDIST_PRIV_PATIENCE
-#define REDIST_PRIV_PATIENCE REDIST_PRIV_TRIES /* tests without progress until a rank copies for another; chosen */
+#define REDIST_PRIV_PATIENCE \
+    REDIST_PRIV_TRIES /* tests without progress until a rank copies for another; chosen */
 #endif
 
 /* REDIST_SHARED: */
-#define REDIST_PRIV_SLOTS 4         /* of the ring of a message of several pieces; chosen */
+#define REDIST_PRIV_SLOTS 4          /* of the ring of a message of several pieces; chosen */
 #define REDIST_PRIV_LEAST_PIECE 4096 /* bytes: a ring of shorter pieces is none; chosen */
-#define REDIST_PRIV_WIDE 1024       /* bytes: pieces are as long along the fast axes; build/methods */
-#define REDIST_PRIV_SHORT 32768     /* bytes: up to here two slots, and no waiting for the last execution; build/small */
-#define REDIST_PRIV_WASTEFUL 6      /* lines read for one used: from here on the sender packs; build/methods */
-#define REDIST_PRIV_FAR 250         /* ns of a flag to and fro: more to cores that share no cache (110, 500); build/cycles */
-#define REDIST_PRIV_STREAMED 4096   /* bytes: messages to those are streamed from here on; build/cycles */
+#define REDIST_PRIV_WIDE 1024 /* bytes: pieces are as long along the fast axes; build/methods */
+#define REDIST_PRIV_SHORT \
+    32768 /* bytes: up to here two slots, and no waiting for the last execution; build/small */
+#define REDIST_PRIV_WASTEFUL \
+    6 /* lines read for one used: from here on the sender packs; build/methods */
+#define REDIST_PRIV_FAR \
+    250 /* ns of a flag to and fro: more to cores that share no cache (110, 500); build/cycles */
+#define REDIST_PRIV_STREAMED \
+    4096 /* bytes: messages to those are streamed from here on; build/cycles */
 
 /* What methods take, in seconds a message and a byte, where the network is not measured; see redist_priv_predict. */
-#define REDIST_PRIV_WITHIN {1e-6, 5e-10}   /* MPI's messages in a node; build/small, build/methods */
-#define REDIST_PRIV_RINGS {7e-7, 3e-10}    /* rings; the same */
-#define REDIST_PRIV_BETWEEN {1e-6, 8e-10}  /* messages between nodes: 10 Gbit/s; chosen */
-#define REDIST_PRIV_CROWDING 2 /* long messages' time over that of short pieces, not measured; bench/cluster.sh */
-#define REDIST_PRIV_SETUP 15   /* duplications of a communicator that setting up rings takes; build/small */
-#define REDIST_PRIV_LATENCY 0.9 /* of options.cost.per_message, which messages that go together share; chosen */
-#define REDIST_PRIV_NEARER 8   /* times less is the latency inside a node; bench/simulate.sh */
-#define REDIST_PRIV_MARGIN 1.1 /* a chain, or another method than estimated, is so much faster; bench/simulate.sh */
+#define REDIST_PRIV_WITHIN \
+    {                      \
+        1e-6, 5e-10        \
+    } /* MPI's messages in a node; build/small, build/methods */
+#define REDIST_PRIV_RINGS \
+    {                     \
+        7e-7, 3e-10       \
+    } /* rings; the same */
+#define REDIST_PRIV_BETWEEN \
+    {                       \
+        1e-6, 8e-10         \
+    } /* messages between nodes: 10 Gbit/s; chosen */
+#define REDIST_PRIV_CROWDING \
+    2 /* long messages' time over that of short pieces, not measured; bench/cluster.sh */
+#define REDIST_PRIV_SETUP \
+    15 /* duplications of a communicator that setting up rings takes; build/small */
+#define REDIST_PRIV_LATENCY \
+    0.9 /* of options.cost.per_message, which messages that go together share; chosen */
+#define REDIST_PRIV_NEARER 8 /* times less is the latency inside a node; bench/simulate.sh */
+#define REDIST_PRIV_MARGIN \
+    1.1 /* a chain, or another method than estimated, is so much faster; bench/simulate.sh */
 #define REDIST_PRIV_MOST_PHASES 8 /* of a chain; chosen */
 
 /* Measuring, where it is worth it: the network by bursts of messages, and methods. */
-#define REDIST_PRIV_OFTEN 10   /* executions from which on the network is measured; chosen */
-#define REDIST_PRIV_SMALL 8    /* bytes of a short message; chosen */
-#define REDIST_PRIV_BURST 8    /* messages of a burst, and pieces of a long one; bench/simulate.sh */
-#define REDIST_PRIV_SERIES 3   /* times that a method is timed, the first one to warm up; chosen */
-#define REDIST_PRIV_MANY 20    /* executions in each, where one takes less than 0.5 ms; chosen */
-#elif defined REDIST_YIELD || defined REDIST_MAX_COUNT || defined REDIST_PIECE_BYTES || defined REDIST_RING_BYTES || \
-    defined REDIST_FLIGHT_BYTES || defined REDIST_EAGER_BYTES
-#error "REDIST_YIELD and other hooks do nothing in a file that only declares: the implementation needs them"
+#define REDIST_PRIV_OFTEN 10 /* executions from which on the network is measured; chosen */
+#define REDIST_PRIV_SMALL 8  /* bytes of a short message; chosen */
+#define REDIST_PRIV_BURST 8  /* messages of a burst, and pieces of a long one; bench/simulate.sh */
+#define REDIST_PRIV_SERIES 3 /* times that a method is timed, the first one to warm up; chosen */
+#define REDIST_PRIV_MANY 20  /* executions in each, where one takes less than 0.5 ms; chosen */
+#elif defined REDIST_YIELD || defined REDIST_MAX_COUNT || defined REDIST_PIECE_BYTES || \
+    defined REDIST_RING_BYTES || defined REDIST_FLIGHT_BYTES || defined REDIST_EAGER_BYTES
+#error \
+    "REDIST_YIELD and other hooks do nothing in a file that only declares: the implementation needs them"
 #endif
 
 #ifdef __cplusplus
@@ -159,17 +185,18 @@ extern "C" {
 
 /* How a plan exchanges. What stays on a rank never passes through MPI, whatever the method. */
 typedef enum {
-    REDIST_AUTO = 0,       /* the one that promises to be fastest                                                    */
-    REDIST_ALLTOALLV,      /* packed, one MPI_Alltoallv: networks where MPI's own is better than messages            */
-    REDIST_ALLTOALLW,      /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory; */
-                           /*   Open MPI gets 1-byte elements wrong: there REDIST_POINT_TO_POINT serves             */
+    REDIST_AUTO =
+        0, /* the one that promises to be fastest                                                    */
+    REDIST_ALLTOALLV, /* packed, one MPI_Alltoallv: networks where MPI's own is better than messages            */
+    REDIST_ALLTOALLW, /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory; */
+    /*   Open MPI gets 1-byte elements wrong: there REDIST_POINT_TO_POINT serves             */
     REDIST_POINT_TO_POINT, /* packed, persistent messages to real peers only; contiguous messages are not packed     */
-    REDIST_SCHEDULED,      /* contention-free steps, in short pieces that never run ahead of what is received, with  */
-                           /*   any max_buffer: networks between nodes, scarce memory                                */
-    REDIST_SHARED,         /* node shared memory inside a node; between nodes as REDIST_SCHEDULED, short messages    */
-                           /*   (600 bytes) as REDIST_POINT_TO_POINT; by REDIST_AUTO as what is faster there          */
-    REDIST_MULTIPHASE      /* a chain of plans by way of other block sizes and grids (redist_phases): tiny messages;  */
-                           /*   slabs to slabs also by way of nodes x ranks of a node, first inside the nodes        */
+    REDIST_SCHEDULED, /* contention-free steps, in short pieces that never run ahead of what is received, with  */
+    /*   any max_buffer: networks between nodes, scarce memory                                */
+    REDIST_SHARED, /* node shared memory inside a node; between nodes as REDIST_SCHEDULED, short messages    */
+    /*   (600 bytes) as REDIST_POINT_TO_POINT; by REDIST_AUTO as what is faster there          */
+    REDIST_MULTIPHASE /* a chain of plans by way of other block sizes and grids (redist_phases): tiny messages;  */
+    /*   slabs to slabs also by way of nodes x ranks of a node, first inside the nodes        */
 } redist_method;
 
 enum { REDIST_PRIV_METHODS = REDIST_MULTIPHASE + 1 };
@@ -184,33 +211,43 @@ typedef struct redist_arena redist_arena;
 typedef struct {
     redist_method method;
     redist_effort effort;
-    int arrays;          /* arrays moved by one execution, in one message per peer; 0 means 1                     */
-    int64_t max_buffer;  /* bytes of staging memory per rank that the plan may hold; 0: no limit                  */
-    int in_place;        /* not 0: source and destination may be the same memory. Every element moves to where    */
-                         /*   the destination has it: with another halo than the source's, all that stay do       */
-                         /*   (redist_plan_print counts them)                                                     */
-    redist_arena *arena; /* where arrays may live (redist_arena_create), or NULL; the same arena on every rank    */
-    const void *fixed_from; /* fixed arrays (one array per execution only): every execution passes exactly these,  */
-    void *fixed_to;      /*   so that persistent requests can use them directly; NULL: arrays may change          */
-    int executions;      /* how often the plan will run, so that REDIST_AUTO weighs what creating costs; 0: many  */
-    int node_ranks;      /* > 0: treat the communicator as nodes of so many ranks (for tests)                     */
-    redist_combine *combine; /* what arrives is combined with what is there by this function (redist_combine_op,  */
-    void *context;       /*   redist_combine_axpby, or your own); NULL: it replaces it. Given on all ranks, or none;  */
-                         /*   not with fixed arrays. *context must live as long as the plan; REDIST_MEASURE calls */
-                         /*   the function on arrays of its own while the plan is made                            */
-    redist_cost cost;    /* what a message and a byte cost; zero: measured where REDIST_AUTO, or a chain, needs it */
-    char *message;       /* message[message_size]: receives the sentence of a failure, "" on success; or NULL     */
+    int arrays; /* arrays moved by one execution, in one message per peer; 0 means 1                     */
+    int64_t
+        max_buffer; /* bytes of staging memory per rank that the plan may hold; 0: no limit                  */
+    int in_place; /* not 0: source and destination may be the same memory. Every element moves to where    */
+    /*   the destination has it: with another halo than the source's, all that stay do       */
+    /*   (redist_plan_print counts them)                                                     */
+    redist_arena *
+        arena; /* where arrays may live (redist_arena_create), or NULL; the same arena on every rank    */
+    const void *
+        fixed_from; /* fixed arrays (one array per execution only): every execution passes exactly these,  */
+    void *
+        fixed_to; /*   so that persistent requests can use them directly; NULL: arrays may change          */
+    int executions; /* how often the plan will run, so that REDIST_AUTO weighs what creating costs; 0: many  */
+    int node_ranks; /* > 0: treat the communicator as nodes of so many ranks (for tests)                     */
+    redist_combine *
+        combine; /* what arrives is combined with what is there by this function (redist_combine_op,  */
+    void *
+        context; /*   redist_combine_axpby, or your own); NULL: it replaces it. Given on all ranks, or none;  */
+    /*   not with fixed arrays. *context must live as long as the plan; REDIST_MEASURE calls */
+    /*   the function on arrays of its own while the plan is made                            */
+    redist_cost
+        cost; /* what a message and a byte cost; zero: measured where REDIST_AUTO, or a chain, needs it */
+    char *
+        message; /* message[message_size]: receives the sentence of a failure, "" on success; or NULL     */
     size_t message_size;
 } redist_options;
 
 /* What one execution does on this rank. */
 typedef struct {
     redist_method method;
-    int64_t sends, receives;                         /* messages to and from other ranks       */
-    int64_t bytes_sent, bytes_received, bytes_kept;  /* per execution, all arrays              */
-    int64_t buffer_bytes;                            /* staging memory that the plan holds     */
-    int64_t shared_bytes; /* of the node's shared memory, its own or the arena's; buffer_bytes counts its rings, too */
-    int steps, phases; /* of REDIST_SCHEDULED's schedule and REDIST_MULTIPHASE's chain; elsewhere 1 */
+    int64_t sends, receives;                        /* messages to and from other ranks       */
+    int64_t bytes_sent, bytes_received, bytes_kept; /* per execution, all arrays              */
+    int64_t buffer_bytes;                           /* staging memory that the plan holds     */
+    int64_t
+        shared_bytes; /* of the node's shared memory, its own or the arena's; buffer_bytes counts its rings, too */
+    int steps,
+        phases; /* of REDIST_SCHEDULED's schedule and REDIST_MULTIPHASE's chain; elsewhere 1 */
 } redist_stats;
 
 /* ----------------------------------------------------------------------------------------------------------- plans */
@@ -230,7 +267,8 @@ typedef struct {
    _MPI. A bad communicator is reported on the calling rank only. Errors of MPI on comm itself, while it is duplicated,
    go to its error handler. */
 REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
-                                  MPI_Datatype element, const redist_options *options, redist_plan **plan);
+                                  MPI_Datatype element, const redist_options *options,
+                                  redist_plan **plan);
 
 /* A plan with options.combine: every holder of an element in the source contributes, that is its owner, the ghost cells
    of redist_with_ghosts and all copies of redist_replicated; every holder in the destination receives.
@@ -366,7 +404,8 @@ REDIST_PRIV_COLD void redist_priv_drop(MPI_Request *request, int receives)
     int idle = 1;
     if (*request == MPI_REQUEST_NULL)
         return;
-    if (receives && MPI_Request_get_status(*request, &idle, MPI_STATUS_IGNORE) == MPI_SUCCESS && !idle)
+    if (receives && MPI_Request_get_status(*request, &idle, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+        !idle)
         MPI_Cancel(request);
     MPI_Request_free(request);
 }
@@ -375,13 +414,16 @@ REDIST_PRIV_COLD void redist_priv_drop(MPI_Request *request, int receives)
 REDIST_PRIV int redist_priv_reduce(MPI_Comm comm, int64_t *values, int n, MPI_Op op)
 {
     MPI_Request request;
-    return redist_priv_await(MPI_Iallreduce(MPI_IN_PLACE, values, n, MPI_INT64_T, op, comm, &request), &request);
+    return redist_priv_await(MPI_Iallreduce(MPI_IN_PLACE, values, n, MPI_INT64_T, op, comm,
+                                            &request),
+                             &request);
 }
 
 REDIST_PRIV int redist_priv_broadcast(MPI_Comm comm, void *data, size_t bytes, int root)
 {
     MPI_Request request;
-    return redist_priv_await(MPI_Ibcast(data, (int)bytes, MPI_BYTE, root, comm, &request), &request);
+    return redist_priv_await(MPI_Ibcast(data, (int)bytes, MPI_BYTE, root, comm, &request),
+                             &request);
 }
 
 /* -------------------------------------------------------------------------------------------------------- verdicts */
@@ -409,32 +451,34 @@ REDIST_PRIV_COLD void redist_priv_fail(redist_priv_verdict *v, int code, const c
 /* What the ranks must know of each other to choose alike: maxima over ranks. */
 enum {
     REDIST_PRIV_FAILED,
-    REDIST_PRIV_DUPLICATION,  /* nanoseconds that duplicating the communicator took: known later than the others */
-    REDIST_PRIV_WORDS,        /* that must be the same */
-    REDIST_PRIV_HASH,         /* of them */
-    REDIST_PRIV_NOT_HASH,     /* its negative, so that the ranks learn whether it is the same everywhere */
+    REDIST_PRIV_DUPLICATION, /* nanoseconds that duplicating the communicator took: known later than the others */
+    REDIST_PRIV_WORDS,    /* that must be the same */
+    REDIST_PRIV_HASH,     /* of them */
+    REDIST_PRIV_NOT_HASH, /* its negative, so that the ranks learn whether it is the same everywhere */
     REDIST_PRIV_UNFIXED_FROM, /* a rank owns something, but gives no fixed array */
     REDIST_PRIV_UNFIXED_TO,
-    REDIST_PRIV_LARGEST,      /* bytes of staging memory or of an array */
+    REDIST_PRIV_LARGEST, /* bytes of staging memory or of an array */
     REDIST_PRIV_PEERS,
-    REDIST_PRIV_MESSAGE,      /* bytes */
-    REDIST_PRIV_BYTES,        /* of all messages that a rank sends, or receives */
-    REDIST_PRIV_NODE,         /* a number that tells this rank's node from others, in all likelihood */
+    REDIST_PRIV_MESSAGE, /* bytes */
+    REDIST_PRIV_BYTES,   /* of all messages that a rank sends, or receives */
+    REDIST_PRIV_NODE,    /* a number that tells this rank's node from others, in all likelihood */
     REDIST_PRIV_NOT_NODE,
-    REDIST_PRIV_TAG,          /* the next one in the arena */
-    REDIST_PRIV_OVERWRITES,   /* extents may differ, but both ends of a message lay out its ring */
-    REDIST_PRIV_SCATTERED,    /* a message is scattered over the lines of an array */
-    REDIST_PRIV_APART_COMM,   /* the arena's communicator will not do */
+    REDIST_PRIV_TAG,        /* the next one in the arena */
+    REDIST_PRIV_OVERWRITES, /* extents may differ, but both ends of a message lay out its ring */
+    REDIST_PRIV_SCATTERED,  /* a message is scattered over the lines of an array */
+    REDIST_PRIV_APART_COMM, /* the arena's communicator will not do */
     REDIST_PRIV_FACTS
 };
 
 /* Makes the lowest failing rank's verdict everybody's, and all of values[n] but the first their maxima over ranks.
    Collective. Returns the verdict's code. A rank that failed to learn its number gives 0, where nothing may be wrong. */
-REDIST_PRIV_COLD int redist_priv_agree(MPI_Comm comm, redist_priv_verdict *v, int64_t *values, int n)
+REDIST_PRIV_COLD int redist_priv_agree(MPI_Comm comm, redist_priv_verdict *v, int64_t *values,
+                                       int n)
 {
     values[0] = v->code == REDIST_OK ? 0 : INT_MAX - redist_priv_max(v->rank, 0);
     if (redist_priv_reduce(comm, values, n, MPI_MAX) != REDIST_OK ||
-        (values[0] > 0 && redist_priv_broadcast(comm, v, sizeof *v, INT_MAX - (int)values[0]) != REDIST_OK) ||
+        (values[0] > 0 &&
+         redist_priv_broadcast(comm, v, sizeof *v, INT_MAX - (int)values[0]) != REDIST_OK) ||
         (values[0] > 0 && v->code == REDIST_OK))
         redist_priv_fail(v, REDIST_ERR_MPI, "an MPI call failed while the ranks agreed on a plan");
     return v->code;
@@ -511,11 +555,12 @@ typedef struct {
 
 /* What a rank tells of a plan at the beginning of its block in shared memory; its slots follow, each with its ring. */
 typedef struct {
-    int64_t announced; /* 4 times the execution's number, 1 when all sources lie in the arena, 2 when all destinations */
+    int64_t
+        announced; /* 4 times the execution's number, 1 when all sources lie in the arena, 2 when all destinations */
     char announced_line[REDIST_PRIV_LINE - sizeof(int64_t)];
     redist_priv_storage storage[2];
-    int64_t piece;     /* bytes of its pieces */
-    int64_t array[2];  /* array[2 * arrays]: of this execution, from the board on */
+    int64_t piece;    /* bytes of its pieces */
+    int64_t array[2]; /* array[2 * arrays]: of this execution, from the board on */
 } redist_priv_board;
 
 /* How messages are cut into pieces: bricks of at most `bytes`, of at least `wide` bytes along the destination's fastest
@@ -535,28 +580,30 @@ typedef struct {
 typedef struct {
     int own;
     int64_t message, bytes;
-    int64_t step, row;             /* bytes of a piece sent by MPI, which lies in one of the rows of so many bytes */
-    int number;                    /* of the message's redist_priv_blocks_of */
-    redist_priv_program *staged;   /* between the array and packed memory, in the message's pieces; or NULL */
-    redist_priv_program *direct;   /* from the other end's array to this one; or NULL */
+    int64_t step,
+        row;    /* bytes of a piece sent by MPI, which lies in one of the rows of so many bytes */
+    int number; /* of the message's redist_priv_blocks_of */
+    redist_priv_program
+        *staged; /* between the array and packed memory, in the message's pieces; or NULL */
+    redist_priv_program *direct; /* from the other end's array to this one; or NULL */
 } redist_priv_shared;
 
 /* The end of a message that is here: REDIST_PRIV_FROM when this rank sends it. */
 typedef struct {
-    int order;        /* in which peers are served: by their distances, so that not all ranks turn to one at once,
+    int order; /* in which peers are served: by their distances, so that not all ranks turn to one at once,
                          or their turns in a schedule */
-    int own, rank;    /* of the other end */
-    int near;         /* the message goes through shared memory */
+    int own, rank;         /* of the other end */
+    int near;              /* the message goes through shared memory */
     int64_t block, blocks; /* of the plan's */
-    int64_t bytes;    /* of all blocks */
-    int64_t staged;   /* where it lies in the staging memory, in bytes, or one of those below */
-    int64_t direct;   /* where it begins in the array, in bytes, when it is contiguous there; or -1 */
+    int64_t bytes;         /* of all blocks */
+    int64_t staged; /* where it lies in the staging memory, in bytes, or one of those below */
+    int64_t direct; /* where it begins in the array, in bytes, when it is contiguous there; or -1 */
     redist_priv_cutting cutting; /* of its compiled copies */
-    int64_t pieces;   /* that it travels in */
-    int64_t prepared; /* of them, the first ones, that have persistent requests, */
-    int64_t first;    /* from this one on */
-    int64_t pending;  /* pieces not yet complete; its turn, while peers are put in order */
-    int64_t next;     /* the block, and where in it, that the next piece begins with */
+    int64_t pieces;              /* that it travels in */
+    int64_t prepared;            /* of them, the first ones, that have persistent requests, */
+    int64_t first;               /* from this one on */
+    int64_t pending; /* pieces not yet complete; its turn, while peers are put in order */
+    int64_t next;    /* the block, and where in it, that the next piece begins with */
     redist_priv_cursor at;
 } redist_priv_peer;
 
@@ -567,25 +614,25 @@ enum { REDIST_PRIV_IN_ARRAY = -1, REDIST_PRIV_BY_PIECES = -2 };
 typedef struct {
     redist_priv_peer *peer;
     redist_priv_slot *slot;
-    redist_priv_board *board; /* the other end's */
-    int there;            /* the other end's rank in the node */
-    int direct;           /* the message may do without the ring */
-    int way;              /* that the receiver prefers */
-    int claimed;          /* how this execution's message goes */
+    redist_priv_board *board;      /* the other end's */
+    int there;                     /* the other end's rank in the node */
+    int direct;                    /* the message may do without the ring */
+    int way;                       /* that the receiver prefers */
+    int claimed;                   /* how this execution's message goes */
     int streamed, streamed_direct; /* whether it is written by non-temporal stores */
-    int64_t slots, slot_bytes; /* at most twice as many as pieces */
-    int64_t next;         /* slot */
-    int64_t done;         /* pieces of this execution */
-    int64_t before;       /* pieces of all earlier executions */
+    int64_t slots, slot_bytes;     /* at most twice as many as pieces */
+    int64_t next;                  /* slot */
+    int64_t done;                  /* pieces of this execution */
+    int64_t before;                /* pieces of all earlier executions */
 } redist_priv_channel;
 
 /* The sending (REDIST_PRIV_FROM) or the receiving (REDIST_PRIV_TO) half of this rank's exchange. */
 typedef struct {
-    int streams;                 /* arrays are so large that they are written by non-temporal stores */
-    int64_t owned, array_bytes;  /* elements it owns there; bytes of one array */
+    int streams; /* arrays are so large that they are written by non-temporal stores */
+    int64_t owned, array_bytes; /* elements it owns there; bytes of one array */
     redist_priv_storage storage;
     redist_priv_neighbours neighbours;
-    int64_t peers;               /* peer[peers], of the plan's */
+    int64_t peers; /* peer[peers], of the plan's */
     redist_priv_peer *peer;
     int64_t bytes;
 } redist_priv_side;
@@ -597,18 +644,19 @@ typedef struct {
 
 /* What a rank tells another of the file that is its part of a home, so that no other file is taken for it. */
 typedef struct {
-    int64_t machine, process, file; /* redist_priv_machine; the file's number in that process, -1: there is none */
-    int64_t device, inode, token;   /* token: what the file begins with */
-    int64_t place;                  /* which member there the rank is that is told this */
+    int64_t machine, process,
+        file; /* redist_priv_machine; the file's number in that process, -1: there is none */
+    int64_t device, inode, token; /* token: what the file begins with */
+    int64_t place;                /* which member there the rank is that is told this */
 } redist_priv_told;
 
 /* A rank that may share memory with this one. */
 typedef struct {
-    int rank;      /* in the home's communicator */
-    int shares;    /* it does */
-    int file;      /* its part, open from when it is found until it is mapped; -1 */
-    int64_t place; /* which member this rank is there */
-    size_t bytes;  /* mapped from the file */
+    int rank;                 /* in the home's communicator */
+    int shares;               /* it does */
+    int file;                 /* its part, open from when it is found until it is mapped; -1 */
+    int64_t place;            /* which member this rank is there */
+    size_t bytes;             /* mapped from the file */
     redist_priv_told told[2]; /* by this rank, by that one */
     MPI_Request request[2];
 } redist_priv_member;
@@ -616,52 +664,53 @@ typedef struct {
 /* Memory that ranks of a node share, for plans: members are a plan's peers, or an arena's whole node, and the rank
    itself, by rank. Each has a part, drawn where shared memory is made. */
 typedef struct {
-    MPI_Comm comm;      /* the plan's or the arena's */
-    int64_t machine;    /* redist_priv_machine */
-    int windowed;       /* there is a window, and its ranks' communicator */
+    MPI_Comm comm;   /* the plan's or the arena's */
+    int64_t machine; /* redist_priv_machine */
+    int windowed;    /* there is a window, and its ranks' communicator */
     MPI_Comm node;
     MPI_Win window;
-    int rank, size;     /* which member this one is, of how many; size 0: there is no home */
+    int rank, size; /* which member this one is, of how many; size 0: there is no home */
     redist_priv_member *member;
-    char **base, *part; /* where the part of every member begins here; its own */
-    int64_t begin, end; /* of the room, in an arena the same on every rank */
+    char **base, *part;              /* where the part of every member begins here; its own */
+    int64_t begin, end;              /* of the room, in an arena the same on every rank */
     struct redist_priv_rings *first; /* blocks in use, by address */
-    int64_t distance;   /* nanoseconds that a flag takes from core to core and back; 0: not known */
+    int64_t distance; /* nanoseconds that a flag takes from core to core and back; 0: not known */
 } redist_priv_home;
 
 /* The state of REDIST_SHARED. The last plans to be freed may leave theirs behind, while others still read its block. */
 typedef struct redist_priv_rings {
-    redist_priv_home *home;         /* the plan's, or the arena's */
-    int64_t begin, bytes;           /* its block in this rank's part; no bytes: it has none */
+    redist_priv_home *home; /* the plan's, or the arena's */
+    int64_t begin, bytes;   /* its block in this rank's part; no bytes: it has none */
     int64_t ring_bytes;
     struct redist_priv_rings *next; /* in the same home */
     int abandoned;
     unsigned polls;
-    int direct;                     /* arrays that lie in the arena may be copied to and from */
-    int64_t execution, announced;   /* the number of the one in progress; what the board says of it */
-    int idle, received;             /* tests without progress, -1 before the first; all messages are here */
+    int direct;                   /* arrays that lie in the arena may be copied to and from */
+    int64_t execution, announced; /* the number of the one in progress; what the board says of it */
+    int idle, received; /* tests without progress, -1 before the first; all messages are here */
     int64_t receives, links;
-    redist_priv_channel link[1];    /* link[links], of which those that receive come first */
+    redist_priv_channel link[1]; /* link[links], of which those that receive come first */
 } redist_priv_rings;
 
 /* What messages cost between ranks, in seconds: the first of several that go together also costs the latency. */
 typedef struct {
     double latency;
     redist_cost cost;
-    double crowding; /* seconds of a long message over those of short pieces in its place, at worst; 0: not known */
+    double
+        crowding; /* seconds of a long message over those of short pieces in its place, at worst; 0: not known */
 } redist_priv_network;
 
 struct redist_arena {
-    int64_t name;           /* the same on every rank, and no other arena's */
-    MPI_Comm comm;          /* of all its plans on the same ranks, which their tags tell apart */
-    int tags, most_tags;    /* in use, and there are */
+    int64_t name;        /* the same on every rank, and no other arena's */
+    MPI_Comm comm;       /* of all its plans on the same ranks, which their tags tell apart */
+    int tags, most_tags; /* in use, and there are */
     redist_priv_network network; /* as measured for the first plan on these ranks that asked */
     redist_priv_home home;
-    char *memory;           /* of the arrays */
-    void *ordinary;         /* the same when it is not shared, or NULL */
+    char *memory;   /* of the arrays */
+    void *ordinary; /* the same when it is not shared, or NULL */
     size_t bytes, used;
-    int plans;              /* that live in it */
-    redist_plan *started;   /* and are in progress, one after the other */
+    int plans;            /* that live in it */
+    redist_plan *started; /* and are in progress, one after the other */
 };
 
 /* What stays on this rank: message[wholes]. In place, elements that are their own destinations need not be touched:
@@ -673,7 +722,8 @@ typedef struct {
     redist_priv_message *message;
     redist_priv_program **copy;
     int64_t parts;
-    redist_priv_runs **part; /* part[parts], each part[2 * ndim]: of every axis, the runs in place and the others */
+    redist_priv_runs **
+        part; /* part[parts], each part[2 * ndim]: of every axis, the runs in place and the others */
     int64_t elements;
 } redist_priv_kept;
 
@@ -681,12 +731,15 @@ typedef struct {
 typedef struct {
     redist_method method;
     const char *name;
-    int (*open)(redist_plan *);                      /* collective; or NULL. Fails on any: messages instead       */
-    int (*plan_staging)(redist_plan *, int own);     /* decides what is staged on one side and its bytes; or NULL     */
-    int (*create)(redist_plan *);                    /* staging memory is there; local; or NULL                       */
+    int (*open)(redist_plan *); /* collective; or NULL. Fails on any: messages instead       */
+    int (*plan_staging)(
+        redist_plan *, int own); /* decides what is staged on one side and its bytes; or NULL     */
+    int (*create)(
+        redist_plan *); /* staging memory is there; local; or NULL                       */
     int (*start)(redist_plan *);
     int (*test)(redist_plan *, int *done);
-    void (*destroy)(redist_plan *);                  /* whatever of it there is                                       */
+    void (*destroy)(
+        redist_plan *); /* whatever of it there is                                       */
 } redist_priv_transport;
 
 /* A piece of a message on its way, and which bytes of the packed message it is. */
@@ -699,7 +752,8 @@ typedef struct {
    next; those from `arrived` on are in the flights of their number modulo `flights`, from `first` on. */
 typedef struct {
     int64_t at, piece, posted, arrived, flights, first;
-    int64_t block, begin, row; /* the next piece's block of peer[at], its first byte, and where it must end at most */
+    int64_t block, begin,
+        row; /* the next piece's block of peer[at], its first byte, and where it must end at most */
     int64_t places; /* in the staging memory, for whole messages one after another */
 } redist_priv_lane;
 
@@ -720,65 +774,75 @@ typedef struct {
 /* What MPI's collectives want to know of one side, by rank. */
 typedef struct {
     int *counts, *offsets;
-    MPI_Datatype *types; /* REDIST_ALLTOALLW: of all arrays at the addresses of the last execution; else the unit */
-    MPI_Datatype *each;  /* the same of one array, from its beginning, when there are several arrays; else `types` */
+    MPI_Datatype *
+        types; /* REDIST_ALLTOALLW: of all arrays at the addresses of the last execution; else the unit */
+    MPI_Datatype *
+        each; /* the same of one array, from its beginning, when there are several arrays; else `types` */
 } redist_priv_table;
 
 typedef struct {
     MPI_Request request;
     redist_priv_table table[2];
-    int64_t unit_bytes;  /* REDIST_ALLTOALLV counts in these; REDIST_ALLTOALLW has none */
-    const void **before; /* REDIST_ALLTOALLW: before[2 * arrays] of the last execution; NULL: nothing is made */
+    int64_t unit_bytes; /* REDIST_ALLTOALLV counts in these; REDIST_ALLTOALLW has none */
+    const void **
+        before; /* REDIST_ALLTOALLW: before[2 * arrays] of the last execution; NULL: nothing is made */
 } redist_priv_collective;
 
 /* REDIST_MULTIPHASE: the plans of its phases. */
 typedef struct {
-    int phases, at;                              /* the one in progress */
+    int phases, at; /* the one in progress */
     redist_plan *phase[REDIST_PRIV_MOST_PHASES];
-    int64_t most_bytes;                          /* of staging for arrays in between, on any rank */
-    int64_t array_bytes;                         /* that one takes there */
+    int64_t most_bytes;  /* of staging for arrays in between, on any rank */
+    int64_t array_bytes; /* that one takes there */
 } redist_priv_chain;
 
 struct redist_plan {
     MPI_Comm comm;
-    int tag;                      /* of all its messages */
-    int borrows;                  /* the communicator is the arena's */
+    int tag;     /* of all its messages */
+    int borrows; /* the communicator is the arena's */
     int rank, size, arrays, active;
-    int failed;                   /* MPI did: messages may be on their way for ever */
+    int failed; /* MPI did: messages may be on their way for ever */
     int64_t element_bytes;
-    MPI_Datatype element;         /* valid during creation only */
-    redist_layout *from, *to;     /* without room for the axes that they do not have */
+    MPI_Datatype element;     /* valid during creation only */
+    redist_layout *from, *to; /* without room for the axes that they do not have */
     redist_options options;
     redist_priv_side side[2];
-    redist_priv_peer *peer;       /* peer[peers]: all messages of this rank, those that it receives come first */
-    redist_priv_block *block;     /* of all peers */
+    redist_priv_peer
+        *peer; /* peer[peers]: all messages of this rank, those that it receives come first */
+    redist_priv_block *block; /* of all peers */
     redist_priv_shared *product;
     int64_t peers, peer_room, blocks, block_room, products, product_room;
-    int order[REDIST_MAX_DIMS];   /* axes of the source from slow to fast: of packed elements, and of pieces */
-    redist_priv_arrival arrival;  /* how elements come to the destination */
-    int overwrites;               /* in place, an element may arrive where another has yet to leave */
-    int ordered;                  /* several contributions to one element: messages are unpacked in the peers' order */
+    int order
+        [REDIST_MAX_DIMS]; /* axes of the source from slow to fast: of packed elements, and of pieces */
+    redist_priv_arrival arrival; /* how elements come to the destination */
+    int overwrites; /* in place, an element may arrive where another has yet to leave */
+    int ordered; /* several contributions to one element: messages are unpacked in the peers' order */
     redist_priv_kept kept;
-    redist_priv_staging staging[REDIST_PRIV_SIDES]; /* of the sides; of what is kept, when an execution overwrites */
-    const void **pointers;        /* pointers[2 * arrays]: of the execution in progress, the source first */
+    redist_priv_staging staging
+        [REDIST_PRIV_SIDES]; /* of the sides; of what is kept, when an execution overwrites */
+    const void *
+        *pointers; /* pointers[2 * arrays]: of the execution in progress, the source first */
     const redist_priv_transport *transport;
     int64_t facts[REDIST_PRIV_FACTS]; /* this rank's, and when all have agreed the maxima */
-    int64_t node;                 /* ranks before the first that is not on rank 0's node; 0: all are on one */
-    redist_priv_network network;  /* zero: not known yet */
+    int64_t node; /* ranks before the first that is not on rank 0's node; 0: all are on one */
+    redist_priv_network network; /* zero: not known yet */
     union {
         redist_priv_lanes lanes; /* REDIST_SHARED's, too */
         redist_priv_collective collective;
         redist_priv_chain chain;
-    } state;                      /* of the transport; zero when it opens */
-    redist_priv_home home;        /* of REDIST_SHARED, without an arena */
-    int refused;                  /* memory of the library's own was: a window instead */
+    } state;               /* of the transport; zero when it opens */
+    redist_priv_home home; /* of REDIST_SHARED, without an arena */
+    int refused;           /* memory of the library's own was: a window instead */
     redist_priv_rings *rings;
-    redist_plan *next;            /* started in the same arena */
-    int64_t executions;           /* completed */
-    double began, fastest;        /* when the execution in progress began; seconds that one took on this rank */
-    double predicted[REDIST_PRIV_METHODS]; /* seconds of an execution, with its share of creation; 0: no candidate */
-    double seconds[REDIST_PRIV_METHODS]; /* REDIST_MEASURE: of one execution on the slowest rank; 0: not tried */
-    char message[128];            /* redist_plan_message */
+    redist_plan *next;  /* started in the same arena */
+    int64_t executions; /* completed */
+    double began,
+        fastest; /* when the execution in progress began; seconds that one took on this rank */
+    double predicted
+        [REDIST_PRIV_METHODS]; /* seconds of an execution, with its share of creation; 0: no candidate */
+    double seconds
+        [REDIST_PRIV_METHODS]; /* REDIST_MEASURE: of one execution on the slowest rank; 0: not tried */
+    char message[128];         /* redist_plan_message */
 };
 
 /* The a-th array of a side: of the execution in progress, or fixed. */
@@ -787,7 +851,10 @@ REDIST_PRIV char *redist_priv_given(const redist_plan *p, int own, int a)
     return (char *)(uintptr_t)p->pointers[own * p->arrays + a];
 }
 
-REDIST_PRIV const char *redist_priv_side_name(int side) { return side == REDIST_PRIV_FROM ? "source" : "destination"; }
+REDIST_PRIV const char *redist_priv_side_name(int side)
+{
+    return side == REDIST_PRIV_FROM ? "source" : "destination";
+}
 
 /* NULL for a method that does not exist, REDIST_AUTO included. */
 REDIST_PRIV const redist_priv_transport *redist_priv_transport_of(int method);
@@ -812,8 +879,9 @@ REDIST_PRIV int redist_priv_end_failed(redist_plan *p, int code)
         return code;
     p->failed = 1;
     p->active = 0;
-    return redist_priv_refuse(p, code, "an MPI call failed while %s was at work: all that is left is redist_plan_free",
-                              p->transport->name);
+    return redist_priv_refuse(
+        p, code, "an MPI call failed while %s was at work: all that is left is redist_plan_free",
+        p->transport->name);
 }
 
 /* Begins an execution, whose arrays are known. */
@@ -869,7 +937,9 @@ REDIST_PRIV_COLD int64_t redist_priv_machine(void)
         for (k = 0; k < 4; k++)
             hash = redist_priv_hash(hash, boot[k]);
         hash = redist_priv_hash(hash, stat("/dev/shm", &memory) == 0 ? (int64_t)memory.st_dev : 0);
-        hash = redist_priv_hash(hash, stat("/proc/self/ns/pid", &processes) == 0 ? (int64_t)processes.st_ino : 0);
+        hash = redist_priv_hash(hash, stat("/proc/self/ns/pid", &processes) == 0
+                                          ? (int64_t)processes.st_ino
+                                          : 0);
     }
 #endif
     return (int64_t)(hash >> 2);
@@ -884,16 +954,18 @@ REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p)
 /* Everything that must be the same on every rank, as numbers with names, one after the other. They are hashed, and
    compared with rank 0's where the hashes differ. */
 typedef struct {
-    int side, axis;    /* -1: of the plan; -1: of the layout */
+    int side, axis; /* -1: of the plan; -1: of the layout */
     uint64_t hash;
-    int64_t n;         /* words so far */
-    int64_t *first;    /* first[first_n]: rank 0's, which it writes here; none while they are only hashed */
+    int64_t n; /* words so far */
+    int64_t *
+        first; /* first[first_n]: rank 0's, which it writes here; none while they are only hashed */
     int64_t first_n;
     redist_priv_verdict *verdict;
 } redist_priv_words;
 
 /* index: in a list of such words; -1: there is one. */
-REDIST_PRIV_COLD void redist_priv_word(redist_priv_words *w, const char *what, int64_t index, int64_t value)
+REDIST_PRIV_COLD void redist_priv_word(redist_priv_words *w, const char *what, int64_t index,
+                                       int64_t value)
 {
     const int64_t k = w->n++;
     char where[48] = "", which[32] = "";
@@ -905,15 +977,18 @@ REDIST_PRIV_COLD void redist_priv_word(redist_priv_words *w, const char *what, i
     if (w->first[k] == value)
         return;
     if (w->side >= 0)
-        snprintf(where, sizeof where, w->axis < 0 ? "%s: " : "%s axis %d: ", redist_priv_side_name(w->side), w->axis);
+        snprintf(where, sizeof where,
+                 w->axis < 0 ? "%s: " : "%s axis %d: ", redist_priv_side_name(w->side), w->axis);
     if (index >= 0)
         snprintf(which, sizeof which, " %" PRId64, index);
-    redist_priv_fail(w->verdict, REDIST_ERR_MISMATCH, "%s%s%s is %" PRId64 ", but %" PRId64 " on rank 0", where, what,
-                     which, value, w->first[k]);
+    redist_priv_fail(w->verdict, REDIST_ERR_MISMATCH,
+                     "%s%s%s is %" PRId64 ", but %" PRId64 " on rank 0", where, what, which, value,
+                     w->first[k]);
 }
 
 /* Words that there is one of: name[n]. */
-REDIST_PRIV_COLD void redist_priv_list(redist_priv_words *w, size_t n, const char *const *name, const int64_t *value)
+REDIST_PRIV_COLD void redist_priv_list(redist_priv_words *w, size_t n, const char *const *name,
+                                       const int64_t *value)
 {
     size_t k;
     for (k = 0; k < n; k++)
@@ -923,11 +998,12 @@ REDIST_PRIV_COLD void redist_priv_list(redist_priv_words *w, size_t n, const cha
 REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w, const redist_priv_dimension *dim)
 {
 #define REDIST_PRIV_FIELD_NAME(field, name) name,
-#define REDIST_PRIV_FIELD_VALUE(field, name) (int64_t)dim->axis.field,
-    static const char *const name[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_NAME) "axis of the array", "low halo",
-                                       "high halo", "edge of the ghost cells"};
-    const int64_t value[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_VALUE) dim->stored, dim->low, dim->high,
-                             dim->axis.ghosts};
+#define REDIST_PRIV_FIELD_VALUE(field, name) (int64_t) dim->axis.field,
+    static const char *const name[] = {REDIST_PRIV_AXIS_FIELDS(
+                                           REDIST_PRIV_FIELD_NAME) "axis of the array",
+                                       "low halo", "high halo", "edge of the ghost cells"};
+    const int64_t value[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_VALUE) dim->stored, dim->low,
+                             dim->high, dim->axis.ghosts};
     const redist_axis *x = &dim->axis;
     int64_t k;
     redist_priv_list(w, sizeof name / sizeof name[0], name, value);
@@ -939,12 +1015,13 @@ REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w, const redist_p
     }
 }
 
-REDIST_PRIV_COLD void redist_priv_list_layout(redist_priv_words *w, int side, const redist_layout *layout)
+REDIST_PRIV_COLD void redist_priv_list_layout(redist_priv_words *w, int side,
+                                              const redist_layout *layout)
 {
-    static const char *const name[] = {"number of axes", "grid order", "memory order", "number of copies",
-                                       "a list of ranks"};
-    const int64_t value[] = {layout->ndim, (int64_t)layout->grid_order, (int64_t)layout->memory_order, layout->copies,
-                             layout->ranks != NULL};
+    static const char *const name[] = {"number of axes", "grid order", "memory order",
+                                       "number of copies", "a list of ranks"};
+    const int64_t value[] = {layout->ndim, (int64_t)layout->grid_order,
+                             (int64_t)layout->memory_order, layout->copies, layout->ranks != NULL};
     int k;
     w->side = side;
     redist_priv_list(w, sizeof name / sizeof name[0], name, value);
@@ -957,14 +1034,30 @@ REDIST_PRIV_COLD void redist_priv_list_layout(redist_priv_words *w, int side, co
 
 REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_plan *p)
 {
-    static const char *const name[] = {"element size", "method", "effort", "number of arrays", "max_buffer", "in_place",
-                                       "number of the arena", "combine", "node_ranks", "executions",
-                                       "cost.per_message, as bits,", "cost.per_byte, as bits,"};
+    static const char *const name[] = {"element size",
+                                       "method",
+                                       "effort",
+                                       "number of arrays",
+                                       "max_buffer",
+                                       "in_place",
+                                       "number of the arena",
+                                       "combine",
+                                       "node_ranks",
+                                       "executions",
+                                       "cost.per_message, as bits,",
+                                       "cost.per_byte, as bits,"};
     enum { NAMES = sizeof name / sizeof name[0] };
     const redist_options *o = &p->options;
     const double costs[2] = {o->cost.per_message + 0.0, o->cost.per_byte + 0.0}; /* no -0 */
-    int64_t value[NAMES] = {p->element_bytes, (int64_t)o->method, (int64_t)o->effort, p->arrays, o->max_buffer,
-                            o->in_place != 0, o->arena != NULL ? o->arena->name : 0, o->combine != NULL, o->node_ranks,
+    int64_t value[NAMES] = {p->element_bytes,
+                            (int64_t)o->method,
+                            (int64_t)o->effort,
+                            p->arrays,
+                            o->max_buffer,
+                            o->in_place != 0,
+                            o->arena != NULL ? o->arena->name : 0,
+                            o->combine != NULL,
+                            o->node_ranks,
                             o->executions};
     memcpy(&value[NAMES - 2], costs, sizeof costs);
     w->side = w->axis = -1;
@@ -975,23 +1068,26 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
 }
 
 /* Says where this rank's words first differ from rank 0's. Collective. */
-REDIST_PRIV_COLD void redist_priv_explain_mismatch(redist_plan *p, MPI_Comm comm, redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_explain_mismatch(redist_plan *p, MPI_Comm comm,
+                                                   redist_priv_verdict *v)
 {
     const int64_t n = redist_priv_min(p->facts[REDIST_PRIV_WORDS], INT_MAX / (int)sizeof(int64_t));
     redist_priv_words words = {0, 0, 0, 0, (int64_t *)redist_priv_zeroed(n, sizeof(int64_t)), n, v};
     if (words.first != NULL && p->rank == 0)
         redist_priv_list_plan(&words, p);
     if (redist_priv_worst(comm, words.first == NULL ? REDIST_ERR_MEMORY : REDIST_OK) == REDIST_OK &&
-        redist_priv_broadcast(comm, words.first, (size_t)words.first_n * sizeof *words.first, 0) == REDIST_OK)
+        redist_priv_broadcast(comm, words.first, (size_t)words.first_n * sizeof *words.first, 0) ==
+            REDIST_OK)
         redist_priv_list_plan(&words, p);
     REDIST_FREE(words.first);
     redist_priv_agree(comm, v, p->facts, 1);
     v->rank = -1;
-    redist_priv_fail(v, REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options");
+    redist_priv_fail(v, REDIST_ERR_MISMATCH,
+                     "ranks passed different layouts, element sizes or options");
 }
 
-REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int side, const redist_layout *layout,
-                                               redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int side,
+                                               const redist_layout *layout, redist_priv_verdict *v)
 {
     const int64_t limit = INT64_MAX / 4 / redist_priv_max(p->element_bytes, 1) / p->arrays;
     const char *name = redist_priv_side_name(side);
@@ -1002,10 +1098,12 @@ REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int side, c
     redist_priv_fail(v, code, "%s%s %s", name, fault.axis >= 0 ? "" : ":", text);
     if (code != REDIST_OK)
         return;
-    for (k = layout->ranks == NULL ? redist_layout_places(layout) - 1 : 0; k < redist_layout_places(layout); k++) {
+    for (k = layout->ranks == NULL ? redist_layout_places(layout) - 1 : 0;
+         k < redist_layout_places(layout); k++) {
         const int rank = redist_priv_rank_at(layout, k);
         if (rank >= p->size)
-            redist_priv_fail(v, REDIST_ERR_RANK, "a %s place is on rank %d, but the communicator has %d ranks", name,
+            redist_priv_fail(v, REDIST_ERR_RANK,
+                             "a %s place is on rank %d, but the communicator has %d ranks", name,
                              rank, p->size);
     }
     if (!redist_layout_coords(layout, p->rank, coords))
@@ -1017,7 +1115,8 @@ REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int side, c
 }
 
 /* Keeps a layout that is one; another may be shorter than this file takes layouts to be. */
-REDIST_PRIV_COLD redist_layout *redist_priv_keep_layout(const redist_layout *layout, int ghosts, redist_priv_verdict *v)
+REDIST_PRIV_COLD redist_layout *redist_priv_keep_layout(const redist_layout *layout, int ghosts,
+                                                        redist_priv_verdict *v)
 {
     redist_layout *kept = (redist_layout *)redist_priv_alloc(1, redist_priv_layout_bytes(layout));
     redist_priv_fail(v, kept == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for a plan");
@@ -1028,12 +1127,13 @@ REDIST_PRIV_COLD void redist_priv_check_shapes(const redist_plan *p, redist_priv
 {
     int d;
     if (p->from->ndim != p->to->ndim)
-        redist_priv_fail(v, REDIST_ERR_SHAPE, "the source has %d axes, the destination %d", p->from->ndim, p->to->ndim);
+        redist_priv_fail(v, REDIST_ERR_SHAPE, "the source has %d axes, the destination %d",
+                         p->from->ndim, p->to->ndim);
     for (d = 0; d < p->from->ndim && v->code == REDIST_OK; d++)
         if (p->from->dim[d].axis.count != p->to->dim[d].axis.count)
             redist_priv_fail(v, REDIST_ERR_SHAPE,
-                             "axis %d: the source has extent %" PRId64 ", the destination %" PRId64, d,
-                             p->from->dim[d].axis.count, p->to->dim[d].axis.count);
+                             "axis %d: the source has extent %" PRId64 ", the destination %" PRId64,
+                             d, p->from->dim[d].axis.count, p->to->dim[d].axis.count);
 }
 
 REDIST_PRIV_COLD void redist_priv_check_element(redist_plan *p, redist_priv_verdict *v)
@@ -1046,9 +1146,11 @@ REDIST_PRIV_COLD void redist_priv_check_element(redist_plan *p, redist_priv_verd
              MPI_Type_get_extent(p->element, &lower, &extent) != MPI_SUCCESS ||
              MPI_Type_get_true_extent(p->element, &true_lower, &true_extent) != MPI_SUCCESS)
         redist_priv_fail(v, REDIST_ERR_TYPE, "the element datatype is not a datatype");
-    else if (size < 1 || lower != 0 || true_lower != 0 || extent != (MPI_Aint)size || true_extent != extent)
+    else if (size < 1 || lower != 0 || true_lower != 0 || extent != (MPI_Aint)size ||
+             true_extent != extent)
         redist_priv_fail(v, REDIST_ERR_TYPE,
-                         "the element datatype has gaps: %d bytes from byte %" PRId64 " on in an extent of %" PRId64
+                         "the element datatype has gaps: %d bytes from byte %" PRId64
+                         " on in an extent of %" PRId64
                          "; redist moves bytes, so MPI_Type_contiguous of MPI_BYTE will do",
                          size, (int64_t)true_lower, (int64_t)extent);
     p->element_bytes = size;
@@ -1071,13 +1173,15 @@ REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_verd
                          ", node_ranks %d, executions %d, must be at least 0",
                          o->arrays, o->max_buffer, o->node_ranks, o->executions);
     if (fixed && o->arrays > 1)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "fixed arrays go with one array, but options.arrays is %d", o->arrays);
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT,
+                         "fixed arrays go with one array, but options.arrays is %d", o->arrays);
     if (fixed && o->combine != NULL)
         redist_priv_fail(v, REDIST_ERR_ARGUMENT, "fixed arrays do not go with options.combine");
     if (!redist_priv_is_cost(&o->cost))
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT,
-                         "options.cost.per_message is %g, cost.per_byte %g, must be at least 0 and finite",
-                         o->cost.per_message, o->cost.per_byte);
+        redist_priv_fail(
+            v, REDIST_ERR_ARGUMENT,
+            "options.cost.per_message is %g, cost.per_byte %g, must be at least 0 and finite",
+            o->cost.per_message, o->cost.per_byte);
     p->arrays = o->arrays > 0 ? o->arrays : 1;
 }
 
@@ -1089,8 +1193,8 @@ REDIST_API void redist_combine_op(void *to, const void *from, int64_t n, void *c
     int size = 0;
     MPI_Type_size(op->type, &size);
     for (k = 0; k < n; k += REDIST_MAX_COUNT)
-        MPI_Reduce_local(arrived + k * size, there + k * size, (int)redist_priv_min(n - k, REDIST_MAX_COUNT), op->type,
-                         op->op);
+        MPI_Reduce_local(arrived + k * size, there + k * size,
+                         (int)redist_priv_min(n - k, REDIST_MAX_COUNT), op->type, op->op);
 }
 
 /* A function of the library must be given elements that it knows. */
@@ -1104,43 +1208,53 @@ REDIST_PRIV_COLD void redist_priv_check_combine(const redist_plan *p, redist_pri
     if (o->combine != redist_combine_op && o->combine != redist_combine_axpby)
         return;
     if (o->context == NULL)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.combine needs options.context, which is NULL");
-    else if (o->combine == redist_combine_op && (op->type == MPI_DATATYPE_NULL || op->op == MPI_OP_NULL))
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "the operation or the datatype of options.context is null");
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT,
+                         "options.combine needs options.context, which is NULL");
+    else if (o->combine == redist_combine_op &&
+             (op->type == MPI_DATATYPE_NULL || op->op == MPI_OP_NULL))
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT,
+                         "the operation or the datatype of options.context is null");
     else if (o->combine == redist_combine_op)
         MPI_Type_size(op->type, &size);
     else if ((int)axpby->type < 0 || axpby->type > REDIST_COMPLEX_DOUBLE)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "the type of options.context is %d", (int)axpby->type);
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "the type of options.context is %d",
+                         (int)axpby->type);
     else
         size = bytes[axpby->type];
     if (size != p->element_bytes)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "elements have %" PRId64 " bytes, those that are combined %d",
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT,
+                         "elements have %" PRId64 " bytes, those that are combined %d",
                          p->element_bytes, size);
 }
 
 /* ------------------------------------------------------------------------------------------------- peers (private) */
 
 /* A product's message, with this side's storage filled in. */
-REDIST_PRIV redist_priv_message redist_priv_product_message(const redist_plan *p, const redist_priv_shared *product)
+REDIST_PRIV redist_priv_message redist_priv_product_message(const redist_plan *p,
+                                                            const redist_priv_shared *product)
 {
     const redist_priv_side *s = &p->side[product->own];
-    redist_priv_message m = redist_priv_message_of(&s->neighbours, product->message, product->number, p->from);
+    redist_priv_message m =
+        redist_priv_message_of(&s->neighbours, product->message, product->number, p->from);
     redist_priv_store(&m, product->own, &s->storage);
     return m;
 }
 
 /* The message of the first block of a peer. */
-REDIST_PRIV redist_priv_message redist_priv_peer_message(const redist_plan *p, const redist_priv_peer *peer)
+REDIST_PRIV redist_priv_message redist_priv_peer_message(const redist_plan *p,
+                                                         const redist_priv_peer *peer)
 {
     return redist_priv_product_message(p, &p->product[p->block[peer->block].product]);
 }
 
 /* Whether a run goes through two sides alike, whose positions are so far apart. */
-REDIST_PRIV_COLD int redist_priv_is_alike(const redist_priv_run *run, int a, int64_t a_stride, int b, int64_t b_stride)
+REDIST_PRIV_COLD int redist_priv_is_alike(const redist_priv_run *run, int a, int64_t a_stride,
+                                          int b, int64_t b_stride)
 {
     int level, alike = 1;
     for (level = 0; level < REDIST_PRIV_LEVELS; level++)
-        alike &= run->n[level] == 1 || run->stride[level][a] * a_stride == run->stride[level][b] * b_stride;
+        alike &= run->n[level] == 1 ||
+                 run->stride[level][a] * a_stride == run->stride[level][b] * b_stride;
     return alike;
 }
 
@@ -1152,7 +1266,8 @@ REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, in
     for (d = 0; d < m->ndim; d++) {
         const redist_priv_run *run = m->axis[d]->run;
         if (m->axis[d]->runs != 1 ||
-            !redist_priv_is_alike(run, side, m->stride[side][d], REDIST_PRIV_PACKED, m->stride[REDIST_PRIV_PACKED][d]))
+            !redist_priv_is_alike(run, side, m->stride[side][d], REDIST_PRIV_PACKED,
+                                  m->stride[REDIST_PRIV_PACKED][d]))
             return -1;
         begin += run->at[side] * m->stride[side][d];
     }
@@ -1160,20 +1275,26 @@ REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, in
 }
 
 /* Splits the runs of an axis into those that lie at their destination and the others, packed one after the other. */
-REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int combined, redist_priv_runs *part)
+REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int combined,
+                                            redist_priv_runs *part)
 {
     int64_t r;
     int code = REDIST_OK;
     for (r = 0; r < list->runs && code == REDIST_OK; r++) {
         redist_priv_run run = list->run[r];
         const int alike = redist_priv_is_alike(&run, REDIST_PRIV_FROM, 1, REDIST_PRIV_TO, 1);
-        redist_priv_runs *half = &part[!alike || run.at[REDIST_PRIV_FROM] != run.at[REDIST_PRIV_TO]];
-        run.at[REDIST_PRIV_PACKED] = half->elements; /* packed one after the other, whatever lay between them */
+        redist_priv_runs *half =
+            &part[!alike || run.at[REDIST_PRIV_FROM] != run.at[REDIST_PRIV_TO]];
+        run.at[REDIST_PRIV_PACKED] =
+            half->elements; /* packed one after the other, whatever lay between them */
         run.stride[1][REDIST_PRIV_PACKED] = run.n[0];
         run.stride[2][REDIST_PRIV_PACKED] = run.n[0] * run.n[1];
         half->elements += run.n[0] * run.n[1] * run.n[2];
-        half->run = (redist_priv_run *)redist_priv_append(half->run, &half->runs, &half->room, &run, sizeof run);
-        code = half->run == NULL ? REDIST_ERR_MEMORY : combined && !alike ? REDIST_ERR_ARGUMENT : REDIST_OK;
+        half->run = (redist_priv_run *)redist_priv_append(half->run, &half->runs, &half->room, &run,
+                                                          sizeof run);
+        code = half->run == NULL    ? REDIST_ERR_MEMORY
+               : combined && !alike ? REDIST_ERR_ARGUMENT
+                                    : REDIST_OK;
     }
     REDIST_ASSERT(code != REDIST_OK || part[0].elements + part[1].elements == list->elements);
     return code;
@@ -1182,12 +1303,14 @@ REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int co
 /* Adds a message to those kept. */
 REDIST_PRIV_COLD int redist_priv_add_kept(redist_priv_kept *kept, const redist_priv_message *m)
 {
-    kept->message = (redist_priv_message *)redist_priv_append(kept->message, &kept->messages, &kept->room, m, sizeof *m);
+    kept->message = (redist_priv_message *)redist_priv_append(kept->message, &kept->messages,
+                                                              &kept->room, m, sizeof *m);
     return kept->message == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 /* Adds what is left of a kept message in place. */
-REDIST_PRIV_COLD int redist_priv_keep_in_place(redist_plan *p, redist_priv_message whole, redist_priv_runs *part)
+REDIST_PRIV_COLD int redist_priv_keep_in_place(redist_plan *p, redist_priv_message whole,
+                                               redist_priv_runs *part)
 {
     redist_priv_message move;
     int d, e, code = REDIST_OK;
@@ -1210,7 +1333,8 @@ REDIST_PRIV_COLD int redist_priv_keep_in_place(redist_plan *p, redist_priv_messa
    combined in place, and an element that is its own destination cannot be told from others. */
 REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, int64_t message)
 {
-    const redist_priv_storage *from = &p->side[REDIST_PRIV_FROM].storage, *to = &p->side[REDIST_PRIV_TO].storage;
+    const redist_priv_storage *from = &p->side[REDIST_PRIV_FROM].storage,
+                              *to = &p->side[REDIST_PRIV_TO].storage;
     const size_t strides = (size_t)p->from->ndim * sizeof from->stride[0];
     const int blocks = redist_priv_blocks_of(&p->side[REDIST_PRIV_FROM].neighbours);
     redist_priv_kept *kept = &p->kept;
@@ -1224,16 +1348,21 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, int64_t message)
             code = redist_priv_add_kept(kept, &m);
     }
     kept->wholes = kept->messages;
-    kept->in_place = p->options.in_place && from->origin == to->origin && memcmp(from->stride, to->stride, strides) == 0;
+    kept->in_place = p->options.in_place && from->origin == to->origin &&
+                     memcmp(from->stride, to->stride, strides) == 0;
     if (code != REDIST_OK || !kept->in_place)
-        return code == REDIST_OK && p->options.in_place && p->options.combine != NULL ? REDIST_ERR_ARGUMENT : code;
+        return code == REDIST_OK && p->options.in_place && p->options.combine != NULL
+                   ? REDIST_ERR_ARGUMENT
+                   : code;
     kept->part = (redist_priv_runs **)redist_priv_zeroed(kept->wholes, sizeof *kept->part);
     code = kept->part == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     for (k = 0; k < kept->wholes && code == REDIST_OK; k++) {
-        redist_priv_runs *part = (redist_priv_runs *)redist_priv_zeroed(2 * p->from->ndim, sizeof *part);
+        redist_priv_runs *part =
+            (redist_priv_runs *)redist_priv_zeroed(2 * p->from->ndim, sizeof *part);
         if (part != NULL)
             kept->part[kept->parts++] = part;
-        code = part == NULL ? REDIST_ERR_MEMORY : redist_priv_keep_in_place(p, kept->message[k], part);
+        code =
+            part == NULL ? REDIST_ERR_MEMORY : redist_priv_keep_in_place(p, kept->message[k], part);
     }
     return code;
 }
@@ -1245,11 +1374,13 @@ REDIST_PRIV_COLD int redist_priv_add_blocks(redist_plan *p, redist_priv_peer *pe
     redist_priv_block block = {0, 0, 0, 0};
     const int64_t first = p->products;
     peer->block = p->blocks;
-    for (; product.number < redist_priv_blocks_of(&p->side[peer->own].neighbours); product.number++) {
+    for (; product.number < redist_priv_blocks_of(&p->side[peer->own].neighbours);
+         product.number++) {
         product.bytes = redist_priv_product_message(p, &product).elements * p->element_bytes;
         if (product.bytes > 0)
-            p->product = (redist_priv_shared *)redist_priv_append(p->product, &p->products, &p->product_room, &product,
-                                                                   sizeof product);
+            p->product =
+                (redist_priv_shared *)redist_priv_append(p->product, &p->products, &p->product_room,
+                                                         &product, sizeof product);
         if (p->product == NULL)
             return REDIST_ERR_MEMORY;
     }
@@ -1259,8 +1390,8 @@ REDIST_PRIV_COLD int redist_priv_add_blocks(redist_plan *p, redist_priv_peer *pe
             block.bytes = p->product[block.product].bytes;
             peer->bytes += block.bytes;
             peer->blocks++;
-            p->block = (redist_priv_block *)redist_priv_append(p->block, &p->blocks, &p->block_room, &block,
-                                                               sizeof block);
+            p->block = (redist_priv_block *)redist_priv_append(p->block, &p->blocks, &p->block_room,
+                                                               &block, sizeof block);
             if (p->block == NULL)
                 return REDIST_ERR_MEMORY;
         }
@@ -1283,7 +1414,8 @@ REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, int own, int rank, int
         return REDIST_ERR_MEMORY;
     s->bytes += peer.bytes;
     s->peers++;
-    p->peer = (redist_priv_peer *)redist_priv_append(p->peer, &p->peers, &p->peer_room, &peer, sizeof peer);
+    p->peer = (redist_priv_peer *)redist_priv_append(p->peer, &p->peers, &p->peer_room, &peer,
+                                                     sizeof peer);
     return p->peer == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
@@ -1309,7 +1441,8 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
     redist_priv_pairs_of(&pairs, mine, &s->neighbours);
     while (code == REDIST_OK && redist_priv_next_pair(&pairs))
         if (pairs.place[own] == mine)
-            code = redist_priv_add_peer(p, own, redist_priv_rank_at(other, pairs.place[!own]), pairs.message);
+            code = redist_priv_add_peer(p, own, redist_priv_rank_at(other, pairs.place[!own]),
+                                        pairs.message);
     code = code == REDIST_OK ? pairs.code : code;
     REDIST_FREE(pairs.rank_places);
     return code;
@@ -1339,7 +1472,10 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
 /* ----------------------------------------------------------------------------------------------- staging (private) */
 
 /* multiple: a power of 2. */
-REDIST_PRIV int64_t redist_priv_round_up(int64_t a, int64_t multiple) { return (a + multiple - 1) & -multiple; }
+REDIST_PRIV int64_t redist_priv_round_up(int64_t a, int64_t multiple)
+{
+    return (a + multiple - 1) & -multiple;
+}
 
 /* Which messages of a side stay in the array: none, those that are contiguous there, or all. */
 enum { REDIST_PRIV_NONE, REDIST_PRIV_CONTIGUOUS, REDIST_PRIV_ALL };
@@ -1362,7 +1498,8 @@ REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int in_arr
         if (peer->near || in_array == REDIST_PRIV_ALL || (contiguous && peer->direct >= 0))
             continue;
         peer->staged = staging->bytes;
-        staging->bytes += redist_priv_round_up(peer->bytes, redist_priv_max(unit, REDIST_PRIV_LINE));
+        staging->bytes +=
+            redist_priv_round_up(peer->bytes, redist_priv_max(unit, REDIST_PRIV_LINE));
     }
     return REDIST_OK;
 }
@@ -1391,18 +1528,21 @@ REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own)
 REDIST_PRIV_COLD int redist_priv_compile_kept(redist_plan *p)
 {
     redist_priv_kept *kept = &p->kept;
-    const int twice = p->staging[REDIST_PRIV_PACKED].bytes > 0, replaces = p->arrival.function == NULL;
+    const int twice = p->staging[REDIST_PRIV_PACKED].bytes > 0,
+              replaces = p->arrival.function == NULL;
     int64_t k;
     int code = REDIST_OK;
     kept->copy = (redist_priv_program **)redist_priv_zeroed(2 * kept->messages, sizeof *kept->copy);
     if (kept->copy == NULL)
         return REDIST_ERR_MEMORY;
     for (k = 0; k < kept->messages && code == REDIST_OK; k++) {
-        code = redist_priv_compile(&kept->copy[2 * k], &kept->message[k], p->order, NULL, REDIST_PRIV_FROM,
-                                   twice ? REDIST_PRIV_PACKED : REDIST_PRIV_TO, p->element_bytes, twice || replaces);
+        code = redist_priv_compile(&kept->copy[2 * k], &kept->message[k], p->order, NULL,
+                                   REDIST_PRIV_FROM, twice ? REDIST_PRIV_PACKED : REDIST_PRIV_TO,
+                                   p->element_bytes, twice || replaces);
         if (code == REDIST_OK && twice)
-            code = redist_priv_compile(&kept->copy[2 * k + 1], &kept->message[k], p->order, NULL, REDIST_PRIV_PACKED,
-                                       REDIST_PRIV_TO, p->element_bytes, replaces);
+            code =
+                redist_priv_compile(&kept->copy[2 * k + 1], &kept->message[k], p->order, NULL,
+                                    REDIST_PRIV_PACKED, REDIST_PRIV_TO, p->element_bytes, replaces);
     }
     return code;
 }
@@ -1413,7 +1553,8 @@ REDIST_PRIV void redist_priv_copy_kept_half(const redist_plan *p, int half, char
 {
     const redist_priv_kept *kept = &p->kept;
     const int arrives = packed == NULL || half == 1;
-    const redist_priv_arrival arrival = arrives ? p->arrival : redist_priv_replacing(p->element_bytes);
+    const redist_priv_arrival arrival =
+        arrives ? p->arrival : redist_priv_replacing(p->element_bytes);
     const redist_priv_cursor whole = {{0}, {0}};
     int64_t k;
     int a;
@@ -1446,8 +1587,8 @@ REDIST_PRIV_APART void redist_priv_copy_kept(const redist_plan *p)
 
 /* The elements along each axis of the bricks of a block. They are long along the source's fastest axes, so that packing
    reads long pieces; wide ones let unpacking write long pieces. Returns how many bricks there are. */
-REDIST_PRIV_COLD int64_t redist_priv_cut(const redist_plan *p, const redist_priv_message *m, redist_priv_cutting c,
-                                         int64_t *size)
+REDIST_PRIV_COLD int64_t redist_priv_cut(const redist_plan *p, const redist_priv_message *m,
+                                         redist_priv_cutting c, int64_t *size)
 {
     int axes[REDIST_MAX_DIMS], i, wide;
     int64_t bricks = 1, room = redist_priv_max(c.bytes / p->element_bytes, 1), width;
@@ -1477,7 +1618,8 @@ REDIST_PRIV_COLD int redist_priv_compile_peer(redist_plan *p, const redist_priv_
     int code = REDIST_OK;
     for (k = p->block[peer->block].product; k <= last->product && code == REDIST_OK; k++) {
         const redist_priv_message m = redist_priv_product_message(p, &p->product[k]);
-        const int cut = peer->bytes > peer->cutting.bytes && p->product[k].bytes > peer->cutting.bytes;
+        const int cut =
+            peer->bytes > peer->cutting.bytes && p->product[k].bytes > peer->cutting.bytes;
         if (cut)
             redist_priv_cut(p, &m, peer->cutting, size);
         code = redist_priv_compile(&p->product[k].staged, &m, p->order, cut ? size : NULL,
@@ -1489,7 +1631,8 @@ REDIST_PRIV_COLD int redist_priv_compile_peer(redist_plan *p, const redist_priv_
 }
 
 /* Whether the next piece of a message takes its next block, or a brick of it, beside so many bytes of others. */
-REDIST_PRIV_FAST int redist_priv_takes(const redist_plan *p, const redist_priv_peer *peer, int64_t used)
+REDIST_PRIV_FAST int redist_priv_takes(const redist_plan *p, const redist_priv_peer *peer,
+                                       int64_t used)
 {
     return used == 0 || (peer->next < peer->blocks &&
                          used + p->block[peer->block + peer->next].bytes <= peer->cutting.bytes);
@@ -1497,10 +1640,12 @@ REDIST_PRIV_FAST int redist_priv_takes(const redist_plan *p, const redist_priv_p
 
 /* Packs the next piece of a message into `packed`, or unpacks it; packed NULL: only passes over it. Returns its bytes,
    with the gaps that a brick at an edge leaves. */
-REDIST_PRIV int64_t redist_priv_copy_piece(const redist_plan *p, redist_priv_peer *peer, char *packed, int stream)
+REDIST_PRIV int64_t redist_priv_copy_piece(const redist_plan *p, redist_priv_peer *peer,
+                                           char *packed, int stream)
 {
     const int unpacks = peer->own == REDIST_PRIV_TO;
-    const redist_priv_arrival arrival = unpacks ? p->arrival : redist_priv_replacing(p->element_bytes);
+    const redist_priv_arrival arrival =
+        unpacks ? p->arrival : redist_priv_replacing(p->element_bytes);
     int64_t used = 0;
     int brick = 0;
     peer->next = peer->next == peer->blocks ? 0 : peer->next;
@@ -1509,7 +1654,8 @@ REDIST_PRIV int64_t redist_priv_copy_piece(const redist_plan *p, redist_priv_pee
         const redist_priv_program *program = p->product[block->product].staged;
         char *array = redist_priv_given(p, peer->own, block->array);
         if (packed != NULL && unpacks)
-            redist_priv_copy(program, &peer->at, packed + used, array, arrival, p->side[REDIST_PRIV_TO].streams);
+            redist_priv_copy(program, &peer->at, packed + used, array, arrival,
+                             p->side[REDIST_PRIV_TO].streams);
         else if (packed != NULL)
             redist_priv_copy(program, &peer->at, array, packed + used, arrival, stream);
         used += program->room;
@@ -1520,7 +1666,8 @@ REDIST_PRIV int64_t redist_priv_copy_piece(const redist_plan *p, redist_priv_pee
 }
 
 /* The pieces of a message whose copies are compiled. *most: the bytes of the largest. */
-REDIST_PRIV_COLD int64_t redist_priv_count_pieces(const redist_plan *p, redist_priv_peer *peer, int64_t *most)
+REDIST_PRIV_COLD int64_t redist_priv_count_pieces(const redist_plan *p, redist_priv_peer *peer,
+                                                  int64_t *most)
 {
     int64_t pieces = 0;
     *most = 0;
@@ -1564,7 +1711,9 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
     stats->bytes_sent += p->side[REDIST_PRIV_FROM].bytes;
     stats->bytes_received += p->side[REDIST_PRIV_TO].bytes;
     stats->bytes_kept += p->kept.elements * p->element_bytes * p->arrays;
-    stats->steps += p->transport->method == REDIST_SCHEDULED ? (int)redist_priv_max(p->state.lanes.steps, 1) : 1;
+    stats->steps += p->transport->method == REDIST_SCHEDULED
+                        ? (int)redist_priv_max(p->state.lanes.steps, 1)
+                        : 1;
     stats->phases++;
 }
 
@@ -1581,7 +1730,8 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
 
 /* With whom this rank meets in a step. Where all meet all, a node's ranks send to one other node, and receive from one,
    so that no link serves two steps, and none is idle while a step's messages stay inside some of the nodes. */
-REDIST_PRIV_COLD int redist_priv_partner(const redist_plan *p, const redist_priv_arrangement *s, int own, int step)
+REDIST_PRIV_COLD int redist_priv_partner(const redist_plan *p, const redist_priv_arrangement *s,
+                                         int own, int step)
 {
     const int each = (int)p->node, sign = own == REDIST_PRIV_FROM ? 1 : -1;
     if (s->steps < p->size || each < 2 || p->size % each != 0)
@@ -1610,7 +1760,8 @@ REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
         qsort(side->peer, (size_t)side->peers, sizeof *peer, redist_priv_compare_ints);
         for (turn = 0; turn < s.steps; turn++) {
             partner = redist_priv_partner(p, &s, own, (int)((int64_t)turn * stride % s.steps));
-            peer = (redist_priv_peer *)redist_priv_find(side->peer, side->peers, sizeof *peer, partner);
+            peer = (redist_priv_peer *)redist_priv_find(side->peer, side->peers, sizeof *peer,
+                                                        partner);
             if (peer != NULL)
                 peer->pending = turn;
         }
@@ -1647,7 +1798,8 @@ REDIST_PRIV_COLD void redist_priv_cut_rows(redist_plan *p, redist_priv_peer *pee
 }
 
 /* The bytes of the next piece of a lane, which it then passes over. */
-REDIST_PRIV int64_t redist_priv_next_piece(const redist_plan *p, const redist_priv_peer *peer, redist_priv_lane *lane)
+REDIST_PRIV int64_t redist_priv_next_piece(const redist_plan *p, const redist_priv_peer *peer,
+                                           redist_priv_lane *lane)
 {
     const redist_priv_block *block = &p->block[peer->block + lane->block];
     const redist_priv_shared *product = &p->product[block->product];
@@ -1658,7 +1810,8 @@ REDIST_PRIV int64_t redist_priv_next_piece(const redist_plan *p, const redist_pr
         bytes = redist_priv_min(product->step, lane->row - lane->begin);
         lane->block += lane->begin + bytes == block->at + block->bytes;
     } else {
-        for (bytes = 0; lane->block < peer->blocks && (bytes == 0 || bytes + block->bytes <= most); block++) {
+        for (bytes = 0; lane->block < peer->blocks && (bytes == 0 || bytes + block->bytes <= most);
+             block++) {
             bytes += block->bytes;
             lane->block++;
         }
@@ -1677,7 +1830,8 @@ REDIST_PRIV_COLD void redist_priv_cut_side(redist_plan *p, int own, int64_t room
     int64_t k, pieces = 0, most = redist_priv_min(room, REDIST_MAX_COUNT);
     if (l->steps > 0)
         most = redist_priv_min(most, REDIST_EAGER_BYTES);
-    l->cutting.bytes = redist_priv_max(redist_priv_min(p->facts[REDIST_PRIV_MESSAGE], most), p->element_bytes);
+    l->cutting.bytes =
+        redist_priv_max(redist_priv_min(p->facts[REDIST_PRIV_MESSAGE], most), p->element_bytes);
     l->slot = redist_priv_round_up(l->cutting.bytes, REDIST_PRIV_LINE);
     for (k = 0; k < s->peers; k++) {
         redist_priv_peer *peer = &s->peer[k];
@@ -1691,7 +1845,8 @@ REDIST_PRIV_COLD void redist_priv_cut_side(redist_plan *p, int own, int64_t room
             redist_priv_next_piece(p, peer, &lane);
         pieces += peer->pieces;
     }
-    l->lane[own].flights = l->steps > 0 ? redist_priv_min(pieces, REDIST_FLIGHT_BYTES / l->slot + 1) : pieces;
+    l->lane[own].flights =
+        l->steps > 0 ? redist_priv_min(pieces, REDIST_FLIGHT_BYTES / l->slot + 1) : pieces;
 }
 
 /* Packs what is not contiguous as a whole, since pieces of a strided message waste most of the lines that they read.
@@ -1701,7 +1856,8 @@ REDIST_PRIV_COLD int redist_priv_lanes_staging(redist_plan *p, int own)
 {
     const redist_priv_side *s = &p->side[own];
     const int bounded = p->options.max_buffer > 0 && p->state.lanes.steps > 0;
-    const int64_t room = bounded ? p->options.max_buffer / (p->rings != NULL ? 4 : 2) : INT64_MAX; /* beside rings */
+    const int64_t room =
+        bounded ? p->options.max_buffer / (p->rings != NULL ? 4 : 2) : INT64_MAX; /* beside rings */
     redist_priv_lane *lane = &p->state.lanes.lane[own];
     redist_priv_staging *staging = &p->staging[own];
     int64_t k, place = REDIST_PRIV_LINE, places;
@@ -1712,7 +1868,8 @@ REDIST_PRIV_COLD int redist_priv_lanes_staging(redist_plan *p, int own)
         return REDIST_OK;
     for (k = 0; k < s->peers; k++)
         if (s->peer[k].staged >= 0)
-            place = redist_priv_max(place, redist_priv_round_up(s->peer[k].bytes, REDIST_PRIV_LINE));
+            place =
+                redist_priv_max(place, redist_priv_round_up(s->peer[k].bytes, REDIST_PRIV_LINE));
     places = redist_priv_min(room / place, s->peers);
     if (places > 0) {
         lane->places = places;
@@ -1734,7 +1891,8 @@ REDIST_PRIV char *redist_priv_flight_memory(const redist_plan *p, int64_t flight
     char *staged = p->staging[peer->own].memory;
     if (peer->staged == REDIST_PRIV_BY_PIECES)
         return staged + (flight - p->state.lanes.lane[peer->own].first) * p->state.lanes.slot;
-    return begin + (peer->staged >= 0 ? staged + peer->staged : redist_priv_given(p, peer->own, 0) + peer->direct);
+    return begin + (peer->staged >= 0 ? staged + peer->staged
+                                      : redist_priv_given(p, peer->own, 0) + peer->direct);
 }
 
 /* Posts a flight's piece, or prepares to. */
@@ -1747,9 +1905,11 @@ REDIST_PRIV int redist_priv_post(const redist_plan *p, int64_t k, int persistent
     const int n = (int)flight->bytes;
     int code;
     if (peer->own == REDIST_PRIV_FROM)
-        code = (persistent ? MPI_Send_init : MPI_Isend)(memory, n, MPI_BYTE, peer->rank, p->tag, p->comm, request);
+        code = (persistent ? MPI_Send_init : MPI_Isend)(memory, n, MPI_BYTE, peer->rank, p->tag,
+                                                        p->comm, request);
     else
-        code = (persistent ? MPI_Recv_init : MPI_Irecv)(memory, n, MPI_BYTE, peer->rank, p->tag, p->comm, request);
+        code = (persistent ? MPI_Recv_init : MPI_Irecv)(memory, n, MPI_BYTE, peer->rank, p->tag,
+                                                        p->comm, request);
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
@@ -1760,7 +1920,8 @@ REDIST_PRIV_COLD int redist_priv_is_bound(const redist_plan *p, const redist_pri
 #if defined SMPI_H
     return 0;
 #endif
-    const int fixed = peer->staged == REDIST_PRIV_IN_ARRAY && !p->facts[REDIST_PRIV_UNFIXED_FROM + peer->own];
+    const int fixed =
+        peer->staged == REDIST_PRIV_IN_ARRAY && !p->facts[REDIST_PRIV_UNFIXED_FROM + peer->own];
     return !peer->near && (peer->staged >= 0 || fixed);
 }
 
@@ -1841,7 +2002,8 @@ REDIST_PRIV int redist_priv_has_place(const redist_priv_side *s, const redist_pr
 /* Whether a schedule's next piece to be sent has to wait for an earlier one. Without one all receives are posted. */
 REDIST_PRIV int redist_priv_is_ahead(const redist_plan *p)
 {
-    const redist_priv_lane *from = &p->state.lanes.lane[REDIST_PRIV_FROM], *to = &p->state.lanes.lane[REDIST_PRIV_TO];
+    const redist_priv_lane *from = &p->state.lanes.lane[REDIST_PRIV_FROM],
+                           *to = &p->state.lanes.lane[REDIST_PRIV_TO];
     const redist_priv_side *s = &p->side[REDIST_PRIV_FROM], *t = &p->side[REDIST_PRIV_TO];
     const int ahead = to->at == t->peers ? -1 : s->peer[from->at].order - t->peer[to->at].order;
     return ahead > 0 || (ahead == 0 && from->piece > to->piece);
@@ -1874,7 +2036,8 @@ REDIST_PRIV int redist_priv_lanes_start(redist_plan *p)
     }
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
         redist_priv_lane *lane = &p->state.lanes.lane[own];
-        lane->at = lane->piece = lane->posted = lane->arrived = lane->block = lane->begin = lane->row = 0;
+        lane->at = lane->piece = lane->posted = lane->arrived = lane->block = lane->begin =
+            lane->row = 0;
         code = redist_priv_fill(p, own);
     }
     if (!p->overwrites && p->rings == NULL)
@@ -1926,7 +2089,8 @@ REDIST_PRIV int redist_priv_lanes_test(redist_plan *p, int *done)
 {
     redist_priv_lanes *l = &p->state.lanes;
     int k, own, n = 0, code = REDIST_OK;
-    if (l->flights > 0 && MPI_Testsome((int)l->flights, l->request, &n, l->index, l->status) != MPI_SUCCESS)
+    if (l->flights > 0 &&
+        MPI_Testsome((int)l->flights, l->request, &n, l->index, l->status) != MPI_SUCCESS)
         return REDIST_ERR_MPI;
     for (k = 0; n != MPI_UNDEFINED && k < n; k++) {
         l->request[l->index[k]] = MPI_REQUEST_NULL;
@@ -2045,7 +2209,9 @@ REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own)
         const int rank = p->side[own].peer[k].rank;
         const MPI_Aint *at = (const MPI_Aint *)(const void *)now;
         MPI_Datatype made;
-        if (redist_priv_become(&t->types[rank], MPI_Type_create_hindexed_block(p->arrays, 1, at, t->each[rank], &made),
+        if (redist_priv_become(&t->types[rank],
+                               MPI_Type_create_hindexed_block(p->arrays, 1, at, t->each[rank],
+                                                              &made),
                                &made) != REDIST_OK ||
             MPI_Type_commit(&t->types[rank]) != MPI_SUCCESS)
             return REDIST_ERR_MPI;
@@ -2074,19 +2240,19 @@ REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p)
         code = MPI_Start(&c->request);
 #if MPI_VERSION >= 4
     else if (c->unit_bytes > 0)
-        code = MPI_Alltoallv_init(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets, *t->types, p->comm,
-                                  MPI_INFO_NULL, &c->request);
+        code = MPI_Alltoallv_init(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets,
+                                  *t->types, p->comm, MPI_INFO_NULL, &c->request);
     else if (redist_priv_collective_persists(p))
-        code = MPI_Alltoallw_init(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
-                                  MPI_INFO_NULL, &c->request);
+        code = MPI_Alltoallw_init(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets,
+                                  t->types, p->comm, MPI_INFO_NULL, &c->request);
 #else
     else if (c->unit_bytes > 0)
-        code = MPI_Ialltoallv(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets, *t->types, p->comm,
-                              &c->request);
+        code = MPI_Ialltoallv(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets,
+                              *t->types, p->comm, &c->request);
 #endif
     else
-        code = MPI_Ialltoallw(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets, t->types, p->comm,
-                              &c->request);
+        code = MPI_Ialltoallw(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets,
+                              t->types, p->comm, &c->request);
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
@@ -2114,7 +2280,8 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own)
 {
     redist_priv_collective *c = &p->state.collective;
     const int64_t largest = p->facts[REDIST_PRIV_LARGEST];
-    for (c->unit_bytes = 1; largest / c->unit_bytes > REDIST_MAX_COUNT - p->size; c->unit_bytes *= 2)
+    for (c->unit_bytes = 1; largest / c->unit_bytes > REDIST_MAX_COUNT - p->size;
+         c->unit_bytes *= 2)
         if (c->unit_bytes > largest)
             return REDIST_ERR_OVERFLOW;
     if (!p->facts[REDIST_PRIV_UNFIXED_FROM + own] && !p->options.in_place && c->unit_bytes == 1) {
@@ -2145,16 +2312,20 @@ REDIST_PRIV_COLD int redist_priv_repeat(MPI_Datatype *type, int64_t n, int64_t s
         return REDIST_OK;
     if (MPI_Type_get_extent(*type, &lower, &extent) != MPI_SUCCESS)
         return REDIST_ERR_MPI;
-    if (lower == 0 && extent == (MPI_Aint)stride) /* an hvector would be copied element by element */
+    if (lower == 0 &&
+        extent == (MPI_Aint)stride) /* an hvector would be copied element by element */
         return redist_priv_become(type, MPI_Type_contiguous((int)n, *type, &made), &made);
-    return redist_priv_become(type, MPI_Type_create_hvector((int)n, 1, (MPI_Aint)stride, *type, &made), &made);
+    return redist_priv_become(type,
+                              MPI_Type_create_hvector((int)n, 1, (MPI_Aint)stride, *type, &made),
+                              &made);
 }
 
-REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list, int side,
-                                             int64_t stride);
+REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list,
+                                             int side, int64_t stride);
 
 /* *type at every element of a run, which is two where a count would pass REDIST_MAX_COUNT. */
-REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_priv_run *run, int side, int64_t stride)
+REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_priv_run *run,
+                                            int side, int64_t stride)
 {
     redist_priv_run half[2];
     const redist_priv_runs halves = {half, 2, 2, 0};
@@ -2173,7 +2344,8 @@ REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_pri
 }
 
 /* *type at every element of several runs. */
-REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list, int side, int64_t stride)
+REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list,
+                                             int side, int64_t stride)
 {
     const int n = (int)list->runs;
     MPI_Datatype made, *part;
@@ -2201,18 +2373,21 @@ REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_pr
 }
 
 /* *type, one element, at all of a product's on one side, run by run, so that both ends agree on their order. */
-REDIST_PRIV_COLD int redist_priv_follow_product(const redist_plan *p, const redist_priv_shared *product, int side,
+REDIST_PRIV_COLD int redist_priv_follow_product(const redist_plan *p,
+                                                const redist_priv_shared *product, int side,
                                                 MPI_Datatype *type)
 {
     const redist_priv_message m = redist_priv_product_message(p, product);
     int k, code = REDIST_OK;
     for (k = m.ndim - 1; k >= 0 && code == REDIST_OK; k--)
-        code = redist_priv_follow_runs(type, m.axis[p->order[k]], side, m.stride[side][p->order[k]] * p->element_bytes);
+        code = redist_priv_follow_runs(type, m.axis[p->order[k]], side,
+                                       m.stride[side][p->order[k]] * p->element_bytes);
     return code;
 }
 
 /* The datatype of a peer's message of one array, or of all where they are staged. */
-REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv_peer *peer, MPI_Datatype *type)
+REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv_peer *peer,
+                                         MPI_Datatype *type)
 {
     const redist_priv_block *block = &p->block[peer->block];
     const int n = (int)(peer->blocks / p->arrays), staged = peer->staged >= 0;
@@ -2223,7 +2398,8 @@ REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv
     int k, code = part == NULL || at == NULL || ones == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     for (k = 0; k < n && code == REDIST_OK; k++) {
         ones[k] = 1;
-        at[k] = (MPI_Aint)(staged ? block[k].at : p->side[peer->own].storage.origin * p->element_bytes);
+        at[k] =
+            (MPI_Aint)(staged ? block[k].at : p->side[peer->own].storage.origin * p->element_bytes);
         code = redist_priv_become(&part[k], MPI_Type_dup(p->element, &made), &made);
         if (code == REDIST_OK)
             code = redist_priv_follow_product(p, &p->product[block[k].product], side, &part[k]);
@@ -2271,7 +2447,8 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
         const redist_priv_peer *peer = &p->peer[k];
         const int64_t at = peer->staged >= 0 ? peer->staged : peer->direct;
         redist_priv_table *t = &c->table[peer->own];
-        t->counts[peer->rank] = c->unit_bytes > 0 ? (int)redist_priv_ceil_div(peer->bytes, c->unit_bytes) : 1;
+        t->counts[peer->rank] =
+            c->unit_bytes > 0 ? (int)redist_priv_ceil_div(peer->bytes, c->unit_bytes) : 1;
         t->offsets[peer->rank] = c->unit_bytes > 0 ? (int)(at / c->unit_bytes) : 0;
         if (c->unit_bytes == 0)
             code = redist_priv_type_of(p, peer, &t->each[peer->rank]);
@@ -2290,14 +2467,15 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
    All ranks write their blocks and notices; they agree; all read their peers' (connect); they agree.
    Only then may a rank free the plan and write something else there. */
 
-#if (defined __GNUC__ || defined __clang__) && !defined SMPI_H /* SMPI 3.32 lets the ranks' parts of a window overlap */
+#if (defined __GNUC__ || defined __clang__) && \
+    !defined SMPI_H /* SMPI 3.32 lets the ranks' parts of a window overlap */
 #define REDIST_PRIV_ATOMICS 1
 #ifndef REDIST_PRIV_ACQUIRE /* tests put their own in their place */
 #define REDIST_PRIV_ACQUIRE(pointer) __atomic_load_n(pointer, __ATOMIC_ACQUIRE)
 #define REDIST_PRIV_RELEASE(pointer, value) __atomic_store_n(pointer, value, __ATOMIC_RELEASE)
 #endif
 #ifndef REDIST_PRIV_EXCHANGE /* stores a value where *expected is, and says so; or reads what else is there */
-#define REDIST_PRIV_EXCHANGE(pointer, expected, value)                                                                \
+#define REDIST_PRIV_EXCHANGE(pointer, expected, value) \
     __atomic_compare_exchange_n(pointer, expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 #endif
 #else
@@ -2355,7 +2533,8 @@ REDIST_PRIV_COLD void redist_priv_home_close(redist_priv_home *h)
     }
 #endif
     if (h->windowed && h->window != MPI_WIN_NULL) {
-        redist_priv_await(MPI_Ibarrier(h->node, &request), &request); /* the window's own barrier may not yield */
+        redist_priv_await(MPI_Ibarrier(h->node, &request),
+                          &request); /* the window's own barrier may not yield */
         MPI_Win_unlock_all(h->window);
         MPI_Win_free(&h->window);
     }
@@ -2396,7 +2575,8 @@ REDIST_PRIV_COLD int redist_priv_list_members(redist_plan *p)
     int64_t k;
     int n = 0;
     h->machine = redist_priv_machine();
-    if (p->options.arena != NULL || (p->options.method != REDIST_AUTO && p->options.method != REDIST_SHARED))
+    if (p->options.arena != NULL ||
+        (p->options.method != REDIST_AUTO && p->options.method != REDIST_SHARED))
         return REDIST_OK;
     if (redist_priv_members(h, (int)p->peers + 1) != REDIST_OK)
         return REDIST_ERR_MEMORY;
@@ -2421,8 +2601,8 @@ REDIST_PRIV_COLD int redist_priv_window_find(redist_priv_home *h, int code)
     int r, size;
     redist_priv_home_close(h);
     h->window = MPI_WIN_NULL;
-    if (!REDIST_PRIV_ATOMICS ||
-        MPI_Comm_split_type(h->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &h->node) != MPI_SUCCESS) {
+    if (!REDIST_PRIV_ATOMICS || MPI_Comm_split_type(h->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
+                                                    &h->node) != MPI_SUCCESS) {
         code = REDIST_ERR_MPI; /* what a failed call leaves there is no handle */
     } else {
         MPI_Comm_set_errhandler(h->node, MPI_ERRORS_RETURN);
@@ -2434,7 +2614,8 @@ REDIST_PRIV_COLD int redist_priv_window_find(redist_priv_home *h, int code)
         h->windowed = 1;
         for (r = 0; r < h->size; r++) {
             h->member[r].place = h->rank;
-            h->member[r].shares = MPI_Group_translate_ranks(node, 1, &r, all, &h->member[r].rank) == MPI_SUCCESS;
+            h->member[r].shares =
+                MPI_Group_translate_ranks(node, 1, &r, all, &h->member[r].rank) == MPI_SUCCESS;
         }
         MPI_Group_free(&all);
         MPI_Group_free(&node);
@@ -2457,7 +2638,8 @@ REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_home *h, int64_t bytes,
     MPI_Aint size;
     void *base = NULL;
     int r, unit, code;
-    code = MPI_Win_allocate_shared((MPI_Aint)bytes, 1, info, h->node, &base, &h->window) == MPI_SUCCESS &&
+    code = MPI_Win_allocate_shared((MPI_Aint)bytes, 1, info, h->node, &base, &h->window) ==
+                       MPI_SUCCESS &&
                    MPI_Win_lock_all(MPI_MODE_NOCHECK, h->window) == MPI_SUCCESS
                ? REDIST_OK
                : REDIST_ERR_MEMORY;
@@ -2475,7 +2657,9 @@ REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_home *h, int64_t bytes,
     return redist_priv_worst(h->node, code);
 }
 
-enum { REDIST_PRIV_REFUSED = 1000 }; /* the system refuses memory of the library's own: worse than all codes */
+enum {
+    REDIST_PRIV_REFUSED = 1000
+}; /* the system refuses memory of the library's own: worse than all codes */
 
 #ifdef REDIST_PRIV_OWN_MEMORY
 
@@ -2488,8 +2672,9 @@ REDIST_PRIV_COLD int redist_priv_list_machine(redist_priv_home *h)
     machine = (int64_t *)redist_priv_zeroed(size, sizeof *machine);
     code = redist_priv_worst(h->comm, machine == NULL ? (int)REDIST_ERR_MEMORY : code);
     if (code == REDIST_OK)
-        code = redist_priv_await(MPI_Iallgather(&h->machine, 1, MPI_INT64_T, machine, 1, MPI_INT64_T, h->comm,
-                                                &request), &request);
+        code = redist_priv_await(MPI_Iallgather(&h->machine, 1, MPI_INT64_T, machine, 1,
+                                                MPI_INT64_T, h->comm, &request),
+                                 &request);
     for (r = 0; r < size && code == REDIST_OK; r++)
         n += machine[r] == h->machine;
     code = code == REDIST_OK ? redist_priv_members(h, n) : code;
@@ -2514,8 +2699,10 @@ REDIST_PRIV_COLD int redist_priv_make_file(const redist_priv_home *h, redist_pri
     told->process = (int64_t)getpid();
     told->device = (int64_t)s.st_dev;
     told->inode = (int64_t)s.st_ino;
-    told->token = (int64_t)(redist_priv_hash(redist_priv_hash((uint64_t)h->machine, (int64_t)getpid()),
-                                                         (int64_t)(MPI_Wtime() * 1e9)) ^ (uintptr_t)h);
+    told->token =
+        (int64_t)(redist_priv_hash(redist_priv_hash((uint64_t)h->machine, (int64_t)getpid()),
+                                   (int64_t)(MPI_Wtime() * 1e9)) ^
+                  (uintptr_t)h);
     if (write(file, &told->token, sizeof told->token) == (int)sizeof told->token)
         told->file = file;
     return file;
@@ -2557,11 +2744,13 @@ REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h)
                 *request = MPI_REQUEST_NULL;
             else if (code == MPI_SUCCESS)
                 code = redist_priv_await(code, request);
-            if (waits && code != MPI_SUCCESS) /* what still came would be written to memory that is gone */
+            if (waits &&
+                code != MPI_SUCCESS) /* what still came would be written to memory that is gone */
                 redist_priv_drop(request, k % 2);
             if (!waits && code == MPI_SUCCESS && k / 2 != h->rank)
-                code = k % 2 ? MPI_Irecv(&m->told[1], BYTES, MPI_BYTE, m->rank, TAG, h->comm, request)
-                             : MPI_Isend(&m->told[0], BYTES, MPI_BYTE, m->rank, TAG, h->comm, request);
+                code =
+                    k % 2 ? MPI_Irecv(&m->told[1], BYTES, MPI_BYTE, m->rank, TAG, h->comm, request)
+                          : MPI_Isend(&m->told[0], BYTES, MPI_BYTE, m->rank, TAG, h->comm, request);
         }
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
@@ -2616,18 +2805,21 @@ REDIST_PRIV_COLD int redist_priv_map(redist_priv_home *h, int r)
 REDIST_PRIV_COLD int redist_priv_grow(redist_priv_home *h, int64_t bytes)
 {
     const int file = h->member[h->rank].file;
-    if (!redist_priv_seems_free(bytes) || lseek(file, (off_t)bytes - 1, SEEK_SET) != (off_t)bytes - 1 ||
-        write(file, "", 1) != 1 || redist_priv_map(h, h->rank) != REDIST_OK)
+    if (!redist_priv_seems_free(bytes) ||
+        lseek(file, (off_t)bytes - 1, SEEK_SET) != (off_t)bytes - 1 || write(file, "", 1) != 1 ||
+        redist_priv_map(h, h->rank) != REDIST_OK)
         return REDIST_ERR_MEMORY;
     h->part = h->base[h->rank];
-    return redist_priv_touch(h->part, (size_t)bytes - REDIST_PRIV_LINE) ? REDIST_OK : REDIST_ERR_MEMORY;
+    return redist_priv_touch(h->part, (size_t)bytes - REDIST_PRIV_LINE) ? REDIST_OK
+                                                                        : REDIST_ERR_MEMORY;
 }
 
 #endif
 
 /* Finds the members of a plan's home, or of an arena's, of which none is listed, that share memory with this rank.
    Collective; every rank must go on to open it. */
-REDIST_PRIV_COLD int redist_priv_home_find(redist_priv_home *h, MPI_Comm comm, int refused, int code)
+REDIST_PRIV_COLD int redist_priv_home_find(redist_priv_home *h, MPI_Comm comm, int refused,
+                                           int code)
 {
     h->comm = comm;
 #ifdef REDIST_PRIV_OWN_MEMORY
@@ -2644,13 +2836,15 @@ REDIST_PRIV_COLD int redist_priv_home_find(redist_priv_home *h, MPI_Comm comm, i
 
 /* Opens this rank's part, zero at first: `room` for plans, then `bytes` for arrays. A window is
    opened by all ranks of the node, and fails on all, also when `code` says so; the rest is local. */
-REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, int64_t bytes, int code)
+REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, int64_t bytes,
+                                           int code)
 {
     MPI_Info info = MPI_INFO_NULL;
     int64_t all;
     if (h->size == 0)
         return code;
-    h->begin = redist_priv_round_up(h->size * (int64_t)sizeof(redist_priv_notice), REDIST_PRIV_LINE);
+    h->begin =
+        redist_priv_round_up(h->size * (int64_t)sizeof(redist_priv_notice), REDIST_PRIV_LINE);
     h->end = h->begin + redist_priv_round_up(room, REDIST_PRIV_LINE);
     bytes += h->end + REDIST_PRIV_LINE;
 #ifdef REDIST_PRIV_OWN_MEMORY
@@ -2660,7 +2854,8 @@ REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, in
     all = bytes;
     if (redist_priv_reduce(h->node, &all, 1, MPI_SUM) != REDIST_OK || !redist_priv_seems_free(all))
         code = REDIST_ERR_MEMORY;
-    if (MPI_Info_create(&info) != MPI_SUCCESS || MPI_Info_set(info, "alloc_shared_noncontig", "true") != MPI_SUCCESS)
+    if (MPI_Info_create(&info) != MPI_SUCCESS ||
+        MPI_Info_set(info, "alloc_shared_noncontig", "true") != MPI_SUCCESS)
         code = REDIST_ERR_MPI; /* all ranks of a window must give the same */
     code = redist_priv_worst(h->node, code);
     if (code == REDIST_OK)
@@ -2696,7 +2891,8 @@ REDIST_PRIV_COLD void redist_priv_reclaim(redist_priv_home *home)
         redist_priv_rings *r = *at;
         int64_t k = r->receives;
         while (r->abandoned && k < r->links &&
-               REDIST_PRIV_ACQUIRE(&r->link[k].slot->drained) == r->link[k].before + r->link[k].done)
+               REDIST_PRIV_ACQUIRE(&r->link[k].slot->drained) ==
+                   r->link[k].before + r->link[k].done)
             k++;
         if (r->abandoned && k == r->links) {
             *at = r->next;
@@ -2709,7 +2905,8 @@ REDIST_PRIV_COLD void redist_priv_reclaim(redist_priv_home *home)
 
 /* The largest free stretch of this rank's room, or with bytes > 0 the first of so many, which is then r's. Returns its
    bytes, or 0. */
-REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_priv_rings *r, int64_t bytes)
+REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_priv_rings *r,
+                                               int64_t bytes)
 {
     redist_priv_rings **at = &home->first;
     int64_t begin = home->begin, most = 0;
@@ -2751,7 +2948,13 @@ REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_pr
    are two words for claims. Arrays in ordinary memory, or of plans that overwrite their source, go through the ring. */
 
 /* The ways of a message; free: not known yet. */
-enum redist_priv_ways { REDIST_PRIV_FREE, REDIST_PRIV_RING, REDIST_PRIV_PUSH, REDIST_PRIV_PULL, REDIST_PRIV_WAYS };
+enum redist_priv_ways {
+    REDIST_PRIV_FREE,
+    REDIST_PRIV_RING,
+    REDIST_PRIV_PUSH,
+    REDIST_PRIV_PULL,
+    REDIST_PRIV_WAYS
+};
 
 /* How a plan sends messages: the faster one of REDIST_POINT_TO_POINT and REDIST_SCHEDULED, as predicted. */
 REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p);
@@ -2761,7 +2964,8 @@ REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p);
 REDIST_PRIV_COLD int64_t redist_priv_time_flag(const redist_priv_home *h, int rank, int mirror)
 {
     enum { ROUNDS = 8, SERIES = 4, SPINS = 2000, MOST_TRIES = SPINS + 500 };
-    const redist_priv_member *m = (const redist_priv_member *)redist_priv_find(h->member, h->size, sizeof *m, mirror);
+    const redist_priv_member *m =
+        (const redist_priv_member *)redist_priv_find(h->member, h->size, sizeof *m, mirror);
     int64_t *mine, *other, k;
     double least = 1, begin = 0;
     int tries;
@@ -2807,7 +3011,8 @@ REDIST_PRIV int redist_priv_is_far(const redist_priv_home *h)
 }
 
 /* Whether a message is written by non-temporal stores, to a ring or to arrays that have so many bytes. */
-REDIST_PRIV int redist_priv_is_streamed(const redist_plan *p, const redist_priv_peer *peer, int64_t array_bytes)
+REDIST_PRIV int redist_priv_is_streamed(const redist_plan *p, const redist_priv_peer *peer,
+                                        int64_t array_bytes)
 {
     return peer->bytes >= REDIST_PRIV_STREAMED &&
            (redist_priv_is_far(p->rings->home) || array_bytes * p->arrays >= REDIST_STREAM_BYTES);
@@ -2826,15 +3031,16 @@ REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, redist_priv_channel
 REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv_channel *link)
 {
     const int own = link->peer->own;
-    const redist_priv_block *block = &p->block[link->peer->block], *end = block + link->peer->blocks;
+    const redist_priv_block *block = &p->block[link->peer->block],
+                            *end = block + link->peer->blocks;
     const redist_priv_cursor whole = {{0}, {0}};
     const int64_t *told = link->board->array;
     char *array[2];
     for (; block < end; block++) {
         array[own] = redist_priv_given(p, own, block->array);
         array[!own] = (char *)link->board + told[!own * p->arrays + block->array];
-        redist_priv_copy(p->product[block->product].direct, &whole, array[REDIST_PRIV_FROM], array[REDIST_PRIV_TO],
-                         p->arrival, link->streamed_direct);
+        redist_priv_copy(p->product[block->product].direct, &whole, array[REDIST_PRIV_FROM],
+                         array[REDIST_PRIV_TO], p->arrival, link->streamed_direct);
     }
 }
 
@@ -2888,7 +3094,8 @@ REDIST_PRIV int redist_priv_sends(const redist_plan *p, redist_priv_channel *lin
         return REDIST_PRIV_RING;
     if (p->arrival.function != NULL || (heard ? !far : !fits || r->idle < 0))
         return REDIST_PRIV_FREE;
-    return heard || far || (r->received && r->idle >= REDIST_PRIV_PATIENCE) ? REDIST_PRIV_RING : REDIST_PRIV_FREE;
+    return heard || far || (r->received && r->idle >= REDIST_PRIV_PATIENCE) ? REDIST_PRIV_RING
+                                                                            : REDIST_PRIV_FREE;
 }
 
 /* Gets on with a message that this rank sends: fills one slot of the ring, if one is free, because the next peer may
@@ -2906,7 +3113,8 @@ REDIST_PRIV int redist_priv_send(const redist_plan *p, redist_priv_channel *link
         if (way == REDIST_PRIV_PUSH || (way == REDIST_PRIV_RING && ahead < link->slots))
             redist_priv_claim(p, link, way);
     }
-    if (link->claimed == REDIST_PRIV_RING ? ahead >= link->slots : link->claimed != REDIST_PRIV_PUSH && ahead > -pieces)
+    if (link->claimed == REDIST_PRIV_RING ? ahead >= link->slots
+                                          : link->claimed != REDIST_PRIV_PUSH && ahead > -pieces)
         return 0;
     if (link->claimed == REDIST_PRIV_RING)
         redist_priv_copy_slot(p, link);
@@ -2933,7 +3141,8 @@ REDIST_PRIV int redist_priv_send_all(const redist_plan *p)
 REDIST_PRIV int redist_priv_may_pull(const redist_plan *p, redist_priv_channel *link)
 {
     const redist_priv_rings *r = p->rings;
-    const int unreachable = link->way == REDIST_PRIV_PUSH && !(r->announced & 2) && !redist_priv_is_far(r->home);
+    const int unreachable =
+        link->way == REDIST_PRIV_PUSH && !(r->announced & 2) && !redist_priv_is_far(r->home);
     return redist_priv_heard(p, link) & 1 &&
            (link->way == REDIST_PRIV_PULL || unreachable || r->idle >= REDIST_PRIV_PATIENCE);
 }
@@ -2947,7 +3156,8 @@ REDIST_PRIV int redist_priv_receive(const redist_plan *p, redist_priv_channel *l
         filled = REDIST_PRIV_ACQUIRE(&link->slot->filled) - link->before;
         if (link->claimed == REDIST_PRIV_FREE && (filled > 0 || redist_priv_may_pull(p, link)))
             redist_priv_claim(p, link, REDIST_PRIV_PULL);
-        if (link->claimed == REDIST_PRIV_FREE || (link->claimed != REDIST_PRIV_PULL && filled <= link->done))
+        if (link->claimed == REDIST_PRIV_FREE ||
+            (link->claimed != REDIST_PRIV_PULL && filled <= link->done))
             break;
         if (link->claimed == REDIST_PRIV_RING)
             redist_priv_copy_slot(p, link);
@@ -3040,11 +3250,14 @@ REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p)
 {
     const redist_priv_rings *r = p->rings;
     const int64_t slots = redist_priv_max(r->links - r->receives, 1) * REDIST_PRIV_SLOTS;
-    const int64_t wanted = redist_priv_max(p->side[REDIST_PRIV_FROM].bytes, slots * REDIST_PRIV_SHORT);
+    const int64_t wanted =
+        redist_priv_max(p->side[REDIST_PRIV_FROM].bytes, slots * REDIST_PRIV_SHORT);
     const int64_t room = p->options.arena != NULL ? redist_priv_find_room(r->home, NULL, 0) / 2
                                                   : redist_priv_min(wanted, REDIST_RING_BYTES / 2);
-    const int64_t budget = p->options.max_buffer > 0 ? redist_priv_min(p->options.max_buffer / 2, room) : room;
-    const int64_t piece = redist_priv_clamp(budget / slots, REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
+    const int64_t budget =
+        p->options.max_buffer > 0 ? redist_priv_min(p->options.max_buffer / 2, room) : room;
+    const int64_t piece =
+        redist_priv_clamp(budget / slots, REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
     return redist_priv_round_up(redist_priv_max(piece, p->element_bytes), REDIST_PRIV_LINE);
 }
 
@@ -3078,8 +3291,10 @@ REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p)
         redist_priv_peer *peer = &p->peer[k];
         const redist_priv_member *m;
         code = MPI_Group_translate_ranks(all, 1, &peer->rank, those, &there);
-        m = code != MPI_SUCCESS || there < 0 ? NULL : (const redist_priv_member *)redist_priv_find(
-                                                          home->member, home->size, sizeof *m, there);
+        m = code != MPI_SUCCESS || there < 0
+                ? NULL
+                : (const redist_priv_member *)redist_priv_find(home->member, home->size, sizeof *m,
+                                                               there);
         peer->near = m != NULL && m->shares && redist_priv_same_part(p, peer->rank);
         if (!peer->near)
             continue;
@@ -3148,7 +3363,8 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code)
     const int64_t head = redist_priv_round_up((int64_t)board_bytes, REDIST_PRIV_LINE);
     int64_t k, piece, bytes;
     redist_priv_board *board;
-    redist_priv_reclaim(r->home); /* now, when the receivers of plans that are gone have been waited for */
+    redist_priv_reclaim(
+        r->home); /* now, when the receivers of plans that are gone have been waited for */
     piece = redist_priv_piece_bytes(p);
     for (k = r->receives; k < r->links && code == REDIST_OK; k++) {
         code = redist_priv_plan_ring(p, &r->link[k], piece);
@@ -3174,7 +3390,8 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code)
    are in the order in which they must be unpacked, or else in that which suits messages. */
 REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
 {
-    const redist_priv_transport *messages = redist_priv_transport_of((int)redist_priv_by_messages(p));
+    const redist_priv_transport *messages =
+        redist_priv_transport_of((int)redist_priv_by_messages(p));
     redist_arena *arena = p->options.arena;
     const size_t bytes = sizeof(redist_priv_rings) + (size_t)p->peers * sizeof(redist_priv_channel);
     int code;
@@ -3193,19 +3410,22 @@ REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
 /* Compiles the copies of a message from the sender's arrays straight to the receiver's. */
 REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_channel *link)
 {
-    const redist_priv_block *first = &p->block[link->peer->block], *last = first + link->peer->blocks - 1;
+    const redist_priv_block *first = &p->block[link->peer->block],
+                            *last = first + link->peer->blocks - 1;
     const int own = link->peer->own;
     int64_t k;
     int code = REDIST_OK;
     for (k = first->product; k <= last->product && code == REDIST_OK; k++) {
         redist_priv_message m = redist_priv_product_message(p, &p->product[k]);
         redist_priv_store(&m, !own, &link->board->storage[!own]);
-        code = redist_priv_compile(&p->product[k].direct, &m, p->order, NULL, REDIST_PRIV_FROM, REDIST_PRIV_TO,
-                                   p->element_bytes, p->arrival.function == NULL);
+        code = redist_priv_compile(&p->product[k].direct, &m, p->order, NULL, REDIST_PRIV_FROM,
+                                   REDIST_PRIV_TO, p->element_bytes, p->arrival.function == NULL);
     }
-    link->streamed_direct = own == REDIST_PRIV_TO
-                                ? p->side[own].streams
-                                : redist_priv_is_streamed(p, link->peer, link->board->storage[!own].size * p->element_bytes);
+    link->streamed_direct =
+        own == REDIST_PRIV_TO
+            ? p->side[own].streams
+            : redist_priv_is_streamed(p, link->peer,
+                                      link->board->storage[!own].size * p->element_bytes);
     return code;
 }
 
@@ -3219,7 +3439,8 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p)
     for (k = 0; k < p->rings->links && code == REDIST_OK; k++) {
         redist_priv_channel *link = &p->rings->link[k];
         char *part = home->base[link->there];
-        redist_priv_notice *notice = (redist_priv_notice *)(void *)part + home->member[link->there].place;
+        redist_priv_notice *notice =
+            (redist_priv_notice *)(void *)part + home->member[link->there].place;
         link->board = (redist_priv_board *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->board));
         if (k < p->rings->receives) {
             link->slot = (redist_priv_slot *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->slot));
@@ -3227,9 +3448,11 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p)
             code = redist_priv_plan_ring(p, link, link->board->piece);
         } else {
             link->way = (int)REDIST_PRIV_ACQUIRE(&notice->way);
-            link->streamed = redist_priv_is_streamed(p, link->peer, p->side[REDIST_PRIV_FROM].array_bytes);
+            link->streamed =
+                redist_priv_is_streamed(p, link->peer, p->side[REDIST_PRIV_FROM].array_bytes);
         }
-        if (code == REDIST_OK && link->direct && (k < p->rings->receives || link->way == REDIST_PRIV_PUSH))
+        if (code == REDIST_OK && link->direct &&
+            (k < p->rings->receives || link->way == REDIST_PRIV_PUSH))
             code = redist_priv_compile_direct(p, link);
     }
     return code;
@@ -3252,7 +3475,8 @@ REDIST_PRIV_COLD int redist_priv_shared_connect(redist_plan *p)
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network);
 
 /* The seconds of so many messages and bytes of a rank, at once: one message is on the link while the next is sent. */
-REDIST_PRIV_COLD double redist_priv_transfer(const redist_priv_network *n, double messages, double bytes)
+REDIST_PRIV_COLD double redist_priv_transfer(const redist_priv_network *n, double messages,
+                                             double bytes)
 {
     const double sending = messages * n->cost.per_message, moving = bytes * n->cost.per_byte;
     return n->latency + (sending > moving ? sending : moving);
@@ -3273,7 +3497,9 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
         p->network = *known;
     } else {
         p->network.cost = p->options.cost;
-        p->network.latency = p->options.method == REDIST_AUTO ? REDIST_PRIV_LATENCY * p->options.cost.per_message : 0;
+        p->network.latency = p->options.method == REDIST_AUTO
+                                 ? REDIST_PRIV_LATENCY * p->options.cost.per_message
+                                 : 0;
         p->network.cost.per_message -= p->network.latency;
         p->network.crowding = REDIST_PRIV_CROWDING;
     }
@@ -3285,14 +3511,15 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
 #ifndef REDIST_NO_MULTIPHASE
 
 /* The layout before the k-th phase, 0 <= k <= phases. */
-REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p, const redist_layout *between, int k)
+REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p,
+                                                          const redist_layout *between, int k)
 {
     return k == 0 ? p->from : k == p->state.chain.phases ? p->to : &between[k - 1];
 }
 
 /* Of one exchange, inside the nodes (near), where no link is shared, or between them. */
-REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_layout *from, const redist_layout *to,
-                                            int near)
+REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_layout *from,
+                                            const redist_layout *to, int near)
 {
     redist_priv_network n = p->network;
     redist_priv_load busiest;
@@ -3323,8 +3550,8 @@ REDIST_PRIV_COLD int redist_priv_pass_nodes(const redist_plan *p, redist_layout 
     const int outer = redist_priv_slab_axis(p, p->from), inner = redist_priv_slab_axis(p, p->to);
     redist_axis *x;
     int d, forwards;
-    if (outer < 0 || inner < 0 || outer == inner || each < 2 || each == p->size || p->size % each != 0 ||
-        !redist_priv_is_product(p->from, p->to))
+    if (outer < 0 || inner < 0 || outer == inner || each < 2 || each == p->size ||
+        p->size % each != 0 || !redist_priv_is_product(p->from, p->to))
         return 0;
     redist_priv_copy_to(between, p->to, 1);
     forwards = between->dim[outer].stored < between->dim[inner].stored;
@@ -3343,7 +3570,8 @@ REDIST_PRIV_COLD int redist_priv_pass_nodes(const redist_plan *p, redist_layout 
    over the route's. Collective. */
 REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_layout *between, double *gain)
 {
-    const int rests = p->options.in_place && p->arrival.function != NULL; /* some elements stay where they are */
+    const int rests =
+        p->options.in_place && p->arrival.function != NULL; /* some elements stay where they are */
     const int most = rests ? 0 : REDIST_PRIV_MOST_PHASES - 1;
     redist_priv_chain *c = &p->state.chain;
     int k, stops, code = redist_priv_know_network(p);
@@ -3351,14 +3579,15 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_layout *betwe
     double seconds = 0, passing;
     if (code != REDIST_OK)
         return code;
-    code = redist_priv_phases(p->from, p->to, p->element_bytes * p->arrays, &p->network.cost, p->network.latency, most,
-                              between, &stops);
+    code = redist_priv_phases(p->from, p->to, p->element_bytes * p->arrays, &p->network.cost,
+                              p->network.latency, most, between, &stops);
     c->phases = code == REDIST_OK ? stops + 1 : 0;
     for (k = 0; k < c->phases; k++)
         seconds += redist_priv_seconds(p, redist_priv_stage_layout(p, between, k),
                                        redist_priv_stage_layout(p, between, k + 1), 0);
     if (c->phases > 0 && most > 0 && redist_priv_pass_nodes(p, &grid)) {
-        passing = redist_priv_seconds(p, p->from, &grid, 1) + redist_priv_seconds(p, &grid, p->to, 0);
+        passing =
+            redist_priv_seconds(p, p->from, &grid, 1) + redist_priv_seconds(p, &grid, p->to, 0);
         if (passing < seconds) {
             between[0] = grid;
             c->phases = 2;
@@ -3385,7 +3614,8 @@ REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, const redist_layout 
     if (options.max_buffer > 0)
         options.max_buffer = redist_priv_max((options.max_buffer - c->most_bytes) / c->phases, 1);
     return redist_plan_create(p->comm, redist_priv_stage_layout(p, between, k),
-                              redist_priv_stage_layout(p, between, k + 1), p->element, &options, &c->phase[k]);
+                              redist_priv_stage_layout(p, between, k + 1), p->element, &options,
+                              &c->phase[k]);
 }
 
 /* Fails where the phases cannot be planned. Arrays in between lie alternately in one of two places, which count as the
@@ -3415,7 +3645,8 @@ REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p)
 REDIST_PRIV_COLD int redist_priv_start_phase(redist_plan *p)
 {
     const redist_priv_chain *c = &p->state.chain;
-    char *between = p->staging[REDIST_PRIV_FROM].memory; /* NULL on a rank that owns nothing there */
+    char *between =
+        p->staging[REDIST_PRIV_FROM].memory; /* NULL on a rank that owns nothing there */
     redist_plan *phase = c->phase[c->at];
     int i;
     for (i = 0; i < 2 * p->arrays; i++) {
@@ -3454,7 +3685,8 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p)
    nodes. Collective. */
 REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation)
 {
-    const double best = p->predicted[redist_priv_by_messages(p)], bytes = (double)p->facts[REDIST_PRIV_BYTES];
+    const double best = p->predicted[redist_priv_by_messages(p)],
+                 bytes = (double)p->facts[REDIST_PRIV_BYTES];
     const double again = p->network.latency / (p->node > 1 ? REDIST_PRIV_NEARER : 1);
     redist_layout between[REDIST_PRIV_MOST_PHASES - 1];
     double gain = 0;
@@ -3462,9 +3694,11 @@ REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation
     if (p->network.cost.per_message <= 0 ||
         best < REDIST_PRIV_MARGIN * (again + redist_priv_transfer(&p->network, 2, bytes)))
         return;
-    code = redist_priv_worst(p->comm, redist_priv_find_route(p, between, &gain)); /* one rank may lack memory */
+    code = redist_priv_worst(p->comm, redist_priv_find_route(p, between,
+                                                             &gain)); /* one rank may lack memory */
     if (code == REDIST_OK && gain > 0)
-        p->predicted[REDIST_MULTIPHASE] = REDIST_PRIV_MARGIN * best / gain + p->state.chain.phases * creation;
+        p->predicted[REDIST_MULTIPHASE] =
+            REDIST_PRIV_MARGIN * best / gain + p->state.chain.phases * creation;
     memset(&p->state, 0, sizeof p->state);
 }
 
@@ -3477,20 +3711,23 @@ REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
 {
     static const redist_priv_transport transports[] = {
-        {REDIST_SHARED, "REDIST_SHARED", redist_priv_shared_open, redist_priv_lanes_staging, redist_priv_lanes_create,
-         redist_priv_shared_start, redist_priv_shared_test, redist_priv_shared_destroy},
+        {REDIST_SHARED, "REDIST_SHARED", redist_priv_shared_open, redist_priv_lanes_staging,
+         redist_priv_lanes_create, redist_priv_shared_start, redist_priv_shared_test,
+         redist_priv_shared_destroy},
 #ifndef REDIST_NO_MULTIPHASE
-        {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", redist_priv_multiphase_open, NULL, NULL, redist_priv_start_phase,
-         redist_priv_multiphase_test, redist_priv_multiphase_destroy},
+        {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", redist_priv_multiphase_open, NULL, NULL,
+         redist_priv_start_phase, redist_priv_multiphase_test, redist_priv_multiphase_destroy},
 #endif
         {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", redist_priv_separate, redist_priv_alltoallv_staging,
          redist_priv_collective_create, redist_priv_collective_start, redist_priv_collective_test,
          redist_priv_collective_destroy},
-        {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", NULL, redist_priv_lanes_staging, redist_priv_lanes_create,
-         redist_priv_lanes_start, redist_priv_lanes_test, redist_priv_lanes_destroy},
+        {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", NULL, redist_priv_lanes_staging,
+         redist_priv_lanes_create, redist_priv_lanes_start, redist_priv_lanes_test,
+         redist_priv_lanes_destroy},
 #ifndef REDIST_NO_SCHEDULED
         {REDIST_SCHEDULED, "REDIST_SCHEDULED", redist_priv_order_peers, redist_priv_lanes_staging,
-         redist_priv_lanes_create, redist_priv_lanes_start, redist_priv_lanes_test, redist_priv_lanes_destroy},
+         redist_priv_lanes_create, redist_priv_lanes_start, redist_priv_lanes_test,
+         redist_priv_lanes_destroy},
 #endif
         {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", redist_priv_separate, redist_priv_alltoallw_staging,
          redist_priv_collective_create, redist_priv_collective_start, redist_priv_collective_test,
@@ -3510,8 +3747,9 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transport_of(int metho
 REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p)
 {
     const double *s = p->predicted;
-    return s[REDIST_SCHEDULED] > 0 && s[REDIST_SCHEDULED] < s[REDIST_POINT_TO_POINT] ? REDIST_SCHEDULED
-                                                                                     : REDIST_POINT_TO_POINT;
+    return s[REDIST_SCHEDULED] > 0 && s[REDIST_SCHEDULED] < s[REDIST_POINT_TO_POINT]
+               ? REDIST_SCHEDULED
+               : REDIST_POINT_TO_POINT;
 }
 
 /* Whether an arena has a communicator of these ranks, and a tag, for one more plan. Local: a rank where MPI fails says
@@ -3520,7 +3758,8 @@ REDIST_PRIV_COLD int redist_priv_lends_comm(const redist_arena *arena, MPI_Comm 
 {
     int same = MPI_UNEQUAL;
     return arena != NULL && arena->tags < arena->most_tags &&
-           MPI_Comm_compare(comm, arena->comm, &same) == MPI_SUCCESS && (same == MPI_IDENT || same == MPI_CONGRUENT);
+           MPI_Comm_compare(comm, arena->comm, &same) == MPI_SUCCESS &&
+           (same == MPI_IDENT || same == MPI_CONGRUENT);
 }
 
 REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, MPI_Comm comm)
@@ -3540,15 +3779,19 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, MPI_Comm comm)
     p->facts[REDIST_PRIV_OVERWRITES] = p->overwrites;
     for (own = 0; own < 2; own++) {
         const redist_priv_side *s = &p->side[own];
-        const int64_t staged = s->bytes + s->peers * REDIST_PRIV_LINE, large = redist_priv_max(staged, s->array_bytes);
-        p->facts[REDIST_PRIV_UNFIXED_FROM + own] = p->pointers[own * p->arrays] == NULL && s->owned > 0;
+        const int64_t staged = s->bytes + s->peers * REDIST_PRIV_LINE,
+                      large = redist_priv_max(staged, s->array_bytes);
+        p->facts[REDIST_PRIV_UNFIXED_FROM + own] =
+            p->pointers[own * p->arrays] == NULL && s->owned > 0;
         p->facts[REDIST_PRIV_LARGEST] = redist_priv_max(p->facts[REDIST_PRIV_LARGEST], large);
         p->facts[REDIST_PRIV_PEERS] = redist_priv_max(p->facts[REDIST_PRIV_PEERS], s->peers);
         p->facts[REDIST_PRIV_BYTES] = redist_priv_max(p->facts[REDIST_PRIV_BYTES], s->bytes);
         for (k = 0; k < s->peers; k++) {
             const redist_priv_message m = redist_priv_peer_message(p, &s->peer[k]);
-            const int turned = redist_priv_fastest(&m, own) != redist_priv_fastest(&m, REDIST_PRIV_PACKED);
-            p->facts[REDIST_PRIV_MESSAGE] = redist_priv_max(p->facts[REDIST_PRIV_MESSAGE], s->peer[k].bytes);
+            const int turned =
+                redist_priv_fastest(&m, own) != redist_priv_fastest(&m, REDIST_PRIV_PACKED);
+            p->facts[REDIST_PRIV_MESSAGE] =
+                redist_priv_max(p->facts[REDIST_PRIV_MESSAGE], s->peer[k].bytes);
             p->facts[REDIST_PRIV_SCATTERED] |= turned || redist_priv_waste(p, &s->peer[k]) > 1;
         }
     }
@@ -3559,8 +3802,10 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, MPI_Comm comm)
 REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation)
 {
     const redist_priv_network rings = {0, REDIST_PRIV_RINGS, 1};
-    const redist_priv_network usual[] = {{0, REDIST_PRIV_WITHIN, 1}, {0, REDIST_PRIV_BETWEEN, REDIST_PRIV_CROWDING}};
-    const redist_priv_network *n = p->network.cost.per_message > 0 ? &p->network : &usual[p->node > 0];
+    const redist_priv_network usual[] = {{0, REDIST_PRIV_WITHIN, 1},
+                                         {0, REDIST_PRIV_BETWEEN, REDIST_PRIV_CROWDING}};
+    const redist_priv_network *n =
+        p->network.cost.per_message > 0 ? &p->network : &usual[p->node > 0];
     const int64_t *facts = p->facts, peers = facts[REDIST_PRIV_PEERS], most = p->options.max_buffer;
     const double messages = (double)peers, bytes = (double)facts[REDIST_PRIV_BYTES];
     const double far = p->node > 0 ? (double)(p->size - p->node) / (p->size - 1) : 0;
@@ -3570,7 +3815,8 @@ REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation)
         s[REDIST_ALLTOALLV] = s[REDIST_POINT_TO_POINT] + n->cost.per_message * (p->size - messages);
         s[REDIST_ALLTOALLW] = facts[REDIST_PRIV_SCATTERED] ? 0 : s[REDIST_ALLTOALLV];
         if (redist_priv_transport_of(REDIST_SCHEDULED) != NULL)
-            s[REDIST_SCHEDULED] = redist_priv_transfer(n, messages + bytes / REDIST_EAGER_BYTES, bytes);
+            s[REDIST_SCHEDULED] =
+                redist_priv_transfer(n, messages + bytes / REDIST_EAGER_BYTES, bytes);
     }
     if (REDIST_PRIV_ATOMICS && peers > 0 &&
         (most == 0 || 2 * peers * REDIST_PRIV_SLOTS * REDIST_PRIV_LEAST_PIECE <= most))
@@ -3586,7 +3832,8 @@ REDIST_PRIV_COLD void redist_priv_alternate_nodes(redist_plan *p)
     int64_t k;
     for (s = p->side; s < p->side + 2 && each > 0 && !p->ordered; s++) {
         for (k = 0; k < s->peers; k++)
-            s->peer[k].order = s->peer[k].order % each * (p->size / each + 1) + s->peer[k].order / each;
+            s->peer[k].order =
+                s->peer[k].order % each * (p->size / each + 1) + s->peer[k].order / each;
         qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_ints);
     }
 }
@@ -3597,7 +3844,8 @@ REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p)
 {
     const int n = p->options.executions;
     const int often = n == 0 || n >= REDIST_PRIV_OFTEN || p->options.cost.per_message > 0;
-    const double creation = n > 0 ? 1e-9 * (double)p->facts[REDIST_PRIV_DUPLICATION] / n : 0, *s = p->predicted;
+    const double creation = n > 0 ? 1e-9 * (double)p->facts[REDIST_PRIV_DUPLICATION] / n : 0,
+                 *s = p->predicted;
     redist_method best = p->options.method;
     if (best == REDIST_AUTO && often && p->node > 0 && p->facts[REDIST_PRIV_PEERS] > 0)
         (void)redist_priv_know_network(p);
@@ -3617,7 +3865,8 @@ REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p)
    zero: numbers to combine, and pages that somebody has written, since reading others is faster. */
 REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p)
 {
-    const int64_t both = p->side[REDIST_PRIV_FROM].array_bytes + p->side[REDIST_PRIV_TO].array_bytes;
+    const int64_t both =
+        p->side[REDIST_PRIV_FROM].array_bytes + p->side[REDIST_PRIV_TO].array_bytes;
     int64_t at = redist_priv_round_up(2 * p->arrays * (int64_t)sizeof(char *), REDIST_PRIV_LINE);
     char **scratch = (char **)redist_priv_alloc(at + p->arrays * both, 1);
     int a;
@@ -3649,7 +3898,8 @@ REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, doub
     for (series = 0; series < REDIST_PRIV_SERIES && seconds <= 2 * best; series++) {
         begin = MPI_Wtime();
         for (k = 0; k < times && code == REDIST_OK; k++)
-            code = redist_execute_many(plan, (const void *const *)scratch, (void *const *)(scratch + plan->arrays));
+            code = redist_execute_many(plan, (const void *const *)scratch,
+                                       (void *const *)(scratch + plan->arrays));
         seconds = redist_priv_slowest(plan->comm, begin, code) / times;
         if (seconds == 0)
             return 0;
@@ -3661,7 +3911,8 @@ REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, doub
 
 /* Times one method; 0 when it cannot be had, and a substitute or a chain of one phase would serve. What creating it
    costs is shared out among the executions. Collective. */
-REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *options, char **scratch, double best)
+REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *options,
+                                        char **scratch, double best)
 {
     const double begin = MPI_Wtime();
     double creation = 0, *seconds = &p->seconds[options->method];
@@ -3692,7 +3943,8 @@ REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p)
     options.fixed_from = options.fixed_to = NULL;
     options.message = NULL;
     for (; t->name != NULL && code == REDIST_OK; t++) {
-        if (p->predicted[t->method] <= 0 && (p->node == 0 || t->method != REDIST_MULTIPHASE) && t->method != estimate)
+        if (p->predicted[t->method] <= 0 && (p->node == 0 || t->method != REDIST_MULTIPHASE) &&
+            t->method != estimate)
             continue;
         options.method = t->method;
         seconds[t->method] = redist_priv_try(p, &options, scratch, best);
@@ -3703,7 +3955,8 @@ REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p)
     }
     REDIST_FREE(scratch);
     estimate = seconds[estimate] > 0 ? estimate : REDIST_POINT_TO_POINT;
-    return seconds[estimate] > 0 && seconds[estimate] < REDIST_PRIV_MARGIN * best ? estimate : fastest;
+    return seconds[estimate] > 0 && seconds[estimate] < REDIST_PRIV_MARGIN * best ? estimate
+                                                                                  : fastest;
 }
 
 /* Whether a method delivers right data: strided types of single bytes write where they must not in Open MPI 4.1.4. */
@@ -3791,12 +4044,14 @@ REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
         s[REDIST_PRIV_PACKED].bytes = p->kept.elements * p->element_bytes * p->arrays;
     if (p->options.max_buffer > 0 && redist_priv_buffer_bytes(p) > p->options.max_buffer)
         redist_priv_fail(v, REDIST_ERR_MEMORY,
-                         "%s needs %" PRId64 " bytes of staging memory, but options.max_buffer is %" PRId64,
+                         "%s needs %" PRId64
+                         " bytes of staging memory, but options.max_buffer is %" PRId64,
                          p->transport->name, redist_priv_buffer_bytes(p), p->options.max_buffer);
     for (side = 0; side < REDIST_PRIV_SIDES && v->code == REDIST_OK; side++) {
         s[side].memory = s[side].bytes > 0 ? (char *)redist_priv_alloc(s[side].bytes, 1) : NULL;
         if (s[side].bytes > 0 && s[side].memory == NULL)
-            redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for %" PRId64 " bytes of staging", s[side].bytes);
+            redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for %" PRId64 " bytes of staging",
+                             s[side].bytes);
     }
     if (p->transport->method != REDIST_MULTIPHASE && v->code == REDIST_OK)
         redist_priv_fail(v, redist_priv_compile_copies(p), "no memory for the plan's copies");
@@ -3832,11 +4087,14 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_ver
             outcome[UNFIT] = v->code;
         outcome[USED] = p->rings == NULL || p->rings->links > 0;
         if (v->code == REDIST_OK && t->create != NULL)
-            redist_priv_fail(v, t->create(p), "no memory, or an MPI error, while making %s", t->name);
+            redist_priv_fail(v, t->create(p), "no memory, or an MPI error, while making %s",
+                             t->name);
         next = redist_priv_substitute(p);
-        if (redist_priv_agree(p->comm, v, outcome, OUTCOMES) == REDIST_OK && p->rings != NULL && outcome[USED]) {
+        if (redist_priv_agree(p->comm, v, outcome, OUTCOMES) == REDIST_OK && p->rings != NULL &&
+            outcome[USED]) {
             outcome[UNFIT] = redist_priv_shared_connect(p);
-            redist_priv_fail(v, outcome[UNFIT] != REDIST_OK ? REDIST_ERR_MPI : REDIST_OK, "%s cannot be had", t->name);
+            redist_priv_fail(v, outcome[UNFIT] != REDIST_OK ? REDIST_ERR_MPI : REDIST_OK,
+                             "%s cannot be had", t->name);
             redist_priv_agree(p->comm, v, outcome, OUTCOMES);
         }
         if (next == NULL || (outcome[USED] && outcome[UNFIT] == REDIST_OK))
@@ -3890,7 +4148,8 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
     REDIST_FREE(p->to);
     if (p->options.arena != NULL)
         p->options.arena->plans--;
-    if (p->borrows && !p->failed) /* or a later communicator, or the tag, would get what is still on its way */
+    if (p->borrows &&
+        !p->failed) /* or a later communicator, or the tag, would get what is still on its way */
         p->options.arena->tags -= p->options.arena->tags == p->tag + 1;
     else if (p->comm != MPI_COMM_NULL && !p->failed)
         MPI_Comm_free(&p->comm);
@@ -3911,12 +4170,12 @@ REDIST_PRIV_COLD int redist_priv_same_blocks(const redist_axis *x, const redist_
 /* Whether two layouts differ at most in which of their ghost cells hold elements. */
 REDIST_PRIV_COLD int redist_priv_same_but_ghosts(const redist_layout *a, const redist_layout *b)
 {
-    int k, same = a->ndim == b->ndim && a->grid_order == b->grid_order && a->memory_order == b->memory_order &&
-                  a->copies == b->copies;
+    int k, same = a->ndim == b->ndim && a->grid_order == b->grid_order &&
+                  a->memory_order == b->memory_order && a->copies == b->copies;
     for (k = 0; same && k < a->ndim; k++) {
         const redist_priv_dimension *x = &a->dim[k], *y = &b->dim[k];
-        same = x->stored == y->stored && x->low == y->low && x->high == y->high && x->allocated == y->allocated &&
-               redist_priv_same_blocks(&x->axis, &y->axis);
+        same = x->stored == y->stored && x->low == y->low && x->high == y->high &&
+               x->allocated == y->allocated && redist_priv_same_blocks(&x->axis, &y->axis);
     }
     for (k = 0; same && k < redist_layout_places(a); k++)
         same = redist_priv_rank_at(a, k) == redist_priv_rank_at(b, k);
@@ -3936,7 +4195,8 @@ REDIST_PRIV_COLD int redist_priv_has_ghosts(const redist_layout *layout)
 REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
 {
     const int several = p->from->copies > 1, alike = redist_priv_same_but_ghosts(p->from, p->to);
-    const int from_ghosts = redist_priv_has_ghosts(p->from), to_ghosts = redist_priv_has_ghosts(p->to);
+    const int from_ghosts = redist_priv_has_ghosts(p->from),
+              to_ghosts = redist_priv_has_ghosts(p->to);
     int level = MPI_THREAD_MULTIPLE;
     p->arrival = redist_priv_replacing(p->element_bytes);
     p->arrival.function = p->options.combine;
@@ -3968,8 +4228,11 @@ REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, MPI_Comm comm, const r
         return;
     redist_priv_set_arrival(p);
     code = redist_priv_open_sides(p);
-    redist_priv_fail(v, code, "%s", code == REDIST_ERR_MEMORY ? "no memory for the plan's tables" :
-                     "a plan that combines in place needs both views to run through memory alike");
+    redist_priv_fail(
+        v, code, "%s",
+        code == REDIST_ERR_MEMORY
+            ? "no memory for the plan's tables"
+            : "a plan that combines in place needs both views to run through memory alike");
     if (v->code != REDIST_OK)
         return;
     redist_priv_fail(v, redist_priv_list_members(p), "no memory for the plan's tables");
@@ -3985,14 +4248,16 @@ REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm, redis
         redist_priv_take_comm(p, comm, v);
     if (v->code != REDIST_OK)
         return;
-    redist_priv_fail(v, redist_priv_find_nodes(p), "an MPI error while the ranks of a node were counted");
+    redist_priv_fail(v, redist_priv_find_nodes(p),
+                     "an MPI error while the ranks of a node were counted");
     redist_priv_choose_method(p);
     redist_priv_open_transport(p, v);
     if (p->rings == NULL)
         redist_priv_home_close(&p->home); /* its list of members is of no use */
     if (v->code != REDIST_OK || !redist_priv_collective_persists(p))
         return;
-    redist_priv_fail(v, redist_priv_collective_post(p), "an MPI error while making %s", p->transport->name);
+    redist_priv_fail(v, redist_priv_collective_post(p), "an MPI error while making %s",
+                     p->transport->name);
     redist_priv_agree(p->comm, v, p->facts, 1);
 }
 
@@ -4016,7 +4281,8 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_new(int rank, int size, MPI_Datat
 
 /* A rank without memory for a plan joins the agreement without one. */
 REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
-                                  MPI_Datatype element, const redist_options *options, redist_plan **plan)
+                                  MPI_Datatype element, const redist_options *options,
+                                  redist_plan **plan)
 {
     const char *fault = redist_priv_comm_fault(comm);
     int64_t none[REDIST_PRIV_FACTS] = {0};
@@ -4026,14 +4292,17 @@ REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, cons
     if (fault != NULL) {
         redist_priv_fail(&v, REDIST_ERR_ARGUMENT, "%s", fault);
     } else {
-        redist_priv_fail(&v, redist_priv_ranks_of(comm, &v.rank, &size), "MPI fails to tell which rank this is");
+        redist_priv_fail(&v, redist_priv_ranks_of(comm, &v.rank, &size),
+                         "MPI fails to tell which rank this is");
         p = redist_priv_plan_new(v.rank, size, element, options);
         if (p != NULL && plan != NULL)
             redist_priv_prepare(p, comm, from, to, &v);
         else
             redist_priv_fail(&v, plan == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MEMORY, "%s",
-                             plan == NULL ? "the pointer to the plan is NULL" : "no memory for a plan");
-        if (redist_priv_agree(comm, &v, p == NULL ? none : p->facts, REDIST_PRIV_FACTS) == REDIST_OK)
+                             plan == NULL ? "the pointer to the plan is NULL"
+                                          : "no memory for a plan");
+        if (redist_priv_agree(comm, &v, p == NULL ? none : p->facts, REDIST_PRIV_FACTS) ==
+            REDIST_OK)
             redist_priv_plan_make(p, comm, &v);
     }
     if (v.code != REDIST_OK && p != NULL)
@@ -4054,8 +4323,10 @@ REDIST_API int redist_execute(redist_plan *p, const void *from, void *to)
 REDIST_API int redist_start(redist_plan *p, const void *from, void *to)
 {
     if (p != NULL && p->arrays != 1)
-        return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the plan moves %d arrays: call redist_execute_many or "
-                                  "redist_start_many", p->arrays);
+        return redist_priv_refuse(p, REDIST_ERR_ARGUMENT,
+                                  "the plan moves %d arrays: call redist_execute_many or "
+                                  "redist_start_many",
+                                  p->arrays);
     return redist_start_many(p, &from, &to);
 }
 
@@ -4069,11 +4340,13 @@ REDIST_API int redist_test(redist_plan *p, int *done)
         return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the pointer to `done` is NULL");
     *done = 0;
     if (!p->active)
-        return redist_priv_refuse(p, REDIST_ERR_BUSY, "nothing is started: call redist_start first");
+        return redist_priv_refuse(p, REDIST_ERR_BUSY,
+                                  "nothing is started: call redist_start first");
     if (p->options.arena != NULL)
         started = &p->options.arena->started;
     for (at = started; *at != NULL; at = &(*at)->next)
-        if ((*at)->active == REDIST_PRIV_AT_WORK && (redist_priv_test(*at, done) != REDIST_OK || *done))
+        if ((*at)->active == REDIST_PRIV_AT_WORK &&
+            (redist_priv_test(*at, done) != REDIST_OK || *done))
             (*at)->active = REDIST_PRIV_UNTOLD;
     *done = p->active == REDIST_PRIV_UNTOLD && !p->failed;
     if (p->active == REDIST_PRIV_AT_WORK)
@@ -4094,7 +4367,9 @@ REDIST_API int redist_wait(redist_plan *p)
 
 REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done)
 {
-    int k, one, code = plans < 0 || (plans > 0 && plan == NULL) || done == NULL ? REDIST_ERR_ARGUMENT : REDIST_OK;
+    int k, one,
+        code = plans < 0 || (plans > 0 && plan == NULL) || done == NULL ? REDIST_ERR_ARGUMENT
+                                                                        : REDIST_OK;
     for (k = 0; k < plans && code == REDIST_OK; k++)
         code = plan[k] == NULL ? REDIST_ERR_ARGUMENT : REDIST_OK;
     if (code != REDIST_OK)
@@ -4136,7 +4411,8 @@ REDIST_PRIV_COLD int redist_priv_overlap(const redist_plan *p, int i, int j)
     for (d = 0; d < p->from->ndim; d++)
         padded |= p->from->dim[d].allocated > 0 || p->to->dim[d].allocated > 0;
     return s->owned > 0 && t->owned > 0 &&
-           (padded ? x == y : x < y + (uintptr_t)t->array_bytes && y < x + (uintptr_t)s->array_bytes);
+           (padded ? x == y
+                   : x < y + (uintptr_t)t->array_bytes && y < x + (uintptr_t)s->array_bytes);
 }
 
 REDIST_PRIV_COLD int redist_priv_check_aliases(redist_plan *p)
@@ -4147,10 +4423,12 @@ REDIST_PRIV_COLD int redist_priv_check_aliases(redist_plan *p)
         for (j = i < n ? n : i + 1; j < 2 * n; j++) {
             const int same = p->options.in_place && j - i == n && p->pointers[i] == p->pointers[j];
             if (!(i < n && (p->overwrites || same)) && redist_priv_overlap(p, i, j))
-                return redist_priv_refuse(p, REDIST_ERR_ALIAS,
-                                          i < n ? "source %d and destination %d overlap, and the plan is not made for "
-                                                  "that (options.in_place)" : "destinations %d and %d overlap",
-                                          i % n, j - n);
+                return redist_priv_refuse(
+                    p, REDIST_ERR_ALIAS,
+                    i < n ? "source %d and destination %d overlap, and the plan is not made for "
+                            "that (options.in_place)"
+                          : "destinations %d and %d overlap",
+                    i % n, j - n);
         }
     return REDIST_OK;
 }
@@ -4164,10 +4442,12 @@ REDIST_PRIV_COLD int redist_priv_check_given(redist_plan *p)
         const int own = i >= p->arrays;
         const char *name = redist_priv_side_name(own);
         if (p->pointers[i] == NULL && p->side[own].owned > 0)
-            return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "%s %d is NULL, but rank %d owns %" PRId64
-                                      " elements of it", name, i % p->arrays, p->rank, p->side[own].owned);
+            return redist_priv_refuse(p, REDIST_ERR_ARGUMENT,
+                                      "%s %d is NULL, but rank %d owns %" PRId64 " elements of it",
+                                      name, i % p->arrays, p->rank, p->side[own].owned);
         if (fixed[own] != NULL && p->pointers[i] != fixed[own])
-            return redist_priv_refuse(p, REDIST_ERR_BUFFER, "the %s is not the array that options.fixed_%s gave", name,
+            return redist_priv_refuse(p, REDIST_ERR_BUFFER,
+                                      "the %s is not the array that options.fixed_%s gave", name,
                                       own == REDIST_PRIV_FROM ? "from" : "to");
     }
     return REDIST_OK;
@@ -4179,10 +4459,12 @@ REDIST_API int redist_start_many(redist_plan *p, const void *const *from, void *
     if (p == NULL || p->failed)
         return p == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MPI; /* as redist_plan_message says */
     if (p->active)
-        return redist_priv_refuse(p, REDIST_ERR_BUSY, "started and not yet complete: call redist_wait first");
+        return redist_priv_refuse(p, REDIST_ERR_BUSY,
+                                  "started and not yet complete: call redist_wait first");
     if (from == NULL || to == NULL)
         return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the list of %s arrays is NULL",
-                                  redist_priv_side_name(from == NULL ? REDIST_PRIV_FROM : REDIST_PRIV_TO));
+                                  redist_priv_side_name(from == NULL ? REDIST_PRIV_FROM
+                                                                     : REDIST_PRIV_TO));
     for (a = 0; a < p->arrays; a++) {
         p->pointers[a] = from[a];
         p->pointers[p->arrays + a] = to[a];
@@ -4204,7 +4486,8 @@ REDIST_API int redist_plan_free(redist_plan **plan)
     if (plan == NULL)
         return REDIST_ERR_ARGUMENT;
     if (*plan != NULL && (*plan)->active)
-        return redist_priv_refuse(*plan, REDIST_ERR_BUSY, "started and not yet complete: call redist_wait before "
+        return redist_priv_refuse(*plan, REDIST_ERR_BUSY,
+                                  "started and not yet complete: call redist_wait before "
                                   "redist_plan_free");
     if (*plan != NULL)
         redist_priv_plan_destroy(*plan);
@@ -4212,7 +4495,10 @@ REDIST_API int redist_plan_free(redist_plan **plan)
     return REDIST_OK;
 }
 
-REDIST_API const char *redist_plan_message(const redist_plan *p) { return p == NULL ? "the plan is NULL" : p->message; }
+REDIST_API const char *redist_plan_message(const redist_plan *p)
+{
+    return p == NULL ? "the plan is NULL" : p->message;
+}
 
 REDIST_API int redist_plan_stats(const redist_plan *p, redist_stats *stats)
 {
@@ -4239,13 +4525,15 @@ REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
     int k;
     fprintf(file, "  method    %s, %s\n", p->transport->name, redist_priv_why(p));
     if (p->rings != NULL)
-        fprintf(file, "  cores     a flag takes %" PRId64 " ns there and back%s: they are taken to share %s cache\n",
+        fprintf(file,
+                "  cores     a flag takes %" PRId64
+                " ns there and back%s: they are taken to share %s cache\n",
                 p->rings->home->distance, p->rings->home->distance > 0 ? "" : " (no answer)",
                 redist_priv_is_far(p->rings->home) ? "no" : "a");
     for (k = 0; k < REDIST_PRIV_METHODS; k++)
         if (p->predicted[k] > 0 || p->seconds[k] > 0)
-            fprintf(file, "            %-22s %.3g s predicted, %.3g s measured\n", redist_priv_transport_of(k)->name,
-                    p->predicted[k], p->seconds[k]);
+            fprintf(file, "            %-22s %.3g s predicted, %.3g s measured\n",
+                    redist_priv_transport_of(k)->name, p->predicted[k], p->seconds[k]);
     for (k = 0; p->transport->method == REDIST_MULTIPHASE && k < c->phases; k++) {
         fprintf(file, "  phase %d   %s to ", k + 1, c->phase[k]->transport->name);
         redist_layout_print(c->phase[k]->to, file);
@@ -4257,7 +4545,8 @@ REDIST_PRIV_COLD void redist_priv_print_times(const redist_plan *p, double measu
     redist_cost cost = p->network.cost;
     cost.per_message += p->network.latency;
     fprintf(file, "  time      %.3g s predicted for direct messages (%.3g s each, %.3g s per byte)",
-            redist_cost_of(p->from, p->to, p->element_bytes * p->arrays, &cost), cost.per_message, cost.per_byte);
+            redist_cost_of(p->from, p->to, p->element_bytes * p->arrays, &cost), cost.per_message,
+            cost.per_byte);
     if (p->executions > 0)
         fprintf(file, ", %.3g s the fastest of %" PRId64, measured, p->executions);
     fprintf(file, "\n");
@@ -4293,22 +4582,29 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
         return REDIST_ERR_MPI;
     if (p->rank != 0 || file == NULL)
         return p->rank == 0 ? REDIST_ERR_ARGUMENT : REDIST_OK;
-    fprintf(file, "redist plan on %d ranks, %d array%s of %" PRId64 "-byte elements\n  from      ", p->size, p->arrays,
-            p->arrays == 1 ? "" : "s", p->element_bytes);
+    fprintf(file, "redist plan on %d ranks, %d array%s of %" PRId64 "-byte elements\n  from      ",
+            p->size, p->arrays, p->arrays == 1 ? "" : "s", p->element_bytes);
     redist_layout_print(p->from, file);
     fprintf(file, "  to        ");
     redist_layout_print(p->to, file);
     redist_priv_print_method(p, file);
-    fprintf(file, "  messages  %" PRId64 " in all, from one rank at most %" PRId64 ", to one rank at most %" PRId64
-            "\n", sum[SENDS], most[SENDS], most[RECEIVES]);
-    fprintf(file, "  bytes     %" PRId64 " moved, %" PRId64 " kept, at most %" PRId64 " sent by one rank\n", sum[SENT],
-            sum[KEPT], most[SENT]);
+    fprintf(file,
+            "  messages  %" PRId64 " in all, from one rank at most %" PRId64
+            ", to one rank at most %" PRId64 "\n",
+            sum[SENDS], most[SENDS], most[RECEIVES]);
+    fprintf(file,
+            "  bytes     %" PRId64 " moved, %" PRId64 " kept, at most %" PRId64
+            " sent by one rank\n",
+            sum[SENT], sum[KEPT], most[SENT]);
     if (p->options.in_place)
         fprintf(file,
-                "  in place  %" PRId64 " elements that stay on their ranks are copied to where the destination has them\n",
+                "  in place  %" PRId64
+                " elements that stay on their ranks are copied to where the destination has them\n",
                 sum[COPIED]);
-    fprintf(file, "  staging   %" PRId64 " bytes in all, at most %" PRId64 " on one rank\n", sum[BUFFER], most[BUFFER]);
-    fprintf(file, "  steps     %d in %d phase%s\n", stats.steps, stats.phases, stats.phases == 1 ? "" : "s");
+    fprintf(file, "  staging   %" PRId64 " bytes in all, at most %" PRId64 " on one rank\n",
+            sum[BUFFER], most[BUFFER]);
+    fprintf(file, "  steps     %d in %d phase%s\n", stats.steps, stats.phases,
+            stats.phases == 1 ? "" : "s");
     redist_priv_print_times(p, (double)most[NANOSECONDS] * 1e-9, file);
     return REDIST_OK;
 }
@@ -4320,10 +4616,12 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
    ranks is mirrored so that most images are on other nodes and half of them in the other half of the network, as when
    all send to all, or all of them there. Exchanges follow each other, so that it does not matter who begins a trial
    first, with two sets of requests, so that both sides are done with one. Collective. */
-REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes, int mirrored, char *memory)
+REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes, int mirrored,
+                                                 char *memory)
 {
     enum { MOST = 4 * REDIST_PRIV_BURST };
-    const int rounds = bytes > REDIST_PRIV_SMALL ? 2 : 8, trials = bytes > REDIST_PRIV_SMALL ? 1 : 2;
+    const int rounds = bytes > REDIST_PRIV_SMALL ? 2 : 8,
+              trials = bytes > REDIST_PRIV_SMALL ? 1 : 2;
     MPI_Request request[MOST];
     double best = 1e6, begin = 0, seconds;
     int trial, round, k, any, failed = 0;
@@ -4331,9 +4629,11 @@ REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes
         char *to = memory + (k / 2 % n + 1) * bytes;
         request[k] = MPI_REQUEST_NULL;
         if (k % 2 == 0)
-            failed |= MPI_Recv_init(to, bytes, MPI_BYTE, mirrored, k / 2, comm, &request[k]) != MPI_SUCCESS;
+            failed |= MPI_Recv_init(to, bytes, MPI_BYTE, mirrored, k / 2, comm, &request[k]) !=
+                      MPI_SUCCESS;
         else
-            failed |= MPI_Send_init(memory, bytes, MPI_BYTE, mirrored, k / 2, comm, &request[k]) != MPI_SUCCESS;
+            failed |= MPI_Send_init(memory, bytes, MPI_BYTE, mirrored, k / 2, comm, &request[k]) !=
+                      MPI_SUCCESS;
     }
     for (trial = 0; trial < trials; trial++) {
         any = redist_priv_worst(comm, failed);
@@ -4353,16 +4653,22 @@ REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes
     return failed ? -1 : (int64_t)(best * 1e12) / rounds + 1;
 }
 
-enum { REDIST_PRIV_ONE, REDIST_PRIV_TOGETHER, REDIST_PRIV_WHOLE }; /* times: a small message, a burst, pairs of bursts */
+enum {
+    REDIST_PRIV_ONE,
+    REDIST_PRIV_TOGETHER,
+    REDIST_PRIV_WHOLE
+}; /* times: a small message, a burst, pairs of bursts */
 
 /* The network that picoseconds tell of: time[REDIST_PRIV_WHOLE] and on of a burst whole and in pieces, up to time[n], of
    a small message to the farther mirror image. */
-REDIST_PRIV_COLD void redist_priv_fit_network(const int64_t *time, int n, int bytes, redist_priv_network *network)
+REDIST_PRIV_COLD void redist_priv_fit_network(const int64_t *time, int n, int bytes,
+                                              redist_priv_network *network)
 {
     const double unit = 1e-12; /* seconds in a picosecond */
     const int64_t one = time[REDIST_PRIV_ONE];
     int64_t least = INT64_MAX;
-    int64_t more = redist_priv_clamp((time[REDIST_PRIV_TOGETHER] - one) / (REDIST_PRIV_BURST - 1), 1, one);
+    int64_t more =
+        redist_priv_clamp((time[REDIST_PRIV_TOGETHER] - one) / (REDIST_PRIV_BURST - 1), 1, one);
     int k;
     network->latency = (double)(redist_priv_max(one, time[n]) - more) * unit;
     network->cost.per_message = (double)more * unit;
@@ -4398,8 +4704,8 @@ REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_netw
     code = redist_priv_worst(comm, code);
     if (code == REDIST_OK) {
         for (time[FAILED] = k = 0; k < FAILED; k++) {
-            time[k] = redist_priv_time_mirror(own, k % 2 ? REDIST_PRIV_BURST : 1, bytes[k], mirrored[k == OPPOSITE],
-                                              memory);
+            time[k] = redist_priv_time_mirror(own, k % 2 ? REDIST_PRIV_BURST : 1, bytes[k],
+                                              mirrored[k == OPPOSITE], memory);
             time[FAILED] |= time[k] < 0;
         }
         failed = redist_priv_reduce(own, time, TIMES, MPI_MAX) != REDIST_OK || time[FAILED];
@@ -4434,7 +4740,8 @@ REDIST_PRIV_COLD int redist_priv_arena_open(redist_arena *a)
     int apart = 0, refused = 0, code = REDIST_ERR_MEMORY;
     for (; apart < 2 && code != REDIST_OK; apart += code != REDIST_PRIV_REFUSED) {
         code = redist_priv_home_find(&a->home, a->comm, refused, REDIST_OK);
-        code = redist_priv_home_open(&a->home, REDIST_RING_BYTES, apart ? 0 : (int64_t)a->bytes, code);
+        code =
+            redist_priv_home_open(&a->home, REDIST_RING_BYTES, apart ? 0 : (int64_t)a->bytes, code);
         code = redist_priv_worst(a->comm, code);
         if (code == REDIST_OK)
             code = redist_priv_worst(a->comm, redist_priv_home_reach(&a->home));
@@ -4456,7 +4763,9 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
     const uint64_t limit = sizeof bytes > 4 ? UINT64_C(1) << 50 : UINT64_C(1) << 30;
     const int64_t machine = redist_priv_machine();
     redist_arena *a;
-    int64_t most[2] = {REDIST_OK, 0}; /* codes, the arena's name: where one rank has it, since when, on which machine */
+    int64_t most[2] = {
+        REDIST_OK,
+        0}; /* codes, the arena's name: where one rank has it, since when, on which machine */
     int found = 0, code, *tags = NULL;
     if (arena == NULL || redist_priv_comm_fault(comm) != NULL)
         return REDIST_ERR_ARGUMENT;
@@ -4464,7 +4773,8 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
     if (a == NULL || (uint64_t)bytes > limit)
         most[0] = REDIST_ERR_MEMORY;
     most[1] = (int64_t)(redist_priv_hash(redist_priv_hash((uint64_t)machine, (int64_t)(intptr_t)a),
-                                         (int64_t)(MPI_Wtime() * 1e9)) >> 2);
+                                         (int64_t)(MPI_Wtime() * 1e9)) >>
+                        2);
     code = redist_priv_reduce(comm, most, 2, MPI_MAX) == REDIST_OK ? (int)most[0] : REDIST_ERR_MPI;
     if (a == NULL)
         return code;
@@ -4481,7 +4791,9 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
     if (code != REDIST_OK)
         redist_arena_free(arena);
     else
-        a->most_tags = MPI_Comm_get_attr(a->comm, MPI_TAG_UB, &tags, &found) == MPI_SUCCESS && found ? *tags : 32767;
+        a->most_tags = MPI_Comm_get_attr(a->comm, MPI_TAG_UB, &tags, &found) == MPI_SUCCESS && found
+                           ? *tags
+                           : 32767;
     return code;
 }
 
@@ -4492,7 +4804,8 @@ REDIST_API void *redist_arena_alloc(redist_arena *a, size_t bytes)
         return NULL;
     memory = a->memory + a->used;
     a->used += bytes;
-    a->used += (size_t)redist_priv_min((int64_t)(-a->used % REDIST_PRIV_LINE), (int64_t)(a->bytes - a->used));
+    a->used += (size_t)redist_priv_min((int64_t)(-a->used % REDIST_PRIV_LINE),
+                                       (int64_t)(a->bytes - a->used));
     return memory;
 }
 
@@ -4502,7 +4815,8 @@ REDIST_API int redist_arena_free(redist_arena **arena)
     redist_priv_rings *r, *next;
     if (a == NULL || a->plans > 0)
         return arena == NULL ? REDIST_ERR_ARGUMENT : a == NULL ? REDIST_OK : REDIST_ERR_BUSY;
-    redist_priv_home_close(&a->home); /* all ranks have freed their plans: nobody reads blocks any more */
+    redist_priv_home_close(
+        &a->home); /* all ranks have freed their plans: nobody reads blocks any more */
     for (r = a->home.first; r != NULL; r = next) {
         next = r->next;
         REDIST_FREE(r);

@@ -28,8 +28,8 @@ static inline void give_up(const char *format, ...)
 }
 
 /* Begins an MPI program that the table describes. Returns -1 to go on, else the exit status. */
-static inline int start(const option *table, int argc, char **argv, int *rank, int *ranks, const char *name,
-                        const char *lesson)
+static inline int start(const option *table, int argc, char **argv, int *rank, int *ranks,
+                        const char *name, const char *lesson)
 {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, rank);
@@ -106,17 +106,20 @@ static inline void figures_close(void)
 static char further_columns[96]; /* of the figures that come next, each after a comma */
 
 /* bytes: of a rank. value: what counts, seconds where nothing else is said; ratio: to the first contestant's. */
-static inline void figure(const char *what, int ranks, int64_t bytes, const char *contestant, int64_t repetitions,
-                          double value, double best, double ratio)
+static inline void figure(const char *what, int ranks, int64_t bytes, const char *contestant,
+                          int64_t repetitions, double value, double best, double ratio)
 {
     if (figures)
-        fprintf(figures, "\"%s\",%d,%lld,\"%s\",%lld,%.9g,%.9g,%.4f%s\n", what, ranks, (long long)bytes, contestant,
-                (long long)repetitions, value, best, ratio, further_columns);
+        fprintf(figures, "\"%s\",%d,%lld,\"%s\",%lld,%.9g,%.9g,%.4f%s\n", what, ranks,
+                (long long)bytes, contestant, (long long)repetitions, value, best, ratio,
+                further_columns);
 }
 
 /* The memory that redist holds through its hooks, and the most it ever held since most_held was last set. */
 
-typedef struct { int64_t held, most_held; } memory_count;
+typedef struct {
+    int64_t held, most_held;
+} memory_count;
 
 enum { MEMORY_HEAD = 64 }; /* keeps what malloc's alignment is, modulo a cache line */
 
@@ -138,7 +141,7 @@ static inline void counted_free(memory_count *count, void *pointer)
     if (!memory)
         return;
     memory -= MEMORY_HEAD;
-    count->held -= (int64_t)*(size_t *)(void *)memory;
+    count->held -= (int64_t) * (size_t *)(void *)memory;
     free(memory);
 }
 

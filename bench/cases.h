@@ -12,13 +12,23 @@
 
 typedef enum { FLOAT, DOUBLE, COMPLEX } element_type;
 
-typedef enum { FULL, QUARTER, FIXED_64, FIXED_512, VECTOR, CUBE } array_size; /* the extent of every axis */
+typedef enum {
+    FULL,
+    QUARTER,
+    FIXED_64,
+    FIXED_512,
+    VECTOR,
+    CUBE
+} array_size; /* the extent of every axis */
 
 /* The line of ranks that an axis is distributed over: one, all, or one side of a grid of all ranks in two or three
    dimensions. */
 typedef enum { ONE, ALL, ROWS, COLUMNS, DEPTH, HEIGHT, WIDTH } rank_line;
 
-typedef struct { rank_line line; int64_t block; } dealing; /* block 0: BLOCK */
+typedef struct {
+    rank_line line;
+    int64_t block;
+} dealing; /* block 0: BLOCK */
 
 /* Axes in the order of storage, the last fastest. Axis d of the view is stored axis view[d], reversed where flip[d]. */
 typedef struct {
@@ -35,25 +45,59 @@ typedef struct {
     side from, to;
 } bench_case;
 
-#define WHOLE {ONE, 0}
-#define BLOCK(line) {line, 0}
-#define CYCLIC(line, block) {line, block}
-#define LINE(a) {{WHOLE, WHOLE, a}, {0, 1, 2}, {0, 0, 0}, 0}
-#define PLANE(a, b) {{WHOLE, a, b}, {0, 1, 2}, {0, 0, 0}, 0}
-#define TRANSPOSED(a, b) {{WHOLE, a, b}, {0, 2, 1}, {0, 0, 0}, 0}
-#define ROTATED(a, b) {{WHOLE, a, b}, {0, 2, 1}, {0, 1, 0}, 0}
-#define BRICK(a, b, c, halo) {{a, b, c}, {0, 1, 2}, {0, 0, 0}, halo}
-#define PENCIL_X {{BLOCK(ROWS), BLOCK(COLUMNS), WHOLE}, {2, 0, 1}, {0, 0, 0}, 0} /* stored y z x */
-#define PENCIL_Y {{BLOCK(ROWS), BLOCK(COLUMNS), WHOLE}, {0, 2, 1}, {0, 0, 0}, 0} /* stored x z y */
+#define WHOLE  \
+    {          \
+        ONE, 0 \
+    }
+#define BLOCK(line) \
+    {               \
+        line, 0     \
+    }
+#define CYCLIC(line, block) \
+    {                       \
+        line, block         \
+    }
+#define LINE(a)                                    \
+    {                                              \
+        {WHOLE, WHOLE, a}, {0, 1, 2}, {0, 0, 0}, 0 \
+    }
+#define PLANE(a, b)                            \
+    {                                          \
+        {WHOLE, a, b}, {0, 1, 2}, {0, 0, 0}, 0 \
+    }
+#define TRANSPOSED(a, b)                       \
+    {                                          \
+        {WHOLE, a, b}, {0, 2, 1}, {0, 0, 0}, 0 \
+    }
+#define ROTATED(a, b)                          \
+    {                                          \
+        {WHOLE, a, b}, {0, 2, 1}, {0, 1, 0}, 0 \
+    }
+#define BRICK(a, b, c, halo)                  \
+    {                                         \
+        {a, b, c}, {0, 1, 2}, {0, 0, 0}, halo \
+    }
+#define PENCIL_X                                                      \
+    {                                                                 \
+        {BLOCK(ROWS), BLOCK(COLUMNS), WHOLE}, {2, 0, 1}, {0, 0, 0}, 0 \
+    } /* stored y z x */
+#define PENCIL_Y                                                      \
+    {                                                                 \
+        {BLOCK(ROWS), BLOCK(COLUMNS), WHOLE}, {0, 2, 1}, {0, 0, 0}, 0 \
+    } /* stored x z y */
 
 /* Kalns' grids have 20 and 100 processes, near-square and in a line either way; here all ranks, and a second, smaller
    array. */
 static const bench_case cases[] = {
     {"rows to columns", DOUBLE, FULL, 2, PLANE(BLOCK(ALL), WHOLE), PLANE(WHOLE, BLOCK(ALL))},
-    {"rows to columns, blocks of 64", DOUBLE, FULL, 2, PLANE(CYCLIC(ALL, 64), WHOLE), PLANE(WHOLE, CYCLIC(ALL, 64))},
-    {"rows, BLOCK to CYCLIC(1)", DOUBLE, FULL, 2, PLANE(BLOCK(ALL), WHOLE), PLANE(CYCLIC(ALL, 1), WHOLE)},
-    {"columns, BLOCK to CYCLIC(1)", DOUBLE, FULL, 2, PLANE(WHOLE, BLOCK(ALL)), PLANE(WHOLE, CYCLIC(ALL, 1))},
-    {"columns, CYCLIC(3) to CYCLIC(2)", DOUBLE, FULL, 2, PLANE(WHOLE, CYCLIC(ALL, 3)), PLANE(WHOLE, CYCLIC(ALL, 2))},
+    {"rows to columns, blocks of 64", DOUBLE, FULL, 2, PLANE(CYCLIC(ALL, 64), WHOLE),
+     PLANE(WHOLE, CYCLIC(ALL, 64))},
+    {"rows, BLOCK to CYCLIC(1)", DOUBLE, FULL, 2, PLANE(BLOCK(ALL), WHOLE),
+     PLANE(CYCLIC(ALL, 1), WHOLE)},
+    {"columns, BLOCK to CYCLIC(1)", DOUBLE, FULL, 2, PLANE(WHOLE, BLOCK(ALL)),
+     PLANE(WHOLE, CYCLIC(ALL, 1))},
+    {"columns, CYCLIC(3) to CYCLIC(2)", DOUBLE, FULL, 2, PLANE(WHOLE, CYCLIC(ALL, 3)),
+     PLANE(WHOLE, CYCLIC(ALL, 2))},
     {"rows of 32x32 to columns of 48x48", DOUBLE, FULL, 2, PLANE(CYCLIC(ALL, 32), CYCLIC(ONE, 32)),
      PLANE(CYCLIC(ONE, 48), CYCLIC(ALL, 48))},
     {"transpose", DOUBLE, FULL, 2, PLANE(BLOCK(ALL), WHOLE), TRANSPOSED(BLOCK(ALL), WHOLE)},
@@ -63,24 +107,32 @@ static const bench_case cases[] = {
     {"pencils, y to z", COMPLEX, CUBE, 3, BRICK(BLOCK(ROWS), WHOLE, BLOCK(COLUMNS), 0),
      BRICK(BLOCK(ROWS), BLOCK(COLUMNS), WHOLE, 0)},
     {"pencils, x to y, reordered", COMPLEX, CUBE, 3, PENCIL_X, PENCIL_Y},
-    {"pencils, y to z, reordered", COMPLEX, CUBE, 3, PENCIL_Y, BRICK(BLOCK(ROWS), BLOCK(COLUMNS), WHOLE, 0)},
-    {"bricks with halo to pencils", DOUBLE, CUBE, 3, BRICK(BLOCK(DEPTH), BLOCK(HEIGHT), BLOCK(WIDTH), 1),
+    {"pencils, y to z, reordered", COMPLEX, CUBE, 3, PENCIL_Y,
      BRICK(BLOCK(ROWS), BLOCK(COLUMNS), WHOLE, 0)},
-    {"rows to columns, small", DOUBLE, FIXED_64, 2, PLANE(BLOCK(ALL), WHOLE), PLANE(WHOLE, BLOCK(ALL))},
-    {"rows to columns, middle", DOUBLE, FIXED_512, 2, PLANE(BLOCK(ALL), WHOLE), PLANE(WHOLE, BLOCK(ALL))},
+    {"bricks with halo to pencils", DOUBLE, CUBE, 3,
+     BRICK(BLOCK(DEPTH), BLOCK(HEIGHT), BLOCK(WIDTH), 1),
+     BRICK(BLOCK(ROWS), BLOCK(COLUMNS), WHOLE, 0)},
+    {"rows to columns, small", DOUBLE, FIXED_64, 2, PLANE(BLOCK(ALL), WHOLE),
+     PLANE(WHOLE, BLOCK(ALL))},
+    {"rows to columns, middle", DOUBLE, FIXED_512, 2, PLANE(BLOCK(ALL), WHOLE),
+     PLANE(WHOLE, BLOCK(ALL))},
     {"vector, BLOCK to CYCLIC(1)", FLOAT, VECTOR, 1, LINE(BLOCK(ALL)), LINE(CYCLIC(ALL, 1))},
     {"Kalns 1 (B,B) to (C,C)", FLOAT, FULL, 2, PLANE(BLOCK(ROWS), BLOCK(COLUMNS)),
      PLANE(CYCLIC(ROWS, 1), CYCLIC(COLUMNS, 1))},
     {"Kalns 2 (B,C) to (C,B)", FLOAT, FULL, 2, PLANE(BLOCK(ROWS), CYCLIC(COLUMNS, 1)),
      PLANE(CYCLIC(ROWS, 1), BLOCK(COLUMNS))},
-    {"Kalns 3 (B,*) to (C,*)", FLOAT, FULL, 2, PLANE(BLOCK(ALL), WHOLE), PLANE(CYCLIC(ALL, 1), WHOLE)},
-    {"Kalns 4 (*,C) to (*,B)", FLOAT, FULL, 2, PLANE(WHOLE, CYCLIC(ALL, 1)), PLANE(WHOLE, BLOCK(ALL))},
+    {"Kalns 3 (B,*) to (C,*)", FLOAT, FULL, 2, PLANE(BLOCK(ALL), WHOLE),
+     PLANE(CYCLIC(ALL, 1), WHOLE)},
+    {"Kalns 4 (*,C) to (*,B)", FLOAT, FULL, 2, PLANE(WHOLE, CYCLIC(ALL, 1)),
+     PLANE(WHOLE, BLOCK(ALL))},
     {"Kalns 5 (B,B) to (C,C)", FLOAT, QUARTER, 2, PLANE(BLOCK(ROWS), BLOCK(COLUMNS)),
      PLANE(CYCLIC(ROWS, 1), CYCLIC(COLUMNS, 1))},
     {"Kalns 6 (B,C) to (C,B)", FLOAT, QUARTER, 2, PLANE(BLOCK(ROWS), CYCLIC(COLUMNS, 1)),
      PLANE(CYCLIC(ROWS, 1), BLOCK(COLUMNS))},
-    {"Kalns 7 (B,*) to (C,*)", FLOAT, QUARTER, 2, PLANE(BLOCK(ALL), WHOLE), PLANE(CYCLIC(ALL, 1), WHOLE)},
-    {"Kalns 8 (*,C) to (*,B)", FLOAT, QUARTER, 2, PLANE(WHOLE, CYCLIC(ALL, 1)), PLANE(WHOLE, BLOCK(ALL))},
+    {"Kalns 7 (B,*) to (C,*)", FLOAT, QUARTER, 2, PLANE(BLOCK(ALL), WHOLE),
+     PLANE(CYCLIC(ALL, 1), WHOLE)},
+    {"Kalns 8 (*,C) to (*,B)", FLOAT, QUARTER, 2, PLANE(WHOLE, CYCLIC(ALL, 1)),
+     PLANE(WHOLE, BLOCK(ALL))},
 };
 
 enum { CASES = sizeof cases / sizeof cases[0] };
@@ -95,12 +147,18 @@ static inline MPI_Datatype element_datatype(element_type type)
 static inline int64_t extent(int64_t n, array_size size)
 {
     switch (size) {
-    case FIXED_64: return 64;
-    case FIXED_512: return 512;
-    case QUARTER: return n / 4;
-    case VECTOR: return 3 * n * n;
-    case CUBE: return n / 16;
-    default: return n;
+    case FIXED_64:
+        return 64;
+    case FIXED_512:
+        return 512;
+    case QUARTER:
+        return n / 4;
+    case VECTOR:
+        return 3 * n * n;
+    case CUBE:
+        return n / 16;
+    default:
+        return n;
     }
 }
 
@@ -110,11 +168,16 @@ static inline int line_length(rank_line line, int ranks)
     MPI_Dims_create(ranks, 2, plane);
     MPI_Dims_create(ranks, 3, space);
     switch (line) {
-    case ONE: return 1;
-    case ALL: return ranks;
-    case ROWS: return plane[0];
-    case COLUMNS: return plane[1];
-    default: return space[line - DEPTH];
+    case ONE:
+        return 1;
+    case ALL:
+        return ranks;
+    case ROWS:
+        return plane[0];
+    case COLUMNS:
+        return plane[1];
+    default:
+        return space[line - DEPTH];
     }
 }
 
@@ -259,7 +322,8 @@ typedef struct {
     redist_plan *plan;
     redist_arena *arena;
     const char *remark;
-    double held, most_held, staging; /* bytes of the plan: besides staging, also while it was made; and the staging */
+    double held, most_held,
+        staging; /* bytes of the plan: besides staging, also while it was made; and the staging */
     int right;
     double *times, spent;
     int64_t count;
@@ -267,8 +331,8 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    int method;                          /* for redist */
-    int copies_all;                      /* its result is the whole redistribution, and is checked */
+    int method;     /* for redist */
+    int copies_all; /* its result is the whole redistribution, and is checked */
     int (*prepare)(entry *, int method); /* 0, on all ranks: not for this case */
     void (*run)(entry *);
     void (*finish)(entry *);
@@ -311,7 +375,8 @@ static inline int selected(const char *name, const char *list, char separator)
         size_t length = end ? (size_t)(end - list) : strlen(list);
         char part[256];
         snprintf(part, sizeof part, "%.*s", (int)length, list);
-        if (part[0] == '=' ? strcmp(name, part + 1) == 0 : part[0] != '\0' && strstr(name, part) != NULL)
+        if (part[0] == '=' ? strcmp(name, part + 1) == 0
+                           : part[0] != '\0' && strstr(name, part) != NULL)
             return 1;
         list = end ? end + 1 : NULL;
     }
@@ -334,27 +399,22 @@ static inline void copy_run(entry *e)
     memcpy(c->destination, e->from, (size_t)at_most(c->held, room) * c->by_hand.element);
 }
 
-static inline void copy_finish(entry *e)
-{
-    (void)e;
-}
+static inline void copy_finish(entry *e) { (void)e; }
 
 /* redist */
 
-static const option_choice methods[] = {{"auto", REDIST_AUTO},
-                                        {"alltoallv", REDIST_ALLTOALLV},
-                                        {"alltoallw", REDIST_ALLTOALLW},
-                                        {"point_to_point", REDIST_POINT_TO_POINT},
-                                        {"scheduled", REDIST_SCHEDULED},
-                                        {"multiphase", REDIST_MULTIPHASE},
-                                        {"shared", REDIST_SHARED},
-                                        {NULL, 0}};
+static const option_choice methods[] = {
+    {"auto", REDIST_AUTO},           {"alltoallv", REDIST_ALLTOALLV},
+    {"alltoallw", REDIST_ALLTOALLW}, {"point_to_point", REDIST_POINT_TO_POINT},
+    {"scheduled", REDIST_SCHEDULED}, {"multiphase", REDIST_MULTIPHASE},
+    {"shared", REDIST_SHARED},       {NULL, 0}};
 
 /* An arena that holds the arrays of both sides. */
 static inline void arena_prepare(entry *e)
 {
     const contest *c = e->contest;
-    const size_t from = bytes_of(c, &c->by_hand.from), to = c->in_place ? 0 : bytes_of(c, &c->by_hand.to);
+    const size_t from = bytes_of(c, &c->by_hand.from),
+                 to = c->in_place ? 0 : bytes_of(c, &c->by_hand.to);
     if (redist_arena_create(MPI_COMM_WORLD, from + to + 128, &e->arena) != REDIST_OK)
         give_up("%s: no arena", c->name);
     void *copy = redist_arena_alloc(e->arena, from);
@@ -369,10 +429,12 @@ static inline void redist_run(entry *e)
     void *to[MOST_FIELDS];
     int code;
     for (int k = 0; k < c->fields; k++) {
-        from[k] = (const char *)e->from + (size_t)(k * c->by_hand.from.elements) * c->by_hand.element;
+        from[k] =
+            (const char *)e->from + (size_t)(k * c->by_hand.from.elements) * c->by_hand.element;
         to[k] = (char *)e->to + (size_t)(k * c->by_hand.to.elements) * c->by_hand.element;
     }
-    code = c->fields == 1 ? redist_execute(e->plan, e->from, e->to) : redist_execute_many(e->plan, from, to);
+    code = c->fields == 1 ? redist_execute(e->plan, e->from, e->to)
+                          : redist_execute_many(e->plan, from, to);
     if (code != REDIST_OK)
         give_up("%s: %s", c->name, redist_strerror(code));
 }
@@ -389,7 +451,8 @@ static inline void plan_prepare(entry *e, redist_options options)
     options.in_place = c->in_place;
     options.message = message;
     options.message_size = sizeof message;
-    code = redist_plan_create(MPI_COMM_WORLD, &c->from_layout, &c->to_layout, c->by_hand.datatype, &options, &e->plan);
+    code = redist_plan_create(MPI_COMM_WORLD, &c->from_layout, &c->to_layout, c->by_hand.datatype,
+                              &options, &e->plan);
     if (code != REDIST_OK)
         give_up("%s: %s: %s", c->name, redist_strerror(code), message);
     redist_plan_stats(e->plan, &stats);

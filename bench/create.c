@@ -33,8 +33,8 @@ static double median(double *times, int64_t count)
 }
 
 /* One plan's life. times: of the calls, then of all. */
-static void live(const redist_layout *from, const redist_layout *to, const redist_options *options, const void *a,
-                 void *b, double *times)
+static void live(const redist_layout *from, const redist_layout *to, const redist_options *options,
+                 const void *a, void *b, double *times)
 {
     redist_plan *plan;
     double begin;
@@ -62,7 +62,8 @@ static void measure(const bench *b, int64_t n, const contestant *who)
     const redist_layout to = redist_layout_2d(redist_whole(n), redist_block(n, b->ranks));
     const size_t from_bytes = (size_t)redist_layout_alloc(&from, b->rank) * sizeof(double);
     const size_t to_bytes = (size_t)redist_layout_alloc(&to, b->rank) * sizeof(double);
-    double *source = allocate(from_bytes), *destination = allocate(to_bytes), one[STEPS], begin, spent = 0;
+    double *source = allocate(from_bytes), *destination = allocate(to_bytes), one[STEPS], begin,
+           spent = 0;
     redist_options options;
     int64_t k, s;
     char what[48];
@@ -102,18 +103,29 @@ int main(int argc, char **argv)
     static const int64_t sizes[] = {200, 2000};
     bench b = {.samples = 200, .seconds = 1};
     const char *csv = NULL;
-    const option table[] = {
-        {.name = "--samples", .argument = "K", .integer = &b.samples, .least = 1, .most = MOST_SAMPLES,
-         .help = "of each size at most (default 200)"},
-        {.name = "--seconds", .argument = "S", .real = &b.seconds, .most = 3600, .help = "for each line (default 1)"},
-        {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
-        {.name = NULL}};
-    int status = start(table, argc, argv, &b.rank, &b.ranks, "create", "What a plan costs that runs once.");
+    const option table[] = {{.name = "--samples",
+                             .argument = "K",
+                             .integer = &b.samples,
+                             .least = 1,
+                             .most = MOST_SAMPLES,
+                             .help = "of each size at most (default 200)"},
+                            {.name = "--seconds",
+                             .argument = "S",
+                             .real = &b.seconds,
+                             .most = 3600,
+                             .help = "for each line (default 1)"},
+                            {.name = "--csv",
+                             .argument = "FILE",
+                             .text = &csv,
+                             .help = "write the figures to FILE too"},
+                            {.name = NULL}};
+    int status =
+        start(table, argc, argv, &b.rank, &b.ranks, "create", "What a plan costs that runs once.");
     if (status < 0) {
         figures_open(csv, b.rank, FIGURE_COLUMNS);
         if (b.rank == 0)
-            printf("a plan that runs once, medians in ms\n%-12s %5s  %-20s %9s %9s %9s %9s %9s\n", "doubles", "ranks",
-                   "", "create", "execute", "free", "all", "least");
+            printf("a plan that runs once, medians in ms\n%-12s %5s  %-20s %9s %9s %9s %9s %9s\n",
+                   "doubles", "ranks", "", "create", "execute", "free", "all", "least");
         for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++)
             for (size_t k = 0; k < sizeof contestants / sizeof *contestants; k++)
                 measure(&b, sizes[n], &contestants[k]);

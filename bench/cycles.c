@@ -35,7 +35,9 @@ typedef struct {
 
 /* ---- flags in shared memory ---- */
 
-typedef struct { int64_t count, line[15]; } flag; /* two lines: processors fetch them in pairs */
+typedef struct {
+    int64_t count, line[15];
+} flag; /* two lines: processors fetch them in pairs */
 
 enum { ARRIVED, PING, FLAGS };
 
@@ -158,7 +160,9 @@ static const char *cores_of_row(double before, double after)
 
 enum { CELLS_FROM_N = 32 }; /* a rank's brick has n / 32 cells a side, and a layer of ghosts */
 
-typedef struct { int width, side, grid[3], coord[3]; } brick;
+typedef struct {
+    int width, side, grid[3], coord[3];
+} brick;
 
 static brick brick_of(int64_t n, int ranks, int rank)
 {
@@ -305,9 +309,15 @@ static void fftw_finish(entry *e)
 
 enum { EITHER, MATRICES, HALOS };
 
-typedef struct { contestant who; int takes; } participant;
+typedef struct {
+    contestant who;
+    int takes;
+} participant;
 
-#define METHOD(name, method) {name, method, 1, method_prepare, redist_run, redist_finish}
+#define METHOD(name, method)                                       \
+    {                                                              \
+        name, method, 1, method_prepare, redist_run, redist_finish \
+    }
 
 static const participant participants[] = {
     {{"memcpy", 0, 0, copy_prepare, copy_run, copy_finish}, EITHER}, /* first: the floor */
@@ -336,18 +346,18 @@ enum { CONTESTANTS = sizeof participants / sizeof participants[0] };
 
 /* The next step's source, and what a sweep makes of the destination: each element waits for the one
    before. */
-#define DEFINE_CYCLE(type)                              \
-    static void negate_##type(type *array, int64_t count) \
-    {                                                   \
-        for (int64_t k = 0; k < count; k++)             \
-            array[k] = -array[k];                       \
-    }                                                   \
+#define DEFINE_CYCLE(type)                                     \
+    static void negate_##type(type *array, int64_t count)      \
+    {                                                          \
+        for (int64_t k = 0; k < count; k++)                    \
+            array[k] = -array[k];                              \
+    }                                                          \
     static double sum_##type(const type *array, int64_t count) \
-    {                                                   \
-        type sum = 0;                                   \
-        for (int64_t k = 0; k < count; k++)             \
-            sum += array[k];                            \
-        return (double)sum;                             \
+    {                                                          \
+        type sum = 0;                                          \
+        for (int64_t k = 0; k < count; k++)                    \
+            sum += array[k];                                   \
+        return (double)sum;                                    \
     }
 
 DEFINE_CYCLE(float)
@@ -529,15 +539,18 @@ static void print_head(const bench *b)
     printf("%d ranks; write the source, exchange, read the destination. Lower quartiles: with a\n"
            "memcpy instead in microseconds, the others as multiples of it. Then how far the cores\n"
            "were apart (a flag there and back, before and after in ns; near: less than %d), and\n"
-           "what auto chose; ! wrong result\n%-34s %5s", b->ranks, NEAR, "", "n");
+           "what auto chose; ! wrong result\n%-34s %5s",
+           b->ranks, NEAR, "", "n");
     for (int k = 0; k < CONTESTANTS; k++)
         if (invited(b, k))
             printf(" %*s", width_of(k), participants[k].who.name);
     printf("  cores\n");
 }
 
-static const struct { const char *name; int fields; } halos[] = {{"halo exchange, 1 field", 1},
-                                                                 {"halo exchange, 5 fields", 5}};
+static const struct {
+    const char *name;
+    int fields;
+} halos[] = {{"halo exchange, 1 field", 1}, {"halo exchange, 5 fields", 5}};
 
 enum { HALO_CASES = GHOSTS ? sizeof halos / sizeof halos[0] : 0 };
 
@@ -592,17 +605,32 @@ int main(int argc, char **argv)
     bench b = {.repetitions = 10, .seconds = 0.05, .sizes = "64,128,256,512,1024,2048,4096"};
     const char *csv = NULL;
     const option table[] = {
-        {.name = "--sizes", .argument = "N,N", .text = &b.sizes,
+        {.name = "--sizes",
+         .argument = "N,N",
+         .text = &b.sizes,
          .help = "extents of matrices (default 64,128,256,512,1024,2048,4096)"},
-        {.name = "--cases", .argument = "PART", .text = &b.cases,
+        {.name = "--cases",
+         .argument = "PART",
+         .text = &b.cases,
          .help = "only cases with PART in their names; PART,PART or PART|PART: either; =NAME"},
-        {.name = "--only", .argument = "PART", .text = &b.only,
+        {.name = "--only",
+         .argument = "PART",
+         .text = &b.only,
          .help = "only such contestants beside memcpy, in the same way"},
-        {.name = "--seconds", .argument = "S", .real = &b.seconds, .most = 3600,
+        {.name = "--seconds",
+         .argument = "S",
+         .real = &b.seconds,
+         .most = 3600,
          .help = "of cycles for each contestant and row (default 0.05)"},
-        {.name = "--repetitions", .argument = "K", .integer = &b.repetitions, .least = 1,
-         .most = MOST_TIMES, .help = "cycles at least, however long they take (default 10)"},
-        {.name = "--csv", .argument = "FILE", .text = &csv,
+        {.name = "--repetitions",
+         .argument = "K",
+         .integer = &b.repetitions,
+         .least = 1,
+         .most = MOST_TIMES,
+         .help = "cycles at least, however long they take (default 10)"},
+        {.name = "--csv",
+         .argument = "FILE",
+         .text = &csv,
          .help = "write the figures to FILE too"},
         {.name = NULL}};
     int status = start(table, argc, argv, &b.rank, &b.ranks, "cycles",

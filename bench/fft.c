@@ -27,12 +27,12 @@ enum { DENSE, SECTIONS, PADDED, IN_PLACE, OUT_OF_PLACE, CONTESTANTS, PAD = 4, MO
 typedef struct {
     int rank, ranks;
     int64_t n, repetitions, fewest, most;
-    int effort;              /* of FFTW's planner */
-    int64_t rows, first;     /* of x, as distributed */
-    int64_t columns;         /* of y */
+    int effort;          /* of FFTW's planner */
+    int64_t rows, first; /* of x, as distributed */
+    int64_t columns;     /* of y */
     struct {
-        int64_t row;      /* numbers from one row of z to the next */
-        int64_t sections; /* of columns */
+        int64_t row;                /* numbers from one row of z to the next */
+        int64_t sections;           /* of columns */
         number *from, *to, *buffer; /* buffer: of a section, or `to` */
         redist_arena *arena;
         redist_plan *plan[MOST_SECTIONS];
@@ -41,11 +41,13 @@ typedef struct {
     } by[CONTESTANTS];
 } bench;
 
-static const char *const names[CONTESTANTS] = {"redist + FFTW", "in sections", "padded rows", "FFTW-MPI, in place",
-                                               "out of place"};
+static const char *const names[CONTESTANTS] = {"redist + FFTW", "in sections", "padded rows",
+                                               "FFTW-MPI, in place", "out of place"};
 
-static const option_choice efforts[] = {
-    {"estimate", FFTW_ESTIMATE}, {"measure", FFTW_MEASURE}, {"patient", FFTW_PATIENT}, {NULL, 0}};
+static const option_choice efforts[] = {{"estimate", FFTW_ESTIMATE},
+                                        {"measure", FFTW_MEASURE},
+                                        {"patient", FFTW_PATIENT},
+                                        {NULL, 0}};
 
 /* ---- contestants ---- */
 
@@ -76,8 +78,10 @@ static void plan_sections(bench *b, int who, redist_options *options)
     static const int axes_in_lines[4] = {3, 0, 1, 2};
     const int64_t sections = b->by[who].sections, count = b->columns / sections;
     const redist_axis whole = redist_whole(b->n), ranks = redist_whole(b->ranks);
-    const redist_axis stored[4] = {redist_block(b->n, b->ranks), ranks, redist_whole(b->columns), whole};
-    const redist_axis wanted[4] = {redist_block(b->ranks, b->ranks), redist_whole(count), whole, whole};
+    const redist_axis stored[4] = {redist_block(b->n, b->ranks), ranks, redist_whole(b->columns),
+                                   whole};
+    const redist_axis wanted[4] = {redist_block(b->ranks, b->ranks), redist_whole(count), whole,
+                                   whole};
     redist_layout planes = redist_with_allocated(redist_layout_nd(4, stored), 3, b->by[who].row);
     redist_layout lines = redist_permuted(redist_layout_nd(4, wanted), axes_in_lines);
     for (int64_t s = 0; s < sections; s++) {
@@ -105,17 +109,18 @@ static void create_redist(bench *b, int who)
     b->by[who].to = allocate_numbers(slab_bytes(b, b->columns, n));
     b->by[who].buffer = sections > 1 ? allocate_numbers(slab_bytes(b, count, n)) : b->by[who].to;
     plan_sections(b, who, &options);
-    b->by[who].planes = fftw_plan_guru64_dft(2, yz, 1, &planes, b->by[who].from, b->by[who].from, FFTW_FORWARD, flags);
-    b->by[who].lines = fftw_plan_guru64_dft(1, &x, 1, &lines, b->by[who].buffer, b->by[who].to, FFTW_FORWARD,
-                                            flags | FFTW_DESTROY_INPUT);
+    b->by[who].planes = fftw_plan_guru64_dft(2, yz, 1, &planes, b->by[who].from, b->by[who].from,
+                                             FFTW_FORWARD, flags);
+    b->by[who].lines = fftw_plan_guru64_dft(1, &x, 1, &lines, b->by[who].buffer, b->by[who].to,
+                                            FFTW_FORWARD, flags | FFTW_DESTROY_INPUT);
 }
 
 /* What FFTW-MPI says of where numbers are holds for all. */
 static ptrdiff_t distribute(bench *b)
 {
     ptrdiff_t rows, first, columns, begin;
-    ptrdiff_t count =
-        fftw_mpi_local_size_3d_transposed(b->n, b->n, b->n, MPI_COMM_WORLD, &rows, &first, &columns, &begin);
+    ptrdiff_t count = fftw_mpi_local_size_3d_transposed(b->n, b->n, b->n, MPI_COMM_WORLD, &rows,
+                                                        &first, &columns, &begin);
     b->rows = rows, b->first = first, b->columns = columns;
     return count;
 }
@@ -129,7 +134,8 @@ static void create_fftw(bench *b, int who)
     b->by[who].row = b->n;
     b->by[who].from = from;
     b->by[who].to = to;
-    b->by[who].all = fftw_mpi_plan_dft_3d(b->n, b->n, b->n, from, to, MPI_COMM_WORLD, FFTW_FORWARD, flags);
+    b->by[who].all =
+        fftw_mpi_plan_dft_3d(b->n, b->n, b->n, from, to, MPI_COMM_WORLD, FFTW_FORWARD, flags);
 }
 
 static void create(bench *b)
@@ -185,7 +191,8 @@ static void fill(const bench *b, int who)
         for (int64_t z = 0; z < b->n; z++) {
             h = h * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
             b->by[who].from[line * b->by[who].row + z] =
-                (double)(h >> 40) / 8388608.0 - 1 + I * ((double)(h >> 20 & 0xfffff) / 524288.0 - 1);
+                (double)(h >> 40) / 8388608.0 - 1 +
+                I * ((double)(h >> 20 & 0xfffff) / 524288.0 - 1);
         }
 }
 
@@ -251,13 +258,14 @@ static int compare(bench *b)
     if (b->rank == 0)
         printf("%6s", cube);
     for (int k = 0; k < CONTESTANTS; k++) {
-        figure(cube, b->ranks, (int64_t)slab_bytes(b, b->rows, b->n), names[k], b->repetitions, time[k],
-               b->by[k].times[0], time[k] / time[0]);
+        figure(cube, b->ranks, (int64_t)slab_bytes(b, b->rows, b->n), names[k], b->repetitions,
+               time[k], b->by[k].times[0], time[k] / time[0]);
         if (b->rank == 0)
             printf(" %*.3f", k == IN_PLACE ? 20 : 14, 1e3 * time[k]);
     }
     figure(cube, b->ranks, 0, "ratio", b->repetitions, rival / ours, 0, 0);
-    figure(cube, b->ranks, 0, "ratio, padded", b->repetitions, rival / fmin(ours, time[PADDED]), 0, 0);
+    figure(cube, b->ranks, 0, "ratio, padded", b->repetitions, rival / fmin(ours, time[PADDED]), 0,
+           0);
     if (b->rank == 0)
         printf(" %7.2f %7.2f   %s (%.0e)\n", rival / ours, rival / fmin(ours, time[PADDED]),
                error < 1e-12 ? "the same result" : "WRONG", error);
@@ -274,7 +282,8 @@ static int compare_all(bench *b)
         printf(
             "%d ranks, milliseconds; then the faster of FFTW-MPI's over redist's fastest without and with padded rows\n"
             "%6s %14s %14s %14s %20s %14s\n",
-            b->ranks, "", names[DENSE], names[SECTIONS], names[PADDED], names[IN_PLACE], names[OUT_OF_PLACE]);
+            b->ranks, "", names[DENSE], names[SECTIONS], names[PADDED], names[IN_PLACE],
+            names[OUT_OF_PLACE]);
     for (b->n = b->fewest; b->n <= b->most; b->n *= 2)
         same = compare(b) && same;
     for (int k = 0; k < CONTESTANTS; k++)
@@ -288,19 +297,39 @@ int main(int argc, char **argv)
 {
     bench b = {.repetitions = 15, .fewest = 64, .most = 256, .effort = FFTW_MEASURE};
     const char *csv = NULL;
-    const option table[] = {
-        {.name = "--repetitions", .argument = "K", .integer = &b.repetitions, .least = 1, .most = 10000,
-         .help = "of each (default 15)"},
-        {.name = "--from", .argument = "N", .integer = &b.fewest, .least = 2, .most = 1024,
-         .help = "N^3 numbers first, N a multiple of RANKS (default 64)"},
-        {.name = "--to", .argument = "N", .integer = &b.most, .least = 2, .most = 1024,
-         .help = "then doubled up to N (default 256)"},
-        {.name = "--effort", .argument = "NAME", .choice = &b.effort, .choices = efforts,
-         .help = "FFTW's planner: estimate, measure or patient (default measure)"},
-        {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
-        {.name = NULL}};
-    int same = 1, status = start(table, argc, argv, &b.rank, &b.ranks, "fft",
-                                 "A complex three-dimensional Fourier transform by redist and FFTW, and by FFTW-MPI.");
+    const option table[] = {{.name = "--repetitions",
+                             .argument = "K",
+                             .integer = &b.repetitions,
+                             .least = 1,
+                             .most = 10000,
+                             .help = "of each (default 15)"},
+                            {.name = "--from",
+                             .argument = "N",
+                             .integer = &b.fewest,
+                             .least = 2,
+                             .most = 1024,
+                             .help = "N^3 numbers first, N a multiple of RANKS (default 64)"},
+                            {.name = "--to",
+                             .argument = "N",
+                             .integer = &b.most,
+                             .least = 2,
+                             .most = 1024,
+                             .help = "then doubled up to N (default 256)"},
+                            {.name = "--effort",
+                             .argument = "NAME",
+                             .choice = &b.effort,
+                             .choices = efforts,
+                             .help =
+                                 "FFTW's planner: estimate, measure or patient (default measure)"},
+                            {.name = "--csv",
+                             .argument = "FILE",
+                             .text = &csv,
+                             .help = "write the figures to FILE too"},
+                            {.name = NULL}};
+    int same = 1,
+        status = start(
+            table, argc, argv, &b.rank, &b.ranks, "fft",
+            "A complex three-dimensional Fourier transform by redist and FFTW, and by FFTW-MPI.");
     fftw_mpi_init();
     if (status < 0 && b.fewest % b.ranks != 0)
         give_up("%d ranks do not divide %lld", b.ranks, (long long)b.fewest);

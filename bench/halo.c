@@ -28,7 +28,8 @@ typedef struct {
     double fastest, quartile;
 } contestant;
 
-static void take_turns(const bench *b, const char *what, contestant *c, int count, int64_t rounds, int batch)
+static void take_turns(const bench *b, const char *what, contestant *c, int count, int64_t rounds,
+                       int batch)
 {
     double *times = allocate((size_t)(rounds * count) * sizeof *times);
     for (int64_t round = -1; round < rounds; round++) /* the first is for warming up */
@@ -46,7 +47,8 @@ static void take_turns(const bench *b, const char *what, contestant *c, int coun
     for (int k = 0; k < count; k++) {
         c[k].quartile = lower_quartile(times + k * rounds, rounds);
         c[k].fastest = times[k * rounds]; /* sorted by now */
-        figure(what, b->ranks, 0, c[k].name, rounds, c[k].quartile, c[k].fastest, c[k].quartile / c[0].quartile);
+        figure(what, b->ranks, 0, c[k].name, rounds, c[k].quartile, c[k].fastest,
+               c[k].quartile / c[0].quartile);
         if (b->rank == 0)
             printf("  %-32s %10.1f %8.2f %10.1f %8.2f\n", c[k].name, 1e6 * c[k].fastest,
                    c[k].fastest / c[0].fastest, 1e6 * c[k].quartile, c[k].quartile / c[0].quartile);
@@ -77,11 +79,13 @@ typedef struct {
 static void run_plan(void *what)
 {
     planned *p = what;
-    if (redist_execute_many(p->plan, (const void *const *)p->from, (void *const *)p->to) != REDIST_OK)
+    if (redist_execute_many(p->plan, (const void *const *)p->from, (void *const *)p->to) !=
+        REDIST_OK)
         give_up("%s", redist_plan_message(p->plan));
 }
 
-static redist_plan *make_plan(const redist_layout *from, const redist_layout *to, const redist_options *options)
+static redist_plan *make_plan(const redist_layout *from, const redist_layout *to,
+                              const redist_options *options)
 {
     redist_plan *plan;
     char message[256];
@@ -168,7 +172,8 @@ static void compare_halo(const bench *b, int width, int arrays)
     contestant c[4];
     char what[64];
     MPI_Dims_create(b->ranks, 3, grid);
-    bricks = redist_layout_3d(redist_block(SIDE * grid[0], grid[0]), redist_block(SIDE * grid[1], grid[1]),
+    bricks = redist_layout_3d(redist_block(SIDE * grid[0], grid[0]),
+                              redist_block(SIDE * grid[1], grid[1]),
                               redist_block(SIDE * grid[2], grid[2]));
     for (int d = 0; d < 3; d++)
         bricks = redist_with_halo(bricks, d, width, width);
@@ -200,7 +205,8 @@ static void compare_halo(const bench *b, int width, int arrays)
     c[1] = enter("subarrays by hand", run_subarrays, &hand);
     c[2] = enter("redist, malloc", run_plan, &malloced);
     c[3] = enter("redist, arena", run_plan, &in_arena);
-    snprintf(what, sizeof what, "halo of %d around %d^3, %d array%s", width, SIDE, arrays, arrays > 1 ? "s" : "");
+    snprintf(what, sizeof what, "halo of %d around %d^3, %d array%s", width, SIDE, arrays,
+             arrays > 1 ? "s" : "");
     take_turns(b, what, c, 4, b->rounds, 4);
     for (int a = 0; a < arrays; a++) {
         must_be_right("halo from malloc", differences(malloced.to[a], hand.field[a], cells));
@@ -282,7 +288,8 @@ static void check_parres(const char *name, const parres *p, int64_t iterations)
     for (int64_t j = 0; j < p->block; j++)
         for (int64_t i = 0; i < p->n; i++) {
             const int64_t first = p->n * i + p->bench->rank * p->block + j;
-            wrong += p->b[i + j * p->n] != (double)(first * iterations + iterations * (iterations - 1) / 2);
+            wrong += p->b[i + j * p->n] !=
+                     (double)(first * iterations + iterations * (iterations - 1) / 2);
         }
     must_be_right(name, wrong);
 }
@@ -298,7 +305,8 @@ static void compare_parres(const bench *b, int64_t n)
     redist_layout columns, rows;
     redist_options options;
     n = n / b->ranks * b->ranks;
-    columns = redist_memory_order(redist_layout_2d(redist_whole(n), redist_block(n, b->ranks)), REDIST_COLUMN_MAJOR);
+    columns = redist_memory_order(redist_layout_2d(redist_whole(n), redist_block(n, b->ranks)),
+                                  REDIST_COLUMN_MAJOR);
     rows = redist_transposed(columns);
     memset(&options, 0, sizeof options);
     options.combine = redist_combine_axpby;
@@ -335,12 +343,16 @@ static void compare_parres(const bench *b, int64_t n)
 
 /* ---- C := beta C + alpha A^T ---- */
 
-static void compare_moving(const bench *b, const char *name, const redist_layout *from, const redist_layout *to)
+static void compare_moving(const bench *b, const char *name, const redist_layout *from,
+                           const redist_layout *to)
 {
-    static redist_axpby add = {REDIST_DOUBLE, {1, 0}, {1, 0}, 0}, scale = {REDIST_DOUBLE, {0.5, 0}, {0.25, 0}, 0};
+    static redist_axpby add = {REDIST_DOUBLE, {1, 0}, {1, 0}, 0},
+                        scale = {REDIST_DOUBLE, {0.5, 0}, {0.25, 0}, 0};
     static redist_op sum;
-    const int64_t count = redist_layout_alloc(from, b->rank), there = redist_layout_alloc(to, b->rank);
-    const char *names[4] = {"moving, arena", "to + from, arena", "beta to + alpha from, arena", "MPI_SUM, arena"};
+    const int64_t count = redist_layout_alloc(from, b->rank),
+                  there = redist_layout_alloc(to, b->rank);
+    const char *names[4] = {"moving, arena", "to + from, arena", "beta to + alpha from, arena",
+                            "MPI_SUM, arena"};
     redist_options options;
     planned p[4];
     contestant c[4];
@@ -367,7 +379,10 @@ static void compare_moving(const bench *b, const char *name, const redist_layout
 enum { BLOCK = 32 };
 static const double alpha = 0.75, beta = 0.5;
 
-typedef struct { int n, desc[9]; double *a, *c; } pblas;
+typedef struct {
+    int n, desc[9];
+    double *a, *c;
+} pblas;
 
 static void run_pblas(void *what)
 {
@@ -382,7 +397,8 @@ static void compare_tran(const bench *b, int n)
     const int batch = n < 256 ? 16 : 1, rows = b->ranks % 2 == 0 && b->ranks > 2 ? 2 : 1;
     const int grid[2] = {rows, b->ranks / rows};
     const int64_t rounds = n > 2000 ? b->rounds / 8 + 3 : b->rounds;
-    redist_axis down = redist_block_cyclic(n, BLOCK, grid[0]), across = redist_block_cyclic(n, BLOCK, grid[1]);
+    redist_axis down = redist_block_cyclic(n, BLOCK, grid[0]),
+                across = redist_block_cyclic(n, BLOCK, grid[1]);
     redist_layout matrix = redist_memory_order(redist_layout_2d(down, across), REDIST_COLUMN_MAJOR);
     const redist_layout transposed = redist_transposed(matrix);
     const int64_t count = redist_layout_alloc(&matrix, b->rank);
@@ -446,14 +462,17 @@ static void compare_combining(const bench *b, int64_t n)
 {
     const redist_layout rows = redist_layout_2d(redist_block(n, b->ranks), redist_whole(n));
     const redist_layout columns = redist_layout_2d(redist_whole(n), redist_block(n, b->ranks));
-    const redist_layout tiles = redist_layout_2d(redist_whole(n), redist_block_cyclic(n, 8, b->ranks));
+    const redist_layout tiles =
+        redist_layout_2d(redist_whole(n), redist_block_cyclic(n, 8, b->ranks));
     const redist_layout turned = redist_transposed(rows);
     char name[80];
     snprintf(name, sizeof name, "rows to columns, %lld x %lld", (long long)n, (long long)n);
     compare_moving(b, name, &rows, &columns);
-    snprintf(name, sizeof name, "rows to columns in blocks of 8, %lld x %lld", (long long)n, (long long)n);
+    snprintf(name, sizeof name, "rows to columns in blocks of 8, %lld x %lld", (long long)n,
+             (long long)n);
     compare_moving(b, name, &rows, &tiles);
-    snprintf(name, sizeof name, "rows to rows, transposed, %lld x %lld", (long long)n, (long long)n);
+    snprintf(name, sizeof name, "rows to rows, transposed, %lld x %lld", (long long)n,
+             (long long)n);
     compare_moving(b, name, &turned, &rows);
 }
 
@@ -462,15 +481,17 @@ static int takes(const bench *b, int part) { return b->only == ALL || b->only ==
 static void run_all(bench *b)
 {
     const size_t halo = ARRAYS * (size_t)MOST_CELLS * sizeof(double);
-    const size_t matrices = 2 * (size_t)(b->largest * b->largest / b->ranks + 64 * b->largest) * sizeof(double);
+    const size_t matrices =
+        2 * (size_t)(b->largest * b->largest / b->ranks + 64 * b->largest) * sizeof(double);
     const size_t bytes = halo > matrices ? halo : matrices;
     if (redist_arena_create(MPI_COMM_WORLD, bytes + 64, &b->arena) != REDIST_OK)
         give_up("no arena");
     b->shared = redist_arena_alloc(b->arena, bytes);
     if (b->rank == 0)
-        printf("%d ranks: the fastest and the lower quartile in microseconds, each also as a multiple of the first "
-               "contestant's\n",
-               b->ranks);
+        printf(
+            "%d ranks: the fastest and the lower quartile in microseconds, each also as a multiple of the first "
+            "contestant's\n",
+            b->ranks);
     for (int width = 1; width <= 2 && takes(b, HALO); width++) {
         compare_halo(b, width, 1);
         compare_halo(b, width, ARRAYS);
@@ -488,19 +509,34 @@ int main(int argc, char **argv)
 {
     bench b = {.rounds = 100, .largest = 4096};
     const char *csv = NULL;
-    static const option_choice parts[] = {{"all", ALL},   {"halo", HALO},           {"parres", PARRES},
-                                          {"tran", TRAN}, {"combining", COMBINING}, {NULL, 0}};
-    const option table[] = {
-        {.name = "--only", .argument = "PART", .choice = &b.only, .choices = parts,
-         .help = "of all comparisons (default all)"},
-        {.name = "--rounds", .argument = "K", .integer = &b.rounds, .least = 1, .most = 100000,
-         .help = "of all contestants (default 100; of large matrices fewer)"},
-        {.name = "--n", .argument = "N", .integer = &b.largest, .least = 64, .most = 30000,
-         .help = "rows and columns of the largest matrix (default 4096)"},
-        {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
-        {.name = NULL}};
-    int status = start(table, argc, argv, &b.rank, &b.ranks, "halo",
-                       "Ghost cells and combining, beside subarrays by hand, ParRes' Transpose and ScaLAPACK.");
+    static const option_choice parts[] = {
+        {"all", ALL},   {"halo", HALO},           {"parres", PARRES},
+        {"tran", TRAN}, {"combining", COMBINING}, {NULL, 0}};
+    const option table[] = {{.name = "--only",
+                             .argument = "PART",
+                             .choice = &b.only,
+                             .choices = parts,
+                             .help = "of all comparisons (default all)"},
+                            {.name = "--rounds",
+                             .argument = "K",
+                             .integer = &b.rounds,
+                             .least = 1,
+                             .most = 100000,
+                             .help = "of all contestants (default 100; of large matrices fewer)"},
+                            {.name = "--n",
+                             .argument = "N",
+                             .integer = &b.largest,
+                             .least = 64,
+                             .most = 30000,
+                             .help = "rows and columns of the largest matrix (default 4096)"},
+                            {.name = "--csv",
+                             .argument = "FILE",
+                             .text = &csv,
+                             .help = "write the figures to FILE too"},
+                            {.name = NULL}};
+    int status = start(
+        table, argc, argv, &b.rank, &b.ranks, "halo",
+        "Ghost cells and combining, beside subarrays by hand, ParRes' Transpose and ScaLAPACK.");
     if (status < 0) {
         figures_open(csv, b.rank, FIGURE_COLUMNS);
         run_all(&b);

@@ -38,7 +38,8 @@ enum { ARENA = 1000, MEASURED };
 /* Staging of REDIST_SHARED is in the window (no case has ranks on several nodes), all other staging is malloc'ed. */
 static void count_memory(entry *e, const redist_stats *stats, int64_t before)
 {
-    double counted = (double)before + (stats->method == REDIST_SHARED ? 0 : (double)stats->buffer_bytes);
+    double counted =
+        (double)before + (stats->method == REDIST_SHARED ? 0 : (double)stats->buffer_bytes);
     e->held = (double)plan_memory.held - counted;
     e->most_held = (double)plan_memory.most_held - counted;
     e->staging = (double)stats->buffer_bytes;
@@ -51,7 +52,9 @@ static int method_prepare(entry *e, int method)
     int64_t before;
     memset(&options, 0, sizeof options);
     memset(&stats, 0, sizeof stats);
-    options.method = method == ARENA ? REDIST_SHARED : method == MEASURED ? REDIST_AUTO : (redist_method)method;
+    options.method = method == ARENA      ? REDIST_SHARED
+                     : method == MEASURED ? REDIST_AUTO
+                                          : (redist_method)method;
     options.effort = method == MEASURED ? REDIST_MEASURE : REDIST_ESTIMATE;
     if (method == ARENA)
         arena_prepare(e);
@@ -63,7 +66,8 @@ static int method_prepare(entry *e, int method)
 }
 
 static const contestant contestants[] = {
-    {"memcpy", 0, 0, copy_prepare, copy_run, copy_finish}, /* first: what the others are measured against */
+    {"memcpy", 0, 0, copy_prepare, copy_run,
+     copy_finish}, /* first: what the others are measured against */
     {"alltoallv", REDIST_ALLTOALLV, 1, method_prepare, redist_run, redist_finish},
     {"alltoallw", REDIST_ALLTOALLW, 1, method_prepare, redist_run, redist_finish},
     {"point_to_point", REDIST_POINT_TO_POINT, 1, method_prepare, redist_run, redist_finish},
@@ -71,7 +75,8 @@ static const contestant contestants[] = {
     {"shared", REDIST_SHARED, 1, method_prepare, redist_run, redist_finish},
     {"shared, arena", ARENA, 1, method_prepare, redist_run, redist_finish},
     {"auto", REDIST_AUTO, 1, method_prepare, redist_run, redist_finish},
-    {"auto, measured", MEASURED, 1, method_prepare, redist_run, redist_finish}, /* only when asked for */
+    {"auto, measured", MEASURED, 1, method_prepare, redist_run,
+     redist_finish}, /* only when asked for */
     {"Alltoallw by hand", 0, 1, typed_prepare, typed_execute, typed_finish},
     {"pack, Alltoallv", 0, 1, packed_prepare, packed_execute, packed_finish},
 #ifdef HAVE_SCALAPACK
@@ -134,7 +139,8 @@ static void print_cell(double time, double ratio, int right)
     char text[32];
     const char *unit = time < 1e-3 ? "us" : "ms";
     double shown = time * (time < 1e-3 ? 1e6 : 1e3);
-    snprintf(text, sizeof text, "%.*f %s %5.2f%s", shown < 100 ? 2 : 0, shown, unit, ratio, right ? "" : "!");
+    snprintf(text, sizeof text, "%.*f %s %5.2f%s", shown < 100 ? 2 : 0, shown, unit, ratio,
+             right ? "" : "!");
     printf(" %17s", text);
 }
 
@@ -155,8 +161,8 @@ static void print_row(const bench *b, const contest *c, entry *entries)
         double time = lower_quartile(e->times, e->count);
         print_cell(time, time / yardstick, e->right);
         if (e->right)
-            figure(c->name, b->ranks, c->held * (int64_t)c->by_hand.element, contestants[k].name, e->count,
-                   time, e->times[0], time / yardstick);
+            figure(c->name, b->ranks, c->held * (int64_t)c->by_hand.element, contestants[k].name,
+                   e->count, time, e->times[0], time / yardstick);
         remark = e->remark ? e->remark : remark;
     }
     printf("  %s\n", remark ? remark : "");
@@ -174,13 +180,16 @@ static void print_memory(const bench *b, const contest *c, const char *method, c
     for (int k = 0; k < AMOUNTS; k++) {
         char who[64];
         snprintf(who, sizeof who, "%s: %s", method, names[k]);
-        figure(c->name, b->ranks, c->held * (int64_t)c->by_hand.element, who, 1, bytes[k], bytes[k], 0);
+        figure(c->name, b->ranks, c->held * (int64_t)c->by_hand.element, who, 1, bytes[k], bytes[k],
+               0);
     }
     if (b->rank == 0)
-        printf("  %7.1f %7.1f %8.1f", bytes[BESIDES] / 1e3, bytes[MEANWHILE] / 1e3, bytes[STAGING] / 1e3);
+        printf("  %7.1f %7.1f %8.1f", bytes[BESIDES] / 1e3, bytes[MEANWHILE] / 1e3,
+               bytes[STAGING] / 1e3);
 }
 
-static void print_memory_row(const bench *b, const contest *c, const entry *entries, const int *entered)
+static void print_memory_row(const bench *b, const contest *c, const entry *entries,
+                             const int *entered)
 {
     if (b->rank == 0)
         printf("%-34s", c->name);
@@ -222,10 +231,12 @@ static int hold(const bench *b, const bench_case *what)
 
 static void print_head(const bench *b)
 {
-    const char *times = "lower quartile of the times, and its ratio to a memcpy of what a rank holds; ! wrong result";
+    const char *times =
+        "lower quartile of the times, and its ratio to a memcpy of what a rank holds; ! wrong result";
     const char *memory =
         "kB that a plan holds besides staging, the most while it was made, and staging; maxima over ranks";
-    printf("%d ranks, n = %lld; %s\n%-34s", b->ranks, (long long)b->set.n, b->set.memory ? memory : times, "");
+    printf("%d ranks, n = %lld; %s\n%-34s", b->ranks, (long long)b->set.n,
+           b->set.memory ? memory : times, "");
     for (int k = 0; k < CONTESTANTS; k++)
         if (invited(&b->set, k))
             printf(" %*s", b->set.memory ? 25 : 17, contestants[k].name);
@@ -257,22 +268,44 @@ int main(int argc, char **argv)
     bench b = {.set = {.n = 4096, .repetitions = 5, .seconds = 0.2}};
     const char *csv = NULL;
     const option table[] = {
-        {.name = "--n", .argument = "N", .integer = &b.set.n, .least = 16, .most = 16384,
+        {.name = "--n",
+         .argument = "N",
+         .integer = &b.set.n,
+         .least = 16,
+         .most = 16384,
          .help = "extent of a matrix (default 4096)"},
-        {.name = "--cases", .argument = "PART", .text = &b.set.only,
+        {.name = "--cases",
+         .argument = "PART",
+         .text = &b.set.only,
          .help = "only cases with PART in their names; PART|PART: either; =NAME: just this"},
-        {.name = "--methods", .argument = "PART", .text = &b.set.methods,
+        {.name = "--methods",
+         .argument = "PART",
+         .text = &b.set.methods,
          .help = "only such contestants, in the same way"},
-        {.name = "--table", .argument = "WHAT", .choice = &b.set.memory, .choices = tables,
+        {.name = "--table",
+         .argument = "WHAT",
+         .choice = &b.set.memory,
+         .choices = tables,
          .help = "times (default) or memory"},
-        {.name = "--seconds", .argument = "S", .real = &b.set.seconds, .most = 3600,
+        {.name = "--seconds",
+         .argument = "S",
+         .real = &b.set.seconds,
+         .most = 3600,
          .help = "for each contestant and case (default 0.2)"},
-        {.name = "--repetitions", .argument = "K", .integer = &b.set.repetitions, .least = 1, .most = MOST_TIMES,
+        {.name = "--repetitions",
+         .argument = "K",
+         .integer = &b.set.repetitions,
+         .least = 1,
+         .most = MOST_TIMES,
          .help = "at least, however long they take (default 5)"},
-        {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
+        {.name = "--csv",
+         .argument = "FILE",
+         .text = &csv,
+         .help = "write the figures to FILE too"},
         {.name = NULL}};
-    int status = start(table, argc, argv, &b.rank, &b.ranks, "methods",
-                       "Every method of redist against memcpy, plain MPI and ScaLAPACK, case by case.");
+    int status =
+        start(table, argc, argv, &b.rank, &b.ranks, "methods",
+              "Every method of redist against memcpy, plain MPI and ScaLAPACK, case by case.");
     if (status < 0) {
         figures_open(csv, b.rank, FIGURE_COLUMNS);
         status = hold_all(&b);

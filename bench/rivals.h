@@ -15,13 +15,17 @@
 
 /* ---- block-cyclic arithmetic ---- */
 
-typedef struct { int64_t n, block; int procs, coord; } dealt; /* coord: this or that rank's */
+typedef struct {
+    int64_t n, block;
+    int procs, coord;
+} dealt; /* coord: this or that rank's */
 
 /* A side of a case, seen from one rank. */
 typedef struct {
     dealt axes[3];
     int view[3], flip[3];
-    int64_t halo, stride[3], elements; /* of the local array, halo included; computed by seen_from */
+    int64_t halo, stride[3],
+        elements; /* of the local array, halo included; computed by seen_from */
 } placed;
 
 static inline int64_t at_most(int64_t value, int64_t limit)
@@ -146,8 +150,8 @@ typedef struct {
 } typed_exchange;
 
 /* Runs of neighbouring positions, stride elements apart. Returns how many. */
-static inline int find_runs(const int64_t *offsets, int64_t count, int64_t stride, int *lengths, MPI_Aint *starts,
-                            size_t element)
+static inline int find_runs(const int64_t *offsets, int64_t count, int64_t stride, int *lengths,
+                            MPI_Aint *starts, size_t element)
 {
     int runs = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -170,8 +174,8 @@ static inline int evenly_spaced(int runs, const int *lengths, const MPI_Aint *st
 }
 
 /* A type of the old ones at all offsets of one axis, relative to the first. Frees the old one. */
-static inline MPI_Datatype along_axis(const int64_t *offsets, int64_t count, int64_t stride, size_t element,
-                                      MPI_Datatype old)
+static inline MPI_Datatype along_axis(const int64_t *offsets, int64_t count, int64_t stride,
+                                      size_t element, MPI_Datatype old)
 {
     int *lengths = allocate((size_t)count * sizeof *lengths);
     MPI_Aint *starts = allocate((size_t)count * sizeof *starts);
@@ -191,7 +195,8 @@ static inline MPI_Datatype along_axis(const int64_t *offsets, int64_t count, int
     return type;
 }
 
-static inline MPI_Datatype type_of(const shared *s, const placed *p, MPI_Datatype datatype, size_t element)
+static inline MPI_Datatype type_of(const shared *s, const placed *p, MPI_Datatype datatype,
+                                   size_t element)
 {
     MPI_Datatype type, shifted;
     MPI_Aint first = 0;
@@ -207,7 +212,8 @@ static inline MPI_Datatype type_of(const shared *s, const placed *p, MPI_Datatyp
     return shifted;
 }
 
-static inline typed_messages typed_messages_of(const exchange *c, const placed *mine, const placed *theirs)
+static inline typed_messages typed_messages_of(const exchange *c, const placed *mine,
+                                               const placed *theirs)
 {
     typed_messages m;
     m.counts = allocate((size_t)c->ranks * sizeof *m.counts);
@@ -258,38 +264,38 @@ static inline void typed_free(typed_exchange *x)
 
 /* Packing by plain loops (by memcpy where a row is contiguous), and MPI_Alltoallv */
 
-#define DEFINE_PACKING(type)                                                                      \
-    static inline void pack_##type(const shared *s, const void *array, void *buffer)                     \
-    {                                                                                             \
-        type *next = buffer;                                                                      \
-        for (int64_t i = 0; i < s->count[0]; i++)                                                 \
-            for (int64_t j = 0; j < s->count[1]; j++, next += s->count[2]) {                      \
-                const type *a = (const type *)array + s->offset[0][i] + s->offset[1][j];          \
-                if (s->step == 1)                                                                 \
-                    memcpy(next, a + s->offset[2][0], (size_t)s->count[2] * sizeof *a);           \
-                else if (s->step)                                                                 \
-                    for (int64_t k = 0, at = s->offset[2][0]; k < s->count[2]; k++, at += s->step)\
-                        next[k] = a[at];                                                          \
-                else                                                                              \
-                    for (int64_t k = 0; k < s->count[2]; k++)                                     \
-                        next[k] = a[s->offset[2][k]];                                             \
-            }                                                                                     \
-    }                                                                                             \
-    static inline void unpack_##type(const shared *s, const void *buffer, void *array)                   \
-    {                                                                                             \
-        const type *next = buffer;                                                                \
-        for (int64_t i = 0; i < s->count[0]; i++)                                                 \
-            for (int64_t j = 0; j < s->count[1]; j++, next += s->count[2]) {                      \
-                type *a = (type *)array + s->offset[0][i] + s->offset[1][j];                      \
-                if (s->step == 1)                                                                 \
-                    memcpy(a + s->offset[2][0], next, (size_t)s->count[2] * sizeof *a);           \
-                else if (s->step)                                                                 \
-                    for (int64_t k = 0, at = s->offset[2][0]; k < s->count[2]; k++, at += s->step)\
-                        a[at] = next[k];                                                          \
-                else                                                                              \
-                    for (int64_t k = 0; k < s->count[2]; k++)                                     \
-                        a[s->offset[2][k]] = next[k];                                             \
-            }                                                                                     \
+#define DEFINE_PACKING(type)                                                                       \
+    static inline void pack_##type(const shared *s, const void *array, void *buffer)               \
+    {                                                                                              \
+        type *next = buffer;                                                                       \
+        for (int64_t i = 0; i < s->count[0]; i++)                                                  \
+            for (int64_t j = 0; j < s->count[1]; j++, next += s->count[2]) {                       \
+                const type *a = (const type *)array + s->offset[0][i] + s->offset[1][j];           \
+                if (s->step == 1)                                                                  \
+                    memcpy(next, a + s->offset[2][0], (size_t)s->count[2] * sizeof *a);            \
+                else if (s->step)                                                                  \
+                    for (int64_t k = 0, at = s->offset[2][0]; k < s->count[2]; k++, at += s->step) \
+                        next[k] = a[at];                                                           \
+                else                                                                               \
+                    for (int64_t k = 0; k < s->count[2]; k++)                                      \
+                        next[k] = a[s->offset[2][k]];                                              \
+            }                                                                                      \
+    }                                                                                              \
+    static inline void unpack_##type(const shared *s, const void *buffer, void *array)             \
+    {                                                                                              \
+        const type *next = buffer;                                                                 \
+        for (int64_t i = 0; i < s->count[0]; i++)                                                  \
+            for (int64_t j = 0; j < s->count[1]; j++, next += s->count[2]) {                       \
+                type *a = (type *)array + s->offset[0][i] + s->offset[1][j];                       \
+                if (s->step == 1)                                                                  \
+                    memcpy(a + s->offset[2][0], next, (size_t)s->count[2] * sizeof *a);            \
+                else if (s->step)                                                                  \
+                    for (int64_t k = 0, at = s->offset[2][0]; k < s->count[2]; k++, at += s->step) \
+                        a[at] = next[k];                                                           \
+                else                                                                               \
+                    for (int64_t k = 0; k < s->count[2]; k++)                                      \
+                        a[s->offset[2][k]] = next[k];                                              \
+            }                                                                                      \
     }
 
 typedef double complex double_complex;
@@ -314,7 +320,8 @@ typedef struct {
     packed_messages send, receive;
 } packed_exchange;
 
-static inline packed_messages packed_messages_of(const exchange *c, const placed *mine, const placed *theirs)
+static inline packed_messages packed_messages_of(const exchange *c, const placed *mine,
+                                                 const placed *theirs)
 {
     packed_messages m;
     int64_t total = 0;
@@ -360,12 +367,14 @@ static inline void packed_run(const packed_exchange *x, const void *from, void *
     const packed_messages *out = &x->send, *in = &x->receive;
     for (int peer = 0; peer < x->ranks; peer++)
         if (out->counts[peer] > 0)
-            pack_loops[x->loop](&out->parts[peer], from, out->buffer + (size_t)out->displacements[peer] * x->element);
-    MPI_Alltoallv(out->buffer, out->counts, out->displacements, x->datatype, in->buffer, in->counts, in->displacements,
-                  x->datatype, MPI_COMM_WORLD);
+            pack_loops[x->loop](&out->parts[peer], from,
+                                out->buffer + (size_t)out->displacements[peer] * x->element);
+    MPI_Alltoallv(out->buffer, out->counts, out->displacements, x->datatype, in->buffer, in->counts,
+                  in->displacements, x->datatype, MPI_COMM_WORLD);
     for (int peer = 0; peer < x->ranks; peer++)
         if (in->counts[peer] > 0)
-            unpack_loops[x->loop](&in->parts[peer], in->buffer + (size_t)in->displacements[peer] * x->element, to);
+            unpack_loops[x->loop](&in->parts[peer],
+                                  in->buffer + (size_t)in->displacements[peer] * x->element, to);
 }
 
 static inline void packed_free(packed_exchange *x)
@@ -402,7 +411,8 @@ static inline void subarrays_create(subarrays *h, const int *grid)
             at[d] = up ? n : w;
             MPI_Type_create_subarray(3, size, part, at, MPI_ORDER_C, MPI_DOUBLE, &h->send[d][up]);
             at[d] = up ? 0 : n + w; /* what goes up arrives from below */
-            MPI_Type_create_subarray(3, size, part, at, MPI_ORDER_C, MPI_DOUBLE, &h->receive[d][up]);
+            MPI_Type_create_subarray(3, size, part, at, MPI_ORDER_C, MPI_DOUBLE,
+                                     &h->receive[d][up]);
             MPI_Type_commit(&h->send[d][up]);
             MPI_Type_commit(&h->receive[d][up]);
         }
@@ -416,7 +426,8 @@ static inline void subarrays_run(const subarrays *h)
         MPI_Cart_shift(h->cart, d, 1, &below, &above);
         for (int a = 0; a < h->fields; a++) {
             MPI_Irecv(h->field[a], 1, h->receive[d][0], above, 2 * a, h->cart, &requests[count++]);
-            MPI_Irecv(h->field[a], 1, h->receive[d][1], below, 2 * a + 1, h->cart, &requests[count++]);
+            MPI_Irecv(h->field[a], 1, h->receive[d][1], below, 2 * a + 1, h->cart,
+                      &requests[count++]);
             MPI_Isend(h->field[a], 1, h->send[d][0], below, 2 * a, h->cart, &requests[count++]);
             MPI_Isend(h->field[a], 1, h->send[d][1], above, 2 * a + 1, h->cart, &requests[count++]);
         }
@@ -449,12 +460,13 @@ static inline int is_matrix(const placed *p, int transposed)
 void Cblacs_get(int context, int what, int *value);
 void Cblacs_gridinit(int *context, const char *order, int rows, int columns);
 void Cblacs_gridexit(int context);
-void Cpdgemr2d(int m, int n, const void *a, int ia, int ja, const int *desca, void *b, int ib, int jb, const int *descb,
-              int context);
-void Cpsgemr2d(int m, int n, const void *a, int ia, int ja, const int *desca, void *b, int ib, int jb, const int *descb,
-              int context);
-void pdtran_(const int *m, const int *n, const double *alpha, const double *a, const int *ia, const int *ja,
-             const int *desc_a, const double *beta, double *c, const int *ic, const int *jc, const int *desc_c);
+void Cpdgemr2d(int m, int n, const void *a, int ia, int ja, const int *desca, void *b, int ib,
+               int jb, const int *descb, int context);
+void Cpsgemr2d(int m, int n, const void *a, int ia, int ja, const int *desca, void *b, int ib,
+               int jb, const int *descb, int context);
+void pdtran_(const int *m, const int *n, const double *alpha, const double *a, const int *ia,
+             const int *ja, const int *desc_a, const double *beta, double *c, const int *ic,
+             const int *jc, const int *desc_c);
 
 typedef struct {
     int from[9], to[9], all;
@@ -482,7 +494,6 @@ static inline void describe(const placed *p, int descriptor[9])
     descriptor[6] = descriptor[7] = 0;
     descriptor[8] = leading > 0 ? (int)leading : 1;
 }
-
 
 /* Float and double matrices as they are stored; NULL for all else. */
 static inline gemr2d *gemr2d_create(const exchange *c)
@@ -519,7 +530,8 @@ static inline gemr2d *tran_create(const exchange *c)
 {
     gemr2d *g;
     if (c->datatype != MPI_DOUBLE || !is_matrix(&c->from, 0) || !is_matrix(&c->to, 1) ||
-        c->from.axes[1].procs != c->to.axes[1].procs || c->from.axes[2].procs != c->to.axes[2].procs)
+        c->from.axes[1].procs != c->to.axes[1].procs ||
+        c->from.axes[2].procs != c->to.axes[2].procs)
         return NULL;
     g = allocate(sizeof *g);
     describe(&c->from, g->from);
@@ -546,16 +558,19 @@ static inline void tran_free(gemr2d *g)
 /* FFTW's transpose of an n x n matrix of so many doubles an element, in blocks of rows. Planning overwrites arrays. */
 
 #ifdef HAVE_FFTW_MPI
-static inline fftw_plan fftw_transpose(int64_t n, int ranks, int64_t doubles, double *from, double *to)
+static inline fftw_plan fftw_transpose(int64_t n, int ranks, int64_t doubles, double *from,
+                                       double *to)
 {
     const ptrdiff_t block = (n + ranks - 1) / ranks;
-    return fftw_mpi_plan_many_transpose(n, n, doubles, block, block, from, to, MPI_COMM_WORLD, FFTW_MEASURE);
+    return fftw_mpi_plan_many_transpose(n, n, doubles, block, block, from, to, MPI_COMM_WORLD,
+                                        FFTW_MEASURE);
 }
 
 static inline int in_blocks_of_rows(const placed *p)
 {
     const dealt *x = &p->axes[1];
-    return x->block == (x->n + x->procs - 1) / x->procs && p->axes[2].procs == 1 && p->axes[1].n == p->axes[2].n;
+    return x->block == (x->n + x->procs - 1) / x->procs && p->axes[2].procs == 1 &&
+           p->axes[1].n == p->axes[2].n;
 }
 
 /* NULL where it is another exchange. */

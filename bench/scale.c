@@ -83,10 +83,11 @@ typedef struct {
 } price;
 
 typedef struct {
-    int64_t places, peers, runs; /* peers and runs: of the sample rank that has most, both sides together */
-    price find, arrange;         /* its peers and runs; the schedule */
-    price walk;                  /* asking the schedule for all its steps */
-    double traffic_seconds;      /* not a number where it was not asked for */
+    int64_t places, peers,
+        runs;            /* peers and runs: of the sample rank that has most, both sides together */
+    price find, arrange; /* its peers and runs; the schedule */
+    price walk;          /* asking the schedule for all its steps */
+    double traffic_seconds; /* not a number where it was not asked for */
     int steps, phases;
     double direct, scheduled, multiphase; /* predicted seconds */
 } row;
@@ -221,11 +222,13 @@ static void ask_schedule(question *q, row *r)
     redist_schedule_free(&schedule);
 }
 
-static double way_cost(const question *q, const redist_cost *cost, int n, const redist_layout *between)
+static double way_cost(const question *q, const redist_cost *cost, int n,
+                       const redist_layout *between)
 {
     double sum = 0;
     for (int k = 0; k <= n; k++)
-        sum += redist_cost_of(k == 0 ? q->from : &between[k - 1], k == n ? q->to : &between[k], ELEMENT, cost);
+        sum += redist_cost_of(k == 0 ? q->from : &between[k - 1], k == n ? q->to : &between[k],
+                              ELEMENT, cost);
     return sum;
 }
 
@@ -249,7 +252,8 @@ static void predict(const settings *s, const question *q, row *r)
 static row measure(const settings *s, int which, int size)
 {
     const int *grid = grids[cases[which].ndim - 1][size];
-    redist_layout from = cases[which].from(cases[which].ndim, grid), to = cases[which].to(cases[which].ndim, grid);
+    redist_layout from = cases[which].from(cases[which].ndim, grid),
+                  to = cases[which].to(cases[which].ndim, grid);
     question q = {&from, &to, 0, NULL, 0, 0};
     row r;
     memset(&r, 0, sizeof r);
@@ -271,8 +275,9 @@ static double neg_slope(double time, int64_t places, double next_time, int64_t n
 
 static void print_planning(const row *r)
 {
-    printf("%8lld %8lld %8lld %10.3f %9.1f %8d %10.3f %9.1f %10.3f ", (long long)r->places, (long long)r->peers,
-           (long long)r->runs, 1e3 * r->find.seconds, (double)r->find.bytes / 1e3, r->steps, 1e3 * r->arrange.seconds,
+    printf("%8lld %8lld %8lld %10.3f %9.1f %8d %10.3f %9.1f %10.3f ", (long long)r->places,
+           (long long)r->peers, (long long)r->runs, 1e3 * r->find.seconds,
+           (double)r->find.bytes / 1e3, r->steps, 1e3 * r->arrange.seconds,
            (double)r->arrange.bytes / 1e3, 1e3 * r->walk.seconds);
     if (isnan(r->traffic_seconds))
         printf("%10s\n", "-");
@@ -282,10 +287,11 @@ static void print_planning(const row *r)
 
 static void print_prediction(const row *r, const row *before)
 {
-    printf("%8lld %12.4g %12.4g %12.4g %7d", (long long)r->places, 1e3 * r->direct, 1e3 * r->scheduled,
-           1e3 * r->multiphase, r->phases);
+    printf("%8lld %12.4g %12.4g %12.4g %7d", (long long)r->places, 1e3 * r->direct,
+           1e3 * r->scheduled, 1e3 * r->multiphase, r->phases);
     if (before)
-        printf(" %13.3g %13.3g", neg_slope(1e3 * before->direct, before->places, 1e3 * r->direct, r->places),
+        printf(" %13.3g %13.3g",
+               neg_slope(1e3 * before->direct, before->places, 1e3 * r->direct, r->places),
                neg_slope(1e3 * before->multiphase, before->places, 1e3 * r->multiphase, r->places));
     printf("\n");
 }
@@ -294,12 +300,12 @@ static void print_case(int which, const row *rows)
 {
     printf("%s, 10^12 elements\n"
            "%8s %8s %8s %10s %9s %8s %10s %9s %10s %10s\n",
-           cases[which].name, "places", "peers", "runs", "find, ms", "kB", "steps", "arrange", "kB", "all steps",
-           "traffic");
+           cases[which].name, "places", "peers", "runs", "find, ms", "kB", "steps", "arrange", "kB",
+           "all steps", "traffic");
     for (int k = 0; k < SIZES; k++)
         print_planning(&rows[k]);
-    printf("%8s %12s %12s %12s %7s %13s %13s\n", "places", "direct, ms", "scheduled", "multiphase", "phases",
-           "NegSlope dir.", "multiphase");
+    printf("%8s %12s %12s %12s %7s %13s %13s\n", "places", "direct, ms", "scheduled", "multiphase",
+           "phases", "NegSlope dir.", "multiphase");
     for (int k = 0; k < SIZES; k++)
         print_prediction(&rows[k], k > 0 ? &rows[k - 1] : NULL);
     printf("\n");
@@ -307,21 +313,24 @@ static void print_case(int which, const row *rows)
 
 static void write_row(int which, const row *r)
 {
-    fprintf(figures, "\"%s\",%lld,%lld,%lld,%.9g,%lld,%d,%.9g,%lld,%.9g,%.9g,%.9g,%.9g,%.9g,%d\n", cases[which].name,
-            (long long)r->places, (long long)r->peers, (long long)r->runs, r->find.seconds, (long long)r->find.bytes,
-            r->steps, r->arrange.seconds, (long long)r->arrange.bytes, r->walk.seconds, r->traffic_seconds, r->direct,
+    fprintf(figures, "\"%s\",%lld,%lld,%lld,%.9g,%lld,%d,%.9g,%lld,%.9g,%.9g,%.9g,%.9g,%.9g,%d\n",
+            cases[which].name, (long long)r->places, (long long)r->peers, (long long)r->runs,
+            r->find.seconds, (long long)r->find.bytes, r->steps, r->arrange.seconds,
+            (long long)r->arrange.bytes, r->walk.seconds, r->traffic_seconds, r->direct,
             r->scheduled, r->multiphase, r->phases);
 }
 
 static void measure_all(const settings *s)
 {
-    figures_open(s->csv, 0,
-                 "case,places,peers,runs,find_seconds,find_bytes,steps,arrange_seconds,arrange_bytes,walk_seconds,"
-                 "traffic_seconds,direct_seconds,scheduled_seconds,multiphase_seconds,phases");
-    printf("One rank's work, both sides of the exchange: its peers and runs; the schedule, and asking it for all\n"
-           "its steps; the traffic of all ranks. Milliseconds, kB held at most. Predicted: %g us a message, %g GB/s.\n"
-           "\n",
-           1e6 * s->cost.per_message, 1e-9 / s->cost.per_byte);
+    figures_open(
+        s->csv, 0,
+        "case,places,peers,runs,find_seconds,find_bytes,steps,arrange_seconds,arrange_bytes,walk_seconds,"
+        "traffic_seconds,direct_seconds,scheduled_seconds,multiphase_seconds,phases");
+    printf(
+        "One rank's work, both sides of the exchange: its peers and runs; the schedule, and asking it for all\n"
+        "its steps; the traffic of all ranks. Milliseconds, kB held at most. Predicted: %g us a message, %g GB/s.\n"
+        "\n",
+        1e6 * s->cost.per_message, 1e-9 / s->cost.per_byte);
     for (int which = 0; which < CASES; which++) {
         row rows[SIZES];
         for (int k = 0; k < SIZES; k++) {
@@ -340,15 +349,29 @@ int main(int argc, char **argv)
 {
     settings s = {{0, 0}, 10000, NULL};
     double latency = 2, bandwidth = 10;
-    const option table[] = {
-        {.name = "--latency", .argument = "US", .real = &latency, .least = 0, .most = 1e6,
-         .help = "microseconds a message (default 2)"},
-        {.name = "--bandwidth", .argument = "GB", .real = &bandwidth, .least = 1e-3, .most = 1e6,
-         .help = "10^9 bytes a second (default 10)"},
-        {.name = "--traffic", .argument = "P", .integer = &s.most_traffic, .least = 0, .most = 1e9,
-         .help = "places up to which all traffic is counted (default 10000)"},
-        {.name = "--csv", .argument = "FILE", .text = &s.csv, .help = "write the figures to FILE too"},
-        {.name = NULL}};
+    const option table[] = {{.name = "--latency",
+                             .argument = "US",
+                             .real = &latency,
+                             .least = 0,
+                             .most = 1e6,
+                             .help = "microseconds a message (default 2)"},
+                            {.name = "--bandwidth",
+                             .argument = "GB",
+                             .real = &bandwidth,
+                             .least = 1e-3,
+                             .most = 1e6,
+                             .help = "10^9 bytes a second (default 10)"},
+                            {.name = "--traffic",
+                             .argument = "P",
+                             .integer = &s.most_traffic,
+                             .least = 0,
+                             .most = 1e9,
+                             .help = "places up to which all traffic is counted (default 10000)"},
+                            {.name = "--csv",
+                             .argument = "FILE",
+                             .text = &s.csv,
+                             .help = "write the figures to FILE too"},
+                            {.name = NULL}};
     char wrong[512];
     options_result result = options_read(table, argc, argv, wrong, sizeof wrong);
     s.cost.per_message = 1e-6 * latency;

@@ -117,13 +117,31 @@ static int64_t flight_bytes;
 #include "redist_plan.h"
 
 enum { MOST_FLIGHT = 65536 }; /* the header's */
-enum { ONE_BY_ONE = 998, MEASURED, BY_HAND, HAND_ALLTOALLV = BY_HAND, HAND_ALLTOALLW, HAND_PAIRWISE };
+enum {
+    ONE_BY_ONE = 998,
+    MEASURED,
+    BY_HAND,
+    HAND_ALLTOALLV = BY_HAND,
+    HAND_ALLTOALLW,
+    HAND_PAIRWISE
+};
 
-static const struct { char letter; int method; const char *name; } methods[] = {
-    {'a', REDIST_AUTO, "auto"}, {'A', MEASURED, "measured auto"}, {'v', REDIST_ALLTOALLV, "alltoallv"},
-    {'w', REDIST_ALLTOALLW, "alltoallw"}, {'p', REDIST_POINT_TO_POINT, "point to point"}, {'s', REDIST_SCHEDULED, "scheduled"},
-    {'o', ONE_BY_ONE, "one by one"}, {'S', REDIST_SHARED, "shared"}, {'h', HAND_PAIRWISE, "pairwise"}, {'m', REDIST_MULTIPHASE, "multiphase"}, {'V', HAND_ALLTOALLV, "MPI_Alltoallv"},
-    {'W', HAND_ALLTOALLW, "MPI_Alltoallw"}};
+static const struct {
+    char letter;
+    int method;
+    const char *name;
+} methods[] = {{'a', REDIST_AUTO, "auto"},
+               {'A', MEASURED, "measured auto"},
+               {'v', REDIST_ALLTOALLV, "alltoallv"},
+               {'w', REDIST_ALLTOALLW, "alltoallw"},
+               {'p', REDIST_POINT_TO_POINT, "point to point"},
+               {'s', REDIST_SCHEDULED, "scheduled"},
+               {'o', ONE_BY_ONE, "one by one"},
+               {'S', REDIST_SHARED, "shared"},
+               {'h', HAND_PAIRWISE, "pairwise"},
+               {'m', REDIST_MULTIPHASE, "multiphase"},
+               {'V', HAND_ALLTOALLV, "MPI_Alltoallv"},
+               {'W', HAND_ALLTOALLW, "MPI_Alltoallw"}};
 enum { METHODS = sizeof methods / sizeof methods[0], LINE = 1000, MOST_EXECUTIONS = 100 };
 
 typedef struct {
@@ -145,7 +163,8 @@ typedef struct {
 /* Bytes that this rank sends to rank k, or receives from it. */
 static int64_t between(const bench *b, const problem *p, int own, int k)
 {
-    const int64_t n = own == 0 ? redist_volume(&p->from, b->rank, &p->to, k) : redist_volume(&p->from, k, &p->to, b->rank);
+    const int64_t n = own == 0 ? redist_volume(&p->from, b->rank, &p->to, k)
+                               : redist_volume(&p->from, k, &p->to, b->rank);
     return n * p->bytes;
 }
 
@@ -216,7 +235,9 @@ static int prepare(const bench *b, const problem *p, int method, contestant *c)
     redist_options options;
     int code = REDIST_OK;
     memset(&options, 0, sizeof options);
-    options.method = method < ONE_BY_ONE ? (redist_method)method : method == ONE_BY_ONE ? REDIST_SCHEDULED : REDIST_AUTO;
+    options.method = method < ONE_BY_ONE    ? (redist_method)method
+                     : method == ONE_BY_ONE ? REDIST_SCHEDULED
+                                            : REDIST_AUTO;
     flight_bytes = method == ONE_BY_ONE ? 0 : MOST_FLIGHT;
     options.effort = method == MEASURED ? REDIST_MEASURE : REDIST_ESTIMATE;
     c->array[0] = array_new((size_t)(redist_layout_alloc(&p->from, b->rank) * p->bytes));
@@ -239,8 +260,10 @@ static void pairwise(const contestant *c)
     for (k = 0; k < ranks; k++) {
         const int to = (rank + k) % ranks, from = (rank + ranks - k) % ranks;
         MPI_Request request[2];
-        MPI_Irecv((char *)c->array[1] + c->offsets[1][from], c->counts[1][from], MPI_BYTE, from, 0, MPI_COMM_WORLD, &request[0]);
-        MPI_Isend((char *)c->array[0] + c->offsets[0][to], c->counts[0][to], MPI_BYTE, to, 0, MPI_COMM_WORLD, &request[1]);
+        MPI_Irecv((char *)c->array[1] + c->offsets[1][from], c->counts[1][from], MPI_BYTE, from, 0,
+                  MPI_COMM_WORLD, &request[0]);
+        MPI_Isend((char *)c->array[0] + c->offsets[0][to], c->counts[0][to], MPI_BYTE, to, 0,
+                  MPI_COMM_WORLD, &request[1]);
         redist_priv_await(MPI_SUCCESS, &request[0]);
         redist_priv_await(MPI_SUCCESS, &request[1]);
     }
@@ -249,11 +272,11 @@ static void pairwise(const contestant *c)
 static void execute(int method, const contestant *c)
 {
     if (method == HAND_ALLTOALLV)
-        MPI_Alltoallv(c->array[0], c->counts[0], c->offsets[0], MPI_BYTE, c->array[1], c->counts[1], c->offsets[1], MPI_BYTE,
-                      MPI_COMM_WORLD);
+        MPI_Alltoallv(c->array[0], c->counts[0], c->offsets[0], MPI_BYTE, c->array[1], c->counts[1],
+                      c->offsets[1], MPI_BYTE, MPI_COMM_WORLD);
     else if (method == HAND_ALLTOALLW)
-        MPI_Alltoallw(c->array[0], c->counts[0], c->offsets[0], c->types, c->array[1], c->counts[1], c->offsets[1], c->types,
-                      MPI_COMM_WORLD);
+        MPI_Alltoallw(c->array[0], c->counts[0], c->offsets[0], c->types, c->array[1], c->counts[1],
+                      c->offsets[1], c->types, MPI_COMM_WORLD);
     else if (method == HAND_PAIRWISE)
         pairwise(c);
     else
@@ -341,8 +364,9 @@ static void compare(const bench *b, const problem *p, int first, int n)
             }
     for (int k = 0; k < n; k++) {
         if (b->rank == 0 && c[k].takes_part)
-            printf("%s,%d,%d,%s,%s,%s,%.9g,%.9g,%.9g,%s\n", b->label, b->per_node, b->ranks, p->name, p->label,
-                   methods[first + k].name, median(b, seconds[k]), p->wire, model, remark(&c[k], text, sizeof text));
+            printf("%s,%d,%d,%s,%s,%s,%.9g,%.9g,%.9g,%s\n", b->label, b->per_node, b->ranks,
+                   p->name, p->label, methods[first + k].name, median(b, seconds[k]), p->wire,
+                   model, remark(&c[k], text, sizeof text));
         finish(&c[k]);
     }
     fflush(stdout);
@@ -364,11 +388,13 @@ static int read_problem(const bench *b, problem *p, int *places)
     p->label = field[1];
     p->bytes = atoll(field[2]);
     if (redist_layout_parse(field[3], &p->from, NULL, 0, NULL, 0) != REDIST_OK ||
-        redist_layout_parse(field[4], &p->to, NULL, 0, NULL, 0) != REDIST_OK || redist_layout_places(&p->to) > b->ranks) {
+        redist_layout_parse(field[4], &p->to, NULL, 0, NULL, 0) != REDIST_OK ||
+        redist_layout_places(&p->to) > b->ranks) {
         fprintf(stderr, "simulate: %s: a layout does not parse or fit\n", p->name);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    if (strcmp(field[5], "relabelled") == 0 && redist_relabel(&p->from, &p->to, places) == REDIST_OK)
+    if (strcmp(field[5], "relabelled") == 0 &&
+        redist_relabel(&p->from, &p->to, places) == REDIST_OK)
         p->to = redist_on_ranks(p->to, places);
     return 1;
 }
@@ -401,8 +427,8 @@ int main(int argc, char **argv)
     places = calloc((size_t)b.ranks, sizeof *places);
     redist_calibrate(MPI_COMM_WORLD, &b.cost);
     if (b.rank == 0)
-        fprintf(stderr, "%s, %d ranks, %d a node: %.3g us a message, %.3g ns a byte\n", b.label, b.ranks, b.per_node,
-                1e6 * b.cost.per_message, 1e9 * b.cost.per_byte);
+        fprintf(stderr, "%s, %d ranks, %d a node: %.3g us a message, %.3g ns a byte\n", b.label,
+                b.ranks, b.per_node, 1e6 * b.cost.per_message, 1e9 * b.cost.per_byte);
     while (read_problem(&b, &p, places)) {
         p.wire = wire_time(&b, &p);
         for (int k = 0; k < METHODS; k += TOGETHER)

@@ -48,10 +48,7 @@ static redist_plan *plan_for(const problem *p, redist_method method, redist_aren
     return plan;
 }
 
-static void *zeroed(void *memory, size_t bytes)
-{
-    return memset(memory, 0, bytes);
-}
+static void *zeroed(void *memory, size_t bytes) { return memset(memory, 0, bytes); }
 
 /* ---- contestants of the small exchange ---- */
 
@@ -90,7 +87,8 @@ static const contestant contestants[] = {{"empty messages", REDIST_AUTO, run_emp
                                          {"redist, auto", REDIST_AUTO, run_redist, 0},
                                          {"redist, shared", REDIST_SHARED, run_redist, 0},
                                          {"redist, arena", REDIST_SHARED, run_redist, 1},
-                                         {"redist, point to point", REDIST_POINT_TO_POINT, run_redist, 0}};
+                                         {"redist, point to point", REDIST_POINT_TO_POINT,
+                                          run_redist, 0}};
 
 enum { CONTESTANTS = sizeof contestants / sizeof contestants[0] };
 
@@ -113,10 +111,13 @@ static exchange exchange_create(const bench *b, const contestant *who, const pro
     x.bench = b;
     x.times = allocate((size_t)b->samples * sizeof *x.times);
     x.requests = empty_messages(b);
-    if (who->in_arena && redist_arena_create(MPI_COMM_WORLD, 2 * p->bytes + 128, &x.arena) != REDIST_OK)
+    if (who->in_arena &&
+        redist_arena_create(MPI_COMM_WORLD, 2 * p->bytes + 128, &x.arena) != REDIST_OK)
         give_up("no arena");
-    x.from = zeroed(who->in_arena ? redist_arena_alloc(x.arena, p->bytes) : allocate(p->bytes), p->bytes);
-    x.to = zeroed(who->in_arena ? redist_arena_alloc(x.arena, p->bytes) : allocate(p->bytes), p->bytes);
+    x.from = zeroed(who->in_arena ? redist_arena_alloc(x.arena, p->bytes) : allocate(p->bytes),
+                    p->bytes);
+    x.to = zeroed(who->in_arena ? redist_arena_alloc(x.arena, p->bytes) : allocate(p->bytes),
+                  p->bytes);
     x.plan = plan_for(p, who->method, x.arena);
     return x;
 }
@@ -164,8 +165,8 @@ static void compare_small(const bench *b, int batch)
     for (int k = 0; k < CONTESTANTS; k++) {
         double time = lower_quartile(x[k].times, b->samples);
         empty = k == 0 ? time : empty;
-        figure("64 x 64", b->ranks, (int64_t)p.bytes, contestants[k].name, b->samples, time, x[k].times[0],
-               time / empty);
+        figure("64 x 64", b->ranks, (int64_t)p.bytes, contestants[k].name, b->samples, time,
+               x[k].times[0], time / empty);
         if (b->rank == 0)
             printf("%-24s %8.2f %8.2f\n", contestants[k].name, 1e6 * time, 1e6 * (time - empty));
         exchange_free(&x[k]);
@@ -174,10 +175,23 @@ static void compare_small(const bench *b, int batch)
 
 /* ---- making plans ---- */
 
-enum { EXECUTE, CREATE, FREE, ARENA, CREATE_IN_ARENA, FREE_IN_ARENA, DUPLICATE, SPLIT, WINDOW, MPI_FREE, STEPS };
+enum {
+    EXECUTE,
+    CREATE,
+    FREE,
+    ARENA,
+    CREATE_IN_ARENA,
+    FREE_IN_ARENA,
+    DUPLICATE,
+    SPLIT,
+    WINDOW,
+    MPI_FREE,
+    STEPS
+};
 
-static const char *const steps[STEPS] = {"execute", "create", "free", "arena", "create in arena", "free in arena",
-                                         "dup", "split", "window", "MPI free"};
+static const char *const steps[STEPS] = {"execute",         "create",        "free", "arena",
+                                         "create in arena", "free in arena", "dup",  "split",
+                                         "window",          "MPI free"};
 
 enum { MOST_SAMPLES = 40 };
 
@@ -263,7 +277,8 @@ static void measure_plan(const bench *b, int64_t n)
     void *from = zeroed(allocate(p.bytes), p.bytes), *to = zeroed(allocate(p.bytes), p.bytes);
     char what[32];
     snprintf(what, sizeof what, "%lld x %lld", (long long)n, (long long)n);
-    for (w.sample = 0, w.spent = 0; w.sample < b->plans && (w.sample < 3 || w.spent < b->seconds); w.sample++) {
+    for (w.sample = 0, w.spent = 0; w.sample < b->plans && (w.sample < 3 || w.spent < b->seconds);
+         w.sample++) {
         barrier();
         time_mpi(&w, time_plan(&w, &p, from, to));
         time_arena(&w, &p);
@@ -286,9 +301,10 @@ static void measure_plans(const bench *b)
 {
     static const int64_t sizes[] = {64, 512, 2048, 4096};
     if (b->rank == 0) {
-        printf("\n%d ranks, doubles, rows to columns, auto: microseconds of an execution, and of creating and freeing a "
-               "plan alone\nand in an arena; then the calls of MPI made by hand, with as many bytes\n%-12s %9s",
-               b->ranks, "", "MB/rank");
+        printf(
+            "\n%d ranks, doubles, rows to columns, auto: microseconds of an execution, and of creating and freeing a "
+            "plan alone\nand in an arena; then the calls of MPI made by hand, with as many bytes\n%-12s %9s",
+            b->ranks, "", "MB/rank");
         for (int step = 0; step < STEPS; step++)
             printf(" %*s", column_width(steps[step]), steps[step]);
         printf("\n");
@@ -304,17 +320,34 @@ int main(int argc, char **argv)
     bench b = {.samples = 1000, .plans = MOST_SAMPLES, .seconds = 2};
     int64_t batch = 20;
     const char *csv = NULL;
-    const option table[] = {
-        {.name = "--samples", .argument = "K", .integer = &b.samples, .least = 1, .most = 100000,
-         .help = "of each small exchange (default 1000)"},
-        {.name = "--batch", .argument = "K", .integer = &batch, .least = 1, .most = 1000,
-         .help = "small exchanges in a sample (default 20)"},
-        {.name = "--plans", .argument = "K", .integer = &b.plans, .least = 1, .most = MOST_SAMPLES,
-         .help = "of each size at most (default 40)"},
-        {.name = "--seconds", .argument = "S", .real = &b.seconds, .most = 3600,
-         .help = "for the plans of a size, once there were three (default 2)"},
-        {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
-        {.name = NULL}};
+    const option table[] = {{.name = "--samples",
+                             .argument = "K",
+                             .integer = &b.samples,
+                             .least = 1,
+                             .most = 100000,
+                             .help = "of each small exchange (default 1000)"},
+                            {.name = "--batch",
+                             .argument = "K",
+                             .integer = &batch,
+                             .least = 1,
+                             .most = 1000,
+                             .help = "small exchanges in a sample (default 20)"},
+                            {.name = "--plans",
+                             .argument = "K",
+                             .integer = &b.plans,
+                             .least = 1,
+                             .most = MOST_SAMPLES,
+                             .help = "of each size at most (default 40)"},
+                            {.name = "--seconds",
+                             .argument = "S",
+                             .real = &b.seconds,
+                             .most = 3600,
+                             .help = "for the plans of a size, once there were three (default 2)"},
+                            {.name = "--csv",
+                             .argument = "FILE",
+                             .text = &csv,
+                             .help = "write the figures to FILE too"},
+                            {.name = NULL}};
     int status = start(table, argc, argv, &b.rank, &b.ranks, "small",
                        "What redist adds to a small exchange, and what making a plan costs.");
     if (status < 0) {

@@ -29,7 +29,8 @@ static void move(const local_move *m, size_t bytes)
 /* This thread's part of so many bytes: where it begins, and its length. */
 static size_t part_of(size_t bytes, size_t *length)
 {
-    const size_t thread = (size_t)omp_get_thread_num(), threads = (size_t)omp_get_num_threads(), lines = bytes / 64;
+    const size_t thread = (size_t)omp_get_thread_num(), threads = (size_t)omp_get_num_threads(),
+                 lines = bytes / 64;
     const size_t begin = lines * thread / threads * 64;
     *length = thread + 1 < threads ? lines * (thread + 1) / threads * 64 - begin : bytes - begin;
     return begin;
@@ -55,7 +56,8 @@ static void stream(const local_move *m, size_t bytes)
         const char *from = (const char *)m->source[0] + begin;
 #ifdef __SSE2__
         for (size_t k = 0; k + 32 <= length; k += 16)
-            _mm_stream_si128((__m128i *)(void *)(to + k), _mm_loadu_si128((const __m128i *)(const void *)(from + k)));
+            _mm_stream_si128((__m128i *)(void *)(to + k),
+                             _mm_loadu_si128((const __m128i *)(const void *)(from + k)));
         _mm_sfence();
 #else
         memcpy(to, from, length - 16);
@@ -74,7 +76,8 @@ static double timed(mover *run, const local_move *m, double bytes, int threads)
 }
 
 /* One thread and all take turns. The best times, since other programs' use of the cores delays teams more. */
-static void compare_threads(const char *name, mover *run, const local_move *m, double bytes, int threads)
+static void compare_threads(const char *name, mover *run, const local_move *m, double bytes,
+                            int threads)
 {
     double one = 1e9, all = 1e9, begin = MPI_Wtime();
     char what[64], team[32];
@@ -87,7 +90,8 @@ static void compare_threads(const char *name, mover *run, const local_move *m, d
     snprintf(team, sizeof team, "%d thread%s", threads, threads > 1 ? "s" : "");
     figure(what, 1, (int64_t)bytes, "1 thread", k, one, one, 1);
     figure(what, 1, (int64_t)bytes, team, k, all, all, all / one);
-    printf("%-24s 1 thread %9.3f ms   %s %9.3f ms   ratio %.2f\n", what, one * 1e3, team, all * 1e3, one / all);
+    printf("%-24s 1 thread %9.3f ms   %s %9.3f ms   ratio %.2f\n", what, one * 1e3, team, all * 1e3,
+           one / all);
 }
 
 /* Whole arrays on this rank, and halves of their columns, which packing takes out of rows and unpacking puts back. */
@@ -137,7 +141,8 @@ static void execute(int64_t n, int rank, int ranks, int threads)
     a = memset(redist_arena_alloc(arena, bytes), 1, bytes);
     b = memset(redist_arena_alloc(arena, bytes), 2, bytes);
     options.arena = arena;
-    if (redist_plan_create(MPI_COMM_WORLD, &rows, &turned, MPI_DOUBLE, &options, &plan) != REDIST_OK)
+    if (redist_plan_create(MPI_COMM_WORLD, &rows, &turned, MPI_DOUBLE, &options, &plan) !=
+        REDIST_OK)
         give_up("no plan");
     omp_set_num_threads(threads);
     for (k = 0; k < 30; k++) {
@@ -163,16 +168,27 @@ int main(int argc, char **argv)
 {
     int64_t least = 16, most = 256;
     const char *csv = NULL;
-    const option table[] = {
-        {.name = "--least", .argument = "MB", .integer = &least, .least = 1, .most = 10000,
-         .help = "megabytes of the first array (default 16)"},
-        {.name = "--most", .argument = "MB", .integer = &most, .least = 1, .most = 10000,
-         .help = "then four times as many, up to MB (default 256)"},
-        {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
-        {.name = NULL}};
+    const option table[] = {{.name = "--least",
+                             .argument = "MB",
+                             .integer = &least,
+                             .least = 1,
+                             .most = 10000,
+                             .help = "megabytes of the first array (default 16)"},
+                            {.name = "--most",
+                             .argument = "MB",
+                             .integer = &most,
+                             .least = 1,
+                             .most = 10000,
+                             .help = "then four times as many, up to MB (default 256)"},
+                            {.name = "--csv",
+                             .argument = "FILE",
+                             .text = &csv,
+                             .help = "write the figures to FILE too"},
+                            {.name = NULL}};
     int rank, ranks, threads = omp_get_max_threads();
-    int status = start(table, argc, argv, &rank, &ranks, "threads",
-                       "A transpose, packing and unpacking by one thread and by all; run it on 1 rank and on several.");
+    int status = start(
+        table, argc, argv, &rank, &ranks, "threads",
+        "A transpose, packing and unpacking by one thread and by all; run it on 1 rank and on several.");
     figures_open(status < 0 ? csv : NULL, rank, FIGURE_COLUMNS);
     for (int64_t megabytes = least; status < 0 && megabytes <= most; megabytes *= 4) {
         const int64_t n = (int64_t)sqrt((double)megabytes * 1e6 / sizeof(double));

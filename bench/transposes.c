@@ -39,7 +39,10 @@ static void need_nothing(bench *b) { b->plan = b; }
 static void need_doubles(bench *b) { b->plan = b->element == sizeof(double) ? b : NULL; }
 static void leave(bench *b) { b->plan = NULL; }
 
-static void run_memcpy(bench *b) { memcpy(b->array[0][1], b->array[0][0], (size_t)(b->rows * b->n * b->element)); }
+static void run_memcpy(bench *b)
+{
+    memcpy(b->array[0][1], b->array[0][0], (size_t)(b->rows * b->n * b->element));
+}
 
 /* Three streams, and nothing between them. */
 static void add_loop(bench *b)
@@ -64,12 +67,14 @@ static void add_transposed_loops(bench *b)
                     to[l * n + k] += from[k * rows + l];
 }
 
-static void make_plan(bench *b, int alone, redist_arena *arena, redist_combine *combine, void *context)
+static void make_plan(bench *b, int alone, redist_arena *arena, redist_combine *combine,
+                      void *context)
 {
     const redist_layout rows = redist_layout_2d(redist_block(b->n, b->ranks), redist_whole(b->n));
     const redist_layout mine = redist_layout_2d(redist_whole(b->n), redist_whole(b->rows));
     const redist_layout from = redist_transposed(alone ? mine : rows);
-    const redist_layout to = alone ? redist_layout_2d(redist_whole(b->rows), redist_whole(b->n)) : rows;
+    const redist_layout to =
+        alone ? redist_layout_2d(redist_whole(b->rows), redist_whole(b->n)) : rows;
     redist_options options;
     redist_plan *plan;
     MPI_Datatype type;
@@ -82,8 +87,8 @@ static void make_plan(bench *b, int alone, redist_arena *arena, redist_combine *
     options.message = message;
     options.message_size = sizeof message;
     MPI_Type_contiguous((int)b->element, MPI_BYTE, &type);
-    code = redist_plan_create(alone ? MPI_COMM_SELF : MPI_COMM_WORLD, &from, &to, combine ? MPI_DOUBLE : type, &options,
-                              &plan);
+    code = redist_plan_create(alone ? MPI_COMM_SELF : MPI_COMM_WORLD, &from, &to,
+                              combine ? MPI_DOUBLE : type, &options, &plan);
     MPI_Type_free(&type);
     if (code != REDIST_OK)
         give_up("%s", message);
@@ -136,7 +141,9 @@ static void free_plan(bench *b)
 
 /* Blocks carried by hand: a rank's part of the shared memory is flags, its source, and blocks for the others. Both sides
    of a flag count exchanges; each flag has its own line. */
-typedef struct { int64_t count, line[7]; } flag;
+typedef struct {
+    int64_t count, line[7];
+} flag;
 
 typedef struct {
     MPI_Win window;
@@ -167,7 +174,8 @@ static void await(const flag *f, int64_t count)
 
 static void tell(flag *f, int64_t count) { __atomic_store_n(&f->count, count, __ATOMIC_RELEASE); }
 
-static void carry(const bench *b, const carrier *c, const char *from, int64_t from_pitch, char *to, int64_t to_pitch)
+static void carry(const bench *b, const carrier *c, const char *from, int64_t from_pitch, char *to,
+                  int64_t to_pitch)
 {
     for (int64_t i = 0; i < b->rows; i++)
         memcpy(to + i * to_pitch, from + i * from_pitch, (size_t)c->row);
@@ -285,7 +293,10 @@ static const contestant contestants[] = {
 
 enum { CONTESTANTS = sizeof contestants / sizeof contestants[0], MOST_TIMES = 1000 };
 
-static int invited(const bench *b, int k) { return k == 0 || !b->only || strstr(b->only, contestants[k].name); }
+static int invited(const bench *b, int k)
+{
+    return k == 0 || !b->only || strstr(b->only, contestants[k].name);
+}
 
 /* ---- the formula: element k of rank r's source ---- */
 
@@ -295,7 +306,8 @@ static void put(char *at, int64_t element, int64_t value)
 {
     const double number = (double)value, pair[2] = {number, -number};
     const float single = (float)value;
-    memcpy(at, element == sizeof single ? (const void *)&single : (const void *)pair, (size_t)element);
+    memcpy(at, element == sizeof single ? (const void *)&single : (const void *)pair,
+           (size_t)element);
 }
 
 /* What element (i, j) of this rank's destination must be once `to` has been set to ones and c has run. */
@@ -303,13 +315,18 @@ static int64_t expected(const bench *b, const contestant *c, int64_t i, int64_t 
 {
     const int64_t block = (b->n + b->ranks - 1) / b->ranks;
     switch (c->what) {
-    case COPIES: return value_of(i * b->n + j, b->rank);
-    case CARRIES: return value_of(i * b->n + b->rank * block + j % block, (int)(j / block));
-    case ADDS: return value_of(i * b->n + j, b->rank) + 1;
+    case COPIES:
+        return value_of(i * b->n + j, b->rank);
+    case CARRIES:
+        return value_of(i * b->n + b->rank * block + j % block, (int)(j / block));
+    case ADDS:
+        return value_of(i * b->n + j, b->rank) + 1;
     case TRANSPOSES:
     case ADDS_TRANSPOSED:
-        return value_of(j % block * b->n + b->rank * block + i, (int)(j / block)) + (c->what == ADDS_TRANSPOSED);
-    default: return value_of(j * b->rows + i, b->rank) + (c->what == ADDS_ALONE);
+        return value_of(j % block * b->n + b->rank * block + i, (int)(j / block)) +
+               (c->what == ADDS_TRANSPOSED);
+    default:
+        return value_of(j * b->rows + i, b->rank) + (c->what == ADDS_ALONE);
     }
 }
 
@@ -327,7 +344,8 @@ static void check(bench *b, const contestant *c)
     for (int64_t i = 0; i < b->rows; i++)
         for (int64_t j = 0; j < b->n; j++) {
             put(wanted, b->element, expected(b, c, i, j));
-            wrong += memcmp(wanted, array[1] + (i * b->n + j) * b->element, (size_t)b->element) != 0;
+            wrong +=
+                memcmp(wanted, array[1] + (i * b->n + j) * b->element, (size_t)b->element) != 0;
         }
     maxima(&wrong, 1);
     if (wrong > 0)
@@ -357,7 +375,8 @@ static void compete(bench *b, void **plan, double (*times)[MOST_TIMES], int *rou
     int present = 0;
     for (int k = 0; k < CONTESTANTS; k++)
         present += plan[k] != NULL;
-    for (*rounds = 0; *rounds < 5 || (*rounds < MOST_TIMES && spent < b->seconds * present); ++*rounds)
+    for (*rounds = 0; *rounds < 5 || (*rounds < MOST_TIMES && spent < b->seconds * present);
+         ++*rounds)
         for (int k = 0; k < CONTESTANTS; k++)
             if (plan[k]) {
                 b->plan = plan[k];
@@ -404,8 +423,8 @@ static void compare(bench *b, int64_t n)
         if (plan[k]) {
             const double time = lower_quartile(times[k], rounds);
             yardstick = k == 0 ? time : yardstick;
-            figure(what, b->ranks, b->rows * n * b->element, contestants[k].name, rounds, time, times[k][0],
-                   time / yardstick);
+            figure(what, b->ranks, b->rows * n * b->element, contestants[k].name, rounds, time,
+                   times[k][0], time / yardstick);
             if (b->rank == 0)
                 printf(" %12.2f", k == 0 ? 1e6 * time : time / yardstick);
             b->plan = plan[k];
@@ -425,8 +444,9 @@ static void compare(bench *b, int64_t n)
 static void compare_all(bench *b)
 {
     if (b->rank == 0) {
-        printf("%d ranks, elements of %lld bytes; memcpy in microseconds, the others as multiples of it\n%6s", b->ranks,
-               (long long)b->element, "n");
+        printf(
+            "%d ranks, elements of %lld bytes; memcpy in microseconds, the others as multiples of it\n%6s",
+            b->ranks, (long long)b->element, "n");
         for (int k = 0; k < CONTESTANTS; k++)
             if (invited(b, k))
                 printf(" %12s", contestants[k].name);
@@ -442,18 +462,38 @@ int main(int argc, char **argv)
 {
     bench b = {.least = 64, .most = 4096, .element = 8, .seconds = 0.1};
     const char *csv = NULL;
-    const option table[] = {
-        {.name = "--least", .argument = "N", .integer = &b.least, .least = 16, .most = 16384,
-         .help = "the first n (default 64)"},
-        {.name = "--most", .argument = "N", .integer = &b.most, .least = 16, .most = 16384,
-         .help = "the last n (default 4096)"},
-        {.name = "--element", .argument = "B", .integer = &b.element, .least = 4, .most = 16,
-         .help = "4, 8 or 16 bytes (default 8)"},
-        {.name = "--seconds", .argument = "S", .real = &b.seconds, .most = 3600,
-         .help = "for each contestant and n (default 0.1)"},
-        {.name = "--only", .argument = "NAMES", .text = &b.only, .help = "of contestants, beside memcpy"},
-        {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
-        {.name = NULL}};
+    const option table[] = {{.name = "--least",
+                             .argument = "N",
+                             .integer = &b.least,
+                             .least = 16,
+                             .most = 16384,
+                             .help = "the first n (default 64)"},
+                            {.name = "--most",
+                             .argument = "N",
+                             .integer = &b.most,
+                             .least = 16,
+                             .most = 16384,
+                             .help = "the last n (default 4096)"},
+                            {.name = "--element",
+                             .argument = "B",
+                             .integer = &b.element,
+                             .least = 4,
+                             .most = 16,
+                             .help = "4, 8 or 16 bytes (default 8)"},
+                            {.name = "--seconds",
+                             .argument = "S",
+                             .real = &b.seconds,
+                             .most = 3600,
+                             .help = "for each contestant and n (default 0.1)"},
+                            {.name = "--only",
+                             .argument = "NAMES",
+                             .text = &b.only,
+                             .help = "of contestants, beside memcpy"},
+                            {.name = "--csv",
+                             .argument = "FILE",
+                             .text = &csv,
+                             .help = "write the figures to FILE too"},
+                            {.name = NULL}};
     int status = start(table, argc, argv, &b.rank, &b.ranks, "transposes",
                        "Transposes beside FFTW's and plain loops.");
 #ifdef HAVE_FFTW_MPI

@@ -21,10 +21,15 @@
 #include "options.h"
 #include "redist_plan.h"
 
-enum { STRIP = 32 }; /* lines solved at once: some cache lines wide, and a strip of a long line stays in the cache */
+enum {
+    STRIP = 32
+}; /* lines solved at once: some cache lines wide, and a strip of a long line stays in the cache */
 
 /* (1 - a D) for lines of n points, factored. ratio: a / h^2; strip: n + 2 rows of STRIP, the first and last stay 0. */
-typedef struct { int64_t n; double ratio, *inverse, *strip; } tridiagonal;
+typedef struct {
+    int64_t n;
+    double ratio, *inverse, *strip;
+} tridiagonal;
 
 static double *allocate(int64_t count)
 {
@@ -44,7 +49,8 @@ static tridiagonal factor(int64_t n, double ratio)
 
 /* Solves (1 - a D) u = w for some lines: w becomes u, or with onward = 1 (1 + a D) u. Point k of line l is w[k lines +
    l]. */
-static void sweep_strip(const tridiagonal *t, double *w, int64_t lines, int64_t width, double onward)
+static void sweep_strip(const tridiagonal *t, double *w, int64_t lines, int64_t width,
+                        double onward)
 {
     for (int64_t k = 0; k < t->n; k++) /* forward elimination, into the strip */
         for (int64_t l = 0; l < width; l++) {
@@ -65,7 +71,8 @@ static void sweep(const tridiagonal *t, double *w, int64_t lines, double onward)
         sweep_strip(t, w + first, lines, lines - first < STRIP ? lines - first : STRIP, onward);
 }
 
-static redist_plan *create_plan(const redist_layout *from, const redist_layout *to, int method, int rank)
+static redist_plan *create_plan(const redist_layout *from, const redist_layout *to, int method,
+                                int rank)
 {
     char message[256] = "";
     redist_plan *plan = NULL;
@@ -74,7 +81,8 @@ static redist_plan *create_plan(const redist_layout *from, const redist_layout *
     options.method = (redist_method)method;
     options.message = message;
     options.message_size = sizeof message;
-    if (redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &plan) != REDIST_OK) { /* so on every rank */
+    if (redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &plan) !=
+        REDIST_OK) { /* so on every rank */
         if (rank == 0)
             fprintf(stderr, "adi: %s\n", message);
         MPI_Finalize();
@@ -91,19 +99,26 @@ static void execute(redist_plan *plan, const double *from, double *to, double *s
     *seconds += MPI_Wtime() - begin;
 }
 
-typedef struct { int64_t n, steps, block; double dt; int method; } settings;
+typedef struct {
+    int64_t n, steps, block;
+    double dt;
+    int method;
+} settings;
 
 /* From u = sin(pi x) sin(pi y), which only fades. Returns the exit status. */
 static int solve(const settings *s, int rank, int ranks)
 {
     const redist_axis whole = redist_whole(s->n);
-    const redist_axis mine = s->block > 0 ? redist_block_cyclic(s->n, s->block, ranks) : redist_block(s->n, ranks);
-    const redist_layout rows = redist_memory_order(redist_layout_2d(mine, whole), REDIST_COLUMN_MAJOR);
+    const redist_axis mine =
+        s->block > 0 ? redist_block_cyclic(s->n, s->block, ranks) : redist_block(s->n, ranks);
+    const redist_layout rows =
+        redist_memory_order(redist_layout_2d(mine, whole), REDIST_COLUMN_MAJOR);
     const redist_layout columns = redist_layout_2d(whole, mine);
     const int64_t lines = redist_count(&mine, rank); /* of rows as well as of columns */
     const double pi = acos(-1), h = 1 / (double)(s->n + 1), a = s->steps > 0 ? s->dt / 2 : 0;
     tridiagonal t = factor(s->n, a / (h * h));
-    double *sine = allocate(s->n + 2), *by_rows = allocate(s->n * lines), *by_columns = allocate(s->n * lines);
+    double *sine = allocate(s->n + 2), *by_rows = allocate(s->n * lines),
+           *by_columns = allocate(s->n * lines);
     double marching, redistributing = 0, worst[2] = {0, 0}, all[2];
     redist_plan *to_rows = create_plan(&columns, &rows, s->method, rank);
     redist_plan *to_columns = create_plan(&rows, &columns, s->method, rank);
@@ -112,8 +127,9 @@ static int solve(const settings *s, int rank, int ranks)
         sine[i] = sin(pi * h * (double)i);
     for (int64_t i = 0; i < s->n; i++) /* (1 + a Dy) u */
         for (int64_t l = 0; l < lines; l++)
-            by_columns[i * lines + l] = (sine[i + 1] + t.ratio * (sine[i] - 2 * sine[i + 1] + sine[i + 2])) *
-                                        sine[redist_global(&mine, rank, l) + 1];
+            by_columns[i * lines + l] =
+                (sine[i + 1] + t.ratio * (sine[i] - 2 * sine[i + 1] + sine[i + 2])) *
+                sine[redist_global(&mine, rank, l) + 1];
 
     marching = MPI_Wtime();
     for (int64_t step = 1; step <= s->steps; step++) {
@@ -125,11 +141,13 @@ static int solve(const settings *s, int rank, int ranks)
     marching = MPI_Wtime() - marching;
 
     /* How much is left by the differential equation, and by the scheme, which the program must meet to rounding. */
-    const double damping = 4 * t.ratio * pow(sin(pi * h / 2), 2), exact = exp(-2 * pi * pi * (double)s->steps * s->dt);
+    const double damping = 4 * t.ratio * pow(sin(pi * h / 2), 2),
+                 exact = exp(-2 * pi * pi * (double)s->steps * s->dt);
     const double scheme = pow((1 - damping) / (1 + damping), 2 * (double)s->steps);
     for (int64_t i = 0; i < s->n; i++)
         for (int64_t l = 0; l < lines; l++) {
-            double start = sine[i + 1] * sine[redist_global(&mine, rank, l) + 1], u = by_columns[i * lines + l];
+            double start = sine[i + 1] * sine[redist_global(&mine, rank, l) + 1],
+                   u = by_columns[i * lines + l];
             worst[0] = fmax(worst[0], fabs(u - exact * start));
             worst[1] = fmax(worst[1], fabs(u - scheme * start));
         }
@@ -139,9 +157,10 @@ static int solve(const settings *s, int rank, int ranks)
         printf("heat equation by ADI: %lld x %lld points, %lld steps of %g on %d rank%s\n"
                "  seconds          %.3f redistributing, %.3f sweeping\n"
                "  error            %.2e of %.2e, against exp(-2 pi^2 t) sin(pi x) sin(pi y)\n"
-               "  rounding         %.1e: %s\n", (long long)s->n, (long long)s->n, (long long)s->steps, s->dt, ranks,
-               ranks > 1 ? "s" : "", redistributing, marching - redistributing, all[0], exact, all[1],
-               all[1] < 1e-9 ? "right" : "WRONG");
+               "  rounding         %.1e: %s\n",
+               (long long)s->n, (long long)s->n, (long long)s->steps, s->dt, ranks,
+               ranks > 1 ? "s" : "", redistributing, marching - redistributing, all[0], exact,
+               all[1], all[1] < 1e-9 ? "right" : "WRONG");
     redist_plan_free(&to_rows);
     redist_plan_free(&to_columns);
     free(t.inverse), free(t.strip), free(sine), free(by_rows), free(by_columns);
@@ -150,21 +169,44 @@ static int solve(const settings *s, int rank, int ranks)
 
 int main(int argc, char **argv)
 {
-    static const option_choice methods[] = {
-        {"auto", REDIST_AUTO}, {"shared", REDIST_SHARED}, {"point_to_point", REDIST_POINT_TO_POINT},
-        {"scheduled", REDIST_SCHEDULED}, {"alltoallv", REDIST_ALLTOALLV}, {"alltoallw", REDIST_ALLTOALLW},
-        {"multiphase", REDIST_MULTIPHASE}, {NULL, 0}};
+    static const option_choice methods[] = {{"auto", REDIST_AUTO},
+                                            {"shared", REDIST_SHARED},
+                                            {"point_to_point", REDIST_POINT_TO_POINT},
+                                            {"scheduled", REDIST_SCHEDULED},
+                                            {"alltoallv", REDIST_ALLTOALLV},
+                                            {"alltoallw", REDIST_ALLTOALLW},
+                                            {"multiphase", REDIST_MULTIPHASE},
+                                            {NULL, 0}};
     settings s = {1000, 100, 0, 0, REDIST_AUTO};
     int rank, ranks, status;
     const option table[] = {
-        {.name = "--n", .argument = "N", .integer = &s.n, .least = 1, .most = 1000000,
+        {.name = "--n",
+         .argument = "N",
+         .integer = &s.n,
+         .least = 1,
+         .most = 1000000,
          .help = "points along each side (default 1000)"},
-        {.name = "--steps", .argument = "K", .integer = &s.steps, .most = 1e9, .help = "time steps (default 100)"},
-        {.name = "--dt", .argument = "DT", .real = &s.dt, .least = 1e-300, .most = 1e6,
+        {.name = "--steps",
+         .argument = "K",
+         .integer = &s.steps,
+         .most = 1e9,
+         .help = "time steps (default 100)"},
+        {.name = "--dt",
+         .argument = "DT",
+         .real = &s.dt,
+         .least = 1e-300,
+         .most = 1e6,
          .help = "time step (default 0.1 / K)"},
-        {.name = "--method", .argument = "NAME", .choice = &s.method, .choices = methods,
+        {.name = "--method",
+         .argument = "NAME",
+         .choice = &s.method,
+         .choices = methods,
          .help = "how to redistribute (default auto)"},
-        {.name = "--block", .argument = "B", .integer = &s.block, .least = 1, .most = INT_MAX,
+        {.name = "--block",
+         .argument = "B",
+         .integer = &s.block,
+         .least = 1,
+         .most = INT_MAX,
          .help = "distribute rows and columns in blocks of B (default one block each)"},
         {.name = NULL}};
     MPI_Init(&argc, &argv);

@@ -15,10 +15,10 @@ void Cblacs_get(int context, int what, int *value);
 void Cblacs_gridinit(int *context, const char *order, int rows, int columns);
 void Cblacs_gridexit(int context);
 void Cblacs_exit(int keep_mpi);
-void pdgemm_(const char *transposed_a, const char *transposed_b, const int *m, const int *n, const int *k,
-             const double *alpha, const double *a, const int *ia, const int *ja, const int *desc_a, const double *b,
-             const int *ib, const int *jb, const int *desc_b, const double *beta, double *c, const int *ic,
-             const int *jc, const int *desc_c);
+void pdgemm_(const char *transposed_a, const char *transposed_b, const int *m, const int *n,
+             const int *k, const double *alpha, const double *a, const int *ia, const int *ja,
+             const int *desc_a, const double *b, const int *ib, const int *jb, const int *desc_b,
+             const double *beta, double *c, const int *ic, const int *jc, const int *desc_c);
 
 enum { MOST_GRIDS = 64, TIMES = 3 };
 
@@ -63,7 +63,8 @@ static double slowest(double seconds)
 
 static double *matrix(const study *s, const redist_layout *layout)
 {
-    return calloc((size_t)redist_layout_alloc(layout, s->rank) + 1, sizeof(double)); /* + 1: never zero bytes */
+    return calloc((size_t)redist_layout_alloc(layout, s->rank) + 1,
+                  sizeof(double)); /* + 1: never zero bytes */
 }
 
 static int grid_create(const study *s, grid *g, int rows)
@@ -97,21 +98,20 @@ static void grid_free(grid *g)
 }
 
 /* Element (i, j) of the operands; all products are exact. */
-static double element(int64_t i, int64_t j)
-{
-    return (double)((3 * i + 5 * j) % 17 - 8);
-}
+static double element(int64_t i, int64_t j) { return (double)((3 * i + 5 * j) % 17 - 8); }
 
 /* Calls visit for each element that this rank holds of a matrix on the grid; returns how many calls answer 0. */
 static int64_t walk(const study *s, const grid *g, double *values,
-                    int (*visit)(int64_t i, int64_t j, double *value, const void *), const void *what)
+                    int (*visit)(int64_t i, int64_t j, double *value, const void *),
+                    const void *what)
 {
     const redist_axis *rows = &g->layout.dim[0].axis, *columns = &g->layout.dim[1].axis;
     int64_t wrong = 0;
     int x = s->rank / g->columns, y = s->rank % g->columns;
     for (int64_t j = 0; j < redist_count(columns, y); j++)
         for (int64_t i = 0; i < redist_count(rows, x); i++)
-            wrong += !visit(redist_global(rows, x, i), redist_global(columns, y, j), &values[i + j * g->desc[8]], what);
+            wrong += !visit(redist_global(rows, x, i), redist_global(columns, y, j),
+                            &values[i + j * g->desc[8]], what);
     return wrong;
 }
 
@@ -125,8 +125,8 @@ static void multiply(const study *s, grid *g)
 {
     const int n = (int)s->n, one = 1;
     const double unit = 1, zero = 0;
-    pdgemm_("N", "N", &n, &n, &n, &unit, g->a, &one, &one, g->desc, g->b, &one, &one, g->desc, &zero, g->c, &one, &one,
-            g->desc);
+    pdgemm_("N", "N", &n, &n, &n, &unit, g->a, &one, &one, g->desc, g->b, &one, &one, g->desc,
+            &zero, g->c, &one, &one, g->desc);
 }
 
 static void time_multiply(const study *s, grid *g)
@@ -144,8 +144,8 @@ static void time_multiply(const study *s, grid *g)
 /* ---- redistribution: every operation of the thesis is this ---- */
 
 /* Copies element (i, j) of one view to element (i, j) of another; *seconds: the fastest of a few times. */
-static int redistribute(const study *s, const redist_layout *from, const double *source, const redist_layout *to,
-                        double *target, double *seconds)
+static int redistribute(const study *s, const redist_layout *from, const double *source,
+                        const redist_layout *to, double *target, double *seconds)
 {
     char message[256] = "";
     redist_options options;
@@ -157,7 +157,8 @@ static int redistribute(const study *s, const redist_layout *from, const double 
     options.message_size = sizeof message;
     code = redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &plan);
     for (int k = 0; k < TIMES && code == REDIST_OK; k++) {
-        double begin = MPI_Wtime(); /* no barrier before it: where ranks outnumber cores it would burn their time */
+        double begin =
+            MPI_Wtime(); /* no barrier before it: where ranks outnumber cores it would burn their time */
         code = redist_execute(plan, source, target);
         begin = MPI_Wtime() - begin;
         *seconds = k == 0 || begin < *seconds ? begin : *seconds;
@@ -176,8 +177,8 @@ static int time_reshapes(study *s)
     for (int from = 0; from < s->grids; from++)
         for (int to = 0; to < s->grids && status == 0; to++)
             if (from != to)
-                status = redistribute(s, &s->grid[from].layout, s->grid[from].a, &s->grid[to].layout, s->grid[to].a,
-                                      &s->reshape[from][to]);
+                status = redistribute(s, &s->grid[from].layout, s->grid[from].a,
+                                      &s->grid[to].layout, s->grid[to].a, &s->reshape[from][to]);
     return status;
 }
 
@@ -187,9 +188,10 @@ static void print_row(const study *s, int from, int to, const redist_advice *adv
     char break_even[32] = "never";
     if (advice->break_even > 0)
         snprintf(break_even, sizeof break_even, "%lld", (long long)advice->break_even);
-    printf("%4dx%-4d %4dx%-4d %9.3f %9.3f %9.3f %9.3f %10.3f %12s  %s\n", here->rows, here->columns, there->rows,
-           there->columns, 1e3 * here->multiply, 1e3 * there->multiply, 2e3 * s->reshape[from][to],
-           1e3 * s->reshape[to][from], 1e3 * advice->gain, break_even, advice->worthwhile ? "redistribute" : "stay");
+    printf("%4dx%-4d %4dx%-4d %9.3f %9.3f %9.3f %9.3f %10.3f %12s  %s\n", here->rows, here->columns,
+           there->rows, there->columns, 1e3 * here->multiply, 1e3 * there->multiply,
+           2e3 * s->reshape[from][to], 1e3 * s->reshape[to][from], 1e3 * advice->gain, break_even,
+           advice->worthwhile ? "redistribute" : "stay");
 }
 
 static int print_table(const study *s)
@@ -197,16 +199,18 @@ static int print_table(const study *s)
     redist_advice advice;
     int code = REDIST_OK;
     if (s->rank == 0)
-        printf("%lld x %lld doubles in blocks of %lld on %d rank%s, %lld multiplication%s; milliseconds\n"
-               "  present   new           here     there  both in  product  gain in all   break-even\n",
-               (long long)s->n, (long long)s->n, (long long)s->block, s->ranks,
-               s->ranks > 1 ? "s" : "", (long long)s->repetitions, s->repetitions != 1 ? "s" : "");
+        printf(
+            "%lld x %lld doubles in blocks of %lld on %d rank%s, %lld multiplication%s; milliseconds\n"
+            "  present   new           here     there  both in  product  gain in all   break-even\n",
+            (long long)s->n, (long long)s->n, (long long)s->block, s->ranks,
+            s->ranks > 1 ? "s" : "", (long long)s->repetitions, s->repetitions != 1 ? "s" : "");
     for (int from = 0; from < s->grids; from++)
         for (int to = 0; to < s->grids && code == REDIST_OK; to++) {
             if (from == to)
                 continue;
-            code = redist_advise(s->grid[from].multiply, s->grid[to].multiply, 2 * s->reshape[from][to],
-                                 s->reshape[to][from], s->repetitions, &advice);
+            code = redist_advise(s->grid[from].multiply, s->grid[to].multiply,
+                                 2 * s->reshape[from][to], s->reshape[to][from], s->repetitions,
+                                 &advice);
             if (code == REDIST_OK && s->rank == 0)
                 print_row(s, from, to, &advice);
         }
@@ -233,8 +237,8 @@ static int check_round_trip(study *s, int from, int to)
     if (status == 0) {
         same = everywhere(memcmp(product, here->c, bytes) == 0);
         if (s->rank == 0)
-            printf("operands to %dx%d, product back to %dx%d: %s\n", there->rows, there->columns, here->rows,
-                   here->columns, same ? "right" : "WRONG");
+            printf("operands to %dx%d, product back to %dx%d: %s\n", there->rows, there->columns,
+                   here->rows, here->columns, same ? "right" : "WRONG");
         status = !same;
     }
     free(product);
@@ -273,8 +277,8 @@ static int try_operation(study *s, operation o, int from, int to)
     o.n = s->n;
     right = everywhere(walk(s, target, target->c, holds, &o) == 0);
     if (s->rank == 0)
-        printf("%-26s %4dx%-4d to %4dx%-4d %9.3f ms: %s\n", o.name, source->rows, source->columns, target->rows,
-               target->columns, 1e3 * seconds, right ? "right" : "WRONG");
+        printf("%-26s %4dx%-4d to %4dx%-4d %9.3f ms: %s\n", o.name, source->rows, source->columns,
+               target->rows, target->columns, 1e3 * seconds, right ? "right" : "WRONG");
     return !right;
 }
 
@@ -318,14 +322,25 @@ static int run(study *s)
 int main(int argc, char **argv)
 {
     static study s = {.n = 128, .block = 16, .repetitions = 1};
-    const option table[] = {
-        {.name = "--n", .argument = "N", .integer = &s.n, .least = 1, .most = 40000,
-         .help = "rows and columns (default 128)"},
-        {.name = "--block", .argument = "B", .integer = &s.block, .least = 1, .most = 40000,
-         .help = "ScaLAPACK's MB and NB (default 16)"},
-        {.name = "--repetitions", .argument = "K", .integer = &s.repetitions, .least = 0, .most = 1e15,
-         .help = "multiplications between going there and back (default 1)"},
-        {.name = NULL}};
+    const option table[] = {{.name = "--n",
+                             .argument = "N",
+                             .integer = &s.n,
+                             .least = 1,
+                             .most = 40000,
+                             .help = "rows and columns (default 128)"},
+                            {.name = "--block",
+                             .argument = "B",
+                             .integer = &s.block,
+                             .least = 1,
+                             .most = 40000,
+                             .help = "ScaLAPACK's MB and NB (default 16)"},
+                            {.name = "--repetitions",
+                             .argument = "K",
+                             .integer = &s.repetitions,
+                             .least = 0,
+                             .most = 1e15,
+                             .help = "multiplications between going there and back (default 1)"},
+                            {.name = NULL}};
     int status;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &s.rank);

@@ -25,7 +25,9 @@ typedef struct {
     redist_axis x, y; /* grid points, distributed over the processes of an axis */
 } settings;
 
-typedef struct { int64_t x, y; } particle; /* in units of 1 / LATTICE of a cell, from 0 to below n * LATTICE */
+typedef struct {
+    int64_t x, y;
+} particle; /* in units of 1 / LATTICE of a cell, from 0 to below n * LATTICE */
 
 /* A number from 0 to below 1 that looks random and depends on k alone. */
 static double scatter(uint64_t k)
@@ -70,8 +72,8 @@ static void deposit_block(const settings *s, const redist_shape *block, double *
         const particle p = particle_number(s, k);
         const int64_t i = p.x / LATTICE - block->first[0], j = p.y / LATTICE - block->first[1];
         if (i >= 0 && i < block->count[0] && j >= 0 && j < block->count[1])
-            deposit(&p, u + block->origin + i * block->stride[0] + j * block->stride[1], block->stride[0],
-                    block->stride[1]);
+            deposit(&p, u + block->origin + i * block->stride[0] + j * block->stride[1],
+                    block->stride[0], block->stride[1]);
     }
 }
 
@@ -88,7 +90,8 @@ static void deposit_all(const settings *s, double *u, double *padded)
             u[i % n * n + j % n] += padded[i * width + j];
 }
 
-static redist_plan *make_plan(const settings *s, const redist_layout *from, const redist_layout *to, redist_op *sum)
+static redist_plan *make_plan(const settings *s, const redist_layout *from, const redist_layout *to,
+                              redist_op *sum)
 {
     char message[256] = "";
     redist_options options;
@@ -126,7 +129,8 @@ static void execute(redist_plan *plan, const double *from, double *to)
 /* Looks at the gathered density. Returns the exit status. */
 static int judge(const settings *s, const double *density)
 {
-    double *alone = zeros(s->n * s->n), *padded = zeros((s->n + 1) * (s->n + 1)), total = 0, most = 0;
+    double *alone = zeros(s->n * s->n), *padded = zeros((s->n + 1) * (s->n + 1)), total = 0,
+           most = 0;
     pgm picture = {s->n, s->n, 255, (double *)density};
     const char *wrong = NULL;
     int same;
@@ -139,7 +143,8 @@ static int judge(const settings *s, const double *density)
     printf("%lld particles on %lld x %lld points and %d ranks\n  total charge     %.17g: %s\n"
            "  density          %s a deposit on one rank, at most %g\n",
            (long long)s->particles, (long long)s->n, (long long)s->n, s->ranks, total,
-           total == (double)s->particles ? "conserved" : "LOST", same ? "the same bits as" : "NOT those of", most);
+           total == (double)s->particles ? "conserved" : "LOST",
+           same ? "the same bits as" : "NOT those of", most);
     if (s->picture)
         wrong = pgm_write(s->picture, &picture, most > 0 ? 255 / most : 0);
     if (wrong)
@@ -155,12 +160,17 @@ static int run(settings *s)
     MPI_Dims_create(s->ranks, 2, grid);
     s->x = redist_balanced(s->n, grid[0]);
     s->y = redist_balanced(s->n, grid[1]);
-    const redist_layout blocks = redist_with_halo(redist_with_halo(redist_layout_2d(s->x, s->y), 0, 0, 1), 1, 0, 1);
-    const redist_layout ghosts = redist_with_ghosts(redist_with_ghosts(blocks, 0, REDIST_PERIODIC), 1, REDIST_PERIODIC);
-    const redist_layout one = redist_layout_2d(redist_whole(s->n), redist_whole(s->n)); /* on rank 0 */
+    const redist_layout blocks =
+        redist_with_halo(redist_with_halo(redist_layout_2d(s->x, s->y), 0, 0, 1), 1, 0, 1);
+    const redist_layout ghosts =
+        redist_with_ghosts(redist_with_ghosts(blocks, 0, REDIST_PERIODIC), 1, REDIST_PERIODIC);
+    const redist_layout one =
+        redist_layout_2d(redist_whole(s->n), redist_whole(s->n)); /* on rank 0 */
     redist_op sum = {MPI_SUM, MPI_DOUBLE};
-    redist_plan *add = make_plan(s, &ghosts, &blocks, &sum), *gather = make_plan(s, &blocks, &one, NULL);
-    double *u = zeros(redist_layout_alloc(&blocks, s->rank)), *density = zeros(redist_layout_alloc(&one, s->rank));
+    redist_plan *add = make_plan(s, &ghosts, &blocks, &sum),
+                *gather = make_plan(s, &blocks, &one, NULL);
+    double *u = zeros(redist_layout_alloc(&blocks, s->rank)),
+           *density = zeros(redist_layout_alloc(&one, s->rank));
 
     redist_shape block;
     redist_layout_shape(&blocks, s->rank, &block);
@@ -182,20 +192,30 @@ int main(int argc, char **argv)
 {
     settings s = {.n = 256, .particles = 200000};
     int status;
-    const option table[] = {
-        {.name = "--n", .argument = "N", .integer = &s.n, .least = 1, .most = 10000,
-         .help = "grid points along each side (default 256)"},
-        {.name = "--particles", .argument = "K", .integer = &s.particles, .most = 1e9,
-         .help = "of charge 1 (default 200000)"},
-        {.name = "--picture", .argument = "FILE", .text = &s.picture, .help = "writes the density as a PGM picture"},
-        {.name = NULL}};
+    const option table[] = {{.name = "--n",
+                             .argument = "N",
+                             .integer = &s.n,
+                             .least = 1,
+                             .most = 10000,
+                             .help = "grid points along each side (default 256)"},
+                            {.name = "--particles",
+                             .argument = "K",
+                             .integer = &s.particles,
+                             .most = 1e9,
+                             .help = "of charge 1 (default 200000)"},
+                            {.name = "--picture",
+                             .argument = "FILE",
+                             .text = &s.picture,
+                             .help = "writes the density as a PGM picture"},
+                            {.name = NULL}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &s.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &s.ranks);
-    status = options_start(table, argc, argv, s.rank, "deposit",
-                           "Teaches accumulation: the plan from a layout with ghosts to the same without, in place,\n"
-                           "with a sum, adds what ghost cells collected to their owners. Deposits particles' charge\n"
-                           "on a periodic grid and gathers the density.");
+    status = options_start(
+        table, argc, argv, s.rank, "deposit",
+        "Teaches accumulation: the plan from a layout with ghosts to the same without, in place,\n"
+        "with a sum, adds what ghost cells collected to their owners. Deposits particles' charge\n"
+        "on a periodic grid and gathers the density.");
     if (status < 0)
         status = run(&s);
     MPI_Finalize();

@@ -8,7 +8,14 @@
 
 #include "redist.h"
 
-enum { MAX_RANKS = 256, MAX_BLOCKS = 512, MAX_RECTANGLES = 20000, MAX_LINES = 40, MAX_ELEMENTS = 1000000, TEXT = 400 };
+enum {
+    MAX_RANKS = 256,
+    MAX_BLOCKS = 512,
+    MAX_RECTANGLES = 20000,
+    MAX_LINES = 40,
+    MAX_ELEMENTS = 1000000,
+    TEXT = 400
+};
 enum { PAGE = 960, MARGIN = 20, GAP = 34, ELEMENT = 28, HEAD = 42 }; /* pixels */
 
 enum { EMPTY = 0xF1F1F1 }; /* the colour of nothing */
@@ -22,18 +29,23 @@ typedef struct {
     redist_layout layout[LAYOUTS];
     void *storage[LAYOUTS];
     int layouts, relabel;
-    unsigned wanted;                /* ARRAY | MATRIX | SCHEDULE; 0: all */
-    int axes, axis[2];              /* the axes that are drawn: down and across, or only across */
-    int64_t at[REDIST_MAX_DIMS];    /* the index along the others */
-    int ranks, rank[MAX_RANKS];     /* all ranks of the layouts, ascending */
+    unsigned wanted;             /* ARRAY | MATRIX | SCHEDULE; 0: all */
+    int axes, axis[2];           /* the axes that are drawn: down and across, or only across */
+    int64_t at[REDIST_MAX_DIMS]; /* the index along the others */
+    int ranks, rank[MAX_RANKS];  /* all ranks of the layouts, ascending */
     redist_traffic traffic[LAYOUTS];
     redist_schedule schedule;
 } story;
 
-typedef struct { double x, y, width, height; } rectangle;
+typedef struct {
+    double x, y, width, height;
+} rectangle;
 
 /* How indices become pixels; an array of one axis may be wrapped into lines of `wrap` elements. */
-typedef struct { double across, down; int64_t rows, columns, wrap; } scale;
+typedef struct {
+    double across, down;
+    int64_t rows, columns, wrap;
+} scale;
 
 /* A picture inside the picture. */
 typedef struct part {
@@ -58,7 +70,8 @@ static unsigned mix(unsigned a, unsigned b, double share)
 {
     unsigned shift, mixed = 0;
     for (shift = 0; shift <= 16; shift += 8)
-        mixed |= (unsigned)((1 - share) * (double)(a >> shift & 255) + share * (double)(b >> shift & 255) + 0.5)
+        mixed |= (unsigned)((1 - share) * (double)(a >> shift & 255) +
+                            share * (double)(b >> shift & 255) + 0.5)
                  << shift;
     return mixed;
 }
@@ -74,10 +87,12 @@ static int position_of(const story *s, int rank)
 static unsigned rank_colour(const story *s, int rank)
 {
     enum { HUES = 9, TONES = 5 };
-    static const unsigned hue[HUES] = { 0x88CCEE, 0xDDCC77, 0xCC6677, 0x44AA99, 0x332288,
-                                        0x999933, 0xAA4499, 0x117733, 0x882255 };
-    static const struct { unsigned into; double share; } tone[TONES] = {
-        {0, 0}, {0x000000, 0.35}, {0xFFFFFF, 0.5}, {0x000000, 0.6}, {0xFFFFFF, 0.25}};
+    static const unsigned hue[HUES] = {0x88CCEE, 0xDDCC77, 0xCC6677, 0x44AA99, 0x332288,
+                                       0x999933, 0xAA4499, 0x117733, 0x882255};
+    static const struct {
+        unsigned into;
+        double share;
+    } tone[TONES] = {{0, 0}, {0x000000, 0.35}, {0xFFFFFF, 0.5}, {0x000000, 0.6}, {0xFFFFFF, 0.25}};
     int k = position_of(s, rank);
     return mix(hue[k % HUES], tone[k / HUES % TONES].into, tone[k / HUES % TONES].share);
 }
@@ -92,8 +107,8 @@ static const char *ink_on(unsigned paper)
 
 static void fill(rectangle r, unsigned colour)
 {
-    printf("<rect x=\"%.5g\" y=\"%.5g\" width=\"%.5g\" height=\"%.5g\" fill=\"#%06x\"/>\n", r.x, r.y, r.width, r.height,
-           colour);
+    printf("<rect x=\"%.5g\" y=\"%.5g\" width=\"%.5g\" height=\"%.5g\" fill=\"#%06x\"/>\n", r.x,
+           r.y, r.width, r.height, colour);
 }
 
 static void write_text(double x, double y, const char *style, const char *text)
@@ -107,7 +122,8 @@ static void write_number(rectangle r, int64_t number, double largest, const char
 {
     char text[32], style[80];
     int digits = snprintf(text, sizeof text, "%" PRId64, number);
-    double size = r.height * 0.62, fits = r.width * 0.8 / (0.64 * (digits < 2 ? 2 : digits)); /* 0 is as large as 10 */
+    double size = r.height * 0.62,
+           fits = r.width * 0.8 / (0.64 * (digits < 2 ? 2 : digits)); /* 0 is as large as 10 */
     size = size > fits ? fits : size;
     size = size > largest ? largest : size;
     snprintf(style, sizeof style, "font-size=\"%.3g\" fill=\"%s\"", size, ink);
@@ -119,8 +135,8 @@ static void write_number(rectangle r, int64_t number, double largest, const char
 static void way_around(rectangle r, double inside)
 {
     if (r.width > 2 * inside + 1 && r.height > 2 * inside + 1)
-        printf("M%.5g %.5gh%.5gv%.5gh%.5gz", r.x + inside, r.y + inside, r.width - 2 * inside, r.height - 2 * inside,
-               2 * inside - r.width);
+        printf("M%.5g %.5gh%.5gv%.5gh%.5gz", r.x + inside, r.y + inside, r.width - 2 * inside,
+               r.height - 2 * inside, 2 * inside - r.width);
 }
 
 enum { VEIL, WIDE, NARROW, STROKES };
@@ -128,9 +144,9 @@ enum { VEIL, WIDE, NARROW, STROKES };
 /* A veil over what moves; around what stays, a dark line on a white one, to be seen on every colour. */
 static void begin_mark(int stroke)
 {
-    static const char *const styles[STROKES] = { "fill=\"#fff\" stroke=\"none",
-                                                 "fill=\"none\" stroke=\"#fff\" stroke-width=\"3.6",
-                                                 "fill=\"none\" stroke=\"#111\" stroke-width=\"1.8" };
+    static const char *const styles[STROKES] = {"fill=\"#fff\" stroke=\"none",
+                                                "fill=\"none\" stroke=\"#fff\" stroke-width=\"3.6",
+                                                "fill=\"none\" stroke=\"#111\" stroke-width=\"1.8"};
     printf("<path %s\" fill-opacity=\"%g\" d=\"", styles[stroke], veil_opacity);
 }
 
@@ -168,7 +184,9 @@ static void draw_rank(const story *s, rectangle r, int rank)
 /* The axis of a layout that is drawn down (0) or across (1); an array of one axis has one row. */
 static const redist_axis *axis_of(const story *s, int layout, int across)
 {
-    return s->axes == 1 && !across ? NULL : &s->layout[layout].dim[s->axis[s->axes == 1 ? 0 : across]].axis;
+    return s->axes == 1 && !across
+               ? NULL
+               : &s->layout[layout].dim[s->axis[s->axes == 1 ? 0 : across]].axis;
 }
 
 static int64_t extent_of(const story *s, int across)
@@ -217,7 +235,8 @@ static int cut(const story *s, int layout, int other, int across, int64_t *edge)
 }
 
 /* The pixels of rows r0 <= r < r1 and of as many of the columns *c <= column < c1 as stand on one line. */
-static rectangle next_piece(const scale *f, double x, double y, int64_t r0, int64_t r1, int64_t *c, int64_t c1)
+static rectangle next_piece(const scale *f, double x, double y, int64_t r0, int64_t r1, int64_t *c,
+                            int64_t c1)
 {
     rectangle r;
     int64_t line = *c / f->wrap, end = c1 < (line + 1) * f->wrap ? c1 : (line + 1) * f->wrap;
@@ -250,7 +269,8 @@ static int holds_at(const story *s, int layout, int rank, int64_t row, int64_t c
 {
     const redist_layout *x = &s->layout[layout];
     int coords[REDIST_MAX_DIMS], owner[REDIST_MAX_DIMS];
-    return redist_layout_coords(x, rank, coords) && redist_layout_coords(x, owner_at(s, layout, row, column), owner) &&
+    return redist_layout_coords(x, rank, coords) &&
+           redist_layout_coords(x, owner_at(s, layout, row, column), owner) &&
            memcmp(coords, owner, (size_t)x->ndim * sizeof *coords) == 0;
 }
 
@@ -292,7 +312,8 @@ static int marked(const story *s, int layout) { return s->layouts == 2 || layout
 
 static int stays(const story *s, int layout, int64_t row, int64_t column)
 {
-    return holds_at(s, layout == BEFORE ? AFTER : BEFORE, owner_at(s, layout, row, column), row, column);
+    return holds_at(s, layout == BEFORE ? AFTER : BEFORE, owner_at(s, layout, row, column), row,
+                    column);
 }
 
 /* The number has a rim in the colour below it, so that marks do not cross it. */
@@ -308,19 +329,28 @@ static void draw_number(const story *s, int layout, rectangle r, int64_t row, in
 }
 
 /* One layer of a block, of which row and column are the middle. */
-static void draw_block(const story *s, const part *p, rectangle r, int64_t row, int64_t column, int layer)
+static void draw_block(const story *s, const part *p, rectangle r, int64_t row, int64_t column,
+                       int layer)
 {
     switch (layer) {
-    case COLOURS: fill(r, rank_colour(s, owner_at(s, p->layout, row, column))); break;
-    case ELEMENTS: draw_elements(&p->scale, r); break;
-    case BORDERS: way_around(r, 0); break;
-    default: draw_number(s, p->layout, r, row, column); break;
+    case COLOURS:
+        fill(r, rank_colour(s, owner_at(s, p->layout, row, column)));
+        break;
+    case ELEMENTS:
+        draw_elements(&p->scale, r);
+        break;
+    case BORDERS:
+        way_around(r, 0);
+        break;
+    default:
+        draw_number(s, p->layout, r, row, column);
+        break;
     }
 }
 
 /* One layer of the rows r0 <= r < r1 of the columns c <= column < c1, which may stand on several lines. */
-static void draw_piece(const story *s, const part *p, double x, double y, const int64_t *rows, const int64_t *columns,
-                       int layer)
+static void draw_piece(const story *s, const part *p, double x, double y, const int64_t *rows,
+                       const int64_t *columns, int layer)
 {
     int64_t c, begin;
     for (begin = c = columns[0]; c < columns[1]; begin = c) {
@@ -350,7 +380,8 @@ static void draw_boxes(const story *s, const part *p, double x, double y, int la
     int k, coords[REDIST_MAX_DIMS];
     for (k = 0; k < across->procs; k++)
         if ((down == NULL || box_range(down, k, rows)) && box_range(across, k, columns) &&
-            redist_layout_coords(&s->layout[p->layout], owner_at(s, p->layout, rows[0], columns[0]), coords) &&
+            redist_layout_coords(&s->layout[p->layout], owner_at(s, p->layout, rows[0], columns[0]),
+                                 coords) &&
             coords[0] == k)
             draw_piece(s, p, x, y, rows, columns, layer);
 }
@@ -358,7 +389,8 @@ static void draw_boxes(const story *s, const part *p, double x, double y, int la
 static void draw_layer(const story *s, const part *p, double x, double y, int layer)
 {
     int64_t rows[MAX_BLOCKS + 1], columns[MAX_BLOCKS + 1];
-    int a, b, down = cut(s, p->layout, p->layout, 0, rows), across = cut(s, p->layout, p->layout, 1, columns);
+    int a, b, down = cut(s, p->layout, p->layout, 0, rows),
+              across = cut(s, p->layout, p->layout, 1, columns);
     begin_layer(layer);
     if (axis_of(s, p->layout, 1)->box != NULL)
         down = 0, draw_boxes(s, p, x, y, layer);
@@ -390,7 +422,8 @@ static int owned_range(const redist_axis *x, int coord, int64_t *range)
 /* Whether a coordinate holds an index of the view, perhaps as a ghost cell. */
 static int shows(const redist_axis *x, const int64_t *owned, int64_t i)
 {
-    const int64_t low = x->ghosts ? owned[0] - x->low : owned[0], high = x->ghosts ? owned[1] + x->high : owned[1];
+    const int64_t low = x->ghosts ? owned[0] - x->low : owned[0],
+                  high = x->ghosts ? owned[1] + x->high : owned[1];
     const int64_t around = x->ghosts == 1 + REDIST_PERIODIC ? x->extent : 0, g = whole_index(x, i);
     return (g >= low && g < high) || (g + around >= low && g + around < high) ||
            (g - around >= low && g - around < high);
@@ -451,16 +484,20 @@ static void draw_ghosts(const story *s, const part *p, double x, double y)
     int64_t rows[MAX_SHOWN][2], columns[MAX_SHOWN][2], c;
     int k, a, b, n, m, coords[REDIST_MAX_DIMS];
     for (k = 0; k < s->ranks && has_ghosts(s, p->layout); k++) {
-        if (!redist_layout_coords(&s->layout[p->layout], s->rank[k], coords) || !owns_plane(s, p->layout, coords))
+        if (!redist_layout_coords(&s->layout[p->layout], s->rank[k], coords) ||
+            !owns_plane(s, p->layout, coords))
             continue;
         n = shown_ranges(down, coords[s->axis[0]], rows);
         m = shown_ranges(across, coords[s->axis[s->axes - 1]], columns);
-        printf("<path fill=\"none\" stroke=\"#%06x\" stroke-width=\"2\" stroke-dasharray=\"5 3\" d=\"",
-               mix(rank_colour(s, s->rank[k]), 0, 0.45));
+        printf(
+            "<path fill=\"none\" stroke=\"#%06x\" stroke-width=\"2\" stroke-dasharray=\"5 3\" d=\"",
+            mix(rank_colour(s, s->rank[k]), 0, 0.45));
         for (a = 0; a < n; a++)
             for (b = 0; b < m; b++)
                 for (c = columns[b][0]; c < columns[b][1];)
-                    way_around(next_piece(&p->scale, x, y, rows[a][0], rows[a][1], &c, columns[b][1]), 2);
+                    way_around(next_piece(&p->scale, x, y, rows[a][0], rows[a][1], &c,
+                                          columns[b][1]),
+                               2);
         end_path();
     }
 }
@@ -470,7 +507,8 @@ static void draw_kept(const story *s, const part *p, double x, double y, int str
 {
     int64_t rows[MAX_BLOCKS + 1], columns[MAX_BLOCKS + 1], c;
     int other = p->layout == BEFORE ? AFTER : BEFORE;
-    int down = cut(s, p->layout, other, 0, rows), across = cut(s, p->layout, other, 1, columns), a, b;
+    int down = cut(s, p->layout, other, 0, rows), across = cut(s, p->layout, other, 1, columns), a,
+        b;
     begin_mark(stroke);
     for (a = 0; a < down; a++)
         for (b = 0; b < across; b++)
@@ -497,14 +535,16 @@ static void draw_array(const story *s, const part *p, double x, double y)
 /* Chooses how large the elements of an array are; `side` arrays of two axes stand side by side. */
 static scale scale_of(const story *s, int blocks, int side)
 {
-    double width = s->axes == 1 ? PAGE - 2 * MARGIN : (PAGE - 2 * MARGIN - (side - 1) * GAP) / (double)side,
+    double width = s->axes == 1 ? PAGE - 2 * MARGIN
+                                : (PAGE - 2 * MARGIN - (side - 1) * GAP) / (double)side,
            height = 400;
     scale f;
     f.rows = extent_of(s, 0);
     f.columns = f.wrap = extent_of(s, 1);
     f.across = width / (double)f.columns < ELEMENT ? width / (double)f.columns : ELEMENT;
     f.down = height / (double)f.rows < ELEMENT ? height / (double)f.rows : ELEMENT;
-    if (s->axes == 2 && f.across < 4 * f.down && f.down < 4 * f.across) /* else elements are not square */
+    if (s->axes == 2 && f.across < 4 * f.down &&
+        f.down < 4 * f.across) /* else elements are not square */
         f.across = f.down = f.across < f.down ? f.across : f.down;
     if (s->axes == 1 && f.across < 10 && width / blocks < 14) {
         f.across = 23;
@@ -524,22 +564,25 @@ static part array_part(const story *s, int layout, int side)
     part p;
     memset(&p, 0, sizeof p);
     snprintf(p.title, sizeof p.title, "%s%s", s->layouts > 1 ? titles[layout] : "",
-             s->layout[layout].copies == 1 ? "" : s->layouts > 1 ? ", the first copy" : "the first copy");
+             s->layout[layout].copies == 1 ? ""
+             : s->layouts > 1              ? ", the first copy"
+                                           : "the first copy");
     if (layout != BEFORE)
-        snprintf(p.note, sizeof p.note, "%" PRId64 " of %" PRId64 " elements stay (outlined)", t->kept, t->total);
+        snprintf(p.note, sizeof p.note, "%" PRId64 " of %" PRId64 " elements stay (outlined)",
+                 t->kept, t->total);
     else if (s->layouts == 2)
         snprintf(p.note, sizeof p.note, "pale: what moves; outlined: what stays");
     if (has_ghosts(s, layout))
-        snprintf(p.note + strlen(p.note), sizeof p.note - strlen(p.note), "%sdashed: with ghost cells",
-                 p.note[0] != '\0' ? "; " : "");
+        snprintf(p.note + strlen(p.note), sizeof p.note - strlen(p.note),
+                 "%sdashed: with ghost cells", p.note[0] != '\0' ? "; " : "");
     p.layout = layout;
     blocks = cut(s, BEFORE, s->layouts - 1, 1, edge);
     if (blocks * cut(s, BEFORE, s->layouts - 1, 0, edge) > MAX_RECTANGLES)
         fail("too many blocks to draw: draw a section");
     p.scale = scale_of(s, blocks, side);
     p.width = p.scale.across * (double)p.scale.wrap;
-    p.height =
-        p.scale.down * (double)p.scale.rows + (double)((p.scale.columns - 1) / p.scale.wrap) * (p.scale.down + 8);
+    p.height = p.scale.down * (double)p.scale.rows +
+               (double)((p.scale.columns - 1) / p.scale.wrap) * (p.scale.down + 8);
     p.draw = draw_array;
     return p;
 }
@@ -556,7 +599,8 @@ static double cell_size(int cells, double room)
 
 static int64_t volume(const story *s, int row, int column)
 {
-    return redist_volume(&s->layout[BEFORE], s->rank[row], &s->layout[s->layouts - 1], s->rank[column]);
+    return redist_volume(&s->layout[BEFORE], s->rank[row], &s->layout[s->layouts - 1],
+                         s->rank[column]);
 }
 
 static int64_t largest_volume(const story *s)
@@ -601,7 +645,8 @@ static part matrix_part(const story *s)
     p.scale.across = cell_size(s->ranks + 1, 330);
     p.width = p.height = p.scale.across * (s->ranks + 1);
     snprintf(p.title, sizeof p.title, "traffic");
-    snprintf(p.note, sizeof p.note, "elements from rank (row) to rank (column), at most %" PRId64, largest_volume(s));
+    snprintf(p.note, sizeof p.note, "elements from rank (row) to rank (column), at most %" PRId64,
+             largest_volume(s));
     p.draw = draw_matrix;
     return p;
 }
@@ -617,8 +662,8 @@ static void draw_schedule(const story *s, const part *p, double x, double y)
     for (step = 0; step < s->schedule.steps; step++) {
         snprintf(number, sizeof number, "step %d", step);
         if (p->scale.down >= 9)
-            write_text(x, y + p->scale.down * (step + 1.7), "font-size=\"12\" fill=\"#333\" text-anchor=\"start\"",
-                       number);
+            write_text(x, y + p->scale.down * (step + 1.7),
+                       "font-size=\"12\" fill=\"#333\" text-anchor=\"start\"", number);
         for (k = 0; k < s->ranks; k++) {
             rectangle r = cell_at(x + 50, y, p->scale.across, p->scale.down, step + 1, k);
             redist_schedule_step(&s->schedule, s->rank[k], step, &to, &from);
@@ -661,15 +706,21 @@ static int parts_of(const story *s, part *parts)
     return n;
 }
 
-static double text_width(const char *text, double size) { return 0.6 * size * (double)strlen(text); }
+static double text_width(const char *text, double size)
+{
+    return 0.6 * size * (double)strlen(text);
+}
 
-static double head_of(const part *p) { return p->title[0] == '\0' && p->note[0] == '\0' ? 0 : HEAD; }
+static double head_of(const part *p)
+{
+    return p->title[0] == '\0' && p->note[0] == '\0' ? 0 : HEAD;
+}
 
 /* The width of a part with its title and note. */
 static double room_of(const part *p)
 {
-    double width =
-        text_width(p->title, 15) > text_width(p->note, 12) ? text_width(p->title, 15) : text_width(p->note, 12);
+    double width = text_width(p->title, 15) > text_width(p->note, 12) ? text_width(p->title, 15)
+                                                                      : text_width(p->note, 12);
     return width > p->width ? width : p->width;
 }
 
@@ -702,16 +753,19 @@ static int heading(const story *s, char lines[4][TEXT])
     const redist_traffic *t = &s->traffic[s->layouts - 1];
     int l, used;
     for (l = 0; l < s->layouts; l++) {
-        used = s->layouts > 1 ? snprintf(lines[l], TEXT, "%-*s", s->layouts == LAYOUTS ? 12 : 6, names[l]) : 0;
+        used = s->layouts > 1
+                   ? snprintf(lines[l], TEXT, "%-*s", s->layouts == LAYOUTS ? 12 : 6, names[l])
+                   : 0;
         redist_layout_format(&s->layout[l], lines[l] + used, TEXT - (size_t)used);
         if (strlen(lines[l]) > 116) /* as much as fits the page */
             strcpy(lines[l] + 113, "...");
     }
     if (s->layouts > 1)
         snprintf(lines[l++], TEXT,
-                 "%" PRId64 " elements: %" PRId64 " stay, %" PRId64 " move in %" PRId64 " messages, at most %" PRId64
-                 " from a rank and %" PRId64 " to a rank; %d steps",
-                 t->total, t->kept, t->moved, t->messages, t->max_sends, t->max_receives, s->schedule.steps);
+                 "%" PRId64 " elements: %" PRId64 " stay, %" PRId64 " move in %" PRId64
+                 " messages, at most %" PRId64 " from a rank and %" PRId64 " to a rank; %d steps",
+                 t->total, t->kept, t->moved, t->messages, t->max_sends, t->max_receives,
+                 s->schedule.steps);
     return l;
 }
 
@@ -724,10 +778,13 @@ static void draw(const story *s)
     double top = MARGIN + 19 * texts + 12;
     page = place(parts, n, at);
     for (k = 0; k < texts; k++)
-        page.width = MARGIN + text_width(lines[k], 13) > page.width ? MARGIN + text_width(lines[k], 13) : page.width;
-    printf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" font-family=\"DejaVu Sans, "
-           "sans-serif\">\n",
-           page.width + MARGIN, top + page.height + MARGIN);
+        page.width = MARGIN + text_width(lines[k], 13) > page.width
+                         ? MARGIN + text_width(lines[k], 13)
+                         : page.width;
+    printf(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" font-family=\"DejaVu Sans, "
+        "sans-serif\">\n",
+        page.width + MARGIN, top + page.height + MARGIN);
     printf("<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n");
     for (k = 0; k < texts; k++)
         write_text(MARGIN, MARGIN + 19 * k + 10,
@@ -736,7 +793,8 @@ static void draw(const story *s)
                                   : "font-size=\"13\" fill=\"#333\"",
                    lines[k]);
     for (k = 0; k < n; k++) {
-        write_text(at[k].x, top + at[k].y + 14, "font-size=\"15\" font-weight=\"bold\"", parts[k].title);
+        write_text(at[k].x, top + at[k].y + 14, "font-size=\"15\" font-weight=\"bold\"",
+                   parts[k].title);
         write_text(at[k].x, top + at[k].y + 31, "font-size=\"12\" fill=\"#333\"", parts[k].note);
         printf("<g text-anchor=\"middle\">\n");
         parts[k].draw(s, &parts[k], at[k].x, top + at[k].y + head_of(&parts[k]));
@@ -756,8 +814,8 @@ static void read_layout(story *s, const char *text)
     if (s->layouts == RELABELLED)
         fail("more than two layouts (--help tells more)");
     s->storage[s->layouts] = malloc(bytes);
-    if (redist_layout_parse(text, &s->layout[s->layouts], s->storage[s->layouts], bytes, message, sizeof message) !=
-        REDIST_OK) {
+    if (redist_layout_parse(text, &s->layout[s->layouts], s->storage[s->layouts], bytes, message,
+                            sizeof message) != REDIST_OK) {
         fprintf(stderr, "draw: %s\n    %s\n", message, text);
         if (sscanf(message, "column %d:", &column) == 1)
             fprintf(stderr, "    %*s\n", column, "^");
@@ -860,8 +918,10 @@ static int read_axes(story *s, const char *text)
 /* Returns how many arguments the option at arguments[0] takes, itself included; 0 when it is none. */
 static int read_option(story *s, char **arguments)
 {
-    static const struct { const char *name; unsigned part; } choices[] = {
-        {"--array", ARRAY}, {"--matrix", MATRIX}, {"--schedule", SCHEDULE}};
+    static const struct {
+        const char *name;
+        unsigned part;
+    } choices[] = {{"--array", ARRAY}, {"--matrix", MATRIX}, {"--schedule", SCHEDULE}};
     const char *name = arguments[0], *value = arguments[1]; /* NULL after the last */
     int k;
     for (k = 0; k < 3; k++)
@@ -880,14 +940,15 @@ static int read_option(story *s, char **arguments)
 
 static int help(void)
 {
-    printf("usage: draw [OPTION...] 'LAYOUT' ['LAYOUT'] >picture.svg\n"
-           "A tool: draws a layout, or two and what moves from the first to the second. A layout is a text such as\n"
-           "'100x80: block@4, cyclic(8)@2' (redist.h tells all of it).\n"
-           "  --array --matrix --schedule   only these parts\n"
-           "  --relabel                     also the second layout with its ranks renumbered by redist_relabel\n"
-           "  --axes A[,B]                  the axes drawn down and across (0,1)\n"
-           "  --at I,J,...                  the index along the other axes (0,0,...)\n"
-           "  --help                        this text\n");
+    printf(
+        "usage: draw [OPTION...] 'LAYOUT' ['LAYOUT'] >picture.svg\n"
+        "A tool: draws a layout, or two and what moves from the first to the second. A layout is a text such as\n"
+        "'100x80: block@4, cyclic(8)@2' (redist.h tells all of it).\n"
+        "  --array --matrix --schedule   only these parts\n"
+        "  --relabel                     also the second layout with its ranks renumbered by redist_relabel\n"
+        "  --axes A[,B]                  the axes drawn down and across (0,1)\n"
+        "  --at I,J,...                  the index along the other axes (0,0,...)\n"
+        "  --help                        this text\n");
     return 0;
 }
 
@@ -904,7 +965,8 @@ int main(int argc, char **argv)
         if (strncmp(argv[k], "--", 2) != 0)
             read_layout(&s, argv[k]);
         else if ((used = read_option(&s, argv + k)) == 0) {
-            fprintf(stderr, "draw: unknown or incomplete option '%s' (--help lists all)\n", argv[k]);
+            fprintf(stderr, "draw: unknown or incomplete option '%s' (--help lists all)\n",
+                    argv[k]);
             return 2;
         }
     }

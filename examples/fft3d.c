@@ -16,16 +16,18 @@
 #include "redist_plan.h"
 
 /* The axes of a pencil in the order of its storage, and where among them x, y and z are. */
-typedef struct { int storage[3], view[3]; } pencil_shape;
+typedef struct {
+    int storage[3], view[3];
+} pencil_shape;
 
 static const pencil_shape shapes[3] = {{{1, 2, 0}, {2, 0, 1}},  /* y z x */
                                        {{0, 2, 1}, {0, 2, 1}},  /* x z y */
                                        {{0, 1, 2}, {0, 1, 2}}}; /* x y z */
 
 typedef struct {
-    redist_axis axes[3];   /* in the order of storage; the last is whole */
-    redist_layout layout;  /* seen as (x, y, z) */
-    int coords[3];         /* of this rank, in the order of storage */
+    redist_axis axes[3];  /* in the order of storage; the last is whole */
+    redist_layout layout; /* seen as (x, y, z) */
+    int coords[3];        /* of this rank, in the order of storage */
     double complex *data;
     fftw_plan transform;
 } pencil;
@@ -34,8 +36,8 @@ typedef struct {
     int64_t extent[3];
     int rank, ranks, grid[2];
     pencil pencils[3];
-    redist_plan *plans[2]; /* from each pencil to the next */
-    redist_layout whole;   /* all on rank 0 */
+    redist_plan *plans[2];                         /* from each pencil to the next */
+    redist_layout whole;                           /* all on rank 0 */
     double planning, transforming, redistributing; /* seconds */
 } transform;
 
@@ -76,14 +78,15 @@ static void lay_out(transform *t, int which)
 static int plan_transform(transform *t, int which)
 {
     pencil *p = &t->pencils[which];
-    int64_t lines = redist_count(&p->axes[0], p->coords[0]) * redist_count(&p->axes[1], p->coords[1]);
+    int64_t lines =
+        redist_count(&p->axes[0], p->coords[0]) * redist_count(&p->axes[1], p->coords[1]);
     int length = (int)t->extent[which];
     p->data = allocate(t, &p->layout);
     if (!p->data || lines > INT_MAX)
         return 0;
     if (lines > 0)
-        p->transform = fftw_plan_many_dft(1, &length, (int)lines, p->data, NULL, 1, length, p->data, NULL, 1, length,
-                                          FFTW_FORWARD, FFTW_ESTIMATE);
+        p->transform = fftw_plan_many_dft(1, &length, (int)lines, p->data, NULL, 1, length, p->data,
+                                          NULL, 1, length, FFTW_FORWARD, FFTW_ESTIMATE);
     return lines == 0 || p->transform != NULL;
 }
 
@@ -118,12 +121,14 @@ static int prepare(transform *t)
         lay_out(t, which);
         ok = plan_transform(t, which) && ok;
     }
-    t->whole = redist_layout_3d(redist_whole(t->extent[0]), redist_whole(t->extent[1]), redist_whole(t->extent[2]));
+    t->whole = redist_layout_3d(redist_whole(t->extent[0]), redist_whole(t->extent[1]),
+                                redist_whole(t->extent[2]));
     if (!everywhere(ok))
         return fail(t, "not enough memory, or more than 2^31 lines on a rank");
     for (int which = 0; which < 2 && code == REDIST_OK; which++)
-        code = redist_plan_create(MPI_COMM_WORLD, &t->pencils[which].layout, &t->pencils[which + 1].layout,
-                                  MPI_C_DOUBLE_COMPLEX, NULL, &t->plans[which]);
+        code = redist_plan_create(MPI_COMM_WORLD, &t->pencils[which].layout,
+                                  &t->pencils[which + 1].layout, MPI_C_DOUBLE_COMPLEX, NULL,
+                                  &t->plans[which]);
     t->planning = MPI_Wtime() - begin;
     return code == REDIST_OK ? 0 : fail(t, redist_strerror(code));
 }
@@ -173,7 +178,8 @@ static double complex *gather(const transform *t, const pencil *p)
     double complex *all = allocate(t, &t->whole);
     int code = REDIST_ERR_MEMORY;
     if (everywhere(all != NULL))
-        code = redist_plan_create(MPI_COMM_WORLD, &p->layout, &t->whole, MPI_C_DOUBLE_COMPLEX, NULL, &plan);
+        code = redist_plan_create(MPI_COMM_WORLD, &p->layout, &t->whole, MPI_C_DOUBLE_COMPLEX, NULL,
+                                  &plan);
     if (code == REDIST_OK) {
         execute(t, plan, p->data, all);
         redist_plan_free(&plan);
@@ -188,8 +194,8 @@ static double complex *gather(const transform *t, const pencil *p)
 static double difference(const transform *t, double complex *input, const double complex *output)
 {
     double worst = 0, most = 0;
-    fftw_plan plan = fftw_plan_dft_3d((int)t->extent[0], (int)t->extent[1], (int)t->extent[2], input, input,
-                                      FFTW_FORWARD, FFTW_ESTIMATE);
+    fftw_plan plan = fftw_plan_dft_3d((int)t->extent[0], (int)t->extent[1], (int)t->extent[2],
+                                      input, input, FFTW_FORWARD, FFTW_ESTIMATE);
     if (!plan)
         return HUGE_VAL;
     fftw_execute(plan);
@@ -214,17 +220,20 @@ static void report(const transform *t)
            moving = maximum(t->redistributing);
     if (t->rank != 0)
         return;
-    printf("3-D transform of %lld x %lld x %lld complex numbers, %d x %d ranks\n", (long long)t->extent[0],
-           (long long)t->extent[1], (long long)t->extent[2], t->grid[0], t->grid[1]);
-    printf("  planning         %8.3f ms\n  transforming     %8.3f ms\n  redistributing   %8.3f ms\n", 1e3 * planning,
-           1e3 * transforming, 1e3 * moving);
+    printf("3-D transform of %lld x %lld x %lld complex numbers, %d x %d ranks\n",
+           (long long)t->extent[0], (long long)t->extent[1], (long long)t->extent[2], t->grid[0],
+           t->grid[1]);
+    printf(
+        "  planning         %8.3f ms\n  transforming     %8.3f ms\n  redistributing   %8.3f ms\n",
+        1e3 * planning, 1e3 * transforming, 1e3 * moving);
 }
 
 static int judge(const transform *t, double error)
 {
     int good = error <= 1e-10;
     if (t->rank == 0)
-        printf("  error            %.1e of the largest value: %s\n", error, good ? "right" : "WRONG");
+        printf("  error            %.1e of the largest value: %s\n", error,
+               good ? "right" : "WRONG");
     MPI_Bcast(&good, 1, MPI_INT, 0, MPI_COMM_WORLD);
     return !good;
 }
@@ -250,14 +259,25 @@ static int run(transform *t)
 /* Returns the exit status, or -1 to go on. */
 static int read_extents(transform *t, int argc, char **argv)
 {
-    const option table[] = {
-        {.name = "--nx", .argument = "NX", .integer = &t->extent[0], .least = 1, .most = 1e6,
-         .help = "extent of x (default 128)"},
-        {.name = "--ny", .argument = "NY", .integer = &t->extent[1], .least = 1, .most = 1e6,
-         .help = "extent of y (default 128)"},
-        {.name = "--nz", .argument = "NZ", .integer = &t->extent[2], .least = 1, .most = 1e6,
-         .help = "extent of z (default 128)"},
-        {.name = NULL}};
+    const option table[] = {{.name = "--nx",
+                             .argument = "NX",
+                             .integer = &t->extent[0],
+                             .least = 1,
+                             .most = 1e6,
+                             .help = "extent of x (default 128)"},
+                            {.name = "--ny",
+                             .argument = "NY",
+                             .integer = &t->extent[1],
+                             .least = 1,
+                             .most = 1e6,
+                             .help = "extent of y (default 128)"},
+                            {.name = "--nz",
+                             .argument = "NZ",
+                             .integer = &t->extent[2],
+                             .least = 1,
+                             .most = 1e6,
+                             .help = "extent of z (default 128)"},
+                            {.name = NULL}};
     return options_start(
         table, argc, argv, t->rank, "fft3d",
         "Teaches pencils on a grid of ranks, and views that let differently stored arrays speak of the same axes.\n"

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct { const char *name; int value; } option_choice; /* a table of them ends with a NULL name */
+typedef struct {
+    const char *name;
+    int value;
+} option_choice; /* a table of them ends with a NULL name */
 
 /* One of the four pointers is set: the type of the value and where it goes. */
 typedef struct {
@@ -85,12 +88,14 @@ static inline void option_expectation(const option *o, char *text, size_t size)
     } else if (o->text) {
         snprintf(text, size, "a name");
     } else {
-        snprintf(text, size, "%s from %.10g to %.10g", o->integer ? "an integer" : "a number", o->least, o->most);
+        snprintf(text, size, "%s from %.10g to %.10g", o->integer ? "an integer" : "a number",
+                 o->least, o->most);
     }
 }
 
 /* Sets what the arguments say; the table ends with a NULL name. On OPTIONS_WRONG, wrong holds a sentence. */
-static inline options_result options_read(const option *table, int argc, char **argv, char *wrong, size_t size)
+static inline options_result options_read(const option *table, int argc, char **argv, char *wrong,
+                                          size_t size)
 {
     int i;
     for (i = 1; i < argc; i += 2) {
@@ -106,7 +111,8 @@ static inline options_result options_read(const option *table, int argc, char **
         }
         if (i + 1 == argc || !option_set(o, argv[i + 1])) {
             option_expectation(o, expected, sizeof expected);
-            snprintf(wrong, size, "%s needs %s, not '%s'", o->name, expected, i + 1 == argc ? "" : argv[i + 1]);
+            snprintf(wrong, size, "%s needs %s, not '%s'", o->name, expected,
+                     i + 1 == argc ? "" : argv[i + 1]);
             return OPTIONS_WRONG;
         }
     }
@@ -129,8 +135,8 @@ static inline void options_help(const option *table)
 
 /* The arguments of an MPI program, whose rank 0 speaks. lesson: what the program is there to show. Returns -1 to go on,
    else the exit status. */
-static inline int options_start(const option *table, int argc, char **argv, int rank, const char *name,
-                                const char *lesson)
+static inline int options_start(const option *table, int argc, char **argv, int rank,
+                                const char *name, const char *lesson)
 {
     char wrong[512];
     const options_result result = options_read(table, argc, argv, wrong, sizeof wrong);

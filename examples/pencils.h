@@ -22,7 +22,9 @@ typedef double complex complex_number;
 
 enum { VECTOR = 3 };
 
-typedef struct { complex_number *part[VECTOR]; } field; /* x, y and z component on one of the pencils */
+typedef struct {
+    complex_number *part[VECTOR];
+} field; /* x, y and z component on one of the pencils */
 
 /* Axes before the whole one are modes already, those after it are points still. */
 typedef struct {
@@ -36,11 +38,11 @@ typedef struct {
     int64_t points[3], modes[3];
     int rank, ranks, grid[2];
     pencil at[3];
-    redist_plan *down[2], *up[2];    /* from pencil w to w + 1, and from w + 1 to w */
+    redist_plan *down[2], *up[2]; /* from pencil w to w + 1, and from w + 1 to w */
     redist_arena *arena;
-    field between;                   /* on pencil 1 */
+    field between;                       /* on pencil 1 */
     double transforming, redistributing; /* seconds */
-    char wrong[256];                 /* why pencils_create failed */
+    char wrong[256];                     /* why pencils_create failed */
 } pencils;
 
 /* The axes of a pencil in the order of its storage, and where among them x, y and z are: y z x, x z y and x y z. */
@@ -63,10 +65,7 @@ static inline double maximum(double value)
     return value;
 }
 
-static inline int everywhere(int ok)
-{
-    return maximum(!ok) < 0.5;
-}
+static inline int everywhere(int ok) { return maximum(!ok) < 0.5; }
 
 /* ---- layouts ---- */
 
@@ -81,13 +80,15 @@ static inline double wave_number(const pencils *p, int axis, int64_t i)
     return (double)(i < p->modes[axis] - negative_modes(p, axis) ? i : i - p->modes[axis]);
 }
 
-static inline redist_layout pencil_layout(const pencils *p, int which, const int *grid, redist_axis *axes)
+static inline redist_layout pencil_layout(const pencils *p, int which, const int *grid,
+                                          redist_axis *axes)
 {
     for (int d = 0; d < 2; d++) {
         int axis = pencil_storage[which][d];
         axes[d] = redist_balanced(axis < which ? p->modes[axis] : p->points[axis], grid[d]);
     }
-    axes[2] = redist_whole(which > 0 ? p->points[which] : p->points[0] / 2 + 1); /* room for points, or all modes */
+    axes[2] = redist_whole(which > 0 ? p->points[which]
+                                     : p->points[0] / 2 + 1); /* room for points, or all modes */
     return redist_permuted(redist_layout_nd(3, axes), pencil_view[which]);
 }
 
@@ -121,8 +122,9 @@ static inline int choose_grid(pencils *p, int64_t p1)
         if (p->ranks % first == 0 && (p1 <= 0 || p1 == first)) {
             double seconds = predict(p, grid, &cost);
             if (p->rank == 0)
-                printf("  %3d x %-3d ranks  %10.2f us predicted for a vector's way from points to modes\n", grid[0],
-                       grid[1], 1e6 * seconds);
+                printf(
+                    "  %3d x %-3d ranks  %10.2f us predicted for a vector's way from points to modes\n",
+                    grid[0], grid[1], 1e6 * seconds);
             if (seconds < least)
                 memcpy(p->grid, grid, sizeof grid);
             least = fmin(least, seconds);
@@ -149,7 +151,8 @@ static inline void create_pencil(pencils *p, int which)
 
 static inline size_t component_bytes(const pencils *p, int which)
 {
-    size_t bytes = (size_t)(p->at[which].lines * p->at[which].count[2] + 1) * sizeof(complex_number);
+    size_t bytes =
+        (size_t)(p->at[which].lines * p->at[which].count[2] + 1) * sizeof(complex_number);
     return (bytes + 63) / 64 * 64;
 }
 
@@ -178,12 +181,15 @@ static inline int plan_transforms(pencil *p, int which, int n, complex_number *a
     if (lines == 0)
         return 1;
     if (which == 0) {
-        p->forward = fftw_plan_many_dft_r2c(1, &n, lines, real, NULL, 1, 2 * length, a, NULL, 1, length, FFTW_ESTIMATE);
-        p->backward =
-            fftw_plan_many_dft_c2r(1, &n, lines, a, NULL, 1, length, real, NULL, 1, 2 * length, FFTW_ESTIMATE);
+        p->forward = fftw_plan_many_dft_r2c(1, &n, lines, real, NULL, 1, 2 * length, a, NULL, 1,
+                                            length, FFTW_ESTIMATE);
+        p->backward = fftw_plan_many_dft_c2r(1, &n, lines, a, NULL, 1, length, real, NULL, 1,
+                                             2 * length, FFTW_ESTIMATE);
     } else {
-        p->forward = fftw_plan_many_dft(1, &n, lines, a, NULL, 1, n, a, NULL, 1, n, FFTW_FORWARD, FFTW_ESTIMATE);
-        p->backward = fftw_plan_many_dft(1, &n, lines, a, NULL, 1, n, a, NULL, 1, n, FFTW_BACKWARD, FFTW_ESTIMATE);
+        p->forward = fftw_plan_many_dft(1, &n, lines, a, NULL, 1, n, a, NULL, 1, n, FFTW_FORWARD,
+                                        FFTW_ESTIMATE);
+        p->backward = fftw_plan_many_dft(1, &n, lines, a, NULL, 1, n, a, NULL, 1, n, FFTW_BACKWARD,
+                                         FFTW_ESTIMATE);
     }
     return p->forward && p->backward;
 }
@@ -194,16 +200,16 @@ static inline int plan_all_transforms(pencils *p)
     int ok = 1;
     for (int which = 0; which < 3; which++) {
         complex_number *a = fftw_malloc(component_bytes(p, which));
-        ok =
-            ok && p->at[which].lines <= INT_MAX && a && plan_transforms(&p->at[which], which, (int)p->points[which], a);
+        ok = ok && p->at[which].lines <= INT_MAX && a &&
+             plan_transforms(&p->at[which], which, (int)p->points[which], a);
         fftw_free(a);
     }
     return everywhere(ok) ? REDIST_OK : REDIST_ERR_MEMORY;
 }
 
 /* A plan for all components at once. */
-static inline int plan_moves(pencils *p, const redist_layout *from, const redist_layout *to, redist_arena *arena,
-                             redist_plan **plan)
+static inline int plan_moves(pencils *p, const redist_layout *from, const redist_layout *to,
+                             redist_arena *arena, redist_plan **plan)
 {
     redist_options options;
     memset(&options, 0, sizeof options);
@@ -218,7 +224,8 @@ static inline int plan_all_moves(pencils *p)
 {
     int code = REDIST_OK;
     for (int which = 0; which < 2 && code == REDIST_OK; which++) {
-        redist_layout upper = kept_modes(p, which, p->at[which].layout), *lower = &p->at[which + 1].layout;
+        redist_layout upper = kept_modes(p, which, p->at[which].layout),
+                      *lower = &p->at[which + 1].layout;
         code = plan_moves(p, &upper, lower, p->arena, &p->down[which]);
         if (code == REDIST_OK)
             code = plan_moves(p, lower, &upper, p->arena, &p->up[which]);
@@ -227,7 +234,8 @@ static inline int plan_all_moves(pencils *p)
 }
 
 /* Room for `at_points` and `of_modes` fields. Collective; returns a redist_error, the same on every rank. */
-static inline int pencils_create(pencils *p, const int64_t *points, int64_t p1, size_t at_points, size_t of_modes)
+static inline int pencils_create(pencils *p, const int64_t *points, int64_t p1, size_t at_points,
+                                 size_t of_modes)
 {
     memset(p, 0, sizeof *p);
     MPI_Comm_rank(MPI_COMM_WORLD, &p->rank);
@@ -242,8 +250,11 @@ static inline int pencils_create(pencils *p, const int64_t *points, int64_t p1, 
     if (code == REDIST_OK)
         code = plan_all_transforms(p);
     if (code == REDIST_OK)
-        code = redist_arena_create(MPI_COMM_WORLD, VECTOR * (at_points * component_bytes(p, 0) + component_bytes(p, 1) +
-                                                             of_modes * component_bytes(p, 2)), &p->arena);
+        code =
+            redist_arena_create(MPI_COMM_WORLD,
+                                VECTOR * (at_points * component_bytes(p, 0) +
+                                          component_bytes(p, 1) + of_modes * component_bytes(p, 2)),
+                                &p->arena);
     if (code == REDIST_OK) {
         p->between = new_field(p, 1);
         code = plan_all_moves(p);
@@ -285,7 +296,8 @@ static inline void move(pencils *p, redist_plan *plan, const field *from, const 
 /* Moves the kept modes of each line together; the others are overwritten or left behind. */
 static inline void cut_off(const pencils *p, int which, complex_number *a)
 {
-    int64_t negative = negative_modes(p, which), positive = p->modes[which] - negative, length = p->at[which].count[2];
+    int64_t negative = negative_modes(p, which), positive = p->modes[which] - negative,
+            length = p->at[which].count[2];
     for (complex_number *line = a; line < a + p->at[which].lines * length; line += length)
         memmove(line + positive, line + length - negative, (size_t)negative * sizeof *line);
 }
@@ -293,7 +305,8 @@ static inline void cut_off(const pencils *p, int which, complex_number *a)
 /* And apart again, with zeros between. */
 static inline void fill_up(const pencils *p, int which, complex_number *a)
 {
-    int64_t negative = negative_modes(p, which), positive = p->modes[which] - negative, length = p->at[which].count[2];
+    int64_t negative = negative_modes(p, which), positive = p->modes[which] - negative,
+            length = p->at[which].count[2];
     for (complex_number *line = a; line < a + p->at[which].lines * length; line += length) {
         memmove(line + length - negative, line + positive, (size_t)negative * sizeof *line);
         memset(line + positive, 0, (size_t)(length - p->modes[which]) * sizeof *line);
@@ -318,7 +331,8 @@ static inline void transform_backward(const pencils *p, int which, complex_numbe
         fftw_execute_dft(p->at[which].backward, a, a);
 }
 
-static inline void transform(pencils *p, int which, const field *f, void (*one)(const pencils *, int, complex_number *))
+static inline void transform(pencils *p, int which, const field *f,
+                             void (*one)(const pencils *, int, complex_number *))
 {
     double begin = MPI_Wtime();
     for (int c = 0; c < VECTOR && p->at[which].lines > 0; c++)
@@ -354,7 +368,8 @@ typedef struct {
     field modes;
     int planes;
     MPI_Datatype plane;
-    MPI_Offset begin, component; /* in bytes: of the first component's planes, and from one component to the next */
+    MPI_Offset begin,
+        component; /* in bytes: of the first component's planes, and from one component to the next */
 } slab;
 
 /* begin: where the modes begin in the file, in bytes. */
@@ -373,7 +388,8 @@ static inline slab create_slab(const pencils *p, MPI_Offset begin)
     b.component = (MPI_Offset)((size_t)(p->modes[0] * own.stride[0]) * sizeof(complex_number));
     b.begin = begin + (MPI_Offset)((size_t)(own.first[0] * own.stride[0]) * sizeof(complex_number));
     for (int c = 0; c < VECTOR; c++)
-        b.modes.part[c] = fftw_malloc((size_t)(redist_layout_alloc(&b.layout, p->rank) + 1) * sizeof(complex_number));
+        b.modes.part[c] = fftw_malloc((size_t)(redist_layout_alloc(&b.layout, p->rank) + 1) *
+                                      sizeof(complex_number));
     return b;
 }
 
@@ -389,7 +405,8 @@ static inline int exchange_slab(pencils *p, slab *b, const field *modes, int sav
 {
     redist_layout kept = kept_modes(p, 2, p->at[2].layout);
     redist_plan *plan = NULL;
-    int code = saving ? plan_moves(p, &kept, &b->layout, NULL, &plan) : plan_moves(p, &b->layout, &kept, NULL, &plan);
+    int code = saving ? plan_moves(p, &kept, &b->layout, NULL, &plan)
+                      : plan_moves(p, &b->layout, &kept, NULL, &plan);
     if (code == REDIST_OK)
         move(p, plan, saving ? modes : &b->modes, saving ? &b->modes : modes);
     redist_plan_free(&plan);
@@ -403,8 +420,9 @@ static inline int transfer_slab(MPI_File file, const slab *b, int saving)
     int ok = 1, count;
     for (int c = 0; c < VECTOR; c++) {
         MPI_Offset at = b->begin + c * b->component;
-        int code = saving ? MPI_File_write_at_all(file, at, b->modes.part[c], b->planes, b->plane, &status)
-                          : MPI_File_read_at_all(file, at, b->modes.part[c], b->planes, b->plane, &status);
+        int code =
+            saving ? MPI_File_write_at_all(file, at, b->modes.part[c], b->planes, b->plane, &status)
+                   : MPI_File_read_at_all(file, at, b->modes.part[c], b->planes, b->plane, &status);
         MPI_Get_count(&status, b->plane, &count);
         ok = ok && code == MPI_SUCCESS && count == b->planes;
     }

@@ -84,7 +84,8 @@ static inline const char *pgm_read_values(FILE *file, pgm *picture, int binary)
     for (i = 0; i < size; i++) {
         long value = binary ? pgm_binary(file, picture->white) : pgm_number(file, PGM_MAX_WHITE);
         if (value < 0)
-            return feof(file) ? "the file ends before the picture does" : "a value is not a number from 0 to 65535";
+            return feof(file) ? "the file ends before the picture does"
+                              : "a value is not a number from 0 to 65535";
         if (value > picture->white)
             return "a value is above the largest grey value that the header gives";
         picture->values[i] = (double)value;
@@ -127,7 +128,8 @@ static inline const char *pgm_write(const char *name, const pgm *picture, double
     FILE *file = fopen(name, "wb");
     if (!file)
         return "cannot be created";
-    fprintf(file, "P5\n%lld %lld\n%d\n", (long long)picture->width, (long long)picture->height, picture->white);
+    fprintf(file, "P5\n%lld %lld\n%d\n", (long long)picture->width, (long long)picture->height,
+            picture->white);
     for (i = 0; i < picture->width * picture->height; i++) {
         grey = pgm_grey(picture->values[i] * scale, picture->white);
         if (picture->white > 255)

@@ -44,7 +44,8 @@ static int everywhere(int ok)
 /* ---- the solver ---- */
 
 /* Sends this block's first and last row to the neighbours, and fills the ghost rows with theirs. */
-static void exchange_ghosts(const redist_layout *rows, int rank, double *u, int64_t height, int64_t n)
+static void exchange_ghosts(const redist_layout *rows, int rank, double *u, int64_t height,
+                            int64_t n)
 {
     int coords[2], above, below;
     redist_layout_coords(rows, rank, coords);
@@ -54,10 +55,10 @@ static void exchange_ghosts(const redist_layout *rows, int rank, double *u, int6
     below = redist_layout_rank(rows, coords);
     above = above < 0 ? MPI_PROC_NULL : above;
     below = below < 0 ? MPI_PROC_NULL : below;
-    MPI_Sendrecv(u + n, (int)n, MPI_DOUBLE, above, 0, u + (height + 1) * n, (int)n, MPI_DOUBLE, below, 0,
+    MPI_Sendrecv(u + n, (int)n, MPI_DOUBLE, above, 0, u + (height + 1) * n, (int)n, MPI_DOUBLE,
+                 below, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(u + height * n, (int)n, MPI_DOUBLE, below, 1, u, (int)n, MPI_DOUBLE, above, 1,
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Sendrecv(u + height * n, (int)n, MPI_DOUBLE, below, 1, u, (int)n, MPI_DOUBLE, above, 1, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
 }
 
 /* Each element becomes the mean of its four neighbours. */
@@ -87,7 +88,8 @@ static void solve(const problem *p, run *r)
 
 /* ---- there, solve, and back ---- */
 
-static int create_plan(const problem *p, const redist_layout *from, const redist_layout *to, redist_plan **plan)
+static int create_plan(const problem *p, const redist_layout *from, const redist_layout *to,
+                       redist_plan **plan)
 {
     char message[256] = "";
     redist_options options;
@@ -102,21 +104,26 @@ static int create_plan(const problem *p, const redist_layout *from, const redist
 
 static double *zeros(const problem *p, const redist_layout *layout)
 {
-    return calloc((size_t)redist_layout_alloc(layout, p->rank) + 1, sizeof(double)); /* + 1: never zero bytes */
+    return calloc((size_t)redist_layout_alloc(layout, p->rank) + 1,
+                  sizeof(double)); /* + 1: never zero bytes */
 }
 
 /* Redistributes a few times; *seconds: the fastest. */
-static int execute(const problem *p, redist_plan *plan, const double *from, double *to, double *seconds)
+static int execute(const problem *p, redist_plan *plan, const double *from, double *to,
+                   double *seconds)
 {
     enum { TIMES = 5 };
     int code = REDIST_OK;
     for (int k = 0; k < TIMES && code == REDIST_OK; k++) {
-        double begin = MPI_Wtime(); /* no barrier before it: where ranks outnumber cores it would burn their time */
+        double begin =
+            MPI_Wtime(); /* no barrier before it: where ranks outnumber cores it would burn their time */
         code = redist_execute(plan, from, to);
         begin = MPI_Wtime() - begin;
         *seconds = k == 0 || begin < *seconds ? begin : *seconds;
     }
-    return everywhere(code == REDIST_OK) ? 0 : fail(p, "a redistribution failed", redist_strerror(code));
+    return everywhere(code == REDIST_OK)
+               ? 0
+               : fail(p, "a redistribution failed", redist_strerror(code));
 }
 
 static int go(const problem *p, run *r, const double *matrix)
@@ -161,8 +168,8 @@ static int report(const problem *p, const run *r)
     if (code != REDIST_OK)
         return fail(p, r->name, redist_strerror(code));
     if (p->rank == 0)
-        printf("  %-12s %7.2f MB stay, %7.2f MB travel in %4lld messages, %8.3f ms\n", r->name, 8e-6 * (double)t.kept,
-               8e-6 * (double)t.moved, (long long)t.messages, 1e3 * slowest);
+        printf("  %-12s %7.2f MB stay, %7.2f MB travel in %4lld messages, %8.3f ms\n", r->name,
+               8e-6 * (double)t.kept, 8e-6 * (double)t.moved, (long long)t.messages, 1e3 * slowest);
     return 0;
 }
 
@@ -213,8 +220,8 @@ static int compare_numberings(const problem *p, double *matrix, int *ranks)
     if (status == 0 && p->rank == 0)
         printf(
             "%lld x %lld doubles on %d rank%s, from blocks of %lld rows, the first on rank %lld, to one block each\n",
-            (long long)p->n, (long long)p->n, p->ranks, p->ranks > 1 ? "s" : "", (long long)p->block,
-            (long long)p->first);
+            (long long)p->n, (long long)p->n, p->ranks, p->ranks > 1 ? "s" : "",
+            (long long)p->block, (long long)p->first);
     if (status == 0)
         status = report(p, &as_numbered);
     if (status == 0)
@@ -255,16 +262,32 @@ static int start(problem *p)
 int main(int argc, char **argv)
 {
     problem p = {.n = 2000, .first = 1, .steps = 10};
-    const option table[] = {
-        {.name = "--n", .argument = "N", .integer = &p.n, .least = 1, .most = 30000,
-         .help = "rows and columns (default 2000)"},
-        {.name = "--block", .argument = "B", .integer = &p.block, .least = 0, .most = 30000,
-         .help = "rows per block before (default: four fifths of an even share)"},
-        {.name = "--first", .argument = "R", .integer = &p.first, .least = 0, .most = INT_MAX,
-         .help = "rank that has the first block, modulo the ranks (default 1)"},
-        {.name = "--steps", .argument = "K", .integer = &p.steps, .least = 0, .most = 1000000,
-         .help = "of the solver (default 10)"},
-        {.name = NULL}};
+    const option table[] = {{.name = "--n",
+                             .argument = "N",
+                             .integer = &p.n,
+                             .least = 1,
+                             .most = 30000,
+                             .help = "rows and columns (default 2000)"},
+                            {.name = "--block",
+                             .argument = "B",
+                             .integer = &p.block,
+                             .least = 0,
+                             .most = 30000,
+                             .help =
+                                 "rows per block before (default: four fifths of an even share)"},
+                            {.name = "--first",
+                             .argument = "R",
+                             .integer = &p.first,
+                             .least = 0,
+                             .most = INT_MAX,
+                             .help = "rank that has the first block, modulo the ranks (default 1)"},
+                            {.name = "--steps",
+                             .argument = "K",
+                             .integer = &p.steps,
+                             .least = 0,
+                             .most = 1000000,
+                             .help = "of the solver (default 10)"},
+                            {.name = NULL}};
     int status;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &p.rank);

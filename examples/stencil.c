@@ -17,7 +17,9 @@
 #include "options.h"
 #include "redist_plan.h"
 
-typedef struct { int64_t n, steps; } settings;
+typedef struct {
+    int64_t n, steps;
+} settings;
 
 typedef struct {
     redist_shape shape;
@@ -25,15 +27,17 @@ typedef struct {
 } brick;
 
 /* One step for the cells begin[d] <= i[d] < end[d] of a brick. */
-static void update(const brick *b, const double *u, double *next, const int64_t *begin, const int64_t *end)
+static void update(const brick *b, const double *u, double *next, const int64_t *begin,
+                   const int64_t *end)
 {
     const int64_t x = b->shape.stride[0], y = b->shape.stride[1];
     for (int64_t i = begin[0]; i < end[0]; i++)
         for (int64_t j = begin[1]; j < end[1]; j++) {
             const int64_t row = b->shape.origin + i * x + j * y;
             for (int64_t at = row + begin[2]; at < row + end[2]; at++)
-                next[at] = 2 * u[at] - next[at] + b->c * (u[at - x] + u[at + x] + u[at - y] + u[at + y] +
-                                                          u[at - 1] + u[at + 1] - 6 * u[at]);
+                next[at] = 2 * u[at] - next[at] +
+                           b->c * (u[at - x] + u[at + x] + u[at - y] + u[at + y] + u[at - 1] +
+                                   u[at + 1] - 6 * u[at]);
         }
 }
 
@@ -71,9 +75,11 @@ static double wave(const brick *b, double *u, int64_t n, double phase, int set)
     for (int64_t i = 0; i < b->shape.count[0]; i++)
         for (int64_t j = 0; j < b->shape.count[1]; j++)
             for (int64_t k = 0; k < b->shape.count[2]; k++) {
-                const int64_t place = b->shape.first[0] + i + 2 * (b->shape.first[1] + j) + b->shape.first[2] + k;
+                const int64_t place =
+                    b->shape.first[0] + i + 2 * (b->shape.first[1] + j) + b->shape.first[2] + k;
                 const double exact = cos(turn * (double)place - phase);
-                double *at = &u[b->shape.origin + i * b->shape.stride[0] + j * b->shape.stride[1] + k];
+                double *at =
+                    &u[b->shape.origin + i * b->shape.stride[0] + j * b->shape.stride[1] + k];
                 worst = fmax(worst, fabs(*at - exact));
                 if (set)
                     *at = exact;
@@ -88,8 +94,9 @@ static int solve(const settings *s, int rank, int ranks)
     const double frequency = 2 * asin(0.5 * sqrt(squares)) / dt; /* dt / h is 0.5 */
     int grid[3] = {0, 0, 0};
     MPI_Dims_create(ranks, 3, grid);
-    redist_layout bricks = redist_layout_3d(redist_balanced(s->n, grid[0]), redist_balanced(s->n, grid[1]),
-                                            redist_balanced(s->n, grid[2]));
+    redist_layout bricks =
+        redist_layout_3d(redist_balanced(s->n, grid[0]), redist_balanced(s->n, grid[1]),
+                         redist_balanced(s->n, grid[2]));
     for (int d = 0; d < 3; d++)
         bricks = redist_with_halo(bricks, d, 1, 1);
     redist_layout ghosts = bricks;
@@ -103,7 +110,8 @@ static int solve(const settings *s, int rank, int ranks)
     options.in_place = 1;
     options.message = message;
     options.message_size = sizeof message;
-    if (redist_plan_create(MPI_COMM_WORLD, &bricks, &ghosts, MPI_DOUBLE, &options, &exchange) != REDIST_OK) {
+    if (redist_plan_create(MPI_COMM_WORLD, &bricks, &ghosts, MPI_DOUBLE, &options, &exchange) !=
+        REDIST_OK) {
         if (rank == 0)
             fprintf(stderr, "stencil: %s\n", message);
         return 1;
@@ -145,8 +153,8 @@ static int solve(const settings *s, int rank, int ranks)
         printf("wave equation: %lld^3 points in %d x %d x %d bricks, %lld steps\n"
                "  seconds          %.3f starting, %.3f interior, %.3f waiting, %.3f boundary\n"
                "  rounding         %.1e against the exact solution of the scheme: %s\n",
-               (long long)s->n, grid[0], grid[1], grid[2], (long long)s->steps, most[0], most[1], most[2], most[3],
-               worst, worst < 1e-9 ? "right" : "WRONG");
+               (long long)s->n, grid[0], grid[1], grid[2], (long long)s->steps, most[0], most[1],
+               most[2], most[3], worst, worst < 1e-9 ? "right" : "WRONG");
     redist_plan_free(&exchange);
     free(now), free(before);
     return !(worst < 1e-9);
@@ -156,11 +164,18 @@ int main(int argc, char **argv)
 {
     settings s = {64, 100};
     int rank, ranks, status;
-    const option table[] = {
-        {.name = "--n", .argument = "N", .integer = &s.n, .least = 1, .most = 10000,
-         .help = "points along each side (default 64)"},
-        {.name = "--steps", .argument = "K", .integer = &s.steps, .most = 1e9, .help = "time steps (default 100)"},
-        {.name = NULL}};
+    const option table[] = {{.name = "--n",
+                             .argument = "N",
+                             .integer = &s.n,
+                             .least = 1,
+                             .most = 10000,
+                             .help = "points along each side (default 64)"},
+                            {.name = "--steps",
+                             .argument = "K",
+                             .integer = &s.steps,
+                             .most = 1e9,
+                             .help = "time steps (default 100)"},
+                            {.name = NULL}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);

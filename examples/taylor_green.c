@@ -34,18 +34,21 @@ typedef struct {
     const char *csv, *picture, *save, *restart;
 } settings;
 
-typedef struct { double time, energy, loss, dissipation, enstrophy; } state; /* loss: -dE/dt, dissipation: 2 nu Z */
+typedef struct {
+    double time, energy, loss, dissipation, enstrophy;
+} state; /* loss: -dE/dt, dissipation: 2 nu Z */
 
 typedef struct {
     settings set;
     int rank, ranks, stage;
     int64_t points[3], step, first_step;
     pencils pencils;
-    field velocity, change, work; /* modes: what is solved for, the sum of the stages, and what is being made */
-    field flow, spin;             /* points: velocity and vorticity */
-    state now, peak;              /* peak: when the most energy was lost */
-    double unbalanced;            /* the worst so far */
-    double preparing, marching;   /* seconds */
+    field velocity, change,
+        work;         /* modes: what is solved for, the sum of the stages, and what is being made */
+    field flow, spin; /* points: velocity and vorticity */
+    state now, peak;  /* peak: when the most energy was lost */
+    double unbalanced;          /* the worst so far */
+    double preparing, marching; /* seconds */
     FILE *csv;
 } solver;
 
@@ -110,20 +113,14 @@ static void for_lines(solver *s, void (*visit)(solver *, const mode_line *))
     }
 }
 
-static double kz_of(const mode_line *l, int64_t k)
-{
-    return wave_number(l->of, 2, k);
-}
+static double kz_of(const mode_line *l, int64_t k) { return wave_number(l->of, 2, k); }
 
 static double square_of(const mode_line *l, int64_t k)
 {
     return l->kx * l->kx + l->ky * l->ky + kz_of(l, k) * kz_of(l, k);
 }
 
-static complex_number times_i(complex_number a)
-{
-    return -cimag(a) + I * creal(a);
-}
+static complex_number times_i(complex_number a) { return -cimag(a) + I * creal(a); }
 
 static double product(complex_number a, complex_number b)
 {
@@ -205,7 +202,8 @@ static void evaluate(solver *s)
 /* One stage: change = share change + dt rhs, velocity += weight change, and both decay until the next stage's time. */
 static void advance(solver *s, const mode_line *l)
 {
-    static const double share[] = {0, -5.0 / 9, -153.0 / 128}, weight[] = {1.0 / 3, 15.0 / 16, 8.0 / 15};
+    static const double share[] = {0, -5.0 / 9, -153.0 / 128},
+                        weight[] = {1.0 / 3, 15.0 / 16, 8.0 / 15};
     static const double duration[] = {1.0 / 3, 5.0 / 12, 1.0 / 4};
     for (int64_t k = 0; k < l->count; k++) {
         double decay = exp(-s->set.nu * s->set.dt * duration[s->stage] * square_of(l, k));
@@ -251,8 +249,8 @@ static void observe(solver *s)
     if (s->step == s->first_step || now->loss > s->peak.loss)
         s->peak = *now;
     if (s->csv)
-        fprintf(s->csv, "%.10g,%.15g,%.15g,%.15g,%.15g\n", now->time, now->energy, now->enstrophy, now->loss,
-                now->dissipation);
+        fprintf(s->csv, "%.10g,%.15g,%.15g,%.15g,%.15g\n", now->time, now->energy, now->enstrophy,
+                now->loss, now->dissipation);
 }
 
 /* A line on a terminal, erased at the end. */
@@ -260,8 +258,8 @@ static void progress(const solver *s, int64_t last)
 {
     if (s->rank != 0 || !isatty(STDERR_FILENO))
         return;
-    fprintf(stderr, "\rstep %lld of %lld, t = %.3f, E = %.6f", (long long)s->step, (long long)last, s->now.time,
-            s->now.energy);
+    fprintf(stderr, "\rstep %lld of %lld, t = %.3f, E = %.6f", (long long)s->step, (long long)last,
+            s->now.time, s->now.energy);
     if (s->step == last)
         fprintf(stderr, "\r%*s\r", 72, "");
 }
@@ -334,14 +332,22 @@ typedef struct {
     double time, nu;
 } header;
 
-enum { LEAST_POINTS = 4, MOST_POINTS = 32768 }; /* enough for the vortex; planes of modes that an int can count */
+enum {
+    LEAST_POINTS = 4,
+    MOST_POINTS = 32768
+}; /* enough for the vortex; planes of modes that an int can count */
 
 static const char magic[24] = "taylor_green modes 1\n";
 
 /* NULL, or what is wrong. */
 static const char *open_and_transfer(solver *s, const char *name, slab *b, int saving)
 {
-    header h = {"", {s->points[0], s->points[1], s->points[2]}, s->set.dimensions, s->step, s->now.time, s->set.nu};
+    header h = {"",
+                {s->points[0], s->points[1], s->points[2]},
+                s->set.dimensions,
+                s->step,
+                s->now.time,
+                s->set.nu};
     MPI_File file;
     int ok, mode = saving ? MPI_MODE_CREATE | MPI_MODE_WRONLY : MPI_MODE_RDONLY;
     memcpy(h.magic, magic, sizeof magic);
@@ -349,7 +355,9 @@ static const char *open_and_transfer(solver *s, const char *name, slab *b, int s
         return saving ? "cannot be created" : "cannot be opened";
     ok = !saving || MPI_File_set_size(file, 0) == MPI_SUCCESS;
     if (saving && s->rank == 0)
-        ok = MPI_File_write_at(file, 0, &h, (int)sizeof h, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS && ok;
+        ok = MPI_File_write_at(file, 0, &h, (int)sizeof h, MPI_BYTE, MPI_STATUS_IGNORE) ==
+                 MPI_SUCCESS &&
+             ok;
     ok = transfer_slab(file, b, saving) && ok;
     ok = MPI_File_close(&file) == MPI_SUCCESS && ok;
     return everywhere(ok) ? NULL : saving ? "cannot be written" : "ends too early";
@@ -359,7 +367,9 @@ static int save_or_load(solver *s, const char *name, int saving)
 {
     slab b = create_slab(&s->pencils, sizeof(header));
     const char *wrong = NULL;
-    int code = everywhere(b.modes.part[0] && b.modes.part[1] && b.modes.part[2]) ? REDIST_OK : REDIST_ERR_MEMORY;
+    int code = everywhere(b.modes.part[0] && b.modes.part[1] && b.modes.part[2])
+                   ? REDIST_OK
+                   : REDIST_ERR_MEMORY;
     if (code == REDIST_OK && saving)
         code = exchange_slab(&s->pencils, &b, &s->velocity, saving);
     if (code == REDIST_OK)
@@ -367,18 +377,22 @@ static int save_or_load(solver *s, const char *name, int saving)
     if (code == REDIST_OK && !wrong && !saving)
         code = exchange_slab(&s->pencils, &b, &s->velocity, saving);
     free_slab(&b);
-    return code == REDIST_OK && !wrong ? 0 : fail(s, "%s: %s", name, wrong ? wrong : redist_strerror(code));
+    return code == REDIST_OK && !wrong
+               ? 0
+               : fail(s, "%s: %s", name, wrong ? wrong : redist_strerror(code));
 }
 
 static const char *read_header(const char *name, header *h)
 {
     FILE *file = fopen(name, "rb");
-    int ok = file && fread(h, sizeof *h, 1, file) == 1 && memcmp(h->magic, magic, sizeof magic) == 0;
+    int ok =
+        file && fread(h, sizeof *h, 1, file) == 1 && memcmp(h->magic, magic, sizeof magic) == 0;
     if (file)
         fclose(file);
     ok = ok && (h->dimensions == 2 || h->dimensions == 3) && h->nu >= 0 && h->step >= 0;
     for (int d = 0; d < 3; d++)
-        ok = ok && h->points[d] >= (d < h->dimensions ? LEAST_POINTS : 1) && h->points[d] <= MOST_POINTS;
+        ok = ok && h->points[d] >= (d < h->dimensions ? LEAST_POINTS : 1) &&
+             h->points[d] <= MOST_POINTS;
     return !file ? "cannot be opened" : ok ? NULL : "is no restart file";
 }
 
@@ -476,13 +490,14 @@ static int report(solver *s)
     const pencils *p = &s->pencils;
     int status;
     if (s->rank == 0)
-        printf("  preparing        %8.3f s, for pencils on %d x %d ranks\n", s->preparing, p->grid[0], p->grid[1]);
+        printf("  preparing        %8.3f s, for pencils on %d x %d ranks\n", s->preparing,
+               p->grid[0], p->grid[1]);
     report_time(s, "transforming", p->transforming);
     report_time(s, "redistributing", p->redistributing);
     report_time(s, "the rest", s->marching - p->transforming - p->redistributing);
     if (s->rank == 0) {
-        printf("  at the end       t = %.6g, energy %.12e, enstrophy %.12e\n", s->now.time, s->now.energy,
-               s->now.enstrophy);
+        printf("  at the end       t = %.6g, energy %.12e, enstrophy %.12e\n", s->now.time,
+               s->now.energy, s->now.enstrophy);
         printf("  dissipation      at most %.6e, at t = %.6g\n", s->peak.loss, s->peak.time);
     }
     status = judge(s, "energy balance", s->unbalanced);
@@ -510,27 +525,64 @@ static const char *contradiction(const solver *s)
 static int read_settings(solver *s, int argc, char **argv)
 {
     settings *set = &s->set;
-    const option table[] = {
-        {.name = "--dimensions", .argument = "D", .integer = &set->dimensions, .least = 2, .most = 3,
-         .help = "2 or 3 (default 3)"},
-        {.name = "--n", .argument = "N", .integer = &set->n, .least = LEAST_POINTS, .most = MOST_POINTS,
-         .help = "points along x and y (default 32)"},
-        {.name = "--nz", .argument = "NZ", .integer = &set->nz, .least = 1, .most = MOST_POINTS,
-         .help = "points along z (default N; 1 in two dimensions)"},
-        {.name = "--nu", .argument = "NU", .real = &set->nu, .most = 1000, .help = "viscosity (default 0.01)"},
-        {.name = "--dt", .argument = "DT", .real = &set->dt, .least = 1e-300, .most = 1000,
-         .help = "time step (default 1.5 / N)"},
-        {.name = "--steps", .argument = "K", .integer = &set->steps, .most = 1e9,
-         .help = "time steps (default until t = 10)"},
-        {.name = "--p1", .argument = "P1", .integer = &set->p1, .least = 1, .most = INT_MAX,
-         .help = "p1 of the p1 x p2 ranks (default: what promises to be fastest)"},
-        {.name = "--csv", .argument = "FILE", .text = &set->csv,
-         .help = "write energy, enstrophy and dissipation of every step"},
-        {.name = "--picture", .argument = "FILE", .text = &set->picture,
-         .help = "write |omega| on a plane as a PGM picture"},
-        {.name = "--save", .argument = "FILE", .text = &set->save, .help = "write a restart file at the end"},
-        {.name = "--restart", .argument = "FILE", .text = &set->restart, .help = "go on from a restart file"},
-        {.name = NULL}};
+    const option table[] = {{.name = "--dimensions",
+                             .argument = "D",
+                             .integer = &set->dimensions,
+                             .least = 2,
+                             .most = 3,
+                             .help = "2 or 3 (default 3)"},
+                            {.name = "--n",
+                             .argument = "N",
+                             .integer = &set->n,
+                             .least = LEAST_POINTS,
+                             .most = MOST_POINTS,
+                             .help = "points along x and y (default 32)"},
+                            {.name = "--nz",
+                             .argument = "NZ",
+                             .integer = &set->nz,
+                             .least = 1,
+                             .most = MOST_POINTS,
+                             .help = "points along z (default N; 1 in two dimensions)"},
+                            {.name = "--nu",
+                             .argument = "NU",
+                             .real = &set->nu,
+                             .most = 1000,
+                             .help = "viscosity (default 0.01)"},
+                            {.name = "--dt",
+                             .argument = "DT",
+                             .real = &set->dt,
+                             .least = 1e-300,
+                             .most = 1000,
+                             .help = "time step (default 1.5 / N)"},
+                            {.name = "--steps",
+                             .argument = "K",
+                             .integer = &set->steps,
+                             .most = 1e9,
+                             .help = "time steps (default until t = 10)"},
+                            {.name = "--p1",
+                             .argument = "P1",
+                             .integer = &set->p1,
+                             .least = 1,
+                             .most = INT_MAX,
+                             .help =
+                                 "p1 of the p1 x p2 ranks (default: what promises to be fastest)"},
+                            {.name = "--csv",
+                             .argument = "FILE",
+                             .text = &set->csv,
+                             .help = "write energy, enstrophy and dissipation of every step"},
+                            {.name = "--picture",
+                             .argument = "FILE",
+                             .text = &set->picture,
+                             .help = "write |omega| on a plane as a PGM picture"},
+                            {.name = "--save",
+                             .argument = "FILE",
+                             .text = &set->save,
+                             .help = "write a restart file at the end"},
+                            {.name = "--restart",
+                             .argument = "FILE",
+                             .text = &set->restart,
+                             .help = "go on from a restart file"},
+                            {.name = NULL}};
     int status = options_start(
         table, argc, argv, s->rank, "taylor_green",
         "The vortex of Taylor and Green by a pseudo-spectral method. It teaches pencils on the p1 x p2 ranks that\n"
@@ -560,8 +612,9 @@ static void introduce(solver *s)
     if (s->rank == 0)
         printf("Taylor-Green vortex in %lld dimensions: %lld x %lld x %lld points, nu = %g, "
                "%lld steps of %g on %d rank%s\n",
-               (long long)set->dimensions, (long long)s->points[0], (long long)s->points[1], (long long)s->points[2],
-               set->nu, (long long)set->steps, set->dt, s->ranks, s->ranks > 1 ? "s" : "");
+               (long long)set->dimensions, (long long)s->points[0], (long long)s->points[1],
+               (long long)s->points[2], set->nu, (long long)set->steps, set->dt, s->ranks,
+               s->ranks > 1 ? "s" : "");
 }
 
 static int open_csv(solver *s)
@@ -570,7 +623,9 @@ static int open_csv(solver *s)
         s->csv = fopen(s->set.csv, "w");
     if (s->csv)
         fprintf(s->csv, "time,energy,enstrophy,loss,dissipation\n");
-    return everywhere(s->rank != 0 || !s->set.csv || s->csv) ? 0 : fail(s, "%s: cannot be created", s->set.csv);
+    return everywhere(s->rank != 0 || !s->set.csv || s->csv)
+               ? 0
+               : fail(s, "%s: cannot be created", s->set.csv);
 }
 
 static int close_csv(solver *s)

@@ -60,7 +60,8 @@ static double complex *take(const problem *p, int way)
     return array;
 }
 
-static redist_plan *make_plan(const problem *p, const redist_layout *from, redist_axpby *factors, redist_arena *arena)
+static redist_plan *make_plan(const problem *p, const redist_layout *from, redist_axpby *factors,
+                              redist_arena *arena)
 {
     char message[256] = "";
     redist_options options;
@@ -71,7 +72,8 @@ static redist_plan *make_plan(const problem *p, const redist_layout *from, redis
     options.arena = arena;
     options.message = message;
     options.message_size = sizeof message;
-    if (redist_plan_create(MPI_COMM_WORLD, from, &p->layout, MPI_C_DOUBLE_COMPLEX, &options, &plan) != REDIST_OK) {
+    if (redist_plan_create(MPI_COMM_WORLD, from, &p->layout, MPI_C_DOUBLE_COMPLEX, &options,
+                           &plan) != REDIST_OK) {
         if (p->rank == 0)
             fprintf(stderr, "transpose: %s\n", message);
         MPI_Abort(MPI_COMM_WORLD, 1);
@@ -92,9 +94,10 @@ static int64_t everywhere(int64_t value)
 void Cblacs_get(int context, int what, int *value);
 void Cblacs_gridinit(int *context, const char *order, int rows, int columns);
 void Cblacs_gridexit(int context);
-void pzgeadd_(const char *op, const int *m, const int *n, const double complex *alpha, const double complex *a,
-              const int *ia, const int *ja, const int *desc_a, const double complex *beta, double complex *c,
-              const int *ic, const int *jc, const int *desc_c);
+void pzgeadd_(const char *op, const int *m, const int *n, const double complex *alpha,
+              const double complex *a, const int *ia, const int *ja, const int *desc_a,
+              const double complex *beta, double complex *c, const int *ic, const int *jc,
+              const int *desc_c);
 
 static int scalapack_context(const problem *p)
 {
@@ -174,7 +177,9 @@ static contestant enter(problem *p, int way)
     c.a = take(p, way);
     c.b = take(p, way);
     c.times = malloc((size_t)p->repetitions * sizeof *c.times);
-    c.plan = way == BY_SCALAPACK ? NULL : make_plan(p, &view, &p->factors, way == BY_ARENA ? p->arena : NULL);
+    c.plan = way == BY_SCALAPACK
+                 ? NULL
+                 : make_plan(p, &view, &p->factors, way == BY_ARENA ? p->arena : NULL);
     if (!c.times)
         MPI_Abort(MPI_COMM_WORLD, 1);
     fill(p, 0, c.a);
@@ -215,8 +220,11 @@ static int report(const problem *p, contestant *c, const char *name, const conte
     other = everywhere(other);
     qsort(c->times, (size_t)p->repetitions, sizeof *c->times, compare);
     if (p->rank == 0)
-        printf("  %-16s %10.1f us, %s%s\n", name, 1e6 * c->times[p->repetitions / 2], c->wrong == 0 ? "right" : "WRONG",
-               other > 0 ? ", OTHER BITS" : c != first ? ", the same bits" : "");
+        printf("  %-16s %10.1f us, %s%s\n", name, 1e6 * c->times[p->repetitions / 2],
+               c->wrong == 0 ? "right" : "WRONG",
+               other > 0    ? ", OTHER BITS"
+               : c != first ? ", the same bits"
+                            : "");
     return c->wrong != 0 || other != 0;
 }
 
@@ -263,7 +271,8 @@ static int iterate(problem *p)
     }
     wrong = everywhere(wrong);
     if (p->rank == 0)
-        printf("  after %lld times B += A^T, A += 1: %s\n", (long long)p->iterations, wrong == 0 ? "right" : "WRONG");
+        printf("  after %lld times B += A^T, A += 1: %s\n", (long long)p->iterations,
+               wrong == 0 ? "right" : "WRONG");
     redist_plan_free(&plan);
     free(a);
     free(b);
@@ -284,12 +293,14 @@ static int run(problem *p)
     p->factors.alpha[0] = p->alpha, p->factors.beta[0] = p->beta;
     p->factors.alpha[1] = p->factors.beta[1] = 0;
     p->factors.conjugate = p->op == CONJUGATED;
-    if (redist_arena_create(MPI_COMM_WORLD, 2 * ((size_t)p->count + 9) * sizeof(double complex), &p->arena) !=
-        REDIST_OK)
+    if (redist_arena_create(MPI_COMM_WORLD, 2 * ((size_t)p->count + 9) * sizeof(double complex),
+                            &p->arena) != REDIST_OK)
         MPI_Abort(MPI_COMM_WORLD, 1);
     if (p->rank == 0)
-        printf("A := %g A + %g %s, %lld x %lld complex numbers in blocks of %lld on %d x %d ranks\n", p->beta, p->alpha,
-               op[p->op], (long long)p->n, (long long)p->n, (long long)p->block, p->grid[0], p->grid[1]);
+        printf(
+            "A := %g A + %g %s, %lld x %lld complex numbers in blocks of %lld on %d x %d ranks\n",
+            p->beta, p->alpha, op[p->op], (long long)p->n, (long long)p->n, (long long)p->block,
+            p->grid[0], p->grid[1]);
     status = combine(p);
     status |= iterate(p);
     redist_arena_free(&p->arena);
@@ -298,22 +309,58 @@ static int run(problem *p)
 
 int main(int argc, char **argv)
 {
-    problem p = {.n = 500, .block = 32, .repetitions = 9, .iterations = 10, .alpha = 1, .beta = 1, .op = TRANSPOSED};
-    const option_choice ops[] = {{"none", PLAIN}, {"transpose", TRANSPOSED}, {"conjugate", CONJUGATED}, {NULL, 0}};
-    const option table[] = {
-        {.name = "--n", .argument = "N", .integer = &p.n, .least = 1, .most = 20000,
-         .help = "rows and columns (default 500)"},
-        {.name = "--block", .argument = "B", .integer = &p.block, .least = 1, .most = 20000,
-         .help = "rows and columns of a block (default 32)"},
-        {.name = "--op", .argument = "OP", .choice = &p.op, .choices = ops,
-         .help = "what becomes of B (default transpose)"},
-        {.name = "--alpha", .argument = "X", .real = &p.alpha, .least = -1e9, .most = 1e9, .help = "of B (default 1)"},
-        {.name = "--beta", .argument = "X", .real = &p.beta, .least = -1e9, .most = 1e9, .help = "of A (default 1)"},
-        {.name = "--repetitions", .argument = "K", .integer = &p.repetitions, .least = 1, .most = 10000,
-         .help = "of which medians are told (default 9)"},
-        {.name = "--iterations", .argument = "K", .integer = &p.iterations, .most = 10000,
-         .help = "of B += A^T, A += 1 (default 10)"},
-        {.name = NULL}};
+    problem p = {.n = 500,
+                 .block = 32,
+                 .repetitions = 9,
+                 .iterations = 10,
+                 .alpha = 1,
+                 .beta = 1,
+                 .op = TRANSPOSED};
+    const option_choice ops[] = {{"none", PLAIN},
+                                 {"transpose", TRANSPOSED},
+                                 {"conjugate", CONJUGATED},
+                                 {NULL, 0}};
+    const option table[] = {{.name = "--n",
+                             .argument = "N",
+                             .integer = &p.n,
+                             .least = 1,
+                             .most = 20000,
+                             .help = "rows and columns (default 500)"},
+                            {.name = "--block",
+                             .argument = "B",
+                             .integer = &p.block,
+                             .least = 1,
+                             .most = 20000,
+                             .help = "rows and columns of a block (default 32)"},
+                            {.name = "--op",
+                             .argument = "OP",
+                             .choice = &p.op,
+                             .choices = ops,
+                             .help = "what becomes of B (default transpose)"},
+                            {.name = "--alpha",
+                             .argument = "X",
+                             .real = &p.alpha,
+                             .least = -1e9,
+                             .most = 1e9,
+                             .help = "of B (default 1)"},
+                            {.name = "--beta",
+                             .argument = "X",
+                             .real = &p.beta,
+                             .least = -1e9,
+                             .most = 1e9,
+                             .help = "of A (default 1)"},
+                            {.name = "--repetitions",
+                             .argument = "K",
+                             .integer = &p.repetitions,
+                             .least = 1,
+                             .most = 10000,
+                             .help = "of which medians are told (default 9)"},
+                            {.name = "--iterations",
+                             .argument = "K",
+                             .integer = &p.iterations,
+                             .most = 10000,
+                             .help = "of B += A^T, A += 1 (default 10)"},
+                            {.name = NULL}};
     int status;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &p.rank);

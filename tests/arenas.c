@@ -20,7 +20,8 @@ static int test_statvfs(const char *path, struct test_statvfs *answer)
 static int64_t copied; /* by this rank */
 #define REDIST_COPIED(bytes) (copied += (bytes))
 #define statvfs test_statvfs
-static int test_patience = 20; /* tests without progress until a rank does what another might have */
+static int test_patience =
+    20; /* tests without progress until a rank does what another might have */
 #define REDIST_PRIV_PATIENCE test_patience
 
 #include "exchange.h"
@@ -44,7 +45,8 @@ static int open_slots(slots *s)
 }
 
 /* Lets some of this rank's arrays live in the arena: `some` is 0 (none), 1 (all) or 2 (as it comes). */
-static void settle(exchange *e, const slots *s, test_random *r, int some, unsigned char *own[2][ARRAYS])
+static void settle(exchange *e, const slots *s, test_random *r, int some,
+                   unsigned char *own[2][ARRAYS])
 {
     int k, side;
     for (k = 0; k < e->count; k++)
@@ -90,8 +92,9 @@ static void check_pairs(const slots *s, int pairs, int node_ranks)
         e->many = e->count > 1;
         e->in_place = k % 5 == 0;
         e->way = k % WAYS;
-        test_case_all(check_pair(e, s, &r, node_ranks), "pair %d, nodes of %d, %d arrays%s, way %d: %s", k, node_ranks,
-                      e->count, e->in_place ? ", in place" : "", e->way, e->message);
+        test_case_all(check_pair(e, s, &r, node_ranks),
+                      "pair %d, nodes of %d, %d arrays%s, way %d: %s", k, node_ranks, e->count,
+                      e->in_place ? ", in place" : "", e->way, e->message);
     }
     free(e);
 }
@@ -108,9 +111,10 @@ static void check_direct(const slots *s)
     exchange_rows(e, 61, 59, TEST_CYCLIC);
     e->method = REDIST_SHARED;
     exchange_allocate(e);
-    good = exchange_create_with(e, &options) == REDIST_OK && redist_plan_stats(e->plan, &stats) == REDIST_OK &&
-           exchange_is_right(e, 0);
-    test_case_all(good && stats.buffer_bytes < 8 << 20 && (test_size() == 1 || stats.method == REDIST_SHARED),
+    good = exchange_create_with(e, &options) == REDIST_OK &&
+           redist_plan_stats(e->plan, &stats) == REDIST_OK && exchange_is_right(e, 0);
+    test_case_all(good && stats.buffer_bytes < 8 << 20 &&
+                      (test_size() == 1 || stats.method == REDIST_SHARED),
                   "shared memory is used, %ld bytes of it", (long)stats.buffer_bytes);
     redist_plan_free(&e->plan);
     exchange_release(e);
@@ -130,10 +134,10 @@ static void check_exhausted(void)
     exchange_rows(e, 9, 7, TEST_CYCLIC);
     e->method = REDIST_SHARED;
     exchange_allocate(e);
-    good =
-        exchange_create(e) == REDIST_OK && redist_plan_stats(e->plan, &stats) == REDIST_OK && exchange_is_right(e, 0);
-    test_case_all(good && stats.method == REDIST_POINT_TO_POINT, "a plan without shared memory falls back: %s",
-                  e->message);
+    good = exchange_create(e) == REDIST_OK && redist_plan_stats(e->plan, &stats) == REDIST_OK &&
+           exchange_is_right(e, 0);
+    test_case_all(good && stats.method == REDIST_POINT_TO_POINT,
+                  "a plan without shared memory falls back: %s", e->message);
     redist_plan_free(&e->plan);
     exchange_release(e);
     free(e);
@@ -145,21 +149,28 @@ static void check_bad_input(void)
 {
     redist_arena *arena = NULL;
     int code;
-    test_case_all(redist_arena_create(MPI_COMM_WORLD, 1, NULL) == REDIST_ERR_ARGUMENT, "no pointer to the arena");
-    test_case_all(redist_arena_create(MPI_COMM_NULL, 1, &arena) == REDIST_ERR_ARGUMENT && arena == NULL,
+    test_case_all(redist_arena_create(MPI_COMM_WORLD, 1, NULL) == REDIST_ERR_ARGUMENT,
+                  "no pointer to the arena");
+    test_case_all(redist_arena_create(MPI_COMM_NULL, 1, &arena) == REDIST_ERR_ARGUMENT &&
+                      arena == NULL,
                   "no communicator");
-    test_case_all(redist_arena_free(NULL) == REDIST_ERR_ARGUMENT && redist_arena_free(&arena) == REDIST_OK,
+    test_case_all(redist_arena_free(NULL) == REDIST_ERR_ARGUMENT &&
+                      redist_arena_free(&arena) == REDIST_OK,
                   "nothing to free");
     test_case_all(redist_arena_alloc(NULL, 1) == NULL, "no arena");
     code = redist_arena_create(MPI_COMM_WORLD, test_rank() == 0 ? SIZE_MAX : 64, &arena);
-    test_case_all(code == REDIST_ERR_MEMORY && arena == NULL, "too large on one rank: code %d", code);
+    test_case_all(code == REDIST_ERR_MEMORY && arena == NULL, "too large on one rank: code %d",
+                  code);
     code = redist_arena_create(MPI_COMM_WORLD, (size_t)test_rank() * 100, &arena);
-    test_case_all(code == REDIST_OK && redist_arena_alloc(arena, (size_t)test_rank() * 100) != NULL, "different sizes");
-    test_case_all(redist_arena_alloc(arena, 1) == NULL && redist_arena_free(&arena) == REDIST_OK, "full");
+    test_case_all(code == REDIST_OK && redist_arena_alloc(arena, (size_t)test_rank() * 100) != NULL,
+                  "different sizes");
+    test_case_all(redist_arena_alloc(arena, 1) == NULL && redist_arena_free(&arena) == REDIST_OK,
+                  "full");
 }
 
 /* A plan of rows to columns with the arena that this rank passes. */
-static int plan_with(redist_arena *arena, redist_method method, redist_plan **plan, char *message, size_t size)
+static int plan_with(redist_arena *arena, redist_method method, redist_plan **plan, char *message,
+                     size_t size)
 {
     const redist_layout from = redist_layout_2d(redist_block(12, test_size()), redist_whole(8));
     const redist_layout to = redist_layout_2d(redist_whole(12), redist_block(8, test_size()));
@@ -189,8 +200,10 @@ static void check_different(redist_method method)
     test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL && strstr(message, "arena") != NULL,
                   "an arena of each rank: code %d, %s", code, message);
     code = plan_with(last ? two[0] : NULL, method, &plan, message, sizeof message);
-    test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL, "no arena on one rank: code %d, %s", code, message);
-    test_case_all(redist_arena_free(&two[0]) == REDIST_OK && redist_arena_free(&two[1]) == REDIST_OK &&
+    test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL, "no arena on one rank: code %d, %s",
+                  code, message);
+    test_case_all(redist_arena_free(&two[0]) == REDIST_OK &&
+                      redist_arena_free(&two[1]) == REDIST_OK &&
                       redist_arena_free(&own) == REDIST_OK,
                   "they are freed");
 }
@@ -207,18 +220,21 @@ static void check_early(redist_method method)
     again = redist_arena_free(&arena);
     test_case_all(code == REDIST_OK && again == REDIST_ERR_BUSY && arena != NULL,
                   "an arena freed before its plan: code %d, %s", again, message);
-    test_case_all(redist_plan_free(&plan) == REDIST_OK && redist_arena_free(&arena) == REDIST_OK && arena == NULL,
+    test_case_all(redist_plan_free(&plan) == REDIST_OK && redist_arena_free(&arena) == REDIST_OK &&
+                      arena == NULL,
                   "and after it");
 }
 
 static void check_sizes(void)
 {
-    static const size_t sizes[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 4, SIZE_MAX / 4 + 1, (SIZE_MAX >> 13) - 1};
+    static const size_t sizes[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 4, SIZE_MAX / 4 + 1,
+                                   (SIZE_MAX >> 13) - 1};
     size_t k;
     for (k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         redist_arena *arena = NULL;
         int code = redist_arena_create(MPI_COMM_WORLD, sizes[k], &arena);
-        test_case_all(code == REDIST_ERR_MEMORY && arena == NULL, "an arena of %zu bytes: code %d", sizes[k], code);
+        test_case_all(code == REDIST_ERR_MEMORY && arena == NULL, "an arena of %zu bytes: code %d",
+                      sizes[k], code);
     }
 }
 
@@ -240,7 +256,8 @@ static void check_between(void)
     memset(&options, 0, sizeof options);
     options.message = message;
     options.message_size = sizeof message;
-    test_case_all(redist_plan_create(between, &layout, &layout, MPI_INT, &options, &plan) == REDIST_ERR_ARGUMENT &&
+    test_case_all(redist_plan_create(between, &layout, &layout, MPI_INT, &options, &plan) ==
+                          REDIST_ERR_ARGUMENT &&
                       plan == NULL && strstr(message, "communicator") != NULL,
                   "a plan between two groups: %s", message);
     test_case_all(redist_plan_create(MPI_COMM_NULL, &layout, &layout, MPI_INT, &options, &plan) ==
@@ -249,14 +266,24 @@ static void check_between(void)
                   "a plan of nobody: %s", message);
     test_case_all(redist_arena_create(between, 100, &arena) == REDIST_ERR_ARGUMENT && arena == NULL,
                   "an arena between two groups");
-    test_case_all(redist_calibrate(between, &cost) == REDIST_ERR_ARGUMENT, "calibrating between two groups");
+    test_case_all(redist_calibrate(between, &cost) == REDIST_ERR_ARGUMENT,
+                  "calibrating between two groups");
     MPI_Comm_free(&between);
     MPI_Comm_free(&part);
 }
 
 /* ---- who copies what: rank 1 starts, then rank 0, then both wait ---- */
 
-enum { KEPT = 1, SENT = 2, RECEIVED = 4, NEAR = 100, FAR = 500, UNKNOWN = 0, LINES = 0, INTERLEAVED = 1 };
+enum {
+    KEPT = 1,
+    SENT = 2,
+    RECEIVED = 4,
+    NEAR = 100,
+    FAR = 500,
+    UNKNOWN = 0,
+    LINES = 0,
+    INTERLEAVED = 1
+};
 
 typedef struct {
     const char *name;
@@ -265,7 +292,8 @@ typedef struct {
 } copy_case;
 
 /* Its elements of 8 bytes: what a rank keeps, sends and receives differ. */
-static void uneven_layouts(int interleaved, redist_layout *from, redist_layout *to, int64_t bytes[5])
+static void uneven_layouts(int interleaved, redist_layout *from, redist_layout *to,
+                           int64_t bytes[5])
 {
     static const int64_t rows[] = {0, 10, 30}, columns[] = {0, 8, 32};
     const int me = test_rank();
@@ -280,7 +308,8 @@ static void uneven_layouts(int interleaved, redist_layout *from, redist_layout *
 
 static int64_t sum_of(int what, const int64_t bytes[5])
 {
-    return (what & KEPT ? bytes[KEPT] : 0) + (what & SENT ? bytes[SENT] : 0) + (what & RECEIVED ? bytes[RECEIVED] : 0);
+    return (what & KEPT ? bytes[KEPT] : 0) + (what & SENT ? bytes[SENT] : 0) +
+           (what & RECEIVED ? bytes[RECEIVED] : 0);
 }
 
 static int elements_are_right(const redist_layout *l, const double *array)
@@ -290,7 +319,8 @@ static int elements_are_right(const redist_layout *l, const double *array)
     for (index[0] = 0; index[0] < 30; index[0]++)
         for (index[1] = 0; index[1] < 32; index[1]++)
             if (redist_layout_owner(l, index) == test_rank())
-                good = good && array[redist_layout_offset(l, index)] == (double)(32 * index[0] + index[1]);
+                good = good &&
+                       array[redist_layout_offset(l, index)] == (double)(32 * index[0] + index[1]);
     return good;
 }
 
@@ -340,8 +370,9 @@ static void check_who_copies(const copy_case *c)
         test_sum(0);
         good = good && elements_are_right(&to, b) && started == sum_of(c->started[me], bytes) &&
                done == sum_of(c->done[me], bytes);
-        test_case_all(good || !test_shares(), "who copies, %s: rank %d %ld bytes when started, %ld in the end", c->name,
-                      me, (long)started, (long)done);
+        test_case_all(good || !test_shares(),
+                      "who copies, %s: rank %d %ld bytes when started, %ld in the end", c->name, me,
+                      (long)started, (long)done);
     }
     redist_plan_free(&plan);
     redist_arena_free(&arena);
@@ -454,7 +485,8 @@ int main(int count, char **arguments)
     check_direct(&s);
     check_pairs(&s, test_size() <= 2 ? 400 : few, 0);
     check_pairs(&s, test_size() <= 2 ? 100 : few, 2);
-    test_case_all(redist_arena_free(&s.arena) == REDIST_OK && s.arena == NULL, "the arena is freed");
+    test_case_all(redist_arena_free(&s.arena) == REDIST_OK && s.arena == NULL,
+                  "the arena is freed");
     check_exhausted();
     status = test_report_all("arenas");
     MPI_Finalize();

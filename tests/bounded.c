@@ -4,9 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t live_bytes, allocations, overruns, largest_block = INT64_MAX; /* larger ones are refused */
+static int64_t live_bytes, allocations, overruns,
+    largest_block = INT64_MAX; /* larger ones are refused */
 
-enum { HEADER = 64, CANARY = 0x5A }; /* bytes before a block, and as many behind it, which nobody may write */
+enum {
+    HEADER = 64,
+    CANARY = 0x5A
+}; /* bytes before a block, and as many behind it, which nobody may write */
 
 static void *counting_malloc(size_t bytes)
 {
@@ -26,8 +30,9 @@ static void counting_free(void *block)
     if (block == NULL)
         return;
     for (k = 0; k < HEADER; k++)
-        overruns += ((char *)block)[*(size_t *)(void *)((char *)block - HEADER) + (size_t)k] != CANARY;
-    live_bytes -= (int64_t)*(size_t *)(void *)((char *)block - HEADER);
+        overruns +=
+            ((char *)block)[*(size_t *)(void *)((char *)block - HEADER) + (size_t)k] != CANARY;
+    live_bytes -= (int64_t) * (size_t *)(void *)((char *)block - HEADER);
     free((char *)block - HEADER);
 }
 
@@ -62,14 +67,16 @@ static void transposition_open(transposition *t, int arrays, int in_place)
     int k, size = test_size();
     memset(t, 0, sizeof *t);
     t->from = redist_layout_2d(redist_block(N, size), redist_whole(M));
-    t->to = redist_memory_order(redist_layout_2d(redist_whole(N), redist_cyclic(M, size)), REDIST_COLUMN_MAJOR);
+    t->to = redist_memory_order(redist_layout_2d(redist_whole(N), redist_cyclic(M, size)),
+                                REDIST_COLUMN_MAJOR);
     t->arrays = t->options.arrays = arrays;
     t->options.in_place = in_place;
     t->options.message = t->message;
     t->options.message_size = sizeof t->message;
     for (k = 0; k < arrays; k++) {
         t->held[0][k] = calloc((size_t)held_elements(t) + 1, sizeof(double));
-        t->held[1][k] = in_place ? t->held[0][k] : calloc((size_t)held_elements(t) + 1, sizeof(double));
+        t->held[1][k] =
+            in_place ? t->held[0][k] : calloc((size_t)held_elements(t) + 1, sizeof(double));
     }
 }
 
@@ -84,7 +91,8 @@ static void transposition_close(transposition *t)
     }
 }
 
-static int transposition_create(transposition *t, redist_method method, int64_t max_buffer, int node_ranks)
+static int transposition_create(transposition *t, redist_method method, int64_t max_buffer,
+                                int node_ranks)
 {
     t->options.method = method;
     t->options.max_buffer = max_buffer;
@@ -92,7 +100,10 @@ static int transposition_create(transposition *t, redist_method method, int64_t 
     return redist_plan_create(MPI_COMM_WORLD, &t->from, &t->to, MPI_DOUBLE, &t->options, &t->plan);
 }
 
-static double element(int round, int array, int i, int j) { return ((double)(round * 10 + array) * N + i) * M + j; }
+static double element(int round, int array, int i, int j)
+{
+    return ((double)(round * 10 + array) * N + i) * M + j;
+}
 
 static void fill_rows(transposition *t, int round)
 {
@@ -122,7 +133,8 @@ static int executes(transposition *t)
     int round, good = 1;
     for (round = 0; round < 2; round++) {
         fill_rows(t, round);
-        good &= redist_execute_many(t->plan, (const void *const *)t->held[0], (void *const *)t->held[1]) == REDIST_OK;
+        good &= redist_execute_many(t->plan, (const void *const *)t->held[0],
+                                    (void *const *)t->held[1]) == REDIST_OK;
         good &= columns_are_right(t, round);
     }
     return good && allocations == before;
@@ -155,13 +167,16 @@ static void check_bound(const way *w, int arrays, int64_t limit)
     code = transposition_create(&t, w->method, limit, w->node_ranks);
     held = live_bytes - before;
     if (!test_case_all(code == REDIST_OK && redist_plan_stats(t.plan, &stats) == REDIST_OK &&
-                           held <= limit + (1 + stats.phases) * TABLES && stats.buffer_bytes <= limit && executes(&t),
-                       "%s, %d arrays, at most %" PRId64 " bytes: code %d, holds %" PRId64 ", says %" PRId64, w->name,
-                       arrays, limit, code, held, stats.buffer_bytes) &&
+                           held <= limit + (1 + stats.phases) * TABLES &&
+                           stats.buffer_bytes <= limit && executes(&t),
+                       "%s, %d arrays, at most %" PRId64 " bytes: code %d, holds %" PRId64
+                       ", says %" PRId64,
+                       w->name, arrays, limit, code, held, stats.buffer_bytes) &&
         test_rank() == 0)
         printf("%s\n", t.message);
     transposition_close(&t);
-    test_case_all(live_bytes == before, "%s, at most %" PRId64 " bytes: all is freed", w->name, limit);
+    test_case_all(live_bytes == before, "%s, at most %" PRId64 " bytes: all is freed", w->name,
+                  limit);
 }
 
 /* Without a limit the plan holds all that is packed, so what the other cases hold is due to the limit. */
@@ -173,8 +188,8 @@ static void check_unbounded(void)
     transposition_open(&t, MOST_ARRAYS, 0);
     test_case_all(transposition_create(&t, REDIST_POINT_TO_POINT, 0, 1) == REDIST_OK &&
                       redist_plan_stats(t.plan, &stats) == REDIST_OK &&
-                      live_bytes - before > stats.bytes_sent + stats.bytes_received && stats.bytes_sent > 2 * TABLES &&
-                      executes(&t),
+                      live_bytes - before > stats.bytes_sent + stats.bytes_received &&
+                      stats.bytes_sent > 2 * TABLES && executes(&t),
                   "without a limit all messages are held");
     transposition_close(&t);
 }
@@ -192,16 +207,21 @@ static void check_in_place(redist_method method, int64_t limit)
     code = transposition_create(&t, method, 0, 1);
     if (code == REDIST_OK && redist_plan_stats(t.plan, &stats) == REDIST_OK)
         needed = stats.bytes_sent + stats.bytes_kept;
-    test_case_all(code == REDIST_OK && executes(&t), "in place, method %d, without a limit", (int)method);
+    test_case_all(code == REDIST_OK && executes(&t), "in place, method %d, without a limit",
+                  (int)method);
     redist_plan_free(&t.plan);
     code = transposition_create(&t, method, limit, 1);
-    digits = strpbrk(strstr(t.message, " needs ") == NULL ? "" : strstr(t.message, " needs "), "0123456789");
+    digits = strpbrk(strstr(t.message, " needs ") == NULL ? "" : strstr(t.message, " needs "),
+                     "0123456789");
     other = digits == NULL ? -1 : strtoll(digits, NULL, 10);
     test_case_all(code == REDIST_ERR_MEMORY && t.plan == NULL && other > limit &&
                       (test_rank() > 0 || other >= needed) && live_bytes == before,
-                  "in place, method %d, %" PRId64 " bytes: code %d, %s", (int)method, limit, code, t.message);
-    code = transposition_create(&t, method, 2 * held_elements(&t) * 2 * (int64_t)sizeof(double) + 100000, 1);
-    test_case_all(code == REDIST_OK && executes(&t), "in place, method %d, within enough: code %d", (int)method, code);
+                  "in place, method %d, %" PRId64 " bytes: code %d, %s", (int)method, limit, code,
+                  t.message);
+    code = transposition_create(&t, method,
+                                2 * held_elements(&t) * 2 * (int64_t)sizeof(double) + 100000, 1);
+    test_case_all(code == REDIST_OK && executes(&t), "in place, method %d, within enough: code %d",
+                  (int)method, code);
     transposition_close(&t);
 }
 
@@ -212,15 +232,18 @@ static void check_rings(redist_method method)
     redist_stats stats;
     int code;
     transposition_open(&t, MOST_ARRAYS, 1);
-    largest_piece = 112000 / (test_size() * test_size()); /* between the message of one array and that of all */
+    largest_piece =
+        112000 / (test_size() * test_size()); /* between the message of one array and that of all */
     code = transposition_create(&t, method, 0, 0);
     if (code == REDIST_OK)
         redist_plan_stats(t.plan, &stats);
-    test_case_all(code == REDIST_OK &&
-                      stats.buffer_bytes <= stats.bytes_sent + stats.bytes_kept + stats.sends * t.arrays * 64,
+    test_case_all(code == REDIST_OK && stats.buffer_bytes <= stats.bytes_sent + stats.bytes_kept +
+                                                                 stats.sends * t.arrays * 64,
                   "in place, method %d: %" PRId64 " bytes held to send %" PRId64, (int)method,
-                  code == REDIST_OK ? stats.buffer_bytes : 0, code == REDIST_OK ? stats.bytes_sent : 0);
-    test_case_all(code == REDIST_OK && executes(&t), "in place, method %d, arrays in pieces of their own", (int)method);
+                  code == REDIST_OK ? stats.buffer_bytes : 0,
+                  code == REDIST_OK ? stats.bytes_sent : 0);
+    test_case_all(code == REDIST_OK && executes(&t),
+                  "in place, method %d, arrays in pieces of their own", (int)method);
     largest_piece = 262144;
     transposition_close(&t);
 }
@@ -236,14 +259,15 @@ static void check_scarce(int rank)
     transposition_open(&t, MOST_ARRAYS, 0);
     largest_block = test_rank() == rank ? 10000 : INT64_MAX;
     code = transposition_create(&t, REDIST_POINT_TO_POINT, 0, 1);
-    test_case_all(code == REDIST_ERR_MEMORY && t.plan == NULL && strlen(t.message) > 10 && live_bytes == before,
+    test_case_all(code == REDIST_ERR_MEMORY && t.plan == NULL && strlen(t.message) > 10 &&
+                      live_bytes == before,
                   "by name without memory on rank %d: code %d, %s", rank, code, t.message);
     code = transposition_create(&t, REDIST_AUTO, 0, 1);
     if (code == REDIST_OK)
         redist_plan_stats(t.plan, &stats);
     test_case_all(code == REDIST_OK && stats.buffer_bytes < stats.bytes_sent && executes(&t),
-                  "chosen without memory on rank %d: code %d, method %d holds %" PRId64 " bytes to send %" PRId64
-                  ", %s",
+                  "chosen without memory on rank %d: code %d, method %d holds %" PRId64
+                  " bytes to send %" PRId64 ", %s",
                   rank, code, (int)stats.method, stats.buffer_bytes, stats.bytes_sent, t.message);
     largest_block = INT64_MAX;
     transposition_close(&t);
@@ -261,11 +285,13 @@ static void check_places(void)
     transposition_open(&t, 1, 0);
     code = transposition_create(&t, REDIST_SHARED, FOR_ONE, 2);
     for (round = 0; round < ROUNDS && code == REDIST_OK; round++) {
-        for (begin = MPI_Wtime(); (test_rank() + round) % test_size() == 0 && MPI_Wtime() < begin + 0.002;)
+        for (begin = MPI_Wtime();
+             (test_rank() + round) % test_size() == 0 && MPI_Wtime() < begin + 0.002;)
             sched_yield();
         good &= executes(&t);
     }
-    test_case_all(code == REDIST_OK && good, "nodes of 2 with room for one message: code %d, %s", code, t.message);
+    test_case_all(code == REDIST_OK && good, "nodes of 2 with room for one message: code %d, %s",
+                  code, t.message);
     transposition_close(&t);
 }
 
@@ -286,17 +312,22 @@ static int short_runs_are_right(const double *to, int64_t block, int64_t wanted)
     int64_t k;
     int right = 1;
     for (k = -HEADER; k < wanted + HEADER && right; k++)
-        right = to[k] == (k < 0 || k >= wanted ? -2 : (double)((k / block * size + rank) * block + k % block));
+        right =
+            to[k] ==
+            (k < 0 || k >= wanted ? -2 : (double)((k / block * size + rank) * block + k % block));
     return right;
 }
 
 /* Long messages of short runs, whose pieces cut the tables of their offsets: nothing beside the array is written. */
-static void check_short_runs(redist_method method, int64_t block, int64_t n, int64_t limit, int64_t piece)
+static void check_short_runs(redist_method method, int64_t block, int64_t n, int64_t limit,
+                             int64_t piece)
 {
     const redist_layout from = redist_layout_1d(redist_block_cyclic(n, 2, test_size()));
     const redist_layout to = redist_layout_1d(redist_block_cyclic(n, block, test_size()));
-    const int64_t owned = redist_layout_alloc(&from, test_rank()), wanted = redist_layout_alloc(&to, test_rank());
-    double *a = malloc((size_t)(owned + 1) * sizeof *a), *b = malloc((size_t)(wanted + 2 * HEADER) * sizeof *b);
+    const int64_t owned = redist_layout_alloc(&from, test_rank()),
+                  wanted = redist_layout_alloc(&to, test_rank());
+    double *a = malloc((size_t)(owned + 1) * sizeof *a),
+           *b = malloc((size_t)(wanted + 2 * HEADER) * sizeof *b);
     redist_options options;
     redist_plan *plan;
     int round, code, right = 1;
@@ -313,7 +344,8 @@ static void check_short_runs(redist_method method, int64_t block, int64_t n, int
     redist_plan_free(&plan);
     largest_piece = 262144;
     test_case_all(code == REDIST_OK && right,
-                  "short runs, method %d, %" PRId64 " elements, buffer %" PRId64 ", piece %" PRId64 ": code %d",
+                  "short runs, method %d, %" PRId64 " elements, buffer %" PRId64 ", piece %" PRId64
+                  ": code %d",
                   (int)method, n, limit, piece, code);
     free(a);
     free(b);
@@ -355,7 +387,8 @@ int main(int argc, char **argv)
     if (test_size() > 4)
         check_places();
     check_all_short_runs();
-    test_case_all(overruns == 0, "nothing behind allocated memory is written: %" PRId64 " bytes", overruns);
+    test_case_all(overruns == 0, "nothing behind allocated memory is written: %" PRId64 " bytes",
+                  overruns);
     k = (size_t)test_report_all("bounded");
     MPI_Finalize();
     return (int)k;

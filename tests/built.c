@@ -28,11 +28,12 @@ static void check_queries(const suspect *s)
                   redist_layout_explain(x, text, sizeof text) == REDIST_ERR_LAYOUT,
               "%s is a layout", s->name);
     test_case(strlen(text) > 10, "%s: no sentence", s->name);
-    test_case(redist_layout_places(x) == 0 && redist_layout_rank(x, coords) == -1 && redist_layout_coords(x, 0, coords) == 0 &&
-                  redist_layout_owner(x, index) == -1 && redist_layout_offset(x, index) == -1 &&
-                  redist_layout_alloc(x, 0) == 0,
+    test_case(redist_layout_places(x) == 0 && redist_layout_rank(x, coords) == -1 &&
+                  redist_layout_coords(x, 0, coords) == 0 && redist_layout_owner(x, index) == -1 &&
+                  redist_layout_offset(x, index) == -1 && redist_layout_alloc(x, 0) == 0,
               "%s has places", s->name);
-    test_case(redist_layout_format(x, text, sizeof text) == -1 && redist_layout_print(x, stdout) == REDIST_ERR_LAYOUT,
+    test_case(redist_layout_format(x, text, sizeof text) == -1 &&
+                  redist_layout_print(x, stdout) == REDIST_ERR_LAYOUT,
               "%s is written", s->name);
 }
 
@@ -46,13 +47,15 @@ static void check_pair(const char *name, const redist_layout *from, const redist
     int ranks[8] = {0}, stops = -1;
     const void *sources[1] = {NULL};
     void *targets[1] = {NULL};
-    test_case(redist_traffic_between(from, to, &traffic) == REDIST_ERR_LAYOUT && redist_volume(from, 0, to, 0) == -1,
+    test_case(redist_traffic_between(from, to, &traffic) == REDIST_ERR_LAYOUT &&
+                  redist_volume(from, 0, to, 0) == -1,
               "%s: traffic", name);
-    test_case(redist_schedule_create(from, to, &schedule) == REDIST_ERR_LAYOUT && schedule.steps == 0, "%s: schedule",
-              name);
+    test_case(redist_schedule_create(from, to, &schedule) == REDIST_ERR_LAYOUT &&
+                  schedule.steps == 0,
+              "%s: schedule", name);
     test_case(redist_relabel(from, to, ranks) == REDIST_ERR_LAYOUT, "%s: relabelled", name);
-    test_case(redist_phases(from, to, 8, &cost, 2, between, &stops) == REDIST_ERR_LAYOUT && stops == 0 &&
-                  redist_cost_of(from, to, 8, &cost) < 0,
+    test_case(redist_phases(from, to, 8, &cost, 2, between, &stops) == REDIST_ERR_LAYOUT &&
+                  stops == 0 && redist_cost_of(from, to, 8, &cost) < 0,
               "%s: phases", name);
     test_case(redist_move(from, sources, to, targets, 8) == REDIST_ERR_LAYOUT, "%s: moved", name);
 }
@@ -106,7 +109,8 @@ static void check_builders(const suspect *s)
     made[n++] = redist_rotated(*s->layout, 1);
     made[n++] = redist_section(*s->layout, 0, 1, 2, 1);
     for (k = 0; k < n; k++)
-        test_case(redist_layout_check(&made[k]) == REDIST_ERR_LAYOUT, "%s: builder %d made a layout", s->name, k);
+        test_case(redist_layout_check(&made[k]) == REDIST_ERR_LAYOUT,
+                  "%s: builder %d made a layout", s->name, k);
 }
 
 static void check_random_axis(test_random *r)

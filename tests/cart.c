@@ -9,8 +9,8 @@ enum { DIMS = 3, MOST = 8, WIDEST = 3, ARENA = 1 << 17 };
 typedef struct {
     int ndim, procs[DIMS], periodic[DIMS], coords[DIMS];
     int64_t cuts[DIMS][MOST + 1];
-    int64_t low[DIMS], high[DIMS];  /* widths of the halo */
-    int size[DIMS], owned[DIMS];    /* of the local array, and of what it owns */
+    int64_t low[DIMS], high[DIMS]; /* widths of the halo */
+    int size[DIMS], owned[DIMS];   /* of the local array, and of what it owns */
     int cells;
     MPI_Comm comm;
 } bricks;
@@ -51,7 +51,8 @@ static void draw(test_random *r, bricks *b)
    before, so that corners come along, but not those past an end, which hold nothing. */
 static void shift(const bricks *b, double *array, int axis, int up)
 {
-    int part[DIMS], at[DIMS], below, above, low, high, d, width = (int)(up ? b->low[axis] : b->high[axis]);
+    int part[DIMS], at[DIMS], below, above, low, high, d,
+        width = (int)(up ? b->low[axis] : b->high[axis]);
     MPI_Datatype send, receive;
     MPI_Request requests[2];
     for (d = 0; d < b->ndim; d++) {
@@ -108,8 +109,8 @@ static int by_plan(const bricks *b, double *array, redist_method method, int in_
 
 static void check(const bricks *b, int number)
 {
-    static const redist_method methods[] = {REDIST_POINT_TO_POINT, REDIST_ALLTOALLW, REDIST_SCHEDULED,
-                                            REDIST_ALLTOALLV};
+    static const redist_method methods[] = {REDIST_POINT_TO_POINT, REDIST_ALLTOALLW,
+                                            REDIST_SCHEDULED, REDIST_ALLTOALLV};
     const int in_arena = number % 3 == 0;
     const size_t bytes = (size_t)b->cells * sizeof(double);
     double *wanted = (double *)malloc(bytes), *array = in_arena ? slot : (double *)malloc(bytes);
@@ -119,11 +120,12 @@ static void check(const bricks *b, int number)
     code = by_plan(b, array, in_arena ? REDIST_SHARED : methods[number % 4], in_arena);
     for (k = 0; k < 2 * b->ndim; k++)
         shift(b, wanted, k / 2, k % 2);
-    test_case_all(code == REDIST_OK && memcmp(array, wanted, bytes) == 0,
-                  "case %d: %d axes on %d x %d x %d, periodic %d %d %d, halos %d,%d %d,%d %d,%d: code %d", number,
-                  b->ndim, b->procs[0], b->procs[1], b->procs[2], b->periodic[0], b->periodic[1], b->periodic[2],
-                  (int)b->low[0], (int)b->high[0], (int)b->low[1], (int)b->high[1], (int)b->low[2], (int)b->high[2],
-                  code);
+    test_case_all(
+        code == REDIST_OK && memcmp(array, wanted, bytes) == 0,
+        "case %d: %d axes on %d x %d x %d, periodic %d %d %d, halos %d,%d %d,%d %d,%d: code %d",
+        number, b->ndim, b->procs[0], b->procs[1], b->procs[2], b->periodic[0], b->periodic[1],
+        b->periodic[2], (int)b->low[0], (int)b->high[0], (int)b->low[1], (int)b->high[1],
+        (int)b->low[2], (int)b->high[2], code);
     free(wanted);
     if (!in_arena)
         free(array);

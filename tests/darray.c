@@ -6,11 +6,11 @@ enum { DIMS = 3 };
 
 /* One distribution in the words of MPI, and the same for the library. */
 typedef struct {
-    int order;                                  /* MPI_ORDER_C or MPI_ORDER_FORTRAN */
+    int order; /* MPI_ORDER_C or MPI_ORDER_FORTRAN */
     int extents[DIMS], kinds[DIMS], arguments[DIMS], processes[DIMS];
     redist_layout layout;
-    MPI_Datatype piece;                         /* this rank's part of the whole array */
-    int count;                                  /* elements in it */
+    MPI_Datatype piece; /* this rank's part of the whole array */
+    int count;          /* elements in it */
 } distribution;
 
 /* Splits the ranks over the axes. */
@@ -62,10 +62,11 @@ static void draw(test_random *r, int ndim, const int *extents, distribution *x)
         x->extents[d] = extents[d];
         axes[d] = draw_axis(r, extents[d], x->processes[d], &x->kinds[d], &x->arguments[d]);
     }
-    x->layout = redist_memory_order(redist_layout_nd(ndim, axes),
-                                    x->order == MPI_ORDER_C ? REDIST_ROW_MAJOR : REDIST_COLUMN_MAJOR);
-    MPI_Type_create_darray(test_size(), test_rank(), ndim, x->extents, x->kinds, x->arguments, x->processes, x->order,
-                           MPI_INT, &x->piece);
+    x->layout =
+        redist_memory_order(redist_layout_nd(ndim, axes),
+                            x->order == MPI_ORDER_C ? REDIST_ROW_MAJOR : REDIST_COLUMN_MAJOR);
+    MPI_Type_create_darray(test_size(), test_rank(), ndim, x->extents, x->kinds, x->arguments,
+                           x->processes, x->order, MPI_INT, &x->piece);
     MPI_Type_commit(&x->piece);
     MPI_Type_size(x->piece, &size);
     x->count = size / (int)sizeof(int);
@@ -95,11 +96,13 @@ static void cut_out(const distribution *x, int ndim, int elements, int *local)
     int *whole = malloc((size_t)elements * sizeof *whole);
     fill_whole(x, ndim, elements, whole);
     if (x->count > 0)
-        MPI_Sendrecv(whole, 1, x->piece, 0, 0, local, x->count, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(whole, 1, x->piece, 0, 0, local, x->count, MPI_INT, 0, 0, MPI_COMM_SELF,
+                     MPI_STATUS_IGNORE);
     free(whole);
 }
 
-static int check(const distribution *from, const distribution *to, int ndim, int elements, redist_method method)
+static int check(const distribution *from, const distribution *to, int ndim, int elements,
+                 redist_method method)
 {
     int *source = calloc((size_t)from->count + 1, sizeof *source),
         *target = calloc((size_t)to->count + 1, sizeof *target);
@@ -112,7 +115,8 @@ static int check(const distribution *from, const distribution *to, int ndim, int
     cut_out(to, ndim, elements, expected);
     memset(&options, 0, sizeof options);
     options.method = method;
-    if (redist_plan_create(MPI_COMM_WORLD, &from->layout, &to->layout, MPI_INT, &options, &plan) == REDIST_OK) {
+    if (redist_plan_create(MPI_COMM_WORLD, &from->layout, &to->layout, MPI_INT, &options, &plan) ==
+        REDIST_OK) {
         good = redist_execute(plan, source, target) == REDIST_OK && good;
         good = memcmp(target, expected, ((size_t)to->count + 1) * sizeof *target) == 0 && good;
         good = redist_plan_free(&plan) == REDIST_OK && good;
@@ -129,7 +133,8 @@ static int check(const distribution *from, const distribution *to, int ndim, int
 int main(int count, char **arguments)
 {
     /* The first sets up shared memory, which takes long when ranks outnumber cores: it is used less often. */
-    static const redist_method methods[] = {REDIST_AUTO, REDIST_ALLTOALLV, REDIST_ALLTOALLW, REDIST_POINT_TO_POINT};
+    static const redist_method methods[] = {REDIST_AUTO, REDIST_ALLTOALLV, REDIST_ALLTOALLW,
+                                            REDIST_POINT_TO_POINT};
     static const int64_t longest[DIMS] = {600, 40, 14};
     test_random r = {1};
     int k, cases, status;
@@ -140,7 +145,8 @@ int main(int count, char **arguments)
         distribution from, to;
         int extents[DIMS], d, elements = 1, ndim = (int)test_between(&r, 1, DIMS);
         for (d = 0; d < ndim; d++) {
-            extents[d] = (int)test_between(&r, 1, test_between(&r, 0, 4) == 0 ? 4 : longest[ndim - 1]);
+            extents[d] =
+                (int)test_between(&r, 1, test_between(&r, 0, 4) == 0 ? 4 : longest[ndim - 1]);
             elements *= extents[d];
         }
         draw(&r, ndim, extents, &from);

@@ -18,15 +18,16 @@ enum { ARRAYS = 4 };
 enum { EXECUTE, START_WAIT, START_TEST, START_TRAFFIC, WAYS };
 
 typedef struct {
-    test_array arrays[2];                   /* [0] source, [1] destination */
+    test_array arrays[2]; /* [0] source, [1] destination */
     test_table tables[2];
     redist_layout layouts[2];
     MPI_Comm comm;
-    int rank, size, place[2];               /* place: what this rank holds, or -1 */
+    int rank, size, place[2]; /* place: what this rank holds, or -1 */
     MPI_Datatype type;
     size_t bytes;
     uint64_t seed;
-    int count, many, in_place, fixed, way;  /* count: arrays at once; many: through the calls for several */
+    int count, many, in_place, fixed,
+        way; /* count: arrays at once; many: through the calls for several */
     redist_method method;
     redist_plan *plan;
     unsigned char *held[2][ARRAYS];
@@ -109,7 +110,8 @@ static inline void exchange_allocate(exchange *e)
     for (k = 0; k < e->count; k++) {
         if (e->in_place) {
             e->held[0][k] = e->held[1][k] =
-                exchange_array(e, exchange_owned(e, 0) + exchange_owned(e, 1), from > to ? from : to);
+                exchange_array(e, exchange_owned(e, 0) + exchange_owned(e, 1),
+                               from > to ? from : to);
         } else {
             e->held[0][k] = exchange_array(e, exchange_owned(e, 0), from);
             e->held[1][k] = exchange_array(e, exchange_owned(e, 1), to);
@@ -130,11 +132,13 @@ static inline void exchange_release(exchange *e)
 static inline void exchange_fill(exchange *e, int side, int k, uint64_t contents)
 {
     if (e->place[side] >= 0 && e->held[side][k] != NULL)
-        test_fill(&e->tables[side], e->place[side], e->bytes, contents, (uint64_t)side, e->held[side][k]);
+        test_fill(&e->tables[side], e->place[side], e->bytes, contents, (uint64_t)side,
+                  e->held[side][k]);
 }
 
 /* Whether the elements of this rank hold these contents, whatever lies between them. */
-static inline int exchange_elements_hold(const exchange *e, int side, uint64_t contents, const unsigned char *array)
+static inline int exchange_elements_hold(const exchange *e, int side, uint64_t contents,
+                                         const unsigned char *array)
 {
     const test_table *t = &e->tables[side];
     int64_t i;
@@ -172,7 +176,8 @@ static inline int exchange_start(exchange *e)
         to[k] = e->held[1][k];
     }
     if (e->way == EXECUTE)
-        return e->many ? redist_execute_many(e->plan, from, to) : redist_execute(e->plan, from[0], to[0]);
+        return e->many ? redist_execute_many(e->plan, from, to)
+                       : redist_execute(e->plan, from[0], to[0]);
     return e->many ? redist_start_many(e->plan, from, to) : redist_start(e->plan, from[0], to[0]);
 }
 
@@ -249,7 +254,8 @@ static inline int exchange_create_with(exchange *e, redist_options *options)
     options->in_place = e->in_place;
     options->message = e->message;
     options->message_size = sizeof e->message;
-    if (e->method == REDIST_MULTIPHASE) { /* dear messages make chains of plans, dear bytes a single one */
+    if (e->method ==
+        REDIST_MULTIPHASE) { /* dear messages make chains of plans, dear bytes a single one */
         options->cost.per_message = 1;
         options->cost.per_byte = e->seed % 3 == 0 ? 1 : 1e-6;
     }

@@ -23,26 +23,27 @@ typedef struct {
     int node_ranks, arrays, fixed, in_place, measures;
 } way;
 
-static const way ways[] = {{"shared", PLAN, REDIST_SHARED, 0, 1, 0, 0, 0},
-                           {"shared on nodes of 2", PLAN, REDIST_SHARED, 2, 1, 0, 0, 0},
-                           {"shared in place in an arena", PLAN_IN_ARENA, REDIST_SHARED, 0, 1, 0, 1, 0},
-                           {"shared in an arena, nodes of 2", PLAN_IN_ARENA, REDIST_SHARED, 2, 1, 0, 0, 0},
-                           {"alltoallv", PLAN, REDIST_ALLTOALLV, 0, 1, 0, 0, 0},
-                           {"alltoallv in an arena", PLAN_IN_ARENA, REDIST_ALLTOALLV, 0, 1, 0, 0, 0},
-                           {"alltoallw, 2 arrays", PLAN, REDIST_ALLTOALLW, 0, 2, 0, 0, 0},
-                           {"alltoallw fixed in an arena", PLAN_IN_ARENA, REDIST_ALLTOALLW, 0, 1, 1, 0, 0},
-                           {"alltoallw in place", PLAN, REDIST_ALLTOALLW, 0, 1, 0, 1, 0},
-                           {"scheduled", PLAN, REDIST_SCHEDULED, 0, 1, 0, 0, 0},
-                           {"scheduled in an arena", PLAN_IN_ARENA, REDIST_SCHEDULED, 0, 2, 0, 0, 0},
-                           {"messages fixed", PLAN, REDIST_POINT_TO_POINT, 0, 1, 1, 0, 0},
-                           {"messages in an arena", PLAN_IN_ARENA, REDIST_POINT_TO_POINT, 0, 1, 0, 1, 0},
-                           {"multiphase", PLAN, REDIST_MULTIPHASE, 1, 1, 0, 0, 0},
-                           {"multiphase in an arena", PLAN_IN_ARENA, REDIST_MULTIPHASE, 1, 1, 0, 0, 0},
-                           {"automatic, nodes of 1", PLAN, REDIST_AUTO, 1, 1, 0, 0, 0},
-                           {"measured", PLAN, REDIST_AUTO, 0, 1, 0, 0, 1},
-                           {"measured in an arena", PLAN_IN_ARENA, REDIST_AUTO, 0, 1, 0, 0, 1},
-                           {"an arena", ARENA, REDIST_AUTO, 0, 0, 0, 0, 0},
-                           {"calibrating", CALIBRATION, REDIST_AUTO, 0, 0, 0, 0, 0}};
+static const way ways[] = {
+    {"shared", PLAN, REDIST_SHARED, 0, 1, 0, 0, 0},
+    {"shared on nodes of 2", PLAN, REDIST_SHARED, 2, 1, 0, 0, 0},
+    {"shared in place in an arena", PLAN_IN_ARENA, REDIST_SHARED, 0, 1, 0, 1, 0},
+    {"shared in an arena, nodes of 2", PLAN_IN_ARENA, REDIST_SHARED, 2, 1, 0, 0, 0},
+    {"alltoallv", PLAN, REDIST_ALLTOALLV, 0, 1, 0, 0, 0},
+    {"alltoallv in an arena", PLAN_IN_ARENA, REDIST_ALLTOALLV, 0, 1, 0, 0, 0},
+    {"alltoallw, 2 arrays", PLAN, REDIST_ALLTOALLW, 0, 2, 0, 0, 0},
+    {"alltoallw fixed in an arena", PLAN_IN_ARENA, REDIST_ALLTOALLW, 0, 1, 1, 0, 0},
+    {"alltoallw in place", PLAN, REDIST_ALLTOALLW, 0, 1, 0, 1, 0},
+    {"scheduled", PLAN, REDIST_SCHEDULED, 0, 1, 0, 0, 0},
+    {"scheduled in an arena", PLAN_IN_ARENA, REDIST_SCHEDULED, 0, 2, 0, 0, 0},
+    {"messages fixed", PLAN, REDIST_POINT_TO_POINT, 0, 1, 1, 0, 0},
+    {"messages in an arena", PLAN_IN_ARENA, REDIST_POINT_TO_POINT, 0, 1, 0, 1, 0},
+    {"multiphase", PLAN, REDIST_MULTIPHASE, 1, 1, 0, 0, 0},
+    {"multiphase in an arena", PLAN_IN_ARENA, REDIST_MULTIPHASE, 1, 1, 0, 0, 0},
+    {"automatic, nodes of 1", PLAN, REDIST_AUTO, 1, 1, 0, 0, 0},
+    {"measured", PLAN, REDIST_AUTO, 0, 1, 0, 0, 1},
+    {"measured in an arena", PLAN_IN_ARENA, REDIST_AUTO, 0, 1, 0, 0, 1},
+    {"an arena", ARENA, REDIST_AUTO, 0, 0, 0, 0, 0},
+    {"calibrating", CALIBRATION, REDIST_AUTO, 0, 0, 0, 0, 0}};
 
 /* One case: the at-th call fails on one rank while it does something, and what came of that on this rank. */
 typedef struct {
@@ -62,7 +63,8 @@ static void give_up(int signal_number)
 {
     static const char hangs[] = "FAILED: hangs: ";
     (void)signal_number;
-    if (write(1, hangs, sizeof hangs - 1) < 0 || write(1, at_work, strlen(at_work)) < 0 || write(1, "\n", 1) < 0)
+    if (write(1, hangs, sizeof hangs - 1) < 0 || write(1, at_work, strlen(at_work)) < 0 ||
+        write(1, "\n", 1) < 0)
         _exit(2);
     _exit(1);
 }
@@ -178,7 +180,8 @@ static int nothing_is_left(const trial *t, const int *before, int64_t blocks)
     const int messages = t->spreads || t->call == CALL_Send_init || t->call == CALL_Recv_init;
     int kind, good = live_blocks == blocks;
     for (kind = 0; kind < KINDS; kind++)
-        good &= live[kind] == before[kind] || (kind == COMMUNICATORS && messages && live[kind] > before[kind]);
+        good &= live[kind] == before[kind] ||
+                (kind == COMMUNICATORS && messages && live[kind] > before[kind]);
     return good;
 }
 
@@ -197,16 +200,18 @@ static int run(trial *t)
     right = t->spreads || ended_alike(t);
     if (created)
         perform_watched(t, RUN);
-    arrived = !created || t->code[RUN] != REDIST_OK || t->way->kind > PLAN_IN_ARENA || exchange_arrived(t->e, 1);
+    arrived = !created || t->code[RUN] != REDIST_OK || t->way->kind > PLAN_IN_ARENA ||
+              exchange_arrived(t->e, 1);
     perform_watched(t, FREE);
     close_trial(t);
     right = right && arrived && codes_are_right(t);
-    test_case_all(right, "%s: codes %d %d %d, arrived %d", at_work, t->code[MAKE], t->code[RUN], t->code[FREE],
-                  arrived);
-    test_case_all(nothing_is_left(t, before, blocks),
-                  "%s: left are %d blocks, %d communicators, %d types, %d groups, %d infos, %d requests", at_work,
-                  (int)(live_blocks - blocks), live[0] - before[0], live[1] - before[1], live[2] - before[2],
-                  live[3] - before[3], live[4] - before[4]);
+    test_case_all(right, "%s: codes %d %d %d, arrived %d", at_work, t->code[MAKE], t->code[RUN],
+                  t->code[FREE], arrived);
+    test_case_all(
+        nothing_is_left(t, before, blocks),
+        "%s: left are %d blocks, %d communicators, %d types, %d groups, %d infos, %d requests",
+        at_work, (int)(live_blocks - blocks), live[0] - before[0], live[1] - before[1],
+        live[2] - before[2], live[3] - before[3], live[4] - before[4]);
     alarm(0);
     return t->hit;
 }
@@ -236,7 +241,8 @@ static void check_call(const way *w, int operation, int call, int calls)
     int at, bad_rank;
     for (at = 0; at < (several ? 1 : calls) && at < calls && !(several && spreads); at++)
         if (calls <= MANY || at < FIRST || at == calls / 2 || at == calls - 1)
-            for (bad_rank = step == 1 ? 0 : (at + call) % step; bad_rank < test_size(); bad_rank += step)
+            for (bad_rank = step == 1 ? 0 : (at + call) % step; bad_rank < test_size();
+                 bad_rank += step)
                 fail_once(w, operation, call, at, bad_rank);
 }
 

@@ -10,17 +10,26 @@
 
 /* X(name, spreads): whether ranks that agree, or exchange, part ways when it fails on one of them. No protocol can
    prevent that, so where such a call fails on one rank, MPI is from then on broken on all: every call fails. */
-#define FAILING_CALLS(X)                                                                                               \
-    X(Comm_compare, 0) X(Comm_rank, 0) X(Comm_size, 0) X(Comm_test_inter, 0) X(Comm_set_errhandler, 0)                 \
-    X(Comm_get_attr, 0) X(Comm_group, 0) X(Group_translate_ranks, 0) X(Get_processor_name, 0) X(Query_thread, 0)       \
-    X(Type_size, 0) X(Type_get_extent, 0) X(Type_get_true_extent, 0) X(Type_commit, 0) X(Type_dup, 0)                  \
-    X(Type_contiguous, 0) X(Type_create_hvector, 0) X(Type_create_hindexed_block, 0) X(Type_create_struct, 0)          \
-    X(Info_create, 0) X(Info_set, 0) X(Win_lock_all, 0) X(Win_shared_query, 0) X(Send_init, 0) X(Recv_init, 0)         \
-    X(Alltoallv_init, 0) X(Alltoallw_init, 0) X(Comm_idup, 0) X(Comm_split_type, 0) X(Win_allocate_shared, 0)          \
-    X(Ibarrier, 0) X(Comm_free, 0) X(Group_free, 0) X(Type_free, 0) X(Info_free, 0) X(Request_free, 0) X(Win_free, 0)  \
-    X(Win_unlock_all, 0) X(Cancel, 0) X(Request_get_status, 0) X(Iallreduce, 1) X(Ibcast, 1) X(Test, 1)                \
-    X(Testsome, 1) X(Iprobe, 1) X(Start, 1) X(Startall, 1) X(Isend, 1) X(Irecv, 1) X(Ialltoallv, 1) X(Ialltoallw, 1)   \
-    X(Reduce_local, 0) X(Iallgather, 1)
+#define FAILING_CALLS(X)                                                                          \
+    X(Comm_compare, 0)                                                                            \
+    X(Comm_rank, 0) X(Comm_size, 0) X(Comm_test_inter, 0) X(Comm_set_errhandler, 0)               \
+        X(Comm_get_attr, 0) X(Comm_group, 0) X(Group_translate_ranks, 0) X(Get_processor_name, 0) \
+            X(Query_thread, 0) X(Type_size, 0) X(Type_get_extent, 0) X(Type_get_true_extent, 0)   \
+                X(Type_commit, 0) X(Type_dup, 0) X(Type_contiguous, 0) X(Type_create_hvector, 0)  \
+                    X(Type_create_hindexed_block, 0) X(Type_create_struct, 0) X(Info_create, 0)   \
+                        X(Info_set, 0) X(Win_lock_all, 0) X(Win_shared_query, 0) X(Send_init, 0)  \
+                            X(Recv_init, 0) X(Alltoallv_init, 0) X(Alltoallw_init, 0)             \
+                                X(Comm_idup, 0) X(Comm_split_type, 0) X(Win_allocate_shared, 0)   \
+                                    X(Ibarrier, 0) X(Comm_free, 0) X(Group_free, 0)               \
+                                        X(Type_free, 0) X(Info_free, 0) X(Request_free, 0)        \
+                                            X(Win_free, 0) X(Win_unlock_all, 0) X(Cancel, 0)      \
+                                                X(Request_get_status, 0) X(Iallreduce, 1)         \
+                                                    X(Ibcast, 1) X(Test, 1) X(Testsome, 1)        \
+                                                        X(Iprobe, 1) X(Start, 1) X(Startall, 1)   \
+                                                            X(Isend, 1) X(Irecv, 1)               \
+                                                                X(Ialltoallv, 1) X(Ialltoallw, 1) \
+                                                                    X(Reduce_local, 0)            \
+                                                                        X(Iallgather, 1)
 
 #define FAILING_NUMBER(name, spreads) CALL_##name,
 #define FAILING_NAME(name, spreads) #name,
@@ -35,7 +44,8 @@ static int live[KINDS];
 
 enum { FINE, FAILS, IS_BROKEN, MOST_KEPT = 4096 };
 static struct {
-    int call, at, spreads; /* which call fails, and at which of its calls (CALLS: none), on this rank */
+    int call, at,
+        spreads; /* which call fails, and at which of its calls (CALLS: none), on this rank */
     int watched, broken, hit;
     int counts[CALLS];
     int trial; /* its number: tags of what is told while it lasts are 2 trial, and 2 trial + 1 */
@@ -96,44 +106,47 @@ static int all_come(void)
         return 1;
     tell(2 * injected.trial + 1);
     while (!come && !injected.broken) {
-        PMPI_Iprobe(MPI_ANY_SOURCE, 2 * injected.trial + 1, injected.telling, &come, MPI_STATUS_IGNORE);
-        PMPI_Iprobe(MPI_ANY_SOURCE, 2 * injected.trial, injected.telling, &injected.broken, MPI_STATUS_IGNORE);
+        PMPI_Iprobe(MPI_ANY_SOURCE, 2 * injected.trial + 1, injected.telling, &come,
+                    MPI_STATUS_IGNORE);
+        PMPI_Iprobe(MPI_ANY_SOURCE, 2 * injected.trial, injected.telling, &injected.broken,
+                    MPI_STATUS_IGNORE);
         sched_yield();
     }
     if (come)
-        PMPI_Recv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, 2 * injected.trial + 1, injected.telling, MPI_STATUS_IGNORE);
+        PMPI_Recv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, 2 * injected.trial + 1, injected.telling,
+                  MPI_STATUS_IGNORE);
     return come;
 }
 
 /* ---- local calls, and those that begin or prepare something ---- */
 
-#define FAILING_LOCAL(name, parameters, values)                                                                        \
+#define FAILING_LOCAL(name, parameters, values) \
     int MPI_##name parameters { return fails(CALL_##name) ? failed() : PMPI_##name values; }
 
-#define FAILING_MAKES(name, kind, parameters, values)                                                                  \
-    int MPI_##name parameters                                                                                          \
-    {                                                                                                                  \
-        if (fails(CALL_##name))                                                                                        \
-            return failed();                                                                                           \
-        live[kind]++;                                                                                                  \
-        return PMPI_##name values;                                                                                     \
+#define FAILING_MAKES(name, kind, parameters, values) \
+    int MPI_##name parameters                         \
+    {                                                 \
+        if (fails(CALL_##name))                       \
+            return failed();                          \
+        live[kind]++;                                 \
+        return PMPI_##name values;                    \
     }
 
-#define FAILING_PREPARES(name, together, parameters, values)                                                           \
-    int MPI_##name parameters                                                                                          \
-    {                                                                                                                  \
-        const int state = fails(CALL_##name);                                                                          \
-        int code;                                                                                                      \
-        if (state == IS_BROKEN || (state == FAILS && !together))                                                       \
-            return failed();                                                                                           \
-        code = PMPI_##name values;                                                                                     \
-        if (state == FAILS) {                                                                                          \
-            PMPI_Request_free(request);                                                                                \
-            return failed();                                                                                           \
-        }                                                                                                              \
-        live[PREPARED]++;                                                                                              \
-        prepared[prepared_n++] = *request;                                                                             \
-        return code;                                                                                                   \
+#define FAILING_PREPARES(name, together, parameters, values)     \
+    int MPI_##name parameters                                    \
+    {                                                            \
+        const int state = fails(CALL_##name);                    \
+        int code;                                                \
+        if (state == IS_BROKEN || (state == FAILS && !together)) \
+            return failed();                                     \
+        code = PMPI_##name values;                               \
+        if (state == FAILS) {                                    \
+            PMPI_Request_free(request);                          \
+            return failed();                                     \
+        }                                                        \
+        live[PREPARED]++;                                        \
+        prepared[prepared_n++] = *request;                       \
+        return code;                                             \
     }
 
 FAILING_LOCAL(Comm_compare, (MPI_Comm a, MPI_Comm b, int *result), (a, b, result))
@@ -141,14 +154,18 @@ FAILING_LOCAL(Comm_rank, (MPI_Comm comm, int *rank), (comm, rank))
 FAILING_LOCAL(Comm_size, (MPI_Comm comm, int *size), (comm, size))
 FAILING_LOCAL(Comm_test_inter, (MPI_Comm comm, int *flag), (comm, flag))
 FAILING_LOCAL(Comm_set_errhandler, (MPI_Comm comm, MPI_Errhandler handler), (comm, handler))
-FAILING_LOCAL(Comm_get_attr, (MPI_Comm comm, int key, void *value, int *flag), (comm, key, value, flag))
-FAILING_LOCAL(Group_translate_ranks, (MPI_Group a, int n, const int *from, MPI_Group b, int *to), (a, n, from, b, to))
+FAILING_LOCAL(Comm_get_attr, (MPI_Comm comm, int key, void *value, int *flag),
+              (comm, key, value, flag))
+FAILING_LOCAL(Group_translate_ranks, (MPI_Group a, int n, const int *from, MPI_Group b, int *to),
+              (a, n, from, b, to))
 FAILING_LOCAL(Get_processor_name, (char *name, int *length), (name, length))
 FAILING_LOCAL(Query_thread, (int *level), (level))
 FAILING_LOCAL(Type_size, (MPI_Datatype type, int *size), (type, size))
-FAILING_LOCAL(Type_get_extent, (MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent), (type, lower, extent))
-FAILING_LOCAL(Type_get_true_extent, (MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent), (type, lower, extent))
-FAILING_LOCAL(Type_commit, (MPI_Datatype *type), (type))
+FAILING_LOCAL(Type_get_extent, (MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent),
+              (type, lower, extent))
+FAILING_LOCAL(Type_get_true_extent, (MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent),
+              (type, lower, extent))
+FAILING_LOCAL(Type_commit, (MPI_Datatype * type), (type))
 FAILING_LOCAL(Info_set, (MPI_Info info, const char *key, const char *value), (info, key, value))
 FAILING_LOCAL(Win_shared_query, (MPI_Win window, int rank, MPI_Aint *size, int *unit, void *base),
               (window, rank, size, unit, base))
@@ -156,65 +173,88 @@ FAILING_LOCAL(Testsome, (int n, MPI_Request *request, int *done, int *index, MPI
               (n, request, done, index, status))
 FAILING_LOCAL(Iprobe, (int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status),
               (from, tag, comm, flag, status))
-FAILING_LOCAL(Start, (MPI_Request *request), (request))
+FAILING_LOCAL(Start, (MPI_Request * request), (request))
 FAILING_LOCAL(Startall, (int n, MPI_Request *request), (n, request))
-FAILING_LOCAL(Isend, (const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request),
+FAILING_LOCAL(Isend,
+              (const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+               MPI_Request *request),
               (data, n, type, to, tag, comm, request))
-FAILING_LOCAL(Irecv, (void *data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request *request),
+FAILING_LOCAL(Irecv,
+              (void *data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+               MPI_Request *request),
               (data, n, type, from, tag, comm, request))
-FAILING_LOCAL(Reduce_local, (const void *from, void *to, int n, MPI_Datatype type, MPI_Op op), (from, to, n, type, op))
+FAILING_LOCAL(Reduce_local, (const void *from, void *to, int n, MPI_Datatype type, MPI_Op op),
+              (from, to, n, type, op))
 
 FAILING_MAKES(Comm_group, GROUPS, (MPI_Comm comm, MPI_Group *made), (comm, made))
-FAILING_MAKES(Info_create, INFOS, (MPI_Info *made), (made))
+FAILING_MAKES(Info_create, INFOS, (MPI_Info * made), (made))
 FAILING_MAKES(Type_dup, TYPES, (MPI_Datatype type, MPI_Datatype *made), (type, made))
-FAILING_MAKES(Type_contiguous, TYPES, (int n, MPI_Datatype type, MPI_Datatype *made), (n, type, made))
+FAILING_MAKES(Type_contiguous, TYPES, (int n, MPI_Datatype type, MPI_Datatype *made),
+              (n, type, made))
 FAILING_MAKES(Type_create_hvector, TYPES,
-              (int n, int block, MPI_Aint stride, MPI_Datatype type, MPI_Datatype *made), (n, block, stride, type, made))
+              (int n, int block, MPI_Aint stride, MPI_Datatype type, MPI_Datatype *made),
+              (n, block, stride, type, made))
 FAILING_MAKES(Type_create_hindexed_block, TYPES,
-              (int n, int block, const MPI_Aint *at, MPI_Datatype type, MPI_Datatype *made), (n, block, at, type, made))
+              (int n, int block, const MPI_Aint *at, MPI_Datatype type, MPI_Datatype *made),
+              (n, block, at, type, made))
 FAILING_MAKES(Type_create_struct, TYPES,
-              (int n, const int *blocks, const MPI_Aint *at, const MPI_Datatype *type, MPI_Datatype *made),
+              (int n, const int *blocks, const MPI_Aint *at, const MPI_Datatype *type,
+               MPI_Datatype *made),
               (n, blocks, at, type, made))
 
-FAILING_PREPARES(Send_init, 0, (const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-                             MPI_Request *request), (data, n, type, to, tag, comm, request))
-FAILING_PREPARES(Recv_init, 0, (void *data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm,
-                             MPI_Request *request), (data, n, type, from, tag, comm, request))
+FAILING_PREPARES(Send_init, 0,
+                 (const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                  MPI_Request *request),
+                 (data, n, type, to, tag, comm, request))
+FAILING_PREPARES(Recv_init, 0,
+                 (void *data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+                  MPI_Request *request),
+                 (data, n, type, from, tag, comm, request))
 
-#define FAILING_V const void *from, const int *fn, const int *fat, MPI_Datatype ft, void *to, const int *tn,          \
-                   const int *tat, MPI_Datatype tt, MPI_Comm comm
-#define FAILING_W const void *from, const int *fn, const int *fat, const MPI_Datatype *ft, void *to, const int *tn,   \
-                   const int *tat, const MPI_Datatype *tt, MPI_Comm comm
+#define FAILING_V                                                                              \
+    const void *from, const int *fn, const int *fat, MPI_Datatype ft, void *to, const int *tn, \
+        const int *tat, MPI_Datatype tt, MPI_Comm comm
+#define FAILING_W                                                                      \
+    const void *from, const int *fn, const int *fat, const MPI_Datatype *ft, void *to, \
+        const int *tn, const int *tat, const MPI_Datatype *tt, MPI_Comm comm
 #if MPI_VERSION >= 4
 FAILING_PREPARES(Alltoallv_init, 1, (FAILING_V, MPI_Info info, MPI_Request *request),
                  (from, fn, fat, ft, to, tn, tat, tt, comm, info, request))
 FAILING_PREPARES(Alltoallw_init, 1, (FAILING_W, MPI_Info info, MPI_Request *request),
                  (from, fn, fat, ft, to, tn, tat, tt, comm, info, request))
 #endif
-FAILING_LOCAL(Ialltoallv, (FAILING_V, MPI_Request *request), (from, fn, fat, ft, to, tn, tat, tt, comm, request))
-FAILING_LOCAL(Ialltoallw, (FAILING_W, MPI_Request *request), (from, fn, fat, ft, to, tn, tat, tt, comm, request))
+FAILING_LOCAL(Ialltoallv, (FAILING_V, MPI_Request *request),
+              (from, fn, fat, ft, to, tn, tat, tt, comm, request))
+FAILING_LOCAL(Ialltoallw, (FAILING_W, MPI_Request *request),
+              (from, fn, fat, ft, to, tn, tat, tt, comm, request))
 
 /* ---- collective calls: the others wait for this rank ---- */
 
-#define FAILING_TOGETHER(name, parameters, values)                                                                     \
-    int MPI_##name parameters                                                                                          \
-    {                                                                                                                  \
-        const int state = fails(CALL_##name);                                                                          \
-        if (state == IS_BROKEN)                                                                                        \
-            return failed();                                                                                           \
-        PMPI_##name values;                                                                                            \
-        if (state == FINE)                                                                                             \
-            return MPI_SUCCESS;                                                                                        \
-        complete(request);                                                                                             \
-        return failed();                                                                                               \
+#define FAILING_TOGETHER(name, parameters, values) \
+    int MPI_##name parameters                      \
+    {                                              \
+        const int state = fails(CALL_##name);      \
+        if (state == IS_BROKEN)                    \
+            return failed();                       \
+        PMPI_##name values;                        \
+        if (state == FINE)                         \
+            return MPI_SUCCESS;                    \
+        complete(request);                         \
+        return failed();                           \
     }
 
-FAILING_TOGETHER(Iallreduce, (const void *from, void *to, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-                              MPI_Request *request), (from, to, n, type, op, comm, request))
-FAILING_TOGETHER(Ibcast, (void *data, int n, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request *request),
+FAILING_TOGETHER(Iallreduce,
+                 (const void *from, void *to, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                  MPI_Request *request),
+                 (from, to, n, type, op, comm, request))
+FAILING_TOGETHER(Ibcast,
+                 (void *data, int n, MPI_Datatype type, int root, MPI_Comm comm,
+                  MPI_Request *request),
                  (data, n, type, root, comm, request))
-FAILING_TOGETHER(Iallgather, (const void *from, int n, MPI_Datatype type, void *to, int m, MPI_Datatype kind,
-                              MPI_Comm comm, MPI_Request *request), (from, n, type, to, m, kind, comm, request))
+FAILING_TOGETHER(Iallgather,
+                 (const void *from, int n, MPI_Datatype type, void *to, int m, MPI_Datatype kind,
+                  MPI_Comm comm, MPI_Request *request),
+                 (from, n, type, to, m, kind, comm, request))
 FAILING_TOGETHER(Ibarrier, (MPI_Comm comm, MPI_Request *request), (comm, request))
 
 int MPI_Test(MPI_Request *request, int *done, MPI_Status *status)
@@ -261,10 +301,12 @@ int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Com
     return MPI_SUCCESS;
 }
 
-int MPI_Win_allocate_shared(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *window)
+int MPI_Win_allocate_shared(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void *base,
+                            MPI_Win *window)
 {
     const int state = fails(CALL_Win_allocate_shared);
-    if (state == IS_BROKEN || !all_come() || PMPI_Win_allocate_shared(bytes, unit, info, comm, base, window) != MPI_SUCCESS)
+    if (state == IS_BROKEN || !all_come() ||
+        PMPI_Win_allocate_shared(bytes, unit, info, comm, base, window) != MPI_SUCCESS)
         return failed();
     window_locked[windows_n] = 0;
     windows[windows_n++] = *window;
@@ -276,17 +318,17 @@ int MPI_Win_allocate_shared(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm co
 
 /* ---- calls that free ---- */
 
-#define FAILING_FREES(name, kind, parameters, values)                                                                  \
-    int MPI_##name parameters                                                                                          \
-    {                                                                                                                  \
-        const int state = fails(CALL_##name), code = PMPI_##name values;                                               \
-        live[kind]--;                                                                                                  \
-        return state == FAILS ? failed() : code;                                                                       \
+#define FAILING_FREES(name, kind, parameters, values)                    \
+    int MPI_##name parameters                                            \
+    {                                                                    \
+        const int state = fails(CALL_##name), code = PMPI_##name values; \
+        live[kind]--;                                                    \
+        return state == FAILS ? failed() : code;                         \
     }
 
-FAILING_FREES(Group_free, GROUPS, (MPI_Group *group), (group))
-FAILING_FREES(Type_free, TYPES, (MPI_Datatype *type), (type))
-FAILING_FREES(Info_free, INFOS, (MPI_Info *info), (info))
+FAILING_FREES(Group_free, GROUPS, (MPI_Group * group), (group))
+FAILING_FREES(Type_free, TYPES, (MPI_Datatype * type), (type))
+FAILING_FREES(Info_free, INFOS, (MPI_Info * info), (info))
 
 /* What is still on its way must not meet a later communicator's messages. */
 int MPI_Comm_free(MPI_Comm *comm)
@@ -324,7 +366,8 @@ int MPI_Cancel(MPI_Request *request)
 
 int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
-    const int state = fails(CALL_Request_get_status), code = PMPI_Request_get_status(request, flag, status);
+    const int state = fails(CALL_Request_get_status),
+              code = PMPI_Request_get_status(request, flag, status);
     return state == FAILS ? failed() : code;
 }
 

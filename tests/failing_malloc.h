@@ -30,7 +30,7 @@ static void counted_free(void *memory)
         return;
     block = (char *)memory - BEFORE_BLOCK;
     live_blocks--;
-    live_bytes -= (int64_t)*(size_t *)(void *)block;
+    live_bytes -= (int64_t) * (size_t *)(void *)block;
     free(block);
 }
 

@@ -12,7 +12,7 @@
 enum { NEVER = -1, MOST_HIDDEN = 4096 };
 /* calls of a kind before one fails */
 static int until_duplicate = NEVER, until_split = NEVER, until_start = NEVER, until_prepare = NEVER;
-static int fails_late;                     /* a failed MPI_Comm_idup is told by its request */
+static int fails_late; /* a failed MPI_Comm_idup is told by its request */
 static int live_communicators, hidden;
 static MPI_Comm hidden_communicator[MOST_HIDDEN];
 static MPI_Request bad_request;
@@ -92,35 +92,47 @@ int MPI_Comm_free(MPI_Comm *comm)
     return PMPI_Comm_free(comm);
 }
 
-int MPI_Start(MPI_Request *request) { return fails(&until_start) ? MPI_ERR_OTHER : PMPI_Start(request); }
-
-int MPI_Recv_init(void *memory, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request *request)
+int MPI_Start(MPI_Request *request)
 {
-    return fails(&until_prepare) ? MPI_ERR_OTHER : PMPI_Recv_init(memory, n, type, from, tag, comm, request);
+    return fails(&until_start) ? MPI_ERR_OTHER : PMPI_Start(request);
 }
 
-int MPI_Send_init(const void *memory, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request)
+int MPI_Recv_init(void *memory, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+                  MPI_Request *request)
 {
-    return fails(&until_prepare) ? MPI_ERR_OTHER : PMPI_Send_init(memory, n, type, to, tag, comm, request);
+    return fails(&until_prepare) ? MPI_ERR_OTHER
+                                 : PMPI_Recv_init(memory, n, type, from, tag, comm, request);
 }
 
-int MPI_Isend(const void *memory, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request)
+int MPI_Send_init(const void *memory, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                  MPI_Request *request)
 {
-    return fails(&until_start) ? MPI_ERR_OTHER : PMPI_Isend(memory, n, type, to, tag, comm, request);
+    return fails(&until_prepare) ? MPI_ERR_OTHER
+                                 : PMPI_Send_init(memory, n, type, to, tag, comm, request);
 }
 
-int MPI_Irecv(void *memory, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request *request)
+int MPI_Isend(const void *memory, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+              MPI_Request *request)
 {
-    return fails(&until_start) ? MPI_ERR_OTHER : PMPI_Irecv(memory, n, type, from, tag, comm, request);
+    return fails(&until_start) ? MPI_ERR_OTHER
+                               : PMPI_Isend(memory, n, type, to, tag, comm, request);
 }
 
-int MPI_Ialltoallw(const void *from, const int *from_counts, const int *from_at, const MPI_Datatype *from_types,
-                   void *to, const int *counts, const int *at, const MPI_Datatype *types, MPI_Comm comm,
-                   MPI_Request *request)
+int MPI_Irecv(void *memory, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+              MPI_Request *request)
+{
+    return fails(&until_start) ? MPI_ERR_OTHER
+                               : PMPI_Irecv(memory, n, type, from, tag, comm, request);
+}
+
+int MPI_Ialltoallw(const void *from, const int *from_counts, const int *from_at,
+                   const MPI_Datatype *from_types, void *to, const int *counts, const int *at,
+                   const MPI_Datatype *types, MPI_Comm comm, MPI_Request *request)
 {
     if (fails(&until_start))
         return MPI_ERR_OTHER;
-    return PMPI_Ialltoallw(from, from_counts, from_at, from_types, to, counts, at, types, comm, request);
+    return PMPI_Ialltoallw(from, from_counts, from_at, from_types, to, counts, at, types, comm,
+                           request);
 }
 
 /* ---- the tests ---- */
@@ -169,11 +181,12 @@ static int duplicate_fails(int way, int k, int bad_rank)
     until_duplicate = NEVER;
     good = code == REDIST_OK ? exchange_is_right(e, 0) && redist_plan_free(&e->plan) == REDIST_OK
                              : code == REDIST_ERR_MPI && e->plan == NULL && strlen(e->message) > 10;
-    test_case_all(good && live_blocks == blocks && live_communicators == communicators && (hit || code == REDIST_OK) &&
-                      (k > 0 || code == REDIST_ERR_MPI),
-                  "%s, duplication %d fails %s on rank %d (-1: all): code %d, %s, %ld blocks and %d communicators left",
-                  ways[way].name, k, fails_late ? "late" : "at once", bad_rank, code, e->message,
-                  (long)(live_blocks - blocks), live_communicators - communicators);
+    test_case_all(
+        good && live_blocks == blocks && live_communicators == communicators &&
+            (hit || code == REDIST_OK) && (k > 0 || code == REDIST_ERR_MPI),
+        "%s, duplication %d fails %s on rank %d (-1: all): code %d, %s, %ld blocks and %d communicators left",
+        ways[way].name, k, fails_late ? "late" : "at once", bad_rank, code, e->message,
+        (long)(live_blocks - blocks), live_communicators - communicators);
     close_exchange(e);
     return hit;
 }
@@ -205,11 +218,12 @@ static void check_splits(void)
                 good = exchange_create_with(e, &options) == REDIST_OK;
                 hit = test_sum(is_chosen(bad_rank) && until_split == NEVER) > 0;
                 until_split = NEVER;
-                good = good && redist_plan_stats(e->plan, &stats) == REDIST_OK && exchange_is_right(e, k) &&
-                       redist_plan_free(&e->plan) == REDIST_OK;
+                good = good && redist_plan_stats(e->plan, &stats) == REDIST_OK &&
+                       exchange_is_right(e, k) && redist_plan_free(&e->plan) == REDIST_OK;
                 test_case_all(good && (!hit || stats.method == REDIST_POINT_TO_POINT) &&
                                   live_communicators == communicators,
-                              "%s, split %d fails on rank %d (-1: all): %s", ways[way].name, k, bad_rank, e->message);
+                              "%s, split %d fails on rank %d (-1: all): %s", ways[way].name, k,
+                              bad_rank, e->message);
                 close_exchange(e);
             }
     free_hidden();
@@ -227,8 +241,8 @@ static void check_arena(void)
         code = redist_arena_create(MPI_COMM_WORLD, 100, &arena);
         test_case_all(code == REDIST_ERR_MPI && arena == NULL && live_blocks == blocks &&
                           live_communicators == communicators,
-                      "an arena fails on rank %d (-1: all): code %d, %ld blocks left", bad_rank, code,
-                      (long)(live_blocks - blocks));
+                      "an arena fails on rank %d (-1: all): code %d, %ld blocks left", bad_rank,
+                      code, (long)(live_blocks - blocks));
     }
     free_hidden();
 }
@@ -250,10 +264,11 @@ static void check_collectives_in_arena(void)
             until_duplicate = is_chosen(bad_rank) ? 0 : NEVER;
             code = code == REDIST_OK ? exchange_create_with(e, &options) : code;
             until_duplicate = NEVER;
-            test_case_all(code == REDIST_OK && redist_plan_stats(e->plan, &stats) == REDIST_OK &&
-                              stats.method == REDIST_POINT_TO_POINT && exchange_is_right(e, k),
-                          "collective %d in an arena, a duplication fails on rank %d (-1: all): code %d, %s", k,
-                          bad_rank, code, e->message);
+            test_case_all(
+                code == REDIST_OK && redist_plan_stats(e->plan, &stats) == REDIST_OK &&
+                    stats.method == REDIST_POINT_TO_POINT && exchange_is_right(e, k),
+                "collective %d in an arena, a duplication fails on rank %d (-1: all): code %d, %s",
+                k, bad_rank, code, e->message);
             redist_plan_free(&e->plan);
             redist_arena_free(&arena);
             close_exchange(e);
@@ -272,13 +287,15 @@ static void check_calibrate(void)
             int code;
             until_duplicate = is_chosen(bad_rank) ? 0 : NEVER;
             code = redist_calibrate(MPI_COMM_WORLD, &cost);
-            test_case_all(code == REDIST_ERR_MPI && live_blocks == blocks && live_communicators == communicators,
+            test_case_all(code == REDIST_ERR_MPI && live_blocks == blocks &&
+                              live_communicators == communicators,
                           "calibrating fails on rank %d (-1: all): code %d", bad_rank, code);
             until_prepare = is_chosen(bad_rank) ? bad_rank + 2 : NEVER;
             code = redist_calibrate(MPI_COMM_WORLD, &cost);
             until_prepare = NEVER;
             test_case_all(code == REDIST_ERR_MPI && live_blocks == blocks,
-                          "a message fails on rank %d (-1: all) while calibrating: code %d", bad_rank, code);
+                          "a message fails on rank %d (-1: all) while calibrating: code %d",
+                          bad_rank, code);
         }
     free_hidden();
 }
@@ -303,14 +320,17 @@ static int start_fails(int way, int k, redist_effort effort)
     code = created == REDIST_OK ? exchange_run(e) : REDIST_OK;
     hit = effort == REDIST_MEASURE ? hit : until_start == NEVER;
     until_start = NEVER;
-    again = code == REDIST_OK ? REDIST_ERR_MPI : redist_start(e->plan, e->held[0][0], e->held[1][0]);
+    again =
+        code == REDIST_OK ? REDIST_ERR_MPI : redist_start(e->plan, e->held[0][0], e->held[1][0]);
     freed = redist_plan_free(&e->plan);
-    test_case_all(again == REDIST_ERR_MPI && created == REDIST_OK &&
-                      code == (hit && effort == REDIST_ESTIMATE ? REDIST_ERR_MPI : REDIST_OK) && freed == REDIST_OK &&
-                      live_blocks == blocks && live_communicators - communicators <= 2 * hit,
-                  "%s, start %d fails%s: created %d, executed %d, freed %d, %ld blocks and %d communicators left",
-                  ways[way].name, k, effort == REDIST_MEASURE ? " while measuring" : "", created, code, freed,
-                  (long)(live_blocks - blocks), live_communicators - communicators);
+    test_case_all(
+        again == REDIST_ERR_MPI && created == REDIST_OK &&
+            code == (hit && effort == REDIST_ESTIMATE ? REDIST_ERR_MPI : REDIST_OK) &&
+            freed == REDIST_OK && live_blocks == blocks &&
+            live_communicators - communicators <= 2 * hit,
+        "%s, start %d fails%s: created %d, executed %d, freed %d, %ld blocks and %d communicators left",
+        ways[way].name, k, effort == REDIST_MEASURE ? " while measuring" : "", created, code, freed,
+        (long)(live_blocks - blocks), live_communicators - communicators);
     close_exchange(e);
     return hit;
 }
@@ -345,10 +365,12 @@ static int check_exhausted(int way, int spare, const exchange *older)
         for (k = 0; k < spare && n > 0; k++)
             PMPI_Comm_free(&all[--n]);
         code = exchange_create_with(e, &options);
-        good = code == REDIST_OK ? exchange_is_right(e, 0) && redist_plan_free(&e->plan) == REDIST_OK
-                                 : code == REDIST_ERR_MPI && strlen(e->message) > 10 && e->plan == NULL;
+        good = code == REDIST_OK
+                   ? exchange_is_right(e, 0) && redist_plan_free(&e->plan) == REDIST_OK
+                   : code == REDIST_ERR_MPI && strlen(e->message) > 10 && e->plan == NULL;
         test_case_all(good && live_blocks == blocks && (spare > 0 || code == REDIST_ERR_MPI),
-                      "%s with %d communicators left: code %d, %s", ways[way].name, spare, code, e->message);
+                      "%s with %d communicators left: code %d, %s", ways[way].name, spare, code,
+                      e->message);
         good = redist_execute(older->plan, older->held[0][0], older->held[1][0]) == REDIST_OK &&
                exchange_arrived(older, 0);
         test_case_all(good, "an older plan when there are %d communicators", spare);

@@ -109,11 +109,13 @@ static void check_paper(const pair_of_holders *p, int number)
             pairs += volume > 0;
         }
     test_case(right, "case %d: volumes", number);
-    test_case(redist_traffic_between(&f->layout, &t->layout, &traffic) == REDIST_OK && traffic.total == total &&
-                  traffic.kept == kept && traffic.moved == total - kept && traffic.messages == messages,
-              "case %d: traffic of %lld, kept %lld, in %lld messages", number, (long long)total, (long long)kept,
-              (long long)messages);
-    test_case(redist_schedule_create(&f->layout, &t->layout, &schedule) == REDIST_OK, "case %d: schedule", number);
+    test_case(redist_traffic_between(&f->layout, &t->layout, &traffic) == REDIST_OK &&
+                  traffic.total == total && traffic.kept == kept && traffic.moved == total - kept &&
+                  traffic.messages == messages,
+              "case %d: traffic of %lld, kept %lld, in %lld messages", number, (long long)total,
+              (long long)kept, (long long)messages);
+    test_case(redist_schedule_create(&f->layout, &t->layout, &schedule) == REDIST_OK,
+              "case %d: schedule", number);
     for (step = 0; step < schedule.steps; step++)
         for (a = 0; a < HOLDER_PROCS; a++) {
             redist_schedule_step(&schedule, a, step, &to, &from);
@@ -135,15 +137,17 @@ static void check_paper(const pair_of_holders *p, int number)
                 receives += shared(p, a, b) > 0;
             most = receives > most ? receives : most;
         }
-        test_case(redist_cost_of(&f->layout, &t->layout, 8, &cost) == (double)most, "case %d: %g messages, not %lld",
-                  number, redist_cost_of(&f->layout, &t->layout, 8, &cost), (long long)most);
+        test_case(redist_cost_of(&f->layout, &t->layout, 8, &cost) == (double)most,
+                  "case %d: %g messages, not %lld", number,
+                  redist_cost_of(&f->layout, &t->layout, 8, &cost), (long long)most);
         volume = 0;
-        test_case(redist_relabel(&f->layout, &t->layout, ranks) == REDIST_OK, "case %d: relabelled", number);
+        test_case(redist_relabel(&f->layout, &t->layout, ranks) == REDIST_OK, "case %d: relabelled",
+                  number);
         for (a = 0; a < f->places; a++)
             for (b = 0; b < t->places; b++)
                 volume += f->ranks[a] == ranks[b] ? shared(p, a, b) : 0;
-        test_case(volume >= kept, "case %d: relabelled keeps %lld, less than %lld", number, (long long)volume,
-                  (long long)kept);
+        test_case(volume >= kept, "case %d: relabelled keeps %lld, less than %lld", number,
+                  (long long)volume, (long long)kept);
     }
 }
 
@@ -186,9 +190,11 @@ static void check_text(const holders *h, int number)
     static char text[4096], again[4096], why[200];
     redist_layout layout;
     const int64_t length = redist_layout_format(&h->layout, text, sizeof text);
-    const int code = redist_layout_parse(text, &layout, storage, 8 + 40 * (size_t)length, why, sizeof why);
+    const int code =
+        redist_layout_parse(text, &layout, storage, 8 + 40 * (size_t)length, why, sizeof why);
     test_case(length < (int64_t)sizeof text && code == REDIST_OK &&
-                  redist_layout_format(&layout, again, sizeof again) == length && strcmp(text, again) == 0,
+                  redist_layout_format(&layout, again, sizeof again) == length &&
+                  strcmp(text, again) == 0,
               "case %d: '%s' is read as '%s' (%s)", number, text, again, why);
 }
 
@@ -201,15 +207,17 @@ static void check_case(test_random *r, pair_of_holders *p, int number)
     for (d = 0; d < ndim; d++)
         count[d] = test_between(r, test_between(r, 0, 19) != 0, ndim == 1 ? 40 : ndim == 2 ? 9 : 6);
     for (side = 0; side < 2; side++)
-        holder_draw(r, &p->side[side], ndim, count, HOLDER_PROCS, (int)test_between(r, 0, 1 + side));
+        holder_draw(r, &p->side[side], ndim, count, HOLDER_PROCS,
+                    (int)test_between(r, 0, 1 + side));
     fill(p);
     for (side = 0; side < 2; side++) {
         code = redist_layout_explain(&p->side[side].layout, why, sizeof why);
         if (!test_case(code == REDIST_OK, "case %d: side %d: %s", number, side, why))
             exit(1);
     }
-    code = redist_move_combining(&p->side[0].layout, (const void *const *)p->array[0], &p->side[1].layout,
-                                 (void *const *)p->array[1], sizeof(int64_t), add, &calls);
+    code = redist_move_combining(&p->side[0].layout, (const void *const *)p->array[0],
+                                 &p->side[1].layout, (void *const *)p->array[1], sizeof(int64_t),
+                                 add, &calls);
     test_case(code == REDIST_OK && is_right(p, 1), "case %d: combined, code %d", number, code);
     for (side = 0; side < 2; side++)
         for (place = 0; place < p->side[side].places; place++)
@@ -233,41 +241,52 @@ static void check_case(test_random *r, pair_of_holders *p, int number)
 /* Mistakes are told with the axis and the values. */
 static void check_mistakes(void)
 {
-    static const struct { const char *text, *sentence; } mistakes[] = {
-        {"8: block@2 periodic", "axis 0: the width of ghost cells is 0, must be at least 1 and at most 8"},
+    static const struct {
+        const char *text, *sentence;
+    } mistakes[] = {
+        {"8: block@2 periodic",
+         "axis 0: the width of ghost cells is 0, must be at least 1 and at most 8"},
         {"8x8: *, cyclic(2)@2 halo(1) closed",
          "axis 1: ghost cells need one interval per process, but a process owns several blocks of 2"},
-        {"4: block@2 halo(5,0) periodic", "axis 0: the width of ghost cells is 5, must be at least 1 and at most 4"},
+        {"4: block@2 halo(5,0) periodic",
+         "axis 0: the width of ghost cells is 5, must be at least 1 and at most 4"},
         {"4x4: box, box; boxes 0:4x0:4, 2:5x0:1", "axis 0: box 1 reaches outside the extent 4"},
         {"4x4: box, box; boxes 0:4x0:2, 0:2x2:4, 1:4x1:4", "box 0 overlaps box 2"},
-        {"4x4: box, box; boxes 0:4x0:2, 0:2x2:4, 3:4x2:4", "no box holds element 10, counted row by row of the array"},
+        {"4x4: box, box; boxes 0:4x0:2, 0:2x2:4, 3:4x2:4",
+         "no box holds element 10, counted row by row of the array"},
         {"4x4: box, box; transposed; boxes 0:4x0:1, 0:2x1:4, 3:4x1:4",
          "no box holds element 9, counted row by row of the array"},
         {"2x4: box[1:2:1 of 4], box; boxes 0:4x0:1, 0:2x1:4, 3:4x1:4",
          "no box holds element 9, counted row by row of the array"},
         {"10: box; boxes 0:9, 9223372036854775807:-9223372036854775808",
          "no box holds element 9, counted row by row of the array"},
-        {"4x4: box, *; boxes 0:4x0:4", "column 27: 1 of 2 axes are 'box', and boxes are listed: all or none must be"},
-        {"4: box from 1; boxes 0:4", "axis 0: the coordinate of block 0 is 1, must be at least 0 and at most 0"},
-        {"4: box", "column 7: 1 of 1 axes are 'box', and boxes are not listed: all or none must be"},
+        {"4x4: box, *; boxes 0:4x0:4",
+         "column 27: 1 of 2 axes are 'box', and boxes are listed: all or none must be"},
+        {"4: box from 1; boxes 0:4",
+         "axis 0: the coordinate of block 0 is 1, must be at least 0 and at most 0"},
+        {"4: box",
+         "column 7: 1 of 1 axes are 'box', and boxes are not listed: all or none must be"},
     };
     int64_t storage[512];
     redist_layout layout;
     char why[200];
     size_t k;
     for (k = 0; k < sizeof mistakes / sizeof *mistakes; k++)
-        test_case(redist_layout_parse(mistakes[k].text, &layout, storage, sizeof storage, why, sizeof why) ==
-                          REDIST_ERR_LAYOUT &&
-                      strcmp(why, mistakes[k].sentence) == 0 && redist_layout_check(&layout) != REDIST_OK,
+        test_case(redist_layout_parse(mistakes[k].text, &layout, storage, sizeof storage, why,
+                                      sizeof why) == REDIST_ERR_LAYOUT &&
+                      strcmp(why, mistakes[k].sentence) == 0 &&
+                      redist_layout_check(&layout) != REDIST_OK,
                   "'%s': '%s', not '%s'", mistakes[k].text, why, mistakes[k].sentence);
-    layout = redist_with_ghosts(redist_with_halo(redist_layout_1d(redist_block(8, 2)), 0, 1, 1), 0, (redist_edge)7);
+    layout = redist_with_ghosts(redist_with_halo(redist_layout_1d(redist_block(8, 2)), 0, 1, 1), 0,
+                                (redist_edge)7);
     test_case(redist_layout_explain(&layout, why, sizeof why) == REDIST_ERR_LAYOUT &&
                   strstr(why, "edge of ghost cells is 7"),
               "an edge: '%s'", why);
-    test_case(redist_layout_parse("3458764513820540928: box halo(2305843009213693952,0); "
-                                  "boxes 0:1729382256910270464, 1729382256910270464:3458764513820540928",
-                                  &layout, storage, sizeof storage, why, sizeof why) == REDIST_OK,
-              "boxes that are small enough for their halo: '%s'", why);
+    test_case(
+        redist_layout_parse("3458764513820540928: box halo(2305843009213693952,0); "
+                            "boxes 0:1729382256910270464, 1729382256910270464:3458764513820540928",
+                            &layout, storage, sizeof storage, why, sizeof why) == REDIST_OK,
+        "boxes that are small enough for their halo: '%s'", why);
     layout = redist_layout_boxes(1, NULL, 1, NULL);
     test_case(redist_layout_check(&layout) == REDIST_ERR_LAYOUT, "boxes without extents");
     storage[0] = 4;
@@ -294,7 +313,8 @@ static void check_even_sections(void)
     size_t k;
     for (k = 0; k < sizeof sections / sizeof *sections; k++)
         test_case(redist_layout_parse(sections[k].text, &layout, NULL, 0, NULL, 0) == REDIST_OK &&
-                      redist_layout_shape(&layout, 1, &s) == sections[k].shaped && s.count[0] == sections[k].count &&
+                      redist_layout_shape(&layout, 1, &s) == sections[k].shaped &&
+                      s.count[0] == sections[k].count &&
                       (sections[k].stride == 0 || s.stride[0] == sections[k].stride),
                   "'%s': shape", sections[k].text);
 }
@@ -310,8 +330,8 @@ static void check_large_boxes(void)
     from = redist_layout_boxes(2, extents, 2, halves);
     to = redist_with_ghosts(redist_with_halo(from, 0, 1, 1), 0, REDIST_CLOSED);
     to = redist_with_ghosts(redist_with_halo(to, 1, 1, 1), 1, REDIST_CLOSED);
-    test_case(redist_traffic_between(&from, &to, &traffic) == REDIST_OK && traffic.kept == 2 * n * n &&
-                  traffic.moved == 2 * n,
+    test_case(redist_traffic_between(&from, &to, &traffic) == REDIST_OK &&
+                  traffic.kept == 2 * n * n && traffic.moved == 2 * n,
               "large boxes with ghosts");
 }
 

@@ -10,7 +10,8 @@ enum { HOLDER_DIMS = 3, HOLDER_PROCS = 8, HOLDER_BOXES = 12 };
 
 /* One axis of an array as built, seen from start on in steps. Intervals: block k is cut[k] <= i < cut[k + 1]. */
 typedef struct {
-    int cyclic, procs, first, edge; /* edge: -1 where ghost cells hold nothing, else a redist_edge */
+    int cyclic, procs, first,
+        edge; /* edge: -1 where ghost cells hold nothing, else a redist_edge */
     int64_t n, block, cut[HOLDER_PROCS + 1], low, high, allocated;
     int64_t start, step, count;
 } holder_axis;
@@ -58,7 +59,8 @@ static int64_t holder_before(const holders *h, int s, int coord, int64_t g)
 static int64_t holder_begin(const holders *h, int s, int coord)
 {
     const holder_axis *x = &h->axis[s];
-    const int64_t begin = h->boxes > 0 ? h->box[coord].low[s] : x->cut[(coord - x->first + x->procs) % x->procs];
+    const int64_t begin =
+        h->boxes > 0 ? h->box[coord].low[s] : x->cut[(coord - x->first + x->procs) % x->procs];
     return begin < 0 ? 0 : begin > x->n ? x->n : begin;
 }
 
@@ -120,7 +122,8 @@ static int64_t holder_element(const holders *h, int place, int64_t cell, int gho
     holder_position(h, place, cell, position);
     for (d = 0; d < h->ndim; d++) {
         const holder_axis *x = &h->axis[h->stored[d]];
-        g = holder_index(h, h->stored[d], holder_coord(h, place, h->stored[d]), position[h->stored[d]], ghosts);
+        g = holder_index(h, h->stored[d], holder_coord(h, place, h->stored[d]),
+                         position[h->stored[d]], ghosts);
         i = g < 0 || (g - x->start) % x->step != 0 ? -1 : (g - x->start) / x->step;
         if (i < 0 || i >= x->count)
             return -1;
@@ -136,7 +139,8 @@ static void holder_draw_axis(test_random *r, holder_axis *x, int64_t count, int 
     int k;
     memset(x, 0, sizeof *x);
     x->step = test_between(r, 0, 2) ? 1 : test_between(r, 1, 3);
-    x->n = (count == 0 ? 0 : (count - 1) * x->step + 1) + (test_between(r, 0, 2) ? 0 : test_between(r, 0, 3));
+    x->n = (count == 0 ? 0 : (count - 1) * x->step + 1) +
+           (test_between(r, 0, 2) ? 0 : test_between(r, 0, 3));
     x->start = count == 0 ? 0 : test_between(r, 0, x->n - 1 - (count - 1) * x->step);
     x->count = count;
     if (test_between(r, 0, 3) == 0 && count > 0) {
@@ -194,15 +198,17 @@ static void holder_build(holders *h)
     for (s = 0; s < h->ndim; s++) {
         holder_axis *x = &h->axis[s];
         extents[s] = x->n;
-        axes[s] = x->cyclic ? redist_block_cyclic(x->n, x->block, x->procs) : redist_cuts(x->cut, x->procs);
+        axes[s] = x->cyclic ? redist_block_cyclic(x->n, x->block, x->procs)
+                            : redist_cuts(x->cut, x->procs);
         axes[s] = redist_starting_at(axes[s], x->first);
     }
-    h->layout =
-        h->boxes > 0 ? redist_layout_boxes(h->ndim, extents, h->boxes, h->box) : redist_layout_nd(h->ndim, axes);
+    h->layout = h->boxes > 0 ? redist_layout_boxes(h->ndim, extents, h->boxes, h->box)
+                             : redist_layout_nd(h->ndim, axes);
     h->layout = redist_permuted(h->layout, h->stored);
     for (d = 0; d < h->ndim; d++) {
         const holder_axis *x = &h->axis[h->stored[d]];
-        h->layout = redist_with_allocated(redist_with_halo(h->layout, d, x->low, x->high), d, x->allocated);
+        h->layout =
+            redist_with_allocated(redist_with_halo(h->layout, d, x->low, x->high), d, x->allocated);
         if (x->edge >= 0)
             h->layout = redist_with_ghosts(h->layout, d, (redist_edge)x->edge);
         h->layout = redist_section(h->layout, d, x->start, x->count, x->step);
@@ -213,7 +219,8 @@ static void holder_build(holders *h)
 
 /* A layout whose view has these counts, on at most `most` of the ranks 0, ..., ranks - 1. h must not move
    afterwards. */
-static void holder_draw(test_random *r, holders *h, int ndim, const int64_t *count, int ranks, int ghosts)
+static void holder_draw(test_random *r, holders *h, int ndim, const int64_t *count, int ranks,
+                        int ghosts)
 {
     int k, d, left;
     memset(h, 0, sizeof *h);

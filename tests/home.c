@@ -25,12 +25,13 @@ int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Com
     return PMPI_Comm_split_type(comm, type, key, info, made);
 }
 
-static const redist_method methods[] = {REDIST_SHARED, REDIST_POINT_TO_POINT, REDIST_SCHEDULED, REDIST_MULTIPHASE,
-                                        REDIST_ALLTOALLV, REDIST_ALLTOALLW};
+static const redist_method methods[] = {REDIST_SHARED,     REDIST_POINT_TO_POINT, REDIST_SCHEDULED,
+                                        REDIST_MULTIPHASE, REDIST_ALLTOALLV,      REDIST_ALLTOALLW};
 enum { METHODS = sizeof methods / sizeof *methods };
 
 /* An exchange whose arrays are in the arena, all of them, none, or the source's. */
-static exchange *open_exchange(MPI_Comm comm, redist_arena *arena, int number, redist_method method, int64_t n)
+static exchange *open_exchange(MPI_Comm comm, redist_arena *arena, int number, redist_method method,
+                               int64_t n)
 {
     exchange *e = exchange_new(comm);
     redist_options options;
@@ -63,7 +64,8 @@ static void close_exchange(exchange *e, const redist_arena *arena)
     redist_plan_free(&e->plan);
     for (side = 0; side < 2; side++)
         for (k = 0; k < e->count; k++) {
-            const uintptr_t at = (uintptr_t)e->held[side][k], memory = arena == NULL ? 0 : (uintptr_t)arena->memory;
+            const uintptr_t at = (uintptr_t)e->held[side][k],
+                            memory = arena == NULL ? 0 : (uintptr_t)arena->memory;
             if (at - memory >= (arena == NULL ? 0 : arena->bytes) && (side == 0 || !e->in_place))
                 free(e->held[side][k]);
         }
@@ -81,8 +83,10 @@ static void check_costs(void)
         exchange *e;
         duplicates = splits = 0;
         e = open_exchange(MPI_COMM_WORLD, arena, 2 * m, methods[m], 30);
-        good = e->plan != NULL && duplicates == collective && splits == 0 && exchange_is_right(e, 0);
-        test_case_all(good, "method %d makes %d communicators: %s", (int)methods[m], duplicates + splits, e->message);
+        good =
+            e->plan != NULL && duplicates == collective && splits == 0 && exchange_is_right(e, 0);
+        test_case_all(good, "method %d makes %d communicators: %s", (int)methods[m],
+                      duplicates + splits, e->message);
         close_exchange(e, arena);
     }
     test_case_all(redist_arena_free(&arena) == REDIST_OK, "the arena is freed");
@@ -104,9 +108,10 @@ static void check_network(void)
     options.node_ranks = 1;
     for (k = 0; k < 3; k++) {
         duplicates = 0;
-        good = redist_plan_create(MPI_COMM_WORLD, &rows, &columns, MPI_DOUBLE, &options, &plan) == REDIST_OK;
-        test_case_all(good && duplicates == (k == 0), "plan %d of an arena between nodes: %d communicators", k,
-                      duplicates);
+        good = redist_plan_create(MPI_COMM_WORLD, &rows, &columns, MPI_DOUBLE, &options, &plan) ==
+               REDIST_OK;
+        test_case_all(good && duplicates == (k == 0),
+                      "plan %d of an arena between nodes: %d communicators", k, duplicates);
         redist_plan_free(&plan);
     }
     redist_arena_free(&arena);
@@ -132,11 +137,13 @@ static void check_given_back(void)
     options.method = REDIST_SHARED;
     options.arena = arena;
     for (k = 0; k < 3; k++) {
-        good = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan) == REDIST_OK && good;
+        good = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan) ==
+                   REDIST_OK &&
+               good;
         for (begin = MPI_Wtime(); test_rank() == 1 && MPI_Wtime() < begin + 0.02;)
             sched_yield();
-        good = good && redist_plan_stats(plan, &stats) == REDIST_OK && (stats.method == REDIST_SHARED) == shares &&
-               redist_execute(plan, a, b) == REDIST_OK;
+        good = good && redist_plan_stats(plan, &stats) == REDIST_OK &&
+               (stats.method == REDIST_SHARED) == shares && redist_execute(plan, a, b) == REDIST_OK;
         redist_plan_free(&plan);
     }
     test_case_all(good, "room for the %d-th plan", k);
@@ -145,8 +152,10 @@ static void check_given_back(void)
         redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan);
         until_failure = -1;
         redist_plan_free(&plan);
-        good = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan) == REDIST_OK &&
-               redist_plan_stats(plan, &stats) == REDIST_OK && (stats.method == REDIST_SHARED) == shares;
+        good = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan) ==
+                   REDIST_OK &&
+               redist_plan_stats(plan, &stats) == REDIST_OK &&
+               (stats.method == REDIST_SHARED) == shares;
         redist_plan_free(&plan);
     }
     test_case_all(good, "room after %d plans that rank 1 had no memory for", k);
@@ -206,8 +215,8 @@ static void check_many(int plans)
             good = good && (stats.shared_bytes > 0) == (stats.method == REDIST_SHARED) &&
                    stats.shared_bytes >= stats.buffer_bytes * (stats.shared_bytes > 0);
         }
-        test_case_all(good && bytes <= 16384, "%d plans, %ld bytes of shared memory: %s", plans, (long)bytes,
-                      e[plans - 1]->message);
+        test_case_all(good && bytes <= 16384, "%d plans, %ld bytes of shared memory: %s", plans,
+                      (long)bytes, e[plans - 1]->message);
         for (k = 0, good = 1; k < plans; k++)
             good = exchange_is_right(e[k], k) && good;
         test_case_all(good, "%d plans in one arena", plans);
@@ -215,11 +224,12 @@ static void check_many(int plans)
             close_exchange(e[turn == 1 ? k : plans - 1 - k], arena);
         bytes = 0;
     }
-    test_case_all(test_size() == 1 || ((shares ? shared[0] > 3 && shared[0] < plans : shared[0] == 0) &&
-                                       shared[1] == shared[0] && shared[2] == shared[0]),
+    test_case_all(test_size() == 1 ||
+                      ((shares ? shared[0] > 3 && shared[0] < plans : shared[0] == 0) &&
+                       shared[1] == shared[0] && shared[2] == shared[0]),
                   "%d, %d and %d of %d plans had rings", shared[0], shared[1], shared[2], plans);
-    test_case_all(redist_arena_free(&arena) == REDIST_OK && live_blocks == blocks, "all is freed, but for %ld blocks",
-                  (long)(live_blocks - blocks));
+    test_case_all(redist_arena_free(&arena) == REDIST_OK && live_blocks == blocks,
+                  "all is freed, but for %ld blocks", (long)(live_blocks - blocks));
     free(e);
 }
 
@@ -238,7 +248,8 @@ static void check_parts(void)
         good = good && part->plan != NULL && exchange_is_right(part, round);
         if (round % 3 == 0)
             close_exchange(part, arena);
-        whole = open_exchange(round % 2 ? MPI_COMM_WORLD : twin, arena, round, methods[round % 2], 20);
+        whole =
+            open_exchange(round % 2 ? MPI_COMM_WORLD : twin, arena, round, methods[round % 2], 20);
         good = good && whole->plan != NULL && exchange_is_right(whole, round);
         if (round % 3 != 0) {
             good = good && exchange_is_right(part, round + 1);
@@ -254,10 +265,12 @@ static void check_parts(void)
 }
 
 /* Moves n numbers from one rank's arrays to another's. */
-static redist_plan *send_plan(MPI_Comm comm, redist_arena *arena, int64_t n, int from_rank, int to_rank)
+static redist_plan *send_plan(MPI_Comm comm, redist_arena *arena, int64_t n, int from_rank,
+                              int to_rank)
 {
     const redist_layout one = redist_layout_1d(redist_whole(n));
-    const redist_layout from = redist_from_rank(one, from_rank), to = redist_from_rank(one, to_rank);
+    const redist_layout from = redist_from_rank(one, from_rank),
+                        to = redist_from_rank(one, to_rank);
     redist_plan *plan = NULL;
     redist_options options;
     memset(&options, 0, sizeof options);
@@ -283,7 +296,8 @@ static void check_left_behind(void)
     first = send_plan(MPI_COMM_WORLD, arena, N, 0, 1);
     for (k = 0; k < N; k++)
         numbers[k] = test_rank() == 0 ? k : -1;
-    good = redist_start(first, test_rank() == 0 ? numbers : NULL, test_rank() == 1 ? numbers : NULL) == REDIST_OK;
+    good = redist_start(first, test_rank() == 0 ? numbers : NULL,
+                        test_rank() == 1 ? numbers : NULL) == REDIST_OK;
     if (test_rank() == 1) {
         MPI_Irecv(others, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request);
         test_wait(&request);
@@ -294,9 +308,9 @@ static void check_left_behind(void)
     for (k = 0; k < LATER && test_rank() != 1; k++) {
         memset(others, 255, sizeof others);
         later = send_plan(rest, arena, N, 0, 1);
-        good =
-            redist_execute(later, test_rank() == 0 ? others : NULL, test_rank() == 2 ? numbers : NULL) == REDIST_OK &&
-            good;
+        good = redist_execute(later, test_rank() == 0 ? others : NULL,
+                              test_rank() == 2 ? numbers : NULL) == REDIST_OK &&
+               good;
         good = redist_plan_free(&later) == REDIST_OK && good;
     }
     if (test_rank() == 0) {
@@ -312,7 +326,8 @@ static void check_left_behind(void)
 static void check_unseen(void)
 {
     enum { N = 1000 };
-    const redist_layout from = redist_layout_1d(redist_whole(N)), to = redist_layout_1d(redist_block(N, 3));
+    const redist_layout from = redist_layout_1d(redist_whole(N)),
+                        to = redist_layout_1d(redist_block(N, 3));
     redist_arena *arena = NULL;
     redist_plan *first, *later;
     redist_options options;
@@ -335,7 +350,8 @@ static void check_unseen(void)
     good = redist_plan_free(&first) == REDIST_OK && good;
     if (test_rank() != 2) {
         later = send_plan(rest, arena, N, 0, 1);
-        good = redist_execute(later, numbers, arrived) == REDIST_OK && redist_plan_free(&later) == REDIST_OK && good;
+        good = redist_execute(later, numbers, arrived) == REDIST_OK &&
+               redist_plan_free(&later) == REDIST_OK && good;
     }
     if (test_rank() == 0) {
         MPI_Isend(&k, 1, MPI_INT, 2, 0, MPI_COMM_WORLD, &request);

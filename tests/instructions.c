@@ -106,26 +106,26 @@ COUNTED int counted_wait(redist_plan *plan) { return redist_wait(plan); }
 /* ---- by hand ---- */
 
 /* What stays on the rank, from its places in the source to those in the destination. */
-#define DEFINE_MOVING(name, type, assign, replaces)                                               \
-    static void name(const shared *f, const void *from, const shared *t, void *to)                \
-    {                                                                                             \
-        for (int64_t i = 0; i < f->count[0]; i++)                                                 \
-            for (int64_t j = 0; j < f->count[1]; j++) {                                           \
-                const type *a = (const type *)from + f->offset[0][i] + f->offset[1][j];           \
-                type *b = (type *)to + t->offset[0][i] + t->offset[1][j];                         \
-                const int64_t n = f->count[2], x = f->step, y = t->step;                          \
-                if (replaces && x == 1 && y == 1)                                                 \
-                    memcpy(b + t->offset[2][0], a + f->offset[2][0], (size_t)n * sizeof *a);      \
-                else if (x == 1 && y == 1)                                                        \
-                    for (int64_t k = 0; k < n; k++)                                               \
-                        b[t->offset[2][0] + k] assign a[f->offset[2][0] + k];                     \
-                else if (x && y)                                                                  \
-                    for (int64_t k = 0; k < n; k++)                                               \
-                        b[t->offset[2][0] + k * y] assign a[f->offset[2][0] + k * x];             \
-                else                                                                              \
-                    for (int64_t k = 0; k < n; k++)                                               \
-                        b[t->offset[2][k]] assign a[f->offset[2][k]];                             \
-            }                                                                                     \
+#define DEFINE_MOVING(name, type, assign, replaces)                                          \
+    static void name(const shared *f, const void *from, const shared *t, void *to)           \
+    {                                                                                        \
+        for (int64_t i = 0; i < f->count[0]; i++)                                            \
+            for (int64_t j = 0; j < f->count[1]; j++) {                                      \
+                const type *a = (const type *)from + f->offset[0][i] + f->offset[1][j];      \
+                type *b = (type *)to + t->offset[0][i] + t->offset[1][j];                    \
+                const int64_t n = f->count[2], x = f->step, y = t->step;                     \
+                if (replaces && x == 1 && y == 1)                                            \
+                    memcpy(b + t->offset[2][0], a + f->offset[2][0], (size_t)n * sizeof *a); \
+                else if (x == 1 && y == 1)                                                   \
+                    for (int64_t k = 0; k < n; k++)                                          \
+                        b[t->offset[2][0] + k] assign a[f->offset[2][0] + k];                \
+                else if (x && y)                                                             \
+                    for (int64_t k = 0; k < n; k++)                                          \
+                        b[t->offset[2][0] + k * y] assign a[f->offset[2][0] + k * x];        \
+                else                                                                         \
+                    for (int64_t k = 0; k < n; k++)                                          \
+                        b[t->offset[2][k]] assign a[f->offset[2][k]];                        \
+            }                                                                                \
     }
 
 DEFINE_MOVING(move_float, float, =, 1)

@@ -8,7 +8,7 @@
 
 static int same_elements(const serial_layout *l, const redist_layout *x)
 {
-    int64_t index[TEST_DIMS] = { 0 }, e = 0;
+    int64_t index[TEST_DIMS] = {0}, e = 0;
     int same = 1;
     if (l->table.elements > 0)
         do {
@@ -21,7 +21,7 @@ static int same_elements(const serial_layout *l, const redist_layout *x)
 /* What the library itself says must fit in what it says to allocate, no two elements in one cell. */
 static int cells_are_distinct(const serial_layout *l, const redist_layout *x)
 {
-    int64_t index[TEST_DIMS] = { 0 };
+    int64_t index[TEST_DIMS] = {0};
     char *taken[TEST_PLACES];
     int distinct = 1;
     for (int k = 0; k < l->table.places; k++)
@@ -30,8 +30,8 @@ static int cells_are_distinct(const serial_layout *l, const redist_layout *x)
         do {
             int rank = redist_layout_owner(x, index), place = test_place_of_rank(&l->table, rank);
             int64_t offset = redist_layout_offset(x, index);
-            distinct =
-                distinct && place >= 0 && offset >= 0 && offset < redist_layout_alloc(x, rank) && !taken[place][offset];
+            distinct = distinct && place >= 0 && offset >= 0 &&
+                       offset < redist_layout_alloc(x, rank) && !taken[place][offset];
             if (distinct)
                 taken[place][offset] = 1;
         } while (distinct && serial_next(l->array.ndim, l->table.shape, index));
@@ -59,7 +59,7 @@ static int same_ranks(const serial_layout *l, const redist_layout *x)
 
 static int no_rank_outside(const serial_layout *l, const redist_layout *x)
 {
-    int coords[TEST_DIMS] = { 0 }, nothing = 1;
+    int coords[TEST_DIMS] = {0}, nothing = 1;
     for (int d = 0; d < l->array.ndim; d++) {
         coords[d] = -1;
         nothing = nothing && redist_layout_rank(x, coords) == -1;
@@ -67,7 +67,8 @@ static int no_rank_outside(const serial_layout *l, const redist_layout *x)
         nothing = nothing && redist_layout_rank(x, coords) == -1;
         coords[d] = 0;
     }
-    return nothing && redist_layout_coords(x, INT_MAX, coords) == 0 && redist_layout_alloc(x, INT_MAX) == 0;
+    return nothing && redist_layout_coords(x, INT_MAX, coords) == 0 &&
+           redist_layout_alloc(x, INT_MAX) == 0;
 }
 
 /* One line that names every extent of the view. */
@@ -93,11 +94,13 @@ static int prints_one_line(const serial_layout *l, const redist_layout *x)
     return good;
 }
 
-static void check_layout(const serial_layout *l, const redist_layout *x, const char *what, int number)
+static void check_layout(const serial_layout *l, const redist_layout *x, const char *what,
+                         int number)
 {
     test_case(redist_layout_check(x) == REDIST_OK, "%s %d: check", what, number);
     test_case(same_elements(l, x), "%s %d: owner and offset", what, number);
-    test_case(cells_are_distinct(l, x), "%s %d: cells distinct and within the allocation", what, number);
+    test_case(cells_are_distinct(l, x), "%s %d: cells distinct and within the allocation", what,
+              number);
     test_case(same_ranks(l, x), "%s %d: ranks, coordinates, allocation", what, number);
     test_case(no_rank_outside(l, x), "%s %d: outside the grid", what, number);
 }
@@ -120,12 +123,13 @@ static void check_random(test_random *r, int number)
 /* Each storage step alone, on arrays of 1 to 3 axes with an uneven number of elements per place. */
 static void check_storage_steps(int ndim)
 {
-    static const int kinds[] = { TEST_HALO,         TEST_HALO,  TEST_EXTENT, TEST_GRID_ORDER,
-                                 TEST_MEMORY_ORDER, TEST_RANKS, TEST_RANKS };
-    test_random r = { 9 };
+    static const int kinds[] = {TEST_HALO,         TEST_HALO,  TEST_EXTENT, TEST_GRID_ORDER,
+                                TEST_MEMORY_ORDER, TEST_RANKS, TEST_RANKS};
+    test_random r = {9};
     for (int k = 0; k < 7; k++) {
-        const test_axis axes[] = { test_axis_of(TEST_BLOCK, 5, 0, 3), test_axis_of(TEST_BLOCK_CYCLIC, 7, 2, 2),
-                                   test_axis_of(TEST_CYCLIC, 3, 0, 2) };
+        const test_axis axes[] = {test_axis_of(TEST_BLOCK, 5, 0, 3),
+                                  test_axis_of(TEST_BLOCK_CYCLIC, 7, 2, 2),
+                                  test_axis_of(TEST_CYCLIC, 3, 0, 2)};
         test_array array = serial_array(ndim, axes);
         test_operation step = serial_operation(kinds[k]);
         serial_layout *l;
@@ -148,10 +152,10 @@ static void check_storage_steps(int ndim)
 /* layout_1d, _2d and _3d are layout_nd. */
 static void check_short_builders(void)
 {
-    const redist_axis axes[] = { redist_block(5, 3), redist_cyclic(7, 2), redist_balanced(4, 2) };
+    const redist_axis axes[] = {redist_block(5, 3), redist_cyclic(7, 2), redist_balanced(4, 2)};
     redist_layout pairs[3][2];
-    int64_t index[3] = { 0, 0, 0 };
-    const int64_t shape[3] = { 5, 7, 4 };
+    int64_t index[3] = {0, 0, 0};
+    const int64_t shape[3] = {5, 7, 4};
     pairs[0][0] = redist_layout_1d(axes[0]);
     pairs[1][0] = redist_layout_2d(axes[0], axes[1]);
     pairs[2][0] = redist_layout_3d(axes[0], axes[1], axes[2]);
@@ -159,10 +163,13 @@ static void check_short_builders(void)
         int same = 1;
         pairs[k][1] = redist_layout_nd(k + 1, axes);
         do {
-            same = same && redist_layout_owner(&pairs[k][0], index) == redist_layout_owner(&pairs[k][1], index);
-            same = same && redist_layout_offset(&pairs[k][0], index) == redist_layout_offset(&pairs[k][1], index);
+            same = same && redist_layout_owner(&pairs[k][0], index) ==
+                               redist_layout_owner(&pairs[k][1], index);
+            same = same && redist_layout_offset(&pairs[k][0], index) ==
+                               redist_layout_offset(&pairs[k][1], index);
         } while (serial_next(k + 1, shape, index));
-        test_case(same && redist_layout_places(&pairs[k][0]) == redist_layout_places(&pairs[k][1]), "layout_%dd is layout_nd", k + 1);
+        test_case(same && redist_layout_places(&pairs[k][0]) == redist_layout_places(&pairs[k][1]),
+                  "layout_%dd is layout_nd", k + 1);
     }
 }
 
@@ -170,39 +177,48 @@ static void check_short_builders(void)
 static void check_by_hand(void)
 {
     redist_layout x = redist_layout_2d(redist_block(4, 2), redist_block(6, 3));
-    int64_t corner[2] = { 2, 5 };
+    int64_t corner[2] = {2, 5};
     x = redist_with_halo(redist_with_halo(x, 0, 1, 1), 1, 1, 2);
-    test_case(redist_layout_owner(&x, corner) == 5 && redist_layout_alloc(&x, 5) == 20, "by hand: row-major grid");
+    test_case(redist_layout_owner(&x, corner) == 5 && redist_layout_alloc(&x, 5) == 20,
+              "by hand: row-major grid");
     test_case(redist_layout_offset(&x, corner) == 1 * 5 + 2, "by hand: row-major memory");
     x = redist_memory_order(redist_grid_order(x, REDIST_COLUMN_MAJOR), REDIST_COLUMN_MAJOR);
     test_case(redist_layout_owner(&x, corner) == 1 + 2 * 2, "by hand: column-major grid");
     test_case(redist_layout_offset(&x, corner) == 1 + 2 * 4, "by hand: column-major memory");
     x = redist_from_rank(x, 10);
-    test_case(redist_layout_owner(&x, corner) == 15 && redist_layout_alloc(&x, 5) == 0, "by hand: from rank 10");
+    test_case(redist_layout_owner(&x, corner) == 15 && redist_layout_alloc(&x, 5) == 0,
+              "by hand: from rank 10");
 }
 
 /* The extent may differ from rank to rank: each asks with its own. */
 static void check_extent_per_rank(void)
 {
-    redist_layout x = redist_memory_order(redist_layout_2d(redist_block(10, 3), redist_whole(4)), REDIST_COLUMN_MAJOR);
+    redist_layout x = redist_memory_order(redist_layout_2d(redist_block(10, 3), redist_whole(4)),
+                                          REDIST_COLUMN_MAJOR);
     for (int rank = 0; rank < 3; rank++) {
         redist_layout mine = redist_with_allocated(x, 0, 4 + rank);
-        int64_t index[2] = { 4 * rank + 1, 3 };
-        test_case(redist_layout_alloc(&mine, rank) == 4 * (4 + rank), "allocation with extent %d", 4 + rank);
-        test_case(redist_layout_offset(&mine, index) == 1 + 3 * (4 + rank), "offset with extent %d", 4 + rank);
+        int64_t index[2] = {4 * rank + 1, 3};
+        test_case(redist_layout_alloc(&mine, rank) == 4 * (4 + rank), "allocation with extent %d",
+                  4 + rank);
+        test_case(redist_layout_offset(&mine, index) == 1 + 3 * (4 + rank), "offset with extent %d",
+                  4 + rank);
     }
 }
 
 /* 2^61 elements in two axes: offsets, allocation and volumes stay exact. */
 static void check_huge(void)
 {
-    const int64_t rows = INT64_C(1) << 31, columns = INT64_C(1) << 30, last[2] = { rows - 1, (columns >> 1) - 1 };
+    const int64_t rows = INT64_C(1) << 31, columns = INT64_C(1) << 30,
+                  last[2] = {rows - 1, (columns >> 1) - 1};
     redist_layout x = redist_layout_2d(redist_whole(rows), redist_block(columns, 2));
     redist_layout y =
-        redist_memory_order(redist_layout_2d(redist_whole(rows), redist_cyclic(columns, 2)), REDIST_COLUMN_MAJOR);
-    test_case(redist_layout_check(&x) == REDIST_OK && redist_layout_alloc(&x, 0) == INT64_C(1) << 60,
+        redist_memory_order(redist_layout_2d(redist_whole(rows), redist_cyclic(columns, 2)),
+                            REDIST_COLUMN_MAJOR);
+    test_case(redist_layout_check(&x) == REDIST_OK && redist_layout_alloc(&x, 0) == INT64_C(1)
+                                                                                        << 60,
               "2^61 elements: allocation");
-    test_case(redist_layout_owner(&x, last) == 0 && redist_layout_offset(&x, last) == (INT64_C(1) << 60) - 1,
+    test_case(redist_layout_owner(&x, last) == 0 &&
+                  redist_layout_offset(&x, last) == (INT64_C(1) << 60) - 1,
               "2^61 elements: offset");
     test_case(redist_layout_offset(&y, last) == (rows - 1) + ((columns >> 2) - 1) * rows,
               "2^61 elements: column-major offset");
@@ -212,14 +228,18 @@ static void check_huge(void)
 /* ---- ScaLAPACK descriptors ---- */
 
 /* The descriptor's one axis by the definitions of ScaLAPACK's TOOLS (0-based), each as in its source text. */
-typedef struct { int n, block, source, procs; } scalapack_axis;
+typedef struct {
+    int n, block, source, procs;
+} scalapack_axis;
 
 static int numroc(const scalapack_axis *a, int process)
 {
     int distance = (a->procs + process - a->source) % a->procs, blocks = a->n / a->block,
         count = blocks / a->procs * a->block;
     int extra = blocks % a->procs;
-    return distance < extra ? count + a->block : distance == extra ? count + a->n % a->block : count;
+    return distance < extra    ? count + a->block
+           : distance == extra ? count + a->n % a->block
+                               : count;
 }
 
 static int indxg2p(const scalapack_axis *a, int index)
@@ -272,10 +292,11 @@ static int same_scalapack_elements(const scalapack_matrix *m, const redist_layou
     int same = 1;
     for (int i = 0; i < m->rows.n; i++)
         for (int j = 0; j < m->columns.n; j++) {
-            const int64_t index[2] = { i, j };
+            const int64_t index[2] = {i, j};
             int rank = indxg2p(&m->rows, i) * m->columns.procs + indxg2p(&m->columns, j);
             int offset = indxg2l(&m->rows, i) + indxg2l(&m->columns, j) * m->desc[8];
-            same = same && redist_layout_owner(x, index) == rank && redist_layout_offset(x, index) == offset;
+            same = same && redist_layout_owner(x, index) == rank &&
+                   redist_layout_offset(x, index) == offset;
         }
     return same;
 }
@@ -284,9 +305,11 @@ static int same_scalapack_storage(const scalapack_matrix *m, const redist_layout
 {
     int same = redist_layout_places(x) == m->rows.procs * m->columns.procs;
     for (int rank = 0; rank < m->rows.procs * m->columns.procs; rank++) {
-        int coords[2] = { -1, -1 }, column = rank % m->columns.procs;
-        same = same && redist_layout_coords(x, rank, coords) && coords[0] == rank / m->columns.procs && coords[1] == column;
-        same = same && redist_layout_alloc(x, rank) == (int64_t)m->desc[8] * numroc(&m->columns, column);
+        int coords[2] = {-1, -1}, column = rank % m->columns.procs;
+        same = same && redist_layout_coords(x, rank, coords) &&
+               coords[0] == rank / m->columns.procs && coords[1] == column;
+        same = same &&
+               redist_layout_alloc(x, rank) == (int64_t)m->desc[8] * numroc(&m->columns, column);
     }
     return same;
 }
@@ -302,7 +325,8 @@ static void check_scalapack(test_random *r, int number)
 
 /* ---- traffic ---- */
 
-static int same_volumes(const serial_matrix *m, const redist_layout *x, const redist_layout *y, int ranks)
+static int same_volumes(const serial_matrix *m, const redist_layout *x, const redist_layout *y,
+                        int ranks)
 {
     int same = redist_volume(x, -1, y, 0) == 0 && redist_volume(x, 0, y, -1) == 0;
     for (int a = 0; a < ranks; a++)
@@ -320,12 +344,14 @@ static void check_traffic(const serial_layout *from, const serial_layout *to, in
     memset(&t, 0, sizeof t);
     serial_volumes(from, to, &m);
     wanted = serial_traffic(&m);
-    test_case(redist_traffic_between(x, y, &t) == REDIST_OK && serial_same_traffic(&t, &wanted),
-              "traffic %d: total %lld of %lld, kept %lld of %lld, messages %lld of %lld, max_sends %lld of %lld, "
-              "max_sent %lld of %lld",
-              number, (long long)t.total, (long long)wanted.total, (long long)t.kept, (long long)wanted.kept,
-              (long long)t.messages, (long long)wanted.messages, (long long)t.max_sends, (long long)wanted.max_sends,
-              (long long)t.max_sent, (long long)wanted.max_sent);
+    test_case(
+        redist_traffic_between(x, y, &t) == REDIST_OK && serial_same_traffic(&t, &wanted),
+        "traffic %d: total %lld of %lld, kept %lld of %lld, messages %lld of %lld, max_sends %lld of %lld, "
+        "max_sent %lld of %lld",
+        number, (long long)t.total, (long long)wanted.total, (long long)t.kept,
+        (long long)wanted.kept, (long long)t.messages, (long long)wanted.messages,
+        (long long)t.max_sends, (long long)wanted.max_sends, (long long)t.max_sent,
+        (long long)wanted.max_sent);
     test_case(same_volumes(&m, x, y, ranks + 6), "volumes %d", number);
 }
 
@@ -346,7 +372,8 @@ static void check_random_traffic(test_random *r, int number)
    ranks. */
 static void check_ranks_apart(int first_rank)
 {
-    const test_axis rows = test_axis_of(TEST_BLOCK, 13, 0, 4), columns = test_axis_of(TEST_CYCLIC, 13, 0, 3);
+    const test_axis rows = test_axis_of(TEST_BLOCK, 13, 0, 4),
+                    columns = test_axis_of(TEST_CYCLIC, 13, 0, 3);
     test_array before = serial_array(1, &rows), after = serial_array(1, &columns);
     serial_layout *from, *to;
     after.first_rank = first_rank;
@@ -360,11 +387,13 @@ static void check_ranks_apart(int first_rank)
 
 static void check_different_shapes(void)
 {
-    redist_layout x = redist_layout_2d(redist_block(4, 2), redist_whole(5)), y = redist_transposed(x),
-                  z = redist_layout_1d(redist_whole(20));
+    redist_layout x = redist_layout_2d(redist_block(4, 2), redist_whole(5)),
+                  y = redist_transposed(x), z = redist_layout_1d(redist_whole(20));
     redist_traffic t;
-    test_case(redist_traffic_between(&x, &y, &t) == REDIST_ERR_SHAPE, "traffic of a 4 x 5 and a 5 x 4 view");
-    test_case(redist_traffic_between(&x, &z, &t) == REDIST_ERR_SHAPE, "traffic of a 2-D and a 1-D view");
+    test_case(redist_traffic_between(&x, &y, &t) == REDIST_ERR_SHAPE,
+              "traffic of a 4 x 5 and a 5 x 4 view");
+    test_case(redist_traffic_between(&x, &z, &t) == REDIST_ERR_SHAPE,
+              "traffic of a 2-D and a 1-D view");
 }
 
 /* ---- boxes that overlap, or leave an element out ---- */
@@ -401,8 +430,8 @@ static int is_in(int ndim, const redist_box *box, const int64_t *index)
 static void check_boxes(test_random *r, int number)
 {
     redist_box box[BOXES];
-    int64_t extents[3], index[3] = { 0 }, hole = -1, element = 0;
-    char overlap[BOXES][BOXES] = { { 0 } }, text[100] = "", wanted[100] = "";
+    int64_t extents[3], index[3] = {0}, hole = -1, element = 0;
+    char overlap[BOXES][BOXES] = {{0}}, text[100] = "", wanted[100] = "";
     const int ndim = (int)test_between(r, 1, 3);
     int first = -1, second = -1, overlaps = 0;
     redist_layout x;
@@ -424,19 +453,20 @@ static void check_boxes(test_random *r, int number)
     x = redist_layout_boxes(ndim, extents, BOXES, box);
     redist_layout_explain(&x, text, sizeof text);
     if (overlaps > 0) {
-        test_case(sscanf(text, "box %d overlaps box %d", &first, &second) == 2 && first >= 0 && first < second &&
-                      second < BOXES && overlap[first][second],
+        test_case(sscanf(text, "box %d overlaps box %d", &first, &second) == 2 && first >= 0 &&
+                      first < second && second < BOXES && overlap[first][second],
                   "boxes %d overlap: %s", number, text);
         return;
     }
     if (hole >= 0)
-        snprintf(wanted, sizeof wanted, "no box holds element %d, counted row by row of the array", (int)hole);
+        snprintf(wanted, sizeof wanted, "no box holds element %d, counted row by row of the array",
+                 (int)hole);
     test_case(strcmp(text, wanted) == 0, "boxes %d: %s, not %s", number, text, wanted);
 }
 
 int main(void)
 {
-    test_random r = { 3 };
+    test_random r = {3};
     check_short_builders();
     check_by_hand();
     check_extent_per_rank();

@@ -24,7 +24,8 @@ static void check_refused(redist_method method, const char *macro)
 {
     exchange *e = columns(method);
     const int code = exchange_create(e);
-    test_case_all(code == REDIST_ERR_ARGUMENT && e->plan == NULL && strstr(e->message, macro) != NULL,
+    test_case_all(code == REDIST_ERR_ARGUMENT && e->plan == NULL &&
+                      strstr(e->message, macro) != NULL,
                   "%s: code %d, %s", macro, code, e->message);
     release(e);
 }
@@ -43,11 +44,13 @@ static void check_chosen(redist_effort effort, int64_t max_buffer)
     code = exchange_create_with(e, &options);
     if (code == REDIST_OK)
         redist_plan_stats(e->plan, &stats);
-    test_case_all(code == REDIST_OK && stats.method != REDIST_SCHEDULED && stats.method != REDIST_MULTIPHASE &&
+    test_case_all(code == REDIST_OK && stats.method != REDIST_SCHEDULED &&
+                      stats.method != REDIST_MULTIPHASE &&
                       (max_buffer == 0 || stats.buffer_bytes <= max_buffer),
-                  "effort %d within %d bytes: code %d, method %d, %s", (int)effort, (int)max_buffer, code,
-                  (int)stats.method, e->message);
-    test_case_all(code == REDIST_OK && exchange_is_right(e, 0) && exchange_is_right(e, 1), "and its executions");
+                  "effort %d within %d bytes: code %d, method %d, %s", (int)effort, (int)max_buffer,
+                  code, (int)stats.method, e->message);
+    test_case_all(code == REDIST_OK && exchange_is_right(e, 0) && exchange_is_right(e, 1),
+                  "and its executions");
     release(e);
 }
 

@@ -7,7 +7,8 @@
 static int arrives(redist_plan *plan, int side)
 {
     const int size = test_size(), n = size * side;
-    double *rows = malloc((size_t)(side * n) * sizeof *rows), *columns = malloc((size_t)(side * n) * sizeof *columns);
+    double *rows = malloc((size_t)(side * n) * sizeof *rows),
+           *columns = malloc((size_t)(side * n) * sizeof *columns);
     int i, j, good;
     for (i = 0; i < side; i++)
         for (j = 0; j < n; j++)
@@ -35,11 +36,13 @@ static void check(int side, int node_ranks, int phases)
     options.node_ranks = node_ranks;
     options.cost.per_message = 1e-5;
     options.cost.per_byte = 1e-9;
-    good = redist_plan_create(MPI_COMM_WORLD, &rows, &columns, MPI_DOUBLE, &options, &plan) == REDIST_OK &&
+    good = redist_plan_create(MPI_COMM_WORLD, &rows, &columns, MPI_DOUBLE, &options, &plan) ==
+               REDIST_OK &&
            redist_plan_stats(plan, &stats) == REDIST_OK && arrives(plan, side);
-    test_case_all(good && (stats.method == REDIST_MULTIPHASE) == phases && (stats.phases > 1) == phases,
-                  "%d bytes from each of %d ranks to each, %d a node: method %d, %d phases", side * side * 8,
-                  test_size(), node_ranks, (int)stats.method, stats.phases);
+    test_case_all(good && (stats.method == REDIST_MULTIPHASE) == phases &&
+                      (stats.phases > 1) == phases,
+                  "%d bytes from each of %d ranks to each, %d a node: method %d, %d phases",
+                  side * side * 8, test_size(), node_ranks, (int)stats.method, stats.phases);
     redist_plan_free(&plan);
 }
 

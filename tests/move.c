@@ -12,8 +12,8 @@ typedef struct {
     test_array arrays[2];
     test_table tables[2];
     redist_layout layouts[2];
-    unsigned char *held[2][TEST_PLACES];        /* [0] source, [1] destination */
-    size_t shift;                               /* bytes by which the arrays miss the alignment of malloc */
+    unsigned char *held[2][TEST_PLACES]; /* [0] source, [1] destination */
+    size_t shift; /* bytes by which the arrays miss the alignment of malloc */
 } pair;
 
 /* Repeating patterns are where large arrays differ from small ones. */
@@ -33,14 +33,16 @@ static void make_short(test_random *r, test_array *array)
     memset(array, 0, sizeof *array);
     array->ndim = 2;
     array->axes[0] = test_axis_of(TEST_WHOLE, 3, 0, 1);
-    array->axes[1] = test_axis_of(TEST_BLOCK_CYCLIC, 1000, test_between(r, 1, 7), (int)test_between(r, 2, 4));
+    array->axes[1] =
+        test_axis_of(TEST_BLOCK_CYCLIC, 1000, test_between(r, 1, 7), (int)test_between(r, 2, 4));
 }
 
 static void draw(pair *p, int number, int size)
 {
     test_random r = {(uint64_t)number};
     int side;
-    test_draw_pair(&r, (int)test_between(&r, 1, WORLD), 0, size == LARGE, &p->arrays[0], &p->arrays[1]);
+    test_draw_pair(&r, (int)test_between(&r, 1, WORLD), 0, size == LARGE, &p->arrays[0],
+                   &p->arrays[1]);
     for (side = 0; side < 2; side++) {
         if (size == LARGE && number % 4 != 0)
             make_cyclic(&p->arrays[side]);
@@ -58,10 +60,11 @@ static void allocate(pair *p, int side, size_t bytes, int number)
     int k;
     for (k = 0; k < t->places; k++) {
         int absent = t->owned[k] == 0 && number % 2 == 0;
-        p->held[side][k] = absent ? NULL : (unsigned char *)malloc((size_t)t->alloc[k] * bytes + 1) + p->shift;
+        p->held[side][k] =
+            absent ? NULL : (unsigned char *)malloc((size_t)t->alloc[k] * bytes + 1) + p->shift;
         if (!absent)
             test_fill(t, k, bytes, 100, side == 0 ? 7 : 8, p->held[side][k]);
-        if (!absent && side == 1)       /* the destination starts out with other contents */
+        if (!absent && side == 1) /* the destination starts out with other contents */
             test_fill(t, k, bytes, 200, 8, p->held[side][k]);
     }
 }
@@ -99,14 +102,12 @@ static void check_move(pair *p, size_t bytes, int number)
     code = redist_move(&p->layouts[0], from, &p->layouts[1], to, bytes);
     source = holds(p, 0, bytes);
     target = holds(p, 1, bytes);
-    test_case(code == REDIST_OK && target && source, "move, pair %d, %d bytes: code %d, destination %s, source %s",
-              number, (int)bytes, code, target ? "right" : "wrong", source ? "untouched" : "changed");
+    test_case(code == REDIST_OK && target && source,
+              "move, pair %d, %d bytes: code %d, destination %s, source %s", number, (int)bytes,
+              code, target ? "right" : "wrong", source ? "untouched" : "changed");
 }
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static redist_traffic expected_traffic(const int64_t *volumes)
 {
@@ -115,7 +116,8 @@ static redist_traffic expected_traffic(const int64_t *volumes)
     for (a = 0; a < WORLD; a++) {
         int64_t sends = 0, receives = 0, sent = 0, received = 0;
         for (b = 0; b < WORLD; b++) {
-            int64_t out = a == b ? 0 : volumes[a * WORLD + b], in = a == b ? 0 : volumes[b * WORLD + a];
+            int64_t out = a == b ? 0 : volumes[a * WORLD + b],
+                    in = a == b ? 0 : volumes[b * WORLD + a];
             sends += out > 0;
             receives += in > 0;
             sent += out;
@@ -135,8 +137,9 @@ static redist_traffic expected_traffic(const int64_t *volumes)
 
 static int same_traffic(const redist_traffic *a, const redist_traffic *b)
 {
-    return a->total == b->total && a->kept == b->kept && a->moved == b->moved && a->messages == b->messages &&
-           a->max_sends == b->max_sends && a->max_receives == b->max_receives && a->max_sent == b->max_sent &&
+    return a->total == b->total && a->kept == b->kept && a->moved == b->moved &&
+           a->messages == b->messages && a->max_sends == b->max_sends &&
+           a->max_receives == b->max_receives && a->max_sent == b->max_sent &&
            a->max_received == b->max_received;
 }
 
@@ -149,8 +152,9 @@ static void check_traffic(pair *p, int number)
     expected = expected_traffic(volumes);
     code = redist_traffic_between(&p->layouts[0], &p->layouts[1], &found);
     test_case(code == REDIST_OK && same_traffic(&found, &expected),
-              "traffic, pair %d: code %d, moved %ld of %ld, messages %ld of %ld", number, code, (long)found.moved,
-              (long)expected.moved, (long)found.messages, (long)expected.messages);
+              "traffic, pair %d: code %d, moved %ld of %ld, messages %ld of %ld", number, code,
+              (long)found.moved, (long)expected.moved, (long)found.messages,
+              (long)expected.messages);
     for (a = 0; a < WORLD; a++)
         for (b = 0; b < WORLD; b++)
             if (redist_volume(&p->layouts[0], a, &p->layouts[1], b) != volumes[a * WORLD + b])
@@ -169,7 +173,8 @@ static void check_layouts(pair *p, int number)
         for (k = 0; k < t->places; k++)
             same = same && redist_layout_alloc(&p->layouts[side], t->ranks[k]) == t->alloc[k];
     }
-    test_case(same, "layouts of pair %d: valid, with the places and allocations distributed", number);
+    test_case(same, "layouts of pair %d: valid, with the places and allocations distributed",
+              number);
 }
 
 static void check_refusal(void)
@@ -182,9 +187,11 @@ static void check_refusal(void)
     redist_traffic traffic;
     test_case(redist_move(&a, from, &b, to, 4) == REDIST_ERR_SHAPE, "move between 3 x 4 and 4 x 3");
     test_case(redist_move(&a, from, &flat, to, 4) == REDIST_ERR_SHAPE, "move between 3 x 4 and 12");
-    test_case(redist_traffic_between(&a, &b, &traffic) == REDIST_ERR_SHAPE, "traffic between 3 x 4 and 4 x 3");
+    test_case(redist_traffic_between(&a, &b, &traffic) == REDIST_ERR_SHAPE,
+              "traffic between 3 x 4 and 4 x 3");
     test_case(redist_move(&bad, from, &bad, to, 4) == REDIST_ERR_LAYOUT, "move with block 0");
-    test_case(redist_traffic_between(&bad, &bad, &traffic) == REDIST_ERR_LAYOUT, "traffic with block 0");
+    test_case(redist_traffic_between(&bad, &bad, &traffic) == REDIST_ERR_LAYOUT,
+              "traffic with block 0");
 }
 
 /* ---- permuted, flipped and stepped arrays on one process, element by element ---- */
@@ -194,7 +201,7 @@ static void check_refusal(void)
 typedef struct {
     int axis[3], flip[3];
     int64_t stored[3], step, elements;
-    unsigned char *memory, *first;      /* what was allocated, and where the array begins in it */
+    unsigned char *memory, *first; /* what was allocated, and where the array begins in it */
     redist_layout layout;
 } turned;
 
@@ -276,8 +283,8 @@ static void check_turned(int number)
     test_stream_bytes = test_one_in(&r, 2) ? 1 : 4194304;
     code = redist_move(&from.layout, &source, &to.layout, &target, bytes);
     test_case(code == REDIST_OK && memcmp(expected, to.memory, size) == 0,
-              "turned array %d, %d x %d x %d of %d bytes: code %d", number, (int)n[0], (int)n[1], (int)n[2], (int)bytes,
-              code);
+              "turned array %d, %d x %d x %d of %d bytes: code %d", number, (int)n[0], (int)n[1],
+              (int)n[2], (int)bytes, code);
     free(expected);
     free(from.memory);
     free(to.memory);
@@ -300,7 +307,8 @@ static void check_pairs(pair *p, int first, int pairs, int size)
 int main(int count, char **arguments)
 {
     int pairs = count > 1 ? atoi(arguments[1]) : 10000, first = count > 2 ? atoi(arguments[2]) : 0;
-    int large = count > 3 ? atoi(arguments[3]) : 100, turns = count > 4 ? atoi(arguments[4]) : 2000, k;
+    int large = count > 3 ? atoi(arguments[3]) : 100, turns = count > 4 ? atoi(arguments[4]) : 2000,
+        k;
     pair *p = malloc(sizeof *p);
     check_pairs(p, first, pairs, SMALL);
     check_pairs(p, first, large, LARGE);

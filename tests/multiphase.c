@@ -79,9 +79,11 @@ static void check_ways(int arrays, int in_place, int fixed)
     e->fixed = fixed;
     exchange_allocate(e);
     code = chain_create(e, 0, NULL);
-    test_case_all(code == REDIST_OK && stats_of(e->plan).method == REDIST_MULTIPHASE && stats_of(e->plan).phases > 1,
+    test_case_all(code == REDIST_OK && stats_of(e->plan).method == REDIST_MULTIPHASE &&
+                      stats_of(e->plan).phases > 1,
                   "%d arrays, in place %d: code %d, %s", arrays, in_place, code, e->message);
-    test_case_all(code == REDIST_OK && test_sum((int)stats_of(e->plan).sends) < e->size * (e->size - 1),
+    test_case_all(code == REDIST_OK &&
+                      test_sum((int)stats_of(e->plan).sends) < e->size * (e->size - 1),
                   "fewer messages than at once");
     for (e->way = 0; code == REDIST_OK && e->way < WAYS; e->way++)
         test_case_all(exchange_is_right(e, e->way) && exchange_is_right(e, WAYS + e->way),
@@ -100,12 +102,15 @@ static void check_two_at_once(void)
     exchange_allocate(f);
     good = chain_create(e, 0, NULL) == REDIST_OK && chain_create(f, 0, NULL) == REDIST_OK;
     test_case_all(good && both_run(e, f, 0) && both_run(f, e, 1), "two chains at once");
-    good = good && redist_wait(e->plan) == REDIST_ERR_BUSY && redist_test(e->plan, &done) == REDIST_ERR_BUSY;
+    good = good && redist_wait(e->plan) == REDIST_ERR_BUSY &&
+           redist_test(e->plan, &done) == REDIST_ERR_BUSY;
     exchange_prepare(e, 2);
     good = good && redist_start(e->plan, e->held[0][0], e->held[1][0]) == REDIST_OK &&
            redist_start(e->plan, e->held[0][0], e->held[1][0]) == REDIST_ERR_BUSY &&
-           redist_plan_free(&e->plan) == REDIST_ERR_BUSY && e->plan != NULL && redist_wait(e->plan) == REDIST_OK;
-    test_case_all(good && exchange_arrived(e, 2), "a started chain is not freed, nor started again");
+           redist_plan_free(&e->plan) == REDIST_ERR_BUSY && e->plan != NULL &&
+           redist_wait(e->plan) == REDIST_OK;
+    test_case_all(good && exchange_arrived(e, 2),
+                  "a started chain is not freed, nor started again");
     redist_plan_free(&f->plan);
     redist_plan_free(&e->plan);
     exchange_release(f);
@@ -122,7 +127,8 @@ static void check_resting(void)
     static double grid[4 * MOST * MOST];
     const int p = test_size() < MOST ? test_size() : MOST, n = 2 * p, rank = test_rank();
     const redist_layout rows = redist_layout_2d(redist_block(n, p), redist_whole(n));
-    const redist_layout columns = redist_with_allocated(redist_layout_2d(redist_whole(n), redist_block(n, p)), 1, n);
+    const redist_layout columns =
+        redist_with_allocated(redist_layout_2d(redist_whole(n), redist_block(n, p)), 1, n);
     redist_options options;
     redist_op op;
     redist_plan *plan;
@@ -142,9 +148,11 @@ static void check_resting(void)
     code = redist_plan_create(MPI_COMM_WORLD, &rows, &columns, MPI_DOUBLE, &options, &plan);
     if (code == REDIST_OK)
         code = redist_execute(plan, grid, grid);
-    for (k = 0; k < n * n; k++) { /* row k / n, column 2 * rank + k % n, of which the first two are here */
+    for (k = 0; k < n * n;
+         k++) { /* row k / n, column 2 * rank + k % n, of which the first two are here */
         const int owner = k / n / 2, arrives = k % n < 2 && (owner > 0 || rank > 0);
-        right &= grid[k] == 1000 * rank + k + (arrives ? 1000 * owner + (k / n % 2) * n + 2 * rank + k % n : 0);
+        right &= grid[k] == 1000 * rank + k +
+                                (arrives ? 1000 * owner + (k / n % 2) * n + 2 * rank + k % n : 0);
     }
     test_case_all(code == REDIST_OK && right, "combined in place: code %d", code);
     redist_plan_free(&plan);
@@ -166,8 +174,10 @@ static exchange *slabs(int outer, int kind, int operation)
     e->arrays[0].ndim = e->arrays[1].ndim = 3;
     for (d = 0; d < 3; d++) {
         const int64_t n = d == outer || d == inner ? 2 * e->size - (kind == TEST_CYCLIC) : 3;
-        exchange_axis(&e->arrays[0].axes[d], d == outer ? TEST_BLOCK : TEST_WHOLE, n, d == outer ? e->size : 1);
-        exchange_axis(&e->arrays[1].axes[d], d == inner ? kind : TEST_WHOLE, n, d == inner ? e->size : 1);
+        exchange_axis(&e->arrays[0].axes[d], d == outer ? TEST_BLOCK : TEST_WHOLE, n,
+                      d == outer ? e->size : 1);
+        exchange_axis(&e->arrays[1].axes[d], d == inner ? kind : TEST_WHOLE, n,
+                      d == inner ? e->size : 1);
     }
     for (k = 0; k < 2; k++) {
         e->arrays[k].operations = operation < TEST_OPERATION_KINDS;
@@ -214,21 +224,24 @@ static void check_nodes(int outer, int kind, int operation, int arrays, int in_p
     exchange_allocate(e);
     code = slabs_create(e, each, 0, NULL);
     for (k = 0; code == REDIST_OK && k < e->size; k++)
-        near &= k / each == e->rank / each || redist_volume(&e->layouts[0], e->rank, e->plan->state.chain.phase[0]->to, k) == 0;
-    test_case_all(code == REDIST_OK && stats_of(e->plan).phases == 2 && near, "axis %d, kind %d, operation %d: first in the node",
-                  outer, kind, operation);
+        near &= k / each == e->rank / each ||
+                redist_volume(&e->layouts[0], e->rank, e->plan->state.chain.phase[0]->to, k) == 0;
+    test_case_all(code == REDIST_OK && stats_of(e->plan).phases == 2 && near,
+                  "axis %d, kind %d, operation %d: first in the node", outer, kind, operation);
     near = code == REDIST_OK && exchange_is_right(e, 0) && exchange_is_right(e, WAYS);
     test_case_all(near && stats_of(e->plan).sends <= e->size / each, "one message to each node");
     bytes = code == REDIST_OK ? stats_of(e->plan).buffer_bytes : 0;
     MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_INT64_T, MPI_MAX, e->comm);
     redist_plan_free(&e->plan);
     code = slabs_create(e, each, bytes - bytes / 4, NULL);
-    test_case_all(code == REDIST_OK && stats_of(e->plan).buffer_bytes <= bytes - bytes / 4 && exchange_is_right(e, 1),
+    test_case_all(code == REDIST_OK && stats_of(e->plan).buffer_bytes <= bytes - bytes / 4 &&
+                      exchange_is_right(e, 1),
                   "within %" PRId64 " bytes: code %d", bytes - bytes / 4, code);
     redist_plan_free(&e->plan);
     code = in_place ? REDIST_OK : slabs_create(e, each, 0, &combined);
     near = code == REDIST_OK && (in_place || exchange_is_right(e, 2));
-    test_case_all(near && combined == (in_place ? 0 : arrays * exchange_owned(e, 1)), "combined once: code %d", code);
+    test_case_all(near && combined == (in_place ? 0 : arrays * exchange_owned(e, 1)),
+                  "combined once: code %d", code);
     redist_plan_free(&e->plan);
     exchange_release(e);
     free(e);
@@ -260,7 +273,8 @@ static void check_other_nodes(int operation, int each, int copies)
                   "operation %d, nodes of %d, %d copies: code %d", operation, each, copies, code);
     if (code == REDIST_OK && stats_of(e->plan).phases > 1) {
         const redist_layout *between = e->plan->state.chain.phase[0]->to;
-        test_case_all(between->dim[0].axis.procs != e->size / each || between->dim[1].axis.procs != each,
+        test_case_all(between->dim[0].axis.procs != e->size / each ||
+                          between->dim[1].axis.procs != each,
                       "operation %d, nodes of %d: not nodes x ranks", operation, each);
     }
     redist_plan_free(&e->plan);
@@ -275,7 +289,8 @@ static void check_ghosts(void)
     int code;
     e->layouts[1] = redist_with_ghosts(redist_with_halo(e->layouts[1], 1, 1, 1), 1, REDIST_CLOSED);
     code = slabs_create(e, 2, 0, NULL);
-    test_case_all(code == REDIST_OK && stats_of(e->plan).phases == 1, "slabs with ghost cells: code %d", code);
+    test_case_all(code == REDIST_OK && stats_of(e->plan).phases == 1,
+                  "slabs with ghost cells: code %d", code);
     redist_plan_free(&e->plan);
     free(e);
 }
@@ -286,7 +301,8 @@ static void check_report(void)
     exchange *e = chain(1, WIDTH);
     char text[8192] = "", last[16], *phase, *to, *end;
     FILE *file = tmpfile();
-    int good = file != NULL && chain_create(e, 0, NULL) == REDIST_OK && redist_plan_print(e->plan, file) == REDIST_OK;
+    int good = file != NULL && chain_create(e, 0, NULL) == REDIST_OK &&
+               redist_plan_print(e->plan, file) == REDIST_OK;
     if (good && e->rank == 0) {
         snprintf(last, sizeof last, "\n  phase %d ", stats_of(e->plan).phases);
         rewind(file);
@@ -318,7 +334,8 @@ static void check_measured(void)
     e->method = REDIST_AUTO;
     exchange_allocate(e);
     code = exchange_create_with(e, &options);
-    test_case_all(code == REDIST_OK && e->plan->seconds[REDIST_MULTIPHASE] > 0 && exchange_is_right(e, 0),
+    test_case_all(code == REDIST_OK && e->plan->seconds[REDIST_MULTIPHASE] > 0 &&
+                      exchange_is_right(e, 0),
                   "measured: code %d, %s", code, e->message);
     redist_plan_free(&e->plan);
     exchange_release(e);
@@ -416,8 +433,8 @@ static void check_long_chain(int arrays, int in_place)
     code = chain_create(e, 0, NULL);
     test_case_all(code == REDIST_OK && stats_of(e->plan).phases > 2 && exchange_is_right(e, 0) &&
                       exchange_is_right(e, 1),
-                  "%d arrays in %d phases: code %d, %s", arrays, code == REDIST_OK ? stats_of(e->plan).phases : 0, code,
-                  e->message);
+                  "%d arrays in %d phases: code %d, %s", arrays,
+                  code == REDIST_OK ? stats_of(e->plan).phases : 0, code, e->message);
     redist_plan_free(&e->plan);
     exchange_release(e);
     free(e);
@@ -430,13 +447,14 @@ static void check_costs(void)
     int code = redist_calibrate(MPI_COMM_WORLD, &cost);
     MPI_Allreduce(&cost, least, 2, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
     MPI_Allreduce(&cost, most, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    test_case_all(code == REDIST_OK && cost.per_message > 0 && cost.per_byte > 0 && least[0] >= most[0] &&
-                      least[1] >= most[1],
+    test_case_all(code == REDIST_OK && cost.per_message > 0 && cost.per_byte > 0 &&
+                      least[0] >= most[0] && least[1] >= most[1],
                   "calibrated: code %d, %g and %g seconds", code, cost.per_message, cost.per_byte);
     test_case_all(redist_calibrate(MPI_COMM_NULL, &cost) == REDIST_ERR_ARGUMENT &&
                       redist_calibrate(MPI_COMM_WORLD, NULL) == REDIST_ERR_ARGUMENT,
                   "nothing to calibrate");
-    test_case_all(redist_calibrate(MPI_COMM_WORLD, test_rank() == 1 ? NULL : &cost) == REDIST_ERR_ARGUMENT,
+    test_case_all(redist_calibrate(MPI_COMM_WORLD, test_rank() == 1 ? NULL : &cost) ==
+                      REDIST_ERR_ARGUMENT,
                   "one rank has no room for the costs");
 }
 
@@ -453,7 +471,8 @@ static void check_estimate(void)
     options.cost.per_byte = 1e-10;
     minima = 0;
     code = redist_plan_create(e->comm, &e->layouts[0], &e->layouts[1], e->type, &options, &e->plan);
-    test_case_all(code == REDIST_OK && minima == 1, "an estimate: code %d, %d minima", code, minima);
+    test_case_all(code == REDIST_OK && minima == 1, "an estimate: code %d, %d minima", code,
+                  minima);
     redist_plan_free(&e->plan);
     free(e);
 }

@@ -29,7 +29,8 @@ static redist_layout large_grid(int first)
 
 static void check(int code, const char *what)
 {
-    test_case(code == REDIST_ERR_MEMORY && wrapped == 0, "%s: code %d, %d sizes wrapped", what, code, wrapped);
+    test_case(code == REDIST_ERR_MEMORY && wrapped == 0, "%s: code %d, %d sizes wrapped", what,
+              code, wrapped);
     wrapped = 0;
 }
 

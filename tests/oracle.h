@@ -28,22 +28,41 @@ static int64_t test_stream_bytes = 4194304;
 
 enum { TEST_OPERATIONS = 10 };
 
-enum { TEST_WHOLE, TEST_BLOCK, TEST_CYCLIC, TEST_BLOCK_CYCLIC, TEST_BALANCED, TEST_CUTS, TEST_KINDS };
+enum {
+    TEST_WHOLE,
+    TEST_BLOCK,
+    TEST_CYCLIC,
+    TEST_BLOCK_CYCLIC,
+    TEST_BALANCED,
+    TEST_CUTS,
+    TEST_KINDS
+};
 
 /* What may be done to a layout after its axes are given, in any order. */
-enum { TEST_PERMUTE, TEST_TRANSPOSE, TEST_FLIP, TEST_ROTATE, TEST_SECTION,
-       TEST_HALO, TEST_EXTENT, TEST_GRID_ORDER, TEST_MEMORY_ORDER, TEST_RANKS, TEST_OPERATION_KINDS };
+enum {
+    TEST_PERMUTE,
+    TEST_TRANSPOSE,
+    TEST_FLIP,
+    TEST_ROTATE,
+    TEST_SECTION,
+    TEST_HALO,
+    TEST_EXTENT,
+    TEST_GRID_ORDER,
+    TEST_MEMORY_ORDER,
+    TEST_RANKS,
+    TEST_OPERATION_KINDS
+};
 
 typedef struct {
     int kind, procs, first;
     int64_t n, block, cuts[TEST_PLACES + 1];
-    int64_t low, high;          /* used where a TEST_HALO names this axis                         */
-    int64_t extra;              /* used where a TEST_EXTENT names it: elements beyond the need     */
-    int each;                   /* the extent follows each rank's own need, not the largest one    */
+    int64_t low, high; /* used where a TEST_HALO names this axis                         */
+    int64_t extra;     /* used where a TEST_EXTENT names it: elements beyond the need     */
+    int each;          /* the extent follows each rank's own need, not the largest one    */
 } test_axis;
 
 typedef struct {
-    int kind, axis, value;      /* value: quarter turns, or the order */
+    int kind, axis, value; /* value: quarter turns, or the order */
     int axes[TEST_DIMS];
     int64_t start, count, step;
 } test_operation;
@@ -76,10 +95,7 @@ typedef struct {
 
 /* ---- drawing ---- */
 
-static inline int test_one_in(test_random *r, int n)
-{
-    return test_between(r, 1, n) == 1;
-}
+static inline int test_one_in(test_random *r, int n) { return test_between(r, 1, n) == 1; }
 
 static inline void test_shuffle(test_random *r, int *list, int n)
 {
@@ -119,7 +135,8 @@ static inline int64_t test_product(int ndim, const int64_t *shape)
 /* Draws a section that leaves shape[axis] indices, and widens shape[axis] to what it is cut from. */
 static inline void test_draw_section(test_random *r, test_operation *o, int ndim, int64_t *shape)
 {
-    int64_t step = test_between(r, 1, 3), below = test_between(r, 0, 3), above = test_between(r, 0, 3);
+    int64_t step = test_between(r, 1, 3), below = test_between(r, 0, 3),
+            above = test_between(r, 0, 3);
     int64_t count = shape[o->axis], span = count > 0 ? (count - 1) * step + 1 : 0;
     o->count = count;
     shape[o->axis] = below + span + above;
@@ -212,7 +229,8 @@ static inline int test_places(const test_array *array)
 
 /* Draws an array whose view has the given shape, on at most `world` ranks. With `each`, extents may differ between
    ranks. */
-static inline void test_draw(test_random *r, int world, int each, int ndim, const int64_t *shape, test_array *array)
+static inline void test_draw(test_random *r, int world, int each, int ndim, const int64_t *shape,
+                             test_array *array)
 {
     int64_t before[TEST_DIMS] = {0};
     int all[TEST_PLACES], k, room = world, turn = (int)test_between(r, 0, ndim - 1);
@@ -235,7 +253,8 @@ static inline void test_draw(test_random *r, int world, int each, int ndim, cons
 
 /* Draws two arrays whose views have one shape, and how large arrays are written; large ones need a larger
    TEST_ELEMENTS. */
-static inline void test_draw_pair(test_random *r, int world, int each, int large, test_array *from, test_array *to)
+static inline void test_draw_pair(test_random *r, int world, int each, int large, test_array *from,
+                                  test_array *to)
 {
     int64_t shape[TEST_DIMS];
     int ndim = test_draw_shape(r, large, shape);
@@ -292,7 +311,8 @@ static inline void test_deal_out(const test_axis *x, test_deal *deal)
 static inline void test_exchange_axes(test_table *t, int a, int b)
 {
     int own = t->own[a];
-    int64_t length = t->shape[a], i, longest = t->shape[a] > t->shape[b] ? t->shape[a] : t->shape[b];
+    int64_t length = t->shape[a], i,
+            longest = t->shape[a] > t->shape[b] ? t->shape[a] : t->shape[b];
     t->own[a] = t->own[b];
     t->own[b] = own;
     t->shape[a] = t->shape[b];
@@ -353,22 +373,38 @@ static inline void test_apply(const test_array *array, int k, test_table *t)
     int d, own = t->own[o->axis];
     t->axis_at[k] = own;
     switch (o->kind) {
-    case TEST_PERMUTE: test_permute(t, array->ndim, o->axes); break;
+    case TEST_PERMUTE:
+        test_permute(t, array->ndim, o->axes);
+        break;
     case TEST_TRANSPOSE:
         for (d = 0; d < array->ndim - 1 - d; d++)
             test_exchange_axes(t, d, array->ndim - 1 - d);
         break;
-    case TEST_FLIP: test_flip(t, o->axis); break;
+    case TEST_FLIP:
+        test_flip(t, o->axis);
+        break;
     case TEST_ROTATE:
         for (d = 0; d < (o->value + 12) % 4; d++)
             test_turn(t);
         break;
-    case TEST_SECTION: test_pick(t, o->axis, o->start, o->count, o->step); break;
-    case TEST_HALO: t->halo[own] = 1; break;
-    case TEST_EXTENT: t->extent[own] = 1; break;
-    case TEST_GRID_ORDER: t->grid_order = o->value; break;
-    case TEST_MEMORY_ORDER: t->memory_order = o->value; break;
-    default: t->ranked = 1; break;
+    case TEST_SECTION:
+        test_pick(t, o->axis, o->start, o->count, o->step);
+        break;
+    case TEST_HALO:
+        t->halo[own] = 1;
+        break;
+    case TEST_EXTENT:
+        t->extent[own] = 1;
+        break;
+    case TEST_GRID_ORDER:
+        t->grid_order = o->value;
+        break;
+    case TEST_MEMORY_ORDER:
+        t->memory_order = o->value;
+        break;
+    default:
+        t->ranked = 1;
+        break;
     }
 }
 
@@ -380,7 +416,8 @@ static inline int test_axis_in_order(int order, int ndim, int k)
     return order ? ndim - 1 - k : k;
 }
 
-static inline void test_coordinates(const test_array *array, const test_table *t, int place, int *coordinates)
+static inline void test_coordinates(const test_array *array, const test_table *t, int place,
+                                    int *coordinates)
 {
     int k;
     for (k = array->ndim - 1; k >= 0; k--) {
@@ -407,7 +444,8 @@ static inline int64_t test_need(const test_array *array, const test_table *t, in
 }
 
 /* Elements that a coordinate of axis a allocates along it. */
-static inline int64_t test_extent(const test_array *array, const test_table *t, int a, int coordinate)
+static inline int64_t test_extent(const test_array *array, const test_table *t, int a,
+                                  int coordinate)
 {
     int64_t need = test_need(array, t, a, coordinate), largest = need;
     int c;
@@ -446,7 +484,9 @@ static inline void test_locate_place(const test_array *array, test_table *t, int
     t->alloc[place] = 1;
     for (a = 0; a < array->ndim; a++)
         t->alloc[place] *= test_extent(array, t, a, coordinates[a]);
-    t->ranks[place] = !t->ranked ? place : array->listed ? array->ranks[place] : array->first_rank + place;
+    t->ranks[place] = !t->ranked      ? place
+                      : array->listed ? array->ranks[place]
+                                      : array->first_rank + place;
 }
 
 static inline void test_tabulate(const test_array *array, test_table *t)
@@ -483,7 +523,8 @@ static inline int test_place_of_rank(const test_table *t, int rank)
 }
 
 /* volumes[a * world + b]: elements that rank a holds and rank b is to hold. */
-static inline void test_volumes(const test_table *from, const test_table *to, int world, int64_t *volumes)
+static inline void test_volumes(const test_table *from, const test_table *to, int world,
+                                int64_t *volumes)
 {
     int64_t i;
     memset(volumes, 0, (size_t)(world * world) * sizeof *volumes);
@@ -500,8 +541,8 @@ static inline unsigned char test_byte(uint64_t seed, int64_t element, size_t byt
 }
 
 /* The array of one place: bytes of `background` everywhere, and the elements of the view with the contents `seed`. */
-static inline void test_fill(const test_table *t, int place, size_t element_bytes, uint64_t seed, uint64_t background,
-                             unsigned char *array)
+static inline void test_fill(const test_table *t, int place, size_t element_bytes, uint64_t seed,
+                             uint64_t background, unsigned char *array)
 {
     size_t bytes = (size_t)t->alloc[place] * element_bytes, b;
     int64_t i;
@@ -518,41 +559,65 @@ static inline redist_axis test_library_axis(const test_axis *x)
 {
     redist_axis axis;
     switch (x->kind) {
-    case TEST_WHOLE: axis = redist_whole(x->n); break;
-    case TEST_BLOCK: axis = redist_block(x->n, x->procs); break;
-    case TEST_CYCLIC: axis = redist_cyclic(x->n, x->procs); break;
-    case TEST_BLOCK_CYCLIC: axis = redist_block_cyclic(x->n, x->block, x->procs); break;
-    case TEST_BALANCED: axis = redist_balanced(x->n, x->procs); break;
-    default: axis = redist_cuts(x->cuts, x->procs); break;
+    case TEST_WHOLE:
+        axis = redist_whole(x->n);
+        break;
+    case TEST_BLOCK:
+        axis = redist_block(x->n, x->procs);
+        break;
+    case TEST_CYCLIC:
+        axis = redist_cyclic(x->n, x->procs);
+        break;
+    case TEST_BLOCK_CYCLIC:
+        axis = redist_block_cyclic(x->n, x->block, x->procs);
+        break;
+    case TEST_BALANCED:
+        axis = redist_balanced(x->n, x->procs);
+        break;
+    default:
+        axis = redist_cuts(x->cuts, x->procs);
+        break;
     }
     return x->first > 0 ? redist_starting_at(axis, x->first) : axis;
 }
 
 /* The extent that a rank names along axis a; a rank outside the grid names any. */
-static inline int64_t test_named_extent(const test_array *array, const test_table *t, int a, int rank)
+static inline int64_t test_named_extent(const test_array *array, const test_table *t, int a,
+                                        int rank)
 {
     int coordinates[TEST_DIMS], place = test_place_of_rank(t, rank);
     test_coordinates(array, t, place < 0 ? 0 : place, coordinates);
     return test_extent(array, t, a, coordinates[a]);
 }
 
-static inline redist_layout test_library_operation(const test_array *array, const test_table *t, int k, int rank,
-                                                   redist_layout layout)
+static inline redist_layout test_library_operation(const test_array *array, const test_table *t,
+                                                   int k, int rank, redist_layout layout)
 {
     static const redist_order orders[2] = {REDIST_ROW_MAJOR, REDIST_COLUMN_MAJOR};
     const test_operation *o = &array->list[k];
     int own = t->axis_at[k];
     switch (o->kind) {
-    case TEST_PERMUTE: return redist_permuted(layout, o->axes);
-    case TEST_TRANSPOSE: return redist_transposed(layout);
-    case TEST_FLIP: return redist_flipped(layout, o->axis);
-    case TEST_ROTATE: return redist_rotated(layout, o->value);
-    case TEST_SECTION: return redist_section(layout, o->axis, o->start, o->count, o->step);
-    case TEST_HALO: return redist_with_halo(layout, o->axis, array->axes[own].low, array->axes[own].high);
-    case TEST_EXTENT: return redist_with_allocated(layout, o->axis, test_named_extent(array, t, own, rank));
-    case TEST_GRID_ORDER: return redist_grid_order(layout, orders[o->value]);
-    case TEST_MEMORY_ORDER: return redist_memory_order(layout, orders[o->value]);
-    default: return array->listed ? redist_on_ranks(layout, array->ranks) : redist_from_rank(layout, array->first_rank);
+    case TEST_PERMUTE:
+        return redist_permuted(layout, o->axes);
+    case TEST_TRANSPOSE:
+        return redist_transposed(layout);
+    case TEST_FLIP:
+        return redist_flipped(layout, o->axis);
+    case TEST_ROTATE:
+        return redist_rotated(layout, o->value);
+    case TEST_SECTION:
+        return redist_section(layout, o->axis, o->start, o->count, o->step);
+    case TEST_HALO:
+        return redist_with_halo(layout, o->axis, array->axes[own].low, array->axes[own].high);
+    case TEST_EXTENT:
+        return redist_with_allocated(layout, o->axis, test_named_extent(array, t, own, rank));
+    case TEST_GRID_ORDER:
+        return redist_grid_order(layout, orders[o->value]);
+    case TEST_MEMORY_ORDER:
+        return redist_memory_order(layout, orders[o->value]);
+    default:
+        return array->listed ? redist_on_ranks(layout, array->ranks)
+                             : redist_from_rank(layout, array->first_rank);
     }
 }
 

@@ -25,7 +25,18 @@
 
 /* ---- the system calls of the library ---- */
 
-enum lie { NONE, NO_FILE, OTHER_PROCESS, OTHER_DEVICE, OTHER_INODE, OTHER_USER, OTHER_TOKEN, TOO_SHORT, NOT_REGULAR, LIES };
+enum lie {
+    NONE,
+    NO_FILE,
+    OTHER_PROCESS,
+    OTHER_DEVICE,
+    OTHER_INODE,
+    OTHER_USER,
+    OTHER_TOKEN,
+    TOO_SHORT,
+    NOT_REGULAR,
+    LIES
+};
 
 static enum lie lie;
 static int until_call = -1; /* of the system calls the one that fails, or kills */
@@ -49,7 +60,8 @@ static int call_fails(void)
 
 static int is_foreign(const char *path)
 {
-    return strncmp(path, "/proc/", 6) == 0 && strstr(path, "/fd/") != NULL && strncmp(path, "/proc/self", 10) != 0;
+    return strncmp(path, "/proc/", 6) == 0 && strstr(path, "/fd/") != NULL &&
+           strncmp(path, "/proc/self", 10) != 0;
 }
 
 static int test_open(const char *path, int flags, ...)
@@ -88,8 +100,14 @@ static ssize_t test_read(int file, void *data, size_t bytes)
     return n;
 }
 
-static ssize_t test_write(int file, const void *data, size_t n) { return call_fails() ? -1 : write(file, data, n); }
-static off_t test_lseek(int file, off_t at, int how) { return call_fails() ? -1 : lseek(file, at, how); }
+static ssize_t test_write(int file, const void *data, size_t n)
+{
+    return call_fails() ? -1 : write(file, data, n);
+}
+static off_t test_lseek(int file, off_t at, int how)
+{
+    return call_fails() ? -1 : lseek(file, at, how);
+}
 static pid_t test_getpid(void) { return lie == OTHER_PROCESS ? getppid() : getpid(); }
 static void *test_mmap(void *at, size_t bytes, int how, int flags, int file, off_t from)
 {
@@ -122,7 +140,8 @@ int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Com
     return PMPI_Comm_split_type(comm, type, key, info, made);
 }
 
-int MPI_Win_allocate_shared(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *window)
+int MPI_Win_allocate_shared(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base,
+                            MPI_Win *window)
 {
     windows++;
     return PMPI_Win_allocate_shared(size, unit, info, comm, base, window);
@@ -134,20 +153,22 @@ int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made, MPI_Request *request)
     return PMPI_Comm_idup(comm, made, request);
 }
 
-int MPI_Iallreduce(const void *from, void *to, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+int MPI_Iallreduce(const void *from, void *to, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                   MPI_Request *request)
 {
     agreements++;
     return PMPI_Iallreduce(from, to, n, type, op, comm, request);
 }
 
-int MPI_Iallgather(const void *from, int n, MPI_Datatype type, void *to, int m, MPI_Datatype its, MPI_Comm comm,
-                   MPI_Request *request)
+int MPI_Iallgather(const void *from, int n, MPI_Datatype type, void *to, int m, MPI_Datatype its,
+                   MPI_Comm comm, MPI_Request *request)
 {
     gathers++;
     return PMPI_Iallgather(from, n, type, to, m, its, comm, request);
 }
 
-int MPI_Isend(const void *from, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request)
+int MPI_Isend(const void *from, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+              MPI_Request *request)
 {
     messages++;
     return PMPI_Isend(from, n, type, to, tag, comm, request);
@@ -209,10 +230,12 @@ static int live(exchange *e, int in_arena, redist_method *method)
     memset(&stats, 0, sizeof stats);
     good = !in_arena || redist_arena_create(MPI_COMM_WORLD, 10000, &arena) == REDIST_OK;
     options.arena = arena;
-    good = good && exchange_create_with(e, &options) == REDIST_OK && redist_plan_stats(e->plan, &stats) == REDIST_OK &&
-           exchange_is_right(e, 1) && exchange_is_right(e, 2);
+    good = good && exchange_create_with(e, &options) == REDIST_OK &&
+           redist_plan_stats(e->plan, &stats) == REDIST_OK && exchange_is_right(e, 1) &&
+           exchange_is_right(e, 2);
     *method = stats.method;
-    return redist_plan_free(&e->plan) == REDIST_OK && redist_arena_free(&arena) == REDIST_OK && good;
+    return redist_plan_free(&e->plan) == REDIST_OK && redist_arena_free(&arena) == REDIST_OK &&
+           good;
 }
 
 /* One duplicate, a message to each peer, an agreement each on the arguments, the duplicate, the outcome, and that all are
@@ -231,12 +254,15 @@ static void check_costs(int in_arena)
         redist_arena_create(MPI_COMM_WORLD, 1000, &arena);
     options.arena = arena;
     splits = windows = duplicates = agreements = gathers = messages = 0;
-    created = exchange_create_with(e, &options) == REDIST_OK && redist_plan_stats(e->plan, &stats) == REDIST_OK;
-    test_case_all(created && stats.method == REDIST_SHARED && splits + windows + gathers == 0 &&
-                      duplicates == !in_arena && agreements == (in_arena ? 3 : 4) &&
-                      messages == (in_arena ? 0 : test_size() - 1),
-                  "creating%s: method %d, %d splits, %d windows, %d duplicates, %d agreements, %d messages",
-                  in_arena ? " in an arena" : "", (int)stats.method, splits, windows, duplicates, agreements, messages);
+    created = exchange_create_with(e, &options) == REDIST_OK &&
+              redist_plan_stats(e->plan, &stats) == REDIST_OK;
+    test_case_all(
+        created && stats.method == REDIST_SHARED && splits + windows + gathers == 0 &&
+            duplicates == !in_arena && agreements == (in_arena ? 3 : 4) &&
+            messages == (in_arena ? 0 : test_size() - 1),
+        "creating%s: method %d, %d splits, %d windows, %d duplicates, %d agreements, %d messages",
+        in_arena ? " in an arena" : "", (int)stats.method, splits, windows, duplicates, agreements,
+        messages);
     test_case_all(held().files == before.files && held().mappings == before.mappings + test_size(),
                   "one mapping a rank: %ld, %ld files", (long)(held().mappings - before.mappings),
                   (long)(held().files - before.files));
@@ -263,11 +289,12 @@ static void check_lies(int in_arena)
             lie = lies ? (enum lie)which : NONE;
             good = live(e, in_arena, &method);
             lie = NONE;
-            test_case_all(good && splits > 0 && method == REDIST_SHARED && opened_early == 0 &&
-                              (which == OTHER_PROCESS || written_early == 0 || !lies),
-                          "lie %d on rank %d (-1: all)%s: method %d, %d opened, %d written too early: %s", which,
-                          bad_rank, in_arena ? " in an arena" : "", (int)method, opened_early, written_early,
-                          e->message);
+            test_case_all(
+                good && splits > 0 && method == REDIST_SHARED && opened_early == 0 &&
+                    (which == OTHER_PROCESS || written_early == 0 || !lies),
+                "lie %d on rank %d (-1: all)%s: method %d, %d opened, %d written too early: %s",
+                which, bad_rank, in_arena ? " in an arena" : "", (int)method, opened_early,
+                written_early, e->message);
             close_exchange(e);
             test_case_all(is_same(held(), before), "after lie %d all is given back", which);
         }
@@ -288,10 +315,12 @@ static void check_failures(int in_arena)
             hit = test_sum((bad_rank < 0 || bad_rank == test_rank()) && until_call < 0) > 0;
             until_call = -1;
             sum = test_sum((int)method);
-            test_case_all(good && sum == test_size() * (int)method, "system call %d fails on rank %d (-1: all)%s: %s", k,
-                          bad_rank, in_arena ? " in an arena" : "", e->message);
+            test_case_all(good && sum == test_size() * (int)method,
+                          "system call %d fails on rank %d (-1: all)%s: %s", k, bad_rank,
+                          in_arena ? " in an arena" : "", e->message);
             close_exchange(e);
-            test_case_all(is_same(held(), before), "after a failure of call %d all is given back", k);
+            test_case_all(is_same(held(), before), "after a failure of call %d all is given back",
+                          k);
         }
 }
 
@@ -341,7 +370,8 @@ static void check_many(int times)
                   "%d plans one after the other: %ld files, %ld mappings, %ld blocks, %ld bytes", k,
                   (long)(held().files - before.files), (long)(held().mappings - before.mappings),
                   (long)(held().blocks - before.blocks), (long)bytes);
-    test_case_all((double)last.f_bavail * 4096 > (double)first.f_bavail * 4096 - 256e6, "/dev/shm is as it was");
+    test_case_all((double)last.f_bavail * 4096 > (double)first.f_bavail * 4096 - 256e6,
+                  "/dev/shm is as it was");
     close_exchange(e);
 }
 
@@ -358,8 +388,8 @@ static void check_limit(void)
         setrlimit(RLIMIT_FSIZE, &small);
         good = live(e, 0, &method);
         setrlimit(RLIMIT_FSIZE, &longest);
-        test_case_all(good && method == REDIST_POINT_TO_POINT, "files of %ld bytes: method %d", (long)small.rlim_cur,
-                      (int)method);
+        test_case_all(good && method == REDIST_POINT_TO_POINT, "files of %ld bytes: method %d",
+                      (long)small.rlim_cur, (int)method);
     }
     close_exchange(e);
 }
@@ -369,15 +399,18 @@ static void check_limit(void)
 /* From now on openat fails where its flags have these bits. Little-endian. */
 static int forbid(unsigned flags)
 {
-    struct sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    struct sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                                          offsetof(struct seccomp_data, nr)),
                                  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 4),
-                                 BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+                                 BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                                          offsetof(struct seccomp_data, args[2])),
                                  BPF_STMT(BPF_ALU | BPF_AND | BPF_K, flags),
                                  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, flags, 0, 1),
                                  BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
                                  BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
     struct sock_fprog program = {sizeof code / sizeof *code, code};
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
 static int refuse(const char *what)
@@ -387,7 +420,8 @@ static int refuse(const char *what)
     if (strcmp(what, "seccomp-open") == 0)
         return forbid(O_NONBLOCK | O_NOCTTY);
     if (strcmp(what, "permission") == 0)
-        return (geteuid() != 0 || setresuid(65534, 65534, 65534) == 0) && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0;
+        return (geteuid() != 0 || setresuid(65534, 65534, 65534) == 0) &&
+               prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0;
     return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
            (test_rank() % 2 == 0 || mount("tmpfs", "/dev/shm", "tmpfs", 0, NULL) == 0);
 }
@@ -409,8 +443,8 @@ static void check_refused(const char *what)
         good = live(e, in_arena, &method);
         test_case_all(good && (apart ? splits == 0 && (test_size() > 2 || method != REDIST_SHARED)
                                      : splits > 0 && method == REDIST_SHARED),
-                      "%s%s: method %d, %d splits: %s", what, in_arena ? ", in an arena" : "", (int)method, splits,
-                      e->message);
+                      "%s%s: method %d, %d splits: %s", what, in_arena ? ", in an arena" : "",
+                      (int)method, splits, e->message);
     }
     close_exchange(e);
 }

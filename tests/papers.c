@@ -21,18 +21,21 @@ static serial_layout *deal(int ndim, const int64_t *shape, const distribution *d
 }
 
 /* Traffic against the element loop, and the whole array through redist_move; returns the traffic. */
-static redist_traffic check_pair(const serial_layout *from, const serial_layout *to, const char *what)
+static redist_traffic check_pair(const serial_layout *from, const serial_layout *to,
+                                 const char *what)
 {
     static serial_matrix m;
     redist_traffic wanted, t;
     memset(&t, 0, sizeof t);
     serial_volumes(from, to, &m);
     wanted = serial_traffic(&m);
-    test_case(redist_traffic_between(&from->layout, &to->layout, &t) == REDIST_OK && serial_same_traffic(&t, &wanted),
-              "%s: kept %lld of %lld, messages %lld of %lld, max_sends %lld of %lld, max_received %lld of %lld", what,
-              (long long)t.kept, (long long)wanted.kept, (long long)t.messages, (long long)wanted.messages,
-              (long long)t.max_sends, (long long)wanted.max_sends, (long long)t.max_received,
-              (long long)wanted.max_received);
+    test_case(
+        redist_traffic_between(&from->layout, &to->layout, &t) == REDIST_OK &&
+            serial_same_traffic(&t, &wanted),
+        "%s: kept %lld of %lld, messages %lld of %lld, max_sends %lld of %lld, max_received %lld of %lld",
+        what, (long long)t.kept, (long long)wanted.kept, (long long)t.messages,
+        (long long)wanted.messages, (long long)t.max_sends, (long long)wanted.max_sends,
+        (long long)t.max_received, (long long)wanted.max_received);
     test_case(serial_check_move(from, to), "%s: move", what);
     return t;
 }
@@ -41,13 +44,15 @@ static redist_traffic check_pair(const serial_layout *from, const serial_layout 
 
 static void check_kalns_three_axes(void)
 {
-    const int64_t shape[] = { 20, 12, 10 };
-    const distribution before = { { BLOCK, WHOLE, CYCLE }, { 4, 1, 10 }, { 0, 0, 0 } };
-    const distribution after = { { CYCLE, CYCLE, BLOCK }, { 5, 4, 2 }, { 0, 0, 0 } };
+    const int64_t shape[] = {20, 12, 10};
+    const distribution before = {{BLOCK, WHOLE, CYCLE}, {4, 1, 10}, {0, 0, 0}};
+    const distribution after = {{CYCLE, CYCLE, BLOCK}, {5, 4, 2}, {0, 0, 0}};
     serial_layout *from = deal(3, shape, &before), *to = deal(3, shape, &after);
-    int sixty = redist_layout_places(&from->layout) == 40 && redist_layout_places(&to->layout) == 40;
+    int sixty =
+        redist_layout_places(&from->layout) == 40 && redist_layout_places(&to->layout) == 40;
     for (int rank = 0; rank < 40; rank++)
-        sixty = sixty && redist_layout_alloc(&from->layout, rank) == 60 && redist_layout_alloc(&to->layout, rank) == 60;
+        sixty = sixty && redist_layout_alloc(&from->layout, rank) == 60 &&
+                redist_layout_alloc(&to->layout, rank) == 60;
     test_case(sixty, "Kalns, 20x12x10: 60 elements on each of 40 processes before and after");
     check_pair(from, to, "Kalns, 20x12x10");
     free(from);
@@ -57,35 +62,40 @@ static void check_kalns_three_axes(void)
 /* Figure 4.1. */
 static void check_kalns_partners(void)
 {
-    static const int sends[5] = { 1, 1, 1, 0, 0 }, receives[5] = { 1, 1, 0, 1, 0 };
-    redist_layout from = redist_layout_1d(redist_block(15, 5)), to = redist_layout_1d(redist_cyclic(15, 5));
+    static const int sends[5] = {1, 1, 1, 0, 0}, receives[5] = {1, 1, 0, 1, 0};
+    redist_layout from = redist_layout_1d(redist_block(15, 5)),
+                  to = redist_layout_1d(redist_cyclic(15, 5));
     for (int rank = 0; rank < 5; rank++) {
-        test_case((redist_volume(&from, 0, &to, rank) > 0) == sends[rank], "Kalns, figure 4.1: process 0 to %d", rank);
-        test_case((redist_volume(&from, rank, &to, 0) > 0) == receives[rank], "Kalns, figure 4.1: process %d to 0",
-                  rank);
+        test_case((redist_volume(&from, 0, &to, rank) > 0) == sends[rank],
+                  "Kalns, figure 4.1: process 0 to %d", rank);
+        test_case((redist_volume(&from, rank, &to, 0) > 0) == receives[rank],
+                  "Kalns, figure 4.1: process %d to 0", rank);
     }
 }
 
 static const struct {
     distribution before, after;
-} kalns_cases[] = { /* table 6.1: the grids of 20 processes, then of 100 */
-    { { { BLOCK, BLOCK }, { 5, 4 }, { 0 } }, { { CYCLE, CYCLE }, { 5, 4 }, { 0 } } },
-    { { { BLOCK, CYCLE }, { 5, 4 }, { 0 } }, { { CYCLE, BLOCK }, { 5, 4 }, { 0 } } },
-    { { { BLOCK, WHOLE }, { 20, 1 }, { 0 } }, { { CYCLE, WHOLE }, { 20, 1 }, { 0 } } },
-    { { { WHOLE, CYCLE }, { 1, 20 }, { 0 } }, { { WHOLE, BLOCK }, { 1, 20 }, { 0 } } },
-    { { { BLOCK, BLOCK }, { 10, 10 }, { 0 } }, { { CYCLE, CYCLE }, { 10, 10 }, { 0 } } },
-    { { { BLOCK, CYCLE }, { 10, 10 }, { 0 } }, { { CYCLE, BLOCK }, { 10, 10 }, { 0 } } },
-    { { { BLOCK, WHOLE }, { 100, 1 }, { 0 } }, { { CYCLE, WHOLE }, { 100, 1 }, { 0 } } },
-    { { { WHOLE, CYCLE }, { 1, 100 }, { 0 } }, { { WHOLE, BLOCK }, { 1, 100 }, { 0 } } },
+} kalns_cases[] = {
+    /* table 6.1: the grids of 20 processes, then of 100 */
+    {{{BLOCK, BLOCK}, {5, 4}, {0}}, {{CYCLE, CYCLE}, {5, 4}, {0}}},
+    {{{BLOCK, CYCLE}, {5, 4}, {0}}, {{CYCLE, BLOCK}, {5, 4}, {0}}},
+    {{{BLOCK, WHOLE}, {20, 1}, {0}}, {{CYCLE, WHOLE}, {20, 1}, {0}}},
+    {{{WHOLE, CYCLE}, {1, 20}, {0}}, {{WHOLE, BLOCK}, {1, 20}, {0}}},
+    {{{BLOCK, BLOCK}, {10, 10}, {0}}, {{CYCLE, CYCLE}, {10, 10}, {0}}},
+    {{{BLOCK, CYCLE}, {10, 10}, {0}}, {{CYCLE, BLOCK}, {10, 10}, {0}}},
+    {{{BLOCK, WHOLE}, {100, 1}, {0}}, {{CYCLE, WHOLE}, {100, 1}, {0}}},
+    {{{WHOLE, CYCLE}, {1, 100}, {0}}, {{WHOLE, BLOCK}, {1, 100}, {0}}},
 };
 
 static void check_kalns_table(int64_t n)
 {
-    const int64_t shape[] = { n, n };
+    const int64_t shape[] = {n, n};
     char what[80];
     for (int k = 0; k < 8; k++) {
-        serial_layout *from = deal(2, shape, &kalns_cases[k].before), *to = deal(2, shape, &kalns_cases[k].after);
-        snprintf(what, sizeof what, "Kalns, table 6.1, case %d, %lld x %lld", k + 1, (long long)n, (long long)n);
+        serial_layout *from = deal(2, shape, &kalns_cases[k].before),
+                      *to = deal(2, shape, &kalns_cases[k].after);
+        snprintf(what, sizeof what, "Kalns, table 6.1, case %d, %lld x %lld", k + 1, (long long)n,
+                 (long long)n);
         check_pair(from, to, what);
         free(from);
         free(to);
@@ -101,17 +111,29 @@ static const struct {
     distribution before, after;
     int64_t kept;
 } hits[] = {
-    { "Kalns, figure 3.2", 1, { 16, 0 }, { { BLOCK }, { 8 }, { 0 } }, { { CYCLE }, { 8 }, { 0 } }, 2 },
-    { "Kalns, figure 3.7", 2, { 18, 16 }, { { BLOCK, BLOCK }, { 3, 4 }, { 0 } },
-      { { BLOCKS, BLOCKS }, { 3, 4 }, { 3, 2 } }, 24 },
-    { "Kalns, figure 3.8", 2, { 24, 16 }, { { BLOCK, BLOCK }, { 3, 2 }, { 0 } }, { { BLOCKS, WHOLE }, { 6, 1 }, { 2 } },
-      64 },
-    { "Kalns, figure 3.10", 2, { 24, 24 }, { { BLOCK, WHOLE }, { 6, 1 }, { 0 } },
-      { { BLOCKS, BLOCK }, { 3, 2 }, { 2 } }, 144 },
-    { "Hsu, figure 4", 1, { 100, 0 }, { { BLOCKS }, { 5 }, { 10 } }, { { BLOCKS }, { 5 }, { 5 } }, 20 },
-    { "Hsu, figure 6", 1, { 100, 0 }, { { BLOCKS }, { 5 }, { 5 } }, { { BLOCKS }, { 5 }, { 10 } }, 20 },
-    { "Hsu, table 2", 1, { 200, 0 }, { { BLOCKS }, { 50 }, { 4 } }, { { BLOCKS }, { 50 }, { 2 } }, 4 },
-    { "Hsu, M=7 k=3", 1, { 42, 0 }, { { BLOCKS }, { 7 }, { 6 } }, { { BLOCKS }, { 7 }, { 2 } }, 6 },
+    {"Kalns, figure 3.2", 1, {16, 0}, {{BLOCK}, {8}, {0}}, {{CYCLE}, {8}, {0}}, 2},
+    {"Kalns, figure 3.7",
+     2,
+     {18, 16},
+     {{BLOCK, BLOCK}, {3, 4}, {0}},
+     {{BLOCKS, BLOCKS}, {3, 4}, {3, 2}},
+     24},
+    {"Kalns, figure 3.8",
+     2,
+     {24, 16},
+     {{BLOCK, BLOCK}, {3, 2}, {0}},
+     {{BLOCKS, WHOLE}, {6, 1}, {2}},
+     64},
+    {"Kalns, figure 3.10",
+     2,
+     {24, 24},
+     {{BLOCK, WHOLE}, {6, 1}, {0}},
+     {{BLOCKS, BLOCK}, {3, 2}, {2}},
+     144},
+    {"Hsu, figure 4", 1, {100, 0}, {{BLOCKS}, {5}, {10}}, {{BLOCKS}, {5}, {5}}, 20},
+    {"Hsu, figure 6", 1, {100, 0}, {{BLOCKS}, {5}, {5}}, {{BLOCKS}, {5}, {10}}, 20},
+    {"Hsu, table 2", 1, {200, 0}, {{BLOCKS}, {50}, {4}}, {{BLOCKS}, {50}, {2}}, 4},
+    {"Hsu, M=7 k=3", 1, {42, 0}, {{BLOCKS}, {7}, {6}}, {{BLOCKS}, {7}, {2}}, 6},
 };
 
 static void check_hits(void)
@@ -136,16 +158,16 @@ static const struct {
     int64_t block_before, block_after;
     int to_others, with_itself; /* most messages of one process; -1 where the paper does not say */
 } kaushik[] = {
-    { 192, 8, 24, 3, 7, -1 },        { 192, 8, 24, 12, -1, 2 },       { 192, 8, 12, 3, -1, 4 },
-    { 27, 9, 1, 3, -1, 3 },
-    { 36, 6, 6, 1, -1, 6 },          { 8192, 16, 256, 16, -1, 16 },   { 8192, 16, 256, 64, -1, 4 },
-    { 8192, 16, 64, 16, -1, 4 },
-    { 16384, 32, 256, 8, -1, 32 },   { 16384, 32, 256, 32, -1, 8 },   { 16384, 32, 32, 8, -1, 4 },
-    { 16384, 32, 256, 64, -1, 4 },   { 16384, 32, 64, 8, -1, 8 },
+    {192, 8, 24, 3, 7, -1},      {192, 8, 24, 12, -1, 2},   {192, 8, 12, 3, -1, 4},
+    {27, 9, 1, 3, -1, 3},        {36, 6, 6, 1, -1, 6},      {8192, 16, 256, 16, -1, 16},
+    {8192, 16, 256, 64, -1, 4},  {8192, 16, 64, 16, -1, 4}, {16384, 32, 256, 8, -1, 32},
+    {16384, 32, 256, 32, -1, 8}, {16384, 32, 32, 8, -1, 4}, {16384, 32, 256, 64, -1, 4},
+    {16384, 32, 64, 8, -1, 8},
 };
 
 /* The most messages any process sends, with or without the one to itself. */
-static int most_messages(const redist_layout *from, const redist_layout *to, int procs, int with_itself)
+static int most_messages(const redist_layout *from, const redist_layout *to, int procs,
+                         int with_itself)
 {
     int most = 0;
     for (int a = 0; a < procs; a++) {
@@ -161,13 +183,16 @@ static void check_kaushik(void)
 {
     for (size_t k = 0; k < sizeof kaushik / sizeof *kaushik; k++) {
         int procs = kaushik[k].procs, itself = kaushik[k].with_itself >= 0;
-        redist_layout from = redist_layout_1d(redist_block_cyclic(kaushik[k].n, kaushik[k].block_before, procs));
-        redist_layout to = redist_layout_1d(redist_block_cyclic(kaushik[k].n, kaushik[k].block_after, procs));
+        redist_layout from =
+            redist_layout_1d(redist_block_cyclic(kaushik[k].n, kaushik[k].block_before, procs));
+        redist_layout to =
+            redist_layout_1d(redist_block_cyclic(kaushik[k].n, kaushik[k].block_after, procs));
         int wanted = itself ? kaushik[k].with_itself : kaushik[k].to_others,
             found = most_messages(&from, &to, procs, itself);
-        test_case(found == wanted, "Kaushik, %lld elements, CYCLIC(%lld) to CYCLIC(%lld) on %d: %d messages, not %d",
-                  (long long)kaushik[k].n, (long long)kaushik[k].block_before, (long long)kaushik[k].block_after, procs,
-                  wanted, found);
+        test_case(found == wanted,
+                  "Kaushik, %lld elements, CYCLIC(%lld) to CYCLIC(%lld) on %d: %d messages, not %d",
+                  (long long)kaushik[k].n, (long long)kaushik[k].block_before,
+                  (long long)kaushik[k].block_after, procs, wanted, found);
     }
 }
 
@@ -175,11 +200,12 @@ static void check_kaushik(void)
 static void check_kaushik_names(void)
 {
     const redist_axis same[][2] = {
-        { redist_block(192, 8), redist_block_cyclic(192, 24, 8) },
-        { redist_block(27, 9), redist_block_cyclic(27, 3, 9) },
-        { redist_block(36, 6), redist_block_cyclic(36, 6, 6) }, { redist_cyclic(27, 9), redist_block_cyclic(27, 1, 9) },
+        {redist_block(192, 8), redist_block_cyclic(192, 24, 8)},
+        {redist_block(27, 9), redist_block_cyclic(27, 3, 9)},
+        {redist_block(36, 6), redist_block_cyclic(36, 6, 6)},
+        {redist_cyclic(27, 9), redist_block_cyclic(27, 1, 9)},
     };
-    const int64_t lengths[] = { 192, 27, 36, 27 };
+    const int64_t lengths[] = {192, 27, 36, 27};
     for (int k = 0; k < 4; k++) {
         int equal = 1;
         for (int64_t i = 0; i < lengths[k]; i++)
@@ -200,19 +226,21 @@ typedef struct {
 } walker_table;
 
 static const walker_table walker_tables[] = {
-    { 4, 3, { { 0, 3, 2, 1 }, { 1, 0, 3, 2 }, { 2, 1, 0, 3 } } },
-    { 16, 12, { { 0, 4, 8, 12, 3, 7, 11, 15, 2, 6, 10, 14, 1, 5, 9, 13 },
-                { 12, 0, 4, 8, 15, 3, 7, 11, 14, 2, 6, 10, 13, 1, 5, 9 },
-                { 8, 12, 0, 4, 11, 15, 3, 7, 10, 14, 2, 6, 9, 13, 1, 5 },
-                { 4, 8, 12, 0, 7, 11, 15, 3, 6, 10, 14, 2, 5, 9, 13, 1 },
-                { 1, 5, 9, 13, 0, 4, 8, 12, 3, 7, 11, 15, 2, 6, 10, 14 },
-                { 13, 1, 5, 9, 12, 0, 4, 8, 15, 3, 7, 11, 14, 2, 6, 10 },
-                { 9, 13, 1, 5, 8, 12, 0, 4, 11, 15, 3, 7, 10, 14, 2, 6 },
-                { 5, 9, 13, 1, 4, 8, 12, 0, 7, 11, 15, 3, 6, 10, 14, 2 },
-                { 2, 6, 10, 14, 1, 5, 9, 13, 0, 4, 8, 12, 3, 7, 11, 15 },
-                { 14, 2, 6, 10, 13, 1, 5, 9, 12, 0, 4, 8, 15, 3, 7, 11 },
-                { 10, 14, 2, 6, 9, 13, 1, 5, 8, 12, 0, 4, 11, 15, 3, 7 },
-                { 6, 10, 14, 2, 5, 9, 13, 1, 4, 8, 12, 0, 7, 11, 15, 3 } } },
+    {4, 3, {{0, 3, 2, 1}, {1, 0, 3, 2}, {2, 1, 0, 3}}},
+    {16,
+     12,
+     {{0, 4, 8, 12, 3, 7, 11, 15, 2, 6, 10, 14, 1, 5, 9, 13},
+      {12, 0, 4, 8, 15, 3, 7, 11, 14, 2, 6, 10, 13, 1, 5, 9},
+      {8, 12, 0, 4, 11, 15, 3, 7, 10, 14, 2, 6, 9, 13, 1, 5},
+      {4, 8, 12, 0, 7, 11, 15, 3, 6, 10, 14, 2, 5, 9, 13, 1},
+      {1, 5, 9, 13, 0, 4, 8, 12, 3, 7, 11, 15, 2, 6, 10, 14},
+      {13, 1, 5, 9, 12, 0, 4, 8, 15, 3, 7, 11, 14, 2, 6, 10},
+      {9, 13, 1, 5, 8, 12, 0, 4, 11, 15, 3, 7, 10, 14, 2, 6},
+      {5, 9, 13, 1, 4, 8, 12, 0, 7, 11, 15, 3, 6, 10, 14, 2},
+      {2, 6, 10, 14, 1, 5, 9, 13, 0, 4, 8, 12, 3, 7, 11, 15},
+      {14, 2, 6, 10, 13, 1, 5, 9, 12, 0, 4, 8, 15, 3, 7, 11},
+      {10, 14, 2, 6, 9, 13, 1, 5, 8, 12, 0, 4, 11, 15, 3, 7},
+      {6, 10, 14, 2, 5, 9, 13, 1, 4, 8, 12, 0, 7, 11, 15, 3}}},
 };
 
 static int greatest_common_divisor(int a, int b)
@@ -232,7 +260,8 @@ static int with_remainders(int k, int a, int p, int b)
 /* B(k, p): the block that process p sends at step k. */
 static int sent_block(int procs, int steps, int step, int process)
 {
-    int g = greatest_common_divisor(procs, steps), alpha = process % g, beta = (alpha - step % g + g) % g;
+    int g = greatest_common_divisor(procs, steps), alpha = process % g,
+        beta = (alpha - step % g + g) % g;
     int number = with_remainders(steps / g, step / g, procs / g, process / g);
     return g * number + procs * (steps / g) * beta + alpha;
 }
@@ -245,7 +274,7 @@ static int received_block(int procs, int steps, int step, int process)
 }
 
 typedef struct {
-    redist_axis small, large;  /* blocks of `elements`, and of `steps` times as many */
+    redist_axis small, large; /* blocks of `elements`, and of `steps` times as many */
     int64_t elements;
 } walker_axes;
 
@@ -266,7 +295,8 @@ static int destination_agrees(const walker_axes *a, const walker_table *t, int s
     int64_t first = block * a->elements, local = block % t->steps * a->elements;
     source = redist_owner(&a->small, first);
     return redist_owner(&a->large, first) == process && redist_local(&a->large, first) == local &&
-           redist_global(&a->large, process, local) == first && source >= 0 && t->send_to[step][source] == process &&
+           redist_global(&a->large, process, local) == first && source >= 0 &&
+           t->send_to[step][source] == process &&
            sent_block(t->procs, t->steps, step, source) == block;
 }
 
@@ -288,8 +318,10 @@ static void check_walker_otto(const walker_table *t, int64_t elements)
     for (int step = 0; step < t->steps; step++) {
         int good = step_is_permutation(t, step);
         for (int process = 0; process < t->procs; process++)
-            good = good && source_agrees(&a, t, step, process) && destination_agrees(&a, t, step, process);
-        test_case(good, "Walker and Otto, P=%d K=%d r=%lld, step %d", t->procs, t->steps, (long long)elements, step);
+            good = good && source_agrees(&a, t, step, process) &&
+                   destination_agrees(&a, t, step, process);
+        test_case(good, "Walker and Otto, P=%d K=%d r=%lld, step %d", t->procs, t->steps,
+                  (long long)elements, step);
     }
 }
 
@@ -319,20 +351,22 @@ static test_axis remainder_axis(int64_t n, int procs, remainder_rule rule)
         each++;
     rest = n - each * procs;
     for (int k = 0; k < procs; k++)
-        a.cuts[k + 1] = a.cuts[k] + each + ((rule == REMAINDER_LAST ? k == procs - 1 : k == 0) ? rest : 0);
+        a.cuts[k + 1] =
+            a.cuts[k] + each + ((rule == REMAINDER_LAST ? k == procs - 1 : k == 0) ? rest : 0);
     return a;
 }
 
 static void check_remainder_cuts(int64_t n, int procs)
 {
     int64_t cuts[TEST_PLACES + 1] = {0};
-    test_axis last = remainder_axis(n, procs, REMAINDER_LAST), first = remainder_axis(n, procs, REMAINDER_FIRST);
+    test_axis last = remainder_axis(n, procs, REMAINDER_LAST),
+              first = remainder_axis(n, procs, REMAINDER_FIRST);
     redist_cuts_remainder_last(n, procs, cuts);
-    test_case(memcmp(cuts, last.cuts, (size_t)(procs + 1) * sizeof *cuts) == 0, "remainder last, %lld over %d",
-              (long long)n, procs);
+    test_case(memcmp(cuts, last.cuts, (size_t)(procs + 1) * sizeof *cuts) == 0,
+              "remainder last, %lld over %d", (long long)n, procs);
     redist_cuts_remainder_first(n, procs, cuts);
-    test_case(memcmp(cuts, first.cuts, (size_t)(procs + 1) * sizeof *cuts) == 0, "remainder first, %lld over %d",
-              (long long)n, procs);
+    test_case(memcmp(cuts, first.cuts, (size_t)(procs + 1) * sizeof *cuts) == 0,
+              "remainder first, %lld over %d", (long long)n, procs);
 }
 
 static test_array matrix_on_grid(const int64_t *shape, const int *grid, remainder_rule rule)
@@ -354,10 +388,11 @@ static void add_operation(operation what, test_array *before)
         serial_add(before, view);
 }
 
-static void check_operation(operation what, const int64_t *shape, const int *old_grid, const int *new_grid,
-                            remainder_rule rule)
+static void check_operation(operation what, const int64_t *shape, const int *old_grid,
+                            const int *new_grid, remainder_rule rule)
 {
-    static const char *const names[OPERATIONS] = { "reshape", "transpose", "rotation", "rotation back" };
+    static const char *const names[OPERATIONS] = {"reshape", "transpose", "rotation",
+                                                  "rotation back"};
     char text[120];
     test_array before = matrix_on_grid(shape, old_grid, rule), after;
     serial_layout *from, *to;
@@ -365,9 +400,9 @@ static void check_operation(operation what, const int64_t *shape, const int *old
     from = serial_new(&before);
     after = matrix_on_grid(from->table.shape, new_grid, rule);
     to = serial_new(&after);
-    snprintf(text, sizeof text, "Namugwanya, %s of %dx%d, %dx%d to %dx%d, remainder %s", names[what], (int)shape[0],
-             (int)shape[1], old_grid[0], old_grid[1], new_grid[0], new_grid[1],
-             rule == REMAINDER_LAST ? "last" : "first");
+    snprintf(text, sizeof text, "Namugwanya, %s of %dx%d, %dx%d to %dx%d, remainder %s",
+             names[what], (int)shape[0], (int)shape[1], old_grid[0], old_grid[1], new_grid[0],
+             new_grid[1], rule == REMAINDER_LAST ? "last" : "first");
     check_pair(from, to, text);
     free(from);
     free(to);
@@ -376,18 +411,19 @@ static void check_operation(operation what, const int64_t *shape, const int *old
 static void check_namugwanya(const int64_t *shape)
 {
     static const int grids[][2][2] = {
-        { { 2, 3 }, { 3, 2 } }, { { 2, 2 }, { 4, 1 } }, { { 6, 1 }, { 1, 6 } }, { { 2, 2 }, { 2, 2 } },
-        { { 1, 4 }, { 2, 2 } }, { { 3, 2 }, { 2, 4 } }, { { 4, 4 }, { 1, 1 } }, { { 4, 2 }, { 2, 4 } },
+        {{2, 3}, {3, 2}}, {{2, 2}, {4, 1}}, {{6, 1}, {1, 6}}, {{2, 2}, {2, 2}},
+        {{1, 4}, {2, 2}}, {{3, 2}, {2, 4}}, {{4, 4}, {1, 1}}, {{4, 2}, {2, 4}},
     };
     for (size_t k = 0; k < sizeof grids / sizeof *grids; k++)
         for (int what = 0; what < OPERATIONS; what++)
             for (int rule = 0; rule < REMAINDERS; rule++)
-                check_operation((operation)what, shape, grids[k][0], grids[k][1], (remainder_rule)rule);
+                check_operation((operation)what, shape, grids[k][0], grids[k][1],
+                                (remainder_rule)rule);
 }
 
 int main(void)
 {
-    static const int64_t matrices[][2] = { { 6, 4 }, { 9, 9 } };
+    static const int64_t matrices[][2] = {{6, 4}, {9, 9}};
     check_kalns_three_axes();
     check_kalns_partners();
     check_kalns_table(120);

@@ -15,7 +15,8 @@ typedef struct {
 
 static void parse(const char *text, parsed *p)
 {
-    p->code = redist_layout_parse(text, &p->layout, p->storage, sizeof p->storage, p->message, sizeof p->message);
+    p->code = redist_layout_parse(text, &p->layout, p->storage, sizeof p->storage, p->message,
+                                  sizeof p->message);
     strcpy(p->text, "?");
     if (p->code == REDIST_OK)
         redist_layout_format(&p->layout, p->text, sizeof p->text);
@@ -25,7 +26,7 @@ static void parse(const char *text, parsed *p)
 
 static int same_elements(const test_array *array, const test_table *t, const redist_layout *x)
 {
-    int64_t e, index[TEST_DIMS] = { 0 };
+    int64_t e, index[TEST_DIMS] = {0};
     int d, same = x->ndim == array->ndim;
     for (e = 0; e < t->elements && same; e++) {
         int64_t rest = e;
@@ -61,7 +62,8 @@ static int same_in_file(const redist_layout *x, const char *text)
     length = fread(written, 1, sizeof written - 1, file);
     fclose(file);
     written[length] = '\0';
-    return length == strlen(text) + 1 && written[length - 1] == '\n' && strncmp(written, text, length - 1) == 0;
+    return length == strlen(text) + 1 && written[length - 1] == '\n' &&
+           strncmp(written, text, length - 1) == 0;
 }
 
 static void check_round_trip(test_random *r, int number)
@@ -76,7 +78,8 @@ static void check_round_trip(test_random *r, int number)
     test_draw(r, TEST_PLACES, 0, ndim, shape, &array);
     test_tabulate(&array, &t);
     x = test_layout(&array, &t, 0);
-    test_case(redist_layout_format(&x, text, sizeof text) == (int64_t)strlen(text), "random layout %d: format", number);
+    test_case(redist_layout_format(&x, text, sizeof text) == (int64_t)strlen(text),
+              "random layout %d: format", number);
     parse(text, &p);
     test_case(p.code == REDIST_OK && p.message[0] == '\0', "%s: %s", text, p.message);
     test_case(strcmp(p.text, text) == 0, "%s: becomes %s", text, p.text);
@@ -88,61 +91,67 @@ static void check_round_trip(test_random *r, int number)
 
 /* ---- texts written by hand, and what they are printed as ---- */
 
-typedef struct { const char *written, *printed; /* NULL: the same */ } spelling;
+typedef struct {
+    const char *written, *printed; /* NULL: the same */
+} spelling;
 
 static const spelling spellings[] = {
-    { "100x80: block@4, cyclic(8)@2", NULL },
-    { "7: *", NULL },
-    { "7: block@1", "7: *" },
-    { "7: cyclic(3)@1", "7: *" },
-    { "100: cyclic(25)@4", "100: block@4" },
-    { "100: cyclic(26)@4", NULL },
-    { "100: cyclic(1)@4", "100: cyclic@4" },
-    { "100: cyclic(999)@4", "100: cyclic(100)@4" },
-    { "4: cyclic@4", "4: block@4" },
-    { "0: block@3", NULL },
-    { "0x5: cyclic(4)@3, balanced@2", "0x5: block@3, balanced@2" },
-    { "10: balanced@3 from 2", NULL },
-    { "9: cuts(0,3,9)", NULL },
-    { "9: cuts(0,9)", NULL },
-    { "9: cuts(0,0,0,9,9) from 3", NULL },
-    { "5: cuts(0,3,9) [8:5:-2 of 9]", NULL },
-    { "5: block@2 [3:5 of 20]", NULL },
-    { "5: block@2 [3:5:1 of 20]", "5: block@2 [3:5 of 20]" },
-    { "20: block@2 [0:20:1 of 20]", "20: block@2" },
-    { "20: block@2 [19:20:-1 of 20]", NULL },
-    { "1: block@2 [7:1:-3 of 20]", "1: block@2 [7:1 of 20]" },
-    { "0: block@2 [0:0 of 20]", NULL },
-    { "8: block@2 halo(1,2)", NULL },
-    { "8: block@2 halo(3)", "8: block@2 halo(3,3)" },
-    { "8: block@2 halo(0,0)", "8: block@2" },
-    { "8: block@2 extent(12)", NULL },
-    { "8: block@2 extent(12) halo(1) [0:8 of 9] from 1", "8: block@2 from 1 [0:8 of 9] halo(1,1) extent(12)" },
-    { "6x4: block@2, *; axes(1,0)", NULL },
-    { "10: block@2; copies 3", NULL },
-    { "10: block@2; replicas 3", "10: block@2; copies 3" },
-    { "8: block@2 allocated(12)", "8: block@2 extent(12)" },
-    { "10: block@2; copies 1", "10: block@2" },
-    { "10: block@2; ranks 7,5,3,1; Copies 2; grid column-major",
-      "10: block@2; grid column-major; copies 2; ranks 7,5,3,1" },
-    { "10: block@2; from rank 2147483639; copies 4", "10: block@2; copies 4; from rank 2147483639" },
-    { "6x4: block@2, *; transposed", "6x4: block@2, *; axes(1,0)" },
-    { "6x4: block@2, *; axes(0,1)", "6x4: block@2, *" },
-    { "6x4x2: *, *, *; axes(1,2,0)", NULL },
-    { "6x4x2: *, *, *; transposed", "6x4x2: *, *, *; axes(2,1,0)" },
-    { "6: *; transposed", "6: *" },
-    { "4x6: box, box; boxes 0:6x0:2, 0:6x2:4; transposed", "4x6: box, box; axes(1,0); boxes 0:6x0:2, 0:6x2:4" },
-    { "6: *; grid column-major; memory column-major", NULL },
-    { "6: *; grid row-major; memory row-major", "6: *" },
-    { "6: *; memory column-major; grid column-major", "6: *; grid column-major; memory column-major" },
-    { "6: block@3; ranks 2,0,7", NULL },
-    { "6: block@3; from rank 4", NULL },
-    { "6: block@3; from rank 0", "6: block@3" },
-    { "  100 x 80 :\tBLOCK @ 4 ,Cyclic ( 8 )@2\n;\r\nGrid Column-Major ; RANKS 7 ,6, 5,4,3,2,1,0 ",
-      "100x80: block@4, cyclic(8)@2; grid column-major; ranks 7,6,5,4,3,2,1,0" },
-    { "5X4:*From 0[ 3 : 5 : 2 OF 20 ]Halo( 1 , 2 )Extent(50),*", "5x4: * [3:5:2 of 20] halo(1,2) extent(50), *" },
-    { "4611686018427387903: cyclic(4611686018427387903)@2147483647; from rank 0",
-      "4611686018427387903: cyclic(4611686018427387903)@2147483647" },
+    {"100x80: block@4, cyclic(8)@2", NULL},
+    {"7: *", NULL},
+    {"7: block@1", "7: *"},
+    {"7: cyclic(3)@1", "7: *"},
+    {"100: cyclic(25)@4", "100: block@4"},
+    {"100: cyclic(26)@4", NULL},
+    {"100: cyclic(1)@4", "100: cyclic@4"},
+    {"100: cyclic(999)@4", "100: cyclic(100)@4"},
+    {"4: cyclic@4", "4: block@4"},
+    {"0: block@3", NULL},
+    {"0x5: cyclic(4)@3, balanced@2", "0x5: block@3, balanced@2"},
+    {"10: balanced@3 from 2", NULL},
+    {"9: cuts(0,3,9)", NULL},
+    {"9: cuts(0,9)", NULL},
+    {"9: cuts(0,0,0,9,9) from 3", NULL},
+    {"5: cuts(0,3,9) [8:5:-2 of 9]", NULL},
+    {"5: block@2 [3:5 of 20]", NULL},
+    {"5: block@2 [3:5:1 of 20]", "5: block@2 [3:5 of 20]"},
+    {"20: block@2 [0:20:1 of 20]", "20: block@2"},
+    {"20: block@2 [19:20:-1 of 20]", NULL},
+    {"1: block@2 [7:1:-3 of 20]", "1: block@2 [7:1 of 20]"},
+    {"0: block@2 [0:0 of 20]", NULL},
+    {"8: block@2 halo(1,2)", NULL},
+    {"8: block@2 halo(3)", "8: block@2 halo(3,3)"},
+    {"8: block@2 halo(0,0)", "8: block@2"},
+    {"8: block@2 extent(12)", NULL},
+    {"8: block@2 extent(12) halo(1) [0:8 of 9] from 1",
+     "8: block@2 from 1 [0:8 of 9] halo(1,1) extent(12)"},
+    {"6x4: block@2, *; axes(1,0)", NULL},
+    {"10: block@2; copies 3", NULL},
+    {"10: block@2; replicas 3", "10: block@2; copies 3"},
+    {"8: block@2 allocated(12)", "8: block@2 extent(12)"},
+    {"10: block@2; copies 1", "10: block@2"},
+    {"10: block@2; ranks 7,5,3,1; Copies 2; grid column-major",
+     "10: block@2; grid column-major; copies 2; ranks 7,5,3,1"},
+    {"10: block@2; from rank 2147483639; copies 4", "10: block@2; copies 4; from rank 2147483639"},
+    {"6x4: block@2, *; transposed", "6x4: block@2, *; axes(1,0)"},
+    {"6x4: block@2, *; axes(0,1)", "6x4: block@2, *"},
+    {"6x4x2: *, *, *; axes(1,2,0)", NULL},
+    {"6x4x2: *, *, *; transposed", "6x4x2: *, *, *; axes(2,1,0)"},
+    {"6: *; transposed", "6: *"},
+    {"4x6: box, box; boxes 0:6x0:2, 0:6x2:4; transposed",
+     "4x6: box, box; axes(1,0); boxes 0:6x0:2, 0:6x2:4"},
+    {"6: *; grid column-major; memory column-major", NULL},
+    {"6: *; grid row-major; memory row-major", "6: *"},
+    {"6: *; memory column-major; grid column-major",
+     "6: *; grid column-major; memory column-major"},
+    {"6: block@3; ranks 2,0,7", NULL},
+    {"6: block@3; from rank 4", NULL},
+    {"6: block@3; from rank 0", "6: block@3"},
+    {"  100 x 80 :\tBLOCK @ 4 ,Cyclic ( 8 )@2\n;\r\nGrid Column-Major ; RANKS 7 ,6, 5,4,3,2,1,0 ",
+     "100x80: block@4, cyclic(8)@2; grid column-major; ranks 7,6,5,4,3,2,1,0"},
+    {"5X4:*From 0[ 3 : 5 : 2 OF 20 ]Halo( 1 , 2 )Extent(50),*",
+     "5x4: * [3:5:2 of 20] halo(1,2) extent(50), *"},
+    {"4611686018427387903: cyclic(4611686018427387903)@2147483647; from rank 0",
+     "4611686018427387903: cyclic(4611686018427387903)@2147483647"},
 };
 
 static void check_spellings(void)
@@ -150,7 +159,8 @@ static void check_spellings(void)
     static parsed p;
     size_t k;
     for (k = 0; k < sizeof spellings / sizeof spellings[0]; k++) {
-        const char *printed = spellings[k].printed == NULL ? spellings[k].written : spellings[k].printed;
+        const char *printed =
+            spellings[k].printed == NULL ? spellings[k].written : spellings[k].printed;
         parse(spellings[k].written, &p);
         test_case(p.code == REDIST_OK && strcmp(p.text, printed) == 0, "%s: code %d %s, printed %s",
                   spellings[k].written, p.code, p.message, p.text);
@@ -167,23 +177,28 @@ static void check_meaning(const char *text, redist_layout wanted, const int64_t 
     same = p.code == REDIST_OK;
     for (index[0] = 0; index[0] < shape[0]; index[0]++)
         for (index[1] = 0; index[1] < shape[1]; index[1]++) {
-            same = same && redist_layout_owner(&p.layout, index) == redist_layout_owner(&wanted, index);
-            same = same && redist_layout_offset(&p.layout, index) == redist_layout_offset(&wanted, index);
+            same = same &&
+                   redist_layout_owner(&p.layout, index) == redist_layout_owner(&wanted, index);
+            same = same &&
+                   redist_layout_offset(&p.layout, index) == redist_layout_offset(&wanted, index);
         }
     test_case(same, "%s is what the builders make", text);
 }
 
 static void check_meanings(void)
 {
-    const int64_t shape[2] = { 6, 10 }, odd[2] = { 5, 4 }, cuts[4] = { 0, 1, 7, 10 };
-    const int ranks[6] = { 5, 3, 1, 0, 2, 4 };
-    redist_layout x = redist_layout_2d(redist_block(10, 3), redist_starting_at(redist_cyclic(6, 2), 1));
+    const int64_t shape[2] = {6, 10}, odd[2] = {5, 4}, cuts[4] = {0, 1, 7, 10};
+    const int ranks[6] = {5, 3, 1, 0, 2, 4};
+    redist_layout x =
+        redist_layout_2d(redist_block(10, 3), redist_starting_at(redist_cyclic(6, 2), 1));
     check_meaning("6x10: cyclic@2 from 1, block@3; transposed", redist_transposed(x), shape);
     check_meaning("6x10: cyclic@2 from 1, block@3; transposed; ranks 5,3,1,0,2,4",
                   redist_on_ranks(redist_transposed(x), ranks), shape);
     check_meaning(
         "6x10: cyclic@2 from 1, block@3 halo(1,2); axes(1,0); memory column-major; from rank 2",
-        redist_from_rank(redist_memory_order(redist_transposed(redist_with_halo(x, 0, 1, 2)), REDIST_COLUMN_MAJOR), 2),
+        redist_from_rank(redist_memory_order(redist_transposed(redist_with_halo(x, 0, 1, 2)),
+                                             REDIST_COLUMN_MAJOR),
+                         2),
         shape);
     x = redist_layout_2d(redist_cuts(cuts, 3), redist_block_cyclic(12, 3, 2));
     x = redist_section(redist_section(x, 0, 9, 5, -2), 1, 1, 4, 3);
@@ -192,123 +207,156 @@ static void check_meanings(void)
 
 /* ---- mistakes, and where they are ---- */
 
-typedef struct { const char *text; int code; const char *message; } mistake;
+typedef struct {
+    const char *text;
+    int code;
+    const char *message;
+} mistake;
 
 static const mistake mistakes[] = {
-    { "", REDIST_ERR_LAYOUT, "column 1: expected an extent, found the end" },
-    { "  ", REDIST_ERR_LAYOUT, "column 3: expected an extent, found the end" },
-    { "block@4", REDIST_ERR_LAYOUT, "column 1: expected an extent, found 'block'" },
-    { "10", REDIST_ERR_LAYOUT, "column 3: expected ':' or 'x' and an extent, found the end" },
-    { "10x: *", REDIST_ERR_LAYOUT, "column 4: expected an extent, found ':'" },
-    { "10:", REDIST_ERR_LAYOUT,
-      "column 4: expected one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box', found the end" },
-    { "10: blocks@4", REDIST_ERR_LAYOUT,
-      "column 5: expected one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box', found 'blocks'" },
-    { "10: \x80", REDIST_ERR_LAYOUT,
-      "column 5: expected one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box', found byte 0x80" },
-    { "100x80: block x", REDIST_ERR_LAYOUT, "column 15: expected '@' and the number of processes, found 'x'" },
-    { "10: block@", REDIST_ERR_LAYOUT, "column 11: expected the number of processes, found the end" },
-    { "10: block@-x", REDIST_ERR_LAYOUT, "column 11: expected the number of processes, found '-x'" },
-    { "10: cyclic(x)@2", REDIST_ERR_LAYOUT, "column 12: expected the size of a block, found 'x'" },
-    { "10: cyclic(3@2", REDIST_ERR_LAYOUT, "column 13: expected ')', found '@'" },
-    { "10: cuts 0,10", REDIST_ERR_LAYOUT, "column 10: expected '(' and the cuts, found '0'" },
-    { "10: cuts()", REDIST_ERR_LAYOUT, "column 10: expected a cut, found ')'" },
-    { "10: cuts(10)", REDIST_ERR_LAYOUT, "column 12: expected ',' and a second cut, found ')'" },
-    { "10: cuts(0,10", REDIST_ERR_LAYOUT, "column 14: expected ')' or ',' and a cut, found the end" },
-    { "12x10: *, cuts(0,9)", REDIST_ERR_LAYOUT, "column 11: the last cut is 9, but the extent is 10" },
-    { "12x10: *, cuts(0,11)", REDIST_ERR_LAYOUT, "column 11: the last cut is 11, but the extent is 10" },
-    { "9: cuts(0,9) [0:9 of 10]", REDIST_ERR_LAYOUT, "column 4: the last cut is 9, but the extent is 10" },
-    { "10: * from", REDIST_ERR_LAYOUT, "column 11: expected the coordinate of block 0, found the end" },
-    { "10: * from rank 3", REDIST_ERR_LAYOUT, "column 12: expected the coordinate of block 0, found 'rank'" },
-    { "10: * from 0 from 0", REDIST_ERR_LAYOUT, "column 14: 'from' repeats or contradicts what was said before it" },
-    { "10: * [", REDIST_ERR_LAYOUT, "column 8: expected the start of a section, found the end" },
-    { "10: * [0 of 20]", REDIST_ERR_LAYOUT, "column 10: expected ':' and the count of a section, found 'of'" },
-    { "10: * [0:10:x of 20]", REDIST_ERR_LAYOUT, "column 13: expected the step of a section, found 'x'" },
-    { "10: * [0:10]", REDIST_ERR_LAYOUT, "column 12: expected 'of' and the extent of the whole axis, found ']'" },
-    { "10: * [0:10 of 20", REDIST_ERR_LAYOUT, "column 18: expected ']', found the end" },
-    { "10: * [0:5 of 20]", REDIST_ERR_LAYOUT, "column 10: a section of 5 indices, where the extent in front is 10" },
-    { "10: * halo 1", REDIST_ERR_LAYOUT, "column 12: expected '(' and the width of a halo, found '1'" },
-    { "10: * halo(1,)", REDIST_ERR_LAYOUT, "column 14: expected the width of a halo, found ')'" },
-    { "10: * halo(1,1,1)", REDIST_ERR_LAYOUT, "column 15: expected ')', found ','" },
-    { "10: * extent(", REDIST_ERR_LAYOUT, "column 14: expected the allocated extent, found the end" },
-    { "10x10: block@2", REDIST_ERR_LAYOUT,
-      "column 15: expected ',' and axis 1 of 2, or one of 'from', '[', 'halo', 'extent', 'periodic', 'closed', found "
-      "the end" },
-    { "10: *, *", REDIST_ERR_LAYOUT,
-      "column 6: expected ';' and an option, the end, or one of 'from', '[', 'halo', 'extent', 'periodic', 'closed', "
-      "found ','" },
-    { "10: *;", REDIST_ERR_LAYOUT,
-      "column 7: expected one of 'axes', 'transposed', 'grid', 'memory', 'from', 'ranks', 'copies', 'boxes', found the "
-      "end" },
-    { "10: *; size 3", REDIST_ERR_LAYOUT,
-      "column 8: expected one of 'axes', 'transposed', 'grid', 'memory', 'from', 'ranks', 'copies', 'boxes', found "
-      "'size'" },
-    { "10: *; from rank 3 4", REDIST_ERR_LAYOUT, "column 20: expected ';' and an option, or the end, found '4'" },
-    { "10: *; from 3", REDIST_ERR_LAYOUT, "column 13: expected 'rank' and the first rank, found '3'" },
-    { "10: *; grid", REDIST_ERR_LAYOUT, "column 12: expected 'row-major' or 'column-major', found the end" },
-    { "10: *; memory column", REDIST_ERR_LAYOUT, "column 15: expected 'row-major' or 'column-major', found 'column'" },
-    { "10: *; axes 0", REDIST_ERR_LAYOUT, "column 13: expected '(' and the array's own axes, found '0'" },
-    { "10x9: *, *; axes(0)", REDIST_ERR_LAYOUT, "column 19: expected ',' and an axis, found ')'" },
-    { "10x9: *, *; axes(0,1,2)", REDIST_ERR_LAYOUT, "column 21: expected ')', found ','" },
-    { "10: *; axes(0); transposed", REDIST_ERR_LAYOUT,
-      "column 17: 'transposed' repeats or contradicts what was said before it" },
-    { "10: *; ranks", REDIST_ERR_LAYOUT, "column 13: expected a rank, found the end" },
-    { "10: block@2; ranks 0,1; from rank 1", REDIST_ERR_LAYOUT,
-      "column 25: 'from' repeats or contradicts what was said before it" },
-    { "10: block@2; ranks 0,1,2", REDIST_ERR_LAYOUT, "column 20: 3 ranks for a grid of 2 places" },
-    { "10: block@2; ranks 0", REDIST_ERR_LAYOUT, "column 20: 1 ranks for a grid of 2 places" },
-    { "9223372036854775808: *", REDIST_ERR_LAYOUT, "column 1: '9223372036854775808' does not fit an int64_t" },
-    { "1: * [-9223372036854775809:1 of 1]", REDIST_ERR_LAYOUT,
-      "column 7: '-9223372036854775809' does not fit an int64_t" },
-    { "10: block@2147483648", REDIST_ERR_LAYOUT, "column 11: '2147483648' does not fit an int" },
-    { "10: *; ranks -2147483649", REDIST_ERR_LAYOUT, "column 14: '-2147483649' does not fit an int" },
-    { "1x1x1x1x1x1x1x1x1: *", REDIST_ERR_LAYOUT, "column 17: more than 8 axes" },
+    {"", REDIST_ERR_LAYOUT, "column 1: expected an extent, found the end"},
+    {"  ", REDIST_ERR_LAYOUT, "column 3: expected an extent, found the end"},
+    {"block@4", REDIST_ERR_LAYOUT, "column 1: expected an extent, found 'block'"},
+    {"10", REDIST_ERR_LAYOUT, "column 3: expected ':' or 'x' and an extent, found the end"},
+    {"10x: *", REDIST_ERR_LAYOUT, "column 4: expected an extent, found ':'"},
+    {"10:", REDIST_ERR_LAYOUT,
+     "column 4: expected one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box', found the end"},
+    {"10: blocks@4", REDIST_ERR_LAYOUT,
+     "column 5: expected one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box', found 'blocks'"},
+    {"10: \x80", REDIST_ERR_LAYOUT,
+     "column 5: expected one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box', found byte 0x80"},
+    {"100x80: block x", REDIST_ERR_LAYOUT,
+     "column 15: expected '@' and the number of processes, found 'x'"},
+    {"10: block@", REDIST_ERR_LAYOUT, "column 11: expected the number of processes, found the end"},
+    {"10: block@-x", REDIST_ERR_LAYOUT, "column 11: expected the number of processes, found '-x'"},
+    {"10: cyclic(x)@2", REDIST_ERR_LAYOUT, "column 12: expected the size of a block, found 'x'"},
+    {"10: cyclic(3@2", REDIST_ERR_LAYOUT, "column 13: expected ')', found '@'"},
+    {"10: cuts 0,10", REDIST_ERR_LAYOUT, "column 10: expected '(' and the cuts, found '0'"},
+    {"10: cuts()", REDIST_ERR_LAYOUT, "column 10: expected a cut, found ')'"},
+    {"10: cuts(10)", REDIST_ERR_LAYOUT, "column 12: expected ',' and a second cut, found ')'"},
+    {"10: cuts(0,10", REDIST_ERR_LAYOUT, "column 14: expected ')' or ',' and a cut, found the end"},
+    {"12x10: *, cuts(0,9)", REDIST_ERR_LAYOUT,
+     "column 11: the last cut is 9, but the extent is 10"},
+    {"12x10: *, cuts(0,11)", REDIST_ERR_LAYOUT,
+     "column 11: the last cut is 11, but the extent is 10"},
+    {"9: cuts(0,9) [0:9 of 10]", REDIST_ERR_LAYOUT,
+     "column 4: the last cut is 9, but the extent is 10"},
+    {"10: * from", REDIST_ERR_LAYOUT,
+     "column 11: expected the coordinate of block 0, found the end"},
+    {"10: * from rank 3", REDIST_ERR_LAYOUT,
+     "column 12: expected the coordinate of block 0, found 'rank'"},
+    {"10: * from 0 from 0", REDIST_ERR_LAYOUT,
+     "column 14: 'from' repeats or contradicts what was said before it"},
+    {"10: * [", REDIST_ERR_LAYOUT, "column 8: expected the start of a section, found the end"},
+    {"10: * [0 of 20]", REDIST_ERR_LAYOUT,
+     "column 10: expected ':' and the count of a section, found 'of'"},
+    {"10: * [0:10:x of 20]", REDIST_ERR_LAYOUT,
+     "column 13: expected the step of a section, found 'x'"},
+    {"10: * [0:10]", REDIST_ERR_LAYOUT,
+     "column 12: expected 'of' and the extent of the whole axis, found ']'"},
+    {"10: * [0:10 of 20", REDIST_ERR_LAYOUT, "column 18: expected ']', found the end"},
+    {"10: * [0:5 of 20]", REDIST_ERR_LAYOUT,
+     "column 10: a section of 5 indices, where the extent in front is 10"},
+    {"10: * halo 1", REDIST_ERR_LAYOUT,
+     "column 12: expected '(' and the width of a halo, found '1'"},
+    {"10: * halo(1,)", REDIST_ERR_LAYOUT, "column 14: expected the width of a halo, found ')'"},
+    {"10: * halo(1,1,1)", REDIST_ERR_LAYOUT, "column 15: expected ')', found ','"},
+    {"10: * extent(", REDIST_ERR_LAYOUT, "column 14: expected the allocated extent, found the end"},
+    {"10x10: block@2", REDIST_ERR_LAYOUT,
+     "column 15: expected ',' and axis 1 of 2, or one of 'from', '[', 'halo', 'extent', 'periodic', 'closed', found "
+     "the end"},
+    {"10: *, *", REDIST_ERR_LAYOUT,
+     "column 6: expected ';' and an option, the end, or one of 'from', '[', 'halo', 'extent', 'periodic', 'closed', "
+     "found ','"},
+    {"10: *;", REDIST_ERR_LAYOUT,
+     "column 7: expected one of 'axes', 'transposed', 'grid', 'memory', 'from', 'ranks', 'copies', 'boxes', found the "
+     "end"},
+    {"10: *; size 3", REDIST_ERR_LAYOUT,
+     "column 8: expected one of 'axes', 'transposed', 'grid', 'memory', 'from', 'ranks', 'copies', 'boxes', found "
+     "'size'"},
+    {"10: *; from rank 3 4", REDIST_ERR_LAYOUT,
+     "column 20: expected ';' and an option, or the end, found '4'"},
+    {"10: *; from 3", REDIST_ERR_LAYOUT,
+     "column 13: expected 'rank' and the first rank, found '3'"},
+    {"10: *; grid", REDIST_ERR_LAYOUT,
+     "column 12: expected 'row-major' or 'column-major', found the end"},
+    {"10: *; memory column", REDIST_ERR_LAYOUT,
+     "column 15: expected 'row-major' or 'column-major', found 'column'"},
+    {"10: *; axes 0", REDIST_ERR_LAYOUT,
+     "column 13: expected '(' and the array's own axes, found '0'"},
+    {"10x9: *, *; axes(0)", REDIST_ERR_LAYOUT, "column 19: expected ',' and an axis, found ')'"},
+    {"10x9: *, *; axes(0,1,2)", REDIST_ERR_LAYOUT, "column 21: expected ')', found ','"},
+    {"10: *; axes(0); transposed", REDIST_ERR_LAYOUT,
+     "column 17: 'transposed' repeats or contradicts what was said before it"},
+    {"10: *; ranks", REDIST_ERR_LAYOUT, "column 13: expected a rank, found the end"},
+    {"10: block@2; ranks 0,1; from rank 1", REDIST_ERR_LAYOUT,
+     "column 25: 'from' repeats or contradicts what was said before it"},
+    {"10: block@2; ranks 0,1,2", REDIST_ERR_LAYOUT, "column 20: 3 ranks for a grid of 2 places"},
+    {"10: block@2; ranks 0", REDIST_ERR_LAYOUT, "column 20: 1 ranks for a grid of 2 places"},
+    {"9223372036854775808: *", REDIST_ERR_LAYOUT,
+     "column 1: '9223372036854775808' does not fit an int64_t"},
+    {"1: * [-9223372036854775809:1 of 1]", REDIST_ERR_LAYOUT,
+     "column 7: '-9223372036854775809' does not fit an int64_t"},
+    {"10: block@2147483648", REDIST_ERR_LAYOUT, "column 11: '2147483648' does not fit an int"},
+    {"10: *; ranks -2147483649", REDIST_ERR_LAYOUT, "column 14: '-2147483649' does not fit an int"},
+    {"1x1x1x1x1x1x1x1x1: *", REDIST_ERR_LAYOUT, "column 17: more than 8 axes"},
     /* well written, but no layout */
-    { "-10: *", REDIST_ERR_LAYOUT, "axis 0: extent is -10, must be at least 0" },
-    { "9223372036854775807: *", REDIST_ERR_OVERFLOW, "axis 0: extent is 9223372036854775807, must be at least 0 and at most 4611686018427387904" },
-    { "10x10: *, block@0", REDIST_ERR_LAYOUT, "axis 1: the number of processes is 0, must be at least 1" },
-    { "10: cyclic(0)@2", REDIST_ERR_LAYOUT, "axis 0: block is 0, must be at least 1" },
-    { "10: block@2 from 2", REDIST_ERR_LAYOUT,
-      "axis 0: the coordinate of block 0 is 2, must be at least 0 and at most 1" },
-    { "10: cuts(0,11,10)", REDIST_ERR_LAYOUT, "axis 0: cuts must start at 0 and never fall, but one is 10" },
-    { "5: * [0:5:0 of 20]", REDIST_ERR_LAYOUT, "axis 0: the step of a section is 0, must not be 0" },
-    { "5: * [0:5:9 of 20]", REDIST_ERR_LAYOUT,
-      "axis 0: the count of a section is 5, must be at least 0 and at most 3" },
-    { "5: * [-9223372036854775808:5 of 20]", REDIST_ERR_LAYOUT,
-      "axis 0: the start of a section is -9223372036854775808, must be at least 0 and at most 19" },
-    { "10: * halo(-1)", REDIST_ERR_LAYOUT, "axis 0: a halo is -1, must be at least 0 and at most 4611686018427387904" },
-    { "10: * extent(-9223372036854775808)", REDIST_ERR_LAYOUT,
-      "axis 0: the allocated extent is -9223372036854775808, must be at least 0" },
-    { "10x9: block@0, *; axes(1,0)", REDIST_ERR_LAYOUT, "axis 0: the number of processes is 0, must be at least 1" },
-    { "10: block@2; copies 2, 3", REDIST_ERR_LAYOUT, "column 22: expected ';' and an option, or the end, found ','" },
-    { "10: block@2; copies 2; copies 3", REDIST_ERR_LAYOUT,
-      "column 24: 'copies' repeats or contradicts what was said before it" },
-    { "10: block@2; copies 2; ranks 0,1", REDIST_ERR_LAYOUT, "column 30: 2 ranks for a grid of 4 places" },
-    { "10: block@2; copies 0", REDIST_ERR_LAYOUT, "the number of copies is 0, must be at least 1" },
-    { "10: block@2; copies 2147483647", REDIST_ERR_OVERFLOW,
-      "the number of copies is 2147483647, must be at least 1 and at most 1073741823" },
-    { "4: box; copies 2147483647; boxes 0:2, 2:4", REDIST_ERR_OVERFLOW,
-      "the number of copies is 2147483647, must be at least 1 and at most 1073741823" },
-    { "4: box; from rank 2147483646; boxes 0:2, 2:4", REDIST_ERR_RANK,
-      "the first rank is 2147483646, must be at least 0 and at most 2147483645" },
-    { "4: box from 1; boxes 0:2, 2:4", REDIST_ERR_LAYOUT,
-      "axis 0: the coordinate of block 0 is 1, must be at least 0 and at most 0" },
-    { "10: cyclic@2147483647 from 2000000000; boxes 0:5, 5:10", REDIST_ERR_LAYOUT,
-      "column 55: 0 of 1 axes are 'box', and boxes are listed: all or none must be" },
-    { "10: cyclic@9 from 8; boxes 0:5, 5:10", REDIST_ERR_LAYOUT,
-      "column 37: 0 of 1 axes are 'box', and boxes are listed: all or none must be" },
-    { "10: cyclic@9 from 8 halo(1) closed; boxes 0:5, 5:10; grid diagonal", REDIST_ERR_LAYOUT,
-      "column 59: expected 'row-major' or 'column-major', found 'diagonal'" },
-    { "10: block@2; from rank 2147483640; copies 4", REDIST_ERR_RANK,
-      "the first rank is 2147483640, must be at least 0 and at most 2147483639" },
-    { "10: block@2; ranks 0,1,2,1; copies 2", REDIST_ERR_RANK, "two places are on rank 1" },
-    { "10x9: *, *; axes(1,1)", REDIST_ERR_LAYOUT, "axis 1: a permutation names axis 1, outside the layout or twice" },
-    { "10x9: *, *; axes(-2147483648,2147483647)", REDIST_ERR_LAYOUT,
-      "axis 0: a permutation names axis -2147483648, outside the layout or twice" },
-    { "10: block@2; ranks 1,1", REDIST_ERR_RANK, "two places are on rank 1" },
-    { "10: block@2; ranks 1,-1", REDIST_ERR_RANK, "a rank is -1, must be at least 0 and at most 2147483647" },
-    { "10: block@2; from rank -1", REDIST_ERR_RANK, "the first rank is -1, must be at least 0 and at most 2147483645" },
-    { "9x9: block@99999, block@99999", REDIST_ERR_OVERFLOW, "the process grid has more than INT_MAX places" },
+    {"-10: *", REDIST_ERR_LAYOUT, "axis 0: extent is -10, must be at least 0"},
+    {"9223372036854775807: *", REDIST_ERR_OVERFLOW,
+     "axis 0: extent is 9223372036854775807, must be at least 0 and at most 4611686018427387904"},
+    {"10x10: *, block@0", REDIST_ERR_LAYOUT,
+     "axis 1: the number of processes is 0, must be at least 1"},
+    {"10: cyclic(0)@2", REDIST_ERR_LAYOUT, "axis 0: block is 0, must be at least 1"},
+    {"10: block@2 from 2", REDIST_ERR_LAYOUT,
+     "axis 0: the coordinate of block 0 is 2, must be at least 0 and at most 1"},
+    {"10: cuts(0,11,10)", REDIST_ERR_LAYOUT,
+     "axis 0: cuts must start at 0 and never fall, but one is 10"},
+    {"5: * [0:5:0 of 20]", REDIST_ERR_LAYOUT, "axis 0: the step of a section is 0, must not be 0"},
+    {"5: * [0:5:9 of 20]", REDIST_ERR_LAYOUT,
+     "axis 0: the count of a section is 5, must be at least 0 and at most 3"},
+    {"5: * [-9223372036854775808:5 of 20]", REDIST_ERR_LAYOUT,
+     "axis 0: the start of a section is -9223372036854775808, must be at least 0 and at most 19"},
+    {"10: * halo(-1)", REDIST_ERR_LAYOUT,
+     "axis 0: a halo is -1, must be at least 0 and at most 4611686018427387904"},
+    {"10: * extent(-9223372036854775808)", REDIST_ERR_LAYOUT,
+     "axis 0: the allocated extent is -9223372036854775808, must be at least 0"},
+    {"10x9: block@0, *; axes(1,0)", REDIST_ERR_LAYOUT,
+     "axis 0: the number of processes is 0, must be at least 1"},
+    {"10: block@2; copies 2, 3", REDIST_ERR_LAYOUT,
+     "column 22: expected ';' and an option, or the end, found ','"},
+    {"10: block@2; copies 2; copies 3", REDIST_ERR_LAYOUT,
+     "column 24: 'copies' repeats or contradicts what was said before it"},
+    {"10: block@2; copies 2; ranks 0,1", REDIST_ERR_LAYOUT,
+     "column 30: 2 ranks for a grid of 4 places"},
+    {"10: block@2; copies 0", REDIST_ERR_LAYOUT, "the number of copies is 0, must be at least 1"},
+    {"10: block@2; copies 2147483647", REDIST_ERR_OVERFLOW,
+     "the number of copies is 2147483647, must be at least 1 and at most 1073741823"},
+    {"4: box; copies 2147483647; boxes 0:2, 2:4", REDIST_ERR_OVERFLOW,
+     "the number of copies is 2147483647, must be at least 1 and at most 1073741823"},
+    {"4: box; from rank 2147483646; boxes 0:2, 2:4", REDIST_ERR_RANK,
+     "the first rank is 2147483646, must be at least 0 and at most 2147483645"},
+    {"4: box from 1; boxes 0:2, 2:4", REDIST_ERR_LAYOUT,
+     "axis 0: the coordinate of block 0 is 1, must be at least 0 and at most 0"},
+    {"10: cyclic@2147483647 from 2000000000; boxes 0:5, 5:10", REDIST_ERR_LAYOUT,
+     "column 55: 0 of 1 axes are 'box', and boxes are listed: all or none must be"},
+    {"10: cyclic@9 from 8; boxes 0:5, 5:10", REDIST_ERR_LAYOUT,
+     "column 37: 0 of 1 axes are 'box', and boxes are listed: all or none must be"},
+    {"10: cyclic@9 from 8 halo(1) closed; boxes 0:5, 5:10; grid diagonal", REDIST_ERR_LAYOUT,
+     "column 59: expected 'row-major' or 'column-major', found 'diagonal'"},
+    {"10: block@2; from rank 2147483640; copies 4", REDIST_ERR_RANK,
+     "the first rank is 2147483640, must be at least 0 and at most 2147483639"},
+    {"10: block@2; ranks 0,1,2,1; copies 2", REDIST_ERR_RANK, "two places are on rank 1"},
+    {"10x9: *, *; axes(1,1)", REDIST_ERR_LAYOUT,
+     "axis 1: a permutation names axis 1, outside the layout or twice"},
+    {"10x9: *, *; axes(-2147483648,2147483647)", REDIST_ERR_LAYOUT,
+     "axis 0: a permutation names axis -2147483648, outside the layout or twice"},
+    {"10: block@2; ranks 1,1", REDIST_ERR_RANK, "two places are on rank 1"},
+    {"10: block@2; ranks 1,-1", REDIST_ERR_RANK,
+     "a rank is -1, must be at least 0 and at most 2147483647"},
+    {"10: block@2; from rank -1", REDIST_ERR_RANK,
+     "the first rank is -1, must be at least 0 and at most 2147483645"},
+    {"9x9: block@99999, block@99999", REDIST_ERR_OVERFLOW,
+     "the process grid has more than INT_MAX places"},
 };
 
 static void check_mistakes(void)
@@ -317,10 +365,10 @@ static void check_mistakes(void)
     size_t k;
     for (k = 0; k < sizeof mistakes / sizeof mistakes[0]; k++) {
         parse(mistakes[k].text, &p);
-        test_case(p.code == mistakes[k].code && strcmp(p.message, mistakes[k].message) == 0, "%s: code %d, %s",
-                  mistakes[k].text, p.code, p.message);
-        test_case(redist_layout_check(&p.layout) != REDIST_OK, "%s: the layout is refused afterwards",
-                  mistakes[k].text);
+        test_case(p.code == mistakes[k].code && strcmp(p.message, mistakes[k].message) == 0,
+                  "%s: code %d, %s", mistakes[k].text, p.code, p.message);
+        test_case(redist_layout_check(&p.layout) != REDIST_OK,
+                  "%s: the layout is refused afterwards", mistakes[k].text);
     }
 }
 
@@ -338,23 +386,32 @@ static void check_storage(void)
     char message[128], wanted[128];
     int64_t storage[16];
     size_t bytes;
-    snprintf(wanted, sizeof wanted, "the cuts and ranks need %lu bytes of storage", (unsigned long)needed);
+    snprintf(wanted, sizeof wanted, "the cuts and ranks need %lu bytes of storage",
+             (unsigned long)needed);
     for (bytes = 0; bytes < needed; bytes++) {
-        int64_t *exact = (int64_t *)malloc(bytes + 1); /* so that a sanitizer sees what is written beyond */
+        int64_t *exact =
+            (int64_t *)malloc(bytes + 1); /* so that a sanitizer sees what is written beyond */
         int code = redist_layout_parse(text, &x, exact, bytes, message, sizeof message);
-        test_case(code == REDIST_ERR_MEMORY && strcmp(message, wanted) == 0, "%d bytes: code %d, %s", (int)bytes, code,
-                  message);
-        test_case(redist_layout_check(&x) != REDIST_OK, "%d bytes: the layout is refused", (int)bytes);
+        test_case(code == REDIST_ERR_MEMORY && strcmp(message, wanted) == 0,
+                  "%d bytes: code %d, %s", (int)bytes, code, message);
+        test_case(redist_layout_check(&x) != REDIST_OK, "%d bytes: the layout is refused",
+                  (int)bytes);
         free(exact);
     }
-    test_case(redist_layout_parse(text, &x, storage, needed, NULL, 0) == REDIST_OK, "just enough storage");
-    test_case(redist_layout_parse(text, &x, NULL, 1000, NULL, 0) == REDIST_ERR_MEMORY, "no storage");
-    test_case(redist_layout_parse("9: block@3", &x, NULL, 0, NULL, 0) == REDIST_OK, "no lists, no storage");
+    test_case(redist_layout_parse(text, &x, storage, needed, NULL, 0) == REDIST_OK,
+              "just enough storage");
+    test_case(redist_layout_parse(text, &x, NULL, 1000, NULL, 0) == REDIST_ERR_MEMORY,
+              "no storage");
+    test_case(redist_layout_parse("9: block@3", &x, NULL, 0, NULL, 0) == REDIST_OK,
+              "no lists, no storage");
     test_case(redist_layout_parse("9: cuts(0,3", &x, NULL, 0, NULL, 0) == REDIST_ERR_LAYOUT,
               "a mistake is told before a lack");
-    test_case(redist_layout_parse(text, &x, (char *)storage + 1, 100, message, sizeof message) == REDIST_ERR_ARGUMENT &&
-                  strstr(message, "storage must be aligned to ") == message, "storage out of line");
-    test_case(redist_layout_parse("9: cuts(0,3,9)", &x, member.numbers, sizeof member.numbers, NULL, 0) == REDIST_OK,
+    test_case(redist_layout_parse(text, &x, (char *)storage + 1, 100, message, sizeof message) ==
+                      REDIST_ERR_ARGUMENT &&
+                  strstr(message, "storage must be aligned to ") == message,
+              "storage out of line");
+    test_case(redist_layout_parse("9: cuts(0,3,9)", &x, member.numbers, sizeof member.numbers, NULL,
+                                  0) == REDIST_OK,
               "storage as a compiler aligns it");
     test_case(needed <= 4 * strlen(text), "four bytes for each character suffice");
 }
@@ -363,18 +420,28 @@ static void check_arguments(void)
 {
     redist_layout x;
     char message[64] = "old", little[12];
-    test_case(redist_layout_parse(NULL, &x, NULL, 0, message, sizeof message) == REDIST_ERR_ARGUMENT &&
-                  strcmp(message, "the text or the layout is NULL") == 0, "no text");
+    test_case(redist_layout_parse(NULL, &x, NULL, 0, message, sizeof message) ==
+                      REDIST_ERR_ARGUMENT &&
+                  strcmp(message, "the text or the layout is NULL") == 0,
+              "no text");
     test_case(redist_layout_check(&x) != REDIST_OK, "no text: the layout is refused");
-    test_case(redist_layout_parse("7: *", NULL, NULL, 0, message, sizeof message) == REDIST_ERR_ARGUMENT, "no layout");
-    test_case(redist_layout_parse(NULL, NULL, NULL, 0, NULL, 9) == REDIST_ERR_ARGUMENT, "nothing at all");
-    test_case(redist_layout_parse("7: *", &x, NULL, 0, message, sizeof message) == REDIST_OK && message[0] == '\0',
+    test_case(redist_layout_parse("7: *", NULL, NULL, 0, message, sizeof message) ==
+                  REDIST_ERR_ARGUMENT,
+              "no layout");
+    test_case(redist_layout_parse(NULL, NULL, NULL, 0, NULL, 9) == REDIST_ERR_ARGUMENT,
+              "nothing at all");
+    test_case(redist_layout_parse("7: *", &x, NULL, 0, message, sizeof message) == REDIST_OK &&
+                  message[0] == '\0',
               "no message when all is well");
-    test_case(redist_layout_parse("7; *", &x, NULL, 0, little, sizeof little) == REDIST_ERR_LAYOUT &&
-                  strcmp(little, "column 2: e") == 0, "a message cut short");
-    test_case(redist_layout_parse("7; *", &x, NULL, 0, little, 1) == REDIST_ERR_LAYOUT && little[0] == '\0',
+    test_case(redist_layout_parse("7; *", &x, NULL, 0, little, sizeof little) ==
+                      REDIST_ERR_LAYOUT &&
+                  strcmp(little, "column 2: e") == 0,
+              "a message cut short");
+    test_case(redist_layout_parse("7; *", &x, NULL, 0, little, 1) == REDIST_ERR_LAYOUT &&
+                  little[0] == '\0',
               "no room at all");
-    test_case(redist_layout_parse("7; *", &x, NULL, 0, NULL, 100) == REDIST_ERR_LAYOUT, "a mistake, no message");
+    test_case(redist_layout_parse("7; *", &x, NULL, 0, NULL, 100) == REDIST_ERR_LAYOUT,
+              "a mistake, no message");
 }
 
 static void check_format(void)
@@ -392,10 +459,13 @@ static void check_format(void)
                       (size == sizeof text || text[size] == '#'),
                   "format into %d bytes", (int)size);
     }
-    test_case(redist_layout_format(&x, NULL, 0) == (int64_t)sizeof whole - 1, "format into nothing");
+    test_case(redist_layout_format(&x, NULL, 0) == (int64_t)sizeof whole - 1,
+              "format into nothing");
     test_case(redist_layout_format(&x, NULL, 9) == (int64_t)sizeof whole - 1, "format into NULL");
-    test_case(redist_layout_format(NULL, text, sizeof text) == -1 && text[0] == '\0', "format NULL");
-    test_case(redist_layout_format(&bad, text, sizeof text) == -1 && text[0] == '\0', "format a bad layout");
+    test_case(redist_layout_format(NULL, text, sizeof text) == -1 && text[0] == '\0',
+              "format NULL");
+    test_case(redist_layout_format(&bad, text, sizeof text) == -1 && text[0] == '\0',
+              "format a bad layout");
 }
 
 /* 3000 cuts and 2999 ranks: longer than any fixed buffer. */
@@ -412,7 +482,8 @@ static void check_long_lists(void)
         ranks[k] = PROCS * 3 - k;
     }
     x = redist_on_ranks(redist_layout_1d(redist_cuts(cuts, PROCS)), ranks);
-    test_case(redist_layout_format(&x, text, sizeof text) == (int64_t)strlen(text), "long lists: format");
+    test_case(redist_layout_format(&x, text, sizeof text) == (int64_t)strlen(text),
+              "long lists: format");
     code = redist_layout_parse(text, &y, storage, sizeof storage, NULL, 0);
     redist_layout_format(&y, again, sizeof again);
     test_case(code == REDIST_OK && strcmp(text, again) == 0, "long lists: parsed");
@@ -424,14 +495,16 @@ static void check_long_lists(void)
 static int sound(const char *text)
 {
     static parsed p, again;
-    char *exact = (char *)malloc(strlen(text) + 1); /* so that a sanitizer sees what is read beyond */
+    char *exact =
+        (char *)malloc(strlen(text) + 1); /* so that a sanitizer sees what is read beyond */
     strcpy(exact, text);
     parse(exact, &p);
     free(exact);
     if (p.code != REDIST_OK)
         return redist_layout_check(&p.layout) != REDIST_OK && p.message[0] != '\0';
     parse(p.text, &again);
-    return redist_layout_check(&p.layout) == REDIST_OK && again.code == REDIST_OK && strcmp(p.text, again.text) == 0;
+    return redist_layout_check(&p.layout) == REDIST_OK && again.code == REDIST_OK &&
+           strcmp(p.text, again.text) == 0;
 }
 
 static const char long_text[] =
@@ -455,15 +528,42 @@ static void check_prefixes(void)
 
 static void spoil(test_random *r, char *text, size_t size)
 {
-    static const char *const pieces[] = { ",", ";", ":", "@", "(", ")", "[", "]", "*", "x", "0", "-1", "2147483647",
-                                          "9223372036854775807", "4611686018427387904", "-9223372036854775808", "block",
-                                          "cuts(0,", "ranks", "from", "of", " ", "\t", "\xff", "transposed",
-                                          "halo(1)", "from 2000000000", "; boxes 0:5, 5:10", "box",
-                                          "closed" };
+    static const char *const pieces[] = {",",
+                                         ";",
+                                         ":",
+                                         "@",
+                                         "(",
+                                         ")",
+                                         "[",
+                                         "]",
+                                         "*",
+                                         "x",
+                                         "0",
+                                         "-1",
+                                         "2147483647",
+                                         "9223372036854775807",
+                                         "4611686018427387904",
+                                         "-9223372036854775808",
+                                         "block",
+                                         "cuts(0,",
+                                         "ranks",
+                                         "from",
+                                         "of",
+                                         " ",
+                                         "\t",
+                                         "\xff",
+                                         "transposed",
+                                         "halo(1)",
+                                         "from 2000000000",
+                                         "; boxes 0:5, 5:10",
+                                         "box",
+                                         "closed"};
     size_t length = strlen(text), at = (size_t)test_between(r, 0, (int64_t)length);
     size_t gone = (size_t)test_between(r, 0, 3);
     const char *piece =
-        test_one_in(r, 4) ? "" : pieces[test_between(r, 0, (int64_t)(sizeof pieces / sizeof pieces[0]) - 1)];
+        test_one_in(r, 4)
+            ? ""
+            : pieces[test_between(r, 0, (int64_t)(sizeof pieces / sizeof pieces[0]) - 1)];
     gone = at + gone > length ? length - at : gone;
     if (length + strlen(piece) >= size)
         return;
@@ -487,7 +587,7 @@ static void check_spoilt(test_random *r, int cases)
 
 int main(void)
 {
-    test_random r = { 8 };
+    test_random r = {8};
     int number;
     for (number = 0; number < 4000; number++)
         check_round_trip(&r, number);

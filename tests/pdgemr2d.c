@@ -2,8 +2,9 @@
    MIT licence, see LICENSE. */
 #include "scalapack.h"
 
-void pdgemr2d_(const int *m, const int *n, const double *a, const int *ia, const int *ja, const int *desc_a, double *b,
-               const int *ib, const int *jb, const int *desc_b, const int *context);
+void pdgemr2d_(const int *m, const int *n, const double *a, const int *ia, const int *ja,
+               const int *desc_a, double *b, const int *ib, const int *jb, const int *desc_b,
+               const int *context);
 
 enum { GRIDS = 12 };
 
@@ -33,7 +34,8 @@ static int copy_by_plan(const matrix *a, const matrix *b, void *target, redist_m
 static void check(const matrix *a, const matrix *b, int m, int n, int context, int number)
 {
     /* The first sets up shared memory, which takes long when ranks outnumber cores: it is used less often. */
-    static const redist_method methods[] = {REDIST_AUTO, REDIST_ALLTOALLV, REDIST_ALLTOALLW, REDIST_POINT_TO_POINT};
+    static const redist_method methods[] = {REDIST_AUTO, REDIST_ALLTOALLV, REDIST_ALLTOALLW,
+                                            REDIST_POINT_TO_POINT};
     const int ia = a->row + 1, ja = a->column + 1, ib = b->row + 1, jb = b->column + 1;
     void *target = malloc(b->bytes + 1);
     int code, same;
@@ -41,10 +43,11 @@ static void check(const matrix *a, const matrix *b, int m, int n, int context, i
     code = copy_by_plan(a, b, target, methods[number % 20 == 0 ? 0 : 1 + number % 3]);
     pdgemr2d_(&m, &n, a->local, &ia, &ja, a->desc, b->local, &ib, &jb, b->desc, &context);
     same = memcmp(target, b->local, b->bytes) == 0;
-    test_case_all(code == REDIST_OK && same,
-                  "case %d: %d x %d at (%d, %d) of %d x %d on %d x %d to (%d, %d) of %d x %d on %d x %d: code %d",
-                  number, m, n, a->row, a->column, a->desc[2], a->desc[3], a->g->rows, a->g->columns, b->row, b->column,
-                  b->desc[2], b->desc[3], b->g->rows, b->g->columns, code);
+    test_case_all(
+        code == REDIST_OK && same,
+        "case %d: %d x %d at (%d, %d) of %d x %d on %d x %d to (%d, %d) of %d x %d on %d x %d: code %d",
+        number, m, n, a->row, a->column, a->desc[2], a->desc[3], a->g->rows, a->g->columns, b->row,
+        b->column, b->desc[2], b->desc[3], b->g->rows, b->g->columns, code);
     free(target);
 }
 

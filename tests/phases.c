@@ -20,12 +20,13 @@ static redist_cost cost_of_pair(double per_message, double per_element)
 }
 
 /* How many layouts lie between, elements of one byte; the negative of an error. */
-static int find_route(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int max,
-                 redist_layout *between)
+static int find_route(const redist_layout *from, const redist_layout *to, const redist_cost *cost,
+                      int max, redist_layout *between)
 {
     int stops = -7;
     const int code = redist_phases(from, to, 1, cost, max, between, &stops);
-    test_case(code == REDIST_OK ? stops >= 0 && stops <= max : stops == 0, "code %d, %d stops", code, stops);
+    test_case(code == REDIST_OK ? stops >= 0 && stops <= max : stops == 0, "code %d, %d stops",
+              code, stops);
     return code == REDIST_OK ? stops : -code;
 }
 
@@ -34,8 +35,8 @@ static redist_layout cyclic(int64_t n, int64_t block, int procs)
     return redist_layout_1d(redist_block_cyclic(n, block, procs));
 }
 
-static double chain_cost(const redist_layout *from, const redist_layout *to, const redist_cost *cost, int n,
-                         const redist_layout *between)
+static double chain_cost(const redist_layout *from, const redist_layout *to,
+                         const redist_cost *cost, int n, const redist_layout *between)
 {
     double sum = 0;
     for (int k = 0; k <= n; k++)
@@ -43,10 +44,7 @@ static double chain_cost(const redist_layout *from, const redist_layout *to, con
     return sum;
 }
 
-static int close_to(double a, double b, double apart)
-{
-    return a - b < apart && b - a < apart;
-}
+static int close_to(double a, double b, double apart) { return a - b < apart && b - a < apart; }
 
 static int same_owners(const redist_layout *a, const redist_layout *b, int64_t n)
 {
@@ -62,13 +60,13 @@ static const struct {
     int64_t n;
     int procs;
     int64_t before, after;
-    int degree;             /* a copy to itself counted */
+    int degree; /* a copy to itself counted */
 } degrees[] = {
-    {192, 8, 24, 3, 8},      {192, 8, 24, 12, 2},     {192, 8, 12, 3, 4},      {27, 9, 1, 3, 3},
-    {36, 6, 6, 1, 6},
-    {8192, 16, 256, 16, 16}, {8192, 16, 256, 64, 4},  {8192, 16, 64, 16, 4},   {16384, 32, 256, 8, 32},
-    {16384, 32, 256, 32, 8},
-    {16384, 32, 32, 8, 4},   {16384, 32, 256, 64, 4}, {16384, 32, 64, 8, 8},
+    {192, 8, 24, 3, 8},      {192, 8, 24, 12, 2},   {192, 8, 12, 3, 4},
+    {27, 9, 1, 3, 3},        {36, 6, 6, 1, 6},      {8192, 16, 256, 16, 16},
+    {8192, 16, 256, 64, 4},  {8192, 16, 64, 16, 4}, {16384, 32, 256, 8, 32},
+    {16384, 32, 256, 32, 8}, {16384, 32, 32, 8, 4}, {16384, 32, 256, 64, 4},
+    {16384, 32, 64, 8, 8},
 };
 
 static void check_degrees(void)
@@ -78,10 +76,10 @@ static void check_degrees(void)
         redist_layout to = cyclic(degrees[k].n, degrees[k].after, degrees[k].procs);
         const redist_cost cost = {3, 0.5};
         double wanted = 3 * degrees[k].degree + 8 * 0.5 * (double)(degrees[k].n / degrees[k].procs);
-        test_case(redist_cost_of(&from, &to, 1, &messages_only) == degrees[k].degree, "Kaushik, pair %d: degree",
-                  (int)k);
-        test_case(redist_cost_of(&to, &from, 1, &messages_only) == degrees[k].degree, "Kaushik, pair %d back: degree",
-                  (int)k);
+        test_case(redist_cost_of(&from, &to, 1, &messages_only) == degrees[k].degree,
+                  "Kaushik, pair %d: degree", (int)k);
+        test_case(redist_cost_of(&to, &from, 1, &messages_only) == degrees[k].degree,
+                  "Kaushik, pair %d back: degree", (int)k);
         test_case(redist_cost_of(&from, &to, 8, &cost) == wanted, "Kaushik, pair %d: cost", (int)k);
     }
 }
@@ -93,9 +91,15 @@ static const struct {
     int64_t before, after;
     int direct, two, any;
 } splits[] = {
-    {192, 8, 24, 3, 8, 6, 6},         {36, 6, 6, 1, 6, 5, 5},         {27, 9, 1, 3, 3, 3, 3},
-    {8192, 16, 256, 16, 16, 8, 8},    {16384, 32, 256, 8, 32, 12, 10}, {8192, 16, 16, 256, 16, 8, 8},
-    {65536, 32, 2048, 64, 32, 12, 10}, {65536, 32, 2048, 1, 32, 32, 22}, {12 * 12 * 35, 12, 12, 1, 12, 7, 7},
+    {192, 8, 24, 3, 8, 6, 6},
+    {36, 6, 6, 1, 6, 5, 5},
+    {27, 9, 1, 3, 3, 3, 3},
+    {8192, 16, 256, 16, 16, 8, 8},
+    {16384, 32, 256, 8, 32, 12, 10},
+    {8192, 16, 16, 256, 16, 8, 8},
+    {65536, 32, 2048, 64, 32, 12, 10},
+    {65536, 32, 2048, 1, 32, 32, 22},
+    {12 * 12 * 35, 12, 12, 1, 12, 7, 7},
 };
 
 static void check_splits(void)
@@ -113,15 +117,18 @@ static void check_splits(void)
                   "Kaushik, split %d: %d of any number between", (int)k, one);
         test_case(find_route(&from, &to, &elements_only, MOST_BETWEEN, between) == 0,
                   "Kaushik, split %d: messages for nothing", (int)k);
-        test_case(find_route(&from, &to, &messages_only, 0, NULL) == 0, "Kaushik, split %d: none allowed", (int)k);
+        test_case(find_route(&from, &to, &messages_only, 0, NULL) == 0,
+                  "Kaushik, split %d: none allowed", (int)k);
     }
 }
 
 /* Where one block size is the best between two, it is that one. */
 static void check_best_block(void)
 {
-    redist_layout between[1], from = cyclic(8192, 256, 16), to = cyclic(8192, 16, 16), best = cyclic(8192, 64, 16);
-    test_case(find_route(&from, &to, &messages_only, 1, between) == 1 && same_owners(&between[0], &best, 8192),
+    redist_layout between[1], from = cyclic(8192, 256, 16), to = cyclic(8192, 16, 16),
+                              best = cyclic(8192, 64, 16);
+    test_case(find_route(&from, &to, &messages_only, 1, between) == 1 &&
+                  same_owners(&between[0], &best, 8192),
               "CYCLIC(64) on 16");
     from = cyclic(16384, 256, 32);
     to = cyclic(16384, 8, 32);
@@ -137,14 +144,17 @@ static void check_best_block(void)
 static void check_walker_otto(void)
 {
     const int64_t n = 32 * 60 * 7;
-    redist_layout between[1], from = cyclic(n, 12, 32), to = cyclic(n, 28, 32), lcm = cyclic(n, 84, 32),
-                              gcd = cyclic(n, 4, 32);
+    redist_layout between[1], from = cyclic(n, 12, 32), to = cyclic(n, 28, 32),
+                              lcm = cyclic(n, 84, 32), gcd = cyclic(n, 4, 32);
     double by_lcm, by_gcd, straight = redist_cost_of(&from, &to, 1, &messages_only), found;
-    by_lcm = redist_cost_of(&from, &lcm, 1, &messages_only) + redist_cost_of(&lcm, &to, 1, &messages_only);
-    by_gcd = redist_cost_of(&from, &gcd, 1, &messages_only) + redist_cost_of(&gcd, &to, 1, &messages_only);
-    found = chain_cost(&from, &to, &messages_only, find_route(&from, &to, &messages_only, 1, between), between);
-    test_case(by_lcm == 10 && by_gcd == 10 && found <= 10 && found <= straight, "lcm %g, gcd %g, straight %g, found %g",
-              by_lcm, by_gcd, straight, found);
+    by_lcm = redist_cost_of(&from, &lcm, 1, &messages_only) +
+             redist_cost_of(&lcm, &to, 1, &messages_only);
+    by_gcd = redist_cost_of(&from, &gcd, 1, &messages_only) +
+             redist_cost_of(&gcd, &to, 1, &messages_only);
+    found = chain_cost(&from, &to, &messages_only,
+                       find_route(&from, &to, &messages_only, 1, between), between);
+    test_case(by_lcm == 10 && by_gcd == 10 && found <= 10 && found <= straight,
+              "lcm %g, gcd %g, straight %g, found %g", by_lcm, by_gcd, straight, found);
 }
 
 /* The paper's two measured crossovers, and the ratio ts/te where the model puts one and two phases level:
@@ -153,19 +163,22 @@ static const struct {
     int64_t elements;
     int procs;
     int64_t before, after;
-    int saved;                  /* Q - r1 - r2 */
+    int saved; /* Q - r1 - r2 */
     double ratio;
-} crossovers[] = {{28 * 1024, 16, 256, 16, 16 - 4 - 4, 224.0}, {64 * 1024, 32, 256, 8, 32 - 8 - 4, 102.4}};
+} crossovers[] = {{28 * 1024, 16, 256, 16, 16 - 4 - 4, 224.0},
+                  {64 * 1024, 32, 256, 8, 32 - 8 - 4, 102.4}};
 
 static void check_crossovers(void)
 {
     redist_layout between[1];
     for (size_t k = 0; k < sizeof crossovers / sizeof *crossovers; k++) {
         const int64_t share = crossovers[k].elements / crossovers[k].procs;
-        redist_layout from = cyclic(crossovers[k].elements, crossovers[k].before, crossovers[k].procs);
+        redist_layout from =
+            cyclic(crossovers[k].elements, crossovers[k].before, crossovers[k].procs);
         redist_layout to = cyclic(crossovers[k].elements, crossovers[k].after, crossovers[k].procs);
         double low = 0, high = 1e6, level = (double)share / crossovers[k].saved;
-        redist_cost less = cost_of_pair(level * (1 + 1e-9), 1), more = cost_of_pair(level * (1 - 1e-9), 1);
+        redist_cost less = cost_of_pair(level * (1 + 1e-9), 1),
+                    more = cost_of_pair(level * (1 - 1e-9), 1);
         test_case(find_route(&from, &to, &less, 1, between) == 1, "just below the crossover on %d",
                   crossovers[k].procs);
         test_case(find_route(&from, &to, &more, 1, between) == 0, "just above the crossover on %d",
@@ -177,7 +190,8 @@ static void check_crossovers(void)
             else
                 low = middle.per_message;
         }
-        test_case(close_to(high, crossovers[k].ratio, 1e-5), "ts/te on %d: %g", crossovers[k].procs, high);
+        test_case(close_to(high, crossovers[k].ratio, 1e-5), "ts/te on %d: %g", crossovers[k].procs,
+                  high);
     }
 }
 
@@ -209,24 +223,32 @@ static void check_chains(int number)
 {
     test_random r = {(uint64_t)number};
     const int procs = (int)test_between(&r, 1, MOST_PROCS);
-    const int64_t b = test_between(&r, 1, 6), k = test_between(&r, 1, 36), n = procs * b * k * test_between(&r, 1, 3);
+    const int64_t b = test_between(&r, 1, 6), k = test_between(&r, 1, 36),
+                  n = procs * b * k * test_between(&r, 1, 3);
     const int64_t ends[2][2] = {{b * k, b}, {b, b * k}};
     const int grows = test_one_in(&r, 2);
-    const redist_cost cost = cost_of_pair(1, (double)test_between(&r, 0, 8) / (double)(n / procs) / 8);
-    redist_layout between[MOST_BETWEEN], from = cyclic(n, ends[grows][0], procs), to = cyclic(n, ends[grows][1], procs);
+    const redist_cost cost =
+        cost_of_pair(1, (double)test_between(&r, 0, 8) / (double)(n / procs) / 8);
+    redist_layout between[MOST_BETWEEN], from = cyclic(n, ends[grows][0], procs),
+                                         to = cyclic(n, ends[grows][1], procs);
     const double direct = phase(n, procs, b * k, b, &cost);
     double best = direct, found;
     for (int64_t d = 1; d <= k; d++)
         if (k % d == 0) {
-            const double seconds = phase(n, procs, b * k, b * d, &cost) + phase(n, procs, b * d, b, &cost);
+            const double seconds =
+                phase(n, procs, b * k, b * d, &cost) + phase(n, procs, b * d, b, &cost);
             best = seconds < best ? seconds : best;
         }
-    test_case(close_to(redist_cost_of(&from, &to, 1, &cost), direct, 1e-9), "chains %d: cost", number);
+    test_case(close_to(redist_cost_of(&from, &to, 1, &cost), direct, 1e-9), "chains %d: cost",
+              number);
     found = chain_cost(&from, &to, &cost, find_route(&from, &to, &cost, 1, between), between);
-    test_case(close_to(found, best, 1e-9), "chains %d: %ld as blocks of %ld to %ld on %d: found %g, best %g", number,
-              (long)n, (long)ends[grows][0], (long)ends[grows][1], procs, found, best);
-    found = chain_cost(&from, &to, &cost, find_route(&from, &to, &cost, MOST_BETWEEN, between), between);
-    test_case(found <= best + 1e-9, "chains %d: longer ones: found %g, best %g", number, found, best);
+    test_case(close_to(found, best, 1e-9),
+              "chains %d: %ld as blocks of %ld to %ld on %d: found %g, best %g", number, (long)n,
+              (long)ends[grows][0], (long)ends[grows][1], procs, found, best);
+    found = chain_cost(&from, &to, &cost, find_route(&from, &to, &cost, MOST_BETWEEN, between),
+                       between);
+    test_case(found <= best + 1e-9, "chains %d: longer ones: found %g, best %g", number, found,
+              best);
 }
 
 /* ---- one axis on many processes ---- */
@@ -238,7 +260,8 @@ static int degree_by_elements(const redist_layout *from, const redist_layout *to
 {
     const int size = MOST_COORDS;
     unsigned char *meets = calloc((size_t)(size * size), 1);
-    int *sends = calloc((size_t)size, sizeof *sends), *receives = calloc((size_t)size, sizeof *receives), most = 0;
+    int *sends = calloc((size_t)size, sizeof *sends),
+        *receives = calloc((size_t)size, sizeof *receives), most = 0;
     for (int64_t i = 0; i < n; i++) {
         int a = redist_layout_owner(from, &i), b = redist_layout_owner(to, &i);
         sends[a] += !meets[a * size + b];
@@ -260,8 +283,8 @@ static void check_degree(const char *what, int number, redist_axis x, redist_axi
     redist_layout from = redist_layout_1d(x), to = redist_layout_1d(y);
     int wanted = degree_by_elements(&from, &to, x.count);
     double found = redist_cost_of(&from, &to, 1, &messages_only);
-    test_case(found == wanted, "%s %d: %ld on %d and %d: %g messages, not %d", what, number, (long)x.count, x.procs,
-              y.procs, found, wanted);
+    test_case(found == wanted, "%s %d: %ld on %d and %d: %g messages, not %d", what, number,
+              (long)x.count, x.procs, y.procs, found, wanted);
 }
 
 /* Whole superblocks, with and without a rest: the formula. */
@@ -279,7 +302,8 @@ static void check_formula(int number)
         superblock += block[0] * procs[0];
     superblock += test_one_in(&r, 2) ? 0 : test_between(&r, 0, superblock);
     check_degree("formula", number,
-                 redist_starting_at(redist_block_cyclic(superblock, block[0], procs[0]), procs[0] - 1),
+                 redist_starting_at(redist_block_cyclic(superblock, block[0], procs[0]),
+                                    procs[0] - 1),
                  redist_block_cyclic(superblock, block[1], procs[1]));
 }
 
@@ -294,12 +318,15 @@ static void check_many_coordinates(void)
     check_degree("cuts to CYCLIC(1000)", 0, redist_cuts(cuts, 1600),
                  redist_starting_at(redist_block_cyclic(n, 1000, 7), 5));
     check_degree("cuts to balanced", 0, redist_cuts(cuts, 1600), redist_balanced(n, 1600));
-    check_degree("one process to CYCLIC(3)", 0, redist_block_cyclic(n, 2, 1), redist_block_cyclic(n, 3, 11));
+    check_degree("one process to CYCLIC(3)", 0, redist_block_cyclic(n, 2, 1),
+                 redist_block_cyclic(n, 3, 11));
     check_degree("BLOCK to CYCLIC", 0, redist_block(n, 1600), redist_cyclic(n, 1600));
     check_degree("BLOCK to CYCLIC(7)", 0, redist_block(n, 1500), redist_block_cyclic(n, 7, 1200));
     check_degree("balanced to BLOCK", 0, redist_balanced(n, 1600), redist_block(n, 1100));
-    check_degree("balanced to CYCLIC(3)", 0, redist_balanced(n, 1030), redist_block_cyclic(n, 3, 1599));
-    check_degree("CYCLIC(5) to CYCLIC(7)", 0, redist_block_cyclic(n, 5, 1301), redist_block_cyclic(n, 7, 1201));
+    check_degree("balanced to CYCLIC(3)", 0, redist_balanced(n, 1030),
+                 redist_block_cyclic(n, 3, 1599));
+    check_degree("CYCLIC(5) to CYCLIC(7)", 0, redist_block_cyclic(n, 5, 1301),
+                 redist_block_cyclic(n, 7, 1201));
     check_degree("CYCLIC(2) to a few", 0, redist_block_cyclic(n, 2, 1500), redist_balanced(n, 9));
 }
 
@@ -315,7 +342,8 @@ typedef struct {
 /* Deals out one axis alone, over many ranks. */
 static void draw_line(test_random *r, int along, test_array *array)
 {
-    static const int kinds[] = {TEST_BLOCK, TEST_BLOCK, TEST_CYCLIC, TEST_BLOCK_CYCLIC, TEST_BALANCED};
+    static const int kinds[] = {TEST_BLOCK, TEST_BLOCK, TEST_CYCLIC, TEST_BLOCK_CYCLIC,
+                                TEST_BALANCED};
     const int places = (int)test_between(r, 8, WORLD);
     int all[WORLD];
     for (int d = 0; d < array->ndim; d++) {
@@ -361,7 +389,8 @@ static void check_cost(const pair *p, int number)
     test_case(redist_cost_of(&p->layouts[0], &p->layouts[1], 1, &messages_only) == (double)messages,
               "pair %d: %ld messages, not %g", number, (long)messages,
               redist_cost_of(&p->layouts[0], &p->layouts[1], 1, &messages_only));
-    test_case(redist_cost_of(&p->layouts[0], &p->layouts[1], 3, &elements_only) == 3 * (double)elements,
+    test_case(redist_cost_of(&p->layouts[0], &p->layouts[1], 3, &elements_only) ==
+                  3 * (double)elements,
               "pair %d: %ld elements", number, (long)elements);
 }
 
@@ -370,14 +399,17 @@ static void check_cost(const pair *p, int number)
 static int may_pass(const pair *p, const redist_layout *x)
 {
     int64_t most = 0, all = 0;
-    int coords[TEST_DIMS], there = 0, good = redist_layout_check(x) == REDIST_OK && x->ndim == p->layouts[0].ndim;
+    int coords[TEST_DIMS],
+        there = 0, good = redist_layout_check(x) == REDIST_OK && x->ndim == p->layouts[0].ndim;
     for (int side = 0; side < 2; side++)
         for (int k = 0; k < p->tables[side].places; k++)
             most = larger(most, p->tables[side].owned[k]);
     for (int rank = 0; rank < WORLD; rank++) {
-        int used = test_place_of_rank(&p->tables[0], rank) >= 0 || test_place_of_rank(&p->tables[1], rank) >= 0;
+        int used = test_place_of_rank(&p->tables[0], rank) >= 0 ||
+                   test_place_of_rank(&p->tables[1], rank) >= 0;
         there += redist_layout_coords(x, rank, coords);
-        good = good && (used || !redist_layout_coords(x, rank, coords)) && redist_layout_alloc(x, rank) <= 2 * most;
+        good = good && (used || !redist_layout_coords(x, rank, coords)) &&
+               redist_layout_alloc(x, rank) <= 2 * most;
         all += redist_layout_alloc(x, rank);
     }
     return good && there == redist_layout_places(x) && all == p->tables[0].elements;
@@ -418,8 +450,8 @@ static int arrives(const pair *p, int n, size_t bytes)
     for (int k = 0; k < p->tables[1].places; k++)
         test_fill(&p->tables[1], k, bytes, 200, 8, arrays[n + 1][k]);
     for (int k = 0; k <= n; k++)
-        good = good && redist_move(layouts[k], (const void *const *)arrays[k], layouts[k + 1], arrays[k + 1], bytes) ==
-                           REDIST_OK;
+        good = good && redist_move(layouts[k], (const void *const *)arrays[k], layouts[k + 1],
+                                   arrays[k + 1], bytes) == REDIST_OK;
     for (int k = 0; k < p->tables[1].places; k++) {
         size_t size = (size_t)p->tables[1].alloc[k] * bytes;
         unsigned char *wanted = malloc(size + 1);
@@ -439,7 +471,8 @@ static int takes_other_grid(const pair *p)
     for (int k = 0; k < p->n; k++)
         for (int d = 0; d < p->between[k].ndim; d++) {
             const int procs = p->between[k].dim[d].axis.procs;
-            other |= procs != p->layouts[0].dim[d].axis.procs && procs != p->layouts[1].dim[d].axis.procs;
+            other |= procs != p->layouts[0].dim[d].axis.procs &&
+                     procs != p->layouts[1].dim[d].axis.procs;
         }
     return other;
 }
@@ -464,8 +497,8 @@ static int check_pair(pair *p, int number)
     test_case(good, "pair %d: the layouts between", number);
     direct = redist_cost_of(&p->layouts[0], &p->layouts[1], 1, &cost);
     route = chain_cost(&p->layouts[0], &p->layouts[1], &cost, p->n, p->between);
-    test_case(p->n == 0 ? route == direct : route < direct, "pair %d: %d between cost %g, none %g", number, p->n, route,
-              direct);
+    test_case(p->n == 0 ? route == direct : route < direct, "pair %d: %d between cost %g, none %g",
+              number, p->n, route, direct);
     if (p->n > 0)
         test_case(arrives(p, p->n, 3), "pair %d: moved through %d", number, p->n);
     return p->n;
@@ -493,7 +526,8 @@ static void check_axes(void)
     redist_cost cost = cost_of_pair(1, 1e-6);
     from = redist_layout_2d(redist_block(64, 4), redist_block(64, 4));
     to = redist_layout_2d(redist_cyclic(64, 4), redist_cyclic(64, 4));
-    test_case(redist_cost_of(&from, &to, 1, &messages_only) == 16, "(BLOCK,BLOCK) to (CYCLIC,CYCLIC) on 4x4");
+    test_case(redist_cost_of(&from, &to, 1, &messages_only) == 16,
+              "(BLOCK,BLOCK) to (CYCLIC,CYCLIC) on 4x4");
     test_case(find_route(&from, &to, &cost, 1, between) == 1 &&
                   redist_cost_of(&from, &between[0], 1, &messages_only) == 4 &&
                   redist_cost_of(&between[0], &to, 1, &messages_only) == 4,
@@ -515,16 +549,24 @@ static const struct {
     int ndim;
     int64_t n;
     int before[3], after[3];
-    int direct, one;            /* messages of a rank: directly, and both phases together by way of one layout */
-    int even;                   /* whether that spreads the elements as evenly */
+    int direct,
+        one;  /* messages of a rank: directly, and both phases together by way of one layout */
+    int even; /* whether that spreads the elements as evenly */
 } turns[] = {
-    {2, 64, {4, 1}, {1, 4}, 4, 4, 1},              {2, 64, {16, 1}, {1, 16}, 16, 8, 1},
-    {2, 72, {36, 1}, {1, 36}, 36, 12, 1},          {2, 128, {64, 1}, {1, 64}, 64, 16, 1},
-    {2, 4096, {4096, 1}, {1, 4096}, 4096, 128, 1}, {2, 56, {7, 1}, {1, 7}, 7, 7, 1},
-    {2, 121, {11, 1}, {1, 11}, 11, 8, 0},          {3, 16, {1, 4, 4}, {4, 4, 1}, 4, 4, 1},
-    {3, 16, {1, 2, 8}, {8, 2, 1}, 8, 6, 1},        {3, 64, {1, 8, 8}, {8, 8, 1}, 8, 6, 1},
-    {3, 64, {1, 4, 16}, {16, 4, 1}, 16, 8, 1},     {3, 64, {64, 1, 1}, {1, 8, 8}, 64, 16, 1},
-    {1, 64, {64}, {1}, 64, 16, 0},                 {1, 64, {1}, {64}, 64, 16, 0},
+    {2, 64, {4, 1}, {1, 4}, 4, 4, 1},
+    {2, 64, {16, 1}, {1, 16}, 16, 8, 1},
+    {2, 72, {36, 1}, {1, 36}, 36, 12, 1},
+    {2, 128, {64, 1}, {1, 64}, 64, 16, 1},
+    {2, 4096, {4096, 1}, {1, 4096}, 4096, 128, 1},
+    {2, 56, {7, 1}, {1, 7}, 7, 7, 1},
+    {2, 121, {11, 1}, {1, 11}, 11, 8, 0},
+    {3, 16, {1, 4, 4}, {4, 4, 1}, 4, 4, 1},
+    {3, 16, {1, 2, 8}, {8, 2, 1}, 8, 6, 1},
+    {3, 64, {1, 8, 8}, {8, 8, 1}, 8, 6, 1},
+    {3, 64, {1, 4, 16}, {16, 4, 1}, 16, 8, 1},
+    {3, 64, {64, 1, 1}, {1, 8, 8}, 64, 16, 1},
+    {1, 64, {64}, {1}, 64, 16, 0},
+    {1, 64, {1}, {64}, 64, 16, 0},
 };
 
 /* The most messages to others that any rank really sends or receives; -1 after an error. */
@@ -539,7 +581,8 @@ static double busiest(const redist_layout *from, const redist_layout *to)
 static void check_phase(int turn, const redist_layout *from, const redist_layout *to)
 {
     const double degree = redist_cost_of(from, to, 1, &messages_only), most = busiest(from, to);
-    test_case(most >= degree - 1 && most <= degree, "turn %d: %g messages, degree %g", turn, most, degree);
+    test_case(most >= degree - 1 && most <= degree, "turn %d: %g messages, degree %g", turn, most,
+              degree);
 }
 
 /* Q ts + (N/P) te directly, (r1 + r2) ts + 2 (N/P) te by way of one layout: level where Q - r1 - r2 messages cost what
@@ -548,7 +591,8 @@ static void check_crossover(int k, const redist_layout *from, const redist_layou
 {
     const int saved = turns[k].direct - turns[k].one;
     const double share = redist_cost_of(from, to, 1, &elements_only);
-    const redist_cost cheap = cost_of_pair(share, saved * (1 - 1e-9)), dear = cost_of_pair(share, saved * (1 + 1e-9));
+    const redist_cost cheap = cost_of_pair(share, saved * (1 - 1e-9)),
+                      dear = cost_of_pair(share, saved * (1 + 1e-9));
     redist_layout between[1];
     const int n = find_route(from, to, &cheap, 1, between);
     test_case(n == (saved > 0) && close_to(chain_cost(from, to, &cheap, n, between),
@@ -559,19 +603,21 @@ static void check_crossover(int k, const redist_layout *from, const redist_layou
 
 static void check_turn(int k)
 {
-    redist_layout between[MOST_BETWEEN], from = grid_of_blocks(turns[k].ndim, turns[k].n, turns[k].before);
+    redist_layout between[MOST_BETWEEN],
+        from = grid_of_blocks(turns[k].ndim, turns[k].n, turns[k].before);
     redist_layout to = grid_of_blocks(turns[k].ndim, turns[k].n, turns[k].after);
     const int n = find_route(&from, &to, &messages_only, 1, between);
     test_case(redist_cost_of(&from, &to, 1, &messages_only) == turns[k].direct &&
                   n == (turns[k].one < turns[k].direct) &&
                   chain_cost(&from, &to, &messages_only, n, between) == turns[k].one,
-              "turn %d: %d between, %g messages", k, n, chain_cost(&from, &to, &messages_only, n, between));
+              "turn %d: %d between, %g messages", k, n,
+              chain_cost(&from, &to, &messages_only, n, between));
     if (n == 1 && redist_layout_places(&from) <= 64) {
         check_phase(k, &from, &between[0]);
         check_phase(k, &between[0], &to);
     }
-    test_case(find_route(&from, &to, &elements_only, MOST_BETWEEN, between) == 0, "turn %d: messages for nothing",
-              k);
+    test_case(find_route(&from, &to, &elements_only, MOST_BETWEEN, between) == 0,
+              "turn %d: messages for nothing", k);
     if (turns[k].even)
         check_crossover(k, &from, &to);
 }
@@ -580,11 +626,12 @@ static void check_turn(int k)
 static void check_square(int side)
 {
     const int64_t n = 2 * side * side;
-    redist_layout between[1], rows = redist_layout_2d(redist_block(n, side * side), redist_whole(n)),
-                              columns = redist_transposed(rows);
+    redist_layout between[1],
+        rows = redist_layout_2d(redist_block(n, side * side), redist_whole(n)),
+        columns = redist_transposed(rows);
     double there, onwards;
-    test_case(find_route(&rows, &columns, &messages_only, 1, between) == 1 && between[0].dim[0].axis.procs == side &&
-                  between[0].dim[1].axis.procs == side,
+    test_case(find_route(&rows, &columns, &messages_only, 1, between) == 1 &&
+                  between[0].dim[0].axis.procs == side && between[0].dim[1].axis.procs == side,
               "rows to columns by way of %d x %d", side, side);
     there = busiest(&rows, &between[0]);
     onwards = busiest(&between[0], &columns);
@@ -598,13 +645,15 @@ static void check_large(void)
     redist_layout between[MOST_BETWEEN];
     redist_layout from = redist_layout_1d(redist_block(INT64_C(1) << 40, 1 << 20));
     redist_layout to = redist_layout_1d(redist_cyclic(INT64_C(1) << 40, 1 << 20));
-    test_case(redist_cost_of(&from, &to, 1, &messages_only) == 1 << 20, "2^20 processes, BLOCK to CYCLIC: everybody");
+    test_case(redist_cost_of(&from, &to, 1, &messages_only) == 1 << 20,
+              "2^20 processes, BLOCK to CYCLIC: everybody");
     test_case(find_route(&from, &to, &messages_only, 1, between) == 1 &&
                   chain_cost(&from, &to, &messages_only, 1, between) == 2048,
               "2^20 processes: 1024 + 1024");
     from = redist_layout_1d(redist_block_cyclic(INT64_C(1) << 61, INT64_C(1) << 61, 3));
     to = redist_layout_1d(redist_block_cyclic(INT64_C(1) << 61, (INT64_C(1) << 60) - 1, 1 << 20));
-    test_case(redist_cost_of(&from, &to, 1, &messages_only) == 3, "2^61 elements in blocks past 2^62 / processes");
+    test_case(redist_cost_of(&from, &to, 1, &messages_only) == 3,
+              "2^61 elements in blocks past 2^62 / processes");
     test_case(find_route(&from, &to, &messages_only, 3, between) >= 0, "a route for 2^61 elements");
 }
 
@@ -614,11 +663,15 @@ static void check_large(void)
 static void check_bytes(void)
 {
     redist_layout between[1], from = cyclic(8192, 256, 16), to = cyclic(8192, 16, 16);
-    const redist_cost cheap = cost_of_pair(455, 1), dear = cost_of_pair(455, 8); /* 8 messages against 512 elements */
+    const redist_cost cheap = cost_of_pair(455, 1),
+                      dear = cost_of_pair(455, 8); /* 8 messages against 512 elements */
     int stops = -7;
-    test_case(find_route(&from, &to, &cheap, 1, between) == 1 && find_route(&from, &to, &dear, 1, between) == 0 &&
-                  redist_phases(&from, &to, 8, &cheap, 1, between, &stops) == REDIST_OK && stops == 0 &&
-                  redist_phases(&from, &to, 7, &cheap, 1, between, &stops) == REDIST_OK && stops == 1,
+    test_case(find_route(&from, &to, &cheap, 1, between) == 1 &&
+                  find_route(&from, &to, &dear, 1, between) == 0 &&
+                  redist_phases(&from, &to, 8, &cheap, 1, between, &stops) == REDIST_OK &&
+                  stops == 0 &&
+                  redist_phases(&from, &to, 7, &cheap, 1, between, &stops) == REDIST_OK &&
+                  stops == 1,
               "bytes of an element");
 }
 
@@ -629,36 +682,48 @@ static void check_bad_costs(const redist_layout *a, const redist_layout *b)
     for (int k = 0; k < 6; k++) {
         redist_cost cost = k < 3 ? cost_of_pair(bad[k], 1) : cost_of_pair(1, bad[k - 3]);
         test_case(redist_cost_of(a, b, 1, &cost) == -1, "cost_of with a bad cost, %d", k);
-        test_case(find_route(a, b, &cost, 1, between) == -REDIST_ERR_ARGUMENT, "phases with a bad cost, %d", k);
+        test_case(find_route(a, b, &cost, 1, between) == -REDIST_ERR_ARGUMENT,
+                  "phases with a bad cost, %d", k);
     }
 }
 
 static void check_bad_input(void)
 {
-    redist_layout a = redist_layout_2d(redist_whole(3), redist_block(4, 2)), b = redist_transposed(a),
-                  flat = redist_layout_1d(redist_whole(12));
+    redist_layout a = redist_layout_2d(redist_whole(3), redist_block(4, 2)),
+                  b = redist_transposed(a), flat = redist_layout_1d(redist_whole(12));
     redist_layout bad = redist_layout_1d(redist_block_cyclic(8, 0, 2)), between[2];
     const int twice[2] = {1, 1};
     redist_layout doubled = redist_on_ranks(a, twice);
     int stops = -7;
     test_case(redist_cost_of(&a, &b, 1, &messages_only) == -1, "cost of 3 x 4 to 4 x 3");
-    test_case(redist_cost_of(NULL, &a, 1, &messages_only) == -1 && redist_cost_of(&a, NULL, 1, &messages_only) == -1,
+    test_case(redist_cost_of(NULL, &a, 1, &messages_only) == -1 &&
+                  redist_cost_of(&a, NULL, 1, &messages_only) == -1,
               "cost of NULL");
     test_case(redist_cost_of(&a, &a, 1, NULL) == -1, "cost_of without a cost");
     test_case(redist_cost_of(&a, &a, 0, &messages_only) == -1, "cost of elements of 0 bytes");
     test_case(redist_cost_of(&bad, &bad, 1, &messages_only) == -1, "cost of block 0");
-    test_case(find_route(&a, &b, &messages_only, 1, between) == -REDIST_ERR_SHAPE, "phases 3 x 4 to 4 x 3");
-    test_case(find_route(&a, &flat, &messages_only, 1, between) == -REDIST_ERR_SHAPE, "phases 3 x 4 to 12");
-    test_case(find_route(&bad, &bad, &messages_only, 1, between) == -REDIST_ERR_LAYOUT, "phases with block 0");
-    test_case(find_route(&a, &doubled, &messages_only, 1, between) == -REDIST_ERR_RANK, "phases with a rank twice");
-    test_case(find_route(NULL, &a, &messages_only, 1, between) == -REDIST_ERR_ARGUMENT, "phases from NULL");
-    test_case(find_route(&a, &a, NULL, 1, between) == -REDIST_ERR_ARGUMENT, "phases without a cost");
-    test_case(find_route(&a, &a, &messages_only, -1, between) == -REDIST_ERR_ARGUMENT, "phases, -1 at most");
-    test_case(find_route(&a, &a, &messages_only, 1, NULL) == -REDIST_ERR_ARGUMENT, "phases to NULL");
+    test_case(find_route(&a, &b, &messages_only, 1, between) == -REDIST_ERR_SHAPE,
+              "phases 3 x 4 to 4 x 3");
+    test_case(find_route(&a, &flat, &messages_only, 1, between) == -REDIST_ERR_SHAPE,
+              "phases 3 x 4 to 12");
+    test_case(find_route(&bad, &bad, &messages_only, 1, between) == -REDIST_ERR_LAYOUT,
+              "phases with block 0");
+    test_case(find_route(&a, &doubled, &messages_only, 1, between) == -REDIST_ERR_RANK,
+              "phases with a rank twice");
+    test_case(find_route(NULL, &a, &messages_only, 1, between) == -REDIST_ERR_ARGUMENT,
+              "phases from NULL");
+    test_case(find_route(&a, &a, NULL, 1, between) == -REDIST_ERR_ARGUMENT,
+              "phases without a cost");
+    test_case(find_route(&a, &a, &messages_only, -1, between) == -REDIST_ERR_ARGUMENT,
+              "phases, -1 at most");
+    test_case(find_route(&a, &a, &messages_only, 1, NULL) == -REDIST_ERR_ARGUMENT,
+              "phases to NULL");
     test_case(find_route(&a, &a, &messages_only, 0, NULL) == 0, "phases, 0 at most");
-    test_case(redist_phases(&a, &a, 0, &messages_only, 1, between, &stops) == REDIST_ERR_ARGUMENT && stops == 0,
+    test_case(redist_phases(&a, &a, 0, &messages_only, 1, between, &stops) == REDIST_ERR_ARGUMENT &&
+                  stops == 0,
               "phases of elements of 0 bytes");
-    test_case(redist_phases(&a, &a, 1, &messages_only, 1, between, NULL) == REDIST_ERR_ARGUMENT, "phases to nowhere");
+    test_case(redist_phases(&a, &a, 1, &messages_only, 1, between, NULL) == REDIST_ERR_ARGUMENT,
+              "phases to nowhere");
     check_bad_costs(&a, &a);
 }
 
@@ -686,14 +751,16 @@ static void check_memory(void)
         if (until_failure >= 0)
             break;
         failures++;
-        if (!test_case(n == -REDIST_ERR_MEMORY && live_blocks == 0, "allocation %ld of phases fails: %d, %ld left",
-                       (long)k, n, (long)live_blocks))
+        if (!test_case(n == -REDIST_ERR_MEMORY && live_blocks == 0,
+                       "allocation %ld of phases fails: %d, %ld left", (long)k, n,
+                       (long)live_blocks))
             break;
     }
     until_failure = -1;
     test_case(wanted == n && failures > 2, "phases again after %d failures", failures);
     until_failure = 0;
-    test_case(redist_cost_of(&a, &b, 1, &messages_only) == -1 && live_blocks == 0, "cost_of without memory");
+    test_case(redist_cost_of(&a, &b, 1, &messages_only) == -1 && live_blocks == 0,
+              "cost_of without memory");
     until_failure = -1;
     test_case(cost > 0 && redist_cost_of(&a, &b, 1, &messages_only) == cost, "cost_of again");
 }
@@ -701,7 +768,8 @@ static void check_memory(void)
 /* Arguments: the number of random pairs, of small cases. */
 int main(int count, char **arguments)
 {
-    int pairs = count > 1 ? atoi(arguments[1]) : 5000, small = count > 2 ? atoi(arguments[2]) : 1500;
+    int pairs = count > 1 ? atoi(arguments[1]) : 5000,
+        small = count > 2 ? atoi(arguments[2]) : 1500;
     pair *p = malloc(sizeof *p);
     check_degrees();
     check_splits();

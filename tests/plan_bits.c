@@ -342,9 +342,9 @@ static void check_setting(run *u, int number, int the_case)
         right = right && (round > 0 || u->cells[1] == 0 || is_contracts_order(u, u->array[1][0]));
     }
     test_case_all((code == REDIST_OK || lacks) && same && right,
-                  "case %d, %s%s: %s, %s, code %d %s", the_case, s->name, u->same ? ", in place" : "",
-                  same ? "the same bits" : "other bits", right ? "in order" : "not in order", code,
-                  message);
+                  "case %d, %s%s: %s, %s, code %d %s", the_case, s->name,
+                  u->same ? ", in place" : "", same ? "the same bits" : "other bits",
+                  right ? "in order" : "not in order", code, message);
     for (k = 0; k < PLANS; k++)
         redist_plan_free(&plan[k]);
 }

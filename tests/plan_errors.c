@@ -10,10 +10,9 @@
 static const struct {
     const char *name;
     redist_method method;
-} methods[] = {
-    {"shared", REDIST_SHARED}, {"alltoallv", REDIST_ALLTOALLV}, {"alltoallw", REDIST_ALLTOALLW},
-    {"point to point", REDIST_POINT_TO_POINT},
-    {"scheduled", REDIST_SCHEDULED}, {"multiphase", REDIST_MULTIPHASE}};
+} methods[] = {{"shared", REDIST_SHARED},       {"alltoallv", REDIST_ALLTOALLV},
+               {"alltoallw", REDIST_ALLTOALLW}, {"point to point", REDIST_POINT_TO_POINT},
+               {"scheduled", REDIST_SCHEDULED}, {"multiphase", REDIST_MULTIPHASE}};
 enum { METHODS = sizeof methods / sizeof *methods };
 
 static const char *method_name(redist_method method)
@@ -95,22 +94,46 @@ static void destination(request *q, redist_axis rows, redist_axis columns)
     q->layouts[1] = redist_layout_2d(rows, columns);
 }
 
-static void no_block(request *q) { destination(q, redist_whole(N), redist_block_cyclic(M, 0, test_size())); }
-static void negative_block(request *q) { source(q, redist_block_cyclic(N, -7, test_size()), redist_whole(M)); }
+static void no_block(request *q)
+{
+    destination(q, redist_whole(N), redist_block_cyclic(M, 0, test_size()));
+}
+static void negative_block(request *q)
+{
+    source(q, redist_block_cyclic(N, -7, test_size()), redist_whole(M));
+}
 static void no_processes(request *q) { destination(q, redist_whole(N), redist_block(M, 0)); }
-static void negative_length(request *q) { source(q, redist_block(-5, test_size()), redist_whole(M)); }
+static void negative_length(request *q)
+{
+    source(q, redist_block(-5, test_size()), redist_whole(M));
+}
 static void cuts_fall(request *q) { destination(q, redist_whole(N), redist_cuts(falling_cuts, 3)); }
 static void first_outside(request *q)
 {
     destination(q, redist_whole(N), redist_starting_at(redist_block(M, test_size()), 77));
 }
 static void negative_halo(request *q) { q->layouts[1] = redist_with_halo(q->layouts[1], 1, -2, 0); }
-static void small_extent(request *q) { q->layouts[0] = redist_with_allocated(q->layouts[0], 1, M - 4); }
+static void small_extent(request *q)
+{
+    q->layouts[0] = redist_with_allocated(q->layouts[0], 1, M - 4);
+}
 static void axis_outside(request *q) { q->layouts[0] = redist_flipped(q->layouts[0], 2); }
-static void section_outside(request *q) { q->layouts[0] = redist_section(q->layouts[0], 1, 5, M, 1); }
-static void section_without_step(request *q) { q->layouts[0] = redist_section(q->layouts[0], 1, 0, M, 0); }
-static void other_shape(request *q) { destination(q, redist_whole(N), redist_block(M + 1, test_size())); }
-static void other_dimensions(request *q) { q->layouts[1] = redist_layout_1d(redist_block(N * M, test_size())); }
+static void section_outside(request *q)
+{
+    q->layouts[0] = redist_section(q->layouts[0], 1, 5, M, 1);
+}
+static void section_without_step(request *q)
+{
+    q->layouts[0] = redist_section(q->layouts[0], 1, 0, M, 0);
+}
+static void other_shape(request *q)
+{
+    destination(q, redist_whole(N), redist_block(M + 1, test_size()));
+}
+static void other_dimensions(request *q)
+{
+    q->layouts[1] = redist_layout_1d(redist_block(N * M, test_size()));
+}
 static void rank_outside(request *q) { q->layouts[1] = redist_from_rank(q->layouts[1], 1); }
 static void negative_rank(request *q) { q->layouts[0] = redist_from_rank(q->layouts[0], -1); }
 
@@ -127,7 +150,10 @@ static void too_many(request *q)
     destination(q, redist_whole(n), redist_block(n, test_size()));
 }
 
-static void other_distribution(request *q) { destination(q, redist_whole(N), redist_cyclic(M, test_size())); }
+static void other_distribution(request *q)
+{
+    destination(q, redist_whole(N), redist_cyclic(M, test_size()));
+}
 static void other_direction(request *q) { q->layouts[1] = redist_flipped(q->layouts[1], 1); }
 
 static void other_order(request *q)
@@ -140,8 +166,8 @@ static const struct {
     const char *name;
     int code;
     void (*spoil)(request *);
-    const char *says[2];        /* what the sentence must name */
-    int differs;                /* an error only where the ranks disagree: needs a rank that does not */
+    const char *says[2]; /* what the sentence must name */
+    int differs;         /* an error only where the ranks disagree: needs a rank that does not */
 } faults[] = {
     {"no source", REDIST_ERR_ARGUMENT, no_source, {NULL, NULL}, 0},
     {"no destination", REDIST_ERR_ARGUMENT, no_destination, {NULL, NULL}, 0},
@@ -157,10 +183,17 @@ static const struct {
     {"cuts that fall", REDIST_ERR_LAYOUT, cuts_fall, {"axis 1", "3"}, 0},
     {"first coordinate 77", REDIST_ERR_LAYOUT, first_outside, {"axis 1", "77"}, 0},
     {"halo -2", REDIST_ERR_LAYOUT, negative_halo, {"axis 1", "-2"}, 0},
-    {"extent 6 for 10 elements", REDIST_ERR_LAYOUT, small_extent, {"axis 1", "is 6, must be at least 10"}, 0},
+    {"extent 6 for 10 elements",
+     REDIST_ERR_LAYOUT,
+     small_extent,
+     {"axis 1", "is 6, must be at least 10"},
+     0},
     {"axis 2 of 2", REDIST_ERR_LAYOUT, axis_outside, {"2", NULL}, 0},
-    {"section past the end", REDIST_ERR_LAYOUT, section_outside,
-     {"axis 1: the count of a section is 10", "at most 5"}, 0},
+    {"section past the end",
+     REDIST_ERR_LAYOUT,
+     section_outside,
+     {"axis 1: the count of a section is 10", "at most 5"},
+     0},
     {"section with step 0", REDIST_ERR_LAYOUT, section_without_step, {"axis 1", "0"}, 0},
     {"other shape", REDIST_ERR_SHAPE, other_shape, {"axis 1", "11"}, 0},
     {"other dimensions", REDIST_ERR_SHAPE, other_dimensions, {"1", "2"}, 0},
@@ -170,7 +203,11 @@ static const struct {
     {"2^80 elements", REDIST_ERR_OVERFLOW, too_many, {NULL, NULL}, 0},
     {"vector type", REDIST_ERR_TYPE, vector, {NULL, NULL}, 0},
     {"resized type", REDIST_ERR_TYPE, resized, {NULL, NULL}, 0},
-    {"type with a gap", REDIST_ERR_TYPE, gap, {"12 bytes from byte 0 on in an extent of 16", "MPI_Type_contiguous"}, 0},
+    {"type with a gap",
+     REDIST_ERR_TYPE,
+     gap,
+     {"12 bytes from byte 0 on in an extent of 16", "MPI_Type_contiguous"},
+     0},
     {"type that begins at byte 8", REDIST_ERR_TYPE, shifted, {NULL, NULL}, 0},
     {"no type", REDIST_ERR_TYPE, no_type, {NULL, NULL}, 0},
     {"other method", REDIST_ERR_MISMATCH, other_method, {NULL, NULL}, 1},
@@ -198,7 +235,7 @@ static int sentence_is_good(const char *message, int fault, int bad_rank)
 /* bad_rank -1: all ranks. */
 static void check_fault(int fault, int bad_rank)
 {
-    redist_plan *plan = (redist_plan *)(void *)&plan;   /* anything but NULL */
+    redist_plan *plan = (redist_plan *)(void *)&plan; /* anything but NULL */
     int64_t live = live_blocks;
     request q;
     int code, sentence;
@@ -208,9 +245,11 @@ static void check_fault(int fault, int bad_rank)
     code = redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan);
     sentence = sentence_is_good(q.message, fault, faults[fault].differs ? -1 : bad_rank);
     test_case_all(code == faults[fault].code && plan == NULL && live_blocks == live,
-                  "%s on rank %d (-1: all): code %d (%s), plan %s, %ld blocks left", faults[fault].name, bad_rank, code,
-                  redist_strerror(code), plan == NULL ? "NULL" : "set", (long)(live_blocks - live));
-    test_case_all(sentence, "%s on rank %d (-1: all), its sentence: %s", faults[fault].name, bad_rank, q.message);
+                  "%s on rank %d (-1: all): code %d (%s), plan %s, %ld blocks left",
+                  faults[fault].name, bad_rank, code, redist_strerror(code),
+                  plan == NULL ? "NULL" : "set", (long)(live_blocks - live));
+    test_case_all(sentence, "%s on rank %d (-1: all), its sentence: %s", faults[fault].name,
+                  bad_rank, q.message);
     if (code == REDIST_OK)
         redist_plan_free(&plan);
     test_case_all(plan_works(), "a plan after %s on rank %d", faults[fault].name, bad_rank);
@@ -243,9 +282,12 @@ static void check_unlike(int flipped)
     q.options.combine = redist_combine_op;
     q.options.context = &sum;
     code = redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan);
-    test_case_all(code == (flipped ? REDIST_ERR_ARGUMENT : REDIST_OK) && (plan == NULL) == flipped &&
-                      (strstr(q.message, "in place needs both views to run through memory alike") != NULL) == flipped,
-                  "combining in place, %s: code %d, %s", flipped ? "flipped" : "as it is", code, q.message);
+    test_case_all(code == (flipped ? REDIST_ERR_ARGUMENT : REDIST_OK) &&
+                      (plan == NULL) == flipped &&
+                      (strstr(q.message, "in place needs both views to run through memory alike") !=
+                       NULL) == flipped,
+                  "combining in place, %s: code %d, %s", flipped ? "flipped" : "as it is", code,
+                  q.message);
     redist_plan_free(&plan);
 }
 
@@ -254,10 +296,17 @@ static void check_unlike(int flipped)
 static const int64_t cuts[2][3] = {{0, 4, M}, {0, 6, M}};
 static const int ranks[2][2] = {{0, 1}, {1, 0}};
 static const int64_t box_extents[2] = {N, M};
-static const redist_box boxes[2][2] = {{{{0, 0}, {N, 4}}, {{0, 4}, {N, M}}}, {{{0, 0}, {N, 5}}, {{0, 5}, {N, M}}}};
+static const redist_box boxes[2][2] = {{{{0, 0}, {N, 4}}, {{0, 4}, {N, M}}},
+                                       {{{0, 0}, {N, 5}}, {{0, 5}, {N, M}}}};
 
-static void listed_cuts(request *q, int odd) { destination(q, redist_whole(N), redist_cuts(cuts[odd], 2)); }
-static void listed_boxes(request *q, int odd) { q->layouts[1] = redist_layout_boxes(2, box_extents, 2, boxes[odd]); }
+static void listed_cuts(request *q, int odd)
+{
+    destination(q, redist_whole(N), redist_cuts(cuts[odd], 2));
+}
+static void listed_boxes(request *q, int odd)
+{
+    q->layouts[1] = redist_layout_boxes(2, box_extents, 2, boxes[odd]);
+}
 static void odd_cost(request *q, int odd) { q->options.cost.per_byte = odd ? 1e-20 : 1e-26; }
 
 static void listed_ranks(request *q, int odd)
@@ -307,7 +356,8 @@ static void check_differences(void)
         differences[k].make(&q, test_rank() == last);
         snprintf(sentence, sizeof sentence, "rank %d: %s", last, differences[k].says);
         code = redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan);
-        test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL && strstr(q.message, sentence) != NULL,
+        test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL &&
+                          strstr(q.message, sentence) != NULL,
                       "%s: code %d, %s", sentence, code, q.message);
     }
 }
@@ -323,8 +373,10 @@ static void check_size(void)
     make_request(&q);
     q.layouts[0] = q.layouts[1] = redist_layout_2d(redist_block(N, 1), redist_whole(M));
     code = redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan);
-    test_case_all(code == REDIST_OK && (!bystander || live_bytes - bytes < 3072), "a plan without messages: %ld bytes", (long)(live_bytes - bytes));
-    test_case_all(redist_plan_free(&plan) == REDIST_OK && live_bytes == bytes, "its memory is given back");
+    test_case_all(code == REDIST_OK && (!bystander || live_bytes - bytes < 3072),
+                  "a plan without messages: %ld bytes", (long)(live_bytes - bytes));
+    test_case_all(redist_plan_free(&plan) == REDIST_OK && live_bytes == bytes,
+                  "its memory is given back");
 }
 
 /* Errors that a rank finds before it could tell the others. */
@@ -333,9 +385,11 @@ static void check_local(void)
     redist_plan *plan = NULL;
     request q;
     make_request(&q);
-    test_case_all(redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, NULL) == REDIST_ERR_ARGUMENT,
+    test_case_all(redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, NULL) ==
+                      REDIST_ERR_ARGUMENT,
                   "nowhere to put the plan");
-    test_case_all(redist_plan_create(MPI_COMM_NULL, q.from, q.to, q.type, &q.options, &plan) == REDIST_ERR_ARGUMENT &&
+    test_case_all(redist_plan_create(MPI_COMM_NULL, q.from, q.to, q.type, &q.options, &plan) ==
+                          REDIST_ERR_ARGUMENT &&
                       plan == NULL,
                   "no communicator");
 }
@@ -357,7 +411,8 @@ static void check_message_size(void)
         for (b = sizes[k]; b < sizeof q.message; b++)
             good = good && q.message[b] == 'x';
         good = good && (sizes[k] == 0 || memchr(q.message, 0, sizes[k]) != NULL);
-        test_case_all(code == REDIST_ERR_LAYOUT && good, "a message buffer of %d bytes: code %d", (int)sizes[k], code);
+        test_case_all(code == REDIST_ERR_LAYOUT && good, "a message buffer of %d bytes: code %d",
+                      (int)sizes[k], code);
     }
 }
 
@@ -368,9 +423,11 @@ static void check_no_message(void)
     make_request(&q);
     no_block(&q);
     q.options.message = NULL;
-    test_case_all(redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan) == REDIST_ERR_LAYOUT,
+    test_case_all(redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan) ==
+                      REDIST_ERR_LAYOUT,
                   "no message buffer");
-    test_case_all(redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, NULL, &plan) == REDIST_ERR_LAYOUT,
+    test_case_all(redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, NULL, &plan) ==
+                      REDIST_ERR_LAYOUT,
                   "no options");
 }
 
@@ -386,9 +443,10 @@ static void check_staging(int method)
     q.options.method = methods[method].method;
     q.options.max_buffer = 1;
     code = redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan);
-    test_case_all(code == REDIST_ERR_MEMORY && plan == NULL && strpbrk(q.message, "23456789") != NULL &&
-                      live_blocks == 0,
-                  "%s within one byte of staging: code %d, %s", methods[method].name, code, q.message);
+    test_case_all(code == REDIST_ERR_MEMORY && plan == NULL &&
+                      strpbrk(q.message, "23456789") != NULL && live_blocks == 0,
+                  "%s within one byte of staging: code %d, %s", methods[method].name, code,
+                  q.message);
 }
 
 static void check_sentences(void)
@@ -414,17 +472,21 @@ static int allocation_fails(exchange *e, int k, int bad_rank)
     code = exchange_create(e);
     hit = test_sum(test_rank() == bad_rank && until_failure < 0);
     until_failure = -1;
-    if (hit && code == REDIST_OK) { /* what cannot have its shared memory, or its schedule, does without */
+    if (hit &&
+        code == REDIST_OK) { /* what cannot have its shared memory, or its schedule, does without */
         int good = exchange_is_right(e, k);
         good = redist_plan_free(&e->plan) == REDIST_OK && good;
-        test_case_all(good && live_blocks == 0 && e->method != REDIST_POINT_TO_POINT &&
-                          e->method != REDIST_ALLTOALLV && e->method != REDIST_ALLTOALLW,
-                      "%s, %d arrays, falls back when allocation %d fails on rank %d: %ld blocks left",
-                      method_name(e->method), e->count, k, bad_rank, (long)live_blocks);
+        test_case_all(
+            good && live_blocks == 0 && e->method != REDIST_POINT_TO_POINT &&
+                e->method != REDIST_ALLTOALLV && e->method != REDIST_ALLTOALLW,
+            "%s, %d arrays, falls back when allocation %d fails on rank %d: %ld blocks left",
+            method_name(e->method), e->count, k, bad_rank, (long)live_blocks);
     } else if (hit)
-        test_case_all(code == REDIST_ERR_MEMORY && e->plan == NULL && live_blocks == 0 && strlen(e->message) > 10,
+        test_case_all(code == REDIST_ERR_MEMORY && e->plan == NULL && live_blocks == 0 &&
+                          strlen(e->message) > 10,
                       "%s, %d arrays, allocation %d fails on rank %d: code %d, %ld blocks left, %s",
-                      method_name(e->method), e->count, k, bad_rank, code, (long)live_blocks, e->message);
+                      method_name(e->method), e->count, k, bad_rank, code, (long)live_blocks,
+                      e->message);
     else
         test_case_all(code == REDIST_OK, "%s with memory for %d allocations on rank %d: code %d",
                       method_name(e->method), k, bad_rank, code);
@@ -448,8 +510,8 @@ static void check_memory(int method, int variant, int bad_rank)
     while (k < 1000 && allocation_fails(e, k, bad_rank))
         k++;
     good = e->plan != NULL && exchange_is_right(e, k) && redist_plan_free(&e->plan) == REDIST_OK;
-    test_case_all(k > 0 && good && live_blocks == 0, "%s after %d failed allocations on rank %d", methods[method].name,
-                  k, bad_rank);
+    test_case_all(k > 0 && good && live_blocks == 0, "%s after %d failed allocations on rank %d",
+                  methods[method].name, k, bad_rank);
     exchange_release(e);
     free(e);
 }
@@ -459,8 +521,14 @@ static void check_memory(int method, int variant, int bad_rank)
 static unsigned char elsewhere[8 * N * M];
 
 static int same_array(exchange *e) { return redist_execute(e->plan, e->held[0][0], e->held[0][0]); }
-static int overlap_above(exchange *e) { return redist_start(e->plan, e->held[0][0], e->held[0][0] + e->bytes); }
-static int overlap_below(exchange *e) { return redist_execute(e->plan, e->held[1][0] + e->bytes, e->held[1][0]); }
+static int overlap_above(exchange *e)
+{
+    return redist_start(e->plan, e->held[0][0], e->held[0][0] + e->bytes);
+}
+static int overlap_below(exchange *e)
+{
+    return redist_execute(e->plan, e->held[1][0] + e->bytes, e->held[1][0]);
+}
 static int null_source(exchange *e) { return redist_execute(e->plan, NULL, e->held[1][0]); }
 static int null_destination(exchange *e) { return redist_start(e->plan, e->held[0][0], NULL); }
 static int null_plan(exchange *e) { return redist_execute(NULL, e->held[0][0], e->held[1][0]); }
@@ -468,12 +536,25 @@ static int null_lists(exchange *e) { return redist_execute_many(e->plan, NULL, N
 static int null_done(exchange *e) { return redist_test(e->plan, NULL); }
 static int null_statistics(exchange *e) { return redist_plan_stats(e->plan, NULL); }
 static int wait_idle(exchange *e) { return redist_wait(e->plan); }
-static int test_idle(exchange *e) { int done; return redist_test(e->plan, &done); }
+static int test_idle(exchange *e)
+{
+    int done;
+    return redist_test(e->plan, &done);
+}
 static int start_again(exchange *e) { return redist_start(e->plan, e->held[0][0], e->held[1][0]); }
-static int execute_started(exchange *e) { return redist_execute(e->plan, e->held[0][0], e->held[1][0]); }
-static int single_of_two(exchange *e) { return redist_execute(e->plan, e->held[0][0], e->held[1][0]); }
+static int execute_started(exchange *e)
+{
+    return redist_execute(e->plan, e->held[0][0], e->held[1][0]);
+}
+static int single_of_two(exchange *e)
+{
+    return redist_execute(e->plan, e->held[0][0], e->held[1][0]);
+}
 static int other_source(exchange *e) { return redist_execute(e->plan, elsewhere, e->held[1][0]); }
-static int other_destination(exchange *e) { return redist_start(e->plan, e->held[0][0], elsewhere); }
+static int other_destination(exchange *e)
+{
+    return redist_start(e->plan, e->held[0][0], elsewhere);
+}
 
 static int free_started(exchange *e)
 {
@@ -482,7 +563,8 @@ static int free_started(exchange *e)
     return plan == e->plan ? code : -1;
 }
 
-static int two(exchange *e, unsigned char *from_0, unsigned char *from_1, unsigned char *to_0, unsigned char *to_1)
+static int two(exchange *e, unsigned char *from_0, unsigned char *from_1, unsigned char *to_0,
+               unsigned char *to_1)
 {
     const void *from[2];
     void *to[2];
@@ -493,9 +575,18 @@ static int two(exchange *e, unsigned char *from_0, unsigned char *from_1, unsign
     return redist_execute_many(e->plan, from, to);
 }
 
-static int null_second(exchange *e) { return two(e, e->held[0][0], NULL, e->held[1][0], e->held[1][1]); }
-static int crosswise(exchange *e) { return two(e, e->held[0][0], e->held[0][1], e->held[1][0], e->held[0][0]); }
-static int one_destination(exchange *e) { return two(e, e->held[0][0], e->held[0][1], e->held[1][0], e->held[1][0]); }
+static int null_second(exchange *e)
+{
+    return two(e, e->held[0][0], NULL, e->held[1][0], e->held[1][1]);
+}
+static int crosswise(exchange *e)
+{
+    return two(e, e->held[0][0], e->held[0][1], e->held[1][0], e->held[0][0]);
+}
+static int one_destination(exchange *e)
+{
+    return two(e, e->held[0][0], e->held[0][1], e->held[1][0], e->held[1][0]);
+}
 
 static const struct {
     const char *name;
@@ -508,10 +599,12 @@ static const struct {
      "source 0 and destination 0 overlap"},
     {"destination overlaps the source from above", REDIST_ERR_ALIAS, overlap_above, 1, 0, 0,
      "source 0 and destination 0 overlap"},
-    {"destination overlaps the source from below", REDIST_ERR_ALIAS, overlap_below, 1, 0, 0, "overlap"},
+    {"destination overlaps the source from below", REDIST_ERR_ALIAS, overlap_below, 1, 0, 0,
+     "overlap"},
     {"the second destination is the first source", REDIST_ERR_ALIAS, crosswise, 2, 0, 0,
      "source 0 and destination 1 overlap"},
-    {"one destination for two sources", REDIST_ERR_ALIAS, one_destination, 2, 0, 0, "destinations 0 and 1 overlap"},
+    {"one destination for two sources", REDIST_ERR_ALIAS, one_destination, 2, 0, 0,
+     "destinations 0 and 1 overlap"},
     {"NULL source", REDIST_ERR_ARGUMENT, null_source, 1, 0, 0, "source 0 is NULL"},
     {"NULL destination", REDIST_ERR_ARGUMENT, null_destination, 1, 0, 0, "destination 0 is NULL"},
     {"NULL plan", REDIST_ERR_ARGUMENT, null_plan, 1, 0, 0, NULL},
@@ -523,8 +616,10 @@ static const struct {
      "the plan moves 2 arrays: call redist_execute_many"},
     {"wait without start", REDIST_ERR_BUSY, wait_idle, 1, 0, 0, "nothing is started"},
     {"test without start", REDIST_ERR_BUSY, test_idle, 1, 0, 0, "nothing is started"},
-    {"start twice", REDIST_ERR_BUSY, start_again, 1, 0, 1, "not yet complete: call redist_wait first"},
-    {"execute after start", REDIST_ERR_BUSY, execute_started, 1, 0, 1, "not yet complete: call redist_wait first"},
+    {"start twice", REDIST_ERR_BUSY, start_again, 1, 0, 1,
+     "not yet complete: call redist_wait first"},
+    {"execute after start", REDIST_ERR_BUSY, execute_started, 1, 0, 1,
+     "not yet complete: call redist_wait first"},
     {"free after start", REDIST_ERR_BUSY, free_started, 1, 0, 1, "before redist_plan_free"},
     {"source is not the fixed one", REDIST_ERR_BUFFER, other_source, 1, 1, 0,
      "the source is not the array that options.fixed_from gave"},
@@ -542,15 +637,18 @@ static void check_mistake(exchange *e, int mistake, int bad_rank)
         code = exchange_start(e);
     if (bad_rank < 0 || bad_rank == test_rank()) {
         made = mistakes[mistake].make(e);
-        said = mistakes[mistake].says == NULL || strstr(redist_plan_message(e->plan), mistakes[mistake].says) != NULL;
+        said = mistakes[mistake].says == NULL ||
+               strstr(redist_plan_message(e->plan), mistakes[mistake].says) != NULL;
     }
     test_case_all(said, "%s: %s", mistakes[mistake].name, redist_plan_message(e->plan));
     if (mistakes[mistake].started)
-        good = code == REDIST_OK && redist_wait(e->plan) == REDIST_OK && exchange_arrived(e, mistake);
+        good =
+            code == REDIST_OK && redist_wait(e->plan) == REDIST_OK && exchange_arrived(e, mistake);
     else
         good = exchange_run(e) == REDIST_OK && exchange_arrived(e, mistake);
-    test_case_all(made == mistakes[mistake].code && good, "%s on rank %d (-1: all), %s: code %d, then %s",
-                  mistakes[mistake].name, bad_rank, method_name(e->method), made, good ? "right" : "wrong");
+    test_case_all(made == mistakes[mistake].code && good,
+                  "%s on rank %d (-1: all), %s: code %d, then %s", mistakes[mistake].name, bad_rank,
+                  method_name(e->method), made, good ? "right" : "wrong");
 }
 
 static void check_mistakes(int method)
@@ -565,12 +663,13 @@ static void check_mistakes(int method)
         e->way = START_WAIT;
         exchange_allocate(e);
         if (test_sum(exchange_create(e) == REDIST_OK) == test_size()) {
-            test_case_all(strcmp(redist_plan_message(e->plan), "") == 0 && strlen(redist_plan_message(NULL)) > 10,
+            test_case_all(strcmp(redist_plan_message(e->plan), "") == 0 &&
+                              strlen(redist_plan_message(NULL)) > 10,
                           "no mistake yet");
             check_mistake(e, k, -1);
             check_mistake(e, k, test_size() - 1);
-            test_case_all(redist_plan_free(&e->plan) == REDIST_OK && e->plan == NULL, "plan freed after: %s",
-                          mistakes[k].name);
+            test_case_all(redist_plan_free(&e->plan) == REDIST_OK && e->plan == NULL,
+                          "plan freed after: %s", mistakes[k].name);
         } else {
             test_case_all(0, "plan for: %s: %s", mistakes[k].name, e->message);
         }
@@ -631,7 +730,9 @@ int main(int count, char **arguments)
     check_staging(3);
     check_sentences();
     for (method = 0; method < METHODS; method++) {
-        const int variants = methods[method].method == REDIST_SHARED && test_size() > 2 ? 1 : 4; /* it is slow there */
+        const int variants = methods[method].method == REDIST_SHARED && test_size() > 2
+                                 ? 1
+                                 : 4; /* it is slow there */
         for (variant = 0; variant < variants; variant++)
             check_memory(method, variant, variant == 0 ? 0 : test_size() - 1);
         check_mistakes(method);

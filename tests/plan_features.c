@@ -52,18 +52,15 @@ static int largest_count = INT_MAX;
 static const struct {
     const char *name;
     redist_method method;
-    int dear;               /* sets up shared memory, which takes long when ranks outnumber cores */
-} methods[] = {
-    {"automatic", REDIST_AUTO, 1},           {"alltoallv", REDIST_ALLTOALLV, 0}, {"alltoallw", REDIST_ALLTOALLW, 0},
-    {"point to point", REDIST_POINT_TO_POINT, 0}, {"shared", REDIST_SHARED, 1}, {"scheduled", REDIST_SCHEDULED, 0},
-    {"multiphase", REDIST_MULTIPHASE, 1}};
+    int dear; /* sets up shared memory, which takes long when ranks outnumber cores */
+} methods[] = {{"automatic", REDIST_AUTO, 1},       {"alltoallv", REDIST_ALLTOALLV, 0},
+               {"alltoallw", REDIST_ALLTOALLW, 0},  {"point to point", REDIST_POINT_TO_POINT, 0},
+               {"shared", REDIST_SHARED, 1},        {"scheduled", REDIST_SCHEDULED, 0},
+               {"multiphase", REDIST_MULTIPHASE, 1}};
 enum { METHODS = sizeof methods / sizeof *methods, SCHEDULED = METHODS - 2 };
 
 /* Whether method m is tried in case k: dear ones in every case by up to 2 ranks, by more in every sixth. */
-static int is_due(int m, int k)
-{
-    return test_size() <= 2 || !methods[m].dear || (k + m) % 6 == 0;
-}
+static int is_due(int m, int k) { return test_size() <= 2 || !methods[m].dear || (k + m) % 6 == 0; }
 
 /* Frees the plan and the exchange's arrays; whether the library gave back all its memory. */
 static int finish(exchange *e)
@@ -89,8 +86,10 @@ static int stats_agree(const exchange *e, const redist_stats *s)
         sent += out * each;
         received += in * each;
     }
-    return s->sends == sends && s->receives == receives && s->bytes_sent == sent && s->bytes_received == received &&
-           s->bytes_kept == redist_volume(&e->layouts[0], e->rank, &e->layouts[1], e->rank) * each &&
+    return s->sends == sends && s->receives == receives && s->bytes_sent == sent &&
+           s->bytes_received == received &&
+           s->bytes_kept ==
+               redist_volume(&e->layouts[0], e->rank, &e->layouts[1], e->rank) * each &&
            s->buffer_bytes >= 0;
 }
 
@@ -100,10 +99,11 @@ static int stats_add_up(const exchange *e, const redist_stats *s)
     redist_traffic t = {0, 0, 0, 0, 0, 0, 0, 0};
     int each = (int)e->bytes * e->count;
     int code = redist_traffic_between(&e->layouts[0], &e->layouts[1], &t);
-    int sends = test_sum((int)s->sends), receives = test_sum((int)s->receives), kept = test_sum((int)s->bytes_kept);
+    int sends = test_sum((int)s->sends), receives = test_sum((int)s->receives),
+        kept = test_sum((int)s->bytes_kept);
     int sent = test_sum((int)s->bytes_sent);
-    return code == REDIST_OK && sends == t.messages && receives == t.messages && kept == t.kept * each &&
-           sent == t.moved * each;
+    return code == REDIST_OK && sends == t.messages && receives == t.messages &&
+           kept == t.kept * each && sent == t.moved * each;
 }
 
 /* The most messages any rank sends or receives, its own included; 1 if there are none. */
@@ -154,8 +154,9 @@ static void check_stats(void)
             total = s.phases > 1 || stats_add_up(e, &s);
             steps_right = m != SCHEDULED || s.steps == most_steps(e);
             test_case_all(finish(e) && code == REDIST_OK && named && agree && total && steps_right,
-                          "statistics of pair %d, %s: code %d, %s, sends %ld, sent %ld", k, methods[m].name, code,
-                          named ? "method right" : "method wrong", (long)s.sends, (long)s.bytes_sent);
+                          "statistics of pair %d, %s: code %d, %s, sends %ld, sent %ld", k,
+                          methods[m].name, code, named ? "method right" : "method wrong",
+                          (long)s.sends, (long)s.bytes_sent);
         }
     free(e);
 }
@@ -172,7 +173,8 @@ static void check_print(void)
         exchange_rows(e, 23, 31, TEST_CYCLIC);
         e->method = methods[m].method;
         exchange_allocate(e);
-        good = file != NULL && exchange_create(e) == REDIST_OK && redist_plan_print(e->plan, file) == REDIST_OK;
+        good = file != NULL && exchange_create(e) == REDIST_OK &&
+               redist_plan_print(e->plan, file) == REDIST_OK;
         if (good) {
             first = ftell(file);
             good = redist_plan_print(e->plan, file) == REDIST_OK;
@@ -180,10 +182,11 @@ static void check_print(void)
             if (second > 0 && fseek(file, -1, SEEK_END) == 0)
                 last = fgetc(file);
         }
-        good = good && (e->rank == 0 ? first > 0 && second == 2 * first && last == '\n' : second == 0) &&
+        good = good &&
+               (e->rank == 0 ? first > 0 && second == 2 * first && last == '\n' : second == 0) &&
                exchange_is_right(e, 1);
-        test_case_all(finish(e) && good, "report of a plan, %s: %ld characters, then %ld", methods[m].name, first,
-                      second);
+        test_case_all(finish(e) && good, "report of a plan, %s: %ld characters, then %ld",
+                      methods[m].name, first, second);
         if (file != NULL)
             fclose(file);
     }
@@ -203,10 +206,11 @@ static int64_t count_shifted(const redist_layout *from, const redist_layout *to)
 
 /* The report of a plan in place says how many elements are copied within their arrays: those whose offset changes, and
    at most (most) others, in runs that change. That of another plan does not. */
-static void check_print_in_place(const redist_layout *from, const redist_layout *to, int in_place, int most,
-                                 const char *what)
+static void check_print_in_place(const redist_layout *from, const redist_layout *to, int in_place,
+                                 int most, const char *what)
 {
-    static const char before[] = "\n  in place  ", after[] = " elements that stay on their ranks are copied to where";
+    static const char before[] = "\n  in place  ",
+                      after[] = " elements that stay on their ranks are copied to where";
     char text[2048] = "", *said, *end = text;
     const int64_t shifted = count_shifted(from, to);
     FILE *file = tmpfile();
@@ -216,7 +220,8 @@ static void check_print_in_place(const redist_layout *from, const redist_layout 
     int good;
     memset(&options, 0, sizeof options);
     options.in_place = in_place;
-    good = file != NULL && redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &plan) == REDIST_OK &&
+    good = file != NULL &&
+           redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &plan) == REDIST_OK &&
            redist_plan_print(plan, file) == REDIST_OK;
     if (file != NULL) {
         rewind(file);
@@ -227,12 +232,13 @@ static void check_print_in_place(const redist_layout *from, const redist_layout 
     if (said != NULL)
         copied = strtol(said + sizeof before - 1, &end, 10);
     if (test_rank() == 0 && in_place)
-        good = good && copied >= shifted && copied <= shifted + most && strncmp(end, after, sizeof after - 1) == 0;
+        good = good && copied >= shifted && copied <= shifted + most &&
+               strncmp(end, after, sizeof after - 1) == 0;
     else
         good = good && said == NULL;
     good = redist_plan_free(&plan) == REDIST_OK && good;
-    test_case_all(good, "%s: %ld elements change their offset, the report:\n%s",
-                  what, (long)shifted, text);
+    test_case_all(good, "%s: %ld elements change their offset, the report:\n%s", what,
+                  (long)shifted, text);
 }
 
 static void check_prints_in_place(void)
@@ -240,7 +246,8 @@ static void check_prints_in_place(void)
     const redist_layout rows = redist_layout_2d(redist_block(12, test_size()), redist_whole(5));
     const redist_layout narrow = redist_with_halo(redist_with_halo(rows, 0, 1, 1), 1, 1, 1);
     const redist_layout wide = redist_with_halo(redist_with_halo(rows, 0, 2, 2), 1, 2, 2);
-    const redist_layout ghosts = redist_with_ghosts(narrow, 0, REDIST_PERIODIC), flipped = redist_flipped(rows, 1);
+    const redist_layout ghosts = redist_with_ghosts(narrow, 0, REDIST_PERIODIC),
+                        flipped = redist_flipped(rows, 1);
     const redist_layout apart = redist_layout_2d(redist_cyclic(12, test_size()), redist_whole(5));
     const int own_ghosts = test_size() == 1 ? 2 * 5 : 0; /* they come from this rank */
     check_print_in_place(&narrow, &ghosts, 1, own_ghosts, "a halo exchange");
@@ -272,12 +279,15 @@ static void check_equal_views(void)
     for (listed = 0; listed < 2; listed++) {
         to = redist_with_halo(redist_layout_1d(redist_cuts(cuts[listed], test_size())), 0, 1, 1);
         to = redist_with_ghosts(listed ? redist_on_ranks(to, ranks) : to, 0, REDIST_PERIODIC);
-        good = good && redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan) == REDIST_OK &&
-               redist_plan_stats(plan, &stats[listed]) == REDIST_OK && redist_plan_free(&plan) == REDIST_OK;
+        good = good &&
+               redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan) ==
+                   REDIST_OK &&
+               redist_plan_stats(plan, &stats[listed]) == REDIST_OK &&
+               redist_plan_free(&plan) == REDIST_OK;
     }
     test_case_all(good && stats[0].buffer_bytes == stats[1].buffer_bytes,
-                  "equal views built apart: %ld bytes of staging, of one view %ld", (long)stats[1].buffer_bytes,
-                  (long)stats[0].buffer_bytes);
+                  "equal views built apart: %ld bytes of staging, of one view %ld",
+                  (long)stats[1].buffer_bytes, (long)stats[0].buffer_bytes);
 }
 
 /* ---- memory ---- */
@@ -303,9 +313,10 @@ static void check_allocations(void)
             good = good && exchange_is_right(e, 0) && exchange_is_right(e, 1);
             during = allocations - before;
             good = finish(e) && good;
-            test_case_all(good && during == 0 && live_bytes == live,
-                          "memory of pair %d, %s: %ld allocations in two executions, %ld bytes left", k,
-                          methods[m].name, (long)during, (long)(live_bytes - live));
+            test_case_all(
+                good && during == 0 && live_bytes == live,
+                "memory of pair %d, %s: %ld allocations in two executions, %ld bytes left", k,
+                methods[m].name, (long)during, (long)(live_bytes - live));
         }
     free(e);
 }
@@ -314,7 +325,8 @@ static void check_allocations(void)
 static int huge_plan_is_small(MPI_Comm two, redist_method method, int64_t *bytes)
 {
     const int64_t n = 1000000000, limit = 1000000;
-    redist_layout from = redist_layout_1d(redist_block(n, 2)), to = redist_layout_1d(redist_cyclic(n, 2));
+    redist_layout from = redist_layout_1d(redist_block(n, 2)),
+                  to = redist_layout_1d(redist_cyclic(n, 2));
     redist_options options;
     redist_stats s;
     redist_plan *plan = NULL;
@@ -325,7 +337,8 @@ static int huge_plan_is_small(MPI_Comm two, redist_method method, int64_t *bytes
     good = redist_plan_create(two, &from, &to, MPI_CHAR, &options, &plan) == REDIST_OK &&
            redist_plan_stats(plan, &s) == REDIST_OK;
     *bytes = good ? live_bytes - live - s.buffer_bytes : -1;
-    good = good && *bytes < limit && s.sends == 1 && s.receives == 1 && s.bytes_sent == n / 4 && s.bytes_kept == n / 4;
+    good = good && *bytes < limit && s.sends == 1 && s.receives == 1 && s.bytes_sent == n / 4 &&
+           s.bytes_kept == n / 4;
     if (plan != NULL)
         good = redist_plan_free(&plan) == REDIST_OK && good;
     return good && live_bytes == live;
@@ -341,7 +354,8 @@ static void check_huge(void)
     for (m = 0; m < METHODS; m++) {
         int64_t bytes = 0;
         int good = !take_part || huge_plan_is_small(two, methods[m].method, &bytes);
-        test_case_all(good, "plan of 10^9 elements, %s: %ld bytes besides its buffers", methods[m].name, (long)bytes);
+        test_case_all(good, "plan of 10^9 elements, %s: %ld bytes besides its buffers",
+                      methods[m].name, (long)bytes);
     }
     if (take_part)
         MPI_Comm_free(&two);
@@ -363,9 +377,11 @@ static void check_limit(void)
         exchange_rows(e, 30, 40, TEST_CYCLIC);
         exchange_allocate(e);
         code = exchange_create_with(e, &options);
-        good = code == REDIST_OK && redist_plan_stats(e->plan, &s) == REDIST_OK && s.buffer_bytes <= limits[k];
+        good = code == REDIST_OK && redist_plan_stats(e->plan, &s) == REDIST_OK &&
+               s.buffer_bytes <= limits[k];
         good = good && exchange_is_right(e, 0);
-        test_case_all(finish(e) && good, "automatic choice with %d bytes of staging: code %d, it took %ld",
+        test_case_all(finish(e) && good,
+                      "automatic choice with %d bytes of staging: code %d, it took %ld",
                       (int)limits[k], code, (long)s.buffer_bytes);
     }
     free(e);
@@ -420,7 +436,8 @@ static void check_many_plans(MPI_Comm comm, int plans, const char *where)
                redist_plan_free(&e->plan) == REDIST_OK;
     }
     exchange_release(e);
-    test_case_all(good && live == live_bytes, "%d plans one after another on %s, the last: %d", plans, where, k);
+    test_case_all(good && live == live_bytes, "%d plans one after another on %s, the last: %d",
+                  plans, where, k);
     free(e);
 }
 
@@ -437,7 +454,8 @@ static void check_outlives(void)
         good = exchange_create(e) == REDIST_OK;
         memset(e->layouts, 0xA5, sizeof e->layouts);
         good = good && exchange_is_right(e, 0) && exchange_is_right(e, 1);
-        test_case_all(finish(e) && good, "plan %d without its layouts, %s", k, methods[k % METHODS].name);
+        test_case_all(finish(e) && good, "plan %d without its layouts, %s", k,
+                      methods[k % METHODS].name);
     }
     free(e);
 }
@@ -460,7 +478,8 @@ static void check_parts(MPI_Comm part, const char *name)
         for (number = 0; number < 2 && good; number++) {
             exchange_prepare(shared, number);
             good = exchange_start(shared) == REDIST_OK && exchange_is_right(own, number);
-            good = redist_wait(shared->plan) == REDIST_OK && exchange_arrived(shared, number) && good;
+            good =
+                redist_wait(shared->plan) == REDIST_OK && exchange_arrived(shared, number) && good;
         }
         good = finish(own) && good;
         good = finish(shared) && good;
@@ -506,8 +525,8 @@ static void check_in_place(void)
             exchange_allocate(e);
             good = exchange_create(e) == REDIST_OK;
             good = good && exchange_is_right(e, 0) && exchange_is_right(e, 1);
-            test_case_all(finish(e) && good, "in place, blocks of %d to blocks of %d, %s", (int)blocks[k][0],
-                          (int)blocks[k][1], methods[m].name);
+            test_case_all(finish(e) && good, "in place, blocks of %d to blocks of %d, %s",
+                          (int)blocks[k][0], (int)blocks[k][1], methods[m].name);
         }
     free(e);
 }
@@ -535,8 +554,8 @@ static void check_pieces(int limit)
             exchange_allocate(e);
             good = exchange_create(e) == REDIST_OK;
             good = good && exchange_is_right(e, 0) && exchange_is_right(e, 1);
-            test_case_all(finish(e) && good, "counts of at most %d, variant %d, %s: %s", limit, k, methods[m].name,
-                          e->message);
+            test_case_all(finish(e) && good, "counts of at most %d, variant %d, %s: %s", limit, k,
+                          methods[m].name, e->message);
         }
     largest_count = INT_MAX;
     test_piece_bytes = 262144;
@@ -558,8 +577,8 @@ static void check_measured(void)
         options.effort = REDIST_MEASURE;
         exchange_draw(e, 10000 + (uint64_t)k);
         exchange_allocate(e);
-        good = exchange_create_with(e, &options) == REDIST_OK && redist_plan_stats(e->plan, &s) == REDIST_OK &&
-               s.method != REDIST_AUTO;
+        good = exchange_create_with(e, &options) == REDIST_OK &&
+               redist_plan_stats(e->plan, &s) == REDIST_OK && s.method != REDIST_AUTO;
         good = test_sum((int)s.method) == test_size() * (int)s.method && good;
         good = good && exchange_is_right(e, 0) && exchange_is_right(e, 1);
         test_case_all(finish(e) && good, "measured choice, pair %d: %s", k, e->message);
@@ -597,10 +616,10 @@ static void check_executions(void)
         method[k] = s.method;
         redist_plan_free(&plan);
     }
-    test_case_all(code[1] == REDIST_OK && method[1] != REDIST_SHARED, "one execution: code %d, method %d", code[1],
-                  (int)method[1]);
-    test_case_all(code[2] == REDIST_OK && method[2] == method[0], "many executions: method %d, not %d", (int)method[2],
-                  (int)method[0]);
+    test_case_all(code[1] == REDIST_OK && method[1] != REDIST_SHARED,
+                  "one execution: code %d, method %d", code[1], (int)method[1]);
+    test_case_all(code[2] == REDIST_OK && method[2] == method[0],
+                  "many executions: method %d, not %d", (int)method[2], (int)method[0]);
     test_case_all(code[3] == REDIST_ERR_ARGUMENT, "executions below 0: code %d", code[3]);
 }
 

@@ -12,7 +12,8 @@ enum { ARRAYS = 3, ROUNDS = 2, ARENA = 1 << 18, MOST_ELEMENTS = 1024 };
 typedef struct {
     const char *name;
     redist_method method;
-    int node_ranks, dear, arena; /* dear: sets up shared memory, which takes long when ranks outnumber cores */
+    int node_ranks, dear,
+        arena; /* dear: sets up shared memory, which takes long when ranks outnumber cores */
     int64_t max_buffer;
 } setting;
 
@@ -96,7 +97,9 @@ static int is_right(const run *u)
             e = holder_element(to, u->place[1], cell, 1);
             before = initial(u, u->same ? 0 : 1, a, u->place[u->same ? 0 : 1], cell);
             rests = u->same && e >= 0 && holder_element(from, u->place[0], cell, u->combine) == e;
-            wanted = e < 0 ? before : !u->combine ? u->sum[a][e] : before + u->sum[a][e] - (rests ? before : 0);
+            wanted = e < 0         ? before
+                     : !u->combine ? u->sum[a][e]
+                                   : before + u->sum[a][e] - (rests ? before : 0);
             if (u->array[1][a][cell] != wanted)
                 return 0;
         }
@@ -109,15 +112,17 @@ static void take_arrays(run *u, int in_arena)
     for (side = 0; side < 2; side++) {
         u->place[side] = place_on(&u->side[side], test_rank());
         u->cells[side] = u->place[side] < 0 ? 0 : holder_cells(&u->side[side], u->place[side]);
-        test_case_all(u->cells[side] == redist_layout_alloc(&u->side[side].layout, test_rank()), "cells to allocate");
+        test_case_all(u->cells[side] == redist_layout_alloc(&u->side[side].layout, test_rank()),
+                      "cells to allocate");
     }
     for (side = 0; side < 2; side++) {
         u->room[side] = u->cells[u->same && u->cells[1] > u->cells[0] ? 1 : side];
         for (a = 0; a < u->arrays; a++)
             u->array[side][a] = side == 1 && u->same ? u->array[0][a]
                                 : u->room[side] == 0 ? NULL
-                                : in_arena            ? (int64_t *)(void *)slot[side * ARRAYS + a]
-                                                      : (int64_t *)malloc((size_t)u->room[side] * sizeof(int64_t));
+                                : in_arena
+                                    ? (int64_t *)(void *)slot[side * ARRAYS + a]
+                                    : (int64_t *)malloc((size_t)u->room[side] * sizeof(int64_t));
     }
 }
 
@@ -146,17 +151,21 @@ static void check_order(run *u, redist_options options, const char *name, int nu
     int64_t *first = (int64_t *)malloc((size_t)(u->cells[1] + 1) * sizeof *first);
     int round, turn, code, same = 1;
     options.combine = fold;
-    code = redist_plan_create(MPI_COMM_WORLD, &u->side[0].layout, &u->side[1].layout, MPI_INT64_T, &options, &u->plan);
+    code = redist_plan_create(MPI_COMM_WORLD, &u->side[0].layout, &u->side[1].layout, MPI_INT64_T,
+                              &options, &u->plan);
     for (round = 0; round < 4 && code == REDIST_OK; round++) {
         fill(u);
         for (turn = 0; turn < (test_rank() * 5 + round * 3) % 7 * 60; turn++)
             sched_yield();
-        code = redist_execute_many(u->plan, (const void *const *)u->array[0], (void *const *)u->array[1]);
+        code = redist_execute_many(u->plan, (const void *const *)u->array[0],
+                                   (void *const *)u->array[1]);
         if (round == 0 && u->array[1][0] != NULL)
             memcpy(first, u->array[1][0], (size_t)u->cells[1] * sizeof *first);
-        same &= u->array[1][0] == NULL || memcmp(first, u->array[1][0], (size_t)u->cells[1] * sizeof *first) == 0;
+        same &= u->array[1][0] == NULL ||
+                memcmp(first, u->array[1][0], (size_t)u->cells[1] * sizeof *first) == 0;
     }
-    test_case_all(code == REDIST_OK && same, "case %d, %s: contributions in one order, code %d", number, name, code);
+    test_case_all(code == REDIST_OK && same, "case %d, %s: contributions in one order, code %d",
+                  number, name, code);
     redist_plan_free(&u->plan);
     free(first);
 }
@@ -182,14 +191,16 @@ static void check_plan(run *u, const setting *s, int number)
     options.context = &op;
     take_arrays(u, s->arena);
     test_piece_bytes = number % 2 ? 64 : 262144;
-    code = redist_plan_create(MPI_COMM_WORLD, &u->side[0].layout, &u->side[1].layout, MPI_INT64_T, &options, &u->plan);
+    code = redist_plan_create(MPI_COMM_WORLD, &u->side[0].layout, &u->side[1].layout, MPI_INT64_T,
+                              &options, &u->plan);
     if (!u->halo && u->in_place &&
         ((code == REDIST_ERR_ARGUMENT && u->combine && strstr(message, "alike") != NULL) ||
          (code == REDIST_ERR_MEMORY && s->max_buffer > 0))) {
         drop_arrays(u, s->arena);
         return; /* the views run through the one array in different ways, or what is sent has no room */
     }
-    if (!test_case_all(code == REDIST_OK, "case %d, %s: code %d, %s", number, s->name, code, message)) {
+    if (!test_case_all(code == REDIST_OK, "case %d, %s: code %d, %s", number, s->name, code,
+                       message)) {
         drop_arrays(u, s->arena);
         return;
     }
@@ -200,7 +211,8 @@ static void check_plan(run *u, const setting *s, int number)
         fill(u);
         for (a = 0; a < (int)(test_rank() + round) % 3 * 40; a++)
             sched_yield();
-        code = redist_execute_many(u->plan, (const void *const *)u->array[0], (void *const *)u->array[1]);
+        code = redist_execute_many(u->plan, (const void *const *)u->array[0],
+                                   (void *const *)u->array[1]);
         right &= code == REDIST_OK && is_right(u);
     }
     test_case_all(right, "case %d, %s: %d arrays%s%s, code %d", number, s->name, u->arrays,
@@ -214,7 +226,8 @@ static void check_plan(run *u, const setting *s, int number)
 /* Every other pair is a halo exchange or its transpose: one layout, with ghosts on one side, or on both. */
 static void draw(test_random *r, run *u, int number)
 {
-    const int ndim = (int)test_between(r, 1, 3), halo = number % 2, both = halo && test_between(r, 0, 4) == 0;
+    const int ndim = (int)test_between(r, 1, 3), halo = number % 2,
+              both = halo && test_between(r, 0, 4) == 0;
     int64_t count[HOLDER_DIMS];
     int d, side;
     u->combine = (int)test_between(r, 0, 1);
@@ -224,7 +237,8 @@ static void draw(test_random *r, run *u, int number)
     for (d = 0; d < ndim; d++)
         count[d] = test_between(r, test_between(r, 0, 19) != 0, ndim == 1 ? 40 : ndim == 2 ? 9 : 6);
     for (side = 0; side < 2; side++)
-        holder_draw(r, &u->side[side], ndim, count, test_size() < HOLDER_PROCS ? test_size() : HOLDER_PROCS,
+        holder_draw(r, &u->side[side], ndim, count,
+                    test_size() < HOLDER_PROCS ? test_size() : HOLDER_PROCS,
                     halo || (int)test_between(r, 0, 1));
     u->halo = 0;
     if (!halo)
@@ -232,10 +246,12 @@ static void draw(test_random *r, run *u, int number)
     u->side[!u->combine] = u->side[u->combine];
     u->halo = !both && u->side[0].copies == 1;
     for (d = 0; d < ndim && !both; d++)
-        u->side[u->combine].axis[d].edge = -1; /* a halo exchange's source, its transpose's destination */
+        u->side[u->combine].axis[d].edge =
+            -1;                       /* a halo exchange's source, its transpose's destination */
     if (test_between(r, 0, 3) == 0) { /* one side has more room: in place, elements move */
         holder_axis *wide = &u->side[test_between(r, 0, 1)].axis[test_between(r, 0, ndim - 1)];
-        wide->allocated = 1 + (wide->allocated > 0 ? wide->allocated : wide->low + wide->n + wide->high);
+        wide->allocated =
+            1 + (wide->allocated > 0 ? wide->allocated : wide->low + wide->n + wide->high);
         u->halo = 0;
     }
     for (side = 0; side < 2; side++)
@@ -248,7 +264,8 @@ static void check_lengthened(void)
     enum { ROWS = 3, LENGTH = 100, HALO = 2, HELD = ROWS + 2 * HALO };
     const int rank = test_rank(), n = ROWS * test_size(), longer = rank == 0 ? LENGTH + 5 : LENGTH;
     static int64_t a[HELD * (LENGTH + 5)];
-    redist_layout bare = redist_layout_2d(redist_balanced(n, test_size()), redist_whole(LENGTH)), full;
+    redist_layout bare = redist_layout_2d(redist_balanced(n, test_size()), redist_whole(LENGTH)),
+                  full;
     redist_options options;
     redist_plan *plan;
     int round, i, j, code, right = 1;
@@ -292,8 +309,8 @@ static void check_crosswise(void)
         crossed = redist_execute_many(plan, from, crosswise);
     if (code == REDIST_OK)
         code = redist_execute_many(plan, from, straight);
-    test_case_all(code == REDIST_OK && crossed == REDIST_ERR_ALIAS, "two arrays in place: code %d, crosswise %d", code,
-                  crossed);
+    test_case_all(code == REDIST_OK && crossed == REDIST_ERR_ALIAS,
+                  "two arrays in place: code %d, crosswise %d", code, crossed);
     redist_plan_free(&plan);
 }
 

@@ -8,7 +8,7 @@ typedef struct {
     const char *name;
     redist_method method;
     int node_ranks;
-    int dear;           /* sets up shared memory, which takes long when ranks outnumber cores */
+    int dear; /* sets up shared memory, which takes long when ranks outnumber cores */
     int64_t max_buffer;
 } setting;
 
@@ -83,8 +83,9 @@ static void check(exchange *e, const setting *s, redist_arena *arena)
     exchange_release(e);
     if (code == REDIST_OK)
         good = redist_plan_free(&e->plan) == REDIST_OK && e->plan == NULL && good;
-    test_case_all(code == REDIST_OK && good, "seed %lu, %s, %d bytes, %d arrays%s%s%s, way %d: %s %s",
-                  (unsigned long)e->seed, s->name, (int)e->bytes, e->count, e->many ? ", many" : "",
+    test_case_all(code == REDIST_OK && good,
+                  "seed %lu, %s, %d bytes, %d arrays%s%s%s, way %d: %s %s", (unsigned long)e->seed,
+                  s->name, (int)e->bytes, e->count, e->many ? ", many" : "",
                   e->in_place ? ", in place" : "", e->fixed ? ", fixed" : "", e->way,
                   code == REDIST_OK ? "executed" : redist_strerror(code), e->message);
 }
@@ -100,7 +101,8 @@ static int is_due(const setting *s, int pair, int pairs)
 /* Long cyclic vectors in pieces that begin within a period: runs are short there, and tables copy them. */
 static void check_cut_periods(exchange *e, MPI_Datatype *types, redist_arena *arena)
 {
-    static const setting cut[] = {{"scheduled", REDIST_SCHEDULED, 0, 0, 7000}, {"shared", REDIST_SHARED, 0, 1, 0}};
+    static const setting cut[] = {{"scheduled", REDIST_SCHEDULED, 0, 0, 7000},
+                                  {"shared", REDIST_SHARED, 0, 1, 0}};
     test_random r = {3};
     int k, side;
     for (k = 0; k < 60; k++) {
@@ -135,7 +137,8 @@ int main(int count, char **arguments)
     first = count > 3 ? atoi(arguments[3]) : 0;
     e = exchange_new(MPI_COMM_WORLD);
     make_types(types);
-    test_case_all(redist_arena_create(MPI_COMM_WORLD, 0, &arena) == REDIST_OK, "an arena for rings alone");
+    test_case_all(redist_arena_create(MPI_COMM_WORLD, 0, &arena) == REDIST_OK,
+                  "an arena for rings alone");
     check_cut_periods(e, types, arena);
     for (k = first; k < first + pairs; k++) {
         exchange_draw(e, (uint64_t)seed * 100000 + (uint64_t)k);

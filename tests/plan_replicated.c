@@ -15,7 +15,8 @@ enum { ARRAYS = 3, ROUNDS = 2, ARENA = 1 << 20 };
 typedef struct {
     const char *name;
     redist_method method;
-    int node_ranks, dear;       /* dear: sets up shared memory, which takes long when ranks outnumber cores */
+    int node_ranks,
+        dear; /* dear: sets up shared memory, which takes long when ranks outnumber cores */
     int64_t max_buffer;
     int arena;
 } setting;
@@ -95,9 +96,11 @@ static void prepare(const run *e, int round)
     int k;
     for (k = 0; k < e->count; k++) {
         if (e->place[1] >= 0)
-            test_fill(&e->pair->side[1].table, e->place[1] % e->pair->side[1].grid, e->bytes, 0, 8, e->held[1][k]);
+            test_fill(&e->pair->side[1].table, e->place[1] % e->pair->side[1].grid, e->bytes, 0, 8,
+                      e->held[1][k]);
         if (e->place[0] >= 0)
-            replicated_fill_source(e->pair, e->place[0], e->bytes, contents(e, round, k), e->held[0][k]);
+            replicated_fill_source(e->pair, e->place[0], e->bytes, contents(e, round, k),
+                                   e->held[0][k]);
     }
 }
 
@@ -131,7 +134,8 @@ static int execute(run *e, int round)
         from[k] = e->held[0][k];
         to[k] = e->held[1][k];
     }
-    code = e->count == 1 ? redist_execute(e->plan, from[0], to[0]) : redist_execute_many(e->plan, from, to);
+    code = e->count == 1 ? redist_execute(e->plan, from[0], to[0])
+                         : redist_execute_many(e->plan, from, to);
     return code == REDIST_OK && arrived(e, round);
 }
 
@@ -151,8 +155,9 @@ static int stats_are_right(const run *e, int64_t max_buffer)
         sent += out * bytes;
         received += in * bytes;
     }
-    return redist_plan_stats(e->plan, &found) == REDIST_OK && found.sends == sends && found.receives == receives &&
-           found.bytes_sent == sent && found.bytes_received == received &&
+    return redist_plan_stats(e->plan, &found) == REDIST_OK && found.sends == sends &&
+           found.receives == receives && found.bytes_sent == sent &&
+           found.bytes_received == received &&
            found.bytes_kept == e->pair->volume[rank][rank] * bytes &&
            (max_buffer == 0 || found.buffer_bytes <= max_buffer);
 }
@@ -167,14 +172,15 @@ static int create(run *e, const setting *s)
     options.arena = s->arena ? arena : NULL;
     options.arrays = e->count;
     options.in_place = e->in_place;
-    options.cost.per_message = 1;       /* REDIST_MULTIPHASE: dear messages, so that it would pass by other layouts */
+    options.cost.per_message =
+        1; /* REDIST_MULTIPHASE: dear messages, so that it would pass by other layouts */
     options.cost.per_byte = 1e-6;
     options.message = e->message;
     options.message_size = sizeof e->message;
     options.fixed_from = e->fixed ? e->held[0][0] : NULL;
     options.fixed_to = e->fixed ? e->held[1][0] : NULL;
-    return redist_plan_create(MPI_COMM_WORLD, &e->pair->side[0].layout, &e->pair->side[1].layout, e->type, &options,
-                              &e->plan);
+    return redist_plan_create(MPI_COMM_WORLD, &e->pair->side[0].layout, &e->pair->side[1].layout,
+                              e->type, &options, &e->plan);
 }
 
 static void draw_run(run *e, const setting *s, uint64_t seed)
@@ -203,9 +209,10 @@ static void check(run *e, const setting *s)
     if (code == REDIST_OK)
         good = redist_plan_free(&e->plan) == REDIST_OK && good;
     release(e, s);
-    test_case_all(good, "seed %lu, %s, %d to %d copies, %d bytes, %d arrays%s%s: code %d %s", (unsigned long)e->seed,
-                  s->name, e->pair->side[0].copies, e->pair->side[1].copies, (int)e->bytes, e->count,
-                  e->in_place ? ", in place" : "", e->fixed ? ", fixed" : "", code, e->message);
+    test_case_all(good, "seed %lu, %s, %d to %d copies, %d bytes, %d arrays%s%s: code %d %s",
+                  (unsigned long)e->seed, s->name, e->pair->side[0].copies, e->pair->side[1].copies,
+                  (int)e->bytes, e->count, e->in_place ? ", in place" : "",
+                  e->fixed ? ", fixed" : "", code, e->message);
 }
 
 /* Ranks that do not agree on the copies are told so; a copy outside the communicator is refused. */
@@ -222,7 +229,8 @@ static void check_mistakes(void)
     options.message_size = sizeof message;
     to = redist_replicated(from, size + 1);
     code = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_INT, &options, &plan);
-    test_case_all(code == REDIST_ERR_RANK && plan == NULL && strstr(message, "a destination place is on rank") != NULL,
+    test_case_all(code == REDIST_ERR_RANK && plan == NULL &&
+                      strstr(message, "a destination place is on rank") != NULL,
                   "one copy too many: code %d, %s", code, message);
     if (size == 1)
         return;
@@ -237,12 +245,15 @@ static void check_mistakes(void)
 static void check_broadcast(void)
 {
     enum { N = 1000 };
-    redist_layout one = redist_layout_1d(redist_whole(N)), all = redist_replicated(one, test_size());
+    redist_layout one = redist_layout_1d(redist_whole(N)),
+                  all = redist_replicated(one, test_size());
     redist_plan *out = NULL, *back = NULL;
     redist_stats sent, returned;
     double *a = malloc(N * sizeof *a), *b = malloc(N * sizeof *b);
-    int k, good = redist_plan_create(MPI_COMM_WORLD, &one, &all, MPI_DOUBLE, NULL, &out) == REDIST_OK &&
-                  redist_plan_create(MPI_COMM_WORLD, &all, &one, MPI_DOUBLE, NULL, &back) == REDIST_OK;
+    int k,
+        good =
+            redist_plan_create(MPI_COMM_WORLD, &one, &all, MPI_DOUBLE, NULL, &out) == REDIST_OK &&
+            redist_plan_create(MPI_COMM_WORLD, &all, &one, MPI_DOUBLE, NULL, &back) == REDIST_OK;
     for (k = 0; k < N; k++) {
         a[k] = test_rank() == 0 ? k : -1;
         b[k] = -2;
@@ -250,8 +261,10 @@ static void check_broadcast(void)
     good = good && redist_execute(out, a, b) == REDIST_OK;
     for (k = 0; k < N; k++)
         good = good && b[k] == k;
-    good = good && redist_execute(back, b, a) == REDIST_OK && a[N - 1] == (test_rank() == 0 ? N - 1 : -1);
-    good = good && redist_plan_stats(out, &sent) == REDIST_OK && redist_plan_stats(back, &returned) == REDIST_OK &&
+    good = good && redist_execute(back, b, a) == REDIST_OK &&
+           a[N - 1] == (test_rank() == 0 ? N - 1 : -1);
+    good = good && redist_plan_stats(out, &sent) == REDIST_OK &&
+           redist_plan_stats(back, &returned) == REDIST_OK &&
            sent.sends == (test_rank() == 0 ? test_size() - 1 : 0) && returned.sends == 0;
     test_case_all(good, "from one rank to all, and back");
     redist_plan_free(&out);

@@ -7,7 +7,13 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { PROFILE_POSTS = 4096, PROFILE_LIVE = 2048, PROFILE_SEND = 0, PROFILE_RECEIVE = 1, PROFILE_COLLECTIVE = 2 };
+enum {
+    PROFILE_POSTS = 4096,
+    PROFILE_LIVE = 2048,
+    PROFILE_SEND = 0,
+    PROFILE_RECEIVE = 1,
+    PROFILE_COLLECTIVE = 2
+};
 
 /* A message, or a collective, that was posted or whose persistent request was started. */
 typedef struct {
@@ -18,12 +24,12 @@ typedef struct {
 
 /* What MPI was asked for since profile_begin. A message is in flight from its start until it is seen complete. */
 static struct {
-    int recording, posts, persistent;    /* posts: messages and collectives */
-    int count[3], flying[3], most[3];    /* by side */
-    int prepared;                        /* persistent requests made */
-    int others;                          /* all calls that move on nothing that was posted: these should be none */
-    int polls;                           /* tests and probes */
-    int64_t self;                        /* bytes that a collective was asked to bring from the rank to itself */
+    int recording, posts, persistent; /* posts: messages and collectives */
+    int count[3], flying[3], most[3]; /* by side */
+    int prepared;                     /* persistent requests made */
+    int others;   /* all calls that move on nothing that was posted: these should be none */
+    int polls;    /* tests and probes */
+    int64_t self; /* bytes that a collective was asked to bring from the rank to itself */
     profile_post post[PROFILE_POSTS];
 } profile;
 
@@ -102,8 +108,8 @@ static void profile_completed(MPI_Request request)
         profile_gone(k);
 }
 
-static profile_post profile_message(int side, int persistent, const void *memory, int count, MPI_Datatype type,
-                                    int peer)
+static profile_post profile_message(int side, int persistent, const void *memory, int count,
+                                    MPI_Datatype type, int peer)
 {
     profile_post post;
     int size = 0;
@@ -118,14 +124,14 @@ static profile_post profile_message(int side, int persistent, const void *memory
 
 /* ---- messages ---- */
 
-#define PROFILE_MESSAGE(name, side, persistent, constness)                                                             \
-    int name(constness void *memory, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,                   \
-             MPI_Request *request)                                                                                     \
-    {                                                                                                                  \
-        const profile_post post = profile_message(side, persistent, memory, count, type, peer);                        \
-        const int code = P##name(memory, count, type, peer, tag, comm, request);                                       \
-        profile_made(*request, &post, !(persistent));                                                                  \
-        return code;                                                                                                   \
+#define PROFILE_MESSAGE(name, side, persistent, constness)                                      \
+    int name(constness void *memory, int count, MPI_Datatype type, int peer, int tag,           \
+             MPI_Comm comm, MPI_Request *request)                                               \
+    {                                                                                           \
+        const profile_post post = profile_message(side, persistent, memory, count, type, peer); \
+        const int code = P##name(memory, count, type, peer, tag, comm, request);                \
+        profile_made(*request, &post, !(persistent));                                           \
+        return code;                                                                            \
     }
 
 PROFILE_MESSAGE(MPI_Isend, PROFILE_SEND, 0, const)
@@ -189,8 +195,8 @@ int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status
 
 /* ---- collectives: the bytes of a side, and what a rank would send to itself ---- */
 
-static profile_post profile_collective(const int *counts, MPI_Datatype type, const MPI_Datatype *types, MPI_Comm comm,
-                                       int persistent)
+static profile_post profile_collective(const int *counts, MPI_Datatype type,
+                                       const MPI_Datatype *types, MPI_Comm comm, int persistent)
 {
     profile_post post = {PROFILE_COLLECTIVE, 0, -1, 0, NULL};
     int rank, size, k, bytes;
@@ -207,41 +213,47 @@ static profile_post profile_collective(const int *counts, MPI_Datatype type, con
 }
 
 int MPI_Ialltoallv(const void *from, const int *counts, const int *at, MPI_Datatype type, void *to,
-                   const int *to_counts, const int *to_at, MPI_Datatype to_type, MPI_Comm comm, MPI_Request *request)
+                   const int *to_counts, const int *to_at, MPI_Datatype to_type, MPI_Comm comm,
+                   MPI_Request *request)
 {
     const profile_post post = profile_collective(counts, type, NULL, comm, 0);
-    const int code = PMPI_Ialltoallv(from, counts, at, type, to, to_counts, to_at, to_type, comm, request);
+    const int code =
+        PMPI_Ialltoallv(from, counts, at, type, to, to_counts, to_at, to_type, comm, request);
     profile_made(*request, &post, 1);
     return code;
 }
 
-int MPI_Ialltoallw(const void *from, const int *counts, const int *at, const MPI_Datatype *types, void *to,
-                   const int *to_counts, const int *to_at, const MPI_Datatype *to_types, MPI_Comm comm,
-                   MPI_Request *request)
+int MPI_Ialltoallw(const void *from, const int *counts, const int *at, const MPI_Datatype *types,
+                   void *to, const int *to_counts, const int *to_at, const MPI_Datatype *to_types,
+                   MPI_Comm comm, MPI_Request *request)
 {
     const profile_post post = profile_collective(counts, MPI_BYTE, types, comm, 0);
-    const int code = PMPI_Ialltoallw(from, counts, at, types, to, to_counts, to_at, to_types, comm, request);
+    const int code =
+        PMPI_Ialltoallw(from, counts, at, types, to, to_counts, to_at, to_types, comm, request);
     profile_made(*request, &post, 1);
     return code;
 }
 
 #if MPI_VERSION >= 4
-int MPI_Alltoallv_init(const void *from, const int *counts, const int *at, MPI_Datatype type, void *to,
-                       const int *to_counts, const int *to_at, MPI_Datatype to_type, MPI_Comm comm, MPI_Info info,
-                       MPI_Request *request)
+int MPI_Alltoallv_init(const void *from, const int *counts, const int *at, MPI_Datatype type,
+                       void *to, const int *to_counts, const int *to_at, MPI_Datatype to_type,
+                       MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     const profile_post post = profile_collective(counts, type, NULL, comm, 1);
-    const int code = PMPI_Alltoallv_init(from, counts, at, type, to, to_counts, to_at, to_type, comm, info, request);
+    const int code = PMPI_Alltoallv_init(from, counts, at, type, to, to_counts, to_at, to_type,
+                                         comm, info, request);
     profile_made(*request, &post, 0);
     return code;
 }
 
-int MPI_Alltoallw_init(const void *from, const int *counts, const int *at, const MPI_Datatype *types, void *to,
-                       const int *to_counts, const int *to_at, const MPI_Datatype *to_types, MPI_Comm comm,
-                       MPI_Info info, MPI_Request *request)
+int MPI_Alltoallw_init(const void *from, const int *counts, const int *at,
+                       const MPI_Datatype *types, void *to, const int *to_counts, const int *to_at,
+                       const MPI_Datatype *to_types, MPI_Comm comm, MPI_Info info,
+                       MPI_Request *request)
 {
     const profile_post post = profile_collective(counts, MPI_BYTE, types, comm, 1);
-    const int code = PMPI_Alltoallw_init(from, counts, at, types, to, to_counts, to_at, to_types, comm, info, request);
+    const int code = PMPI_Alltoallw_init(from, counts, at, types, to, to_counts, to_at, to_types,
+                                         comm, info, request);
     profile_made(*request, &post, 0);
     return code;
 }
@@ -249,31 +261,37 @@ int MPI_Alltoallw_init(const void *from, const int *counts, const int *at, const
 
 /* ---- what no execution should call ---- */
 
-#define PROFILE_OTHER(name, parameters, arguments)                                                                     \
-    int name parameters                                                                                                \
-    {                                                                                                                  \
-        profile.others += profile.recording;                                                                           \
-        return P##name arguments;                                                                                      \
+#define PROFILE_OTHER(name, parameters, arguments) \
+    int name parameters                            \
+    {                                              \
+        profile.others += profile.recording;       \
+        return P##name arguments;                  \
     }
 
 PROFILE_OTHER(MPI_Barrier, (MPI_Comm comm), (comm))
 PROFILE_OTHER(MPI_Ibarrier, (MPI_Comm comm, MPI_Request *request), (comm, request))
 PROFILE_OTHER(MPI_Send, (const void *m, int n, MPI_Datatype t, int peer, int tag, MPI_Comm comm),
               (m, n, t, peer, tag, comm))
-PROFILE_OTHER(MPI_Recv, (void *m, int n, MPI_Datatype t, int peer, int tag, MPI_Comm comm, MPI_Status *s),
+PROFILE_OTHER(MPI_Recv,
+              (void *m, int n, MPI_Datatype t, int peer, int tag, MPI_Comm comm, MPI_Status *s),
               (m, n, t, peer, tag, comm, s))
 PROFILE_OTHER(MPI_Iallreduce,
-              (const void *a, void *b, int n, MPI_Datatype t, MPI_Op op, MPI_Comm comm, MPI_Request *request),
+              (const void *a, void *b, int n, MPI_Datatype t, MPI_Op op, MPI_Comm comm,
+               MPI_Request *request),
               (a, b, n, t, op, comm, request))
-PROFILE_OTHER(MPI_Allreduce, (const void *a, void *b, int n, MPI_Datatype t, MPI_Op op, MPI_Comm comm),
+PROFILE_OTHER(MPI_Allreduce,
+              (const void *a, void *b, int n, MPI_Datatype t, MPI_Op op, MPI_Comm comm),
               (a, b, n, t, op, comm))
-PROFILE_OTHER(MPI_Ibcast, (void *m, int n, MPI_Datatype t, int root, MPI_Comm comm, MPI_Request *request),
+PROFILE_OTHER(MPI_Ibcast,
+              (void *m, int n, MPI_Datatype t, int root, MPI_Comm comm, MPI_Request *request),
               (m, n, t, root, comm, request))
-PROFILE_OTHER(MPI_Bcast, (void *m, int n, MPI_Datatype t, int root, MPI_Comm comm), (m, n, t, root, comm))
+PROFILE_OTHER(MPI_Bcast, (void *m, int n, MPI_Datatype t, int root, MPI_Comm comm),
+              (m, n, t, root, comm))
 PROFILE_OTHER(MPI_Comm_dup, (MPI_Comm comm, MPI_Comm *made), (comm, made))
-PROFILE_OTHER(MPI_Comm_idup, (MPI_Comm comm, MPI_Comm *made, MPI_Request *request), (comm, made, request))
+PROFILE_OTHER(MPI_Comm_idup, (MPI_Comm comm, MPI_Comm *made, MPI_Request *request),
+              (comm, made, request))
 PROFILE_OTHER(MPI_Win_sync, (MPI_Win window), (window))
-PROFILE_OTHER(MPI_Type_commit, (MPI_Datatype *type), (type))
+PROFILE_OTHER(MPI_Type_commit, (MPI_Datatype * type), (type))
 PROFILE_OTHER(MPI_Type_create_hindexed_block,
               (int n, int length, const MPI_Aint *at, MPI_Datatype type, MPI_Datatype *made),
               (n, length, at, type, made))

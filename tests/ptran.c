@@ -4,11 +4,12 @@
 
 #include "scalapack.h"
 
-typedef void geadd(const char *op, const int *m, const int *n, const void *alpha, const void *a, const int *ia,
-                   const int *ja, const int *desc_a, const void *beta, void *c, const int *ic, const int *jc,
-                   const int *desc_c);
-typedef void tran(const int *m, const int *n, const void *alpha, const void *a, const int *ia, const int *ja,
-                  const int *desc_a, const void *beta, void *c, const int *ic, const int *jc, const int *desc_c);
+typedef void geadd(const char *op, const int *m, const int *n, const void *alpha, const void *a,
+                   const int *ia, const int *ja, const int *desc_a, const void *beta, void *c,
+                   const int *ic, const int *jc, const int *desc_c);
+typedef void tran(const int *m, const int *n, const void *alpha, const void *a, const int *ia,
+                  const int *ja, const int *desc_a, const void *beta, void *c, const int *ic,
+                  const int *jc, const int *desc_c);
 geadd psgeadd_, pdgeadd_, pcgeadd_, pzgeadd_;
 tran pstran_, pdtran_, pctranu_, pztranu_, pctranc_, pztranc_;
 
@@ -35,15 +36,22 @@ static char *slot; /* of the arena: two of them, for the two matrices */
 
 typedef struct {
     const kind *k;
-    int operation, m, n, by_geadd, whole; /* whole: small whole numbers, whose sums are exact in any order */
+    int operation, m, n, by_geadd,
+        whole; /* whole: small whole numbers, whose sums are exact in any order */
     redist_axpby factors;
     matrix a, c;
     void *target; /* what redist makes of C */
 } run;
 
-static int is_float(const kind *k) { return k->number == REDIST_FLOAT || k->number == REDIST_COMPLEX_FLOAT; }
+static int is_float(const kind *k)
+{
+    return k->number == REDIST_FLOAT || k->number == REDIST_COMPLEX_FLOAT;
+}
 
-static size_t element_bytes(const kind *k) { return (size_t)k->parts * (is_float(k) ? sizeof(float) : sizeof(double)); }
+static size_t element_bytes(const kind *k)
+{
+    return (size_t)k->parts * (is_float(k) ? sizeof(float) : sizeof(double));
+}
 
 static double get(const kind *k, const void *array, int64_t i)
 {
@@ -60,7 +68,8 @@ static void set(const kind *k, void *array, int64_t i, double value)
 
 static double draw_value(test_random *r, int whole)
 {
-    return whole ? (double)test_between(r, -9, 9) : (double)test_between(r, -1000000, 1000000) / 777777.0;
+    return whole ? (double)test_between(r, -9, 9)
+                 : (double)test_between(r, -1000000, 1000000) / 777777.0;
 }
 
 /* Every rank draws values of its own. */
@@ -100,7 +109,8 @@ static void draw_run(test_random *r, const grid *g, run *u)
     u->factors.conjugate = u->operation == CONJUGATED;
     draw_factor(r, u, u->factors.alpha);
     draw_factor(r, u, u->factors.beta);
-    draw(r, g, u->operation == PLAIN ? u->m : u->n, u->operation == PLAIN ? u->n : u->m, element_bytes(u->k), &u->a);
+    draw(r, g, u->operation == PLAIN ? u->m : u->n, u->operation == PLAIN ? u->n : u->m,
+         element_bytes(u->k), &u->a);
     draw(r, g, u->m, u->n, element_bytes(u->k), &u->c);
     fill(r, u, &u->a, 0);
     fill(r, u, &u->c, is_zero(u->factors.beta)); /* what is not to be read is no number */
@@ -143,11 +153,11 @@ static void by_scalapack(const run *u)
     if (place_of_rank(u->c.g) < 0)
         return;
     if (u->by_geadd)
-        u->k->add(names[u->operation], &u->m, &u->n, alpha, u->a.local, &ia, &ja, u->a.desc, beta, u->c.local, &ic, &jc,
-                  u->c.desc);
+        u->k->add(names[u->operation], &u->m, &u->n, alpha, u->a.local, &ia, &ja, u->a.desc, beta,
+                  u->c.local, &ic, &jc, u->c.desc);
     else
-        u->k->tran[u->operation](&u->m, &u->n, alpha, u->a.local, &ia, &ja, u->a.desc, beta, u->c.local, &ic, &jc,
-                                 u->c.desc);
+        u->k->tran[u->operation](&u->m, &u->n, alpha, u->a.local, &ia, &ja, u->a.desc, beta,
+                                 u->c.local, &ic, &jc, u->c.desc);
 }
 
 /* Products and sums are the same everywhere, but where numbers are complex perhaps in another order. */
@@ -165,10 +175,13 @@ static int is_right(const run *u)
 
 static void check(run *u, int number)
 {
-    static const redist_method methods[] = {REDIST_AUTO,      REDIST_SHARED,         REDIST_ALLTOALLV,
-                                            REDIST_ALLTOALLW, REDIST_POINT_TO_POINT, REDIST_SCHEDULED};
+    static const redist_method methods[] = {REDIST_AUTO,           REDIST_SHARED,
+                                            REDIST_ALLTOALLV,      REDIST_ALLTOALLW,
+                                            REDIST_POINT_TO_POINT, REDIST_SCHEDULED};
     static const char *const operations[] = {"A", "transposed A", "conjugated A"};
-    const int in_arena = number % 4 == 0, method = in_arena ? 1 : number % 50 == 1 ? 0 : 2 + number / 4 % 4;
+    const int in_arena = number % 4 == 0, method = in_arena           ? 1
+                                                   : number % 50 == 1 ? 0
+                                                                      : 2 + number / 4 % 4;
     const matrix in_memory = u->a;
     int code;
     u->target = in_arena ? slot + SLOT : malloc(u->c.bytes + 1);
@@ -181,8 +194,8 @@ static void check(run *u, int number)
         code == REDIST_OK && is_right(u),
         "case %d: %s %d x %d: (%g, %g) C + (%g, %g) %s from %d x %d to %d x %d blocks on %d x %d, by %s: code %d",
         number, u->k->name, u->m, u->n, u->factors.beta[0], u->factors.beta[1], u->factors.alpha[0],
-        u->factors.alpha[1], operations[u->operation], u->a.desc[4], u->a.desc[5], u->c.desc[4], u->c.desc[5],
-        u->a.g->rows, u->a.g->columns, u->by_geadd ? "p?geadd" : "p?tran", code);
+        u->factors.alpha[1], operations[u->operation], u->a.desc[4], u->a.desc[5], u->c.desc[4],
+        u->c.desc[5], u->a.g->rows, u->a.g->columns, u->by_geadd ? "p?geadd" : "p?tran", code);
     if (!in_arena)
         free(u->target);
 }

@@ -127,7 +127,8 @@ static void try_all(search *s, int t)
     }
 }
 
-static int agrees_with_all(const volumes *v, const char *usable, const int *numbered, const int *ranks)
+static int agrees_with_all(const volumes *v, const char *usable, const int *numbered,
+                           const int *ranks)
 {
     search s;
     int stay = 0;
@@ -151,8 +152,8 @@ static int64_t library_keeps(const redist_layout *from, const redist_layout *to,
 }
 
 /* Returns what is kept; ranks[TEST_PLACES]. */
-static int64_t check_relabel(const serial_layout *from, const serial_layout *to, int exhaustive, int *ranks,
-                             const char *what)
+static int64_t check_relabel(const serial_layout *from, const serial_layout *to, int exhaustive,
+                             int *ranks, const char *what)
 {
     static char usable[MOST];
     volumes v = count_volumes(from, to, usable);
@@ -161,12 +162,16 @@ static int64_t check_relabel(const serial_layout *from, const serial_layout *to,
     if (test_case(code == REDIST_OK && are_legal(usable, v.places, ranks),
                   "%s: code %d, or ranks that are not to be had", what, code)) {
         kept = kept_on(&v, ranks);
-        test_case(is_best(&v, usable, ranks), "%s: keeps %lld, not the most", what, (long long)kept);
-        test_case(library_keeps(&from->layout, &to->layout, ranks) == kept, "%s: the traffic is not that", what);
-        test_case(kept > numbered || memcmp(ranks, to->table.ranks, (size_t)v.places * sizeof *ranks) == 0,
+        test_case(is_best(&v, usable, ranks), "%s: keeps %lld, not the most", what,
+                  (long long)kept);
+        test_case(library_keeps(&from->layout, &to->layout, ranks) == kept,
+                  "%s: the traffic is not that", what);
+        test_case(kept > numbered ||
+                      memcmp(ranks, to->table.ranks, (size_t)v.places * sizeof *ranks) == 0,
                   "%s: changed for nothing", what);
         if (exhaustive)
-            test_case(agrees_with_all(&v, usable, to->table.ranks, ranks), "%s: not as all permutations say", what);
+            test_case(agrees_with_all(&v, usable, to->table.ranks, ranks),
+                      "%s: not as all permutations say", what);
     }
     free(v.weight);
     return kept;
@@ -198,13 +203,14 @@ static void check_random(test_random *r, int number)
         from = serial_random(r, small ? 7 : 24, ndim, shape);
         to = serial_random(r, small ? 7 : 24, ndim, shape);
         if (!small || ++tries > 100 ||
-            (from->table.places <= 7 && to->table.places > 1 && to->table.places <= 7 && union_size(from, to) <= SMALL))
+            (from->table.places <= 7 && to->table.places > 1 && to->table.places <= 7 &&
+             union_size(from, to) <= SMALL))
             break;
         free(from);
         free(to);
     }
-    snprintf(what, sizeof what, "random pair %d, %d axes, %d places to %d", number, ndim, from->table.places,
-             to->table.places);
+    snprintf(what, sizeof what, "random pair %d, %d axes, %d places to %d", number, ndim,
+             from->table.places, to->table.places);
     check_relabel(from, to, union_size(from, to) <= SMALL && to->table.places <= 7, ranks, what);
     free(from);
     free(to);
@@ -213,7 +219,8 @@ static void check_random(test_random *r, int number)
 /* Blocks on ranks of their own: the source on first, first + 1, ..., the destination on other ones. */
 static void check_rank_sets(int sources, int places, int first)
 {
-    const test_axis before = test_axis_of(TEST_BLOCK, 31, 0, sources), after = test_axis_of(TEST_CYCLIC, 31, 0, places);
+    const test_axis before = test_axis_of(TEST_BLOCK, 31, 0, sources),
+                    after = test_axis_of(TEST_CYCLIC, 31, 0, places);
     test_array array = serial_array(1, &before);
     serial_layout *from, *to = deal_axes(1, &after);
     int ranks[TEST_PLACES];
@@ -244,20 +251,62 @@ static const struct {
     int64_t numbered, best;
     int ordered, order[8]; /* the paper's own, where it gives one */
 } figures[] = {
-    { "Kalns, figure 3.2", 1, { 16 }, { { BLOCK }, { 8 }, { 0 } }, { { CYCLE }, { 8 }, { 0 } }, 2, 8, 1,
-      { 0, 4, 1, 5, 2, 6, 3, 7 } },
-    { "Kalns, figure 3.7", 2, { 18, 16 }, { { BLOCK, BLOCK }, { 3, 4 }, { 0 } },
-      { { BLOCKS, BLOCKS }, { 3, 4 }, { 3, 2 } }, 24, 72, 0, { 0 } },
-    { "Kalns, figure 3.8", 2, { 24, 16 }, { { BLOCK, BLOCK }, { 3, 2 }, { 0 } }, { { BLOCKS, WHOLE }, { 6, 1 }, { 2 } },
-      64, 96, 0, { 0 } },
-    { "Kalns, figure 3.10", 2, { 24, 24 }, { { BLOCK, WHOLE }, { 6, 1 }, { 0 } },
-      { { BLOCKS, BLOCK }, { 3, 2 }, { 2 } }, 144, 144, 0, { 0 } },
-    { "Hsu, figure 4", 1, { 100 }, { { BLOCKS }, { 5 }, { 10 } }, { { BLOCKS }, { 5 }, { 5 } }, 20, 50, 1,
-      { 0, 3, 1, 4, 2 } },
-    { "Hsu, figure 6", 1, { 100 }, { { BLOCKS }, { 5 }, { 5 } }, { { BLOCKS }, { 5 }, { 10 } }, 20, 50, 1,
-      { 0, 2, 4, 1, 3 } },
-    { "Hsu, table 2, k=2", 1, { 200 }, { { BLOCKS }, { 50 }, { 4 } }, { { BLOCKS }, { 50 }, { 2 } }, 4, 100, 0, { 0 } },
-    { "Hsu, M=7 k=3", 1, { 42 }, { { BLOCKS }, { 7 }, { 6 } }, { { BLOCKS }, { 7 }, { 2 } }, 6, 14, 0, { 0 } },
+    {"Kalns, figure 3.2",
+     1,
+     {16},
+     {{BLOCK}, {8}, {0}},
+     {{CYCLE}, {8}, {0}},
+     2,
+     8,
+     1,
+     {0, 4, 1, 5, 2, 6, 3, 7}},
+    {"Kalns, figure 3.7",
+     2,
+     {18, 16},
+     {{BLOCK, BLOCK}, {3, 4}, {0}},
+     {{BLOCKS, BLOCKS}, {3, 4}, {3, 2}},
+     24,
+     72,
+     0,
+     {0}},
+    {"Kalns, figure 3.8",
+     2,
+     {24, 16},
+     {{BLOCK, BLOCK}, {3, 2}, {0}},
+     {{BLOCKS, WHOLE}, {6, 1}, {2}},
+     64,
+     96,
+     0,
+     {0}},
+    {"Kalns, figure 3.10",
+     2,
+     {24, 24},
+     {{BLOCK, WHOLE}, {6, 1}, {0}},
+     {{BLOCKS, BLOCK}, {3, 2}, {2}},
+     144,
+     144,
+     0,
+     {0}},
+    {"Hsu, figure 4",
+     1,
+     {100},
+     {{BLOCKS}, {5}, {10}},
+     {{BLOCKS}, {5}, {5}},
+     20,
+     50,
+     1,
+     {0, 3, 1, 4, 2}},
+    {"Hsu, figure 6",
+     1,
+     {100},
+     {{BLOCKS}, {5}, {5}},
+     {{BLOCKS}, {5}, {10}},
+     20,
+     50,
+     1,
+     {0, 2, 4, 1, 3}},
+    {"Hsu, table 2, k=2", 1, {200}, {{BLOCKS}, {50}, {4}}, {{BLOCKS}, {50}, {2}}, 4, 100, 0, {0}},
+    {"Hsu, M=7 k=3", 1, {42}, {{BLOCKS}, {7}, {6}}, {{BLOCKS}, {7}, {2}}, 6, 14, 0, {0}},
 };
 
 static serial_layout *deal(int ndim, const int64_t *shape, const distribution *d)
@@ -275,12 +324,13 @@ static void check_figures(void)
         serial_layout *to = deal(figures[k].ndim, figures[k].shape, &figures[k].after);
         int ranks[TEST_PLACES];
         int64_t kept = check_relabel(from, to, to->table.places <= 7, ranks, figures[k].what);
-        test_case(kept == figures[k].best, "%s: keeps %lld, the paper %lld", figures[k].what, (long long)kept,
-                  (long long)figures[k].best);
-        test_case(library_keeps(&from->layout, &to->layout, to->table.ranks) == figures[k].numbered, "%s: as numbered",
-                  figures[k].what);
+        test_case(kept == figures[k].best, "%s: keeps %lld, the paper %lld", figures[k].what,
+                  (long long)kept, (long long)figures[k].best);
+        test_case(library_keeps(&from->layout, &to->layout, to->table.ranks) == figures[k].numbered,
+                  "%s: as numbered", figures[k].what);
         if (figures[k].ordered)
-            test_case(library_keeps(&from->layout, &to->layout, figures[k].order) == figures[k].best,
+            test_case(library_keeps(&from->layout, &to->layout, figures[k].order) ==
+                          figures[k].best,
                       "%s: the paper's order", figures[k].what);
         free(from);
         free(to);
@@ -290,13 +340,14 @@ static void check_figures(void)
 /* The order that Hsu et al. print is none for 7 processes and k = 3; figures[] holds what is right there. */
 static void check_hsu_formula(void)
 {
-    const int M = 7, k = 3, printed[7] = { 0, 3, 6, 1, 4, 7, 2 };
+    const int M = 7, k = 3, printed[7] = {0, 3, 6, 1, 4, 7, 2};
     int same = 1, outside = 0;
     for (int j = 0; j < M; j++) {
         same = same && (j % k) * ((M + k - 1) / k) + j / k == printed[j];
         outside += printed[j] >= M;
     }
-    test_case(same && outside == 1, "Hsu, M=7 k=3: the printed order names a process that there is not");
+    test_case(same && outside == 1,
+              "Hsu, M=7 k=3: the printed order names a process that there is not");
 }
 
 static int64_t relabelled(redist_axis before, redist_axis after)
@@ -306,10 +357,7 @@ static int64_t relabelled(redist_axis before, redist_axis after)
     return redist_relabel(&from, &to, ranks) == REDIST_OK ? library_keeps(&from, &to, ranks) : -1;
 }
 
-static int64_t ceiling(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
+static int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* BLOCK of b = z c to CYCLIC(c) on p processes, for every z. */
 static void check_kalns_bound(int p, int64_t c)
@@ -317,8 +365,8 @@ static void check_kalns_bound(int p, int64_t c)
     int good = 1;
     for (int64_t z = 1; z <= 40; z++) {
         int64_t b = z * c;
-        good =
-            good && relabelled(redist_block(b * p, p), redist_block_cyclic(b * p, c, p)) == ceiling(b, c * p) * c * p;
+        good = good && relabelled(redist_block(b * p, p), redist_block_cyclic(b * p, c, p)) ==
+                           ceiling(b, c * p) * c * p;
     }
     test_case(good, "Kalns: the upper bound for %d processes, blocks of %d", p, (int)c);
 }
@@ -329,8 +377,10 @@ static void check_hsu_bound(int M, int64_t r)
     int down = 1, up = 1;
     for (int64_t k = 1; k <= 40; k++) {
         int64_t n = 2 * M * k * r, most = 2 * ceiling(k, M) * M * r;
-        down = down && relabelled(redist_block_cyclic(n, k * r, M), redist_block_cyclic(n, r, M)) == most;
-        up = up && relabelled(redist_block_cyclic(n, r, M), redist_block_cyclic(n, k * r, M)) == most;
+        down = down &&
+               relabelled(redist_block_cyclic(n, k * r, M), redist_block_cyclic(n, r, M)) == most;
+        up = up &&
+             relabelled(redist_block_cyclic(n, r, M), redist_block_cyclic(n, k * r, M)) == most;
     }
     test_case(down, "Hsu: L_mapping for %d processes, k r to r", M);
     test_case(up, "Hsu: L_mapping for %d processes, r to k r", M);
@@ -357,8 +407,8 @@ static void check_source(void)
 /* ---- many places ---- */
 
 /* An axis that is distributed one element after the other. */
-static volumes count_line(int64_t n, int64_t block, int sources, const int *cuts_of_places, int64_t to_block,
-                          int places)
+static volumes count_line(int64_t n, int64_t block, int sources, const int *cuts_of_places,
+                          int64_t to_block, int places)
 {
     volumes v;
     int place = 0;
@@ -383,7 +433,8 @@ static void check_line(const volumes *v, redist_axis before, redist_axis after, 
     int ranks[MOST], code = redist_relabel(&from, &to, ranks);
     memset(usable, 0, sizeof usable);
     memset(usable, 1, (size_t)(before.procs > after.procs ? before.procs : after.procs));
-    test_case(code == REDIST_OK && are_legal(usable, v->places, ranks) && is_best(v, usable, ranks), "%s", what);
+    test_case(code == REDIST_OK && are_legal(usable, v->places, ranks) && is_best(v, usable, ranks),
+              "%s", what);
     free(v->weight);
 }
 
@@ -392,27 +443,31 @@ static void check_1024_places(void)
     static int64_t cuts[1025];
     static int int_cuts[1025];
     volumes v;
-    test_random r = { 7 };
+    test_random r = {7};
     v = count_line(60000, 7, 1024, NULL, 13, 1000);
     check_line(&v, redist_block_cyclic(60000, 7, 1024), redist_block_cyclic(60000, 13, 1000),
                "1024 ranks to 1000, many to many");
     v = count_line(60000, 9, 1000, NULL, 4, 1024);
-    check_line(&v, redist_block_cyclic(60000, 9, 1000), redist_block_cyclic(60000, 4, 1024), "1000 ranks to 1024");
+    check_line(&v, redist_block_cyclic(60000, 9, 1000), redist_block_cyclic(60000, 4, 1024),
+               "1000 ranks to 1024");
     for (int k = 1; k < 1025; k++)
         int_cuts[k] = (int)(cuts[k] = cuts[k - 1] + test_between(&r, 0, 120));
     v = count_line(cuts[1024], 50, 1024, int_cuts, 0, 1024);
-    check_line(&v, redist_block_cyclic(cuts[1024], 50, 1024), redist_cuts(cuts, 1024), "1024 ranks to uneven cuts");
+    check_line(&v, redist_block_cyclic(cuts[1024], 50, 1024), redist_cuts(cuts, 1024),
+               "1024 ranks to uneven cuts");
 }
 
 /* Blocks of two sizes distributed over many ranks: everybody has something of everything. */
 static void check_dense(test_random *r, int number)
 {
-    int64_t n = test_between(r, 1000, 20000), block = test_between(r, 1, 30), to_block = test_between(r, 1, 30);
+    int64_t n = test_between(r, 1000, 20000), block = test_between(r, 1, 30),
+            to_block = test_between(r, 1, 30);
     int sources = (int)test_between(r, 10, 100), places = (int)test_between(r, 10, 100);
     volumes v = count_line(n, block, sources, NULL, to_block, places);
     char what[80];
     snprintf(what, sizeof what, "dense pair %d: %d ranks to %d", number, sources, places);
-    check_line(&v, redist_block_cyclic(n, block, sources), redist_block_cyclic(n, to_block, places), what);
+    check_line(&v, redist_block_cyclic(n, block, sources), redist_block_cyclic(n, to_block, places),
+               what);
 }
 
 static void draw_cuts(test_random *r, int procs, int64_t widest, int64_t *cuts)
@@ -439,7 +494,8 @@ static void check_rows_to_columns(test_random *r, int procs, int64_t widest, int
     draw_cuts(r, procs, widest, rows);
     draw_cuts(r, procs, widest, columns);
     from = redist_layout_2d(redist_cuts(rows, procs), redist_whole(columns[procs]));
-    to = redist_from_rank(redist_layout_2d(redist_whole(rows[procs]), redist_cuts(columns, procs)), first_rank);
+    to = redist_from_rank(redist_layout_2d(redist_whole(rows[procs]), redist_cuts(columns, procs)),
+                          first_rank);
     for (int k = 0; k < procs; k++) {
         heights[k] = rows[k + 1] - rows[k];
         widths[k] = columns[k + 1] - columns[k];
@@ -448,9 +504,10 @@ static void check_rows_to_columns(test_random *r, int procs, int64_t widest, int
     qsort(widths, (size_t)procs, sizeof *widths, compare_widths);
     for (int k = 0; k < procs; k++)
         most += heights[k] * widths[k];
-    test_case(redist_relabel(&from, &to, ranks) == REDIST_OK && library_keeps(&from, &to, ranks) == most,
-              "%d uneven rows to columns on ranks from %d on: keeps %lld of %lld", procs, first_rank,
-              (long long)library_keeps(&from, &to, ranks), (long long)most);
+    test_case(redist_relabel(&from, &to, ranks) == REDIST_OK &&
+                  library_keeps(&from, &to, ranks) == most,
+              "%d uneven rows to columns on ranks from %d on: keeps %lld of %lld", procs,
+              first_rank, (long long)library_keeps(&from, &to, ranks), (long long)most);
 }
 
 /* Beyond 1,024 places what is reached is what the axes reach alone. */
@@ -459,16 +516,20 @@ static void check_beyond(void)
     static int backwards[1500];
     redist_layout from = redist_layout_1d(redist_balanced(100000, 1500)), to = from;
     int ranks[1600];
-    int64_t most = ceiling(20, 40) * 40 * ceiling(80, 80) * 40 * 2; /* Kalns' bound for either axis */
+    int64_t most =
+        ceiling(20, 40) * 40 * ceiling(80, 80) * 40 * 2; /* Kalns' bound for either axis */
     for (int k = 0; k < 1500; k++)
         backwards[k] = 1499 - k;
     to = redist_on_ranks(to, backwards);
-    test_case(redist_relabel(&from, &to, ranks) == REDIST_OK && library_keeps(&from, &to, ranks) == 100000,
+    test_case(redist_relabel(&from, &to, ranks) == REDIST_OK &&
+                  library_keeps(&from, &to, ranks) == 100000,
               "1500 places backwards: all stays");
     from = redist_layout_2d(redist_block(20 * 40, 40), redist_block(80 * 40, 40));
     to = redist_layout_2d(redist_cyclic(20 * 40, 40), redist_block_cyclic(80 * 40, 2, 40));
-    test_case(redist_relabel(&from, &to, ranks) == REDIST_OK && library_keeps(&from, &to, ranks) == most,
-              "1600 places: Kalns' bound on both axes, %lld", (long long)library_keeps(&from, &to, ranks));
+    test_case(redist_relabel(&from, &to, ranks) == REDIST_OK &&
+                  library_keeps(&from, &to, ranks) == most,
+              "1600 places: Kalns' bound on both axes, %lld",
+              (long long)library_keeps(&from, &to, ranks));
 }
 
 /* Coordinates that take their best in turn: mostly good, but place 0 here would take what place 1 needs. */
@@ -477,7 +538,7 @@ static void check_in_turn(void)
     static int64_t before[1101], after[1101];
     static int backwards[1100];
     redist_layout from, to;
-    int ranks[1100] = { 0 }, same, alone;
+    int ranks[1100] = {0}, same, alone;
     for (int k = 1; k <= 1100; k++) {
         before[k] = 10 * k;
         after[k] = k < 1100 ? 10 * k + 1 : 10 * k;
@@ -485,8 +546,10 @@ static void check_in_turn(void)
     }
     from = redist_layout_1d(redist_cuts(before, 1100));
     to = redist_on_ranks(redist_layout_1d(redist_cuts(after, 1100)), backwards);
-    test_case(redist_relabel(&from, &to, ranks) == REDIST_OK && library_keeps(&from, &to, ranks) == 11000 - 1099,
-              "1100 places a little further on: keep %lld", (long long)library_keeps(&from, &to, ranks));
+    test_case(redist_relabel(&from, &to, ranks) == REDIST_OK &&
+                  library_keeps(&from, &to, ranks) == 11000 - 1099,
+              "1100 places a little further on: keep %lld",
+              (long long)library_keeps(&from, &to, ranks));
 
     for (int k = 1; k <= 1100; k++)
         before[k] = after[k] = 200 * k;
@@ -515,7 +578,10 @@ static void check_never_worse(int number, redist_layout from, redist_layout to)
     for (int k = 0; k < redist_layout_places(&to); k++)
         numbered[k] = k;
     memset(usable, 0, sizeof usable);
-    memset(usable, 1, (size_t)(redist_layout_places(&from) > redist_layout_places(&to) ? redist_layout_places(&from) : redist_layout_places(&to)));
+    memset(usable, 1,
+           (size_t)(redist_layout_places(&from) > redist_layout_places(&to)
+                        ? redist_layout_places(&from)
+                        : redist_layout_places(&to)));
     test_case(code == REDIST_OK && are_legal(usable, redist_layout_places(&to), ranks) &&
                   library_keeps(&from, &to, ranks) >= library_keeps(&from, &to, numbered),
               "many places, pair %d: code %d", number, code);
@@ -523,7 +589,8 @@ static void check_never_worse(int number, redist_layout from, redist_layout to)
 
 static redist_layout draw_grid(test_random *r)
 {
-    int rows = (int)test_between(r, 1, 40), columns = (int)test_between(r, 1030 / rows, 1400 / rows);
+    int rows = (int)test_between(r, 1, 40),
+        columns = (int)test_between(r, 1030 / rows, 1400 / rows);
     return redist_layout_2d(redist_block_cyclic(500, test_between(r, 1, 40), rows),
                             redist_block_cyclic(700, test_between(r, 1, 40), columns));
 }
@@ -533,14 +600,17 @@ static redist_layout draw_grid(test_random *r)
 static void check_huge(void)
 {
     const int64_t n = (INT64_C(1) << 62) - 1, half = INT64_C(1) << 61;
-    const int backwards[3] = { 2, 1, 0 };
-    const int64_t third[8] = { 0, 0, 0, half, half, half, half, half };
-    redist_layout from = redist_layout_1d(redist_balanced(n, 3)), to = redist_on_ranks(from, backwards);
+    const int backwards[3] = {2, 1, 0};
+    const int64_t third[8] = {0, 0, 0, half, half, half, half, half};
+    redist_layout from = redist_layout_1d(redist_balanced(n, 3)),
+                  to = redist_on_ranks(from, backwards);
     int ranks[8];
-    test_case(redist_relabel(&from, &to, ranks) == REDIST_OK && ranks[0] == 0 && ranks[1] == 1 && ranks[2] == 2 &&
-                  library_keeps(&from, &to, ranks) == n, "2^62 - 1 elements stay");
+    test_case(redist_relabel(&from, &to, ranks) == REDIST_OK && ranks[0] == 0 && ranks[1] == 1 &&
+                  ranks[2] == 2 && library_keeps(&from, &to, ranks) == n,
+              "2^62 - 1 elements stay");
     test_case(relabelled(redist_whole(n), redist_whole(n)) == n, "2^62 - 1 on one rank");
-    test_case(relabelled(redist_block(half, 8), redist_cyclic(half, 8)) == half / 8, "2^61 elements, BLOCK to CYCLIC");
+    test_case(relabelled(redist_block(half, 8), redist_cyclic(half, 8)) == half / 8,
+              "2^61 elements, BLOCK to CYCLIC");
     to = redist_layout_1d(redist_balanced(n, 4));
     from = redist_from_rank(redist_layout_1d(redist_whole(n)), 6);
     test_case(redist_relabel(&from, &to, ranks) == REDIST_OK && ranks[0] == 6 &&
@@ -555,9 +625,11 @@ static void check_huge(void)
 static void check_empty(void)
 {
     const int64_t large = INT64_C(1) << 32; /* the two axes together pass 2^62 */
-    redist_layout from = redist_layout_3d(redist_block(large, 4), redist_block(large, 4), redist_whole(0));
-    redist_layout to =
-        redist_from_rank(redist_layout_3d(redist_cyclic(large, 8), redist_block(large, 2), redist_whole(0)), 3);
+    redist_layout from =
+        redist_layout_3d(redist_block(large, 4), redist_block(large, 4), redist_whole(0));
+    redist_layout to = redist_from_rank(redist_layout_3d(redist_cyclic(large, 8),
+                                                         redist_block(large, 2), redist_whole(0)),
+                                        3);
     int ranks[16], same = redist_relabel(&from, &to, ranks) == REDIST_OK;
     for (int t = 0; t < 16 && same; t++)
         same = ranks[t] == 3 + t;
@@ -570,21 +642,24 @@ static void check_no_memory(const redist_layout *from, const redist_layout *to, 
     static int ranks[MOST];
     long before = live_blocks;
     int code = REDIST_ERR_MEMORY, good = 1, times = 0;
-    for (int fails = 0; code == REDIST_ERR_MEMORY && fails < 100000; fails += 1 + fails / 16, times++) {
+    for (int fails = 0; code == REDIST_ERR_MEMORY && fails < 100000;
+         fails += 1 + fails / 16, times++) {
         ranks[0] = -7;
         until_failure = fails;
         code = redist_relabel(from, to, ranks);
         until_failure = -1;
         good = good && live_blocks == before && (code == REDIST_OK || ranks[0] == -7);
     }
-    test_case(good && code == REDIST_OK && times > 5, "%s: memory fails %d times, then code %d", what, times - 1, code);
+    test_case(good && code == REDIST_OK && times > 5, "%s: memory fails %d times, then code %d",
+              what, times - 1, code);
 }
 
 static void check_memory(void)
 {
-    const int backwards[4] = { 9, 3, 2, 1 };
+    const int backwards[4] = {9, 3, 2, 1};
     redist_layout from = redist_layout_2d(redist_block(12, 2), redist_block_cyclic(12, 2, 3));
-    redist_layout to = redist_on_ranks(redist_layout_2d(redist_cyclic(12, 2), redist_balanced(12, 2)), backwards);
+    redist_layout to =
+        redist_on_ranks(redist_layout_2d(redist_cyclic(12, 2), redist_balanced(12, 2)), backwards);
     check_no_memory(&from, &to, "four places");
     from = redist_layout_2d(redist_block(1, 1025), redist_whole(3));
     to = redist_layout_2d(redist_whole(1), redist_cyclic(3, 3));
@@ -594,13 +669,14 @@ static void check_memory(void)
 
 static void check_bad_input(void)
 {
-    static const int twice[4] = { 1, 2, 2, 3 };
+    static const int twice[4] = {1, 2, 2, 3};
     redist_layout good = redist_layout_2d(redist_block(8, 2), redist_block(9, 2)),
                   other = redist_layout_1d(redist_block(8, 2));
     redist_layout bad = redist_layout_2d(redist_block(8, 0), redist_whole(9)),
                   wide = redist_layout_2d(redist_block(8, 2), redist_whole(10));
-    redist_layout doubled = redist_on_ranks(good, twice), large = redist_layout_1d(redist_whole(INT64_MAX));
-    int ranks[4] = { 9, 9, 9, 9 };
+    redist_layout doubled = redist_on_ranks(good, twice),
+                  large = redist_layout_1d(redist_whole(INT64_MAX));
+    int ranks[4] = {9, 9, 9, 9};
     test_case(redist_relabel(NULL, &good, ranks) == REDIST_ERR_ARGUMENT, "no source");
     test_case(redist_relabel(&good, NULL, ranks) == REDIST_ERR_ARGUMENT, "no destination");
     test_case(redist_relabel(&good, &good, NULL) == REDIST_ERR_ARGUMENT, "nowhere to write ranks");
@@ -610,12 +686,13 @@ static void check_bad_input(void)
     test_case(redist_relabel(&good, &wide, ranks) == REDIST_ERR_SHAPE, "other extents");
     test_case(redist_relabel(&good, &doubled, ranks) == REDIST_ERR_RANK, "a rank twice");
     test_case(redist_relabel(&large, &large, ranks) == REDIST_ERR_OVERFLOW, "too many elements");
-    test_case(ranks[0] == 9 && ranks[1] == 9 && ranks[2] == 9 && ranks[3] == 9, "ranks untouched by errors");
+    test_case(ranks[0] == 9 && ranks[1] == 9 && ranks[2] == 9 && ranks[3] == 9,
+              "ranks untouched by errors");
 }
 
 int main(void)
 {
-    test_random r = { 1 };
+    test_random r = {1};
     for (int k = 0; k < 400; k++)
         check_random(&r, k);
     for (int sources = 1; sources <= 5; sources++)

@@ -18,9 +18,9 @@ typedef struct {
 /* Copy serving[k][t] of place k of the source serves place t of the destination; -1: they share nothing. */
 typedef struct {
     replicas side[2];
-    int64_t shared[TEST_PLACES][TEST_PLACES];       /* by place of either grid */
+    int64_t shared[TEST_PLACES][TEST_PLACES]; /* by place of either grid */
     int serving[TEST_PLACES][TEST_PLACES];
-    int64_t volume[TEST_PLACES][TEST_PLACES];       /* by rank */
+    int64_t volume[TEST_PLACES][TEST_PLACES]; /* by rank */
 } replicated;
 
 /* The copies may be asked for before the ranks or after. */
@@ -34,14 +34,16 @@ static inline void replicas_settle(test_random *r, int world, replicas *x)
     if (x->listed && test_one_in(r, 2))
         x->layout = redist_replicated(redist_on_ranks(x->layout, x->ranks), x->copies);
     else if (x->listed)
-        x->layout = redist_on_ranks(redist_replicated(redist_replicated(x->layout, 7), x->copies), x->ranks);
+        x->layout = redist_on_ranks(redist_replicated(redist_replicated(x->layout, 7), x->copies),
+                                    x->ranks);
     else if (test_one_in(r, 2))
         x->layout = redist_replicated(redist_from_rank(x->layout, first), x->copies);
     else
         x->layout = redist_from_rank(redist_replicated(x->layout, x->copies), first);
 }
 
-static inline void replicas_draw(test_random *r, int world, int copies, int ndim, const int64_t *shape, replicas *x)
+static inline void replicas_draw(test_random *r, int world, int copies, int ndim,
+                                 const int64_t *shape, replicas *x)
 {
     test_draw(r, world / copies, 0, ndim, shape, &x->array);
     test_tabulate(&x->array, &x->table);
@@ -94,7 +96,8 @@ static inline void replicated_serve(replicated *p, int k)
                 continue;
             p->serving[k][t] = own >= 0 ? own : number % from->copies;
             number++;
-            p->volume[from->ranks[k + p->serving[k][t] * from->grid]][to->ranks[t]] += p->shared[k][order[i]];
+            p->volume[from->ranks[k + p->serving[k][t] * from->grid]][to->ranks[t]] +=
+                p->shared[k][order[i]];
         }
 }
 
@@ -116,17 +119,22 @@ static inline void replicated_draw(test_random *r, int world, replicated *p)
 }
 
 /* The contents of the source's copies differ, so that one sees which one was read. */
-static inline uint64_t replicated_contents(uint64_t seed, int copy) { return seed * COPIES + (uint64_t)copy; }
+static inline uint64_t replicated_contents(uint64_t seed, int copy)
+{
+    return seed * COPIES + (uint64_t)copy;
+}
 
-static inline void replicated_fill_source(const replicated *p, int place, size_t bytes, uint64_t seed,
-                                          unsigned char *array)
+static inline void replicated_fill_source(const replicated *p, int place, size_t bytes,
+                                          uint64_t seed, unsigned char *array)
 {
     const replicas *from = &p->side[0];
-    test_fill(&from->table, place % from->grid, bytes, replicated_contents(seed, place / from->grid), 7, array);
+    test_fill(&from->table, place % from->grid, bytes,
+              replicated_contents(seed, place / from->grid), 7, array);
 }
 
 /* The array of a place of the destination, filled element by element with what the copies that serve it hold. */
-static inline void replicated_expect(const replicated *p, int place, size_t bytes, uint64_t seed, unsigned char *array)
+static inline void replicated_expect(const replicated *p, int place, size_t bytes, uint64_t seed,
+                                     unsigned char *array)
 {
     const test_table *from = &p->side[0].table, *to = &p->side[1].table;
     const int grid_place = place % p->side[1].grid;

@@ -11,20 +11,24 @@ enum { WORLD = TEST_PLACES, TEXT = 2000 };
 
 static void check_places(const replicas *x, int number)
 {
-    int k, rank, coords[TEST_DIMS], other[TEST_DIMS], good = redist_layout_check(&x->layout) == REDIST_OK;
+    int k, rank, coords[TEST_DIMS], other[TEST_DIMS],
+        good = redist_layout_check(&x->layout) == REDIST_OK;
     good = good && redist_layout_places(&x->layout) == x->places;
     for (rank = 0; rank < WORLD + 2; rank++) {
         for (k = 0; k < x->places && x->ranks[k] != rank; k++)
             continue;
         good = good && redist_layout_coords(&x->layout, rank, coords) == (k < x->places);
-        good = good && redist_layout_alloc(&x->layout, rank) == (k < x->places ? x->table.alloc[k % x->grid] : 0);
-        if (k < x->places) { /* the same coordinates in every copy, and their rank is that of copy 0 */
+        good = good && redist_layout_alloc(&x->layout, rank) ==
+                           (k < x->places ? x->table.alloc[k % x->grid] : 0);
+        if (k <
+            x->places) { /* the same coordinates in every copy, and their rank is that of copy 0 */
             good = good && redist_layout_rank(&x->layout, coords) == x->ranks[k % x->grid];
             good = good && redist_layout_coords(&x->layout, x->ranks[k % x->grid], other) &&
                    memcmp(coords, other, (size_t)x->array.ndim * sizeof *coords) == 0;
         }
     }
-    test_case(good, "pair %d: places, coordinates and ranks of %d copies of %d places", number, x->copies, x->grid);
+    test_case(good, "pair %d: places, coordinates and ranks of %d copies of %d places", number,
+              x->copies, x->grid);
 }
 
 static void check_text(const replicas *x, int number)
@@ -38,8 +42,8 @@ static void check_text(const replicas *x, int number)
     redist_layout_format(&y, again, sizeof again);
     for (rank = 0; rank < WORLD + 2 && code == REDIST_OK; rank++)
         good = good && redist_layout_alloc(&x->layout, rank) == redist_layout_alloc(&y, rank);
-    test_case(code == REDIST_OK && good && strcmp(text, again) == 0, "pair %d: %s %s becomes %s", number, text, message,
-              again);
+    test_case(code == REDIST_OK && good && strcmp(text, again) == 0, "pair %d: %s %s becomes %s",
+              number, text, message, again);
 }
 
 /* ---- who serves whom ---- */
@@ -49,7 +53,8 @@ static void check_volumes(const replicated *p, int number)
     int a, b, same = 1;
     for (a = 0; a < WORLD; a++)
         for (b = 0; b < WORLD; b++)
-            same = same && redist_volume(&p->side[0].layout, a, &p->side[1].layout, b) == p->volume[a][b];
+            same = same &&
+                   redist_volume(&p->side[0].layout, a, &p->side[1].layout, b) == p->volume[a][b];
     test_case(same, "pair %d: volumes between ranks", number);
 }
 
@@ -65,8 +70,8 @@ static void check_evenness(const replicated *p, int number)
             const int own = replicas_held(from, k, to->ranks[t]);
             int readers = 0;
             for (c = 0; c < from->copies; c++) {
-                const int reads =
-                    redist_volume(&from->layout, from->ranks[k + c * from->grid], &to->layout, to->ranks[t]) > 0;
+                const int reads = redist_volume(&from->layout, from->ranks[k + c * from->grid],
+                                                &to->layout, to->ranks[t]) > 0;
                 readers += reads;
                 served[c] += reads && own < 0;
                 good = good && (own < 0 || reads == (p->shared[k][t % to->grid] > 0 && c == own));
@@ -79,9 +84,13 @@ static void check_evenness(const replicated *p, int number)
             least = served[c] < least ? served[c] : least;
             most = served[c] > most ? served[c] : most;
         }
-        good = good && most * from->copies < all + from->copies && (owners > 0 || most - least <= 1);
+        good =
+            good && most * from->copies < all + from->copies && (owners > 0 || most - least <= 1);
     }
-    test_case(good, "pair %d: one copy serves, one's own if there is one, and none serves more than its share", number);
+    test_case(
+        good,
+        "pair %d: one copy serves, one's own if there is one, and none serves more than its share",
+        number);
 }
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -122,18 +131,21 @@ static void check_traffic(const replicated *p, int number)
     int stops = -7;
     memset(&found, 0, sizeof found);
     expected = expected_traffic(p, &degree);
-    test_case(redist_traffic_between(&p->side[0].layout, &p->side[1].layout, &found) == REDIST_OK &&
-                  found.total == expected.total && found.kept == expected.kept && found.moved == expected.moved &&
-                  found.messages == expected.messages && found.max_sends == expected.max_sends &&
-                  found.max_receives == expected.max_receives && found.max_sent == expected.max_sent &&
-                  found.max_received == expected.max_received,
-              "pair %d: traffic: moved %ld of %ld, kept %ld of %ld, messages %ld of %ld, %ld of %ld from one rank",
-              number, (long)found.moved, (long)expected.moved, (long)found.kept, (long)expected.kept,
-              (long)found.messages, (long)expected.messages, (long)found.max_sends, (long)expected.max_sends);
+    test_case(
+        redist_traffic_between(&p->side[0].layout, &p->side[1].layout, &found) == REDIST_OK &&
+            found.total == expected.total && found.kept == expected.kept &&
+            found.moved == expected.moved && found.messages == expected.messages &&
+            found.max_sends == expected.max_sends && found.max_receives == expected.max_receives &&
+            found.max_sent == expected.max_sent && found.max_received == expected.max_received,
+        "pair %d: traffic: moved %ld of %ld, kept %ld of %ld, messages %ld of %ld, %ld of %ld from one rank",
+        number, (long)found.moved, (long)expected.moved, (long)found.kept, (long)expected.kept,
+        (long)found.messages, (long)expected.messages, (long)found.max_sends,
+        (long)expected.max_sends);
     test_case(cost == (double)degree || (p->side[0].copies > 1 && cost == (double)degree + 1),
               "pair %d: cost of %g messages for %ld", number, cost, (long)degree);
     test_case((p->side[0].copies == 1 && p->side[1].copies == 1) ||
-                  (redist_phases(&p->side[0].layout, &p->side[1].layout, 1, &messages, 4, (redist_layout[4]){0}, &stops) == REDIST_OK &&
+                  (redist_phases(&p->side[0].layout, &p->side[1].layout, 1, &messages, 4,
+                                 (redist_layout[4]){0}, &stops) == REDIST_OK &&
                    stops == 0),
               "pair %d: no phases with copies", number);
 }
@@ -142,7 +154,8 @@ static void check_schedule(const replicated *p, int number)
 {
     int64_t left[TEST_PLACES][TEST_PLACES], degree;
     redist_schedule s;
-    int step, a, b, good = redist_schedule_create(&p->side[0].layout, &p->side[1].layout, &s) == REDIST_OK;
+    int step, a, b,
+        good = redist_schedule_create(&p->side[0].layout, &p->side[1].layout, &s) == REDIST_OK;
     expected_traffic(p, &degree);
     memcpy(left, p->volume, sizeof left);
     for (step = 0; step < s.steps && good; step++) {
@@ -160,15 +173,16 @@ static void check_schedule(const replicated *p, int number)
     for (a = 0; a < WORLD; a++)
         for (b = 0; b < WORLD; b++)
             good = good && left[a][b] == 0;
-    test_case(good && s.steps == degree, "pair %d: a schedule of %d steps for a degree of %ld", number, s.steps,
-              (long)degree);
+    test_case(good && s.steps == degree, "pair %d: a schedule of %d steps for a degree of %ld",
+              number, s.steps, (long)degree);
     redist_schedule_free(&s);
 }
 
 /* ---- moving ---- */
 
 /* Places that own nothing get NULL every other time. */
-static void fill_arrays(const replicated *p, int number, size_t bytes, unsigned char *held[2][TEST_PLACES])
+static void fill_arrays(const replicated *p, int number, size_t bytes,
+                        unsigned char *held[2][TEST_PLACES])
 {
     int side, k;
     for (side = 0; side < 2; side++)
@@ -206,19 +220,21 @@ static void check_move(const replicated *p, int number)
                 replicated_fill_source(p, k, bytes, 5, expected);
             else
                 replicated_expect(p, k, bytes, 5, expected);
-            good = good && (held[side][k] == NULL ||
-                            memcmp(expected, held[side][k], replicas_bytes(&p->side[side], k, bytes)) == 0);
+            good = good &&
+                   (held[side][k] == NULL ||
+                    memcmp(expected, held[side][k], replicas_bytes(&p->side[side], k, bytes)) == 0);
             free(expected);
             free(held[side][k]);
         }
-    test_case(code == REDIST_OK && good, "pair %d: move of %d to %d copies: code %d", number, p->side[0].copies,
-              p->side[1].copies, code);
+    test_case(code == REDIST_OK && good, "pair %d: move of %d to %d copies: code %d", number,
+              p->side[0].copies, p->side[1].copies, code);
 }
 
 /* ---- relabelling ---- */
 
 /* The most that places t, t + 1, ... keep on ranks not yet used. */
-static int64_t best_numbering(const replicated *p, const int *candidates, int n, unsigned used, int t)
+static int64_t best_numbering(const replicated *p, const int *candidates, int n, unsigned used,
+                              int t)
 {
     const replicas *from = &p->side[0];
     int64_t best = 0;
@@ -259,15 +275,16 @@ static void check_relabel(const replicated *p, int number)
     if (p->side[1].places > 5 || n > 7)
         return;
     best = best_numbering(p, candidates, n, 0, 0);
-    test_case(redist_relabel(&p->side[0].layout, &p->side[1].layout, ranks) == REDIST_OK, "pair %d: relabelling",
-              number);
+    test_case(redist_relabel(&p->side[0].layout, &p->side[1].layout, ranks) == REDIST_OK,
+              "pair %d: relabelling", number);
     for (k = 0; k < p->side[1].places; k++) {
         for (c = 0; c < n && candidates[c] != ranks[k]; c++)
             continue;
         legal = legal && c < n;
     }
     renumbered = redist_on_ranks(p->side[1].layout, ranks);
-    test_case(legal && redist_traffic_between(&p->side[0].layout, &renumbered, &now) == REDIST_OK && now.kept == best,
+    test_case(legal && redist_traffic_between(&p->side[0].layout, &renumbered, &now) == REDIST_OK &&
+                  now.kept == best,
               "pair %d: relabelled, %ld stay of at most %ld", number, (long)now.kept, (long)best);
 }
 
@@ -277,7 +294,8 @@ static void check_large_relabel(void)
     enum { N = 1200, PROCS = 600 };
     static int ranks[3 * PROCS];
     redist_layout from = redist_replicated(redist_layout_1d(redist_block(N, PROCS)), 2);
-    redist_layout to = redist_replicated(redist_layout_1d(redist_starting_at(redist_block(N, PROCS), 1)), 3);
+    redist_layout to =
+        redist_replicated(redist_layout_1d(redist_starting_at(redist_block(N, PROCS), 1)), 3);
     redist_traffic before = {0, 0, 0, 0, 0, 0, 0, 0}, after = before;
     redist_traffic_between(&from, &to, &before);
     test_case(redist_relabel(&from, &to, ranks) == REDIST_OK, "relabelling 1800 places");
@@ -325,7 +343,8 @@ static void check_memory(const replicated *p, int number)
     }
     for (n = 0; lacked && good; n++) {
         until_failure = n;
-        good = call_all(p, from, to, &lacked) && live_blocks == before && lacked == (until_failure < 0);
+        good = call_all(p, from, to, &lacked) && live_blocks == before &&
+               lacked == (until_failure < 0);
     }
     until_failure = -1;
     for (side = 0; side < 2; side++)
@@ -338,9 +357,10 @@ static void check_memory(const replicated *p, int number)
    on a rank, take more than on others. */
 static void check_thrift(void)
 {
-    static const int ranks[3] = { 0, 1, 2 };
+    static const int ranks[3] = {0, 1, 2};
     const int64_t many = 1000000;
-    redist_layout from = redist_layout_1d(redist_block(12, 3)), listed = redist_on_ranks(from, ranks);
+    redist_layout from = redist_layout_1d(redist_block(12, 3)),
+                  listed = redist_on_ranks(from, ranks);
     redist_layout to = redist_replicated(redist_layout_1d(redist_cyclic(12, 2)), 2);
     redist_traffic traffic;
     int64_t used[2];
@@ -356,7 +376,8 @@ static void check_thrift(void)
     used[1] += many - until_failure;
     until_failure = -1;
     test_case(code == REDIST_OK && used[0] > 0 && used[1] == used[0] + 1,
-              "pairs of a source with one copy take no memory: %ld, %ld", (long)used[0], (long)used[1]);
+              "pairs of a source with one copy take no memory: %ld, %ld", (long)used[0],
+              (long)used[1]);
 }
 
 /* ---- bad input ---- */
@@ -375,8 +396,10 @@ static void check_mistakes(void)
     static const int twice[4] = {3, 4, 5, 3}, negative[4] = {3, 4, 5, -1};
     const redist_layout two = redist_layout_1d(redist_block(10, 2));
     redist_layout bad = redist_layout_1d(redist_block_cyclic(10, 0, 2));
-    expect(redist_replicated(two, 0), REDIST_ERR_LAYOUT, "the number of copies is 0, must be at least 1");
-    expect(redist_replicated(two, -1), REDIST_ERR_LAYOUT, "the number of copies is -1, must be at least 1");
+    expect(redist_replicated(two, 0), REDIST_ERR_LAYOUT,
+           "the number of copies is 0, must be at least 1");
+    expect(redist_replicated(two, -1), REDIST_ERR_LAYOUT,
+           "the number of copies is -1, must be at least 1");
     expect(redist_replicated(two, INT_MIN), REDIST_ERR_LAYOUT,
            "the number of copies is -2147483648, must be at least 1");
     expect(redist_replicated(two, INT_MAX), REDIST_ERR_OVERFLOW,
@@ -388,15 +411,16 @@ static void check_mistakes(void)
            "the first rank is 2147483642, must be at least 0 and at most 2147483641");
     expect(redist_from_rank(redist_replicated(two, 3), INT_MAX - 5), REDIST_ERR_RANK,
            "the first rank is 2147483642, must be at least 0 and at most 2147483641");
-    expect(redist_replicated(redist_on_ranks(two, twice), 2), REDIST_ERR_RANK, "two places are on rank 3");
+    expect(redist_replicated(redist_on_ranks(two, twice), 2), REDIST_ERR_RANK,
+           "two places are on rank 3");
     expect(redist_on_ranks(redist_replicated(two, 2), negative), REDIST_ERR_RANK,
            "a rank is -1, must be at least 0 and at most 2147483647");
     expect(redist_replicated(redist_on_ranks(two, twice), 1), REDIST_OK, "");
     expect(redist_replicated(bad, 0), REDIST_ERR_LAYOUT, "axis 0: block is 0, must be at least 1");
     expect(redist_replicated(redist_layout_nd(0, NULL), 2), REDIST_ERR_LAYOUT,
            "the number of axes is 0, must be at least 1 and at most 8");
-    expect(redist_replicated(redist_layout_2d(redist_block(9, 99999), redist_block(9, 99999)), 5), REDIST_ERR_OVERFLOW,
-           "the process grid has more than INT_MAX places");
+    expect(redist_replicated(redist_layout_2d(redist_block(9, 99999), redist_block(9, 99999)), 5),
+           REDIST_ERR_OVERFLOW, "the process grid has more than INT_MAX places");
 }
 
 /* 2^61 elements in two copies are counted; in three they are too many. */
@@ -407,11 +431,13 @@ static void check_overflow(void)
                   three = redist_replicated(from, 3);
     redist_traffic traffic;
     int ranks[12];
-    test_case(redist_traffic_between(&from, &two, &traffic) == REDIST_OK && traffic.total == 2 * n && traffic.kept == n,
+    test_case(redist_traffic_between(&from, &two, &traffic) == REDIST_OK &&
+                  traffic.total == 2 * n && traffic.kept == n,
               "2^62 elements in two copies");
     test_case(redist_traffic_between(&from, &three, &traffic) == REDIST_ERR_OVERFLOW,
               "more than 2^62 elements in three copies");
-    test_case(redist_relabel(&from, &three, ranks) == REDIST_ERR_OVERFLOW, "relabelling more than 2^62 elements");
+    test_case(redist_relabel(&from, &three, ranks) == REDIST_ERR_OVERFLOW,
+              "relabelling more than 2^62 elements");
     test_case(redist_relabel(&three, &two, ranks) == REDIST_OK && ranks[0] == 0 && ranks[7] == 7,
               "relabelling 2^62 elements");
 }
@@ -419,13 +445,14 @@ static void check_overflow(void)
 /* Nothing there: no schedule, no traffic. */
 static void check_empty(void)
 {
-    redist_layout from = redist_replicated(redist_layout_2d(redist_block(0, 2), redist_cyclic(9, 2)), 2);
+    redist_layout from =
+        redist_replicated(redist_layout_2d(redist_block(0, 2), redist_cyclic(9, 2)), 2);
     redist_layout to = redist_replicated(redist_layout_2d(redist_whole(0), redist_block(9, 3)), 3);
     redist_traffic traffic;
     redist_schedule s;
     test_case(redist_traffic_between(&from, &to, &traffic) == REDIST_OK && traffic.total == 0 &&
-                  traffic.messages == 0 && redist_schedule_create(&from, &to, &s) == REDIST_OK && s.steps == 0 &&
-                  redist_volume(&from, 0, &to, 0) == 0,
+                  traffic.messages == 0 && redist_schedule_create(&from, &to, &s) == REDIST_OK &&
+                  s.steps == 0 && redist_volume(&from, 0, &to, 0) == 0,
               "an array of no elements in copies");
     redist_schedule_free(&s);
 }
@@ -458,10 +485,11 @@ static void check_boxes(void)
         good = redist_traffic_between(&from, &to, &traffic) == REDIST_OK && traffic.max_sends == 2;
         for (rank = 0; rank < 4; rank++)
             for (k = 0; k < 8; k++)
-                good = good &&
-                       redist_volume(&from, rank, &to, 4 + k) == (k % 2 == rank % 2 && k / 2 % 2 == rank / 2 ? 8 : 0);
+                good = good && redist_volume(&from, rank, &to, 4 + k) ==
+                                   (k % 2 == rank % 2 && k / 2 % 2 == rank / 2 ? 8 : 0);
         test_case(good && redist_cost_of(&from, &to, 1, &messages) <= 3,
-                  "copies of boxes serve evenly, case %d: %d messages", boxes, (int)traffic.max_sends);
+                  "copies of boxes serve evenly, case %d: %d messages", boxes,
+                  (int)traffic.max_sends);
     }
 }
 

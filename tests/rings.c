@@ -38,7 +38,8 @@ static inline int exchange_flag(int64_t *flag, int64_t *expected, int64_t value)
 {
     int stored;
     point(3);
-    stored = __atomic_compare_exchange_n(flag, expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    stored =
+        __atomic_compare_exchange_n(flag, expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     point_after((uint64_t)*expected * 2 + (uint64_t)stored);
     return stored;
 }
@@ -68,7 +69,8 @@ typedef struct {
     int ranks, n, arrays, in_place, rounds, piece;
     int slots; /* > 0: of every ring, instead of what the plan chose */
     unsigned char arena[8];
-    int far, interleaved, plans; /* the cores share no cache; plans: that are started at a time, 0 for 1 */
+    int far, interleaved,
+        plans; /* the cores share no cache; plans: that are started at a time, 0 for 1 */
 } ring_case;
 
 typedef struct {
@@ -91,7 +93,8 @@ static double element(int round, int plan, int array, int i)
 
 static double *array_of(int rank, int round, int plan, int side, int array)
 {
-    const int bits = now.arena[round % 8] >> rank, in_arena = side == 0 ? (bits | bits >> 4) & 1 : bits & 1;
+    const int bits = now.arena[round % 8] >> rank,
+              in_arena = side == 0 ? (bits | bits >> 4) & 1 : bits & 1;
     return crew[rank].held[plan][in_arena][now.in_place ? 0 : side][array];
 }
 
@@ -118,7 +121,8 @@ static int arrived(int rank, int round, int plan)
     int a, k, good = 1;
     for (a = 0; a < now.arrays; a++)
         for (k = 0; k < own; k++)
-            good = good && array_of(rank, round, plan, 1, a)[k] == element(round, plan, a, global(rank, 1, k));
+            good = good && array_of(rank, round, plan, 1, a)[k] ==
+                               element(round, plan, a, global(rank, 1, k));
     return good;
 }
 
@@ -142,7 +146,8 @@ static void create_plans(int rank)
     crew_member *m = &crew[rank];
     const redist_layout blocks = redist_layout_1d(redist_block(now.n, now.ranks)),
                         cycles = redist_layout_1d(redist_cyclic(now.n, now.ranks));
-    const redist_layout *from = now.interleaved ? &cycles : &blocks, *to = now.interleaved ? &blocks : &cycles;
+    const redist_layout *from = now.interleaved ? &cycles : &blocks,
+                        *to = now.interleaved ? &blocks : &cycles;
     redist_options options;
     int64_t k;
     int p;
@@ -152,7 +157,8 @@ static void create_plans(int rank)
     options.in_place = now.in_place;
     options.arena = m->arena;
     for (p = 0; p < plans(); p++) {
-        m->wrong |= redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &m->plan[p]) != REDIST_OK;
+        m->wrong |= redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options,
+                                       &m->plan[p]) != REDIST_OK;
         for (k = 0; k < m->plan[p]->rings->links && now.slots > 0; k++)
             m->plan[p]->rings->link[k].slots = now.slots;
     }
@@ -252,7 +258,8 @@ static void *thread_work(void *argument)
             }
             m->wrong |= code != REDIST_OK || !arrived(thread_rank, round, plan);
         }
-        if (round % 16 == 15) { /* freed at once, whatever the others are at, and made again in the same room */
+        if (round % 16 ==
+            15) { /* freed at once, whatever the others are at, and made again in the same room */
             free_plans(thread_rank);
             create_plans(thread_rank);
         }
@@ -307,7 +314,8 @@ static void point(uint64_t what)
 static void point_after(uint64_t value)
 {
     if (thread_rank < 0 && exploring)
-        coroutine[running].trace = (coroutine[running].trace ^ value) * UINT64_C(0xD6E8FEB86659FD93) + 1;
+        coroutine[running].trace =
+            (coroutine[running].trace ^ value) * UINT64_C(0xD6E8FEB86659FD93) + 1;
 }
 
 static int crew_rank(void) { return thread_rank >= 0 ? thread_rank : running; }
@@ -479,7 +487,8 @@ static void remember_all(void)
         for (p = 0; p < plans(); p++)
             for (side = 0; side < 2; side++)
                 for (a = 0; a < now.arrays; a++)
-                    remember(crew[r].held[p][0][side][a], (size_t)(now.n / now.ranks) * sizeof(double));
+                    remember(crew[r].held[p][0][side][a],
+                             (size_t)(now.n / now.ranks) * sizeof(double));
     for (r = 0; r < now.ranks; r++)
         for (p = 0; p < plans(); p++)
             remember_plan(crew[r].plan[p]);
@@ -680,12 +689,67 @@ int main(void)
         {"in place", 3, 480, 2, 1, 40, 128, 0, {0}, 0, 0, 0},
         {"arena", 3, 480, 1, 0, 60, 128, 0, {15, 15, 15, 15, 15, 15, 15, 15}, 0, 0, 0},
         {"arena, far", 3, 480, 1, 0, 60, 4096, 0, {15, 15, 15, 15, 15, 15, 15, 15}, 1, 0, 0},
-        {"arena, interleaved", 3, 480, 1, 0, 60, 4096, 0, {15, 15, 15, 15, 15, 15, 15, 15}, 0, 1, 0},
-        {"arena, far, interleaved", 3, 480, 1, 0, 60, 128, 0, {15, 15, 15, 15, 15, 15, 15, 15}, 1, 1, 0},
+        {"arena, interleaved",
+         3,
+         480,
+         1,
+         0,
+         60,
+         4096,
+         0,
+         {15, 15, 15, 15, 15, 15, 15, 15},
+         0,
+         1,
+         0},
+        {"arena, far, interleaved",
+         3,
+         480,
+         1,
+         0,
+         60,
+         128,
+         0,
+         {15, 15, 15, 15, 15, 15, 15, 15},
+         1,
+         1,
+         0},
         {"arena and ring alternately", 2, 480, 2, 0, 60, 128, 0, {0, 3, 3, 0, 0, 1, 2, 3}, 0, 0, 0},
-        {"arena and ring alternately", 4, 480, 1, 0, 60, 128, 0, {0, 15, 5, 10, 1, 14, 15, 0}, 1, 0, 0},
-        {"sources in the arena", 4, 480, 1, 0, 60, 4096, 0, {0, 255, 80, 160, 31, 14, 240, 0}, 0, 0, 0},
-        {"arena and short messages alternately", 3, 48, 1, 0, 60, 4096, 0, {0, 7, 0, 7, 1, 6, 3, 0}, 0, 0, 0},
+        {"arena and ring alternately",
+         4,
+         480,
+         1,
+         0,
+         60,
+         128,
+         0,
+         {0, 15, 5, 10, 1, 14, 15, 0},
+         1,
+         0,
+         0},
+        {"sources in the arena",
+         4,
+         480,
+         1,
+         0,
+         60,
+         4096,
+         0,
+         {0, 255, 80, 160, 31, 14, 240, 0},
+         0,
+         0,
+         0},
+        {"arena and short messages alternately",
+         3,
+         48,
+         1,
+         0,
+         60,
+         4096,
+         0,
+         {0, 7, 0, 7, 1, 6, 3, 0},
+         0,
+         0,
+         0},
         {"two plans", 3, 480, 1, 0, 60, 128, 0, {15, 15, 15, 0, 15, 3, 15, 15}, 0, 0, 2},
         {"two plans, far", 3, 480, 1, 0, 60, 4096, 0, {15, 15, 15, 0, 15, 3, 15, 15}, 1, 0, 2},
     };

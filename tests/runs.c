@@ -78,7 +78,8 @@ static void add(void *to, const void *from, int64_t n, void *context)
    exactly once, and nothing else. */
 static int check_pair(const dealt_axis *from, const dealt_axis *to)
 {
-    int64_t source[PROCS][MOST] = {{0}}, target[PROCS][MOST] = {{0}}, expected[PROCS][MOST] = {{0}}, i;
+    int64_t source[PROCS][MOST] = {{0}}, target[PROCS][MOST] = {{0}}, expected[PROCS][MOST] = {{0}},
+            i;
     const void *sources[PROCS];
     void *targets[PROCS];
     int k;
@@ -92,8 +93,8 @@ static int check_pair(const dealt_axis *from, const dealt_axis *to)
         source[from->owner[i]][from->local[i]] = i + 1;
         expected[to->owner[i]][to->local[i]] = i + 1;
     }
-    return redist_move_combining(&from->layout, sources, &to->layout, targets, sizeof(int64_t), add, NULL) ==
-               REDIST_OK &&
+    return redist_move_combining(&from->layout, sources, &to->layout, targets, sizeof(int64_t), add,
+                                 NULL) == REDIST_OK &&
            memcmp(target, expected, sizeof target) == 0;
 }
 
@@ -119,8 +120,9 @@ static void check_random(void)
         int64_t count = test_between(&r, 0, 14);
         draw(&from, &r, count);
         draw(&to, &r, count);
-        test_case(redist_layout_check(&from.layout) == REDIST_OK && redist_layout_check(&to.layout) == REDIST_OK &&
-                      check_pair(&from, &to) && check_volumes(&from, &to),
+        test_case(redist_layout_check(&from.layout) == REDIST_OK &&
+                      redist_layout_check(&to.layout) == REDIST_OK && check_pair(&from, &to) &&
+                      check_volumes(&from, &to),
                   "random pair %d", k);
     }
 }
@@ -136,20 +138,25 @@ static void check_short(const char *name, redist_axis from, redist_axis to, int 
     for (k = 0; k < to.procs; k++)
         elements += redist_volume(&a, 0, &b, k);
     test_case(largest_block <= 128 * (size_t)most && elements == redist_count(&from, 0),
-              "%s: a list of %d bytes for %" PRId64 " elements", name, (int)largest_block, elements);
+              "%s: a list of %d bytes for %" PRId64 " elements", name, (int)largest_block,
+              elements);
 }
 
 int main(void)
 {
     const int64_t large = INT64_C(1) << 60;
     check_random();
-    check_short("BLOCK to CYCLIC(1), 10^9 on 2", redist_block(1000000000, 2), redist_cyclic(1000000000, 2), 4);
-    check_short("CYCLIC(1) to BLOCK, 10^9 on 2", redist_cyclic(1000000000, 2), redist_block(1000000000, 2), 4);
-    check_short("BLOCK to CYCLIC(64), 2^60 on 1000", redist_block(large, 1000), redist_block_cyclic(large, 64, 1000),
-                4);
-    check_short("CYCLIC(3) to CYCLIC(2), 2^60 on 7", redist_block_cyclic(large, 3, 7), redist_block_cyclic(large, 2, 7),
-                8);
-    check_short("CYCLIC(5), 2^60, the same", redist_block_cyclic(large, 5, 9), redist_block_cyclic(large, 5, 9), 4);
-    check_short("CYCLIC(1) to balanced, 2^60", redist_cyclic(large, 3), redist_balanced(large, 1000), 4);
+    check_short("BLOCK to CYCLIC(1), 10^9 on 2", redist_block(1000000000, 2),
+                redist_cyclic(1000000000, 2), 4);
+    check_short("CYCLIC(1) to BLOCK, 10^9 on 2", redist_cyclic(1000000000, 2),
+                redist_block(1000000000, 2), 4);
+    check_short("BLOCK to CYCLIC(64), 2^60 on 1000", redist_block(large, 1000),
+                redist_block_cyclic(large, 64, 1000), 4);
+    check_short("CYCLIC(3) to CYCLIC(2), 2^60 on 7", redist_block_cyclic(large, 3, 7),
+                redist_block_cyclic(large, 2, 7), 8);
+    check_short("CYCLIC(5), 2^60, the same", redist_block_cyclic(large, 5, 9),
+                redist_block_cyclic(large, 5, 9), 4);
+    check_short("CYCLIC(1) to balanced, 2^60", redist_cyclic(large, 3),
+                redist_balanced(large, 1000), 4);
     return test_report("runs");
 }

@@ -22,8 +22,8 @@ typedef struct {
 /* A matrix over a grid, and this rank's part of it, as yet unset. */
 typedef struct {
     const grid *g;
-    int desc[9], row, column;           /* where the part to be copied begins, from 0 */
-    int64_t elements; /* of the local array, padding included */
+    int desc[9], row, column; /* where the part to be copied begins, from 0 */
+    int64_t elements;         /* of the local array, padding included */
     redist_layout layout;
     void *local;
     size_t bytes;
@@ -69,7 +69,8 @@ static int place_of_rank(const grid *g)
 /* A matrix in which a part of m x n fits. */
 static void draw(test_random *r, const grid *g, int m, int n, size_t element_bytes, matrix *x)
 {
-    int below = (int)test_between(r, 0, 6), right = (int)test_between(r, 0, 6), padding = (int)test_between(r, 0, 3);
+    int below = (int)test_between(r, 0, 6), right = (int)test_between(r, 0, 6),
+        padding = (int)test_between(r, 0, 3);
     int place = place_of_rank(g), rows, columns;
     x->g = g;
     x->row = (int)test_between(r, 0, 6);
@@ -83,7 +84,8 @@ static void draw(test_random *r, const grid *g, int m, int n, size_t element_byt
     x->desc[6] = (int)test_between(r, 0, g->rows - 1);
     x->desc[7] = (int)test_between(r, 0, g->columns - 1);
     rows = place < 0 ? 0 : owned(x->desc[2], x->desc[4], x->desc[6], g->rows, place / g->columns);
-    columns = place < 0 ? 0 : owned(x->desc[3], x->desc[5], x->desc[7], g->columns, place % g->columns);
+    columns =
+        place < 0 ? 0 : owned(x->desc[3], x->desc[5], x->desc[7], g->columns, place % g->columns);
     x->desc[8] = rows + padding > 0 ? rows + padding : 1;
     x->layout = redist_on_ranks(redist_from_scalapack(x->desc, g->rows, g->columns), g->ranks);
     x->layout = redist_section(redist_section(x->layout, 0, x->row, m, 1), 1, x->column, n, 1);

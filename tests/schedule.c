@@ -8,7 +8,9 @@
 
 /* How often the schedules tested, without tables and with tables, were of one axis, of several, and took fewer steps
    than their axes one after the other; axes fanned out and fanned in. */
-static struct { long alone, several, shared, fans; } tested[2];
+static struct {
+    long alone, several, shared, fans;
+} tested[2];
 static long all_meet, in_turn, short_views;
 
 /* ---- any schedule against what moves element by element ---- */
@@ -62,7 +64,7 @@ static int nothing_left(const serial_matrix *left)
 static int axis_degrees(const serial_layout *from, const serial_layout *to, int d, int64_t *degree)
 {
     static unsigned char meets[TEST_PLACES][TEST_PLACES];
-    int coords[2][TEST_DIMS], last[2] = { 0, 0 }, pairs = 0;
+    int coords[2][TEST_DIMS], last[2] = {0, 0}, pairs = 0;
     memset(meets, 0, sizeof meets);
     degree[0] = degree[1] = 0;
     for (int64_t e = 0; e < from->table.elements; e++) {
@@ -85,7 +87,8 @@ static int axis_degrees(const serial_layout *from, const serial_layout *to, int 
     return degree[0] * degree[1] == pairs;
 }
 
-static void count_kinds(const serial_layout *from, const serial_layout *to, const redist_schedule *s, int tables)
+static void count_kinds(const serial_layout *from, const serial_layout *to,
+                        const redist_schedule *s, int tables)
 {
     int64_t degree[2], steps = 1;
     int out = 0, in = 0, complete = 0;
@@ -104,7 +107,8 @@ static void count_kinds(const serial_layout *from, const serial_layout *to, cons
     in_turn += s->steps == steps && steps > 1 && from->array.ndim > 1;
 }
 
-static void check_schedule(const serial_layout *from, const serial_layout *to, const char *what, int number)
+static void check_schedule(const serial_layout *from, const serial_layout *to, const char *what,
+                           int number)
 {
     const redist_layout *x = &from->layout, *y = &to->layout;
     const int64_t before = live_blocks;
@@ -115,12 +119,13 @@ static void check_schedule(const serial_layout *from, const serial_layout *to, c
     serial_volumes(from, to, &left);
     wanted = largest_degree(&left);
     code = redist_schedule_create(x, y, &s);
-    if (test_case(code == REDIST_OK && s.steps == wanted, "%s %d: code %d, %d steps instead of %d", what, number, code,
-                  s.steps, (int)wanted)) {
+    if (test_case(code == REDIST_OK && s.steps == wanted, "%s %d: code %d, %d steps instead of %d",
+                  what, number, code, s.steps, (int)wanted)) {
         while (step < s.steps && step_is_right(&s, step, &left))
             step++;
         test_case(step == s.steps, "%s %d: step %d of %d", what, number, step, s.steps);
-        test_case(step < s.steps || nothing_left(&left), "%s %d: pairs that never meet", what, number);
+        test_case(step < s.steps || nothing_left(&left), "%s %d: pairs that never meet", what,
+                  number);
         count_kinds(from, to, &s, live_blocks - before > 3); /* itself, and its listed ranks */
     }
     redist_schedule_free(&s);
@@ -149,10 +154,17 @@ static void check_random_views(int number)
 
 /* ---- pairs of axes of one family, on up to 96 places ---- */
 
-typedef enum { FAMILY_WALKER, FAMILY_INTERVALS, FAMILY_FINE, FAMILY_ANY, FAMILY_LINES, FAMILIES } family;
+typedef enum {
+    FAMILY_WALKER,
+    FAMILY_INTERVALS,
+    FAMILY_FINE,
+    FAMILY_ANY,
+    FAMILY_LINES,
+    FAMILIES
+} family;
 
-static const int most_procs[4] = { 0, 96, 9, 4 };
-static const int64_t longest[4] = { 0, 400, 60, 14 };
+static const int most_procs[4] = {0, 96, 9, 4};
+static const int64_t longest[4] = {0, 400, 60, 14};
 
 /* Blocks of r and of K r on the same processes, either way. */
 static void draw_walker(test_random *r, int64_t n, int procs, test_axis *axes)
@@ -160,19 +172,20 @@ static void draw_walker(test_random *r, int64_t n, int procs, test_axis *axes)
     int64_t block = test_between(r, 1, 3);
     int large = (int)test_between(r, 0, 1);
     axes[!large] = test_axis_of(TEST_BLOCK_CYCLIC, n, block, procs);
-    axes[large] = test_axis_of(TEST_BLOCK_CYCLIC, n, block * test_between(r, 1, procs < 12 ? procs : 12), procs);
+    axes[large] = test_axis_of(TEST_BLOCK_CYCLIC, n,
+                               block * test_between(r, 1, procs < 12 ? procs : 12), procs);
     short_views += n < axes[large].block * procs;
 }
 
 /* One interval per coordinate on one side or on both; short blocks on the other. */
 static void draw_kinds(test_random *r, family f, int64_t n, int most, test_axis *axes)
 {
-    static const int intervals[] = { TEST_BLOCK, TEST_BALANCED, TEST_CUTS };
+    static const int intervals[] = {TEST_BLOCK, TEST_BALANCED, TEST_CUTS};
     int fine = f == FAMILY_FINE ? (int)test_between(r, 0, 1) : -1;
     for (int side = 0; side < 2; side++) {
         int kind = side == fine ? TEST_BLOCK_CYCLIC : intervals[test_between(r, 0, 2)];
-        axes[side] =
-            test_axis_of(kind, n, test_between(r, 1, 3), (int)test_between(r, 1, side == fine ? 1 + most / 6 : most));
+        axes[side] = test_axis_of(kind, n, test_between(r, 1, 3),
+                                  (int)test_between(r, 1, side == fine ? 1 + most / 6 : most));
         test_draw_cuts(r, &axes[side]);
     }
 }
@@ -204,14 +217,16 @@ static void draw_sections(test_random *r, int ndim, const int64_t *shape, test_o
     s[0].step = test_between(r, 0, 1) ? 1 : -1;
     s[1] = s[0];
     for (int side = 0; side < 2; side++)
-        s[side].start = test_between(r, 0, shape[s[0].axis] - s[0].count) + (s[0].step < 0 ? s[0].count - 1 : 0);
+        s[side].start = test_between(r, 0, shape[s[0].axis] - s[0].count) +
+                        (s[0].step < 0 ? s[0].count - 1 : 0);
     if (same)
         s[1].start = s[0].start;
 }
 
 static void add_views(test_random *r, int ndim, const int64_t *shape, test_array *arrays)
 {
-    test_operation sections[2], flip = serial_operation(TEST_FLIP), order = serial_operation(TEST_GRID_ORDER);
+    test_operation sections[2], flip = serial_operation(TEST_FLIP),
+                                order = serial_operation(TEST_GRID_ORDER);
     int sectioned = (int)test_between(r, 0, 1), side = (int)test_between(r, 0, 1);
     draw_sections(r, ndim, shape, sections);
     flip.axis = sections[0].axis;
@@ -236,7 +251,8 @@ static void check_family(family f, int number)
     ndim = (int)test_between(&r, f == FAMILY_LINES ? 2 : 1, 3);
     for (int d = 0; d < ndim; d++) {
         shape[d] = test_between(&r, 1, longest[ndim]);
-        draw_axes(&r, f == FAMILY_LINES && d == ndim - 1 ? FAMILY_ANY : f, shape[d], most_procs[ndim], pair);
+        draw_axes(&r, f == FAMILY_LINES && d == ndim - 1 ? FAMILY_ANY : f, shape[d],
+                  most_procs[ndim], pair);
         axes[0][d] = pair[0];
         axes[1][d] = pair[1];
     }
@@ -256,17 +272,19 @@ static void check_family(family f, int number)
 static void check_kinds_occurred(void)
 {
     for (int tables = 0; tables < 2; tables++) {
-        test_case(tested[tables].alone > 300, "one axis, tables %d: only %ld times", tables, tested[tables].alone);
+        test_case(tested[tables].alone > 300, "one axis, tables %d: only %ld times", tables,
+                  tested[tables].alone);
         test_case(tested[tables].several > 500, "several axes, tables %d: only %ld times", tables,
                   tested[tables].several);
-        test_case(tested[tables].fans > 200, "fan out and fan in, tables %d: only %ld times", tables,
-                  tested[tables].fans);
+        test_case(tested[tables].fans > 200, "fan out and fan in, tables %d: only %ld times",
+                  tables, tested[tables].fans);
         test_case(tested[tables].shared > 100, "shared steps, tables %d: only %ld times", tables,
                   tested[tables].shared);
     }
     test_case(all_meet > 100, "several axes where all meet: only %ld times", all_meet);
     test_case(in_turn > 500, "axes one after the other: only %ld times", in_turn);
-    test_case(short_views > 100, "blocks of r and K r on less than a superblock: only %ld times", short_views);
+    test_case(short_views > 100, "blocks of r and K r on less than a superblock: only %ld times",
+              short_views);
 }
 
 /* ---- grids of one shape to grids of another ---- */
@@ -277,19 +295,56 @@ static const struct {
     int before[3], after[3];
     int grid_before[3], grid_after[3], steps;
 } reshapes[] = {
-    { "rows to columns", { 12, 12 }, { TEST_BLOCK, TEST_WHOLE }, { TEST_WHOLE, TEST_BLOCK }, { 12, 1 }, { 1, 12 }, 12 },
-    { "rows to columns on fewer", { 12, 12 }, { TEST_BLOCK, TEST_WHOLE }, { TEST_WHOLE, TEST_CYCLIC }, { 12, 1 },
-      { 1, 5 }, 12 },
-    { "pencils", { 6, 6, 6 }, { TEST_WHOLE, TEST_BLOCK, TEST_BLOCK }, { TEST_BLOCK, TEST_WHOLE, TEST_BLOCK },
-      { 1, 3, 2 },
-      { 3, 1, 2 }, 3 },
-    { "rows to a square grid", { 16, 16 }, { TEST_BLOCK, TEST_BLOCK }, { TEST_BLOCK, TEST_BLOCK }, { 16, 1 }, { 4, 4 },
-      4 },
-    { "4 x 9 to 9 x 4", { 36, 36 }, { TEST_BLOCK, TEST_BLOCK }, { TEST_BLOCK, TEST_BLOCK }, { 4, 9 }, { 9, 4 }, 6 },
-    { "4 x 5 blocks to 5 x 4 cyclic", { 40, 40 }, { TEST_BLOCK, TEST_BLOCK }, { TEST_CYCLIC, TEST_CYCLIC }, { 4, 5 },
-      { 5, 4 }, 20 },
-    { "a single process", { 5, 7 }, { TEST_WHOLE, TEST_WHOLE }, { TEST_BLOCK, TEST_CYCLIC }, { 1, 1 }, { 2, 3 }, 6 },
-    { "nothing", { 5, 0 }, { TEST_BLOCK, TEST_BLOCK }, { TEST_BLOCK, TEST_CYCLIC }, { 2, 2 }, { 2, 3 }, 0 },
+    {"rows to columns",
+     {12, 12},
+     {TEST_BLOCK, TEST_WHOLE},
+     {TEST_WHOLE, TEST_BLOCK},
+     {12, 1},
+     {1, 12},
+     12},
+    {"rows to columns on fewer",
+     {12, 12},
+     {TEST_BLOCK, TEST_WHOLE},
+     {TEST_WHOLE, TEST_CYCLIC},
+     {12, 1},
+     {1, 5},
+     12},
+    {"pencils",
+     {6, 6, 6},
+     {TEST_WHOLE, TEST_BLOCK, TEST_BLOCK},
+     {TEST_BLOCK, TEST_WHOLE, TEST_BLOCK},
+     {1, 3, 2},
+     {3, 1, 2},
+     3},
+    {"rows to a square grid",
+     {16, 16},
+     {TEST_BLOCK, TEST_BLOCK},
+     {TEST_BLOCK, TEST_BLOCK},
+     {16, 1},
+     {4, 4},
+     4},
+    {"4 x 9 to 9 x 4",
+     {36, 36},
+     {TEST_BLOCK, TEST_BLOCK},
+     {TEST_BLOCK, TEST_BLOCK},
+     {4, 9},
+     {9, 4},
+     6},
+    {"4 x 5 blocks to 5 x 4 cyclic",
+     {40, 40},
+     {TEST_BLOCK, TEST_BLOCK},
+     {TEST_CYCLIC, TEST_CYCLIC},
+     {4, 5},
+     {5, 4},
+     20},
+    {"a single process",
+     {5, 7},
+     {TEST_WHOLE, TEST_WHOLE},
+     {TEST_BLOCK, TEST_CYCLIC},
+     {1, 1},
+     {2, 3},
+     6},
+    {"nothing", {5, 0}, {TEST_BLOCK, TEST_BLOCK}, {TEST_BLOCK, TEST_CYCLIC}, {2, 2}, {2, 3}, 0},
 };
 
 static serial_layout *on_grid(int ndim, const int64_t *shape, const int *kinds, const int *grid)
@@ -306,13 +361,16 @@ static void check_reshapes(void)
 {
     for (size_t k = 0; k < sizeof reshapes / sizeof *reshapes; k++) {
         const int ndim = reshapes[k].grid_before[2] ? 3 : 2;
-        serial_layout *from = on_grid(ndim, reshapes[k].shape, reshapes[k].before, reshapes[k].grid_before);
-        serial_layout *to = on_grid(ndim, reshapes[k].shape, reshapes[k].after, reshapes[k].grid_after);
+        serial_layout *from =
+            on_grid(ndim, reshapes[k].shape, reshapes[k].before, reshapes[k].grid_before);
+        serial_layout *to =
+            on_grid(ndim, reshapes[k].shape, reshapes[k].after, reshapes[k].grid_after);
         redist_schedule s;
         int code;
         check_schedule(from, to, reshapes[k].what, 0);
         code = redist_schedule_create(&from->layout, &to->layout, &s);
-        test_case(code == REDIST_OK && s.steps == reshapes[k].steps, "%s: %d steps", reshapes[k].what, s.steps);
+        test_case(code == REDIST_OK && s.steps == reshapes[k].steps, "%s: %d steps",
+                  reshapes[k].what, s.steps);
         redist_schedule_free(&s);
         free(from);
         free(to);
@@ -328,7 +386,8 @@ typedef struct {
     int start_small, start_large;
 } walker_axes;
 
-static walker_axes walker_axes_of(const walker_figure *f, int64_t r, int superblocks, int start_small, int start_large)
+static walker_axes walker_axes_of(const walker_figure *f, int64_t r, int superblocks,
+                                  int start_small, int start_large)
 {
     walker_axes a;
     int64_t n = r * f->procs * f->ratio * superblocks;
@@ -344,7 +403,8 @@ static walker_axes walker_axes_of(const walker_figure *f, int64_t r, int superbl
    unless there is just one. */
 static int shared_place(const walker_axes *a, const walker_figure *f, int coord, int other_coord)
 {
-    const redist_axis *own = f->receives ? &a->large : &a->small, *other = f->receives ? &a->small : &a->large;
+    const redist_axis *own = f->receives ? &a->large : &a->small,
+                      *other = f->receives ? &a->small : &a->large;
     int found = -1, count = 0;
     for (int place = 0; place < f->ratio; place++)
         if (redist_owner(other, redist_global(own, coord, place * a->r)) == other_coord) {
@@ -364,7 +424,8 @@ static int64_t walker_number(const walker_axes *a, const walker_figure *f, int p
     if (peer < 0 || place < 0)
         return -1;
     return f->entry == WALKER_PROCESS ? (peer + f->procs - start) % f->procs
-           : f->entry == WALKER_PLACE ? place : redist_global(own, coord, place * a->r) / a->r;
+           : f->entry == WALKER_PLACE ? place
+                                      : redist_global(own, coord, place * a->r) / a->r;
 }
 
 /* Growing, or shrinking: the same steps with source and destination exchanged. */
@@ -374,7 +435,8 @@ static void check_figure(const walker_figure *f, const walker_axes *a, int shrin
     const int64_t before = live_blocks;
     redist_schedule s;
     int code = redist_schedule_create(shrinks ? &large : &small, shrinks ? &small : &large, &s);
-    if (!test_case(code == REDIST_OK && s.steps == f->ratio, "P=%d K=%d: %d steps", f->procs, f->ratio, s.steps))
+    if (!test_case(code == REDIST_OK && s.steps == f->ratio, "P=%d K=%d: %d steps", f->procs,
+                   f->ratio, s.steps))
         return;
     for (int step = 0; step < f->ratio; step++)
         for (int process = 0; process < f->procs; process++) {
@@ -382,8 +444,9 @@ static void check_figure(const walker_figure *f, const walker_axes *a, int shrin
             int64_t found;
             redist_schedule_step(&s, (process + own_start) % f->procs, step, &to, &from);
             found = walker_number(a, f, process, f->receives != shrinks ? from : to);
-            test_case(found == f->number[step][process], "P=%d K=%d %s: step %d, process %d: %d instead of %d",
-                      f->procs, f->ratio, shrinks ? "shrinking" : "growing", step, process, (int)found,
+            test_case(found == f->number[step][process],
+                      "P=%d K=%d %s: step %d, process %d: %d instead of %d", f->procs, f->ratio,
+                      shrinks ? "shrinking" : "growing", step, process, (int)found,
                       f->number[step][process]);
         }
     test_case(live_blocks == before + 1, "P=%d K=%d: no tables", f->procs, f->ratio);
@@ -395,11 +458,11 @@ static void check_figures(void)
     static const struct {
         int64_t r;
         int superblocks, start_small, start_large;
-    } ways[] = { { 1, 1, 0, 0 }, { 5, 3, 0, 0 }, { 2, 1, 3, 14 } };
+    } ways[] = {{1, 1, 0, 0}, {5, 3, 0, 0}, {2, 1, 3, 14}};
     for (int k = 0; k < WALKER_FIGURES; k++)
         for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
-            walker_axes a = walker_axes_of(&walker_figures[k], ways[w].r, ways[w].superblocks, ways[w].start_small,
-                                           ways[w].start_large);
+            walker_axes a = walker_axes_of(&walker_figures[k], ways[w].r, ways[w].superblocks,
+                                           ways[w].start_small, ways[w].start_large);
             check_figure(&walker_figures[k], &a, 0);
             check_figure(&walker_figures[k], &a, 1);
         }
@@ -407,7 +470,8 @@ static void check_figures(void)
 
 /* ---- a million places without tables ---- */
 
-static int pair_is_right(const redist_schedule *s, const redist_layout *x, const redist_layout *y, int rank, int step)
+static int pair_is_right(const redist_schedule *s, const redist_layout *x, const redist_layout *y,
+                         int rank, int step)
 {
     int to = -1, from = -1, back = -1, peer = -1;
     int good = redist_schedule_step(s, rank, step, &to, &from) == REDIST_OK;
@@ -422,13 +486,14 @@ static int pair_is_right(const redist_schedule *s, const redist_layout *x, const
 
 static void check_many(const char *what, redist_axis from, redist_axis to, int steps)
 {
-    static const int ranks[] = { 0, 1, 2, 777, 499999, 500000, 999981, 999982, 999983, 999999 };
+    static const int ranks[] = {0, 1, 2, 777, 499999, 500000, 999981, 999982, 999983, 999999};
     redist_layout x = redist_layout_1d(from), y = redist_layout_1d(to);
     const int64_t before = live_blocks;
     redist_schedule s;
     int code = redist_schedule_create(&x, &y, &s), good = 1;
     test_case(code == REDIST_OK && s.steps == steps, "%s: code %d, %d steps", what, code, s.steps);
-    test_case(live_blocks == before + 1, "%s: %d blocks of memory held, not one", what, (int)(live_blocks - before));
+    test_case(live_blocks == before + 1, "%s: %d blocks of memory held, not one", what,
+              (int)(live_blocks - before));
     for (size_t k = 0; k < sizeof ranks / sizeof *ranks; k++)
         for (int step = 0; step < s.steps; step += s.steps < 100 ? 1 : s.steps / 5 - 1)
             good = good && pair_is_right(&s, &x, &y, ranks[k], step);
@@ -439,19 +504,22 @@ static void check_many(const char *what, redist_axis from, redist_axis to, int s
 static void check_million_places(void)
 {
     const int million = 1000000;
-    const int64_t fine = 42000000, cut = 30000011, ragged = 100000003, long_one = INT64_C(1000000000003),
-                  far = INT64_C(3) << 40;
+    const int64_t fine = 42000000, cut = 30000011, ragged = 100000003,
+                  long_one = INT64_C(1000000000003), far = INT64_C(3) << 40;
     check_many("10^6 places, CYCLIC(2) to CYCLIC(14)", redist_block_cyclic(fine, 2, million),
                redist_starting_at(redist_block_cyclic(fine, 14, million), 5), 7);
     check_many("10^6 places, CYCLIC(14) to CYCLIC(2)", redist_block_cyclic(fine, 14, million),
                redist_block_cyclic(fine, 2, million), 7);
-    check_many("10^6 places, BLOCK to balanced on fewer", redist_block(cut, million), redist_balanced(cut, 999983), 2);
-    check_many("10^6 places, BLOCK to CYCLIC", redist_block(ragged, million), redist_cyclic(ragged, million), 101);
-    check_many("10^6 places, long BLOCK to CYCLIC", redist_block(long_one, million), redist_cyclic(long_one, million),
-               million);
+    check_many("10^6 places, BLOCK to balanced on fewer", redist_block(cut, million),
+               redist_balanced(cut, 999983), 2);
+    check_many("10^6 places, BLOCK to CYCLIC", redist_block(ragged, million),
+               redist_cyclic(ragged, million), 101);
+    check_many("10^6 places, long BLOCK to CYCLIC", redist_block(long_one, million),
+               redist_cyclic(long_one, million), million);
     check_many("10^6 places, CYCLIC to CYCLIC(1) on fewer", redist_block_cyclic(far, 3, million),
                redist_cyclic(far, 999999), million);
-    check_many("from one place to 10^6", redist_whole(far), redist_block_cyclic(far, 64, million), million);
+    check_many("from one place to 10^6", redist_whole(far), redist_block_cyclic(far, 64, million),
+               million);
 }
 
 /* ---- memory ---- */
@@ -462,7 +530,8 @@ static int is_empty(const redist_schedule *s)
     return memcmp(s, &nothing, sizeof nothing) == 0;
 }
 
-static void check_memory(const char *what, const redist_layout *x, const redist_layout *y, int least)
+static void check_memory(const char *what, const redist_layout *x, const redist_layout *y,
+                         int least)
 {
     const int64_t before = live_blocks;
     redist_schedule s;
@@ -476,7 +545,8 @@ static void check_memory(const char *what, const redist_layout *x, const redist_
     }
     until_failure = -1;
     test_case(good, "%s: memory fails: nothing kept, schedule empty", what);
-    test_case(code == REDIST_OK && failures >= least, "%s: code %d after %d failures", what, code, failures);
+    test_case(code == REDIST_OK && failures >= least, "%s: code %d after %d failures", what, code,
+              failures);
     redist_schedule_free(&s);
     redist_schedule_free(&s);
     test_case(is_empty(&s) && live_blocks == before, "%s: freed, twice", what);
@@ -484,12 +554,16 @@ static void check_memory(const char *what, const redist_layout *x, const redist_
 
 static void check_memory_failures(void)
 {
-    static const int ranks[12] = { 4, 7, 1, 0, 9, 12, 3, 5, 30, 2, 11, 8 };
-    redist_layout x = redist_layout_2d(redist_block_cyclic(50, 3, 4), redist_block_cyclic(40, 2, 3));
+    static const int ranks[12] = {4, 7, 1, 0, 9, 12, 3, 5, 30, 2, 11, 8};
+    redist_layout x =
+        redist_layout_2d(redist_block_cyclic(50, 3, 4), redist_block_cyclic(40, 2, 3));
     redist_layout y = redist_layout_2d(redist_block_cyclic(50, 5, 4), redist_balanced(40, 3));
-    redist_layout rows = redist_layout_2d(redist_block_cyclic(50, 1, 4), redist_block_cyclic(40, 2, 3));
-    redist_layout columns = redist_layout_2d(redist_block_cyclic(50, 2, 3), redist_block_cyclic(40, 4, 4));
-    redist_layout blocks = redist_layout_1d(redist_block(40, 4)), cycles = redist_layout_1d(redist_cyclic(40, 5));
+    redist_layout rows =
+        redist_layout_2d(redist_block_cyclic(50, 1, 4), redist_block_cyclic(40, 2, 3));
+    redist_layout columns =
+        redist_layout_2d(redist_block_cyclic(50, 2, 3), redist_block_cyclic(40, 4, 4));
+    redist_layout blocks = redist_layout_1d(redist_block(40, 4)),
+                  cycles = redist_layout_1d(redist_cyclic(40, 5));
     check_memory("tables", &x, &y, 10);
     x = redist_on_ranks(x, ranks);
     check_memory("tables and listed ranks", &x, &y, 12);
@@ -499,7 +573,8 @@ static void check_memory_failures(void)
 
 /* ---- bad input ---- */
 
-static void expect_refused(const char *what, const redist_layout *x, const redist_layout *y, int wanted)
+static void expect_refused(const char *what, const redist_layout *x, const redist_layout *y,
+                           int wanted)
 {
     redist_schedule s;
     int code;
@@ -511,13 +586,15 @@ static void expect_refused(const char *what, const redist_layout *x, const redis
 
 static void check_bad_layouts(void)
 {
-    static const int twice[] = { 3, 3 };
-    redist_layout good = redist_layout_1d(redist_block(10, 2)), longer = redist_layout_1d(redist_block(11, 2));
+    static const int twice[] = {3, 3};
+    redist_layout good = redist_layout_1d(redist_block(10, 2)),
+                  longer = redist_layout_1d(redist_block(11, 2));
     redist_layout flat = redist_layout_2d(redist_block(10, 2), redist_whole(1)),
                   bad = redist_layout_1d(redist_block_cyclic(10, 0, 2));
     redist_layout repeated = redist_on_ranks(good, twice),
                   places = redist_layout_2d(redist_block(10, INT_MAX), redist_block(10, 2));
-    test_case(redist_schedule_create(&good, &good, NULL) == REDIST_ERR_ARGUMENT, "no schedule to fill");
+    test_case(redist_schedule_create(&good, &good, NULL) == REDIST_ERR_ARGUMENT,
+              "no schedule to fill");
     expect_refused("no source", NULL, &good, REDIST_ERR_ARGUMENT);
     expect_refused("no destination", &good, NULL, REDIST_ERR_ARGUMENT);
     expect_refused("a longer axis", &good, &longer, REDIST_ERR_SHAPE);
@@ -530,34 +607,40 @@ static void check_bad_layouts(void)
 
 static void check_bad_steps(void)
 {
-    redist_layout x = redist_layout_1d(redist_block(10, 2)), y = redist_layout_1d(redist_cyclic(10, 3));
+    redist_layout x = redist_layout_1d(redist_block(10, 2)),
+                  y = redist_layout_1d(redist_cyclic(10, 3));
     redist_schedule s;
     int to = 7, from = 7, sends = 0, receives = 0;
     redist_schedule_create(&x, &y, &s);
     test_case(s.steps == 3, "2 blocks to 3 cycles: %d steps", s.steps);
     test_case(redist_schedule_step(NULL, 0, 0, &to, &from) == REDIST_ERR_ARGUMENT, "no schedule");
-    test_case(redist_schedule_step(&s, 0, 0, NULL, &from) == REDIST_ERR_ARGUMENT, "nowhere to write whom to send to");
+    test_case(redist_schedule_step(&s, 0, 0, NULL, &from) == REDIST_ERR_ARGUMENT,
+              "nowhere to write whom to send to");
     test_case(redist_schedule_step(&s, 0, 0, &to, NULL) == REDIST_ERR_ARGUMENT,
               "nowhere to write whom to receive from");
     test_case(redist_schedule_step(&s, 0, -1, &to, &from) == REDIST_ERR_ARGUMENT, "step -1");
     test_case(redist_schedule_step(&s, 0, 3, &to, &from) == REDIST_ERR_ARGUMENT, "step 3 of 3");
     test_case(to == 7 && from == 7, "an error writes nothing");
-    test_case(redist_schedule_step(&s, -5, 0, &to, &from) == REDIST_OK && to == -1 && from == -1, "rank -5 is idle");
-    test_case(redist_schedule_step(&s, INT_MAX, 2, &to, &from) == REDIST_OK && to == -1 && from == -1,
+    test_case(redist_schedule_step(&s, -5, 0, &to, &from) == REDIST_OK && to == -1 && from == -1,
+              "rank -5 is idle");
+    test_case(redist_schedule_step(&s, INT_MAX, 2, &to, &from) == REDIST_OK && to == -1 &&
+                  from == -1,
               "rank INT_MAX is idle");
     for (int step = 0; step < 3; step++) {
         sends += redist_schedule_step(&s, 2, step, &to, &from) != REDIST_OK || to != -1;
         receives += from >= 0;
     }
-    test_case(sends == 0 && receives == 2, "rank 2, which only receives: %d sends, %d receives", sends, receives);
+    test_case(sends == 0 && receives == 2, "rank 2, which only receives: %d sends, %d receives",
+              sends, receives);
     redist_schedule_free(&s);
-    test_case(redist_schedule_step(&s, 0, 0, &to, &from) == REDIST_ERR_ARGUMENT, "a freed schedule has no steps");
+    test_case(redist_schedule_step(&s, 0, 0, &to, &from) == REDIST_ERR_ARGUMENT,
+              "a freed schedule has no steps");
     redist_schedule_free(NULL);
 }
 
 int main(void)
 {
-    static const int pairs[FAMILIES] = { 900, 900, 700, 500, 500 };
+    static const int pairs[FAMILIES] = {900, 900, 700, 500, 500};
     check_figures();
     check_reshapes();
     for (int k = 0; k < 1500; k++)

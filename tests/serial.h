@@ -57,7 +57,10 @@ static inline test_operation serial_operation(int kind)
     return o;
 }
 
-static inline void serial_add(test_array *array, test_operation o) { array->list[array->operations++] = o; }
+static inline void serial_add(test_array *array, test_operation o)
+{
+    array->list[array->operations++] = o;
+}
 
 /* On listed ranks, some of 0 .. places + 4, or on consecutive ones. */
 static inline void serial_draw_ranks(test_random *r, test_array *array)
@@ -71,7 +74,8 @@ static inline void serial_draw_ranks(test_random *r, test_array *array)
 }
 
 /* A random layout on at most `world` ranks whose view has the given shape. */
-static inline serial_layout *serial_random(test_random *r, int world, int ndim, const int64_t *shape)
+static inline serial_layout *serial_random(test_random *r, int world, int ndim,
+                                           const int64_t *shape)
 {
     test_array array;
     test_draw(r, world, 0, ndim, shape, &array);
@@ -80,7 +84,7 @@ static inline serial_layout *serial_random(test_random *r, int world, int ndim, 
 
 static inline void serial_random_shape(test_random *r, int ndim, int64_t *shape)
 {
-    static const int64_t longest[TEST_DIMS + 1] = { 0, 40, 14, 8, 5, 4, 3, 3, 2 };
+    static const int64_t longest[TEST_DIMS + 1] = {0, 40, 14, 8, 5, 4, 3, 3, 2};
     for (int d = 0; d < ndim; d++)
         shape[d] = test_between(r, test_between(r, 0, 9) ? 1 : 0, longest[ndim]);
 }
@@ -107,9 +111,12 @@ static inline void serial_coords(const serial_layout *l, int place, int *coords)
 
 /* ---- what moves between two layouts, element by element ---- */
 
-typedef struct { int64_t volume[SERIAL_RANKS][SERIAL_RANKS]; } serial_matrix;
+typedef struct {
+    int64_t volume[SERIAL_RANKS][SERIAL_RANKS];
+} serial_matrix;
 
-static inline void serial_volumes(const serial_layout *from, const serial_layout *to, serial_matrix *m)
+static inline void serial_volumes(const serial_layout *from, const serial_layout *to,
+                                  serial_matrix *m)
 {
     test_volumes(&from->table, &to->table, SERIAL_RANKS, m->volume[0]);
 }
@@ -148,18 +155,21 @@ static inline redist_traffic serial_traffic(const serial_matrix *m)
 
 static inline int serial_same_traffic(const redist_traffic *a, const redist_traffic *b)
 {
-    return a->total == b->total && a->kept == b->kept && a->moved == b->moved && a->messages == b->messages &&
-           a->max_sends == b->max_sends && a->max_receives == b->max_receives && a->max_sent == b->max_sent &&
+    return a->total == b->total && a->kept == b->kept && a->moved == b->moved &&
+           a->messages == b->messages && a->max_sends == b->max_sends &&
+           a->max_receives == b->max_receives && a->max_sent == b->max_sent &&
            a->max_received == b->max_received;
 }
 
 /* ---- redist_move ---- */
 
 /* The array of every place, filled with these contents; NULL where there is nothing to allocate. */
-static inline void serial_fill(const serial_layout *l, uint64_t contents, uint64_t background, unsigned char **arrays)
+static inline void serial_fill(const serial_layout *l, uint64_t contents, uint64_t background,
+                               unsigned char **arrays)
 {
     for (int k = 0; k < l->table.places; k++) {
-        arrays[k] = l->table.alloc[k] > 0 ? (unsigned char *)serial_malloc(l->table.alloc[k], 4) : NULL;
+        arrays[k] =
+            l->table.alloc[k] > 0 ? (unsigned char *)serial_malloc(l->table.alloc[k], 4) : NULL;
         if (arrays[k] != NULL)
             test_fill(&l->table, k, 4, contents, background, arrays[k]);
     }
@@ -181,7 +191,8 @@ static inline int serial_check_move(const serial_layout *from, const serial_layo
         written[k] = target[k];
     ok = redist_move(&from->layout, read_only, &to->layout, written, 4) == REDIST_OK;
     for (k = 0; k < to->table.places; k++) {
-        ok = ok && (wanted[k] == NULL || memcmp(target[k], wanted[k], (size_t)to->table.alloc[k] * 4) == 0);
+        ok = ok && (wanted[k] == NULL ||
+                    memcmp(target[k], wanted[k], (size_t)to->table.alloc[k] * 4) == 0);
         free(target[k]);
         free(wanted[k]);
     }

@@ -47,8 +47,8 @@ static int check_plans(int64_t n)
     }
     for (k = 0; k < PLANS; k++) {
         fill_rows(a, n, k);
-        test_case_all(redist_execute(plan[k], a, b) == REDIST_OK && columns_are_right(b, n, k), "execution of plan %d",
-                      k);
+        test_case_all(redist_execute(plan[k], a, b) == REDIST_OK && columns_are_right(b, n, k),
+                      "execution of plan %d", k);
         redist_plan_stats(plan[k], &stats);
         shared += stats.method == REDIST_SHARED;
     }
@@ -67,7 +67,8 @@ static void check_arenas(void)
     size_t b;
     int k, good;
     for (k = 0; k < ARENAS; k++) {
-        test_case_all(redist_arena_create(MPI_COMM_WORLD, ARENA_BYTES, &arena[k]) == REDIST_OK, "arena %d", k);
+        test_case_all(redist_arena_create(MPI_COMM_WORLD, ARENA_BYTES, &arena[k]) == REDIST_OK,
+                      "arena %d", k);
         memory[k] = redist_arena_alloc(arena[k], ARENA_BYTES);
         test_case_all(memory[k] != NULL, "memory of arena %d", k);
     }
@@ -76,7 +77,8 @@ static void check_arenas(void)
     for (k = 0; k < ARENAS; k++) {
         for (b = 0, good = 1; b < ARENA_BYTES; b += 1000)
             good = good && memory[k][b] == k + 1;
-        test_case_all(good && redist_arena_free(&arena[k]) == REDIST_OK, "arena %d keeps what is written", k);
+        test_case_all(good && redist_arena_free(&arena[k]) == REDIST_OK,
+                      "arena %d keeps what is written", k);
     }
 }
 
@@ -88,7 +90,8 @@ int main(int count, char **arguments)
     shared = check_plans(count > 1 ? atoi(arguments[1]) : 500);
     check_arenas();
     if (count > 2)
-        test_case_all(shared > 0 && shared < PLANS, "%d of %d plans use shared memory", shared, PLANS);
+        test_case_all(shared > 0 && shared < PLANS, "%d of %d plans use shared memory", shared,
+                      PLANS);
     status = test_report_all("small_shm");
     MPI_Finalize();
     return status;

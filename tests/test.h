@@ -38,12 +38,15 @@ static inline void test_skip(const char *why)
 /* The last line of every test program, which tests/run adds up. Returns the exit status. */
 static inline int test_report(const char *name)
 {
-    printf("%s: %ld passed, %ld failed, %ld skipped\n", name, test_passed, test_failed, test_skipped);
+    printf("%s: %ld passed, %ld failed, %ld skipped\n", name, test_passed, test_failed,
+           test_skipped);
     return test_failed != 0;
 }
 
 /* A small generator (splitmix64), so that every rank and every machine draws the same cases. */
-typedef struct { uint64_t state; } test_random;
+typedef struct {
+    uint64_t state;
+} test_random;
 
 static inline uint64_t test_next(test_random *r)
 {

@@ -29,11 +29,35 @@ static int crew_window_number(MPI_Win window) { return (int)(intptr_t)window - 1
 
 /* ---- communicators: there is one ---- */
 
-int MPI_Comm_rank(MPI_Comm comm, int *rank) { (void)comm; *rank = crew_rank(); return MPI_SUCCESS; }
-int MPI_Comm_size(MPI_Comm comm, int *size) { (void)comm; *size = crew_size; return MPI_SUCCESS; }
-int MPI_Comm_test_inter(MPI_Comm comm, int *flag) { (void)comm; *flag = 0; return MPI_SUCCESS; }
-int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler) { (void)comm; (void)handler; return MPI_SUCCESS; }
-int MPI_Comm_free(MPI_Comm *comm) { *comm = MPI_COMM_NULL; return MPI_SUCCESS; }
+int MPI_Comm_rank(MPI_Comm comm, int *rank)
+{
+    (void)comm;
+    *rank = crew_rank();
+    return MPI_SUCCESS;
+}
+int MPI_Comm_size(MPI_Comm comm, int *size)
+{
+    (void)comm;
+    *size = crew_size;
+    return MPI_SUCCESS;
+}
+int MPI_Comm_test_inter(MPI_Comm comm, int *flag)
+{
+    (void)comm;
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
+{
+    (void)comm;
+    (void)handler;
+    return MPI_SUCCESS;
+}
+int MPI_Comm_free(MPI_Comm *comm)
+{
+    *comm = MPI_COMM_NULL;
+    return MPI_SUCCESS;
+}
 
 int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made, MPI_Request *request)
 {
@@ -66,8 +90,17 @@ int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Com
     return MPI_SUCCESS;
 }
 
-int MPI_Comm_group(MPI_Comm comm, MPI_Group *group) { (void)comm; *group = MPI_GROUP_EMPTY; return MPI_SUCCESS; }
-int MPI_Group_free(MPI_Group *group) { *group = MPI_GROUP_NULL; return MPI_SUCCESS; }
+int MPI_Comm_group(MPI_Comm comm, MPI_Group *group)
+{
+    (void)comm;
+    *group = MPI_GROUP_EMPTY;
+    return MPI_SUCCESS;
+}
+int MPI_Group_free(MPI_Group *group)
+{
+    *group = MPI_GROUP_NULL;
+    return MPI_SUCCESS;
+}
 
 int MPI_Group_translate_ranks(MPI_Group a, int n, const int *ranks, MPI_Group b, int *translated)
 {
@@ -107,7 +140,9 @@ int MPI_Iallreduce(const void *mine, void *all, int n, MPI_Datatype type, MPI_Op
     for (r = 1; r < crew_size; r++)
         for (k = 0; k < n; k++) {
             const int64_t word = crew_word[r][k];
-            result[k] = op == MPI_SUM ? result[k] + word : (word > result[k]) == (op == MPI_MAX) ? word : result[k];
+            result[k] = op == MPI_SUM                           ? result[k] + word
+                        : (word > result[k]) == (op == MPI_MAX) ? word
+                                                                : result[k];
         }
     crew_barrier();
     *request = MPI_REQUEST_NULL;
@@ -181,7 +216,11 @@ int MPI_Type_get_true_extent(MPI_Datatype type, MPI_Aint *lower, MPI_Aint *exten
 
 /* ---- windows ---- */
 
-int MPI_Info_create(MPI_Info *info) { *info = MPI_INFO_NULL; return MPI_SUCCESS; }
+int MPI_Info_create(MPI_Info *info)
+{
+    *info = MPI_INFO_NULL;
+    return MPI_SUCCESS;
+}
 int MPI_Info_set(MPI_Info info, const char *key, const char *value)
 {
     (void)info;
@@ -189,12 +228,30 @@ int MPI_Info_set(MPI_Info info, const char *key, const char *value)
     (void)value;
     return MPI_SUCCESS;
 }
-int MPI_Info_free(MPI_Info *info) { *info = MPI_INFO_NULL; return MPI_SUCCESS; }
-int MPI_Win_lock_all(int mode, MPI_Win window) { (void)mode; (void)window; return MPI_SUCCESS; }
-int MPI_Win_unlock_all(MPI_Win window) { (void)window; return MPI_SUCCESS; }
-int MPI_Win_sync(MPI_Win window) { (void)window; return MPI_SUCCESS; }
+int MPI_Info_free(MPI_Info *info)
+{
+    *info = MPI_INFO_NULL;
+    return MPI_SUCCESS;
+}
+int MPI_Win_lock_all(int mode, MPI_Win window)
+{
+    (void)mode;
+    (void)window;
+    return MPI_SUCCESS;
+}
+int MPI_Win_unlock_all(MPI_Win window)
+{
+    (void)window;
+    return MPI_SUCCESS;
+}
+int MPI_Win_sync(MPI_Win window)
+{
+    (void)window;
+    return MPI_SUCCESS;
+}
 
-int MPI_Win_allocate_shared(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *window)
+int MPI_Win_allocate_shared(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base,
+                            MPI_Win *window)
 {
     int w = 0;
     (void)unit;

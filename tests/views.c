@@ -4,7 +4,8 @@
 
 /* ---- one layout against its tables ---- */
 
-static int same_element(const serial_layout *l, const redist_layout *x, const int64_t *index, int64_t element)
+static int same_element(const serial_layout *l, const redist_layout *x, const int64_t *index,
+                        int64_t element)
 {
     int place = l->table.place[element], coords[TEST_DIMS];
     serial_coords(l, place, coords);
@@ -16,13 +17,15 @@ static int same_element(const serial_layout *l, const redist_layout *x, const in
 /* One step outside along every axis, both ways. */
 static int nothing_outside(const serial_layout *l, const redist_layout *x)
 {
-    int64_t index[TEST_DIMS] = { 0 };
+    int64_t index[TEST_DIMS] = {0};
     int nothing = 1;
     for (int d = 0; d < l->array.ndim; d++) {
         index[d] = l->table.shape[d];
-        nothing = nothing && redist_layout_owner(x, index) == -1 && redist_layout_offset(x, index) == -1;
+        nothing =
+            nothing && redist_layout_owner(x, index) == -1 && redist_layout_offset(x, index) == -1;
         index[d] = -1;
-        nothing = nothing && redist_layout_owner(x, index) == -1 && redist_layout_offset(x, index) == -1;
+        nothing =
+            nothing && redist_layout_owner(x, index) == -1 && redist_layout_offset(x, index) == -1;
         index[d] = 0;
     }
     return nothing;
@@ -30,7 +33,7 @@ static int nothing_outside(const serial_layout *l, const redist_layout *x)
 
 static int same_view(const serial_layout *l, const redist_layout *x)
 {
-    int64_t index[TEST_DIMS] = { 0 }, e = 0;
+    int64_t index[TEST_DIMS] = {0}, e = 0;
     int same = redist_layout_check(x) == REDIST_OK && nothing_outside(l, x);
     if (l->table.elements == 0)
         return same && redist_layout_owner(x, index) == -1;
@@ -45,9 +48,9 @@ static int same_view(const serial_layout *l, const redist_layout *x)
 /* Axes of different kinds and lengths, so that no two can be confused. */
 static void make_axes(int ndim, test_axis *axes)
 {
-    static const int kinds[] = { TEST_BLOCK_CYCLIC, TEST_BALANCED, TEST_CYCLIC, TEST_CUTS };
-    static const int64_t cuts[] = { 0, 1, 1, 4 };
-    static const int procs[] = { 2, 3, 2, 3 };
+    static const int kinds[] = {TEST_BLOCK_CYCLIC, TEST_BALANCED, TEST_CYCLIC, TEST_CUTS};
+    static const int64_t cuts[] = {0, 1, 1, 4};
+    static const int procs[] = {2, 3, 2, 3};
     for (int d = 0; d < ndim; d++) {
         axes[d] = test_axis_of(kinds[d], 7 - d, 2, procs[d]);
         axes[d].first = d % 2;
@@ -66,8 +69,9 @@ static void check_steps(int ndim, const test_operation *steps, int count, const 
     for (int k = 0; k < count; k++)
         serial_add(&array, steps[k]);
     l = serial_new(&array);
-    test_case(same_view(l, &l->layout), "%s of %d axes (axis %d, value %d, section %d:%d:%d)", what, ndim,
-              steps[0].axis, steps[0].value, (int)steps[0].start, (int)steps[0].count, (int)steps[0].step);
+    test_case(same_view(l, &l->layout), "%s of %d axes (axis %d, value %d, section %d:%d:%d)", what,
+              ndim, steps[0].axis, steps[0].value, (int)steps[0].start, (int)steps[0].count,
+              (int)steps[0].step);
     free(l);
 }
 
@@ -82,8 +86,8 @@ static int is_permutation(const int *axes, int ndim)
 static void check_permutations(int ndim)
 {
     test_operation s = serial_operation(TEST_PERMUTE);
-    const int64_t digits[TEST_DIMS] = { ndim, ndim, ndim, ndim };
-    int64_t number[TEST_DIMS] = { 0 };
+    const int64_t digits[TEST_DIMS] = {ndim, ndim, ndim, ndim};
+    int64_t number[TEST_DIMS] = {0};
     do {
         for (int d = 0; d < ndim; d++)
             s.axes[d] = (int)number[d];
@@ -150,26 +154,32 @@ static const struct {
     int turns;
     int64_t shape[2], element[6];
 } rotations[] = {
-    { 0, { 2, 3 }, { 0, 1, 2, 3, 4, 5 } },  { 1, { 3, 2 }, { 2, 5, 1, 4, 0, 3 } },
-    { 2, { 2, 3 }, { 5, 4, 3, 2, 1, 0 } },
-    { 3, { 3, 2 }, { 3, 0, 4, 1, 5, 2 } },  { 4, { 2, 3 }, { 0, 1, 2, 3, 4, 5 } },
-    { -1, { 3, 2 }, { 3, 0, 4, 1, 5, 2 } },
-    { -2, { 2, 3 }, { 5, 4, 3, 2, 1, 0 } }, { -3, { 3, 2 }, { 2, 5, 1, 4, 0, 3 } },
-    { 7, { 3, 2 }, { 3, 0, 4, 1, 5, 2 } },
-    { 2000000001, { 3, 2 }, { 2, 5, 1, 4, 0, 3 } }, { -2147483647 - 1, { 2, 3 }, { 0, 1, 2, 3, 4, 5 } },
+    {0, {2, 3}, {0, 1, 2, 3, 4, 5}},
+    {1, {3, 2}, {2, 5, 1, 4, 0, 3}},
+    {2, {2, 3}, {5, 4, 3, 2, 1, 0}},
+    {3, {3, 2}, {3, 0, 4, 1, 5, 2}},
+    {4, {2, 3}, {0, 1, 2, 3, 4, 5}},
+    {-1, {3, 2}, {3, 0, 4, 1, 5, 2}},
+    {-2, {2, 3}, {5, 4, 3, 2, 1, 0}},
+    {-3, {3, 2}, {2, 5, 1, 4, 0, 3}},
+    {7, {3, 2}, {3, 0, 4, 1, 5, 2}},
+    {2000000001, {3, 2}, {2, 5, 1, 4, 0, 3}},
+    {-2147483647 - 1, {2, 3}, {0, 1, 2, 3, 4, 5}},
 };
 
 static void check_numpy_rotations(void)
 {
     for (size_t k = 0; k < sizeof rotations / sizeof *rotations; k++) {
-        redist_layout x = redist_rotated(redist_layout_2d(redist_whole(2), redist_whole(3)), rotations[k].turns);
-        int64_t index[2] = { 0, 0 };
+        redist_layout x =
+            redist_rotated(redist_layout_2d(redist_whole(2), redist_whole(3)), rotations[k].turns);
+        int64_t index[2] = {0, 0};
         int same = 1, e = 0;
         do
             same = same && redist_layout_offset(&x, index) == rotations[k].element[e++];
         while (serial_next(2, rotations[k].shape, index));
         index[0] = rotations[k].shape[0];
-        test_case(same && redist_layout_offset(&x, index) == -1, "numpy.rot90 by %d", rotations[k].turns);
+        test_case(same && redist_layout_offset(&x, index) == -1, "numpy.rot90 by %d",
+                  rotations[k].turns);
     }
 }
 
@@ -209,7 +219,7 @@ static void check_inverse(test_random *r, int number)
 
 int main(void)
 {
-    test_random r = { 2 };
+    test_random r = {2};
     for (int ndim = 1; ndim <= 4; ndim++) {
         check_single_steps(ndim);
         check_pairs(ndim);

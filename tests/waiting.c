@@ -8,7 +8,9 @@ static int test_yields; /* a wait that gives the processor away is counted */
 #define REDIST_YIELD() ((void)(test_yields++, sched_yield()))
 #include "exchange.h"
 
-enum { LARGE = 1 << 20 }; /* bytes: more than any MPI library sends before the receiver takes part */
+enum {
+    LARGE = 1 << 20
+}; /* bytes: more than any MPI library sends before the receiver takes part */
 
 static exchange *rows_to_columns(redist_method method, int64_t n, int64_t m)
 {
@@ -64,8 +66,8 @@ static void check_progress(void)
     for (number = 0; number < 2 && code == REDIST_OK; number++) {
         exchange_prepare(e, number);
         code = late_sender(e, buffer);
-        test_case_all(code == REDIST_OK && exchange_arrived(e, number), "a large message while rank 0 waits: code %d",
-                      code);
+        test_case_all(code == REDIST_OK && exchange_arrived(e, number),
+                      "a large message while rank 0 waits: code %d", code);
     }
     test_case_all(redist_plan_free(&e->plan) == REDIST_OK, "freed");
     free(buffer);
@@ -95,7 +97,9 @@ static exchange *plan_of_many(redist_method method, int number, redist_arena **a
     e->seed = 1;
     if (arena != NULL) {
         if (*arena == NULL)
-            redist_arena_create(MPI_COMM_WORLD, PLANS * (exchange_bytes(e, 0) + exchange_bytes(e, 1) + 4096), arena);
+            redist_arena_create(MPI_COMM_WORLD,
+                                PLANS * (exchange_bytes(e, 0) + exchange_bytes(e, 1) + 4096),
+                                arena);
         e->held[0][0] = redist_arena_alloc(*arena, exchange_bytes(e, 0));
         e->held[1][0] = redist_arena_alloc(*arena, exchange_bytes(e, 1));
         options.arena = *arena;
@@ -133,7 +137,8 @@ static int many_run(exchange *const *e, int number)
     }
     good = good && complete(e, number) == REDIST_OK;
     for (k = 0; k < PLANS; k++)
-        good = good && exchange_arrived(e[k], number) && redist_test(e[k]->plan, &done) == REDIST_ERR_BUSY;
+        good = good && exchange_arrived(e[k], number) &&
+               redist_test(e[k]->plan, &done) == REDIST_ERR_BUSY;
     return good;
 }
 
@@ -151,7 +156,8 @@ static void check_many(redist_method method, const char *name, int with_arenas)
                       (method != REDIST_MULTIPHASE || e[0]->size < 6 || stats.phases > 1),
                   "%s in %d phases", name, stats.phases);
     for (k = 0; k < 4; k++)
-        test_case_all(many_run(e, k), "%d started plans, %s, arenas %d, time %d", PLANS, name, with_arenas, k);
+        test_case_all(many_run(e, k), "%d started plans, %s, arenas %d, time %d", PLANS, name,
+                      with_arenas, k);
     for (k = 0; k < PLANS; k++) {
         redist_plan_free(&e[k]->plan);
         if (with_arenas == 0)
@@ -170,18 +176,22 @@ static void check_lists(void)
     list[0] = e->plan;
     list[1] = NULL;
     exchange_prepare(e, 0);
-    test_case_all(redist_wait_all(0, NULL) == REDIST_OK && redist_test_all(0, NULL, &done) == REDIST_OK && done == 1,
+    test_case_all(redist_wait_all(0, NULL) == REDIST_OK &&
+                      redist_test_all(0, NULL, &done) == REDIST_OK && done == 1,
                   "no plans are complete");
     done = 0;
-    test_case_all(redist_wait_all(1, list) == REDIST_OK && redist_test_all(1, list, &done) == REDIST_OK && done == 1,
+    test_case_all(redist_wait_all(1, list) == REDIST_OK &&
+                      redist_test_all(1, list, &done) == REDIST_OK && done == 1,
                   "a plan that is not started counts as done");
     test_case_all(redist_start(e->plan, e->held[0][0], e->held[1][0]) == REDIST_OK, "started");
-    test_case_all(redist_wait_all(-1, list) == REDIST_ERR_ARGUMENT && redist_wait_all(1, NULL) == REDIST_ERR_ARGUMENT &&
+    test_case_all(redist_wait_all(-1, list) == REDIST_ERR_ARGUMENT &&
+                      redist_wait_all(1, NULL) == REDIST_ERR_ARGUMENT &&
                       redist_wait_all(2, list) == REDIST_ERR_ARGUMENT &&
                       redist_test_all(1, list, NULL) == REDIST_ERR_ARGUMENT &&
                       redist_test_all(2, list, &done) == REDIST_ERR_ARGUMENT,
                   "lists that are none");
-    test_case_all(redist_wait_all(1, list) == REDIST_OK && exchange_arrived(e, 0), "and then the execution");
+    test_case_all(redist_wait_all(1, list) == REDIST_OK && exchange_arrived(e, 0),
+                  "and then the execution");
     test_case_all(redist_plan_free(&e->plan) == REDIST_OK, "freed");
     exchange_release(e);
     free(e);
@@ -193,7 +203,8 @@ static void check_long_wait(void)
     int tries = INT_MAX - 3, k, before = test_yields;
     for (k = 0; k < 10; k++)
         redist_priv_yield(&tries);
-    test_case(test_yields - before == 10, "10 more tests of a very long wait: %d yields", test_yields - before);
+    test_case(test_yields - before == 10, "10 more tests of a very long wait: %d yields",
+              test_yields - before);
 }
 
 int main(int argc, char **argv)

@@ -18,7 +18,8 @@ redist_layout redist_f_with_halo(const redist_layout *layout, int axis, int low,
 redist_layout redist_f_with_ghosts(const redist_layout *layout, int axis, int edge);
 redist_layout redist_f_with_allocated(const redist_layout *layout, int axis, int64_t allocated);
 redist_layout redist_f_flipped(const redist_layout *layout, int axis);
-redist_layout redist_f_section(const redist_layout *layout, int axis, int64_t start, int64_t count, int64_t step);
+redist_layout redist_f_section(const redist_layout *layout, int axis, int64_t start, int64_t count,
+                               int64_t step);
 redist_layout redist_f_permuted(const redist_layout *layout, const int *axes);
 int redist_f_owner(const redist_axis *x, int64_t i);
 int64_t redist_f_local(const redist_axis *x, int64_t i);
@@ -26,8 +27,8 @@ int64_t redist_f_global(const redist_axis *x, int coord, int64_t l);
 int redist_f_layout_owner(const redist_layout *layout, const int64_t *index);
 int64_t redist_f_layout_offset(const redist_layout *layout, const int64_t *index);
 int redist_f_layout_shape(const redist_layout *layout, int rank, redist_shape *shape);
-int redist_f_plan_create(MPI_Fint comm, const redist_layout *from, const redist_layout *to, MPI_Fint element,
-                         const redist_options *options, redist_plan **plan);
+int redist_f_plan_create(MPI_Fint comm, const redist_layout *from, const redist_layout *to,
+                         MPI_Fint element, const redist_options *options, redist_plan **plan);
 void redist_f_op(MPI_Fint op, MPI_Fint type, redist_op *context);
 int redist_f_plan_print(redist_plan *plan);
 int redist_f_arena_create(MPI_Fint comm, size_t bytes, redist_arena **arena);
@@ -37,14 +38,20 @@ int redist_f_arena_create(MPI_Fint comm, size_t bytes, redist_arena **arena);
 redist_axis redist_f_whole(int n) { return redist_whole(n); }
 redist_axis redist_f_block(int n, int procs) { return redist_block(n, procs); }
 redist_axis redist_f_cyclic(int n, int procs) { return redist_cyclic(n, procs); }
-redist_axis redist_f_block_cyclic(int n, int block, int procs) { return redist_block_cyclic(n, block, procs); }
+redist_axis redist_f_block_cyclic(int n, int block, int procs)
+{
+    return redist_block_cyclic(n, block, procs);
+}
 redist_axis redist_f_balanced(int n, int procs) { return redist_balanced(n, procs); }
 
 /* ---- axes, indices and positions that count from 1; the answer "none" is 0 then, or owner -1 ---- */
 
 int redist_f_owner(const redist_axis *x, int64_t i) { return redist_owner(x, i - 1); }
 int64_t redist_f_local(const redist_axis *x, int64_t i) { return redist_local(x, i - 1) + 1; }
-int64_t redist_f_global(const redist_axis *x, int coord, int64_t l) { return redist_global(x, coord, l - 1) + 1; }
+int64_t redist_f_global(const redist_axis *x, int coord, int64_t l)
+{
+    return redist_global(x, coord, l - 1) + 1;
+}
 
 redist_layout redist_f_with_halo(const redist_layout *layout, int axis, int low, int high)
 {
@@ -61,9 +68,13 @@ redist_layout redist_f_with_allocated(const redist_layout *layout, int axis, int
     return redist_with_allocated(*layout, axis - 1, allocated);
 }
 
-redist_layout redist_f_flipped(const redist_layout *layout, int axis) { return redist_flipped(*layout, axis - 1); }
+redist_layout redist_f_flipped(const redist_layout *layout, int axis)
+{
+    return redist_flipped(*layout, axis - 1);
+}
 
-redist_layout redist_f_section(const redist_layout *layout, int axis, int64_t start, int64_t count, int64_t step)
+redist_layout redist_f_section(const redist_layout *layout, int axis, int64_t start, int64_t count,
+                               int64_t step)
 {
     return redist_section(*layout, axis - 1, start - 1, count, step);
 }
@@ -109,8 +120,8 @@ int redist_f_layout_shape(const redist_layout *layout, int rank, redist_shape *s
 
 /* ---- MPI handles, and standard output ---- */
 
-int redist_f_plan_create(MPI_Fint comm, const redist_layout *from, const redist_layout *to, MPI_Fint element,
-                         const redist_options *options, redist_plan **plan)
+int redist_f_plan_create(MPI_Fint comm, const redist_layout *from, const redist_layout *to,
+                         MPI_Fint element, const redist_options *options, redist_plan **plan)
 {
     return redist_plan_create(MPI_Comm_f2c(comm), from, to, MPI_Type_f2c(element), options, plan);
 }
