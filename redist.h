@@ -1,8 +1,10 @@
-/* redist.h: who owns what, who sends what to whom, and the copying. No MPI. MIT licence, see the end of the file.
+/* redist.h: who owns what, who sends what to whom, and the copying. No MPI. MIT licence, see the
+ * end of the file.
  *
- * A redist_layout says where every element of a distributed array lives: which rank, and where in that rank's memory.
- * Layouts are plain values. Transposing, rotating, cutting out a section, adding ghost cells or choosing other ranks
- * makes another layout; one verb then copies element i of one view to element i of another view of the same shape.
+ * A redist_layout says where every element of a distributed array lives: which rank, and where in
+ * that rank's memory. Layouts are plain values. Transposing, rotating, cutting out a section,
+ * adding ghost cells or choosing other ranks makes another layout; one verb then copies element i
+ * of one view to element i of another view of the same shape.
  *
  *     #include <stdio.h>
  *     #include "redist.h"
@@ -12,28 +14,31 @@
  *         redist_layout rows = redist_layout_2d(redist_block(6, 2), redist_whole(4));
  *         redist_layout columns = redist_layout_2d(redist_whole(6), redist_cyclic(4, 2));
  *         const int64_t index[2] = {5, 2};
- *         printf("element (5,2) lives on rank %d by rows, on rank %d by columns; 0 sends %d elements to 1\n",
+ *         printf("(5,2) lives on rank %d by rows, on rank %d by columns; 0 sends %d to 1\n",
  *                redist_layout_owner(&rows, index), redist_layout_owner(&columns, index),
  *                (int)redist_volume(&rows, 0, &columns, 1));
  *         return 0;
  *     }
  *
- * redist_plan.h moves the data with MPI. Axes are independent of each other: ownership, intersections and traffic
- * factor into per-axis pieces, so costs are sums over axes, never products, and do not grow with the number of
- * processes that a rank has nothing to do with.
+ * redist_plan.h moves the data with MPI. Axes are independent of each other: ownership,
+ * intersections and traffic factor into per-axis pieces, so costs are sums over axes, never
+ * products, and do not grow with the number of processes that a rank exchanges nothing with.
  *
- * Words. An axis is one dimension of an array, distributed over a line of processes; a process of that line is a
- * coordinate. The coordinates of all axes make the process grid; its processes are numbered as places 0, 1, ..., and
- * each place lives on a rank. Copies of the grid, where there are several, are more places that hold the same elements.
- * A view index counts what a view shows; a local position counts what a coordinate owns.
+ * Words. An axis is one dimension of an array, distributed over a line of processes; a process of
+ * that line is a coordinate. The coordinates of all axes make the process grid; its processes are
+ * numbered as places 0, 1, ..., and each place lives on a rank. Replicas of the grid, where there
+ * are several, are more places that hold the same elements. A view index counts what a view shows;
+ * a local position counts what a coordinate owns.
  *
- * All functions here are local (no communication), keep no state, and may be called from any thread.
+ * All functions here are local (no communication), keep no state, and may be called from any
+ * thread.
  *
  * Map: the sections in their order, p with prototypes, b with bodies.
  *     p    options
+ *     p    errors
  *     p    types
- *       b  arithmetic
- *       b  faults
+ *       b  toolbox: numbers and memory
+ *       b  errors
  *     p b  axes: who owns index i
  *     p b  layouts and views
  *       b  runs: what two coordinates of an axis share
@@ -53,9 +58,9 @@
  *       b  text: writing
  *       b  text: reading
  *
- * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the superblock: every
- * pair of block-cyclic axes repeats with the least common multiple of the two cycles), Kaushik et al. 1994, Hsu et al.
- * 2001, Namugwanya 2021.
+ * References: Kalns and Ni 1995 (block-cyclic intersections per axis), Walker and Otto 1996 (the
+ * superblock: every pair of block-cyclic axes repeats with the least common multiple of the two
+ * cycles), Kaushik et al. 1994, Hsu et al. 2001, Namugwanya 2021.
  */
 #if defined REDIST_IMPLEMENTATION && defined REDIST_H && !defined REDIST_PRIV_IMPLEMENTS
 #error \
@@ -105,13 +110,15 @@ extern "C" {
 #define REDIST_VERSION_MINOR 3
 #define REDIST_VERSION_PATCH 0
 
-/* --------------------------------------------------------------------------------------------------------- options */
+/* -------------------------------------------------------------------------------------- options */
 
 /* Define any of these before the first #include. Three ways to include:
      - by default every function is static, and there is nothing to link;
-     - REDIST_DECLARATIONS_ONLY: types, macros, prototypes, and inline what concerns a single axis. Compiles at once;
-     - REDIST_IMPLEMENTATION, in one C file, also beside the former: the public functions get external linkage. It
-       includes redist_plan.h, or redist.h in programs without MPI, and is the place for all hooks. */
+     - REDIST_DECLARATIONS_ONLY: types, macros, prototypes, and inline what concerns a single axis.
+       Compiles at once;
+     - REDIST_IMPLEMENTATION, in one C file, also beside the former: the public functions get
+       external linkage. That file includes redist_plan.h, or redist.h in programs without MPI, and
+       is the place for all hooks. */
 
 #ifndef REDIST_MAX_DIMS
 #define REDIST_MAX_DIMS 8 /* the highest rank of an array; the same in every file of a program */
@@ -134,7 +141,9 @@ extern "C" {
 #define redist_from_scalapack REDIST_PRIV_SIZED(redist_from_scalapack, REDIST_MAX_DIMS)
 #define redist_layout_boxes REDIST_PRIV_SIZED(redist_layout_boxes, REDIST_MAX_DIMS)
 #define redist_layout_shape REDIST_PRIV_SIZED(redist_layout_shape, REDIST_MAX_DIMS)
+#define redist_layout_place_shape REDIST_PRIV_SIZED(redist_layout_place_shape, REDIST_MAX_DIMS)
 #define redist_plan_create REDIST_PRIV_SIZED(redist_plan_create, REDIST_MAX_DIMS)
+#define redist_plan_create_parts REDIST_PRIV_SIZED(redist_plan_create_parts, REDIST_MAX_DIMS)
 #endif
 #elif !defined REDIST_API
 #define REDIST_API static inline
@@ -145,8 +154,8 @@ extern "C" {
 #define REDIST_AXIS_API static inline
 #endif
 
-/* Linkage of private functions: short ones on the path of every copy; others; those of which one copy is enough; those
-   that plan, check, or wait for a network anyway, which are made small. */
+/* Linkage of private functions. FAST and INLINE: inlined. PRIV: the compiler decides. APART: never
+   inlined. COLD: planning and checking, optimized for size. */
 #define REDIST_PRIV_FAST static inline
 #if defined __GNUC__
 #define REDIST_PRIV_INLINE static inline __attribute__((always_inline))
@@ -161,51 +170,57 @@ extern "C" {
 #endif
 
 #ifndef REDIST_MALLOC
-#define REDIST_MALLOC(bytes) \
-    malloc(bytes) /* NULL is answered by REDIST_ERR_MEMORY, never by a crash */
+/* NULL is answered by REDIST_ERR_MEMORY, never by a crash */
+#define REDIST_MALLOC(bytes) malloc(bytes)
 #define REDIST_FREE(pointer) free(pointer)
 #endif
 
 #ifndef REDIST_STREAM_BYTES
-#define REDIST_STREAM_BYTES \
-    8388608 /* arrays from here on are written by non-temporal stores, unless REDIST_NO_STREAMING */
+/* arrays from here on are written by non-temporal stores, unless REDIST_NO_STREAMING */
+#define REDIST_STREAM_BYTES 8388608
 #endif
 
 #ifndef REDIST_THREAD_BYTES
-#define REDIST_THREAD_BYTES \
-    1048576 /* compiled with OpenMP: copies from here on are shared among the threads */
+/* compiled with OpenMP: copies from here on are shared among the threads */
+#define REDIST_THREAD_BYTES 1048576
 #endif
 
 #ifndef REDIST_ASSERT
-#define REDIST_ASSERT(condition) \
-    ((void)0) /* internal consistency only; bad input is answered by error codes */
+/* internal consistency only; bad input is answered by error codes */
+#define REDIST_ASSERT(condition) ((void)0)
 #endif
 
 #ifndef REDIST_COPIED
 #define REDIST_COPIED(bytes) ((void)0) /* test hook: receives the byte count of each copy */
 #endif
 
-/* ----------------------------------------------------------------------------------------------------------- types */
+/* --------------------------------------------------------------------------------------- errors */
 
-/* What functions that return int answer, unless they say otherwise: names, and what redist_strerror says of them. */
-#define REDIST_PRIV_ERRORS(X)                                                                 \
-    X(REDIST_OK, "success")                                                                   \
-    X(REDIST_ERR_ARGUMENT, "an argument is NULL, out of range, or not a valid enumerator")    \
-    X(REDIST_ERR_LAYOUT, "a layout describes no array")                                       \
-    X(REDIST_ERR_SHAPE, "the source view and the destination view differ in rank or extents") \
-    X(REDIST_ERR_RANK,                                                                        \
-      "a rank is negative, outside the communicator, or holds two places of one grid")        \
-    X(REDIST_ERR_OVERFLOW, "more than 2^62 elements or INT_MAX places")                       \
-    X(REDIST_ERR_TYPE, "the element datatype has gaps (its size is not its extent)")          \
-    X(REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options")        \
-    X(REDIST_ERR_MEMORY, "memory is exhausted, or max_buffer is too small")                   \
-    X(REDIST_ERR_ALIAS, "source and destination overlap, and the plan is not in place")       \
-    X(REDIST_ERR_BUSY, "the plan has been started, and must not be, or has not, and must be") \
-    X(REDIST_ERR_BUFFER, "these are not the fixed arrays that the plan was made for")         \
+/* What functions that return int answer, unless they say otherwise: names, and what redist_strerror
+   says of them. */
+#define REDIST_PRIV_ERRORS(X)                                                                    \
+    X(REDIST_OK, "success")                                                                      \
+    X(REDIST_ERR_ARGUMENT, "an argument is NULL, out of range, or not a valid enumerator")       \
+    X(REDIST_ERR_LAYOUT, "invalid layout")                                                       \
+    X(REDIST_ERR_SHAPE, "the source view and the destination view differ in rank or extents")    \
+    X(REDIST_ERR_RANK,                                                                           \
+      "a rank is negative, outside the communicator, or holds several places where it must not") \
+    X(REDIST_ERR_OVERFLOW, "more than 2^62 elements or INT_MAX places")                          \
+    X(REDIST_ERR_TYPE, "the element datatype has gaps (its size is not its extent)")             \
+    X(REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options")           \
+    X(REDIST_ERR_MEMORY, "memory is exhausted, or max_buffer is too small")                      \
+    X(REDIST_ERR_ALIAS, "source and destination overlap, and the plan is not in place")          \
+    X(REDIST_ERR_BUSY, "the plan has been started, and must not be, or has not, and must be")    \
+    X(REDIST_ERR_BUFFER, "these are not the fixed arrays that the plan was made for")            \
     X(REDIST_ERR_MPI, "an MPI call failed")
 
 #define REDIST_PRIV_ERROR_NAME(name, sentence) name,
 typedef enum { REDIST_PRIV_ERRORS(REDIST_PRIV_ERROR_NAME) REDIST_PRIV_ERROR_CODES } redist_error;
+
+/* A general sentence for an error code; never NULL. */
+REDIST_API const char *redist_strerror(int code);
+
+/* ---------------------------------------------------------------------------------------- types */
 
 /* Which axis varies fastest: the last (C) or the first (Fortran). */
 typedef enum { REDIST_ROW_MAJOR = 0, REDIST_COLUMN_MAJOR = 1 } redist_order;
@@ -213,7 +228,8 @@ typedef enum { REDIST_ROW_MAJOR = 0, REDIST_COLUMN_MAJOR = 1 } redist_order;
 /* What lies beyond the ends of an axis: nothing, or its other end. */
 typedef enum { REDIST_CLOSED = 0, REDIST_PERIODIC = 1 } redist_edge;
 
-/* The elements low[d] <= index[d] < high[d] of an array, d counting its axes as built; none where low >= high. */
+/* The elements low[d] <= index[d] < high[d] of an array, d counting its axes as built; none where
+   low >= high. */
 typedef struct {
     int64_t low[REDIST_MAX_DIMS], high[REDIST_MAX_DIMS];
 } redist_box;
@@ -226,8 +242,8 @@ typedef enum {
     REDIST_PRIV_BOXES
 } redist_priv_kind;
 
-/* One dimension of an array. Block k lives at coordinate (k + first) mod procs; view index i is axis index
-   start + i * step. Fill it with the builders below. */
+/* One dimension of an array. Block k lives at coordinate (k + first) mod procs; view index i is
+   axis index start + i * step. Fill it with the builders below. */
 typedef struct {
     redist_priv_kind kind;
     int procs;             /* processes along the axis; of boxes, how many there are      */
@@ -238,7 +254,7 @@ typedef struct {
     const redist_box *box; /* box[procs] (REDIST_PRIV_BOXES), of which this is axis `along` */
     int along;
     int ghosts;                 /* ghost cells hold elements: 1 + redist_edge; 0: they do not  */
-    int64_t low, high;          /* how many before and after what a coordinate owns            */
+    int64_t low, high;          /* how many of them, nearest to what a coordinate owns         */
     int64_t start, step, count; /* the view; count is 0 when the axis is invalid               */
 } redist_axis;
 
@@ -252,8 +268,12 @@ typedef struct {
     X(start, "start of the section") \
     X(step, "step of the section")   \
     X(count, "count of the section")
+#define REDIST_PRIV_GHOST_FIELDS(X)        \
+    X(ghosts, "edge of the ghost cells")   \
+    X(low, "low depth of the ghost cells") \
+    X(high, "high depth of the ghost cells")
 
-/* Why a layout describes no array: which axis, and the value at fault. */
+/* What is wrong with a layout: the axis and its value. */
 typedef struct {
     int code;         /* REDIST_OK: nothing wrong */
     int axis;         /* -1: no axis in particular */
@@ -270,127 +290,172 @@ typedef struct {
     int64_t allocated; /* elements along this axis, ghost cells included; 0: just what is needed */
 } redist_priv_dimension;
 
-/* Axes x process grid x ranks x local storage. A value: copy it freely, there is nothing to clean up. */
+/* Axes x process grid x ranks x local storage. A value: copy it freely, there is nothing to clean
+   up. */
 typedef struct {
-    uint64_t
-        mark; /* REDIST_PRIV_MARK: made by a builder of this version, with this REDIST_MAX_DIMS */
+    /* REDIST_PRIV_MARK: made by a builder of this version, with this REDIST_MAX_DIMS */
+    uint64_t mark;
     int ndim;
     redist_order grid_order, memory_order; /* of the array's own axes */
     int first_rank;
     const int *ranks; /* place k lives on ranks[k], or on first_rank + k when NULL */
-    int copies;       /* of the grid: copy c of its place k is place k + c * (places of the grid) */
+    /* place k begins at offsets[k] of its rank's array; NULL: a rank's places one after another */
+    const int64_t *offsets;
+    int copies;  /* of the grid: copy c of its place k is place k + c * (places of the grid) */
+    int partial; /* elements may lie in no box                                               */
     redist_priv_fault fault;
-    redist_priv_dimension
-        dim[REDIST_MAX_DIMS]; /* in the order of the view; last: plans keep but ndim of them */
+    /* in the order of the view; last: plans keep but ndim of them */
+    redist_priv_dimension dim[REDIST_MAX_DIMS];
 } redist_layout;
 
-/* Places by rank, so that a rank's place is found in O(log places). */
+/* Places by rank, and a rank's in ascending number, so that they are found in O(log places). */
 typedef struct {
     int rank, place;
 } redist_priv_rank_place;
 
-/* ------------------------------------------------------------------------------------------ axes: who owns index i */
+/* ----------------------------------------------------------------------- axes: who owns index i */
 
 /* Owner, local position and global index of CYCLIC(b) over p processes, as constant expressions.
-   i: global index >= 0; c: coordinate, 0 <= c < p; l: local position >= 0; b: block size >= 1; p: processes >= 1. */
+   i: global index >= 0; c: coordinate, 0 <= c < p; l: local position >= 0; b: block size >= 1; p:
+   processes >= 1. */
 #define REDIST_OWNER(i, b, p) ((i) / (b) % (p))
 #define REDIST_LOCAL(i, b, p) ((i) / (b) / (p) * (b) + (i) % (b))
 #define REDIST_GLOBAL(c, l, b, p) (((l) / (b) * (p) + (c)) * (b) + (l) % (b))
 
-/* Builders of axes. n: indices, 0 <= n <= 2^62; procs: processes along the axis, >= 1. They never fail: an axis built
-   from bad numbers is empty, and redist_layout_check tells what was wrong with it. */
+/* Builders of axes. n: indices, 0 <= n <= 2^62; procs: processes along the axis, >= 1. They never
+   fail: an axis built from bad numbers is empty, and redist_layout_explain gives the reason. */
 
 /* "*", in HPF collapsed: the axis is not distributed. ScaLAPACK: one process along it. */
 REDIST_AXIS_API redist_axis redist_whole(int64_t n);
-/* HPF BLOCK: blocks of ceil(n / procs); the last may own less, or nothing. ScaLAPACK: MB = ceil(n / procs). */
+/* HPF BLOCK: blocks of ceil(n / procs); the last may own less, or nothing. ScaLAPACK: MB = ceil(n /
+   procs). */
 REDIST_AXIS_API redist_axis redist_block(int64_t n, int procs);
 /* HPF CYCLIC: index i belongs to coordinate i mod procs. ScaLAPACK: MB = 1. */
 REDIST_AXIS_API redist_axis redist_cyclic(int64_t n, int procs);
-/* HPF CYCLIC(block): blocks of `block` >= 1 indices are distributed round-robin. ScaLAPACK: MB = block. */
+/* HPF CYCLIC(block): blocks of `block` >= 1 indices are distributed round-robin. ScaLAPACK: MB =
+   block. */
 REDIST_AXIS_API redist_axis redist_block_cyclic(int64_t n, int64_t block, int procs);
 /* One block each, sizes differ by at most 1, the larger ones first. In HPF-2 a GEN_BLOCK. */
 REDIST_AXIS_API redist_axis redist_balanced(int64_t n, int procs);
-/* HPF-2 GEN_BLOCK, by the sums of its sizes: block k holds the indices cuts[k] <= i < cuts[k + 1]. cuts[procs + 1]:
-   0 = cuts[0] <= ... <= cuts[procs] = n, kept by reference: it must live as long as the axis and all made from it. */
+/* HPF-2 GEN_BLOCK, by the sums of its sizes: block k holds the indices cuts[k] <= i < cuts[k + 1].
+   cuts[procs + 1], 0 = cuts[0] <= ... <= cuts[procs] = n, is kept by reference: it must live as
+   long as the axis and the layouts made from it. */
 REDIST_AXIS_API redist_axis redist_cuts(const int64_t *cuts, int procs);
-/* The same axis with block 0 at coordinate `coord`, 0 <= coord < procs, and block k at (k + coord) mod procs
-   (ScaLAPACK's RSRC and CSRC). */
+/* The same axis with block 0 at coordinate `coord`, 0 <= coord < procs, and block k at (k + coord)
+   mod procs (ScaLAPACK's RSRC and CSRC). */
 REDIST_AXIS_API redist_axis redist_starting_at(redist_axis x, int coord);
 
-/* Fill cuts[procs + 1] with floor(n / procs) indices each and the remainder to the last process, or to the first
-   (Namugwanya 2021: the standard mapping and the "special rules"). n >= 0, procs >= 1. */
+/* Fill cuts[procs + 1] with floor(n / procs) indices each and the remainder to the last process, or
+   to the first (Namugwanya 2021: the standard mapping and the "special rules"). n >= 0, procs >=
+   1. */
 REDIST_AXIS_API void redist_cuts_remainder_last(int64_t n, int procs, int64_t *cuts);
 REDIST_AXIS_API void redist_cuts_remainder_first(int64_t n, int procs, int64_t *cuts);
 
-/* Queries of an axis. i: index of the view, 0 <= i < count; l: position in the local array of the whole axis, >= 0,
-   ghost cells not counted; coord: 0 <= coord < procs. O(1); cuts take O(log procs). */
+/* Queries of an axis. i: index of the view, 0 <= i < count; l: position in the local array of the
+   whole axis, >= 0, ghost cells not counted; coord: 0 <= coord < procs. O(1); cuts take O(log
+   procs). */
 
 /* The coordinate that owns view index i; -1 when i is outside the view. */
 REDIST_AXIS_API int redist_owner(const redist_axis *x, int64_t i);
 /* The position of view index i in its owner's local array; -1 when i is outside the view. */
 REDIST_AXIS_API int64_t redist_local(const redist_axis *x, int64_t i);
-/* The view index at local position l of coord, the inverse of the two above; -1 when the view does not show it. */
+/* The view index at local position l of coord, the inverse of the two above; -1 when the view does
+   not show it. */
 REDIST_AXIS_API int64_t redist_global(const redist_axis *x, int coord, int64_t l);
-/* How many view indices coord owns; 0 for a coordinate outside the axis. O(log block) in views with steps. */
+/* How many view indices coord owns; 0 for a coordinate outside the axis. O(log block) in views with
+   steps. */
 REDIST_AXIS_API int64_t redist_count(const redist_axis *x, int coord);
 
-/* ----------------------------------------------------------------------------------------------- layouts and views */
+/* ---------------------------------------------------------------------------- layouts and views */
 
-/* A layout of 1, 2, 3 or ndim axes, 1 <= ndim <= REDIST_MAX_DIMS: axes[ndim], the slowest-varying first, as in C. The
-   process grid is the product of the axes' processes; its places are numbered row by row and live on ranks 0, 1, ....
-   Local arrays are stored row by row without ghost cells. */
+/* A layout of 1, 2, 3 or ndim axes, 1 <= ndim <= REDIST_MAX_DIMS: axes[ndim], the slowest-varying
+   first, as in C. The process grid is the product of the axes' processes; its places are numbered
+   row by row and live on ranks 0, 1, .... Local arrays are stored row by row without ghost
+   cells. */
 REDIST_API redist_layout redist_layout_1d(redist_axis x);
 REDIST_API redist_layout redist_layout_2d(redist_axis x, redist_axis y);
 REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_axis z);
 REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes);
 
-/* Place k owns box[k], 0 <= k < boxes, of an array of extents[ndim]; boxes may be empty, and every element lies in
-   exactly one: redist_layout_explain names two that overlap, or an element in none. box[boxes] is kept by reference: it
-   must outlive the layout and the plans made from it. The boxes make no grid: each of a place's coordinates is its
-   box's number, and redist_grid_order changes nothing. Who meets whom is found by going through all boxes. */
+/* Place k owns box[k], 0 <= k < boxes, of an array of extents[ndim]; boxes may be empty, and every
+   element lies in exactly one: redist_layout_explain names two that overlap, or an element in none
+   (which redist_partial allows).
+   box[boxes] is kept by reference: it must outlive the layout. The boxes make no grid: each of a
+   place's coordinates is its box's number, and redist_grid_order changes nothing. Finding peers
+   takes O(boxes). */
 REDIST_API redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes,
                                              const redist_box *box);
 
-/* The builders below take a layout and return a changed one. They never fail: bad arguments make a layout that
-   redist_layout_check refuses, with the first mistake told by redist_layout_explain. `axis` counts the axes of the
-   layout as given, 0 <= axis < ndim, after whatever views were made before. */
+/* The builders below take a layout and return a changed one. They never fail: bad arguments make a
+   layout that redist_layout_check refuses; redist_layout_explain reports its first mistake.
+   `axis` counts the axes of the layout as given, 0 <= axis < ndim, after whatever views were made
+   before. */
 
-/* How places are numbered: the last (REDIST_ROW_MAJOR, the default) or the first axis varies fastest. Orders speak of
-   the axes as given to redist_layout_nd, whatever views are made before or after. */
+/* How places are numbered: the last (REDIST_ROW_MAJOR, the default) or the first axis varies
+   fastest. Orders speak of the axes as given to redist_layout_nd, whatever views are made before or
+   after. */
 REDIST_API redist_layout redist_grid_order(redist_layout layout, redist_order order);
-/* Which axis is contiguous in local memory: the last (REDIST_ROW_MAJOR, the default) or the first. */
+/* Which axis is contiguous in local memory: the last (REDIST_ROW_MAJOR, the default) or the
+   first. */
 REDIST_API redist_layout redist_memory_order(redist_layout layout, redist_order order);
 /* Places 0, 1, ... live on first_rank, first_rank + 1, ...; first_rank >= 0. */
 REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank);
-/* Place k lives on ranks[k] >= 0, no rank twice. ranks[places] is kept by reference: it must outlive the layout and
-   the plans made from it. */
+/* Place k lives on ranks[k] >= 0. A rank may hold several places, but no two replicas of one.
+   ranks[places] is kept by reference: it must outlive the layout (plans keep copies of all lists).
+   Where a rank holds several places of either layout there are no schedules on paper and no
+   relabelling (REDIST_ERR_RANK), and redist_phases finds no route. */
 REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks);
-/* The whole grid `copies` times, each copy on ranks of its own: copy c of place k is place k + c * (places of the
-   grid), so that redist_on_ranks takes ranks for all of them. copies >= 1, at most INT_MAX places in all; a later call
-   replaces an earlier one. All copies of a destination receive. Of the copies of a source's place, a destination rank
-   that holds one reads its own; the others are assigned round-robin: the n destination places that share elements with
-   that place are numbered copy by copy and by ascending coordinates, and number k reads copy k mod copies. So a copy
-   serves at most ceil(n / copies) other ranks, and two copies differ by at most one where no rank reads its own. */
+/* Place k begins at offsets[k] >= 0, in elements, of its rank's array, which ends with the last
+   cell of any of them. By default the places of a rank lie one after another in ascending number,
+   each as large as its cells along all axes, ghost cells and padding included, multiply to. Places
+   may interleave, as tiles in one array do (redist_with_allocated), but cells that hold elements
+   must not coincide. Only the offsets of a rank's own places count there, so lists may differ from
+   rank to rank. offsets[places] is kept by reference, as ranks are. redist_move, whose arrays are
+   those of places, does not add them. */
+REDIST_API redist_layout redist_at_offsets(redist_layout layout, const int64_t *offsets);
+/* The whole grid `copies` times, no two copies of a place on one rank: copy c of place k is place k
+   + c * (places of the grid), so that redist_on_ranks takes ranks for all of them. copies >= 1, at
+   most INT_MAX places in all; a later call replaces an earlier one. All copies of a destination
+   receive. Of the copies of a source's place, a destination rank that holds one reads its own; the
+   others are assigned round-robin: the n destination places that share elements with that place are
+   numbered copy by copy and by ascending coordinates, and number k reads copy k mod copies. So a
+   copy serves at most ceil(n / copies) other ranks, and two copies differ by at most one where no
+   rank reads its own. */
 REDIST_API redist_layout redist_replicated(redist_layout layout, int copies);
-/* Ghost cells around the local array: `low` elements before local position 0 and `high` after the last, both >= 0,
-   in memory (a flipped view does not exchange them). Without redist_with_ghosts they are never accessed. */
+/* Ghost cells around the local array: `low` elements before local position 0 and `high` after the
+   last, both >= 0, in memory (a flipped view does not exchange them). Without redist_with_ghosts
+   they are never accessed. */
 REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_t low,
                                           int64_t high);
-/* The ghost cells that redist_with_halo gave an axis, low and high in memory, hold elements: those of the neighbouring
-   indices, around the ends where edge is REDIST_PERIODIC; where it is REDIST_CLOSED, cells past an end hold nothing. A
-   destination receives its ghost cells too; those of a source are ignored unless the plan combines (redist_plan.h), and
-   then are combined into their owners' elements. Corners are those of the product of the axes. Every coordinate must
-   own one interval of the axis (block, balanced, cuts, whole, boxes), of any length: ghost cells may reach over several
-   neighbours, and at most once around the axis on either side; those of an empty coordinate lie around where its
-   interval would begin. An array's ghost cells are filled by the exchange from its layout to the same with ghosts, in
-   place. */
+/* The ghost cells that redist_with_halo gave an axis, low and high in memory, hold elements: those
+   of the neighbouring indices, around the ends where edge is REDIST_PERIODIC; where it is
+   REDIST_CLOSED, cells past an end hold nothing. A destination receives its ghost cells too; those
+   of a source are ignored unless the plan combines (redist_plan.h), and then are combined into
+   their owners' elements. Corners are those of the product of the axes. Every coordinate must own
+   one interval of the axis (block, balanced, cuts, whole, boxes), of any length: ghost cells may
+   reach over several neighbours, and at most once around the axis on either side; those of an empty
+   coordinate lie around where its interval would begin. An array's ghost cells are filled by the
+   exchange from its layout to the same with ghosts, in place. */
 REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redist_edge edge);
-/* The elements that the local array has along an axis (a leading dimension), ghost cells included: at least what the
-   rank owns with its ghost cells. It may differ from rank to rank. 0: just what is needed, the default. */
+/* Of the ghost cells of redist_with_ghosts, only the nearest `low` and `high` in memory hold
+   elements, 0 <= low, high <= the halo; the others are storage. So one array exchanges any part of
+   its halo, in place. Comes after redist_with_ghosts, else REDIST_ERR_LAYOUT; a later
+   redist_with_ghosts or redist_with_halo makes it the whole halo again. */
+REDIST_API redist_layout redist_ghost_depth(redist_layout layout, int axis, int64_t low,
+                                            int64_t high);
+/* Elements of a layout of boxes (others: REDIST_ERR_LAYOUT) may lie in no box. No rank owns them,
+   and where this layout is the source their destinations keep their bytes. So the exchange from a
+   layout to the same with ghosts fills ghost cells that lie in other boxes, and no others. */
+REDIST_API redist_layout redist_partial(redist_layout layout);
+/* The elements that the local array has along an axis (a leading dimension): at least the low halo,
+   what the rank owns, and of the high halo the cells up to the last that can hold an element: none
+   past a closed end, and none without redist_with_ghosts. It may differ from rank to rank. 0, the
+   default: what the rank owns and its whole halo. */
 REDIST_API redist_layout redist_with_allocated(redist_layout layout, int axis, int64_t allocated);
-/* The layout of a ScaLAPACK matrix. desc: DTYPE, CTXT, M, N, MB, NB, RSRC, CSRC, LLD, of which the first two are not
-   read; nprow x npcol: its process grid, numbered row by row (BLACS "Row"). The local array is column-major with LLD
-   elements along axis 0; LLD may differ from rank to rank, the rest may not. */
+/* The layout of a ScaLAPACK matrix. desc: DTYPE, CTXT, M, N, MB, NB, RSRC, CSRC, LLD, of which the
+   first two are not read; nprow x npcol: its process grid, numbered row by row (BLACS "Row"). The
+   local array is column-major with LLD elements along axis 0; LLD may differ from rank to rank, the
+   rest may not. */
 REDIST_API redist_layout redist_from_scalapack(const int desc[9], int nprow, int npcol);
 /* Axis d of the result is axis axes[d]; axes[ndim] is a permutation of 0, ..., ndim - 1. */
 REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes);
@@ -398,61 +463,80 @@ REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes);
 REDIST_API redist_layout redist_transposed(redist_layout layout);
 /* Index i of the axis is index count - 1 - i. */
 REDIST_API redist_layout redist_flipped(redist_layout layout, int axis);
-/* Axes 0 and 1 turned counter-clockwise by quarter_turns * 90 degrees (any int), like numpy.rot90; ndim >= 2. */
+/* Axes 0 and 1 turned counter-clockwise by quarter_turns * 90 degrees (any int), like numpy.rot90;
+   ndim >= 2. */
 REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns);
-/* Index i of the axis, 0 <= i < count, is index start + i * step; step is not 0, and all of them lie in the axis. */
+/* Index i of the axis, 0 <= i < count, is index start + i * step; step is not 0, and all of them
+   lie in the axis. */
 REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t start,
                                         int64_t count, int64_t step);
 
-/* REDIST_OK, or why the layout describes no array: REDIST_ERR_ARGUMENT (NULL), REDIST_ERR_LAYOUT, REDIST_ERR_RANK,
-   REDIST_ERR_OVERFLOW, REDIST_ERR_MEMORY. O(axes); O(places log places) with redist_on_ranks. */
+/* REDIST_OK, or why the layout is invalid: REDIST_ERR_ARGUMENT (NULL), REDIST_ERR_LAYOUT,
+   REDIST_ERR_RANK, REDIST_ERR_OVERFLOW, REDIST_ERR_MEMORY. O(axes); O(places log places) with
+   redist_on_ranks. */
 REDIST_API int redist_layout_check(const redist_layout *layout);
-/* The same code, and a sentence that names the axis and the value. text[size]: cut short to fit, always terminated;
-   empty when all is well; may be NULL when size is 0. */
+/* The same code, and a sentence that names the axis and the value. text[size]: cut short to fit,
+   always terminated; empty when all is well; may be NULL when size is 0. */
 REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, size_t size);
 
-/* Queries of a layout. On a layout that redist_layout_check refuses they answer 0 (places, coords_of, alloc) or -1;
-   only the ranks given to redist_on_ranks are not looked at again. */
+/* Queries of a layout. On a layout that redist_layout_check refuses they answer 0 (places,
+   coords_of, alloc) or -1; only the ranks given to redist_on_ranks are not looked at again. */
 
 /* Processes in the grid, times its copies. */
 REDIST_API int redist_layout_places(const redist_layout *layout);
-/* The rank at coords[ndim], coordinates in the order of the view's axes, of copy 0; -1 when there is none. */
+/* The rank at coords[ndim], coordinates in the order of the view's axes, of copy 0; -1 when there
+   is none. */
 REDIST_API int redist_layout_rank(const redist_layout *layout, const int *coords);
-/* Writes the coordinates of a rank to coords[ndim]. 1 when the rank holds a place of any copy, else 0 (and nothing is
-   written). O(axes); O(places) with redist_on_ranks. */
+/* Writes the coordinates of a rank's place, the lowest of several, to coords[ndim]. 1 when the rank
+   holds a place of any copy, else 0 (and nothing is written). O(axes); O(places) with
+   redist_on_ranks. */
 REDIST_API int redist_layout_coords(const redist_layout *layout, int rank, int *coords);
-/* The rank that owns the element at index[ndim] of the view, in copy 0; -1 when the index lies outside. */
+/* How many places a rank holds. The first `most` >= 0 of them are written to places[most],
+   ascending; it may be NULL when most is 0. O(places) with redist_on_ranks. */
+REDIST_API int redist_layout_on_rank(const redist_layout *layout, int rank, int most, int *places);
+/* The rank that owns the element at index[ndim] of the view, in copy 0; -1 when the index lies
+   outside, or in no box. */
 REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *index);
-/* The offset of that element, in elements, in its owner's array, ghost cells included; -1 when the index lies outside.
-   An extent given by redist_with_allocated is taken as the owner's. */
+/* The offset of that element, in elements, in its owner's array, ghost cells and places before its
+   own included; -1 when it has none. An extent given by redist_with_allocated, and the offset of
+   redist_at_offsets, are taken as the owner's. */
 REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64_t *index);
-/* The elements of a rank's local array, ghost cells and padding included: what to allocate. 0 if it holds no place. */
+/* The elements of a rank's local array, ghost cells and padding of all its places included: what to
+   allocate. 0 if it holds no place. */
 REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank);
 
-/* What loops over the elements that a rank owns need: a[origin + i * stride[0] + j * stride[1] + ...], where
-   0 <= i < count[0], ..., by axis of the view. first: the view index of i = 0, 0 when there is none; the others ascend
-   (redist_global tells them where blocks are cyclic). stride: elements of memory, negative in a flipped view. origin:
-   where the first lies, ghost cells included. */
+/* What loops over the elements that a rank owns need: a[origin + i * stride[0] + j * stride[1] +
+   ...], where 0 <= i < count[0], ..., by axis of the view. first: the view index of i = 0, 0 when
+   there is none; the others ascend (where blocks are cyclic, ask redist_global). stride: elements
+   of memory, negative in a flipped view. allocated: cells that the place's array has along the
+   axis. origin: where the first lies in the rank's array, ghost cells and places before this one
+   included. */
 typedef struct {
-    int64_t first[REDIST_MAX_DIMS], count[REDIST_MAX_DIMS], stride[REDIST_MAX_DIMS], origin;
+    int64_t first[REDIST_MAX_DIMS], count[REDIST_MAX_DIMS], stride[REDIST_MAX_DIMS];
+    int64_t allocated[REDIST_MAX_DIMS], origin;
 } redist_shape;
 
-/* Writes the shape of what a rank owns. 1 when it holds a place, else 0 (shape is not written); -1 when a section takes
-   steps through cyclic blocks so that the elements of an axis do not lie at equal distances. */
+/* Writes the shape of what a rank owns, of its lowest place when it has several. 1 when it holds a
+   place, else 0 (shape is not written); -1 when a section takes steps through cyclic blocks so that
+   the elements of an axis do not lie at equal distances. */
 REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist_shape *shape);
+/* The same of one place, 0 <= place < redist_layout_places; 0 when there is no such place. */
+REDIST_API int redist_layout_place_shape(const redist_layout *layout, int place,
+                                         redist_shape *shape);
 
-/* ------------------------------------------------------------------------------------------- moving on one process */
+/* ------------------------------------------------------------------------ moving on one process */
 
-/* The whole redistribution inside one process, for tests, simulation and threads. from_arrays[k] and to_arrays[k] are
-   the local arrays of place k, of redist_layout_alloc elements of element_bytes >= 1 bytes each; NULL where a place
-   owns nothing. Arrays must not overlap. Only owned elements of the destination are written.
-   REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
+/* The whole redistribution inside one process, for tests, simulation and threads. from_arrays[k]
+   and to_arrays[k] are the local arrays of place k, of as many elements of element_bytes >= 1 bytes
+   as a rank that holds nothing else has (redist_layout_alloc); NULL where a place owns nothing.
+   Arrays must not overlap. Only owned elements of the destination are written. REDIST_ERR_ARGUMENT,
+   _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
 REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays,
                            const redist_layout *to, void *const *to_arrays, size_t element_bytes);
 
-/* What arrives is combined with what is there: to[i] = f(to[i], from[i]), 0 <= i < n, both contiguous, for elements of
-   the size given to the plan or redist_move_combining. Called for parts of the arrays in an order of redist's choice,
-   with OpenMP by several threads at once. */
+/* What arrives is combined with what is there: to[i] = f(to[i], from[i]), 0 <= i < n, both
+   contiguous, for elements of the size given to the plan or redist_move_combining. Called for parts
+   of the arrays in an order of redist's choice, with OpenMP by several threads at once. */
 typedef void redist_combine(void *to, const void *from, int64_t n, void *context);
 
 typedef enum {
@@ -462,46 +546,49 @@ typedef enum {
     REDIST_COMPLEX_DOUBLE
 } redist_number;
 
-/* The context of redist_combine_axpby. alpha, beta: real and imaginary part, the latter ignored in real types. */
+/* The context of redist_combine_axpby. alpha, beta: real and imaginary part, the latter ignored for
+   real types. */
 typedef struct {
     redist_number type;
     double alpha[2], beta[2];
-    int conjugate; /* not 0: of what arrives */
+    int conjugate; /* not 0: conjugate what arrives */
 } redist_axpby;
 
-/* to = beta to + alpha from, as in p?geadd and p?tran; context: a redist_axpby, read at every execution. Where beta is
-   0 what was there is not read. */
+/* to = beta to + alpha from, as in p?geadd and p?tran; context: a redist_axpby, read at every
+   execution. Where beta is 0 what was there is not read. */
 REDIST_API void redist_combine_axpby(void *to, const void *from, int64_t n, void *context);
 
-/* redist_move where every holder of an element contributes: its owner, the ghost cells of redist_with_ghosts and all
-   copies of a replicated source, in an order that only depends on the layouts. NULL combine: redist_move. The same
-   errors. */
+/* redist_move where every holder of an element contributes: its owner, the ghost cells of
+   redist_with_ghosts and all copies of a replicated source, in an order that only depends on the
+   layouts. NULL combine: redist_move. The same errors. */
 REDIST_API int redist_move_combining(const redist_layout *from, const void *const *from_arrays,
                                      const redist_layout *to, void *const *to_arrays,
                                      size_t element_bytes, redist_combine *combine, void *context);
 
-/* ----------------------------------------------------------------------------------------------- traffic, on paper */
+/* ---------------------------------------------------------------------------- traffic, on paper */
 
 /* What redist_traffic_between counts. */
 typedef struct {
-    int64_t total, kept, moved;      /* elements that the destination receives, in all copies */
+    int64_t total, kept, moved;      /* elements that the destination receives, in all replicas */
     int64_t messages;                /* pairs of different ranks that exchange anything       */
     int64_t max_sends, max_receives; /* messages, over ranks                                  */
     int64_t max_sent, max_received;  /* elements, over ranks, to and from other ranks         */
 } redist_traffic;
 
-/* How many elements rank_from of `from` sends to rank_to of `to`. 0 when either rank holds no place, or another copy of
-   `from` serves rank_to; -1 when the layouts are invalid, differ in shape, or memory is exhausted. */
+/* How many elements rank_from of `from` sends to rank_to of `to`. 0 when either rank holds no
+   place, or another replica of `from` sends to rank_to; -1 when the layouts are invalid, differ in
+   shape, or memory is exhausted. */
 REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to,
                                  int rank_to);
 
-/* Counts what the redistribution keeps and moves. total: elements of the view x copies of the destination, at most
-   2^62; kept: those that a rank has itself. O(places x axes + sum of the axes' runs); O(pairs of places that share
-   elements) when the source is replicated. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
+/* Counts what the redistribution keeps and moves. total: what all holders of the destination
+   receive, at most 2^62; kept: those that stay on their rank. O(places x axes + sum of the axes'
+   runs); O(pairs of places that share elements) when the source is replicated. REDIST_ERR_ARGUMENT,
+   _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
 REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to,
                                       redist_traffic *traffic);
 
-/* ------------------------------------------------------------------------------------------------------- schedules */
+/* ------------------------------------------------------------------------------------ schedules */
 
 /* Who exchanges with whom at which step; see redist_schedule_create. */
 typedef struct {
@@ -509,140 +596,154 @@ typedef struct {
     struct redist_priv_arrangement *arrangement; /* private                                  */
 } redist_schedule;
 
-/* Arranges the messages in steps without contention: in every step each rank sends at most one message and receives at
-   most one (a copy to itself is one), every pair of ranks that shares elements meets in exactly one step, and steps is
-   the most messages any rank sends, or receives: the least possible (Koenig 1916). For any two layouts of the same
-   shape. A step is a mixed-radix number with digits for the axes.
-     - Blocks of r and K r on the same P >= K processes, either way, seen whole: Walker and Otto 1996, their equations
-       for B(k,p) and C(k,q) and their numbering of the steps. No tables.
-     - One interval per coordinate on both sides, or all coordinates meet all (or all but a few, where one side has such
-       intervals): the sum of the two coordinates, of all such axes in one. No tables.
-     - Anything else: the axis's pairs are coloured and kept, O(pairs of coordinates of the axis) of memory.
-   Axes that fan out and axes that fan in share their steps ((BLOCK,*) to (*,BLOCK) on P processes takes P). Only where
-   that fails, because the degrees of such a table do not divide, are all pairs coloured together, O(pairs of places) of
-   memory; so they are when a side is replicated.
-   Listed ranks and cuts are kept by reference: they must outlive the schedule. Free it with redist_schedule_free.
-   REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY; the schedule is then empty. */
+/* Arranges the messages of any two layouts of the same shape in steps without contention: in every
+   step each rank sends at most one message and receives at most one (a copy to itself is one), and
+   every pair of ranks that shares elements meets in exactly one step. steps is the most messages
+   that any rank sends, or receives: the least possible (Koenig 1916). Takes no tables where both
+   sides are block-cyclic with blocks of r and K r on the same number of processes, where both have
+   one interval per coordinate, or where all coordinates meet; else O(pairs of coordinates of an
+   axis) of memory, or O(pairs of places) where axes cannot be arranged one by one, or a side is
+   replicated. Listed ranks and cuts are kept by reference: they must outlive the schedule. Free it
+   with redist_schedule_free. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK (also where a rank holds
+   several places), _OVERFLOW, _MEMORY; the schedule is then empty. */
 REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to,
                                       redist_schedule *schedule);
 /* Frees what the schedule holds and empties it. NULL and an empty schedule are fine. */
 REDIST_API void redist_schedule_free(redist_schedule *schedule);
-/* Whom `rank` sends to and receives from at a step, 0 <= step < steps; -1: nobody, also when the rank holds no place.
-   O(axes), and a logarithm where there are tables, cuts or listed ranks. REDIST_ERR_ARGUMENT: NULL, or no such step. */
+/* Whom `rank` sends to and receives from at a step, 0 <= step < steps; -1: nobody, also when the
+   rank holds no place. O(axes), and a logarithm where there are tables, cuts or listed ranks.
+   REDIST_ERR_ARGUMENT: NULL, or no such step. */
 REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step,
                                     int *send_to, int *receive_from);
 
-/* -------------------------------------------------------------------------------------- cost and multiphase routes */
+/* ------------------------------------------------------------------- cost and multiphase routes */
 
 /* What the cost model charges: seconds, both finite and >= 0. */
 typedef struct {
     double per_message, per_byte;
 } redist_cost;
 
-/* Seconds that one exchange takes by the model of Kaushik et al. 1994, Q ts + (N/P) te: Q is the most messages that any
-   rank sends or receives, a copy to itself counted (where the source has copies it may come out 1 too large); N/P the
-   most elements that any rank holds before or after; ts = cost->per_message; te = element_bytes * cost->per_byte,
-   element_bytes >= 1. -1 when a layout is invalid, the shapes differ, an argument is bad or memory is exhausted. Work
-   is a sum over axes: mostly a formula where both axes are block-cyclic and seen whole, O(coordinates) where one of
+/* Seconds that one exchange takes by the model of Kaushik et al. 1994, Q ts + (N/P) te: Q is the
+   most messages that any rank sends or receives, a copy to itself counted (where the source is
+   replicated it may be 1 too large); N/P the most elements that any rank holds before or after; ts
+   = cost->per_message; te = element_bytes * cost->per_byte, element_bytes >= 1. -1 when a layout is
+   invalid, the shapes differ, an argument is bad or memory is exhausted. Work is a sum over axes:
+   mostly a formula where both axes are block-cyclic and seen whole, O(coordinates) where one of
    them has an interval per coordinate, else O(pairs of coordinates that meet). */
 REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to,
                                  int64_t element_bytes, const redist_cost *cost);
 
-/* The cheapest multiphase route found, by the same model: *stops layouts that the data passes in between, at most
-   `max` (more than 7 are not tried), written to between[max] in order. *stops 0: go directly; no route is strictly
-   cheaper, or a side is replicated, or has ghosts or boxes. The layouts show the shape of the two views without ghost
-   cells, each on ranks of `to`, with its grid and memory order, or on those of `from` when its grid fits only there; no
-   rank holds more than twice what the fullest rank holds before or after. redist_on_ranks and redist_cuts arrays are
-   shared by reference.
-   Between CYCLIC(k b) and CYCLIC(b), or BLOCK, lie blocks whose sizes divide k b; between different grids lie grids
-   whose numbers of processes do: rows on 16 ranks become columns by way of 4 x 4, with 8 messages instead of 16, and
-   twice the elements. Several axes may change in one phase. Takes a few evaluations of redist_cost_of for each phase.
-   REDIST_ERR_ARGUMENT: NULL (between may be NULL when max is 0), a bad cost, element_bytes < 1, max < 0. Else
-   REDIST_ERR_LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. *stops is 0 then. */
+/* The cheapest multiphase route found, by the same model: *stops layouts that the data passes in
+   between, at most `max` (more than 7 are not tried), written to between[max] in order. *stops 0:
+   go directly; no route is predicted to be cheaper, or a side is replicated, or has ghosts or
+   boxes.
+   The layouts show the shape of the two views without ghost cells, each on ranks of `to`, with its
+   grid and memory order, or on those of `from` when its grid fits only there; no rank holds more
+   than twice what the fullest rank holds before or after. Lists of ranks and cuts are shared by
+   reference. Rows on 16 ranks become columns by way of 4 x 4, with 8 messages instead of 16, and
+   twice the elements.
+   Takes a few evaluations of redist_cost_of for each phase. REDIST_ERR_ARGUMENT: NULL (between may
+   be NULL when max is 0), a bad cost, element_bytes < 1, max < 0. Else REDIST_ERR_LAYOUT, _SHAPE,
+   _RANK, _OVERFLOW, _MEMORY. *stops is 0 then. */
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
                              int64_t element_bytes, const redist_cost *cost, int max,
                              redist_layout *between, int *stops);
 
-/* ------------------------------------------------------------------------------------------ relabelling and advice */
+/* ----------------------------------------------------------------------- relabelling and advice */
 
-/* Keeps data where it is by renumbering the destination: ranks[places of to] receives the assignment of the places of
-   `to` to the ranks that either layout uses, no rank twice, that leaves the most elements on a rank that has them.
-   Then plan with redist_on_ranks(to, ranks). Among equals it moves the fewest places off the rank where `to` has them,
-   and a best numbering comes back unchanged (from 2^51 elements on only this last holds). To keep the destination and
-   renumber the source, exchange the arguments: redist_relabel(to, from, ranks), then redist_on_ranks(from, ranks).
-   It is an assignment problem, whatever the layouts, and so includes the mappings of Kalns and Ni 1995 (BLOCK of b to
-   CYCLIC(c) on p processes keeps at most ceil(b/(c p)) c p of b p elements) and of Hsu et al. 2001 (CYCLIC(k r) to
-   CYCLIC(r) on M processes, and back, keeps ceil(k/M) M r of a cycle of M k r), and reaches their bounds.
-   Exact while both layouts have at most 1,024 places, in at most 32 MB. With more, every axis is matched for itself
-   (exactly, or where it has more than 1,024 coordinates by giving each, one after another, the best one left); the current
-   numbering is returned unless the new one keeps more. All ranks that ask find the same answer.
-   REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY; ranks is written on success only. */
+/* Keeps data where it is by renumbering the destination: ranks[places of to] receives the
+   assignment of the places of `to` to the ranks that either layout uses, no rank twice, that leaves
+   the most elements on a rank that has them; then plan with redist_on_ranks(to, ranks). Among
+   equals it moves the fewest places off the rank where `to` has them, and a best numbering comes
+   back unchanged (from 2^51 elements on only this last holds). To renumber the source instead,
+   exchange the arguments: redist_relabel(to, from, ranks), then redist_on_ranks(from, ranks).
+   Exact while both layouts have at most 1,024 places, in at most 32 MB; beyond, axes are matched
+   one by one, and the current numbering is returned unless the new one keeps more. All ranks that
+   ask find the same answer. Reaches the bounds of Kalns and Ni 1995 (BLOCK of b to CYCLIC(c) on p
+   processes keeps at most ceil(b/(c p)) c p of b p elements) and of Hsu et al. 2001 (CYCLIC(k r) to
+   CYCLIC(r) on M processes, and back, keeps ceil(k/M) M r of a cycle of M k r).
+   REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK (also where a rank holds several places), _OVERFLOW,
+   _MEMORY; ranks is written on success only. */
 REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to, int *ranks);
 
 /* What redist_advise answers. */
 typedef struct {
-    double gain; /* seconds that redistributing saves in all; negative: that it costs           */
-    int64_t
-        break_even; /* the fewest repetitions, >= 1, that gain anything; -1: none up to 2^53 does  */
-    int worthwhile; /* 1 when gain > 0, else 0                                                     */
+    double gain; /* seconds that redistributing saves in all; negative: that it costs */
+    /* the fewest repetitions, >= 1, that gain anything; -1: none up to 2^53 does */
+    int64_t break_even;
+    int worthwhile; /* 1 when gain > 0, else 0 */
 } redist_advice;
 
-/* Compute where the data lies, or redistribute first? here, there: seconds of one repetition of the computation on the
-   layout as it is and on the other; in, out: seconds to redistribute all that it reads to the other layout before the
-   first repetition, and all that it writes back after the last (0 when that may stay there); each >= 0 and finite, as
-   in + out is. repetitions >= 0. The gain is repetitions (here - there) - in - out: with one repetition and no way back
-   the comparison of Namugwanya 2021, tables 4.1 to 4.4. REDIST_ERR_ARGUMENT: NULL, or an argument is out of range. */
+/* Compute where the data lies, or redistribute first? here, there: seconds of one repetition of the
+   computation on the current layout and on the other; in, out: seconds to redistribute all that it
+   reads to the other layout before the first repetition, and all that it writes back after the last
+   (0 when that may stay there); each >= 0 and finite, as in + out is. repetitions >= 0. The gain is
+   repetitions (here - there) - in - out: with one repetition and no way back the comparison of
+   Namugwanya 2021, tables 4.1 to 4.4. REDIST_ERR_ARGUMENT: NULL, or an argument is out of range. */
 REDIST_API int redist_advise(double here, double there, double in, double out, int64_t repetitions,
                              redist_advice *advice);
 
-/* ------------------------------------------------------------------------------------------------------------ text */
+/* ----------------------------------------------------------------------------------------- text */
 
-/* Layouts as text, such as `100x80: block@4, cyclic(8)@2; memory column-major`. What is printed can be parsed, and is
-   then the same layout. The axes are written as the view shows them, with the view's extents in front:
+/* Layouts as text, such as `100x80: block@4, cyclic(8)@2; memory column-major`. What is printed can
+   be parsed, and is then the same layout. The axes are written as the view shows them, with the
+   view's extents in front:
 
-       layout    extent x extent ...: axis, axis, ...; option; option ...
-       axis      * | block@procs | cyclic@procs | cyclic(block)@procs | balanced@procs | cuts(0, cut, ..., extent) | box
-                 followed by any of
-                 from coordinate                          redist_starting_at
-                 [start:count:step of extent]             redist_section of `extent` indices; :step is 1 if absent
-                 halo(low, high)                          redist_with_halo; halo(width) for both sides
-                 periodic | closed                        redist_with_ghosts
-                 extent(allocated)                        redist_with_allocated
-       option    axes(stored, ...)                        redist_permuted: axis d is the array's axis stored[d]
-                 transposed                               the same, in reversed order
-                 grid row-major | grid column-major       redist_grid_order
-                 memory row-major | memory column-major   redist_memory_order
-                 from rank first                          redist_from_rank
-                 ranks rank, rank, ...                    redist_on_ranks
-                 copies number                            redist_replicated
-                 boxes low:high x ..., low:high x ..., ...  redist_layout_boxes, whose axes are all `box`
+       layout  extent x extent ...: axis, axis, ...; option; option ...
+       axis    one of
+                 *                              redist_whole
+                 block@procs                    redist_block
+                 cyclic@procs                   redist_cyclic
+                 cyclic(block)@procs            redist_block_cyclic
+                 balanced@procs                 redist_balanced
+                 cuts(0, cut, ..., extent)      redist_cuts
+                 box                            of redist_layout_boxes
+               followed by any of
+                 from coordinate                redist_starting_at
+                 [start:count:step of extent]   redist_section of `extent`; :step may be absent
+                 halo(low, high)                redist_with_halo; halo(width) for both sides
+                 periodic | closed              redist_with_ghosts
+                 depth(low, high)               redist_ghost_depth; depth(width) for both sides
+                 extent(number)                 redist_with_allocated; or allocated(number)
+       option  one of
+                 axes(stored, ...)              redist_permuted: axis d is axis stored[d]
+                 transposed                     the same, in reversed order
+                 grid row-major | grid column-major      redist_grid_order
+                 memory row-major | memory column-major  redist_memory_order
+                 from rank first                redist_from_rank
+                 ranks rank, rank, ...          redist_on_ranks; or on rank rank ...
+                 offsets offset, offset, ...    redist_at_offsets
+                 copies number                  redist_replicated; or replicas number
+                 boxes low:high x ..., ...      redist_layout_boxes; all axes are `box`
+                 partial                        redist_partial
 
-   White space may stand between any two of these; case does not matter; each clause comes at most once. */
+   White space may stand between any two of these; case does not matter; each clause comes at most
+   once. */
 
-/* Writes the text into text[size], cut short to fit and always terminated; it may be NULL when size is 0. Returns the
-   length of the whole text like snprintf, or -1 for a layout that redist_layout_check refuses. */
+/* Writes the text into text[size], cut short to fit and always terminated; it may be NULL when size
+   is 0. Returns the length of the whole text like snprintf, or -1 for a layout that
+   redist_layout_check refuses. */
 REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size);
 /* Writes the text as one line. REDIST_ERR_ARGUMENT for NULL, or what redist_layout_check says. */
 REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file);
-/* Reads a layout. The lists of cuts, ranks and boxes that the text contains go to storage, aligned as an int64_t, which
-   must live as long as the layout; 4 * strlen(text) bytes suffice without boxes, 8 and 5 * REDIST_MAX_DIMS *
-   strlen(text) with them, and none (NULL) are needed without lists. On failure message[message_size] holds a sentence,
-   cut short to fit, else ""; it may be NULL when message_size is 0. REDIST_ERR_ARGUMENT: NULL, or storage is not
-   aligned. REDIST_ERR_LAYOUT: the text does not match the grammar; the sentence begins with the place, `column 14:
-   expected '@' and the number of processes, found 'x'`, columns counted in bytes from 1. REDIST_ERR_MEMORY: storage is
-   too small; the sentence tells what is needed. Else what redist_layout_explain says. The layout is written in any
-   case; redist_layout_check refuses it after a failure. */
+/* Reads a layout. The lists of cuts, ranks, offsets and boxes that the text contains go to storage,
+   aligned as an int64_t, which must live as long as the layout; 4 * strlen(text) bytes suffice
+   without boxes, 8 and 5 * REDIST_MAX_DIMS * strlen(text) with them, and none (NULL) are needed
+   without lists. On failure message[message_size] holds a sentence, cut short to fit, else ""; it
+   may be NULL when message_size is 0. REDIST_ERR_ARGUMENT: NULL, or storage is not aligned.
+   REDIST_ERR_LAYOUT: the text does not match the grammar; the sentence begins with the place,
+   `column 14: expected '@' and the number of processes, found 'x'`, columns counted in bytes from
+   1. REDIST_ERR_MEMORY: storage is too small; the sentence says how much is needed. Else what
+   redist_layout_explain says. The layout is written in any case; redist_layout_check refuses it
+   after a failure. */
 REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage,
                                    size_t storage_bytes, char *message, size_t message_size);
 
-/* A general sentence for an error code; never NULL. */
-REDIST_API const char *redist_strerror(int code);
-
-/* =================================================================================================================
+/* =================================================================================================
    Bodies, under the same banners.
-   ============================================================================================================== */
+   ============================================================================================== */
 
-/* ------------------------------------------------------------------------------------------------------ arithmetic */
+/* ------------------------------------------------------------------ toolbox: numbers and memory */
 
 #define REDIST_PRIV_MAX_ELEMENTS (INT64_C(1) << 62)
 
@@ -654,10 +755,8 @@ REDIST_PRIV_FAST int64_t redist_priv_clamp(int64_t a, int64_t low, int64_t high)
     return redist_priv_min(redist_priv_max(a, low), high);
 }
 REDIST_PRIV_FAST int64_t redist_priv_ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); }
-REDIST_PRIV_FAST int64_t redist_priv_floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-} /* b > 0 */
+/* b > 0 */
+REDIST_PRIV_FAST int64_t redist_priv_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 REDIST_PRIV_FAST int64_t redist_priv_mod(int64_t a, int64_t b)
 {
     return a % b < 0 ? a % b + b : a % b;
@@ -699,8 +798,8 @@ REDIST_PRIV_APART int64_t redist_priv_first_in(int64_t a, int64_t m, int64_t low
     return redist_priv_ceil_div(m * wraps + low, a);
 }
 
-/* Sum of floor((a i + b) / m) over 0 <= i < n, modulo 2^64: differences of two such sums that fit are exact although
-   the sums are not. a n + b < 2^63 after reducing a and b below m. */
+/* Sum of floor((a i + b) / m) over 0 <= i < n, modulo 2^64: differences of two such sums that fit
+   are exact although the sums are not. a n + b < 2^63 after reducing a and b below m. */
 REDIST_PRIV_FAST uint64_t redist_priv_floor_sum(uint64_t n, uint64_t m, uint64_t a, uint64_t b)
 {
     uint64_t sum = 0, pairs, top;
@@ -721,14 +820,50 @@ REDIST_PRIV_FAST uint64_t redist_priv_floor_sum(uint64_t n, uint64_t m, uint64_t
     }
 }
 
-/* ---------------------------------------------------------------------------------------------------------- faults */
+#ifdef REDIST_PRIV_BODIES
+/* Allocates n >= 0 objects of `bytes` bytes each; NULL when memory is exhausted, or size_t would
+   overflow. */
+REDIST_PRIV_APART void *redist_priv_alloc(int64_t n, size_t bytes)
+{
+    return (uint64_t)n > SIZE_MAX / bytes ? NULL
+                                          : REDIST_MALLOC((size_t)redist_priv_max(n, 1) * bytes);
+}
 
-/* The first bytes of a layout, which tell what they are before anything else is read. */
+/* The same, all zero. */
+REDIST_PRIV void *redist_priv_zeroed(int64_t n, size_t bytes)
+{
+    void *memory = redist_priv_alloc(n, bytes);
+    return memory == NULL ? NULL : memset(memory, 0, (size_t)redist_priv_max(n, 1) * bytes);
+}
+
+/* An array with one more item, copied to it; NULL, and nothing used, when memory is exhausted. */
+REDIST_PRIV_APART void *redist_priv_append(void *array, int64_t *used, int64_t *room,
+                                           const void *item, size_t bytes)
+{
+    char *grown = (char *)array;
+    if (*used == *room) {
+        *room = 2 * *room + 4;
+        grown = (char *)redist_priv_alloc(*room, bytes);
+        if (grown != NULL && *used > 0)
+            memcpy(grown, array, (size_t)*used * bytes);
+        REDIST_FREE(array);
+    }
+    if (grown != NULL)
+        memcpy(grown + (size_t)*used * bytes, item, bytes);
+    *used = grown == NULL ? 0 : *used + 1;
+    return grown;
+}
+#endif
+
+/* ------------------------------------------------------------------------------ errors (bodies) */
+
+/* The first bytes of a valid layout; checked before anything else is read. */
 #define REDIST_PRIV_MARK                                                 \
     (UINT64_C(0x72647374) << 32 | (uint64_t)REDIST_VERSION_MAJOR << 24 | \
      (uint64_t)REDIST_VERSION_MINOR << 16 | (uint64_t)REDIST_MAX_DIMS)
 
-/* Keeps the first mistake: its code, the axis, -1 where it is none's, and its sentence with the numbers. */
+/* Keeps the first mistake: its code, the axis, -1 where it is none's, and its sentence with the
+   numbers. */
 REDIST_PRIV_COLD void redist_priv_fault_if(redist_priv_fault *fault, int wrong, int code, int axis,
                                            const char *sentence, int64_t value, int64_t beside)
 {
@@ -750,9 +885,38 @@ REDIST_PRIV_COLD void redist_priv_require(redist_priv_fault *fault, int code, in
         *fault = found;
 }
 
-/* --------------------------------------------------------------------------------- axes: who owns index i (bodies) */
+#ifdef REDIST_PRIV_BODIES
+/* Writes the sentence of a fault, "axis 1: block is 0, must be at least 1"; returns its code. */
+REDIST_PRIV_COLD int redist_priv_format_fault(const redist_priv_fault *fault, char *text,
+                                              size_t size)
+{
+    size_t used = 0;
+    if (size > 0 && text != NULL)
+        text[0] = '\0';
+    if (size == 0 || text == NULL || fault->code == REDIST_OK)
+        return fault->code;
+    if (fault->axis >= 0)
+        used = (size_t)snprintf(text, size, "axis %d: ", fault->axis);
+    if (fault->what != NULL && used < size)
+        used += (size_t)snprintf(text + used, size - used, "%s is ", fault->what);
+    if (used < size)
+        snprintf(text + used, size - used, fault->sentence, fault->value, fault->low, fault->high);
+    return fault->code;
+}
 
-/* Blocks of an axis: block k holds [block_start(k), block_start(k + 1)) and is the (k / procs)-th of its owner. */
+#define REDIST_PRIV_ERROR_TEXT(name, sentence) sentence,
+
+REDIST_API const char *redist_strerror(int code)
+{
+    static const char *const texts[] = {REDIST_PRIV_ERRORS(REDIST_PRIV_ERROR_TEXT)};
+    return code < 0 || code >= REDIST_PRIV_ERROR_CODES ? "not a redist error code" : texts[code];
+}
+#endif
+
+/* -------------------------------------------------------------- axes: who owns index i (bodies) */
+
+/* Blocks of an axis: block k holds [block_start(k), block_start(k + 1)) and is the (k / procs)-th
+   of its owner. */
 
 REDIST_PRIV_FAST int64_t redist_priv_blocks(const redist_axis *x)
 {
@@ -764,8 +928,8 @@ REDIST_PRIV_FAST int64_t redist_priv_block_start(const redist_axis *x, int64_t k
     if (x->kind == REDIST_PRIV_CUTS)
         return x->cuts[k];
     if (x->kind == REDIST_PRIV_BOXES)
-        return redist_priv_clamp(x->box[k].low[x->along], 0,
-                                 x->extent); /* empty boxes may lie anywhere */
+        /* empty boxes may lie anywhere */
+        return redist_priv_clamp(x->box[k].low[x->along], 0, x->extent);
     if (x->kind == REDIST_PRIV_BALANCED)
         return k * (x->extent / x->procs) + redist_priv_min(k, x->extent % x->procs);
     return k > x->extent / x->block ? x->extent : k * x->block;
@@ -787,8 +951,8 @@ REDIST_PRIV_FAST int64_t redist_priv_cut_of(const redist_axis *x, int64_t g)
 
 REDIST_PRIV_FAST int64_t redist_priv_block_of(const redist_axis *x, int64_t g)
 {
-    int64_t small = x->extent / x->procs,
-            larger = x->extent % x->procs; /* balanced: `larger` blocks of small + 1 */
+    /* balanced: `larger` blocks of small + 1 */
+    int64_t small = x->extent / x->procs, larger = x->extent % x->procs;
     REDIST_ASSERT(g >= 0 && g < x->extent);
     if (x->kind == REDIST_PRIV_CYCLIC)
         return g / x->block;
@@ -809,7 +973,8 @@ REDIST_PRIV_FAST int redist_priv_is_interval(const redist_axis *x)
     return x->procs == 1 || redist_priv_blocks(x) <= x->procs;
 }
 
-/* The indices of the whole axis below g, 0 <= g <= extent, that coord owns: the local position of g if it owns g. */
+/* The indices of the whole axis below g, 0 <= g <= extent, that coord owns: the local position of g
+   if it owns g. */
 REDIST_PRIV_FAST int64_t redist_priv_below(const redist_axis *x, int coord, int64_t g)
 {
     int64_t mine = redist_priv_first_block(x, coord), k, inside;
@@ -952,7 +1117,8 @@ REDIST_AXIS_API int64_t redist_global(const redist_axis *x, int coord, int64_t l
     return (g - x->start) % x->step == 0 && i >= 0 && i < x->count ? i : -1;
 }
 
-/* What a coordinate owns of an axis whose coordinates own one interval each: begin <= index < end. */
+/* What a coordinate owns of an axis whose coordinates own one interval each: begin <= index <
+   end. */
 REDIST_PRIV_FAST void redist_priv_interval(const redist_axis *x, int coord, int64_t *begin,
                                            int64_t *end)
 {
@@ -965,7 +1131,8 @@ typedef struct {
     int64_t start, length, local;
 } redist_priv_track;
 
-/* The view indices that show the axis indices low <= g < high, of which the first has a local position. */
+/* The view indices that show the axis indices low <= g < high, of which the first has a local
+   position. */
 REDIST_PRIV_FAST redist_priv_track redist_priv_track_of(const redist_axis *x, int64_t low,
                                                         int64_t high, int64_t local)
 {
@@ -992,8 +1159,8 @@ REDIST_PRIV_FAST redist_priv_track redist_priv_stretch(const redist_axis *x, int
 REDIST_AXIS_API int64_t redist_count(const redist_axis *x, int coord)
 {
     int64_t low;
-    uint64_t cycle, n, a,
-        past; /* index + past reaches a multiple of the cycle where a block begins */
+    /* index + past reaches a multiple of the cycle where a block begins */
+    uint64_t cycle, n, a, past;
     if (x == NULL || x->count == 0 || coord < 0 || coord >= x->procs)
         return 0;
     low = redist_priv_min(x->start, x->start + (x->count - 1) * x->step);
@@ -1011,39 +1178,21 @@ REDIST_AXIS_API int64_t redist_count(const redist_axis *x, int coord)
 
 #ifdef REDIST_PRIV_BODIES
 
-/* -------------------------------------------------------------------------------------- layouts and views (bodies) */
+REDIST_PRIV_COLD int redist_priv_is_whole(const redist_axis *x) { return x->count == x->extent; }
 
-/* Room for n >= 0 things of so many bytes; NULL where that is more than a size_t can tell, or memory is exhausted. */
-REDIST_PRIV_APART void *redist_priv_alloc(int64_t n, size_t bytes)
+/* Whether an axis is block-cyclic and seen whole and forwards. */
+REDIST_PRIV_COLD int redist_priv_is_plain(const redist_axis *x)
 {
-    return (uint64_t)n > SIZE_MAX / bytes ? NULL
-                                          : REDIST_MALLOC((size_t)redist_priv_max(n, 1) * bytes);
+    return x->kind == REDIST_PRIV_CYCLIC && redist_priv_is_whole(x) && x->step == 1;
 }
 
-/* The same, all zero. */
-REDIST_PRIV void *redist_priv_zeroed(int64_t n, size_t bytes)
+REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
 {
-    void *memory = redist_priv_alloc(n, bytes);
-    return memory == NULL ? NULL : memset(memory, 0, (size_t)redist_priv_max(n, 1) * bytes);
+#define REDIST_PRIV_SAME_FIELD(field, name) &&x->field == y->field
+    return x->cuts == y->cuts && x->box == y->box REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
 }
 
-/* Writes the sentence of a fault, "axis 1: block is 0, must be at least 1"; returns its code. */
-REDIST_PRIV_COLD int redist_priv_format_fault(const redist_priv_fault *fault, char *text,
-                                              size_t size)
-{
-    size_t used = 0;
-    if (size > 0 && text != NULL)
-        text[0] = '\0';
-    if (size == 0 || text == NULL || fault->code == REDIST_OK)
-        return fault->code;
-    if (fault->axis >= 0)
-        used = (size_t)snprintf(text, size, "axis %d: ", fault->axis);
-    if (fault->what != NULL && used < size)
-        used += (size_t)snprintf(text + used, size - used, "%s is ", fault->what);
-    if (used < size)
-        snprintf(text + used, size - used, fault->sentence, fault->value, fault->low, fault->high);
-    return fault->code;
-}
+/* ------------------------------------------------------------------- layouts and views (bodies) */
 
 REDIST_PRIV int redist_priv_usable(const redist_layout *layout)
 {
@@ -1219,6 +1368,14 @@ REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks)
     return layout;
 }
 
+REDIST_API redist_layout redist_at_offsets(redist_layout layout, const int64_t *offsets)
+{
+    redist_priv_fault_if(&layout.fault, offsets == NULL, REDIST_ERR_LAYOUT, -1,
+                         "a builder was given NULL", 0, 0);
+    layout.offsets = offsets;
+    return layout;
+}
+
 REDIST_API redist_layout redist_replicated(redist_layout layout, int copies)
 {
     const int64_t places = redist_priv_grid_places(&layout),
@@ -1265,6 +1422,31 @@ REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redi
     x->ghosts = edge == REDIST_PERIODIC ? 2 : 1;
     x->low = dim->low;
     x->high = dim->high;
+    return layout;
+}
+
+REDIST_API redist_layout redist_ghost_depth(redist_layout layout, int axis, int64_t low,
+                                            int64_t high)
+{
+    redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
+    redist_priv_fault_if(&layout.fault, dim->axis.ghosts == 0, REDIST_ERR_LAYOUT, axis,
+                         "a ghost depth of %" PRId64 " and %" PRId64
+                         ", but redist_with_ghosts comes before redist_ghost_depth",
+                         low, high);
+    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the depth of low ghost cells", low,
+                        0, dim->low);
+    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the depth of high ghost cells",
+                        high, 0, dim->high);
+    dim->axis.low = low;
+    dim->axis.high = high;
+    return layout;
+}
+
+REDIST_API redist_layout redist_partial(redist_layout layout)
+{
+    redist_priv_fault_if(&layout.fault, !redist_priv_is_boxes(&layout), REDIST_ERR_LAYOUT, -1,
+                         "only boxes may be partial", 0, 0);
+    layout.partial = 1;
     return layout;
 }
 
@@ -1364,13 +1546,23 @@ REDIST_PRIV_COLD int redist_priv_compare_ints(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of n structs, ascending by the int that each begins with, the one that begins with this; NULL: none does. */
+REDIST_PRIV_COLD int redist_priv_compare_rank_places(const void *a, const void *b)
+{
+    const redist_priv_rank_place *x = (const redist_priv_rank_place *)a,
+                                 *y = (const redist_priv_rank_place *)b;
+    return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank)
+                              : (x->place > y->place) - (x->place < y->place);
+}
+
+/* Of n structs, ascending by the int that each begins with, the one that begins with this; NULL:
+   none does. */
 REDIST_PRIV_COLD void *redist_priv_find(const void *array, int64_t n, size_t bytes, int wanted)
 {
     return bsearch(&wanted, array, (size_t)n, bytes, redist_priv_compare_ints);
 }
 
-/* *listed: where a layout lists its ranks all places, ascending by rank, else NULL. REDIST_ERR_MEMORY. */
+/* *listed: where a layout lists its ranks all places, ascending by rank, else NULL.
+   REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_list_ranks(const redist_layout *layout,
                                             redist_priv_rank_place **listed)
 {
@@ -1385,24 +1577,52 @@ REDIST_PRIV_COLD int redist_priv_list_ranks(const redist_layout *layout,
         (*listed)[k].rank = layout->ranks[k];
         (*listed)[k].place = k;
     }
-    qsort(*listed, (size_t)places, bytes, redist_priv_compare_ints);
+    qsort(*listed, (size_t)places, bytes, redist_priv_compare_rank_places);
     return REDIST_OK;
+}
+
+/* Whether a rank holds several places; -1: there is no memory to tell. */
+REDIST_PRIV_COLD int redist_priv_has_several(const redist_layout *layout)
+{
+    redist_priv_rank_place *listed;
+    const int code = redist_priv_list_ranks(layout, &listed);
+    int k, several = code == REDIST_OK ? 0 : -1;
+    for (k = 1; listed != NULL && k < redist_layout_places(layout); k++)
+        several |= listed[k].rank == listed[k - 1].rank;
+    REDIST_FREE(listed);
+    return several;
+}
+
+/* REDIST_ERR_RANK where a rank of either layout holds several places. */
+REDIST_PRIV_COLD int redist_priv_check_single(const redist_layout *from, const redist_layout *to)
+{
+    const int first = redist_priv_has_several(from), second = redist_priv_has_several(to);
+    return first < 0 || second < 0   ? REDIST_ERR_MEMORY
+           : first > 0 || second > 0 ? REDIST_ERR_RANK
+                                     : REDIST_OK;
 }
 
 REDIST_PRIV_COLD void redist_priv_check_ranks(const redist_layout *layout, redist_priv_fault *fault)
 {
     redist_priv_rank_place *sorted;
     const int places = redist_layout_places(layout), code = redist_priv_list_ranks(layout, &sorted);
-    int k = 1;
+    const int grid = redist_priv_grid_places(layout);
+    int k;
     redist_priv_fault_if(fault, code != REDIST_OK, REDIST_ERR_MEMORY, -1,
                          "no memory to check the ranks", 0, 0);
     if (code != REDIST_OK)
         return;
     redist_priv_require(fault, REDIST_ERR_RANK, -1, "a rank", sorted[0].rank, 0, INT_MAX);
-    while (k < places && sorted[k].rank != sorted[k - 1].rank)
-        k++;
-    redist_priv_fault_if(fault, k < places, REDIST_ERR_RANK, -1, "two places are on rank %" PRId64,
-                         sorted[k - 1].rank, 0);
+    for (k = 0; k < places; k++)
+        sorted[k].place %= grid;
+    if (grid < places)
+        qsort(sorted, (size_t)places, sizeof *sorted, redist_priv_compare_rank_places);
+    for (k = 1; k < places; k++)
+        redist_priv_fault_if(fault,
+                             redist_priv_compare_rank_places(&sorted[k - 1], &sorted[k]) == 0,
+                             REDIST_ERR_RANK, -1,
+                             "two replicas of place %" PRId64 " are on rank %" PRId64,
+                             sorted[k].place, sorted[k].rank);
     REDIST_FREE(sorted);
 }
 
@@ -1438,7 +1658,8 @@ REDIST_PRIV_COLD int64_t redist_priv_in_none(const redist_layout *layout, const 
     return left;
 }
 
-/* The first element in no box, row by row of the array: the region that has it, all at first, is halved. */
+/* The first element in no box, row by row of the array: the region that has it, all at first, is
+   halved. */
 REDIST_PRIV_COLD int64_t redist_priv_find_hole(const redist_layout *layout, redist_box region)
 {
     int64_t hole = 0, end;
@@ -1500,7 +1721,7 @@ REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout, redis
     REDIST_FREE(sorted);
     for (d = 0; d < layout->ndim; d++)
         all.high[layout->dim[d].axis.along] = layout->dim[d].axis.extent;
-    if (fault->code == REDIST_OK && redist_priv_in_none(layout, &all) > 0)
+    if (fault->code == REDIST_OK && !layout->partial && redist_priv_in_none(layout, &all) > 0)
         redist_priv_fault_if(fault, 1, REDIST_ERR_LAYOUT, -1,
                              "no box holds element %" PRId64 ", counted row by row of the array",
                              redist_priv_find_hole(layout, all), 0);
@@ -1585,26 +1806,31 @@ REDIST_PRIV void redist_priv_coords_of_place(const redist_layout *layout, int pl
     }
 }
 
-/* The place that lives on a rank, -1 when none does. rank_places: of a layout on listed ranks, or NULL. */
-REDIST_PRIV_COLD int redist_priv_place_on(const redist_layout *layout,
-                                          const redist_priv_rank_place *rank_places, int rank)
+/* The first place after `place` that a rank holds; -1: none. listed: redist_priv_list_ranks of the
+   layout; or NULL, which takes O(places) with redist_on_ranks. */
+REDIST_PRIV int redist_priv_next_place(const redist_layout *layout,
+                                       const redist_priv_rank_place *listed, int rank, int place)
 {
     const int places = redist_layout_places(layout);
-    const redist_priv_rank_place *found;
-    int k;
-    if (rank_places != NULL) {
-        found = (const redist_priv_rank_place *)redist_priv_find(rank_places, places, sizeof *found,
-                                                                 rank);
-        return found == NULL ? -1 : found->place;
+    const redist_priv_rank_place last = {rank, place};
+    int low = 0, high = places, middle;
+    if (layout->ranks == NULL) {
+        const int64_t only = (int64_t)rank - layout->first_rank;
+        return place < only && only < places ? (int)only : -1;
     }
-    if (layout->ranks == NULL)
-        return rank >= layout->first_rank && rank - layout->first_rank < places
-                   ? rank - layout->first_rank
-                   : -1;
-    for (k = 0; k < places; k++)
-        if (layout->ranks[k] == rank)
-            return k;
-    return -1;
+    if (listed == NULL) {
+        for (place++; place < places && layout->ranks[place] != rank; place++)
+            continue;
+        return place < places ? place : -1;
+    }
+    while (low < high) {
+        middle = low + (high - low) / 2;
+        if (redist_priv_compare_rank_places(&listed[middle], &last) > 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low < places && listed[low].rank == rank ? listed[low].place : -1;
 }
 
 REDIST_API int redist_layout_rank(const redist_layout *layout, const int *coords)
@@ -1623,14 +1849,28 @@ REDIST_API int redist_layout_coords(const redist_layout *layout, int rank, int *
 {
     int place = redist_layout_places(layout) == 0 || coords == NULL
                     ? -1
-                    : redist_priv_place_on(layout, NULL, rank);
+                    : redist_priv_next_place(layout, NULL, rank, -1);
     if (place < 0)
         return 0;
     redist_priv_coords_of_place(layout, place, coords);
     return 1;
 }
 
-/* The coordinates that own index[ndim] of the view, and its axis indices; 0 when it lies outside. */
+REDIST_API int redist_layout_on_rank(const redist_layout *layout, int rank, int most, int *places)
+{
+    int n = 0, place = -1;
+    if (redist_layout_places(layout) == 0)
+        return 0;
+    while ((place = redist_priv_next_place(layout, NULL, rank, place)) >= 0) {
+        if (n < most && places != NULL)
+            places[n] = place;
+        n++;
+    }
+    return n;
+}
+
+/* The coordinates that own index[ndim] of the view, and its axis indices; 0 when it lies
+   outside. */
 REDIST_PRIV_COLD int redist_priv_owner_coords(const redist_layout *layout, const int64_t *index,
                                               int *coords, int64_t *indices)
 {
@@ -1656,15 +1896,18 @@ REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *i
                : -1;
 }
 
-/* How the local array of one place is stored, in elements: an axis's stride, where local position 0 lies, and all. */
+/* How the local array of one place is stored, in elements: an axis's stride, where local position 0
+   lies, and all. */
 typedef struct {
     int64_t stride[REDIST_MAX_DIMS]; /* by axis of the view */
     int64_t origin, size;
 } redist_priv_storage;
 
-REDIST_PRIV int64_t redist_priv_need(const redist_priv_dimension *dim, int coord)
+/* Cells of the local array along an axis. */
+REDIST_PRIV int64_t redist_priv_allocated(const redist_priv_dimension *dim, int coord)
 {
-    return dim->low + redist_priv_size(&dim->axis, coord) + dim->high;
+    return dim->allocated > 0 ? dim->allocated
+                              : dim->low + redist_priv_size(&dim->axis, coord) + dim->high;
 }
 
 REDIST_PRIV redist_priv_storage redist_priv_storage_at(const redist_layout *layout,
@@ -1680,13 +1923,64 @@ REDIST_PRIV redist_priv_storage redist_priv_storage_at(const redist_layout *layo
         const redist_priv_dimension *dim = &layout->dim[axes[k]];
         storage.stride[axes[k]] = storage.size;
         storage.origin += dim->low * storage.size;
-        storage.size *=
-            dim->allocated > 0 ? dim->allocated : redist_priv_need(dim, coords[axes[k]]);
+        storage.size *= redist_priv_allocated(dim, coords[axes[k]]);
     }
     return storage;
 }
 
-/* Whether an extent given by redist_with_allocated is too small for what a place owns. */
+/* A place of a rank, and how it is stored in the rank's array. end: up to where that is used by
+   this place and those before it. */
+typedef struct {
+    int place;
+    redist_priv_storage storage;
+    int64_t end;
+} redist_priv_held_place;
+
+/* Goes on to the next place that a rank holds, from place -1 and end 0 at first; 0: there is none.
+   What overflows, or is negative, is refused elsewhere. */
+REDIST_PRIV_COLD int redist_priv_next_held(const redist_layout *layout, int rank,
+                                           redist_priv_held_place *held)
+{
+    int coords[REDIST_MAX_DIMS];
+    int64_t begin;
+    held->place = redist_priv_next_place(layout, NULL, rank, held->place);
+    if (held->place < 0)
+        return 0;
+    redist_priv_coords_of_place(layout, held->place, coords);
+    held->storage = redist_priv_storage_at(layout, coords);
+    begin = redist_priv_clamp(layout->offsets == NULL ? held->end : layout->offsets[held->place], 0,
+                              REDIST_PRIV_MAX_ELEMENTS);
+    held->storage.origin += begin;
+    if (held->storage.size > 0)
+        held->end = redist_priv_max(held->end, begin + held->storage.size);
+    return 1;
+}
+
+/* How a place is stored in its rank's array. O(places) where a rank may hold several without
+   offsets. */
+REDIST_PRIV_COLD redist_priv_storage redist_priv_storage_of(const redist_layout *layout, int place)
+{
+    redist_priv_held_place held;
+    const int several = layout->ranks != NULL && layout->offsets == NULL;
+    memset(&held, 0, sizeof held);
+    held.place = several ? -1 : place - 1;
+    while (redist_priv_next_held(layout, redist_priv_rank_at(layout, place), &held) &&
+           held.place < place)
+        continue;
+    return held.storage;
+}
+
+/* Up to the last cell that can hold an element. */
+REDIST_PRIV_COLD int64_t redist_priv_least(const redist_priv_dimension *dim, int coord)
+{
+    const redist_axis *x = &dim->axis;
+    const int closed = x->ghosts == 1 + (int)REDIST_CLOSED;
+    int64_t begin, end;
+    redist_priv_interval(x, coord, &begin, &end);
+    return dim->low + end - begin + (closed ? redist_priv_min(x->high, x->extent - end) : x->high);
+}
+
+/* Whether an extent given by redist_with_allocated is too small for what a place holds. */
 REDIST_PRIV_COLD int redist_priv_check_extent(const redist_layout *layout, const int *coords,
                                               char *text, size_t size)
 {
@@ -1696,7 +1990,7 @@ REDIST_PRIV_COLD int redist_priv_check_extent(const redist_layout *layout, const
         if (layout->dim[d].allocated > 0)
             redist_priv_require(&fault, REDIST_ERR_LAYOUT, d, "the allocated extent",
                                 layout->dim[d].allocated,
-                                redist_priv_need(&layout->dim[d], coords[d]), INT64_MAX);
+                                redist_priv_least(&layout->dim[d], coords[d]), INT64_MAX);
     return redist_priv_format_fault(&fault, text, size);
 }
 
@@ -1708,7 +2002,7 @@ REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64
     int d;
     if (!redist_priv_owner_coords(layout, index, coords, indices))
         return -1;
-    storage = redist_priv_storage_at(layout, coords);
+    storage = redist_priv_storage_of(layout, redist_priv_place_of(layout, coords));
     offset = storage.origin;
     for (d = 0; d < layout->ndim; d++)
         offset +=
@@ -1718,36 +2012,94 @@ REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64
 
 REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank)
 {
-    int coords[REDIST_MAX_DIMS];
-    return redist_layout_coords(layout, rank, coords) ? redist_priv_storage_at(layout, coords).size
-                                                      : 0;
+    redist_priv_held_place held;
+    memset(&held, 0, sizeof held);
+    held.place = -1;
+    while (redist_layout_places(layout) > 0 && redist_priv_next_held(layout, rank, &held))
+        continue;
+    return held.end;
 }
 
-/* --------------------------------------------------------------------- runs: what two coordinates of an axis share */
+/* Bytes of a layout up to its last axis: a plan's layouts have no room for more. */
+REDIST_PRIV_COLD size_t redist_priv_layout_bytes(const redist_layout *layout)
+{
+    return offsetof(redist_layout, dim) + (size_t)layout->ndim * sizeof layout->dim[0];
+}
+
+/* A copy of a layout; without ghosts, its ghost cells hold nothing: a source that is not
+   combined. */
+REDIST_PRIV_COLD redist_layout *redist_priv_copy_to(redist_layout *copy,
+                                                    const redist_layout *layout, int ghosts)
+{
+    int d;
+    memcpy((void *)copy, layout, redist_priv_layout_bytes(layout));
+    for (d = 0; d < copy->ndim && !ghosts; d++)
+        copy->dim[d].axis.ghosts = 0, copy->dim[d].axis.low = copy->dim[d].axis.high = 0;
+    return copy;
+}
+
+/* REDIST_OK when both layouts are valid and show the same shape. *source: then the first, with or
+   without ghosts. */
+REDIST_PRIV_COLD int redist_priv_check_pair(const redist_layout *from, const redist_layout *to,
+                                            int ghosts, redist_layout *source)
+{
+    int d, code = redist_layout_check(from);
+    if (code == REDIST_OK)
+        code = redist_layout_check(to);
+    if (code == REDIST_OK && from->ndim != to->ndim)
+        code = REDIST_ERR_SHAPE;
+    for (d = 0; code == REDIST_OK && d < from->ndim; d++)
+        if (from->dim[d].axis.count != to->dim[d].axis.count)
+            code = REDIST_ERR_SHAPE;
+    if (code == REDIST_OK)
+        redist_priv_copy_to(source, from, ghosts);
+    return code;
+}
+
+/* Whether every element of a copy is at one place, and that follows axis by axis. */
+REDIST_PRIV_COLD int redist_priv_is_partitioned(const redist_layout *layout)
+{
+    int d, partitioned = 1;
+    for (d = 0; d < layout->ndim; d++)
+        partitioned &=
+            layout->dim[d].axis.ghosts == 0 && layout->dim[d].axis.kind != REDIST_PRIV_BOXES;
+    return partitioned;
+}
+
+/* Whether who meets whom is a product over axes, and each element goes from one place to one. */
+REDIST_PRIV_COLD int redist_priv_is_product(const redist_layout *from, const redist_layout *to)
+{
+    return from->copies == 1 && to->copies == 1 && redist_priv_is_partitioned(from) &&
+           redist_priv_is_partitioned(to);
+}
+
+/* -------------------------------------------------- runs: what two coordinates of an axis share */
 
 /* Two coordinates 0, of CYCLIC(2) and of CYCLIC(3), both on 2 processes:
 
-       view index     012345678901234567890123456789
-       source         ##..##..##..##..##..##..##..##   one track of length 2, period 4; local memory advances by 2
-       destination    ###...###...###...###...###...   one track of length 3, period 6; it advances by 3
-       both           ##......#...##......#...##....
-       superblock     |----------||----------||tail    lcm(4, 6) = 12 indices, twice
+       view index   012345678901234567890123456789
+       source       ##..##..##..##..##..##..##..##   a track of length 2, period 4; local memory + 2
+       destination  ###...###...###...###...###...   a track of length 3, period 6; local memory + 3
+       both         ##......#...##......#...##....
+       superblock   |----------||----------||tail    lcm(4, 6) = 12 indices, twice
 
-   The runs: indices 0-1 (local 0-1 here and there) and 8 (local 4 and 5), both repeated 12 indices and 6 local
-   positions on, and 24-25 in the tail. A view with steps may need several tracks, each with the period of all. */
+   The runs: indices 0-1 (local 0-1 here and there) and 8 (local 4 and 5), both repeated 12 indices
+   and 6 local positions on, and 24-25 in the tail. A view with steps may need several tracks, each
+   with the period of all. */
 
-/* What a coordinate owns of a view, as view indices: the tracks [start + k period, start + k period + length), k >= 0,
-   clipped to the view. Inside a segment the local position advances by `step` per view index, from one segment of a
-   track to its next by `advance`. A block-cyclic axis seen without steps has one track; period is the view's count
-   when nothing repeats. */
+/* What a coordinate owns of a view, as view indices: the tracks [start + k period, start + k period
+   + length), k >= 0, clipped to the view. Inside a segment the local position advances by `step`
+   per view index, from one segment of a track to its next by `advance`. A block-cyclic axis seen
+   without steps has one track; period is the view's count when nothing repeats. */
 typedef struct {
     int64_t period, advance, step, count;
     int64_t tracks;
     redist_priv_track *track;
 } redist_priv_pattern;
 
-/* A small strided box along one axis: n[0] elements, n[1] times, n[2] times. Positions and strides, in elements, on
-   the source, the destination, and in a dense array of just the elements that two coordinates share. */
+/* A small strided box along one axis: n[0] elements, n[1] times, n[2] times. Positions and strides,
+   in elements, on the source, the destination, and in a dense array of just the elements that two
+   coordinates share. */
 enum { REDIST_PRIV_FROM, REDIST_PRIV_TO, REDIST_PRIV_PACKED, REDIST_PRIV_SIDES };
 enum { REDIST_PRIV_LEVELS = 3 };
 
@@ -1764,30 +2116,13 @@ typedef struct {
     int64_t elements;
 } redist_priv_runs;
 
-/* An array with one more item, copied to it; NULL, and nothing used, when memory is exhausted. */
-REDIST_PRIV_APART void *redist_priv_append(void *array, int64_t *used, int64_t *room,
-                                           const void *item, size_t bytes)
-{
-    char *grown = (char *)array;
-    if (*used == *room) {
-        *room = 2 * *room + 4;
-        grown = (char *)redist_priv_alloc(*room, bytes);
-        if (grown != NULL && *used > 0)
-            memcpy(grown, array, (size_t)*used * bytes);
-        REDIST_FREE(array);
-    }
-    if (grown != NULL)
-        memcpy(grown + (size_t)*used * bytes, item, bytes);
-    *used = grown == NULL ? 0 : *used + 1;
-    return grown;
-}
-
-/* How far along the view from index i the next index is that coord owns, 0 <= i < count; -1 when there is none. */
+/* How far along the view from index i the next index is that coord owns, 0 <= i < count; -1 when
+   there is none. */
 REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_t i)
 {
     const int64_t g = x->start + i * x->step, step = redist_priv_abs(x->step);
-    int64_t low, near, far, cycle,
-        distance; /* near and far: where the block begins and ends, seen from g */
+    /* near and far: where the block begins and ends, seen from g */
+    int64_t low, near, far, cycle, distance;
     if (redist_priv_is_interval(x)) {
         const redist_priv_track owned = redist_priv_stretch(x, coord);
         const int64_t next = redist_priv_max(owned.start, i);
@@ -1834,12 +2169,12 @@ REDIST_PRIV void redist_priv_join_ends(redist_priv_pattern *p)
     p->tracks--;
 }
 
-/* The images of an interval: 0 as it is, 1 and 2 what its ghost cells show past the low and the high end of a periodic
-   axis. */
+/* The images of an interval: 0 as it is, 1 and 2 what its ghost cells show past the low and the
+   high end of a periodic axis. */
 enum { REDIST_PRIV_IMAGES = 3, REDIST_PRIV_ALL_IMAGES = -1 };
 
-/* What a coordinate of an axis of intervals holds, ghost cells included, in one image or in all: track
-   [REDIST_PRIV_IMAGES], of which two may show the same index. Returns how many there are. */
+/* What a coordinate of an axis of intervals holds, ghost cells included, in one image or in all:
+   track [REDIST_PRIV_IMAGES], of which two may show the same index. Returns how many there are. */
 REDIST_PRIV int redist_priv_holdings(const redist_axis *x, int coord, int only,
                                      redist_priv_track *track)
 {
@@ -1860,7 +2195,8 @@ REDIST_PRIV int redist_priv_holdings(const redist_axis *x, int coord, int only,
     return tracks;
 }
 
-/* The pattern of a coordinate, in one image or in all. REDIST_ERR_MEMORY. Free its tracks, even on failure. */
+/* The pattern of a coordinate, in one image or in all. REDIST_ERR_MEMORY. Free its tracks, even on
+   failure. */
 REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, int image,
                                        redist_priv_pattern *p)
 {
@@ -1890,8 +2226,8 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, int imag
     return REDIST_OK;
 }
 
-/* The distance of one local position to the next, in the order of the view, of what a coordinate owns; 0 where they
-   differ. The first segment follows on the last where they repeat. */
+/* The distance of one local position to the next, in the order of the view, of what a coordinate
+   owns; 0 where they differ. The first segment follows on the last where they repeat. */
 REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord)
 {
     redist_priv_pattern p;
@@ -1913,14 +2249,16 @@ REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord)
     return even ? stride : 0;
 }
 
-REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist_shape *shape)
+REDIST_API int redist_layout_place_shape(const redist_layout *layout, int place,
+                                         redist_shape *shape)
 {
     int coords[REDIST_MAX_DIMS];
     redist_priv_storage storage;
     int d, even = 1;
-    if (shape == NULL || !redist_layout_coords(layout, rank, coords))
+    if (shape == NULL || place < 0 || place >= redist_layout_places(layout))
         return 0;
-    storage = redist_priv_storage_at(layout, coords);
+    storage = redist_priv_storage_of(layout, place);
+    redist_priv_coords_of_place(layout, place, coords);
     memset(shape, 0, sizeof *shape);
     shape->origin = storage.origin;
     for (d = 0; d < layout->ndim; d++) {
@@ -1928,6 +2266,7 @@ REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist
         const int64_t stride = redist_priv_local_stride(x, coords[d]);
         shape->count[d] = redist_count(x, coords[d]);
         shape->stride[d] = stride * storage.stride[d];
+        shape->allocated[d] = redist_priv_allocated(&layout->dim[d], coords[d]);
         even &= stride != 0 || shape->count[d] < 2;
         if (shape->count[d] == 0)
             continue;
@@ -1939,17 +2278,27 @@ REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist
     return even ? 1 : -1;
 }
 
-/* What the sides FROM and TO of an axis bring to their intersection: their patterns, and a track of each. */
+REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist_shape *shape)
+{
+    int place = -1;
+    return redist_layout_on_rank(layout, rank, 1, &place) > 0
+               ? redist_layout_place_shape(layout, place, shape)
+               : 0;
+}
+
+/* What the sides FROM and TO of an axis bring to their intersection: their patterns, and a track of
+   each. */
 typedef struct {
     const redist_priv_pattern *pattern[2];
     const redist_priv_track *track[2];
     int outer; /* the side with the longer period */
-    int64_t repeat,
-        superblock; /* everything is repeated so often, at this distance of view indices */
+    /* everything is repeated so often, at this distance of view indices */
+    int64_t repeat, superblock;
     redist_priv_runs *runs;
 } redist_priv_meeting;
 
-/* Adds `count` runs of `length` indices, the first at view index i, the others at distances of the inner period. */
+/* Adds `count` runs of `length` indices, the first at view index i, the others at distances of the
+   inner period. */
 REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t length,
                                     int64_t count)
 {
@@ -1978,8 +2327,8 @@ REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t l
     return list->run == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* Adds what the inner track has of the view indices begin <= i < end, which lie in one segment of the outer: a cut
-   segment, full ones, a cut segment. */
+/* Adds what the inner track has of the view indices begin <= i < end, which lie in one segment of
+   the outer: a cut segment, full ones, a cut segment. */
 REDIST_PRIV int redist_priv_add_segment(redist_priv_meeting *m, int64_t begin, int64_t end)
 {
     const redist_priv_track *inner = m->track[!m->outer];
@@ -1997,9 +2346,9 @@ REDIST_PRIV int redist_priv_add_segment(redist_priv_meeting *m, int64_t begin, i
     return code;
 }
 
-/* Adds what the two tracks share of the view indices begin <= i < end. Only those segments of the outer are visited
-   that meet the inner: the k with (outer start + k outer period - inner start) mod inner period in a window (Kalns and
-   Ni 1995 walk the blocks; here Euclid finds the next). */
+/* Adds what the two tracks share of the view indices begin <= i < end. Only those segments of the
+   outer are visited that meet the inner: the k with (outer start + k outer period - inner start)
+   mod inner period in a window (Kalns and Ni 1995 walk the blocks; here Euclid finds the next). */
 REDIST_PRIV int redist_priv_add_range(redist_priv_meeting *m, int64_t begin, int64_t end)
 {
     const redist_priv_track *outer = m->track[m->outer], *inner = m->track[!m->outer];
@@ -2076,8 +2425,8 @@ REDIST_PRIV int redist_priv_add_all(redist_priv_meeting *m, int64_t begin, int64
     return code;
 }
 
-/* The elements that two patterns share: one superblock of lcm(periods) indices, repeated, and a tail (Walker and Otto
-   1996). REDIST_ERR_MEMORY; free its runs, whatever this returns. */
+/* The elements that two patterns share: one superblock of lcm(periods) indices, repeated, and a
+   tail (Walker and Otto 1996). REDIST_ERR_MEMORY; free its runs even on failure. */
 REDIST_PRIV int redist_priv_meet(const redist_priv_pattern *from, const redist_priv_pattern *to,
                                  redist_priv_runs *list)
 {
@@ -2139,8 +2488,9 @@ REDIST_PRIV int redist_priv_holds_any(const redist_axis *x, int coord,
     return any;
 }
 
-/* Appends the coordinates of an axis with ghosts that may hold some of the view indices begin <= i < end: what they
-   hold begins and ends in the order of their blocks, as seen from either side of the axis and from within. */
+/* Appends the coordinates of an axis with ghosts that may hold some of the view indices begin <= i
+   < end: what they hold begins and ends in the order of their blocks, as seen from either side of
+   the axis and from within. */
 REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redist_axis *x,
                                            int64_t begin, int64_t end)
 {
@@ -2158,8 +2508,9 @@ REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redis
     return code;
 }
 
-/* Appends the coordinates of `other` that may hold some of what `pattern` shows below index `end`: walks the blocks of
-   `other` in a pattern's segments, the same or one that shows all, in each no further than a period of `other`. */
+/* Appends the coordinates of `other` that may hold some of what `pattern` shows below index `end`:
+   walks the blocks of `other` in a pattern's segments, the same or one that shows all, in each no
+   further than a period of `other`. */
 REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pattern *walked,
                                  const redist_priv_pattern *pattern, const redist_axis *other,
                                  int64_t end)
@@ -2197,8 +2548,8 @@ REDIST_PRIV int64_t redist_priv_held(const redist_axis *x, int coord)
     return held;
 }
 
-/* The coordinates of `other` that own some of what `pattern` shows, ascending, found by walking the coarser of the two
-   over one superblock. REDIST_ERR_MEMORY; free *coords, whatever this returns. */
+/* The coordinates of `other` that own some of what `pattern` shows, ascending, found by walking the
+   coarser of the two over one superblock. REDIST_ERR_MEMORY; free *coords even on failure. */
 REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redist_axis *other,
                                   int **coords, int64_t *peers)
 {
@@ -2227,38 +2578,53 @@ REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redi
     return code;
 }
 
-/* --------------------------------------------------------------------------------- messages: products of run lists */
+/* The elements that a place holds; at most 2^62. */
+REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *coords)
+{
+    int64_t held = 1;
+    int d;
+    for (d = 0; d < layout->ndim; d++)
+        held = redist_priv_product(held, redist_priv_held(&layout->dim[d].axis, coords[d]),
+                                   REDIST_PRIV_MAX_ELEMENTS);
+    return held;
+}
+
+/* -------------------------------------------------------------- messages: products of run lists */
 
 /* Whom one coordinate meets on the other side of its axis, and in which runs. */
 typedef struct {
     int64_t peers;
     int *coord; /* ascending */
-    int images; /* of the source's coordinates: 1, or REDIST_PRIV_IMAGES of a periodic axis with ghosts */
+    /* of the source's coordinates: 1, or REDIST_PRIV_IMAGES of a periodic axis with ghosts */
+    int images;
     redist_priv_runs *runs; /* runs[k * images + i]: what image i shares with coord[k] */
 } redist_priv_partners;
 
-/* Everything one place sends, or receives: the product of its axes' partners. `own` is its side, FROM or TO. */
+/* Everything one place sends, or receives: the product of its axes' partners. `own` is its side,
+   FROM or TO. */
 typedef struct {
     int own, ndim;
-    int listed; /* the other side are boxes: message k is that with partner k of every axis, which is its box */
+    /* the other side are boxes: message k is that with partner k of every axis, which is its box */
+    int listed;
     int64_t messages; /* places that it shares elements with, of one copy */
     redist_priv_partners axis[REDIST_MAX_DIMS];
 } redist_priv_neighbours;
 
-/* Elements that two places share, as runs along every axis, and how the three sides store them: the source array, the
-   destination array, and a dense buffer of just these elements. Strides and origins in elements. */
+/* Elements that two places share, as runs along every axis, and how the three sides store them: the
+   source array, the destination array, and a dense buffer of just these elements. Strides and
+   origins in elements. */
 typedef struct {
     int ndim;
     int64_t elements;
     const redist_priv_runs *axis[REDIST_MAX_DIMS];
-    int64_t begin[REDIST_MAX_DIMS],
-        end[REDIST_MAX_DIMS]; /* the packed positions to copy; all of them by default */
+    /* the packed positions to copy; all of them by default */
+    int64_t begin[REDIST_MAX_DIMS], end[REDIST_MAX_DIMS];
     int64_t stride[REDIST_PRIV_SIDES][REDIST_MAX_DIMS];
     int64_t origin[REDIST_PRIV_SIDES];
 } redist_priv_message;
 
-/* What a coordinate of the source's axis, in one image or in all, shares with one of the destination's.
-   REDIST_ERR_MEMORY. */
+/* What a coordinate of the source's axis, in one image or in all, shares with one of the
+   destination's. REDIST_ERR_MEMORY. */
 REDIST_PRIV int redist_priv_meet_coords(const redist_axis *from, int from_coord, int image,
                                         const redist_axis *to, int to_coord, redist_priv_runs *list)
 {
@@ -2275,7 +2641,8 @@ REDIST_PRIV int redist_priv_meet_coords(const redist_axis *from, int from_coord,
     return code;
 }
 
-/* The runs of the partners found for a coordinate of x, which is on side `own`. REDIST_ERR_MEMORY. */
+/* The runs of the partners found for a coordinate of x, which is on side `own`.
+   REDIST_ERR_MEMORY. */
 REDIST_PRIV int redist_priv_meet_partners(const redist_axis *x, int coord, int own,
                                           const redist_axis *other, redist_priv_partners *p)
 {
@@ -2309,7 +2676,8 @@ REDIST_PRIV int64_t redist_priv_partner_elements(const redist_priv_partners *p, 
     return elements;
 }
 
-/* Lists, for every axis, the boxes of `other` that share elements with a place of these patterns. */
+/* Lists, for every axis, the boxes of `other` that share elements with a place of these
+   patterns. */
 REDIST_PRIV int redist_priv_list_boxes(const redist_priv_pattern *mine, const redist_layout *other,
                                        redist_priv_neighbours *n)
 {
@@ -2343,8 +2711,9 @@ REDIST_PRIV void redist_priv_neighbours_free(redist_priv_neighbours *n)
     memset(n, 0, sizeof *n);
 }
 
-/* The neighbours of the place at coords of layout `mine`, which is side `own` of the exchange, with or without the runs
-   that it shares with them. REDIST_ERR_MEMORY; free with redist_priv_neighbours_free, whatever this returns. */
+/* The neighbours of the place at coords of layout `mine`, which is side `own` of the exchange, with
+   or without the runs that it shares with them. REDIST_ERR_MEMORY; free with
+   redist_priv_neighbours_free even on failure. */
 REDIST_PRIV int redist_priv_find_neighbours(const redist_layout *mine, const int *coords, int own,
                                             const redist_layout *other, int runs,
                                             redist_priv_neighbours *n)
@@ -2396,7 +2765,8 @@ REDIST_PRIV void redist_priv_partner_coords(const redist_priv_neighbours *n, int
         coords[d] = n->axis[d].coord[partner[d]];
 }
 
-/* Lays out the packed elements from `begin` to `end` one after the other, in the order of the source's memory. */
+/* Lays out the packed elements from `begin` to `end` one after the other, in the order of the
+   source's memory. */
 REDIST_PRIV void redist_priv_pack_densely(redist_priv_message *m, const redist_layout *from)
 {
     int axes[REDIST_MAX_DIMS], k;
@@ -2413,9 +2783,9 @@ REDIST_PRIV void redist_priv_pack_densely(redist_priv_message *m, const redist_l
     }
 }
 
-/* How many blocks a message has: one for each choice of images of the source's axes. An element that several images
-   show comes once in each block, so the blocks' order is that of its contributions: as it is owned, then its images
-   along axis 0, ... Blocks may be empty. */
+/* How many blocks a message has: one for each choice of images of the source's axes. An element
+   that several images show comes once in each block, so the blocks' order is that of its
+   contributions: as it is owned, then its images along axis 0, ... Blocks may be empty. */
 REDIST_PRIV int redist_priv_blocks_of(const redist_priv_neighbours *n)
 {
     int d, blocks = 1;
@@ -2424,9 +2794,9 @@ REDIST_PRIV int redist_priv_blocks_of(const redist_priv_neighbours *n)
     return blocks;
 }
 
-/* A block of the k-th message of a place, 0 <= k < messages, with the place or places at redist_priv_partner_coords,
-   packed as redist_priv_pack_densely has it, which both sides know. The caller sets the strides
-   and origins of FROM and TO. */
+/* A block of the k-th message of a place, 0 <= k < messages, with the place or places at
+   redist_priv_partner_coords, packed as redist_priv_pack_densely has it, which both sides know. The
+   caller sets the strides and origins of FROM and TO. */
 REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_neighbours *n, int64_t k,
                                                        int block, const redist_layout *from)
 {
@@ -2453,30 +2823,30 @@ REDIST_PRIV void redist_priv_store(redist_priv_message *m, int side,
     m->origin[side] = storage->origin;
 }
 
-/* --------------------------------------------------------------------------------------------------------- copying */
+/* -------------------------------------------------------------------------------------- copying */
 
 /* One loop of a copy: n times, at these distances in bytes. */
 typedef struct {
     int64_t n, from, to;
 } redist_priv_loop;
 
-/* How elements arrive: they replace what is there, or a function combines them with it. */
+/* The store policy: elements replace what is there, or a function combines them with it. */
 typedef struct {
     redist_combine *function; /* NULL: they replace it */
     void *context;
     int64_t element; /* bytes */
-    int alone;       /* the function must not run in several threads at once */
+    int alone;       /* the function is not thread-safe */
 } redist_priv_arrival;
 
 /* How the units of a copy are written. */
 typedef struct {
-    int stream,
-        far;      /* stream: by non-temporal stores; far: the source is in no cache of this core */
+    /* stream: by non-temporal stores; far: the source is in no cache of this core */
+    int stream, far;
     int64_t unit; /* contiguous bytes */
     redist_priv_arrival arrival;
 } redist_priv_writing;
 
-/* Two of them, and where they begin. */
+/* Two nested loops, and where they begin. */
 typedef struct {
     redist_priv_loop outer, inner;
     const char *from;
@@ -2486,22 +2856,22 @@ typedef struct {
 /* Tuned constants: what each decides, its unit, and the command that set it; chosen: none did. */
 enum {
     REDIST_PRIV_LINE = 64, /* bytes of a cache line */
-    REDIST_PRIV_TILE_BUFFER =
-        8192, /* bytes on the stack where lines are put together; build/transposes */
-    REDIST_PRIV_TILE_BUFFERS = 8, /* of them, where they are combined; build/halo */
-    REDIST_PRIV_HOT = 16384, /* bytes that stay in the fastest cache, of which steps go; chosen */
-    REDIST_PRIV_NEAR =
-        262144, /* bytes that stay in the next one: larger tiles are asked for ahead; chosen */
+    /* bytes on the stack in which lines are assembled; build/transposes */
+    REDIST_PRIV_TILE_BUFFER = 8192,
+    REDIST_PRIV_TILE_BUFFERS = 8, /* as many of those where strips are combined; build/halo */
+    REDIST_PRIV_HOT = 16384,      /* bytes that stay in the first-level cache; chosen */
+    /* bytes that stay in the second-level cache: larger tiles are prefetched; chosen */
+    REDIST_PRIV_NEAR = 262144,
     REDIST_PRIV_PAGE = 4096, /* bytes: as wide as a tile is at most */
-    REDIST_PRIV_LONG =
-        128, /* bytes of the shortest contiguous write that streams; build/transposes */
-    REDIST_PRIV_WIDTH =
-        256, /* bytes: rows of a tile, perhaps each on a page of its own; build/transposes */
-    REDIST_PRIV_EXACT_PLACES =
-        1024 /* places, or coordinates of an axis, up to which they are assigned exactly; chosen */
+    /* bytes of the shortest contiguous write that streams; build/transposes */
+    REDIST_PRIV_LONG = 128,
+    /* bytes: rows of a tile, perhaps each on a page of its own; build/transposes */
+    REDIST_PRIV_WIDTH = 256,
+    /* places, or coordinates of an axis, up to which they are assigned exactly; chosen */
+    REDIST_PRIV_EXACT_PLACES = 1024
 };
 
-/* Asks for the line so many bytes from `from`, which need not exist. */
+/* Prefetches the cache line `bytes` after `from`, which need not exist. */
 #if defined __GNUC__
 #define REDIST_PRIV_PREFETCH(from, bytes) \
     __builtin_prefetch((const void *)((uintptr_t)(from) + (uintptr_t)(bytes)))
@@ -2509,7 +2879,8 @@ enum {
 #define REDIST_PRIV_PREFETCH(from, bytes) ((void)(from), (void)(bytes))
 #endif
 
-/* Vectors of 16 bytes, wherever they lie; the first and the last elements, of 4 or 8 bytes, of two of them, alternately. */
+/* Unaligned vectors of 16 bytes; FIRST and LAST interleave the first and the last elements, of 4 or
+   8 bytes, of two vectors. */
 #if defined __SSE2__
 typedef __m128i redist_priv_vector;
 #define REDIST_PRIV_VECTORS 1
@@ -2549,8 +2920,8 @@ REDIST_PRIV_INLINE void redist_priv_store_16(int stream, char *to, redist_priv_v
 }
 #endif
 
-/* Copies contiguous bytes, by non-temporal stores where the processor can: a plain store first reads the line it writes.
-   ahead: how far from `from` the next bytes will be read that the processor cannot guess, or 0. */
+/* Copies contiguous bytes, by non-temporal stores where the processor can: a plain store first
+   reads the line it writes. ahead: distance from `from` of the bytes to prefetch, or 0. */
 REDIST_PRIV_APART void redist_priv_stream(char *to, const char *from, int64_t bytes, int64_t ahead)
 {
     int64_t k = 0;
@@ -2576,7 +2947,7 @@ REDIST_PRIV_APART void redist_priv_stream(char *to, const char *from, int64_t by
 #define REDIST_PRIV_UNROLL(times)
 #endif
 
-/* Two loops around a unit; of short ones the compiler knows the size. */
+/* Two loops around a unit; short units have a size that the compiler knows. */
 #define REDIST_PRIV_COPY_LOOPS(unroll, unit)               \
     for (j = 0; j < p.outer.n; j++)                        \
         unroll for (i = 0; i < p.inner.n; i++)             \
@@ -2590,7 +2961,7 @@ REDIST_PRIV_APART void redist_priv_stream(char *to, const char *from, int64_t by
 
 REDIST_PRIV void redist_priv_copy_units(int64_t unit, const redist_priv_plane *plane)
 {
-    const redist_priv_plane p = *plane; /* which no store changes */
+    const redist_priv_plane p = *plane; /* a copy: no store can change it */
     int64_t i, j;
     switch (unit) {
         REDIST_PRIV_COPY_UNITS(, 1)
@@ -2609,7 +2980,7 @@ REDIST_PRIV void redist_priv_copy_units(int64_t unit, const redist_priv_plane *p
     }
 }
 
-/* Writes a row of pieces of so many bytes, each at once. */
+/* Writes a row of pieces of `bytes` contiguous bytes. */
 REDIST_PRIV void redist_priv_write(const redist_priv_writing *w, redist_priv_loop row,
                                    int64_t bytes, const char *from, char *to)
 {
@@ -2633,7 +3004,8 @@ typedef struct {
 
 #ifdef REDIST_PRIV_VECTORS
 
-/* Writes lines of the destination: of each pair of vectors first the lower halves, then, in the next row, the upper. */
+/* Writes lines of the destination: of each pair of vectors first the lower halves, then, in the
+   next row, the upper. */
 REDIST_PRIV_INLINE void redist_priv_store_halves(int stream, const redist_priv_vector *v, char *to,
                                                  int64_t to_pitch)
 {
@@ -2647,8 +3019,9 @@ REDIST_PRIV_INLINE void redist_priv_store_halves(int stream, const redist_priv_v
                              REDIST_PRIV_LAST_8(v[2 * k], v[2 * k + 1]));
 }
 
-/* Transposes 16 bytes of as many of the source's rows as make a line of each of the destination's, one of them after
-   the other: a line that comes in parts, with others between, takes twice the time. */
+/* Transposes 16 bytes of as many rows of the source as fill one line of each row of the
+   destination. Lines are written one after another: alternating between incomplete lines takes
+   twice the time. */
 REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int stream, const char *from,
                                                     int64_t from_pitch, char *to, int64_t to_pitch)
 {
@@ -2673,7 +3046,8 @@ REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int stream, const 
         redist_priv_store_halves(stream, second, to + 2 * to_pitch, to_pitch);
 }
 
-/* Transposes `lines` x `columns` elements in strips, of a line of the destination each; ahead: asks for the next. */
+/* Transposes `lines` x `columns` elements in strips, of a line of the destination each; ahead:
+   prefetches the next. */
 REDIST_PRIV_INLINE void redist_priv_transpose_strips(int unit, int stream, int ahead, int64_t lines,
                                                      int64_t columns, const redist_priv_plane *p)
 {
@@ -2703,8 +3077,8 @@ REDIST_PRIV_APART void redist_priv_copy_part(int64_t unit, const redist_priv_pla
     redist_priv_copy_units(unit, &part);
 }
 
-/* Two loops that cross, the outer along contiguous elements of the source, the inner along those of the destination:
-   strips, and what they leave over at the two edges. */
+/* Transposes two loops, the outer along contiguous elements of the source, the inner along those of
+   the destination: strips, and the remainder at the two edges. */
 REDIST_PRIV void redist_priv_transpose(const redist_priv_tiling *t, int stream,
                                        const redist_priv_plane *p)
 {
@@ -2727,17 +3101,18 @@ REDIST_PRIV void redist_priv_transpose(const redist_priv_tiling *t, int stream,
 #define redist_priv_transpose(t, stream, plane) redist_priv_copy_units((t)->w->unit, plane)
 #endif
 
-/* Where a tile is put together, aligned for numbers of any kind. */
+/* The buffer in which a tile is assembled, aligned for numbers of any kind. */
 typedef union {
     char bytes[REDIST_PRIV_TILE_BUFFER];
     long double aligned;
 } redist_priv_tile;
 
-/* Every line of either side shall be visited once while hot. Strips fill a line of the destination at once: they are
-   streamed from where they are made, and tiles are low and wide, so that the processor sees the source's rows coming;
-   high and narrow where lines of the destination are filled by several strips. What else is streamed, or put together
-   unit by unit, is so in a buffer in the fastest cache, and written in long pieces. Strips that are combined fill a
-   larger one, so that the lines that they are combined with, too, are read in long pieces. */
+/* Each line of either side should be visited once, while it is cached. Strips fill a whole line of
+   the destination: they are streamed directly, and tiles are low and wide, so that the processor
+   prefetches the source's rows; tiles are high and narrow where several strips fill a line.
+   Anything else that is streamed, or copied unit by unit, is assembled in a buffer and written in
+   long pieces. Strips that are combined use a larger buffer, so that the destination is read in
+   long pieces, too. */
 REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_writing *w,
                                                      const redist_priv_plane *p, int crossed)
 {
@@ -2762,7 +3137,7 @@ REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_writing *
     if (!t.strips || t.buffered)
         return t;
     if (t.stream && pitch % REDIST_PRIV_LINE != 0) {
-        t.wide = 4; /* no more lines are begun and not yet full than the processor holds */
+        t.wide = 4; /* no more incomplete lines than the processor holds */
     } else if (p->outer.n * unit >= 2 * REDIST_PRIV_WIDTH && (t.stream || unit < 16)) {
         t.wide = 2 * REDIST_PRIV_WIDTH / unit;
         t.tall = 2 * REDIST_PRIV_LINE / unit;
@@ -2770,7 +3145,7 @@ REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_writing *
     return t;
 }
 
-/* Combines a tile that was put together with what is not contiguous at its destination, by way of another tile. */
+/* Combines an assembled tile with a non-contiguous destination, by way of a second tile. */
 REDIST_PRIV void redist_priv_combine_tile(const redist_priv_writing *w, const redist_priv_plane *p,
                                           const redist_priv_tile *tile)
 {
@@ -2790,7 +3165,7 @@ REDIST_PRIV void redist_priv_combine_tile(const redist_priv_writing *w, const re
     redist_priv_copy_units(unit, &out);
 }
 
-/* Copies a tile, which may be cut off at the edges, by way of a buffer. */
+/* Copies a tile, shorter at the edges, by way of a buffer. */
 REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const redist_priv_plane *p,
                                            redist_priv_tile *tile)
 {
@@ -2832,15 +3207,16 @@ REDIST_PRIV_APART void redist_priv_copy_large(const redist_priv_tiling *t,
     redist_priv_copy_buffered(t, p, tile);
 }
 
-/* How many units lead to the next line, at most `most`; that many when `at` is at a line. */
+/* How many units lead to the next cache line, at most `most`; `most` when `at` begins a line. */
 REDIST_PRIV_FAST int64_t redist_priv_to_line(const char *at, int64_t unit, int64_t most)
 {
     const int64_t head = (int64_t)(-(uintptr_t)at % REDIST_PRIV_LINE) / unit;
     return head > 0 ? redist_priv_min(head, most) : most;
 }
 
-/* Two loops in tiles, forwards along the source, and a page of it at a time so that the processor has the pages of the
-   destination at hand. The first tiles are small, so that the others begin at lines of either side. */
+/* Two loops in tiles, forwards along the source and one page of it at a time, so that the
+   destination's pages stay in the translation cache. The first tiles are small, so that the others
+   begin at cache lines. */
 REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, const redist_priv_plane *p)
 {
     const int64_t unit = t->w->unit, page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
@@ -2890,7 +3266,7 @@ REDIST_PRIV_APART void redist_priv_copy_plane(const redist_priv_writing *w,
     }
 }
 
-/* What copies without ado do: elements of so many bytes replace what is there. */
+/* The default store policy: overwrite, elements of so many bytes. */
 REDIST_PRIV_FAST redist_priv_arrival redist_priv_replacing(int64_t element_bytes)
 {
     const redist_priv_arrival arrival = {NULL, NULL, element_bytes, 0};
@@ -2932,7 +3308,8 @@ REDIST_API void redist_combine_axpby(void *to, const void *from, int64_t n, void
         redist_priv_axpby_double((double *)to, (const double *)from, n, c, is_complex);
 }
 
-/* The axis of a message that is fastest on one side, among those with more than one element; the last if none. */
+/* The axis of a message that is fastest on one side, among those with more than one element; the
+   last if none. */
 REDIST_PRIV_APART int redist_priv_fastest(const redist_priv_message *m, int side)
 {
     int d, fastest = -1;
@@ -2954,30 +3331,34 @@ REDIST_PRIV_APART void redist_priv_order_axes(const redist_priv_message *m, int 
     }
 }
 
-/* --------------------------------------------------------------------------------------------------- copy programs */
+/* -------------------------------------------------------------------------------- copy programs */
 
-/* A copy program says how a message, or each of its pieces, is copied between two of its sides. It is compiled when a
-   plan is made; an execution follows it and decides nothing. Everything in it is in bytes.
+/* A copy program says how a message, or each of its pieces, is copied between two of its sides. It
+   is compiled when a plan is made; an execution follows it and decides nothing. Everything in it is
+   in bytes.
 
-   Axes become levels, from the destination's slowest to its fastest, but the source's fastest comes last but one: the
-   two innermost levels make planes, and where they differ, planes to be transposed. Levels that continue each other on
-   both sides are merged. Of a level, a piece takes a slice: some steps, each up to three loops around a unit of
-   contiguous bytes, or around a table of offsets where runs are short. The pieces of CYCLIC(3) to CYCLIC(2), say:
+   Axes become levels, from the destination's slowest to its fastest, but the source's fastest comes
+   last but one: the two innermost levels make planes, and where they differ, planes to be
+   transposed. Levels that continue each other on both sides are merged. Of a level, a piece takes a
+   slice: some steps, each up to three loops around a unit of contiguous bytes, or around a table of
+   offsets where runs are short. The pieces of CYCLIC(3) to CYCLIC(2), say:
 
-       level 0   slice  rows 0-99     one step:    100 x {4096, 400}
-                 slice  rows 100-199  the same, 100 rows further
-       level 1   slice  all columns   first step:  8 x {768, 200} around a table of 24 offsets: 8 superblocks
-                                      second step: a table of what is left
-   Slices that are alike are kept once, with how far they are apart. */
+       level 0  slice: rows 0-99     one step:   100 x {4096, 400}
+                slice: rows 100-199  the same, 100 rows further
+       level 1  slice: all columns   first step: 8 x {768, 200} around a table of 24 offsets,
+                                                 which are 8 superblocks
+                                     second step: a table of what is left
+
+   Identical slices are kept once, with their number and their distance. */
 typedef struct {
     int64_t from, to;
 } redist_priv_offset;
 
 typedef struct {
-    redist_priv_loop
-        loop[REDIST_PRIV_LEVELS]; /* the outermost first; those that are not used have n = 1 */
-    int64_t from, to;             /* where it begins */
-    int64_t unit;                 /* contiguous bytes; 0 where units are those of another level */
+    /* the outermost first; those that are not used have n = 1 */
+    redist_priv_loop loop[REDIST_PRIV_LEVELS];
+    int64_t from, to;        /* where it begins */
+    int64_t unit;            /* contiguous bytes; 0 where units are those of another level */
     int64_t offset, offsets; /* offsets > 0: a table of so many units, from offset[offset] on */
     int64_t buffered;        /* repetitions of a table that fill a tile without gaps; or 0 */
 } redist_priv_step;
@@ -2985,30 +3366,34 @@ typedef struct {
 typedef struct {
     int64_t first, steps;    /* step[first], ... */
     int64_t elements;        /* along the axis, or the axes merged */
-    int64_t times, from, to; /* so many slices, at these distances */
-    int64_t
-        rows; /* of the level before, how many share a cache: the steps of this one take turns there */
+    int64_t times, from, to; /* repetitions of the slice, and their distances */
+    /* rows of the level before that fit a cache together: steps visit them alternately */
+    int64_t rows;
 } redist_priv_slice;
 
 enum { REDIST_PRIV_MAX_LEVELS = REDIST_MAX_DIMS + 2 };
 
 typedef struct {
-    int levels, crossed;              /* crossed: the two innermost levels are to be transposed */
+    int levels, crossed;              /* crossed: the two innermost levels are transposed */
     int far;                          /* the source is in no cache of this core */
     int compact;                      /* the arrays below lie behind this in memory */
     int shared;                       /* the level that threads share */
-    int turns, turn[REDIST_MAX_DIMS]; /* the levels of several slices, as pieces go through them */
-    int64_t first[REDIST_PRIV_MAX_LEVELS +
-                  1]; /* slice[first[level]] to before slice[first[level + 1]] */
+    int turns, turn[REDIST_MAX_DIMS]; /* the levels with several slices, in the order of pieces */
+    /* slice[first[level]] to before slice[first[level + 1]] */
+    int64_t first[REDIST_PRIV_MAX_LEVELS + 1];
     int64_t from, to, element;
     int64_t room; /* bytes of a packed piece, or fewer at the edges */
+    /* not 0: the program is two loops around a unit of so many bytes */
+    int64_t unit, plane_from, plane_to;
+    redist_priv_loop plane[2];
     int64_t slices, slice_room, steps, step_room, offsets, offset_room;
     redist_priv_slice *slice;
     redist_priv_step *step;
     redist_priv_offset *offset;
 } redist_priv_program;
 
-/* A piece of a program's message: of every level a slice, and which of its repetitions. Zero: the first piece. */
+/* A piece of a program's message: a slice of every level, and which of its repetitions. All zero:
+   the first piece. */
 typedef struct {
     int64_t slice[REDIST_PRIV_MAX_LEVELS], time[REDIST_PRIV_MAX_LEVELS];
 } redist_priv_cursor;
@@ -3027,7 +3412,7 @@ REDIST_PRIV_COLD void redist_priv_program_free(redist_priv_program **program)
     REDIST_FREE(p);
 }
 
-/* On to the next piece. Returns 0 after the last one; the cursor is at the first again then. */
+/* Advances to the next piece. Returns 0 after the last one, with the cursor at the first again. */
 REDIST_PRIV int redist_priv_advance(const redist_priv_program *p, redist_priv_cursor *c)
 {
     int k;
@@ -3063,11 +3448,10 @@ REDIST_PRIV int64_t redist_priv_piece_size(const redist_priv_program *p,
     return bytes;
 }
 
-/* ------------------------------------------------------------------------------------- compiling a copy program */
+/* --------------------------------------------------------------------- compiling a copy program */
 
-enum {
-    REDIST_PRIV_TABLE_UNITS = 128
-}; /* offsets: of so many superblocks as fit, twice a page of the fastest cache */
+/* offsets in a table: as many superblocks as fit */
+enum { REDIST_PRIV_TABLE_UNITS = 128 };
 
 /* An axis of a message while its level is compiled. */
 typedef struct {
@@ -3079,8 +3463,8 @@ typedef struct {
     redist_priv_step step;
 } redist_priv_compiler;
 
-/* Which repetitions of a level of a run have packed positions in begin <= position < end: from bound[0] to before
-   bound[3], and as a whole those from bound[1] to before bound[2]. */
+/* Which repetitions of a level of a run have packed positions in begin <= position < end:
+   [bound[0], bound[3]); those that lie wholly inside: [bound[1], bound[2]). */
 REDIST_PRIV_COLD void redist_priv_clip(const redist_priv_run *run, int level, int64_t begin,
                                        int64_t end, int64_t *bound)
 {
@@ -3096,8 +3480,8 @@ REDIST_PRIV_COLD void redist_priv_clip(const redist_priv_run *run, int level, in
     bound[3] = redist_priv_clamp(redist_priv_ceil_div(end, stride), 0, n);
 }
 
-/* Adds the part of a run, from its packed position `at` on, that lies in the slice. Repetitions that lie wholly inside
-   become one loop; one that is cut recurses. */
+/* Adds the part of a run, from its packed position `at` on, that lies in the slice. Repetitions
+   that lie wholly inside become one loop; one that is cut recurses. */
 REDIST_PRIV_COLD int redist_priv_add_run_steps(redist_priv_compiler *c, const redist_priv_run *run,
                                                int level, int64_t at, int64_t from, int64_t to)
 {
@@ -3142,7 +3526,8 @@ REDIST_PRIV_COLD int redist_priv_repeats(const redist_priv_program *p,
     return same;
 }
 
-/* Compiles the level of an axis, cut into slices of `size` elements. Packed positions count from the slice's first. */
+/* Compiles the level of an axis, cut into slices of `size` elements. Packed positions count from
+   the slice's first. */
 REDIST_PRIV_COLD int redist_priv_add_level(redist_priv_compiler *c, int64_t size)
 {
     redist_priv_program *p = c->program;
@@ -3181,7 +3566,8 @@ REDIST_PRIV_COLD int redist_priv_add_level(redist_priv_compiler *c, int64_t size
     return code;
 }
 
-/* Adds the elements of repetitions begin <= k < end of a step's outermost loop to the program's table. */
+/* Adds the elements of repetitions begin <= k < end of a step's outermost loop to the table of
+   offsets. */
 REDIST_PRIV_COLD int redist_priv_add_offsets(redist_priv_program *p, const redist_priv_step *s,
                                              int64_t begin, int64_t end)
 {
@@ -3209,7 +3595,7 @@ REDIST_PRIV_COLD int redist_priv_compare_offsets(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The table that was begun at `first`, in the order of the destination, becomes a step. */
+/* Sorts the table of offsets that begins at `first` by destination, and makes it a step. */
 REDIST_PRIV_COLD redist_priv_step redist_priv_table_step(redist_priv_program *p, int64_t first,
                                                          redist_priv_loop loop)
 {
@@ -3230,8 +3616,8 @@ REDIST_PRIV_COLD redist_priv_step redist_priv_table_step(redist_priv_program *p,
     return s;
 }
 
-/* Adds to the table the periodic steps of a slice from repetition `begin` to before `end`, or with all its steps those
-   from `begin` on and whatever is not periodic. */
+/* Adds the periodic steps of a slice, repetitions begin <= k < end, to the table. all: and the
+   steps that are not periodic. */
 REDIST_PRIV_COLD int redist_priv_add_steps(redist_priv_program *p, const redist_priv_slice *s,
                                            redist_priv_loop period, int64_t begin, int64_t end,
                                            int all)
@@ -3248,8 +3634,9 @@ REDIST_PRIV_COLD int redist_priv_add_steps(redist_priv_program *p, const redist_
     return code;
 }
 
-/* Where runs are short, the steps of a slice become tables: one of some superblocks, which is repeated, and one of what
-   is left. Run by run, every line would be visited for each of them. */
+/* Turns the steps of a slice into tables of offsets where runs are short: one of some superblocks,
+   which is repeated, and one of the remainder. Run by run, each cache line would be visited many
+   times. */
 REDIST_PRIV_COLD int redist_priv_tabulate(redist_priv_program *p, redist_priv_slice *s)
 {
     redist_priv_loop period = {1, 0, 0}, loop = period;
@@ -3290,7 +3677,7 @@ REDIST_PRIV_COLD int redist_priv_tabulate(redist_priv_program *p, redist_priv_sl
     return code;
 }
 
-/* Puts the loops of a step that are used last, and turns round those that go backwards on a side. */
+/* Puts the used loops of a step last, and reverses those that go backwards on a side. */
 REDIST_PRIV_COLD void redist_priv_tidy(redist_priv_step *s, int by_source)
 {
     const redist_priv_loop unused = {1, 0, 0};
@@ -3311,7 +3698,7 @@ REDIST_PRIV_COLD void redist_priv_tidy(redist_priv_step *s, int by_source)
         s->loop[--kept] = unused;
 }
 
-/* Whether all steps of a level are continued by those of the next, which a piece takes as a whole. */
+/* Whether the next level, which a piece takes whole, continues all steps of a level. */
 REDIST_PRIV_COLD int redist_priv_continues(const redist_priv_program *p, int level)
 {
     const redist_priv_slice *next = &p->slice[p->first[level + 1]];
@@ -3373,7 +3760,7 @@ REDIST_PRIV_COLD void redist_priv_finish_slice(redist_priv_program *p, redist_pr
         slice->rows = redist_priv_max(REDIST_PRIV_HOT / bytes, 1);
 }
 
-/* The first level with enough for many threads, or the one that has most. */
+/* The level that threads share: the first with enough iterations for many, or the one with most. */
 REDIST_PRIV_COLD int redist_priv_level_to_share(const redist_priv_program *p)
 {
     enum { MANY = 32 };
@@ -3389,7 +3776,7 @@ REDIST_PRIV_COLD int redist_priv_level_to_share(const redist_priv_program *p)
     return best;
 }
 
-/* Adds a level for an axis, or one that does nothing. */
+/* Adds a level for an axis, or an empty one. */
 REDIST_PRIV_COLD int redist_priv_add_axis(redist_priv_program *p, const redist_priv_message *m,
                                           int axis, int from_side, int to_side, int64_t size)
 {
@@ -3445,7 +3832,33 @@ REDIST_PRIV_COLD int redist_priv_finish_level(redist_priv_program *p, int innerm
     return code;
 }
 
-/* Merges levels, from the innermost on, and puts down which of them pieces go through. at: the axis of each level. */
+/* Finds out whether a program is two loops around a unit, as that of a strip of ghost cells is, and
+   keeps them. */
+REDIST_PRIV_COLD void redist_priv_find_plane(redist_priv_program *p)
+{
+    int level, k, loops = 2;
+    p->plane_from = p->from;
+    p->plane_to = p->to;
+    p->plane[0].n = p->plane[1].n = 1;
+    for (level = p->levels - 1; level >= 0; level--) {
+        const redist_priv_slice *slice = &p->slice[p->first[level]];
+        const redist_priv_step *step = &p->step[slice->first];
+        if (p->crossed || p->first[level + 1] - p->first[level] > 1 || slice->times > 1 ||
+            slice->steps > 1 || step->offsets > 0)
+            return;
+        p->plane_from += step->from;
+        p->plane_to += step->to;
+        for (k = REDIST_PRIV_LEVELS - 1; k >= 0; k--)
+            if (step->loop[k].n > 1 && loops-- > 0)
+                p->plane[loops] = step->loop[k];
+        if (loops < 0)
+            return;
+    }
+    p->unit = p->step[p->slice[p->first[p->levels - 1]].first].unit;
+}
+
+/* Merges levels, from the innermost on, and records which of them pieces step through. at: the axis
+   of each level. */
 REDIST_PRIV_COLD void redist_priv_finish(redist_priv_program *p, int *at, const int *order,
                                          int ndim)
 {
@@ -3465,6 +3878,7 @@ REDIST_PRIV_COLD void redist_priv_finish(redist_priv_program *p, int *at, const 
             if (at[level] == order[k] &&
                 (p->first[level + 1] - p->first[level] > 1 || p->slice[p->first[level]].times > 1))
                 p->turn[p->turns++] = level;
+    redist_priv_find_plane(p);
 }
 
 /* Where a program begins on a side: the axes with one element have no levels. */
@@ -3478,7 +3892,7 @@ REDIST_PRIV_COLD int64_t redist_priv_base(const redist_priv_message *m, int side
     return side == REDIST_PRIV_PACKED ? 0 : base * element;
 }
 
-/* Puts a program and its arrays into one piece of memory, without what merging left behind. */
+/* Moves a program and its arrays into one allocation, without what merging left unused. */
 REDIST_PRIV_COLD int redist_priv_compact(redist_priv_program **program)
 {
     redist_priv_program *p = *program, *made;
@@ -3510,16 +3924,16 @@ REDIST_PRIV_COLD int redist_priv_compact(redist_priv_program **program)
     return REDIST_OK;
 }
 
-/* Compiles the copy of a message from one of its sides to another, in pieces of at most size[axis] elements, which go
-   along the axes in their `order`, slow to fast; size NULL: in one. A packed side has no gaps in a piece, but shorter
-   pieces at the edges leave some. tables: short runs may become tables. REDIST_ERR_MEMORY; free the program, even on
-   failure. */
+/* Compiles the copy of a message from one of its sides to another, in pieces of at most size[axis]
+   elements, numbered along the axes in this `order`, slow to fast; size NULL: one piece. A packed
+   piece has no gaps, but is shorter at the edges. tables: short runs may become tables of offsets.
+   REDIST_ERR_MEMORY; free the program, even on failure. */
 REDIST_PRIV_COLD int redist_priv_compile(redist_priv_program **program,
                                          const redist_priv_message *message, const int *order,
                                          const int64_t *size, int from_side, int to_side,
                                          int64_t element, int tables)
 {
-    enum { PADDING = 2 }; /* levels that do nothing, merged with others where there are enough */
+    enum { PADDING = 2 }; /* empty levels, merged with others where there are enough */
     redist_priv_program *p = (redist_priv_program *)redist_priv_zeroed(1, sizeof *p);
     redist_priv_message m = *message;
     int axes[REDIST_MAX_DIMS], at[REDIST_PRIV_MAX_LEVELS], n, k, code = REDIST_OK;
@@ -3550,7 +3964,7 @@ REDIST_PRIV_COLD int redist_priv_compile(redist_priv_program **program,
     return code == REDIST_OK ? redist_priv_compact(program) : code;
 }
 
-/* ---------------------------------------------------------------------------------------- running a copy program */
+/* ----------------------------------------------------------------------- running a copy program */
 
 /* A piece of a program while it is copied. */
 typedef struct {
@@ -3612,7 +4026,7 @@ REDIST_PRIV void redist_priv_take_share(const redist_priv_running *r, int level,
             }                                                                    \
         break;
 
-/* Copies a table of n units, again and again. */
+/* Copies a table of n units for each iteration of a plane. */
 REDIST_PRIV void redist_priv_copy_table(int64_t unit, const redist_priv_offset *at, int64_t n,
                                         const redist_priv_plane *plane)
 {
@@ -3625,20 +4039,21 @@ REDIST_PRIV void redist_priv_copy_table(int64_t unit, const redist_priv_offset *
     }
 }
 
-/* The same by way of a tile that is then streamed, when the table fills its destination without gaps. */
+/* The same through a tile that is then streamed, where the table fills its destination without
+   gaps. */
 REDIST_PRIV void redist_priv_stream_table(const redist_priv_step *s, const redist_priv_offset *at,
                                           const redist_priv_plane *p)
 {
     const int64_t bytes = s->offsets * s->unit;
-    const int across = p->inner.n == 1 &&
-                       p->outer.to == bytes; /* rows follow each other: lines are streamed whole */
+    /* rows follow each other: lines are streamed whole */
+    const int across = p->inner.n == 1 && p->outer.to == bytes;
     const redist_priv_loop outer = across ? p->inner : p->outer,
                            inner = across ? p->outer : p->inner;
     redist_priv_tile tile;
     redist_priv_plane part = {{1, 0, 0}, {0, inner.from, bytes}, NULL, NULL};
     int64_t i, j;
-    part.to = (char *)((uintptr_t)tile.bytes -
-                       (uintptr_t)at->to); /* the table's first unit begins the tile */
+    /* the table's first unit begins the tile */
+    part.to = (char *)((uintptr_t)tile.bytes - (uintptr_t)at->to);
     for (j = 0; j < outer.n; j++)
         for (i = 0; i < inner.n; i += part.inner.n) {
             part.inner.n = redist_priv_min(s->buffered, inner.n - i);
@@ -3672,7 +4087,8 @@ REDIST_PRIV void redist_priv_copy_step(redist_priv_running *r, const redist_priv
         }
 }
 
-/* Copies rows of a step of the innermost level but one: so many at a time that the innermost steps find them cached. */
+/* Copies rows of a step of the last level but one, as many at a time as stay cached for the
+   innermost steps. */
 REDIST_PRIV void redist_priv_copy_rows(redist_priv_running *r, redist_priv_loop rows,
                                        const char *from, char *to)
 {
@@ -3712,7 +4128,7 @@ REDIST_PRIV void redist_priv_copy_level(redist_priv_running *r, int level, const
     }
 }
 
-/* What redist_priv_copy does, by one thread of several. */
+/* redist_priv_copy, by one thread of several. */
 REDIST_PRIV void redist_priv_copy_share(const redist_priv_program *p,
                                         const redist_priv_cursor *piece, const char *from, char *to,
                                         redist_priv_arrival arrival, int stream, int thread,
@@ -3736,12 +4152,12 @@ REDIST_PRIV void redist_priv_copy_share(const redist_priv_program *p,
     redist_priv_copy_level(&r, 0, from, to);
 #ifdef REDIST_PRIV_STREAMS
     if (stream)
-        _mm_sfence(); /* streamed bytes are visible before whatever this thread writes next */
+        _mm_sfence(); /* streamed bytes become visible before later stores */
 #endif
 }
 
-/* Copies a piece of a program; `from` and `to` point at the beginnings of the arrays, or of the packed piece. stream:
-   the destination will not be read while it could still be in a cache. */
+/* Copies a piece of a program; `from` and `to` point at the beginnings of the arrays, or of the
+   packed piece. stream: the destination will not be read while it could still be in a cache. */
 REDIST_PRIV void redist_priv_copy(const redist_priv_program *p, const redist_priv_cursor *piece,
                                   const char *from, char *to, redist_priv_arrival arrival,
                                   int stream)
@@ -3757,28 +4173,36 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_program *p, const redist_pri
         return;
     }
 #endif
+    if (p->unit > 0 && !stream && arrival.function == NULL) {
+        redist_priv_plane plane;
+        plane.outer = p->plane[0];
+        plane.inner = p->plane[1];
+        plane.from = from + p->plane_from;
+        plane.to = to + p->plane_to;
+        redist_priv_copy_units(p->unit, &plane);
+        return;
+    }
     redist_priv_copy_share(p, piece, from, to, arrival, stream, 0, 1);
 }
 
-/* ------------------------------------------------------------------------- pairs of places: which copy serves whom */
+/* ------------------------------------------------------ pairs of places: which copy serves whom */
 
-/* Goes through the pairs of a place: a message of its neighbours, and the two places that it goes between. */
+/* Iterates over the pairs of places that exchange a message with a place, and their messages. */
 typedef struct {
     const redist_layout *layout[2];
-    int all;     /* every copy of the source contributes, rather than the one that serves */
-    int grid[2]; /* places of one copy                                            */
-    redist_priv_rank_place
-        *rank_places; /* of a source with copies on listed ranks                       */
-    const redist_priv_neighbours
-        *n;   /* of the place at hand                                          */
-    int mine; /* of a source, in copy 0: the pairs are those of all its copies */
+    int all;     /* all replicas of the source contribute, rather than one of them */
+    int grid[2]; /* places of one replica */
+    redist_priv_rank_place *rank_places; /* of a replicated source on listed ranks */
+    const redist_priv_neighbours *n;     /* of the place at hand */
+    int mine; /* of a source, in replica 0: the pairs are those of all its replicas */
     int64_t at, end;
-    int code;        /* REDIST_ERR_MEMORY: there are more pairs                       */
-    int64_t message; /* of the pair at hand                                           */
+    int code;        /* REDIST_ERR_MEMORY: there are more pairs */
+    int64_t message; /* of the pair at hand */
     int place[2];
 } redist_priv_pairs;
 
-/* REDIST_ERR_MEMORY; free p->rank_places, whatever this returns. Allocates nothing while the source has one copy. */
+/* REDIST_ERR_MEMORY; free p->rank_places even on failure. Allocates nothing unless the source is
+   replicated. */
 REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_layout *from,
                                             const redist_layout *to, int all)
 {
@@ -3792,7 +4216,8 @@ REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_l
     return p->code;
 }
 
-/* Begins the pairs of a place. n: its neighbours, where copies serve those of all; must live until the last pair. */
+/* Begins the pairs of a place. n: its neighbours, of all replicas; must live until the last
+   pair. */
 REDIST_PRIV_COLD void redist_priv_pairs_of(redist_priv_pairs *p, int place,
                                            const redist_priv_neighbours *n)
 {
@@ -3803,7 +4228,7 @@ REDIST_PRIV_COLD void redist_priv_pairs_of(redist_priv_pairs *p, int place,
     p->end = source || p->all ? n->messages * p->layout[!n->own]->copies : n->messages;
 }
 
-/* The number of a destination place among the readers of a source place of copy 0. */
+/* The number of a destination place among the receivers of a source place of replica 0. */
 REDIST_PRIV_COLD int64_t redist_priv_reader_number(redist_priv_pairs *p, int place, int reader)
 {
     const redist_layout *from = p->layout[REDIST_PRIV_FROM], *to = p->layout[REDIST_PRIV_TO];
@@ -3822,20 +4247,23 @@ REDIST_PRIV_COLD int64_t redist_priv_reader_number(redist_priv_pairs *p, int pla
     return number;
 }
 
-/* The place that serves a reader: of a place of copy 0 the copy on the reader's own rank, else one of them round-robin,
-   by the reader's number (-1: not known). */
+/* The replica of a source place that sends to a receiver: the one on the receiver's own rank, else
+   round-robin by the receiver's number (-1: not known). */
 REDIST_PRIV_COLD int redist_priv_server(redist_priv_pairs *p, int place, int reader, int64_t number)
 {
-    const int grid = p->grid[REDIST_PRIV_FROM];
-    const int held = redist_priv_place_on(p->layout[REDIST_PRIV_FROM], p->rank_places,
-                                          redist_priv_rank_at(p->layout[REDIST_PRIV_TO], reader));
-    if (held >= 0 && held % grid == place)
+    const int grid = p->grid[REDIST_PRIV_FROM],
+              rank = redist_priv_rank_at(p->layout[REDIST_PRIV_TO], reader);
+    int held = -1;
+    do
+        held = redist_priv_next_place(p->layout[REDIST_PRIV_FROM], p->rank_places, rank, held);
+    while (held >= 0 && held % grid != place);
+    if (held >= 0)
         return held;
     number = number < 0 ? redist_priv_reader_number(p, place, reader) : number;
     return place + (int)(number % p->layout[REDIST_PRIV_FROM]->copies) * grid;
 }
 
-/* The next pair; 0 when there are no more, or p->code tells why they are not known. */
+/* The next pair; 0 when there are no more, or p->code says why not. */
 REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p)
 {
     const int own = p->n->own;
@@ -3855,74 +4283,13 @@ REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p)
     return p->code == REDIST_OK;
 }
 
-/* ---------------------------------------------------------------------------------- moving on one process (bodies) */
+/* --------------------------------------------------------------- moving on one process (bodies) */
 
-/* Bytes of a layout up to its last axis: a plan's layouts have no room for more. */
-REDIST_PRIV_COLD size_t redist_priv_layout_bytes(const redist_layout *layout)
-{
-    return offsetof(redist_layout, dim) + (size_t)layout->ndim * sizeof layout->dim[0];
-}
-
-/* A copy of a layout; without ghosts, its ghost cells hold nothing: a source that is not combined. */
-REDIST_PRIV_COLD redist_layout *redist_priv_copy_to(redist_layout *copy,
-                                                    const redist_layout *layout, int ghosts)
-{
-    int d;
-    memcpy((void *)copy, layout, redist_priv_layout_bytes(layout));
-    for (d = 0; d < copy->ndim && !ghosts; d++)
-        copy->dim[d].axis.ghosts = 0, copy->dim[d].axis.low = copy->dim[d].axis.high = 0;
-    return copy;
-}
-
-/* REDIST_OK when both layouts are valid and show the same shape. *source: then the first, with or without ghosts. */
-REDIST_PRIV_COLD int redist_priv_check_pair(const redist_layout *from, const redist_layout *to,
-                                            int ghosts, redist_layout *source)
-{
-    int d, code = redist_layout_check(from);
-    if (code == REDIST_OK)
-        code = redist_layout_check(to);
-    if (code == REDIST_OK && from->ndim != to->ndim)
-        code = REDIST_ERR_SHAPE;
-    for (d = 0; code == REDIST_OK && d < from->ndim; d++)
-        if (from->dim[d].axis.count != to->dim[d].axis.count)
-            code = REDIST_ERR_SHAPE;
-    if (code == REDIST_OK)
-        redist_priv_copy_to(source, from, ghosts);
-    return code;
-}
-
-/* Whether every element of a copy is at one place, and that follows axis by axis. */
-REDIST_PRIV_COLD int redist_priv_is_partitioned(const redist_layout *layout)
-{
-    int d, partitioned = 1;
-    for (d = 0; d < layout->ndim; d++)
-        partitioned &=
-            layout->dim[d].axis.ghosts == 0 && layout->dim[d].axis.kind != REDIST_PRIV_BOXES;
-    return partitioned;
-}
-
-/* Whether who meets whom is a product over axes, and each element goes from one place to one. */
-REDIST_PRIV_COLD int redist_priv_is_product(const redist_layout *from, const redist_layout *to)
-{
-    return from->copies == 1 && to->copies == 1 && redist_priv_is_partitioned(from) &&
-           redist_priv_is_partitioned(to);
-}
-
-/* The elements that a place holds; at most 2^62. */
-REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *coords)
-{
-    int64_t held = 1;
-    int d;
-    for (d = 0; d < layout->ndim; d++)
-        held = redist_priv_product(held, redist_priv_held(&layout->dim[d].axis, coords[d]),
-                                   REDIST_PRIV_MAX_ELEMENTS);
-    return held;
-}
-
-/* What is done with two places that exchange something. */
+/* Called for each pair of places that exchange elements. */
 typedef void redist_priv_visit(void *context, const redist_priv_pairs *pair);
 
-/* Visits all pairs of places, with their runs or without. all: as in redist_priv_pairs. REDIST_ERR_MEMORY. */
+/* Visits all pairs of places, with or without their runs. all: as in redist_priv_pairs.
+   REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const redist_layout *to,
                                              int all, int runs, redist_priv_visit *visit,
                                              void *context)
@@ -3987,7 +4354,7 @@ REDIST_PRIV_COLD void redist_priv_move_pair(void *context, const redist_priv_pai
         m->code = redist_priv_move_block(m, pair, block);
 }
 
-/* Whether every place that owns something has an array, and room in it. */
+/* Whether every place that owns elements has an array with enough room. */
 REDIST_PRIV_COLD int redist_priv_check_arrays(const redist_layout *layout,
                                               const void *const *arrays)
 {
@@ -4031,26 +4398,14 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
     return redist_move_combining(from, from_arrays, to, to_arrays, element_bytes, NULL, NULL);
 }
 
-/* -------------------------------------------------------------------------------------------------- how many peers */
+/* ------------------------------------------------------------------------------- how many peers */
 
-/* How many coordinates of the other axis a coordinate meets: by a theorem where two block-cyclic axes
-   show a whole superblock, in O(coordinates) where a side has intervals, else by visiting all pairs. */
+/* How many coordinates of the other axis a coordinate meets: by a theorem where two block-cyclic
+   axes show a whole superblock, in O(coordinates) where a side has intervals, else by visiting all
+   pairs. */
 
-REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
-{
-#define REDIST_PRIV_SAME_FIELD(field, name) &&x->field == y->field
-    return x->cuts == y->cuts && x->box == y->box REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
-}
-
-REDIST_PRIV_COLD int redist_priv_is_whole(const redist_axis *x) { return x->count == x->extent; }
-
-/* Whether an axis is block-cyclic and seen whole and forwards. */
-REDIST_PRIV_COLD int redist_priv_is_plain(const redist_axis *x)
-{
-    return x->kind == REDIST_PRIV_CYCLIC && redist_priv_is_whole(x) && x->step == 1;
-}
-
-/* The greatest common divisor of two block-cyclic axes' cycles, if the view shows a whole superblock; else 0. */
+/* The greatest common divisor of two block-cyclic axes' cycles, if the view shows a whole
+   superblock; else 0. */
 REDIST_PRIV_COLD int64_t redist_priv_common_cycle(const redist_axis *x, const redist_axis *y)
 {
     const int64_t a = redist_priv_product(x->block, x->procs, REDIST_PRIV_MAX_ELEMENTS);
@@ -4060,10 +4415,10 @@ REDIST_PRIV_COLD int64_t redist_priv_common_cycle(const redist_axis *x, const re
     return whole && redist_priv_is_plain(x) && redist_priv_is_plain(y) ? g : 0;
 }
 
-/* The most coordinates of y that one of x meets, both plain; 0 when the view is shorter than their superblock. Blocks
-   of r on P and of s on Q meet somewhere in it when s q - r p, modulo g = gcd(r P, s Q), lies strictly between -s and
-   r. Over all q, s q mod g takes every multiple of e = gcd(s, g) equally often; over all p, r p mod e every multiple of
-   gcd(r, e). */
+/* The most coordinates of y that one of x meets, both plain; 0 when the view is shorter than their
+   superblock. Blocks of r on P and of s on Q meet somewhere in it when s q - r p, modulo g = gcd(r
+   P, s Q), lies strictly between -s and r. Over all q, s q mod g takes every multiple of e = gcd(s,
+   g) equally often; over all p, r p mod e every multiple of gcd(r, e). */
 REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, const redist_axis *y)
 {
     const int64_t r = x->block, s = y->block, g = redist_priv_common_cycle(x, y),
@@ -4075,7 +4430,8 @@ REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, con
                                (s / e + redist_priv_ceil_div(r - redist_priv_gcd(r, e), e)));
 }
 
-/* Whether coordinates of x own one stretch of the view each, and stretches show every block of y that they pass. */
+/* Whether coordinates of x own one interval of the view each, and these intervals meet every block
+   of y between their ends. */
 REDIST_PRIV_COLD int redist_priv_has_stretches(const redist_axis *x, const redist_axis *y)
 {
     const int64_t step = redist_priv_abs(y->step);
@@ -4084,18 +4440,19 @@ REDIST_PRIV_COLD int redist_priv_has_stretches(const redist_axis *x, const redis
                                           : y->kind == REDIST_PRIV_BALANCED && step == 1);
 }
 
-/* What a place exchanges; first with its own rank too. */
+/* What a place exchanges, with its own rank too at first. */
 typedef struct {
     int64_t messages, elements;
 } redist_priv_load;
 
-/* That of all places of two layouts. */
+/* The loads of all places of two layouts. */
 typedef struct {
     int places[2];
     redist_priv_load *place[2]; /* one block of memory */
 } redist_priv_tally;
 
-/* For such axes, how many coordinates of the other each meets; of y first as changes from one to the next. */
+/* For such axes, how many coordinates of the other each meets; of_y first accumulates a difference
+   array, prefix-summed below. */
 REDIST_PRIV_COLD void redist_priv_tally_stretches(const redist_axis *x, redist_priv_load *of_x,
                                                   const redist_axis *y, redist_priv_load *of_y)
 {
@@ -4142,7 +4499,7 @@ REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const redist_priv_pa
     }
 }
 
-/* Begins a tally. REDIST_ERR_MEMORY; free t->place[0], whatever this returns. */
+/* Begins a tally. REDIST_ERR_MEMORY; free t->place[0] even on failure. */
 REDIST_PRIV_COLD int redist_priv_tally_open(redist_priv_tally *t, int from_places, int to_places)
 {
     t->places[REDIST_PRIV_FROM] = from_places;
@@ -4164,7 +4521,7 @@ REDIST_PRIV_COLD int redist_priv_tally_pairs(const redist_layout *from, const re
                : code;
 }
 
-/* The messages of all coordinates of two axes; O(coordinates) where a side has stretches. */
+/* The messages of all coordinates of two axes; O(coordinates) where a side has such intervals. */
 REDIST_PRIV_COLD int redist_priv_tally_axis(const redist_axis *const *x, redist_priv_tally *t)
 {
     const redist_layout from = redist_layout_nd(1, x[0]), to = redist_layout_nd(1, x[1]);
@@ -4190,7 +4547,8 @@ REDIST_PRIV_COLD redist_priv_load redist_priv_most_of(const redist_priv_tally *t
     return most;
 }
 
-/* The most coordinates of the other side that any of either meets: by the theorem, or counted. REDIST_ERR_MEMORY. */
+/* The most coordinates of the other side that a coordinate of either meets: by the theorem, or
+   counted. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_most_partners(const redist_axis *const *x, int64_t *most)
 {
     const int same = redist_priv_same_axis(x[0], x[1]);
@@ -4207,7 +4565,7 @@ REDIST_PRIV_COLD int redist_priv_most_partners(const redist_axis *const *x, int6
     return code;
 }
 
-/* -------------------------------------------------------------------------------------- traffic, on paper (bodies) */
+/* ------------------------------------------------------------------- traffic, on paper (bodies) */
 
 /* The elements that two places share; -1 when memory is exhausted. */
 REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int from_place,
@@ -4230,28 +4588,35 @@ REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int fr
     return volume;
 }
 
+/* The elements that one place sends another; -1 when memory is exhausted. */
+REDIST_PRIV_COLD int64_t redist_priv_served(redist_priv_pairs *pairs, int from_place, int to_place)
+{
+    const int64_t shared =
+        redist_priv_shared_by(pairs->layout[0], from_place, pairs->layout[1], to_place);
+    int server;
+    if (shared <= 0 || pairs->all)
+        return shared;
+    server = redist_priv_server(pairs, from_place % pairs->grid[REDIST_PRIV_FROM], to_place, -1);
+    return pairs->code != REDIST_OK ? -1 : server == from_place ? shared : 0;
+}
+
 REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to,
                                  int rank_to)
 {
     redist_layout source;
     redist_priv_pairs pairs;
-    int64_t shared;
-    int from_place, to_place, serves;
+    int64_t all = 0, one;
+    int i = -1, k;
     if (redist_priv_check_pair(from, to, 0, &source) != REDIST_OK)
         return -1;
-    from_place = redist_priv_place_on(from, NULL, rank_from);
-    to_place = redist_priv_place_on(to, NULL, rank_to);
-    shared = from_place < 0 || to_place < 0
-                 ? 0
-                 : redist_priv_shared_by(&source, from_place, to, to_place);
-    if (shared <= 0 || from->copies == 1)
-        return shared;
-    if (redist_priv_pairs_open(&pairs, &source, to, 0) != REDIST_OK)
-        return -1;
-    serves = redist_priv_server(&pairs, from_place % pairs.grid[REDIST_PRIV_FROM], to_place, -1) ==
-             from_place;
+    all = redist_priv_pairs_open(&pairs, &source, to, 0) == REDIST_OK ? 0 : -1;
+    while (all >= 0 && (i = redist_priv_next_place(from, NULL, rank_from, i)) >= 0)
+        for (k = -1; all >= 0 && (k = redist_priv_next_place(to, NULL, rank_to, k)) >= 0;) {
+            one = redist_priv_served(&pairs, i, k);
+            all = one < 0 ? -1 : all + one;
+        }
     REDIST_FREE(pairs.rank_places);
-    return pairs.code != REDIST_OK ? -1 : serves ? shared : 0;
+    return all;
 }
 
 /* Messages and elements of all places where both are products over axes. */
@@ -4280,14 +4645,15 @@ REDIST_PRIV_COLD int redist_priv_tally_axes(const redist_layout *from, const red
     return code;
 }
 
-/* What stays on a rank, whose own copy serves it, is not exchanged. Adds it to `kept`. */
+/* Takes what stays on a rank from the tally, and adds it to `kept`. */
 REDIST_PRIV_COLD int redist_priv_tally_kept(redist_priv_tally *t, const redist_layout *from,
                                             const redist_layout *to, int64_t *kept)
 {
     redist_priv_rank_place *rank_places;
     int k, side, code = redist_priv_list_ranks(from, &rank_places);
     for (k = 0; k < t->places[REDIST_PRIV_TO] && code == REDIST_OK; k++) {
-        const int place[2] = {redist_priv_place_on(from, rank_places, redist_priv_rank_at(to, k)),
+        const int place[2] = {redist_priv_next_place(from, rank_places, redist_priv_rank_at(to, k),
+                                                     -1),
                               k};
         const int64_t shared = place[0] < 0 ? 0 : redist_priv_shared_by(from, place[0], to, k);
         code = shared < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
@@ -4315,7 +4681,114 @@ REDIST_PRIV_COLD void redist_priv_sum_tally(const redist_priv_tally *t, redist_t
     traffic->max_received = redist_priv_most_of(t, REDIST_PRIV_TO).elements;
 }
 
-/* The elements of all holders of a destination; -1 when they pass 2^62. */
+/* What one rank sends another, or itself. */
+typedef struct {
+    int rank[2];
+    int64_t elements;
+} redist_priv_flow;
+
+/* Of all pairs of ranks that exchange anything: where ranks hold several places, places do not
+   count. */
+typedef struct {
+    int64_t flows, room;
+    redist_priv_flow *flow;
+    int code;
+} redist_priv_flows;
+
+REDIST_PRIV_COLD int redist_priv_compare_flows(const void *a, const void *b)
+{
+    const redist_priv_flow *x = (const redist_priv_flow *)a, *y = (const redist_priv_flow *)b;
+    const int first = (x->rank[0] > y->rank[0]) - (x->rank[0] < y->rank[0]);
+    return first != 0 ? first : (x->rank[1] > y->rank[1]) - (x->rank[1] < y->rank[1]);
+}
+
+REDIST_PRIV_COLD void redist_priv_note_flow(void *context, const redist_priv_pairs *pair)
+{
+    redist_priv_flows *list = (redist_priv_flows *)context;
+    redist_priv_flow flow;
+    int side;
+    for (side = 0; side < 2; side++)
+        flow.rank[side] = redist_priv_rank_at(pair->layout[side], pair->place[side]);
+    flow.elements = redist_priv_elements_of(pair);
+    if (list->code == REDIST_OK && flow.elements > 0)
+        list->flow = (redist_priv_flow *)redist_priv_append(list->flow, &list->flows, &list->room,
+                                                            &flow, sizeof flow);
+    if (list->flows > 0 && list->flow == NULL)
+        list->code = REDIST_ERR_MEMORY;
+}
+
+/* REDIST_ERR_MEMORY; free list->flow even on failure. */
+REDIST_PRIV_COLD int redist_priv_list_flows(const redist_layout *from, const redist_layout *to,
+                                            redist_priv_flows *list)
+{
+    int64_t k, n = 0;
+    int code;
+    memset(list, 0, sizeof *list);
+    code = redist_priv_visit_pairs(from, to, 0, 1, redist_priv_note_flow, list);
+    if (code != REDIST_OK || list->code != REDIST_OK || list->flows == 0)
+        return code != REDIST_OK ? code : list->code;
+    qsort(list->flow, (size_t)list->flows, sizeof *list->flow, redist_priv_compare_flows);
+    for (k = 1; k < list->flows; k++)
+        if (redist_priv_compare_flows(&list->flow[n], &list->flow[k]) == 0)
+            list->flow[n].elements += list->flow[k].elements;
+        else
+            list->flow[++n] = list->flow[k];
+    list->flows = n + 1;
+    return REDIST_OK;
+}
+
+/* The most messages of any rank of a side, and the most elements. own: to itself, too. */
+REDIST_PRIV_COLD redist_priv_load redist_priv_most_of_flows(redist_priv_flows *list, int side,
+                                                            int own)
+{
+    redist_priv_load most = {0, 0}, load = {0, 0};
+    int64_t k;
+    for (k = 0; k < list->flows; k++) {
+        redist_priv_flow *flow = &list->flow[k];
+        const int first = flow->rank[0];
+        flow->rank[0] = flow->rank[side];
+        flow->rank[1] = side == 0 ? flow->rank[1] : first;
+    }
+    if (list->flows > 0)
+        qsort(list->flow, (size_t)list->flows, sizeof *list->flow, redist_priv_compare_flows);
+    for (k = 0; k < list->flows; k++) {
+        const redist_priv_flow *flow = &list->flow[k];
+        if (k == 0 || flow->rank[0] != flow[-1].rank[0])
+            load.messages = load.elements = 0;
+        load.messages += own || flow->rank[0] != flow->rank[1];
+        load.elements += own || flow->rank[0] != flow->rank[1] ? flow->elements : 0;
+        most.messages = redist_priv_max(most.messages, load.messages);
+        most.elements = redist_priv_max(most.elements, load.elements);
+    }
+    return most;
+}
+
+REDIST_PRIV_COLD int redist_priv_traffic_of_flows(const redist_layout *from,
+                                                  const redist_layout *to, redist_traffic *traffic)
+{
+    redist_priv_flows list;
+    redist_priv_load sent, received;
+    int64_t k;
+    const int code = redist_priv_list_flows(from, to, &list);
+    for (k = 0; k < list.flows && code == REDIST_OK; k++) {
+        const int kept = list.flow[k].rank[0] == list.flow[k].rank[1];
+        traffic->messages += !kept;
+        *(kept ? &traffic->kept : &traffic->moved) += list.flow[k].elements;
+    }
+    if (code == REDIST_OK) {
+        sent = redist_priv_most_of_flows(&list, REDIST_PRIV_FROM, 0);
+        received = redist_priv_most_of_flows(&list, REDIST_PRIV_TO, 0);
+        traffic->max_sends = sent.messages;
+        traffic->max_sent = sent.elements;
+        traffic->max_receives = received.messages;
+        traffic->max_received = received.elements;
+        traffic->total = traffic->kept + traffic->moved;
+    }
+    REDIST_FREE(list.flow);
+    return code;
+}
+
+/* The elements that all holders of a destination receive; -1 above 2^62. */
 REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to)
 {
     const int boxes = redist_priv_is_boxes(to), axes = boxes ? 1 : to->ndim;
@@ -4339,13 +4812,17 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
 {
     redist_priv_tally t;
     redist_layout source;
-    int code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to, 0, &source);
+    int several,
+        code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to, 0, &source);
     if (traffic != NULL)
         memset(traffic, 0, sizeof *traffic);
     if (code == REDIST_OK && redist_priv_received(to) < 0)
         code = REDIST_ERR_OVERFLOW;
-    if (code != REDIST_OK)
-        return code;
+    several = code == REDIST_OK ? redist_priv_check_single(&source, to) : code;
+    if (several == REDIST_ERR_RANK && code == REDIST_OK)
+        return redist_priv_traffic_of_flows(&source, to, traffic);
+    if (several != REDIST_OK)
+        return several;
     code = redist_priv_is_product(&source, to) ? redist_priv_tally_axes(&source, to, &t)
                                                : redist_priv_tally_pairs(&source, to, 0, 1, &t);
     if (code == REDIST_OK)
@@ -4356,16 +4833,26 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
     return code;
 }
 
-/* ---------------------------------------------------------------------------------------------- schedules (bodies) */
+/* --------------------------------------------------------------------------- schedules (bodies) */
 
-/* How the pairs of coordinates of an axis are arranged. */
+/* A step is a mixed-radix number with digits for the axes. An axis takes one of three forms:
+     - blocks of r and K r on the same P >= K processes, either way, seen whole: Walker and Otto
+       1996, their equations for B(k,p) and C(k,q) and their numbering of the steps;
+     - one interval per coordinate on both sides, or all coordinates meet all (or all but a few,
+       where one side has such intervals): the sum of the two coordinates, of all such axes in one;
+     - anything else: the axis's pairs are coloured, in a table.
+   Axes that fan out and axes that fan in share their steps ((BLOCK,*) to (*,BLOCK) on P processes
+   takes P). Only where the degrees of a table do not divide are all pairs coloured together. */
+
 enum {
-    REDIST_PRIV_WALKER_OTTO, /* blocks of r and K r: coloured by formulas (Walker and Otto 1996)                 */
-    REDIST_PRIV_SUM, /* partners have consecutive numbers on both sides, or all, or all but a few, meet */
-    REDIST_PRIV_TABLE /* coloured by alternating paths (Koenig 1916), and kept                           */
+    REDIST_PRIV_WALKER_OTTO, /* blocks of r and K r: coloured by formulas (Walker and Otto 1996) */
+    /* peers have consecutive numbers on both sides, or all, or all but a few, meet */
+    REDIST_PRIV_SUM,
+    REDIST_PRIV_TABLE /* coloured by alternating paths (Koenig 1916), and kept */
 };
 
-/* Walker and Otto's schedule, blocks of r and of ratio * r on the same processes: what its formulas need. */
+/* The parameters of Walker and Otto's schedule: blocks of r and of ratio * r on the same
+   processes. */
 typedef struct {
     int small;                    /* the side with blocks of r   */
     int64_t procs, ratio, common; /* P, K and g = gcd(P, K)      */
@@ -4383,14 +4870,16 @@ typedef struct {
     int64_t n;
 } redist_priv_row;
 
-/* An axis of a schedule, or all places. A step is a colour per axis, below its base, and a sum modulo the rounds: of
-   the numbers that the two places have, with a digit per axis. A side knows its own, of radix[other side] values, and
-   so is given the other's, of radix[side] values. Where partners have consecutive numbers, those of their first blocks,
-   the digit is the number modulo the radix. In a table, a vertex with `radix` times as many edges as there are colours
-   is as many vertices, and the digit tells which: the other side knows it by the colour. */
+/* An axis of a schedule, or all places. A step is a round and a colour for each axis. Each side has
+   a number, with a digit for each axis, and in a round the destination's number is the source's
+   plus the round, modulo the rounds. Where peers have consecutive numbers, those of their first
+   blocks, the digit is the number modulo the radix. In a table, a vertex with `radix` times as many
+   edges as there are colours is split into as many vertices, and the digit says which. Rows on 2
+   places to columns on 3, where all meet, take 3 rounds of one colour: 0 to 0 and 1 to 1, then 0 to
+   1 and 1 to 2, then 0 to 2 and 1 to 0. */
 typedef struct {
     int form;
-    int64_t degree[2]; /* most partners of any number */
+    int64_t degree[2]; /* most peers of any number */
     int64_t base, radix[2];
     redist_priv_walker walker;
     redist_priv_row *table[2]; /* by number; the edges of a side are one block of memory */
@@ -4398,7 +4887,7 @@ typedef struct {
 
 typedef struct redist_priv_arrangement {
     int steps;
-    int all;      /* all copies of a source contribute */
+    int all;      /* all replicas of a source contribute */
     int together; /* the only factor is a table of all places */
     int64_t rounds;
     redist_priv_factor factor[REDIST_MAX_DIMS];
@@ -4427,8 +4916,8 @@ REDIST_PRIV_COLD int redist_priv_walker_of(const redist_axis *const *x, redist_p
     return 1;
 }
 
-/* Walker and Otto 1996: process `own` of the side with small blocks exchanges block B(k, p) at step k, of the other
-   side block C(k, q). The notation is theirs. */
+/* Walker and Otto 1996: process `own` of the side with small blocks exchanges block B(k, p) at step
+   k, of the other side block C(k, q). The notation is theirs. */
 REDIST_PRIV_COLD int64_t redist_priv_walker_partner(const redist_priv_walker *w, int side,
                                                     int64_t own, int64_t k)
 {
@@ -4458,7 +4947,8 @@ REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_factor *f)
     f->radix[1] = redist_priv_ceil_div(n[1], f->base);
 }
 
-/* The coordinates that own the view indices i to last, in whichever order; all, where each may own several blocks. */
+/* The coordinates that own the view indices i to last, in whichever order; all, where each may own
+   several blocks. */
 REDIST_PRIV_COLD void redist_priv_find_numbers(const redist_axis *x, int64_t i, int64_t last,
                                                int64_t *low, int64_t *high)
 {
@@ -4474,10 +4964,11 @@ REDIST_PRIV_COLD int redist_priv_numbered(const redist_axis *x, int64_t number)
     return (int)((x->first + number) % x->procs);
 }
 
-/* Partners have consecutive numbers where each side has intervals, if none between is empty. Others are taken for
-   complete where their largest degrees are those of all, and asking whether two coordinates meet is cheap: one side has
-   intervals, or the blocks together reach over the greatest common divisor of the cycles (by the Chinese remainder
-   theorem all meet then). REDIST_ERR_MEMORY. */
+/* Peers have consecutive numbers where each side has intervals and none between is empty. Other
+   axes count as complete where their largest degrees are those of all, and it is cheap to ask
+   whether two coordinates meet: one side has intervals, or the blocks together are longer than the
+   greatest common divisor of the cycles (all meet then, by the Chinese remainder theorem).
+   REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_factor_of(const redist_axis *const *x, redist_priv_factor *f)
 {
     const int intervals = redist_priv_is_interval(x[0]) + redist_priv_is_interval(x[1]);
@@ -4521,8 +5012,8 @@ REDIST_PRIV_COLD redist_priv_row redist_priv_row_of(const redist_priv_factor *f,
     return row;
 }
 
-/* The first edge of at least this colour; for -1, the first that is not at the position of its colour, which that
-   vertex lacks. (Colours ascend.) */
+/* The first edge of at least this colour; for -1, the first that is not at the position of its
+   colour, which that vertex lacks. (Colours ascend.) */
 REDIST_PRIV_COLD int64_t redist_priv_edge_at(const redist_priv_row *row, int colour)
 {
     int64_t low = 0, high = row->n;
@@ -4536,7 +5027,7 @@ REDIST_PRIV_COLD int64_t redist_priv_edge_at(const redist_priv_row *row, int col
     return low;
 }
 
-/* The vertex that one meets at a colour; -1: none. */
+/* The vertex that another meets at a colour; -1: none. */
 REDIST_PRIV_COLD int redist_priv_table_partner(const redist_priv_factor *f, int side,
                                                int64_t vertex, int64_t colour)
 {
@@ -4559,8 +5050,9 @@ REDIST_PRIV_COLD void redist_priv_set_partner(redist_priv_row *row, int colour, 
     }
 }
 
-/* Adds a pair of numbers, with a colour below base that the first vertex lacks. Where the second has that colour, two
-   colours change places along a path that alternates between them, and never ends at the first (Koenig 1916). */
+/* Adds a pair of numbers, with a colour below base that the first vertex lacks. Where the second
+   has that colour, two colours change places along a path that alternates between them, and never
+   ends at the first (Koenig 1916). */
 REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const redist_priv_pairs *pair)
 {
     redist_priv_factor *f = (redist_priv_factor *)context;
@@ -4605,7 +5097,8 @@ REDIST_PRIV_COLD int redist_priv_make_rows(const redist_priv_tally *t, int side,
     return rows->edge == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* Counts the pairs of two layouts, which are those of an axis or the whole, and then colours them. */
+/* Counts the pairs of two layouts, which are those of an axis or the whole, and then colours
+   them. */
 REDIST_PRIV_COLD int redist_priv_fill_table(const redist_priv_arrangement *s, redist_priv_factor *f,
                                             const redist_layout *from, const redist_layout *to)
 {
@@ -4621,7 +5114,8 @@ REDIST_PRIV_COLD int redist_priv_fill_table(const redist_priv_arrangement *s, re
                              : code;
 }
 
-/* Whether two coordinates of an axis on which all meet, or on which one side has intervals, share anything. */
+/* Whether two coordinates of an axis on which all meet, or on which one side has intervals, share
+   anything. */
 REDIST_PRIV_COLD int redist_priv_share_any(const redist_axis *x, int coord,
                                            const redist_axis *other, int other_coord)
 {
@@ -4634,7 +5128,7 @@ REDIST_PRIV_COLD int redist_priv_share_any(const redist_axis *x, int coord,
     return distance >= 0 && distance < redist_count(x, coord);
 }
 
-/* The partner's number, by its digit, of a coordinate of an axis arranged by sums; -1: none. */
+/* The number of a coordinate's peer, given its digit, on an axis arranged by sums; -1: none. */
 REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_axis *x, int coord,
                                                  const redist_axis *y, int64_t radix, int64_t digit)
 {
@@ -4650,30 +5144,40 @@ REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_axis *x, int coord
                : -1;
 }
 
-/* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. */
-REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement *s, int side,
-                                                  int place, int step)
+/* The digits of a place's number at a step, with the round added or subtracted: its peer's number.
+   -1: idle. */
+REDIST_PRIV_COLD int64_t redist_priv_digits_at(const redist_priv_arrangement *s, int side,
+                                               const int *coords, int step)
 {
-    const redist_layout *own = s->layout[side], *other = s->layout[!side];
-    int coords[REDIST_MAX_DIMS], other_coords[REDIST_MAX_DIMS];
-    int64_t colours, partner, digit,
-        weight = 1, left = (side == REDIST_PRIV_FROM ? 1 : -1) * (step % s->rounds);
+    const redist_layout *own = s->layout[side];
+    int64_t colours = step / s->rounds, weight = 1, digit;
+    int64_t sum = (side == REDIST_PRIV_FROM ? 1 : -1) * (step % s->rounds);
     int d;
-    if (s->together)
-        return redist_priv_table_partner(&s->factor[0], side, place, step);
-    redist_priv_coords_of_place(own, place, coords);
-    for (d = 0, colours = step / s->rounds; d < own->ndim; colours /= s->factor[d++].base) {
+    for (d = 0; d < own->ndim; colours /= s->factor[d++].base) {
         const redist_priv_factor *f = &s->factor[d];
         digit = redist_priv_first_block(&own->dim[d].axis, coords[d]);
         if (f->form == REDIST_PRIV_TABLE && f->radix[!side] > 1)
             digit = redist_priv_table_partner(f, side, digit, colours % f->base);
         if (digit < 0)
             return -1;
-        left += digit % f->radix[!side] * weight; /* what all keep, they keep in the same step */
+        sum += digit % f->radix[!side] * weight; /* what is local to each rank is so in one step */
         weight *= f->radix[!side];
     }
-    left = redist_priv_mod(left, s->rounds);
-    for (d = 0, colours = step / s->rounds; d < own->ndim; colours /= s->factor[d++].base) {
+    return redist_priv_mod(sum, s->rounds);
+}
+
+/* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. */
+REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement *s, int side,
+                                                  int place, int step)
+{
+    const redist_layout *own = s->layout[side], *other = s->layout[!side];
+    int coords[REDIST_MAX_DIMS], other_coords[REDIST_MAX_DIMS], d;
+    int64_t colours = step / s->rounds, partner, digit, left;
+    if (s->together)
+        return redist_priv_table_partner(&s->factor[0], side, place, step);
+    redist_priv_coords_of_place(own, place, coords);
+    left = redist_priv_digits_at(s, side, coords, step);
+    for (d = 0; d < own->ndim && left >= 0; colours /= s->factor[d++].base) {
         const redist_priv_factor *f = &s->factor[d];
         const redist_axis *x = &own->dim[d].axis, *y = &other->dim[d].axis;
         const int64_t number = redist_priv_first_block(x, coords[d]);
@@ -4690,19 +5194,20 @@ REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement 
         partner /= f->form == REDIST_PRIV_TABLE ? f->radix[!side] : 1;
         other_coords[d] = redist_priv_numbered(y, partner);
     }
-    return left > 0 ? -1 : redist_priv_place_of(other, other_coords);
+    return left != 0 ? -1 : redist_priv_place_of(other, other_coords);
 }
 
 REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_priv_arrangement *s, int side, int rank,
                                                int step)
 {
-    const int place = redist_priv_place_on(s->layout[side], s->rank_places[side], rank);
+    const int place = redist_priv_next_place(s->layout[side], s->rank_places[side], rank, -1);
     const int partner = place < 0 ? -1 : redist_priv_schedule_partner(s, side, place, step);
     return partner < 0 ? -1 : redist_priv_rank_at(s->layout[!side], partner);
 }
 
-/* Finds the form of every axis, if pairs are a product, and the steps and rounds: neither passes 2^62, for a side's
-   degrees multiply to its places at most. All places are together where the axes' colours make too many steps. */
+/* Finds the form of every axis, if pairs are a product, and the steps and rounds: neither passes
+   2^62, for a side's degrees multiply to its places at most. All places are together where the
+   axes' colours make too many steps. */
 REDIST_PRIV_COLD int redist_priv_find_forms(redist_priv_arrangement *s)
 {
     int64_t fewest[2] = {1, 1}, given[2] = {1, 1}, colours = 1;
@@ -4744,7 +5249,8 @@ REDIST_PRIV_COLD int redist_priv_fill_tables(redist_priv_arrangement *s)
     return code;
 }
 
-/* all: every holder of the source contributes, else it has no ghosts. s: zero; free it, whatever this returns. */
+/* all: every holder of the source contributes, else it has no ghosts. s: zero; free it even on
+   failure. */
 REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s, const redist_layout *from,
                                          const redist_layout *to, int all)
 {
@@ -4783,6 +5289,8 @@ REDIST_API int redist_schedule_create(const redist_layout *from, const redist_la
     s = schedule->arrangement = (redist_priv_arrangement *)redist_priv_zeroed(1, sizeof *s);
     code = s == NULL ? REDIST_ERR_MEMORY : redist_priv_check_pair(from, to, 0, &s->kept[0]);
     if (code == REDIST_OK)
+        code = redist_priv_check_single(from, to);
+    if (code == REDIST_OK)
         code = redist_priv_arrange(s, &s->kept[0], redist_priv_copy_to(&s->kept[1], to, 1), 0);
     if (code == REDIST_OK)
         schedule->steps = s->steps;
@@ -4811,7 +5319,7 @@ REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, i
     return REDIST_OK;
 }
 
-/* ----------------------------------------------------------------------------- cost and multiphase routes (bodies) */
+/* ---------------------------------------------------------- cost and multiphase routes (bodies) */
 
 /* The most view indices that any coordinate owns. */
 REDIST_PRIV_COLD int64_t redist_priv_share(const redist_axis *x)
@@ -4836,7 +5344,8 @@ REDIST_PRIV_COLD int redist_priv_is_cost(const redist_cost *cost)
            redist_priv_is_time(cost->per_byte);
 }
 
-/* The most that any place of one copy of either side exchanges, found by going through all of them. */
+/* The most that any place of one replica of either side exchanges, found by visiting all of
+   them. */
 REDIST_PRIV_COLD int redist_priv_most_by_places(const redist_layout *const *layout,
                                                 redist_priv_load *most)
 {
@@ -4873,6 +5382,24 @@ REDIST_PRIV_COLD int redist_priv_most_by_axes(const redist_layout *const *layout
     return code;
 }
 
+/* The same by pairs of ranks, which may hold several places. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_busiest_of_flows(const redist_layout *from,
+                                                  const redist_layout *to,
+                                                  redist_priv_load *busiest)
+{
+    redist_priv_flows list;
+    redist_priv_load most[2];
+    const int code = redist_priv_list_flows(from, to, &list);
+    if (code == REDIST_OK) {
+        most[0] = redist_priv_most_of_flows(&list, REDIST_PRIV_FROM, 1);
+        most[1] = redist_priv_most_of_flows(&list, REDIST_PRIV_TO, 1);
+        busiest->messages = redist_priv_max(most[0].messages, most[1].messages);
+        busiest->elements = redist_priv_max(most[0].elements, most[1].elements);
+    }
+    REDIST_FREE(list.flow);
+    return code;
+}
+
 /* The most messages and the most elements of any rank. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_busiest(const redist_layout *from, const redist_layout *to,
                                          redist_priv_load *busiest)
@@ -4880,10 +5407,15 @@ REDIST_PRIV_COLD int redist_priv_busiest(const redist_layout *from, const redist
     redist_priv_load most[2] = {{0, 0}, {0, 0}};
     const redist_layout *const layout[2] = {from, to};
     const int by_axes = redist_priv_is_partitioned(from) && redist_priv_is_partitioned(to);
-    const int code =
-        by_axes ? redist_priv_most_by_axes(layout, most) : redist_priv_most_by_places(layout, most);
-    int64_t sends =
-        most[0].messages * to->copies; /* a copy serves its own rank, and others round-robin */
+    int code = redist_priv_check_single(from, to);
+    int64_t sends;
+    if (code == REDIST_ERR_RANK)
+        return redist_priv_busiest_of_flows(from, to, busiest);
+    if (code == REDIST_OK)
+        code = by_axes ? redist_priv_most_by_axes(layout, most)
+                       : redist_priv_most_by_places(layout, most);
+    /* a replica sends to its own rank, and to others round-robin */
+    sends = most[0].messages * to->copies;
     sends = redist_priv_min(sends, 1 + redist_priv_ceil_div(sends, from->copies));
     busiest->messages = redist_priv_max(sends, most[1].messages);
     busiest->elements = redist_priv_max(most[0].elements, most[1].elements);
@@ -4901,7 +5433,7 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
                                  int64_t element_bytes, const redist_cost *cost)
 {
     redist_layout source;
-    redist_priv_load busiest;
+    redist_priv_load busiest = {0, 0};
     if (!redist_priv_is_cost(cost) || element_bytes < 1 ||
         redist_priv_check_pair(from, to, 0, &source) != REDIST_OK ||
         redist_priv_busiest(&source, to, &busiest) != REDIST_OK)
@@ -4931,7 +5463,8 @@ enum { REDIST_PRIV_PHASES = 8, REDIST_PRIV_DIVISORS = 1024 }; /* both at most */
    divide evenly, powers that all phases share; or the exact ones, but a cycle's as P at most. */
 enum { REDIST_PRIV_EXACT, REDIST_PRIV_ROUNDED, REDIST_PRIV_CAPPED, REDIST_PRIV_DIVISIONS };
 
-/* An axis on its way. A size is common * growth / what is left to grow * what is left to shrink. */
+/* An axis along a route. A size is common * growth / what is left to grow * what is left to
+   shrink. */
 typedef struct {
     int64_t common[2], growth[2], left[REDIST_PRIV_CHANGES];
     int64_t grain; /* blocks are multiples of this            */
@@ -5038,7 +5571,7 @@ REDIST_PRIV_COLD void redist_priv_take_phase(redist_priv_way *way, int ndim, int
         }
 }
 
-/* The processes of an axis on its way, or its cycle. */
+/* The processes of an axis at the current stop, or its cycle. */
 REDIST_PRIV_COLD int64_t redist_priv_size_on_way(const redist_priv_way *way, int cycle)
 {
     const int64_t *left = &way->left[2 * cycle], limit = REDIST_PRIV_MAX_ELEMENTS;
@@ -5046,7 +5579,7 @@ REDIST_PRIV_COLD int64_t redist_priv_size_on_way(const redist_priv_way *way, int
     return redist_priv_product(way->common[cycle], factor, limit);
 }
 
-/* The layout on the way, on ranks of `to` or, if too few, of `from`; 0 where both are too few. */
+/* The layout in between, on ranks of `to` or, if too few, of `from`; 0 where both are too few. */
 REDIST_PRIV_COLD int redist_priv_write_stop(const redist_priv_route *route,
                                             const redist_priv_way *way, redist_layout *stop)
 {
@@ -5107,10 +5640,12 @@ REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_
 {
     enum { ALL = REDIST_PRIV_DIVISIONS }; /* a try: phases * ALL + division */
     const int phases = (int)redist_priv_min(max, REDIST_PRIV_PHASES - 1) + 1;
-    const int tries = max > 0 && redist_priv_is_product(from, to) ? phases * ALL + ALL : 0;
+    const int single = redist_priv_check_single(from, to);
+    const int tries =
+        max > 0 && single == REDIST_OK && redist_priv_is_product(from, to) ? phases * ALL + ALL : 0;
     redist_priv_route route;
     double seconds, least = DBL_MAX;
-    int k, best = ALL, code = REDIST_OK;
+    int k, best = ALL, code = single == REDIST_ERR_MEMORY ? single : REDIST_OK;
     route.from = from;
     route.to = to;
     route.cost.per_message = cost->per_message;
@@ -5144,20 +5679,21 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
     return code;
 }
 
-/* --------------------------------------------------------------------------------- relabelling and advice (bodies) */
+/* -------------------------------------------------------------- relabelling and advice (bodies) */
 
-/* Rows, each to be given a column of its own so that the sum of weight[row * columns + column] is largest; weights >= 0
-   below 2^62, rows <= columns. A column is worth its weight less its price to a row. Every row has one that is worth
-   most to it, and free columns cost 0, so the assignment is best (duality). No price passes the largest weight. */
+/* Rows, each to be given a column of its own so that the sum of weight[row * columns + column] is
+   largest; weights >= 0 below 2^62, rows <= columns. A column is worth its weight less its price to
+   a row. Every row has one that is worth most to it, and free columns cost 0, so the assignment is
+   best (duality). No price passes the largest weight. */
 typedef struct {
     int64_t price;
-    int64_t loss; /* on the best known way to it; INT64_MIN: no way is better */
+    int64_t loss; /* on the best known path to it; INT64_MIN: none is better */
     int row;      /* -1: free                                                 */
-    int via;      /* the column before it on that way                         */
+    int via;      /* the column before it on that path                         */
 } redist_priv_column;
 
-/* Settles a column and extends the ways through it. Returns the nearest of the others, a free one if possible, and
-   moves prices so that the way to it loses nothing. */
+/* Settles a column and extends the paths through it. Returns the nearest of the others, a free one
+   if possible, and adjusts prices so that the path to it loses nothing. */
 REDIST_PRIV_COLD int redist_priv_settle(redist_priv_column *column, int columns,
                                         const int64_t *weights, int settled)
 {
@@ -5188,9 +5724,9 @@ REDIST_PRIV_COLD int redist_priv_settle(redist_priv_column *column, int columns,
     return nearest;
 }
 
-/* column_of[rows] receives the assignment of the largest sum. Row after row gets a column, along the way of least loss
-   from one more column, which only it has, to a free one, found as Dijkstra does; the rows on the way hand on theirs.
-   (Kuhn 1955; Jonker and Volgenant 1987.) */
+/* column_of[rows] receives the assignment of the largest sum. Row after row gets a column, along
+   the path of least loss to a free column, found as by Dijkstra; the rows on that path pass on
+   theirs. (Kuhn 1955; Jonker and Volgenant 1987.) */
 REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *weight,
                                         int *column_of)
 {
@@ -5218,21 +5754,19 @@ REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *we
     return REDIST_OK;
 }
 
-/* A destination to be renumbered. Its places choose among columns: the ranks of the source's places, in their order,
-   and then those that only the destination has. One block of memory. */
+/* A destination to be renumbered. Its places choose among columns: the ranks of the source's
+   places, in their order, and then those that only the destination has. One block of memory. */
 typedef struct {
     const redist_layout *from, *to;
     int sources, places, columns;
-    int *own; /* by place of `to`: the column of its rank                                        */
-    int *
-        chosen; /* by place of `to`: its column in the end, -1 while there is none                 */
-    int *
-        other; /* by column that the source does not have: the place of `to`                      */
-    int64_t *
-        volume; /* by place of `to` and column: what that has of it, while all are assigned together */
+    int *own;    /* by place of `to`: the column of its rank */
+    int *chosen; /* by place of `to`: its column in the end, -1 while there is none */
+    int *other;  /* by column that the source does not have: the place of `to` */
+    /* by place of `to` and column: what that has of it, while all are assigned together */
+    int64_t *volume;
 } redist_priv_relabelling;
 
-/* REDIST_ERR_MEMORY; free r->own, whatever this returns. */
+/* REDIST_ERR_MEMORY; free r->own even on failure. */
 REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const redist_layout *to,
                                                 redist_priv_relabelling *r)
 {
@@ -5248,7 +5782,7 @@ REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const
     for (t = 0; t < r->places && code == REDIST_OK; t++) {
         r->chosen = r->own + r->places;
         r->other = r->chosen + r->places;
-        r->own[t] = redist_priv_place_on(from, rank_places, redist_priv_rank_at(to, t));
+        r->own[t] = redist_priv_next_place(from, rank_places, redist_priv_rank_at(to, t), -1);
         if (r->own[t] < 0) {
             r->other[r->columns - r->sources] = t;
             r->own[t] = r->columns++;
@@ -5266,8 +5800,8 @@ REDIST_PRIV_COLD void redist_priv_note_volume(void *context, const redist_priv_p
         redist_priv_elements_of(pair);
 }
 
-/* All places together. Staying on the rank of the current numbering counts, but less than any element, of which each counts
-   places + 1; too many elements for that are left as they are. */
+/* All places together. Staying on the rank of the current numbering counts, but less than any
+   element, of which each counts places + 1; too many elements for that are left as they are. */
 REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r)
 {
     const int64_t columns = r->columns, entries = r->places * columns;
@@ -5286,8 +5820,9 @@ REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r)
     return code;
 }
 
-/* In order, each coordinate of the axis with fewer takes the one of the other that it shares most with of those left.
-   Both are layouts of their own; match[to's processes] receives coordinates of `from`, or -1. */
+/* In ascending order, each coordinate of the axis with fewer takes, of those left, the coordinate
+   of the other that it shares most with. Both are layouts of their own; match[to's processes]
+   receives coordinates of `from`, or -1. */
 REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_layout *from, const redist_layout *to,
                                                int *match)
 {
@@ -5331,8 +5866,9 @@ REDIST_PRIV_COLD int redist_priv_match_axis(const redist_priv_relabelling *r, in
     return code;
 }
 
-/* Sends each place whose coordinates all have a match to the rank of the matching place of the same copy, the others to
-   their own where that is left, and then to any that is left. match[d][coordinate of to]; taken[columns], zeroed. */
+/* Sends each place whose coordinates all have a match to the rank of the matching place of the same
+   replica, the others to their own rank if it is free, and then to any free one.
+   match[d][coordinate of to]; taken[columns], zeroed. */
 REDIST_PRIV_COLD void redist_priv_choose_matches(redist_priv_relabelling *r, int *const *match,
                                                  char *taken)
 {
@@ -5361,7 +5897,8 @@ REDIST_PRIV_COLD void redist_priv_choose_matches(redist_priv_relabelling *r, int
         }
 }
 
-/* What two places share is a product over axes, and so is what stays when every axis is matched for itself. */
+/* What two places share is a product over axes, and so is what stays when each axis is matched
+   separately. */
 REDIST_PRIV_COLD int redist_priv_choose_by_axes(redist_priv_relabelling *r)
 {
     int *match[REDIST_MAX_DIMS] = {NULL};
@@ -5379,7 +5916,7 @@ REDIST_PRIV_COLD int redist_priv_choose_by_axes(redist_priv_relabelling *r)
     return code;
 }
 
-/* Falls back on the numbering as it is where that keeps as much. */
+/* Falls back on the current numbering where that keeps as much. */
 REDIST_PRIV_COLD int redist_priv_keep_numbering(const redist_priv_relabelling *r)
 {
     int64_t gain = 0, shared = 0;
@@ -5402,6 +5939,8 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
         code = ranks == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to, 0, &source);
     if (code == REDIST_OK && redist_priv_received(to) < 0)
         code = REDIST_ERR_OVERFLOW;
+    if (code == REDIST_OK)
+        code = redist_priv_check_single(from, to);
     if (code != REDIST_OK)
         return code;
     code = redist_priv_relabelling_of(&source, to, &r);
@@ -5425,7 +5964,8 @@ REDIST_PRIV_COLD double redist_priv_gain(double saving, double cost, int64_t n)
     return (double)n * saving - cost;
 }
 
-/* The fewest repetitions that gain anything, in the arithmetic of redist_priv_gain; -1 when none up to 2^53 does. */
+/* The fewest repetitions that gain anything, in the arithmetic of redist_priv_gain; -1 when none up
+   to 2^53 does. */
 REDIST_PRIV_COLD int64_t redist_priv_break_even(double saving, double cost)
 {
     const int64_t most = INT64_C(1) << 53;
@@ -5453,7 +5993,7 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
     return REDIST_OK;
 }
 
-/* ------------------------------------------------------------------------------------------ text: writing (bodies) */
+/* ----------------------------------------------------------------------- text: writing (bodies) */
 
 /* Where text is written: to a file, or to text[size]. */
 typedef struct {
@@ -5507,6 +6047,8 @@ REDIST_PRIV_COLD void redist_priv_print_axis(redist_priv_writer *w,
         redist_priv_print(w, " halo(%" PRId64 ",%" PRId64 ")", dim->low, dim->high);
     if (x->ghosts != 0)
         redist_priv_print(w, x->ghosts == 1 + (int)REDIST_PERIODIC ? " periodic" : " closed");
+    if (x->ghosts != 0 && (x->low != dim->low || x->high != dim->high))
+        redist_priv_print(w, " depth(%" PRId64 ",%" PRId64 ")", x->low, x->high);
     if (dim->allocated != 0)
         redist_priv_print(w, " extent(%" PRId64 ")", dim->allocated);
 }
@@ -5538,8 +6080,12 @@ REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redi
                               : k > 0 ? ", "
                                       : "; boxes ",
                               x->box[k].low[d], x->box[k].high[d]);
+    if (layout->partial)
+        redist_priv_print(w, "; partial");
     for (k = 0; layout->ranks != NULL && k < redist_layout_places(layout); k++)
         redist_priv_print(w, "%s%d", k == 0 ? "; ranks " : ",", layout->ranks[k]);
+    for (k = 0; layout->offsets != NULL && k < redist_layout_places(layout); k++)
+        redist_priv_print(w, "%s%" PRId64, k == 0 ? "; offsets " : ",", layout->offsets[k]);
     if (layout->ranks == NULL && layout->first_rank != 0)
         redist_priv_print(w, "; from rank %d", layout->first_rank);
 }
@@ -5566,15 +6112,7 @@ REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file)
     return code;
 }
 
-/* ------------------------------------------------------------------------------------------ text: reading (bodies) */
-
-#define REDIST_PRIV_ERROR_TEXT(name, sentence) sentence,
-
-REDIST_API const char *redist_strerror(int code)
-{
-    static const char *const texts[] = {REDIST_PRIV_ERRORS(REDIST_PRIV_ERROR_TEXT)};
-    return code < 0 || code >= REDIST_PRIV_ERROR_CODES ? "not a redist error code" : texts[code];
-}
+/* ----------------------------------------------------------------------- text: reading (bodies) */
 
 /* A text that is being read. After the first mistake nothing more is read. */
 typedef struct {
@@ -5586,14 +6124,16 @@ typedef struct {
     size_t room, used; /* bytes; used > room: it does not fit, and only the bytes are counted */
     int ndim;
     redist_priv_dimension said[REDIST_MAX_DIMS]; /* the numbers of the axes, not yet checked */
-    redist_layout
-        layout; /* of the axes and the options so far; its axes are numbered as in the text */
-    unsigned subjects;     /* what the axis, or the options, have told so far */
+    /* of the axes and the options so far; its axes are numbered as in the text */
+    redist_layout layout;
+    unsigned subjects;     /* what the axis, or the options, have said so far */
+    int spaced;            /* between the numbers of a list there may be no commas */
     const char *number_at; /* the last number */
     int64_t last, listed;  /* entry of a list, and how many it has */
-    int64_t last_cut, ranks;
-    const char *ranks_at;
-    int box_axes, boxes;
+    int64_t last_cut;
+    int64_t counted[2]; /* ranks, and offsets, that are listed */
+    const char *counted_at[2];
+    int box_axes, boxes, partial;
     const redist_box *box;
 } redist_priv_reader;
 
@@ -5678,7 +6218,8 @@ REDIST_PRIV_COLD void redist_priv_parse_expect(redist_priv_reader *r, const char
         redist_priv_parse_unexpected(r, expected);
 }
 
-/* Reads a word or a sign that begins a clause, if it comes next. Clauses on one subject, a bit, exclude each other. */
+/* Reads a word or a sign that begins a clause, if it comes next. Clauses on one subject, a bit,
+   exclude each other. */
 REDIST_PRIV_COLD int redist_priv_parse_begins(redist_priv_reader *r, const char *word,
                                               unsigned subject)
 {
@@ -5691,7 +6232,8 @@ REDIST_PRIV_COLD int redist_priv_parse_begins(redist_priv_reader *r, const char 
     return 1;
 }
 
-/* Reads -most - 1 <= number <= most (INT_MAX, INT64_MAX) after a word or a sign (NULL: none). 0 after a mistake. */
+/* Reads -most - 1 <= number <= most (INT_MAX, INT64_MAX) after a word or a sign (NULL: none). 0
+   after a mistake. */
 REDIST_PRIV_COLD int64_t redist_priv_parse_number(redist_priv_reader *r, const char *after,
                                                   const char *what, int64_t most)
 {
@@ -5728,7 +6270,8 @@ REDIST_PRIV_COLD void redist_priv_parse_box(redist_priv_reader *r, redist_box *b
     }
 }
 
-/* Parses a list of boxes, or of numbers of so many bytes, and returns it; NULL where it does not fit the storage. */
+/* Parses a list of boxes, or of numbers of so many bytes, and returns it; NULL where it does not
+   fit the storage. */
 REDIST_PRIV_COLD const void *redist_priv_parse_list(redist_priv_reader *r, const char *what,
                                                     size_t bytes)
 {
@@ -5752,7 +6295,9 @@ REDIST_PRIV_COLD const void *redist_priv_parse_list(redist_priv_reader *r, const
             memcpy(r->storage + r->used - bytes, entry[kind], bytes);
         if (++r->listed == INT_MAX)
             redist_priv_parse_error(r, r->at, "a list of INT_MAX numbers");
-    } while (redist_priv_parse_accept(r, ","));
+        redist_priv_parse_next(r);
+    } while (redist_priv_parse_accept(r, ",") || (r->spaced && kind < 2 && r->code == REDIST_OK &&
+                                                  (*r->at == '-' || redist_priv_is_digit(*r->at))));
     return r->used <= r->room ? r->storage + begin : NULL;
 }
 
@@ -5809,7 +6354,17 @@ REDIST_PRIV_COLD void redist_priv_parse_section(redist_priv_reader *r, redist_ax
     redist_priv_parse_expect(r, "]", "']'");
 }
 
-#define REDIST_PRIV_SUFFIXES "one of 'from', '[', 'halo', 'extent', 'periodic', 'closed'"
+#define REDIST_PRIV_SUFFIXES "one of 'from', '[', 'halo', 'extent', 'periodic', 'closed', 'depth'"
+
+/* (low, high), or one number for both. */
+REDIST_PRIV_COLD void redist_priv_parse_widths(redist_priv_reader *r, const char *what,
+                                               int64_t *low, int64_t *high)
+{
+    *low = *high = redist_priv_parse_number(r, "(", what, INT64_MAX);
+    if (redist_priv_parse_accept(r, ","))
+        *high = redist_priv_parse_number(r, NULL, what, INT64_MAX);
+    redist_priv_parse_expect(r, ")", "')'");
+}
 
 /* 0: none comes next. */
 REDIST_PRIV_COLD int redist_priv_parse_suffix(redist_priv_reader *r, redist_priv_dimension *dim)
@@ -5820,10 +6375,9 @@ REDIST_PRIV_COLD int redist_priv_parse_suffix(redist_priv_reader *r, redist_priv
     } else if (redist_priv_parse_begins(r, "[", 2)) {
         redist_priv_parse_section(r, &dim->axis);
     } else if (redist_priv_parse_begins(r, "halo", 4)) {
-        dim->low = dim->high = redist_priv_parse_number(r, "(", "the width of a halo", INT64_MAX);
-        if (redist_priv_parse_accept(r, ","))
-            dim->high = redist_priv_parse_number(r, NULL, "the width of a halo", INT64_MAX);
-        redist_priv_parse_expect(r, ")", "')'");
+        redist_priv_parse_widths(r, "the width of a halo", &dim->low, &dim->high);
+    } else if (redist_priv_parse_begins(r, "depth", 32)) {
+        redist_priv_parse_widths(r, "the depth of ghost cells", &dim->axis.low, &dim->axis.high);
     } else if (redist_priv_parse_begins(r, "allocated", 8) ||
                redist_priv_parse_begins(r, "extent", 8)) {
         dim->allocated = redist_priv_parse_number(r, "(", "the allocated extent", INT64_MAX);
@@ -5865,6 +6419,12 @@ REDIST_PRIV_COLD redist_axis redist_priv_parse_axis(redist_priv_reader *r,
     even = redist_priv_parse_kind(r, x);
     while (redist_priv_parse_suffix(r, dim))
         continue;
+    if ((r->subjects & (16 | 32)) == 32)
+        redist_priv_parse_error(r, begin, "a depth of ghost cells, but not 'periodic' or 'closed'");
+    if (!(r->subjects & 32)) {
+        x->low = dim->low;
+        x->high = dim->high;
+    }
     if (x->kind == REDIST_PRIV_CUTS && r->last_cut != x->extent)
         redist_priv_parse_error(r, begin, "the last cut is %" PRId64 ", but the extent is %" PRId64,
                                 r->last_cut, x->extent);
@@ -5874,8 +6434,8 @@ REDIST_PRIV_COLD redist_axis redist_priv_parse_axis(redist_priv_reader *r,
                               x->first);
 }
 
-/* Makes what was said of the axes a layout, and then of how they are stored, by the builders, which find what is wrong
-   with the numbers: they take boxes for whole axes until they know them. */
+/* Makes what was said of the axes a layout, and then of how they are stored, by the builders, which
+   find what is wrong with the numbers: they take boxes for whole axes until they know them. */
 REDIST_PRIV_COLD void redist_priv_parse_axes(redist_priv_reader *r)
 {
     redist_axis axes[REDIST_MAX_DIMS];
@@ -5901,8 +6461,10 @@ REDIST_PRIV_COLD void redist_priv_store_axes(redist_priv_reader *r)
         const redist_priv_dimension *dim = &r->said[d];
         r->layout = redist_with_allocated(redist_with_halo(r->layout, d, dim->low, dim->high), d,
                                           dim->allocated);
-        if (dim->axis.ghosts != 0)
-            r->layout = redist_with_ghosts(r->layout, d, (redist_edge)(dim->axis.ghosts - 1));
+        if (dim->axis.ghosts == 0)
+            continue;
+        r->layout = redist_with_ghosts(r->layout, d, (redist_edge)(dim->axis.ghosts - 1));
+        r->layout = redist_ghost_depth(r->layout, d, dim->axis.low, dim->axis.high);
     }
 }
 
@@ -5945,11 +6507,17 @@ REDIST_PRIV_COLD void redist_priv_parse_option(redist_priv_reader *r)
         *layout =
             redist_from_rank(*layout,
                              (int)redist_priv_parse_number(r, "rank", "the first rank", INT_MAX));
-    else if (redist_priv_parse_begins(r, "ranks", 8)) {
-        r->ranks_at = redist_priv_parse_next(r);
+    else if (redist_priv_parse_begins(r, "ranks", 8) || redist_priv_parse_begins(r, "on", 8)) {
+        r->counted_at[0] = redist_priv_parse_next(r);
         *layout =
             redist_on_ranks(*layout, (const int *)redist_priv_parse_list(r, "a rank", sizeof(int)));
-        r->ranks = r->listed;
+        r->counted[0] = r->listed;
+    } else if (redist_priv_parse_begins(r, "offsets", 128)) {
+        r->counted_at[1] = redist_priv_parse_next(r);
+        *layout =
+            redist_at_offsets(*layout, (const int64_t *)redist_priv_parse_list(r, "an offset",
+                                                                               sizeof(int64_t)));
+        r->counted[1] = r->listed;
     } else if (redist_priv_parse_begins(r, "replicas", 16) ||
                redist_priv_parse_begins(r, "copies", 16))
         *layout = redist_replicated(*layout,
@@ -5958,16 +6526,20 @@ REDIST_PRIV_COLD void redist_priv_parse_option(redist_priv_reader *r)
     else if (redist_priv_parse_begins(r, "boxes", 32)) {
         r->box = (const redist_box *)redist_priv_parse_list(r, NULL, sizeof *r->box);
         r->boxes = (int)r->listed;
-    } else
-        redist_priv_parse_unexpected(
-            r, "one of 'axes', 'transposed', 'grid', 'memory', 'from', 'ranks', 'copies', 'boxes'");
+    } else if (redist_priv_parse_begins(r, "partial", 64))
+        r->partial = 1;
+    else
+        redist_priv_parse_unexpected(r, "one of 'axes', 'transposed', 'grid', 'memory', 'from', "
+                                        "'ranks', 'on', 'offsets', 'copies', 'boxes', 'partial'");
 }
 
 REDIST_PRIV_COLD void redist_priv_parse_layout(redist_priv_reader *r)
 {
+    int k;
     redist_priv_parse_extents(r);
     redist_priv_parse_axes(r);
     r->subjects = 0;
+    r->spaced = 1;
     while (redist_priv_parse_accept(r, ";"))
         redist_priv_parse_option(r);
     if (*redist_priv_parse_next(r) != '\0')
@@ -5983,11 +6555,14 @@ REDIST_PRIV_COLD void redist_priv_parse_layout(redist_priv_reader *r)
         redist_priv_set_boxes(&r->layout, r->boxes, r->box);
         r->layout = redist_replicated(r->layout, r->layout.copies); /* of as many places */
     }
+    if (r->partial)
+        r->layout = redist_partial(r->layout);
     redist_priv_store_axes(r);
-    if (r->ranks > 0 && redist_priv_usable(&r->layout) &&
-        r->ranks != redist_layout_places(&r->layout))
-        redist_priv_parse_error(r, r->ranks_at, "%" PRId64 " ranks for a grid of %d places",
-                                r->ranks, redist_layout_places(&r->layout));
+    for (k = 0; k < 2 && redist_priv_usable(&r->layout); k++)
+        if (r->counted[k] > 0 && r->counted[k] != redist_layout_places(&r->layout))
+            redist_priv_parse_error(r, r->counted_at[k], "%" PRId64 " %s for a grid of %d places",
+                                    r->counted[k], k == 0 ? "ranks" : "offsets",
+                                    redist_layout_places(&r->layout));
 }
 
 REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage,

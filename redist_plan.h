@@ -1,4 +1,5 @@
-/* redist_plan.h: persistent MPI plans: plan once, execute every step. MIT licence, see the end of redist.h.
+/* redist_plan.h: persistent MPI plans: plan once, execute every step. MIT licence, see the end of
+ * redist.h.
  *
  *     #include <mpi.h>
  *     #include <stdlib.h>
@@ -26,22 +27,25 @@
  *         return error;
  *     }
  *
- * Works with any MPI-3.1 library; persistent collectives are used where MPI_VERSION >= 4. A plan duplicates the
- * communicator, so its messages never meet the caller's, and everything it needs lives in it: no static data, no
- * attributes. Different threads may use different plans under MPI_THREAD_MULTIPLE, but those of one arena by turns.
- * Nothing is allocated between redist_start and redist_wait, and all waiting yields the processor after a few tests.
+ * Works with any MPI-3.1 library; persistent collectives are used where MPI_VERSION >= 4. A plan
+ * duplicates the communicator, so its messages never meet the caller's, and everything it needs
+ * lives in it: no static data, no attributes. Different threads may use different plans under
+ * MPI_THREAD_MULTIPLE; plans that share an arena are not thread-safe. Nothing is allocated between
+ * redist_start and redist_wait, and all waiting yields the processor after a few tests.
  *
- * Errors. Functions that return int return a redist_error. redist_plan_create agrees: when it fails on any rank, every
- * rank returns that error and finds the same sentence in options.message. Mistakes in the arguments of an execution are
- * reported on the calling rank only, before anything is sent: it may call again with better ones; the sentence is
- * redist_plan_message. MPI errors come back as REDIST_ERR_MPI; the plan is then fit for redist_plan_free only, and
- * leaves its communicator to the messages that may still be on their way.
+ * Errors. Functions that return int return a redist_error. redist_plan_create agrees: when it fails
+ * on any rank, every rank returns that error and finds the same sentence in options.message.
+ * Mistakes in the arguments of an execution are reported on the calling rank only, before anything
+ * is sent: it may call again with better ones; the sentence is redist_plan_message. MPI errors come
+ * back as REDIST_ERR_MPI; the plan is then fit for redist_plan_free only, and leaves its
+ * communicator to the messages that may still be on their way.
  *
  * Map: the sections in their order, p with prototypes, b with bodies.
  *     p    types
  *       b  waiting
  *       b  verdicts
  *       b  the plan
+ *       b  combining
  *       b  checking arguments
  *       b  peers
  *       b  staging
@@ -59,8 +63,9 @@
  *     p b  plans
  *       b  calibrating
  *     p b  arenas
+ *     p b  files
  */
-#include "redist.h" /* also the second time: it notices what comes too late */
+#include "redist.h" /* also the second time: it diagnoses a late REDIST_IMPLEMENTATION */
 #ifndef REDIST_PLAN_H
 #define REDIST_PLAN_H
 
@@ -82,8 +87,9 @@
 #define REDIST_YIELD() ((void)sched_yield()) /* gives the processor away while waiting */
 #endif
 
-/* REDIST_NO_MULTIPHASE and REDIST_NO_SCHEDULED, where defined, leave a method out: asked for by name it is refused.
-   REDIST_NO_OWN_MEMORY: ranks of a node share memory by MPI_Win_allocate_shared only. */
+/* REDIST_NO_MULTIPHASE and REDIST_NO_SCHEDULED, where defined, leave a method out: asked for by
+   name it is refused. REDIST_NO_OWN_MEMORY: ranks of a node share memory by MPI_Win_allocate_shared
+   only. */
 #if defined __linux__ && (defined __GNUC__ || defined __clang__) && !defined SMPI_H && \
     !defined REDIST_NO_OWN_MEMORY
 #if defined O_TMPFILE && defined O_CLOEXEC
@@ -96,79 +102,76 @@
 #endif
 
 #ifndef REDIST_MAX_COUNT
-#define REDIST_MAX_COUNT \
-    INT_MAX /* the largest count given to MPI; larger messages are cut, or sent in larger units */
+/* the largest count given to MPI; larger messages are cut, or sent in larger units */
+#define REDIST_MAX_COUNT INT_MAX
 #endif
 
 #ifndef REDIST_PIECE_BYTES
-#define REDIST_PIECE_BYTES \
-    262144 /* REDIST_SHARED: what one rank packs before the other unpacks; should fit a cache */
+/* REDIST_SHARED: what one rank packs before the other unpacks; should fit a cache */
+#define REDIST_PIECE_BYTES 262144
 #endif
 
 #ifndef REDIST_RING_BYTES
-#define REDIST_RING_BYTES \
-    4194304 /* REDIST_SHARED: shared staging memory of one rank: of a plan, of all in an arena */
+/* REDIST_SHARED: shared staging memory of one rank: of a plan, of all in an arena */
+#define REDIST_RING_BYTES 4194304
 #endif
 
 #ifndef REDIST_FLIGHT_BYTES
-#define REDIST_FLIGHT_BYTES \
-    65536 /* REDIST_SCHEDULED: of pieces that are on their way together; 0: one at a time */
+/* REDIST_SCHEDULED: of pieces that are on their way together; 0: one at a time */
+#define REDIST_FLIGHT_BYTES 65536
 #endif
 
 #ifndef REDIST_EAGER_BYTES
-#define REDIST_EAGER_BYTES \
-    16384 /* REDIST_SCHEDULED: of a piece: at most what MPI sends without asking the receiver */
+/* REDIST_SCHEDULED: of a piece: at most what MPI sends without asking the receiver */
+#define REDIST_EAGER_BYTES 16384
 #endif
 
-/* Further constants: what each decides, its unit, and the command that set it; chosen: none did. Waiting: */
-#define REDIST_PRIV_TRIES \
-    20 /* tests before the processor is given away; build/small on more ranks than cores */
+/* Further constants: what each decides, its unit, and the command that set it; chosen: none did.
+   Waiting: */
+/* tests before the processor is given away; build/small on more ranks than cores */
+#define REDIST_PRIV_TRIES 20
 #ifndef REDIST_PRIV_PATIENCE
-#define REDIST_PRIV_PATIENCE \
-    REDIST_PRIV_TRIES /* tests without progress until a rank copies for another; chosen */
+/* tests without progress until a rank copies for another; chosen */
+#define REDIST_PRIV_PATIENCE REDIST_PRIV_TRIES
 #endif
 
 /* REDIST_SHARED: */
 #define REDIST_PRIV_SLOTS 4          /* of the ring of a message of several pieces; chosen */
 #define REDIST_PRIV_LEAST_PIECE 4096 /* bytes: a ring of shorter pieces is none; chosen */
-#define REDIST_PRIV_WIDE 1024 /* bytes: pieces are as long along the fast axes; build/methods */
-#define REDIST_PRIV_SHORT \
-    32768 /* bytes: up to here two slots, and no waiting for the last execution; build/small */
-#define REDIST_PRIV_WASTEFUL \
-    6 /* lines read for one used: from here on the sender packs; build/methods */
-#define REDIST_PRIV_FAR \
-    250 /* ns of a flag to and fro: more to cores that share no cache (110, 500); build/cycles */
-#define REDIST_PRIV_STREAMED \
-    4096 /* bytes: messages to those are streamed from here on; build/cycles */
+/* bytes: pieces are as long along the fast axes; build/methods */
+#define REDIST_PRIV_WIDE 1024
+/* bytes: up to here two slots, and no waiting for the last execution; build/small */
+#define REDIST_PRIV_SHORT 32768
+/* lines read for one used: from here on the sender packs; build/methods. Messages of up to
+   REDIST_PRIV_NEAR bytes it packs from 2 on: 1.5 to 1.9 times a memcpy instead of 2.0 to 2.6;
+   build/cycles */
+#define REDIST_PRIV_WASTEFUL 6
+/* ns of a flag to and fro: more to cores that share no cache (110, 500); build/cycles */
+#define REDIST_PRIV_FAR 250
+/* bytes: messages to those are streamed from here on; build/cycles */
+#define REDIST_PRIV_STREAMED 4096
 
-/* What methods take, in seconds a message and a byte, where the network is not measured; see redist_priv_predict. */
-#define REDIST_PRIV_WITHIN \
-    {                      \
-        1e-6, 5e-10        \
-    } /* MPI's messages in a node; build/small, build/methods */
-#define REDIST_PRIV_RINGS \
-    {                     \
-        7e-7, 3e-10       \
-    } /* rings; the same */
-#define REDIST_PRIV_BETWEEN \
-    {                       \
-        1e-6, 8e-10         \
-    } /* messages between nodes: 10 Gbit/s; chosen */
-#define REDIST_PRIV_CROWDING \
-    2 /* long messages' time over that of short pieces, not measured; bench/cluster.sh */
-#define REDIST_PRIV_SETUP \
-    15 /* duplications of a communicator that setting up rings takes; build/small */
-#define REDIST_PRIV_LATENCY \
-    0.9 /* of options.cost.per_message, which messages that go together share; chosen */
+/* What methods take, in seconds a message and a byte, where the network is not measured; see
+   redist_priv_predict. */
+#define REDIST_PRIV_WITHIN 1e-6, 5e-10  /* MPI's messages in a node; build/small, build/methods */
+#define REDIST_PRIV_RINGS 7e-7, 3e-10   /* rings; the same */
+#define REDIST_PRIV_BETWEEN 1e-6, 8e-10 /* messages between nodes: 10 Gbit/s; chosen */
+/* long messages' time over that of short pieces, not measured; bench/cluster.sh */
+#define REDIST_PRIV_CROWDING 2
+/* duplications of a communicator that setting up rings takes; build/small */
+#define REDIST_PRIV_SETUP 15
+/* of options.cost.per_message, which messages that go together share; chosen */
+#define REDIST_PRIV_LATENCY 0.9
 #define REDIST_PRIV_NEARER 8 /* times less is the latency inside a node; bench/simulate.sh */
-#define REDIST_PRIV_MARGIN \
-    1.1 /* a chain, or another method than estimated, is so much faster; bench/simulate.sh */
+/* a chain, or another method than estimated, is so much faster; bench/simulate.sh */
+#define REDIST_PRIV_MARGIN 1.1
 #define REDIST_PRIV_MOST_PHASES 8 /* of a chain; chosen */
 
 /* Measuring, where it is worth it: the network by bursts of messages, and methods. */
 #define REDIST_PRIV_OFTEN 10 /* executions from which on the network is measured; chosen */
 #define REDIST_PRIV_SMALL 8  /* bytes of a short message; chosen */
-#define REDIST_PRIV_BURST 8  /* messages of a burst, and pieces of a long one; bench/simulate.sh */
+/* messages of a burst, and pieces of a long one; bench/simulate.sh */
+#define REDIST_PRIV_BURST 8
 #define REDIST_PRIV_SERIES 3 /* times that a method is timed, the first one to warm up; chosen */
 #define REDIST_PRIV_MANY 20  /* executions in each, where one takes less than 0.5 ms; chosen */
 #elif defined REDIST_YIELD || defined REDIST_MAX_COUNT || defined REDIST_PIECE_BYTES || \
@@ -181,27 +184,33 @@
 extern "C" {
 #endif
 
-/* ----------------------------------------------------------------------------------------------------------- types */
+/* ---------------------------------------------------------------------------------------- types */
 
 /* How a plan exchanges. What stays on a rank never passes through MPI, whatever the method. */
 typedef enum {
-    REDIST_AUTO =
-        0, /* the one that promises to be fastest                                                    */
-    REDIST_ALLTOALLV, /* packed, one MPI_Alltoallv: networks where MPI's own is better than messages            */
-    REDIST_ALLTOALLW, /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory; */
-    /*   Open MPI gets 1-byte elements wrong: there REDIST_POINT_TO_POINT serves             */
-    REDIST_POINT_TO_POINT, /* packed, persistent messages to real peers only; contiguous messages are not packed     */
-    REDIST_SCHEDULED, /* contention-free steps, in short pieces that never run ahead of what is received, with  */
-    /*   any max_buffer: networks between nodes, scarce memory                                */
-    REDIST_SHARED, /* node shared memory inside a node; between nodes as REDIST_SCHEDULED, short messages    */
-    /*   (600 bytes) as REDIST_POINT_TO_POINT; by REDIST_AUTO as what is faster there          */
-    REDIST_MULTIPHASE /* a chain of plans by way of other block sizes and grids (redist_phases): tiny messages;  */
-    /*   slabs to slabs also by way of nodes x ranks of a node, first inside the nodes        */
+    REDIST_AUTO = 0, /* chosen by the library: the fastest as predicted */
+    /* packed, one MPI_Alltoallv: networks where MPI's own is better than messages */
+    REDIST_ALLTOALLV,
+    /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory; Open
+       MPI gets 1-byte elements wrong: there REDIST_POINT_TO_POINT serves */
+    REDIST_ALLTOALLW,
+    /* packed, persistent messages to real peers only; contiguous messages are not packed */
+    REDIST_POINT_TO_POINT,
+    /* contention-free steps, in short pieces that never run ahead of what is received, with any
+       max_buffer: networks between nodes, scarce memory */
+    REDIST_SCHEDULED,
+    /* node shared memory inside a node; between nodes as REDIST_SCHEDULED, short messages (600
+       bytes) as REDIST_POINT_TO_POINT; by REDIST_AUTO as what is faster there */
+    REDIST_SHARED,
+    /* a chain of plans by way of other block sizes and grids (redist_phases): tiny messages; slabs
+       to slabs also by way of nodes x ranks of a node, first inside the nodes */
+    REDIST_MULTIPHASE
 } redist_method;
 
 enum { REDIST_PRIV_METHODS = REDIST_MULTIPHASE + 1 };
 
-/* How REDIST_AUTO chooses: from sizes, or by timing the candidates on scratch arrays as large as the real ones. */
+/* How REDIST_AUTO chooses: from sizes, or by timing the candidates on scratch arrays as large as
+   the real ones. */
 typedef enum { REDIST_ESTIMATE = 0, REDIST_MEASURE } redist_effort;
 
 typedef struct redist_plan redist_plan;
@@ -211,30 +220,32 @@ typedef struct redist_arena redist_arena;
 typedef struct {
     redist_method method;
     redist_effort effort;
-    int arrays; /* arrays moved by one execution, in one message per peer; 0 means 1                     */
-    int64_t
-        max_buffer; /* bytes of staging memory per rank that the plan may hold; 0: no limit                  */
-    int in_place; /* not 0: source and destination may be the same memory. Every element moves to where    */
-    /*   the destination has it: with another halo than the source's, all that stay do       */
-    /*   (redist_plan_print counts them)                                                     */
-    redist_arena *
-        arena; /* where arrays may live (redist_arena_create), or NULL; the same arena on every rank    */
-    const void *
-        fixed_from; /* fixed arrays (one array per execution only): every execution passes exactly these,  */
-    void *
-        fixed_to; /*   so that persistent requests can use them directly; NULL: arrays may change          */
-    int executions; /* how often the plan will run, so that REDIST_AUTO weighs what creating costs; 0: many  */
-    int node_ranks; /* > 0: treat the communicator as nodes of so many ranks (for tests)                     */
-    redist_combine *
-        combine; /* what arrives is combined with what is there by this function (redist_combine_op,  */
-    void *
-        context; /*   redist_combine_axpby, or your own); NULL: it replaces it. Given on all ranks, or none;  */
-    /*   not with fixed arrays. *context must live as long as the plan; REDIST_MEASURE calls */
-    /*   the function on arrays of its own while the plan is made                            */
-    redist_cost
-        cost; /* what a message and a byte cost; zero: measured where REDIST_AUTO, or a chain, needs it */
-    char *
-        message; /* message[message_size]: receives the sentence of a failure, "" on success; or NULL     */
+    int arrays;         /* arrays moved by one execution, in one message per peer; 0 means 1 */
+    int64_t max_buffer; /* bytes of staging memory per rank that the plan may hold; 0: no limit */
+    /* not 0: source and destination may be the same memory. Every element moves to where the
+       destination has it: with another halo than the source's, all that stay do (redist_plan_print
+       counts them) */
+    int in_place;
+    /* where arrays may live (redist_arena_create), or NULL; the same arena on every rank */
+    redist_arena *arena;
+    /* fixed arrays (one array per execution only): every execution passes exactly these, so that
+       persistent requests can use them directly; NULL: arrays may change */
+    const void *fixed_from;
+    void *fixed_to;
+    /* how often the plan will run, so that REDIST_AUTO weighs what creating costs; 0: many */
+    int executions;
+    int node_ranks; /* > 0: treat the communicator as nodes of so many ranks (for tests) */
+    int timed;      /* not 0: seconds of copying and waiting are added up (redist_stats) */
+    /* what arrives is combined with what is there by this function (redist_combine_op,
+       redist_combine_axpby, or your own); NULL: it replaces it. Given on all ranks, or none; not
+       with fixed arrays. *context must live as long as the plan; REDIST_MEASURE calls the function
+       on arrays of its own while the plan is made */
+    redist_combine *combine;
+    void *context;
+    /* what a message and a byte cost; zero: measured where REDIST_AUTO, or a chain, needs it */
+    redist_cost cost;
+    /* message[message_size]: receives the sentence of a failure, "" on success; or NULL */
+    char *message;
     size_t message_size;
 } redist_options;
 
@@ -244,34 +255,64 @@ typedef struct {
     int64_t sends, receives;                        /* messages to and from other ranks       */
     int64_t bytes_sent, bytes_received, bytes_kept; /* per execution, all arrays              */
     int64_t buffer_bytes;                           /* staging memory that the plan holds     */
-    int64_t
-        shared_bytes; /* of the node's shared memory, its own or the arena's; buffer_bytes counts its rings, too */
-    int steps,
-        phases; /* of REDIST_SCHEDULED's schedule and REDIST_MULTIPHASE's chain; elsewhere 1 */
+    /* of the node's shared memory, its own or the arena's; buffer_bytes counts its rings, too */
+    int64_t shared_bytes;
+    /* of REDIST_SCHEDULED's schedule and REDIST_MULTIPHASE's chain; elsewhere 1 */
+    int steps, phases;
+    int64_t executions; /* complete ones so far */
+    /* with options.timed, seconds of all executions so far: in copies that the plan makes and in
+       combining, and the rest of the time inside redist_start, redist_test and redist_wait, in MPI,
+       too. A rank that waits much longer than others has less to do, or they come later */
+    double copying, waiting;
 } redist_stats;
 
-/* ----------------------------------------------------------------------------------------------------------- plans */
+/* ---------------------------------------------------------------------------------------- plans */
 
 /* Plans the redistribution of arrays from one layout to another, whose views have the same shape.
    Collective over comm (an intracommunicator), which is duplicated.
-   from, to: valid layouts on ranks of comm; arrays they refer to (cuts, ranks) must outlive the plan. Every rank passes
-       the same layouts; only extents given by redist_with_allocated may differ.
+   from, to: valid layouts on ranks of comm; the lists that they refer to (cuts, ranks, offsets,
+       boxes) may be freed after the call, for the plan has copies. Every rank passes the same
+       layouts; only extents given by redist_with_allocated and offsets may differ. A rank's places
+       must not share cells that hold elements (REDIST_ERR_LAYOUT).
    element: a datatype without gaps (size = extent); it may be freed after the call.
    options: NULL for defaults.
    *plan: the new plan, NULL on failure.
-   Costs O(sum of the axes' runs + peers), O(ranks) for the collective methods; not O(elements). MPI libraries have some
-   thousands of communicators: a plan holds one, and one more where it shares memory through a window of MPI's; a chain
-   of REDIST_MULTIPHASE one, and those of its plans; a plan in an arena none, or one when it uses MPI's collectives or
-   fewer ranks than the arena.
-   Errors, the same on every rank: REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _TYPE, _MISMATCH, _MEMORY,
-   _MPI. A bad communicator is reported on the calling rank only. Errors of MPI on comm itself, while it is duplicated,
-   go to its error handler. */
+   Costs O(sum of the axes' runs + peers), O(ranks) for the collective methods; not O(elements). MPI
+   libraries have some thousands of communicators: a plan holds one, and one more where it shares
+   memory through a window of MPI's; a chain of REDIST_MULTIPHASE one, and those of its plans; a
+   plan in an arena none, or one when it uses MPI's collectives or fewer ranks than the arena.
+   Errors, the same on every rank: REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _TYPE,
+   _MISMATCH, _MEMORY, _MPI. A bad communicator is reported on the calling rank only. Errors of MPI
+   on comm itself, while it is duplicated, go to its error handler. */
 REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
                                   MPI_Datatype element, const redist_options *options,
                                   redist_plan **plan);
 
-/* A plan with options.combine: every holder of an element in the source contributes, that is its owner, the ghost cells
-   of redist_with_ghosts and all copies of redist_replicated; every holder in the destination receives.
+/* One of the things that a plan moves: an array from one layout to another. Layouts and element as
+   for redist_plan_create; combine and context as in redist_options, whose own serve where combine
+   is NULL. */
+typedef struct {
+    const redist_layout *from, *to;
+    MPI_Datatype element;
+    redist_combine *combine;
+    void *context;
+} redist_part;
+
+/* Plans several parts, of any shapes, layouts and element types, whose elements travel in one
+   message per peer: fields of different staggering, or a redistribution with a halo exchange.
+   redist_execute_many(plan, from[parts], to[parts]) moves part k from from[k] to to[k]. Collective.
+   part[parts]: parts >= 1, the same on all ranks, but for allocated extents and contexts; may be
+       freed after the call.
+   options: arrays is 0 or 1, fixed_from and fixed_to are NULL, method is not REDIST_MULTIPHASE.
+   An array may serve several parts; with options.in_place any from[i] may be any to[j]. No element
+   that one part writes may be read or written by another: redist cannot check that.
+   Errors as redist_plan_create; sentences name the part: "rank 3: part 2: source axis 0: ...". */
+REDIST_API int redist_plan_create_parts(MPI_Comm comm, int parts, const redist_part *part,
+                                        const redist_options *options, redist_plan **plan);
+
+/* A plan with options.combine: every holder of an element in the source contributes, that is its
+   owner, the ghost cells of redist_with_ghosts and all copies of redist_replicated; every holder in
+   the destination receives.
    Each element's contributions are combined one at a time: the receiving rank's own first, then the
    other ranks', rank by rank, in an order that depends on the method, the layouts and the nodes
    only. A rank that holds an element several times contributes the cell between the ends of the
@@ -284,8 +325,8 @@ REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, cons
    ghosts to the same without, every ghost cell is added to its owner's element and nothing else is
    touched. */
 
-/* context of redist_combine_op: to[i] = op(from[i], to[i]) by MPI_Reduce_local, for any MPI_Op that may be used there,
-   on elements that are of this type. */
+/* context of redist_combine_op: to[i] = op(from[i], to[i]) by MPI_Reduce_local, for any MPI_Op that
+   may be used there, on elements that are of this type. */
 typedef struct {
     MPI_Op op;
     MPI_Datatype type;
@@ -297,87 +338,122 @@ REDIST_API void redist_combine_op(void *to, const void *from, int64_t n, void *c
    REDIST_ERR_ARGUMENT (NULL, or a plan for several arrays), _ALIAS, _BUSY, _BUFFER, _MPI. */
 REDIST_API int redist_execute(redist_plan *plan, const void *from, void *to);
 
-/* Starts moving one array. Collective, does not wait for others. Until redist_wait, or a redist_test that says done,
-   the source is read-only and the destination must not be accessed. Several plans may be started at a time, and in any
-   order. Waiting for one moves on that one alone, unless they are in one arena, and ranks that wait for different ones
-   may wait for each other for ever: either all ranks wait for them in the same order, or through redist_wait_all or
-   redist_test_all, or by calling redist_test for all of them, round-robin. Small messages may get through without; do not
-   rely on it. Errors as redist_execute. */
+/* Starts moving one array. Collective, does not wait for others. Until redist_wait, or a
+   redist_test that says done, the source is read-only and the destination must not be accessed.
+   Several plans may be started at a time, and in any order. Waiting for one progresses that one
+   alone, unless they are in one arena, and ranks that wait for different ones may wait for each
+   other for ever: either all ranks wait for them in the same order, or through redist_wait_all or
+   redist_test_all, or by calling redist_test for all of them, round-robin. Small messages may get
+   through without; do not rely on it. Errors as redist_execute. */
 REDIST_API int redist_start(redist_plan *plan, const void *from, void *to);
 
 /* Moves a started execution on. Local. *done = 1 when it is complete, as after redist_wait; else 0.
    REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI. */
 REDIST_API int redist_test(redist_plan *plan, int *done);
 
-/* Completes a started execution, yielding the processor while it waits. Collective; of several started plans, in the
-   same order on all ranks, unless they are in one arena. REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI. */
+/* Completes a started execution, yielding the processor while it waits. Collective; of several
+   started plans, in the same order on all ranks, unless they are in one arena. REDIST_ERR_ARGUMENT,
+   _BUSY (nothing is started), _MPI. */
 REDIST_API int redist_wait(redist_plan *plan);
 
-/* The same for several plans at once, plan[plans], which the ranks may list in any order; plans >= 0. Those that are
-   not started, or complete already, count as done. An error ends it: it is that of the first plan in the list that has
-   one, and plans that are not complete stay started. REDIST_ERR_ARGUMENT (nothing progresses), _MPI. */
+/* The same for several plans at once, plan[plans], which the ranks may list in any order; plans >=
+   0. Those that are not started, or complete already, count as done. An error ends it: it is that
+   of the first plan in the list that has one, and plans that are not complete stay started.
+   REDIST_ERR_ARGUMENT (nothing progresses), _MPI. */
 REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done);
 REDIST_API int redist_wait_all(int plans, redist_plan *const *plan);
 
-/* The same for options.arrays arrays of the same layouts: from[options.arrays], to[options.arrays]. The two lists of
-   pointers may be reused when the call returns. */
+/* The same for options.arrays arrays of the same layouts: from[options.arrays], to[options.arrays].
+   The two lists of pointers may be reused when the call returns. */
 REDIST_API int redist_execute_many(redist_plan *plan, const void *const *from, void *const *to);
 REDIST_API int redist_start_many(redist_plan *plan, const void *const *from, void *const *to);
 
-/* Frees a plan and sets *plan to NULL; a NULL *plan is fine. Collective. REDIST_ERR_ARGUMENT, _BUSY (started). */
+/* Frees a plan and sets *plan to NULL; a NULL *plan is fine. Collective. REDIST_ERR_ARGUMENT, _BUSY
+   (started). */
 REDIST_API int redist_plan_free(redist_plan **plan);
 
-/* What was wrong when a call for the plan last failed, as a sentence, "the plan moves 2 arrays: call
-   redist_execute_many"; "" when none has. It lives in the plan, until the next failure. Never NULL. Local. */
+/* What was wrong when a call for the plan last failed, as a sentence, "the plan moves 2 arrays:
+   call redist_execute_many"; "" when none has. It lives in the plan, until the next failure. Never
+   NULL. Local. */
 REDIST_API const char *redist_plan_message(const redist_plan *plan);
 
-/* What one execution does on this rank. Local. REDIST_ERR_ARGUMENT. */
+/* What one execution does on this rank, and what all have taken. Local. REDIST_ERR_ARGUMENT. */
 REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
 
-/* Rank 0 writes one report for all ranks to file, which the others may pass as NULL: the layouts (redist_layout_parse
-   reads them), the method and why, the seconds of every method as predicted and as REDIST_MEASURE found them (0: not
-   known), messages, bytes, staging memory, steps, phases, and the time that redist_cost_of predicts, with options.cost
-   or redist_calibrate's, beside the fastest execution so far. Collective.
+/* Rank 0 writes one report for all ranks to file, which the others may pass as NULL: the layouts
+   (redist_layout_parse reads them), the method and why, the seconds of every method as predicted
+   and as REDIST_MEASURE found them (0: not known), messages, bytes, staging memory, steps, phases,
+   the time that redist_cost_of predicts, with options.cost or redist_calibrate's, beside the
+   fastest execution so far; with options.timed also what executions have spent copying and waiting,
+   on the mean of the ranks and on the slowest. Collective.
    REDIST_ERR_ARGUMENT, _MPI. */
 REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
 
-/* Measures what a message and a byte cost between the ranks of comm (an intracommunicator): the slowest pair's times of
-   exchanging small and large messages, all ranks at once in pairs that are mostly on different nodes, where there are
-   several: their ranks share the links. Takes some milliseconds. Collective.
+/* Measures what a message and a byte cost between the ranks of comm (an intracommunicator): the
+   slowest pair's times of exchanging small and large messages, all ranks at once in pairs that are
+   mostly on different nodes, where there are several: their ranks share the links. Takes some
+   milliseconds. Collective.
    *cost: the same on every rank; both members > 0.
-   The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A bad communicator is reported on the calling rank
-   only. */
+   The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A bad communicator is reported
+   on the calling rank only. */
 REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
 
-/* ---------------------------------------------------------------------------------------------------------- arenas */
+/* --------------------------------------------------------------------------------------- arenas */
 
-/* What the ranks of a node share, set up once: plans given the arena (options.arena) copy straight from the sender's
-   array to the receiver's, where arrays are in it; others go through rings, for which it holds REDIST_RING_BYTES per
-   rank besides `bytes`. Creating such a plan costs no MPI set-up: it takes its rings from the arena, or sends messages
-   when no room is left, and uses its two communicators, when it is for the same ranks; only MPI's collectives need one
-   more. What REDIST_AUTO measures of the network between nodes, it measures once. Waiting for one of an arena's plans
-   moves on all that are started, so ranks may wait for them in different orders. Where there is no shared memory, or
-   too little, arrays are in ordinary memory. An arena and its plans are for one thread at a time, and its memory is
-   touched, so that it is really there, when it is created.
-   Collective over comm. bytes: for this rank, any number >= 0. *arena: the new arena, NULL on failure.
-   A NULL pointer or a bad communicator is reported on the calling rank only (REDIST_ERR_ARGUMENT); the same on every
-   rank: REDIST_ERR_MEMORY (also for more than 2^50 bytes), _MPI. */
+/* What the ranks of a node share, set up once: plans given the arena (options.arena) copy straight
+   from the sender's array to the receiver's, where arrays are in it; others go through rings, for
+   which it holds REDIST_RING_BYTES per rank besides `bytes`. Creating such a plan costs no MPI
+   set-up: it takes its rings from the arena, or sends messages when no room is left, and uses its
+   two communicators, when it is for the same ranks; only MPI's collectives need one more. What
+   REDIST_AUTO measures of the network between nodes, it measures once. Waiting for one of an
+   arena's plans progresses all that are started, so ranks may wait for them in different orders.
+   Where there is no shared memory, or too little, arrays are in ordinary memory. An arena and its
+   plans are for one thread at a time, and its memory is touched, so that it is really there, when
+   it is created.
+   Collective over comm. bytes: for this rank, any number >= 0. *arena: the new arena, NULL on
+   failure.
+   A NULL pointer or a bad communicator is reported on the calling rank only (REDIST_ERR_ARGUMENT);
+   the same on every rank: REDIST_ERR_MEMORY (also for more than 2^50 bytes), _MPI. */
 REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena);
 
-/* The next `bytes` of this rank's arena, aligned to 64 bytes; NULL when it is full. Freed with the arena. Local. */
+/* The next `bytes` of this rank's arena, aligned to 64 bytes; NULL when it is full. Freed with the
+   arena. Local. */
 REDIST_API void *redist_arena_alloc(redist_arena *arena, size_t bytes);
 
-/* Frees an arena and sets *arena to NULL; a NULL *arena is fine. Collective. REDIST_ERR_ARGUMENT, _BUSY (plans that
-   were given it live: free them first). */
+/* Frees an arena and sets *arena to NULL; a NULL *arena is fine. Collective. REDIST_ERR_ARGUMENT,
+   _BUSY (plans that were given it live: free them first). */
 REDIST_API int redist_arena_free(redist_arena **arena);
 
-/* =================================================================================================================
+/* ---------------------------------------------------------------------------------------- files */
+
+/* The datatypes with which a rank writes its part of an array to a file that holds the elements of
+   the view row by row (last axis fastest), or reads it from there:
+
+       MPI_File_set_view(f, header_bytes, element, file, "native", MPI_INFO_NULL);
+       MPI_File_write_all(f, array, 1, memory, MPI_STATUS_IGNORE);
+
+   Both name the same elements in the order of the file: those that the rank owns in replica 0. A
+   rank that owns nothing there gets types of size 0. Ghost cells and padding are left out. Local.
+   layout: valid, with this rank's own allocated extents; any ranks may write a file, and any others
+       read it.
+   rank: >= 0, a rank of the layout or not.
+   element: a datatype without gaps (size = extent); it may be freed after the call.
+   *file: displacements ascend, the lower bound is 0, the extent that of all elements of the view.
+   *memory: the lower bound is 0, the extent that of the rank's array (redist_layout_alloc).
+       So 2 in place of 1 writes two arrays, one after the other in memory and in the file. Both are
+       committed; the caller frees them. MPI_DATATYPE_NULL on failure.
+   REDIST_ERR_ARGUMENT (NULL), _LAYOUT (also an allocated extent that is too small), _RANK,
+   _OVERFLOW (an extent of more than 2^62 bytes), _TYPE, _MEMORY, _MPI. */
+REDIST_API int redist_layout_types(const redist_layout *layout, int rank, MPI_Datatype element,
+                                   MPI_Datatype *file, MPI_Datatype *memory);
+
+/* =================================================================================================
    Bodies.
-   ============================================================================================================== */
+   ============================================================================================== */
 
 #ifdef REDIST_PRIV_BODIES
 
-/* --------------------------------------------------------------------------------------------------------- waiting */
+/* -------------------------------------------------------------------------------------- waiting */
 
 REDIST_PRIV void redist_priv_yield(int *tries)
 {
@@ -387,7 +463,7 @@ REDIST_PRIV void redist_priv_yield(int *tries)
         ++*tries;
 }
 
-/* Waits, and yields, for what an MPI call began that returned `code`. */
+/* Completes the request of an MPI call that returned `code`, yielding while it waits. */
 REDIST_PRIV int redist_priv_await(int code, MPI_Request *request)
 {
     int done = 0, tries = 0;
@@ -398,7 +474,8 @@ REDIST_PRIV int redist_priv_await(int code, MPI_Request *request)
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-/* Frees a request. A receive that is still waiting, because MPI failed elsewhere, must not write later. */
+/* Frees a request. A receive that is still pending, because MPI failed elsewhere, is cancelled: it
+   must not write later. */
 REDIST_PRIV_COLD void redist_priv_drop(MPI_Request *request, int receives)
 {
     int idle = 1;
@@ -410,7 +487,7 @@ REDIST_PRIV_COLD void redist_priv_drop(MPI_Request *request, int receives)
     MPI_Request_free(request);
 }
 
-/* The sums or maxima over ranks take the places of values[n]. Collective. */
+/* Replaces values[n] by their sums or maxima over ranks. Collective. */
 REDIST_PRIV int redist_priv_reduce(MPI_Comm comm, int64_t *values, int n, MPI_Op op)
 {
     MPI_Request request;
@@ -426,15 +503,16 @@ REDIST_PRIV int redist_priv_broadcast(MPI_Comm comm, void *data, size_t bytes, i
                              &request);
 }
 
-/* -------------------------------------------------------------------------------------------------------- verdicts */
+/* ------------------------------------------------------------------------------------- verdicts */
 
-/* What went wrong, in words. */
+/* An error: its code and its sentence. */
 typedef struct {
-    int code, rank; /* rank: where; -1: not known, or everywhere */
+    int code, rank; /* rank: where it happened; -1: unknown, or everywhere */
+    int part;       /* of a plan of several, that is being checked; -1: none */
     char text[256];
 } redist_priv_verdict;
 
-/* Records the first failure of this rank: "rank 3: ...". */
+/* Records this rank's first error, as "rank 3: part 2: ...". */
 REDIST_PRIV_COLD void redist_priv_fail(redist_priv_verdict *v, int code, const char *format, ...)
 {
     va_list args;
@@ -443,35 +521,41 @@ REDIST_PRIV_COLD void redist_priv_fail(redist_priv_verdict *v, int code, const c
         return;
     v->code = code;
     n = v->rank < 0 ? 0 : snprintf(v->text, sizeof v->text, "rank %d: ", v->rank);
+    n += v->part < 0 ? 0 : snprintf(v->text + n, sizeof v->text - (size_t)n, "part %d: ", v->part);
     va_start(args, format);
     vsnprintf(v->text + n, sizeof v->text - (size_t)n, format, args);
     va_end(args);
 }
 
-/* What the ranks must know of each other to choose alike: maxima over ranks. */
+/* What the ranks agree on, so that all make the same choices: maxima over ranks. */
 enum {
     REDIST_PRIV_FAILED,
-    REDIST_PRIV_DUPLICATION, /* nanoseconds that duplicating the communicator took: known later than the others */
-    REDIST_PRIV_WORDS,    /* that must be the same */
-    REDIST_PRIV_HASH,     /* of them */
-    REDIST_PRIV_NOT_HASH, /* its negative, so that the ranks learn whether it is the same everywhere */
+    /* nanoseconds that duplicating the communicator took; agreed on later than the others */
+    REDIST_PRIV_DUPLICATION,
+    REDIST_PRIV_WORDS, /* that must be the same */
+    REDIST_PRIV_HASH,  /* of them */
+    /* its negative: the maxima of both say whether all hashes are equal */
+    REDIST_PRIV_NOT_HASH,
     REDIST_PRIV_UNFIXED_FROM, /* a rank owns something, but gives no fixed array */
     REDIST_PRIV_UNFIXED_TO,
     REDIST_PRIV_LARGEST, /* bytes of staging memory or of an array */
     REDIST_PRIV_PEERS,
     REDIST_PRIV_MESSAGE, /* bytes */
     REDIST_PRIV_BYTES,   /* of all messages that a rank sends, or receives */
-    REDIST_PRIV_NODE,    /* a number that tells this rank's node from others, in all likelihood */
+    REDIST_PRIV_NODE,    /* a number of this rank's node, in all likelihood its own */
     REDIST_PRIV_NOT_NODE,
-    REDIST_PRIV_TAG,        /* the next one in the arena */
-    REDIST_PRIV_OVERWRITES, /* extents may differ, but both ends of a message lay out its ring */
+    REDIST_PRIV_TAG, /* the next one in the arena */
+    /* agreed on, because allocated extents may differ and both ends of a message lay out its
+       ring */
+    REDIST_PRIV_OVERWRITES,
     REDIST_PRIV_SCATTERED,  /* a message is scattered over the lines of an array */
-    REDIST_PRIV_APART_COMM, /* the arena's communicator will not do */
+    REDIST_PRIV_APART_COMM, /* the arena's communicator cannot be used */
     REDIST_PRIV_FACTS
 };
 
-/* Makes the lowest failing rank's verdict everybody's, and all of values[n] but the first their maxima over ranks.
-   Collective. Returns the verdict's code. A rank that failed to learn its number gives 0, where nothing may be wrong. */
+/* Agrees on the error of the lowest failing rank and on the maxima of values[1] to values[n - 1].
+   Collective. Returns the error's code. A rank that does not know its number passes 0, which
+   wins. */
 REDIST_PRIV_COLD int redist_priv_agree(MPI_Comm comm, redist_priv_verdict *v, int64_t *values,
                                        int n)
 {
@@ -484,22 +568,22 @@ REDIST_PRIV_COLD int redist_priv_agree(MPI_Comm comm, redist_priv_verdict *v, in
     return v->code;
 }
 
-/* The worst of the ranks' codes. Collective. */
+/* The largest of the ranks' codes. Collective. */
 REDIST_PRIV_COLD int redist_priv_worst(MPI_Comm comm, int code)
 {
     int64_t worst = code;
     return redist_priv_reduce(comm, &worst, 1, MPI_MAX) == REDIST_OK ? (int)worst : REDIST_ERR_MPI;
 }
 
-/* What is wrong with a communicator: collective calls need an intracommunicator. NULL: nothing, or MPI fails to tell,
-   and will again where the ranks agree. Local. */
+/* What is wrong with a communicator: collective calls need an intracommunicator. NULL: nothing, or
+   MPI fails to say so, and will fail again where the ranks agree. Local. */
 REDIST_PRIV_COLD const char *redist_priv_comm_fault(MPI_Comm comm)
 {
     int between = 0;
     if (comm == MPI_COMM_NULL)
         return "the communicator is MPI_COMM_NULL";
     if (MPI_Comm_test_inter(comm, &between) == MPI_SUCCESS && between)
-        return "the communicator is no intracommunicator";
+        return "the communicator is an intercommunicator";
     return NULL;
 }
 
@@ -513,8 +597,8 @@ REDIST_PRIV_COLD int redist_priv_ranks_of(MPI_Comm comm, int *rank, int *size)
     return REDIST_ERR_MPI;
 }
 
-/* *own: a private copy of comm; MPI_COMM_NULL where MPI fails, because what it then leaves in the handle is none.
-   Collective, but it may fail on some ranks only. */
+/* *own: a private duplicate of comm; MPI_COMM_NULL where MPI fails, which may leave anything in the
+   handle. Collective, but it may fail on some ranks only. */
 REDIST_PRIV_COLD int redist_priv_duplicate(MPI_Comm comm, MPI_Comm *own)
 {
     int code;
@@ -531,10 +615,11 @@ REDIST_PRIV_COLD int redist_priv_duplicate(MPI_Comm comm, MPI_Comm *own)
     return code;
 }
 
-/* ---------------------------------------------------------------------------------------------- the plan (private) */
+/* --------------------------------------------------------------------------- the plan (private) */
 
-/* What two ranks of a node see of one message (a drawing is at REDIST_SHARED). The sender counts the pieces it filled,
-   the receiver those it is done with, ever: each writes its own cache line only. */
+/* What two ranks of a node see of one message (drawn at REDIST_SHARED). The sender counts the
+   pieces it has filled, the receiver those it has drained, over all executions: each writes its own
+   cache line only. */
 typedef struct {
     int64_t filled;
     char filled_line[REDIST_PRIV_LINE - sizeof(int64_t)];
@@ -545,7 +630,8 @@ typedef struct {
     char claim_line[REDIST_PRIV_LINE - 3 * sizeof(int64_t)];
 } redist_priv_slot;
 
-/* What a rank's part of shared memory tells one other member, of the plan just made for both; and a flag to time. */
+/* What a rank's segment of shared memory says to one other member, of the plan just made for both;
+   and a flag to time. */
 typedef struct {
     int64_t board; /* where the rank's board lies in its part */
     int64_t slot;  /* where the slot of its message to the other one lies there */
@@ -553,45 +639,53 @@ typedef struct {
     int64_t flag;
 } redist_priv_notice;
 
-/* What a rank tells of a plan at the beginning of its block in shared memory; its slots follow, each with its ring. */
+/* What a rank says of a plan at the beginning of its block in shared memory; its slots follow,
+   each with its ring. */
 typedef struct {
-    int64_t
-        announced; /* 4 times the execution's number, 1 when all sources lie in the arena, 2 when all destinations */
+    /* 4 times the execution's number, 1 when all sources lie in the arena, 2 when all
+       destinations */
+    int64_t announced;
     char announced_line[REDIST_PRIV_LINE - sizeof(int64_t)];
-    redist_priv_storage storage[2];
-    int64_t piece;    /* bytes of its pieces */
-    int64_t array[2]; /* array[2 * arrays]: of this execution, from the board on */
+    int64_t piece; /* bytes of its pieces */
+    /* array[2 * arrays]: of this execution, from the board on; then first[2 * parts]: of each
+       half's places, which follow, and how many these are */
+    int64_t array[2];
 } redist_priv_board;
 
-/* How messages are cut into pieces: bricks of at most `bytes`, of at least `wide` bytes along the destination's fastest
-   axis. */
+/* How messages are cut into pieces: bricks of at most `bytes`, of at least `wide` bytes along the
+   destination's fastest axis. */
 typedef struct {
     int64_t bytes, wide;
 } redist_priv_cutting;
 
-/* A message is a list of blocks, one after the other. A block is a product of runs, of one array. */
+/* A message is a list of blocks, one after the other, each at a multiple of the plan's alignment.
+   A block is a product of runs, of one array. Blocks are in the order of parts, of a part's arrays,
+   of the source's places, of the destination's, and of redist_priv_blocks_of. */
 typedef struct {
     int64_t product; /* several arrays share one */
     int64_t at, bytes;
     int array;
 } redist_priv_block;
 
-/* A product of runs that a message has for every array, and its compiled copies. */
+/* A product of runs that a message has for every array of a part, and its compiled copies. */
 typedef struct {
-    int own;
+    int own, part;
+    int place[2]; /* of the source and of the destination */
+    int held;     /* this rank's one of these, in its redist_priv_half */
+    int number;   /* of the message's redist_priv_blocks_of */
     int64_t message, bytes;
-    int64_t step,
-        row;    /* bytes of a piece sent by MPI, which lies in one of the rows of so many bytes */
-    int number; /* of the message's redist_priv_blocks_of */
-    redist_priv_program
-        *staged; /* between the array and packed memory, in the message's pieces; or NULL */
+    /* bytes of a piece sent by MPI, which lies in one of the rows of so many bytes */
+    int64_t step, row;
+    /* between the array and packed memory, in the message's pieces; or NULL */
+    redist_priv_program *staged;
     redist_priv_program *direct; /* from the other end's array to this one; or NULL */
 } redist_priv_shared;
 
 /* The end of a message that is here: REDIST_PRIV_FROM when this rank sends it. */
 typedef struct {
-    int order; /* in which peers are served: by their distances, so that not all ranks turn to one at once,
-                         or their turns in a schedule */
+    /* in which peers are served: by their distances, so that not all ranks turn to one at once, or
+       their turns in a schedule */
+    int order;
     int own, rank;         /* of the other end */
     int near;              /* the message goes through shared memory */
     int64_t block, blocks; /* of the plan's */
@@ -610,7 +704,8 @@ typedef struct {
 /* What else redist_priv_peer.staged may be: contiguous in the array, or staged piece by piece. */
 enum { REDIST_PRIV_IN_ARRAY = -1, REDIST_PRIV_BY_PIECES = -2 };
 
-/* One end of a message through shared memory: a ring of `slots` of slot_bytes each, for one piece of it. */
+/* One end of a message through shared memory: a ring of `slots` of slot_bytes each, for one piece
+   of it. */
 typedef struct {
     redist_priv_peer *peer;
     redist_priv_slot *slot;
@@ -626,28 +721,35 @@ typedef struct {
     int64_t before;                /* pieces of all earlier executions */
 } redist_priv_channel;
 
-/* The sending (REDIST_PRIV_FROM) or the receiving (REDIST_PRIV_TO) half of this rank's exchange. */
+/* The sending (REDIST_PRIV_FROM) or the receiving (REDIST_PRIV_TO) side of this rank's exchange. */
 typedef struct {
     int streams; /* arrays are so large that they are written by non-temporal stores */
-    int64_t owned, array_bytes; /* elements it owns there; bytes of one array */
-    redist_priv_storage storage;
-    redist_priv_neighbours neighbours;
-    int64_t peers; /* peer[peers], of the plan's */
+    int64_t owned, array_bytes; /* elements it owns there, and bytes, of all arrays */
+    int64_t peers;              /* peer[peers], of the plan's */
     redist_priv_peer *peer;
-    int64_t bytes;
+    int64_t bytes; /* of all messages, without what aligns their blocks */
 } redist_priv_side;
+
+/* This rank's places in the layout of a part's side. */
+typedef struct {
+    int64_t owned, array_bytes; /* elements it owns there; bytes of one array */
+    int64_t places, found;
+    redist_priv_held_place *place;      /* place[places], ascending */
+    redist_priv_neighbours *neighbours; /* neighbours[found]: of the first ones, of each place */
+} redist_priv_half;
 
 typedef struct {
     int64_t bytes;
     char *memory;
 } redist_priv_staging;
 
-/* What a rank tells another of the file that is its part of a home, so that no other file is taken for it. */
+/* What a rank sends another about the file that is its part of a home, so that no other file is
+   taken for it. */
 typedef struct {
-    int64_t machine, process,
-        file; /* redist_priv_machine; the file's number in that process, -1: there is none */
+    /* redist_priv_machine; the file's number in that process, -1: there is none */
+    int64_t machine, process, file;
     int64_t device, inode, token; /* token: what the file begins with */
-    int64_t place;                /* which member there the rank is that is told this */
+    int64_t place;                /* which member there the receiver of this is */
 } redist_priv_told;
 
 /* A rank that may share memory with this one. */
@@ -661,8 +763,8 @@ typedef struct {
     MPI_Request request[2];
 } redist_priv_member;
 
-/* Memory that ranks of a node share, for plans: members are a plan's peers, or an arena's whole node, and the rank
-   itself, by rank. Each has a part, drawn where shared memory is made. */
+/* Memory that ranks of a node share, for plans: members are a plan's peers, or an arena's whole
+   node, and the rank itself, by rank. Each has a part, drawn where shared memory is made. */
 typedef struct {
     MPI_Comm comm;   /* the plan's or the arena's */
     int64_t machine; /* redist_priv_machine */
@@ -677,7 +779,8 @@ typedef struct {
     int64_t distance; /* nanoseconds that a flag takes from core to core and back; 0: not known */
 } redist_priv_home;
 
-/* The state of REDIST_SHARED. The last plans to be freed may leave theirs behind, while others still read its block. */
+/* The state of REDIST_SHARED. The last plans to be freed may leave theirs behind, while others
+   still read its block. */
 typedef struct redist_priv_rings {
     redist_priv_home *home; /* the plan's, or the arena's */
     int64_t begin, bytes;   /* its block in this rank's part; no bytes: it has none */
@@ -692,18 +795,19 @@ typedef struct redist_priv_rings {
     redist_priv_channel link[1]; /* link[links], of which those that receive come first */
 } redist_priv_rings;
 
-/* What messages cost between ranks, in seconds: the first of several that go together also costs the latency. */
+/* What messages cost between ranks, in seconds: the first of several that go together also costs
+   the latency. */
 typedef struct {
     double latency;
     redist_cost cost;
-    double
-        crowding; /* seconds of a long message over those of short pieces in its place, at worst; 0: not known */
+    /* seconds of a long message over those of short pieces in its place, at worst; 0: not known */
+    double crowding;
 } redist_priv_network;
 
 struct redist_arena {
-    int64_t name;        /* the same on every rank, and no other arena's */
-    MPI_Comm comm;       /* of all its plans on the same ranks, which their tags tell apart */
-    int tags, most_tags; /* in use, and there are */
+    int64_t name;                /* the same on every rank, and no other arena's */
+    MPI_Comm comm;               /* of all its plans on the same ranks, each with its own tag */
+    int tags, most_tags;         /* in use, and there are */
     redist_priv_network network; /* as measured for the first plan on these ranks that asked */
     redist_priv_home home;
     char *memory;   /* of the arrays */
@@ -713,52 +817,64 @@ struct redist_arena {
     redist_plan *started; /* and are in progress, one after the other */
 };
 
-/* What stays on this rank: message[wholes]. In place, elements that are their own destinations need not be touched:
-   the others are message[wholes] and on, for every axis d those whose runs lie at their destination along the axes
-   before d, but not along d. copy[2 * k]: of message k to the destination, or to staging and from there. */
+/* What stays on this rank: message[wholes]. In place, elements that are their own destinations need
+   not be touched: the others are message[wholes] and on; of a place that is stored on both sides in
+   the same way, for every axis d those whose runs lie at their destination along the axes before d,
+   but not along d. copy[2 * k]: of message k to the destination, or to staging and from there. */
 typedef struct {
     int64_t wholes, messages, room;
-    int in_place; /* the two sides are stored in the same way */
+    int in_place; /* a place is stored on both sides in the same way */
     redist_priv_message *message;
     redist_priv_program **copy;
     int64_t parts;
-    redist_priv_runs **
-        part; /* part[parts], each part[2 * ndim]: of every axis, the runs in place and the others */
+    /* part[parts], each part[2 * ndim]: of every axis, the runs in place and the others */
+    redist_priv_runs **part;
     int64_t elements;
 } redist_priv_kept;
+
+/* What moves from one layout to another: of one array, or in a plan of one part of several. */
+typedef struct {
+    redist_layout *from, *to; /* without room for the axes that they do not have */
+    MPI_Datatype element;     /* valid during creation only */
+    int64_t element_bytes;
+    /* axes of the source from slow to fast: of packed elements, and of pieces */
+    int order[REDIST_MAX_DIMS];
+    redist_priv_arrival arrival; /* how elements come to the destination */
+    redist_priv_half half[2];
+    redist_priv_kept kept;
+} redist_priv_part;
 
 /* One way to exchange. Functions return redist_error; they find everything in the plan. */
 typedef struct {
     redist_method method;
     const char *name;
-    int (*open)(redist_plan *); /* collective; or NULL. Fails on any: messages instead       */
-    int (*plan_staging)(
-        redist_plan *, int own); /* decides what is staged on one side and its bytes; or NULL     */
-    int (*create)(
-        redist_plan *); /* staging memory is there; local; or NULL                       */
+    int (*open)(redist_plan *); /* collective; or NULL. Fails on any: messages instead */
+    /* decides what is staged on one side and its bytes; or NULL */
+    int (*plan_staging)(redist_plan *, int own);
+    int (*create)(redist_plan *); /* staging memory is there; local; or NULL */
     int (*start)(redist_plan *);
     int (*test)(redist_plan *, int *done);
-    void (*destroy)(
-        redist_plan *); /* whatever of it there is                                       */
+    void (*destroy)(redist_plan *); /* whatever of it there is */
 } redist_priv_transport;
 
-/* A piece of a message on its way, and which bytes of the packed message it is. */
+/* A piece of a message on its way, and which bytes of the packed message it holds. */
 typedef struct {
     redist_priv_peer *peer;
     int64_t piece, begin, bytes;
 } redist_priv_flight;
 
-/* The messages of one side, in the order of its peers: `posted` pieces have been set going, the piece-th of peer[at] is
-   next; those from `arrived` on are in the flights of their number modulo `flights`, from `first` on. */
+/* The messages of one side, in the order of its peers. `posted` pieces have been started, next is
+   piece `piece` of peer[at]; piece k >= `arrived` is in flight `first` + k mod `flights`. */
 typedef struct {
     int64_t at, piece, posted, arrived, flights, first;
-    int64_t block, begin,
-        row; /* the next piece's block of peer[at], its first byte, and where it must end at most */
+    /* the next piece's block of peer[at], its first byte, and where it must end at most */
+    int64_t block, begin, row;
     int64_t places; /* in the staging memory, for whole messages one after another */
 } redist_priv_lane;
 
-/* REDIST_POINT_TO_POINT, and REDIST_SCHEDULED when there are steps: flight[requests] and their requests. Those of both
-   lanes come first, none when they have arrived, with room for MPI_Testsome's answers; then all that are persistent. */
+/* REDIST_POINT_TO_POINT, and REDIST_SCHEDULED when there are steps: flight[requests] and their
+   requests. Those of both lanes come first, none when they have arrived, with room for
+   MPI_Testsome's answers; then all that are persistent. */
 typedef struct {
     redist_priv_lane lane[2];
     redist_priv_cutting cutting;
@@ -771,21 +887,25 @@ typedef struct {
     MPI_Status *status;
 } redist_priv_lanes;
 
-/* What MPI's collectives want to know of one side, by rank. */
+/* The arguments of MPI's collectives for one side, by rank. */
 typedef struct {
     int *counts, *offsets;
-    MPI_Datatype *
-        types; /* REDIST_ALLTOALLW: of all arrays at the addresses of the last execution; else the unit */
-    MPI_Datatype *
-        each; /* the same of one array, from its beginning, when there are several arrays; else `types` */
+    /* REDIST_ALLTOALLW: of all arrays at the addresses of the last execution; else the unit */
+    MPI_Datatype *types;
+    /* each[part * ranks + rank]: of one of its arrays, from the beginning, when there are several
+       arrays; else `types` */
+    MPI_Datatype *each;
 } redist_priv_table;
 
 typedef struct {
     MPI_Request request;
     redist_priv_table table[2];
     int64_t unit_bytes; /* REDIST_ALLTOALLV counts in these; REDIST_ALLTOALLW has none */
-    const void **
-        before; /* REDIST_ALLTOALLW: before[2 * arrays] of the last execution; NULL: nothing is made */
+    /* REDIST_ALLTOALLW: before[2 * arrays] of the last execution; NULL: nothing is made */
+    const void **before;
+    int64_t types;      /* of a side's table */
+    MPI_Datatype *part; /* part[arrays], and counts[arrays]: for types of several parts */
+    int *counts;
 } redist_priv_collective;
 
 /* REDIST_MULTIPHASE: the plans of its phases. */
@@ -796,32 +916,40 @@ typedef struct {
     int64_t array_bytes; /* that one takes there */
 } redist_priv_chain;
 
+/* With options.timed, the seconds that a plan has spent: in copies, and in all its calls, of which
+   one may be inside another (depth). */
+typedef struct {
+    double copying, inside, entered;
+    int depth;
+} redist_priv_clock;
+
 struct redist_plan {
     MPI_Comm comm;
     int tag;     /* of all its messages */
     int borrows; /* the communicator is the arena's */
     int rank, size, arrays, active;
-    int failed; /* MPI did: messages may be on their way for ever */
-    int64_t element_bytes;
-    MPI_Datatype element;     /* valid during creation only */
-    redist_layout *from, *to; /* without room for the axes that they do not have */
+    int failed; /* an MPI call failed: messages may be under way for ever */
+    int parts;  /* part[parts]: of array a the a-th, or the only one */
+    redist_priv_part *part;
+    const redist_part *given; /* the caller's; valid during creation only */
+    int64_t alignment; /* of blocks in messages: enough for every part's elements, at most 16 */
+    int64_t largest;   /* bytes of an element */
     redist_options options;
     redist_priv_side side[2];
-    redist_priv_peer
-        *peer; /* peer[peers]: all messages of this rank, those that it receives come first */
+    /* peer[peers]: all messages of this rank, those that it receives come first */
+    redist_priv_peer *peer;
     redist_priv_block *block; /* of all peers */
     redist_priv_shared *product;
     int64_t peers, peer_room, blocks, block_room, products, product_room;
-    int order
-        [REDIST_MAX_DIMS]; /* axes of the source from slow to fast: of packed elements, and of pieces */
-    redist_priv_arrival arrival; /* how elements come to the destination */
+    int combines;   /* a part does */
+    int scheduled;  /* redist_schedule_create arranges the messages; else they go by distance */
     int overwrites; /* in place, an element may arrive where another has yet to leave */
-    int ordered; /* several contributions to one element: messages are unpacked in the peers' order */
-    redist_priv_kept kept;
-    redist_priv_staging staging
-        [REDIST_PRIV_SIDES]; /* of the sides; of what is kept, when an execution overwrites */
-    const void *
-        *pointers; /* pointers[2 * arrays]: of the execution in progress, the source first */
+    /* several contributions to one element: messages are unpacked in the peers' order */
+    int ordered;
+    /* of the sides; of what is kept, when an execution overwrites */
+    redist_priv_staging staging[REDIST_PRIV_SIDES];
+    /* pointers[2 * arrays]: of the execution in progress, the source first */
+    const void **pointers;
     const redist_priv_transport *transport;
     int64_t facts[REDIST_PRIV_FACTS]; /* this rank's, and when all have agreed the maxima */
     int64_t node; /* ranks before the first that is not on rank 0's node; 0: all are on one */
@@ -832,23 +960,30 @@ struct redist_plan {
         redist_priv_chain chain;
     } state;               /* of the transport; zero when it opens */
     redist_priv_home home; /* of REDIST_SHARED, without an arena */
-    int refused;           /* memory of the library's own was: a window instead */
+    int refused;           /* the system refused the library's own shared memory: use a window */
     redist_priv_rings *rings;
     redist_plan *next;  /* started in the same arena */
     int64_t executions; /* completed */
-    double began,
-        fastest; /* when the execution in progress began; seconds that one took on this rank */
-    double predicted
-        [REDIST_PRIV_METHODS]; /* seconds of an execution, with its share of creation; 0: no candidate */
-    double seconds
-        [REDIST_PRIV_METHODS]; /* REDIST_MEASURE: of one execution on the slowest rank; 0: not tried */
-    char message[128];         /* redist_plan_message */
+    /* when the execution in progress began; seconds that one took on this rank */
+    double began, fastest;
+    redist_priv_clock times, *clock; /* its own, or of the chain it belongs to; NULL: not timed */
+    /* seconds of an execution, with its share of creation; 0: no candidate */
+    double predicted[REDIST_PRIV_METHODS];
+    /* REDIST_MEASURE: of one execution on the slowest rank; 0: not tried */
+    double seconds[REDIST_PRIV_METHODS];
+    char message[128]; /* redist_plan_message */
 };
 
 /* The a-th array of a side: of the execution in progress, or fixed. */
 REDIST_PRIV char *redist_priv_given(const redist_plan *p, int own, int a)
 {
     return (char *)(uintptr_t)p->pointers[own * p->arrays + a];
+}
+
+/* The part of the a-th array. */
+REDIST_PRIV redist_priv_part *redist_priv_part_of(const redist_plan *p, int a)
+{
+    return &p->part[p->parts > 1 ? a : 0];
 }
 
 REDIST_PRIV const char *redist_priv_side_name(int side)
@@ -859,7 +994,7 @@ REDIST_PRIV const char *redist_priv_side_name(int side)
 /* NULL for a method that does not exist, REDIST_AUTO included. */
 REDIST_PRIV const redist_priv_transport *redist_priv_transport_of(int method);
 
-/* Keeps the sentence of a failure. Returns its code. */
+/* Keeps the sentence of an error. Returns its code. */
 REDIST_PRIV_COLD int redist_priv_refuse(redist_plan *p, int code, const char *format, ...)
 {
     va_list args;
@@ -869,10 +1004,11 @@ REDIST_PRIV_COLD int redist_priv_refuse(redist_plan *p, int code, const char *fo
     return code;
 }
 
-/* A plan's redist_plan.active when an execution was begun; it is complete, or failed, and redist_test will say so. */
-enum { REDIST_PRIV_AT_WORK = 1, REDIST_PRIV_UNTOLD };
+/* A plan's redist_plan.active when an execution was begun; it is complete, or failed, and
+   redist_test will say so. */
+enum { REDIST_PRIV_ACTIVE = 1, REDIST_PRIV_UNREPORTED };
 
-/* Ends an execution in which MPI failed, if so: the plan is then fit for freeing. */
+/* Ends an execution in which MPI failed; the plan may only be freed then. */
 REDIST_PRIV int redist_priv_end_failed(redist_plan *p, int code)
 {
     if (code == REDIST_OK)
@@ -880,8 +1016,33 @@ REDIST_PRIV int redist_priv_end_failed(redist_plan *p, int code)
     p->failed = 1;
     p->active = 0;
     return redist_priv_refuse(
-        p, code, "an MPI call failed while %s was at work: all that is left is redist_plan_free",
+        p, code, "an MPI call failed during %s: only redist_plan_free may be called now",
         p->transport->name);
+}
+
+/* The time, when a plan adds it up. */
+REDIST_PRIV_FAST double redist_priv_now(const redist_plan *p)
+{
+    return p->clock == NULL ? 0 : MPI_Wtime();
+}
+
+REDIST_PRIV_FAST void redist_priv_add_copying(const redist_plan *p, double began)
+{
+    if (p->clock != NULL)
+        p->clock->copying += MPI_Wtime() - began;
+}
+
+/* A call for the plan begins, or ends. */
+REDIST_PRIV_FAST void redist_priv_enter(redist_plan *p)
+{
+    if (p->clock != NULL && p->clock->depth++ == 0)
+        p->clock->entered = MPI_Wtime();
+}
+
+REDIST_PRIV_FAST void redist_priv_leave(redist_plan *p)
+{
+    if (p->clock != NULL && --p->clock->depth == 0)
+        p->clock->inside += MPI_Wtime() - p->clock->entered;
 }
 
 /* Begins an execution, whose arrays are known. */
@@ -889,15 +1050,18 @@ REDIST_PRIV int redist_priv_begin(redist_plan *p)
 {
     REDIST_ASSERT(!p->failed && !p->active && p->transport != NULL);
     p->began = MPI_Wtime();
-    p->active = REDIST_PRIV_AT_WORK;
+    p->active = REDIST_PRIV_ACTIVE;
     return redist_priv_end_failed(p, p->transport->start(p));
 }
 
-/* Moves one plan on, and ends its execution when it is complete; remembers the fastest. */
+/* Progresses one plan; completes its execution when it can, and remembers the fastest. */
 REDIST_PRIV int redist_priv_test(redist_plan *p, int *done)
 {
-    const int code = redist_priv_end_failed(p, p->transport->test(p, done));
     double seconds;
+    int code;
+    redist_priv_enter(p);
+    code = redist_priv_end_failed(p, p->transport->test(p, done));
+    redist_priv_leave(p);
     if (code != REDIST_OK || !*done)
         return code;
     seconds = MPI_Wtime() - p->began;
@@ -907,7 +1071,21 @@ REDIST_PRIV int redist_priv_test(redist_plan *p, int *done)
     return REDIST_OK;
 }
 
-/* ------------------------------------------------------------------------------------ checking arguments (private) */
+/* --------------------------------------------------------------------------- combining (bodies) */
+
+REDIST_API void redist_combine_op(void *to, const void *from, int64_t n, void *context)
+{
+    const redist_op *op = (const redist_op *)context;
+    char *there = (char *)to, *arrived = (char *)(uintptr_t)from;
+    int64_t k;
+    int size = 0;
+    MPI_Type_size(op->type, &size);
+    for (k = 0; k < n; k += REDIST_MAX_COUNT)
+        MPI_Reduce_local(arrived + k * size, there + k * size,
+                         (int)redist_priv_min(n - k, REDIST_MAX_COUNT), op->type, op->op);
+}
+
+/* ----------------------------------------------------------------- checking arguments (private) */
 
 REDIST_PRIV_COLD uint64_t redist_priv_hash(uint64_t hash, int64_t word)
 {
@@ -915,8 +1093,9 @@ REDIST_PRIV_COLD uint64_t redist_priv_hash(uint64_t hash, int64_t word)
     return hash ^ hash >> 32;
 }
 
-/* A number that tells machines apart, and containers that share neither memory nor process numbers, in all likelihood:
-   whether two ranks with the same number really share memory is tried. */
+/* A number that differs between machines, and containers that share neither memory nor process
+   numbers, in all likelihood: whether two ranks with the same number really share memory is
+   tried. */
 REDIST_PRIV_COLD int64_t redist_priv_machine(void)
 {
     char name[MPI_MAX_PROCESSOR_NAME];
@@ -945,25 +1124,25 @@ REDIST_PRIV_COLD int64_t redist_priv_machine(void)
     return (int64_t)(hash >> 2);
 }
 
-/* The same of this rank's node. */
+/* The same for this rank's node. */
 REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p)
 {
     return p->options.node_ranks > 0 ? p->rank / p->options.node_ranks : p->home.machine;
 }
 
-/* Everything that must be the same on every rank, as numbers with names, one after the other. They are hashed, and
-   compared with rank 0's where the hashes differ. */
+/* Everything that must be the same on every rank, as a sequence of numbers with names, which are
+   hashed, and compared with rank 0's where the hashes differ. */
 typedef struct {
     int side, axis; /* -1: of the plan; -1: of the layout */
     uint64_t hash;
     int64_t n; /* words so far */
-    int64_t *
-        first; /* first[first_n]: rank 0's, which it writes here; none while they are only hashed */
+    /* first[first_n]: rank 0's, which it writes here; none while they are only hashed */
+    int64_t *first;
     int64_t first_n;
     redist_priv_verdict *verdict;
 } redist_priv_words;
 
-/* index: in a list of such words; -1: there is one. */
+/* index: in a list of such words; -1: a single word. */
 REDIST_PRIV_COLD void redist_priv_word(redist_priv_words *w, const char *what, int64_t index,
                                        int64_t value)
 {
@@ -986,7 +1165,7 @@ REDIST_PRIV_COLD void redist_priv_word(redist_priv_words *w, const char *what, i
                      w->first[k]);
 }
 
-/* Words that there is one of: name[n]. */
+/* Single words: name[n]. */
 REDIST_PRIV_COLD void redist_priv_list(redist_priv_words *w, size_t n, const char *const *name,
                                        const int64_t *value)
 {
@@ -999,11 +1178,13 @@ REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w, const redist_p
 {
 #define REDIST_PRIV_FIELD_NAME(field, name) name,
 #define REDIST_PRIV_FIELD_VALUE(field, name) (int64_t) dim->axis.field,
-    static const char *const name[] = {REDIST_PRIV_AXIS_FIELDS(
-                                           REDIST_PRIV_FIELD_NAME) "axis of the array",
-                                       "low halo", "high halo", "edge of the ghost cells"};
-    const int64_t value[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_VALUE) dim->stored, dim->low,
-                             dim->high, dim->axis.ghosts};
+    static const char *const name[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_NAME)
+                                           REDIST_PRIV_GHOST_FIELDS(
+                                               REDIST_PRIV_FIELD_NAME) "axis of the array",
+                                       "low halo", "high halo"};
+    const int64_t value[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_VALUE)
+                                 REDIST_PRIV_GHOST_FIELDS(REDIST_PRIV_FIELD_VALUE) dim->stored,
+                             dim->low, dim->high};
     const redist_axis *x = &dim->axis;
     int64_t k;
     redist_priv_list(w, sizeof name / sizeof name[0], name, value);
@@ -1018,10 +1199,11 @@ REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w, const redist_p
 REDIST_PRIV_COLD void redist_priv_list_layout(redist_priv_words *w, int side,
                                               const redist_layout *layout)
 {
-    static const char *const name[] = {"number of axes", "grid order", "memory order",
-                                       "number of copies", "a list of ranks"};
-    const int64_t value[] = {layout->ndim, (int64_t)layout->grid_order,
-                             (int64_t)layout->memory_order, layout->copies, layout->ranks != NULL};
+    static const char *const name[] = {"number of axes",   "grid order", "memory order",
+                                       "number of copies", "partial",    "a list of ranks"};
+    const int64_t value[] = {
+        layout->ndim,    (int64_t)layout->grid_order, (int64_t)layout->memory_order, layout->copies,
+        layout->partial, layout->ranks != NULL};
     int k;
     w->side = side;
     redist_priv_list(w, sizeof name / sizeof name[0], name, value);
@@ -1032,42 +1214,58 @@ REDIST_PRIV_COLD void redist_priv_list_layout(redist_priv_words *w, int side,
         redist_priv_word(w, "the rank of place", k, redist_priv_rank_at(layout, k));
 }
 
+REDIST_PRIV_COLD void redist_priv_list_part(redist_priv_words *w, const redist_priv_part *part)
+{
+    static const char *const name[] = {"element size", "combine"};
+    const int64_t value[] = {part->element_bytes, part->arrival.function != NULL};
+    w->side = w->axis = -1;
+    redist_priv_list(w, sizeof name / sizeof name[0], name, value);
+    redist_priv_list_layout(w, REDIST_PRIV_FROM, part->from);
+    redist_priv_list_layout(w, REDIST_PRIV_TO, part->to);
+}
+
 REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_plan *p)
 {
-    static const char *const name[] = {"element size",
-                                       "method",
+    static const char *const name[] = {"method",
                                        "effort",
+                                       "number of parts",
                                        "number of arrays",
                                        "max_buffer",
                                        "in_place",
                                        "number of the arena",
-                                       "combine",
                                        "node_ranks",
+                                       "timed",
                                        "executions",
                                        "cost.per_message, as bits,",
                                        "cost.per_byte, as bits,"};
     enum { NAMES = sizeof name / sizeof name[0] };
     const redist_options *o = &p->options;
     const double costs[2] = {o->cost.per_message + 0.0, o->cost.per_byte + 0.0}; /* no -0 */
-    int64_t value[NAMES] = {p->element_bytes,
-                            (int64_t)o->method,
+    int64_t value[NAMES] = {(int64_t)o->method,
                             (int64_t)o->effort,
+                            p->parts,
                             p->arrays,
                             o->max_buffer,
                             o->in_place != 0,
                             o->arena != NULL ? o->arena->name : 0,
-                            o->combine != NULL,
                             o->node_ranks,
+                            o->timed != 0,
                             o->executions};
+    int k;
     memcpy(&value[NAMES - 2], costs, sizeof costs);
     w->side = w->axis = -1;
     w->n = 0;
     redist_priv_list(w, NAMES, name, value);
-    redist_priv_list_layout(w, REDIST_PRIV_FROM, p->from);
-    redist_priv_list_layout(w, REDIST_PRIV_TO, p->to);
+    for (k = 0; k < p->parts; k++) {
+        if (w->verdict != NULL)
+            w->verdict->part = p->parts > 1 ? k : -1;
+        redist_priv_list_part(w, &p->part[k]);
+    }
+    if (w->verdict != NULL)
+        w->verdict->part = -1;
 }
 
-/* Says where this rank's words first differ from rank 0's. Collective. */
+/* Reports the first of this rank's words that differs from rank 0's. Collective. */
 REDIST_PRIV_COLD void redist_priv_explain_mismatch(redist_plan *p, MPI_Comm comm,
                                                    redist_priv_verdict *v)
 {
@@ -1086,13 +1284,32 @@ REDIST_PRIV_COLD void redist_priv_explain_mismatch(redist_plan *p, MPI_Comm comm
                      "ranks passed different layouts, element sizes or options");
 }
 
-REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int side,
-                                               const redist_layout *layout, redist_priv_verdict *v)
+/* Checks how this rank stores its places in a valid layout. */
+REDIST_PRIV_COLD void redist_priv_check_held(const redist_layout *layout, int rank,
+                                             const char *name, redist_priv_verdict *v)
 {
-    const int64_t limit = INT64_MAX / 4 / redist_priv_max(p->element_bytes, 1) / p->arrays;
+    char text[160];
+    int k = -1, code, coords[REDIST_MAX_DIMS];
+    while ((k = redist_priv_next_place(layout, NULL, rank, k)) >= 0) {
+        redist_priv_coords_of_place(layout, k, coords);
+        code = redist_priv_check_extent(layout, coords, text, sizeof text);
+        redist_priv_fail(v, code, "%s %s", name, text);
+        if (layout->offsets != NULL &&
+            (layout->offsets[k] < 0 || layout->offsets[k] > REDIST_PRIV_MAX_ELEMENTS))
+            redist_priv_fail(v, REDIST_ERR_LAYOUT,
+                             "%s: the offset of place %d is %" PRId64
+                             ", must be at least 0 and at most 2^62",
+                             name, k, layout->offsets[k]);
+    }
+}
+
+REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int64_t element_bytes,
+                                               int side, const redist_layout *layout,
+                                               redist_priv_verdict *v)
+{
+    const int64_t limit = INT64_MAX / 4 / redist_priv_max(element_bytes, 1) / p->arrays;
     const char *name = redist_priv_side_name(side);
     char text[160];
-    int coords[REDIST_MAX_DIMS];
     const redist_priv_fault fault = redist_priv_fault_of(layout);
     int k, code = redist_priv_format_fault(&fault, text, sizeof text);
     redist_priv_fail(v, code, "%s%s %s", name, fault.axis >= 0 ? "" : ":", text);
@@ -1106,45 +1323,209 @@ REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int side,
                              "a %s place is on rank %d, but the communicator has %d ranks", name,
                              rank, p->size);
     }
-    if (!redist_layout_coords(layout, p->rank, coords))
-        return;
-    code = redist_priv_check_extent(layout, coords, text, sizeof text);
-    redist_priv_fail(v, code, "%s %s", name, text);
-    if (redist_priv_storage_at(layout, coords).size > limit)
+    redist_priv_check_held(layout, p->rank, name, v);
+    if (redist_layout_alloc(layout, p->rank) > limit)
         redist_priv_fail(v, REDIST_ERR_OVERFLOW, "the %s arrays have more than 2^61 bytes", name);
 }
 
-/* Keeps a layout that is one; another may be shorter than this file takes layouts to be. */
+/* Copies a list to *room, if there is one, and goes behind it. Without room, only goes on. */
+REDIST_PRIV_COLD const void *redist_priv_keep_list(char **room, size_t *used, const void *list,
+                                                   size_t bytes)
+{
+    char *copy = list == NULL || *room == NULL ? NULL : *room + *used;
+    *used += list == NULL ? 0 : (bytes + 7) / 8 * 8;
+    return copy == NULL ? NULL : memcpy(copy, list, bytes);
+}
+
+/* Copies the lists that a layout refers to behind it, where `kept` is in `room`; the bytes of it
+   all. */
+REDIST_PRIV_COLD size_t redist_priv_keep_lists(char *room, const redist_layout *layout,
+                                               redist_layout *kept)
+{
+    const size_t places = (size_t)redist_layout_places(layout);
+    const redist_axis *first = &layout->dim[0].axis;
+    size_t used = (redist_priv_layout_bytes(layout) + 7) / 8 * 8;
+    int d;
+    kept->ranks = (const int *)redist_priv_keep_list(&room, &used, layout->ranks,
+                                                     places * sizeof *layout->ranks);
+    kept->offsets = (const int64_t *)redist_priv_keep_list(&room, &used, layout->offsets,
+                                                           places * sizeof *layout->offsets);
+    for (d = 0; d < layout->ndim; d++) {
+        const redist_axis *x = &layout->dim[d].axis;
+        const int cuts = x->kind == REDIST_PRIV_CUTS;
+        kept->dim[d].axis.cuts =
+            (const int64_t *)redist_priv_keep_list(&room, &used, cuts ? x->cuts : NULL,
+                                                   ((size_t)x->procs + 1) * sizeof *x->cuts);
+    }
+    kept->dim[0].axis.box =
+        (const redist_box *)redist_priv_keep_list(&room, &used,
+                                                  redist_priv_is_boxes(layout) ? first->box : NULL,
+                                                  (size_t)first->procs * sizeof *first->box);
+    for (d = 1; d < layout->ndim; d++)
+        kept->dim[d].axis.box = kept->dim[0].axis.box;
+    return used;
+}
+
+/* Copies a valid layout, whose lists the caller may free; an invalid one may have another size. */
 REDIST_PRIV_COLD redist_layout *redist_priv_keep_layout(const redist_layout *layout, int ghosts,
                                                         redist_priv_verdict *v)
 {
-    redist_layout *kept = (redist_layout *)redist_priv_alloc(1, redist_priv_layout_bytes(layout));
+    redist_layout counted;
+    char *room = (char *)redist_priv_alloc(
+        1, redist_priv_keep_lists(NULL, layout, redist_priv_copy_to(&counted, layout, 1)));
+    redist_layout *kept = (redist_layout *)(void *)room;
     redist_priv_fail(v, kept == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for a plan");
-    return kept == NULL ? NULL : redist_priv_copy_to(kept, layout, ghosts);
+    if (kept == NULL)
+        return NULL;
+    redist_priv_copy_to(kept, layout, ghosts);
+    redist_priv_keep_lists(room, layout, kept);
+    return kept;
 }
 
-REDIST_PRIV_COLD void redist_priv_check_shapes(const redist_plan *p, redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_check_shapes(const redist_priv_part *part, redist_priv_verdict *v)
 {
     int d;
-    if (p->from->ndim != p->to->ndim)
+    if (part->from->ndim != part->to->ndim)
         redist_priv_fail(v, REDIST_ERR_SHAPE, "the source has %d axes, the destination %d",
-                         p->from->ndim, p->to->ndim);
-    for (d = 0; d < p->from->ndim && v->code == REDIST_OK; d++)
-        if (p->from->dim[d].axis.count != p->to->dim[d].axis.count)
+                         part->from->ndim, part->to->ndim);
+    for (d = 0; d < part->from->ndim && v->code == REDIST_OK; d++)
+        if (part->from->dim[d].axis.count != part->to->dim[d].axis.count)
             redist_priv_fail(v, REDIST_ERR_SHAPE,
                              "axis %d: the source has extent %" PRId64 ", the destination %" PRId64,
-                             d, p->from->dim[d].axis.count, p->to->dim[d].axis.count);
+                             d, part->from->dim[d].axis.count, part->to->dim[d].axis.count);
 }
 
-REDIST_PRIV_COLD void redist_priv_check_element(redist_plan *p, redist_priv_verdict *v)
+/* The cells of a place that hold elements, in its rank's array: first + i * stride[axis] + j *
+   stride[axis + 1] + ..., 0 <= i < count[axis], ..., from slow to fast. */
+typedef struct {
+    int64_t first;
+    int place, axis, ndim;
+    int64_t count[REDIST_MAX_DIMS], stride[REDIST_MAX_DIMS];
+} redist_priv_cells;
+
+REDIST_PRIV_COLD int redist_priv_compare_cells(const void *a, const void *b)
+{
+    const int64_t x = ((const redist_priv_cells *)a)->first,
+                  y = ((const redist_priv_cells *)b)->first;
+    return (x > y) - (x < y);
+}
+
+/* Returns how many there are. */
+REDIST_PRIV_COLD int64_t redist_priv_cells_of(const redist_layout *layout,
+                                              const redist_priv_held_place *held,
+                                              redist_priv_cells *cells)
+{
+    int64_t begin, end, low, n = 1;
+    int k, coords[REDIST_MAX_DIMS], axes[REDIST_MAX_DIMS];
+    redist_priv_coords_of_place(layout, held->place, coords);
+    redist_priv_slow_to_fast(layout, layout->memory_order, axes);
+    cells->place = held->place;
+    cells->axis = 0;
+    cells->ndim = layout->ndim;
+    cells->first = held->storage.origin;
+    for (k = 0; k < layout->ndim; k++) {
+        const redist_axis *x = &layout->dim[axes[k]].axis;
+        const int closed = x->ghosts != 1 + (int)REDIST_PERIODIC;
+        redist_priv_interval(x, coords[axes[k]], &begin, &end);
+        low = closed ? redist_priv_min(x->low, begin) : x->low;
+        cells->stride[k] = held->storage.stride[axes[k]];
+        cells->count[k] = low + redist_priv_size(x, coords[axes[k]]) +
+                          (x->ghosts == 0 ? 0
+                           : closed       ? redist_priv_min(x->high, x->extent - end)
+                                          : x->high);
+        cells->first -= low * cells->stride[k];
+        n *= cells->count[k];
+    }
+    return n;
+}
+
+/* From the first cell to the last. */
+REDIST_PRIV_COLD int64_t redist_priv_cells_span(const redist_priv_cells *c)
+{
+    int64_t span = 0;
+    int d;
+    for (d = c->axis; d < c->ndim; d++)
+        span += (c->count[d] - 1) * c->stride[d];
+    return span;
+}
+
+/* Whether no cell between the first and the last is another's. */
+REDIST_PRIV_COLD int redist_priv_cells_are_solid(const redist_priv_cells *c)
+{
+    int64_t n = 1;
+    int d;
+    for (d = c->axis; d < c->ndim; d++)
+        n *= c->count[d];
+    return redist_priv_cells_span(c) == n - 1;
+}
+
+/* Whether two places share a cell: the one that has gaps is taken apart along its slowest axis, as
+   far as it reaches the other. */
+REDIST_PRIV_COLD int redist_priv_cells_meet(const redist_priv_cells *a, const redist_priv_cells *b)
+{
+    const int solid = redist_priv_cells_are_solid(a);
+    const redist_priv_cells *apart = solid ? b : a, *other = solid ? a : b;
+    const int64_t stride = apart->axis < apart->ndim ? apart->stride[apart->axis] : 1;
+    const int64_t from = other->first, to = from + redist_priv_cells_span(other);
+    redist_priv_cells slice = *apart;
+    int64_t i, end, width;
+    if (apart->first > to || from > apart->first + redist_priv_cells_span(apart))
+        return 0;
+    if (solid && redist_priv_cells_are_solid(b))
+        return 1;
+    slice.axis++;
+    width = redist_priv_cells_span(&slice);
+    i = redist_priv_ceil_div(redist_priv_max(from - width - apart->first, 0), stride);
+    end = redist_priv_min((to - apart->first) / stride, apart->count[apart->axis] - 1);
+    for (; i <= end; i++) {
+        slice.first = apart->first + i * stride;
+        if (redist_priv_cells_meet(&slice, other))
+            return 1;
+    }
+    return 0;
+}
+
+/* Checks that this rank's places share no cells: of a kept layout. */
+REDIST_PRIV_COLD void redist_priv_check_apart(const redist_layout *layout, int side, int rank,
+                                              redist_priv_verdict *v)
+{
+    const int places = layout->offsets == NULL ? 0 : redist_layout_on_rank(layout, rank, 0, NULL);
+    redist_priv_cells *cells;
+    redist_priv_held_place held;
+    int a, b, n = 0;
+    if (places < 2)
+        return;
+    cells = (redist_priv_cells *)redist_priv_alloc(places, sizeof *cells);
+    redist_priv_fail(v, cells == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for a plan");
+    memset(&held, 0, sizeof held);
+    held.place = -1;
+    while (cells != NULL && redist_priv_next_held(layout, rank, &held))
+        n += redist_priv_cells_of(layout, &held, &cells[n]) > 0;
+    if (n > 0)
+        qsort(cells, (size_t)n, sizeof *cells, redist_priv_compare_cells);
+    for (a = 0; a < n; a++)
+        for (b = a + 1; b < n && v->code == REDIST_OK &&
+                        cells[b].first <= cells[a].first + redist_priv_cells_span(&cells[a]);
+             b++)
+            if (redist_priv_cells_meet(&cells[a], &cells[b]))
+                redist_priv_fail(v, REDIST_ERR_LAYOUT,
+                                 "%s: places %d and %d overlap in the array, at offsets %" PRId64
+                                 " and %" PRId64,
+                                 redist_priv_side_name(side), cells[a].place, cells[b].place,
+                                 layout->offsets[cells[a].place], layout->offsets[cells[b].place]);
+    REDIST_FREE(cells);
+}
+
+/* The bytes of an element. */
+REDIST_PRIV_COLD int redist_priv_check_element(MPI_Datatype element, redist_priv_verdict *v)
 {
     MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
     int size = 0;
-    if (p->element == MPI_DATATYPE_NULL)
+    if (element == MPI_DATATYPE_NULL)
         redist_priv_fail(v, REDIST_ERR_TYPE, "the element datatype is MPI_DATATYPE_NULL");
-    else if (MPI_Type_size(p->element, &size) != MPI_SUCCESS ||
-             MPI_Type_get_extent(p->element, &lower, &extent) != MPI_SUCCESS ||
-             MPI_Type_get_true_extent(p->element, &true_lower, &true_extent) != MPI_SUCCESS)
+    else if (MPI_Type_size(element, &size) != MPI_SUCCESS ||
+             MPI_Type_get_extent(element, &lower, &extent) != MPI_SUCCESS ||
+             MPI_Type_get_true_extent(element, &true_lower, &true_extent) != MPI_SUCCESS)
         redist_priv_fail(v, REDIST_ERR_TYPE, "the element datatype is not a datatype");
     else if (size < 1 || lower != 0 || true_lower != 0 || extent != (MPI_Aint)size ||
              true_extent != extent)
@@ -1153,7 +1534,7 @@ REDIST_PRIV_COLD void redist_priv_check_element(redist_plan *p, redist_priv_verd
                          " on in an extent of %" PRId64
                          "; redist moves bytes, so MPI_Type_contiguous of MPI_BYTE will do",
                          size, (int64_t)true_lower, (int64_t)extent);
-    p->element_bytes = size;
+    return size;
 }
 
 REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_verdict *v)
@@ -1175,76 +1556,76 @@ REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_verd
     if (fixed && o->arrays > 1)
         redist_priv_fail(v, REDIST_ERR_ARGUMENT,
                          "fixed arrays go with one array, but options.arrays is %d", o->arrays);
-    if (fixed && o->combine != NULL)
+    if (fixed && p->part->arrival.function != NULL)
         redist_priv_fail(v, REDIST_ERR_ARGUMENT, "fixed arrays do not go with options.combine");
     if (!redist_priv_is_cost(&o->cost))
         redist_priv_fail(
             v, REDIST_ERR_ARGUMENT,
             "options.cost.per_message is %g, cost.per_byte %g, must be at least 0 and finite",
             o->cost.per_message, o->cost.per_byte);
-    p->arrays = o->arrays > 0 ? o->arrays : 1;
+    if (p->parts > 1 && (fixed || o->arrays > 1))
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "several parts do not go with options.%s",
+                         fixed ? "fixed_from or fixed_to" : "arrays");
+    if (p->parts > 1 && method == REDIST_MULTIPHASE)
+        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "REDIST_MULTIPHASE moves one part, not %d",
+                         p->parts);
 }
 
-REDIST_API void redist_combine_op(void *to, const void *from, int64_t n, void *context)
-{
-    const redist_op *op = (const redist_op *)context;
-    char *there = (char *)to, *arrived = (char *)(uintptr_t)from;
-    int64_t k;
-    int size = 0;
-    MPI_Type_size(op->type, &size);
-    for (k = 0; k < n; k += REDIST_MAX_COUNT)
-        MPI_Reduce_local(arrived + k * size, there + k * size,
-                         (int)redist_priv_min(n - k, REDIST_MAX_COUNT), op->type, op->op);
-}
-
-/* A function of the library must be given elements that it knows. */
-REDIST_PRIV_COLD void redist_priv_check_combine(const redist_plan *p, redist_priv_verdict *v)
+/* Checks that a combining function of the library supports the element type. */
+REDIST_PRIV_COLD void redist_priv_check_combine(const redist_priv_part *part,
+                                                redist_priv_verdict *v)
 {
     static const int bytes[] = {4, 8, 8, 16};
-    const redist_options *o = &p->options;
-    const redist_axpby *axpby = (const redist_axpby *)o->context;
-    const redist_op *op = (const redist_op *)o->context;
+    redist_combine *const function = part->arrival.function;
+    const redist_axpby *axpby = (const redist_axpby *)part->arrival.context;
+    const redist_op *op = (const redist_op *)part->arrival.context;
     int size = 0;
-    if (o->combine != redist_combine_op && o->combine != redist_combine_axpby)
+    if (function != redist_combine_op && function != redist_combine_axpby)
         return;
-    if (o->context == NULL)
+    if (part->arrival.context == NULL)
         redist_priv_fail(v, REDIST_ERR_ARGUMENT,
                          "options.combine needs options.context, which is NULL");
-    else if (o->combine == redist_combine_op &&
+    else if (function == redist_combine_op &&
              (op->type == MPI_DATATYPE_NULL || op->op == MPI_OP_NULL))
         redist_priv_fail(v, REDIST_ERR_ARGUMENT,
                          "the operation or the datatype of options.context is null");
-    else if (o->combine == redist_combine_op)
+    else if (function == redist_combine_op)
         MPI_Type_size(op->type, &size);
     else if ((int)axpby->type < 0 || axpby->type > REDIST_COMPLEX_DOUBLE)
         redist_priv_fail(v, REDIST_ERR_ARGUMENT, "the type of options.context is %d",
                          (int)axpby->type);
     else
         size = bytes[axpby->type];
-    if (size != p->element_bytes)
+    if (size != part->element_bytes)
         redist_priv_fail(v, REDIST_ERR_ARGUMENT,
                          "elements have %" PRId64 " bytes, those that are combined %d",
-                         p->element_bytes, size);
+                         part->element_bytes, size);
 }
 
-/* ------------------------------------------------------------------------------------------------- peers (private) */
+/* ------------------------------------------------------------------------------ peers (private) */
+
+/* multiple: a power of 2. */
+REDIST_PRIV int64_t redist_priv_round_up(int64_t a, int64_t multiple)
+{
+    return (a + multiple - 1) & -multiple;
+}
 
 /* A product's message, with this side's storage filled in. */
 REDIST_PRIV redist_priv_message redist_priv_product_message(const redist_plan *p,
                                                             const redist_priv_shared *product)
 {
-    const redist_priv_side *s = &p->side[product->own];
-    redist_priv_message m =
-        redist_priv_message_of(&s->neighbours, product->message, product->number, p->from);
-    redist_priv_store(&m, product->own, &s->storage);
+    const redist_priv_part *part = &p->part[product->part];
+    const redist_priv_half *half = &part->half[product->own];
+    redist_priv_message m = redist_priv_message_of(&half->neighbours[product->held],
+                                                   product->message, product->number, part->from);
+    redist_priv_store(&m, product->own, &half->place[product->held].storage);
     return m;
 }
 
-/* The message of the first block of a peer. */
-REDIST_PRIV redist_priv_message redist_priv_peer_message(const redist_plan *p,
-                                                         const redist_priv_peer *peer)
+/* The part of a product. */
+REDIST_PRIV const redist_priv_part *redist_priv_part_with(const redist_plan *p, int64_t product)
 {
-    return redist_priv_product_message(p, &p->product[p->block[peer->block].product]);
+    return &p->part[p->product[product].part];
 }
 
 /* Whether a run goes through two sides alike, whose positions are so far apart. */
@@ -1258,7 +1639,8 @@ REDIST_PRIV_COLD int redist_priv_is_alike(const redist_priv_run *run, int a, int
     return alike;
 }
 
-/* Where a message begins in the array when it lies there as it is packed, in elements; -1 when it does not. */
+/* Where a message begins in the array when it lies there as it is packed, in elements; -1 when it
+   does not. */
 REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, int side)
 {
     int64_t begin = m->origin[side];
@@ -1274,7 +1656,8 @@ REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, in
     return begin;
 }
 
-/* Splits the runs of an axis into those that lie at their destination and the others, packed one after the other. */
+/* Splits the runs of an axis into those that lie at their destination and the others, packed one
+   after the other. */
 REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int combined,
                                             redist_priv_runs *part)
 {
@@ -1285,8 +1668,8 @@ REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int co
         const int alike = redist_priv_is_alike(&run, REDIST_PRIV_FROM, 1, REDIST_PRIV_TO, 1);
         redist_priv_runs *half =
             &part[!alike || run.at[REDIST_PRIV_FROM] != run.at[REDIST_PRIV_TO]];
-        run.at[REDIST_PRIV_PACKED] =
-            half->elements; /* packed one after the other, whatever lay between them */
+        /* packed one after the other, whatever lay between them */
+        run.at[REDIST_PRIV_PACKED] = half->elements;
         run.stride[1][REDIST_PRIV_PACKED] = run.n[0];
         run.stride[2][REDIST_PRIV_PACKED] = run.n[0] * run.n[1];
         half->elements += run.n[0] * run.n[1] * run.n[2];
@@ -1309,86 +1692,139 @@ REDIST_PRIV_COLD int redist_priv_add_kept(redist_priv_kept *kept, const redist_p
 }
 
 /* Adds what is left of a kept message in place. */
-REDIST_PRIV_COLD int redist_priv_keep_in_place(redist_plan *p, redist_priv_message whole,
-                                               redist_priv_runs *part)
+REDIST_PRIV_COLD int redist_priv_keep_in_place(redist_priv_part *part, redist_priv_message whole,
+                                               redist_priv_runs *half)
 {
     redist_priv_message move;
     int d, e, code = REDIST_OK;
     for (d = 0; d < whole.ndim && code == REDIST_OK; d++)
-        code = redist_priv_split_runs(whole.axis[d], p->options.combine != NULL, &part[2 * d]);
+        code = redist_priv_split_runs(whole.axis[d], part->arrival.function != NULL, &half[2 * d]);
     for (d = 0; d < whole.ndim && code == REDIST_OK; d++) {
         move = whole;
         for (e = 0; e <= d; e++) {
-            move.axis[e] = &part[2 * e + (e == d)];
+            move.axis[e] = &half[2 * e + (e == d)];
             move.end[e] = move.axis[e]->elements;
         }
-        redist_priv_pack_densely(&move, p->from);
+        redist_priv_pack_densely(&move, part->from);
         if (move.elements > 0)
-            code = redist_priv_add_kept(&p->kept, &move);
+            code = redist_priv_add_kept(&part->kept, &move);
     }
     return code;
 }
 
-/* Keeps the message of this rank to itself: the same products of runs, stored on both sides. REDIST_ERR_ARGUMENT: it is
-   combined in place, and an element that is its own destination cannot be told from others. */
-REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, int64_t message)
+/* Whether a message to the rank itself has its source's strides and origin at its destination. */
+REDIST_PRIV_COLD int redist_priv_is_stored_alike(const redist_priv_message *m)
 {
-    const redist_priv_storage *from = &p->side[REDIST_PRIV_FROM].storage,
-                              *to = &p->side[REDIST_PRIV_TO].storage;
-    const size_t strides = (size_t)p->from->ndim * sizeof from->stride[0];
-    const int blocks = redist_priv_blocks_of(&p->side[REDIST_PRIV_FROM].neighbours);
-    redist_priv_kept *kept = &p->kept;
-    redist_priv_shared one = {REDIST_PRIV_FROM, message, 0, 0, 0, 0, NULL, NULL};
+    return m->origin[REDIST_PRIV_FROM] == m->origin[REDIST_PRIV_TO] &&
+           memcmp(m->stride[REDIST_PRIV_FROM], m->stride[REDIST_PRIV_TO],
+                  (size_t)m->ndim * sizeof m->stride[0][0]) == 0;
+}
+
+/* Keeps a message of this rank to itself: the same products of runs, stored on both sides. */
+REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part,
+                                      const redist_priv_shared *product)
+{
+    redist_priv_held_place *to =
+        (redist_priv_held_place *)redist_priv_find(part->half[REDIST_PRIV_TO].place,
+                                                   part->half[REDIST_PRIV_TO].places, sizeof *to,
+                                                   product->place[REDIST_PRIV_TO]);
+    redist_priv_message m = redist_priv_product_message(p, product);
+    redist_priv_store(&m, REDIST_PRIV_TO, &to->storage);
+    part->kept.elements += m.elements;
+    return m.elements > 0 ? redist_priv_add_kept(&part->kept, &m) : REDIST_OK;
+}
+
+/* Finds what must be copied in place. REDIST_ERR_ARGUMENT: it is combined, and an element that is
+   its own destination cannot be distinguished from others. */
+REDIST_PRIV_COLD int redist_priv_rest(const redist_plan *p, redist_priv_part *part)
+{
+    redist_priv_kept *kept = &part->kept;
+    const int several = part->half[REDIST_PRIV_FROM].places > 1;
     int k, code = REDIST_OK;
-    for (; one.number < blocks && code == REDIST_OK; one.number++) {
-        redist_priv_message m = redist_priv_product_message(p, &one);
-        redist_priv_store(&m, REDIST_PRIV_TO, to);
-        kept->elements += m.elements;
-        if (m.elements > 0)
-            code = redist_priv_add_kept(kept, &m);
-    }
     kept->wholes = kept->messages;
-    kept->in_place = p->options.in_place && from->origin == to->origin &&
-                     memcmp(from->stride, to->stride, strides) == 0;
-    if (code != REDIST_OK || !kept->in_place)
-        return code == REDIST_OK && p->options.in_place && p->options.combine != NULL
-                   ? REDIST_ERR_ARGUMENT
-                   : code;
+    for (k = 0; k < kept->wholes; k++)
+        kept->in_place |= p->options.in_place && redist_priv_is_stored_alike(&kept->message[k]);
+    if (p->options.in_place && part->arrival.function != NULL && kept->wholes > 0 &&
+        !kept->in_place)
+        return REDIST_ERR_ARGUMENT;
+    if (!kept->in_place)
+        return REDIST_OK;
     kept->part = (redist_priv_runs **)redist_priv_zeroed(kept->wholes, sizeof *kept->part);
     code = kept->part == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     for (k = 0; k < kept->wholes && code == REDIST_OK; k++) {
-        redist_priv_runs *part =
-            (redist_priv_runs *)redist_priv_zeroed(2 * p->from->ndim, sizeof *part);
-        if (part != NULL)
-            kept->part[kept->parts++] = part;
-        code =
-            part == NULL ? REDIST_ERR_MEMORY : redist_priv_keep_in_place(p, kept->message[k], part);
+        const redist_priv_message whole = kept->message[k];
+        redist_priv_runs *half;
+        if (several && !redist_priv_is_stored_alike(&whole)) {
+            code = redist_priv_add_kept(kept, &whole);
+            continue;
+        }
+        half = (redist_priv_runs *)redist_priv_zeroed(2 * whole.ndim, sizeof *half);
+        if (half != NULL)
+            kept->part[kept->parts++] = half;
+        code = half == NULL ? REDIST_ERR_MEMORY : redist_priv_keep_in_place(part, whole, half);
     }
     return code;
 }
 
-/* Adds the blocks of a message: of every array all products. */
-REDIST_PRIV_COLD int redist_priv_add_blocks(redist_plan *p, redist_priv_peer *peer, int64_t message)
+/* What two places exchange, one of them this rank's. Sorted as blocks are. */
+typedef struct {
+    int rank;
+    redist_priv_shared product;
+} redist_priv_shipment;
+
+REDIST_PRIV_COLD int redist_priv_compare_shipments(const void *a, const void *b)
 {
-    redist_priv_shared product = {peer->own, message, 0, 0, 0, 0, NULL, NULL};
-    redist_priv_block block = {0, 0, 0, 0};
-    const int64_t first = p->products;
-    peer->block = p->blocks;
-    for (; product.number < redist_priv_blocks_of(&p->side[peer->own].neighbours);
-         product.number++) {
-        product.bytes = redist_priv_product_message(p, &product).elements * p->element_bytes;
-        if (product.bytes > 0)
+    const redist_priv_shipment *x = (const redist_priv_shipment *)a,
+                               *y = (const redist_priv_shipment *)b;
+    const int first[] = {x->rank, x->product.part, x->product.place[0], x->product.place[1]},
+              second[] = {y->rank, y->product.part, y->product.place[0], y->product.place[1]};
+    int k = 0;
+    while (k < 3 && first[k] == second[k])
+        k++;
+    return (first[k] > second[k]) - (first[k] < second[k]);
+}
+
+typedef struct {
+    int64_t shipments, room;
+    redist_priv_shipment *shipment;
+} redist_priv_shipments;
+
+/* Adds the products of a message, one for each choice of images. */
+REDIST_PRIV_COLD int redist_priv_add_products(redist_plan *p, redist_priv_part *part,
+                                              redist_priv_shipment *m)
+{
+    redist_priv_shared *product = &m->product;
+    const int images = redist_priv_blocks_of(&part->half[product->own].neighbours[product->held]);
+    int code = REDIST_OK;
+    for (; product->number < images && code == REDIST_OK; product->number++) {
+        if (m->rank == p->rank) {
+            code =
+                product->own == REDIST_PRIV_FROM ? redist_priv_keep(p, part, product) : REDIST_OK;
+            continue;
+        }
+        product->bytes = redist_priv_product_message(p, product).elements * part->element_bytes;
+        if (product->bytes > 0)
             p->product =
                 (redist_priv_shared *)redist_priv_append(p->product, &p->products, &p->product_room,
-                                                         &product, sizeof product);
-        if (p->product == NULL)
-            return REDIST_ERR_MEMORY;
+                                                         product, sizeof *product);
+        code = p->product == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     }
-    for (; block.array < p->arrays; block.array++)
+    return code;
+}
+
+/* Adds the blocks of a part's message, whose products begin with `first`: of every array all. */
+REDIST_PRIV_COLD int redist_priv_add_blocks(redist_plan *p, redist_priv_peer *peer, int64_t first)
+{
+    redist_priv_block block = {0, 0, 0, 0};
+    const int arrays = p->parts > 1 ? 1 : p->arrays;
+    int a;
+    for (a = 0; a < arrays; a++)
         for (block.product = first; block.product < p->products; block.product++) {
-            block.at = peer->bytes;
+            block.array = p->parts > 1 ? p->product[first].part : a;
+            block.at = redist_priv_round_up(peer->bytes, p->alignment);
             block.bytes = p->product[block.product].bytes;
-            peer->bytes += block.bytes;
+            peer->bytes = block.at + block.bytes;
+            p->side[peer->own].bytes += block.bytes;
             peer->blocks++;
             p->block = (redist_priv_block *)redist_priv_append(p->block, &p->blocks, &p->block_room,
                                                                &block, sizeof block);
@@ -1398,69 +1834,147 @@ REDIST_PRIV_COLD int redist_priv_add_blocks(redist_plan *p, redist_priv_peer *pe
     return REDIST_OK;
 }
 
-/* Adds a peer, or keeps its message. */
-REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, int own, int rank, int64_t message)
+/* Adds what follows in the list with the same rank in the same part; *at: passes over that. */
+REDIST_PRIV_COLD int redist_priv_add_part(redist_plan *p, const redist_priv_shipments *list,
+                                          int64_t *at, redist_priv_peer *peer)
 {
-    redist_priv_side *s = &p->side[own];
+    const int part = list->shipment[*at].product.part, rank = list->shipment[*at].rank;
+    const int64_t first = p->products;
+    int code = REDIST_OK;
+    for (; *at < list->shipments && code == REDIST_OK; ++*at) {
+        redist_priv_shipment *m = &list->shipment[*at];
+        if (m->rank != rank || m->product.part != part)
+            break;
+        code = redist_priv_add_products(p, &p->part[part], m);
+    }
+    return code == REDIST_OK && first < p->products ? redist_priv_add_blocks(p, peer, first) : code;
+}
+
+/* Adds the peer that comes next in the list; of this rank, keeps what it has for itself. */
+REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, const redist_priv_shipments *list,
+                                          int64_t *at)
+{
+    const int rank = list->shipment[*at].rank, own = list->shipment[*at].product.own;
     const int ahead = own == REDIST_PRIV_FROM ? rank - p->rank : p->rank - rank;
     redist_priv_peer peer;
-    if (rank == p->rank)
-        return own == REDIST_PRIV_FROM ? redist_priv_keep(p, message) : REDIST_OK;
+    int code = REDIST_OK;
     memset((void *)&peer, 0, sizeof peer);
     peer.own = own;
     peer.rank = rank;
     peer.order = (ahead + p->size) % p->size; /* in the ring of ranks */
-    if (redist_priv_add_blocks(p, &peer, message) != REDIST_OK)
-        return REDIST_ERR_MEMORY;
-    s->bytes += peer.bytes;
-    s->peers++;
+    peer.block = p->blocks;
+    while (*at < list->shipments && list->shipment[*at].rank == rank && code == REDIST_OK)
+        code = redist_priv_add_part(p, list, at, &peer);
+    if (code != REDIST_OK || peer.blocks == 0)
+        return code;
+    p->side[own].peers++;
     p->peer = (redist_priv_peer *)redist_priv_append(p->peer, &p->peers, &p->peer_room, &peer,
                                                      sizeof peer);
     return p->peer == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* Finds what this rank owns on one side, and lists the other ranks that it exchanges with there. */
+/* Finds this rank's places in the layout of a part's side, and what they own. */
+REDIST_PRIV_COLD int redist_priv_open_half(const redist_plan *p, redist_priv_part *part, int own)
+{
+    const redist_layout *layout = own == REDIST_PRIV_FROM ? part->from : part->to;
+    redist_priv_half *half = &part->half[own];
+    redist_priv_held_place held;
+    int place = -1, coords[REDIST_MAX_DIMS];
+    int64_t k;
+    while ((place = redist_priv_next_place(layout, NULL, p->rank, place)) >= 0)
+        half->places++;
+    half->place = (redist_priv_held_place *)redist_priv_zeroed(half->places, sizeof *half->place);
+    half->neighbours =
+        (redist_priv_neighbours *)redist_priv_zeroed(half->places, sizeof *half->neighbours);
+    if (half->place == NULL || half->neighbours == NULL)
+        return REDIST_ERR_MEMORY;
+    memset(&held, 0, sizeof held);
+    held.place = -1;
+    for (k = 0; redist_priv_next_held(layout, p->rank, &held); k++) {
+        redist_priv_coords_of_place(layout, held.place, coords);
+        half->place[k] = held;
+        half->owned += redist_priv_held_at(layout, coords);
+    }
+    half->array_bytes = held.end * part->element_bytes;
+    return REDIST_OK;
+}
+
+/* Finds what one of this rank's places exchanges on one side. */
+REDIST_PRIV_COLD int redist_priv_meet_place(const redist_plan *p, redist_priv_pairs *pairs, int own,
+                                            int part, int held, redist_priv_shipments *list)
+{
+    const redist_layout *layout = pairs->layout[own];
+    redist_priv_half *half = &p->part[part].half[own];
+    const int mine = half->place[held].place;
+    redist_priv_shipment meeting;
+    int coords[REDIST_MAX_DIMS], code;
+    memset(&meeting, 0, sizeof meeting);
+    redist_priv_coords_of_place(layout, mine, coords);
+    half->found = held + 1;
+    code = redist_priv_find_neighbours(layout, coords, own, pairs->layout[!own], 1,
+                                       &half->neighbours[held]);
+    redist_priv_pairs_of(pairs, mine, &half->neighbours[held]);
+    while (code == REDIST_OK && redist_priv_next_pair(pairs)) {
+        if (pairs->place[own] != mine)
+            continue;
+        meeting.rank = redist_priv_rank_at(pairs->layout[!own], pairs->place[!own]);
+        meeting.product.own = own;
+        meeting.product.part = part;
+        memcpy(meeting.product.place, pairs->place, sizeof pairs->place);
+        meeting.product.held = held;
+        meeting.product.message = pairs->message;
+        list->shipment =
+            (redist_priv_shipment *)redist_priv_append(list->shipment, &list->shipments,
+                                                       &list->room, &meeting, sizeof meeting);
+        code = list->shipment == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    }
+    return code == REDIST_OK ? pairs->code : code;
+}
+
+/* Finds what this rank exchanges on one side, in all parts, and with whom. */
 REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
 {
     redist_priv_side *s = &p->side[own];
-    const redist_layout *layout = own == REDIST_PRIV_FROM ? p->from : p->to;
-    const redist_layout *other = own == REDIST_PRIV_FROM ? p->to : p->from;
-    const int mine = redist_priv_place_on(layout, NULL, p->rank);
+    redist_priv_shipments list = {0, 0, NULL};
     redist_priv_pairs pairs;
-    int coords[REDIST_MAX_DIMS], code;
-    if (mine < 0)
-        return REDIST_OK;
-    redist_priv_coords_of_place(layout, mine, coords);
-    s->owned = redist_priv_held_at(layout, coords);
-    s->storage = redist_priv_storage_at(layout, coords);
-    s->array_bytes = s->storage.size * p->element_bytes;
-    s->streams = s->array_bytes * p->arrays >= REDIST_STREAM_BYTES;
-    code = redist_priv_pairs_open(&pairs, p->from, p->to, p->arrival.function != NULL);
-    if (code == REDIST_OK)
-        code = redist_priv_find_neighbours(layout, coords, own, other, 1, &s->neighbours);
-    redist_priv_pairs_of(&pairs, mine, &s->neighbours);
-    while (code == REDIST_OK && redist_priv_next_pair(&pairs))
-        if (pairs.place[own] == mine)
-            code = redist_priv_add_peer(p, own, redist_priv_rank_at(other, pairs.place[!own]),
-                                        pairs.message);
-    code = code == REDIST_OK ? pairs.code : code;
-    REDIST_FREE(pairs.rank_places);
+    int64_t k;
+    int i, code = REDIST_OK;
+    for (i = 0; i < p->parts && code == REDIST_OK; i++) {
+        const redist_priv_part *part = &p->part[i];
+        const int arrays = p->parts > 1 ? 1 : p->arrays;
+        s->owned += part->half[own].owned;
+        s->array_bytes += part->half[own].array_bytes * arrays;
+        code = redist_priv_pairs_open(&pairs, part->from, part->to, part->arrival.function != NULL);
+        for (k = 0; k < part->half[own].places && code == REDIST_OK; k++)
+            code = redist_priv_meet_place(p, &pairs, own, i, (int)k, &list);
+        REDIST_FREE(pairs.rank_places);
+    }
+    s->streams = s->array_bytes >= REDIST_STREAM_BYTES;
+    if (list.shipments > 0)
+        qsort(list.shipment, (size_t)list.shipments, sizeof *list.shipment,
+              redist_priv_compare_shipments);
+    for (k = 0; k < list.shipments && code == REDIST_OK;)
+        code = redist_priv_add_peer(p, &list, &k);
+    REDIST_FREE(list.shipment);
     return code;
 }
 
 REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
 {
-    int own, code = REDIST_OK;
+    int own, k, code = REDIST_OK;
     p->peer = (redist_priv_peer *)redist_priv_zeroed(1, 1); /* not NULL: lists that grow */
     p->product = (redist_priv_shared *)redist_priv_zeroed(1, 1);
     p->pointers = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *p->pointers);
     if (p->peer == NULL || p->product == NULL || p->pointers == NULL)
         return REDIST_ERR_MEMORY;
-    redist_priv_slow_to_fast(p->from, p->from->memory_order, p->order);
     p->pointers[0] = p->options.fixed_from;
     p->pointers[p->arrays] = p->options.fixed_to;
+    for (k = 0; k < 2 * p->parts && code == REDIST_OK; k++)
+        code = redist_priv_open_half(p, &p->part[k / 2], k % 2);
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--)
         code = redist_priv_open_side(p, own);
+    for (k = 0; k < p->parts && code == REDIST_OK; k++)
+        code = redist_priv_rest(p, &p->part[k]);
     for (own = 0; own < 2 && code == REDIST_OK; own++) {
         redist_priv_side *s = &p->side[own];
         s->peer = p->peer + (own == REDIST_PRIV_FROM ? p->side[REDIST_PRIV_TO].peers : 0);
@@ -1469,31 +1983,29 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
     return code;
 }
 
-/* ----------------------------------------------------------------------------------------------- staging (private) */
-
-/* multiple: a power of 2. */
-REDIST_PRIV int64_t redist_priv_round_up(int64_t a, int64_t multiple)
-{
-    return (a + multiple - 1) & -multiple;
-}
+/* ---------------------------------------------------------------------------- staging (private) */
 
 /* Which messages of a side stay in the array: none, those that are contiguous there, or all. */
 enum { REDIST_PRIV_NONE, REDIST_PRIV_CONTIGUOUS, REDIST_PRIV_ALL };
 
-/* Gives the others their places in the staging memory, which are multiples of `unit` bytes, a power of 2. None stays
-   for being contiguous where there are several arrays, or the one is overwritten at the same time, or combined. */
+/* Gives the others their places in the staging memory, which are multiples of `unit` bytes, a power
+   of 2. None stays for being contiguous where there are several arrays, or the one is overwritten
+   at the same time, or combined. */
 REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int in_array, int64_t unit)
 {
     const redist_priv_side *s = &p->side[own];
-    const int taken = own == REDIST_PRIV_FROM ? p->overwrites : p->arrival.function != NULL;
+    const int taken = own == REDIST_PRIV_FROM ? p->overwrites : p->combines;
     const int contiguous = in_array == REDIST_PRIV_CONTIGUOUS && p->arrays == 1 && !taken;
     redist_priv_staging *staging = &p->staging[own];
     int64_t k;
     staging->bytes = 0;
     for (k = 0; k < s->peers; k++) {
         redist_priv_peer *peer = &s->peer[k];
-        redist_priv_message m = redist_priv_peer_message(p, peer);
-        peer->direct = peer->blocks > 1 ? -1 : redist_priv_contiguous(&m, own) * p->element_bytes;
+        const redist_priv_shared *product = &p->product[p->block[peer->block].product];
+        const redist_priv_message m = redist_priv_product_message(p, product);
+        peer->direct = peer->blocks > 1
+                           ? -1
+                           : redist_priv_contiguous(&m, own) * p->part[product->part].element_bytes;
         peer->staged = REDIST_PRIV_IN_ARRAY;
         if (peer->near || in_array == REDIST_PRIV_ALL || (contiguous && peer->direct >= 0))
             continue;
@@ -1513,8 +2025,9 @@ REDIST_PRIV_COLD int64_t redist_priv_buffer_bytes(const redist_plan *p)
     return bytes;
 }
 
-/* Where a side's messages lie when they lie in one piece of memory, or what their types' addresses are relative to;
-   NULL when there are none, because MPI refuses to send from the memory it receives into, even nothing. */
+/* Where a side's messages lie when they lie in one piece of memory, or what their types' addresses
+   are relative to; NULL when there are none, because MPI refuses to send from the memory it
+   receives into, even nothing. */
 REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own)
 {
     if (p->staging[own].memory != NULL)
@@ -1524,50 +2037,65 @@ REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own)
     return p->arrays > 1 ? MPI_BOTTOM : redist_priv_given(p, own, 0);
 }
 
-/* Compiles what stays on this rank: straight to its destination, or, when an execution overwrites, by way of staging. */
-REDIST_PRIV_COLD int redist_priv_compile_kept(redist_plan *p)
+/* Compiles what stays on this rank: straight to its destination, or, when an execution overwrites,
+   by way of staging. */
+REDIST_PRIV_COLD int redist_priv_compile_kept(const redist_plan *p, redist_priv_part *part)
 {
-    redist_priv_kept *kept = &p->kept;
+    redist_priv_kept *kept = &part->kept;
     const int twice = p->staging[REDIST_PRIV_PACKED].bytes > 0,
-              replaces = p->arrival.function == NULL;
+              replaces = part->arrival.function == NULL;
     int64_t k;
     int code = REDIST_OK;
     kept->copy = (redist_priv_program **)redist_priv_zeroed(2 * kept->messages, sizeof *kept->copy);
     if (kept->copy == NULL)
         return REDIST_ERR_MEMORY;
     for (k = 0; k < kept->messages && code == REDIST_OK; k++) {
-        code = redist_priv_compile(&kept->copy[2 * k], &kept->message[k], p->order, NULL,
+        code = redist_priv_compile(&kept->copy[2 * k], &kept->message[k], part->order, NULL,
                                    REDIST_PRIV_FROM, twice ? REDIST_PRIV_PACKED : REDIST_PRIV_TO,
-                                   p->element_bytes, twice || replaces);
+                                   part->element_bytes, twice || replaces);
         if (code == REDIST_OK && twice)
-            code =
-                redist_priv_compile(&kept->copy[2 * k + 1], &kept->message[k], p->order, NULL,
-                                    REDIST_PRIV_PACKED, REDIST_PRIV_TO, p->element_bytes, replaces);
+            code = redist_priv_compile(&kept->copy[2 * k + 1], &kept->message[k], part->order, NULL,
+                                       REDIST_PRIV_PACKED, REDIST_PRIV_TO, part->element_bytes,
+                                       replaces);
     }
     return code;
 }
 
-/* Copies what stays on this rank and is not at its destination: there, or with `packed` into staging memory (half 0)
-   and from there (half 1). */
-REDIST_PRIV void redist_priv_copy_kept_half(const redist_plan *p, int half, char *packed)
+/* Bytes of staging memory for what stays on this rank of one of a part's arrays. */
+REDIST_PRIV int64_t redist_priv_kept_bytes(const redist_priv_part *part)
 {
-    const redist_priv_kept *kept = &p->kept;
+    return redist_priv_round_up(part->kept.elements * part->element_bytes, REDIST_PRIV_LINE);
+}
+
+/* Copies what stays on this rank of an array and is not at its destination: there, or with `packed`
+   into staging memory (half 0) and from there (half 1). */
+REDIST_PRIV void redist_priv_copy_kept_array(const redist_plan *p, int a, int half, char *packed)
+{
+    const redist_priv_part *part = redist_priv_part_of(p, a);
+    const redist_priv_kept *kept = &part->kept;
     const int arrives = packed == NULL || half == 1;
     const redist_priv_arrival arrival =
-        arrives ? p->arrival : redist_priv_replacing(p->element_bytes);
+        arrives ? part->arrival : redist_priv_replacing(part->element_bytes);
     const redist_priv_cursor whole = {{0}, {0}};
+    const int rests = kept->in_place && p->pointers[a] == p->pointers[p->arrays + a];
     int64_t k;
+    for (k = rests ? kept->wholes : 0; k < (rests ? kept->messages : kept->wholes); k++) {
+        redist_priv_copy(kept->copy[2 * k + half], &whole,
+                         half == 1 ? packed : redist_priv_given(p, REDIST_PRIV_FROM, a),
+                         arrives ? redist_priv_given(p, REDIST_PRIV_TO, a) : packed, arrival,
+                         arrives && p->side[REDIST_PRIV_TO].streams);
+        if (packed != NULL)
+            packed += kept->message[k].elements * part->element_bytes;
+    }
+}
+
+REDIST_PRIV void redist_priv_copy_kept_half(const redist_plan *p, int half, char *packed)
+{
     int a;
     for (a = 0; a < p->arrays; a++) {
-        const int rests = kept->in_place && p->pointers[a] == p->pointers[p->arrays + a];
-        for (k = rests ? kept->wholes : 0; k < (rests ? kept->messages : kept->wholes); k++) {
-            redist_priv_copy(kept->copy[2 * k + half], &whole,
-                             half == 1 ? packed : redist_priv_given(p, REDIST_PRIV_FROM, a),
-                             arrives ? redist_priv_given(p, REDIST_PRIV_TO, a) : packed, arrival,
-                             arrives && p->side[REDIST_PRIV_TO].streams);
-            if (packed != NULL)
-                packed += kept->message[k].elements * p->element_bytes;
-        }
+        redist_priv_copy_kept_array(p, a, half, packed);
+        if (packed != NULL)
+            packed += redist_priv_kept_bytes(redist_priv_part_of(p, a));
     }
 }
 
@@ -1575,31 +2103,35 @@ REDIST_PRIV void redist_priv_copy_kept_half(const redist_plan *p, int half, char
 REDIST_PRIV_APART void redist_priv_copy_kept(const redist_plan *p)
 {
     char *packed = p->staging[REDIST_PRIV_PACKED].memory;
+    const double began = redist_priv_now(p);
     redist_priv_copy_kept_half(p, 0, packed);
     if (packed != NULL)
         redist_priv_copy_kept_half(p, 1, packed);
+    redist_priv_add_copying(p, began);
 }
 
-/* ------------------------------------------------------------------------------------------------ pieces (private) */
+/* ----------------------------------------------------------------------------- pieces (private) */
 
-/* A message that fits is one piece. Otherwise a piece is as many blocks as fit, or a brick of one: some of its elements
-   along each axis, going through them from the source's fastest axis on. Both ends cut alike. */
+/* A message that fits is one piece. Otherwise a piece is as many blocks as fit, or a brick of one:
+   some of its elements along each axis, going through them from the source's fastest axis on. Both
+   ends cut equally. */
 
-/* The elements along each axis of the bricks of a block. They are long along the source's fastest axes, so that packing
-   reads long pieces; wide ones let unpacking write long pieces. Returns how many bricks there are. */
-REDIST_PRIV_COLD int64_t redist_priv_cut(const redist_plan *p, const redist_priv_message *m,
+/* The elements along each axis of the bricks of a block. They are long along the source's fastest
+   axes, so that packing reads long pieces; wide ones let unpacking write long pieces. Returns how
+   many bricks there are. */
+REDIST_PRIV_COLD int64_t redist_priv_cut(const redist_priv_part *part, const redist_priv_message *m,
                                          redist_priv_cutting c, int64_t *size)
 {
     int axes[REDIST_MAX_DIMS], i, wide;
-    int64_t bricks = 1, room = redist_priv_max(c.bytes / p->element_bytes, 1), width;
-    redist_priv_slow_to_fast(p->to, p->to->memory_order, axes);
+    int64_t bricks = 1, room = redist_priv_max(c.bytes / part->element_bytes, 1), width;
+    redist_priv_slow_to_fast(part->to, part->to->memory_order, axes);
     for (i = 0, wide = axes[0]; i < m->ndim; i++)
         wide = m->axis[axes[i]]->elements > 1 ? axes[i] : wide;
-    width = redist_priv_min(redist_priv_max(c.wide / p->element_bytes, 1), room);
+    width = redist_priv_min(redist_priv_max(c.wide / part->element_bytes, 1), room);
     width = redist_priv_min(width, m->axis[wide]->elements);
     room /= width;
     for (i = m->ndim - 1; i >= 0; i--) {
-        const int d = p->order[i];
+        const int d = part->order[i];
         const int64_t n = m->axis[d]->elements, least = d == wide ? width : 1;
         const int64_t times = redist_priv_min(redist_priv_ceil_div(n, least), room);
         size[d] = redist_priv_min(least * times, n);
@@ -1617,51 +2149,60 @@ REDIST_PRIV_COLD int redist_priv_compile_peer(redist_plan *p, const redist_priv_
     int64_t size[REDIST_MAX_DIMS], k;
     int code = REDIST_OK;
     for (k = p->block[peer->block].product; k <= last->product && code == REDIST_OK; k++) {
+        const redist_priv_part *part = redist_priv_part_with(p, k);
         const redist_priv_message m = redist_priv_product_message(p, &p->product[k]);
         const int cut =
             peer->bytes > peer->cutting.bytes && p->product[k].bytes > peer->cutting.bytes;
         if (cut)
-            redist_priv_cut(p, &m, peer->cutting, size);
-        code = redist_priv_compile(&p->product[k].staged, &m, p->order, cut ? size : NULL,
+            redist_priv_cut(part, &m, peer->cutting, size);
+        code = redist_priv_compile(&p->product[k].staged, &m, part->order, cut ? size : NULL,
                                    packs ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED,
-                                   packs ? REDIST_PRIV_PACKED : REDIST_PRIV_TO, p->element_bytes,
-                                   packs || p->arrival.function == NULL);
+                                   packs ? REDIST_PRIV_PACKED : REDIST_PRIV_TO, part->element_bytes,
+                                   packs || part->arrival.function == NULL);
     }
     return code;
 }
 
-/* Whether the next piece of a message takes its next block, or a brick of it, beside so many bytes of others. */
-REDIST_PRIV_FAST int redist_priv_takes(const redist_plan *p, const redist_priv_peer *peer,
-                                       int64_t used)
+/* Where the next block of a message begins in a piece with so many bytes; -1: in another piece. */
+REDIST_PRIV_FAST int64_t redist_priv_takes(const redist_plan *p, const redist_priv_peer *peer,
+                                           int64_t used)
 {
-    return used == 0 || (peer->next < peer->blocks &&
-                         used + p->block[peer->block + peer->next].bytes <= peer->cutting.bytes);
+    const redist_priv_block *block = &p->block[peer->block + peer->next];
+    int64_t at;
+    if (used == 0)
+        return 0;
+    if (peer->next == peer->blocks)
+        return -1;
+    at = redist_priv_round_up(used, p->alignment);
+    return at + block->bytes <= peer->cutting.bytes ? at : -1;
 }
 
-/* Packs the next piece of a message into `packed`, or unpacks it; packed NULL: only passes over it. Returns its bytes,
-   with the gaps that a brick at an edge leaves. */
+/* Packs the next piece of a message into `packed`, or unpacks it; packed NULL: only passes over it.
+   Returns its bytes, with the gaps that a brick at an edge leaves. */
 REDIST_PRIV int64_t redist_priv_copy_piece(const redist_plan *p, redist_priv_peer *peer,
                                            char *packed, int stream)
 {
     const int unpacks = peer->own == REDIST_PRIV_TO;
-    const redist_priv_arrival arrival =
-        unpacks ? p->arrival : redist_priv_replacing(p->element_bytes);
-    int64_t used = 0;
+    const double began = redist_priv_now(p);
+    int64_t used = 0, at;
     int brick = 0;
     peer->next = peer->next == peer->blocks ? 0 : peer->next;
-    while (!brick && redist_priv_takes(p, peer, used)) {
+    while (!brick && (at = redist_priv_takes(p, peer, used)) >= 0) {
         const redist_priv_block *block = &p->block[peer->block + peer->next];
         const redist_priv_program *program = p->product[block->product].staged;
+        const redist_priv_part *part = redist_priv_part_with(p, block->product);
         char *array = redist_priv_given(p, peer->own, block->array);
         if (packed != NULL && unpacks)
-            redist_priv_copy(program, &peer->at, packed + used, array, arrival,
+            redist_priv_copy(program, &peer->at, packed + at, array, part->arrival,
                              p->side[REDIST_PRIV_TO].streams);
         else if (packed != NULL)
-            redist_priv_copy(program, &peer->at, array, packed + used, arrival, stream);
-        used += program->room;
+            redist_priv_copy(program, &peer->at, array, packed + at,
+                             redist_priv_replacing(part->element_bytes), stream);
+        used = at + program->room;
         brick = program->turns > 0;
         peer->next += !redist_priv_advance(program, &peer->at);
     }
+    redist_priv_add_copying(p, began);
     return used;
 }
 
@@ -1693,7 +2234,7 @@ REDIST_PRIV void redist_priv_copy_all_staged(const redist_plan *p, int own)
             redist_priv_copy_staged(p, &s->peer[k]);
 }
 
-/* ---------------------------------------------------------------------------------------------- reports (private) */
+/* ---------------------------------------------------------------------------- reports (private) */
 
 REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *stats)
 {
@@ -1710,45 +2251,54 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
     stats->receives += p->side[REDIST_PRIV_TO].peers;
     stats->bytes_sent += p->side[REDIST_PRIV_FROM].bytes;
     stats->bytes_received += p->side[REDIST_PRIV_TO].bytes;
-    stats->bytes_kept += p->kept.elements * p->element_bytes * p->arrays;
+    for (k = 0; k < p->arrays; k++)
+        stats->bytes_kept +=
+            redist_priv_part_of(p, k)->kept.elements * redist_priv_part_of(p, k)->element_bytes;
     stats->steps += p->transport->method == REDIST_SCHEDULED
                         ? (int)redist_priv_max(p->state.lanes.steps, 1)
                         : 1;
     stats->phases++;
 }
 
-/* ------------------------------------------------------------ REDIST_POINT_TO_POINT and REDIST_SCHEDULED (private) */
+/* ----------------------------------------- REDIST_POINT_TO_POINT and REDIST_SCHEDULED (private) */
 
-/* Each side of a rank is a lane: it serves its peers in their order, piece by piece. REDIST_POINT_TO_POINT sets all
-   going at once. REDIST_SCHEDULED orders the peers by redist_schedule_create, and sends a piece when this rank has
-   posted all receives of earlier steps, and of earlier pieces of its step: only what has arrived makes room for those,
-   so no rank fills a network's buffers ahead of the others, and the earliest piece on its way never waits. Its pieces
-   are so short that MPI asks no receiver for them: over a socket the answer would queue behind what goes the other way,
-   and both directions take turns. */
+/* Each side of a rank is a lane: it serves its peers in their order, piece by piece.
+   REDIST_POINT_TO_POINT sets all going at once. REDIST_SCHEDULED orders the peers by
+   redist_schedule_create, and sends a piece when this rank has posted all receives of earlier
+   steps, and of earlier pieces of its step: only what has arrived makes room for those, so no rank
+   fills a network's buffers ahead of the others, and the earliest piece under way never waits. Its
+   pieces are so short that MPI sends them eagerly: over a socket, a receiver's answer would queue
+   behind the data of the opposite direction. */
 
 #ifndef REDIST_NO_SCHEDULED
 
-/* With whom this rank meets in a step. Where all meet all, a node's ranks send to one other node, and receive from one,
-   so that no link serves two steps, and none is idle while a step's messages stay inside some of the nodes. */
+/* This rank's peer in a step: where layouts are not arranged, the rank at that distance. Where all
+   meet all, a node's ranks send to one other node and receive from one, so that all links are busy
+   in every step. */
 REDIST_PRIV_COLD int redist_priv_partner(const redist_plan *p, const redist_priv_arrangement *s,
                                          int own, int step)
 {
     const int each = (int)p->node, sign = own == REDIST_PRIV_FROM ? 1 : -1;
+    if (!p->scheduled)
+        return (p->rank + sign * step + p->size) % p->size;
     if (s->steps < p->size || each < 2 || p->size % each != 0)
         return redist_priv_schedule_peer(s, own, p->rank, step);
     return (p->rank / each * each + sign * (step - step % each) + p->size) % p->size +
            (p->rank % each + sign * (step % each) + each) % each;
 }
 
-/* Puts the peers in the order of the schedule, steps far apart one after another: neighbouring ones load the same links inside a
-   network (torus, fat tree), which those on their way together should not. REDIST_SHARED may have ordered them. */
+/* Orders the peers by the schedule's steps, with distant steps one after another: messages of
+   neighbouring steps use the same links of a torus or fat tree, and should not be under way
+   together. REDIST_SHARED may have ordered them. */
 REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
 {
     redist_priv_arrangement s;
     redist_priv_peer *peer;
-    int turn, own, partner, stride, code;
+    int turn, own, partner, stride, code = REDIST_OK;
     memset((void *)&s, 0, sizeof s);
-    code = redist_priv_arrange(&s, p->from, p->to, p->arrival.function != NULL);
+    s.steps = p->size;
+    if (p->scheduled)
+        code = redist_priv_arrange(&s, p->part->from, p->part->to, p->combines);
     stride = (int)(0.618 * s.steps) | 1;
     while (redist_priv_gcd(stride, s.steps) > 1)
         stride++;
@@ -1775,7 +2325,8 @@ REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
 
 #endif
 
-/* How the packed blocks of a message are cut: into rows, and these into steps. Pieces are contiguous that way. */
+/* Cuts the packed blocks of a message into rows, and rows into steps, so that pieces are
+   contiguous. */
 REDIST_PRIV_COLD void redist_priv_cut_rows(redist_plan *p, redist_priv_peer *peer)
 {
     const redist_priv_block *last = &p->block[peer->block + peer->blocks - 1];
@@ -1783,46 +2334,51 @@ REDIST_PRIV_COLD void redist_priv_cut_rows(redist_plan *p, redist_priv_peer *pee
     int i;
     for (k = p->block[peer->block].product; k <= last->product; k++) {
         redist_priv_shared *product = &p->product[k];
+        const redist_priv_part *part = &p->part[product->part];
         const redist_priv_message m = redist_priv_product_message(p, product);
         const int cut = peer->bytes > peer->cutting.bytes && product->bytes > peer->cutting.bytes;
         product->step = product->row = product->bytes;
         if (!cut)
             continue;
-        redist_priv_cut(p, &m, peer->cutting, size);
-        product->step = product->row = p->element_bytes;
+        redist_priv_cut(part, &m, peer->cutting, size);
+        product->step = product->row = part->element_bytes;
         for (i = m.ndim - 1; i >= 0 && product->row == product->step; i--) {
-            product->step *= size[p->order[i]];
-            product->row *= m.axis[p->order[i]]->elements;
+            product->step *= size[part->order[i]];
+            product->row *= m.axis[part->order[i]]->elements;
         }
     }
 }
 
-/* The bytes of the next piece of a lane, which it then passes over. */
+/* Advances a lane to its next piece; returns the piece's bytes. */
 REDIST_PRIV int64_t redist_priv_next_piece(const redist_plan *p, const redist_priv_peer *peer,
                                            redist_priv_lane *lane)
 {
     const redist_priv_block *block = &p->block[peer->block + lane->block];
     const redist_priv_shared *product = &p->product[block->product];
     const int64_t most = p->state.lanes.cutting.bytes;
-    int64_t bytes;
+    int64_t bytes = 0, next;
     if (product->step < block->bytes) {
         lane->row = lane->row == lane->begin ? lane->row + product->row : lane->row;
         bytes = redist_priv_min(product->step, lane->row - lane->begin);
         lane->block += lane->begin + bytes == block->at + block->bytes;
     } else {
-        for (bytes = 0; lane->block < peer->blocks && (bytes == 0 || bytes + block->bytes <= most);
-             block++) {
-            bytes += block->bytes;
-            lane->block++;
+        for (; lane->block < peer->blocks; lane->block++, block++) {
+            next = block->at + block->bytes - lane->begin;
+            if (bytes > 0 && next > most)
+                break;
+            bytes = next;
         }
         lane->row = lane->begin + bytes;
     }
     lane->begin += bytes;
+    next = lane->block < peer->blocks ? p->block[peer->block + lane->block].at : peer->bytes;
+    if (lane->begin < next) /* what aligns the next block */
+        lane->begin = lane->row = next;
     return bytes;
 }
 
-/* Cuts the messages of a side into pieces, at both ends alike, of which all may be on their way; with a schedule one,
-   and others that make up REDIST_FLIGHT_BYTES. */
+/* Cuts the messages of a side into pieces, equally at both ends. All may be under way at once; with
+   a schedule one, or as many as REDIST_FLIGHT_BYTES holds. */
 REDIST_PRIV_COLD void redist_priv_cut_side(redist_plan *p, int own, int64_t room)
 {
     const redist_priv_side *s = &p->side[own];
@@ -1831,7 +2387,7 @@ REDIST_PRIV_COLD void redist_priv_cut_side(redist_plan *p, int own, int64_t room
     if (l->steps > 0)
         most = redist_priv_min(most, REDIST_EAGER_BYTES);
     l->cutting.bytes =
-        redist_priv_max(redist_priv_min(p->facts[REDIST_PRIV_MESSAGE], most), p->element_bytes);
+        redist_priv_max(redist_priv_min(p->facts[REDIST_PRIV_MESSAGE], most), p->largest);
     l->slot = redist_priv_round_up(l->cutting.bytes, REDIST_PRIV_LINE);
     for (k = 0; k < s->peers; k++) {
         redist_priv_peer *peer = &s->peer[k];
@@ -1849,15 +2405,16 @@ REDIST_PRIV_COLD void redist_priv_cut_side(redist_plan *p, int own, int64_t room
         l->steps > 0 ? redist_priv_min(pieces, REDIST_FLIGHT_BYTES / l->slot + 1) : pieces;
 }
 
-/* Packs what is not contiguous as a whole, since pieces of a strided message waste most of the lines that they read.
-   Where a schedule's max_buffer has no room for all, messages take places round-robin; where it has none for one, pieces
-   have. In place, all that is sent is packed before anything arrives. */
+/* Non-contiguous messages are packed whole, since pieces of a strided message waste most of the
+   lines that they read. Where a schedule's max_buffer has no room for all, whole messages use its
+   slots round-robin; where it has none for one, pieces do. In place, everything is packed before
+   anything arrives. */
 REDIST_PRIV_COLD int redist_priv_lanes_staging(redist_plan *p, int own)
 {
     const redist_priv_side *s = &p->side[own];
     const int bounded = p->options.max_buffer > 0 && p->state.lanes.steps > 0;
-    const int64_t room =
-        bounded ? p->options.max_buffer / (p->rings != NULL ? 4 : 2) : INT64_MAX; /* beside rings */
+    /* beside rings */
+    const int64_t room = bounded ? p->options.max_buffer / (p->rings != NULL ? 4 : 2) : INT64_MAX;
     redist_priv_lane *lane = &p->state.lanes.lane[own];
     redist_priv_staging *staging = &p->staging[own];
     int64_t k, place = REDIST_PRIV_LINE, places;
@@ -1884,7 +2441,7 @@ REDIST_PRIV_COLD int redist_priv_lanes_staging(redist_plan *p, int own)
     return REDIST_OK;
 }
 
-/* Where a flight's piece lies, which begins at a byte of the packed message. */
+/* The memory of a flight's piece, which begins at byte `begin` of the packed message. */
 REDIST_PRIV char *redist_priv_flight_memory(const redist_plan *p, int64_t flight, int64_t begin)
 {
     const redist_priv_peer *peer = p->state.lanes.flight[flight].peer;
@@ -1895,7 +2452,7 @@ REDIST_PRIV char *redist_priv_flight_memory(const redist_plan *p, int64_t flight
                                       : redist_priv_given(p, peer->own, 0) + peer->direct);
 }
 
-/* Posts a flight's piece, or prepares to. */
+/* Posts a flight's piece, or makes its persistent request. */
 REDIST_PRIV int redist_priv_post(const redist_plan *p, int64_t k, int persistent)
 {
     const redist_priv_flight *flight = &p->state.lanes.flight[k];
@@ -1913,8 +2470,9 @@ REDIST_PRIV int redist_priv_post(const redist_plan *p, int64_t k, int persistent
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-/* Whether a peer's memory is known when the plan is made, so that its requests can be persistent. SimGrid's SMPI 3.32
-   loses messages when a persistent send starts again before its last one was received. */
+/* Whether a peer's memory is known when the plan is made, so that its requests can be persistent.
+   SimGrid's SMPI 3.32 loses messages when a persistent send starts again before its last one was
+   received. */
 REDIST_PRIV_COLD int redist_priv_is_bound(const redist_plan *p, const redist_priv_peer *peer)
 {
 #if defined SMPI_H
@@ -1925,7 +2483,7 @@ REDIST_PRIV_COLD int redist_priv_is_bound(const redist_plan *p, const redist_pri
     return !peer->near && (peer->staged >= 0 || fixed);
 }
 
-/* Of a schedule's messages, the first pieces are prepared. */
+/* Makes persistent requests; of a schedule's messages, for the first pieces. */
 REDIST_PRIV_COLD int redist_priv_lanes_create(redist_plan *p)
 {
     redist_priv_lanes *l = &p->state.lanes;
@@ -1962,7 +2520,7 @@ REDIST_PRIV_COLD int redist_priv_lanes_create(redist_plan *p)
     return code;
 }
 
-/* Sets the next piece of a lane going. */
+/* Starts the next piece of a lane. */
 REDIST_PRIV int redist_priv_go(redist_plan *p, int own)
 {
     redist_priv_lanes *l = &p->state.lanes;
@@ -1990,7 +2548,8 @@ REDIST_PRIV int redist_priv_go(redist_plan *p, int own)
     return MPI_Start(&l->request[k]) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-/* Whether the next message of a side may have its place in the staging memory: the last one there is complete. */
+/* Whether the next message's slot in the staging memory is free: the message before in it is
+   complete. */
 REDIST_PRIV int redist_priv_has_place(const redist_priv_side *s, const redist_priv_lane *lane)
 {
     int64_t k = lane->at - lane->places;
@@ -1999,7 +2558,8 @@ REDIST_PRIV int redist_priv_has_place(const redist_priv_side *s, const redist_pr
     return k < 0 || s->peer[k].pending == 0;
 }
 
-/* Whether a schedule's next piece to be sent has to wait for an earlier one. Without one all receives are posted. */
+/* Whether a schedule's next piece to be sent must wait for an earlier step. Without a schedule, all
+   receives are posted first. */
 REDIST_PRIV int redist_priv_is_ahead(const redist_plan *p)
 {
     const redist_priv_lane *from = &p->state.lanes.lane[REDIST_PRIV_FROM],
@@ -2009,7 +2569,7 @@ REDIST_PRIV int redist_priv_is_ahead(const redist_plan *p)
     return ahead > 0 || (ahead == 0 && from->piece > to->piece);
 }
 
-/* Sets pieces going until all flights are taken; peers on the node are passed over. */
+/* Starts pieces until all flights are in use; skips peers on the same node. */
 REDIST_PRIV int redist_priv_fill(redist_plan *p, int own)
 {
     const redist_priv_side *s = &p->side[own];
@@ -2045,19 +2605,19 @@ REDIST_PRIV int redist_priv_lanes_start(redist_plan *p)
     return code;
 }
 
-/* Whether a message may be unpacked: when the plan is ordered, after all before it. */
+/* Whether a message may be unpacked: in an ordered plan, only after all before it. */
 REDIST_PRIV int redist_priv_is_in_turn(const redist_plan *p, const redist_priv_peer *peer)
 {
     return !p->ordered || peer == p->side[REDIST_PRIV_TO].peer || peer[-1].pending == 0;
 }
 
-/* Whether flights to a peer land in order: contributions have an order, and so have pieces. */
+/* Whether flights to a peer complete in order, as contributions must. */
 REDIST_PRIV_FAST int redist_priv_lands_in_order(const redist_plan *p, const redist_priv_peer *peer)
 {
     return p->ordered || peer->staged == REDIST_PRIV_BY_PIECES;
 }
 
-/* Ends a flight, and unpacks what it brought. */
+/* Completes a flight, and unpacks what it received. */
 REDIST_PRIV void redist_priv_land(redist_plan *p, int64_t k)
 {
     redist_priv_peer *peer = p->state.lanes.flight[k].peer;
@@ -2069,7 +2629,7 @@ REDIST_PRIV void redist_priv_land(redist_plan *p, int64_t k)
         redist_priv_copy_staged(p, peer);
 }
 
-/* Makes the flights of a lane free that have arrived, in order. */
+/* Frees the completed flights of a lane, in order. */
 REDIST_PRIV void redist_priv_retire(redist_plan *p, int own)
 {
     const redist_priv_lanes *l = &p->state.lanes;
@@ -2107,7 +2667,7 @@ REDIST_PRIV int redist_priv_lanes_test(redist_plan *p, int *done)
     return code;
 }
 
-/* A flight's request may be one of those prepared, which come after the flights. */
+/* A flight's request may be a persistent one; those come after the flights. */
 REDIST_PRIV_COLD void redist_priv_lanes_destroy(redist_plan *p)
 {
     redist_priv_lanes *l = &p->state.lanes;
@@ -2122,9 +2682,9 @@ REDIST_PRIV_COLD void redist_priv_lanes_destroy(redist_plan *p)
     REDIST_FREE(l->status);
 }
 
-/* ------------------------------------------------------------------------------------- MPI's collectives (private) */
+/* ------------------------------------------------------------------ MPI's collectives (private) */
 
-/* Room for types[n], MPI_BYTE where there is none; NULL when memory is exhausted. */
+/* Allocates types[n], all MPI_BYTE; NULL when memory is exhausted. */
 REDIST_PRIV_COLD MPI_Datatype *redist_priv_types(int64_t n)
 {
     MPI_Datatype *types = (MPI_Datatype *)redist_priv_alloc(n, sizeof *types);
@@ -2143,7 +2703,7 @@ REDIST_PRIV_COLD void redist_priv_types_free(MPI_Datatype *types, int64_t n)
     REDIST_FREE(types);
 }
 
-/* Replaces *type by what an MPI constructor made. */
+/* Replaces *type by the result of an MPI constructor. */
 REDIST_PRIV_COLD int redist_priv_become(MPI_Datatype *type, int mpi_code, const MPI_Datatype *made)
 {
     if (mpi_code != MPI_SUCCESS)
@@ -2162,14 +2722,16 @@ REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p)
     if (c->before != NULL)
         redist_priv_drop(&c->request, 0);
     for (own = 0; own < 2; own++) {
-        redist_priv_types_free(c->table[own].types, 2 * (int64_t)p->size);
+        redist_priv_types_free(c->table[own].types, c->types);
         REDIST_FREE(c->table[own].counts);
     }
+    REDIST_FREE(c->part);
+    REDIST_FREE(c->counts);
     REDIST_FREE(c->before);
 }
 
-/* MPI matches collectives by their order, which may differ from plan to plan: a plan that borrows the arena's
-   communicator gets one of its own. Collective; the same answer on all ranks. */
+/* MPI matches collectives by their order, which may differ from plan to plan: a plan that borrows
+   the arena's communicator gets one of its own. Collective; the same answer on all ranks. */
 REDIST_PRIV_COLD int redist_priv_separate(redist_plan *p)
 {
     MPI_Comm own = MPI_COMM_NULL;
@@ -2195,6 +2757,26 @@ REDIST_PRIV_COLD int redist_priv_collective_test(redist_plan *p, int *done)
     return REDIST_OK;
 }
 
+/* The datatype of several arrays at their addresses, for one peer. */
+REDIST_PRIV_COLD int redist_priv_address_type(const redist_plan *p, const MPI_Aint *at,
+                                              const MPI_Datatype *each, MPI_Datatype *type)
+{
+    const redist_priv_collective *c = &p->state.collective;
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    int a, code;
+    if (p->parts == 1) {
+        code = MPI_Type_create_hindexed_block(p->arrays, 1, at, *each, &made);
+    } else {
+        for (a = 0; a < p->arrays; a++) {
+            c->part[a] = each[(int64_t)a * p->size];
+            c->counts[a] = c->part[a] != MPI_BYTE;
+        }
+        code = MPI_Type_create_struct(p->arrays, c->counts, at, c->part, &made);
+    }
+    code = redist_priv_become(type, code, &made);
+    return code == REDIST_OK && MPI_Type_commit(type) != MPI_SUCCESS ? REDIST_ERR_MPI : code;
+}
+
 /* Makes the datatypes of several arrays, unless the arrays are those of the execution before. */
 REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own)
 {
@@ -2203,24 +2785,20 @@ REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own)
     const size_t bytes = (size_t)p->arrays * sizeof *c->before;
     const void **now = p->pointers + own * p->arrays, **before = c->before + own * p->arrays;
     int64_t k;
+    int code = REDIST_OK;
     if (t->each == t->types || memcmp(now, before, bytes) == 0)
         return REDIST_OK;
-    for (k = 0; k < p->side[own].peers; k++) {
+    for (k = 0; k < p->side[own].peers && code == REDIST_OK; k++) {
         const int rank = p->side[own].peer[k].rank;
-        const MPI_Aint *at = (const MPI_Aint *)(const void *)now;
-        MPI_Datatype made;
-        if (redist_priv_become(&t->types[rank],
-                               MPI_Type_create_hindexed_block(p->arrays, 1, at, t->each[rank],
-                                                              &made),
-                               &made) != REDIST_OK ||
-            MPI_Type_commit(&t->types[rank]) != MPI_SUCCESS)
-            return REDIST_ERR_MPI;
+        code = redist_priv_address_type(p, (const MPI_Aint *)(const void *)now, &t->each[rank],
+                                        &t->types[rank]);
     }
-    memcpy(before, now, bytes);
-    return REDIST_OK;
+    if (code == REDIST_OK)
+        memcpy(before, now, bytes);
+    return code;
 }
 
-/* Whether a collective's memory, and what it looks like, are known when the plan is made, on all ranks. */
+/* Whether a collective's buffers and counts are known when the plan is made, on all ranks. */
 REDIST_PRIV int redist_priv_collective_persists(const redist_plan *p)
 {
     const int fixed = !p->facts[REDIST_PRIV_UNFIXED_FROM] && !p->facts[REDIST_PRIV_UNFIXED_TO];
@@ -2228,7 +2806,7 @@ REDIST_PRIV int redist_priv_collective_persists(const redist_plan *p)
                                 (p->transport->method == REDIST_ALLTOALLW && fixed));
 }
 
-/* Begins an execution, or with MPI-4 prepares all of them. Collective. */
+/* Starts a nonblocking collective, or with MPI-4 makes the persistent one. Collective. */
 REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p)
 {
     redist_priv_collective *c = &p->state.collective;
@@ -2256,7 +2834,7 @@ REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p)
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-/* In place, what stays must be out of the way before the first message arrives in the array. */
+/* In place, local elements must be packed before the first message arrives in the array. */
 REDIST_PRIV_COLD int redist_priv_collective_start(redist_plan *p)
 {
     int own, code = REDIST_OK;
@@ -2272,10 +2850,11 @@ REDIST_PRIV_COLD int redist_priv_collective_start(redist_plan *p)
     return code;
 }
 
-/* -------------------------------------------------------------------------------------- REDIST_ALLTOALLV (private) */
+/* ------------------------------------------------------------------- REDIST_ALLTOALLV (private) */
 
-/* Counts and offsets are ints: beyond that, messages are padded to multiples of a larger unit. One buffer must hold all
-   messages of a side, so the array serves only when it is fixed and every message is contiguous there. */
+/* Counts and offsets are ints: beyond that, messages are padded to multiples of a larger unit. One
+   buffer must hold all messages of a side, so the array serves only when it is fixed and every
+   message is contiguous there. */
 REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own)
 {
     redist_priv_collective *c = &p->state.collective;
@@ -2292,7 +2871,7 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own)
     return redist_priv_stage_peers(p, own, REDIST_PRIV_NONE, c->unit_bytes);
 }
 
-/* -------------------------------------------------------------------------------------- REDIST_ALLTOALLW (private) */
+/* ------------------------------------------------------------------- REDIST_ALLTOALLW (private) */
 
 REDIST_PRIV_COLD int redist_priv_displace(MPI_Datatype *type, int64_t bytes)
 {
@@ -2303,17 +2882,22 @@ REDIST_PRIV_COLD int redist_priv_displace(MPI_Datatype *type, int64_t bytes)
     return redist_priv_become(type, MPI_Type_create_hindexed_block(1, 1, &at, *type, &made), &made);
 }
 
-/* n times *type at distances of `stride` bytes. */
+/* *type n times, at distances of `stride` bytes. An hvector would be copied element by element
+   where they follow each other, and Open MPI takes a stride of -1 for the extent. */
 REDIST_PRIV_COLD int redist_priv_repeat(MPI_Datatype *type, int64_t n, int64_t stride)
 {
     MPI_Datatype made = MPI_DATATYPE_NULL;
     MPI_Aint lower = 0, extent = 0;
+    int code = REDIST_OK;
     if (n == 1)
         return REDIST_OK;
-    if (MPI_Type_get_extent(*type, &lower, &extent) != MPI_SUCCESS)
-        return REDIST_ERR_MPI;
-    if (lower == 0 &&
-        extent == (MPI_Aint)stride) /* an hvector would be copied element by element */
+    if (stride == -1)
+        code = redist_priv_become(type, MPI_Type_create_resized(*type, 0, -1, &made), &made);
+    else if (MPI_Type_get_extent(*type, &lower, &extent) != MPI_SUCCESS)
+        code = REDIST_ERR_MPI;
+    if (code != REDIST_OK)
+        return code;
+    if (stride == -1 || (lower == 0 && extent == (MPI_Aint)stride))
         return redist_priv_become(type, MPI_Type_contiguous((int)n, *type, &made), &made);
     return redist_priv_become(type,
                               MPI_Type_create_hvector((int)n, 1, (MPI_Aint)stride, *type, &made),
@@ -2323,7 +2907,7 @@ REDIST_PRIV_COLD int redist_priv_repeat(MPI_Datatype *type, int64_t n, int64_t s
 REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list,
                                              int side, int64_t stride);
 
-/* *type at every element of a run, which is two where a count would pass REDIST_MAX_COUNT. */
+/* *type at every element of a run; in two parts where a count would exceed REDIST_MAX_COUNT. */
 REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_priv_run *run,
                                             int side, int64_t stride)
 {
@@ -2343,83 +2927,98 @@ REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_pri
     return code == REDIST_OK ? redist_priv_displace(type, run->at[side] * stride) : code;
 }
 
+/* The parts, one after another, replace *type. Frees them. code: of making them. */
+REDIST_PRIV_COLD int redist_priv_concatenate(MPI_Datatype *type, MPI_Datatype *part, int n,
+                                             int code)
+{
+    MPI_Aint *at = (MPI_Aint *)redist_priv_zeroed(n, sizeof *at);
+    int *ones = (int *)redist_priv_alloc(n, sizeof *ones);
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    int k;
+    if (code == REDIST_OK && (at == NULL || ones == NULL))
+        code = REDIST_ERR_MEMORY;
+    for (k = 0; k < n && code == REDIST_OK; k++)
+        ones[k] = 1;
+    if (code == REDIST_OK)
+        code = redist_priv_become(type, MPI_Type_create_struct(n, ones, at, part, &made), &made);
+    redist_priv_types_free(part, n);
+    REDIST_FREE(at);
+    REDIST_FREE(ones);
+    return code;
+}
+
 /* *type at every element of several runs. */
 REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list,
                                              int side, int64_t stride)
 {
     const int n = (int)list->runs;
     MPI_Datatype made, *part;
-    MPI_Aint *at;
-    int *ones, k, code = REDIST_OK;
+    int k, code = REDIST_OK;
     if (n == 1)
         return redist_priv_follow_run(type, list->run, side, stride);
     part = redist_priv_types(n);
-    at = (MPI_Aint *)redist_priv_zeroed(n, sizeof *at);
-    ones = (int *)redist_priv_alloc(n, sizeof *ones);
-    if (part == NULL || at == NULL || ones == NULL)
-        code = REDIST_ERR_MEMORY;
+    if (part == NULL)
+        return REDIST_ERR_MEMORY;
     for (k = 0; k < n && code == REDIST_OK; k++) {
-        ones[k] = 1;
         code = redist_priv_become(&part[k], MPI_Type_dup(*type, &made), &made);
         if (code == REDIST_OK)
             code = redist_priv_follow_run(&part[k], &list->run[k], side, stride);
     }
-    if (code == REDIST_OK)
-        code = redist_priv_become(type, MPI_Type_create_struct(n, ones, at, part, &made), &made);
-    redist_priv_types_free(part, n);
-    REDIST_FREE(at);
-    REDIST_FREE(ones);
-    return code;
+    return redist_priv_concatenate(type, part, n, code);
 }
 
-/* *type, one element, at all of a product's on one side, run by run, so that both ends agree on their order. */
+/* *type, one element, at all of a product's on one side, run by run, so that both ends agree on
+   their order. */
 REDIST_PRIV_COLD int redist_priv_follow_product(const redist_plan *p,
                                                 const redist_priv_shared *product, int side,
                                                 MPI_Datatype *type)
 {
+    const redist_priv_part *part = &p->part[product->part];
     const redist_priv_message m = redist_priv_product_message(p, product);
     int k, code = REDIST_OK;
     for (k = m.ndim - 1; k >= 0 && code == REDIST_OK; k--)
-        code = redist_priv_follow_runs(type, m.axis[p->order[k]], side,
-                                       m.stride[side][p->order[k]] * p->element_bytes);
+        code = redist_priv_follow_runs(type, m.axis[part->order[k]], side,
+                                       m.stride[side][part->order[k]] * part->element_bytes);
     return code;
 }
 
-/* The datatype of a peer's message of one array, or of all where they are staged. */
+/* The datatype of a peer's message: of its blocks of an array, or of all (-1), which are staged. */
 REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv_peer *peer,
-                                         MPI_Datatype *type)
+                                         int array, MPI_Datatype *type)
 {
-    const redist_priv_block *block = &p->block[peer->block];
-    const int n = (int)(peer->blocks / p->arrays), staged = peer->staged >= 0;
-    const int side = staged ? REDIST_PRIV_PACKED : peer->own;
-    MPI_Datatype made, *part = redist_priv_types(n);
-    MPI_Aint *at = (MPI_Aint *)redist_priv_zeroed(n, sizeof *at);
-    int *ones = (int *)redist_priv_alloc(n, sizeof *ones);
-    int k, code = part == NULL || at == NULL || ones == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    for (k = 0; k < n && code == REDIST_OK; k++) {
-        ones[k] = 1;
-        at[k] =
-            (MPI_Aint)(staged ? block[k].at : p->side[peer->own].storage.origin * p->element_bytes);
-        code = redist_priv_become(&part[k], MPI_Type_dup(p->element, &made), &made);
+    const redist_priv_block *block = &p->block[peer->block], *end = block + peer->blocks;
+    MPI_Datatype made, *types = redist_priv_types(peer->blocks);
+    int n = 0, code = types == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    for (; block < end && code == REDIST_OK; block++) {
+        const redist_priv_shared *product = &p->product[block->product];
+        const redist_priv_part *part = &p->part[product->part];
+        const redist_priv_storage *storage = &part->half[peer->own].place[product->held].storage;
+        if (array >= 0 && block->array != array)
+            continue;
+        code = redist_priv_become(&types[n], MPI_Type_dup(part->element, &made), &made);
         if (code == REDIST_OK)
-            code = redist_priv_follow_product(p, &p->product[block[k].product], side, &part[k]);
+            code =
+                redist_priv_follow_product(p, product, array < 0 ? REDIST_PRIV_PACKED : peer->own,
+                                           &types[n]);
+        if (code == REDIST_OK)
+            code =
+                redist_priv_displace(&types[n], array < 0 ? peer->staged + block->at
+                                                          : storage->origin * part->element_bytes);
+        n++;
     }
-    if (code == REDIST_OK)
-        code = redist_priv_become(type, MPI_Type_create_struct(n, ones, at, part, &made), &made);
-    if (code == REDIST_OK && staged)
-        code = redist_priv_repeat(type, p->arrays, peer->bytes / p->arrays);
-    if (code == REDIST_OK && staged)
-        code = redist_priv_displace(type, peer->staged);
-    redist_priv_types_free(part, n);
-    REDIST_FREE(at);
-    REDIST_FREE(ones);
+    if (n == 0 && code == REDIST_OK) {
+        redist_priv_types_free(types, 0);
+        return REDIST_OK;
+    }
+    code = redist_priv_concatenate(type, types, n, code);
     return code == REDIST_OK && MPI_Type_commit(type) != MPI_SUCCESS ? REDIST_ERR_MPI : code;
 }
 
-/* Staged are only what will be combined, and in place the source: Open MPI takes equal buffers for MPI_IN_PLACE. */
+/* Only what will be combined is staged, and in place the source: Open MPI takes equal buffers for
+   MPI_IN_PLACE. */
 REDIST_PRIV_COLD int redist_priv_alltoallw_staging(redist_plan *p, int own)
 {
-    const int staged = own == REDIST_PRIV_FROM ? p->options.in_place : p->arrival.function != NULL;
+    const int staged = own == REDIST_PRIV_FROM ? p->options.in_place : p->combines;
     return redist_priv_stage_peers(p, own, staged ? REDIST_PRIV_NONE : REDIST_PRIV_ALL, 1);
 }
 
@@ -2428,14 +3027,18 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
 {
     redist_priv_collective *c = &p->state.collective;
     int64_t k;
-    int own, code = REDIST_OK;
+    int own, a, code = REDIST_OK;
     c->request = MPI_REQUEST_NULL;
     c->before = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *c->before);
+    c->types = (1 + (int64_t)p->parts) * p->size;
+    c->part = (MPI_Datatype *)redist_priv_alloc(p->arrays, sizeof *c->part);
+    c->counts = (int *)redist_priv_alloc(p->arrays, sizeof *c->counts);
     for (own = 0; own < 2; own++) {
         redist_priv_table *t = &c->table[own];
         t->counts = (int *)redist_priv_zeroed(2 * (int64_t)p->size, sizeof *t->counts);
-        t->types = redist_priv_types(2 * (int64_t)p->size);
-        if (c->before == NULL || t->counts == NULL || t->types == NULL)
+        t->types = redist_priv_types(c->types);
+        if (c->before == NULL || c->part == NULL || c->counts == NULL || t->counts == NULL ||
+            t->types == NULL)
             return REDIST_ERR_MEMORY;
         t->offsets = t->counts + p->size;
         t->each = t->types + (p->arrays > 1 && p->staging[own].memory == NULL ? p->size : 0);
@@ -2446,17 +3049,19 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
     for (k = 0; k < p->peers && code == REDIST_OK; k++) {
         const redist_priv_peer *peer = &p->peer[k];
         const int64_t at = peer->staged >= 0 ? peer->staged : peer->direct;
+        const int last = peer->staged >= 0 ? -1 : p->parts - 1;
         redist_priv_table *t = &c->table[peer->own];
         t->counts[peer->rank] =
             c->unit_bytes > 0 ? (int)redist_priv_ceil_div(peer->bytes, c->unit_bytes) : 1;
         t->offsets[peer->rank] = c->unit_bytes > 0 ? (int)(at / c->unit_bytes) : 0;
-        if (c->unit_bytes == 0)
-            code = redist_priv_type_of(p, peer, &t->each[peer->rank]);
+        for (a = last < 0 ? -1 : 0; c->unit_bytes == 0 && a <= last && code == REDIST_OK; a++)
+            code = redist_priv_type_of(
+                p, peer, a, &t->each[peer->rank + redist_priv_max(a, 0) * (int64_t)p->size]);
     }
     return code;
 }
 
-/* ----------------------------------------------------------------------------------------- shared memory (private) */
+/* ---------------------------------------------------------------------- shared memory (private) */
 
 /* Every member has a part of its own: a file without a name, which the others map, or a share of an
    MPI window. Only an arena has arrays there, and blocks of several plans.
@@ -2464,7 +3069,8 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
        a notice to each member | block of a plan             | block ... | arrays
        board, slot, way, flag  | board | slot ring | slot ...|           |
 
-   All ranks write their blocks and notices; they agree; all read their peers' (connect); they agree.
+   All ranks write their blocks and notices; they agree; all read their peers' (connect); they
+   agree.
    Only then may a rank free the plan and write something else there. */
 
 #if (defined __GNUC__ || defined __clang__) && \
@@ -2474,7 +3080,8 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
 #define REDIST_PRIV_ACQUIRE(pointer) __atomic_load_n(pointer, __ATOMIC_ACQUIRE)
 #define REDIST_PRIV_RELEASE(pointer, value) __atomic_store_n(pointer, value, __ATOMIC_RELEASE)
 #endif
-#ifndef REDIST_PRIV_EXCHANGE /* stores a value where *expected is, and says so; or reads what else is there */
+/* stores a value where *expected is, and says so; or reads what else is there */
+#ifndef REDIST_PRIV_EXCHANGE
 #define REDIST_PRIV_EXCHANGE(pointer, expected, value) \
     __atomic_compare_exchange_n(pointer, expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 #endif
@@ -2485,8 +3092,8 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
 #define REDIST_PRIV_EXCHANGE(pointer, expected, value) (*(pointer) = (value), (void)(expected), 1)
 #endif
 
-/* Whether shared memory seems to have so much room: pages that nobody has touched count as free. A file longer than the
-   process may write would end it by a signal. */
+/* Whether shared memory seems to have so much room: pages that nobody has touched count as free. A
+   file longer than the process may write would end it by a signal. */
 REDIST_PRIV_COLD int redist_priv_seems_free(int64_t bytes)
 {
 #if defined __linux__
@@ -2500,8 +3107,9 @@ REDIST_PRIV_COLD int redist_priv_seems_free(int64_t bytes)
     return bytes >= 0;
 }
 
-/* Whether fresh memory is really there; then it is zero. Some MPI libraries promise more than there is, and the first
-   touch of a page too many kills the process, unless the system does it: reading into it then merely fails. */
+/* Whether fresh memory is really there; then it is zero. Some MPI libraries promise more than there
+   is, and the first touch of a page too many kills the process, unless the system does it: reading
+   into it then merely fails. */
 REDIST_PRIV_COLD int redist_priv_touch(void *memory, size_t bytes)
 {
     FILE *zeros = fopen("/dev/zero", "rb");
@@ -2519,7 +3127,8 @@ REDIST_PRIV_COLD int redist_priv_touch(void *memory, size_t bytes)
     return zeroed == bytes;
 }
 
-/* Gives everything back, also of a home that was not opened. All ranks of the node have a window, or none. */
+/* Gives everything back, also of a home that was not opened. All ranks of the node have a window,
+   or none. */
 REDIST_PRIV_COLD void redist_priv_home_close(redist_priv_home *h)
 {
     MPI_Request request;
@@ -2533,8 +3142,8 @@ REDIST_PRIV_COLD void redist_priv_home_close(redist_priv_home *h)
     }
 #endif
     if (h->windowed && h->window != MPI_WIN_NULL) {
-        redist_priv_await(MPI_Ibarrier(h->node, &request),
-                          &request); /* the window's own barrier may not yield */
+        /* the window's own barrier may not yield */
+        redist_priv_await(MPI_Ibarrier(h->node, &request), &request);
         MPI_Win_unlock_all(h->window);
         MPI_Win_free(&h->window);
     }
@@ -2547,7 +3156,7 @@ REDIST_PRIV_COLD void redist_priv_home_close(redist_priv_home *h)
     h->size = h->windowed = 0;
 }
 
-/* Room for n members; closed again where memory is exhausted. */
+/* Allocates n members; closed again when memory is exhausted. */
 REDIST_PRIV_COLD int redist_priv_members(redist_priv_home *h, int n)
 {
     int r;
@@ -2593,8 +3202,8 @@ REDIST_PRIV_COLD int redist_priv_list_members(redist_plan *p)
     return REDIST_OK;
 }
 
-/* Finds the ranks that share memory with this one according to MPI. Fails on all ranks where MPI fails, or `code` says
-   so, on any; there is no home then. Collective. */
+/* Finds the ranks that share memory with this one according to MPI. Fails on all ranks where MPI
+   fails, or `code` says so, on any; there is no home then. Collective. */
 REDIST_PRIV_COLD int redist_priv_window_find(redist_priv_home *h, int code)
 {
     MPI_Group all, node;
@@ -2631,8 +3240,9 @@ REDIST_PRIV_COLD char *redist_priv_align(void *pointer)
     return (char *)pointer + -(uintptr_t)pointer % REDIST_PRIV_LINE;
 }
 
-/* Allocates a window, each rank's part up to a line late in it, and makes sure that this rank's is there. Where one
-   cannot have it, the others must let theirs leak, because freeing it takes all. Collective over the node. */
+/* Allocates a window, each rank's part up to a line late in it, and makes sure that this rank's is
+   there. Where one cannot have it, the others must let theirs leak, because freeing it takes all.
+   Collective over the node. */
 REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_home *h, int64_t bytes, MPI_Info info)
 {
     MPI_Aint size;
@@ -2657,13 +3267,13 @@ REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_home *h, int64_t bytes,
     return redist_priv_worst(h->node, code);
 }
 
-enum {
-    REDIST_PRIV_REFUSED = 1000
-}; /* the system refuses memory of the library's own: worse than all codes */
+/* the system refuses memory of the library's own: worse than all codes */
+enum { REDIST_PRIV_REFUSED = 1000 };
 
 #ifdef REDIST_PRIV_OWN_MEMORY
 
-/* The ranks whose machine has this one's number are an arena's members. Fails on all ranks. Collective. */
+/* The ranks whose machine has this one's number are an arena's members. Fails on all ranks.
+   Collective. */
 REDIST_PRIV_COLD int redist_priv_list_machine(redist_priv_home *h)
 {
     MPI_Request request;
@@ -2687,8 +3297,9 @@ REDIST_PRIV_COLD int redist_priv_list_machine(redist_priv_home *h)
     return redist_priv_worst(h->comm, code);
 }
 
-/* Makes the file that this rank's part will be, with its token, and says in `told` which it is. A file that was never
-   given a name is gone when nobody has it open or mapped, however its ranks end. */
+/* Makes the file that this rank's part will be, with its token, and says in `told` which it is. A
+   file that was never given a name is gone when nobody has it open or mapped, however its ranks
+   end. */
 REDIST_PRIV_COLD int redist_priv_make_file(const redist_priv_home *h, redist_priv_told *told)
 {
     const int file = open("/dev/shm", REDIST_PRIV_OWN_MEMORY | O_RDWR | REDIST_PRIV_CLOEXEC, 0600);
@@ -2708,8 +3319,9 @@ REDIST_PRIV_COLD int redist_priv_make_file(const redist_priv_home *h, redist_pri
     return file;
 }
 
-/* Opens another rank's file, -1 where that cannot be done. What lies there may be anything, if the number of the process
-   is one of another system's: so nothing is waited for, written or mapped before the file has proved to be the one. */
+/* Opens another rank's file, -1 where that cannot be done. What lies there may be anything, if the
+   number of the process is one of another system's: so nothing is waited for, written or mapped
+   before the file has proved to be the one. */
 REDIST_PRIV_COLD int redist_priv_open_file(const redist_priv_told *told)
 {
     char path[64];
@@ -2744,8 +3356,8 @@ REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h)
                 *request = MPI_REQUEST_NULL;
             else if (code == MPI_SUCCESS)
                 code = redist_priv_await(code, request);
-            if (waits &&
-                code != MPI_SUCCESS) /* what still came would be written to memory that is gone */
+            /* what still came would be written to memory that is gone */
+            if (waits && code != MPI_SUCCESS)
                 redist_priv_drop(request, k % 2);
             if (!waits && code == MPI_SUCCESS && k / 2 != h->rank)
                 code =
@@ -2756,7 +3368,8 @@ REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h)
 }
 
 /* Finds the members that share memory with this rank, by trying: all that say to be on this machine
-   do, or REDIST_PRIV_REFUSED. Every member must call it; one with an error takes part and keeps it. */
+   do, or REDIST_PRIV_REFUSED. Every member must call it; one with an error takes part and keeps
+   it. */
 REDIST_PRIV_COLD int redist_priv_own_find(redist_priv_home *h, int code)
 {
     redist_priv_told told = {0, 0, -1, 0, 0, 0, 0};
@@ -2801,7 +3414,8 @@ REDIST_PRIV_COLD int redist_priv_map(redist_priv_home *h, int r)
     return REDIST_OK;
 }
 
-/* Makes this rank's file so long, and reserves its pages: an error, and no signal, where memory is lacking. */
+/* Makes this rank's file so long, and reserves its pages: an error, and no signal, where memory is
+   lacking. */
 REDIST_PRIV_COLD int redist_priv_grow(redist_priv_home *h, int64_t bytes)
 {
     const int file = h->member[h->rank].file;
@@ -2816,8 +3430,8 @@ REDIST_PRIV_COLD int redist_priv_grow(redist_priv_home *h, int64_t bytes)
 
 #endif
 
-/* Finds the members of a plan's home, or of an arena's, of which none is listed, that share memory with this rank.
-   Collective; every rank must go on to open it. */
+/* Finds the members of a plan's home, or of an arena's, of which none is listed, that share memory
+   with this rank. Collective; every rank must go on to open it. */
 REDIST_PRIV_COLD int redist_priv_home_find(redist_priv_home *h, MPI_Comm comm, int refused,
                                            int code)
 {
@@ -2835,7 +3449,8 @@ REDIST_PRIV_COLD int redist_priv_home_find(redist_priv_home *h, MPI_Comm comm, i
 }
 
 /* Opens this rank's part, zero at first: `room` for plans, then `bytes` for arrays. A window is
-   opened by all ranks of the node, and fails on all, also when `code` says so; the rest is local. */
+   opened by all ranks of the node, and fails on all, also when `code` says so; the rest is
+   local. */
 REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, int64_t bytes,
                                            int code)
 {
@@ -2865,7 +3480,8 @@ REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, in
     return code;
 }
 
-/* Makes the members' parts reachable, when all ranks have opened theirs, and found the others'. Local. */
+/* Makes the members' parts reachable, when all ranks have opened theirs, and found the others'.
+   Local. */
 REDIST_PRIV_COLD int redist_priv_home_reach(redist_priv_home *h)
 {
     int code = REDIST_OK;
@@ -2883,7 +3499,8 @@ REDIST_PRIV_COLD int redist_priv_home_reach(redist_priv_home *h)
     return code;
 }
 
-/* Frees the blocks of plans that are gone, once everybody is done with them: all their pieces are drained. */
+/* Frees the blocks of plans that are gone, once everybody is done with them: all their pieces are
+   drained. */
 REDIST_PRIV_COLD void redist_priv_reclaim(redist_priv_home *home)
 {
     redist_priv_rings **at = &home->first;
@@ -2903,8 +3520,8 @@ REDIST_PRIV_COLD void redist_priv_reclaim(redist_priv_home *home)
     }
 }
 
-/* The largest free stretch of this rank's room, or with bytes > 0 the first of so many, which is then r's. Returns its
-   bytes, or 0. */
+/* The largest free stretch of this rank's room, or with bytes > 0 the first of so many, which is
+   then r's. Returns its bytes, or 0. */
 REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_priv_rings *r,
                                                int64_t bytes)
 {
@@ -2926,26 +3543,29 @@ REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_pr
     return bytes;
 }
 
-/* ----------------------------------------------------------------------------------------- REDIST_SHARED (private) */
+/* ---------------------------------------------------------------------- REDIST_SHARED (private) */
 
-/* Between ranks of a node a message goes in one of three ways. Every rank takes a block of shared memory for a plan, of
-   its own or from the arena. Its board says which execution the rank has started, and where its arrays lie then; a
-   slot and its ring serve one message that it sends.
+/* Between ranks of a node a message goes in one of three ways. Every rank takes a block of shared
+   memory for a plan, of its own or from the arena. Its board says which execution the rank has
+   started, and where its arrays lie then; a slot and its ring serve one message that it sends.
 
-       sender's block    board: announced, arrays | slot: filled | drained, way, found | claim | ring | slot ...
+       sender's block    board: announced, arrays | slot: filled, drained, way, found, claim, ring
        receiver's block  board: announced, arrays | ...
 
-       way   first                       then                                     last
-       ring  -                           sender: claim; pack a piece, filled + 1  receiver: unpack it, drained + 1
-       push  receiver: arrays, announced sender: claim; copy all, filled + pieces receiver: drained + pieces
-       pull  sender: arrays, announced   receiver: claim; copy all, drained + pieces
+       way   first                 then                                      last
+       ring                        sender: claim; pack a piece, filled + 1   receiver: unpack it,
+                                                                             drained + 1
+       push  receiver: announced   sender: claim; copy all, filled + pieces  receiver: drained + all
+       pull  sender: announced     receiver: claim; copy all, drained + pieces
 
-   Executions are numbered, alike on both ends. Claims carry the number, and a message that is not claimed for it is
-   free: of two that would claim it one does, by compare-and-swap. Its pieces count in every way, so that `filled` tells
-   the receiver that the message is claimed, and `drained` that it is done with. A rank that ends an execution has copied, or seen
-   copied, all that is its own: its board may change, for nobody uses one whose message is claimed by somebody else. A
-   sender may be ahead by a ring, which has at most twice as many slots as the message has pieces: that is why there
-   are two words for claims. Arrays in ordinary memory, or of plans that overwrite their source, go through the ring. */
+   Executions are numbered, equally on both ends. Claims carry the number, and a message that is not
+   claimed for it is free: of two that would claim it one does, by compare-and-swap. Its pieces
+   count in every way, so that `filled` tells the receiver that the message is claimed, and
+   `drained` that it is done with. A rank that ends an execution has copied, or seen copied, all
+   that is its own: its board may change, for nobody uses one whose message is claimed by somebody
+   else. A sender may be ahead by a ring, which has at most twice as many slots as the message has
+   pieces: that is why there are two words for claims. Arrays in ordinary memory, or of plans that
+   overwrite their source, go through the ring. */
 
 /* The ways of a message; free: not known yet. */
 enum redist_priv_ways {
@@ -2956,11 +3576,12 @@ enum redist_priv_ways {
     REDIST_PRIV_WAYS
 };
 
-/* How a plan sends messages: the faster one of REDIST_POINT_TO_POINT and REDIST_SCHEDULED, as predicted. */
+/* How a plan sends messages: the faster one of REDIST_POINT_TO_POINT and REDIST_SCHEDULED, as
+   predicted. */
 REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p);
 
-/* The least time in nanoseconds of a flag to this rank's mirror image and back; 0: that is no member, or does not answer
-   soon, as where ranks outnumber cores. */
+/* The least time in nanoseconds of a flag to this rank's mirror image and back; 0: it is no member,
+   or does not answer soon, as where ranks outnumber cores. */
 REDIST_PRIV_COLD int64_t redist_priv_time_flag(const redist_priv_home *h, int rank, int mirror)
 {
     enum { ROUNDS = 8, SERIES = 4, SPINS = 2000, MOST_TRIES = SPINS + 500 };
@@ -2991,8 +3612,8 @@ REDIST_PRIV_COLD int64_t redist_priv_time_flag(const redist_priv_home *h, int ra
     return (int64_t)(least * 1e9) / ROUNDS + 1;
 }
 
-/* How far the cores of a node are apart: the mean over pairs of ranks. Collective over the home's communicator, the same
-   on all its ranks. */
+/* The distance of the cores of a node: the mean over pairs of ranks. Collective over the home's
+   communicator, the same on all its ranks. */
 REDIST_PRIV_COLD int redist_priv_measure_distance(redist_priv_home *h)
 {
     int64_t sum[2];
@@ -3004,18 +3625,19 @@ REDIST_PRIV_COLD int redist_priv_measure_distance(redist_priv_home *h)
     return code;
 }
 
-/* Not known counts as far: that costs short messages a factor of 2 where it is wrong, the other way long ones 3. */
+/* Unknown counts as far: where that is wrong, short messages take twice as long; the opposite
+   mistake costs long ones a factor of 3. */
 REDIST_PRIV int redist_priv_is_far(const redist_priv_home *h)
 {
     return h->distance == 0 || h->distance > REDIST_PRIV_FAR;
 }
 
-/* Whether a message is written by non-temporal stores, to a ring or to arrays that have so many bytes. */
+/* Whether a message of `bytes` is streamed into a ring or an array. */
 REDIST_PRIV int redist_priv_is_streamed(const redist_plan *p, const redist_priv_peer *peer,
                                         int64_t array_bytes)
 {
     return peer->bytes >= REDIST_PRIV_STREAMED &&
-           (redist_priv_is_far(p->rings->home) || array_bytes * p->arrays >= REDIST_STREAM_BYTES);
+           (redist_priv_is_far(p->rings->home) || array_bytes >= REDIST_STREAM_BYTES);
 }
 
 /* Packs, or unpacks, the next piece of a message in its slot of the ring. */
@@ -3026,8 +3648,8 @@ REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, redist_priv_channel
     link->next = link->next + 1 == link->slots ? 0 : link->next + 1;
 }
 
-/* Copies a message between this rank's arrays and the other end's: pushes what it sends, pulls what it receives.
-   Streamed stores are fenced. */
+/* Copies a message between this rank's arrays and the other end's: pushes what it sends, pulls what
+   it receives. Streamed stores are fenced. */
 REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv_channel *link)
 {
     const int own = link->peer->own;
@@ -3035,16 +3657,19 @@ REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv
                             *end = block + link->peer->blocks;
     const redist_priv_cursor whole = {{0}, {0}};
     const int64_t *told = link->board->array;
+    const double began = redist_priv_now(p);
     char *array[2];
     for (; block < end; block++) {
         array[own] = redist_priv_given(p, own, block->array);
         array[!own] = (char *)link->board + told[!own * p->arrays + block->array];
         redist_priv_copy(p->product[block->product].direct, &whole, array[REDIST_PRIV_FROM],
-                         array[REDIST_PRIV_TO], p->arrival, link->streamed_direct);
+                         array[REDIST_PRIV_TO], redist_priv_part_with(p, block->product)->arrival,
+                         link->streamed_direct);
     }
+    redist_priv_add_copying(p, began);
 }
 
-/* Says where this execution's arrays lie, and which sides of them lie in the arena. */
+/* Announces where this execution's arrays lie, and which of them are in the arena. */
 REDIST_PRIV void redist_priv_announce(const redist_plan *p)
 {
     const redist_arena *arena = p->options.arena;
@@ -3056,7 +3681,8 @@ REDIST_PRIV void redist_priv_announce(const redist_plan *p)
     for (i = 0; i < 2 * p->arrays; i++) {
         const int own = i >= p->arrays;
         const uintptr_t array = (uintptr_t)p->pointers[i], at = array - (uintptr_t)arena->memory;
-        if (at > arena->bytes || (size_t)p->side[own].array_bytes > arena->bytes - at)
+        const redist_priv_half *half = &redist_priv_part_of(p, i % p->arrays)->half[own];
+        if (at > arena->bytes || (size_t)half->array_bytes > arena->bytes - at)
             r->announced &= ~(INT64_C(1) << own);
         told[i] = (int64_t)(array - (uintptr_t)board);
     }
@@ -3070,7 +3696,7 @@ REDIST_PRIV int64_t redist_priv_heard(const redist_plan *p, const redist_priv_ch
     return announced / 4 == p->rings->execution ? announced : 0;
 }
 
-/* Claims a message for a way, or learns that the other end has done so. */
+/* Claims a message for a way, or finds that the other end has. */
 REDIST_PRIV void redist_priv_claim(const redist_plan *p, redist_priv_channel *link, int way)
 {
     const int64_t now = p->rings->execution * REDIST_PRIV_WAYS;
@@ -3080,9 +3706,10 @@ REDIST_PRIV void redist_priv_claim(const redist_plan *p, redist_priv_channel *li
     link->claimed = (int)(claim - now);
 }
 
-/* How the sender would have a free message go; free: as the receiver likes. A late receiver will like to be written to,
-   or to copy itself; but from a core that shares no cache it should find the message in the ring, and a
-   sender that waits for nothing else need not wait for it. What is combined goes the same way in every execution. */
+/* The way in which the sender takes a free message; free: it leaves the choice to the receiver. A
+   late receiver prefers a push, or to copy itself; but from a core that shares no cache it should
+   find the message in the ring, and a sender that waits for nothing else need not wait for the
+   receiver. Combined messages take the same way in every execution. */
 REDIST_PRIV int redist_priv_sends(const redist_plan *p, redist_priv_channel *link)
 {
     const redist_priv_rings *r = p->rings;
@@ -3092,14 +3719,15 @@ REDIST_PRIV int redist_priv_sends(const redist_plan *p, redist_priv_channel *lin
         return REDIST_PRIV_PUSH;
     if (!(r->announced & 1) || link->way == REDIST_PRIV_RING)
         return REDIST_PRIV_RING;
-    if (p->arrival.function != NULL || (heard ? !far : !fits || r->idle < 0))
+    if (p->combines || (heard ? !far : !fits || r->idle < 0))
         return REDIST_PRIV_FREE;
     return heard || far || (r->received && r->idle >= REDIST_PRIV_PATIENCE) ? REDIST_PRIV_RING
                                                                             : REDIST_PRIV_FREE;
 }
 
-/* Gets on with a message that this rank sends: fills one slot of the ring, if one is free, because the next peer may
-   want what lies between the elements just packed, while it is in the cache. Returns whether it did anything. */
+/* Progresses a message that this rank sends: fills one slot of the ring, if one is free; only one,
+   since the next peer may need the elements between those just packed while they are cached.
+   Returns whether it did anything. */
 REDIST_PRIV int redist_priv_send(const redist_plan *p, redist_priv_channel *link)
 {
     const int64_t pieces = link->peer->pieces;
@@ -3125,7 +3753,7 @@ REDIST_PRIV int redist_priv_send(const redist_plan *p, redist_priv_channel *link
     return 1;
 }
 
-/* Gets on with all that is sent, round-robin. Returns whether it did anything. */
+/* Progresses all messages that this rank sends, round-robin. Returns whether it did anything. */
 REDIST_PRIV int redist_priv_send_all(const redist_plan *p)
 {
     redist_priv_rings *r = p->rings;
@@ -3147,7 +3775,7 @@ REDIST_PRIV int redist_priv_may_pull(const redist_plan *p, redist_priv_channel *
            (link->way == REDIST_PRIV_PULL || unreachable || r->idle >= REDIST_PRIV_PATIENCE);
 }
 
-/* Gets on with a message that this rank receives. Returns whether it did anything. */
+/* Progresses a message that this rank receives. Returns whether it did anything. */
 REDIST_PRIV int redist_priv_receive(const redist_plan *p, redist_priv_channel *link)
 {
     const int64_t pieces = link->peer->pieces, done = link->done;
@@ -3170,7 +3798,8 @@ REDIST_PRIV int redist_priv_receive(const redist_plan *p, redist_priv_channel *l
     return link->done > done;
 }
 
-/* Receivers that have started are written to at once, others when what stays has been copied: it takes them no longer. */
+/* Pushes to receivers that have started at once, to others after the local copies, so that they
+   lose no time. */
 REDIST_PRIV int redist_priv_shared_start(redist_plan *p)
 {
     redist_priv_rings *r = p->rings;
@@ -3197,9 +3826,10 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p)
     return code;
 }
 
-/* A sender is done when its arrays are free. In place, the ring must be empty again, so that the next execution can
-   pack everything before it unpacks anything. While nothing but flags is awaited, other messages of this process must
-   still get on: some MPI libraries do nothing when all requests are complete. */
+/* A sender is done when its arrays are free. In place, the ring must be empty, so that the next
+   execution can pack everything before it unpacks anything. While only flags are awaited, other
+   messages of this process must still progress: some MPI libraries do nothing when all requests are
+   complete. */
 REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done)
 {
     redist_priv_rings *r = p->rings;
@@ -3227,7 +3857,7 @@ REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done)
     return code;
 }
 
-/* Leaves the peers as they were, for a method that serves instead. A block that receivers still read is left behind. */
+/* Resets the peers for a fallback method. A block that receivers still read stays allocated. */
 REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p)
 {
     redist_priv_rings *r = p->rings;
@@ -3244,8 +3874,9 @@ REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p)
         REDIST_FREE(r);
 }
 
-/* Bytes of a ring slot. Plans take half of REDIST_RING_BYTES or of an arena's room at most; alone no more than they send,
-   because making pages takes longer than exchanging what fits into them. */
+/* Bytes of a ring slot. Plans take at most half of REDIST_RING_BYTES or of an arena's room; without
+   an arena no more than they send, because creating pages takes longer than exchanging what fits
+   into them. */
 REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p)
 {
     const redist_priv_rings *r = p->rings;
@@ -3258,26 +3889,43 @@ REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p)
         p->options.max_buffer > 0 ? redist_priv_min(p->options.max_buffer / 2, room) : room;
     const int64_t piece =
         redist_priv_clamp(budget / slots, REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
-    return redist_priv_round_up(redist_priv_max(piece, p->element_bytes), REDIST_PRIV_LINE);
+    return redist_priv_round_up(redist_priv_max(piece, p->largest), REDIST_PRIV_LINE);
 }
 
-/* How many bytes of this side's lines are visited for each byte of a message, about: the source's by each receiver,
-   from another core's memory, when they copy directly, but while they are hot when the sender packs for all. */
-REDIST_PRIV_COLD int64_t redist_priv_waste(const redist_plan *p, const redist_priv_peer *peer)
+/* Roughly how many bytes of cache lines are visited for each byte of a product: if receivers copy
+   directly, each visits the source's lines in another core's cache; if the sender packs for all,
+   its lines are cached. */
+REDIST_PRIV_COLD int64_t redist_priv_waste(const redist_plan *p, const redist_priv_shared *product)
 {
-    const redist_priv_message m = redist_priv_peer_message(p, peer);
-    const int side = peer->own, d = redist_priv_fastest(&m, side);
+    const redist_priv_part *part = &p->part[product->part];
+    const redist_priv_message m = redist_priv_product_message(p, product);
+    const int side = product->own, d = redist_priv_fastest(&m, side);
     const redist_priv_runs *list = m.axis[d];
-    int64_t r, runs = 0;
-    for (r = 0; r < list->runs; r++)
-        runs += list->run[r].n[1] * list->run[r].n[2] *
-                (redist_priv_abs(list->run[r].stride[0][side]) == 1 ? 1 : list->run[r].n[0]);
+    int64_t r, length, count, runs = 0;
+    int level;
+    for (r = 0; r < list->runs; r++, runs += count)
+        for (level = 0, length = count = 1; level < REDIST_PRIV_LEVELS; level++) {
+            const redist_priv_run *run = &list->run[r];
+            const int continues = count == 1 && redist_priv_abs(run->stride[level][side]) == length;
+            length *= continues ? run->n[level] : 1;
+            count *= continues ? 1 : run->n[level];
+        }
     runs = redist_priv_product(runs, REDIST_PRIV_LINE, INT64_MAX);
-    return redist_priv_clamp(runs / (list->elements * p->element_bytes), 1,
-                             p->side[side].neighbours.axis[d].peers);
+    return redist_priv_clamp(runs / (list->elements * part->element_bytes), 1,
+                             part->half[side].neighbours[product->held].axis[d].peers);
 }
 
-/* Gives the peers that share memory with this rank channels. */
+/* The most of any product of a message. */
+REDIST_PRIV_COLD int64_t redist_priv_most_waste(const redist_plan *p, const redist_priv_peer *peer)
+{
+    const redist_priv_block *last = &p->block[peer->block + peer->blocks - 1];
+    int64_t k, most = 1;
+    for (k = p->block[peer->block].product; k <= last->product; k++)
+        most = redist_priv_max(most, redist_priv_waste(p, &p->product[k]));
+    return most;
+}
+
+/* Creates the channels to peers that share memory with this rank. */
 REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p)
 {
     redist_priv_rings *r = p->rings;
@@ -3309,7 +3957,7 @@ REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p)
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-/* Plans the ring of a message with pieces of so many bytes, as both its ends do, and compiles its copies. */
+/* Plans a message's ring, equally at both ends, for pieces of `bytes`, and compiles its copies. */
 REDIST_PRIV_COLD int redist_priv_plan_ring(redist_plan *p, redist_priv_channel *link, int64_t piece)
 {
     redist_priv_peer *peer = link->peer;
@@ -3328,9 +3976,9 @@ REDIST_PRIV_COLD int redist_priv_plan_ring(redist_plan *p, redist_priv_channel *
     return REDIST_OK;
 }
 
-/* Writes the slots of what is sent, from `at` on in this rank's part, and tells the members where they and the board
-   are. A receiver prefers to be written to where a message fills lines of its own; else to copy it itself, out of the
-   ring where cores share no cache. */
+/* Writes the slots of what is sent, from `at` on in this rank's part, and notifies the members
+   where they and the board are. A receiver prefers to be written to where a message fills lines of
+   its own; else to copy it itself, out of the ring where cores share no cache. */
 REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at)
 {
     redist_priv_rings *r = p->rings;
@@ -3339,14 +3987,16 @@ REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at)
     for (k = 0; k < r->links; k++) {
         redist_priv_channel *link = &r->link[k];
         redist_priv_notice *notice = (redist_priv_notice *)(void *)r->home->part + link->there;
-        const int64_t waste = redist_priv_waste(p, link->peer);
+        const int64_t waste = redist_priv_most_waste(p, link->peer);
         if (k < r->receives) {
-            link->way = p->arrival.function == NULL && waste == 1 ? REDIST_PRIV_PUSH : copies;
+            link->way = !p->combines && waste == 1 ? REDIST_PRIV_PUSH : copies;
             REDIST_PRIV_RELEASE(&notice->way, link->way);
         } else {
             link->slot = (redist_priv_slot *)(void *)(r->home->part + at);
             memset(link->slot, 0, sizeof *link->slot);
-            link->slot->direct = link->direct = r->direct && waste < REDIST_PRIV_WASTEFUL;
+            link->slot->direct = link->direct =
+                r->direct &&
+                waste < (link->peer->bytes > REDIST_PRIV_NEAR ? REDIST_PRIV_WASTEFUL : 2);
             REDIST_PRIV_RELEASE(&notice->slot, at);
             at += (int64_t)sizeof *link->slot + link->slots * link->slot_bytes;
         }
@@ -3354,17 +4004,62 @@ REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at)
     }
 }
 
-/* Takes a block of shared memory, from the arena or opened for this plan alone, and writes it. A rank with an error only
-   takes part in the opening. */
+/* The first of the lists of places on a board. */
+REDIST_PRIV_COLD int64_t *redist_priv_board_lists(const redist_plan *p, redist_priv_board *board)
+{
+    int64_t *words = board->array;
+    return words + 2 * p->arrays;
+}
+
+REDIST_PRIV_COLD int64_t redist_priv_board_bytes(const redist_plan *p)
+{
+    int64_t bytes = (int64_t)sizeof(redist_priv_board) + 2 * p->arrays * (int64_t)sizeof(int64_t) +
+                    (2 * p->parts + 1) * (int64_t)sizeof(int64_t);
+    int k;
+    for (k = 0; k < 2 * p->parts; k++)
+        bytes += p->part[k / 2].half[k % 2].places * (int64_t)sizeof(redist_priv_held_place);
+    return redist_priv_round_up(bytes, REDIST_PRIV_LINE);
+}
+
+/* Writes on the board where this rank stores its places. */
+REDIST_PRIV_COLD void redist_priv_write_places(const redist_plan *p, redist_priv_board *board)
+{
+    int64_t *first = redist_priv_board_lists(p, board);
+    redist_priv_held_place *place = (redist_priv_held_place *)(void *)(first + 2 * p->parts + 1);
+    int k;
+    for (k = 0, first[0] = 0; k < 2 * p->parts; k++) {
+        const redist_priv_half *half = &p->part[k / 2].half[k % 2];
+        if (half->places > 0)
+            memcpy(place + first[k], half->place, (size_t)half->places * sizeof *place);
+        first[k + 1] = first[k] + half->places;
+    }
+}
+
+/* Where the other end of a message stores its place of a product. */
+REDIST_PRIV_COLD const redist_priv_storage *redist_priv_storage_there(const redist_plan *p,
+                                                                      redist_priv_board *board,
+                                                                      const redist_priv_shared *m)
+{
+    const int64_t *first = redist_priv_board_lists(p, board);
+    const redist_priv_held_place *place =
+        (const redist_priv_held_place *)(const void *)(first + 2 * p->parts + 1);
+    const int k = 2 * m->part + !m->own;
+    place =
+        (const redist_priv_held_place *)redist_priv_find(place + first[k], first[k + 1] - first[k],
+                                                         sizeof *place, m->place[!m->own]);
+    return &place->storage;
+}
+
+/* Takes a block of shared memory, from the arena or opened for this plan alone, and writes it. A
+   rank with an error only takes part in the opening. */
 REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code)
 {
     redist_priv_rings *r = p->rings;
-    const size_t board_bytes = sizeof(redist_priv_board) + 2 * (size_t)p->arrays * sizeof(int64_t);
-    const int64_t head = redist_priv_round_up((int64_t)board_bytes, REDIST_PRIV_LINE);
+    const int64_t head = redist_priv_board_bytes(p);
     int64_t k, piece, bytes;
     redist_priv_board *board;
-    redist_priv_reclaim(
-        r->home); /* now, when the receivers of plans that are gone have been waited for */
+    /* now, when the receivers of plans that are gone have been waited for */
+    redist_priv_reclaim(r->home);
     piece = redist_priv_piece_bytes(p);
     for (k = r->receives; k < r->links && code == REDIST_OK; k++) {
         code = redist_priv_plan_ring(p, &r->link[k], piece);
@@ -3376,18 +4071,18 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code)
     if (code != REDIST_OK || redist_priv_find_room(r->home, r, bytes) == 0)
         return code != REDIST_OK ? code : (int)REDIST_ERR_MEMORY;
     r->direct = p->options.arena != NULL && p->options.arena->ordinary == NULL && !p->overwrites &&
-                (p->arrival.function == NULL || !redist_priv_is_far(r->home));
+                (!p->combines || !redist_priv_is_far(r->home));
     board = (redist_priv_board *)(void *)(r->home->part + r->begin);
     board->announced = 0;
-    board->storage[REDIST_PRIV_FROM] = p->side[REDIST_PRIV_FROM].storage;
-    board->storage[REDIST_PRIV_TO] = p->side[REDIST_PRIV_TO].storage;
     board->piece = piece;
+    redist_priv_write_places(p, board);
     redist_priv_write_slots(p, r->begin + head);
     return REDIST_OK;
 }
 
-/* Finds the peers on this node, and takes shared memory for them. Fails where there is none, or too little. The peers
-   are in the order in which they must be unpacked, or else in that which suits messages. */
+/* Finds the peers on this node, and allocates shared memory for them. Fails where there is none, or
+   too little. Peers are in the order in which they must be unpacked, else in the order that suits
+   messages. */
 REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
 {
     const redist_priv_transport *messages =
@@ -3407,30 +4102,32 @@ REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
     return redist_priv_write_block(p, code == REDIST_OK ? redist_priv_find_near(p) : code);
 }
 
-/* Compiles the copies of a message from the sender's arrays straight to the receiver's. */
+/* Compiles the direct copies of a message, from the sender's arrays to the receiver's. */
 REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_channel *link)
 {
     const redist_priv_block *first = &p->block[link->peer->block],
                             *last = first + link->peer->blocks - 1;
     const int own = link->peer->own;
-    int64_t k;
+    int64_t k, bytes = 0;
     int code = REDIST_OK;
     for (k = first->product; k <= last->product && code == REDIST_OK; k++) {
-        redist_priv_message m = redist_priv_product_message(p, &p->product[k]);
-        redist_priv_store(&m, !own, &link->board->storage[!own]);
-        code = redist_priv_compile(&p->product[k].direct, &m, p->order, NULL, REDIST_PRIV_FROM,
-                                   REDIST_PRIV_TO, p->element_bytes, p->arrival.function == NULL);
+        redist_priv_shared *product = &p->product[k];
+        const redist_priv_part *part = &p->part[product->part];
+        const redist_priv_storage *there = redist_priv_storage_there(p, link->board, product);
+        redist_priv_message m = redist_priv_product_message(p, product);
+        redist_priv_store(&m, !own, there);
+        bytes += there->size * part->element_bytes;
+        code = redist_priv_compile(&product->direct, &m, part->order, NULL, REDIST_PRIV_FROM,
+                                   REDIST_PRIV_TO, part->element_bytes,
+                                   part->arrival.function == NULL);
     }
-    link->streamed_direct =
-        own == REDIST_PRIV_TO
-            ? p->side[own].streams
-            : redist_priv_is_streamed(p, link->peer,
-                                      link->board->storage[!own].size * p->element_bytes);
+    link->streamed_direct = own == REDIST_PRIV_TO ? p->side[own].streams
+                                                  : redist_priv_is_streamed(p, link->peer, bytes);
     return code;
 }
 
-/* Connects both ends of all messages, when all ranks have written their blocks; whoever frees the plan must wait until
-   all have. Only a sender that pushes needs compiled copies. */
+/* Connects both ends of all messages, when all ranks have written their blocks; whoever frees the
+   plan must wait until all have. Only a sender that pushes needs compiled copies. */
 REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p)
 {
     const redist_priv_home *home = p->rings->home;
@@ -3458,8 +4155,8 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p)
     return code;
 }
 
-/* Reaches the peers' memory, where it is the plan's own measures how far the cores are apart for messages that may be
-   streamed, and connects. Collective; fails on any rank. */
+/* Reaches the peers' memory, where it is the plan's own measures how far the cores are apart for
+   messages that may be streamed, and connects. Collective; fails on any rank. */
 REDIST_PRIV_COLD int redist_priv_shared_connect(redist_plan *p)
 {
     redist_priv_home *home = p->rings->home;
@@ -3470,11 +4167,12 @@ REDIST_PRIV_COLD int redist_priv_shared_connect(redist_plan *p)
     return code == REDIST_OK ? redist_priv_connect(p) : code;
 }
 
-/* --------------------------------------------------------------------------------------- the network (private) */
+/* ------------------------------------------------------------------------ the network (private) */
 
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network);
 
-/* The seconds of so many messages and bytes of a rank, at once: one message is on the link while the next is sent. */
+/* The seconds in which a rank sends `messages` of `bytes` in all at once: one is on the link while
+   the next is prepared. */
 REDIST_PRIV_COLD double redist_priv_transfer(const redist_priv_network *n, double messages,
                                              double bytes)
 {
@@ -3482,9 +4180,9 @@ REDIST_PRIV_COLD double redist_priv_transfer(const redist_priv_network *n, doubl
     return n->latency + (sending > moving ? sending : moving);
 }
 
-/* The network as it is measured, once for all plans on an arena's ranks, or as options.cost says: where REDIST_AUTO
-   chooses, most of per_message is latency, which messages that go together pay once; a chain that was asked for pays it
-   for each message, as in redist_cost_of. Collective. */
+/* The network as measured, once for all plans on an arena's ranks, or as options.cost says: where
+   REDIST_AUTO chooses, most of per_message is latency, which concurrent messages share; a chain
+   asked for by name pays it for each message, as in redist_cost_of. Collective. */
 REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
 {
     redist_priv_network *known = p->borrows ? &p->options.arena->network : &p->network;
@@ -3506,7 +4204,7 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
     return code;
 }
 
-/* ------------------------------------------------------------------------------------- REDIST_MULTIPHASE (private) */
+/* ------------------------------------------------------------------ REDIST_MULTIPHASE (private) */
 
 #ifndef REDIST_NO_MULTIPHASE
 
@@ -3514,7 +4212,7 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
 REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p,
                                                           const redist_layout *between, int k)
 {
-    return k == 0 ? p->from : k == p->state.chain.phases ? p->to : &between[k - 1];
+    return k == 0 ? p->part->from : k == p->state.chain.phases ? p->part->to : &between[k - 1];
 }
 
 /* Of one exchange, inside the nodes (near), where no link is shared, or between them. */
@@ -3526,11 +4224,12 @@ REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_l
     if (redist_priv_busiest(from, to, &busiest) != REDIST_OK)
         return -1;
     n.latency /= near ? REDIST_PRIV_NEARER : 1;
-    n.cost.per_byte *= (double)(p->element_bytes * p->arrays) / (near ? (double)p->node : 1);
+    n.cost.per_byte *= (double)(p->part->element_bytes * p->arrays) / (near ? (double)p->node : 1);
     return redist_priv_transfer(&n, (double)busiest.messages, (double)busiest.elements);
 }
 
-/* The axis that a layout of plain axes distributes over all ranks in their order; -1 where there is none. */
+/* The axis that a layout of plain axes distributes over all ranks in their order; -1 where there is
+   none. */
 REDIST_PRIV_COLD int redist_priv_slab_axis(const redist_plan *p, const redist_layout *layout)
 {
     int d, slab = -1, plain = layout->ranks == NULL;
@@ -3542,36 +4241,37 @@ REDIST_PRIV_COLD int redist_priv_slab_axis(const redist_plan *p, const redist_la
     return plain ? slab : -1;
 }
 
-/* From slabs along one axis to slabs along another by way of nodes x ranks of a node: first inside the nodes, then with
-   one message to each. 0 where that is no way. */
+/* From slabs along one axis to slabs along another by way of nodes x ranks of a node: first inside
+   the nodes, then with one message to each. 0 where that does not apply. */
 REDIST_PRIV_COLD int redist_priv_pass_nodes(const redist_plan *p, redist_layout *between)
 {
     const int each = (int)p->node;
-    const int outer = redist_priv_slab_axis(p, p->from), inner = redist_priv_slab_axis(p, p->to);
+    const int outer = redist_priv_slab_axis(p, p->part->from),
+              inner = redist_priv_slab_axis(p, p->part->to);
     redist_axis *x;
     int d, forwards;
     if (outer < 0 || inner < 0 || outer == inner || each < 2 || each == p->size ||
-        p->size % each != 0 || !redist_priv_is_product(p->from, p->to))
-        return 0;
-    redist_priv_copy_to(between, p->to, 1);
+        p->size % each != 0 || !redist_priv_is_product(p->part->from, p->part->to))
+        return 0; /* ranks are not listed: each holds one place */
+    redist_priv_copy_to(between, p->part->to, 1);
     forwards = between->dim[outer].stored < between->dim[inner].stored;
     between->grid_order = forwards ? REDIST_ROW_MAJOR : REDIST_COLUMN_MAJOR;
     for (d = 0; d < between->ndim; d++)
         between->dim[d].low = between->dim[d].high = between->dim[d].allocated = 0;
     x = &between->dim[outer].axis;
-    *x = p->from->dim[outer].axis;
+    *x = p->part->from->dim[outer].axis;
     x->block = redist_priv_product(x->block, each, redist_priv_max(x->extent, 1));
     x->procs = p->size / each;
     between->dim[inner].axis.procs = each;
     return 1;
 }
 
-/* The route: between[phases - 1]. The same on all ranks, which agreed on layouts and cost. *gain: the direct way's time
-   over the route's. Collective. */
+/* The route: between[phases - 1]. The same on all ranks, which agreed on layouts and cost. *gain:
+   the direct way's time over the route's. Collective. */
 REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_layout *between, double *gain)
 {
-    const int rests =
-        p->options.in_place && p->arrival.function != NULL; /* some elements stay where they are */
+    /* some elements stay where they are */
+    const int rests = p->options.in_place && p->combines;
     const int most = rests ? 0 : REDIST_PRIV_MOST_PHASES - 1;
     redist_priv_chain *c = &p->state.chain;
     int k, stops, code = redist_priv_know_network(p);
@@ -3579,26 +4279,27 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_layout *betwe
     double seconds = 0, passing;
     if (code != REDIST_OK)
         return code;
-    code = redist_priv_phases(p->from, p->to, p->element_bytes * p->arrays, &p->network.cost,
-                              p->network.latency, most, between, &stops);
+    code = redist_priv_phases(p->part->from, p->part->to, p->part->element_bytes * p->arrays,
+                              &p->network.cost, p->network.latency, most, between, &stops);
     c->phases = code == REDIST_OK ? stops + 1 : 0;
     for (k = 0; k < c->phases; k++)
         seconds += redist_priv_seconds(p, redist_priv_stage_layout(p, between, k),
                                        redist_priv_stage_layout(p, between, k + 1), 0);
     if (c->phases > 0 && most > 0 && redist_priv_pass_nodes(p, &grid)) {
-        passing =
-            redist_priv_seconds(p, p->from, &grid, 1) + redist_priv_seconds(p, &grid, p->to, 0);
+        passing = redist_priv_seconds(p, p->part->from, &grid, 1) +
+                  redist_priv_seconds(p, &grid, p->part->to, 0);
         if (passing < seconds) {
             between[0] = grid;
             c->phases = 2;
             seconds = passing;
         }
     }
-    *gain = seconds > 0 ? redist_priv_seconds(p, p->from, p->to, 0) / seconds : 0;
+    *gain = seconds > 0 ? redist_priv_seconds(p, p->part->from, p->part->to, 0) / seconds : 0;
     return code;
 }
 
-/* The plan of the k-th phase. All share what the arrays in between leave of max_buffer. Collective. */
+/* The plan of the k-th phase. All share what the arrays in between leave of max_buffer.
+   Collective. */
 REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, const redist_layout *between, int k)
 {
     redist_priv_chain *c = &p->state.chain;
@@ -3614,12 +4315,12 @@ REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, const redist_layout 
     if (options.max_buffer > 0)
         options.max_buffer = redist_priv_max((options.max_buffer - c->most_bytes) / c->phases, 1);
     return redist_plan_create(p->comm, redist_priv_stage_layout(p, between, k),
-                              redist_priv_stage_layout(p, between, k + 1), p->element, &options,
-                              &c->phase[k]);
+                              redist_priv_stage_layout(p, between, k + 1), p->part->element,
+                              &options, &c->phase[k]);
 }
 
-/* Fails where the phases cannot be planned. Arrays in between lie alternately in one of two places, which count as the
-   source's staging memory, though it is theirs. Collective. */
+/* Fails where the phases cannot be planned. Intermediate arrays use two buffers alternately, which
+   count as the source's staging memory. Collective. */
 REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p)
 {
     redist_priv_chain *c = &p->state.chain;
@@ -3630,7 +4331,7 @@ REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p)
     most[0] = redist_priv_find_route(p, between, &gain);
     for (k = 1; k < c->phases; k++)
         elements = redist_priv_max(elements, redist_layout_alloc(&between[k - 1], p->rank));
-    c->array_bytes = redist_priv_round_up(elements * p->element_bytes, REDIST_PRIV_LINE);
+    c->array_bytes = redist_priv_round_up(elements * p->part->element_bytes, REDIST_PRIV_LINE);
     most[1] = c->array_bytes * p->arrays * redist_priv_min(c->phases - 1, 2);
     p->staging[REDIST_PRIV_FROM].bytes = most[1];
     code = redist_priv_reduce(p->comm, most, 2, MPI_MAX);
@@ -3641,12 +4342,12 @@ REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p)
     return code;
 }
 
-/* Starts the phase at hand: from the arrays of the one before to those of the next. */
+/* Starts the current phase: from the arrays of the one before to those of the next. */
 REDIST_PRIV_COLD int redist_priv_start_phase(redist_plan *p)
 {
     const redist_priv_chain *c = &p->state.chain;
-    char *between =
-        p->staging[REDIST_PRIV_FROM].memory; /* NULL on a rank that owns nothing there */
+    /* NULL on a rank that owns nothing there */
+    char *between = p->staging[REDIST_PRIV_FROM].memory;
     redist_plan *phase = c->phase[c->at];
     int i;
     for (i = 0; i < 2 * p->arrays; i++) {
@@ -3681,8 +4382,8 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p)
         redist_plan_free(&c->phase[k]);
 }
 
-/* Predicts a chain, where it may win: it sends all bytes, too, and waits for the latency once more, if only inside the
-   nodes. Collective. */
+/* Predicts a chain, where it may win: it sends all bytes as well, and pays the latency once more,
+   if only inside the nodes. Collective. */
 REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation)
 {
     const double best = p->predicted[redist_priv_by_messages(p)],
@@ -3691,11 +4392,11 @@ REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation
     redist_layout between[REDIST_PRIV_MOST_PHASES - 1];
     double gain = 0;
     int code;
-    if (p->network.cost.per_message <= 0 ||
+    if (!p->scheduled || p->network.cost.per_message <= 0 ||
         best < REDIST_PRIV_MARGIN * (again + redist_priv_transfer(&p->network, 2, bytes)))
         return;
-    code = redist_priv_worst(p->comm, redist_priv_find_route(p, between,
-                                                             &gain)); /* one rank may lack memory */
+    /* one rank may lack memory */
+    code = redist_priv_worst(p->comm, redist_priv_find_route(p, between, &gain));
     if (code == REDIST_OK && gain > 0)
         p->predicted[REDIST_MULTIPHASE] =
             REDIST_PRIV_MARGIN * best / gain + p->state.chain.phases * creation;
@@ -3704,10 +4405,11 @@ REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation
 
 #endif
 
-/* ------------------------------------------------------------------------------------- choosing a method (private) */
+/* ------------------------------------------------------------------ choosing a method (private) */
 
-/* All there are, then a row without a name. Those before REDIST_POINT_TO_POINT may not be had everywhere; from there on
-   none needs more memory than the one before it, and with max_buffer each needs less. */
+/* All methods, then a row without a name. Those before REDIST_POINT_TO_POINT may be unavailable;
+   from there on none needs more memory than the one before it, and with max_buffer each needs
+   less. */
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
 {
     static const redist_priv_transport transports[] = {
@@ -3752,8 +4454,8 @@ REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p)
                : REDIST_POINT_TO_POINT;
 }
 
-/* Whether an arena has a communicator of these ranks, and a tag, for one more plan. Local: a rank where MPI fails says
-   no for all. */
+/* Whether an arena has a communicator of these ranks, and a tag, for one more plan. Local: a rank
+   where MPI fails says no for all. */
 REDIST_PRIV_COLD int redist_priv_lends_comm(const redist_arena *arena, MPI_Comm comm)
 {
     int same = MPI_UNEQUAL;
@@ -3787,23 +4489,24 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, MPI_Comm comm)
         p->facts[REDIST_PRIV_PEERS] = redist_priv_max(p->facts[REDIST_PRIV_PEERS], s->peers);
         p->facts[REDIST_PRIV_BYTES] = redist_priv_max(p->facts[REDIST_PRIV_BYTES], s->bytes);
         for (k = 0; k < s->peers; k++) {
-            const redist_priv_message m = redist_priv_peer_message(p, &s->peer[k]);
+            const redist_priv_shared *first = &p->product[p->block[s->peer[k].block].product];
+            const redist_priv_message m = redist_priv_product_message(p, first);
             const int turned =
                 redist_priv_fastest(&m, own) != redist_priv_fastest(&m, REDIST_PRIV_PACKED);
             p->facts[REDIST_PRIV_MESSAGE] =
                 redist_priv_max(p->facts[REDIST_PRIV_MESSAGE], s->peer[k].bytes);
-            p->facts[REDIST_PRIV_SCATTERED] |= turned || redist_priv_waste(p, &s->peer[k]) > 1;
+            p->facts[REDIST_PRIV_SCATTERED] |= turned || redist_priv_most_waste(p, &s->peer[k]) > 1;
         }
     }
 }
 
-/* Predicts the seconds of an execution by every method that may be fastest but a chain. Ranks of a
-   node, taken to be neighbours, use rings, which take setting up; MPI's collectives send to all. */
+/* Predicts the seconds of an execution by every candidate but a chain. Ranks of a node are assumed
+   to be consecutive; they use rings, which take setting up. MPI's collectives send to all. */
 REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation)
 {
-    const redist_priv_network rings = {0, REDIST_PRIV_RINGS, 1};
-    const redist_priv_network usual[] = {{0, REDIST_PRIV_WITHIN, 1},
-                                         {0, REDIST_PRIV_BETWEEN, REDIST_PRIV_CROWDING}};
+    const redist_priv_network rings = {0, {REDIST_PRIV_RINGS}, 1};
+    const redist_priv_network usual[] = {{0, {REDIST_PRIV_WITHIN}, 1},
+                                         {0, {REDIST_PRIV_BETWEEN}, REDIST_PRIV_CROWDING}};
     const redist_priv_network *n =
         p->network.cost.per_message > 0 ? &p->network : &usual[p->node > 0];
     const int64_t *facts = p->facts, peers = facts[REDIST_PRIV_PEERS], most = p->options.max_buffer;
@@ -3824,7 +4527,8 @@ REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation)
                            far * s[redist_priv_by_messages(p)] + REDIST_PRIV_SETUP * creation;
 }
 
-/* Messages to the ranks of a node share its link: between two of them come those to other nodes. */
+/* Messages to the ranks of a node share its link: messages to other nodes go between two of
+   them. */
 REDIST_PRIV_COLD void redist_priv_alternate_nodes(redist_plan *p)
 {
     const int each = (int)p->node;
@@ -3838,8 +4542,8 @@ REDIST_PRIV_COLD void redist_priv_alternate_nodes(redist_plan *p)
     }
 }
 
-/* The method of the least predicted seconds, or the one asked for by name, for which nothing is
-   measured. The network between nodes is, for plans that run often. Collective. */
+/* The method with the least predicted seconds, or the one asked for by name. The network between
+   nodes is measured for plans that run often, unless a method is asked for. Collective. */
 REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p)
 {
     const int n = p->options.executions;
@@ -3856,25 +4560,29 @@ REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p)
     redist_priv_predict_phases(p, creation);
 #endif
     redist_priv_alternate_nodes(p);
-    best = redist_priv_by_messages(p); /* MPI's collectives never take less */
+    best = redist_priv_by_messages(p); /* MPI's collectives are never predicted to be faster */
     best = s[REDIST_SHARED] > 0 && s[REDIST_SHARED] <= s[best] ? REDIST_SHARED : best;
     return s[REDIST_MULTIPHASE] > 0 && s[REDIST_MULTIPHASE] < s[best] ? REDIST_MULTIPHASE : best;
 }
 
-/* Arrays to time candidates with, after the pointers to them; NULL when memory is exhausted. Those that are read are
-   zero: numbers to combine, and pages that somebody has written, since reading others is faster. */
+/* Arrays to time candidates with, after the pointers to them; NULL when memory is exhausted. Those
+   that are read are zero: numbers to combine, and pages that exist, since reading others is
+   faster. */
 REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p)
 {
     const int64_t both =
         p->side[REDIST_PRIV_FROM].array_bytes + p->side[REDIST_PRIV_TO].array_bytes;
     int64_t at = redist_priv_round_up(2 * p->arrays * (int64_t)sizeof(char *), REDIST_PRIV_LINE);
-    char **scratch = (char **)redist_priv_alloc(at + p->arrays * both, 1);
+    char **scratch =
+        (char **)redist_priv_alloc(at + both + 2 * p->arrays * (int64_t)REDIST_PRIV_LINE, 1);
     int a;
     for (a = 0; scratch != NULL && a < 2 * p->arrays; a++) {
+        const redist_priv_part *part = redist_priv_part_of(p, a % p->arrays);
+        const int64_t bytes = part->half[a / p->arrays].array_bytes;
         scratch[a] = (char *)scratch + at;
-        if (a < p->arrays || p->arrival.function != NULL)
-            memset(scratch[a], 0, (size_t)p->side[a / p->arrays].array_bytes);
-        at += p->side[a / p->arrays].array_bytes;
+        if (a < p->arrays || part->arrival.function != NULL)
+            memset(scratch[a], 0, (size_t)bytes);
+        at += redist_priv_round_up(bytes, REDIST_PRIV_LINE);
     }
     return scratch;
 }
@@ -3889,8 +4597,9 @@ REDIST_PRIV_COLD double redist_priv_slowest(MPI_Comm comm, double begin, int cod
     return code == REDIST_OK && most[0] == REDIST_OK ? (double)most[1] * 1e-9 : 0;
 }
 
-/* The time of one execution on the slowest rank, of short ones the mean of many: the least of several, of which the
-   first, which warms up, only counts alone. It does, where that takes twice the best so far. Collective. */
+/* The time of one execution on the slowest rank, of short ones the mean of many: the least of
+   several, of which the first, which warms up, only counts alone. It does, where that takes twice
+   the best so far. Collective. */
 REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, double best)
 {
     double least = 0, seconds = 0, begin;
@@ -3909,8 +4618,11 @@ REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, doub
     return least;
 }
 
-/* Times one method; 0 when it cannot be had, and a substitute or a chain of one phase would serve. What creating it
-   costs is shared out among the executions. Collective. */
+REDIST_PRIV_COLD int redist_priv_create(MPI_Comm comm, int parts, const redist_part *part,
+                                        const redist_options *options, redist_plan **plan);
+
+/* Times one method; 0 when it is unavailable, and a substitute or a chain of one phase would serve.
+   The cost of creating it is divided by the number of executions. Collective. */
 REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *options,
                                         char **scratch, double best)
 {
@@ -3918,7 +4630,7 @@ REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *op
     double creation = 0, *seconds = &p->seconds[options->method];
     redist_plan *trial;
     redist_stats stats;
-    if (redist_plan_create(p->comm, p->from, p->to, p->element, options, &trial) != REDIST_OK)
+    if (redist_priv_create(p->comm, p->parts, p->given, options, &trial) != REDIST_OK)
         return 0;
     if (p->options.executions > 0)
         creation = redist_priv_slowest(p->comm, begin, REDIST_OK) / p->options.executions;
@@ -3929,8 +4641,8 @@ REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *op
     return *seconds > 0 ? *seconds + creation : 0;
 }
 
-/* Times every candidate that fits, and returns the fastest; where none is a tenth faster than the estimate, or than
-   messages when that cannot be had, it is what is estimated. Collective. */
+/* Times every candidate that fits, and returns the fastest; where none is a tenth faster than the
+   estimate, or than messages when that is unavailable, it is what is estimated. Collective. */
 REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p)
 {
     const redist_priv_transport *t = redist_priv_transports();
@@ -3959,16 +4671,21 @@ REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p)
                                                                                   : fastest;
 }
 
-/* Whether a method delivers right data: strided types of single bytes write where they must not in Open MPI 4.1.4. */
+/* Whether a method is correct with this MPI library: in Open MPI 4.1.4, strided types of single
+   bytes overwrite other elements. */
 REDIST_PRIV_COLD int redist_priv_is_sound(const redist_plan *p, redist_method method)
 {
 #if !defined OPEN_MPI
     method = REDIST_AUTO;
 #endif
-    return method != REDIST_ALLTOALLW || p->element_bytes > 1;
+    int k, single = 0;
+    for (k = 0; k < p->parts; k++)
+        single |= p->part[k].element_bytes == 1;
+    return method != REDIST_ALLTOALLW || !single;
 }
 
-/* Whether the ranks are on several nodes, and how many from rank 0 on share its node then. Collective. */
+/* Whether the ranks are on several nodes, and how many from rank 0 on share its node then.
+   Collective. */
 REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p)
 {
     const int64_t own = redist_priv_node_number(p);
@@ -3981,7 +4698,8 @@ REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p)
     return code == REDIST_OK ? redist_priv_reduce(p->comm, &p->node, 1, MPI_MIN) : code;
 }
 
-/* Chooses the transport. All ranks have the same facts, and choose alike. Collective when it measures. */
+/* Chooses the transport. All ranks have the same facts and so make the same choice. Collective when
+   it measures. */
 REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p)
 {
     const int measures = p->options.method == REDIST_AUTO && p->options.effort == REDIST_MEASURE;
@@ -3992,7 +4710,8 @@ REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p)
     p->transport = redist_priv_transport_of((int)method);
 }
 
-/* What serves where the plan's transport cannot, or NULL. REDIST_ALLTOALLW, the last, may lack a communicator. */
+/* The fallback where the plan's transport fails, or NULL. REDIST_ALLTOALLW, the last, may lack a
+   communicator. */
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_substitute(const redist_plan *p)
 {
     const redist_priv_transport *next = redist_priv_transport_of((int)redist_priv_by_messages(p));
@@ -4008,7 +4727,9 @@ REDIST_PRIV_COLD int redist_priv_compile_copies(redist_plan *p)
 {
     const redist_priv_cutting uncut = {INT64_MAX, 0};
     redist_priv_peer *peer;
-    int code = redist_priv_compile_kept(p);
+    int k, code = REDIST_OK;
+    for (k = 0; k < p->parts && code == REDIST_OK; k++)
+        code = redist_priv_compile_kept(p, &p->part[k]);
     for (peer = p->peer; peer < p->peer + p->peers && code == REDIST_OK; peer++) {
         if (peer->near || peer->staged == REDIST_PRIV_IN_ARRAY)
             continue;
@@ -4022,26 +4743,31 @@ REDIST_PRIV_COLD int redist_priv_compile_copies(redist_plan *p)
 REDIST_PRIV_COLD void redist_priv_free_copies(redist_plan *p)
 {
     int64_t k;
+    int i;
     for (k = 0; k < p->products; k++) {
         redist_priv_program_free(&p->product[k].staged);
         redist_priv_program_free(&p->product[k].direct);
     }
-    for (k = 0; p->kept.copy != NULL && k < 2 * p->kept.messages; k++)
-        redist_priv_program_free(&p->kept.copy[k]);
-    REDIST_FREE(p->kept.copy);
-    p->kept.copy = NULL;
+    for (i = 0; i < p->parts; i++) {
+        redist_priv_kept *kept = &p->part[i].kept;
+        for (k = 0; kept->copy != NULL && k < 2 * kept->messages; k++)
+            redist_priv_program_free(&kept->copy[k]);
+        REDIST_FREE(kept->copy);
+        kept->copy = NULL;
+    }
 }
 
 /* Decides what is staged, and allocates it. Local. */
 REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
 {
     redist_priv_staging *s = p->staging;
-    int side, code = REDIST_OK;
+    int side, k, code = REDIST_OK;
     for (side = 0; side < 2 && p->transport->plan_staging != NULL && code == REDIST_OK; side++)
         code = p->transport->plan_staging(p, side);
     redist_priv_fail(v, code, "too many ranks or bytes for %s", p->transport->name);
     if (p->overwrites && p->transport->method != REDIST_MULTIPHASE)
-        s[REDIST_PRIV_PACKED].bytes = p->kept.elements * p->element_bytes * p->arrays;
+        for (k = 0; k < p->arrays; k++)
+            s[REDIST_PRIV_PACKED].bytes += redist_priv_kept_bytes(redist_priv_part_of(p, k));
     if (p->options.max_buffer > 0 && redist_priv_buffer_bytes(p) > p->options.max_buffer)
         redist_priv_fail(v, REDIST_ERR_MEMORY,
                          "%s needs %" PRId64
@@ -4068,9 +4794,9 @@ REDIST_PRIV_COLD void redist_priv_close_transport(redist_plan *p)
     memset(&p->state, 0, sizeof p->state);
 }
 
-/* Opens what the transport needs of the system, stages, creates what it can, and connects through shared memory. Where
-   any rank cannot have it, or none has any use for shared memory, the plan falls back to messages; where the memory of
-   a method that was not asked for by name is not there, to one that needs less. Collective. */
+/* Opens what the transport needs of the system, stages, creates and connects. Where that fails on
+   any rank, or no rank needs shared memory, the plan falls back to messages; where memory for a
+   method not asked for by name is exhausted, to one that needs less. Collective. */
 REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
 {
     enum { FAILED, UNFIT, USED, OUTCOMES };
@@ -4080,7 +4806,7 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_ver
         int64_t outcome[OUTCOMES];
         outcome[UNFIT] = t->open == NULL ? REDIST_OK : t->open(p);
         if (outcome[UNFIT] != REDIST_OK)
-            redist_priv_fail(v, REDIST_ERR_MPI, "%s cannot be had", t->name);
+            redist_priv_fail(v, REDIST_ERR_MPI, "%s is unavailable", t->name);
         else
             redist_priv_stage(p, v);
         if (v->code != REDIST_OK && p->options.method == REDIST_AUTO && outcome[UNFIT] == REDIST_OK)
@@ -4094,7 +4820,7 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_ver
             outcome[USED]) {
             outcome[UNFIT] = redist_priv_shared_connect(p);
             redist_priv_fail(v, outcome[UNFIT] != REDIST_OK ? REDIST_ERR_MPI : REDIST_OK,
-                             "%s cannot be had", t->name);
+                             "%s is unavailable", t->name);
             redist_priv_agree(p->comm, v, outcome, OUTCOMES);
         }
         if (next == NULL || (outcome[USED] && outcome[UNFIT] == REDIST_OK))
@@ -4105,9 +4831,10 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_ver
     }
 }
 
-/* -------------------------------------------------------------------------------------------------- plans (bodies) */
+/* ------------------------------------------------------------------------------- plans (bodies) */
 
-/* A communicator for a plan: the arena's, with a tag, where that has comm's ranks; or its own. Collective over comm. */
+/* A communicator for a plan: the arena's, with a tag, where that has comm's ranks; or its own.
+   Collective over comm. */
 REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm, redist_priv_verdict *v)
 {
     redist_arena *arena = p->options.arena;
@@ -4125,31 +4852,49 @@ REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm, redis
     redist_priv_agree(comm, v, p->facts, REDIST_PRIV_DUPLICATION + 1);
 }
 
-REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
+REDIST_PRIV_COLD void redist_priv_half_free(redist_priv_half *half)
 {
     int64_t k;
-    int d;
+    for (k = 0; k < half->found; k++)
+        redist_priv_neighbours_free(&half->neighbours[k]);
+    REDIST_FREE(half->neighbours);
+    REDIST_FREE(half->place);
+}
+
+REDIST_PRIV_COLD void redist_priv_part_free(redist_priv_part *part)
+{
+    redist_priv_kept *kept = &part->kept;
+    int64_t k, d;
+    for (k = 0; k < kept->parts; k++) {
+        for (d = 0; d < 2 * part->from->ndim; d++)
+            REDIST_FREE(kept->part[k][d].run);
+        REDIST_FREE(kept->part[k]);
+    }
+    REDIST_FREE(kept->part);
+    REDIST_FREE(kept->message);
+    redist_priv_half_free(&part->half[REDIST_PRIV_FROM]);
+    redist_priv_half_free(&part->half[REDIST_PRIV_TO]);
+    REDIST_FREE(part->from);
+    REDIST_FREE(part->to);
+}
+
+REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
+{
+    int k;
     if (p->transport != NULL)
         redist_priv_close_transport(p);
     redist_priv_home_close(&p->home);
-    for (k = 0; k < 2 * p->kept.parts * (p->from == NULL ? 0 : p->from->ndim); k++)
-        REDIST_FREE(p->kept.part[k / (2 * p->from->ndim)][k % (2 * p->from->ndim)].run);
-    for (k = 0; k < p->kept.parts; k++)
-        REDIST_FREE(p->kept.part[k]);
-    for (d = 0; d < 2; d++)
-        redist_priv_neighbours_free(&p->side[d].neighbours);
-    REDIST_FREE(p->kept.part);
-    REDIST_FREE(p->kept.message);
+    for (k = 0; k < p->parts; k++)
+        redist_priv_part_free(&p->part[k]);
+    REDIST_FREE(p->part);
     REDIST_FREE(p->block);
     REDIST_FREE(p->product);
     REDIST_FREE(p->peer);
     REDIST_FREE(p->pointers);
-    REDIST_FREE(p->from);
-    REDIST_FREE(p->to);
     if (p->options.arena != NULL)
         p->options.arena->plans--;
-    if (p->borrows &&
-        !p->failed) /* or a later communicator, or the tag, would get what is still on its way */
+    /* else a later communicator, or plan with this tag, would receive what is still under way */
+    if (p->borrows && !p->failed)
         p->options.arena->tags -= p->options.arena->tags == p->tag + 1;
     else if (p->comm != MPI_COMM_NULL && !p->failed)
         MPI_Comm_free(&p->comm);
@@ -4167,9 +4912,12 @@ REDIST_PRIV_COLD int redist_priv_same_blocks(const redist_axis *x, const redist_
     return same;
 }
 
-/* Whether two layouts differ at most in which of their ghost cells hold elements. */
-REDIST_PRIV_COLD int redist_priv_same_but_ghosts(const redist_layout *a, const redist_layout *b)
+/* Whether two layouts differ at most in which of their ghost cells hold elements, and on other
+   ranks in where their places lie. */
+REDIST_PRIV_COLD int redist_priv_same_but_ghosts(const redist_layout *a, const redist_layout *b,
+                                                 int rank)
 {
+    redist_priv_held_place held, other;
     int k, same = a->ndim == b->ndim && a->grid_order == b->grid_order &&
                   a->memory_order == b->memory_order && a->copies == b->copies;
     for (k = 0; same && k < a->ndim; k++) {
@@ -4179,6 +4927,11 @@ REDIST_PRIV_COLD int redist_priv_same_but_ghosts(const redist_layout *a, const r
     }
     for (k = 0; same && k < redist_layout_places(a); k++)
         same = redist_priv_rank_at(a, k) == redist_priv_rank_at(b, k);
+    memset(&held, 0, sizeof held);
+    held.place = -1;
+    other = held;
+    while (same && redist_priv_next_held(a, rank, &held) && redist_priv_next_held(b, rank, &other))
+        same = held.storage.origin == other.storage.origin;
     return same;
 }
 
@@ -4186,60 +4939,92 @@ REDIST_PRIV_COLD int redist_priv_has_ghosts(const redist_layout *layout)
 {
     int d, ghosts = 0;
     for (d = 0; d < layout->ndim; d++)
-        ghosts |= layout->dim[d].axis.ghosts;
-    return ghosts != 0;
+        ghosts |= layout->dim[d].axis.low > 0 || layout->dim[d].axis.high > 0;
+    return ghosts;
 }
 
-/* What the options and the layouts say of how elements arrive. In place, between layouts that differ in their ghosts
-   alone, of which one has none, nothing is overwritten; extents are this rank's. */
-REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p)
+/* Derives a part's store policy, and what follows from it. In place, between layouts that differ in
+   their ghosts alone, of which one has none, nothing is overwritten; allocated extents are this
+   rank's. */
+REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p, redist_priv_part *part)
 {
-    const int several = p->from->copies > 1, alike = redist_priv_same_but_ghosts(p->from, p->to);
-    const int from_ghosts = redist_priv_has_ghosts(p->from),
-              to_ghosts = redist_priv_has_ghosts(p->to);
+    const int several = part->from->copies > 1,
+              alike = redist_priv_same_but_ghosts(part->from, part->to, p->rank);
+    const int from_ghosts = redist_priv_has_ghosts(part->from),
+              to_ghosts = redist_priv_has_ghosts(part->to),
+              combines = part->arrival.function != NULL;
     int level = MPI_THREAD_MULTIPLE;
-    p->arrival = redist_priv_replacing(p->element_bytes);
-    p->arrival.function = p->options.combine;
-    p->arrival.context = p->options.context;
-    if (p->arrival.function == redist_combine_op && MPI_Query_thread(&level) != MPI_SUCCESS)
+    if (part->arrival.function == redist_combine_op && MPI_Query_thread(&level) != MPI_SUCCESS)
         level = MPI_THREAD_SINGLE; /* it calls MPI, which may not allow OpenMP's threads to */
-    p->arrival.alone = level < MPI_THREAD_MULTIPLE;
-    p->ordered = p->arrival.function != NULL && (from_ghosts || several);
-    p->overwrites = p->options.in_place && (!alike || several || (from_ghosts && to_ghosts));
+    part->arrival.alone = level < MPI_THREAD_MULTIPLE;
+    redist_priv_slow_to_fast(part->from, part->from->memory_order, part->order);
+    p->combines |= combines;
+    p->ordered |= combines && (from_ghosts || several);
+    p->overwrites |= p->options.in_place && (!alike || several || (from_ghosts && to_ghosts));
 }
 
-/* Looks at everything the caller gave, and finds the peers and what the ranks must know of each other. Local. */
-REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, MPI_Comm comm, const redist_layout *from,
-                                          const redist_layout *to, redist_priv_verdict *v)
+/* Checks a part that the caller gave, and copies it. */
+REDIST_PRIV_COLD void redist_priv_take_part(redist_plan *p, redist_priv_part *part,
+                                            const redist_part *given, redist_priv_verdict *v)
 {
-    int code;
-    redist_priv_check_options(p, v);
-    redist_priv_check_element(p, v);
-    redist_priv_check_combine(p, v);
-    redist_priv_check_layout(p, REDIST_PRIV_FROM, from, v);
-    redist_priv_check_layout(p, REDIST_PRIV_TO, to, v);
+    const int size = redist_priv_check_element(given->element, v);
+    int several;
+    part->element = given->element;
+    part->element_bytes = size;
+    part->arrival = redist_priv_replacing(size);
+    part->arrival.function = given->combine != NULL ? given->combine : p->options.combine;
+    part->arrival.context = given->combine != NULL ? given->context : p->options.context;
+    p->largest = redist_priv_max(p->largest, size);
+    if (p->parts > 1) /* the largest power of 2 in it */
+        p->alignment = redist_priv_max(p->alignment, redist_priv_min(size & -size, 16));
+    redist_priv_check_combine(part, v);
+    redist_priv_check_layout(p, size, REDIST_PRIV_FROM, given->from, v);
+    redist_priv_check_layout(p, size, REDIST_PRIV_TO, given->to, v);
     if (v->code != REDIST_OK)
         return;
-    p->from = redist_priv_keep_layout(from, p->options.combine != NULL, v);
-    p->to = redist_priv_keep_layout(to, 1, v);
+    part->from = redist_priv_keep_layout(given->from, part->arrival.function != NULL, v);
+    part->to = redist_priv_keep_layout(given->to, 1, v);
     if (v->code == REDIST_OK)
-        redist_priv_check_shapes(p, v);
+        redist_priv_check_shapes(part, v);
     if (v->code != REDIST_OK)
         return;
-    redist_priv_set_arrival(p);
+    redist_priv_check_apart(part->from, REDIST_PRIV_FROM, p->rank, v);
+    redist_priv_check_apart(part->to, REDIST_PRIV_TO, p->rank, v);
+    several = redist_priv_check_single(part->from, part->to);
+    p->scheduled &= several == REDIST_OK;
+    redist_priv_fail(v, several == REDIST_ERR_MEMORY ? several : REDIST_OK, "no memory for a plan");
+    redist_priv_set_arrival(p, part);
+}
+
+/* Checks the caller's arguments, and finds the peers and what the ranks must agree on. Local. */
+REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, MPI_Comm comm, const redist_part *given,
+                                          redist_priv_verdict *v)
+{
+    int k, code;
+    p->given = given;
+    p->alignment = 1;
+    p->scheduled = p->parts == 1;
+    p->arrays = p->parts > 1 ? p->parts : (int)redist_priv_max(p->options.arrays, 1);
+    for (k = 0; k < p->parts && v->code == REDIST_OK; k++) {
+        v->part = p->parts > 1 ? k : -1;
+        redist_priv_take_part(p, &p->part[k], &given[k], v);
+    }
+    v->part = -1;
+    redist_priv_check_options(p, v);
+    if (v->code != REDIST_OK)
+        return;
     code = redist_priv_open_sides(p);
-    redist_priv_fail(
-        v, code, "%s",
-        code == REDIST_ERR_MEMORY
-            ? "no memory for the plan's tables"
-            : "a plan that combines in place needs both views to run through memory alike");
+    redist_priv_fail(v, code, "%s",
+                     code == REDIST_ERR_MEMORY
+                         ? "no memory for the plan's tables"
+                         : "a plan that combines in place needs views with identical strides");
     if (v->code != REDIST_OK)
         return;
     redist_priv_fail(v, redist_priv_list_members(p), "no memory for the plan's tables");
     redist_priv_gather_facts(p, comm);
 }
 
-/* Chooses the method and makes it ready. Collective over comm, the caller's. */
+/* Chooses the method and opens it. Collective over comm, the caller's. */
 REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm, redist_priv_verdict *v)
 {
     if (p->facts[REDIST_PRIV_HASH] != -p->facts[REDIST_PRIV_NOT_HASH])
@@ -4253,7 +5038,7 @@ REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm, redis
     redist_priv_choose_method(p);
     redist_priv_open_transport(p, v);
     if (p->rings == NULL)
-        redist_priv_home_close(&p->home); /* its list of members is of no use */
+        redist_priv_home_close(&p->home); /* its members are not needed */
     if (v->code != REDIST_OK || !redist_priv_collective_persists(p))
         return;
     redist_priv_fail(v, redist_priv_collective_post(p), "an MPI error while making %s",
@@ -4262,14 +5047,19 @@ REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm, redis
 }
 
 /* An empty plan, for this rank of so many; NULL when memory is exhausted. */
-REDIST_PRIV_COLD redist_plan *redist_priv_plan_new(int rank, int size, MPI_Datatype element,
+REDIST_PRIV_COLD redist_plan *redist_priv_plan_new(int rank, int size, int parts,
                                                    const redist_options *options)
 {
     redist_plan *p = (redist_plan *)redist_priv_zeroed(1, sizeof *p);
     if (p == NULL)
         return NULL;
+    p->part = (redist_priv_part *)redist_priv_zeroed(parts, sizeof *p->part);
+    if (p->part == NULL) {
+        REDIST_FREE(p);
+        return NULL;
+    }
+    p->parts = parts;
     p->comm = MPI_COMM_NULL;
-    p->element = element;
     p->rank = rank;
     p->size = size;
     if (options != NULL)
@@ -4279,39 +5069,71 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_new(int rank, int size, MPI_Datat
     return p;
 }
 
-/* A rank without memory for a plan joins the agreement without one. */
-REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
-                                  MPI_Datatype element, const redist_options *options,
-                                  redist_plan **plan)
+/* A new plan begins to count, and forgets what was valid during creation. */
+REDIST_PRIV_COLD void redist_priv_created(redist_plan *p)
+{
+    int k;
+    p->given = NULL;
+    p->clock = p->options.timed ? &p->times : NULL;
+    for (k = 0; p->transport->method == REDIST_MULTIPHASE && k < p->state.chain.phases; k++)
+        p->state.chain.phase[k]->clock = p->clock;
+}
+
+/* A rank without memory for a plan takes part in the agreement without one. */
+REDIST_PRIV_COLD int redist_priv_create(MPI_Comm comm, int parts, const redist_part *part,
+                                        const redist_options *options, redist_plan **plan)
 {
     const char *fault = redist_priv_comm_fault(comm);
     int64_t none[REDIST_PRIV_FACTS] = {0};
-    redist_priv_verdict v = {REDIST_OK, -1, ""};
+    redist_priv_verdict v = {REDIST_OK, -1, -1, ""};
     redist_plan *p = NULL;
     int size;
     if (fault != NULL) {
         redist_priv_fail(&v, REDIST_ERR_ARGUMENT, "%s", fault);
     } else {
-        redist_priv_fail(&v, redist_priv_ranks_of(comm, &v.rank, &size),
-                         "MPI fails to tell which rank this is");
-        p = redist_priv_plan_new(v.rank, size, element, options);
-        if (p != NULL && plan != NULL)
-            redist_priv_prepare(p, comm, from, to, &v);
-        else
-            redist_priv_fail(&v, plan == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MEMORY, "%s",
+        redist_priv_fail(&v, redist_priv_ranks_of(comm, &v.rank, &size), "MPI_Comm_rank failed");
+        if (plan == NULL || parts < 1 || part == NULL)
+            redist_priv_fail(&v, REDIST_ERR_ARGUMENT,
                              plan == NULL ? "the pointer to the plan is NULL"
-                                          : "no memory for a plan");
+                             : parts < 1  ? "the number of parts is %d, must be at least 1"
+                                          : "the list of parts is NULL",
+                             parts);
+        p = v.code == REDIST_OK ? redist_priv_plan_new(v.rank, size, parts, options) : NULL;
+        if (p != NULL)
+            redist_priv_prepare(p, comm, part, &v);
+        else
+            redist_priv_fail(&v, REDIST_ERR_MEMORY, "no memory for a plan");
         if (redist_priv_agree(comm, &v, p == NULL ? none : p->facts, REDIST_PRIV_FACTS) ==
             REDIST_OK)
             redist_priv_plan_make(p, comm, &v);
     }
     if (v.code != REDIST_OK && p != NULL)
         redist_priv_plan_destroy(p);
+    else if (p != NULL)
+        redist_priv_created(p);
     if (plan != NULL)
         *plan = v.code == REDIST_OK ? p : NULL;
     if (options != NULL && options->message != NULL && options->message_size > 0)
         snprintf(options->message, options->message_size, "%s", v.text);
     return v.code;
+}
+
+REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
+                                  MPI_Datatype element, const redist_options *options,
+                                  redist_plan **plan)
+{
+    redist_part part;
+    memset((void *)&part, 0, sizeof part);
+    part.from = from;
+    part.to = to;
+    part.element = element;
+    return redist_priv_create(comm, 1, &part, options, plan);
+}
+
+REDIST_API int redist_plan_create_parts(MPI_Comm comm, int parts, const redist_part *part,
+                                        const redist_options *options, redist_plan **plan)
+{
+    return redist_priv_create(comm, parts, part, options, plan);
 }
 
 REDIST_API int redist_execute(redist_plan *p, const void *from, void *to)
@@ -4330,7 +5152,8 @@ REDIST_API int redist_start(redist_plan *p, const void *from, void *to)
     return redist_start_many(p, &from, &to);
 }
 
-/* Moves on all that was started in the plan's arena. What completes on the way is told when it is asked for. */
+/* Progresses all started plans of the arena. Others that complete report it when they are asked
+   for. */
 REDIST_API int redist_test(redist_plan *p, int *done)
 {
     redist_plan *alone = p, **started = &alone, **at;
@@ -4345,11 +5168,11 @@ REDIST_API int redist_test(redist_plan *p, int *done)
     if (p->options.arena != NULL)
         started = &p->options.arena->started;
     for (at = started; *at != NULL; at = &(*at)->next)
-        if ((*at)->active == REDIST_PRIV_AT_WORK &&
+        if ((*at)->active == REDIST_PRIV_ACTIVE &&
             (redist_priv_test(*at, done) != REDIST_OK || *done))
-            (*at)->active = REDIST_PRIV_UNTOLD;
-    *done = p->active == REDIST_PRIV_UNTOLD && !p->failed;
-    if (p->active == REDIST_PRIV_AT_WORK)
+            (*at)->active = REDIST_PRIV_UNREPORTED;
+    *done = p->active == REDIST_PRIV_UNREPORTED && !p->failed;
+    if (p->active == REDIST_PRIV_ACTIVE)
         return REDIST_OK;
     p->active = 0;
     for (at = started; *at != p; at = &(*at)->next)
@@ -4386,12 +5209,17 @@ REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done)
 
 REDIST_API int redist_wait_all(int plans, redist_plan *const *plan)
 {
-    int done = 0, tries = 0, code = REDIST_OK;
+    int done = 0, tries = 0, k, code = redist_test_all(plans, plan, &done);
+    if (code != REDIST_OK || done)
+        return code;
+    for (k = 0; k < plans; k++)
+        redist_priv_enter(plan[k]);
     while (code == REDIST_OK && !done) {
+        redist_priv_yield(&tries);
         code = redist_test_all(plans, plan, &done);
-        if (!done)
-            redist_priv_yield(&tries);
     }
+    for (k = 0; k < plans; k++)
+        redist_priv_leave(plan[k]);
     return code;
 }
 
@@ -4401,28 +5229,39 @@ REDIST_API int redist_execute_many(redist_plan *p, const void *const *from, void
     return code == REDIST_OK ? redist_wait(p) : code;
 }
 
-/* Whether the i-th of all arrays and the j-th, which is a destination, share memory that both layouts use. Arrays with
-   allocated extents may interleave without sharing anything, so of those only equal beginnings count. */
+/* Whether the i-th of all arrays and the j-th, which is a destination, share memory that both
+   layouts use. Arrays with allocated extents may interleave without sharing anything, so of those
+   only equal beginnings count. */
 REDIST_PRIV_COLD int redist_priv_overlap(const redist_plan *p, int i, int j)
 {
-    const redist_priv_side *s = &p->side[i >= p->arrays], *t = &p->side[REDIST_PRIV_TO];
-    const uintptr_t x = (uintptr_t)p->pointers[i], y = (uintptr_t)p->pointers[j];
-    int d, padded = 0;
-    for (d = 0; d < p->from->ndim; d++)
-        padded |= p->from->dim[d].allocated > 0 || p->to->dim[d].allocated > 0;
+    const redist_priv_part *x = redist_priv_part_of(p, i % p->arrays),
+                           *y = redist_priv_part_of(p, j % p->arrays);
+    const redist_priv_half *s = &x->half[i >= p->arrays], *t = &y->half[REDIST_PRIV_TO];
+    const redist_layout *from = i < p->arrays ? x->from : x->to;
+    const uintptr_t at = (uintptr_t)p->pointers[i], there = (uintptr_t)p->pointers[j];
+    int d, padded;
+    padded = from->offsets != NULL || y->to->offsets != NULL;
+    for (d = 0; d < from->ndim; d++)
+        padded |= from->dim[d].allocated > 0;
+    for (d = 0; d < y->to->ndim; d++)
+        padded |= y->to->dim[d].allocated > 0;
     return s->owned > 0 && t->owned > 0 &&
-           (padded ? x == y
-                   : x < y + (uintptr_t)t->array_bytes && y < x + (uintptr_t)s->array_bytes);
+           (padded
+                ? at == there
+                : at < there + (uintptr_t)t->array_bytes && there < at + (uintptr_t)s->array_bytes);
 }
 
+/* Arrays of several parts may be the same: what is written is the caller's to keep apart. */
 REDIST_PRIV_COLD int redist_priv_check_aliases(redist_plan *p)
 {
     const int n = p->arrays;
     int i, j;
     for (i = 0; i < 2 * n; i++)
         for (j = i < n ? n : i + 1; j < 2 * n; j++) {
-            const int same = p->options.in_place && j - i == n && p->pointers[i] == p->pointers[j];
-            if (!(i < n && (p->overwrites || same)) && redist_priv_overlap(p, i, j))
+            const int equal = p->pointers[i] == p->pointers[j], in_place = p->options.in_place;
+            const int same = in_place && j - i == n && equal,
+                      parts = p->parts > 1 && equal && (in_place || i >= n);
+            if (!(i < n && (p->overwrites || same)) && !parts && redist_priv_overlap(p, i, j))
                 return redist_priv_refuse(
                     p, REDIST_ERR_ALIAS,
                     i < n ? "source %d and destination %d overlap, and the plan is not made for "
@@ -4440,11 +5279,12 @@ REDIST_PRIV_COLD int redist_priv_check_given(redist_plan *p)
     int i;
     for (i = 0; i < 2 * p->arrays; i++) {
         const int own = i >= p->arrays;
+        const int64_t owned = redist_priv_part_of(p, i % p->arrays)->half[own].owned;
         const char *name = redist_priv_side_name(own);
-        if (p->pointers[i] == NULL && p->side[own].owned > 0)
+        if (p->pointers[i] == NULL && owned > 0)
             return redist_priv_refuse(p, REDIST_ERR_ARGUMENT,
                                       "%s %d is NULL, but rank %d owns %" PRId64 " elements of it",
-                                      name, i % p->arrays, p->rank, p->side[own].owned);
+                                      name, i % p->arrays, p->rank, owned);
         if (fixed[own] != NULL && p->pointers[i] != fixed[own])
             return redist_priv_refuse(p, REDIST_ERR_BUFFER,
                                       "the %s is not the array that options.fixed_%s gave", name,
@@ -4465,6 +5305,7 @@ REDIST_API int redist_start_many(redist_plan *p, const void *const *from, void *
         return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the list of %s arrays is NULL",
                                   redist_priv_side_name(from == NULL ? REDIST_PRIV_FROM
                                                                      : REDIST_PRIV_TO));
+    redist_priv_enter(p);
     for (a = 0; a < p->arrays; a++) {
         p->pointers[a] = from[a];
         p->pointers[p->arrays + a] = to[a];
@@ -4474,6 +5315,7 @@ REDIST_API int redist_start_many(redist_plan *p, const void *const *from, void *
         code = redist_priv_check_aliases(p);
     if (code == REDIST_OK)
         code = redist_priv_begin(p);
+    redist_priv_leave(p);
     if (code == REDIST_OK && p->options.arena != NULL) {
         p->next = p->options.arena->started;
         p->options.arena->started = p;
@@ -4506,6 +5348,9 @@ REDIST_API int redist_plan_stats(const redist_plan *p, redist_stats *stats)
         return REDIST_ERR_ARGUMENT;
     memset(stats, 0, sizeof *stats);
     stats->method = p->transport->method;
+    stats->executions = p->executions;
+    stats->copying = p->times.copying;
+    stats->waiting = p->times.inside - p->times.copying;
     redist_priv_add_stats(p, stats);
     return REDIST_OK;
 }
@@ -4536,7 +5381,7 @@ REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
                     redist_priv_transport_of(k)->name, p->predicted[k], p->seconds[k]);
     for (k = 0; p->transport->method == REDIST_MULTIPHASE && k < c->phases; k++) {
         fprintf(file, "  phase %d   %s to ", k + 1, c->phase[k]->transport->name);
-        redist_layout_print(c->phase[k]->to, file);
+        redist_layout_print(c->phase[k]->part->to, file);
     }
 }
 
@@ -4545,77 +5390,138 @@ REDIST_PRIV_COLD void redist_priv_print_times(const redist_plan *p, double measu
     redist_cost cost = p->network.cost;
     cost.per_message += p->network.latency;
     fprintf(file, "  time      %.3g s predicted for direct messages (%.3g s each, %.3g s per byte)",
-            redist_cost_of(p->from, p->to, p->element_bytes * p->arrays, &cost), cost.per_message,
-            cost.per_byte);
+            redist_cost_of(p->part->from, p->part->to, p->part->element_bytes * p->arrays, &cost),
+            cost.per_message, cost.per_byte);
     if (p->executions > 0)
         fprintf(file, ", %.3g s the fastest of %" PRId64, measured, p->executions);
     fprintf(file, "\n");
 }
 
-/* Elements that stay on this rank, in place, and are copied: all but those of runs that stay where they are. */
+/* Copying and waiting, nanoseconds of all ranks and of the slowest. */
+REDIST_PRIV_COLD void redist_priv_print_spent(const redist_plan *p, const int64_t *sum,
+                                              const int64_t *most, FILE *file)
+{
+    static const char *const what[] = {"copying", "waiting"};
+    int k;
+    for (k = 0; k < 2; k++)
+        fprintf(file,
+                "  %s   %.3g s in %" PRId64 " executions on the mean of the ranks, %.3g s on "
+                "the slowest\n",
+                what[k], (double)sum[k] * 1e-9 / p->size, p->executions, (double)most[k] * 1e-9);
+}
+
+/* Elements that stay on this rank, in place, and are copied: all but those of runs that stay where
+   they are. */
 REDIST_PRIV_COLD int64_t redist_priv_copied_in_place(const redist_plan *p)
 {
-    int64_t elements = p->kept.in_place ? 0 : p->kept.elements, k;
-    for (k = p->kept.wholes; k < p->kept.messages; k++)
-        elements += p->kept.message[k].elements;
+    int64_t elements = 0, k;
+    int a;
+    for (a = 0; a < p->arrays; a++) {
+        const redist_priv_kept *kept = &redist_priv_part_of(p, a)->kept;
+        elements += kept->in_place ? 0 : kept->elements;
+        for (k = kept->wholes; k < kept->messages; k++)
+            elements += kept->message[k].elements;
+    }
     return elements;
+}
+
+/* What the plan moves: of each part the layouts and its elements. */
+REDIST_PRIV_COLD void redist_priv_print_parts(const redist_plan *p, FILE *file)
+{
+    int k;
+    fprintf(file, "redist plan on %d ranks, %d array%s", p->size, p->arrays,
+            p->arrays == 1 ? "" : "s");
+    for (k = 0; k < p->parts; k++) {
+        const redist_priv_part *part = &p->part[k];
+        if (p->parts > 1)
+            fprintf(file, "\n  part %-5d", k);
+        fprintf(file, " of %" PRId64 "-byte elements%s", part->element_bytes,
+                part->arrival.function != NULL ? ", combined" : "");
+        fprintf(file, "\n  from      ");
+        redist_layout_print(part->from, file);
+        fprintf(file, "  to        ");
+        redist_layout_print(part->to, file);
+    }
+}
+
+/* What the ranks report of a plan. */
+enum {
+    REDIST_PRIV_SENDS,
+    REDIST_PRIV_RECEIVES,
+    REDIST_PRIV_SENT,
+    REDIST_PRIV_KEPT,
+    REDIST_PRIV_COPIED,
+    REDIST_PRIV_BUFFER,
+    REDIST_PRIV_FASTEST,
+    REDIST_PRIV_COPYING,
+    REDIST_PRIV_WAITING,
+    REDIST_PRIV_REPORTED
+};
+
+/* Collects the sums and the maxima of all ranks. Collective. */
+REDIST_PRIV_COLD int redist_priv_collect_report(redist_plan *p, const redist_stats *stats,
+                                                int64_t *sum, int64_t *most)
+{
+    int code;
+    sum[REDIST_PRIV_SENDS] = stats->sends;
+    sum[REDIST_PRIV_RECEIVES] = stats->receives;
+    sum[REDIST_PRIV_SENT] = stats->bytes_sent;
+    sum[REDIST_PRIV_KEPT] = stats->bytes_kept;
+    sum[REDIST_PRIV_COPIED] = redist_priv_copied_in_place(p);
+    sum[REDIST_PRIV_BUFFER] = stats->buffer_bytes;
+    sum[REDIST_PRIV_FASTEST] = (int64_t)(p->fastest * 1e9);
+    sum[REDIST_PRIV_COPYING] = (int64_t)(stats->copying * 1e9);
+    sum[REDIST_PRIV_WAITING] = (int64_t)(stats->waiting * 1e9);
+    memcpy(most, sum, REDIST_PRIV_REPORTED * sizeof *most);
+    code = redist_priv_reduce(p->comm, sum, REDIST_PRIV_REPORTED, MPI_SUM);
+    if (code == REDIST_OK)
+        code = redist_priv_reduce(p->comm, most, REDIST_PRIV_REPORTED, MPI_MAX);
+    return code == REDIST_OK ? redist_priv_know_network(p) : REDIST_ERR_MPI;
 }
 
 REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
 {
-    enum { SENDS, RECEIVES, SENT, KEPT, COPIED, BUFFER, NANOSECONDS, REPORTED };
     redist_stats stats;
-    int64_t sum[REPORTED], most[REPORTED];
+    int64_t sum[REDIST_PRIV_REPORTED], most[REDIST_PRIV_REPORTED];
     if (redist_plan_stats(p, &stats) != REDIST_OK)
         return REDIST_ERR_ARGUMENT;
-    sum[SENDS] = stats.sends;
-    sum[RECEIVES] = stats.receives;
-    sum[SENT] = stats.bytes_sent;
-    sum[KEPT] = stats.bytes_kept;
-    sum[COPIED] = redist_priv_copied_in_place(p);
-    sum[BUFFER] = stats.buffer_bytes;
-    sum[NANOSECONDS] = (int64_t)(p->fastest * 1e9);
-    memcpy(most, sum, sizeof most);
-    if (redist_priv_reduce(p->comm, sum, REPORTED, MPI_SUM) != REDIST_OK ||
-        redist_priv_reduce(p->comm, most, REPORTED, MPI_MAX) != REDIST_OK ||
-        redist_priv_know_network(p) != REDIST_OK)
+    if (redist_priv_collect_report(p, &stats, sum, most) != REDIST_OK)
         return REDIST_ERR_MPI;
     if (p->rank != 0 || file == NULL)
         return p->rank == 0 ? REDIST_ERR_ARGUMENT : REDIST_OK;
-    fprintf(file, "redist plan on %d ranks, %d array%s of %" PRId64 "-byte elements\n  from      ",
-            p->size, p->arrays, p->arrays == 1 ? "" : "s", p->element_bytes);
-    redist_layout_print(p->from, file);
-    fprintf(file, "  to        ");
-    redist_layout_print(p->to, file);
+    redist_priv_print_parts(p, file);
     redist_priv_print_method(p, file);
     fprintf(file,
             "  messages  %" PRId64 " in all, from one rank at most %" PRId64
             ", to one rank at most %" PRId64 "\n",
-            sum[SENDS], most[SENDS], most[RECEIVES]);
+            sum[REDIST_PRIV_SENDS], most[REDIST_PRIV_SENDS], most[REDIST_PRIV_RECEIVES]);
     fprintf(file,
             "  bytes     %" PRId64 " moved, %" PRId64 " kept, at most %" PRId64
             " sent by one rank\n",
-            sum[SENT], sum[KEPT], most[SENT]);
+            sum[REDIST_PRIV_SENT], sum[REDIST_PRIV_KEPT], most[REDIST_PRIV_SENT]);
     if (p->options.in_place)
         fprintf(file,
                 "  in place  %" PRId64
                 " elements that stay on their ranks are copied to where the destination has them\n",
-                sum[COPIED]);
+                sum[REDIST_PRIV_COPIED]);
     fprintf(file, "  staging   %" PRId64 " bytes in all, at most %" PRId64 " on one rank\n",
-            sum[BUFFER], most[BUFFER]);
+            sum[REDIST_PRIV_BUFFER], most[REDIST_PRIV_BUFFER]);
     fprintf(file, "  steps     %d in %d phase%s\n", stats.steps, stats.phases,
             stats.phases == 1 ? "" : "s");
-    redist_priv_print_times(p, (double)most[NANOSECONDS] * 1e-9, file);
+    redist_priv_print_times(p, (double)most[REDIST_PRIV_FASTEST] * 1e-9, file);
+    if (p->clock != NULL)
+        redist_priv_print_spent(p, &sum[REDIST_PRIV_COPYING], &most[REDIST_PRIV_COPYING], file);
     return REDIST_OK;
 }
 
-/* -------------------------------------------------------------------------------------------- calibrating (bodies) */
+/* ------------------------------------------------------------------------- calibrating (bodies) */
 
-/* The shortest time of an exchange of n messages each way between this rank and its mirror image, n <=
-   REDIST_PRIV_BURST, in picoseconds; -1 when MPI fails: a rank where it does goes on, for the other waits. The ring of
-   ranks is mirrored so that most images are on other nodes and half of them in the other half of the network, as when
-   all send to all, or all of them there. Exchanges follow each other, so that it does not matter who begins a trial
-   first, with two sets of requests, so that both sides are done with one. Collective. */
+/* The shortest time of an exchange of n messages each way between this rank and its mirror image, n
+   <= REDIST_PRIV_BURST, in picoseconds; -1 when MPI fails: a rank where it does goes on, for the
+   other waits. The ring of ranks is mirrored so that most images are on other nodes and half of
+   them in the other half of the network, as when all send to all, or all of them there. Exchanges
+   follow each other, so that it does not matter who begins a trial first, with two sets of
+   requests, so that both sides are done with one. Collective. */
 REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes, int mirrored,
                                                  char *memory)
 {
@@ -4653,14 +5559,11 @@ REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes
     return failed ? -1 : (int64_t)(best * 1e12) / rounds + 1;
 }
 
-enum {
-    REDIST_PRIV_ONE,
-    REDIST_PRIV_TOGETHER,
-    REDIST_PRIV_WHOLE
-}; /* times: a small message, a burst, pairs of bursts */
+/* times: a small message, a burst, pairs of bursts */
+enum { REDIST_PRIV_ONE, REDIST_PRIV_TOGETHER, REDIST_PRIV_WHOLE };
 
-/* The network that picoseconds tell of: time[REDIST_PRIV_WHOLE] and on of a burst whole and in pieces, up to time[n], of
-   a small message to the farther mirror image. */
+/* The network for measured picoseconds: time[REDIST_PRIV_WHOLE] and on of a burst whole and in
+   pieces, up to time[n], of a small message to the farther mirror image. */
 REDIST_PRIV_COLD void redist_priv_fit_network(const int64_t *time, int n, int bytes,
                                               redist_priv_network *network)
 {
@@ -4682,9 +5585,9 @@ REDIST_PRIV_COLD void redist_priv_fit_network(const int64_t *time, int n, int by
     network->cost.per_byte = (double)more * unit / bytes;
 }
 
-/* Short messages, one and several; a long one, whole and in a schedule's pieces, alternately: the fastest counts, and whole
-   ones must never be slower, since where they are they may be twice as slow. Some networks have farther images in the
-   one mirror, some in the other. Collective. */
+/* Short messages, one and several; a long one, whole and in a schedule's pieces, alternately: the
+   fastest counts, and whole ones must never be slower, since where they are they may be twice as
+   slow. Some networks have farther images in the one mirror, some in the other. Collective. */
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network)
 {
     enum { OPPOSITE = REDIST_PRIV_WHOLE + 2 * 3, FAILED, TIMES };
@@ -4732,9 +5635,10 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
     return code;
 }
 
-/* ------------------------------------------------------------------------------------------------- arenas (bodies) */
+/* ------------------------------------------------------------------------------ arenas (bodies) */
 
-/* Memory for arrays: shared, or ordinary, beside shared memory for plans. Collective; the same answer on all ranks. */
+/* Memory for arrays: shared, or ordinary, beside shared memory for plans. Collective; the same
+   answer on all ranks. */
 REDIST_PRIV_COLD int redist_priv_arena_open(redist_arena *a)
 {
     int apart = 0, refused = 0, code = REDIST_ERR_MEMORY;
@@ -4763,9 +5667,8 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
     const uint64_t limit = sizeof bytes > 4 ? UINT64_C(1) << 50 : UINT64_C(1) << 30;
     const int64_t machine = redist_priv_machine();
     redist_arena *a;
-    int64_t most[2] = {
-        REDIST_OK,
-        0}; /* codes, the arena's name: where one rank has it, since when, on which machine */
+    /* codes, the arena's name: where one rank has it, since when, on which machine */
+    int64_t most[2] = {REDIST_OK, 0};
     int found = 0, code, *tags = NULL;
     if (arena == NULL || redist_priv_comm_fault(comm) != NULL)
         return REDIST_ERR_ARGUMENT;
@@ -4815,8 +5718,8 @@ REDIST_API int redist_arena_free(redist_arena **arena)
     redist_priv_rings *r, *next;
     if (a == NULL || a->plans > 0)
         return arena == NULL ? REDIST_ERR_ARGUMENT : a == NULL ? REDIST_OK : REDIST_ERR_BUSY;
-    redist_priv_home_close(
-        &a->home); /* all ranks have freed their plans: nobody reads blocks any more */
+    /* all ranks have freed their plans: nobody reads blocks any more */
+    redist_priv_home_close(&a->home);
     for (r = a->home.first; r != NULL; r = next) {
         next = r->next;
         REDIST_FREE(r);
@@ -4827,6 +5730,399 @@ REDIST_API int redist_arena_free(redist_arena **arena)
     REDIST_FREE(a);
     *arena = NULL;
     return REDIST_OK;
+}
+
+/* ------------------------------------------------------------------------------- files (bodies) */
+
+/* A file holds the view row by row, so the elements of a place ascend in it when each axis is
+   followed in ascending order. Where a section takes steps through cyclic blocks an axis has
+   several tracks, whose segments alternate: they are followed period by period,
+
+       view index     012345678901234567890123456
+       tracks         ##..#.##..##..#.##..##..#.#     head, whole periods, tail:
+                      |head|----------------|tail
+
+   of which the whole ones are alike, and one type repeated. */
+
+/* The runs of period k of a pattern, in ascending order: local positions are their source, view
+   indices their destination. REDIST_ERR_MEMORY; free them, even on failure. */
+REDIST_PRIV_COLD int redist_priv_runs_of_period(const redist_priv_pattern *p, int64_t k,
+                                                redist_priv_runs *list)
+{
+    redist_priv_run run;
+    int64_t t;
+    memset(list, 0, sizeof *list);
+    memset(&run, 0, sizeof run);
+    for (t = 0; t < p->tracks; t++) {
+        const int64_t start = p->track[t].start + k * p->period, begin = redist_priv_max(start, 0);
+        run.n[0] = redist_priv_min(start + p->track[t].length, p->count) - begin;
+        run.n[1] = run.n[2] = 1;
+        run.at[REDIST_PRIV_FROM] = p->track[t].local + k * p->advance + (begin - start) * p->step;
+        run.at[REDIST_PRIV_TO] = begin;
+        run.stride[0][REDIST_PRIV_FROM] = p->step;
+        run.stride[0][REDIST_PRIV_TO] = 1;
+        if (run.n[0] > 0)
+            list->run = (redist_priv_run *)redist_priv_append(list->run, &list->runs, &list->room,
+                                                              &run, sizeof run);
+        if (run.n[0] > 0 && list->run == NULL)
+            return REDIST_ERR_MEMORY;
+    }
+    return REDIST_OK;
+}
+
+/* *type at every element of some periods of a pattern, all like period k. */
+REDIST_PRIV_COLD int redist_priv_follow_periods(MPI_Datatype *type, const redist_priv_pattern *p,
+                                                int64_t k, int64_t periods, int side,
+                                                int64_t stride)
+{
+    redist_priv_runs list;
+    redist_priv_run again;
+    int code = redist_priv_runs_of_period(p, k, &list);
+    memset(&again, 0, sizeof again);
+    again.n[0] = periods;
+    again.n[1] = again.n[2] = 1;
+    again.stride[0][REDIST_PRIV_FROM] = p->advance;
+    again.stride[0][REDIST_PRIV_TO] = p->period;
+    if (code == REDIST_OK)
+        code = redist_priv_follow_runs(type, &list, side, stride);
+    if (code == REDIST_OK)
+        code = redist_priv_follow_run(type, &again, side, stride);
+    REDIST_FREE(list.run);
+    return code;
+}
+
+/* *type at every element of a pattern, which has some. */
+REDIST_PRIV_COLD int redist_priv_follow_pattern(MPI_Datatype *type, const redist_priv_pattern *p,
+                                                int side, int64_t stride)
+{
+    const redist_priv_track *head = &p->track[0], *last = &p->track[p->tracks - 1];
+    const int64_t first = head->start < 0;
+    const int64_t end = (p->count - last->start - last->length) / p->period + 1;
+    const int64_t begin[] = {0, first, end}, periods[] = {first, end - first, 1};
+    const int pieces = head->start + end * p->period < p->count ? 3 : 2;
+    MPI_Datatype made, *part = redist_priv_types(pieces);
+    int k, n = 0, code = part == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    for (k = 0; k < pieces && code == REDIST_OK; k++)
+        if (periods[k] > 0) {
+            code = redist_priv_become(&part[n], MPI_Type_dup(*type, &made), &made);
+            if (code == REDIST_OK)
+                code = redist_priv_follow_periods(&part[n], p, begin[k], periods[k], side, stride);
+            n++;
+        }
+    return redist_priv_concatenate(type, part, n, code);
+}
+
+/* *type, an element of so many bytes, at every element that a place owns in its rank's array (side
+   FROM) or in the file (TO). layout: without ghosts. */
+REDIST_PRIV_COLD int redist_priv_follow_place(MPI_Datatype *type, const redist_layout *layout,
+                                              int place, int side, int64_t bytes)
+{
+    const redist_priv_storage storage = redist_priv_storage_of(layout, place);
+    redist_priv_pattern p;
+    int64_t row = 1;
+    int d, coords[REDIST_MAX_DIMS], code = REDIST_OK;
+    redist_priv_coords_of_place(layout, place, coords);
+    for (d = layout->ndim - 1; d >= 0 && code == REDIST_OK; d--) {
+        const redist_axis *x = &layout->dim[d].axis;
+        code = redist_priv_pattern_of(x, coords[d], REDIST_PRIV_ALL_IMAGES, &p);
+        if (code == REDIST_OK)
+            code = redist_priv_follow_pattern(type, &p, side,
+                                              bytes * (side == REDIST_PRIV_TO ? row
+                                                                              : storage.stride[d]));
+        row *= x->count;
+        REDIST_FREE(p.track);
+    }
+    if (code == REDIST_OK && side == REDIST_PRIV_FROM)
+        code = redist_priv_displace(type, storage.origin * bytes);
+    return code;
+}
+
+/* Several places of a rank share rows of the file, so their pieces of rows are put in order: where
+   a piece begins in the array and in the file, in elements, and which types it has there. */
+typedef struct {
+    int64_t at[2];
+    int64_t kind;
+} redist_priv_piece;
+
+/* Pieces of equal length and stride in the array have equal types. */
+typedef struct {
+    int64_t length, stride;
+} redist_priv_piece_kind;
+
+/* The pieces of all places. */
+typedef struct {
+    const redist_layout *layout;
+    int64_t bytes; /* of an element */
+    int64_t pieces, room, kinds, kind_room;
+    redist_priv_piece *piece;
+    redist_priv_piece_kind *kind;
+    MPI_Datatype *type; /* type[2 * kinds]: of a kind in the array and in the file */
+} redist_priv_pieces;
+
+REDIST_PRIV_COLD int redist_priv_compare_pieces(const void *a, const void *b)
+{
+    const int64_t x = ((const redist_priv_piece *)a)->at[REDIST_PRIV_TO],
+                  y = ((const redist_priv_piece *)b)->at[REDIST_PRIV_TO];
+    return (x > y) - (x < y);
+}
+
+/* The kind of pieces of so many elements, with this stride in the array. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_kind_of(redist_priv_pieces *list, int64_t length, int64_t stride,
+                                         int64_t *kind)
+{
+    redist_priv_piece_kind next;
+    for (*kind = list->kinds - 1; *kind >= 0; --*kind)
+        if (list->kind[*kind].length == length && list->kind[*kind].stride == stride)
+            return REDIST_OK;
+    *kind = list->kinds;
+    next.length = length;
+    next.stride = stride;
+    list->kind = (redist_priv_piece_kind *)redist_priv_append(list->kind, &list->kinds,
+                                                              &list->kind_room, &next, sizeof next);
+    return list->kind == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+}
+
+/* Makes the types of all kinds. REDIST_ERR_MEMORY, _MPI. */
+REDIST_PRIV_COLD int redist_priv_type_kinds(redist_priv_pieces *list, MPI_Datatype element)
+{
+    redist_priv_run run;
+    MPI_Datatype made;
+    int64_t k;
+    int code = REDIST_OK;
+    list->type = redist_priv_types(2 * list->kinds);
+    memset(&run, 0, sizeof run);
+    run.n[1] = run.n[2] = 1;
+    run.stride[0][REDIST_PRIV_TO] = 1;
+    for (k = 0; list->type != NULL && k < 2 * list->kinds && code == REDIST_OK; k++) {
+        run.n[0] = list->kind[k / 2].length;
+        run.stride[0][REDIST_PRIV_FROM] = list->kind[k / 2].stride;
+        code = redist_priv_become(&list->type[k], MPI_Type_dup(element, &made), &made);
+        if (code == REDIST_OK)
+            code = redist_priv_follow_run(&list->type[k], &run, (int)(k % 2), list->bytes);
+    }
+    return list->type == NULL ? REDIST_ERR_MEMORY : code;
+}
+
+/* Adds the pieces of a place in one row, which begins in the array and in the file at these
+   elements. */
+REDIST_PRIV_COLD int redist_priv_add_row(redist_priv_pieces *list, const redist_priv_pattern *p,
+                                         int64_t stride, const int64_t *at)
+{
+    redist_priv_runs runs;
+    redist_priv_piece next;
+    int64_t k, r;
+    int code = REDIST_OK;
+    for (k = 0; k <= p->count / p->period + 1 && code == REDIST_OK; k++) {
+        code = redist_priv_runs_of_period(p, k, &runs);
+        for (r = 0; r < runs.runs && code == REDIST_OK; r++) {
+            const redist_priv_run *run = &runs.run[r];
+            next.at[0] = at[0] + run->at[REDIST_PRIV_FROM] * stride;
+            next.at[1] = at[1] + run->at[REDIST_PRIV_TO];
+            code = redist_priv_kind_of(list, run->n[0], p->step * stride, &next.kind);
+            if (code == REDIST_OK)
+                list->piece =
+                    (redist_priv_piece *)redist_priv_append(list->piece, &list->pieces, &list->room,
+                                                            &next, sizeof next);
+            if (list->piece == NULL)
+                code = REDIST_ERR_MEMORY;
+        }
+        REDIST_FREE(runs.run);
+    }
+    return code;
+}
+
+/* Adds the pieces of a place: of every row of axis d and those after it. */
+REDIST_PRIV_COLD int redist_priv_add_rows(redist_priv_pieces *list, const redist_priv_pattern *p,
+                                          const redist_priv_held_place *held, int d,
+                                          const int64_t *at)
+{
+    const redist_axis *x = &list->layout->dim[d].axis;
+    const int64_t stride = held->storage.stride[d];
+    int64_t i = 0, skip, next[2];
+    int coords[REDIST_MAX_DIMS], code = REDIST_OK;
+    redist_priv_coords_of_place(list->layout, held->place, coords);
+    if (d == list->layout->ndim - 1) {
+        next[0] = at[0];
+        next[1] = at[1] * x->count;
+        return redist_priv_add_row(list, p, stride, next);
+    }
+    while (code == REDIST_OK && i < x->count &&
+           (skip = redist_priv_distance(x, coords[d], i)) >= 0) {
+        i += skip;
+        next[0] = at[0] + redist_priv_below(x, coords[d], redist_priv_axis_index(x, i)) * stride;
+        next[1] = at[1] * x->count + i++;
+        code = redist_priv_add_rows(list, p, held, d + 1, next);
+    }
+    return code;
+}
+
+/* Adds the pieces of all places of a rank in replica 0. */
+REDIST_PRIV_COLD int redist_priv_list_pieces(redist_priv_pieces *list, int rank)
+{
+    const redist_layout *layout = list->layout;
+    const int last = layout->ndim - 1;
+    redist_priv_held_place held;
+    redist_priv_pattern p;
+    int coords[REDIST_MAX_DIMS], code = REDIST_OK;
+    memset(&held, 0, sizeof held);
+    held.place = -1;
+    while (code == REDIST_OK && redist_priv_next_held(layout, rank, &held)) {
+        const int64_t at[2] = {held.storage.origin, 0};
+        redist_priv_coords_of_place(layout, held.place, coords);
+        if (held.place >= redist_priv_grid_places(layout) ||
+            redist_priv_held_at(layout, coords) == 0)
+            continue;
+        code = redist_priv_pattern_of(&layout->dim[last].axis, coords[last], REDIST_PRIV_ALL_IMAGES,
+                                      &p);
+        if (code == REDIST_OK)
+            code = redist_priv_add_rows(list, &p, &held, 0, at);
+        REDIST_FREE(p.track);
+    }
+    if (list->pieces > INT_MAX)
+        code = REDIST_ERR_OVERFLOW;
+    if (code == REDIST_OK && list->pieces > 0)
+        qsort(list->piece, (size_t)list->pieces, sizeof *list->piece, redist_priv_compare_pieces);
+    return code;
+}
+
+/* *type: of all pieces in their order in the file. */
+REDIST_PRIV_COLD int redist_priv_join_pieces(const redist_priv_pieces *list, int side,
+                                             MPI_Datatype *type)
+{
+    const int n = (int)list->pieces;
+    MPI_Datatype made, *part = (MPI_Datatype *)redist_priv_alloc(n, sizeof *part);
+    MPI_Aint *at = (MPI_Aint *)redist_priv_alloc(n, sizeof *at);
+    int *ones = (int *)redist_priv_alloc(n, sizeof *ones);
+    int k, code = part == NULL || at == NULL || ones == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    for (k = 0; k < n && code == REDIST_OK; k++) {
+        part[k] = list->type[2 * list->piece[k].kind + side];
+        at[k] = (MPI_Aint)(list->piece[k].at[side] * list->bytes);
+        ones[k] = 1;
+    }
+    if (code == REDIST_OK)
+        code = redist_priv_become(type, MPI_Type_create_struct(n, ones, at, part, &made), &made);
+    REDIST_FREE(part);
+    REDIST_FREE(at);
+    REDIST_FREE(ones);
+    return code;
+}
+
+/* The types of a rank with several places. */
+REDIST_PRIV_COLD int redist_priv_types_of_places(const redist_layout *layout, int rank,
+                                                 MPI_Datatype element, int64_t bytes,
+                                                 MPI_Datatype *type)
+{
+    redist_priv_pieces list;
+    int side, code;
+    memset((void *)&list, 0, sizeof list);
+    list.layout = layout;
+    list.bytes = bytes;
+    code = redist_priv_list_pieces(&list, rank);
+    if (code == REDIST_OK)
+        code = redist_priv_type_kinds(&list, element);
+    for (side = 0; side < 2 && code == REDIST_OK; side++)
+        code = redist_priv_join_pieces(&list, side, &type[side]);
+    redist_priv_types_free(list.type, 2 * list.kinds);
+    REDIST_FREE(list.kind);
+    REDIST_FREE(list.piece);
+    return code;
+}
+
+/* How many places of replica 0 that own something a rank holds; *place: the last. */
+REDIST_PRIV_COLD int redist_priv_writers_on(const redist_layout *layout, int rank, int *place)
+{
+    int coords[REDIST_MAX_DIMS], k = -1, n = 0;
+    while ((k = redist_priv_next_place(layout, NULL, rank, k)) >= 0) {
+        redist_priv_coords_of_place(layout, k, coords);
+        if (k >= redist_priv_grid_places(layout) || redist_priv_held_at(layout, coords) == 0)
+            continue;
+        *place = k;
+        n++;
+    }
+    return n;
+}
+
+/* type[2]: of what a rank owns in its array and in the file; not committed, or MPI_BYTE. */
+REDIST_PRIV_COLD int redist_priv_types_of_rank(const redist_layout *layout, int rank,
+                                               MPI_Datatype element, int64_t bytes,
+                                               MPI_Datatype *type)
+{
+    int place = -1, side, code = REDIST_OK;
+    const int writers = redist_priv_writers_on(layout, rank, &place);
+    MPI_Datatype made;
+    if (writers > 1)
+        return redist_priv_types_of_places(layout, rank, element, bytes, type);
+    for (side = 0; side < 2 && code == REDIST_OK; side++) {
+        code = redist_priv_become(&type[side], MPI_Type_contiguous(writers, element, &made), &made);
+        if (code == REDIST_OK && writers > 0)
+            code = redist_priv_follow_place(&type[side], layout, place, side, bytes);
+    }
+    return code;
+}
+
+/* The bytes of a rank's array and of the file, for extent[2]. REDIST_ERR_OVERFLOW. */
+REDIST_PRIV_COLD int redist_priv_type_extents(const redist_layout *layout, int rank, int64_t bytes,
+                                              MPI_Aint *extent)
+{
+    int64_t array = redist_layout_alloc(layout, rank), file = 1;
+    int d;
+    for (d = 0; d < layout->ndim; d++)
+        file *= layout->dim[d].axis.count;
+    if (redist_priv_max(array, file) > REDIST_PRIV_MAX_ELEMENTS / bytes)
+        return REDIST_ERR_OVERFLOW;
+    extent[REDIST_PRIV_FROM] = (MPI_Aint)(array * bytes);
+    extent[REDIST_PRIV_TO] = (MPI_Aint)(file * bytes);
+    return REDIST_OK;
+}
+
+/* Gives the types their extents and commits them. */
+REDIST_PRIV_COLD int redist_priv_commit_types(const MPI_Aint *extent, MPI_Datatype *type)
+{
+    MPI_Datatype made;
+    int side, code = REDIST_OK;
+    for (side = 0; side < 2 && code == REDIST_OK; side++) {
+        code =
+            redist_priv_become(&type[side],
+                               MPI_Type_create_resized(type[side], 0, extent[side], &made), &made);
+        if (code == REDIST_OK && MPI_Type_commit(&type[side]) != MPI_SUCCESS)
+            code = REDIST_ERR_MPI;
+    }
+    return code;
+}
+
+REDIST_API int redist_layout_types(const redist_layout *layout, int rank, MPI_Datatype element,
+                                   MPI_Datatype *file, MPI_Datatype *memory)
+{
+    redist_priv_verdict v = {REDIST_OK, -1, -1, ""};
+    MPI_Datatype type[2] = {MPI_BYTE, MPI_BYTE};
+    MPI_Aint extent[2];
+    redist_layout own;
+    int64_t bytes;
+    int side, code = redist_layout_check(layout);
+    if (file == NULL || memory == NULL)
+        return REDIST_ERR_ARGUMENT;
+    *file = *memory = MPI_DATATYPE_NULL;
+    if (code != REDIST_OK)
+        return code;
+    bytes = redist_priv_check_element(element, &v);
+    redist_priv_fail(&v, rank < 0 ? REDIST_ERR_RANK : REDIST_OK, "rank %d is negative", rank);
+    redist_priv_check_held(layout, rank, "", &v);
+    if (v.code != REDIST_OK)
+        return v.code;
+    redist_priv_copy_to(&own, layout, 0);
+    code = redist_priv_type_extents(&own, rank, bytes, extent);
+    if (code == REDIST_OK)
+        code = redist_priv_types_of_rank(&own, rank, element, bytes, type);
+    if (code == REDIST_OK)
+        code = redist_priv_commit_types(extent, type);
+    for (side = 0; side < 2 && code != REDIST_OK; side++)
+        if (type[side] != MPI_BYTE)
+            MPI_Type_free(&type[side]);
+    if (code == REDIST_OK) {
+        *memory = type[REDIST_PRIV_FROM];
+        *file = type[REDIST_PRIV_TO];
+    }
+    return code;
 }
 
 #endif /* REDIST_PRIV_BODIES */

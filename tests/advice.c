@@ -1,4 +1,5 @@
-/* redist tests: when redistributing pays: Namugwanya's tables, arithmetic and bad numbers. MIT licence, see LICENSE. */
+/* redist tests: when redistributing pays: Namugwanya's tables, arithmetic and bad numbers. MIT
+   licence, see LICENSE. */
 #include <math.h>
 
 #include "redist.h"
@@ -6,8 +7,8 @@
 
 enum { GRIDS = 8, NOT_GIVEN = -1 };
 
-/* Matrix multiplication on process grids, seconds: the best on each grid, and reshaping from one grid (row) to
-   another. */
+/* Matrix multiplication on process grids, seconds: the best on each grid, and reshaping from one
+   grid (row) to another. */
 static const struct {
     const char *name;
     int n, grids, worthwhile; /* what the thesis counts */
@@ -124,8 +125,8 @@ static void check_arithmetic(void)
     check_one(3, 5, 1, 1, 10, -22, -1);
     check_one(0, 0, 0, 0, 0, 0, -1);
     check_one(1, 0, 0, 1099511627776.0, 1, -1099511627775.0, INT64_C(1099511627777));
-    check_one(1, 0, 9007199254740992.0, 0, 1, -9007199254740991.0,
-              -1); /* 2^53: more repetitions than are counted */
+    /* 2^53: more repetitions than are counted */
+    check_one(1, 0, 9007199254740992.0, 0, 1, -9007199254740991.0, -1);
     check_one(1e300, 0, 1, 0, 1, 1e300, 1);
 }
 

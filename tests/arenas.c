@@ -20,8 +20,8 @@ static int test_statvfs(const char *path, struct test_statvfs *answer)
 static int64_t copied; /* by this rank */
 #define REDIST_COPIED(bytes) (copied += (bytes))
 #define statvfs test_statvfs
-static int test_patience =
-    20; /* tests without progress until a rank does what another might have */
+/* tests without progress until a rank does what another might have */
+static int test_patience = 20;
 #define REDIST_PRIV_PATIENCE test_patience
 
 #include "exchange.h"
@@ -44,7 +44,8 @@ static int open_slots(slots *s)
     return good && redist_arena_alloc(s->arena, 1) == NULL;
 }
 
-/* Lets some of this rank's arrays live in the arena: `some` is 0 (none), 1 (all) or 2 (as it comes). */
+/* Lets some of this rank's arrays live in the arena: `some` is 0 (none), 1 (all) or 2 (as it
+   comes). */
 static void settle(exchange *e, const slots *s, test_random *r, int some,
                    unsigned char *own[2][ARRAYS])
 {
@@ -282,25 +283,29 @@ enum {
     FAR = 500,
     UNKNOWN = 0,
     LINES = 0,
-    INTERLEAVED = 1
+    INTERLEAVED = 1,
+    SCATTERED = 2 /* short runs of the source */
 };
 
 typedef struct {
     const char *name;
-    int interleaved, distance, from_inside, to_inside; /* arrays that lie in the arena */
-    int started[2], done[2];                           /* by rank: what it has copied then */
+    int form, distance, from_inside, to_inside; /* arrays that lie in the arena */
+    int started[2], done[2];                    /* by rank: what it has copied then */
 } copy_case;
 
 /* Its elements of 8 bytes: what a rank keeps, sends and receives differ. */
-static void uneven_layouts(int interleaved, redist_layout *from, redist_layout *to,
-                           int64_t bytes[5])
+static void uneven_layouts(int form, redist_layout *from, redist_layout *to, int64_t bytes[5])
 {
     static const int64_t rows[] = {0, 10, 30}, columns[] = {0, 8, 32};
     const int me = test_rank();
     *to = redist_layout_2d(redist_whole(30), redist_cuts(columns, 2));
     *from = redist_layout_2d(redist_cuts(rows, 2), redist_whole(32));
-    if (interleaved)
+    if (form == INTERLEAVED)
         *from = redist_layout_2d(redist_whole(30), redist_cyclic(32, 2));
+    if (form == SCATTERED) {
+        *from = *to;
+        *to = redist_layout_2d(redist_whole(30), redist_cyclic(32, 2));
+    }
     bytes[KEPT] = 8 * redist_volume(from, me, to, me);
     bytes[SENT] = 8 * redist_volume(from, me, to, !me);
     bytes[RECEIVED] = 8 * redist_volume(from, !me, to, me);
@@ -344,7 +349,8 @@ static void check_who_copies(const copy_case *c)
     double *a, *b;
     int64_t bytes[5], started, done;
     int k, good, me = test_rank();
-    uneven_layouts(c->interleaved, &from, &to, bytes);
+    const int shares = test_shares();
+    uneven_layouts(c->form, &from, &to, bytes);
     memset(&options, 0, sizeof options);
     redist_arena_create(MPI_COMM_WORLD, 2 * room, &arena);
     arena->home.distance = c->distance;
@@ -370,7 +376,7 @@ static void check_who_copies(const copy_case *c)
         test_sum(0);
         good = good && elements_are_right(&to, b) && started == sum_of(c->started[me], bytes) &&
                done == sum_of(c->done[me], bytes);
-        test_case_all(good || !test_shares(),
+        test_case_all(good || !shares,
                       "who copies, %s: rank %d %ld bytes when started, %ld in the end", c->name, me,
                       (long)started, (long)done);
     }
@@ -385,8 +391,10 @@ static void check_all_ways(void)
         {"near", LINES, NEAR, 1, 1, {WRITES, KEPT}, {WRITES, WRITES}},
         {"far", LINES, FAR, 1, 1, {WRITES, WRITES}, {TWICE, WRITES}},
         {"distance not known", LINES, UNKNOWN, 1, 1, {WRITES, WRITES}, {TWICE, WRITES}},
-        {"interleaved, near", INTERLEAVED, NEAR, 1, 1, {KEPT, KEPT}, {READS, READS}},
+        /* rank 1 sends 32 bytes of each row */
+        {"interleaved, near", INTERLEAVED, NEAR, 1, 1, {KEPT, WRITES}, {READS, TWICE}},
         {"interleaved, far", INTERLEAVED, FAR, 1, 1, {WRITES, WRITES}, {TWICE, TWICE}},
+        {"scattered, near", SCATTERED, NEAR, 1, 1, {WRITES, WRITES}, {TWICE, TWICE}},
         {"destinations in the arena, near", LINES, NEAR, 0, 1, {WRITES, WRITES}, {TWICE, WRITES}},
         {"sources in the arena, near", LINES, NEAR, 1, 0, {KEPT, KEPT}, {READS, READS}},
         {"sources in the arena, far", LINES, FAR, 1, 0, {WRITES, WRITES}, {TWICE, TWICE}},
@@ -413,8 +421,8 @@ static int completes(redist_plan *plan)
     return done;
 }
 
-/* Rank 1 sends rank 0 all it has. What fits in the ring leaves without the receiver; what was started arrives without
-   the sender, in arrays of the arena whatever its length. */
+/* Rank 1 sends rank 0 all it has. What fits in the ring leaves without the receiver; what was
+   started arrives without the sender, in arrays of the arena whatever its length. */
 static void check_idle_ranks(int n, int distance, int late_receiver)
 {
     const redist_layout to = redist_layout_1d(redist_whole(n)), from = redist_from_rank(to, 1);

@@ -4,13 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t live_bytes, allocations, overruns,
-    largest_block = INT64_MAX; /* larger ones are refused */
+/* larger ones are refused */
+static int64_t live_bytes, allocations, overruns, largest_block = INT64_MAX;
 
-enum {
-    HEADER = 64,
-    CANARY = 0x5A
-}; /* bytes before a block, and as many behind it, which nobody may write */
+/* bytes before a block, and as many behind it, which nobody may write */
+enum { HEADER = 64, CANARY = 0x5A };
 
 static void *counting_malloc(size_t bytes)
 {
@@ -45,7 +43,8 @@ static int64_t largest_piece = 262144;
 
 enum { N = 120, M = 100, MOST_ARRAYS = 3, TABLES = 20000 };
 
-/* Blocks of rows, stored by rows, become columns distributed one by one, stored by columns: nothing is contiguous. */
+/* Blocks of rows, stored by rows, become columns distributed one by one, stored by columns: nothing
+   is contiguous. */
 typedef struct {
     redist_layout from, to;
     redist_options options;
@@ -179,7 +178,8 @@ static void check_bound(const way *w, int arrays, int64_t limit)
                   limit);
 }
 
-/* Without a limit the plan holds all that is packed, so what the other cases hold is due to the limit. */
+/* Without a limit the plan holds all that is packed, so what the other cases hold is due to the
+   limit. */
 static void check_unbounded(void)
 {
     transposition t;
@@ -194,8 +194,8 @@ static void check_unbounded(void)
     transposition_close(&t);
 }
 
-/* In place everything sent must be out of the way before anything arrives: less memory is an error, that much is
-   fine. */
+/* In place everything sent must be out of the way before anything arrives: less memory is an error,
+   that much is fine. */
 static void check_in_place(redist_method method, int64_t limit)
 {
     transposition t;
@@ -225,15 +225,16 @@ static void check_in_place(redist_method method, int64_t limit)
     transposition_close(&t);
 }
 
-/* Rings in place hold what is sent, array by array where a message of all does not fit a piece, and no more. */
+/* Rings in place hold what is sent, array by array where a message of all does not fit a piece, and
+   no more. */
 static void check_rings(redist_method method)
 {
     transposition t;
     redist_stats stats;
     int code;
     transposition_open(&t, MOST_ARRAYS, 1);
-    largest_piece =
-        112000 / (test_size() * test_size()); /* between the message of one array and that of all */
+    /* between the message of one array and that of all */
+    largest_piece = 112000 / (test_size() * test_size());
     code = transposition_create(&t, method, 0, 0);
     if (code == REDIST_OK)
         redist_plan_stats(t.plan, &stats);
@@ -248,7 +249,8 @@ static void check_rings(redist_method method)
     transposition_close(&t);
 }
 
-/* Where one rank has no memory to stage what it sends, REDIST_AUTO does without; a method asked for by name fails. */
+/* Where one rank has no memory to stage what it sends, REDIST_AUTO does without; a method asked for
+   by name fails. */
 static void check_scarce(int rank)
 {
     transposition t;
@@ -274,8 +276,8 @@ static void check_scarce(int rank)
     test_case_all(live_bytes == before, "without memory on rank %d: all is freed", rank);
 }
 
-/* With room for one message at a time, the next waits for the last one that went by MPI, though others between them go
-   through shared memory. Ranks come late in turn. */
+/* With room for one message at a time, the next waits for the last one that went by MPI, though
+   others between them go through shared memory. Ranks come late in turn. */
 static void check_places(void)
 {
     enum { ROUNDS = 60, FOR_ONE = 16000 };
@@ -318,7 +320,8 @@ static int short_runs_are_right(const double *to, int64_t block, int64_t wanted)
     return right;
 }
 
-/* Long messages of short runs, whose pieces cut the tables of their offsets: nothing beside the array is written. */
+/* Long messages of short runs, whose pieces cut the tables of their offsets: nothing beside the
+   array is written. */
 static void check_short_runs(redist_method method, int64_t block, int64_t n, int64_t limit,
                              int64_t piece)
 {

@@ -1,4 +1,5 @@
-/* redist tests: layouts that no builder made, or one of a file with another REDIST_MAX_DIMS: refused everywhere.
+/* redist tests: layouts that no builder made, or one of a file with another REDIST_MAX_DIMS:
+   refused everywhere.
    MIT licence, see LICENSE. */
 #include "redist_plan.h"
 #include "test_mpi.h"

@@ -1,4 +1,5 @@
-/* redist tests: halo exchanges on random Cartesian grids against messages of subarrays, axis by axis.
+/* redist tests: halo exchanges on random Cartesian grids against messages of subarrays, axis by
+   axis.
    MIT licence, see LICENSE. */
 #include "redist_plan.h"
 #include "test_mpi.h"
@@ -47,8 +48,9 @@ static void draw(test_random *r, bricks *b)
     }
 }
 
-/* Sends the cells from `from` to where they are ghosts, for one direction of an axis: with the ghost cells of the axes
-   before, so that corners come along, but not those past an end, which hold nothing. */
+/* Sends the cells from `from` to where they are ghosts, for one direction of an axis: with the
+   ghost cells of the axes before, so that corners come along, but not those past an end, which hold
+   nothing. */
 static void shift(const bricks *b, double *array, int axis, int up)
 {
     int part[DIMS], at[DIMS], below, above, low, high, d,

@@ -1,4 +1,5 @@
-/* redist tests: random block-cyclic plans against MPI_Type_create_darray. MIT licence, see LICENSE. */
+/* redist tests: random block-cyclic plans against MPI_Type_create_darray. MIT licence, see
+   LICENSE. */
 #include "redist_plan.h"
 #include "test_mpi.h"
 
@@ -132,7 +133,8 @@ static int check(const distribution *from, const distribution *to, int ndim, int
 /* Arguments: a seed, the number of cases. */
 int main(int count, char **arguments)
 {
-    /* The first sets up shared memory, which takes long when ranks outnumber cores: it is used less often. */
+    /* The first sets up shared memory, which takes long when ranks outnumber cores: it is used less
+       often. */
     static const redist_method methods[] = {REDIST_AUTO, REDIST_ALLTOALLV, REDIST_ALLTOALLW,
                                             REDIST_POINT_TO_POINT};
     static const int64_t longest[DIMS] = {600, 40, 14};

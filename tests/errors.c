@@ -29,7 +29,7 @@ static void query(const redist_layout *x, int *good)
 static void build_on(redist_layout x, int *good)
 {
     const int order[REDIST_MAX_DIMS] = {1, 0};
-    redist_layout built[13];
+    redist_layout built[15];
     built[0] = redist_grid_order(x, REDIST_COLUMN_MAJOR);
     built[1] = redist_memory_order(x, REDIST_COLUMN_MAJOR);
     built[2] = redist_with_halo(x, 0, 1, 1);
@@ -40,11 +40,13 @@ static void build_on(redist_layout x, int *good)
     built[7] = redist_rotated(x, 1);
     built[8] = redist_section(x, 0, 0, 1, 1);
     built[9] = redist_with_ghosts(x, 0, REDIST_PERIODIC);
-    built[10] = redist_from_rank(x, 1);
-    built[11] = redist_on_ranks(x, order);
-    built[12] = redist_replicated(built[10], 2);
-    for (int k = 0; k < (redist_layout_places(&x) == 0 ? 13 : 10);
-         k++) /* other ranks may be good ones */
+    built[10] = redist_ghost_depth(x, 0, 0, 0);
+    built[11] = redist_partial(x);
+    built[12] = redist_from_rank(x, 1);
+    built[13] = redist_on_ranks(x, order);
+    built[14] = redist_replicated(built[12], 2);
+    /* other ranks may be good ones */
+    for (int k = 0; k < (redist_layout_places(&x) == 0 ? 15 : 12); k++)
         want(good, redist_layout_check(&built[k]) != REDIST_OK);
 }
 
@@ -229,6 +231,30 @@ static void expect_bad_storage(void)
            ANY_ERROR, NOT_SAID, NULL);
 }
 
+static void expect_bad_ghosts(void)
+{
+    const redist_layout bare = redist_with_halo(redist_layout_2d(redist_block(9, 2),
+                                                                 redist_block(9, 3)),
+                                                1, 2, 1),
+                        full = redist_with_ghosts(bare, 1, REDIST_PERIODIC);
+    redist_layout shallow = redist_ghost_depth(full, 1, 0, 0);
+    test_case(redist_layout_check(&shallow) == REDIST_OK, "a depth of 0");
+    expect("depth of axis -1", redist_ghost_depth(full, -1, 1, 1), REDIST_ERR_LAYOUT, NOT_SAID,
+           "-1");
+    expect("depth of axis 2", redist_ghost_depth(full, 2, 1, 1), REDIST_ERR_LAYOUT, NOT_SAID, "2");
+    expect("depth without ghosts", redist_ghost_depth(bare, 1, 2, 1), REDIST_ERR_LAYOUT, 1,
+           "a ghost depth of 2 and 1");
+    expect("depth without a halo", redist_ghost_depth(full, 0, 0, 0), REDIST_ERR_LAYOUT, 0,
+           "a ghost depth of 0 and 0");
+    expect("low depth 3 of 2", redist_ghost_depth(full, 1, 3, 1), REDIST_ERR_LAYOUT, 1,
+           "low ghost cells is 3, must be at least 0 and at most 2");
+    expect("high depth 2 of 1", redist_ghost_depth(full, 1, 0, 2), REDIST_ERR_LAYOUT, 1,
+           "high ghost cells is 2, must be at least 0 and at most 1");
+    expect("low depth -1", redist_ghost_depth(full, 1, -1, 0), REDIST_ERR_LAYOUT, 1, "-1");
+    expect("high depth -5", redist_ghost_depth(full, 1, 0, -5), REDIST_ERR_LAYOUT, 1, "-5");
+    expect("no boxes, partial", redist_partial(fine()), REDIST_ERR_LAYOUT, NOT_SAID, "boxes");
+}
+
 static void expect_bad_views(void)
 {
     static const int repeated[] = {1, 1}, outside[] = {0, 2}, negative[] = {-1, 0};
@@ -283,12 +309,14 @@ static void expect_bad_sections(void)
 
 static void expect_bad_ranks(void)
 {
-    static const int repeated[] = {4, 8, 5, 9, 8, 7}, negative[] = {0, 1, 2, -7, 4, 5};
+    static const int repeated[] = {4, 8, 5, 9, 8, 7, 0, 8, 1, 2, 3, 6},
+                     negative[] = {0, 1, 2, -7, 4, 5};
     expect("first rank -6", redist_from_rank(fine(), -6), REDIST_ERR_RANK, NOT_SAID, "-6");
     expect("first rank beyond all", redist_from_rank(fine(), INT_MAX), ANY_ERROR, NOT_SAID, NULL);
     expect("first rank of the lowest number", redist_from_rank(fine(), INT_MIN), REDIST_ERR_RANK,
            NOT_SAID, NULL);
-    expect_told("rank 8 twice", redist_on_ranks(fine(), repeated), REDIST_ERR_RANK, NOT_SAID, "8");
+    expect_told("two replicas on rank 8", redist_replicated(redist_on_ranks(fine(), repeated), 2),
+                REDIST_ERR_RANK, NOT_SAID, "two replicas of place 1 are on rank 8");
     expect_told("rank -7", redist_on_ranks(fine(), negative), REDIST_ERR_RANK, NOT_SAID, "-7");
     expect("ranks that are not there", redist_on_ranks(fine(), NULL), ANY_ERROR, NOT_SAID, NULL);
 }
@@ -480,6 +508,7 @@ int main(void)
     expect_unbuilt();
     expect_bad_dimensions();
     expect_bad_storage();
+    expect_bad_ghosts();
     expect_bad_views();
     expect_bad_sections();
     expect_bad_ranks();

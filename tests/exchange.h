@@ -1,11 +1,12 @@
-/* redist tests: one exchange between two described arrays: its plan, its arrays on this rank, and whether they hold
-   what they should. MIT licence, see LICENSE. */
+/* redist tests: one exchange between two described arrays: its plan, its arrays on this rank, and
+   whether they hold what they should. MIT licence, see LICENSE. */
 #ifndef EXCHANGE_H
 #define EXCHANGE_H
 
 #include "oracle.h"
 
-/* The longest piece of a message in shared memory: a variable here, so that small messages travel in several. */
+/* The longest piece of a message in shared memory: a variable here, so that small messages travel
+   in several. */
 static int64_t test_piece_bytes = 262144;
 #define REDIST_PIECE_BYTES test_piece_bytes
 
@@ -26,8 +27,8 @@ typedef struct {
     MPI_Datatype type;
     size_t bytes;
     uint64_t seed;
-    int count, many, in_place, fixed,
-        way; /* count: arrays at once; many: through the calls for several */
+    /* count: arrays at once; many: through the calls for several */
+    int count, many, in_place, fixed, way;
     redist_method method;
     redist_plan *plan;
     unsigned char *held[2][ARRAYS];
@@ -150,7 +151,8 @@ static inline int exchange_elements_hold(const exchange *e, int side, uint64_t c
     return 1;
 }
 
-/* Whether the array holds these contents and its background. In place only the elements themselves are promised. */
+/* Whether the array holds these contents and its background. In place only the elements themselves
+   are promised. */
 static inline int exchange_holds(const exchange *e, int side, int k, uint64_t contents)
 {
     unsigned char *expected;
@@ -254,8 +256,8 @@ static inline int exchange_create_with(exchange *e, redist_options *options)
     options->in_place = e->in_place;
     options->message = e->message;
     options->message_size = sizeof e->message;
-    if (e->method ==
-        REDIST_MULTIPHASE) { /* dear messages make chains of plans, dear bytes a single one */
+    /* dear messages make chains of plans, dear bytes a single one */
+    if (e->method == REDIST_MULTIPHASE) {
         options->cost.per_message = 1;
         options->cost.per_byte = e->seed % 3 == 0 ? 1 : 1e-6;
     }

@@ -1,6 +1,7 @@
-/* redist tests: every MPI call of creating, executing and freeing fails once, on one rank after the other. Creating ends
-   alike on all ranks, with the same sentence, nothing hangs, nothing is left, and what was made works. What fails while
-   ranks agree or exchange spreads (failing_calls.h): there only the failing rank must notice. MIT licence, see LICENSE. */
+/* redist tests: every MPI call of creating, executing and freeing fails once, on one rank after the
+   other. Creating ends alike on all ranks, with the same sentence, nothing hangs, nothing is left,
+   and what was made works. What fails while ranks agree or exchange spreads (failing_calls.h):
+   there only the failing rank must notice. MIT licence, see LICENSE. */
 #define _XOPEN_SOURCE 600
 #include <signal.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 #include "exchange.h"
 
-enum { PLAN, PLAN_IN_ARENA, ARENA, CALIBRATION };
+enum { PLAN, PLAN_IN_ARENA, ARENA, CALIBRATION, FILE_TYPES };
 enum { MAKE, RUN, FREE, OPERATIONS };
 static const char *const operation_name[] = {"creating", "executing", "freeing"};
 
@@ -43,15 +44,18 @@ static const way ways[] = {
     {"measured", PLAN, REDIST_AUTO, 0, 1, 0, 0, 1},
     {"measured in an arena", PLAN_IN_ARENA, REDIST_AUTO, 0, 1, 0, 0, 1},
     {"an arena", ARENA, REDIST_AUTO, 0, 0, 0, 0, 0},
-    {"calibrating", CALIBRATION, REDIST_AUTO, 0, 0, 0, 0, 0}};
+    {"calibrating", CALIBRATION, REDIST_AUTO, 0, 0, 0, 0, 0},
+    {"types of a file", FILE_TYPES, REDIST_AUTO, 0, 0, 0, 0, 0}};
 
-/* One case: the at-th call fails on one rank while it does something, and what came of that on this rank. */
+/* One case: the at-th call fails on one rank while it does something, and what came of that on this
+   rank. */
 typedef struct {
     const way *way;
     int operation, call, at, bad_rank, spreads;
     MPI_Comm comm;
     exchange *e;
     redist_arena *arena;
+    MPI_Datatype types[2]; /* of a file, and of memory */
     int code[OPERATIONS], hit, alike;
 } trial;
 
@@ -71,6 +75,24 @@ static void give_up(int signal_number)
 
 /* ---- the operations ---- */
 
+/* Of blocks with head, body and tail, in memory of bytes that run backwards. */
+static int make_types(trial *t)
+{
+    const redist_axis rows = redist_block_cyclic(45, 4, t->e->size);
+    const redist_layout array = redist_layout_2d(rows, redist_whole(7));
+    const redist_layout view = redist_section(redist_flipped(array, 1), 0, 2, 14, 3);
+    return redist_layout_types(&view, t->e->rank, MPI_CHAR, &t->types[0], &t->types[1]);
+}
+
+static int free_types(trial *t)
+{
+    int k;
+    for (k = 0; k < 2; k++)
+        if (t->types[k] != MPI_DATATYPE_NULL)
+            MPI_Type_free(&t->types[k]);
+    return REDIST_OK;
+}
+
 static int create(trial *t)
 {
     redist_options options;
@@ -80,6 +102,8 @@ static int create(trial *t)
         return redist_arena_create(t->comm, 100, &t->arena);
     if (t->way->kind == CALIBRATION)
         return redist_calibrate(t->comm, &cost);
+    if (t->way->kind == FILE_TYPES)
+        return make_types(t);
     options.node_ranks = t->way->node_ranks;
     options.effort = t->way->measures ? REDIST_MEASURE : REDIST_ESTIMATE;
     options.arena = t->arena;
@@ -90,6 +114,8 @@ static int perform(trial *t, int operation)
 {
     if (operation == MAKE)
         return create(t);
+    if (operation == FREE && t->way->kind == FILE_TYPES)
+        return free_types(t);
     if (operation == FREE)
         return t->way->kind == ARENA ? redist_arena_free(&t->arena) : redist_plan_free(&t->e->plan);
     if (t->e->plan == NULL)
@@ -113,6 +139,7 @@ static void perform_watched(trial *t, int operation)
 static void open_trial(trial *t)
 {
     const way *w = t->way;
+    t->types[0] = t->types[1] = MPI_DATATYPE_NULL;
     PMPI_Comm_dup(MPI_COMM_WORLD, &t->comm);
     PMPI_Comm_set_errhandler(t->comm, MPI_ERRORS_RETURN);
     t->e = exchange_new(t->comm);
@@ -148,6 +175,17 @@ static void close_trial(trial *t)
 
 /* ---- what must hold ---- */
 
+/* Types are made by every rank for itself: there are both or none, and none where a call failed that
+   makes them or looks at the element. */
+static int types_are_right(const trial *t)
+{
+    const int makes = t->call >= CALL_Type_size && t->call <= CALL_Type_create_resized;
+    const int fails_here = t->e->rank == t->bad_rank && makes && t->operation == MAKE;
+    const int none = t->types[0] == MPI_DATATYPE_NULL && t->types[1] == MPI_DATATYPE_NULL;
+    const int both = t->types[0] != MPI_DATATYPE_NULL && t->types[1] != MPI_DATATYPE_NULL;
+    return t->code[MAKE] == REDIST_OK ? both && !(t->hit && fails_here) : none && fails_here;
+}
+
 /* All ranks have the same code, and the same sentence. */
 static int ended_alike(const trial *t)
 {
@@ -160,7 +198,8 @@ static int ended_alike(const trial *t)
            (code == REDIST_OK || t->way->kind > PLAN_IN_ARENA || strlen(first) > 10);
 }
 
-/* What failed is told by the rank where it did; types that cannot be freed are no reason to stop. */
+/* What failed is told by the rank where it did; types that cannot be freed are no reason to
+   stop. */
 static int codes_are_right(const trial *t)
 {
     const int told = t->hit && test_rank() == t->bad_rank && t->call != CALL_Type_free;
@@ -197,7 +236,7 @@ static int run(trial *t)
     open_trial(t);
     perform_watched(t, MAKE);
     created = test_sum(t->code[MAKE] != REDIST_OK) == 0;
-    right = t->spreads || ended_alike(t);
+    right = t->spreads || (t->way->kind == FILE_TYPES ? types_are_right(t) : ended_alike(t));
     if (created)
         perform_watched(t, RUN);
     arrived = !created || t->code[RUN] != REDIST_OK || t->way->kind > PLAN_IN_ARENA ||
@@ -231,8 +270,9 @@ static int fail_once(const way *w, int operation, int call, int at, int bad_rank
     return run(&t);
 }
 
-/* A call that is made often fails the first times, in the middle, and the last time. Where it spreads, on two ranks
-   only: among more, those that break write into memory that is gone. More than two take longer, and try less. */
+/* A call that is made often fails the first times, in the middle, and the last time. Where it
+   spreads, on two ranks only: among more, those that break write into memory that is gone. More
+   than two take longer, and try less. */
 static void check_call(const way *w, int operation, int call, int calls)
 {
     enum { FIRST = 3, MANY = 6 };

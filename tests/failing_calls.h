@@ -1,5 +1,6 @@
-/* redist tests: every MPI function that redist_plan.h calls, in a version that counts and fails when told to. A call
-   that fails does nothing, but those that other ranks wait for are done first, and then reported to have failed.
+/* redist tests: every MPI function that redist_plan.h calls, in a version that counts and fails
+   when told to. A call that fails does nothing, but those that other ranks wait for are done first,
+   and then reported to have failed.
    MIT licence, see LICENSE. */
 #ifndef FAILING_CALLS_H
 #define FAILING_CALLS_H
@@ -8,28 +9,24 @@
 #include <sched.h>
 #include <string.h>
 
-/* X(name, spreads): whether ranks that agree, or exchange, part ways when it fails on one of them. No protocol can
-   prevent that, so where such a call fails on one rank, MPI is from then on broken on all: every call fails. */
+/* X(name, spreads): whether ranks that agree, or exchange, part ways when it fails on one of them.
+   No protocol can prevent that, so where such a call fails on one rank, MPI is from then on broken
+   on all: every call fails. */
+/* clang-format off */
 #define FAILING_CALLS(X)                                                                          \
-    X(Comm_compare, 0)                                                                            \
-    X(Comm_rank, 0) X(Comm_size, 0) X(Comm_test_inter, 0) X(Comm_set_errhandler, 0)               \
-        X(Comm_get_attr, 0) X(Comm_group, 0) X(Group_translate_ranks, 0) X(Get_processor_name, 0) \
-            X(Query_thread, 0) X(Type_size, 0) X(Type_get_extent, 0) X(Type_get_true_extent, 0)   \
-                X(Type_commit, 0) X(Type_dup, 0) X(Type_contiguous, 0) X(Type_create_hvector, 0)  \
-                    X(Type_create_hindexed_block, 0) X(Type_create_struct, 0) X(Info_create, 0)   \
-                        X(Info_set, 0) X(Win_lock_all, 0) X(Win_shared_query, 0) X(Send_init, 0)  \
-                            X(Recv_init, 0) X(Alltoallv_init, 0) X(Alltoallw_init, 0)             \
-                                X(Comm_idup, 0) X(Comm_split_type, 0) X(Win_allocate_shared, 0)   \
-                                    X(Ibarrier, 0) X(Comm_free, 0) X(Group_free, 0)               \
-                                        X(Type_free, 0) X(Info_free, 0) X(Request_free, 0)        \
-                                            X(Win_free, 0) X(Win_unlock_all, 0) X(Cancel, 0)      \
-                                                X(Request_get_status, 0) X(Iallreduce, 1)         \
-                                                    X(Ibcast, 1) X(Test, 1) X(Testsome, 1)        \
-                                                        X(Iprobe, 1) X(Start, 1) X(Startall, 1)   \
-                                                            X(Isend, 1) X(Irecv, 1)               \
-                                                                X(Ialltoallv, 1) X(Ialltoallw, 1) \
-                                                                    X(Reduce_local, 0)            \
-                                                                        X(Iallgather, 1)
+    X(Comm_compare, 0) X(Comm_rank, 0) X(Comm_size, 0) X(Comm_test_inter, 0)                      \
+    X(Comm_set_errhandler, 0) X(Comm_get_attr, 0) X(Comm_group, 0) X(Group_translate_ranks, 0)    \
+    X(Get_processor_name, 0) X(Query_thread, 0) X(Type_size, 0) X(Type_get_extent, 0)             \
+    X(Type_get_true_extent, 0) X(Type_commit, 0) X(Type_dup, 0) X(Type_contiguous, 0)             \
+    X(Type_create_hvector, 0) X(Type_create_hindexed_block, 0) X(Type_create_struct, 0)           \
+    X(Type_create_resized, 0) X(Info_create, 0) X(Info_set, 0) X(Win_lock_all, 0) X(Win_shared_query, 0) X(Send_init, 0)    \
+    X(Recv_init, 0) X(Alltoallv_init, 0) X(Alltoallw_init, 0) X(Comm_idup, 0)                     \
+    X(Comm_split_type, 0) X(Win_allocate_shared, 0) X(Ibarrier, 0) X(Comm_free, 0)                \
+    X(Group_free, 0) X(Type_free, 0) X(Info_free, 0) X(Request_free, 0) X(Win_free, 0)            \
+    X(Win_unlock_all, 0) X(Cancel, 0) X(Request_get_status, 0) X(Iallreduce, 1) X(Ibcast, 1)      \
+    X(Test, 1) X(Testsome, 1) X(Iprobe, 1) X(Start, 1) X(Startall, 1) X(Isend, 1) X(Irecv, 1)     \
+    X(Ialltoallv, 1) X(Ialltoallw, 1) X(Reduce_local, 0) X(Iallgather, 1)
+/* clang-format on */
 
 #define FAILING_NUMBER(name, spreads) CALL_##name,
 #define FAILING_NAME(name, spreads) #name,
@@ -44,8 +41,8 @@ static int live[KINDS];
 
 enum { FINE, FAILS, IS_BROKEN, MOST_KEPT = 4096 };
 static struct {
-    int call, at,
-        spreads; /* which call fails, and at which of its calls (CALLS: none), on this rank */
+    /* which call fails, and at which of its calls (CALLS: none), on this rank */
+    int call, at, spreads;
     int watched, broken, hit;
     int counts[CALLS];
     int trial; /* its number: tags of what is told while it lasts are 2 trial, and 2 trial + 1 */
@@ -201,6 +198,9 @@ FAILING_MAKES(Type_create_struct, TYPES,
               (int n, const int *blocks, const MPI_Aint *at, const MPI_Datatype *type,
                MPI_Datatype *made),
               (n, blocks, at, type, made))
+FAILING_MAKES(Type_create_resized, TYPES,
+              (MPI_Datatype type, MPI_Aint lower, MPI_Aint extent, MPI_Datatype *made),
+              (type, lower, extent, made))
 
 FAILING_PREPARES(Send_init, 0,
                  (const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,

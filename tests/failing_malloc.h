@@ -1,4 +1,5 @@
-/* redist tests: memory that is counted and fails when told to; include it before redist.h. MIT licence, see LICENSE. */
+/* redist tests: memory that is counted and fails when told to; include it before redist.h. MIT
+   licence, see LICENSE. */
 #ifndef FAILING_MALLOC_H
 #define FAILING_MALLOC_H
 

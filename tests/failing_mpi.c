@@ -1,5 +1,6 @@
-/* redist tests: MPI calls that fail when told to. Every rank gets the error and a sentence, nothing leaks, plans made
-   before still work, and what failed half-way can be freed. MIT licence, see LICENSE. */
+/* redist tests: MPI calls that fail when told to. Every rank gets the error and a sentence, nothing
+   leaks, plans made before still work, and what failed half-way can be freed. MIT licence, see
+   LICENSE. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,7 +168,8 @@ static void close_exchange(exchange *e)
 
 static int is_chosen(int bad_rank) { return bad_rank < 0 || bad_rank == test_rank(); }
 
-/* The k-th duplication of a communicator fails on one rank, or on all (-1). Returns whether it came to that. */
+/* The k-th duplication of a communicator fails on one rank, or on all (-1). Returns whether it came
+   to that. */
 static int duplicate_fails(int way, int k, int bad_rank)
 {
     redist_options options;
@@ -300,8 +302,8 @@ static void check_calibrate(void)
     free_hidden();
 }
 
-/* The k-th start of a message fails on all ranks: the plan can be freed, and others still work. Its communicator may be
-   given up: messages may still be on their way there. */
+/* The k-th start of a message fails on all ranks: the plan can be freed, and others still work. Its
+   communicator may be given up: messages may still be on their way there. */
 static int start_fails(int way, int k, redist_effort effort)
 {
     redist_options options;
@@ -349,7 +351,8 @@ static void check_starts(void)
 
 enum { MOST_DUPLICATES = 4000, SPARE = 7 };
 
-/* Leaves MPI with `spare` communicators, and makes and frees a plan. Returns whether it has so few. */
+/* Leaves MPI with `spare` communicators, and makes and frees a plan. Returns whether it has so
+   few. */
 static int check_exhausted(int way, int spare, const exchange *older)
 {
     static MPI_Comm all[MOST_DUPLICATES];

@@ -1,5 +1,5 @@
-/* redist tests: ghost cells, boxes, copies and combining on one process and on paper, against every cell of every
-   holder. MIT licence, see LICENSE. */
+/* redist tests: ghost cells, boxes, copies and combining on one process and on paper, against every
+   cell of every holder. MIT licence, see LICENSE. */
 #include "holders.h"
 
 enum { CASES = 2000, MOST_ELEMENTS = 1024 };
@@ -15,6 +15,7 @@ typedef struct {
     holders side[2];
     int64_t *array[2][HOLDER_PROCS];
     int64_t owner_value[MOST_ELEMENTS], sum[MOST_ELEMENTS];
+    char owned[MOST_ELEMENTS]; /* by some place of the source */
 } pair_of_holders;
 
 static void add(void *to, const void *from, int64_t n, void *context)
@@ -47,16 +48,20 @@ static void fill(pair_of_holders *p)
         }
 }
 
-/* The copy that a replicated source reads is the library's choice: copies agree where nothing is combined. */
+/* The copy that a replicated source reads is the library's choice: copies agree where nothing is
+   combined. */
 static void agree(pair_of_holders *p)
 {
     int place;
     int64_t cell, e;
+    memset(p->owned, 0, sizeof p->owned);
     for (place = 0; place < p->side[0].places; place++)
         for (cell = 0; cell < holder_cells(&p->side[0], place); cell++) {
             e = holder_element(&p->side[0], place, cell, 0);
-            if (e >= 0)
+            if (e >= 0) {
                 p->owner_value[e] = p->array[0][place][cell] = 7 * e + 3;
+                p->owned[e] = 1;
+            }
         }
 }
 
@@ -68,8 +73,10 @@ static int is_right(const pair_of_holders *p, int combined)
         for (cell = 0; cell < holder_cells(&p->side[1], place); cell++) {
             e = holder_element(&p->side[1], place, cell, 1);
             wanted = initial(1, place, cell);
-            if (e >= 0)
-                wanted = combined ? wanted + p->sum[e] : p->owner_value[e];
+            if (e >= 0 && combined)
+                wanted += p->sum[e];
+            else if (e >= 0 && p->owned[e])
+                wanted = p->owner_value[e];
             if (p->array[1][place][cell] != wanted)
                 return 0;
         }
@@ -183,6 +190,59 @@ static void check_shape(const holders *h, int number)
     test_case(right, "case %d: shape", number);
 }
 
+/* The owner of every element and where it lies there; -1 where no place owns it. */
+static void check_owners(const holders *h, int number)
+{
+    static int64_t offset[MOST_ELEMENTS];
+    static int rank[MOST_ELEMENTS];
+    int64_t cell, e, elements = 1, index[HOLDER_DIMS];
+    int d, place, right = 1;
+    for (d = 0; d < h->ndim; d++)
+        elements *= h->axis[h->stored[d]].count;
+    for (e = 0; e < elements; e++)
+        offset[e] = rank[e] = -1;
+    for (place = 0; place < h->places / h->copies; place++)
+        for (cell = 0; cell < holder_cells(h, place); cell++)
+            if ((e = holder_element(h, place, cell, 0)) >= 0) {
+                offset[e] = cell;
+                rank[e] = h->ranks[place];
+            }
+    for (e = 0; e < elements; e++) {
+        for (cell = e, d = h->ndim - 1; d >= 0; d--) {
+            index[d] = cell % h->axis[h->stored[d]].count;
+            cell /= h->axis[h->stored[d]].count;
+        }
+        right &= redist_layout_owner(&h->layout, index) == rank[e] &&
+                 redist_layout_offset(&h->layout, index) == offset[e];
+    }
+    test_case(right, "case %d: owners and offsets", number);
+}
+
+/* An allocated length that leaves no room for the last cell that holds an element is refused. */
+static void check_room(pair_of_holders *p, int side, int number)
+{
+    const holders *h = &p->side[side];
+    redist_layout layout[2];
+    int64_t least = 0;
+    int d, k, place, tight, code;
+    layout[0] = p->side[0].layout;
+    layout[1] = p->side[1].layout;
+    for (d = 0; d < h->ndim; d++) {
+        const int s = h->stored[d];
+        for (least = place = 0; place < h->places; place++) {
+            k = holder_coord(h, place, s);
+            least = holder_least(h, s, k) > least ? holder_least(h, s, k) : least;
+        }
+        tight = h->axis[s].allocated == least && least > 1;
+        if (!tight)
+            continue;
+        layout[side] = redist_with_allocated(h->layout, d, least - 1);
+        code = redist_move(&layout[0], (const void *const *)p->array[0], &layout[1],
+                           (void *const *)p->array[1], sizeof(int64_t));
+        test_case(code == REDIST_ERR_LAYOUT, "case %d: too little room, code %d", number, code);
+    }
+}
+
 /* What is printed can be parsed, and is then the same layout. */
 static void check_text(const holders *h, int number)
 {
@@ -229,10 +289,12 @@ static void check_case(test_random *r, pair_of_holders *p, int number)
     test_case(code == REDIST_OK && is_right(p, 0), "case %d: moved, code %d", number, code);
     if (number % 3 == 0)
         check_paper(p, number);
-    check_shape(&p->side[0], number);
-    check_shape(&p->side[1], number);
-    check_text(&p->side[0], number);
-    check_text(&p->side[1], number);
+    for (side = 0; side < 2; side++) {
+        check_shape(&p->side[side], number);
+        check_owners(&p->side[side], number);
+        check_room(p, side, number);
+        check_text(&p->side[side], number);
+    }
     for (side = 0; side < 2; side++)
         for (place = 0; place < p->side[side].places; place++)
             free(p->array[side][place]);
@@ -296,7 +358,8 @@ static void check_mistakes(void)
     test_case(redist_layout_check(&layout) == REDIST_ERR_LAYOUT, "0 boxes");
 }
 
-/* Sections in steps through cyclic blocks, and what coordinate 1 owns of them: at equal distances or not. */
+/* Sections in steps through cyclic blocks, and what coordinate 1 owns of them: at equal distances
+   or not. */
 static void check_even_sections(void)
 {
     static const struct {
@@ -319,7 +382,8 @@ static void check_even_sections(void)
                   "'%s': shape", sections[k].text);
 }
 
-/* What all boxes hold is fewer than 2^62 elements, though not the product of what they hold along each axis. */
+/* What all boxes hold is fewer than 2^62 elements, though not the product of what they hold along
+   each axis. */
 static void check_large_boxes(void)
 {
     const int64_t n = INT64_C(1) << 30;

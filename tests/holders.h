@@ -8,17 +8,19 @@
 
 enum { HOLDER_DIMS = 3, HOLDER_PROCS = 8, HOLDER_BOXES = 12 };
 
-/* One axis of an array as built, seen from start on in steps. Intervals: block k is cut[k] <= i < cut[k + 1]. */
+/* One axis of an array as built, seen from start on in steps. Intervals: block k is cut[k] <= i <
+   cut[k + 1]. */
 typedef struct {
-    int cyclic, procs, first,
-        edge; /* edge: -1 where ghost cells hold nothing, else a redist_edge */
+    /* edge: -1 where ghost cells hold nothing, else a redist_edge */
+    int cyclic, procs, first, edge;
     int64_t n, block, cut[HOLDER_PROCS + 1], low, high, allocated;
+    int64_t low_depth, high_depth; /* of the ghost cells that hold elements, -1: all */
     int64_t start, step, count;
 } holder_axis;
 
 /* Axes as built; view axis d is axis stored[d]. */
 typedef struct {
-    int ndim, boxes, copies, places;
+    int ndim, boxes, partial, copies, places;
     holder_axis axis[HOLDER_DIMS];
     int stored[HOLDER_DIMS];
     redist_order grid_order, memory_order;
@@ -69,6 +71,8 @@ static int64_t holder_index(const holders *h, int s, int coord, int64_t position
 {
     const holder_axis *x = &h->axis[s];
     const int64_t owned = holder_before(h, s, coord, x->n), l = position - x->low;
+    const int64_t low = x->low_depth < 0 ? x->low : x->low_depth;
+    const int64_t high = x->high_depth < 0 ? x->high : x->high_depth;
     int64_t g;
     if (l >= owned + x->high)
         return -1;
@@ -77,12 +81,22 @@ static int64_t holder_index(const holders *h, int s, int coord, int64_t position
             continue;
         return g;
     }
-    if (!ghosts || x->edge < 0)
+    if (!ghosts || x->edge < 0 || l < -low || l >= owned + high)
         return -1;
     g = holder_begin(h, s, coord) + l;
     if (x->edge == REDIST_PERIODIC)
         g = (g + x->n) % x->n;
     return g >= 0 && g < x->n ? g : -1;
+}
+
+/* How many cells along an axis a coordinate needs to store all that it may hold. */
+static int64_t holder_least(const holders *h, int s, int coord)
+{
+    const int64_t owned = h->axis[s].low + holder_before(h, s, coord, h->axis[s].n);
+    int64_t position = owned + h->axis[s].high;
+    while (position > owned && holder_index(h, s, coord, position - 1, 1) < 0)
+        position--;
+    return position;
 }
 
 static int64_t holder_length(const holders *h, int s, int place)
@@ -134,6 +148,14 @@ static int64_t holder_element(const holders *h, int place, int64_t cell, int gho
 
 /* ---- random ones ---- */
 
+static void holder_draw_depth(test_random *r, holder_axis *x)
+{
+    x->low_depth = test_between(r, 0, 1) ? -1 : test_between(r, 0, x->low);
+    x->high_depth = test_between(r, 0, 1) ? x->high : test_between(r, 0, x->high);
+    if (x->low_depth < 0)
+        x->high_depth = -1;
+}
+
 static void holder_draw_axis(test_random *r, holder_axis *x, int64_t count, int most, int ghosts)
 {
     int k;
@@ -161,9 +183,40 @@ static void holder_draw_axis(test_random *r, holder_axis *x, int64_t count, int 
     }
     if (ghosts && x->low + x->high > 0)
         x->edge = (int)test_between(r, -1, 1);
+    holder_draw_depth(r, x);
 }
 
-/* Cuts the array at random until there are so many boxes, some of them empty, and perhaps far away. */
+/* Sometimes one length for all, the least that will do or little more. */
+static void holder_draw_allocated(test_random *r, holders *h, int s)
+{
+    holder_axis *x = &h->axis[s];
+    int64_t least = 0;
+    int k;
+    if (test_between(r, 0, 3) != 0)
+        return;
+    for (k = 0; k < (h->boxes > 0 ? h->boxes : x->procs); k++)
+        if (holder_least(h, s, k) > least)
+            least = holder_least(h, s, k);
+    x->allocated = least + test_between(r, 0, 2);
+}
+
+/* Takes something from some of the boxes, which nobody holds then. */
+static void holder_draw_holes(test_random *r, holders *h)
+{
+    int k, s;
+    h->partial = 1;
+    for (k = 0; k < h->boxes; k++)
+        for (s = 0; s < h->ndim; s++) {
+            redist_box *box = &h->box[k];
+            if (test_between(r, 0, 2) == 0)
+                box->low[s] = test_between(r, box->low[s], box->high[s]);
+            if (test_between(r, 0, 2) == 0)
+                box->high[s] = test_between(r, box->low[s], box->high[s]);
+        }
+}
+
+/* Cuts the array at random until there are so many boxes, some of them empty, and perhaps far
+   away; sometimes leaves elements out. */
 static void holder_draw_boxes(test_random *r, holders *h, int boxes)
 {
     int k, s;
@@ -176,6 +229,8 @@ static void holder_draw_boxes(test_random *r, holders *h, int boxes)
         *new_box = *old;
         new_box->low[s] = old->high[s] = test_between(r, old->low[s], old->high[s]);
     }
+    if (test_between(r, 0, 1))
+        holder_draw_holes(r, h);
     for (k = 0; k < boxes; k++)
         for (s = 0; s < h->ndim; s++)
             if (h->box[k].low[s] == h->box[k].high[s] && test_between(r, 0, 1)) {
@@ -204,21 +259,23 @@ static void holder_build(holders *h)
     }
     h->layout = h->boxes > 0 ? redist_layout_boxes(h->ndim, extents, h->boxes, h->box)
                              : redist_layout_nd(h->ndim, axes);
-    h->layout = redist_permuted(h->layout, h->stored);
+    h->layout = redist_permuted(h->partial == 1 ? redist_partial(h->layout) : h->layout, h->stored);
     for (d = 0; d < h->ndim; d++) {
         const holder_axis *x = &h->axis[h->stored[d]];
         h->layout =
             redist_with_allocated(redist_with_halo(h->layout, d, x->low, x->high), d, x->allocated);
         if (x->edge >= 0)
             h->layout = redist_with_ghosts(h->layout, d, (redist_edge)x->edge);
+        if (x->edge >= 0 && x->low_depth >= 0)
+            h->layout = redist_ghost_depth(h->layout, d, x->low_depth, x->high_depth);
         h->layout = redist_section(h->layout, d, x->start, x->count, x->step);
     }
     h->layout = redist_memory_order(redist_grid_order(h->layout, h->grid_order), h->memory_order);
     h->layout = redist_on_ranks(redist_replicated(h->layout, h->copies), h->ranks);
 }
 
-/* A layout whose view has these counts, on at most `most` of the ranks 0, ..., ranks - 1. h must not move
-   afterwards. */
+/* A layout whose view has these counts, on at most `most` of the ranks 0, ..., ranks - 1. h must
+   not move afterwards. */
 static void holder_draw(test_random *r, holders *h, int ndim, const int64_t *count, int ranks,
                         int ghosts)
 {
@@ -249,6 +306,8 @@ static void holder_draw(test_random *r, holders *h, int ndim, const int64_t *cou
         for (d = 0; d < ndim; d++)
             h->places *= h->axis[d].procs;
     }
+    for (d = 0; d < ndim; d++)
+        holder_draw_allocated(r, h, d);
     h->grid_order = (redist_order)test_between(r, 0, 1);
     h->memory_order = (redist_order)test_between(r, 0, 1);
     for (k = 0; k < ranks; k++)

@@ -1,5 +1,6 @@
-/* redist tests: plans that live in an arena. They need no communicator of their own, take their rings from it and give
-   them back, may be waited for in any order, and stay right in every combination. MIT licence, see LICENSE. */
+/* redist tests: plans that live in an arena. They need no communicator of their own, take their
+   rings from it and give them back, may be waited for in any order, and stay right in every
+   combination. MIT licence, see LICENSE. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,7 +73,8 @@ static void close_exchange(exchange *e, const redist_arena *arena)
     free(e);
 }
 
-/* A plan asks nothing of MPI but messages; only MPI's collectives need a communicator of their own. */
+/* A plan asks nothing of MPI but messages; only MPI's collectives need a communicator of their
+   own. */
 static void check_costs(void)
 {
     redist_arena *arena = NULL;
@@ -92,7 +94,8 @@ static void check_costs(void)
     test_case_all(redist_arena_free(&arena) == REDIST_OK, "the arena is freed");
 }
 
-/* REDIST_AUTO measures the network between nodes, on a communicator of its own, for the first plan that asks. */
+/* REDIST_AUTO measures the network between nodes, on a communicator of its own, for the first plan
+   that asks. */
 static void check_network(void)
 {
     const int64_t n = 64 * (int64_t)test_size();
@@ -117,8 +120,8 @@ static void check_network(void)
     redist_arena_free(&arena);
 }
 
-/* A sender frees its plan before its receiver has read what is in the ring: the next plan gets the room all the
-   same. */
+/* A sender frees its plan before its receiver has read what is in the ring: the next plan gets the
+   room all the same. */
 static void check_given_back(void)
 {
     enum { N = 1536 };

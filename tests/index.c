@@ -1,4 +1,5 @@
-/* Tests every function of one axis against elements distributed one by one, and by identities near 2^60.
+/* Tests every function of one axis against elements distributed one by one, and by identities near
+   2^60.
    MIT licence, see LICENSE. */
 #include <limits.h>
 
@@ -363,7 +364,8 @@ static void check_huge_sections(test_random *r)
 
 /* ---- small sections against dealing ---- */
 
-/* Counts what a coordinate owns of a section by walking it; most of the steps overrun blocks and cycles. */
+/* Counts what a coordinate owns of a section by walking it; most of the steps overrun blocks and
+   cycles. */
 static int section_count_agrees(const redist_axis *part, const test_deal *dealt, const section *s,
                                 int coord)
 {

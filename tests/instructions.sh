@@ -3,24 +3,14 @@
 # callgrind, and compares them with the bounds in tests/instructions.c. MIT licence, see LICENSE.
 # usage: BUILD=directory tests/instructions.sh     (environment: MPICC, MPIEXEC)
 # HEADERS=directory: of other headers to count with
-root=$(cd "$(dirname "$0")/.." && pwd)
-work=${BUILD:-build}/instructions_counted
-MPICC=${MPICC:-mpicc}
-MPIEXEC=${MPIEXEC:-mpiexec}
+. "${0%/*}/lib.sh"
 export OMPI_MCA_mpi_yield_when_idle=1
 # A repeated string instruction would count once for each byte: memcpy shall use vectors.
 export GLIBC_TUNABLES=glibc.cpu.x86_rep_movsb_threshold=1000000000
 
-finish() { # passed failed skipped
-    rm -rf "$work"
-    echo "instructions.sh: $1 passed, $2 failed, $3 skipped"
-    exit "$(($2 > 0))"
-}
-
-fail() {
-    echo "FAILED: $1"
-    tail -n 20 "$work/said"
-    finish 0 1 0
+fail() { # what
+    count 1 "$1"
+    report
 }
 
 # What the program itself executed, and the C library's mem... functions for it, in each of
@@ -64,17 +54,15 @@ judge() {
         END { if ((getline n < numbers) > 0 || NR == 0) print "FAILED: rows and counts differ" }'
 }
 
-command -v valgrind >/dev/null || { echo 'skipped: no valgrind' && finish 0 0 1; }
-rm -rf "$work"
-mkdir -p "$work"
-$MPICC -std=c99 -O3 -g -I"${HEADERS:-$root}" -o "$work/instructions" "$root/tests/instructions.c" \
-    >"$work/said" 2>&1 || fail 'instructions.c does not compile'
+have valgrind || { skip 'no valgrind' && report; }
+$MPICC -std=c99 -O3 -g -I"${HEADERS:-$root}" -o "$work/instructions" "$tests/instructions.c" \
+    >"$work/output" 2>&1 || fail 'instructions.c does not compile'
 $MPIEXEC -n 1 valgrind --tool=callgrind --callgrind-out-file="$work/out" \
     --toggle-collect='counted_*' --dump-before=next_count "$work/instructions" rows : \
-    -n 1 "$work/instructions" >"$work/output" 2>"$work/said" || fail 'callgrind does not run it'
-grep '^row: ' "$work/output" >"$work/rows"
+    -n 1 "$work/instructions" >"$work/rows" 2>"$work/output" || fail 'callgrind does not run it'
 counts >"$work/numbers"
-judge <"$work/rows" | tee "$work/judged"
+grep '^row: ' "$work/rows" | judge | tee "$work/judged"
 failed=$(grep -c '^FAILED' "$work/judged")
 skipped=$(grep -c '^skipped' "$work/judged")
-finish $(($(grep -c . "$work/judged") - failed - skipped)) "$failed" "$skipped"
+passed=$(($(grep -c . "$work/judged") - failed - skipped))
+report

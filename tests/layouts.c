@@ -1,5 +1,5 @@
-/* Tests layouts (storage, grids, ranks, halos, ScaLAPACK descriptors, traffic) against storage distributed by loops.
-   MIT licence, see LICENSE. */
+/* Tests layouts (storage, grids, ranks, halos, ScaLAPACK descriptors, traffic) against storage
+   distributed by loops. MIT licence, see LICENSE. */
 #include <limits.h>
 
 #include "serial.h"
@@ -18,7 +18,8 @@ static int same_elements(const serial_layout *l, const redist_layout *x)
     return same;
 }
 
-/* What the library itself says must fit in what it says to allocate, no two elements in one cell. */
+/* What the library itself says must fit in what it says to allocate, no two elements in one
+   cell. */
 static int cells_are_distinct(const serial_layout *l, const redist_layout *x)
 {
     int64_t index[TEST_DIMS] = {0};
@@ -173,7 +174,8 @@ static void check_short_builders(void)
     }
 }
 
-/* Numbers written out by hand: a 4 x 6 array on a 2 x 3 grid with halos, each rank's block 2 x 2 in a 4 x 5 array. */
+/* Numbers written out by hand: a 4 x 6 array on a 2 x 3 grid with halos, each rank's block 2 x 2 in
+   a 4 x 5 array. */
 static void check_by_hand(void)
 {
     redist_layout x = redist_layout_2d(redist_block(4, 2), redist_block(6, 3));
@@ -227,7 +229,8 @@ static void check_huge(void)
 
 /* ---- ScaLAPACK descriptors ---- */
 
-/* The descriptor's one axis by the definitions of ScaLAPACK's TOOLS (0-based), each as in its source text. */
+/* The descriptor's one axis by the definitions of ScaLAPACK's TOOLS (0-based), each as in its
+   source text. */
 typedef struct {
     int n, block, source, procs;
 } scalapack_axis;
@@ -368,8 +371,8 @@ static void check_random_traffic(test_random *r, int number)
     free(to);
 }
 
-/* The second layout on ranks that begin where the first one's end, or before: disjoint and overlapping sets of
-   ranks. */
+/* The second layout on ranks that begin where the first one's end, or before: disjoint and
+   overlapping sets of ranks. */
 static void check_ranks_apart(int first_rank)
 {
     const test_axis rows = test_axis_of(TEST_BLOCK, 13, 0, 4),
@@ -400,7 +403,8 @@ static void check_different_shapes(void)
 
 enum { BOXES = 7 };
 
-/* Cuts an array into boxes by halving one of them again and again, and often moves an end of one. */
+/* Cuts an array into boxes by halving one of them again and again, and often moves an end of
+   one. */
 static void draw_boxes(test_random *r, int ndim, const int64_t *extents, redist_box *box)
 {
     memset(box, 0, BOXES * sizeof *box);
@@ -426,7 +430,8 @@ static int is_in(int ndim, const redist_box *box, const int64_t *index)
     return in;
 }
 
-/* The sentence against a look at every element: a pair that overlaps, or else the first that is in no box. */
+/* The sentence against a look at every element: a pair that overlaps, or else the first that is in
+   no box. */
 static void check_boxes(test_random *r, int number)
 {
     redist_box box[BOXES];
@@ -452,6 +457,9 @@ static void check_boxes(test_random *r, int number)
     } while (serial_next(ndim, extents, index));
     x = redist_layout_boxes(ndim, extents, BOXES, box);
     redist_layout_explain(&x, text, sizeof text);
+    x = redist_partial(x); /* then overlaps are all that is wrong */
+    test_case(redist_layout_check(&x) == (overlaps > 0 ? REDIST_ERR_LAYOUT : REDIST_OK),
+              "boxes %d, partial", number);
     if (overlaps > 0) {
         test_case(sscanf(text, "box %d overlaps box %d", &first, &second) == 2 && first >= 0 &&
                       first < second && second < BOXES && overlap[first][second],

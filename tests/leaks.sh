@@ -3,13 +3,8 @@
 # usage: BUILD=directory tests/leaks.sh     (environment: MPICC, MPIEXEC, POLITE: see tests/run)
 # MPI libraries have findings of their own: only those count whose innermost frame is in a file of this project, and
 # what the library itself calls leaked when it ends (datatypes that nobody freed).
-tests=$(dirname "$0")
-BUILD=${BUILD:-build}
-MPICC=${MPICC:-mpicc}
-MPIEXEC=${MPIEXEC:-mpiexec}
-work=$BUILD/leaks
+. "${0%/*}/lib.sh"
 export OMPI_MCA_mpi_yield_when_idle=1 # under valgrind a rank that spins takes what the others need
-passed=0 failed=0 skipped=0
 
 # Prints the findings in valgrind's logs that are ours: paragraphs whose first frame outside valgrind is in a file here.
 findings() {
@@ -20,7 +15,7 @@ findings() {
                 if (line[i] ~ /^ +(at|by) 0x/ && line[i] !~ /\((vg_replace|.*vgpreload)/)
                     break
             if (i <= n && (line[i] ~ /\((redist(_plan)?|oracle|exchange|test(_mpi)?)\.h:[0-9]+\)/ ||
-                           line[i] ~ /\((move|plan_[a-z]+)\.c:[0-9]+\)/))
+                           line[i] ~ /\((move|files|plan_[a-z]+)\.c:[0-9]+\)/))
                 print $0 "\n"
         }'
 }
@@ -37,7 +32,7 @@ sanitized() { # ranks program arguments
     ranks=$1 program=$2
     shift 2
     name=$(basename "$program")
-    $MPICC -std=c99 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -I"$tests/.." \
+    $MPICC -std=c99 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -I"$root" \
         -o "$work/$name" "$tests/$name.c" || return 1
     set -- "$work/$name" "$@"
     if [ "$ranks" -eq 0 ]; then "$@"; else # leaks: only MPI's own would be found, in modules that are gone by then
@@ -50,39 +45,30 @@ check() { # ranks name arguments
     rm -rf "$work"
     mkdir -p "$work"
     if [ ! -x "$BUILD/$name" ]; then
-        echo "skipped: $name is not built"
-        skipped=$((skipped + 1))
+        skip "$name is not built"
         return
     fi
     echo "$name on $ranks ranks, $tool"
     "$tool" "$ranks" "$BUILD/$name" "$@" >"$work/output" 2>&1
     status=$?
     found=$(findings)
-    if [ "$status" -eq 0 ] && [ -z "$found" ] && grep -q ' 0 failed' "$work/output" &&
-        ! grep -q ' leaked ' "$work/output"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $name on $ranks ranks, $tool, status $status"
-        tail -n 20 "$work/output"
-        echo "$found" | head -n 60
-    fi
+    [ "$status" -eq 0 ] && [ -z "$found" ] && grep -q ' 0 failed' "$work/output" &&
+        ! grep -q ' leaked ' "$work/output"
+    count $? "$name on $ranks ranks, $tool, status $status"
+    [ -z "$found" ] || echo "$found" | head -n 60
 }
 
 if command -v valgrind >/dev/null; then
     tool=under_valgrind
 elif echo 'int main(void) { return 0; }' |
-    "$MPICC" -x c -fsanitize=address,undefined -o "$BUILD/leaks.probe" - 2>/dev/null; then
+    "$MPICC" -x c -fsanitize=address,undefined -o "$work/probe" - 2>/dev/null; then
     tool=sanitized
-    rm -f "$BUILD/leaks.probe"
 else
-    echo 'skipped: neither valgrind nor sanitizers'
-    echo 'leaks.sh: 0 passed, 0 failed, 1 skipped'
-    exit 0
+    skip 'neither valgrind nor sanitizers'
+    report
 fi
 check 0 move 200 0 1
 check 2 plan_random 1 8
 check 2 plan_errors
-rm -rf "$work"
-echo "leaks.sh: $passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+check 2 files 1 12
+report

@@ -1,5 +1,5 @@
-/* redist tests: plans where methods are left out of the header: refused by name, and nothing else falls back to them.
-   MIT licence, see LICENSE. */
+/* redist tests: plans where methods are left out of the header: refused by name, and nothing else
+   falls back to them. MIT licence, see LICENSE. */
 #define REDIST_NO_MULTIPHASE
 #define REDIST_NO_SCHEDULED
 #include "exchange.h"

@@ -1,9 +1,11 @@
-/* redist tests: the automatic choice among many ranks: a chain of phases for tiny messages between nodes.
+/* redist tests: the automatic choice among many ranks: a chain of phases for tiny messages between
+   nodes.
    MIT licence, see LICENSE. */
 #include "redist_plan.h"
 #include "test_mpi.h"
 
-/* Rows to columns, `side` x `side` elements from each rank to each: whether the right ones arrive. */
+/* Rows to columns, `side` x `side` elements from each rank to each: whether the right ones
+   arrive. */
 static int arrives(redist_plan *plan, int side)
 {
     const int size = test_size(), n = size * side;

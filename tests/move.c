@@ -1,5 +1,5 @@
-/* redist tests: redist_move, redist_traffic_between and redist_volume on random pairs, against tables distributed by
-   hand. MIT licence, see LICENSE. */
+/* redist tests: redist_move, redist_traffic_between and redist_volume on random pairs, against
+   tables distributed by hand. MIT licence, see LICENSE. */
 #define TEST_LENGTH 100000
 #define TEST_ELEMENTS 400000
 #define TEST_LARGEST 1500000
@@ -196,8 +196,8 @@ static void check_refusal(void)
 
 /* ---- permuted, flipped and stepped arrays on one process, element by element ---- */
 
-/* One side: a row-major array of `stored` elements whose axis k is the view's axis[k], seen every step-th element, and
-   from the end where flipped. */
+/* One side: a row-major array of `stored` elements whose axis k is the view's axis[k], seen every
+   step-th element, and from the end where flipped. */
 typedef struct {
     int axis[3], flip[3];
     int64_t stored[3], step, elements;

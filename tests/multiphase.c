@@ -1,5 +1,5 @@
-/* redist tests: chains of plans, really of several phases, in every way of executing them; and the costs that choose
-   them. MIT licence, see LICENSE. */
+/* redist tests: chains of plans, really of several phases, in every way of executing them; and the
+   costs that choose them. MIT licence, see LICENSE. */
 #define TEST_LENGTH 4096
 #define TEST_ELEMENTS 40000
 #define TEST_LARGEST 40000
@@ -16,7 +16,8 @@ int MPI_Iallreduce(const void *from, void *to, int n, MPI_Datatype type, MPI_Op 
     return PMPI_Iallreduce(from, to, n, type, op, comm, request);
 }
 
-/* Rows in blocks to rows distributed one by one: from squares of 6 and 8 ranks on, two phases have fewer messages. */
+/* Rows in blocks to rows distributed one by one: from squares of 6 and 8 ranks on, two phases have
+   fewer messages. */
 static exchange *chain(int arrays, int64_t width)
 {
     exchange *e = exchange_new(MPI_COMM_WORLD);
@@ -119,8 +120,8 @@ static void check_two_at_once(void)
     free(e);
 }
 
-/* Combining in place, an element that is its own destination is left as it is: a chain would bring it by way of
-   others. */
+/* Combining in place, an element that is its own destination is left as it is: a chain would bring
+   it by way of others. */
 static void check_resting(void)
 {
     enum { MOST = 16 };
@@ -148,8 +149,8 @@ static void check_resting(void)
     code = redist_plan_create(MPI_COMM_WORLD, &rows, &columns, MPI_DOUBLE, &options, &plan);
     if (code == REDIST_OK)
         code = redist_execute(plan, grid, grid);
-    for (k = 0; k < n * n;
-         k++) { /* row k / n, column 2 * rank + k % n, of which the first two are here */
+    /* row k / n, column 2 * rank + k % n, of which the first two are here */
+    for (k = 0; k < n * n; k++) {
         const int owner = k / n / 2, arrives = k % n < 2 && (owner > 0 || rank > 0);
         right &= grid[k] == 1000 * rank + k +
                                 (arrives ? 1000 * owner + (k / n % 2) * n + 2 * rank + k % n : 0);
@@ -211,7 +212,8 @@ static int slabs_create(exchange *e, int each, int64_t limit, int64_t *combined)
     return redist_plan_create(e->comm, &e->layouts[0], &e->layouts[1], e->type, &options, &e->plan);
 }
 
-/* By way of the nodes' ranks, in nodes of two: first inside the nodes, then with one message to each. */
+/* By way of the nodes' ranks, in nodes of two: first inside the nodes, then with one message to
+   each. */
 static void check_nodes(int outer, int kind, int operation, int arrays, int in_place)
 {
     exchange *e = slabs(outer, kind, operation);
@@ -224,8 +226,9 @@ static void check_nodes(int outer, int kind, int operation, int arrays, int in_p
     exchange_allocate(e);
     code = slabs_create(e, each, 0, NULL);
     for (k = 0; code == REDIST_OK && k < e->size; k++)
-        near &= k / each == e->rank / each ||
-                redist_volume(&e->layouts[0], e->rank, e->plan->state.chain.phase[0]->to, k) == 0;
+        near &=
+            k / each == e->rank / each ||
+            redist_volume(&e->layouts[0], e->rank, e->plan->state.chain.phase[0]->part->to, k) == 0;
     test_case_all(code == REDIST_OK && stats_of(e->plan).phases == 2 && near,
                   "axis %d, kind %d, operation %d: first in the node", outer, kind, operation);
     near = code == REDIST_OK && exchange_is_right(e, 0) && exchange_is_right(e, WAYS);
@@ -247,7 +250,8 @@ static void check_nodes(int outer, int kind, int operation, int arrays, int in_p
     free(e);
 }
 
-/* Where that is no way: sections, flipped axes, ranks in other orders, copies, nodes that do not divide the ranks. */
+/* Where that is no way: sections, flipped axes, ranks in other orders, copies, nodes that do not
+   divide the ranks. */
 static void check_other_nodes(int operation, int each, int copies)
 {
     exchange *e = slabs(0, TEST_CYCLIC, operation);
@@ -272,7 +276,7 @@ static void check_other_nodes(int operation, int each, int copies)
     test_case_all(code == REDIST_OK && exchange_is_right(e, 0) && exchange_is_right(e, WAYS),
                   "operation %d, nodes of %d, %d copies: code %d", operation, each, copies, code);
     if (code == REDIST_OK && stats_of(e->plan).phases > 1) {
-        const redist_layout *between = e->plan->state.chain.phase[0]->to;
+        const redist_layout *between = e->plan->state.chain.phase[0]->part->to;
         test_case_all(between->dim[0].axis.procs != e->size / each ||
                           between->dim[1].axis.procs != each,
                       "operation %d, nodes of %d: not nodes x ranks", operation, each);
@@ -342,7 +346,8 @@ static void check_measured(void)
     free(e);
 }
 
-/* What the whole chain holds, its phases' staging and the arrays in between, stays within max_buffer. */
+/* What the whole chain holds, its phases' staging and the arrays in between, stays within
+   max_buffer. */
 static void check_limits(int arrays, int in_place)
 {
     static const int percents[] = {100, 70, 55, 51, 40, 20, 1};

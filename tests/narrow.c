@@ -1,5 +1,6 @@
-/* redist tests: where a size_t is narrow, no size wraps: what it cannot tell is not asked for. A 64-bit machine plays
-   it, with a limit of its own and memory that records what it is asked for. MIT licence, see LICENSE. */
+/* redist tests: where a size_t is narrow, no size wraps: what it cannot tell is not asked for. A
+   64-bit machine plays it, with a limit of its own and memory that records what it is asked for.
+   MIT licence, see LICENSE. */
 #include <stdint.h>
 #include <stdlib.h>
 

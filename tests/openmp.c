@@ -1,4 +1,5 @@
-/* redist tests: the moves of move.c, shared among OpenMP threads however small they are. MIT licence, see LICENSE. */
+/* redist tests: the moves of move.c, shared among OpenMP threads however small they are. MIT
+   licence, see LICENSE. */
 #define REDIST_THREAD_BYTES 1
 #define main move_main
 #include "move.c"

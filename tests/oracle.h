@@ -1,11 +1,12 @@
-/* redist tests: distributed arrays drawn at random, and where each of their elements lives by dealing them out one at a
-   time. MIT licence, see LICENSE. */
+/* redist tests: distributed arrays drawn at random, and where each of their elements lives by
+   dealing them out one at a time. MIT licence, see LICENSE. */
 #ifndef ORACLE_H
 #define ORACLE_H
 
 #include <stdint.h>
 
-/* From how many bytes on arrays are written around the caches: a variable here, so that small arrays take both ways. */
+/* From how many bytes on arrays are written around the caches: a variable here, so that small
+   arrays take both ways. */
 static int64_t test_stream_bytes = 4194304;
 #ifndef REDIST_STREAM_BYTES
 #define REDIST_STREAM_BYTES test_stream_bytes
@@ -57,8 +58,8 @@ typedef struct {
     int kind, procs, first;
     int64_t n, block, cuts[TEST_PLACES + 1];
     int64_t low, high; /* used where a TEST_HALO names this axis                         */
-    int64_t extra;     /* used where a TEST_EXTENT names it: elements beyond the need     */
-    int each;          /* the extent follows each rank's own need, not the largest one    */
+    int64_t extra;     /* used where a TEST_EXTENT names it: elements beyond the need */
+    int each;          /* the extent follows each rank's own need, not the largest one */
 } test_axis;
 
 typedef struct {
@@ -79,7 +80,8 @@ typedef struct {
     int64_t local[TEST_LENGTH], count[TEST_PLACES];
 } test_deal;
 
-/* The elements of a view, last axis fastest: the place that holds each, and where in that place's array. */
+/* The elements of a view, last axis fastest: the place that holds each, and where in that place's
+   array. */
 typedef struct {
     int64_t elements, offset[TEST_ELEMENTS];
     int place[TEST_ELEMENTS];
@@ -132,7 +134,8 @@ static inline int64_t test_product(int ndim, const int64_t *shape)
     return product;
 }
 
-/* Draws a section that leaves shape[axis] indices, and widens shape[axis] to what it is cut from. */
+/* Draws a section that leaves shape[axis] indices, and widens shape[axis] to what it is cut
+   from. */
 static inline void test_draw_section(test_random *r, test_operation *o, int ndim, int64_t *shape)
 {
     int64_t step = test_between(r, 1, 3), below = test_between(r, 0, 3),
@@ -227,8 +230,8 @@ static inline int test_places(const test_array *array)
     return places;
 }
 
-/* Draws an array whose view has the given shape, on at most `world` ranks. With `each`, extents may differ between
-   ranks. */
+/* Draws an array whose view has the given shape, on at most `world` ranks. With `each`, extents may
+   differ between ranks. */
 static inline void test_draw(test_random *r, int world, int each, int ndim, const int64_t *shape,
                              test_array *array)
 {
@@ -251,8 +254,8 @@ static inline void test_draw(test_random *r, int world, int each, int ndim, cons
     memcpy(array->ranks, all, (size_t)test_places(array) * sizeof *all);
 }
 
-/* Draws two arrays whose views have one shape, and how large arrays are written; large ones need a larger
-   TEST_ELEMENTS. */
+/* Draws two arrays whose views have one shape, and how large arrays are written; large ones need a
+   larger TEST_ELEMENTS. */
 static inline void test_draw_pair(test_random *r, int world, int each, int large, test_array *from,
                                   test_array *to)
 {
@@ -265,7 +268,8 @@ static inline void test_draw_pair(test_random *r, int world, int each, int large
 
 /* ---- dealing out ---- */
 
-/* Sizes of the blocks of an axis that has one block per process; 0 when its blocks go round instead. */
+/* Sizes of the blocks of an axis that has one block per process; 0 when its blocks go round
+   instead. */
 static inline int test_sizes(const test_axis *x, int64_t *sizes)
 {
     int64_t i;
@@ -540,7 +544,8 @@ static inline unsigned char test_byte(uint64_t seed, int64_t element, size_t byt
     return (unsigned char)((z ^ (z >> 29)) * UINT64_C(0xBF58476D1CE4E5B9) >> 56);
 }
 
-/* The array of one place: bytes of `background` everywhere, and the elements of the view with the contents `seed`. */
+/* The array of one place: bytes of `background` everywhere, and the elements of the view with the
+   contents `seed`. */
 static inline void test_fill(const test_table *t, int place, size_t element_bytes, uint64_t seed,
                              uint64_t background, unsigned char *array)
 {

@@ -1,6 +1,8 @@
-/* Shared memory that the library makes itself: what creating asks of MPI, files that lie about themselves, system calls
-   that fail, delays, refusals by the system, and that everything is given back. MIT licence, see LICENSE.
-   usage: own_memory [seccomp-make | seccomp-open | permission | mounts | kill RANK CALL] (rank -1: all) */
+/* Shared memory that the library makes itself: what creating asks of MPI, files that lie about
+   themselves, system calls that fail, delays, refusals by the system, and that everything is given
+   back. MIT licence, see LICENSE.
+   usage: own_memory [seccomp-make | seccomp-open | permission | mounts | kill RANK CALL] (rank -1:
+   all) */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -219,7 +221,8 @@ static void close_exchange(exchange *e)
     free(e);
 }
 
-/* Makes a plan, or one in an arena, runs it twice, frees it. Returns whether all went well; *method: which served. */
+/* Makes a plan, or one in an arena, runs it twice, frees it. Returns whether all went well;
+   *method: which served. */
 static int live(exchange *e, int in_arena, redist_method *method)
 {
     redist_options options;
@@ -238,8 +241,9 @@ static int live(exchange *e, int in_arena, redist_method *method)
            good;
 }
 
-/* One duplicate, a message to each peer, an agreement each on the arguments, the duplicate, the outcome, and that all are
-   connected; nothing that spins. Messages that may be streamed cost one more agreement, on how far cores are apart. */
+/* One duplicate, a message to each peer, an agreement each on the arguments, the duplicate, the
+   outcome, and that all are connected; nothing that spins. Messages that may be streamed cost one
+   more agreement, on how far cores are apart. */
 static void check_costs(int in_arena)
 {
     const holdings before = held();
@@ -274,7 +278,8 @@ static void check_costs(int in_arena)
                   (long)(held().blocks - before.blocks));
 }
 
-/* Nobody takes another file for a rank's: MPI's window serves, and nothing was written before the file was known. */
+/* Nobody takes another file for a rank's: MPI's window serves, and nothing was written before the
+   file was known. */
 static void check_lies(int in_arena)
 {
     int which, bad_rank;
@@ -426,7 +431,8 @@ static int refuse(const char *what)
            (test_rank() % 2 == 0 || mount("tmpfs", "/dev/shm", "tmpfs", 0, NULL) == 0);
 }
 
-/* Where the system refuses its memory, MPI's window serves; where ranks see different /dev/shm, those send messages. */
+/* Where the system refuses its memory, MPI's window serves; where ranks see different /dev/shm,
+   those send messages. */
 static void check_refused(const char *what)
 {
     const int apart = strcmp(what, "mounts") == 0;

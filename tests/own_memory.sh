@@ -2,28 +2,16 @@
 # Shared memory of the library's own where the system refuses it, and what is left of it when ranks are killed while they
 # make it: in a mount namespace with a /dev/shm of its own. MIT licence, see LICENSE.
 # environment: BUILD (where own_memory is), MPIEXEC, POLITE (see tests/run)
-BUILD=${BUILD:-build}
-MPIEXEC=${MPIEXEC:-mpiexec}
-passed=0 failed=0 skipped=0
-
-expect() { # status what
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2"
-        tail -n 20 "$BUILD/own_memory.output"
-    fi
-}
+. "${0%/*}/lib.sh"
 
 refused() { # what ranks
-    timeout -k 5 60 $MPIEXEC -n "$2" $POLITE "$BUILD/own_memory" "$1" >"$BUILD/own_memory.output" 2>&1
-    if grep -q '^own_memory: 0 passed, 0 failed, 1 skipped' "$BUILD/own_memory.output"; then
-        sed -n 's/^skipped: /&'"$1"': /p' "$BUILD/own_memory.output"
+    timeout -k 5 60 $MPIEXEC -n "$2" $POLITE "$BUILD/own_memory" "$1" >"$work/output" 2>&1
+    if grep -q '^own_memory: 0 passed, 0 failed, 1 skipped' "$work/output"; then
+        sed -n 's/^skipped: /&'"$1"': /p' "$work/output"
         skipped=$((skipped + 1))
     else
-        grep -Eq '^own_memory: [1-9][0-9]* passed, 0 failed' "$BUILD/own_memory.output"
-        expect $? "$2 ranks, $1"
+        grep -Eq '^own_memory: [1-9][0-9]* passed, 0 failed' "$work/output"
+        count $? "$2 ranks, $1"
     fi
 }
 
@@ -38,8 +26,8 @@ killed() { # rank (-1: all) system call
         timeout -k 5 60 "$@" >"$output" 2>&1
         used=$(df -k /dev/shm | awk "NR == 2 { print \$3 }")
         echo "$used kB are left" >>"$output"
-        [ "$used" -lt 8192 ]' sh "$BUILD/own_memory.output" $MPIEXEC -n 2 $POLITE "$BUILD/own_memory" kill "$1" "$2"
-    expect $? "rank $1 (-1: all) is killed at system call $2"
+        [ "$used" -lt 8192 ]' sh "$work/output" $MPIEXEC -n 2 $POLITE "$BUILD/own_memory" kill "$1" "$2"
+    count $? "rank $1 (-1: all) is killed at system call $2"
 }
 
 for what in seccomp-make seccomp-open permission mounts; do
@@ -55,9 +43,6 @@ if namespace true 2>/dev/null; then
         done
     done
 else
-    echo 'skipped: no mount namespaces here'
-    skipped=$((skipped + 1))
+    skip 'no mount namespaces here'
 fi
-rm -f "$BUILD/own_memory.output"
-echo "own_memory.sh: $passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+report

@@ -20,7 +20,8 @@ static serial_layout *deal(int ndim, const int64_t *shape, const distribution *d
     return serial_new(&array);
 }
 
-/* Traffic against the element loop, and the whole array through redist_move; returns the traffic. */
+/* Traffic against the element loop, and the whole array through redist_move; returns the
+   traffic. */
 static redist_traffic check_pair(const serial_layout *from, const serial_layout *to,
                                  const char *what)
 {
@@ -102,7 +103,8 @@ static void check_kalns_table(int64_t n)
     }
 }
 
-/* ---- elements that stay where they are, ranks as numbered: Kalns and Ni; Hsu, Chung, Yang and Dow ---- */
+/* ---- elements that stay where they are, ranks as numbered: Kalns and Ni; Hsu, Chung, Yang and Dow
+   ---- */
 
 static const struct {
     const char *what;
@@ -219,7 +221,8 @@ static void check_kaushik_names(void)
 
 enum { MOST_PROCS = 16, MOST_STEPS = 12 };
 
-/* Figures 6, 8 and 9: the destination of what process p sends at step k, and the source of what it receives. */
+/* Figures 6, 8 and 9: the destination of what process p sends at step k, and the source of what it
+   receives. */
 typedef struct {
     int procs, steps;
     int send_to[MOST_STEPS][MOST_PROCS];
@@ -288,7 +291,8 @@ static int source_agrees(const walker_axes *a, const walker_table *t, int step, 
            block / t->steps % t->procs == t->send_to[step][process];
 }
 
-/* What q receives lands in slot C mod K of its one block, and comes from the process whose turn it is to send to q. */
+/* What q receives lands in slot C mod K of its one block, and comes from the process whose turn it
+   is to send to q. */
 static int destination_agrees(const walker_axes *a, const walker_table *t, int step, int process)
 {
     int block = received_block(t->procs, t->steps, step, process), source;
@@ -325,7 +329,8 @@ static void check_walker_otto(const walker_table *t, int64_t elements)
     }
 }
 
-/* Growing r to K r: K messages from each process, itself included, of one small block per superblock. */
+/* Growing r to K r: K messages from each process, itself included, of one small block per
+   superblock. */
 static void check_walker_messages(const walker_table *t, int64_t elements)
 {
     int64_t n = elements * t->procs * t->steps;

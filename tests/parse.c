@@ -121,6 +121,14 @@ static const spelling spellings[] = {
     {"8: block@2 halo(1,2)", NULL},
     {"8: block@2 halo(3)", "8: block@2 halo(3,3)"},
     {"8: block@2 halo(0,0)", "8: block@2"},
+    {"8: block@2 halo(3) periodic", "8: block@2 halo(3,3) periodic"},
+    {"8: block@2 halo(3,2) closed depth(3,2)", "8: block@2 halo(3,2) closed"},
+    {"8: block@2 halo(3,2) closed depth(1,0)", NULL},
+    {"8: block@2 depth ( 0 ) periodic halo(3) extent(7)",
+     "8: block@2 halo(3,3) periodic depth(0,0) extent(7)"},
+    {"4x6: box halo(2,1) closed depth(2,0), box; partial; boxes 1:6x0:2, 0:4x2:4; transposed",
+     "4x6: box halo(2,1) closed depth(2,0), box; axes(1,0); boxes 1:6x0:2, 0:4x2:4; partial"},
+    {"6: box; boxes 3:3; partial", NULL},
     {"8: block@2 extent(12)", NULL},
     {"8: block@2 extent(12) halo(1) [0:8 of 9] from 1",
      "8: block@2 from 1 [0:8 of 9] halo(1,1) extent(12)"},
@@ -144,6 +152,8 @@ static const spelling spellings[] = {
     {"6: *; memory column-major; grid column-major",
      "6: *; grid column-major; memory column-major"},
     {"6: block@3; ranks 2,0,7", NULL},
+    {"6: block@3; on 2 0 2; offsets 0, 9 3", "6: block@3; ranks 2,0,2; offsets 0,9,3"},
+    {"6: block@3; ranks 1,1,1; offsets 0,3,9223372036854775807", NULL},
     {"6: block@3; from rank 4", NULL},
     {"6: block@3; from rank 0", "6: block@3"},
     {"  100 x 80 :\tBLOCK @ 4 ,Cyclic ( 8 )@2\n;\r\nGrid Column-Major ; RANKS 7 ,6, 5,4,3,2,1,0 ",
@@ -261,19 +271,29 @@ static const mistake mistakes[] = {
      "column 12: expected '(' and the width of a halo, found '1'"},
     {"10: * halo(1,)", REDIST_ERR_LAYOUT, "column 14: expected the width of a halo, found ')'"},
     {"10: * halo(1,1,1)", REDIST_ERR_LAYOUT, "column 15: expected ')', found ','"},
+    {"10: * halo(1) closed depth", REDIST_ERR_LAYOUT,
+     "column 27: expected '(' and the depth of ghost cells, found the end"},
+    {"10: * halo(1) closed depth(1,", REDIST_ERR_LAYOUT,
+     "column 30: expected the depth of ghost cells, found the end"},
+    {"10: * halo(1) closed depth(1) depth(1)", REDIST_ERR_LAYOUT,
+     "column 31: 'depth' repeats or contradicts what was said before it"},
+    {"10x10: *, * halo(1) depth(1)", REDIST_ERR_LAYOUT,
+     "column 11: a depth of ghost cells, but not 'periodic' or 'closed'"},
+    {"10: box; boxes 0:10; partial; partial", REDIST_ERR_LAYOUT,
+     "column 31: 'partial' repeats or contradicts what was said before it"},
     {"10: * extent(", REDIST_ERR_LAYOUT, "column 14: expected the allocated extent, found the end"},
     {"10x10: block@2", REDIST_ERR_LAYOUT,
-     "column 15: expected ',' and axis 1 of 2, or one of 'from', '[', 'halo', 'extent', 'periodic', 'closed', found "
-     "the end"},
+     "column 15: expected ',' and axis 1 of 2, or one of 'from', '[', 'halo', 'extent', 'periodic', 'closed', "
+     "'depth', found the end"},
     {"10: *, *", REDIST_ERR_LAYOUT,
      "column 6: expected ';' and an option, the end, or one of 'from', '[', 'halo', 'extent', 'periodic', 'closed', "
-     "found ','"},
+     "'depth', found ','"},
     {"10: *;", REDIST_ERR_LAYOUT,
-     "column 7: expected one of 'axes', 'transposed', 'grid', 'memory', 'from', 'ranks', 'copies', 'boxes', found the "
-     "end"},
+     "column 7: expected one of 'axes', 'transposed', 'grid', 'memory', 'from', 'ranks', 'on', 'offsets', 'copies', 'boxes', "
+     "'partial', found the end"},
     {"10: *; size 3", REDIST_ERR_LAYOUT,
-     "column 8: expected one of 'axes', 'transposed', 'grid', 'memory', 'from', 'ranks', 'copies', 'boxes', found "
-     "'size'"},
+     "column 8: expected one of 'axes', 'transposed', 'grid', 'memory', 'from', 'ranks', 'on', 'offsets', 'copies', 'boxes', "
+     "'partial', found 'size'"},
     {"10: *; from rank 3 4", REDIST_ERR_LAYOUT,
      "column 20: expected ';' and an option, or the end, found '4'"},
     {"10: *; from 3", REDIST_ERR_LAYOUT,
@@ -293,6 +313,11 @@ static const mistake mistakes[] = {
      "column 25: 'from' repeats or contradicts what was said before it"},
     {"10: block@2; ranks 0,1,2", REDIST_ERR_LAYOUT, "column 20: 3 ranks for a grid of 2 places"},
     {"10: block@2; ranks 0", REDIST_ERR_LAYOUT, "column 20: 1 ranks for a grid of 2 places"},
+    {"10: block@2; on 0 1 2", REDIST_ERR_LAYOUT, "column 17: 3 ranks for a grid of 2 places"},
+    {"10: block@2; on 0 1; offsets 5", REDIST_ERR_LAYOUT,
+     "column 30: 1 offsets for a grid of 2 places"},
+    {"10: block@2; offsets 0,1; offsets 0,1", REDIST_ERR_LAYOUT,
+     "column 27: 'offsets' repeats or contradicts what was said before it"},
     {"9223372036854775808: *", REDIST_ERR_LAYOUT,
      "column 1: '9223372036854775808' does not fit an int64_t"},
     {"1: * [-9223372036854775809:1 of 1]", REDIST_ERR_LAYOUT,
@@ -318,6 +343,11 @@ static const mistake mistakes[] = {
      "axis 0: the start of a section is -9223372036854775808, must be at least 0 and at most 19"},
     {"10: * halo(-1)", REDIST_ERR_LAYOUT,
      "axis 0: a halo is -1, must be at least 0 and at most 4611686018427387904"},
+    {"10x9: *, * halo(2,1) periodic depth(3,0)", REDIST_ERR_LAYOUT,
+     "axis 1: the depth of low ghost cells is 3, must be at least 0 and at most 2"},
+    {"10x9: *, * halo(2,1) periodic depth(0,-1)", REDIST_ERR_LAYOUT,
+     "axis 1: the depth of high ghost cells is -1, must be at least 0 and at most 1"},
+    {"10: *; partial", REDIST_ERR_LAYOUT, "only boxes may be partial"},
     {"10: * extent(-9223372036854775808)", REDIST_ERR_LAYOUT,
      "axis 0: the allocated extent is -9223372036854775808, must be at least 0"},
     {"10x9: block@0, *; axes(1,0)", REDIST_ERR_LAYOUT,
@@ -345,12 +375,12 @@ static const mistake mistakes[] = {
      "column 59: expected 'row-major' or 'column-major', found 'diagonal'"},
     {"10: block@2; from rank 2147483640; copies 4", REDIST_ERR_RANK,
      "the first rank is 2147483640, must be at least 0 and at most 2147483639"},
-    {"10: block@2; ranks 0,1,2,1; copies 2", REDIST_ERR_RANK, "two places are on rank 1"},
+    {"10: block@2; ranks 0,1,2,1; copies 2", REDIST_ERR_RANK,
+     "two replicas of place 1 are on rank 1"},
     {"10x9: *, *; axes(1,1)", REDIST_ERR_LAYOUT,
      "axis 1: a permutation names axis 1, outside the layout or twice"},
     {"10x9: *, *; axes(-2147483648,2147483647)", REDIST_ERR_LAYOUT,
      "axis 0: a permutation names axis -2147483648, outside the layout or twice"},
-    {"10: block@2; ranks 1,1", REDIST_ERR_RANK, "two places are on rank 1"},
     {"10: block@2; ranks 1,-1", REDIST_ERR_RANK,
      "a rank is -1, must be at least 0 and at most 2147483647"},
     {"10: block@2; from rank -1", REDIST_ERR_RANK,
@@ -389,8 +419,8 @@ static void check_storage(void)
     snprintf(wanted, sizeof wanted, "the cuts and ranks need %lu bytes of storage",
              (unsigned long)needed);
     for (bytes = 0; bytes < needed; bytes++) {
-        int64_t *exact =
-            (int64_t *)malloc(bytes + 1); /* so that a sanitizer sees what is written beyond */
+        /* so that a sanitizer sees what is written beyond */
+        int64_t *exact = (int64_t *)malloc(bytes + 1);
         int code = redist_layout_parse(text, &x, exact, bytes, message, sizeof message);
         test_case(code == REDIST_ERR_MEMORY && strcmp(message, wanted) == 0,
                   "%d bytes: code %d, %s", (int)bytes, code, message);
@@ -491,12 +521,13 @@ static void check_long_lists(void)
 
 /* ---- texts cut short and spoilt ---- */
 
-/* Whatever a text is, it is a layout that prints as one that parses to the same, or it is refused with a sentence. */
+/* Whatever a text is, it is a layout that prints as one that parses to the same, or it is refused
+   with a sentence. */
 static int sound(const char *text)
 {
     static parsed p, again;
-    char *exact =
-        (char *)malloc(strlen(text) + 1); /* so that a sanitizer sees what is read beyond */
+    /* so that a sanitizer sees what is read beyond */
+    char *exact = (char *)malloc(strlen(text) + 1);
     strcpy(exact, text);
     parse(exact, &p);
     free(exact);

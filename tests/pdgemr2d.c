@@ -33,7 +33,8 @@ static int copy_by_plan(const matrix *a, const matrix *b, void *target, redist_m
 
 static void check(const matrix *a, const matrix *b, int m, int n, int context, int number)
 {
-    /* The first sets up shared memory, which takes long when ranks outnumber cores: it is used less often. */
+    /* The first sets up shared memory, which takes long when ranks outnumber cores: it is used less
+       often. */
     static const redist_method methods[] = {REDIST_AUTO, REDIST_ALLTOALLV, REDIST_ALLTOALLW,
                                             REDIST_POINT_TO_POINT};
     const int ia = a->row + 1, ja = a->column + 1, ib = b->row + 1, jb = b->column + 1;

@@ -377,6 +377,7 @@ static void widen(test_random *r, holders *h)
         x->edge = test_between(r, 0, 3) == 0 ? (int)test_between(r, -1, 0) : (int)REDIST_PERIODIC;
         x->edge = x->low + x->high > 0 ? x->edge : -1;
         x->allocated = 0;
+        holder_draw_depth(r, x);
     }
 }
 

@@ -1,4 +1,5 @@
-/* redist tests: what a plan promises besides moving the data: statistics, memory, independence, pieces, threads.
+/* redist tests: what a plan promises besides moving the data: statistics, memory, independence,
+   pieces, threads.
    MIT licence, see LICENSE. */
 #include <limits.h>
 #include <pthread.h>
@@ -40,7 +41,8 @@ static void counted_free(void *block)
     free((unsigned char *)block - PREFIX);
 }
 
-/* The largest count that the library may give to MPI: small here, so that the paths for large messages run. */
+/* The largest count that the library may give to MPI: small here, so that the paths for large
+   messages run. */
 static int largest_count = INT_MAX;
 
 #define REDIST_MALLOC counted_malloc
@@ -59,7 +61,8 @@ static const struct {
                {"multiphase", REDIST_MULTIPHASE, 1}};
 enum { METHODS = sizeof methods / sizeof *methods, SCHEDULED = METHODS - 2 };
 
-/* Whether method m is tried in case k: dear ones in every case by up to 2 ranks, by more in every sixth. */
+/* Whether method m is tried in case k: dear ones in every case by up to 2 ranks, by more in every
+   sixth. */
 static int is_due(int m, int k) { return test_size() <= 2 || !methods[m].dear || (k + m) % 6 == 0; }
 
 /* Frees the plan and the exchange's arrays; whether the library gave back all its memory. */
@@ -193,7 +196,8 @@ static void check_print(void)
     free(e);
 }
 
-/* How many elements of two views of 12 x 5 stay on their rank, but not at their offset, element by element. */
+/* How many elements of two views of 12 x 5 stay on their rank, but not at their offset, element by
+   element. */
 static int64_t count_shifted(const redist_layout *from, const redist_layout *to)
 {
     int64_t index[2], shifted = 0;
@@ -204,8 +208,8 @@ static int64_t count_shifted(const redist_layout *from, const redist_layout *to)
     return shifted;
 }
 
-/* The report of a plan in place says how many elements are copied within their arrays: those whose offset changes, and
-   at most (most) others, in runs that change. That of another plan does not. */
+/* The report of a plan in place says how many elements are copied within their arrays: those whose
+   offset changes, and at most (most) others, in runs that change. That of another plan does not. */
 static void check_print_in_place(const redist_layout *from, const redist_layout *to, int in_place,
                                  int most, const char *what)
 {
@@ -257,8 +261,8 @@ static void check_prints_in_place(void)
     check_print_in_place(&rows, &apart, 1, 10, "to cyclic rows");
 }
 
-/* Views that are equal, though built apart with lists of their own, overwrite nothing in place: what stays on its rank
-   needs no staging memory. */
+/* Views that are equal, though built apart with lists of their own, overwrite nothing in place:
+   what stays on its rank needs no staging memory. */
 static void check_equal_views(void)
 {
     static int64_t cuts[2][16];
@@ -500,8 +504,8 @@ static void check_communicators(void)
 
 /* ---- in place ---- */
 
-/* One axis distributed in blocks of one size, then of another: patterns of several runs that repeat, as packed
-   messages, derived datatypes and shared memory order them. */
+/* One axis distributed in blocks of one size, then of another: patterns of several runs that
+   repeat, as packed messages, derived datatypes and shared memory order them. */
 static void check_in_place(void)
 {
     static const int64_t blocks[][2] = {{3, 4}, {5, 2}, {1, 3}, {6, 5}, {2, 7}, {4, 6}};
@@ -595,7 +599,8 @@ typedef struct {
     int good;
 } job;
 
-/* Plans that run a few times do not set up shared memory anew, whose method must be AUTO's for those that run often. */
+/* Plans that run a few times do not set up shared memory anew, whose method must be AUTO's for
+   those that run often. */
 static void check_executions(void)
 {
     const redist_layout rows = redist_layout_2d(redist_block(24, test_size()), redist_whole(20));

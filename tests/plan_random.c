@@ -1,5 +1,5 @@
-/* redist tests: random pairs of layouts through every method and kind of execution, against tables distributed by hand.
-   MIT licence, see LICENSE. */
+/* redist tests: random pairs of layouts through every method and kind of execution, against tables
+   distributed by hand. MIT licence, see LICENSE. */
 #include "exchange.h"
 
 enum { SIZES = 7, ROUNDS = 2 };
@@ -90,15 +90,16 @@ static void check(exchange *e, const setting *s, redist_arena *arena)
                   code == REDIST_OK ? "executed" : redist_strerror(code), e->message);
 }
 
-/* Dear settings set up memory of their own on every pair by up to 2 ranks, by more on a few of them: on the others they
-   take it from an arena. */
+/* Dear settings set up memory of their own on every pair by up to 2 ranks, by more on a few of
+   them: on the others they take it from an arena. */
 static int is_due(const setting *s, int pair, int pairs)
 {
     const int turns = pairs / (test_size() <= 4 ? 4 : 2);
     return !s->dear || test_size() <= 2 || turns <= 1 || (pair + (int)(s - settings)) % turns == 0;
 }
 
-/* Long cyclic vectors in pieces that begin within a period: runs are short there, and tables copy them. */
+/* Long cyclic vectors in pieces that begin within a period: runs are short there, and tables copy
+   them. */
 static void check_cut_periods(exchange *e, MPI_Datatype *types, redist_arena *arena)
 {
     static const setting cut[] = {{"scheduled", REDIST_SCHEDULED, 0, 0, 7000},

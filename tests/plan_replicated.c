@@ -1,4 +1,5 @@
-/* redist tests: plans between replicated layouts, every method: each rank gets what the copy that serves it holds.
+/* redist tests: plans between replicated layouts, every method: each rank gets what the copy that
+   serves it holds.
    MIT licence, see LICENSE. */
 #include <sched.h>
 #include <stdint.h>
@@ -15,8 +16,8 @@ enum { ARRAYS = 3, ROUNDS = 2, ARENA = 1 << 20 };
 typedef struct {
     const char *name;
     redist_method method;
-    int node_ranks,
-        dear; /* dear: sets up shared memory, which takes long when ranks outnumber cores */
+    /* dear: sets up shared memory, which takes long when ranks outnumber cores */
+    int node_ranks, dear;
     int64_t max_buffer;
     int arena;
 } setting;
@@ -172,8 +173,8 @@ static int create(run *e, const setting *s)
     options.arena = s->arena ? arena : NULL;
     options.arrays = e->count;
     options.in_place = e->in_place;
-    options.cost.per_message =
-        1; /* REDIST_MULTIPHASE: dear messages, so that it would pass by other layouts */
+    /* REDIST_MULTIPHASE: dear messages, so that it would pass by other layouts */
+    options.cost.per_message = 1;
     options.cost.per_byte = 1e-6;
     options.message = e->message;
     options.message_size = sizeof e->message;
@@ -241,7 +242,8 @@ static void check_mistakes(void)
                   "ranks with other copies: code %d, %s", code, message);
 }
 
-/* One copy to all ranks and back: a broadcast, which sends to all others, and a return, which sends nothing. */
+/* One copy to all ranks and back: a broadcast, which sends to all others, and a return, which sends
+   nothing. */
 static void check_broadcast(void)
 {
     enum { N = 1000 };

@@ -22,7 +22,8 @@ typedef struct {
     const char *memory;
 } profile_post;
 
-/* What MPI was asked for since profile_begin. A message is in flight from its start until it is seen complete. */
+/* What MPI was asked for since profile_begin. A message is in flight from its start until it is
+   seen complete. */
 static struct {
     int recording, posts, persistent; /* posts: messages and collectives */
     int count[3], flying[3], most[3]; /* by side */

@@ -1,5 +1,5 @@
-/* redist tests: what plans promise about how they move data, counted: messages, their partners and order, what is
-   persistent, what is copied. MIT licence, see LICENSE. */
+/* redist tests: what plans promise about how they move data, counted: messages, their partners and
+   order, what is persistent, what is copied. MIT licence, see LICENSE. */
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -152,7 +152,8 @@ static int observe(exchange *e, int number)
     return observe_data(e, number) && profile.others == 0;
 }
 
-/* Whether there is one message per real partner, with all its bytes, and none to the rank itself. */
+/* Whether there is one message per real partner, with all its bytes, and none to the rank
+   itself. */
 static int has_messages(const exchange *e, int side)
 {
     int64_t bytes[MOST] = {0};
@@ -168,7 +169,8 @@ static int has_messages(const exchange *e, int side)
     return good;
 }
 
-/* Whether messages of a side are all persistent, or none is; and whether they begin inside the array, or none does. */
+/* Whether messages of a side are all persistent, or none is; and whether they begin inside the
+   array, or none does. */
 static int are_like(const exchange *e, int side, int persistent, int inside)
 {
     int k, good = 1;
@@ -182,7 +184,8 @@ static int are_like(const exchange *e, int side, int persistent, int inside)
     return good;
 }
 
-/* Receives are posted first; partners come by distance, so that not all ranks turn to one at once. */
+/* Receives are posted first; partners come by distance, so that not all ranks turn to one at
+   once. */
 static int are_in_turn(const exchange *e)
 {
     int k, last[2] = {0, 0}, good = 1;
@@ -304,8 +307,9 @@ static void open_order(const exchange *e, step_order *order)
     PMPI_Allreduce(MPI_IN_PLACE, order->before, MOST * MOST, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
 }
 
-/* Whether all ranks and both sides go through the steps in one order, whatever pieces the messages are in, so that no
-   two of a rank's messages of a side are on their way at once. From four steps on it is not the schedule's own. */
+/* Whether all ranks and both sides go through the steps in one order, whatever pieces the messages
+   are in, so that no two of a rank's messages of a side are on their way at once. From four steps
+   on it is not the schedule's own. */
 static int is_in_order(const step_order *order)
 {
     int a, b, good = 1, turned = order->schedule.steps < 4;
@@ -394,7 +398,8 @@ static int64_t largest_message(const exchange *e)
 
 enum { ONE_MESSAGE = -1 };
 
-/* Without a limit, and where it has room for one message each way, messages are packed as a whole. */
+/* Without a limit, and where it has room for one message each way, messages are packed as a
+   whole. */
 static void check_scheduled(int shape, int variant, int64_t limit)
 {
     redist_options options;
@@ -432,8 +437,8 @@ static void check_scheduled(int shape, int variant, int64_t limit)
     finish(e);
 }
 
-/* Where all meet all, a turn joins one node to one: a node's ranks send to the same node, and who is sent to receives
-   from the sender in the same turn. */
+/* Where all meet all, a turn joins one node to one: a node's ranks send to the same node, and who
+   is sent to receives from the sender in the same turn. */
 static void check_nodes(void)
 {
     enum { EACH = 2 };
@@ -483,8 +488,8 @@ static void check_collective(int shape, int variant, redist_method method)
     exchange *e = open_variant(shape, variant, method, &options);
     const int packs = method == REDIST_ALLTOALLV;
     const int persistent = MPI_VERSION >= 4 && (packs || variant == FIXED);
-    const int makes_types =
-        !packs && variant == SEVERAL; /* of arrays that it has not seen before */
+    /* of arrays that it has not seen before */
+    const int makes_types = !packs && variant == SEVERAL;
     int round, good = exchange_create_with(e, &options) == REDIST_OK && is_method(e, method);
     for (round = 0; round < ROUNDS && all_say(good); round++) {
         good = observe_data(e, round) && (profile.others == 0 || (makes_types && round == 0)) &&
@@ -524,7 +529,8 @@ static void settle(exchange *e, unsigned char *arrays[2])
     e->held[TO][0] = arrays[TO];
 }
 
-/* Arrays alternately anywhere, where both ends copy, and in an arena, where one does, or both if one comes late. */
+/* Arrays alternately anywhere, where both ends copy, and in an arena, where one does, or both if
+   one comes late. */
 static void check_shared(int shape, int node_ranks)
 {
     redist_options options;
@@ -609,7 +615,8 @@ static cost cost_within(MPI_Comm comm, redist_method method)
     return result;
 }
 
-/* A rank with one peer pays for one peer, however many ranks there are; a rank without any pays nothing. */
+/* A rank with one peer pays for one peer, however many ranks there are; a rank without any pays
+   nothing. */
 static void check_independence(redist_method method)
 {
     const int mine = test_rank() < 2;
@@ -628,7 +635,8 @@ static void check_independence(redist_method method)
     MPI_Comm_free(&part);
 }
 
-/* A chain of phases, for which messages are dear: as many messages as its statistics say, fewer than directly. */
+/* A chain of phases, for which messages are dear: as many messages as its statistics say, fewer
+   than directly. */
 static void check_chain(void)
 {
     exchange *e = exchange_of(BOTH_APART, MPI_COMM_WORLD);
@@ -658,7 +666,8 @@ static void check_chain(void)
     finish(e);
 }
 
-/* Left to choose: shared memory inside a node, messages between nodes; nothing is measured where the cost is given. */
+/* Left to choose: shared memory inside a node, messages between nodes; nothing is measured where
+   the cost is given. */
 static void check_choice(int node_ranks, redist_method expected)
 {
     const redist_cost known = {1e-5, 1e-9};
@@ -710,8 +719,8 @@ static int all_tokens(void)
     return missing == 0;
 }
 
-/* Rank 0 starts only when all others have come back from their start, and ends only after they yielded in their
-   wait. */
+/* Rank 0 starts only when all others have come back from their start, and ends only after they
+   yielded in their wait. */
 static void check_waiting(redist_method method)
 {
     exchange *e = exchange_of(BOTH_APART, MPI_COMM_WORLD);
@@ -746,8 +755,8 @@ static double late;
 
 double MPI_Wtime(void) { return PMPI_Wtime() + (late += late > 0); }
 
-/* What is streamed: messages of 4 kB and more to cores that share no cache, or to arrays past the caches; and the report
-   says how far the cores are apart. */
+/* What is streamed: messages of 4 kB and more to cores that share no cache, or to arrays past the
+   caches; and the report says how far the cores are apart. */
 static void check_streaming(void)
 {
     static const int64_t distance[] = {100, 250, 251, 500, 0};
@@ -814,8 +823,9 @@ static void check_measured_numbers(void)
     finish(e);
 }
 
-/* Measuring inside a node takes no longer than seven executions, when one takes so long that it is not repeated: three
-   times of what is estimated, and three of messages, unless their first is hopeless. */
+/* Measuring inside a node takes no longer than seven executions, when one takes so long that it is
+   not repeated: three times of what is estimated, and three of messages, unless their first is
+   hopeless. */
 static void check_measuring(void)
 {
     exchange *e = exchange_of(BOTH_APART, MPI_COMM_WORLD);

@@ -1,5 +1,5 @@
-/* redist tests: beta C + alpha op(A) of random block-cyclic matrices, and parts of them, against ScaLAPACK's p?geadd,
-   p?tran and p?tranc. MIT licence, see LICENSE. */
+/* redist tests: beta C + alpha op(A) of random block-cyclic matrices, and parts of them, against
+   ScaLAPACK's p?geadd, p?tran and p?tranc. MIT licence, see LICENSE. */
 #include <math.h>
 
 #include "scalapack.h"
@@ -36,8 +36,8 @@ static char *slot; /* of the arena: two of them, for the two matrices */
 
 typedef struct {
     const kind *k;
-    int operation, m, n, by_geadd,
-        whole; /* whole: small whole numbers, whose sums are exact in any order */
+    /* whole: small whole numbers, whose sums are exact in any order */
+    int operation, m, n, by_geadd, whole;
     redist_axpby factors;
     matrix a, c;
     void *target; /* what redist makes of C */
@@ -160,7 +160,8 @@ static void by_scalapack(const run *u)
                                  u->c.local, &ic, &jc, u->c.desc);
 }
 
-/* Products and sums are the same everywhere, but where numbers are complex perhaps in another order. */
+/* Products and sums are the same everywhere, but where numbers are complex perhaps in another
+   order. */
 static int is_right(const run *u)
 {
     const double rounding = u->whole || u->k->parts == 1 ? 0 : is_float(u->k) ? 4e-6 : 1e-14;

@@ -3,15 +3,11 @@
 # usage: BUILD=directory tests/races.sh
 # The sanitizer understands OpenMP's barriers only through libarcher, which comes with clang's OpenMP where it is
 # complete.
-tests=$(dirname "$0")
-BUILD=${BUILD:-build}
-work=$BUILD/races
-passed=0 failed=0 skipped=0
-mkdir -p "$work"
+. "${0%/*}/lib.sh"
 
-build() { clang -g -O1 -fopenmp -fsanitize=thread -I"$tests/.." -o "$work/$1" "$2" 2>"$work/log"; }
+build() { clang -g -O1 -fopenmp -fsanitize=thread -I"$root" -o "$work/$1" "$2" 2>"$work/output"; }
 
-run() { TSAN_OPTIONS='ignore_noninstrumented_modules=1' OMP_NUM_THREADS=3 "$work/$@" >"$work/log" 2>&1; }
+run() { TSAN_OPTIONS='ignore_noninstrumented_modules=1' OMP_NUM_THREADS=3 "$work/$@" >"$work/output" 2>&1; }
 
 # Threads that write, and read from each other after a barrier: nothing to report.
 cat >"$work/probe.c" <<'PROBE'
@@ -29,13 +25,9 @@ int main(void)
 PROBE
 
 if ! build probe "$work/probe.c" || ! run probe; then
-    echo 'skipped: clang with OpenMP, a thread sanitizer and libarcher is not there'
-    skipped=1
-elif build openmp "$tests/openmp.c" && run openmp 150 0 3 200; then
-    passed=1
+    skip 'clang with OpenMP, a thread sanitizer and libarcher is not there'
 else
-    failed=1
-    head -n 40 "$work/log"
+    build openmp "$tests/openmp.c" && run openmp 150 0 3 200
+    count $? 'threads share copies without races'
 fi
-echo "races.sh: $passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+report

@@ -1,4 +1,5 @@
-/* redist tests: renumbering the destination, against every permutation, a certificate and the papers.
+/* redist tests: renumbering the destination, against every permutation, a certificate and the
+   papers.
    MIT licence, see LICENSE. */
 #include "failing_malloc.h"
 
@@ -25,9 +26,9 @@ static int64_t kept_on(const volumes *v, const int *ranks)
     return kept;
 }
 
-/* Raises prices of ranks until none is worth more to a place than its own. That ends, with all ranks that are not used
-   at 0, just when no exchange of ranks keeps more: no permutation needs to be tried. usable[rank]: what may be
-   chosen. */
+/* Raises prices of ranks until none is worth more to a place than its own. That ends, with all
+   ranks that are not used at 0, just when no exchange of ranks keeps more: no permutation needs to
+   be tried. usable[rank]: what may be chosen. */
 static int is_best(const volumes *v, const char *usable, const int *ranks)
 {
     static int64_t price[MOST];
@@ -103,8 +104,8 @@ typedef struct {
     int stay, most_stay;
 } search;
 
-/* All ways to give the places from t on a rank: the most that is kept, and then the most places that stay as
-   numbered. */
+/* All ways to give the places from t on a rank: the most that is kept, and then the most places
+   that stay as numbered. */
 static void try_all(search *s, int t)
 {
     if (t == s->v->places) {
@@ -191,7 +192,8 @@ static int union_size(const serial_layout *from, const serial_layout *to)
     return size;
 }
 
-/* Draws until a few ranks suffice for all permutations; the others are checked by the certificate. */
+/* Draws until a few ranks suffice for all permutations; the others are checked by the
+   certificate. */
 static void check_random(test_random *r, int number)
 {
     int64_t shape[TEST_DIMS];
@@ -216,7 +218,8 @@ static void check_random(test_random *r, int number)
     free(to);
 }
 
-/* Blocks on ranks of their own: the source on first, first + 1, ..., the destination on other ones. */
+/* Blocks on ranks of their own: the source on first, first + 1, ..., the destination on other
+   ones. */
 static void check_rank_sets(int sources, int places, int first)
 {
     const test_axis before = test_axis_of(TEST_BLOCK, 31, 0, sources),
@@ -337,7 +340,8 @@ static void check_figures(void)
     }
 }
 
-/* The order that Hsu et al. print is none for 7 processes and k = 3; figures[] holds what is right there. */
+/* The order that Hsu et al. print is none for 7 processes and k = 3; figures[] holds what is right
+   there. */
 static void check_hsu_formula(void)
 {
     const int M = 7, k = 3, printed[7] = {0, 3, 6, 1, 4, 7, 2};
@@ -483,8 +487,9 @@ static int compare_widths(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Uneven rows to uneven columns share the products of their widths: the most is kept with the widest on the widest (the
-   rearrangement inequality). Everybody wants the same ranks, so this is hard to solve. */
+/* Uneven rows to uneven columns share the products of their widths: the most is kept with the
+   widest on the widest (the rearrangement inequality). Everybody wants the same ranks, so this is
+   hard to solve. */
 static void check_rows_to_columns(test_random *r, int procs, int64_t widest, int first_rank)
 {
     static int64_t rows[1025], columns[1025], heights[1024], widths[1024];
@@ -516,8 +521,8 @@ static void check_beyond(void)
     static int backwards[1500];
     redist_layout from = redist_layout_1d(redist_balanced(100000, 1500)), to = from;
     int ranks[1600];
-    int64_t most =
-        ceiling(20, 40) * 40 * ceiling(80, 80) * 40 * 2; /* Kalns' bound for either axis */
+    /* Kalns' bound for either axis */
+    int64_t most = ceiling(20, 40) * 40 * ceiling(80, 80) * 40 * 2;
     for (int k = 0; k < 1500; k++)
         backwards[k] = 1499 - k;
     to = redist_on_ranks(to, backwards);
@@ -532,7 +537,8 @@ static void check_beyond(void)
               (long long)library_keeps(&from, &to, ranks));
 }
 
-/* Coordinates that take their best in turn: mostly good, but place 0 here would take what place 1 needs. */
+/* Coordinates that take their best in turn: mostly good, but place 0 here would take what place 1
+   needs. */
 static void check_in_turn(void)
 {
     static int64_t before[1101], after[1101];

@@ -1,5 +1,5 @@
-/* redist tests: pairs of layouts with copies drawn at random, and which copy serves whom by looking at every element.
-   MIT licence, see LICENSE. */
+/* redist tests: pairs of layouts with copies drawn at random, and which copy serves whom by looking
+   at every element. MIT licence, see LICENSE. */
 #ifndef REPLICAS_H
 #define REPLICAS_H
 
@@ -15,7 +15,8 @@ typedef struct {
     int copies, grid, places, listed, ranks[TEST_PLACES];
 } replicas;
 
-/* Copy serving[k][t] of place k of the source serves place t of the destination; -1: they share nothing. */
+/* Copy serving[k][t] of place k of the source serves place t of the destination; -1: they share
+   nothing. */
 typedef struct {
     replicas side[2];
     int64_t shared[TEST_PLACES][TEST_PLACES]; /* by place of either grid */
@@ -78,7 +79,8 @@ static inline int replicas_held(const replicas *x, int k, int rank)
     return -1;
 }
 
-/* Lets every place of the destination that needs place k of the source choose a copy: its own, else round-robin. */
+/* Lets every place of the destination that needs place k of the source choose a copy: its own, else
+   round-robin. */
 static inline void replicated_serve(replicated *p, int k)
 {
     const replicas *from = &p->side[0], *to = &p->side[1];
@@ -132,7 +134,8 @@ static inline void replicated_fill_source(const replicated *p, int place, size_t
               replicated_contents(seed, place / from->grid), 7, array);
 }
 
-/* The array of a place of the destination, filled element by element with what the copies that serve it hold. */
+/* The array of a place of the destination, filled element by element with what the copies that
+   serve it hold. */
 static inline void replicated_expect(const replicated *p, int place, size_t bytes, uint64_t seed,
                                      unsigned char *array)
 {

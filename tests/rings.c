@@ -1,7 +1,8 @@
 /* redist tests: the protocol of shared memory in one process, its ranks threads or coroutines.
    MIT licence, see LICENSE.
-   Threads run with random delays, for the thread sanitizer too (rings.sh). Coroutines hand over at every flag and every
-   copy: all interleavings of small cases are explored, and each state must lead to the end, with the right data. */
+   Threads run with random delays, for the thread sanitizer too (rings.sh). Coroutines hand over at
+   every flag and every copy: all interleavings of small cases are explored, and each state must
+   lead to the end, with the right data. */
 #define _XOPEN_SOURCE 700 /* barriers of threads, contexts */
 #include <sched.h>
 #include <stddef.h>
@@ -61,16 +62,16 @@ static int64_t test_ring_bytes = 4096; /* an arena's room for rings is part of e
 
 enum { ARRAYS = 2, PLANS = 2, MOST = 2048, MOST_POLLS = 5000000, NEAR = 100, FAR = 1000 };
 
-/* Blocks of n elements become cyclic, whose messages fill lines; or cyclic ones blocks, whose messages interleave with
-   what stays. arena[round % 8]: bit r is set when rank r's arrays then lie in the arena; bits 4 + r of its sources
-   only. */
+/* Blocks of n elements become cyclic, whose messages fill lines; or cyclic ones blocks, whose
+   messages interleave with what stays. arena[round % 8]: bit r is set when rank r's arrays then lie
+   in the arena; bits 4 + r of its sources only. */
 typedef struct {
     const char *name;
     int ranks, n, arrays, in_place, rounds, piece;
     int slots; /* > 0: of every ring, instead of what the plan chose */
     unsigned char arena[8];
-    int far, interleaved,
-        plans; /* the cores share no cache; plans: that are started at a time, 0 for 1 */
+    /* the cores share no cache; plans: that are started at a time, 0 for 1 */
+    int far, interleaved, plans;
 } ring_case;
 
 typedef struct {
@@ -258,8 +259,8 @@ static void *thread_work(void *argument)
             }
             m->wrong |= code != REDIST_OK || !arrived(thread_rank, round, plan);
         }
-        if (round % 16 ==
-            15) { /* freed at once, whatever the others are at, and made again in the same room */
+        /* freed at once, whatever the others are at, and made again in the same room */
+        if (round % 16 == 15) {
             free_plans(thread_rank);
             create_plans(thread_rank);
         }
@@ -578,7 +579,8 @@ static int step(int state, int rank, int *is_new)
     return there;
 }
 
-/* Explores on from a step, first ranks first, until something known comes. What is left waits for its turn. */
+/* Explores on from a step, first ranks first, until something known comes. What is left waits for
+   its turn. */
 static void follow(int state, int rank)
 {
     int r, is_new = 1;

@@ -2,15 +2,11 @@
 # The protocol of shared memory, a thread per rank, under the thread sanitizer: sees a flag that is not an acquire or a
 # release on any processor. It must also see one that was spoilt on purpose. MIT licence, see LICENSE.
 # usage: BUILD=directory tests/rings.sh     (environment: MPICC)
-root=$(cd "$(dirname "$0")/.." && pwd)
-work=${BUILD:-build}/rings_threads
-MPICC=${MPICC:-mpicc}
-passed=0 failed=0
+. "${0%/*}/lib.sh"
 # UCX, which Debian's MPICH contains, intercepts madvise. Threads that end under gcc's sanitizer call it when the
 # sanitizer has already left them, and crash.
 export UCX_MEM_EVENTS=n
 
-mkdir -p "$work"
 build() { # headers, program
     $MPICC -std=c99 -O1 -g -fsanitize=thread -DRINGS_SANITIZED -I"$1" -o "$work/$2" "$root/tests/rings.c" -pthread
 }
@@ -45,16 +41,6 @@ probe() { # whether the compiler has the sanitizer, and such a program runs unde
     return 1
 }
 
-check() { # what, status
-    if [ "$2" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $1"
-        head -n 40 "$work/output"
-    fi
-}
-
 spoilt() { # name, sed expression: whether the sanitizer reports a race in a copy of the headers changed like this
     mkdir -p "$work/$1"
     cp "$root"/redist*.h "$work/$1"
@@ -67,16 +53,12 @@ if command -v clang >/dev/null; then export MPICH_CC=clang OMPI_CC=clang; fi
 if ! probe; then unset MPICH_CC OMPI_CC; fi
 if probe; then
     build "$root" rings && run rings && grep -q ' 0 failed' "$work/output"
-    check "threads under the sanitizer" $?
+    count $? "threads under the sanitizer"
     spoilt load 's/__ATOMIC_ACQUIRE/__ATOMIC_RELAXED/'
-    check "the sanitizer sees flags read without acquire" $?
+    count $? "the sanitizer sees flags read without acquire"
     spoilt store 's/__ATOMIC_RELEASE/__ATOMIC_RELAXED/'
-    check "the sanitizer sees flags written without release" $?
-    skipped=0
+    count $? "the sanitizer sees flags written without release"
 else
-    echo "skipped: $reason"
-    skipped=1
+    skip "$reason"
 fi
-rm -rf "$work"
-echo "rings.sh: $passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+report

@@ -17,7 +17,8 @@ static void *watched_malloc(size_t bytes)
 
 enum { MOST = 60, PROCS = 5 };
 
-/* An axis of n indices and a view of it; the oracle is a table filled by dealing one index after the other. */
+/* An axis of n indices and a view of it; the oracle is a table filled by dealing one index after
+   the other. */
 typedef struct {
     redist_layout layout; /* of rank 1: sections are made of layouts */
     int owner[MOST];
@@ -74,8 +75,8 @@ static void add(void *to, const void *from, int64_t n, void *context)
     }
 }
 
-/* Adds what every coordinate holds, a number per index, to what those of the other side hold: each index must arrive
-   exactly once, and nothing else. */
+/* Adds what every coordinate holds, a number per index, to what those of the other side hold: each
+   index must arrive exactly once, and nothing else. */
 static int check_pair(const dealt_axis *from, const dealt_axis *to)
 {
     int64_t source[PROCS][MOST] = {{0}}, target[PROCS][MOST] = {{0}}, expected[PROCS][MOST] = {{0}},
@@ -127,8 +128,8 @@ static void check_random(void)
     }
 }
 
-/* Pairs that must be found without going through their elements: no list has room for more than `most` entries of 128
-   bytes. The elements must add up. */
+/* Pairs that must be found without going through their elements: no list has room for more than
+   `most` entries of 128 bytes. The elements must add up. */
 static void check_short(const char *name, redist_axis from, redist_axis to, int most)
 {
     const redist_layout a = redist_layout_1d(from), b = redist_layout_1d(to);

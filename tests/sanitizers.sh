@@ -1,14 +1,9 @@
 #!/bin/sh
-# Runs the tests without MPI, and three of plans, under clang's address and undefined behaviour sanitizers.
+# Runs the tests without MPI, five of plans, and that of files, under clang's address and undefined behaviour sanitizers.
 # MIT licence, see LICENSE.
 # usage: BUILD=directory tests/sanitizers.sh     (environment: MPICC, MPIEXEC)
 tests=$(dirname "$0")
-BUILD=${BUILD:-build}
-MPICC=${MPICC:-mpicc}
-MPIEXEC=${MPIEXEC:-mpiexec}
-work=$BUILD/sanitizers
 flags="-std=c99 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -I$tests/.."
-passed=0 failed=0 skipped=0
 
 serial_tests() {
     for name in $(awk '!/^#/ && $2 == 0 && $1 !~ /\.sh$/ { print $1 }' "$tests/list"); do
@@ -21,8 +16,9 @@ arguments_of() {
     case $1 in
         move | portable) echo 60 0 1 ;;
         phases) echo 100 60 ;;
-        plan_random) echo 5 40 ;;
-        plan_ghosts) echo 10 ;;
+        plan_random | files) echo 5 40 ;;
+        plan_ghosts | plan_places) echo 10 ;;
+        plan_parts) echo 4 ;;
     esac
 }
 
@@ -39,7 +35,7 @@ ranks_of() { if [ "$1" = multiphase ]; then echo 6; else echo 2; fi; }
 one() { # name: compiles and runs it
     name=$1
     case $name in
-        plan_* | multiphase) # only what happens here counts, not what MPI libraries leave behind
+        plan_* | files | multiphase) # only what happens here counts, not what MPI libraries leave behind
             MPICH_CC=clang OMPI_CC=clang $MPICC $flags $(level_of "$name") -o "$work/$name" "$tests/$name.c" &&
                 ASAN_OPTIONS=detect_leaks=0 timeout -k 5 100 $MPIEXEC -n $(ranks_of "$name") \
                     $POLITE "$work/$name" $(arguments_of "$name") ;;
@@ -53,25 +49,17 @@ if [ "$1" = one ]; then
     one "$2"
     exit 0
 fi
-if ! echo 'int main(void) { return 0; }' | clang -x c $flags -o "$BUILD/sanitizers.probe" - 2>/dev/null; then
-    echo 'skipped: no clang with sanitizers'
-    echo 'sanitizers.sh: 0 passed, 0 failed, 1 skipped'
-    exit 0
+. "$tests/lib.sh"
+if ! echo 'int main(void) { return 0; }' | clang -x c $flags -o "$work/probe" - 2>/dev/null; then
+    skip 'no clang with sanitizers'
+    report
 fi
-rm -rf "$BUILD/sanitizers.probe" "$work"
-mkdir -p "$work"
-export BUILD MPICC MPIEXEC
-names="multiphase plan_random plan_ghosts $(serial_tests)"
+export MPICC MPIEXEC work
+names="multiphase files plan_parts plan_random plan_ghosts plan_places $(serial_tests)"
 printf '%s\n' $names | xargs -P 2 -n 1 sh "$0" one
 for name in $names; do
-    if [ -e "$work/$name.good" ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $name under the sanitizers"
-        tail -n 20 "$work/$name.output"
-    fi
+    cp "$work/$name.output" "$work/output"
+    [ -e "$work/$name.good" ]
+    count $? "$name under the sanitizers"
 done
-rm -rf "$work"
-echo "sanitizers.sh: $passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+report

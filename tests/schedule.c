@@ -1,4 +1,5 @@
-/* redist tests: schedules against element loops and the papers' figures; closed forms, memory, bad input.
+/* redist tests: schedules against element loops and the papers' figures; closed forms, memory, bad
+   input.
    MIT licence, see LICENSE. */
 #include <limits.h>
 
@@ -6,8 +7,8 @@
 #include "serial.h"
 #include "walker_otto.h"
 
-/* How often the schedules tested, without tables and with tables, were of one axis, of several, and took fewer steps
-   than their axes one after the other; axes fanned out and fanned in. */
+/* How often the schedules tested, without tables and with tables, were of one axis, of several, and
+   took fewer steps than their axes one after the other; axes fanned out and fanned in. */
 static struct {
     long alone, several, shared, fans;
 } tested[2];
@@ -30,7 +31,8 @@ static int64_t largest_degree(const serial_matrix *m)
     return most;
 }
 
-/* One step: both ends agree, and the pair has something to exchange and meets for the first time. */
+/* One step: both ends agree, and the pair has something to exchange and meets for the first
+   time. */
 static int step_is_right(const redist_schedule *s, int step, serial_matrix *left)
 {
     int send_to[SERIAL_RANKS], receive_from[SERIAL_RANKS], good = 1;
@@ -59,8 +61,8 @@ static int nothing_left(const serial_matrix *left)
     return 1;
 }
 
-/* The most coordinates of an axis that any of the other side meets, both ways, by looking at every element; returns
-   whether all meet. */
+/* The most coordinates of an axis that any of the other side meets, both ways, by looking at every
+   element; returns whether all meet. */
 static int axis_degrees(const serial_layout *from, const serial_layout *to, int d, int64_t *degree)
 {
     static unsigned char meets[TEST_PLACES][TEST_PLACES];
@@ -379,7 +381,8 @@ static void check_reshapes(void)
 
 /* ---- Walker and Otto 1996, figures 6, 8 and 9 ---- */
 
-/* Axes with blocks of r and of K r over `superblocks` superblocks; starts: the coordinate of block 0. */
+/* Axes with blocks of r and of K r over `superblocks` superblocks; starts: the coordinate of block
+   0. */
 typedef struct {
     redist_axis small, large;
     int64_t r;
@@ -399,8 +402,8 @@ static walker_axes walker_axes_of(const walker_figure *f, int64_t r, int superbl
     return a;
 }
 
-/* The one block of the first superblock that a process shares with its partner on the other side: its local place, -1
-   unless there is just one. */
+/* The one block of the first superblock that a process shares with its partner on the other side:
+   its local place, -1 unless there is just one. */
 static int shared_place(const walker_axes *a, const walker_figure *f, int coord, int other_coord)
 {
     const redist_axis *own = f->receives ? &a->large : &a->small,
@@ -414,7 +417,8 @@ static int shared_place(const walker_axes *a, const walker_figure *f, int coord,
     return count == 1 ? found : -1;
 }
 
-/* What the figure prints for a process and a step, from the schedule; the figure's processes count from block 0. */
+/* What the figure prints for a process and a step, from the schedule; the figure's processes count
+   from block 0. */
 static int64_t walker_number(const walker_axes *a, const walker_figure *f, int process, int peer)
 {
     const redist_axis *own = f->receives ? &a->large : &a->small;

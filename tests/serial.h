@@ -1,4 +1,5 @@
-/* redist tests: layouts on one process, described and drawn as in oracle.h, and what moves between two of them.
+/* redist tests: layouts on one process, described and drawn as in oracle.h, and what moves between
+   two of them.
    MIT licence, see LICENSE. */
 #ifndef SERIAL_H
 #define SERIAL_H

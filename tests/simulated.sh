@@ -2,16 +2,7 @@
 # Random plans on simulated clusters of 16 ranks, on nodes of one rank and of four, and 32 ranks; and what REDIST_AUTO
 # chooses there by what it measures. MIT licence, see LICENSE.
 # usage: BUILD=directory tests/simulated.sh     (needs SimGrid's smpicc and smpirun)
-tests=$(dirname "$0")
-work=${BUILD:-build}/simulated
-passed=0 failed=0 skipped=0
-
-report() {
-    rm -rf "$work"
-    echo "simulated.sh: $passed passed, $failed failed, $skipped skipped"
-    [ "$failed" -eq 0 ]
-    exit
-}
+. "${0%/*}/lib.sh"
 
 hosts() { # ranks, ranks of a node
     awk -v n="$1" -v each="$2" 'BEGIN { for (k = 0; k < n; k++) print "node-" int(k / each) }' >"$work/hosts"
@@ -19,8 +10,8 @@ hosts() { # ranks, ranks of a node
 
 # Times methods on nodes of four ranks; a case as simulate.c reads it comes on the standard input.
 simulate() { # ranks, methods, what long messages get of a link
-    [ -x "$work/simulate" ] || smpicc -std=c99 -D_POSIX_C_SOURCE=200112L -O1 -I"$tests/.." -o "$work/simulate" \
-        "$tests/../bench/simulate.c" >"$work/output" 2>&1
+    [ -x "$work/simulate" ] || smpicc -std=c99 -D_POSIX_C_SOURCE=200112L -O1 -I"$root" -o "$work/simulate" \
+        "$root/bench/simulate.c" >"$work/output" 2>&1
     hosts "$1" 4
     timeout -k 5 100 smpirun -np "$1" -platform "$work/platform.xml" -hostfile "$work/hosts" --log=root.thres:critical \
         --cfg=smpi/simulate-computation:no --cfg=smpi/wtime:0 --cfg=smpi/os:0:1e-6:0 --cfg=smpi/ois:0:1e-6:0 \
@@ -28,34 +19,24 @@ simulate() { # ranks, methods, what long messages get of a link
         "$work/simulate" full 1.25e9 4 "$2" 1 >"$work/output" 2>&1
 }
 
-expect() { # status, what
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2"
-        tail -n 20 "$work/output"
-    fi
-}
-
-# Rows to columns: 32 messages of a few bytes had better be fewer, longer ones share the node's link; where messages of
+# Rows to columns: 32 messages of a few bytes take longer than two phases of fewer, longer ones share the node's link; where messages of
 # 64 kB and more take twice as long as shorter ones, these are better.
 check_choice() { # rows, columns, expected remark, what long ones get of a link
     printf 'rows\t0\t8\t%s: block@32, *\t%s: *, block@32\t-\n' "$1x$2" "$1x$2" | simulate 32 a "$4"
     grep -q "auto,.*,$3\$" "$work/output"
-    expect $? "rows to columns of $1 x $2 are not $3"
+    count $? "rows to columns of $1 x $2 are not $3"
 }
 
 # On a torus of four nodes some messages go farther than to the next one, which two phases would pay twice. Those to a
-# node's ranks take turns with others.
+# node's ranks alternate with others.
 check_torus() {
     printf 'cyclic\t0\t8\t256: block@16\t256: cyclic(1)@16\t-\n' | simulate 16 a ''
     grep -q 'auto,.*,point to point$' "$work/output"
-    expect $? '8 bytes each are not sent directly on a torus'
+    count $? '8 bytes each are not sent directly on a torus'
     printf 'rows\t0\t8\t128x128: block@16, *\t128x128: *, block@16\t-\n' | simulate 16 ap ''
     awk -F, '$6 == "auto" { t = $7 } $6 == "point to point" { good = t > 0 && t < 0.9 * $7 } END { exit !good }' \
         "$work/output"
-    expect $? 'messages to different nodes do not alternate'
+    count $? 'messages to different nodes do not alternate'
 }
 
 platform() { # attributes
@@ -74,7 +55,7 @@ check() { # name, ranks, ranks of a node, program, arguments...
     name=$1 ranks=$2 each=$3 program=$4
     shift 4
     [ -x "$work/$program" ] ||
-        smpicc -std=c99 -O1 -I"$tests/.." -o "$work/$program" "$tests/$program.c" >"$work/output" 2>&1
+        smpicc -std=c99 -O1 -I"$root" -o "$work/$program" "$tests/$program.c" >"$work/output" 2>&1
     hosts "$ranks" "$each"
     timeout -k 5 100 smpirun -np "$ranks" -platform "$work/platform.xml" -hostfile "$work/hosts" \
             --log=root.thres:critical \
@@ -82,15 +63,13 @@ check() { # name, ranks, ranks of a node, program, arguments...
         "$work/$program" "$@" >>"$work/output" 2>&1
     status=$?
     [ "$status" -eq 0 ] && grep -Eq "^$program: [1-9][0-9]* passed, 0 failed" "$work/output"
-    expect $? "$program on $name, status $status"
+    count $? "$program on $name, status $status"
 }
 
 if ! command -v smpicc >/dev/null || ! command -v smpirun >/dev/null; then
-    echo 'skipped: no smpicc and smpirun (libsimgrid-dev)'
-    skipped=1
+    skip 'no smpicc and smpirun (libsimgrid-dev)'
     report
 fi
-mkdir -p "$work"
 platform 'radical="0-31"'
 check '16 nodes' 16 1 plan_random 1 6
 check '4 nodes of 4 ranks' 16 4 plan_random 2 6

@@ -1,4 +1,5 @@
-/* redist tests: test cases that all ranks of MPI_COMM_WORLD judge together. MIT licence, see LICENSE. */
+/* redist tests: test cases that all ranks of MPI_COMM_WORLD judge together. MIT licence, see
+   LICENSE. */
 #ifndef TEST_MPI_H
 #define TEST_MPI_H
 

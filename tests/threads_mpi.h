@@ -1,5 +1,6 @@
-/* redist tests: as much of MPI as plans in shared memory need, for ranks that are threads, or coroutines, of one
-   process. Include it in one file, before redist_plan.h. MIT licence, see LICENSE. */
+/* redist tests: as much of MPI as plans in shared memory need, for ranks that are threads, or
+   coroutines, of one process. Include it in one file, before redist_plan.h. MIT licence, see
+   LICENSE. */
 #ifndef THREADS_MPI_H
 #define THREADS_MPI_H
 

@@ -1,4 +1,5 @@
-/* Tests views (permuted, transposed, flipped, rotated, sections, compositions) against tables of array elements.
+/* Tests views (permuted, transposed, flipped, rotated, sections, compositions) against tables of
+   array elements.
    MIT licence, see LICENSE. */
 #include "serial.h"
 

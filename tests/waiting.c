@@ -8,9 +8,8 @@ static int test_yields; /* a wait that gives the processor away is counted */
 #define REDIST_YIELD() ((void)(test_yields++, sched_yield()))
 #include "exchange.h"
 
-enum {
-    LARGE = 1 << 20
-}; /* bytes: more than any MPI library sends before the receiver takes part */
+/* bytes: more than any MPI library sends before the receiver takes part */
+enum { LARGE = 1 << 20 };
 
 static exchange *rows_to_columns(redist_method method, int64_t n, int64_t m)
 {
@@ -38,8 +37,8 @@ static void pause_for(double seconds)
         sched_yield();
 }
 
-/* Ranks 0 and 1 are a node. Rank 1 comes late, when rank 0 has long waited for it and has done with the other nodes: it
-   first sends rank 0 a large message of its own. */
+/* Ranks 0 and 1 are a node. Rank 1 comes late, when rank 0 has long waited for it and has done with
+   the other nodes: it first sends rank 0 a large message of its own. */
 static int late_sender(exchange *e, char *buffer)
 {
     MPI_Request received = MPI_REQUEST_NULL;
@@ -79,8 +78,8 @@ static void check_progress(void)
 
 enum { PLANS = 3 };
 
-/* Rows to columns of a shape of its own: pieces of 64 bytes make every message longer than its ring, and blocks to
-   single rows make chains of several phases. */
+/* Rows to columns of a shape of its own: pieces of 64 bytes make every message longer than its
+   ring, and blocks to single rows make chains of several phases. */
 static exchange *plan_of_many(redist_method method, int number, redist_arena **arena)
 {
     exchange *e = exchange_new(MPI_COMM_WORLD);
