@@ -1,8 +1,7 @@
 #!/bin/sh
 # Checks that the sections of each header come in the order of the map at its top: those marked p have prototypes there,
 # those marked b have bodies below. MIT licence, see LICENSE.
-root=$(cd "$(dirname "$0")/.." && pwd)
-passed=0 failed=0
+. "${0%/*}/lib.sh"
 
 # The sections that the map names for one of the marks, or that the header has in that half.
 mapped() { sed -n '/^ \* Map/,/^ \*$/p' "$1" | sed -n "s/^ \*     [p ]*$2[b ]*  //p"; }
@@ -15,14 +14,9 @@ found() {
 
 for header in redist.h redist_plan.h; do
     for half in p b; do
-        if [ -n "$(found "$root/$header" $half)" ] &&
-            [ "$(mapped "$root/$header" $half)" = "$(found "$root/$header" $half)" ]; then
-            passed=$((passed + 1))
-        else
-            echo "FAILED: $header has other sections than its map says, or in another order ($half)"
-            failed=$((failed + 1))
-        fi
+        [ -n "$(found "$root/$header" $half)" ] &&
+            [ "$(mapped "$root/$header" $half)" = "$(found "$root/$header" $half)" ]
+        count $? "$header has other sections than its map says, or in another order ($half)"
     done
 done
-echo "map.sh: $passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+report

@@ -2,14 +2,9 @@
 # Checks how the headers behave as headers (every language, compiler, order of inclusion and linkage), and that no test
 # is forgotten. MIT licence, see LICENSE.
 # environment: BUILD (where to write), MPICC, MPIEXEC
-root=$(cd "$(dirname "$0")/.." && pwd)
-work=${BUILD:-$root/build}/structure
-MPICC=${MPICC:-$(command -v mpicc.mpich || command -v mpicc)}
-MPIEXEC=${MPIEXEC:-$(command -v mpiexec.mpich || command -v mpiexec)}
+. "${0%/*}/lib.sh"
 warnings="-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror"
-passed=0 failed=0 skipped=0
 
-mkdir -p "$work"
 cd "$work" || exit 1
 
 # The MPI include directories, as system directories: their warnings are not ours, nor are their C++ bindings.
@@ -17,27 +12,6 @@ mpi_flags='-DMPICH_SKIP_MPICXX -DOMPI_SKIP_MPICXX'
 for word in $($MPICC -show 2>/dev/null); do
     case $word in -I*) mpi_flags="$mpi_flags -isystem ${word#-I}" ;; esac
 done
-
-pass() { passed=$((passed + 1)); }
-
-fail() { # what, file with the details
-    failed=$((failed + 1))
-    echo "FAILED: $1"
-    head -n 12 "$2"
-}
-
-skip() {
-    skipped=$((skipped + 1))
-    echo "skipped: $1"
-}
-
-check() { # what command...
-    what=$1
-    shift
-    if "$@" >log 2>&1; then pass; else fail "$what" log; fi
-}
-
-have() { command -v "$1" >/dev/null 2>&1; }
 
 flags_of() { # header: what it needs beyond the root directory
     case $1 in *plan*) echo "$mpi_flags" ;; esac
@@ -201,7 +175,7 @@ check_all_links() {
 # What tests/list has, programs and scripts, by the name of their file; a name may add how it is compiled.
 listed() { awk '!/^#/ && NF > 0 { sub(/\.(O3|pieces|window)$/, "", $1); print $1 }' "$root/tests/list" | sort -u; }
 
-present() { (cd "$root/tests" && ls ./*.c ./*.sh) | sed 's|^\./||; s|\.c$||' | sort; }
+present() { (cd "$root/tests" && ls ./*.c ./*.sh) | sed 's|^\./||; s|\.c$||' | grep -vx lib.sh | sort; }
 
 check_list() {
     listed >listed.txt
@@ -446,6 +420,4 @@ check_all_symbols
 check_all_links
 check_ways
 if have gcc && have size; then check_sizes; else skip "no gcc or no size"; fi
-cd "$root" && rm -rf "$work"
-echo "structure.sh: $passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+report

@@ -1,0 +1,23 @@
+#!/bin/sh
+# Checks that all C is in the form of .clang-format, and that nothing in the headers is wider than 100 columns but what a
+# compiler says. MIT licence, see LICENSE.
+. "${0%/*}/lib.sh"
+
+is_formatted() { clang-format "$1" | diff "$1" -; }
+
+cd "$root" || exit 1
+for header in redist.h redist_plan.h; do
+    check "$header has lines of more than 100 columns" \
+        awk 'length > 100 && !/^ *"/ { print; wide = 1 } END { exit wide }' $header
+done
+case $(clang-format --version 2>/dev/null) in # versions differ in details
+*'version 14.'*)
+    for file in *.h tests/*.[ch] bench/*.[ch] examples/*.[ch]; do
+        check "$file: clang-format -i $file would change it" is_formatted "$file"
+    done
+    ;;
+*)
+    skip 'no clang-format 14'
+    ;;
+esac
+report
