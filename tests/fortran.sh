@@ -2,34 +2,13 @@
 # The Fortran module against C, and the solver in Fortran against that in C, with every MPI that has a Fortran wrapper.
 # MIT licence, see LICENSE.
 # environment: BUILD (where to write), MPICC, MPIEXEC, POLITE (see tests/run)
-root=$(cd "$(dirname "$0")/.." && pwd)
-work=${BUILD:-$root/build}/fortran
-MPICC=${MPICC:-$(command -v mpicc.mpich || command -v mpicc)}
-MPIEXEC=${MPIEXEC:-$(command -v mpiexec.mpich || command -v mpiexec)}
+. "${0%/*}/lib.sh"
 warnings='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wc++-compat -Werror'
-passed=0 failed=0 skipped=0
 
-have() { command -v "$1" >/dev/null 2>&1; }
-
-skip() {
-    skipped=$((skipped + 1))
-    echo "skipped: $1"
-}
-
-count() { # status, what
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2" && head -n 20 output
-    fi
-}
-
-check() { # what command...
-    what=$1
+limited() { # what, command...
+    limited_what=$1
     shift
-    timeout -k 5 60 "$@" >output 2>&1 </dev/null
-    count $? "$what"
+    check "$limited_what" timeout -k 5 60 "$@"
 }
 
 # The C file needs nothing that another compiler lacks.
@@ -40,7 +19,7 @@ check_c() { # MPI's C compiler
     done
     for compiler in gcc clang; do
         if have $compiler; then
-            check "$compiler: redist_f.c" $compiler -std=c99 $warnings $flags -I"$root" -fsyntax-only \
+            limited "$compiler: redist_f.c" $compiler -std=c99 $warnings $flags -I"$root" -fsyntax-only \
                 "$root/examples/fortran/redist_f.c"
         else
             skip "no $compiler"
@@ -50,16 +29,18 @@ check_c() { # MPI's C compiler
 
 compile() { # MPI's C compiler, its Fortran compiler
     for source in examples/fortran/redist_f.c tests/fortran/peer.c; do
-        check "$1 $source" $1 -std=c99 $warnings -O0 -I"$root" -c "$root/$source"
+        limited "$1 $source" $1 -std=c99 $warnings -O0 -I"$root" -c "$root/$source"
     done
-    check "$2 redist.f90" $2 -std=f2018 -Wall -Wextra -Werror -O1 -c "$root/examples/fortran/redist.f90"
-    check "$2 adi.f90" $2 -std=f2018 -Wall -Wextra -Werror -O1 -o adi_fortran \
+    limited "$2 redist.f90" $2 -std=f2018 -Wall -Wextra -Werror -O1 -c "$root/examples/fortran/redist.f90"
+    limited "$2 adi.f90" $2 -std=f2018 -Wall -Wextra -Werror -O1 -o adi_fortran \
         "$root/examples/fortran/adi.f90" redist.o redist_f.o -lm
-    check "$2 fortran.f90" $2 -O1 -o fortran "$root/tests/fortran/fortran.f90" redist.o redist_f.o peer.o -lm
-    check "$1 adi.c" $1 -std=c99 -O1 -DREDIST_DECLARATIONS_ONLY -I"$root" -o adi_c "$root/examples/adi.c" redist_f.o -lm
+    limited "$2 waves.f90" $2 -std=f2018 -Wall -Wextra -Werror -O1 -fcheck=all -o waves \
+        "$root/examples/fortran/waves.f90" redist.o redist_f.o -lm
+    limited "$2 fortran.f90" $2 -O1 -o fortran "$root/tests/fortran/fortran.f90" redist.o redist_f.o peer.o -lm
+    limited "$1 adi.c" $1 -std=c99 -O1 -DREDIST_DECLARATIONS_ONLY -I"$root" -o adi_c "$root/examples/adi.c" redist_f.o -lm
 }
 
-# What the README shows of Fortran compiles, and moves rows to columns.
+# What examples/README.md shows of Fortran compiles, and moves rows to columns.
 check_readme() { # MPI's Fortran compiler, mpiexec...
     {
         cat <<'F'
@@ -69,17 +50,17 @@ integer :: ierr, rank, step, i, j, steps = 2; double precision :: a(250, 800), b
 call MPI_Init(); call MPI_Comm_rank(MPI_COMM_WORLD, rank)
 do j = 1, 800; do i = 1, 250; a(i, j) = 250 * rank + i + 1000d0 * j; end do; end do
 F
-        sed -n '/^```fortran$/,/^```$/p' "$root/README.md" | grep -v '^```'
+        sed -n '/^```fortran$/,/^```$/p' "$root/examples/README.md" | grep -v '^```'
         cat <<'F'
 do j = 1, 200; do i = 1, 1000; if (b(i, j) /= i + 1000d0 * (200 * rank + j)) error stop 1; end do; end do
 call redist_plan_free(plan, ierr); call MPI_Finalize()
 end
 F
     } >readme.f90
-    check "$1, the README" $1 -O1 -o readme readme.f90 redist.o redist_f.o
-    check 'the README shows Fortran' grep -q 'call redist_execute' readme.f90
+    limited "$1, examples/README.md" $1 -O1 -o readme readme.f90 redist.o redist_f.o
+    check 'examples/README.md shows Fortran' grep -q 'call redist_execute' readme.f90
     shift
-    check "$*, the README on 4 ranks" "$@" -n 4 $POLITE ./readme
+    limited "$*, examples/README.md on 4 ranks" "$@" -n 4 $POLITE ./readme
 }
 
 run_tests() { # ranks, mpiexec...
@@ -115,6 +96,11 @@ check_mpi() { # MPI's C compiler, mpiexec...
     compile "$mpicc" "$mpifort"
     check_readme "$mpifort" "$@"
     for ranks in 2 4; do run_tests $ranks "$@"; done
+    for ranks in 1 3; do
+        timeout -k 5 60 "$@" -n $ranks $POLITE ./waves 31 50 >output 2>&1 </dev/null
+        grep -q 'rounding .*: right' output
+        count $? "$* -n $ranks waves"
+    done
     run_adi 9 4 "$@"
     run_adi 57 13 "$@"
 }
@@ -123,13 +109,9 @@ other_mpi() { # its name: that which is not tested yet
     have "mpicc.$1" && [ "$(command -v "mpicc.$1")" != "$(command -v "$MPICC")" ]
 }
 
-rm -rf "$work"
-mkdir -p "$work"
 cd "$work" || exit 1
 check_c "$MPICC"
 check_mpi "$MPICC" $MPIEXEC
 if other_mpi mpich; then check_mpi mpicc.mpich mpiexec.mpich; fi
 if other_mpi openmpi; then check_mpi mpicc.openmpi mpiexec.openmpi --allow-run-as-root --oversubscribe; fi
-cd "$root" && rm -rf "$work"
-echo "fortran.sh: $passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+report

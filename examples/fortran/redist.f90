@@ -20,8 +20,11 @@
 ! - Arrays may have any type, kind and rank, and must be contiguous; a rank that owns nothing has one of size 0. Between
 !   redist_start and redist_wait they need the attribute `asynchronous` (or `target`) where they are declared, as with
 !   MPI_Isend.
-! - Lists (cuts, ranks, boxes, storage, fixed arrays, redist_axpby_t) are kept by reference: give them the attribute
-!   `target`, contiguous, and let them live as long as the layouts and plans that were made with them.
+! - Lists (cuts, ranks, offsets, boxes, storage) are kept by reference: give them the attribute `target`, contiguous, and
+!   let them live as long as the layouts that were made with them; fixed arrays and redist_axpby_t as long as the plans.
+! - options%combine and a part's are those of C; redist_combine_op is there through redist_plan_create's op, one of
+!   redist_axpby_t through axpby. Not in this module: redist_move, redist_volume, redist_traffic_between, schedules,
+!   phases, costs, advice, calibrating.
 module redist
     use, intrinsic :: iso_c_binding
     use mpi_f08, only: MPI_Comm, MPI_Datatype, MPI_Op
@@ -61,14 +64,14 @@ module redist
     end type
     type, bind(c), public :: redist_layout_t
         private
-        integer(c_int64_t) :: word(139) = 0
+        integer(c_int64_t) :: word(140) = 0
     end type
 
     ! For loops over what a rank owns: a(origin + (i - 1) * stride(1) + (j - 1) * stride(2)), 1 <= i <= count(1), ..., of
     ! the local array taken as one of rank 1. first: the global index of i = 1.
     type, bind(c), public :: redist_shape_t
         integer(c_int64_t) :: first(REDIST_MAX_DIMS) = 0, count(REDIST_MAX_DIMS) = 0, stride(REDIST_MAX_DIMS) = 0
-        integer(c_int64_t) :: origin = 0
+        integer(c_int64_t) :: allocated(REDIST_MAX_DIMS) = 0, origin = 0
     end type
 
     ! The elements low(d) < index(d) <= high(d).
@@ -98,6 +101,7 @@ module redist
         type(c_ptr) :: fixed_to = c_null_ptr
         integer(c_int) :: executions = 0
         integer(c_int) :: node_ranks = 0
+        integer(c_int) :: timed = 0
         type(c_funptr) :: combine = c_null_funptr
         type(c_ptr) :: context = c_null_ptr
         type(redist_cost_t) :: cost
@@ -111,6 +115,17 @@ module redist
         integer(c_int64_t) :: bytes_sent = 0, bytes_received = 0, bytes_kept = 0
         integer(c_int64_t) :: buffer_bytes = 0, shared_bytes = 0
         integer(c_int) :: steps = 0, phases = 0
+        integer(c_int64_t) :: executions = 0
+        real(c_double) :: copying = 0, waiting = 0
+    end type
+
+    ! A part of a plan: what redist_part makes.
+    type, bind(c), public :: redist_part_t
+        private
+        type(redist_layout_t) :: from, to
+        integer(c_int) :: datatype = 0
+        type(c_funptr) :: combine = c_null_funptr
+        type(c_ptr) :: context = c_null_ptr
     end type
 
     ! to = beta to + alpha from; alpha and beta are read at every execution: real and imaginary part.
@@ -210,6 +225,13 @@ module redist
         type(redist_layout_t) function redist_on_ranks(layout, ranks) bind(c)
             import; type(redist_layout_t), value :: layout; integer(c_int), intent(in), target :: ranks(*)
         end function
+        ! offsets(k + 1) >= 0: the elements of its rank's array before place k = 0, 1, ...
+        type(redist_layout_t) function redist_at_offsets(layout, offsets) bind(c)
+            import; type(redist_layout_t), value :: layout; integer(c_int64_t), intent(in), target :: offsets(*)
+        end function
+        pure type(redist_layout_t) function redist_partial(layout) bind(c)
+            import; type(redist_layout_t), value :: layout
+        end function
         pure type(redist_layout_t) function redist_replicated(layout, copies) bind(c)
             import; type(redist_layout_t), value :: layout; integer(c_int), value :: copies
         end function
@@ -227,6 +249,9 @@ module redist
         end function
         pure type(redist_layout_t) function redist_with_ghosts(layout, axis, edge) bind(c, name='redist_f_with_ghosts')
             import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: axis, edge
+        end function
+        pure type(redist_layout_t) function redist_ghost_depth(layout, axis, low, high) bind(c, name='redist_f_ghost_depth')
+            import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: axis, low, high
         end function
         pure type(redist_layout_t) function redist_with_allocated(layout, axis, allocated) &
             bind(c, name='redist_f_with_allocated')
@@ -273,6 +298,16 @@ module redist
             import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: rank
             type(redist_shape_t), intent(inout) :: shape
         end function
+        ! The same of one place, from 0.
+        integer(c_int) function redist_layout_place_shape(layout, place, shape) bind(c, name='redist_f_layout_place_shape')
+            import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: place
+            type(redist_shape_t), intent(inout) :: shape
+        end function
+        ! How many places a rank holds; the first `most` of them, from 0.
+        integer(c_int) function redist_layout_on_rank(layout, rank, most, places) bind(c)
+            import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: rank, most
+            integer(c_int), intent(inout) :: places(*)
+        end function
         pure integer(c_int) function redist_layout_check(layout) bind(c)
             import; type(redist_layout_t), intent(in) :: layout
         end function
@@ -305,6 +340,15 @@ module redist
         integer(c_int) function c_plan_create(comm, from, to, element, options, plan) bind(c, name='redist_f_plan_create')
             import; integer(c_int), value :: comm, element; type(redist_layout_t), intent(in) :: from, to
             type(redist_options_t), intent(in) :: options; type(c_ptr), intent(out) :: plan
+        end function
+        integer(c_int) function c_plan_create_parts(comm, parts, part, options, plan) &
+            bind(c, name='redist_f_plan_create_parts')
+            import; integer(c_int), value :: comm, parts; type(redist_part_t), intent(in) :: part(*)
+            type(redist_options_t), intent(in) :: options; type(c_ptr), intent(out) :: plan
+        end function
+        integer(c_int) function c_layout_types(layout, rank, element, file, memory) bind(c, name='redist_f_layout_types')
+            import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: rank, element
+            integer(c_int), intent(out) :: file, memory
         end function
         subroutine c_op(op, element, context) bind(c, name='redist_f_op')
             import; integer(c_int), value :: op, element; type(op_t), intent(out) :: context
@@ -362,6 +406,15 @@ module redist
     interface redist_plan_create
         procedure plan_create_integer, plan_create_f08
     end interface
+    interface redist_plan_create_parts
+        procedure plan_create_parts_integer, plan_create_parts_f08
+    end interface
+    interface redist_part
+        procedure part_integer, part_f08
+    end interface
+    interface redist_layout_types
+        procedure layout_types_integer, layout_types_f08
+    end interface
     interface redist_arena_create
         procedure arena_create_integer, arena_create_f08
     end interface
@@ -375,11 +428,14 @@ module redist
         redist_starting_at, redist_owner, redist_local, redist_global, redist_count
     public :: redist_layout, redist_layout_nd, redist_layout_boxes, redist_from_scalapack, redist_grid_order, &
         redist_memory_order, redist_from_rank, redist_on_ranks, redist_replicated, redist_transposed, redist_rotated, &
-        redist_with_halo, redist_with_ghosts, redist_with_allocated, redist_flipped, redist_section, redist_permuted
+        redist_with_halo, redist_with_ghosts, redist_ghost_depth, redist_with_allocated, redist_flipped, redist_section, &
+        redist_permuted, redist_partial, redist_at_offsets
     public :: redist_layout_places, redist_layout_rank, redist_layout_coords, redist_layout_owner, redist_layout_offset, &
-        redist_layout_alloc, redist_layout_shape, redist_layout_check, redist_layout_explain, redist_layout_format, &
-        redist_relabel, redist_strerror
-    public :: redist_plan_create, redist_plan_free, redist_plan_message, redist_plan_stats, redist_plan_print, &
+        redist_layout_alloc, redist_layout_shape, redist_layout_place_shape, redist_layout_on_rank, redist_layout_check, &
+        redist_layout_explain, redist_layout_format, &
+        redist_layout_types, redist_relabel, redist_strerror
+    public :: redist_plan_create, redist_plan_create_parts, redist_part, redist_plan_free, &
+        redist_plan_message, redist_plan_stats, redist_plan_print, &
         redist_execute, redist_execute_in_place, redist_execute_many, redist_start, redist_start_in_place, &
         redist_start_many, redist_wait, redist_test, redist_wait_all, redist_test_all
     public :: redist_arena_create, redist_arena_alloc, redist_arena_free
@@ -480,6 +536,24 @@ contains
 
     ! Plans the redistribution. What arrives is combined with what is there by op (on the datatype given, which then must
     ! live as long as the plan), or as axpby says.
+    ! Datatypes for a file that holds the view row by row, the last axis fastest: of redist_transposed(layout) for a file
+    ! in the order of Fortran's arrays.
+    subroutine layout_types_integer(layout, rank, datatype, file, memory, ierr)
+        type(redist_layout_t), intent(in) :: layout
+        integer, intent(in) :: rank, datatype
+        integer, intent(out) :: file, memory, ierr
+        ierr = c_layout_types(layout, rank, datatype, file, memory)
+    end subroutine
+
+    subroutine layout_types_f08(layout, rank, datatype, file, memory, ierr)
+        type(redist_layout_t), intent(in) :: layout
+        integer, intent(in) :: rank
+        type(MPI_Datatype), intent(in) :: datatype
+        type(MPI_Datatype), intent(out) :: file, memory
+        integer, intent(out) :: ierr
+        ierr = c_layout_types(layout, rank, datatype%MPI_VAL, file%MPI_VAL, memory%MPI_VAL)
+    end subroutine
+
     subroutine plan_create_integer(comm, from, to, datatype, plan, ierr, options, op, axpby, message)
         integer, intent(in) :: comm, datatype
         type(redist_layout_t), intent(in) :: from, to
@@ -524,6 +598,57 @@ contains
         integer, allocatable :: handle ! not allocated: absent
         if (present(op)) handle = op%MPI_VAL
         call plan_create_integer(comm%MPI_VAL, from, to, datatype%MPI_VAL, plan, ierr, options, handle, axpby, message)
+    end subroutine
+
+    ! An array of its own layouts and datatype. axpby: combines what arrives with what is there.
+    function part_integer(from, to, datatype, axpby) result(part)
+        type(redist_layout_t), intent(in) :: from, to
+        integer, intent(in) :: datatype
+        type(redist_axpby_t), intent(in), target, optional :: axpby
+        type(redist_part_t) :: part
+        part%from = from
+        part%to = to
+        part%datatype = datatype
+        if (present(axpby)) then
+            part%combine = c_funloc(redist_combine_axpby)
+            part%context = c_loc(axpby)
+        end if
+    end function
+
+    function part_f08(from, to, datatype, axpby) result(part)
+        type(redist_layout_t), intent(in) :: from, to
+        type(MPI_Datatype), intent(in) :: datatype
+        type(redist_axpby_t), intent(in), target, optional :: axpby
+        type(redist_part_t) :: part
+        part = part_integer(from, to, datatype%MPI_VAL, axpby)
+    end function
+
+    ! Plans all parts, in one message to each peer; redist_execute_many moves them.
+    subroutine plan_create_parts_integer(comm, part, plan, ierr, options, message)
+        integer, intent(in) :: comm
+        type(redist_part_t), intent(in) :: part(:)
+        type(redist_plan_t), intent(out) :: plan
+        integer, intent(out) :: ierr
+        type(redist_options_t), intent(in), optional :: options
+        character(*), intent(out), optional :: message
+        type(redist_options_t) :: chosen
+        character(c_char), target :: buffer(256)
+        if (present(options)) chosen = options
+        buffer(1) = c_null_char
+        chosen%message = c_loc(buffer)
+        chosen%message_size = size(buffer)
+        ierr = c_plan_create_parts(comm, size(part), part, chosen, plan%plan)
+        call tell(buffer, message)
+    end subroutine
+
+    subroutine plan_create_parts_f08(comm, part, plan, ierr, options, message)
+        type(MPI_Comm), intent(in) :: comm
+        type(redist_part_t), intent(in) :: part(:)
+        type(redist_plan_t), intent(out) :: plan
+        integer, intent(out) :: ierr
+        type(redist_options_t), intent(in), optional :: options
+        character(*), intent(out), optional :: message
+        call plan_create_parts_integer(comm%MPI_VAL, part, plan, ierr, options, message)
     end subroutine
 
     subroutine release(plan)

@@ -280,7 +280,8 @@ contains
         call redist_plan_stats(plan, stats, ierr)
         call check(stats%method == REDIST_POINT_TO_POINT .and. stats%sends == p - 1 .and. stats%receives == p - 1 &
             .and. stats%bytes_sent + stats%bytes_kept == 16 * size(a) .and. stats%buffer_bytes > 0 .and. stats%shared_bytes == 0 &
-            .and. stats%bytes_received + stats%bytes_kept == 16 * size(c) .and. stats%steps == 1 .and. stats%phases == 1, &
+            .and. stats%bytes_received + stats%bytes_kept == 16 * size(c) .and. stats%steps == 1 .and. stats%phases == 1 &
+            .and. stats%executions == 1 .and. stats%copying == 0 .and. stats%waiting == 0, &
             'what a plan does')
         call redist_plan_free(plan, ierr)
         options%arrays = 1
@@ -440,6 +441,116 @@ contains
         call check(ierr == REDIST_OK, 'freeing a plan with an operation')
     end subroutine
 
+    ! Two fields of different staggering in one message per neighbour, ghost cells of half their depth, in place.
+    subroutine check_parts()
+        type(redist_layout_t) :: plain, ghosts(2), faces
+        type(redist_plan_t) :: plan
+        type(redist_options_t) :: options
+        type(redist_stats_t) :: stats
+        type(redist_shape_t) :: own
+        double precision, allocatable, target :: u(:, :)
+        integer, allocatable, target :: v(:, :)
+        integer(c_int64_t), target :: cuts(0:p)
+        integer :: ierr, i, first, last, wrong
+        character(200) :: message
+        cuts = [(int(3 * i, c_int64_t), i = 0, p)]
+        cuts(p) = cuts(p) + 1
+        plain = redist_with_halo(redist_layout_nd([redist_block(3 * p, p), redist_whole(m)]), 1, 2, 2)
+        faces = redist_with_halo(redist_layout_nd([redist_cuts(cuts, p), redist_whole(m)]), 1, 2, 2)
+        ghosts = [redist_with_ghosts(plain, 1, REDIST_CLOSED), redist_with_ghosts(faces, 1, REDIST_CLOSED)]
+        ghosts(1) = redist_ghost_depth(ghosts(1), 1, 1, 1)
+        options%in_place = 1
+        call redist_plan_create_parts(MPI_COMM_WORLD, [redist_part(plain, ghosts(1), MPI_DOUBLE_PRECISION), &
+            redist_part(faces, ghosts(2), MPI_INTEGER)], plan, ierr, options, message)
+        call check(ierr == REDIST_OK, 'a plan of two parts: '//message)
+        ierr = redist_layout_shape(faces, rank, own)
+        first = int(own%first(1))
+        last = first + int(own%count(1)) - 1
+        call check(own%allocated(1) == last - first + 5 .and. own%allocated(2) == m, 'cells along the axes')
+        allocate (u(first - 2:first + 4, m), v(first - 2:last + 2, m))
+        u = -1
+        v = -1
+        u(first:first + 2, :) = spread([(dble(i), i = first, first + 2)], 2, m)
+        v(first:last, :) = spread([(i, i = first, last)], 2, m)
+        call redist_execute_many(plan, [c_loc(u(first - 2, 1)), c_loc(v)], [c_loc(u(first - 2, 1)), c_loc(v)], ierr)
+        wrong = 0
+        do i = first - 2, first + 4
+            if (any(u(i, :) /= merge(i, -1, i >= max(1, first - 1) .and. i <= min(3 * p, first + 3)))) wrong = wrong + 1
+        end do
+        do i = first - 2, last + 2
+            if (any(v(i, :) /= merge(i, -1, i >= 1 .and. i <= 3 * p + 1))) wrong = wrong + 1
+        end do
+        call check(ierr == REDIST_OK .and. wrong == 0, 'ghost cells of two staggerings')
+        call redist_plan_stats(plan, stats, ierr)
+        call check(stats%sends == count([rank > 0, rank < p - 1]), 'one message per neighbour')
+        call redist_plan_free(plan, ierr)
+        call redist_plan_create_parts(MPI_COMM_WORLD, [redist_part(plain, faces, MPI_INTEGER)], plan, ierr, message=message)
+        call check(ierr == REDIST_ERR_SHAPE .and. index(message, 'extent') > 0, 'a part of two shapes: '//message)
+    end subroutine
+
+    ! Every rank holds two of the places of a matrix, the second one first in its array.
+    subroutine check_places()
+        type(redist_layout_t) :: columns, patches
+        type(redist_plan_t) :: plan
+        type(redist_shape_t) :: own
+        integer, target :: ranks(2 * p)
+        integer(c_int64_t), target :: offsets(2 * p)
+        integer :: ierr, i, k, places(3), a(4 * p, 1), b(4)
+        ranks = [(mod(k, p), k = 0, 2 * p - 1)]
+        offsets = [(merge(2_c_int64_t, 0_c_int64_t, k < p), k = 0, 2 * p - 1)]
+        columns = redist_layout_nd([redist_whole(4 * p), redist_block(1, p)])
+        patches = redist_layout_nd([redist_block(4 * p, 2 * p), redist_whole(1)])
+        patches = redist_at_offsets(redist_on_ranks(patches, ranks), offsets)
+        k = redist_layout_on_rank(patches, rank, 3, places)
+        call check(k == 2 .and. all(places(:2) == [rank, rank + p]), 'two places')
+        ierr = redist_layout_place_shape(patches, rank, own)
+        call check(ierr == 1 .and. own%origin == 3 .and. own%first(1) == 2 * rank + 1, 'the shape of a place')
+        call redist_plan_create(MPI_COMM_WORLD, columns, patches, MPI_INTEGER, plan, ierr)
+        call check(ierr == REDIST_OK, 'a plan to patches')
+        a(:, 1) = [(i, i = 1, 4 * p)]
+        b = 0
+        call redist_execute(plan, a, b, ierr)
+        call check(ierr == REDIST_OK .and. all(b == [2 * (rank + p) + 1, 2 * (rank + p) + 2, 2 * rank + 1, 2 * rank + 2]), &
+            'what arrives in patches')
+        call redist_plan_free(plan, ierr)
+    end subroutine
+
+    ! A file in the order of Fortran's arrays, written by all ranks and read by one.
+    subroutine check_files()
+        type(redist_layout_t) :: layout
+        type(MPI_Datatype) :: in_file, memory
+        type(MPI_File) :: file
+        integer :: ierr, i, j, l, wrong, unit, values(n, m)
+        integer, allocatable :: a(:, :)
+        type(redist_axis_t) :: x
+        x = redist_block_cyclic(n, 2, p)
+        layout = redist_transposed(redist_layout_nd([x, redist_whole(m)]))
+        call redist_layout_types(layout, rank, MPI_INTEGER, in_file, memory, ierr)
+        call check(ierr == REDIST_OK, 'datatypes of a file')
+        allocate (a(int(redist_count(x, rank)), m))
+        do l = 1, size(a, 1)
+            a(l, :) = [(1000 * j + int(redist_global(x, rank, int(l, c_int64_t))), j = 1, m)]
+        end do
+        call MPI_File_open(MPI_COMM_WORLD, 'fortran.file', ior(MPI_MODE_CREATE, MPI_MODE_WRONLY), MPI_INFO_NULL, file)
+        call MPI_File_set_view(file, 0_MPI_OFFSET_KIND, MPI_INTEGER, in_file, 'native', MPI_INFO_NULL)
+        call MPI_File_write_all(file, a, 1, memory, MPI_STATUS_IGNORE)
+        call MPI_File_close(file)
+        call MPI_Type_free(in_file)
+        call MPI_Type_free(memory)
+        wrong = 0
+        if (rank == 0) then
+            open (newunit=unit, file='fortran.file', access='stream', form='unformatted', status='old')
+            read (unit) values
+            close (unit, status='delete')
+            do j = 1, m
+                wrong = wrong + count(values(:, j) /= [(1000 * j + i, i = 1, n)])
+            end do
+        end if
+        call check(wrong == 0, 'a file')
+        call redist_layout_types(layout, -1, MPI_INTEGER, in_file, memory, ierr)
+        call check(ierr == REDIST_ERR_RANK .and. memory == MPI_DATATYPE_NULL, 'datatypes of no rank')
+    end subroutine
+
     ! Arrays of two kinds and ranks in an arena.
     subroutine check_arena()
         type(redist_arena_t) :: arena
@@ -500,6 +611,7 @@ contains
         o%fixed_to = transfer(address + 2, c_null_ptr)
         o%executions = 9
         o%node_ranks = 10
+        o%timed = 11
         o%combine = operation()
         o%context = transfer(address + 3, c_null_ptr)
         o%cost = redist_cost_t(1, 2)
@@ -541,6 +653,9 @@ program main
     call check_axpby()
     call check_plan_errors()
     call check_ghosts()
+    call check_parts()
+    call check_places()
+    call check_files()
     call check_arena()
     mine = [passed, failed]
     call MPI_Reduce(mine, all_ranks, 2, MPI_INTEGER, MPI_SUM, 0, MPI_COMM_WORLD)
